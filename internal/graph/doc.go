@@ -1,0 +1,9 @@
+// Package graph is the intermediate representation that everything else reads:
+// nodes with TensorFlow op names and attributes, several outputs, control
+// edges, resources (variables), data types and shapes whose dimensions may
+// depend linearly on the batch size.
+//
+// Graphs come from lowering Gorgonia expressions (internal/lower), from
+// GraphDefs (internal/graphdef) or from a Builder; they are compiled and run by
+// internal/engine.
+package graph

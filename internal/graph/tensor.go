@@ -1,0 +1,122 @@
+package graph
+
+import (
+	"fmt"
+	"unsafe"
+)
+
+// Tensor is a dense tensor in host memory. Numeric elements lie in Bytes,
+// row-major and little-endian; strings lie in Strings. A Tensor may be a view
+// of memory that somebody else owns (an Arrow buffer, a variable): who hands it
+// out says for how long it is valid.
+type Tensor struct {
+	DType   DType
+	Shape   []int // empty: a scalar
+	Bytes   []byte
+	Strings [][]byte
+}
+
+// Element is a Go type that a numeric Tensor may hold.
+type Element interface {
+	~float32 | ~float64 | ~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~bool
+}
+
+// TypeOf returns the DType whose elements are Go's T.
+func TypeOf[T Element]() DType {
+	var z T
+	switch any(z).(type) {
+	case float32:
+		return Float32
+	case float64:
+		return Float64
+	case int8:
+		return Int8
+	case int16:
+		return Int16
+	case int32:
+		return Int32
+	case int64:
+		return Int64
+	case uint8:
+		return Uint8
+	case uint16:
+		return Uint16
+	case uint32:
+		return Uint32
+	case uint64:
+		return Uint64
+	case bool:
+		return Bool
+	}
+	return Invalid
+}
+
+// NewTensor returns a zeroed tensor (empty strings for String).
+func NewTensor(d DType, shape ...int) *Tensor {
+	n := NumElements(shape)
+	t := &Tensor{DType: d, Shape: append([]int(nil), shape...)}
+	if d == String {
+		t.Strings = make([][]byte, n)
+		return t
+	}
+	// Backed by 8-byte words, so that views of any element type are aligned.
+	words := make([]uint64, (n*d.Size()+7)/8)
+	t.Bytes = unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), n*d.Size())
+	return t
+}
+
+// FromSlice returns a tensor of the given shape that aliases data.
+// It fails where the number of elements differs.
+func FromSlice[T Element](data []T, shape ...int) (*Tensor, error) {
+	if n := NumElements(shape); n != len(data) {
+		return nil, fmt.Errorf("shape %v holds %d elements, got %d", shape, n, len(data))
+	}
+	var z T
+	b := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(data))), len(data)*int(unsafe.Sizeof(z)))
+	return &Tensor{DType: TypeOf[T](), Shape: append([]int(nil), shape...), Bytes: b}, nil
+}
+
+// ScalarOf returns a tensor of rank 0.
+func ScalarOf[T Element](v T) *Tensor {
+	t, _ := FromSlice([]T{v})
+	return t
+}
+
+// StringTensor returns a tensor of byte strings; shape must hold len(values) elements.
+func StringTensor(values [][]byte, shape ...int) (*Tensor, error) {
+	if n := NumElements(shape); n != len(values) {
+		return nil, fmt.Errorf("shape %v holds %d elements, got %d strings", shape, n, len(values))
+	}
+	return &Tensor{DType: String, Shape: append([]int(nil), shape...), Strings: values}, nil
+}
+
+// Of returns t's elements as a slice that aliases t, or nil where t's type is not T's.
+func Of[T Element](t *Tensor) []T {
+	if t.DType != TypeOf[T]() || len(t.Bytes) == 0 {
+		return nil
+	}
+	var z T
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(t.Bytes))), len(t.Bytes)/int(unsafe.Sizeof(z)))
+}
+
+// Len returns the number of elements.
+func (t *Tensor) Len() int { return NumElements(t.Shape) }
+
+// Clone returns a deep copy.
+func (t *Tensor) Clone() *Tensor {
+	c := NewTensor(t.DType, t.Shape...)
+	copy(c.Bytes, t.Bytes)
+	for i, s := range t.Strings {
+		c.Strings[i] = append([]byte(nil), s...)
+	}
+	return c
+}
+
+// NumElements returns the product of shape's dimensions, 1 for a scalar.
+func NumElements(shape []int) int {
+	n := 1
+	for _, d := range shape {
+		n *= d
+	}
+	return n
+}
