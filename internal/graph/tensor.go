@@ -18,7 +18,7 @@ type Tensor struct {
 
 // Element is a Go type that a numeric Tensor may hold.
 type Element interface {
-	~float32 | ~float64 | ~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~bool
+	float32 | float64 | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | bool
 }
 
 // TypeOf returns the DType whose elements are Go's T.
