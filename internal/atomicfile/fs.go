@@ -1,0 +1,84 @@
+package atomicfile
+
+import (
+	"io"
+	"io/fs"
+	"os"
+)
+
+// FS is what the writers of durable files need of a file system. Errors are
+// *fs.PathError or *os.LinkError, so that the path and the errno survive.
+type FS interface {
+	// OpenFile opens name with the flags of package os. A directory is opened
+	// with os.O_RDONLY, to be synced.
+	OpenFile(name string, flag int, perm fs.FileMode) (File, error)
+	// Rename replaces newname atomically.
+	Rename(oldname, newname string) error
+	Remove(name string) error
+	// ReadDir returns the names of a directory's entries, sorted.
+	ReadDir(name string) ([]string, error)
+	MkdirAll(name string) error
+}
+
+// File is an open file of an FS. Writing appends.
+type File interface {
+	io.ReaderAt
+	io.Writer
+	io.Closer
+	// Sync makes the content durable; of a directory, its entries.
+	Sync() error
+	// Size returns the present length in bytes.
+	Size() (int64, error)
+}
+
+// OS is the operating system's file system.
+type OS struct{}
+
+var (
+	_ FS   = OS{}
+	_ FS   = (*Mem)(nil)
+	_ File = osFile{}
+	_ File = (*memFile)(nil)
+)
+
+type osFile struct{ *os.File }
+
+// Size implements File.
+func (f osFile) Size() (int64, error) {
+	fi, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return fi.Size(), nil
+}
+
+// OpenFile implements FS.
+func (OS) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
+	f, err := os.OpenFile(name, flag, perm)
+	if err != nil {
+		return nil, err
+	}
+	return osFile{f}, nil
+}
+
+// Rename implements FS.
+func (OS) Rename(oldname, newname string) error { return os.Rename(oldname, newname) }
+
+// Remove implements FS.
+func (OS) Remove(name string) error { return os.Remove(name) }
+
+// ReadDir implements FS.
+func (OS) ReadDir(name string) ([]string, error) {
+	entries, err := os.ReadDir(name)
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = e.Name()
+	}
+	return names, nil
+}
+
+// MkdirAll implements FS.
+func (OS) MkdirAll(name string) error { return os.MkdirAll(name, 0o777) }
