@@ -1,0 +1,66 @@
+package models
+
+import (
+	"fmt"
+	"runtime/debug"
+	"sync"
+
+	"github.com/goestimator/goestimator/internal/graph"
+	G "gorgonia.org/gorgonia"
+)
+
+// Options say what a Builder builds for.
+type Options struct {
+	Mode  Mode
+	Batch int         // rows of the stand-in batch, >= 1
+	Seed  int64       // of initial values and random ops
+	DType graph.DType // Float32 (default) or Float64
+}
+
+// construction is held while a graph is built: Gorgonia keeps a package global
+// that parallel construction races on.
+var construction sync.Mutex
+
+// PanicError is a panic of a model_fn or of Gorgonia inside it.
+type PanicError struct {
+	Value any
+	Stack []byte
+}
+
+// Error describes the panic.
+func (e *PanicError) Error() string { return fmt.Sprintf("building the model panicked: %v", e.Value) }
+
+// Build runs fn on a new Builder and returns it. Errors recorded by the Builder
+// come before fn's own; a panic in fn becomes a *PanicError.
+func Build(o Options, fn func(b *Builder) error) (b *Builder, err error) {
+	if o.Batch < 1 {
+		return nil, fmt.Errorf("build: batch %d: expected >= 1", o.Batch)
+	}
+	if o.DType == graph.Invalid {
+		o.DType = graph.Float32
+	}
+	if o.DType != graph.Float32 && o.DType != graph.Float64 {
+		return nil, fmt.Errorf("build: type %v: expected float32 or float64", o.DType)
+	}
+	construction.Lock()
+	defer construction.Unlock()
+	b = &Builder{opts: o, graph: G.NewGraph(), used: map[string]int{},
+		byName: map[string]*Variable{}, byNode: map[*G.Node]*Variable{}}
+	err = guard(func() error { return fn(b) })
+	if b.err != nil {
+		return nil, b.err // the cause; what fn says follows from it
+	}
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+func guard(fn func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = &PanicError{r, debug.Stack()}
+		}
+	}()
+	return fn()
+}

@@ -1,0 +1,175 @@
+package models
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/goestimator/goestimator/internal/graph"
+	G "gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// Builder collects what a model_fn makes: Gorgonia nodes, variables, updates,
+// losses and summaries. Its first error sticks: ops and layers given a Builder
+// that has failed return nil and do nothing, so a model_fn needs no check after
+// each. A Builder is used by one goroutine, inside Build.
+type Builder struct {
+	opts   Options
+	graph  *G.ExprGraph
+	scopes []string
+	used   map[string]int // names of ops and of unique scopes
+
+	inputs    []Input
+	variables []*Variable
+	byName    map[string]*Variable
+	byNode    map[*G.Node]*Variable
+	updates   []Update
+	losses    []*G.Node
+	summaries []Summary
+	err       error
+}
+
+// Core returns b itself.
+func (b *Builder) Core() *Builder { return b }
+
+// Mode returns what the graph is built for.
+func (b *Builder) Mode() Mode { return b.opts.Mode }
+
+// Training reports whether the mode is Train.
+func (b *Builder) Training() bool { return b.opts.Mode == Train }
+
+// Batch returns the number of rows that the graph is being built for. It is a
+// stand-in: graphs are built at two sizes and run at any.
+func (b *Builder) Batch() int { return b.opts.Batch }
+
+// Seed returns the seed of the whole model.
+func (b *Builder) Seed() int64 { return b.opts.Seed }
+
+// DType returns the float type of variables and activations.
+func (b *Builder) DType() graph.DType { return b.opts.DType }
+
+// Expr returns the Gorgonia graph under construction.
+func (b *Builder) Expr() *G.ExprGraph { return b.graph }
+
+// Err returns the first error.
+func (b *Builder) Err() error { return b.err }
+
+// Fail records the first error.
+func (b *Builder) Fail(err error) {
+	if b.err == nil {
+		b.err = err
+	}
+}
+
+// Failf records a formatted error that begins with the current scope.
+func (b *Builder) Failf(format string, args ...any) {
+	err := fmt.Errorf(format, args...)
+	if s := b.ScopeName(); s != "" {
+		err = fmt.Errorf("%s: %w", s, err)
+	}
+	b.Fail(err)
+}
+
+// Failed reports whether an error was recorded.
+func (b *Builder) Failed() bool { return b.err != nil }
+
+// Scope runs fn with name appended to the scope of variables and ops.
+func (b *Builder) Scope(name string, fn func()) {
+	b.scopes = append(b.scopes, name)
+	defer func() { b.scopes = b.scopes[:len(b.scopes)-1] }()
+	fn()
+}
+
+// UniqueScope is Scope with "_1", "_2", ... appended to a name that was used
+// before in the same scope, as tf.layers name their variables.
+func (b *Builder) UniqueScope(name string, fn func()) {
+	full := b.unique("scope:" + b.join(name))
+	b.Scope(full[strings.LastIndexAny(full, "/:")+1:], fn)
+}
+
+// ScopeName returns the current scope, parts joined by "/".
+func (b *Builder) ScopeName() string { return strings.Join(b.scopes, "/") }
+
+// UniqueName returns the scoped name of an op, made unique.
+func (b *Builder) UniqueName(op string) string { return b.unique(b.join(op)) }
+
+func (b *Builder) join(name string) string {
+	if len(b.scopes) == 0 {
+		return name
+	}
+	return b.ScopeName() + "/" + name
+}
+
+func (b *Builder) unique(name string) string {
+	n := b.used[name]
+	b.used[name] = n + 1
+	if n == 0 {
+		return name
+	}
+	return b.unique(fmt.Sprintf("%s_%d", name, n))
+}
+
+// Input is a fed leaf of the graph.
+type Input struct {
+	Name  string
+	DType graph.DType
+	Node  *G.Node
+}
+
+// Input adds a leaf that is fed at run time; shape includes the batch.
+func (b *Builder) Input(name string, d graph.DType, shape ...int) *G.Node {
+	if b.Failed() {
+		return nil
+	}
+	dt, err := GorgoniaType(d)
+	if err != nil {
+		b.Failf("input %s: %w", name, err)
+		return nil
+	}
+	n := b.leaf(b.unique(name), dt, shape)
+	b.inputs = append(b.inputs, Input{name, d, n})
+	return n
+}
+
+func (b *Builder) leaf(name string, dt tensor.Dtype, shape []int) *G.Node {
+	if len(shape) == 0 {
+		return G.NewScalar(b.graph, dt, G.WithName(name))
+	}
+	return G.NewTensor(b.graph, dt, len(shape), G.WithName(name), G.WithShape(shape...))
+}
+
+// Inputs returns the fed leaves in order of their making.
+func (b *Builder) Inputs() []Input { return b.inputs }
+
+// Update assigns a node's value to a variable after each training step.
+type Update struct {
+	Variable *Variable
+	Value    *G.Node
+}
+
+// Assign makes each training step set the variable (a node that Variable
+// returned) to value, which must have its shape: batch-norm averages, for example.
+func (b *Builder) Assign(variable, value *G.Node) {
+	if b.Failed() {
+		return
+	}
+	v := b.byNode[variable]
+	if v == nil {
+		b.Failf("assign: %v is no variable of this model", variable)
+		return
+	}
+	b.updates = append(b.updates, Update{v, value})
+}
+
+// Updates returns the assignments.
+func (b *Builder) Updates() []Update { return b.updates }
+
+// AddLoss adds a scalar to the model's regularization losses.
+func (b *Builder) AddLoss(loss *G.Node) {
+	if !b.Failed() {
+		b.losses = append(b.losses, loss)
+	}
+}
+
+// RegularizationLosses returns what AddLoss was given, in order.
+func (b *Builder) RegularizationLosses() []*G.Node { return b.losses }

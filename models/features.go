@@ -1,0 +1,83 @@
+package models
+
+import (
+	"fmt"
+	"strings"
+
+	G "gorgonia.org/gorgonia"
+)
+
+// Feature is one named input: a dense node [batch, ...], or a ragged one.
+type Feature struct {
+	Name   string
+	Dense  *G.Node
+	Ragged *Ragged
+}
+
+// Ragged is a feature with a varying number of values per example: Values
+// holds them all, padded to a capacity, and example i owns
+// Values[Offsets[i]:Offsets[i+1]]. Weights, one per value, may be nil.
+type Ragged struct {
+	Values, Offsets, Weights *G.Node
+}
+
+// Features is an ordered set of named features.
+type Features struct {
+	b    *Builder
+	list []Feature
+}
+
+// Labels are the targets: features by another name, empty when predicting.
+type Labels = Features
+
+// NewFeatures returns the set of the given features, in that order.
+func NewFeatures(c Context, list ...Feature) Features { return Features{c.Core(), list} }
+
+// Len returns the number of features.
+func (f Features) Len() int { return len(f.list) }
+
+// All returns the features in order; do not modify the slice.
+func (f Features) All() []Feature { return f.list }
+
+// Names returns the names in order.
+func (f Features) Names() []string {
+	out := make([]string, len(f.list))
+	for i, e := range f.list {
+		out[i] = e.Name
+	}
+	return out
+}
+
+// Dense returns the dense feature of that name. An unknown or ragged one fails
+// the model, naming those that exist, and gives nil.
+func (f Features) Dense(name string) *G.Node {
+	for _, e := range f.list {
+		if e.Name == name && e.Dense != nil {
+			return e.Dense
+		}
+	}
+	f.fail(fmt.Errorf("no dense feature %q: the input has %s", name, f.describe()))
+	return nil
+}
+
+// Only returns the single dense feature of a set of one; other sets fail the model.
+func (f Features) Only() *G.Node {
+	if len(f.list) == 1 && f.list[0].Dense != nil {
+		return f.list[0].Dense
+	}
+	f.fail(fmt.Errorf("expected exactly one dense feature, the input has %s", f.describe()))
+	return nil
+}
+
+func (f Features) fail(err error) {
+	if f.b != nil {
+		f.b.Fail(err)
+	}
+}
+
+func (f Features) describe() string {
+	if len(f.list) == 0 {
+		return "none"
+	}
+	return strings.Join(f.Names(), ", ")
+}

@@ -1,0 +1,141 @@
+package models
+
+import (
+	"fmt"
+
+	"github.com/goestimator/goestimator/internal/graph"
+	G "gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// Initializer fills a variable's initial value. Equal keys give equal values;
+// the key is derived from the model's seed and the variable's name.
+type Initializer interface {
+	Init(t *graph.Tensor, key uint64) error
+}
+
+// Regularizer returns a scalar penalty on a variable, nil for none.
+type Regularizer func(c Context, variable *G.Node) *G.Node
+
+// Variable is a named state of the model.
+type Variable struct {
+	Name      string // full name, scopes included: "dense/kernel"
+	DType     graph.DType
+	Shape     []int
+	Init      Initializer
+	Trainable bool
+	Node      *G.Node // its value in the graph that made it
+}
+
+// Type returns the variable's type in the intermediate representation.
+func (v *Variable) Type() graph.Type {
+	return graph.Type{DType: v.DType, Shape: graph.ShapeOf(v.Shape...)}
+}
+
+// VarOption adjusts a variable when it is made.
+type VarOption func(*varOptions)
+
+type varOptions struct {
+	init        Initializer
+	frozen      bool
+	dtype       graph.DType
+	regularizer Regularizer
+}
+
+// WithInit sets the initializer; the default is tf.get_variable's, Glorot uniform.
+func WithInit(i Initializer) VarOption { return func(o *varOptions) { o.init = i } }
+
+// NonTrainable keeps the optimizer from the variable.
+func NonTrainable() VarOption { return func(o *varOptions) { o.frozen = true } }
+
+// WithDType sets an element type other than the model's float type.
+func WithDType(d graph.DType) VarOption { return func(o *varOptions) { o.dtype = d } }
+
+// WithRegularizer adds the variable's penalty to the regularization losses.
+func WithRegularizer(r Regularizer) VarOption { return func(o *varOptions) { o.regularizer = r } }
+
+// Variable makes a variable in the current scope and returns its value. Making
+// the same name twice is an error.
+func (b *Builder) Variable(name string, shape []int, opts ...VarOption) *G.Node {
+	if b.Failed() {
+		return nil
+	}
+	o := varOptions{dtype: b.opts.DType}
+	for _, f := range opts {
+		f(&o)
+	}
+	full := b.join(name)
+	if b.byName[full] != nil {
+		b.Failf("variable %s already exists: make it once, or in another scope", full)
+		return nil
+	}
+	for i, n := range shape {
+		if n <= 0 {
+			b.Failf("variable %s: dimension %d of shape %v: expected > 0", full, i, shape)
+			return nil
+		}
+	}
+	dt, err := GorgoniaType(o.dtype)
+	if err != nil {
+		b.Failf("variable %s: %w", full, err)
+		return nil
+	}
+	v := &Variable{Name: full, DType: o.dtype, Shape: append([]int(nil), shape...), Init: o.init,
+		Trainable: !o.frozen && o.dtype.Float(), Node: b.leaf(full, dt, shape)}
+	b.variables = append(b.variables, v)
+	b.byName[full], b.byNode[v.Node] = v, v
+	if o.regularizer != nil {
+		if l := o.regularizer(b, v.Node); l != nil {
+			b.AddLoss(l)
+		}
+	}
+	return v.Node
+}
+
+// Variables returns all variables in order of their making.
+func (b *Builder) Variables() []*Variable { return b.variables }
+
+// TrainableVariables returns those that optimizers update, in order of their making.
+func (b *Builder) TrainableVariables() []*Variable {
+	var out []*Variable
+	for _, v := range b.variables {
+		if v.Trainable {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// VariableOf returns the variable whose value n is, or nil.
+func (b *Builder) VariableOf(n *G.Node) *Variable { return b.byNode[n] }
+
+// GorgoniaType returns Gorgonia's type for d.
+func GorgoniaType(d graph.DType) (tensor.Dtype, error) {
+	switch d {
+	case graph.Float32:
+		return tensor.Float32, nil
+	case graph.Float64:
+		return tensor.Float64, nil
+	case graph.Int32:
+		return tensor.Int32, nil
+	case graph.Int64:
+		return tensor.Int64, nil
+	case graph.Uint8:
+		return tensor.Uint8, nil
+	case graph.Bool:
+		return tensor.Bool, nil
+	case graph.String:
+		return tensor.String, nil
+	}
+	return tensor.Dtype{}, fmt.Errorf("type %v has no form in Gorgonia: expected float32, float64, int32, int64, uint8, bool or string", d)
+}
+
+// GraphType returns the element type for Gorgonia's dt, Invalid where there is none.
+func GraphType(dt tensor.Dtype) graph.DType {
+	for _, d := range []graph.DType{graph.Float32, graph.Float64, graph.Int32, graph.Int64, graph.Uint8, graph.Bool, graph.String} {
+		if t, _ := GorgoniaType(d); t == dt {
+			return d
+		}
+	}
+	return graph.Invalid
+}
