@@ -1,0 +1,102 @@
+package hooks
+
+import (
+	"context"
+	"sort"
+
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// A Hook is called at fixed points of a training, evaluation or prediction
+// loop; the points are those of tf.estimator.SessionRunHook. Embed Base for
+// those that do not matter.
+type Hook interface {
+	// Begin is called once, before the program is compiled: request tensors here.
+	Begin(s Setup) error
+	// AfterCreateSession is called once variables have their values, before the first step.
+	AfterCreateSession(ctx context.Context, r Run) error
+	// BeforeRun is called before each step.
+	BeforeRun(ctx context.Context, r Run) error
+	// AfterRun is called after each step; requested tensors have the step's values.
+	AfterRun(ctx context.Context, r Run) error
+	// End is called when the loop ends without an error.
+	End(ctx context.Context, r Run) error
+}
+
+// Setup lets a hook prepare the program of a loop.
+type Setup interface {
+	// Fetch asks for a tensor in every step: "loss", "learning_rate", or the
+	// TensorFlow name of an output ("dense/Relu:0", or "dense/Relu" for output 0).
+	// It fails where there is no such tensor.
+	Fetch(name string) error
+	// Mode is "train", "eval" or "infer".
+	Mode() string
+	// IsChief reports whether this task writes checkpoints and summaries.
+	IsChief() bool
+}
+
+// Run is a running loop.
+type Run interface {
+	// GlobalStep returns the number of training steps done, over all runs of the model.
+	GlobalStep() int64
+	// Value returns a tensor that was requested in Begin, as of the last step.
+	// It is valid until the next step begins.
+	Value(name string) (*graph.Tensor, error)
+	// BatchSize returns the number of examples of the last step.
+	BatchSize() int
+	// RequestStop ends the loop after this step; the first reason is reported.
+	RequestStop(reason string)
+	// StopRequested reports whether the loop is about to end.
+	StopRequested() bool
+}
+
+// Base has the methods of a Hook that does nothing.
+type Base struct{}
+
+// Begin does nothing.
+func (Base) Begin(Setup) error { return nil }
+
+// AfterCreateSession does nothing.
+func (Base) AfterCreateSession(context.Context, Run) error { return nil }
+
+// BeforeRun does nothing.
+func (Base) BeforeRun(context.Context, Run) error { return nil }
+
+// AfterRun does nothing.
+func (Base) AfterRun(context.Context, Run) error { return nil }
+
+// End does nothing.
+func (Base) End(context.Context, Run) error { return nil }
+
+// Prioritized is a Hook that does not run at PriorityDefault.
+type Prioritized interface{ Priority() int }
+
+// The priorities of the framework's own hooks.
+const (
+	PriorityGuard   = -100 // NaN checks: before anything is written
+	PriorityDefault = 0
+	PriorityWrite   = 100 // loggers and summaries
+	PrioritySave    = 200 // checkpoints, last
+)
+
+// Stateful is a Hook whose state is kept in checkpoints under its name, and
+// given back before AfterCreateSession when training resumes.
+type Stateful interface {
+	StateKey() string
+	MarshalBinary() ([]byte, error)
+	UnmarshalBinary(data []byte) error
+}
+
+// Sort returns the hooks in the order in which they run: by priority, then as given.
+func Sort(hs []Hook) []Hook {
+	out := append([]Hook(nil), hs...)
+	sort.SliceStable(out, func(i, j int) bool { return priority(out[i]) < priority(out[j]) })
+	return out
+}
+
+func priority(h Hook) int {
+	if p, ok := h.(Prioritized); ok {
+		return p.Priority()
+	}
+	return PriorityDefault
+}
