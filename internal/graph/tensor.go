@@ -2,6 +2,7 @@ package graph
 
 import (
 	"fmt"
+	"math"
 	"unsafe"
 )
 
@@ -119,4 +120,36 @@ func NumElements(shape []int) int {
 		n *= d
 	}
 	return n
+}
+
+// Float returns numeric element i as a float64.
+func (t *Tensor) Float(i int) float64 {
+	switch t.DType {
+	case Float32:
+		return float64(Of[float32](t)[i])
+	case Float64:
+		return Of[float64](t)[i]
+	case Int32:
+		return float64(Of[int32](t)[i])
+	case Int64:
+		return float64(Of[int64](t)[i])
+	case Uint8:
+		return float64(Of[uint8](t)[i])
+	case Int8:
+		return float64(Of[int8](t)[i])
+	case Int16:
+		return float64(Of[int16](t)[i])
+	case Uint16:
+		return float64(Of[uint16](t)[i])
+	case Uint32:
+		return float64(Of[uint32](t)[i])
+	case Uint64:
+		return float64(Of[uint64](t)[i])
+	case Bool:
+		if Of[bool](t)[i] {
+			return 1
+		}
+		return 0
+	}
+	return math.NaN()
 }

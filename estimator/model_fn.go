@@ -1,0 +1,136 @@
+package estimator
+
+import (
+	"context"
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/runconfig"
+)
+
+// A ModelFn builds the graph of one mode. It is called more than once for a
+// mode (at two batch sizes, to learn which dimensions follow the batch) and must
+// build the same graph each time; labels are empty when predicting.
+type ModelFn interface {
+	Model(mc *ModelContext, features models.Features, labels models.Labels) (*Spec, error)
+}
+
+// ModelFunc is a function as a ModelFn.
+type ModelFunc func(mc *ModelContext, features models.Features, labels models.Labels) (*Spec, error)
+
+// Model calls f.
+func (f ModelFunc) Model(mc *ModelContext, features models.Features, labels models.Labels) (*Spec, error) {
+	return f(mc, features, labels)
+}
+
+// An InputFn opens the data of one input pipeline: this task's share of it.
+type InputFn interface {
+	Input(ctx context.Context, ic inputs.Context) (inputs.Dataset, error)
+}
+
+// InputFunc is a function as an InputFn.
+type InputFunc func(ctx context.Context, ic inputs.Context) (inputs.Dataset, error)
+
+// Input calls f.
+func (f InputFunc) Input(ctx context.Context, ic inputs.Context) (inputs.Dataset, error) {
+	return f(ctx, ic)
+}
+
+// ModelContext is what a model_fn builds with: the Builder and what the model
+// was given.
+type ModelContext struct {
+	*models.Builder
+	params Params
+	config runconfig.RunConfig
+}
+
+// Params returns the Estimator's hyper-parameters.
+func (mc *ModelContext) Params() Params { return mc.params }
+
+// Config returns the Estimator's RunConfig.
+func (mc *ModelContext) Config() runconfig.RunConfig { return mc.config }
+
+// Params are a model's hyper-parameters by name.
+type Params map[string]any
+
+func (p Params) clone() Params {
+	c := make(Params, len(p))
+	for k, v := range p {
+		c[k] = v
+	}
+	return c
+}
+
+// Int returns an integer parameter, or def where it is absent. Values of other
+// types, fractions too, give def and false.
+func (p Params) Int(name string, def int) (int, bool) {
+	switch v := p[name].(type) {
+	case nil:
+		return def, true
+	case int:
+		return v, true
+	case int64:
+		return int(v), true
+	case float64:
+		if v == float64(int(v)) {
+			return int(v), true
+		}
+	}
+	return def, false
+}
+
+// Float returns a numeric parameter, or def where it is absent. Values of other types give def and false.
+func (p Params) Float(name string, def float64) (float64, bool) {
+	switch v := p[name].(type) {
+	case nil:
+		return def, true
+	case float64:
+		return v, true
+	case float32:
+		return float64(v), true
+	case int:
+		return float64(v), true
+	case int64:
+		return float64(v), true
+	}
+	return def, false
+}
+
+// Registry holds model_fns by name.
+type Registry struct{ fns map[string]ModelFn }
+
+// Register adds a model_fn. A taken name is an error.
+func (r *Registry) Register(name string, fn ModelFn) error {
+	if name == "" || fn == nil {
+		return fmt.Errorf("register model %q: expected a name and a model_fn", name)
+	}
+	if _, ok := r.fns[name]; ok {
+		return fmt.Errorf("model %q is registered already: choose another name", name)
+	}
+	if r.fns == nil {
+		r.fns = map[string]ModelFn{}
+	}
+	r.fns[name] = fn
+	return nil
+}
+
+// Lookup returns the model_fn of that name; the error of an unknown one lists what there is.
+func (r *Registry) Lookup(name string) (ModelFn, error) {
+	if fn, ok := r.fns[name]; ok {
+		return fn, nil
+	}
+	return nil, fmt.Errorf("unknown model %q: expected one of %s", name, strings.Join(r.Names(), ", "))
+}
+
+// Names returns the registered names, sorted.
+func (r *Registry) Names() []string {
+	names := make([]string, 0, len(r.fns))
+	for n := range r.fns {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	return names
+}

@@ -1,0 +1,120 @@
+package estimator
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/goestimator/goestimator/estimator/hooks"
+	"github.com/goestimator/goestimator/estimator/metrics"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/optimizers"
+	G "gorgonia.org/gorgonia"
+)
+
+// Spec is what a model_fn returns: the graph of one mode. Which fields are
+// required depends on the mode: Train needs Loss and TrainOp, Eval needs Loss,
+// Predict needs Predictions.
+type Spec struct {
+	Mode models.Mode
+
+	// Predictions by name; dimension 0 of each is the batch.
+	Predictions Nodes
+	// Loss is the scalar to minimise.
+	Loss *G.Node
+	// TrainOp says how the loss is minimised; optimizers.Optimizer.Minimize makes one.
+	TrainOp *optimizers.TrainOp
+	// EvalMetrics by name. "loss" and "global_step" are reserved.
+	EvalMetrics Metrics
+	// ExportOutputs are the signatures of an export by name; none means one of all Predictions.
+	ExportOutputs map[string]ExportOutput
+
+	TrainingHooks      []hooks.Hook // on every task that trains
+	TrainingChiefHooks []hooks.Hook // on the chief only
+	EvaluationHooks    []hooks.Hook
+	PredictionHooks    []hooks.Hook
+
+	// Scaffold adjusts how variables get their first values; nil for the default.
+	Scaffold *Scaffold
+}
+
+// Nodes are graph nodes by name.
+type Nodes map[string]*G.Node
+
+// Metrics are metrics by name.
+type Metrics map[string]Metric
+
+// Metric binds an accumulator to the nodes it is updated with in each batch.
+type Metric struct {
+	// New makes an empty accumulator.
+	New func() (metrics.Accumulator, error)
+	// Args are the operands of its Update.
+	Args []*G.Node
+}
+
+// ExportKind is the kind of a signature.
+type ExportKind string
+
+// The kinds of signatures, by the last part of TensorFlow Serving's method names.
+const (
+	ExportPredict  ExportKind = "predict"
+	ExportClassify ExportKind = "classify"
+	ExportRegress  ExportKind = "regress"
+)
+
+// ExportOutput is one signature of an exported model.
+type ExportOutput struct {
+	Kind    ExportKind
+	Outputs Nodes
+}
+
+// Scaffold adjusts how a model gets its first values.
+type Scaffold struct {
+	// InitFn runs once variables are initialised and no checkpoint was found.
+	InitFn func(v VariableSetter) error
+}
+
+// VariableSetter sets variables by name; type and shape must be the variable's.
+type VariableSetter interface {
+	Write(name string, value *models.Tensor) error
+}
+
+func (s *Spec) validate(mode models.Mode) error {
+	if s == nil {
+		return errors.New("model_fn returned no Spec: return one or an error")
+	}
+	if s.Mode == "" {
+		s.Mode = mode
+	}
+	if s.Mode != mode {
+		return fmt.Errorf("model_fn returned a Spec for mode %q: expected %q", s.Mode, mode)
+	}
+	switch mode {
+	case models.Train:
+		if s.Loss == nil {
+			return errors.New("missing loss: a Spec for training needs one")
+		}
+		if s.TrainOp == nil {
+			return errors.New("missing train_op: a Spec for training needs one, see optimizers.Optimizer.Minimize")
+		}
+	case models.Eval:
+		if s.Loss == nil {
+			return errors.New("missing loss: a Spec for evaluation needs one")
+		}
+	case models.Predict:
+		if len(s.Predictions) == 0 {
+			return errors.New("missing predictions: a Spec for prediction needs at least one")
+		}
+	}
+	if s.Loss != nil && s.Loss.Shape().TotalSize() != 1 {
+		return fmt.Errorf("loss must be scalar, given: %v", s.Loss.Shape())
+	}
+	for name, m := range s.EvalMetrics {
+		if name == "loss" || name == "global_step" {
+			return fmt.Errorf("metric name %q is reserved: choose another", name)
+		}
+		if m.New == nil {
+			return fmt.Errorf("metric %q has no accumulator", name)
+		}
+	}
+	return nil
+}
