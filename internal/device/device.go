@@ -1,0 +1,75 @@
+package device
+
+import "errors"
+
+// Kinds of devices.
+const (
+	KindHost = "host"
+	KindFake = "fake"
+)
+
+// Device owns memory and makes streams. It is safe for concurrent use.
+type Device interface {
+	// Kind names the sort of device: it decides which kernels run on it.
+	Kind() string
+	// Alloc returns a zeroed buffer, aligned for every element type and for vector loads.
+	Alloc(bytes int) (Buffer, error)
+	// NewStream returns an idle stream.
+	NewStream() (Stream, error)
+	// Close frees what is still allocated. The device's buffers and streams must no longer be used.
+	Close() error
+}
+
+// Buffer is memory of one device, opaque to the host. Devices whose kernels are Go code implement Mapped besides.
+type Buffer interface {
+	// Len returns the size in bytes.
+	Len() int
+	// Free gives the memory back; the buffer must not be used by work still in a stream.
+	Free() error
+}
+
+// Mapped is a Buffer that Go kernels address directly. The bytes may be touched only by a kernel inside
+// Stream.Launch, never by the host: on the fake device anything else faults.
+type Mapped interface {
+	Buffer
+	// Map returns the buffer's memory.
+	Map() []byte
+}
+
+// Stream does work in the order of the calls, possibly later and on another processor. Errors of the work itself
+// surface in Synchronize or Event.Wait. A stream serves one goroutine at a time.
+type Stream interface {
+	// Upload copies src to dst at the byte offset. src must stay unchanged until the stream has been waited for.
+	Upload(dst Buffer, offset int, src []byte) error
+	// Download copies from src at the byte offset to dst, which is valid once the stream has been waited for.
+	Download(dst []byte, src Buffer, offset int) error
+	// Launch runs k on the device. It fails with ErrKernel for a kernel of another kind of device.
+	Launch(k Kernel) error
+	// Record returns an event that is done once all work issued so far is.
+	Record() (Event, error)
+	// Synchronize waits for all work issued so far and returns its first error. The stream is usable afterwards.
+	Synchronize() error
+}
+
+// Event is a point in a stream.
+type Event interface {
+	// Wait returns when the work before the event is done, with its first error.
+	Wait() error
+}
+
+// Kernel is a unit of work in the form of one kind of device; host and fake run a GoKernel.
+type Kernel any
+
+// GoKernel is work written in Go over Mapped memory.
+type GoKernel interface {
+	Run() error
+}
+
+var (
+	// ErrKernel tells that a kernel is not of the device's kind.
+	ErrKernel = errors.New("kernel of another kind of device")
+	// ErrBuffer tells that a buffer is of another device, or freed.
+	ErrBuffer = errors.New("buffer of another device")
+	// ErrRange tells that a copy goes beyond its buffer.
+	ErrRange = errors.New("copy outside of the buffer")
+)

@@ -1,0 +1,93 @@
+package device
+
+import "fmt"
+
+// NewHost returns the device that computes in the process's own memory. Its streams work at once.
+func NewHost() Device { return hostDevice{} }
+
+type hostDevice struct{}
+
+func (hostDevice) Kind() string { return KindHost }
+
+func (hostDevice) Alloc(bytes int) (Buffer, error) {
+	if bytes < 0 {
+		return nil, fmt.Errorf("allocate on the host: expected a size >= 0, got %d bytes", bytes)
+	}
+	return &hostBuffer{alignedBytes(bytes)}, nil
+}
+
+func (hostDevice) NewStream() (Stream, error) { return &hostStream{}, nil }
+
+func (hostDevice) Close() error { return nil }
+
+type hostBuffer struct{ mem []byte }
+
+func (b *hostBuffer) Len() int    { return len(b.mem) }
+func (b *hostBuffer) Free() error { b.mem = nil; return nil }
+func (b *hostBuffer) Map() []byte { return b.mem }
+
+// hostStream keeps the first error until it is waited for, as an asynchronous stream does.
+type hostStream struct{ err error }
+
+func (s *hostStream) keep(err error) {
+	if s.err == nil {
+		s.err = err
+	}
+}
+
+func (s *hostStream) Upload(dst Buffer, offset int, src []byte) error {
+	mem, err := hostRange(dst, offset, len(src))
+	if err != nil {
+		return fmt.Errorf("upload: %w", err)
+	}
+	copy(mem, src)
+	return nil
+}
+
+func (s *hostStream) Download(dst []byte, src Buffer, offset int) error {
+	mem, err := hostRange(src, offset, len(dst))
+	if err != nil {
+		return fmt.Errorf("download: %w", err)
+	}
+	copy(dst, mem)
+	return nil
+}
+
+func (s *hostStream) Launch(k Kernel) error {
+	g, ok := k.(GoKernel)
+	if !ok {
+		return fmt.Errorf("launch %T on the host: %w", k, ErrKernel)
+	}
+	if s.err == nil {
+		s.keep(g.Run())
+	}
+	return nil
+}
+
+func (s *hostStream) Record() (Event, error) { return hostEvent{s}, nil }
+
+func (s *hostStream) Synchronize() error {
+	err := s.err
+	s.err = nil
+	return err
+}
+
+type hostEvent struct{ s *hostStream }
+
+func (e hostEvent) Wait() error { return e.s.Synchronize() }
+
+func hostRange(b Buffer, offset, n int) ([]byte, error) {
+	h, ok := b.(*hostBuffer)
+	if !ok {
+		return nil, fmt.Errorf("%T: %w", b, ErrBuffer)
+	}
+	return window(h.mem, offset, n)
+}
+
+// window returns n bytes of mem from offset, or ErrRange.
+func window(mem []byte, offset, n int) ([]byte, error) {
+	if offset < 0 || n < 0 || offset > len(mem)-n {
+		return nil, fmt.Errorf("%d bytes at %d of %d: %w", n, offset, len(mem), ErrRange)
+	}
+	return mem[offset : offset+n], nil
+}
