@@ -1,0 +1,161 @@
+package metrics_test
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/goestimator/goestimator/estimator/metrics"
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+func TestWeightShapes(t *testing.T) {
+	values := shaped([]int{2, 3}, 1, 2, 3, 4, 5, 6)
+	cube := shaped([]int{2, 1, 2}, 1, 2, 3, 4)
+	for name, c := range map[string]struct {
+		values, weights *graph.Tensor
+		want            float64
+	}{
+		"nil":         {values, nil, 3.5},
+		"scalar":      {values, graph.ScalarOf[float32](2), 3.5},
+		"zero":        {values, graph.ScalarOf[int32](0), 0},
+		"[1]":         {values, tensor(3), 3.5},
+		"[B]":         {values, tensor(1, 0), 2},
+		"[B,1]":       {values, shaped([]int{2, 1}, 0, 1), 5},
+		"[B,1,1]":     {values, shaped([]int{2, 1, 1}, 0, 1), 5},
+		"[1,C]":       {values, shaped([]int{1, 3}, 1, 0, 0), 2.5},
+		"[B,C]":       {values, shaped([]int{2, 3}, 1, 0, 0, 0, 0, 1), 3.5},
+		"bool [B]":    {values, must(graph.FromSlice([]bool{true, false}, 2)), 2},
+		"middle 1":    {shaped([]int{2, 2, 2}, 1, 2, 3, 4, 5, 6, 7, 8), shaped([]int{2, 1, 2}, 1, 0, 0, 0), 2},
+		"same shape":  {cube, cube, 3},
+		"no values":   {graph.NewTensor(graph.Float32, 0, 3), graph.NewTensor(graph.Float32, 0), 0},
+		"scalar loss": {graph.ScalarOf(2.5), graph.ScalarOf(128.0), 2.5},
+	} {
+		m := metrics.NewMean()
+		if err := m.Update(c.values, c.weights); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		near(t, name, []float64{c.want}, m.Result().Data)
+	}
+}
+
+func TestLabelTypes(t *testing.T) {
+	predictions := must(graph.FromSlice([]int64{0, 1, 1}, 3, 1))
+	for _, labels := range []*graph.Tensor{
+		must(graph.FromSlice([]int8{0, 1, 0}, 3)), must(graph.FromSlice([]int16{0, 1, 0}, 3)),
+		must(graph.FromSlice([]int32{0, 1, 0}, 3)), must(graph.FromSlice([]int64{0, 1, 0}, 3)),
+		must(graph.FromSlice([]uint8{0, 1, 0}, 3)), must(graph.FromSlice([]uint16{0, 1, 0}, 3)),
+		must(graph.FromSlice([]uint32{0, 1, 0}, 3)), must(graph.FromSlice([]uint64{0, 1, 0}, 3)),
+		must(graph.FromSlice([]float32{0, 1, 0}, 3)), must(graph.FromSlice([]bool{false, true, false}, 3)),
+	} {
+		m := metrics.NewAccuracy()
+		if err := m.Update(labels, predictions); err != nil {
+			t.Fatal(err)
+		}
+		near(t, labels.DType.String(), []float64{2. / 3}, m.Result().Data)
+	}
+}
+
+// Each error names what was expected and what came.
+func TestBadValues(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range []struct {
+		name   string
+		params []metrics.Param
+		args   []*graph.Tensor
+		want   string
+	}{
+		{"accuracy", nil, []*graph.Tensor{tensor(0, 1), tensor(0, 0.5)}, "whole class ids, got 0.5 at element 1"},
+		{"accuracy", nil, []*graph.Tensor{tensor(0, 1), tensor(0, math.Inf(1))}, "got +Inf at element 1"},
+		{"confusion_matrix", params(metrics.WithClasses(2)), []*graph.Tensor{tensor(0, 2), tensor(0, 1)}, "labels: expected class ids in [0, 2), got 2 at element 1"},
+		{"confusion_matrix", params(metrics.WithClasses(2)), []*graph.Tensor{tensor(0, 1), tensor(-1, 1)}, "predictions: expected class ids in [0, 2), got -1 at element 0"},
+		{"top_k", params(metrics.WithK(1)), []*graph.Tensor{tensor(3), shaped([]int{1, 3}, 1, 2, 3)}, "[0, 3), got 3"},
+		{"top_k", params(metrics.WithK(1)), []*graph.Tensor{tensor(0), tensor(1)}, "predictions: expected shape [batch, classes], got [1]"},
+		{"top_k", params(metrics.WithK(1)), []*graph.Tensor{tensor(0), graph.NewTensor(graph.Float32, 1, 0)}, "got [1 0]"},
+		{"sparse_categorical_crossentropy", nil, []*graph.Tensor{tensor(0, 1), shaped([]int{1, 2}, 1, 2)}, "labels: expected shape [1] for predictions [1 2], got [2]"},
+		{"auc", nil, []*graph.Tensor{tensor(0, 1), tensor(0, 1.5)}, "predictions: expected values in [0, 1], got 1.5 at element 1"},
+		{"auc", nil, []*graph.Tensor{tensor(0, 1), tensor(0, nan)}, "got NaN at element 1"},
+		{"precision", nil, []*graph.Tensor{tensor(0, 2), tensor(0, 1)}, "labels: expected 0 or 1, got 2 at element 1"},
+		{"log_loss", nil, []*graph.Tensor{tensor(-1), tensor(0)}, "labels: expected values in [0, 1], got -1"},
+		{"mse", nil, []*graph.Tensor{shaped([]int{2, 1}, 1, 2), shaped([]int{2, 2}, 1, 2, 3, 4)}, "labels [2 1] and predictions [2 2]"},
+		{"mean", nil, []*graph.Tensor{graph.NewTensor(graph.BFloat16, 1)}, "got bfloat16"},
+		{"mean", nil, []*graph.Tensor{{DType: graph.Float32, Shape: []int{-1}}}, "expected a known shape, got [-1]"},
+	} {
+		a := must(metrics.New(c.name, c.params...))
+		if err := a.Update(c.args...); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: expected an error with %q, got %v", c.name, c.want, err)
+		}
+	}
+}
+
+// A NaN among the values or errors shows in the result rather than vanishing.
+func TestNaNShows(t *testing.T) {
+	for _, name := range []string{"mean", "min", "max"} {
+		a := must(metrics.New(name))
+		if err := a.Update(tensor(math.Inf(-1), 1, math.NaN(), math.Inf(1))); err != nil {
+			t.Fatal(err)
+		}
+		near(t, name, []float64{math.NaN()}, a.Result().Data)
+	}
+	a := metrics.NewLogLoss()
+	if err := a.Update(tensor(1), tensor(math.NaN())); err != nil {
+		t.Fatal(err)
+	}
+	near(t, "log_loss", []float64{math.NaN()}, a.Result().Data)
+}
+
+func TestNewErrors(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		params []metrics.Param
+		is     error
+		want   string
+	}{
+		{"acuracy", nil, metrics.ErrUnknown, `"acuracy": expected one of accuracy, accuracy_baseline, auc,`},
+		{"accuracy", params(metrics.WithK(1)), metrics.ErrParameter, "k: expected no parameters"},
+		{"auc", params(metrics.WithThresholds(0.5)), metrics.ErrParameter, "thresholds: expected num_thresholds or summation"},
+		{"auc", params(metrics.WithNumThresholds(1)), metrics.ErrParameter, "got 1"},
+		{"auc", params(metrics.WithSummation("simpson")), metrics.ErrParameter, `got "simpson"`},
+		{"precision", params(metrics.WithThresholds(0.5, 1.5)), metrics.ErrParameter, "got 1.5"},
+		{"binary_accuracy", params(metrics.WithThresholds(-1)), metrics.ErrParameter, "got -1"},
+		{"binary_accuracy", params(metrics.WithThresholds(0.1, 0.2)), metrics.ErrParameter, "one threshold"},
+		{"top_k", nil, metrics.ErrParameter, "expected k, got none"},
+		{"top_k", params(metrics.WithK(0)), metrics.ErrParameter, "got 0"},
+		{"confusion_matrix", params(metrics.WithClasses(0)), metrics.ErrParameter, "got 0"},
+		{"mean_iou", params(metrics.WithClasses(1 << 20)), metrics.ErrParameter, "got 1048576"},
+		{"precision_at_recall", nil, metrics.ErrParameter, "expected bound, got none"},
+		{"precision_at_recall", params(metrics.WithBound(2)), metrics.ErrParameter, "got 2"},
+		{"precision_at_recall", params(metrics.WithBound(0.5), metrics.WithNumThresholds(-1)), metrics.ErrParameter, "got -1"},
+	} {
+		a, err := metrics.New(c.name, c.params...)
+		if a != nil || !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: expected an error with %q, got %v and %v", c.name, c.want, a, err)
+		}
+	}
+	if _, err := metrics.NewAUC(metrics.AUCOptions{Curve: "DET"}); !errors.Is(err, metrics.ErrParameter) {
+		t.Errorf("curve DET: %v", err)
+	}
+}
+
+// The operating points with one threshold look at 0.5 only.
+func TestOperatingPointOneThreshold(t *testing.T) {
+	m := must(metrics.NewRecallAtPrecision(0.8, 1))
+	if err := m.Update(tensor(0, 1, 1), tensor(0.6, 0.7, 0.2)); err != nil {
+		t.Fatal(err)
+	}
+	near(t, "no point keeps the bound", []float64{0}, m.Result().Data)
+}
+
+func FuzzUnmarshal(f *testing.F) {
+	seed := must(metrics.NewPrecision(0.25, 0.5))
+	f.Add(must(seed.MarshalBinary()))
+	f.Add([]byte{1, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		a := must(metrics.NewPrecision(0.25, 0.5))
+		if a.UnmarshalBinary(data) != nil {
+			equal(t, "after a refused state", must(metrics.NewPrecision(0.25, 0.5)).Result(), a.Result())
+		}
+	})
+}
