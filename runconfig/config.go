@@ -1,0 +1,94 @@
+package runconfig
+
+//go:generate go run ./internal/docgen -out ../docs/config.md
+
+// Config is the whole config file. Keys are the yaml names of the fields; every
+// leaf can also be given as --set key=value or in the environment variable
+// GOESTIMATOR_KEY (dots become underscores, letters upper case).
+type Config struct {
+	// Folder of checkpoints, events and exports; it is made where absent. Relative to the working directory. Empty: a temporary folder.
+	ModelDir string `yaml:"model_dir,omitempty"`
+	// Folder that relative file names of inputs start from. Relative to the working directory, which is also the default.
+	DataDir string `yaml:"data_dir,omitempty"`
+	// Seed of initial values, dropout, shuffling and augmentation. 0: none given, a fresh one is drawn at each start.
+	Seed int64 `yaml:"seed"`
+	// The network.
+	Model Model `yaml:"model"`
+	// How gradients become updates.
+	Optimizer Optimizer `yaml:"optimizer"`
+	// Training.
+	Train Train `yaml:"train"`
+	// Evaluation.
+	Eval Eval `yaml:"eval"`
+	// Prediction.
+	Predict Predict `yaml:"predict,omitempty"`
+	// How the run is made: checkpoints, summaries, logs, threads.
+	Run Run `yaml:"run"`
+	// Where variables live and how gradients travel.
+	Strategy Strategy `yaml:"strategy"`
+	// Connections between the tasks of a cluster.
+	RPC RPC `yaml:"rpc"`
+
+	tfConfig string
+}
+
+// Model names a model_fn and its parameters.
+type Model struct {
+	// A registered model_fn, a network (linear, mlp, cnn, resnet20) or a canned estimator.
+	Name string `yaml:"name,omitempty"`
+	// The model_fn's own parameters, for example classes or hidden_units. Keys are lower-cased and split at dots.
+	Params map[string]any `yaml:"params,omitempty"`
+	// Initial values from another model's checkpoint; used only where model_dir holds no checkpoint yet.
+	WarmStart WarmStart `yaml:"warm_start,omitempty"`
+}
+
+// WarmStart takes initial values from the checkpoint of another run.
+type WarmStart struct {
+	// Checkpoint prefix, or a folder, whose newest checkpoint is taken. Empty: no warm start.
+	From string `yaml:"from,omitempty"`
+	// Regular expression of the trainable variables to take; empty means all of them.
+	Vars string `yaml:"vars,omitempty"`
+	// Renamed variables, each with its name here and its name in the checkpoint.
+	Renames []Rename `yaml:"renames,omitempty"`
+}
+
+// Rename maps a variable of this model to one of a checkpoint.
+type Rename struct {
+	// Name of the variable in this model.
+	Name string `yaml:"name"`
+	// Its name in the checkpoint.
+	Previous string `yaml:"previous"`
+}
+
+// Strategy names where variables live and how gradients travel.
+type Strategy struct {
+	// One of default, one_device, mirrored, central_storage, multi_worker_mirrored, parameter_server, tpu.
+	Name string `yaml:"name"`
+	// Device of one_device, for example /cpu:0 or /gpu:0. Empty: the first one.
+	Device string `yaml:"device,omitempty"`
+}
+
+// RPC configures connections between the tasks of a cluster.
+type RPC struct {
+	// auto: TLS where certificates are set, else plaintext with one warning; tls: plaintext is refused.
+	Security string `yaml:"security"`
+}
+
+// Default returns the config that an empty file gives.
+func Default() Config {
+	in := defaultInput()
+	return Config{
+		Optimizer: Optimizer{
+			Name:            "adam",
+			LearningRate:    LearningRate{Schedule: "constant", Initial: 0.001},
+			AccumulateSteps: 1,
+			SlotNames:       "v1",
+		},
+		Train:    Train{Input: in, FailOnNaNLoss: true, EarlyStopping: EarlyStopping{CheckEverySecs: 60}},
+		Eval:     Eval{Input: in},
+		Predict:  Predict{Input: in},
+		Run:      defaultRun(),
+		Strategy: Strategy{Name: "default"},
+		RPC:      RPC{Security: "auto"},
+	}
+}

@@ -1,0 +1,78 @@
+package runconfig
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+)
+
+// ClusterSpec returns the cluster; it is empty for a local process and for an
+// evaluator.
+func (c RunConfig) ClusterSpec() ClusterSpec { return c.r.cluster }
+
+// TaskType returns chief, master, worker, ps or evaluator (or another job of the
+// cluster); a local process is a worker.
+func (c RunConfig) TaskType() string { return c.r.taskType }
+
+// TaskID returns the task's index in its job.
+func (c RunConfig) TaskID() int { return c.r.taskID }
+
+// Master returns the address of the session's server: empty for an in-process
+// one, else session_master of TF_CONFIG or grpc:// and the task's own address.
+func (c RunConfig) Master() string { return c.r.master }
+
+// EvaluationMaster returns eval_session_master of TF_CONFIG.
+func (c RunConfig) EvaluationMaster() string { return c.r.evalMaster }
+
+// IsChief reports whether this task writes checkpoints: the chief, the legacy
+// master, a local process, or worker 0 of a cluster without a chief.
+func (c RunConfig) IsChief() bool { return c.r.isChief }
+
+// NumPS returns the number of parameter servers; 0 for an evaluator.
+func (c RunConfig) NumPS() int { return c.r.numPS }
+
+// NumWorkers returns the number of tasks that train, the chief included; 0 for an
+// evaluator. Of a sparse cluster only the listed tasks count.
+func (c RunConfig) NumWorkers() int { return c.r.numWorkers }
+
+// GlobalID returns the task's number in the cluster: the chief 0, then the other
+// jobs alphabetically, parameter servers last. ok is false for an evaluator and
+// for the chief of a sparse cluster, which have none. Share data by
+// [RunConfig.WorkerRank] instead: TFJob counts evaluators here.
+func (c RunConfig) GlobalID() (id int, ok bool) { return max(c.r.globalID, 0), c.r.globalID >= 0 }
+
+// WorkerRank returns the task's number among those that train: chief 0 and
+// worker i i+1, or worker i i where there is no chief. It is -1 for a task that
+// does not train.
+func (c RunConfig) WorkerRank() int { return c.r.workerRank }
+
+// DeviceFilters returns the tasks that this one may talk to: those of the
+// session where given, else tf.estimator's by the task's type; nil: all.
+func (c RunConfig) DeviceFilters() []string {
+	if given := c.s.session.DeviceFilters; given != nil {
+		return slices.Clone(given)
+	}
+	if c.r.cluster.Len() == 0 {
+		return nil
+	}
+	switch c.r.taskType {
+	case Master, Chief:
+		return []string{"/job:ps", "/job:" + c.r.taskType}
+	case Worker:
+		return []string{"/job:ps", "/job:worker/task:" + strconv.Itoa(c.r.taskID)}
+	case PS:
+		return []string{"/job:ps", "/job:worker", "/job:chief", "/job:master"}
+	}
+	return nil
+}
+
+// Service returns the service entry of TF_CONFIG; nil: none.
+func (c RunConfig) Service() map[string]any { return maps.Clone(c.tf.service) }
+
+// Environment returns that of TF_CONFIG, default cloud. In google no in-process
+// server is started.
+func (c RunConfig) Environment() string { return c.tf.environment }
+
+// RPCLayer returns the scheme of addresses: grpc, or nothing where TF_CONFIG says
+// "rpc_layer": null.
+func (c RunConfig) RPCLayer() string { return c.tf.rpcLayer }

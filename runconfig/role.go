@@ -1,0 +1,196 @@
+package runconfig
+
+import (
+	"slices"
+	"strings"
+)
+
+// role is one task's place in a cluster, derived from TF_CONFIG by the rules of
+// tf.estimator's run_config.py, widened to the forms that TFJob writes.
+type role struct {
+	cluster    ClusterSpec
+	taskType   string
+	taskID     int
+	master     string
+	evalMaster string
+	isChief    bool
+	numPS      int
+	numWorkers int
+	globalID   int // -1: none
+	workerRank int // -1: does not train
+}
+
+func deriveRole(tf tfConfig, strict bool, vs *violations) role {
+	if tf.cluster.sparse {
+		placeOwnPS(&tf)
+	}
+	switch {
+	case tf.taskType == Evaluator && !strict && tf.cluster.NumTasks(Master) == 0:
+		return evaluatorRole(tf, vs)
+	case tf.cluster.Len() == 0 && (!tf.cluster.sparse || strict):
+		return localRole(tf, vs)
+	default:
+		return clusterRole(tf, strict, vs)
+	}
+}
+
+// placeOwnPS moves the one address that a sparse cluster gives a parameter
+// server, its own, from place 0 of the list to its index.
+func placeOwnPS(tf *tfConfig) {
+	if tf.taskType != PS || tf.taskIndex == nil || tf.cluster.NumTasks(PS) != 1 {
+		return
+	}
+	if a, ok := tf.cluster.Address(PS, 0); ok && *tf.taskIndex > 0 {
+		tf.cluster.jobs[PS] = map[int]string{*tf.taskIndex: a}
+	}
+}
+
+// localRole is that of a process without a cluster.
+func localRole(tf tfConfig, vs *violations) role {
+	if tf.taskType != "" && tf.taskType != Worker {
+		vs.add("TF_CONFIG.task.type", tf.taskType, `if "cluster" is not set in TF_CONFIG, task type must be worker`)
+	}
+	if tf.taskIndex != nil && *tf.taskIndex != 0 {
+		vs.add("TF_CONFIG.task.index", *tf.taskIndex, `if "cluster" is not set in TF_CONFIG, task index must be 0`)
+	}
+	return role{taskType: Worker, master: tf.sessionMaster, evalMaster: tf.evalMaster, isChief: true, numWorkers: 1}
+}
+
+// evaluatorRole stands outside the cluster, whether listed in it or not.
+func evaluatorRole(tf tfConfig, vs *violations) role {
+	return role{taskType: Evaluator, taskID: checkIndex(tf, tf.cluster.Len() > 0, vs), evalMaster: tf.evalMaster, globalID: -1, workerRank: -1}
+}
+
+// checkIndex returns task.index; where it is needed it must be there.
+func checkIndex(tf tfConfig, needed bool, vs *violations) int {
+	if tf.taskIndex == nil {
+		if needed && !tf.taskIndexBad {
+			vs.add("TF_CONFIG.task.index", nil, `if "cluster" is set in TF_CONFIG, task index must be set`)
+		}
+		return 0
+	}
+	vs.require(*tf.taskIndex >= 0, "TF_CONFIG.task.index", *tf.taskIndex, "task index must be a number >= 0")
+	return *tf.taskIndex
+}
+
+func clusterRole(tf tfConfig, strict bool, vs *violations) role {
+	c := tf.cluster
+	before := len(vs.list)
+	promoted := checkChief(tf, strict, vs)
+	vs.require(tf.taskType != "", "TF_CONFIG.task.type", nil, `if "cluster" is set in TF_CONFIG, task type must be set`)
+	index := checkIndex(tf, true, vs)
+	if len(vs.list) == before {
+		if tf.taskType == Evaluator {
+			return evaluatorRole(tf, vs)
+		}
+		checkListed(tf, vs)
+	}
+	r := role{
+		cluster:    c,
+		taskType:   tf.taskType,
+		taskID:     index,
+		master:     masterAddress(tf, index),
+		evalMaster: tf.evalMaster,
+		isChief:    tf.taskType == Chief || tf.taskType == Master || promoted && tf.taskType == Worker && index == 0,
+		numPS:      c.NumTasks(PS),
+		numWorkers: c.NumTasks(Worker) + c.NumTasks(Chief) + c.NumTasks(Master),
+	}
+	r.globalID = globalID(c, r.taskType, index, promoted)
+	r.workerRank = workerRank(r, promoted)
+	return r
+}
+
+// checkChief checks the number of chiefs and reports whether worker 0 takes the part.
+func checkChief(tf tfConfig, strict bool, vs *violations) (promoted bool) {
+	c := tf.cluster
+	chiefs, masters := c.NumTasks(Chief), c.NumTasks(Master)
+	if masters > 0 {
+		vs.require(masters == 1, "TF_CONFIG.cluster.master", masters, `the "cluster" in TF_CONFIG must have only one "master" node`)
+		vs.require(chiefs == 0, "TF_CONFIG.cluster.chief", chiefs, "if a master node exists in cluster, job chief is not supported")
+		vs.require(tf.taskType != Evaluator, "TF_CONFIG.task.type", tf.taskType, "if a master node exists in cluster, task type evaluator is not supported")
+		return false
+	}
+	vs.require(chiefs <= 1, "TF_CONFIG.cluster.chief", chiefs, `the "cluster" in TF_CONFIG must have only one "chief" node`)
+	if chiefs > 0 {
+		return false
+	}
+	if strict {
+		vs.add("TF_CONFIG.cluster.chief", 0, `if "cluster" is set in TF_CONFIG, it must have one "chief" node (run.strict_tf_config is on)`)
+		return false
+	}
+	if c.sparse && (tf.taskType == Chief || tf.taskType == Master) {
+		return false
+	}
+	vs.require(c.NumTasks(Worker) > 0 || c.sparse, "TF_CONFIG.cluster", c.String(), "expected a chief, or a worker to take its part")
+	return true
+}
+
+// checkListed looks the task up in the cluster. A sparse cluster does not list
+// its chief.
+func checkListed(tf tfConfig, vs *violations) {
+	c := tf.cluster
+	if c.sparse && (tf.taskType == Chief || tf.taskType == Master) {
+		return
+	}
+	if c.NumTasks(tf.taskType) == 0 {
+		vs.add("TF_CONFIG.task.type", tf.taskType, "expected one of the cluster's jobs: "+strings.Join(c.Jobs(), ", "))
+		return
+	}
+	if _, ok := c.Address(tf.taskType, *tf.taskIndex); !ok {
+		vs.add("TF_CONFIG.task.index", *tf.taskIndex, "expected the index of a "+tf.taskType+" task in the cluster "+c.String())
+	}
+}
+
+// masterAddress is session_master, else empty for a single node, else the
+// address of the task itself.
+func masterAddress(tf tfConfig, index int) string {
+	if tf.sessionMaster != "" {
+		return tf.sessionMaster
+	}
+	address, ok := tf.cluster.Address(tf.taskType, index)
+	if !ok || tf.cluster.Len() == 1 && !tf.cluster.sparse {
+		return ""
+	}
+	return "grpc://" + address
+}
+
+// globalID numbers the tasks: the chief (or who takes its part) 0, then the
+// other jobs alphabetically, parameter servers last. It is -1 for a task that is
+// not listed.
+func globalID(c ClusterSpec, taskType string, index int, promoted bool) int {
+	type task struct {
+		job   string
+		index int
+	}
+	var order []task
+	for _, job := range c.Jobs() {
+		for _, i := range c.Tasks(job) {
+			order = append(order, task{job, i})
+		}
+	}
+	group := func(t task) int {
+		switch {
+		case t.job == Chief, t.job == Master, promoted && t.job == Worker && t.index == 0:
+			return 0
+		case t.job == PS:
+			return 2
+		}
+		return 1
+	}
+	slices.SortStableFunc(order, func(a, b task) int { return group(a) - group(b) })
+	return slices.Index(order, task{taskType, index})
+}
+
+// workerRank numbers the tasks that train: chief 0 and worker i i+1, or worker
+// i i where worker 0 takes the chief's part.
+func workerRank(r role, promoted bool) int {
+	switch {
+	case r.taskType == Chief || r.taskType == Master:
+		return 0
+	case r.taskType == Worker && promoted:
+		return r.taskID
+	case r.taskType == Worker:
+		return r.taskID + 1
+	}
+	return -1
+}

@@ -1,0 +1,118 @@
+package runconfig
+
+import (
+	"cmp"
+	"os"
+	"slices"
+)
+
+// RunConfig describes one task of a run, as tf.estimator.RunConfig does: what
+// the user chose, and the task's place in the cluster. It is immutable: a copy
+// with changes is made by [RunConfig.With], and what accessors return may be
+// changed freely. Make it by [New], [FromTFConfig] or [Config.RunConfig]; the
+// zero value is not usable.
+type RunConfig struct {
+	s        settings
+	tf       tfConfig
+	r        role
+	modelDir string
+}
+
+// New returns the configuration of this process: [FromTFConfig] of the
+// environment variable TF_CONFIG.
+func New(opts ...Option) (RunConfig, error) {
+	return FromTFConfig(os.Getenv("TF_CONFIG"), opts...)
+}
+
+// FromTFConfig returns the configuration of the task that a TF_CONFIG describes;
+// an empty text is a process without a cluster. All violations are reported
+// together as a [*ViolationsError].
+//
+// Besides tf.estimator's forms it takes those of TFJob: an evaluator listed in
+// the cluster or without any, "ps": null, sparse clusters, and clusters without
+// a chief, where worker 0 takes its part. [StrictTFConfig] refuses them.
+func FromTFConfig(text string, opts ...Option) (RunConfig, error) {
+	vs := &violations{}
+	tf := parseTFConfig(text, vs)
+	return build(defaultSettings(), tf, opts, vs)
+}
+
+// With returns a copy with some fields replaced. Replacing one of the two
+// checkpoint intervals clears the other.
+func (c RunConfig) With(opts ...Option) (RunConfig, error) {
+	return build(c.s, c.tf, opts, &violations{})
+}
+
+func build(s settings, tf tfConfig, opts []Option, vs *violations) (RunConfig, error) {
+	c := RunConfig{s: s.apply(opts, vs), tf: tf}
+	c.modelDir = cmp.Or(c.s.modelDir, tf.modelDir)
+	if tf.modelDir != "" && c.s.modelDirGiven && !c.s.modelDirWins {
+		vs.require(c.s.modelDir == tf.modelDir, "model_dir", c.s.modelDir, "expected the model_dir of TF_CONFIG, "+quote(tf.modelDir))
+	}
+	// A TF_CONFIG that could not be read has no role to check.
+	if !slices.ContainsFunc(vs.list, func(v Violation) bool { return v.Field == "TF_CONFIG" }) {
+		c.r = deriveRole(tf, c.s.strict, vs)
+	}
+	if err := vs.err(); err != nil {
+		return RunConfig{}, err
+	}
+	return c, nil
+}
+
+// ModelDir returns the folder of checkpoints and events; empty: none given.
+func (c RunConfig) ModelDir() string { return c.modelDir }
+
+// TFRandomSeed returns the seed, and whether one was given.
+func (c RunConfig) TFRandomSeed() (int64, bool) { return c.s.seed, c.s.seedGiven }
+
+// SaveSummarySteps returns the steps between two summaries; 0: none.
+func (c RunConfig) SaveSummarySteps() int { return c.s.saveSummarySteps }
+
+// SaveCheckpointsSteps returns the steps between two checkpoints; 0: not by steps.
+func (c RunConfig) SaveCheckpointsSteps() int64 { return c.s.saveCheckpointsSteps }
+
+// SaveCheckpointsSecs returns the seconds between two checkpoints; 0: not by time.
+func (c RunConfig) SaveCheckpointsSecs() float64 { return c.s.saveCheckpointsSecs }
+
+// KeepCheckpointMax returns how many of the newest checkpoints are kept; 0: all.
+func (c RunConfig) KeepCheckpointMax() int { return c.s.keepCheckpointMax }
+
+// KeepCheckpointEveryNHours returns the hours between checkpoints kept for ever.
+func (c RunConfig) KeepCheckpointEveryNHours() float64 { return c.s.keepEveryNHours }
+
+// LogStepCountSteps returns the steps between two log lines; 0: none.
+func (c RunConfig) LogStepCountSteps() int { return c.s.logStepCountSteps }
+
+// TrainDistribute returns the strategy of training.
+func (c RunConfig) TrainDistribute() Strategy { return c.s.trainDistribute }
+
+// EvalDistribute returns the strategy of evaluation.
+func (c RunConfig) EvalDistribute() Strategy { return c.s.evalDistribute }
+
+// DeviceFn returns the function that chooses devices; nil: none.
+func (c RunConfig) DeviceFn() func(Op) string { return c.s.deviceFn }
+
+// Protocol returns the protocol between tasks: grpc.
+func (c RunConfig) Protocol() string { return cmp.Or(c.s.protocol, "grpc") }
+
+// ExperimentalMaxWorkerDelaySecs returns the longest delay of a worker's start.
+func (c RunConfig) ExperimentalMaxWorkerDelaySecs() int { return c.s.maxWorkerDelaySecs }
+
+// SessionCreationTimeoutSecs returns how long a task waits for the others.
+func (c RunConfig) SessionCreationTimeoutSecs() int { return c.s.sessionTimeoutSecs }
+
+// CheckpointSaveGraphDef reports whether the graph is written when training starts.
+func (c RunConfig) CheckpointSaveGraphDef() bool { return c.s.saveGraphDef }
+
+// Session returns how the task runs its programs. Precision and BLAS are set;
+// DeviceFilters are as given, see [RunConfig.DeviceFilters].
+func (c RunConfig) Session() SessionConfig {
+	sc := c.s.session
+	sc.DeviceFilters = slices.Clone(sc.DeviceFilters)
+	sc.Precision = cmp.Or(sc.Precision, "float32")
+	sc.BLAS = cmp.Or(sc.BLAS, "go")
+	return sc
+}
+
+// StrictTFConfig reports whether only tf.estimator's forms of TF_CONFIG are taken.
+func (c RunConfig) StrictTFConfig() bool { return c.s.strict }

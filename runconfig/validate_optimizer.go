@@ -1,0 +1,111 @@
+package runconfig
+
+import (
+	"slices"
+	"strings"
+)
+
+// rules maps each update rule to the hyper-parameters that it has, besides
+// weight_decay, which all have.
+var rules = map[string][]string{
+	"sgd":           nil,
+	"momentum":      {"momentum", "nesterov"},
+	"adam":          {"beta1", "beta2", "epsilon"},
+	"adamw":         {"beta1", "beta2", "epsilon"},
+	"adagrad":       {"initial_accumulator_value"},
+	"rmsprop":       {"rho", "momentum", "centered", "epsilon"},
+	"ftrl":          {"initial_accumulator_value", "learning_rate_power", "l1", "l2"},
+	"keras_sgd":     {"momentum", "nesterov"},
+	"keras_adam":    {"beta1", "beta2", "epsilon"},
+	"keras_adamw":   {"beta1", "beta2", "epsilon"},
+	"keras_adagrad": {"initial_accumulator_value", "epsilon"},
+	"keras_rmsprop": {"rho", "momentum", "centered", "epsilon"},
+	"keras_ftrl":    {"initial_accumulator_value", "learning_rate_power", "l1", "l2"},
+}
+
+func ruleNames() []string {
+	names := make([]string, 0, len(rules))
+	for name := range rules {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		if ka, kb := strings.HasPrefix(a, "keras_"), strings.HasPrefix(b, "keras_"); ka != kb {
+			if ka {
+				return 1
+			}
+			return -1
+		}
+		return strings.Compare(a, b)
+	})
+	return names
+}
+
+// given lists the hyper-parameters that are set, each with its value and bounds.
+func (o Optimizer) given() []hyper {
+	all := []hyper{
+		{"momentum", o.Momentum, 0, 1, false},
+		{"beta1", o.Beta1, 0, 1, true},
+		{"beta2", o.Beta2, 0, 1, true},
+		{"rho", o.Rho, 0, 1, false},
+		{"epsilon", o.Epsilon, 0, inf, false},
+		{"initial_accumulator_value", o.InitialAccumulatorValue, 0, inf, false},
+		{"learning_rate_power", o.LearningRatePower, -inf, 0, false},
+		{"l1", o.L1, 0, inf, false},
+		{"l2", o.L2, 0, inf, false},
+	}
+	return slices.DeleteFunc(all, func(h hyper) bool { return h.value == nil })
+}
+
+func (o Optimizer) validate(vs *violations) {
+	vs.oneOf("optimizer.name", o.Name, ruleNames()...)
+	if has, ok := rules[o.Name]; ok {
+		for _, h := range o.given() {
+			vs.require(slices.Contains(has, h.name), "optimizer."+h.name, *h.value, "which the rule "+o.Name+" does not have")
+		}
+		vs.require(!o.Nesterov || slices.Contains(has, "nesterov"), "optimizer.nesterov", o.Nesterov, "which the rule "+o.Name+" does not have")
+		vs.require(!o.Centered || slices.Contains(has, "centered"), "optimizer.centered", o.Centered, "which the rule "+o.Name+" does not have")
+	}
+	for _, h := range o.given() {
+		h.validate(vs)
+	}
+	if o.WeightDecay != nil {
+		vs.require(*o.WeightDecay >= 0, "optimizer.weight_decay", *o.WeightDecay, "expected >= 0")
+	}
+	o.validateClips(vs)
+	vs.require(o.AccumulateSteps >= 1, "optimizer.accumulate_steps", o.AccumulateSteps, "expected >= 1")
+	vs.oneOf("optimizer.slot_names", o.SlotNames, "v1", "keras")
+	o.LearningRate.validate(vs)
+}
+
+func (o Optimizer) validateClips(vs *violations) {
+	set := 0
+	for _, clip := range []struct {
+		name  string
+		value float64
+	}{{"clip_norm", o.ClipNorm}, {"clip_value", o.ClipValue}, {"global_clip_norm", o.GlobalClipNorm}} {
+		vs.require(clip.value >= 0, "optimizer."+clip.name, clip.value, "expected > 0, or 0 for no limit")
+		if clip.value > 0 {
+			set++
+		}
+		vs.require(set < 2 || clip.value <= 0, "optimizer."+clip.name, clip.value, "expected at most one of clip_norm, clip_value, global_clip_norm")
+	}
+}
+
+func (l LearningRate) validate(vs *violations) {
+	const key = "optimizer.learning_rate."
+	vs.oneOf(key+"schedule", l.Schedule, "constant", "exponential", "inverse_time", "natural_exp", "polynomial", "piecewise_constant", "cosine", "cosine_restarts")
+	vs.require(l.WarmupSteps >= 0, key+"warmup_steps", l.WarmupSteps, "expected >= 0")
+	switch l.Schedule {
+	case "constant":
+	case "piecewise_constant":
+		vs.require(len(l.Values) == len(l.Boundaries)+1, key+"values", l.Values, "expected one value more than there are boundaries")
+		vs.require(slices.IsSorted(l.Boundaries), key+"boundaries", l.Boundaries, "expected increasing steps")
+		return
+	default:
+		vs.require(l.DecaySteps > 0, key+"decay_steps", l.DecaySteps, "expected > 0 for schedule "+l.Schedule)
+	}
+	if slices.Contains([]string{"exponential", "inverse_time", "natural_exp"}, l.Schedule) {
+		vs.require(l.DecayRate > 0, key+"decay_rate", l.DecayRate, "expected > 0 for schedule "+l.Schedule)
+	}
+	vs.require(l.Initial >= 0, key+"initial", l.Initial, "expected >= 0")
+}

@@ -1,0 +1,97 @@
+package runconfig
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Violation is one thing that is wrong in a configuration.
+type Violation struct {
+	// Field is the key or option, for example train.max_steps or cluster.chief.
+	Field string
+	// Value is what was found there.
+	Value any
+	// Bound is what was expected, in words.
+	Bound string
+	// Where names the source (file:line, --set, an environment variable); empty where unknown.
+	Where string
+}
+
+func (v Violation) String() string {
+	s := v.Field + ": got " + quote(v.Value) + ", " + v.Bound
+	if v.Where != "" {
+		s += " (" + v.Where + ")"
+	}
+	return s
+}
+
+// quote prints a value on one line, text in quotes, cut where very long.
+func quote(v any) string {
+	const most = 120
+	var s string
+	switch v := v.(type) {
+	case nil:
+		return "nothing"
+	case string:
+		s = fmt.Sprintf("%q", v)
+	default:
+		s = strings.Join(strings.Fields(fmt.Sprint(v)), " ")
+	}
+	if len(s) > most {
+		return strings.ToValidUTF8(s[:most], "") + "..."
+	}
+	return s
+}
+
+// ViolationsError reports everything that is wrong in a configuration.
+type ViolationsError struct {
+	// Violations holds at least one entry.
+	Violations []Violation
+}
+
+// Error lists the violations: a single one on one line, several one per line.
+func (e *ViolationsError) Error() string {
+	if len(e.Violations) == 1 {
+		return "invalid configuration: " + e.Violations[0].String()
+	}
+	lines := make([]string, 0, len(e.Violations)+1)
+	lines = append(lines, fmt.Sprintf("invalid configuration: %d violations", len(e.Violations)))
+	for _, v := range e.Violations {
+		lines = append(lines, "  "+v.String())
+	}
+	return strings.Join(lines, "\n")
+}
+
+// violations collects what is wrong.
+type violations struct{ list []Violation }
+
+func (vs *violations) add(field string, value any, bound string) {
+	vs.list = append(vs.list, Violation{Field: field, Value: value, Bound: bound})
+}
+
+// require adds a violation unless ok.
+func (vs *violations) require(ok bool, field string, value any, bound string) {
+	if !ok {
+		vs.add(field, value, bound)
+	}
+}
+
+func (vs *violations) err() error {
+	if len(vs.list) == 0 {
+		return nil
+	}
+	return &ViolationsError{Violations: vs.list}
+}
+
+// oneOf requires a text to be in a list.
+func (vs *violations) oneOf(field, value string, list ...string) {
+	for _, s := range list {
+		if value == s {
+			return
+		}
+	}
+	if list[0] == "" {
+		list = list[1:]
+	}
+	vs.add(field, value, "expected one of "+strings.Join(list, ", "))
+}
