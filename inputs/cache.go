@@ -1,0 +1,91 @@
+package inputs
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+)
+
+// Cache reads all rows into memory at the first use and serves every pass from
+// there. A Shuffle right behind it keeps row numbers, as over an Indexed data
+// set. The rows belong to Go's garbage collector, not to the allocator.
+func Cache() Transform {
+	return func(ds Dataset) Dataset {
+		if ix, ok := ds.(Indexed); ok {
+			return ix
+		}
+		up := adopt(ds)
+		d := up.derive("cache", nil)
+		c := &cache{up: up, mem: d.mem}
+		d.index = c.rows
+		d.start = func(ctx context.Context, _ int64) (stage, error) {
+			ix, err := c.rows(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return &rangeStage{src: ix}, nil
+		}
+		return d
+	}
+}
+
+type cache struct {
+	up  *node
+	mem memory.Allocator
+	mu  sync.Mutex
+	ix  Indexed
+}
+
+// rows reads the data the first time; a failure is tried again next time.
+func (c *cache) rows(ctx context.Context) (Indexed, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ix != nil {
+		return c.ix, nil
+	}
+	rec, err := c.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ix, err := Records(c.up.schema, []arrow.Record{rec}, c.mem)
+	if err != nil {
+		return nil, err
+	}
+	adopt(ix).desc = c.up.desc + " | cache"
+	c.ix = ix
+	return ix, nil
+}
+
+func (c *cache) read(ctx context.Context) (arrow.Record, error) {
+	st, err := c.up.open(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	var recs []arrow.Record
+	for {
+		rec, err := st.pull(ctx, 0)
+		if err == nil {
+			recs = append(recs, rec)
+			continue
+		}
+		if cerr := st.close(); eof(err) {
+			err = cerr
+		}
+		if err == nil && len(recs) == 0 {
+			err = fmt.Errorf("%w: nothing to cache", ErrEmpty)
+		}
+		if err != nil {
+			releaseAll(recs)
+			return nil, err
+		}
+		spans := make([]span, len(recs))
+		for i, r := range recs {
+			spans[i] = span{i, 0, int(r.NumRows())}
+		}
+		defer releaseAll(recs)
+		return gatherRecord(memory.NewGoAllocator(), c.up.schema.Arrow(), recs, spans)
+	}
+}

@@ -1,0 +1,26 @@
+// Package inputs reads training data: lazy streams of Arrow record batches, the
+// transforms that shape them, and the exact saving and restoring of a position.
+//
+// A Dataset comes from a source (Glyphs, IDX, CIFAR10, CSV, Parquet, ArrowFile,
+// Records, Slices) and passes through transforms:
+//
+//	ds := inputs.Pipe(source,
+//		inputs.Shuffle(60000, seed),
+//		inputs.Repeat(0),
+//		inputs.Batch(128, true),
+//		inputs.ParallelMap(inputs.Augment(inputs.Augmentation{CropPadding: 4, Flip: true, Seed: seed}), 2),
+//		inputs.Prefetch(2))
+//
+// Everything counts rows: a record in front of Batch is just a convenient run of
+// rows. The same seed gives the same batches whatever the parallelism, because a
+// shuffle depends on (seed, epoch), and randomness within a Map on (seed, epoch,
+// row), never on scheduling.
+//
+// An Iterator's State is small and exact, shuffle buffer included: row numbers
+// where the source has random access (Indexed), rows otherwise. It can be
+// restored into an Iterator of the same pipeline, with any depth of prefetching
+// and any parallelism.
+//
+// Records are reference counted: whoever receives one releases it. Background
+// goroutines end with the Iterator or its context.
+package inputs

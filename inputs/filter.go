@@ -1,0 +1,63 @@
+package inputs
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/apache/arrow/go/v15/arrow"
+)
+
+// FilterFunc decides which rows of a record stay: it sets keep[i] for row i.
+// keep has one entry for each row, all false.
+type FilterFunc func(ctx context.Context, rec arrow.Record, keep []bool) error
+
+// Filter keeps the rows that f chooses. Name becomes part of the pipeline's
+// description.
+func Filter(name string, f FilterFunc) Transform {
+	return func(ds Dataset) Dataset {
+		up := adopt(ds)
+		d := up.derive(fmt.Sprintf("filter(%s)", name), nil)
+		if f == nil {
+			return up.refuse("filter %q has no function", name)
+		}
+		d.start = func(ctx context.Context, epoch int64) (stage, error) {
+			st, err := up.open(ctx, epoch)
+			if err != nil {
+				return nil, err
+			}
+			return &filterStage{up: st, node: d, f: f}, nil
+		}
+		return d
+	}
+}
+
+type filterStage struct {
+	up   stage
+	node *node
+	f    FilterFunc
+}
+
+func (s *filterStage) pull(ctx context.Context, limit int) (arrow.Record, error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		rec, err := s.up.pull(ctx, limit)
+		if err != nil {
+			return nil, err
+		}
+		keep := make([]bool, rec.NumRows())
+		if err := s.f(ctx, rec, keep); err != nil {
+			rec.Release()
+			return nil, err
+		}
+		rec, err = keepRows(s.node, rec, func(i int) bool { return keep[i] })
+		if rec != nil || err != nil {
+			return rec, err
+		}
+	}
+}
+
+func (s *filterStage) save(w *stateWriter) error                      { return s.up.save(w) }
+func (s *filterStage) load(ctx context.Context, r *stateReader) error { return s.up.load(ctx, r) }
+func (s *filterStage) close() error                                   { return s.up.close() }

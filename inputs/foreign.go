@@ -1,0 +1,94 @@
+package inputs
+
+import (
+	"context"
+
+	"github.com/apache/arrow/go/v15/arrow"
+)
+
+// cutter serves records of the size asked for out of records of any size.
+type cutter struct{ rest arrow.Record }
+
+// pull returns at most limit rows (all of a record where limit is 0), taking
+// from next when nothing is left over.
+func (c *cutter) pull(ctx context.Context, limit int, next func(context.Context) (arrow.Record, error)) (arrow.Record, error) {
+	rec := c.rest
+	c.rest = nil
+	for rec == nil {
+		r, err := next(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if r.NumRows() == 0 {
+			r.Release()
+			continue
+		}
+		rec = r
+	}
+	if limit <= 0 || rec.NumRows() <= int64(limit) {
+		return rec, nil
+	}
+	defer rec.Release()
+	c.rest = rec.NewSlice(int64(limit), rec.NumRows())
+	return rec.NewSlice(0, int64(limit)), nil
+}
+
+func (c *cutter) discard() {
+	if c.rest != nil {
+		c.rest.Release()
+		c.rest = nil
+	}
+}
+
+// foreign is a pass over a Dataset that is not of this package.
+type foreign struct {
+	it   Iterator
+	node *node
+	cutter
+}
+
+func openForeign(ctx context.Context, ds Dataset, n *node, epoch int64) (stage, error) {
+	var it Iterator
+	var err error
+	if e, ok := ds.(Epoched); ok {
+		it, err = e.IterateEpoch(ctx, epoch)
+	} else {
+		it, err = ds.Iterate(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &foreign{it: it, node: n}, nil
+}
+
+func (s *foreign) pull(ctx context.Context, limit int) (arrow.Record, error) {
+	return s.cutter.pull(ctx, limit, s.it.Next)
+}
+
+func (s *foreign) save(w *stateWriter) error {
+	state, err := s.it.State()
+	if err != nil {
+		return err
+	}
+	w.bytes(state)
+	return w.record(s.rest)
+}
+
+func (s *foreign) load(_ context.Context, r *stateReader) error {
+	state := r.bytes()
+	if r.err != nil {
+		return r.err
+	}
+	if err := s.it.Restore(state); err != nil {
+		return err
+	}
+	s.discard()
+	var err error
+	s.rest, err = r.record(s.node.mem, s.node.schema)
+	return err
+}
+
+func (s *foreign) close() error {
+	s.discard()
+	return s.it.Close()
+}

@@ -1,0 +1,263 @@
+package inputs
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/bitutil"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+)
+
+// span is a run of consecutive rows of one of several chunks.
+type span struct{ chunk, start, n int }
+
+// appendSpan appends a run, merging it with the previous one where it continues it.
+func appendSpan(spans []span, s span) []span {
+	if k := len(spans) - 1; k >= 0 && spans[k].chunk == s.chunk && spans[k].start+spans[k].n == s.start {
+		spans[k].n += s.n
+		return spans
+	}
+	return append(spans, s)
+}
+
+// gatherRecord copies rows of several records of one schema into one record.
+func gatherRecord(mem memory.Allocator, schema *arrow.Schema, recs []arrow.Record, spans []span) (arrow.Record, error) {
+	rows := 0
+	for _, s := range spans {
+		rows += s.n
+	}
+	cols := make([]arrow.Array, 0, schema.NumFields())
+	defer func() {
+		for _, c := range cols {
+			c.Release()
+		}
+	}()
+	chunks := make([]arrow.ArrayData, len(recs))
+	for i, f := range schema.Fields() {
+		for k, r := range recs {
+			chunks[k] = r.Column(i).Data()
+		}
+		d, err := gatherData(mem, f.Type, chunks, spans)
+		if err != nil {
+			return nil, fmt.Errorf("column %q: %w", f.Name, err)
+		}
+		cols = append(cols, array.MakeFromData(d))
+		d.Release()
+	}
+	return array.NewRecord(schema, cols, int64(rows)), nil
+}
+
+// concat returns one record of all rows of recs, releasing them. It copies
+// unless there is only one.
+func concat(mem memory.Allocator, schema *arrow.Schema, recs []arrow.Record) (arrow.Record, error) {
+	if len(recs) == 1 {
+		return recs[0], nil
+	}
+	spans := make([]span, len(recs))
+	for i, r := range recs {
+		spans[i] = span{i, 0, int(r.NumRows())}
+	}
+	defer releaseAll(recs)
+	return gatherRecord(mem, schema, recs, spans)
+}
+
+func releaseAll(recs []arrow.Record) {
+	for _, r := range recs {
+		r.Release()
+	}
+}
+
+// gatherer copies spans of the arrays of one column.
+type gatherer struct {
+	mem    memory.Allocator
+	chunks []arrow.ArrayData
+	spans  []span
+	n      int // rows in all spans
+}
+
+func gatherData(mem memory.Allocator, dt arrow.DataType, chunks []arrow.ArrayData, spans []span) (arrow.ArrayData, error) {
+	g := gatherer{mem: mem, chunks: chunks, spans: spans}
+	for _, s := range spans {
+		g.n += s.n
+	}
+	valid, nulls := g.validity()
+	defer release(valid)
+	switch t := dt.(type) {
+	case *arrow.BooleanType:
+		return g.finish(dt, nulls, nil, valid, g.bits(1, bitmapAt)), nil
+	case *arrow.BinaryType, *arrow.StringType:
+		offsets, data, err := g.binary()
+		if err != nil {
+			return nil, err
+		}
+		return g.finish(dt, nulls, nil, valid, offsets, data), nil
+	case *arrow.FixedSizeListType:
+		children, err := gatherData(mem, t.Elem(), g.children(), g.fixedSpans(int(t.Len())))
+		if err != nil {
+			return nil, err
+		}
+		return g.finish(dt, nulls, children, valid), nil
+	case *arrow.ListType:
+		return g.list(t, valid, nulls)
+	case arrow.FixedWidthDataType:
+		if t.BitWidth()%8 == 0 && t.ID() != arrow.DICTIONARY {
+			return g.finish(dt, nulls, nil, valid, g.fixed(t.BitWidth()/8)), nil
+		}
+	}
+	return nil, fmt.Errorf("rows of Arrow type %s cannot be copied", dt)
+}
+
+// finish makes the array's data; the buffers but the validity change owners.
+func (g *gatherer) finish(dt arrow.DataType, nulls int, child arrow.ArrayData, buffers ...*memory.Buffer) arrow.ArrayData {
+	var children []arrow.ArrayData
+	if child != nil {
+		children = []arrow.ArrayData{child}
+		defer child.Release()
+	}
+	d := array.NewData(dt, g.n, buffers, children, nulls, 0)
+	for _, b := range buffers[1:] {
+		release(b)
+	}
+	return d
+}
+
+func release(b *memory.Buffer) {
+	if b != nil {
+		b.Release()
+	}
+}
+
+func newBuffer(mem memory.Allocator, size int) *memory.Buffer {
+	b := memory.NewResizableBuffer(mem)
+	b.Resize(size)
+	return b
+}
+
+// validity returns the validity bitmap, nil where no row is null.
+func (g *gatherer) validity() (*memory.Buffer, int) {
+	if !slices.ContainsFunc(g.chunks, hasNulls) {
+		return nil, 0
+	}
+	b := g.bits(0, func(d arrow.ArrayData, buffer, i int) bool { return !hasNulls(d) || bitmapAt(d, buffer, i) })
+	return b, g.n - bitutil.CountSetBits(b.Bytes(), 0, g.n)
+}
+
+func hasNulls(d arrow.ArrayData) bool { return d.NullN() != 0 && d.Buffers()[0] != nil }
+
+func bitmapAt(d arrow.ArrayData, buffer, i int) bool {
+	return bitutil.BitIsSet(d.Buffers()[buffer].Bytes(), d.Offset()+i)
+}
+
+func (g *gatherer) bits(buffer int, at func(d arrow.ArrayData, buffer, i int) bool) *memory.Buffer {
+	out := newBuffer(g.mem, int(bitutil.BytesForBits(int64(g.n))))
+	dst := out.Bytes()
+	clear(dst)
+	k := 0
+	for _, s := range g.spans {
+		for i := s.start; i < s.start+s.n; i++ {
+			if at(g.chunks[s.chunk], buffer, i) {
+				bitutil.SetBit(dst, k)
+			}
+			k++
+		}
+	}
+	return out
+}
+
+func (g *gatherer) fixed(width int) *memory.Buffer {
+	out := newBuffer(g.mem, g.n*width)
+	dst := out.Bytes()
+	for _, s := range g.spans {
+		d := g.chunks[s.chunk]
+		at := (d.Offset() + s.start) * width
+		dst = dst[copy(dst, d.Buffers()[1].Bytes()[at:at+s.n*width]):]
+	}
+	return out
+}
+
+// children returns the only child of every chunk.
+func (g *gatherer) children() []arrow.ArrayData {
+	out := make([]arrow.ArrayData, len(g.chunks))
+	for i, d := range g.chunks {
+		out[i] = d.Children()[0]
+	}
+	return out
+}
+
+// fixedSpans returns the spans of the elements of lists of a fixed size.
+func (g *gatherer) fixedSpans(size int) []span {
+	out := make([]span, len(g.spans))
+	for i, s := range g.spans {
+		out[i] = span{s.chunk, (g.chunks[s.chunk].Offset() + s.start) * size, s.n * size}
+	}
+	return out
+}
+
+func (g *gatherer) list(t *arrow.ListType, valid *memory.Buffer, nulls int) (arrow.ArrayData, error) {
+	offsets, spans, err := g.offsets()
+	if err != nil {
+		return nil, err
+	}
+	child, err := gatherData(g.mem, t.Elem(), g.children(), spans)
+	if err != nil {
+		offsets.Release()
+		return nil, err
+	}
+	return g.finish(t, nulls, child, valid, offsets), nil
+}
+
+func (g *gatherer) binary() (offsets, data *memory.Buffer, err error) {
+	offsets, spans, err := g.offsets()
+	if err != nil {
+		return nil, nil, err
+	}
+	total := 0
+	for _, s := range spans {
+		total += s.n
+	}
+	data = newBuffer(g.mem, total)
+	dst := data.Bytes()
+	for _, s := range spans {
+		if s.n > 0 {
+			dst = dst[copy(dst, g.chunks[s.chunk].Buffers()[2].Bytes()[s.start:s.start+s.n]):]
+		}
+	}
+	return offsets, data, nil
+}
+
+// offsets returns the rebased 32-bit offsets of variable-length rows and the
+// spans of what they enclose.
+func (g *gatherer) offsets() (*memory.Buffer, []span, error) {
+	out := newBuffer(g.mem, 4*(g.n+1))
+	dst := out.Bytes()
+	binary.LittleEndian.PutUint32(dst, 0)
+	var spans []span
+	total, k := 0, 1
+	for _, s := range g.spans {
+		d := g.chunks[s.chunk]
+		for i := s.start; i < s.start+s.n; i++ {
+			from, to := offsetAt(d, i), offsetAt(d, i+1)
+			if total += to - from; total > math.MaxInt32 {
+				out.Release()
+				return nil, nil, fmt.Errorf("a batch would hold more than 2 GiB in one column: use smaller batches")
+			}
+			spans = appendSpan(spans, span{s.chunk, from, to - from})
+			binary.LittleEndian.PutUint32(dst[4*k:], uint32(total))
+			k++
+		}
+	}
+	return out, spans, nil
+}
+
+// offsetAt returns the offset before row i of a variable-length array.
+func offsetAt(d arrow.ArrayData, i int) int {
+	b := d.Buffers()[1]
+	if b == nil || b.Len() == 0 { // an empty array may have no offsets
+		return 0
+	}
+	return int(int32(binary.LittleEndian.Uint32(b.Bytes()[4*(d.Offset()+i):])))
+}

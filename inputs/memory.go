@@ -1,0 +1,139 @@
+package inputs
+
+import (
+	"context"
+	"fmt"
+	"sort"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// Records returns a data set of records that are in memory; all must have s's
+// Arrow schema. It does not retain them: the caller releases them when the data
+// set is no longer used.
+func Records(s *Schema, recs []arrow.Record, mem memory.Allocator) (Indexed, error) {
+	ends := make([]int64, len(recs)) // rows up to and including each record
+	total := int64(0)
+	for i, r := range recs {
+		if !sameTypes(r.Schema(), s.Arrow()) {
+			return nil, fmt.Errorf("record %d has %s, expected %s", i, r.Schema(), s.Arrow())
+		}
+		total += r.NumRows()
+		ends[i] = total
+	}
+	if total == 0 {
+		return nil, fmt.Errorf("%w: no record has a row", ErrEmpty)
+	}
+	n := &node{schema: s, mem: alloc(mem), desc: fmt.Sprintf("records(%d,%s)", total, s)}
+	return newIndexed(n, total, func(_ context.Context, rows []int64) (arrow.Record, error) {
+		return gatherRecord(n.mem, s.Arrow(), recs, locate(ends, rows))
+	}), nil
+}
+
+// sameTypes reports whether two schemas agree in names and types.
+func sameTypes(a, b *arrow.Schema) bool {
+	if a.NumFields() != b.NumFields() {
+		return false
+	}
+	for i, f := range a.Fields() {
+		if g := b.Field(i); f.Name != g.Name || !arrow.TypeEqual(f.Type, g.Type) {
+			return false
+		}
+	}
+	return true
+}
+
+// locate finds rows among records that end at the given row numbers.
+func locate(ends []int64, rows []int64) []span {
+	spans := make([]span, 0, len(rows))
+	for _, row := range rows {
+		k := sort.Search(len(ends), func(k int) bool { return row < ends[k] })
+		if k > 0 {
+			row -= ends[k-1]
+		}
+		spans = appendSpan(spans, span{k, int(row), 1})
+	}
+	return spans
+}
+
+// Slice returns a column of examples of the given shape, one after the other in data.
+func Slice[T graph.Element](name string, role Role, data []T, shape ...int) NamedTensor {
+	size := max(graph.NumElements(shape), 1)
+	rows := len(data) / size
+	t, err := graph.FromSlice(data, append([]int{rows}, shape...)...)
+	if err != nil { // not whole examples: Slices reports it
+		t = &graph.Tensor{DType: graph.TypeOf[T](), Shape: []int{-len(data)}}
+	}
+	return NamedTensor{Name: name, Role: role, Tensor: t}
+}
+
+// Strings returns a column of strings.
+func Strings(name string, role Role, data []string) NamedTensor {
+	t := graph.NewTensor(graph.String, len(data))
+	for i, s := range data {
+		t.Strings[i] = []byte(s)
+	}
+	return NamedTensor{Name: name, Role: role, Tensor: t}
+}
+
+// Slices returns a data set of columns in memory, whose first dimension counts
+// examples. Numeric columns alias their data, which must not change.
+func Slices(mem memory.Allocator, columns ...NamedTensor) (Indexed, error) {
+	if len(columns) == 0 {
+		return nil, fmt.Errorf("%w: no columns given", ErrEmpty)
+	}
+	rows := 0
+	cols := make([]Column, len(columns))
+	for i, c := range columns {
+		if len(c.Tensor.Shape) == 0 || c.Tensor.Shape[0] < 0 || c.Offsets != nil {
+			return nil, fmt.Errorf("column %q: its %d elements are not a whole number of dense examples of its shape", c.Name, len(c.Tensor.Bytes))
+		}
+		if i == 0 {
+			rows = c.Tensor.Shape[0]
+		}
+		if c.Tensor.Shape[0] != rows {
+			return nil, fmt.Errorf("column %q has %d examples, column %q %d: give all columns equally many",
+				c.Name, c.Tensor.Shape[0], columns[0].Name, rows)
+		}
+		cols[i] = Column{Name: c.Name, DType: c.Tensor.DType, Shape: c.Tensor.Shape[1:], Role: c.Role}
+	}
+	s, err := NewSchema(cols...)
+	if err != nil {
+		return nil, err
+	}
+	// What has to be copied is left to Go's allocator: the data set has no end.
+	arrays := make([]arrow.Array, len(columns))
+	for i, c := range columns {
+		arrays[i] = tensorArray(s.Arrow().Field(i).Type, c.Tensor, rows)
+	}
+	return Records(s, []arrow.Record{array.NewRecord(s.Arrow(), arrays, int64(rows))}, mem)
+}
+
+// tensorArray returns an array that aliases a numeric tensor, or a copy of
+// booleans and strings.
+func tensorArray(t arrow.DataType, x *graph.Tensor, rows int) arrow.Array {
+	if x.DType != graph.Bool && x.DType != graph.String {
+		return denseArray(t, rows, memory.NewBufferBytes(x.Bytes))
+	}
+	elems := elementArray(x)
+	list, ok := t.(*arrow.FixedSizeListType)
+	if !ok {
+		return elems
+	}
+	return array.NewFixedSizeListData(array.NewData(list, rows, []*memory.Buffer{nil}, []arrow.ArrayData{elems.Data()}, 0, 0))
+}
+
+func elementArray(x *graph.Tensor) arrow.Array {
+	if x.DType == graph.Bool {
+		b := array.NewBooleanBuilder(memory.NewGoAllocator())
+		b.AppendValues(graph.Of[bool](x), nil)
+		return b.NewArray()
+	}
+	b := array.NewBinaryBuilder(memory.NewGoAllocator(), arrow.BinaryTypes.Binary)
+	b.AppendValues(x.Strings, nil)
+	return b.NewArray()
+}

@@ -1,0 +1,192 @@
+package inputs
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/apache/arrow/go/v15/arrow"
+)
+
+// snapshotEvery is how many records a background reader passes on between two
+// snapshots of its upstream. A state is the last snapshot and the rows since, so
+// it stays small, and restoring reads at most this many records again.
+const snapshotEvery = 32
+
+// Prefetch reads up to n records ahead in the background; n <= 0 reads none.
+func Prefetch(n int) Transform {
+	return func(ds Dataset) Dataset {
+		if n <= 0 {
+			return ds
+		}
+		up := adopt(ds)
+		d := up.derive("prefetch", nil)
+		d.start = func(ctx context.Context, epoch int64) (stage, error) {
+			st, err := up.open(ctx, epoch)
+			if err != nil {
+				return nil, err
+			}
+			return &aheadStage{ctx: ctx, up: st, depth: n}, nil
+		}
+		return d
+	}
+}
+
+// ParallelMap applies m to records in the given number of goroutines, keeping
+// their order. What it delivers is what Map delivers, whatever the number.
+func ParallelMap(m Mapper, workers int) Transform {
+	return func(ds Dataset) Dataset {
+		up := adopt(ds)
+		if workers <= 0 {
+			return up.refuse("parallel map needs at least 1 worker, got %d: set parallelism", workers)
+		}
+		d := m.node(up)
+		d.desc += "*"
+		d.start = func(ctx context.Context, epoch int64) (stage, error) {
+			st, err := up.open(ctx, epoch)
+			if err != nil {
+				return nil, err
+			}
+			bound := m.bind(d, epoch)
+			return &aheadStage{ctx: ctx, up: st, m: &bound, depth: workers, workers: workers}, nil
+		}
+		return d
+	}
+}
+
+// aheadStage reads its upstream in a goroutine, and maps in others if it has a
+// mapper. The consumer's side keeps the position: the upstream's state at the
+// latest snapshot that it has passed, and the rows delivered since.
+type aheadStage struct {
+	ctx     context.Context // of Iterate: ends the background work
+	up      stage
+	m       *boundMapper
+	depth   int
+	workers int
+	cutter
+
+	run   *aheadRun
+	base  []byte     // state of up, with the reader's row; nil before the start
+	since int64      // rows delivered since base
+	cur   *aheadItem // received, but perhaps not yet mapped
+	err   error      // ended the stream; io.EOF included
+}
+
+// aheadItem is one record on its way.
+type aheadItem struct {
+	rec      arrow.Record
+	err      error
+	first    int64         // its first row's position in the pass
+	snapshot []byte        // state before this record, now and then
+	done     chan struct{} // closed when rec and err are final
+}
+
+func (s *aheadStage) pull(ctx context.Context, limit int) (arrow.Record, error) {
+	rec, err := s.cutter.pull(ctx, limit, s.receive)
+	if err == nil {
+		s.since += rec.NumRows()
+	}
+	return rec, err
+}
+
+// receive waits for the next record. One that was not ready when ctx ended
+// stays for the next call.
+func (s *aheadStage) receive(ctx context.Context) (arrow.Record, error) {
+	if s.err != nil {
+		return nil, s.err
+	}
+	if s.run == nil {
+		if err := s.begin(); err != nil {
+			return nil, err
+		}
+	}
+	if s.cur == nil {
+		select {
+		case item, ok := <-s.run.queue:
+			if !ok {
+				return nil, context.Cause(s.run.ctx)
+			}
+			s.cur = item
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	select {
+	case <-s.cur.done:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-s.run.ctx.Done():
+		return nil, context.Cause(s.run.ctx)
+	}
+	item := s.cur
+	s.cur = nil
+	if item.err != nil {
+		s.err = item.err
+		return nil, s.err
+	}
+	if item.snapshot != nil {
+		s.base, s.since = item.snapshot, 0
+	}
+	return item.rec, nil
+}
+
+func (s *aheadStage) save(w *stateWriter) error {
+	base := s.base
+	if base == nil {
+		var err error
+		if base, err = snapshot(s.up, 0); err != nil {
+			return err
+		}
+	}
+	w.bytes(base)
+	w.int(s.since)
+	return nil
+}
+
+// snapshot returns the state of a stage whose next row is row of the pass.
+func snapshot(up stage, row int64) ([]byte, error) {
+	w := &stateWriter{}
+	w.int(row)
+	err := up.save(w)
+	return w.buf, err
+}
+
+func (s *aheadStage) load(ctx context.Context, r *stateReader) error {
+	base, since := r.bytes(), r.count(math.MaxInt64)
+	if r.err != nil {
+		return r.err
+	}
+	s.halt()
+	s.err = nil
+	s.base, s.since = append([]byte{}, base...), since
+	return s.rewind(ctx)
+}
+
+// rewind puts the upstream back to base.
+func (s *aheadStage) rewind(ctx context.Context) error {
+	sub := &stateReader{buf: s.base}
+	sub.count(math.MaxInt64)
+	if sub.err != nil {
+		return sub.err
+	}
+	if err := s.up.load(ctx, sub); err != nil {
+		return err
+	}
+	if sub.err == nil && len(sub.buf) > 0 {
+		return fmt.Errorf("%w: %d bytes too many", ErrBadState, len(sub.buf))
+	}
+	return sub.err
+}
+
+func (s *aheadStage) halt() {
+	if s.run != nil {
+		s.run.stop(s.cur)
+	}
+	s.run, s.cur = nil, nil
+	s.discard()
+}
+
+func (s *aheadStage) close() error {
+	s.halt()
+	return s.up.close()
+}

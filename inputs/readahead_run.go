@@ -1,0 +1,142 @@
+package inputs
+
+import (
+	"context"
+	"math"
+	"sync"
+
+	"github.com/apache/arrow/go/v15/arrow"
+)
+
+// aheadRun is the background work of an aheadStage.
+type aheadRun struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+	queue  chan *aheadItem
+	jobs   chan *aheadItem // nil without a mapper
+	wg     sync.WaitGroup
+}
+
+// begin starts reading at base plus since rows.
+func (s *aheadStage) begin() error {
+	if s.base == nil {
+		var err error
+		if s.base, err = snapshot(s.up, 0); err != nil {
+			return err
+		}
+	}
+	at := &stateReader{buf: s.base}
+	run := &aheadRun{queue: make(chan *aheadItem, s.depth)}
+	run.ctx, run.cancel = context.WithCancel(s.ctx)
+	if s.m != nil {
+		run.jobs = make(chan *aheadItem, s.workers)
+		for range s.workers {
+			run.wg.Go(func() { run.work(s.m) })
+		}
+	}
+	row, skip := at.count(math.MaxInt64), s.since
+	run.wg.Go(func() { run.read(s.up, row, skip) })
+	s.run = run
+	return nil
+}
+
+// read passes on what the upstream has, leaving out the first skip rows.
+func (r *aheadRun) read(up stage, row, skip int64) {
+	defer close(r.queue)
+	if r.jobs != nil {
+		defer close(r.jobs)
+	}
+	for n := 1; ; n++ {
+		item := &aheadItem{done: make(chan struct{})}
+		if n%snapshotEvery == 0 && skip == 0 {
+			item.snapshot, item.err = snapshot(up, row)
+		}
+		if item.err == nil {
+			item.rec, item.err = pullAfter(r.ctx, up, &row, &skip)
+		}
+		if item.rec != nil {
+			item.first = row
+			row += item.rec.NumRows()
+		}
+		if !r.send(item) || item.err != nil {
+			return
+		}
+	}
+}
+
+// pullAfter returns the next record behind the first skip rows, counting both.
+func pullAfter(ctx context.Context, up stage, row, skip *int64) (arrow.Record, error) {
+	for {
+		rec, err := up.pull(ctx, 0)
+		if err != nil {
+			return nil, err
+		}
+		n := rec.NumRows()
+		if n > *skip {
+			*row += *skip
+			cut := *skip
+			*skip = 0
+			if cut == 0 {
+				return rec, nil
+			}
+			defer rec.Release()
+			return rec.NewSlice(cut, n), nil
+		}
+		*row, *skip = *row+n, *skip-n
+		rec.Release()
+	}
+}
+
+// send queues an item for the consumer and, with a mapper, for the workers. It
+// reports whether the reader may go on.
+func (r *aheadRun) send(item *aheadItem) bool {
+	mapped := r.jobs != nil && item.err == nil
+	if !mapped {
+		close(item.done)
+	}
+	select {
+	case r.queue <- item:
+	case <-r.ctx.Done():
+		item.release()
+		return false
+	}
+	if !mapped {
+		return true
+	}
+	select {
+	case r.jobs <- item:
+		return true
+	case <-r.ctx.Done():
+		return false // stop releases it
+	}
+}
+
+// work maps items until there are no more.
+func (r *aheadRun) work(m *boundMapper) {
+	for item := range r.jobs {
+		in := item.rec
+		item.rec, item.err = m.apply(r.ctx, in, item.first)
+		in.Release()
+		close(item.done)
+	}
+}
+
+// stop ends the background work and releases what is on its way; cur is the
+// item that the consumer holds, or nil.
+func (r *aheadRun) stop(cur *aheadItem) {
+	r.cancel()
+	r.wg.Wait()
+	if cur != nil {
+		cur.release()
+	}
+	for item := range r.queue {
+		item.release()
+	}
+}
+
+func (item *aheadItem) release() {
+	if item.rec != nil {
+		item.rec.Release()
+		item.rec = nil
+	}
+}

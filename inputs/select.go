@@ -1,0 +1,191 @@
+package inputs
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/apache/arrow/go/v15/arrow"
+)
+
+// selection keeps rows by their position in the stream.
+type selection struct {
+	name  string
+	stop  int64                           // rows from here on are not kept
+	keep  func(row int64) bool            // nil: all
+	index func(length int64) []int64      // the kept rows of a data set of known length; nil: at and count say
+	at    func(i int64) int64             // position of the i-th kept row
+	count func(length int64) (kept int64) // how many rows are kept
+}
+
+// Take keeps the first n rows.
+func Take(n int64) Transform {
+	sel := selection{name: fmt.Sprintf("take(%d)", n), stop: n,
+		at: func(i int64) int64 { return i }, count: func(length int64) int64 { return min(n, length) }}
+	return sel.transform(n >= 0, "take must not be negative, got %d", n)
+}
+
+// Skip leaves out the first n rows.
+func Skip(n int64) Transform {
+	sel := selection{name: fmt.Sprintf("skip(%d)", n), stop: math.MaxInt64,
+		keep: func(row int64) bool { return row >= n },
+		at:   func(i int64) int64 { return n + i },
+		count: func(length int64) int64 {
+			if length == math.MaxInt64 {
+				return length - n
+			}
+			return max(length-n, 0)
+		}}
+	return sel.transform(n >= 0, "skip must not be negative, got %d", n)
+}
+
+// Shard keeps every count-th row, from row index on: the share of one of count pipelines.
+func Shard(index, count int) Transform {
+	i, n := int64(index), int64(count)
+	sel := selection{name: fmt.Sprintf("shard(%d/%d)", index, count), stop: math.MaxInt64,
+		keep: func(row int64) bool { return row%n == i },
+		at:   func(k int64) int64 { return k*n + i },
+		count: func(length int64) int64 {
+			if length <= i {
+				return 0
+			}
+			return (length-i-1)/n + 1
+		}}
+	return sel.transform(n > 0 && i >= 0 && i < n, "shard index must lie in [0, %[2]d), got %[1]d", index, count)
+}
+
+// Split divides the rows at random, each on its own, into a held-out part of
+// about the given fraction and the rest; it keeps the one or the other. The
+// same seed always gives the same parts.
+func Split(heldOut float64, seed int64, keepHeldOut bool) Transform {
+	in := func(row int64) bool {
+		return (float64(mix(uint64(seed), uint64(row), 0x51)>>11)/(1<<53) < heldOut) == keepHeldOut
+	}
+	sel := selection{name: fmt.Sprintf("split(%g,%d,%t)", heldOut, seed, keepHeldOut), stop: math.MaxInt64, keep: in,
+		index: func(length int64) []int64 {
+			var rows []int64
+			for r := range length {
+				if in(r) {
+					rows = append(rows, r)
+				}
+			}
+			return rows
+		}}
+	return sel.transform(heldOut >= 0 && heldOut <= 1, "split fraction must lie in [0, 1], got %g", heldOut)
+}
+
+func (sel selection) transform(valid bool, format string, args ...any) Transform {
+	return func(ds Dataset) Dataset {
+		up := adopt(ds)
+		if !valid {
+			return up.refuse(format, args...)
+		}
+		if ix, ok := ds.(Indexed); ok && up.err == nil && (sel.index == nil || ix.Len() < math.MaxInt32) {
+			return sel.indexed(up, ix)
+		}
+		d := up.derive(sel.name, nil)
+		d.start = func(ctx context.Context, epoch int64) (stage, error) {
+			st, err := up.open(ctx, epoch)
+			if err != nil {
+				return nil, err
+			}
+			return &selectStage{up: st, node: d, sel: sel}, nil
+		}
+		return d
+	}
+}
+
+// indexed returns the selection from a data set with random access, which keeps it.
+func (sel selection) indexed(up *node, ix Indexed) Dataset {
+	at := sel.at
+	var length int64
+	if sel.index != nil {
+		rows := sel.index(ix.Len())
+		length = int64(len(rows))
+		at = func(i int64) int64 { return rows[i] }
+	} else {
+		length = sel.count(ix.Len())
+	}
+	return newIndexed(up.derive(sel.name, nil), length, func(ctx context.Context, rows []int64) (arrow.Record, error) {
+		src := make([]int64, len(rows))
+		for i, r := range rows {
+			src[i] = at(r)
+		}
+		return ix.Gather(ctx, src)
+	})
+}
+
+// selectStage is a selection from a stream.
+type selectStage struct {
+	up   stage
+	node *node
+	sel  selection
+	row  int64 // rows read so far
+}
+
+func (s *selectStage) pull(ctx context.Context, limit int) (arrow.Record, error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		left := s.sel.stop - s.row
+		if left <= 0 {
+			return nil, io.EOF
+		}
+		rec, err := s.up.pull(ctx, int(min(int64(limit), left)))
+		if err != nil {
+			return nil, err
+		}
+		if rec.NumRows() > left { // the rest of the stream is not wanted
+			whole := rec
+			rec = whole.NewSlice(0, left)
+			whole.Release()
+		}
+		first := s.row
+		s.row += rec.NumRows()
+		if s.sel.keep == nil {
+			return rec, nil
+		}
+		rec, err = keepRows(s.node, rec, func(i int) bool { return s.sel.keep(first + int64(i)) })
+		if rec != nil || err != nil {
+			return rec, err
+		}
+	}
+}
+
+// keepRows returns the rows of rec that pass, nil where none does. It releases rec.
+func keepRows(n *node, rec arrow.Record, pass func(i int) bool) (arrow.Record, error) {
+	var spans []span
+	for i := range int(rec.NumRows()) {
+		if pass(i) {
+			spans = appendSpan(spans, span{0, i, 1})
+		}
+	}
+	if len(spans) == 1 && spans[0].n == int(rec.NumRows()) {
+		return rec, nil
+	}
+	defer rec.Release()
+	if len(spans) == 0 {
+		return nil, nil
+	}
+	if len(spans) == 1 {
+		return rec.NewSlice(int64(spans[0].start), int64(spans[0].start+spans[0].n)), nil
+	}
+	return gatherRecord(n.mem, n.schema.Arrow(), []arrow.Record{rec}, spans)
+}
+
+func (s *selectStage) save(w *stateWriter) error {
+	w.int(s.row)
+	return s.up.save(w)
+}
+
+func (s *selectStage) load(ctx context.Context, r *stateReader) error {
+	s.row = r.count(math.MaxInt64)
+	if r.err != nil {
+		return r.err
+	}
+	return s.up.load(ctx, r)
+}
+
+func (s *selectStage) close() error { return s.up.close() }

@@ -1,0 +1,141 @@
+package inputs
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/apache/arrow/go/v15/arrow"
+)
+
+// rowStore keeps the rows of a stream. A slot is the number of a record in
+// recs, shifted by slotShift, and a row of it. Rows that were delivered stay in
+// memory until compact copies the ones in use together.
+type rowStore struct {
+	up   stage
+	node *node
+	recs []arrow.Record
+	held int64 // rows in recs
+	pos  int64 // rows of the last record that were taken in
+}
+
+const slotShift = 32
+
+func (s *rowStore) next(ctx context.Context) (int64, error) {
+	last := len(s.recs) - 1
+	if last < 0 || s.pos == s.recs[last].NumRows() {
+		rec, err := s.up.pull(ctx, chunkRows)
+		if err != nil {
+			return 0, err
+		}
+		s.recs = append(s.recs, rec)
+		s.held += rec.NumRows()
+		s.pos = 0
+		last++
+	}
+	s.pos++
+	return int64(last)<<slotShift | (s.pos - 1), nil
+}
+
+func (s *rowStore) gather(_ context.Context, slots, keep []int64) (arrow.Record, error) {
+	rec, err := gatherRecord(s.node.mem, s.node.schema.Arrow(), s.recs, slotSpans(slots))
+	if err != nil {
+		return nil, err
+	}
+	if s.held > int64(2*len(keep)+4*chunkRows) {
+		if err := s.compact(keep); err != nil {
+			rec.Release()
+			return nil, err
+		}
+	}
+	return rec, nil
+}
+
+func slotSpans(slots []int64) []span {
+	spans := make([]span, 0, len(slots))
+	for _, slot := range slots {
+		spans = appendSpan(spans, span{int(slot >> slotShift), int(slot & (1<<slotShift - 1)), 1})
+	}
+	return spans
+}
+
+// compact copies the rows of keep, in that order, into one record, followed by
+// one of the rows that were not taken in yet, and renames the slots.
+func (s *rowStore) compact(keep []int64) error {
+	var recs []arrow.Record
+	if len(keep) > 0 {
+		rec, err := gatherRecord(s.node.mem, s.node.schema.Arrow(), s.recs, slotSpans(keep))
+		if err != nil {
+			return err
+		}
+		recs = append(recs, rec)
+	}
+	if last := len(s.recs) - 1; last >= 0 && s.pos < s.recs[last].NumRows() {
+		recs = append(recs, s.recs[last].NewSlice(s.pos, s.recs[last].NumRows()))
+		s.pos = 0
+	} else {
+		s.pos = int64(len(keep))
+	}
+	s.replace(recs)
+	for i := range keep {
+		keep[i] = int64(i)
+	}
+	return nil
+}
+
+// replace makes recs the records of the store.
+func (s *rowStore) replace(recs []arrow.Record) {
+	releaseAll(s.recs)
+	s.recs, s.held = recs, 0
+	for _, r := range recs {
+		s.held += r.NumRows()
+	}
+}
+
+func (s *rowStore) save(w *stateWriter, keep []int64) error {
+	if err := s.compact(keep); err != nil {
+		return err
+	}
+	w.int(int64(len(keep)))
+	w.int(int64(len(s.recs)))
+	for _, rec := range s.recs {
+		if err := w.record(rec); err != nil {
+			return err
+		}
+	}
+	return s.up.save(w)
+}
+
+func (s *rowStore) load(ctx context.Context, r *stateReader, limit int) ([]int64, error) {
+	s.replace(nil)
+	n, parts := r.count(int64(limit)), r.count(2)
+	var recs []arrow.Record
+	for range parts {
+		rec, err := r.record(s.node.mem, s.node.schema)
+		if err == nil && rec == nil {
+			err = fmt.Errorf("%w: a shuffle buffer is empty", ErrBadState)
+		}
+		if err != nil {
+			releaseAll(recs)
+			return nil, err
+		}
+		recs = append(recs, rec)
+	}
+	s.replace(recs)
+	if (n > 0 && (parts == 0 || recs[0].NumRows() != n)) || (n == 0 && parts > 1) {
+		return nil, fmt.Errorf("%w: its shuffle buffer lacks rows", ErrBadState)
+	}
+	s.pos = 0
+	if n > 0 && parts == 1 {
+		s.pos = n
+	}
+	keep := make([]int64, n)
+	for i := range keep {
+		keep[i] = int64(i)
+	}
+	return keep, s.up.load(ctx, r)
+}
+
+func (s *rowStore) close() error {
+	s.replace(nil)
+	return s.up.close()
+}

@@ -1,0 +1,202 @@
+package inputs
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+)
+
+// chunkRows is the size of records that nobody asked a size for: large enough
+// to amortise the cost of a call, small enough to stay in cache.
+const chunkRows = 256
+
+// stage is one pass through one step of a pipeline. Asking for a number of rows
+// lets steps downstream take exactly what they need, so that positions are
+// exact without leftovers.
+type stage interface {
+	// pull returns a record of 1 to limit rows, or of its natural size where limit
+	// is 0, or io.EOF.
+	pull(ctx context.Context, limit int) (arrow.Record, error)
+	save(w *stateWriter) error
+	load(ctx context.Context, r *stateReader) error
+	close() error
+}
+
+// node is the Dataset of every source and transform of this package.
+type node struct {
+	schema *Schema
+	mem    memory.Allocator
+	desc   string // what distinguishes this pipeline from others, for its state
+	start  func(ctx context.Context, epoch int64) (stage, error)
+	index  func(ctx context.Context) (Indexed, error) // random access, where reading the data first gives it; else nil
+	err    error                                      // an invalid argument; reported by Iterate
+}
+
+func (n *node) Schema() *Schema { return n.schema }
+
+func (n *node) Iterate(ctx context.Context) (Iterator, error) { return n.IterateEpoch(ctx, 0) }
+
+func (n *node) IterateEpoch(ctx context.Context, epoch int64) (Iterator, error) {
+	st, err := n.open(ctx, epoch)
+	if err != nil {
+		return nil, err
+	}
+	return &iterator{ctx: ctx, st: st, desc: n.desc}, nil
+}
+
+func (n *node) open(ctx context.Context, epoch int64) (stage, error) {
+	if n.err != nil {
+		return nil, n.err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return n.start(ctx, epoch)
+}
+
+// Unwrapped by adopt; sources with random access return an indexedNode.
+func (n *node) self() *node { return n }
+
+type ours interface{ self() *node }
+
+// adopt returns the node of any Dataset.
+func adopt(ds Dataset) *node {
+	if o, ok := ds.(ours); ok {
+		return o.self()
+	}
+	n := &node{schema: ds.Schema(), mem: memory.DefaultAllocator, desc: fmt.Sprintf("%T", ds)}
+	if ix, ok := ds.(Indexed); ok {
+		n.start = func(context.Context, int64) (stage, error) { return &rangeStage{src: ix}, nil }
+		return n
+	}
+	n.start = func(ctx context.Context, epoch int64) (stage, error) { return openForeign(ctx, ds, n, epoch) }
+	return n
+}
+
+// derive returns a node downstream of n, with the same schema and allocator.
+func (n *node) derive(step string, start func(ctx context.Context, epoch int64) (stage, error)) *node {
+	return &node{schema: n.schema, mem: n.mem, desc: n.desc + " | " + step, start: start, err: n.err}
+}
+
+// refuse returns a node downstream of n whose Iterate fails.
+func (n *node) refuse(format string, args ...any) *node {
+	d := n.derive("invalid", nil)
+	if d.err == nil {
+		d.err = fmt.Errorf(format, args...)
+	}
+	return d
+}
+
+// indexedNode is a node with random access.
+type indexedNode struct {
+	*node
+	length int64
+	gather func(ctx context.Context, rows []int64) (arrow.Record, error)
+}
+
+func (n *indexedNode) Len() int64 { return n.length }
+
+func (n *indexedNode) Gather(ctx context.Context, rows []int64) (arrow.Record, error) {
+	for _, r := range rows {
+		if r < 0 || r >= n.length {
+			return nil, fmt.Errorf("row %d is out of range: the data set has %d rows", r, n.length)
+		}
+	}
+	return n.gather(ctx, rows)
+}
+
+// newIndexed completes a node with random access: its passes are ranges.
+func newIndexed(n *node, length int64, gather func(context.Context, []int64) (arrow.Record, error)) *indexedNode {
+	ix := &indexedNode{node: n, length: length, gather: gather}
+	n.start = func(context.Context, int64) (stage, error) { return &rangeStage{src: ix}, nil }
+	return ix
+}
+
+// iterator is the public face of a stage.
+type iterator struct {
+	ctx  context.Context // of Iterate: bounds what Restore does
+	st   stage
+	desc string
+	err  error // sticks: a failed Restore, or ErrClosed
+}
+
+func (it *iterator) Next(ctx context.Context) (arrow.Record, error) {
+	if it.err != nil {
+		return nil, it.err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return it.st.pull(ctx, 0)
+}
+
+func (it *iterator) State() ([]byte, error) {
+	if it.err != nil {
+		return nil, it.err
+	}
+	return sealState(it.desc, it.st)
+}
+
+func (it *iterator) Restore(state []byte) error {
+	if it.err != nil {
+		return it.err
+	}
+	r, err := openState(it.desc, state)
+	if err == nil {
+		err = it.st.load(it.ctx, r)
+	}
+	if err == nil {
+		err = r.err
+	}
+	if err == nil && len(r.buf) > 0 {
+		err = fmt.Errorf("%w: %d bytes too many", ErrBadState, len(r.buf))
+	}
+	it.err = err
+	return err
+}
+
+func (it *iterator) Close() error {
+	if it.err == ErrClosed {
+		return nil
+	}
+	it.err = ErrClosed
+	return it.st.close()
+}
+
+// rangeStage reads an Indexed data set from front to back.
+type rangeStage struct {
+	src Indexed
+	pos int64
+}
+
+func (s *rangeStage) pull(ctx context.Context, limit int) (arrow.Record, error) {
+	if limit <= 0 {
+		limit = chunkRows
+	}
+	n := min(int64(limit), s.src.Len()-s.pos)
+	if n <= 0 {
+		return nil, io.EOF
+	}
+	rows := make([]int64, n)
+	for i := range rows {
+		rows[i] = s.pos + int64(i)
+	}
+	rec, err := s.src.Gather(ctx, rows)
+	if err != nil {
+		return nil, err
+	}
+	s.pos += n
+	return rec, nil
+}
+
+func (s *rangeStage) save(w *stateWriter) error { w.int(s.pos); return nil }
+
+func (s *rangeStage) load(_ context.Context, r *stateReader) error {
+	s.pos = r.count(s.src.Len())
+	return r.err
+}
+
+func (s *rangeStage) close() error { return nil }

@@ -1,0 +1,157 @@
+package inputs
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"io"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/ipc"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+)
+
+// An iterator state is: stateMagic, the version, the description of the
+// pipeline, the fields of its stages from the last to the first, and a CRC-32C
+// over all of that.
+const (
+	stateMagic   = "GSTI"
+	stateVersion = 1
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+type stateWriter struct{ buf []byte }
+
+func (w *stateWriter) int(v int64) { w.buf = binary.AppendVarint(w.buf, v) }
+func (w *stateWriter) bytes(b []byte) {
+	w.buf = binary.AppendUvarint(w.buf, uint64(len(b)))
+	w.buf = append(w.buf, b...)
+}
+
+// record writes a record as an Arrow IPC stream; nil is an empty field.
+func (w *stateWriter) record(rec arrow.Record) error {
+	if rec == nil {
+		w.bytes(nil)
+		return nil
+	}
+	var b bytes.Buffer
+	iw := ipc.NewWriter(&b, ipc.WithSchema(rec.Schema()))
+	if err := iw.Write(rec); err != nil {
+		return fmt.Errorf("write rows into the input state: %w", err)
+	}
+	if err := iw.Close(); err != nil {
+		return fmt.Errorf("write rows into the input state: %w", err)
+	}
+	w.bytes(b.Bytes())
+	return nil
+}
+
+// stateReader reads what stateWriter wrote; the first error sticks.
+type stateReader struct {
+	buf []byte
+	err error
+}
+
+func (r *stateReader) fail() {
+	if r.err == nil {
+		r.err = fmt.Errorf("%w: a field is cut short or out of range", ErrBadState)
+	}
+}
+
+func (r *stateReader) int() int64 {
+	v, n := binary.Varint(r.buf)
+	if n <= 0 || r.err != nil {
+		r.fail()
+		return 0
+	}
+	r.buf = r.buf[n:]
+	return v
+}
+
+// count reads an int that must lie in [0, limit].
+func (r *stateReader) count(limit int64) int64 {
+	v := r.int()
+	if v < 0 || v > limit {
+		r.fail()
+		return 0
+	}
+	return v
+}
+
+func (r *stateReader) bytes() []byte {
+	n, k := binary.Uvarint(r.buf)
+	if k <= 0 || r.err != nil || n > uint64(len(r.buf)-k) {
+		r.fail()
+		return nil
+	}
+	b := r.buf[k : k+int(n)]
+	r.buf = r.buf[k+int(n):]
+	return b
+}
+
+// record reads what stateWriter.record wrote; its schema must be s's.
+func (r *stateReader) record(mem memory.Allocator, s *Schema) (rec arrow.Record, err error) {
+	b := r.bytes()
+	if r.err != nil || len(b) == 0 {
+		return nil, r.err
+	}
+	defer recoverArrow("input state", &err)
+	ir, err := ipc.NewReader(bytes.NewReader(b), ipc.WithAllocator(mem), ipc.WithSchema(s.Arrow()))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %v", ErrBadState, err)
+	}
+	defer ir.Release()
+	rec, err = ir.Read()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %v", ErrBadState, err)
+	}
+	rec.Retain()
+	return rec, nil
+}
+
+// recoverArrow turns a panic of the Arrow library over damaged bytes into an error.
+func recoverArrow(what string, err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("%s: damaged Arrow data: %v", what, p)
+	}
+}
+
+// sealState returns the state of a pipeline whose stages wrote payload.
+func sealState(describe string, st stage) ([]byte, error) {
+	w := &stateWriter{buf: append([]byte(stateMagic), stateVersion)}
+	w.bytes([]byte(describe))
+	if err := st.save(w); err != nil {
+		return nil, err
+	}
+	return binary.LittleEndian.AppendUint32(w.buf, crc32.Checksum(w.buf, castagnoli)), nil
+}
+
+// openState checks a state's frame and returns a reader of its stages' fields.
+func openState(describe string, state []byte) (*stateReader, error) {
+	head := len(stateMagic) + 1
+	if len(state) < head+4 || string(state[:len(stateMagic)]) != stateMagic {
+		return nil, fmt.Errorf("%w: %d bytes without the mark %q", ErrBadState, len(state), stateMagic)
+	}
+	body, sum := state[:len(state)-4], binary.LittleEndian.Uint32(state[len(state)-4:])
+	if crc32.Checksum(body, castagnoli) != sum {
+		return nil, fmt.Errorf("%w: its checksum does not match", ErrBadState)
+	}
+	if v := state[head-1]; v != stateVersion {
+		return nil, fmt.Errorf("%w: version %d, this program reads version %d", ErrBadState, v, stateVersion)
+	}
+	r := &stateReader{buf: body[head:]}
+	got := r.bytes()
+	if r.err != nil {
+		return nil, r.err
+	}
+	if string(got) != describe {
+		return nil, fmt.Errorf("%w: it was saved by %s, this is %s: restore the input's settings or start the data afresh",
+			ErrStateMismatch, got, describe)
+	}
+	return r, nil
+}
+
+// eof reports whether err is the end of a stream.
+func eof(err error) bool { return err == io.EOF }

@@ -1,0 +1,144 @@
+package inputs
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/bitutil"
+
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// NamedTensor is one column of a record as a tensor.
+type NamedTensor struct {
+	Name   string
+	Role   Role
+	Tensor *graph.Tensor // Shape[0] is the number of rows; of all values together for a ragged column
+	// Offsets is nil for a dense column. For a ragged one it has rows+1 entries:
+	// row i holds the values Offsets[i] to Offsets[i+1]-1 of Tensor; Offsets[0] is 0.
+	Offsets []int32
+}
+
+// Tensors returns the columns of a record of schema s as tensors. Numeric
+// columns are views of the record's memory, valid until the record is released;
+// booleans and the list of strings are unpacked. A null is an error that names
+// its column and row.
+func Tensors(rec arrow.Record, s *Schema) ([]NamedTensor, error) {
+	if int(rec.NumCols()) != len(s.columns) {
+		return nil, fmt.Errorf("record has %d columns, its schema %d (%s)", rec.NumCols(), len(s.columns), s.names())
+	}
+	out := make([]NamedTensor, len(s.columns))
+	for i, c := range s.columns {
+		t, err := columnTensor(rec.Column(i), c)
+		if err != nil {
+			return nil, fmt.Errorf("column %q: %w", c.Name, err)
+		}
+		out[i] = t
+	}
+	return out, nil
+}
+
+func columnTensor(arr arrow.Array, c Column) (NamedTensor, error) {
+	nt := NamedTensor{Name: c.Name, Role: c.Role}
+	if n := arr.NullN(); n > 0 {
+		return nt, fmt.Errorf("%d of %d rows are null, the first is row %d of its batch: fill missing values or filter such rows",
+			n, arr.Len(), firstNull(arr))
+	}
+	elems, start, count := arr, 0, arr.Len()
+	switch a := arr.(type) {
+	case *array.FixedSizeList:
+		size := int(a.DataType().(*arrow.FixedSizeListType).Len())
+		if size != c.Size() {
+			return nt, fmt.Errorf("rows have %d elements, expected shape %v", size, c.Shape)
+		}
+		elems, start, count = a.ListValues(), a.Data().Offset()*size, a.Len()*size
+	case *array.List:
+		elems = a.ListValues()
+		nt.Offsets, start, count = rebase(a)
+	}
+	if d, ok := dtypeOf[elems.DataType().ID()]; !ok || d != c.DType || (nt.Offsets != nil) != c.Ragged {
+		return nt, fmt.Errorf("expected %s, got Arrow type %s", c, arr.DataType())
+	}
+	if elems != arr && elems.NullN() > 0 && anyNull(elems, start, count) {
+		return nt, fmt.Errorf("a list holds a null element: fill missing values or filter such rows")
+	}
+	shape := append([]int{arr.Len()}, c.Shape...)
+	if c.Ragged {
+		shape = []int{count}
+	}
+	nt.Tensor = &graph.Tensor{DType: c.DType, Shape: shape}
+	fill(nt.Tensor, elems, start, count)
+	return nt, nil
+}
+
+// fill points t at count elements of an array, from element start.
+func fill(t *graph.Tensor, elems arrow.Array, start, count int) {
+	d := elems.Data()
+	switch a := elems.(type) {
+	case *array.Boolean:
+		t.Bytes = make([]byte, count)
+		for i := range t.Bytes {
+			if a.Value(start + i) {
+				t.Bytes[i] = 1
+			}
+		}
+	case interface{ ValueOffset(int) int }: // String
+		t.Strings = stringViews(d, start, count)
+	case *array.Binary:
+		t.Strings = stringViews(d, start, count)
+	default:
+		if count == 0 {
+			t.Bytes = []byte{}
+			return
+		}
+		w := t.DType.Size()
+		at := (d.Offset() + start) * w
+		t.Bytes = d.Buffers()[1].Bytes()[at : at+count*w : at+count*w]
+	}
+}
+
+func stringViews(d arrow.ArrayData, start, count int) [][]byte {
+	out := make([][]byte, count)
+	for i := range out {
+		from, to := offsetAt(d, start+i), offsetAt(d, start+i+1)
+		out[i] = []byte{}
+		if to > from {
+			out[i] = d.Buffers()[2].Bytes()[from:to:to]
+		}
+	}
+	return out
+}
+
+// rebase returns the offsets of a list array from 0, and where its values lie.
+func rebase(a *array.List) (offsets []int32, start, count int) {
+	d := a.Data()
+	if a.Len() == 0 {
+		return []int32{0}, 0, 0
+	}
+	raw := unsafe.Slice((*int32)(unsafe.Pointer(&d.Buffers()[1].Bytes()[4*d.Offset()])), a.Len()+1)
+	start, count = int(raw[0]), int(raw[a.Len()]-raw[0])
+	if start == 0 {
+		return raw, start, count
+	}
+	offsets = make([]int32, len(raw))
+	for i, o := range raw {
+		offsets[i] = o - raw[0]
+	}
+	return offsets, start, count
+}
+
+func firstNull(a arrow.Array) int {
+	for i := range a.Len() {
+		if a.IsNull(i) {
+			return i
+		}
+	}
+	return -1
+}
+
+func anyNull(a arrow.Array, start, count int) bool {
+	d := a.Data()
+	return bitutil.CountSetBits(d.Buffers()[0].Bytes(), d.Offset()+start, count) < count
+}
