@@ -1,0 +1,216 @@
+package kernels
+
+import "math"
+
+// BinaryOp names a function of two vectors.
+type BinaryOp uint8
+
+// The binary operations. Max and Min give NaN where either operand is NaN. The gradients take (dy, x) or, where the
+// derivative is a function of the result, (dy, y), as TensorFlow's ops of the same name do.
+const (
+	Add BinaryOp = iota
+	Sub
+	Mul
+	Div // IEEE: x/0 is an infinity or NaN
+	Max
+	Min
+	SquaredDifference // (a-b)^2
+	ReluGrad          // dy where x > 0, else 0
+	Relu6Grad         // dy where 0 < x < 6, else 0
+	SigmoidGrad       // dy * y * (1-y)
+	TanhGrad          // dy * (1 - y*y)
+	SqrtGrad          // dy * 0.5 / y
+	RsqrtGrad         // dy * -0.5 * y^3
+	ReciprocalGrad    // -dy * y^2
+	EluGrad           // dy where y > 0, else dy * (y+1)
+	SoftplusGrad      // dy * sigmoid(x)
+	Pow               // a^b
+	binaryCount
+)
+
+// Binary sets dst[i] = op(a[i], b[i]) for every i of dst. dst may be a, b or both.
+func Binary[T Float](op BinaryOp, dst, a, b []T) {
+	_, _ = a[:len(dst)], b[:len(dst)]
+	checkBinary(op)
+	s := newSpan[T](runBinary[T])
+	s.op, s.dst, s.a, s.b = int(op), dst, a, b
+	s.do(len(dst), binaryGrain(op))
+}
+
+// BinaryScalar sets dst[i] = op(a[i], k). dst may be a.
+func BinaryScalar[T Float](op BinaryOp, dst, a []T, k T) {
+	_ = a[:len(dst)]
+	checkBinary(op)
+	s := newSpan[T](runBinaryScalar[T])
+	s.op, s.dst, s.a, s.k[0] = int(op), dst, a, k
+	s.do(len(dst), binaryGrain(op))
+}
+
+// ScalarBinary sets dst[i] = op(k, b[i]). dst may be b.
+func ScalarBinary[T Float](op BinaryOp, dst []T, k T, b []T) {
+	_ = b[:len(dst)]
+	checkBinary(op)
+	s := newSpan[T](runScalarBinary[T])
+	s.op, s.dst, s.a, s.k[0] = int(op), dst, b, k
+	s.do(len(dst), binaryGrain(op))
+}
+
+func checkBinary(op BinaryOp) {
+	if op >= binaryCount {
+		panic("kernels: unknown binary operation")
+	}
+}
+
+func binaryGrain(op BinaryOp) int {
+	if op >= SoftplusGrad {
+		return mathGrain
+	}
+	return elementGrain
+}
+
+func runBinary[T Float](s *span[T], lo, hi int) {
+	binaryRange(BinaryOp(s.op), s.dst[lo:hi], s.a[lo:hi], s.b[lo:hi])
+}
+
+// constBlock is how many copies of a scalar a range makes to reuse the two-vector loops: they stay in the L1 cache.
+const constBlock = 256
+
+func runBinaryScalar[T Float](s *span[T], lo, hi int) {
+	dst, a := s.dst[lo:hi], s.a[lo:hi]
+	if simdScalar(BinaryOp(s.op), dst, a, s.k[0]) {
+		return
+	}
+	var k [constBlock]T
+	Fill(k[:min(constBlock, len(dst))], s.k[0])
+	for i := 0; i < len(dst); i += constBlock {
+		end := min(i+constBlock, len(dst))
+		binaryRange(BinaryOp(s.op), dst[i:end], a[i:end], k[:end-i])
+	}
+}
+
+func runScalarBinary[T Float](s *span[T], lo, hi int) {
+	dst, b := s.dst[lo:hi], s.a[lo:hi]
+	var k [constBlock]T
+	Fill(k[:min(constBlock, len(dst))], s.k[0])
+	for i := 0; i < len(dst); i += constBlock {
+		end := min(i+constBlock, len(dst))
+		binaryRange(BinaryOp(s.op), dst[i:end], k[:end-i], b[i:end])
+	}
+}
+
+// binaryRange is Binary on the calling goroutine.
+func binaryRange[T Float](op BinaryOp, dst, a, b []T) {
+	a, b = a[:len(dst)], b[:len(dst)]
+	if simdBinary(op, dst, a, b) {
+		return
+	}
+	if op >= ReluGrad {
+		binaryGradient(op, dst, a, b)
+		return
+	}
+	switch op {
+	case Add:
+		for i, v := range a {
+			dst[i] = v + b[i]
+		}
+	case Sub:
+		for i, v := range a {
+			dst[i] = v - b[i]
+		}
+	case Mul:
+		for i, v := range a {
+			dst[i] = v * b[i]
+		}
+	case Div:
+		for i, v := range a {
+			dst[i] = v / b[i]
+		}
+	case Max:
+		for i, v := range a {
+			dst[i] = max(v, b[i])
+		}
+	case Min:
+		for i, v := range a {
+			dst[i] = min(v, b[i])
+		}
+	case SquaredDifference:
+		for i, v := range a {
+			d := v - b[i]
+			dst[i] = d * d
+		}
+	}
+}
+
+// binaryGradient does the operations from ReluGrad on.
+func binaryGradient[T Float](op BinaryOp, dst, dy, x []T) {
+	f := gradientFunc[T](op)
+	for i, v := range dy {
+		dst[i] = f(v, x[i])
+	}
+}
+
+func gradientFunc[T Float](op BinaryOp) func(dy, x T) T {
+	switch op {
+	case ReluGrad:
+		return func(dy, x T) T { return where(x > 0, dy) }
+	case Relu6Grad:
+		return func(dy, x T) T { return where(x > 0 && x < 6, dy) }
+	case SigmoidGrad:
+		return func(dy, y T) T { return dy * y * (1 - y) }
+	case TanhGrad:
+		return func(dy, y T) T { return dy * (1 - y*y) }
+	case SqrtGrad:
+		return func(dy, y T) T { return dy * 0.5 / y }
+	case RsqrtGrad:
+		return func(dy, y T) T { return dy * -0.5 * y * y * y }
+	case ReciprocalGrad:
+		return func(dy, y T) T { return -dy * y * y }
+	case EluGrad:
+		return eluGrad[T]
+	case SoftplusGrad:
+		return func(dy, x T) T { return dy * T(1/(1+math.Exp(-float64(x)))) }
+	default:
+		return func(a, b T) T { return T(math.Pow(float64(a), float64(b))) }
+	}
+}
+
+func where[T Float](keep bool, v T) T {
+	if keep {
+		return v
+	}
+	return 0
+}
+
+func eluGrad[T Float](dy, y T) T {
+	if y > 0 {
+		return dy
+	}
+	return dy * (y + 1)
+}
+
+// Fill sets every element of dst to v.
+func Fill[T Float](dst []T, v T) {
+	for i := range dst {
+		dst[i] = v
+	}
+}
+
+// Axpy adds alpha*x[i] to y[i] for every i of y.
+func Axpy[T Float](alpha T, x, y []T) {
+	_ = x[:len(y)]
+	s := newSpan(runAxpy[T])
+	s.dst, s.a, s.k[0] = y, x, alpha
+	s.do(len(y), elementGrain)
+}
+
+func runAxpy[T Float](s *span[T], lo, hi int) { axpyRange(s.k[0], s.a[lo:hi], s.dst[lo:hi]) }
+
+func axpyRange[T Float](alpha T, x, y []T) {
+	x = x[:len(y)]
+	if simdAxpy(alpha, x, y) {
+		return
+	}
+	for i, v := range x {
+		y[i] += alpha * v
+	}
+}

@@ -1,0 +1,217 @@
+package kernels
+
+import "unsafe"
+
+// Window is the geometry of a convolution or pooling over images in NHWC layout. Padding after the image follows from
+// the output size. Filters are [KH, KW, InC, OutC]; a depthwise filter is [KH, KW, InC, OutC/InC].
+type Window struct {
+	Batch            int
+	InH, InW, InC    int
+	OutH, OutW, OutC int // pooling: OutC is InC
+	KH, KW           int
+	StrideH, StrideW int // >= 1
+	DilH, DilW       int // >= 1
+	PadTop, PadLeft  int
+}
+
+// OutSize returns the output length and the padding before of one dimension under TensorFlow's rules for SAME and VALID.
+func OutSize(in, k, stride, dilation int, same bool) (out, before int) {
+	span := (k-1)*dilation + 1
+	if !same {
+		return max(0, ceilDiv(in-span+1, stride)), 0
+	}
+	out = ceilDiv(in, stride)
+	return out, max(0, (out-1)*stride+span-in) / 2
+}
+
+func (w *Window) inSize() int  { return w.Batch * w.InH * w.InW * w.InC }
+func (w *Window) outSize() int { return w.Batch * w.OutH * w.OutW * w.OutC }
+func (w *Window) pixels() int  { return w.Batch * w.OutH * w.OutW }
+func (w *Window) patch() int   { return w.KH * w.KW * w.InC }
+func (w *Window) weights() int { return w.patch() * w.OutC }
+func (w *Window) pointwise() bool {
+	return w.KH == 1 && w.KW == 1 && w.StrideH == 1 && w.StrideW == 1 && w.PadTop == 0 && w.PadLeft == 0 &&
+		w.InH == w.OutH && w.InW == w.OutW
+}
+
+// convBlock is how many output pixels a task gathers into one matrix: few enough for the L2 cache and for using the
+// filter unpacked.
+const convBlock = 128
+
+// conv is one convolution in progress.
+type conv[T Float] struct {
+	Window
+	run     func(c *conv[T], lo, hi int)
+	x, w, y []T
+	bias    []T
+	relu    bool
+	groups  int
+	part    scratch[T]
+	partial []T
+}
+
+// Run implements Task.
+func (c *conv[T]) Run(lo, hi int) { c.run(c, lo, hi) }
+
+var (
+	convs32 freelist[conv[float32]]
+	convs64 freelist[conv[float64]]
+)
+
+func convs[T Float]() *freelist[conv[T]] {
+	if is32[T]() {
+		return (*freelist[conv[T]])(unsafe.Pointer(&convs32))
+	}
+	return (*freelist[conv[T]])(unsafe.Pointer(&convs64))
+}
+
+func newConv[T Float](g Window, run func(c *conv[T], lo, hi int), x, w, y []T) *conv[T] {
+	c := convs[T]().get()
+	c.Window, c.run, c.x, c.w, c.y = g, run, x, w, y
+	return c
+}
+
+func (c *conv[T]) recycle() {
+	part := c.part
+	*c = conv[T]{part: part}
+	convs[T]().put(c)
+}
+
+// Conv2D sets y = conv(x, w), plus bias (nil, or OutC elements), clipped below zero if relu.
+func Conv2D[T Float](g Window, y, x, w, bias []T, relu bool) {
+	_, _, _ = x[:g.inSize()], w[:g.weights()], y[:g.outSize()]
+	if g.pointwise() {
+		Gemm(GemmArgs[T]{M: g.pixels(), N: g.OutC, K: g.InC, Alpha: 1, A: x, LDA: g.InC, B: w, LDB: g.OutC,
+			C: y, LDC: g.OutC, Bias: bias, Relu: relu})
+		return
+	}
+	c := newConv(g, runConv[T], x, w, y)
+	c.bias, c.relu = bias, relu
+	Parallel(ceilDiv(g.pixels(), convBlock), 1, c)
+	c.recycle()
+}
+
+func runConv[T Float](c *conv[T], lo, hi int) {
+	s := scratches[T]().get()
+	k := c.patch()
+	for i := lo; i < hi; i++ {
+		from, to := i*convBlock, min((i+1)*convBlock, c.pixels())
+		col := s.take(convBlock * k)
+		im2col(&c.Window, col, c.x, from, to)
+		gemmSerial(GemmArgs[T]{M: to - from, N: c.OutC, K: k, Alpha: 1, A: col, LDA: k, B: c.w, LDB: c.OutC,
+			C: c.y[from*c.OutC:], LDC: c.OutC, Bias: c.bias, Relu: c.relu})
+	}
+	scratches[T]().put(s)
+}
+
+// Conv2DInputGrad sets dx to the gradient of Conv2D's x, given dy.
+func Conv2DInputGrad[T Float](g Window, dx, dy, w []T) {
+	_, _, _ = dx[:g.inSize()], w[:g.weights()], dy[:g.outSize()]
+	switch {
+	case g.pointwise():
+		Gemm(GemmArgs[T]{M: g.pixels(), N: g.InC, K: g.OutC, Alpha: 1, A: dy, LDA: g.OutC, B: w, LDB: g.OutC,
+			TransB: true, C: dx, LDC: g.InC})
+	case g.StrideH == 1 && g.StrideW == 1:
+		s := scratches[T]().get()
+		back, flipped := flipFilter(g, s.take(g.weights()), w)
+		Conv2D(back, dx, dy, flipped, nil, false)
+		scratches[T]().put(s)
+	default:
+		c := newConv(g, runConvInputGrad[T], dx, w, dy)
+		Parallel(g.Batch, 1, c)
+		c.recycle()
+	}
+}
+
+// flipFilter turns the input gradient of a convolution of stride 1 into a convolution of dy with the filter rotated by
+// 180 degrees and its channels exchanged.
+func flipFilter[T Float](g Window, dst, w []T) (Window, []T) {
+	size := g.InC * g.OutC
+	for i := range g.KH * g.KW {
+		transposeRange(dst[(g.KH*g.KW-1-i)*size:], g.InC, w[i*size:], g.OutC, g.InC, g.OutC)
+	}
+	g.InH, g.OutH = g.OutH, g.InH
+	g.InW, g.OutW = g.OutW, g.InW
+	g.InC, g.OutC = g.OutC, g.InC
+	g.PadTop = (g.KH-1)*g.DilH - g.PadTop
+	g.PadLeft = (g.KW-1)*g.DilW - g.PadLeft
+	return g, dst
+}
+
+// runConvInputGrad does whole images: the patches of one image overlap.
+func runConvInputGrad[T Float](c *conv[T], lo, hi int) {
+	s := scratches[T]().get()
+	k, image := c.patch(), c.OutH*c.OutW
+	for n := lo; n < hi; n++ {
+		Fill(c.x[n*c.InH*c.InW*c.InC:(n+1)*c.InH*c.InW*c.InC], 0)
+		for from := n * image; from < (n+1)*image; from += convBlock {
+			to := min(from+convBlock, (n+1)*image)
+			col := s.take(convBlock * k)
+			gemmSerial(GemmArgs[T]{M: to - from, N: k, K: c.OutC, Alpha: 1, A: c.y[from*c.OutC:], LDA: c.OutC,
+				B: c.w, LDB: c.OutC, TransB: true, C: col, LDC: k})
+			col2im(&c.Window, c.x, col, from, to)
+		}
+	}
+	scratches[T]().put(s)
+}
+
+// Conv2DFilterGrad sets dw to the gradient of Conv2D's w, given x and dy.
+func Conv2DFilterGrad[T Float](g Window, dw, x, dy []T) {
+	_, _, _ = x[:g.inSize()], dw[:g.weights()], dy[:g.outSize()]
+	c := newConv(g, runConvFilterGrad[T], x, dw, dy)
+	c.groups = filterGroups(ceilDiv(g.pixels(), convBlock), g.weights())
+	c.partial = c.part.take(c.groups * g.weights())
+	Parallel(c.groups, 1, c)
+	c.addPartials()
+	c.recycle()
+}
+
+const (
+	filterGroupsMax  = 16
+	filterGroupElems = 1 << 24
+)
+
+// filterGroups returns into how many sums, of the given size each, a gradient over blocks is cut. It depends on shapes
+// alone.
+func filterGroups(blocks, size int) int {
+	return max(1, min(blocks, filterGroupsMax, filterGroupElems/max(1, size)))
+}
+
+func runConvFilterGrad[T Float](c *conv[T], lo, hi int) {
+	s := scratches[T]().get()
+	k, blocks := c.patch(), ceilDiv(c.pixels(), convBlock)
+	for i := lo; i < hi; i++ {
+		dw := c.partial[i*c.weights() : (i+1)*c.weights()]
+		b0, b1 := i*blocks/c.groups, (i+1)*blocks/c.groups
+		if b0 == b1 {
+			Fill(dw, 0)
+		}
+		for b := b0; b < b1; b++ {
+			from, to := b*convBlock, min((b+1)*convBlock, c.pixels())
+			col := s.take(convBlock * k)
+			im2col(&c.Window, col, c.x, from, to)
+			var beta T = 1
+			if b == b0 {
+				beta = 0
+			}
+			gemmSerial(GemmArgs[T]{M: k, N: c.OutC, K: to - from, Alpha: 1, A: col, LDA: k, TransA: true,
+				B: c.y[from*c.OutC:], LDB: c.OutC, Beta: beta, C: dw, LDC: c.OutC})
+		}
+	}
+	scratches[T]().put(s)
+}
+
+// addPartials adds the groups' sums in order into w.
+func (c *conv[T]) addPartials() {
+	c.run = runAddPartials[T]
+	Parallel(c.weights(), elementGrain, c)
+}
+
+func runAddPartials[T Float](c *conv[T], lo, hi int) {
+	size := c.weights()
+	dst := c.w[lo:hi]
+	copy(dst, c.partial[lo:hi])
+	for i := 1; i < c.groups; i++ {
+		binaryRange(Add, dst, dst, c.partial[i*size+lo:i*size+hi])
+	}
+}

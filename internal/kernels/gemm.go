@@ -1,0 +1,155 @@
+package kernels
+
+import "unsafe"
+
+// GemmArgs is one matrix product C = Alpha*op(A)*op(B) + Beta*C, followed by + Bias and by max(C, 0) where asked.
+// Matrices are row-major; LDA, LDB and LDC are the distances between rows in elements.
+type GemmArgs[T Float] struct {
+	M, N, K int // op(A) is [M, K], op(B) is [K, N], C is [M, N]
+
+	Alpha  T
+	A      []T // [M, K], or [K, M] when TransA
+	LDA    int
+	TransA bool
+	B      []T // [K, N], or [N, K] when TransB
+	LDB    int
+	TransB bool
+
+	Beta T // 0 overwrites C, whatever it held
+	C    []T
+	LDC  int
+
+	Bias []T // nil, or N elements added to every row
+	Relu bool
+}
+
+// Gemm computes the product on all workers. C must not overlap A or B. The order of the additions within one element
+// of C depends on K alone.
+func Gemm[T Float](g GemmArgs[T]) {
+	g.check()
+	if g.M == 0 || g.N == 0 {
+		return
+	}
+	j := gemmJobs[T]().get()
+	j.gemm(g, g.M*g.N*g.K >= gemmParallelFrom)
+	j.GemmArgs = GemmArgs[T]{}
+	gemmJobs[T]().put(j)
+}
+
+// gemmSerial is Gemm on the calling goroutine, for kernels that are parallel themselves.
+func gemmSerial[T Float](g GemmArgs[T]) {
+	g.check()
+	if g.M == 0 || g.N == 0 {
+		return
+	}
+	j := gemmJobs[T]().get()
+	j.gemm(g, false)
+	j.GemmArgs = GemmArgs[T]{}
+	gemmJobs[T]().put(j)
+}
+
+// gemmParallelFrom is the M*N*K from which a product is worth more than one thread.
+const gemmParallelFrom = 400_000
+
+// check panics as an out-of-range index does when a slice is shorter than its matrix: the kernels read without bounds.
+func (g *GemmArgs[T]) check() {
+	rowsA, colsA, rowsB, colsB := g.M, g.K, g.K, g.N
+	if g.TransA {
+		rowsA, colsA = colsA, rowsA
+	}
+	if g.TransB {
+		rowsB, colsB = colsB, rowsB
+	}
+	checkMatrix(g.A, rowsA, colsA, g.LDA)
+	checkMatrix(g.B, rowsB, colsB, g.LDB)
+	checkMatrix(g.C, g.M, g.N, g.LDC)
+	if g.Bias != nil {
+		_ = g.Bias[:g.N]
+	}
+}
+
+func checkMatrix[T Float](x []T, rows, cols, ld int) {
+	if rows < 0 || cols < 0 || (rows > 1 && ld < cols) {
+		panic("kernels: matrix with a negative size or a row stride below its width")
+	}
+	if rows > 0 && cols > 0 {
+		_ = x[:(rows-1)*ld+cols]
+	}
+}
+
+var (
+	gemmJobs32 freelist[gemmJob[float32]]
+	gemmJobs64 freelist[gemmJob[float64]]
+)
+
+func gemmJobs[T Float]() *freelist[gemmJob[T]] {
+	if is32[T]() {
+		return (*freelist[gemmJob[T]])(unsafe.Pointer(&gemmJobs32))
+	}
+	return (*freelist[gemmJob[T]])(unsafe.Pointer(&gemmJobs64))
+}
+
+// gemm goes through C in blocks of columns and through K in blocks, packing B for each pair where that pays.
+func (j *gemmJob[T]) gemm(g GemmArgs[T], parallel bool) {
+	j.GemmArgs = g
+	j.prescale()
+	if g.K == 0 || g.Alpha == 0 {
+		j.epilogue(0, g.M, 0, g.N)
+		return
+	}
+	j.plan(parallel)
+	for n := 0; n < g.N; n += j.nc {
+		j.n0, j.n1 = n, min(n+j.nc, g.N)
+		for k := 0; k < g.K; k += j.kc {
+			j.k0, j.k1 = k, min(k+j.kc, g.K)
+			if !j.directB {
+				j.phase = packPhase
+				j.dispatch(ceilDiv(j.n1-j.n0, j.nr), parallel)
+			}
+			j.phase = multiplyPhase
+			j.dispatch(j.mTasks*j.nTasks, parallel)
+		}
+	}
+}
+
+func (j *gemmJob[T]) dispatch(n int, parallel bool) {
+	if parallel {
+		Parallel(n, 1, j)
+		return
+	}
+	for i := range n {
+		j.Run(i, i+1)
+	}
+}
+
+// prescale multiplies C by Beta so that the tiles only add or overwrite.
+func (j *gemmJob[T]) prescale() {
+	overwritten := j.K > 0 && j.Alpha != 0
+	if j.Beta == 1 || (j.Beta == 0 && overwritten) {
+		return
+	}
+	for r := range j.M {
+		row := j.C[r*j.LDC:][:j.N]
+		if j.Beta == 0 {
+			Fill(row, 0)
+		} else {
+			scaleRange(row, j.Beta)
+		}
+	}
+}
+
+// epilogue adds the bias and clips below zero in C[m0:m1, n0:n1].
+func (j *gemmJob[T]) epilogue(m0, m1, n0, n1 int) {
+	if j.Bias == nil && !j.Relu {
+		return
+	}
+	for r := m0; r < m1; r++ {
+		row := j.C[r*j.LDC:][n0:n1]
+		if j.Bias != nil {
+			binaryRange(Add, row, row, j.Bias[n0:n1])
+		}
+		if j.Relu {
+			unaryRange(Relu, row, row)
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package kernels
+
+import (
+	"math"
+	"unsafe"
+)
+
+// tileArgs is what the micro-kernels read; internal/kernels/gen knows the offsets. Strides are in bytes, so that
+// packed, plain and transposed operands go through the same code.
+type tileArgs struct {
+	a, b, c  unsafe.Pointer // op(A)[m, k], op(B)[k, n], C[m, n]
+	aRow, aK int
+	bK       int
+	cRow     int
+	k        int
+	lanes    uint64 // elements of the last vector that exist
+	mask     uint64 // the same as a bit mask
+	add      uint64 // 1: add to C; 0: overwrite
+	alpha    uint64 // bits of a float32 or float64
+}
+
+// tileSet is a family of micro-kernels.
+type tileSet struct {
+	rows  int // most rows of a tile
+	lanes int // elements of a vector; a tile has up to two of them in a row
+	pad   int // distance of the columns of a packed panel of A
+	table *tileTable
+	go32  bool
+	go64  bool
+}
+
+// tileTable holds the kernels by number of vectors and of rows, less one each.
+type tileTable [2][14]func(*tileArgs)
+
+// tile computes a tile of the given size, which must lie within the set's. It is the preemption point between two
+// calls of assembly.
+//
+//go:noinline
+func (s *tileSet) tile(t *tileArgs, rows, cols int) {
+	switch {
+	case s.go32:
+		portableTile[float32](t, rows, cols)
+	case s.go64:
+		portableTile[float64](t, rows, cols)
+	default:
+		vectors := 1
+		if cols > s.lanes {
+			vectors = 2
+		}
+		t.lanes = uint64(cols - (vectors-1)*s.lanes)
+		t.mask = 1<<t.lanes - 1
+		s.table[vectors-1][rows-1](t)
+	}
+}
+
+func portableTiles[T Float]() tileSet {
+	return tileSet{rows: 4, lanes: 2, pad: 4, go32: is32[T](), go64: !is32[T]()}
+}
+
+// floatBits returns v as the micro-kernels load it.
+func floatBits[T Float](v T) uint64 {
+	if is32[T]() {
+		return uint64(math.Float32bits(float32(v)))
+	}
+	return math.Float64bits(float64(v))
+}
+
+func fromBits[T Float](b uint64) T {
+	if is32[T]() {
+		return T(math.Float32frombits(uint32(b)))
+	}
+	return T(math.Float64frombits(b))
+}
+
+// portableTile is the micro-kernel of 4 x 4.
+func portableTile[T Float](t *tileArgs, rows, cols int) {
+	var acc [4][4]T
+	if rows == 4 && cols == 4 {
+		acc = fullTile[T](t)
+	} else {
+		for r := range rows {
+			for c := range cols {
+				acc[r][c] = dotTile[T](t, r, c)
+			}
+		}
+	}
+	alpha, size := fromBits[T](t.alpha), int(unsafe.Sizeof(acc[0][0]))
+	for r := range rows {
+		for c := range cols {
+			p := (*T)(unsafe.Add(t.c, r*t.cRow+c*size))
+			v := alpha * acc[r][c]
+			if t.add != 0 {
+				v += *p
+			}
+			*p = v
+		}
+	}
+}
+
+func dotTile[T Float](t *tileArgs, r, c int) T {
+	var sum T
+	a, b := unsafe.Add(t.a, r*t.aRow), unsafe.Add(t.b, c*int(unsafe.Sizeof(sum)))
+	for k := range t.k {
+		sum += *(*T)(unsafe.Add(a, k*t.aK)) * *(*T)(unsafe.Add(b, k*t.bK))
+	}
+	return sum
+}
+
+// fullTile keeps its sixteen sums in registers.
+func fullTile[T Float](t *tileArgs) (acc [4][4]T) {
+	for half := range 2 {
+		var s00, s01, s02, s03, s10, s11, s12, s13 T
+		a := unsafe.Add(t.a, 2*half*t.aRow)
+		for k := range t.k {
+			b := (*[4]T)(unsafe.Add(t.b, k*t.bK))
+			a0, a1 := *(*T)(unsafe.Add(a, k*t.aK)), *(*T)(unsafe.Add(a, k*t.aK+t.aRow))
+			s00 += a0 * b[0]
+			s01 += a0 * b[1]
+			s02 += a0 * b[2]
+			s03 += a0 * b[3]
+			s10 += a1 * b[0]
+			s11 += a1 * b[1]
+			s12 += a1 * b[2]
+			s13 += a1 * b[3]
+		}
+		acc[2*half] = [4]T{s00, s01, s02, s03}
+		acc[2*half+1] = [4]T{s10, s11, s12, s13}
+	}
+	return acc
+}

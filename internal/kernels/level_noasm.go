@@ -1,0 +1,9 @@
+//go:build !amd64 || noasm
+
+package kernels
+
+// BestLevel returns the highest level that this CPU and operating system support: Portable in this build.
+func BestLevel() Level { return Portable }
+
+// pause tells the CPU that the caller spins; nothing in this build.
+func pause() {}

@@ -1,0 +1,54 @@
+package kernels
+
+import "math/bits"
+
+// philox is the counter-based generator Philox4x32-10 of Salmon et al., "Parallel random numbers: as easy as 1, 2, 3"
+// (2011), in TensorFlow's layout of key and counter.
+type philox struct {
+	key     [2]uint32
+	counter [4]uint32
+}
+
+const (
+	philoxM0 = 0xD2511F53
+	philoxM1 = 0xCD9E8D57
+	philoxW0 = 0x9E3779B9
+	philoxW1 = 0xBB67AE85
+)
+
+func newPhilox(key uint64, counter [2]uint64) philox {
+	return philox{
+		key:     [2]uint32{uint32(key), uint32(key >> 32)},
+		counter: [4]uint32{uint32(counter[0]), uint32(counter[0] >> 32), uint32(counter[1]), uint32(counter[1] >> 32)},
+	}
+}
+
+// skip advances the 128-bit counter by n.
+func (p *philox) skip(n uint64) {
+	lo := uint64(p.counter[0]) | uint64(p.counter[1])<<32
+	hi := uint64(p.counter[2]) | uint64(p.counter[3])<<32
+	lo, carry := bits.Add64(lo, n, 0)
+	hi += carry
+	p.counter = [4]uint32{uint32(lo), uint32(lo >> 32), uint32(hi), uint32(hi >> 32)}
+}
+
+// next returns the four words of the present counter and advances it by one.
+func (p *philox) next() [4]uint32 {
+	c, k0, k1 := p.counter, p.key[0], p.key[1]
+	for range 10 {
+		h0, l0 := bits.Mul32(philoxM0, c[0])
+		h1, l1 := bits.Mul32(philoxM1, c[2])
+		c = [4]uint32{h1 ^ c[1] ^ k0, l1, h0 ^ c[3] ^ k1, l0}
+		k0 += philoxW0
+		k1 += philoxW1
+	}
+	p.skip(1)
+	return c
+}
+
+// KeyCounter turns a user's seed into key and counter as TensorFlow's StatelessRandomGetKeyCounter does.
+func KeyCounter(seed [2]int64) (key uint64, counter [2]uint64) {
+	p := newPhilox(uint64(seed[0]), [2]uint64{0, uint64(seed[1])})
+	mix := p.next()
+	return uint64(mix[0]) | uint64(mix[1])<<32, [2]uint64{0, uint64(mix[2]) | uint64(mix[3])<<32}
+}

@@ -1,0 +1,37 @@
+package kernels
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// currentCPU returns the number of the CPU that the calling thread runs on, or -1.
+func currentCPU() int {
+	var cpu uint32
+	_, _, e := unix.RawSyscall(unix.SYS_GETCPU, uintptr(unsafe.Pointer(&cpu)), 0, 0)
+	if e != 0 {
+		return -1
+	}
+	return int(cpu)
+}
+
+// leaveCPU moves the calling thread off the given CPU when it runs there: the Linux scheduler often places a woken
+// thread on its waker's core and leaves it there for many milliseconds, so that two threads run no faster than one.
+// The thread's affinity mask is as before when leaveCPU returns.
+func leaveCPU(cpu int) {
+	if currentCPU() != cpu {
+		return
+	}
+	var all unix.CPUSet
+	if unix.SchedGetaffinity(0, &all) != nil || all.Count() < 2 {
+		return
+	}
+	others := all
+	others.Clear(cpu)
+	if others.Count() == 0 || unix.SchedSetaffinity(0, &others) != nil {
+		return
+	}
+	// A failure leaves the thread on the other CPUs, which is still a right place to be.
+	_ = unix.SchedSetaffinity(0, &all)
+}

@@ -1,0 +1,158 @@
+package kernels
+
+// UnaryOp names a function of one vector.
+type UnaryOp uint8
+
+// The unary operations. NaN in gives NaN out everywhere.
+const (
+	Neg UnaryOp = iota
+	Abs
+	Sign // -1, 0, 1; NaN for NaN
+	Square
+	Sqrt
+	Rsqrt
+	Reciprocal
+	Relu
+	Relu6
+	Floor
+	Ceil
+	Exp
+	Log
+	Log1p
+	Expm1
+	Sigmoid
+	Tanh
+	Softplus
+	Elu
+	Softsign
+	Sin
+	Cos
+	Erf
+	unaryCount
+)
+
+// Unary sets dst[i] = op(x[i]) for every i of dst. dst may be x.
+func Unary[T Float](op UnaryOp, dst, x []T) {
+	_ = x[:len(dst)]
+	if op >= unaryCount {
+		panic("kernels: unknown unary operation")
+	}
+	s := newSpan[T](runUnary[T])
+	s.op, s.dst, s.a = int(op), dst, x
+	s.do(len(dst), unaryGrain(op))
+}
+
+func unaryGrain(op UnaryOp) int {
+	if op >= Exp {
+		return mathGrain
+	}
+	return elementGrain
+}
+
+func runUnary[T Float](s *span[T], lo, hi int) {
+	unaryRange(UnaryOp(s.op), s.dst[lo:hi], s.a[lo:hi])
+}
+
+// unaryRange is Unary on the calling goroutine.
+func unaryRange[T Float](op UnaryOp, dst, x []T) {
+	if simdUnary(op, dst, x) {
+		return
+	}
+	if op < Exp {
+		unaryCheap(op, dst, x)
+		return
+	}
+	f := mathFunc[T](op)
+	for i, v := range x[:len(dst)] {
+		dst[i] = f(v)
+	}
+}
+
+// unaryCheap does the operations that need no mathematical library.
+func unaryCheap[T Float](op UnaryOp, dst, x []T) {
+	x = x[:len(dst)]
+	switch op {
+	case Neg:
+		for i, v := range x {
+			dst[i] = -v
+		}
+	case Abs:
+		for i, v := range x {
+			dst[i] = abs(v)
+		}
+	case Sign:
+		for i, v := range x {
+			dst[i] = sign(v)
+		}
+	case Square:
+		for i, v := range x {
+			dst[i] = v * v
+		}
+	case Sqrt:
+		for i, v := range x {
+			dst[i] = sqrt(v)
+		}
+	case Rsqrt:
+		for i, v := range x {
+			dst[i] = 1 / sqrt(v)
+		}
+	case Reciprocal:
+		for i, v := range x {
+			dst[i] = 1 / v
+		}
+	case Relu:
+		for i, v := range x {
+			dst[i] = max(v, 0)
+		}
+	case Relu6:
+		for i, v := range x {
+			dst[i] = min(max(v, 0), 6)
+		}
+	case Floor:
+		for i, v := range x {
+			dst[i] = floor(v)
+		}
+	case Ceil:
+		for i, v := range x {
+			dst[i] = -floor(-v)
+		}
+	}
+}
+
+// LeakyRelu sets dst[i] = x[i] where positive, else alpha*x[i]. dst may be x.
+func LeakyRelu[T Float](dst, x []T, alpha T) {
+	_ = x[:len(dst)]
+	s := newSpan(runLeakyRelu[T])
+	s.dst, s.a, s.k[0] = dst, x, alpha
+	s.do(len(dst), elementGrain)
+}
+
+func runLeakyRelu[T Float](s *span[T], lo, hi int) {
+	dst, x, alpha := s.dst[lo:hi], s.a[lo:hi], s.k[0]
+	for i, v := range x[:len(dst)] {
+		if v > 0 {
+			dst[i] = v
+		} else {
+			dst[i] = alpha * v
+		}
+	}
+}
+
+// LeakyReluGrad sets dst[i] = dy[i] where x[i] is positive, else alpha*dy[i]. dst may be dy or x.
+func LeakyReluGrad[T Float](dst, dy, x []T, alpha T) {
+	_, _ = dy[:len(dst)], x[:len(dst)]
+	s := newSpan(runLeakyReluGrad[T])
+	s.dst, s.a, s.b, s.k[0] = dst, dy, x, alpha
+	s.do(len(dst), elementGrain)
+}
+
+func runLeakyReluGrad[T Float](s *span[T], lo, hi int) {
+	dst, dy, x, alpha := s.dst[lo:hi], s.a[lo:hi], s.b[lo:hi], s.k[0]
+	for i := range dst {
+		if x[i] > 0 {
+			dst[i] = dy[i]
+		} else {
+			dst[i] = alpha * dy[i]
+		}
+	}
+}
