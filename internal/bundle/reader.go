@@ -260,3 +260,6 @@ func (r *Reader) Close() error {
 	r.files = nil
 	return errors.Join(errs...)
 }
+
+// Shards returns the number of data files.
+func (r *Reader) Shards() int { return r.shards }

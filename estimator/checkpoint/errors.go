@@ -1,0 +1,73 @@
+package checkpoint
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"syscall"
+
+	"github.com/goestimator/goestimator/internal/bundle"
+)
+
+// ErrNone is wrapped where a directory holds no checkpoint.
+var ErrNone = errors.New("no checkpoint")
+
+// ErrNotFound is wrapped where a checkpoint lacks a tensor.
+var ErrNotFound = bundle.ErrNotFound
+
+// CorruptError says which file, tensor and offset is damaged.
+type CorruptError = bundle.CorruptError
+
+// Attempt is a checkpoint that could not be loaded, and why.
+type Attempt struct {
+	Prefix string
+	Err    error
+}
+
+// UnloadableError says that a directory holds checkpoints of which none loads.
+// Nothing was changed in it.
+type UnloadableError struct {
+	Dir   string
+	Tried []Attempt // newest first
+}
+
+// Error implements error.
+func (e *UnloadableError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "none of the %d checkpoints in %s can be loaded: restore the files from a copy, "+
+		"or choose another model_dir to start anew", len(e.Tried), e.Dir)
+	for _, a := range e.Tried {
+		fmt.Fprintf(&b, "; %s: %v", a.Prefix, a.Err)
+	}
+	return b.String()
+}
+
+// Unwrap returns the causes.
+func (e *UnloadableError) Unwrap() []error {
+	errs := make([]error, len(e.Tried))
+	for i, a := range e.Tried {
+		errs[i] = a.Err
+	}
+	return errs
+}
+
+// damaged reports whether err speaks of the files' state, so that another
+// checkpoint may do; other errors (permissions, too many open files) do not
+// go away by falling back.
+func damaged(err error) bool {
+	var ce *CorruptError
+	return errors.As(err, &ce) || errors.Is(err, fs.ErrNotExist)
+}
+
+// saveError adds to the error of a failed save what the user can do.
+func saveError(prefix string, err error) error {
+	hint := ""
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		hint = ": free some space and start again"
+	case errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrPermission):
+		hint = ": choose a model_dir that can be written to"
+	}
+	return fmt.Errorf("save checkpoint %s: %w%s; the checkpoints before it are untouched", prefix, err, hint)
+}

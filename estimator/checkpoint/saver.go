@@ -1,0 +1,351 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/atomicfile"
+	"github.com/goestimator/goestimator/internal/bundle"
+	"github.com/goestimator/goestimator/internal/failpoint"
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// The points of a save, besides those of package bundle, where a crash is worth
+// simulating.
+var (
+	fpStart         = failpoint.New("checkpoint/start")
+	fpUnusable      = failpoint.New("checkpoint/unusable-removed")
+	fpStateWritten  = failpoint.New("checkpoint/state-written")
+	fpStateSynced   = failpoint.New("checkpoint/state-synced")
+	fpStateRenamed  = failpoint.New("checkpoint/state-renamed")
+	fpStateDurable  = failpoint.New("checkpoint/state-durable")
+	fpIndexDeleted  = failpoint.New("checkpoint/index-deleted")
+	fpDataDeleted   = failpoint.New("checkpoint/data-deleted")
+	fpDone          = failpoint.New("checkpoint/done")
+	fpBrokenRenamed = failpoint.New("checkpoint/broken-renamed")
+)
+
+// Options of a Saver. The zero value keeps every checkpoint.
+type Options struct {
+	// MaxToKeep is how many of the newest checkpoints stay; 0 keeps all.
+	MaxToKeep int
+	// KeepEveryNHours, where above 0, spares one checkpoint for each such span
+	// from deletion. It falls off the list but stays on disk.
+	KeepEveryNHours float64
+	// Clock gives the times of the list and of KeepEveryNHours; nil is time.Now.
+	Clock func() time.Time
+	// FS is the file system; nil is the operating system's.
+	FS atomicfile.FS
+	// Log receives warnings; nil is slog.Default().
+	Log *slog.Logger
+}
+
+// Saver is the one writer of a directory. It is safe for concurrent use.
+type Saver struct {
+	directory
+	opts          Options
+	mu            sync.Mutex
+	kept          []Entry // the list, oldest first
+	lastPreserved time.Time
+}
+
+// NewSaver opens a directory for writing, creating it where necessary. It takes
+// over the list of an earlier run and removes what an interrupted save left.
+func NewSaver(dir string, o Options) (*Saver, error) {
+	if o.MaxToKeep < 0 || o.KeepEveryNHours < 0 {
+		return nil, fmt.Errorf("checkpoints to keep: expected values >= 0, got %d, every %v hours", o.MaxToKeep, o.KeepEveryNHours)
+	}
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	if o.FS == nil {
+		o.FS = atomicfile.OS{}
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	s := &Saver{directory: directory{fs: o.FS, path: dir, log: o.Log}, opts: o}
+	if err := o.FS.MkdirAll(dir); err != nil {
+		return nil, err
+	}
+	if err := s.takeOver(); err != nil {
+		return nil, err
+	}
+	return s, s.clean()
+}
+
+// takeOver reads the list of an earlier run.
+func (s *Saver) takeOver() error {
+	s.lastPreserved = s.opts.Clock()
+	st, err := s.readState()
+	if err != nil {
+		return err
+	}
+	s.kept, err = s.all()
+	if err != nil {
+		return err
+	}
+	for i := range s.kept {
+		if s.kept[i].Time.IsZero() {
+			s.kept[i].Time = s.lastPreserved
+		}
+	}
+	if st == nil {
+		// Which of the older ones were preserved on purpose is not known: spare them.
+		if n := len(s.kept) - s.opts.MaxToKeep; s.opts.MaxToKeep > 0 && n > 0 {
+			s.kept = s.kept[n:]
+		}
+		return nil
+	}
+	if t := fromSeconds(st.lastPreserved); st.lastPreserved > 0 && t.Before(s.lastPreserved) {
+		s.lastPreserved = t
+	}
+	// Those that are not on the list were preserved on purpose.
+	s.kept = slices.DeleteFunc(s.kept, func(e Entry) bool {
+		return !slices.ContainsFunc(append(st.all, st.latest), func(p string) bool { return s.abs(p) == e.Prefix })
+	})
+	return nil
+}
+
+// Open implements Store.
+func (s *Saver) Open(prefix string) (*Reader, error) {
+	r, err := s.open(prefix)
+	if err != nil {
+		return nil, fmt.Errorf("open checkpoint %s: %w", prefix, err)
+	}
+	return r, nil
+}
+
+// All implements Store.
+func (s *Saver) All() ([]Entry, error) { return s.all() }
+
+// OpenLatest implements Store. Where it had to pass over damaged checkpoints, it
+// renames their files to *.broken, with a warning.
+func (s *Saver) OpenLatest(ctx context.Context) (*Reader, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r, failed, err := s.openLatest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range failed {
+		s.log.Warn("a damaged checkpoint is set aside", "prefix", a.Prefix, "error", a.Err, "using", r.Prefix(), "renamed_to", "*"+brokenSuffix)
+	}
+	if len(failed) == 0 {
+		return r, nil
+	}
+	if err := s.setAside(failed, r.Prefix()); err != nil {
+		_ = r.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// setAside renames the files of damaged checkpoints and takes them off the list,
+// which names the good one at least.
+func (s *Saver) setAside(failed []Attempt, good string) error {
+	for _, a := range failed {
+		for _, f := range s.filesOf(a.Prefix) {
+			if err := s.fs.Rename(f, f+brokenSuffix); err != nil {
+				return fmt.Errorf("set aside the damaged checkpoint %s: %w", a.Prefix, err)
+			}
+		}
+		s.kept = without(s.kept, a.Prefix)
+	}
+	if err := fpBrokenRenamed.Here(); err != nil {
+		return err
+	}
+	if len(s.kept) == 0 {
+		step, _ := StepOf(good)
+		s.kept = []Entry{{Prefix: good, Step: step, Time: s.opts.Clock()}}
+	}
+	return s.writeState()
+}
+
+// Save implements Store. Saving a step again with the same tensors changes
+// nothing but the list; with others it replaces the checkpoint.
+func (s *Saver) Save(ctx context.Context, snap Snapshot) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	prefix := filepath.Join(s.path, fmt.Sprintf("%s-%d", Base, snap.Step))
+	if err := s.save(ctx, prefix, snap); err != nil {
+		return "", saveError(prefix, err)
+	}
+	return prefix, nil
+}
+
+func (s *Saver) save(ctx context.Context, prefix string, snap Snapshot) error {
+	tensors, err := snap.complete()
+	if err != nil {
+		return err
+	}
+	if err := fpStart.Here(); err != nil {
+		return err
+	}
+	shards, same, err := s.prepare(prefix, tensors, len(snap.Parts) > 0)
+	if err != nil {
+		return err
+	}
+	if !same {
+		if err := s.write(ctx, prefix, shards, tensors, snap.Parts); err != nil {
+			return err
+		}
+	}
+	expired, err := s.list(Entry{Prefix: prefix, Step: snap.Step, Time: s.opts.Clock()})
+	if err != nil {
+		return err
+	}
+	for _, e := range expired {
+		if err := s.remove(e.Prefix); err != nil {
+			return err
+		}
+	}
+	if err := s.removeStaleData(prefix, shards); err != nil {
+		return err
+	}
+	return fpDone.Here()
+}
+
+// list puts a new checkpoint at the list's end and returns those to delete. Where
+// the list cannot be written, it stays as it was.
+func (s *Saver) list(e Entry) (expired []Entry, err error) {
+	kept, lastPreserved := s.kept, s.lastPreserved
+	s.kept = append(without(kept, e.Prefix), e)
+	expired = s.expire()
+	if err := s.writeState(); err != nil {
+		s.kept, s.lastPreserved = kept, lastPreserved
+		return nil, err
+	}
+	return expired, nil
+}
+
+func without(list []Entry, prefix string) []Entry {
+	return slices.DeleteFunc(slices.Clone(list), func(e Entry) bool { return e.Prefix == prefix })
+}
+
+// prepare looks at what lies under the prefix already. It returns the number of
+// data files to write: where a loadable checkpoint is to be replaced, a number
+// other than its own, so that the files' names differ and the rename of the
+// index alone switches from the old to the new one.
+func (s *Saver) prepare(prefix string, tensors map[string]*graph.Tensor, parts bool) (shards int, same bool, err error) {
+	if !s.exists(prefix + indexSuffix) {
+		return 1, false, nil
+	}
+	r, err := s.openVerified(prefix)
+	if err == nil {
+		defer r.Close()
+		shards = r.b.Shards()
+		if !parts && r.holds(tensors) {
+			return shards, true, nil
+		}
+		return 1 + shards%2, false, nil
+	}
+	if !damaged(err) {
+		return 0, false, err
+	}
+	if err := s.remove(prefix); err != nil {
+		return 0, false, err
+	}
+	return 1, false, fpUnusable.Here()
+}
+
+func (s *Saver) write(ctx context.Context, prefix string, shards int, tensors map[string]*graph.Tensor, parts []Part) error {
+	w, err := bundle.NewWriter(s.fs, prefix, shards)
+	if err != nil {
+		return err
+	}
+	defer w.Discard()
+	for _, name := range slices.Sorted(maps.Keys(tensors)) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := w.Add(name, tensors[name]); err != nil {
+			return err
+		}
+	}
+	for _, p := range parts {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := w.AddSlice(p.Name, p.Full, p.Slice, p.Tensor); err != nil {
+			return err
+		}
+	}
+	return w.Finish()
+}
+
+// writeState replaces the list, durably.
+func (s *Saver) writeState() error {
+	st := state{lastPreserved: toSeconds(s.lastPreserved)}
+	for _, e := range s.kept {
+		p := e.Prefix
+		if rel, err := filepath.Rel(s.path, p); err == nil && filepath.IsLocal(rel) {
+			p = filepath.ToSlash(rel)
+		}
+		st.all = append(st.all, p)
+		st.times = append(st.times, toSeconds(e.Time))
+		st.latest = p
+	}
+	f, err := atomicfile.Create(s.fs, filepath.Join(s.path, StateFile))
+	if err != nil {
+		return err
+	}
+	defer f.Discard()
+	if _, err := f.Write(st.format()); err != nil {
+		return err
+	}
+	for _, step := range []func() error{
+		fpStateWritten.Here, f.Sync, fpStateSynced.Here, f.Commit, fpStateRenamed.Here,
+		func() error { return atomicfile.SyncDir(s.fs, s.path) }, fpStateDurable.Here,
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// expire takes off the list what is to be deleted, and what is preserved
+// (the rule of TensorFlow's CheckpointManager).
+func (s *Saver) expire() (expired []Entry) {
+	if s.opts.MaxToKeep == 0 {
+		return nil
+	}
+	span := time.Duration(s.opts.KeepEveryNHours * float64(time.Hour))
+	for len(s.kept) > s.opts.MaxToKeep {
+		e := s.kept[0]
+		s.kept = s.kept[1:]
+		if span > 0 && e.Time.Sub(s.lastPreserved) >= span {
+			s.lastPreserved = e.Time
+			continue
+		}
+		expired = append(expired, e)
+	}
+	return expired
+}
+
+// remove deletes a checkpoint, the index first: data without an index is
+// recognised as a leftover.
+func (s *Saver) remove(prefix string) error {
+	for i, f := range s.filesOf(prefix) {
+		if err := s.fs.Remove(f); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		point := fpDataDeleted
+		if i == 0 {
+			point = fpIndexDeleted
+		}
+		if err := point.Here(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

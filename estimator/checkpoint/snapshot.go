@@ -1,0 +1,134 @@
+package checkpoint
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/bundle"
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// GlobalStep is the name of the tensor, an int64 scalar, that holds the step.
+const GlobalStep = "global_step"
+
+// Slice is a part of a partitioned tensor: for each dimension where it starts
+// and how long it is.
+type Slice = bundle.Slice
+
+// Extent is one dimension of a Slice. Start 0 with Length -1 means all of it.
+type Extent = bundle.Extent
+
+// Snapshot is what a checkpoint holds.
+type Snapshot struct {
+	Step int64
+	// Tensors by name. GlobalStep is added; where it is given it must equal Step.
+	Tensors map[string]*graph.Tensor
+	// Parts of partitioned tensors; those of one name must cover it exactly once.
+	Parts []Part
+}
+
+// Part is one slice of a partitioned tensor whose whole shape is Full.
+type Part struct {
+	Name   string
+	Full   []int
+	Slice  Slice
+	Tensor *graph.Tensor
+}
+
+// complete returns the snapshot's tensors with GlobalStep among them.
+func (s Snapshot) complete() (map[string]*graph.Tensor, error) {
+	if s.Step < 0 {
+		return nil, fmt.Errorf("checkpoint of step %d: expected a step >= 0", s.Step)
+	}
+	if t := s.Tensors[GlobalStep]; t != nil {
+		if v := graph.Of[int64](t); len(v) != 1 || len(t.Shape) != 0 || v[0] != s.Step {
+			return nil, fmt.Errorf("tensor %q: expected the int64 scalar %d, got %s%v %v", GlobalStep, s.Step, t.DType, t.Shape, v)
+		}
+		return s.Tensors, nil
+	}
+	all := make(map[string]*graph.Tensor, len(s.Tensors)+1)
+	maps.Copy(all, s.Tensors)
+	all[GlobalStep] = graph.ScalarOf(s.Step)
+	return all, nil
+}
+
+// Reader reads one checkpoint. It keeps its files open: their deletion by the
+// chief does not disturb it. It is safe for concurrent use until Close.
+type Reader struct{ b *bundle.Reader }
+
+// Info describes one tensor of a checkpoint.
+type Info = bundle.Info
+
+// Prefix returns the path that the checkpoint's file names start with.
+func (r *Reader) Prefix() string { return r.b.Prefix() }
+
+// Names returns the names of the tensors, sorted.
+func (r *Reader) Names() []string {
+	list := r.b.List()
+	names := make([]string, len(list))
+	for i, t := range list {
+		names[i] = t.Name
+	}
+	return names
+}
+
+// List describes the tensors, sorted by name.
+func (r *Reader) List() []Info { return r.b.List() }
+
+// Lookup describes one tensor.
+func (r *Reader) Lookup(name string) (Info, bool) { return r.b.Lookup(name) }
+
+// Tensor reads one tensor and checks it. The error wraps ErrNotFound where the
+// checkpoint lacks it, or is a *CorruptError.
+func (r *Reader) Tensor(name string) (*graph.Tensor, error) { return r.b.Tensor(name) }
+
+// Verify reads every byte and returns the first *CorruptError.
+func (r *Reader) Verify() error { return r.b.Verify() }
+
+// Close closes the files.
+func (r *Reader) Close() error { return r.b.Close() }
+
+// Step returns the global step: that of the tensor, else the number at the
+// prefix's end, else 0.
+func (r *Reader) Step() int64 {
+	if t, err := r.Tensor(GlobalStep); err == nil {
+		if v := graph.Of[int64](t); len(v) == 1 {
+			return v[0]
+		}
+		if v := graph.Of[int32](t); len(v) == 1 {
+			return int64(v[0])
+		}
+	}
+	step, _ := StepOf(r.Prefix())
+	return step
+}
+
+// Snapshot reads everything; partitioned tensors come out whole.
+func (r *Reader) Snapshot() (Snapshot, error) {
+	s := Snapshot{Step: r.Step(), Tensors: map[string]*graph.Tensor{}}
+	for _, n := range r.Names() {
+		t, err := r.Tensor(n)
+		if err != nil {
+			return Snapshot{}, err
+		}
+		s.Tensors[n] = t
+	}
+	return s, nil
+}
+
+// holds reports whether the checkpoint is readable and has exactly these tensors.
+func (r *Reader) holds(tensors map[string]*graph.Tensor) bool {
+	if len(r.List()) != len(tensors) {
+		return false
+	}
+	for name, want := range tensors {
+		got, err := r.Tensor(name)
+		if err != nil || got.DType != want.DType || !slices.Equal(got.Shape, want.Shape) ||
+			!bytes.Equal(got.Bytes, want.Bytes) || !slices.EqualFunc(got.Strings, want.Strings, bytes.Equal) {
+			return false
+		}
+	}
+	return true
+}
