@@ -24,8 +24,8 @@ type Optimizer struct {
 	Epsilon *float64 `yaml:"epsilon,omitempty"`
 	// First value of the accumulators of adagrad and ftrl. Default 0.1.
 	InitialAccumulatorValue *float64 `yaml:"initial_accumulator_value,omitempty"`
-	// Power of ftrl's learning rate, at most 0. Default -0.5.
-	LearningRatePower *float64 `yaml:"learning_rate_power,omitempty"`
+	// Power of ftrl's learning rate (learning_rate_power), at most 0. Default -0.5.
+	LearningRatePower *float64 `yaml:"lr_power,omitempty"`
 	// L1 regularization strength of ftrl. Default 0.
 	L1 *float64 `yaml:"l1,omitempty"`
 	// L2 regularization strength of ftrl. Default 0.

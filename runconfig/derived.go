@@ -32,12 +32,12 @@ func (c RunConfig) IsChief() bool { return c.r.isChief }
 func (c RunConfig) NumPS() int { return c.r.numPS }
 
 // NumWorkers returns the number of tasks that train, the chief included; 0 for an
-// evaluator. Of a sparse cluster only the listed tasks count.
+// evaluator. Of a sparse cluster only this task and the listed ones count.
 func (c RunConfig) NumWorkers() int { return c.r.numWorkers }
 
 // GlobalID returns the task's number in the cluster: the chief 0, then the other
 // jobs alphabetically, parameter servers last. ok is false for an evaluator and
-// for the chief of a sparse cluster, which have none. Share data by
+// in a sparse cluster. Share data by
 // [RunConfig.WorkerRank] instead: TFJob counts evaluators here.
 func (c RunConfig) GlobalID() (id int, ok bool) { return max(c.r.globalID, 0), c.r.globalID >= 0 }
 

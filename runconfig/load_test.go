@@ -102,7 +102,7 @@ func TestViolationsAreReportedTogether(t *testing.T) {
 		"model.name: got 5, expected text; put it in quotes (job.yaml:5)",
 		"trian: got nothing, which is not a known key; did you mean train? (job.yaml:6)",
 		`GOESTIMATOR_TRAIN_MAX_STEP: got "3", which is not a known key; did you mean GOESTIMATOR_TRAIN_MAX_STEPS? (environment)`,
-		"TF_CONFIG.cluster: got \"5\", expected a map of jobs to addresses",
+		"TF_CONFIG.cluster: got 5, expected a map of jobs to addresses",
 		`optimizer.nam: got "sgd", which is not a known key; did you mean optimizer.name? (--set optimizer.nam)`,
 		`seed: got "x", expected an integer (--set seed)`,
 		`--set: got "nokey", expected key=value`,

@@ -58,13 +58,14 @@ func localRole(tf tfConfig, vs *violations) role {
 
 // evaluatorRole stands outside the cluster, whether listed in it or not.
 func evaluatorRole(tf tfConfig, vs *violations) role {
+	requireOneChief(tf.cluster, vs)
 	return role{taskType: Evaluator, taskID: checkIndex(tf, tf.cluster.Len() > 0, vs), evalMaster: tf.evalMaster, globalID: -1, workerRank: -1}
 }
 
 // checkIndex returns task.index; where it is needed it must be there.
 func checkIndex(tf tfConfig, needed bool, vs *violations) int {
 	if tf.taskIndex == nil {
-		if needed && !tf.taskIndexBad {
+		if needed && !tf.taskBad {
 			vs.add("TF_CONFIG.task.index", nil, `if "cluster" is set in TF_CONFIG, task index must be set`)
 		}
 		return 0
@@ -77,9 +78,9 @@ func clusterRole(tf tfConfig, strict bool, vs *violations) role {
 	c := tf.cluster
 	before := len(vs.list)
 	promoted := checkChief(tf, strict, vs)
-	vs.require(tf.taskType != "", "TF_CONFIG.task.type", nil, `if "cluster" is set in TF_CONFIG, task type must be set`)
+	vs.require(tf.taskType != "" || tf.taskBad, "TF_CONFIG.task.type", nil, `if "cluster" is set in TF_CONFIG, task type must be set`)
 	index := checkIndex(tf, true, vs)
-	if len(vs.list) == before {
+	if len(vs.list) == before && !tf.taskBad {
 		if tf.taskType == Evaluator {
 			return evaluatorRole(tf, vs)
 		}
@@ -97,6 +98,9 @@ func clusterRole(tf tfConfig, strict bool, vs *violations) role {
 	}
 	r.globalID = globalID(c, r.taskType, index, promoted)
 	r.workerRank = workerRank(r, promoted)
+	if r.workerRank >= 0 {
+		r.numWorkers = max(r.numWorkers, 1) // the chief of a sparse cluster is not listed
+	}
 	return r
 }
 
@@ -110,7 +114,7 @@ func checkChief(tf tfConfig, strict bool, vs *violations) (promoted bool) {
 		vs.require(tf.taskType != Evaluator, "TF_CONFIG.task.type", tf.taskType, "if a master node exists in cluster, task type evaluator is not supported")
 		return false
 	}
-	vs.require(chiefs <= 1, "TF_CONFIG.cluster.chief", chiefs, `the "cluster" in TF_CONFIG must have only one "chief" node`)
+	requireOneChief(c, vs)
 	if chiefs > 0 {
 		return false
 	}
@@ -123,6 +127,11 @@ func checkChief(tf tfConfig, strict bool, vs *violations) (promoted bool) {
 	}
 	vs.require(c.NumTasks(Worker) > 0 || c.sparse, "TF_CONFIG.cluster", c.String(), "expected a chief, or a worker to take its part")
 	return true
+}
+
+func requireOneChief(c ClusterSpec, vs *violations) {
+	n := c.NumTasks(Chief)
+	vs.require(n <= 1, "TF_CONFIG.cluster.chief", n, `the "cluster" in TF_CONFIG must have only one "chief" node`)
 }
 
 // checkListed looks the task up in the cluster. A sparse cluster does not list
@@ -155,9 +164,12 @@ func masterAddress(tf tfConfig, index int) string {
 }
 
 // globalID numbers the tasks: the chief (or who takes its part) 0, then the
-// other jobs alphabetically, parameter servers last. It is -1 for a task that is
-// not listed.
+// other jobs alphabetically, parameter servers last. It is -1 in a sparse
+// cluster, which does not list all tasks.
 func globalID(c ClusterSpec, taskType string, index int, promoted bool) int {
+	if c.sparse {
+		return -1
+	}
 	type task struct {
 		job   string
 		index int

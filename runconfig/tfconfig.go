@@ -17,7 +17,7 @@ type tfConfig struct {
 	cluster       ClusterSpec
 	taskType      string
 	taskIndex     *int
-	taskIndexBad  bool // an index is there but is no number; already reported
+	taskBad       bool // something in task is wrong, and already reported
 	service       map[string]any
 	sessionMaster string
 	evalMaster    string
@@ -101,7 +101,7 @@ func (p tfParser) text(root map[string]json.RawMessage, key string) (string, boo
 	}
 	var s string
 	if json.Unmarshal(raw, &s) != nil {
-		p.vs.add("TF_CONFIG."+key, string(raw), "expected text")
+		p.vs.add("TF_CONFIG."+key, raw, "expected text")
 		return "", false
 	}
 	return s, true
@@ -114,7 +114,7 @@ func (p tfParser) service(root map[string]json.RawMessage) map[string]any {
 	}
 	var service map[string]any
 	if json.Unmarshal(raw, &service) != nil {
-		p.vs.add("TF_CONFIG.service", string(raw), `if "service" is set in TF_CONFIG, it must be a map`)
+		p.vs.add("TF_CONFIG.service", raw, `if "service" is set in TF_CONFIG, it must be a map`)
 	}
 	return service
 }
@@ -126,11 +126,13 @@ func (p tfParser) task(root map[string]json.RawMessage, tf *tfConfig) {
 	}
 	task, err := decodeObject(raw)
 	if err != nil {
-		p.vs.add("TF_CONFIG.task", string(raw), "expected a map with type and index")
+		tf.taskBad = true
+		p.vs.add("TF_CONFIG.task", raw, "expected a map with type and index")
 		return
 	}
 	if !null(task["type"]) && json.Unmarshal(task["type"], &tf.taskType) != nil {
-		p.vs.add("TF_CONFIG.task.type", string(task["type"]), "expected text")
+		tf.taskBad = true
+		p.vs.add("TF_CONFIG.task.type", task["type"], "expected text")
 	}
 	if null(task["index"]) {
 		return
@@ -138,8 +140,8 @@ func (p tfParser) task(root map[string]json.RawMessage, tf *tfConfig) {
 	text := strings.TrimSpace(strings.Trim(string(task["index"]), `"`))
 	index, err := strconv.Atoi(text)
 	if err != nil {
-		tf.taskIndexBad = true
-		p.vs.add("TF_CONFIG.task.index", string(task["index"]), "expected an integer")
+		tf.taskBad = true
+		p.vs.add("TF_CONFIG.task.index", task["index"], "expected an integer")
 		return
 	}
 	tf.taskIndex = &index
@@ -151,7 +153,7 @@ func (p tfParser) cluster(root map[string]json.RawMessage, tf *tfConfig) {
 	key, raw := "cluster", root["cluster"]
 	if sparse := root["sparseCluster"]; !null(sparse) {
 		if !null(raw) {
-			p.vs.add("TF_CONFIG.sparseCluster", string(sparse), "expected only one of cluster and sparseCluster")
+			p.vs.add("TF_CONFIG.sparseCluster", sparse, "expected only one of cluster and sparseCluster")
 		}
 		key, raw = "sparseCluster", sparse
 		tf.cluster.sparse = true
@@ -162,7 +164,7 @@ func (p tfParser) cluster(root map[string]json.RawMessage, tf *tfConfig) {
 	field := "TF_CONFIG." + key
 	jobs, err := decodeObject(raw)
 	if err != nil {
-		p.vs.add(field, string(raw), "expected a map of jobs to addresses")
+		p.vs.add(field, raw, "expected a map of jobs to addresses")
 		return
 	}
 	for _, job := range slices.Sorted(maps.Keys(jobs)) {
@@ -183,7 +185,7 @@ func (p tfParser) job(field, job string, raw json.RawMessage, tf *tfConfig) {
 	}
 	var object map[string]any
 	if json.Unmarshal(raw, &object) != nil {
-		p.vs.add(field, string(raw), "expected a list of addresses, or a map of index to address")
+		p.vs.add(field, raw, "expected a list of addresses, or a map of index to address")
 		return
 	}
 	tf.cluster.sparse = true

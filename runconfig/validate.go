@@ -85,6 +85,8 @@ func (c *Config) validateRun(vs *violations) {
 func (t Train) validate(vs *violations) {
 	vs.require(t.MaxSteps >= 0, "train.max_steps", t.MaxSteps, "expected > 0, or 0 for no limit")
 	vs.require(t.Epochs >= 0, "train.epochs", t.Epochs, "expected > 0, or 0 for as the input says")
+	endless := t.Input.Format == "glyphs" && t.Input.Count == 0 && t.Input.Take == 0
+	vs.require(t.Epochs <= 0 || !endless, "train.epochs", t.Epochs, "expected train.max_steps instead, or train.input.count, as train.input never ends")
 	vs.require(t.MaxSecs >= 0, "train.max_secs", t.MaxSecs, "expected > 0, or 0 for no limit")
 	e, key := t.EarlyStopping, "train.early_stopping."
 	vs.require(e.MaxStepsWithoutImprovement >= 0, key+"max_steps_without_improvement", e.MaxStepsWithoutImprovement, "expected >= 0")

@@ -14,13 +14,13 @@ var rules = map[string][]string{
 	"adamw":         {"beta1", "beta2", "epsilon"},
 	"adagrad":       {"initial_accumulator_value"},
 	"rmsprop":       {"rho", "momentum", "centered", "epsilon"},
-	"ftrl":          {"initial_accumulator_value", "learning_rate_power", "l1", "l2"},
+	"ftrl":          {"initial_accumulator_value", "lr_power", "l1", "l2"},
 	"keras_sgd":     {"momentum", "nesterov"},
 	"keras_adam":    {"beta1", "beta2", "epsilon"},
 	"keras_adamw":   {"beta1", "beta2", "epsilon"},
 	"keras_adagrad": {"initial_accumulator_value", "epsilon"},
 	"keras_rmsprop": {"rho", "momentum", "centered", "epsilon"},
-	"keras_ftrl":    {"initial_accumulator_value", "learning_rate_power", "l1", "l2"},
+	"keras_ftrl":    {"initial_accumulator_value", "lr_power", "l1", "l2"},
 }
 
 func ruleNames() []string {
@@ -49,7 +49,7 @@ func (o Optimizer) given() []hyper {
 		{"rho", o.Rho, 0, 1, false},
 		{"epsilon", o.Epsilon, 0, inf, false},
 		{"initial_accumulator_value", o.InitialAccumulatorValue, 0, inf, false},
-		{"learning_rate_power", o.LearningRatePower, -inf, 0, false},
+		{"lr_power", o.LearningRatePower, -inf, 0, false},
 		{"l1", o.L1, 0, inf, false},
 		{"l2", o.L2, 0, inf, false},
 	}

@@ -1,6 +1,7 @@
 package runconfig
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 )
@@ -34,6 +35,8 @@ func quote(v any) string {
 		return "nothing"
 	case string:
 		s = fmt.Sprintf("%q", v)
+	case json.RawMessage:
+		s = strings.Join(strings.Fields(string(v)), " ")
 	default:
 		s = strings.Join(strings.Fields(fmt.Sprint(v)), " ")
 	}
