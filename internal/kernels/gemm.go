@@ -73,7 +73,7 @@ func checkMatrix[T Float](x []T, rows, cols, ld int) {
 		panic("kernels: matrix with a negative size or a row stride below its width")
 	}
 	if rows > 0 && cols > 0 {
-		_ = x[:(rows-1)*ld+cols]
+		_ = x[(rows-1)*ld+cols-1]
 	}
 }
 

@@ -30,7 +30,7 @@ type tileSet struct {
 }
 
 // tileTable holds the kernels by number of vectors and of rows, less one each.
-type tileTable [2][14]func(*tileArgs)
+type tileTable [2][14]func(*byte)
 
 // tile computes a tile of the given size, which must lie within the set's. It is the preemption point between two
 // calls of assembly.
@@ -49,7 +49,7 @@ func (s *tileSet) tile(t *tileArgs, rows, cols int) {
 		}
 		t.lanes = uint64(cols - (vectors-1)*s.lanes)
 		t.mask = 1<<t.lanes - 1
-		s.table[vectors-1][rows-1](t)
+		s.table[vectors-1][rows-1]((*byte)(unsafe.Pointer(t)))
 	}
 }
 

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// Offsets in kernels.tileArgs.
+const (
+	offA     = 0
+	offB     = 8
+	offC     = 16
+	offARow  = 24
+	offAK    = 32
+	offBK    = 40
+	offCRow  = 48
+	offK     = 56
+	offLanes = 64
+	offAdd   = 80
+	offAlpha = 88
+)
+
+// gemm writes the micro-kernels of 1..14 (AVX2: 6) rows and 1 or 2 vectors, and the transposing kernels for packing.
+func gemm(e *elem) {
+	for _, m := range machines(e) {
+		rows := 6
+		if m.wide() {
+			rows = 14
+		}
+		for vectors := 1; vectors <= 2; vectors++ {
+			for r := 1; r <= rows; r++ {
+				(&tile{machine: m, rows: r, vectors: vectors}).emit()
+			}
+		}
+	}
+	transpose(machines(e)[0])
+}
+
+// tile is one micro-kernel: C (+)= alpha * A*B for a tile of rows x vectors, A broadcast element by element from
+// anywhere, the sums in registers.
+type tile struct {
+	*machine
+	rows, vectors int
+	args          reg.GPVirtual
+	last          mask
+	acc           [][]reg.VecVirtual
+}
+
+func (t *tile) field(offset int) Mem { return Mem{Base: t.args, Disp: offset} }
+
+func (t *tile) get(offset int) reg.GPVirtual {
+	r := GP64()
+	MOVQ(t.field(offset), r)
+	return r
+}
+
+func (t *tile) emit() {
+	t.text(fmt.Sprintf("tile%dx%d", t.rows, t.vectors), "func(t *byte)", "is a micro-kernel of the matrix product.")
+	t.args = Load(Param("t"), GP64()).(reg.GPVirtual)
+	lanes := t.get(offLanes)
+	t.last = t.lanesMask(lanes)
+	t.acc = make([][]reg.VecVirtual, t.rows)
+	for r := range t.acc {
+		for range t.vectors {
+			v := t.vec()
+			t.zero(v)
+			t.acc[r] = append(t.acc[r], v)
+		}
+	}
+	t.loop()
+	t.finish()
+	VZEROUPPER()
+	RET()
+}
+
+// rowsOf returns the addresses of rows 0.. at base pointers five rows apart, for a run-time row stride.
+func rowAddresses(rows int, first, stride reg.GPVirtual) (bases []reg.GPVirtual, at []Mem) {
+	triple := stride
+	if rows > 3 {
+		triple = GP64()
+		LEAQ(Mem{Base: stride, Index: stride, Scale: 2}, triple)
+	}
+	base := first
+	for r := range rows {
+		if r%5 == 0 && r > 0 {
+			next := GP64()
+			LEAQ(Mem{Base: base, Index: stride, Scale: 4}, next)
+			ADDQ(stride, next)
+			base = next
+		}
+		if r%5 == 0 {
+			bases = append(bases, base)
+		}
+		m := Mem{Base: base}
+		switch r % 5 {
+		case 1, 2, 4:
+			m.Index, m.Scale = stride, uint8(r%5)
+		case 3:
+			m.Index, m.Scale = triple, 1
+		}
+		at = append(at, m)
+	}
+	return bases, at
+}
+
+func (t *tile) loop() {
+	bases, at := rowAddresses(t.rows, t.get(offA), t.get(offARow))
+	b, aK, bK, k := t.get(offB), t.get(offAK), t.get(offBK), t.get(offK)
+	name := fmt.Sprintf("loop%dx%d%s%s", t.rows, t.vectors, t.name, t.isa)
+	Label(name)
+	columns := make([]reg.VecVirtual, t.vectors)
+	for i := range columns {
+		columns[i] = t.vec()
+		var k *mask
+		if i == t.vectors-1 {
+			k = &t.last
+		}
+		t.load(Mem{Base: b, Disp: i * t.width}, columns[i], k)
+	}
+	for r := range t.rows {
+		a := t.vec()
+		t.broadcast(at[r], a)
+		for i := range columns {
+			t.fma231(columns[i], a, t.acc[r][i])
+		}
+	}
+	for _, base := range bases {
+		ADDQ(aK, base)
+	}
+	ADDQ(bK, b)
+	DECQ(k)
+	JNZ(LabelRef(name))
+}
+
+// finish scales the sums and stores them, or adds them to what C holds.
+func (t *tile) finish() {
+	id := fmt.Sprintf("%dx%d%s%s", t.rows, t.vectors, t.name, t.isa)
+	alpha := t.vec()
+	t.broadcast(t.field(offAlpha), alpha)
+	add := t.get(offAdd)
+	c, row := t.get(offC), t.get(offCRow)
+	full := GP64()
+	if !t.wide() { // a masked store costs many cycles before AVX-512
+		MOVQ(t.field(offLanes), full)
+		SUBQ(Imm(uint64(t.lanes())), full)
+	}
+	TESTQ(add, add)
+	JZ(LabelRef("overwrite" + id))
+	t.rowsOut(c, row, full, func(v reg.VecVirtual, p Mem, k *mask) {
+		old := t.vec()
+		t.load(p, old, k)
+		t.fma213(old, alpha, v)
+	}, "add"+id)
+	JMP(LabelRef("done" + id))
+	Label("overwrite" + id)
+	t.rowsOut(c, row, full, func(v reg.VecVirtual, _ Mem, _ *mask) { t.mul(alpha, v, v) }, "store"+id)
+	Label("done" + id)
+}
+
+func (t *tile) rowsOut(c, row, full reg.GPVirtual, combine func(reg.VecVirtual, Mem, *mask), id string) {
+	if t.wide() {
+		t.rowsMasked(c, row, combine, &t.last)
+		return
+	}
+	TESTQ(full, full)
+	JNZ(LabelRef("part" + id))
+	t.rowsMasked(c, row, combine, nil)
+	JMP(LabelRef("end" + id))
+	Label("part" + id)
+	t.rowsMasked(c, row, combine, &t.last)
+	Label("end" + id)
+}
+
+func (t *tile) rowsMasked(c, row reg.GPVirtual, combine func(reg.VecVirtual, Mem, *mask), last *mask) {
+	for r := range t.rows {
+		for i, v := range t.acc[r] {
+			var k *mask
+			if i == t.vectors-1 {
+				k = last
+			}
+			p := Mem{Base: c, Disp: i * t.width}
+			combine(v, p, k)
+			t.store(v, p, k)
+		}
+		if r < t.rows-1 {
+			ADDQ(row, c)
+		}
+	}
+}

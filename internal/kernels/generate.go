@@ -1,0 +1,6 @@
+package kernels
+
+//go:generate go -C gen run . -set gemm32 -pkg kernels -out ../gemm32_gen_amd64.s -stubs ../gemm32_gen_amd64.go
+//go:generate go -C gen run . -set gemm64 -pkg kernels -out ../gemm64_gen_amd64.s -stubs ../gemm64_gen_amd64.go
+//go:generate go -C gen run . -set vec32 -pkg kernels -out ../vec32_gen_amd64.s -stubs ../vec32_gen_amd64.go
+//go:generate go -C gen run . -set vec64 -pkg kernels -out ../vec64_gen_amd64.s -stubs ../vec64_gen_amd64.go
