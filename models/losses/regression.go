@@ -1,0 +1,65 @@
+package losses
+
+import (
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/ops"
+	G "gorgonia.org/gorgonia"
+)
+
+// MeanSquaredError is (predictions - labels)² elementwise.
+func MeanSquaredError(c models.Context, labels, predictions *G.Node, o Options) *G.Node {
+	labels, predictions, ok := pair(c, "mean squared error", labels, predictions)
+	if !ok {
+		return nil
+	}
+	return Weighted(c, ops.SquaredDifference(c, predictions, labels), o)
+}
+
+// MeanAbsoluteError is |predictions - labels| elementwise (tf.losses.absolute_difference).
+func MeanAbsoluteError(c models.Context, labels, predictions *G.Node, o Options) *G.Node {
+	labels, predictions, ok := pair(c, "mean absolute error", labels, predictions)
+	if !ok {
+		return nil
+	}
+	return Weighted(c, ops.Abs(c, ops.Sub(c, predictions, labels)), o)
+}
+
+// Huber is half the squared error where |error| <= delta, else
+// delta·|error| - delta²/2.
+func Huber(c models.Context, labels, predictions *G.Node, delta float64, o Options) *G.Node {
+	labels, predictions, ok := pair(c, "huber", labels, predictions)
+	if !ok {
+		return nil
+	}
+	size := ops.Abs(c, ops.Sub(c, predictions, labels))
+	quadratic := ops.Minimum(c, size, constant(c, size, delta))
+	linear := ops.Sub(c, size, quadratic)
+	half := ops.Mul(c, constant(c, size, 0.5), ops.Square(c, quadratic))
+	return Weighted(c, ops.Add(c, half, ops.Mul(c, constant(c, size, delta), linear)), o)
+}
+
+// Poisson is predictions - labels·log(predictions), elementwise, where
+// predictions are positive rates. With logInput they are logarithms of rates,
+// and the loss is exp(predictions) - labels·predictions (tf.nn.log_poisson_loss).
+func Poisson(c models.Context, labels, predictions *G.Node, logInput bool, o Options) *G.Node {
+	labels, p, ok := pair(c, "poisson", labels, predictions)
+	if !ok {
+		return nil
+	}
+	if logInput {
+		return Weighted(c, ops.Sub(c, ops.Exp(c, p), ops.Mul(c, labels, p)), o)
+	}
+	log := ops.Log(c, ops.Add(c, p, constant(c, p, 1e-7)))
+	return Weighted(c, ops.Sub(c, p, ops.Mul(c, labels, log)), o)
+}
+
+// CosineDistance is 1 - sum(labels·predictions) along the last axis; both must
+// have unit length along it.
+func CosineDistance(c models.Context, labels, predictions *G.Node, o Options) *G.Node {
+	labels, predictions, ok := pair(c, "cosine distance", labels, predictions)
+	if !ok {
+		return nil
+	}
+	similar := ops.Sum(c, ops.Mul(c, predictions, labels), ops.KeepAxes(-1))
+	return Weighted(c, ops.Sub(c, constant(c, predictions, 1), similar), o)
+}

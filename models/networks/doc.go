@@ -1,0 +1,7 @@
+// Package networks holds named networks: features in, logits out. A canned
+// model joins one with a head, which turns logits into predictions and a loss,
+// and with an optimizer.
+//
+// New looks a network up and decodes its parameters strictly: an unknown key or
+// a value of the wrong type is an error that says what is expected. Register adds one's own.
+package networks

@@ -1,0 +1,84 @@
+package networks
+
+import (
+	"strings"
+
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/layers"
+	"github.com/goestimator/goestimator/models/ops"
+	G "gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// vector returns all features as [batch, n]: each one numeric and flattened,
+// in the order of the set.
+func vector(c models.Context, f models.Features) *G.Node {
+	if c.Core().Failed() {
+		return nil
+	}
+	if f.Len() == 0 {
+		c.Core().Failf("the network has no features: expected at least one")
+		return nil
+	}
+	var parts []*G.Node
+	for _, e := range f.All() {
+		x := numeric(c, e)
+		if x == nil {
+			return nil
+		}
+		if len(x.Shape()) == 1 {
+			x = ops.ExpandDims(c, x, -1)
+		}
+		parts = append(parts, ops.Flatten(c, x))
+	}
+	return ops.Concat(c, -1, parts...)
+}
+
+// numeric casts a dense feature to the model's float type; bytes are scaled to 0..1.
+func numeric(c models.Context, f models.Feature) *G.Node {
+	x := f.Dense
+	if x == nil {
+		c.Core().Failf("feature %s is ragged: this network takes dense features", f.Name)
+		return nil
+	}
+	d := models.GraphType(x.Dtype())
+	if d == graph.Invalid || d == graph.String || len(x.Shape()) == 0 {
+		c.Core().Failf("feature %s is %v of shape %v: expected numbers [batch, ...]", f.Name, x.Dtype(), x.Shape())
+		return nil
+	}
+	to := c.Core().DType()
+	y := ops.Cast(c, x, to)
+	if x.Dtype() == tensor.Uint8 {
+		y = ops.Mul(c, y, ops.Scalar(c, to, 1.0/255))
+	}
+	return y
+}
+
+// image returns the only feature as [batch, height, width, channels].
+func image(c models.Context, f models.Features) *G.Node {
+	if c.Core().Failed() {
+		return nil
+	}
+	if f.Len() != 1 {
+		c.Core().Failf("the network takes one image: the input has the features %s", strings.Join(f.Names(), ", "))
+		return nil
+	}
+	x := numeric(c, f.All()[0])
+	if x == nil {
+		return nil
+	}
+	switch len(x.Shape()) {
+	case 3:
+		return ops.ExpandDims(c, x, -1)
+	case 4:
+		return x
+	}
+	c.Core().Failf("feature %s has shape %v: expected an image [batch, height, width] or [batch, height, width, channels]", f.Names()[0], x.Shape())
+	return nil
+}
+
+// logits is the last layer.
+func logits(c models.Context, x *G.Node, outputs int, w layers.Weights) *G.Node {
+	return layers.Dense(c, x, outputs, w)
+}

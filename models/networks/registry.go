@@ -1,0 +1,90 @@
+package networks
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/goestimator/goestimator/models"
+	G "gorgonia.org/gorgonia"
+)
+
+// Network builds logits [batch, outputs] from features. Errors stick to the Builder.
+type Network func(c models.Context, features models.Features, outputs int) *G.Node
+
+// Constructor reads its parameters from p and returns the network; p's errors,
+// unknown keys included, are reported by New.
+type Constructor func(p *Params) Network
+
+var (
+	// ErrUnknown is returned for a name that no network has.
+	ErrUnknown = errors.New("unknown network")
+	// ErrDuplicate is returned where a name is registered twice.
+	ErrDuplicate = errors.New("network registered twice")
+)
+
+var (
+	mu       sync.RWMutex
+	registry = map[string]Constructor{"linear": linear, "mlp": mlp, "cnn": cnn, "resnet20": resnet20}
+)
+
+// Register adds a network under a new name.
+func Register(name string, f Constructor) error {
+	mu.Lock()
+	defer mu.Unlock()
+	if name == "" || f == nil {
+		return fmt.Errorf("register network %q: expected a name and a constructor", name)
+	}
+	if registry[name] != nil {
+		return fmt.Errorf("%w: %q", ErrDuplicate, name)
+	}
+	registry[name] = f
+	return nil
+}
+
+// Names returns the registered names, sorted.
+func Names() []string {
+	mu.RLock()
+	defer mu.RUnlock()
+	return slices.Sorted(maps.Keys(registry))
+}
+
+// Keys returns the parameters that the named network takes, sorted; a canned
+// model leaves them to the network and takes the others itself.
+func Keys(name string) ([]string, error) {
+	f, err := lookup(name)
+	if err != nil {
+		return nil, err
+	}
+	p := &Params{name: name}
+	f(p)
+	return p.known(), nil
+}
+
+// New returns the named network with the given parameters, whose values may be
+// what YAML, JSON or a command line makes of numbers, strings and lists.
+func New(name string, params map[string]any) (Network, error) {
+	f, err := lookup(name)
+	if err != nil {
+		return nil, err
+	}
+	p := &Params{name: name, values: params}
+	n := f(p)
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	return n, nil
+}
+
+func lookup(name string) (Constructor, error) {
+	mu.RLock()
+	f := registry[name]
+	mu.RUnlock()
+	if f == nil {
+		return nil, fmt.Errorf("%w %q: expected one of %s", ErrUnknown, name, strings.Join(Names(), ", "))
+	}
+	return f, nil
+}

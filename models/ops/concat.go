@@ -1,0 +1,57 @@
+package ops
+
+import (
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/models"
+	G "gorgonia.org/gorgonia"
+)
+
+// Concat joins tensors along an axis in which alone they may differ.
+func Concat(c models.Context, along int, in ...*G.Node) *G.Node {
+	const name = "ConcatV2"
+	if len(in) == 0 {
+		c.Core().Failf("%s: no operands: expected at least one", name)
+		return nil
+	}
+	if !sameType(c, name, in...) {
+		return nil
+	}
+	if len(in) == 1 {
+		return in[0]
+	}
+	out := []int(in[0].Shape())
+	k, ok := axis(c, name, along, len(out))
+	if !ok {
+		return nil
+	}
+	for _, n := range in[1:] {
+		s := []int(n.Shape())
+		if len(s) != len(out) || !slices.Equal(s[:k], out[:k]) || !slices.Equal(s[k+1:], out[k+1:]) {
+			c.Core().Failf("%s: shapes %v and %v: expected to differ along axis %d alone", name, in[0].Shape(), s, k)
+			return nil
+		}
+		out[k] += s[k]
+	}
+	return apply(c, spec{op: name, outs: []kind{{in[0].Dtype(), out}}, consts: []operand{scalarInt("axis", k)},
+		attrs: with(typeAttr(in[0].Dtype()), "N", int64(len(in)), "Tidx", graph.Int32),
+		grad:  func(a *adjoint) []*G.Node { return unconcat(a, k) }}, in...)
+}
+
+// unconcat cuts the gradient into the operands' parts.
+func unconcat(a *adjoint, k int) []*G.Node {
+	var out []*G.Node
+	begin := make([]int, len(a.out.Shape()))
+	for _, n := range a.in {
+		size := wholeSize(n)
+		size[k] = n.Shape()[k]
+		out = append(out, Slice(a, a.grad, begin, size))
+		begin = slices.Clone(begin)
+		begin[k] += n.Shape()[k]
+	}
+	return out
+}
+
+// wholeSize is a Slice size of everything from begin on.
+func wholeSize(n *G.Node) []int { return slices.Repeat([]int{-1}, len(n.Shape())) }

@@ -1,0 +1,62 @@
+package ops
+
+import (
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/models"
+	G "gorgonia.org/gorgonia"
+)
+
+// Constant adds a tensor whose value is part of the graph. (Gorgonia's own
+// constants are merged by how they print.)
+func Constant(c models.Context, t *graph.Tensor) *G.Node {
+	if !ready(c, "Const") {
+		return nil
+	}
+	dt, err := models.GorgoniaType(t.DType)
+	if err != nil {
+		c.Core().Failf("Const: %w", err)
+		return nil
+	}
+	return apply(c, spec{op: "Const", outs: []kind{{dt, append([]int{}, t.Shape...)}},
+		attrs: graph.Attrs{"dtype": t.DType, "value": t}})
+}
+
+// Scalar adds a scalar constant of the given type, converted from v.
+func Scalar(c models.Context, d graph.DType, v float64) *G.Node {
+	t := graph.NewTensor(d)
+	switch d {
+	case graph.Float32:
+		t = graph.ScalarOf(float32(v))
+	case graph.Float64:
+		t = graph.ScalarOf(v)
+	case graph.Int32:
+		t = graph.ScalarOf(int32(v))
+	case graph.Int64:
+		t = graph.ScalarOf(int64(v))
+	default:
+		c.Core().Failf("Const: no scalar of type %v: expected float32, float64, int32 or int64", d)
+		return nil
+	}
+	return Constant(c, t)
+}
+
+// scalarLike is a scalar of x's type.
+func scalarLike(c models.Context, x *G.Node, v float64) *G.Node {
+	if x == nil {
+		return nil
+	}
+	return Scalar(c, models.GraphType(x.Dtype()), v)
+}
+
+// OnesLike returns ones of x's type and shape.
+func OnesLike(c models.Context, x *G.Node) *G.Node { return likeFilled(c, "OnesLike", x) }
+
+// ZerosLike returns zeros of x's type and shape.
+func ZerosLike(c models.Context, x *G.Node) *G.Node { return likeFilled(c, "ZerosLike", x) }
+
+func likeFilled(c models.Context, op string, x *G.Node) *G.Node {
+	if !ready(c, op, x) {
+		return nil
+	}
+	return apply(c, spec{op: op, attrs: typeAttr(x.Dtype()), outs: []kind{kindOf(x)}}, x)
+}

@@ -1,0 +1,51 @@
+package ops
+
+import (
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/models"
+	G "gorgonia.org/gorgonia"
+)
+
+// philox is TensorFlow's number of the Philox generator (rng_alg.h).
+const philox = 1
+
+// RandomUniform returns numbers in [0, 1) of x's type and shape, other ones at
+// each step. They follow from the model's seed, the node's name and the global
+// step alone.
+func RandomUniform(c models.Context, x *G.Node) *G.Node {
+	const name = "StatelessRandomUniformV2"
+	if !floats(c, name, x) {
+		return nil
+	}
+	return apply(c, spec{op: name, outs: []kind{kindOf(x)}, emit: randomUniform,
+		attrs: graph.Attrs{"dtype": models.GraphType(x.Dtype()), "Tshape": graph.Int32}}, x)
+}
+
+// randomUniform emits the generator: key from seed and name, counter from the step.
+func randomUniform(e *emission) []graph.Output {
+	u64, vec := graph.Uint64, graph.ShapeOf(1)
+	key, _ := graph.FromSlice([]uint64{models.Key(e.Seed, e.Name)}, 1)
+	low := e.Const(e.Name+"/counter/low", graph.ScalarOf(uint64(0)))
+	step := e.cast(e.GlobalStep(), u64)
+	// The step is the high word: one run may draw 2^64 blocks of four numbers.
+	counter := e.Op("Pack", e.Name+"/counter", graph.Type{DType: u64, Shape: graph.ShapeOf(2)},
+		graph.Attrs{"T": u64, "N": int64(2), "axis": int64(0)}, low, step)
+	alg := e.Const(e.Name+"/alg", graph.ScalarOf(int32(philox)))
+	k := e.Op("Const", e.Name+"/key", graph.Type{DType: u64, Shape: vec}, graph.Attrs{"dtype": u64, "value": key})
+	return e.all(e.shapeOf(e.in[0]), k, counter, alg)
+}
+
+// Dropout sets the fraction rate (0 <= rate < 1) of x to zero and multiplies
+// the rest by 1/(1-rate), whatever the mode; layers.Dropout does so only in Train.
+func Dropout(c models.Context, x *G.Node, rate float64) *G.Node {
+	if !floats(c, "Dropout", x) {
+		return nil
+	}
+	if rate < 0 || rate >= 1 {
+		c.Core().Failf("Dropout: rate %v: expected 0 <= rate < 1", rate)
+		return nil
+	}
+	keep := GreaterEqual(c, RandomUniform(c, x), scalarLike(c, x, rate))
+	scaled := Mul(c, x, scalarLike(c, x, 1/(1-rate)))
+	return Mul(c, scaled, Cast(c, keep, models.GraphType(x.Dtype())))
+}

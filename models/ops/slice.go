@@ -1,0 +1,135 @@
+package ops
+
+import (
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/models"
+	G "gorgonia.org/gorgonia"
+)
+
+// Slice returns the part of x that begins at begin and has the given size, -1
+// meaning the rest of a dimension: write 0 and -1 for the batch dimension.
+func Slice(c models.Context, x *G.Node, begin, size []int) *G.Node {
+	if !ready(c, "Slice", x) {
+		return nil
+	}
+	s := []int(x.Shape())
+	if len(begin) != len(s) || len(size) != len(s) {
+		c.Core().Failf("Slice: begin %v and size %v of shape %v: expected one entry per dimension", begin, size, s)
+		return nil
+	}
+	out, after, whole := make([]int, len(s)), make([]int, len(s)), true
+	for i, d := range s {
+		out[i] = size[i]
+		if size[i] == -1 {
+			out[i] = d - begin[i]
+		}
+		after[i] = d - begin[i] - out[i]
+		if begin[i] < 0 || out[i] < 1 || after[i] < 0 {
+			c.Core().Failf("Slice: begin %v and size %v lie outside of shape %v", begin, size, s)
+			return nil
+		}
+		whole = whole && out[i] == d
+	}
+	if whole {
+		return x
+	}
+	from := slices.Clone(begin)
+	return apply(c, spec{op: "Slice", outs: []kind{{x.Dtype(), out}},
+		consts: []operand{vector("begin", from...), vector("size", size...)},
+		attrs:  with(typeAttr(x.Dtype()), "Index", graph.Int32),
+		grad:   one(func(a *adjoint) *G.Node { return Pad(a, a.grad, pairs(from, after)) })}, x)
+}
+
+func pairs(before, after []int) [][2]int {
+	out := make([][2]int, len(before))
+	for i := range out {
+		out[i] = [2]int{before[i], after[i]}
+	}
+	return out
+}
+
+// Pad adds zeros before and after each dimension: paddings[i] holds both counts.
+func Pad(c models.Context, x *G.Node, paddings [][2]int) *G.Node {
+	if !ready(c, "Pad", x) {
+		return nil
+	}
+	s := []int(x.Shape())
+	if len(paddings) != len(s) {
+		c.Core().Failf("Pad: %d paddings for shape %v: expected one pair per dimension", len(paddings), s)
+		return nil
+	}
+	out, flat, begin, padded := make([]int, len(s)), []int{}, make([]int, len(s)), false
+	size := wholeSize(x)
+	for i, p := range paddings {
+		if p[0] < 0 || p[1] < 0 {
+			c.Core().Failf("Pad: padding %v of dimension %d: expected >= 0", p, i)
+			return nil
+		}
+		out[i], begin[i] = s[i]+p[0]+p[1], p[0]
+		if out[i] != s[i] {
+			size[i], padded = s[i], true
+		}
+		flat = append(flat, p[0], p[1])
+	}
+	if !padded {
+		return x
+	}
+	return apply(c, spec{op: "Pad", outs: []kind{{x.Dtype(), out}},
+		consts: []operand{{name: "paddings", shape: []int{len(s), 2}, ints: flat}},
+		attrs:  with(typeAttr(x.Dtype()), "Tpaddings", graph.Int32),
+		grad:   one(func(a *adjoint) *G.Node { return Slice(a, a.grad, begin, size) })}, x)
+}
+
+// Tile repeats x multiples[i] times along dimension i.
+func Tile(c models.Context, x *G.Node, multiples ...int) *G.Node {
+	if !ready(c, "Tile", x) {
+		return nil
+	}
+	s := []int(x.Shape())
+	if len(multiples) != len(s) || len(s) == 0 || slices.Min(multiples) < 1 {
+		c.Core().Failf("Tile: multiples %v of shape %v: expected one >= 1 per dimension", multiples, s)
+		return nil
+	}
+	out := make([]int, len(s))
+	for i, d := range s {
+		out[i] = d * multiples[i]
+	}
+	return apply(c, spec{op: "Tile", outs: []kind{{x.Dtype(), out}}, consts: []operand{vector("multiples", multiples...)},
+		attrs: with(typeAttr(x.Dtype()), "Tmultiples", graph.Int32),
+		grad:  one(func(a *adjoint) *G.Node { return untile(a, multiples) })}, x)
+}
+
+// untile sums the copies: the gradient as [m0, d0, m1, d1, ...], summed over the m.
+func untile(a *adjoint, multiples []int) *G.Node {
+	var shape, axes []int
+	for i, d := range a.in[0].Shape() {
+		shape, axes = append(shape, multiples[i], d), append(axes, 2*i)
+	}
+	return Sum(a, Reshape(a, a.grad, shape...), Axes(axes...))
+}
+
+// Transpose permutes the dimensions: dimension i of the result is dimension
+// perm[i] of x.
+func Transpose(c models.Context, x *G.Node, perm ...int) *G.Node {
+	if !ready(c, "Transpose", x) {
+		return nil
+	}
+	s := []int(x.Shape())
+	out, inverse, seen := make([]int, len(s)), make([]int, len(s)), make([]bool, len(s))
+	for i, p := range perm {
+		if len(perm) != len(s) || p < 0 || p >= len(s) || seen[p] {
+			c.Core().Failf("Transpose: %v: expected a permutation of the dimensions of shape %v", perm, s)
+			return nil
+		}
+		out[i], inverse[p], seen[p] = s[p], i, true
+	}
+	if len(perm) != len(s) {
+		c.Core().Failf("Transpose: %v: expected a permutation of the dimensions of shape %v", perm, s)
+		return nil
+	}
+	return apply(c, spec{op: "Transpose", outs: []kind{{x.Dtype(), out}}, consts: []operand{vector("perm", perm...)},
+		attrs: with(typeAttr(x.Dtype()), "Tperm", graph.Int32),
+		grad:  one(func(a *adjoint) *G.Node { return Transpose(a, a.grad, inverse...) })}, x)
+}
