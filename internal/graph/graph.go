@@ -102,6 +102,7 @@ var ErrDuplicate = errors.New("duplicate node name")
 type Graph struct {
 	nodes  []*Node
 	byName map[string]*Node
+	next   map[string]int // by name: suffixes below are taken
 
 	// Library holds the functions of an imported graph as a serialized
 	// tensorflow.FunctionDefLibrary; it is carried along, not interpreted.
@@ -137,8 +138,12 @@ func (g *Graph) UniqueName(name string) string {
 	if g.byName[name] == nil {
 		return name
 	}
-	for i := 1; ; i++ {
+	if g.next == nil {
+		g.next = map[string]int{}
+	}
+	for i := max(g.next[name], 1); ; i++ {
 		if c := fmt.Sprintf("%s_%d", name, i); g.byName[c] == nil {
+			g.next[name] = i
 			return c
 		}
 	}

@@ -1,0 +1,116 @@
+package lower
+
+import (
+	"fmt"
+	"reflect"
+
+	G "gorgonia.org/gorgonia"
+)
+
+// refusal returns the error for an op that is wrong in Gorgonia v0.9.18, nil for others.
+func refusal(n *G.Node, name string) error {
+	switch name {
+	case "dropoutOp", "dropoutDiffOp":
+		return refuse(n, "Dropout", "its gradient divides by p instead of 1-p, and two of them with different p become one node", "layers.Dropout")
+	case "avgPoolOp", "avgPoolDiffOp":
+		return refuse(n, "AveragePool2D", "both its values and its gradient are wrong", "layers.AveragePool2D")
+	case "globalAveragePoolOp":
+		return refuse(n, "GlobalAveragePool2D", "it has no gradient, and Grad through it panics", "layers.GlobalAveragePool2D")
+	case "BatchNormOp", "batchnormDiffOp":
+		return refuse(n, "BatchNorm", "its running averages live inside the op, out of reach of checkpoints and exports", "layers.BatchNorm")
+	case "randomOp":
+		return refuse(n, "UniformRandomNode and its like", "it draws from the wall clock, so that no run can be repeated", "the random ops of models/ops")
+	case "ctcLossOp", "ctcLossDiffOp", "sparsemaxOp", "sparsemaxDiffOp", "GroupNormOp", "groupNormDiffOp",
+		"upsampleOp", "upsampleDiffOp", "yoloOp", "diagFlatOp", "letOp", "readOp", "devTrans":
+		return unsupported(n, "it has no form in the intermediate representation")
+	}
+	return nil
+}
+
+// Check looks for nodes that Gorgonia merged although they may differ: it
+// recognises a node by a hash that leaves out some parameters. SoftMax and
+// LogSoftMax of one operand become one node, so do two inputs of one name and
+// shape, slices whose bounds differ by 256, and convolutions and poolings
+// that differ in dilation or in padding to the south and east.
+//
+// Call it before gorgonia.Grad, which destroys the traces. The error is a *RefusedError.
+func Check(g *G.ExprGraph) error {
+	if err := checkInputs(g); err != nil {
+		return err
+	}
+	for _, n := range g.AllNodes() {
+		if n.Op() == nil {
+			continue
+		}
+		name := reflect.Indirect(reflect.ValueOf(n.Op())).Type()
+		if name.PkgPath() != gorgoniaPath || !forgetful(n, name.Name()) {
+			continue
+		}
+		if made(g, n) > 1 {
+			return refuse(n, typeName(n.Op()), "it was made more than once with parameters that Gorgonia cannot tell apart, and merged into one node",
+				"each result once, or the op of models/ops")
+		}
+	}
+	return nil
+}
+
+// forgetful reports whether the hash of the op leaves out parameters that matter.
+func forgetful(n *G.Node, name string) bool {
+	switch name {
+	case "softmaxOp", "im2colOp", "maxPoolOp":
+		return true
+	case "sliceOp":
+		sl := reflect.Indirect(reflect.ValueOf(n.Op())).FieldByName("Slice")
+		if sl.IsNil() {
+			return false
+		}
+		s := reflect.Indirect(sl.Elem())
+		return s.Kind() == reflect.Struct && s.FieldByName("end").IsValid() && s.FieldByName("end").Int() > 255
+	}
+	return false
+}
+
+// made counts how often a node was made: each time adds it to its operand's users.
+func made(g *G.ExprGraph, n *G.Node) int {
+	users := reflect.ValueOf(g).Elem().FieldByName("to")
+	most := 0
+	for it := users.MapRange(); it.Next(); {
+		count, own := 0, 0
+		for i := range it.Value().Len() {
+			if it.Value().Index(i).Pointer() == reflect.ValueOf(n).Pointer() {
+				count++
+			}
+		}
+		if count == 0 {
+			continue
+		}
+		for kids := g.From(n.ID()); kids.Next(); {
+			if reflect.ValueOf(kids.Node()).Pointer() == it.Key().Pointer() {
+				own++
+			}
+		}
+		if own > 0 {
+			most = max(most, count/own)
+		}
+	}
+	return most
+}
+
+// checkInputs refuses inputs that were made twice: Gorgonia keeps a list of leaves with one entry per making.
+func checkInputs(g *G.ExprGraph) error {
+	leaves := reflect.ValueOf(g).Elem().FieldByName("leaves")
+	seen := map[uintptr]bool{}
+	for i := range leaves.Len() {
+		p := leaves.Index(i).Pointer()
+		if !seen[p] {
+			seen[p] = true
+			continue
+		}
+		for _, n := range g.AllNodes() {
+			if reflect.ValueOf(n).Pointer() == p && n.Op() == nil {
+				return refuse(n, "NewTensor", fmt.Sprintf("two inputs named %q of the same shape became one node", n.Name()), "a name of its own for each input")
+			}
+		}
+	}
+	return nil
+}
