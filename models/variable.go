@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/models/initializers"
 	G "gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 )
@@ -42,7 +43,8 @@ type varOptions struct {
 	regularizer Regularizer
 }
 
-// WithInit sets the initializer; the default is tf.get_variable's, Glorot uniform.
+// WithInit sets the initializer; the default is tf.get_variable's: Glorot
+// uniform, and zeros for types that are not float.
 func WithInit(i Initializer) VarOption { return func(o *varOptions) { o.init = i } }
 
 // NonTrainable keeps the optimizer from the variable.
@@ -80,6 +82,9 @@ func (b *Builder) Variable(name string, shape []int, opts ...VarOption) *G.Node 
 		b.Failf("variable %s: %w", full, err)
 		return nil
 	}
+	if o.init == nil {
+		o.init = defaultInit(o.dtype)
+	}
 	v := &Variable{Name: full, DType: o.dtype, Shape: append([]int(nil), shape...), Init: o.init,
 		Trainable: !o.frozen && o.dtype.Float(), Node: b.leaf(full, dt, shape)}
 	b.variables = append(b.variables, v)
@@ -90,6 +95,14 @@ func (b *Builder) Variable(name string, shape []int, opts ...VarOption) *G.Node 
 		}
 	}
 	return v.Node
+}
+
+// defaultInit is tf.get_variable's choice.
+func defaultInit(d graph.DType) Initializer {
+	if d.Float() {
+		return initializers.GlorotUniform()
+	}
+	return initializers.Zeros()
 }
 
 // Variables returns all variables in order of their making.
