@@ -19,30 +19,33 @@ type Strategy interface {
 	NumReplicasInSync() int
 	// Variables is where the variables live.
 	Variables() Variables
-	// Train prepares a training program.
+	// Train prepares a training program; the variables that it touches must exist.
 	Train(p TrainProgram) (Stepper, error)
 	// Infer prepares a program that leaves variables as they are.
 	Infer(p Program) (Stepper, error)
+	// Close frees the variables and what else is held; steppers are closed before.
+	Close() error
 }
 
 // Variables is a set of named variables that programs are bound to.
 type Variables interface {
-	// Create adds a variable with an initial value; the name must be new.
+	// Create adds a variable with an initial value, which is copied; the name must be new.
 	Create(name string, value *graph.Tensor) error
 	// Names returns all names, sorted.
 	Names() []string
-	// Read returns a copy of a variable's value.
-	Read(name string) (*graph.Tensor, error)
-	// Write sets a variable; type and shape must be the variable's.
-	Write(name string, value *graph.Tensor) error
+	// Get returns a copy of a variable's value.
+	Get(name string) (*graph.Tensor, error)
+	// Set replaces a value; type and shape must be the variable's.
+	Set(name string, value *graph.Tensor) error
+	// Snapshot returns copies of all values as of one moment between steps.
+	Snapshot() (map[string]*graph.Tensor, error)
 }
 
 // Program is a graph with its inputs and results.
 type Program struct {
-	Graph    *graph.Graph
-	Feeds    []graph.Output
-	Fetches  []graph.Output
-	Capacity int // rows of the largest batch expected; more makes the program grow
+	Graph   *graph.Graph
+	Feeds   []graph.Output
+	Fetches []graph.Output
 }
 
 // TrainProgram is a program with what is needed for an update.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/estimator/hooks"
-	"github.com/goestimator/goestimator/estimator/metrics"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/optimizers"
 	G "gorgonia.org/gorgonia"
@@ -43,14 +42,6 @@ type Nodes map[string]*G.Node
 // Metrics are metrics by name.
 type Metrics map[string]Metric
 
-// Metric binds an accumulator to the nodes it is updated with in each batch.
-type Metric struct {
-	// New makes an empty accumulator.
-	New func() (metrics.Accumulator, error)
-	// Args are the operands of its Update.
-	Args []*G.Node
-}
-
 // ExportKind is the kind of a signature.
 type ExportKind string
 
@@ -75,7 +66,7 @@ type Scaffold struct {
 
 // VariableSetter sets variables by name; type and shape must be the variable's.
 type VariableSetter interface {
-	Write(name string, value *models.Tensor) error
+	Set(name string, value *models.Tensor) error
 }
 
 func (s *Spec) validate(mode models.Mode) error {

@@ -21,17 +21,24 @@ type Ragged struct {
 	Values, Offsets, Weights *G.Node
 }
 
-// Features is an ordered set of named features.
+// Features is an ordered set of named features and, optionally, one weight per example.
 type Features struct {
-	b    *Builder
-	list []Feature
+	b       *Builder
+	list    []Feature
+	weights *G.Node
 }
 
 // Labels are the targets: features by another name, empty when predicting.
 type Labels = Features
 
 // NewFeatures returns the set of the given features, in that order.
-func NewFeatures(c Context, list ...Feature) Features { return Features{c.Core(), list} }
+func NewFeatures(c Context, list ...Feature) Features { return Features{b: c.Core(), list: list} }
+
+// WithWeights returns the set with a weight per example, [batch].
+func (f Features) WithWeights(w *G.Node) Features { f.weights = w; return f }
+
+// Weights returns the weights of the examples, nil where there are none.
+func (f Features) Weights() *G.Node { return f.weights }
 
 // Len returns the number of features.
 func (f Features) Len() int { return len(f.list) }

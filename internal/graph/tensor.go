@@ -153,3 +153,16 @@ func (t *Tensor) Float(i int) float64 {
 	}
 	return math.NaN()
 }
+
+// Row returns element i of dimension 0 as a view that aliases t.
+func (t *Tensor) Row(i int) *Tensor {
+	r := &Tensor{DType: t.DType, Shape: t.Shape[1:]}
+	n := NumElements(r.Shape)
+	if t.DType == String {
+		r.Strings = t.Strings[i*n : (i+1)*n]
+		return r
+	}
+	n *= t.DType.Size()
+	r.Bytes = t.Bytes[i*n : (i+1)*n]
+	return r
+}

@@ -1,0 +1,125 @@
+package distribute
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/goestimator/goestimator/internal/device"
+	"github.com/goestimator/goestimator/internal/engine"
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/models/optimizers"
+)
+
+// local is default and one_device: variables and updates on one device of this process.
+type local struct {
+	config Config
+	dev    device.Device
+	vars   *engine.Variables
+}
+
+// New returns a strategy with no variables yet.
+func New(c Config) (Strategy, error) {
+	if _, err := c.device(); err != nil {
+		return nil, err
+	}
+	return newLocal(c, device.NewHost())
+}
+
+// newLocal returns a strategy on dev, which it closes in the end.
+func newLocal(c Config, dev device.Device) (Strategy, error) {
+	vars, err := engine.NewVariables(dev)
+	if err != nil {
+		return nil, err
+	}
+	return &local{config: c, dev: dev, vars: vars}, nil
+}
+
+var _ Strategy = (*local)(nil)
+
+// Name is "default" or "one_device".
+func (l *local) Name() string {
+	if l.config.Name == "" {
+		return "default"
+	}
+	return l.config.Name
+}
+
+// NumReplicasInSync is 1.
+func (l *local) NumReplicasInSync() int { return 1 }
+
+// Variables are on the device.
+func (l *local) Variables() Variables { return l.vars }
+
+// Close frees the device's memory.
+func (l *local) Close() error { return l.dev.Close() }
+
+// Train appends the optimizer to the program's graph, so that a step is one program run.
+func (l *local) Train(p TrainProgram) (Stepper, error) {
+	b := graph.NewBuilder(p.Graph)
+	applied, err := p.Train.Emit(b, optimizers.Env{GlobalStep: p.GlobalStep, Gradients: p.Gradients})
+	if err != nil {
+		return nil, err
+	}
+	targets := applied.Targets
+	for _, u := range p.Updates {
+		t := u.Value.Type()
+		targets = append(targets, b.Node("AssignVariableOp", u.Variable+"/Assign", nil,
+			graph.Attrs{"dtype": t.DType}, b.Variable(u.Variable, t), u.Value))
+	}
+	step := graph.Type{DType: graph.Int64}
+	targets = append(targets, b.Node("AssignAddVariableOp", GlobalStep+"/AssignAdd", nil,
+		graph.Attrs{"dtype": step.DType}, b.Variable(GlobalStep, step), b.Scalar(GlobalStep+"/one", graph.Int64, 1)))
+	if err := b.Err(); err != nil {
+		return nil, fmt.Errorf("strategy %s: %w", l.Name(), err)
+	}
+	s := &localStepper{rate: -1}
+	fetches := p.Fetches
+	if applied.LearningRate.Valid() {
+		s.rate = len(fetches)
+		fetches = append(fetches[:len(fetches):len(fetches)], applied.LearningRate)
+	}
+	return l.compile(s, p.Graph, engine.Spec{Feeds: p.Feeds, Fetches: fetches, Targets: targets})
+}
+
+// Infer compiles the program as it is.
+func (l *local) Infer(p Program) (Stepper, error) {
+	return l.compile(&localStepper{rate: -1}, p.Graph, engine.Spec{Feeds: p.Feeds, Fetches: p.Fetches})
+}
+
+func (l *local) compile(s *localStepper, g *graph.Graph, spec engine.Spec) (Stepper, error) {
+	var err error
+	s.program, err = engine.Compile(g, spec, l.dev, l.vars, engine.Options{CheckNumerics: l.config.CheckNumerics})
+	if err != nil {
+		return nil, fmt.Errorf("strategy %s: %w", l.Name(), err)
+	}
+	return s, nil
+}
+
+// localStepper runs one engine program.
+type localStepper struct {
+	program *engine.Program
+	rate    int // index of the learning rate among the fetches, -1 for none
+}
+
+// Step runs the program on one batch.
+func (s *localStepper) Step(ctx context.Context, batch int, feeds []*graph.Tensor) error {
+	return s.program.Run(ctx, batch, feeds)
+}
+
+// Value returns fetch i of the last step.
+func (s *localStepper) Value(i int) (*graph.Tensor, error) { return s.program.Value(i) }
+
+// LearningRate returns the rate that the last step applied.
+func (s *localStepper) LearningRate() float64 {
+	if s.rate < 0 {
+		return 0
+	}
+	t, err := s.program.Value(s.rate)
+	if err != nil || t.Len() != 1 {
+		return 0
+	}
+	return t.Float(0)
+}
+
+// Close frees the program's memory.
+func (s *localStepper) Close() error { return s.program.Close() }

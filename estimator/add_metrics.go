@@ -1,0 +1,39 @@
+package estimator
+
+import (
+	"fmt"
+
+	"github.com/goestimator/goestimator/models"
+)
+
+// A MetricFn makes metrics of what a model_fn was given and what it predicts.
+type MetricFn func(mc *ModelContext, features models.Features, labels models.Labels, predictions Nodes) (Metrics, error)
+
+// AddMetrics returns an Estimator like e, of the same model_dir, whose
+// evaluations have the metrics of fn besides. A name that the model has itself is replaced.
+func AddMetrics(e *Estimator, fn MetricFn) *Estimator {
+	inner := e.modelFn
+	added := &Estimator{config: e.config, params: e.params, modelDir: e.modelDir, strategy: e.strategy, warm: e.warm,
+		seed: e.seed, dtype: e.dtype, log: e.log, ready: map[string]*inference{}}
+	added.modelFn = ModelFunc(func(mc *ModelContext, features models.Features, labels models.Labels) (*Spec, error) {
+		spec, err := inner.Model(mc, features, labels)
+		if err != nil || spec == nil || mc.Mode() != models.Eval {
+			return spec, err
+		}
+		more, err := fn(mc, features, labels, spec.Predictions)
+		if err != nil {
+			return nil, fmt.Errorf("metric_fn: %w", err)
+		}
+		all := Metrics{}
+		for name, m := range spec.EvalMetrics {
+			all[name] = m
+		}
+		for name, m := range more {
+			all[name] = m
+		}
+		extended := *spec
+		extended.EvalMetrics = all
+		return &extended, nil
+	})
+	return added
+}

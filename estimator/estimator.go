@@ -1,0 +1,161 @@
+package estimator
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/goestimator/goestimator/distribute"
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/runconfig"
+)
+
+// Estimator trains, evaluates and runs one model, whose state lives in its
+// model directory. Train, Evaluate and Predict may be called any number of
+// times, by one goroutine at a time; evaluating and predicting again reuse the
+// compiled program.
+type Estimator struct {
+	modelFn  ModelFn
+	config   runconfig.RunConfig
+	params   Params
+	modelDir string
+	strategy distribute.Config
+	warm     *WarmStart
+	seed     int64
+	dtype    graph.DType
+	log      *slog.Logger
+
+	mu    sync.Mutex
+	ready map[string]*inference // compiled programs of evaluation and prediction
+}
+
+// Option adjusts a new Estimator.
+type Option func(*Estimator) error
+
+// WithRunConfig sets the run's configuration; the default is that of an empty TF_CONFIG.
+func WithRunConfig(rc runconfig.RunConfig) Option {
+	return func(e *Estimator) error { e.config = rc; return nil }
+}
+
+// WithParams sets the hyper-parameters that the model_fn finds in its context. They are copied.
+func WithParams(p Params) Option {
+	return func(e *Estimator) error { e.params = p.clone(); return nil }
+}
+
+// WithModelDir sets the folder of checkpoints and events; it must equal the
+// RunConfig's where both are set.
+func WithModelDir(dir string) Option {
+	return func(e *Estimator) error {
+		if dir == "" {
+			return errors.New("model_dir should be non-empty")
+		}
+		e.modelDir = dir
+		return nil
+	}
+}
+
+// WithLogger sets where progress is told; the default is slog's default.
+func WithLogger(l *slog.Logger) Option {
+	return func(e *Estimator) error { e.log = l; return nil }
+}
+
+// New returns an Estimator of the model that modelFn builds.
+func New(modelFn ModelFn, opts ...Option) (*Estimator, error) {
+	if modelFn == nil {
+		return nil, errors.New("model_fn must be provided to Estimator")
+	}
+	rc, err := runconfig.New()
+	if err != nil {
+		return nil, err
+	}
+	e := &Estimator{modelFn: modelFn, config: rc, params: Params{}, log: slog.Default(), ready: map[string]*inference{}}
+	for _, o := range opts {
+		if err := o(e); err != nil {
+			return nil, fmt.Errorf("estimator: %w", err)
+		}
+	}
+	if err := e.resolveModelDir(); err != nil {
+		return nil, err
+	}
+	if err := e.resolveRun(); err != nil {
+		return nil, fmt.Errorf("estimator: %w", err)
+	}
+	return e, nil
+}
+
+// resolveModelDir settles the folder: the constructor's, the RunConfig's, or a temporary one.
+func (e *Estimator) resolveModelDir() error {
+	rc := e.config.ModelDir()
+	switch {
+	case e.modelDir == "":
+		e.modelDir = rc
+	case rc != "" && rc != e.modelDir:
+		return fmt.Errorf("model_dir are set both in constructor (%q) and RunConfig (%q), but with different values: set one", e.modelDir, rc)
+	}
+	if e.modelDir != "" {
+		return nil
+	}
+	dir, err := os.MkdirTemp("", "goestimator-")
+	if err != nil {
+		return fmt.Errorf("making a temporary model_dir: %w", err)
+	}
+	e.modelDir = dir
+	e.log.Warn("using a temporary folder as model_dir: set model_dir to keep the model", "model_dir", dir)
+	return nil
+}
+
+// resolveRun reads strategy, precision and seed from the RunConfig.
+func (e *Estimator) resolveRun() error {
+	session := e.config.Session()
+	s := e.config.TrainDistribute()
+	e.strategy = distribute.Config{Name: s.Name, Device: s.Device, Threads: session.IntraOpThreads, CheckNumerics: session.CheckNumerics}
+	if err := e.strategy.Validate(); err != nil {
+		return err
+	}
+	switch session.Precision {
+	case "float32":
+		e.dtype = graph.Float32
+	case "float64":
+		e.dtype = graph.Float64
+	default:
+		return fmt.Errorf("precision %s needs a GPU: choose float32 or float64", session.Precision)
+	}
+	var ok bool
+	if e.seed, ok = e.config.TFRandomSeed(); !ok {
+		e.seed = rand.Int64()
+	}
+	return nil
+}
+
+// ModelDir returns the folder of checkpoints and events.
+func (e *Estimator) ModelDir() string { return e.modelDir }
+
+// Config returns the run's configuration.
+func (e *Estimator) Config() runconfig.RunConfig { return e.config }
+
+// Params returns a copy of the hyper-parameters.
+func (e *Estimator) Params() Params { return e.params.clone() }
+
+// EvalDir returns the folder of the events of evaluations of that name, "" for the unnamed one.
+func (e *Estimator) EvalDir(name string) string {
+	if name == "" {
+		return filepath.Join(e.modelDir, "eval")
+	}
+	return filepath.Join(e.modelDir, "eval_"+name)
+}
+
+// Close frees the programs that evaluation and prediction keep.
+func (e *Estimator) Close() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var errs []error
+	for key, s := range e.ready {
+		errs = append(errs, s.stepper.Close())
+		delete(e.ready, key)
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,166 @@
+package estimator
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/goestimator/goestimator/estimator/metrics"
+	"github.com/goestimator/goestimator/estimator/summary"
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/models"
+)
+
+// EvalResult holds the metrics of an evaluation by name, among them "loss", the
+// mean of the batches' losses, and the step of the model that was evaluated.
+type EvalResult struct {
+	GlobalStep int64
+	Checkpoint string // prefix of the evaluated checkpoint, "" for initial values
+	Metrics    map[string]metrics.Value
+}
+
+// Scalar returns a scalar metric by name.
+func (r EvalResult) Scalar(name string) (float64, bool) {
+	v, ok := r.Metrics[name]
+	if !ok {
+		return 0, false
+	}
+	return v.Scalar()
+}
+
+// Evaluate computes loss and metrics of the newest checkpoint over the input,
+// all of it or Steps batches, and writes them to the events in EvalDir. Where
+// model_dir has no checkpoint, freshly initialised variables are evaluated.
+func (e *Estimator) Evaluate(ctx context.Context, input InputFn, opts ...RunOption) (EvalResult, error) {
+	o, err := newRunOptions(opts)
+	if err != nil {
+		return EvalResult{}, err
+	}
+	ds, err := e.openInput(ctx, input, models.Eval)
+	if err != nil {
+		return EvalResult{}, err
+	}
+	s, err := e.inference(models.Eval, ds.Schema())
+	if err != nil {
+		return EvalResult{}, err
+	}
+	res, err := s.evaluate(ctx, ds, o)
+	if err != nil {
+		return res, fmt.Errorf("evaluate: %w", err)
+	}
+	return res, e.writeEvalEvents(o.name, res)
+}
+
+// evaluate runs the loop of one evaluation.
+func (s *inference) evaluate(ctx context.Context, ds inputs.Dataset, o runOptions) (EvalResult, error) {
+	acc, err := s.accumulators()
+	if err != nil {
+		return EvalResult{}, err
+	}
+	hs := append(o.hooks[:len(o.hooks):len(o.hooks)], s.program.spec.EvaluationHooks...)
+	if err := s.prepare(ctx, hs, o); err != nil {
+		return EvalResult{}, err
+	}
+	batches := int64(0)
+	err = s.each(ctx, ds, o.steps, func() error {
+		batches++
+		return acc.update(s.session)
+	})
+	if err != nil {
+		return EvalResult{}, err
+	}
+	if batches == 0 {
+		return EvalResult{}, fmt.Errorf("no batch to evaluate on: %w", inputs.ErrEmpty)
+	}
+	if err := s.end(ctx); err != nil {
+		return EvalResult{}, err
+	}
+	return EvalResult{GlobalStep: s.step, Checkpoint: s.loaded, Metrics: acc.results()}, nil
+}
+
+// accumulators are the metrics of one evaluation and where their operands are fetched.
+type accumulators struct {
+	loss  *metrics.Mean
+	bound []boundMetric
+}
+
+type boundMetric struct {
+	name string
+	acc  metrics.Accumulator
+	args []string // names that the operands are fetched by
+}
+
+// accumulators makes empty accumulators and asks for their operands.
+func (s *inference) accumulators() (*accumulators, error) {
+	s.fetchOutput("loss", s.program.loss)
+	a := &accumulators{loss: metrics.NewMean()}
+	for _, m := range s.program.metrics {
+		acc, err := m.metric.New()
+		if err != nil {
+			return nil, fmt.Errorf("metric %s: %w", m.name, err)
+		}
+		b := boundMetric{name: m.name, acc: acc}
+		for _, o := range m.args {
+			b.args = append(b.args, o.String())
+			s.fetchOutput(o.String(), o)
+		}
+		a.bound = append(a.bound, b)
+	}
+	return a, nil
+}
+
+func (a *accumulators) update(s *session) error {
+	loss, err := s.Value("loss")
+	if err != nil {
+		return err
+	}
+	if err := a.loss.Update(loss); err != nil {
+		return fmt.Errorf("loss: %w", err)
+	}
+	for _, b := range a.bound {
+		args := make([]*graph.Tensor, len(b.args))
+		for i, name := range b.args {
+			if args[i], err = s.Value(name); err != nil {
+				return err
+			}
+		}
+		if err := b.acc.Update(args...); err != nil {
+			return fmt.Errorf("metric %s: %w", b.name, err)
+		}
+	}
+	return nil
+}
+
+func (a *accumulators) results() map[string]metrics.Value {
+	out := map[string]metrics.Value{"loss": a.loss.Result()}
+	for _, b := range a.bound {
+		out[b.name] = b.acc.Result()
+	}
+	return out
+}
+
+// writeEvalEvents appends an evaluation to the events of its name.
+func (e *Estimator) writeEvalEvents(name string, res EvalResult) error {
+	w, err := summary.NewWriter(e.EvalDir(name))
+	if err != nil {
+		return err
+	}
+	for _, key := range sortedKeys(res.Metrics) {
+		v := res.Metrics[key]
+		if x, ok := v.Scalar(); ok {
+			err = w.Scalar(res.GlobalStep, key, x)
+		} else {
+			err = w.Tensor(res.GlobalStep, key, v.Tensor())
+		}
+		if err != nil {
+			break
+		}
+	}
+	if err == nil {
+		err = w.Text(res.GlobalStep, "checkpoint_path", res.Checkpoint)
+	}
+	if cerr := w.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}

@@ -1,0 +1,32 @@
+package hooks
+
+import (
+	"context"
+
+	"github.com/goestimator/goestimator/estimator/summary"
+	"github.com/goestimator/goestimator/models"
+)
+
+// Checkpointer is a Run that can save: a training loop on the chief.
+type Checkpointer interface {
+	// SaveCheckpoint writes a checkpoint of the state after the last step and
+	// returns its prefix. Saving a step that is on disk already does nothing.
+	SaveCheckpoint(ctx context.Context) (prefix string, err error)
+}
+
+// Summarizer is a Run that has an event file: training on the chief.
+type Summarizer interface {
+	Events() summary.Writer
+}
+
+// SummaryTensor is a summary that a model_fn asked for, with the name to Fetch its value by.
+type SummaryTensor struct {
+	Tag   string
+	Kind  models.SummaryKind
+	Fetch string
+}
+
+// SummarySource is a Setup that knows the model's summaries: a training loop.
+type SummarySource interface {
+	Summaries() []SummaryTensor
+}

@@ -1,0 +1,90 @@
+package hooks
+
+import (
+	"context"
+	"log/slog"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Logging writes a line every so many steps: the step, the values of scalar
+// tensors, examples per second and the learning rate, for example
+// "step=500 loss=0.3412 examples/sec=51234 learning_rate=0.001".
+type Logging struct {
+	Base
+	log     *slog.Logger
+	tensors []string
+	every   int64
+	now     func() time.Time
+
+	begun    bool
+	examples int64
+	since    time.Time
+}
+
+var (
+	_ Hook        = (*Logging)(nil)
+	_ Prioritized = (*Logging)(nil)
+)
+
+// NewLogging returns a hook that logs the first step and then every n-th.
+func NewLogging(log *slog.Logger, every int64, tensors ...string) *Logging {
+	return &Logging{log: log, tensors: tensors, every: every, now: time.Now}
+}
+
+// Priority is that of writers.
+func (h *Logging) Priority() int { return PriorityWrite }
+
+// Begin asks for the tensors and, in training, for the learning rate.
+func (h *Logging) Begin(s Setup) error {
+	h.begun, h.examples = false, 0
+	if s.Mode() == "train" {
+		if err := s.Fetch("learning_rate"); err != nil {
+			return err
+		}
+	}
+	for _, t := range h.tensors {
+		if err := s.Fetch(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AfterRun logs if it is time.
+func (h *Logging) AfterRun(_ context.Context, r Run) error {
+	h.examples += int64(r.BatchSize())
+	if h.begun && r.GlobalStep()%h.every != 0 {
+		return nil
+	}
+	return h.line(r)
+}
+
+func (h *Logging) line(r Run) error {
+	var b strings.Builder
+	b.WriteString("step=" + strconv.FormatInt(r.GlobalStep(), 10))
+	for _, t := range h.tensors {
+		v, err := r.Value(t)
+		if err != nil {
+			return err
+		}
+		if v.Len() > 0 {
+			b.WriteString(" " + t + "=" + number(v.Float(0)))
+		}
+	}
+	now := h.now()
+	if secs := now.Sub(h.since).Seconds(); h.begun && secs > 0 {
+		b.WriteString(" examples/sec=" + strconv.FormatInt(int64(math.Round(float64(h.examples)/secs)), 10))
+	}
+	if v, err := r.Value("learning_rate"); err == nil {
+		b.WriteString(" learning_rate=" + number(v.Float(0)))
+	}
+	h.begun, h.examples, h.since = true, 0, now
+	h.log.Info(b.String())
+	return nil
+}
+
+// number formats a value for a person: four significant digits.
+func number(x float64) string { return strconv.FormatFloat(x, 'g', 4, 64) }

@@ -1,0 +1,56 @@
+package hooks
+
+import (
+	"context"
+	"fmt"
+	"math"
+)
+
+// NaNLossError tells that a tensor, the loss usually, became NaN.
+type NaNLossError struct {
+	Tensor string
+	Step   int64
+}
+
+// Error begins as TensorFlow's NanLossDuringTrainingError.
+func (e *NaNLossError) Error() string {
+	return fmt.Sprintf("NaN loss during training: %s is NaN at step %d: lower the learning rate, clip gradients, or look for bad input; run.check_numerics names the first node", e.Tensor, e.Step)
+}
+
+// NaN guards a scalar tensor: a NaN, not an infinity, ends training with a
+// NaNLossError or, where FailOnNaN is false, without an error.
+type NaN struct {
+	Base
+	Tensor    string
+	FailOnNaN bool
+}
+
+var (
+	_ Hook        = (*NaN)(nil)
+	_ Prioritized = (*NaN)(nil)
+)
+
+// NewNaN returns a guard that fails.
+func NewNaN(tensor string) *NaN { return &NaN{Tensor: tensor, FailOnNaN: true} }
+
+// Priority is that of guards: nothing is written of a step that failed.
+func (h *NaN) Priority() int { return PriorityGuard }
+
+// Begin asks for the tensor.
+func (h *NaN) Begin(s Setup) error { return s.Fetch(h.Tensor) }
+
+// AfterRun looks at the tensor.
+func (h *NaN) AfterRun(_ context.Context, r Run) error {
+	v, err := r.Value(h.Tensor)
+	if err != nil {
+		return err
+	}
+	if v.Len() == 0 || !math.IsNaN(v.Float(0)) {
+		return nil
+	}
+	if h.FailOnNaN {
+		return &NaNLossError{h.Tensor, r.GlobalStep()}
+	}
+	r.RequestStop("nan_loss")
+	return nil
+}

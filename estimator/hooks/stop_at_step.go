@@ -1,0 +1,37 @@
+package hooks
+
+import "context"
+
+// StopMaxSteps is the reason that StopAtStep gives.
+const StopMaxSteps = "max_steps"
+
+// StopAtStep ends training at a global step.
+type StopAtStep struct {
+	Base
+	last  int64
+	extra int64 // set instead of last: steps after the first AfterCreateSession
+}
+
+var _ Hook = (*StopAtStep)(nil)
+
+// NewStopAtStep ends training when the global step reaches last.
+func NewStopAtStep(last int64) *StopAtStep { return &StopAtStep{last: last} }
+
+// NewStopAfterSteps ends training n steps after it begins.
+func NewStopAfterSteps(n int64) *StopAtStep { return &StopAtStep{extra: n} }
+
+// AfterCreateSession fixes the last step, the first time.
+func (h *StopAtStep) AfterCreateSession(_ context.Context, r Run) error {
+	if h.last == 0 {
+		h.last = r.GlobalStep() + h.extra
+	}
+	return h.AfterRun(nil, r)
+}
+
+// AfterRun asks to stop at the last step.
+func (h *StopAtStep) AfterRun(_ context.Context, r Run) error {
+	if r.GlobalStep() >= h.last {
+		r.RequestStop(StopMaxSteps)
+	}
+	return nil
+}

@@ -1,0 +1,73 @@
+package hooks
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/goestimator/goestimator/models"
+)
+
+// SummarySaver writes loss, learning rate and the model's summaries to the
+// event file every so many steps, beginning with the first.
+type SummarySaver struct {
+	Base
+	timer     *Timer
+	summaries []SummaryTensor
+}
+
+var (
+	_ Hook        = (*SummarySaver)(nil)
+	_ Prioritized = (*SummarySaver)(nil)
+)
+
+// NewSummarySaver returns a hook that writes every n steps.
+func NewSummarySaver(every int64) *SummarySaver {
+	return &SummarySaver{timer: NewTimer(Every{Steps: every})}
+}
+
+// Priority is that of writers.
+func (h *SummarySaver) Priority() int { return PriorityWrite }
+
+// Begin asks for everything that will be written.
+func (h *SummarySaver) Begin(s Setup) error {
+	h.summaries = []SummaryTensor{{Tag: "loss", Kind: models.ScalarSummary, Fetch: "loss"},
+		{Tag: "learning_rate", Kind: models.ScalarSummary, Fetch: "learning_rate"}}
+	if src, ok := s.(SummarySource); ok {
+		h.summaries = append(h.summaries, src.Summaries()...)
+	}
+	for _, t := range h.summaries {
+		if err := s.Fetch(t.Fetch); err != nil {
+			return fmt.Errorf("summary %s: %w", t.Tag, err)
+		}
+	}
+	return nil
+}
+
+// AfterRun writes if it is time.
+func (h *SummarySaver) AfterRun(_ context.Context, r Run) error {
+	step := r.GlobalStep()
+	s, ok := r.(Summarizer)
+	if !ok || !h.timer.ShouldTrigger(step) {
+		return nil
+	}
+	h.timer.Trigger(step)
+	w := s.Events()
+	for _, t := range h.summaries {
+		v, err := r.Value(t.Fetch)
+		if err != nil {
+			return err
+		}
+		switch t.Kind {
+		case models.HistogramSummary:
+			err = w.Histogram(step, t.Tag, v)
+		case models.ImageSummary:
+			err = w.Image(step, t.Tag, v)
+		default:
+			err = w.Scalar(step, t.Tag, v.Float(0))
+		}
+		if err != nil {
+			return fmt.Errorf("summary %s: %w", t.Tag, err)
+		}
+	}
+	return nil
+}

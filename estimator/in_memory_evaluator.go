@@ -1,0 +1,105 @@
+package estimator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/goestimator/goestimator/estimator/hooks"
+	"github.com/goestimator/goestimator/models"
+)
+
+// InMemoryEvaluator is a training hook that evaluates the variables as they
+// are, without a checkpoint: when training begins, every so many steps, and at
+// the end. It is for training in one process.
+type InMemoryEvaluator struct {
+	hooks.Base
+	est    *Estimator
+	input  InputFn
+	every  int64
+	opts   []RunOption
+	last   EvalResult
+	inf    *inference
+	latest int64
+}
+
+var _ hooks.Hook = (*InMemoryEvaluator)(nil)
+
+// NewInMemoryEvaluator returns a hook for e.Train that evaluates every n steps;
+// Steps, EvalName and WithHooks may be given as options.
+func NewInMemoryEvaluator(e *Estimator, input InputFn, n int64, opts ...RunOption) (*InMemoryEvaluator, error) {
+	switch {
+	case n <= 0:
+		return nil, fmt.Errorf("in-memory evaluator: must evaluate every n > 0 steps, given: %d", n)
+	case e.config.NumPS() > 0 || e.config.NumWorkers() > 1:
+		return nil, errors.New("in-memory evaluator: supports training in one process only")
+	}
+	return &InMemoryEvaluator{est: e, input: input, every: n, opts: opts, latest: -1}, nil
+}
+
+// Result is the last evaluation.
+func (h *InMemoryEvaluator) Result() EvalResult { return h.last }
+
+// AfterCreateSession evaluates the variables that training begins with.
+func (h *InMemoryEvaluator) AfterCreateSession(ctx context.Context, r hooks.Run) error {
+	return h.evaluate(ctx, r)
+}
+
+// AfterRun evaluates if it is time.
+func (h *InMemoryEvaluator) AfterRun(ctx context.Context, r hooks.Run) error {
+	if r.GlobalStep()%h.every != 0 {
+		return nil
+	}
+	return h.evaluate(ctx, r)
+}
+
+// End evaluates the last step.
+func (h *InMemoryEvaluator) End(ctx context.Context, r hooks.Run) error {
+	if h.latest == r.GlobalStep() {
+		return nil
+	}
+	return h.evaluate(ctx, r)
+}
+
+func (h *InMemoryEvaluator) evaluate(ctx context.Context, r hooks.Run) error {
+	t, ok := r.(*training)
+	if !ok || t.est.modelDir != h.est.modelDir {
+		return errors.New("in-memory evaluator: expected a training loop of its own Estimator")
+	}
+	o, err := newRunOptions(h.opts)
+	if err != nil {
+		return err
+	}
+	ds, err := h.est.openInput(ctx, h.input, models.Eval)
+	if err != nil {
+		return err
+	}
+	if h.inf, err = h.est.inference(models.Eval, ds.Schema()); err != nil {
+		return err
+	}
+	if err := h.inf.copyFrom(t.session); err != nil {
+		return err
+	}
+	o.inMemory = true
+	if h.last, err = h.inf.evaluate(ctx, ds, o); err != nil {
+		return fmt.Errorf("in-memory evaluation: %w", err)
+	}
+	h.latest = r.GlobalStep()
+	return h.est.writeEvalEvents(o.name, h.last)
+}
+
+// copyFrom sets all variables to those of another session.
+func (s *inference) copyFrom(o *session) error {
+	to, from := s.strategy.Variables(), o.strategy.Variables()
+	for _, name := range to.Names() {
+		v, err := from.Get(name)
+		if err != nil {
+			return err
+		}
+		if err := to.Set(name, v); err != nil {
+			return err
+		}
+	}
+	s.loaded = ""
+	return s.readStep()
+}

@@ -1,0 +1,116 @@
+package estimator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/goestimator/goestimator/estimator/checkpoint"
+	"github.com/goestimator/goestimator/estimator/hooks"
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/models"
+)
+
+// inference is a session of evaluation or prediction that is kept from call to call.
+type inference struct {
+	*session
+	loaded string // prefix of the checkpoint that the variables are from, "" for initial values
+}
+
+// inference returns the mode's compiled program for that schema, making it where there is none.
+func (e *Estimator) inference(mode models.Mode, schema *inputs.Schema) (*inference, error) {
+	key := string(mode) + " " + schema.String()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if s, ok := e.ready[key]; ok {
+		return s, nil
+	}
+	s, err := e.newSession(mode, schema)
+	if err != nil {
+		return nil, err
+	}
+	inf := &inference{session: s}
+	e.ready[key] = inf
+	return inf, nil
+}
+
+// load brings the variables to a checkpoint: the given one, or the newest, or,
+// where there is none, leaves their initial values.
+func (s *inference) load(prefix string) error {
+	r, err := s.est.openForInference(prefix)
+	if errors.Is(err, checkpoint.ErrNone) {
+		if s.loaded != "" {
+			return fmt.Errorf("%w in model_dir any more: %s", ErrNoCheckpoint, s.est.modelDir)
+		}
+		s.est.log.Warn("could not find trained model in model_dir: running with initial values", "model_dir", s.est.modelDir)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if r.Prefix() == s.loaded {
+		return nil
+	}
+	if err := s.checkFeatures(r); err != nil {
+		return err
+	}
+	if err := s.restore(r); err != nil {
+		return err
+	}
+	s.loaded = r.Prefix()
+	return nil
+}
+
+func (e *Estimator) openForInference(prefix string) (*checkpoint.Reader, error) {
+	if prefix != "" {
+		return checkpoint.Open(prefix)
+	}
+	return checkpoint.OpenLatest(context.Background(), e.modelDir)
+}
+
+// each runs the records of a pass over ds, at most limit (0: all), and calls fn after each.
+func (s *inference) each(ctx context.Context, ds inputs.Dataset, limit int64, fn func() error) (err error) {
+	it, err := ds.Iterate(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	for n := int64(0); limit == 0 || n < limit; {
+		rec, err := it.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("input, batch %d: %w", n, err)
+		}
+		if rec.NumRows() > 0 {
+			if err = s.runStep(ctx, rec); err == nil {
+				err = fn()
+			}
+			n++
+		}
+		rec.Release()
+		if err != nil {
+			return fmt.Errorf("batch %d: %w", n, err)
+		}
+		if s.reason != "" {
+			return nil
+		}
+	}
+	return nil
+}
+
+// prepare compiles the program with the hooks' tensors, loads variables and starts the hooks.
+func (s *inference) prepare(ctx context.Context, hs []hooks.Hook, o runOptions) error {
+	if err := s.begin(hs); err != nil {
+		return err
+	}
+	if !o.inMemory {
+		if err := s.load(o.checkpoint); err != nil {
+			return err
+		}
+	}
+	return s.start(ctx)
+}

@@ -1,0 +1,81 @@
+package estimator
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/goestimator/goestimator/estimator/hooks"
+)
+
+// RunOption adjusts one call of Train, Evaluate or Predict.
+type RunOption func(*runOptions)
+
+type runOptions struct {
+	steps, maxSteps       int64
+	stepsSet, maxStepsSet bool
+	hooks                 []hooks.Hook
+	listeners             []hooks.CheckpointListener
+	checkpoint            string
+	name                  string
+	keys                  []string
+	inMemory              bool  // the variables are as they should be: load no checkpoint
+	saveEvery             int64 // checkpoints at multiples of so many steps besides
+}
+
+// Steps bounds a call to n steps: of training, added to those done; of
+// evaluation, counted from its start.
+func Steps(n int64) RunOption {
+	return func(o *runOptions) { o.steps, o.stepsSet = n, true }
+}
+
+// MaxSteps ends training when the global step reaches n. Where it has been
+// reached already, nothing is done.
+func MaxSteps(n int64) RunOption {
+	return func(o *runOptions) { o.maxSteps, o.maxStepsSet = n, true }
+}
+
+// WithHooks adds hooks to the call's loop.
+func WithHooks(hs ...hooks.Hook) RunOption {
+	return func(o *runOptions) { o.hooks = append(o.hooks, hs...) }
+}
+
+// WithSavingListeners adds listeners to the checkpoint saver of training.
+func WithSavingListeners(ls ...hooks.CheckpointListener) RunOption {
+	return func(o *runOptions) { o.listeners = append(o.listeners, ls...) }
+}
+
+// CheckpointPath evaluates or predicts from the checkpoint of that prefix instead of the newest.
+func CheckpointPath(prefix string) RunOption {
+	return func(o *runOptions) { o.checkpoint = prefix }
+}
+
+// EvalName names an evaluation, so that several have events of their own.
+func EvalName(name string) RunOption {
+	return func(o *runOptions) { o.name = name }
+}
+
+// PredictKeys limits predictions to the given names.
+func PredictKeys(keys ...string) RunOption {
+	return func(o *runOptions) { o.keys = keys }
+}
+
+func newRunOptions(opts []RunOption) (runOptions, error) {
+	var o runOptions
+	for _, f := range opts {
+		f(&o)
+	}
+	switch {
+	case o.stepsSet && o.maxStepsSet:
+		return o, errors.New("can not provide both steps and max_steps")
+	case o.stepsSet && o.steps <= 0:
+		return o, fmt.Errorf("must specify steps > 0, given: %d", o.steps)
+	case o.maxStepsSet && o.maxSteps <= 0:
+		return o, fmt.Errorf("must specify max_steps > 0, given: %d", o.maxSteps)
+	}
+	for _, h := range o.hooks {
+		if h == nil {
+			return o, errors.New("a hook is nil: leave it out")
+		}
+	}
+	return o, nil
+}

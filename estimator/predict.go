@@ -1,0 +1,110 @@
+package estimator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/models"
+)
+
+// Prediction is what the model says of one example, by the names of its Spec's
+// predictions; each tensor has the shape of one example's.
+type Prediction map[string]*models.Tensor
+
+// errStop tells the loop that the caller wants no more predictions.
+var errStop = errors.New("stop")
+
+// Predict runs the newest checkpoint on the input and yields a prediction per
+// example. Nothing runs before the first is asked for; an error ends the
+// sequence. Labels in the input are ignored.
+func (e *Estimator) Predict(ctx context.Context, input InputFn, opts ...RunOption) iter.Seq2[Prediction, error] {
+	return func(yield func(Prediction, error) bool) {
+		err := e.predict(ctx, input, opts, func(p Prediction) error {
+			if !yield(p, nil) {
+				return errStop
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errStop) {
+			yield(nil, fmt.Errorf("predict: %w", err))
+		}
+	}
+}
+
+func (e *Estimator) predict(ctx context.Context, input InputFn, opts []RunOption, emit func(Prediction) error) error {
+	o, err := newRunOptions(opts)
+	if err != nil {
+		return err
+	}
+	ds, err := e.openInput(ctx, input, models.Predict)
+	if err != nil {
+		return err
+	}
+	s, err := e.inference(models.Predict, ds.Schema())
+	if err != nil {
+		return err
+	}
+	keys, err := s.predictions(o.keys)
+	if err != nil {
+		return err
+	}
+	hs := append(o.hooks[:len(o.hooks):len(o.hooks)], s.program.spec.PredictionHooks...)
+	if err := s.prepare(ctx, hs, o); err != nil {
+		return err
+	}
+	if err := s.each(ctx, ds, o.steps, func() error { return s.emitRows(keys, emit) }); err != nil {
+		return err
+	}
+	return s.end(ctx)
+}
+
+// predictions chooses the outputs to yield and asks for all of the model's, so
+// that another choice needs no new program.
+func (s *inference) predictions(keys []string) ([]named, error) {
+	var chosen []named
+	for _, p := range s.program.predictions {
+		shape := p.output.Shape()
+		if len(shape.Dims) == 0 || shape.Dims[0] != graph.Batch {
+			return nil, fmt.Errorf("batch length of predictions should be same: %s has shape %v, expected [B,...]", p.name, shape)
+		}
+		s.fetchOutput(p.output.String(), p.output)
+		if len(keys) == 0 || slices.Contains(keys, p.name) {
+			chosen = append(chosen, p)
+		}
+	}
+	if len(chosen) == 0 || (len(keys) > 0 && len(chosen) < len(keys)) {
+		var names []string
+		for _, p := range s.program.predictions {
+			names = append(names, p.name)
+		}
+		return nil, fmt.Errorf("expected to run outputs among %s, provided %s", strings.Join(names, ", "), strings.Join(keys, ", "))
+	}
+	return chosen, nil
+}
+
+// emitRows hands out the rows of the last batch as tensors of their own.
+func (s *inference) emitRows(keys []named, emit func(Prediction) error) error {
+	batch := make([]*graph.Tensor, len(keys))
+	for i, k := range keys {
+		v, err := s.Value(k.output.String())
+		if err != nil {
+			return err
+		}
+		batch[i] = v.Clone()
+	}
+	for row := range s.rows {
+		p := make(Prediction, len(keys))
+		for i, k := range keys {
+			p[k.name] = batch[i].Row(row)
+		}
+		if err := emit(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}

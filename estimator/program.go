@@ -1,0 +1,277 @@
+package estimator
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/goestimator/goestimator/distribute"
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/lower"
+	"github.com/goestimator/goestimator/models"
+	G "gorgonia.org/gorgonia"
+)
+
+// The stand-in batch sizes that a model_fn is built at: large primes, so that a
+// dimension which follows the batch cannot be taken for a constant.
+const (
+	firstBatch  = 1009
+	secondBatch = 1013
+)
+
+// program is a model_fn's graph of one mode in the intermediate representation,
+// with a symbolic batch.
+type program struct {
+	mode      models.Mode
+	spec      *Spec
+	graph     *graph.Graph
+	feeds     []feed
+	variables []*models.Variable
+	step      graph.Output
+
+	loss        graph.Output // invalid where the mode has none
+	predictions []named
+	metrics     []metricArgs
+	gradients   []*lower.Value
+	updates     []distribute.Update
+	summaries   []summaryOutput
+}
+
+type feed struct {
+	column inputs.Column
+	output graph.Output
+}
+
+type named struct {
+	name   string
+	output graph.Output
+}
+
+type metricArgs struct {
+	name   string
+	metric Metric
+	args   []graph.Output
+}
+
+type summaryOutput struct {
+	models.Summary
+	output graph.Output
+}
+
+// buildProgram runs the model_fn at two batch sizes and unifies what it made.
+func (e *Estimator) buildProgram(mode models.Mode, schema *inputs.Schema) (*program, error) {
+	columns := fedColumns(mode, schema)
+	a, err := e.render(mode, columns, firstBatch)
+	if err != nil {
+		return nil, err
+	}
+	b, err := e.render(mode, columns, secondBatch)
+	if err != nil {
+		return nil, err
+	}
+	u, err := graph.Unify(a.program.graph, firstBatch, b.program.graph, secondBatch)
+	if err != nil {
+		return nil, fmt.Errorf("model_fn, mode %s: %w", mode, err)
+	}
+	return b.rebase(u), nil
+}
+
+// fedColumns are the columns that a mode's graph takes in: all but labels when predicting.
+func fedColumns(mode models.Mode, schema *inputs.Schema) []inputs.Column {
+	var out []inputs.Column
+	for _, c := range schema.Columns() {
+		if mode != models.Predict || c.Role != inputs.Label {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// rendering is one building of the model_fn at one batch size. It remembers
+// where in the program each root's value belongs.
+type rendering struct {
+	program *program
+	nodes   []*G.Node
+	places  []place
+}
+
+type place struct {
+	what  string
+	dense *graph.Output // where a dense value goes,
+	value *lower.Value  // or one that may be sparse
+}
+
+func (r *rendering) addDense(n *G.Node, what string, dst *graph.Output) {
+	r.nodes = append(r.nodes, n)
+	r.places = append(r.places, place{what: what, dense: dst})
+}
+
+func (e *Estimator) render(mode models.Mode, columns []inputs.Column, batch int) (*rendering, error) {
+	r := &rendering{program: &program{mode: mode, graph: graph.New()}}
+	opts := models.Options{Mode: mode, Batch: batch, Seed: e.seed, DType: e.dtype}
+	_, err := models.Build(opts, func(b *models.Builder) error {
+		features, labels, err := addInputs(b, columns)
+		if err != nil {
+			return err
+		}
+		mc := &ModelContext{Builder: b, params: e.params.clone(), config: e.config}
+		spec, err := e.modelFn.Model(mc, features, labels)
+		if err != nil {
+			return err
+		}
+		if b.Failed() {
+			return b.Err()
+		}
+		if err := spec.validate(mode); err != nil {
+			return err
+		}
+		r.program.spec = spec
+		return r.lower(b, columns)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("model_fn, mode %s: %w", mode, err)
+	}
+	return r, nil
+}
+
+func addInputs(b *models.Builder, columns []inputs.Column) (features, labels models.Features, err error) {
+	var fs, ls []models.Feature
+	var weights *G.Node
+	for _, c := range columns {
+		if c.Ragged {
+			return features, labels, fmt.Errorf("column %q is ragged: give it a fixed length, or leave it out with role: ignore", c.Name)
+		}
+		shape := append([]int{b.Batch()}, c.Shape...)
+		switch c.Role {
+		case inputs.Label:
+			ls = append(ls, models.Feature{Name: c.Name, Dense: b.Input("labels/"+c.Name, c.DType, shape...)})
+		case inputs.Weight:
+			if weights != nil {
+				return features, labels, fmt.Errorf("column %q is a second weight: expected one column with the role weight at most", c.Name)
+			}
+			weights = b.Input("weights/"+c.Name, c.DType, shape...)
+		default:
+			fs = append(fs, models.Feature{Name: c.Name, Dense: b.Input("features/"+c.Name, c.DType, shape...)})
+		}
+	}
+	return models.NewFeatures(b, fs...).WithWeights(weights), models.NewFeatures(b, ls...), b.Err()
+}
+
+// lower translates everything that the Spec and the Builder name.
+func (r *rendering) lower(b *models.Builder, columns []inputs.Column) error {
+	p := r.program
+	p.variables = b.Variables()
+	gb := graph.NewBuilder(p.graph)
+	leaves := map[*G.Node]graph.Output{}
+	for i, in := range b.Inputs()[:len(columns)] {
+		out := gb.Placeholder(in.Name, graph.Type{DType: in.DType, Shape: graph.ShapeOf(in.Node.Shape()...)})
+		p.feeds = append(p.feeds, feed{columns[i], out})
+		leaves[in.Node] = out
+	}
+	for _, v := range p.variables {
+		leaves[v.Node] = gb.Read(gb.Variable(v.Name, v.Type()), v.Type())
+	}
+	stepType := graph.Type{DType: graph.Int64}
+	p.step = gb.Read(gb.Variable(distribute.GlobalStep, stepType), stepType)
+	if err := gb.Err(); err != nil {
+		return err
+	}
+	r.collect(b)
+	values, err := lower.Expressions(gb, lower.Options{Seed: b.Seed(), GlobalStep: p.step}, r.nodes, leaves)
+	if err != nil {
+		return err
+	}
+	for i, v := range values {
+		switch at := r.places[i]; {
+		case at.value != nil:
+			*at.value = v
+		case v.Sparse():
+			return fmt.Errorf("%s is a sparse gradient: only an optimizer can take it", at.what)
+		default:
+			*at.dense = v.Output
+		}
+	}
+	return nil
+}
+
+// collect lists the roots: loss, predictions, metrics, gradients, updates, summaries.
+func (r *rendering) collect(b *models.Builder) {
+	p := r.program
+	if p.spec.Loss != nil {
+		r.addDense(p.spec.Loss, "loss", &p.loss)
+	}
+	names := sortedKeys(p.spec.Predictions)
+	p.predictions = make([]named, len(names))
+	for i, name := range names {
+		p.predictions[i].name = name
+		r.addDense(p.spec.Predictions[name], "prediction "+name, &p.predictions[i].output)
+	}
+	if p.mode == models.Eval {
+		r.collectMetrics()
+	}
+	if p.mode == models.Train {
+		r.collectEffects(b)
+	}
+	p.summaries = make([]summaryOutput, len(b.Summaries()))
+	for i, s := range b.Summaries() {
+		p.summaries[i].Summary = s
+		r.addDense(s.Node, "summary "+s.Tag, &p.summaries[i].output)
+	}
+}
+
+func (r *rendering) collectMetrics() {
+	p := r.program
+	for _, name := range sortedKeys(p.spec.EvalMetrics) {
+		m := metricArgs{name: name, metric: p.spec.EvalMetrics[name]}
+		m.args = make([]graph.Output, len(m.metric.Args))
+		for i, n := range m.metric.Args {
+			r.addDense(n, "metric "+name, &m.args[i])
+		}
+		p.metrics = append(p.metrics, m)
+	}
+}
+
+func (r *rendering) collectEffects(b *models.Builder) {
+	p := r.program
+	for _, g := range p.spec.TrainOp.Groups {
+		for i, n := range g.Gradients {
+			v := &lower.Value{}
+			p.gradients = append(p.gradients, v)
+			r.nodes = append(r.nodes, n)
+			r.places = append(r.places, place{what: "gradient of " + g.Variables[i].Name, value: v})
+		}
+	}
+	p.updates = make([]distribute.Update, len(b.Updates()))
+	for i, u := range b.Updates() {
+		p.updates[i].Variable = u.Variable.Name
+		r.addDense(u.Value, "update of "+u.Variable.Name, &p.updates[i].Value)
+	}
+}
+
+// rebase moves the program from its rendering's graph to the unified one.
+func (r *rendering) rebase(u *graph.Graph) *program {
+	move := func(o *graph.Output) {
+		if o.Valid() {
+			o.Node = u.Node(o.Node.Name)
+		}
+	}
+	for _, at := range r.places {
+		if at.value != nil {
+			move(&at.value.Output)
+			move(&at.value.Indices)
+		} else {
+			move(at.dense)
+		}
+	}
+	for i := range r.program.feeds {
+		move(&r.program.feeds[i].output)
+	}
+	move(&r.program.step)
+	r.program.graph = u
+	return r.program
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	return slices.Sorted(maps.Keys(m))
+}

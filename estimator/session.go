@@ -1,0 +1,235 @@
+package estimator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/goestimator/goestimator/distribute"
+	"github.com/goestimator/goestimator/estimator/hooks"
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/models"
+)
+
+// session is a program with its variables on a strategy, and the loop that runs
+// it. It is what hooks see: their Setup before it is compiled, their Run after.
+type session struct {
+	est      *Estimator
+	program  *program
+	schema   *inputs.Schema
+	strategy distribute.Strategy
+	stepper  distribute.Stepper
+	hooks    []hooks.Hook
+
+	fetches  []graph.Output
+	index    map[string]int // of fetches, by the name they were asked for
+	compiled int            // how many fetches the stepper knows
+	feeds    []int          // column of the schema that each feed takes
+	staged   []*graph.Tensor
+
+	step   int64
+	rows   int
+	reason string // why the loop ends; "" while it goes on
+	self   loop   // the session as hooks see it: itself, or the training that embeds it
+}
+
+// loop is both sides of a loop that hooks see.
+type loop interface {
+	hooks.Setup
+	hooks.Run
+}
+
+var _ loop = (*session)(nil)
+
+// learningRate is the tensor name of the rate that an optimizer applies.
+const learningRate = "learning_rate"
+
+// newSession builds a mode's program for data of that schema and creates its
+// variables with their initial values.
+func (e *Estimator) newSession(mode models.Mode, schema *inputs.Schema) (*session, error) {
+	p, err := e.buildProgram(mode, schema)
+	if err != nil {
+		return nil, err
+	}
+	s := &session{est: e, program: p, schema: schema, index: map[string]int{}, staged: make([]*graph.Tensor, len(p.feeds))}
+	s.self = s
+	for _, f := range p.feeds {
+		s.feeds = append(s.feeds, schema.Index(f.column.Name))
+	}
+	if s.strategy, err = distribute.New(e.strategy); err != nil {
+		return nil, err
+	}
+	if err := s.createVariables(); err != nil {
+		return nil, errors.Join(err, s.strategy.Close())
+	}
+	return s, nil
+}
+
+// Mode is the mode of the loop.
+func (s *session) Mode() string { return string(s.program.mode) }
+
+// IsChief reports whether this task writes checkpoints and summaries.
+func (s *session) IsChief() bool { return s.est.config.IsChief() }
+
+// Fetch asks for a tensor by name.
+func (s *session) Fetch(name string) error {
+	if _, ok := s.index[name]; ok || (name == learningRate && s.program.mode == models.Train) {
+		return nil
+	}
+	o, err := s.output(name)
+	if err != nil {
+		return err
+	}
+	s.fetchOutput(name, o)
+	return nil
+}
+
+func (s *session) fetchOutput(name string, o graph.Output) {
+	if _, ok := s.index[name]; !ok {
+		s.index[name] = len(s.fetches)
+		s.fetches = append(s.fetches, o)
+	}
+}
+
+// output finds "loss" or an output by its TensorFlow name.
+func (s *session) output(name string) (graph.Output, error) {
+	if name == "loss" && s.program.loss.Valid() {
+		return s.program.loss, nil
+	}
+	node, index := name, 0
+	if i := strings.LastIndexByte(name, ':'); i >= 0 {
+		n, err := strconv.Atoi(name[i+1:])
+		if err != nil {
+			return graph.Output{}, fmt.Errorf("tensor name %q: expected node or node:output", name)
+		}
+		node, index = name[:i], n
+	}
+	n := s.program.graph.Node(node)
+	if n == nil || index < 0 || index >= len(n.Outputs) || n.Outputs[index].DType == graph.Resource {
+		return graph.Output{}, fmt.Errorf("no tensor %q in the graph of mode %s: `goestimator inspect model` lists them", name, s.program.mode)
+	}
+	return n.Out(index), nil
+}
+
+// GlobalStep returns the number of training steps done.
+func (s *session) GlobalStep() int64 { return s.step }
+
+// BatchSize returns the rows of the last step.
+func (s *session) BatchSize() int { return s.rows }
+
+// RequestStop ends the loop after this step.
+func (s *session) RequestStop(reason string) {
+	if s.reason == "" {
+		s.reason = reason
+	}
+}
+
+// StopRequested reports whether the loop is about to end.
+func (s *session) StopRequested() bool { return s.reason != "" }
+
+// Value returns a tensor of the last step.
+func (s *session) Value(name string) (*graph.Tensor, error) {
+	if i, ok := s.index[name]; ok {
+		return s.stepper.Value(i)
+	}
+	if name == learningRate {
+		return graph.ScalarOf(s.stepper.LearningRate()), nil
+	}
+	return nil, fmt.Errorf("tensor %q was not asked for: call Fetch in the hook's Begin", name)
+}
+
+// begin lets hooks ask for tensors, then compiles the program unless it is already.
+func (s *session) begin(hs []hooks.Hook) error {
+	s.hooks, s.reason = hooks.Sort(hs), ""
+	for _, h := range s.hooks {
+		if err := h.Begin(s.self); err != nil {
+			return fmt.Errorf("hook %T: %w", h, err)
+		}
+	}
+	if s.stepper != nil && s.compiled == len(s.fetches) {
+		return nil
+	}
+	if s.stepper != nil {
+		if err := s.stepper.Close(); err != nil {
+			return err
+		}
+	}
+	var err error
+	s.stepper, err = s.compile()
+	s.compiled = len(s.fetches)
+	return err
+}
+
+func (s *session) compile() (distribute.Stepper, error) {
+	p := distribute.Program{Graph: s.program.graph, Fetches: s.fetches}
+	for _, f := range s.program.feeds {
+		p.Feeds = append(p.Feeds, f.output)
+	}
+	if s.program.mode != models.Train {
+		return s.strategy.Infer(p)
+	}
+	return s.strategy.Train(distribute.TrainProgram{Program: p, GlobalStep: s.program.step,
+		Train: s.program.spec.TrainOp, Gradients: s.program.gradients, Updates: s.program.updates})
+}
+
+// start tells the hooks that variables have their values.
+func (s *session) start(ctx context.Context) error {
+	for _, h := range s.hooks {
+		if err := h.AfterCreateSession(ctx, s.self); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// end tells the hooks that the loop ended well.
+func (s *session) end(ctx context.Context) error {
+	for _, h := range s.hooks {
+		if err := h.End(ctx, s.self); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runStep runs one record through the program, hooks included.
+func (s *session) runStep(ctx context.Context, rec arrow.Record) error {
+	for _, h := range s.hooks {
+		if err := h.BeforeRun(ctx, s.self); err != nil {
+			return err
+		}
+	}
+	tensors, err := inputs.Tensors(rec, s.schema)
+	if err != nil {
+		return err
+	}
+	for i, c := range s.feeds {
+		s.staged[i] = tensors[c].Tensor
+	}
+	s.rows = int(rec.NumRows())
+	if err := s.stepper.Step(ctx, s.rows, s.staged); err != nil {
+		return err
+	}
+	if s.program.mode == models.Train {
+		s.step++
+	}
+	for _, h := range s.hooks {
+		if err := h.AfterRun(ctx, s.self); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// close frees the program and the variables.
+func (s *session) close() error {
+	var errs []error
+	if s.stepper != nil {
+		errs = append(errs, s.stepper.Close())
+	}
+	return errors.Join(append(errs, s.strategy.Close())...)
+}

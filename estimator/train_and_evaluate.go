@@ -1,0 +1,172 @@
+package estimator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/goestimator/goestimator/estimator/hooks"
+	"github.com/goestimator/goestimator/runconfig"
+)
+
+// TrainSpec says how TrainAndEvaluate trains.
+type TrainSpec struct {
+	Input     InputFn
+	MaxSteps  int64 // 0: until the input ends or a hook stops training
+	Hooks     []hooks.Hook
+	Listeners []hooks.CheckpointListener
+}
+
+// EvalSpec says how and when TrainAndEvaluate evaluates. Checkpoints are
+// evaluated as they are written, but not sooner than Throttle after the
+// evaluation before; the last one always is.
+type EvalSpec struct {
+	Input      InputFn
+	Steps      int64  // batches; 0: to the end of the data
+	Name       string // of the evaluation's events
+	Hooks      []hooks.Hook
+	StartDelay time.Duration // of an evaluator task; local runs ignore it
+	Throttle   time.Duration // least time between two evaluations; 0: none
+	EverySteps int64         // besides: save and evaluate at multiples of so many steps; 0: off
+	// AfterEval is called with each evaluation; final tells that training is over.
+	AfterEval func(ctx context.Context, res EvalResult, final bool) error
+}
+
+// Result is what TrainAndEvaluate leaves behind.
+type Result struct {
+	TrainResult
+	Eval *EvalResult // the last evaluation; nil where there was none
+}
+
+func (s TrainSpec) validate() error {
+	if s.Input == nil {
+		return errors.New("train spec: input_fn must be given")
+	}
+	if s.MaxSteps < 0 {
+		return fmt.Errorf("train spec: must specify max_steps > 0, given: %d", s.MaxSteps)
+	}
+	return nil
+}
+
+func (s EvalSpec) validate() error {
+	switch {
+	case s.Input == nil:
+		return errors.New("eval spec: input_fn must be given")
+	case s.Steps < 0:
+		return fmt.Errorf("eval spec: must specify steps > 0, given: %d", s.Steps)
+	case s.StartDelay < 0:
+		return fmt.Errorf("eval spec: must specify start_delay_secs >= 0, given: %v", s.StartDelay)
+	case s.Throttle < 0:
+		return fmt.Errorf("eval spec: must specify throttle_secs >= 0, given: %v", s.Throttle)
+	case s.EverySteps < 0:
+		return fmt.Errorf("eval spec: must specify every_steps >= 0, given: %d", s.EverySteps)
+	}
+	return nil
+}
+
+// TrainAndEvaluate trains and evaluates in the role that TF_CONFIG gives this
+// process. Without a cluster it trains once and evaluates the checkpoints as
+// they are written, and the last one at the end. Where max_steps has been
+// reached already, the newest checkpoint is evaluated unless its evaluation is
+// in the events.
+func TrainAndEvaluate(ctx context.Context, e *Estimator, train TrainSpec, eval EvalSpec) (Result, error) {
+	if err := errors.Join(train.validate(), eval.validate()); err != nil {
+		return Result{}, err
+	}
+	if len(e.config.ClusterSpec().Jobs()) > 0 || e.config.TaskType() == runconfig.Evaluator {
+		return Result{}, fmt.Errorf("task %s/%d of a cluster: distributed training needs a strategy that this build does not have: unset TF_CONFIG to train in one process",
+			e.config.TaskType(), e.config.TaskID())
+	}
+	return e.trainAndEvaluateLocal(ctx, train, eval)
+}
+
+func (e *Estimator) trainAndEvaluateLocal(ctx context.Context, train TrainSpec, eval EvalSpec) (Result, error) {
+	l := &evalListener{est: e, spec: eval, timer: hooks.NewTimer(hooks.Every{Secs: eval.Throttle.Seconds()}),
+		maxSteps: train.MaxSteps, evaluated: -1}
+	opts := []RunOption{WithHooks(train.Hooks...), WithSavingListeners(append(train.Listeners, l)...), alsoSaveEvery(eval.EverySteps)}
+	if train.MaxSteps > 0 {
+		opts = append(opts, MaxSteps(train.MaxSteps))
+	}
+	tr, err := e.Train(ctx, train.Input, opts...)
+	res := Result{TrainResult: tr, Eval: l.last}
+	if err != nil {
+		return res, err
+	}
+	if l.evaluated != tr.GlobalStep {
+		// Training was skipped, or its end was not saved by a listener's saver.
+		prefix, err := e.LatestCheckpoint()
+		if err != nil || prefix == "" {
+			return res, errors.Join(err, fmt.Errorf("there was no new checkpoint after the training in %s", e.modelDir))
+		}
+		if err := l.evaluate(ctx, prefix, true); err != nil {
+			return res, err
+		}
+		res.Eval = l.last
+	}
+	return res, nil
+}
+
+// alsoSaveEvery makes the checkpoint saver save at multiples of n steps besides.
+func alsoSaveEvery(n int64) RunOption {
+	return func(o *runOptions) { o.saveEvery = n }
+}
+
+// evalListener evaluates checkpoints as they are written.
+type evalListener struct {
+	est       *Estimator
+	spec      EvalSpec
+	timer     *hooks.Timer
+	maxSteps  int64
+	evaluated int64
+	skipped   bool // the checkpoint that training began with is not evaluated
+	prefix    string
+	last      *EvalResult
+}
+
+var _ hooks.CheckpointListener = (*evalListener)(nil)
+
+// Begin does nothing.
+func (l *evalListener) Begin() error { return nil }
+
+// BeforeSave does nothing.
+func (l *evalListener) BeforeSave(context.Context, int64) error { return nil }
+
+// AfterSave evaluates unless it is too soon.
+func (l *evalListener) AfterSave(ctx context.Context, prefix string, step int64) (bool, error) {
+	l.prefix = prefix
+	if !l.skipped {
+		l.skipped = true
+		return false, nil
+	}
+	due := l.spec.Throttle == 0 || l.timer.ShouldTrigger(step) || (l.spec.EverySteps > 0 && step%l.spec.EverySteps == 0)
+	if !due {
+		return false, nil
+	}
+	l.timer.Trigger(step)
+	return false, l.evaluate(ctx, prefix, l.maxSteps > 0 && step >= l.maxSteps)
+}
+
+// End evaluates the last checkpoint if that has not been done.
+func (l *evalListener) End(ctx context.Context, step int64) error {
+	if l.evaluated == step {
+		return nil
+	}
+	return l.evaluate(ctx, l.prefix, true)
+}
+
+func (l *evalListener) evaluate(ctx context.Context, prefix string, final bool) error {
+	opts := []RunOption{CheckpointPath(prefix), EvalName(l.spec.Name), WithHooks(l.spec.Hooks...)}
+	if l.spec.Steps > 0 {
+		opts = append(opts, Steps(l.spec.Steps))
+	}
+	res, err := l.est.Evaluate(ctx, l.spec.Input, opts...)
+	if err != nil {
+		return err
+	}
+	l.evaluated, l.last = res.GlobalStep, &res
+	if l.spec.AfterEval == nil {
+		return nil
+	}
+	return l.spec.AfterEval(ctx, res, final)
+}

@@ -1,0 +1,259 @@
+package estimator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/goestimator/goestimator/estimator/checkpoint"
+	"github.com/goestimator/goestimator/estimator/hooks"
+	"github.com/goestimator/goestimator/estimator/summary"
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/models"
+)
+
+// What a checkpoint holds besides variables, as scalar strings.
+const (
+	inputStateKey = privatePrefix + "input_state/"
+	hookStateKey  = privatePrefix + "hooks/"
+	featuresKey   = privatePrefix + "features"
+)
+
+// training is the session of a training loop, with its input and its files.
+type training struct {
+	*session
+	iterator inputs.Iterator
+	saver    *checkpoint.Saver // nil on tasks that are not chief
+	events   summary.Writer    // likewise
+	saved    int64             // step of the newest checkpoint, -1 for none
+	prefix   string            // of that checkpoint
+	lastLoss float64
+}
+
+var (
+	_ hooks.Checkpointer  = (*training)(nil)
+	_ hooks.Summarizer    = (*training)(nil)
+	_ hooks.SummarySource = (*training)(nil)
+)
+
+// openTraining opens the input, builds and compiles the program, and brings
+// everything to where the newest checkpoint left it.
+func (e *Estimator) openTraining(ctx context.Context, input InputFn, o runOptions) (t *training, err error) {
+	ds, err := e.openInput(ctx, input, models.Train)
+	if err != nil {
+		return nil, err
+	}
+	s, err := e.newSession(models.Train, ds.Schema())
+	if err != nil {
+		return nil, err
+	}
+	t = &training{session: s, saved: -1, lastLoss: math.NaN()}
+	s.self = t
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, t.close())
+		}
+	}()
+	if t.iterator, err = ds.Iterate(ctx); err != nil {
+		return nil, err
+	}
+	if s.IsChief() {
+		if err = t.openFiles(); err != nil {
+			return nil, err
+		}
+	}
+	hs, err := e.trainingHooks(t, o)
+	if err != nil {
+		return nil, err
+	}
+	s.fetchOutput("loss", s.program.loss)
+	if err = s.begin(hs); err != nil {
+		return nil, err
+	}
+	return t, t.restoreOrInit()
+}
+
+// openFiles opens the checkpoint saver and the event file of the chief.
+func (t *training) openFiles() error {
+	var err error
+	rc := t.est.config
+	t.saver, err = checkpoint.NewSaver(t.est.modelDir, checkpoint.Options{
+		MaxToKeep: rc.KeepCheckpointMax(), KeepEveryNHours: rc.KeepCheckpointEveryNHours()})
+	if err != nil {
+		return err
+	}
+	t.events, err = summary.NewWriter(t.est.modelDir)
+	return err
+}
+
+// restoreOrInit loads the newest checkpoint that is whole, or warm-starts, or keeps initial values.
+func (t *training) restoreOrInit() error {
+	r, err := t.newest()
+	if errors.Is(err, checkpoint.ErrNone) {
+		if t.est.warm != nil {
+			return t.warmStart()
+		}
+		if sc := t.program.spec.Scaffold; sc != nil && sc.InitFn != nil {
+			return sc.InitFn(t.strategy.Variables())
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if err := t.checkFeatures(r); err != nil {
+		return err
+	}
+	if err := t.restore(r); err != nil {
+		return err
+	}
+	t.saved, t.prefix = t.step, r.Prefix()
+	t.est.log.Info("restored checkpoint", "prefix", r.Prefix(), "global_step", t.step)
+	return t.restoreExtras(r)
+}
+
+// newest opens the newest whole checkpoint; the chief sets damaged ones aside.
+func (t *training) newest() (*checkpoint.Reader, error) {
+	if t.saver != nil {
+		return t.saver.OpenLatest(context.Background())
+	}
+	return checkpoint.OpenLatest(context.Background(), t.est.modelDir)
+}
+
+// restoreExtras gives the input and the hooks the states they had.
+func (t *training) restoreExtras(r *checkpoint.Reader) error {
+	key := t.inputKey()
+	if state, ok, err := readString(r, key); err != nil {
+		return err
+	} else if ok {
+		switch err := t.iterator.Restore(state); {
+		case errors.Is(err, inputs.ErrStateMismatch):
+			return fmt.Errorf("checkpoint %s: %w: train with the input it was made with, or in another model_dir", r.Prefix(), err)
+		case err != nil:
+			return fmt.Errorf("checkpoint %s: input position: %w", r.Prefix(), err)
+		}
+	}
+	for _, h := range t.hooks {
+		st, ok := h.(hooks.Stateful)
+		if !ok {
+			continue
+		}
+		state, ok, err := readString(r, hookStateKey+st.StateKey())
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
+		if err := st.UnmarshalBinary(state); err != nil {
+			return fmt.Errorf("checkpoint %s: state of hook %s: %w", r.Prefix(), st.StateKey(), err)
+		}
+	}
+	return nil
+}
+
+func (t *training) inputKey() string {
+	return fmt.Sprintf("%s%d", inputStateKey, max(t.est.config.WorkerRank(), 0))
+}
+
+// checkFeatures compares the features that the checkpoint was trained on with those of the input.
+func (s *session) checkFeatures(r *checkpoint.Reader) error {
+	trained, ok, err := readString(r, featuresKey)
+	if err != nil || !ok {
+		return err
+	}
+	if now := s.featureSignature(); now != string(trained) {
+		return fmt.Errorf("checkpoint %s was trained on other features: expected %s, got %s: use data of the same columns and shapes, or another model_dir",
+			r.Prefix(), trained, now)
+	}
+	return nil
+}
+
+// featureSignature lists name, type and shape of each feature.
+func (s *session) featureSignature() string {
+	var parts []string
+	for _, c := range s.schema.Columns() {
+		if c.Role == inputs.Feature {
+			parts = append(parts, fmt.Sprintf("%s %v%v", c.Name, c.DType, c.Shape))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func readString(r *checkpoint.Reader, name string) ([]byte, bool, error) {
+	if _, ok := r.Lookup(name); !ok {
+		return nil, false, nil
+	}
+	v, err := r.Tensor(name)
+	if err != nil {
+		return nil, false, err
+	}
+	if v.DType != graph.String || len(v.Strings) != 1 {
+		return nil, false, fmt.Errorf("checkpoint %s: %s: expected one string, got %v%v", r.Prefix(), name, v.DType, v.Shape)
+	}
+	return v.Strings[0], true, nil
+}
+
+// SaveCheckpoint writes the state after the last step.
+func (t *training) SaveCheckpoint(ctx context.Context) (string, error) {
+	if t.saved == t.step {
+		return t.prefix, nil
+	}
+	tensors, err := t.strategy.Variables().Snapshot()
+	if err != nil {
+		return "", err
+	}
+	position, err := t.iterator.State()
+	if err != nil {
+		return "", fmt.Errorf("input position: %w", err)
+	}
+	tensors[t.inputKey()] = stringScalar(position)
+	tensors[featuresKey] = stringScalar([]byte(t.featureSignature()))
+	for _, h := range t.hooks {
+		if st, ok := h.(hooks.Stateful); ok {
+			state, err := st.MarshalBinary()
+			if err != nil {
+				return "", fmt.Errorf("state of hook %s: %w", st.StateKey(), err)
+			}
+			tensors[hookStateKey+st.StateKey()] = stringScalar(state)
+		}
+	}
+	prefix, err := t.saver.Save(ctx, checkpoint.Snapshot{Step: t.step, Tensors: tensors})
+	if err != nil {
+		return "", err
+	}
+	t.saved, t.prefix = t.step, prefix
+	return prefix, nil
+}
+
+func stringScalar(b []byte) *graph.Tensor {
+	return &graph.Tensor{DType: graph.String, Strings: [][]byte{b}}
+}
+
+// Events is the chief's event file.
+func (t *training) Events() summary.Writer { return t.events }
+
+// Summaries are those that the model_fn asked for.
+func (t *training) Summaries() []hooks.SummaryTensor {
+	var out []hooks.SummaryTensor
+	for _, s := range t.program.summaries {
+		out = append(out, hooks.SummaryTensor{Tag: s.Tag, Kind: s.Kind, Fetch: s.output.String()})
+	}
+	return out
+}
+
+// close frees everything; what was written stays.
+func (t *training) close() error {
+	var errs []error
+	if t.iterator != nil {
+		errs = append(errs, t.iterator.Close())
+	}
+	if t.events != nil {
+		errs = append(errs, t.events.Close())
+	}
+	return errors.Join(append(errs, t.session.close())...)
+}

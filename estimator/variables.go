@@ -1,0 +1,155 @@
+package estimator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goestimator/goestimator/distribute"
+	"github.com/goestimator/goestimator/estimator/checkpoint"
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/models"
+)
+
+// ErrNoCheckpoint is returned where a trained model is needed and model_dir has none.
+var ErrNoCheckpoint = errors.New("could not find trained model")
+
+// MismatchError tells that a checkpoint is of another model.
+type MismatchError struct {
+	Prefix   string
+	Problems []string // one per variable
+}
+
+// Error lists the first problems.
+func (e *MismatchError) Error() string {
+	shown := e.Problems
+	more := ""
+	if len(shown) > 3 {
+		more = fmt.Sprintf("; and %d more", len(shown)-3)
+		shown = shown[:3]
+	}
+	return fmt.Sprintf("checkpoint %s is of another model: %s%s: use the model_dir of this model, or an empty one",
+		e.Prefix, strings.Join(shown, "; "), more)
+}
+
+// createVariables makes the program's variables with their initial values: the
+// model's, the optimizer's slots when training, and the global step.
+func (s *session) createVariables() error {
+	vars := s.strategy.Variables()
+	for _, v := range s.program.variables {
+		if err := createVariable(vars, v.Name, v.Type(), v.Init, s.est.seed); err != nil {
+			return err
+		}
+	}
+	if s.program.mode == models.Train {
+		for _, slot := range s.program.spec.TrainOp.Slots() {
+			if err := createVariable(vars, slot.Name, slot.Type, slot.Init, s.est.seed); err != nil {
+				return err
+			}
+		}
+	}
+	return vars.Create(distribute.GlobalStep, graph.ScalarOf(int64(0)))
+}
+
+func createVariable(vars distribute.Variables, name string, t graph.Type, init models.Initializer, seed int64) error {
+	value := graph.NewTensor(t.DType, t.Shape.At(0)...)
+	if err := init.Init(value, models.Key(seed, name)); err != nil {
+		return fmt.Errorf("initial value of %s: %w", name, err)
+	}
+	return vars.Create(name, value)
+}
+
+// restore sets all variables from a checkpoint. Where one is missing there or
+// has another type or shape, nothing is set and the error is a *MismatchError.
+func (s *session) restore(r *checkpoint.Reader) error {
+	vars := s.strategy.Variables()
+	mismatch := &MismatchError{Prefix: r.Prefix()}
+	values := map[string]*graph.Tensor{}
+	for _, name := range vars.Names() {
+		have, err := vars.Get(name)
+		if err != nil {
+			return err
+		}
+		if _, ok := r.Lookup(name); !ok {
+			mismatch.Problems = append(mismatch.Problems, fmt.Sprintf("no variable %s", name))
+			continue
+		}
+		t, err := r.Tensor(name)
+		if err != nil {
+			return err
+		}
+		if t.DType != have.DType || !slices.Equal(t.Shape, have.Shape) {
+			mismatch.Problems = append(mismatch.Problems, fmt.Sprintf("variable %s: expected %v%v, got %v%v",
+				name, have.DType, have.Shape, t.DType, t.Shape))
+			continue
+		}
+		values[name] = t
+	}
+	if len(mismatch.Problems) > 0 {
+		return mismatch
+	}
+	for name, t := range values {
+		if err := vars.Set(name, t); err != nil {
+			return err
+		}
+	}
+	return s.readStep()
+}
+
+// readStep takes the loop's step count from the global step variable.
+func (s *session) readStep() error {
+	t, err := s.strategy.Variables().Get(distribute.GlobalStep)
+	if err != nil {
+		return err
+	}
+	s.step = graph.Of[int64](t)[0]
+	return nil
+}
+
+// LatestCheckpoint returns the prefix of the newest checkpoint in model_dir, ""
+// where there is none.
+func (e *Estimator) LatestCheckpoint() (string, error) {
+	prefix, err := checkpoint.LatestPrefix(e.modelDir)
+	if errors.Is(err, checkpoint.ErrNone) {
+		return "", nil
+	}
+	return prefix, err
+}
+
+// VariableNames returns the names of all variables in the newest checkpoint, sorted.
+func (e *Estimator) VariableNames() ([]string, error) {
+	r, err := e.openLatest()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return slices.DeleteFunc(r.Names(), isPrivate), nil
+}
+
+// VariableValue returns the value of a variable in the newest checkpoint.
+func (e *Estimator) VariableValue(name string) (*models.Tensor, error) {
+	r, err := e.openLatest()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	if _, ok := r.Lookup(name); !ok {
+		return nil, fmt.Errorf("checkpoint %s has no variable %q: VariableNames lists them", r.Prefix(), name)
+	}
+	return r.Tensor(name)
+}
+
+func (e *Estimator) openLatest() (*checkpoint.Reader, error) {
+	r, err := checkpoint.OpenLatest(context.Background(), e.modelDir)
+	if errors.Is(err, checkpoint.ErrNone) {
+		return nil, fmt.Errorf("%w in model_dir: %s", ErrNoCheckpoint, e.modelDir)
+	}
+	return r, err
+}
+
+// privatePrefix begins the names of what checkpoints hold besides variables.
+const privatePrefix = "goestimator/"
+
+func isPrivate(name string) bool { return strings.HasPrefix(name, privatePrefix) }

@@ -1,0 +1,97 @@
+package estimator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+
+	"github.com/goestimator/goestimator/estimator/checkpoint"
+	"github.com/goestimator/goestimator/models"
+)
+
+// WarmStart takes the initial values of variables from another model's
+// checkpoint. It applies only while model_dir has no checkpoint.
+type WarmStart struct {
+	// From is a checkpoint prefix, a folder (its newest checkpoint), or a SavedModel folder.
+	From string
+	// Vars is a regular expression that must match the beginning of the names of
+	// the trainable variables to take; empty: all of them.
+	Vars string
+	// Previous maps names of variables here to their names in the checkpoint.
+	Previous map[string]string
+}
+
+// WithWarmStart sets where initial values come from.
+func WithWarmStart(w WarmStart) Option {
+	return func(e *Estimator) error {
+		if w.From == "" {
+			return errors.New("warm start: expected a checkpoint or folder to start from")
+		}
+		if _, err := regexp.Compile(w.Vars); err != nil {
+			return fmt.Errorf("warm start: vars: %w", err)
+		}
+		e.warm = &w
+		return nil
+	}
+}
+
+// open opens the checkpoint that From names.
+func (w *WarmStart) open() (*checkpoint.Reader, error) {
+	info, err := os.Stat(w.From)
+	if err != nil || !info.IsDir() {
+		return checkpoint.Open(w.From)
+	}
+	saved := filepath.Join(w.From, "variables", "variables")
+	if _, err := os.Stat(saved + ".index"); err == nil {
+		return checkpoint.Open(saved)
+	}
+	return checkpoint.OpenLatest(context.Background(), w.From)
+}
+
+// warmStart overwrites initial values with those of the warm-start checkpoint.
+func (s *session) warmStart() error {
+	w := s.est.warm
+	r, err := w.open()
+	if err != nil {
+		return fmt.Errorf("warm start from %s: %w", w.From, err)
+	}
+	defer r.Close()
+	match := regexp.MustCompile("^(?:" + w.Vars + ")")
+	taken := 0
+	for _, v := range s.program.variables {
+		if !v.Trainable || !match.MatchString(v.Name) {
+			continue
+		}
+		if err := s.warmStartVariable(r, v); err != nil {
+			return fmt.Errorf("warm start from %s: %w", w.From, err)
+		}
+		taken++
+	}
+	if taken == 0 {
+		return fmt.Errorf("warm start from %s: no trainable variable matches %q", w.From, w.Vars)
+	}
+	s.est.log.Info("warm-started", "from", r.Prefix(), "variables", taken)
+	return nil
+}
+
+func (s *session) warmStartVariable(r *checkpoint.Reader, v *models.Variable) error {
+	old := v.Name
+	if p, ok := s.est.warm.Previous[v.Name]; ok {
+		old = p
+	}
+	if _, ok := r.Lookup(old); !ok {
+		return fmt.Errorf("no variable %s: name it in Previous, or leave %s out of Vars", old, v.Name)
+	}
+	t, err := r.Tensor(old)
+	if err != nil {
+		return err
+	}
+	if !slices.Equal(t.Shape, v.Shape) || t.DType != v.DType {
+		return fmt.Errorf("variable %s: expected %v%v, got %v%v", v.Name, v.DType, v.Shape, t.DType, t.Shape)
+	}
+	return s.strategy.Variables().Set(v.Name, t)
+}
