@@ -1,0 +1,124 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// castOps convert element types.
+var castOps = map[string]opDef{
+	"Cast": {compile: compileCast},
+}
+
+func compileCast(c *binding) (runFunc, error) {
+	if err := c.need(1, 1); err != nil {
+		return nil, err
+	}
+	switch c.in[0].typ.DType {
+	case graph.Float32:
+		return castFrom[float32](c)
+	case graph.Float64:
+		return castFrom[float64](c)
+	case graph.Int32:
+		return castFrom[int32](c)
+	case graph.Int64:
+		return castFrom[int64](c)
+	case graph.Uint8:
+		return castFrom[uint8](c)
+	case graph.Int8:
+		return castFrom[int8](c)
+	case graph.Int16:
+		return castFrom[int16](c)
+	case graph.Bool:
+		return castFromBool(c)
+	}
+	return nil, fmt.Errorf("from %v to %v is not supported", c.in[0].typ.DType, c.out[0].typ.DType)
+}
+
+// convertible is what Go converts between.
+type convertible interface {
+	float32 | float64 | int8 | int16 | int32 | int64 | uint8
+}
+
+func castFrom[A convertible](c *binding) (runFunc, error) {
+	switch c.out[0].typ.DType {
+	case graph.Float32:
+		return convert[A, float32](c)
+	case graph.Float64:
+		return convert[A, float64](c)
+	case graph.Int32:
+		return convert[A, int32](c)
+	case graph.Int64:
+		return convert[A, int64](c)
+	case graph.Uint8:
+		return convert[A, uint8](c)
+	case graph.Int8:
+		return convert[A, int8](c)
+	case graph.Int16:
+		return convert[A, int16](c)
+	case graph.Bool:
+		return test(func(x A) bool { return x != 0 })(c)
+	}
+	return nil, fmt.Errorf("from %v to %v is not supported", c.in[0].typ.DType, c.out[0].typ.DType)
+}
+
+// convert truncates floats toward zero, as C does; what does not fit is undefined, as in TensorFlow.
+func convert[A, B convertible](c *binding) (runFunc, error) {
+	in, out, err := c.sameShape()
+	if err != nil {
+		return nil, err
+	}
+	do := parallel(cheapGrain, func(lo, hi int) {
+		d := view[B](out)[lo:hi]
+		for i, e := range view[A](in)[lo:hi] {
+			d[i] = B(e)
+		}
+	})
+	return func() error { do(out.n); return nil }, nil
+}
+
+func castFromBool(c *binding) (runFunc, error) {
+	switch c.out[0].typ.DType {
+	case graph.Float32:
+		return fromBool[float32](c)
+	case graph.Float64:
+		return fromBool[float64](c)
+	case graph.Int32:
+		return fromBool[int32](c)
+	case graph.Int64:
+		return fromBool[int64](c)
+	case graph.Uint8:
+		return fromBool[uint8](c)
+	case graph.Bool:
+		return copyElements(c)
+	}
+	return nil, fmt.Errorf("from bool to %v is not supported", c.out[0].typ.DType)
+}
+
+func fromBool[B convertible](c *binding) (runFunc, error) {
+	return test(func(x bool) B {
+		if x {
+			return 1
+		}
+		return 0
+	})(c)
+}
+
+// copyElements makes output 0 a copy of input 0.
+func copyElements(c *binding) (runFunc, error) {
+	in, out, err := c.sameShape()
+	if err != nil {
+		return nil, err
+	}
+	return func() error { copy(out.bytes(), in.bytes()); return nil }, checkSame(in, out)
+}
+
+// sameShape returns input 0 and output 0 after checking that they have one shape.
+func (c *binding) sameShape() (in, out *value, err error) {
+	ins, out, err := c.same(1)
+	if err != nil {
+		return nil, nil, err
+	}
+	return ins[0], out, nil
+}

@@ -1,0 +1,127 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/goestimator/goestimator/internal/device"
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// Spec says what a program takes and gives.
+type Spec struct {
+	Feeds   []graph.Output // values given to Run, in this order; a fed output is not computed
+	Fetches []graph.Output // values read after Run
+	Targets []*graph.Node  // nodes run for their effects
+}
+
+// Options adjust a program.
+type Options struct {
+	Capacity      int  // batch rows to plan memory for; 0 means 1. A larger batch grows it.
+	CheckNumerics bool // fail with a NumericsError at the first NaN or infinity
+	Profile       bool // measure the time of every node: see Program.Profile
+}
+
+// Compile makes a program that runs on dev with the variables vars (of the same device; all that the program touches
+// must exist). Its error lists every node that cannot be compiled; errors.As finds UnsupportedOpError, ErrCycle,
+// ErrNotFed and ErrVariable.
+func Compile(g *graph.Graph, spec Spec, dev device.Device, vars *Variables, opts Options) (*Program, error) {
+	p := &Program{dev: dev, vars: vars, opts: opts}
+	ops, err := collect(g, spec, p)
+	if err != nil {
+		return nil, fmt.Errorf("compile: %w", err)
+	}
+	if err := connectVariables(ops, vars); err != nil {
+		return nil, fmt.Errorf("compile: %w", err)
+	}
+	if ops, err = order(ops, p.fetched); err != nil {
+		return nil, fmt.Errorf("compile: %w", err)
+	}
+	makeValues(ops)
+	if err := p.bindAll(ops); err != nil {
+		return nil, fmt.Errorf("compile: %w", err)
+	}
+	assignStages(p.steps, max(opts.Capacity, 1))
+	p.splitStages()
+	if p.stream, err = dev.NewStream(); err != nil {
+		return nil, fmt.Errorf("compile: %w", err)
+	}
+	if err := p.uploadConstants(ops); err != nil {
+		return nil, fmt.Errorf("compile: %w", err)
+	}
+	if err := p.plan(max(opts.Capacity, 1)); err != nil {
+		return nil, fmt.Errorf("compile: %w", err)
+	}
+	p.exec.p = p
+	return p, nil
+}
+
+// makeValues gives every output a value and says which share storage.
+func makeValues(ops []*op) {
+	for _, o := range ops {
+		o.out = make([]*value, len(o.node.Outputs))
+		for i, t := range o.node.Outputs {
+			v := &value{typ: t, dims: make([]int, len(t.Shape.Dims))}
+			v.root = v
+			if t.DType == graph.Resource {
+				v.home = nowhere
+			}
+			o.out[i] = v
+		}
+		switch {
+		case o.feed >= 0:
+			o.out[0].home = inFeed
+		case o.node.Op == "Const":
+			o.out[0].home = inConst
+		case o.reads != nil && !o.copy:
+			o.out[0].home = inVariable
+		case o.def.alias:
+			o.out[0].root = o.in[0].value()
+		}
+	}
+}
+
+// bindAll compiles every op that computes something into a step. Its error lists all that failed.
+func (p *Program) bindAll(ops []*op) error {
+	var errs []error
+	for _, o := range ops {
+		if o.feed >= 0 || o.def.compile == nil || (o.reads != nil && !o.copy) {
+			continue
+		}
+		c := &binding{node: o.node, op: o, out: o.out}
+		for _, in := range o.in {
+			c.in = append(c.in, in.value())
+		}
+		run, err := o.def.compile(c)
+		if err != nil {
+			errs = append(errs, &UnsupportedOpError{Op: o.node.Op, Node: o.node.Name, Reason: err.Error()})
+			continue
+		}
+		if run == nil {
+			continue
+		}
+		p.updates = p.updates || len(o.write) > 0
+		p.steps = append(p.steps, &step{op: o, run: run, onBatch: c.onBatch, in: c.in, out: c.out})
+	}
+	p.ops = ops
+	return errors.Join(errs...)
+}
+
+// checkOp tells what keeps an op from being compiled, apart from its own compile function.
+func checkOp(n *graph.Node) error {
+	if !Supported(n.Op) {
+		return &UnsupportedOpError{Op: n.Op, Node: n.Name}
+	}
+	for i, t := range n.Outputs {
+		if t.DType == graph.Resource {
+			continue
+		}
+		if t.DType.Size() == 0 {
+			return &UnsupportedOpError{Op: n.Op, Node: n.Name, Reason: fmt.Sprintf("output %d: element type %v is not computed", i, t.DType)}
+		}
+		if !t.Shape.Known() {
+			return &UnsupportedOpError{Op: n.Op, Node: n.Name, Reason: fmt.Sprintf("output %d: shape %v must be known but for the batch size", i, t.Shape)}
+		}
+	}
+	return nil
+}

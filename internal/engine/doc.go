@@ -1,0 +1,13 @@
+// Package engine compiles the intermediate representation (internal/graph) for one device and runs it.
+//
+// Compile keeps what the fetches and targets need, merges equal nodes, evaluates what depends on constants or on the
+// batch size alone once, orders reads and writes of variables, and lays all values into one buffer by their
+// lifetimes. Run takes any batch up to the program's capacity (a larger one grows it), allocates nothing in a steady
+// step, and can be cancelled between kernels up to the first update of a variable: after it the run completes, so that
+// a cancelled or failed run leaves the variables as they were.
+//
+// Effects: a ReadVariableOp sees the variable as it was at the start of the run unless a control edge puts it after a
+// write. Writes of one variable that nothing orders happen in the order of the graph's nodes.
+//
+// The same program, feeds, thread count and SIMD level give bit-identical results.
+package engine

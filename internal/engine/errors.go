@@ -1,0 +1,45 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+)
+
+// UnsupportedOpError tells that the engine has no form of an op on the device.
+type UnsupportedOpError struct {
+	Op, Node string
+	Reason   string // "" where the op is unknown altogether
+}
+
+// Error implements error.
+func (e *UnsupportedOpError) Error() string {
+	if e.Reason == "" {
+		return fmt.Sprintf("op %s of node %s is not supported by the engine", e.Op, e.Node)
+	}
+	return fmt.Sprintf("op %s of node %s: %s", e.Op, e.Node, e.Reason)
+}
+
+// NumericsError names the first node that made a NaN or an infinity in a run with Options.CheckNumerics.
+type NumericsError struct {
+	Op, Node string
+	Output   int
+	NaN      bool // a NaN; else an infinity
+}
+
+// Error implements error.
+func (e *NumericsError) Error() string {
+	what := "an infinity"
+	if e.NaN {
+		what = "a NaN"
+	}
+	return fmt.Sprintf("node %s (%s) made %s in output %d from finite inputs: lower the learning rate, clip gradients, or check the input data", e.Node, e.Op, what, e.Output)
+}
+
+var (
+	// ErrCycle tells that nodes depend on each other in a circle.
+	ErrCycle = errors.New("graph has a cycle")
+	// ErrNotFed tells that a placeholder has no feed.
+	ErrNotFed = errors.New("placeholder is not fed")
+	// ErrVariable tells that a variable is absent or of another type.
+	ErrVariable = errors.New("variable does not fit")
+)

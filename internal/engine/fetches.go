@@ -1,0 +1,90 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/device"
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// resizeResults shapes the host's view of every fetch for the current batch. On the host the bytes are those of the
+// program, else memory that the results are downloaded to.
+func (p *Program) resizeResults() {
+	if p.results == nil {
+		p.results = make([]*graph.Tensor, len(p.fetched))
+	}
+	for i, f := range p.fetched {
+		v := f.value()
+		if p.results[i] == nil {
+			p.results[i] = &graph.Tensor{DType: v.typ.DType, Shape: slices.Clone(v.dims)}
+		}
+		copy(p.results[i].Shape, v.dims)
+		if n := v.n * v.typ.DType.Size(); !p.hostFeeds() && cap(p.results[i].Bytes) < n {
+			p.results[i].Bytes = graph.NewTensor(graph.Uint8, n).Bytes
+		} else if !p.hostFeeds() {
+			p.results[i].Bytes = p.results[i].Bytes[:n]
+		}
+	}
+}
+
+// download brings the fetches to the host.
+func (p *Program) download() error {
+	for i, f := range p.fetched {
+		v, t := f.value(), p.results[i]
+		if p.hostFeeds() {
+			t.Bytes = v.bytes()
+			continue
+		}
+		buf, off := p.bufferOf(f)
+		if err := p.stream.Download(t.Bytes, buf, off); err != nil {
+			return fmt.Errorf("fetch %d (%s): %w", i, f.op.node.Name, err)
+		}
+	}
+	return nil
+}
+
+// bufferOf returns where a fetched value lies on the device.
+func (p *Program) bufferOf(f port) (device.Buffer, int) {
+	o := f.op
+	for o.def.alias {
+		o = o.in[0].op
+	}
+	switch o.out[0].home {
+	case inVariable:
+		return o.reads.buf, 0
+	case inConst:
+		return o.constant, 0
+	}
+	return p.arena, f.value().base().off
+}
+
+// Value returns fetch i of the last run: a view that is valid until the next one and must not be changed; nil before
+// the first run.
+func (p *Program) Value(i int) *graph.Tensor {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.results == nil || p.batch == 0 {
+		return nil
+	}
+	return p.results[i]
+}
+
+// Fetch copies fetch i of the last run to dst, whose memory is used again where it is large enough.
+func (p *Program) Fetch(i int, dst *graph.Tensor) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if i < 0 || i >= len(p.fetched) {
+		return fmt.Errorf("fetch %d: the program has %d", i, len(p.fetched))
+	}
+	if p.batch == 0 {
+		return fmt.Errorf("fetch %d: the program has not run", i)
+	}
+	r := p.results[i]
+	if cap(dst.Bytes) < len(r.Bytes) {
+		dst.Bytes = graph.NewTensor(graph.Uint8, len(r.Bytes)).Bytes
+	}
+	dst.DType, dst.Bytes, dst.Shape = r.DType, dst.Bytes[:len(r.Bytes)], append(dst.Shape[:0], r.Shape...)
+	copy(dst.Bytes, r.Bytes)
+	return nil
+}

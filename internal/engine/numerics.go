@@ -1,0 +1,45 @@
+package engine
+
+import (
+	"math"
+
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/kernels"
+)
+
+// checkNumerics fails where an output of the step has a NaN or an infinity.
+func (s *step) checkNumerics() error {
+	for i, v := range s.out {
+		finite, nan := finiteValue(v)
+		if finite {
+			continue
+		}
+		for k, in := range s.in { // a bad feed or variable is named itself
+			src := s.op.in[k]
+			if ok, inNaN := finiteValue(in); !ok && (src.op.feed >= 0 || src.op.reads != nil) {
+				return &NumericsError{Op: src.op.node.Op, Node: src.op.node.Name, Output: src.idx, NaN: inNaN}
+			}
+		}
+		return &NumericsError{Op: s.op.node.Op, Node: s.op.node.Name, Output: i, NaN: nan}
+	}
+	return nil
+}
+
+func finiteValue(v *value) (finite, nan bool) {
+	switch v.typ.DType {
+	case graph.Float32:
+		return finiteSlice(view[float32](v))
+	case graph.Float64:
+		return finiteSlice(view[float64](v))
+	}
+	return true, false
+}
+
+func finiteSlice[T kernels.Float](x []T) (finite, nan bool) {
+	for _, e := range x {
+		if e-e != 0 { // NaN or an infinity
+			return false, math.IsNaN(float64(e))
+		}
+	}
+	return true, false
+}

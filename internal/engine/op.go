@@ -1,0 +1,41 @@
+package engine
+
+import (
+	"github.com/goestimator/goestimator/internal/device"
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// op is a node of the program being compiled: the graph's node with inputs resolved to other ops, so that the graph
+// itself is never changed.
+type op struct {
+	node  *graph.Node
+	index int // position in the graph: the tie-break of every order
+	in    []port
+	after []*op // control edges and the engine's own
+	out   []*value
+	def   *opDef
+	feed  int       // index of the feed that this op stands for, -1 for none
+	reads *variable // of a ReadVariableOp
+	write []*variable
+	copy  bool // a read that must not share the variable's storage
+	stage stage
+
+	constant device.Buffer // of a Const on a device other than the host
+}
+
+// port is an output of an op.
+type port struct {
+	op  *op
+	idx int
+}
+
+func (p port) value() *value { return p.op.out[p.idx] }
+
+// stage says how often an op has to run.
+type stage uint8
+
+const (
+	perCompile stage = iota // depends on constants alone
+	perBatch                // depends on the batch size besides
+	perRun
+)

@@ -1,0 +1,20 @@
+package engine
+
+import "github.com/goestimator/goestimator/internal/kernels"
+
+const (
+	cheapGrain = 8192 // elements of a range of simple work
+	dearGrain  = 1024 // elements of a range of mathematical functions
+)
+
+// ranged is a kernels.Task made of a function that a step keeps, so that running it allocates nothing.
+type ranged struct{ f func(lo, hi int) }
+
+// Run implements kernels.Task.
+func (r *ranged) Run(lo, hi int) { r.f(lo, hi) }
+
+// parallel returns a function that runs f over [0, n) on all workers.
+func parallel(grain int, f func(lo, hi int)) func(n int) {
+	t := &ranged{f}
+	return func(n int) { kernels.Parallel(n, grain, t) }
+}

@@ -1,0 +1,244 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/goestimator/goestimator/internal/device"
+)
+
+const (
+	persistLimit = 64 << 10      // bytes up to which a value is worth keeping from run to run
+	forever      = math.MaxInt32 // last use of a value that is fetched
+)
+
+// assignStages says for every step how often it must run: values that depend on constants alone, or on the batch size
+// besides, are kept while they are small.
+func assignStages(steps []*step, capacity int) {
+	for _, s := range steps {
+		o := s.op
+		o.stage = perCompile
+		for i, v := range s.in {
+			if !o.def.shape {
+				o.stage = max(o.stage, stageOf(o.in[i].op))
+			}
+			if o.def.shape && batched(v) {
+				o.stage = max(o.stage, perBatch)
+			}
+		}
+		for _, v := range s.out {
+			if batched(v) {
+				o.stage = max(o.stage, perBatch)
+			}
+			if v.bytesAt(capacity) > persistLimit {
+				o.stage = perRun
+			}
+		}
+		if len(o.write) > 0 || o.reads != nil || len(s.out) == 0 {
+			o.stage = perRun
+		}
+		if o.stage == perRun {
+			continue
+		}
+		for _, v := range s.out {
+			v.home = inPersist
+		}
+	}
+}
+
+// stageOf follows ops that have no step of their own.
+func stageOf(o *op) stage {
+	switch {
+	case o.feed >= 0 || o.reads != nil:
+		return perRun
+	case o.def.alias:
+		return stageOf(o.in[0].op)
+	}
+	return o.stage
+}
+
+func batched(v *value) bool {
+	for _, d := range v.typ.Shape.Dims {
+		if d.PerBatch != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// splitStages sorts the steps by how often they run, keeping their order.
+func (p *Program) splitStages() {
+	for _, s := range p.steps {
+		p.staged[s.op.stage] = append(p.staged[s.op.stage], s)
+	}
+}
+
+// plan gives every value its storage at the capacity.
+func (p *Program) plan(capacity int) error {
+	planned, persist := p.lifetimes(capacity)
+	size := place(planned)
+	for _, v := range persist {
+		v.off = size
+		size += alignUp(v.size)
+	}
+	arena, err := p.dev.Alloc(size)
+	if err != nil {
+		return fmt.Errorf("plan for a batch of %d: %w", capacity, err)
+	}
+	mapped, ok := arena.(device.Mapped)
+	if !ok {
+		return fmt.Errorf("device %s: its memory is not addressable by Go kernels", p.dev.Kind())
+	}
+	if p.arena != nil {
+		if err := p.arena.Free(); err != nil {
+			return err
+		}
+	}
+	p.arena, p.capacity, p.batch, p.fresh = arena, capacity, 0, true
+	mem := mapped.Map()
+	for _, v := range append(planned, persist...) {
+		v.mem = mem[v.off : v.off+v.size : v.off+v.size]
+	}
+	p.shareStorage()
+	return nil
+}
+
+// shareStorage points values at the storage of variables and of their bases. Views of feeds wait for each run's tensor.
+func (p *Program) shareStorage() {
+	p.feedViews = p.feedViews[:0]
+	for _, o := range p.ops {
+		for _, v := range o.out {
+			base := v.base()
+			if base.home == inVariable && base == v {
+				v.mem = o.reads.memory()
+			}
+			if base.home == inFeed && base != v {
+				p.feedViews = append(p.feedViews, v)
+			}
+			v.mem = base.mem
+		}
+	}
+}
+
+// memory returns the variable's storage.
+func (v *variable) memory() []byte {
+	if m, ok := v.buf.(device.Mapped); ok {
+		return m.Map()
+	}
+	return nil
+}
+
+// lifetimes finds when each base is made and last used, lets steps take over storage that dies in them, and returns
+// the bases that need room in the arena: those planned by lifetime and those kept from run to run.
+func (p *Program) lifetimes(capacity int) (planned, persist []*value) {
+	p.unshare()
+	run := p.staged[perRun]
+	for i, s := range run {
+		for _, v := range s.out {
+			v.def, v.last = i, i
+		}
+	}
+	for i, s := range run {
+		for _, v := range s.in {
+			v.base().last = max(v.base().last, i)
+		}
+	}
+	for _, f := range p.fetched {
+		f.value().base().last = forever
+	}
+	for i, s := range run {
+		s.takeOver(i)
+	}
+	for _, o := range p.ops {
+		for _, v := range o.out {
+			if v.root != v {
+				continue
+			}
+			v.size = v.bytesAt(capacity)
+			switch {
+			case v.home == inArena || v.home == inFeed && !p.hostFeeds():
+				planned = append(planned, v)
+			case v.home == inPersist:
+				persist = append(persist, v)
+			}
+		}
+	}
+	return planned, persist
+}
+
+// unshare undoes earlier take-overs, so that a plan for another capacity starts afresh.
+func (p *Program) unshare() {
+	for _, o := range p.ops {
+		for _, v := range o.out {
+			v.root, v.def, v.last = v, -1, -1
+			if o.def.alias {
+				v.root = o.in[0].value()
+			}
+		}
+	}
+}
+
+// takeOver lets an output of step i live in the storage of an input that dies here.
+func (s *step) takeOver(i int) {
+	for _, k := range s.op.def.inplace {
+		if k < len(s.in) && s.canTake(i, k) {
+			from, out := s.in[k].base(), s.out[s.op.def.into]
+			from.last = max(from.last, out.last)
+			out.root = from
+			return
+		}
+	}
+}
+
+func (s *step) canTake(i, k int) bool {
+	in, out := s.in[k], s.out[s.op.def.into]
+	from := in.base()
+	if from.home != inArena || from.last != i || out.root != out || out.home != inArena ||
+		in.typ.DType.Size() != out.typ.DType.Size() || !in.typ.Shape.Equal(out.typ.Shape) {
+		return false
+	}
+	for _, other := range s.in {
+		if other.base() == from && !other.typ.Shape.Equal(out.typ.Shape) {
+			return false
+		}
+	}
+	return true
+}
+
+// place gives planned roots offsets such that those alive at the same time do not overlap: largest first, each into
+// the smallest gap that fits ("greedy by size", Pisarchyk and Lee 2020). It returns the total size.
+func place(roots []*value) int {
+	bySize := slices.Clone(roots)
+	sort.SliceStable(bySize, func(i, j int) bool { return bySize[i].size > bySize[j].size })
+	var placed []*value // by offset
+	total := 0
+	for _, v := range bySize {
+		v.off = gap(v, placed)
+		total = max(total, v.off+alignUp(v.size))
+		at := sort.Search(len(placed), func(i int) bool { return placed[i].off >= v.off })
+		placed = slices.Insert(placed, at, v)
+	}
+	return total
+}
+
+// gap returns the offset of the smallest hole between values alive with v, or of the end.
+func gap(v *value, placed []*value) int {
+	best, bestSize, end := -1, math.MaxInt, 0
+	for _, o := range placed {
+		if o.last < v.def || v.last < o.def || o.size == 0 {
+			continue
+		}
+		if hole := o.off - end; hole >= alignUp(v.size) && hole < bestSize {
+			best, bestSize = end, hole
+		}
+		end = max(end, o.off+alignUp(o.size))
+	}
+	if best >= 0 {
+		return best
+	}
+	return end
+}
+
+func alignUp(n int) int { return (n + device.Alignment - 1) / device.Alignment * device.Alignment }

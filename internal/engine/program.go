@@ -1,0 +1,203 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/goestimator/goestimator/internal/device"
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// Program is a compiled graph. It is safe for concurrent use, one run at a time; what Value returned is overwritten by
+// the next run.
+type Program struct {
+	dev    device.Device
+	vars   *Variables
+	opts   Options
+	stream device.Stream
+
+	ops     []*op
+	steps   []*step
+	staged  [perRun + 1][]*step
+	feeds   []*feed
+	fetched []port
+
+	mu     sync.Mutex
+	arena  device.Buffer
+	consts []device.Buffer
+	// feedViews are reshapes of feeds on the host.
+	feedViews []*value
+	capacity  int
+	batch     int  // of the last run, 0 after a plan
+	fresh     bool // steps of stage perCompile have yet to run
+	updates   bool // some step writes a variable
+	results   []*graph.Tensor
+	exec      execution
+}
+
+// step is an op that computes.
+type step struct {
+	op      *op
+	run     runFunc
+	onBatch func() error
+	in, out []*value
+	profile stepTime
+}
+
+// Capacity returns the number of batch rows that memory is planned for.
+func (p *Program) Capacity() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.capacity
+}
+
+// Run runs one batch of the given number of rows, which may exceed the capacity: the program then grows, once. Feeds
+// are in Spec.Feeds's order and must stay unchanged until Run returns, or for as long as fetches of the feeds
+// themselves are used. An error, a cancelled ctx included, leaves all variables as they were, unless a kernel failed
+// after the first update.
+func (p *Program) Run(ctx context.Context, batch int, feeds []*graph.Tensor) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if batch < 1 {
+		return fmt.Errorf("run: expected a batch of at least 1 row, got %d", batch)
+	}
+	if batch > p.capacity {
+		if err := p.plan(batch); err != nil {
+			return err
+		}
+	}
+	rebatch := batch != p.batch
+	if rebatch {
+		if err := p.resize(batch); err != nil {
+			return err
+		}
+	}
+	if err := p.bindFeeds(batch, feeds); err != nil {
+		return err
+	}
+	p.exec.ctx, p.exec.rebatch = ctx, rebatch
+	err := p.launch()
+	p.exec.ctx = nil
+	if err != nil {
+		p.batch = 0 // what depends on the batch size may be half made
+	}
+	return err
+}
+
+// launch runs the steps and brings the fetches to the host.
+func (p *Program) launch() error {
+	if p.updates {
+		p.vars.mu.Lock()
+		defer p.vars.mu.Unlock()
+	} else {
+		p.vars.mu.RLock()
+		defer p.vars.mu.RUnlock()
+	}
+	if err := p.stream.Launch(&p.exec); err != nil {
+		return err
+	}
+	if err := p.download(); err != nil {
+		return err
+	}
+	return p.stream.Synchronize()
+}
+
+// resize sets all sizes for a batch and lets steps prepare for it.
+func (p *Program) resize(batch int) error {
+	p.batch = 0
+	for _, o := range p.ops {
+		for i, v := range o.out {
+			if !v.resize(batch) {
+				return fmt.Errorf("node %s (%s): output %d of shape %v has a negative size for a batch of %d", o.node.Name, o.node.Op, i, v.typ.Shape, batch)
+			}
+		}
+	}
+	for _, s := range p.steps {
+		if s.onBatch == nil {
+			continue
+		}
+		if err := s.onBatch(); err != nil {
+			return fmt.Errorf("node %s (%s), batch of %d: %w", s.op.node.Name, s.op.node.Op, batch, err)
+		}
+	}
+	p.resizeResults()
+	p.batch = batch
+	return nil
+}
+
+// execution is the whole run as one kernel of the device.
+type execution struct {
+	p       *Program
+	ctx     context.Context
+	rebatch bool
+}
+
+// Run implements device.GoKernel.
+func (e *execution) Run() error {
+	p, done := e.p, e.ctx.Done()
+	if p.fresh {
+		if err := p.runSteps(p.staged[perCompile], nil); err != nil {
+			return err
+		}
+		p.fresh = false
+	}
+	if e.rebatch {
+		if err := p.runSteps(p.staged[perBatch], nil); err != nil {
+			return err
+		}
+	}
+	if err := p.runSteps(p.staged[perRun], done); err != nil {
+		if ctxErr := e.ctx.Err(); err == errStopped && ctxErr != nil {
+			return ctxErr
+		}
+		return err
+	}
+	return nil
+}
+
+func (p *Program) runSteps(steps []*step, done <-chan struct{}) error {
+	for _, s := range steps {
+		if len(s.op.write) > 0 {
+			done = nil // from the first update on the run is completed
+		}
+		select {
+		case <-done:
+			return errStopped
+		default:
+		}
+		if err := p.runStep(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Program) runStep(s *step) error {
+	if p.opts.Profile {
+		defer s.profile.measure()()
+	}
+	if err := s.run(); err != nil {
+		return fmt.Errorf("node %s (%s): %w", s.op.node.Name, s.op.node.Op, err)
+	}
+	if p.opts.CheckNumerics {
+		return s.checkNumerics()
+	}
+	return nil
+}
+
+// Close frees the program's memory; the variables stay. The program must not be used afterwards.
+func (p *Program) Close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, b := range append(p.consts, p.arena) {
+		if err := b.Free(); err != nil {
+			return err
+		}
+	}
+	p.consts = nil
+	return nil
+}

@@ -1,0 +1,145 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"sync"
+
+	"github.com/goestimator/goestimator/internal/device"
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// Variables are named values that live on a device from run to run, shared by all programs compiled against them.
+// They are safe for concurrent use: a program that updates variables runs alone, all else sees them between its runs.
+type Variables struct {
+	dev    device.Device
+	mu     sync.RWMutex // held by runs: for writing where the program has updates
+	byName map[string]*variable
+
+	io     sync.Mutex // guards stream
+	stream device.Stream
+}
+
+type variable struct {
+	dtype graph.DType
+	shape []int
+	buf   device.Buffer
+}
+
+// NewVariables returns an empty set on dev.
+func NewVariables(dev device.Device) (*Variables, error) {
+	s, err := dev.NewStream()
+	if err != nil {
+		return nil, fmt.Errorf("variables: %w", err)
+	}
+	return &Variables{dev: dev, byName: map[string]*variable{}, stream: s}, nil
+}
+
+// Create adds a variable with an initial value, which is copied. It fails where the name is taken.
+func (v *Variables) Create(name string, initial *graph.Tensor) error {
+	if initial.DType.Size() == 0 {
+		return fmt.Errorf("variable %s: type %v has no numeric elements", name, initial.DType)
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.byName[name] != nil {
+		return fmt.Errorf("variable %s already exists", name)
+	}
+	buf, err := v.dev.Alloc(len(initial.Bytes))
+	if err != nil {
+		return fmt.Errorf("variable %s: %w", name, err)
+	}
+	x := &variable{dtype: initial.DType, shape: slices.Clone(initial.Shape), buf: buf}
+	if err := v.upload(x, initial); err != nil {
+		return fmt.Errorf("variable %s: %w", name, err)
+	}
+	v.byName[name] = x
+	return nil
+}
+
+// Type returns a variable's element type and shape, false where there is none of that name.
+func (v *Variables) Type(name string) (graph.Type, bool) {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	x := v.byName[name]
+	if x == nil {
+		return graph.Type{}, false
+	}
+	return graph.Type{DType: x.dtype, Shape: graph.ShapeOf(x.shape...)}, true
+}
+
+// Get returns a copy of a variable's value.
+func (v *Variables) Get(name string) (*graph.Tensor, error) {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	x := v.byName[name]
+	if x == nil {
+		return nil, v.unknown(name)
+	}
+	return v.download(x)
+}
+
+// Set replaces a variable's value by a copy of t, which must have its type and shape.
+func (v *Variables) Set(name string, t *graph.Tensor) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	x := v.byName[name]
+	if x == nil {
+		return v.unknown(name)
+	}
+	if t.DType != x.dtype || !slices.Equal(t.Shape, x.shape) {
+		return fmt.Errorf("set variable %s: expected %v %v, got %v %v: %w", name, x.dtype, x.shape, t.DType, t.Shape, ErrVariable)
+	}
+	return v.upload(x, t)
+}
+
+// Names returns the names in alphabetical order.
+func (v *Variables) Names() []string {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	names := make([]string, 0, len(v.byName))
+	for n := range v.byName {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	return names
+}
+
+// Snapshot returns copies of all values as of one moment between updates.
+func (v *Variables) Snapshot() (map[string]*graph.Tensor, error) {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	all := make(map[string]*graph.Tensor, len(v.byName))
+	for n, x := range v.byName {
+		t, err := v.download(x)
+		if err != nil {
+			return nil, fmt.Errorf("variable %s: %w", n, err)
+		}
+		all[n] = t
+	}
+	return all, nil
+}
+
+func (v *Variables) unknown(name string) error {
+	return fmt.Errorf("no variable %s among %d: %w", name, len(v.byName), ErrVariable)
+}
+
+func (v *Variables) upload(x *variable, t *graph.Tensor) error {
+	v.io.Lock()
+	defer v.io.Unlock()
+	if err := v.stream.Upload(x.buf, 0, t.Bytes); err != nil {
+		return err
+	}
+	return v.stream.Synchronize()
+}
+
+func (v *Variables) download(x *variable) (*graph.Tensor, error) {
+	v.io.Lock()
+	defer v.io.Unlock()
+	t := graph.NewTensor(x.dtype, x.shape...)
+	if err := v.stream.Download(t.Bytes, x.buf, 0); err != nil {
+		return nil, err
+	}
+	return t, v.stream.Synchronize()
+}
