@@ -1,0 +1,131 @@
+package summary
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/goestimator/goestimator/internal/tfrecord"
+)
+
+// CorruptError says that an event file's bytes contradict themselves.
+type CorruptError struct {
+	Path   string
+	Offset int64 // where the record starts
+	Reason string
+	Err    error // the cause, or nil
+}
+
+// Error implements error.
+func (e *CorruptError) Error() string {
+	return fmt.Sprintf("corrupt event file %s, offset %d: %s", e.Path, e.Offset, e.Reason)
+}
+
+// Unwrap returns the cause.
+func (e *CorruptError) Unwrap() error { return e.Err }
+
+// Files returns the event files of a directory in the order in which they were
+// begun; none where the directory is missing.
+func Files(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var files []string
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), filePrefix) && !e.IsDir() {
+			files = append(files, filepath.Join(dir, e.Name()))
+		}
+	}
+	slices.SortStableFunc(files, compareNames)
+	return files, nil
+}
+
+// compareNames compares dot-separated names, numbers by value: time, host,
+// process, serial number.
+func compareNames(a, b string) int {
+	return slices.CompareFunc(strings.Split(a, "."), strings.Split(b, "."), func(x, y string) int {
+		n, errN := strconv.ParseInt(x, 10, 64)
+		m, errM := strconv.ParseInt(y, 10, 64)
+		if errN == nil && errM == nil {
+			return cmp.Compare(n, m)
+		}
+		return cmp.Compare(x, y)
+	})
+}
+
+// Read yields the events of a directory's files in order. A record cut short at
+// a file's end, which a crash leaves, ends that file in silence. Other damage
+// yields a *CorruptError, after which the next file follows.
+func Read(dir string) iter.Seq2[*Event, error] {
+	return func(yield func(*Event, error) bool) {
+		files, err := Files(dir)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for _, f := range files {
+			for e, err := range ReadFile(f) {
+				if !yield(e, err) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// ReadFile yields the events of one file, as Read does.
+func ReadFile(path string) iter.Seq2[*Event, error] {
+	return func(yield func(*Event, error) bool) {
+		f, err := os.Open(path)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer f.Close()
+		read(path, f)(yield)
+	}
+}
+
+func read(path string, in io.Reader) iter.Seq2[*Event, error] {
+	return func(yield func(*Event, error) bool) {
+		r := tfrecord.NewReader(bufio.NewReader(in))
+		for {
+			at := r.Offset()
+			b, err := r.Next()
+			if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
+				return
+			}
+			var ce *tfrecord.CorruptError
+			if errors.As(err, &ce) {
+				err = &CorruptError{Path: path, Offset: ce.Offset, Reason: ce.Reason, Err: err}
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			e := new(Event)
+			if err := proto.Unmarshal(b, e); err != nil {
+				yield(nil, &CorruptError{Path: path, Offset: at, Reason: "the record is not an event", Err: err})
+				return
+			}
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
