@@ -7,7 +7,7 @@ type Input struct {
 	Format string `yaml:"format,omitempty"`
 	// File names or globs (cifar10, csv, parquet, arrow, jsonl, tfrecord); one name needs no list. A .gz is unpacked on the fly.
 	Files []string `yaml:"files,omitempty"`
-	// idx: file of the images.
+	// idx: file of the images. The feature of all image formats is named image, the label label.
 	Images string `yaml:"images,omitempty"`
 	// idx: file of the labels. Not needed to predict.
 	Labels string `yaml:"labels,omitempty"`
@@ -58,9 +58,9 @@ type Input struct {
 type Column struct {
 	// Name of the column, and of the feature.
 	Name string `yaml:"name"`
-	// numeric or categorical. Default numeric; categorical where there is a vocabulary.
+	// numeric or categorical. Default numeric; categorical where there is a vocabulary or the dtype is string.
 	Kind string `yaml:"kind,omitempty"`
-	// float32, float64, int64 or string. Default float32 for numeric, string for categorical.
+	// float32, float64, int64 or string: the type in the file. Default: what the file says (parquet, arrow), else string for categorical, float32 for numeric.
 	DType string `yaml:"dtype,omitempty"`
 	// Shape of one value. Empty: a single number or string.
 	Shape []int `yaml:"shape,omitempty"`
@@ -68,7 +68,7 @@ type Column struct {
 	Default any `yaml:"default,omitempty"`
 	// feature, label, weight (of the example) or ignore. Default feature.
 	Role string `yaml:"role,omitempty"`
-	// Values of a categorical column; a value's id is its place. A label that is not in the list is an error.
+	// Values of a categorical column; they become integers, their places in the list. A label that is not in the list is an error, a feature gets -1.
 	Vocabulary []string `yaml:"vocabulary,omitempty"`
 }
 

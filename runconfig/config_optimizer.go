@@ -32,6 +32,8 @@ type Optimizer struct {
 	L2 *float64 `yaml:"l2,omitempty"`
 	// Decoupled weight decay, multiplied by the learning rate. Default 0.01 for adamw, 0.004 for keras_adamw, else 0. Every rule has it.
 	WeightDecay *float64 `yaml:"weight_decay,omitempty"`
+	// Regular expression of the variables without weight decay, for example bias|norm. Empty: all have it.
+	WeightDecayExclude string `yaml:"weight_decay_exclude,omitempty"`
 	// Largest L2 norm of each single gradient. 0: no limit. At most one of the three clips.
 	ClipNorm float64 `yaml:"clip_norm,omitempty"`
 	// Largest absolute value of a gradient's element. 0: no limit.

@@ -31,14 +31,8 @@ func (c *Config) complete() {
 func (c *Column) complete() {
 	if c.Kind == "" {
 		c.Kind = "numeric"
-		if len(c.Vocabulary) > 0 {
+		if len(c.Vocabulary) > 0 || c.DType == "string" {
 			c.Kind = "categorical"
-		}
-	}
-	if c.DType == "" {
-		c.DType = "float32"
-		if c.Kind == "categorical" {
-			c.DType = "string"
 		}
 	}
 	if c.Role == "" {
@@ -56,8 +50,14 @@ func (c *Config) validate(vs *violations) {
 	c.Eval.Input.validate("eval.input", vs)
 	c.Predict.Input.validate("predict.input", vs)
 	vs.oneOf("rpc.security", c.RPC.Security, "auto", "tls")
-	_, err := regexp.Compile(c.Model.WarmStart.Vars)
-	vs.require(err == nil, "model.warm_start.vars", c.Model.WarmStart.Vars, "expected a regular expression")
+	vs.regexp("model.warm_start.vars", c.Model.WarmStart.Vars)
+	vs.regexp("optimizer.weight_decay_exclude", c.Optimizer.WeightDecayExclude)
+}
+
+func (vs *violations) regexp(field, text string) {
+	if _, err := regexp.Compile(text); err != nil {
+		vs.add(field, text, "expected a regular expression: "+err.Error())
+	}
 }
 
 // validateRun takes the rules of RunConfig; its fields live below run here.
@@ -175,7 +175,7 @@ func (in Input) validatePipeline(key string, vs *violations) {
 func (c Column) validate(field string, vs *violations) {
 	vs.require(c.Name != "", field+".name", c.Name, "expected a name")
 	vs.oneOf(field+".kind", c.Kind, "numeric", "categorical")
-	vs.oneOf(field+".dtype", c.DType, "float32", "float64", "int64", "string")
+	vs.oneOf(field+".dtype", c.DType, "", "float32", "float64", "int64", "string")
 	vs.oneOf(field+".role", c.Role, "feature", "label", "weight", "ignore")
 	vs.require(c.Kind != "numeric" || c.DType != "string" || c.Role == "ignore", field+".dtype", c.DType, "expected a number type for kind numeric")
 	for i, n := range c.Shape {

@@ -1,0 +1,162 @@
+package runconfig
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const workerOfTwo = `{"cluster":{"chief":["c:1"],"ps":["p:1"],"worker":["w:1"]},"task":{"type":"worker","index":0},"service":{"a":"b"}}`
+
+func mustTFConfig(t *testing.T, text string, opts ...Option) RunConfig {
+	t.Helper()
+	c, err := FromTFConfig(text, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestDefaults(t *testing.T) {
+	t.Setenv("TF_CONFIG", "")
+	c, err := New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, seeded := c.TFRandomSeed()
+	for _, x := range []struct {
+		name      string
+		got, want any
+	}{
+		{"model_dir", c.ModelDir(), ""},
+		{"tf_random_seed", seeded, false},
+		{"save_summary_steps", c.SaveSummarySteps(), 100},
+		{"save_checkpoints_steps", c.SaveCheckpointsSteps(), int64(0)},
+		{"save_checkpoints_secs", c.SaveCheckpointsSecs(), 600.0},
+		{"keep_checkpoint_max", c.KeepCheckpointMax(), 5},
+		{"keep_checkpoint_every_n_hours", c.KeepCheckpointEveryNHours(), 10000.0},
+		{"log_step_count_steps", c.LogStepCountSteps(), 100},
+		{"train_distribute", c.TrainDistribute().Name, "default"},
+		{"eval_distribute", c.EvalDistribute().Name, "default"},
+		{"device_fn", c.DeviceFn() == nil, true},
+		{"protocol", c.Protocol(), "grpc"},
+		{"experimental_max_worker_delay_secs", c.ExperimentalMaxWorkerDelaySecs(), 60},
+		{"session_creation_timeout_secs", c.SessionCreationTimeoutSecs(), 7200},
+		{"checkpoint_save_graph_def", c.CheckpointSaveGraphDef(), true},
+		{"precision", c.Session().Precision, "float32"},
+		{"blas", c.Session().BLAS, "go"},
+		{"strict_tf_config", c.StrictTFConfig(), false},
+	} {
+		if x.got != x.want {
+			t.Errorf("%s: got %v, want %v", x.name, x.got, x.want)
+		}
+	}
+}
+
+func TestNewReadsTheEnvironment(t *testing.T) {
+	t.Setenv("TF_CONFIG", workerOfTwo)
+	c, err := New()
+	if err != nil || c.TaskType() != Worker || c.NumWorkers() != 2 {
+		t.Errorf("got %s of %d, %v", c.TaskType(), c.NumWorkers(), err)
+	}
+}
+
+func TestWithCopies(t *testing.T) {
+	first := mustTFConfig(t, workerOfTwo, ModelDir("/m"), SaveCheckpointsSteps(10), TFRandomSeed(0))
+	second, err := first.With(SaveCheckpointsSecs(5), KeepCheckpointMax(0), LogStepCountSteps(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first.SaveCheckpointsSteps() != 10 || first.SaveCheckpointsSecs() != 0 || first.KeepCheckpointMax() != 5 {
+		t.Error("the first one changed")
+	}
+	if second.SaveCheckpointsSteps() != 0 || second.SaveCheckpointsSecs() != 5 || second.KeepCheckpointMax() != 0 {
+		t.Errorf("second: %d steps, %g secs", second.SaveCheckpointsSteps(), second.SaveCheckpointsSecs())
+	}
+	if second.ModelDir() != "/m" || second.WorkerRank() != 1 || !second.ClusterSpec().Equal(first.ClusterSpec()) {
+		t.Error("the second one lost fields")
+	}
+	if seed, ok := second.TFRandomSeed(); seed != 0 || !ok {
+		t.Errorf("seed %d, %t", seed, ok)
+	}
+}
+
+func TestWhatAccessorsReturnIsACopy(t *testing.T) {
+	filters := []string{"/job:ps"}
+	c := mustTFConfig(t, workerOfTwo, Session(SessionConfig{DeviceFilters: filters}))
+	filters[0] = "changed"
+	c.DeviceFilters()[0] = "changed"
+	c.Session().DeviceFilters[0] = "changed"
+	c.Service()["a"] = "changed"
+	c.ClusterSpec().Addresses(PS)[0] = "changed"
+	c.ClusterSpec().Tasks(PS)[0] = 9
+	if got := c.DeviceFilters(); !slices.Equal(got, []string{"/job:ps"}) {
+		t.Errorf("filters %v", got)
+	}
+	if c.Service()["a"] != "b" {
+		t.Error("service changed")
+	}
+	if a, ok := c.ClusterSpec().Address(PS, 0); a != "p:1" || !ok {
+		t.Error("cluster changed")
+	}
+}
+
+func TestOptionsOutOfBounds(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		opt  Option
+		want string
+	}{
+		{"model_dir", ModelDir(""), `model_dir: got "", model_dir should be non-empty`},
+		{"summary", SaveSummarySteps(-1), "save_summary_steps: got -1, expected >= 0"},
+		{"steps", SaveCheckpointsSteps(-1), "save_checkpoints_steps: got -1, expected >= 0"},
+		{"secs", SaveCheckpointsSecs(-0.5), "save_checkpoints_secs: got -0.5, expected >= 0"},
+		{"max", KeepCheckpointMax(-1), "keep_checkpoint_max: got -1, expected >= 0"},
+		{"hours", KeepCheckpointEveryNHours(0), "keep_checkpoint_every_n_hours: got 0, expected > 0"},
+		{"log", LogStepCountSteps(-1), "log_step_count_steps: got -1, expected > 0, or 0 for none"},
+		{"train strategy", TrainDistribute(Strategy{Name: "mirrord"}), `train_distribute.name: got "mirrord", expected one of default,`},
+		{"eval strategy", EvalDistribute(Strategy{}), `eval_distribute.name: got "", expected one of default,`},
+		{"protocol", Protocol("grpc+verbs"), `protocol: got "grpc+verbs", expected grpc or nothing`},
+		{"delay", ExperimentalMaxWorkerDelaySecs(-1), "experimental_max_worker_delay_secs: got -1, expected >= 0"},
+		{"timeout", SessionCreationTimeoutSecs(0), "session_creation_timeout_secs: got 0, expected > 0"},
+		{"precision", Session(SessionConfig{Precision: "fp8"}), `precision: got "fp8", expected one of float32, float64, tf32, bf16_mixed`},
+		{"blas", Session(SessionConfig{BLAS: "mkl"}), `blas: got "mkl", expected one of go, openblas`},
+		{"threads", Session(SessionConfig{IntraOpThreads: -1}), "intra_op_threads: got -1, expected >= 0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := FromTFConfig("", c.opt)
+			var v *ViolationsError
+			if !errors.As(err, &v) || len(v.Violations) != 1 || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %s", err, c.want)
+			}
+		})
+	}
+}
+
+func TestBothIntervalsInTwoCalls(t *testing.T) {
+	c := mustTFConfig(t, "", SaveCheckpointsSteps(5))
+	if _, err := c.With(SaveCheckpointsSteps(5), SaveCheckpointsSecs(5)); err == nil {
+		t.Error("both in one call: got no error")
+	}
+	if c, err := c.With(KeepCheckpointMax(1)); err != nil || c.SaveCheckpointsSteps() != 5 {
+		t.Errorf("neither: %v", err)
+	}
+}
+
+func TestDeviceFn(t *testing.T) {
+	c := mustTFConfig(t, "", DeviceFn(func(op Op) string { return "/cpu:0 for " + op.Type }))
+	if got := c.DeviceFn()(Op{Name: "a", Type: "MatMul"}); got != "/cpu:0 for MatMul" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestNewClusterSpec(t *testing.T) {
+	spec := NewClusterSpec(map[string][]string{"worker": {"a:1", "b:1"}, "ps": {}})
+	if spec.String() != "worker|0=a:1;1=b:1" || spec.Len() != 2 || spec.Sparse() || !slices.Equal(spec.Jobs(), []string{"worker"}) {
+		t.Errorf("got %v", spec)
+	}
+	if (ClusterSpec{}).Len() != 0 || (ClusterSpec{}).String() != "" {
+		t.Error("the zero value is not empty")
+	}
+}

@@ -1,0 +1,139 @@
+package runconfig
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestBounds: each value out of bounds is one violation, at its key.
+func TestBounds(t *testing.T) {
+	const csv = "train.input={format: csv, files: a, columns: [{name: x}]}"
+	for _, c := range []struct {
+		sets []string
+		want string
+	}{
+		{[]string{"train.max_steps=-1"}, "train.max_steps: got -1, expected > 0, or 0 for no limit (--set train.max_steps)"},
+		{[]string{"train.epochs=2", "train.input.format=glyphs"}, "train.epochs: got 2, expected train.max_steps instead"},
+		{[]string{"train.early_stopping.metric=loss"}, "train.early_stopping.metric: got \"loss\", expected max_steps_without_improvement or threshold"},
+		{[]string{"train.early_stopping.threshold=1"}, "train.early_stopping.metric: got \"\", expected the name of a metric"},
+		{[]string{"eval.input.format=glyphs"}, "eval.steps: got 0, expected > 0, as eval.input never ends"},
+		{[]string{"eval.name=a/b"}, "eval.name"},
+		{[]string{"eval.exporters=[{name: a, kind: best}, {name: a, kind: best}]"}, `eval.exporters[1].name: got "a", expected a name that no other exporter has (--set eval.exporters)`},
+		{[]string{"eval.exporters=[{name: a, kind: steps}]"}, "eval.exporters[0].steps: got [], expected at least one step"},
+		{[]string{"eval.exporters=[{name: a, kid: best}]"}, "eval.exporters[0].kid: got \"best\", which is not a known key; known are name, kind"},
+		{[]string{"train.input.format=csv", "train.input.files=a"}, "train.input.columns: got nothing, expected the columns of the file"},
+		{[]string{"train.input.format=idx"}, "train.input.images"},
+		{[]string{"train.input.format=parquet"}, "train.input.files: got [], expected at least one file name"},
+		{[]string{"train.input.delimiter=ab"}, "train.input.delimiter: got \"ab\", expected one character"},
+		{[]string{"train.input.batch_size=0"}, "train.input.batch_size: got 0, expected > 0"},
+		{[]string{"train.input.mean=[1, 2]", "train.input.std=[1]"}, "train.input.std: got [1], expected as many values as mean"},
+		{[]string{"train.input.split={folds: 1, part: eval}"}, "train.input.split.folds: got 1, expected >= 2"},
+		{[]string{"train.input.split={folds: 3, held_out: 3, part: eval}"}, "train.input.split.held_out: got 3, expected >= 0 and < folds"},
+		{[]string{"train.input.split={folds: 3}"}, "train.input.split.part: got \"\", expected one of train, eval"},
+		{[]string{csv, "train.input.columns=[{name: x, role: lable}]"}, "train.input.columns[0].role: got \"lable\", expected one of feature, label, weight, ignore"},
+		{[]string{csv, "train.input.columns=[{name: x}, {name: x}]"}, "train.input.columns[1].name: got \"x\", expected a name that no other column has"},
+		{[]string{csv, "train.input.columns=[{name: x, vocabulary: [a, a]}]"}, "train.input.columns[0].vocabulary: got \"a\", expected each value once"},
+		{[]string{csv, "train.input.columns=[{name: x, shape: [0]}]"}, "train.input.columns[0].shape[0]: got 0, expected > 0"},
+		{[]string{csv, "train.input.columns=[{name: x, kind: numeric, dtype: string}]"}, "train.input.columns[0].dtype: got \"string\", expected a number type"},
+		{[]string{"optimizer.name=adm"}, "optimizer.name: got \"adm\", expected one of adagrad, adam, adamw, ftrl, momentum, rmsprop, sgd, keras_adagrad,"},
+		{[]string{"optimizer.momentum=0.9"}, "optimizer.momentum: got 0.9, which the rule adam does not have"},
+		{[]string{"optimizer.nesterov=true"}, "optimizer.nesterov: got true, which the rule adam does not have"},
+		{[]string{"optimizer.beta1=1"}, "optimizer.beta1: got 1, expected >= 0 and < 1"},
+		{[]string{"optimizer.epsilon=-1"}, "optimizer.epsilon: got -1, expected >= 0"},
+		{[]string{"optimizer={name: ftrl, lr_power: 1}"}, "optimizer.lr_power: got 1, expected <= 0"},
+		{[]string{"optimizer.clip_norm=1", "optimizer.global_clip_norm=1"}, "optimizer.global_clip_norm: got 1, expected at most one of"},
+		{[]string{"optimizer.accumulate_steps=0"}, "optimizer.accumulate_steps: got 0, expected >= 1"},
+		{[]string{"optimizer.learning_rate=-1"}, "optimizer.learning_rate.initial: got -1, expected >= 0"},
+		{[]string{"optimizer.learning_rate=fast"}, "optimizer.learning_rate: got \"fast\", expected a number or a map"},
+		{[]string{"optimizer.learning_rate={schedule: cosine}"}, "optimizer.learning_rate.decay_steps: got 0, expected > 0 for schedule cosine"},
+		{[]string{"optimizer.learning_rate={schedule: exponential, decay_steps: 1}"}, "optimizer.learning_rate.decay_rate: got 0, expected > 0 for schedule exponential"},
+		{[]string{"optimizer.learning_rate={schedule: piecewise_constant, boundaries: [2, 1], values: [1, 2, 3]}"}, "optimizer.learning_rate.boundaries: got [2 1], expected increasing steps"},
+		{[]string{"model.warm_start.vars=("}, "model.warm_start.vars: got \"(\", expected a regular expression"},
+		{[]string{"model.params=5"}, "model.params: got 5, expected a map with text keys"},
+		{[]string{"strategy.name=miror"}, "strategy.name: got \"miror\", expected one of default,"},
+		{[]string{"strategy.device=/gpu:0"}, "strategy.device: got \"/gpu:0\", which only strategy.name one_device has"},
+		{[]string{"rpc.security=none"}, "rpc.security: got \"none\", expected one of auto, tls"},
+		{[]string{"run.save_checkpoints_steps=5", "run.save_checkpoints_secs=5"}, "run.save_checkpoints_secs: got 5, save_checkpoints_steps and save_checkpoints_secs cannot be both set"},
+		{[]string{"run.profile_steps=-1"}, "run.profile_steps: got -1, expected >= 0"},
+		{[]string{"seed=1.5"}, "seed: got 1.5, expected an integer (--set seed)"},
+		{[]string{"seed="}, "seed: got \"\", expected an integer (--set seed)"},
+		{[]string{"seed=[1"}, "seed: got \"[1\", expected an integer in YAML"},
+		{[]string{"train.input=[1]"}, "train.input: got [1], expected a map"},
+		{[]string{"eval.exporters={a: b}"}, "eval.exporters: got map[a:b], expected a list"},
+		{[]string{"eval.exporters=[5]"}, "eval.exporters[0]: got 5, expected a map"},
+		{[]string{"optimiser.name=sgd"}, "optimiser.name: got \"sgd\", which is not a known key; did you mean optimizer.name?"},
+		{[]string{"batch_size=5"}, "batch_size: got \"5\", which is not a known key; did you mean"},
+		{[]string{"zzzzzzzzz=5"}, "zzzzzzzzz: got \"5\", which is not a known key (--set zzzzzzzzz)"},
+	} {
+		t.Run(strings.Join(c.sets, " "), func(t *testing.T) {
+			_, err := loadText("", nil, c.sets)
+			var v *ViolationsError
+			if !errors.As(err, &v) || len(v.Violations) != 1 || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v\nwant one violation: %s", err, c.want)
+			}
+		})
+	}
+}
+
+func TestFilesThatCannotBeRead(t *testing.T) {
+	dir := t.TempDir()
+	bad := filepath.Join(dir, "bad.yaml")
+	if err := os.WriteFile(bad, []byte("train:\n  max_steps: [1\nseed: 7\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		filepath.Join(dir, "none.yaml"): "read the config file: open " + filepath.Join(dir, "none.yaml"),
+		dir:                             "read the config file: read " + dir,
+		bad:                             "config file " + bad + ":",
+	} {
+		_, err := Load(LoadOptions{Path: path, Env: []string{}})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", path, err, want)
+		}
+	}
+}
+
+func TestSameKeyTwice(t *testing.T) {
+	_, err := loadText("seed: 1\nSeed: 2\n", nil, nil)
+	if want := "seed: got \"the same key twice\", expected it once"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+func TestWriteFileToAFolderThatIsNotThere(t *testing.T) {
+	cfg := mustLoad(t, "", nil, nil)
+	if err := cfg.WriteFile(filepath.Join(t.TempDir(), "no", "config.yaml")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestFileNamesOfInputs(t *testing.T) {
+	cfg := mustLoad(t, "data_dir: d\neval: {input: {format: csv, files: [a.csv, /b.csv], columns: [{name: x}]}}\n", nil, nil)
+	in := cfg.PredictInput()
+	if in.Format != "csv" || in.Files[0] != filepath.Join("d", "a.csv") || in.Files[1] != "/b.csv" || in.Images != "" {
+		t.Errorf("got %+v", in)
+	}
+	if cfg.Eval.Input.Files[0] != "a.csv" {
+		t.Error("the config itself changed")
+	}
+	cfg = mustLoad(t, "predict: {input: {format: idx, images: i}}", nil, nil)
+	if in := cfg.PredictInput(); in.Format != "idx" || in.Images != "i" {
+		t.Errorf("got %+v", in)
+	}
+}
+
+func TestFreeParameters(t *testing.T) {
+	cfg := mustLoad(t, "model: {params: {Classes: 10, rate: 2.0, deep.er: 1, layers: [8, 4.5]}}",
+		[]string{"GOESTIMATOR_MODEL_PARAMS_DROPOUT=0.5", "GOESTIMATOR_MODEL_PARAMS_CLASSES=3", "GOESTIMATOR_JOB_TOKEN=x"},
+		[]string{"model.params={rate: 3}", "model.params.name=abc"})
+	p := cfg.Model.Params
+	if p["classes"] != 3 || p["rate"] != 3 || p["dropout"] != 0.5 || p["name"] != "abc" || p["deep"].(map[string]any)["er"] != 1 {
+		t.Errorf("got %v", p)
+	}
+	if layers := p["layers"].([]any); layers[0] != 8 || layers[1] != 4.5 {
+		t.Errorf("layers %v", layers)
+	}
+}
