@@ -63,7 +63,7 @@ func datasets(t testing.TB, mem memory.Allocator) map[string]Dataset {
 	}
 	for name, tr := range map[string]Transform{
 		"batch": Batch(8, false), "batch drop": Batch(8, true), "take": Take(11), "skip": Skip(30), "shard": Shard(1, 3),
-		"split": Split(0.5, 3, true), "filter": Filter("odd", odd), "map": Map(double()), "parallel map": ParallelMap(double(), 2),
+		"fold": Fold(5, 2, false), "held out": Fold(5, 2, true), "filter": Filter("odd", odd), "map": Map(double()), "parallel map": ParallelMap(double(), 2),
 		"repeat": Repeat(2), "shuffle": Shuffle(10, 4), "prefetch": Prefetch(2), "cache": Cache(),
 	} {
 		ds[name] = tr(src)
@@ -162,7 +162,7 @@ func TestInvalidArguments(t *testing.T) {
 	for name, tr := range map[string]Transform{
 		"batch size must be positive, got 0": Batch(0, false), "shuffle buffer must be positive, got -1": Shuffle(-1, 0),
 		"shard index must lie in [0, 2), got 2": Shard(2, 2), "take must not be negative, got -3": Take(-3),
-		"parallel map needs at least 1 worker, got 0": ParallelMap(double(), 0), "split fraction must lie in [0, 1], got 2": Split(2, 0, true),
+		"parallel map needs at least 1 worker, got 0": ParallelMap(double(), 0), "split needs at least 2 folds and a held-out one in [0, 1), got 0": Fold(1, 0, false),
 	} {
 		_, err := Pipe(src, tr, Repeat(0), Batch(2, false)).Iterate(context.Background())
 		if err == nil || !bytes.Contains([]byte(err.Error()), []byte(name)) {

@@ -2,7 +2,6 @@ package inputs
 
 import (
 	"context"
-	"errors"
 
 	"github.com/apache/arrow/go/v15/arrow"
 )
@@ -49,17 +48,6 @@ type Epoched interface {
 	Dataset
 	IterateEpoch(ctx context.Context, epoch int64) (Iterator, error)
 }
-
-var (
-	// ErrEmpty: the data set has no rows at all.
-	ErrEmpty = errors.New("data set is empty")
-	// ErrStateMismatch: an iterator state belongs to another pipeline.
-	ErrStateMismatch = errors.New("input state belongs to a different pipeline")
-	// ErrBadState: an iterator state is damaged or of an unknown version.
-	ErrBadState = errors.New("input state is damaged")
-	// ErrClosed: the iterator was closed.
-	ErrClosed = errors.New("input iterator is closed")
-)
 
 // A Transform makes a Dataset out of another one. Counts are always rows.
 // An invalid argument is reported by Iterate of the result.

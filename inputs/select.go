@@ -14,7 +14,6 @@ type selection struct {
 	name  string
 	stop  int64                           // rows from here on are not kept
 	keep  func(row int64) bool            // nil: all
-	index func(length int64) []int64      // the kept rows of a data set of known length; nil: at and count say
 	at    func(i int64) int64             // position of the i-th kept row
 	count func(length int64) (kept int64) // how many rows are kept
 }
@@ -55,24 +54,32 @@ func Shard(index, count int) Transform {
 	return sel.transform(n > 0 && i >= 0 && i < n, "shard index must lie in [0, %[2]d), got %[1]d", index, count)
 }
 
-// Split divides the rows at random, each on its own, into a held-out part of
-// about the given fraction and the rest; it keeps the one or the other. The
-// same seed always gives the same parts.
-func Split(heldOut float64, seed int64, keepHeldOut bool) Transform {
-	in := func(row int64) bool {
-		return (float64(mix(uint64(seed), uint64(row), 0x51)>>11)/(1<<53) < heldOut) == keepHeldOut
+// Fold divides the rows into folds, row i into fold i mod folds, and keeps the
+// held-out fold or all the others: parts for evaluation and training that are
+// the same in every run, and even where rows are sorted by class.
+func Fold(folds, heldOut int, keepHeldOut bool) Transform {
+	if keepHeldOut {
+		return Shard(heldOut, folds)
 	}
-	sel := selection{name: fmt.Sprintf("split(%g,%d,%t)", heldOut, seed, keepHeldOut), stop: math.MaxInt64, keep: in,
-		index: func(length int64) []int64 {
-			var rows []int64
-			for r := range length {
-				if in(r) {
-					rows = append(rows, r)
-				}
+	n, out := int64(folds), int64(heldOut)
+	sel := selection{name: fmt.Sprintf("fold(-%d/%d)", heldOut, folds), stop: math.MaxInt64,
+		keep: func(row int64) bool { return row%n != out },
+		at: func(k int64) int64 {
+			i := k % (n - 1)
+			if i >= out {
+				i++
 			}
-			return rows
+			return k/(n-1)*n + i
+		},
+		count: func(length int64) int64 {
+			kept := length / n * (n - 1)
+			rest := length % n
+			if rest > out {
+				rest--
+			}
+			return kept + rest
 		}}
-	return sel.transform(heldOut >= 0 && heldOut <= 1, "split fraction must lie in [0, 1], got %g", heldOut)
+	return sel.transform(n > 1 && out >= 0 && out < n, "split needs at least 2 folds and a held-out one in [0, %d), got %d", folds, heldOut)
 }
 
 func (sel selection) transform(valid bool, format string, args ...any) Transform {
@@ -81,7 +88,7 @@ func (sel selection) transform(valid bool, format string, args ...any) Transform
 		if !valid {
 			return up.refuse(format, args...)
 		}
-		if ix, ok := ds.(Indexed); ok && up.err == nil && (sel.index == nil || ix.Len() < math.MaxInt32) {
+		if ix, ok := ds.(Indexed); ok && up.err == nil {
 			return sel.indexed(up, ix)
 		}
 		d := up.derive(sel.name, nil)
@@ -98,19 +105,10 @@ func (sel selection) transform(valid bool, format string, args ...any) Transform
 
 // indexed returns the selection from a data set with random access, which keeps it.
 func (sel selection) indexed(up *node, ix Indexed) Dataset {
-	at := sel.at
-	var length int64
-	if sel.index != nil {
-		rows := sel.index(ix.Len())
-		length = int64(len(rows))
-		at = func(i int64) int64 { return rows[i] }
-	} else {
-		length = sel.count(ix.Len())
-	}
-	return newIndexed(up.derive(sel.name, nil), length, func(ctx context.Context, rows []int64) (arrow.Record, error) {
+	return newIndexed(up.derive(sel.name, nil), sel.count(ix.Len()), func(ctx context.Context, rows []int64) (arrow.Record, error) {
 		src := make([]int64, len(rows))
 		for i, r := range rows {
-			src[i] = at(r)
+			src[i] = sel.at(r)
 		}
 		return ix.Gather(ctx, src)
 	})

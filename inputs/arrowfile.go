@@ -1,0 +1,186 @@
+package inputs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/ipc"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+)
+
+// ArrowFile returns the rows of Arrow IPC files, in the file or the stream
+// format, gzip or not.
+func ArrowFile(files []string, o ArrowOptions) (Dataset, error) {
+	return openRecords("arrow", files, o, openArrow)
+}
+
+// recordOpener opens a file of records: their schema, and a reader of those of
+// the wanted columns.
+type recordOpener func(name string, want []string) (*recordFile, error)
+
+// recordFile is an open file of records.
+type recordFile struct {
+	schema *arrow.Schema
+	next   func(ctx context.Context) (arrow.Record, error) // io.EOF at the end
+	jump   func(rows int64) (skipped int64, err error)     // passes over whole blocks; nil: cannot
+	stop   func() error
+}
+
+// openRecords returns the Dataset of files that hold Arrow records.
+func openRecords(format string, files []string, o ArrowOptions, open recordOpener) (Dataset, error) {
+	if len(files) == 0 {
+		return nil, fmt.Errorf("no input files given: name at least one")
+	}
+	want := make([]string, 0, len(o.Columns))
+	for _, s := range kept(o.Columns) {
+		want = append(want, s.Name)
+	}
+	var schema *Schema
+	src := fileSource{files: files, open: func(name string) (rowReader, error) {
+		return newRecordReader(name, o, schema, func() (*recordFile, error) { return open(name, want) })
+	}}
+	first, err := src.open(files[0])
+	if err != nil {
+		return nil, err
+	}
+	schema = first.(*recordReader).conform.schema
+	if err := first.close(); err != nil {
+		return nil, err
+	}
+	return src.node(&node{schema: schema, mem: alloc(o.Allocator)}, format), nil
+}
+
+// recordReader reads rows of a recordFile in our schema.
+type recordReader struct {
+	name    string
+	file    *recordFile
+	conform *conformer
+	row     int64
+	cutter
+}
+
+func newRecordReader(name string, o ArrowOptions, schema *Schema, open func() (*recordFile, error)) (_ *recordReader, err error) {
+	defer recoverArrow(name, &err)
+	f, err := open()
+	if err != nil {
+		return nil, err
+	}
+	c, err := newConformer(f.schema, o)
+	if err == nil && schema != nil && !schema.Equal(c.schema) {
+		err = fmt.Errorf("it has the columns %s, the first file %s: name files of one schema", c.schema, schema)
+	}
+	if err != nil {
+		f.stop()
+		return nil, &DataError{File: name, Err: err}
+	}
+	return &recordReader{name: name, file: f, conform: c}, nil
+}
+
+func (r *recordReader) read(ctx context.Context, limit int) (arrow.Record, error) {
+	return r.cutter.pull(ctx, limit, r.record)
+}
+
+func (r *recordReader) record(ctx context.Context) (_ arrow.Record, err error) {
+	defer recoverArrow(r.name, &err)
+	raw, err := r.raw(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer raw.Release()
+	rec, err := r.conform.record(raw, r.row)
+	if err != nil {
+		return nil, &DataError{File: r.name, Err: err}
+	}
+	r.row += rec.NumRows()
+	return rec, nil
+}
+
+func (r *recordReader) raw(ctx context.Context) (arrow.Record, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	raw, err := r.file.next(ctx)
+	if err != nil && !eof(err) {
+		return nil, fileError(r.name, "file is damaged or cut short: %w", err)
+	}
+	return raw, err
+}
+
+func (r *recordReader) skip(ctx context.Context, n int64) (err error) {
+	defer recoverArrow(r.name, &err)
+	if r.file.jump != nil {
+		if r.row, err = r.file.jump(n); err != nil {
+			return fileError(r.name, "file is damaged: %w", err)
+		}
+		n -= r.row
+	}
+	for n > 0 {
+		rec, err := r.read(ctx, int(min(n, chunkRows*chunkRows)))
+		if err != nil {
+			return err
+		}
+		n -= rec.NumRows()
+		rec.Release()
+	}
+	return nil
+}
+
+func (r *recordReader) close() error {
+	r.discard()
+	return r.file.stop()
+}
+
+// arrowMagic begins a file of the IPC file format.
+const arrowMagic = "ARROW1"
+
+func openArrow(name string, _ []string) (*recordFile, error) {
+	f, err := openSeekable(name)
+	if err != nil {
+		return nil, err
+	}
+	r, err := arrowRecords(f)
+	if err != nil {
+		f.Close()
+		return nil, fileError(name, "this is not an Arrow IPC file, or it is damaged: %w", err)
+	}
+	return r, nil
+}
+
+// arrowRecords reads a file of either format; closing the result closes f.
+func arrowRecords(f seekable) (_ *recordFile, err error) {
+	defer recoverArrow("arrow", &err)
+	mem := ipc.WithAllocator(memory.NewGoAllocator())
+	mark := make([]byte, len(arrowMagic))
+	if _, err := f.ReadAt(mark, 0); err != nil || string(mark) != arrowMagic {
+		r, err := ipc.NewReader(f, mem)
+		if err != nil {
+			return nil, err
+		}
+		next := func(context.Context) (arrow.Record, error) { return retained(r.Read()) }
+		return &recordFile{schema: r.Schema(), next: next, stop: func() error { r.Release(); return f.Close() }}, nil
+	}
+	r, err := ipc.NewFileReader(f, mem)
+	if err != nil {
+		return nil, err
+	}
+	i := 0
+	next := func(context.Context) (arrow.Record, error) {
+		if i == r.NumRecords() {
+			return nil, io.EOF
+		}
+		i++
+		return r.RecordAt(i - 1)
+	}
+	return &recordFile{schema: r.Schema(), next: next, stop: func() error { return errors.Join(r.Close(), f.Close()) }}, nil
+}
+
+// retained takes a reference to a record that belongs to its reader.
+func retained(rec arrow.Record, err error) (arrow.Record, error) {
+	if err == nil {
+		rec.Retain()
+	}
+	return rec, err
+}

@@ -1,0 +1,102 @@
+package inputs
+
+import (
+	"fmt"
+
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// Augmentation names random changes to images.
+type Augmentation struct {
+	CropPadding int   // zero pixels added on each side before a random crop to the old size
+	Flip        bool  // mirror left and right with probability 1/2
+	Seed        int64 // with the epoch and the row, decides what happens to an image
+}
+
+// Augment returns a Mapper that changes every feature of shape [height, width,
+// channels] of type uint8 or float32. It fails where there is none.
+func Augment(a Augmentation) Mapper {
+	m := columnMap{name: fmt.Sprintf("augment(%d,%t)", a.CropPadding, a.Flip), seed: a.Seed}
+	m.plan = func(c Column) (Column, columnFunc, error) {
+		if !isImage(c) {
+			return c, nil, nil
+		}
+		if a.CropPadding < 0 || a.CropPadding > max(c.Shape[0], c.Shape[1]) {
+			return c, nil, fmt.Errorf("crop padding must lie in [0, %d], got %d", max(c.Shape[0], c.Shape[1]), a.CropPadding)
+		}
+		im := image{h: c.Shape[0], w: c.Shape[1], pixel: c.Shape[2] * c.DType.Size()}
+		return c, func(dst []byte, src *graph.Tensor, rows Rows) error {
+			a.batch(im, dst, src.Bytes, rows)
+			return nil
+		}, nil
+	}
+	mp := m.mapper()
+	plan := mp.Schema
+	mp.Schema = func(in *Schema) (*Schema, error) {
+		for _, c := range in.columns {
+			if isImage(c) {
+				return plan(in)
+			}
+		}
+		return nil, fmt.Errorf("no feature is an image [height, width, channels] of uint8 or float32 to augment: the data has %s", in)
+	}
+	return mp
+}
+
+func isImage(c Column) bool {
+	return c.Role == Feature && len(c.Shape) == 3 && (c.DType == graph.Uint8 || c.DType == graph.Float32)
+}
+
+// image is the layout of one image: rows of pixels, pixel bytes each.
+type image struct{ h, w, pixel int }
+
+// batch changes each image of a batch.
+func (a Augmentation) batch(im image, dst, src []byte, rows Rows) {
+	size := im.h * im.w * im.pixel
+	for i := 0; i*size < len(src); i++ {
+		rnd := rng(rows.Seed(i))
+		dx, dy := 0, 0
+		if a.CropPadding > 0 {
+			dx = rnd.intn(2*a.CropPadding+1) - a.CropPadding
+			dy = rnd.intn(2*a.CropPadding+1) - a.CropPadding
+		}
+		flip := a.Flip && rnd.next()>>63 == 1
+		im.shift(dst[i*size:(i+1)*size], src[i*size:(i+1)*size], dx, dy, flip)
+	}
+}
+
+// shift writes the image whose pixel (y, x) is src's (y+dy, x+dx), zero outside,
+// mirrored if flip is set.
+func (im image) shift(dst, src []byte, dx, dy int, flip bool) {
+	stride := im.w * im.pixel
+	from, to := max(0, -dx), min(im.w, im.w-dx) // columns that come from src
+	for y := range im.h {
+		row := dst[y*stride : (y+1)*stride]
+		if y+dy < 0 || y+dy >= im.h || from >= to {
+			clear(row)
+			continue
+		}
+		line := src[(y+dy)*stride : (y+dy+1)*stride]
+		clear(row[:from*im.pixel])
+		copy(row[from*im.pixel:to*im.pixel], line[(from+dx)*im.pixel:])
+		clear(row[to*im.pixel:])
+		if flip {
+			im.mirror(row)
+		}
+	}
+}
+
+// mirror reverses the pixels of a row.
+func (im image) mirror(row []byte) {
+	p := im.pixel
+	var tmp [64]byte
+	for l, r := 0, len(row)-p; l < r; l, r = l+p, r-p {
+		for k := 0; k < p; k += len(tmp) {
+			n := min(len(tmp), p-k)
+			a, b := row[l+k:l+k+n], row[r+k:r+k+n]
+			copy(tmp[:n], a)
+			copy(a, b)
+			copy(b, tmp[:n])
+		}
+	}
+}

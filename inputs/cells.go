@@ -1,0 +1,91 @@
+package inputs
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// cellWriter appends the value of a text cell to a column under construction.
+type cellWriter func(b array.Builder, cell string) error
+
+// newCellWriter returns the writer of a column's elements.
+func newCellWriter(s ColumnSpec, c Column) (cellWriter, error) {
+	if len(s.Vocabulary) > 0 {
+		v := newVocabulary(s)
+		return func(b array.Builder, cell string) error {
+			id, err := v.id(cell)
+			if err == nil {
+				b.(*array.Int64Builder).Append(id)
+			}
+			return err
+		}, nil
+	}
+	switch c.DType {
+	case graph.Float32:
+		return floatCell(32, func(b array.Builder, x float64) { b.(*array.Float32Builder).Append(float32(x)) }), nil
+	case graph.Float64:
+		return floatCell(64, func(b array.Builder, x float64) { b.(*array.Float64Builder).Append(x) }), nil
+	case graph.Int64:
+		return intCell(64, func(b array.Builder, x int64) { b.(*array.Int64Builder).Append(x) }), nil
+	case graph.Int32:
+		return intCell(32, func(b array.Builder, x int64) { b.(*array.Int32Builder).Append(int32(x)) }), nil
+	case graph.Uint8:
+		return uint8Cell, nil
+	case graph.Bool:
+		return boolCell, nil
+	case graph.String:
+		return func(b array.Builder, cell string) error {
+			b.(*array.BinaryBuilder).AppendString(cell)
+			return nil
+		}, nil
+	}
+	return nil, fmt.Errorf("column %q: text cells cannot be read as %s, expected float32, float64, int32, int64, uint8, bool or string", c.Name, c.DType)
+}
+
+func notA(cell, what string) error {
+	return fmt.Errorf("value %q is not %s: correct the cell, change the column's dtype, or list the value under missing_values", cell, what)
+}
+
+func floatCell(bits int, put func(array.Builder, float64)) cellWriter {
+	return func(b array.Builder, cell string) error {
+		x, err := strconv.ParseFloat(cell, bits)
+		if err != nil {
+			return notA(cell, fmt.Sprintf("a float%d number", bits))
+		}
+		put(b, x)
+		return nil
+	}
+}
+
+func intCell(bits int, put func(array.Builder, int64)) cellWriter {
+	return func(b array.Builder, cell string) error {
+		x, err := strconv.ParseInt(cell, 10, bits)
+		if err != nil {
+			return notA(cell, fmt.Sprintf("an int%d number", bits))
+		}
+		put(b, x)
+		return nil
+	}
+}
+
+func uint8Cell(b array.Builder, cell string) error {
+	x, err := strconv.ParseUint(cell, 10, 8)
+	if err != nil {
+		return notA(cell, "a number from 0 to 255")
+	}
+	b.(*array.Uint8Builder).Append(uint8(x))
+	return nil
+}
+
+func boolCell(b array.Builder, cell string) error {
+	x, err := strconv.ParseBool(cell)
+	if err != nil {
+		return notA(cell, "true or false")
+	}
+	b.(*array.BooleanBuilder).Append(x)
+	return nil
+}

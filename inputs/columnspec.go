@@ -1,0 +1,112 @@
+package inputs
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// Ignore is the role of a column of a file that is not read.
+const Ignore Role = "ignore"
+
+// ColumnSpec describes one column of a file of typed data.
+type ColumnSpec struct {
+	Name string
+	// DType is float32, float64, int64, ...; "" means int64 with a vocabulary, what
+	// the file says where it does (parquet, arrow), else float32.
+	DType string
+	Shape []int // of one value; empty: a scalar
+	Role  Role  // "": Feature
+	// Default is the value (number, string or bool) of a missing cell; nil: a
+	// missing cell is an error.
+	Default any
+	// Vocabulary maps strings to int64 ids, their places in it. A label that is not
+	// in it is an error, a feature gets id -1.
+	Vocabulary []string
+}
+
+// column returns the column that a spec makes; fallback is the type where the
+// spec names none.
+func (s ColumnSpec) column(fallback graph.DType) (Column, error) {
+	c := Column{Name: s.Name, DType: fallback, Shape: s.Shape, Role: s.Role}
+	if c.Role == "" {
+		c.Role = Feature
+	}
+	if len(s.Vocabulary) > 0 {
+		c.DType = graph.Int64
+		if i := firstDuplicate(s.Vocabulary); i >= 0 {
+			return c, fmt.Errorf("column %q: %q occurs twice in its vocabulary", s.Name, s.Vocabulary[i])
+		}
+		return c, c.validate()
+	}
+	if s.DType != "" {
+		d, err := graph.ParseDType(s.DType)
+		if err != nil {
+			return c, fmt.Errorf("column %q: %w", s.Name, err)
+		}
+		c.DType = d
+	}
+	return c, c.validate()
+}
+
+func firstDuplicate(values []string) int {
+	seen := make(map[string]bool, len(values))
+	return slices.IndexFunc(values, func(v string) bool {
+		dup := seen[v]
+		seen[v] = true
+		return dup
+	})
+}
+
+// kept returns the specs of the columns that are read.
+func kept(specs []ColumnSpec) []ColumnSpec {
+	return slices.DeleteFunc(slices.Clone(specs), func(s ColumnSpec) bool { return s.Role == Ignore })
+}
+
+// vocabulary looks strings up.
+type vocabulary struct {
+	ids    map[string]int64
+	strict bool // an unknown one is an error
+	names  []string
+}
+
+func newVocabulary(s ColumnSpec) *vocabulary {
+	v := &vocabulary{ids: make(map[string]int64, len(s.Vocabulary)), strict: s.Role == Label, names: s.Vocabulary}
+	for i, name := range s.Vocabulary {
+		v.ids[name] = int64(i)
+	}
+	return v
+}
+
+func (v *vocabulary) id(value string) (int64, error) {
+	if id, ok := v.ids[value]; ok {
+		return id, nil
+	}
+	if !v.strict {
+		return -1, nil
+	}
+	known := v.names
+	more := ""
+	if len(known) > 10 {
+		known, more = known[:10], fmt.Sprintf(", ... (%d values)", len(v.names))
+	}
+	return 0, fmt.Errorf("unknown label %q, expected one of %s%s: correct the cell or extend the vocabulary", value, strings.Join(known, ", "), more)
+}
+
+// text returns a default value as it would stand in a file.
+func text(v any) (string, error) {
+	switch x := v.(type) {
+	case string:
+		return x, nil
+	case float32:
+		return strconv.FormatFloat(float64(x), 'g', -1, 32), nil
+	case float64:
+		return strconv.FormatFloat(x, 'g', -1, 64), nil
+	case int, int32, int64, uint8, bool:
+		return fmt.Sprint(x), nil
+	}
+	return "", fmt.Errorf("default must be a number, a string or a bool, got %T", v)
+}

@@ -1,0 +1,222 @@
+package inputs
+
+import (
+	"fmt"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+)
+
+// ArrowOptions describes files that carry a schema of their own.
+type ArrowOptions struct {
+	// Columns to read, with their roles; empty: all, as the file says.
+	Columns []ColumnSpec
+	// Unlabeled leaves out the label columns, which then need not be in the files.
+	Unlabeled bool
+	Allocator memory.Allocator
+}
+
+// conformer turns records of a file into records of our schema.
+type conformer struct {
+	schema  *Schema
+	mem     memory.Allocator
+	columns []conformColumn
+}
+
+type conformColumn struct {
+	field arrow.Field // of the file
+	spec  ColumnSpec
+	out   Column
+}
+
+// newConformer plans the reading of files of an Arrow schema.
+func newConformer(as *arrow.Schema, o ArrowOptions) (*conformer, error) {
+	specs := o.Columns
+	if len(specs) == 0 {
+		for _, f := range as.Fields() {
+			specs = append(specs, ColumnSpec{Name: f.Name})
+		}
+	}
+	c := &conformer{mem: alloc(o.Allocator)}
+	var columns []Column
+	for _, s := range kept(specs) {
+		if s.Role == Label && o.Unlabeled {
+			continue
+		}
+		cc, err := planColumn(as, s)
+		if err != nil {
+			return nil, err
+		}
+		if cc.out.Role == Label && o.Unlabeled {
+			continue
+		}
+		c.columns, columns = append(c.columns, cc), append(columns, cc.out)
+	}
+	var err error
+	c.schema, err = NewSchema(columns...)
+	return c, err
+}
+
+func planColumn(as *arrow.Schema, s ColumnSpec) (conformColumn, error) {
+	fields, ok := as.FieldsByName(s.Name)
+	if !ok || len(fields) != 1 {
+		names := ""
+		for i, f := range as.Fields() {
+			if i > 0 {
+				names += ", "
+			}
+			names += f.Name
+		}
+		return conformColumn{}, fmt.Errorf("unknown column %q: the file has %s", s.Name, names)
+	}
+	f := fields[0]
+	f.Type = logicalType(f.Type)
+	base, err := columnOf(f)
+	if err != nil {
+		return conformColumn{}, fmt.Errorf("%w (name the columns to read under columns)", err)
+	}
+	if s.Role == "" {
+		s.Role = base.Role
+	}
+	out, err := s.column(base.DType)
+	if err != nil {
+		return conformColumn{}, err
+	}
+	switch {
+	case len(s.Shape) == 0:
+		out.Shape, out.Ragged = base.Shape, base.Ragged
+	case !base.Ragged && out.Size() != base.Size():
+		return conformColumn{}, fmt.Errorf("column %q: shape %v does not fit the file's %s", s.Name, s.Shape, base)
+	}
+	scalar := len(base.Shape) == 0 && !base.Ragged
+	if out.DType != base.DType && !scalar {
+		return conformColumn{}, fmt.Errorf("column %q: lists are read as they are, the file has %s: leave dtype and vocabulary out", s.Name, base)
+	}
+	return conformColumn{field: f, spec: s, out: out}, nil
+}
+
+// logicalType returns the type that a column has once it is unpacked.
+func logicalType(t arrow.DataType) arrow.DataType {
+	switch t := t.(type) {
+	case *arrow.DictionaryType:
+		return logicalType(t.ValueType)
+	case *arrow.LargeStringType:
+		return arrow.BinaryTypes.String
+	case *arrow.LargeBinaryType:
+		return arrow.BinaryTypes.Binary
+	}
+	return t
+}
+
+// record converts a record whose first row is row first of the file. It keeps in.
+func (c *conformer) record(in arrow.Record, first int64) (arrow.Record, error) {
+	cols := make([]arrow.Array, len(c.columns))
+	for i, cc := range c.columns {
+		at := in.Schema().FieldIndices(cc.out.Name)
+		if len(at) != 1 {
+			return nil, fmt.Errorf("column %q is missing from a record", cc.out.Name)
+		}
+		arr, err := cc.convert(c.mem, in.Column(at[0]), c.schema.Arrow().Field(i).Type, first)
+		if err != nil {
+			return nil, fmt.Errorf("column %q: %w", cc.out.Name, err)
+		}
+		cols[i] = arr
+		defer arr.Release()
+	}
+	return array.NewRecord(c.schema.Arrow(), cols, in.NumRows()), nil
+}
+
+// convert returns a column in its final type, without a copy where it can.
+func (cc conformColumn) convert(mem memory.Allocator, arr arrow.Array, t arrow.DataType, first int64) (arrow.Array, error) {
+	if err := checkData(arr.Data()); err != nil {
+		return nil, err
+	}
+	direct := arr.NullN() == 0 && arrow.TypeEqual(arr.DataType(), cc.field.Type) && len(cc.spec.Vocabulary) == 0
+	if base, err := columnOf(cc.field); direct && err == nil && base.DType == cc.out.DType {
+		if list, ok := arr.(*array.List); ok && !cc.out.Ragged {
+			return fixList(list, t.(*arrow.FixedSizeListType))
+		}
+		d := retype(arr.Data(), t)
+		defer d.Release()
+		return array.MakeFromData(d), nil
+	}
+	if len(cc.out.Shape) > 0 || cc.out.Ragged {
+		return nil, fmt.Errorf("row %d of the file is null: filter such rows before", first+int64(max(firstNull(arr), 0)))
+	}
+	return cc.rewrite(mem, arr, first)
+}
+
+// rewrite fills nulls, looks strings up and changes the type, value by value.
+func (cc conformColumn) rewrite(mem memory.Allocator, arr arrow.Array, first int64) (arrow.Array, error) {
+	write, err := newCellWriter(cc.spec, cc.out)
+	if err != nil {
+		return nil, err
+	}
+	t, err := cc.out.element()
+	if err != nil {
+		return nil, err
+	}
+	b := array.NewBuilder(mem, t)
+	defer b.Release()
+	for i := range arr.Len() {
+		cell := ""
+		switch {
+		case !arr.IsNull(i):
+			cell = cellText(arr, i)
+		case cc.spec.Default == nil:
+			err = fmt.Errorf("value is null: give the column a default, or filter such rows before")
+		default:
+			cell, err = text(cc.spec.Default)
+		}
+		if err == nil {
+			err = write(b, cell)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("row %d of the file: %w", first+int64(i), err)
+		}
+	}
+	return b.NewArray(), nil
+}
+
+// cellText returns a value as text.
+func cellText(arr arrow.Array, i int) string {
+	switch a := arr.(type) {
+	case *array.Dictionary:
+		return cellText(a.Dictionary(), a.GetValueIndex(i))
+	case *array.Binary:
+		return string(a.Value(i))
+	case *array.LargeBinary:
+		return string(a.Value(i))
+	}
+	return arr.ValueStr(i)
+}
+
+// retype returns the same data under another type of the same layout.
+func retype(d arrow.ArrayData, t arrow.DataType) arrow.ArrayData {
+	var children []arrow.ArrayData
+	if list, ok := t.(arrow.ListLikeType); ok {
+		child := retype(d.Children()[0], list.Elem())
+		defer child.Release()
+		children = []arrow.ArrayData{child}
+	}
+	return array.NewData(t, d.Len(), d.Buffers(), children, d.NullN(), d.Offset())
+}
+
+// fixList returns lists that all have the right length as lists of a fixed size.
+func fixList(list *array.List, t *arrow.FixedSizeListType) (arrow.Array, error) {
+	n := int(t.Len())
+	for i := range list.Len() {
+		if got := offsetAt(list.Data(), i+1) - offsetAt(list.Data(), i); got != n {
+			return nil, fmt.Errorf("a row has %d elements, expected %d: correct the shape, or leave it out for a ragged column", got, n)
+		}
+	}
+	start := int64(offsetAt(list.Data(), 0))
+	child := array.NewSliceData(list.Data().Children()[0], start, start+int64(n*list.Len()))
+	defer child.Release()
+	elems := retype(child, t.Elem())
+	defer elems.Release()
+	d := array.NewData(t, list.Len(), []*memory.Buffer{nil}, []arrow.ArrayData{elems}, 0, 0)
+	defer d.Release()
+	return array.MakeFromData(d), nil
+}

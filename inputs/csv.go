@@ -1,0 +1,239 @@
+package inputs
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// CSVOptions describes CSV files. Cells may be quoted, space around them is
+// dropped, empty lines are passed over. A column with a shape takes as many
+// cells as one value has elements, one after the other.
+type CSVOptions struct {
+	// Columns in the order of the file; with a header, found by name, in any order.
+	Columns []ColumnSpec
+	Header  bool // the first row of every file holds names
+	// Delimiter is the character between two cells; "" means a comma.
+	Delimiter string
+	// MissingValues are cells that mean a missing value, besides the empty one.
+	MissingValues []string
+	// Comment starts lines that are passed over; "": none are.
+	Comment string
+	// Unlabeled leaves out the label columns, which then need not be in the files.
+	Unlabeled bool
+	Allocator memory.Allocator
+}
+
+// CSV returns the rows of CSV files. Errors are *DataError with file, line and column.
+func CSV(files []string, o CSVOptions) (Dataset, error) {
+	f, err := newCSVFormat(o)
+	if err != nil {
+		return nil, err
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("no input files given: name at least one")
+	}
+	src := fileSource{files: files, open: func(name string) (rowReader, error) { return f.open(name) }}
+	first, err := src.open(files[0]) // a wrong name or header is told now
+	if err != nil {
+		return nil, err
+	}
+	if err := first.close(); err != nil {
+		return nil, err
+	}
+	return src.node(&node{schema: f.schema, mem: f.mem}, "csv"), nil
+}
+
+// csvFormat is the compiled form of CSVOptions.
+type csvFormat struct {
+	schema  *Schema
+	mem     memory.Allocator
+	specs   []ColumnSpec // all columns of the file, ignored ones too
+	fields  []csvField   // the columns that are read
+	cells   int          // of a row; with a header: not known
+	labels  int          // cells of label columns
+	opts    CSVOptions
+	comma   rune
+	comment rune
+	missing []string
+}
+
+// csvField is a column that is read.
+type csvField struct {
+	spec     ColumnSpec
+	size     int
+	first    int // its first cell, without a header
+	write    cellWriter
+	fallback *string // of a missing cell
+}
+
+func newCSVFormat(o CSVOptions) (*csvFormat, error) {
+	f := &csvFormat{mem: alloc(o.Allocator), specs: o.Columns, opts: o, comma: ',', missing: o.MissingValues}
+	var err error
+	if f.comma, err = oneRune("delimiter", o.Delimiter, ','); err != nil {
+		return nil, err
+	}
+	if f.comment, err = oneRune("comment", o.Comment, 0); err != nil {
+		return nil, err
+	}
+	if f.comma == '"' || f.comma == '\n' || f.comma == '\r' || f.comma == f.comment || f.comment == '"' {
+		return nil, fmt.Errorf("csv delimiter %q and comment %q cannot be used: choose other characters", f.comma, f.comment)
+	}
+	if len(o.Columns) == 0 {
+		return nil, fmt.Errorf("csv needs the list of columns: give name, dtype and role of each")
+	}
+	var columns []Column
+	for _, s := range o.Columns {
+		size := max(graph.NumElements(s.Shape), 1)
+		at := f.cells
+		f.cells += size
+		if s.Role == Label {
+			f.labels += size
+		}
+		if s.Role == Ignore || s.Role == Label && o.Unlabeled {
+			continue
+		}
+		field, c, err := newCSVField(s, f.missing)
+		if err != nil {
+			return nil, err
+		}
+		field.first = at
+		f.fields, columns = append(f.fields, field), append(columns, c)
+	}
+	f.schema, err = NewSchema(columns...)
+	return f, err
+}
+
+func oneRune(what, s string, fallback rune) (rune, error) {
+	if s == "" {
+		return fallback, nil
+	}
+	if s == `\t` || s == "tab" {
+		return '\t', nil
+	}
+	r, n := utf8.DecodeRuneInString(s)
+	if n != len(s) || r == utf8.RuneError {
+		return 0, fmt.Errorf("csv %s must be one character, got %q", what, s)
+	}
+	return r, nil
+}
+
+func newCSVField(s ColumnSpec, missing []string) (csvField, Column, error) {
+	f := csvField{spec: s}
+	c, err := s.column(graph.Float32)
+	if err != nil {
+		return f, c, err
+	}
+	f.size = c.Size()
+	if f.write, err = newCellWriter(s, c); err != nil || s.Default == nil {
+		return f, c, err
+	}
+	cell, err := text(s.Default)
+	if err != nil {
+		return f, c, fmt.Errorf("column %q: %w", s.Name, err)
+	}
+	f.fallback = &cell
+	t, err := c.element()
+	if err != nil {
+		return f, c, err
+	}
+	b := array.NewBuilder(memory.NewGoAllocator(), t)
+	defer b.Release()
+	if err := f.write(b, cell); err != nil {
+		return f, c, fmt.Errorf("column %q: its default: %w", s.Name, err)
+	}
+	return f, c, nil
+}
+
+func (f *csvFormat) open(name string) (*csvReader, error) {
+	file, err := openFile(name)
+	if err != nil {
+		return nil, err
+	}
+	r, err := f.reader(name, file)
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	r.file = file
+	return r, nil
+}
+
+// reader returns a reader of rows; it has read the header, if there is one.
+func (f *csvFormat) reader(name string, in io.Reader) (*csvReader, error) {
+	cr := csv.NewReader(in)
+	cr.Comma, cr.Comment = f.comma, f.comment
+	cr.FieldsPerRecord, cr.ReuseRecord, cr.TrimLeadingSpace = -1, true, f.comma != '\t'
+	r := &csvReader{format: f, name: name, csv: cr, at: make([]int, len(f.fields))}
+	for i, field := range f.fields {
+		r.at[i] = field.first
+	}
+	r.cells = f.cells
+	if !f.opts.Header {
+		return r, nil
+	}
+	return r, r.header()
+}
+
+// header finds the columns by name.
+func (r *csvReader) header() error {
+	names, err := r.csv.Read()
+	if eof(err) {
+		return fileError(r.name, "%w: it has no header line", ErrEmpty)
+	}
+	if err != nil {
+		return r.broken(err)
+	}
+	names = slices.Clone(names)
+	for i := range names {
+		names[i] = strings.TrimSpace(strings.TrimPrefix(names[i], "\ufeff"))
+	}
+	r.cells = len(names)
+	for i, f := range r.format.fields {
+		at := slices.Index(names, f.spec.Name)
+		if at < 0 {
+			return &DataError{File: r.name, Line: 1, Name: f.spec.Name,
+				Err: errors.New("unknown column: the header has " + strings.Join(names, ", "))}
+		}
+		if at+f.size > len(names) {
+			return &DataError{File: r.name, Line: 1, Name: f.spec.Name,
+				Err: fmt.Errorf("shape %v needs %d cells from cell %d on, the header has %d", f.spec.Shape, f.size, at+1, len(names))}
+		}
+		r.at[i] = at
+	}
+	return nil
+}
+
+// element returns the Arrow type of one element of a column.
+func (c Column) element() (arrow.DataType, error) {
+	c.Shape, c.Ragged = nil, false
+	f, err := c.field()
+	return f.Type, err
+}
+
+func (r *csvReader) skip(ctx context.Context, n int64) error {
+	for i := range n {
+		if i&1023 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if _, err := r.csv.Read(); err != nil {
+			if eof(err) {
+				return err
+			}
+			return r.broken(err)
+		}
+		r.rows++
+	}
+	return nil
+}

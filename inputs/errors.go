@@ -1,0 +1,61 @@
+package inputs
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+var (
+	// ErrEmpty: the data set has no rows at all.
+	ErrEmpty = errors.New("data set is empty")
+	// ErrStateMismatch: an iterator state belongs to another pipeline.
+	ErrStateMismatch = errors.New("input state belongs to a different pipeline")
+	// ErrBadState: an iterator state is damaged or of an unknown version.
+	ErrBadState = errors.New("input state is damaged")
+	// ErrClosed: the iterator was closed.
+	ErrClosed = errors.New("input iterator is closed")
+)
+
+// DataError says where a file holds what cannot be read.
+type DataError struct {
+	File   string // path
+	Line   int    // from 1; 0: not known
+	Column int    // byte within the line, from 1; 0: not known
+	Name   string // of the column of the data; "": not of one
+	Err    error
+}
+
+// Error returns "file:line:column: column "name": what happened".
+func (e *DataError) Error() string {
+	var b strings.Builder
+	b.WriteString(e.File)
+	if e.Line > 0 {
+		fmt.Fprintf(&b, ":%d", e.Line)
+		if e.Column > 0 {
+			fmt.Fprintf(&b, ":%d", e.Column)
+		}
+	}
+	if e.Name != "" {
+		fmt.Fprintf(&b, ": column %q", e.Name)
+	}
+	return b.String() + ": " + e.Err.Error()
+}
+
+// Unwrap returns what happened.
+func (e *DataError) Unwrap() error { return e.Err }
+
+// fileError returns a DataError of a file as a whole.
+func fileError(file, format string, args ...any) error {
+	return &DataError{File: file, Err: fmt.Errorf(format, args...)}
+}
+
+// baseNames lists files without their folders: a state survives moving the data.
+func baseNames(files []string) string {
+	names := make([]string, len(files))
+	for i, f := range files {
+		names[i] = filepath.Base(f)
+	}
+	return strings.Join(names, " ")
+}

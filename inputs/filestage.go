@@ -1,0 +1,124 @@
+package inputs
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/apache/arrow/go/v15/arrow"
+)
+
+// rowReader reads the rows of one file.
+type rowReader interface {
+	// read returns 1 to limit rows (a convenient number where limit is 0), or io.EOF.
+	read(ctx context.Context, limit int) (arrow.Record, error)
+	// skip passes over n rows; fewer are an error.
+	skip(ctx context.Context, n int64) error
+	close() error
+}
+
+// fileSource is a data set of files that are read one after the other.
+type fileSource struct {
+	files []string
+	open  func(name string) (rowReader, error)
+}
+
+// node returns the Dataset. Format names it in states.
+func (src fileSource) node(n *node, format string) *node {
+	n.desc = fmt.Sprintf("%s(%s)[%s]", format, baseNames(src.files), n.schema)
+	n.start = func(context.Context, int64) (stage, error) { return &fileStage{src: src}, nil }
+	return n
+}
+
+type fileStage struct {
+	src  fileSource
+	file int   // files read to their end
+	row  int64 // rows delivered of the present file
+	all  int64 // rows delivered
+	cur  rowReader
+}
+
+func (s *fileStage) pull(ctx context.Context, limit int) (arrow.Record, error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if s.file == len(s.src.files) {
+			if s.all == 0 {
+				return nil, fmt.Errorf("%w: no row in %s", ErrEmpty, baseNames(s.src.files))
+			}
+			return nil, io.EOF
+		}
+		if err := s.ensure(); err != nil {
+			return nil, err
+		}
+		rec, err := s.cur.read(ctx, limit)
+		if err == nil {
+			s.row += rec.NumRows()
+			s.all += rec.NumRows()
+			return rec, nil
+		}
+		if !eof(err) {
+			return nil, err
+		}
+		if err := s.close(); err != nil {
+			return nil, err
+		}
+		s.file++
+		s.row = 0
+	}
+}
+
+func (s *fileStage) ensure() error {
+	if s.cur != nil {
+		return nil
+	}
+	var err error
+	s.cur, err = s.src.open(s.src.files[s.file])
+	return err
+}
+
+func (s *fileStage) save(w *stateWriter) error {
+	w.int(int64(s.file))
+	w.int(s.row)
+	w.int(s.all)
+	return nil
+}
+
+func (s *fileStage) load(ctx context.Context, r *stateReader) error {
+	file, row, all := r.count(int64(len(s.src.files))), r.count(math.MaxInt64), r.count(math.MaxInt64)
+	if r.err != nil {
+		return r.err
+	}
+	if err := s.close(); err != nil {
+		return err
+	}
+	s.file, s.row, s.all = int(file), row, all
+	if row == 0 {
+		return nil
+	}
+	if s.file == len(s.src.files) {
+		return fmt.Errorf("%w: rows behind the last file", ErrBadState)
+	}
+	if err := s.ensure(); err != nil {
+		return err
+	}
+	if err := s.cur.skip(ctx, row); err != nil {
+		if eof(err) {
+			err = fmt.Errorf("%w: %s has fewer rows than when it was saved: restore the file or start the data afresh",
+				ErrStateMismatch, s.src.files[s.file])
+		}
+		return err
+	}
+	return nil
+}
+
+func (s *fileStage) close() error {
+	if s.cur == nil {
+		return nil
+	}
+	cur := s.cur
+	s.cur = nil
+	return cur.close()
+}

@@ -1,0 +1,160 @@
+package inputs
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// idxTypes are the element types of the IDX format by their code.
+// Source: the description of the IDX file format on the MNIST page (LeCun, Cortes, Burges).
+var idxTypes = map[byte]graph.DType{
+	0x08: graph.Uint8, 0x09: graph.Int8, 0x0b: graph.Int16,
+	0x0c: graph.Int32, 0x0d: graph.Float32, 0x0e: graph.Float64,
+}
+
+// IDXFiles names the files of an IDX data set; either may be gzip.
+type IDXFiles struct {
+	Images string // examples of any rank
+	Labels string // "": there are none
+}
+
+// IDX reads the files of an IDX data set (MNIST's format) into memory: "image" of
+// the file's type, [height, width, 1] where examples are matrices, and "label" int64.
+func IDX(files IDXFiles, mem memory.Allocator) (Indexed, error) {
+	images, err := readIDX(files.Images)
+	if err != nil {
+		return nil, err
+	}
+	shape := slices.Clone(images.Shape[1:])
+	if len(shape) == 2 {
+		shape = append(shape, 1)
+	}
+	columns := []Column{{Name: "image", DType: images.DType, Shape: shape}}
+	var ids []int64
+	names := []string{files.Images}
+	if files.Labels != "" {
+		names = append(names, files.Labels)
+		labels, err := readIDX(files.Labels)
+		if err != nil {
+			return nil, err
+		}
+		if ids, err = idxLabels(labels); err != nil {
+			return nil, &DataError{File: files.Labels, Err: err}
+		}
+		if len(ids) != images.Shape[0] {
+			return nil, fileError(files.Labels, "it has %d labels but %s has %d images: name files that belong together",
+				len(ids), files.Images, images.Shape[0])
+		}
+		columns = append(columns, labelColumn)
+	}
+	if images.Shape[0] == 0 {
+		return nil, fileError(files.Images, "%w: it holds 0 images", ErrEmpty)
+	}
+	s, err := NewSchema(columns...)
+	if err != nil {
+		return nil, &DataError{File: files.Images, Err: err}
+	}
+	n := &node{schema: s, mem: alloc(mem), desc: fmt.Sprintf("idx(%s,%v)", baseNames(names), images.Shape)}
+	return newIndexed(n, int64(images.Shape[0]), func(_ context.Context, rows []int64) (arrow.Record, error) {
+		return idxRecord(n, images, ids, rows), nil
+	}), nil
+}
+
+// idxRecord copies rows of the images, and of the labels where there are any.
+func idxRecord(n *node, images *graph.Tensor, ids []int64, rows []int64) arrow.Record {
+	size := len(images.Bytes) / images.Shape[0]
+	b := newBuffer(n.mem, len(rows)*size)
+	defer b.Release()
+	dst := b.Bytes()
+	for i, r := range rows {
+		copy(dst[i*size:(i+1)*size], images.Bytes[int(r)*size:])
+	}
+	if ids == nil {
+		return recordOf(n.schema.Arrow(), len(rows), b)
+	}
+	l := newBuffer(n.mem, len(rows)*8)
+	defer l.Release()
+	for i, out := 0, arrow.Int64Traits.CastFromBytes(l.Bytes()); i < len(rows); i++ {
+		out[i] = ids[rows[i]]
+	}
+	return recordOf(n.schema.Arrow(), len(rows), b, l)
+}
+
+func readIDX(name string) (*graph.Tensor, error) {
+	data, err := readFile(name)
+	if err != nil {
+		return nil, err
+	}
+	t, err := parseIDX(data)
+	if err != nil {
+		return nil, &DataError{File: name, Err: err}
+	}
+	return t, nil
+}
+
+// parseIDX returns the array that an IDX file holds. It may reuse data.
+func parseIDX(data []byte) (*graph.Tensor, error) {
+	if len(data) < 4 || data[0] != 0 || data[1] != 0 || idxTypes[data[2]] == graph.Invalid || data[3] == 0 {
+		return nil, fmt.Errorf("wrong magic number % x, expected 00 00 08 03 (images) or 00 00 08 01 (labels): this is not an IDX file", data[:min(4, len(data))])
+	}
+	t := &graph.Tensor{DType: idxTypes[data[2]], Shape: make([]int, data[3])}
+	body := data[4:]
+	if len(body) < 4*len(t.Shape) {
+		return nil, fmt.Errorf("file ends within its header: it has %d bytes, expected %d; get the file again", len(data), 4+4*len(t.Shape))
+	}
+	want := uint64(t.DType.Size())
+	for i := range t.Shape {
+		d := uint64(binary.BigEndian.Uint32(body[4*i:]))
+		t.Shape[i] = int(d)
+		if d != 0 && want > 1<<40/d {
+			return nil, fmt.Errorf("header claims dimensions %v..., too many elements: the file is damaged", t.Shape[:i+1])
+		}
+		want *= d
+	}
+	body = body[4*len(t.Shape):]
+	if uint64(len(body)) != want {
+		return nil, fmt.Errorf("file has %d bytes of data, its header says %v %s, that is %d bytes: it is cut short or damaged, get it again",
+			len(body), t.Shape, t.DType, want)
+	}
+	// A fresh, aligned copy where elements are wider than a byte, in host order.
+	t.Bytes = body
+	if w := t.DType.Size(); w > 1 {
+		t.Bytes = graph.NewTensor(graph.Uint8, len(body)).Bytes
+		for i := 0; i < len(body); i += w {
+			for k := range w {
+				t.Bytes[i+k] = body[i+w-1-k]
+			}
+		}
+	}
+	return t, nil
+}
+
+// idxLabels widens labels of any integer type.
+func idxLabels(t *graph.Tensor) ([]int64, error) {
+	if len(t.Shape) != 1 {
+		return nil, fmt.Errorf("labels have shape %v, expected one dimension: is this the file of the images?", t.Shape)
+	}
+	out := make([]int64, t.Shape[0])
+	for i := range out {
+		switch t.DType {
+		case graph.Uint8:
+			out[i] = int64(t.Bytes[i])
+		case graph.Int8:
+			out[i] = int64(int8(t.Bytes[i]))
+		case graph.Int16:
+			out[i] = int64(int16(binary.LittleEndian.Uint16(t.Bytes[2*i:])))
+		case graph.Int32:
+			out[i] = int64(int32(binary.LittleEndian.Uint32(t.Bytes[4*i:])))
+		default:
+			return nil, fmt.Errorf("labels are %s, expected integers", t.DType)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,202 @@
+package inputs
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+)
+
+// JSONL returns the rows of files that hold one JSON object on each line, gzip or
+// not. Names are the columns', null and absent values are missing ones, lists
+// (nested or not) fill a column's shape. Other names are passed over.
+func JSONL(files []string, o ArrowOptions) (Dataset, error) {
+	f, err := newJSONFormat(o)
+	if err != nil {
+		return nil, err
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("no input files given: name at least one")
+	}
+	for _, name := range files {
+		if err := checkFile(name); err != nil {
+			return nil, err
+		}
+	}
+	src := fileSource{files: files, open: func(name string) (rowReader, error) {
+		in, err := openFile(name)
+		if err != nil {
+			return nil, err
+		}
+		return f.reader(name, in, in), nil
+	}}
+	return src.node(&node{schema: f.schema, mem: f.mem}, "jsonl"), nil
+}
+
+// maxLine is the longest line of a JSONL file in bytes.
+const maxLine = 64 << 20
+
+type jsonFormat struct {
+	schema *Schema
+	mem    memory.Allocator
+	fields []csvField
+}
+
+func newJSONFormat(o ArrowOptions) (*jsonFormat, error) {
+	f := &jsonFormat{mem: alloc(o.Allocator)}
+	var columns []Column
+	for _, s := range kept(o.Columns) {
+		if s.Role == Label && o.Unlabeled {
+			continue
+		}
+		field, c, err := newCSVField(s, nil)
+		if err != nil {
+			return nil, err
+		}
+		f.fields, columns = append(f.fields, field), append(columns, c)
+	}
+	if len(columns) == 0 {
+		return nil, fmt.Errorf("jsonl needs the list of columns: give name, dtype and role of each")
+	}
+	var err error
+	f.schema, err = NewSchema(columns...)
+	return f, err
+}
+
+func (f *jsonFormat) reader(name string, in io.Reader, closer io.Closer) *jsonReader {
+	sc := bufio.NewScanner(in)
+	sc.Buffer(make([]byte, 0, 64<<10), maxLine)
+	return &jsonReader{format: f, name: name, lines: sc, closer: closer}
+}
+
+// jsonReader reads the rows of one file.
+type jsonReader struct {
+	format *jsonFormat
+	name   string
+	lines  *bufio.Scanner
+	closer io.Closer // nil in tests
+	line   int
+	err    error // found behind rows that were still good; io.EOF included
+}
+
+// next moves to the next line that is not empty.
+func (r *jsonReader) next() ([]byte, error) {
+	for r.lines.Scan() {
+		r.line++
+		if line := bytes.TrimSpace(r.lines.Bytes()); len(line) > 0 {
+			return line, nil
+		}
+	}
+	if err := r.lines.Err(); err != nil {
+		return nil, &DataError{File: r.name, Line: r.line + 1, Err: fmt.Errorf("line cannot be read: %w", err)}
+	}
+	return nil, io.EOF
+}
+
+func (r *jsonReader) read(_ context.Context, limit int) (arrow.Record, error) {
+	if limit <= 0 {
+		limit = chunkRows
+	}
+	b := array.NewRecordBuilder(r.format.mem, r.format.schema.Arrow())
+	defer b.Release()
+	n := 0
+	for n < limit && r.err == nil {
+		if r.err = r.row(b); r.err == nil {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil, r.err
+	}
+	return completeRows(b, n), nil
+}
+
+func (r *jsonReader) row(b *array.RecordBuilder) error {
+	line, err := r.next()
+	if err != nil {
+		return err
+	}
+	var obj map[string]any
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.UseNumber()
+	if err := d.Decode(&obj); err != nil {
+		return &DataError{File: r.name, Line: r.line, Err: fmt.Errorf("line is not a JSON object: %w", err)}
+	}
+	for i, f := range r.format.fields {
+		if err := f.json(b.Field(i), obj[f.spec.Name]); err != nil {
+			return &DataError{File: r.name, Line: r.line, Name: f.spec.Name, Err: err}
+		}
+	}
+	return nil
+}
+
+// json writes the value of one column.
+func (f csvField) json(b array.Builder, v any) error {
+	cells := flatten(nil, v)
+	if len(cells) != f.size {
+		return fmt.Errorf("value has %d elements, expected %d (shape %v)", len(cells), f.size, f.spec.Shape)
+	}
+	if list, ok := b.(*array.FixedSizeListBuilder); ok {
+		list.Append(true)
+		b = list.ValueBuilder()
+	}
+	for _, c := range cells {
+		var cell string
+		switch x := c.(type) {
+		case nil:
+			if f.fallback == nil {
+				return fmt.Errorf("value is missing: give the column a default, or correct the file")
+			}
+			cell = *f.fallback
+		case string:
+			cell = x
+		case json.Number:
+			cell = x.String()
+		case bool:
+			cell = fmt.Sprint(x)
+		default:
+			return fmt.Errorf("value is an object, expected a number, a string, true or false")
+		}
+		if err := f.write(b, cell); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// flatten appends the elements of a value, of lists within lists too.
+func flatten(out []any, v any) []any {
+	list, ok := v.([]any)
+	if !ok {
+		return append(out, v)
+	}
+	for _, e := range list {
+		out = flatten(out, e)
+	}
+	return out
+}
+
+func (r *jsonReader) skip(ctx context.Context, n int64) error {
+	for i := range n {
+		if i&1023 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if _, err := r.next(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *jsonReader) close() error {
+	if r.closer == nil {
+		return nil
+	}
+	return r.closer.Close()
+}

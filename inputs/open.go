@@ -1,0 +1,206 @@
+package inputs
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+)
+
+// cacheBytes is the size of files up to which a shuffled text format is kept in
+// memory: parsed once, shuffled by row number.
+const cacheBytes = 64 << 20
+
+// autoPrefetch is how many batches serve to hide the making of one.
+const autoPrefetch = 2
+
+// Open returns the share of one pipeline in the data set that spec describes.
+// In mode Predict labels are neither needed nor read, and the rows keep their
+// order; augmentation is for Train alone.
+func Open(ctx context.Context, spec Spec, ic Context) (Dataset, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := spec.check(); err != nil {
+		return nil, err
+	}
+	if err := ic.validate(); err != nil {
+		return nil, err
+	}
+	batch, err := spec.batch(ic)
+	if err != nil {
+		return nil, err
+	}
+	files, err := spec.expand()
+	if err != nil {
+		return nil, err
+	}
+	files, shardRows := spec.share(files, ic)
+	ds, err := spec.source(files, ic)
+	if err != nil {
+		return nil, err
+	}
+	steps := spec.selectRows(ic, shardRows)
+	if spec.Shuffle > 0 && ic.Mode != Predict {
+		if totalSize(files) <= cacheBytes {
+			steps = append(steps, Cache())
+		}
+		steps = append(steps, Shuffle(spec.Shuffle, ic.Seed))
+	}
+	if spec.Epochs > 0 {
+		steps = append(steps, Repeat(spec.Epochs))
+	} else if spec.Repeat && ic.Mode != Predict {
+		steps = append(steps, Repeat(0))
+	}
+	steps = append(steps, Batch(batch, spec.DropRemainder && ic.Mode != Predict))
+	steps = append(steps, spec.prepare(ic)...)
+	out := adopt(Pipe(ds, steps...))
+	return out, out.err
+}
+
+// batch returns the examples of one batch of this pipeline.
+func (s Spec) batch(ic Context) (int, error) {
+	if ic.GlobalBatch == 0 {
+		ic.GlobalBatch = s.BatchSize
+	}
+	return ic.PerReplicaBatch()
+}
+
+func (s Spec) expand() ([]string, error) {
+	switch s.Format {
+	case "glyphs":
+		return nil, nil
+	case "idx":
+		if s.Images == "" {
+			return nil, fmt.Errorf("format idx needs the file of the images: set images, and labels")
+		}
+		return []string{s.Images}, nil
+	case "cifar10", "csv", "parquet", "arrow", "jsonl":
+		if len(s.Files) == 0 {
+			return nil, fmt.Errorf("format %s needs files: set files to names or globs", s.Format)
+		}
+		return Expand(s.Files...)
+	}
+	return nil, unknownFormat(s.Format)
+}
+
+// share returns the files of this pipeline, and whether it has to share rows too.
+func (s Spec) share(files []string, ic Context) ([]string, bool) {
+	n := ic.NumPipelines
+	if n <= 1 || s.Shard == "off" {
+		return files, false
+	}
+	// Positions of rows must not depend on who reads which file.
+	positions := s.Split.Folds > 0 || s.Skip > 0 || s.Take > 0
+	byFile := s.Shard == "files" || (s.Shard != "rows" && !positions)
+	if s.Format == "idx" || len(files) < n || !byFile {
+		return files, true
+	}
+	var mine []string
+	for i := ic.Pipeline; i < len(files); i += n {
+		mine = append(mine, files[i])
+	}
+	return mine, false
+}
+
+// source opens the files.
+func (s Spec) source(files []string, ic Context) (Dataset, error) {
+	unlabeled := ic.Mode == Predict
+	arrow := ArrowOptions{Columns: s.Columns, Unlabeled: unlabeled, Allocator: ic.Allocator}
+	switch s.Format {
+	case "glyphs":
+		return Glyphs(glyphSeed(ic), s.Count, ic.Allocator)
+	case "idx":
+		if s.Labels == "" && !unlabeled {
+			return nil, fmt.Errorf("format idx needs the file of the labels: set labels")
+		}
+		f := IDXFiles{Images: s.Images, Labels: s.Labels}
+		if unlabeled {
+			f.Labels = ""
+		}
+		return IDX(f, ic.Allocator)
+	case "cifar10":
+		return CIFAR10(files, ic.Allocator)
+	case "csv":
+		return CSV(files, CSVOptions{Columns: s.Columns, Header: s.Header, Delimiter: s.Delimiter, MissingValues: s.MissingValues,
+			Comment: s.Comment, Unlabeled: unlabeled, Allocator: ic.Allocator})
+	case "parquet":
+		return Parquet(files, arrow)
+	case "arrow":
+		return ArrowFile(files, arrow)
+	case "jsonl":
+		return JSONL(files, arrow)
+	}
+	return nil, unknownFormat(s.Format)
+}
+
+// glyphSeed gives training and evaluation different glyphs.
+func glyphSeed(ic Context) int64 {
+	if ic.Mode == Train {
+		return ic.Seed
+	}
+	return int64(mix(uint64(ic.Seed), 0xe7a1))
+}
+
+// selectRows returns the steps that choose rows by position.
+func (s Spec) selectRows(ic Context, shardRows bool) []Transform {
+	var steps []Transform
+	if s.Split.Folds > 0 {
+		steps = append(steps, Fold(s.Split.Folds, s.Split.HeldOut, s.Split.Part == "eval"))
+	}
+	if shardRows {
+		steps = append(steps, Shard(ic.Pipeline, ic.NumPipelines))
+	}
+	if s.Skip > 0 {
+		steps = append(steps, Skip(s.Skip))
+	}
+	if s.Take > 0 {
+		steps = append(steps, Take(s.Take))
+	}
+	return steps
+}
+
+// prepare returns the steps behind Batch.
+func (s Spec) prepare(ic Context) []Transform {
+	var maps []Mapper
+	if s.Scale != 0 || len(s.Mean) > 0 {
+		maps = append(maps, Normalize(Normalization{Except: s.ids(), Scale: s.Scale, Mean: s.Mean, Std: s.Std}))
+	}
+	if ic.Mode == Train && (s.Augment.CropPadding != 0 || s.Augment.Flip) {
+		maps = append(maps, Augment(Augmentation{CropPadding: s.Augment.CropPadding, Flip: s.Augment.Flip, Seed: ic.Seed}))
+	}
+	var steps []Transform
+	if len(maps) > 0 {
+		workers := s.Parallelism
+		if workers == 0 {
+			workers = runtime.GOMAXPROCS(0)
+		}
+		steps = append(steps, ParallelMap(Compose(maps...), workers))
+	}
+	prefetch := s.Prefetch
+	if prefetch < 0 {
+		prefetch = autoPrefetch
+	}
+	return append(steps, Prefetch(prefetch))
+}
+
+// ids returns the names of the columns whose numbers are ids.
+func (s Spec) ids() []string {
+	var ids []string
+	for _, c := range s.Columns {
+		if len(c.Vocabulary) > 0 {
+			ids = append(ids, c.Name)
+		}
+	}
+	return ids
+}
+
+func totalSize(files []string) int64 {
+	total := int64(0)
+	for _, f := range files {
+		if st, err := os.Stat(f); err == nil {
+			total += st.Size()
+		}
+	}
+	return total
+}

@@ -1,0 +1,113 @@
+package inputs
+
+import (
+	"context"
+	"io"
+	"slices"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+	"github.com/apache/arrow/go/v15/parquet"
+	pq "github.com/apache/arrow/go/v15/parquet/file"
+	"github.com/apache/arrow/go/v15/parquet/pqarrow"
+)
+
+// Parquet returns the rows of Parquet files. Only the wanted columns are read.
+func Parquet(files []string, o ArrowOptions) (Dataset, error) {
+	return openRecords("parquet", files, o, openParquet)
+}
+
+const parquetBatch = 1024
+
+func openParquet(name string, want []string) (*recordFile, error) {
+	f, err := openSeekable(name)
+	if err != nil {
+		return nil, err
+	}
+	r, err := parquetRecords(f, want)
+	if err != nil {
+		f.Close()
+		return nil, fileError(name, "this is not a Parquet file, or it is damaged: %w", err)
+	}
+	return r, nil
+}
+
+// parquetRecords reads a file; closing the result closes f.
+func parquetRecords(f seekable, want []string) (_ *recordFile, err error) {
+	defer recoverArrow("parquet", &err)
+	mem := memory.NewGoAllocator()
+	r, err := pq.NewParquetReader(f, pq.WithReadProps(parquet.NewReaderProperties(mem)))
+	if err != nil {
+		return nil, err
+	}
+	ar, err := pqarrow.NewFileReader(r, pqarrow.ArrowReadProperties{BatchSize: parquetBatch}, mem)
+	if err != nil {
+		return nil, err
+	}
+	schema, err := ar.Schema()
+	if err != nil {
+		return nil, err
+	}
+	p := &parquetFile{file: r, reader: ar, leaves: parquetLeaves(r, want)}
+	return &recordFile{schema: schema, next: p.next, jump: p.jump, stop: p.close}, nil
+}
+
+// parquetLeaves returns the leaf columns below the wanted fields, all where none are named.
+func parquetLeaves(r *pq.Reader, want []string) []int {
+	var leaves []int
+	s := r.MetaData().Schema
+	for i := range s.NumColumns() {
+		if len(want) == 0 || slices.Contains(want, s.Column(i).ColumnPath()[0]) {
+			leaves = append(leaves, i)
+		}
+	}
+	return leaves
+}
+
+// parquetFile reads a Parquet file row group by row group.
+type parquetFile struct {
+	file   *pq.Reader
+	reader *pqarrow.FileReader
+	leaves []int
+	group  int // the first one to read
+	recs   pqarrow.RecordReader
+}
+
+func (p *parquetFile) next(ctx context.Context) (arrow.Record, error) {
+	if p.recs == nil {
+		var groups []int
+		for g := p.group; g < p.file.NumRowGroups(); g++ {
+			groups = append(groups, g)
+		}
+		if len(groups) == 0 || len(p.leaves) == 0 {
+			return nil, io.EOF
+		}
+		var err error
+		// Not ctx: the reader outlives this call.
+		if p.recs, err = p.reader.GetRecordReader(context.WithoutCancel(ctx), p.leaves, groups); err != nil {
+			return nil, err
+		}
+	}
+	return retained(p.recs.Read())
+}
+
+// jump passes over the row groups that lie within the first rows.
+func (p *parquetFile) jump(rows int64) (int64, error) {
+	skipped := int64(0)
+	for p.group < p.file.NumRowGroups() {
+		n := p.file.MetaData().RowGroup(p.group).NumRows()
+		if n < 0 || skipped+n > rows {
+			break
+		}
+		skipped += n
+		p.group++
+	}
+	return skipped, nil
+}
+
+func (p *parquetFile) close() error {
+	if p.recs != nil {
+		p.recs.Release()
+	}
+	return p.file.Close()
+}
