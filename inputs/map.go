@@ -62,7 +62,7 @@ func (m Mapper) node(up *node) *node {
 	}
 	s, err := m.Schema(up.schema)
 	if err != nil {
-		return up.refuse("%s: %w", m.Name, err)
+		return up.refuse("%w", err)
 	}
 	d.schema = s
 	return d

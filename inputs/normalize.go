@@ -64,9 +64,10 @@ func (n Normalization) table(c Column) (*channels, error) {
 	if len(t.std) == 0 {
 		t.std = []float64{1}
 	}
-	for name, v := range map[string][]float64{"mean": t.mean, "std": t.std} {
+	for i, v := range [][]float64{t.mean, t.std} {
 		if len(v) != 1 && len(v) != last {
-			return nil, fmt.Errorf("%s has %d values, expected 1 or %d, one for each entry of the last dimension of %v", name, len(v), last, c.Shape)
+			return nil, fmt.Errorf("%s has %d values, expected 1 or %d, one for each entry of the last dimension of %v",
+				[]string{"mean", "std"}[i], len(v), last, c.Shape)
 		}
 	}
 	if slices.Contains(t.std, 0) {

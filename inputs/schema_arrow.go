@@ -44,9 +44,9 @@ func (c Column) field() (arrow.Field, error) {
 	t := elem
 	switch {
 	case c.Ragged:
-		t = arrow.ListOfNonNullable(elem)
+		t = arrow.ListOf(elem)
 	case len(c.Shape) > 0:
-		t = arrow.FixedSizeListOfNonNullable(int32(c.Size()), elem)
+		t = arrow.FixedSizeListOf(int32(c.Size()), elem)
 		dims := make([]string, len(c.Shape))
 		for i, d := range c.Shape {
 			dims[i] = strconv.Itoa(d)
