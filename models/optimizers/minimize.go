@@ -1,0 +1,169 @@
+package optimizers
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"regexp"
+
+	"github.com/goestimator/goestimator/models"
+	gonum "gonum.org/v1/gonum/graph"
+	G "gorgonia.org/gorgonia"
+)
+
+// ErrSecondMinimize is recorded when a graph is differentiated twice, which
+// gives wrong gradients: sum the losses, or use MinimizeGroups.
+var ErrSecondMinimize = errors.New("the graph was differentiated before: call Minimize once; sum several losses, give several rules to MinimizeGroups")
+
+// GroupSpec gives the variables that a pattern matches a rule of their own.
+type GroupSpec struct {
+	Variables    string // regular expression on the full name; the first spec that matches counts
+	Rule         Rule
+	LearningRate Schedule
+	WeightDecay  float64
+	NoDecay      string
+}
+
+// Minimize differentiates the scalar loss by the trainable variables that reach
+// it and returns what updates them. Variables that do not reach it are left out,
+// with a warning. Errors are the Builder's; the result is then nil.
+func (o *Optimizer) Minimize(c models.Context, loss *G.Node) *TrainOp {
+	return o.MinimizeGroups(c, loss, nil)
+}
+
+// MinimizeGroups is Minimize with rules of their own for some of the variables;
+// the others are the Optimizer's. Transforms and accumulation are the Optimizer's for all.
+func (o *Optimizer) MinimizeGroups(c models.Context, loss *G.Node, specs []GroupSpec) *TrainOp {
+	b := c.Core()
+	if b.Failed() {
+		return nil
+	}
+	t, err := o.minimize(b, loss, specs)
+	if err != nil {
+		b.Fail(fmt.Errorf("minimize: %w", err))
+		return nil
+	}
+	return t
+}
+
+func (o *Optimizer) minimize(b *models.Builder, loss *G.Node, specs []GroupSpec) (*TrainOp, error) {
+	if loss == nil || !loss.IsScalar() || loss.Graph() != b.Expr() {
+		return nil, errors.New("expected a scalar loss of the model's own graph")
+	}
+	if o.Rule == nil || o.LearningRate == nil {
+		return nil, errors.New("expected an optimizer with a rule and a learning rate")
+	}
+	vars, err := reached(b, loss)
+	if err != nil {
+		return nil, err
+	}
+	groups, err := o.groups(vars, specs)
+	if err != nil {
+		return nil, err
+	}
+	var wrt []*G.Node
+	for _, g := range groups {
+		for _, v := range g.Variables {
+			wrt = append(wrt, v.Node)
+		}
+	}
+	grads, err := G.Grad(loss, wrt...)
+	if err != nil {
+		return nil, fmt.Errorf("differentiate the loss: %w", err)
+	}
+	for i := range groups {
+		n := len(groups[i].Variables)
+		groups[i].Gradients, grads = grads[:n:n], grads[n:]
+	}
+	return &TrainOp{Loss: loss, Groups: groups, Transforms: o.Transforms,
+		AccumulateSteps: o.AccumulateSteps, SlotNames: o.SlotNames}, nil
+}
+
+// groups partitions the variables; the Optimizer's own group is the last.
+func (o *Optimizer) groups(vars []*models.Variable, specs []GroupSpec) ([]Group, error) {
+	var out []Group
+	for _, s := range specs {
+		p, err := regexp.Compile(s.Variables)
+		if err != nil {
+			return nil, fmt.Errorf("group: %w", err)
+		}
+		g := Group{Rule: s.Rule, LearningRate: s.LearningRate, WeightDecay: s.WeightDecay, NoDecay: s.NoDecay}
+		var rest []*models.Variable
+		for _, v := range vars {
+			if p.MatchString(v.Name) {
+				g.Variables = append(g.Variables, v)
+			} else {
+				rest = append(rest, v)
+			}
+		}
+		if len(g.Variables) == 0 || g.Rule == nil || g.LearningRate == nil {
+			return nil, fmt.Errorf("group %q matches %d variables: expected at least one, a rule and a learning rate", s.Variables, len(g.Variables))
+		}
+		out, vars = append(out, g), rest
+	}
+	if len(vars) > 0 {
+		out = append(out, Group{Variables: vars, Rule: o.Rule, LearningRate: o.LearningRate, WeightDecay: o.WeightDecay, NoDecay: o.NoDecay})
+	}
+	return out, nil
+}
+
+// reached returns the trainable variables that the loss depends on differentiably.
+func reached(b *models.Builder, loss *G.Node) ([]*models.Variable, error) {
+	seen := differentiable(loss)
+	var out []*models.Variable
+	for _, v := range b.TrainableVariables() {
+		switch {
+		case !seen[v.Node]:
+			slog.Warn("variable does not reach the loss and is not trained", "variable", v.Name)
+		case v.Node.Deriv() != nil:
+			return nil, ErrSecondMinimize
+		default:
+			out = append(out, v)
+		}
+	}
+	if len(out) == 0 {
+		return nil, errors.New("no trainable variable reaches the loss")
+	}
+	return out, nil
+}
+
+// differentiable returns the nodes that Gorgonia will differentiate loss by.
+func differentiable(loss *G.Node) map[*G.Node]bool {
+	g := loss.Graph()
+	seen := map[*G.Node]bool{loss: true}
+	stack := []*G.Node{loss}
+	for len(stack) > 0 {
+		n := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		op, ok := n.Op().(G.SDOp)
+		if !ok {
+			continue
+		}
+		children := gonum.NodesOf(g.From(n.ID()))
+		wrt := op.DiffWRT(len(children))
+		for i, c := range children {
+			if c := c.(*G.Node); i < len(wrt) && wrt[i] && !seen[c] {
+				seen[c] = true
+				stack = append(stack, c)
+			}
+		}
+	}
+	return seen
+}
+
+// TotalLoss returns loss plus the model's regularization losses.
+func TotalLoss(c models.Context, loss *G.Node) *G.Node {
+	b := c.Core()
+	for _, l := range b.RegularizationLosses() {
+		if b.Failed() || loss == nil {
+			return nil
+		}
+		sum, err := G.Add(loss, l)
+		if err != nil {
+			b.Fail(fmt.Errorf("total loss: %w", err))
+			return nil
+		}
+		loss = sum
+	}
+	return loss
+}

@@ -1,0 +1,98 @@
+package optimizers
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/goestimator/goestimator/models/internal/params"
+)
+
+// schedules makes a schedule of its parameters.
+var schedules = map[string]func(p *params.Reader) Schedule{
+	"constant":           func(p *params.Reader) Schedule { return Constant(initial(p)) },
+	"exponential":        func(p *params.Reader) Schedule { return Exponential{readDecay(p)} },
+	"inverse_time":       func(p *params.Reader) Schedule { return InverseTime{readDecay(p)} },
+	"natural_exp":        func(p *params.Reader) Schedule { return NaturalExp{readDecay(p)} },
+	"piecewise_constant": readPiecewise,
+	"polynomial": func(p *params.Reader) Schedule {
+		return Polynomial{Initial: initial(p), End: p.Float("end", 0), Power: p.Float("power", 1), Steps: positive(p, "decay_steps"), Cycle: p.Bool("cycle")}
+	},
+	"cosine": func(p *params.Reader) Schedule {
+		return Cosine{Initial: initial(p), Alpha: p.Float("alpha", 0), Steps: positive(p, "decay_steps")}
+	},
+	"cosine_restarts": func(p *params.Reader) Schedule {
+		s := CosineRestarts{Initial: initial(p), Alpha: p.Float("alpha", 0), TMul: p.Float("t_mul", 2), MMul: p.Float("m_mul", 1), Steps: positive(p, "decay_steps")}
+		if !(s.TMul >= 1) || !(s.MMul > 0) {
+			p.Fail(fmt.Errorf("t_mul %g, m_mul %g: expected t_mul >= 1 and m_mul > 0", s.TMul, s.MMul))
+		}
+		return s
+	},
+	"noam": func(p *params.Reader) Schedule {
+		return Noam{Initial: p.Float("initial", 1), Model: positive(p, "model_size"), Warmup: positive(p, "decay_steps")}
+	},
+}
+
+// NewSchedule returns a learning rate given as in a config file: a number, or a
+// map with the name of the schedule (key schedule; constant where absent), its
+// parameters, and warmup_steps, which puts a linear warm-up before any.
+func NewSchedule(spec any) (Schedule, error) {
+	m, ok := spec.(map[string]any)
+	if !ok {
+		m = map[string]any{"initial": spec}
+	}
+	p := params.Read("learning_rate", m)
+	name := p.String("schedule", "constant")
+	read := schedules[name]
+	if read == nil {
+		return nil, fmt.Errorf("learning_rate: unknown schedule %q: expected one of %s", name,
+			strings.Join(slices.Sorted(maps.Keys(schedules)), ", "))
+	}
+	s := read(p)
+	warmup := p.Int("warmup_steps", 0)
+	if warmup < 0 {
+		p.Fail(fmt.Errorf("warmup_steps: got %d, expected >= 0", warmup))
+	}
+	if err := p.Done(); err != nil {
+		return nil, err
+	}
+	if warmup > 0 {
+		s = Warmup{warmup, s}
+	}
+	return s, nil
+}
+
+func initial(p *params.Reader) float64 {
+	if !p.Has("initial") {
+		p.Fail(fmt.Errorf("initial: expected a number"))
+	}
+	return notNegative(p, "initial", 0)
+}
+
+func readDecay(p *params.Reader) Decay {
+	d := Decay{Initial: initial(p), Steps: positive(p, "decay_steps"), Rate: p.Float("decay_rate", 0), Staircase: p.Bool("staircase")}
+	if !(d.Rate > 0) {
+		p.Fail(fmt.Errorf("decay_rate: got %g, expected > 0", d.Rate))
+	}
+	return d
+}
+
+func positive(p *params.Reader, name string) int64 {
+	n := p.Int(name, 0)
+	if n <= 0 {
+		p.Fail(fmt.Errorf("%s: got %d, expected > 0", name, n))
+	}
+	return n
+}
+
+func readPiecewise(p *params.Reader) Schedule {
+	s := PiecewiseConstant{Boundaries: p.Ints("boundaries"), Values: p.Floats("values")}
+	// A config section always has its default of initial; the values stand for it.
+	p.Float("initial", 0)
+	if len(s.Values) != len(s.Boundaries)+1 || !slices.IsSorted(s.Boundaries) {
+		p.Fail(fmt.Errorf("%d boundaries, %d values: expected increasing boundaries and one value more", len(s.Boundaries), len(s.Values)))
+		s = PiecewiseConstant{Values: []float64{0}}
+	}
+	return s
+}

@@ -1,0 +1,44 @@
+package optimizers
+
+// Optimizer says how a loss is minimised.
+type Optimizer struct {
+	Rule         Rule
+	LearningRate Schedule
+	// WeightDecay is decoupled: each step first takes lr*WeightDecay*w from the
+	// variable w, from all rows of a table too.
+	WeightDecay float64
+	// NoDecay is a regular expression; variables whose full name it matches are not decayed. "": none.
+	NoDecay string
+	// Transforms are applied in order to the gradients of all groups.
+	Transforms []Transform
+	// AccumulateSteps is the number of batches whose mean gradient makes one
+	// update; 0 is 1. The global step, and so the schedule, counts batches.
+	AccumulateSteps int
+	// SlotNames says how slots are named in checkpoints.
+	SlotNames SlotNames
+}
+
+// Transform is a change of the gradients before the rules.
+type Transform struct {
+	Kind  TransformKind
+	Limit float64 // > 0
+}
+
+// TransformKind names a transform.
+type TransformKind string
+
+// The transforms.
+const (
+	ClipNorm       TransformKind = "clip_norm"        // each gradient to an L2 norm of at most Limit (tf.clip_by_norm)
+	ClipValue      TransformKind = "clip_value"       // each element to +-Limit (tf.clip_by_value)
+	ClipGlobalNorm TransformKind = "global_clip_norm" // all gradients by one factor, to a joint L2 norm of at most Limit (tf.clip_by_global_norm)
+)
+
+// SlotNames is a scheme of names for optimizer state.
+type SlotNames string
+
+// The schemes.
+const (
+	V1Names    SlotNames = "v1"    // "dense/kernel/Adam", "dense/kernel/Adam_1": tf.compat.v1.train; the default
+	KerasNames SlotNames = "keras" // "training/Adam/dense/kernel/m": Keras optimizers in tf.estimator
+)

@@ -1,0 +1,144 @@
+package optimizers
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/goestimator/goestimator/models/internal/params"
+)
+
+// registered makes a rule of its hyper-parameters.
+type registered struct {
+	rule        func(p *params.Reader) Rule
+	rate        float64 // default learning rate
+	weightDecay float64
+}
+
+// registry holds the rules. Defaults are TensorFlow's; where its V1 optimizers
+// have no default learning rate, they are those of their Keras kin.
+var registry = map[string]registered{
+	"sgd": {rate: 0.01, rule: func(*params.Reader) Rule { return SGD{} }},
+	"momentum": {rate: 0.01, rule: func(p *params.Reader) Rule {
+		return Momentum{p.Float("momentum", 0.9), p.Bool("nesterov")}
+	}},
+	"adam":    {rate: 0.001, rule: func(p *params.Reader) Rule { return readAdam(p, 1e-8) }},
+	"adamw":   {rate: 0.001, weightDecay: 0.01, rule: func(p *params.Reader) Rule { return AdamW{readAdam(p, 1e-8)} }},
+	"adagrad": {rate: 0.001, rule: func(p *params.Reader) Rule { return Adagrad{readInitial(p)} }},
+	"rmsprop": {rate: 0.001, rule: func(p *params.Reader) Rule { return readRMSProp(p, 1e-10) }},
+	"ftrl":    {rate: 0.001, rule: func(p *params.Reader) Rule { return readFtrl(p) }},
+	"keras_sgd": {rate: 0.01, rule: func(p *params.Reader) Rule {
+		return KerasSGD{p.Float("momentum", 0), p.Bool("nesterov")}
+	}},
+	"keras_adam": {rate: 0.001, rule: func(p *params.Reader) Rule { return KerasAdam(readAdam(p, 1e-7)) }},
+	"keras_adamw": {rate: 0.001, weightDecay: 0.004, rule: func(p *params.Reader) Rule {
+		return KerasAdamW{KerasAdam(readAdam(p, 1e-7))}
+	}},
+	"keras_adagrad": {rate: 0.001, rule: func(p *params.Reader) Rule {
+		return KerasAdagrad{readInitial(p), p.Float("epsilon", 1e-7)}
+	}},
+	"keras_rmsprop": {rate: 0.001, rule: func(p *params.Reader) Rule { return KerasRMSProp(readRMSProp(p, 1e-7)) }},
+	"keras_ftrl":    {rate: 0.001, rule: func(p *params.Reader) Rule { return KerasFtrl{readFtrl(p)} }},
+}
+
+// Names returns the names of the rules, sorted.
+func Names() []string { return slices.Sorted(maps.Keys(registry)) }
+
+// New returns the optimizer of the named rule. Parameters are the keys of the
+// optimizer section of a config file: learning_rate (a number, or a map, see
+// NewSchedule), the rule's hyper-parameters, weight_decay, no_decay, at most
+// one of clip_norm, clip_value and global_clip_norm (0: none), accumulate_steps
+// and slot_names. What is left out takes its default. Unknown names and
+// parameters are errors that list the known ones.
+func New(name string, parameters map[string]any) (*Optimizer, error) {
+	r, ok := registry[name]
+	if !ok {
+		return nil, fmt.Errorf("unknown optimizer %q: expected one of %s", name, strings.Join(Names(), ", "))
+	}
+	p := params.Read("optimizer "+name, parameters)
+	o := &Optimizer{Rule: r.rule(p), LearningRate: Constant(r.rate), WeightDecay: p.Float("weight_decay", r.weightDecay),
+		NoDecay: p.String("no_decay", ""), AccumulateSteps: int(p.Int("accumulate_steps", 1)),
+		SlotNames: SlotNames(p.String("slot_names", string(V1Names)))}
+	if rate := p.Any("learning_rate"); rate != nil {
+		s, err := NewSchedule(rate)
+		if err != nil {
+			p.Fail(err)
+		}
+		o.LearningRate = s
+	}
+	for _, kind := range []TransformKind{ClipNorm, ClipValue, ClipGlobalNorm} {
+		if limit := p.Float(string(kind), 0); limit != 0 {
+			o.Transforms = append(o.Transforms, Transform{kind, limit})
+		}
+	}
+	if err := o.validate(); err != nil {
+		p.Fail(err)
+	}
+	if err := p.Done(); err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+func (o *Optimizer) validate() error {
+	if o.SlotNames != V1Names && o.SlotNames != KerasNames {
+		return fmt.Errorf("slot_names: got %q, expected v1 or keras", o.SlotNames)
+	}
+	if o.AccumulateSteps < 1 {
+		return fmt.Errorf("accumulate_steps: got %d, expected >= 1", o.AccumulateSteps)
+	}
+	if !(o.WeightDecay >= 0) {
+		return fmt.Errorf("weight_decay: got %g, expected >= 0", o.WeightDecay)
+	}
+	if _, err := regexp.Compile(o.NoDecay); err != nil {
+		return fmt.Errorf("no_decay: %w", err)
+	}
+	if len(o.Transforms) > 1 {
+		return fmt.Errorf("%s and %s: expected at most one of clip_norm, clip_value, global_clip_norm", o.Transforms[0].Kind, o.Transforms[1].Kind)
+	}
+	for _, t := range o.Transforms {
+		if !(t.Limit > 0) {
+			return fmt.Errorf("%s: got %g, expected > 0, or 0 for no limit", t.Kind, t.Limit)
+		}
+	}
+	return nil
+}
+
+func readAdam(p *params.Reader, epsilon float64) Adam {
+	return Adam{share(p, "beta1", 0.9), share(p, "beta2", 0.999), notNegative(p, "epsilon", epsilon)}
+}
+
+// share reads a number in [0, 1).
+func share(p *params.Reader, name string, def float64) float64 {
+	v := p.Float(name, def)
+	if !(v >= 0 && v < 1) {
+		p.Fail(fmt.Errorf("%s: got %g, expected 0 <= %s < 1", name, v, name))
+	}
+	return v
+}
+
+func notNegative(p *params.Reader, name string, def float64) float64 {
+	v := p.Float(name, def)
+	if !(v >= 0) {
+		p.Fail(fmt.Errorf("%s: got %g, expected >= 0", name, v))
+	}
+	return v
+}
+
+func readInitial(p *params.Reader) float64 { return notNegative(p, "initial_accumulator_value", 0.1) }
+
+func readRMSProp(p *params.Reader, epsilon float64) RMSProp {
+	return RMSProp{Rho: p.Float("rho", 0.9), Momentum: p.Float("momentum", 0),
+		Epsilon: notNegative(p, "epsilon", epsilon), Centered: p.Bool("centered")}
+}
+
+func readFtrl(p *params.Reader) Ftrl {
+	f := Ftrl{Power: p.Float("learning_rate_power", -0.5), Initial: readInitial(p), L1: notNegative(p, "l1", 0),
+		L2: notNegative(p, "l2", 0), Shrinkage: notNegative(p, "l2_shrinkage", 0), Beta: notNegative(p, "beta", 0)}
+	if f.Power > 0 {
+		p.Fail(fmt.Errorf("learning_rate_power: got %g, expected <= 0", f.Power))
+	}
+	return f
+}

@@ -1,0 +1,89 @@
+package optimizers
+
+import (
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/lower"
+)
+
+// RMSProp is tf.compat.v1.train.RMSPropOptimizer (Tieleman and Hinton 2012):
+// ms = rho*ms + (1-rho)*g*g, mom = momentum*mom + lr*g/sqrt(ms+epsilon),
+// w -= mom; centered subtracts the square of g's mean from ms. The mean square
+// begins at 1.
+type RMSProp struct {
+	Rho, Momentum, Epsilon float64
+	Centered               bool
+}
+
+// Name is "rmsprop".
+func (RMSProp) Name() string   { return "rmsprop" }
+func (RMSProp) traits() traits { return traits{label: "RMSProp"} }
+
+func (r RMSProp) slots() []slot {
+	if r.Centered {
+		return []slot{{"rms", 1}, {"mg", 0}, {"momentum", 0}}
+	}
+	return []slot{{"rms", 1}, {"momentum", 0}}
+}
+
+func (r RMSProp) update(a *application) []*graph.Node {
+	op := "ApplyRMSProp"
+	if r.Centered {
+		op = "ApplyCenteredRMSProp"
+		a.slots[0], a.slots[1] = a.slots[1], a.slots[0] // the op takes mg first
+	}
+	in := []graph.Output{a.lr, a.scalar("rho", r.Rho), a.scalar("momentum", r.Momentum), a.scalar("epsilon", r.Epsilon), a.grad.Output}
+	if a.grad.Sparse() {
+		return a.apply("ResourceSparse"+op, graph.Attrs{}, append(in, a.grad.Indices)...)
+	}
+	return a.apply("Resource"+op, graph.Attrs{}, in...)
+}
+
+// KerasRMSProp is tf.keras.optimizers.RMSprop: with momentum it is RMSProp;
+// without, epsilon is added to the root: w -= lr*g/(sqrt(ms)+epsilon). The mean
+// square begins at 0.
+type KerasRMSProp struct {
+	Rho, Momentum, Epsilon float64
+	Centered               bool
+}
+
+// Name is "keras_rmsprop".
+func (KerasRMSProp) Name() string   { return "keras_rmsprop" }
+func (KerasRMSProp) traits() traits { return traits{label: "RMSprop", keras: true} }
+
+func (r KerasRMSProp) slots() []slot {
+	s := []slot{{"rms", 0}}
+	if r.Momentum > 0 {
+		s = append(s, slot{"momentum", 0})
+	}
+	if r.Centered {
+		s = append(s, slot{"mg", 0})
+	}
+	return s
+}
+
+func (r KerasRMSProp) update(a *application) []*graph.Node {
+	if r.Momentum > 0 {
+		if r.Centered { // to RMSProp's order: rms, mg, momentum
+			a.slots[1], a.slots[2] = a.slots[2], a.slots[1]
+		}
+		return RMSProp(r).update(a)
+	}
+	g := a.dense() // mean squares of all rows decay, as TensorFlow's do
+	a.grad = lower.Value{Output: g}
+	ms := r.average(a, a.slot(0), a.unary("Square", g))
+	nodes := []*graph.Node{a.assign("AssignVariableOp", a.slots[0], ms)}
+	variance := ms
+	if r.Centered {
+		mg := r.average(a, a.slot(1), g)
+		nodes = append(nodes, a.assign("AssignVariableOp", a.slots[1], mg))
+		variance = a.binary("Sub", ms, a.unary("Square", mg))
+	}
+	root := a.binary("AddV2", a.unary("Sqrt", variance), a.scalar("epsilon", r.Epsilon))
+	step := a.binary("RealDiv", a.binary("Mul", g, a.lr), root)
+	return append(nodes, a.assign("AssignSubVariableOp", a.variable(), step))
+}
+
+// average is rho*old + (1-rho)*x.
+func (r KerasRMSProp) average(a *application, old, x graph.Output) graph.Output {
+	return a.binary("AddV2", a.binary("Mul", old, a.scalar("rho", r.Rho)), a.binary("Mul", x, a.scalar("one_minus_rho", 1-r.Rho)))
+}
