@@ -200,6 +200,7 @@ all_model_checkpoint_paths: "model.ckpt-11"
 all_model_checkpoint_timestamps: 1700016500
 all_model_checkpoint_timestamps: 1700018000
 last_preserved_timestamp: 1700013500
+# deleting "model.ckpt-9"
 `
 	if d := cmp.Diff(want, string(text)); d != "" {
 		t.Fatal(d)

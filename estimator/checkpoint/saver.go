@@ -55,6 +55,7 @@ type Saver struct {
 	mu            sync.Mutex
 	kept          []Entry // the list, oldest first
 	lastPreserved time.Time
+	deleting      []string // prefixes that fell off the list to be deleted
 }
 
 // NewSaver opens a directory for writing, creating it where necessary. It takes
@@ -108,10 +109,29 @@ func (s *Saver) takeOver() error {
 	if t := fromSeconds(st.lastPreserved); st.lastPreserved > 0 && t.Before(s.lastPreserved) {
 		s.lastPreserved = t
 	}
-	// Those that are not on the list were preserved on purpose.
-	s.kept = slices.DeleteFunc(s.kept, func(e Entry) bool {
-		return !slices.ContainsFunc(append(st.all, st.latest), func(p string) bool { return s.abs(p) == e.Prefix })
-	})
+	// Those that are not on the list were preserved on purpose, unless an
+	// interrupted deletion left them.
+	listed := []string{s.abs(st.latest)}
+	for _, p := range st.all {
+		listed = append(listed, s.abs(p))
+	}
+	s.kept = slices.DeleteFunc(s.kept, func(e Entry) bool { return !slices.Contains(listed, e.Prefix) })
+	for _, p := range st.deleting {
+		if p := s.abs(p); !slices.Contains(listed, p) && filepath.Dir(p) == filepath.Clean(s.path) {
+			s.deleting = append(s.deleting, p)
+		}
+	}
+	return s.deleteExpired()
+}
+
+// deleteExpired deletes what fell off the list for good.
+func (s *Saver) deleteExpired() error {
+	for len(s.deleting) > 0 {
+		if err := s.remove(s.deleting[0]); err != nil {
+			return err
+		}
+		s.deleting = s.deleting[1:]
+	}
 	return nil
 }
 
@@ -199,14 +219,11 @@ func (s *Saver) save(ctx context.Context, prefix string, snap Snapshot) error {
 			return err
 		}
 	}
-	expired, err := s.list(Entry{Prefix: prefix, Step: snap.Step, Time: s.opts.Clock()})
-	if err != nil {
+	if err := s.list(Entry{Prefix: prefix, Step: snap.Step, Time: s.opts.Clock()}); err != nil {
 		return err
 	}
-	for _, e := range expired {
-		if err := s.remove(e.Prefix); err != nil {
-			return err
-		}
+	if err := s.deleteExpired(); err != nil {
+		return err
 	}
 	if err := s.removeStaleData(prefix, shards); err != nil {
 		return err
@@ -214,17 +231,18 @@ func (s *Saver) save(ctx context.Context, prefix string, snap Snapshot) error {
 	return fpDone.Here()
 }
 
-// list puts a new checkpoint at the list's end and returns those to delete. Where
-// the list cannot be written, it stays as it was.
-func (s *Saver) list(e Entry) (expired []Entry, err error) {
-	kept, lastPreserved := s.kept, s.lastPreserved
+// list puts a new checkpoint at the list's end and takes off those to delete.
+// Where the list cannot be written, it stays as it was.
+func (s *Saver) list(e Entry) error {
+	kept, lastPreserved, deleting := s.kept, s.lastPreserved, s.deleting
 	s.kept = append(without(kept, e.Prefix), e)
-	expired = s.expire()
-	if err := s.writeState(); err != nil {
-		s.kept, s.lastPreserved = kept, lastPreserved
-		return nil, err
+	s.deleting = slices.DeleteFunc(slices.Clone(deleting), func(p string) bool { return p == e.Prefix })
+	s.expire()
+	err := s.writeState()
+	if err != nil {
+		s.kept, s.lastPreserved, s.deleting = kept, lastPreserved, deleting
 	}
-	return expired, nil
+	return err
 }
 
 func without(list []Entry, prefix string) []Entry {
@@ -282,17 +300,24 @@ func (s *Saver) write(ctx context.Context, prefix string, shards int, tensors ma
 	return w.Finish()
 }
 
+// relative returns a prefix as the list holds it.
+func (s *Saver) relative(prefix string) string {
+	if rel, err := filepath.Rel(s.path, prefix); err == nil && filepath.IsLocal(rel) {
+		return filepath.ToSlash(rel)
+	}
+	return prefix
+}
+
 // writeState replaces the list, durably.
 func (s *Saver) writeState() error {
 	st := state{lastPreserved: toSeconds(s.lastPreserved)}
 	for _, e := range s.kept {
-		p := e.Prefix
-		if rel, err := filepath.Rel(s.path, p); err == nil && filepath.IsLocal(rel) {
-			p = filepath.ToSlash(rel)
-		}
-		st.all = append(st.all, p)
+		st.latest = s.relative(e.Prefix)
+		st.all = append(st.all, st.latest)
 		st.times = append(st.times, toSeconds(e.Time))
-		st.latest = p
+	}
+	for _, p := range s.deleting {
+		st.deleting = append(st.deleting, s.relative(p))
 	}
 	f, err := atomicfile.Create(s.fs, filepath.Join(s.path, StateFile))
 	if err != nil {
@@ -315,9 +340,9 @@ func (s *Saver) writeState() error {
 
 // expire takes off the list what is to be deleted, and what is preserved
 // (the rule of TensorFlow's CheckpointManager).
-func (s *Saver) expire() (expired []Entry) {
+func (s *Saver) expire() {
 	if s.opts.MaxToKeep == 0 {
-		return nil
+		return
 	}
 	span := time.Duration(s.opts.KeepEveryNHours * float64(time.Hour))
 	for len(s.kept) > s.opts.MaxToKeep {
@@ -327,9 +352,8 @@ func (s *Saver) expire() (expired []Entry) {
 			s.lastPreserved = e.Time
 			continue
 		}
-		expired = append(expired, e)
+		s.deleting = append(s.deleting, e.Prefix)
 	}
-	return expired
 }
 
 // remove deletes a checkpoint, the index first: data without an index is

@@ -17,7 +17,12 @@ type state struct {
 	all           []string  // oldest first, the last is latest
 	times         []float64 // of all, in seconds since 1970
 	lastPreserved float64
+	// deleting lists checkpoints whose deletion was about to begin when the list
+	// was written. It is kept in comments, which TensorFlow skips.
+	deleting []string
 }
+
+const deletingComment = "# deleting "
 
 // format writes the message as protocol buffer text, as TensorFlow does.
 func (s *state) format() []byte {
@@ -31,6 +36,9 @@ func (s *state) format() []byte {
 	}
 	if s.lastPreserved != 0 {
 		fmt.Fprintf(&b, "last_preserved_timestamp: %s\n", strconv.FormatFloat(s.lastPreserved, 'f', -1, 64))
+	}
+	for _, p := range s.deleting {
+		fmt.Fprintf(&b, "%s%s\n", deletingComment, quote(p))
 	}
 	return []byte(b.String())
 }
@@ -76,6 +84,13 @@ func parseState(text []byte) (*state, error) {
 			return nil, fmt.Errorf("field %s: %w", name, err)
 		}
 		rest = tail
+	}
+	for line := range strings.Lines(string(text)) {
+		if quoted, ok := strings.CutPrefix(line, deletingComment); ok {
+			if p, _, err := nextValue(quoted); err == nil {
+				s.deleting = append(s.deleting, p)
+			}
+		}
 	}
 	if s.latest == "" {
 		return nil, fmt.Errorf("model_checkpoint_path is missing")

@@ -23,6 +23,7 @@ var (
 	fpDataWritten  = failpoint.New("bundle/data-written")
 	fpDataSynced   = failpoint.New("bundle/data-synced")
 	fpDataRenamed  = failpoint.New("bundle/data-renamed")
+	fpDataDurable  = failpoint.New("bundle/data-durable")
 	fpIndexCreated = failpoint.New("bundle/index-created")
 	fpIndexWritten = failpoint.New("bundle/index-written")
 	fpIndexSynced  = failpoint.New("bundle/index-synced")
@@ -181,8 +182,8 @@ func checkTensor(t *graph.Tensor) error {
 }
 
 // Finish makes the bundle durable and visible: each data file synced and
-// renamed, then the index, then the directory synced. After an error nothing of
-// the bundle is left.
+// renamed, the directory synced, then the same with the index. After an error
+// nothing of the bundle is left, unless syncing the directory in the end failed.
 func (w *Writer) Finish() error {
 	err := w.err
 	for _, step := range []func() error{w.checkSlices, w.commitData, w.commitIndex} {
@@ -195,13 +196,7 @@ func (w *Writer) Finish() error {
 		return err
 	}
 	w.shards = nil
-	if err := fpIndexRenamed.Here(); err != nil {
-		return err
-	}
-	if err := atomicfile.SyncDir(w.fs, filepath.Dir(w.prefix)); err != nil {
-		return err
-	}
-	return fpDirSynced.Here()
+	return firstError(fpIndexRenamed.Here, w.syncDir, fpDirSynced.Here)
 }
 
 func (w *Writer) checkSlices() error {
@@ -227,8 +222,11 @@ func (w *Writer) commitData() error {
 			return err
 		}
 	}
-	return nil
+	// The names of the data must not get lost where that of the index does not.
+	return firstError(w.syncDir, fpDataDurable.Here)
 }
+
+func (w *Writer) syncDir() error { return atomicfile.SyncDir(w.fs, filepath.Dir(w.prefix)) }
 
 func (w *Writer) commitIndex() error {
 	f, err := atomicfile.Create(w.fs, IndexPath(w.prefix))

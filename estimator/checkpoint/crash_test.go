@@ -1,0 +1,314 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/goestimator/goestimator/internal/atomicfile"
+	"github.com/goestimator/goestimator/internal/failpoint"
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+const (
+	childEnv  = "CHECKPOINT_TEST_CHILD" // the directory in which a child process saves
+	childLast = 6                       // the step after which it is done
+)
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(childEnv); dir != "" {
+		if err := childRun(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// childRun resumes and saves up to childLast, as a training process does: the
+// last step twice, the second time with other values.
+func childRun(dir string) error {
+	s, err := NewSaver(dir, Options{MaxToKeep: 2})
+	if err != nil {
+		return err
+	}
+	step := int64(-1)
+	switch r, err := s.OpenLatest(ctx); {
+	case err == nil:
+		step = r.Step()
+		_ = r.Close()
+	case !errors.Is(err, ErrNone):
+		return err
+	}
+	for step++; step <= childLast; step++ {
+		if _, err := s.Save(ctx, snapshot(step)); err != nil {
+			return err
+		}
+	}
+	other := snapshot(childLast)
+	other.Tensors["final"] = graph.ScalarOf(true)
+	_, err = s.Save(ctx, other)
+	return err
+}
+
+// crashPoints are all the points that a save passes.
+func crashPoints() []string {
+	return append(failpoint.Names("bundle/"), failpoint.Names("checkpoint/")...)
+}
+
+// unreached are points off the path of childRun; other tests pass them.
+var unreached = map[string]bool{"checkpoint/broken-renamed": true, "checkpoint/unusable-removed": true}
+
+// A process that dies at any point, at an early, a middle and the last passage,
+// leaves a loadable checkpoint; started again it finishes as if nothing had been.
+func TestProcessDiesAtEveryPoint(t *testing.T) {
+	clean := t.TempDir()
+	runChild(t, clean, "")
+	for _, point := range crashPoints() {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			if died := diesAt(t, clean, point); !died && !unreached[point] {
+				t.Error("the point is never passed")
+			}
+		})
+	}
+}
+
+// diesAt reports whether the child reached the point.
+func diesAt(t *testing.T, clean, point string) (died bool) {
+	for i, passage := range []int{1, 4, 8} {
+		action := []string{"kill", "exit(9)", "kill"}[i]
+		dir := t.TempDir()
+		state := runChild(t, dir, fmt.Sprintf("%s=%s@%d", point, action, passage))
+		if state.Success() {
+			continue
+		}
+		died = true
+		if ws := state.Sys().(syscall.WaitStatus); !ws.Signaled() && ws.ExitStatus() != 9 {
+			t.Fatalf("passage %d: %v", passage, state)
+		}
+		r, err := OpenLatest(ctx, dir)
+		if err == nil {
+			_ = r.Close()
+		}
+		if err != nil && (passage > 1 || !errors.Is(err, ErrNone)) {
+			t.Fatalf("passage %d: %v", passage, err)
+		}
+		if !runChild(t, dir, "").Success() {
+			t.Fatalf("passage %d: the second run failed", passage)
+		}
+		sameTensors(t, clean, dir)
+	}
+	return died
+}
+
+func runChild(t *testing.T, dir, points string) *os.ProcessState {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childEnv+"="+dir, failpoint.EnvVar+"="+points)
+	_ = cmd.Run()
+	return cmd.ProcessState
+}
+
+// sameTensors fails unless both directories hold the same checkpoints and no
+// leftovers. Only the number of data files may differ, by the path to them.
+func sameTensors(t *testing.T, a, b string) {
+	t.Helper()
+	var got [2]map[string]Snapshot
+	for i, dir := range []string{a, b} {
+		got[i] = map[string]Snapshot{}
+		all, err := All(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range all {
+			r, err := Open(e.Prefix)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got[i][fmt.Sprint(e.Step)], err = r.Snapshot(); err != nil {
+				t.Fatal(err)
+			}
+			_ = r.Close()
+		}
+		names, _ := os.ReadDir(dir)
+		for _, n := range names {
+			if atomicfile.IsTemp(n.Name()) {
+				t.Fatalf("left over %s", n.Name())
+			}
+		}
+	}
+	if d := cmp.Diff(got[0], got[1]); d != "" {
+		t.Fatal(d)
+	}
+}
+
+// An error at any point leaves the Saver usable and the directory loadable.
+func TestErrorAtEveryPoint(t *testing.T) {
+	for _, point := range crashPoints() {
+		m := atomicfile.NewMem()
+		s := newSaver(t, "/d", Options{FS: m, MaxToKeep: 2})
+		mustSave(t, s, 1, 2)
+		disable, err := failpoint.Enable(point, "error(no luck)")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.Save(ctx, snapshot(3))
+		disable()
+		if err == nil && !unreached[point] {
+			t.Fatalf("%s: no error", point)
+		}
+		if err != nil && !strings.Contains(err.Error(), "model.ckpt-3: failpoint "+point) {
+			t.Fatalf("%s: %v", point, err)
+		}
+		if got := latest(t, s); got < 2 {
+			t.Fatalf("%s: latest step %d", point, got)
+		}
+		mustSave(t, s, 3, 4)
+		if got := latest(t, s); got != 4 {
+			t.Fatalf("%s: latest step %d", point, got)
+		}
+		for _, n := range names(t, m) {
+			if atomicfile.IsTemp(n) {
+				t.Fatalf("%s: left over %s", point, n)
+			}
+		}
+	}
+}
+
+var errPower = errors.New("power cut")
+
+// powerCut lets the first n changes of the file system happen.
+func powerCut(m *atomicfile.Mem, n int) {
+	m.SetFault(func(atomicfile.Op, string) error {
+		if n--; n < 0 {
+			return errPower
+		}
+		return nil
+	})
+}
+
+// A power cut before any change of the disk, whatever subset of the unsynced
+// changes survives it, leaves a loadable checkpoint, and after Save the new one.
+func TestPowerLossAtEveryOperation(t *testing.T) {
+	replaced := snapshot(3)
+	replaced.Tensors["w"] = graph.ScalarOf(true)
+	for _, c := range []struct {
+		name   string
+		before []int64
+		save   Snapshot
+	}{
+		{"first", nil, snapshot(3)},
+		{"second", []int64{1}, snapshot(3)},
+		{"with deletion", []int64{1, 2}, snapshot(3)},
+		{"same again", []int64{1, 3}, snapshot(3)},
+		{"only one replaced", []int64{3}, replaced},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			done := false
+			for n := 0; !done; n++ {
+				m := atomicfile.NewMem()
+				s := newSaver(t, "/d", Options{FS: m, MaxToKeep: 2})
+				mustSave(t, s, c.before...)
+				powerCut(m, n)
+				_, err := s.Save(ctx, c.save)
+				done = err == nil
+				for lost := range m.PowerLosses(150) {
+					survivor(t, lost, n, len(c.before) > 0, done)
+				}
+			}
+		})
+	}
+}
+
+// survivor restarts after a power cut and goes on.
+func survivor(t *testing.T, m *atomicfile.Mem, cut int, must, saved bool) {
+	t.Helper()
+	// A reader that looks before the chief is back.
+	log, _ := quiet()
+	r, _, err := directory{fs: m, path: "/d", log: log}.openLatest(ctx)
+	if err == nil {
+		_ = r.Close()
+	}
+	if err != nil && (must || saved || !errors.Is(err, ErrNone)) {
+		t.Fatalf("cut before change %d: reader: %v", cut, err)
+	}
+	s := newSaver(t, "/d", Options{FS: m, MaxToKeep: 2})
+	r, err = s.OpenLatest(ctx)
+	if err != nil && (must || saved || !errors.Is(err, ErrNone)) {
+		t.Fatalf("cut before change %d: %v, files %v", cut, err, names(t, m))
+	}
+	if err == nil {
+		defer r.Close()
+		if saved && r.Step() != 3 {
+			t.Fatalf("cut before change %d: step %d after Save returned", cut, r.Step())
+		}
+	}
+	mustSave(t, s, 4)
+	if got := latest(t, s); got != 4 {
+		t.Fatalf("cut before change %d: step %d after a new save", cut, got)
+	}
+}
+
+func TestDiskFullAndReadOnly(t *testing.T) {
+	for errno, hint := range map[syscall.Errno]string{
+		syscall.ENOSPC: "free some space", syscall.EROFS: "choose a model_dir that can be written to",
+	} {
+		m := atomicfile.NewMem()
+		s := newSaver(t, "/d", Options{FS: m, MaxToKeep: 1})
+		mustSave(t, s, 1)
+		for n := 0; ; n++ { // the disk fills up before its n-th change
+			left := n
+			m.SetFault(func(op atomicfile.Op, path string) error {
+				if left--; left < 0 && op != atomicfile.OpRemove {
+					return &os.PathError{Op: string(op), Path: path, Err: errno}
+				}
+				return nil
+			})
+			_, err := s.Save(ctx, snapshot(2))
+			m.SetFault(nil)
+			if err == nil {
+				break
+			}
+			if !errors.Is(err, errno) || !strings.Contains(err.Error(), hint) || !strings.Contains(err.Error(), "/d/") {
+				t.Fatalf("change %d: %v", n, err)
+			}
+			if got := latest(t, s); got < 1 {
+				t.Fatalf("change %d: latest step %d", n, got)
+			}
+		}
+		if d := cmp.Diff([]int64{2}, steps(t, s)); d != "" {
+			t.Fatal(d)
+		}
+	}
+}
+
+func TestUnwritableDirectory(t *testing.T) {
+	dir := t.TempDir()
+	file := dir + "/file"
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewSaver(file, Options{}); err == nil || !strings.Contains(err.Error(), file) {
+		t.Fatalf("a file as model_dir: %v", err)
+	}
+	if os.Geteuid() == 0 {
+		t.Skip("skipped: permissions do not bind the super-user")
+	}
+	s := newSaver(t, dir, Options{})
+	if err := os.Chmod(dir, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chmod(dir, 0o755)
+	if _, err := s.Save(context.Background(), snapshot(1)); !errors.Is(err, os.ErrPermission) {
+		t.Fatalf("got %v", err)
+	}
+}
