@@ -8,7 +8,8 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// Concat joins tensors along an axis in which alone they may differ.
+// Concat joins tensors along an axis in which alone they may differ. Along the
+// batch axis it has no gradient for more than one batch size.
 func Concat(c models.Context, along int, in ...*G.Node) *G.Node {
 	const name = "ConcatV2"
 	if len(in) == 0 {
