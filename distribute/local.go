@@ -7,6 +7,7 @@ import (
 	"github.com/goestimator/goestimator/internal/device"
 	"github.com/goestimator/goestimator/internal/engine"
 	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/kernels"
 	"github.com/goestimator/goestimator/models/optimizers"
 )
 
@@ -22,6 +23,7 @@ func New(c Config) (Strategy, error) {
 	if _, err := c.device(); err != nil {
 		return nil, err
 	}
+	kernels.SetThreads(c.Threads)
 	return newLocal(c, device.NewHost())
 }
 
@@ -78,17 +80,17 @@ func (l *local) Train(p TrainProgram) (Stepper, error) {
 		s.rate = len(fetches)
 		fetches = append(fetches[:len(fetches):len(fetches)], applied.LearningRate)
 	}
-	return l.compile(s, p.Graph, engine.Spec{Feeds: p.Feeds, Fetches: fetches, Targets: targets})
+	return l.compile(s, p.Program, engine.Spec{Feeds: p.Feeds, Fetches: fetches, Targets: targets})
 }
 
 // Infer compiles the program as it is.
 func (l *local) Infer(p Program) (Stepper, error) {
-	return l.compile(&localStepper{rate: -1}, p.Graph, engine.Spec{Feeds: p.Feeds, Fetches: p.Fetches})
+	return l.compile(&localStepper{rate: -1}, p, engine.Spec{Feeds: p.Feeds, Fetches: p.Fetches})
 }
 
-func (l *local) compile(s *localStepper, g *graph.Graph, spec engine.Spec) (Stepper, error) {
+func (l *local) compile(s *localStepper, p Program, spec engine.Spec) (Stepper, error) {
 	var err error
-	s.program, err = engine.Compile(g, spec, l.dev, l.vars, engine.Options{CheckNumerics: l.config.CheckNumerics})
+	s.program, err = engine.Compile(p.Graph, spec, l.dev, l.vars, engine.Options{CheckNumerics: l.config.CheckNumerics, Profile: p.Profile})
 	if err != nil {
 		return nil, fmt.Errorf("strategy %s: %w", l.Name(), err)
 	}
@@ -107,19 +109,18 @@ func (s *localStepper) Step(ctx context.Context, batch int, feeds []*graph.Tenso
 }
 
 // Value returns fetch i of the last step.
-func (s *localStepper) Value(i int) (*graph.Tensor, error) { return s.program.Value(i) }
+func (s *localStepper) Value(i int) *graph.Tensor { return s.program.Value(i) }
 
 // LearningRate returns the rate that the last step applied.
 func (s *localStepper) LearningRate() float64 {
 	if s.rate < 0 {
 		return 0
 	}
-	t, err := s.program.Value(s.rate)
-	if err != nil || t.Len() != 1 {
-		return 0
-	}
-	return t.Float(0)
+	return s.program.Value(s.rate).Float(0)
 }
+
+// Profile returns the time of each node over all steps.
+func (s *localStepper) Profile() []NodeTime { return s.program.Profile() }
 
 // Close frees the program's memory.
 func (s *localStepper) Close() error { return s.program.Close() }

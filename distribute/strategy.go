@@ -3,6 +3,7 @@ package distribute
 import (
 	"context"
 
+	"github.com/goestimator/goestimator/internal/engine"
 	"github.com/goestimator/goestimator/internal/graph"
 	"github.com/goestimator/goestimator/internal/lower"
 	"github.com/goestimator/goestimator/models/optimizers"
@@ -46,6 +47,7 @@ type Program struct {
 	Graph   *graph.Graph
 	Feeds   []graph.Output
 	Fetches []graph.Output
+	Profile bool // time each node: see Stepper.Profile
 }
 
 // TrainProgram is a program with what is needed for an update.
@@ -69,9 +71,14 @@ type Stepper interface {
 	// until it returns.
 	Step(ctx context.Context, batch int, feeds []*graph.Tensor) error
 	// Value returns fetch i of the last step, valid until the next.
-	Value(i int) (*graph.Tensor, error)
+	Value(i int) *graph.Tensor
 	// LearningRate returns the rate that the last step applied, 0 without an optimizer.
 	LearningRate() float64
+	// Profile returns the time of each node over all steps, where the program asked for it.
+	Profile() []NodeTime
 	// Close frees what the program holds; variables stay.
 	Close() error
 }
+
+// NodeTime is the time that one node took over all steps.
+type NodeTime = engine.NodeTime

@@ -2,6 +2,7 @@ package estimator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/goestimator/goestimator/estimator/metrics"
@@ -139,28 +140,24 @@ func (a *accumulators) results() map[string]metrics.Value {
 	return out
 }
 
-// writeEvalEvents appends an evaluation to the events of its name.
-func (e *Estimator) writeEvalEvents(name string, res EvalResult) error {
-	w, err := summary.NewWriter(e.EvalDir(name))
-	if err != nil {
-		return err
-	}
+// writeEvalEvents appends an evaluation to the events of its name: scalars,
+// other metrics as tensors, and the checkpoint's path.
+func (e *Estimator) writeEvalEvents(name string, res EvalResult) (err error) {
+	var values []*summary.Value
 	for _, key := range sortedKeys(res.Metrics) {
 		v := res.Metrics[key]
 		if x, ok := v.Scalar(); ok {
-			err = w.Scalar(res.GlobalStep, key, x)
-		} else {
-			err = w.Tensor(res.GlobalStep, key, v.Tensor())
+			values = append(values, summary.Scalar(key, x))
+			continue
 		}
+		t, err := summary.Tensor(key, "", v.Tensor())
 		if err != nil {
-			break
+			return fmt.Errorf("metric %s: %w", key, err)
 		}
+		values = append(values, t)
 	}
-	if err == nil {
-		err = w.Text(res.GlobalStep, "checkpoint_path", res.Checkpoint)
-	}
-	if cerr := w.Close(); err == nil {
-		err = cerr
-	}
-	return err
+	values = append(values, summary.Text("checkpoint_path", res.Checkpoint))
+	w := summary.NewFileWriter(e.EvalDir(name), summary.Options{})
+	defer func() { err = errors.Join(err, w.Close()) }()
+	return w.Values(res.GlobalStep, values...)
 }

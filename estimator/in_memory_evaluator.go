@@ -17,6 +17,7 @@ type InMemoryEvaluator struct {
 	est    *Estimator
 	input  InputFn
 	every  int64
+	during bool // only between the beginning and the end
 	opts   []RunOption
 	last   EvalResult
 	inf    *inference
@@ -42,6 +43,9 @@ func (h *InMemoryEvaluator) Result() EvalResult { return h.last }
 
 // AfterCreateSession evaluates the variables that training begins with.
 func (h *InMemoryEvaluator) AfterCreateSession(ctx context.Context, r hooks.Run) error {
+	if h.during {
+		return nil
+	}
 	return h.evaluate(ctx, r)
 }
 
@@ -55,7 +59,7 @@ func (h *InMemoryEvaluator) AfterRun(ctx context.Context, r hooks.Run) error {
 
 // End evaluates the last step.
 func (h *InMemoryEvaluator) End(ctx context.Context, r hooks.Run) error {
-	if h.latest == r.GlobalStep() {
+	if h.during || h.latest == r.GlobalStep() {
 		return nil
 	}
 	return h.evaluate(ctx, r)

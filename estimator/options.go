@@ -18,8 +18,7 @@ type runOptions struct {
 	checkpoint            string
 	name                  string
 	keys                  []string
-	inMemory              bool  // the variables are as they should be: load no checkpoint
-	saveEvery             int64 // checkpoints at multiples of so many steps besides
+	inMemory              bool // the variables are as they should be: load no checkpoint
 }
 
 // Steps bounds a call to n steps: of training, added to those done; of

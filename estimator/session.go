@@ -28,6 +28,7 @@ type session struct {
 	fetches  []graph.Output
 	index    map[string]int // of fetches, by the name they were asked for
 	compiled int            // how many fetches the stepper knows
+	profile  bool           // time the nodes
 	feeds    []int          // column of the schema that each feed takes
 	staged   []*graph.Tensor
 
@@ -134,12 +135,24 @@ func (s *session) StopRequested() bool { return s.reason != "" }
 // Value returns a tensor of the last step.
 func (s *session) Value(name string) (*graph.Tensor, error) {
 	if i, ok := s.index[name]; ok {
-		return s.stepper.Value(i)
+		return s.stepper.Value(i), nil
 	}
 	if name == learningRate {
 		return graph.ScalarOf(s.stepper.LearningRate()), nil
 	}
 	return nil, fmt.Errorf("tensor %q was not asked for: call Fetch in the hook's Begin", name)
+}
+
+// ProfileNodes makes the program time its nodes.
+func (s *session) ProfileNodes() { s.profile = true }
+
+// NodeTimes returns the time of each node over all steps.
+func (s *session) NodeTimes() []hooks.NodeTime {
+	var out []hooks.NodeTime
+	for _, n := range s.stepper.Profile() {
+		out = append(out, hooks.NodeTime{Node: n.Node, Op: n.Op, Total: n.Total})
+	}
+	return out
 }
 
 // begin lets hooks ask for tensors, then compiles the program unless it is already.
@@ -165,15 +178,18 @@ func (s *session) begin(hs []hooks.Hook) error {
 }
 
 func (s *session) compile() (distribute.Stepper, error) {
-	p := distribute.Program{Graph: s.program.graph, Fetches: s.fetches}
+	p := distribute.Program{Graph: s.program.graph, Fetches: s.fetches, Profile: s.profile}
 	for _, f := range s.program.feeds {
 		p.Feeds = append(p.Feeds, f.output)
 	}
 	if s.program.mode != models.Train {
 		return s.strategy.Infer(p)
 	}
-	return s.strategy.Train(distribute.TrainProgram{Program: p, GlobalStep: s.program.step,
-		Train: s.program.spec.TrainOp, Gradients: s.program.gradients, Updates: s.program.updates})
+	t := distribute.TrainProgram{Program: p, GlobalStep: s.program.step, Train: s.program.spec.TrainOp, Updates: s.program.updates}
+	for _, g := range s.program.gradients {
+		t.Gradients = append(t.Gradients, *g)
+	}
+	return s.strategy.Train(t)
 }
 
 // start tells the hooks that variables have their values.

@@ -28,9 +28,18 @@ type EvalSpec struct {
 	Hooks      []hooks.Hook
 	StartDelay time.Duration // of an evaluator task; local runs ignore it
 	Throttle   time.Duration // least time between two evaluations; 0: none
-	EverySteps int64         // besides: save and evaluate at multiples of so many steps; 0: off
+	EverySteps int64         // besides: evaluate every so many steps, without a checkpoint; 0: off
 	// AfterEval is called with each evaluation; final tells that training is over.
 	AfterEval func(ctx context.Context, res EvalResult, final bool) error
+}
+
+// options are those of each evaluation.
+func (s EvalSpec) options() []RunOption {
+	opts := []RunOption{EvalName(s.Name), WithHooks(s.Hooks...)}
+	if s.Steps > 0 {
+		opts = append(opts, Steps(s.Steps))
+	}
+	return opts
 }
 
 // Result is what TrainAndEvaluate leaves behind.
@@ -84,7 +93,15 @@ func TrainAndEvaluate(ctx context.Context, e *Estimator, train TrainSpec, eval E
 func (e *Estimator) trainAndEvaluateLocal(ctx context.Context, train TrainSpec, eval EvalSpec) (Result, error) {
 	l := &evalListener{est: e, spec: eval, timer: hooks.NewTimer(hooks.Every{Secs: eval.Throttle.Seconds()}),
 		maxSteps: train.MaxSteps, evaluated: -1}
-	opts := []RunOption{WithHooks(train.Hooks...), WithSavingListeners(append(train.Listeners, l)...), alsoSaveEvery(eval.EverySteps)}
+	opts := []RunOption{WithHooks(train.Hooks...), WithSavingListeners(append(train.Listeners, l)...)}
+	if eval.EverySteps > 0 {
+		h, err := NewInMemoryEvaluator(e, eval.Input, eval.EverySteps, eval.options()...)
+		if err != nil {
+			return Result{}, err
+		}
+		h.during = true
+		opts = append(opts, WithHooks(h))
+	}
 	if train.MaxSteps > 0 {
 		opts = append(opts, MaxSteps(train.MaxSteps))
 	}
@@ -105,11 +122,6 @@ func (e *Estimator) trainAndEvaluateLocal(ctx context.Context, train TrainSpec, 
 		res.Eval = l.last
 	}
 	return res, nil
-}
-
-// alsoSaveEvery makes the checkpoint saver save at multiples of n steps besides.
-func alsoSaveEvery(n int64) RunOption {
-	return func(o *runOptions) { o.saveEvery = n }
 }
 
 // evalListener evaluates checkpoints as they are written.
@@ -139,8 +151,7 @@ func (l *evalListener) AfterSave(ctx context.Context, prefix string, step int64)
 		l.skipped = true
 		return false, nil
 	}
-	due := l.spec.Throttle == 0 || l.timer.ShouldTrigger(step) || (l.spec.EverySteps > 0 && step%l.spec.EverySteps == 0)
-	if !due {
+	if l.spec.Throttle > 0 && !l.timer.ShouldTrigger(step) {
 		return false, nil
 	}
 	l.timer.Trigger(step)
@@ -156,11 +167,7 @@ func (l *evalListener) End(ctx context.Context, step int64) error {
 }
 
 func (l *evalListener) evaluate(ctx context.Context, prefix string, final bool) error {
-	opts := []RunOption{CheckpointPath(prefix), EvalName(l.spec.Name), WithHooks(l.spec.Hooks...)}
-	if l.spec.Steps > 0 {
-		opts = append(opts, Steps(l.spec.Steps))
-	}
-	res, err := l.est.Evaluate(ctx, l.spec.Input, opts...)
+	res, err := l.est.Evaluate(ctx, l.spec.Input, append(l.spec.options(), CheckpointPath(prefix))...)
 	if err != nil {
 		return err
 	}

@@ -5,14 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"strings"
 
 	"github.com/goestimator/goestimator/estimator/checkpoint"
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/estimator/summary"
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/atomicfile"
 	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/graphdef"
 	"github.com/goestimator/goestimator/models"
+	"google.golang.org/protobuf/encoding/prototext"
+	"google.golang.org/protobuf/proto"
 )
 
 // What a checkpoint holds besides variables, as scalar strings.
@@ -85,8 +90,33 @@ func (t *training) openFiles() error {
 	if err != nil {
 		return err
 	}
-	t.events, err = summary.NewWriter(t.est.modelDir)
-	return err
+	t.events = summary.NewFileWriter(t.est.modelDir, summary.Options{})
+	return t.writeGraph()
+}
+
+// writeGraph shows the graph to TensorBoard and, where the RunConfig asks for it, to people.
+func (t *training) writeGraph() error {
+	def, err := graphdef.ToGraphDef(t.program.graph)
+	if err != nil {
+		return fmt.Errorf("graph: %w", err)
+	}
+	b, err := proto.Marshal(def)
+	if err != nil {
+		return fmt.Errorf("graph: %w", err)
+	}
+	if t.est.config.SaveSummarySteps() > 0 {
+		if err := t.events.Add(summary.GraphEvent(0, b)); err != nil {
+			return err
+		}
+	}
+	if !t.est.config.CheckpointSaveGraphDef() {
+		return nil
+	}
+	text, err := prototext.MarshalOptions{Multiline: true}.Marshal(def)
+	if err != nil {
+		return fmt.Errorf("graph: %w", err)
+	}
+	return atomicfile.WriteFile(atomicfile.OS{}, filepath.Join(t.est.modelDir, "graph.pbtxt"), text)
 }
 
 // restoreOrInit loads the newest checkpoint that is whole, or warm-starts, or keeps initial values.
@@ -227,7 +257,7 @@ func (t *training) SaveCheckpoint(ctx context.Context) (string, error) {
 		return "", err
 	}
 	t.saved, t.prefix = t.step, prefix
-	return prefix, nil
+	return prefix, t.events.Add(summary.SessionCheckpoint(t.step, prefix))
 }
 
 func stringScalar(b []byte) *graph.Tensor {

@@ -45,7 +45,6 @@ func (e *Estimator) addSaver(hs []hooks.Hook, o runOptions) ([]hooks.Hook, error
 	for _, h := range hs {
 		if s, ok := h.(*hooks.CheckpointSaver); ok {
 			s.AddListeners(o.listeners...)
-			s.AlsoEvery(o.saveEvery)
 			return hs, nil
 		}
 	}
@@ -60,7 +59,6 @@ func (e *Estimator) addSaver(hs []hooks.Hook, o runOptions) ([]hooks.Hook, error
 	if err != nil {
 		return nil, err
 	}
-	saver.AlsoEvery(o.saveEvery)
 	return append(hs, saver), nil
 }
 

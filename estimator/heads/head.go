@@ -24,11 +24,11 @@ type Inputs struct {
 	Features  models.Features
 	Labels    models.Labels
 	Logits    *G.Node // [batch, LogitsDimension]
-	Optimizer optimizers.Optimizer
+	Optimizer *optimizers.Optimizer
 }
 
 // ModelFn is the model_fn of a network with a head, trained by an optimizer.
-func ModelFn(n networks.Network, h Head, o optimizers.Optimizer) estimator.ModelFn {
+func ModelFn(n networks.Network, h Head, o *optimizers.Optimizer) estimator.ModelFn {
 	return estimator.ModelFunc(func(mc *estimator.ModelContext, features models.Features, labels models.Labels) (*estimator.Spec, error) {
 		logits := n(mc, features, h.LogitsDimension())
 		if mc.Failed() {
@@ -59,7 +59,7 @@ func checkLogits(logits *G.Node, want int) error {
 
 // trained adds to a Spec what its mode needs of the loss: the regularization
 // losses and, when training, the optimizer.
-func trained(mc *estimator.ModelContext, spec *estimator.Spec, loss *G.Node, o optimizers.Optimizer) *estimator.Spec {
+func trained(mc *estimator.ModelContext, spec *estimator.Spec, loss *G.Node, o *optimizers.Optimizer) *estimator.Spec {
 	spec.Loss = optimizers.TotalLoss(mc, loss)
 	if mc.Mode() == models.Train {
 		spec.TrainOp = o.Minimize(mc, spec.Loss)

@@ -21,9 +21,10 @@ type Summarizer interface {
 
 // SummaryTensor is a summary that a model_fn asked for, with the name to Fetch its value by.
 type SummaryTensor struct {
-	Tag   string
-	Kind  models.SummaryKind
-	Fetch string
+	Tag       string
+	Kind      models.SummaryKind
+	Fetch     string
+	MaxImages int // of an image summary: how many of the batch; 0 is 1
 }
 
 // SummarySource is a Setup that knows the model's summaries: a training loop.

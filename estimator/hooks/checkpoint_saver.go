@@ -22,7 +22,6 @@ type CheckpointListener interface {
 type CheckpointSaver struct {
 	Base
 	timer     *Timer
-	also      int64 // besides: at multiples of so many steps
 	listeners []CheckpointListener
 	saved     int64
 	saver     Checkpointer
@@ -45,9 +44,6 @@ func NewCheckpointSaver(every Every, listeners ...CheckpointListener) (*Checkpoi
 func (h *CheckpointSaver) AddListeners(ls ...CheckpointListener) {
 	h.listeners = append(h.listeners, ls...)
 }
-
-// AlsoEvery makes the saver save at multiples of n steps besides; 0 for not.
-func (h *CheckpointSaver) AlsoEvery(n int64) { h.also = n }
 
 // Priority is the last: what other hooks keep is saved as of this step.
 func (h *CheckpointSaver) Priority() int { return PrioritySave }
@@ -76,7 +72,7 @@ func (h *CheckpointSaver) AfterCreateSession(ctx context.Context, r Run) error {
 // AfterRun saves if it is time.
 func (h *CheckpointSaver) AfterRun(ctx context.Context, r Run) error {
 	step := r.GlobalStep()
-	if !h.timer.ShouldTrigger(step) && (h.also == 0 || step%h.also != 0) {
+	if !h.timer.ShouldTrigger(step) {
 		return nil
 	}
 	h.timer.Trigger(step)

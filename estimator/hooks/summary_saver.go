@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/goestimator/goestimator/estimator/summary"
 	"github.com/goestimator/goestimator/models"
 )
 
@@ -51,23 +52,32 @@ func (h *SummarySaver) AfterRun(_ context.Context, r Run) error {
 		return nil
 	}
 	h.timer.Trigger(step)
-	w := s.Events()
+	var values []*summary.Value
 	for _, t := range h.summaries {
 		v, err := r.Value(t.Fetch)
 		if err != nil {
 			return err
 		}
-		switch t.Kind {
-		case models.HistogramSummary:
-			err = w.Histogram(step, t.Tag, v)
-		case models.ImageSummary:
-			err = w.Image(step, t.Tag, v)
-		default:
-			err = w.Scalar(step, t.Tag, v.Float(0))
-		}
+		vs, err := t.values(v)
 		if err != nil {
 			return fmt.Errorf("summary %s: %w", t.Tag, err)
 		}
+		values = append(values, vs...)
 	}
-	return nil
+	return s.Events().Values(step, values...)
+}
+
+// values turns a tensor into what the event file holds.
+func (t SummaryTensor) values(v *models.Tensor) ([]*summary.Value, error) {
+	switch t.Kind {
+	case models.HistogramSummary:
+		h, err := summary.Histogram(t.Tag, v)
+		return []*summary.Value{h}, err
+	case models.ImageSummary:
+		return summary.Image(t.Tag, v, max(t.MaxImages, 1))
+	}
+	if v.Len() != 1 {
+		return nil, fmt.Errorf("a scalar summary of shape %v: expected one element", v.Shape)
+	}
+	return []*summary.Value{summary.Scalar(t.Tag, v.Float(0))}, nil
 }

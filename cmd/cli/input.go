@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/runconfig"
+)
+
+// formats lists what input.format may be.
+func (a *app) formats() string {
+	names := inputs.Formats()
+	for name := range a.inputs {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
+// inputSpec translates a section of the config.
+func inputSpec(in runconfig.Input) (inputs.Spec, error) {
+	if !slices.Contains(inputs.Formats(), in.Format) {
+		return inputs.Spec{}, fmt.Errorf("unknown format %q", in.Format)
+	}
+	spec := inputs.Spec{
+		Format: in.Format, Files: in.Files, Images: in.Images, Labels: in.Labels,
+		Header: in.Header, Delimiter: in.Delimiter, MissingValues: in.MissingValues, Count: in.Count,
+		Split: inputs.SplitSpec{Folds: in.Split.Folds, HeldOut: in.Split.HeldOut, Part: in.Split.Part},
+		Shard: in.Shard, Skip: in.Skip, Take: in.Take, Repeat: in.Repeat, Shuffle: in.Shuffle,
+		Scale: in.Scale, Mean: in.Mean, Std: in.Std,
+		Augment:   inputs.AugmentSpec{CropPadding: in.Augment.CropPadding, Flip: in.Augment.Flip},
+		BatchSize: in.BatchSize, DropRemainder: in.DropRemainder, Prefetch: in.Prefetch, Parallelism: in.Parallelism,
+	}
+	for _, c := range in.Columns {
+		spec.Columns = append(spec.Columns, inputs.ColumnSpec{Name: c.Name, DType: columnType(c), Shape: c.Shape,
+			Role: inputs.Role(c.Role), Default: c.Default, Vocabulary: c.Vocabulary})
+	}
+	return spec, nil
+}
+
+// columnType is the element type that the pipeline gives: ids where there is a vocabulary.
+func columnType(c runconfig.Column) string {
+	if len(c.Vocabulary) > 0 {
+		return ""
+	}
+	return c.DType
+}

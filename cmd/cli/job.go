@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/runconfig"
+	"github.com/spf13/cobra"
+)
+
+// job is a loaded config with the estimator that it describes.
+type job struct {
+	app *app
+	cfg *runconfig.Config
+	est *estimator.Estimator
+}
+
+// configFlags are the flags that every command with a config has.
+type configFlags struct {
+	path string
+	sets []string
+	json bool
+}
+
+func (f *configFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.path, "config", "", "config file (YAML)")
+	cmd.Flags().StringArrayVar(&f.sets, "set", nil, "key=value: overrides a key of the config; may be repeated")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print the result as one JSON object on the last line")
+}
+
+// load reads the config.
+func (f *configFlags) load() (*runconfig.Config, error) {
+	if f.path == "" {
+		return nil, usage(errors.New("no config: give --config FILE, for example --config configs/glyphs.yaml"))
+	}
+	cfg, err := runconfig.Load(runconfig.LoadOptions{Path: f.path, Sets: f.sets})
+	if err != nil {
+		return nil, usage(err)
+	}
+	return cfg, nil
+}
+
+// newJob makes the estimator of a config.
+func (a *app) newJob(cfg *runconfig.Config) (*job, error) {
+	rc, err := cfg.RunConfig()
+	if err != nil {
+		return nil, usage(err)
+	}
+	fn, err := a.modelFn(cfg)
+	if err != nil {
+		return nil, usage(err)
+	}
+	opts := []estimator.Option{estimator.WithRunConfig(rc), estimator.WithParams(cfg.Model.Params), estimator.WithLogger(a.log)}
+	if w := cfg.Model.WarmStart; w.From != "" {
+		ws := estimator.WarmStart{From: w.From, Vars: w.Vars, Previous: map[string]string{}}
+		for _, r := range w.Renames {
+			ws.Previous[r.Name] = r.Previous
+		}
+		opts = append(opts, estimator.WithWarmStart(ws))
+	}
+	est, err := estimator.New(fn, opts...)
+	if err != nil {
+		return nil, usage(err)
+	}
+	return &job{app: a, cfg: cfg, est: est}, nil
+}
+
+// writeConfig leaves the resolved config beside the checkpoints.
+func (j *job) writeConfig() error {
+	if err := j.cfg.WriteFile(filepath.Join(j.est.ModelDir(), "config.yaml")); err != nil {
+		return fmt.Errorf("writing the resolved config: %w", err)
+	}
+	return nil
+}
+
+// input is the input_fn of one section of the config.
+func (j *job) input(in runconfig.Input, section string) (estimator.InputFn, error) {
+	return j.inputRepeated(in, section, 0)
+}
+
+func (j *job) inputRepeated(in runconfig.Input, section string, epochs int) (estimator.InputFn, error) {
+	if fn, ok := j.app.inputs[in.Format]; ok {
+		return fn, nil
+	}
+	if in.Format == "" {
+		return nil, usage(fmt.Errorf("%s.input.format is not set: expected one of %s", section, j.app.formats()))
+	}
+	spec, err := inputSpec(in)
+	if err != nil {
+		return nil, usage(fmt.Errorf("%s.input: %w; formats are %s", section, err, j.app.formats()))
+	}
+	spec.Epochs = epochs
+	return estimator.InputFunc(func(ctx context.Context, ic inputs.Context) (inputs.Dataset, error) {
+		ic.GlobalBatch = in.BatchSize
+		return inputs.Open(ctx, spec, ic)
+	}), nil
+}
+
+// trainInput is the input_fn of training: train.epochs, where set, says how often the data is passed over.
+func (j *job) trainInput(in runconfig.Input) (estimator.InputFn, error) {
+	in = j.cfg.Resolve(in)
+	if j.cfg.Train.Epochs > 0 && j.app.inputs[in.Format] != nil {
+		return nil, usage(fmt.Errorf("train.epochs: the input_fn %s repeats its data itself: use train.max_steps", in.Format))
+	}
+	return j.inputRepeated(in, "train", j.cfg.Train.Epochs)
+}

@@ -1,0 +1,9 @@
+package cli
+
+import (
+	"maps"
+	"slices"
+)
+
+// sortedNames returns the keys of m in order.
+func sortedNames[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,284 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/estimator/hooks"
+	"github.com/goestimator/goestimator/estimator/metrics"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/runconfig"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) trainCommand() *cobra.Command {
+	var f configFlags
+	var dry bool
+	cmd := &cobra.Command{
+		Use:   "train --config FILE",
+		Short: "train and evaluate in the role that TF_CONFIG gives",
+		Args:  noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := f.load()
+			if err != nil {
+				return err
+			}
+			if dry {
+				return a.dryRun(cmd.Context(), cfg)
+			}
+			return a.train(cmd.Context(), cfg, f.json)
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().BoolVar(&dry, "fast-dev-run", false, "one batch of training, evaluation and prediction in a temporary model_dir: does everything fit together?")
+	return cmd
+}
+
+func noArgs(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usage(fmt.Errorf("unexpected argument %q", args[0]))
+	}
+	return nil
+}
+
+// train runs train_and_evaluate and prints what came of it.
+func (a *app) train(ctx context.Context, cfg *runconfig.Config, asJSON bool) error {
+	j, err := a.newJob(cfg)
+	if err != nil {
+		return err
+	}
+	defer j.est.Close()
+	if err := j.refuseUnbuilt(); err != nil {
+		return err
+	}
+	if err := j.writeConfig(); err != nil {
+		return err
+	}
+	res, err := j.trainAndEvaluate(ctx)
+	if err != nil {
+		return err
+	}
+	return a.printResult(newSummary(j, res), asJSON)
+}
+
+// refuseUnbuilt refuses what a config may say but this version cannot do.
+func (j *job) refuseUnbuilt() error {
+	if n := len(j.cfg.Eval.Exporters); n > 0 {
+		return usage(fmt.Errorf("eval.exporters: this version does not export yet: remove the %d exporters", n))
+	}
+	return nil
+}
+
+func (j *job) trainAndEvaluate(ctx context.Context) (estimator.Result, error) {
+	in := j.cfg.Train.Input
+	trainInput, err := j.trainInput(in)
+	if err != nil {
+		return estimator.Result{}, err
+	}
+	hs, err := j.hooks()
+	if err != nil {
+		return estimator.Result{}, usage(err)
+	}
+	if j.cfg.Eval.Input.Format == "" {
+		opts := []estimator.RunOption{estimator.WithHooks(hs...)}
+		if j.cfg.Train.MaxSteps > 0 {
+			opts = append(opts, estimator.MaxSteps(j.cfg.Train.MaxSteps))
+		}
+		tr, err := j.est.Train(ctx, trainInput, opts...)
+		return estimator.Result{TrainResult: tr}, err
+	}
+	evalInput, err := j.input(j.cfg.Resolve(j.cfg.Eval.Input), "eval")
+	if err != nil {
+		return estimator.Result{}, err
+	}
+	train := estimator.TrainSpec{Input: trainInput, MaxSteps: j.cfg.Train.MaxSteps, Hooks: hs}
+	eval := estimator.EvalSpec{Input: evalInput, Steps: j.cfg.Eval.Steps, Name: j.cfg.Eval.Name,
+		StartDelay: seconds(j.cfg.Eval.StartDelaySecs), Throttle: seconds(j.cfg.Eval.ThrottleSecs), EverySteps: j.cfg.Eval.EverySteps,
+		AfterEval: j.tellEval}
+	return estimator.TrainAndEvaluate(ctx, j.est, train, eval)
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// tellEval logs an evaluation in one line.
+func (j *job) tellEval(_ context.Context, res estimator.EvalResult, _ bool) error {
+	j.app.log.Info("eval " + evalLine(res))
+	return nil
+}
+
+// evalLine is "step=500 accuracy=0.91 loss=0.31": scalars by name.
+func evalLine(res estimator.EvalResult) string {
+	parts := []string{fmt.Sprintf("step=%d", res.GlobalStep)}
+	for _, name := range sortedNames(res.Metrics) {
+		if v, ok := res.Scalar(name); ok {
+			parts = append(parts, fmt.Sprintf("%s=%.4g", name, v))
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// hooks are those that the config asks for besides the estimator's own.
+func (j *job) hooks() ([]hooks.Hook, error) {
+	c := j.cfg
+	nan := hooks.NewNaN("loss")
+	nan.FailOnNaN = c.Train.FailOnNaNLoss
+	hs := []hooks.Hook{nan, &variableTable{out: j.app.stderr}}
+	if n := c.Run.LogStepCountSteps; n > 0 && j.app.bars {
+		hs = append(hs, newProgress(j.app.stderr, c.Train.MaxSteps, n))
+	}
+	if c.Train.MaxSecs > 0 {
+		h, err := hooks.NewTimeLimit(j.est.ModelDir(), seconds(c.Train.MaxSecs))
+		if err != nil {
+			return nil, err
+		}
+		hs = append(hs, h)
+	}
+	if c.Run.ProfileSteps > 0 {
+		h, err := hooks.NewProfiler(j.est.ModelDir(), hooks.Every{Steps: c.Run.ProfileSteps})
+		if err != nil {
+			return nil, err
+		}
+		hs = append(hs, h)
+	}
+	early, err := j.earlyStopping()
+	if err != nil {
+		return nil, err
+	}
+	return append(hs, early...), nil
+}
+
+// earlyStopping are the hooks of train.early_stopping.
+func (j *job) earlyStopping() ([]hooks.Hook, error) {
+	s := j.cfg.Train.EarlyStopping
+	if s.Metric == "" {
+		return nil, nil
+	}
+	every := hooks.Every{Secs: s.CheckEverySecs}
+	if s.CheckEverySteps > 0 {
+		every = hooks.Every{Steps: s.CheckEverySteps}
+	}
+	w := hooks.Watch{EvalDir: j.est.EvalDir(j.cfg.Eval.Name), Metric: s.Metric, HigherIsBetter: s.HigherIsBetter, MinSteps: s.MinSteps, Every: every}
+	var hs []hooks.Hook
+	if s.MaxStepsWithoutImprovement > 0 {
+		h, err := hooks.NewStopIfNoImprovement(w, s.MaxStepsWithoutImprovement)
+		if err != nil {
+			return nil, err
+		}
+		hs = append(hs, h)
+	}
+	if s.Threshold != nil {
+		h, err := hooks.NewStopIfBetter(w, *s.Threshold)
+		if err != nil {
+			return nil, err
+		}
+		hs = append(hs, h)
+	}
+	if len(hs) == 0 {
+		return nil, errors.New("train.early_stopping has a metric but no rule: set max_steps_without_improvement or threshold")
+	}
+	return hs, nil
+}
+
+// summary is the result of a command as it is printed.
+type summary struct {
+	GlobalStep int64          `json:"global_step"`
+	Loss       *float64       `json:"loss"`
+	Metrics    map[string]any `json:"metrics"`
+	ModelDir   string         `json:"model_dir"`
+	Exports    []string       `json:"exports"`
+	StopReason string         `json:"stop_reason,omitempty"`
+}
+
+func newSummary(j *job, res estimator.Result) summary {
+	s := summary{GlobalStep: res.GlobalStep, ModelDir: j.est.ModelDir(), Exports: []string{}, StopReason: res.StopReason, Metrics: map[string]any{}}
+	if !math.IsNaN(res.Loss) && !math.IsInf(res.Loss, 0) {
+		s.Loss = &res.Loss
+	}
+	if res.Eval != nil {
+		s.Metrics = jsonMetrics(res.Eval.Metrics)
+	}
+	return s
+}
+
+// jsonMetrics are metrics as JSON holds them: a number, a list, or null for NaN and infinities.
+func jsonMetrics(ms map[string]metrics.Value) map[string]any {
+	out := map[string]any{}
+	for name, v := range ms {
+		switch x, ok := v.Scalar(); {
+		case ok && (math.IsNaN(x) || math.IsInf(x, 0)):
+			out[name] = nil
+		case ok:
+			out[name] = x
+		default:
+			out[name] = v.Data
+		}
+	}
+	return out
+}
+
+// printResult prints a result to standard output: as JSON, or as name=value lines.
+func (a *app) printResult(s summary, asJSON bool) error {
+	if asJSON {
+		return json.NewEncoder(a.stdout).Encode(s)
+	}
+	fmt.Fprintf(a.stdout, "global_step=%d\n", s.GlobalStep)
+	if s.Loss != nil {
+		fmt.Fprintf(a.stdout, "train_loss=%.6g\n", *s.Loss)
+	}
+	for _, name := range sortedNames(s.Metrics) {
+		if x, ok := s.Metrics[name].(float64); ok {
+			fmt.Fprintf(a.stdout, "%s=%.6g\n", name, x)
+		}
+	}
+	fmt.Fprintf(a.stdout, "model_dir=%s\n", s.ModelDir)
+	if s.StopReason != "" {
+		fmt.Fprintf(a.stdout, "stop_reason=%s\n", s.StopReason)
+	}
+	return nil
+}
+
+// dryRun runs one batch of everything in a folder that is then removed.
+func (a *app) dryRun(ctx context.Context, cfg *runconfig.Config) error {
+	dir, err := os.MkdirTemp("", "goestimator-fast-dev-run-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	short := *cfg
+	short.ModelDir = dir
+	short.Train.MaxSteps, short.Train.Epochs = 1, 0
+	short.Eval.Steps, short.Eval.Exporters = 1, nil
+	short.Train.EarlyStopping = runconfig.EarlyStopping{}
+	j, err := a.newJob(&short)
+	if err != nil {
+		return err
+	}
+	defer j.est.Close()
+	res, err := j.trainAndEvaluate(ctx)
+	if err != nil {
+		return err
+	}
+	in := short.PredictInput()
+	if in.Format != "" {
+		input, err := j.input(in, "predict")
+		if err != nil {
+			return err
+		}
+		for _, err := range j.est.Predict(ctx, input, estimator.Steps(1), estimator.PredictKeys(short.Predict.Keys...)) {
+			if err != nil {
+				return err
+			}
+		}
+	}
+	a.log.Info("fast-dev-run: one batch of " + string(models.Train) + ", eval and predict went through; nothing was kept")
+	s := newSummary(j, res)
+	s.ModelDir = ""
+	return a.printResult(s, false)
+}

@@ -1,0 +1,127 @@
+package hooks
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math"
+
+	"github.com/goestimator/goestimator/estimator/summary"
+)
+
+// EarlyStopping ends training when a condition holds; the condition is looked
+// at when training begins and then at intervals.
+type EarlyStopping struct {
+	Base
+	condition func() (reason string, err error) // "" to go on
+	timer     *Timer
+}
+
+var _ Hook = (*EarlyStopping)(nil)
+
+// NewEarlyStopping ends training, with its reason, once condition returns one.
+func NewEarlyStopping(every Every, condition func() (reason string, err error)) (*EarlyStopping, error) {
+	if err := every.Validate(); err != nil {
+		return nil, fmt.Errorf("early stopping: %w", err)
+	}
+	if every == (Every{}) {
+		return nil, fmt.Errorf("early stopping: expected an interval of steps or seconds, got neither")
+	}
+	return &EarlyStopping{condition: condition, timer: NewTimer(every)}, nil
+}
+
+// AfterCreateSession looks at the condition: a restarted run may have stopped before.
+func (h *EarlyStopping) AfterCreateSession(_ context.Context, r Run) error { return h.check(r) }
+
+// AfterRun looks at the condition if it is time.
+func (h *EarlyStopping) AfterRun(_ context.Context, r Run) error {
+	if !h.timer.ShouldTrigger(r.GlobalStep()) {
+		return nil
+	}
+	return h.check(r)
+}
+
+func (h *EarlyStopping) check(r Run) error {
+	h.timer.Trigger(r.GlobalStep())
+	reason, err := h.condition()
+	if err != nil {
+		return fmt.Errorf("early stopping: %w", err)
+	}
+	if reason != "" {
+		r.RequestStop(reason)
+	}
+	return nil
+}
+
+// Watch names a metric in the events of evaluations.
+type Watch struct {
+	EvalDir        string // folder of the events
+	Metric         string
+	HigherIsBetter bool
+	MinSteps       int64 // evaluations of earlier steps do not count
+	Every          Every // how often to look
+}
+
+// NewStopIfBetter ends training once any evaluation was better than the
+// threshold: above it, or below it, strictly.
+func NewStopIfBetter(w Watch, threshold float64) (*EarlyStopping, error) {
+	return NewEarlyStopping(w.Every, func() (string, error) {
+		for _, e := range w.history() {
+			if w.better(e.value, threshold) {
+				return fmt.Sprintf("%s %g at step %d passed %g", w.Metric, e.value, e.step, threshold), nil
+			}
+		}
+		return "", nil
+	})
+}
+
+// NewStopIfNoImprovement ends training once the best evaluation is maxSteps steps old.
+func NewStopIfNoImprovement(w Watch, maxSteps int64) (*EarlyStopping, error) {
+	if maxSteps <= 0 {
+		return nil, fmt.Errorf("early stopping: max steps without improvement must be > 0, given: %d", maxSteps)
+	}
+	return NewEarlyStopping(w.Every, func() (string, error) {
+		history := w.history()
+		if len(history) == 0 {
+			return "", nil
+		}
+		best := history[0]
+		for _, e := range history {
+			if w.better(e.value, best.value) || math.IsNaN(best.value) {
+				best = e
+			}
+			if e.step-best.step >= maxSteps {
+				return fmt.Sprintf("%s did not improve on %g of step %d for %d steps", w.Metric, best.value, best.step, e.step-best.step), nil
+			}
+		}
+		return "", nil
+	})
+}
+
+type evaluated struct {
+	step  int64
+	value float64
+}
+
+// history returns the metric's evaluations in order of steps.
+func (w Watch) history() []evaluated {
+	all, err := summary.ReadScalars(w.EvalDir)
+	if err != nil {
+		// What could be read still counts: a crash may have cut a file short.
+		slog.Warn("early stopping: some evaluations could not be read", "dir", w.EvalDir, "error", err)
+	}
+	var out []evaluated
+	for _, step := range all.Steps() {
+		if v, ok := all[step][w.Metric]; ok && step >= w.MinSteps {
+			out = append(out, evaluated{step, v})
+		}
+	}
+	return out
+}
+
+func (w Watch) better(a, b float64) bool {
+	if w.HigherIsBetter {
+		return a > b
+	}
+	return a < b
+}

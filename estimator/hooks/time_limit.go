@@ -1,0 +1,67 @@
+package hooks
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/goestimator/goestimator/estimator/checkpoint"
+	"github.com/goestimator/goestimator/internal/atomicfile"
+)
+
+// TimeLimit ends training after some time of training, counted over restarts:
+// the time spent is kept in model_dir/state.json.
+type TimeLimit struct {
+	Base
+	dir   string
+	limit time.Duration
+	spent time.Duration // in earlier runs
+	begun time.Time
+	now   func() time.Time
+}
+
+var (
+	_ Hook        = (*TimeLimit)(nil)
+	_ Prioritized = (*TimeLimit)(nil)
+)
+
+// NewTimeLimit returns a hook for the model in dir.
+func NewTimeLimit(dir string, limit time.Duration) (*TimeLimit, error) {
+	if limit <= 0 {
+		return nil, fmt.Errorf("time limit must be > 0, given: %v", limit)
+	}
+	return &TimeLimit{dir: dir, limit: limit, now: time.Now}, nil
+}
+
+// Priority is before the checkpoint saver: what it notes belongs to the same step.
+func (h *TimeLimit) Priority() int { return PriorityWrite }
+
+// AfterCreateSession reads the time that earlier runs took.
+func (h *TimeLimit) AfterCreateSession(_ context.Context, r Run) error {
+	s, err := checkpoint.LoadRunState(atomicfile.OS{}, h.dir)
+	if err != nil {
+		return err
+	}
+	h.spent = time.Duration(s.TrainSeconds * float64(time.Second))
+	h.begun = h.now()
+	return h.AfterRun(nil, r)
+}
+
+// AfterRun asks to stop when the time is up.
+func (h *TimeLimit) AfterRun(_ context.Context, r Run) error {
+	if h.spent+h.now().Sub(h.begun) < h.limit {
+		return nil
+	}
+	r.RequestStop("time_limit")
+	return nil
+}
+
+// End notes the time spent.
+func (h *TimeLimit) End(context.Context, Run) error {
+	s, err := checkpoint.LoadRunState(atomicfile.OS{}, h.dir)
+	if err != nil {
+		return err
+	}
+	s.TrainSeconds = (h.spent + h.now().Sub(h.begun)).Seconds()
+	return s.Save(atomicfile.OS{}, h.dir)
+}
