@@ -130,7 +130,7 @@ func notNegative(p *params.Reader, name string, def float64) float64 {
 func readInitial(p *params.Reader) float64 { return notNegative(p, "initial_accumulator_value", 0.1) }
 
 func readRMSProp(p *params.Reader, epsilon float64) RMSProp {
-	return RMSProp{Rho: p.Float("rho", 0.9), Momentum: p.Float("momentum", 0),
+	return RMSProp{Rho: share(p, "rho", 0.9), Momentum: p.Float("momentum", 0),
 		Epsilon: notNegative(p, "epsilon", epsilon), Centered: p.Bool("centered")}
 }
 

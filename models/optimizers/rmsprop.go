@@ -1,6 +1,8 @@
 package optimizers
 
 import (
+	"math"
+
 	"github.com/goestimator/goestimator/internal/graph"
 	"github.com/goestimator/goestimator/internal/lower"
 )
@@ -68,19 +70,29 @@ func (r KerasRMSProp) update(a *application) []*graph.Node {
 		}
 		return RMSProp(r).update(a)
 	}
-	g := a.dense() // mean squares of all rows decay, as TensorFlow's do
-	a.grad = lower.Value{Output: g}
-	ms := r.average(a, a.slot(0), a.unary("Square", g))
-	nodes := []*graph.Node{a.assign("AssignVariableOp", a.slots[0], ms)}
-	variance := ms
 	if r.Centered {
-		mg := r.average(a, a.slot(1), g)
-		nodes = append(nodes, a.assign("AssignVariableOp", a.slots[1], mg))
-		variance = a.binary("Sub", ms, a.unary("Square", mg))
+		return r.centered(a)
 	}
+	// Adagrad on the decayed mean square, its gradient scaled by the root of 1-rho.
+	scale := math.Sqrt(1 - r.Rho)
+	old := a.shrink(a.slots[0], 1-r.Rho)
+	step := a.adagrad(a.slots[0], a.binary("RealDiv", a.lr, a.scalar("scale", scale)), a.scalar("epsilon", r.Epsilon), scale)
+	step.Control = []*graph.Node{old}
+	return []*graph.Node{old, step}
+}
+
+// centered is the update with g's mean and without momentum; a sparse gradient
+// is made dense for it.
+func (r KerasRMSProp) centered(a *application) []*graph.Node {
+	g := lower.Densify(a.b, a.scope, a.grad)
+	ms := r.average(a, a.slot(0), a.unary("Square", g))
+	mg := r.average(a, a.slot(1), g)
+	variance := a.binary("Sub", ms, a.unary("Square", mg))
 	root := a.binary("AddV2", a.unary("Sqrt", variance), a.scalar("epsilon", r.Epsilon))
 	step := a.binary("RealDiv", a.binary("Mul", g, a.lr), root)
-	return append(nodes, a.assign("AssignSubVariableOp", a.variable(), step))
+	return []*graph.Node{
+		a.assign("AssignVariableOp", a.slots[0], ms), a.assign("AssignVariableOp", a.slots[1], mg),
+		a.assign("AssignSubVariableOp", a.variable(), step)}
 }
 
 // average is rho*old + (1-rho)*x.

@@ -62,9 +62,6 @@ func (a *application) scalar(name string, v float64) graph.Output {
 	return a.b.Scalar(a.scope+name, a.v.DType, v)
 }
 
-// dense returns the gradient with the rows of a sparse one summed into zeros.
-func (a *application) dense() graph.Output { return lower.Densify(a.b, a.scope, a.grad) }
-
 // apply adds one of TensorFlow's ResourceApply* ops on the variable and its slots.
 func (a *application) apply(op string, attrs graph.Attrs, in ...graph.Output) []*graph.Node {
 	attrs["T"] = a.v.DType
