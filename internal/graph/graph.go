@@ -107,6 +107,9 @@ type Graph struct {
 	// Library holds the functions of an imported graph as a serialized
 	// tensorflow.FunctionDefLibrary; it is carried along, not interpreted.
 	Library []byte
+	// Extra is a serialized tensorflow.GraphDef with what else an imported graph
+	// said outside of its nodes (bad consumers, debug info); carried along likewise.
+	Extra []byte
 	// Producer and MinConsumer are the GraphDef's versions.
 	Producer, MinConsumer int32
 }

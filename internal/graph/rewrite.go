@@ -38,6 +38,7 @@ func Reachable(from ...*Node) map[*Node]bool {
 // extract copies the nodes that keep accepts; it must accept what they need.
 func extract(g *Graph, keep func(*Node) bool) *Graph {
 	out := New()
+	out.Extra = slices.Clone(g.Extra)
 	out.Library, out.Producer, out.MinConsumer = slices.Clone(g.Library), g.Producer, g.MinConsumer
 	copies := make(map[*Node]*Node, len(g.nodes))
 	for _, n := range g.nodes {

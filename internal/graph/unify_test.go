@@ -97,7 +97,10 @@ func TestUnifyNeedsOneModel(t *testing.T) {
 	for name, b := range map[string]*Graph{
 		"more nodes": model(1013, extra),
 		"other op":   model(1013, func(b *Builder, x Output) { b.Op("Tanh", "relu", x.Type(), nil, x) }),
-		"operand":    model(1013, func(b *Builder, x Output) { y := b.Graph.Node("Reshape").Out(0); b.Op("Relu", "relu", y.Type(), nil, y) }),
+		"operand": model(1013, func(b *Builder, x Output) {
+			y := b.Graph.Node("Reshape").Out(0)
+			b.Op("Relu", "relu", y.Type(), nil, y)
+		}),
 	} {
 		a := model(1009, extra)
 		if name == "more nodes" {
