@@ -74,8 +74,10 @@ func (s *fileStage) ensure() error {
 	if s.cur != nil {
 		return nil
 	}
-	var err error
-	s.cur, err = s.src.open(s.src.files[s.file])
+	cur, err := s.src.open(s.src.files[s.file])
+	if err == nil {
+		s.cur = cur
+	}
 	return err
 }
 

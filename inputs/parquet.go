@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 	"github.com/apache/arrow/go/v15/parquet"
 	pq "github.com/apache/arrow/go/v15/parquet/file"
@@ -69,26 +70,41 @@ type parquetFile struct {
 	file   *pq.Reader
 	reader *pqarrow.FileReader
 	leaves []int
-	group  int // the first one to read
-	recs   pqarrow.RecordReader
+	group  int                // the first one to read
+	table  *array.TableReader // of the row group before that
 }
 
+// next returns the next record. A row group is read as a whole: only so does the
+// library read dictionaries that change within a column.
 func (p *parquetFile) next(ctx context.Context) (arrow.Record, error) {
-	if p.recs == nil {
-		var groups []int
-		for g := p.group; g < p.file.NumRowGroups(); g++ {
-			groups = append(groups, g)
+	for {
+		if p.table != nil {
+			if p.table.Next() {
+				return retained(p.table.Record(), nil)
+			}
+			if err := p.table.Err(); err != nil {
+				return nil, err
+			}
+			p.drop()
 		}
-		if len(groups) == 0 || len(p.leaves) == 0 {
+		if p.group == p.file.NumRowGroups() || len(p.leaves) == 0 {
 			return nil, io.EOF
 		}
-		var err error
-		// Not ctx: the reader outlives this call.
-		if p.recs, err = p.reader.GetRecordReader(context.WithoutCancel(ctx), p.leaves, groups); err != nil {
+		table, err := p.reader.ReadRowGroups(ctx, p.leaves, []int{p.group})
+		if err != nil {
 			return nil, err
 		}
+		p.group++
+		p.table = array.NewTableReader(table, parquetBatch)
+		table.Release()
 	}
-	return retained(p.recs.Read())
+}
+
+func (p *parquetFile) drop() {
+	if p.table != nil {
+		p.table.Release()
+		p.table = nil
+	}
 }
 
 // jump passes over the row groups that lie within the first rows.
@@ -106,8 +122,6 @@ func (p *parquetFile) jump(rows int64) (int64, error) {
 }
 
 func (p *parquetFile) close() error {
-	if p.recs != nil {
-		p.recs.Release()
-	}
+	p.drop()
 	return p.file.Close()
 }

@@ -34,7 +34,8 @@ var dtypeOf = func() map[arrow.Type]graph.DType {
 	return m
 }()
 
-// field returns the Arrow field of a column.
+// field returns the Arrow field of a column. It is nullable, though our records
+// hold no nulls: arrow v15 writes lists of a field that is not to Parquet as nulls.
 func (c Column) field() (arrow.Field, error) {
 	elem, ok := arrowTypes[c.DType]
 	if !ok {
@@ -53,7 +54,7 @@ func (c Column) field() (arrow.Field, error) {
 		}
 		keys, values = append(keys, metaShape), append(values, strings.Join(dims, ","))
 	}
-	return arrow.Field{Name: c.Name, Type: t, Metadata: arrow.NewMetadata(keys, values)}, nil
+	return arrow.Field{Name: c.Name, Type: t, Nullable: true, Metadata: arrow.NewMetadata(keys, values)}, nil
 }
 
 // SchemaFromArrow returns the Schema of records of the given Arrow schema.
