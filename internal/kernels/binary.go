@@ -32,7 +32,7 @@ const (
 func Binary[T Float](op BinaryOp, dst, a, b []T) {
 	_, _ = a[:len(dst)], b[:len(dst)]
 	checkBinary(op)
-	s := newSpan[T](runBinary[T])
+	s := newSpan[T](&doBinary)
 	s.op, s.dst, s.a, s.b = int(op), dst, a, b
 	s.do(len(dst), binaryGrain(op))
 }
@@ -41,7 +41,7 @@ func Binary[T Float](op BinaryOp, dst, a, b []T) {
 func BinaryScalar[T Float](op BinaryOp, dst, a []T, k T) {
 	_ = a[:len(dst)]
 	checkBinary(op)
-	s := newSpan[T](runBinaryScalar[T])
+	s := newSpan[T](&doBinaryScalar)
 	s.op, s.dst, s.a, s.k[0] = int(op), dst, a, k
 	s.do(len(dst), binaryGrain(op))
 }
@@ -50,7 +50,7 @@ func BinaryScalar[T Float](op BinaryOp, dst, a []T, k T) {
 func ScalarBinary[T Float](op BinaryOp, dst []T, k T, b []T) {
 	_ = b[:len(dst)]
 	checkBinary(op)
-	s := newSpan[T](runScalarBinary[T])
+	s := newSpan[T](&doScalarBinary)
 	s.op, s.dst, s.a, s.k[0] = int(op), dst, b, k
 	s.do(len(dst), binaryGrain(op))
 }
@@ -68,6 +68,8 @@ func binaryGrain(op BinaryOp) int {
 	return elementGrain
 }
 
+var doBinary = spanFunc{runBinary[float32], runBinary[float64]}
+
 func runBinary[T Float](s *span[T], lo, hi int) {
 	binaryRange(BinaryOp(s.op), s.dst[lo:hi], s.a[lo:hi], s.b[lo:hi])
 }
@@ -75,27 +77,35 @@ func runBinary[T Float](s *span[T], lo, hi int) {
 // constBlock is how many copies of a scalar a range makes to reuse the two-vector loops: they stay in the L1 cache.
 const constBlock = 256
 
+var doBinaryScalar = spanFunc{runBinaryScalar[float32], runBinaryScalar[float64]}
+
 func runBinaryScalar[T Float](s *span[T], lo, hi int) {
 	dst, a := s.dst[lo:hi], s.a[lo:hi]
 	if simdScalar(BinaryOp(s.op), dst, a, s.k[0]) {
 		return
 	}
-	var k [constBlock]T
-	Fill(k[:min(constBlock, len(dst))], s.k[0])
+	t := scratches[T]().get()
+	k := t.take(min(constBlock, len(dst)))
+	Fill(k, s.k[0])
 	for i := 0; i < len(dst); i += constBlock {
 		end := min(i+constBlock, len(dst))
 		binaryRange(BinaryOp(s.op), dst[i:end], a[i:end], k[:end-i])
 	}
+	scratches[T]().put(t)
 }
+
+var doScalarBinary = spanFunc{runScalarBinary[float32], runScalarBinary[float64]}
 
 func runScalarBinary[T Float](s *span[T], lo, hi int) {
 	dst, b := s.dst[lo:hi], s.a[lo:hi]
-	var k [constBlock]T
-	Fill(k[:min(constBlock, len(dst))], s.k[0])
+	t := scratches[T]().get()
+	k := t.take(min(constBlock, len(dst)))
+	Fill(k, s.k[0])
 	for i := 0; i < len(dst); i += constBlock {
 		end := min(i+constBlock, len(dst))
 		binaryRange(BinaryOp(s.op), dst[i:end], k[:end-i], b[i:end])
 	}
+	scratches[T]().put(t)
 }
 
 // binaryRange is Binary on the calling goroutine.
@@ -198,10 +208,12 @@ func Fill[T Float](dst []T, v T) {
 // Axpy adds alpha*x[i] to y[i] for every i of y.
 func Axpy[T Float](alpha T, x, y []T) {
 	_ = x[:len(y)]
-	s := newSpan(runAxpy[T])
+	s := newSpan[T](&doAxpy)
 	s.dst, s.a, s.k[0] = y, x, alpha
 	s.do(len(y), elementGrain)
 }
+
+var doAxpy = spanFunc{runAxpy[float32], runAxpy[float64]}
 
 func runAxpy[T Float](s *span[T], lo, hi int) { axpyRange(s.k[0], s.a[lo:hi], s.dst[lo:hi]) }
 

@@ -65,9 +65,22 @@ func convs[T Float]() *freelist[conv[T]] {
 	return (*freelist[conv[T]])(unsafe.Pointer(&convs64))
 }
 
-func newConv[T Float](g Window, run func(c *conv[T], lo, hi int), x, w, y []T) *conv[T] {
+// convFunc is a range function for both element types; see spanFunc.
+type convFunc struct {
+	f32 func(c *conv[float32], lo, hi int)
+	f64 func(c *conv[float64], lo, hi int)
+}
+
+func pickConv[T Float](f *convFunc) func(c *conv[T], lo, hi int) {
+	if is32[T]() {
+		return *(*func(c *conv[T], lo, hi int))(unsafe.Pointer(&f.f32))
+	}
+	return *(*func(c *conv[T], lo, hi int))(unsafe.Pointer(&f.f64))
+}
+
+func newConv[T Float](g Window, f *convFunc, x, w, y []T) *conv[T] {
 	c := convs[T]().get()
-	c.Window, c.run, c.x, c.w, c.y = g, run, x, w, y
+	c.Window, c.run, c.x, c.w, c.y = g, pickConv[T](f), x, w, y
 	return c
 }
 
@@ -85,11 +98,13 @@ func Conv2D[T Float](g Window, y, x, w, bias []T, relu bool) {
 			C: y, LDC: g.OutC, Bias: bias, Relu: relu})
 		return
 	}
-	c := newConv(g, runConv[T], x, w, y)
+	c := newConv(g, &doConv, x, w, y)
 	c.bias, c.relu = bias, relu
 	Parallel(ceilDiv(g.pixels(), convBlock), 1, c)
 	c.recycle()
 }
+
+var doConv = convFunc{runConv[float32], runConv[float64]}
 
 func runConv[T Float](c *conv[T], lo, hi int) {
 	s := scratches[T]().get()
@@ -117,7 +132,7 @@ func Conv2DInputGrad[T Float](g Window, dx, dy, w []T) {
 		Conv2D(back, dx, dy, flipped, nil, false)
 		scratches[T]().put(s)
 	default:
-		c := newConv(g, runConvInputGrad[T], dx, w, dy)
+		c := newConv(g, &doConvInputGrad, dx, w, dy)
 		Parallel(g.Batch, 1, c)
 		c.recycle()
 	}
@@ -139,6 +154,8 @@ func flipFilter[T Float](g Window, dst, w []T) (Window, []T) {
 }
 
 // runConvInputGrad does whole images: the patches of one image overlap.
+var doConvInputGrad = convFunc{runConvInputGrad[float32], runConvInputGrad[float64]}
+
 func runConvInputGrad[T Float](c *conv[T], lo, hi int) {
 	s := scratches[T]().get()
 	k, image := c.patch(), c.OutH*c.OutW
@@ -158,7 +175,7 @@ func runConvInputGrad[T Float](c *conv[T], lo, hi int) {
 // Conv2DFilterGrad sets dw to the gradient of Conv2D's w, given x and dy.
 func Conv2DFilterGrad[T Float](g Window, dw, x, dy []T) {
 	_, _, _ = x[:g.inSize()], dw[:g.weights()], dy[:g.outSize()]
-	c := newConv(g, runConvFilterGrad[T], x, dw, dy)
+	c := newConv(g, &doConvFilterGrad, x, dw, dy)
 	c.groups = filterGroups(ceilDiv(g.pixels(), convBlock), g.weights())
 	c.partial = c.part.take(c.groups * g.weights())
 	Parallel(c.groups, 1, c)
@@ -176,6 +193,8 @@ const (
 func filterGroups(blocks, size int) int {
 	return max(1, min(blocks, filterGroupsMax, filterGroupElems/max(1, size)))
 }
+
+var doConvFilterGrad = convFunc{runConvFilterGrad[float32], runConvFilterGrad[float64]}
 
 func runConvFilterGrad[T Float](c *conv[T], lo, hi int) {
 	s := scratches[T]().get()
@@ -203,9 +222,11 @@ func runConvFilterGrad[T Float](c *conv[T], lo, hi int) {
 
 // addPartials adds the groups' sums in order into w.
 func (c *conv[T]) addPartials() {
-	c.run = runAddPartials[T]
+	c.run = pickConv[T](&doAddPartials)
 	Parallel(c.weights(), elementGrain, c)
 }
+
+var doAddPartials = convFunc{runAddPartials[float32], runAddPartials[float64]}
 
 func runAddPartials[T Float](c *conv[T], lo, hi int) {
 	size := c.weights()

@@ -3,10 +3,12 @@ package kernels
 // DepthwiseConv2D sets y = depthwise conv(x, w): channel c of the input feeds the outputs c*m .. c*m+m-1, m = OutC/InC.
 func DepthwiseConv2D[T Float](g Window, y, x, w []T) {
 	_, _, _ = x[:g.inSize()], w[:g.KH*g.KW*g.OutC], y[:g.outSize()]
-	c := newConv(g, runDepthwise[T], x, w, y)
+	c := newConv(g, &doDepthwise, x, w, y)
 	Parallel(g.Batch*g.OutH, rowGrain(g.OutW*g.OutC*g.KH*g.KW, elementGrain), c)
 	c.recycle()
 }
+
+var doDepthwise = convFunc{runDepthwise[float32], runDepthwise[float64]}
 
 func runDepthwise[T Float](c *conv[T], lo, hi int) {
 	for r := lo; r < hi; r++ {
@@ -53,15 +55,7 @@ func spread[T Float](y, x, w []T) {
 }
 
 // mulAddRange adds a[i]*b[i] to acc[i].
-func mulAddRange[T Float](acc, a, b []T) {
-	a, b = a[:len(acc)], b[:len(acc)]
-	if simdMulAdd(acc, a, b, acc) {
-		return
-	}
-	for i, v := range a {
-		acc[i] += v * b[i]
-	}
-}
+func mulAddRange[T Float](acc, a, b []T) { fmaRange(acc, a, b, acc) }
 
 // gather adds the sum over j of y[i*m+j]*w[i*m+j] to x[i].
 func gather[T Float](x, y, w []T) {
@@ -80,10 +74,12 @@ func gather[T Float](x, y, w []T) {
 // DepthwiseInputGrad sets dx to the gradient of DepthwiseConv2D's x, given dy.
 func DepthwiseInputGrad[T Float](g Window, dx, dy, w []T) {
 	_, _, _ = dx[:g.inSize()], w[:g.KH*g.KW*g.OutC], dy[:g.outSize()]
-	c := newConv(g, runDepthwiseInputGrad[T], dx, w, dy)
+	c := newConv(g, &doDepthwiseInputGrad, dx, w, dy)
 	Parallel(g.Batch, 1, c)
 	c.recycle()
 }
+
+var doDepthwiseInputGrad = convFunc{runDepthwiseInputGrad[float32], runDepthwiseInputGrad[float64]}
 
 func runDepthwiseInputGrad[T Float](c *conv[T], lo, hi int) {
 	image := c.InH * c.InW * c.InC
@@ -101,13 +97,15 @@ func runDepthwiseInputGrad[T Float](c *conv[T], lo, hi int) {
 func DepthwiseFilterGrad[T Float](g Window, dw, x, dy []T) {
 	size := g.KH * g.KW * g.OutC
 	_, _, _ = x[:g.inSize()], dw[:size], dy[:g.outSize()]
-	c := newConv(g, runDepthwiseFilterGrad[T], x, dw, dy)
+	c := newConv(g, &doDepthwiseFilterGrad, x, dw, dy)
 	c.groups = filterGroups(g.Batch*g.OutH, size)
 	c.partial = c.part.take(c.groups * size)
 	Parallel(c.groups, 1, c)
 	columns(colSum, dw[:size], c.partial, nil, nil, c.groups)
 	c.recycle()
 }
+
+var doDepthwiseFilterGrad = convFunc{runDepthwiseFilterGrad[float32], runDepthwiseFilterGrad[float64]}
 
 func runDepthwiseFilterGrad[T Float](c *conv[T], lo, hi int) {
 	size, rows := c.KH*c.KW*c.OutC, c.Batch*c.OutH

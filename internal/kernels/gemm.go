@@ -143,13 +143,13 @@ func (j *gemmJob[T]) epilogue(m0, m1, n0, n1 int) {
 	if j.Bias == nil && !j.Relu {
 		return
 	}
+	if j.Bias != nil {
+		c := j.C[m0*j.LDC+n0:]
+		rowMap[T]{dst: c, x: c, ld: j.LDC, shift: j.Bias[n0:n1], relu: j.Relu}.apply(m1 - m0)
+		return
+	}
 	for r := m0; r < m1; r++ {
 		row := j.C[r*j.LDC:][n0:n1]
-		if j.Bias != nil {
-			binaryRange(Add, row, row, j.Bias[n0:n1])
-		}
-		if j.Relu {
-			unaryRange(Relu, row, row)
-		}
+		unaryRange(Relu, row, row)
 	}
 }

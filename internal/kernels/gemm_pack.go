@@ -55,13 +55,15 @@ func Transpose[T Float](dst, x []T, rows, cols int) {
 	if rows*cols == 0 {
 		return
 	}
-	s := newSpan(runTranspose[T])
+	s := newSpan[T](&doTranspose)
 	s.dst, s.a, s.rows, s.cols = dst, x, rows, cols
 	s.do(ceilDiv(rows, transposeStrip), max(1, elementGrain/max(1, cols*transposeStrip)))
 }
 
 // transposeStrip is the rows of one step of Transpose: what they write fills whole cache lines.
 const transposeStrip = 16
+
+var doTranspose = spanFunc{runTranspose[float32], runTranspose[float64]}
 
 func runTranspose[T Float](s *span[T], lo, hi int) {
 	for i := lo; i < hi; i++ {

@@ -10,14 +10,16 @@ func SGD[T Float](w, g []T, lr T) { Axpy(-lr, g, w) }
 
 // Momentum sets m = momentum*m + g and w -= lr*m, or w -= lr*g + lr*momentum*m when nesterov (ResourceApplyMomentum).
 func Momentum[T Float](w, m, g []T, lr, momentum T, nesterov bool) {
-	s := optimizerSpan(runMomentum[T], w, g, m, nil)
+	s := optimizerSpan(&doMomentum, w, g, m, nil)
 	s.k[0], s.k[1], s.flag = lr, momentum, nesterov
 	s.do(len(w), elementGrain)
 }
 
+var doMomentum = spanFunc{runMomentum[float32], runMomentum[float64]}
+
 func runMomentum[T Float](s *span[T], lo, hi int) {
 	w, g, m, lr, mu := s.dst[lo:hi], s.a[lo:hi], s.b[lo:hi], s.k[0], s.k[1]
-	if simdMomentum(w, m, g, lr, mu, s.flag) {
+	if simdMomentum(w, m, g, &s.k, s.flag) {
 		return
 	}
 	for i, d := range g {
@@ -34,10 +36,12 @@ func runMomentum[T Float](s *span[T], lo, hi int) {
 // KerasMomentum sets m = momentum*m - lr*g and w += m, or w += momentum*m - lr*g when nesterov
 // (ResourceApplyKerasMomentum).
 func KerasMomentum[T Float](w, m, g []T, lr, momentum T, nesterov bool) {
-	s := optimizerSpan(runKerasMomentum[T], w, g, m, nil)
+	s := optimizerSpan(&doKerasMomentum, w, g, m, nil)
 	s.k[0], s.k[1], s.flag = lr, momentum, nesterov
 	s.do(len(w), elementGrain)
 }
+
+var doKerasMomentum = spanFunc{runKerasMomentum[float32], runKerasMomentum[float64]}
 
 func runKerasMomentum[T Float](s *span[T], lo, hi int) {
 	w, g, m, lr, mu := s.dst[lo:hi], s.a[lo:hi], s.b[lo:hi], s.k[0], s.k[1]
@@ -70,11 +74,13 @@ func AdamLR(lr, beta1, beta2 float64, t int64) float64 {
 // Adam sets m += (g-m)*(1-beta1), v += (g*g-v)*(1-beta2), w -= lr*m/(sqrt(v)+epsilon), with beta1*m+(1-beta1)*g in
 // place of m when nesterov (ResourceApplyAdam).
 func Adam[T Float](w, m, v, g []T, p AdamParams[T]) {
-	s := optimizerSpan(runAdam[T], w, g, m, v)
+	s := optimizerSpan(&doAdam, w, g, m, v)
 	s.k = [6]T{p.LR, p.Beta1, 1 - p.Beta1, 1 - p.Beta2, p.Epsilon, 1 - p.Decay}
 	s.flag = p.Nesterov
 	s.do(len(w), elementGrain/2)
 }
+
+var doAdam = spanFunc{runAdam[float32], runAdam[float64]}
 
 func runAdam[T Float](s *span[T], lo, hi int) {
 	w, g, m, v := s.dst[lo:hi], s.a[lo:hi], s.b[lo:hi], s.c[lo:hi]
@@ -98,10 +104,12 @@ func Adagrad[T Float](w, a, g []T, lr T) { AdagradV2(w, a, g, lr, 0) }
 
 // AdagradV2 sets a += g*g and w -= lr*g/(sqrt(a)+epsilon) (ResourceApplyAdagradV2).
 func AdagradV2[T Float](w, a, g []T, lr, epsilon T) {
-	s := optimizerSpan(runAdagrad[T], w, g, a, nil)
+	s := optimizerSpan(&doAdagrad, w, g, a, nil)
 	s.k[0], s.k[1] = lr, epsilon
 	s.do(len(w), elementGrain/2)
 }
+
+var doAdagrad = spanFunc{runAdagrad[float32], runAdagrad[float64]}
 
 func runAdagrad[T Float](s *span[T], lo, hi int) {
 	w, g, a, lr, eps := s.dst[lo:hi], s.a[lo:hi], s.b[lo:hi], s.k[0], s.k[1]
@@ -123,7 +131,7 @@ type RMSPropParams[T Float] struct {
 // Where mg is not nil it is the centered form: mg += (g-mg)*(1-rho) and ms-mg*mg under the root
 // (ResourceApplyCenteredRMSProp). mom may be nil when momentum is 0.
 func RMSProp[T Float](w, ms, mom, mg, g []T, p RMSPropParams[T]) {
-	s := optimizerSpan(runRMSProp[T], w, g, ms, mom)
+	s := optimizerSpan(&doRMSProp, w, g, ms, mom)
 	s.coef[0] = mg
 	if mg != nil {
 		_ = mg[:len(w)]
@@ -132,6 +140,8 @@ func RMSProp[T Float](w, ms, mom, mg, g []T, p RMSPropParams[T]) {
 	s.flag = p.EpsilonOutside
 	s.do(len(w), elementGrain/2)
 }
+
+var doRMSProp = spanFunc{runRMSProp[float32], runRMSProp[float64]}
 
 func runRMSProp[T Float](s *span[T], lo, hi int) {
 	lr, c, mu, eps := s.k[0], s.k[1], s.k[2], s.k[3]
@@ -167,10 +177,12 @@ type FtrlParams[T Float] struct {
 
 // Ftrl does McMahan's FTRL-proximal update with the slots accum and linear (ResourceApplyFtrl, ResourceApplyFtrlV2).
 func Ftrl[T Float](w, accum, linear, g []T, p FtrlParams[T]) {
-	s := optimizerSpan(runFtrl[T], w, g, accum, linear)
+	s := optimizerSpan(&doFtrl, w, g, accum, linear)
 	s.k = [6]T{p.LR, p.L1, p.L2, p.L2Shrinkage, p.LRPower}
 	s.do(len(w), mathGrain)
 }
+
+var doFtrl = spanFunc{runFtrl[float32], runFtrl[float64]}
 
 func runFtrl[T Float](s *span[T], lo, hi int) {
 	lr, l1, l2, shrink, power := s.k[0], s.k[1], s.k[2], s.k[3], s.k[4]
@@ -197,12 +209,12 @@ func ftrlRoot[T Float](accum, power T) T {
 }
 
 // optimizerSpan checks the lengths and fills in the vectors; the second slot may be nil.
-func optimizerSpan[T Float](run func(*span[T], int, int), w, g, slot1, slot2 []T) *span[T] {
+func optimizerSpan[T Float](run *spanFunc, w, g, slot1, slot2 []T) *span[T] {
 	_, _ = g[:len(w)], slot1[:len(w)]
 	if slot2 != nil {
 		_ = slot2[:len(w)]
 	}
-	s := newSpan(run)
+	s := newSpan[T](run)
 	s.dst, s.a, s.b, s.c = w, g, slot1, slot2
 	return s
 }

@@ -35,3 +35,6 @@ func leaveCPU(cpu int) {
 	// A failure leaves the thread on the other CPUs, which is still a right place to be.
 	_ = unix.SchedSetaffinity(0, &all)
 }
+
+// yieldCPU lets another thread of this CPU run: the one that is waited for may be in its queue.
+func yieldCPU() { _, _, _ = unix.Syscall(unix.SYS_SCHED_YIELD, 0, 0, 0) }

@@ -40,8 +40,8 @@ type pool struct {
 	n      int
 	chunk  int
 	chunks int64
-	limit  int64 // workers allowed to join
-	cpu    int   // caller's CPU, or -1
+	limit  int64        // workers allowed to join
+	cpu    atomic.Int64 // caller's CPU, or -1
 	failed atomic.Pointer[taskPanic]
 
 	started int // workers running; guarded by busy
@@ -103,10 +103,11 @@ func (p *pool) run(t Task, n, chunk, threads int) {
 	p.next.Store(0)
 	seq := p.state.Load()&^(jobOpen|joinedMask) + jobSequence
 	parked := p.parked.Load()
-	p.cpu = -1
+	cpu := -1
 	if parked > 0 || seq/jobSequence%placeEvery == 0 {
-		p.cpu = currentCPU()
+		cpu = currentCPU()
 	}
+	p.cpu.Store(int64(cpu))
 	defer p.finish()
 	p.state.Store(seq | jobOpen)
 	for range min(int64(p.parked.Load()), p.limit) {
@@ -141,6 +142,7 @@ func (p *pool) finish() {
 	p.state.And(^jobOpen)
 	for i := 0; p.state.Load()&joinedMask != 0; i++ {
 		if i >= yieldAtCount {
+			yieldCPU()
 			runtime.Gosched()
 			continue
 		}
@@ -174,6 +176,9 @@ func (p *pool) worker() {
 			continue
 		}
 		last = s &^ (jobOpen | joinedMask)
+		if cpu := int(p.cpu.Load()); cpu >= 0 {
+			leaveCPU(cpu) // before joining: the caller does not wait for a thread that waits for a CPU
+		}
 		if p.join(last) {
 			p.help()
 		}
@@ -188,9 +193,6 @@ func (p *pool) help() {
 			p.failed.CompareAndSwap(nil, &taskPanic{v})
 		}
 	}()
-	if p.cpu >= 0 {
-		leaveCPU(p.cpu)
-	}
 	p.work()
 }
 

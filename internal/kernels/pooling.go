@@ -5,10 +5,12 @@ import "math"
 // MaxPool sets y to the largest element of each window and channel; padding takes no part.
 func MaxPool[T Float](g Window, y, x []T) {
 	_, _ = x[:g.inSize()], y[:g.outSize()]
-	c := newConv(g, runMaxPool[T], x, nil, y)
+	c := newConv(g, &doMaxPool, x, nil, y)
 	Parallel(g.Batch*g.OutH, rowGrain(g.OutW*g.OutC*g.KH*g.KW, elementGrain), c)
 	c.recycle()
 }
+
+var doMaxPool = convFunc{runMaxPool[float32], runMaxPool[float64]}
 
 func runMaxPool[T Float](c *conv[T], lo, hi int) {
 	for r := lo; r < hi; r++ {
@@ -62,11 +64,13 @@ func clipRange(from, k, step, size int) (lo, hi, by int) {
 // MaxPoolGrad sets dx: each dy goes to the first largest element of its window.
 func MaxPoolGrad[T Float](g Window, dx, x, y, dy []T) {
 	_, _, _, _ = x[:g.inSize()], y[:g.outSize()], dx[:g.inSize()], dy[:g.outSize()]
-	c := newConv(g, runMaxPoolGrad[T], x, dx, y)
+	c := newConv(g, &doMaxPoolGrad, x, dx, y)
 	c.bias = dy
 	Parallel(g.Batch, 1, c)
 	c.recycle()
 }
+
+var doMaxPoolGrad = convFunc{runMaxPoolGrad[float32], runMaxPoolGrad[float64]}
 
 func runMaxPoolGrad[T Float](c *conv[T], lo, hi int) {
 	image := c.InH * c.InW * c.InC
@@ -104,10 +108,12 @@ func routeMax[T Float](dx, left, x, y []T) {
 // AvgPool sets y to the mean of each window and channel over the pixels inside the image.
 func AvgPool[T Float](g Window, y, x []T) {
 	_, _ = x[:g.inSize()], y[:g.outSize()]
-	c := newConv(g, runAvgPool[T], x, nil, y)
+	c := newConv(g, &doAvgPool, x, nil, y)
 	Parallel(g.Batch*g.OutH, rowGrain(g.OutW*g.OutC*g.KH*g.KW, elementGrain), c)
 	c.recycle()
 }
+
+var doAvgPool = convFunc{runAvgPool[float32], runAvgPool[float64]}
 
 func runAvgPool[T Float](c *conv[T], lo, hi int) {
 	for r := lo; r < hi; r++ {
@@ -129,10 +135,12 @@ func runAvgPool[T Float](c *conv[T], lo, hi int) {
 // AvgPoolGrad sets dx: each dy is shared equally by the pixels of its window inside the image.
 func AvgPoolGrad[T Float](g Window, dx, dy []T) {
 	_, _ = dx[:g.inSize()], dy[:g.outSize()]
-	c := newConv(g, runAvgPoolGrad[T], dx, nil, dy)
+	c := newConv(g, &doAvgPoolGrad, dx, nil, dy)
 	Parallel(g.Batch, 1, c)
 	c.recycle()
 }
+
+var doAvgPoolGrad = convFunc{runAvgPoolGrad[float32], runAvgPoolGrad[float64]}
 
 func runAvgPoolGrad[T Float](c *conv[T], lo, hi int) {
 	image := c.InH * c.InW * c.InC

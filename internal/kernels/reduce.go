@@ -20,20 +20,21 @@ const (
 const reduceBlock = 8192
 
 // Sum returns the sum of x: parts of fixed length, added in order.
-func Sum[T Float](x []T) T { return total(x, x, sumRange2[T]) }
+func Sum[T Float](x []T) T { return total(x, nil) }
 
 // Dot returns the sum of a[i]*b[i] over the elements of a.
-func Dot[T Float](a, b []T) T { return total(a, b[:len(a)], dotRange[T]) }
+func Dot[T Float](a, b []T) T { return total(a, b[:len(a)]) }
 
 // SumSquares returns the sum of x[i]^2.
-func SumSquares[T Float](x []T) T { return total(x, x, dotRange[T]) }
+func SumSquares[T Float](x []T) T { return total(x, x) }
 
-func total[T Float](a, b []T, part func(a, b []T) T) T {
+// total is the sum of a where b is nil, else of a*b.
+func total[T Float](a, b []T) T {
 	if len(a) <= reduceBlock {
 		return part(a, b)
 	}
-	s := newSpan(runTotal[T])
-	s.a, s.b, s.pair = a, b, part
+	s := newSpan[T](&doTotal)
+	s.a, s.b = a, b
 	blocks := ceilDiv(len(a), reduceBlock)
 	s.dst = s.part.take(blocks)
 	Parallel(blocks, 1, s)
@@ -45,14 +46,25 @@ func total[T Float](a, b []T, part func(a, b []T) T) T {
 	return T(sum)
 }
 
+var doTotal = spanFunc{runTotal[float32], runTotal[float64]}
+
 func runTotal[T Float](s *span[T], lo, hi int) {
 	for i := lo; i < hi; i++ {
 		from, to := i*reduceBlock, min((i+1)*reduceBlock, len(s.a))
-		s.dst[i] = s.pair(s.a[from:to], s.b[from:to])
+		if s.b == nil {
+			s.dst[i] = part(s.a[from:to], nil)
+		} else {
+			s.dst[i] = part(s.a[from:to], s.b[from:to])
+		}
 	}
 }
 
-func sumRange2[T Float](x, _ []T) T { return sumRange(x) }
+func part[T Float](a, b []T) T {
+	if b == nil {
+		return sumRange(a)
+	}
+	return dotRange(a, b)
+}
 
 // sumRange adds in four lanes, so that the adds do not wait for each other.
 func sumRange[T Float](x []T) T {
@@ -108,7 +120,7 @@ func Reduce[T Float](op ReduceOp, dst, x []T, outer, n, inner int) {
 	switch {
 	case outer*inner == 0:
 	case inner == 1:
-		s := newSpan(runReduceRows[T])
+		s := newSpan[T](&doReduceRows)
 		s.op, s.dst, s.a, s.cols = int(op), dst, x, n
 		s.do(outer, rowGrain(n, elementGrain))
 	case outer == 1 && (op == ReduceSum || op == ReduceMean):
@@ -117,11 +129,13 @@ func Reduce[T Float](op ReduceOp, dst, x []T, outer, n, inner int) {
 			BinaryScalar(Div, dst[:inner], dst[:inner], T(n))
 		}
 	default:
-		s := newSpan(runReduceMiddle[T])
+		s := newSpan[T](&doReduceMiddle)
 		s.op, s.dst, s.a, s.rows, s.cols = int(op), dst, x, n, inner
 		s.do(outer, rowGrain(n*inner, elementGrain))
 	}
 }
+
+var doReduceRows = spanFunc{runReduceRows[float32], runReduceRows[float64]}
 
 func runReduceRows[T Float](s *span[T], lo, hi int) {
 	for r := lo; r < hi; r++ {
@@ -175,6 +189,8 @@ func reducePair[T Float](op ReduceOp, a, v T) T {
 		return a + v
 	}
 }
+
+var doReduceMiddle = spanFunc{runReduceMiddle[float32], runReduceMiddle[float64]}
 
 func runReduceMiddle[T Float](s *span[T], lo, hi int) {
 	for o := lo; o < hi; o++ {

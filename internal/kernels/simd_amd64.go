@@ -2,30 +2,197 @@
 
 package kernels
 
-// Each simd function reports whether it has done the work.
+import "unsafe"
 
-func simdUnary[T Float](UnaryOp, []T, []T) bool { return false }
+// Each simd function reports whether it has done the work. None is inlined: their prologues are where the scheduler can
+// stop a goroutine between two calls of assembly, and their callers keep each call below some 50 microseconds.
 
-func simdBinary[T Float](BinaryOp, []T, []T, []T) bool { return false }
+// simdFor returns the kernels for T at the level in use, or nil.
+func simdFor[T Float]() *simdSet {
+	switch l := ActiveLevel(); {
+	case l == AVX512 && is32[T]():
+		return &simdF32AVX512
+	case l == AVX512:
+		return &simdF64AVX512
+	case l == AVX2 && is32[T]():
+		return &simdF32AVX2
+	case l == AVX2:
+		return &simdF64AVX2
+	default:
+		return nil
+	}
+}
 
-func simdScalar[T Float](BinaryOp, []T, []T, T) bool { return false }
+// at returns the address of a slice's first element as the kernels take it; the slice may be empty.
+func at[T Float](x []T) *byte { return (*byte)(unsafe.Pointer(unsafe.SliceData(x))) }
 
-func simdAxpy[T Float](T, []T, []T) bool { return false }
+// pause spins for a moment.
+func pause() { pauseCPU() }
 
-func pause() {}
+//go:noinline
+func simdUnary[T Float](op UnaryOp, dst, x []T) bool {
+	s := simdFor[T]()
+	if s == nil || s.unary[op] == nil {
+		return false
+	}
+	_ = x[:len(dst)]
+	s.unary[op](len(dst), at(dst), at(x))
+	return true
+}
 
-func simdMulAdd[T Float](_, _, _, _ []T) bool { return false }
+//go:noinline
+func simdBinary[T Float](op BinaryOp, dst, a, b []T) bool {
+	s := simdFor[T]()
+	if s == nil || s.binary[op] == nil {
+		return false
+	}
+	_, _ = a[:len(dst)], b[:len(dst)]
+	s.binary[op](len(dst), at(dst), at(a), at(b))
+	return true
+}
 
-func simdSum[T Float]([]T) (T, bool) { return 0, false }
+//go:noinline
+func simdScalar[T Float](op BinaryOp, dst, a []T, k T) bool {
+	s := simdFor[T]()
+	if s == nil || s.scalar[op] == nil {
+		return false
+	}
+	_ = a[:len(dst)]
+	s.scalar[op](len(dst), at(dst), at(a), floatBits(k))
+	return true
+}
 
-func simdDot[T Float](_, _ []T) (T, bool) { return 0, false }
+//go:noinline
+func simdAxpy[T Float](alpha T, x, y []T) bool {
+	s := simdFor[T]()
+	if s == nil {
+		return false
+	}
+	_ = x[:len(y)]
+	s.axpy(len(y), at(y), at(x), floatBits(alpha))
+	return true
+}
 
-func simdMax[T Float]([]T) (T, bool) { return 0, false }
+// simdMulAdd sets dst = a*b + c.
+//
+//go:noinline
+func simdMulAdd[T Float](dst, a, b, c []T) bool {
+	s := simdFor[T]()
+	if s == nil {
+		return false
+	}
+	_, _, _ = a[:len(dst)], b[:len(dst)], c[:len(dst)]
+	s.mulAdd(len(dst), at(dst), at(a), at(b), at(c))
+	return true
+}
 
-func simdColSum[T Float](_, _ []T) bool { return false }
+//go:noinline
+func simdRouteMax[T Float](dx, left, x, y []T) bool {
+	s := simdFor[T]()
+	if s == nil {
+		return false
+	}
+	_, _, _ = left[:len(dx)], x[:len(dx)], y[:len(dx)]
+	s.route(len(dx), at(dx), at(left), at(x), at(y))
+	return true
+}
 
-func simdMomentum[T Float](_, _, _ []T, _, _ T, _ bool) bool { return false }
+//go:noinline
+func simdSum[T Float](x []T) (T, bool) {
+	s := simdFor[T]()
+	if s == nil {
+		return 0, false
+	}
+	return fromBits[T](s.sum(len(x), at(x))), true
+}
 
-func simdAdam[T Float](_, _, _, _ []T, _ *[6]T) bool { return false }
+//go:noinline
+func simdDot[T Float](a, b []T) (T, bool) {
+	s := simdFor[T]()
+	if s == nil {
+		return 0, false
+	}
+	_ = b[:len(a)]
+	return fromBits[T](s.dot(len(a), at(a), at(b))), true
+}
 
-func simdRouteMax[T Float](_, _, _, _ []T) bool { return false }
+//go:noinline
+func simdMax[T Float](x []T) (T, bool) {
+	s := simdFor[T]()
+	if s == nil {
+		return 0, false
+	}
+	return fromBits[T](s.maxOf(len(x), at(x))), true
+}
+
+// simdColumns adds the columns of a, or of a and b, to acc. The rows are whole and there is at least one.
+//
+//go:noinline
+func simdColumns[T Float](kind colKind, acc, a, b, mean []T) bool {
+	s := simdFor[T]()
+	if s == nil {
+		return false
+	}
+	cols := len(acc)
+	rows := len(a) / cols
+	switch kind {
+	case colSum:
+		s.columns.sum(rows, cols, at(acc), at(a))
+	case colCentered:
+		_ = mean[:cols]
+		s.columns.centered(rows, cols, at(acc), at(a), at(mean))
+	default:
+		_, _ = mean[:cols], b[:rows*cols]
+		s.columns.dot(rows, cols, at(acc), at(a), at(b), at(mean))
+	}
+	return true
+}
+
+// simdRows maps rows of a matrix, ld elements apart in dst and x, to x*scale+shift (x+shift where scale is nil).
+//
+//go:noinline
+func simdRows[T Float](r *rowMap[T], rows int) bool {
+	s := simdFor[T]()
+	if s == nil {
+		return false
+	}
+	cols, relu := len(r.shift), 0
+	if r.relu {
+		relu = 1
+	}
+	_, _ = r.dst[:(rows-1)*r.ld+cols], r.x[:(rows-1)*r.ld+cols]
+	stride := r.ld * int(unsafe.Sizeof(r.dst[0]))
+	if r.scale == nil {
+		s.bias[relu](rows, cols, stride, at(r.dst), at(r.x), at(r.shift))
+		return true
+	}
+	_ = r.scale[:cols]
+	s.scale[relu](rows, cols, stride, at(r.dst), at(r.x), at(r.shift), at(r.scale))
+	return true
+}
+
+//go:noinline
+func simdMomentum[T Float](w, m, g []T, k *[6]T, nesterov bool) bool {
+	s := simdFor[T]()
+	if s == nil {
+		return false
+	}
+	_, _ = m[:len(w)], g[:len(w)]
+	i := 0
+	if nesterov {
+		i = 1
+	}
+	s.momentum[i](len(w), at(w), at(m), at(g), at(k[:]))
+	return true
+}
+
+//go:noinline
+func simdAdam[T Float](w, m, v, g []T, k *[6]T) bool {
+	s := simdFor[T]()
+	if s == nil {
+		return false
+	}
+	_, _, _ = m[:len(w)], v[:len(w)], g[:len(w)]
+	s.adam(len(w), at(w), at(m), at(v), at(g), at(k[:]))
+	return true
+}

@@ -20,14 +20,16 @@ func simdDot[T Float](_, _ []T) (T, bool) { return 0, false }
 
 func simdMax[T Float]([]T) (T, bool) { return 0, false }
 
-func simdColSum[T Float](_, _ []T) bool { return false }
+func simdColumns[T Float](colKind, []T, []T, []T, []T) bool { return false }
+
+func simdRows[T Float](*rowMap[T], int) bool { return false }
 
 // simdTranspose returns how many columns of the source it has done.
 func simdTranspose[T Float](_ []T, _ int, _ []T, _ int, _, _ int) int { return 0 }
 
 func tilesFor[T Float](Level) tileSet { return portableTiles[T]() }
 
-func simdMomentum[T Float](_, _, _ []T, _, _ T, _ bool) bool { return false }
+func simdMomentum[T Float](_, _, _ []T, _ *[6]T, _ bool) bool { return false }
 
 func simdAdam[T Float](_, _, _, _ []T, _ *[6]T) bool { return false }
 

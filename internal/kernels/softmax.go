@@ -19,19 +19,21 @@ func (e *LabelError) Error() string {
 }
 
 // Softmax sets each row of dst to exp(x)/sum(exp(x)) of the same row of x [rows, cols]. dst may be x.
-func Softmax[T Float](dst, x []T, rows, cols int) { softmaxRows(runSoftmax[T], dst, x, rows, cols) }
+func Softmax[T Float](dst, x []T, rows, cols int) { softmaxRows(&doSoftmax, dst, x, rows, cols) }
 
 // LogSoftmax sets each row of dst to x - log(sum(exp(x))). dst may be x.
 func LogSoftmax[T Float](dst, x []T, rows, cols int) {
-	softmaxRows(runLogSoftmax[T], dst, x, rows, cols)
+	softmaxRows(&doLogSoftmax, dst, x, rows, cols)
 }
 
-func softmaxRows[T Float](run func(*span[T], int, int), dst, x []T, rows, cols int) {
+func softmaxRows[T Float](run *spanFunc, dst, x []T, rows, cols int) {
 	_, _ = dst[:rows*cols], x[:rows*cols]
-	s := newSpan(run)
+	s := newSpan[T](run)
 	s.dst, s.a, s.cols = dst, x, cols
 	s.do(rows, rowGrain(cols, mathGrain))
 }
+
+var doSoftmax = spanFunc{runSoftmax[float32], runSoftmax[float64]}
 
 func runSoftmax[T Float](s *span[T], lo, hi int) {
 	for r := lo; r < hi; r++ {
@@ -41,6 +43,8 @@ func runSoftmax[T Float](s *span[T], lo, hi int) {
 		scaleRange(dst, 1/sum)
 	}
 }
+
+var doLogSoftmax = spanFunc{runLogSoftmax[float32], runLogSoftmax[float64]}
 
 func runLogSoftmax[T Float](s *span[T], lo, hi int) {
 	t := scratches[T]().get()
@@ -83,10 +87,12 @@ func addScalarRange[T Float](dst, x []T, k T) {
 // SoftmaxGrad sets dst = (dy - sum(dy*y)) * y row by row, y being Softmax's result. dst may be dy.
 func SoftmaxGrad[T Float](dst, dy, y []T, rows, cols int) {
 	_, _, _ = dst[:rows*cols], dy[:rows*cols], y[:rows*cols]
-	s := newSpan(runSoftmaxGrad[T])
+	s := newSpan[T](&doSoftmaxGrad)
 	s.dst, s.a, s.b, s.cols = dst, dy, y, cols
 	s.do(rows, rowGrain(cols, elementGrain))
 }
+
+var doSoftmaxGrad = spanFunc{runSoftmaxGrad[float32], runSoftmaxGrad[float64]}
 
 func runSoftmaxGrad[T Float](s *span[T], lo, hi int) {
 	for r := lo; r < hi; r++ {
@@ -100,10 +106,12 @@ func runSoftmaxGrad[T Float](s *span[T], lo, hi int) {
 // LogSoftmaxGrad sets dst = dy - exp(y)*sum(dy) row by row, y being LogSoftmax's result. dst may be dy.
 func LogSoftmaxGrad[T Float](dst, dy, y []T, rows, cols int) {
 	_, _, _ = dst[:rows*cols], dy[:rows*cols], y[:rows*cols]
-	s := newSpan(runLogSoftmaxGrad[T])
+	s := newSpan[T](&doLogSoftmaxGrad)
 	s.dst, s.a, s.b, s.cols = dst, dy, y, cols
 	s.do(rows, rowGrain(cols, mathGrain))
 }
+
+var doLogSoftmaxGrad = spanFunc{runLogSoftmaxGrad[float32], runLogSoftmaxGrad[float64]}
 
 func runLogSoftmaxGrad[T Float](s *span[T], lo, hi int) {
 	t := scratches[T]().get()
@@ -132,7 +140,7 @@ func SparseSoftmaxXent[T Float, L int32 | int64](loss, backprop, logits []T, lab
 			return &LabelError{Row: r, Label: int64(l), Classes: cols}
 		}
 	}
-	s := newSpan(runSparseXent[T])
+	s := newSpan[T](&doSparseXent)
 	s.dst, s.a, s.b, s.cols = backprop, logits, loss, cols
 	switch l := any(labels).(type) {
 	case []int32:
@@ -143,6 +151,8 @@ func SparseSoftmaxXent[T Float, L int32 | int64](loss, backprop, logits []T, lab
 	s.do(rows, rowGrain(cols, mathGrain))
 	return nil
 }
+
+var doSparseXent = spanFunc{runSparseXent[float32], runSparseXent[float64]}
 
 func runSparseXent[T Float](s *span[T], lo, hi int) {
 	t := scratches[T]().get()
@@ -177,10 +187,12 @@ func (s *span[T]) label(r int) int {
 // loss[r] = sum(labels * (log(sum(exp(logits))) - logits)) and, where backprop is not nil, backprop = softmax - labels.
 func SoftmaxXent[T Float](loss, backprop, logits, labels []T, rows, cols int) {
 	_, _, _ = loss[:rows], logits[:rows*cols], labels[:rows*cols]
-	s := newSpan(runXent[T])
+	s := newSpan[T](&doXent)
 	s.dst, s.a, s.b, s.c, s.cols = backprop, logits, loss, labels, cols
 	s.do(rows, rowGrain(cols, mathGrain))
 }
+
+var doXent = spanFunc{runXent[float32], runXent[float64]}
 
 func runXent[T Float](s *span[T], lo, hi int) {
 	t := scratches[T]().get()
@@ -207,10 +219,12 @@ func runXent[T Float](s *span[T], lo, hi int) {
 // is not nil, backprop = sigmoid(x) - z.
 func SigmoidXent[T Float](loss, backprop, logits, labels []T) {
 	_, _ = logits[:len(loss)], labels[:len(loss)]
-	s := newSpan(runSigmoidXent[T])
+	s := newSpan[T](&doSigmoidXent)
 	s.dst, s.a, s.b, s.c = backprop, logits, loss, labels
 	s.do(len(loss), mathGrain)
 }
+
+var doSigmoidXent = spanFunc{runSigmoidXent[float32], runSigmoidXent[float64]}
 
 func runSigmoidXent[T Float](s *span[T], lo, hi int) {
 	for i := lo; i < hi; i++ {

@@ -11,7 +11,6 @@ const (
 // pooled object serves every vector kernel.
 type span[T Float] struct {
 	run          func(s *span[T], lo, hi int)
-	pair         func(a, b []T) T
 	dst, a, b, c []T
 	k            [6]T
 	op           int
@@ -39,10 +38,21 @@ func spans[T Float]() *freelist[span[T]] {
 	return (*freelist[span[T]])(unsafe.Pointer(&spans64))
 }
 
-// newSpan returns a cleared span.
-func newSpan[T Float](run func(s *span[T], lo, hi int)) *span[T] {
+// spanFunc is a range function for both element types. A generic function instantiated by a generic caller would be a
+// closure, allocated at each use; these are made once.
+type spanFunc struct {
+	f32 func(s *span[float32], lo, hi int)
+	f64 func(s *span[float64], lo, hi int)
+}
+
+// newSpan returns a cleared span that runs f.
+func newSpan[T Float](f *spanFunc) *span[T] {
 	s := spans[T]().get()
-	s.run = run
+	if is32[T]() {
+		s.run = *(*func(s *span[T], lo, hi int))(unsafe.Pointer(&f.f32))
+	} else {
+		s.run = *(*func(s *span[T], lo, hi int))(unsafe.Pointer(&f.f64))
+	}
 	return s
 }
 

@@ -37,7 +37,7 @@ func Unary[T Float](op UnaryOp, dst, x []T) {
 	if op >= unaryCount {
 		panic("kernels: unknown unary operation")
 	}
-	s := newSpan[T](runUnary[T])
+	s := newSpan[T](&doUnary)
 	s.op, s.dst, s.a = int(op), dst, x
 	s.do(len(dst), unaryGrain(op))
 }
@@ -48,6 +48,8 @@ func unaryGrain(op UnaryOp) int {
 	}
 	return elementGrain
 }
+
+var doUnary = spanFunc{runUnary[float32], runUnary[float64]}
 
 func runUnary[T Float](s *span[T], lo, hi int) {
 	unaryRange(UnaryOp(s.op), s.dst[lo:hi], s.a[lo:hi])
@@ -122,10 +124,12 @@ func unaryCheap[T Float](op UnaryOp, dst, x []T) {
 // LeakyRelu sets dst[i] = x[i] where positive, else alpha*x[i]. dst may be x.
 func LeakyRelu[T Float](dst, x []T, alpha T) {
 	_ = x[:len(dst)]
-	s := newSpan(runLeakyRelu[T])
+	s := newSpan[T](&doLeakyRelu)
 	s.dst, s.a, s.k[0] = dst, x, alpha
 	s.do(len(dst), elementGrain)
 }
+
+var doLeakyRelu = spanFunc{runLeakyRelu[float32], runLeakyRelu[float64]}
 
 func runLeakyRelu[T Float](s *span[T], lo, hi int) {
 	dst, x, alpha := s.dst[lo:hi], s.a[lo:hi], s.k[0]
@@ -141,10 +145,12 @@ func runLeakyRelu[T Float](s *span[T], lo, hi int) {
 // LeakyReluGrad sets dst[i] = dy[i] where x[i] is positive, else alpha*dy[i]. dst may be dy or x.
 func LeakyReluGrad[T Float](dst, dy, x []T, alpha T) {
 	_, _ = dy[:len(dst)], x[:len(dst)]
-	s := newSpan(runLeakyReluGrad[T])
+	s := newSpan[T](&doLeakyReluGrad)
 	s.dst, s.a, s.b, s.k[0] = dst, dy, x, alpha
 	s.do(len(dst), elementGrain)
 }
+
+var doLeakyReluGrad = spanFunc{runLeakyReluGrad[float32], runLeakyReluGrad[float64]}
 
 func runLeakyReluGrad[T Float](s *span[T], lo, hi int) {
 	dst, dy, x, alpha := s.dst[lo:hi], s.a[lo:hi], s.b[lo:hi], s.k[0]

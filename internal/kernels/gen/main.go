@@ -16,7 +16,7 @@ func main() {
 	sets := map[string]func(){
 		"gemm32": func() { gemm(single) },
 		"gemm64": func() { gemm(double) },
-		"vec32":  func() { vectors(single) },
+		"vec32":  func() { vectors(single); pause() },
 		"vec64":  func() { vectors(double) },
 	}
 	emit := sets[*set]

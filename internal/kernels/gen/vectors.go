@@ -1,3 +1,219 @@
 package main
 
-func vectors(e *elem) {}
+import (
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+const unroll = 4
+
+// vectors writes the elementwise kernels, reductions, row and column kernels and optimizer updates.
+func vectors(e *elem) {
+	for _, m := range machines(e) {
+		m.binaries()
+		m.unaries()
+		m.withScalar()
+		m.fused()
+		m.reductions()
+		m.columns()
+		m.rows()
+		m.optimizers()
+		if m.bytes == 4 {
+			m.transcendental()
+		}
+	}
+}
+
+// simple makes a body of one instruction: dst = op(v[0], v[1]).
+func (m *machine) simple(op func(...Op)) func(v []reg.VecVirtual) reg.VecVirtual {
+	return func(v []reg.VecVirtual) reg.VecVirtual {
+		op(v[1], v[0], v[0])
+		return v[0]
+	}
+}
+
+func (m *machine) binaries() {
+	m.elementwise("add", 2, unroll, m.simple(m.add))
+	m.elementwise("sub", 2, unroll, m.simple(m.sub))
+	m.elementwise("mul", 2, unroll, m.simple(m.mul))
+	m.elementwise("div", 2, unroll, m.simple(m.div))
+	m.elementwise("max", 2, unroll, m.nanSafe(m.max))
+	m.elementwise("min", 2, unroll, m.nanSafe(m.min))
+	m.elementwise("squaredDifference", 2, unroll, func(v []reg.VecVirtual) reg.VecVirtual {
+		m.sub(v[1], v[0], v[0])
+		m.mul(v[0], v[0], v[0])
+		return v[0]
+	})
+	m.elementwise("reluGrad", 2, unroll, func(v []reg.VecVirtual) reg.VecVirtual {
+		return m.compare(greater, v[1], m.constant(0)).keep(v[0])
+	})
+	m.elementwise("relu6Grad", 2, unroll, func(v []reg.VecVirtual) reg.VecVirtual {
+		kept := m.compare(greater, v[1], m.constant(0)).keep(v[0])
+		return m.compare(less, v[1], m.constant(6)).keep(kept)
+	})
+	m.elementwise("sigmoidGrad", 2, unroll, func(v []reg.VecVirtual) reg.VecVirtual {
+		rest := m.value(1)
+		m.sub(v[1], rest, rest)
+		m.mul(v[1], v[0], v[0])
+		m.mul(rest, v[0], v[0])
+		return v[0]
+	})
+	m.elementwise("tanhGrad", 2, unroll, func(v []reg.VecVirtual) reg.VecVirtual {
+		rest := m.value(1)
+		m.fnma231(v[1], v[1], rest)
+		m.mul(rest, v[0], v[0])
+		return v[0]
+	})
+}
+
+// nanSafe makes VMAX or VMIN give NaN where the first operand is NaN too; the instruction sees to the second.
+func (m *machine) nanSafe(op func(...Op)) func(v []reg.VecVirtual) reg.VecVirtual {
+	return func(v []reg.VecVirtual) reg.VecVirtual {
+		op(v[1], v[0], v[1])
+		return m.compare(unordered, v[0], v[0]).pick(v[0], v[1])
+	}
+}
+
+func (m *machine) sign() Mem      { return m.pattern(1 << (8*m.bytes - 1)) }
+func (m *machine) magnitude() Mem { return m.pattern(1<<(8*m.bytes-1) - 1) }
+
+func (m *machine) unaries() {
+	type body = func(v []reg.VecVirtual) reg.VecVirtual
+	in := func(f func(x reg.VecVirtual)) body {
+		return func(v []reg.VecVirtual) reg.VecVirtual { f(v[0]); return v[0] }
+	}
+	m.elementwise("neg", 1, unroll, in(func(x reg.VecVirtual) { m.xor(m.sign(), x, x) }))
+	m.elementwise("abs", 1, unroll, in(func(x reg.VecVirtual) { m.and(m.magnitude(), x, x) }))
+	m.elementwise("square", 1, unroll, in(func(x reg.VecVirtual) { m.mul(x, x, x) }))
+	m.elementwise("sqrt", 1, unroll, in(func(x reg.VecVirtual) { m.sqrt(x, x) }))
+	m.elementwise("rsqrt", 1, unroll, func(v []reg.VecVirtual) reg.VecVirtual {
+		one := m.value(1)
+		m.sqrt(v[0], v[0])
+		m.div(v[0], one, one)
+		return one
+	})
+	m.elementwise("reciprocal", 1, unroll, func(v []reg.VecVirtual) reg.VecVirtual {
+		one := m.value(1)
+		m.div(v[0], one, one)
+		return one
+	})
+	m.elementwise("relu", 1, unroll, func(v []reg.VecVirtual) reg.VecVirtual {
+		zero := m.vec()
+		m.zero(zero)
+		m.max(v[0], zero, zero) // the second source is returned where it is NaN
+		return zero
+	})
+	m.elementwise("relu6", 1, unroll, func(v []reg.VecVirtual) reg.VecVirtual {
+		zero, six := m.vec(), m.value(6)
+		m.zero(zero)
+		m.max(v[0], zero, zero)
+		m.min(zero, six, six)
+		return six
+	})
+}
+
+// withScalar writes dst = op(a, k) and y += k*x.
+func (m *machine) withScalar() {
+	for _, s := range []struct {
+		name string
+		op   func(...Op)
+	}{{"addScalar", m.add}, {"subScalar", m.sub}, {"mulScalar", m.mul}, {"divScalar", m.div}} {
+		n, p := m.function(s.name, "is an elementwise kernel with a scalar.", []string{"n"}, []string{"dst", "a"}, "k")
+		scalar := m.scalar("k")
+		m.each(n[0], p, unroll, func(disp int, k *mask) {
+			v := m.vec()
+			m.load(Mem{Base: p[1], Disp: disp}, v, k)
+			s.op(scalar, v, v)
+			m.store(v, Mem{Base: p[0], Disp: disp}, k)
+		})
+		end()
+	}
+	n, p := m.function("axpy", "adds k*x to y.", []string{"n"}, []string{"y", "x"}, "k")
+	scalar := m.scalar("k")
+	m.each(n[0], p, unroll, func(disp int, k *mask) {
+		x, y := m.vec(), m.vec()
+		m.load(Mem{Base: p[0], Disp: disp}, y, k)
+		m.load(Mem{Base: p[1], Disp: disp}, x, k)
+		m.fma231(x, scalar, y)
+		m.store(y, Mem{Base: p[0], Disp: disp}, k)
+	})
+	end()
+}
+
+// fused writes dst = a*b + c and the routing of a maximum's gradient.
+func (m *machine) fused() {
+	m.elementwise("mulAdd", 3, unroll, func(v []reg.VecVirtual) reg.VecVirtual {
+		m.fma231(v[0], v[1], v[2])
+		return v[2]
+	})
+	n, p := m.function("routeMax", "moves left to dx where x equals y.", []string{"n"}, []string{"dx", "left", "x", "y"})
+	m.each(n[0], p, 1, func(disp int, k *mask) {
+		v := make([]reg.VecVirtual, 4)
+		for i := range v {
+			v[i] = m.vec()
+			m.load(Mem{Base: p[i], Disp: disp}, v[i], k)
+		}
+		taken := m.compare(equal, v[2], v[3]).keep(v[1])
+		m.add(taken, v[0], v[0])
+		m.xor(taken, v[1], v[1]) // what is taken is either all of left or nothing
+		m.store(v[0], Mem{Base: p[0], Disp: disp}, k)
+		m.store(v[1], Mem{Base: p[1], Disp: disp}, k)
+	})
+	end()
+}
+
+func (m *machine) optimizers() {
+	for _, nesterov := range []bool{false, true} {
+		name := "momentum"
+		if nesterov {
+			name = "nesterov"
+		}
+		n, p := m.function(name, "is a fused momentum update; k holds lr, momentum.", []string{"n"}, []string{"w", "m", "grad", "k"})
+		s := m.scalars(p[3], 2)
+		m.each(n[0], p[:3], 2, func(disp int, k *mask) {
+			v := make([]reg.VecVirtual, 3)
+			for i := range v {
+				v[i] = m.vec()
+				m.load(Mem{Base: p[i], Disp: disp}, v[i], k)
+			}
+			w, slot, g := v[0], v[1], v[2]
+			m.fma213(g, s[1], slot)
+			m.store(slot, Mem{Base: p[1], Disp: disp}, k)
+			if nesterov {
+				m.fma231(s[1], slot, g)
+				slot = g
+			}
+			m.fnma231(s[0], slot, w)
+			m.store(w, Mem{Base: p[0], Disp: disp}, k)
+		})
+		end()
+	}
+	if m.wide() {
+		return // square root and division of 512 bits made Adam slower than with 256 on Zen 4
+	}
+	n, p := m.function("adam", "is a fused Adam update; k as in AdamParams' span.", []string{"n"}, []string{"w", "m", "v", "grad", "k"})
+	s := m.scalars(p[4], 6)
+	m.each(n[0], p[:4], 1, func(disp int, k *mask) {
+		v := make([]reg.VecVirtual, 4)
+		for i := range v {
+			v[i] = m.vec()
+			m.load(Mem{Base: p[i], Disp: disp}, v[i], k)
+		}
+		t := m.vec()
+		m.sub(v[1], v[3], t)
+		m.fma231(s[2], t, v[1])
+		m.store(v[1], Mem{Base: p[1], Disp: disp}, k)
+		m.mul(v[3], v[3], v[3])
+		m.sub(v[2], v[3], v[3])
+		m.fma231(s[3], v[3], v[2])
+		m.store(v[2], Mem{Base: p[2], Disp: disp}, k)
+		m.sqrt(v[2], v[2])
+		m.add(s[4], v[2], v[2])
+		m.mul(s[0], v[1], v[1])
+		m.div(v[2], v[1], v[1])
+		m.mul(s[5], v[0], v[0])
+		m.sub(v[1], v[0], v[0])
+		m.store(v[0], Mem{Base: p[0], Disp: disp}, k)
+	})
+	end()
+}

@@ -1,0 +1,254 @@
+package kernels
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// special are the values where a vector kernel most easily goes wrong.
+var special = []float64{0, math.Copysign(0, -1), 1, -1, 0.5, -0.625, 0.625, 6, 7, -87, -88.5, -103.9, -110, 88, 88.7, 89, 100,
+	1e-30, -1e-30, 1e-40, 1e30, -1e30, math.Inf(1), math.Inf(-1), math.NaN()}
+
+var unaryReference = map[UnaryOp]func(float64) float64{
+	Neg:        func(x float64) float64 { return -x },
+	Abs:        math.Abs,
+	Sign:       sign[float64],
+	Square:     func(x float64) float64 { return x * x },
+	Sqrt:       math.Sqrt,
+	Rsqrt:      func(x float64) float64 { return 1 / math.Sqrt(x) },
+	Reciprocal: func(x float64) float64 { return 1 / x },
+	Relu:       func(x float64) float64 { return math.Max(x, 0) },
+	Relu6:      func(x float64) float64 { return math.Min(math.Max(x, 0), 6) },
+	Floor:      math.Floor,
+	Ceil:       math.Ceil,
+	Exp:        math.Exp,
+	Log:        math.Log,
+	Log1p:      math.Log1p,
+	Expm1:      math.Expm1,
+	Sigmoid:    func(x float64) float64 { return 1 / (1 + math.Exp(-x)) },
+	Tanh:       math.Tanh,
+	Softplus:   softplus,
+	Elu:        elu[float64],
+	Softsign:   func(x float64) float64 { return x / (1 + math.Abs(x)) },
+	Sin:        math.Sin,
+	Cos:        math.Cos,
+	Erf:        math.Erf,
+}
+
+var binaryReference = map[BinaryOp]func(a, b float64) float64{
+	Add:               func(a, b float64) float64 { return a + b },
+	Sub:               func(a, b float64) float64 { return a - b },
+	Mul:               func(a, b float64) float64 { return a * b },
+	Div:               func(a, b float64) float64 { return a / b },
+	Max:               math.Max,
+	Min:               math.Min,
+	SquaredDifference: func(a, b float64) float64 { return (a - b) * (a - b) },
+	ReluGrad:          gradientFunc[float64](ReluGrad),
+	Relu6Grad:         gradientFunc[float64](Relu6Grad),
+	SigmoidGrad:       func(d, y float64) float64 { return d * y * (1 - y) },
+	TanhGrad:          func(d, y float64) float64 { return d * (1 - y*y) },
+	SqrtGrad:          func(d, y float64) float64 { return d * 0.5 / y },
+	RsqrtGrad:         func(d, y float64) float64 { return d * -0.5 * y * y * y },
+	ReciprocalGrad:    func(d, y float64) float64 { return -d * y * y },
+	EluGrad:           eluGrad[float64],
+	SoftplusGrad:      func(d, x float64) float64 { return d / (1 + math.Exp(-x)) },
+	Pow:               math.Pow,
+}
+
+// mixture draws ordinary numbers and special ones.
+func mixture[T Float](t *rapid.T, n int, specials bool) []T {
+	x := vector[T](newRand(rapid.Uint64().Draw(t, "seed")), n)
+	for i := range x {
+		x[i] *= 8
+	}
+	if specials {
+		for i, v := range special {
+			if n > 0 {
+				x[(i*7)%n] = T(v)
+			}
+		}
+	}
+	return x
+}
+
+// tiny is what a float32 result may differ by in absolute terms: subnormal rounding.
+const tiny = 1e-37
+
+func testUnary[T Float](t *testing.T) {
+	for op := range unaryCount {
+		rapid.Check(t, func(t *rapid.T) {
+			x := mixture[T](t, rapid.IntRange(0, 200).Draw(t, "n"), true)
+			want := make([]float64, len(x))
+			for i, v := range x {
+				want[i] = float64(T(unaryReference[op](float64(v))))
+			}
+			y := vector[T](newRand(2), len(x))
+			Unary(op, y, x)
+			requireClose(t, fmt.Sprint("op ", op), y, want, tolerance[T](0)/4, tiny)
+			Unary(op, x, x)
+			requireClose(t, fmt.Sprint("in place, op ", op), x, want, tolerance[T](0)/4, tiny)
+		})
+	}
+}
+
+func TestUnary(t *testing.T) {
+	eachLevel(t, func(t *testing.T) {
+		t.Run("float32", testUnary[float32])
+		t.Run("float64", testUnary[float64])
+	})
+}
+
+// TestTranscendentalAccuracy goes over the range densely: at most 3e-7 relative error (2.5 units in the last place).
+func TestTranscendentalAccuracy(t *testing.T) {
+	eachLevel(t, func(t *testing.T) {
+		var x []float32
+		for v := -88.0; v < 88; v += 0.00137 {
+			x = append(x, float32(v), float32(v/100))
+		}
+		y := make([]float32, len(x))
+		for _, op := range []UnaryOp{Exp, Sigmoid, Tanh} {
+			Unary(op, y, x)
+			worst := 0.0
+			for i, v := range x {
+				w := unaryReference[op](float64(v))
+				if w != 0 && math.Abs(w) > 1.2e-38 {
+					worst = max(worst, math.Abs(float64(y[i])-w)/math.Abs(w))
+				}
+			}
+			if worst > 3e-7 {
+				t.Errorf("op %d: relative error %g", op, worst)
+			}
+		}
+	})
+}
+
+func testBinary[T Float](t *testing.T) {
+	for op := range binaryCount {
+		rapid.Check(t, func(t *rapid.T) {
+			n := rapid.IntRange(0, 200).Draw(t, "n")
+			specials := op <= ReluGrad && op != Mul && op != SquaredDifference
+			a, b := mixture[T](t, n, specials), mixture[T](t, n, specials)
+			k := rapid.SampledFrom([]T{0, -2, 3, 0.5}).Draw(t, "k")
+			f := binaryReference[op]
+			both, right, left := make([]float64, n), make([]float64, n), make([]float64, n)
+			for i := range n {
+				both[i] = float64(T(f(float64(a[i]), float64(b[i]))))
+				right[i] = float64(T(f(float64(a[i]), float64(k))))
+				left[i] = float64(T(f(float64(k), float64(b[i]))))
+			}
+			y := vector[T](newRand(2), n)
+			tol := tolerance[T](0)
+			scale := 1.0
+			if op == SigmoidGrad || op == TanhGrad {
+				scale = 100 // cancellation in 1-y
+			}
+			Binary(op, y, a, b)
+			requireClose(t, fmt.Sprint("op ", op), y, both, tol, scale)
+			BinaryScalar(op, y, a, k)
+			requireClose(t, fmt.Sprint("scalar right, op ", op), y, right, tol, scale)
+			ScalarBinary(op, y, k, b)
+			requireClose(t, fmt.Sprint("scalar left, op ", op), y, left, tol, scale)
+			Binary(op, a, a, b)
+			requireClose(t, fmt.Sprint("in place, op ", op), a, both, tol, scale)
+		})
+	}
+}
+
+func TestBinary(t *testing.T) {
+	eachLevel(t, func(t *testing.T) {
+		t.Run("float32", testBinary[float32])
+		t.Run("float64", testBinary[float64])
+	})
+}
+
+func TestMaxKeepsNaN(t *testing.T) {
+	eachLevel(t, func(t *testing.T) {
+		nan := math.NaN()
+		for _, op := range []BinaryOp{Max, Min} {
+			a, b := make([]float64, 40), make([]float64, 40)
+			for i := range a {
+				a[i], b[i] = 1, nan
+				if i%2 == 0 {
+					a[i], b[i] = nan, 1
+				}
+			}
+			Binary(op, a, a, b)
+			for i, v := range a {
+				if !math.IsNaN(v) {
+					t.Fatalf("element %d is %v, want NaN", i, v)
+				}
+			}
+		}
+	})
+}
+
+func testLeakyAndAxpy[T Float](t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(0, 200).Draw(t, "n")
+		x, y := mixture[T](t, n, false), mixture[T](t, n, false)
+		leaky, grad, sum := make([]float64, n), make([]float64, n), make([]float64, n)
+		for i, v := range x {
+			slope := 1.0
+			if v <= 0 {
+				slope = 0.25
+			}
+			leaky[i], grad[i] = slope*float64(v), slope*float64(y[i])
+			sum[i] = float64(y[i]) + 0.3*float64(v)
+		}
+		got := make([]T, n)
+		LeakyRelu(got, x, 0.25)
+		requireClose(t, "leaky relu", got, leaky, tolerance[T](0), 1)
+		LeakyReluGrad(got, y, x, 0.25)
+		requireClose(t, "leaky relu gradient", got, grad, tolerance[T](0), 1)
+		Axpy(0.3, x, y)
+		requireClose(t, "axpy", y, sum, tolerance[T](0), 1)
+	})
+}
+
+func TestLeakyAndAxpy(t *testing.T) {
+	eachLevel(t, func(t *testing.T) {
+		t.Run("float32", testLeakyAndAxpy[float32])
+		t.Run("float64", testLeakyAndAxpy[float64])
+	})
+}
+
+func TestElementwiseDoesNotAllocate(t *testing.T) {
+	x := vector[float32](newRand(1), 100_000)
+	y := vector[float32](newRand(2), 100_000)
+	requireNoAllocs(t, "Unary", func() { Unary(Relu, y, x) })
+	requireNoAllocs(t, "Exp", func() { Unary(Exp, y, x) })
+	requireNoAllocs(t, "Binary", func() { Binary(Add, y, x, y) })
+	requireNoAllocs(t, "BinaryScalar", func() { BinaryScalar(Max, y, x, 3) })
+	requireNoAllocs(t, "ScalarBinary", func() { ScalarBinary(Sub, y, 1, x) })
+	requireNoAllocs(t, "Axpy", func() { Axpy(2, x, y) })
+	requireNoAllocs(t, "small", func() { Binary(Add, y[:4], x[:4], y[:4]) })
+}
+
+func BenchmarkElementwise(b *testing.B) {
+	const n = 548_000
+	x, y, z := vector[float32](newRand(1), n), vector[float32](newRand(2), n), make([]float32, n)
+	run := func(name string, bytes int, f func()) {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(bytes * n))
+			for b.Loop() {
+				f()
+			}
+		})
+	}
+	run("add", 12, func() { Binary(Add, z, x, y) })
+	run("reluGrad", 12, func() { Binary(ReluGrad, z, x, y) })
+	run("relu", 8, func() { Unary(Relu, z, x) })
+	run("exp", 8, func() { Unary(Exp, z, x) })
+	run("sigmoid", 8, func() { Unary(Sigmoid, z, x) })
+	run("tanh", 8, func() { Unary(Tanh, z, x) })
+	run("scale", 8, func() { BinaryScalar(Mul, z, x, 2) })
+	run("axpy", 12, func() { Axpy(0, x, y) })
+	b.Run("one", func(b *testing.B) {
+		for b.Loop() {
+			Binary(Add, z[:1], x[:1], y[:1])
+		}
+	})
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// transcendental writes exp, sigmoid and tanh for single precision. The polynomials are those of Moshier's Cephes
+// library (expf, tanhf); errors stay below 2 units in the last place.
+func (m *machine) transcendental() {
+	m.elementwise("exp", 1, 2, func(v []reg.VecVirtual) reg.VecVirtual { return m.exp(v[0]) })
+	m.elementwise("sigmoid", 1, 1, func(v []reg.VecVirtual) reg.VecVirtual { return m.sigmoid(v[0]) })
+	m.elementwise("tanh", 1, 1, func(v []reg.VecVirtual) reg.VecVirtual { return m.tanh(v[0]) })
+}
+
+// horner evaluates a polynomial with the given coefficients, highest first, at x.
+func (m *machine) horner(x reg.VecVirtual, coefficients ...float64) reg.VecVirtual {
+	p := m.value(coefficients[0])
+	for _, c := range coefficients[1:] {
+		m.fma213(m.constant(c), x, p)
+	}
+	return p
+}
+
+// exp reduces x to n*log(2) + r with |r| <= log(2)/2 and scales exp(r) by 2^n. Beyond the ends of the range the result
+// is 0 or infinite; NaN stays NaN because it is the second source of VMAX and VMIN.
+func (m *machine) exp(x reg.VecVirtual) reg.VecVirtual {
+	r, top := m.value(-104), m.value(89)
+	m.max(x, r, r)
+	m.min(r, top, r)
+	n := m.vec()
+	m.mul(m.constant(1.4426950408889634), r, n)
+	m.round(n)
+	m.fnma231(m.constant(0.693359375), n, r)
+	m.fnma231(m.constant(-2.12194440e-4), n, r)
+	p := m.horner(r, 1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1)
+	square := m.vec()
+	m.mul(r, r, square)
+	m.fma213(r, square, p)
+	m.add(m.constant(1), p, p)
+	m.scale(p, n)
+	return p
+}
+
+// round rounds to the nearest integer.
+func (m *machine) round(v reg.VecVirtual) {
+	if m.wide() {
+		VRNDSCALEPS(Imm(8), v, v)
+		return
+	}
+	VROUNDPS(Imm(8), v, v)
+}
+
+// scale multiplies p by 2^n, in two steps without AVX-512, so that subnormal results come out right.
+func (m *machine) scale(p, n reg.VecVirtual) {
+	if m.wide() {
+		VSCALEFPS(n, p, p)
+		return
+	}
+	i, half := YMM(), YMM()
+	VCVTPS2DQ(n, i)
+	VPSRAD(Imm(1), i, half)
+	VPSUBD(half, i, i)
+	for _, e := range []reg.VecVirtual{half, i} {
+		VPADDD(m.pattern(127), e, e)
+		VPSLLD(Imm(23), e, e)
+		VMULPS(e, p, p)
+	}
+}
+
+// sigmoid is 1/(1+e) for x >= 0 and e/(1+e) below, e = exp(-|x|): small results keep their precision.
+func (m *machine) sigmoid(x reg.VecVirtual) reg.VecVirtual {
+	t := m.vec()
+	m.or(m.sign(), x, t)
+	e := m.exp(t)
+	one, below := m.value(1), m.vec()
+	m.add(one, e, below)
+	top := m.compare(less, x, m.constant(0)).pick(e, one)
+	m.div(below, top, top)
+	return top
+}
+
+// tanh is x + x^3*P(x^2) for |x| < 0.625, else sign(x)*(1 - 2/(exp(2|x|)+1)).
+func (m *machine) tanh(x reg.VecVirtual) reg.VecVirtual {
+	size, twice := m.vec(), m.vec()
+	m.and(m.magnitude(), x, size)
+	m.add(size, size, twice)
+	e := m.exp(twice)
+	m.add(m.constant(1), e, e)
+	two, far := m.value(2), m.value(1)
+	m.div(e, two, two)
+	m.sub(two, far, far)
+	signs := m.vec()
+	m.and(m.sign(), x, signs)
+	m.or(signs, far, far)
+	square := m.vec()
+	m.mul(x, x, square)
+	p := m.horner(square, -5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1)
+	m.mul(square, p, p)
+	m.fma213(x, x, p)
+	return m.compare(less, size, m.constant(0.625)).pick(p, far)
+}

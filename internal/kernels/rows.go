@@ -1,0 +1,108 @@
+package kernels
+
+// rowMap is dst = x*scale + shift (x + shift where scale is nil), clipped below zero if relu, row by row.
+type rowMap[T Float] struct {
+	dst, x       []T
+	ld           int // distance between rows of both
+	scale, shift []T // their length is the width
+	relu         bool
+}
+
+// rowCall bounds the elements that one call of assembly goes through.
+const rowCall = 1 << 15
+
+// apply does the given number of rows on the calling goroutine.
+func (r rowMap[T]) apply(rows int) {
+	cols := len(r.shift)
+	if cols == 0 {
+		return
+	}
+	step := max(1, rowCall/cols)
+	for ; rows > 0; rows -= step {
+		r.strip(min(step, rows))
+		if rows > step {
+			r.dst, r.x = r.dst[step*r.ld:], r.x[step*r.ld:]
+		}
+	}
+}
+
+func (r *rowMap[T]) strip(rows int) {
+	if simdRows(r, rows) {
+		return
+	}
+	cols := len(r.shift)
+	for i := range rows {
+		dst, x := r.dst[i*r.ld:][:cols], r.x[i*r.ld:][:cols]
+		for c, v := range x {
+			if r.scale != nil {
+				v *= r.scale[c]
+			}
+			v += r.shift[c]
+			if r.relu {
+				v = max(v, 0)
+			}
+			dst[c] = v
+		}
+	}
+}
+
+// ScaleShift sets dst[r,c] = x[r,c]*scale[c] + shift[c], and max of that and 0 if relu: batch norm with its moments
+// folded into scale and shift. The rows have len(shift) columns; a nil scale means 1, which makes it a bias. dst may be
+// x.
+func ScaleShift[T Float](dst, x, scale, shift []T, relu bool) {
+	cols := len(shift)
+	_ = x[:len(dst)]
+	if cols == 0 {
+		return
+	}
+	s := newSpan[T](&doScaleShift)
+	s.dst, s.a, s.b, s.c, s.flag, s.cols = dst, x, scale, shift, relu, cols
+	s.do(len(dst)/cols, rowGrain(cols, elementGrain))
+}
+
+var doScaleShift = spanFunc{runScaleShift[float32], runScaleShift[float64]}
+
+func runScaleShift[T Float](s *span[T], lo, hi int) {
+	rowMap[T]{dst: s.dst[lo*s.cols : hi*s.cols], x: s.a[lo*s.cols : hi*s.cols], ld: s.cols, scale: s.b, shift: s.c,
+		relu: s.flag}.apply(hi - lo)
+}
+
+// BatchNormGrad sets dst[r,c] = a[c]*dy[r,c] + b[c]*x[r,c] + c[c]: the input gradient of batch norm in training mode,
+// whose coefficients the caller derives from the column sums. dst may be dy or x.
+func BatchNormGrad[T Float](dst, dy, x []T, coef [3][]T) {
+	cols := len(coef[0])
+	_, _, _, _ = dy[:len(dst)], x[:len(dst)], coef[1][:cols], coef[2][:cols]
+	if cols == 0 {
+		return
+	}
+	s := newSpan[T](&doBatchNormGrad)
+	s.dst, s.a, s.b, s.coef, s.cols = dst, dy, x, coef, cols
+	s.do(len(dst)/cols, rowGrain(cols, elementGrain))
+}
+
+var doBatchNormGrad = spanFunc{runBatchNormGrad[float32], runBatchNormGrad[float64]}
+
+func runBatchNormGrad[T Float](s *span[T], lo, hi int) {
+	buf := scratches[T]().get()
+	t := buf.take(min(constBlock, s.cols))
+	for r := lo; r < hi; r++ {
+		for c := 0; c < s.cols; c += constBlock {
+			from, to := r*s.cols+c, r*s.cols+min(c+constBlock, s.cols)
+			end := c + to - from
+			fmaRange(t[:to-from], s.b[from:to], s.coef[1][c:end], s.coef[2][c:end])
+			fmaRange(s.dst[from:to], s.a[from:to], s.coef[0][c:end], t[:to-from])
+		}
+	}
+	scratches[T]().put(buf)
+}
+
+// fmaRange sets dst = a*b + c.
+func fmaRange[T Float](dst, a, b, c []T) {
+	a, b, c = a[:len(dst)], b[:len(dst)], c[:len(dst)]
+	if simdMulAdd(dst, a, b, c) {
+		return
+	}
+	for i, v := range a {
+		dst[i] = v*b[i] + c[i]
+	}
+}

@@ -1,0 +1,186 @@
+//go:build amd64 && !noasm
+
+package kernels
+
+// simdSet is the vector kernels of one element type and level. A nil kernel means that portable Go does the work.
+type simdSet struct {
+	binary  [binaryCount]func(n int, dst, a, b *byte)
+	unary   [unaryCount]func(n int, dst, a *byte)
+	scalar  [binaryCount]func(n int, dst, a *byte, k uint64)
+	axpy    func(n int, y, x *byte, k uint64)
+	mulAdd  func(n int, dst, a, b, c *byte)
+	route   func(n int, dx, left, x, y *byte)
+	sum     func(n int, a *byte) uint64
+	dot     func(n int, a, b *byte) uint64
+	maxOf   func(n int, a *byte) uint64
+	columns struct {
+		sum      func(rows, cols int, acc, x *byte)
+		centered func(rows, cols int, acc, x, mean *byte)
+		dot      func(rows, cols int, acc, dy, x, mean *byte)
+	}
+	bias     [2]func(rows, cols, stride int, dst, x, shift *byte)        // with Relu: 1
+	scale    [2]func(rows, cols, stride int, dst, x, shift, scale *byte) // with Relu: 1
+	momentum [2]func(n int, w, m, g, k *byte)                            // nesterov: 1
+	adam     func(n int, w, m, v, g, k *byte)
+}
+
+var simdF32AVX2 = simdSet{
+	binary: [binaryCount]func(n int, dst, a, b *byte){
+		Add:               addF32AVX2,
+		Sub:               subF32AVX2,
+		Mul:               mulF32AVX2,
+		Div:               divF32AVX2,
+		Max:               maxF32AVX2,
+		Min:               minF32AVX2,
+		SquaredDifference: squaredDifferenceF32AVX2,
+		ReluGrad:          reluGradF32AVX2,
+		Relu6Grad:         relu6GradF32AVX2,
+		SigmoidGrad:       sigmoidGradF32AVX2,
+		TanhGrad:          tanhGradF32AVX2,
+	},
+	unary: [unaryCount]func(n int, dst, a *byte){
+		Neg:        negF32AVX2,
+		Abs:        absF32AVX2,
+		Square:     squareF32AVX2,
+		Sqrt:       sqrtF32AVX2,
+		Rsqrt:      rsqrtF32AVX2,
+		Reciprocal: reciprocalF32AVX2,
+		Relu:       reluF32AVX2,
+		Relu6:      relu6F32AVX2,
+		Exp:        expF32AVX2,
+		Sigmoid:    sigmoidF32AVX2,
+		Tanh:       tanhF32AVX2,
+	},
+	scalar: [binaryCount]func(n int, dst, a *byte, k uint64){
+		Add: addScalarF32AVX2,
+		Sub: subScalarF32AVX2,
+		Mul: mulScalarF32AVX2,
+		Div: divScalarF32AVX2,
+	},
+	axpy: axpyF32AVX2, mulAdd: mulAddF32AVX2, route: routeMaxF32AVX2, sum: sumF32AVX2, dot: dotF32AVX2, maxOf: maxOfF32AVX2,
+	bias:     [2]func(rows, cols, stride int, dst, x, shift *byte){biasRowsF32AVX2, biasReluRowsF32AVX2},
+	scale:    [2]func(rows, cols, stride int, dst, x, shift, scale *byte){scaleRowsF32AVX2, scaleReluRowsF32AVX2},
+	momentum: [2]func(n int, w, m, g, k *byte){momentumF32AVX2, nesterovF32AVX2},
+	adam:     adamF32AVX2,
+}
+
+var simdF32AVX512 = simdSet{
+	binary: [binaryCount]func(n int, dst, a, b *byte){
+		Add:               addF32AVX512,
+		Sub:               subF32AVX512,
+		Mul:               mulF32AVX512,
+		Div:               divF32AVX512,
+		Max:               maxF32AVX512,
+		Min:               minF32AVX512,
+		SquaredDifference: squaredDifferenceF32AVX512,
+		ReluGrad:          reluGradF32AVX512,
+		Relu6Grad:         relu6GradF32AVX512,
+		SigmoidGrad:       sigmoidGradF32AVX512,
+		TanhGrad:          tanhGradF32AVX512,
+	},
+	unary: [unaryCount]func(n int, dst, a *byte){
+		Neg:        negF32AVX512,
+		Abs:        absF32AVX512,
+		Square:     squareF32AVX512,
+		Sqrt:       sqrtF32AVX512,
+		Rsqrt:      rsqrtF32AVX512,
+		Reciprocal: reciprocalF32AVX512,
+		Relu:       reluF32AVX512,
+		Relu6:      relu6F32AVX512,
+		Exp:        expF32AVX512,
+		Sigmoid:    sigmoidF32AVX512,
+		Tanh:       tanhF32AVX512,
+	},
+	scalar: [binaryCount]func(n int, dst, a *byte, k uint64){
+		Add: addScalarF32AVX512,
+		Sub: subScalarF32AVX512,
+		Mul: mulScalarF32AVX512,
+		Div: divScalarF32AVX512,
+	},
+	axpy: axpyF32AVX512, mulAdd: mulAddF32AVX512, route: routeMaxF32AVX512, sum: sumF32AVX512, dot: dotF32AVX512, maxOf: maxOfF32AVX512,
+	bias:     [2]func(rows, cols, stride int, dst, x, shift *byte){biasRowsF32AVX512, biasReluRowsF32AVX512},
+	scale:    [2]func(rows, cols, stride int, dst, x, shift, scale *byte){scaleRowsF32AVX512, scaleReluRowsF32AVX512},
+	momentum: [2]func(n int, w, m, g, k *byte){momentumF32AVX512, nesterovF32AVX512},
+	adam:     adamF32AVX2,
+}
+
+var simdF64AVX2 = simdSet{
+	binary: [binaryCount]func(n int, dst, a, b *byte){
+		Add:               addF64AVX2,
+		Sub:               subF64AVX2,
+		Mul:               mulF64AVX2,
+		Div:               divF64AVX2,
+		Max:               maxF64AVX2,
+		Min:               minF64AVX2,
+		SquaredDifference: squaredDifferenceF64AVX2,
+		ReluGrad:          reluGradF64AVX2,
+		Relu6Grad:         relu6GradF64AVX2,
+		SigmoidGrad:       sigmoidGradF64AVX2,
+		TanhGrad:          tanhGradF64AVX2,
+	},
+	unary: [unaryCount]func(n int, dst, a *byte){
+		Neg:        negF64AVX2,
+		Abs:        absF64AVX2,
+		Square:     squareF64AVX2,
+		Sqrt:       sqrtF64AVX2,
+		Rsqrt:      rsqrtF64AVX2,
+		Reciprocal: reciprocalF64AVX2,
+		Relu:       reluF64AVX2,
+		Relu6:      relu6F64AVX2,
+	},
+	scalar: [binaryCount]func(n int, dst, a *byte, k uint64){
+		Add: addScalarF64AVX2,
+		Sub: subScalarF64AVX2,
+		Mul: mulScalarF64AVX2,
+		Div: divScalarF64AVX2,
+	},
+	axpy: axpyF64AVX2, mulAdd: mulAddF64AVX2, route: routeMaxF64AVX2, sum: sumF64AVX2, dot: dotF64AVX2, maxOf: maxOfF64AVX2,
+	bias:     [2]func(rows, cols, stride int, dst, x, shift *byte){biasRowsF64AVX2, biasReluRowsF64AVX2},
+	scale:    [2]func(rows, cols, stride int, dst, x, shift, scale *byte){scaleRowsF64AVX2, scaleReluRowsF64AVX2},
+	momentum: [2]func(n int, w, m, g, k *byte){momentumF64AVX2, nesterovF64AVX2},
+	adam:     adamF64AVX2,
+}
+
+var simdF64AVX512 = simdSet{
+	binary: [binaryCount]func(n int, dst, a, b *byte){
+		Add:               addF64AVX512,
+		Sub:               subF64AVX512,
+		Mul:               mulF64AVX512,
+		Div:               divF64AVX512,
+		Max:               maxF64AVX512,
+		Min:               minF64AVX512,
+		SquaredDifference: squaredDifferenceF64AVX512,
+		ReluGrad:          reluGradF64AVX512,
+		Relu6Grad:         relu6GradF64AVX512,
+		SigmoidGrad:       sigmoidGradF64AVX512,
+		TanhGrad:          tanhGradF64AVX512,
+	},
+	unary: [unaryCount]func(n int, dst, a *byte){
+		Neg:        negF64AVX512,
+		Abs:        absF64AVX512,
+		Square:     squareF64AVX512,
+		Sqrt:       sqrtF64AVX512,
+		Rsqrt:      rsqrtF64AVX512,
+		Reciprocal: reciprocalF64AVX512,
+		Relu:       reluF64AVX512,
+		Relu6:      relu6F64AVX512,
+	},
+	scalar: [binaryCount]func(n int, dst, a *byte, k uint64){
+		Add: addScalarF64AVX512,
+		Sub: subScalarF64AVX512,
+		Mul: mulScalarF64AVX512,
+		Div: divScalarF64AVX512,
+	},
+	axpy: axpyF64AVX512, mulAdd: mulAddF64AVX512, route: routeMaxF64AVX512, sum: sumF64AVX512, dot: dotF64AVX512, maxOf: maxOfF64AVX512,
+	bias:     [2]func(rows, cols, stride int, dst, x, shift *byte){biasRowsF64AVX512, biasReluRowsF64AVX512},
+	scale:    [2]func(rows, cols, stride int, dst, x, shift, scale *byte){scaleRowsF64AVX512, scaleReluRowsF64AVX512},
+	momentum: [2]func(n int, w, m, g, k *byte){momentumF64AVX512, nesterovF64AVX512},
+	adam:     adamF64AVX2,
+}
+
+func init() {
+	simdF32AVX2.columns.sum, simdF32AVX2.columns.centered, simdF32AVX2.columns.dot = colSumF32AVX2, colCenteredF32AVX2, colDotF32AVX2
+	simdF32AVX512.columns.sum, simdF32AVX512.columns.centered, simdF32AVX512.columns.dot = colSumF32AVX512, colCenteredF32AVX512, colDotF32AVX512
+	simdF64AVX2.columns.sum, simdF64AVX2.columns.centered, simdF64AVX2.columns.dot = colSumF64AVX2, colCenteredF64AVX2, colDotF64AVX2
+	simdF64AVX512.columns.sum, simdF64AVX512.columns.centered, simdF64AVX512.columns.dot = colSumF64AVX512, colCenteredF64AVX512, colDotF64AVX512
+}
