@@ -27,7 +27,8 @@ type opDef struct {
 
 // families are the tables of ops, one per file of kernels.
 func families() []map[string]opDef {
-	return []map[string]opDef{structureOps, stateOps, updateOps, unaryOps, binaryOps, matmulOps, reduceOps, softmaxOps, castOps}
+	return []map[string]opDef{structureOps, stateOps, updateOps, unaryOps, binaryOps, matmulOps, reduceOps,
+		softmaxOps, castOps, layoutOps, generateOps, indexOps, selectOps, convOps, poolOps, normOps}
 }
 
 // registry is all families in one.

@@ -1,0 +1,146 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/kernels"
+)
+
+// generateOps make tensors out of shapes and scalars.
+var generateOps = map[string]opDef{
+	"Fill":                       {compile: compileFill},
+	"ZerosLike":                  {shape: true, compile: compileZeros},
+	"OnesLike":                   {shape: true, compile: onesOf()},
+	"Range":                      {compile: byType(map[graph.DType]compileFunc{graph.Float32: compileRange[float32], graph.Float64: compileRange[float64], graph.Int32: compileRange[int32], graph.Int64: compileRange[int64]}, out0)},
+	"OneHot":                     {compile: compileOneHot},
+	"StatelessRandomUniformV2":   {compile: floats(random(kernels.Uniform[float32]), random(kernels.Uniform[float64]))},
+	"StatelessRandomNormalV2":    {compile: floats(random(kernels.Normal[float32]), random(kernels.Normal[float64]))},
+	"StatelessTruncatedNormalV2": {compile: floats(random(kernels.TruncatedNormal[float32]), random(kernels.TruncatedNormal[float64]))},
+}
+
+// compileFill takes dims, which are not read, and the value.
+func compileFill(c *binding) (runFunc, error) {
+	if err := c.need(2, 1); err != nil {
+		return nil, err
+	}
+	fill, err := filler(c, c.out[0], 1)
+	return func() error { fill(); return nil }, err
+}
+
+func compileZeros(c *binding) (runFunc, error) {
+	_, out, err := c.same(1)
+	return func() error { clear(out.bytes()); return nil }, err
+}
+
+func onesOf() compileFunc {
+	return byType(map[graph.DType]compileFunc{
+		graph.Float32: ones[float32], graph.Float64: ones[float64], graph.Int32: ones[int32], graph.Int64: ones[int64], graph.Uint8: ones[uint8]}, out0)
+}
+
+func ones[T number](c *binding) (runFunc, error) {
+	_, out, err := c.same(1)
+	return func() error {
+		d := view[T](out)
+		for i := range d {
+			d[i] = 1
+		}
+		return nil
+	}, err
+}
+
+// compileRange takes start, limit and delta; the limit is not read.
+func compileRange[T number](c *binding) (runFunc, error) {
+	if err := c.need(3, 1); err != nil {
+		return nil, err
+	}
+	start, delta, out := c.in[0], c.in[2], c.out[0]
+	if start.typ.DType != out.typ.DType || delta.typ.DType != out.typ.DType {
+		return nil, fmt.Errorf("expected start and delta of type %v", out.typ.DType)
+	}
+	return func() error {
+		from, step := view[T](start)[0], view[T](delta)[0]
+		d := view[T](out)
+		for i := range d {
+			d[i] = from + T(i)*step
+		}
+		return nil
+	}, checkRank("result", out, 1)
+}
+
+// compileOneHot takes indices, depth (not read), on_value and off_value.
+func compileOneHot(c *binding) (runFunc, error) {
+	if err := c.need(4, 1); err != nil {
+		return nil, err
+	}
+	x, err := c.integers(0)
+	if err != nil {
+		return nil, err
+	}
+	axis := c.node.Int("axis", -1)
+	if axis == -1 {
+		axis = len(x.v.dims)
+	}
+	if axis < 0 || axis > len(x.v.dims) || len(c.out[0].dims) != len(x.v.dims)+1 {
+		return nil, fmt.Errorf("axis %d does not fit indices of shape %v", axis, x.v.typ.Shape)
+	}
+	on, off, out := c.in[2], c.in[3], c.out[0]
+	if on.typ.DType != out.typ.DType || off.typ.DType != out.typ.DType {
+		return nil, fmt.Errorf("expected values of type %v", out.typ.DType)
+	}
+	fill, err := filler(c, out, 3)
+	if err != nil {
+		return nil, err
+	}
+	set, err := setter(out, on)
+	return func() error {
+		fill()
+		inner := 1
+		for _, n := range x.v.dims[axis:] {
+			inner *= n
+		}
+		depth := out.dims[axis]
+		for i := range x.v.n {
+			if k := x.at(i); k >= 0 && k < depth {
+				set((i/inner*depth+k)*inner + i%inner)
+			}
+		}
+		return nil
+	}, err
+}
+
+// setter returns a function that sets an element of v to the scalar k.
+func setter(v, k *value) (func(i int), error) {
+	if len(k.typ.Shape.Dims) != 0 {
+		return nil, fmt.Errorf("expected a scalar, got shape %v", k.typ.Shape)
+	}
+	switch v.typ.DType.Size() {
+	case 1:
+		return func(i int) { view[uint8](v)[i] = view[uint8](k)[0] }, nil
+	case 4:
+		return func(i int) { view[uint32](v)[i] = view[uint32](k)[0] }, nil
+	case 8:
+		return func(i int) { view[uint64](v)[i] = view[uint64](k)[0] }, nil
+	}
+	return nil, fmt.Errorf("element type %v is not supported", v.typ.DType)
+}
+
+// random takes shape (not read), key uint64[1], counter uint64[2], alg.
+func random[T kernels.Float](f func(dst []T, r kernels.Rand)) compileFunc {
+	return func(c *binding) (runFunc, error) {
+		if err := c.need(4, 1); err != nil {
+			return nil, err
+		}
+		key, counter, out := c.in[1], c.in[2], c.out[0]
+		for i, v := range []*value{key, counter} {
+			if v.typ.DType != graph.Uint64 || !v.typ.Shape.Equal(graph.ShapeOf(i+1)) {
+				return nil, fmt.Errorf("expected key uint64 [1] and counter uint64 [2], got %v %v", v.typ.DType, v.typ.Shape)
+			}
+		}
+		return func() error {
+			k := view[uint64](counter)
+			f(view[T](out), kernels.Rand{Key: view[uint64](key)[0], Counter: [2]uint64{k[0], k[1]}})
+			return nil
+		}, nil
+	}
+}

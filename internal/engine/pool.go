@@ -1,0 +1,76 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/goestimator/goestimator/internal/kernels"
+)
+
+// poolOps are poolings over NHWC images.
+var poolOps = map[string]opDef{
+	"MaxPool":     {compile: floats(pool(kernels.MaxPool[float32]), pool(kernels.MaxPool[float64]))},
+	"AvgPool":     {compile: floats(pool(kernels.AvgPool[float32]), pool(kernels.AvgPool[float64]))},
+	"MaxPoolGrad": {compile: floats(compileMaxPoolGrad[float32], compileMaxPoolGrad[float64])},
+	"AvgPoolGrad": {compile: floats(compileAvgPoolGrad[float32], compileAvgPoolGrad[float64])},
+}
+
+// pooling keeps the window between images x and pooled y up to date with the batch.
+func (c *binding) pooling(x, y *value) (*kernels.Window, error) {
+	if len(x.dims) != 4 || len(y.dims) != 4 {
+		return nil, fmt.Errorf("expected images of rank 4, got %v and %v", x.typ.Shape, y.typ.Shape)
+	}
+	g, err := newGeometry(c)
+	if err != nil {
+		return nil, err
+	}
+	k := c.node.Ints("ksize")
+	if len(k) != 4 || k[0] != 1 || k[3] != 1 || k[1] < 1 || k[2] < 1 {
+		return nil, fmt.Errorf("ksize %v: expected [1, height, width, 1]", k)
+	}
+	w := &kernels.Window{}
+	c.onBatch = func() (err error) {
+		if x.dims[3] != y.dims[3] {
+			return fmt.Errorf("pooling from %d to %d channels", x.dims[3], y.dims[3])
+		}
+		*w, err = g.window(x.dims, y.dims, [2]int{int(k[1]), int(k[2])})
+		return err
+	}
+	return w, nil
+}
+
+func pool[T kernels.Float](f func(g kernels.Window, y, x []T)) compileFunc {
+	return func(c *binding) (runFunc, error) {
+		if err := c.need(1, 1); err != nil {
+			return nil, err
+		}
+		x, y := c.in[0], c.out[0]
+		w, err := c.pooling(x, y)
+		return func() error { f(*w, view[T](y), view[T](x)); return nil }, err
+	}
+}
+
+// compileMaxPoolGrad takes x, y and dy.
+func compileMaxPoolGrad[T kernels.Float](c *binding) (runFunc, error) {
+	if err := c.need(3, 1); err != nil {
+		return nil, err
+	}
+	x, y, dy, dx := c.in[0], c.in[1], c.in[2], c.out[0]
+	if !y.typ.Shape.Equal(dy.typ.Shape) || !x.typ.Shape.Equal(dx.typ.Shape) {
+		return nil, fmt.Errorf("expected gradients of the shapes %v and %v, got %v and %v", x.typ.Shape, y.typ.Shape, dx.typ.Shape, dy.typ.Shape)
+	}
+	w, err := c.pooling(x, y)
+	return func() error {
+		kernels.MaxPoolGrad(*w, view[T](dx), view[T](x), view[T](y), view[T](dy))
+		return nil
+	}, err
+}
+
+// compileAvgPoolGrad takes the sizes of x, which are not read, and dy.
+func compileAvgPoolGrad[T kernels.Float](c *binding) (runFunc, error) {
+	if err := c.need(2, 1); err != nil {
+		return nil, err
+	}
+	dy, dx := c.in[1], c.out[0]
+	w, err := c.pooling(dx, dy)
+	return func() error { kernels.AvgPoolGrad(*w, view[T](dx), view[T](dy)); return nil }, err
+}
