@@ -29,7 +29,8 @@ func L1L2(l1, l2 float64) models.Regularizer {
 			if l2 == 0 {
 				return
 			}
-			squares := ops.Mul(c, ops.Sum(c, ops.Square(c, w)), ops.Scalar(c, d, l2))
+			// Twice L2Loss, exactly: its gradient takes one pass over w.
+			squares := ops.Mul(c, ops.L2Loss(c, w), ops.Scalar(c, d, 2*l2))
 			if loss == nil {
 				loss = squares
 			} else {

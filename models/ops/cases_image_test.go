@@ -46,7 +46,7 @@ func imageCases() []opCase {
 }
 
 func normCases() []opCase {
-	const eps = 1e-3
+	eps := float64(float32(1e-3)) // as the attribute holds it
 	x, channel := batch(3, 2, 2), param(2)
 	training := func(pick int) func(c models.Context, in []*G.Node) *G.Node {
 		return func(c models.Context, in []*G.Node) *G.Node {

@@ -30,7 +30,7 @@ func Concat(c models.Context, along int, in ...*G.Node) *G.Node {
 	for _, n := range in[1:] {
 		s := []int(n.Shape())
 		if len(s) != len(out) || !slices.Equal(s[:k], out[:k]) || !slices.Equal(s[k+1:], out[k+1:]) {
-			c.Core().Failf("%s: shapes %v and %v: expected to differ along axis %d alone", name, in[0].Shape(), s, k)
+			c.Core().Failf("%s: shapes %v and %v: expected to differ along axis %d alone", name, in[0].Shape(), n.Shape(), k)
 			return nil
 		}
 		out[k] += s[k]

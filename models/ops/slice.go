@@ -16,7 +16,7 @@ func Slice(c models.Context, x *G.Node, begin, size []int) *G.Node {
 	}
 	s := []int(x.Shape())
 	if len(begin) != len(s) || len(size) != len(s) {
-		c.Core().Failf("Slice: begin %v and size %v of shape %v: expected one entry per dimension", begin, size, s)
+		c.Core().Failf("Slice: begin %v and size %v of shape %v: expected one entry per dimension", begin, size, x.Shape())
 		return nil
 	}
 	out, after, whole := make([]int, len(s)), make([]int, len(s)), true
@@ -27,7 +27,7 @@ func Slice(c models.Context, x *G.Node, begin, size []int) *G.Node {
 		}
 		after[i] = d - begin[i] - out[i]
 		if begin[i] < 0 || out[i] < 1 || after[i] < 0 {
-			c.Core().Failf("Slice: begin %v and size %v lie outside of shape %v", begin, size, s)
+			c.Core().Failf("Slice: begin %v and size %v lie outside of shape %v", begin, size, x.Shape())
 			return nil
 		}
 		whole = whole && out[i] == d
@@ -57,7 +57,7 @@ func Pad(c models.Context, x *G.Node, paddings [][2]int) *G.Node {
 	}
 	s := []int(x.Shape())
 	if len(paddings) != len(s) {
-		c.Core().Failf("Pad: %d paddings for shape %v: expected one pair per dimension", len(paddings), s)
+		c.Core().Failf("Pad: %d paddings for shape %v: expected one pair per dimension", len(paddings), x.Shape())
 		return nil
 	}
 	out, flat, begin, padded := make([]int, len(s)), []int{}, make([]int, len(s)), false
@@ -89,7 +89,7 @@ func Tile(c models.Context, x *G.Node, multiples ...int) *G.Node {
 	}
 	s := []int(x.Shape())
 	if len(multiples) != len(s) || len(s) == 0 || slices.Min(multiples) < 1 {
-		c.Core().Failf("Tile: multiples %v of shape %v: expected one >= 1 per dimension", multiples, s)
+		c.Core().Failf("Tile: multiples %v of shape %v: expected one >= 1 per dimension", multiples, x.Shape())
 		return nil
 	}
 	out := make([]int, len(s))
@@ -120,13 +120,13 @@ func Transpose(c models.Context, x *G.Node, perm ...int) *G.Node {
 	out, inverse, seen := make([]int, len(s)), make([]int, len(s)), make([]bool, len(s))
 	for i, p := range perm {
 		if len(perm) != len(s) || p < 0 || p >= len(s) || seen[p] {
-			c.Core().Failf("Transpose: %v: expected a permutation of the dimensions of shape %v", perm, s)
+			c.Core().Failf("Transpose: %v: expected a permutation of the dimensions of shape %v", perm, x.Shape())
 			return nil
 		}
 		out[i], inverse[p], seen[p] = s[p], i, true
 	}
 	if len(perm) != len(s) {
-		c.Core().Failf("Transpose: %v: expected a permutation of the dimensions of shape %v", perm, s)
+		c.Core().Failf("Transpose: %v: expected a permutation of the dimensions of shape %v", perm, x.Shape())
 		return nil
 	}
 	return apply(c, spec{op: "Transpose", outs: []kind{{x.Dtype(), out}}, consts: []operand{vector("perm", perm...)},

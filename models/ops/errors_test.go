@@ -1,0 +1,115 @@
+package ops_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/ops"
+	G "gorgonia.org/gorgonia"
+)
+
+// bench holds operands of several types and shapes for wrong uses.
+type bench struct {
+	*models.Builder
+	row, matrix, image, ids, flags *G.Node
+}
+
+func TestWrongUsesAreNamed(t *testing.T) {
+	cases := []struct {
+		want string
+		use  func(b bench)
+	}{
+		{"MatMul: a has shape (4): expected rank 2", func(b bench) { ops.MatMul(b, b.row, b.matrix) }},
+		{"MatMul: shapes (4, 3) and (4, 3)", func(b bench) { ops.MatMul(b, b.matrix, b.matrix) }},
+		{"MatMul: operand 1 is nil", func(b bench) { ops.MatMul(b, b.matrix, nil) }},
+		{"BatchMatMulV2: shapes", func(b bench) { ops.BatchMatMul(b, b.matrix, b.matrix, false, false) }},
+		{"BiasAdd: shape (4, 3) and bias (4)", func(b bench) { ops.BiasAdd(b, b.matrix, b.row) }},
+		{"AddV2: operand 0 is float32, operand 1 is int64: expected one type", func(b bench) { ops.Add(b, b.row, b.ids) }},
+		{"Mul: shapes (4, 3) and (4) do not broadcast", func(b bench) { ops.Mul(b, b.matrix, b.row) }},
+		{"Relu: operand is int64: expected float32 or float64", func(b bench) { ops.Relu(b, b.ids) }},
+		{"RealDiv: operand is int64", func(b bench) { ops.Div(b, b.ids, b.ids) }},
+		{"LogicalAnd: operand 1 is float32: expected bool", func(b bench) { ops.LogicalAnd(b, b.flags, b.row) }},
+		{"SelectV2: operand 0 is float32: expected bool", func(b bench) { ops.Where(b, b.row, b.row, b.row) }},
+		{"Sum: axis 2: expected -2..1", func(b bench) { ops.Sum(b, b.matrix, ops.Axes(2)) }},
+		{"Sum: axis -1 is given twice", func(b bench) { ops.Sum(b, b.matrix, ops.Axes(1, -1)) }},
+		{"Mean: 2 reductions", func(b bench) { ops.Mean(b, b.matrix, ops.Axes(0), ops.Axes(1)) }},
+		{"Reshape: [5 -1] does not hold the 12 elements", func(b bench) { ops.Reshape(b, b.matrix, 5, -1) }},
+		{"Reshape: [-1 -1]", func(b bench) { ops.Reshape(b, b.matrix, -1, -1) }},
+		{"Squeeze: dimension 0 of shape (4, 3): expected 1", func(b bench) { ops.Squeeze(b, b.matrix, 0) }},
+		{"Transpose: [0 0]: expected a permutation", func(b bench) { ops.Transpose(b, b.matrix, 0, 0) }},
+		{"Transpose: [0]: expected a permutation", func(b bench) { ops.Transpose(b, b.matrix, 0) }},
+		{"Slice: begin [0 2] and size [-1 2] lie outside", func(b bench) { ops.Slice(b, b.matrix, []int{0, 2}, []int{-1, 2}) }},
+		{"Pad: 1 paddings for shape (4, 3)", func(b bench) { ops.Pad(b, b.matrix, [][2]int{{}}) }},
+		{"Tile: multiples [0 1]", func(b bench) { ops.Tile(b, b.matrix, 0, 1) }},
+		{"ConcatV2: shapes (4, 3) and (4, 6, 6, 2)", func(b bench) { ops.Concat(b, 1, b.matrix, b.image) }},
+		{"ConcatV2: no operands", func(b bench) { ops.Concat(b, 0) }},
+		{"Conv2D: images (4, 6, 6, 2) have 2 channels", func(b bench) { ops.Conv2D(b, b.image, b.image, [2]int{1, 1}, ops.Same) }},
+		{"Conv2D: filter has shape (4, 3): expected rank 4", func(b bench) { ops.Conv2D(b, b.image, b.matrix, [2]int{1, 1}, ops.Same) }},
+		{"MaxPool: a window of [7 7] does not fit", func(b bench) { ops.MaxPool(b, b.image, [2]int{7, 7}, [2]int{1, 1}, ops.Valid) }},
+		{"MaxPool: explicit padding", func(b bench) { ops.MaxPool(b, b.image, [2]int{2, 2}, [2]int{1, 1}, ops.Explicit(1, 1, 1, 1)) }},
+		{"AvgPool: window [0 2]", func(b bench) { ops.AvgPool(b, b.image, [2]int{0, 2}, [2]int{1, 1}, ops.Valid) }},
+		{"FusedBatchNormV3: operand 1 has shape (4): expected [2]", func(b bench) {
+			ops.FusedBatchNorm(b, b.image, ops.Norm{Scale: b.row, Offset: b.row, Training: true})
+		}},
+		{"GatherV2: indices are float32", func(b bench) { ops.Gather(b, b.matrix, b.row) }},
+		{"OneHot: float32 indices", func(b bench) { ops.OneHot(b, b.row, 3, graph.Float32) }},
+		{"TopKV2: k is 4: expected 1..3", func(b bench) { ops.TopK(b, b.matrix, 4) }},
+		{"InTopKV2", func(b bench) { ops.InTopK(b, b.matrix, b.row, 1) }},
+		{"labels are float32: expected int32 or int64", func(b bench) { ops.SparseSoftmaxCrossEntropyWithLogits(b, b.row, b.matrix) }},
+		{"SoftmaxCrossEntropyWithLogits: labels (4) and logits (4, 3)", func(b bench) { ops.SoftmaxCrossEntropyWithLogits(b, b.row, b.matrix) }},
+		{"Dropout: rate 1: expected 0 <= rate < 1", func(b bench) { ops.Dropout(b, b.row, 1) }},
+		{"Const: no scalar of type bool", func(b bench) { ops.Scalar(b, graph.Bool, 1) }},
+		{"Cast: type bfloat16", func(b bench) { ops.Cast(b, b.row, graph.BFloat16) }},
+	}
+	for _, c := range cases {
+		_, err := models.Build(models.Options{Batch: 4}, func(m *models.Builder) error {
+			b := bench{m, m.Input("row", graph.Float32, 4), m.Input("matrix", graph.Float32, 4, 3), m.Input("image", graph.Float32, 4, 6, 6, 2),
+				m.Input("ids", graph.Int64, 4), m.Input("flags", graph.Bool, 4)}
+			m.Scope("here", func() { c.use(b) })
+			return nil
+		})
+		if err == nil || !strings.HasPrefix(err.Error(), "here: ") || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("got %v, want an error in scope here with %q", err, c.want)
+		}
+	}
+}
+
+// After the first error every op returns nil and takes nil.
+func TestOpsTolerateFailure(t *testing.T) {
+	for _, c := range cases() {
+		_, err := models.Build(models.Options{Batch: 4}, func(b *models.Builder) error {
+			in := make([]*G.Node, len(c.in))
+			for i, o := range c.in {
+				in[i] = b.Input("in", o.kind(graph.Float32), o.sized(4)...)
+			}
+			b.Failf("the cause")
+			if strings.HasPrefix(c.fn, "Scalar") || c.fn == "Cast" {
+				return nil // these cases look at their operands themselves
+			}
+			c.build(b, make([]*G.Node, len(in)))
+			return nil
+		})
+		if err == nil || err.Error() != "the cause" {
+			t.Errorf("%s: got %v", c.name(), err)
+		}
+	}
+}
+
+func TestOpsDoNotRunInGorgonia(t *testing.T) {
+	_, err := models.Build(models.Options{Batch: 4}, func(b *models.Builder) error {
+		n := ops.Relu(b, b.Input("x", graph.Float32, 4))
+		if _, err := n.Op().Do(); err == nil || !strings.Contains(err.Error(), "Relu runs in goestimator's engine") {
+			t.Errorf("Do: %v", err)
+		}
+		m := ops.Relu(b, b.Input("y", graph.Float32, 4))
+		if n.Op().Hashcode() == m.Op().Hashcode() || n.Name() != "Relu" || m.Name() != "Relu_1" {
+			t.Error("two nodes are not told apart")
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
