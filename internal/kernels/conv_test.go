@@ -1,0 +1,265 @@
+package kernels
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// drawWindow draws a geometry; m is the depth multiplier, or 0 for a full convolution.
+func drawWindow(t *rapid.T, m int) Window {
+	g := Window{
+		Batch: rapid.IntRange(0, 3).Draw(t, "batch"),
+		InH:   rapid.IntRange(1, 9).Draw(t, "h"), InW: rapid.IntRange(1, 9).Draw(t, "w"),
+		InC: rapid.IntRange(1, 10).Draw(t, "c"),
+		KH:  rapid.IntRange(1, 4).Draw(t, "kh"), KW: rapid.IntRange(1, 4).Draw(t, "kw"),
+		StrideH: rapid.IntRange(1, 3).Draw(t, "sh"), StrideW: rapid.IntRange(1, 3).Draw(t, "sw"),
+		DilH: rapid.IntRange(1, 2).Draw(t, "dh"), DilW: rapid.IntRange(1, 2).Draw(t, "dw"),
+	}
+	if rapid.Bool().Draw(t, "unit stride") {
+		g.StrideH, g.StrideW = 1, 1
+	}
+	g.OutC = g.InC * m
+	if m == 0 {
+		g.OutC = rapid.IntRange(1, 18).Draw(t, "out c")
+	}
+	same := rapid.Bool().Draw(t, "same")
+	g.OutH, g.PadTop = OutSize(g.InH, g.KH, g.StrideH, g.DilH, same)
+	g.OutW, g.PadLeft = OutSize(g.InW, g.KW, g.StrideW, g.DilW, same)
+	return g
+}
+
+// eachPair calls f for every output pixel and input pixel that a tap of the filter joins.
+func eachPair(g Window, f func(out, in, tap int)) {
+	for p := range g.pixels() {
+		n, oh, ow := g.position(p)
+		for kh := range g.KH {
+			for kw := range g.KW {
+				h, w := oh*g.StrideH-g.PadTop+kh*g.DilH, ow*g.StrideW-g.PadLeft+kw*g.DilW
+				if h >= 0 && h < g.InH && w >= 0 && w < g.InW {
+					f(p, (n*g.InH+h)*g.InW+w, kh*g.KW+kw)
+				}
+			}
+		}
+	}
+}
+
+func testConv[T Float](t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g := drawWindow(t, 0)
+		r := newRand(rapid.Uint64().Draw(t, "seed"))
+		x, w, dy, bias := vector[T](r, g.inSize()), vector[T](r, g.weights()), vector[T](r, g.outSize()), vector[T](r, g.OutC)
+		y, dx, dw := make([]float64, g.outSize()), make([]float64, g.inSize()), make([]float64, g.weights())
+		eachPair(g, func(out, in, tap int) {
+			for ic := range g.InC {
+				for oc := range g.OutC {
+					i, f, o := in*g.InC+ic, (tap*g.InC+ic)*g.OutC+oc, out*g.OutC+oc
+					y[o] += float64(x[i]) * float64(w[f])
+					dx[i] += float64(dy[o]) * float64(w[f])
+					dw[f] += float64(x[i]) * float64(dy[o])
+				}
+			}
+		})
+		tol := tolerance[T](300)
+		got := vector[T](r, g.outSize())
+		Conv2D(g, got, x, w, nil, false)
+		requireClose(t, "forward", got, y, tol, 4)
+		for i := range y {
+			y[i] = math.Max(0, y[i]+float64(bias[i%g.OutC]))
+		}
+		Conv2D(g, got, x, w, bias, true)
+		requireClose(t, "forward with bias and relu", got, y, tol, 4)
+		got = vector[T](r, g.inSize())
+		Conv2DInputGrad(g, got, dy, w)
+		requireClose(t, "input gradient", got, dx, tol, 4)
+		got = vector[T](r, g.weights())
+		Conv2DFilterGrad(g, got, x, dy)
+		requireClose(t, "filter gradient", got, dw, tol, 4)
+	})
+}
+
+func TestConv2D(t *testing.T) {
+	eachLevel(t, func(t *testing.T) {
+		t.Run("float32", testConv[float32])
+		t.Run("float64", testConv[float64])
+	})
+}
+
+func testDepthwise[T Float](t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := rapid.IntRange(1, 3).Draw(t, "multiplier")
+		g := drawWindow(t, m)
+		r := newRand(rapid.Uint64().Draw(t, "seed"))
+		size := g.KH * g.KW * g.OutC
+		x, w, dy := vector[T](r, g.inSize()), vector[T](r, size), vector[T](r, g.outSize())
+		y, dx, dw := make([]float64, g.outSize()), make([]float64, g.inSize()), make([]float64, size)
+		eachPair(g, func(out, in, tap int) {
+			for c := range g.OutC {
+				i, f, o := in*g.InC+c/m, tap*g.OutC+c, out*g.OutC+c
+				y[o] += float64(x[i]) * float64(w[f])
+				dx[i] += float64(dy[o]) * float64(w[f])
+				dw[f] += float64(x[i]) * float64(dy[o])
+			}
+		})
+		tol := tolerance[T](300)
+		got := vector[T](r, g.outSize())
+		DepthwiseConv2D(g, got, x, w)
+		requireClose(t, "forward", got, y, tol, 4)
+		got = vector[T](r, g.inSize())
+		DepthwiseInputGrad(g, got, dy, w)
+		requireClose(t, "input gradient", got, dx, tol, 4)
+		got = vector[T](r, size)
+		DepthwiseFilterGrad(g, got, x, dy)
+		requireClose(t, "filter gradient", got, dw, tol, 4)
+	})
+}
+
+func TestDepthwise(t *testing.T) {
+	eachLevel(t, func(t *testing.T) {
+		t.Run("float32", testDepthwise[float32])
+		t.Run("float64", testDepthwise[float64])
+	})
+}
+
+func testPooling[T Float](t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g := drawWindow(t, 1)
+		r := newRand(rapid.Uint64().Draw(t, "seed"))
+		x, dy := vector[T](r, g.inSize()), vector[T](r, g.outSize())
+		if rapid.Bool().Draw(t, "ties") {
+			for i := range x {
+				x[i] = floor(2 * x[i])
+			}
+		}
+		top, mean := make([]float64, g.outSize()), make([]float64, g.outSize())
+		winner, count := make([]int, g.outSize()), make([]float64, g.outSize())
+		Fill(top, math.Inf(-1))
+		eachPair(g, func(out, in, _ int) {
+			for c := range g.InC {
+				o, v := out*g.InC+c, float64(x[in*g.InC+c])
+				if v > top[o] {
+					top[o], winner[o] = v, in*g.InC+c
+				}
+				mean[o] += v
+				count[o]++
+			}
+		})
+		maxGrad, meanGrad := make([]float64, g.inSize()), make([]float64, g.inSize())
+		eachPair(g, func(out, in, _ int) {
+			for c := range g.InC {
+				o := out*g.InC + c
+				meanGrad[in*g.InC+c] += float64(dy[o]) / count[o]
+			}
+		})
+		for o := range top {
+			if count[o] > 0 {
+				maxGrad[winner[o]] += float64(dy[o])
+				mean[o] /= count[o]
+			}
+		}
+		y, dx := vector[T](r, g.outSize()), vector[T](r, g.inSize())
+		tol := tolerance[T](30)
+		AvgPool(g, y, x)
+		requireClose(t, "mean", y, mean, tol, 1)
+		AvgPoolGrad(g, dx, dy)
+		requireClose(t, "mean gradient", dx, meanGrad, tol, 1)
+		MaxPool(g, y, x)
+		requireClose(t, "max", y, top, 0, 0)
+		MaxPoolGrad(g, dx, x, y, dy)
+		requireClose(t, "max gradient", dx, maxGrad, tol, 1)
+	})
+}
+
+func TestPooling(t *testing.T) {
+	eachLevel(t, func(t *testing.T) {
+		t.Run("float32", testPooling[float32])
+		t.Run("float64", testPooling[float64])
+	})
+}
+
+func TestOutSize(t *testing.T) {
+	for _, c := range []struct {
+		in, k, stride, dilation int
+		same                    bool
+		out, before             int
+	}{
+		{28, 3, 1, 1, true, 28, 1}, {28, 3, 1, 1, false, 26, 0}, {28, 2, 2, 1, false, 14, 0}, {5, 3, 2, 1, true, 3, 1},
+		{6, 3, 2, 1, true, 3, 0}, {32, 3, 2, 1, true, 16, 0}, {7, 3, 1, 2, true, 7, 2}, {2, 3, 1, 1, false, 0, 0},
+	} {
+		out, before := OutSize(c.in, c.k, c.stride, c.dilation, c.same)
+		if out != c.out || before != c.before {
+			t.Errorf("%+v: got %d, %d", c, out, before)
+		}
+	}
+}
+
+// cnnLayer is 3x3 over 28x28 with 32 to 64 channels.
+func cnnLayer(batch, size, in, out int) Window {
+	return Window{Batch: batch, InH: size, InW: size, InC: in, OutH: size, OutW: size, OutC: out, KH: 3, KW: 3,
+		StrideH: 1, StrideW: 1, DilH: 1, DilW: 1, PadTop: 1, PadLeft: 1}
+}
+
+func TestConvDeterministic(t *testing.T) {
+	withProcs(t, 4)
+	defer SetThreads(0)
+	g := cnnLayer(5, 14, 7, 9)
+	x, dy := vector[float32](newRand(1), g.inSize()), vector[float32](newRand(2), g.outSize())
+	want := make([]float32, g.weights())
+	Conv2DFilterGrad(g, want, x, dy)
+	for threads := 1; threads <= 4; threads++ {
+		SetThreads(threads)
+		got := make([]float32, g.weights())
+		Conv2DFilterGrad(g, got, x, dy)
+		requireBits(t, fmt.Sprint(threads, " threads"), got, want)
+	}
+}
+
+func TestConvDoesNotAllocate(t *testing.T) {
+	g := cnnLayer(8, 14, 8, 16)
+	x, y, w := vector[float32](newRand(1), g.inSize()), make([]float32, g.outSize()), vector[float32](newRand(3), g.weights())
+	requireNoAllocs(t, "Conv2D", func() { Conv2D(g, y, x, w, w[:g.OutC], true) })
+	requireNoAllocs(t, "Conv2DInputGrad", func() { Conv2DInputGrad(g, x, y, w) })
+	requireNoAllocs(t, "Conv2DFilterGrad", func() { Conv2DFilterGrad(g, w, x, y) })
+	g.OutC = g.InC
+	requireNoAllocs(t, "DepthwiseConv2D", func() { DepthwiseConv2D(g, y, x, w) })
+	requireNoAllocs(t, "DepthwiseInputGrad", func() { DepthwiseInputGrad(g, x, y, w) })
+	requireNoAllocs(t, "DepthwiseFilterGrad", func() { DepthwiseFilterGrad(g, w, x, y) })
+	requireNoAllocs(t, "MaxPool", func() { MaxPool(g, y, x) })
+	requireNoAllocs(t, "MaxPoolGrad", func() { MaxPoolGrad(g, x, x, y, y) })
+	requireNoAllocs(t, "AvgPool", func() { AvgPool(g, y, x) })
+	requireNoAllocs(t, "AvgPoolGrad", func() { AvgPoolGrad(g, x, y) })
+}
+
+func BenchmarkConv(b *testing.B) {
+	for _, g := range []Window{cnnLayer(64, 28, 1, 32), cnnLayer(64, 14, 32, 64), cnnLayer(128, 32, 16, 16), cnnLayer(128, 8, 64, 64)} {
+		x, y, w := vector[float32](newRand(1), g.inSize()), vector[float32](newRand(2), g.outSize()), vector[float32](newRand(3), g.weights())
+		name := fmt.Sprintf("%dx%dx%d_%d", g.Batch, g.InH, g.InC, g.OutC)
+		run := func(what string, f func()) {
+			b.Run(name+"/"+what, func(b *testing.B) {
+				for b.Loop() {
+					f()
+				}
+				b.ReportMetric(2*float64(g.pixels()*g.weights())*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+			})
+		}
+		run("forward", func() { Conv2D(g, y, x, w, nil, false) })
+		run("inputGrad", func() { Conv2DInputGrad(g, x, y, w) })
+		run("filterGrad", func() { Conv2DFilterGrad(g, w, x, y) })
+	}
+	p := cnnLayer(64, 28, 32, 32)
+	p.KH, p.KW, p.StrideH, p.StrideW, p.PadTop, p.PadLeft, p.OutH, p.OutW = 2, 2, 2, 2, 0, 0, 14, 14
+	x, y := vector[float32](newRand(1), p.inSize()), make([]float32, p.outSize())
+	dx := make([]float32, p.inSize())
+	b.Run("maxPool", func(b *testing.B) {
+		for b.Loop() {
+			MaxPool(p, y, x)
+		}
+	})
+	b.Run("maxPoolGrad", func(b *testing.B) {
+		for b.Loop() {
+			MaxPoolGrad(p, dx, x, y, y)
+		}
+	})
+}

@@ -1,0 +1,133 @@
+package kernels
+
+import (
+	"fmt"
+	"math"
+	"testing"
+)
+
+// TestPhiloxKnownAnswers uses the vectors that the authors of Philox publish with Random123 (philox4x32, 10 rounds).
+func TestPhiloxKnownAnswers(t *testing.T) {
+	for _, c := range []struct {
+		counter, want [4]uint32
+		key           [2]uint32
+	}{
+		{want: [4]uint32{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
+		{counter: [4]uint32{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}, key: [2]uint32{0xffffffff, 0xffffffff},
+			want: [4]uint32{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
+		{counter: [4]uint32{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, key: [2]uint32{0xa4093822, 0x299f31d0},
+			want: [4]uint32{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
+	} {
+		p := philox{key: c.key, counter: c.counter}
+		if got := p.next(); got != c.want {
+			t.Errorf("counter %x: got %x, want %x", c.counter, got, c.want)
+		}
+	}
+}
+
+// TestTensorFlowValues compares with what TensorFlow 2 prints for tf.random.stateless_normal([3], seed=[1, 2]).
+func TestTensorFlowValues(t *testing.T) {
+	key, counter := KeyCounter([2]int64{1, 2})
+	got := make([]float32, 3)
+	Normal(got, Rand{Key: key, Counter: counter})
+	requireClose(t, "stateless normal", got, []float64{0.5441101, 0.20738031, 0.07356433}, 1e-6, 0)
+}
+
+func TestSkipCarries(t *testing.T) {
+	p := philox{counter: [4]uint32{0xffffffff, 0xffffffff, 0xffffffff, 7}}
+	p.skip(2)
+	if want := [4]uint32{1, 0, 0, 8}; p.counter != want {
+		t.Errorf("got %x, want %x", p.counter, want)
+	}
+}
+
+func moments(x []float64) (mean, variance float64) {
+	for _, v := range x {
+		mean += v
+	}
+	mean /= float64(len(x))
+	for _, v := range x {
+		variance += (v - mean) * (v - mean)
+	}
+	return mean, variance / float64(len(x))
+}
+
+func testDistributions[T Float](t *testing.T) {
+	const n = 100_003
+	x := make([]T, n)
+	r := Rand{Key: 42, Counter: [2]uint64{0, 9}}
+	for _, c := range []struct {
+		name           string
+		fill           func([]T, Rand)
+		mean, variance float64
+		bound          float64
+	}{
+		{"uniform", Uniform[T], 0.5, 1.0 / 12, 1},
+		{"normal", Normal[T], 0, 1, 7},
+		{"truncated normal", TruncatedNormal[T], 0, 0.7737, 2},
+	} {
+		c.fill(x, r)
+		mean, variance := moments(widen(x))
+		if math.Abs(mean-c.mean) > 0.015 || math.Abs(variance-c.variance) > 0.015 {
+			t.Errorf("%s: mean %v, variance %v", c.name, mean, variance)
+		}
+		for i, v := range x {
+			if math.Abs(float64(v)) >= c.bound || (c.name == "uniform" && v < 0) {
+				t.Fatalf("%s: element %d is %v", c.name, i, v)
+			}
+		}
+		short := make([]T, 1001)
+		c.fill(short, r)
+		requireBits(t, c.name+", a prefix", short, x[:1001])
+		requireNoAllocs(t, c.name, func() { c.fill(x, r) })
+	}
+}
+
+func TestDistributions(t *testing.T) {
+	t.Run("float32", testDistributions[float32])
+	t.Run("float64", testDistributions[float64])
+}
+
+func TestRandomIsIndependentOfThreads(t *testing.T) {
+	withProcs(t, 4)
+	defer SetThreads(0)
+	want := make([]float32, 50_000)
+	r := Rand{Key: 1}
+	TruncatedNormal(want, r)
+	for threads := 1; threads <= 4; threads++ {
+		SetThreads(threads)
+		got := make([]float32, len(want))
+		TruncatedNormal(got, r)
+		requireBits(t, fmt.Sprint(threads, " threads"), got, want)
+	}
+}
+
+func TestBits(t *testing.T) {
+	r := Rand{Key: 5, Counter: [2]uint64{3, 4}}
+	w32, w64 := make([]uint32, 4001), make([]uint64, 2000)
+	Bits32(w32, r)
+	Bits64(w64, r)
+	for i, w := range w64 {
+		if w != join64(w32[2*i], w32[2*i+1]) {
+			t.Fatalf("word %d differs between the two widths", i)
+		}
+	}
+	p := newPhilox(5, [2]uint64{3, 4})
+	p.skip(1000)
+	if w32[4000] != p.next()[0] {
+		t.Error("the last word is not that of its counter")
+	}
+}
+
+func BenchmarkRandom(b *testing.B) {
+	x := make([]float32, 1<<17)
+	for name, f := range map[string]func([]float32, Rand){"uniform": Uniform[float32], "normal": Normal[float32],
+		"truncated": TruncatedNormal[float32]} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(4 << 17)
+			for b.Loop() {
+				f(x, Rand{})
+			}
+		})
+	}
+}
