@@ -1,0 +1,21 @@
+package initializers_test
+
+import (
+	"fmt"
+
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/initializers"
+)
+
+func ExampleNew() {
+	i, err := initializers.New("variance_scaling", map[string]any{"scale": 2, "mode": "fan_in", "distribution": "uniform"})
+	fmt.Println(i, err)
+	_, err = initializers.New("constant", map[string]any{"values": 3})
+	fmt.Println(err)
+	kernel := models.Tensor{DType: models.Float32, Shape: []int{2}, Bytes: make([]byte, 8)}
+	fmt.Println(initializers.Ones().Init(&kernel, 0), models.Values[float32](&kernel))
+	// Output:
+	// {2 fan_in uniform} <nil>
+	// initializer constant: unknown parameter values: known are value
+	// <nil> [1 1]
+}
