@@ -95,22 +95,29 @@ func (l *lowering) walk(root *G.Node) error {
 }
 
 // children returns a node's operands in order; a leaf, or a node that leaves cuts off, has none.
-//
-// It reads the node's own list: Graph.From finds nodes by an index that goes
-// stale when Grad removes nodes, and then answers for another node.
 func (l *lowering) children(n *G.Node) []*G.Node {
 	if k, ok := l.kids[n]; ok {
 		return k
 	}
 	var kids []*G.Node
 	if _, cut := l.leaves[n]; !cut && n.Op() != nil {
-		list := reflect.ValueOf(n).Elem().FieldByName("children")
-		for i := range list.Len() {
-			kids = append(kids, (*G.Node)(list.Index(i).UnsafePointer()))
-		}
+		kids = childrenOf(n)
 	}
 	l.kids[n] = kids
 	return kids
+}
+
+// childrenOf reads a node's own list of operands.
+//
+// Graph.From would find the node by an index that goes stale when Grad removes
+// nodes, and then answers for another one.
+func childrenOf(n *G.Node) []*G.Node {
+	list := reflect.ValueOf(n).Elem().FieldByName("children")
+	out := make([]*G.Node, list.Len())
+	for i := range out {
+		out[i] = (*G.Node)(list.Index(i).UnsafePointer())
+	}
+	return out
 }
 
 // lower lowers one node whose operands are done.

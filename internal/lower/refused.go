@@ -3,8 +3,10 @@ package lower
 import (
 	"fmt"
 	"reflect"
+	"unsafe"
 
 	G "gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
 )
 
 // refusal returns the error for an op that is wrong in Gorgonia v0.9.18, nil for others.
@@ -59,41 +61,34 @@ func forgetful(n *G.Node, name string) bool {
 	switch name {
 	case "softmaxOp", "im2colOp", "maxPoolOp":
 		return true
-	case "sliceOp":
-		sl := reflect.Indirect(reflect.ValueOf(n.Op())).FieldByName("Slice")
-		if sl.IsNil() {
+	case "sliceOp": // bounds are hashed as bytes
+		if n.Op().(interface{ IsSlice() tensor.Slice }).IsSlice() == nil {
 			return false
 		}
-		s := reflect.Indirect(sl.Elem())
-		return s.Kind() == reflect.Struct && s.FieldByName("end").IsValid() && s.FieldByName("end").Int() > 255
+		along := int(reflect.Indirect(reflect.ValueOf(n.Op())).FieldByName("along").Int())
+		of := childrenOf(n)
+		return len(of) == 1 && along < len(of[0].Shape()) && of[0].Shape()[along] > 255
 	}
 	return false
 }
 
-// made counts how often a node was made: each time adds it to its operand's users.
+// made counts how often a node was made: each time adds it to the list of its operands' users.
 func made(g *G.ExprGraph, n *G.Node) int {
+	of := childrenOf(n)
 	users := reflect.ValueOf(g).Elem().FieldByName("to")
-	most := 0
 	for it := users.MapRange(); it.Next(); {
-		count, own := 0, 0
+		if it.Key().UnsafePointer() != unsafe.Pointer(of[0]) {
+			continue
+		}
+		count := 0
 		for i := range it.Value().Len() {
-			if it.Value().Index(i).Pointer() == reflect.ValueOf(n).Pointer() {
+			if it.Value().Index(i).UnsafePointer() == unsafe.Pointer(n) {
 				count++
 			}
 		}
-		if count == 0 {
-			continue
-		}
-		for kids := g.From(n.ID()); kids.Next(); {
-			if reflect.ValueOf(kids.Node()).Pointer() == it.Key().Pointer() {
-				own++
-			}
-		}
-		if own > 0 {
-			most = max(most, count/own)
-		}
+		return count
 	}
-	return most
+	return 0
 }
 
 // checkInputs refuses inputs that were made twice: Gorgonia keeps a list of leaves with one entry per making.
