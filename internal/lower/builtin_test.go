@@ -1,12 +1,15 @@
 package lower
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
 	"testing"
 
+	"github.com/goestimator/goestimator/internal/device"
+	"github.com/goestimator/goestimator/internal/engine"
 	"github.com/goestimator/goestimator/internal/graph"
 	G "gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -159,6 +162,7 @@ type fixture struct {
 	grads     G.Nodes
 	feeds     []array
 	names     []string
+	graph     *graph.Graph // lowered
 }
 
 func (c opCase) fixture(t *testing.T, rng *rand.Rand) *fixture {
@@ -211,6 +215,7 @@ func (f *fixture) input(c opCase, rng *rand.Rand, name string, shape []int) {
 func (f *fixture) lowered(t *testing.T) []Value {
 	t.Helper()
 	b := graph.NewBuilder(graph.New())
+	f.graph = b.Graph
 	leaves := map[*G.Node]graph.Output{}
 	for i, n := range f.in {
 		ty, err := typeOf(n)
@@ -227,6 +232,41 @@ func (f *fixture) lowered(t *testing.T) []Value {
 		t.Fatal(err)
 	}
 	return values
+}
+
+// engine runs the lowered graph on the engine and compares it with the interpreter.
+func (f *fixture) engine(t *testing.T, values []Value) {
+	t.Helper()
+	dev := device.NewHost()
+	defer dev.Close()
+	vars, err := engine.NewVariables(dev)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var spec engine.Spec
+	var feeds []*graph.Tensor
+	for _, v := range values {
+		spec.Fetches = append(spec.Fetches, v.Output)
+	}
+	for i, name := range f.names {
+		spec.Feeds = append(spec.Feeds, f.graph.Node(name).Out(0))
+		x, err := graph.FromSlice(slices.Clone(f.feeds[i].v), f.feeds[i].shape...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		feeds = append(feeds, x)
+	}
+	prog, err := engine.Compile(f.graph, spec, dev, vars, engine.Options{Capacity: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer prog.Close()
+	if err := prog.Run(context.Background(), 1, feeds); err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range values {
+		requireNear(t, "engine: "+v.String(), graph.Of[float64](prog.Value(i)), f.eval(v.Output).v, 1e-9)
+	}
 }
 
 func (f *fixture) eval(o graph.Output) array {
@@ -286,8 +326,9 @@ func TestBuiltins(t *testing.T) {
 			for i, v := range values[:2] {
 				requireNear(t, []string{"value", "loss"}[i], f.eval(v.Output).v, want[i].v, 1e-9)
 			}
+			f.engine(t, values)
 			for i, v := range values[2:] {
-				got := f.eval(Densify(graph.NewBuilder(graph.New()), "", v)).v
+				got := f.eval(v.Output).v
 				requireNear(t, "finite differences of x"+strconv.Itoa(i), got, f.differences(values[1].Output, i), 1e-5)
 				requireNear(t, "gradient of x"+strconv.Itoa(i), got, want[2+i].v, 1e-9)
 			}
