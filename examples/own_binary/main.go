@@ -1,0 +1,55 @@
+// Command own_binary is goestimator's command line with a model and an input of
+// its own: `own_binary train --config examples/own_binary/xor.yaml`.
+package main
+
+import (
+	"context"
+
+	"github.com/goestimator/goestimator/cmd/cli"
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/layers"
+	"github.com/goestimator/goestimator/models/losses"
+	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/models/optimizers"
+)
+
+// xorModel is a network of one hidden layer, whose width the config sets.
+func xorModel(mc *estimator.ModelContext, features models.Features, labels models.Labels) (*estimator.Spec, error) {
+	units, _ := mc.Params().Int("units", 8)
+	hidden := layers.Dense(mc, features.Dense("bits"), units, layers.Weights{Activation: ops.Tanh})
+	logits := layers.Dense(mc, hidden, 1, layers.Weights{})
+	p := ops.Sigmoid(mc, logits)
+	spec := &estimator.Spec{Predictions: estimator.Nodes{"xor": p}}
+	if mc.Mode() == models.Predict {
+		return spec, nil
+	}
+	spec.Loss = losses.SigmoidCrossEntropy(mc, labels.Only(), logits, losses.Options{})
+	spec.EvalMetrics = estimator.Metrics{"accuracy": estimator.NewMetric("binary_accuracy", labels.Only(), p)}
+	if mc.Mode() == models.Train {
+		adam, err := optimizers.New("adam", map[string]any{"learning_rate": 0.05})
+		if err != nil {
+			return nil, err
+		}
+		spec.TrainOp = adam.Minimize(mc, spec.Loss)
+	}
+	return spec, nil
+}
+
+func xorInput(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
+	ds, err := inputs.Slices(ic.Allocator,
+		inputs.Slice("bits", inputs.Feature, []float32{0, 0, 0, 1, 1, 0, 1, 1}, 2),
+		inputs.Slice("xor", inputs.Label, []float32{0, 1, 1, 0}, 1))
+	if err != nil {
+		return nil, err
+	}
+	if ic.Mode == models.Train {
+		ds = inputs.Pipe(ds, inputs.Repeat(0))
+	}
+	return inputs.Pipe(ds, inputs.Batch(4, false)), nil
+}
+
+func main() {
+	cli.Main(cli.WithModel("xor", estimator.ModelFunc(xorModel)), cli.WithInput("xor", estimator.InputFunc(xorInput)))
+}
