@@ -21,7 +21,7 @@ func TopK(c models.Context, x *G.Node, k int) (values, indices *G.Node) {
 	}
 	out := append(s[:len(s)-1:len(s)-1], k)
 	values = apply(c, spec{op: name, outs: []kind{{x.Dtype(), out}, {tensor.Int32, out}}, consts: []operand{scalarInt("k", k)},
-		attrs: with(typeAttr(x.Dtype()), "sorted", true, "Tk", graph.Int32, "index_type", graph.Int32)}, x)
+		attrs: with(typeAttr(x.Dtype()), "sorted", true)}, x)
 	return values, output(c, values, 1)
 }
 
