@@ -1,7 +1,5 @@
 package kernels
 
-import "math"
-
 // BinaryOp names a function of two vectors.
 type BinaryOp uint8
 
@@ -153,49 +151,10 @@ func binaryRange[T Float](op BinaryOp, dst, a, b []T) {
 
 // binaryGradient does the operations from ReluGrad on.
 func binaryGradient[T Float](op BinaryOp, dst, dy, x []T) {
-	f := gradientFunc[T](op)
+	f := gradientFuncs[op]
 	for i, v := range dy {
-		dst[i] = f(v, x[i])
+		dst[i] = T(f(float64(v), float64(x[i])))
 	}
-}
-
-func gradientFunc[T Float](op BinaryOp) func(dy, x T) T {
-	switch op {
-	case ReluGrad:
-		return func(dy, x T) T { return where(x > 0, dy) }
-	case Relu6Grad:
-		return func(dy, x T) T { return where(x > 0 && x < 6, dy) }
-	case SigmoidGrad:
-		return func(dy, y T) T { return dy * y * (1 - y) }
-	case TanhGrad:
-		return func(dy, y T) T { return dy * (1 - y*y) }
-	case SqrtGrad:
-		return func(dy, y T) T { return dy * 0.5 / y }
-	case RsqrtGrad:
-		return func(dy, y T) T { return dy * -0.5 * y * y * y }
-	case ReciprocalGrad:
-		return func(dy, y T) T { return -dy * y * y }
-	case EluGrad:
-		return eluGrad[T]
-	case SoftplusGrad:
-		return func(dy, x T) T { return dy * T(1/(1+math.Exp(-float64(x)))) }
-	default:
-		return func(a, b T) T { return T(math.Pow(float64(a), float64(b))) }
-	}
-}
-
-func where[T Float](keep bool, v T) T {
-	if keep {
-		return v
-	}
-	return 0
-}
-
-func eluGrad[T Float](dy, y T) T {
-	if y > 0 {
-		return dy
-	}
-	return dy * (y + 1)
 }
 
 // Fill sets every element of dst to v.

@@ -19,42 +19,58 @@ func sign[T Float](v T) T {
 	}
 }
 
-// mathFunc returns the function of an operation from Exp on, computed in float64 and rounded once.
-func mathFunc[T Float](op UnaryOp) func(T) T {
-	switch op {
-	case Exp:
-		return func(v T) T { return T(math.Exp(float64(v))) }
-	case Log:
-		return func(v T) T { return T(math.Log(float64(v))) }
-	case Log1p:
-		return func(v T) T { return T(math.Log1p(float64(v))) }
-	case Expm1:
-		return func(v T) T { return T(math.Expm1(float64(v))) }
-	case Sigmoid:
-		return func(v T) T { return T(1 / (1 + math.Exp(-float64(v)))) }
-	case Tanh:
-		return func(v T) T { return T(math.Tanh(float64(v))) }
-	case Softplus:
-		return func(v T) T { return T(softplus(float64(v))) }
-	case Elu:
-		return elu[T]
-	case Softsign:
-		return func(v T) T { return v / (1 + abs(v)) }
-	case Sin:
-		return func(v T) T { return T(math.Sin(float64(v))) }
-	case Cos:
-		return func(v T) T { return T(math.Cos(float64(v))) }
-	default:
-		return func(v T) T { return T(math.Erf(float64(v))) }
-	}
+// mathFuncs are the operations from Exp on; float32 results are computed in float64 and rounded once.
+var mathFuncs = [unaryCount]func(float64) float64{
+	Exp:      math.Exp,
+	Log:      math.Log,
+	Log1p:    math.Log1p,
+	Expm1:    math.Expm1,
+	Sigmoid:  sigmoid,
+	Tanh:     math.Tanh,
+	Softplus: softplus,
+	Elu:      elu,
+	Softsign: func(v float64) float64 { return v / (1 + math.Abs(v)) },
+	Sin:      math.Sin,
+	Cos:      math.Cos,
+	Erf:      math.Erf,
 }
+
+func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
 // softplus is log(1+exp(x)) without overflow.
 func softplus(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
 
-func elu[T Float](v T) T {
-	if v < 0 {
-		return T(math.Expm1(float64(v)))
+func elu(x float64) float64 {
+	if x < 0 {
+		return math.Expm1(x)
 	}
-	return v
+	return x
+}
+
+// gradientFuncs are the operations from ReluGrad on, of (dy, x) or (dy, y).
+var gradientFuncs = [binaryCount]func(dy, x float64) float64{
+	ReluGrad:       func(dy, x float64) float64 { return where(x > 0, dy) },
+	Relu6Grad:      func(dy, x float64) float64 { return where(x > 0 && x < 6, dy) },
+	SigmoidGrad:    func(dy, y float64) float64 { return dy * y * (1 - y) },
+	TanhGrad:       func(dy, y float64) float64 { return dy * (1 - y*y) },
+	SqrtGrad:       func(dy, y float64) float64 { return dy * 0.5 / y },
+	RsqrtGrad:      func(dy, y float64) float64 { return dy * -0.5 * y * y * y },
+	ReciprocalGrad: func(dy, y float64) float64 { return -dy * y * y },
+	EluGrad:        eluGrad,
+	SoftplusGrad:   func(dy, x float64) float64 { return dy * sigmoid(x) },
+	Pow:            math.Pow,
+}
+
+func where(keep bool, v float64) float64 {
+	if keep {
+		return v
+	}
+	return 0
+}
+
+func eluGrad(dy, y float64) float64 {
+	if y > 0 {
+		return dy
+	}
+	return dy * (y + 1)
 }

@@ -64,9 +64,9 @@ func unaryRange[T Float](op UnaryOp, dst, x []T) {
 		unaryCheap(op, dst, x)
 		return
 	}
-	f := mathFunc[T](op)
+	f := mathFuncs[op]
 	for i, v := range x[:len(dst)] {
-		dst[i] = f(v)
+		dst[i] = T(f(float64(v)))
 	}
 }
 
