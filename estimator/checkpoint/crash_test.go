@@ -19,7 +19,7 @@ import (
 
 const (
 	childEnv  = "CHECKPOINT_TEST_CHILD" // the directory in which a child process saves
-	childLast = 6                       // the step after which it is done
+	childLast = 3                       // the step after which it is done
 )
 
 func TestMain(m *testing.M) {
@@ -84,7 +84,7 @@ func TestProcessDiesAtEveryPoint(t *testing.T) {
 
 // diesAt reports whether the child reached the point.
 func diesAt(t *testing.T, clean, point string) (died bool) {
-	for i, passage := range []int{1, 4, 8} {
+	for i, passage := range []int{1, 3, 5} {
 		action := []string{"kill", "exit(9)", "kill"}[i]
 		dir := t.TempDir()
 		state := runChild(t, dir, fmt.Sprintf("%s=%s@%d", point, action, passage))
@@ -221,7 +221,7 @@ func TestPowerLossAtEveryOperation(t *testing.T) {
 				powerCut(m, n)
 				_, err := s.Save(ctx, c.save)
 				done = err == nil
-				for lost := range m.PowerLosses(150) {
+				for lost := range m.PowerLosses(64) {
 					survivor(t, lost, n, len(c.before) > 0, done)
 				}
 			}

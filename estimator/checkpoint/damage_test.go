@@ -181,7 +181,7 @@ func TestReadersBesideTheChief(t *testing.T) {
 			}
 		})
 	}
-	for step := range int64(60) {
+	for step := range int64(25) {
 		mustSave(t, s, step)
 	}
 	close(done)
