@@ -36,21 +36,25 @@ func (p *Params) Int(key string, def, min int) int {
 
 // Float returns a number in min..max.
 func (p *Params) Float(key string, def, min, max float64) float64 {
-	v, ok := p.get(key)
-	if !ok {
-		return def
-	}
-	f, err := toFloat(v)
-	if err != nil || !(f >= min && f <= max) {
-		p.bad(key, v, fmt.Sprintf("a number in %g..%g", min, max))
-		return def
-	}
-	return f
+	return p.number(key, def, fmt.Sprintf("a number in %g..%g", min, max), func(f float64) bool { return f >= min && f <= max })
 }
 
 // Rate returns a number in 0..1, 1 excluded.
 func (p *Params) Rate(key string, def float64) float64 {
-	return p.Float(key, def, 0, math.Nextafter(1, 0))
+	return p.number(key, def, "a number >= 0 and < 1", func(f float64) bool { return f >= 0 && f < 1 })
+}
+
+func (p *Params) number(key string, def float64, expected string, ok func(float64) bool) float64 {
+	v, given := p.get(key)
+	if !given {
+		return def
+	}
+	f, err := toFloat(v)
+	if err != nil || !ok(f) {
+		p.bad(key, v, expected)
+		return def
+	}
+	return f
 }
 
 // Bool returns a truth value.

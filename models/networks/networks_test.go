@@ -1,0 +1,273 @@
+package networks_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/internal/modeltest"
+	"github.com/goestimator/goestimator/models/losses"
+	"github.com/goestimator/goestimator/models/networks"
+	"github.com/goestimator/goestimator/models/ops"
+	G "gorgonia.org/gorgonia"
+)
+
+// feature adds one input of the given type and dimensions after the batch.
+func feature(b *models.Builder, name string, d graph.DType, dims ...int) models.Feature {
+	return models.Feature{Name: name, Dense: b.Input(name, d, append([]int{b.Batch()}, dims...)...)}
+}
+
+func TestShapesAndSizes(t *testing.T) {
+	cases := []struct {
+		name      string
+		params    map[string]any
+		dims      []int
+		variables int
+		trainable int // numbers
+	}{
+		{"linear", nil, []int{4}, 2, 4*10 + 10},
+		{"mlp", nil, []int{28, 28, 1}, 6, 535818},
+		{"mlp", map[string]any{"hidden_units": []any{}}, []int{4}, 2, 50},
+		{"cnn", nil, []int{28, 28}, 8, 421642},
+		{"cnn", map[string]any{"batch_norm": true, "dense_units": "16", "filters": []int{4}}, []int{8, 8, 3}, 9, 3*9*4 + 8 + 64*16 + 16 + 170},
+		{"resnet20", nil, []int{32, 32, 3}, 19*5 + 2, 269722},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			net, err := networks.New(c.name, c.params)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := models.Build(models.Options{Batch: 5, Mode: models.Train}, func(b *models.Builder) error {
+				y := net(b, models.NewFeatures(b, feature(b, "x", graph.Uint8, c.dims...)), 10)
+				if y != nil && !slices.Equal(y.Shape(), []int{5, 10}) {
+					t.Errorf("logits have shape %v", y.Shape())
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := 0
+			for _, v := range b.TrainableVariables() {
+				n += graph.NumElements(v.Shape)
+			}
+			if len(b.Variables()) != c.variables || n != c.trainable {
+				t.Errorf("%d variables, %d trainable numbers: want %d, %d", len(b.Variables()), n, c.variables, c.trainable)
+			}
+		})
+	}
+}
+
+// network is a small network of each kind for numeric tests.
+var small = []struct {
+	name   string
+	params map[string]any
+	dims   []int
+}{
+	{"linear", map[string]any{"l1": 0.01, "l2": 0.02}, []int{5}},
+	{"mlp", map[string]any{"hidden_units": "6,5", "activation": "tanh", "l2": 0.01}, []int{5}},
+	{"cnn", map[string]any{"filters": []any{3, 2}, "dense_units": 4, "activation": "softplus"}, []int{6, 6, 2}},
+	{"cnn", map[string]any{"filters": []any{3}, "dense_units": 4, "activation": "tanh", "batch_norm": true}, []int{4, 4, 1}},
+	{"resnet20", map[string]any{"blocks": 1, "width": 2}, []int{8, 8, 3}},
+}
+
+// TestGradientsOfNetworks compares the derivative of the whole loss along a
+// random direction of all variables with a central difference of the engine's own loss.
+func TestGradientsOfNetworks(t *testing.T) {
+	for _, c := range small {
+		t.Run(fmt.Sprint(c.name, c.params), func(t *testing.T) {
+			net, err := networks.New(c.name, c.params)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var names []string
+			p := modeltest.New(t, models.Options{Mode: models.Train, DType: graph.Float64, Seed: 4}, func(b *models.Builder) []*G.Node {
+				y := net(b, models.NewFeatures(b, feature(b, "x", graph.Float64, c.dims...)), 3)
+				loss := losses.SparseSoftmaxCrossEntropy(b, b.Input("labels", graph.Int64, b.Batch()), y, losses.Options{})
+				for _, l := range b.RegularizationLosses() {
+					loss = ops.Add(b, loss, l)
+				}
+				var wrt []*G.Node
+				names = nil
+				for _, v := range b.TrainableVariables() {
+					wrt, names = append(wrt, v.Node), append(names, v.Name)
+				}
+				if b.Failed() {
+					return nil
+				}
+				grads, err := G.Grad(loss, wrt...)
+				b.Fail(err)
+				return append([]*G.Node{loss}, grads...)
+			})
+			r := rand.New(rand.NewPCG(5, 6))
+			x := graph.NewTensor(graph.Float64, append([]int{4}, c.dims...)...)
+			for i := range graph.Of[float64](x) {
+				graph.Of[float64](x)[i] = r.Float64()*2 - 1
+			}
+			feeds := []*graph.Tensor{x, modeltest.Tensor(graph.Int64, []float64{0, 1, 2, 1}, 4)}
+			direction := map[string][]float64{}
+			slope := 0.0
+			for i, g := range p.Host(t, 4, feeds...)[1:] {
+				for _, v := range modeltest.Floats(g) {
+					d := r.NormFloat64()
+					direction[names[i]] = append(direction[names[i]], d)
+					slope += d * v
+				}
+			}
+			move := func(h float64) float64 {
+				for name, d := range direction {
+					for i := range d {
+						graph.Of[float64](p.Variables[name])[i] += h * d[i]
+					}
+				}
+				return modeltest.Floats(p.Host(t, 4, feeds...)[0])[0]
+			}
+			const h = 1e-6
+			up := move(h)
+			want := (up - move(-2*h)) / (2 * h)
+			if math.Abs(want-slope) > 1e-5*math.Max(1, math.Abs(want)) {
+				t.Errorf("derivative %v, central difference %v", slope, want)
+			}
+		})
+	}
+}
+
+// Bytes are scaled to 0..1, several features are joined in order.
+func TestFeatures(t *testing.T) {
+	net, err := networks.New("linear", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := modeltest.New(t, models.Options{Mode: models.Predict}, func(b *models.Builder) []*G.Node {
+		return []*G.Node{net(b, models.NewFeatures(b, feature(b, "bytes", graph.Uint8, 1), feature(b, "number", graph.Int64)), 1)}
+	})
+	p.Variables["dense/kernel"] = modeltest.Tensor(graph.Float32, []float64{1, 100}, 2, 1)
+	got := modeltest.Floats(p.Host(t, 2, modeltest.Tensor(graph.Uint8, []float64{255, 51}, 2, 1), modeltest.Tensor(graph.Int64, []float64{3, 4}, 2))[0])
+	if math.Abs(got[0]-301) > 1e-4 || math.Abs(got[1]-400.2) > 1e-4 {
+		t.Errorf("got %v, want [301 400.2]", got)
+	}
+}
+
+func TestWrongFeaturesAreNamed(t *testing.T) {
+	cases := []struct {
+		net, want string
+		features  func(b *models.Builder) []models.Feature
+	}{
+		{"mlp", "no features", func(b *models.Builder) []models.Feature { return nil }},
+		{"mlp", "feature s is string", func(b *models.Builder) []models.Feature { return []models.Feature{feature(b, "s", graph.String)} }},
+		{"mlp", "feature r is ragged", func(b *models.Builder) []models.Feature {
+			return []models.Feature{{Name: "r", Ragged: &models.Ragged{}}}
+		}},
+		{"cnn", "takes one image: the input has the features a, b", func(b *models.Builder) []models.Feature {
+			return []models.Feature{feature(b, "a", graph.Uint8, 8, 8), feature(b, "b", graph.Uint8, 8, 8)}
+		}},
+		{"resnet20", "feature flat has shape (3, 9): expected an image", func(b *models.Builder) []models.Feature {
+			return []models.Feature{feature(b, "flat", graph.Float32, 9)}
+		}},
+	}
+	for _, c := range cases {
+		net, err := networks.New(c.net, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = models.Build(models.Options{Batch: 3}, func(b *models.Builder) error {
+			net(b, models.NewFeatures(b, c.features(b)...), 2)
+			return nil
+		})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want an error with %q", c.net, err, c.want)
+		}
+	}
+}
+
+func TestParameters(t *testing.T) {
+	good := []map[string]any{
+		nil, {"hidden_units": []any{64, 32.0, "16"}}, {"hidden_units": 64}, {"hidden_units": "64, 32"}, {"hidden_units": "[64,32]"},
+		{"dropout": "0.5"}, {"dropout": 0}, {"activation": "gelu"}, {"l2": 1e-4, "dropout": nil},
+	}
+	for _, p := range good {
+		if _, err := networks.New("mlp", p); err != nil {
+			t.Errorf("%v: %v", p, err)
+		}
+	}
+	bad := map[string]map[string]any{
+		`unknown parameter "hiden_units": expected one of activation, dropout, hidden_units, l2`: {"hiden_units": 3},
+		"parameter hidden_units is [0]: expected a list of whole numbers >= 1":                   {"hidden_units": []any{0}},
+		"parameter hidden_units is true":                                                         {"hidden_units": true},
+		"parameter hidden_units is 1.5":                                                          {"hidden_units": 1.5},
+		"parameter dropout is 1: expected a number >= 0 and < 1":                                 {"dropout": 1},
+		"parameter dropout is NaN":                                                               {"dropout": math.NaN()},
+		"parameter l2 is much":                                                                   {"l2": "much"},
+		`parameter activation: unknown activation "rleu"`:                                        {"activation": "rleu"},
+	}
+	for want, p := range bad {
+		if _, err := networks.New("mlp", p); err == nil || !strings.Contains(err.Error(), "network mlp: "+want) {
+			t.Errorf("%v: got %v, want %q", p, err, want)
+		}
+	}
+	_, err := networks.New("cnn", map[string]any{"batch_norm": "maybe", "depth": 1})
+	if err == nil || !strings.Contains(err.Error(), "expected true or false") || !strings.Contains(err.Error(), `"depth"`) {
+		t.Errorf("all errors at once: got %v", err)
+	}
+	keys, err := networks.Keys("linear")
+	if err != nil || !slices.Equal(keys, []string{"l1", "l2"}) {
+		t.Errorf("keys: %v, %v", keys, err)
+	}
+}
+
+func TestRegistry(t *testing.T) {
+	mine := func(p *networks.Params) networks.Network {
+		n := p.Int("n", 1, 1)
+		return func(c models.Context, f models.Features, outputs int) *G.Node {
+			return ops.Scalar(c, graph.Float32, float64(n*outputs))
+		}
+	}
+	name := fmt.Sprint("mine", len(networks.Names())) // new in every round of -count
+	if err := networks.Register(name, mine); err != nil {
+		t.Fatal(err)
+	}
+	if err := networks.Register(name, mine); !errors.Is(err, networks.ErrDuplicate) {
+		t.Errorf("got %v", err)
+	}
+	if err := networks.Register("", mine); err == nil {
+		t.Error("a nameless network was registered")
+	}
+	if _, err := networks.New(name, map[string]any{"n": 2}); err != nil {
+		t.Error(err)
+	}
+	_, err := networks.New("resnet", nil)
+	if !errors.Is(err, networks.ErrUnknown) || !strings.Contains(err.Error(), "cnn, linear, "+name) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := networks.Keys("resnet"); !errors.Is(err, networks.ErrUnknown) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A network by name, as a config file gives it.
+func Example() {
+	net, err := networks.New("mlp", map[string]any{"hidden_units": []any{16}, "dropout": 0.1})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, err = models.Build(models.Options{Batch: 8}, func(b *models.Builder) error {
+		features := models.NewFeatures(b, models.Feature{Name: "x", Dense: b.Input("x", graph.Float32, 8, 4)})
+		fmt.Println(net(b, features, 3).Shape())
+		return nil
+	})
+	fmt.Println(err)
+	_, err = networks.New("mlp", map[string]any{"layers": 2})
+	fmt.Println(err)
+	// Output:
+	// (8, 3)
+	// <nil>
+	// network mlp: unknown parameter "layers": expected one of activation, dropout, hidden_units, l2
+}
