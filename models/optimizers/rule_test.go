@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/goestimator/goestimator/internal/device"
 	"github.com/goestimator/goestimator/internal/graph"
 )
 
@@ -111,6 +112,70 @@ func TestRulesSparse(t *testing.T) {
 			}
 			near(t, "w", tr.get("w"), e.w, 1e-11)
 		})
+	}
+}
+
+// TestRulesFloat32 runs every rule on single precision variables and a device
+// with memory of its own.
+func TestRulesFloat32(t *testing.T) {
+	for _, ref := range references() {
+		t.Run(ref.String(), func(t *testing.T) {
+			const n = 5
+			r := rand.New(rand.NewPCG(9, 10))
+			v := variable("w", n)
+			v.DType = graph.Float32
+			w := singles(r, n)
+			tr := startOn(t, device.NewFake(), trainOp(ref.optimizer(t), v), map[string]*graph.Tensor{"w": w}, nil)
+			e := newElements(ref, []float64{w.Float(0), w.Float(1), w.Float(2), w.Float(3), w.Float(4)})
+			for step := 1; step <= 20; step++ {
+				g := singles(r, n)
+				tr.run(g)
+				for i := range n {
+					e.update(i, g.Float(i), step)
+				}
+			}
+			near(t, "w", tr.get("w"), e.w, 1e-4)
+		})
+	}
+}
+
+func singles(r *rand.Rand, n int) *graph.Tensor {
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = float32(r.NormFloat64())
+	}
+	t, err := graph.FromSlice(x, n)
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+// counting counts the bytes that are allocated on a device.
+type counting struct {
+	device.Device
+	bytes int
+}
+
+func (c *counting) Alloc(n int) (device.Buffer, error) {
+	c.bytes += n
+	return c.Device.Alloc(n)
+}
+
+// TestSparseNeedsNoTable checks that a sparse update allocates nothing of the variable's size besides its slots.
+func TestSparseNeedsNoTable(t *testing.T) {
+	const rows, cols = 20000, 16
+	for _, name := range Names() {
+		o := mustNew(t, name, map[string]any{"global_clip_norm": 1.0, "weight_decay": 0.1})
+		op := trainOp(o, variable("w", rows, cols))
+		dev := &counting{Device: device.NewHost()}
+		tr := startOn(t, dev, op, map[string]*graph.Tensor{"w": graph.NewTensor(graph.Float64, rows, cols)}, map[string]int{"w": 4})
+		ids, _ := graph.FromSlice([]int64{1, 2, 3, 3}, 4)
+		tr.run(graph.NewTensor(graph.Float64, 4, cols), ids)
+		const table = rows * cols * 8
+		if got := dev.bytes - table*(1+len(o.Rule.slots())); got > table/2 {
+			t.Errorf("%s: a sparse update allocates %d bytes, the variable has %d", name, got, table)
+		}
 	}
 }
 

@@ -21,11 +21,16 @@ type trial struct {
 	step int64
 }
 
-// start prepares float64 variables, and slots, on the host. A positive entry of
-// rows makes that variable's gradient sparse, with so many rows.
+// start prepares variables and slots on the host. A positive entry of rows
+// makes that variable's gradient sparse, with so many rows.
 func start(t *testing.T, op *TrainOp, initial map[string]*graph.Tensor, rows map[string]int) *trial {
 	t.Helper()
-	dev := device.NewHost()
+	return startOn(t, device.NewHost(), op, initial, rows)
+}
+
+// startOn is start on a device, which it closes in the end.
+func startOn(t *testing.T, dev device.Device, op *TrainOp, initial map[string]*graph.Tensor, rows map[string]int) *trial {
+	t.Helper()
 	tr := &trial{t: t, op: op}
 	var err error
 	if tr.vars, err = engine.NewVariables(dev); err != nil {
@@ -90,7 +95,7 @@ func (tr *trial) run(grads ...*graph.Tensor) {
 	tr.step++
 }
 
-// get returns a copy of a float64 variable's elements.
+// get returns the elements of a variable.
 func (tr *trial) get(name string) []float64 {
 	tr.t.Helper()
 	x, err := tr.vars.Get(name)
