@@ -44,6 +44,12 @@ func TestTensorFlowGolden(t *testing.T) {
 	if d := cmp.Diff(theirs[6], note, protocmp.Transform(), protocmp.IgnoreFields(note.Metadata, "data_class")); d != "" {
 		t.Error(d)
 	}
+	pair, _ := graph.FromSlice([]int32{1, 2}, 2)
+	tensor, err := Tensor("t", "", pair)
+	must(t, err)
+	if d := cmp.Diff(theirs[7], tensor, protocmp.Transform()); d != "" {
+		t.Error(d)
+	}
 	for i, e := range map[int]*Event{1: SessionStart(0), 3: SessionCheckpoint(3, "model.ckpt-3")} {
 		if d := cmp.Diff(list[i], e, protocmp.Transform(), protocmp.IgnoreFields(e, "wall_time")); d != "" {
 			t.Error(d)

@@ -37,7 +37,8 @@ func Text(tag string, lines ...string) *Value {
 	return tensorValue(tag, pluginText, t)
 }
 
-// Tensor returns any tensor, to be shown by the TensorBoard plugin of this name.
+// Tensor returns any tensor, to be shown by the TensorBoard plugin of this name;
+// "" where it is for other readers.
 func Tensor(tag, plugin string, t *graph.Tensor) (*Value, error) {
 	if t.DType != graph.String && t.DType.Size() == 0 {
 		return nil, fmt.Errorf("tensor summary %s: unsupported data type %s", tag, t.DType)
@@ -55,14 +56,16 @@ func tensorValue(tag, plugin string, t *graph.Tensor) *Value {
 	} else {
 		p.TensorContent = t.Bytes
 	}
-	return &Value{
-		Tag:   tag,
-		Value: &summarypb.Summary_Value_Tensor{Tensor: p},
-		Metadata: &summarypb.SummaryMetadata{
-			PluginData: &summarypb.SummaryMetadata_PluginData{PluginName: plugin},
-			DataClass:  summarypb.DataClass_DATA_CLASS_TENSOR,
-		},
+	v := &Value{
+		Tag:      tag,
+		Value:    &summarypb.Summary_Value_Tensor{Tensor: p},
+		Metadata: &summarypb.SummaryMetadata{},
 	}
+	if plugin != "" {
+		v.Metadata.PluginData = &summarypb.SummaryMetadata_PluginData{PluginName: plugin}
+		v.Metadata.DataClass = summarypb.DataClass_DATA_CLASS_TENSOR
+	}
+	return v
 }
 
 func valuesEvent(step int64, values []*Value) *Event {
