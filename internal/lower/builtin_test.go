@@ -1,15 +1,12 @@
 package lower
 
 import (
-	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/device"
-	"github.com/goestimator/goestimator/internal/engine"
 	"github.com/goestimator/goestimator/internal/graph"
 	G "gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -22,6 +19,7 @@ type opCase struct {
 	build  func(in []*G.Node) (*G.Node, error)
 	low    float64 // inputs are uniform in [low, low+2)
 	noGrad bool
+	dtype  tensor.Dtype // of the inputs; default float64
 }
 
 func one(f func(x *G.Node) (*G.Node, error)) func([]*G.Node) (*G.Node, error) {
@@ -201,12 +199,21 @@ func (f *fixture) input(c opCase, rng *rand.Rand, name string, shape []int) {
 		a.v[i] = low + 2*rng.Float64()
 	}
 	var n *G.Node
-	if len(shape) == 0 {
-		n = G.NewScalar(f.g, tensor.Float64, G.WithName(name))
-		_ = G.Let(n, a.v[0])
-	} else {
-		n = G.NewTensor(f.g, tensor.Float64, len(shape), G.WithName(name), G.WithShape(shape...))
-		_ = G.Let(n, tensor.New(tensor.WithShape(shape...), tensor.WithBacking(slices.Clone(a.v))))
+	dt := tensor.Float64
+	if c.dtype.Type != nil {
+		dt = c.dtype
+	}
+	switch {
+	case len(shape) == 0:
+		n = G.NewScalar(f.g, dt, G.WithName(name))
+		if dt == tensor.Float64 {
+			_ = G.Let(n, a.v[0])
+		}
+	default:
+		n = G.NewTensor(f.g, dt, len(shape), G.WithName(name), G.WithShape(shape...))
+		if dt == tensor.Float64 {
+			_ = G.Let(n, tensor.New(tensor.WithShape(shape...), tensor.WithBacking(slices.Clone(a.v))))
+		}
 	}
 	f.in, f.feeds, f.names = append(f.in, n), append(f.feeds, a), append(f.names, name)
 }
@@ -232,41 +239,6 @@ func (f *fixture) lowered(t *testing.T) []Value {
 		t.Fatal(err)
 	}
 	return values
-}
-
-// engine runs the lowered graph on the engine and compares it with the interpreter.
-func (f *fixture) engine(t *testing.T, values []Value) {
-	t.Helper()
-	dev := device.NewHost()
-	defer dev.Close()
-	vars, err := engine.NewVariables(dev)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var spec engine.Spec
-	var feeds []*graph.Tensor
-	for _, v := range values {
-		spec.Fetches = append(spec.Fetches, v.Output)
-	}
-	for i, name := range f.names {
-		spec.Feeds = append(spec.Feeds, f.graph.Node(name).Out(0))
-		x, err := graph.FromSlice(slices.Clone(f.feeds[i].v), f.feeds[i].shape...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		feeds = append(feeds, x)
-	}
-	prog, err := engine.Compile(f.graph, spec, dev, vars, engine.Options{Capacity: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer prog.Close()
-	if err := prog.Run(context.Background(), 1, feeds); err != nil {
-		t.Fatal(err)
-	}
-	for i, v := range values {
-		requireNear(t, "engine: "+v.String(), graph.Of[float64](prog.Value(i)), f.eval(v.Output).v, 1e-9)
-	}
 }
 
 func (f *fixture) eval(o graph.Output) array {
@@ -326,7 +298,7 @@ func TestBuiltins(t *testing.T) {
 			for i, v := range values[:2] {
 				requireNear(t, []string{"value", "loss"}[i], f.eval(v.Output).v, want[i].v, 1e-9)
 			}
-			f.engine(t, values)
+			f.engine(t, values, 1e-9)
 			for i, v := range values[2:] {
 				got := f.eval(v.Output).v
 				requireNear(t, "finite differences of x"+strconv.Itoa(i), got, f.differences(values[1].Output, i), 1e-5)

@@ -13,11 +13,11 @@ import (
 
 // columns returns the im2col op that n reshapes, and its operand, or nil.
 func (l *lowering) columns(n *G.Node) (op *site, x *G.Node) {
-	if typeName1(n) != "reshapeOp" || !l.virtual[n] {
+	if opName(n) != "reshapeOp" || !l.virtual[n] {
 		return nil, nil
 	}
 	im := l.kids[n][0]
-	if typeName1(im) != "im2colOp" {
+	if opName(im) != "im2colOp" {
 		return nil, nil
 	}
 	t, err := typeOf(im)
@@ -28,7 +28,8 @@ func (l *lowering) columns(n *G.Node) (op *site, x *G.Node) {
 	return s, l.kids[im][0]
 }
 
-func typeName1(n *G.Node) string {
+// opName is typeName for a node, "" for a leaf.
+func opName(n *G.Node) string {
 	if n.Op() == nil {
 		return ""
 	}
@@ -104,7 +105,7 @@ func (s *site) filterGrad(x, dy graph.Output, t graph.Type) (graph.Output, error
 func lowerCol2Im(s *site) (graph.Output, error) {
 	l := s.l
 	cols := l.kids[s.node][0]
-	if typeName1(cols) != "reshapeOp" || typeName1(l.kids[cols][0]) != "linAlgBinOp" {
+	if opName(cols) != "reshapeOp" || opName(l.kids[cols][0]) != "linAlgBinOp" {
 		return graph.Output{}, unsupported(s.node, "it is not the gradient of a Conv2d")
 	}
 	product := l.kids[cols][0]

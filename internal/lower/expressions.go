@@ -14,8 +14,8 @@ type Options struct {
 	Seed       int64        // graph-level seed, for ops that draw random numbers
 	GlobalStep graph.Output // int64 scalar; may be invalid where no op asks for it
 	// NameOf suggests a node's name, scopes included, "" for none. An Op gets it
-	// as Emitter.Name; for a built-in op it is the scope of the nodes made.
-	// Nil suggests nothing.
+	// as Emitter.Name; for a built-in op it is the scope of the nodes made, which
+	// by default is "gradients" for those that Grad made. Nil suggests nothing.
 	NameOf func(*G.Node) string
 }
 
@@ -48,10 +48,10 @@ func Expressions(b *graph.Builder, o Options, roots []*G.Node, leaves map[*G.Nod
 	l := &lowering{Builder: b, o: o, leaves: leaves, memo: map[*G.Node][]Value{}, kids: map[*G.Node][]*G.Node{},
 		untiled: map[graph.Output]graph.Output{}, sizes: map[graph.Output]graph.Output{}, virtual: map[*G.Node]bool{}}
 	out := make([]Value, len(roots))
+	if err := checkGraphs(roots); err != nil {
+		return nil, err
+	}
 	for i, r := range roots {
-		if r == nil {
-			return nil, fmt.Errorf("lower: root %d is nil: expected a node", i)
-		}
 		if err := l.walk(r); err != nil {
 			return nil, err
 		}
@@ -64,6 +64,23 @@ func Expressions(b *graph.Builder, o Options, roots []*G.Node, leaves map[*G.Nod
 		return nil, err
 	}
 	return out, nil
+}
+
+// checkGraphs applies Check to the graph of each root.
+func checkGraphs(roots []*G.Node) error {
+	seen := map[*G.ExprGraph]bool{nil: true}
+	for i, r := range roots {
+		if r == nil {
+			return fmt.Errorf("lower: root %d is nil: expected a node", i)
+		}
+		if g := r.Graph(); !seen[g] {
+			seen[g] = true
+			if err := Check(g); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // walk lowers what root needs and root, without recursion: unrolled sequences
@@ -236,6 +253,9 @@ func (l *lowering) scopeOf(n *G.Node) string {
 		if s := l.o.NameOf(n); s != "" {
 			return s + "/"
 		}
+	}
+	if reflect.ValueOf(n).Elem().FieldByName("group").String() == "gradients" { // what Grad made
+		return "gradients/"
 	}
 	return ""
 }

@@ -35,7 +35,8 @@ func refusal(n *G.Node, name string) error {
 // shape, slices whose bounds differ by 256, and convolutions and poolings
 // that differ in dilation or in padding to the south and east.
 //
-// Call it before gorgonia.Grad, which destroys the traces. The error is a *RefusedError.
+// Call it before gorgonia.Grad, which destroys the traces of all but the inputs;
+// Expressions calls it too. The error is a *RefusedError.
 func Check(g *G.ExprGraph) error {
 	if err := checkInputs(g); err != nil {
 		return err
@@ -59,8 +60,11 @@ func Check(g *G.ExprGraph) error {
 // forgetful reports whether the hash of the op leaves out parameters that matter.
 func forgetful(n *G.Node, name string) bool {
 	switch name {
-	case "softmaxOp", "im2colOp", "maxPoolOp":
+	case "softmaxOp", "maxPoolOp":
 		return true
+	case "im2colOp": // forgets the dilation; with steps of 1 the shape tells
+		op := reflect.ValueOf(n.Op())
+		return op.FieldByName("strideH").Int() > 1 || op.FieldByName("strideW").Int() > 1
 	case "sliceOp": // bounds are hashed as bytes
 		if n.Op().(interface{ IsSlice() tensor.Slice }).IsSlice() == nil {
 			return false
