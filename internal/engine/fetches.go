@@ -59,12 +59,12 @@ func (p *Program) bufferOf(f port) (device.Buffer, int) {
 	return p.arena, f.value().base().off
 }
 
-// Value returns fetch i of the last run: a view that is valid until the next one and must not be changed; nil before
-// the first run.
+// Value returns fetch i of the last run: a view that is valid until the next one and must not be changed; nil
+// unless that run succeeded.
 func (p *Program) Value(i int) *graph.Tensor {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.results == nil || p.batch == 0 {
+	if !p.done {
 		return nil
 	}
 	return p.results[i]
@@ -77,8 +77,8 @@ func (p *Program) Fetch(i int, dst *graph.Tensor) error {
 	if i < 0 || i >= len(p.fetched) {
 		return fmt.Errorf("fetch %d: the program has %d", i, len(p.fetched))
 	}
-	if p.batch == 0 {
-		return fmt.Errorf("fetch %d: the program has not run", i)
+	if !p.done {
+		return fmt.Errorf("fetch %d: the last run gave no results", i)
 	}
 	r := p.results[i]
 	if cap(dst.Bytes) < len(r.Bytes) {

@@ -30,6 +30,7 @@ type Program struct {
 	feedViews []*value
 	capacity  int
 	batch     int  // of the last run, 0 after a plan
+	done      bool // the last run succeeded: there are results
 	fresh     bool // steps of stage perCompile have yet to run
 	updates   bool // some step writes a variable
 	results   []*graph.Tensor
@@ -59,6 +60,7 @@ func (p *Program) Capacity() int {
 func (p *Program) Run(ctx context.Context, batch int, feeds []*graph.Tensor) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.done = false
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -85,6 +87,7 @@ func (p *Program) Run(ctx context.Context, batch int, feeds []*graph.Tensor) err
 	if err != nil {
 		p.batch = 0 // what depends on the batch size may be half made
 	}
+	p.done = err == nil
 	return err
 }
 
