@@ -97,6 +97,9 @@ func (j *gemmJob[T]) gemm(g GemmArgs[T], parallel bool) {
 		j.epilogue(0, g.M, 0, g.N)
 		return
 	}
+	if j.thin(parallel) {
+		return
+	}
 	j.plan(parallel)
 	for n := 0; n < g.N; n += j.nc {
 		j.n0, j.n1 = n, min(n+j.nc, g.N)

@@ -64,6 +64,26 @@ func tile5x2F32AVX2(t *byte)
 //go:noescape
 func tile6x2F32AVX2(t *byte)
 
+// tile1x3F32AVX2 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile1x3F32AVX2(t *byte)
+
+// tile2x3F32AVX2 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile2x3F32AVX2(t *byte)
+
+// tile1x4F32AVX2 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile1x4F32AVX2(t *byte)
+
+// tile2x4F32AVX2 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile2x4F32AVX2(t *byte)
+
 // tile1x1F32AVX512 is a micro-kernel of the matrix product.
 //
 //go:noescape
@@ -203,6 +223,66 @@ func tile13x2F32AVX512(t *byte)
 //
 //go:noescape
 func tile14x2F32AVX512(t *byte)
+
+// tile1x3F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile1x3F32AVX512(t *byte)
+
+// tile2x3F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile2x3F32AVX512(t *byte)
+
+// tile1x4F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile1x4F32AVX512(t *byte)
+
+// tile2x4F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile2x4F32AVX512(t *byte)
+
+// tile1x5F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile1x5F32AVX512(t *byte)
+
+// tile2x5F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile2x5F32AVX512(t *byte)
+
+// tile1x6F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile1x6F32AVX512(t *byte)
+
+// tile2x6F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile2x6F32AVX512(t *byte)
+
+// tile1x7F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile1x7F32AVX512(t *byte)
+
+// tile2x7F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile2x7F32AVX512(t *byte)
+
+// tile1x8F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile1x8F32AVX512(t *byte)
+
+// tile2x8F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile2x8F32AVX512(t *byte)
 
 // transposeF32AVX2 moves one strip of rows to columns; strides in bytes, blocks of as many columns as the strip has rows.
 //

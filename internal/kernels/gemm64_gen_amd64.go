@@ -64,6 +64,26 @@ func tile5x2F64AVX2(t *byte)
 //go:noescape
 func tile6x2F64AVX2(t *byte)
 
+// tile1x3F64AVX2 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile1x3F64AVX2(t *byte)
+
+// tile2x3F64AVX2 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile2x3F64AVX2(t *byte)
+
+// tile1x4F64AVX2 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile1x4F64AVX2(t *byte)
+
+// tile2x4F64AVX2 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile2x4F64AVX2(t *byte)
+
 // tile1x1F64AVX512 is a micro-kernel of the matrix product.
 //
 //go:noescape
@@ -203,6 +223,66 @@ func tile13x2F64AVX512(t *byte)
 //
 //go:noescape
 func tile14x2F64AVX512(t *byte)
+
+// tile1x3F64AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile1x3F64AVX512(t *byte)
+
+// tile2x3F64AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile2x3F64AVX512(t *byte)
+
+// tile1x4F64AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile1x4F64AVX512(t *byte)
+
+// tile2x4F64AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile2x4F64AVX512(t *byte)
+
+// tile1x5F64AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile1x5F64AVX512(t *byte)
+
+// tile2x5F64AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile2x5F64AVX512(t *byte)
+
+// tile1x6F64AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile1x6F64AVX512(t *byte)
+
+// tile2x6F64AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile2x6F64AVX512(t *byte)
+
+// tile1x7F64AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile1x7F64AVX512(t *byte)
+
+// tile2x7F64AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile2x7F64AVX512(t *byte)
+
+// tile1x8F64AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile1x8F64AVX512(t *byte)
+
+// tile2x8F64AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile2x8F64AVX512(t *byte)
 
 // transposeF64AVX2 moves one strip of rows to columns; strides in bytes, blocks of as many columns as the strip has rows.
 //

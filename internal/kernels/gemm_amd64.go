@@ -14,6 +14,8 @@ var (
 			tile1x2F32AVX2, tile2x2F32AVX2, tile3x2F32AVX2, tile4x2F32AVX2,
 			tile5x2F32AVX2, tile6x2F32AVX2,
 		},
+		{tile1x3F32AVX2, tile2x3F32AVX2},
+		{tile1x4F32AVX2, tile2x4F32AVX2},
 	}
 	tilesF32AVX512 = tileTable{
 		{
@@ -28,6 +30,12 @@ var (
 			tile9x2F32AVX512, tile10x2F32AVX512, tile11x2F32AVX512, tile12x2F32AVX512,
 			tile13x2F32AVX512, tile14x2F32AVX512,
 		},
+		{tile1x3F32AVX512, tile2x3F32AVX512},
+		{tile1x4F32AVX512, tile2x4F32AVX512},
+		{tile1x5F32AVX512, tile2x5F32AVX512},
+		{tile1x6F32AVX512, tile2x6F32AVX512},
+		{tile1x7F32AVX512, tile2x7F32AVX512},
+		{tile1x8F32AVX512, tile2x8F32AVX512},
 	}
 	tilesF64AVX2 = tileTable{
 		{
@@ -38,6 +46,8 @@ var (
 			tile1x2F64AVX2, tile2x2F64AVX2, tile3x2F64AVX2, tile4x2F64AVX2,
 			tile5x2F64AVX2, tile6x2F64AVX2,
 		},
+		{tile1x3F64AVX2, tile2x3F64AVX2},
+		{tile1x4F64AVX2, tile2x4F64AVX2},
 	}
 	tilesF64AVX512 = tileTable{
 		{
@@ -52,6 +62,12 @@ var (
 			tile9x2F64AVX512, tile10x2F64AVX512, tile11x2F64AVX512, tile12x2F64AVX512,
 			tile13x2F64AVX512, tile14x2F64AVX512,
 		},
+		{tile1x3F64AVX512, tile2x3F64AVX512},
+		{tile1x4F64AVX512, tile2x4F64AVX512},
+		{tile1x5F64AVX512, tile2x5F64AVX512},
+		{tile1x6F64AVX512, tile2x6F64AVX512},
+		{tile1x7F64AVX512, tile2x7F64AVX512},
+		{tile1x8F64AVX512, tile2x8F64AVX512},
 	}
 )
 
@@ -60,13 +76,13 @@ func tilesFor[T Float](l Level) tileSet {
 	size := int(unsafe.Sizeof(T(0)))
 	switch l {
 	case AVX512:
-		s := tileSet{rows: 14, lanes: 64 / size, pad: 16, table: &tilesF32AVX512}
+		s := tileSet{rows: 14, lanes: 64 / size, widest: 8, pad: 16, table: &tilesF32AVX512}
 		if size == 8 {
 			s.table = &tilesF64AVX512
 		}
 		return s
 	case AVX2:
-		s := tileSet{rows: 6, lanes: 32 / size, pad: 8, table: &tilesF32AVX2}
+		s := tileSet{rows: 6, lanes: 32 / size, widest: 4, pad: 8, table: &tilesF32AVX2}
 		if size == 8 {
 			s.table = &tilesF64AVX2
 		}

@@ -19,6 +19,7 @@ type gemmPhase int
 const (
 	packPhase gemmPhase = iota
 	multiplyPhase
+	dotPhase
 )
 
 // gemmJob is one product in progress and its buffers, which outlive it.
@@ -41,6 +42,9 @@ type gemmJob[T Float] struct {
 func (j *gemmJob[T]) plan(parallel bool) {
 	j.tiles = tilesFor[T](ActiveLevel())
 	j.nr = 2 * j.tiles.lanes
+	if j.M <= 2 {
+		j.nr = j.tiles.widest * j.tiles.lanes
+	}
 	j.panels = ceilDiv(j.M, j.tiles.rows)
 	j.kc = ceilDiv(j.K, ceilDiv(j.K, blockK))
 	j.nc = ceilDiv(ceilDiv(j.N, ceilDiv(j.N, blockN)), j.nr) * j.nr
@@ -79,12 +83,16 @@ func (j *gemmJob[T]) panel(p int) (from, to int) {
 	return from, to
 }
 
-// Run implements Task: panels of B to pack, or tasks of the product.
+// Run implements Task: panels of B to pack, tasks of the product, or rows of B to multiply by a vector.
 func (j *gemmJob[T]) Run(lo, hi int) {
-	if j.phase == packPhase {
+	switch j.phase {
+	case packPhase:
 		for p := lo; p < hi; p++ {
 			j.packB(p)
 		}
+		return
+	case dotPhase:
+		j.dots(lo, hi)
 		return
 	}
 	buf := scratches[T]().get()

@@ -83,6 +83,29 @@ func TestGemm(t *testing.T) {
 	})
 }
 
+// TestGemmVectors goes through the products with one row or one column.
+func TestGemmVectors(t *testing.T) {
+	eachLevel(t, func(t *testing.T) {
+		rapid.Check(t, func(t *rapid.T) {
+			m, n, k := rapid.IntRange(1, 3).Draw(t, "m"), rapid.IntRange(1, 400).Draw(t, "n"), rapid.IntRange(1, 700).Draw(t, "k")
+			if rapid.Bool().Draw(t, "column") {
+				m, n = n, 1
+			}
+			g := gemmCase[float64](rapid.Uint64().Draw(t, "seed"), m, n, k, rapid.Bool().Draw(t, "transA"),
+				rapid.Bool().Draw(t, "transB"), rapid.IntRange(0, 1).Draw(t, "pad"))
+			g.Alpha = rapid.SampledFrom([]float64{1, -2.5}).Draw(t, "alpha")
+			g.Beta = rapid.SampledFrom([]float64{0, 1, 0.5}).Draw(t, "beta")
+			if rapid.Bool().Draw(t, "bias") {
+				g.Bias = vector[float64](newRand(1), n)
+			}
+			g.Relu = rapid.Bool().Draw(t, "relu")
+			want := naiveGemm(g)
+			Gemm(g)
+			requireClose(t, "C", g.C, want, tolerance[float64](k), math.Sqrt(float64(k)))
+		})
+	})
+}
+
 // TestGemmEveryTile goes through all heights and widths of tiles, both packed and in place.
 func TestGemmEveryTile(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
@@ -196,6 +219,9 @@ var gemmShapes = []struct {
 	{64, 576, 2048, false, false},
 	{32, 128, 1024, false, false},
 	{1, 512, 784, false, false},
+	{1, 784, 512, false, true},
+	{512, 1, 784, false, false},
+	{784, 1, 512, true, false},
 	{4096, 32, 27, false, false},
 	{64, 64, 64, false, false},
 	{8, 8, 8, false, false},

@@ -21,16 +21,17 @@ type tileArgs struct {
 
 // tileSet is a family of micro-kernels.
 type tileSet struct {
-	rows  int // most rows of a tile
-	lanes int // elements of a vector; a tile has up to two of them in a row
-	pad   int // distance of the columns of a packed panel of A
-	table *tileTable
-	go32  bool
-	go64  bool
+	rows   int // most rows of a tile
+	lanes  int // elements of a vector
+	widest int // most vectors in a row of a tile of one or two rows; two for higher ones
+	pad    int // distance of the columns of a packed panel of A
+	table  *tileTable
+	go32   bool
+	go64   bool
 }
 
 // tileTable holds the kernels by number of vectors and of rows, less one each.
-type tileTable [2][14]func(*byte)
+type tileTable [8][14]func(*byte)
 
 // tile computes a tile of the given size, which must lie within the set's. It is the preemption point between two
 // calls of assembly.
@@ -43,10 +44,7 @@ func (s *tileSet) tile(t *tileArgs, rows, cols int) {
 	case s.go64:
 		portableTile[float64](t, rows, cols)
 	default:
-		vectors := 1
-		if cols > s.lanes {
-			vectors = 2
-		}
+		vectors := (cols + s.lanes - 1) / s.lanes
 		t.lanes = uint64(cols - (vectors-1)*s.lanes)
 		t.mask = 1<<t.lanes - 1
 		s.table[vectors-1][rows-1]((*byte)(unsafe.Pointer(t)))
@@ -54,7 +52,7 @@ func (s *tileSet) tile(t *tileArgs, rows, cols int) {
 }
 
 func portableTiles[T Float]() tileSet {
-	return tileSet{rows: 4, lanes: 2, pad: 4, go32: is32[T](), go64: !is32[T]()}
+	return tileSet{rows: 4, lanes: 2, widest: 2, pad: 4, go32: is32[T](), go64: !is32[T]()}
 }
 
 // floatBits returns v as the micro-kernels load it.

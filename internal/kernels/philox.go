@@ -34,16 +34,16 @@ func (p *philox) skip(n uint64) {
 
 // next returns the four words of the present counter and advances it by one.
 func (p *philox) next() [4]uint32 {
-	c, k0, k1 := p.counter, p.key[0], p.key[1]
+	c0, c1, c2, c3 := p.counter[0], p.counter[1], p.counter[2], p.counter[3]
+	k0, k1 := p.key[0], p.key[1]
 	for range 10 {
-		h0, l0 := bits.Mul32(philoxM0, c[0])
-		h1, l1 := bits.Mul32(philoxM1, c[2])
-		c = [4]uint32{h1 ^ c[1] ^ k0, l1, h0 ^ c[3] ^ k1, l0}
+		x, y := philoxM0*uint64(c0), philoxM1*uint64(c2)
+		c0, c1, c2, c3 = uint32(y>>32)^c1^k0, uint32(y), uint32(x>>32)^c3^k1, uint32(x)
 		k0 += philoxW0
 		k1 += philoxW1
 	}
 	p.skip(1)
-	return c
+	return [4]uint32{c0, c1, c2, c3}
 }
 
 // seedKey is the key under which TensorFlow scrambles seeds.

@@ -23,15 +23,16 @@ const (
 	offAlpha = 88
 )
 
-// gemm writes the micro-kernels of 1..14 (AVX2: 6) rows and 1 or 2 vectors, and the transposing kernels for packing.
+// gemm writes the micro-kernels of 1..14 (AVX2: 6) rows and 1 or 2 vectors, those of 1 or 2 rows and up to 8 (AVX2: 4)
+// vectors for products with hardly any rows, and the transposing kernels for packing.
 func gemm(e *elem) {
 	for _, m := range machines(e) {
-		rows := 6
+		rows, widest := 6, 4
 		if m.wide() {
-			rows = 14
+			rows, widest = 14, 8
 		}
-		for vectors := 1; vectors <= 2; vectors++ {
-			for r := 1; r <= rows; r++ {
+		for vectors := 1; vectors <= widest; vectors++ {
+			for r := 1; r <= rows && (vectors <= 2 || r <= 2); r++ {
 				(&tile{machine: m, rows: r, vectors: vectors}).emit()
 			}
 		}

@@ -1,0 +1,54 @@
+package kernels
+
+// thin does the products of a matrix with a vector that need no tiles, and reports whether this was one.
+func (j *gemmJob[T]) thin(parallel bool) bool {
+	if j.N == 1 && j.LDC == 1 && j.M > 1 {
+		j.turn(parallel)
+		return true
+	}
+	if j.M != 1 || !j.TransB || (j.TransA && j.LDA != 1) {
+		return false
+	}
+	j.phase = dotPhase
+	if parallel {
+		Parallel(j.N, rowGrain(j.K, reduceBlock), j)
+	} else {
+		j.Run(0, j.N)
+	}
+	j.epilogue(0, 1, 0, j.N)
+	return true
+}
+
+// turn computes a column as the row that is its transpose: C' = op(B)' op(A)'.
+func (j *gemmJob[T]) turn(parallel bool) {
+	g := j.GemmArgs
+	bias, relu := g.Bias, g.Relu
+	j.gemm(GemmArgs[T]{M: 1, N: g.M, K: g.K, Alpha: g.Alpha, A: g.B, LDA: g.LDB, TransA: !g.TransB, B: g.A, LDB: g.LDA,
+		TransB: !g.TransA, Beta: g.betaAfterPrescale(), C: g.C, LDC: g.M}, parallel)
+	c := g.C[:g.M]
+	if bias != nil {
+		addScalarRange(c, c, bias[0])
+	}
+	if relu {
+		unaryRange(Relu, c, c)
+	}
+}
+
+// betaAfterPrescale is what is left to do with the old C: add it, or not.
+func (g *GemmArgs[T]) betaAfterPrescale() T {
+	if g.Beta == 0 {
+		return 0
+	}
+	return 1
+}
+
+// dots does elements [lo, hi) of a row of C, each a dot product of A with a row of B.
+func (j *gemmJob[T]) dots(lo, hi int) {
+	for n := lo; n < hi; n++ {
+		v := j.Alpha * dotRange(j.A[:j.K], j.B[n*j.LDB:][:j.K])
+		if j.Beta != 0 {
+			v += j.C[n]
+		}
+		j.C[n] = v
+	}
+}
