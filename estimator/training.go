@@ -39,14 +39,15 @@ type training struct {
 }
 
 var (
-	_ hooks.Checkpointer  = (*training)(nil)
-	_ hooks.Summarizer    = (*training)(nil)
-	_ hooks.SummarySource = (*training)(nil)
+	_ hooks.Checkpointer   = (*training)(nil)
+	_ hooks.Summarizer     = (*training)(nil)
+	_ hooks.SummarySource  = (*training)(nil)
+	_ hooks.VariableLister = (*training)(nil)
 )
 
 // openTraining opens the input, builds and compiles the program, and brings
 // everything to where the newest checkpoint left it.
-func (e *Estimator) openTraining(ctx context.Context, input InputFn, o runOptions) (t *training, err error) {
+func (e *Estimator) openTraining(ctx context.Context, input InputFn, o runOptions) (*training, error) {
 	ds, err := e.openInput(ctx, input, models.Train)
 	if err != nil {
 		return nil, err
@@ -55,30 +56,41 @@ func (e *Estimator) openTraining(ctx context.Context, input InputFn, o runOption
 	if err != nil {
 		return nil, err
 	}
-	t = &training{session: s, saved: -1, lastLoss: math.NaN()}
+	t := &training{session: s, saved: -1, lastLoss: math.NaN()}
 	s.self = t
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, t.close())
-		}
-	}()
+	if err := t.open(ctx, ds, o); err != nil {
+		return nil, errors.Join(err, t.close())
+	}
+	return t, nil
+}
+
+// open starts the input, opens the chief's files, compiles and restores.
+func (t *training) open(ctx context.Context, ds inputs.Dataset, o runOptions) error {
+	var err error
 	if t.iterator, err = ds.Iterate(ctx); err != nil {
-		return nil, err
+		return err
 	}
-	if s.IsChief() {
-		if err = t.openFiles(); err != nil {
-			return nil, err
+	if t.IsChief() {
+		if err := t.openFiles(); err != nil {
+			return err
 		}
 	}
-	hs, err := e.trainingHooks(t, o)
+	hs, err := t.est.trainingHooks(t, o)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	s.fetchOutput("loss", s.program.loss)
-	if err = s.begin(hs); err != nil {
-		return nil, err
+	t.fetchOutput("loss", t.program.loss)
+	if err := t.begin(hs); err != nil {
+		return err
 	}
-	return t, t.restoreOrInit()
+	if err := t.restoreOrInit(); err != nil {
+		return err
+	}
+	if t.events == nil || t.est.config.SaveSummarySteps() == 0 {
+		return nil
+	}
+	// Readers drop what an earlier run told of steps that come again now.
+	return t.events.Add(summary.SessionStart(t.step + 1))
 }
 
 // openFiles opens the checkpoint saver and the event file of the chief.
@@ -252,6 +264,10 @@ func (t *training) SaveCheckpoint(ctx context.Context) (string, error) {
 			tensors[hookStateKey+st.StateKey()] = stringScalar(state)
 		}
 	}
+	// What was told of the steps so far is on disk before they count as saved.
+	if err := t.events.Flush(); err != nil {
+		return "", err
+	}
 	prefix, err := t.saver.Save(ctx, checkpoint.Snapshot{Step: t.step, Tensors: tensors})
 	if err != nil {
 		return "", err
@@ -275,6 +291,9 @@ func (t *training) Summaries() []hooks.SummaryTensor {
 	}
 	return out
 }
+
+// Variables are the model's, without the optimizer's slots.
+func (t *training) Variables() []hooks.VariableInfo { return t.program.variableInfos() }
 
 // close frees everything; what was written stays.
 func (t *training) close() error {

@@ -30,8 +30,22 @@ func Records(s *Schema, recs []arrow.Record, mem memory.Allocator) (Indexed, err
 	}
 	n := &node{schema: s, mem: alloc(mem), desc: fmt.Sprintf("records(%d,%s)", total, s)}
 	return newIndexed(n, total, func(_ context.Context, rows []int64) (arrow.Record, error) {
-		return gatherRecord(n.mem, s.Arrow(), recs, locate(ends, rows))
+		spans := locate(ends, rows)
+		if len(spans) == 1 {
+			return sliceRecord(s.Arrow(), recs[spans[0].chunk], spans[0]), nil
+		}
+		return gatherRecord(n.mem, s.Arrow(), recs, spans)
 	}), nil
+}
+
+// sliceRecord returns consecutive rows without a copy.
+func sliceRecord(schema *arrow.Schema, rec arrow.Record, s span) arrow.Record {
+	cols := make([]arrow.Array, rec.NumCols())
+	for i, c := range rec.Columns() {
+		cols[i] = array.NewSlice(c, int64(s.start), int64(s.start+s.n))
+		defer cols[i].Release()
+	}
+	return array.NewRecord(schema, cols, int64(s.n))
 }
 
 // sameTypes reports whether two schemas agree in names and types.

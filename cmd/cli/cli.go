@@ -17,7 +17,7 @@ type app struct {
 	models estimator.Registry
 	inputs map[string]estimator.InputFn
 	stdout io.Writer
-	stderr io.Writer
+	stderr *console
 	log    *slog.Logger
 	bars   bool // standard error is a terminal: progress bars instead of lines
 	setup  error
@@ -49,9 +49,9 @@ func Main(opts ...Option) {
 
 // Run runs a command line and returns the exit code.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer, opts ...Option) int {
-	a := &app{inputs: map[string]estimator.InputFn{}, stdout: stdout, stderr: stderr}
+	a := &app{inputs: map[string]estimator.InputFn{}, stdout: stdout, stderr: &console{out: stderr}}
 	a.bars = isTerminal(stderr)
-	a.log = slog.New(newLineHandler(stderr))
+	a.log = slog.New(newLineHandler(a.stderr))
 	for _, o := range opts {
 		if err := o(a); err != nil {
 			return a.fail(usage(err))
@@ -60,7 +60,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer, opts ...O
 	root := a.root()
 	root.SetArgs(args)
 	root.SetOut(stdout)
-	root.SetErr(stderr)
+	root.SetErr(a.stderr)
 	ctx, stop := withSignals(ctx, stderr)
 	defer stop()
 	if err := root.ExecuteContext(ctx); err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"os"
 	"strings"
@@ -77,6 +78,7 @@ func (j *job) refuseUnbuilt() error {
 }
 
 func (j *job) trainAndEvaluate(ctx context.Context) (estimator.Result, error) {
+	defer j.app.stderr.detach()
 	in := j.cfg.Train.Input
 	trainInput, err := j.trainInput(in)
 	if err != nil {
@@ -131,7 +133,9 @@ func (j *job) hooks() ([]hooks.Hook, error) {
 	nan.FailOnNaN = c.Train.FailOnNaNLoss
 	hs := []hooks.Hook{nan, &variableTable{out: j.app.stderr}}
 	if n := c.Run.LogStepCountSteps; n > 0 && j.app.bars {
-		hs = append(hs, newProgress(j.app.stderr, c.Train.MaxSteps, n))
+		// The bar takes the place of the estimator's lines.
+		silent := hooks.NewLogging(slog.New(slog.DiscardHandler), int64(n), "loss")
+		hs = append(hs, newProgress(j.app.stderr, c.Train.MaxSteps), silent)
 	}
 	if c.Train.MaxSecs > 0 {
 		h, err := hooks.NewTimeLimit(j.est.ModelDir(), seconds(c.Train.MaxSecs))
@@ -211,16 +215,21 @@ func newSummary(j *job, res estimator.Result) summary {
 func jsonMetrics(ms map[string]metrics.Value) map[string]any {
 	out := map[string]any{}
 	for name, v := range ms {
-		switch x, ok := v.Scalar(); {
-		case ok && (math.IsNaN(x) || math.IsInf(x, 0)):
-			out[name] = nil
-		case ok:
-			out[name] = x
-		default:
+		if x, ok := v.Scalar(); ok {
+			out[name] = finite(x)
+		} else {
 			out[name] = v.Data
 		}
 	}
 	return out
+}
+
+// finite is a number as JSON holds it: null for NaN and infinities.
+func finite(x float64) any {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return nil
+	}
+	return x
 }
 
 // printResult prints a result to standard output: as JSON, or as name=value lines.

@@ -31,3 +31,17 @@ type SummaryTensor struct {
 type SummarySource interface {
 	Summaries() []SummaryTensor
 }
+
+// VariableInfo describes a variable of a model.
+type VariableInfo struct {
+	Name      string
+	DType     models.DType
+	Shape     []int
+	Trainable bool
+}
+
+// VariableLister is a Run that knows the model's variables: a training loop.
+type VariableLister interface {
+	// Variables lists them in the order of their making, without an optimizer's slots.
+	Variables() []VariableInfo
+}

@@ -3,20 +3,20 @@ package kernels
 // im2col writes the patches under the output pixels [from, to), counted over the whole batch, to the rows of col, each
 // [KH, KW, InC]; what lies outside the image is zero.
 func im2col[T Float](g *Window, col, x []T, from, to int) {
-	for p := from; p < to; p++ {
+	for p := from; p < to; {
 		n, oh, ow := g.position(p)
+		count := min(to-p, g.OutW-ow) // the rest of this row of the output
 		image := x[n*g.InH*g.InW*g.InC:][:g.InH*g.InW*g.InC]
-		h, w := oh*g.StrideH-g.PadTop, ow*g.StrideW-g.PadLeft
-		row := g.KW * g.InC
-		for range g.KH {
+		for kh := range g.KH {
+			h := oh*g.StrideH - g.PadTop + kh*g.DilH
+			dst := col[(p-from)*g.patch()+kh*g.KW*g.InC:]
 			if h < 0 || h >= g.InH {
-				Fill(col[:row], 0)
-			} else {
-				gatherRow(g, col[:row], image[h*g.InW*g.InC:(h+1)*g.InW*g.InC], w)
+				zeroRuns(dst, g.KW*g.InC, g.patch(), count)
+				continue
 			}
-			col = col[row:]
-			h += g.DilH
+			gatherLine(g, dst, image[h*g.InW*g.InC:(h+1)*g.InW*g.InC], ow, count)
 		}
+		p += count
 	}
 }
 
@@ -26,15 +26,33 @@ func (w *Window) position(p int) (n, oh, ow int) {
 	return p / image, p % image / w.OutW, p % w.OutW
 }
 
-// gatherRow copies KW pixels of one image row, DilW apart from column w on.
-func gatherRow[T Float](g *Window, dst, line []T, w int) {
-	if g.DilW == 1 && w >= 0 && w+g.KW <= g.InW {
-		copyRun(dst, line[w*g.InC:])
-		return
+// zeroRuns clears count runs of the given length, stride apart.
+func zeroRuns[T Float](dst []T, length, stride, count int) {
+	for i := range count {
+		clear(dst[i*stride:][:length])
 	}
+}
+
+// gatherLine copies the KW pixels of one image line under each of count output pixels from column ow on; the runs lie
+// one patch apart in dst.
+func gatherLine[T Float](g *Window, dst, line []T, ow, count int) {
+	length, patch := g.KW*g.InC, g.patch()
+	for i := range count {
+		run := dst[i*patch:][:length]
+		w := (ow+i)*g.StrideW - g.PadLeft
+		if g.DilW == 1 && w >= 0 && w+g.KW <= g.InW {
+			copyRun(run, line[w*g.InC:])
+			continue
+		}
+		gatherPixels(g, run, line, w)
+	}
+}
+
+// gatherPixels copies KW pixels, DilW apart, from column w on.
+func gatherPixels[T Float](g *Window, dst, line []T, w int) {
 	for range g.KW {
 		if w < 0 || w >= g.InW {
-			Fill(dst[:g.InC], 0)
+			clear(dst[:g.InC])
 		} else {
 			copyRun(dst[:g.InC], line[w*g.InC:])
 		}

@@ -119,6 +119,8 @@ func Reduce[T Float](op ReduceOp, dst, x []T, outer, n, inner int) {
 	_, _ = dst[:outer*inner], x[:outer*n*inner]
 	switch {
 	case outer*inner == 0:
+	case inner == 1 && n > longRow && (op == ReduceSum || op == ReduceMean || op == ReduceSumSquares):
+		longRows(op, dst, x, outer, n)
 	case inner == 1:
 		s := newSpan[T](&doReduceRows)
 		s.op, s.dst, s.a, s.cols = int(op), dst, x, n
@@ -136,6 +138,23 @@ func Reduce[T Float](op ReduceOp, dst, x []T, outer, n, inner int) {
 }
 
 var doReduceRows = spanFunc{runReduceRows[float32], runReduceRows[float64]}
+
+// longRow is the width from which a row is summed by all threads.
+const longRow = 4 * reduceBlock
+
+func longRows[T Float](op ReduceOp, dst, x []T, outer, n int) {
+	for r := range outer {
+		row := x[r*n : (r+1)*n]
+		switch op {
+		case ReduceSumSquares:
+			dst[r] = SumSquares(row)
+		case ReduceMean:
+			dst[r] = Sum(row) / T(n)
+		default:
+			dst[r] = Sum(row)
+		}
+	}
+}
 
 func runReduceRows[T Float](s *span[T], lo, hi int) {
 	for r := lo; r < hi; r++ {

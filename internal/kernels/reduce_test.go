@@ -168,6 +168,17 @@ func TestRows(t *testing.T) {
 	})
 }
 
+func TestReduceLongRows(t *testing.T) {
+	const n = longRow + 5
+	x := vector[float64](newRand(1), 2*n)
+	want := [][2]float64{{Sum(x[:n]), Sum(x[n:])}, {Sum(x[:n]) / n, Sum(x[n:]) / n}, {SumSquares(x[:n]), SumSquares(x[n:])}}
+	for i, op := range []ReduceOp{ReduceSum, ReduceMean, ReduceSumSquares} {
+		got := make([]float64, 2)
+		Reduce(op, got, x, 2, n, 1)
+		requireClose(t, fmt.Sprint("op ", op), got, want[i][:], 1e-13, 1)
+	}
+}
+
 func TestReductionsDeterministic(t *testing.T) {
 	withProcs(t, 4)
 	defer SetThreads(0)

@@ -243,7 +243,7 @@ func TestRegistry(t *testing.T) {
 		t.Error(err)
 	}
 	_, err := networks.New("resnet", nil)
-	if !errors.Is(err, networks.ErrUnknown) || !strings.Contains(err.Error(), "cnn, linear, "+name) {
+	if !errors.Is(err, networks.ErrUnknown) || !strings.Contains(err.Error(), "cnn, linear, mine") || !strings.Contains(err.Error(), name) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := networks.Keys("resnet"); !errors.Is(err, networks.ErrUnknown) {

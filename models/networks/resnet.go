@@ -63,7 +63,7 @@ func shortcut(c models.Context, x *G.Node, filters, stride int) *G.Node {
 	}
 	more := filters - x.Shape()[3]
 	if stride > 1 {
-		x = ops.MaxPool(c, x, [2]int{1, 1}, [2]int{stride, stride}, ops.Valid)
+		x = ops.AvgPool(c, x, [2]int{1, 1}, [2]int{stride, stride}, ops.Valid)
 	}
 	return ops.Pad(c, x, [][2]int{{}, {}, {}, {more / 2, more - more/2}})
 }

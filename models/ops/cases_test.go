@@ -1,6 +1,7 @@
 package ops_test
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -95,6 +96,7 @@ func unaryCases() []opCase {
 		opCase{fn: "Scalar Constant", in: []operand{batch(2)}, ref: mapped(func(x float64) float64 { return x*1.5 - 1 }),
 			build: func(c models.Context, in []*G.Node) *G.Node {
 				d := models.GraphType(in[0].Dtype())
+				ops.Scalar(c, d, 9) // not used
 				one := graph.NewTensor(d, 1, 1)
 				if d == graph.Float32 {
 					graph.Of[float32](one)[0] = 1
@@ -135,6 +137,12 @@ func binaryCases() []opCase {
 			out = append(out, opCase{fn: b.fn, detail: s.detail, in: []operand{s.x.in(b.lo, 2), s.y.in(b.lo, 2)},
 				build: second(b.op), ref: zipped(b.ref), loose: 1e-4})
 		}
+	}
+	// Used twice, an operand's gradients are added by Gorgonia's own op, whose
+	// shapes with dimensions of 1 are special.
+	for _, x := range []operand{param(), param(1), param(1, 1), param(1, 4), param(4, 1), param(1, 1, 1), batch(), batch(1), batch(1, 1), batch(4)} {
+		out = append(out, opCase{fn: "Mul", detail: fmt.Sprint("twice", x.shape), in: []operand{x},
+			build: func(c models.Context, in []*G.Node) *G.Node { return ops.Mul(c, in[0], in[0]) }, ref: mapped(func(x float64) float64 { return x * x })})
 	}
 	zero := func(x, y float64) float64 { return 0 }
 	return append(out, opCase{fn: "DivNoNan", detail: "by zero", in: []operand{batch(3), batch(3)}, noGrad: true, ref: zipped(zero),

@@ -45,7 +45,6 @@ func Dropout(c models.Context, x *G.Node, rate float64) *G.Node {
 		c.Core().Failf("Dropout: rate %v: expected 0 <= rate < 1", rate)
 		return nil
 	}
-	keep := GreaterEqual(c, RandomUniform(c, x), scalarLike(c, x, rate))
-	scaled := Mul(c, x, scalarLike(c, x, 1/(1-rate)))
-	return Mul(c, scaled, Cast(c, keep, models.GraphType(x.Dtype())))
+	keep := Cast(c, GreaterEqual(c, RandomUniform(c, x), scalarLike(c, x, rate)), models.GraphType(x.Dtype()))
+	return Mul(c, x, Mul(c, keep, scalarLike(c, x, 1/(1-rate))))
 }

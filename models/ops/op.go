@@ -102,12 +102,24 @@ func apply(c models.Context, s spec, in ...*G.Node) *G.Node {
 	}
 	o := &op{newBase(b, b.UniqueName(s.op), s, in)}
 	if len(in) == 0 {
-		return G.NewUniqueNode(G.WithType(s.outs[0].expr()), G.WithOp(o), G.In(b.Expr()),
-			G.WithShape(s.outs[0].shape...), G.WithName(o.name))
+		return leaf(o)
 	}
 	n, err := G.ApplyOpWithName(o, o.name, in...)
 	if err != nil {
 		b.Failf("%s: %w", s.op, err)
+		return nil
+	}
+	return n
+}
+
+// leaf makes a node without operands. Grad removes such nodes from the graph
+// where nothing uses them, and mixes up the others: hence a use that nothing asks for.
+func leaf(o *op) *G.Node {
+	n := G.NewUniqueNode(G.WithType(o.outs[0].expr()), G.WithOp(o), G.In(o.b.Expr()),
+		G.WithShape(o.outs[0].shape...), G.WithName(o.name))
+	use := &op{newBase(o.b, o.name+"/use", spec{op: "Identity", attrs: typeAttr(n.Dtype()), outs: o.outs}, []*G.Node{n})}
+	if _, err := G.ApplyOpWithName(use, use.name, n); err != nil {
+		o.b.Failf("%s: %w", o.op, err)
 		return nil
 	}
 	return n
