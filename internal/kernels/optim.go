@@ -113,6 +113,9 @@ var doAdagrad = spanFunc{runAdagrad[float32], runAdagrad[float64]}
 
 func runAdagrad[T Float](s *span[T], lo, hi int) {
 	w, g, a, lr, eps := s.dst[lo:hi], s.a[lo:hi], s.b[lo:hi], s.k[0], s.k[1]
+	if simdAdagrad(w, a, g, &s.k) {
+		return
+	}
 	for i, d := range g {
 		v := a[i] + d*d
 		a[i] = v

@@ -196,3 +196,14 @@ func simdAdam[T Float](w, m, v, g []T, k *[6]T) bool {
 	s.adam(len(w), at(w), at(m), at(v), at(g), at(k[:]))
 	return true
 }
+
+//go:noinline
+func simdAdagrad[T Float](w, a, g []T, k *[6]T) bool {
+	s := simdFor[T]()
+	if s == nil {
+		return false
+	}
+	_, _ = a[:len(w)], g[:len(w)]
+	s.adagrad(len(w), at(w), at(a), at(g), at(k[:]))
+	return true
+}

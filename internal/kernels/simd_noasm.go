@@ -34,3 +34,5 @@ func simdMomentum[T Float](_, _, _ []T, _ *[6]T, _ bool) bool { return false }
 func simdAdam[T Float](_, _, _, _ []T, _ *[6]T) bool { return false }
 
 func simdRouteMax[T Float](_, _, _, _ []T) bool { return false }
+
+func simdAdagrad[T Float](_, _, _ []T, _ *[6]T) bool { return false }

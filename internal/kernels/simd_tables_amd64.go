@@ -22,6 +22,7 @@ type simdSet struct {
 	scale    [2]func(rows, cols, stride int, dst, x, shift, scale *byte) // with Relu: 1
 	momentum [2]func(n int, w, m, g, k *byte)                            // nesterov: 1
 	adam     func(n int, w, m, v, g, k *byte)
+	adagrad  func(n int, w, a, g, k *byte)
 }
 
 var simdF32AVX2 = simdSet{
@@ -62,6 +63,7 @@ var simdF32AVX2 = simdSet{
 	scale:    [2]func(rows, cols, stride int, dst, x, shift, scale *byte){scaleRowsF32AVX2, scaleReluRowsF32AVX2},
 	momentum: [2]func(n int, w, m, g, k *byte){momentumF32AVX2, nesterovF32AVX2},
 	adam:     adamF32AVX2,
+	adagrad:  adagradF32AVX2,
 }
 
 var simdF32AVX512 = simdSet{
@@ -102,6 +104,7 @@ var simdF32AVX512 = simdSet{
 	scale:    [2]func(rows, cols, stride int, dst, x, shift, scale *byte){scaleRowsF32AVX512, scaleReluRowsF32AVX512},
 	momentum: [2]func(n int, w, m, g, k *byte){momentumF32AVX512, nesterovF32AVX512},
 	adam:     adamF32AVX2,
+	adagrad:  adagradF32AVX512,
 }
 
 var simdF64AVX2 = simdSet{
@@ -139,6 +142,7 @@ var simdF64AVX2 = simdSet{
 	scale:    [2]func(rows, cols, stride int, dst, x, shift, scale *byte){scaleRowsF64AVX2, scaleReluRowsF64AVX2},
 	momentum: [2]func(n int, w, m, g, k *byte){momentumF64AVX2, nesterovF64AVX2},
 	adam:     adamF64AVX2,
+	adagrad:  adagradF64AVX2,
 }
 
 var simdF64AVX512 = simdSet{
@@ -176,6 +180,7 @@ var simdF64AVX512 = simdSet{
 	scale:    [2]func(rows, cols, stride int, dst, x, shift, scale *byte){scaleRowsF64AVX512, scaleReluRowsF64AVX512},
 	momentum: [2]func(n int, w, m, g, k *byte){momentumF64AVX512, nesterovF64AVX512},
 	adam:     adamF64AVX2,
+	adagrad:  adagradF64AVX512,
 }
 
 func init() {

@@ -194,6 +194,11 @@ func momentumF32AVX2(n int, w *byte, m *byte, grad *byte, k *byte)
 //go:noescape
 func nesterovF32AVX2(n int, w *byte, m *byte, grad *byte, k *byte)
 
+// adagradF32AVX2 is a fused Adagrad update; k holds lr, epsilon.
+//
+//go:noescape
+func adagradF32AVX2(n int, w *byte, a *byte, grad *byte, k *byte)
+
 // adamF32AVX2 is a fused Adam update; k as in AdamParams' span.
 //
 //go:noescape
@@ -403,6 +408,11 @@ func momentumF32AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
 //
 //go:noescape
 func nesterovF32AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
+
+// adagradF32AVX512 is a fused Adagrad update; k holds lr, epsilon.
+//
+//go:noescape
+func adagradF32AVX512(n int, w *byte, a *byte, grad *byte, k *byte)
 
 // expF32AVX512 is an elementwise kernel.
 //

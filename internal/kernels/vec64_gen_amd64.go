@@ -194,6 +194,11 @@ func momentumF64AVX2(n int, w *byte, m *byte, grad *byte, k *byte)
 //go:noescape
 func nesterovF64AVX2(n int, w *byte, m *byte, grad *byte, k *byte)
 
+// adagradF64AVX2 is a fused Adagrad update; k holds lr, epsilon.
+//
+//go:noescape
+func adagradF64AVX2(n int, w *byte, a *byte, grad *byte, k *byte)
+
 // adamF64AVX2 is a fused Adam update; k as in AdamParams' span.
 //
 //go:noescape
@@ -388,3 +393,8 @@ func momentumF64AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
 //
 //go:noescape
 func nesterovF64AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
+
+// adagradF64AVX512 is a fused Adagrad update; k holds lr, epsilon.
+//
+//go:noescape
+func adagradF64AVX512(n int, w *byte, a *byte, grad *byte, k *byte)

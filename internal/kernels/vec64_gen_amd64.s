@@ -2705,6 +2705,90 @@ done59:
 	VZEROUPPER
 	RET
 
+// func adagradF64AVX2(n int, w *byte, a *byte, grad *byte, k *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·adagradF64AVX2(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         grad+24(FP), BX
+	MOVQ         k+32(FP), SI
+	VBROADCASTSD (SI), Y0
+	VBROADCASTSD 8(SI), Y1
+
+many60:
+	CMPQ        AX, $0x00000008
+	JLT         one60
+	VMOVUPD     (CX), Y2
+	VMOVUPD     (DX), Y3
+	VMOVUPD     (BX), Y4
+	VFMADD231PD Y4, Y4, Y3
+	VMOVUPD     Y3, (DX)
+	VSQRTPD     Y3, Y3
+	VADDPD      Y1, Y3, Y3
+	VMULPD      Y0, Y4, Y4
+	VDIVPD      Y3, Y4, Y4
+	VSUBPD      Y4, Y2, Y2
+	VMOVUPD     Y2, (CX)
+	VMOVUPD     32(CX), Y2
+	VMOVUPD     32(DX), Y3
+	VMOVUPD     32(BX), Y4
+	VFMADD231PD Y4, Y4, Y3
+	VMOVUPD     Y3, 32(DX)
+	VSQRTPD     Y3, Y3
+	VADDPD      Y1, Y3, Y3
+	VMULPD      Y0, Y4, Y4
+	VDIVPD      Y3, Y4, Y4
+	VSUBPD      Y4, Y2, Y2
+	VMOVUPD     Y2, 32(CX)
+	ADDQ        $0x00000040, CX
+	ADDQ        $0x00000040, DX
+	ADDQ        $0x00000040, BX
+	SUBQ        $0x00000008, AX
+	JMP         many60
+
+one60:
+	CMPQ        AX, $0x00000004
+	JLT         rest60
+	VMOVUPD     (CX), Y2
+	VMOVUPD     (DX), Y3
+	VMOVUPD     (BX), Y4
+	VFMADD231PD Y4, Y4, Y3
+	VMOVUPD     Y3, (DX)
+	VSQRTPD     Y3, Y3
+	VADDPD      Y1, Y3, Y3
+	VMULPD      Y0, Y4, Y4
+	VDIVPD      Y3, Y4, Y4
+	VSUBPD      Y4, Y2, Y2
+	VMOVUPD     Y2, (CX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000020, DX
+	ADDQ        $0x00000020, BX
+	SUBQ        $0x00000004, AX
+	JMP         one60
+
+rest60:
+	TESTQ        AX, AX
+	JZ           done60
+	VMOVQ        AX, X2
+	VPBROADCASTQ X2, Y2
+	VPCMPGTQ     iotaF64<>+0(SB), Y2, Y2
+	VMASKMOVPD   (CX), Y2, Y3
+	VMASKMOVPD   (DX), Y2, Y4
+	VMASKMOVPD   (BX), Y2, Y5
+	VFMADD231PD  Y5, Y5, Y4
+	VMASKMOVPD   Y4, Y2, (DX)
+	VSQRTPD      Y4, Y4
+	VADDPD       Y1, Y4, Y4
+	VMULPD       Y0, Y5, Y5
+	VDIVPD       Y4, Y5, Y5
+	VSUBPD       Y5, Y3, Y3
+	VMASKMOVPD   Y3, Y2, (CX)
+
+done60:
+	VZEROUPPER
+	RET
+
 // func adamF64AVX2(n int, w *byte, m *byte, v *byte, grad *byte, k *byte)
 // Requires: AVX, AVX2, FMA3
 TEXT ·adamF64AVX2(SB), NOSPLIT, $0-48
@@ -2721,9 +2805,9 @@ TEXT ·adamF64AVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSD 32(DI), Y3
 	VBROADCASTSD 40(DI), Y4
 
-one60:
+one61:
 	CMPQ        AX, $0x00000004
-	JLT         rest60
+	JLT         rest61
 	VMOVUPD     (CX), Y5
 	VMOVUPD     (DX), Y6
 	VMOVUPD     (BX), Y7
@@ -2747,11 +2831,11 @@ one60:
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x00000004, AX
-	JMP         one60
+	JMP         one61
 
-rest60:
+rest61:
 	TESTQ        AX, AX
-	JZ           done60
+	JZ           done61
 	VMOVQ        AX, X5
 	VPBROADCASTQ X5, Y5
 	VPCMPGTQ     iotaF64<>+0(SB), Y5, Y5
@@ -2774,7 +2858,7 @@ rest60:
 	VSUBPD       Y7, Y6, Y6
 	VMASKMOVPD   Y6, Y5, (CX)
 
-done60:
+done61:
 	VZEROUPPER
 	RET
 
@@ -2786,87 +2870,24 @@ TEXT ·addF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many61:
-	CMPQ    AX, $0x00000020
-	JLT     one61
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VMOVUPD 64(BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VMOVUPD 128(BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VMOVUPD 192(BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000020, AX
-	JMP     many61
-
-one61:
-	CMPQ    AX, $0x00000008
-	JLT     rest61
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000008, AX
-	JMP     one61
-
-rest61:
-	TESTQ     AX, AX
-	JZ        done61
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD.Z (BX), K1, Z1
-	VADDPD    Z1, Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done61:
-	VZEROUPPER
-	RET
-
-// func subF64AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·subF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
 many62:
 	CMPQ    AX, $0x00000020
 	JLT     one62
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
-	VSUBPD  Z1, Z0, Z0
+	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, (CX)
 	VMOVUPD 64(DX), Z0
 	VMOVUPD 64(BX), Z1
-	VSUBPD  Z1, Z0, Z0
+	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, 64(CX)
 	VMOVUPD 128(DX), Z0
 	VMOVUPD 128(BX), Z1
-	VSUBPD  Z1, Z0, Z0
+	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, 128(CX)
 	VMOVUPD 192(DX), Z0
 	VMOVUPD 192(BX), Z1
-	VSUBPD  Z1, Z0, Z0
+	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -2879,7 +2900,7 @@ one62:
 	JLT     rest62
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
-	VSUBPD  Z1, Z0, Z0
+	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -2897,16 +2918,16 @@ rest62:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
-	VSUBPD    Z1, Z0, Z0
+	VADDPD    Z1, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
 done62:
 	VZEROUPPER
 	RET
 
-// func mulF64AVX512(n int, dst *byte, a *byte, b *byte)
+// func subF64AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·mulF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·subF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -2917,19 +2938,19 @@ many63:
 	JLT     one63
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
-	VMULPD  Z1, Z0, Z0
+	VSUBPD  Z1, Z0, Z0
 	VMOVUPD Z0, (CX)
 	VMOVUPD 64(DX), Z0
 	VMOVUPD 64(BX), Z1
-	VMULPD  Z1, Z0, Z0
+	VSUBPD  Z1, Z0, Z0
 	VMOVUPD Z0, 64(CX)
 	VMOVUPD 128(DX), Z0
 	VMOVUPD 128(BX), Z1
-	VMULPD  Z1, Z0, Z0
+	VSUBPD  Z1, Z0, Z0
 	VMOVUPD Z0, 128(CX)
 	VMOVUPD 192(DX), Z0
 	VMOVUPD 192(BX), Z1
-	VMULPD  Z1, Z0, Z0
+	VSUBPD  Z1, Z0, Z0
 	VMOVUPD Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -2942,7 +2963,7 @@ one63:
 	JLT     rest63
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
-	VMULPD  Z1, Z0, Z0
+	VSUBPD  Z1, Z0, Z0
 	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -2960,10 +2981,73 @@ rest63:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
-	VMULPD    Z1, Z0, Z0
+	VSUBPD    Z1, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
 done63:
+	VZEROUPPER
+	RET
+
+// func mulF64AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·mulF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many64:
+	CMPQ    AX, $0x00000020
+	JLT     one64
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VMULPD  Z1, Z0, Z0
+	VMOVUPD Z0, (CX)
+	VMOVUPD 64(DX), Z0
+	VMOVUPD 64(BX), Z1
+	VMULPD  Z1, Z0, Z0
+	VMOVUPD Z0, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VMOVUPD 128(BX), Z1
+	VMULPD  Z1, Z0, Z0
+	VMOVUPD Z0, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VMOVUPD 192(BX), Z1
+	VMULPD  Z1, Z0, Z0
+	VMOVUPD Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000020, AX
+	JMP     many64
+
+one64:
+	CMPQ    AX, $0x00000008
+	JLT     rest64
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VMULPD  Z1, Z0, Z0
+	VMOVUPD Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000008, AX
+	JMP     one64
+
+rest64:
+	TESTQ     AX, AX
+	JZ        done64
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD.Z (BX), K1, Z1
+	VMULPD    Z1, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
+
+done64:
 	VZEROUPPER
 	RET
 
@@ -2975,9 +3059,9 @@ TEXT ·divF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many64:
+many65:
 	CMPQ    AX, $0x00000020
-	JLT     one64
+	JLT     one65
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VDIVPD  Z1, Z0, Z0
@@ -2998,11 +3082,11 @@ many64:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000020, AX
-	JMP     many64
+	JMP     many65
 
-one64:
+one65:
 	CMPQ    AX, $0x00000008
-	JLT     rest64
+	JLT     rest65
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VDIVPD  Z1, Z0, Z0
@@ -3011,80 +3095,7 @@ one64:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, AX
-	JMP     one64
-
-rest64:
-	TESTQ     AX, AX
-	JZ        done64
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD.Z (BX), K1, Z1
-	VDIVPD    Z1, Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done64:
-	VZEROUPPER
-	RET
-
-// func maxF64AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·maxF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many65:
-	CMPQ      AX, $0x00000020
-	JLT       one65
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z2
-	VMOVUPD   Z2, (CX)
-	VMOVUPD   64(DX), Z0
-	VMOVUPD   64(BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z3
-	VMOVUPD   Z3, 64(CX)
-	VMOVUPD   128(DX), Z0
-	VMOVUPD   128(BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z4
-	VMOVUPD   Z4, 128(CX)
-	VMOVUPD   192(DX), Z0
-	VMOVUPD   192(BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z5
-	VMOVUPD   Z5, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000020, AX
-	JMP       many65
-
-one65:
-	CMPQ      AX, $0x00000008
-	JLT       rest65
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z6
-	VMOVUPD   Z6, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000008, AX
-	JMP       one65
+	JMP     one65
 
 rest65:
 	TESTQ     AX, AX
@@ -3096,18 +3107,16 @@ rest65:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K2
-	VBLENDMPD Z0, Z1, K2, Z7
-	VMOVUPD   Z7, K1, (CX)
+	VDIVPD    Z1, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
 
 done65:
 	VZEROUPPER
 	RET
 
-// func minF64AVX512(n int, dst *byte, a *byte, b *byte)
+// func maxF64AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·minF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·maxF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -3118,25 +3127,25 @@ many66:
 	JLT       one66
 	VMOVUPD   (DX), Z0
 	VMOVUPD   (BX), Z1
-	VMINPD    Z1, Z0, Z1
+	VMAXPD    Z1, Z0, Z1
 	VCMPPD    $0x03, Z0, Z0, K1
 	VBLENDMPD Z0, Z1, K1, Z2
 	VMOVUPD   Z2, (CX)
 	VMOVUPD   64(DX), Z0
 	VMOVUPD   64(BX), Z1
-	VMINPD    Z1, Z0, Z1
+	VMAXPD    Z1, Z0, Z1
 	VCMPPD    $0x03, Z0, Z0, K1
 	VBLENDMPD Z0, Z1, K1, Z3
 	VMOVUPD   Z3, 64(CX)
 	VMOVUPD   128(DX), Z0
 	VMOVUPD   128(BX), Z1
-	VMINPD    Z1, Z0, Z1
+	VMAXPD    Z1, Z0, Z1
 	VCMPPD    $0x03, Z0, Z0, K1
 	VBLENDMPD Z0, Z1, K1, Z4
 	VMOVUPD   Z4, 128(CX)
 	VMOVUPD   192(DX), Z0
 	VMOVUPD   192(BX), Z1
-	VMINPD    Z1, Z0, Z1
+	VMAXPD    Z1, Z0, Z1
 	VCMPPD    $0x03, Z0, Z0, K1
 	VBLENDMPD Z0, Z1, K1, Z5
 	VMOVUPD   Z5, 192(CX)
@@ -3151,7 +3160,7 @@ one66:
 	JLT       rest66
 	VMOVUPD   (DX), Z0
 	VMOVUPD   (BX), Z1
-	VMINPD    Z1, Z0, Z1
+	VMAXPD    Z1, Z0, Z1
 	VCMPPD    $0x03, Z0, Z0, K1
 	VBLENDMPD Z0, Z1, K1, Z6
 	VMOVUPD   Z6, (CX)
@@ -3171,12 +3180,87 @@ rest66:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
-	VMINPD    Z1, Z0, Z1
+	VMAXPD    Z1, Z0, Z1
 	VCMPPD    $0x03, Z0, Z0, K2
 	VBLENDMPD Z0, Z1, K2, Z7
 	VMOVUPD   Z7, K1, (CX)
 
 done66:
+	VZEROUPPER
+	RET
+
+// func minF64AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·minF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many67:
+	CMPQ      AX, $0x00000020
+	JLT       one67
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z2
+	VMOVUPD   Z2, (CX)
+	VMOVUPD   64(DX), Z0
+	VMOVUPD   64(BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z3
+	VMOVUPD   Z3, 64(CX)
+	VMOVUPD   128(DX), Z0
+	VMOVUPD   128(BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z4
+	VMOVUPD   Z4, 128(CX)
+	VMOVUPD   192(DX), Z0
+	VMOVUPD   192(BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z5
+	VMOVUPD   Z5, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000020, AX
+	JMP       many67
+
+one67:
+	CMPQ      AX, $0x00000008
+	JLT       rest67
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z6
+	VMOVUPD   Z6, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000008, AX
+	JMP       one67
+
+rest67:
+	TESTQ     AX, AX
+	JZ        done67
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD.Z (BX), K1, Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K2
+	VBLENDMPD Z0, Z1, K2, Z7
+	VMOVUPD   Z7, K1, (CX)
+
+done67:
 	VZEROUPPER
 	RET
 
@@ -3188,9 +3272,9 @@ TEXT ·squaredDifferenceF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many67:
+many68:
 	CMPQ    AX, $0x00000020
-	JLT     one67
+	JLT     one68
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VSUBPD  Z1, Z0, Z0
@@ -3215,11 +3299,11 @@ many67:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000020, AX
-	JMP     many67
+	JMP     many68
 
-one67:
+one68:
 	CMPQ    AX, $0x00000008
-	JLT     rest67
+	JLT     rest68
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VSUBPD  Z1, Z0, Z0
@@ -3229,76 +3313,7 @@ one67:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, AX
-	JMP     one67
-
-rest67:
-	TESTQ     AX, AX
-	JZ        done67
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD.Z (BX), K1, Z1
-	VSUBPD    Z1, Z0, Z0
-	VMULPD    Z0, Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done67:
-	VZEROUPPER
-	RET
-
-// func reluGradF64AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·reluGradF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many68:
-	CMPQ      AX, $0x00000020
-	JLT       one68
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VMOVUPD   Z0, (CX)
-	VMOVUPD   64(DX), Z0
-	VMOVUPD   64(BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VMOVUPD   Z0, 64(CX)
-	VMOVUPD   128(DX), Z0
-	VMOVUPD   128(BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VMOVUPD   Z0, 128(CX)
-	VMOVUPD   192(DX), Z0
-	VMOVUPD   192(BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VMOVUPD   Z0, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000020, AX
-	JMP       many68
-
-one68:
-	CMPQ      AX, $0x00000008
-	JLT       rest68
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VMOVUPD   Z0, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000008, AX
-	JMP       one68
+	JMP     one68
 
 rest68:
 	TESTQ     AX, AX
@@ -3310,17 +3325,17 @@ rest68:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K2
-	VMOVUPD.Z Z0, K2, Z0
+	VSUBPD    Z1, Z0, Z0
+	VMULPD    Z0, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
 done68:
 	VZEROUPPER
 	RET
 
-// func relu6GradF64AVX512(n int, dst *byte, a *byte, b *byte)
+// func reluGradF64AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·relu6GradF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·reluGradF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -3333,28 +3348,20 @@ many69:
 	VMOVUPD   (BX), Z1
 	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
 	VMOVUPD.Z Z0, K1, Z0
-	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
 	VMOVUPD   Z0, (CX)
 	VMOVUPD   64(DX), Z0
 	VMOVUPD   64(BX), Z1
 	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
 	VMOVUPD.Z Z0, K1, Z0
 	VMOVUPD   Z0, 64(CX)
 	VMOVUPD   128(DX), Z0
 	VMOVUPD   128(BX), Z1
 	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
 	VMOVUPD.Z Z0, K1, Z0
-	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
 	VMOVUPD   Z0, 128(CX)
 	VMOVUPD   192(DX), Z0
 	VMOVUPD   192(BX), Z1
 	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
 	VMOVUPD.Z Z0, K1, Z0
 	VMOVUPD   Z0, 192(CX)
 	ADDQ      $0x00000100, CX
@@ -3369,8 +3376,6 @@ one69:
 	VMOVUPD   (DX), Z0
 	VMOVUPD   (BX), Z1
 	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
 	VMOVUPD.Z Z0, K1, Z0
 	VMOVUPD   Z0, (CX)
 	ADDQ      $0x00000040, CX
@@ -3391,11 +3396,90 @@ rest69:
 	VMOVUPD.Z (BX), K1, Z1
 	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K2
 	VMOVUPD.Z Z0, K2, Z0
+	VMOVUPD   Z0, K1, (CX)
+
+done69:
+	VZEROUPPER
+	RET
+
+// func relu6GradF64AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·relu6GradF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many70:
+	CMPQ      AX, $0x00000020
+	JLT       one70
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VMOVUPD   Z0, (CX)
+	VMOVUPD   64(DX), Z0
+	VMOVUPD   64(BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VMOVUPD   Z0, 64(CX)
+	VMOVUPD   128(DX), Z0
+	VMOVUPD   128(BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VMOVUPD   Z0, 128(CX)
+	VMOVUPD   192(DX), Z0
+	VMOVUPD   192(BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VMOVUPD   Z0, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000020, AX
+	JMP       many70
+
+one70:
+	CMPQ      AX, $0x00000008
+	JLT       rest70
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VMOVUPD   Z0, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000008, AX
+	JMP       one70
+
+rest70:
+	TESTQ     AX, AX
+	JZ        done70
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD.Z (BX), K1, Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K2
+	VMOVUPD.Z Z0, K2, Z0
 	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K2
 	VMOVUPD.Z Z0, K2, Z0
 	VMOVUPD   Z0, K1, (CX)
 
-done69:
+done70:
 	VZEROUPPER
 	RET
 
@@ -3407,9 +3491,9 @@ TEXT ·sigmoidGradF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many70:
+many71:
 	CMPQ    AX, $0x00000020
-	JLT     one70
+	JLT     one71
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z2
@@ -3442,11 +3526,11 @@ many70:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000020, AX
-	JMP     many70
+	JMP     many71
 
-one70:
+one71:
 	CMPQ    AX, $0x00000008
-	JLT     rest70
+	JLT     rest71
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z2
@@ -3458,11 +3542,11 @@ one70:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, AX
-	JMP     one70
+	JMP     one71
 
-rest70:
+rest71:
 	TESTQ     AX, AX
-	JZ        done70
+	JZ        done71
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -3476,7 +3560,7 @@ rest70:
 	VMULPD    Z2, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
-done70:
+done71:
 	VZEROUPPER
 	RET
 
@@ -3488,9 +3572,9 @@ TEXT ·tanhGradF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many71:
+many72:
 	CMPQ         AX, $0x00000020
-	JLT          one71
+	JLT          one72
 	VMOVUPD      (DX), Z0
 	VMOVUPD      (BX), Z1
 	VMOVUPD      constF64_3ff0000000000000<>+0(SB), Z2
@@ -3519,11 +3603,11 @@ many71:
 	ADDQ         $0x00000100, DX
 	ADDQ         $0x00000100, BX
 	SUBQ         $0x00000020, AX
-	JMP          many71
+	JMP          many72
 
-one71:
+one72:
 	CMPQ         AX, $0x00000008
-	JLT          rest71
+	JLT          rest72
 	VMOVUPD      (DX), Z0
 	VMOVUPD      (BX), Z1
 	VMOVUPD      constF64_3ff0000000000000<>+0(SB), Z2
@@ -3534,11 +3618,11 @@ one71:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000008, AX
-	JMP          one71
+	JMP          one72
 
-rest71:
+rest72:
 	TESTQ        AX, AX
-	JZ           done71
+	JZ           done72
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -3551,7 +3635,7 @@ rest71:
 	VMULPD       Z2, Z0, Z0
 	VMOVUPD      Z0, K1, (CX)
 
-done71:
+done72:
 	VZEROUPPER
 	RET
 
@@ -3562,74 +3646,20 @@ TEXT ·negF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many72:
-	CMPQ    AX, $0x00000020
-	JLT     one72
-	VMOVUPD (DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
-	JMP     many72
-
-one72:
-	CMPQ    AX, $0x00000008
-	JLT     rest72
-	VMOVUPD (DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one72
-
-rest72:
-	TESTQ     AX, AX
-	JZ        done72
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VXORPD    constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done72:
-	VZEROUPPER
-	RET
-
-// func absF64AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·absF64AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
 many73:
 	CMPQ    AX, $0x00000020
 	JLT     one73
 	VMOVUPD (DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
 	VMOVUPD Z0, (CX)
 	VMOVUPD 64(DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
 	VMOVUPD Z0, 64(CX)
 	VMOVUPD 128(DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
 	VMOVUPD Z0, 128(CX)
 	VMOVUPD 192(DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
 	VMOVUPD Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -3640,7 +3670,7 @@ one73:
 	CMPQ    AX, $0x00000008
 	JLT     rest73
 	VMOVUPD (DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
 	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -3656,16 +3686,16 @@ rest73:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
-	VANDPD    constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VXORPD    constF64_8000000000000000<>+0(SB), Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
 done73:
 	VZEROUPPER
 	RET
 
-// func squareF64AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·squareF64AVX512(SB), NOSPLIT, $0-24
+// func absF64AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·absF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -3674,16 +3704,16 @@ many74:
 	CMPQ    AX, $0x00000020
 	JLT     one74
 	VMOVUPD (DX), Z0
-	VMULPD  Z0, Z0, Z0
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
 	VMOVUPD Z0, (CX)
 	VMOVUPD 64(DX), Z0
-	VMULPD  Z0, Z0, Z0
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
 	VMOVUPD Z0, 64(CX)
 	VMOVUPD 128(DX), Z0
-	VMULPD  Z0, Z0, Z0
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
 	VMOVUPD Z0, 128(CX)
 	VMOVUPD 192(DX), Z0
-	VMULPD  Z0, Z0, Z0
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
 	VMOVUPD Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -3694,7 +3724,7 @@ one74:
 	CMPQ    AX, $0x00000008
 	JLT     rest74
 	VMOVUPD (DX), Z0
-	VMULPD  Z0, Z0, Z0
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
 	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -3710,16 +3740,16 @@ rest74:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
-	VMULPD    Z0, Z0, Z0
+	VANDPD    constF64_7fffffffffffffff<>+0(SB), Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
 done74:
 	VZEROUPPER
 	RET
 
-// func sqrtF64AVX512(n int, dst *byte, a *byte)
+// func squareF64AVX512(n int, dst *byte, a *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·sqrtF64AVX512(SB), NOSPLIT, $0-24
+TEXT ·squareF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -3728,16 +3758,16 @@ many75:
 	CMPQ    AX, $0x00000020
 	JLT     one75
 	VMOVUPD (DX), Z0
-	VSQRTPD Z0, Z0
+	VMULPD  Z0, Z0, Z0
 	VMOVUPD Z0, (CX)
 	VMOVUPD 64(DX), Z0
-	VSQRTPD Z0, Z0
+	VMULPD  Z0, Z0, Z0
 	VMOVUPD Z0, 64(CX)
 	VMOVUPD 128(DX), Z0
-	VSQRTPD Z0, Z0
+	VMULPD  Z0, Z0, Z0
 	VMOVUPD Z0, 128(CX)
 	VMOVUPD 192(DX), Z0
-	VSQRTPD Z0, Z0
+	VMULPD  Z0, Z0, Z0
 	VMOVUPD Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -3748,7 +3778,7 @@ one75:
 	CMPQ    AX, $0x00000008
 	JLT     rest75
 	VMOVUPD (DX), Z0
-	VSQRTPD Z0, Z0
+	VMULPD  Z0, Z0, Z0
 	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -3764,16 +3794,16 @@ rest75:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
-	VSQRTPD   Z0, Z0
+	VMULPD    Z0, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
 done75:
 	VZEROUPPER
 	RET
 
-// func rsqrtF64AVX512(n int, dst *byte, a *byte)
+// func sqrtF64AVX512(n int, dst *byte, a *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·rsqrtF64AVX512(SB), NOSPLIT, $0-24
+TEXT ·sqrtF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -3782,25 +3812,17 @@ many76:
 	CMPQ    AX, $0x00000020
 	JLT     one76
 	VMOVUPD (DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
 	VSQRTPD Z0, Z0
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
+	VMOVUPD Z0, (CX)
 	VMOVUPD 64(DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
 	VSQRTPD Z0, Z0
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, 64(CX)
+	VMOVUPD Z0, 64(CX)
 	VMOVUPD 128(DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
 	VSQRTPD Z0, Z0
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, 128(CX)
+	VMOVUPD Z0, 128(CX)
 	VMOVUPD 192(DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
 	VSQRTPD Z0, Z0
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, 192(CX)
+	VMOVUPD Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
@@ -3810,10 +3832,8 @@ one76:
 	CMPQ    AX, $0x00000008
 	JLT     rest76
 	VMOVUPD (DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
 	VSQRTPD Z0, Z0
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
+	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000008, AX
@@ -3828,18 +3848,16 @@ rest76:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
 	VSQRTPD   Z0, Z0
-	VDIVPD    Z0, Z1, Z1
-	VMOVUPD   Z1, K1, (CX)
+	VMOVUPD   Z0, K1, (CX)
 
 done76:
 	VZEROUPPER
 	RET
 
-// func reciprocalF64AVX512(n int, dst *byte, a *byte)
+// func rsqrtF64AVX512(n int, dst *byte, a *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·reciprocalF64AVX512(SB), NOSPLIT, $0-24
+TEXT ·rsqrtF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -3849,18 +3867,22 @@ many77:
 	JLT     one77
 	VMOVUPD (DX), Z0
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD Z0, Z0
 	VDIVPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	VMOVUPD 64(DX), Z0
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD Z0, Z0
 	VDIVPD  Z0, Z1, Z1
 	VMOVUPD Z1, 64(CX)
 	VMOVUPD 128(DX), Z0
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD Z0, Z0
 	VDIVPD  Z0, Z1, Z1
 	VMOVUPD Z1, 128(CX)
 	VMOVUPD 192(DX), Z0
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD Z0, Z0
 	VDIVPD  Z0, Z1, Z1
 	VMOVUPD Z1, 192(CX)
 	ADDQ    $0x00000100, CX
@@ -3873,6 +3895,7 @@ one77:
 	JLT     rest77
 	VMOVUPD (DX), Z0
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD Z0, Z0
 	VDIVPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	ADDQ    $0x00000040, CX
@@ -3890,10 +3913,71 @@ rest77:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD   Z0, Z0
 	VDIVPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
 done77:
+	VZEROUPPER
+	RET
+
+// func reciprocalF64AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·reciprocalF64AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many78:
+	CMPQ    AX, $0x00000020
+	JLT     one78
+	VMOVUPD (DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	VMOVUPD 64(DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many78
+
+one78:
+	CMPQ    AX, $0x00000008
+	JLT     rest78
+	VMOVUPD (DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one78
+
+rest78:
+	TESTQ     AX, AX
+	JZ        done78
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
+	VDIVPD    Z0, Z1, Z1
+	VMOVUPD   Z1, K1, (CX)
+
+done78:
 	VZEROUPPER
 	RET
 
@@ -3904,9 +3988,9 @@ TEXT ·reluF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many78:
+many79:
 	CMPQ    AX, $0x00000020
-	JLT     one78
+	JLT     one79
 	VMOVUPD (DX), Z0
 	VPXORD  Z1, Z1, Z1
 	VMAXPD  Z0, Z1, Z1
@@ -3926,11 +4010,11 @@ many78:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
-	JMP     many78
+	JMP     many79
 
-one78:
+one79:
 	CMPQ    AX, $0x00000008
-	JLT     rest78
+	JLT     rest79
 	VMOVUPD (DX), Z0
 	VPXORD  Z5, Z5, Z5
 	VMAXPD  Z0, Z5, Z5
@@ -3938,11 +4022,11 @@ one78:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000008, AX
-	JMP     one78
+	JMP     one79
 
-rest78:
+rest79:
 	TESTQ     AX, AX
-	JZ        done78
+	JZ        done79
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -3953,7 +4037,7 @@ rest78:
 	VMAXPD    Z0, Z6, Z6
 	VMOVUPD   Z6, K1, (CX)
 
-done78:
+done79:
 	VZEROUPPER
 	RET
 
@@ -3964,9 +4048,9 @@ TEXT ·relu6F64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many79:
+many80:
 	CMPQ    AX, $0x00000020
-	JLT     one79
+	JLT     one80
 	VMOVUPD (DX), Z0
 	VMOVUPD constF64_4018000000000000<>+0(SB), Z2
 	VPXORD  Z1, Z1, Z1
@@ -3994,76 +4078,16 @@ many79:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
-	JMP     many79
-
-one79:
-	CMPQ    AX, $0x00000008
-	JLT     rest79
-	VMOVUPD (DX), Z0
-	VMOVUPD constF64_4018000000000000<>+0(SB), Z1
-	VPXORD  Z6, Z6, Z6
-	VMAXPD  Z0, Z6, Z6
-	VMINPD  Z6, Z1, Z1
-	VMOVUPD Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one79
-
-rest79:
-	TESTQ     AX, AX
-	JZ        done79
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD   constF64_4018000000000000<>+0(SB), Z1
-	VPXORD    Z7, Z7, Z7
-	VMAXPD    Z0, Z7, Z7
-	VMINPD    Z7, Z1, Z1
-	VMOVUPD   Z1, K1, (CX)
-
-done79:
-	VZEROUPPER
-	RET
-
-// func addScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·addScalarF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSD X0, Z0
-
-many80:
-	CMPQ    AX, $0x00000020
-	JLT     one80
-	VMOVUPD (DX), Z1
-	VADDPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
-	VMOVUPD 64(DX), Z1
-	VADDPD  Z0, Z1, Z1
-	VMOVUPD Z1, 64(CX)
-	VMOVUPD 128(DX), Z1
-	VADDPD  Z0, Z1, Z1
-	VMOVUPD Z1, 128(CX)
-	VMOVUPD 192(DX), Z1
-	VADDPD  Z0, Z1, Z1
-	VMOVUPD Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
 	JMP     many80
 
 one80:
 	CMPQ    AX, $0x00000008
 	JLT     rest80
-	VMOVUPD (DX), Z1
-	VADDPD  Z0, Z1, Z1
+	VMOVUPD (DX), Z0
+	VMOVUPD constF64_4018000000000000<>+0(SB), Z1
+	VPXORD  Z6, Z6, Z6
+	VMAXPD  Z0, Z6, Z6
+	VMINPD  Z6, Z1, Z1
 	VMOVUPD Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -4078,17 +4102,20 @@ rest80:
 	SHLXQ     BX, AX, AX
 	DECQ      AX
 	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z1
-	VADDPD    Z0, Z1, Z1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD   constF64_4018000000000000<>+0(SB), Z1
+	VPXORD    Z7, Z7, Z7
+	VMAXPD    Z0, Z7, Z7
+	VMINPD    Z7, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
 done80:
 	VZEROUPPER
 	RET
 
-// func subScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
+// func addScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·subScalarF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·addScalarF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ         n+0(FP), AX
 	MOVQ         dst+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -4100,16 +4127,16 @@ many81:
 	CMPQ    AX, $0x00000020
 	JLT     one81
 	VMOVUPD (DX), Z1
-	VSUBPD  Z0, Z1, Z1
+	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	VMOVUPD 64(DX), Z1
-	VSUBPD  Z0, Z1, Z1
+	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, 64(CX)
 	VMOVUPD 128(DX), Z1
-	VSUBPD  Z0, Z1, Z1
+	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, 128(CX)
 	VMOVUPD 192(DX), Z1
-	VSUBPD  Z0, Z1, Z1
+	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -4120,7 +4147,7 @@ one81:
 	CMPQ    AX, $0x00000008
 	JLT     rest81
 	VMOVUPD (DX), Z1
-	VSUBPD  Z0, Z1, Z1
+	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -4136,16 +4163,16 @@ rest81:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z1
-	VSUBPD    Z0, Z1, Z1
+	VADDPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
 done81:
 	VZEROUPPER
 	RET
 
-// func mulScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
+// func subScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·mulScalarF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·subScalarF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ         n+0(FP), AX
 	MOVQ         dst+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -4157,16 +4184,16 @@ many82:
 	CMPQ    AX, $0x00000020
 	JLT     one82
 	VMOVUPD (DX), Z1
-	VMULPD  Z0, Z1, Z1
+	VSUBPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	VMOVUPD 64(DX), Z1
-	VMULPD  Z0, Z1, Z1
+	VSUBPD  Z0, Z1, Z1
 	VMOVUPD Z1, 64(CX)
 	VMOVUPD 128(DX), Z1
-	VMULPD  Z0, Z1, Z1
+	VSUBPD  Z0, Z1, Z1
 	VMOVUPD Z1, 128(CX)
 	VMOVUPD 192(DX), Z1
-	VMULPD  Z0, Z1, Z1
+	VSUBPD  Z0, Z1, Z1
 	VMOVUPD Z1, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -4177,7 +4204,7 @@ one82:
 	CMPQ    AX, $0x00000008
 	JLT     rest82
 	VMOVUPD (DX), Z1
-	VMULPD  Z0, Z1, Z1
+	VSUBPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -4193,16 +4220,16 @@ rest82:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z1
-	VMULPD    Z0, Z1, Z1
+	VSUBPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
 done82:
 	VZEROUPPER
 	RET
 
-// func divScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
+// func mulScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·divScalarF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·mulScalarF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ         n+0(FP), AX
 	MOVQ         dst+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -4214,16 +4241,16 @@ many83:
 	CMPQ    AX, $0x00000020
 	JLT     one83
 	VMOVUPD (DX), Z1
-	VDIVPD  Z0, Z1, Z1
+	VMULPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	VMOVUPD 64(DX), Z1
-	VDIVPD  Z0, Z1, Z1
+	VMULPD  Z0, Z1, Z1
 	VMOVUPD Z1, 64(CX)
 	VMOVUPD 128(DX), Z1
-	VDIVPD  Z0, Z1, Z1
+	VMULPD  Z0, Z1, Z1
 	VMOVUPD Z1, 128(CX)
 	VMOVUPD 192(DX), Z1
-	VDIVPD  Z0, Z1, Z1
+	VMULPD  Z0, Z1, Z1
 	VMOVUPD Z1, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -4234,7 +4261,7 @@ one83:
 	CMPQ    AX, $0x00000008
 	JLT     rest83
 	VMOVUPD (DX), Z1
-	VDIVPD  Z0, Z1, Z1
+	VMULPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -4250,10 +4277,67 @@ rest83:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z1
-	VDIVPD    Z0, Z1, Z1
+	VMULPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
 done83:
+	VZEROUPPER
+	RET
+
+// func divScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·divScalarF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSD X0, Z0
+
+many84:
+	CMPQ    AX, $0x00000020
+	JLT     one84
+	VMOVUPD (DX), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	VMOVUPD 64(DX), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 64(CX)
+	VMOVUPD 128(DX), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 128(CX)
+	VMOVUPD 192(DX), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many84
+
+one84:
+	CMPQ    AX, $0x00000008
+	JLT     rest84
+	VMOVUPD (DX), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one84
+
+rest84:
+	TESTQ     AX, AX
+	JZ        done84
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z1
+	VDIVPD    Z0, Z1, Z1
+	VMOVUPD   Z1, K1, (CX)
+
+done84:
 	VZEROUPPER
 	RET
 
@@ -4267,9 +4351,9 @@ TEXT ·axpyF64AVX512(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSD X0, Z0
 
-many84:
+many85:
 	CMPQ        AX, $0x00000020
-	JLT         one84
+	JLT         one85
 	VMOVUPD     (CX), Z2
 	VMOVUPD     (DX), Z1
 	VFMADD231PD Z1, Z0, Z2
@@ -4289,11 +4373,11 @@ many84:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000020, AX
-	JMP         many84
+	JMP         many85
 
-one84:
+one85:
 	CMPQ        AX, $0x00000008
-	JLT         rest84
+	JLT         rest85
 	VMOVUPD     (CX), Z2
 	VMOVUPD     (DX), Z1
 	VFMADD231PD Z1, Z0, Z2
@@ -4301,11 +4385,11 @@ one84:
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000008, AX
-	JMP         one84
+	JMP         one85
 
-rest84:
+rest85:
 	TESTQ       AX, AX
-	JZ          done84
+	JZ          done85
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -4316,7 +4400,7 @@ rest84:
 	VFMADD231PD Z1, Z0, Z2
 	VMOVUPD     Z2, K1, (CX)
 
-done84:
+done85:
 	VZEROUPPER
 	RET
 
@@ -4329,9 +4413,9 @@ TEXT ·mulAddF64AVX512(SB), NOSPLIT, $0-40
 	MOVQ b+24(FP), BX
 	MOVQ c+32(FP), SI
 
-many85:
+many86:
 	CMPQ        AX, $0x00000020
-	JLT         one85
+	JLT         one86
 	VMOVUPD     (DX), Z0
 	VMOVUPD     (BX), Z1
 	VMOVUPD     (SI), Z2
@@ -4357,11 +4441,11 @@ many85:
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	SUBQ        $0x00000020, AX
-	JMP         many85
+	JMP         many86
 
-one85:
+one86:
 	CMPQ        AX, $0x00000008
-	JLT         rest85
+	JLT         rest86
 	VMOVUPD     (DX), Z0
 	VMOVUPD     (BX), Z1
 	VMOVUPD     (SI), Z2
@@ -4372,11 +4456,11 @@ one85:
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000008, AX
-	JMP         one85
+	JMP         one86
 
-rest85:
+rest86:
 	TESTQ       AX, AX
-	JZ          done85
+	JZ          done86
 	MOVQ        AX, DI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       DI, AX, AX
@@ -4388,7 +4472,7 @@ rest85:
 	VFMADD231PD Z0, Z1, Z2
 	VMOVUPD     Z2, K1, (CX)
 
-done85:
+done86:
 	VZEROUPPER
 	RET
 
@@ -4401,9 +4485,9 @@ TEXT ·routeMaxF64AVX512(SB), NOSPLIT, $0-40
 	MOVQ x+24(FP), BX
 	MOVQ y+32(FP), SI
 
-one86:
+one87:
 	CMPQ      AX, $0x00000008
-	JLT       rest86
+	JLT       rest87
 	VMOVUPD   (CX), Z0
 	VMOVUPD   (DX), Z1
 	VMOVUPD   (BX), Z2
@@ -4419,11 +4503,11 @@ one86:
 	ADDQ      $0x00000040, BX
 	ADDQ      $0x00000040, SI
 	SUBQ      $0x00000008, AX
-	JMP       one86
+	JMP       one87
 
-rest86:
+rest87:
 	TESTQ     AX, AX
-	JZ        done86
+	JZ        done87
 	MOVQ      AX, DI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DI, AX, AX
@@ -4440,7 +4524,7 @@ rest86:
 	VMOVUPD   Z0, K1, (CX)
 	VMOVUPD   Z1, K1, (DX)
 
-done86:
+done87:
 	VZEROUPPER
 	RET
 
@@ -4454,9 +4538,9 @@ TEXT ·sumF64AVX512(SB), NOSPLIT, $0-24
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many87:
+many88:
 	CMPQ    AX, $0x00000020
-	JLT     one87
+	JLT     one88
 	VMOVUPD (CX), Z4
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD 64(CX), Z4
@@ -4467,20 +4551,20 @@ many87:
 	VADDPD  Z4, Z3, Z3
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000020, AX
-	JMP     many87
+	JMP     many88
 
-one87:
+one88:
 	CMPQ    AX, $0x00000008
-	JLT     rest87
+	JLT     rest88
 	VMOVUPD (CX), Z4
 	VADDPD  Z4, Z0, Z0
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000008, AX
-	JMP     one87
+	JMP     one88
 
-rest87:
+rest88:
 	TESTQ     AX, AX
-	JZ        done87
+	JZ        done88
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -4489,7 +4573,7 @@ rest87:
 	VMOVUPD.Z (CX), K1, Z4
 	VADDPD    Z4, Z0, Z0
 
-done87:
+done88:
 	VADDPD        Z1, Z0, Z0
 	VADDPD        Z3, Z2, Z2
 	VADDPD        Z2, Z0, Z0
@@ -4515,9 +4599,9 @@ TEXT ·dotF64AVX512(SB), NOSPLIT, $0-32
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many88:
+many89:
 	CMPQ        AX, $0x00000020
-	JLT         one88
+	JLT         one89
 	VMOVUPD     (CX), Z4
 	VMOVUPD     (DX), Z5
 	VFMADD231PD Z4, Z5, Z0
@@ -4533,22 +4617,22 @@ many88:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000020, AX
-	JMP         many88
+	JMP         many89
 
-one88:
+one89:
 	CMPQ        AX, $0x00000008
-	JLT         rest88
+	JLT         rest89
 	VMOVUPD     (CX), Z4
 	VMOVUPD     (DX), Z5
 	VFMADD231PD Z4, Z5, Z0
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000008, AX
-	JMP         one88
+	JMP         one89
 
-rest88:
+rest89:
 	TESTQ       AX, AX
-	JZ          done88
+	JZ          done89
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -4558,7 +4642,7 @@ rest88:
 	VMOVUPD.Z   (DX), K1, Z5
 	VFMADD231PD Z4, Z5, Z0
 
-done88:
+done89:
 	VADDPD        Z1, Z0, Z0
 	VADDPD        Z3, Z2, Z2
 	VADDPD        Z2, Z0, Z0
@@ -4583,9 +4667,9 @@ TEXT ·maxOfF64AVX512(SB), NOSPLIT, $0-24
 	VMOVUPD constF64_fff0000000000000<>+0(SB), Z2
 	VPXORD  Z3, Z3, Z3
 
-many89:
+many90:
 	CMPQ      AX, $0x00000010
-	JLT       one89
+	JLT       one90
 	VMOVUPD   (CX), Z4
 	VCMPPD    $0x03, Z4, Z4, K1
 	VMOVUPD.Z Z4, K1, Z5
@@ -4598,11 +4682,11 @@ many89:
 	VMAXPD    Z4, Z2, Z2
 	ADDQ      $0x00000080, CX
 	SUBQ      $0x00000010, AX
-	JMP       many89
+	JMP       many90
 
-one89:
+one90:
 	CMPQ      AX, $0x00000008
-	JLT       rest89
+	JLT       rest90
 	VMOVUPD   (CX), Z4
 	VCMPPD    $0x03, Z4, Z4, K1
 	VMOVUPD.Z Z4, K1, Z5
@@ -4610,11 +4694,11 @@ one89:
 	VMAXPD    Z4, Z1, Z1
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000008, AX
-	JMP       one89
+	JMP       one90
 
-rest89:
+rest90:
 	TESTQ     AX, AX
-	JZ        done89
+	JZ        done90
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -4627,7 +4711,7 @@ rest89:
 	VORPD     Z0, Z3, Z3
 	VMAXPD    Z6, Z1, Z1
 
-done89:
+done90:
 	VMAXPD        Z2, Z1, Z1
 	VCMPPD        $0x03, Z3, Z3, K1
 	VMOVUPD.Z     Z3, K1, Z0
@@ -4659,9 +4743,9 @@ TEXT ·colSumF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ CX, SI
 	SHLQ $0x03, SI
 
-wide90:
+wide91:
 	CMPQ    CX, $0x00000020
-	JLT     narrow90
+	JLT     narrow91
 	VMOVUPD (DX), Z0
 	VMOVUPD 64(DX), Z1
 	VMOVUPD 128(DX), Z2
@@ -4669,7 +4753,7 @@ wide90:
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row91:
+row92:
 	VMOVUPD (R8), Z4
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD 64(R8), Z4
@@ -4680,7 +4764,7 @@ row91:
 	VADDPD  Z4, Z3, Z3
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row91
+	JNZ     row92
 	VMOVUPD Z0, (DX)
 	VMOVUPD Z1, 64(DX)
 	VMOVUPD Z2, 128(DX)
@@ -4688,30 +4772,30 @@ row91:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000020, CX
-	JMP     wide90
+	JMP     wide91
 
-narrow90:
+narrow91:
 	CMPQ    CX, $0x00000008
-	JLT     edge90
+	JLT     edge91
 	VMOVUPD (DX), Z0
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row92:
+row93:
 	VMOVUPD (R8), Z1
 	VADDPD  Z1, Z0, Z0
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row92
+	JNZ     row93
 	VMOVUPD Z0, (DX)
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, CX
-	JMP     narrow90
+	JMP     narrow91
 
-edge90:
+edge91:
 	TESTQ     CX, CX
-	JZ        end90
+	JZ        end91
 	MOVQ      CX, DI
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     DI, CX, CX
@@ -4720,15 +4804,15 @@ edge90:
 	VMOVUPD.Z (DX), K1, Z0
 	MOVQ      BX, CX
 
-row93:
+row94:
 	VMOVUPD.Z (CX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	ADDQ      SI, CX
 	DECQ      AX
-	JNZ       row93
+	JNZ       row94
 	VMOVUPD   Z0, K1, (DX)
 
-end90:
+end91:
 	VZEROUPPER
 	RET
 
@@ -4743,9 +4827,9 @@ TEXT ·colCenteredF64AVX512(SB), NOSPLIT, $0-40
 	MOVQ CX, DI
 	SHLQ $0x03, DI
 
-wide94:
+wide95:
 	CMPQ    CX, $0x00000020
-	JLT     narrow94
+	JLT     narrow95
 	VMOVUPD (DX), Z0
 	VMOVUPD 64(DX), Z1
 	VMOVUPD 128(DX), Z2
@@ -4757,7 +4841,7 @@ wide94:
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row95:
+row96:
 	VMOVUPD     (R9), Z8
 	VSUBPD      Z4, Z8, Z8
 	VFMADD231PD Z8, Z8, Z0
@@ -4772,7 +4856,7 @@ row95:
 	VFMADD231PD Z8, Z8, Z3
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row95
+	JNZ         row96
 	VMOVUPD     Z0, (DX)
 	VMOVUPD     Z1, 64(DX)
 	VMOVUPD     Z2, 128(DX)
@@ -4781,33 +4865,33 @@ row95:
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	SUBQ        $0x00000020, CX
-	JMP         wide94
+	JMP         wide95
 
-narrow94:
+narrow95:
 	CMPQ    CX, $0x00000008
-	JLT     edge94
+	JLT     edge95
 	VMOVUPD (DX), Z0
 	VMOVUPD (SI), Z1
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row96:
+row97:
 	VMOVUPD     (R9), Z2
 	VSUBPD      Z1, Z2, Z2
 	VFMADD231PD Z2, Z2, Z0
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row96
+	JNZ         row97
 	VMOVUPD     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000008, CX
-	JMP         narrow94
+	JMP         narrow95
 
-edge94:
+edge95:
 	TESTQ     CX, CX
-	JZ        end94
+	JZ        end95
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -4817,16 +4901,16 @@ edge94:
 	VMOVUPD.Z (SI), K1, Z1
 	MOVQ      BX, CX
 
-row97:
+row98:
 	VMOVUPD.Z   (CX), K1, Z2
 	VSUBPD      Z1, Z2, Z2
 	VFMADD231PD Z2, Z2, Z0
 	ADDQ        DI, CX
 	DECQ        AX
-	JNZ         row97
+	JNZ         row98
 	VMOVUPD     Z0, K1, (DX)
 
-end94:
+end95:
 	VZEROUPPER
 	RET
 
@@ -4842,9 +4926,9 @@ TEXT ·colDotF64AVX512(SB), NOSPLIT, $0-48
 	MOVQ CX, R8
 	SHLQ $0x03, R8
 
-wide98:
+wide99:
 	CMPQ    CX, $0x00000020
-	JLT     narrow98
+	JLT     narrow99
 	VMOVUPD (DX), Z0
 	VMOVUPD 64(DX), Z1
 	VMOVUPD 128(DX), Z2
@@ -4857,7 +4941,7 @@ wide98:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row99:
+row100:
 	VMOVUPD     (R10), Z8
 	VMOVUPD     (R11), Z9
 	VSUBPD      Z4, Z9, Z9
@@ -4877,7 +4961,7 @@ row99:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row99
+	JNZ         row100
 	VMOVUPD     Z0, (DX)
 	VMOVUPD     Z1, 64(DX)
 	VMOVUPD     Z2, 128(DX)
@@ -4887,18 +4971,18 @@ row99:
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	SUBQ        $0x00000020, CX
-	JMP         wide98
+	JMP         wide99
 
-narrow98:
+narrow99:
 	CMPQ    CX, $0x00000008
-	JLT     edge98
+	JLT     edge99
 	VMOVUPD (DX), Z0
 	VMOVUPD (DI), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row100:
+row101:
 	VMOVUPD     (R10), Z2
 	VMOVUPD     (R11), Z3
 	VSUBPD      Z1, Z3, Z3
@@ -4906,18 +4990,18 @@ row100:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row100
+	JNZ         row101
 	VMOVUPD     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	SUBQ        $0x00000008, CX
-	JMP         narrow98
+	JMP         narrow99
 
-edge98:
+edge99:
 	TESTQ     CX, CX
-	JZ        end98
+	JZ        end99
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -4928,7 +5012,7 @@ edge98:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row101:
+row102:
 	VMOVUPD.Z   (CX), K1, Z2
 	VMOVUPD.Z   (BX), K1, Z3
 	VSUBPD      Z1, Z3, Z3
@@ -4936,10 +5020,10 @@ row101:
 	ADDQ        R8, CX
 	ADDQ        R8, BX
 	DECQ        AX
-	JNZ         row101
+	JNZ         row102
 	VMOVUPD     Z0, K1, (DX)
 
-end98:
+end99:
 	VZEROUPPER
 	RET
 
@@ -4953,9 +5037,9 @@ TEXT ·biasRowsF64AVX512(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide102:
+wide103:
 	CMPQ    CX, $0x00000020
-	JLT     narrow102
+	JLT     narrow103
 	VMOVUPD (DI), Z0
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
@@ -4964,7 +5048,7 @@ wide102:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row103:
+row104:
 	VMOVUPD (R10), Z4
 	VADDPD  Z0, Z4, Z4
 	VMOVUPD Z4, (R9)
@@ -4980,38 +5064,38 @@ row103:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row103
+	JNZ     row104
 	ADDQ    $0x00000100, BX
 	ADDQ    $0x00000100, SI
 	ADDQ    $0x00000100, DI
 	SUBQ    $0x00000020, CX
-	JMP     wide102
+	JMP     wide103
 
-narrow102:
+narrow103:
 	CMPQ    CX, $0x00000008
-	JLT     edge102
+	JLT     edge103
 	VMOVUPD (DI), Z0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row104:
+row105:
 	VMOVUPD (R10), Z1
 	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, (R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row104
+	JNZ     row105
 	ADDQ    $0x00000040, BX
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	SUBQ    $0x00000008, CX
-	JMP     narrow102
+	JMP     narrow103
 
-edge102:
+edge103:
 	TESTQ     CX, CX
-	JZ        end102
+	JZ        end103
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -5021,16 +5105,16 @@ edge102:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row105:
+row106:
 	VMOVUPD.Z (BX), K1, Z1
 	VADDPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 	ADDQ      DX, CX
 	ADDQ      DX, BX
 	DECQ      AX
-	JNZ       row105
+	JNZ       row106
 
-end102:
+end103:
 	VZEROUPPER
 	RET
 
@@ -5044,9 +5128,9 @@ TEXT ·biasReluRowsF64AVX512(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide106:
+wide107:
 	CMPQ    CX, $0x00000020
-	JLT     narrow106
+	JLT     narrow107
 	VMOVUPD (DI), Z0
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
@@ -5055,7 +5139,7 @@ wide106:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row107:
+row108:
 	VMOVUPD (R10), Z4
 	VADDPD  Z0, Z4, Z4
 	VPXORD  Z5, Z5, Z5
@@ -5079,22 +5163,22 @@ row107:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row107
+	JNZ     row108
 	ADDQ    $0x00000100, BX
 	ADDQ    $0x00000100, SI
 	ADDQ    $0x00000100, DI
 	SUBQ    $0x00000020, CX
-	JMP     wide106
+	JMP     wide107
 
-narrow106:
+narrow107:
 	CMPQ    CX, $0x00000008
-	JLT     edge106
+	JLT     edge107
 	VMOVUPD (DI), Z0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row108:
+row109:
 	VMOVUPD (R10), Z1
 	VADDPD  Z0, Z1, Z1
 	VPXORD  Z9, Z9, Z9
@@ -5103,16 +5187,16 @@ row108:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row108
+	JNZ     row109
 	ADDQ    $0x00000040, BX
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	SUBQ    $0x00000008, CX
-	JMP     narrow106
+	JMP     narrow107
 
-edge106:
+edge107:
 	TESTQ     CX, CX
-	JZ        end106
+	JZ        end107
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -5122,7 +5206,7 @@ edge106:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row109:
+row110:
 	VMOVUPD.Z (BX), K1, Z1
 	VADDPD    Z0, Z1, Z1
 	VPXORD    Z10, Z10, Z10
@@ -5131,9 +5215,9 @@ row109:
 	ADDQ      DX, CX
 	ADDQ      DX, BX
 	DECQ      AX
-	JNZ       row109
+	JNZ       row110
 
-end106:
+end107:
 	VZEROUPPER
 	RET
 
@@ -5148,9 +5232,9 @@ TEXT ·scaleRowsF64AVX512(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide110:
+wide111:
 	CMPQ    CX, $0x00000020
-	JLT     narrow110
+	JLT     narrow111
 	VMOVUPD (DI), Z0
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
@@ -5163,7 +5247,7 @@ wide110:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row111:
+row112:
 	VMOVUPD     (R11), Z8
 	VFMADD213PD Z0, Z4, Z8
 	VMOVUPD     Z8, (R10)
@@ -5179,41 +5263,41 @@ row111:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row111
+	JNZ         row112
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	ADDQ        $0x00000100, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide110
+	JMP         wide111
 
-narrow110:
+narrow111:
 	CMPQ    CX, $0x00000008
-	JLT     edge110
+	JLT     edge111
 	VMOVUPD (DI), Z0
 	VMOVUPD (R8), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row112:
+row113:
 	VMOVUPD     (R11), Z2
 	VFMADD213PD Z0, Z1, Z2
 	VMOVUPD     Z2, (R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row112
+	JNZ         row113
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow110
+	JMP         narrow111
 
-edge110:
+edge111:
 	TESTQ     CX, CX
-	JZ        end110
+	JZ        end111
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -5224,16 +5308,16 @@ edge110:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row113:
+row114:
 	VMOVUPD.Z   (BX), K1, Z2
 	VFMADD213PD Z0, Z1, Z2
 	VMOVUPD     Z2, K1, (CX)
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row113
+	JNZ         row114
 
-end110:
+end111:
 	VZEROUPPER
 	RET
 
@@ -5248,9 +5332,9 @@ TEXT ·scaleReluRowsF64AVX512(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide114:
+wide115:
 	CMPQ    CX, $0x00000020
-	JLT     narrow114
+	JLT     narrow115
 	VMOVUPD (DI), Z0
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
@@ -5263,7 +5347,7 @@ wide114:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row115:
+row116:
 	VMOVUPD     (R11), Z8
 	VFMADD213PD Z0, Z4, Z8
 	VPXORD      Z9, Z9, Z9
@@ -5287,24 +5371,24 @@ row115:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row115
+	JNZ         row116
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	ADDQ        $0x00000100, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide114
+	JMP         wide115
 
-narrow114:
+narrow115:
 	CMPQ    CX, $0x00000008
-	JLT     edge114
+	JLT     edge115
 	VMOVUPD (DI), Z0
 	VMOVUPD (R8), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row116:
+row117:
 	VMOVUPD     (R11), Z2
 	VFMADD213PD Z0, Z1, Z2
 	VPXORD      Z13, Z13, Z13
@@ -5313,17 +5397,17 @@ row116:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row116
+	JNZ         row117
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow114
+	JMP         narrow115
 
-edge114:
+edge115:
 	TESTQ     CX, CX
-	JZ        end114
+	JZ        end115
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -5334,7 +5418,7 @@ edge114:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row117:
+row118:
 	VMOVUPD.Z   (BX), K1, Z2
 	VFMADD213PD Z0, Z1, Z2
 	VPXORD      Z14, Z14, Z14
@@ -5343,85 +5427,15 @@ row117:
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row117
+	JNZ         row118
 
-end114:
+end115:
 	VZEROUPPER
 	RET
 
 // func momentumF64AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·momentumF64AVX512(SB), NOSPLIT, $0-40
-	MOVQ         n+0(FP), AX
-	MOVQ         w+8(FP), CX
-	MOVQ         m+16(FP), DX
-	MOVQ         grad+24(FP), BX
-	MOVQ         k+32(FP), SI
-	VBROADCASTSD (SI), Z0
-	VBROADCASTSD 8(SI), Z1
-
-many118:
-	CMPQ         AX, $0x00000010
-	JLT          one118
-	VMOVUPD      (CX), Z2
-	VMOVUPD      (DX), Z3
-	VMOVUPD      (BX), Z4
-	VFMADD213PD  Z4, Z1, Z3
-	VMOVUPD      Z3, (DX)
-	VFNMADD231PD Z0, Z3, Z2
-	VMOVUPD      Z2, (CX)
-	VMOVUPD      64(CX), Z2
-	VMOVUPD      64(DX), Z3
-	VMOVUPD      64(BX), Z4
-	VFMADD213PD  Z4, Z1, Z3
-	VMOVUPD      Z3, 64(DX)
-	VFNMADD231PD Z0, Z3, Z2
-	VMOVUPD      Z2, 64(CX)
-	ADDQ         $0x00000080, CX
-	ADDQ         $0x00000080, DX
-	ADDQ         $0x00000080, BX
-	SUBQ         $0x00000010, AX
-	JMP          many118
-
-one118:
-	CMPQ         AX, $0x00000008
-	JLT          rest118
-	VMOVUPD      (CX), Z2
-	VMOVUPD      (DX), Z3
-	VMOVUPD      (BX), Z4
-	VFMADD213PD  Z4, Z1, Z3
-	VMOVUPD      Z3, (DX)
-	VFNMADD231PD Z0, Z3, Z2
-	VMOVUPD      Z2, (CX)
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, DX
-	ADDQ         $0x00000040, BX
-	SUBQ         $0x00000008, AX
-	JMP          one118
-
-rest118:
-	TESTQ        AX, AX
-	JZ           done118
-	MOVQ         AX, SI
-	MOVQ         $0x0000000000000001, AX
-	SHLXQ        SI, AX, AX
-	DECQ         AX
-	KMOVW        AX, K1
-	VMOVUPD.Z    (CX), K1, Z2
-	VMOVUPD.Z    (DX), K1, Z3
-	VMOVUPD.Z    (BX), K1, Z4
-	VFMADD213PD  Z4, Z1, Z3
-	VMOVUPD      Z3, K1, (DX)
-	VFNMADD231PD Z0, Z3, Z2
-	VMOVUPD      Z2, K1, (CX)
-
-done118:
-	VZEROUPPER
-	RET
-
-// func nesterovF64AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·nesterovF64AVX512(SB), NOSPLIT, $0-40
 	MOVQ         n+0(FP), AX
 	MOVQ         w+8(FP), CX
 	MOVQ         m+16(FP), DX
@@ -5438,16 +5452,14 @@ many119:
 	VMOVUPD      (BX), Z4
 	VFMADD213PD  Z4, Z1, Z3
 	VMOVUPD      Z3, (DX)
-	VFMADD231PD  Z1, Z3, Z4
-	VFNMADD231PD Z0, Z4, Z2
+	VFNMADD231PD Z0, Z3, Z2
 	VMOVUPD      Z2, (CX)
 	VMOVUPD      64(CX), Z2
 	VMOVUPD      64(DX), Z3
 	VMOVUPD      64(BX), Z4
 	VFMADD213PD  Z4, Z1, Z3
 	VMOVUPD      Z3, 64(DX)
-	VFMADD231PD  Z1, Z3, Z4
-	VFNMADD231PD Z0, Z4, Z2
+	VFNMADD231PD Z0, Z3, Z2
 	VMOVUPD      Z2, 64(CX)
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x00000080, DX
@@ -5463,8 +5475,7 @@ one119:
 	VMOVUPD      (BX), Z4
 	VFMADD213PD  Z4, Z1, Z3
 	VMOVUPD      Z3, (DX)
-	VFMADD231PD  Z1, Z3, Z4
-	VFNMADD231PD Z0, Z4, Z2
+	VFNMADD231PD Z0, Z3, Z2
 	VMOVUPD      Z2, (CX)
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
@@ -5485,10 +5496,169 @@ rest119:
 	VMOVUPD.Z    (BX), K1, Z4
 	VFMADD213PD  Z4, Z1, Z3
 	VMOVUPD      Z3, K1, (DX)
+	VFNMADD231PD Z0, Z3, Z2
+	VMOVUPD      Z2, K1, (CX)
+
+done119:
+	VZEROUPPER
+	RET
+
+// func nesterovF64AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·nesterovF64AVX512(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         m+16(FP), DX
+	MOVQ         grad+24(FP), BX
+	MOVQ         k+32(FP), SI
+	VBROADCASTSD (SI), Z0
+	VBROADCASTSD 8(SI), Z1
+
+many120:
+	CMPQ         AX, $0x00000010
+	JLT          one120
+	VMOVUPD      (CX), Z2
+	VMOVUPD      (DX), Z3
+	VMOVUPD      (BX), Z4
+	VFMADD213PD  Z4, Z1, Z3
+	VMOVUPD      Z3, (DX)
+	VFMADD231PD  Z1, Z3, Z4
+	VFNMADD231PD Z0, Z4, Z2
+	VMOVUPD      Z2, (CX)
+	VMOVUPD      64(CX), Z2
+	VMOVUPD      64(DX), Z3
+	VMOVUPD      64(BX), Z4
+	VFMADD213PD  Z4, Z1, Z3
+	VMOVUPD      Z3, 64(DX)
+	VFMADD231PD  Z1, Z3, Z4
+	VFNMADD231PD Z0, Z4, Z2
+	VMOVUPD      Z2, 64(CX)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, DX
+	ADDQ         $0x00000080, BX
+	SUBQ         $0x00000010, AX
+	JMP          many120
+
+one120:
+	CMPQ         AX, $0x00000008
+	JLT          rest120
+	VMOVUPD      (CX), Z2
+	VMOVUPD      (DX), Z3
+	VMOVUPD      (BX), Z4
+	VFMADD213PD  Z4, Z1, Z3
+	VMOVUPD      Z3, (DX)
+	VFMADD231PD  Z1, Z3, Z4
+	VFNMADD231PD Z0, Z4, Z2
+	VMOVUPD      Z2, (CX)
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	SUBQ         $0x00000008, AX
+	JMP          one120
+
+rest120:
+	TESTQ        AX, AX
+	JZ           done120
+	MOVQ         AX, SI
+	MOVQ         $0x0000000000000001, AX
+	SHLXQ        SI, AX, AX
+	DECQ         AX
+	KMOVW        AX, K1
+	VMOVUPD.Z    (CX), K1, Z2
+	VMOVUPD.Z    (DX), K1, Z3
+	VMOVUPD.Z    (BX), K1, Z4
+	VFMADD213PD  Z4, Z1, Z3
+	VMOVUPD      Z3, K1, (DX)
 	VFMADD231PD  Z1, Z3, Z4
 	VFNMADD231PD Z0, Z4, Z2
 	VMOVUPD      Z2, K1, (CX)
 
-done119:
+done120:
+	VZEROUPPER
+	RET
+
+// func adagradF64AVX512(n int, w *byte, a *byte, grad *byte, k *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·adagradF64AVX512(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         grad+24(FP), BX
+	MOVQ         k+32(FP), SI
+	VBROADCASTSD (SI), Z0
+	VBROADCASTSD 8(SI), Z1
+
+many121:
+	CMPQ        AX, $0x00000010
+	JLT         one121
+	VMOVUPD     (CX), Z2
+	VMOVUPD     (DX), Z3
+	VMOVUPD     (BX), Z4
+	VFMADD231PD Z4, Z4, Z3
+	VMOVUPD     Z3, (DX)
+	VSQRTPD     Z3, Z3
+	VADDPD      Z1, Z3, Z3
+	VMULPD      Z0, Z4, Z4
+	VDIVPD      Z3, Z4, Z4
+	VSUBPD      Z4, Z2, Z2
+	VMOVUPD     Z2, (CX)
+	VMOVUPD     64(CX), Z2
+	VMOVUPD     64(DX), Z3
+	VMOVUPD     64(BX), Z4
+	VFMADD231PD Z4, Z4, Z3
+	VMOVUPD     Z3, 64(DX)
+	VSQRTPD     Z3, Z3
+	VADDPD      Z1, Z3, Z3
+	VMULPD      Z0, Z4, Z4
+	VDIVPD      Z3, Z4, Z4
+	VSUBPD      Z4, Z2, Z2
+	VMOVUPD     Z2, 64(CX)
+	ADDQ        $0x00000080, CX
+	ADDQ        $0x00000080, DX
+	ADDQ        $0x00000080, BX
+	SUBQ        $0x00000010, AX
+	JMP         many121
+
+one121:
+	CMPQ        AX, $0x00000008
+	JLT         rest121
+	VMOVUPD     (CX), Z2
+	VMOVUPD     (DX), Z3
+	VMOVUPD     (BX), Z4
+	VFMADD231PD Z4, Z4, Z3
+	VMOVUPD     Z3, (DX)
+	VSQRTPD     Z3, Z3
+	VADDPD      Z1, Z3, Z3
+	VMULPD      Z0, Z4, Z4
+	VDIVPD      Z3, Z4, Z4
+	VSUBPD      Z4, Z2, Z2
+	VMOVUPD     Z2, (CX)
+	ADDQ        $0x00000040, CX
+	ADDQ        $0x00000040, DX
+	ADDQ        $0x00000040, BX
+	SUBQ        $0x00000008, AX
+	JMP         one121
+
+rest121:
+	TESTQ       AX, AX
+	JZ          done121
+	MOVQ        AX, SI
+	MOVQ        $0x0000000000000001, AX
+	SHLXQ       SI, AX, AX
+	DECQ        AX
+	KMOVW       AX, K1
+	VMOVUPD.Z   (CX), K1, Z2
+	VMOVUPD.Z   (DX), K1, Z3
+	VMOVUPD.Z   (BX), K1, Z4
+	VFMADD231PD Z4, Z4, Z3
+	VMOVUPD     Z3, K1, (DX)
+	VSQRTPD     Z3, Z3
+	VADDPD      Z1, Z3, Z3
+	VMULPD      Z0, Z4, Z4
+	VDIVPD      Z3, Z4, Z4
+	VSUBPD      Z4, Z2, Z2
+	VMOVUPD     Z2, K1, (CX)
+
+done121:
 	VZEROUPPER
 	RET

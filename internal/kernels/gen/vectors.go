@@ -188,11 +188,29 @@ func (m *machine) optimizers() {
 		})
 		end()
 	}
+	n, p := m.function("adagrad", "is a fused Adagrad update; k holds lr, epsilon.", []string{"n"}, []string{"w", "a", "grad", "k"})
+	s := m.scalars(p[3], 2)
+	m.each(n[0], p[:3], 2, func(disp int, k *mask) {
+		v := make([]reg.VecVirtual, 3)
+		for i := range v {
+			v[i] = m.vec()
+			m.load(Mem{Base: p[i], Disp: disp}, v[i], k)
+		}
+		m.fma231(v[2], v[2], v[1])
+		m.store(v[1], Mem{Base: p[1], Disp: disp}, k)
+		m.sqrt(v[1], v[1])
+		m.add(s[1], v[1], v[1])
+		m.mul(s[0], v[2], v[2])
+		m.div(v[1], v[2], v[2])
+		m.sub(v[2], v[0], v[0])
+		m.store(v[0], Mem{Base: p[0], Disp: disp}, k)
+	})
+	end()
 	if m.wide() {
 		return // square root and division of 512 bits made Adam slower than with 256 on Zen 4
 	}
-	n, p := m.function("adam", "is a fused Adam update; k as in AdamParams' span.", []string{"n"}, []string{"w", "m", "v", "grad", "k"})
-	s := m.scalars(p[4], 6)
+	n, p = m.function("adam", "is a fused Adam update; k as in AdamParams' span.", []string{"n"}, []string{"w", "m", "v", "grad", "k"})
+	s = m.scalars(p[4], 6)
 	m.each(n[0], p[:4], 1, func(disp int, k *mask) {
 		v := make([]reg.VecVirtual, 4)
 		for i := range v {
