@@ -8,7 +8,6 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/ipc"
-	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
 // ArrowFile returns the rows of Arrow IPC files, in the file or the stream
@@ -152,7 +151,11 @@ func openArrow(name string, _ []string) (*recordFile, error) {
 // arrowRecords reads a file of either format; closing the result closes f.
 func arrowRecords(f seekable) (_ *recordFile, err error) {
 	defer recoverArrow("arrow", &err)
-	mem := ipc.WithAllocator(memory.NewGoAllocator())
+	bound, err := boundedForFile(f)
+	if err != nil {
+		return nil, err
+	}
+	mem := ipc.WithAllocator(bound)
 	mark := make([]byte, len(arrowMagic))
 	if _, err := f.ReadAt(mark, 0); err != nil || string(mark) != arrowMagic {
 		r, err := ipc.NewReader(f, mem)

@@ -89,7 +89,7 @@ func (s *batchStage) load(ctx context.Context, r *stateReader) error {
 	s.discard()
 	s.forget()
 	for range r.count(int64(s.size)) {
-		rec, err := r.record(s.node.mem, s.node.schema)
+		rec, err := r.record(s.node.schema)
 		if err != nil {
 			return err
 		}
@@ -99,7 +99,7 @@ func (s *batchStage) load(ctx context.Context, r *stateReader) error {
 		s.parts = append(s.parts, rec)
 	}
 	var err error
-	if s.rest, err = r.record(s.node.mem, s.node.schema); err != nil {
+	if s.rest, err = r.record(s.node.schema); err != nil {
 		return err
 	}
 	return s.up.load(ctx, r)

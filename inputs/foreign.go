@@ -84,7 +84,7 @@ func (s *foreign) load(_ context.Context, r *stateReader) error {
 	}
 	s.discard()
 	var err error
-	s.rest, err = r.record(s.node.mem, s.node.schema)
+	s.rest, err = r.record(s.node.schema)
 	return err
 }
 

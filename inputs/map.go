@@ -146,10 +146,10 @@ func (s *mapStage) load(ctx context.Context, r *stateReader) error {
 	s.discard()
 	s.row = r.count(math.MaxInt64)
 	var err error
-	if s.pending, err = r.record(s.in.mem, s.in.schema); err != nil {
+	if s.pending, err = r.record(s.in.schema); err != nil {
 		return err
 	}
-	if s.rest, err = r.record(s.m.node.mem, s.m.node.schema); err != nil {
+	if s.rest, err = r.record(s.m.node.schema); err != nil {
 		return err
 	}
 	return s.up.load(ctx, r)

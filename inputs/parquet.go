@@ -7,7 +7,6 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
-	"github.com/apache/arrow/go/v15/arrow/memory"
 	"github.com/apache/arrow/go/v15/parquet"
 	pq "github.com/apache/arrow/go/v15/parquet/file"
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
@@ -36,7 +35,10 @@ func openParquet(name string, want []string) (*recordFile, error) {
 // parquetRecords reads a file; closing the result closes f.
 func parquetRecords(f seekable, want []string) (_ *recordFile, err error) {
 	defer recoverArrow("parquet", &err)
-	mem := memory.NewGoAllocator()
+	mem, err := boundedForFile(f)
+	if err != nil {
+		return nil, err
+	}
 	r, err := pq.NewParquetReader(f, pq.WithReadProps(parquet.NewReaderProperties(mem)))
 	if err != nil {
 		return nil, err

@@ -110,7 +110,7 @@ func (s *rowStore) load(ctx context.Context, r *stateReader, limit int) ([]int64
 	n, parts := r.count(int64(limit)), r.count(2)
 	var recs []arrow.Record
 	for range parts {
-		rec, err := r.record(s.node.mem, s.node.schema)
+		rec, err := r.record(s.node.schema)
 		if err == nil && rec == nil {
 			err = fmt.Errorf("%w: a shuffle buffer is empty", ErrBadState)
 		}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/ipc"
-	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
 // An iterator state is: stateMagic, the version, the description of the
@@ -91,14 +90,15 @@ func (r *stateReader) bytes() []byte {
 	return b
 }
 
-// record reads what stateWriter.record wrote; its schema must be s's.
-func (r *stateReader) record(mem memory.Allocator, s *Schema) (rec arrow.Record, err error) {
+// record reads what stateWriter.record wrote; its schema must be s's. The rows
+// belong to Go's garbage collector.
+func (r *stateReader) record(s *Schema) (rec arrow.Record, err error) {
 	b := r.bytes()
 	if r.err != nil || len(b) == 0 {
 		return nil, r.err
 	}
 	defer recoverArrow("input state", &err)
-	ir, err := ipc.NewReader(bytes.NewReader(b), ipc.WithAllocator(mem), ipc.WithSchema(s.Arrow()))
+	ir, err := ipc.NewReader(bytes.NewReader(b), ipc.WithAllocator(boundedFor(int64(len(b)))), ipc.WithSchema(s.Arrow()))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %v", ErrBadState, err)
 	}

@@ -1,0 +1,51 @@
+package inputs
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/apache/arrow/go/v15/arrow/memory"
+)
+
+// bounded allocates for the Arrow library while it reads bytes that may be
+// damaged: a size that the bytes cannot hold becomes a panic, which
+// recoverArrow turns into an error, instead of a request for the whole memory.
+// What it allocates belongs to Go's garbage collector, so that nothing leaks
+// where the library gives up half-way.
+type bounded struct {
+	memory.Allocator
+	limit int
+}
+
+// boundedFor returns an allocator for content of the given size, which may be compressed.
+func boundedFor(size int64) bounded {
+	return bounded{memory.NewGoAllocator(), int(64<<20 + 100*size)}
+}
+
+// boundedForFile returns the allocator for reading f.
+func boundedForFile(f seekable) (bounded, error) {
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return bounded{}, fmt.Errorf("file cannot be read: %w", err)
+	}
+	_, err = f.Seek(0, io.SeekStart)
+	return boundedFor(size), err
+}
+
+// Allocate returns size bytes.
+func (b bounded) Allocate(size int) []byte {
+	b.check(size)
+	return b.Allocator.Allocate(size)
+}
+
+// Reallocate resizes a buffer.
+func (b bounded) Reallocate(size int, buf []byte) []byte {
+	b.check(size)
+	return b.Allocator.Reallocate(size, buf)
+}
+
+func (b bounded) check(size int) {
+	if size < 0 || size > b.limit {
+		panic(fmt.Sprintf("it claims a buffer of %d bytes", size))
+	}
+}
