@@ -13,6 +13,9 @@ var doDropout = spanFunc{runDropout[float32], runDropout[float64]}
 
 func runDropout[T Float](s *span[T], lo, hi int) {
 	dst, x, u, keep, scale := s.dst[lo:hi], s.a[lo:hi], s.b[lo:hi], s.k[0], s.k[1]
+	if simdDropout(dst, x, u, keep, scale) {
+		return
+	}
 	for i, v := range u {
 		if v < keep {
 			dst[i] = x[i] * scale

@@ -36,3 +36,5 @@ func simdAdam[T Float](_, _, _, _ []T, _ *[6]T) bool { return false }
 func simdRouteMax[T Float](_, _, _, _ []T) bool { return false }
 
 func simdAdagrad[T Float](_, _, _ []T, _ *[6]T) bool { return false }
+
+func simdDropout[T Float](_, _, _ []T, _, _ T) bool { return false }

@@ -129,6 +129,11 @@ func axpyF32AVX2(n int, y *byte, x *byte, k uint64)
 //go:noescape
 func mulAddF32AVX2(n int, dst *byte, a *byte, b *byte, c *byte)
 
+// dropoutF32AVX2 keeps x*scale where u is below keep.
+//
+//go:noescape
+func dropoutF32AVX2(n int, dst *byte, x *byte, u *byte, keep uint64, scale uint64)
+
 // routeMaxF32AVX2 moves left to dx where x equals y.
 //
 //go:noescape
@@ -343,6 +348,11 @@ func axpyF32AVX512(n int, y *byte, x *byte, k uint64)
 //
 //go:noescape
 func mulAddF32AVX512(n int, dst *byte, a *byte, b *byte, c *byte)
+
+// dropoutF32AVX512 keeps x*scale where u is below keep.
+//
+//go:noescape
+func dropoutF32AVX512(n int, dst *byte, x *byte, u *byte, keep uint64, scale uint64)
 
 // routeMaxF32AVX512 moves left to dx where x equals y.
 //

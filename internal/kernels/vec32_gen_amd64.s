@@ -1676,6 +1676,85 @@ done25:
 	VZEROUPPER
 	RET
 
+// func dropoutF32AVX2(n int, dst *byte, x *byte, u *byte, keep uint64, scale uint64)
+// Requires: AVX, AVX2
+TEXT ·dropoutF32AVX2(SB), NOSPLIT, $0-48
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         x+16(FP), DX
+	MOVQ         u+24(FP), BX
+	MOVQ         keep+32(FP), SI
+	VMOVQ        SI, X0
+	VBROADCASTSS X0, Y0
+	MOVQ         scale+40(FP), SI
+	VMOVQ        SI, X1
+	VBROADCASTSS X1, Y1
+
+many26:
+	CMPQ    AX, $0x00000020
+	JLT     one26
+	VMOVUPS (DX), Y2
+	VMOVUPS (BX), Y3
+	VMULPS  Y1, Y2, Y2
+	VCMPPS  $0x11, Y0, Y3, Y3
+	VANDPS  Y2, Y3, Y2
+	VMOVUPS Y2, (CX)
+	VMOVUPS 32(DX), Y2
+	VMOVUPS 32(BX), Y3
+	VMULPS  Y1, Y2, Y2
+	VCMPPS  $0x11, Y0, Y3, Y3
+	VANDPS  Y2, Y3, Y2
+	VMOVUPS Y2, 32(CX)
+	VMOVUPS 64(DX), Y2
+	VMOVUPS 64(BX), Y3
+	VMULPS  Y1, Y2, Y2
+	VCMPPS  $0x11, Y0, Y3, Y3
+	VANDPS  Y2, Y3, Y2
+	VMOVUPS Y2, 64(CX)
+	VMOVUPS 96(DX), Y2
+	VMOVUPS 96(BX), Y3
+	VMULPS  Y1, Y2, Y2
+	VCMPPS  $0x11, Y0, Y3, Y3
+	VANDPS  Y2, Y3, Y2
+	VMOVUPS Y2, 96(CX)
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	ADDQ    $0x00000080, BX
+	SUBQ    $0x00000020, AX
+	JMP     many26
+
+one26:
+	CMPQ    AX, $0x00000008
+	JLT     rest26
+	VMOVUPS (DX), Y2
+	VMOVUPS (BX), Y3
+	VMULPS  Y1, Y2, Y2
+	VCMPPS  $0x11, Y0, Y3, Y3
+	VANDPS  Y2, Y3, Y2
+	VMOVUPS Y2, (CX)
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	ADDQ    $0x00000020, BX
+	SUBQ    $0x00000008, AX
+	JMP     one26
+
+rest26:
+	TESTQ        AX, AX
+	JZ           done26
+	VMOVQ        AX, X2
+	VPBROADCASTD X2, Y2
+	VPCMPGTD     iotaF32<>+0(SB), Y2, Y2
+	VMASKMOVPS   (DX), Y2, Y3
+	VMASKMOVPS   (BX), Y2, Y4
+	VMULPS       Y1, Y3, Y3
+	VCMPPS       $0x11, Y0, Y4, Y0
+	VANDPS       Y3, Y0, Y0
+	VMASKMOVPS   Y0, Y2, (CX)
+
+done26:
+	VZEROUPPER
+	RET
+
 // func routeMaxF32AVX2(n int, dx *byte, left *byte, x *byte, y *byte)
 // Requires: AVX, AVX2
 TEXT ·routeMaxF32AVX2(SB), NOSPLIT, $0-40
@@ -1685,9 +1764,9 @@ TEXT ·routeMaxF32AVX2(SB), NOSPLIT, $0-40
 	MOVQ x+24(FP), BX
 	MOVQ y+32(FP), SI
 
-one26:
+one27:
 	CMPQ    AX, $0x00000008
-	JLT     rest26
+	JLT     rest27
 	VMOVUPS (CX), Y0
 	VMOVUPS (DX), Y1
 	VMOVUPS (BX), Y2
@@ -1703,11 +1782,11 @@ one26:
 	ADDQ    $0x00000020, BX
 	ADDQ    $0x00000020, SI
 	SUBQ    $0x00000008, AX
-	JMP     one26
+	JMP     one27
 
-rest26:
+rest27:
 	TESTQ        AX, AX
-	JZ           done26
+	JZ           done27
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -1722,7 +1801,7 @@ rest26:
 	VMASKMOVPS   Y1, Y0, (CX)
 	VMASKMOVPS   Y2, Y0, (DX)
 
-done26:
+done27:
 	VZEROUPPER
 	RET
 
@@ -1736,9 +1815,9 @@ TEXT ·sumF32AVX2(SB), NOSPLIT, $0-24
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
-many27:
+many28:
 	CMPQ    AX, $0x00000020
-	JLT     one27
+	JLT     one28
 	VMOVUPS (CX), Y4
 	VADDPS  Y4, Y0, Y0
 	VMOVUPS 32(CX), Y4
@@ -1749,27 +1828,27 @@ many27:
 	VADDPS  Y4, Y3, Y3
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, AX
-	JMP     many27
+	JMP     many28
 
-one27:
+one28:
 	CMPQ    AX, $0x00000008
-	JLT     rest27
+	JLT     rest28
 	VMOVUPS (CX), Y4
 	VADDPS  Y4, Y0, Y0
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000008, AX
-	JMP     one27
+	JMP     one28
 
-rest27:
+rest28:
 	TESTQ        AX, AX
-	JZ           done27
+	JZ           done28
 	VMOVQ        AX, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     iotaF32<>+0(SB), Y4, Y4
 	VMASKMOVPS   (CX), Y4, Y4
 	VADDPS       Y4, Y0, Y0
 
-done27:
+done28:
 	VADDPS       Y1, Y0, Y0
 	VADDPS       Y3, Y2, Y2
 	VADDPS       Y2, Y0, Y0
@@ -1795,9 +1874,9 @@ TEXT ·dotF32AVX2(SB), NOSPLIT, $0-32
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
-many28:
+many29:
 	CMPQ        AX, $0x00000020
-	JLT         one28
+	JLT         one29
 	VMOVUPS     (CX), Y4
 	VMOVUPS     (DX), Y5
 	VFMADD231PS Y4, Y5, Y0
@@ -1813,22 +1892,22 @@ many28:
 	ADDQ        $0x00000080, CX
 	ADDQ        $0x00000080, DX
 	SUBQ        $0x00000020, AX
-	JMP         many28
+	JMP         many29
 
-one28:
+one29:
 	CMPQ        AX, $0x00000008
-	JLT         rest28
+	JLT         rest29
 	VMOVUPS     (CX), Y4
 	VMOVUPS     (DX), Y5
 	VFMADD231PS Y4, Y5, Y0
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000020, DX
 	SUBQ        $0x00000008, AX
-	JMP         one28
+	JMP         one29
 
-rest28:
+rest29:
 	TESTQ        AX, AX
-	JZ           done28
+	JZ           done29
 	VMOVQ        AX, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     iotaF32<>+0(SB), Y4, Y4
@@ -1836,7 +1915,7 @@ rest28:
 	VMASKMOVPS   (DX), Y4, Y4
 	VFMADD231PS  Y5, Y4, Y0
 
-done28:
+done29:
 	VADDPS       Y1, Y0, Y0
 	VADDPS       Y3, Y2, Y2
 	VADDPS       Y2, Y0, Y0
@@ -1861,9 +1940,9 @@ TEXT ·maxOfF32AVX2(SB), NOSPLIT, $0-24
 	VMOVUPS constF32_ff800000<>+0(SB), Y2
 	VXORPS  Y3, Y3, Y3
 
-many29:
+many30:
 	CMPQ    AX, $0x00000010
-	JLT     one29
+	JLT     one30
 	VMOVUPS (CX), Y4
 	VCMPPS  $0x03, Y4, Y4, Y5
 	VANDPS  Y4, Y5, Y5
@@ -1876,11 +1955,11 @@ many29:
 	VMAXPS  Y4, Y2, Y2
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000010, AX
-	JMP     many29
+	JMP     many30
 
-one29:
+one30:
 	CMPQ    AX, $0x00000008
-	JLT     rest29
+	JLT     rest30
 	VMOVUPS (CX), Y4
 	VCMPPS  $0x03, Y4, Y4, Y5
 	VANDPS  Y4, Y5, Y5
@@ -1888,11 +1967,11 @@ one29:
 	VMAXPS  Y4, Y1, Y1
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000008, AX
-	JMP     one29
+	JMP     one30
 
-rest29:
+rest30:
 	TESTQ        AX, AX
-	JZ           done29
+	JZ           done30
 	VMOVQ        AX, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     iotaF32<>+0(SB), Y4, Y4
@@ -1903,7 +1982,7 @@ rest29:
 	VORPS        Y4, Y3, Y3
 	VMAXPS       Y0, Y1, Y1
 
-done29:
+done30:
 	VMAXPS       Y2, Y1, Y1
 	VCMPPS       $0x03, Y3, Y3, Y0
 	VANDPS       Y3, Y0, Y0
@@ -1953,9 +2032,9 @@ TEXT ·colSumF32AVX2(SB), NOSPLIT, $0-32
 	MOVQ CX, SI
 	SHLQ $0x02, SI
 
-wide30:
+wide31:
 	CMPQ    CX, $0x00000020
-	JLT     narrow30
+	JLT     narrow31
 	VMOVUPS (DX), Y0
 	VMOVUPS 32(DX), Y1
 	VMOVUPS 64(DX), Y2
@@ -1963,7 +2042,7 @@ wide30:
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row31:
+row32:
 	VMOVUPS (R8), Y4
 	VADDPS  Y4, Y0, Y0
 	VMOVUPS 32(R8), Y4
@@ -1974,7 +2053,7 @@ row31:
 	VADDPS  Y4, Y3, Y3
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row31
+	JNZ     row32
 	VMOVUPS Y0, (DX)
 	VMOVUPS Y1, 32(DX)
 	VMOVUPS Y2, 64(DX)
@@ -1982,45 +2061,45 @@ row31:
 	ADDQ    $0x00000080, DX
 	ADDQ    $0x00000080, BX
 	SUBQ    $0x00000020, CX
-	JMP     wide30
+	JMP     wide31
 
-narrow30:
+narrow31:
 	CMPQ    CX, $0x00000008
-	JLT     edge30
+	JLT     edge31
 	VMOVUPS (DX), Y0
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row32:
+row33:
 	VMOVUPS (R8), Y1
 	VADDPS  Y1, Y0, Y0
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row32
+	JNZ     row33
 	VMOVUPS Y0, (DX)
 	ADDQ    $0x00000020, DX
 	ADDQ    $0x00000020, BX
 	SUBQ    $0x00000008, CX
-	JMP     narrow30
+	JMP     narrow31
 
-edge30:
+edge31:
 	TESTQ        CX, CX
-	JZ           end30
+	JZ           end31
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
 	VMASKMOVPS   (DX), Y0, Y1
 	MOVQ         BX, CX
 
-row33:
+row34:
 	VMASKMOVPS (CX), Y0, Y2
 	VADDPS     Y2, Y1, Y1
 	ADDQ       SI, CX
 	DECQ       AX
-	JNZ        row33
+	JNZ        row34
 	VMASKMOVPS Y1, Y0, (DX)
 
-end30:
+end31:
 	VZEROUPPER
 	RET
 
@@ -2035,9 +2114,9 @@ TEXT ·colCenteredF32AVX2(SB), NOSPLIT, $0-40
 	MOVQ CX, DI
 	SHLQ $0x02, DI
 
-wide34:
+wide35:
 	CMPQ    CX, $0x00000020
-	JLT     narrow34
+	JLT     narrow35
 	VMOVUPS (DX), Y0
 	VMOVUPS 32(DX), Y1
 	VMOVUPS 64(DX), Y2
@@ -2049,7 +2128,7 @@ wide34:
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row35:
+row36:
 	VMOVUPS     (R9), Y8
 	VSUBPS      Y4, Y8, Y8
 	VFMADD231PS Y8, Y8, Y0
@@ -2064,7 +2143,7 @@ row35:
 	VFMADD231PS Y8, Y8, Y3
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row35
+	JNZ         row36
 	VMOVUPS     Y0, (DX)
 	VMOVUPS     Y1, 32(DX)
 	VMOVUPS     Y2, 64(DX)
@@ -2073,33 +2152,33 @@ row35:
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	SUBQ        $0x00000020, CX
-	JMP         wide34
+	JMP         wide35
 
-narrow34:
+narrow35:
 	CMPQ    CX, $0x00000008
-	JLT     edge34
+	JLT     edge35
 	VMOVUPS (DX), Y0
 	VMOVUPS (SI), Y1
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row36:
+row37:
 	VMOVUPS     (R9), Y2
 	VSUBPS      Y1, Y2, Y2
 	VFMADD231PS Y2, Y2, Y0
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row36
+	JNZ         row37
 	VMOVUPS     Y0, (DX)
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x00000008, CX
-	JMP         narrow34
+	JMP         narrow35
 
-edge34:
+edge35:
 	TESTQ        CX, CX
-	JZ           end34
+	JZ           end35
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2107,16 +2186,16 @@ edge34:
 	VMASKMOVPS   (SI), Y0, Y2
 	MOVQ         BX, CX
 
-row37:
+row38:
 	VMASKMOVPS  (CX), Y0, Y3
 	VSUBPS      Y2, Y3, Y3
 	VFMADD231PS Y3, Y3, Y1
 	ADDQ        DI, CX
 	DECQ        AX
-	JNZ         row37
+	JNZ         row38
 	VMASKMOVPS  Y1, Y0, (DX)
 
-end34:
+end35:
 	VZEROUPPER
 	RET
 
@@ -2132,9 +2211,9 @@ TEXT ·colDotF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ CX, R8
 	SHLQ $0x02, R8
 
-wide38:
+wide39:
 	CMPQ    CX, $0x00000020
-	JLT     narrow38
+	JLT     narrow39
 	VMOVUPS (DX), Y0
 	VMOVUPS 32(DX), Y1
 	VMOVUPS 64(DX), Y2
@@ -2147,7 +2226,7 @@ wide38:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row39:
+row40:
 	VMOVUPS     (R10), Y8
 	VMOVUPS     (R11), Y9
 	VSUBPS      Y4, Y9, Y9
@@ -2167,7 +2246,7 @@ row39:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row39
+	JNZ         row40
 	VMOVUPS     Y0, (DX)
 	VMOVUPS     Y1, 32(DX)
 	VMOVUPS     Y2, 64(DX)
@@ -2177,18 +2256,18 @@ row39:
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	SUBQ        $0x00000020, CX
-	JMP         wide38
+	JMP         wide39
 
-narrow38:
+narrow39:
 	CMPQ    CX, $0x00000008
-	JLT     edge38
+	JLT     edge39
 	VMOVUPS (DX), Y0
 	VMOVUPS (DI), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row40:
+row41:
 	VMOVUPS     (R10), Y2
 	VMOVUPS     (R11), Y3
 	VSUBPS      Y1, Y3, Y3
@@ -2196,18 +2275,18 @@ row40:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row40
+	JNZ         row41
 	VMOVUPS     Y0, (DX)
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	SUBQ        $0x00000008, CX
-	JMP         narrow38
+	JMP         narrow39
 
-edge38:
+edge39:
 	TESTQ        CX, CX
-	JZ           end38
+	JZ           end39
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2216,7 +2295,7 @@ edge38:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row41:
+row42:
 	VMASKMOVPS  (CX), Y0, Y3
 	VMASKMOVPS  (BX), Y0, Y4
 	VSUBPS      Y2, Y4, Y4
@@ -2224,10 +2303,10 @@ row41:
 	ADDQ        R8, CX
 	ADDQ        R8, BX
 	DECQ        AX
-	JNZ         row41
+	JNZ         row42
 	VMASKMOVPS  Y1, Y0, (DX)
 
-end38:
+end39:
 	VZEROUPPER
 	RET
 
@@ -2241,9 +2320,9 @@ TEXT ·biasRowsF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide42:
+wide43:
 	CMPQ    CX, $0x00000020
-	JLT     narrow42
+	JLT     narrow43
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVUPS 64(DI), Y2
@@ -2252,7 +2331,7 @@ wide42:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row43:
+row44:
 	VMOVUPS (R10), Y4
 	VADDPS  Y0, Y4, Y4
 	VMOVUPS Y4, (R9)
@@ -2268,38 +2347,38 @@ row43:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row43
+	JNZ     row44
 	ADDQ    $0x00000080, BX
 	ADDQ    $0x00000080, SI
 	ADDQ    $0x00000080, DI
 	SUBQ    $0x00000020, CX
-	JMP     wide42
+	JMP     wide43
 
-narrow42:
+narrow43:
 	CMPQ    CX, $0x00000008
-	JLT     edge42
+	JLT     edge43
 	VMOVUPS (DI), Y0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row44:
+row45:
 	VMOVUPS (R10), Y1
 	VADDPS  Y0, Y1, Y1
 	VMOVUPS Y1, (R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row44
+	JNZ     row45
 	ADDQ    $0x00000020, BX
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	SUBQ    $0x00000008, CX
-	JMP     narrow42
+	JMP     narrow43
 
-edge42:
+edge43:
 	TESTQ        CX, CX
-	JZ           end42
+	JZ           end43
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2307,16 +2386,16 @@ edge42:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row45:
+row46:
 	VMASKMOVPS (BX), Y0, Y2
 	VADDPS     Y1, Y2, Y2
 	VMASKMOVPS Y2, Y0, (CX)
 	ADDQ       DX, CX
 	ADDQ       DX, BX
 	DECQ       AX
-	JNZ        row45
+	JNZ        row46
 
-end42:
+end43:
 	VZEROUPPER
 	RET
 
@@ -2330,9 +2409,9 @@ TEXT ·biasReluRowsF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide46:
+wide47:
 	CMPQ    CX, $0x00000020
-	JLT     narrow46
+	JLT     narrow47
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVUPS 64(DI), Y2
@@ -2341,7 +2420,7 @@ wide46:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row47:
+row48:
 	VMOVUPS (R10), Y4
 	VADDPS  Y0, Y4, Y4
 	VXORPS  Y5, Y5, Y5
@@ -2365,22 +2444,22 @@ row47:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row47
+	JNZ     row48
 	ADDQ    $0x00000080, BX
 	ADDQ    $0x00000080, SI
 	ADDQ    $0x00000080, DI
 	SUBQ    $0x00000020, CX
-	JMP     wide46
+	JMP     wide47
 
-narrow46:
+narrow47:
 	CMPQ    CX, $0x00000008
-	JLT     edge46
+	JLT     edge47
 	VMOVUPS (DI), Y0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row48:
+row49:
 	VMOVUPS (R10), Y1
 	VADDPS  Y0, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -2389,16 +2468,16 @@ row48:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row48
+	JNZ     row49
 	ADDQ    $0x00000020, BX
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	SUBQ    $0x00000008, CX
-	JMP     narrow46
+	JMP     narrow47
 
-edge46:
+edge47:
 	TESTQ        CX, CX
-	JZ           end46
+	JZ           end47
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2406,7 +2485,7 @@ edge46:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row49:
+row50:
 	VMASKMOVPS (BX), Y0, Y2
 	VADDPS     Y1, Y2, Y2
 	VXORPS     Y3, Y3, Y3
@@ -2415,9 +2494,9 @@ row49:
 	ADDQ       DX, CX
 	ADDQ       DX, BX
 	DECQ       AX
-	JNZ        row49
+	JNZ        row50
 
-end46:
+end47:
 	VZEROUPPER
 	RET
 
@@ -2432,9 +2511,9 @@ TEXT ·scaleRowsF32AVX2(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide50:
+wide51:
 	CMPQ    CX, $0x00000020
-	JLT     narrow50
+	JLT     narrow51
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVUPS 64(DI), Y2
@@ -2447,7 +2526,7 @@ wide50:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row51:
+row52:
 	VMOVUPS     (R11), Y8
 	VFMADD213PS Y0, Y4, Y8
 	VMOVUPS     Y8, (R10)
@@ -2463,41 +2542,41 @@ row51:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row51
+	JNZ         row52
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide50
+	JMP         wide51
 
-narrow50:
+narrow51:
 	CMPQ    CX, $0x00000008
-	JLT     edge50
+	JLT     edge51
 	VMOVUPS (DI), Y0
 	VMOVUPS (R8), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row52:
+row53:
 	VMOVUPS     (R11), Y2
 	VFMADD213PS Y0, Y1, Y2
 	VMOVUPS     Y2, (R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row52
+	JNZ         row53
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow50
+	JMP         narrow51
 
-edge50:
+edge51:
 	TESTQ        CX, CX
-	JZ           end50
+	JZ           end51
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2506,16 +2585,16 @@ edge50:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row53:
+row54:
 	VMASKMOVPS  (BX), Y0, Y3
 	VFMADD213PS Y1, Y2, Y3
 	VMASKMOVPS  Y3, Y0, (CX)
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row53
+	JNZ         row54
 
-end50:
+end51:
 	VZEROUPPER
 	RET
 
@@ -2530,9 +2609,9 @@ TEXT ·scaleReluRowsF32AVX2(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide54:
+wide55:
 	CMPQ    CX, $0x00000020
-	JLT     narrow54
+	JLT     narrow55
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVUPS 64(DI), Y2
@@ -2545,7 +2624,7 @@ wide54:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row55:
+row56:
 	VMOVUPS     (R11), Y8
 	VFMADD213PS Y0, Y4, Y8
 	VXORPS      Y9, Y9, Y9
@@ -2569,24 +2648,24 @@ row55:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row55
+	JNZ         row56
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide54
+	JMP         wide55
 
-narrow54:
+narrow55:
 	CMPQ    CX, $0x00000008
-	JLT     edge54
+	JLT     edge55
 	VMOVUPS (DI), Y0
 	VMOVUPS (R8), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row56:
+row57:
 	VMOVUPS     (R11), Y2
 	VFMADD213PS Y0, Y1, Y2
 	VXORPS      Y3, Y3, Y3
@@ -2595,17 +2674,17 @@ row56:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row56
+	JNZ         row57
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow54
+	JMP         narrow55
 
-edge54:
+edge55:
 	TESTQ        CX, CX
-	JZ           end54
+	JZ           end55
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2614,7 +2693,7 @@ edge54:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row57:
+row58:
 	VMASKMOVPS  (BX), Y0, Y3
 	VFMADD213PS Y1, Y2, Y3
 	VXORPS      Y4, Y4, Y4
@@ -2623,83 +2702,15 @@ row57:
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row57
+	JNZ         row58
 
-end54:
+end55:
 	VZEROUPPER
 	RET
 
 // func momentumF32AVX2(n int, w *byte, m *byte, grad *byte, k *byte)
 // Requires: AVX, AVX2, FMA3
 TEXT ·momentumF32AVX2(SB), NOSPLIT, $0-40
-	MOVQ         n+0(FP), AX
-	MOVQ         w+8(FP), CX
-	MOVQ         m+16(FP), DX
-	MOVQ         grad+24(FP), BX
-	MOVQ         k+32(FP), SI
-	VBROADCASTSS (SI), Y0
-	VBROADCASTSS 4(SI), Y1
-
-many58:
-	CMPQ         AX, $0x00000010
-	JLT          one58
-	VMOVUPS      (CX), Y2
-	VMOVUPS      (DX), Y3
-	VMOVUPS      (BX), Y4
-	VFMADD213PS  Y4, Y1, Y3
-	VMOVUPS      Y3, (DX)
-	VFNMADD231PS Y0, Y3, Y2
-	VMOVUPS      Y2, (CX)
-	VMOVUPS      32(CX), Y2
-	VMOVUPS      32(DX), Y3
-	VMOVUPS      32(BX), Y4
-	VFMADD213PS  Y4, Y1, Y3
-	VMOVUPS      Y3, 32(DX)
-	VFNMADD231PS Y0, Y3, Y2
-	VMOVUPS      Y2, 32(CX)
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, DX
-	ADDQ         $0x00000040, BX
-	SUBQ         $0x00000010, AX
-	JMP          many58
-
-one58:
-	CMPQ         AX, $0x00000008
-	JLT          rest58
-	VMOVUPS      (CX), Y2
-	VMOVUPS      (DX), Y3
-	VMOVUPS      (BX), Y4
-	VFMADD213PS  Y4, Y1, Y3
-	VMOVUPS      Y3, (DX)
-	VFNMADD231PS Y0, Y3, Y2
-	VMOVUPS      Y2, (CX)
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000020, DX
-	ADDQ         $0x00000020, BX
-	SUBQ         $0x00000008, AX
-	JMP          one58
-
-rest58:
-	TESTQ        AX, AX
-	JZ           done58
-	VMOVQ        AX, X2
-	VPBROADCASTD X2, Y2
-	VPCMPGTD     iotaF32<>+0(SB), Y2, Y2
-	VMASKMOVPS   (CX), Y2, Y3
-	VMASKMOVPS   (DX), Y2, Y4
-	VMASKMOVPS   (BX), Y2, Y5
-	VFMADD213PS  Y5, Y1, Y4
-	VMASKMOVPS   Y4, Y2, (DX)
-	VFNMADD231PS Y0, Y4, Y3
-	VMASKMOVPS   Y3, Y2, (CX)
-
-done58:
-	VZEROUPPER
-	RET
-
-// func nesterovF32AVX2(n int, w *byte, m *byte, grad *byte, k *byte)
-// Requires: AVX, AVX2, FMA3
-TEXT ·nesterovF32AVX2(SB), NOSPLIT, $0-40
 	MOVQ         n+0(FP), AX
 	MOVQ         w+8(FP), CX
 	MOVQ         m+16(FP), DX
@@ -2716,16 +2727,14 @@ many59:
 	VMOVUPS      (BX), Y4
 	VFMADD213PS  Y4, Y1, Y3
 	VMOVUPS      Y3, (DX)
-	VFMADD231PS  Y1, Y3, Y4
-	VFNMADD231PS Y0, Y4, Y2
+	VFNMADD231PS Y0, Y3, Y2
 	VMOVUPS      Y2, (CX)
 	VMOVUPS      32(CX), Y2
 	VMOVUPS      32(DX), Y3
 	VMOVUPS      32(BX), Y4
 	VFMADD213PS  Y4, Y1, Y3
 	VMOVUPS      Y3, 32(DX)
-	VFMADD231PS  Y1, Y3, Y4
-	VFNMADD231PS Y0, Y4, Y2
+	VFNMADD231PS Y0, Y3, Y2
 	VMOVUPS      Y2, 32(CX)
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
@@ -2741,8 +2750,7 @@ one59:
 	VMOVUPS      (BX), Y4
 	VFMADD213PS  Y4, Y1, Y3
 	VMOVUPS      Y3, (DX)
-	VFMADD231PS  Y1, Y3, Y4
-	VFNMADD231PS Y0, Y4, Y2
+	VFNMADD231PS Y0, Y3, Y2
 	VMOVUPS      Y2, (CX)
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
@@ -2761,11 +2769,82 @@ rest59:
 	VMASKMOVPS   (BX), Y2, Y5
 	VFMADD213PS  Y5, Y1, Y4
 	VMASKMOVPS   Y4, Y2, (DX)
+	VFNMADD231PS Y0, Y4, Y3
+	VMASKMOVPS   Y3, Y2, (CX)
+
+done59:
+	VZEROUPPER
+	RET
+
+// func nesterovF32AVX2(n int, w *byte, m *byte, grad *byte, k *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·nesterovF32AVX2(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         m+16(FP), DX
+	MOVQ         grad+24(FP), BX
+	MOVQ         k+32(FP), SI
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y1
+
+many60:
+	CMPQ         AX, $0x00000010
+	JLT          one60
+	VMOVUPS      (CX), Y2
+	VMOVUPS      (DX), Y3
+	VMOVUPS      (BX), Y4
+	VFMADD213PS  Y4, Y1, Y3
+	VMOVUPS      Y3, (DX)
+	VFMADD231PS  Y1, Y3, Y4
+	VFNMADD231PS Y0, Y4, Y2
+	VMOVUPS      Y2, (CX)
+	VMOVUPS      32(CX), Y2
+	VMOVUPS      32(DX), Y3
+	VMOVUPS      32(BX), Y4
+	VFMADD213PS  Y4, Y1, Y3
+	VMOVUPS      Y3, 32(DX)
+	VFMADD231PS  Y1, Y3, Y4
+	VFNMADD231PS Y0, Y4, Y2
+	VMOVUPS      Y2, 32(CX)
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	SUBQ         $0x00000010, AX
+	JMP          many60
+
+one60:
+	CMPQ         AX, $0x00000008
+	JLT          rest60
+	VMOVUPS      (CX), Y2
+	VMOVUPS      (DX), Y3
+	VMOVUPS      (BX), Y4
+	VFMADD213PS  Y4, Y1, Y3
+	VMOVUPS      Y3, (DX)
+	VFMADD231PS  Y1, Y3, Y4
+	VFNMADD231PS Y0, Y4, Y2
+	VMOVUPS      Y2, (CX)
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
+	SUBQ         $0x00000008, AX
+	JMP          one60
+
+rest60:
+	TESTQ        AX, AX
+	JZ           done60
+	VMOVQ        AX, X2
+	VPBROADCASTD X2, Y2
+	VPCMPGTD     iotaF32<>+0(SB), Y2, Y2
+	VMASKMOVPS   (CX), Y2, Y3
+	VMASKMOVPS   (DX), Y2, Y4
+	VMASKMOVPS   (BX), Y2, Y5
+	VFMADD213PS  Y5, Y1, Y4
+	VMASKMOVPS   Y4, Y2, (DX)
 	VFMADD231PS  Y1, Y4, Y5
 	VFNMADD231PS Y0, Y5, Y3
 	VMASKMOVPS   Y3, Y2, (CX)
 
-done59:
+done60:
 	VZEROUPPER
 	RET
 
@@ -2780,9 +2859,9 @@ TEXT ·adagradF32AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Y0
 	VBROADCASTSS 4(SI), Y1
 
-many60:
+many61:
 	CMPQ        AX, $0x00000010
-	JLT         one60
+	JLT         one61
 	VMOVUPS     (CX), Y2
 	VMOVUPS     (DX), Y3
 	VMOVUPS     (BX), Y4
@@ -2809,11 +2888,11 @@ many60:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000010, AX
-	JMP         many60
+	JMP         many61
 
-one60:
+one61:
 	CMPQ        AX, $0x00000008
-	JLT         rest60
+	JLT         rest61
 	VMOVUPS     (CX), Y2
 	VMOVUPS     (DX), Y3
 	VMOVUPS     (BX), Y4
@@ -2829,11 +2908,11 @@ one60:
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	SUBQ        $0x00000008, AX
-	JMP         one60
+	JMP         one61
 
-rest60:
+rest61:
 	TESTQ        AX, AX
-	JZ           done60
+	JZ           done61
 	VMOVQ        AX, X2
 	VPBROADCASTD X2, Y2
 	VPCMPGTD     iotaF32<>+0(SB), Y2, Y2
@@ -2849,7 +2928,7 @@ rest60:
 	VSUBPS       Y5, Y3, Y3
 	VMASKMOVPS   Y3, Y2, (CX)
 
-done60:
+done61:
 	VZEROUPPER
 	RET
 
@@ -2869,9 +2948,9 @@ TEXT ·adamF32AVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSS 16(DI), Y3
 	VBROADCASTSS 20(DI), Y4
 
-one61:
+one62:
 	CMPQ        AX, $0x00000008
-	JLT         rest61
+	JLT         rest62
 	VMOVUPS     (CX), Y5
 	VMOVUPS     (DX), Y6
 	VMOVUPS     (BX), Y7
@@ -2895,11 +2974,11 @@ one61:
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x00000008, AX
-	JMP         one61
+	JMP         one62
 
-rest61:
+rest62:
 	TESTQ        AX, AX
-	JZ           done61
+	JZ           done62
 	VMOVQ        AX, X5
 	VPBROADCASTD X5, Y5
 	VPCMPGTD     iotaF32<>+0(SB), Y5, Y5
@@ -2922,7 +3001,7 @@ rest61:
 	VSUBPS       Y7, Y6, Y6
 	VMASKMOVPS   Y6, Y5, (CX)
 
-done61:
+done62:
 	VZEROUPPER
 	RET
 
@@ -2933,9 +3012,9 @@ TEXT ·expF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many62:
+many63:
 	CMPQ         AX, $0x00000010
-	JLT          one62
+	JLT          one63
 	VMOVUPS      (DX), Y0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Y1
 	VMOVUPS      constF32_42b20000<>+0(SB), Y2
@@ -2995,11 +3074,11 @@ many62:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          many62
+	JMP          many63
 
-one62:
+one63:
 	CMPQ         AX, $0x00000008
-	JLT          rest62
+	JLT          rest63
 	VMOVUPS      (DX), Y0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Y1
 	VMOVUPS      constF32_42b20000<>+0(SB), Y2
@@ -3031,11 +3110,11 @@ one62:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one62
+	JMP          one63
 
-rest62:
+rest63:
 	TESTQ        AX, AX
-	JZ           done62
+	JZ           done63
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -3068,7 +3147,7 @@ rest62:
 	VMULPS       Y1, Y3, Y3
 	VMASKMOVPS   Y3, Y0, (CX)
 
-done62:
+done63:
 	VZEROUPPER
 	RET
 
@@ -3295,9 +3374,9 @@ TEXT ·sigmoidF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one63:
+one64:
 	CMPQ         AX, $0x00000008
-	JLT          rest63
+	JLT          rest64
 	VMOVUPS      (DX), Y0
 	VORPS        constF32_80000000<>+0(SB), Y0, Y1
 	VMOVUPS      constF32_c2d00000<>+0(SB), Y2
@@ -3335,11 +3414,11 @@ one63:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one63
+	JMP          one64
 
-rest63:
+rest64:
 	TESTQ        AX, AX
-	JZ           done63
+	JZ           done64
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -3378,7 +3457,7 @@ rest63:
 	VDIVPS       Y3, Y1, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done63:
+done64:
 	VZEROUPPER
 	RET
 
@@ -3389,9 +3468,9 @@ TEXT ·tanhF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one64:
+one65:
 	CMPQ         AX, $0x00000008
-	JLT          rest64
+	JLT          rest65
 	VMOVUPS      (DX), Y0
 	VANDPS       constF32_7fffffff<>+0(SB), Y0, Y1
 	VADDPS       Y1, Y1, Y2
@@ -3442,11 +3521,11 @@ one64:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one64
+	JMP          one65
 
-rest64:
+rest65:
 	TESTQ        AX, AX
-	JZ           done64
+	JZ           done65
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -3498,7 +3577,7 @@ rest64:
 	VBLENDVPS    Y1, Y5, Y4, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done64:
+done65:
 	VZEROUPPER
 	RET
 
@@ -3636,87 +3715,24 @@ TEXT ·addF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many65:
-	CMPQ    AX, $0x00000040
-	JLT     one65
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VMOVUPS 64(BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VMOVUPS 128(BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VMOVUPS 192(BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000040, AX
-	JMP     many65
-
-one65:
-	CMPQ    AX, $0x00000010
-	JLT     rest65
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000010, AX
-	JMP     one65
-
-rest65:
-	TESTQ     AX, AX
-	JZ        done65
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS.Z (BX), K1, Z1
-	VADDPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done65:
-	VZEROUPPER
-	RET
-
-// func subF32AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·subF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
 many66:
 	CMPQ    AX, $0x00000040
 	JLT     one66
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
-	VSUBPS  Z1, Z0, Z0
+	VADDPS  Z1, Z0, Z0
 	VMOVUPS Z0, (CX)
 	VMOVUPS 64(DX), Z0
 	VMOVUPS 64(BX), Z1
-	VSUBPS  Z1, Z0, Z0
+	VADDPS  Z1, Z0, Z0
 	VMOVUPS Z0, 64(CX)
 	VMOVUPS 128(DX), Z0
 	VMOVUPS 128(BX), Z1
-	VSUBPS  Z1, Z0, Z0
+	VADDPS  Z1, Z0, Z0
 	VMOVUPS Z0, 128(CX)
 	VMOVUPS 192(DX), Z0
 	VMOVUPS 192(BX), Z1
-	VSUBPS  Z1, Z0, Z0
+	VADDPS  Z1, Z0, Z0
 	VMOVUPS Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -3729,7 +3745,7 @@ one66:
 	JLT     rest66
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
-	VSUBPS  Z1, Z0, Z0
+	VADDPS  Z1, Z0, Z0
 	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -3747,16 +3763,16 @@ rest66:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VSUBPS    Z1, Z0, Z0
+	VADDPS    Z1, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
 done66:
 	VZEROUPPER
 	RET
 
-// func mulF32AVX512(n int, dst *byte, a *byte, b *byte)
+// func subF32AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·mulF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·subF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -3767,19 +3783,19 @@ many67:
 	JLT     one67
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
-	VMULPS  Z1, Z0, Z0
+	VSUBPS  Z1, Z0, Z0
 	VMOVUPS Z0, (CX)
 	VMOVUPS 64(DX), Z0
 	VMOVUPS 64(BX), Z1
-	VMULPS  Z1, Z0, Z0
+	VSUBPS  Z1, Z0, Z0
 	VMOVUPS Z0, 64(CX)
 	VMOVUPS 128(DX), Z0
 	VMOVUPS 128(BX), Z1
-	VMULPS  Z1, Z0, Z0
+	VSUBPS  Z1, Z0, Z0
 	VMOVUPS Z0, 128(CX)
 	VMOVUPS 192(DX), Z0
 	VMOVUPS 192(BX), Z1
-	VMULPS  Z1, Z0, Z0
+	VSUBPS  Z1, Z0, Z0
 	VMOVUPS Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -3792,7 +3808,7 @@ one67:
 	JLT     rest67
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
-	VMULPS  Z1, Z0, Z0
+	VSUBPS  Z1, Z0, Z0
 	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -3810,10 +3826,73 @@ rest67:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VMULPS    Z1, Z0, Z0
+	VSUBPS    Z1, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
 done67:
+	VZEROUPPER
+	RET
+
+// func mulF32AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·mulF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many68:
+	CMPQ    AX, $0x00000040
+	JLT     one68
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VMOVUPS 64(BX), Z1
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMOVUPS 128(BX), Z1
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMOVUPS 192(BX), Z1
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000040, AX
+	JMP     many68
+
+one68:
+	CMPQ    AX, $0x00000010
+	JLT     rest68
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, AX
+	JMP     one68
+
+rest68:
+	TESTQ     AX, AX
+	JZ        done68
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
+	VMULPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done68:
 	VZEROUPPER
 	RET
 
@@ -3825,9 +3904,9 @@ TEXT ·divF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many68:
+many69:
 	CMPQ    AX, $0x00000040
-	JLT     one68
+	JLT     one69
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VDIVPS  Z1, Z0, Z0
@@ -3848,11 +3927,11 @@ many68:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000040, AX
-	JMP     many68
+	JMP     many69
 
-one68:
+one69:
 	CMPQ    AX, $0x00000010
-	JLT     rest68
+	JLT     rest69
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VDIVPS  Z1, Z0, Z0
@@ -3861,80 +3940,7 @@ one68:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, AX
-	JMP     one68
-
-rest68:
-	TESTQ     AX, AX
-	JZ        done68
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS.Z (BX), K1, Z1
-	VDIVPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done68:
-	VZEROUPPER
-	RET
-
-// func maxF32AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·maxF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many69:
-	CMPQ      AX, $0x00000040
-	JLT       one69
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z2
-	VMOVUPS   Z2, (CX)
-	VMOVUPS   64(DX), Z0
-	VMOVUPS   64(BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z3
-	VMOVUPS   Z3, 64(CX)
-	VMOVUPS   128(DX), Z0
-	VMOVUPS   128(BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z4
-	VMOVUPS   Z4, 128(CX)
-	VMOVUPS   192(DX), Z0
-	VMOVUPS   192(BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z5
-	VMOVUPS   Z5, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000040, AX
-	JMP       many69
-
-one69:
-	CMPQ      AX, $0x00000010
-	JLT       rest69
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z6
-	VMOVUPS   Z6, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000010, AX
-	JMP       one69
+	JMP     one69
 
 rest69:
 	TESTQ     AX, AX
@@ -3946,18 +3952,16 @@ rest69:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K2
-	VBLENDMPS Z0, Z1, K2, Z7
-	VMOVUPS   Z7, K1, (CX)
+	VDIVPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
 
 done69:
 	VZEROUPPER
 	RET
 
-// func minF32AVX512(n int, dst *byte, a *byte, b *byte)
+// func maxF32AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·minF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·maxF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -3968,25 +3972,25 @@ many70:
 	JLT       one70
 	VMOVUPS   (DX), Z0
 	VMOVUPS   (BX), Z1
-	VMINPS    Z1, Z0, Z1
+	VMAXPS    Z1, Z0, Z1
 	VCMPPS    $0x03, Z0, Z0, K1
 	VBLENDMPS Z0, Z1, K1, Z2
 	VMOVUPS   Z2, (CX)
 	VMOVUPS   64(DX), Z0
 	VMOVUPS   64(BX), Z1
-	VMINPS    Z1, Z0, Z1
+	VMAXPS    Z1, Z0, Z1
 	VCMPPS    $0x03, Z0, Z0, K1
 	VBLENDMPS Z0, Z1, K1, Z3
 	VMOVUPS   Z3, 64(CX)
 	VMOVUPS   128(DX), Z0
 	VMOVUPS   128(BX), Z1
-	VMINPS    Z1, Z0, Z1
+	VMAXPS    Z1, Z0, Z1
 	VCMPPS    $0x03, Z0, Z0, K1
 	VBLENDMPS Z0, Z1, K1, Z4
 	VMOVUPS   Z4, 128(CX)
 	VMOVUPS   192(DX), Z0
 	VMOVUPS   192(BX), Z1
-	VMINPS    Z1, Z0, Z1
+	VMAXPS    Z1, Z0, Z1
 	VCMPPS    $0x03, Z0, Z0, K1
 	VBLENDMPS Z0, Z1, K1, Z5
 	VMOVUPS   Z5, 192(CX)
@@ -4001,7 +4005,7 @@ one70:
 	JLT       rest70
 	VMOVUPS   (DX), Z0
 	VMOVUPS   (BX), Z1
-	VMINPS    Z1, Z0, Z1
+	VMAXPS    Z1, Z0, Z1
 	VCMPPS    $0x03, Z0, Z0, K1
 	VBLENDMPS Z0, Z1, K1, Z6
 	VMOVUPS   Z6, (CX)
@@ -4021,12 +4025,87 @@ rest70:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VMINPS    Z1, Z0, Z1
+	VMAXPS    Z1, Z0, Z1
 	VCMPPS    $0x03, Z0, Z0, K2
 	VBLENDMPS Z0, Z1, K2, Z7
 	VMOVUPS   Z7, K1, (CX)
 
 done70:
+	VZEROUPPER
+	RET
+
+// func minF32AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·minF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many71:
+	CMPQ      AX, $0x00000040
+	JLT       one71
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z2
+	VMOVUPS   Z2, (CX)
+	VMOVUPS   64(DX), Z0
+	VMOVUPS   64(BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z3
+	VMOVUPS   Z3, 64(CX)
+	VMOVUPS   128(DX), Z0
+	VMOVUPS   128(BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z4
+	VMOVUPS   Z4, 128(CX)
+	VMOVUPS   192(DX), Z0
+	VMOVUPS   192(BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z5
+	VMOVUPS   Z5, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000040, AX
+	JMP       many71
+
+one71:
+	CMPQ      AX, $0x00000010
+	JLT       rest71
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z6
+	VMOVUPS   Z6, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000010, AX
+	JMP       one71
+
+rest71:
+	TESTQ     AX, AX
+	JZ        done71
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K2
+	VBLENDMPS Z0, Z1, K2, Z7
+	VMOVUPS   Z7, K1, (CX)
+
+done71:
 	VZEROUPPER
 	RET
 
@@ -4038,9 +4117,9 @@ TEXT ·squaredDifferenceF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many71:
+many72:
 	CMPQ    AX, $0x00000040
-	JLT     one71
+	JLT     one72
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VSUBPS  Z1, Z0, Z0
@@ -4065,11 +4144,11 @@ many71:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000040, AX
-	JMP     many71
+	JMP     many72
 
-one71:
+one72:
 	CMPQ    AX, $0x00000010
-	JLT     rest71
+	JLT     rest72
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VSUBPS  Z1, Z0, Z0
@@ -4079,76 +4158,7 @@ one71:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, AX
-	JMP     one71
-
-rest71:
-	TESTQ     AX, AX
-	JZ        done71
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS.Z (BX), K1, Z1
-	VSUBPS    Z1, Z0, Z0
-	VMULPS    Z0, Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done71:
-	VZEROUPPER
-	RET
-
-// func reluGradF32AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·reluGradF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many72:
-	CMPQ      AX, $0x00000040
-	JLT       one72
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, (CX)
-	VMOVUPS   64(DX), Z0
-	VMOVUPS   64(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, 64(CX)
-	VMOVUPS   128(DX), Z0
-	VMOVUPS   128(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, 128(CX)
-	VMOVUPS   192(DX), Z0
-	VMOVUPS   192(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000040, AX
-	JMP       many72
-
-one72:
-	CMPQ      AX, $0x00000010
-	JLT       rest72
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000010, AX
-	JMP       one72
+	JMP     one72
 
 rest72:
 	TESTQ     AX, AX
@@ -4160,17 +4170,17 @@ rest72:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K2
-	VMOVUPS.Z Z0, K2, Z0
+	VSUBPS    Z1, Z0, Z0
+	VMULPS    Z0, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
 done72:
 	VZEROUPPER
 	RET
 
-// func relu6GradF32AVX512(n int, dst *byte, a *byte, b *byte)
+// func reluGradF32AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·relu6GradF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·reluGradF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -4183,28 +4193,20 @@ many73:
 	VMOVUPS   (BX), Z1
 	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
 	VMOVUPS.Z Z0, K1, Z0
-	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
 	VMOVUPS   Z0, (CX)
 	VMOVUPS   64(DX), Z0
 	VMOVUPS   64(BX), Z1
 	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
 	VMOVUPS.Z Z0, K1, Z0
 	VMOVUPS   Z0, 64(CX)
 	VMOVUPS   128(DX), Z0
 	VMOVUPS   128(BX), Z1
 	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
 	VMOVUPS.Z Z0, K1, Z0
-	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
 	VMOVUPS   Z0, 128(CX)
 	VMOVUPS   192(DX), Z0
 	VMOVUPS   192(BX), Z1
 	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
 	VMOVUPS.Z Z0, K1, Z0
 	VMOVUPS   Z0, 192(CX)
 	ADDQ      $0x00000100, CX
@@ -4219,8 +4221,6 @@ one73:
 	VMOVUPS   (DX), Z0
 	VMOVUPS   (BX), Z1
 	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
 	VMOVUPS.Z Z0, K1, Z0
 	VMOVUPS   Z0, (CX)
 	ADDQ      $0x00000040, CX
@@ -4241,11 +4241,90 @@ rest73:
 	VMOVUPS.Z (BX), K1, Z1
 	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K2
 	VMOVUPS.Z Z0, K2, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done73:
+	VZEROUPPER
+	RET
+
+// func relu6GradF32AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·relu6GradF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many74:
+	CMPQ      AX, $0x00000040
+	JLT       one74
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, (CX)
+	VMOVUPS   64(DX), Z0
+	VMOVUPS   64(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, 64(CX)
+	VMOVUPS   128(DX), Z0
+	VMOVUPS   128(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, 128(CX)
+	VMOVUPS   192(DX), Z0
+	VMOVUPS   192(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000040, AX
+	JMP       many74
+
+one74:
+	CMPQ      AX, $0x00000010
+	JLT       rest74
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000010, AX
+	JMP       one74
+
+rest74:
+	TESTQ     AX, AX
+	JZ        done74
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K2
+	VMOVUPS.Z Z0, K2, Z0
 	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K2
 	VMOVUPS.Z Z0, K2, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done73:
+done74:
 	VZEROUPPER
 	RET
 
@@ -4257,9 +4336,9 @@ TEXT ·sigmoidGradF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many74:
+many75:
 	CMPQ    AX, $0x00000040
-	JLT     one74
+	JLT     one75
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VMOVUPS constF32_3f800000<>+0(SB), Z2
@@ -4292,11 +4371,11 @@ many74:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000040, AX
-	JMP     many74
+	JMP     many75
 
-one74:
+one75:
 	CMPQ    AX, $0x00000010
-	JLT     rest74
+	JLT     rest75
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VMOVUPS constF32_3f800000<>+0(SB), Z2
@@ -4308,11 +4387,11 @@ one74:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, AX
-	JMP     one74
+	JMP     one75
 
-rest74:
+rest75:
 	TESTQ     AX, AX
-	JZ        done74
+	JZ        done75
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -4326,7 +4405,7 @@ rest74:
 	VMULPS    Z2, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done74:
+done75:
 	VZEROUPPER
 	RET
 
@@ -4338,9 +4417,9 @@ TEXT ·tanhGradF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many75:
+many76:
 	CMPQ         AX, $0x00000040
-	JLT          one75
+	JLT          one76
 	VMOVUPS      (DX), Z0
 	VMOVUPS      (BX), Z1
 	VMOVUPS      constF32_3f800000<>+0(SB), Z2
@@ -4369,11 +4448,11 @@ many75:
 	ADDQ         $0x00000100, DX
 	ADDQ         $0x00000100, BX
 	SUBQ         $0x00000040, AX
-	JMP          many75
+	JMP          many76
 
-one75:
+one76:
 	CMPQ         AX, $0x00000010
-	JLT          rest75
+	JLT          rest76
 	VMOVUPS      (DX), Z0
 	VMOVUPS      (BX), Z1
 	VMOVUPS      constF32_3f800000<>+0(SB), Z2
@@ -4384,11 +4463,11 @@ one75:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, AX
-	JMP          one75
+	JMP          one76
 
-rest75:
+rest76:
 	TESTQ        AX, AX
-	JZ           done75
+	JZ           done76
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -4401,7 +4480,7 @@ rest75:
 	VMULPS       Z2, Z0, Z0
 	VMOVUPS      Z0, K1, (CX)
 
-done75:
+done76:
 	VZEROUPPER
 	RET
 
@@ -4412,74 +4491,20 @@ TEXT ·negF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many76:
-	CMPQ    AX, $0x00000040
-	JLT     one76
-	VMOVUPS (DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many76
-
-one76:
-	CMPQ    AX, $0x00000010
-	JLT     rest76
-	VMOVUPS (DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one76
-
-rest76:
-	TESTQ     AX, AX
-	JZ        done76
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VXORPS    constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done76:
-	VZEROUPPER
-	RET
-
-// func absF32AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·absF32AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
 many77:
 	CMPQ    AX, $0x00000040
 	JLT     one77
 	VMOVUPS (DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (CX)
 	VMOVUPS 64(DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, 64(CX)
 	VMOVUPS 128(DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, 128(CX)
 	VMOVUPS 192(DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -4490,7 +4515,7 @@ one77:
 	CMPQ    AX, $0x00000010
 	JLT     rest77
 	VMOVUPS (DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -4506,16 +4531,16 @@ rest77:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
-	VANDPS    constF32_7fffffff<>+0(SB), Z0, Z0
+	VXORPS    constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
 done77:
 	VZEROUPPER
 	RET
 
-// func squareF32AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·squareF32AVX512(SB), NOSPLIT, $0-24
+// func absF32AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·absF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -4524,16 +4549,16 @@ many78:
 	CMPQ    AX, $0x00000040
 	JLT     one78
 	VMOVUPS (DX), Z0
-	VMULPS  Z0, Z0, Z0
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (CX)
 	VMOVUPS 64(DX), Z0
-	VMULPS  Z0, Z0, Z0
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
 	VMOVUPS Z0, 64(CX)
 	VMOVUPS 128(DX), Z0
-	VMULPS  Z0, Z0, Z0
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
 	VMOVUPS Z0, 128(CX)
 	VMOVUPS 192(DX), Z0
-	VMULPS  Z0, Z0, Z0
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
 	VMOVUPS Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -4544,7 +4569,7 @@ one78:
 	CMPQ    AX, $0x00000010
 	JLT     rest78
 	VMOVUPS (DX), Z0
-	VMULPS  Z0, Z0, Z0
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -4560,16 +4585,16 @@ rest78:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
-	VMULPS    Z0, Z0, Z0
+	VANDPS    constF32_7fffffff<>+0(SB), Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
 done78:
 	VZEROUPPER
 	RET
 
-// func sqrtF32AVX512(n int, dst *byte, a *byte)
+// func squareF32AVX512(n int, dst *byte, a *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·sqrtF32AVX512(SB), NOSPLIT, $0-24
+TEXT ·squareF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -4578,16 +4603,16 @@ many79:
 	CMPQ    AX, $0x00000040
 	JLT     one79
 	VMOVUPS (DX), Z0
-	VSQRTPS Z0, Z0
+	VMULPS  Z0, Z0, Z0
 	VMOVUPS Z0, (CX)
 	VMOVUPS 64(DX), Z0
-	VSQRTPS Z0, Z0
+	VMULPS  Z0, Z0, Z0
 	VMOVUPS Z0, 64(CX)
 	VMOVUPS 128(DX), Z0
-	VSQRTPS Z0, Z0
+	VMULPS  Z0, Z0, Z0
 	VMOVUPS Z0, 128(CX)
 	VMOVUPS 192(DX), Z0
-	VSQRTPS Z0, Z0
+	VMULPS  Z0, Z0, Z0
 	VMOVUPS Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -4598,7 +4623,7 @@ one79:
 	CMPQ    AX, $0x00000010
 	JLT     rest79
 	VMOVUPS (DX), Z0
-	VSQRTPS Z0, Z0
+	VMULPS  Z0, Z0, Z0
 	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -4614,16 +4639,16 @@ rest79:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
-	VSQRTPS   Z0, Z0
+	VMULPS    Z0, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
 done79:
 	VZEROUPPER
 	RET
 
-// func rsqrtF32AVX512(n int, dst *byte, a *byte)
+// func sqrtF32AVX512(n int, dst *byte, a *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·rsqrtF32AVX512(SB), NOSPLIT, $0-24
+TEXT ·sqrtF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -4632,25 +4657,17 @@ many80:
 	CMPQ    AX, $0x00000040
 	JLT     one80
 	VMOVUPS (DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
 	VSQRTPS Z0, Z0
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
+	VMOVUPS Z0, (CX)
 	VMOVUPS 64(DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
 	VSQRTPS Z0, Z0
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, 64(CX)
+	VMOVUPS Z0, 64(CX)
 	VMOVUPS 128(DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
 	VSQRTPS Z0, Z0
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, 128(CX)
+	VMOVUPS Z0, 128(CX)
 	VMOVUPS 192(DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
 	VSQRTPS Z0, Z0
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, 192(CX)
+	VMOVUPS Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
@@ -4660,10 +4677,8 @@ one80:
 	CMPQ    AX, $0x00000010
 	JLT     rest80
 	VMOVUPS (DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
 	VSQRTPS Z0, Z0
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
+	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
@@ -4678,18 +4693,16 @@ rest80:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS   constF32_3f800000<>+0(SB), Z1
 	VSQRTPS   Z0, Z0
-	VDIVPS    Z0, Z1, Z1
-	VMOVUPS   Z1, K1, (CX)
+	VMOVUPS   Z0, K1, (CX)
 
 done80:
 	VZEROUPPER
 	RET
 
-// func reciprocalF32AVX512(n int, dst *byte, a *byte)
+// func rsqrtF32AVX512(n int, dst *byte, a *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·reciprocalF32AVX512(SB), NOSPLIT, $0-24
+TEXT ·rsqrtF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -4699,18 +4712,22 @@ many81:
 	JLT     one81
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VSQRTPS Z0, Z0
 	VDIVPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
 	VMOVUPS 64(DX), Z0
 	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VSQRTPS Z0, Z0
 	VDIVPS  Z0, Z1, Z1
 	VMOVUPS Z1, 64(CX)
 	VMOVUPS 128(DX), Z0
 	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VSQRTPS Z0, Z0
 	VDIVPS  Z0, Z1, Z1
 	VMOVUPS Z1, 128(CX)
 	VMOVUPS 192(DX), Z0
 	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VSQRTPS Z0, Z0
 	VDIVPS  Z0, Z1, Z1
 	VMOVUPS Z1, 192(CX)
 	ADDQ    $0x00000100, CX
@@ -4723,6 +4740,7 @@ one81:
 	JLT     rest81
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VSQRTPS Z0, Z0
 	VDIVPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
 	ADDQ    $0x00000040, CX
@@ -4740,10 +4758,71 @@ rest81:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS   constF32_3f800000<>+0(SB), Z1
+	VSQRTPS   Z0, Z0
 	VDIVPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
 done81:
+	VZEROUPPER
+	RET
+
+// func reciprocalF32AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·reciprocalF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many82:
+	CMPQ    AX, $0x00000040
+	JLT     one82
+	VMOVUPS (DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	VMOVUPS 64(DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many82
+
+one82:
+	CMPQ    AX, $0x00000010
+	JLT     rest82
+	VMOVUPS (DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one82
+
+rest82:
+	TESTQ     AX, AX
+	JZ        done82
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS   constF32_3f800000<>+0(SB), Z1
+	VDIVPS    Z0, Z1, Z1
+	VMOVUPS   Z1, K1, (CX)
+
+done82:
 	VZEROUPPER
 	RET
 
@@ -4754,9 +4833,9 @@ TEXT ·reluF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many82:
+many83:
 	CMPQ    AX, $0x00000040
-	JLT     one82
+	JLT     one83
 	VMOVUPS (DX), Z0
 	VPXORD  Z1, Z1, Z1
 	VMAXPS  Z0, Z1, Z1
@@ -4776,11 +4855,11 @@ many82:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many82
+	JMP     many83
 
-one82:
+one83:
 	CMPQ    AX, $0x00000010
-	JLT     rest82
+	JLT     rest83
 	VMOVUPS (DX), Z0
 	VPXORD  Z5, Z5, Z5
 	VMAXPS  Z0, Z5, Z5
@@ -4788,11 +4867,11 @@ one82:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
-	JMP     one82
+	JMP     one83
 
-rest82:
+rest83:
 	TESTQ     AX, AX
-	JZ        done82
+	JZ        done83
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -4803,7 +4882,7 @@ rest82:
 	VMAXPS    Z0, Z6, Z6
 	VMOVUPS   Z6, K1, (CX)
 
-done82:
+done83:
 	VZEROUPPER
 	RET
 
@@ -4814,9 +4893,9 @@ TEXT ·relu6F32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many83:
+many84:
 	CMPQ    AX, $0x00000040
-	JLT     one83
+	JLT     one84
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_40c00000<>+0(SB), Z2
 	VPXORD  Z1, Z1, Z1
@@ -4844,76 +4923,16 @@ many83:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many83
-
-one83:
-	CMPQ    AX, $0x00000010
-	JLT     rest83
-	VMOVUPS (DX), Z0
-	VMOVUPS constF32_40c00000<>+0(SB), Z1
-	VPXORD  Z6, Z6, Z6
-	VMAXPS  Z0, Z6, Z6
-	VMINPS  Z6, Z1, Z1
-	VMOVUPS Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one83
-
-rest83:
-	TESTQ     AX, AX
-	JZ        done83
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS   constF32_40c00000<>+0(SB), Z1
-	VPXORD    Z7, Z7, Z7
-	VMAXPS    Z0, Z7, Z7
-	VMINPS    Z7, Z1, Z1
-	VMOVUPS   Z1, K1, (CX)
-
-done83:
-	VZEROUPPER
-	RET
-
-// func addScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·addScalarF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSS X0, Z0
-
-many84:
-	CMPQ    AX, $0x00000040
-	JLT     one84
-	VMOVUPS (DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	VMOVUPS 64(DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, 64(CX)
-	VMOVUPS 128(DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, 128(CX)
-	VMOVUPS 192(DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
 	JMP     many84
 
 one84:
 	CMPQ    AX, $0x00000010
 	JLT     rest84
-	VMOVUPS (DX), Z1
-	VADDPS  Z0, Z1, Z1
+	VMOVUPS (DX), Z0
+	VMOVUPS constF32_40c00000<>+0(SB), Z1
+	VPXORD  Z6, Z6, Z6
+	VMAXPS  Z0, Z6, Z6
+	VMINPS  Z6, Z1, Z1
 	VMOVUPS Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -4928,17 +4947,20 @@ rest84:
 	SHLXQ     BX, AX, AX
 	DECQ      AX
 	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z1
-	VADDPS    Z0, Z1, Z1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS   constF32_40c00000<>+0(SB), Z1
+	VPXORD    Z7, Z7, Z7
+	VMAXPS    Z0, Z7, Z7
+	VMINPS    Z7, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
 done84:
 	VZEROUPPER
 	RET
 
-// func subScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+// func addScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·subScalarF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·addScalarF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ         n+0(FP), AX
 	MOVQ         dst+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -4950,16 +4972,16 @@ many85:
 	CMPQ    AX, $0x00000040
 	JLT     one85
 	VMOVUPS (DX), Z1
-	VSUBPS  Z0, Z1, Z1
+	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
 	VMOVUPS 64(DX), Z1
-	VSUBPS  Z0, Z1, Z1
+	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, 64(CX)
 	VMOVUPS 128(DX), Z1
-	VSUBPS  Z0, Z1, Z1
+	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, 128(CX)
 	VMOVUPS 192(DX), Z1
-	VSUBPS  Z0, Z1, Z1
+	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -4970,7 +4992,7 @@ one85:
 	CMPQ    AX, $0x00000010
 	JLT     rest85
 	VMOVUPS (DX), Z1
-	VSUBPS  Z0, Z1, Z1
+	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -4986,16 +5008,16 @@ rest85:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z1
-	VSUBPS    Z0, Z1, Z1
+	VADDPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
 done85:
 	VZEROUPPER
 	RET
 
-// func mulScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+// func subScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·mulScalarF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·subScalarF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ         n+0(FP), AX
 	MOVQ         dst+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -5007,16 +5029,16 @@ many86:
 	CMPQ    AX, $0x00000040
 	JLT     one86
 	VMOVUPS (DX), Z1
-	VMULPS  Z0, Z1, Z1
+	VSUBPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
 	VMOVUPS 64(DX), Z1
-	VMULPS  Z0, Z1, Z1
+	VSUBPS  Z0, Z1, Z1
 	VMOVUPS Z1, 64(CX)
 	VMOVUPS 128(DX), Z1
-	VMULPS  Z0, Z1, Z1
+	VSUBPS  Z0, Z1, Z1
 	VMOVUPS Z1, 128(CX)
 	VMOVUPS 192(DX), Z1
-	VMULPS  Z0, Z1, Z1
+	VSUBPS  Z0, Z1, Z1
 	VMOVUPS Z1, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -5027,7 +5049,7 @@ one86:
 	CMPQ    AX, $0x00000010
 	JLT     rest86
 	VMOVUPS (DX), Z1
-	VMULPS  Z0, Z1, Z1
+	VSUBPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -5043,16 +5065,16 @@ rest86:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z1
-	VMULPS    Z0, Z1, Z1
+	VSUBPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
 done86:
 	VZEROUPPER
 	RET
 
-// func divScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+// func mulScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·divScalarF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·mulScalarF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ         n+0(FP), AX
 	MOVQ         dst+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -5064,16 +5086,16 @@ many87:
 	CMPQ    AX, $0x00000040
 	JLT     one87
 	VMOVUPS (DX), Z1
-	VDIVPS  Z0, Z1, Z1
+	VMULPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
 	VMOVUPS 64(DX), Z1
-	VDIVPS  Z0, Z1, Z1
+	VMULPS  Z0, Z1, Z1
 	VMOVUPS Z1, 64(CX)
 	VMOVUPS 128(DX), Z1
-	VDIVPS  Z0, Z1, Z1
+	VMULPS  Z0, Z1, Z1
 	VMOVUPS Z1, 128(CX)
 	VMOVUPS 192(DX), Z1
-	VDIVPS  Z0, Z1, Z1
+	VMULPS  Z0, Z1, Z1
 	VMOVUPS Z1, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -5084,7 +5106,7 @@ one87:
 	CMPQ    AX, $0x00000010
 	JLT     rest87
 	VMOVUPS (DX), Z1
-	VDIVPS  Z0, Z1, Z1
+	VMULPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -5100,10 +5122,67 @@ rest87:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z1
-	VDIVPS    Z0, Z1, Z1
+	VMULPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
 done87:
+	VZEROUPPER
+	RET
+
+// func divScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·divScalarF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSS X0, Z0
+
+many88:
+	CMPQ    AX, $0x00000040
+	JLT     one88
+	VMOVUPS (DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	VMOVUPS 64(DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 64(CX)
+	VMOVUPS 128(DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 128(CX)
+	VMOVUPS 192(DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many88
+
+one88:
+	CMPQ    AX, $0x00000010
+	JLT     rest88
+	VMOVUPS (DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one88
+
+rest88:
+	TESTQ     AX, AX
+	JZ        done88
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z1
+	VDIVPS    Z0, Z1, Z1
+	VMOVUPS   Z1, K1, (CX)
+
+done88:
 	VZEROUPPER
 	RET
 
@@ -5117,9 +5196,9 @@ TEXT ·axpyF32AVX512(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSS X0, Z0
 
-many88:
+many89:
 	CMPQ        AX, $0x00000040
-	JLT         one88
+	JLT         one89
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z1
 	VFMADD231PS Z1, Z0, Z2
@@ -5139,11 +5218,11 @@ many88:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000040, AX
-	JMP         many88
+	JMP         many89
 
-one88:
+one89:
 	CMPQ        AX, $0x00000010
-	JLT         rest88
+	JLT         rest89
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z1
 	VFMADD231PS Z1, Z0, Z2
@@ -5151,11 +5230,11 @@ one88:
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, AX
-	JMP         one88
+	JMP         one89
 
-rest88:
+rest89:
 	TESTQ       AX, AX
-	JZ          done88
+	JZ          done89
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -5166,7 +5245,7 @@ rest88:
 	VFMADD231PS Z1, Z0, Z2
 	VMOVUPS     Z2, K1, (CX)
 
-done88:
+done89:
 	VZEROUPPER
 	RET
 
@@ -5179,9 +5258,9 @@ TEXT ·mulAddF32AVX512(SB), NOSPLIT, $0-40
 	MOVQ b+24(FP), BX
 	MOVQ c+32(FP), SI
 
-many89:
+many90:
 	CMPQ        AX, $0x00000040
-	JLT         one89
+	JLT         one90
 	VMOVUPS     (DX), Z0
 	VMOVUPS     (BX), Z1
 	VMOVUPS     (SI), Z2
@@ -5207,11 +5286,11 @@ many89:
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	SUBQ        $0x00000040, AX
-	JMP         many89
+	JMP         many90
 
-one89:
+one90:
 	CMPQ        AX, $0x00000010
-	JLT         rest89
+	JLT         rest90
 	VMOVUPS     (DX), Z0
 	VMOVUPS     (BX), Z1
 	VMOVUPS     (SI), Z2
@@ -5222,11 +5301,11 @@ one89:
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000010, AX
-	JMP         one89
+	JMP         one90
 
-rest89:
+rest90:
 	TESTQ       AX, AX
-	JZ          done89
+	JZ          done90
 	MOVQ        AX, DI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       DI, AX, AX
@@ -5238,7 +5317,88 @@ rest89:
 	VFMADD231PS Z0, Z1, Z2
 	VMOVUPS     Z2, K1, (CX)
 
-done89:
+done90:
+	VZEROUPPER
+	RET
+
+// func dropoutF32AVX512(n int, dst *byte, x *byte, u *byte, keep uint64, scale uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·dropoutF32AVX512(SB), NOSPLIT, $0-48
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         x+16(FP), DX
+	MOVQ         u+24(FP), BX
+	MOVQ         keep+32(FP), SI
+	VMOVQ        SI, X0
+	VBROADCASTSS X0, Z0
+	MOVQ         scale+40(FP), SI
+	VMOVQ        SI, X1
+	VBROADCASTSS X1, Z1
+
+many91:
+	CMPQ      AX, $0x00000040
+	JLT       one91
+	VMOVUPS   (DX), Z2
+	VMOVUPS   (BX), Z3
+	VMULPS    Z1, Z2, Z2
+	VCMPPS    $0x11, Z0, Z3, K1
+	VMOVUPS.Z Z2, K1, Z2
+	VMOVUPS   Z2, (CX)
+	VMOVUPS   64(DX), Z2
+	VMOVUPS   64(BX), Z3
+	VMULPS    Z1, Z2, Z2
+	VCMPPS    $0x11, Z0, Z3, K1
+	VMOVUPS.Z Z2, K1, Z2
+	VMOVUPS   Z2, 64(CX)
+	VMOVUPS   128(DX), Z2
+	VMOVUPS   128(BX), Z3
+	VMULPS    Z1, Z2, Z2
+	VCMPPS    $0x11, Z0, Z3, K1
+	VMOVUPS.Z Z2, K1, Z2
+	VMOVUPS   Z2, 128(CX)
+	VMOVUPS   192(DX), Z2
+	VMOVUPS   192(BX), Z3
+	VMULPS    Z1, Z2, Z2
+	VCMPPS    $0x11, Z0, Z3, K1
+	VMOVUPS.Z Z2, K1, Z2
+	VMOVUPS   Z2, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000040, AX
+	JMP       many91
+
+one91:
+	CMPQ      AX, $0x00000010
+	JLT       rest91
+	VMOVUPS   (DX), Z2
+	VMOVUPS   (BX), Z3
+	VMULPS    Z1, Z2, Z2
+	VCMPPS    $0x11, Z0, Z3, K1
+	VMOVUPS.Z Z2, K1, Z2
+	VMOVUPS   Z2, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000010, AX
+	JMP       one91
+
+rest91:
+	TESTQ     AX, AX
+	JZ        done91
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z2
+	VMOVUPS.Z (BX), K1, Z3
+	VMULPS    Z1, Z2, Z2
+	VCMPPS    $0x11, Z0, Z3, K2
+	VMOVUPS.Z Z2, K2, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done91:
 	VZEROUPPER
 	RET
 
@@ -5251,9 +5411,9 @@ TEXT ·routeMaxF32AVX512(SB), NOSPLIT, $0-40
 	MOVQ x+24(FP), BX
 	MOVQ y+32(FP), SI
 
-one90:
+one92:
 	CMPQ      AX, $0x00000010
-	JLT       rest90
+	JLT       rest92
 	VMOVUPS   (CX), Z0
 	VMOVUPS   (DX), Z1
 	VMOVUPS   (BX), Z2
@@ -5269,11 +5429,11 @@ one90:
 	ADDQ      $0x00000040, BX
 	ADDQ      $0x00000040, SI
 	SUBQ      $0x00000010, AX
-	JMP       one90
+	JMP       one92
 
-rest90:
+rest92:
 	TESTQ     AX, AX
-	JZ        done90
+	JZ        done92
 	MOVQ      AX, DI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DI, AX, AX
@@ -5290,7 +5450,7 @@ rest90:
 	VMOVUPS   Z0, K1, (CX)
 	VMOVUPS   Z1, K1, (DX)
 
-done90:
+done92:
 	VZEROUPPER
 	RET
 
@@ -5304,9 +5464,9 @@ TEXT ·sumF32AVX512(SB), NOSPLIT, $0-24
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many91:
+many93:
 	CMPQ    AX, $0x00000040
-	JLT     one91
+	JLT     one93
 	VMOVUPS (CX), Z4
 	VADDPS  Z4, Z0, Z0
 	VMOVUPS 64(CX), Z4
@@ -5317,20 +5477,20 @@ many91:
 	VADDPS  Z4, Z3, Z3
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000040, AX
-	JMP     many91
+	JMP     many93
 
-one91:
+one93:
 	CMPQ    AX, $0x00000010
-	JLT     rest91
+	JLT     rest93
 	VMOVUPS (CX), Z4
 	VADDPS  Z4, Z0, Z0
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000010, AX
-	JMP     one91
+	JMP     one93
 
-rest91:
+rest93:
 	TESTQ     AX, AX
-	JZ        done91
+	JZ        done93
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -5339,7 +5499,7 @@ rest91:
 	VMOVUPS.Z (CX), K1, Z4
 	VADDPS    Z4, Z0, Z0
 
-done91:
+done93:
 	VADDPS        Z1, Z0, Z0
 	VADDPS        Z3, Z2, Z2
 	VADDPS        Z2, Z0, Z0
@@ -5367,9 +5527,9 @@ TEXT ·dotF32AVX512(SB), NOSPLIT, $0-32
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many92:
+many94:
 	CMPQ        AX, $0x00000040
-	JLT         one92
+	JLT         one94
 	VMOVUPS     (CX), Z4
 	VMOVUPS     (DX), Z5
 	VFMADD231PS Z4, Z5, Z0
@@ -5385,22 +5545,22 @@ many92:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000040, AX
-	JMP         many92
+	JMP         many94
 
-one92:
+one94:
 	CMPQ        AX, $0x00000010
-	JLT         rest92
+	JLT         rest94
 	VMOVUPS     (CX), Z4
 	VMOVUPS     (DX), Z5
 	VFMADD231PS Z4, Z5, Z0
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, AX
-	JMP         one92
+	JMP         one94
 
-rest92:
+rest94:
 	TESTQ       AX, AX
-	JZ          done92
+	JZ          done94
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -5410,7 +5570,7 @@ rest92:
 	VMOVUPS.Z   (DX), K1, Z5
 	VFMADD231PS Z4, Z5, Z0
 
-done92:
+done94:
 	VADDPS        Z1, Z0, Z0
 	VADDPS        Z3, Z2, Z2
 	VADDPS        Z2, Z0, Z0
@@ -5437,9 +5597,9 @@ TEXT ·maxOfF32AVX512(SB), NOSPLIT, $0-24
 	VMOVUPS constF32_ff800000<>+0(SB), Z2
 	VPXORD  Z3, Z3, Z3
 
-many93:
+many95:
 	CMPQ      AX, $0x00000020
-	JLT       one93
+	JLT       one95
 	VMOVUPS   (CX), Z4
 	VCMPPS    $0x03, Z4, Z4, K1
 	VMOVUPS.Z Z4, K1, Z5
@@ -5452,11 +5612,11 @@ many93:
 	VMAXPS    Z4, Z2, Z2
 	ADDQ      $0x00000080, CX
 	SUBQ      $0x00000020, AX
-	JMP       many93
+	JMP       many95
 
-one93:
+one95:
 	CMPQ      AX, $0x00000010
-	JLT       rest93
+	JLT       rest95
 	VMOVUPS   (CX), Z4
 	VCMPPS    $0x03, Z4, Z4, K1
 	VMOVUPS.Z Z4, K1, Z5
@@ -5464,11 +5624,11 @@ one93:
 	VMAXPS    Z4, Z1, Z1
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, AX
-	JMP       one93
+	JMP       one95
 
-rest93:
+rest95:
 	TESTQ     AX, AX
-	JZ        done93
+	JZ        done95
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -5481,7 +5641,7 @@ rest93:
 	VORPS     Z0, Z3, Z3
 	VMAXPS    Z6, Z1, Z1
 
-done93:
+done95:
 	VMAXPS        Z2, Z1, Z1
 	VCMPPS        $0x03, Z3, Z3, K1
 	VMOVUPS.Z     Z3, K1, Z0
@@ -5517,9 +5677,9 @@ TEXT ·colSumF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ CX, SI
 	SHLQ $0x02, SI
 
-wide94:
+wide96:
 	CMPQ    CX, $0x00000040
-	JLT     narrow94
+	JLT     narrow96
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 	VMOVUPS 128(DX), Z2
@@ -5527,7 +5687,7 @@ wide94:
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row95:
+row97:
 	VMOVUPS (R8), Z4
 	VADDPS  Z4, Z0, Z0
 	VMOVUPS 64(R8), Z4
@@ -5538,7 +5698,7 @@ row95:
 	VADDPS  Z4, Z3, Z3
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row95
+	JNZ     row97
 	VMOVUPS Z0, (DX)
 	VMOVUPS Z1, 64(DX)
 	VMOVUPS Z2, 128(DX)
@@ -5546,30 +5706,30 @@ row95:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000040, CX
-	JMP     wide94
+	JMP     wide96
 
-narrow94:
+narrow96:
 	CMPQ    CX, $0x00000010
-	JLT     edge94
+	JLT     edge96
 	VMOVUPS (DX), Z0
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row96:
+row98:
 	VMOVUPS (R8), Z1
 	VADDPS  Z1, Z0, Z0
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row96
+	JNZ     row98
 	VMOVUPS Z0, (DX)
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, CX
-	JMP     narrow94
+	JMP     narrow96
 
-edge94:
+edge96:
 	TESTQ     CX, CX
-	JZ        end94
+	JZ        end96
 	MOVQ      CX, DI
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     DI, CX, CX
@@ -5578,15 +5738,15 @@ edge94:
 	VMOVUPS.Z (DX), K1, Z0
 	MOVQ      BX, CX
 
-row97:
+row99:
 	VMOVUPS.Z (CX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 	ADDQ      SI, CX
 	DECQ      AX
-	JNZ       row97
+	JNZ       row99
 	VMOVUPS   Z0, K1, (DX)
 
-end94:
+end96:
 	VZEROUPPER
 	RET
 
@@ -5601,9 +5761,9 @@ TEXT ·colCenteredF32AVX512(SB), NOSPLIT, $0-40
 	MOVQ CX, DI
 	SHLQ $0x02, DI
 
-wide98:
+wide100:
 	CMPQ    CX, $0x00000040
-	JLT     narrow98
+	JLT     narrow100
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 	VMOVUPS 128(DX), Z2
@@ -5615,7 +5775,7 @@ wide98:
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row99:
+row101:
 	VMOVUPS     (R9), Z8
 	VSUBPS      Z4, Z8, Z8
 	VFMADD231PS Z8, Z8, Z0
@@ -5630,7 +5790,7 @@ row99:
 	VFMADD231PS Z8, Z8, Z3
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row99
+	JNZ         row101
 	VMOVUPS     Z0, (DX)
 	VMOVUPS     Z1, 64(DX)
 	VMOVUPS     Z2, 128(DX)
@@ -5639,33 +5799,33 @@ row99:
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	SUBQ        $0x00000040, CX
-	JMP         wide98
+	JMP         wide100
 
-narrow98:
+narrow100:
 	CMPQ    CX, $0x00000010
-	JLT     edge98
+	JLT     edge100
 	VMOVUPS (DX), Z0
 	VMOVUPS (SI), Z1
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row100:
+row102:
 	VMOVUPS     (R9), Z2
 	VSUBPS      Z1, Z2, Z2
 	VFMADD231PS Z2, Z2, Z0
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row100
+	JNZ         row102
 	VMOVUPS     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000010, CX
-	JMP         narrow98
+	JMP         narrow100
 
-edge98:
+edge100:
 	TESTQ     CX, CX
-	JZ        end98
+	JZ        end100
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -5675,16 +5835,16 @@ edge98:
 	VMOVUPS.Z (SI), K1, Z1
 	MOVQ      BX, CX
 
-row101:
+row103:
 	VMOVUPS.Z   (CX), K1, Z2
 	VSUBPS      Z1, Z2, Z2
 	VFMADD231PS Z2, Z2, Z0
 	ADDQ        DI, CX
 	DECQ        AX
-	JNZ         row101
+	JNZ         row103
 	VMOVUPS     Z0, K1, (DX)
 
-end98:
+end100:
 	VZEROUPPER
 	RET
 
@@ -5700,9 +5860,9 @@ TEXT ·colDotF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ CX, R8
 	SHLQ $0x02, R8
 
-wide102:
+wide104:
 	CMPQ    CX, $0x00000040
-	JLT     narrow102
+	JLT     narrow104
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 	VMOVUPS 128(DX), Z2
@@ -5715,7 +5875,7 @@ wide102:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row103:
+row105:
 	VMOVUPS     (R10), Z8
 	VMOVUPS     (R11), Z9
 	VSUBPS      Z4, Z9, Z9
@@ -5735,7 +5895,7 @@ row103:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row103
+	JNZ         row105
 	VMOVUPS     Z0, (DX)
 	VMOVUPS     Z1, 64(DX)
 	VMOVUPS     Z2, 128(DX)
@@ -5745,18 +5905,18 @@ row103:
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	SUBQ        $0x00000040, CX
-	JMP         wide102
+	JMP         wide104
 
-narrow102:
+narrow104:
 	CMPQ    CX, $0x00000010
-	JLT     edge102
+	JLT     edge104
 	VMOVUPS (DX), Z0
 	VMOVUPS (DI), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row104:
+row106:
 	VMOVUPS     (R10), Z2
 	VMOVUPS     (R11), Z3
 	VSUBPS      Z1, Z3, Z3
@@ -5764,18 +5924,18 @@ row104:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row104
+	JNZ         row106
 	VMOVUPS     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	SUBQ        $0x00000010, CX
-	JMP         narrow102
+	JMP         narrow104
 
-edge102:
+edge104:
 	TESTQ     CX, CX
-	JZ        end102
+	JZ        end104
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -5786,7 +5946,7 @@ edge102:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row105:
+row107:
 	VMOVUPS.Z   (CX), K1, Z2
 	VMOVUPS.Z   (BX), K1, Z3
 	VSUBPS      Z1, Z3, Z3
@@ -5794,10 +5954,10 @@ row105:
 	ADDQ        R8, CX
 	ADDQ        R8, BX
 	DECQ        AX
-	JNZ         row105
+	JNZ         row107
 	VMOVUPS     Z0, K1, (DX)
 
-end102:
+end104:
 	VZEROUPPER
 	RET
 
@@ -5811,9 +5971,9 @@ TEXT ·biasRowsF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide106:
+wide108:
 	CMPQ    CX, $0x00000040
-	JLT     narrow106
+	JLT     narrow108
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
@@ -5822,7 +5982,7 @@ wide106:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row107:
+row109:
 	VMOVUPS (R10), Z4
 	VADDPS  Z0, Z4, Z4
 	VMOVUPS Z4, (R9)
@@ -5838,38 +5998,38 @@ row107:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row107
+	JNZ     row109
 	ADDQ    $0x00000100, BX
 	ADDQ    $0x00000100, SI
 	ADDQ    $0x00000100, DI
 	SUBQ    $0x00000040, CX
-	JMP     wide106
+	JMP     wide108
 
-narrow106:
+narrow108:
 	CMPQ    CX, $0x00000010
-	JLT     edge106
+	JLT     edge108
 	VMOVUPS (DI), Z0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row108:
+row110:
 	VMOVUPS (R10), Z1
 	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, (R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row108
+	JNZ     row110
 	ADDQ    $0x00000040, BX
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	SUBQ    $0x00000010, CX
-	JMP     narrow106
+	JMP     narrow108
 
-edge106:
+edge108:
 	TESTQ     CX, CX
-	JZ        end106
+	JZ        end108
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -5879,16 +6039,16 @@ edge106:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row109:
+row111:
 	VMOVUPS.Z (BX), K1, Z1
 	VADDPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 	ADDQ      DX, CX
 	ADDQ      DX, BX
 	DECQ      AX
-	JNZ       row109
+	JNZ       row111
 
-end106:
+end108:
 	VZEROUPPER
 	RET
 
@@ -5902,9 +6062,9 @@ TEXT ·biasReluRowsF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide110:
+wide112:
 	CMPQ    CX, $0x00000040
-	JLT     narrow110
+	JLT     narrow112
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
@@ -5913,7 +6073,7 @@ wide110:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row111:
+row113:
 	VMOVUPS (R10), Z4
 	VADDPS  Z0, Z4, Z4
 	VPXORD  Z5, Z5, Z5
@@ -5937,22 +6097,22 @@ row111:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row111
+	JNZ     row113
 	ADDQ    $0x00000100, BX
 	ADDQ    $0x00000100, SI
 	ADDQ    $0x00000100, DI
 	SUBQ    $0x00000040, CX
-	JMP     wide110
+	JMP     wide112
 
-narrow110:
+narrow112:
 	CMPQ    CX, $0x00000010
-	JLT     edge110
+	JLT     edge112
 	VMOVUPS (DI), Z0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row112:
+row114:
 	VMOVUPS (R10), Z1
 	VADDPS  Z0, Z1, Z1
 	VPXORD  Z9, Z9, Z9
@@ -5961,16 +6121,16 @@ row112:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row112
+	JNZ     row114
 	ADDQ    $0x00000040, BX
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	SUBQ    $0x00000010, CX
-	JMP     narrow110
+	JMP     narrow112
 
-edge110:
+edge112:
 	TESTQ     CX, CX
-	JZ        end110
+	JZ        end112
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -5980,7 +6140,7 @@ edge110:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row113:
+row115:
 	VMOVUPS.Z (BX), K1, Z1
 	VADDPS    Z0, Z1, Z1
 	VPXORD    Z10, Z10, Z10
@@ -5989,9 +6149,9 @@ row113:
 	ADDQ      DX, CX
 	ADDQ      DX, BX
 	DECQ      AX
-	JNZ       row113
+	JNZ       row115
 
-end110:
+end112:
 	VZEROUPPER
 	RET
 
@@ -6006,9 +6166,9 @@ TEXT ·scaleRowsF32AVX512(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide114:
+wide116:
 	CMPQ    CX, $0x00000040
-	JLT     narrow114
+	JLT     narrow116
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
@@ -6021,7 +6181,7 @@ wide114:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row115:
+row117:
 	VMOVUPS     (R11), Z8
 	VFMADD213PS Z0, Z4, Z8
 	VMOVUPS     Z8, (R10)
@@ -6037,41 +6197,41 @@ row115:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row115
+	JNZ         row117
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	ADDQ        $0x00000100, R8
 	SUBQ        $0x00000040, CX
-	JMP         wide114
+	JMP         wide116
 
-narrow114:
+narrow116:
 	CMPQ    CX, $0x00000010
-	JLT     edge114
+	JLT     edge116
 	VMOVUPS (DI), Z0
 	VMOVUPS (R8), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row116:
+row118:
 	VMOVUPS     (R11), Z2
 	VFMADD213PS Z0, Z1, Z2
 	VMOVUPS     Z2, (R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row116
+	JNZ         row118
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         narrow114
+	JMP         narrow116
 
-edge114:
+edge116:
 	TESTQ     CX, CX
-	JZ        end114
+	JZ        end116
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -6082,16 +6242,16 @@ edge114:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row117:
+row119:
 	VMOVUPS.Z   (BX), K1, Z2
 	VFMADD213PS Z0, Z1, Z2
 	VMOVUPS     Z2, K1, (CX)
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row117
+	JNZ         row119
 
-end114:
+end116:
 	VZEROUPPER
 	RET
 
@@ -6106,9 +6266,9 @@ TEXT ·scaleReluRowsF32AVX512(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide118:
+wide120:
 	CMPQ    CX, $0x00000040
-	JLT     narrow118
+	JLT     narrow120
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
@@ -6121,7 +6281,7 @@ wide118:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row119:
+row121:
 	VMOVUPS     (R11), Z8
 	VFMADD213PS Z0, Z4, Z8
 	VPXORD      Z9, Z9, Z9
@@ -6145,24 +6305,24 @@ row119:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row119
+	JNZ         row121
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	ADDQ        $0x00000100, R8
 	SUBQ        $0x00000040, CX
-	JMP         wide118
+	JMP         wide120
 
-narrow118:
+narrow120:
 	CMPQ    CX, $0x00000010
-	JLT     edge118
+	JLT     edge120
 	VMOVUPS (DI), Z0
 	VMOVUPS (R8), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row120:
+row122:
 	VMOVUPS     (R11), Z2
 	VFMADD213PS Z0, Z1, Z2
 	VPXORD      Z13, Z13, Z13
@@ -6171,17 +6331,17 @@ row120:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row120
+	JNZ         row122
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         narrow118
+	JMP         narrow120
 
-edge118:
+edge120:
 	TESTQ     CX, CX
-	JZ        end118
+	JZ        end120
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -6192,7 +6352,7 @@ edge118:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row121:
+row123:
 	VMOVUPS.Z   (BX), K1, Z2
 	VFMADD213PS Z0, Z1, Z2
 	VPXORD      Z14, Z14, Z14
@@ -6201,9 +6361,9 @@ row121:
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row121
+	JNZ         row123
 
-end118:
+end120:
 	VZEROUPPER
 	RET
 
@@ -6218,9 +6378,9 @@ TEXT ·momentumF32AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z1
 
-many122:
+many124:
 	CMPQ         AX, $0x00000020
-	JLT          one122
+	JLT          one124
 	VMOVUPS      (CX), Z2
 	VMOVUPS      (DX), Z3
 	VMOVUPS      (BX), Z4
@@ -6239,11 +6399,11 @@ many122:
 	ADDQ         $0x00000080, DX
 	ADDQ         $0x00000080, BX
 	SUBQ         $0x00000020, AX
-	JMP          many122
+	JMP          many124
 
-one122:
+one124:
 	CMPQ         AX, $0x00000010
-	JLT          rest122
+	JLT          rest124
 	VMOVUPS      (CX), Z2
 	VMOVUPS      (DX), Z3
 	VMOVUPS      (BX), Z4
@@ -6255,11 +6415,11 @@ one122:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, AX
-	JMP          one122
+	JMP          one124
 
-rest122:
+rest124:
 	TESTQ        AX, AX
-	JZ           done122
+	JZ           done124
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -6273,7 +6433,7 @@ rest122:
 	VFNMADD231PS Z0, Z3, Z2
 	VMOVUPS      Z2, K1, (CX)
 
-done122:
+done124:
 	VZEROUPPER
 	RET
 
@@ -6288,9 +6448,9 @@ TEXT ·nesterovF32AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z1
 
-many123:
+many125:
 	CMPQ         AX, $0x00000020
-	JLT          one123
+	JLT          one125
 	VMOVUPS      (CX), Z2
 	VMOVUPS      (DX), Z3
 	VMOVUPS      (BX), Z4
@@ -6311,11 +6471,11 @@ many123:
 	ADDQ         $0x00000080, DX
 	ADDQ         $0x00000080, BX
 	SUBQ         $0x00000020, AX
-	JMP          many123
+	JMP          many125
 
-one123:
+one125:
 	CMPQ         AX, $0x00000010
-	JLT          rest123
+	JLT          rest125
 	VMOVUPS      (CX), Z2
 	VMOVUPS      (DX), Z3
 	VMOVUPS      (BX), Z4
@@ -6328,11 +6488,11 @@ one123:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, AX
-	JMP          one123
+	JMP          one125
 
-rest123:
+rest125:
 	TESTQ        AX, AX
-	JZ           done123
+	JZ           done125
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -6347,7 +6507,7 @@ rest123:
 	VFNMADD231PS Z0, Z4, Z2
 	VMOVUPS      Z2, K1, (CX)
 
-done123:
+done125:
 	VZEROUPPER
 	RET
 
@@ -6362,9 +6522,9 @@ TEXT ·adagradF32AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z1
 
-many124:
+many126:
 	CMPQ        AX, $0x00000020
-	JLT         one124
+	JLT         one126
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z3
 	VMOVUPS     (BX), Z4
@@ -6391,11 +6551,11 @@ many124:
 	ADDQ        $0x00000080, DX
 	ADDQ        $0x00000080, BX
 	SUBQ        $0x00000020, AX
-	JMP         many124
+	JMP         many126
 
-one124:
+one126:
 	CMPQ        AX, $0x00000010
-	JLT         rest124
+	JLT         rest126
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z3
 	VMOVUPS     (BX), Z4
@@ -6411,11 +6571,11 @@ one124:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000010, AX
-	JMP         one124
+	JMP         one126
 
-rest124:
+rest126:
 	TESTQ       AX, AX
-	JZ          done124
+	JZ          done126
 	MOVQ        AX, SI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       SI, AX, AX
@@ -6433,7 +6593,7 @@ rest124:
 	VSUBPS      Z4, Z2, Z2
 	VMOVUPS     Z2, K1, (CX)
 
-done124:
+done126:
 	VZEROUPPER
 	RET
 
@@ -6444,9 +6604,9 @@ TEXT ·expF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many125:
+many127:
 	CMPQ         AX, $0x00000020
-	JLT          one125
+	JLT          one127
 	VMOVUPS      (DX), Z0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z1
 	VMOVUPS      constF32_42b20000<>+0(SB), Z2
@@ -6490,11 +6650,11 @@ many125:
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x00000080, DX
 	SUBQ         $0x00000020, AX
-	JMP          many125
+	JMP          many127
 
-one125:
+one127:
 	CMPQ         AX, $0x00000010
-	JLT          rest125
+	JLT          rest127
 	VMOVUPS      (DX), Z0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z1
 	VMOVUPS      constF32_42b20000<>+0(SB), Z2
@@ -6518,11 +6678,11 @@ one125:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one125
+	JMP          one127
 
-rest125:
+rest127:
 	TESTQ        AX, AX
-	JZ           done125
+	JZ           done127
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -6549,7 +6709,7 @@ rest125:
 	VSCALEFPS    Z0, Z2, Z2
 	VMOVUPS      Z2, K1, (CX)
 
-done125:
+done127:
 	VZEROUPPER
 	RET
 
@@ -6560,9 +6720,9 @@ TEXT ·sigmoidF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one126:
+one128:
 	CMPQ         AX, $0x00000010
-	JLT          rest126
+	JLT          rest128
 	VMOVUPS      (DX), Z0
 	VORPS        constF32_80000000<>+0(SB), Z0, Z1
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z2
@@ -6592,11 +6752,11 @@ one126:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one126
+	JMP          one128
 
-rest126:
+rest128:
 	TESTQ        AX, AX
-	JZ           done126
+	JZ           done128
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -6629,7 +6789,7 @@ rest126:
 	VDIVPS       Z2, Z5, Z5
 	VMOVUPS      Z5, K1, (CX)
 
-done126:
+done128:
 	VZEROUPPER
 	RET
 
@@ -6640,9 +6800,9 @@ TEXT ·tanhF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one127:
+one129:
 	CMPQ         AX, $0x00000010
-	JLT          rest127
+	JLT          rest129
 	VMOVUPS      (DX), Z0
 	VANDPS       constF32_7fffffff<>+0(SB), Z0, Z1
 	VADDPS       Z1, Z1, Z2
@@ -6685,11 +6845,11 @@ one127:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one127
+	JMP          one129
 
-rest127:
+rest129:
 	TESTQ        AX, AX
-	JZ           done127
+	JZ           done129
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -6735,7 +6895,7 @@ rest127:
 	VBLENDMPS    Z4, Z3, K2, Z6
 	VMOVUPS      Z6, K1, (CX)
 
-done127:
+done129:
 	VZEROUPPER
 	RET
 

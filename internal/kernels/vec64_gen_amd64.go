@@ -129,6 +129,11 @@ func axpyF64AVX2(n int, y *byte, x *byte, k uint64)
 //go:noescape
 func mulAddF64AVX2(n int, dst *byte, a *byte, b *byte, c *byte)
 
+// dropoutF64AVX2 keeps x*scale where u is below keep.
+//
+//go:noescape
+func dropoutF64AVX2(n int, dst *byte, x *byte, u *byte, keep uint64, scale uint64)
+
 // routeMaxF64AVX2 moves left to dx where x equals y.
 //
 //go:noescape
@@ -328,6 +333,11 @@ func axpyF64AVX512(n int, y *byte, x *byte, k uint64)
 //
 //go:noescape
 func mulAddF64AVX512(n int, dst *byte, a *byte, b *byte, c *byte)
+
+// dropoutF64AVX512 keeps x*scale where u is below keep.
+//
+//go:noescape
+func dropoutF64AVX512(n int, dst *byte, x *byte, u *byte, keep uint64, scale uint64)
 
 // routeMaxF64AVX512 moves left to dx where x equals y.
 //

@@ -1628,6 +1628,85 @@ done25:
 	VZEROUPPER
 	RET
 
+// func dropoutF64AVX2(n int, dst *byte, x *byte, u *byte, keep uint64, scale uint64)
+// Requires: AVX, AVX2
+TEXT ·dropoutF64AVX2(SB), NOSPLIT, $0-48
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         x+16(FP), DX
+	MOVQ         u+24(FP), BX
+	MOVQ         keep+32(FP), SI
+	VMOVQ        SI, X0
+	VBROADCASTSD X0, Y0
+	MOVQ         scale+40(FP), SI
+	VMOVQ        SI, X1
+	VBROADCASTSD X1, Y1
+
+many26:
+	CMPQ    AX, $0x00000010
+	JLT     one26
+	VMOVUPD (DX), Y2
+	VMOVUPD (BX), Y3
+	VMULPD  Y1, Y2, Y2
+	VCMPPD  $0x11, Y0, Y3, Y3
+	VANDPD  Y2, Y3, Y2
+	VMOVUPD Y2, (CX)
+	VMOVUPD 32(DX), Y2
+	VMOVUPD 32(BX), Y3
+	VMULPD  Y1, Y2, Y2
+	VCMPPD  $0x11, Y0, Y3, Y3
+	VANDPD  Y2, Y3, Y2
+	VMOVUPD Y2, 32(CX)
+	VMOVUPD 64(DX), Y2
+	VMOVUPD 64(BX), Y3
+	VMULPD  Y1, Y2, Y2
+	VCMPPD  $0x11, Y0, Y3, Y3
+	VANDPD  Y2, Y3, Y2
+	VMOVUPD Y2, 64(CX)
+	VMOVUPD 96(DX), Y2
+	VMOVUPD 96(BX), Y3
+	VMULPD  Y1, Y2, Y2
+	VCMPPD  $0x11, Y0, Y3, Y3
+	VANDPD  Y2, Y3, Y2
+	VMOVUPD Y2, 96(CX)
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	ADDQ    $0x00000080, BX
+	SUBQ    $0x00000010, AX
+	JMP     many26
+
+one26:
+	CMPQ    AX, $0x00000004
+	JLT     rest26
+	VMOVUPD (DX), Y2
+	VMOVUPD (BX), Y3
+	VMULPD  Y1, Y2, Y2
+	VCMPPD  $0x11, Y0, Y3, Y3
+	VANDPD  Y2, Y3, Y2
+	VMOVUPD Y2, (CX)
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	ADDQ    $0x00000020, BX
+	SUBQ    $0x00000004, AX
+	JMP     one26
+
+rest26:
+	TESTQ        AX, AX
+	JZ           done26
+	VMOVQ        AX, X2
+	VPBROADCASTQ X2, Y2
+	VPCMPGTQ     iotaF64<>+0(SB), Y2, Y2
+	VMASKMOVPD   (DX), Y2, Y3
+	VMASKMOVPD   (BX), Y2, Y4
+	VMULPD       Y1, Y3, Y3
+	VCMPPD       $0x11, Y0, Y4, Y0
+	VANDPD       Y3, Y0, Y0
+	VMASKMOVPD   Y0, Y2, (CX)
+
+done26:
+	VZEROUPPER
+	RET
+
 // func routeMaxF64AVX2(n int, dx *byte, left *byte, x *byte, y *byte)
 // Requires: AVX, AVX2
 TEXT ·routeMaxF64AVX2(SB), NOSPLIT, $0-40
@@ -1637,9 +1716,9 @@ TEXT ·routeMaxF64AVX2(SB), NOSPLIT, $0-40
 	MOVQ x+24(FP), BX
 	MOVQ y+32(FP), SI
 
-one26:
+one27:
 	CMPQ    AX, $0x00000004
-	JLT     rest26
+	JLT     rest27
 	VMOVUPD (CX), Y0
 	VMOVUPD (DX), Y1
 	VMOVUPD (BX), Y2
@@ -1655,11 +1734,11 @@ one26:
 	ADDQ    $0x00000020, BX
 	ADDQ    $0x00000020, SI
 	SUBQ    $0x00000004, AX
-	JMP     one26
+	JMP     one27
 
-rest26:
+rest27:
 	TESTQ        AX, AX
-	JZ           done26
+	JZ           done27
 	VMOVQ        AX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -1674,7 +1753,7 @@ rest26:
 	VMASKMOVPD   Y1, Y0, (CX)
 	VMASKMOVPD   Y2, Y0, (DX)
 
-done26:
+done27:
 	VZEROUPPER
 	RET
 
@@ -1688,9 +1767,9 @@ TEXT ·sumF64AVX2(SB), NOSPLIT, $0-24
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
-many27:
+many28:
 	CMPQ    AX, $0x00000010
-	JLT     one27
+	JLT     one28
 	VMOVUPD (CX), Y4
 	VADDPD  Y4, Y0, Y0
 	VMOVUPD 32(CX), Y4
@@ -1701,27 +1780,27 @@ many27:
 	VADDPD  Y4, Y3, Y3
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000010, AX
-	JMP     many27
+	JMP     many28
 
-one27:
+one28:
 	CMPQ    AX, $0x00000004
-	JLT     rest27
+	JLT     rest28
 	VMOVUPD (CX), Y4
 	VADDPD  Y4, Y0, Y0
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000004, AX
-	JMP     one27
+	JMP     one28
 
-rest27:
+rest28:
 	TESTQ        AX, AX
-	JZ           done27
+	JZ           done28
 	VMOVQ        AX, X4
 	VPBROADCASTQ X4, Y4
 	VPCMPGTQ     iotaF64<>+0(SB), Y4, Y4
 	VMASKMOVPD   (CX), Y4, Y4
 	VADDPD       Y4, Y0, Y0
 
-done27:
+done28:
 	VADDPD       Y1, Y0, Y0
 	VADDPD       Y3, Y2, Y2
 	VADDPD       Y2, Y0, Y0
@@ -1745,9 +1824,9 @@ TEXT ·dotF64AVX2(SB), NOSPLIT, $0-32
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
-many28:
+many29:
 	CMPQ        AX, $0x00000010
-	JLT         one28
+	JLT         one29
 	VMOVUPD     (CX), Y4
 	VMOVUPD     (DX), Y5
 	VFMADD231PD Y4, Y5, Y0
@@ -1763,22 +1842,22 @@ many28:
 	ADDQ        $0x00000080, CX
 	ADDQ        $0x00000080, DX
 	SUBQ        $0x00000010, AX
-	JMP         many28
+	JMP         many29
 
-one28:
+one29:
 	CMPQ        AX, $0x00000004
-	JLT         rest28
+	JLT         rest29
 	VMOVUPD     (CX), Y4
 	VMOVUPD     (DX), Y5
 	VFMADD231PD Y4, Y5, Y0
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000020, DX
 	SUBQ        $0x00000004, AX
-	JMP         one28
+	JMP         one29
 
-rest28:
+rest29:
 	TESTQ        AX, AX
-	JZ           done28
+	JZ           done29
 	VMOVQ        AX, X4
 	VPBROADCASTQ X4, Y4
 	VPCMPGTQ     iotaF64<>+0(SB), Y4, Y4
@@ -1786,7 +1865,7 @@ rest28:
 	VMASKMOVPD   (DX), Y4, Y4
 	VFMADD231PD  Y5, Y4, Y0
 
-done28:
+done29:
 	VADDPD       Y1, Y0, Y0
 	VADDPD       Y3, Y2, Y2
 	VADDPD       Y2, Y0, Y0
@@ -1809,9 +1888,9 @@ TEXT ·maxOfF64AVX2(SB), NOSPLIT, $0-24
 	VMOVUPD constF64_fff0000000000000<>+0(SB), Y2
 	VXORPS  Y3, Y3, Y3
 
-many29:
+many30:
 	CMPQ    AX, $0x00000008
-	JLT     one29
+	JLT     one30
 	VMOVUPD (CX), Y4
 	VCMPPD  $0x03, Y4, Y4, Y5
 	VANDPD  Y4, Y5, Y5
@@ -1824,11 +1903,11 @@ many29:
 	VMAXPD  Y4, Y2, Y2
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000008, AX
-	JMP     many29
+	JMP     many30
 
-one29:
+one30:
 	CMPQ    AX, $0x00000004
-	JLT     rest29
+	JLT     rest30
 	VMOVUPD (CX), Y4
 	VCMPPD  $0x03, Y4, Y4, Y5
 	VANDPD  Y4, Y5, Y5
@@ -1836,11 +1915,11 @@ one29:
 	VMAXPD  Y4, Y1, Y1
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000004, AX
-	JMP     one29
+	JMP     one30
 
-rest29:
+rest30:
 	TESTQ        AX, AX
-	JZ           done29
+	JZ           done30
 	VMOVQ        AX, X4
 	VPBROADCASTQ X4, Y4
 	VPCMPGTQ     iotaF64<>+0(SB), Y4, Y4
@@ -1851,7 +1930,7 @@ rest29:
 	VORPD        Y4, Y3, Y3
 	VMAXPD       Y0, Y1, Y1
 
-done29:
+done30:
 	VMAXPD       Y2, Y1, Y1
 	VCMPPD       $0x03, Y3, Y3, Y0
 	VANDPD       Y3, Y0, Y0
@@ -1889,9 +1968,9 @@ TEXT ·colSumF64AVX2(SB), NOSPLIT, $0-32
 	MOVQ CX, SI
 	SHLQ $0x03, SI
 
-wide30:
+wide31:
 	CMPQ    CX, $0x00000010
-	JLT     narrow30
+	JLT     narrow31
 	VMOVUPD (DX), Y0
 	VMOVUPD 32(DX), Y1
 	VMOVUPD 64(DX), Y2
@@ -1899,7 +1978,7 @@ wide30:
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row31:
+row32:
 	VMOVUPD (R8), Y4
 	VADDPD  Y4, Y0, Y0
 	VMOVUPD 32(R8), Y4
@@ -1910,7 +1989,7 @@ row31:
 	VADDPD  Y4, Y3, Y3
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row31
+	JNZ     row32
 	VMOVUPD Y0, (DX)
 	VMOVUPD Y1, 32(DX)
 	VMOVUPD Y2, 64(DX)
@@ -1918,45 +1997,45 @@ row31:
 	ADDQ    $0x00000080, DX
 	ADDQ    $0x00000080, BX
 	SUBQ    $0x00000010, CX
-	JMP     wide30
+	JMP     wide31
 
-narrow30:
+narrow31:
 	CMPQ    CX, $0x00000004
-	JLT     edge30
+	JLT     edge31
 	VMOVUPD (DX), Y0
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row32:
+row33:
 	VMOVUPD (R8), Y1
 	VADDPD  Y1, Y0, Y0
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row32
+	JNZ     row33
 	VMOVUPD Y0, (DX)
 	ADDQ    $0x00000020, DX
 	ADDQ    $0x00000020, BX
 	SUBQ    $0x00000004, CX
-	JMP     narrow30
+	JMP     narrow31
 
-edge30:
+edge31:
 	TESTQ        CX, CX
-	JZ           end30
+	JZ           end31
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
 	VMASKMOVPD   (DX), Y0, Y1
 	MOVQ         BX, CX
 
-row33:
+row34:
 	VMASKMOVPD (CX), Y0, Y2
 	VADDPD     Y2, Y1, Y1
 	ADDQ       SI, CX
 	DECQ       AX
-	JNZ        row33
+	JNZ        row34
 	VMASKMOVPD Y1, Y0, (DX)
 
-end30:
+end31:
 	VZEROUPPER
 	RET
 
@@ -1971,9 +2050,9 @@ TEXT ·colCenteredF64AVX2(SB), NOSPLIT, $0-40
 	MOVQ CX, DI
 	SHLQ $0x03, DI
 
-wide34:
+wide35:
 	CMPQ    CX, $0x00000010
-	JLT     narrow34
+	JLT     narrow35
 	VMOVUPD (DX), Y0
 	VMOVUPD 32(DX), Y1
 	VMOVUPD 64(DX), Y2
@@ -1985,7 +2064,7 @@ wide34:
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row35:
+row36:
 	VMOVUPD     (R9), Y8
 	VSUBPD      Y4, Y8, Y8
 	VFMADD231PD Y8, Y8, Y0
@@ -2000,7 +2079,7 @@ row35:
 	VFMADD231PD Y8, Y8, Y3
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row35
+	JNZ         row36
 	VMOVUPD     Y0, (DX)
 	VMOVUPD     Y1, 32(DX)
 	VMOVUPD     Y2, 64(DX)
@@ -2009,33 +2088,33 @@ row35:
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	SUBQ        $0x00000010, CX
-	JMP         wide34
+	JMP         wide35
 
-narrow34:
+narrow35:
 	CMPQ    CX, $0x00000004
-	JLT     edge34
+	JLT     edge35
 	VMOVUPD (DX), Y0
 	VMOVUPD (SI), Y1
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row36:
+row37:
 	VMOVUPD     (R9), Y2
 	VSUBPD      Y1, Y2, Y2
 	VFMADD231PD Y2, Y2, Y0
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row36
+	JNZ         row37
 	VMOVUPD     Y0, (DX)
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x00000004, CX
-	JMP         narrow34
+	JMP         narrow35
 
-edge34:
+edge35:
 	TESTQ        CX, CX
-	JZ           end34
+	JZ           end35
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2043,16 +2122,16 @@ edge34:
 	VMASKMOVPD   (SI), Y0, Y2
 	MOVQ         BX, CX
 
-row37:
+row38:
 	VMASKMOVPD  (CX), Y0, Y3
 	VSUBPD      Y2, Y3, Y3
 	VFMADD231PD Y3, Y3, Y1
 	ADDQ        DI, CX
 	DECQ        AX
-	JNZ         row37
+	JNZ         row38
 	VMASKMOVPD  Y1, Y0, (DX)
 
-end34:
+end35:
 	VZEROUPPER
 	RET
 
@@ -2068,9 +2147,9 @@ TEXT ·colDotF64AVX2(SB), NOSPLIT, $0-48
 	MOVQ CX, R8
 	SHLQ $0x03, R8
 
-wide38:
+wide39:
 	CMPQ    CX, $0x00000010
-	JLT     narrow38
+	JLT     narrow39
 	VMOVUPD (DX), Y0
 	VMOVUPD 32(DX), Y1
 	VMOVUPD 64(DX), Y2
@@ -2083,7 +2162,7 @@ wide38:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row39:
+row40:
 	VMOVUPD     (R10), Y8
 	VMOVUPD     (R11), Y9
 	VSUBPD      Y4, Y9, Y9
@@ -2103,7 +2182,7 @@ row39:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row39
+	JNZ         row40
 	VMOVUPD     Y0, (DX)
 	VMOVUPD     Y1, 32(DX)
 	VMOVUPD     Y2, 64(DX)
@@ -2113,18 +2192,18 @@ row39:
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	SUBQ        $0x00000010, CX
-	JMP         wide38
+	JMP         wide39
 
-narrow38:
+narrow39:
 	CMPQ    CX, $0x00000004
-	JLT     edge38
+	JLT     edge39
 	VMOVUPD (DX), Y0
 	VMOVUPD (DI), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row40:
+row41:
 	VMOVUPD     (R10), Y2
 	VMOVUPD     (R11), Y3
 	VSUBPD      Y1, Y3, Y3
@@ -2132,18 +2211,18 @@ row40:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row40
+	JNZ         row41
 	VMOVUPD     Y0, (DX)
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	SUBQ        $0x00000004, CX
-	JMP         narrow38
+	JMP         narrow39
 
-edge38:
+edge39:
 	TESTQ        CX, CX
-	JZ           end38
+	JZ           end39
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2152,7 +2231,7 @@ edge38:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row41:
+row42:
 	VMASKMOVPD  (CX), Y0, Y3
 	VMASKMOVPD  (BX), Y0, Y4
 	VSUBPD      Y2, Y4, Y4
@@ -2160,10 +2239,10 @@ row41:
 	ADDQ        R8, CX
 	ADDQ        R8, BX
 	DECQ        AX
-	JNZ         row41
+	JNZ         row42
 	VMASKMOVPD  Y1, Y0, (DX)
 
-end38:
+end39:
 	VZEROUPPER
 	RET
 
@@ -2177,9 +2256,9 @@ TEXT ·biasRowsF64AVX2(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide42:
+wide43:
 	CMPQ    CX, $0x00000010
-	JLT     narrow42
+	JLT     narrow43
 	VMOVUPD (DI), Y0
 	VMOVUPD 32(DI), Y1
 	VMOVUPD 64(DI), Y2
@@ -2188,7 +2267,7 @@ wide42:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row43:
+row44:
 	VMOVUPD (R10), Y4
 	VADDPD  Y0, Y4, Y4
 	VMOVUPD Y4, (R9)
@@ -2204,38 +2283,38 @@ row43:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row43
+	JNZ     row44
 	ADDQ    $0x00000080, BX
 	ADDQ    $0x00000080, SI
 	ADDQ    $0x00000080, DI
 	SUBQ    $0x00000010, CX
-	JMP     wide42
+	JMP     wide43
 
-narrow42:
+narrow43:
 	CMPQ    CX, $0x00000004
-	JLT     edge42
+	JLT     edge43
 	VMOVUPD (DI), Y0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row44:
+row45:
 	VMOVUPD (R10), Y1
 	VADDPD  Y0, Y1, Y1
 	VMOVUPD Y1, (R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row44
+	JNZ     row45
 	ADDQ    $0x00000020, BX
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	SUBQ    $0x00000004, CX
-	JMP     narrow42
+	JMP     narrow43
 
-edge42:
+edge43:
 	TESTQ        CX, CX
-	JZ           end42
+	JZ           end43
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2243,16 +2322,16 @@ edge42:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row45:
+row46:
 	VMASKMOVPD (BX), Y0, Y2
 	VADDPD     Y1, Y2, Y2
 	VMASKMOVPD Y2, Y0, (CX)
 	ADDQ       DX, CX
 	ADDQ       DX, BX
 	DECQ       AX
-	JNZ        row45
+	JNZ        row46
 
-end42:
+end43:
 	VZEROUPPER
 	RET
 
@@ -2266,9 +2345,9 @@ TEXT ·biasReluRowsF64AVX2(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide46:
+wide47:
 	CMPQ    CX, $0x00000010
-	JLT     narrow46
+	JLT     narrow47
 	VMOVUPD (DI), Y0
 	VMOVUPD 32(DI), Y1
 	VMOVUPD 64(DI), Y2
@@ -2277,7 +2356,7 @@ wide46:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row47:
+row48:
 	VMOVUPD (R10), Y4
 	VADDPD  Y0, Y4, Y4
 	VXORPS  Y5, Y5, Y5
@@ -2301,22 +2380,22 @@ row47:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row47
+	JNZ     row48
 	ADDQ    $0x00000080, BX
 	ADDQ    $0x00000080, SI
 	ADDQ    $0x00000080, DI
 	SUBQ    $0x00000010, CX
-	JMP     wide46
+	JMP     wide47
 
-narrow46:
+narrow47:
 	CMPQ    CX, $0x00000004
-	JLT     edge46
+	JLT     edge47
 	VMOVUPD (DI), Y0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row48:
+row49:
 	VMOVUPD (R10), Y1
 	VADDPD  Y0, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -2325,16 +2404,16 @@ row48:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row48
+	JNZ     row49
 	ADDQ    $0x00000020, BX
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	SUBQ    $0x00000004, CX
-	JMP     narrow46
+	JMP     narrow47
 
-edge46:
+edge47:
 	TESTQ        CX, CX
-	JZ           end46
+	JZ           end47
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2342,7 +2421,7 @@ edge46:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row49:
+row50:
 	VMASKMOVPD (BX), Y0, Y2
 	VADDPD     Y1, Y2, Y2
 	VXORPS     Y3, Y3, Y3
@@ -2351,9 +2430,9 @@ row49:
 	ADDQ       DX, CX
 	ADDQ       DX, BX
 	DECQ       AX
-	JNZ        row49
+	JNZ        row50
 
-end46:
+end47:
 	VZEROUPPER
 	RET
 
@@ -2368,9 +2447,9 @@ TEXT ·scaleRowsF64AVX2(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide50:
+wide51:
 	CMPQ    CX, $0x00000010
-	JLT     narrow50
+	JLT     narrow51
 	VMOVUPD (DI), Y0
 	VMOVUPD 32(DI), Y1
 	VMOVUPD 64(DI), Y2
@@ -2383,7 +2462,7 @@ wide50:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row51:
+row52:
 	VMOVUPD     (R11), Y8
 	VFMADD213PD Y0, Y4, Y8
 	VMOVUPD     Y8, (R10)
@@ -2399,41 +2478,41 @@ row51:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row51
+	JNZ         row52
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000010, CX
-	JMP         wide50
+	JMP         wide51
 
-narrow50:
+narrow51:
 	CMPQ    CX, $0x00000004
-	JLT     edge50
+	JLT     edge51
 	VMOVUPD (DI), Y0
 	VMOVUPD (R8), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row52:
+row53:
 	VMOVUPD     (R11), Y2
 	VFMADD213PD Y0, Y1, Y2
 	VMOVUPD     Y2, (R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row52
+	JNZ         row53
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000004, CX
-	JMP         narrow50
+	JMP         narrow51
 
-edge50:
+edge51:
 	TESTQ        CX, CX
-	JZ           end50
+	JZ           end51
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2442,16 +2521,16 @@ edge50:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row53:
+row54:
 	VMASKMOVPD  (BX), Y0, Y3
 	VFMADD213PD Y1, Y2, Y3
 	VMASKMOVPD  Y3, Y0, (CX)
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row53
+	JNZ         row54
 
-end50:
+end51:
 	VZEROUPPER
 	RET
 
@@ -2466,9 +2545,9 @@ TEXT ·scaleReluRowsF64AVX2(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide54:
+wide55:
 	CMPQ    CX, $0x00000010
-	JLT     narrow54
+	JLT     narrow55
 	VMOVUPD (DI), Y0
 	VMOVUPD 32(DI), Y1
 	VMOVUPD 64(DI), Y2
@@ -2481,7 +2560,7 @@ wide54:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row55:
+row56:
 	VMOVUPD     (R11), Y8
 	VFMADD213PD Y0, Y4, Y8
 	VXORPS      Y9, Y9, Y9
@@ -2505,24 +2584,24 @@ row55:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row55
+	JNZ         row56
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000010, CX
-	JMP         wide54
+	JMP         wide55
 
-narrow54:
+narrow55:
 	CMPQ    CX, $0x00000004
-	JLT     edge54
+	JLT     edge55
 	VMOVUPD (DI), Y0
 	VMOVUPD (R8), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row56:
+row57:
 	VMOVUPD     (R11), Y2
 	VFMADD213PD Y0, Y1, Y2
 	VXORPS      Y3, Y3, Y3
@@ -2531,17 +2610,17 @@ row56:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row56
+	JNZ         row57
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000004, CX
-	JMP         narrow54
+	JMP         narrow55
 
-edge54:
+edge55:
 	TESTQ        CX, CX
-	JZ           end54
+	JZ           end55
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2550,7 +2629,7 @@ edge54:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row57:
+row58:
 	VMASKMOVPD  (BX), Y0, Y3
 	VFMADD213PD Y1, Y2, Y3
 	VXORPS      Y4, Y4, Y4
@@ -2559,83 +2638,15 @@ row57:
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row57
+	JNZ         row58
 
-end54:
+end55:
 	VZEROUPPER
 	RET
 
 // func momentumF64AVX2(n int, w *byte, m *byte, grad *byte, k *byte)
 // Requires: AVX, AVX2, FMA3
 TEXT ·momentumF64AVX2(SB), NOSPLIT, $0-40
-	MOVQ         n+0(FP), AX
-	MOVQ         w+8(FP), CX
-	MOVQ         m+16(FP), DX
-	MOVQ         grad+24(FP), BX
-	MOVQ         k+32(FP), SI
-	VBROADCASTSD (SI), Y0
-	VBROADCASTSD 8(SI), Y1
-
-many58:
-	CMPQ         AX, $0x00000008
-	JLT          one58
-	VMOVUPD      (CX), Y2
-	VMOVUPD      (DX), Y3
-	VMOVUPD      (BX), Y4
-	VFMADD213PD  Y4, Y1, Y3
-	VMOVUPD      Y3, (DX)
-	VFNMADD231PD Y0, Y3, Y2
-	VMOVUPD      Y2, (CX)
-	VMOVUPD      32(CX), Y2
-	VMOVUPD      32(DX), Y3
-	VMOVUPD      32(BX), Y4
-	VFMADD213PD  Y4, Y1, Y3
-	VMOVUPD      Y3, 32(DX)
-	VFNMADD231PD Y0, Y3, Y2
-	VMOVUPD      Y2, 32(CX)
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, DX
-	ADDQ         $0x00000040, BX
-	SUBQ         $0x00000008, AX
-	JMP          many58
-
-one58:
-	CMPQ         AX, $0x00000004
-	JLT          rest58
-	VMOVUPD      (CX), Y2
-	VMOVUPD      (DX), Y3
-	VMOVUPD      (BX), Y4
-	VFMADD213PD  Y4, Y1, Y3
-	VMOVUPD      Y3, (DX)
-	VFNMADD231PD Y0, Y3, Y2
-	VMOVUPD      Y2, (CX)
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000020, DX
-	ADDQ         $0x00000020, BX
-	SUBQ         $0x00000004, AX
-	JMP          one58
-
-rest58:
-	TESTQ        AX, AX
-	JZ           done58
-	VMOVQ        AX, X2
-	VPBROADCASTQ X2, Y2
-	VPCMPGTQ     iotaF64<>+0(SB), Y2, Y2
-	VMASKMOVPD   (CX), Y2, Y3
-	VMASKMOVPD   (DX), Y2, Y4
-	VMASKMOVPD   (BX), Y2, Y5
-	VFMADD213PD  Y5, Y1, Y4
-	VMASKMOVPD   Y4, Y2, (DX)
-	VFNMADD231PD Y0, Y4, Y3
-	VMASKMOVPD   Y3, Y2, (CX)
-
-done58:
-	VZEROUPPER
-	RET
-
-// func nesterovF64AVX2(n int, w *byte, m *byte, grad *byte, k *byte)
-// Requires: AVX, AVX2, FMA3
-TEXT ·nesterovF64AVX2(SB), NOSPLIT, $0-40
 	MOVQ         n+0(FP), AX
 	MOVQ         w+8(FP), CX
 	MOVQ         m+16(FP), DX
@@ -2652,16 +2663,14 @@ many59:
 	VMOVUPD      (BX), Y4
 	VFMADD213PD  Y4, Y1, Y3
 	VMOVUPD      Y3, (DX)
-	VFMADD231PD  Y1, Y3, Y4
-	VFNMADD231PD Y0, Y4, Y2
+	VFNMADD231PD Y0, Y3, Y2
 	VMOVUPD      Y2, (CX)
 	VMOVUPD      32(CX), Y2
 	VMOVUPD      32(DX), Y3
 	VMOVUPD      32(BX), Y4
 	VFMADD213PD  Y4, Y1, Y3
 	VMOVUPD      Y3, 32(DX)
-	VFMADD231PD  Y1, Y3, Y4
-	VFNMADD231PD Y0, Y4, Y2
+	VFNMADD231PD Y0, Y3, Y2
 	VMOVUPD      Y2, 32(CX)
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
@@ -2677,8 +2686,7 @@ one59:
 	VMOVUPD      (BX), Y4
 	VFMADD213PD  Y4, Y1, Y3
 	VMOVUPD      Y3, (DX)
-	VFMADD231PD  Y1, Y3, Y4
-	VFNMADD231PD Y0, Y4, Y2
+	VFNMADD231PD Y0, Y3, Y2
 	VMOVUPD      Y2, (CX)
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
@@ -2697,11 +2705,82 @@ rest59:
 	VMASKMOVPD   (BX), Y2, Y5
 	VFMADD213PD  Y5, Y1, Y4
 	VMASKMOVPD   Y4, Y2, (DX)
+	VFNMADD231PD Y0, Y4, Y3
+	VMASKMOVPD   Y3, Y2, (CX)
+
+done59:
+	VZEROUPPER
+	RET
+
+// func nesterovF64AVX2(n int, w *byte, m *byte, grad *byte, k *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·nesterovF64AVX2(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         m+16(FP), DX
+	MOVQ         grad+24(FP), BX
+	MOVQ         k+32(FP), SI
+	VBROADCASTSD (SI), Y0
+	VBROADCASTSD 8(SI), Y1
+
+many60:
+	CMPQ         AX, $0x00000008
+	JLT          one60
+	VMOVUPD      (CX), Y2
+	VMOVUPD      (DX), Y3
+	VMOVUPD      (BX), Y4
+	VFMADD213PD  Y4, Y1, Y3
+	VMOVUPD      Y3, (DX)
+	VFMADD231PD  Y1, Y3, Y4
+	VFNMADD231PD Y0, Y4, Y2
+	VMOVUPD      Y2, (CX)
+	VMOVUPD      32(CX), Y2
+	VMOVUPD      32(DX), Y3
+	VMOVUPD      32(BX), Y4
+	VFMADD213PD  Y4, Y1, Y3
+	VMOVUPD      Y3, 32(DX)
+	VFMADD231PD  Y1, Y3, Y4
+	VFNMADD231PD Y0, Y4, Y2
+	VMOVUPD      Y2, 32(CX)
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	SUBQ         $0x00000008, AX
+	JMP          many60
+
+one60:
+	CMPQ         AX, $0x00000004
+	JLT          rest60
+	VMOVUPD      (CX), Y2
+	VMOVUPD      (DX), Y3
+	VMOVUPD      (BX), Y4
+	VFMADD213PD  Y4, Y1, Y3
+	VMOVUPD      Y3, (DX)
+	VFMADD231PD  Y1, Y3, Y4
+	VFNMADD231PD Y0, Y4, Y2
+	VMOVUPD      Y2, (CX)
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
+	SUBQ         $0x00000004, AX
+	JMP          one60
+
+rest60:
+	TESTQ        AX, AX
+	JZ           done60
+	VMOVQ        AX, X2
+	VPBROADCASTQ X2, Y2
+	VPCMPGTQ     iotaF64<>+0(SB), Y2, Y2
+	VMASKMOVPD   (CX), Y2, Y3
+	VMASKMOVPD   (DX), Y2, Y4
+	VMASKMOVPD   (BX), Y2, Y5
+	VFMADD213PD  Y5, Y1, Y4
+	VMASKMOVPD   Y4, Y2, (DX)
 	VFMADD231PD  Y1, Y4, Y5
 	VFNMADD231PD Y0, Y5, Y3
 	VMASKMOVPD   Y3, Y2, (CX)
 
-done59:
+done60:
 	VZEROUPPER
 	RET
 
@@ -2716,9 +2795,9 @@ TEXT ·adagradF64AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Y0
 	VBROADCASTSD 8(SI), Y1
 
-many60:
+many61:
 	CMPQ        AX, $0x00000008
-	JLT         one60
+	JLT         one61
 	VMOVUPD     (CX), Y2
 	VMOVUPD     (DX), Y3
 	VMOVUPD     (BX), Y4
@@ -2745,11 +2824,11 @@ many60:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000008, AX
-	JMP         many60
+	JMP         many61
 
-one60:
+one61:
 	CMPQ        AX, $0x00000004
-	JLT         rest60
+	JLT         rest61
 	VMOVUPD     (CX), Y2
 	VMOVUPD     (DX), Y3
 	VMOVUPD     (BX), Y4
@@ -2765,11 +2844,11 @@ one60:
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	SUBQ        $0x00000004, AX
-	JMP         one60
+	JMP         one61
 
-rest60:
+rest61:
 	TESTQ        AX, AX
-	JZ           done60
+	JZ           done61
 	VMOVQ        AX, X2
 	VPBROADCASTQ X2, Y2
 	VPCMPGTQ     iotaF64<>+0(SB), Y2, Y2
@@ -2785,7 +2864,7 @@ rest60:
 	VSUBPD       Y5, Y3, Y3
 	VMASKMOVPD   Y3, Y2, (CX)
 
-done60:
+done61:
 	VZEROUPPER
 	RET
 
@@ -2805,9 +2884,9 @@ TEXT ·adamF64AVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSD 32(DI), Y3
 	VBROADCASTSD 40(DI), Y4
 
-one61:
+one62:
 	CMPQ        AX, $0x00000004
-	JLT         rest61
+	JLT         rest62
 	VMOVUPD     (CX), Y5
 	VMOVUPD     (DX), Y6
 	VMOVUPD     (BX), Y7
@@ -2831,11 +2910,11 @@ one61:
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x00000004, AX
-	JMP         one61
+	JMP         one62
 
-rest61:
+rest62:
 	TESTQ        AX, AX
-	JZ           done61
+	JZ           done62
 	VMOVQ        AX, X5
 	VPBROADCASTQ X5, Y5
 	VPCMPGTQ     iotaF64<>+0(SB), Y5, Y5
@@ -2858,7 +2937,7 @@ rest61:
 	VSUBPD       Y7, Y6, Y6
 	VMASKMOVPD   Y6, Y5, (CX)
 
-done61:
+done62:
 	VZEROUPPER
 	RET
 
@@ -2870,87 +2949,24 @@ TEXT ·addF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many62:
-	CMPQ    AX, $0x00000020
-	JLT     one62
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VMOVUPD 64(BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VMOVUPD 128(BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VMOVUPD 192(BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000020, AX
-	JMP     many62
-
-one62:
-	CMPQ    AX, $0x00000008
-	JLT     rest62
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000008, AX
-	JMP     one62
-
-rest62:
-	TESTQ     AX, AX
-	JZ        done62
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD.Z (BX), K1, Z1
-	VADDPD    Z1, Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done62:
-	VZEROUPPER
-	RET
-
-// func subF64AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·subF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
 many63:
 	CMPQ    AX, $0x00000020
 	JLT     one63
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
-	VSUBPD  Z1, Z0, Z0
+	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, (CX)
 	VMOVUPD 64(DX), Z0
 	VMOVUPD 64(BX), Z1
-	VSUBPD  Z1, Z0, Z0
+	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, 64(CX)
 	VMOVUPD 128(DX), Z0
 	VMOVUPD 128(BX), Z1
-	VSUBPD  Z1, Z0, Z0
+	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, 128(CX)
 	VMOVUPD 192(DX), Z0
 	VMOVUPD 192(BX), Z1
-	VSUBPD  Z1, Z0, Z0
+	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -2963,7 +2979,7 @@ one63:
 	JLT     rest63
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
-	VSUBPD  Z1, Z0, Z0
+	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -2981,16 +2997,16 @@ rest63:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
-	VSUBPD    Z1, Z0, Z0
+	VADDPD    Z1, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
 done63:
 	VZEROUPPER
 	RET
 
-// func mulF64AVX512(n int, dst *byte, a *byte, b *byte)
+// func subF64AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·mulF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·subF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -3001,19 +3017,19 @@ many64:
 	JLT     one64
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
-	VMULPD  Z1, Z0, Z0
+	VSUBPD  Z1, Z0, Z0
 	VMOVUPD Z0, (CX)
 	VMOVUPD 64(DX), Z0
 	VMOVUPD 64(BX), Z1
-	VMULPD  Z1, Z0, Z0
+	VSUBPD  Z1, Z0, Z0
 	VMOVUPD Z0, 64(CX)
 	VMOVUPD 128(DX), Z0
 	VMOVUPD 128(BX), Z1
-	VMULPD  Z1, Z0, Z0
+	VSUBPD  Z1, Z0, Z0
 	VMOVUPD Z0, 128(CX)
 	VMOVUPD 192(DX), Z0
 	VMOVUPD 192(BX), Z1
-	VMULPD  Z1, Z0, Z0
+	VSUBPD  Z1, Z0, Z0
 	VMOVUPD Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -3026,7 +3042,7 @@ one64:
 	JLT     rest64
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
-	VMULPD  Z1, Z0, Z0
+	VSUBPD  Z1, Z0, Z0
 	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -3044,10 +3060,73 @@ rest64:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
-	VMULPD    Z1, Z0, Z0
+	VSUBPD    Z1, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
 done64:
+	VZEROUPPER
+	RET
+
+// func mulF64AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·mulF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many65:
+	CMPQ    AX, $0x00000020
+	JLT     one65
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VMULPD  Z1, Z0, Z0
+	VMOVUPD Z0, (CX)
+	VMOVUPD 64(DX), Z0
+	VMOVUPD 64(BX), Z1
+	VMULPD  Z1, Z0, Z0
+	VMOVUPD Z0, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VMOVUPD 128(BX), Z1
+	VMULPD  Z1, Z0, Z0
+	VMOVUPD Z0, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VMOVUPD 192(BX), Z1
+	VMULPD  Z1, Z0, Z0
+	VMOVUPD Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000020, AX
+	JMP     many65
+
+one65:
+	CMPQ    AX, $0x00000008
+	JLT     rest65
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VMULPD  Z1, Z0, Z0
+	VMOVUPD Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000008, AX
+	JMP     one65
+
+rest65:
+	TESTQ     AX, AX
+	JZ        done65
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD.Z (BX), K1, Z1
+	VMULPD    Z1, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
+
+done65:
 	VZEROUPPER
 	RET
 
@@ -3059,9 +3138,9 @@ TEXT ·divF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many65:
+many66:
 	CMPQ    AX, $0x00000020
-	JLT     one65
+	JLT     one66
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VDIVPD  Z1, Z0, Z0
@@ -3082,11 +3161,11 @@ many65:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000020, AX
-	JMP     many65
+	JMP     many66
 
-one65:
+one66:
 	CMPQ    AX, $0x00000008
-	JLT     rest65
+	JLT     rest66
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VDIVPD  Z1, Z0, Z0
@@ -3095,80 +3174,7 @@ one65:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, AX
-	JMP     one65
-
-rest65:
-	TESTQ     AX, AX
-	JZ        done65
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD.Z (BX), K1, Z1
-	VDIVPD    Z1, Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done65:
-	VZEROUPPER
-	RET
-
-// func maxF64AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·maxF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many66:
-	CMPQ      AX, $0x00000020
-	JLT       one66
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z2
-	VMOVUPD   Z2, (CX)
-	VMOVUPD   64(DX), Z0
-	VMOVUPD   64(BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z3
-	VMOVUPD   Z3, 64(CX)
-	VMOVUPD   128(DX), Z0
-	VMOVUPD   128(BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z4
-	VMOVUPD   Z4, 128(CX)
-	VMOVUPD   192(DX), Z0
-	VMOVUPD   192(BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z5
-	VMOVUPD   Z5, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000020, AX
-	JMP       many66
-
-one66:
-	CMPQ      AX, $0x00000008
-	JLT       rest66
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z6
-	VMOVUPD   Z6, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000008, AX
-	JMP       one66
+	JMP     one66
 
 rest66:
 	TESTQ     AX, AX
@@ -3180,18 +3186,16 @@ rest66:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K2
-	VBLENDMPD Z0, Z1, K2, Z7
-	VMOVUPD   Z7, K1, (CX)
+	VDIVPD    Z1, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
 
 done66:
 	VZEROUPPER
 	RET
 
-// func minF64AVX512(n int, dst *byte, a *byte, b *byte)
+// func maxF64AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·minF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·maxF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -3202,25 +3206,25 @@ many67:
 	JLT       one67
 	VMOVUPD   (DX), Z0
 	VMOVUPD   (BX), Z1
-	VMINPD    Z1, Z0, Z1
+	VMAXPD    Z1, Z0, Z1
 	VCMPPD    $0x03, Z0, Z0, K1
 	VBLENDMPD Z0, Z1, K1, Z2
 	VMOVUPD   Z2, (CX)
 	VMOVUPD   64(DX), Z0
 	VMOVUPD   64(BX), Z1
-	VMINPD    Z1, Z0, Z1
+	VMAXPD    Z1, Z0, Z1
 	VCMPPD    $0x03, Z0, Z0, K1
 	VBLENDMPD Z0, Z1, K1, Z3
 	VMOVUPD   Z3, 64(CX)
 	VMOVUPD   128(DX), Z0
 	VMOVUPD   128(BX), Z1
-	VMINPD    Z1, Z0, Z1
+	VMAXPD    Z1, Z0, Z1
 	VCMPPD    $0x03, Z0, Z0, K1
 	VBLENDMPD Z0, Z1, K1, Z4
 	VMOVUPD   Z4, 128(CX)
 	VMOVUPD   192(DX), Z0
 	VMOVUPD   192(BX), Z1
-	VMINPD    Z1, Z0, Z1
+	VMAXPD    Z1, Z0, Z1
 	VCMPPD    $0x03, Z0, Z0, K1
 	VBLENDMPD Z0, Z1, K1, Z5
 	VMOVUPD   Z5, 192(CX)
@@ -3235,7 +3239,7 @@ one67:
 	JLT       rest67
 	VMOVUPD   (DX), Z0
 	VMOVUPD   (BX), Z1
-	VMINPD    Z1, Z0, Z1
+	VMAXPD    Z1, Z0, Z1
 	VCMPPD    $0x03, Z0, Z0, K1
 	VBLENDMPD Z0, Z1, K1, Z6
 	VMOVUPD   Z6, (CX)
@@ -3255,12 +3259,87 @@ rest67:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
-	VMINPD    Z1, Z0, Z1
+	VMAXPD    Z1, Z0, Z1
 	VCMPPD    $0x03, Z0, Z0, K2
 	VBLENDMPD Z0, Z1, K2, Z7
 	VMOVUPD   Z7, K1, (CX)
 
 done67:
+	VZEROUPPER
+	RET
+
+// func minF64AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·minF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many68:
+	CMPQ      AX, $0x00000020
+	JLT       one68
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z2
+	VMOVUPD   Z2, (CX)
+	VMOVUPD   64(DX), Z0
+	VMOVUPD   64(BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z3
+	VMOVUPD   Z3, 64(CX)
+	VMOVUPD   128(DX), Z0
+	VMOVUPD   128(BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z4
+	VMOVUPD   Z4, 128(CX)
+	VMOVUPD   192(DX), Z0
+	VMOVUPD   192(BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z5
+	VMOVUPD   Z5, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000020, AX
+	JMP       many68
+
+one68:
+	CMPQ      AX, $0x00000008
+	JLT       rest68
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z6
+	VMOVUPD   Z6, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000008, AX
+	JMP       one68
+
+rest68:
+	TESTQ     AX, AX
+	JZ        done68
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD.Z (BX), K1, Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K2
+	VBLENDMPD Z0, Z1, K2, Z7
+	VMOVUPD   Z7, K1, (CX)
+
+done68:
 	VZEROUPPER
 	RET
 
@@ -3272,9 +3351,9 @@ TEXT ·squaredDifferenceF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many68:
+many69:
 	CMPQ    AX, $0x00000020
-	JLT     one68
+	JLT     one69
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VSUBPD  Z1, Z0, Z0
@@ -3299,11 +3378,11 @@ many68:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000020, AX
-	JMP     many68
+	JMP     many69
 
-one68:
+one69:
 	CMPQ    AX, $0x00000008
-	JLT     rest68
+	JLT     rest69
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VSUBPD  Z1, Z0, Z0
@@ -3313,76 +3392,7 @@ one68:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, AX
-	JMP     one68
-
-rest68:
-	TESTQ     AX, AX
-	JZ        done68
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD.Z (BX), K1, Z1
-	VSUBPD    Z1, Z0, Z0
-	VMULPD    Z0, Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done68:
-	VZEROUPPER
-	RET
-
-// func reluGradF64AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·reluGradF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many69:
-	CMPQ      AX, $0x00000020
-	JLT       one69
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VMOVUPD   Z0, (CX)
-	VMOVUPD   64(DX), Z0
-	VMOVUPD   64(BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VMOVUPD   Z0, 64(CX)
-	VMOVUPD   128(DX), Z0
-	VMOVUPD   128(BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VMOVUPD   Z0, 128(CX)
-	VMOVUPD   192(DX), Z0
-	VMOVUPD   192(BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VMOVUPD   Z0, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000020, AX
-	JMP       many69
-
-one69:
-	CMPQ      AX, $0x00000008
-	JLT       rest69
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VMOVUPD   Z0, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000008, AX
-	JMP       one69
+	JMP     one69
 
 rest69:
 	TESTQ     AX, AX
@@ -3394,17 +3404,17 @@ rest69:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K2
-	VMOVUPD.Z Z0, K2, Z0
+	VSUBPD    Z1, Z0, Z0
+	VMULPD    Z0, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
 done69:
 	VZEROUPPER
 	RET
 
-// func relu6GradF64AVX512(n int, dst *byte, a *byte, b *byte)
+// func reluGradF64AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·relu6GradF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·reluGradF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -3417,28 +3427,20 @@ many70:
 	VMOVUPD   (BX), Z1
 	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
 	VMOVUPD.Z Z0, K1, Z0
-	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
 	VMOVUPD   Z0, (CX)
 	VMOVUPD   64(DX), Z0
 	VMOVUPD   64(BX), Z1
 	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
 	VMOVUPD.Z Z0, K1, Z0
 	VMOVUPD   Z0, 64(CX)
 	VMOVUPD   128(DX), Z0
 	VMOVUPD   128(BX), Z1
 	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
 	VMOVUPD.Z Z0, K1, Z0
-	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
 	VMOVUPD   Z0, 128(CX)
 	VMOVUPD   192(DX), Z0
 	VMOVUPD   192(BX), Z1
 	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
 	VMOVUPD.Z Z0, K1, Z0
 	VMOVUPD   Z0, 192(CX)
 	ADDQ      $0x00000100, CX
@@ -3453,8 +3455,6 @@ one70:
 	VMOVUPD   (DX), Z0
 	VMOVUPD   (BX), Z1
 	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
 	VMOVUPD.Z Z0, K1, Z0
 	VMOVUPD   Z0, (CX)
 	ADDQ      $0x00000040, CX
@@ -3475,11 +3475,90 @@ rest70:
 	VMOVUPD.Z (BX), K1, Z1
 	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K2
 	VMOVUPD.Z Z0, K2, Z0
+	VMOVUPD   Z0, K1, (CX)
+
+done70:
+	VZEROUPPER
+	RET
+
+// func relu6GradF64AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·relu6GradF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many71:
+	CMPQ      AX, $0x00000020
+	JLT       one71
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VMOVUPD   Z0, (CX)
+	VMOVUPD   64(DX), Z0
+	VMOVUPD   64(BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VMOVUPD   Z0, 64(CX)
+	VMOVUPD   128(DX), Z0
+	VMOVUPD   128(BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VMOVUPD   Z0, 128(CX)
+	VMOVUPD   192(DX), Z0
+	VMOVUPD   192(BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VMOVUPD   Z0, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000020, AX
+	JMP       many71
+
+one71:
+	CMPQ      AX, $0x00000008
+	JLT       rest71
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VMOVUPD   Z0, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000008, AX
+	JMP       one71
+
+rest71:
+	TESTQ     AX, AX
+	JZ        done71
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD.Z (BX), K1, Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K2
+	VMOVUPD.Z Z0, K2, Z0
 	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K2
 	VMOVUPD.Z Z0, K2, Z0
 	VMOVUPD   Z0, K1, (CX)
 
-done70:
+done71:
 	VZEROUPPER
 	RET
 
@@ -3491,9 +3570,9 @@ TEXT ·sigmoidGradF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many71:
+many72:
 	CMPQ    AX, $0x00000020
-	JLT     one71
+	JLT     one72
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z2
@@ -3526,11 +3605,11 @@ many71:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000020, AX
-	JMP     many71
+	JMP     many72
 
-one71:
+one72:
 	CMPQ    AX, $0x00000008
-	JLT     rest71
+	JLT     rest72
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z2
@@ -3542,11 +3621,11 @@ one71:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, AX
-	JMP     one71
+	JMP     one72
 
-rest71:
+rest72:
 	TESTQ     AX, AX
-	JZ        done71
+	JZ        done72
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -3560,7 +3639,7 @@ rest71:
 	VMULPD    Z2, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
-done71:
+done72:
 	VZEROUPPER
 	RET
 
@@ -3572,9 +3651,9 @@ TEXT ·tanhGradF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many72:
+many73:
 	CMPQ         AX, $0x00000020
-	JLT          one72
+	JLT          one73
 	VMOVUPD      (DX), Z0
 	VMOVUPD      (BX), Z1
 	VMOVUPD      constF64_3ff0000000000000<>+0(SB), Z2
@@ -3603,11 +3682,11 @@ many72:
 	ADDQ         $0x00000100, DX
 	ADDQ         $0x00000100, BX
 	SUBQ         $0x00000020, AX
-	JMP          many72
+	JMP          many73
 
-one72:
+one73:
 	CMPQ         AX, $0x00000008
-	JLT          rest72
+	JLT          rest73
 	VMOVUPD      (DX), Z0
 	VMOVUPD      (BX), Z1
 	VMOVUPD      constF64_3ff0000000000000<>+0(SB), Z2
@@ -3618,11 +3697,11 @@ one72:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000008, AX
-	JMP          one72
+	JMP          one73
 
-rest72:
+rest73:
 	TESTQ        AX, AX
-	JZ           done72
+	JZ           done73
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -3635,7 +3714,7 @@ rest72:
 	VMULPD       Z2, Z0, Z0
 	VMOVUPD      Z0, K1, (CX)
 
-done72:
+done73:
 	VZEROUPPER
 	RET
 
@@ -3646,74 +3725,20 @@ TEXT ·negF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many73:
-	CMPQ    AX, $0x00000020
-	JLT     one73
-	VMOVUPD (DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
-	JMP     many73
-
-one73:
-	CMPQ    AX, $0x00000008
-	JLT     rest73
-	VMOVUPD (DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one73
-
-rest73:
-	TESTQ     AX, AX
-	JZ        done73
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VXORPD    constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done73:
-	VZEROUPPER
-	RET
-
-// func absF64AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·absF64AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
 many74:
 	CMPQ    AX, $0x00000020
 	JLT     one74
 	VMOVUPD (DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
 	VMOVUPD Z0, (CX)
 	VMOVUPD 64(DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
 	VMOVUPD Z0, 64(CX)
 	VMOVUPD 128(DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
 	VMOVUPD Z0, 128(CX)
 	VMOVUPD 192(DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
 	VMOVUPD Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -3724,7 +3749,7 @@ one74:
 	CMPQ    AX, $0x00000008
 	JLT     rest74
 	VMOVUPD (DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
 	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -3740,16 +3765,16 @@ rest74:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
-	VANDPD    constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VXORPD    constF64_8000000000000000<>+0(SB), Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
 done74:
 	VZEROUPPER
 	RET
 
-// func squareF64AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·squareF64AVX512(SB), NOSPLIT, $0-24
+// func absF64AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·absF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -3758,16 +3783,16 @@ many75:
 	CMPQ    AX, $0x00000020
 	JLT     one75
 	VMOVUPD (DX), Z0
-	VMULPD  Z0, Z0, Z0
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
 	VMOVUPD Z0, (CX)
 	VMOVUPD 64(DX), Z0
-	VMULPD  Z0, Z0, Z0
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
 	VMOVUPD Z0, 64(CX)
 	VMOVUPD 128(DX), Z0
-	VMULPD  Z0, Z0, Z0
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
 	VMOVUPD Z0, 128(CX)
 	VMOVUPD 192(DX), Z0
-	VMULPD  Z0, Z0, Z0
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
 	VMOVUPD Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -3778,7 +3803,7 @@ one75:
 	CMPQ    AX, $0x00000008
 	JLT     rest75
 	VMOVUPD (DX), Z0
-	VMULPD  Z0, Z0, Z0
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
 	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -3794,16 +3819,16 @@ rest75:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
-	VMULPD    Z0, Z0, Z0
+	VANDPD    constF64_7fffffffffffffff<>+0(SB), Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
 done75:
 	VZEROUPPER
 	RET
 
-// func sqrtF64AVX512(n int, dst *byte, a *byte)
+// func squareF64AVX512(n int, dst *byte, a *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·sqrtF64AVX512(SB), NOSPLIT, $0-24
+TEXT ·squareF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -3812,16 +3837,16 @@ many76:
 	CMPQ    AX, $0x00000020
 	JLT     one76
 	VMOVUPD (DX), Z0
-	VSQRTPD Z0, Z0
+	VMULPD  Z0, Z0, Z0
 	VMOVUPD Z0, (CX)
 	VMOVUPD 64(DX), Z0
-	VSQRTPD Z0, Z0
+	VMULPD  Z0, Z0, Z0
 	VMOVUPD Z0, 64(CX)
 	VMOVUPD 128(DX), Z0
-	VSQRTPD Z0, Z0
+	VMULPD  Z0, Z0, Z0
 	VMOVUPD Z0, 128(CX)
 	VMOVUPD 192(DX), Z0
-	VSQRTPD Z0, Z0
+	VMULPD  Z0, Z0, Z0
 	VMOVUPD Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -3832,7 +3857,7 @@ one76:
 	CMPQ    AX, $0x00000008
 	JLT     rest76
 	VMOVUPD (DX), Z0
-	VSQRTPD Z0, Z0
+	VMULPD  Z0, Z0, Z0
 	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -3848,16 +3873,16 @@ rest76:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
-	VSQRTPD   Z0, Z0
+	VMULPD    Z0, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
 done76:
 	VZEROUPPER
 	RET
 
-// func rsqrtF64AVX512(n int, dst *byte, a *byte)
+// func sqrtF64AVX512(n int, dst *byte, a *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·rsqrtF64AVX512(SB), NOSPLIT, $0-24
+TEXT ·sqrtF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -3866,25 +3891,17 @@ many77:
 	CMPQ    AX, $0x00000020
 	JLT     one77
 	VMOVUPD (DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
 	VSQRTPD Z0, Z0
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
+	VMOVUPD Z0, (CX)
 	VMOVUPD 64(DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
 	VSQRTPD Z0, Z0
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, 64(CX)
+	VMOVUPD Z0, 64(CX)
 	VMOVUPD 128(DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
 	VSQRTPD Z0, Z0
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, 128(CX)
+	VMOVUPD Z0, 128(CX)
 	VMOVUPD 192(DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
 	VSQRTPD Z0, Z0
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, 192(CX)
+	VMOVUPD Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
@@ -3894,10 +3911,8 @@ one77:
 	CMPQ    AX, $0x00000008
 	JLT     rest77
 	VMOVUPD (DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
 	VSQRTPD Z0, Z0
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
+	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000008, AX
@@ -3912,18 +3927,16 @@ rest77:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
 	VSQRTPD   Z0, Z0
-	VDIVPD    Z0, Z1, Z1
-	VMOVUPD   Z1, K1, (CX)
+	VMOVUPD   Z0, K1, (CX)
 
 done77:
 	VZEROUPPER
 	RET
 
-// func reciprocalF64AVX512(n int, dst *byte, a *byte)
+// func rsqrtF64AVX512(n int, dst *byte, a *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·reciprocalF64AVX512(SB), NOSPLIT, $0-24
+TEXT ·rsqrtF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -3933,18 +3946,22 @@ many78:
 	JLT     one78
 	VMOVUPD (DX), Z0
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD Z0, Z0
 	VDIVPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	VMOVUPD 64(DX), Z0
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD Z0, Z0
 	VDIVPD  Z0, Z1, Z1
 	VMOVUPD Z1, 64(CX)
 	VMOVUPD 128(DX), Z0
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD Z0, Z0
 	VDIVPD  Z0, Z1, Z1
 	VMOVUPD Z1, 128(CX)
 	VMOVUPD 192(DX), Z0
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD Z0, Z0
 	VDIVPD  Z0, Z1, Z1
 	VMOVUPD Z1, 192(CX)
 	ADDQ    $0x00000100, CX
@@ -3957,6 +3974,7 @@ one78:
 	JLT     rest78
 	VMOVUPD (DX), Z0
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD Z0, Z0
 	VDIVPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	ADDQ    $0x00000040, CX
@@ -3974,10 +3992,71 @@ rest78:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD   Z0, Z0
 	VDIVPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
 done78:
+	VZEROUPPER
+	RET
+
+// func reciprocalF64AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·reciprocalF64AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many79:
+	CMPQ    AX, $0x00000020
+	JLT     one79
+	VMOVUPD (DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	VMOVUPD 64(DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many79
+
+one79:
+	CMPQ    AX, $0x00000008
+	JLT     rest79
+	VMOVUPD (DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one79
+
+rest79:
+	TESTQ     AX, AX
+	JZ        done79
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
+	VDIVPD    Z0, Z1, Z1
+	VMOVUPD   Z1, K1, (CX)
+
+done79:
 	VZEROUPPER
 	RET
 
@@ -3988,9 +4067,9 @@ TEXT ·reluF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many79:
+many80:
 	CMPQ    AX, $0x00000020
-	JLT     one79
+	JLT     one80
 	VMOVUPD (DX), Z0
 	VPXORD  Z1, Z1, Z1
 	VMAXPD  Z0, Z1, Z1
@@ -4010,11 +4089,11 @@ many79:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
-	JMP     many79
+	JMP     many80
 
-one79:
+one80:
 	CMPQ    AX, $0x00000008
-	JLT     rest79
+	JLT     rest80
 	VMOVUPD (DX), Z0
 	VPXORD  Z5, Z5, Z5
 	VMAXPD  Z0, Z5, Z5
@@ -4022,11 +4101,11 @@ one79:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000008, AX
-	JMP     one79
+	JMP     one80
 
-rest79:
+rest80:
 	TESTQ     AX, AX
-	JZ        done79
+	JZ        done80
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -4037,7 +4116,7 @@ rest79:
 	VMAXPD    Z0, Z6, Z6
 	VMOVUPD   Z6, K1, (CX)
 
-done79:
+done80:
 	VZEROUPPER
 	RET
 
@@ -4048,9 +4127,9 @@ TEXT ·relu6F64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many80:
+many81:
 	CMPQ    AX, $0x00000020
-	JLT     one80
+	JLT     one81
 	VMOVUPD (DX), Z0
 	VMOVUPD constF64_4018000000000000<>+0(SB), Z2
 	VPXORD  Z1, Z1, Z1
@@ -4078,76 +4157,16 @@ many80:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
-	JMP     many80
-
-one80:
-	CMPQ    AX, $0x00000008
-	JLT     rest80
-	VMOVUPD (DX), Z0
-	VMOVUPD constF64_4018000000000000<>+0(SB), Z1
-	VPXORD  Z6, Z6, Z6
-	VMAXPD  Z0, Z6, Z6
-	VMINPD  Z6, Z1, Z1
-	VMOVUPD Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one80
-
-rest80:
-	TESTQ     AX, AX
-	JZ        done80
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD   constF64_4018000000000000<>+0(SB), Z1
-	VPXORD    Z7, Z7, Z7
-	VMAXPD    Z0, Z7, Z7
-	VMINPD    Z7, Z1, Z1
-	VMOVUPD   Z1, K1, (CX)
-
-done80:
-	VZEROUPPER
-	RET
-
-// func addScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·addScalarF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSD X0, Z0
-
-many81:
-	CMPQ    AX, $0x00000020
-	JLT     one81
-	VMOVUPD (DX), Z1
-	VADDPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
-	VMOVUPD 64(DX), Z1
-	VADDPD  Z0, Z1, Z1
-	VMOVUPD Z1, 64(CX)
-	VMOVUPD 128(DX), Z1
-	VADDPD  Z0, Z1, Z1
-	VMOVUPD Z1, 128(CX)
-	VMOVUPD 192(DX), Z1
-	VADDPD  Z0, Z1, Z1
-	VMOVUPD Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
 	JMP     many81
 
 one81:
 	CMPQ    AX, $0x00000008
 	JLT     rest81
-	VMOVUPD (DX), Z1
-	VADDPD  Z0, Z1, Z1
+	VMOVUPD (DX), Z0
+	VMOVUPD constF64_4018000000000000<>+0(SB), Z1
+	VPXORD  Z6, Z6, Z6
+	VMAXPD  Z0, Z6, Z6
+	VMINPD  Z6, Z1, Z1
 	VMOVUPD Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -4162,17 +4181,20 @@ rest81:
 	SHLXQ     BX, AX, AX
 	DECQ      AX
 	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z1
-	VADDPD    Z0, Z1, Z1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD   constF64_4018000000000000<>+0(SB), Z1
+	VPXORD    Z7, Z7, Z7
+	VMAXPD    Z0, Z7, Z7
+	VMINPD    Z7, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
 done81:
 	VZEROUPPER
 	RET
 
-// func subScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
+// func addScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·subScalarF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·addScalarF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ         n+0(FP), AX
 	MOVQ         dst+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -4184,16 +4206,16 @@ many82:
 	CMPQ    AX, $0x00000020
 	JLT     one82
 	VMOVUPD (DX), Z1
-	VSUBPD  Z0, Z1, Z1
+	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	VMOVUPD 64(DX), Z1
-	VSUBPD  Z0, Z1, Z1
+	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, 64(CX)
 	VMOVUPD 128(DX), Z1
-	VSUBPD  Z0, Z1, Z1
+	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, 128(CX)
 	VMOVUPD 192(DX), Z1
-	VSUBPD  Z0, Z1, Z1
+	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -4204,7 +4226,7 @@ one82:
 	CMPQ    AX, $0x00000008
 	JLT     rest82
 	VMOVUPD (DX), Z1
-	VSUBPD  Z0, Z1, Z1
+	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -4220,16 +4242,16 @@ rest82:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z1
-	VSUBPD    Z0, Z1, Z1
+	VADDPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
 done82:
 	VZEROUPPER
 	RET
 
-// func mulScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
+// func subScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·mulScalarF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·subScalarF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ         n+0(FP), AX
 	MOVQ         dst+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -4241,16 +4263,16 @@ many83:
 	CMPQ    AX, $0x00000020
 	JLT     one83
 	VMOVUPD (DX), Z1
-	VMULPD  Z0, Z1, Z1
+	VSUBPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	VMOVUPD 64(DX), Z1
-	VMULPD  Z0, Z1, Z1
+	VSUBPD  Z0, Z1, Z1
 	VMOVUPD Z1, 64(CX)
 	VMOVUPD 128(DX), Z1
-	VMULPD  Z0, Z1, Z1
+	VSUBPD  Z0, Z1, Z1
 	VMOVUPD Z1, 128(CX)
 	VMOVUPD 192(DX), Z1
-	VMULPD  Z0, Z1, Z1
+	VSUBPD  Z0, Z1, Z1
 	VMOVUPD Z1, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -4261,7 +4283,7 @@ one83:
 	CMPQ    AX, $0x00000008
 	JLT     rest83
 	VMOVUPD (DX), Z1
-	VMULPD  Z0, Z1, Z1
+	VSUBPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -4277,16 +4299,16 @@ rest83:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z1
-	VMULPD    Z0, Z1, Z1
+	VSUBPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
 done83:
 	VZEROUPPER
 	RET
 
-// func divScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
+// func mulScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·divScalarF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·mulScalarF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ         n+0(FP), AX
 	MOVQ         dst+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -4298,16 +4320,16 @@ many84:
 	CMPQ    AX, $0x00000020
 	JLT     one84
 	VMOVUPD (DX), Z1
-	VDIVPD  Z0, Z1, Z1
+	VMULPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	VMOVUPD 64(DX), Z1
-	VDIVPD  Z0, Z1, Z1
+	VMULPD  Z0, Z1, Z1
 	VMOVUPD Z1, 64(CX)
 	VMOVUPD 128(DX), Z1
-	VDIVPD  Z0, Z1, Z1
+	VMULPD  Z0, Z1, Z1
 	VMOVUPD Z1, 128(CX)
 	VMOVUPD 192(DX), Z1
-	VDIVPD  Z0, Z1, Z1
+	VMULPD  Z0, Z1, Z1
 	VMOVUPD Z1, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -4318,7 +4340,7 @@ one84:
 	CMPQ    AX, $0x00000008
 	JLT     rest84
 	VMOVUPD (DX), Z1
-	VDIVPD  Z0, Z1, Z1
+	VMULPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -4334,10 +4356,67 @@ rest84:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z1
-	VDIVPD    Z0, Z1, Z1
+	VMULPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
 done84:
+	VZEROUPPER
+	RET
+
+// func divScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·divScalarF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSD X0, Z0
+
+many85:
+	CMPQ    AX, $0x00000020
+	JLT     one85
+	VMOVUPD (DX), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	VMOVUPD 64(DX), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 64(CX)
+	VMOVUPD 128(DX), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 128(CX)
+	VMOVUPD 192(DX), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many85
+
+one85:
+	CMPQ    AX, $0x00000008
+	JLT     rest85
+	VMOVUPD (DX), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one85
+
+rest85:
+	TESTQ     AX, AX
+	JZ        done85
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z1
+	VDIVPD    Z0, Z1, Z1
+	VMOVUPD   Z1, K1, (CX)
+
+done85:
 	VZEROUPPER
 	RET
 
@@ -4351,9 +4430,9 @@ TEXT ·axpyF64AVX512(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSD X0, Z0
 
-many85:
+many86:
 	CMPQ        AX, $0x00000020
-	JLT         one85
+	JLT         one86
 	VMOVUPD     (CX), Z2
 	VMOVUPD     (DX), Z1
 	VFMADD231PD Z1, Z0, Z2
@@ -4373,11 +4452,11 @@ many85:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000020, AX
-	JMP         many85
+	JMP         many86
 
-one85:
+one86:
 	CMPQ        AX, $0x00000008
-	JLT         rest85
+	JLT         rest86
 	VMOVUPD     (CX), Z2
 	VMOVUPD     (DX), Z1
 	VFMADD231PD Z1, Z0, Z2
@@ -4385,11 +4464,11 @@ one85:
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000008, AX
-	JMP         one85
+	JMP         one86
 
-rest85:
+rest86:
 	TESTQ       AX, AX
-	JZ          done85
+	JZ          done86
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -4400,7 +4479,7 @@ rest85:
 	VFMADD231PD Z1, Z0, Z2
 	VMOVUPD     Z2, K1, (CX)
 
-done85:
+done86:
 	VZEROUPPER
 	RET
 
@@ -4413,9 +4492,9 @@ TEXT ·mulAddF64AVX512(SB), NOSPLIT, $0-40
 	MOVQ b+24(FP), BX
 	MOVQ c+32(FP), SI
 
-many86:
+many87:
 	CMPQ        AX, $0x00000020
-	JLT         one86
+	JLT         one87
 	VMOVUPD     (DX), Z0
 	VMOVUPD     (BX), Z1
 	VMOVUPD     (SI), Z2
@@ -4441,11 +4520,11 @@ many86:
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	SUBQ        $0x00000020, AX
-	JMP         many86
+	JMP         many87
 
-one86:
+one87:
 	CMPQ        AX, $0x00000008
-	JLT         rest86
+	JLT         rest87
 	VMOVUPD     (DX), Z0
 	VMOVUPD     (BX), Z1
 	VMOVUPD     (SI), Z2
@@ -4456,11 +4535,11 @@ one86:
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000008, AX
-	JMP         one86
+	JMP         one87
 
-rest86:
+rest87:
 	TESTQ       AX, AX
-	JZ          done86
+	JZ          done87
 	MOVQ        AX, DI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       DI, AX, AX
@@ -4472,7 +4551,88 @@ rest86:
 	VFMADD231PD Z0, Z1, Z2
 	VMOVUPD     Z2, K1, (CX)
 
-done86:
+done87:
+	VZEROUPPER
+	RET
+
+// func dropoutF64AVX512(n int, dst *byte, x *byte, u *byte, keep uint64, scale uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·dropoutF64AVX512(SB), NOSPLIT, $0-48
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         x+16(FP), DX
+	MOVQ         u+24(FP), BX
+	MOVQ         keep+32(FP), SI
+	VMOVQ        SI, X0
+	VBROADCASTSD X0, Z0
+	MOVQ         scale+40(FP), SI
+	VMOVQ        SI, X1
+	VBROADCASTSD X1, Z1
+
+many88:
+	CMPQ      AX, $0x00000020
+	JLT       one88
+	VMOVUPD   (DX), Z2
+	VMOVUPD   (BX), Z3
+	VMULPD    Z1, Z2, Z2
+	VCMPPD    $0x11, Z0, Z3, K1
+	VMOVUPD.Z Z2, K1, Z2
+	VMOVUPD   Z2, (CX)
+	VMOVUPD   64(DX), Z2
+	VMOVUPD   64(BX), Z3
+	VMULPD    Z1, Z2, Z2
+	VCMPPD    $0x11, Z0, Z3, K1
+	VMOVUPD.Z Z2, K1, Z2
+	VMOVUPD   Z2, 64(CX)
+	VMOVUPD   128(DX), Z2
+	VMOVUPD   128(BX), Z3
+	VMULPD    Z1, Z2, Z2
+	VCMPPD    $0x11, Z0, Z3, K1
+	VMOVUPD.Z Z2, K1, Z2
+	VMOVUPD   Z2, 128(CX)
+	VMOVUPD   192(DX), Z2
+	VMOVUPD   192(BX), Z3
+	VMULPD    Z1, Z2, Z2
+	VCMPPD    $0x11, Z0, Z3, K1
+	VMOVUPD.Z Z2, K1, Z2
+	VMOVUPD   Z2, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000020, AX
+	JMP       many88
+
+one88:
+	CMPQ      AX, $0x00000008
+	JLT       rest88
+	VMOVUPD   (DX), Z2
+	VMOVUPD   (BX), Z3
+	VMULPD    Z1, Z2, Z2
+	VCMPPD    $0x11, Z0, Z3, K1
+	VMOVUPD.Z Z2, K1, Z2
+	VMOVUPD   Z2, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000008, AX
+	JMP       one88
+
+rest88:
+	TESTQ     AX, AX
+	JZ        done88
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z2
+	VMOVUPD.Z (BX), K1, Z3
+	VMULPD    Z1, Z2, Z2
+	VCMPPD    $0x11, Z0, Z3, K2
+	VMOVUPD.Z Z2, K2, Z0
+	VMOVUPD   Z0, K1, (CX)
+
+done88:
 	VZEROUPPER
 	RET
 
@@ -4485,9 +4645,9 @@ TEXT ·routeMaxF64AVX512(SB), NOSPLIT, $0-40
 	MOVQ x+24(FP), BX
 	MOVQ y+32(FP), SI
 
-one87:
+one89:
 	CMPQ      AX, $0x00000008
-	JLT       rest87
+	JLT       rest89
 	VMOVUPD   (CX), Z0
 	VMOVUPD   (DX), Z1
 	VMOVUPD   (BX), Z2
@@ -4503,11 +4663,11 @@ one87:
 	ADDQ      $0x00000040, BX
 	ADDQ      $0x00000040, SI
 	SUBQ      $0x00000008, AX
-	JMP       one87
+	JMP       one89
 
-rest87:
+rest89:
 	TESTQ     AX, AX
-	JZ        done87
+	JZ        done89
 	MOVQ      AX, DI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DI, AX, AX
@@ -4524,7 +4684,7 @@ rest87:
 	VMOVUPD   Z0, K1, (CX)
 	VMOVUPD   Z1, K1, (DX)
 
-done87:
+done89:
 	VZEROUPPER
 	RET
 
@@ -4538,9 +4698,9 @@ TEXT ·sumF64AVX512(SB), NOSPLIT, $0-24
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many88:
+many90:
 	CMPQ    AX, $0x00000020
-	JLT     one88
+	JLT     one90
 	VMOVUPD (CX), Z4
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD 64(CX), Z4
@@ -4551,20 +4711,20 @@ many88:
 	VADDPD  Z4, Z3, Z3
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000020, AX
-	JMP     many88
+	JMP     many90
 
-one88:
+one90:
 	CMPQ    AX, $0x00000008
-	JLT     rest88
+	JLT     rest90
 	VMOVUPD (CX), Z4
 	VADDPD  Z4, Z0, Z0
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000008, AX
-	JMP     one88
+	JMP     one90
 
-rest88:
+rest90:
 	TESTQ     AX, AX
-	JZ        done88
+	JZ        done90
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -4573,7 +4733,7 @@ rest88:
 	VMOVUPD.Z (CX), K1, Z4
 	VADDPD    Z4, Z0, Z0
 
-done88:
+done90:
 	VADDPD        Z1, Z0, Z0
 	VADDPD        Z3, Z2, Z2
 	VADDPD        Z2, Z0, Z0
@@ -4599,9 +4759,9 @@ TEXT ·dotF64AVX512(SB), NOSPLIT, $0-32
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many89:
+many91:
 	CMPQ        AX, $0x00000020
-	JLT         one89
+	JLT         one91
 	VMOVUPD     (CX), Z4
 	VMOVUPD     (DX), Z5
 	VFMADD231PD Z4, Z5, Z0
@@ -4617,22 +4777,22 @@ many89:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000020, AX
-	JMP         many89
+	JMP         many91
 
-one89:
+one91:
 	CMPQ        AX, $0x00000008
-	JLT         rest89
+	JLT         rest91
 	VMOVUPD     (CX), Z4
 	VMOVUPD     (DX), Z5
 	VFMADD231PD Z4, Z5, Z0
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000008, AX
-	JMP         one89
+	JMP         one91
 
-rest89:
+rest91:
 	TESTQ       AX, AX
-	JZ          done89
+	JZ          done91
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -4642,7 +4802,7 @@ rest89:
 	VMOVUPD.Z   (DX), K1, Z5
 	VFMADD231PD Z4, Z5, Z0
 
-done89:
+done91:
 	VADDPD        Z1, Z0, Z0
 	VADDPD        Z3, Z2, Z2
 	VADDPD        Z2, Z0, Z0
@@ -4667,9 +4827,9 @@ TEXT ·maxOfF64AVX512(SB), NOSPLIT, $0-24
 	VMOVUPD constF64_fff0000000000000<>+0(SB), Z2
 	VPXORD  Z3, Z3, Z3
 
-many90:
+many92:
 	CMPQ      AX, $0x00000010
-	JLT       one90
+	JLT       one92
 	VMOVUPD   (CX), Z4
 	VCMPPD    $0x03, Z4, Z4, K1
 	VMOVUPD.Z Z4, K1, Z5
@@ -4682,11 +4842,11 @@ many90:
 	VMAXPD    Z4, Z2, Z2
 	ADDQ      $0x00000080, CX
 	SUBQ      $0x00000010, AX
-	JMP       many90
+	JMP       many92
 
-one90:
+one92:
 	CMPQ      AX, $0x00000008
-	JLT       rest90
+	JLT       rest92
 	VMOVUPD   (CX), Z4
 	VCMPPD    $0x03, Z4, Z4, K1
 	VMOVUPD.Z Z4, K1, Z5
@@ -4694,11 +4854,11 @@ one90:
 	VMAXPD    Z4, Z1, Z1
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000008, AX
-	JMP       one90
+	JMP       one92
 
-rest90:
+rest92:
 	TESTQ     AX, AX
-	JZ        done90
+	JZ        done92
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -4711,7 +4871,7 @@ rest90:
 	VORPD     Z0, Z3, Z3
 	VMAXPD    Z6, Z1, Z1
 
-done90:
+done92:
 	VMAXPD        Z2, Z1, Z1
 	VCMPPD        $0x03, Z3, Z3, K1
 	VMOVUPD.Z     Z3, K1, Z0
@@ -4743,9 +4903,9 @@ TEXT ·colSumF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ CX, SI
 	SHLQ $0x03, SI
 
-wide91:
+wide93:
 	CMPQ    CX, $0x00000020
-	JLT     narrow91
+	JLT     narrow93
 	VMOVUPD (DX), Z0
 	VMOVUPD 64(DX), Z1
 	VMOVUPD 128(DX), Z2
@@ -4753,7 +4913,7 @@ wide91:
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row92:
+row94:
 	VMOVUPD (R8), Z4
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD 64(R8), Z4
@@ -4764,7 +4924,7 @@ row92:
 	VADDPD  Z4, Z3, Z3
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row92
+	JNZ     row94
 	VMOVUPD Z0, (DX)
 	VMOVUPD Z1, 64(DX)
 	VMOVUPD Z2, 128(DX)
@@ -4772,30 +4932,30 @@ row92:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000020, CX
-	JMP     wide91
+	JMP     wide93
 
-narrow91:
+narrow93:
 	CMPQ    CX, $0x00000008
-	JLT     edge91
+	JLT     edge93
 	VMOVUPD (DX), Z0
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row93:
+row95:
 	VMOVUPD (R8), Z1
 	VADDPD  Z1, Z0, Z0
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row93
+	JNZ     row95
 	VMOVUPD Z0, (DX)
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, CX
-	JMP     narrow91
+	JMP     narrow93
 
-edge91:
+edge93:
 	TESTQ     CX, CX
-	JZ        end91
+	JZ        end93
 	MOVQ      CX, DI
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     DI, CX, CX
@@ -4804,15 +4964,15 @@ edge91:
 	VMOVUPD.Z (DX), K1, Z0
 	MOVQ      BX, CX
 
-row94:
+row96:
 	VMOVUPD.Z (CX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	ADDQ      SI, CX
 	DECQ      AX
-	JNZ       row94
+	JNZ       row96
 	VMOVUPD   Z0, K1, (DX)
 
-end91:
+end93:
 	VZEROUPPER
 	RET
 
@@ -4827,9 +4987,9 @@ TEXT ·colCenteredF64AVX512(SB), NOSPLIT, $0-40
 	MOVQ CX, DI
 	SHLQ $0x03, DI
 
-wide95:
+wide97:
 	CMPQ    CX, $0x00000020
-	JLT     narrow95
+	JLT     narrow97
 	VMOVUPD (DX), Z0
 	VMOVUPD 64(DX), Z1
 	VMOVUPD 128(DX), Z2
@@ -4841,7 +5001,7 @@ wide95:
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row96:
+row98:
 	VMOVUPD     (R9), Z8
 	VSUBPD      Z4, Z8, Z8
 	VFMADD231PD Z8, Z8, Z0
@@ -4856,7 +5016,7 @@ row96:
 	VFMADD231PD Z8, Z8, Z3
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row96
+	JNZ         row98
 	VMOVUPD     Z0, (DX)
 	VMOVUPD     Z1, 64(DX)
 	VMOVUPD     Z2, 128(DX)
@@ -4865,33 +5025,33 @@ row96:
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	SUBQ        $0x00000020, CX
-	JMP         wide95
+	JMP         wide97
 
-narrow95:
+narrow97:
 	CMPQ    CX, $0x00000008
-	JLT     edge95
+	JLT     edge97
 	VMOVUPD (DX), Z0
 	VMOVUPD (SI), Z1
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row97:
+row99:
 	VMOVUPD     (R9), Z2
 	VSUBPD      Z1, Z2, Z2
 	VFMADD231PD Z2, Z2, Z0
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row97
+	JNZ         row99
 	VMOVUPD     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000008, CX
-	JMP         narrow95
+	JMP         narrow97
 
-edge95:
+edge97:
 	TESTQ     CX, CX
-	JZ        end95
+	JZ        end97
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -4901,16 +5061,16 @@ edge95:
 	VMOVUPD.Z (SI), K1, Z1
 	MOVQ      BX, CX
 
-row98:
+row100:
 	VMOVUPD.Z   (CX), K1, Z2
 	VSUBPD      Z1, Z2, Z2
 	VFMADD231PD Z2, Z2, Z0
 	ADDQ        DI, CX
 	DECQ        AX
-	JNZ         row98
+	JNZ         row100
 	VMOVUPD     Z0, K1, (DX)
 
-end95:
+end97:
 	VZEROUPPER
 	RET
 
@@ -4926,9 +5086,9 @@ TEXT ·colDotF64AVX512(SB), NOSPLIT, $0-48
 	MOVQ CX, R8
 	SHLQ $0x03, R8
 
-wide99:
+wide101:
 	CMPQ    CX, $0x00000020
-	JLT     narrow99
+	JLT     narrow101
 	VMOVUPD (DX), Z0
 	VMOVUPD 64(DX), Z1
 	VMOVUPD 128(DX), Z2
@@ -4941,7 +5101,7 @@ wide99:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row100:
+row102:
 	VMOVUPD     (R10), Z8
 	VMOVUPD     (R11), Z9
 	VSUBPD      Z4, Z9, Z9
@@ -4961,7 +5121,7 @@ row100:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row100
+	JNZ         row102
 	VMOVUPD     Z0, (DX)
 	VMOVUPD     Z1, 64(DX)
 	VMOVUPD     Z2, 128(DX)
@@ -4971,18 +5131,18 @@ row100:
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	SUBQ        $0x00000020, CX
-	JMP         wide99
+	JMP         wide101
 
-narrow99:
+narrow101:
 	CMPQ    CX, $0x00000008
-	JLT     edge99
+	JLT     edge101
 	VMOVUPD (DX), Z0
 	VMOVUPD (DI), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row101:
+row103:
 	VMOVUPD     (R10), Z2
 	VMOVUPD     (R11), Z3
 	VSUBPD      Z1, Z3, Z3
@@ -4990,18 +5150,18 @@ row101:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row101
+	JNZ         row103
 	VMOVUPD     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	SUBQ        $0x00000008, CX
-	JMP         narrow99
+	JMP         narrow101
 
-edge99:
+edge101:
 	TESTQ     CX, CX
-	JZ        end99
+	JZ        end101
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -5012,7 +5172,7 @@ edge99:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row102:
+row104:
 	VMOVUPD.Z   (CX), K1, Z2
 	VMOVUPD.Z   (BX), K1, Z3
 	VSUBPD      Z1, Z3, Z3
@@ -5020,10 +5180,10 @@ row102:
 	ADDQ        R8, CX
 	ADDQ        R8, BX
 	DECQ        AX
-	JNZ         row102
+	JNZ         row104
 	VMOVUPD     Z0, K1, (DX)
 
-end99:
+end101:
 	VZEROUPPER
 	RET
 
@@ -5037,9 +5197,9 @@ TEXT ·biasRowsF64AVX512(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide103:
+wide105:
 	CMPQ    CX, $0x00000020
-	JLT     narrow103
+	JLT     narrow105
 	VMOVUPD (DI), Z0
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
@@ -5048,7 +5208,7 @@ wide103:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row104:
+row106:
 	VMOVUPD (R10), Z4
 	VADDPD  Z0, Z4, Z4
 	VMOVUPD Z4, (R9)
@@ -5064,38 +5224,38 @@ row104:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row104
+	JNZ     row106
 	ADDQ    $0x00000100, BX
 	ADDQ    $0x00000100, SI
 	ADDQ    $0x00000100, DI
 	SUBQ    $0x00000020, CX
-	JMP     wide103
+	JMP     wide105
 
-narrow103:
+narrow105:
 	CMPQ    CX, $0x00000008
-	JLT     edge103
+	JLT     edge105
 	VMOVUPD (DI), Z0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row105:
+row107:
 	VMOVUPD (R10), Z1
 	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, (R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row105
+	JNZ     row107
 	ADDQ    $0x00000040, BX
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	SUBQ    $0x00000008, CX
-	JMP     narrow103
+	JMP     narrow105
 
-edge103:
+edge105:
 	TESTQ     CX, CX
-	JZ        end103
+	JZ        end105
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -5105,16 +5265,16 @@ edge103:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row106:
+row108:
 	VMOVUPD.Z (BX), K1, Z1
 	VADDPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 	ADDQ      DX, CX
 	ADDQ      DX, BX
 	DECQ      AX
-	JNZ       row106
+	JNZ       row108
 
-end103:
+end105:
 	VZEROUPPER
 	RET
 
@@ -5128,9 +5288,9 @@ TEXT ·biasReluRowsF64AVX512(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide107:
+wide109:
 	CMPQ    CX, $0x00000020
-	JLT     narrow107
+	JLT     narrow109
 	VMOVUPD (DI), Z0
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
@@ -5139,7 +5299,7 @@ wide107:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row108:
+row110:
 	VMOVUPD (R10), Z4
 	VADDPD  Z0, Z4, Z4
 	VPXORD  Z5, Z5, Z5
@@ -5163,22 +5323,22 @@ row108:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row108
+	JNZ     row110
 	ADDQ    $0x00000100, BX
 	ADDQ    $0x00000100, SI
 	ADDQ    $0x00000100, DI
 	SUBQ    $0x00000020, CX
-	JMP     wide107
+	JMP     wide109
 
-narrow107:
+narrow109:
 	CMPQ    CX, $0x00000008
-	JLT     edge107
+	JLT     edge109
 	VMOVUPD (DI), Z0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row109:
+row111:
 	VMOVUPD (R10), Z1
 	VADDPD  Z0, Z1, Z1
 	VPXORD  Z9, Z9, Z9
@@ -5187,16 +5347,16 @@ row109:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row109
+	JNZ     row111
 	ADDQ    $0x00000040, BX
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	SUBQ    $0x00000008, CX
-	JMP     narrow107
+	JMP     narrow109
 
-edge107:
+edge109:
 	TESTQ     CX, CX
-	JZ        end107
+	JZ        end109
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -5206,7 +5366,7 @@ edge107:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row110:
+row112:
 	VMOVUPD.Z (BX), K1, Z1
 	VADDPD    Z0, Z1, Z1
 	VPXORD    Z10, Z10, Z10
@@ -5215,9 +5375,9 @@ row110:
 	ADDQ      DX, CX
 	ADDQ      DX, BX
 	DECQ      AX
-	JNZ       row110
+	JNZ       row112
 
-end107:
+end109:
 	VZEROUPPER
 	RET
 
@@ -5232,9 +5392,9 @@ TEXT ·scaleRowsF64AVX512(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide111:
+wide113:
 	CMPQ    CX, $0x00000020
-	JLT     narrow111
+	JLT     narrow113
 	VMOVUPD (DI), Z0
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
@@ -5247,7 +5407,7 @@ wide111:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row112:
+row114:
 	VMOVUPD     (R11), Z8
 	VFMADD213PD Z0, Z4, Z8
 	VMOVUPD     Z8, (R10)
@@ -5263,41 +5423,41 @@ row112:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row112
+	JNZ         row114
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	ADDQ        $0x00000100, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide111
+	JMP         wide113
 
-narrow111:
+narrow113:
 	CMPQ    CX, $0x00000008
-	JLT     edge111
+	JLT     edge113
 	VMOVUPD (DI), Z0
 	VMOVUPD (R8), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row113:
+row115:
 	VMOVUPD     (R11), Z2
 	VFMADD213PD Z0, Z1, Z2
 	VMOVUPD     Z2, (R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row113
+	JNZ         row115
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow111
+	JMP         narrow113
 
-edge111:
+edge113:
 	TESTQ     CX, CX
-	JZ        end111
+	JZ        end113
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -5308,16 +5468,16 @@ edge111:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row114:
+row116:
 	VMOVUPD.Z   (BX), K1, Z2
 	VFMADD213PD Z0, Z1, Z2
 	VMOVUPD     Z2, K1, (CX)
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row114
+	JNZ         row116
 
-end111:
+end113:
 	VZEROUPPER
 	RET
 
@@ -5332,9 +5492,9 @@ TEXT ·scaleReluRowsF64AVX512(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide115:
+wide117:
 	CMPQ    CX, $0x00000020
-	JLT     narrow115
+	JLT     narrow117
 	VMOVUPD (DI), Z0
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
@@ -5347,7 +5507,7 @@ wide115:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row116:
+row118:
 	VMOVUPD     (R11), Z8
 	VFMADD213PD Z0, Z4, Z8
 	VPXORD      Z9, Z9, Z9
@@ -5371,24 +5531,24 @@ row116:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row116
+	JNZ         row118
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	ADDQ        $0x00000100, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide115
+	JMP         wide117
 
-narrow115:
+narrow117:
 	CMPQ    CX, $0x00000008
-	JLT     edge115
+	JLT     edge117
 	VMOVUPD (DI), Z0
 	VMOVUPD (R8), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row117:
+row119:
 	VMOVUPD     (R11), Z2
 	VFMADD213PD Z0, Z1, Z2
 	VPXORD      Z13, Z13, Z13
@@ -5397,17 +5557,17 @@ row117:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row117
+	JNZ         row119
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow115
+	JMP         narrow117
 
-edge115:
+edge117:
 	TESTQ     CX, CX
-	JZ        end115
+	JZ        end117
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -5418,7 +5578,7 @@ edge115:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row118:
+row120:
 	VMOVUPD.Z   (BX), K1, Z2
 	VFMADD213PD Z0, Z1, Z2
 	VPXORD      Z14, Z14, Z14
@@ -5427,9 +5587,9 @@ row118:
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row118
+	JNZ         row120
 
-end115:
+end117:
 	VZEROUPPER
 	RET
 
@@ -5444,9 +5604,9 @@ TEXT ·momentumF64AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Z0
 	VBROADCASTSD 8(SI), Z1
 
-many119:
+many121:
 	CMPQ         AX, $0x00000010
-	JLT          one119
+	JLT          one121
 	VMOVUPD      (CX), Z2
 	VMOVUPD      (DX), Z3
 	VMOVUPD      (BX), Z4
@@ -5465,11 +5625,11 @@ many119:
 	ADDQ         $0x00000080, DX
 	ADDQ         $0x00000080, BX
 	SUBQ         $0x00000010, AX
-	JMP          many119
+	JMP          many121
 
-one119:
+one121:
 	CMPQ         AX, $0x00000008
-	JLT          rest119
+	JLT          rest121
 	VMOVUPD      (CX), Z2
 	VMOVUPD      (DX), Z3
 	VMOVUPD      (BX), Z4
@@ -5481,11 +5641,11 @@ one119:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000008, AX
-	JMP          one119
+	JMP          one121
 
-rest119:
+rest121:
 	TESTQ        AX, AX
-	JZ           done119
+	JZ           done121
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -5499,7 +5659,7 @@ rest119:
 	VFNMADD231PD Z0, Z3, Z2
 	VMOVUPD      Z2, K1, (CX)
 
-done119:
+done121:
 	VZEROUPPER
 	RET
 
@@ -5514,9 +5674,9 @@ TEXT ·nesterovF64AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Z0
 	VBROADCASTSD 8(SI), Z1
 
-many120:
+many122:
 	CMPQ         AX, $0x00000010
-	JLT          one120
+	JLT          one122
 	VMOVUPD      (CX), Z2
 	VMOVUPD      (DX), Z3
 	VMOVUPD      (BX), Z4
@@ -5537,11 +5697,11 @@ many120:
 	ADDQ         $0x00000080, DX
 	ADDQ         $0x00000080, BX
 	SUBQ         $0x00000010, AX
-	JMP          many120
+	JMP          many122
 
-one120:
+one122:
 	CMPQ         AX, $0x00000008
-	JLT          rest120
+	JLT          rest122
 	VMOVUPD      (CX), Z2
 	VMOVUPD      (DX), Z3
 	VMOVUPD      (BX), Z4
@@ -5554,11 +5714,11 @@ one120:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000008, AX
-	JMP          one120
+	JMP          one122
 
-rest120:
+rest122:
 	TESTQ        AX, AX
-	JZ           done120
+	JZ           done122
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -5573,7 +5733,7 @@ rest120:
 	VFNMADD231PD Z0, Z4, Z2
 	VMOVUPD      Z2, K1, (CX)
 
-done120:
+done122:
 	VZEROUPPER
 	RET
 
@@ -5588,9 +5748,9 @@ TEXT ·adagradF64AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Z0
 	VBROADCASTSD 8(SI), Z1
 
-many121:
+many123:
 	CMPQ        AX, $0x00000010
-	JLT         one121
+	JLT         one123
 	VMOVUPD     (CX), Z2
 	VMOVUPD     (DX), Z3
 	VMOVUPD     (BX), Z4
@@ -5617,11 +5777,11 @@ many121:
 	ADDQ        $0x00000080, DX
 	ADDQ        $0x00000080, BX
 	SUBQ        $0x00000010, AX
-	JMP         many121
+	JMP         many123
 
-one121:
+one123:
 	CMPQ        AX, $0x00000008
-	JLT         rest121
+	JLT         rest123
 	VMOVUPD     (CX), Z2
 	VMOVUPD     (DX), Z3
 	VMOVUPD     (BX), Z4
@@ -5637,11 +5797,11 @@ one121:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000008, AX
-	JMP         one121
+	JMP         one123
 
-rest121:
+rest123:
 	TESTQ       AX, AX
-	JZ          done121
+	JZ          done123
 	MOVQ        AX, SI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       SI, AX, AX
@@ -5659,6 +5819,6 @@ rest121:
 	VSUBPD      Z4, Z2, Z2
 	VMOVUPD     Z2, K1, (CX)
 
-done121:
+done123:
 	VZEROUPPER
 	RET

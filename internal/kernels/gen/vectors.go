@@ -140,13 +140,24 @@ func (m *machine) withScalar() {
 	end()
 }
 
-// fused writes dst = a*b + c and the routing of a maximum's gradient.
+// fused writes dst = a*b + c, dropout and the routing of a maximum's gradient.
 func (m *machine) fused() {
 	m.elementwise("mulAdd", 3, unroll, func(v []reg.VecVirtual) reg.VecVirtual {
 		m.fma231(v[0], v[1], v[2])
 		return v[2]
 	})
-	n, p := m.function("routeMax", "moves left to dx where x equals y.", []string{"n"}, []string{"dx", "left", "x", "y"})
+	n, p := m.function("dropout", "keeps x*scale where u is below keep.", []string{"n"}, []string{"dst", "x", "u"}, "keep", "scale")
+	limit, scale := m.scalar("keep"), m.scalar("scale")
+	q := p
+	m.each(n[0], q, unroll, func(disp int, k *mask) {
+		x, u := m.vec(), m.vec()
+		m.load(Mem{Base: q[1], Disp: disp}, x, k)
+		m.load(Mem{Base: q[2], Disp: disp}, u, k)
+		m.mul(scale, x, x)
+		m.store(m.compare(less, u, limit).keep(x), Mem{Base: q[0], Disp: disp}, k)
+	})
+	end()
+	n, p = m.function("routeMax", "moves left to dx where x equals y.", []string{"n"}, []string{"dx", "left", "x", "y"})
 	m.each(n[0], p, 1, func(disp int, k *mask) {
 		v := make([]reg.VecVirtual, 4)
 		for i := range v {
