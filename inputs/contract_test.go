@@ -64,7 +64,7 @@ func datasets(t testing.TB, mem memory.Allocator) map[string]Dataset {
 	for name, tr := range map[string]Transform{
 		"batch": Batch(8, false), "batch drop": Batch(8, true), "take": Take(11), "skip": Skip(30), "shard": Shard(1, 3),
 		"fold": Fold(5, 2, false), "held out": Fold(5, 2, true), "filter": Filter("odd", odd), "map": Map(double()), "parallel map": ParallelMap(double(), 2),
-		"repeat": Repeat(2), "shuffle": Shuffle(10, 4), "prefetch": Prefetch(2), "cache": Cache(),
+		"repeat": Repeat(2), "shuffle": Shuffle(10, 4), "prefetch": Prefetch(2), "cache": Cache(), "project": Project("id"),
 	} {
 		ds[name] = tr(src)
 		ds[name+" streaming"] = tr(streamOf(src))

@@ -40,7 +40,11 @@ func Open(ctx context.Context, spec Spec, ic Context) (Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	steps := spec.selectRows(ic, shardRows)
+	var steps []Transform
+	if ic.Mode == Predict && len(ds.Schema().ByRole(Label)) > 0 {
+		steps = append(steps, withoutLabels(ds.Schema()))
+	}
+	steps = append(steps, spec.selectRows(ic, shardRows)...)
 	if spec.Shuffle > 0 && ic.Mode != Predict {
 		if totalSize(files) <= cacheBytes {
 			steps = append(steps, Cache())
@@ -132,6 +136,17 @@ func (s Spec) source(files []string, ic Context) (Dataset, error) {
 		return JSONL(files, arrow)
 	}
 	return nil, unknownFormat(s.Format)
+}
+
+// withoutLabels keeps all columns but the labels.
+func withoutLabels(s *Schema) Transform {
+	var names []string
+	for _, c := range s.columns {
+		if c.Role != Label {
+			names = append(names, c.Name)
+		}
+	}
+	return Project(names...)
 }
 
 // glyphSeed gives training and evaluation different glyphs.

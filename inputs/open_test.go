@@ -86,6 +86,9 @@ func TestOpenGlyphs(t *testing.T) {
 	if slices.Equal(train[0], eval[0]) {
 		t.Error("training and evaluation draw the same glyphs")
 	}
+	if predict, err := Open(context.Background(), spec, Context{Mode: Predict}); err != nil || len(predict.Schema().Columns()) != 1 {
+		t.Errorf("to predict: %v, %v", predict, err)
+	}
 	spec.Count = 0
 	ds, err := Open(context.Background(), spec, Context{Mode: Train, Pipeline: 1, NumPipelines: 3})
 	if err != nil {
