@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/runconfig"
 	"github.com/spf13/cobra"
@@ -69,9 +70,17 @@ func (a *app) newJob(cfg *runconfig.Config) (*job, error) {
 	return &job{app: a, cfg: cfg, est: est}, nil
 }
 
-// writeConfig leaves the resolved config beside the checkpoints.
-func (j *job) writeConfig() error {
-	if err := j.cfg.WriteFile(filepath.Join(j.est.ModelDir(), "config.yaml")); err != nil {
+// configWriter leaves the resolved config beside the checkpoints, once the
+// model_dir has turned out to be this model's.
+type configWriter struct {
+	hooks.Base
+	job *job
+}
+
+// AfterCreateSession writes the config.
+func (h configWriter) AfterCreateSession(context.Context, hooks.Run) error {
+	path := filepath.Join(h.job.est.ModelDir(), "config.yaml")
+	if err := h.job.cfg.WriteFile(path); err != nil {
 		return fmt.Errorf("writing the resolved config: %w", err)
 	}
 	return nil

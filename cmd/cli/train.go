@@ -59,9 +59,6 @@ func (a *app) train(ctx context.Context, cfg *runconfig.Config, asJSON bool) err
 	if err := j.refuseUnbuilt(); err != nil {
 		return err
 	}
-	if err := j.writeConfig(); err != nil {
-		return err
-	}
 	res, err := j.trainAndEvaluate(ctx)
 	if err != nil {
 		return err
@@ -131,7 +128,7 @@ func (j *job) hooks() ([]hooks.Hook, error) {
 	c := j.cfg
 	nan := hooks.NewNaN("loss")
 	nan.FailOnNaN = c.Train.FailOnNaNLoss
-	hs := []hooks.Hook{nan, &variableTable{out: j.app.stderr}}
+	hs := []hooks.Hook{nan, configWriter{job: j}, &variableTable{out: j.app.stderr}}
 	if n := c.Run.LogStepCountSteps; n > 0 && j.app.bars {
 		// The bar takes the place of the estimator's lines.
 		silent := hooks.NewLogging(slog.New(slog.DiscardHandler), int64(n), "loss")

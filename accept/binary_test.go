@@ -1,0 +1,93 @@
+package accept
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/goestimator/goestimator/internal/testkit"
+)
+
+// long reports whether the whole runs are asked for; it skips the test where none are.
+func long(t *testing.T) bool {
+	t.Helper()
+	switch os.Getenv("GOESTIMATOR_ACCEPT") {
+	case "1":
+		return true
+	case "short":
+		return false
+	}
+	t.Skip("skipped: set GOESTIMATOR_ACCEPT=1 (whole) or short")
+	return false
+}
+
+// binary builds goestimator once and returns its path.
+var binary = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "goestimator-accept-")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "goestimator")
+	cmd := exec.Command("go", "build", "-o", path, "./cmd/goestimator")
+	cmd.Dir = testkit.Root()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w: %s", err, out)
+	}
+	return path, nil
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if path, err := binary(); err == nil && os.Getenv("GOESTIMATOR_ACCEPT") != "" {
+		os.RemoveAll(filepath.Dir(path))
+	}
+	os.Exit(code)
+}
+
+// command prepares a run of goestimator.
+func command(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path, args...)
+	cmd.Dir = testkit.Root()
+	return cmd
+}
+
+// outcome is the JSON object that `--json` prints.
+type outcome struct {
+	GlobalStep int64              `json:"global_step"`
+	Metrics    map[string]float64 `json:"metrics"`
+	StopReason string             `json:"stop_reason"`
+}
+
+// train runs `train --json` to its end.
+func train(t *testing.T, args ...string) outcome {
+	t.Helper()
+	cmd := command(t, append([]string{"train", "--json"}, args...)...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("goestimator train %s: %v\n%s", strings.Join(args, " "), err, tail(stderr.String()))
+	}
+	lines := strings.Split(strings.TrimSpace(stdout.String()), "\n")
+	var o outcome
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &o); err != nil {
+		t.Fatalf("last line of standard output: %v: %q", err, lines[len(lines)-1])
+	}
+	return o
+}
+
+// tail returns the end of a log.
+func tail(s string) string {
+	lines := strings.Split(s, "\n")
+	return strings.Join(lines[max(0, len(lines)-15):], "\n")
+}
