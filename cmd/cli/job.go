@@ -55,7 +55,8 @@ func (a *app) newJob(cfg *runconfig.Config) (*job, error) {
 	if err != nil {
 		return nil, usage(err)
 	}
-	opts := []estimator.Option{estimator.WithRunConfig(rc), estimator.WithParams(cfg.Model.Params), estimator.WithLogger(a.log)}
+	opts := []estimator.Option{estimator.WithRunConfig(rc), estimator.WithParams(cfg.Model.Params), estimator.WithLogger(a.log),
+		estimator.WithAutoSummaries(estimator.AutoSummaries{Histograms: cfg.Run.SummaryHistograms, Images: cfg.Run.SummaryImages})}
 	if w := cfg.Model.WarmStart; w.From != "" {
 		ws := estimator.WarmStart{From: w.From, Vars: w.Vars, Previous: map[string]string{}}
 		for _, r := range w.Renames {

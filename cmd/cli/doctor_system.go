@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// memoryTotal is the memory that this process may use, in bytes: the machine's,
+// or the limit of its control group; nil where it is not known.
+func memoryTotal() any {
+	total, ok := meminfo("MemTotal")
+	if !ok {
+		return nil
+	}
+	if b, err := os.ReadFile("/sys/fs/cgroup/memory.max"); err == nil {
+		if limit, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64); err == nil {
+			return min(total, limit)
+		}
+	}
+	return total
+}
+
+func memoryAvailable() any {
+	if n, ok := meminfo("MemAvailable"); ok {
+		return n
+	}
+	return nil
+}
+
+// meminfo reads a line of Linux's /proc/meminfo, in bytes.
+func meminfo(name string) (int64, bool) {
+	f, err := os.Open("/proc/meminfo")
+	if err != nil {
+		return 0, false
+	}
+	defer f.Close()
+	for s := bufio.NewScanner(f); s.Scan(); {
+		fields := strings.Fields(s.Text())
+		if len(fields) >= 2 && fields[0] == name+":" {
+			kib, err := strconv.ParseInt(fields[1], 10, 64)
+			return kib << 10, err == nil
+		}
+	}
+	return 0, false
+}
+
+// gpus are the models of the NVIDIA GPUs that the driver lists.
+func gpus() []string {
+	files, err := filepath.Glob("/proc/driver/nvidia/gpus/*/information")
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(b)) {
+			if model, ok := strings.CutPrefix(line, "Model:"); ok {
+				out = append(out, strings.TrimSpace(model))
+			}
+		}
+	}
+	return out
+}
+
+// findLibrary looks for a shared library where the system's loader would; it does not load it.
+func findLibrary(name string) []string {
+	dirs := filepath.SplitList(os.Getenv("LD_LIBRARY_PATH"))
+	machine := map[string]string{"amd64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu"}[runtime.GOARCH]
+	dirs = append(dirs, "/usr/local/lib", "/usr/local/cuda/lib64", "/usr/lib64", filepath.Join("/usr/lib", machine), "/usr/lib",
+		filepath.Join("/lib", machine), "/opt/homebrew/lib")
+	var found []string
+	for _, dir := range dirs {
+		files, err := filepath.Glob(filepath.Join(dir, name+"*"))
+		if err != nil || dir == "" {
+			continue
+		}
+		slices.SortFunc(files, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
+		if len(files) > 0 {
+			found = append(found, files[0])
+			break
+		}
+	}
+	return found
+}

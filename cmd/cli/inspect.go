@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) inspectCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "inspect",
+		Short: "look into checkpoints, events, models, data and TF_CONFIG",
+		Example: `  goestimator inspect checkpoint runs/glyphs
+  goestimator inspect events runs/glyphs --tag loss
+  goestimator inspect model --config configs/glyphs.yaml
+  goestimator inspect data --config configs/iris.yaml
+  goestimator inspect tf-config`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage(fmt.Errorf("inspect: unknown subject %q: expected checkpoint, events, model, data or tf-config", args[0]))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.inspectCheckpointCommand(), a.inspectEventsCommand(), a.inspectModelCommand(), a.inspectDataCommand(), a.inspectTFConfigCommand())
+	return cmd
+}
+
+// onePath is the rule of a command that takes one path.
+func onePath(_ *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return usage(errors.New("expected a path"))
+	case len(args) > 1:
+		return usage(fmt.Errorf("unexpected argument %q", args[1]))
+	}
+	return nil
+}
+
+func addJSONFlag(cmd *cobra.Command, asJSON *bool) {
+	cmd.Flags().BoolVar(asJSON, "json", false, "print one JSON object")
+}
+
+func (a *app) printJSON(v any) error {
+	e := json.NewEncoder(a.stdout)
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}

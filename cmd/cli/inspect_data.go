@@ -1,0 +1,148 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/runconfig"
+	"github.com/spf13/cobra"
+)
+
+// shownElements is how many elements of a value are printed.
+const shownElements = 8
+
+func (a *app) inspectDataCommand() *cobra.Command {
+	var f configFlags
+	var name string
+	var rows int
+	cmd := &cobra.Command{
+		Use:   "data --config FILE",
+		Short: "show the columns and first rows of an input",
+		Long: `Opens an input of the config as training, evaluation or prediction would, after
+all its transforms, and shows its columns and first rows. Of large values the
+first elements, least, greatest and mean are shown.`,
+		Example: `  goestimator inspect data --config configs/iris.yaml --section eval --rows 3`,
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if rows < 0 {
+				return usage(fmt.Errorf("--rows %d: expected a number >= 0", rows))
+			}
+			cfg, err := f.load()
+			if err != nil {
+				return err
+			}
+			return a.inspectData(cmd.Context(), cfg, name, rows)
+		},
+	}
+	cmd.Flags().StringVar(&f.path, "config", "", "config file (YAML)")
+	cmd.Flags().StringArrayVar(&f.sets, "set", nil, "key=value: overrides a key of the config; may be repeated")
+	cmd.Flags().StringVar(&name, "section", "train", "which input: train, eval or predict")
+	cmd.Flags().IntVar(&rows, "rows", 5, "number of rows to show")
+	return cmd
+}
+
+func (a *app) inspectData(ctx context.Context, cfg *runconfig.Config, name string, rows int) (err error) {
+	j := &job{app: a, cfg: cfg}
+	var s section
+	for _, c := range j.sections() {
+		if c.name == name {
+			s = c
+		}
+	}
+	if s.name == "" {
+		return usage(fmt.Errorf("--section %s: expected train, eval or predict", name))
+	}
+	input, err := j.input(s.in, s.name)
+	if err != nil {
+		return err
+	}
+	ds, err := input.Input(ctx, inputs.Context{Mode: s.mode, NumPipelines: 1, ReplicasInSync: 1, Seed: cfg.Seed})
+	if err != nil {
+		return err
+	}
+	t := newTextTable("column", "role", "type", "shape of one example")
+	for _, c := range ds.Schema().Columns() {
+		role := c.Role
+		if role == "" {
+			role = inputs.Feature
+		}
+		t.add(c.Name, string(role), c.DType.String(), shapeText(c.Shape))
+	}
+	if _, err := fmt.Fprint(a.stdout, t); err != nil {
+		return err
+	}
+	it, err := ds.Iterate(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	return a.printRows(ctx, it, ds.Schema(), rows)
+}
+
+func (a *app) printRows(ctx context.Context, it inputs.Iterator, schema *inputs.Schema, rows int) error {
+	for n := 0; n < rows; {
+		rec, err := it.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			if n == 0 {
+				return inputs.ErrEmpty
+			}
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		shown, err := a.printRecord(rec, schema, n, rows)
+		rec.Release()
+		if err != nil {
+			return err
+		}
+		n = shown
+	}
+	return nil
+}
+
+// printRecord prints rows of a record, numbered from n, until there are rows of them.
+func (a *app) printRecord(rec arrow.Record, schema *inputs.Schema, n, rows int) (int, error) {
+	columns, err := inputs.Tensors(rec, schema)
+	if err != nil {
+		return n, err
+	}
+	for i := 0; i < int(rec.NumRows()) && n < rows; i++ {
+		var parts []string
+		for _, c := range columns {
+			text := "(ragged)"
+			if c.Offsets == nil {
+				if text, err = valueText(c.Tensor.Row(i)); err != nil {
+					return n, fmt.Errorf("column %s: %w", c.Name, err)
+				}
+			}
+			parts = append(parts, c.Name+"="+text)
+		}
+		if _, err := fmt.Fprintf(a.stdout, "row %d: %s\n", n, strings.Join(parts, " ")); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// valueText is a value, or what a large one is like.
+func valueText(t *models.Tensor) (string, error) {
+	n := t.Len()
+	if n <= shownElements || t.DType == models.String || t.DType == models.Bool {
+		b, err := appendTensor(nil, t, t.Shape, 0)
+		return string(b), err
+	}
+	least, most, sum := t.Float(0), t.Float(0), 0.0
+	for i := range n {
+		x := t.Float(i)
+		least, most, sum = min(least, x), max(most, x), sum+x
+	}
+	return fmt.Sprintf("%s(min %.4g max %.4g mean %.4g)", shapeText(t.Shape), least, most, sum/float64(n)), nil
+}

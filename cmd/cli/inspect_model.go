@@ -1,0 +1,194 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/estimator/hooks"
+	"github.com/goestimator/goestimator/internal/graphdef"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/runconfig"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) inspectModelCommand() *cobra.Command {
+	var f configFlags
+	var mode string
+	var text bool
+	cmd := &cobra.Command{
+		Use:   "model --config FILE",
+		Short: "show the graph that a config describes",
+		Long: `Builds and compiles the graph of each mode (train, eval, infer) for the inputs of
+the config and shows inputs, variables, outputs and how often each op occurs. No
+checkpoint is read or written. With --graph, the graph itself is printed as a
+GraphDef in text form.`,
+		Example: `  goestimator inspect model --config configs/glyphs.yaml
+  goestimator inspect model --config configs/glyphs.yaml --mode infer --graph > graph.pbtxt`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := f.load()
+			if err != nil {
+				return err
+			}
+			ds, err := a.describe(cmd.Context(), cfg, mode)
+			if err != nil {
+				return err
+			}
+			if text {
+				return a.printGraph(ds[0])
+			}
+			return a.printModel(ds, f.json)
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&mode, "mode", "", "only this mode: train, eval or infer")
+	cmd.Flags().BoolVar(&text, "graph", false, "print the GraphDef of --mode (default: train) as text")
+	return cmd
+}
+
+// describe compiles the modes that have an input, or the wanted one.
+func (a *app) describe(ctx context.Context, cfg *runconfig.Config, mode string) ([]*estimator.Description, error) {
+	j, err := a.looseJob(cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer j.est.Close()
+	sections := j.sections()
+	var out []*estimator.Description
+	for _, s := range sections {
+		if mode != "" && mode != string(s.mode) || mode == "" && s.in.Format == "" {
+			continue
+		}
+		input, err := j.input(s.in, s.name)
+		if err != nil {
+			return nil, err
+		}
+		d, err := j.est.Describe(ctx, s.mode, input)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, d)
+	}
+	switch {
+	case len(out) == 0 && mode != "":
+		return nil, usage(fmt.Errorf("--mode %s: expected train, eval or infer", mode))
+	case len(out) == 0:
+		return nil, usage(fmt.Errorf("the config names no input: set train.input.format to one of %s", a.formats()))
+	}
+	return out, nil
+}
+
+// looseJob makes an estimator that leaves nothing behind: a config without a
+// model_dir gets none.
+func (a *app) looseJob(cfg *runconfig.Config) (*job, error) {
+	c := *cfg
+	c.ModelDir = cmp.Or(c.ModelDir, "none")
+	return a.newJob(&c)
+}
+
+// section is an input of the config and the mode that it is for.
+type section struct {
+	name string
+	mode models.Mode
+	in   runconfig.Input
+}
+
+func (j *job) sections() []section {
+	return []section{
+		{"train", models.Train, j.cfg.Resolve(j.cfg.Train.Input)},
+		{"eval", models.Eval, j.cfg.Resolve(j.cfg.Eval.Input)},
+		{"predict", models.Predict, j.cfg.PredictInput()},
+	}
+}
+
+func (a *app) printGraph(d *estimator.Description) error {
+	b, err := graphdef.MarshalText(d.Graph)
+	if err != nil {
+		return err
+	}
+	_, err = a.stdout.Write(b)
+	return err
+}
+
+// modelInfo is a mode's program as JSON.
+type modelInfo struct {
+	Mode        string         `json:"mode"`
+	Nodes       int            `json:"nodes"`
+	Ops         map[string]int `json:"ops"`
+	Inputs      []string       `json:"inputs"`
+	Variables   []tensorInfo   `json:"variables"`
+	Slots       []tensorInfo   `json:"slots"`
+	Predictions []string       `json:"predictions"`
+	Metrics     []string       `json:"metrics"`
+	Summaries   []string       `json:"summaries"`
+}
+
+func newModelInfo(d *estimator.Description) modelInfo {
+	i := modelInfo{Mode: string(d.Mode), Nodes: len(d.Graph.Nodes()), Ops: map[string]int{}, Predictions: d.Predictions,
+		Metrics: d.Metrics, Summaries: d.Summaries, Variables: tensorInfos(d.Variables), Slots: tensorInfos(d.Slots)}
+	for _, n := range d.Graph.Nodes() {
+		i.Ops[n.Op]++
+	}
+	for _, in := range d.Inputs {
+		i.Inputs = append(i.Inputs, in.Tensor+" "+in.Column.String())
+	}
+	return i
+}
+
+func tensorInfos(vars []hooks.VariableInfo) []tensorInfo {
+	out := []tensorInfo{}
+	for _, v := range vars {
+		out = append(out, tensorInfo{v.Name, v.DType.String(), v.Shape, elements(v.Shape) * int64(v.DType.Size())})
+	}
+	return out
+}
+
+func (a *app) printModel(ds []*estimator.Description, asJSON bool) error {
+	infos := map[string]modelInfo{}
+	var b strings.Builder
+	for _, d := range ds {
+		i := newModelInfo(d)
+		infos[i.Mode] = i
+		fmt.Fprintf(&b, "mode %s: %d nodes, %d kinds of ops\n", i.Mode, i.Nodes, len(i.Ops))
+		line(&b, "inputs", i.Inputs)
+		line(&b, "predictions", i.Predictions)
+		line(&b, "metrics", i.Metrics)
+		line(&b, "summaries", i.Summaries)
+		line(&b, "ops", opCounts(i.Ops))
+	}
+	if asJSON {
+		return a.printJSON(map[string]any{"modes": infos})
+	}
+	b.WriteString(formatVariables(ds[0].Variables))
+	if slots := infos[string(models.Train)].Slots; len(slots) > 0 {
+		bytes := int64(0)
+		for _, s := range slots {
+			bytes += s.Bytes
+		}
+		fmt.Fprintf(&b, "optimizer slots: %d of %s bytes\n", len(slots), group(bytes))
+	}
+	_, err := fmt.Fprint(a.stdout, b.String())
+	return err
+}
+
+func line(b *strings.Builder, name string, items []string) {
+	if len(items) > 0 {
+		fmt.Fprintf(b, "  %s: %s\n", name, strings.Join(items, ", "))
+	}
+}
+
+// opCounts lists ops, the most frequent first.
+func opCounts(ops map[string]int) []string {
+	names := slices.SortedFunc(maps.Keys(ops), func(x, y string) int {
+		return cmp.Or(cmp.Compare(ops[y], ops[x]), cmp.Compare(x, y))
+	})
+	for i, n := range names {
+		names[i] = fmt.Sprintf("%s %d", n, ops[n])
+	}
+	return names
+}

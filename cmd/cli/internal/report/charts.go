@@ -1,0 +1,118 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/go-echarts/go-echarts/v2/charts"
+	"github.com/go-echarts/go-echarts/v2/opts"
+	"github.com/goestimator/goestimator/cmd/cli/internal/events"
+	summarypb "github.com/wamuir/graft/tensorflow/core/framework/summary_go_proto"
+)
+
+// chart is a picture of the page: an element's id and the options that ECharts draws there.
+type chart struct {
+	ID      string
+	Options any
+}
+
+// curve is one line of a chart.
+type curve struct {
+	name   string
+	points []opts.LineData
+}
+
+// scalarCurves are the values of a scalar in each run.
+func scalarCurves(t tagged) []curve {
+	var out []curve
+	for i, tag := range t.tags {
+		c := curve{name: t.runs[i]}
+		for _, p := range tag.Points {
+			c.add(p.Step, p.Scalar)
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// histogramCurves show how a distribution moves: least, greatest and three quantiles.
+func histogramCurves(tag events.Tag) []curve {
+	out := []curve{{name: "max"}, {name: "95%"}, {name: "median"}, {name: "5%"}, {name: "min"}}
+	for _, p := range tag.Points {
+		h := p.Histogram
+		for i, x := range []float64{h.GetMax(), quantile(h, 0.95), quantile(h, 0.5), quantile(h, 0.05), h.GetMin()} {
+			out[i].add(p.Step, x)
+		}
+	}
+	return out
+}
+
+// quantile is the value below which a part q of a histogram lies, linear within a bucket.
+func quantile(h *summarypb.HistogramProto, q float64) float64 {
+	want, below := q*h.GetNum(), 0.0
+	low := h.GetMin()
+	for i, n := range h.GetBucket() {
+		high := min(h.GetBucketLimit()[i], h.GetMax())
+		if n > 0 && below+n >= want {
+			low = max(low, h.GetMin())
+			return low + (high-low)*(want-below)/n
+		}
+		below, low = below+n, high
+	}
+	return h.GetMax()
+}
+
+// add appends a point; what is not finite leaves a gap.
+func (c *curve) add(step int64, value float64) {
+	if math.IsNaN(value) || math.IsInf(value, 0) {
+		c.points = append(c.points, opts.LineData{Value: []any{step, "-"}})
+		return
+	}
+	c.points = append(c.points, opts.LineData{Value: []any{step, value}})
+}
+
+// lineChart draws curves over the global step.
+func lineChart(id, title string, curves []curve) (chart, error) {
+	l := charts.NewLine()
+	l.SetGlobalOptions(
+		charts.WithInitializationOpts(opts.Initialization{ChartID: id}),
+		charts.WithTitleOpts(opts.Title{Title: title}),
+		charts.WithLegendOpts(opts.Legend{Show: opts.Bool(len(curves) > 1), Right: "70"}),
+		charts.WithTooltipOpts(opts.Tooltip{Show: opts.Bool(true), Trigger: "axis"}),
+		charts.WithToolboxOpts(opts.Toolbox{Show: opts.Bool(true), Feature: &opts.ToolBoxFeature{
+			SaveAsImage: &opts.ToolBoxFeatureSaveAsImage{Show: opts.Bool(true), Title: "save"}}}),
+		charts.WithXAxisOpts(opts.XAxis{Type: "value", Name: "step", Min: "dataMin", Max: "dataMax"}),
+		charts.WithYAxisOpts(opts.YAxis{Type: "value", Scale: opts.Bool(true)}),
+		charts.WithGridOpts(opts.Grid{Left: "70", Right: "50", Top: "50", Bottom: "40"}),
+	)
+	for _, c := range curves {
+		l.AddSeries(c.name, c.points, charts.WithLineChartOpts(opts.LineChart{
+			ShowSymbol: opts.Bool(len(c.points) <= 20), Symbol: "circle"}))
+	}
+	l.Validate()
+	options, err := json.Marshal(l.JSON())
+	if err != nil {
+		return chart{}, fmt.Errorf("chart %s: %w", title, err)
+	}
+	return chart{id, json.RawMessage(options)}, nil
+}
+
+// charts draws everything that the events hold; the second list is of histograms.
+func (r *Run) charts() (curves, histograms []chart, err error) {
+	for i, t := range r.byTag(events.Scalar) {
+		c, err := lineChart(fmt.Sprintf("scalar%d", i), t.name, scalarCurves(t))
+		if err != nil {
+			return nil, nil, err
+		}
+		curves = append(curves, c)
+	}
+	for i, t := range r.byTag(events.Histogram) {
+		c, err := lineChart(fmt.Sprintf("histogram%d", i), t.name, histogramCurves(t.tags[0]))
+		if err != nil {
+			return nil, nil, err
+		}
+		histograms = append(histograms, c)
+	}
+	return curves, histograms, nil
+}

@@ -1,0 +1,187 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goestimator/goestimator/cmd/cli/internal/events"
+	"github.com/goestimator/goestimator/estimator/checkpoint"
+)
+
+// ErrNothing is wrapped where a folder holds neither events nor checkpoints.
+var ErrNothing = errors.New("nothing to report")
+
+// Run is what a model_dir holds.
+type Run struct {
+	Dir         string
+	Events      []events.Run
+	Checkpoints []checkpoint.Entry
+	Config      string // config.yaml, "" where there is none
+	Damage      error  // of event files that could be read in part only
+}
+
+// Collect reads a model_dir.
+func Collect(dir string) (*Run, error) {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("%s: expected a model_dir, which is a folder", dir)
+	}
+	r := &Run{Dir: dir}
+	r.Events, r.Damage = events.Load(dir)
+	if r.Checkpoints, err = checkpoint.All(dir); err != nil && !errors.Is(err, checkpoint.ErrNone) {
+		return nil, err
+	}
+	config, err := os.ReadFile(filepath.Join(dir, "config.yaml"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	r.Config = string(config)
+	if len(r.Events) == 0 && len(r.Checkpoints) == 0 {
+		return nil, errors.Join(fmt.Errorf("%w: %s holds neither events nor checkpoints", ErrNothing, dir), r.Damage)
+	}
+	return r, nil
+}
+
+// metric is a row of the table of metrics.
+type metric struct {
+	Run, Name    string
+	Last         string
+	Step         int64
+	Least, Most  string
+	AtLow, AtTop int64 // steps of Least and Most
+}
+
+// metrics are the scalars of the evaluations, or, without any, of training.
+func (r *Run) metrics() []metric {
+	var out []metric
+	for _, evaluations := range []bool{true, false} {
+		for _, run := range r.Events {
+			if (run.Name != ".") != evaluations {
+				continue
+			}
+			for _, t := range run.Tags {
+				if t.Kind == events.Scalar {
+					out = append(out, newMetric(run.Name, t))
+				}
+			}
+		}
+		if len(out) > 0 {
+			return out
+		}
+	}
+	return out
+}
+
+func newMetric(run string, t events.Tag) metric {
+	last := t.Last()
+	m := metric{Run: runLabel(run), Name: t.Name, Last: number(last.Scalar), Step: last.Step}
+	least, most := math.Inf(1), math.Inf(-1)
+	for _, p := range t.Points {
+		if p.Scalar < least {
+			least, m.AtLow = p.Scalar, p.Step
+		}
+		if p.Scalar > most {
+			most, m.AtTop = p.Scalar, p.Step
+		}
+	}
+	m.Least, m.Most = number(least), number(most)
+	return m
+}
+
+func number(x float64) string { return fmt.Sprintf("%.5g", x) }
+
+// runLabel names a folder of events: the model_dir itself is training.
+func runLabel(run string) string {
+	if run == "." {
+		return "train"
+	}
+	return run
+}
+
+// saved is a row of the table of checkpoints.
+type saved struct {
+	Name string
+	Step int64
+	Time string
+}
+
+func (r *Run) saved() []saved {
+	var out []saved
+	for _, c := range r.Checkpoints {
+		when := ""
+		if !c.Time.IsZero() {
+			when = c.Time.UTC().Format(time.DateTime) + " UTC"
+		}
+		out = append(out, saved{filepath.Base(c.Prefix), c.Step, when})
+	}
+	return out
+}
+
+// tagged is a tag with the runs that have it.
+type tagged struct {
+	name string
+	runs []string
+	tags []events.Tag
+}
+
+// byTag groups the tags of a kind over the runs, loss and learning rate first.
+func (r *Run) byTag(kind events.Kind) []tagged {
+	at := map[string]int{}
+	var out []tagged
+	for _, run := range r.Events {
+		for _, t := range run.Tags {
+			if t.Kind != kind {
+				continue
+			}
+			i, ok := at[t.Name]
+			if !ok {
+				i = len(out)
+				at[t.Name] = i
+				out = append(out, tagged{name: t.Name})
+			}
+			out[i].runs = append(out[i].runs, runLabel(run.Name))
+			out[i].tags = append(out[i].tags, t)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b tagged) int { return strings.Compare(order(a.name), order(b.name)) })
+	return out
+}
+
+// order is a key that sorts what people look at first to the front.
+func order(tag string) string {
+	switch tag {
+	case "loss":
+		return "0"
+	case "accuracy":
+		return "1"
+	case "global_step/sec":
+		return "~1"
+	case "learning_rate":
+		return "~0"
+	}
+	return "2" + tag
+}
+
+// lastStep is the highest step that events or checkpoints tell of.
+func (r *Run) lastStep() int64 {
+	step := int64(0)
+	for _, run := range r.Events {
+		for _, t := range run.Tags {
+			step = max(step, t.Last().Step)
+		}
+	}
+	for _, c := range r.Checkpoints {
+		step = max(step, c.Step)
+	}
+	return step
+}

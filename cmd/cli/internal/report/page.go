@@ -1,0 +1,32 @@
+package report
+
+import (
+	_ "embed" // for the page's template and ECharts
+	"html/template"
+	"io"
+)
+
+//go:embed assets/echarts.min.js
+var echarts string
+
+//go:embed assets/page.html
+var pageText string
+
+var page = template.Must(template.New("page").Parse(pageText))
+
+// Write writes the page.
+func (r *Run) Write(w io.Writer) error {
+	curves, histograms, err := r.charts()
+	if err != nil {
+		return err
+	}
+	damage := ""
+	if r.Damage != nil {
+		damage = r.Damage.Error()
+	}
+	return page.Execute(w, map[string]any{
+		"Dir": r.Dir, "Step": r.lastStep(), "Metrics": r.metrics(), "Checkpoints": r.saved(), "Config": r.Config,
+		"Curves": curves, "Histograms": histograms, "Damage": damage,
+		"ECharts": template.JS(echarts), // ours, not of the data
+	})
+}

@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/goestimator/goestimator/estimator"
+)
+
+// predictionWriter writes predictions in some format. Close writes what is
+// buffered; it leaves the file below open.
+type predictionWriter interface {
+	Write(p estimator.Prediction) error
+	Close() error
+}
+
+// outputFormats make the writers of files, by extension.
+var outputFormats = map[string]func(w io.WriteSeeker) predictionWriter{
+	".jsonl":   func(w io.WriteSeeker) predictionWriter { return newJSONLines(w) },
+	".json":    func(w io.WriteSeeker) predictionWriter { return newJSONLines(w) },
+	".arrow":   newArrowPredictions,
+	".parquet": newParquetPredictions,
+}
+
+// checkOutput refuses a file name of an unknown extension.
+func checkOutput(path string) error {
+	if _, ok := outputFormats[filepath.Ext(path)]; path != "" && !ok {
+		return fmt.Errorf("--output %s: expected the extension %s", path, strings.Join(sortedNames(outputFormats), ", "))
+	}
+	return nil
+}
+
+// writePredictions writes a sequence of predictions and returns how many there were.
+func writePredictions(w predictionWriter, seq iter.Seq2[estimator.Prediction, error]) (int64, error) {
+	n := int64(0)
+	for p, err := range seq {
+		if err == nil {
+			err = w.Write(p)
+		}
+		if err != nil {
+			return n, errors.Join(err, w.Close())
+		}
+		n++
+	}
+	return n, w.Close()
+}
+
+// writeFile calls write on a writer of the format that path's extension says.
+// The file appears under its name only when all went well.
+func writeFile(path string, write func(predictionWriter) (int64, error)) (n int64, err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".tmp-*")
+	if err != nil {
+		return 0, fmt.Errorf("--output: %w", err)
+	}
+	defer os.Remove(f.Name()) // fails, as it should, once renamed
+	// Writers of columns would close a file that they see is one.
+	n, err = write(outputFormats[filepath.Ext(path)](struct{ io.WriteSeeker }{f}))
+	if err == nil {
+		err = f.Chmod(0o644)
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	return n, err
+}

@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/models"
+)
+
+// jsonLines writes each prediction as one line: an object of nested lists,
+// names in order. NaN and infinities, which JSON lacks, become null.
+type jsonLines struct {
+	out  *bufio.Writer
+	line []byte
+}
+
+func newJSONLines(w io.Writer) predictionWriter { return &jsonLines{out: bufio.NewWriter(w)} }
+
+func (w *jsonLines) Write(p estimator.Prediction) error {
+	b := append(w.line[:0], '{')
+	for i, name := range sortedNames(p) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		key, err := json.Marshal(name)
+		if err != nil {
+			return err
+		}
+		b = append(append(b, key...), ':')
+		if b, err = appendTensor(b, p[name], p[name].Shape, 0); err != nil {
+			return fmt.Errorf("prediction %s: %w", name, err)
+		}
+	}
+	w.line = append(b, '}', '\n')
+	_, err := w.out.Write(w.line)
+	return err
+}
+
+func (w *jsonLines) Close() error { return w.out.Flush() }
+
+// appendTensor appends the part of t that begins at element first and has that shape.
+func appendTensor(b []byte, t *models.Tensor, shape []int, first int) ([]byte, error) {
+	if len(shape) == 0 {
+		return appendElement(b, t, first)
+	}
+	size := 1
+	for _, d := range shape[1:] {
+		size *= d
+	}
+	b = append(b, '[')
+	for i := range shape[0] {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		var err error
+		if b, err = appendTensor(b, t, shape[1:], first+i*size); err != nil {
+			return nil, err
+		}
+	}
+	return append(b, ']'), nil
+}
+
+func appendElement(b []byte, t *models.Tensor, i int) ([]byte, error) {
+	switch t.DType {
+	case models.Float32:
+		return appendFloat(b, t.Float(i), 32), nil
+	case models.Float64:
+		return appendFloat(b, t.Float(i), 64), nil
+	case models.Bool:
+		return strconv.AppendBool(b, models.Values[bool](t)[i]), nil
+	case models.Int64:
+		return strconv.AppendInt(b, models.Values[int64](t)[i], 10), nil
+	case models.String:
+		s, err := json.Marshal(string(t.Strings[i]))
+		return append(b, s...), err
+	}
+	if t.DType.Float() || t.DType.Size() == 0 || t.DType.Size() > 4 {
+		return nil, fmt.Errorf("no JSON form of type %v", t.DType)
+	}
+	return strconv.AppendInt(b, int64(t.Float(i)), 10), nil
+}
+
+func appendFloat(b []byte, x float64, bits int) []byte {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return append(b, "null"...)
+	}
+	return strconv.AppendFloat(b, x, 'g', -1, bits)
+}

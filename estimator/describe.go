@@ -1,0 +1,89 @@
+package estimator
+
+import (
+	"context"
+	"errors"
+
+	"github.com/goestimator/goestimator/estimator/hooks"
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/models"
+)
+
+// Description is the program of one mode, as it is compiled.
+type Description struct {
+	Mode        models.Mode
+	Graph       *graph.Graph // gradients and the optimizer included, where training
+	Inputs      []DescribedInput
+	Variables   []hooks.VariableInfo // the model's, in the order of their making
+	Slots       []hooks.VariableInfo // the optimizer's, where training
+	Predictions []string             // names, sorted
+	Metrics     []string             // names, sorted; where evaluating
+	Summaries   []string             // tags
+}
+
+// DescribedInput is a column of the data and the placeholder that it is fed to.
+type DescribedInput struct {
+	Column inputs.Column
+	Tensor string
+}
+
+// Describe builds and compiles the program of a mode for the data of an input_fn,
+// without reading that data, and says what is in it. It reads and writes no checkpoint.
+func (e *Estimator) Describe(ctx context.Context, mode models.Mode, input InputFn) (d *Description, err error) {
+	ds, err := e.openInput(ctx, input, mode)
+	if err != nil {
+		return nil, err
+	}
+	s, err := e.newSession(mode, ds.Schema())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	if mode != models.Predict {
+		s.fetchOutput("loss", s.program.loss)
+	}
+	for _, p := range s.program.predictions {
+		s.fetchOutput(p.output.String(), p.output)
+	}
+	if err := s.begin(nil); err != nil {
+		return nil, err
+	}
+	return s.program.describe(), nil
+}
+
+func (p *program) describe() *Description {
+	d := &Description{Mode: p.mode, Graph: p.graph, Variables: p.variableInfos()}
+	for _, f := range p.feeds {
+		d.Inputs = append(d.Inputs, DescribedInput{Column: f.column, Tensor: f.output.String()})
+	}
+	if p.mode == models.Train {
+		for _, s := range p.spec.TrainOp.Slots() {
+			d.Slots = append(d.Slots, hooks.VariableInfo{Name: s.Name, DType: s.Type.DType, Shape: s.Type.Shape.At(0)})
+		}
+	}
+	for _, n := range p.predictions {
+		d.Predictions = append(d.Predictions, n.name)
+	}
+	for _, m := range p.metrics {
+		d.Metrics = append(d.Metrics, m.name)
+	}
+	for _, s := range p.summaries {
+		d.Summaries = append(d.Summaries, s.Tag)
+	}
+	return d
+}
+
+var _ hooks.VariableLister = (*training)(nil)
+
+// Variables are the model's, without the optimizer's slots.
+func (t *training) Variables() []hooks.VariableInfo { return t.program.variableInfos() }
+
+// variableInfos describe the model's variables, without the optimizer's slots.
+func (p *program) variableInfos() []hooks.VariableInfo {
+	var out []hooks.VariableInfo
+	for _, v := range p.variables {
+		out = append(out, hooks.VariableInfo{Name: v.Name, DType: v.DType, Shape: v.Shape, Trainable: v.Trainable})
+	}
+	return out
+}
