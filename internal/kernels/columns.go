@@ -25,6 +25,15 @@ func ColSumCentered[T Float](dst, x, mean []T, rows, cols int) {
 	columns(colCentered, dst[:cols], x[:rows*cols], nil, mean[:cols], rows)
 }
 
+// ColMoments sets the mean and the (biased) variance of every column: what batch norm needs in training. With no rows both
+// are NaN.
+func ColMoments[T Float](mean, variance, x []T, rows, cols int) {
+	ColSum(mean, x, rows, cols)
+	BinaryScalar(Div, mean[:cols], mean[:cols], T(rows))
+	ColSumCentered(variance, x, mean, rows, cols)
+	BinaryScalar(Div, variance[:cols], variance[:cols], T(rows))
+}
+
 // ColDotCentered sets dst[c] to the sum over rows of dy[r,c]*(x[r,c]-mean[c]): the gradient of batch norm's scale
 // before division by the standard deviation.
 func ColDotCentered[T Float](dst, dy, x, mean []T, rows, cols int) {
@@ -52,17 +61,28 @@ func columns[T Float](kind colKind, dst, a, b, mean []T, rows int) {
 var doColumns = spanFunc{runColumns[float32], runColumns[float64]}
 
 func runColumns[T Float](s *span[T], lo, hi int) {
+	t := scratches[T]().get()
+	strip := t.take(s.cols)
 	for i := lo; i < hi; i++ {
 		acc := s.dst[i*s.cols : (i+1)*s.cols]
-		Fill(acc, 0)
-		from, to := min(i*s.block, s.rows), min((i+1)*s.block, s.rows)
-		var b []T
-		if s.b != nil {
-			b = s.b[from*s.cols : to*s.cols]
+		clear(acc)
+		for r := i * s.block; r < min((i+1)*s.block, s.rows); r += colStrip {
+			to := min(r+colStrip, (i+1)*s.block, s.rows)
+			var b []T
+			if s.b != nil {
+				b = s.b[r*s.cols : to*s.cols]
+			}
+			clear(strip)
+			addColumns(colKind(s.op), strip, s.a[r*s.cols:to*s.cols], b, s.c)
+			binaryRange(Add, acc, acc, strip)
 		}
-		addColumns(colKind(s.op), acc, s.a[from*s.cols:to*s.cols], b, s.c)
 	}
+	scratches[T]().put(t)
 }
+
+// colStrip is how many rows are added up one after another before their sum joins the block's: the rounding errors of
+// long columns stay small.
+const colStrip = 64
 
 // addColumns adds the columns of a (and b) to acc.
 func addColumns[T Float](kind colKind, acc, a, b, mean []T) {

@@ -168,6 +168,20 @@ func TestRows(t *testing.T) {
 	})
 }
 
+func TestColMoments(t *testing.T) {
+	eachLevel(t, func(t *testing.T) {
+		const rows, cols = 1000, 3
+		x := make([]float32, rows*cols)
+		for i := range x {
+			x[i] = 1e4*float32(i%cols) + float32(i/cols%2) // far from zero: a one-pass variance would drown
+		}
+		mean, variance := make([]float32, cols), make([]float32, cols)
+		ColMoments(mean, variance, x, rows, cols)
+		requireClose(t, "mean", mean, []float64{0.5, 10000.5, 20000.5}, 5e-7, 0)
+		requireClose(t, "variance", variance, []float64{0.25, 0.25, 0.25}, 1e-3, 0)
+	})
+}
+
 func TestReduceLongRows(t *testing.T) {
 	const n = longRow + 5
 	x := vector[float64](newRand(1), 2*n)
