@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -53,7 +54,7 @@ func compileBatchNorm[T kernels.Float](c *binding) (runFunc, error) {
 	n := c.in[1].typ.Shape.ElementsAt(1)
 	b := &batchNorm[T]{in: c.in, out: c.out, epsilon: float64(c.node.Float("epsilon", 1e-4)),
 		factor: float64(c.node.Float("exponential_avg_factor", 1)), scale: make([]T, n), shift: make([]T, n)}
-	if err := c.channelsLast(); err != nil {
+	if err := errors.Join(checkTypes[T](c.in[0], c.out[0]), checkShape("result", c.out[0], c.in[0].typ.Shape.Dims), c.channelsLast()); err != nil {
 		return nil, err
 	}
 	if training {
@@ -131,7 +132,7 @@ func compileBatchNormGrad[T kernels.Float](c *binding) (runFunc, error) {
 	}
 	n := c.in[2].typ.Shape.ElementsAt(1)
 	b := &batchNormGrad[T]{in: c.in, out: c.out, epsilon: float64(c.node.Float("epsilon", 1e-4)), coef: [3][]T{make([]T, n), make([]T, n), make([]T, n)}}
-	if err := c.channelsLast(); err != nil {
+	if err := errors.Join(checkTypes[T](c.in[0], c.in[1], c.out[0]), c.channelsLast()); err != nil {
 		return nil, err
 	}
 	training := c.node.Bool("is_training")

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -176,8 +177,8 @@ func compileBinary[T, R graph.Element](c *binding, f *vectors[T, R]) (runFunc, e
 		return nil, err
 	}
 	a, b, out := c.in[0], c.in[1], c.out[0]
-	if a.typ.DType != b.typ.DType || out.typ.DType != graph.TypeOf[R]() {
-		return nil, fmt.Errorf("operand types %v and %v with result %v do not go together", a.typ.DType, b.typ.DType, out.typ.DType)
+	if err := errors.Join(checkTypes[T](a, b), checkTypes[R](out)); err != nil {
+		return nil, err
 	}
 	w := &broadcast{}
 	c.onBatch = func() error { return w.prepare(a.dims, b.dims, out.dims) }

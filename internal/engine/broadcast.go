@@ -22,7 +22,7 @@ func (w *broadcast) prepare(a, b, out []int) error {
 	for i := range out { // from the last dimension on
 		n := out[len(out)-1-i]
 		da, db := fromEnd(a, i), fromEnd(b, i)
-		if (da != n && da != 1) || (db != n && db != 1) {
+		if (da != n && da != 1) || (db != n && db != 1) || (da != n && db != n) {
 			return fmt.Errorf("shapes %v and %v do not broadcast to %v", a, b, out)
 		}
 		if n == 1 {
@@ -110,9 +110,7 @@ func inner[T, R graph.Element](w *broadcast, f *vectors[T, R], dst []R, a, b []T
 		f.vv(dst, a[:n], b[:n])
 	case w.sa[0] != 0:
 		f.vs(dst, a[:n], b[0])
-	case w.sb[0] != 0:
+	default: // never both repeated: the dimension would be 1
 		f.sv(dst, a[0], b[:n])
-	default: // both repeated cannot be: the dimension would be 1
-		f.vs(dst, a[:n], b[0])
 	}
 }

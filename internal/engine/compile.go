@@ -112,6 +112,9 @@ func checkOp(n *graph.Node) error {
 	if !Supported(n.Op) {
 		return &UnsupportedOpError{Op: n.Op, Node: n.Name}
 	}
+	if d := registry()[n.Op]; len(n.Outputs) < d.minOut(n.Op) || d.alias && len(n.Inputs) == 0 {
+		return &UnsupportedOpError{Op: n.Op, Node: n.Name, Reason: fmt.Sprintf("it has %d inputs and %d outputs", len(n.Inputs), len(n.Outputs))}
+	}
 	for i, t := range n.Outputs {
 		if t.DType == graph.Resource {
 			continue

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/goestimator/goestimator/internal/graph"
@@ -39,7 +40,7 @@ func onesOf() compileFunc {
 }
 
 func ones[T number](c *binding) (runFunc, error) {
-	_, out, err := c.same(1)
+	_, out, err := sameAs[T, T](c, 1)
 	return func() error {
 		d := view[T](out)
 		for i := range d {
@@ -55,8 +56,8 @@ func compileRange[T number](c *binding) (runFunc, error) {
 		return nil, err
 	}
 	start, delta, out := c.in[0], c.in[2], c.out[0]
-	if start.typ.DType != out.typ.DType || delta.typ.DType != out.typ.DType {
-		return nil, fmt.Errorf("expected start and delta of type %v", out.typ.DType)
+	if err := errors.Join(checkTypes[T](start, delta, out), checkRank("start", start, 0), checkRank("delta", delta, 0)); err != nil {
+		return nil, err
 	}
 	return func() error {
 		from, step := view[T](start)[0], view[T](delta)[0]
@@ -81,10 +82,14 @@ func compileOneHot(c *binding) (runFunc, error) {
 	if axis == -1 {
 		axis = len(x.v.dims)
 	}
-	if axis < 0 || axis > len(x.v.dims) || len(c.out[0].dims) != len(x.v.dims)+1 {
+	on, off, out := c.in[2], c.in[3], c.out[0]
+	ids := x.v.typ.Shape.Dims
+	if axis < 0 || axis > len(ids) || len(out.dims) != len(ids)+1 {
 		return nil, fmt.Errorf("axis %d does not fit indices of shape %v", axis, x.v.typ.Shape)
 	}
-	on, off, out := c.in[2], c.in[3], c.out[0]
+	if err := checkShape("result", out, ids[:axis], out.typ.Shape.Dims[axis:axis+1], ids[axis:]); err != nil {
+		return nil, err
+	}
 	if on.typ.DType != out.typ.DType || off.typ.DType != out.typ.DType {
 		return nil, fmt.Errorf("expected values of type %v", out.typ.DType)
 	}

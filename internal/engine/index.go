@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -78,8 +79,11 @@ func segmentSum[T number](c *binding) (runFunc, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(out.dims) == 0 || len(x.dims)-len(ids.v.dims) != len(out.dims)-1 {
-		return nil, fmt.Errorf("data %v with ids %v do not give %v", x.typ.Shape, ids.v.typ.Shape, out.typ.Shape)
+	if len(out.dims) == 0 {
+		return nil, fmt.Errorf("expected a result of rank >= 1, got a scalar")
+	}
+	if err := errors.Join(checkTypes[T](x, out), checkShape("data", x, ids.v.typ.Shape.Dims, out.typ.Shape.Dims[1:])); err != nil {
+		return nil, err
 	}
 	return func() error {
 		d, data := view[T](out), view[T](x)
@@ -99,7 +103,7 @@ func segmentSum[T number](c *binding) (runFunc, error) {
 			}
 		}
 		return nil
-	}, checkSame(x, out)
+	}, nil
 }
 
 // argExtreme takes a tensor and a constant axis.
@@ -124,6 +128,9 @@ func argBest[T number](smallest bool) compileFunc {
 		}
 		store, err := storeInts(out)
 		if err != nil {
+			return nil, err
+		}
+		if err := checkShape("result", out, x.typ.Shape.Dims[:axis], x.typ.Shape.Dims[axis+1:]); err != nil {
 			return nil, err
 		}
 		do := parallel(256, func(lo, hi int) {
@@ -157,6 +164,10 @@ func compileTopK[T kernels.Float](c *binding) (runFunc, error) {
 	x, values, cols := c.in[0], c.out[0], c.out[1]
 	if len(x.dims) == 0 || len(values.dims) != len(x.dims) || cols.typ.DType != graph.Int32 || !cols.typ.Shape.Equal(values.typ.Shape) {
 		return nil, fmt.Errorf("input %v does not give values %v and int32 indices %v", x.typ.Shape, values.typ.Shape, cols.typ.Shape)
+	}
+	last := len(x.dims) - 1
+	if err := errors.Join(checkTypes[T](x, values), checkShape("values", values, x.typ.Shape.Dims[:last], values.typ.Shape.Dims[last:])); err != nil {
+		return nil, err
 	}
 	return func() error {
 		rows, n := rowsCols(x)
@@ -204,7 +215,10 @@ func compileInTopK[T kernels.Float](c *binding) (runFunc, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(x.dims) != 2 || out.typ.DType != graph.Bool || !targets.v.typ.Shape.Equal(out.typ.Shape) {
+	if err := errors.Join(checkTypes[T](x), checkRank("k", k.v, 0), checkRank("predictions", x, 2)); err != nil {
+		return nil, err
+	}
+	if out.typ.DType != graph.Bool || !out.typ.Shape.Equal(graph.Shape{Dims: x.typ.Shape.Dims[:1]}) || !targets.v.typ.Shape.Equal(out.typ.Shape) {
 		return nil, fmt.Errorf("predictions %v and targets %v do not give %v", x.typ.Shape, targets.v.typ.Shape, out.typ.Shape)
 	}
 	return func() error {

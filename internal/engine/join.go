@@ -1,8 +1,8 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
-	"slices"
 )
 
 // slot is the part of a larger tensor, along one axis, that holds a smaller one: [outer, at:at+size, inner].
@@ -31,7 +31,7 @@ func (s *slot) place(large []int, at, size int) {
 func slotted(c *binding, large *value, small []*value, axis int, into bool, size func(v *value) int) (runFunc, error) {
 	slots := make([]*slot, len(small))
 	for i, v := range small {
-		if err := checkSame(large, v); err != nil {
+		if err := errors.Join(checkSame(large, v), checkPart(large, v, axis)); err != nil {
 			return nil, fmt.Errorf("part %d: %w", i, err)
 		}
 		m, err := newMover(v, large, into)
@@ -63,6 +63,25 @@ func slotted(c *binding, large *value, small []*value, axis int, into bool, size
 	}, nil
 }
 
+// checkPart fails unless small is large with another size, or without, the axis.
+func checkPart(large, small *value, axis int) error {
+	l, s := large.typ.Shape.Dims, small.typ.Shape.Dims
+	if len(s) == len(l) {
+		return checkShape("part", small, l[:axis], s[axis:axis+1], l[axis+1:])
+	}
+	return checkShape("part", small, l[:axis], l[axis+1:])
+}
+
+// alongAxis returns the size function of parts that keep the axis; all must.
+func alongAxis(large *value, parts []*value, axis int) (func(v *value) int, error) {
+	for i, v := range parts {
+		if len(v.dims) != len(large.dims) {
+			return nil, fmt.Errorf("part %d: shape %v does not fit %v", i, v.typ.Shape, large.typ.Shape)
+		}
+	}
+	return func(v *value) int { return v.dims[axis] }, nil
+}
+
 func compileConcat(c *binding) (runFunc, error) {
 	if err := c.need(2, 1); err != nil {
 		return nil, err
@@ -72,16 +91,11 @@ func compileConcat(c *binding) (runFunc, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i, v := range parts {
-		a, b := slices.Clone(v.typ.Shape.Dims), slices.Clone(out.typ.Shape.Dims)
-		if len(a) != len(b) {
-			return nil, fmt.Errorf("part %d: shape %v does not fit %v", i, v.typ.Shape, out.typ.Shape)
-		}
-		if b[axis] = a[axis]; !slices.Equal(a, b) {
-			return nil, fmt.Errorf("part %d: shape %v does not fit %v along axis %d", i, v.typ.Shape, out.typ.Shape, axis)
-		}
+	size, err := alongAxis(out, parts, axis)
+	if err != nil {
+		return nil, err
 	}
-	return slotted(c, out, parts, axis, true, func(v *value) int { return v.dims[axis] })
+	return slotted(c, out, parts, axis, true, size)
 }
 
 func one(*value) int { return 1 }
@@ -116,5 +130,9 @@ func compileSplit(c *binding) (runFunc, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slotted(c, c.in[1], c.out, axis, false, func(v *value) int { return v.dims[axis] })
+	size, err := alongAxis(c.in[1], c.out, axis)
+	if err != nil {
+		return nil, err
+	}
+	return slotted(c, c.in[1], c.out, axis, false, size)
 }

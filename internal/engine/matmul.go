@@ -45,7 +45,7 @@ func gemm[T kernels.Float](p *product, out, a, b []T) {
 }
 
 func compileMatMul[T kernels.Float](c *binding) (runFunc, error) {
-	if err := c.matrices(2); err != nil {
+	if err := matrices[T](c, 2); err != nil {
 		return nil, err
 	}
 	a, b, out := c.in[0], c.in[1], c.out[0]
@@ -55,7 +55,7 @@ func compileMatMul[T kernels.Float](c *binding) (runFunc, error) {
 }
 
 // matrices checks two inputs of one type; rank 2 means exactly that, else at least two dimensions are expected.
-func (c *binding) matrices(rank int) error {
+func matrices[T kernels.Float](c *binding, rank int) error {
 	if err := c.need(2, 1); err != nil {
 		return err
 	}
@@ -64,11 +64,14 @@ func (c *binding) matrices(rank int) error {
 			return fmt.Errorf("input %d: expected a matrix, got shape %v", i, v.typ.Shape)
 		}
 	}
-	return checkSame(c.in[0], c.in[1])
+	if r := c.out[0].typ.Shape.Rank(); r < 2 || rank == 2 && r != 2 {
+		return fmt.Errorf("result: expected a matrix, got shape %v", c.out[0].typ.Shape)
+	}
+	return checkTypes[T](c.in[0], c.in[1], c.out[0])
 }
 
 func compileBatchMatMul[T kernels.Float](c *binding) (runFunc, error) {
-	if err := c.matrices(0); err != nil {
+	if err := matrices[T](c, 0); err != nil {
 		return nil, err
 	}
 	a, b, out := c.in[0], c.in[1], c.out[0]
@@ -115,6 +118,9 @@ func compileBiasAdd[T kernels.Float](c *binding) (runFunc, error) {
 	if r := x.typ.Shape.Rank(); r < 2 || bias.typ.Shape.Rank() != 1 || bias.typ.Shape.Dims[0] != x.typ.Shape.Dims[r-1] || !out.typ.Shape.Equal(x.typ.Shape) {
 		return nil, fmt.Errorf("expected a bias for the last dimension of %v, got %v", x.typ.Shape, bias.typ.Shape)
 	}
+	if err := checkTypes[T](x, bias, out); err != nil {
+		return nil, err
+	}
 	return func() error {
 		rows, cols := rowsCols(x)
 		kernels.BroadcastRow(kernels.Add, view[T](out), view[T](x), view[T](bias), rows, cols)
@@ -129,6 +135,9 @@ func compileBiasAddGrad[T kernels.Float](c *binding) (runFunc, error) {
 	dy, out := c.in[0], c.out[0]
 	if r := dy.typ.Shape.Rank(); r < 2 || out.typ.Shape.Rank() != 1 || out.typ.Shape.Dims[0] != dy.typ.Shape.Dims[r-1] {
 		return nil, fmt.Errorf("expected a result for the last dimension of %v, got %v", dy.typ.Shape, out.typ.Shape)
+	}
+	if err := checkTypes[T](dy, out); err != nil {
+		return nil, err
 	}
 	return func() error {
 		rows, cols := rowsCols(dy)

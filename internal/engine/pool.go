@@ -14,8 +14,11 @@ var poolOps = map[string]opDef{
 	"AvgPoolGrad": {compile: floats(compileAvgPoolGrad[float32], compileAvgPoolGrad[float64])},
 }
 
-// pooling keeps the window between images x and pooled y up to date with the batch.
-func (c *binding) pooling(x, y *value) (*kernels.Window, error) {
+// pooling keeps the window between images x and pooled y, and more values of their type, up to date with the batch.
+func pooling[T kernels.Float](c *binding, x, y *value, more ...*value) (*kernels.Window, error) {
+	if err := checkTypes[T](append(more, x, y)...); err != nil {
+		return nil, err
+	}
 	if len(x.dims) != 4 || len(y.dims) != 4 {
 		return nil, fmt.Errorf("expected images of rank 4, got %v and %v", x.typ.Shape, y.typ.Shape)
 	}
@@ -44,7 +47,7 @@ func pool[T kernels.Float](f func(g kernels.Window, y, x []T)) compileFunc {
 			return nil, err
 		}
 		x, y := c.in[0], c.out[0]
-		w, err := c.pooling(x, y)
+		w, err := pooling[T](c, x, y)
 		return func() error { f(*w, view[T](y), view[T](x)); return nil }, err
 	}
 }
@@ -58,7 +61,7 @@ func compileMaxPoolGrad[T kernels.Float](c *binding) (runFunc, error) {
 	if !y.typ.Shape.Equal(dy.typ.Shape) || !x.typ.Shape.Equal(dx.typ.Shape) {
 		return nil, fmt.Errorf("expected gradients of the shapes %v and %v, got %v and %v", x.typ.Shape, y.typ.Shape, dx.typ.Shape, dy.typ.Shape)
 	}
-	w, err := c.pooling(x, y)
+	w, err := pooling[T](c, x, y, dy, dx)
 	return func() error {
 		kernels.MaxPoolGrad(*w, view[T](dx), view[T](x), view[T](y), view[T](dy))
 		return nil
@@ -71,6 +74,6 @@ func compileAvgPoolGrad[T kernels.Float](c *binding) (runFunc, error) {
 		return nil, err
 	}
 	dy, dx := c.in[1], c.out[0]
-	w, err := c.pooling(dx, dy)
+	w, err := pooling[T](c, dx, dy)
 	return func() error { kernels.AvgPoolGrad(*w, view[T](dx), view[T](dy)); return nil }, err
 }

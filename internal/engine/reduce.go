@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -193,5 +194,5 @@ func compileL2Loss[T kernels.Float](c *binding) (runFunc, error) {
 		return nil, err
 	}
 	x, out := c.in[0], c.out[0]
-	return func() error { view[T](out)[0] = kernels.SumSquares(view[T](x)) / 2; return nil }, checkRank("result", out, 0)
+	return func() error { view[T](out)[0] = kernels.SumSquares(view[T](x)) / 2; return nil }, errors.Join(checkTypes[T](x, out), checkRank("result", out, 0))
 }

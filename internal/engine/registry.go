@@ -25,6 +25,18 @@ type opDef struct {
 	effect  bool // never merged with an equal op
 }
 
+// minOut returns how many outputs a node must have for the engine's bookkeeping.
+func (d *opDef) minOut(op string) int {
+	switch op {
+	case "Const", "Placeholder", "VarHandleOp", "ReadVariableOp":
+		return 1
+	}
+	if d.alias {
+		return 1
+	}
+	return d.into * min(len(d.inplace), 1)
+}
+
 // families are the tables of ops, one per file of kernels.
 func families() []map[string]opDef {
 	return []map[string]opDef{structureOps, stateOps, updateOps, unaryOps, binaryOps, matmulOps, reduceOps,

@@ -111,7 +111,7 @@ func (s *strided) broadcast(x, out []int) error {
 }
 
 func addFloats[T kernels.Float](c *binding) (runFunc, error) {
-	in, out, err := c.same(len(c.in))
+	in, out, err := sameAs[T, T](c, len(c.in))
 	if err == nil && len(in) == 0 {
 		err = fmt.Errorf("expected at least one input")
 	}
@@ -130,7 +130,7 @@ func addFloats[T kernels.Float](c *binding) (runFunc, error) {
 }
 
 func addInts[T integer](c *binding) (runFunc, error) {
-	in, out, err := c.same(len(c.in))
+	in, out, err := sameAs[T, T](c, len(c.in))
 	return func() error {
 		d := view[T](out)
 		for i := range d {

@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/goestimator/goestimator/internal/graph"
 )
@@ -19,10 +21,29 @@ func (c *binding) same(n int) ([]*value, *value, error) {
 	return c.in[:n], c.out[0], nil
 }
 
-// checkElement fails unless v's elements are R.
-func checkElement[R graph.Element](v *value) error {
-	if v.typ.DType != graph.TypeOf[R]() {
-		return fmt.Errorf("expected a result of type %v, got %v", graph.TypeOf[R](), v.typ.DType)
+// sameAs is same with elements T in and R out.
+func sameAs[T, R graph.Element](c *binding, n int) ([]*value, *value, error) {
+	in, out, err := c.same(n)
+	if err == nil {
+		err = errors.Join(checkTypes[T](in...), checkTypes[R](out))
+	}
+	return in, out, err
+}
+
+// checkTypes fails unless all values hold elements T.
+func checkTypes[T graph.Element](vs ...*value) error {
+	for _, v := range vs {
+		if v.typ.DType != graph.TypeOf[T]() {
+			return fmt.Errorf("expected elements of type %v, got %v", graph.TypeOf[T](), v.typ.DType)
+		}
+	}
+	return nil
+}
+
+// checkShape fails unless v has the shape made of the given runs of dimensions.
+func checkShape(what string, v *value, parts ...[]graph.Dim) error {
+	if want := (graph.Shape{Dims: slices.Concat(parts...)}); !want.Equal(v.typ.Shape) {
+		return fmt.Errorf("%s: expected shape %v, got %v", what, want, v.typ.Shape)
 	}
 	return nil
 }

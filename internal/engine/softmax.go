@@ -17,7 +17,7 @@ var softmaxOps = map[string]opDef{
 
 func compileSoftmax[T kernels.Float](f func(dst, x []T, rows, cols int)) compileFunc {
 	return func(c *binding) (runFunc, error) {
-		in, out, err := c.same(1)
+		in, out, err := sameAs[T, T](c, 1)
 		if err == nil && len(out.dims) == 0 {
 			err = fmt.Errorf("expected at least one dimension")
 		}
@@ -30,7 +30,7 @@ func compileSoftmax[T kernels.Float](f func(dst, x []T, rows, cols int)) compile
 }
 
 // xent checks the types of a cross-entropy: logits [n,c], loss [n], backprop [n,c].
-func (c *binding) xent() (logits, labels, loss, backprop *value, err error) {
+func xent[T kernels.Float](c *binding) (logits, labels, loss, backprop *value, err error) {
 	if err := c.need(2, 2); err != nil {
 		return nil, nil, nil, nil, err
 	}
@@ -39,11 +39,11 @@ func (c *binding) xent() (logits, labels, loss, backprop *value, err error) {
 	if len(s.Dims) != 2 || !backprop.typ.Shape.Equal(s) || !loss.typ.Shape.Equal(graph.Shape{Dims: s.Dims[:1]}) {
 		return nil, nil, nil, nil, fmt.Errorf("expected logits [n,classes], loss [n] and backprop [n,classes], got %v, %v and %v", s, loss.typ.Shape, backprop.typ.Shape)
 	}
-	return logits, labels, loss, backprop, nil
+	return logits, labels, loss, backprop, checkTypes[T](logits, loss, backprop)
 }
 
 func compileXent[T kernels.Float](c *binding) (runFunc, error) {
-	logits, labels, loss, backprop, err := c.xent()
+	logits, labels, loss, backprop, err := xent[T](c)
 	if err == nil && (!labels.typ.Shape.Equal(logits.typ.Shape) || labels.typ.DType != logits.typ.DType) {
 		err = fmt.Errorf("expected labels %v %v, got %v %v", logits.typ.DType, logits.typ.Shape, labels.typ.DType, labels.typ.Shape)
 	}
@@ -55,7 +55,7 @@ func compileXent[T kernels.Float](c *binding) (runFunc, error) {
 }
 
 func compileSparseXent[T kernels.Float](c *binding) (runFunc, error) {
-	logits, labels, loss, backprop, err := c.xent()
+	logits, labels, loss, backprop, err := xent[T](c)
 	if err != nil {
 		return nil, err
 	}

@@ -35,7 +35,7 @@ func byElement(f32, f64, i32, i64 compileFunc) compileFunc {
 
 // elements returns a variable's elements.
 func elements[T graph.Element](v *variable) []T {
-	all := value{mem: v.memory(), n: graph.NumElements(v.shape)}
+	all := value{typ: graph.Type{DType: v.dtype}, mem: v.memory(), n: graph.NumElements(v.shape)}
 	return view[T](&all)
 }
 
@@ -44,7 +44,7 @@ func compileRead(c *binding) (runFunc, error) {
 	if c.op.reads == nil {
 		return nil, fmt.Errorf("expected a variable as input 0")
 	}
-	v, out := c.op.reads, c.out[0]
+	v, out := c.op.reads, c.out[0] // connectVariables compared their types
 	return func() error { copy(out.bytes(), v.memory()); return nil }, nil
 }
 

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/goestimator/goestimator/internal/graph"
@@ -64,7 +65,7 @@ func compileShape(c *binding) (runFunc, error) {
 			store(i, d)
 		}
 		return nil
-	}, err
+	}, errors.Join(err, checkShape("result", c.out[0], []graph.Dim{graph.Fixed(len(in.dims))}))
 }
 
 func compileSize(c *binding) (runFunc, error) {
@@ -73,7 +74,7 @@ func compileSize(c *binding) (runFunc, error) {
 	}
 	in := c.in[0]
 	store, err := storeInts(c.out[0])
-	return func() error { store(0, in.n); return nil }, err
+	return func() error { store(0, in.n); return nil }, errors.Join(err, checkRank("result", c.out[0], 0))
 }
 
 func compileRank(c *binding) (runFunc, error) {
@@ -82,5 +83,5 @@ func compileRank(c *binding) (runFunc, error) {
 	}
 	in := c.in[0]
 	store, err := storeInts(c.out[0])
-	return func() error { store(0, len(in.dims)); return nil }, err
+	return func() error { store(0, len(in.dims)); return nil }, errors.Join(err, checkRank("result", c.out[0], 0))
 }

@@ -60,7 +60,12 @@ func (v *value) bytesAt(b int) int { return v.typ.Shape.ElementsAt(b) * v.typ.DT
 // bytes returns v's storage for the current batch.
 func (v *value) bytes() []byte { return v.mem[:v.n*v.typ.DType.Size()] }
 
-// view returns v's elements for the current batch. T must be v's element type.
+// view returns v's elements for the current batch. T must be v's element type, or one of its size. Ops check types
+// when they are compiled: the check here keeps a mistake of theirs from reaching foreign memory.
 func view[T graph.Element](v *value) []T {
+	var z T
+	if size := int(unsafe.Sizeof(z)); size != v.typ.DType.Size() || v.n*size > len(v.mem) {
+		panic("engine: an op views a value as what it is not")
+	}
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(v.mem))), v.n)
 }
