@@ -279,6 +279,28 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+func TestManyOutputs(t *testing.T) {
+	gd := &graph_go_proto.GraphDef{}
+	for i := range 40 {
+		gd.Node = append(gd.Node, &node_def_go_proto.NodeDef{Name: strings.Repeat("n", i+1), Op: "Split",
+			Attr: map[string]*attr_value_go_proto.AttrValue{"num_split": {Value: &attr_value_go_proto.AttrValue_I{I: maxOutputs}}}})
+	}
+	if _, err := FromGraphDef(gd); err == nil || !strings.Contains(err.Error(), "outputs") {
+		t.Errorf("got %v, want an error about the number of outputs", err)
+	}
+}
+
+func FuzzUnmarshalText(f *testing.F) {
+	f.Add(everything)
+	f.Fuzz(func(t *testing.T, text string) {
+		if g, err := UnmarshalText([]byte(text)); err == nil {
+			if _, err := MarshalText(g); err != nil {
+				t.Fatalf("what was read cannot be written: %v", err)
+			}
+		}
+	})
+}
+
 func FuzzUnmarshal(f *testing.F) {
 	gd := &graph_go_proto.GraphDef{}
 	if err := prototext.Unmarshal([]byte(everything), gd); err != nil {

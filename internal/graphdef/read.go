@@ -42,16 +42,24 @@ func FromGraphDef(gd *graph_go_proto.GraphDef) (*graph.Graph, error) {
 			return nil, fmt.Errorf("graphdef: node %q (%s): %w", n.Name, n.Op, err)
 		}
 	}
+	left := maxAllOutputs
 	for i, n := range g.Nodes() {
 		if err := readOutputs(n, refs[i]); err != nil {
 			return nil, fmt.Errorf("graphdef: node %q (%s): %w", n.Name, n.Op, err)
+		}
+		if left -= len(n.Outputs); left < 0 {
+			return nil, fmt.Errorf("graphdef: node %q (%s): the nodes up to here have more than %d outputs", n.Name, n.Op, maxAllOutputs)
 		}
 	}
 	return g, nil
 }
 
-// maxOutputs bounds the outputs of one node.
-const maxOutputs = 1 << 16
+// maxOutputs bounds the outputs of one node, maxAllOutputs those of a graph, so
+// that a few damaged bytes cannot claim much memory.
+const (
+	maxOutputs    = 1 << 16
+	maxAllOutputs = 1 << 21
+)
 
 type reader struct {
 	g      *graph.Graph

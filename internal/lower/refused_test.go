@@ -49,6 +49,13 @@ func TestRefused(t *testing.T) {
 		"UniformRandomNode": func(g *G.ExprGraph) (*G.Node, error) {
 			return G.Neg(G.UniformRandomNode(g, tensor.Float32, 0, 1, 3))
 		},
+		"OuterProd": differentiate(func(x *G.Node) (*G.Node, error) {
+			y, err := G.Tanh(x)
+			if err != nil {
+				return nil, err
+			}
+			return G.OuterProd(x, y)
+		}),
 		"Log2":        differentiate(G.Log2),
 		"InverseSqrt": differentiate(G.InverseSqrt),
 		"NewConstant": func(g *G.ExprGraph) (*G.Node, error) {
