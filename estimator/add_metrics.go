@@ -13,7 +13,7 @@ type MetricFn func(mc *ModelContext, features models.Features, labels models.Lab
 // evaluations have the metrics of fn besides. A name that the model has itself is replaced.
 func AddMetrics(e *Estimator, fn MetricFn) *Estimator {
 	inner := e.modelFn
-	added := &Estimator{config: e.config, params: e.params, modelDir: e.modelDir, strategy: e.strategy, warm: e.warm,
+	added := &Estimator{config: e.config, params: e.params, modelDir: e.modelDir, strategy: e.strategy, warm: e.warm, auto: e.auto,
 		seed: e.seed, dtype: e.dtype, log: e.log, ready: map[string]*inference{}}
 	added.modelFn = ModelFunc(func(mc *ModelContext, features models.Features, labels models.Labels) (*Spec, error) {
 		spec, err := inner.Model(mc, features, labels)

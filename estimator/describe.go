@@ -74,11 +74,6 @@ func (p *program) describe() *Description {
 	return d
 }
 
-var _ hooks.VariableLister = (*training)(nil)
-
-// Variables are the model's, without the optimizer's slots.
-func (t *training) Variables() []hooks.VariableInfo { return t.program.variableInfos() }
-
 // variableInfos describe the model's variables, without the optimizer's slots.
 func (p *program) variableInfos() []hooks.VariableInfo {
 	var out []hooks.VariableInfo

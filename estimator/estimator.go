@@ -25,6 +25,7 @@ type Estimator struct {
 	modelDir string
 	strategy distribute.Config
 	warm     *WarmStart
+	auto     AutoSummaries
 	seed     int64
 	dtype    graph.DType
 	log      *slog.Logger

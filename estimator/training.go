@@ -39,10 +39,9 @@ type training struct {
 }
 
 var (
-	_ hooks.Checkpointer   = (*training)(nil)
-	_ hooks.Summarizer     = (*training)(nil)
-	_ hooks.SummarySource  = (*training)(nil)
-	_ hooks.VariableLister = (*training)(nil)
+	_ hooks.Checkpointer  = (*training)(nil)
+	_ hooks.Summarizer    = (*training)(nil)
+	_ hooks.SummarySource = (*training)(nil)
 )
 
 // openTraining opens the input, builds and compiles the program, and brings
@@ -282,15 +281,6 @@ func stringScalar(b []byte) *graph.Tensor {
 
 // Events is the chief's event file.
 func (t *training) Events() summary.Writer { return t.events }
-
-// Summaries are those that the model_fn asked for.
-func (t *training) Summaries() []hooks.SummaryTensor {
-	var out []hooks.SummaryTensor
-	for _, s := range t.program.summaries {
-		out = append(out, hooks.SummaryTensor{Tag: s.Tag, Kind: s.Kind, Fetch: s.output.String()})
-	}
-	return out
-}
 
 // Variables are the model's, without the optimizer's slots.
 func (t *training) Variables() []hooks.VariableInfo { return t.program.variableInfos() }

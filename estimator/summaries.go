@@ -1,0 +1,73 @@
+package estimator
+
+import (
+	"fmt"
+
+	"github.com/goestimator/goestimator/estimator/hooks"
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/models"
+)
+
+// AutoSummaries are summaries that training writes besides those that the
+// model_fn asks for.
+type AutoSummaries struct {
+	Histograms bool // of every trainable variable and its gradient
+	Images     int  // how many images of each batch to show, of features that are images
+}
+
+// WithAutoSummaries asks for summaries that the model_fn need not name.
+func WithAutoSummaries(a AutoSummaries) Option {
+	return func(e *Estimator) error {
+		if a.Images < 0 {
+			return fmt.Errorf("auto summaries: images must be >= 0, given: %d", a.Images)
+		}
+		e.auto = a
+		return nil
+	}
+}
+
+// Summaries are those that the model_fn asked for, and the automatic ones.
+func (t *training) Summaries() []hooks.SummaryTensor {
+	var out []hooks.SummaryTensor
+	for _, s := range t.program.summaries {
+		out = append(out, hooks.SummaryTensor{Tag: s.Tag, Kind: s.Kind, Fetch: s.output.String()})
+	}
+	if t.est.auto.Histograms {
+		out = append(out, t.histograms()...)
+	}
+	if n := t.est.auto.Images; n > 0 {
+		for _, f := range t.program.feeds {
+			if isImage(f.column) {
+				out = append(out, hooks.SummaryTensor{Tag: f.output.Node.Name, Kind: models.ImageSummary, Fetch: f.output.String(), MaxImages: n})
+			}
+		}
+	}
+	return out
+}
+
+// histograms are of the trainable variables, as of the start of the step, and of their dense gradients.
+func (t *training) histograms() []hooks.SummaryTensor {
+	var out []hooks.SummaryTensor
+	i := 0
+	for _, g := range t.program.spec.TrainOp.Groups {
+		for _, v := range g.Variables {
+			read := graph.NewBuilder(t.program.graph).Read(t.program.graph.Node(v.Name).Out(0), v.Type())
+			out = append(out, hooks.SummaryTensor{Tag: v.Name, Kind: models.HistogramSummary, Fetch: read.String()})
+			if grad := t.program.gradients[i]; !grad.Sparse() {
+				out = append(out, hooks.SummaryTensor{Tag: v.Name + "/gradient", Kind: models.HistogramSummary, Fetch: grad.Output.String()})
+			}
+			i++
+		}
+	}
+	return out
+}
+
+// isImage reports whether a feature has the shape of an image: height, width and 1, 3 or 4 channels.
+func isImage(c inputs.Column) bool {
+	if c.Role != inputs.Feature || len(c.Shape) != 3 {
+		return false
+	}
+	ch := c.Shape[2]
+	return ch == 1 || ch == 3 || ch == 4
+}
