@@ -6,4 +6,8 @@
 // Graphs come from lowering Gorgonia expressions (internal/lower), from
 // GraphDefs (internal/graphdef) or from a Builder; they are compiled and run by
 // internal/engine.
+//
+// A model is built at two batch sizes, and Unify finds the dimensions that
+// depend on the batch by comparing the two graphs. Prune, Clone, Sort and Validate
+// work on graphs of whatever origin.
 package graph

@@ -76,7 +76,7 @@ func readHeader(g *graph.Graph, gd *graph_go_proto.GraphDef) error {
 		}
 		g.Library = append([]byte{}, lib...)
 	}
-	rest := &graph_go_proto.GraphDef{Version: gd.GetVersion(), DebugInfo: gd.GetDebugInfo(), Versions: gd.GetVersions()} //nolint:staticcheck // kept as it is
+	rest := &graph_go_proto.GraphDef{Version: gd.GetVersion(), DebugInfo: gd.GetDebugInfo(), Versions: gd.GetVersions()}
 	rest.ProtoReflect().SetUnknown(gd.ProtoReflect().GetUnknown())
 	if proto.Equal(rest, &graph_go_proto.GraphDef{Versions: versions(g)}) {
 		return nil

@@ -185,6 +185,9 @@ func (l *lowering) values(n *G.Node) ([]Value, error) {
 		if !out.Valid() {
 			return nil, &LeafError{n.Name()}
 		}
+		if want := graph.ShapeOf(n.Shape()...); !out.Shape().Equal(want) {
+			return nil, fmt.Errorf("its value %v has shape %v: expected the build-time shape %v", out, out.Shape(), want)
+		}
 		return []Value{{Output: out}}, nil
 	}
 	if n.Op() == nil {

@@ -234,6 +234,20 @@ func TestCutAndUnboundLeaves(t *testing.T) {
 	}
 }
 
+func TestLeavesHaveBuildTimeShapes(t *testing.T) {
+	g := G.NewGraph()
+	x := input(g, "x", 2)
+	b := graph.NewBuilder(graph.New())
+	symbolic := b.Placeholder("x", graph.Type{DType: graph.Float32, Shape: graph.BatchOf()})
+	_, err := Expressions(b, Options{}, []*G.Node{x}, map[*G.Node]graph.Output{x: symbolic})
+	if err == nil || !strings.Contains(err.Error(), "build-time shape [2]") {
+		t.Errorf("got %v, want an error about the shape", err)
+	}
+	if _, err := Expressions(b, Options{}, []*G.Node{nil}, nil); err == nil {
+		t.Error("a nil root: expected an error")
+	}
+}
+
 // TestSameNodesTwice: lowering is a function of the construction, node for node.
 func TestSameNodesTwice(t *testing.T) {
 	lowered := func() string {
