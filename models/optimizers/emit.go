@@ -3,6 +3,7 @@ package optimizers
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"regexp"
 
 	"github.com/goestimator/goestimator/internal/graph"
@@ -28,13 +29,17 @@ var ErrStepFunction = errors.New("train op is a step function: it has no gradien
 // Emit adds the update to b: accumulation, transforms, and each variable's
 // rule. Variables and slots are referred to by name; Slots says which must
 // exist. Reads that the update makes, and those elsewhere in the graph, see the
-// values at the start of the step. The global step is not changed.
+// values at the start of the step. The global step is not changed. Variables
+// that do not reach the loss are named in the log.
 func (t *TrainOp) Emit(b *graph.Builder, e Env) (Applied, error) {
 	if t.StepFunction != "" {
 		return Applied{}, fmt.Errorf("%w: %s", ErrStepFunction, t.StepFunction)
 	}
 	if err := t.check(e); err != nil {
 		return Applied{}, err
+	}
+	for _, name := range t.Unreached { // here, not in Minimize: a model is built twice, its update emitted once
+		slog.Warn("variable does not reach the loss and is not trained", "variable", name)
 	}
 	em := &emission{TrainOp: t, b: b, step: cast(b, "learning_rate/Cast", e.GlobalStep, graph.Float64)}
 	grads := e.Gradients

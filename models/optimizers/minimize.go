@@ -3,7 +3,6 @@ package optimizers
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"regexp"
 
 	"github.com/goestimator/goestimator/models"
@@ -25,8 +24,8 @@ type GroupSpec struct {
 }
 
 // Minimize differentiates the scalar loss by the trainable variables that reach
-// it and returns what updates them. Variables that do not reach it are left out,
-// with a warning. Errors are the Builder's; the result is then nil.
+// it and returns what updates them. Variables that do not reach it are left out
+// (TrainOp.Unreached). Errors are the Builder's; the result is then nil.
 func (o *Optimizer) Minimize(c models.Context, loss *G.Node) *TrainOp {
 	return o.MinimizeGroups(c, loss, nil)
 }
@@ -53,7 +52,7 @@ func (o *Optimizer) minimize(b *models.Builder, loss *G.Node, specs []GroupSpec)
 	if o.Rule == nil || o.LearningRate == nil {
 		return nil, errors.New("expected an optimizer with a rule and a learning rate")
 	}
-	vars, err := reached(b, loss)
+	vars, unreached, err := reached(b, loss)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +74,7 @@ func (o *Optimizer) minimize(b *models.Builder, loss *G.Node, specs []GroupSpec)
 		n := len(groups[i].Variables)
 		groups[i].Gradients, grads = grads[:n:n], grads[n:]
 	}
-	return &TrainOp{Loss: loss, Groups: groups, Transforms: o.Transforms,
+	return &TrainOp{Loss: loss, Groups: groups, Unreached: unreached, Transforms: o.Transforms,
 		AccumulateSteps: o.AccumulateSteps, SlotNames: o.SlotNames}, nil
 }
 
@@ -107,24 +106,24 @@ func (o *Optimizer) groups(vars []*models.Variable, specs []GroupSpec) ([]Group,
 	return out, nil
 }
 
-// reached returns the trainable variables that the loss depends on differentiably.
-func reached(b *models.Builder, loss *G.Node) ([]*models.Variable, error) {
+// reached returns the trainable variables that the loss depends on
+// differentiably, and the names of the others.
+func reached(b *models.Builder, loss *G.Node) (vars []*models.Variable, others []string, err error) {
 	seen := differentiable(loss)
-	var out []*models.Variable
 	for _, v := range b.TrainableVariables() {
 		switch {
 		case !seen[v.Node]:
-			slog.Warn("variable does not reach the loss and is not trained", "variable", v.Name)
+			others = append(others, v.Name)
 		case v.Node.Deriv() != nil:
-			return nil, ErrSecondMinimize
+			return nil, nil, ErrSecondMinimize
 		default:
-			out = append(out, v)
+			vars = append(vars, v)
 		}
 	}
-	if len(out) == 0 {
-		return nil, errors.New("no trainable variable reaches the loss")
+	if len(vars) == 0 {
+		return nil, nil, errors.New("no trainable variable reaches the loss")
 	}
-	return out, nil
+	return vars, others, nil
 }
 
 // differentiable returns the nodes that Gorgonia will differentiate loss by.

@@ -15,6 +15,7 @@ import (
 type TrainOp struct {
 	Loss            *G.Node
 	Groups          []Group
+	Unreached       []string // trainable variables that the loss does not depend on
 	Transforms      []Transform
 	AccumulateSteps int // 0 is 1
 	SlotNames       SlotNames
