@@ -172,6 +172,9 @@ func (g *gatherer) fixed(width int) *memory.Buffer {
 	out := newBuffer(g.mem, g.n*width)
 	dst := out.Bytes()
 	for _, s := range g.spans {
+		if s.n == 0 { // nothing may come without a buffer
+			continue
+		}
 		d := g.chunks[s.chunk]
 		at := (d.Offset() + s.start) * width
 		dst = dst[copy(dst, d.Buffers()[1].Bytes()[at:at+s.n*width]):]

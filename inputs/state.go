@@ -9,6 +9,7 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/ipc"
+	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
 // An iterator state is: stateMagic, the version, the description of the
@@ -35,6 +36,12 @@ func (w *stateWriter) record(rec arrow.Record) error {
 		w.bytes(nil)
 		return nil
 	}
+	// A fresh copy: arrow v15 fails to write some slices of records.
+	rec, err := gatherRecord(memory.NewGoAllocator(), rec.Schema(), []arrow.Record{rec}, []span{{0, 0, int(rec.NumRows())}})
+	if err != nil {
+		return fmt.Errorf("write rows into the input state: %w", err)
+	}
+	defer rec.Release()
 	var b bytes.Buffer
 	iw := ipc.NewWriter(&b, ipc.WithSchema(rec.Schema()))
 	if err := iw.Write(rec); err != nil {
