@@ -46,7 +46,10 @@ func collect(g *graph.Graph, spec Spec, p *Program) ([]*op, error) {
 	for _, n := range spec.Targets {
 		c.visit(n)
 	}
-	return c.ops, errors.Join(c.errs...)
+	if err := errors.Join(c.errs...); err != nil {
+		return nil, err
+	}
+	return fuse(c.ops, p.fetched), nil
 }
 
 func (c *collector) addFeed(i int, f graph.Output) error {

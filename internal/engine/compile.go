@@ -61,8 +61,7 @@ func makeValues(ops []*op) {
 	for _, o := range ops {
 		o.out = make([]*value, len(o.node.Outputs))
 		for i, t := range o.node.Outputs {
-			v := &value{typ: t, dims: make([]int, len(t.Shape.Dims))}
-			v.root = v
+			v := newValue(t)
 			if t.DType == graph.Resource {
 				v.home = nowhere
 			}

@@ -311,7 +311,7 @@ func (c *opCase) label() string {
 
 func allCases() []*opCase {
 	var all []*opCase
-	for _, f := range []func() []*opCase{unaryCases, binaryCases, reduceCases, matmulCases, softmaxCases, structureCases,
+	for _, f := range []func() []*opCase{unaryCases, binaryCases, reduceCases, matmulCases, fusedCases, softmaxCases, structureCases,
 		castCases, layoutCases, indexCases, selectCases, convCases, poolCases, normCases, stateCases, updateCases, sparseCases} {
 		all = append(all, f()...)
 	}

@@ -8,12 +8,13 @@ import (
 
 // convOps are convolutions over NHWC images.
 var convOps = map[string]opDef{
-	"Conv2D":                              {compile: floats(conv(forward, plainConv[float32], false), conv(forward, plainConv[float64], false))},
-	"Conv2DBackpropInput":                 {compile: floats(conv(inputGrad, kernels.Conv2DInputGrad[float32], false), conv(inputGrad, kernels.Conv2DInputGrad[float64], false))},
-	"Conv2DBackpropFilter":                {compile: floats(conv(filterGrad, kernels.Conv2DFilterGrad[float32], false), conv(filterGrad, kernels.Conv2DFilterGrad[float64], false))},
-	"DepthwiseConv2dNative":               {compile: floats(conv(forward, kernels.DepthwiseConv2D[float32], true), conv(forward, kernels.DepthwiseConv2D[float64], true))},
-	"DepthwiseConv2dNativeBackpropInput":  {compile: floats(conv(inputGrad, kernels.DepthwiseInputGrad[float32], true), conv(inputGrad, kernels.DepthwiseInputGrad[float64], true))},
-	"DepthwiseConv2dNativeBackpropFilter": {compile: floats(conv(filterGrad, kernels.DepthwiseFilterGrad[float32], true), conv(filterGrad, kernels.DepthwiseFilterGrad[float64], true))},
+	"_FusedConv2D":                        {compile: floats(conv(forward, kernels.Conv2D[float32], false), conv(forward, kernels.Conv2D[float64], false))},
+	"Conv2D":                              {compile: floats(conv(forward, kernels.Conv2D[float32], false), conv(forward, kernels.Conv2D[float64], false))},
+	"Conv2DBackpropInput":                 {compile: floats(conv(inputGrad, triple(kernels.Conv2DInputGrad[float32]), false), conv(inputGrad, triple(kernels.Conv2DInputGrad[float64]), false))},
+	"Conv2DBackpropFilter":                {compile: floats(conv(filterGrad, triple(kernels.Conv2DFilterGrad[float32]), false), conv(filterGrad, triple(kernels.Conv2DFilterGrad[float64]), false))},
+	"DepthwiseConv2dNative":               {compile: floats(conv(forward, triple(kernels.DepthwiseConv2D[float32]), true), conv(forward, triple(kernels.DepthwiseConv2D[float64]), true))},
+	"DepthwiseConv2dNativeBackpropInput":  {compile: floats(conv(inputGrad, triple(kernels.DepthwiseInputGrad[float32]), true), conv(inputGrad, triple(kernels.DepthwiseInputGrad[float64]), true))},
+	"DepthwiseConv2dNativeBackpropFilter": {compile: floats(conv(filterGrad, triple(kernels.DepthwiseFilterGrad[float32]), true), conv(filterGrad, triple(kernels.DepthwiseFilterGrad[float64]), true))},
 }
 
 // role says where an op of the convolution family has the images x, the filter w and the result y (a position below
@@ -26,9 +27,13 @@ var (
 	filterGrad = role{x: 0, w: -1, y: 2, first: 0, second: 2} // x, filter_sizes (not read), dy
 )
 
-func plainConv[T kernels.Float](g kernels.Window, y, x, w []T) {
-	kernels.Conv2D(g, y, x, w, nil, false)
+// triple is the kernel of an op with two operands.
+func triple[T kernels.Float](f func(g kernels.Window, dst, a, b []T)) convKernel[T] {
+	return func(g kernels.Window, dst, a, b, _ []T, _ bool) { f(g, dst, a, b) }
 }
+
+// convKernel computes dst of two operands; bias may be nil.
+type convKernel[T kernels.Float] func(g kernels.Window, dst, a, b, bias []T, relu bool)
 
 // at returns input i, or output 0 for a position below zero.
 func (c *binding) at(i int) *value {
@@ -38,7 +43,7 @@ func (c *binding) at(i int) *value {
 	return c.in[i]
 }
 
-func conv[T kernels.Float](r role, f func(g kernels.Window, dst, a, b []T), depthwise bool) compileFunc {
+func conv[T kernels.Float](r role, f convKernel[T], depthwise bool) compileFunc {
 	return func(c *binding) (runFunc, error) {
 		if err := c.need(max(r.x, r.w, r.y)+1, 1); err != nil {
 			return nil, err
@@ -66,7 +71,15 @@ func conv[T kernels.Float](r role, f func(g kernels.Window, dst, a, b []T), dept
 			return err
 		}
 		a, b, dst := c.in[r.first], c.in[r.second], c.out[0]
-		return func() error { f(win, view[T](dst), view[T](a), view[T](b)); return nil }, nil
+		bias, relu, err := fusedBias[T](c)
+		return func() error {
+			var k []T
+			if bias != nil {
+				k = view[T](bias)
+			}
+			f(win, view[T](dst), view[T](a), view[T](b), k, relu)
+			return nil
+		}, err
 	}
 }
 

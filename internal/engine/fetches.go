@@ -20,7 +20,7 @@ func (p *Program) resizeResults() {
 			p.results[i] = &graph.Tensor{DType: v.typ.DType, Shape: slices.Clone(v.dims)}
 		}
 		copy(p.results[i].Shape, v.dims)
-		if n := v.n * v.typ.DType.Size(); !p.hostFeeds() && cap(p.results[i].Bytes) < n {
+		if n := v.n * v.elem; !p.hostFeeds() && cap(p.results[i].Bytes) < n {
 			p.results[i].Bytes = graph.NewTensor(graph.Uint8, n).Bytes
 		} else if !p.hostFeeds() {
 			p.results[i].Bytes = p.results[i].Bytes[:n]

@@ -8,6 +8,7 @@ import (
 
 // matmulOps are matrix products and biases.
 var matmulOps = map[string]opDef{
+	"_FusedMatMul":  {compile: floats(compileMatMul[float32], compileMatMul[float64])},
 	"MatMul":        {compile: floats(compileMatMul[float32], compileMatMul[float64])},
 	"BatchMatMulV2": {compile: floats(compileBatchMatMul[float32], compileBatchMatMul[float64])},
 	"BiasAdd":       {inplace: []int{0}, compile: floats(compileBiasAdd[float32], compileBiasAdd[float64])},
@@ -39,9 +40,9 @@ func (p *product) sizes(a, b, out []int) error {
 	return nil
 }
 
-func gemm[T kernels.Float](p *product, out, a, b []T) {
-	kernels.Gemm(kernels.GemmArgs[T]{M: p.m, N: p.n, K: p.k, Alpha: 1, A: a, LDA: p.lda, TransA: p.ta,
-		B: b, LDB: p.ldb, TransB: p.tb, C: out, LDC: p.n})
+func gemmArgs[T kernels.Float](p *product, out, a, b []T) kernels.GemmArgs[T] {
+	return kernels.GemmArgs[T]{M: p.m, N: p.n, K: p.k, Alpha: 1, A: a, LDA: p.lda, TransA: p.ta,
+		B: b, LDB: p.ldb, TransB: p.tb, C: out, LDC: p.n}
 }
 
 func compileMatMul[T kernels.Float](c *binding) (runFunc, error) {
@@ -51,7 +52,16 @@ func compileMatMul[T kernels.Float](c *binding) (runFunc, error) {
 	a, b, out := c.in[0], c.in[1], c.out[0]
 	p := &product{ta: c.node.Bool("transpose_a"), tb: c.node.Bool("transpose_b")}
 	c.onBatch = func() error { return p.sizes(a.dims, b.dims, out.dims) }
-	return func() error { gemm(p, view[T](out), view[T](a), view[T](b)); return nil }, nil
+	bias, relu, err := fusedBias[T](c)
+	return func() error {
+		g := gemmArgs(p, view[T](out), view[T](a), view[T](b))
+		g.Relu = relu
+		if bias != nil {
+			g.Bias = view[T](bias)
+		}
+		kernels.Gemm(g)
+		return nil
+	}, err
 }
 
 // matrices checks two inputs of one type; rank 2 means exactly that, else at least two dimensions are expected.
@@ -88,7 +98,7 @@ func compileBatchMatMul[T kernels.Float](c *binding) (runFunc, error) {
 		sx, sy, sz := p.m*p.k, p.k*p.n, p.m*p.n
 		for i := 0; sz > 0 && i < len(z)/sz; i++ {
 			ia, ib := w.offsets(i)
-			gemm(p, z[i*sz:(i+1)*sz], x[ia*sx:(ia+1)*sx], y[ib*sy:(ib+1)*sy])
+			kernels.Gemm(gemmArgs(p, z[i*sz:(i+1)*sz], x[ia*sx:(ia+1)*sx], y[ib*sy:(ib+1)*sy]))
 		}
 		return nil
 	}, nil

@@ -78,7 +78,7 @@ func newMLP(d graph.DType, in, hidden, classes int, rate float64) *mlp {
 	n := b.Op("Cast", "n", fixedType(d), nil, b.Op("Size", "size", fixedType(graph.Int32), nil, m.y))
 	dl := b.Op("RealDiv", "dl", tl, nil, xent.Out(1), n)
 	dh := b.Op("MatMul", "dh", th, graph.Attrs{"transpose_b": true}, dl, reads[2])
-	dz := b.Op("ReluGrad", "dz", th, nil, dh, h)
+	dz := b.Op("ReluGrad", "dz", th, nil, dh, z)
 	grads := []graph.Output{
 		b.Op("MatMul", "dw1", fixedType(d, in, hidden), graph.Attrs{"transpose_a": true}, m.x, dz),
 		b.Op("BiasAddGrad", "db1", fixedType(d, hidden), nil, dz),

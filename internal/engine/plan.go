@@ -196,7 +196,7 @@ func (s *step) canTake(i, k int) bool {
 	in, out := s.in[k], s.out[s.op.def.into]
 	from := in.base()
 	if from.home != inArena || from.last != i || out.root != out || out.home != inArena ||
-		in.typ.DType.Size() != out.typ.DType.Size() || !in.typ.Shape.Equal(out.typ.Shape) {
+		in.elem != out.elem || !in.typ.Shape.Equal(out.typ.Shape) {
 		return false
 	}
 	for _, other := range s.in {

@@ -35,7 +35,7 @@ func byElement(f32, f64, i32, i64 compileFunc) compileFunc {
 
 // elements returns a variable's elements.
 func elements[T graph.Element](v *variable) []T {
-	all := value{typ: graph.Type{DType: v.dtype}, mem: v.memory(), n: graph.NumElements(v.shape)}
+	all := value{mem: v.memory(), elem: v.elem, n: v.n}
 	return view[T](&all)
 }
 

@@ -10,6 +10,7 @@ import (
 type value struct {
 	typ  graph.Type
 	mem  []byte // storage at capacity; nil for resources
+	elem int    // bytes of an element
 	dims []int  // sizes at the current batch
 	n    int    // elements at the current batch
 
@@ -26,6 +27,13 @@ func (v *value) base() *value {
 	for v.root != v {
 		v = v.root
 	}
+	return v
+}
+
+// newValue returns a value that owns its storage.
+func newValue(t graph.Type) *value {
+	v := &value{typ: t, elem: t.DType.Size(), dims: make([]int, len(t.Shape.Dims))}
+	v.root = v
 	return v
 }
 
@@ -55,16 +63,16 @@ func (v *value) resize(b int) bool {
 }
 
 // bytesAt returns the size of v's storage for b rows.
-func (v *value) bytesAt(b int) int { return v.typ.Shape.ElementsAt(b) * v.typ.DType.Size() }
+func (v *value) bytesAt(b int) int { return v.typ.Shape.ElementsAt(b) * v.elem }
 
 // bytes returns v's storage for the current batch.
-func (v *value) bytes() []byte { return v.mem[:v.n*v.typ.DType.Size()] }
+func (v *value) bytes() []byte { return v.mem[:v.n*v.elem] }
 
 // view returns v's elements for the current batch. T must be v's element type, or one of its size. Ops check types
 // when they are compiled: the check here keeps a mistake of theirs from reaching foreign memory.
 func view[T graph.Element](v *value) []T {
 	var z T
-	if size := int(unsafe.Sizeof(z)); size != v.typ.DType.Size() || v.n*size > len(v.mem) {
+	if size := int(unsafe.Sizeof(z)); size != v.elem || v.n*size > len(v.mem) {
 		panic("engine: an op views a value as what it is not")
 	}
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(v.mem))), v.n)

@@ -24,6 +24,8 @@ type Variables struct {
 type variable struct {
 	dtype graph.DType
 	shape []int
+	elem  int // bytes of an element
+	n     int // elements
 	buf   device.Buffer
 }
 
@@ -50,7 +52,7 @@ func (v *Variables) Create(name string, initial *graph.Tensor) error {
 	if err != nil {
 		return fmt.Errorf("variable %s: %w", name, err)
 	}
-	x := &variable{dtype: initial.DType, shape: slices.Clone(initial.Shape), buf: buf}
+	x := &variable{dtype: initial.DType, shape: slices.Clone(initial.Shape), elem: initial.DType.Size(), n: initial.Len(), buf: buf}
 	if err := v.upload(x, initial); err != nil {
 		return fmt.Errorf("variable %s: %w", name, err)
 	}

@@ -1,0 +1,153 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/kernels"
+)
+
+// fuse merges chains of ops into one pass over memory, under the names of TensorFlow's fused ops: a matrix product or
+// convolution with its bias and ReLU. It returns the ops that are left.
+func fuse(ops []*op, fetched []port) []*op {
+	f := &fuser{uses: map[port]int{}, waited: map[*op]bool{}, gone: map[*op]bool{}}
+	f.reluGradients(ops)
+	for _, o := range ops {
+		for _, in := range o.in {
+			f.uses[in]++
+		}
+		for _, d := range o.after {
+			f.waited[d] = true
+		}
+	}
+	for _, p := range fetched {
+		f.uses[p]++
+	}
+	for _, o := range ops {
+		switch o.node.Op {
+		case "BiasAdd":
+			f.bias(o)
+		case "Relu":
+			f.relu(o)
+		}
+	}
+	return slices.DeleteFunc(ops, func(o *op) bool { return f.gone[o] })
+}
+
+type fuser struct {
+	uses   map[port]int
+	waited map[*op]bool // some control edge waits for it
+	gone   map[*op]bool
+}
+
+// reluGradients lets ReluGrad take the result of Relu where it takes its operand: their signs are the same, and the
+// operand is then free for fusion.
+func (f *fuser) reluGradients(ops []*op) {
+	result := map[port]*op{}
+	for _, o := range ops {
+		if o.node.Op == "Relu" && o.feed < 0 && len(o.in) == 1 && len(o.after) == 0 && !o.in[0].op.def.alias && o.in[0].op.feed < 0 {
+			result[o.in[0]] = o
+		}
+	}
+	for _, o := range ops {
+		if o.node.Op == "ReluGrad" && len(o.in) == 2 {
+			if r := result[o.in[1]]; r != nil && !dependsOn(r, o) {
+				o.in[1] = port{r, 0}
+			}
+		}
+	}
+}
+
+// dependsOn reports whether r needs o: a strange graph could make the exchange a cycle.
+func dependsOn(r, o *op) bool {
+	seen := map[*op]bool{}
+	var walk func(x *op) bool
+	walk = func(x *op) bool {
+		if x == o {
+			return true
+		}
+		if seen[x] {
+			return false
+		}
+		seen[x] = true
+		return slices.ContainsFunc(dependencies(x), walk)
+	}
+	return walk(r)
+}
+
+// only returns the op that computes p if nothing but the asker uses it.
+func (f *fuser) only(p port) *op {
+	if f.uses[p] != 1 || f.waited[p.op] || p.op.feed >= 0 || len(p.op.node.Outputs) != 1 {
+		return nil
+	}
+	return p.op
+}
+
+// bias turns MatMul or Conv2D and BiasAdd into the fused op in BiasAdd's place.
+func (f *fuser) bias(o *op) {
+	if len(o.in) != 2 || o.feed >= 0 || len(o.node.Outputs) != 1 {
+		return
+	}
+	x := f.only(o.in[0])
+	if x == nil || (x.node.Op != "MatMul" && x.node.Op != "Conv2D") || len(x.in) != 2 || !sameType(x.node.Outputs[0], o.node.Outputs[0]) ||
+		x.node.Outputs[0].Shape.Rank() < 2 || !channelsLast(x.node) || !channelsLast(o.node) {
+		return
+	}
+	f.replace(o, x, "_Fused"+x.node.Op, "BiasAdd", []port{x.in[0], x.in[1], o.in[1]})
+}
+
+// relu adds ReLU to a fused product.
+func (f *fuser) relu(o *op) {
+	if len(o.in) != 1 || o.feed >= 0 || len(o.node.Outputs) != 1 {
+		return
+	}
+	x := f.only(o.in[0])
+	if x == nil || !strings.HasPrefix(x.node.Op, "_Fused") || x.node.Attrs["fused_ops"] == nil || !sameType(x.node.Outputs[0], o.node.Outputs[0]) {
+		return
+	}
+	f.replace(o, x, x.node.Op, "Relu", x.in)
+}
+
+// replace makes last do the work of x too, under last's name and with x's attributes.
+func (f *fuser) replace(last, x *op, name, more string, in []port) {
+	attrs := graph.Attrs{}
+	maps.Copy(attrs, x.node.Attrs)
+	done, _ := attrs["fused_ops"].([][]byte)
+	attrs["fused_ops"] = append(slices.Clone(done), []byte(more))
+	last.node = &graph.Node{Name: last.node.Name, Op: name, Device: last.node.Device, Attrs: attrs, Outputs: last.node.Outputs}
+	last.in, last.after, last.def = in, append(slices.Clone(x.after), last.after...), registry()[name]
+	f.gone[x] = true
+}
+
+func sameType(a, b graph.Type) bool { return a.DType == b.DType && a.Shape.Equal(b.Shape) }
+
+func channelsLast(n *graph.Node) bool {
+	f := n.Str("data_format")
+	return f == "" || f == "NHWC"
+}
+
+// fusedBias returns the bias of a fused op, nil for a plain one, and whether ReLU follows.
+func fusedBias[T kernels.Float](c *binding) (bias *value, relu bool, err error) {
+	fused, _ := c.node.Attrs["fused_ops"].([][]byte)
+	for i, name := range fused {
+		switch {
+		case i == 0 && string(name) == "BiasAdd" && len(c.in) == 3:
+			bias = c.in[2]
+			last := c.out[0].typ.Shape.Dims
+			if err := checkShape("bias", bias, last[len(last)-1:]); err != nil {
+				return nil, false, err
+			}
+			if err := checkTypes[T](bias); err != nil {
+				return nil, false, err
+			}
+		case i == 1 && string(name) == "Relu":
+			relu = true
+		default:
+			return nil, false, fmt.Errorf("fused_ops %q: expected BiasAdd, then Relu", fused)
+		}
+	}
+	return bias, relu, nil
+}
