@@ -19,15 +19,29 @@ TEXT ·tile1x1F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), BX
 	MOVQ         40(AX), SI
 	MOVQ         56(AX), DI
+	CMPQ         64(AX), $0x08
+	JNE          partial1
 
-loop1x1F32AVX2:
+full1:
+	VMOVUPS      (DX), Y2
+	VBROADCASTSS (CX), Y3
+	VFMADD231PS  Y2, Y3, Y1
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          full1
+	JMP          summed1
+
+partial1:
 	VMASKMOVPS   (DX), Y0, Y2
 	VBROADCASTSS (CX), Y3
 	VFMADD231PS  Y2, Y3, Y1
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          loop1x1F32AVX2
+	JNZ          partial1
+
+summed1:
 	VBROADCASTSS 88(AX), Y2
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -101,8 +115,22 @@ TEXT ·tile2x1F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), SI
 	MOVQ         40(AX), DI
 	MOVQ         56(AX), R8
+	CMPQ         64(AX), $0x08
+	JNE          partial2
 
-loop2x1F32AVX2:
+full2:
+	VMOVUPS      (BX), Y3
+	VBROADCASTSS (CX), Y4
+	VFMADD231PS  Y3, Y4, Y1
+	VBROADCASTSS (CX)(DX*1), Y4
+	VFMADD231PS  Y3, Y4, Y2
+	ADDQ         SI, CX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          full2
+	JMP          summed2
+
+partial2:
 	VMASKMOVPS   (BX), Y0, Y3
 	VBROADCASTSS (CX), Y4
 	VFMADD231PS  Y3, Y4, Y1
@@ -111,7 +139,9 @@ loop2x1F32AVX2:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          loop2x1F32AVX2
+	JNZ          partial2
+
+summed2:
 	VBROADCASTSS 88(AX), Y3
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -182,8 +212,24 @@ TEXT ·tile3x1F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), SI
 	MOVQ         40(AX), DI
 	MOVQ         56(AX), R8
+	CMPQ         64(AX), $0x08
+	JNE          partial3
 
-loop3x1F32AVX2:
+full3:
+	VMOVUPS      (BX), Y4
+	VBROADCASTSS (CX), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS (CX)(DX*1), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS (CX)(DX*2), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         SI, CX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          full3
+	JMP          summed3
+
+partial3:
 	VMASKMOVPS   (BX), Y0, Y4
 	VBROADCASTSS (CX), Y5
 	VFMADD231PS  Y4, Y5, Y1
@@ -194,7 +240,9 @@ loop3x1F32AVX2:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          loop3x1F32AVX2
+	JNZ          partial3
+
+summed3:
 	VBROADCASTSS 88(AX), Y4
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -281,8 +329,26 @@ TEXT ·tile4x1F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), DI
 	MOVQ         40(AX), R8
 	MOVQ         56(AX), R9
+	CMPQ         64(AX), $0x08
+	JNE          partial4
 
-loop4x1F32AVX2:
+full4:
+	VMOVUPS      (SI), Y5
+	VBROADCASTSS (CX), Y6
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS (CX)(DX*1), Y6
+	VFMADD231PS  Y5, Y6, Y2
+	VBROADCASTSS (CX)(DX*2), Y6
+	VFMADD231PS  Y5, Y6, Y3
+	VBROADCASTSS (CX)(BX*1), Y6
+	VFMADD231PS  Y5, Y6, Y4
+	ADDQ         DI, CX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          full4
+	JMP          summed4
+
+partial4:
 	VMASKMOVPS   (SI), Y0, Y5
 	VBROADCASTSS (CX), Y6
 	VFMADD231PS  Y5, Y6, Y1
@@ -295,7 +361,9 @@ loop4x1F32AVX2:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          loop4x1F32AVX2
+	JNZ          partial4
+
+summed4:
 	VBROADCASTSS 88(AX), Y5
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -397,8 +465,28 @@ TEXT ·tile5x1F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), DI
 	MOVQ         40(AX), R8
 	MOVQ         56(AX), R9
+	CMPQ         64(AX), $0x08
+	JNE          partial5
 
-loop5x1F32AVX2:
+full5:
+	VMOVUPS      (SI), Y6
+	VBROADCASTSS (CX), Y7
+	VFMADD231PS  Y6, Y7, Y1
+	VBROADCASTSS (CX)(DX*1), Y7
+	VFMADD231PS  Y6, Y7, Y2
+	VBROADCASTSS (CX)(DX*2), Y7
+	VFMADD231PS  Y6, Y7, Y3
+	VBROADCASTSS (CX)(BX*1), Y7
+	VFMADD231PS  Y6, Y7, Y4
+	VBROADCASTSS (CX)(DX*4), Y7
+	VFMADD231PS  Y6, Y7, Y5
+	ADDQ         DI, CX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          full5
+	JMP          summed5
+
+partial5:
 	VMASKMOVPS   (SI), Y0, Y6
 	VBROADCASTSS (CX), Y7
 	VFMADD231PS  Y6, Y7, Y1
@@ -413,7 +501,9 @@ loop5x1F32AVX2:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          loop5x1F32AVX2
+	JNZ          partial5
+
+summed5:
 	VBROADCASTSS 88(AX), Y6
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -532,8 +622,31 @@ TEXT ·tile6x1F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), R8
 	MOVQ         40(AX), R9
 	MOVQ         56(AX), R10
+	CMPQ         64(AX), $0x08
+	JNE          partial6
 
-loop6x1F32AVX2:
+full6:
+	VMOVUPS      (DI), Y7
+	VBROADCASTSS (CX), Y8
+	VFMADD231PS  Y7, Y8, Y1
+	VBROADCASTSS (CX)(DX*1), Y8
+	VFMADD231PS  Y7, Y8, Y2
+	VBROADCASTSS (CX)(DX*2), Y8
+	VFMADD231PS  Y7, Y8, Y3
+	VBROADCASTSS (CX)(BX*1), Y8
+	VFMADD231PS  Y7, Y8, Y4
+	VBROADCASTSS (CX)(DX*4), Y8
+	VFMADD231PS  Y7, Y8, Y5
+	VBROADCASTSS (SI), Y8
+	VFMADD231PS  Y7, Y8, Y6
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          full6
+	JMP          summed6
+
+partial6:
 	VMASKMOVPS   (DI), Y0, Y7
 	VBROADCASTSS (CX), Y8
 	VFMADD231PS  Y7, Y8, Y1
@@ -551,7 +664,9 @@ loop6x1F32AVX2:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          loop6x1F32AVX2
+	JNZ          partial6
+
+summed6:
 	VBROADCASTSS 88(AX), Y7
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -677,8 +792,22 @@ TEXT ·tile1x2F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), BX
 	MOVQ         40(AX), SI
 	MOVQ         56(AX), DI
+	CMPQ         64(AX), $0x08
+	JNE          partial7
 
-loop1x2F32AVX2:
+full7:
+	VMOVUPS      (DX), Y3
+	VMOVUPS      32(DX), Y4
+	VBROADCASTSS (CX), Y5
+	VFMADD231PS  Y3, Y5, Y1
+	VFMADD231PS  Y4, Y5, Y2
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          full7
+	JMP          summed7
+
+partial7:
 	VMOVUPS      (DX), Y3
 	VMASKMOVPS   32(DX), Y0, Y4
 	VBROADCASTSS (CX), Y5
@@ -687,7 +816,9 @@ loop1x2F32AVX2:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          loop1x2F32AVX2
+	JNZ          partial7
+
+summed7:
 	VBROADCASTSS 88(AX), Y3
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -755,8 +886,25 @@ TEXT ·tile2x2F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), SI
 	MOVQ         40(AX), DI
 	MOVQ         56(AX), R8
+	CMPQ         64(AX), $0x08
+	JNE          partial8
 
-loop2x2F32AVX2:
+full8:
+	VMOVUPS      (BX), Y5
+	VMOVUPS      32(BX), Y6
+	VBROADCASTSS (CX), Y7
+	VFMADD231PS  Y5, Y7, Y1
+	VFMADD231PS  Y6, Y7, Y2
+	VBROADCASTSS (CX)(DX*1), Y7
+	VFMADD231PS  Y5, Y7, Y3
+	VFMADD231PS  Y6, Y7, Y4
+	ADDQ         SI, CX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          full8
+	JMP          summed8
+
+partial8:
 	VMOVUPS      (BX), Y5
 	VMASKMOVPS   32(BX), Y0, Y6
 	VBROADCASTSS (CX), Y7
@@ -768,7 +916,9 @@ loop2x2F32AVX2:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          loop2x2F32AVX2
+	JNZ          partial8
+
+summed8:
 	VBROADCASTSS 88(AX), Y5
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -862,8 +1012,28 @@ TEXT ·tile3x2F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), SI
 	MOVQ         40(AX), DI
 	MOVQ         56(AX), R8
+	CMPQ         64(AX), $0x08
+	JNE          partial9
 
-loop3x2F32AVX2:
+full9:
+	VMOVUPS      (BX), Y7
+	VMOVUPS      32(BX), Y8
+	VBROADCASTSS (CX), Y9
+	VFMADD231PS  Y7, Y9, Y1
+	VFMADD231PS  Y8, Y9, Y2
+	VBROADCASTSS (CX)(DX*1), Y9
+	VFMADD231PS  Y7, Y9, Y3
+	VFMADD231PS  Y8, Y9, Y4
+	VBROADCASTSS (CX)(DX*2), Y9
+	VFMADD231PS  Y7, Y9, Y5
+	VFMADD231PS  Y8, Y9, Y6
+	ADDQ         SI, CX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          full9
+	JMP          summed9
+
+partial9:
 	VMOVUPS      (BX), Y7
 	VMASKMOVPS   32(BX), Y0, Y8
 	VBROADCASTSS (CX), Y9
@@ -878,7 +1048,9 @@ loop3x2F32AVX2:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          loop3x2F32AVX2
+	JNZ          partial9
+
+summed9:
 	VBROADCASTSS 88(AX), Y7
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -999,8 +1171,31 @@ TEXT ·tile4x2F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), DI
 	MOVQ         40(AX), R8
 	MOVQ         56(AX), R9
+	CMPQ         64(AX), $0x08
+	JNE          partial10
 
-loop4x2F32AVX2:
+full10:
+	VMOVUPS      (SI), Y9
+	VMOVUPS      32(SI), Y10
+	VBROADCASTSS (CX), Y11
+	VFMADD231PS  Y9, Y11, Y1
+	VFMADD231PS  Y10, Y11, Y2
+	VBROADCASTSS (CX)(DX*1), Y11
+	VFMADD231PS  Y9, Y11, Y3
+	VFMADD231PS  Y10, Y11, Y4
+	VBROADCASTSS (CX)(DX*2), Y11
+	VFMADD231PS  Y9, Y11, Y5
+	VFMADD231PS  Y10, Y11, Y6
+	VBROADCASTSS (CX)(BX*1), Y11
+	VFMADD231PS  Y9, Y11, Y7
+	VFMADD231PS  Y10, Y11, Y8
+	ADDQ         DI, CX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          full10
+	JMP          summed10
+
+partial10:
 	VMOVUPS      (SI), Y9
 	VMASKMOVPS   32(SI), Y0, Y10
 	VBROADCASTSS (CX), Y11
@@ -1018,7 +1213,9 @@ loop4x2F32AVX2:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          loop4x2F32AVX2
+	JNZ          partial10
+
+summed10:
 	VBROADCASTSS 88(AX), Y9
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -1165,8 +1362,34 @@ TEXT ·tile5x2F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), DI
 	MOVQ         40(AX), R8
 	MOVQ         56(AX), R9
+	CMPQ         64(AX), $0x08
+	JNE          partial11
 
-loop5x2F32AVX2:
+full11:
+	VMOVUPS      (SI), Y11
+	VMOVUPS      32(SI), Y12
+	VBROADCASTSS (CX), Y13
+	VFMADD231PS  Y11, Y13, Y1
+	VFMADD231PS  Y12, Y13, Y2
+	VBROADCASTSS (CX)(DX*1), Y13
+	VFMADD231PS  Y11, Y13, Y3
+	VFMADD231PS  Y12, Y13, Y4
+	VBROADCASTSS (CX)(DX*2), Y13
+	VFMADD231PS  Y11, Y13, Y5
+	VFMADD231PS  Y12, Y13, Y6
+	VBROADCASTSS (CX)(BX*1), Y13
+	VFMADD231PS  Y11, Y13, Y7
+	VFMADD231PS  Y12, Y13, Y8
+	VBROADCASTSS (CX)(DX*4), Y13
+	VFMADD231PS  Y11, Y13, Y9
+	VFMADD231PS  Y12, Y13, Y10
+	ADDQ         DI, CX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          full11
+	JMP          summed11
+
+partial11:
 	VMOVUPS      (SI), Y11
 	VMASKMOVPS   32(SI), Y0, Y12
 	VBROADCASTSS (CX), Y13
@@ -1187,7 +1410,9 @@ loop5x2F32AVX2:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          loop5x2F32AVX2
+	JNZ          partial11
+
+summed11:
 	VBROADCASTSS 88(AX), Y11
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -1362,8 +1587,38 @@ TEXT ·tile6x2F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), R8
 	MOVQ         40(AX), R9
 	MOVQ         56(AX), R10
+	CMPQ         64(AX), $0x08
+	JNE          partial12
 
-loop6x2F32AVX2:
+full12:
+	VMOVUPS      (DI), Y13
+	VMOVUPS      32(DI), Y14
+	VBROADCASTSS (CX), Y15
+	VFMADD231PS  Y13, Y15, Y1
+	VFMADD231PS  Y14, Y15, Y2
+	VBROADCASTSS (CX)(DX*1), Y15
+	VFMADD231PS  Y13, Y15, Y3
+	VFMADD231PS  Y14, Y15, Y4
+	VBROADCASTSS (CX)(DX*2), Y15
+	VFMADD231PS  Y13, Y15, Y5
+	VFMADD231PS  Y14, Y15, Y6
+	VBROADCASTSS (CX)(BX*1), Y15
+	VFMADD231PS  Y13, Y15, Y7
+	VFMADD231PS  Y14, Y15, Y8
+	VBROADCASTSS (CX)(DX*4), Y15
+	VFMADD231PS  Y13, Y15, Y9
+	VFMADD231PS  Y14, Y15, Y10
+	VBROADCASTSS (SI), Y15
+	VFMADD231PS  Y13, Y15, Y11
+	VFMADD231PS  Y14, Y15, Y12
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          full12
+	JMP          summed12
+
+partial12:
 	VMOVUPS      (DI), Y13
 	VMASKMOVPS   32(DI), Y0, Y14
 	VBROADCASTSS (CX), Y15
@@ -1388,7 +1643,9 @@ loop6x2F32AVX2:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          loop6x2F32AVX2
+	JNZ          partial12
+
+summed12:
 	VBROADCASTSS 88(AX), Y13
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -1575,8 +1832,24 @@ TEXT ·tile1x3F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), BX
 	MOVQ         40(AX), SI
 	MOVQ         56(AX), DI
+	CMPQ         64(AX), $0x08
+	JNE          partial13
 
-loop1x3F32AVX2:
+full13:
+	VMOVUPS      (DX), Y4
+	VMOVUPS      32(DX), Y5
+	VMOVUPS      64(DX), Y6
+	VBROADCASTSS (CX), Y7
+	VFMADD231PS  Y4, Y7, Y1
+	VFMADD231PS  Y5, Y7, Y2
+	VFMADD231PS  Y6, Y7, Y3
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          full13
+	JMP          summed13
+
+partial13:
 	VMOVUPS      (DX), Y4
 	VMOVUPS      32(DX), Y5
 	VMASKMOVPS   64(DX), Y0, Y6
@@ -1587,7 +1860,9 @@ loop1x3F32AVX2:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          loop1x3F32AVX2
+	JNZ          partial13
+
+summed13:
 	VBROADCASTSS 88(AX), Y4
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -1667,8 +1942,28 @@ TEXT ·tile2x3F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), SI
 	MOVQ         40(AX), DI
 	MOVQ         56(AX), R8
+	CMPQ         64(AX), $0x08
+	JNE          partial14
 
-loop2x3F32AVX2:
+full14:
+	VMOVUPS      (BX), Y7
+	VMOVUPS      32(BX), Y8
+	VMOVUPS      64(BX), Y9
+	VBROADCASTSS (CX), Y10
+	VFMADD231PS  Y7, Y10, Y1
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS (CX)(DX*1), Y10
+	VFMADD231PS  Y7, Y10, Y4
+	VFMADD231PS  Y8, Y10, Y5
+	VFMADD231PS  Y9, Y10, Y6
+	ADDQ         SI, CX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          full14
+	JMP          summed14
+
+partial14:
 	VMOVUPS      (BX), Y7
 	VMOVUPS      32(BX), Y8
 	VMASKMOVPS   64(BX), Y0, Y9
@@ -1683,7 +1978,9 @@ loop2x3F32AVX2:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          loop2x3F32AVX2
+	JNZ          partial14
+
+summed14:
 	VBROADCASTSS 88(AX), Y7
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -1795,8 +2092,26 @@ TEXT ·tile1x4F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), BX
 	MOVQ         40(AX), SI
 	MOVQ         56(AX), DI
+	CMPQ         64(AX), $0x08
+	JNE          partial15
 
-loop1x4F32AVX2:
+full15:
+	VMOVUPS      (DX), Y5
+	VMOVUPS      32(DX), Y6
+	VMOVUPS      64(DX), Y7
+	VMOVUPS      96(DX), Y8
+	VBROADCASTSS (CX), Y9
+	VFMADD231PS  Y5, Y9, Y1
+	VFMADD231PS  Y6, Y9, Y2
+	VFMADD231PS  Y7, Y9, Y3
+	VFMADD231PS  Y8, Y9, Y4
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          full15
+	JMP          summed15
+
+partial15:
 	VMOVUPS      (DX), Y5
 	VMOVUPS      32(DX), Y6
 	VMOVUPS      64(DX), Y7
@@ -1809,7 +2124,9 @@ loop1x4F32AVX2:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          loop1x4F32AVX2
+	JNZ          partial15
+
+summed15:
 	VBROADCASTSS 88(AX), Y5
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -1901,8 +2218,31 @@ TEXT ·tile2x4F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), SI
 	MOVQ         40(AX), DI
 	MOVQ         56(AX), R8
+	CMPQ         64(AX), $0x08
+	JNE          partial16
 
-loop2x4F32AVX2:
+full16:
+	VMOVUPS      (BX), Y9
+	VMOVUPS      32(BX), Y10
+	VMOVUPS      64(BX), Y11
+	VMOVUPS      96(BX), Y12
+	VBROADCASTSS (CX), Y13
+	VFMADD231PS  Y9, Y13, Y1
+	VFMADD231PS  Y10, Y13, Y2
+	VFMADD231PS  Y11, Y13, Y3
+	VFMADD231PS  Y12, Y13, Y4
+	VBROADCASTSS (CX)(DX*1), Y13
+	VFMADD231PS  Y9, Y13, Y5
+	VFMADD231PS  Y10, Y13, Y6
+	VFMADD231PS  Y11, Y13, Y7
+	VFMADD231PS  Y12, Y13, Y8
+	ADDQ         SI, CX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          full16
+	JMP          summed16
+
+partial16:
 	VMOVUPS      (BX), Y9
 	VMOVUPS      32(BX), Y10
 	VMOVUPS      64(BX), Y11
@@ -1920,7 +2260,9 @@ loop2x4F32AVX2:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          loop2x4F32AVX2
+	JNZ          partial16
+
+summed16:
 	VBROADCASTSS 88(AX), Y9
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -2052,14 +2394,14 @@ TEXT ·tile1x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
 
-loop1x1F32AVX512:
+partial17:
 	VMOVUPS.Z    (DX), K1, Z1
 	VBROADCASTSS (CX), Z2
 	VFMADD231PS  Z1, Z2, Z0
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          loop1x1F32AVX512
+	JNZ          partial17
 	VBROADCASTSS 88(AX), Z1
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -2098,7 +2440,7 @@ TEXT ·tile2x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
 
-loop2x1F32AVX512:
+partial18:
 	VMOVUPS.Z    (BX), K1, Z2
 	VBROADCASTSS (CX), Z3
 	VFMADD231PS  Z2, Z3, Z0
@@ -2107,7 +2449,7 @@ loop2x1F32AVX512:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          loop2x1F32AVX512
+	JNZ          partial18
 	VBROADCASTSS 88(AX), Z2
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -2154,7 +2496,7 @@ TEXT ·tile3x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
 
-loop3x1F32AVX512:
+partial19:
 	VMOVUPS.Z    (BX), K1, Z3
 	VBROADCASTSS (CX), Z4
 	VFMADD231PS  Z3, Z4, Z0
@@ -2165,7 +2507,7 @@ loop3x1F32AVX512:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          loop3x1F32AVX512
+	JNZ          partial19
 	VBROADCASTSS 88(AX), Z3
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -2221,7 +2563,7 @@ TEXT ·tile4x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), R8
 	MOVQ   56(AX), R9
 
-loop4x1F32AVX512:
+partial20:
 	VMOVUPS.Z    (SI), K1, Z4
 	VBROADCASTSS (CX), Z5
 	VFMADD231PS  Z4, Z5, Z0
@@ -2234,7 +2576,7 @@ loop4x1F32AVX512:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          loop4x1F32AVX512
+	JNZ          partial20
 	VBROADCASTSS 88(AX), Z4
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -2298,7 +2640,7 @@ TEXT ·tile5x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), R8
 	MOVQ   56(AX), R9
 
-loop5x1F32AVX512:
+partial21:
 	VMOVUPS.Z    (SI), K1, Z5
 	VBROADCASTSS (CX), Z6
 	VFMADD231PS  Z5, Z6, Z0
@@ -2313,7 +2655,7 @@ loop5x1F32AVX512:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          loop5x1F32AVX512
+	JNZ          partial21
 	VBROADCASTSS 88(AX), Z5
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -2387,7 +2729,7 @@ TEXT ·tile6x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
 
-loop6x1F32AVX512:
+partial22:
 	VMOVUPS.Z    (DI), K1, Z6
 	VBROADCASTSS (CX), Z7
 	VFMADD231PS  Z6, Z7, Z0
@@ -2405,7 +2747,7 @@ loop6x1F32AVX512:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          loop6x1F32AVX512
+	JNZ          partial22
 	VBROADCASTSS 88(AX), Z6
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -2487,7 +2829,7 @@ TEXT ·tile7x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
 
-loop7x1F32AVX512:
+partial23:
 	VMOVUPS.Z    (DI), K1, Z7
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  Z7, Z8, Z0
@@ -2507,7 +2849,7 @@ loop7x1F32AVX512:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          loop7x1F32AVX512
+	JNZ          partial23
 	VBROADCASTSS 88(AX), Z7
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -2597,7 +2939,7 @@ TEXT ·tile8x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
 
-loop8x1F32AVX512:
+partial24:
 	VMOVUPS.Z    (DI), K1, Z8
 	VBROADCASTSS (CX), Z9
 	VFMADD231PS  Z8, Z9, Z0
@@ -2619,7 +2961,7 @@ loop8x1F32AVX512:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          loop8x1F32AVX512
+	JNZ          partial24
 	VBROADCASTSS 88(AX), Z8
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -2717,7 +3059,7 @@ TEXT ·tile9x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
 
-loop9x1F32AVX512:
+partial25:
 	VMOVUPS.Z    (DI), K1, Z9
 	VBROADCASTSS (CX), Z10
 	VFMADD231PS  Z9, Z10, Z0
@@ -2741,7 +3083,7 @@ loop9x1F32AVX512:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          loop9x1F32AVX512
+	JNZ          partial25
 	VBROADCASTSS 88(AX), Z9
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -2847,7 +3189,7 @@ TEXT ·tile10x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
 
-loop10x1F32AVX512:
+partial26:
 	VMOVUPS.Z    (DI), K1, Z10
 	VBROADCASTSS (CX), Z11
 	VFMADD231PS  Z10, Z11, Z0
@@ -2873,7 +3215,7 @@ loop10x1F32AVX512:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          loop10x1F32AVX512
+	JNZ          partial26
 	VBROADCASTSS 88(AX), Z10
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -2989,7 +3331,7 @@ TEXT ·tile11x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
 
-loop11x1F32AVX512:
+partial27:
 	VMOVUPS.Z    (R8), K1, Z11
 	VBROADCASTSS (CX), Z12
 	VFMADD231PS  Z11, Z12, Z0
@@ -3018,7 +3360,7 @@ loop11x1F32AVX512:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          loop11x1F32AVX512
+	JNZ          partial27
 	VBROADCASTSS 88(AX), Z11
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -3142,7 +3484,7 @@ TEXT ·tile12x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
 
-loop12x1F32AVX512:
+partial28:
 	VMOVUPS.Z    (R8), K1, Z12
 	VBROADCASTSS (CX), Z13
 	VFMADD231PS  Z12, Z13, Z0
@@ -3173,7 +3515,7 @@ loop12x1F32AVX512:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          loop12x1F32AVX512
+	JNZ          partial28
 	VBROADCASTSS 88(AX), Z12
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -3305,7 +3647,7 @@ TEXT ·tile13x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
 
-loop13x1F32AVX512:
+partial29:
 	VMOVUPS.Z    (R8), K1, Z13
 	VBROADCASTSS (CX), Z14
 	VFMADD231PS  Z13, Z14, Z0
@@ -3338,7 +3680,7 @@ loop13x1F32AVX512:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          loop13x1F32AVX512
+	JNZ          partial29
 	VBROADCASTSS 88(AX), Z13
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -3478,7 +3820,7 @@ TEXT ·tile14x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
 
-loop14x1F32AVX512:
+partial30:
 	VMOVUPS.Z    (R8), K1, Z14
 	VBROADCASTSS (CX), Z15
 	VFMADD231PS  Z14, Z15, Z0
@@ -3513,7 +3855,7 @@ loop14x1F32AVX512:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          loop14x1F32AVX512
+	JNZ          partial30
 	VBROADCASTSS 88(AX), Z14
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -3643,7 +3985,7 @@ TEXT ·tile1x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
 
-loop1x2F32AVX512:
+partial31:
 	VMOVUPS      (DX), Z2
 	VMOVUPS.Z    64(DX), K1, Z3
 	VBROADCASTSS (CX), Z4
@@ -3652,7 +3994,7 @@ loop1x2F32AVX512:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          loop1x2F32AVX512
+	JNZ          partial31
 	VBROADCASTSS 88(AX), Z2
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -3698,7 +4040,7 @@ TEXT ·tile2x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
 
-loop2x2F32AVX512:
+partial32:
 	VMOVUPS      (BX), Z4
 	VMOVUPS.Z    64(BX), K1, Z5
 	VBROADCASTSS (CX), Z6
@@ -3710,7 +4052,7 @@ loop2x2F32AVX512:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          loop2x2F32AVX512
+	JNZ          partial32
 	VBROADCASTSS 88(AX), Z4
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -3770,7 +4112,7 @@ TEXT ·tile3x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
 
-loop3x2F32AVX512:
+partial33:
 	VMOVUPS      (BX), Z6
 	VMOVUPS.Z    64(BX), K1, Z7
 	VBROADCASTSS (CX), Z8
@@ -3785,7 +4127,7 @@ loop3x2F32AVX512:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          loop3x2F32AVX512
+	JNZ          partial33
 	VBROADCASTSS 88(AX), Z6
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -3860,7 +4202,7 @@ TEXT ·tile4x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), R8
 	MOVQ   56(AX), R9
 
-loop4x2F32AVX512:
+partial34:
 	VMOVUPS      (SI), Z8
 	VMOVUPS.Z    64(SI), K1, Z9
 	VBROADCASTSS (CX), Z10
@@ -3878,7 +4220,7 @@ loop4x2F32AVX512:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          loop4x2F32AVX512
+	JNZ          partial34
 	VBROADCASTSS 88(AX), Z8
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -3967,7 +4309,7 @@ TEXT ·tile5x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), R8
 	MOVQ   56(AX), R9
 
-loop5x2F32AVX512:
+partial35:
 	VMOVUPS      (SI), Z10
 	VMOVUPS.Z    64(SI), K1, Z11
 	VBROADCASTSS (CX), Z12
@@ -3988,7 +4330,7 @@ loop5x2F32AVX512:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          loop5x2F32AVX512
+	JNZ          partial35
 	VBROADCASTSS 88(AX), Z10
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -4093,7 +4435,7 @@ TEXT ·tile6x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
 
-loop6x2F32AVX512:
+partial36:
 	VMOVUPS      (DI), Z12
 	VMOVUPS.Z    64(DI), K1, Z13
 	VBROADCASTSS (CX), Z14
@@ -4118,7 +4460,7 @@ loop6x2F32AVX512:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          loop6x2F32AVX512
+	JNZ          partial36
 	VBROADCASTSS 88(AX), Z12
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -4237,7 +4579,7 @@ TEXT ·tile7x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
 
-loop7x2F32AVX512:
+partial37:
 	VMOVUPS      (DI), Z14
 	VMOVUPS.Z    64(DI), K1, Z15
 	VBROADCASTSS (CX), Z16
@@ -4265,7 +4607,7 @@ loop7x2F32AVX512:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          loop7x2F32AVX512
+	JNZ          partial37
 	VBROADCASTSS 88(AX), Z14
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -4398,7 +4740,7 @@ TEXT ·tile8x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
 
-loop8x2F32AVX512:
+partial38:
 	VMOVUPS      (DI), Z16
 	VMOVUPS.Z    64(DI), K1, Z17
 	VBROADCASTSS (CX), Z18
@@ -4429,7 +4771,7 @@ loop8x2F32AVX512:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          loop8x2F32AVX512
+	JNZ          partial38
 	VBROADCASTSS 88(AX), Z16
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -4576,7 +4918,7 @@ TEXT ·tile9x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
 
-loop9x2F32AVX512:
+partial39:
 	VMOVUPS      (DI), Z18
 	VMOVUPS.Z    64(DI), K1, Z19
 	VBROADCASTSS (CX), Z20
@@ -4610,7 +4952,7 @@ loop9x2F32AVX512:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          loop9x2F32AVX512
+	JNZ          partial39
 	VBROADCASTSS 88(AX), Z18
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -4771,7 +5113,7 @@ TEXT ·tile10x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
 
-loop10x2F32AVX512:
+partial40:
 	VMOVUPS      (DI), Z20
 	VMOVUPS.Z    64(DI), K1, Z21
 	VBROADCASTSS (CX), Z22
@@ -4808,7 +5150,7 @@ loop10x2F32AVX512:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          loop10x2F32AVX512
+	JNZ          partial40
 	VBROADCASTSS 88(AX), Z20
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -4985,7 +5327,7 @@ TEXT ·tile11x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
 
-loop11x2F32AVX512:
+partial41:
 	VMOVUPS      (R8), Z22
 	VMOVUPS.Z    64(R8), K1, Z23
 	VBROADCASTSS (CX), Z24
@@ -5026,7 +5368,7 @@ loop11x2F32AVX512:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          loop11x2F32AVX512
+	JNZ          partial41
 	VBROADCASTSS 88(AX), Z22
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -5217,7 +5559,7 @@ TEXT ·tile12x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
 
-loop12x2F32AVX512:
+partial42:
 	VMOVUPS      (R8), Z24
 	VMOVUPS.Z    64(R8), K1, Z25
 	VBROADCASTSS (CX), Z26
@@ -5261,7 +5603,7 @@ loop12x2F32AVX512:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          loop12x2F32AVX512
+	JNZ          partial42
 	VBROADCASTSS 88(AX), Z24
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -5466,7 +5808,7 @@ TEXT ·tile13x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
 
-loop13x2F32AVX512:
+partial43:
 	VMOVUPS      (R8), Z26
 	VMOVUPS.Z    64(R8), K1, Z27
 	VBROADCASTSS (CX), Z28
@@ -5513,7 +5855,7 @@ loop13x2F32AVX512:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          loop13x2F32AVX512
+	JNZ          partial43
 	VBROADCASTSS 88(AX), Z26
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -5732,7 +6074,7 @@ TEXT ·tile14x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
 
-loop14x2F32AVX512:
+partial44:
 	VMOVUPS      (R8), Z28
 	VMOVUPS.Z    64(R8), K1, Z29
 	VBROADCASTSS (CX), Z30
@@ -5782,7 +6124,7 @@ loop14x2F32AVX512:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          loop14x2F32AVX512
+	JNZ          partial44
 	VBROADCASTSS 88(AX), Z28
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -5983,7 +6325,7 @@ TEXT ·tile1x3F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
 
-loop1x3F32AVX512:
+partial45:
 	VMOVUPS      (DX), Z3
 	VMOVUPS      64(DX), Z4
 	VMOVUPS.Z    128(DX), K1, Z5
@@ -5994,7 +6336,7 @@ loop1x3F32AVX512:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          loop1x3F32AVX512
+	JNZ          partial45
 	VBROADCASTSS 88(AX), Z3
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -6047,7 +6389,7 @@ TEXT ·tile2x3F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
 
-loop2x3F32AVX512:
+partial46:
 	VMOVUPS      (BX), Z6
 	VMOVUPS      64(BX), Z7
 	VMOVUPS.Z    128(BX), K1, Z8
@@ -6062,7 +6404,7 @@ loop2x3F32AVX512:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          loop2x3F32AVX512
+	JNZ          partial46
 	VBROADCASTSS 88(AX), Z6
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -6130,7 +6472,7 @@ TEXT ·tile1x4F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
 
-loop1x4F32AVX512:
+partial47:
 	VMOVUPS      (DX), Z4
 	VMOVUPS      64(DX), Z5
 	VMOVUPS      128(DX), Z6
@@ -6143,7 +6485,7 @@ loop1x4F32AVX512:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          loop1x4F32AVX512
+	JNZ          partial47
 	VBROADCASTSS 88(AX), Z4
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -6203,7 +6545,7 @@ TEXT ·tile2x4F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
 
-loop2x4F32AVX512:
+partial48:
 	VMOVUPS      (BX), Z8
 	VMOVUPS      64(BX), Z9
 	VMOVUPS      128(BX), Z10
@@ -6221,7 +6563,7 @@ loop2x4F32AVX512:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          loop2x4F32AVX512
+	JNZ          partial48
 	VBROADCASTSS 88(AX), Z8
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -6300,7 +6642,7 @@ TEXT ·tile1x5F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
 
-loop1x5F32AVX512:
+partial49:
 	VMOVUPS      (DX), Z5
 	VMOVUPS      64(DX), Z6
 	VMOVUPS      128(DX), Z7
@@ -6315,7 +6657,7 @@ loop1x5F32AVX512:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          loop1x5F32AVX512
+	JNZ          partial49
 	VBROADCASTSS 88(AX), Z5
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -6382,7 +6724,7 @@ TEXT ·tile2x5F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
 
-loop2x5F32AVX512:
+partial50:
 	VMOVUPS      (BX), Z10
 	VMOVUPS      64(BX), Z11
 	VMOVUPS      128(BX), Z12
@@ -6403,7 +6745,7 @@ loop2x5F32AVX512:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          loop2x5F32AVX512
+	JNZ          partial50
 	VBROADCASTSS 88(AX), Z10
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -6493,7 +6835,7 @@ TEXT ·tile1x6F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
 
-loop1x6F32AVX512:
+partial51:
 	VMOVUPS      (DX), Z6
 	VMOVUPS      64(DX), Z7
 	VMOVUPS      128(DX), Z8
@@ -6510,7 +6852,7 @@ loop1x6F32AVX512:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          loop1x6F32AVX512
+	JNZ          partial51
 	VBROADCASTSS 88(AX), Z6
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -6584,7 +6926,7 @@ TEXT ·tile2x6F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
 
-loop2x6F32AVX512:
+partial52:
 	VMOVUPS      (BX), Z12
 	VMOVUPS      64(BX), Z13
 	VMOVUPS      128(BX), Z14
@@ -6608,7 +6950,7 @@ loop2x6F32AVX512:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          loop2x6F32AVX512
+	JNZ          partial52
 	VBROADCASTSS 88(AX), Z12
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -6709,7 +7051,7 @@ TEXT ·tile1x7F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
 
-loop1x7F32AVX512:
+partial53:
 	VMOVUPS      (DX), Z7
 	VMOVUPS      64(DX), Z8
 	VMOVUPS      128(DX), Z9
@@ -6728,7 +7070,7 @@ loop1x7F32AVX512:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          loop1x7F32AVX512
+	JNZ          partial53
 	VBROADCASTSS 88(AX), Z7
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -6809,7 +7151,7 @@ TEXT ·tile2x7F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
 
-loop2x7F32AVX512:
+partial54:
 	VMOVUPS      (BX), Z14
 	VMOVUPS      64(BX), Z15
 	VMOVUPS      128(BX), Z16
@@ -6836,7 +7178,7 @@ loop2x7F32AVX512:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          loop2x7F32AVX512
+	JNZ          partial54
 	VBROADCASTSS 88(AX), Z14
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -6948,7 +7290,7 @@ TEXT ·tile1x8F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
 
-loop1x8F32AVX512:
+partial55:
 	VMOVUPS      (DX), Z8
 	VMOVUPS      64(DX), Z9
 	VMOVUPS      128(DX), Z10
@@ -6969,7 +7311,7 @@ loop1x8F32AVX512:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          loop1x8F32AVX512
+	JNZ          partial55
 	VBROADCASTSS 88(AX), Z8
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -7057,7 +7399,7 @@ TEXT ·tile2x8F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
 
-loop2x8F32AVX512:
+partial56:
 	VMOVUPS      (BX), Z16
 	VMOVUPS      64(BX), Z17
 	VMOVUPS      128(BX), Z18
@@ -7087,7 +7429,7 @@ loop2x8F32AVX512:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          loop2x8F32AVX512
+	JNZ          partial56
 	VBROADCASTSS 88(AX), Z16
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX

@@ -19,15 +19,29 @@ TEXT ·tile1x1F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), BX
 	MOVQ         40(AX), SI
 	MOVQ         56(AX), DI
+	CMPQ         64(AX), $0x04
+	JNE          partial1
 
-loop1x1F64AVX2:
+full1:
+	VMOVUPD      (DX), Y2
+	VBROADCASTSD (CX), Y3
+	VFMADD231PD  Y2, Y3, Y1
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          full1
+	JMP          summed1
+
+partial1:
 	VMASKMOVPD   (DX), Y0, Y2
 	VBROADCASTSD (CX), Y3
 	VFMADD231PD  Y2, Y3, Y1
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          loop1x1F64AVX2
+	JNZ          partial1
+
+summed1:
 	VBROADCASTSD 88(AX), Y2
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -93,8 +107,22 @@ TEXT ·tile2x1F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), SI
 	MOVQ         40(AX), DI
 	MOVQ         56(AX), R8
+	CMPQ         64(AX), $0x04
+	JNE          partial2
 
-loop2x1F64AVX2:
+full2:
+	VMOVUPD      (BX), Y3
+	VBROADCASTSD (CX), Y4
+	VFMADD231PD  Y3, Y4, Y1
+	VBROADCASTSD (CX)(DX*1), Y4
+	VFMADD231PD  Y3, Y4, Y2
+	ADDQ         SI, CX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          full2
+	JMP          summed2
+
+partial2:
 	VMASKMOVPD   (BX), Y0, Y3
 	VBROADCASTSD (CX), Y4
 	VFMADD231PD  Y3, Y4, Y1
@@ -103,7 +131,9 @@ loop2x1F64AVX2:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          loop2x1F64AVX2
+	JNZ          partial2
+
+summed2:
 	VBROADCASTSD 88(AX), Y3
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -174,8 +204,24 @@ TEXT ·tile3x1F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), SI
 	MOVQ         40(AX), DI
 	MOVQ         56(AX), R8
+	CMPQ         64(AX), $0x04
+	JNE          partial3
 
-loop3x1F64AVX2:
+full3:
+	VMOVUPD      (BX), Y4
+	VBROADCASTSD (CX), Y5
+	VFMADD231PD  Y4, Y5, Y1
+	VBROADCASTSD (CX)(DX*1), Y5
+	VFMADD231PD  Y4, Y5, Y2
+	VBROADCASTSD (CX)(DX*2), Y5
+	VFMADD231PD  Y4, Y5, Y3
+	ADDQ         SI, CX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          full3
+	JMP          summed3
+
+partial3:
 	VMASKMOVPD   (BX), Y0, Y4
 	VBROADCASTSD (CX), Y5
 	VFMADD231PD  Y4, Y5, Y1
@@ -186,7 +232,9 @@ loop3x1F64AVX2:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          loop3x1F64AVX2
+	JNZ          partial3
+
+summed3:
 	VBROADCASTSD 88(AX), Y4
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -273,8 +321,26 @@ TEXT ·tile4x1F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), DI
 	MOVQ         40(AX), R8
 	MOVQ         56(AX), R9
+	CMPQ         64(AX), $0x04
+	JNE          partial4
 
-loop4x1F64AVX2:
+full4:
+	VMOVUPD      (SI), Y5
+	VBROADCASTSD (CX), Y6
+	VFMADD231PD  Y5, Y6, Y1
+	VBROADCASTSD (CX)(DX*1), Y6
+	VFMADD231PD  Y5, Y6, Y2
+	VBROADCASTSD (CX)(DX*2), Y6
+	VFMADD231PD  Y5, Y6, Y3
+	VBROADCASTSD (CX)(BX*1), Y6
+	VFMADD231PD  Y5, Y6, Y4
+	ADDQ         DI, CX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          full4
+	JMP          summed4
+
+partial4:
 	VMASKMOVPD   (SI), Y0, Y5
 	VBROADCASTSD (CX), Y6
 	VFMADD231PD  Y5, Y6, Y1
@@ -287,7 +353,9 @@ loop4x1F64AVX2:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          loop4x1F64AVX2
+	JNZ          partial4
+
+summed4:
 	VBROADCASTSD 88(AX), Y5
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -389,8 +457,28 @@ TEXT ·tile5x1F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), DI
 	MOVQ         40(AX), R8
 	MOVQ         56(AX), R9
+	CMPQ         64(AX), $0x04
+	JNE          partial5
 
-loop5x1F64AVX2:
+full5:
+	VMOVUPD      (SI), Y6
+	VBROADCASTSD (CX), Y7
+	VFMADD231PD  Y6, Y7, Y1
+	VBROADCASTSD (CX)(DX*1), Y7
+	VFMADD231PD  Y6, Y7, Y2
+	VBROADCASTSD (CX)(DX*2), Y7
+	VFMADD231PD  Y6, Y7, Y3
+	VBROADCASTSD (CX)(BX*1), Y7
+	VFMADD231PD  Y6, Y7, Y4
+	VBROADCASTSD (CX)(DX*4), Y7
+	VFMADD231PD  Y6, Y7, Y5
+	ADDQ         DI, CX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          full5
+	JMP          summed5
+
+partial5:
 	VMASKMOVPD   (SI), Y0, Y6
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  Y6, Y7, Y1
@@ -405,7 +493,9 @@ loop5x1F64AVX2:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          loop5x1F64AVX2
+	JNZ          partial5
+
+summed5:
 	VBROADCASTSD 88(AX), Y6
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -524,8 +614,31 @@ TEXT ·tile6x1F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), R8
 	MOVQ         40(AX), R9
 	MOVQ         56(AX), R10
+	CMPQ         64(AX), $0x04
+	JNE          partial6
 
-loop6x1F64AVX2:
+full6:
+	VMOVUPD      (DI), Y7
+	VBROADCASTSD (CX), Y8
+	VFMADD231PD  Y7, Y8, Y1
+	VBROADCASTSD (CX)(DX*1), Y8
+	VFMADD231PD  Y7, Y8, Y2
+	VBROADCASTSD (CX)(DX*2), Y8
+	VFMADD231PD  Y7, Y8, Y3
+	VBROADCASTSD (CX)(BX*1), Y8
+	VFMADD231PD  Y7, Y8, Y4
+	VBROADCASTSD (CX)(DX*4), Y8
+	VFMADD231PD  Y7, Y8, Y5
+	VBROADCASTSD (SI), Y8
+	VFMADD231PD  Y7, Y8, Y6
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          full6
+	JMP          summed6
+
+partial6:
 	VMASKMOVPD   (DI), Y0, Y7
 	VBROADCASTSD (CX), Y8
 	VFMADD231PD  Y7, Y8, Y1
@@ -543,7 +656,9 @@ loop6x1F64AVX2:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          loop6x1F64AVX2
+	JNZ          partial6
+
+summed6:
 	VBROADCASTSD 88(AX), Y7
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -669,8 +784,22 @@ TEXT ·tile1x2F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), BX
 	MOVQ         40(AX), SI
 	MOVQ         56(AX), DI
+	CMPQ         64(AX), $0x04
+	JNE          partial7
 
-loop1x2F64AVX2:
+full7:
+	VMOVUPD      (DX), Y3
+	VMOVUPD      32(DX), Y4
+	VBROADCASTSD (CX), Y5
+	VFMADD231PD  Y3, Y5, Y1
+	VFMADD231PD  Y4, Y5, Y2
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          full7
+	JMP          summed7
+
+partial7:
 	VMOVUPD      (DX), Y3
 	VMASKMOVPD   32(DX), Y0, Y4
 	VBROADCASTSD (CX), Y5
@@ -679,7 +808,9 @@ loop1x2F64AVX2:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          loop1x2F64AVX2
+	JNZ          partial7
+
+summed7:
 	VBROADCASTSD 88(AX), Y3
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -747,8 +878,25 @@ TEXT ·tile2x2F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), SI
 	MOVQ         40(AX), DI
 	MOVQ         56(AX), R8
+	CMPQ         64(AX), $0x04
+	JNE          partial8
 
-loop2x2F64AVX2:
+full8:
+	VMOVUPD      (BX), Y5
+	VMOVUPD      32(BX), Y6
+	VBROADCASTSD (CX), Y7
+	VFMADD231PD  Y5, Y7, Y1
+	VFMADD231PD  Y6, Y7, Y2
+	VBROADCASTSD (CX)(DX*1), Y7
+	VFMADD231PD  Y5, Y7, Y3
+	VFMADD231PD  Y6, Y7, Y4
+	ADDQ         SI, CX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          full8
+	JMP          summed8
+
+partial8:
 	VMOVUPD      (BX), Y5
 	VMASKMOVPD   32(BX), Y0, Y6
 	VBROADCASTSD (CX), Y7
@@ -760,7 +908,9 @@ loop2x2F64AVX2:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          loop2x2F64AVX2
+	JNZ          partial8
+
+summed8:
 	VBROADCASTSD 88(AX), Y5
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -854,8 +1004,28 @@ TEXT ·tile3x2F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), SI
 	MOVQ         40(AX), DI
 	MOVQ         56(AX), R8
+	CMPQ         64(AX), $0x04
+	JNE          partial9
 
-loop3x2F64AVX2:
+full9:
+	VMOVUPD      (BX), Y7
+	VMOVUPD      32(BX), Y8
+	VBROADCASTSD (CX), Y9
+	VFMADD231PD  Y7, Y9, Y1
+	VFMADD231PD  Y8, Y9, Y2
+	VBROADCASTSD (CX)(DX*1), Y9
+	VFMADD231PD  Y7, Y9, Y3
+	VFMADD231PD  Y8, Y9, Y4
+	VBROADCASTSD (CX)(DX*2), Y9
+	VFMADD231PD  Y7, Y9, Y5
+	VFMADD231PD  Y8, Y9, Y6
+	ADDQ         SI, CX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          full9
+	JMP          summed9
+
+partial9:
 	VMOVUPD      (BX), Y7
 	VMASKMOVPD   32(BX), Y0, Y8
 	VBROADCASTSD (CX), Y9
@@ -870,7 +1040,9 @@ loop3x2F64AVX2:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          loop3x2F64AVX2
+	JNZ          partial9
+
+summed9:
 	VBROADCASTSD 88(AX), Y7
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -991,8 +1163,31 @@ TEXT ·tile4x2F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), DI
 	MOVQ         40(AX), R8
 	MOVQ         56(AX), R9
+	CMPQ         64(AX), $0x04
+	JNE          partial10
 
-loop4x2F64AVX2:
+full10:
+	VMOVUPD      (SI), Y9
+	VMOVUPD      32(SI), Y10
+	VBROADCASTSD (CX), Y11
+	VFMADD231PD  Y9, Y11, Y1
+	VFMADD231PD  Y10, Y11, Y2
+	VBROADCASTSD (CX)(DX*1), Y11
+	VFMADD231PD  Y9, Y11, Y3
+	VFMADD231PD  Y10, Y11, Y4
+	VBROADCASTSD (CX)(DX*2), Y11
+	VFMADD231PD  Y9, Y11, Y5
+	VFMADD231PD  Y10, Y11, Y6
+	VBROADCASTSD (CX)(BX*1), Y11
+	VFMADD231PD  Y9, Y11, Y7
+	VFMADD231PD  Y10, Y11, Y8
+	ADDQ         DI, CX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          full10
+	JMP          summed10
+
+partial10:
 	VMOVUPD      (SI), Y9
 	VMASKMOVPD   32(SI), Y0, Y10
 	VBROADCASTSD (CX), Y11
@@ -1010,7 +1205,9 @@ loop4x2F64AVX2:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          loop4x2F64AVX2
+	JNZ          partial10
+
+summed10:
 	VBROADCASTSD 88(AX), Y9
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -1157,8 +1354,34 @@ TEXT ·tile5x2F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), DI
 	MOVQ         40(AX), R8
 	MOVQ         56(AX), R9
+	CMPQ         64(AX), $0x04
+	JNE          partial11
 
-loop5x2F64AVX2:
+full11:
+	VMOVUPD      (SI), Y11
+	VMOVUPD      32(SI), Y12
+	VBROADCASTSD (CX), Y13
+	VFMADD231PD  Y11, Y13, Y1
+	VFMADD231PD  Y12, Y13, Y2
+	VBROADCASTSD (CX)(DX*1), Y13
+	VFMADD231PD  Y11, Y13, Y3
+	VFMADD231PD  Y12, Y13, Y4
+	VBROADCASTSD (CX)(DX*2), Y13
+	VFMADD231PD  Y11, Y13, Y5
+	VFMADD231PD  Y12, Y13, Y6
+	VBROADCASTSD (CX)(BX*1), Y13
+	VFMADD231PD  Y11, Y13, Y7
+	VFMADD231PD  Y12, Y13, Y8
+	VBROADCASTSD (CX)(DX*4), Y13
+	VFMADD231PD  Y11, Y13, Y9
+	VFMADD231PD  Y12, Y13, Y10
+	ADDQ         DI, CX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          full11
+	JMP          summed11
+
+partial11:
 	VMOVUPD      (SI), Y11
 	VMASKMOVPD   32(SI), Y0, Y12
 	VBROADCASTSD (CX), Y13
@@ -1179,7 +1402,9 @@ loop5x2F64AVX2:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          loop5x2F64AVX2
+	JNZ          partial11
+
+summed11:
 	VBROADCASTSD 88(AX), Y11
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -1354,8 +1579,38 @@ TEXT ·tile6x2F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), R8
 	MOVQ         40(AX), R9
 	MOVQ         56(AX), R10
+	CMPQ         64(AX), $0x04
+	JNE          partial12
 
-loop6x2F64AVX2:
+full12:
+	VMOVUPD      (DI), Y13
+	VMOVUPD      32(DI), Y14
+	VBROADCASTSD (CX), Y15
+	VFMADD231PD  Y13, Y15, Y1
+	VFMADD231PD  Y14, Y15, Y2
+	VBROADCASTSD (CX)(DX*1), Y15
+	VFMADD231PD  Y13, Y15, Y3
+	VFMADD231PD  Y14, Y15, Y4
+	VBROADCASTSD (CX)(DX*2), Y15
+	VFMADD231PD  Y13, Y15, Y5
+	VFMADD231PD  Y14, Y15, Y6
+	VBROADCASTSD (CX)(BX*1), Y15
+	VFMADD231PD  Y13, Y15, Y7
+	VFMADD231PD  Y14, Y15, Y8
+	VBROADCASTSD (CX)(DX*4), Y15
+	VFMADD231PD  Y13, Y15, Y9
+	VFMADD231PD  Y14, Y15, Y10
+	VBROADCASTSD (SI), Y15
+	VFMADD231PD  Y13, Y15, Y11
+	VFMADD231PD  Y14, Y15, Y12
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          full12
+	JMP          summed12
+
+partial12:
 	VMOVUPD      (DI), Y13
 	VMASKMOVPD   32(DI), Y0, Y14
 	VBROADCASTSD (CX), Y15
@@ -1380,7 +1635,9 @@ loop6x2F64AVX2:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          loop6x2F64AVX2
+	JNZ          partial12
+
+summed12:
 	VBROADCASTSD 88(AX), Y13
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -1567,8 +1824,24 @@ TEXT ·tile1x3F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), BX
 	MOVQ         40(AX), SI
 	MOVQ         56(AX), DI
+	CMPQ         64(AX), $0x04
+	JNE          partial13
 
-loop1x3F64AVX2:
+full13:
+	VMOVUPD      (DX), Y4
+	VMOVUPD      32(DX), Y5
+	VMOVUPD      64(DX), Y6
+	VBROADCASTSD (CX), Y7
+	VFMADD231PD  Y4, Y7, Y1
+	VFMADD231PD  Y5, Y7, Y2
+	VFMADD231PD  Y6, Y7, Y3
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          full13
+	JMP          summed13
+
+partial13:
 	VMOVUPD      (DX), Y4
 	VMOVUPD      32(DX), Y5
 	VMASKMOVPD   64(DX), Y0, Y6
@@ -1579,7 +1852,9 @@ loop1x3F64AVX2:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          loop1x3F64AVX2
+	JNZ          partial13
+
+summed13:
 	VBROADCASTSD 88(AX), Y4
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -1659,8 +1934,28 @@ TEXT ·tile2x3F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), SI
 	MOVQ         40(AX), DI
 	MOVQ         56(AX), R8
+	CMPQ         64(AX), $0x04
+	JNE          partial14
 
-loop2x3F64AVX2:
+full14:
+	VMOVUPD      (BX), Y7
+	VMOVUPD      32(BX), Y8
+	VMOVUPD      64(BX), Y9
+	VBROADCASTSD (CX), Y10
+	VFMADD231PD  Y7, Y10, Y1
+	VFMADD231PD  Y8, Y10, Y2
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD (CX)(DX*1), Y10
+	VFMADD231PD  Y7, Y10, Y4
+	VFMADD231PD  Y8, Y10, Y5
+	VFMADD231PD  Y9, Y10, Y6
+	ADDQ         SI, CX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          full14
+	JMP          summed14
+
+partial14:
 	VMOVUPD      (BX), Y7
 	VMOVUPD      32(BX), Y8
 	VMASKMOVPD   64(BX), Y0, Y9
@@ -1675,7 +1970,9 @@ loop2x3F64AVX2:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          loop2x3F64AVX2
+	JNZ          partial14
+
+summed14:
 	VBROADCASTSD 88(AX), Y7
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -1787,8 +2084,26 @@ TEXT ·tile1x4F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), BX
 	MOVQ         40(AX), SI
 	MOVQ         56(AX), DI
+	CMPQ         64(AX), $0x04
+	JNE          partial15
 
-loop1x4F64AVX2:
+full15:
+	VMOVUPD      (DX), Y5
+	VMOVUPD      32(DX), Y6
+	VMOVUPD      64(DX), Y7
+	VMOVUPD      96(DX), Y8
+	VBROADCASTSD (CX), Y9
+	VFMADD231PD  Y5, Y9, Y1
+	VFMADD231PD  Y6, Y9, Y2
+	VFMADD231PD  Y7, Y9, Y3
+	VFMADD231PD  Y8, Y9, Y4
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          full15
+	JMP          summed15
+
+partial15:
 	VMOVUPD      (DX), Y5
 	VMOVUPD      32(DX), Y6
 	VMOVUPD      64(DX), Y7
@@ -1801,7 +2116,9 @@ loop1x4F64AVX2:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          loop1x4F64AVX2
+	JNZ          partial15
+
+summed15:
 	VBROADCASTSD 88(AX), Y5
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -1893,8 +2210,31 @@ TEXT ·tile2x4F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), SI
 	MOVQ         40(AX), DI
 	MOVQ         56(AX), R8
+	CMPQ         64(AX), $0x04
+	JNE          partial16
 
-loop2x4F64AVX2:
+full16:
+	VMOVUPD      (BX), Y9
+	VMOVUPD      32(BX), Y10
+	VMOVUPD      64(BX), Y11
+	VMOVUPD      96(BX), Y12
+	VBROADCASTSD (CX), Y13
+	VFMADD231PD  Y9, Y13, Y1
+	VFMADD231PD  Y10, Y13, Y2
+	VFMADD231PD  Y11, Y13, Y3
+	VFMADD231PD  Y12, Y13, Y4
+	VBROADCASTSD (CX)(DX*1), Y13
+	VFMADD231PD  Y9, Y13, Y5
+	VFMADD231PD  Y10, Y13, Y6
+	VFMADD231PD  Y11, Y13, Y7
+	VFMADD231PD  Y12, Y13, Y8
+	ADDQ         SI, CX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          full16
+	JMP          summed16
+
+partial16:
 	VMOVUPD      (BX), Y9
 	VMOVUPD      32(BX), Y10
 	VMOVUPD      64(BX), Y11
@@ -1912,7 +2252,9 @@ loop2x4F64AVX2:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          loop2x4F64AVX2
+	JNZ          partial16
+
+summed16:
 	VBROADCASTSD 88(AX), Y9
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -2044,14 +2386,14 @@ TEXT ·tile1x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
 
-loop1x1F64AVX512:
+partial17:
 	VMOVUPD.Z    (DX), K1, Z1
 	VBROADCASTSD (CX), Z2
 	VFMADD231PD  Z1, Z2, Z0
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          loop1x1F64AVX512
+	JNZ          partial17
 	VBROADCASTSD 88(AX), Z1
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -2090,7 +2432,7 @@ TEXT ·tile2x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
 
-loop2x1F64AVX512:
+partial18:
 	VMOVUPD.Z    (BX), K1, Z2
 	VBROADCASTSD (CX), Z3
 	VFMADD231PD  Z2, Z3, Z0
@@ -2099,7 +2441,7 @@ loop2x1F64AVX512:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          loop2x1F64AVX512
+	JNZ          partial18
 	VBROADCASTSD 88(AX), Z2
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -2146,7 +2488,7 @@ TEXT ·tile3x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
 
-loop3x1F64AVX512:
+partial19:
 	VMOVUPD.Z    (BX), K1, Z3
 	VBROADCASTSD (CX), Z4
 	VFMADD231PD  Z3, Z4, Z0
@@ -2157,7 +2499,7 @@ loop3x1F64AVX512:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          loop3x1F64AVX512
+	JNZ          partial19
 	VBROADCASTSD 88(AX), Z3
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -2213,7 +2555,7 @@ TEXT ·tile4x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), R8
 	MOVQ   56(AX), R9
 
-loop4x1F64AVX512:
+partial20:
 	VMOVUPD.Z    (SI), K1, Z4
 	VBROADCASTSD (CX), Z5
 	VFMADD231PD  Z4, Z5, Z0
@@ -2226,7 +2568,7 @@ loop4x1F64AVX512:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          loop4x1F64AVX512
+	JNZ          partial20
 	VBROADCASTSD 88(AX), Z4
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -2290,7 +2632,7 @@ TEXT ·tile5x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), R8
 	MOVQ   56(AX), R9
 
-loop5x1F64AVX512:
+partial21:
 	VMOVUPD.Z    (SI), K1, Z5
 	VBROADCASTSD (CX), Z6
 	VFMADD231PD  Z5, Z6, Z0
@@ -2305,7 +2647,7 @@ loop5x1F64AVX512:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          loop5x1F64AVX512
+	JNZ          partial21
 	VBROADCASTSD 88(AX), Z5
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -2379,7 +2721,7 @@ TEXT ·tile6x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
 
-loop6x1F64AVX512:
+partial22:
 	VMOVUPD.Z    (DI), K1, Z6
 	VBROADCASTSD (CX), Z7
 	VFMADD231PD  Z6, Z7, Z0
@@ -2397,7 +2739,7 @@ loop6x1F64AVX512:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          loop6x1F64AVX512
+	JNZ          partial22
 	VBROADCASTSD 88(AX), Z6
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -2479,7 +2821,7 @@ TEXT ·tile7x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
 
-loop7x1F64AVX512:
+partial23:
 	VMOVUPD.Z    (DI), K1, Z7
 	VBROADCASTSD (CX), Z8
 	VFMADD231PD  Z7, Z8, Z0
@@ -2499,7 +2841,7 @@ loop7x1F64AVX512:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          loop7x1F64AVX512
+	JNZ          partial23
 	VBROADCASTSD 88(AX), Z7
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -2589,7 +2931,7 @@ TEXT ·tile8x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
 
-loop8x1F64AVX512:
+partial24:
 	VMOVUPD.Z    (DI), K1, Z8
 	VBROADCASTSD (CX), Z9
 	VFMADD231PD  Z8, Z9, Z0
@@ -2611,7 +2953,7 @@ loop8x1F64AVX512:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          loop8x1F64AVX512
+	JNZ          partial24
 	VBROADCASTSD 88(AX), Z8
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -2709,7 +3051,7 @@ TEXT ·tile9x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
 
-loop9x1F64AVX512:
+partial25:
 	VMOVUPD.Z    (DI), K1, Z9
 	VBROADCASTSD (CX), Z10
 	VFMADD231PD  Z9, Z10, Z0
@@ -2733,7 +3075,7 @@ loop9x1F64AVX512:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          loop9x1F64AVX512
+	JNZ          partial25
 	VBROADCASTSD 88(AX), Z9
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -2839,7 +3181,7 @@ TEXT ·tile10x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
 
-loop10x1F64AVX512:
+partial26:
 	VMOVUPD.Z    (DI), K1, Z10
 	VBROADCASTSD (CX), Z11
 	VFMADD231PD  Z10, Z11, Z0
@@ -2865,7 +3207,7 @@ loop10x1F64AVX512:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          loop10x1F64AVX512
+	JNZ          partial26
 	VBROADCASTSD 88(AX), Z10
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -2981,7 +3323,7 @@ TEXT ·tile11x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
 
-loop11x1F64AVX512:
+partial27:
 	VMOVUPD.Z    (R8), K1, Z11
 	VBROADCASTSD (CX), Z12
 	VFMADD231PD  Z11, Z12, Z0
@@ -3010,7 +3352,7 @@ loop11x1F64AVX512:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          loop11x1F64AVX512
+	JNZ          partial27
 	VBROADCASTSD 88(AX), Z11
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -3134,7 +3476,7 @@ TEXT ·tile12x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
 
-loop12x1F64AVX512:
+partial28:
 	VMOVUPD.Z    (R8), K1, Z12
 	VBROADCASTSD (CX), Z13
 	VFMADD231PD  Z12, Z13, Z0
@@ -3165,7 +3507,7 @@ loop12x1F64AVX512:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          loop12x1F64AVX512
+	JNZ          partial28
 	VBROADCASTSD 88(AX), Z12
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -3297,7 +3639,7 @@ TEXT ·tile13x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
 
-loop13x1F64AVX512:
+partial29:
 	VMOVUPD.Z    (R8), K1, Z13
 	VBROADCASTSD (CX), Z14
 	VFMADD231PD  Z13, Z14, Z0
@@ -3330,7 +3672,7 @@ loop13x1F64AVX512:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          loop13x1F64AVX512
+	JNZ          partial29
 	VBROADCASTSD 88(AX), Z13
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -3470,7 +3812,7 @@ TEXT ·tile14x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
 
-loop14x1F64AVX512:
+partial30:
 	VMOVUPD.Z    (R8), K1, Z14
 	VBROADCASTSD (CX), Z15
 	VFMADD231PD  Z14, Z15, Z0
@@ -3505,7 +3847,7 @@ loop14x1F64AVX512:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          loop14x1F64AVX512
+	JNZ          partial30
 	VBROADCASTSD 88(AX), Z14
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -3635,7 +3977,7 @@ TEXT ·tile1x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
 
-loop1x2F64AVX512:
+partial31:
 	VMOVUPD      (DX), Z2
 	VMOVUPD.Z    64(DX), K1, Z3
 	VBROADCASTSD (CX), Z4
@@ -3644,7 +3986,7 @@ loop1x2F64AVX512:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          loop1x2F64AVX512
+	JNZ          partial31
 	VBROADCASTSD 88(AX), Z2
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -3690,7 +4032,7 @@ TEXT ·tile2x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
 
-loop2x2F64AVX512:
+partial32:
 	VMOVUPD      (BX), Z4
 	VMOVUPD.Z    64(BX), K1, Z5
 	VBROADCASTSD (CX), Z6
@@ -3702,7 +4044,7 @@ loop2x2F64AVX512:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          loop2x2F64AVX512
+	JNZ          partial32
 	VBROADCASTSD 88(AX), Z4
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -3762,7 +4104,7 @@ TEXT ·tile3x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
 
-loop3x2F64AVX512:
+partial33:
 	VMOVUPD      (BX), Z6
 	VMOVUPD.Z    64(BX), K1, Z7
 	VBROADCASTSD (CX), Z8
@@ -3777,7 +4119,7 @@ loop3x2F64AVX512:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          loop3x2F64AVX512
+	JNZ          partial33
 	VBROADCASTSD 88(AX), Z6
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -3852,7 +4194,7 @@ TEXT ·tile4x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), R8
 	MOVQ   56(AX), R9
 
-loop4x2F64AVX512:
+partial34:
 	VMOVUPD      (SI), Z8
 	VMOVUPD.Z    64(SI), K1, Z9
 	VBROADCASTSD (CX), Z10
@@ -3870,7 +4212,7 @@ loop4x2F64AVX512:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          loop4x2F64AVX512
+	JNZ          partial34
 	VBROADCASTSD 88(AX), Z8
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -3959,7 +4301,7 @@ TEXT ·tile5x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), R8
 	MOVQ   56(AX), R9
 
-loop5x2F64AVX512:
+partial35:
 	VMOVUPD      (SI), Z10
 	VMOVUPD.Z    64(SI), K1, Z11
 	VBROADCASTSD (CX), Z12
@@ -3980,7 +4322,7 @@ loop5x2F64AVX512:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          loop5x2F64AVX512
+	JNZ          partial35
 	VBROADCASTSD 88(AX), Z10
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -4085,7 +4427,7 @@ TEXT ·tile6x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
 
-loop6x2F64AVX512:
+partial36:
 	VMOVUPD      (DI), Z12
 	VMOVUPD.Z    64(DI), K1, Z13
 	VBROADCASTSD (CX), Z14
@@ -4110,7 +4452,7 @@ loop6x2F64AVX512:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          loop6x2F64AVX512
+	JNZ          partial36
 	VBROADCASTSD 88(AX), Z12
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -4229,7 +4571,7 @@ TEXT ·tile7x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
 
-loop7x2F64AVX512:
+partial37:
 	VMOVUPD      (DI), Z14
 	VMOVUPD.Z    64(DI), K1, Z15
 	VBROADCASTSD (CX), Z16
@@ -4257,7 +4599,7 @@ loop7x2F64AVX512:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          loop7x2F64AVX512
+	JNZ          partial37
 	VBROADCASTSD 88(AX), Z14
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -4390,7 +4732,7 @@ TEXT ·tile8x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
 
-loop8x2F64AVX512:
+partial38:
 	VMOVUPD      (DI), Z16
 	VMOVUPD.Z    64(DI), K1, Z17
 	VBROADCASTSD (CX), Z18
@@ -4421,7 +4763,7 @@ loop8x2F64AVX512:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          loop8x2F64AVX512
+	JNZ          partial38
 	VBROADCASTSD 88(AX), Z16
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -4568,7 +4910,7 @@ TEXT ·tile9x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
 
-loop9x2F64AVX512:
+partial39:
 	VMOVUPD      (DI), Z18
 	VMOVUPD.Z    64(DI), K1, Z19
 	VBROADCASTSD (CX), Z20
@@ -4602,7 +4944,7 @@ loop9x2F64AVX512:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          loop9x2F64AVX512
+	JNZ          partial39
 	VBROADCASTSD 88(AX), Z18
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -4763,7 +5105,7 @@ TEXT ·tile10x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
 
-loop10x2F64AVX512:
+partial40:
 	VMOVUPD      (DI), Z20
 	VMOVUPD.Z    64(DI), K1, Z21
 	VBROADCASTSD (CX), Z22
@@ -4800,7 +5142,7 @@ loop10x2F64AVX512:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          loop10x2F64AVX512
+	JNZ          partial40
 	VBROADCASTSD 88(AX), Z20
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -4977,7 +5319,7 @@ TEXT ·tile11x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
 
-loop11x2F64AVX512:
+partial41:
 	VMOVUPD      (R8), Z22
 	VMOVUPD.Z    64(R8), K1, Z23
 	VBROADCASTSD (CX), Z24
@@ -5018,7 +5360,7 @@ loop11x2F64AVX512:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          loop11x2F64AVX512
+	JNZ          partial41
 	VBROADCASTSD 88(AX), Z22
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -5209,7 +5551,7 @@ TEXT ·tile12x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
 
-loop12x2F64AVX512:
+partial42:
 	VMOVUPD      (R8), Z24
 	VMOVUPD.Z    64(R8), K1, Z25
 	VBROADCASTSD (CX), Z26
@@ -5253,7 +5595,7 @@ loop12x2F64AVX512:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          loop12x2F64AVX512
+	JNZ          partial42
 	VBROADCASTSD 88(AX), Z24
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -5458,7 +5800,7 @@ TEXT ·tile13x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
 
-loop13x2F64AVX512:
+partial43:
 	VMOVUPD      (R8), Z26
 	VMOVUPD.Z    64(R8), K1, Z27
 	VBROADCASTSD (CX), Z28
@@ -5505,7 +5847,7 @@ loop13x2F64AVX512:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          loop13x2F64AVX512
+	JNZ          partial43
 	VBROADCASTSD 88(AX), Z26
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -5724,7 +6066,7 @@ TEXT ·tile14x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
 
-loop14x2F64AVX512:
+partial44:
 	VMOVUPD      (R8), Z28
 	VMOVUPD.Z    64(R8), K1, Z29
 	VBROADCASTSD (CX), Z30
@@ -5774,7 +6116,7 @@ loop14x2F64AVX512:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          loop14x2F64AVX512
+	JNZ          partial44
 	VBROADCASTSD 88(AX), Z28
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -5975,7 +6317,7 @@ TEXT ·tile1x3F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
 
-loop1x3F64AVX512:
+partial45:
 	VMOVUPD      (DX), Z3
 	VMOVUPD      64(DX), Z4
 	VMOVUPD.Z    128(DX), K1, Z5
@@ -5986,7 +6328,7 @@ loop1x3F64AVX512:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          loop1x3F64AVX512
+	JNZ          partial45
 	VBROADCASTSD 88(AX), Z3
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -6039,7 +6381,7 @@ TEXT ·tile2x3F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
 
-loop2x3F64AVX512:
+partial46:
 	VMOVUPD      (BX), Z6
 	VMOVUPD      64(BX), Z7
 	VMOVUPD.Z    128(BX), K1, Z8
@@ -6054,7 +6396,7 @@ loop2x3F64AVX512:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          loop2x3F64AVX512
+	JNZ          partial46
 	VBROADCASTSD 88(AX), Z6
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -6122,7 +6464,7 @@ TEXT ·tile1x4F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
 
-loop1x4F64AVX512:
+partial47:
 	VMOVUPD      (DX), Z4
 	VMOVUPD      64(DX), Z5
 	VMOVUPD      128(DX), Z6
@@ -6135,7 +6477,7 @@ loop1x4F64AVX512:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          loop1x4F64AVX512
+	JNZ          partial47
 	VBROADCASTSD 88(AX), Z4
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -6195,7 +6537,7 @@ TEXT ·tile2x4F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
 
-loop2x4F64AVX512:
+partial48:
 	VMOVUPD      (BX), Z8
 	VMOVUPD      64(BX), Z9
 	VMOVUPD      128(BX), Z10
@@ -6213,7 +6555,7 @@ loop2x4F64AVX512:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          loop2x4F64AVX512
+	JNZ          partial48
 	VBROADCASTSD 88(AX), Z8
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -6292,7 +6634,7 @@ TEXT ·tile1x5F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
 
-loop1x5F64AVX512:
+partial49:
 	VMOVUPD      (DX), Z5
 	VMOVUPD      64(DX), Z6
 	VMOVUPD      128(DX), Z7
@@ -6307,7 +6649,7 @@ loop1x5F64AVX512:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          loop1x5F64AVX512
+	JNZ          partial49
 	VBROADCASTSD 88(AX), Z5
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -6374,7 +6716,7 @@ TEXT ·tile2x5F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
 
-loop2x5F64AVX512:
+partial50:
 	VMOVUPD      (BX), Z10
 	VMOVUPD      64(BX), Z11
 	VMOVUPD      128(BX), Z12
@@ -6395,7 +6737,7 @@ loop2x5F64AVX512:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          loop2x5F64AVX512
+	JNZ          partial50
 	VBROADCASTSD 88(AX), Z10
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -6485,7 +6827,7 @@ TEXT ·tile1x6F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
 
-loop1x6F64AVX512:
+partial51:
 	VMOVUPD      (DX), Z6
 	VMOVUPD      64(DX), Z7
 	VMOVUPD      128(DX), Z8
@@ -6502,7 +6844,7 @@ loop1x6F64AVX512:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          loop1x6F64AVX512
+	JNZ          partial51
 	VBROADCASTSD 88(AX), Z6
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -6576,7 +6918,7 @@ TEXT ·tile2x6F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
 
-loop2x6F64AVX512:
+partial52:
 	VMOVUPD      (BX), Z12
 	VMOVUPD      64(BX), Z13
 	VMOVUPD      128(BX), Z14
@@ -6600,7 +6942,7 @@ loop2x6F64AVX512:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          loop2x6F64AVX512
+	JNZ          partial52
 	VBROADCASTSD 88(AX), Z12
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -6701,7 +7043,7 @@ TEXT ·tile1x7F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
 
-loop1x7F64AVX512:
+partial53:
 	VMOVUPD      (DX), Z7
 	VMOVUPD      64(DX), Z8
 	VMOVUPD      128(DX), Z9
@@ -6720,7 +7062,7 @@ loop1x7F64AVX512:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          loop1x7F64AVX512
+	JNZ          partial53
 	VBROADCASTSD 88(AX), Z7
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -6801,7 +7143,7 @@ TEXT ·tile2x7F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
 
-loop2x7F64AVX512:
+partial54:
 	VMOVUPD      (BX), Z14
 	VMOVUPD      64(BX), Z15
 	VMOVUPD      128(BX), Z16
@@ -6828,7 +7170,7 @@ loop2x7F64AVX512:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          loop2x7F64AVX512
+	JNZ          partial54
 	VBROADCASTSD 88(AX), Z14
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -6940,7 +7282,7 @@ TEXT ·tile1x8F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
 
-loop1x8F64AVX512:
+partial55:
 	VMOVUPD      (DX), Z8
 	VMOVUPD      64(DX), Z9
 	VMOVUPD      128(DX), Z10
@@ -6961,7 +7303,7 @@ loop1x8F64AVX512:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          loop1x8F64AVX512
+	JNZ          partial55
 	VBROADCASTSD 88(AX), Z8
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX
@@ -7049,7 +7391,7 @@ TEXT ·tile2x8F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
 
-loop2x8F64AVX512:
+partial56:
 	VMOVUPD      (BX), Z16
 	VMOVUPD      64(BX), Z17
 	VMOVUPD      128(BX), Z18
@@ -7079,7 +7421,7 @@ loop2x8F64AVX512:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          loop2x8F64AVX512
+	JNZ          partial56
 	VBROADCASTSD 88(AX), Z16
 	MOVQ         80(AX), CX
 	MOVQ         16(AX), DX

@@ -110,14 +110,35 @@ func rowAddresses(rows int, first, stride reg.GPVirtual) (bases []reg.GPVirtual,
 func (t *tile) loop() {
 	bases, at := rowAddresses(t.rows, t.get(offA), t.get(offARow))
 	b, aK, bK, k := t.get(offB), t.get(offAK), t.get(offBK), t.get(offK)
-	name := fmt.Sprintf("loop%dx%d%s%s", t.rows, t.vectors, t.name, t.isa)
-	Label(name)
+	turn := func(last *mask, name string) {
+		Label(name)
+		t.turn(at, b, last)
+		for _, base := range bases {
+			ADDQ(aK, base)
+		}
+		ADDQ(bK, b)
+		DECQ(k)
+		JNZ(LabelRef(name))
+	}
+	l := newLabels("partial", "full", "summed")
+	if !t.wide() { // before AVX-512 a mask costs something
+		CMPQ(t.field(offLanes), Imm(uint64(t.lanes())))
+		JNE(LabelRef(l[0]))
+		turn(nil, l[1])
+		JMP(LabelRef(l[2]))
+	}
+	turn(&t.last, l[0])
+	Label(l[2])
+}
+
+// turn adds one column of A times one row of B.
+func (t *tile) turn(at []Mem, b reg.GPVirtual, last *mask) {
 	columns := make([]reg.VecVirtual, t.vectors)
 	for i := range columns {
 		columns[i] = t.vec()
 		var k *mask
 		if i == t.vectors-1 {
-			k = &t.last
+			k = last
 		}
 		t.load(Mem{Base: b, Disp: i * t.width}, columns[i], k)
 	}
@@ -128,12 +149,6 @@ func (t *tile) loop() {
 			t.fma231(columns[i], a, t.acc[r][i])
 		}
 	}
-	for _, base := range bases {
-		ADDQ(aK, base)
-	}
-	ADDQ(bK, b)
-	DECQ(k)
-	JNZ(LabelRef(name))
 }
 
 // finish scales the sums and stores them, or adds them to what C holds.
