@@ -55,7 +55,7 @@ func TestGatherKeepsNulls(t *testing.T) {
 			t.Errorf("row %d: list [%d, %d)", row, from, to)
 		}
 	}
-	if want := 3; x.NullN() != want {
+	if want := 2; x.NullN() != want {
 		t.Errorf("%d nulls, expected %d", x.NullN(), want)
 	}
 }

@@ -58,7 +58,8 @@ func (r *aheadRun) read(up stage, row, skip int64) {
 			item.first = row
 			row += item.rec.NumRows()
 		}
-		if !r.send(item) || item.err != nil {
+		last := item.err != nil // a worker may write the item once it is sent
+		if !r.send(item) || last {
 			return
 		}
 	}
