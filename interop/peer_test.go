@@ -1,0 +1,73 @@
+package interop_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/testkit"
+)
+
+// scriptTime bounds one script; a quiet machine needs seconds.
+const scriptTime = 5 * time.Minute
+
+// python is an interpreter that has a peer's modules.
+type python struct{ path string }
+
+// venv is the interpreter that `make peers` installs.
+func venv(name string) string { return filepath.Join(testkit.Root(), ".venv", "bin", name) }
+
+// peers returns the interpreter with TensorFlow, TensorBoard and pyarrow, or skips.
+func peers(t *testing.T) python {
+	t.Helper()
+	ready := filepath.Join(testkit.Root(), ".venv", "ready")
+	if _, err := os.Stat(ready); err != nil {
+		t.Skip("skipped: TensorFlow and pyarrow are not installed (make peers)")
+	}
+	return python{venv("python")}
+}
+
+// findTorch looks for an interpreter with PyTorch; "" where there is none.
+var findTorch = sync.OnceValue(func() string {
+	system, _ := exec.LookPath("python3")
+	for _, path := range []string{venv("python"), "/usr/bin/python3", system} {
+		if path != "" && exec.Command(path, "-c", "import torch, numpy").Run() == nil {
+			return path
+		}
+	}
+	return ""
+})
+
+// torch returns the interpreter with PyTorch, or skips.
+func torch(t *testing.T) python {
+	t.Helper()
+	path := findTorch()
+	if path == "" {
+		t.Skip("skipped: no python3 here has PyTorch")
+	}
+	return python{path}
+}
+
+// run runs a script of python/ and returns what it printed; its failure is the test's.
+func (p python) run(t *testing.T, script string, args ...string) string {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), scriptTime)
+	defer stop()
+	cmd := exec.CommandContext(ctx, p.path, append([]string{filepath.Join("python", script)}, args...)...)
+	cmd.Env = append(os.Environ(), "TF_CPP_MIN_LOG_LEVEL=3", "TF_ENABLE_ONEDNN_OPTS=0", "CUDA_VISIBLE_DEVICES=", "PYTHONDONTWRITEBYTECODE=1")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s\n%s", script, err, out, tail(stderr.String(), 4000))
+	}
+	t.Logf("%s: %s", script, strings.TrimSpace(string(out)))
+	return string(out)
+}
+
+func tail(s string, n int) string { return s[max(0, len(s)-n):] }

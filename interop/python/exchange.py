@@ -1,0 +1,37 @@
+"""Tensors in a folder: manifest.json and .npy files, as exchange_test.go has them."""
+import base64
+import json
+import os
+
+import numpy as np
+
+
+def save(folder, tensors):
+    os.makedirs(folder, exist_ok=True)
+    entries = []
+    for name, value in tensors.items():
+        value = np.asarray(value)
+        entry = {"name": name, "shape": list(value.shape)}
+        if value.dtype.kind in "OSU":
+            texts = [v if isinstance(v, bytes) else str(v).encode() for v in value.ravel().tolist()]
+            entry["strings"] = [base64.b64encode(v).decode() for v in texts]
+        else:
+            entry["file"] = "%d.npy" % len(entries)
+            flat = np.ascontiguousarray(value).reshape(value.shape)
+            np.save(os.path.join(folder, entry["file"]), flat)
+        entries.append(entry)
+    with open(os.path.join(folder, "manifest.json"), "w") as f:
+        json.dump(entries, f)
+
+
+def load(folder):
+    with open(os.path.join(folder, "manifest.json")) as f:
+        entries = json.load(f)
+    out = {}
+    for e in entries:
+        if "file" in e:
+            out[e["name"]] = np.load(os.path.join(folder, e["file"]))
+        else:
+            texts = [base64.b64decode(v) for v in e.get("strings") or []]
+            out[e["name"]] = np.array(texts, dtype=object).reshape(e["shape"])
+    return out
