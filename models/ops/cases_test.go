@@ -215,6 +215,8 @@ func reduceCases() []opCase {
 		add("last kept", []ops.Reduction{ops.KeepAxes(-1)}, true, 2)
 		add("two", []ops.Reduction{ops.Axes(2, 0)}, false, 0, 2)
 	}
+	out = append(out, opCase{fn: "Mean", detail: "scalar", in: []operand{param()}, ref: mapped(func(x float64) float64 { return x }),
+		build: func(c models.Context, in []*G.Node) *G.Node { return ops.Mean(c, in[0]) }})
 	half := func(in []*array) *array {
 		y := zeros()
 		for _, v := range in[0].data {

@@ -46,7 +46,6 @@ func (a *array) pos(i []int) int {
 
 func (a *array) at(i ...int) float64     { return a.data[a.pos(i)] }
 func (a *array) set(v float64, i ...int) { a.data[a.pos(i)] = v }
-func (a *array) add(v float64, i ...int) { a.data[a.pos(i)] += v }
 
 // bcast reads a at the index of a larger shape that a broadcasts to.
 func (a *array) bcast(i []int) float64 {
