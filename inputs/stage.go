@@ -57,7 +57,7 @@ func (n *node) open(ctx context.Context, epoch int64) (stage, error) {
 	return n.start(ctx, epoch)
 }
 
-// Unwrapped by adopt; sources with random access return an indexedNode.
+// self is how adopt finds the node within an indexedNode.
 func (n *node) self() *node { return n }
 
 type ours interface{ self() *node }
