@@ -4,7 +4,7 @@ package kernels
 func DepthwiseConv2D[T Float](g Window, y, x, w []T) {
 	_, _, _ = x[:g.inSize()], w[:g.KH*g.KW*g.OutC], y[:g.outSize()]
 	c := newConv(g, &doDepthwise, x, w, y)
-	Parallel(g.Batch*g.OutH, rowGrain(g.OutW*g.OutC*g.KH*g.KW, elementGrain), c)
+	Parallel(g.Batch*g.OutH, c.rowGrain(), c)
 	c.recycle()
 }
 
@@ -12,61 +12,26 @@ var doDepthwise = convFunc{runDepthwise[float32], runDepthwise[float64]}
 
 func runDepthwise[T Float](c *conv[T], lo, hi int) {
 	for r := lo; r < hi; r++ {
-		Fill(c.y[r*c.OutW*c.OutC:(r+1)*c.OutW*c.OutC], 0)
-		c.eachTap(r, func(out, in, tap int) {
-			spread(c.y[out:out+c.OutC], c.x[in:in+c.InC], c.w[tap*c.OutC:(tap+1)*c.OutC])
-		})
-	}
-}
-
-// eachTap calls f with the offsets of the output pixel, the input pixel under it and the filter tap between them, for
-// all pixels of output row r (counted over the batch) and all taps inside the image.
-func (c *conv[T]) eachTap(r int, f func(out, in, tap int)) {
-	n, oh := r/c.OutH, r%c.OutH
-	for kh := range c.KH {
-		h := oh*c.StrideH - c.PadTop + kh*c.DilH
-		if h < 0 || h >= c.InH {
-			continue
-		}
-		for ow := range c.OutW {
-			for kw := range c.KW {
-				w := ow*c.StrideW - c.PadLeft + kw*c.DilW
-				if w < 0 || w >= c.InW {
-					continue
-				}
-				f((r*c.OutW+ow)*c.OutC, ((n*c.InH+h)*c.InW+w)*c.InC, kh*c.KW+kw)
+		clear(c.y[r*c.OutW*c.OutC : (r+1)*c.OutW*c.OutC])
+		c.taps(r, func(p pixelRun) {
+			w := c.w[p.tap*c.OutC : (p.tap+1)*c.OutC]
+			if c.OutC == c.InC {
+				mulAddPixels(c.y[p.out:], p.outStep, c.x[p.in:], p.inStep, w, p.count)
+				return
 			}
-		}
+			for i := range p.count {
+				spread(c.y[p.out+i*p.outStep:][:c.OutC], c.x[p.in+i*p.inStep:][:c.InC], w)
+			}
+		})
 	}
 }
 
 // spread adds x[i]*w[i*m+j] to y[i*m+j], m = len(y)/len(x).
 func spread[T Float](y, x, w []T) {
-	if len(y) == len(x) {
-		mulAddRange(y, x, w)
-		return
-	}
 	m := len(y) / len(x)
 	for i, v := range x {
 		for j := range m {
 			y[i*m+j] += v * w[i*m+j]
-		}
-	}
-}
-
-// mulAddRange adds a[i]*b[i] to acc[i].
-func mulAddRange[T Float](acc, a, b []T) { fmaRange(acc, a, b, acc) }
-
-// gather adds the sum over j of y[i*m+j]*w[i*m+j] to x[i].
-func gather[T Float](x, y, w []T) {
-	if len(y) == len(x) {
-		mulAddRange(x, y, w)
-		return
-	}
-	m := len(y) / len(x)
-	for i := range x {
-		for j := range m {
-			x[i] += y[i*m+j] * w[i*m+j]
 		}
 	}
 }
@@ -83,12 +48,27 @@ var doDepthwiseInputGrad = convFunc{runDepthwiseInputGrad[float32], runDepthwise
 
 func runDepthwiseInputGrad[T Float](c *conv[T], lo, hi int) {
 	image := c.InH * c.InW * c.InC
-	for n := lo; n < hi; n++ {
-		Fill(c.x[n*image:(n+1)*image], 0)
-		for oh := range c.OutH {
-			c.eachTap(n*c.OutH+oh, func(out, in, tap int) {
-				gather(c.x[in:in+c.InC], c.y[out:out+c.OutC], c.w[tap*c.OutC:(tap+1)*c.OutC])
-			})
+	clear(c.x[lo*image : hi*image])
+	for r := lo * c.OutH; r < hi*c.OutH; r++ {
+		c.taps(r, func(p pixelRun) {
+			w := c.w[p.tap*c.OutC : (p.tap+1)*c.OutC]
+			if c.OutC == c.InC {
+				mulAddPixels(c.x[p.in:], p.inStep, c.y[p.out:], p.outStep, w, p.count)
+				return
+			}
+			for i := range p.count {
+				gather(c.x[p.in+i*p.inStep:][:c.InC], c.y[p.out+i*p.outStep:][:c.OutC], w)
+			}
+		})
+	}
+}
+
+// gather adds the sum over j of y[i*m+j]*w[i*m+j] to x[i].
+func gather[T Float](x, y, w []T) {
+	m := len(y) / len(x)
+	for i := range x {
+		for j := range m {
+			x[i] += y[i*m+j] * w[i*m+j]
 		}
 	}
 }
@@ -110,11 +90,18 @@ var doDepthwiseFilterGrad = convFunc{runDepthwiseFilterGrad[float32], runDepthwi
 func runDepthwiseFilterGrad[T Float](c *conv[T], lo, hi int) {
 	size, rows := c.KH*c.KW*c.OutC, c.Batch*c.OutH
 	for i := lo; i < hi; i++ {
-		dw := c.partial[i*size : (i+1)*size]
-		Fill(dw, 0)
+		sums := c.partial[i*size : (i+1)*size]
+		clear(sums)
 		for r := i * rows / c.groups; r < (i+1)*rows/c.groups; r++ {
-			c.eachTap(r, func(out, in, tap int) {
-				outer(dw[tap*c.OutC:(tap+1)*c.OutC], c.x[in:in+c.InC], c.y[out:out+c.OutC])
+			c.taps(r, func(p pixelRun) {
+				dw := sums[p.tap*c.OutC : (p.tap+1)*c.OutC]
+				if c.OutC == c.InC {
+					dotPixels(dw, c.x[p.in:], p.inStep, c.y[p.out:], p.outStep, p.count)
+					return
+				}
+				for i := range p.count {
+					outer(dw, c.x[p.in+i*p.inStep:][:c.InC], c.y[p.out+i*p.outStep:][:c.OutC])
+				}
 			})
 		}
 	}
@@ -122,10 +109,6 @@ func runDepthwiseFilterGrad[T Float](c *conv[T], lo, hi int) {
 
 // outer adds x[i]*y[i*m+j] to w[i*m+j].
 func outer[T Float](w, x, y []T) {
-	if len(w) == len(x) {
-		mulAddRange(w, x, y)
-		return
-	}
 	m := len(w) / len(x)
 	for i, v := range x {
 		for j := range m {

@@ -87,17 +87,6 @@ func simdMulAdd[T Float](dst, a, b, c []T) bool {
 }
 
 //go:noinline
-func simdRouteMax[T Float](dx, left, x, y []T) bool {
-	s := simdFor[T]()
-	if s == nil {
-		return false
-	}
-	_, _, _ = left[:len(dx)], x[:len(dx)], y[:len(dx)]
-	s.route(len(dx), at(dx), at(left), at(x), at(y))
-	return true
-}
-
-//go:noinline
 func simdSum[T Float](x []T) (T, bool) {
 	s := simdFor[T]()
 	if s == nil {

@@ -134,11 +134,6 @@ func mulAddF32AVX2(n int, dst *byte, a *byte, b *byte, c *byte)
 //go:noescape
 func dropoutF32AVX2(n int, dst *byte, x *byte, u *byte, keep uint64, scale uint64)
 
-// routeMaxF32AVX2 moves left to dx where x equals y.
-//
-//go:noescape
-func routeMaxF32AVX2(n int, dx *byte, left *byte, x *byte, y *byte)
-
 // sumF32AVX2 sums n elements.
 //
 //go:noescape
@@ -208,6 +203,26 @@ func adagradF32AVX2(n int, w *byte, a *byte, grad *byte, k *byte)
 //
 //go:noescape
 func adamF32AVX2(n int, w *byte, m *byte, v *byte, grad *byte, k *byte)
+
+// maxPixelsF32AVX2 goes through pixels; rows > 0.
+//
+//go:noescape
+func maxPixelsF32AVX2(rows int, cols int, stride0 int, stride1 int, dst *byte, x *byte)
+
+// mulAddPixelsF32AVX2 goes through pixels; rows > 0.
+//
+//go:noescape
+func mulAddPixelsF32AVX2(rows int, cols int, stride0 int, stride1 int, dst *byte, x *byte, w *byte)
+
+// dotPixelsF32AVX2 goes through pixels; rows > 0.
+//
+//go:noescape
+func dotPixelsF32AVX2(rows int, cols int, stride0 int, stride1 int, x *byte, y *byte, acc *byte)
+
+// routePixelsF32AVX2 goes through pixels; rows > 0.
+//
+//go:noescape
+func routePixelsF32AVX2(rows int, cols int, stride0 int, stride1 int, dx *byte, x *byte, left *byte, y *byte)
 
 // expF32AVX2 is an elementwise kernel.
 //
@@ -354,11 +369,6 @@ func mulAddF32AVX512(n int, dst *byte, a *byte, b *byte, c *byte)
 //go:noescape
 func dropoutF32AVX512(n int, dst *byte, x *byte, u *byte, keep uint64, scale uint64)
 
-// routeMaxF32AVX512 moves left to dx where x equals y.
-//
-//go:noescape
-func routeMaxF32AVX512(n int, dx *byte, left *byte, x *byte, y *byte)
-
 // sumF32AVX512 sums n elements.
 //
 //go:noescape
@@ -423,6 +433,26 @@ func nesterovF32AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
 //
 //go:noescape
 func adagradF32AVX512(n int, w *byte, a *byte, grad *byte, k *byte)
+
+// maxPixelsF32AVX512 goes through pixels; rows > 0.
+//
+//go:noescape
+func maxPixelsF32AVX512(rows int, cols int, stride0 int, stride1 int, dst *byte, x *byte)
+
+// mulAddPixelsF32AVX512 goes through pixels; rows > 0.
+//
+//go:noescape
+func mulAddPixelsF32AVX512(rows int, cols int, stride0 int, stride1 int, dst *byte, x *byte, w *byte)
+
+// dotPixelsF32AVX512 goes through pixels; rows > 0.
+//
+//go:noescape
+func dotPixelsF32AVX512(rows int, cols int, stride0 int, stride1 int, x *byte, y *byte, acc *byte)
+
+// routePixelsF32AVX512 goes through pixels; rows > 0.
+//
+//go:noescape
+func routePixelsF32AVX512(rows int, cols int, stride0 int, stride1 int, dx *byte, x *byte, left *byte, y *byte)
 
 // expF32AVX512 is an elementwise kernel.
 //

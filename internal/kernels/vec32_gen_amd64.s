@@ -1755,56 +1755,6 @@ done26:
 	VZEROUPPER
 	RET
 
-// func routeMaxF32AVX2(n int, dx *byte, left *byte, x *byte, y *byte)
-// Requires: AVX, AVX2
-TEXT ·routeMaxF32AVX2(SB), NOSPLIT, $0-40
-	MOVQ n+0(FP), AX
-	MOVQ dx+8(FP), CX
-	MOVQ left+16(FP), DX
-	MOVQ x+24(FP), BX
-	MOVQ y+32(FP), SI
-
-one27:
-	CMPQ    AX, $0x00000008
-	JLT     rest27
-	VMOVUPS (CX), Y0
-	VMOVUPS (DX), Y1
-	VMOVUPS (BX), Y2
-	VMOVUPS (SI), Y3
-	VCMPPS  $0x00, Y3, Y2, Y2
-	VANDPS  Y1, Y2, Y2
-	VADDPS  Y2, Y0, Y0
-	VXORPS  Y2, Y1, Y1
-	VMOVUPS Y0, (CX)
-	VMOVUPS Y1, (DX)
-	ADDQ    $0x00000020, CX
-	ADDQ    $0x00000020, DX
-	ADDQ    $0x00000020, BX
-	ADDQ    $0x00000020, SI
-	SUBQ    $0x00000008, AX
-	JMP     one27
-
-rest27:
-	TESTQ        AX, AX
-	JZ           done27
-	VMOVQ        AX, X0
-	VPBROADCASTD X0, Y0
-	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
-	VMASKMOVPS   (CX), Y0, Y1
-	VMASKMOVPS   (DX), Y0, Y2
-	VMASKMOVPS   (BX), Y0, Y3
-	VMASKMOVPS   (SI), Y0, Y4
-	VCMPPS       $0x00, Y4, Y3, Y3
-	VANDPS       Y2, Y3, Y3
-	VADDPS       Y3, Y1, Y1
-	VXORPS       Y3, Y2, Y2
-	VMASKMOVPS   Y1, Y0, (CX)
-	VMASKMOVPS   Y2, Y0, (DX)
-
-done27:
-	VZEROUPPER
-	RET
-
 // func sumF32AVX2(n int, a *byte) uint64
 // Requires: AVX, AVX2
 TEXT ·sumF32AVX2(SB), NOSPLIT, $0-24
@@ -1815,9 +1765,9 @@ TEXT ·sumF32AVX2(SB), NOSPLIT, $0-24
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
-many28:
+many27:
 	CMPQ    AX, $0x00000020
-	JLT     one28
+	JLT     one27
 	VMOVUPS (CX), Y4
 	VADDPS  Y4, Y0, Y0
 	VMOVUPS 32(CX), Y4
@@ -1828,27 +1778,27 @@ many28:
 	VADDPS  Y4, Y3, Y3
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, AX
-	JMP     many28
+	JMP     many27
 
-one28:
+one27:
 	CMPQ    AX, $0x00000008
-	JLT     rest28
+	JLT     rest27
 	VMOVUPS (CX), Y4
 	VADDPS  Y4, Y0, Y0
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000008, AX
-	JMP     one28
+	JMP     one27
 
-rest28:
+rest27:
 	TESTQ        AX, AX
-	JZ           done28
+	JZ           done27
 	VMOVQ        AX, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     iotaF32<>+0(SB), Y4, Y4
 	VMASKMOVPS   (CX), Y4, Y4
 	VADDPS       Y4, Y0, Y0
 
-done28:
+done27:
 	VADDPS       Y1, Y0, Y0
 	VADDPS       Y3, Y2, Y2
 	VADDPS       Y2, Y0, Y0
@@ -1874,9 +1824,9 @@ TEXT ·dotF32AVX2(SB), NOSPLIT, $0-32
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
-many29:
+many28:
 	CMPQ        AX, $0x00000020
-	JLT         one29
+	JLT         one28
 	VMOVUPS     (CX), Y4
 	VMOVUPS     (DX), Y5
 	VFMADD231PS Y4, Y5, Y0
@@ -1892,22 +1842,22 @@ many29:
 	ADDQ        $0x00000080, CX
 	ADDQ        $0x00000080, DX
 	SUBQ        $0x00000020, AX
-	JMP         many29
+	JMP         many28
 
-one29:
+one28:
 	CMPQ        AX, $0x00000008
-	JLT         rest29
+	JLT         rest28
 	VMOVUPS     (CX), Y4
 	VMOVUPS     (DX), Y5
 	VFMADD231PS Y4, Y5, Y0
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000020, DX
 	SUBQ        $0x00000008, AX
-	JMP         one29
+	JMP         one28
 
-rest29:
+rest28:
 	TESTQ        AX, AX
-	JZ           done29
+	JZ           done28
 	VMOVQ        AX, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     iotaF32<>+0(SB), Y4, Y4
@@ -1915,7 +1865,7 @@ rest29:
 	VMASKMOVPS   (DX), Y4, Y4
 	VFMADD231PS  Y5, Y4, Y0
 
-done29:
+done28:
 	VADDPS       Y1, Y0, Y0
 	VADDPS       Y3, Y2, Y2
 	VADDPS       Y2, Y0, Y0
@@ -1940,9 +1890,9 @@ TEXT ·maxOfF32AVX2(SB), NOSPLIT, $0-24
 	VMOVUPS constF32_ff800000<>+0(SB), Y2
 	VXORPS  Y3, Y3, Y3
 
-many30:
+many29:
 	CMPQ    AX, $0x00000010
-	JLT     one30
+	JLT     one29
 	VMOVUPS (CX), Y4
 	VCMPPS  $0x03, Y4, Y4, Y5
 	VANDPS  Y4, Y5, Y5
@@ -1955,11 +1905,11 @@ many30:
 	VMAXPS  Y4, Y2, Y2
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000010, AX
-	JMP     many30
+	JMP     many29
 
-one30:
+one29:
 	CMPQ    AX, $0x00000008
-	JLT     rest30
+	JLT     rest29
 	VMOVUPS (CX), Y4
 	VCMPPS  $0x03, Y4, Y4, Y5
 	VANDPS  Y4, Y5, Y5
@@ -1967,11 +1917,11 @@ one30:
 	VMAXPS  Y4, Y1, Y1
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000008, AX
-	JMP     one30
+	JMP     one29
 
-rest30:
+rest29:
 	TESTQ        AX, AX
-	JZ           done30
+	JZ           done29
 	VMOVQ        AX, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     iotaF32<>+0(SB), Y4, Y4
@@ -1982,7 +1932,7 @@ rest30:
 	VORPS        Y4, Y3, Y3
 	VMAXPS       Y0, Y1, Y1
 
-done30:
+done29:
 	VMAXPS       Y2, Y1, Y1
 	VCMPPS       $0x03, Y3, Y3, Y0
 	VANDPS       Y3, Y0, Y0
@@ -2032,9 +1982,9 @@ TEXT ·colSumF32AVX2(SB), NOSPLIT, $0-32
 	MOVQ CX, SI
 	SHLQ $0x02, SI
 
-wide31:
+wide30:
 	CMPQ    CX, $0x00000020
-	JLT     narrow31
+	JLT     narrow30
 	VMOVUPS (DX), Y0
 	VMOVUPS 32(DX), Y1
 	VMOVUPS 64(DX), Y2
@@ -2042,7 +1992,7 @@ wide31:
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row32:
+row31:
 	VMOVUPS (R8), Y4
 	VADDPS  Y4, Y0, Y0
 	VMOVUPS 32(R8), Y4
@@ -2053,7 +2003,7 @@ row32:
 	VADDPS  Y4, Y3, Y3
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row32
+	JNZ     row31
 	VMOVUPS Y0, (DX)
 	VMOVUPS Y1, 32(DX)
 	VMOVUPS Y2, 64(DX)
@@ -2061,45 +2011,45 @@ row32:
 	ADDQ    $0x00000080, DX
 	ADDQ    $0x00000080, BX
 	SUBQ    $0x00000020, CX
-	JMP     wide31
+	JMP     wide30
 
-narrow31:
+narrow30:
 	CMPQ    CX, $0x00000008
-	JLT     edge31
+	JLT     edge30
 	VMOVUPS (DX), Y0
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row33:
+row32:
 	VMOVUPS (R8), Y1
 	VADDPS  Y1, Y0, Y0
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row33
+	JNZ     row32
 	VMOVUPS Y0, (DX)
 	ADDQ    $0x00000020, DX
 	ADDQ    $0x00000020, BX
 	SUBQ    $0x00000008, CX
-	JMP     narrow31
+	JMP     narrow30
 
-edge31:
+edge30:
 	TESTQ        CX, CX
-	JZ           end31
+	JZ           end30
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
 	VMASKMOVPS   (DX), Y0, Y1
 	MOVQ         BX, CX
 
-row34:
+row33:
 	VMASKMOVPS (CX), Y0, Y2
 	VADDPS     Y2, Y1, Y1
 	ADDQ       SI, CX
 	DECQ       AX
-	JNZ        row34
+	JNZ        row33
 	VMASKMOVPS Y1, Y0, (DX)
 
-end31:
+end30:
 	VZEROUPPER
 	RET
 
@@ -2114,9 +2064,9 @@ TEXT ·colCenteredF32AVX2(SB), NOSPLIT, $0-40
 	MOVQ CX, DI
 	SHLQ $0x02, DI
 
-wide35:
+wide34:
 	CMPQ    CX, $0x00000020
-	JLT     narrow35
+	JLT     narrow34
 	VMOVUPS (DX), Y0
 	VMOVUPS 32(DX), Y1
 	VMOVUPS 64(DX), Y2
@@ -2128,7 +2078,7 @@ wide35:
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row36:
+row35:
 	VMOVUPS     (R9), Y8
 	VSUBPS      Y4, Y8, Y8
 	VFMADD231PS Y8, Y8, Y0
@@ -2143,7 +2093,7 @@ row36:
 	VFMADD231PS Y8, Y8, Y3
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row36
+	JNZ         row35
 	VMOVUPS     Y0, (DX)
 	VMOVUPS     Y1, 32(DX)
 	VMOVUPS     Y2, 64(DX)
@@ -2152,33 +2102,33 @@ row36:
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	SUBQ        $0x00000020, CX
-	JMP         wide35
+	JMP         wide34
 
-narrow35:
+narrow34:
 	CMPQ    CX, $0x00000008
-	JLT     edge35
+	JLT     edge34
 	VMOVUPS (DX), Y0
 	VMOVUPS (SI), Y1
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row37:
+row36:
 	VMOVUPS     (R9), Y2
 	VSUBPS      Y1, Y2, Y2
 	VFMADD231PS Y2, Y2, Y0
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row37
+	JNZ         row36
 	VMOVUPS     Y0, (DX)
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x00000008, CX
-	JMP         narrow35
+	JMP         narrow34
 
-edge35:
+edge34:
 	TESTQ        CX, CX
-	JZ           end35
+	JZ           end34
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2186,16 +2136,16 @@ edge35:
 	VMASKMOVPS   (SI), Y0, Y2
 	MOVQ         BX, CX
 
-row38:
+row37:
 	VMASKMOVPS  (CX), Y0, Y3
 	VSUBPS      Y2, Y3, Y3
 	VFMADD231PS Y3, Y3, Y1
 	ADDQ        DI, CX
 	DECQ        AX
-	JNZ         row38
+	JNZ         row37
 	VMASKMOVPS  Y1, Y0, (DX)
 
-end35:
+end34:
 	VZEROUPPER
 	RET
 
@@ -2211,9 +2161,9 @@ TEXT ·colDotF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ CX, R8
 	SHLQ $0x02, R8
 
-wide39:
+wide38:
 	CMPQ    CX, $0x00000020
-	JLT     narrow39
+	JLT     narrow38
 	VMOVUPS (DX), Y0
 	VMOVUPS 32(DX), Y1
 	VMOVUPS 64(DX), Y2
@@ -2226,7 +2176,7 @@ wide39:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row40:
+row39:
 	VMOVUPS     (R10), Y8
 	VMOVUPS     (R11), Y9
 	VSUBPS      Y4, Y9, Y9
@@ -2246,7 +2196,7 @@ row40:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row40
+	JNZ         row39
 	VMOVUPS     Y0, (DX)
 	VMOVUPS     Y1, 32(DX)
 	VMOVUPS     Y2, 64(DX)
@@ -2256,18 +2206,18 @@ row40:
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	SUBQ        $0x00000020, CX
-	JMP         wide39
+	JMP         wide38
 
-narrow39:
+narrow38:
 	CMPQ    CX, $0x00000008
-	JLT     edge39
+	JLT     edge38
 	VMOVUPS (DX), Y0
 	VMOVUPS (DI), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row41:
+row40:
 	VMOVUPS     (R10), Y2
 	VMOVUPS     (R11), Y3
 	VSUBPS      Y1, Y3, Y3
@@ -2275,18 +2225,18 @@ row41:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row41
+	JNZ         row40
 	VMOVUPS     Y0, (DX)
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	SUBQ        $0x00000008, CX
-	JMP         narrow39
+	JMP         narrow38
 
-edge39:
+edge38:
 	TESTQ        CX, CX
-	JZ           end39
+	JZ           end38
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2295,7 +2245,7 @@ edge39:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row42:
+row41:
 	VMASKMOVPS  (CX), Y0, Y3
 	VMASKMOVPS  (BX), Y0, Y4
 	VSUBPS      Y2, Y4, Y4
@@ -2303,10 +2253,10 @@ row42:
 	ADDQ        R8, CX
 	ADDQ        R8, BX
 	DECQ        AX
-	JNZ         row42
+	JNZ         row41
 	VMASKMOVPS  Y1, Y0, (DX)
 
-end39:
+end38:
 	VZEROUPPER
 	RET
 
@@ -2320,9 +2270,9 @@ TEXT ·biasRowsF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide43:
+wide42:
 	CMPQ    CX, $0x00000020
-	JLT     narrow43
+	JLT     narrow42
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVUPS 64(DI), Y2
@@ -2331,7 +2281,7 @@ wide43:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row44:
+row43:
 	VMOVUPS (R10), Y4
 	VADDPS  Y0, Y4, Y4
 	VMOVUPS Y4, (R9)
@@ -2347,38 +2297,38 @@ row44:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row44
+	JNZ     row43
 	ADDQ    $0x00000080, BX
 	ADDQ    $0x00000080, SI
 	ADDQ    $0x00000080, DI
 	SUBQ    $0x00000020, CX
-	JMP     wide43
+	JMP     wide42
 
-narrow43:
+narrow42:
 	CMPQ    CX, $0x00000008
-	JLT     edge43
+	JLT     edge42
 	VMOVUPS (DI), Y0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row45:
+row44:
 	VMOVUPS (R10), Y1
 	VADDPS  Y0, Y1, Y1
 	VMOVUPS Y1, (R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row45
+	JNZ     row44
 	ADDQ    $0x00000020, BX
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	SUBQ    $0x00000008, CX
-	JMP     narrow43
+	JMP     narrow42
 
-edge43:
+edge42:
 	TESTQ        CX, CX
-	JZ           end43
+	JZ           end42
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2386,16 +2336,16 @@ edge43:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row46:
+row45:
 	VMASKMOVPS (BX), Y0, Y2
 	VADDPS     Y1, Y2, Y2
 	VMASKMOVPS Y2, Y0, (CX)
 	ADDQ       DX, CX
 	ADDQ       DX, BX
 	DECQ       AX
-	JNZ        row46
+	JNZ        row45
 
-end43:
+end42:
 	VZEROUPPER
 	RET
 
@@ -2409,9 +2359,9 @@ TEXT ·biasReluRowsF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide47:
+wide46:
 	CMPQ    CX, $0x00000020
-	JLT     narrow47
+	JLT     narrow46
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVUPS 64(DI), Y2
@@ -2420,7 +2370,7 @@ wide47:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row48:
+row47:
 	VMOVUPS (R10), Y4
 	VADDPS  Y0, Y4, Y4
 	VXORPS  Y5, Y5, Y5
@@ -2444,22 +2394,22 @@ row48:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row48
+	JNZ     row47
 	ADDQ    $0x00000080, BX
 	ADDQ    $0x00000080, SI
 	ADDQ    $0x00000080, DI
 	SUBQ    $0x00000020, CX
-	JMP     wide47
+	JMP     wide46
 
-narrow47:
+narrow46:
 	CMPQ    CX, $0x00000008
-	JLT     edge47
+	JLT     edge46
 	VMOVUPS (DI), Y0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row49:
+row48:
 	VMOVUPS (R10), Y1
 	VADDPS  Y0, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -2468,16 +2418,16 @@ row49:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row49
+	JNZ     row48
 	ADDQ    $0x00000020, BX
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	SUBQ    $0x00000008, CX
-	JMP     narrow47
+	JMP     narrow46
 
-edge47:
+edge46:
 	TESTQ        CX, CX
-	JZ           end47
+	JZ           end46
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2485,7 +2435,7 @@ edge47:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row50:
+row49:
 	VMASKMOVPS (BX), Y0, Y2
 	VADDPS     Y1, Y2, Y2
 	VXORPS     Y3, Y3, Y3
@@ -2494,9 +2444,9 @@ row50:
 	ADDQ       DX, CX
 	ADDQ       DX, BX
 	DECQ       AX
-	JNZ        row50
+	JNZ        row49
 
-end47:
+end46:
 	VZEROUPPER
 	RET
 
@@ -2511,9 +2461,9 @@ TEXT ·scaleRowsF32AVX2(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide51:
+wide50:
 	CMPQ    CX, $0x00000020
-	JLT     narrow51
+	JLT     narrow50
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVUPS 64(DI), Y2
@@ -2526,7 +2476,7 @@ wide51:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row52:
+row51:
 	VMOVUPS     (R11), Y8
 	VFMADD213PS Y0, Y4, Y8
 	VMOVUPS     Y8, (R10)
@@ -2542,41 +2492,41 @@ row52:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row52
+	JNZ         row51
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide51
+	JMP         wide50
 
-narrow51:
+narrow50:
 	CMPQ    CX, $0x00000008
-	JLT     edge51
+	JLT     edge50
 	VMOVUPS (DI), Y0
 	VMOVUPS (R8), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row53:
+row52:
 	VMOVUPS     (R11), Y2
 	VFMADD213PS Y0, Y1, Y2
 	VMOVUPS     Y2, (R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row53
+	JNZ         row52
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow51
+	JMP         narrow50
 
-edge51:
+edge50:
 	TESTQ        CX, CX
-	JZ           end51
+	JZ           end50
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2585,16 +2535,16 @@ edge51:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row54:
+row53:
 	VMASKMOVPS  (BX), Y0, Y3
 	VFMADD213PS Y1, Y2, Y3
 	VMASKMOVPS  Y3, Y0, (CX)
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row54
+	JNZ         row53
 
-end51:
+end50:
 	VZEROUPPER
 	RET
 
@@ -2609,9 +2559,9 @@ TEXT ·scaleReluRowsF32AVX2(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide55:
+wide54:
 	CMPQ    CX, $0x00000020
-	JLT     narrow55
+	JLT     narrow54
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVUPS 64(DI), Y2
@@ -2624,7 +2574,7 @@ wide55:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row56:
+row55:
 	VMOVUPS     (R11), Y8
 	VFMADD213PS Y0, Y4, Y8
 	VXORPS      Y9, Y9, Y9
@@ -2648,24 +2598,24 @@ row56:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row56
+	JNZ         row55
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide55
+	JMP         wide54
 
-narrow55:
+narrow54:
 	CMPQ    CX, $0x00000008
-	JLT     edge55
+	JLT     edge54
 	VMOVUPS (DI), Y0
 	VMOVUPS (R8), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row57:
+row56:
 	VMOVUPS     (R11), Y2
 	VFMADD213PS Y0, Y1, Y2
 	VXORPS      Y3, Y3, Y3
@@ -2674,17 +2624,17 @@ row57:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row57
+	JNZ         row56
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow55
+	JMP         narrow54
 
-edge55:
+edge54:
 	TESTQ        CX, CX
-	JZ           end55
+	JZ           end54
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2693,7 +2643,7 @@ edge55:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row58:
+row57:
 	VMASKMOVPS  (BX), Y0, Y3
 	VFMADD213PS Y1, Y2, Y3
 	VXORPS      Y4, Y4, Y4
@@ -2702,9 +2652,9 @@ row58:
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row58
+	JNZ         row57
 
-end55:
+end54:
 	VZEROUPPER
 	RET
 
@@ -2719,9 +2669,9 @@ TEXT ·momentumF32AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Y0
 	VBROADCASTSS 4(SI), Y1
 
-many59:
+many58:
 	CMPQ         AX, $0x00000010
-	JLT          one59
+	JLT          one58
 	VMOVUPS      (CX), Y2
 	VMOVUPS      (DX), Y3
 	VMOVUPS      (BX), Y4
@@ -2740,6 +2690,76 @@ many59:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, AX
+	JMP          many58
+
+one58:
+	CMPQ         AX, $0x00000008
+	JLT          rest58
+	VMOVUPS      (CX), Y2
+	VMOVUPS      (DX), Y3
+	VMOVUPS      (BX), Y4
+	VFMADD213PS  Y4, Y1, Y3
+	VMOVUPS      Y3, (DX)
+	VFNMADD231PS Y0, Y3, Y2
+	VMOVUPS      Y2, (CX)
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
+	SUBQ         $0x00000008, AX
+	JMP          one58
+
+rest58:
+	TESTQ        AX, AX
+	JZ           done58
+	VMOVQ        AX, X2
+	VPBROADCASTD X2, Y2
+	VPCMPGTD     iotaF32<>+0(SB), Y2, Y2
+	VMASKMOVPS   (CX), Y2, Y3
+	VMASKMOVPS   (DX), Y2, Y4
+	VMASKMOVPS   (BX), Y2, Y5
+	VFMADD213PS  Y5, Y1, Y4
+	VMASKMOVPS   Y4, Y2, (DX)
+	VFNMADD231PS Y0, Y4, Y3
+	VMASKMOVPS   Y3, Y2, (CX)
+
+done58:
+	VZEROUPPER
+	RET
+
+// func nesterovF32AVX2(n int, w *byte, m *byte, grad *byte, k *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·nesterovF32AVX2(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         m+16(FP), DX
+	MOVQ         grad+24(FP), BX
+	MOVQ         k+32(FP), SI
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y1
+
+many59:
+	CMPQ         AX, $0x00000010
+	JLT          one59
+	VMOVUPS      (CX), Y2
+	VMOVUPS      (DX), Y3
+	VMOVUPS      (BX), Y4
+	VFMADD213PS  Y4, Y1, Y3
+	VMOVUPS      Y3, (DX)
+	VFMADD231PS  Y1, Y3, Y4
+	VFNMADD231PS Y0, Y4, Y2
+	VMOVUPS      Y2, (CX)
+	VMOVUPS      32(CX), Y2
+	VMOVUPS      32(DX), Y3
+	VMOVUPS      32(BX), Y4
+	VFMADD213PS  Y4, Y1, Y3
+	VMOVUPS      Y3, 32(DX)
+	VFMADD231PS  Y1, Y3, Y4
+	VFNMADD231PS Y0, Y4, Y2
+	VMOVUPS      Y2, 32(CX)
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	SUBQ         $0x00000010, AX
 	JMP          many59
 
 one59:
@@ -2750,7 +2770,8 @@ one59:
 	VMOVUPS      (BX), Y4
 	VFMADD213PS  Y4, Y1, Y3
 	VMOVUPS      Y3, (DX)
-	VFNMADD231PS Y0, Y3, Y2
+	VFMADD231PS  Y1, Y3, Y4
+	VFNMADD231PS Y0, Y4, Y2
 	VMOVUPS      Y2, (CX)
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
@@ -2769,82 +2790,11 @@ rest59:
 	VMASKMOVPS   (BX), Y2, Y5
 	VFMADD213PS  Y5, Y1, Y4
 	VMASKMOVPS   Y4, Y2, (DX)
-	VFNMADD231PS Y0, Y4, Y3
-	VMASKMOVPS   Y3, Y2, (CX)
-
-done59:
-	VZEROUPPER
-	RET
-
-// func nesterovF32AVX2(n int, w *byte, m *byte, grad *byte, k *byte)
-// Requires: AVX, AVX2, FMA3
-TEXT ·nesterovF32AVX2(SB), NOSPLIT, $0-40
-	MOVQ         n+0(FP), AX
-	MOVQ         w+8(FP), CX
-	MOVQ         m+16(FP), DX
-	MOVQ         grad+24(FP), BX
-	MOVQ         k+32(FP), SI
-	VBROADCASTSS (SI), Y0
-	VBROADCASTSS 4(SI), Y1
-
-many60:
-	CMPQ         AX, $0x00000010
-	JLT          one60
-	VMOVUPS      (CX), Y2
-	VMOVUPS      (DX), Y3
-	VMOVUPS      (BX), Y4
-	VFMADD213PS  Y4, Y1, Y3
-	VMOVUPS      Y3, (DX)
-	VFMADD231PS  Y1, Y3, Y4
-	VFNMADD231PS Y0, Y4, Y2
-	VMOVUPS      Y2, (CX)
-	VMOVUPS      32(CX), Y2
-	VMOVUPS      32(DX), Y3
-	VMOVUPS      32(BX), Y4
-	VFMADD213PS  Y4, Y1, Y3
-	VMOVUPS      Y3, 32(DX)
-	VFMADD231PS  Y1, Y3, Y4
-	VFNMADD231PS Y0, Y4, Y2
-	VMOVUPS      Y2, 32(CX)
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, DX
-	ADDQ         $0x00000040, BX
-	SUBQ         $0x00000010, AX
-	JMP          many60
-
-one60:
-	CMPQ         AX, $0x00000008
-	JLT          rest60
-	VMOVUPS      (CX), Y2
-	VMOVUPS      (DX), Y3
-	VMOVUPS      (BX), Y4
-	VFMADD213PS  Y4, Y1, Y3
-	VMOVUPS      Y3, (DX)
-	VFMADD231PS  Y1, Y3, Y4
-	VFNMADD231PS Y0, Y4, Y2
-	VMOVUPS      Y2, (CX)
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000020, DX
-	ADDQ         $0x00000020, BX
-	SUBQ         $0x00000008, AX
-	JMP          one60
-
-rest60:
-	TESTQ        AX, AX
-	JZ           done60
-	VMOVQ        AX, X2
-	VPBROADCASTD X2, Y2
-	VPCMPGTD     iotaF32<>+0(SB), Y2, Y2
-	VMASKMOVPS   (CX), Y2, Y3
-	VMASKMOVPS   (DX), Y2, Y4
-	VMASKMOVPS   (BX), Y2, Y5
-	VFMADD213PS  Y5, Y1, Y4
-	VMASKMOVPS   Y4, Y2, (DX)
 	VFMADD231PS  Y1, Y4, Y5
 	VFNMADD231PS Y0, Y5, Y3
 	VMASKMOVPS   Y3, Y2, (CX)
 
-done60:
+done59:
 	VZEROUPPER
 	RET
 
@@ -2859,9 +2809,9 @@ TEXT ·adagradF32AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Y0
 	VBROADCASTSS 4(SI), Y1
 
-many61:
+many60:
 	CMPQ        AX, $0x00000010
-	JLT         one61
+	JLT         one60
 	VMOVUPS     (CX), Y2
 	VMOVUPS     (DX), Y3
 	VMOVUPS     (BX), Y4
@@ -2888,11 +2838,11 @@ many61:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000010, AX
-	JMP         many61
+	JMP         many60
 
-one61:
+one60:
 	CMPQ        AX, $0x00000008
-	JLT         rest61
+	JLT         rest60
 	VMOVUPS     (CX), Y2
 	VMOVUPS     (DX), Y3
 	VMOVUPS     (BX), Y4
@@ -2908,11 +2858,11 @@ one61:
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	SUBQ        $0x00000008, AX
-	JMP         one61
+	JMP         one60
 
-rest61:
+rest60:
 	TESTQ        AX, AX
-	JZ           done61
+	JZ           done60
 	VMOVQ        AX, X2
 	VPBROADCASTD X2, Y2
 	VPCMPGTD     iotaF32<>+0(SB), Y2, Y2
@@ -2928,7 +2878,7 @@ rest61:
 	VSUBPS       Y5, Y3, Y3
 	VMASKMOVPS   Y3, Y2, (CX)
 
-done61:
+done60:
 	VZEROUPPER
 	RET
 
@@ -2948,9 +2898,9 @@ TEXT ·adamF32AVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSS 16(DI), Y3
 	VBROADCASTSS 20(DI), Y4
 
-one62:
+one61:
 	CMPQ        AX, $0x00000008
-	JLT         rest62
+	JLT         rest61
 	VMOVUPS     (CX), Y5
 	VMOVUPS     (DX), Y6
 	VMOVUPS     (BX), Y7
@@ -2974,11 +2924,11 @@ one62:
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x00000008, AX
-	JMP         one62
+	JMP         one61
 
-rest62:
+rest61:
 	TESTQ        AX, AX
-	JZ           done62
+	JZ           done61
 	VMOVQ        AX, X5
 	VPBROADCASTD X5, Y5
 	VPCMPGTD     iotaF32<>+0(SB), Y5, Y5
@@ -3001,7 +2951,387 @@ rest62:
 	VSUBPS       Y7, Y6, Y6
 	VMASKMOVPS   Y6, Y5, (CX)
 
-done62:
+done61:
+	VZEROUPPER
+	RET
+
+// func maxPixelsF32AVX2(rows int, cols int, stride0 int, stride1 int, dst *byte, x *byte)
+// Requires: AVX, AVX2
+TEXT ·maxPixelsF32AVX2(SB), NOSPLIT, $0-48
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	MOVQ stride0+16(FP), DX
+	MOVQ stride1+24(FP), BX
+	MOVQ dst+32(FP), SI
+	MOVQ x+40(FP), DI
+
+wide62:
+	CMPQ CX, $0x00000010
+	JLT  narrow62
+	MOVQ AX, R8
+	MOVQ SI, R9
+	MOVQ DI, R10
+
+pixel63:
+	VMOVUPS   (R9), Y0
+	VMOVUPS   (R10), Y1
+	VMAXPS    Y0, Y1, Y0
+	VCMPPS    $0x03, Y1, Y1, Y2
+	VBLENDVPS Y2, Y1, Y0, Y0
+	VMOVUPS   Y0, (R9)
+	VMOVUPS   32(R9), Y0
+	VMOVUPS   32(R10), Y1
+	VMAXPS    Y0, Y1, Y0
+	VCMPPS    $0x03, Y1, Y1, Y2
+	VBLENDVPS Y2, Y1, Y0, Y0
+	VMOVUPS   Y0, 32(R9)
+	ADDQ      DX, R9
+	ADDQ      BX, R10
+	DECQ      R8
+	JNZ       pixel63
+	ADDQ      $0x00000040, SI
+	ADDQ      $0x00000040, DI
+	SUBQ      $0x00000010, CX
+	JMP       wide62
+
+narrow62:
+	CMPQ CX, $0x00000008
+	JLT  edge62
+	MOVQ AX, R8
+	MOVQ SI, R9
+	MOVQ DI, R10
+
+pixel64:
+	VMOVUPS   (R9), Y0
+	VMOVUPS   (R10), Y1
+	VMAXPS    Y0, Y1, Y0
+	VCMPPS    $0x03, Y1, Y1, Y2
+	VBLENDVPS Y2, Y1, Y0, Y0
+	VMOVUPS   Y0, (R9)
+	ADDQ      DX, R9
+	ADDQ      BX, R10
+	DECQ      R8
+	JNZ       pixel64
+	ADDQ      $0x00000020, SI
+	ADDQ      $0x00000020, DI
+	SUBQ      $0x00000008, CX
+	JMP       narrow62
+
+edge62:
+	TESTQ        CX, CX
+	JZ           end62
+	VMOVQ        CX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
+	MOVQ         SI, CX
+	MOVQ         DI, SI
+
+pixel65:
+	VMASKMOVPS (CX), Y0, Y1
+	VMASKMOVPS (SI), Y0, Y2
+	VMAXPS     Y1, Y2, Y1
+	VCMPPS     $0x03, Y2, Y2, Y3
+	VBLENDVPS  Y3, Y2, Y1, Y1
+	VMASKMOVPS Y1, Y0, (CX)
+	ADDQ       DX, CX
+	ADDQ       BX, SI
+	DECQ       AX
+	JNZ        pixel65
+
+end62:
+	VZEROUPPER
+	RET
+
+// func mulAddPixelsF32AVX2(rows int, cols int, stride0 int, stride1 int, dst *byte, x *byte, w *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·mulAddPixelsF32AVX2(SB), NOSPLIT, $0-56
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	MOVQ stride0+16(FP), DX
+	MOVQ stride1+24(FP), BX
+	MOVQ dst+32(FP), SI
+	MOVQ x+40(FP), DI
+	MOVQ w+48(FP), R8
+
+wide66:
+	CMPQ    CX, $0x00000010
+	JLT     narrow66
+	VMOVUPS (R8), Y0
+	VMOVUPS 32(R8), Y1
+	MOVQ    AX, R9
+	MOVQ    SI, R10
+	MOVQ    DI, R11
+
+pixel67:
+	VMOVUPS     (R10), Y2
+	VMOVUPS     (R11), Y3
+	VFMADD231PS Y0, Y3, Y2
+	VMOVUPS     Y2, (R10)
+	VMOVUPS     32(R10), Y2
+	VMOVUPS     32(R11), Y3
+	VFMADD231PS Y1, Y3, Y2
+	VMOVUPS     Y2, 32(R10)
+	ADDQ        DX, R10
+	ADDQ        BX, R11
+	DECQ        R9
+	JNZ         pixel67
+	ADDQ        $0x00000040, SI
+	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, R8
+	SUBQ        $0x00000010, CX
+	JMP         wide66
+
+narrow66:
+	CMPQ    CX, $0x00000008
+	JLT     edge66
+	VMOVUPS (R8), Y0
+	MOVQ    AX, R9
+	MOVQ    SI, R10
+	MOVQ    DI, R11
+
+pixel68:
+	VMOVUPS     (R10), Y1
+	VMOVUPS     (R11), Y2
+	VFMADD231PS Y0, Y2, Y1
+	VMOVUPS     Y1, (R10)
+	ADDQ        DX, R10
+	ADDQ        BX, R11
+	DECQ        R9
+	JNZ         pixel68
+	ADDQ        $0x00000020, SI
+	ADDQ        $0x00000020, DI
+	ADDQ        $0x00000020, R8
+	SUBQ        $0x00000008, CX
+	JMP         narrow66
+
+edge66:
+	TESTQ        CX, CX
+	JZ           end66
+	VMOVQ        CX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
+	VMASKMOVPS   (R8), Y0, Y1
+	MOVQ         SI, CX
+	MOVQ         DI, SI
+
+pixel69:
+	VMASKMOVPS  (CX), Y0, Y2
+	VMASKMOVPS  (SI), Y0, Y3
+	VFMADD231PS Y1, Y3, Y2
+	VMASKMOVPS  Y2, Y0, (CX)
+	ADDQ        DX, CX
+	ADDQ        BX, SI
+	DECQ        AX
+	JNZ         pixel69
+
+end66:
+	VZEROUPPER
+	RET
+
+// func dotPixelsF32AVX2(rows int, cols int, stride0 int, stride1 int, x *byte, y *byte, acc *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·dotPixelsF32AVX2(SB), NOSPLIT, $0-56
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	MOVQ stride0+16(FP), DX
+	MOVQ stride1+24(FP), BX
+	MOVQ x+32(FP), SI
+	MOVQ y+40(FP), DI
+	MOVQ acc+48(FP), R8
+
+wide70:
+	CMPQ    CX, $0x00000010
+	JLT     narrow70
+	VMOVUPS (R8), Y0
+	VMOVUPS 32(R8), Y1
+	MOVQ    AX, R9
+	MOVQ    SI, R10
+	MOVQ    DI, R11
+
+pixel71:
+	VMOVUPS     (R10), Y2
+	VMOVUPS     (R11), Y3
+	VFMADD231PS Y2, Y3, Y0
+	VMOVUPS     32(R10), Y2
+	VMOVUPS     32(R11), Y3
+	VFMADD231PS Y2, Y3, Y1
+	ADDQ        DX, R10
+	ADDQ        BX, R11
+	DECQ        R9
+	JNZ         pixel71
+	VMOVUPS     Y0, (R8)
+	VMOVUPS     Y1, 32(R8)
+	ADDQ        $0x00000040, SI
+	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, R8
+	SUBQ        $0x00000010, CX
+	JMP         wide70
+
+narrow70:
+	CMPQ    CX, $0x00000008
+	JLT     edge70
+	VMOVUPS (R8), Y0
+	MOVQ    AX, R9
+	MOVQ    SI, R10
+	MOVQ    DI, R11
+
+pixel72:
+	VMOVUPS     (R10), Y1
+	VMOVUPS     (R11), Y2
+	VFMADD231PS Y1, Y2, Y0
+	ADDQ        DX, R10
+	ADDQ        BX, R11
+	DECQ        R9
+	JNZ         pixel72
+	VMOVUPS     Y0, (R8)
+	ADDQ        $0x00000020, SI
+	ADDQ        $0x00000020, DI
+	ADDQ        $0x00000020, R8
+	SUBQ        $0x00000008, CX
+	JMP         narrow70
+
+edge70:
+	TESTQ        CX, CX
+	JZ           end70
+	VMOVQ        CX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
+	VMASKMOVPS   (R8), Y0, Y1
+	MOVQ         SI, CX
+	MOVQ         DI, SI
+
+pixel73:
+	VMASKMOVPS  (CX), Y0, Y2
+	VMASKMOVPS  (SI), Y0, Y3
+	VFMADD231PS Y2, Y3, Y1
+	ADDQ        DX, CX
+	ADDQ        BX, SI
+	DECQ        AX
+	JNZ         pixel73
+	VMASKMOVPS  Y1, Y0, (R8)
+
+end70:
+	VZEROUPPER
+	RET
+
+// func routePixelsF32AVX2(rows int, cols int, stride0 int, stride1 int, dx *byte, x *byte, left *byte, y *byte)
+// Requires: AVX, AVX2
+TEXT ·routePixelsF32AVX2(SB), NOSPLIT, $0-64
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	MOVQ stride0+16(FP), DX
+	MOVQ stride1+24(FP), BX
+	MOVQ dx+32(FP), SI
+	MOVQ x+40(FP), DI
+	MOVQ left+48(FP), R8
+	MOVQ y+56(FP), R9
+
+wide74:
+	CMPQ CX, $0x00000010
+	JLT  narrow74
+	MOVQ AX, R10
+	MOVQ SI, R11
+	MOVQ DI, R12
+	MOVQ R8, R13
+	MOVQ R9, R14
+
+pixel75:
+	VMOVUPS (R11), Y0
+	VMOVUPS (R12), Y1
+	VMOVUPS (R13), Y2
+	VMOVUPS (R14), Y3
+	VCMPPS  $0x00, Y3, Y1, Y1
+	VANDPS  Y2, Y1, Y1
+	VADDPS  Y1, Y0, Y0
+	VXORPS  Y1, Y2, Y2
+	VMOVUPS Y0, (R11)
+	VMOVUPS Y2, (R13)
+	VMOVUPS 32(R11), Y0
+	VMOVUPS 32(R12), Y1
+	VMOVUPS 32(R13), Y2
+	VMOVUPS 32(R14), Y3
+	VCMPPS  $0x00, Y3, Y1, Y1
+	VANDPS  Y2, Y1, Y1
+	VADDPS  Y1, Y0, Y0
+	VXORPS  Y1, Y2, Y2
+	VMOVUPS Y0, 32(R11)
+	VMOVUPS Y2, 32(R13)
+	ADDQ    DX, R11
+	ADDQ    DX, R12
+	ADDQ    BX, R13
+	ADDQ    BX, R14
+	DECQ    R10
+	JNZ     pixel75
+	ADDQ    $0x00000040, SI
+	ADDQ    $0x00000040, DI
+	ADDQ    $0x00000040, R8
+	ADDQ    $0x00000040, R9
+	SUBQ    $0x00000010, CX
+	JMP     wide74
+
+narrow74:
+	CMPQ CX, $0x00000008
+	JLT  edge74
+	MOVQ AX, R10
+	MOVQ SI, R11
+	MOVQ DI, R12
+	MOVQ R8, R13
+	MOVQ R9, R14
+
+pixel76:
+	VMOVUPS (R11), Y0
+	VMOVUPS (R12), Y1
+	VMOVUPS (R13), Y2
+	VMOVUPS (R14), Y3
+	VCMPPS  $0x00, Y3, Y1, Y1
+	VANDPS  Y2, Y1, Y1
+	VADDPS  Y1, Y0, Y0
+	VXORPS  Y1, Y2, Y2
+	VMOVUPS Y0, (R11)
+	VMOVUPS Y2, (R13)
+	ADDQ    DX, R11
+	ADDQ    DX, R12
+	ADDQ    BX, R13
+	ADDQ    BX, R14
+	DECQ    R10
+	JNZ     pixel76
+	ADDQ    $0x00000020, SI
+	ADDQ    $0x00000020, DI
+	ADDQ    $0x00000020, R8
+	ADDQ    $0x00000020, R9
+	SUBQ    $0x00000008, CX
+	JMP     narrow74
+
+edge74:
+	TESTQ        CX, CX
+	JZ           end74
+	VMOVQ        CX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
+	MOVQ         SI, CX
+	MOVQ         DI, SI
+	MOVQ         R8, DI
+	MOVQ         R9, R8
+
+pixel77:
+	VMASKMOVPS (CX), Y0, Y1
+	VMASKMOVPS (SI), Y0, Y2
+	VMASKMOVPS (DI), Y0, Y3
+	VMASKMOVPS (R8), Y0, Y4
+	VCMPPS     $0x00, Y4, Y2, Y2
+	VANDPS     Y3, Y2, Y2
+	VADDPS     Y2, Y1, Y1
+	VXORPS     Y2, Y3, Y3
+	VMASKMOVPS Y1, Y0, (CX)
+	VMASKMOVPS Y3, Y0, (DI)
+	ADDQ       DX, CX
+	ADDQ       DX, SI
+	ADDQ       BX, DI
+	ADDQ       BX, R8
+	DECQ       AX
+	JNZ        pixel77
+
+end74:
 	VZEROUPPER
 	RET
 
@@ -3012,9 +3342,9 @@ TEXT ·expF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many63:
+many78:
 	CMPQ         AX, $0x00000010
-	JLT          one63
+	JLT          one78
 	VMOVUPS      (DX), Y0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Y1
 	VMOVUPS      constF32_42b20000<>+0(SB), Y2
@@ -3074,11 +3404,11 @@ many63:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          many63
+	JMP          many78
 
-one63:
+one78:
 	CMPQ         AX, $0x00000008
-	JLT          rest63
+	JLT          rest78
 	VMOVUPS      (DX), Y0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Y1
 	VMOVUPS      constF32_42b20000<>+0(SB), Y2
@@ -3110,11 +3440,11 @@ one63:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one63
+	JMP          one78
 
-rest63:
+rest78:
 	TESTQ        AX, AX
-	JZ           done63
+	JZ           done78
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -3147,7 +3477,7 @@ rest63:
 	VMULPS       Y1, Y3, Y3
 	VMASKMOVPS   Y3, Y0, (CX)
 
-done63:
+done78:
 	VZEROUPPER
 	RET
 
@@ -3374,9 +3704,9 @@ TEXT ·sigmoidF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one64:
+one79:
 	CMPQ         AX, $0x00000008
-	JLT          rest64
+	JLT          rest79
 	VMOVUPS      (DX), Y0
 	VORPS        constF32_80000000<>+0(SB), Y0, Y1
 	VMOVUPS      constF32_c2d00000<>+0(SB), Y2
@@ -3414,11 +3744,11 @@ one64:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one64
+	JMP          one79
 
-rest64:
+rest79:
 	TESTQ        AX, AX
-	JZ           done64
+	JZ           done79
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -3457,7 +3787,7 @@ rest64:
 	VDIVPS       Y3, Y1, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done64:
+done79:
 	VZEROUPPER
 	RET
 
@@ -3468,9 +3798,9 @@ TEXT ·tanhF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one65:
+one80:
 	CMPQ         AX, $0x00000008
-	JLT          rest65
+	JLT          rest80
 	VMOVUPS      (DX), Y0
 	VANDPS       constF32_7fffffff<>+0(SB), Y0, Y1
 	VADDPS       Y1, Y1, Y2
@@ -3521,11 +3851,11 @@ one65:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one65
+	JMP          one80
 
-rest65:
+rest80:
 	TESTQ        AX, AX
-	JZ           done65
+	JZ           done80
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -3577,7 +3907,7 @@ rest65:
 	VBLENDVPS    Y1, Y5, Y4, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done65:
+done80:
 	VZEROUPPER
 	RET
 
@@ -3715,9 +4045,9 @@ TEXT ·addF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many66:
+many81:
 	CMPQ    AX, $0x00000040
-	JLT     one66
+	JLT     one81
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VADDPS  Z1, Z0, Z0
@@ -3738,11 +4068,11 @@ many66:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000040, AX
-	JMP     many66
+	JMP     many81
 
-one66:
+one81:
 	CMPQ    AX, $0x00000010
-	JLT     rest66
+	JLT     rest81
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VADDPS  Z1, Z0, Z0
@@ -3751,11 +4081,11 @@ one66:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, AX
-	JMP     one66
+	JMP     one81
 
-rest66:
+rest81:
 	TESTQ     AX, AX
-	JZ        done66
+	JZ        done81
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -3766,7 +4096,7 @@ rest66:
 	VADDPS    Z1, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done66:
+done81:
 	VZEROUPPER
 	RET
 
@@ -3778,9 +4108,9 @@ TEXT ·subF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many67:
+many82:
 	CMPQ    AX, $0x00000040
-	JLT     one67
+	JLT     one82
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VSUBPS  Z1, Z0, Z0
@@ -3801,11 +4131,11 @@ many67:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000040, AX
-	JMP     many67
+	JMP     many82
 
-one67:
+one82:
 	CMPQ    AX, $0x00000010
-	JLT     rest67
+	JLT     rest82
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VSUBPS  Z1, Z0, Z0
@@ -3814,11 +4144,11 @@ one67:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, AX
-	JMP     one67
+	JMP     one82
 
-rest67:
+rest82:
 	TESTQ     AX, AX
-	JZ        done67
+	JZ        done82
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -3829,7 +4159,7 @@ rest67:
 	VSUBPS    Z1, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done67:
+done82:
 	VZEROUPPER
 	RET
 
@@ -3841,9 +4171,9 @@ TEXT ·mulF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many68:
+many83:
 	CMPQ    AX, $0x00000040
-	JLT     one68
+	JLT     one83
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VMULPS  Z1, Z0, Z0
@@ -3864,11 +4194,11 @@ many68:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000040, AX
-	JMP     many68
+	JMP     many83
 
-one68:
+one83:
 	CMPQ    AX, $0x00000010
-	JLT     rest68
+	JLT     rest83
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VMULPS  Z1, Z0, Z0
@@ -3877,11 +4207,11 @@ one68:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, AX
-	JMP     one68
+	JMP     one83
 
-rest68:
+rest83:
 	TESTQ     AX, AX
-	JZ        done68
+	JZ        done83
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -3892,7 +4222,7 @@ rest68:
 	VMULPS    Z1, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done68:
+done83:
 	VZEROUPPER
 	RET
 
@@ -3904,9 +4234,9 @@ TEXT ·divF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many69:
+many84:
 	CMPQ    AX, $0x00000040
-	JLT     one69
+	JLT     one84
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VDIVPS  Z1, Z0, Z0
@@ -3927,11 +4257,11 @@ many69:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000040, AX
-	JMP     many69
+	JMP     many84
 
-one69:
+one84:
 	CMPQ    AX, $0x00000010
-	JLT     rest69
+	JLT     rest84
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VDIVPS  Z1, Z0, Z0
@@ -3940,11 +4270,11 @@ one69:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, AX
-	JMP     one69
+	JMP     one84
 
-rest69:
+rest84:
 	TESTQ     AX, AX
-	JZ        done69
+	JZ        done84
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -3955,7 +4285,7 @@ rest69:
 	VDIVPS    Z1, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done69:
+done84:
 	VZEROUPPER
 	RET
 
@@ -3967,9 +4297,9 @@ TEXT ·maxF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many70:
+many85:
 	CMPQ      AX, $0x00000040
-	JLT       one70
+	JLT       one85
 	VMOVUPS   (DX), Z0
 	VMOVUPS   (BX), Z1
 	VMAXPS    Z1, Z0, Z1
@@ -3998,11 +4328,11 @@ many70:
 	ADDQ      $0x00000100, DX
 	ADDQ      $0x00000100, BX
 	SUBQ      $0x00000040, AX
-	JMP       many70
+	JMP       many85
 
-one70:
+one85:
 	CMPQ      AX, $0x00000010
-	JLT       rest70
+	JLT       rest85
 	VMOVUPS   (DX), Z0
 	VMOVUPS   (BX), Z1
 	VMAXPS    Z1, Z0, Z1
@@ -4013,11 +4343,11 @@ one70:
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000010, AX
-	JMP       one70
+	JMP       one85
 
-rest70:
+rest85:
 	TESTQ     AX, AX
-	JZ        done70
+	JZ        done85
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -4030,7 +4360,7 @@ rest70:
 	VBLENDMPS Z0, Z1, K2, Z7
 	VMOVUPS   Z7, K1, (CX)
 
-done70:
+done85:
 	VZEROUPPER
 	RET
 
@@ -4042,9 +4372,9 @@ TEXT ·minF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many71:
+many86:
 	CMPQ      AX, $0x00000040
-	JLT       one71
+	JLT       one86
 	VMOVUPS   (DX), Z0
 	VMOVUPS   (BX), Z1
 	VMINPS    Z1, Z0, Z1
@@ -4073,11 +4403,11 @@ many71:
 	ADDQ      $0x00000100, DX
 	ADDQ      $0x00000100, BX
 	SUBQ      $0x00000040, AX
-	JMP       many71
+	JMP       many86
 
-one71:
+one86:
 	CMPQ      AX, $0x00000010
-	JLT       rest71
+	JLT       rest86
 	VMOVUPS   (DX), Z0
 	VMOVUPS   (BX), Z1
 	VMINPS    Z1, Z0, Z1
@@ -4088,11 +4418,11 @@ one71:
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000010, AX
-	JMP       one71
+	JMP       one86
 
-rest71:
+rest86:
 	TESTQ     AX, AX
-	JZ        done71
+	JZ        done86
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -4105,7 +4435,7 @@ rest71:
 	VBLENDMPS Z0, Z1, K2, Z7
 	VMOVUPS   Z7, K1, (CX)
 
-done71:
+done86:
 	VZEROUPPER
 	RET
 
@@ -4117,9 +4447,9 @@ TEXT ·squaredDifferenceF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many72:
+many87:
 	CMPQ    AX, $0x00000040
-	JLT     one72
+	JLT     one87
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VSUBPS  Z1, Z0, Z0
@@ -4144,11 +4474,11 @@ many72:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000040, AX
-	JMP     many72
+	JMP     many87
 
-one72:
+one87:
 	CMPQ    AX, $0x00000010
-	JLT     rest72
+	JLT     rest87
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VSUBPS  Z1, Z0, Z0
@@ -4158,11 +4488,11 @@ one72:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, AX
-	JMP     one72
+	JMP     one87
 
-rest72:
+rest87:
 	TESTQ     AX, AX
-	JZ        done72
+	JZ        done87
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -4174,7 +4504,7 @@ rest72:
 	VMULPS    Z0, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done72:
+done87:
 	VZEROUPPER
 	RET
 
@@ -4186,9 +4516,9 @@ TEXT ·reluGradF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many73:
+many88:
 	CMPQ      AX, $0x00000040
-	JLT       one73
+	JLT       one88
 	VMOVUPS   (DX), Z0
 	VMOVUPS   (BX), Z1
 	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
@@ -4213,11 +4543,11 @@ many73:
 	ADDQ      $0x00000100, DX
 	ADDQ      $0x00000100, BX
 	SUBQ      $0x00000040, AX
-	JMP       many73
+	JMP       many88
 
-one73:
+one88:
 	CMPQ      AX, $0x00000010
-	JLT       rest73
+	JLT       rest88
 	VMOVUPS   (DX), Z0
 	VMOVUPS   (BX), Z1
 	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
@@ -4227,11 +4557,11 @@ one73:
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000010, AX
-	JMP       one73
+	JMP       one88
 
-rest73:
+rest88:
 	TESTQ     AX, AX
-	JZ        done73
+	JZ        done88
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -4243,7 +4573,7 @@ rest73:
 	VMOVUPS.Z Z0, K2, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done73:
+done88:
 	VZEROUPPER
 	RET
 
@@ -4255,9 +4585,9 @@ TEXT ·relu6GradF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many74:
+many89:
 	CMPQ      AX, $0x00000040
-	JLT       one74
+	JLT       one89
 	VMOVUPS   (DX), Z0
 	VMOVUPS   (BX), Z1
 	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
@@ -4290,11 +4620,11 @@ many74:
 	ADDQ      $0x00000100, DX
 	ADDQ      $0x00000100, BX
 	SUBQ      $0x00000040, AX
-	JMP       many74
+	JMP       many89
 
-one74:
+one89:
 	CMPQ      AX, $0x00000010
-	JLT       rest74
+	JLT       rest89
 	VMOVUPS   (DX), Z0
 	VMOVUPS   (BX), Z1
 	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
@@ -4306,11 +4636,11 @@ one74:
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000010, AX
-	JMP       one74
+	JMP       one89
 
-rest74:
+rest89:
 	TESTQ     AX, AX
-	JZ        done74
+	JZ        done89
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -4324,7 +4654,7 @@ rest74:
 	VMOVUPS.Z Z0, K2, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done74:
+done89:
 	VZEROUPPER
 	RET
 
@@ -4336,9 +4666,9 @@ TEXT ·sigmoidGradF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many75:
+many90:
 	CMPQ    AX, $0x00000040
-	JLT     one75
+	JLT     one90
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VMOVUPS constF32_3f800000<>+0(SB), Z2
@@ -4371,11 +4701,11 @@ many75:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000040, AX
-	JMP     many75
+	JMP     many90
 
-one75:
+one90:
 	CMPQ    AX, $0x00000010
-	JLT     rest75
+	JLT     rest90
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VMOVUPS constF32_3f800000<>+0(SB), Z2
@@ -4387,11 +4717,11 @@ one75:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, AX
-	JMP     one75
+	JMP     one90
 
-rest75:
+rest90:
 	TESTQ     AX, AX
-	JZ        done75
+	JZ        done90
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -4405,7 +4735,7 @@ rest75:
 	VMULPS    Z2, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done75:
+done90:
 	VZEROUPPER
 	RET
 
@@ -4417,9 +4747,9 @@ TEXT ·tanhGradF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many76:
+many91:
 	CMPQ         AX, $0x00000040
-	JLT          one76
+	JLT          one91
 	VMOVUPS      (DX), Z0
 	VMOVUPS      (BX), Z1
 	VMOVUPS      constF32_3f800000<>+0(SB), Z2
@@ -4448,11 +4778,11 @@ many76:
 	ADDQ         $0x00000100, DX
 	ADDQ         $0x00000100, BX
 	SUBQ         $0x00000040, AX
-	JMP          many76
+	JMP          many91
 
-one76:
+one91:
 	CMPQ         AX, $0x00000010
-	JLT          rest76
+	JLT          rest91
 	VMOVUPS      (DX), Z0
 	VMOVUPS      (BX), Z1
 	VMOVUPS      constF32_3f800000<>+0(SB), Z2
@@ -4463,11 +4793,11 @@ one76:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, AX
-	JMP          one76
+	JMP          one91
 
-rest76:
+rest91:
 	TESTQ        AX, AX
-	JZ           done76
+	JZ           done91
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -4480,7 +4810,7 @@ rest76:
 	VMULPS       Z2, Z0, Z0
 	VMOVUPS      Z0, K1, (CX)
 
-done76:
+done91:
 	VZEROUPPER
 	RET
 
@@ -4491,9 +4821,9 @@ TEXT ·negF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many77:
+many92:
 	CMPQ    AX, $0x00000040
-	JLT     one77
+	JLT     one92
 	VMOVUPS (DX), Z0
 	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (CX)
@@ -4509,22 +4839,22 @@ many77:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many77
+	JMP     many92
 
-one77:
+one92:
 	CMPQ    AX, $0x00000010
-	JLT     rest77
+	JLT     rest92
 	VMOVUPS (DX), Z0
 	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
-	JMP     one77
+	JMP     one92
 
-rest77:
+rest92:
 	TESTQ     AX, AX
-	JZ        done77
+	JZ        done92
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -4534,7 +4864,7 @@ rest77:
 	VXORPS    constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done77:
+done92:
 	VZEROUPPER
 	RET
 
@@ -4545,9 +4875,9 @@ TEXT ·absF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many78:
+many93:
 	CMPQ    AX, $0x00000040
-	JLT     one78
+	JLT     one93
 	VMOVUPS (DX), Z0
 	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (CX)
@@ -4563,22 +4893,22 @@ many78:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many78
+	JMP     many93
 
-one78:
+one93:
 	CMPQ    AX, $0x00000010
-	JLT     rest78
+	JLT     rest93
 	VMOVUPS (DX), Z0
 	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
-	JMP     one78
+	JMP     one93
 
-rest78:
+rest93:
 	TESTQ     AX, AX
-	JZ        done78
+	JZ        done93
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -4588,7 +4918,7 @@ rest78:
 	VANDPS    constF32_7fffffff<>+0(SB), Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done78:
+done93:
 	VZEROUPPER
 	RET
 
@@ -4599,9 +4929,9 @@ TEXT ·squareF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many79:
+many94:
 	CMPQ    AX, $0x00000040
-	JLT     one79
+	JLT     one94
 	VMOVUPS (DX), Z0
 	VMULPS  Z0, Z0, Z0
 	VMOVUPS Z0, (CX)
@@ -4617,22 +4947,22 @@ many79:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many79
+	JMP     many94
 
-one79:
+one94:
 	CMPQ    AX, $0x00000010
-	JLT     rest79
+	JLT     rest94
 	VMOVUPS (DX), Z0
 	VMULPS  Z0, Z0, Z0
 	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
-	JMP     one79
+	JMP     one94
 
-rest79:
+rest94:
 	TESTQ     AX, AX
-	JZ        done79
+	JZ        done94
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -4642,7 +4972,7 @@ rest79:
 	VMULPS    Z0, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done79:
+done94:
 	VZEROUPPER
 	RET
 
@@ -4653,9 +4983,9 @@ TEXT ·sqrtF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many80:
+many95:
 	CMPQ    AX, $0x00000040
-	JLT     one80
+	JLT     one95
 	VMOVUPS (DX), Z0
 	VSQRTPS Z0, Z0
 	VMOVUPS Z0, (CX)
@@ -4671,22 +5001,22 @@ many80:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many80
+	JMP     many95
 
-one80:
+one95:
 	CMPQ    AX, $0x00000010
-	JLT     rest80
+	JLT     rest95
 	VMOVUPS (DX), Z0
 	VSQRTPS Z0, Z0
 	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
-	JMP     one80
+	JMP     one95
 
-rest80:
+rest95:
 	TESTQ     AX, AX
-	JZ        done80
+	JZ        done95
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -4696,7 +5026,7 @@ rest80:
 	VSQRTPS   Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done80:
+done95:
 	VZEROUPPER
 	RET
 
@@ -4707,9 +5037,9 @@ TEXT ·rsqrtF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many81:
+many96:
 	CMPQ    AX, $0x00000040
-	JLT     one81
+	JLT     one96
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_3f800000<>+0(SB), Z1
 	VSQRTPS Z0, Z0
@@ -4733,11 +5063,11 @@ many81:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many81
+	JMP     many96
 
-one81:
+one96:
 	CMPQ    AX, $0x00000010
-	JLT     rest81
+	JLT     rest96
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_3f800000<>+0(SB), Z1
 	VSQRTPS Z0, Z0
@@ -4746,11 +5076,11 @@ one81:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
-	JMP     one81
+	JMP     one96
 
-rest81:
+rest96:
 	TESTQ     AX, AX
-	JZ        done81
+	JZ        done96
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -4762,7 +5092,7 @@ rest81:
 	VDIVPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
-done81:
+done96:
 	VZEROUPPER
 	RET
 
@@ -4773,9 +5103,9 @@ TEXT ·reciprocalF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many82:
+many97:
 	CMPQ    AX, $0x00000040
-	JLT     one82
+	JLT     one97
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_3f800000<>+0(SB), Z1
 	VDIVPS  Z0, Z1, Z1
@@ -4795,11 +5125,11 @@ many82:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many82
+	JMP     many97
 
-one82:
+one97:
 	CMPQ    AX, $0x00000010
-	JLT     rest82
+	JLT     rest97
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_3f800000<>+0(SB), Z1
 	VDIVPS  Z0, Z1, Z1
@@ -4807,11 +5137,11 @@ one82:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
-	JMP     one82
+	JMP     one97
 
-rest82:
+rest97:
 	TESTQ     AX, AX
-	JZ        done82
+	JZ        done97
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -4822,7 +5152,7 @@ rest82:
 	VDIVPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
-done82:
+done97:
 	VZEROUPPER
 	RET
 
@@ -4833,9 +5163,9 @@ TEXT ·reluF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many83:
+many98:
 	CMPQ    AX, $0x00000040
-	JLT     one83
+	JLT     one98
 	VMOVUPS (DX), Z0
 	VPXORD  Z1, Z1, Z1
 	VMAXPS  Z0, Z1, Z1
@@ -4855,11 +5185,11 @@ many83:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many83
+	JMP     many98
 
-one83:
+one98:
 	CMPQ    AX, $0x00000010
-	JLT     rest83
+	JLT     rest98
 	VMOVUPS (DX), Z0
 	VPXORD  Z5, Z5, Z5
 	VMAXPS  Z0, Z5, Z5
@@ -4867,11 +5197,11 @@ one83:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
-	JMP     one83
+	JMP     one98
 
-rest83:
+rest98:
 	TESTQ     AX, AX
-	JZ        done83
+	JZ        done98
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -4882,7 +5212,7 @@ rest83:
 	VMAXPS    Z0, Z6, Z6
 	VMOVUPS   Z6, K1, (CX)
 
-done83:
+done98:
 	VZEROUPPER
 	RET
 
@@ -4893,9 +5223,9 @@ TEXT ·relu6F32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many84:
+many99:
 	CMPQ    AX, $0x00000040
-	JLT     one84
+	JLT     one99
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_40c00000<>+0(SB), Z2
 	VPXORD  Z1, Z1, Z1
@@ -4923,11 +5253,11 @@ many84:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many84
+	JMP     many99
 
-one84:
+one99:
 	CMPQ    AX, $0x00000010
-	JLT     rest84
+	JLT     rest99
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_40c00000<>+0(SB), Z1
 	VPXORD  Z6, Z6, Z6
@@ -4937,11 +5267,11 @@ one84:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
-	JMP     one84
+	JMP     one99
 
-rest84:
+rest99:
 	TESTQ     AX, AX
-	JZ        done84
+	JZ        done99
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -4954,7 +5284,7 @@ rest84:
 	VMINPS    Z7, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
-done84:
+done99:
 	VZEROUPPER
 	RET
 
@@ -4968,9 +5298,9 @@ TEXT ·addScalarF32AVX512(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSS X0, Z0
 
-many85:
+many100:
 	CMPQ    AX, $0x00000040
-	JLT     one85
+	JLT     one100
 	VMOVUPS (DX), Z1
 	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
@@ -4986,22 +5316,22 @@ many85:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many85
+	JMP     many100
 
-one85:
+one100:
 	CMPQ    AX, $0x00000010
-	JLT     rest85
+	JLT     rest100
 	VMOVUPS (DX), Z1
 	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
-	JMP     one85
+	JMP     one100
 
-rest85:
+rest100:
 	TESTQ     AX, AX
-	JZ        done85
+	JZ        done100
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -5011,7 +5341,7 @@ rest85:
 	VADDPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
-done85:
+done100:
 	VZEROUPPER
 	RET
 
@@ -5025,9 +5355,9 @@ TEXT ·subScalarF32AVX512(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSS X0, Z0
 
-many86:
+many101:
 	CMPQ    AX, $0x00000040
-	JLT     one86
+	JLT     one101
 	VMOVUPS (DX), Z1
 	VSUBPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
@@ -5043,22 +5373,22 @@ many86:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many86
+	JMP     many101
 
-one86:
+one101:
 	CMPQ    AX, $0x00000010
-	JLT     rest86
+	JLT     rest101
 	VMOVUPS (DX), Z1
 	VSUBPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
-	JMP     one86
+	JMP     one101
 
-rest86:
+rest101:
 	TESTQ     AX, AX
-	JZ        done86
+	JZ        done101
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -5068,7 +5398,7 @@ rest86:
 	VSUBPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
-done86:
+done101:
 	VZEROUPPER
 	RET
 
@@ -5082,9 +5412,9 @@ TEXT ·mulScalarF32AVX512(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSS X0, Z0
 
-many87:
+many102:
 	CMPQ    AX, $0x00000040
-	JLT     one87
+	JLT     one102
 	VMOVUPS (DX), Z1
 	VMULPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
@@ -5100,22 +5430,22 @@ many87:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many87
+	JMP     many102
 
-one87:
+one102:
 	CMPQ    AX, $0x00000010
-	JLT     rest87
+	JLT     rest102
 	VMOVUPS (DX), Z1
 	VMULPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
-	JMP     one87
+	JMP     one102
 
-rest87:
+rest102:
 	TESTQ     AX, AX
-	JZ        done87
+	JZ        done102
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -5125,7 +5455,7 @@ rest87:
 	VMULPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
-done87:
+done102:
 	VZEROUPPER
 	RET
 
@@ -5139,9 +5469,9 @@ TEXT ·divScalarF32AVX512(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSS X0, Z0
 
-many88:
+many103:
 	CMPQ    AX, $0x00000040
-	JLT     one88
+	JLT     one103
 	VMOVUPS (DX), Z1
 	VDIVPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
@@ -5157,22 +5487,22 @@ many88:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many88
+	JMP     many103
 
-one88:
+one103:
 	CMPQ    AX, $0x00000010
-	JLT     rest88
+	JLT     rest103
 	VMOVUPS (DX), Z1
 	VDIVPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
-	JMP     one88
+	JMP     one103
 
-rest88:
+rest103:
 	TESTQ     AX, AX
-	JZ        done88
+	JZ        done103
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -5182,7 +5512,7 @@ rest88:
 	VDIVPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
-done88:
+done103:
 	VZEROUPPER
 	RET
 
@@ -5196,9 +5526,9 @@ TEXT ·axpyF32AVX512(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSS X0, Z0
 
-many89:
+many104:
 	CMPQ        AX, $0x00000040
-	JLT         one89
+	JLT         one104
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z1
 	VFMADD231PS Z1, Z0, Z2
@@ -5218,11 +5548,11 @@ many89:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000040, AX
-	JMP         many89
+	JMP         many104
 
-one89:
+one104:
 	CMPQ        AX, $0x00000010
-	JLT         rest89
+	JLT         rest104
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z1
 	VFMADD231PS Z1, Z0, Z2
@@ -5230,11 +5560,11 @@ one89:
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, AX
-	JMP         one89
+	JMP         one104
 
-rest89:
+rest104:
 	TESTQ       AX, AX
-	JZ          done89
+	JZ          done104
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -5245,7 +5575,7 @@ rest89:
 	VFMADD231PS Z1, Z0, Z2
 	VMOVUPS     Z2, K1, (CX)
 
-done89:
+done104:
 	VZEROUPPER
 	RET
 
@@ -5258,9 +5588,9 @@ TEXT ·mulAddF32AVX512(SB), NOSPLIT, $0-40
 	MOVQ b+24(FP), BX
 	MOVQ c+32(FP), SI
 
-many90:
+many105:
 	CMPQ        AX, $0x00000040
-	JLT         one90
+	JLT         one105
 	VMOVUPS     (DX), Z0
 	VMOVUPS     (BX), Z1
 	VMOVUPS     (SI), Z2
@@ -5286,11 +5616,11 @@ many90:
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	SUBQ        $0x00000040, AX
-	JMP         many90
+	JMP         many105
 
-one90:
+one105:
 	CMPQ        AX, $0x00000010
-	JLT         rest90
+	JLT         rest105
 	VMOVUPS     (DX), Z0
 	VMOVUPS     (BX), Z1
 	VMOVUPS     (SI), Z2
@@ -5301,11 +5631,11 @@ one90:
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000010, AX
-	JMP         one90
+	JMP         one105
 
-rest90:
+rest105:
 	TESTQ       AX, AX
-	JZ          done90
+	JZ          done105
 	MOVQ        AX, DI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       DI, AX, AX
@@ -5317,7 +5647,7 @@ rest90:
 	VFMADD231PS Z0, Z1, Z2
 	VMOVUPS     Z2, K1, (CX)
 
-done90:
+done105:
 	VZEROUPPER
 	RET
 
@@ -5335,9 +5665,9 @@ TEXT ·dropoutF32AVX512(SB), NOSPLIT, $0-48
 	VMOVQ        SI, X1
 	VBROADCASTSS X1, Z1
 
-many91:
+many106:
 	CMPQ      AX, $0x00000040
-	JLT       one91
+	JLT       one106
 	VMOVUPS   (DX), Z2
 	VMOVUPS   (BX), Z3
 	VMULPS    Z1, Z2, Z2
@@ -5366,11 +5696,11 @@ many91:
 	ADDQ      $0x00000100, DX
 	ADDQ      $0x00000100, BX
 	SUBQ      $0x00000040, AX
-	JMP       many91
+	JMP       many106
 
-one91:
+one106:
 	CMPQ      AX, $0x00000010
-	JLT       rest91
+	JLT       rest106
 	VMOVUPS   (DX), Z2
 	VMOVUPS   (BX), Z3
 	VMULPS    Z1, Z2, Z2
@@ -5381,11 +5711,11 @@ one91:
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000010, AX
-	JMP       one91
+	JMP       one106
 
-rest91:
+rest106:
 	TESTQ     AX, AX
-	JZ        done91
+	JZ        done106
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -5398,59 +5728,7 @@ rest91:
 	VMOVUPS.Z Z2, K2, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done91:
-	VZEROUPPER
-	RET
-
-// func routeMaxF32AVX512(n int, dx *byte, left *byte, x *byte, y *byte)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·routeMaxF32AVX512(SB), NOSPLIT, $0-40
-	MOVQ n+0(FP), AX
-	MOVQ dx+8(FP), CX
-	MOVQ left+16(FP), DX
-	MOVQ x+24(FP), BX
-	MOVQ y+32(FP), SI
-
-one92:
-	CMPQ      AX, $0x00000010
-	JLT       rest92
-	VMOVUPS   (CX), Z0
-	VMOVUPS   (DX), Z1
-	VMOVUPS   (BX), Z2
-	VMOVUPS   (SI), Z3
-	VCMPPS    $0x00, Z3, Z2, K1
-	VMOVUPS.Z Z1, K1, Z2
-	VADDPS    Z2, Z0, Z0
-	VXORPS    Z2, Z1, Z1
-	VMOVUPS   Z0, (CX)
-	VMOVUPS   Z1, (DX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	ADDQ      $0x00000040, SI
-	SUBQ      $0x00000010, AX
-	JMP       one92
-
-rest92:
-	TESTQ     AX, AX
-	JZ        done92
-	MOVQ      AX, DI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     DI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (CX), K1, Z0
-	VMOVUPS.Z (DX), K1, Z1
-	VMOVUPS.Z (BX), K1, Z2
-	VMOVUPS.Z (SI), K1, Z3
-	VCMPPS    $0x00, Z3, Z2, K2
-	VMOVUPS.Z Z1, K2, Z2
-	VADDPS    Z2, Z0, Z0
-	VXORPS    Z2, Z1, Z1
-	VMOVUPS   Z0, K1, (CX)
-	VMOVUPS   Z1, K1, (DX)
-
-done92:
+done106:
 	VZEROUPPER
 	RET
 
@@ -5464,9 +5742,9 @@ TEXT ·sumF32AVX512(SB), NOSPLIT, $0-24
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many93:
+many107:
 	CMPQ    AX, $0x00000040
-	JLT     one93
+	JLT     one107
 	VMOVUPS (CX), Z4
 	VADDPS  Z4, Z0, Z0
 	VMOVUPS 64(CX), Z4
@@ -5477,20 +5755,20 @@ many93:
 	VADDPS  Z4, Z3, Z3
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000040, AX
-	JMP     many93
+	JMP     many107
 
-one93:
+one107:
 	CMPQ    AX, $0x00000010
-	JLT     rest93
+	JLT     rest107
 	VMOVUPS (CX), Z4
 	VADDPS  Z4, Z0, Z0
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000010, AX
-	JMP     one93
+	JMP     one107
 
-rest93:
+rest107:
 	TESTQ     AX, AX
-	JZ        done93
+	JZ        done107
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -5499,7 +5777,7 @@ rest93:
 	VMOVUPS.Z (CX), K1, Z4
 	VADDPS    Z4, Z0, Z0
 
-done93:
+done107:
 	VADDPS        Z1, Z0, Z0
 	VADDPS        Z3, Z2, Z2
 	VADDPS        Z2, Z0, Z0
@@ -5527,9 +5805,9 @@ TEXT ·dotF32AVX512(SB), NOSPLIT, $0-32
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many94:
+many108:
 	CMPQ        AX, $0x00000040
-	JLT         one94
+	JLT         one108
 	VMOVUPS     (CX), Z4
 	VMOVUPS     (DX), Z5
 	VFMADD231PS Z4, Z5, Z0
@@ -5545,22 +5823,22 @@ many94:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000040, AX
-	JMP         many94
+	JMP         many108
 
-one94:
+one108:
 	CMPQ        AX, $0x00000010
-	JLT         rest94
+	JLT         rest108
 	VMOVUPS     (CX), Z4
 	VMOVUPS     (DX), Z5
 	VFMADD231PS Z4, Z5, Z0
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, AX
-	JMP         one94
+	JMP         one108
 
-rest94:
+rest108:
 	TESTQ       AX, AX
-	JZ          done94
+	JZ          done108
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -5570,7 +5848,7 @@ rest94:
 	VMOVUPS.Z   (DX), K1, Z5
 	VFMADD231PS Z4, Z5, Z0
 
-done94:
+done108:
 	VADDPS        Z1, Z0, Z0
 	VADDPS        Z3, Z2, Z2
 	VADDPS        Z2, Z0, Z0
@@ -5597,9 +5875,9 @@ TEXT ·maxOfF32AVX512(SB), NOSPLIT, $0-24
 	VMOVUPS constF32_ff800000<>+0(SB), Z2
 	VPXORD  Z3, Z3, Z3
 
-many95:
+many109:
 	CMPQ      AX, $0x00000020
-	JLT       one95
+	JLT       one109
 	VMOVUPS   (CX), Z4
 	VCMPPS    $0x03, Z4, Z4, K1
 	VMOVUPS.Z Z4, K1, Z5
@@ -5612,11 +5890,11 @@ many95:
 	VMAXPS    Z4, Z2, Z2
 	ADDQ      $0x00000080, CX
 	SUBQ      $0x00000020, AX
-	JMP       many95
+	JMP       many109
 
-one95:
+one109:
 	CMPQ      AX, $0x00000010
-	JLT       rest95
+	JLT       rest109
 	VMOVUPS   (CX), Z4
 	VCMPPS    $0x03, Z4, Z4, K1
 	VMOVUPS.Z Z4, K1, Z5
@@ -5624,11 +5902,11 @@ one95:
 	VMAXPS    Z4, Z1, Z1
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, AX
-	JMP       one95
+	JMP       one109
 
-rest95:
+rest109:
 	TESTQ     AX, AX
-	JZ        done95
+	JZ        done109
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -5641,7 +5919,7 @@ rest95:
 	VORPS     Z0, Z3, Z3
 	VMAXPS    Z6, Z1, Z1
 
-done95:
+done109:
 	VMAXPS        Z2, Z1, Z1
 	VCMPPS        $0x03, Z3, Z3, K1
 	VMOVUPS.Z     Z3, K1, Z0
@@ -5677,9 +5955,9 @@ TEXT ·colSumF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ CX, SI
 	SHLQ $0x02, SI
 
-wide96:
+wide110:
 	CMPQ    CX, $0x00000040
-	JLT     narrow96
+	JLT     narrow110
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 	VMOVUPS 128(DX), Z2
@@ -5687,7 +5965,7 @@ wide96:
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row97:
+row111:
 	VMOVUPS (R8), Z4
 	VADDPS  Z4, Z0, Z0
 	VMOVUPS 64(R8), Z4
@@ -5698,7 +5976,7 @@ row97:
 	VADDPS  Z4, Z3, Z3
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row97
+	JNZ     row111
 	VMOVUPS Z0, (DX)
 	VMOVUPS Z1, 64(DX)
 	VMOVUPS Z2, 128(DX)
@@ -5706,30 +5984,30 @@ row97:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000040, CX
-	JMP     wide96
+	JMP     wide110
 
-narrow96:
+narrow110:
 	CMPQ    CX, $0x00000010
-	JLT     edge96
+	JLT     edge110
 	VMOVUPS (DX), Z0
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row98:
+row112:
 	VMOVUPS (R8), Z1
 	VADDPS  Z1, Z0, Z0
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row98
+	JNZ     row112
 	VMOVUPS Z0, (DX)
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, CX
-	JMP     narrow96
+	JMP     narrow110
 
-edge96:
+edge110:
 	TESTQ     CX, CX
-	JZ        end96
+	JZ        end110
 	MOVQ      CX, DI
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     DI, CX, CX
@@ -5738,15 +6016,15 @@ edge96:
 	VMOVUPS.Z (DX), K1, Z0
 	MOVQ      BX, CX
 
-row99:
+row113:
 	VMOVUPS.Z (CX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 	ADDQ      SI, CX
 	DECQ      AX
-	JNZ       row99
+	JNZ       row113
 	VMOVUPS   Z0, K1, (DX)
 
-end96:
+end110:
 	VZEROUPPER
 	RET
 
@@ -5761,9 +6039,9 @@ TEXT ·colCenteredF32AVX512(SB), NOSPLIT, $0-40
 	MOVQ CX, DI
 	SHLQ $0x02, DI
 
-wide100:
+wide114:
 	CMPQ    CX, $0x00000040
-	JLT     narrow100
+	JLT     narrow114
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 	VMOVUPS 128(DX), Z2
@@ -5775,7 +6053,7 @@ wide100:
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row101:
+row115:
 	VMOVUPS     (R9), Z8
 	VSUBPS      Z4, Z8, Z8
 	VFMADD231PS Z8, Z8, Z0
@@ -5790,7 +6068,7 @@ row101:
 	VFMADD231PS Z8, Z8, Z3
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row101
+	JNZ         row115
 	VMOVUPS     Z0, (DX)
 	VMOVUPS     Z1, 64(DX)
 	VMOVUPS     Z2, 128(DX)
@@ -5799,33 +6077,33 @@ row101:
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	SUBQ        $0x00000040, CX
-	JMP         wide100
+	JMP         wide114
 
-narrow100:
+narrow114:
 	CMPQ    CX, $0x00000010
-	JLT     edge100
+	JLT     edge114
 	VMOVUPS (DX), Z0
 	VMOVUPS (SI), Z1
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row102:
+row116:
 	VMOVUPS     (R9), Z2
 	VSUBPS      Z1, Z2, Z2
 	VFMADD231PS Z2, Z2, Z0
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row102
+	JNZ         row116
 	VMOVUPS     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000010, CX
-	JMP         narrow100
+	JMP         narrow114
 
-edge100:
+edge114:
 	TESTQ     CX, CX
-	JZ        end100
+	JZ        end114
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -5835,16 +6113,16 @@ edge100:
 	VMOVUPS.Z (SI), K1, Z1
 	MOVQ      BX, CX
 
-row103:
+row117:
 	VMOVUPS.Z   (CX), K1, Z2
 	VSUBPS      Z1, Z2, Z2
 	VFMADD231PS Z2, Z2, Z0
 	ADDQ        DI, CX
 	DECQ        AX
-	JNZ         row103
+	JNZ         row117
 	VMOVUPS     Z0, K1, (DX)
 
-end100:
+end114:
 	VZEROUPPER
 	RET
 
@@ -5860,9 +6138,9 @@ TEXT ·colDotF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ CX, R8
 	SHLQ $0x02, R8
 
-wide104:
+wide118:
 	CMPQ    CX, $0x00000040
-	JLT     narrow104
+	JLT     narrow118
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 	VMOVUPS 128(DX), Z2
@@ -5875,7 +6153,7 @@ wide104:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row105:
+row119:
 	VMOVUPS     (R10), Z8
 	VMOVUPS     (R11), Z9
 	VSUBPS      Z4, Z9, Z9
@@ -5895,7 +6173,7 @@ row105:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row105
+	JNZ         row119
 	VMOVUPS     Z0, (DX)
 	VMOVUPS     Z1, 64(DX)
 	VMOVUPS     Z2, 128(DX)
@@ -5905,18 +6183,18 @@ row105:
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	SUBQ        $0x00000040, CX
-	JMP         wide104
+	JMP         wide118
 
-narrow104:
+narrow118:
 	CMPQ    CX, $0x00000010
-	JLT     edge104
+	JLT     edge118
 	VMOVUPS (DX), Z0
 	VMOVUPS (DI), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row106:
+row120:
 	VMOVUPS     (R10), Z2
 	VMOVUPS     (R11), Z3
 	VSUBPS      Z1, Z3, Z3
@@ -5924,18 +6202,18 @@ row106:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row106
+	JNZ         row120
 	VMOVUPS     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	SUBQ        $0x00000010, CX
-	JMP         narrow104
+	JMP         narrow118
 
-edge104:
+edge118:
 	TESTQ     CX, CX
-	JZ        end104
+	JZ        end118
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -5946,7 +6224,7 @@ edge104:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row107:
+row121:
 	VMOVUPS.Z   (CX), K1, Z2
 	VMOVUPS.Z   (BX), K1, Z3
 	VSUBPS      Z1, Z3, Z3
@@ -5954,10 +6232,10 @@ row107:
 	ADDQ        R8, CX
 	ADDQ        R8, BX
 	DECQ        AX
-	JNZ         row107
+	JNZ         row121
 	VMOVUPS     Z0, K1, (DX)
 
-end104:
+end118:
 	VZEROUPPER
 	RET
 
@@ -5971,9 +6249,9 @@ TEXT ·biasRowsF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide108:
+wide122:
 	CMPQ    CX, $0x00000040
-	JLT     narrow108
+	JLT     narrow122
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
@@ -5982,7 +6260,7 @@ wide108:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row109:
+row123:
 	VMOVUPS (R10), Z4
 	VADDPS  Z0, Z4, Z4
 	VMOVUPS Z4, (R9)
@@ -5998,38 +6276,38 @@ row109:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row109
+	JNZ     row123
 	ADDQ    $0x00000100, BX
 	ADDQ    $0x00000100, SI
 	ADDQ    $0x00000100, DI
 	SUBQ    $0x00000040, CX
-	JMP     wide108
+	JMP     wide122
 
-narrow108:
+narrow122:
 	CMPQ    CX, $0x00000010
-	JLT     edge108
+	JLT     edge122
 	VMOVUPS (DI), Z0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row110:
+row124:
 	VMOVUPS (R10), Z1
 	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, (R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row110
+	JNZ     row124
 	ADDQ    $0x00000040, BX
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	SUBQ    $0x00000010, CX
-	JMP     narrow108
+	JMP     narrow122
 
-edge108:
+edge122:
 	TESTQ     CX, CX
-	JZ        end108
+	JZ        end122
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -6039,16 +6317,16 @@ edge108:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row111:
+row125:
 	VMOVUPS.Z (BX), K1, Z1
 	VADDPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 	ADDQ      DX, CX
 	ADDQ      DX, BX
 	DECQ      AX
-	JNZ       row111
+	JNZ       row125
 
-end108:
+end122:
 	VZEROUPPER
 	RET
 
@@ -6062,9 +6340,9 @@ TEXT ·biasReluRowsF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide112:
+wide126:
 	CMPQ    CX, $0x00000040
-	JLT     narrow112
+	JLT     narrow126
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
@@ -6073,7 +6351,7 @@ wide112:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row113:
+row127:
 	VMOVUPS (R10), Z4
 	VADDPS  Z0, Z4, Z4
 	VPXORD  Z5, Z5, Z5
@@ -6097,22 +6375,22 @@ row113:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row113
+	JNZ     row127
 	ADDQ    $0x00000100, BX
 	ADDQ    $0x00000100, SI
 	ADDQ    $0x00000100, DI
 	SUBQ    $0x00000040, CX
-	JMP     wide112
+	JMP     wide126
 
-narrow112:
+narrow126:
 	CMPQ    CX, $0x00000010
-	JLT     edge112
+	JLT     edge126
 	VMOVUPS (DI), Z0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row114:
+row128:
 	VMOVUPS (R10), Z1
 	VADDPS  Z0, Z1, Z1
 	VPXORD  Z9, Z9, Z9
@@ -6121,16 +6399,16 @@ row114:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row114
+	JNZ     row128
 	ADDQ    $0x00000040, BX
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	SUBQ    $0x00000010, CX
-	JMP     narrow112
+	JMP     narrow126
 
-edge112:
+edge126:
 	TESTQ     CX, CX
-	JZ        end112
+	JZ        end126
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -6140,7 +6418,7 @@ edge112:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row115:
+row129:
 	VMOVUPS.Z (BX), K1, Z1
 	VADDPS    Z0, Z1, Z1
 	VPXORD    Z10, Z10, Z10
@@ -6149,9 +6427,9 @@ row115:
 	ADDQ      DX, CX
 	ADDQ      DX, BX
 	DECQ      AX
-	JNZ       row115
+	JNZ       row129
 
-end112:
+end126:
 	VZEROUPPER
 	RET
 
@@ -6166,9 +6444,9 @@ TEXT ·scaleRowsF32AVX512(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide116:
+wide130:
 	CMPQ    CX, $0x00000040
-	JLT     narrow116
+	JLT     narrow130
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
@@ -6181,7 +6459,7 @@ wide116:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row117:
+row131:
 	VMOVUPS     (R11), Z8
 	VFMADD213PS Z0, Z4, Z8
 	VMOVUPS     Z8, (R10)
@@ -6197,41 +6475,41 @@ row117:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row117
+	JNZ         row131
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	ADDQ        $0x00000100, R8
 	SUBQ        $0x00000040, CX
-	JMP         wide116
+	JMP         wide130
 
-narrow116:
+narrow130:
 	CMPQ    CX, $0x00000010
-	JLT     edge116
+	JLT     edge130
 	VMOVUPS (DI), Z0
 	VMOVUPS (R8), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row118:
+row132:
 	VMOVUPS     (R11), Z2
 	VFMADD213PS Z0, Z1, Z2
 	VMOVUPS     Z2, (R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row118
+	JNZ         row132
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         narrow116
+	JMP         narrow130
 
-edge116:
+edge130:
 	TESTQ     CX, CX
-	JZ        end116
+	JZ        end130
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -6242,16 +6520,16 @@ edge116:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row119:
+row133:
 	VMOVUPS.Z   (BX), K1, Z2
 	VFMADD213PS Z0, Z1, Z2
 	VMOVUPS     Z2, K1, (CX)
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row119
+	JNZ         row133
 
-end116:
+end130:
 	VZEROUPPER
 	RET
 
@@ -6266,9 +6544,9 @@ TEXT ·scaleReluRowsF32AVX512(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide120:
+wide134:
 	CMPQ    CX, $0x00000040
-	JLT     narrow120
+	JLT     narrow134
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
@@ -6281,7 +6559,7 @@ wide120:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row121:
+row135:
 	VMOVUPS     (R11), Z8
 	VFMADD213PS Z0, Z4, Z8
 	VPXORD      Z9, Z9, Z9
@@ -6305,24 +6583,24 @@ row121:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row121
+	JNZ         row135
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	ADDQ        $0x00000100, R8
 	SUBQ        $0x00000040, CX
-	JMP         wide120
+	JMP         wide134
 
-narrow120:
+narrow134:
 	CMPQ    CX, $0x00000010
-	JLT     edge120
+	JLT     edge134
 	VMOVUPS (DI), Z0
 	VMOVUPS (R8), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row122:
+row136:
 	VMOVUPS     (R11), Z2
 	VFMADD213PS Z0, Z1, Z2
 	VPXORD      Z13, Z13, Z13
@@ -6331,17 +6609,17 @@ row122:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row122
+	JNZ         row136
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         narrow120
+	JMP         narrow134
 
-edge120:
+edge134:
 	TESTQ     CX, CX
-	JZ        end120
+	JZ        end134
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -6352,7 +6630,7 @@ edge120:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row123:
+row137:
 	VMOVUPS.Z   (BX), K1, Z2
 	VFMADD213PS Z0, Z1, Z2
 	VPXORD      Z14, Z14, Z14
@@ -6361,9 +6639,9 @@ row123:
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row123
+	JNZ         row137
 
-end120:
+end134:
 	VZEROUPPER
 	RET
 
@@ -6378,9 +6656,9 @@ TEXT ·momentumF32AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z1
 
-many124:
+many138:
 	CMPQ         AX, $0x00000020
-	JLT          one124
+	JLT          one138
 	VMOVUPS      (CX), Z2
 	VMOVUPS      (DX), Z3
 	VMOVUPS      (BX), Z4
@@ -6399,11 +6677,11 @@ many124:
 	ADDQ         $0x00000080, DX
 	ADDQ         $0x00000080, BX
 	SUBQ         $0x00000020, AX
-	JMP          many124
+	JMP          many138
 
-one124:
+one138:
 	CMPQ         AX, $0x00000010
-	JLT          rest124
+	JLT          rest138
 	VMOVUPS      (CX), Z2
 	VMOVUPS      (DX), Z3
 	VMOVUPS      (BX), Z4
@@ -6415,11 +6693,11 @@ one124:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, AX
-	JMP          one124
+	JMP          one138
 
-rest124:
+rest138:
 	TESTQ        AX, AX
-	JZ           done124
+	JZ           done138
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -6433,7 +6711,7 @@ rest124:
 	VFNMADD231PS Z0, Z3, Z2
 	VMOVUPS      Z2, K1, (CX)
 
-done124:
+done138:
 	VZEROUPPER
 	RET
 
@@ -6448,9 +6726,9 @@ TEXT ·nesterovF32AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z1
 
-many125:
+many139:
 	CMPQ         AX, $0x00000020
-	JLT          one125
+	JLT          one139
 	VMOVUPS      (CX), Z2
 	VMOVUPS      (DX), Z3
 	VMOVUPS      (BX), Z4
@@ -6471,11 +6749,11 @@ many125:
 	ADDQ         $0x00000080, DX
 	ADDQ         $0x00000080, BX
 	SUBQ         $0x00000020, AX
-	JMP          many125
+	JMP          many139
 
-one125:
+one139:
 	CMPQ         AX, $0x00000010
-	JLT          rest125
+	JLT          rest139
 	VMOVUPS      (CX), Z2
 	VMOVUPS      (DX), Z3
 	VMOVUPS      (BX), Z4
@@ -6488,11 +6766,11 @@ one125:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, AX
-	JMP          one125
+	JMP          one139
 
-rest125:
+rest139:
 	TESTQ        AX, AX
-	JZ           done125
+	JZ           done139
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -6507,7 +6785,7 @@ rest125:
 	VFNMADD231PS Z0, Z4, Z2
 	VMOVUPS      Z2, K1, (CX)
 
-done125:
+done139:
 	VZEROUPPER
 	RET
 
@@ -6522,9 +6800,9 @@ TEXT ·adagradF32AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z1
 
-many126:
+many140:
 	CMPQ        AX, $0x00000020
-	JLT         one126
+	JLT         one140
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z3
 	VMOVUPS     (BX), Z4
@@ -6551,11 +6829,11 @@ many126:
 	ADDQ        $0x00000080, DX
 	ADDQ        $0x00000080, BX
 	SUBQ        $0x00000020, AX
-	JMP         many126
+	JMP         many140
 
-one126:
+one140:
 	CMPQ        AX, $0x00000010
-	JLT         rest126
+	JLT         rest140
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z3
 	VMOVUPS     (BX), Z4
@@ -6571,11 +6849,11 @@ one126:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000010, AX
-	JMP         one126
+	JMP         one140
 
-rest126:
+rest140:
 	TESTQ       AX, AX
-	JZ          done126
+	JZ          done140
 	MOVQ        AX, SI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       SI, AX, AX
@@ -6593,7 +6871,395 @@ rest126:
 	VSUBPS      Z4, Z2, Z2
 	VMOVUPS     Z2, K1, (CX)
 
-done126:
+done140:
+	VZEROUPPER
+	RET
+
+// func maxPixelsF32AVX512(rows int, cols int, stride0 int, stride1 int, dst *byte, x *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·maxPixelsF32AVX512(SB), NOSPLIT, $0-48
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	MOVQ stride0+16(FP), DX
+	MOVQ stride1+24(FP), BX
+	MOVQ dst+32(FP), SI
+	MOVQ x+40(FP), DI
+
+wide141:
+	CMPQ CX, $0x00000020
+	JLT  narrow141
+	MOVQ AX, R8
+	MOVQ SI, R9
+	MOVQ DI, R10
+
+pixel142:
+	VMOVUPS   (R9), Z0
+	VMOVUPS   (R10), Z1
+	VMAXPS    Z0, Z1, Z0
+	VCMPPS    $0x03, Z1, Z1, K1
+	VBLENDMPS Z1, Z0, K1, Z2
+	VMOVUPS   Z2, (R9)
+	VMOVUPS   64(R9), Z0
+	VMOVUPS   64(R10), Z1
+	VMAXPS    Z0, Z1, Z0
+	VCMPPS    $0x03, Z1, Z1, K1
+	VBLENDMPS Z1, Z0, K1, Z3
+	VMOVUPS   Z3, 64(R9)
+	ADDQ      DX, R9
+	ADDQ      BX, R10
+	DECQ      R8
+	JNZ       pixel142
+	ADDQ      $0x00000080, SI
+	ADDQ      $0x00000080, DI
+	SUBQ      $0x00000020, CX
+	JMP       wide141
+
+narrow141:
+	CMPQ CX, $0x00000010
+	JLT  edge141
+	MOVQ AX, R8
+	MOVQ SI, R9
+	MOVQ DI, R10
+
+pixel143:
+	VMOVUPS   (R9), Z0
+	VMOVUPS   (R10), Z1
+	VMAXPS    Z0, Z1, Z0
+	VCMPPS    $0x03, Z1, Z1, K1
+	VBLENDMPS Z1, Z0, K1, Z4
+	VMOVUPS   Z4, (R9)
+	ADDQ      DX, R9
+	ADDQ      BX, R10
+	DECQ      R8
+	JNZ       pixel143
+	ADDQ      $0x00000040, SI
+	ADDQ      $0x00000040, DI
+	SUBQ      $0x00000010, CX
+	JMP       narrow141
+
+edge141:
+	TESTQ CX, CX
+	JZ    end141
+	MOVQ  CX, R8
+	MOVQ  $0x0000000000000001, CX
+	SHLXQ R8, CX, CX
+	DECQ  CX
+	KMOVW CX, K1
+	MOVQ  SI, CX
+	MOVQ  DI, SI
+
+pixel144:
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVUPS.Z (SI), K1, Z1
+	VMAXPS    Z0, Z1, Z0
+	VCMPPS    $0x03, Z1, Z1, K2
+	VBLENDMPS Z1, Z0, K2, Z5
+	VMOVUPS   Z5, K1, (CX)
+	ADDQ      DX, CX
+	ADDQ      BX, SI
+	DECQ      AX
+	JNZ       pixel144
+
+end141:
+	VZEROUPPER
+	RET
+
+// func mulAddPixelsF32AVX512(rows int, cols int, stride0 int, stride1 int, dst *byte, x *byte, w *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·mulAddPixelsF32AVX512(SB), NOSPLIT, $0-56
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	MOVQ stride0+16(FP), DX
+	MOVQ stride1+24(FP), BX
+	MOVQ dst+32(FP), SI
+	MOVQ x+40(FP), DI
+	MOVQ w+48(FP), R8
+
+wide145:
+	CMPQ    CX, $0x00000020
+	JLT     narrow145
+	VMOVUPS (R8), Z0
+	VMOVUPS 64(R8), Z1
+	MOVQ    AX, R9
+	MOVQ    SI, R10
+	MOVQ    DI, R11
+
+pixel146:
+	VMOVUPS     (R10), Z2
+	VMOVUPS     (R11), Z3
+	VFMADD231PS Z0, Z3, Z2
+	VMOVUPS     Z2, (R10)
+	VMOVUPS     64(R10), Z2
+	VMOVUPS     64(R11), Z3
+	VFMADD231PS Z1, Z3, Z2
+	VMOVUPS     Z2, 64(R10)
+	ADDQ        DX, R10
+	ADDQ        BX, R11
+	DECQ        R9
+	JNZ         pixel146
+	ADDQ        $0x00000080, SI
+	ADDQ        $0x00000080, DI
+	ADDQ        $0x00000080, R8
+	SUBQ        $0x00000020, CX
+	JMP         wide145
+
+narrow145:
+	CMPQ    CX, $0x00000010
+	JLT     edge145
+	VMOVUPS (R8), Z0
+	MOVQ    AX, R9
+	MOVQ    SI, R10
+	MOVQ    DI, R11
+
+pixel147:
+	VMOVUPS     (R10), Z1
+	VMOVUPS     (R11), Z2
+	VFMADD231PS Z0, Z2, Z1
+	VMOVUPS     Z1, (R10)
+	ADDQ        DX, R10
+	ADDQ        BX, R11
+	DECQ        R9
+	JNZ         pixel147
+	ADDQ        $0x00000040, SI
+	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, R8
+	SUBQ        $0x00000010, CX
+	JMP         narrow145
+
+edge145:
+	TESTQ     CX, CX
+	JZ        end145
+	MOVQ      CX, R9
+	MOVQ      $0x0000000000000001, CX
+	SHLXQ     R9, CX, CX
+	DECQ      CX
+	KMOVW     CX, K1
+	VMOVUPS.Z (R8), K1, Z0
+	MOVQ      SI, CX
+	MOVQ      DI, SI
+
+pixel148:
+	VMOVUPS.Z   (CX), K1, Z1
+	VMOVUPS.Z   (SI), K1, Z2
+	VFMADD231PS Z0, Z2, Z1
+	VMOVUPS     Z1, K1, (CX)
+	ADDQ        DX, CX
+	ADDQ        BX, SI
+	DECQ        AX
+	JNZ         pixel148
+
+end145:
+	VZEROUPPER
+	RET
+
+// func dotPixelsF32AVX512(rows int, cols int, stride0 int, stride1 int, x *byte, y *byte, acc *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·dotPixelsF32AVX512(SB), NOSPLIT, $0-56
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	MOVQ stride0+16(FP), DX
+	MOVQ stride1+24(FP), BX
+	MOVQ x+32(FP), SI
+	MOVQ y+40(FP), DI
+	MOVQ acc+48(FP), R8
+
+wide149:
+	CMPQ    CX, $0x00000020
+	JLT     narrow149
+	VMOVUPS (R8), Z0
+	VMOVUPS 64(R8), Z1
+	MOVQ    AX, R9
+	MOVQ    SI, R10
+	MOVQ    DI, R11
+
+pixel150:
+	VMOVUPS     (R10), Z2
+	VMOVUPS     (R11), Z3
+	VFMADD231PS Z2, Z3, Z0
+	VMOVUPS     64(R10), Z2
+	VMOVUPS     64(R11), Z3
+	VFMADD231PS Z2, Z3, Z1
+	ADDQ        DX, R10
+	ADDQ        BX, R11
+	DECQ        R9
+	JNZ         pixel150
+	VMOVUPS     Z0, (R8)
+	VMOVUPS     Z1, 64(R8)
+	ADDQ        $0x00000080, SI
+	ADDQ        $0x00000080, DI
+	ADDQ        $0x00000080, R8
+	SUBQ        $0x00000020, CX
+	JMP         wide149
+
+narrow149:
+	CMPQ    CX, $0x00000010
+	JLT     edge149
+	VMOVUPS (R8), Z0
+	MOVQ    AX, R9
+	MOVQ    SI, R10
+	MOVQ    DI, R11
+
+pixel151:
+	VMOVUPS     (R10), Z1
+	VMOVUPS     (R11), Z2
+	VFMADD231PS Z1, Z2, Z0
+	ADDQ        DX, R10
+	ADDQ        BX, R11
+	DECQ        R9
+	JNZ         pixel151
+	VMOVUPS     Z0, (R8)
+	ADDQ        $0x00000040, SI
+	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, R8
+	SUBQ        $0x00000010, CX
+	JMP         narrow149
+
+edge149:
+	TESTQ     CX, CX
+	JZ        end149
+	MOVQ      CX, R9
+	MOVQ      $0x0000000000000001, CX
+	SHLXQ     R9, CX, CX
+	DECQ      CX
+	KMOVW     CX, K1
+	VMOVUPS.Z (R8), K1, Z0
+	MOVQ      SI, CX
+	MOVQ      DI, SI
+
+pixel152:
+	VMOVUPS.Z   (CX), K1, Z1
+	VMOVUPS.Z   (SI), K1, Z2
+	VFMADD231PS Z1, Z2, Z0
+	ADDQ        DX, CX
+	ADDQ        BX, SI
+	DECQ        AX
+	JNZ         pixel152
+	VMOVUPS     Z0, K1, (R8)
+
+end149:
+	VZEROUPPER
+	RET
+
+// func routePixelsF32AVX512(rows int, cols int, stride0 int, stride1 int, dx *byte, x *byte, left *byte, y *byte)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·routePixelsF32AVX512(SB), NOSPLIT, $0-64
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	MOVQ stride0+16(FP), DX
+	MOVQ stride1+24(FP), BX
+	MOVQ dx+32(FP), SI
+	MOVQ x+40(FP), DI
+	MOVQ left+48(FP), R8
+	MOVQ y+56(FP), R9
+
+wide153:
+	CMPQ CX, $0x00000020
+	JLT  narrow153
+	MOVQ AX, R10
+	MOVQ SI, R11
+	MOVQ DI, R12
+	MOVQ R8, R13
+	MOVQ R9, R14
+
+pixel154:
+	VMOVUPS   (R11), Z0
+	VMOVUPS   (R12), Z1
+	VMOVUPS   (R13), Z2
+	VMOVUPS   (R14), Z3
+	VCMPPS    $0x00, Z3, Z1, K1
+	VMOVUPS.Z Z2, K1, Z1
+	VADDPS    Z1, Z0, Z0
+	VXORPS    Z1, Z2, Z2
+	VMOVUPS   Z0, (R11)
+	VMOVUPS   Z2, (R13)
+	VMOVUPS   64(R11), Z0
+	VMOVUPS   64(R12), Z1
+	VMOVUPS   64(R13), Z2
+	VMOVUPS   64(R14), Z3
+	VCMPPS    $0x00, Z3, Z1, K1
+	VMOVUPS.Z Z2, K1, Z1
+	VADDPS    Z1, Z0, Z0
+	VXORPS    Z1, Z2, Z2
+	VMOVUPS   Z0, 64(R11)
+	VMOVUPS   Z2, 64(R13)
+	ADDQ      DX, R11
+	ADDQ      DX, R12
+	ADDQ      BX, R13
+	ADDQ      BX, R14
+	DECQ      R10
+	JNZ       pixel154
+	ADDQ      $0x00000080, SI
+	ADDQ      $0x00000080, DI
+	ADDQ      $0x00000080, R8
+	ADDQ      $0x00000080, R9
+	SUBQ      $0x00000020, CX
+	JMP       wide153
+
+narrow153:
+	CMPQ CX, $0x00000010
+	JLT  edge153
+	MOVQ AX, R10
+	MOVQ SI, R11
+	MOVQ DI, R12
+	MOVQ R8, R13
+	MOVQ R9, R14
+
+pixel155:
+	VMOVUPS   (R11), Z0
+	VMOVUPS   (R12), Z1
+	VMOVUPS   (R13), Z2
+	VMOVUPS   (R14), Z3
+	VCMPPS    $0x00, Z3, Z1, K1
+	VMOVUPS.Z Z2, K1, Z1
+	VADDPS    Z1, Z0, Z0
+	VXORPS    Z1, Z2, Z2
+	VMOVUPS   Z0, (R11)
+	VMOVUPS   Z2, (R13)
+	ADDQ      DX, R11
+	ADDQ      DX, R12
+	ADDQ      BX, R13
+	ADDQ      BX, R14
+	DECQ      R10
+	JNZ       pixel155
+	ADDQ      $0x00000040, SI
+	ADDQ      $0x00000040, DI
+	ADDQ      $0x00000040, R8
+	ADDQ      $0x00000040, R9
+	SUBQ      $0x00000010, CX
+	JMP       narrow153
+
+edge153:
+	TESTQ CX, CX
+	JZ    end153
+	MOVQ  CX, R10
+	MOVQ  $0x0000000000000001, CX
+	SHLXQ R10, CX, CX
+	DECQ  CX
+	KMOVW CX, K1
+	MOVQ  SI, CX
+	MOVQ  DI, SI
+	MOVQ  R8, DI
+	MOVQ  R9, R8
+
+pixel156:
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVUPS.Z (SI), K1, Z1
+	VMOVUPS.Z (DI), K1, Z2
+	VMOVUPS.Z (R8), K1, Z3
+	VCMPPS    $0x00, Z3, Z1, K2
+	VMOVUPS.Z Z2, K2, Z1
+	VADDPS    Z1, Z0, Z0
+	VXORPS    Z1, Z2, Z2
+	VMOVUPS   Z0, K1, (CX)
+	VMOVUPS   Z2, K1, (DI)
+	ADDQ      DX, CX
+	ADDQ      DX, SI
+	ADDQ      BX, DI
+	ADDQ      BX, R8
+	DECQ      AX
+	JNZ       pixel156
+
+end153:
 	VZEROUPPER
 	RET
 
@@ -6604,9 +7270,9 @@ TEXT ·expF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many127:
+many157:
 	CMPQ         AX, $0x00000020
-	JLT          one127
+	JLT          one157
 	VMOVUPS      (DX), Z0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z1
 	VMOVUPS      constF32_42b20000<>+0(SB), Z2
@@ -6650,11 +7316,11 @@ many127:
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x00000080, DX
 	SUBQ         $0x00000020, AX
-	JMP          many127
+	JMP          many157
 
-one127:
+one157:
 	CMPQ         AX, $0x00000010
-	JLT          rest127
+	JLT          rest157
 	VMOVUPS      (DX), Z0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z1
 	VMOVUPS      constF32_42b20000<>+0(SB), Z2
@@ -6678,11 +7344,11 @@ one127:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one127
+	JMP          one157
 
-rest127:
+rest157:
 	TESTQ        AX, AX
-	JZ           done127
+	JZ           done157
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -6709,7 +7375,7 @@ rest127:
 	VSCALEFPS    Z0, Z2, Z2
 	VMOVUPS      Z2, K1, (CX)
 
-done127:
+done157:
 	VZEROUPPER
 	RET
 
@@ -6720,9 +7386,9 @@ TEXT ·sigmoidF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one128:
+one158:
 	CMPQ         AX, $0x00000010
-	JLT          rest128
+	JLT          rest158
 	VMOVUPS      (DX), Z0
 	VORPS        constF32_80000000<>+0(SB), Z0, Z1
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z2
@@ -6752,11 +7418,11 @@ one128:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one128
+	JMP          one158
 
-rest128:
+rest158:
 	TESTQ        AX, AX
-	JZ           done128
+	JZ           done158
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -6789,7 +7455,7 @@ rest128:
 	VDIVPS       Z2, Z5, Z5
 	VMOVUPS      Z5, K1, (CX)
 
-done128:
+done158:
 	VZEROUPPER
 	RET
 
@@ -6800,9 +7466,9 @@ TEXT ·tanhF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one129:
+one159:
 	CMPQ         AX, $0x00000010
-	JLT          rest129
+	JLT          rest159
 	VMOVUPS      (DX), Z0
 	VANDPS       constF32_7fffffff<>+0(SB), Z0, Z1
 	VADDPS       Z1, Z1, Z2
@@ -6845,11 +7511,11 @@ one129:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one129
+	JMP          one159
 
-rest129:
+rest159:
 	TESTQ        AX, AX
-	JZ           done129
+	JZ           done159
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -6895,7 +7561,7 @@ rest129:
 	VBLENDMPS    Z4, Z3, K2, Z6
 	VMOVUPS      Z6, K1, (CX)
 
-done129:
+done159:
 	VZEROUPPER
 	RET
 

@@ -134,11 +134,6 @@ func mulAddF64AVX2(n int, dst *byte, a *byte, b *byte, c *byte)
 //go:noescape
 func dropoutF64AVX2(n int, dst *byte, x *byte, u *byte, keep uint64, scale uint64)
 
-// routeMaxF64AVX2 moves left to dx where x equals y.
-//
-//go:noescape
-func routeMaxF64AVX2(n int, dx *byte, left *byte, x *byte, y *byte)
-
 // sumF64AVX2 sums n elements.
 //
 //go:noescape
@@ -208,6 +203,26 @@ func adagradF64AVX2(n int, w *byte, a *byte, grad *byte, k *byte)
 //
 //go:noescape
 func adamF64AVX2(n int, w *byte, m *byte, v *byte, grad *byte, k *byte)
+
+// maxPixelsF64AVX2 goes through pixels; rows > 0.
+//
+//go:noescape
+func maxPixelsF64AVX2(rows int, cols int, stride0 int, stride1 int, dst *byte, x *byte)
+
+// mulAddPixelsF64AVX2 goes through pixels; rows > 0.
+//
+//go:noescape
+func mulAddPixelsF64AVX2(rows int, cols int, stride0 int, stride1 int, dst *byte, x *byte, w *byte)
+
+// dotPixelsF64AVX2 goes through pixels; rows > 0.
+//
+//go:noescape
+func dotPixelsF64AVX2(rows int, cols int, stride0 int, stride1 int, x *byte, y *byte, acc *byte)
+
+// routePixelsF64AVX2 goes through pixels; rows > 0.
+//
+//go:noescape
+func routePixelsF64AVX2(rows int, cols int, stride0 int, stride1 int, dx *byte, x *byte, left *byte, y *byte)
 
 // addF64AVX512 is an elementwise kernel.
 //
@@ -339,11 +354,6 @@ func mulAddF64AVX512(n int, dst *byte, a *byte, b *byte, c *byte)
 //go:noescape
 func dropoutF64AVX512(n int, dst *byte, x *byte, u *byte, keep uint64, scale uint64)
 
-// routeMaxF64AVX512 moves left to dx where x equals y.
-//
-//go:noescape
-func routeMaxF64AVX512(n int, dx *byte, left *byte, x *byte, y *byte)
-
 // sumF64AVX512 sums n elements.
 //
 //go:noescape
@@ -408,3 +418,23 @@ func nesterovF64AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
 //
 //go:noescape
 func adagradF64AVX512(n int, w *byte, a *byte, grad *byte, k *byte)
+
+// maxPixelsF64AVX512 goes through pixels; rows > 0.
+//
+//go:noescape
+func maxPixelsF64AVX512(rows int, cols int, stride0 int, stride1 int, dst *byte, x *byte)
+
+// mulAddPixelsF64AVX512 goes through pixels; rows > 0.
+//
+//go:noescape
+func mulAddPixelsF64AVX512(rows int, cols int, stride0 int, stride1 int, dst *byte, x *byte, w *byte)
+
+// dotPixelsF64AVX512 goes through pixels; rows > 0.
+//
+//go:noescape
+func dotPixelsF64AVX512(rows int, cols int, stride0 int, stride1 int, x *byte, y *byte, acc *byte)
+
+// routePixelsF64AVX512 goes through pixels; rows > 0.
+//
+//go:noescape
+func routePixelsF64AVX512(rows int, cols int, stride0 int, stride1 int, dx *byte, x *byte, left *byte, y *byte)

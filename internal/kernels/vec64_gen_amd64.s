@@ -1707,56 +1707,6 @@ done26:
 	VZEROUPPER
 	RET
 
-// func routeMaxF64AVX2(n int, dx *byte, left *byte, x *byte, y *byte)
-// Requires: AVX, AVX2
-TEXT ·routeMaxF64AVX2(SB), NOSPLIT, $0-40
-	MOVQ n+0(FP), AX
-	MOVQ dx+8(FP), CX
-	MOVQ left+16(FP), DX
-	MOVQ x+24(FP), BX
-	MOVQ y+32(FP), SI
-
-one27:
-	CMPQ    AX, $0x00000004
-	JLT     rest27
-	VMOVUPD (CX), Y0
-	VMOVUPD (DX), Y1
-	VMOVUPD (BX), Y2
-	VMOVUPD (SI), Y3
-	VCMPPD  $0x00, Y3, Y2, Y2
-	VANDPD  Y1, Y2, Y2
-	VADDPD  Y2, Y0, Y0
-	VXORPD  Y2, Y1, Y1
-	VMOVUPD Y0, (CX)
-	VMOVUPD Y1, (DX)
-	ADDQ    $0x00000020, CX
-	ADDQ    $0x00000020, DX
-	ADDQ    $0x00000020, BX
-	ADDQ    $0x00000020, SI
-	SUBQ    $0x00000004, AX
-	JMP     one27
-
-rest27:
-	TESTQ        AX, AX
-	JZ           done27
-	VMOVQ        AX, X0
-	VPBROADCASTQ X0, Y0
-	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
-	VMASKMOVPD   (CX), Y0, Y1
-	VMASKMOVPD   (DX), Y0, Y2
-	VMASKMOVPD   (BX), Y0, Y3
-	VMASKMOVPD   (SI), Y0, Y4
-	VCMPPD       $0x00, Y4, Y3, Y3
-	VANDPD       Y2, Y3, Y3
-	VADDPD       Y3, Y1, Y1
-	VXORPD       Y3, Y2, Y2
-	VMASKMOVPD   Y1, Y0, (CX)
-	VMASKMOVPD   Y2, Y0, (DX)
-
-done27:
-	VZEROUPPER
-	RET
-
 // func sumF64AVX2(n int, a *byte) uint64
 // Requires: AVX, AVX2
 TEXT ·sumF64AVX2(SB), NOSPLIT, $0-24
@@ -1767,9 +1717,9 @@ TEXT ·sumF64AVX2(SB), NOSPLIT, $0-24
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
-many28:
+many27:
 	CMPQ    AX, $0x00000010
-	JLT     one28
+	JLT     one27
 	VMOVUPD (CX), Y4
 	VADDPD  Y4, Y0, Y0
 	VMOVUPD 32(CX), Y4
@@ -1780,27 +1730,27 @@ many28:
 	VADDPD  Y4, Y3, Y3
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000010, AX
-	JMP     many28
+	JMP     many27
 
-one28:
+one27:
 	CMPQ    AX, $0x00000004
-	JLT     rest28
+	JLT     rest27
 	VMOVUPD (CX), Y4
 	VADDPD  Y4, Y0, Y0
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000004, AX
-	JMP     one28
+	JMP     one27
 
-rest28:
+rest27:
 	TESTQ        AX, AX
-	JZ           done28
+	JZ           done27
 	VMOVQ        AX, X4
 	VPBROADCASTQ X4, Y4
 	VPCMPGTQ     iotaF64<>+0(SB), Y4, Y4
 	VMASKMOVPD   (CX), Y4, Y4
 	VADDPD       Y4, Y0, Y0
 
-done28:
+done27:
 	VADDPD       Y1, Y0, Y0
 	VADDPD       Y3, Y2, Y2
 	VADDPD       Y2, Y0, Y0
@@ -1824,9 +1774,9 @@ TEXT ·dotF64AVX2(SB), NOSPLIT, $0-32
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
-many29:
+many28:
 	CMPQ        AX, $0x00000010
-	JLT         one29
+	JLT         one28
 	VMOVUPD     (CX), Y4
 	VMOVUPD     (DX), Y5
 	VFMADD231PD Y4, Y5, Y0
@@ -1842,22 +1792,22 @@ many29:
 	ADDQ        $0x00000080, CX
 	ADDQ        $0x00000080, DX
 	SUBQ        $0x00000010, AX
-	JMP         many29
+	JMP         many28
 
-one29:
+one28:
 	CMPQ        AX, $0x00000004
-	JLT         rest29
+	JLT         rest28
 	VMOVUPD     (CX), Y4
 	VMOVUPD     (DX), Y5
 	VFMADD231PD Y4, Y5, Y0
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000020, DX
 	SUBQ        $0x00000004, AX
-	JMP         one29
+	JMP         one28
 
-rest29:
+rest28:
 	TESTQ        AX, AX
-	JZ           done29
+	JZ           done28
 	VMOVQ        AX, X4
 	VPBROADCASTQ X4, Y4
 	VPCMPGTQ     iotaF64<>+0(SB), Y4, Y4
@@ -1865,7 +1815,7 @@ rest29:
 	VMASKMOVPD   (DX), Y4, Y4
 	VFMADD231PD  Y5, Y4, Y0
 
-done29:
+done28:
 	VADDPD       Y1, Y0, Y0
 	VADDPD       Y3, Y2, Y2
 	VADDPD       Y2, Y0, Y0
@@ -1888,9 +1838,9 @@ TEXT ·maxOfF64AVX2(SB), NOSPLIT, $0-24
 	VMOVUPD constF64_fff0000000000000<>+0(SB), Y2
 	VXORPS  Y3, Y3, Y3
 
-many30:
+many29:
 	CMPQ    AX, $0x00000008
-	JLT     one30
+	JLT     one29
 	VMOVUPD (CX), Y4
 	VCMPPD  $0x03, Y4, Y4, Y5
 	VANDPD  Y4, Y5, Y5
@@ -1903,11 +1853,11 @@ many30:
 	VMAXPD  Y4, Y2, Y2
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000008, AX
-	JMP     many30
+	JMP     many29
 
-one30:
+one29:
 	CMPQ    AX, $0x00000004
-	JLT     rest30
+	JLT     rest29
 	VMOVUPD (CX), Y4
 	VCMPPD  $0x03, Y4, Y4, Y5
 	VANDPD  Y4, Y5, Y5
@@ -1915,11 +1865,11 @@ one30:
 	VMAXPD  Y4, Y1, Y1
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000004, AX
-	JMP     one30
+	JMP     one29
 
-rest30:
+rest29:
 	TESTQ        AX, AX
-	JZ           done30
+	JZ           done29
 	VMOVQ        AX, X4
 	VPBROADCASTQ X4, Y4
 	VPCMPGTQ     iotaF64<>+0(SB), Y4, Y4
@@ -1930,7 +1880,7 @@ rest30:
 	VORPD        Y4, Y3, Y3
 	VMAXPD       Y0, Y1, Y1
 
-done30:
+done29:
 	VMAXPD       Y2, Y1, Y1
 	VCMPPD       $0x03, Y3, Y3, Y0
 	VANDPD       Y3, Y0, Y0
@@ -1968,9 +1918,9 @@ TEXT ·colSumF64AVX2(SB), NOSPLIT, $0-32
 	MOVQ CX, SI
 	SHLQ $0x03, SI
 
-wide31:
+wide30:
 	CMPQ    CX, $0x00000010
-	JLT     narrow31
+	JLT     narrow30
 	VMOVUPD (DX), Y0
 	VMOVUPD 32(DX), Y1
 	VMOVUPD 64(DX), Y2
@@ -1978,7 +1928,7 @@ wide31:
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row32:
+row31:
 	VMOVUPD (R8), Y4
 	VADDPD  Y4, Y0, Y0
 	VMOVUPD 32(R8), Y4
@@ -1989,7 +1939,7 @@ row32:
 	VADDPD  Y4, Y3, Y3
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row32
+	JNZ     row31
 	VMOVUPD Y0, (DX)
 	VMOVUPD Y1, 32(DX)
 	VMOVUPD Y2, 64(DX)
@@ -1997,45 +1947,45 @@ row32:
 	ADDQ    $0x00000080, DX
 	ADDQ    $0x00000080, BX
 	SUBQ    $0x00000010, CX
-	JMP     wide31
+	JMP     wide30
 
-narrow31:
+narrow30:
 	CMPQ    CX, $0x00000004
-	JLT     edge31
+	JLT     edge30
 	VMOVUPD (DX), Y0
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row33:
+row32:
 	VMOVUPD (R8), Y1
 	VADDPD  Y1, Y0, Y0
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row33
+	JNZ     row32
 	VMOVUPD Y0, (DX)
 	ADDQ    $0x00000020, DX
 	ADDQ    $0x00000020, BX
 	SUBQ    $0x00000004, CX
-	JMP     narrow31
+	JMP     narrow30
 
-edge31:
+edge30:
 	TESTQ        CX, CX
-	JZ           end31
+	JZ           end30
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
 	VMASKMOVPD   (DX), Y0, Y1
 	MOVQ         BX, CX
 
-row34:
+row33:
 	VMASKMOVPD (CX), Y0, Y2
 	VADDPD     Y2, Y1, Y1
 	ADDQ       SI, CX
 	DECQ       AX
-	JNZ        row34
+	JNZ        row33
 	VMASKMOVPD Y1, Y0, (DX)
 
-end31:
+end30:
 	VZEROUPPER
 	RET
 
@@ -2050,9 +2000,9 @@ TEXT ·colCenteredF64AVX2(SB), NOSPLIT, $0-40
 	MOVQ CX, DI
 	SHLQ $0x03, DI
 
-wide35:
+wide34:
 	CMPQ    CX, $0x00000010
-	JLT     narrow35
+	JLT     narrow34
 	VMOVUPD (DX), Y0
 	VMOVUPD 32(DX), Y1
 	VMOVUPD 64(DX), Y2
@@ -2064,7 +2014,7 @@ wide35:
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row36:
+row35:
 	VMOVUPD     (R9), Y8
 	VSUBPD      Y4, Y8, Y8
 	VFMADD231PD Y8, Y8, Y0
@@ -2079,7 +2029,7 @@ row36:
 	VFMADD231PD Y8, Y8, Y3
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row36
+	JNZ         row35
 	VMOVUPD     Y0, (DX)
 	VMOVUPD     Y1, 32(DX)
 	VMOVUPD     Y2, 64(DX)
@@ -2088,33 +2038,33 @@ row36:
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	SUBQ        $0x00000010, CX
-	JMP         wide35
+	JMP         wide34
 
-narrow35:
+narrow34:
 	CMPQ    CX, $0x00000004
-	JLT     edge35
+	JLT     edge34
 	VMOVUPD (DX), Y0
 	VMOVUPD (SI), Y1
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row37:
+row36:
 	VMOVUPD     (R9), Y2
 	VSUBPD      Y1, Y2, Y2
 	VFMADD231PD Y2, Y2, Y0
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row37
+	JNZ         row36
 	VMOVUPD     Y0, (DX)
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x00000004, CX
-	JMP         narrow35
+	JMP         narrow34
 
-edge35:
+edge34:
 	TESTQ        CX, CX
-	JZ           end35
+	JZ           end34
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2122,16 +2072,16 @@ edge35:
 	VMASKMOVPD   (SI), Y0, Y2
 	MOVQ         BX, CX
 
-row38:
+row37:
 	VMASKMOVPD  (CX), Y0, Y3
 	VSUBPD      Y2, Y3, Y3
 	VFMADD231PD Y3, Y3, Y1
 	ADDQ        DI, CX
 	DECQ        AX
-	JNZ         row38
+	JNZ         row37
 	VMASKMOVPD  Y1, Y0, (DX)
 
-end35:
+end34:
 	VZEROUPPER
 	RET
 
@@ -2147,9 +2097,9 @@ TEXT ·colDotF64AVX2(SB), NOSPLIT, $0-48
 	MOVQ CX, R8
 	SHLQ $0x03, R8
 
-wide39:
+wide38:
 	CMPQ    CX, $0x00000010
-	JLT     narrow39
+	JLT     narrow38
 	VMOVUPD (DX), Y0
 	VMOVUPD 32(DX), Y1
 	VMOVUPD 64(DX), Y2
@@ -2162,7 +2112,7 @@ wide39:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row40:
+row39:
 	VMOVUPD     (R10), Y8
 	VMOVUPD     (R11), Y9
 	VSUBPD      Y4, Y9, Y9
@@ -2182,7 +2132,7 @@ row40:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row40
+	JNZ         row39
 	VMOVUPD     Y0, (DX)
 	VMOVUPD     Y1, 32(DX)
 	VMOVUPD     Y2, 64(DX)
@@ -2192,18 +2142,18 @@ row40:
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	SUBQ        $0x00000010, CX
-	JMP         wide39
+	JMP         wide38
 
-narrow39:
+narrow38:
 	CMPQ    CX, $0x00000004
-	JLT     edge39
+	JLT     edge38
 	VMOVUPD (DX), Y0
 	VMOVUPD (DI), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row41:
+row40:
 	VMOVUPD     (R10), Y2
 	VMOVUPD     (R11), Y3
 	VSUBPD      Y1, Y3, Y3
@@ -2211,18 +2161,18 @@ row41:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row41
+	JNZ         row40
 	VMOVUPD     Y0, (DX)
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	SUBQ        $0x00000004, CX
-	JMP         narrow39
+	JMP         narrow38
 
-edge39:
+edge38:
 	TESTQ        CX, CX
-	JZ           end39
+	JZ           end38
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2231,7 +2181,7 @@ edge39:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row42:
+row41:
 	VMASKMOVPD  (CX), Y0, Y3
 	VMASKMOVPD  (BX), Y0, Y4
 	VSUBPD      Y2, Y4, Y4
@@ -2239,10 +2189,10 @@ row42:
 	ADDQ        R8, CX
 	ADDQ        R8, BX
 	DECQ        AX
-	JNZ         row42
+	JNZ         row41
 	VMASKMOVPD  Y1, Y0, (DX)
 
-end39:
+end38:
 	VZEROUPPER
 	RET
 
@@ -2256,9 +2206,9 @@ TEXT ·biasRowsF64AVX2(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide43:
+wide42:
 	CMPQ    CX, $0x00000010
-	JLT     narrow43
+	JLT     narrow42
 	VMOVUPD (DI), Y0
 	VMOVUPD 32(DI), Y1
 	VMOVUPD 64(DI), Y2
@@ -2267,7 +2217,7 @@ wide43:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row44:
+row43:
 	VMOVUPD (R10), Y4
 	VADDPD  Y0, Y4, Y4
 	VMOVUPD Y4, (R9)
@@ -2283,38 +2233,38 @@ row44:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row44
+	JNZ     row43
 	ADDQ    $0x00000080, BX
 	ADDQ    $0x00000080, SI
 	ADDQ    $0x00000080, DI
 	SUBQ    $0x00000010, CX
-	JMP     wide43
+	JMP     wide42
 
-narrow43:
+narrow42:
 	CMPQ    CX, $0x00000004
-	JLT     edge43
+	JLT     edge42
 	VMOVUPD (DI), Y0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row45:
+row44:
 	VMOVUPD (R10), Y1
 	VADDPD  Y0, Y1, Y1
 	VMOVUPD Y1, (R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row45
+	JNZ     row44
 	ADDQ    $0x00000020, BX
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	SUBQ    $0x00000004, CX
-	JMP     narrow43
+	JMP     narrow42
 
-edge43:
+edge42:
 	TESTQ        CX, CX
-	JZ           end43
+	JZ           end42
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2322,16 +2272,16 @@ edge43:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row46:
+row45:
 	VMASKMOVPD (BX), Y0, Y2
 	VADDPD     Y1, Y2, Y2
 	VMASKMOVPD Y2, Y0, (CX)
 	ADDQ       DX, CX
 	ADDQ       DX, BX
 	DECQ       AX
-	JNZ        row46
+	JNZ        row45
 
-end43:
+end42:
 	VZEROUPPER
 	RET
 
@@ -2345,9 +2295,9 @@ TEXT ·biasReluRowsF64AVX2(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide47:
+wide46:
 	CMPQ    CX, $0x00000010
-	JLT     narrow47
+	JLT     narrow46
 	VMOVUPD (DI), Y0
 	VMOVUPD 32(DI), Y1
 	VMOVUPD 64(DI), Y2
@@ -2356,7 +2306,7 @@ wide47:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row48:
+row47:
 	VMOVUPD (R10), Y4
 	VADDPD  Y0, Y4, Y4
 	VXORPS  Y5, Y5, Y5
@@ -2380,22 +2330,22 @@ row48:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row48
+	JNZ     row47
 	ADDQ    $0x00000080, BX
 	ADDQ    $0x00000080, SI
 	ADDQ    $0x00000080, DI
 	SUBQ    $0x00000010, CX
-	JMP     wide47
+	JMP     wide46
 
-narrow47:
+narrow46:
 	CMPQ    CX, $0x00000004
-	JLT     edge47
+	JLT     edge46
 	VMOVUPD (DI), Y0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row49:
+row48:
 	VMOVUPD (R10), Y1
 	VADDPD  Y0, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -2404,16 +2354,16 @@ row49:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row49
+	JNZ     row48
 	ADDQ    $0x00000020, BX
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	SUBQ    $0x00000004, CX
-	JMP     narrow47
+	JMP     narrow46
 
-edge47:
+edge46:
 	TESTQ        CX, CX
-	JZ           end47
+	JZ           end46
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2421,7 +2371,7 @@ edge47:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row50:
+row49:
 	VMASKMOVPD (BX), Y0, Y2
 	VADDPD     Y1, Y2, Y2
 	VXORPS     Y3, Y3, Y3
@@ -2430,9 +2380,9 @@ row50:
 	ADDQ       DX, CX
 	ADDQ       DX, BX
 	DECQ       AX
-	JNZ        row50
+	JNZ        row49
 
-end47:
+end46:
 	VZEROUPPER
 	RET
 
@@ -2447,9 +2397,9 @@ TEXT ·scaleRowsF64AVX2(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide51:
+wide50:
 	CMPQ    CX, $0x00000010
-	JLT     narrow51
+	JLT     narrow50
 	VMOVUPD (DI), Y0
 	VMOVUPD 32(DI), Y1
 	VMOVUPD 64(DI), Y2
@@ -2462,7 +2412,7 @@ wide51:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row52:
+row51:
 	VMOVUPD     (R11), Y8
 	VFMADD213PD Y0, Y4, Y8
 	VMOVUPD     Y8, (R10)
@@ -2478,41 +2428,41 @@ row52:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row52
+	JNZ         row51
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000010, CX
-	JMP         wide51
+	JMP         wide50
 
-narrow51:
+narrow50:
 	CMPQ    CX, $0x00000004
-	JLT     edge51
+	JLT     edge50
 	VMOVUPD (DI), Y0
 	VMOVUPD (R8), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row53:
+row52:
 	VMOVUPD     (R11), Y2
 	VFMADD213PD Y0, Y1, Y2
 	VMOVUPD     Y2, (R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row53
+	JNZ         row52
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000004, CX
-	JMP         narrow51
+	JMP         narrow50
 
-edge51:
+edge50:
 	TESTQ        CX, CX
-	JZ           end51
+	JZ           end50
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2521,16 +2471,16 @@ edge51:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row54:
+row53:
 	VMASKMOVPD  (BX), Y0, Y3
 	VFMADD213PD Y1, Y2, Y3
 	VMASKMOVPD  Y3, Y0, (CX)
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row54
+	JNZ         row53
 
-end51:
+end50:
 	VZEROUPPER
 	RET
 
@@ -2545,9 +2495,9 @@ TEXT ·scaleReluRowsF64AVX2(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide55:
+wide54:
 	CMPQ    CX, $0x00000010
-	JLT     narrow55
+	JLT     narrow54
 	VMOVUPD (DI), Y0
 	VMOVUPD 32(DI), Y1
 	VMOVUPD 64(DI), Y2
@@ -2560,7 +2510,7 @@ wide55:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row56:
+row55:
 	VMOVUPD     (R11), Y8
 	VFMADD213PD Y0, Y4, Y8
 	VXORPS      Y9, Y9, Y9
@@ -2584,24 +2534,24 @@ row56:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row56
+	JNZ         row55
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000010, CX
-	JMP         wide55
+	JMP         wide54
 
-narrow55:
+narrow54:
 	CMPQ    CX, $0x00000004
-	JLT     edge55
+	JLT     edge54
 	VMOVUPD (DI), Y0
 	VMOVUPD (R8), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row57:
+row56:
 	VMOVUPD     (R11), Y2
 	VFMADD213PD Y0, Y1, Y2
 	VXORPS      Y3, Y3, Y3
@@ -2610,17 +2560,17 @@ row57:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row57
+	JNZ         row56
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000004, CX
-	JMP         narrow55
+	JMP         narrow54
 
-edge55:
+edge54:
 	TESTQ        CX, CX
-	JZ           end55
+	JZ           end54
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2629,7 +2579,7 @@ edge55:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row58:
+row57:
 	VMASKMOVPD  (BX), Y0, Y3
 	VFMADD213PD Y1, Y2, Y3
 	VXORPS      Y4, Y4, Y4
@@ -2638,9 +2588,9 @@ row58:
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row58
+	JNZ         row57
 
-end55:
+end54:
 	VZEROUPPER
 	RET
 
@@ -2655,9 +2605,9 @@ TEXT ·momentumF64AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Y0
 	VBROADCASTSD 8(SI), Y1
 
-many59:
+many58:
 	CMPQ         AX, $0x00000008
-	JLT          one59
+	JLT          one58
 	VMOVUPD      (CX), Y2
 	VMOVUPD      (DX), Y3
 	VMOVUPD      (BX), Y4
@@ -2676,6 +2626,76 @@ many59:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000008, AX
+	JMP          many58
+
+one58:
+	CMPQ         AX, $0x00000004
+	JLT          rest58
+	VMOVUPD      (CX), Y2
+	VMOVUPD      (DX), Y3
+	VMOVUPD      (BX), Y4
+	VFMADD213PD  Y4, Y1, Y3
+	VMOVUPD      Y3, (DX)
+	VFNMADD231PD Y0, Y3, Y2
+	VMOVUPD      Y2, (CX)
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
+	SUBQ         $0x00000004, AX
+	JMP          one58
+
+rest58:
+	TESTQ        AX, AX
+	JZ           done58
+	VMOVQ        AX, X2
+	VPBROADCASTQ X2, Y2
+	VPCMPGTQ     iotaF64<>+0(SB), Y2, Y2
+	VMASKMOVPD   (CX), Y2, Y3
+	VMASKMOVPD   (DX), Y2, Y4
+	VMASKMOVPD   (BX), Y2, Y5
+	VFMADD213PD  Y5, Y1, Y4
+	VMASKMOVPD   Y4, Y2, (DX)
+	VFNMADD231PD Y0, Y4, Y3
+	VMASKMOVPD   Y3, Y2, (CX)
+
+done58:
+	VZEROUPPER
+	RET
+
+// func nesterovF64AVX2(n int, w *byte, m *byte, grad *byte, k *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·nesterovF64AVX2(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         m+16(FP), DX
+	MOVQ         grad+24(FP), BX
+	MOVQ         k+32(FP), SI
+	VBROADCASTSD (SI), Y0
+	VBROADCASTSD 8(SI), Y1
+
+many59:
+	CMPQ         AX, $0x00000008
+	JLT          one59
+	VMOVUPD      (CX), Y2
+	VMOVUPD      (DX), Y3
+	VMOVUPD      (BX), Y4
+	VFMADD213PD  Y4, Y1, Y3
+	VMOVUPD      Y3, (DX)
+	VFMADD231PD  Y1, Y3, Y4
+	VFNMADD231PD Y0, Y4, Y2
+	VMOVUPD      Y2, (CX)
+	VMOVUPD      32(CX), Y2
+	VMOVUPD      32(DX), Y3
+	VMOVUPD      32(BX), Y4
+	VFMADD213PD  Y4, Y1, Y3
+	VMOVUPD      Y3, 32(DX)
+	VFMADD231PD  Y1, Y3, Y4
+	VFNMADD231PD Y0, Y4, Y2
+	VMOVUPD      Y2, 32(CX)
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	SUBQ         $0x00000008, AX
 	JMP          many59
 
 one59:
@@ -2686,7 +2706,8 @@ one59:
 	VMOVUPD      (BX), Y4
 	VFMADD213PD  Y4, Y1, Y3
 	VMOVUPD      Y3, (DX)
-	VFNMADD231PD Y0, Y3, Y2
+	VFMADD231PD  Y1, Y3, Y4
+	VFNMADD231PD Y0, Y4, Y2
 	VMOVUPD      Y2, (CX)
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
@@ -2705,82 +2726,11 @@ rest59:
 	VMASKMOVPD   (BX), Y2, Y5
 	VFMADD213PD  Y5, Y1, Y4
 	VMASKMOVPD   Y4, Y2, (DX)
-	VFNMADD231PD Y0, Y4, Y3
-	VMASKMOVPD   Y3, Y2, (CX)
-
-done59:
-	VZEROUPPER
-	RET
-
-// func nesterovF64AVX2(n int, w *byte, m *byte, grad *byte, k *byte)
-// Requires: AVX, AVX2, FMA3
-TEXT ·nesterovF64AVX2(SB), NOSPLIT, $0-40
-	MOVQ         n+0(FP), AX
-	MOVQ         w+8(FP), CX
-	MOVQ         m+16(FP), DX
-	MOVQ         grad+24(FP), BX
-	MOVQ         k+32(FP), SI
-	VBROADCASTSD (SI), Y0
-	VBROADCASTSD 8(SI), Y1
-
-many60:
-	CMPQ         AX, $0x00000008
-	JLT          one60
-	VMOVUPD      (CX), Y2
-	VMOVUPD      (DX), Y3
-	VMOVUPD      (BX), Y4
-	VFMADD213PD  Y4, Y1, Y3
-	VMOVUPD      Y3, (DX)
-	VFMADD231PD  Y1, Y3, Y4
-	VFNMADD231PD Y0, Y4, Y2
-	VMOVUPD      Y2, (CX)
-	VMOVUPD      32(CX), Y2
-	VMOVUPD      32(DX), Y3
-	VMOVUPD      32(BX), Y4
-	VFMADD213PD  Y4, Y1, Y3
-	VMOVUPD      Y3, 32(DX)
-	VFMADD231PD  Y1, Y3, Y4
-	VFNMADD231PD Y0, Y4, Y2
-	VMOVUPD      Y2, 32(CX)
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, DX
-	ADDQ         $0x00000040, BX
-	SUBQ         $0x00000008, AX
-	JMP          many60
-
-one60:
-	CMPQ         AX, $0x00000004
-	JLT          rest60
-	VMOVUPD      (CX), Y2
-	VMOVUPD      (DX), Y3
-	VMOVUPD      (BX), Y4
-	VFMADD213PD  Y4, Y1, Y3
-	VMOVUPD      Y3, (DX)
-	VFMADD231PD  Y1, Y3, Y4
-	VFNMADD231PD Y0, Y4, Y2
-	VMOVUPD      Y2, (CX)
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000020, DX
-	ADDQ         $0x00000020, BX
-	SUBQ         $0x00000004, AX
-	JMP          one60
-
-rest60:
-	TESTQ        AX, AX
-	JZ           done60
-	VMOVQ        AX, X2
-	VPBROADCASTQ X2, Y2
-	VPCMPGTQ     iotaF64<>+0(SB), Y2, Y2
-	VMASKMOVPD   (CX), Y2, Y3
-	VMASKMOVPD   (DX), Y2, Y4
-	VMASKMOVPD   (BX), Y2, Y5
-	VFMADD213PD  Y5, Y1, Y4
-	VMASKMOVPD   Y4, Y2, (DX)
 	VFMADD231PD  Y1, Y4, Y5
 	VFNMADD231PD Y0, Y5, Y3
 	VMASKMOVPD   Y3, Y2, (CX)
 
-done60:
+done59:
 	VZEROUPPER
 	RET
 
@@ -2795,9 +2745,9 @@ TEXT ·adagradF64AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Y0
 	VBROADCASTSD 8(SI), Y1
 
-many61:
+many60:
 	CMPQ        AX, $0x00000008
-	JLT         one61
+	JLT         one60
 	VMOVUPD     (CX), Y2
 	VMOVUPD     (DX), Y3
 	VMOVUPD     (BX), Y4
@@ -2824,11 +2774,11 @@ many61:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000008, AX
-	JMP         many61
+	JMP         many60
 
-one61:
+one60:
 	CMPQ        AX, $0x00000004
-	JLT         rest61
+	JLT         rest60
 	VMOVUPD     (CX), Y2
 	VMOVUPD     (DX), Y3
 	VMOVUPD     (BX), Y4
@@ -2844,11 +2794,11 @@ one61:
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	SUBQ        $0x00000004, AX
-	JMP         one61
+	JMP         one60
 
-rest61:
+rest60:
 	TESTQ        AX, AX
-	JZ           done61
+	JZ           done60
 	VMOVQ        AX, X2
 	VPBROADCASTQ X2, Y2
 	VPCMPGTQ     iotaF64<>+0(SB), Y2, Y2
@@ -2864,7 +2814,7 @@ rest61:
 	VSUBPD       Y5, Y3, Y3
 	VMASKMOVPD   Y3, Y2, (CX)
 
-done61:
+done60:
 	VZEROUPPER
 	RET
 
@@ -2884,9 +2834,9 @@ TEXT ·adamF64AVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSD 32(DI), Y3
 	VBROADCASTSD 40(DI), Y4
 
-one62:
+one61:
 	CMPQ        AX, $0x00000004
-	JLT         rest62
+	JLT         rest61
 	VMOVUPD     (CX), Y5
 	VMOVUPD     (DX), Y6
 	VMOVUPD     (BX), Y7
@@ -2910,11 +2860,11 @@ one62:
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x00000004, AX
-	JMP         one62
+	JMP         one61
 
-rest62:
+rest61:
 	TESTQ        AX, AX
-	JZ           done62
+	JZ           done61
 	VMOVQ        AX, X5
 	VPBROADCASTQ X5, Y5
 	VPCMPGTQ     iotaF64<>+0(SB), Y5, Y5
@@ -2937,7 +2887,387 @@ rest62:
 	VSUBPD       Y7, Y6, Y6
 	VMASKMOVPD   Y6, Y5, (CX)
 
-done62:
+done61:
+	VZEROUPPER
+	RET
+
+// func maxPixelsF64AVX2(rows int, cols int, stride0 int, stride1 int, dst *byte, x *byte)
+// Requires: AVX, AVX2
+TEXT ·maxPixelsF64AVX2(SB), NOSPLIT, $0-48
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	MOVQ stride0+16(FP), DX
+	MOVQ stride1+24(FP), BX
+	MOVQ dst+32(FP), SI
+	MOVQ x+40(FP), DI
+
+wide62:
+	CMPQ CX, $0x00000008
+	JLT  narrow62
+	MOVQ AX, R8
+	MOVQ SI, R9
+	MOVQ DI, R10
+
+pixel63:
+	VMOVUPD   (R9), Y0
+	VMOVUPD   (R10), Y1
+	VMAXPD    Y0, Y1, Y0
+	VCMPPD    $0x03, Y1, Y1, Y2
+	VBLENDVPD Y2, Y1, Y0, Y0
+	VMOVUPD   Y0, (R9)
+	VMOVUPD   32(R9), Y0
+	VMOVUPD   32(R10), Y1
+	VMAXPD    Y0, Y1, Y0
+	VCMPPD    $0x03, Y1, Y1, Y2
+	VBLENDVPD Y2, Y1, Y0, Y0
+	VMOVUPD   Y0, 32(R9)
+	ADDQ      DX, R9
+	ADDQ      BX, R10
+	DECQ      R8
+	JNZ       pixel63
+	ADDQ      $0x00000040, SI
+	ADDQ      $0x00000040, DI
+	SUBQ      $0x00000008, CX
+	JMP       wide62
+
+narrow62:
+	CMPQ CX, $0x00000004
+	JLT  edge62
+	MOVQ AX, R8
+	MOVQ SI, R9
+	MOVQ DI, R10
+
+pixel64:
+	VMOVUPD   (R9), Y0
+	VMOVUPD   (R10), Y1
+	VMAXPD    Y0, Y1, Y0
+	VCMPPD    $0x03, Y1, Y1, Y2
+	VBLENDVPD Y2, Y1, Y0, Y0
+	VMOVUPD   Y0, (R9)
+	ADDQ      DX, R9
+	ADDQ      BX, R10
+	DECQ      R8
+	JNZ       pixel64
+	ADDQ      $0x00000020, SI
+	ADDQ      $0x00000020, DI
+	SUBQ      $0x00000004, CX
+	JMP       narrow62
+
+edge62:
+	TESTQ        CX, CX
+	JZ           end62
+	VMOVQ        CX, X0
+	VPBROADCASTQ X0, Y0
+	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
+	MOVQ         SI, CX
+	MOVQ         DI, SI
+
+pixel65:
+	VMASKMOVPD (CX), Y0, Y1
+	VMASKMOVPD (SI), Y0, Y2
+	VMAXPD     Y1, Y2, Y1
+	VCMPPD     $0x03, Y2, Y2, Y3
+	VBLENDVPD  Y3, Y2, Y1, Y1
+	VMASKMOVPD Y1, Y0, (CX)
+	ADDQ       DX, CX
+	ADDQ       BX, SI
+	DECQ       AX
+	JNZ        pixel65
+
+end62:
+	VZEROUPPER
+	RET
+
+// func mulAddPixelsF64AVX2(rows int, cols int, stride0 int, stride1 int, dst *byte, x *byte, w *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·mulAddPixelsF64AVX2(SB), NOSPLIT, $0-56
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	MOVQ stride0+16(FP), DX
+	MOVQ stride1+24(FP), BX
+	MOVQ dst+32(FP), SI
+	MOVQ x+40(FP), DI
+	MOVQ w+48(FP), R8
+
+wide66:
+	CMPQ    CX, $0x00000008
+	JLT     narrow66
+	VMOVUPD (R8), Y0
+	VMOVUPD 32(R8), Y1
+	MOVQ    AX, R9
+	MOVQ    SI, R10
+	MOVQ    DI, R11
+
+pixel67:
+	VMOVUPD     (R10), Y2
+	VMOVUPD     (R11), Y3
+	VFMADD231PD Y0, Y3, Y2
+	VMOVUPD     Y2, (R10)
+	VMOVUPD     32(R10), Y2
+	VMOVUPD     32(R11), Y3
+	VFMADD231PD Y1, Y3, Y2
+	VMOVUPD     Y2, 32(R10)
+	ADDQ        DX, R10
+	ADDQ        BX, R11
+	DECQ        R9
+	JNZ         pixel67
+	ADDQ        $0x00000040, SI
+	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, R8
+	SUBQ        $0x00000008, CX
+	JMP         wide66
+
+narrow66:
+	CMPQ    CX, $0x00000004
+	JLT     edge66
+	VMOVUPD (R8), Y0
+	MOVQ    AX, R9
+	MOVQ    SI, R10
+	MOVQ    DI, R11
+
+pixel68:
+	VMOVUPD     (R10), Y1
+	VMOVUPD     (R11), Y2
+	VFMADD231PD Y0, Y2, Y1
+	VMOVUPD     Y1, (R10)
+	ADDQ        DX, R10
+	ADDQ        BX, R11
+	DECQ        R9
+	JNZ         pixel68
+	ADDQ        $0x00000020, SI
+	ADDQ        $0x00000020, DI
+	ADDQ        $0x00000020, R8
+	SUBQ        $0x00000004, CX
+	JMP         narrow66
+
+edge66:
+	TESTQ        CX, CX
+	JZ           end66
+	VMOVQ        CX, X0
+	VPBROADCASTQ X0, Y0
+	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
+	VMASKMOVPD   (R8), Y0, Y1
+	MOVQ         SI, CX
+	MOVQ         DI, SI
+
+pixel69:
+	VMASKMOVPD  (CX), Y0, Y2
+	VMASKMOVPD  (SI), Y0, Y3
+	VFMADD231PD Y1, Y3, Y2
+	VMASKMOVPD  Y2, Y0, (CX)
+	ADDQ        DX, CX
+	ADDQ        BX, SI
+	DECQ        AX
+	JNZ         pixel69
+
+end66:
+	VZEROUPPER
+	RET
+
+// func dotPixelsF64AVX2(rows int, cols int, stride0 int, stride1 int, x *byte, y *byte, acc *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·dotPixelsF64AVX2(SB), NOSPLIT, $0-56
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	MOVQ stride0+16(FP), DX
+	MOVQ stride1+24(FP), BX
+	MOVQ x+32(FP), SI
+	MOVQ y+40(FP), DI
+	MOVQ acc+48(FP), R8
+
+wide70:
+	CMPQ    CX, $0x00000008
+	JLT     narrow70
+	VMOVUPD (R8), Y0
+	VMOVUPD 32(R8), Y1
+	MOVQ    AX, R9
+	MOVQ    SI, R10
+	MOVQ    DI, R11
+
+pixel71:
+	VMOVUPD     (R10), Y2
+	VMOVUPD     (R11), Y3
+	VFMADD231PD Y2, Y3, Y0
+	VMOVUPD     32(R10), Y2
+	VMOVUPD     32(R11), Y3
+	VFMADD231PD Y2, Y3, Y1
+	ADDQ        DX, R10
+	ADDQ        BX, R11
+	DECQ        R9
+	JNZ         pixel71
+	VMOVUPD     Y0, (R8)
+	VMOVUPD     Y1, 32(R8)
+	ADDQ        $0x00000040, SI
+	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, R8
+	SUBQ        $0x00000008, CX
+	JMP         wide70
+
+narrow70:
+	CMPQ    CX, $0x00000004
+	JLT     edge70
+	VMOVUPD (R8), Y0
+	MOVQ    AX, R9
+	MOVQ    SI, R10
+	MOVQ    DI, R11
+
+pixel72:
+	VMOVUPD     (R10), Y1
+	VMOVUPD     (R11), Y2
+	VFMADD231PD Y1, Y2, Y0
+	ADDQ        DX, R10
+	ADDQ        BX, R11
+	DECQ        R9
+	JNZ         pixel72
+	VMOVUPD     Y0, (R8)
+	ADDQ        $0x00000020, SI
+	ADDQ        $0x00000020, DI
+	ADDQ        $0x00000020, R8
+	SUBQ        $0x00000004, CX
+	JMP         narrow70
+
+edge70:
+	TESTQ        CX, CX
+	JZ           end70
+	VMOVQ        CX, X0
+	VPBROADCASTQ X0, Y0
+	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
+	VMASKMOVPD   (R8), Y0, Y1
+	MOVQ         SI, CX
+	MOVQ         DI, SI
+
+pixel73:
+	VMASKMOVPD  (CX), Y0, Y2
+	VMASKMOVPD  (SI), Y0, Y3
+	VFMADD231PD Y2, Y3, Y1
+	ADDQ        DX, CX
+	ADDQ        BX, SI
+	DECQ        AX
+	JNZ         pixel73
+	VMASKMOVPD  Y1, Y0, (R8)
+
+end70:
+	VZEROUPPER
+	RET
+
+// func routePixelsF64AVX2(rows int, cols int, stride0 int, stride1 int, dx *byte, x *byte, left *byte, y *byte)
+// Requires: AVX, AVX2
+TEXT ·routePixelsF64AVX2(SB), NOSPLIT, $0-64
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	MOVQ stride0+16(FP), DX
+	MOVQ stride1+24(FP), BX
+	MOVQ dx+32(FP), SI
+	MOVQ x+40(FP), DI
+	MOVQ left+48(FP), R8
+	MOVQ y+56(FP), R9
+
+wide74:
+	CMPQ CX, $0x00000008
+	JLT  narrow74
+	MOVQ AX, R10
+	MOVQ SI, R11
+	MOVQ DI, R12
+	MOVQ R8, R13
+	MOVQ R9, R14
+
+pixel75:
+	VMOVUPD (R11), Y0
+	VMOVUPD (R12), Y1
+	VMOVUPD (R13), Y2
+	VMOVUPD (R14), Y3
+	VCMPPD  $0x00, Y3, Y1, Y1
+	VANDPD  Y2, Y1, Y1
+	VADDPD  Y1, Y0, Y0
+	VXORPD  Y1, Y2, Y2
+	VMOVUPD Y0, (R11)
+	VMOVUPD Y2, (R13)
+	VMOVUPD 32(R11), Y0
+	VMOVUPD 32(R12), Y1
+	VMOVUPD 32(R13), Y2
+	VMOVUPD 32(R14), Y3
+	VCMPPD  $0x00, Y3, Y1, Y1
+	VANDPD  Y2, Y1, Y1
+	VADDPD  Y1, Y0, Y0
+	VXORPD  Y1, Y2, Y2
+	VMOVUPD Y0, 32(R11)
+	VMOVUPD Y2, 32(R13)
+	ADDQ    DX, R11
+	ADDQ    DX, R12
+	ADDQ    BX, R13
+	ADDQ    BX, R14
+	DECQ    R10
+	JNZ     pixel75
+	ADDQ    $0x00000040, SI
+	ADDQ    $0x00000040, DI
+	ADDQ    $0x00000040, R8
+	ADDQ    $0x00000040, R9
+	SUBQ    $0x00000008, CX
+	JMP     wide74
+
+narrow74:
+	CMPQ CX, $0x00000004
+	JLT  edge74
+	MOVQ AX, R10
+	MOVQ SI, R11
+	MOVQ DI, R12
+	MOVQ R8, R13
+	MOVQ R9, R14
+
+pixel76:
+	VMOVUPD (R11), Y0
+	VMOVUPD (R12), Y1
+	VMOVUPD (R13), Y2
+	VMOVUPD (R14), Y3
+	VCMPPD  $0x00, Y3, Y1, Y1
+	VANDPD  Y2, Y1, Y1
+	VADDPD  Y1, Y0, Y0
+	VXORPD  Y1, Y2, Y2
+	VMOVUPD Y0, (R11)
+	VMOVUPD Y2, (R13)
+	ADDQ    DX, R11
+	ADDQ    DX, R12
+	ADDQ    BX, R13
+	ADDQ    BX, R14
+	DECQ    R10
+	JNZ     pixel76
+	ADDQ    $0x00000020, SI
+	ADDQ    $0x00000020, DI
+	ADDQ    $0x00000020, R8
+	ADDQ    $0x00000020, R9
+	SUBQ    $0x00000004, CX
+	JMP     narrow74
+
+edge74:
+	TESTQ        CX, CX
+	JZ           end74
+	VMOVQ        CX, X0
+	VPBROADCASTQ X0, Y0
+	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
+	MOVQ         SI, CX
+	MOVQ         DI, SI
+	MOVQ         R8, DI
+	MOVQ         R9, R8
+
+pixel77:
+	VMASKMOVPD (CX), Y0, Y1
+	VMASKMOVPD (SI), Y0, Y2
+	VMASKMOVPD (DI), Y0, Y3
+	VMASKMOVPD (R8), Y0, Y4
+	VCMPPD     $0x00, Y4, Y2, Y2
+	VANDPD     Y3, Y2, Y2
+	VADDPD     Y2, Y1, Y1
+	VXORPD     Y2, Y3, Y3
+	VMASKMOVPD Y1, Y0, (CX)
+	VMASKMOVPD Y3, Y0, (DI)
+	ADDQ       DX, CX
+	ADDQ       DX, SI
+	ADDQ       BX, DI
+	ADDQ       BX, R8
+	DECQ       AX
+	JNZ        pixel77
+
+end74:
 	VZEROUPPER
 	RET
 
@@ -2949,9 +3279,9 @@ TEXT ·addF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many63:
+many78:
 	CMPQ    AX, $0x00000020
-	JLT     one63
+	JLT     one78
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VADDPD  Z1, Z0, Z0
@@ -2972,11 +3302,11 @@ many63:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000020, AX
-	JMP     many63
+	JMP     many78
 
-one63:
+one78:
 	CMPQ    AX, $0x00000008
-	JLT     rest63
+	JLT     rest78
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VADDPD  Z1, Z0, Z0
@@ -2985,11 +3315,11 @@ one63:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, AX
-	JMP     one63
+	JMP     one78
 
-rest63:
+rest78:
 	TESTQ     AX, AX
-	JZ        done63
+	JZ        done78
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -3000,7 +3330,7 @@ rest63:
 	VADDPD    Z1, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
-done63:
+done78:
 	VZEROUPPER
 	RET
 
@@ -3012,9 +3342,9 @@ TEXT ·subF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many64:
+many79:
 	CMPQ    AX, $0x00000020
-	JLT     one64
+	JLT     one79
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VSUBPD  Z1, Z0, Z0
@@ -3035,11 +3365,11 @@ many64:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000020, AX
-	JMP     many64
+	JMP     many79
 
-one64:
+one79:
 	CMPQ    AX, $0x00000008
-	JLT     rest64
+	JLT     rest79
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VSUBPD  Z1, Z0, Z0
@@ -3048,11 +3378,11 @@ one64:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, AX
-	JMP     one64
+	JMP     one79
 
-rest64:
+rest79:
 	TESTQ     AX, AX
-	JZ        done64
+	JZ        done79
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -3063,7 +3393,7 @@ rest64:
 	VSUBPD    Z1, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
-done64:
+done79:
 	VZEROUPPER
 	RET
 
@@ -3075,9 +3405,9 @@ TEXT ·mulF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many65:
+many80:
 	CMPQ    AX, $0x00000020
-	JLT     one65
+	JLT     one80
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VMULPD  Z1, Z0, Z0
@@ -3098,11 +3428,11 @@ many65:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000020, AX
-	JMP     many65
+	JMP     many80
 
-one65:
+one80:
 	CMPQ    AX, $0x00000008
-	JLT     rest65
+	JLT     rest80
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VMULPD  Z1, Z0, Z0
@@ -3111,11 +3441,11 @@ one65:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, AX
-	JMP     one65
+	JMP     one80
 
-rest65:
+rest80:
 	TESTQ     AX, AX
-	JZ        done65
+	JZ        done80
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -3126,7 +3456,7 @@ rest65:
 	VMULPD    Z1, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
-done65:
+done80:
 	VZEROUPPER
 	RET
 
@@ -3138,9 +3468,9 @@ TEXT ·divF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many66:
+many81:
 	CMPQ    AX, $0x00000020
-	JLT     one66
+	JLT     one81
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VDIVPD  Z1, Z0, Z0
@@ -3161,11 +3491,11 @@ many66:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000020, AX
-	JMP     many66
+	JMP     many81
 
-one66:
+one81:
 	CMPQ    AX, $0x00000008
-	JLT     rest66
+	JLT     rest81
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VDIVPD  Z1, Z0, Z0
@@ -3174,11 +3504,11 @@ one66:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, AX
-	JMP     one66
+	JMP     one81
 
-rest66:
+rest81:
 	TESTQ     AX, AX
-	JZ        done66
+	JZ        done81
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -3189,7 +3519,7 @@ rest66:
 	VDIVPD    Z1, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
-done66:
+done81:
 	VZEROUPPER
 	RET
 
@@ -3201,9 +3531,9 @@ TEXT ·maxF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many67:
+many82:
 	CMPQ      AX, $0x00000020
-	JLT       one67
+	JLT       one82
 	VMOVUPD   (DX), Z0
 	VMOVUPD   (BX), Z1
 	VMAXPD    Z1, Z0, Z1
@@ -3232,11 +3562,11 @@ many67:
 	ADDQ      $0x00000100, DX
 	ADDQ      $0x00000100, BX
 	SUBQ      $0x00000020, AX
-	JMP       many67
+	JMP       many82
 
-one67:
+one82:
 	CMPQ      AX, $0x00000008
-	JLT       rest67
+	JLT       rest82
 	VMOVUPD   (DX), Z0
 	VMOVUPD   (BX), Z1
 	VMAXPD    Z1, Z0, Z1
@@ -3247,11 +3577,11 @@ one67:
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000008, AX
-	JMP       one67
+	JMP       one82
 
-rest67:
+rest82:
 	TESTQ     AX, AX
-	JZ        done67
+	JZ        done82
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -3264,7 +3594,7 @@ rest67:
 	VBLENDMPD Z0, Z1, K2, Z7
 	VMOVUPD   Z7, K1, (CX)
 
-done67:
+done82:
 	VZEROUPPER
 	RET
 
@@ -3276,9 +3606,9 @@ TEXT ·minF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many68:
+many83:
 	CMPQ      AX, $0x00000020
-	JLT       one68
+	JLT       one83
 	VMOVUPD   (DX), Z0
 	VMOVUPD   (BX), Z1
 	VMINPD    Z1, Z0, Z1
@@ -3307,11 +3637,11 @@ many68:
 	ADDQ      $0x00000100, DX
 	ADDQ      $0x00000100, BX
 	SUBQ      $0x00000020, AX
-	JMP       many68
+	JMP       many83
 
-one68:
+one83:
 	CMPQ      AX, $0x00000008
-	JLT       rest68
+	JLT       rest83
 	VMOVUPD   (DX), Z0
 	VMOVUPD   (BX), Z1
 	VMINPD    Z1, Z0, Z1
@@ -3322,11 +3652,11 @@ one68:
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000008, AX
-	JMP       one68
+	JMP       one83
 
-rest68:
+rest83:
 	TESTQ     AX, AX
-	JZ        done68
+	JZ        done83
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -3339,7 +3669,7 @@ rest68:
 	VBLENDMPD Z0, Z1, K2, Z7
 	VMOVUPD   Z7, K1, (CX)
 
-done68:
+done83:
 	VZEROUPPER
 	RET
 
@@ -3351,9 +3681,9 @@ TEXT ·squaredDifferenceF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many69:
+many84:
 	CMPQ    AX, $0x00000020
-	JLT     one69
+	JLT     one84
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VSUBPD  Z1, Z0, Z0
@@ -3378,11 +3708,11 @@ many69:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000020, AX
-	JMP     many69
+	JMP     many84
 
-one69:
+one84:
 	CMPQ    AX, $0x00000008
-	JLT     rest69
+	JLT     rest84
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VSUBPD  Z1, Z0, Z0
@@ -3392,11 +3722,11 @@ one69:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, AX
-	JMP     one69
+	JMP     one84
 
-rest69:
+rest84:
 	TESTQ     AX, AX
-	JZ        done69
+	JZ        done84
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -3408,7 +3738,7 @@ rest69:
 	VMULPD    Z0, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
-done69:
+done84:
 	VZEROUPPER
 	RET
 
@@ -3420,9 +3750,9 @@ TEXT ·reluGradF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many70:
+many85:
 	CMPQ      AX, $0x00000020
-	JLT       one70
+	JLT       one85
 	VMOVUPD   (DX), Z0
 	VMOVUPD   (BX), Z1
 	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
@@ -3447,11 +3777,11 @@ many70:
 	ADDQ      $0x00000100, DX
 	ADDQ      $0x00000100, BX
 	SUBQ      $0x00000020, AX
-	JMP       many70
+	JMP       many85
 
-one70:
+one85:
 	CMPQ      AX, $0x00000008
-	JLT       rest70
+	JLT       rest85
 	VMOVUPD   (DX), Z0
 	VMOVUPD   (BX), Z1
 	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
@@ -3461,11 +3791,11 @@ one70:
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000008, AX
-	JMP       one70
+	JMP       one85
 
-rest70:
+rest85:
 	TESTQ     AX, AX
-	JZ        done70
+	JZ        done85
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -3477,7 +3807,7 @@ rest70:
 	VMOVUPD.Z Z0, K2, Z0
 	VMOVUPD   Z0, K1, (CX)
 
-done70:
+done85:
 	VZEROUPPER
 	RET
 
@@ -3489,9 +3819,9 @@ TEXT ·relu6GradF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many71:
+many86:
 	CMPQ      AX, $0x00000020
-	JLT       one71
+	JLT       one86
 	VMOVUPD   (DX), Z0
 	VMOVUPD   (BX), Z1
 	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
@@ -3524,11 +3854,11 @@ many71:
 	ADDQ      $0x00000100, DX
 	ADDQ      $0x00000100, BX
 	SUBQ      $0x00000020, AX
-	JMP       many71
+	JMP       many86
 
-one71:
+one86:
 	CMPQ      AX, $0x00000008
-	JLT       rest71
+	JLT       rest86
 	VMOVUPD   (DX), Z0
 	VMOVUPD   (BX), Z1
 	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
@@ -3540,11 +3870,11 @@ one71:
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000008, AX
-	JMP       one71
+	JMP       one86
 
-rest71:
+rest86:
 	TESTQ     AX, AX
-	JZ        done71
+	JZ        done86
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -3558,7 +3888,7 @@ rest71:
 	VMOVUPD.Z Z0, K2, Z0
 	VMOVUPD   Z0, K1, (CX)
 
-done71:
+done86:
 	VZEROUPPER
 	RET
 
@@ -3570,9 +3900,9 @@ TEXT ·sigmoidGradF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many72:
+many87:
 	CMPQ    AX, $0x00000020
-	JLT     one72
+	JLT     one87
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z2
@@ -3605,11 +3935,11 @@ many72:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000020, AX
-	JMP     many72
+	JMP     many87
 
-one72:
+one87:
 	CMPQ    AX, $0x00000008
-	JLT     rest72
+	JLT     rest87
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z2
@@ -3621,11 +3951,11 @@ one72:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, AX
-	JMP     one72
+	JMP     one87
 
-rest72:
+rest87:
 	TESTQ     AX, AX
-	JZ        done72
+	JZ        done87
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -3639,7 +3969,7 @@ rest72:
 	VMULPD    Z2, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
-done72:
+done87:
 	VZEROUPPER
 	RET
 
@@ -3651,9 +3981,9 @@ TEXT ·tanhGradF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many73:
+many88:
 	CMPQ         AX, $0x00000020
-	JLT          one73
+	JLT          one88
 	VMOVUPD      (DX), Z0
 	VMOVUPD      (BX), Z1
 	VMOVUPD      constF64_3ff0000000000000<>+0(SB), Z2
@@ -3682,11 +4012,11 @@ many73:
 	ADDQ         $0x00000100, DX
 	ADDQ         $0x00000100, BX
 	SUBQ         $0x00000020, AX
-	JMP          many73
+	JMP          many88
 
-one73:
+one88:
 	CMPQ         AX, $0x00000008
-	JLT          rest73
+	JLT          rest88
 	VMOVUPD      (DX), Z0
 	VMOVUPD      (BX), Z1
 	VMOVUPD      constF64_3ff0000000000000<>+0(SB), Z2
@@ -3697,11 +4027,11 @@ one73:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000008, AX
-	JMP          one73
+	JMP          one88
 
-rest73:
+rest88:
 	TESTQ        AX, AX
-	JZ           done73
+	JZ           done88
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -3714,7 +4044,7 @@ rest73:
 	VMULPD       Z2, Z0, Z0
 	VMOVUPD      Z0, K1, (CX)
 
-done73:
+done88:
 	VZEROUPPER
 	RET
 
@@ -3725,9 +4055,9 @@ TEXT ·negF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many74:
+many89:
 	CMPQ    AX, $0x00000020
-	JLT     one74
+	JLT     one89
 	VMOVUPD (DX), Z0
 	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
 	VMOVUPD Z0, (CX)
@@ -3743,22 +4073,22 @@ many74:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
-	JMP     many74
+	JMP     many89
 
-one74:
+one89:
 	CMPQ    AX, $0x00000008
-	JLT     rest74
+	JLT     rest89
 	VMOVUPD (DX), Z0
 	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
 	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000008, AX
-	JMP     one74
+	JMP     one89
 
-rest74:
+rest89:
 	TESTQ     AX, AX
-	JZ        done74
+	JZ        done89
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -3768,7 +4098,7 @@ rest74:
 	VXORPD    constF64_8000000000000000<>+0(SB), Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
-done74:
+done89:
 	VZEROUPPER
 	RET
 
@@ -3779,9 +4109,9 @@ TEXT ·absF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many75:
+many90:
 	CMPQ    AX, $0x00000020
-	JLT     one75
+	JLT     one90
 	VMOVUPD (DX), Z0
 	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
 	VMOVUPD Z0, (CX)
@@ -3797,22 +4127,22 @@ many75:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
-	JMP     many75
+	JMP     many90
 
-one75:
+one90:
 	CMPQ    AX, $0x00000008
-	JLT     rest75
+	JLT     rest90
 	VMOVUPD (DX), Z0
 	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
 	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000008, AX
-	JMP     one75
+	JMP     one90
 
-rest75:
+rest90:
 	TESTQ     AX, AX
-	JZ        done75
+	JZ        done90
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -3822,7 +4152,7 @@ rest75:
 	VANDPD    constF64_7fffffffffffffff<>+0(SB), Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
-done75:
+done90:
 	VZEROUPPER
 	RET
 
@@ -3833,9 +4163,9 @@ TEXT ·squareF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many76:
+many91:
 	CMPQ    AX, $0x00000020
-	JLT     one76
+	JLT     one91
 	VMOVUPD (DX), Z0
 	VMULPD  Z0, Z0, Z0
 	VMOVUPD Z0, (CX)
@@ -3851,22 +4181,22 @@ many76:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
-	JMP     many76
+	JMP     many91
 
-one76:
+one91:
 	CMPQ    AX, $0x00000008
-	JLT     rest76
+	JLT     rest91
 	VMOVUPD (DX), Z0
 	VMULPD  Z0, Z0, Z0
 	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000008, AX
-	JMP     one76
+	JMP     one91
 
-rest76:
+rest91:
 	TESTQ     AX, AX
-	JZ        done76
+	JZ        done91
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -3876,7 +4206,7 @@ rest76:
 	VMULPD    Z0, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
-done76:
+done91:
 	VZEROUPPER
 	RET
 
@@ -3887,9 +4217,9 @@ TEXT ·sqrtF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many77:
+many92:
 	CMPQ    AX, $0x00000020
-	JLT     one77
+	JLT     one92
 	VMOVUPD (DX), Z0
 	VSQRTPD Z0, Z0
 	VMOVUPD Z0, (CX)
@@ -3905,22 +4235,22 @@ many77:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
-	JMP     many77
+	JMP     many92
 
-one77:
+one92:
 	CMPQ    AX, $0x00000008
-	JLT     rest77
+	JLT     rest92
 	VMOVUPD (DX), Z0
 	VSQRTPD Z0, Z0
 	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000008, AX
-	JMP     one77
+	JMP     one92
 
-rest77:
+rest92:
 	TESTQ     AX, AX
-	JZ        done77
+	JZ        done92
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -3930,7 +4260,7 @@ rest77:
 	VSQRTPD   Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
-done77:
+done92:
 	VZEROUPPER
 	RET
 
@@ -3941,9 +4271,9 @@ TEXT ·rsqrtF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many78:
+many93:
 	CMPQ    AX, $0x00000020
-	JLT     one78
+	JLT     one93
 	VMOVUPD (DX), Z0
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
 	VSQRTPD Z0, Z0
@@ -3967,11 +4297,11 @@ many78:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
-	JMP     many78
+	JMP     many93
 
-one78:
+one93:
 	CMPQ    AX, $0x00000008
-	JLT     rest78
+	JLT     rest93
 	VMOVUPD (DX), Z0
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
 	VSQRTPD Z0, Z0
@@ -3980,11 +4310,11 @@ one78:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000008, AX
-	JMP     one78
+	JMP     one93
 
-rest78:
+rest93:
 	TESTQ     AX, AX
-	JZ        done78
+	JZ        done93
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -3996,7 +4326,7 @@ rest78:
 	VDIVPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
-done78:
+done93:
 	VZEROUPPER
 	RET
 
@@ -4007,9 +4337,9 @@ TEXT ·reciprocalF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many79:
+many94:
 	CMPQ    AX, $0x00000020
-	JLT     one79
+	JLT     one94
 	VMOVUPD (DX), Z0
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
 	VDIVPD  Z0, Z1, Z1
@@ -4029,11 +4359,11 @@ many79:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
-	JMP     many79
+	JMP     many94
 
-one79:
+one94:
 	CMPQ    AX, $0x00000008
-	JLT     rest79
+	JLT     rest94
 	VMOVUPD (DX), Z0
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
 	VDIVPD  Z0, Z1, Z1
@@ -4041,11 +4371,11 @@ one79:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000008, AX
-	JMP     one79
+	JMP     one94
 
-rest79:
+rest94:
 	TESTQ     AX, AX
-	JZ        done79
+	JZ        done94
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -4056,7 +4386,7 @@ rest79:
 	VDIVPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
-done79:
+done94:
 	VZEROUPPER
 	RET
 
@@ -4067,9 +4397,9 @@ TEXT ·reluF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many80:
+many95:
 	CMPQ    AX, $0x00000020
-	JLT     one80
+	JLT     one95
 	VMOVUPD (DX), Z0
 	VPXORD  Z1, Z1, Z1
 	VMAXPD  Z0, Z1, Z1
@@ -4089,11 +4419,11 @@ many80:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
-	JMP     many80
+	JMP     many95
 
-one80:
+one95:
 	CMPQ    AX, $0x00000008
-	JLT     rest80
+	JLT     rest95
 	VMOVUPD (DX), Z0
 	VPXORD  Z5, Z5, Z5
 	VMAXPD  Z0, Z5, Z5
@@ -4101,11 +4431,11 @@ one80:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000008, AX
-	JMP     one80
+	JMP     one95
 
-rest80:
+rest95:
 	TESTQ     AX, AX
-	JZ        done80
+	JZ        done95
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -4116,7 +4446,7 @@ rest80:
 	VMAXPD    Z0, Z6, Z6
 	VMOVUPD   Z6, K1, (CX)
 
-done80:
+done95:
 	VZEROUPPER
 	RET
 
@@ -4127,9 +4457,9 @@ TEXT ·relu6F64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many81:
+many96:
 	CMPQ    AX, $0x00000020
-	JLT     one81
+	JLT     one96
 	VMOVUPD (DX), Z0
 	VMOVUPD constF64_4018000000000000<>+0(SB), Z2
 	VPXORD  Z1, Z1, Z1
@@ -4157,11 +4487,11 @@ many81:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
-	JMP     many81
+	JMP     many96
 
-one81:
+one96:
 	CMPQ    AX, $0x00000008
-	JLT     rest81
+	JLT     rest96
 	VMOVUPD (DX), Z0
 	VMOVUPD constF64_4018000000000000<>+0(SB), Z1
 	VPXORD  Z6, Z6, Z6
@@ -4171,11 +4501,11 @@ one81:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000008, AX
-	JMP     one81
+	JMP     one96
 
-rest81:
+rest96:
 	TESTQ     AX, AX
-	JZ        done81
+	JZ        done96
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -4188,7 +4518,7 @@ rest81:
 	VMINPD    Z7, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
-done81:
+done96:
 	VZEROUPPER
 	RET
 
@@ -4202,9 +4532,9 @@ TEXT ·addScalarF64AVX512(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSD X0, Z0
 
-many82:
+many97:
 	CMPQ    AX, $0x00000020
-	JLT     one82
+	JLT     one97
 	VMOVUPD (DX), Z1
 	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
@@ -4220,22 +4550,22 @@ many82:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
-	JMP     many82
+	JMP     many97
 
-one82:
+one97:
 	CMPQ    AX, $0x00000008
-	JLT     rest82
+	JLT     rest97
 	VMOVUPD (DX), Z1
 	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000008, AX
-	JMP     one82
+	JMP     one97
 
-rest82:
+rest97:
 	TESTQ     AX, AX
-	JZ        done82
+	JZ        done97
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -4245,7 +4575,7 @@ rest82:
 	VADDPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
-done82:
+done97:
 	VZEROUPPER
 	RET
 
@@ -4259,9 +4589,9 @@ TEXT ·subScalarF64AVX512(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSD X0, Z0
 
-many83:
+many98:
 	CMPQ    AX, $0x00000020
-	JLT     one83
+	JLT     one98
 	VMOVUPD (DX), Z1
 	VSUBPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
@@ -4277,22 +4607,22 @@ many83:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
-	JMP     many83
+	JMP     many98
 
-one83:
+one98:
 	CMPQ    AX, $0x00000008
-	JLT     rest83
+	JLT     rest98
 	VMOVUPD (DX), Z1
 	VSUBPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000008, AX
-	JMP     one83
+	JMP     one98
 
-rest83:
+rest98:
 	TESTQ     AX, AX
-	JZ        done83
+	JZ        done98
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -4302,7 +4632,7 @@ rest83:
 	VSUBPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
-done83:
+done98:
 	VZEROUPPER
 	RET
 
@@ -4316,9 +4646,9 @@ TEXT ·mulScalarF64AVX512(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSD X0, Z0
 
-many84:
+many99:
 	CMPQ    AX, $0x00000020
-	JLT     one84
+	JLT     one99
 	VMOVUPD (DX), Z1
 	VMULPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
@@ -4334,22 +4664,22 @@ many84:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
-	JMP     many84
+	JMP     many99
 
-one84:
+one99:
 	CMPQ    AX, $0x00000008
-	JLT     rest84
+	JLT     rest99
 	VMOVUPD (DX), Z1
 	VMULPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000008, AX
-	JMP     one84
+	JMP     one99
 
-rest84:
+rest99:
 	TESTQ     AX, AX
-	JZ        done84
+	JZ        done99
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -4359,7 +4689,7 @@ rest84:
 	VMULPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
-done84:
+done99:
 	VZEROUPPER
 	RET
 
@@ -4373,9 +4703,9 @@ TEXT ·divScalarF64AVX512(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSD X0, Z0
 
-many85:
+many100:
 	CMPQ    AX, $0x00000020
-	JLT     one85
+	JLT     one100
 	VMOVUPD (DX), Z1
 	VDIVPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
@@ -4391,22 +4721,22 @@ many85:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
-	JMP     many85
+	JMP     many100
 
-one85:
+one100:
 	CMPQ    AX, $0x00000008
-	JLT     rest85
+	JLT     rest100
 	VMOVUPD (DX), Z1
 	VDIVPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000008, AX
-	JMP     one85
+	JMP     one100
 
-rest85:
+rest100:
 	TESTQ     AX, AX
-	JZ        done85
+	JZ        done100
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -4416,7 +4746,7 @@ rest85:
 	VDIVPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
-done85:
+done100:
 	VZEROUPPER
 	RET
 
@@ -4430,9 +4760,9 @@ TEXT ·axpyF64AVX512(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSD X0, Z0
 
-many86:
+many101:
 	CMPQ        AX, $0x00000020
-	JLT         one86
+	JLT         one101
 	VMOVUPD     (CX), Z2
 	VMOVUPD     (DX), Z1
 	VFMADD231PD Z1, Z0, Z2
@@ -4452,11 +4782,11 @@ many86:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000020, AX
-	JMP         many86
+	JMP         many101
 
-one86:
+one101:
 	CMPQ        AX, $0x00000008
-	JLT         rest86
+	JLT         rest101
 	VMOVUPD     (CX), Z2
 	VMOVUPD     (DX), Z1
 	VFMADD231PD Z1, Z0, Z2
@@ -4464,11 +4794,11 @@ one86:
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000008, AX
-	JMP         one86
+	JMP         one101
 
-rest86:
+rest101:
 	TESTQ       AX, AX
-	JZ          done86
+	JZ          done101
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -4479,7 +4809,7 @@ rest86:
 	VFMADD231PD Z1, Z0, Z2
 	VMOVUPD     Z2, K1, (CX)
 
-done86:
+done101:
 	VZEROUPPER
 	RET
 
@@ -4492,9 +4822,9 @@ TEXT ·mulAddF64AVX512(SB), NOSPLIT, $0-40
 	MOVQ b+24(FP), BX
 	MOVQ c+32(FP), SI
 
-many87:
+many102:
 	CMPQ        AX, $0x00000020
-	JLT         one87
+	JLT         one102
 	VMOVUPD     (DX), Z0
 	VMOVUPD     (BX), Z1
 	VMOVUPD     (SI), Z2
@@ -4520,11 +4850,11 @@ many87:
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	SUBQ        $0x00000020, AX
-	JMP         many87
+	JMP         many102
 
-one87:
+one102:
 	CMPQ        AX, $0x00000008
-	JLT         rest87
+	JLT         rest102
 	VMOVUPD     (DX), Z0
 	VMOVUPD     (BX), Z1
 	VMOVUPD     (SI), Z2
@@ -4535,11 +4865,11 @@ one87:
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000008, AX
-	JMP         one87
+	JMP         one102
 
-rest87:
+rest102:
 	TESTQ       AX, AX
-	JZ          done87
+	JZ          done102
 	MOVQ        AX, DI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       DI, AX, AX
@@ -4551,7 +4881,7 @@ rest87:
 	VFMADD231PD Z0, Z1, Z2
 	VMOVUPD     Z2, K1, (CX)
 
-done87:
+done102:
 	VZEROUPPER
 	RET
 
@@ -4569,9 +4899,9 @@ TEXT ·dropoutF64AVX512(SB), NOSPLIT, $0-48
 	VMOVQ        SI, X1
 	VBROADCASTSD X1, Z1
 
-many88:
+many103:
 	CMPQ      AX, $0x00000020
-	JLT       one88
+	JLT       one103
 	VMOVUPD   (DX), Z2
 	VMOVUPD   (BX), Z3
 	VMULPD    Z1, Z2, Z2
@@ -4600,11 +4930,11 @@ many88:
 	ADDQ      $0x00000100, DX
 	ADDQ      $0x00000100, BX
 	SUBQ      $0x00000020, AX
-	JMP       many88
+	JMP       many103
 
-one88:
+one103:
 	CMPQ      AX, $0x00000008
-	JLT       rest88
+	JLT       rest103
 	VMOVUPD   (DX), Z2
 	VMOVUPD   (BX), Z3
 	VMULPD    Z1, Z2, Z2
@@ -4615,11 +4945,11 @@ one88:
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000008, AX
-	JMP       one88
+	JMP       one103
 
-rest88:
+rest103:
 	TESTQ     AX, AX
-	JZ        done88
+	JZ        done103
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -4632,59 +4962,7 @@ rest88:
 	VMOVUPD.Z Z2, K2, Z0
 	VMOVUPD   Z0, K1, (CX)
 
-done88:
-	VZEROUPPER
-	RET
-
-// func routeMaxF64AVX512(n int, dx *byte, left *byte, x *byte, y *byte)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·routeMaxF64AVX512(SB), NOSPLIT, $0-40
-	MOVQ n+0(FP), AX
-	MOVQ dx+8(FP), CX
-	MOVQ left+16(FP), DX
-	MOVQ x+24(FP), BX
-	MOVQ y+32(FP), SI
-
-one89:
-	CMPQ      AX, $0x00000008
-	JLT       rest89
-	VMOVUPD   (CX), Z0
-	VMOVUPD   (DX), Z1
-	VMOVUPD   (BX), Z2
-	VMOVUPD   (SI), Z3
-	VCMPPD    $0x00, Z3, Z2, K1
-	VMOVUPD.Z Z1, K1, Z2
-	VADDPD    Z2, Z0, Z0
-	VXORPD    Z2, Z1, Z1
-	VMOVUPD   Z0, (CX)
-	VMOVUPD   Z1, (DX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	ADDQ      $0x00000040, SI
-	SUBQ      $0x00000008, AX
-	JMP       one89
-
-rest89:
-	TESTQ     AX, AX
-	JZ        done89
-	MOVQ      AX, DI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     DI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (CX), K1, Z0
-	VMOVUPD.Z (DX), K1, Z1
-	VMOVUPD.Z (BX), K1, Z2
-	VMOVUPD.Z (SI), K1, Z3
-	VCMPPD    $0x00, Z3, Z2, K2
-	VMOVUPD.Z Z1, K2, Z2
-	VADDPD    Z2, Z0, Z0
-	VXORPD    Z2, Z1, Z1
-	VMOVUPD   Z0, K1, (CX)
-	VMOVUPD   Z1, K1, (DX)
-
-done89:
+done103:
 	VZEROUPPER
 	RET
 
@@ -4698,9 +4976,9 @@ TEXT ·sumF64AVX512(SB), NOSPLIT, $0-24
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many90:
+many104:
 	CMPQ    AX, $0x00000020
-	JLT     one90
+	JLT     one104
 	VMOVUPD (CX), Z4
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD 64(CX), Z4
@@ -4711,20 +4989,20 @@ many90:
 	VADDPD  Z4, Z3, Z3
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000020, AX
-	JMP     many90
+	JMP     many104
 
-one90:
+one104:
 	CMPQ    AX, $0x00000008
-	JLT     rest90
+	JLT     rest104
 	VMOVUPD (CX), Z4
 	VADDPD  Z4, Z0, Z0
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000008, AX
-	JMP     one90
+	JMP     one104
 
-rest90:
+rest104:
 	TESTQ     AX, AX
-	JZ        done90
+	JZ        done104
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -4733,7 +5011,7 @@ rest90:
 	VMOVUPD.Z (CX), K1, Z4
 	VADDPD    Z4, Z0, Z0
 
-done90:
+done104:
 	VADDPD        Z1, Z0, Z0
 	VADDPD        Z3, Z2, Z2
 	VADDPD        Z2, Z0, Z0
@@ -4759,9 +5037,9 @@ TEXT ·dotF64AVX512(SB), NOSPLIT, $0-32
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many91:
+many105:
 	CMPQ        AX, $0x00000020
-	JLT         one91
+	JLT         one105
 	VMOVUPD     (CX), Z4
 	VMOVUPD     (DX), Z5
 	VFMADD231PD Z4, Z5, Z0
@@ -4777,22 +5055,22 @@ many91:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000020, AX
-	JMP         many91
+	JMP         many105
 
-one91:
+one105:
 	CMPQ        AX, $0x00000008
-	JLT         rest91
+	JLT         rest105
 	VMOVUPD     (CX), Z4
 	VMOVUPD     (DX), Z5
 	VFMADD231PD Z4, Z5, Z0
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000008, AX
-	JMP         one91
+	JMP         one105
 
-rest91:
+rest105:
 	TESTQ       AX, AX
-	JZ          done91
+	JZ          done105
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -4802,7 +5080,7 @@ rest91:
 	VMOVUPD.Z   (DX), K1, Z5
 	VFMADD231PD Z4, Z5, Z0
 
-done91:
+done105:
 	VADDPD        Z1, Z0, Z0
 	VADDPD        Z3, Z2, Z2
 	VADDPD        Z2, Z0, Z0
@@ -4827,9 +5105,9 @@ TEXT ·maxOfF64AVX512(SB), NOSPLIT, $0-24
 	VMOVUPD constF64_fff0000000000000<>+0(SB), Z2
 	VPXORD  Z3, Z3, Z3
 
-many92:
+many106:
 	CMPQ      AX, $0x00000010
-	JLT       one92
+	JLT       one106
 	VMOVUPD   (CX), Z4
 	VCMPPD    $0x03, Z4, Z4, K1
 	VMOVUPD.Z Z4, K1, Z5
@@ -4842,11 +5120,11 @@ many92:
 	VMAXPD    Z4, Z2, Z2
 	ADDQ      $0x00000080, CX
 	SUBQ      $0x00000010, AX
-	JMP       many92
+	JMP       many106
 
-one92:
+one106:
 	CMPQ      AX, $0x00000008
-	JLT       rest92
+	JLT       rest106
 	VMOVUPD   (CX), Z4
 	VCMPPD    $0x03, Z4, Z4, K1
 	VMOVUPD.Z Z4, K1, Z5
@@ -4854,11 +5132,11 @@ one92:
 	VMAXPD    Z4, Z1, Z1
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000008, AX
-	JMP       one92
+	JMP       one106
 
-rest92:
+rest106:
 	TESTQ     AX, AX
-	JZ        done92
+	JZ        done106
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -4871,7 +5149,7 @@ rest92:
 	VORPD     Z0, Z3, Z3
 	VMAXPD    Z6, Z1, Z1
 
-done92:
+done106:
 	VMAXPD        Z2, Z1, Z1
 	VCMPPD        $0x03, Z3, Z3, K1
 	VMOVUPD.Z     Z3, K1, Z0
@@ -4903,9 +5181,9 @@ TEXT ·colSumF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ CX, SI
 	SHLQ $0x03, SI
 
-wide93:
+wide107:
 	CMPQ    CX, $0x00000020
-	JLT     narrow93
+	JLT     narrow107
 	VMOVUPD (DX), Z0
 	VMOVUPD 64(DX), Z1
 	VMOVUPD 128(DX), Z2
@@ -4913,7 +5191,7 @@ wide93:
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row94:
+row108:
 	VMOVUPD (R8), Z4
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD 64(R8), Z4
@@ -4924,7 +5202,7 @@ row94:
 	VADDPD  Z4, Z3, Z3
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row94
+	JNZ     row108
 	VMOVUPD Z0, (DX)
 	VMOVUPD Z1, 64(DX)
 	VMOVUPD Z2, 128(DX)
@@ -4932,30 +5210,30 @@ row94:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000020, CX
-	JMP     wide93
+	JMP     wide107
 
-narrow93:
+narrow107:
 	CMPQ    CX, $0x00000008
-	JLT     edge93
+	JLT     edge107
 	VMOVUPD (DX), Z0
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row95:
+row109:
 	VMOVUPD (R8), Z1
 	VADDPD  Z1, Z0, Z0
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row95
+	JNZ     row109
 	VMOVUPD Z0, (DX)
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, CX
-	JMP     narrow93
+	JMP     narrow107
 
-edge93:
+edge107:
 	TESTQ     CX, CX
-	JZ        end93
+	JZ        end107
 	MOVQ      CX, DI
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     DI, CX, CX
@@ -4964,15 +5242,15 @@ edge93:
 	VMOVUPD.Z (DX), K1, Z0
 	MOVQ      BX, CX
 
-row96:
+row110:
 	VMOVUPD.Z (CX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	ADDQ      SI, CX
 	DECQ      AX
-	JNZ       row96
+	JNZ       row110
 	VMOVUPD   Z0, K1, (DX)
 
-end93:
+end107:
 	VZEROUPPER
 	RET
 
@@ -4987,9 +5265,9 @@ TEXT ·colCenteredF64AVX512(SB), NOSPLIT, $0-40
 	MOVQ CX, DI
 	SHLQ $0x03, DI
 
-wide97:
+wide111:
 	CMPQ    CX, $0x00000020
-	JLT     narrow97
+	JLT     narrow111
 	VMOVUPD (DX), Z0
 	VMOVUPD 64(DX), Z1
 	VMOVUPD 128(DX), Z2
@@ -5001,7 +5279,7 @@ wide97:
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row98:
+row112:
 	VMOVUPD     (R9), Z8
 	VSUBPD      Z4, Z8, Z8
 	VFMADD231PD Z8, Z8, Z0
@@ -5016,7 +5294,7 @@ row98:
 	VFMADD231PD Z8, Z8, Z3
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row98
+	JNZ         row112
 	VMOVUPD     Z0, (DX)
 	VMOVUPD     Z1, 64(DX)
 	VMOVUPD     Z2, 128(DX)
@@ -5025,33 +5303,33 @@ row98:
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	SUBQ        $0x00000020, CX
-	JMP         wide97
+	JMP         wide111
 
-narrow97:
+narrow111:
 	CMPQ    CX, $0x00000008
-	JLT     edge97
+	JLT     edge111
 	VMOVUPD (DX), Z0
 	VMOVUPD (SI), Z1
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row99:
+row113:
 	VMOVUPD     (R9), Z2
 	VSUBPD      Z1, Z2, Z2
 	VFMADD231PD Z2, Z2, Z0
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row99
+	JNZ         row113
 	VMOVUPD     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000008, CX
-	JMP         narrow97
+	JMP         narrow111
 
-edge97:
+edge111:
 	TESTQ     CX, CX
-	JZ        end97
+	JZ        end111
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -5061,16 +5339,16 @@ edge97:
 	VMOVUPD.Z (SI), K1, Z1
 	MOVQ      BX, CX
 
-row100:
+row114:
 	VMOVUPD.Z   (CX), K1, Z2
 	VSUBPD      Z1, Z2, Z2
 	VFMADD231PD Z2, Z2, Z0
 	ADDQ        DI, CX
 	DECQ        AX
-	JNZ         row100
+	JNZ         row114
 	VMOVUPD     Z0, K1, (DX)
 
-end97:
+end111:
 	VZEROUPPER
 	RET
 
@@ -5086,9 +5364,9 @@ TEXT ·colDotF64AVX512(SB), NOSPLIT, $0-48
 	MOVQ CX, R8
 	SHLQ $0x03, R8
 
-wide101:
+wide115:
 	CMPQ    CX, $0x00000020
-	JLT     narrow101
+	JLT     narrow115
 	VMOVUPD (DX), Z0
 	VMOVUPD 64(DX), Z1
 	VMOVUPD 128(DX), Z2
@@ -5101,7 +5379,7 @@ wide101:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row102:
+row116:
 	VMOVUPD     (R10), Z8
 	VMOVUPD     (R11), Z9
 	VSUBPD      Z4, Z9, Z9
@@ -5121,7 +5399,7 @@ row102:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row102
+	JNZ         row116
 	VMOVUPD     Z0, (DX)
 	VMOVUPD     Z1, 64(DX)
 	VMOVUPD     Z2, 128(DX)
@@ -5131,18 +5409,18 @@ row102:
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	SUBQ        $0x00000020, CX
-	JMP         wide101
+	JMP         wide115
 
-narrow101:
+narrow115:
 	CMPQ    CX, $0x00000008
-	JLT     edge101
+	JLT     edge115
 	VMOVUPD (DX), Z0
 	VMOVUPD (DI), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row103:
+row117:
 	VMOVUPD     (R10), Z2
 	VMOVUPD     (R11), Z3
 	VSUBPD      Z1, Z3, Z3
@@ -5150,18 +5428,18 @@ row103:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row103
+	JNZ         row117
 	VMOVUPD     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	SUBQ        $0x00000008, CX
-	JMP         narrow101
+	JMP         narrow115
 
-edge101:
+edge115:
 	TESTQ     CX, CX
-	JZ        end101
+	JZ        end115
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -5172,7 +5450,7 @@ edge101:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row104:
+row118:
 	VMOVUPD.Z   (CX), K1, Z2
 	VMOVUPD.Z   (BX), K1, Z3
 	VSUBPD      Z1, Z3, Z3
@@ -5180,10 +5458,10 @@ row104:
 	ADDQ        R8, CX
 	ADDQ        R8, BX
 	DECQ        AX
-	JNZ         row104
+	JNZ         row118
 	VMOVUPD     Z0, K1, (DX)
 
-end101:
+end115:
 	VZEROUPPER
 	RET
 
@@ -5197,9 +5475,9 @@ TEXT ·biasRowsF64AVX512(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide105:
+wide119:
 	CMPQ    CX, $0x00000020
-	JLT     narrow105
+	JLT     narrow119
 	VMOVUPD (DI), Z0
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
@@ -5208,7 +5486,7 @@ wide105:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row106:
+row120:
 	VMOVUPD (R10), Z4
 	VADDPD  Z0, Z4, Z4
 	VMOVUPD Z4, (R9)
@@ -5224,38 +5502,38 @@ row106:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row106
+	JNZ     row120
 	ADDQ    $0x00000100, BX
 	ADDQ    $0x00000100, SI
 	ADDQ    $0x00000100, DI
 	SUBQ    $0x00000020, CX
-	JMP     wide105
+	JMP     wide119
 
-narrow105:
+narrow119:
 	CMPQ    CX, $0x00000008
-	JLT     edge105
+	JLT     edge119
 	VMOVUPD (DI), Z0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row107:
+row121:
 	VMOVUPD (R10), Z1
 	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, (R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row107
+	JNZ     row121
 	ADDQ    $0x00000040, BX
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	SUBQ    $0x00000008, CX
-	JMP     narrow105
+	JMP     narrow119
 
-edge105:
+edge119:
 	TESTQ     CX, CX
-	JZ        end105
+	JZ        end119
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -5265,16 +5543,16 @@ edge105:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row108:
+row122:
 	VMOVUPD.Z (BX), K1, Z1
 	VADDPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 	ADDQ      DX, CX
 	ADDQ      DX, BX
 	DECQ      AX
-	JNZ       row108
+	JNZ       row122
 
-end105:
+end119:
 	VZEROUPPER
 	RET
 
@@ -5288,9 +5566,9 @@ TEXT ·biasReluRowsF64AVX512(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide109:
+wide123:
 	CMPQ    CX, $0x00000020
-	JLT     narrow109
+	JLT     narrow123
 	VMOVUPD (DI), Z0
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
@@ -5299,7 +5577,7 @@ wide109:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row110:
+row124:
 	VMOVUPD (R10), Z4
 	VADDPD  Z0, Z4, Z4
 	VPXORD  Z5, Z5, Z5
@@ -5323,22 +5601,22 @@ row110:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row110
+	JNZ     row124
 	ADDQ    $0x00000100, BX
 	ADDQ    $0x00000100, SI
 	ADDQ    $0x00000100, DI
 	SUBQ    $0x00000020, CX
-	JMP     wide109
+	JMP     wide123
 
-narrow109:
+narrow123:
 	CMPQ    CX, $0x00000008
-	JLT     edge109
+	JLT     edge123
 	VMOVUPD (DI), Z0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row111:
+row125:
 	VMOVUPD (R10), Z1
 	VADDPD  Z0, Z1, Z1
 	VPXORD  Z9, Z9, Z9
@@ -5347,16 +5625,16 @@ row111:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row111
+	JNZ     row125
 	ADDQ    $0x00000040, BX
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	SUBQ    $0x00000008, CX
-	JMP     narrow109
+	JMP     narrow123
 
-edge109:
+edge123:
 	TESTQ     CX, CX
-	JZ        end109
+	JZ        end123
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -5366,7 +5644,7 @@ edge109:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row112:
+row126:
 	VMOVUPD.Z (BX), K1, Z1
 	VADDPD    Z0, Z1, Z1
 	VPXORD    Z10, Z10, Z10
@@ -5375,9 +5653,9 @@ row112:
 	ADDQ      DX, CX
 	ADDQ      DX, BX
 	DECQ      AX
-	JNZ       row112
+	JNZ       row126
 
-end109:
+end123:
 	VZEROUPPER
 	RET
 
@@ -5392,9 +5670,9 @@ TEXT ·scaleRowsF64AVX512(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide113:
+wide127:
 	CMPQ    CX, $0x00000020
-	JLT     narrow113
+	JLT     narrow127
 	VMOVUPD (DI), Z0
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
@@ -5407,7 +5685,7 @@ wide113:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row114:
+row128:
 	VMOVUPD     (R11), Z8
 	VFMADD213PD Z0, Z4, Z8
 	VMOVUPD     Z8, (R10)
@@ -5423,41 +5701,41 @@ row114:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row114
+	JNZ         row128
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	ADDQ        $0x00000100, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide113
+	JMP         wide127
 
-narrow113:
+narrow127:
 	CMPQ    CX, $0x00000008
-	JLT     edge113
+	JLT     edge127
 	VMOVUPD (DI), Z0
 	VMOVUPD (R8), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row115:
+row129:
 	VMOVUPD     (R11), Z2
 	VFMADD213PD Z0, Z1, Z2
 	VMOVUPD     Z2, (R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row115
+	JNZ         row129
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow113
+	JMP         narrow127
 
-edge113:
+edge127:
 	TESTQ     CX, CX
-	JZ        end113
+	JZ        end127
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -5468,16 +5746,16 @@ edge113:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row116:
+row130:
 	VMOVUPD.Z   (BX), K1, Z2
 	VFMADD213PD Z0, Z1, Z2
 	VMOVUPD     Z2, K1, (CX)
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row116
+	JNZ         row130
 
-end113:
+end127:
 	VZEROUPPER
 	RET
 
@@ -5492,9 +5770,9 @@ TEXT ·scaleReluRowsF64AVX512(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide117:
+wide131:
 	CMPQ    CX, $0x00000020
-	JLT     narrow117
+	JLT     narrow131
 	VMOVUPD (DI), Z0
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
@@ -5507,7 +5785,7 @@ wide117:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row118:
+row132:
 	VMOVUPD     (R11), Z8
 	VFMADD213PD Z0, Z4, Z8
 	VPXORD      Z9, Z9, Z9
@@ -5531,24 +5809,24 @@ row118:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row118
+	JNZ         row132
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	ADDQ        $0x00000100, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide117
+	JMP         wide131
 
-narrow117:
+narrow131:
 	CMPQ    CX, $0x00000008
-	JLT     edge117
+	JLT     edge131
 	VMOVUPD (DI), Z0
 	VMOVUPD (R8), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row119:
+row133:
 	VMOVUPD     (R11), Z2
 	VFMADD213PD Z0, Z1, Z2
 	VPXORD      Z13, Z13, Z13
@@ -5557,17 +5835,17 @@ row119:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row119
+	JNZ         row133
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow117
+	JMP         narrow131
 
-edge117:
+edge131:
 	TESTQ     CX, CX
-	JZ        end117
+	JZ        end131
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -5578,7 +5856,7 @@ edge117:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row120:
+row134:
 	VMOVUPD.Z   (BX), K1, Z2
 	VFMADD213PD Z0, Z1, Z2
 	VPXORD      Z14, Z14, Z14
@@ -5587,9 +5865,9 @@ row120:
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row120
+	JNZ         row134
 
-end117:
+end131:
 	VZEROUPPER
 	RET
 
@@ -5604,9 +5882,9 @@ TEXT ·momentumF64AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Z0
 	VBROADCASTSD 8(SI), Z1
 
-many121:
+many135:
 	CMPQ         AX, $0x00000010
-	JLT          one121
+	JLT          one135
 	VMOVUPD      (CX), Z2
 	VMOVUPD      (DX), Z3
 	VMOVUPD      (BX), Z4
@@ -5625,11 +5903,11 @@ many121:
 	ADDQ         $0x00000080, DX
 	ADDQ         $0x00000080, BX
 	SUBQ         $0x00000010, AX
-	JMP          many121
+	JMP          many135
 
-one121:
+one135:
 	CMPQ         AX, $0x00000008
-	JLT          rest121
+	JLT          rest135
 	VMOVUPD      (CX), Z2
 	VMOVUPD      (DX), Z3
 	VMOVUPD      (BX), Z4
@@ -5641,11 +5919,11 @@ one121:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000008, AX
-	JMP          one121
+	JMP          one135
 
-rest121:
+rest135:
 	TESTQ        AX, AX
-	JZ           done121
+	JZ           done135
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -5659,7 +5937,7 @@ rest121:
 	VFNMADD231PD Z0, Z3, Z2
 	VMOVUPD      Z2, K1, (CX)
 
-done121:
+done135:
 	VZEROUPPER
 	RET
 
@@ -5674,9 +5952,9 @@ TEXT ·nesterovF64AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Z0
 	VBROADCASTSD 8(SI), Z1
 
-many122:
+many136:
 	CMPQ         AX, $0x00000010
-	JLT          one122
+	JLT          one136
 	VMOVUPD      (CX), Z2
 	VMOVUPD      (DX), Z3
 	VMOVUPD      (BX), Z4
@@ -5697,11 +5975,11 @@ many122:
 	ADDQ         $0x00000080, DX
 	ADDQ         $0x00000080, BX
 	SUBQ         $0x00000010, AX
-	JMP          many122
+	JMP          many136
 
-one122:
+one136:
 	CMPQ         AX, $0x00000008
-	JLT          rest122
+	JLT          rest136
 	VMOVUPD      (CX), Z2
 	VMOVUPD      (DX), Z3
 	VMOVUPD      (BX), Z4
@@ -5714,11 +5992,11 @@ one122:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000008, AX
-	JMP          one122
+	JMP          one136
 
-rest122:
+rest136:
 	TESTQ        AX, AX
-	JZ           done122
+	JZ           done136
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -5733,7 +6011,7 @@ rest122:
 	VFNMADD231PD Z0, Z4, Z2
 	VMOVUPD      Z2, K1, (CX)
 
-done122:
+done136:
 	VZEROUPPER
 	RET
 
@@ -5748,9 +6026,9 @@ TEXT ·adagradF64AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Z0
 	VBROADCASTSD 8(SI), Z1
 
-many123:
+many137:
 	CMPQ        AX, $0x00000010
-	JLT         one123
+	JLT         one137
 	VMOVUPD     (CX), Z2
 	VMOVUPD     (DX), Z3
 	VMOVUPD     (BX), Z4
@@ -5777,11 +6055,11 @@ many123:
 	ADDQ        $0x00000080, DX
 	ADDQ        $0x00000080, BX
 	SUBQ        $0x00000010, AX
-	JMP         many123
+	JMP         many137
 
-one123:
+one137:
 	CMPQ        AX, $0x00000008
-	JLT         rest123
+	JLT         rest137
 	VMOVUPD     (CX), Z2
 	VMOVUPD     (DX), Z3
 	VMOVUPD     (BX), Z4
@@ -5797,11 +6075,11 @@ one123:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000008, AX
-	JMP         one123
+	JMP         one137
 
-rest123:
+rest137:
 	TESTQ       AX, AX
-	JZ          done123
+	JZ          done137
 	MOVQ        AX, SI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       SI, AX, AX
@@ -5819,6 +6097,394 @@ rest123:
 	VSUBPD      Z4, Z2, Z2
 	VMOVUPD     Z2, K1, (CX)
 
-done123:
+done137:
+	VZEROUPPER
+	RET
+
+// func maxPixelsF64AVX512(rows int, cols int, stride0 int, stride1 int, dst *byte, x *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·maxPixelsF64AVX512(SB), NOSPLIT, $0-48
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	MOVQ stride0+16(FP), DX
+	MOVQ stride1+24(FP), BX
+	MOVQ dst+32(FP), SI
+	MOVQ x+40(FP), DI
+
+wide138:
+	CMPQ CX, $0x00000010
+	JLT  narrow138
+	MOVQ AX, R8
+	MOVQ SI, R9
+	MOVQ DI, R10
+
+pixel139:
+	VMOVUPD   (R9), Z0
+	VMOVUPD   (R10), Z1
+	VMAXPD    Z0, Z1, Z0
+	VCMPPD    $0x03, Z1, Z1, K1
+	VBLENDMPD Z1, Z0, K1, Z2
+	VMOVUPD   Z2, (R9)
+	VMOVUPD   64(R9), Z0
+	VMOVUPD   64(R10), Z1
+	VMAXPD    Z0, Z1, Z0
+	VCMPPD    $0x03, Z1, Z1, K1
+	VBLENDMPD Z1, Z0, K1, Z3
+	VMOVUPD   Z3, 64(R9)
+	ADDQ      DX, R9
+	ADDQ      BX, R10
+	DECQ      R8
+	JNZ       pixel139
+	ADDQ      $0x00000080, SI
+	ADDQ      $0x00000080, DI
+	SUBQ      $0x00000010, CX
+	JMP       wide138
+
+narrow138:
+	CMPQ CX, $0x00000008
+	JLT  edge138
+	MOVQ AX, R8
+	MOVQ SI, R9
+	MOVQ DI, R10
+
+pixel140:
+	VMOVUPD   (R9), Z0
+	VMOVUPD   (R10), Z1
+	VMAXPD    Z0, Z1, Z0
+	VCMPPD    $0x03, Z1, Z1, K1
+	VBLENDMPD Z1, Z0, K1, Z4
+	VMOVUPD   Z4, (R9)
+	ADDQ      DX, R9
+	ADDQ      BX, R10
+	DECQ      R8
+	JNZ       pixel140
+	ADDQ      $0x00000040, SI
+	ADDQ      $0x00000040, DI
+	SUBQ      $0x00000008, CX
+	JMP       narrow138
+
+edge138:
+	TESTQ CX, CX
+	JZ    end138
+	MOVQ  CX, R8
+	MOVQ  $0x0000000000000001, CX
+	SHLXQ R8, CX, CX
+	DECQ  CX
+	KMOVW CX, K1
+	MOVQ  SI, CX
+	MOVQ  DI, SI
+
+pixel141:
+	VMOVUPD.Z (CX), K1, Z0
+	VMOVUPD.Z (SI), K1, Z1
+	VMAXPD    Z0, Z1, Z0
+	VCMPPD    $0x03, Z1, Z1, K2
+	VBLENDMPD Z1, Z0, K2, Z5
+	VMOVUPD   Z5, K1, (CX)
+	ADDQ      DX, CX
+	ADDQ      BX, SI
+	DECQ      AX
+	JNZ       pixel141
+
+end138:
+	VZEROUPPER
+	RET
+
+// func mulAddPixelsF64AVX512(rows int, cols int, stride0 int, stride1 int, dst *byte, x *byte, w *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·mulAddPixelsF64AVX512(SB), NOSPLIT, $0-56
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	MOVQ stride0+16(FP), DX
+	MOVQ stride1+24(FP), BX
+	MOVQ dst+32(FP), SI
+	MOVQ x+40(FP), DI
+	MOVQ w+48(FP), R8
+
+wide142:
+	CMPQ    CX, $0x00000010
+	JLT     narrow142
+	VMOVUPD (R8), Z0
+	VMOVUPD 64(R8), Z1
+	MOVQ    AX, R9
+	MOVQ    SI, R10
+	MOVQ    DI, R11
+
+pixel143:
+	VMOVUPD     (R10), Z2
+	VMOVUPD     (R11), Z3
+	VFMADD231PD Z0, Z3, Z2
+	VMOVUPD     Z2, (R10)
+	VMOVUPD     64(R10), Z2
+	VMOVUPD     64(R11), Z3
+	VFMADD231PD Z1, Z3, Z2
+	VMOVUPD     Z2, 64(R10)
+	ADDQ        DX, R10
+	ADDQ        BX, R11
+	DECQ        R9
+	JNZ         pixel143
+	ADDQ        $0x00000080, SI
+	ADDQ        $0x00000080, DI
+	ADDQ        $0x00000080, R8
+	SUBQ        $0x00000010, CX
+	JMP         wide142
+
+narrow142:
+	CMPQ    CX, $0x00000008
+	JLT     edge142
+	VMOVUPD (R8), Z0
+	MOVQ    AX, R9
+	MOVQ    SI, R10
+	MOVQ    DI, R11
+
+pixel144:
+	VMOVUPD     (R10), Z1
+	VMOVUPD     (R11), Z2
+	VFMADD231PD Z0, Z2, Z1
+	VMOVUPD     Z1, (R10)
+	ADDQ        DX, R10
+	ADDQ        BX, R11
+	DECQ        R9
+	JNZ         pixel144
+	ADDQ        $0x00000040, SI
+	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, R8
+	SUBQ        $0x00000008, CX
+	JMP         narrow142
+
+edge142:
+	TESTQ     CX, CX
+	JZ        end142
+	MOVQ      CX, R9
+	MOVQ      $0x0000000000000001, CX
+	SHLXQ     R9, CX, CX
+	DECQ      CX
+	KMOVW     CX, K1
+	VMOVUPD.Z (R8), K1, Z0
+	MOVQ      SI, CX
+	MOVQ      DI, SI
+
+pixel145:
+	VMOVUPD.Z   (CX), K1, Z1
+	VMOVUPD.Z   (SI), K1, Z2
+	VFMADD231PD Z0, Z2, Z1
+	VMOVUPD     Z1, K1, (CX)
+	ADDQ        DX, CX
+	ADDQ        BX, SI
+	DECQ        AX
+	JNZ         pixel145
+
+end142:
+	VZEROUPPER
+	RET
+
+// func dotPixelsF64AVX512(rows int, cols int, stride0 int, stride1 int, x *byte, y *byte, acc *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·dotPixelsF64AVX512(SB), NOSPLIT, $0-56
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	MOVQ stride0+16(FP), DX
+	MOVQ stride1+24(FP), BX
+	MOVQ x+32(FP), SI
+	MOVQ y+40(FP), DI
+	MOVQ acc+48(FP), R8
+
+wide146:
+	CMPQ    CX, $0x00000010
+	JLT     narrow146
+	VMOVUPD (R8), Z0
+	VMOVUPD 64(R8), Z1
+	MOVQ    AX, R9
+	MOVQ    SI, R10
+	MOVQ    DI, R11
+
+pixel147:
+	VMOVUPD     (R10), Z2
+	VMOVUPD     (R11), Z3
+	VFMADD231PD Z2, Z3, Z0
+	VMOVUPD     64(R10), Z2
+	VMOVUPD     64(R11), Z3
+	VFMADD231PD Z2, Z3, Z1
+	ADDQ        DX, R10
+	ADDQ        BX, R11
+	DECQ        R9
+	JNZ         pixel147
+	VMOVUPD     Z0, (R8)
+	VMOVUPD     Z1, 64(R8)
+	ADDQ        $0x00000080, SI
+	ADDQ        $0x00000080, DI
+	ADDQ        $0x00000080, R8
+	SUBQ        $0x00000010, CX
+	JMP         wide146
+
+narrow146:
+	CMPQ    CX, $0x00000008
+	JLT     edge146
+	VMOVUPD (R8), Z0
+	MOVQ    AX, R9
+	MOVQ    SI, R10
+	MOVQ    DI, R11
+
+pixel148:
+	VMOVUPD     (R10), Z1
+	VMOVUPD     (R11), Z2
+	VFMADD231PD Z1, Z2, Z0
+	ADDQ        DX, R10
+	ADDQ        BX, R11
+	DECQ        R9
+	JNZ         pixel148
+	VMOVUPD     Z0, (R8)
+	ADDQ        $0x00000040, SI
+	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, R8
+	SUBQ        $0x00000008, CX
+	JMP         narrow146
+
+edge146:
+	TESTQ     CX, CX
+	JZ        end146
+	MOVQ      CX, R9
+	MOVQ      $0x0000000000000001, CX
+	SHLXQ     R9, CX, CX
+	DECQ      CX
+	KMOVW     CX, K1
+	VMOVUPD.Z (R8), K1, Z0
+	MOVQ      SI, CX
+	MOVQ      DI, SI
+
+pixel149:
+	VMOVUPD.Z   (CX), K1, Z1
+	VMOVUPD.Z   (SI), K1, Z2
+	VFMADD231PD Z1, Z2, Z0
+	ADDQ        DX, CX
+	ADDQ        BX, SI
+	DECQ        AX
+	JNZ         pixel149
+	VMOVUPD     Z0, K1, (R8)
+
+end146:
+	VZEROUPPER
+	RET
+
+// func routePixelsF64AVX512(rows int, cols int, stride0 int, stride1 int, dx *byte, x *byte, left *byte, y *byte)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·routePixelsF64AVX512(SB), NOSPLIT, $0-64
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	MOVQ stride0+16(FP), DX
+	MOVQ stride1+24(FP), BX
+	MOVQ dx+32(FP), SI
+	MOVQ x+40(FP), DI
+	MOVQ left+48(FP), R8
+	MOVQ y+56(FP), R9
+
+wide150:
+	CMPQ CX, $0x00000010
+	JLT  narrow150
+	MOVQ AX, R10
+	MOVQ SI, R11
+	MOVQ DI, R12
+	MOVQ R8, R13
+	MOVQ R9, R14
+
+pixel151:
+	VMOVUPD   (R11), Z0
+	VMOVUPD   (R12), Z1
+	VMOVUPD   (R13), Z2
+	VMOVUPD   (R14), Z3
+	VCMPPD    $0x00, Z3, Z1, K1
+	VMOVUPD.Z Z2, K1, Z1
+	VADDPD    Z1, Z0, Z0
+	VXORPD    Z1, Z2, Z2
+	VMOVUPD   Z0, (R11)
+	VMOVUPD   Z2, (R13)
+	VMOVUPD   64(R11), Z0
+	VMOVUPD   64(R12), Z1
+	VMOVUPD   64(R13), Z2
+	VMOVUPD   64(R14), Z3
+	VCMPPD    $0x00, Z3, Z1, K1
+	VMOVUPD.Z Z2, K1, Z1
+	VADDPD    Z1, Z0, Z0
+	VXORPD    Z1, Z2, Z2
+	VMOVUPD   Z0, 64(R11)
+	VMOVUPD   Z2, 64(R13)
+	ADDQ      DX, R11
+	ADDQ      DX, R12
+	ADDQ      BX, R13
+	ADDQ      BX, R14
+	DECQ      R10
+	JNZ       pixel151
+	ADDQ      $0x00000080, SI
+	ADDQ      $0x00000080, DI
+	ADDQ      $0x00000080, R8
+	ADDQ      $0x00000080, R9
+	SUBQ      $0x00000010, CX
+	JMP       wide150
+
+narrow150:
+	CMPQ CX, $0x00000008
+	JLT  edge150
+	MOVQ AX, R10
+	MOVQ SI, R11
+	MOVQ DI, R12
+	MOVQ R8, R13
+	MOVQ R9, R14
+
+pixel152:
+	VMOVUPD   (R11), Z0
+	VMOVUPD   (R12), Z1
+	VMOVUPD   (R13), Z2
+	VMOVUPD   (R14), Z3
+	VCMPPD    $0x00, Z3, Z1, K1
+	VMOVUPD.Z Z2, K1, Z1
+	VADDPD    Z1, Z0, Z0
+	VXORPD    Z1, Z2, Z2
+	VMOVUPD   Z0, (R11)
+	VMOVUPD   Z2, (R13)
+	ADDQ      DX, R11
+	ADDQ      DX, R12
+	ADDQ      BX, R13
+	ADDQ      BX, R14
+	DECQ      R10
+	JNZ       pixel152
+	ADDQ      $0x00000040, SI
+	ADDQ      $0x00000040, DI
+	ADDQ      $0x00000040, R8
+	ADDQ      $0x00000040, R9
+	SUBQ      $0x00000008, CX
+	JMP       narrow150
+
+edge150:
+	TESTQ CX, CX
+	JZ    end150
+	MOVQ  CX, R10
+	MOVQ  $0x0000000000000001, CX
+	SHLXQ R10, CX, CX
+	DECQ  CX
+	KMOVW CX, K1
+	MOVQ  SI, CX
+	MOVQ  DI, SI
+	MOVQ  R8, DI
+	MOVQ  R9, R8
+
+pixel153:
+	VMOVUPD.Z (CX), K1, Z0
+	VMOVUPD.Z (SI), K1, Z1
+	VMOVUPD.Z (DI), K1, Z2
+	VMOVUPD.Z (R8), K1, Z3
+	VCMPPD    $0x00, Z3, Z1, K2
+	VMOVUPD.Z Z2, K2, Z1
+	VADDPD    Z1, Z0, Z0
+	VXORPD    Z1, Z2, Z2
+	VMOVUPD   Z0, K1, (CX)
+	VMOVUPD   Z2, K1, (DI)
+	ADDQ      DX, CX
+	ADDQ      DX, SI
+	ADDQ      BX, DI
+	ADDQ      BX, R8
+	DECQ      AX
+	JNZ       pixel153
+
+end150:
 	VZEROUPPER
 	RET

@@ -175,8 +175,13 @@ func (m *machine) rowCursor(n reg.GPVirtual, p []reg.GPVirtual) (rows reg.GPVirt
 
 // strips goes through the columns four vectors, one vector, then the rest at a time.
 func (m *machine) strips(cols reg.GPVirtual, ptrs []reg.GPVirtual, strip func(width int, k *mask)) {
+	m.stripsOf(4, cols, ptrs, strip)
+}
+
+// stripsOf is strips with another number of vectors than four.
+func (m *machine) stripsOf(most int, cols reg.GPVirtual, ptrs []reg.GPVirtual, strip func(width int, k *mask)) {
 	l := newLabels("wide", "narrow", "edge", "end")
-	for i, width := range []int{4, 1} {
+	for i, width := range []int{most, 1} {
 		Label(l[i])
 		CMPQ(cols, U32(width*m.lanes()))
 		JLT(LabelRef(l[i+1]))

@@ -18,6 +18,7 @@ func vectors(e *elem) {
 		m.columns()
 		m.rows()
 		m.optimizers()
+		m.strided()
 		if m.bytes == 4 {
 			m.transcendental()
 		}
@@ -140,7 +141,7 @@ func (m *machine) withScalar() {
 	end()
 }
 
-// fused writes dst = a*b + c, dropout and the routing of a maximum's gradient.
+// fused writes dst = a*b + c and dropout.
 func (m *machine) fused() {
 	m.elementwise("mulAdd", 3, unroll, func(v []reg.VecVirtual) reg.VecVirtual {
 		m.fma231(v[0], v[1], v[2])
@@ -148,27 +149,12 @@ func (m *machine) fused() {
 	})
 	n, p := m.function("dropout", "keeps x*scale where u is below keep.", []string{"n"}, []string{"dst", "x", "u"}, "keep", "scale")
 	limit, scale := m.scalar("keep"), m.scalar("scale")
-	q := p
-	m.each(n[0], q, unroll, func(disp int, k *mask) {
+	m.each(n[0], p, unroll, func(disp int, k *mask) {
 		x, u := m.vec(), m.vec()
-		m.load(Mem{Base: q[1], Disp: disp}, x, k)
-		m.load(Mem{Base: q[2], Disp: disp}, u, k)
+		m.load(Mem{Base: p[1], Disp: disp}, x, k)
+		m.load(Mem{Base: p[2], Disp: disp}, u, k)
 		m.mul(scale, x, x)
-		m.store(m.compare(less, u, limit).keep(x), Mem{Base: q[0], Disp: disp}, k)
-	})
-	end()
-	n, p = m.function("routeMax", "moves left to dx where x equals y.", []string{"n"}, []string{"dx", "left", "x", "y"})
-	m.each(n[0], p, 1, func(disp int, k *mask) {
-		v := make([]reg.VecVirtual, 4)
-		for i := range v {
-			v[i] = m.vec()
-			m.load(Mem{Base: p[i], Disp: disp}, v[i], k)
-		}
-		taken := m.compare(equal, v[2], v[3]).keep(v[1])
-		m.add(taken, v[0], v[0])
-		m.xor(taken, v[1], v[1]) // what is taken is either all of left or nothing
-		m.store(v[0], Mem{Base: p[0], Disp: disp}, k)
-		m.store(v[1], Mem{Base: p[1], Disp: disp}, k)
+		m.store(m.compare(less, u, limit).keep(x), Mem{Base: p[0], Disp: disp}, k)
 	})
 	end()
 }

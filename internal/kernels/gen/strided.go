@@ -1,0 +1,82 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// strided writes the kernels of pooling and depthwise convolution: rows of cols channels, every row a pixel, with a
+// stride in bytes for each operand.
+func (m *machine) strided() {
+	m.walk("maxPixels", []string{"dst", "x"}, nil, func(p []Mem, _ []reg.VecVirtual, k *mask) {
+		v := m.loadAll(p, k)
+		m.store(m.nanSafe(m.max)([]reg.VecVirtual{v[1], v[0]}), p[0], k)
+	})
+	m.walk("mulAddPixels", []string{"dst", "x"}, []string{"w"}, func(p []Mem, w []reg.VecVirtual, k *mask) {
+		v := m.loadAll(p, k)
+		m.fma231(w[0], v[1], v[0])
+		m.store(v[0], p[0], k)
+	})
+	m.walk("dotPixels", []string{"x", "y"}, []string{"acc"}, func(p []Mem, acc []reg.VecVirtual, k *mask) {
+		v := m.loadAll(p, k)
+		m.fma231(v[0], v[1], acc[0])
+	})
+	m.walk("routePixels", []string{"dx", "x", "left", "y"}, nil, func(p []Mem, _ []reg.VecVirtual, k *mask) {
+		v := m.loadAll(p, k)
+		taken := m.compare(equal, v[1], v[3]).keep(v[2])
+		m.add(taken, v[0], v[0])
+		m.xor(taken, v[2], v[2]) // what is taken is either all of left or nothing
+		m.store(v[0], p[0], k)
+		m.store(v[2], p[2], k)
+	})
+}
+
+func (m *machine) loadAll(p []Mem, k *mask) []reg.VecVirtual {
+	v := make([]reg.VecVirtual, len(p))
+	for i := range p {
+		v[i] = m.vec()
+		m.load(p[i], v[i], k)
+	}
+	return v
+}
+
+// walk emits a kernel that goes down the pixels, one vector of channels at a time. There are two strides, the first for
+// dst or the x side, the second for the others: pointers of four are two of each. What is held lies in registers for the
+// whole walk; held "acc" is stored at its end.
+func (m *machine) walk(name string, pointers, held []string, body func(p []Mem, held []reg.VecVirtual, k *mask)) {
+	n, p := m.function(name, "goes through pixels; rows > 0.", []string{"rows", "cols", "stride0", "stride1"}, append(pointers, held...))
+	strip := func(width int, k *mask) {
+		var regs [][]reg.VecVirtual
+		for w := range width {
+			regs = append(regs, nil)
+			for _, q := range p[len(pointers):] {
+				v := m.vec()
+				m.load(Mem{Base: q, Disp: w * m.width}, v, k)
+				regs[w] = append(regs[w], v)
+			}
+		}
+		rows, at := m.rowCursor(n[0], p[:len(pointers)])
+		l := newLabels("pixel")
+		Label(l[0])
+		for w := range width {
+			var mems []Mem
+			for _, a := range at {
+				mems = append(mems, Mem{Base: a, Disp: w * m.width})
+			}
+			body(mems, regs[w], k)
+		}
+		for i, a := range at {
+			ADDQ(n[2+i*2/len(at)], a)
+		}
+		DECQ(rows)
+		JNZ(LabelRef(l[0]))
+		for w := range width {
+			if len(held) > 0 && held[0] == "acc" {
+				m.store(regs[w][0], Mem{Base: p[len(pointers)], Disp: w * m.width}, k)
+			}
+		}
+	}
+	m.stripsOf(2, n[1], p, strip)
+	end()
+}

@@ -1,0 +1,93 @@
+package kernels
+
+// run of pixels: the output pixels of one row that a filter tap joins with input pixels, each with one channel vector.
+// out and in are the offsets of the first pair; the pairs lie outStep and inStep elements apart.
+type pixelRun struct {
+	tap, out, in, count int
+	outStep, inStep     int
+}
+
+// taps calls f for every tap that meets output row r (counted over the batch), row by row of the filter.
+func (c *conv[T]) taps(r int, f func(p pixelRun)) {
+	n, oh := r/c.OutH, r%c.OutH
+	for kh := range c.KH {
+		h := oh*c.StrideH - c.PadTop + kh*c.DilH
+		if h < 0 || h >= c.InH {
+			continue
+		}
+		for kw := range c.KW {
+			from, to := c.columns(kw)
+			if from >= to {
+				continue
+			}
+			w := from*c.StrideW - c.PadLeft + kw*c.DilW
+			f(pixelRun{tap: kh*c.KW + kw, out: (r*c.OutW + from) * c.OutC, in: ((n*c.InH+h)*c.InW + w) * c.InC,
+				count: to - from, outStep: c.OutC, inStep: c.StrideW * c.InC})
+		}
+	}
+}
+
+// columns returns the range of output columns under whose tap kw lies a pixel of the image.
+func (w *Window) columns(kw int) (from, to int) {
+	first := kw*w.DilW - w.PadLeft // input column of output column 0
+	if first < 0 {
+		from = ceilDiv(-first, w.StrideW)
+	}
+	return from, min(w.OutW, (w.InW-1-first+w.StrideW)/w.StrideW)
+}
+
+// maxPixels sets dst = max(dst, x) for count vectors of the given width, ds and xs elements apart.
+func maxPixels[T Float](dst []T, ds int, x []T, xs int, width, count int) {
+	if simdMaxPixels(dst, ds, x, xs, width, count) {
+		return
+	}
+	for i := range count {
+		d, v := dst[i*ds:][:width], x[i*xs:][:width]
+		for c := range d {
+			d[c] = max(d[c], v[c])
+		}
+	}
+}
+
+// mulAddPixels adds x*w to dst likewise, w being one vector.
+func mulAddPixels[T Float](dst []T, ds int, x []T, xs int, w []T, count int) {
+	if simdMulAddPixels(dst, ds, x, xs, w, count) {
+		return
+	}
+	for i := range count {
+		d, v := dst[i*ds:][:len(w)], x[i*xs:][:len(w)]
+		for c, f := range w {
+			d[c] += v[c] * f
+		}
+	}
+}
+
+// dotPixels adds the products x*y of count pairs of vectors to acc, channel by channel.
+func dotPixels[T Float](acc, x []T, xs int, y []T, ys int, count int) {
+	if simdDotPixels(acc, x, xs, y, ys, count) {
+		return
+	}
+	for i := range count {
+		a, b := x[i*xs:][:len(acc)], y[i*ys:][:len(acc)]
+		for c, v := range a {
+			acc[c] += v * b[c]
+		}
+	}
+}
+
+// routePixels moves left to dx where x is the window's maximum y, and clears it so that it goes nowhere else. dx and x
+// are xs apart, left and y ys.
+func routePixels[T Float](p pixelRun, dx, x, left, y []T, width int) {
+	if simdRoutePixels(p, dx, x, left, y, width) {
+		return
+	}
+	for i := range p.count {
+		in, out := i*p.inStep, i*p.outStep
+		for c := range width {
+			if x[in+c] == y[out+c] {
+				dx[in+c] += left[out+c]
+				left[out+c] = 0
+			}
+		}
+	}
+}

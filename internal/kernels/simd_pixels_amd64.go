@@ -1,0 +1,62 @@
+//go:build amd64 && !noasm
+
+package kernels
+
+import "unsafe"
+
+// checkPixels panics as an index out of range does when count vectors of the given width, step apart, go beyond x.
+func checkPixels[T Float](x []T, step, width, count int) {
+	if width > 0 && count > 0 {
+		_ = x[(count-1)*step+width-1]
+	}
+}
+
+//go:noinline
+func simdMaxPixels[T Float](dst []T, ds int, x []T, xs int, width, count int) bool {
+	s, size := simdFor[T](), int(unsafe.Sizeof(T(0)))
+	if s == nil || count == 0 {
+		return false
+	}
+	checkPixels(dst, ds, width, count)
+	checkPixels(x, xs, width, count)
+	s.pixels.max(count, width, ds*size, xs*size, at(dst), at(x))
+	return true
+}
+
+//go:noinline
+func simdMulAddPixels[T Float](dst []T, ds int, x []T, xs int, w []T, count int) bool {
+	s, size := simdFor[T](), int(unsafe.Sizeof(T(0)))
+	if s == nil || count == 0 {
+		return false
+	}
+	checkPixels(dst, ds, len(w), count)
+	checkPixels(x, xs, len(w), count)
+	s.pixels.mulAdd(count, len(w), ds*size, xs*size, at(dst), at(x), at(w))
+	return true
+}
+
+//go:noinline
+func simdDotPixels[T Float](acc, x []T, xs int, y []T, ys int, count int) bool {
+	s, size := simdFor[T](), int(unsafe.Sizeof(T(0)))
+	if s == nil || count == 0 {
+		return false
+	}
+	checkPixels(x, xs, len(acc), count)
+	checkPixels(y, ys, len(acc), count)
+	s.pixels.dot(count, len(acc), xs*size, ys*size, at(x), at(y), at(acc))
+	return true
+}
+
+//go:noinline
+func simdRoutePixels[T Float](p pixelRun, dx, x, left, y []T, width int) bool {
+	s, size := simdFor[T](), int(unsafe.Sizeof(T(0)))
+	if s == nil || p.count == 0 {
+		return false
+	}
+	checkPixels(dx, p.inStep, width, p.count)
+	checkPixels(x, p.inStep, width, p.count)
+	checkPixels(left, p.outStep, width, p.count)
+	checkPixels(y, p.outStep, width, p.count)
+	s.pixels.route(p.count, width, p.inStep*size, p.outStep*size, at(dx), at(x), at(left), at(y))
+	return true
+}
