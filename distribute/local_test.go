@@ -1,0 +1,154 @@
+package distribute
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goestimator/goestimator/internal/device"
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/lower"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/optimizers"
+)
+
+// square is the program loss = mean((w-x)^2) over a batch of x, with its gradient and an update of "seen".
+func square(b *graph.Builder) TrainProgram {
+	f := graph.Type{DType: graph.Float64}
+	column := graph.Type{DType: graph.Float64, Shape: graph.BatchOf()}
+	x := b.Placeholder("x", column)
+	step := b.Read(b.Variable(GlobalStep, graph.Type{DType: graph.Int64}), graph.Type{DType: graph.Int64})
+	w := b.Read(b.Variable("w", f), f)
+	diff := b.Op("Sub", "diff", column, graph.Attrs{"T": graph.Float64}, w, x)
+	axes, err := graph.FromSlice([]int32{0}, 1)
+	b.Fail(err)
+	mean := func(name string, v graph.Output) graph.Output {
+		return b.Op("Mean", name, f, graph.Attrs{"T": graph.Float64, "Tidx": graph.Int32, "keep_dims": false}, v, b.Const(name+"/axes", axes))
+	}
+	loss := mean("loss", b.Op("Square", "square", column, graph.Attrs{"T": graph.Float64}, diff))
+	grad := b.Op("Mul", "grad", f, graph.Attrs{"T": graph.Float64}, mean("mean", diff), b.Scalar("two", graph.Float64, 2))
+	v := &models.Variable{Name: "w", DType: graph.Float64, Trainable: true}
+	return TrainProgram{
+		Program:    Program{Graph: b.Graph, Feeds: []graph.Output{x}, Fetches: []graph.Output{loss}},
+		GlobalStep: step,
+		Train:      &optimizers.TrainOp{Groups: []optimizers.Group{{Variables: []*models.Variable{v}, Rule: optimizers.SGD{}, LearningRate: optimizers.Constant(0.25)}}},
+		Gradients:  []lower.Value{{Output: grad}},
+		Updates:    []Update{{Variable: "seen", Value: mean("seen_mean", x)}},
+	}
+}
+
+// TestContract holds what every strategy of one process does, on every device.
+func TestContract(t *testing.T) {
+	for _, c := range []Config{{}, {Name: "default"}, {Name: "one_device"}, {Name: "one_device", Device: "/cpu:0"}, {Name: "default", CheckNumerics: true}} {
+		for _, dev := range []func() device.Device{device.NewHost, device.NewFake} {
+			d := dev()
+			t.Run(fmt.Sprintf("%s%s on %s", c.Name, c.Device, d.Kind()), func(t *testing.T) {
+				s, err := newLocal(c, d)
+				if err != nil {
+					t.Fatal(err)
+				}
+				checkStrategy(t, s)
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
+func checkStrategy(t *testing.T, s Strategy) {
+	vars := s.Variables()
+	for name, v := range map[string]*graph.Tensor{"w": graph.ScalarOf(1.0), "seen": graph.ScalarOf(0.0), GlobalStep: graph.ScalarOf(int64(0))} {
+		if err := vars.Create(name, v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := vars.Create("w", graph.ScalarOf(1.0)); err == nil {
+		t.Error("a name twice: expected an error")
+	}
+	if err := vars.Set("w", graph.ScalarOf(int64(1))); err == nil {
+		t.Error("a value of another type: expected an error")
+	}
+	stepper, err := s.Train(square(graph.NewBuilder(graph.New())))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := 1.0
+	for i, batch := range [][]float64{{3, 5}, {1}, {2, 2, 2, 6, 8}} {
+		mean, loss := 0.0, 0.0
+		for _, x := range batch {
+			mean += x / float64(len(batch))
+			loss += (w - x) * (w - x) / float64(len(batch))
+		}
+		feed, err := graph.FromSlice(batch, len(batch))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := stepper.Step(context.Background(), len(batch), []*graph.Tensor{feed}); err != nil {
+			t.Fatal(err)
+		}
+		if got := stepper.Value(0).Float(0); math.Abs(got-loss) > 1e-12 {
+			t.Errorf("step %d: loss %g, expected %g", i, got, loss)
+		}
+		w -= 0.25 * 2 * (w - mean)
+		all, err := vars.Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := all["w"].Float(0); math.Abs(got-w) > 1e-12 {
+			t.Errorf("step %d: w is %g, expected %g", i, got, w)
+		}
+		if all["seen"].Float(0) != mean || all[GlobalStep].Float(0) != float64(i+1) {
+			t.Errorf("step %d: seen %v and global step %v, expected %g and %d", i, all["seen"].Float(0), all[GlobalStep].Float(0), mean, i+1)
+		}
+	}
+	if r := stepper.LearningRate(); r != 0.25 {
+		t.Errorf("learning rate %g, expected 0.25", r)
+	}
+	if err := stepper.Close(); err != nil {
+		t.Error(err)
+	}
+	if names := vars.Names(); !slices.Equal(names, []string{GlobalStep, "seen", "w"}) {
+		t.Errorf("variables %v", names)
+	}
+	if s.NumReplicasInSync() != 1 {
+		t.Errorf("%d replicas, expected 1", s.NumReplicasInSync())
+	}
+}
+
+func TestRefusedStrategies(t *testing.T) {
+	for c, want := range map[Config]string{
+		{Name: "tpu"}:                             "no TPU runtime",
+		{Name: "mirrored"}:                        "needs more than one device",
+		{Name: "parameter_server"}:                "needs more than one device or process",
+		{Name: "miror"}:                           "unknown strategy \"miror\": expected one of default",
+		{Name: "one_device", Device: "/gpu:0"}:    `no device "/gpu:0"`,
+		{Name: "default", Device: "/cpu:0"}:       "takes no device",
+		{Name: "one_device", Device: "/device:X"}: "no device",
+	} {
+		if _, err := New(c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: got %v, expected %q", c, err, want)
+		}
+		if err := c.Validate(); err == nil {
+			t.Errorf("%+v: Validate found nothing", c)
+		}
+	}
+}
+
+func ExampleNew() {
+	s, err := New(Config{Name: "default"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer s.Close()
+	fmt.Println(s.Name(), s.NumReplicasInSync())
+	_, err = New(Config{Name: "tpu"})
+	fmt.Println(err)
+	// Output:
+	// default 1
+	// strategy tpu: no TPU runtime is present: choose default
+}
