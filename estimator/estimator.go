@@ -155,7 +155,7 @@ func (e *Estimator) Close() error {
 	defer e.mu.Unlock()
 	var errs []error
 	for key, s := range e.ready {
-		errs = append(errs, s.stepper.Close())
+		errs = append(errs, s.close())
 		delete(e.ready, key)
 	}
 	return errors.Join(errs...)

@@ -45,7 +45,7 @@ func xorInput(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
 		return nil, err
 	}
 	if ic.Mode == models.Train {
-		ds = inputs.Pipe(ds, inputs.Repeat(0))
+		return inputs.Pipe(ds, inputs.Repeat(0), inputs.Batch(4, false)), nil
 	}
 	return inputs.Pipe(ds, inputs.Batch(4, false)), nil
 }

@@ -1,0 +1,54 @@
+// Package examples builds and runs every example and checks what it prints.
+package examples
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestExamples(t *testing.T) {
+	cases := []struct {
+		name string
+		args []string
+		want []string // parts of standard output
+	}{
+		{"custom_model", nil, []string{"accuracy above 0.9: true"}},
+		{"gorgonia_model", nil, []string{"auc above 0.99: true"}},
+		{"csv", nil, []string{"rmse below 0.05: true"}},
+		{"hooks", nil, []string{"state survived: true, evaluated at step 200"}},
+		{"own_binary", []string{"train", "--config", "own_binary/xor.yaml"}, []string{"accuracy=1\n", "stop_reason=max_steps"}},
+	}
+	bin := t.TempDir()
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			path := filepath.Join(bin, c.name)
+			if out, err := exec.Command("go", "build", "-o", path, "./"+c.name).CombinedOutput(); err != nil {
+				t.Fatalf("build: %v\n%s", err, out)
+			}
+			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+			defer cancel()
+			args := c.args
+			if len(args) > 0 {
+				args = append(args, "--set", "model_dir="+filepath.Join(bin, "model"))
+			}
+			cmd := exec.CommandContext(ctx, path, args...)
+			cmd.Env = append(os.Environ(), "TMPDIR="+bin)
+			var stdout, stderr bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &stdout, &stderr
+			if err := cmd.Run(); err != nil {
+				t.Fatalf("%v\n%s", err, stderr.String())
+			}
+			for _, w := range c.want {
+				if !strings.Contains(stdout.String(), w) {
+					t.Errorf("printed %q, expected %q in it", stdout.String(), w)
+				}
+			}
+		})
+	}
+}
