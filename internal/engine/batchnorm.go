@@ -11,6 +11,7 @@ import (
 
 // normOps are batch normalization over all dimensions but the last.
 var normOps = map[string]opDef{
+	"_FusedBatchNormEx":    {compile: floats(compileBatchNorm[float32], compileBatchNorm[float64])},
 	"FusedBatchNormV3":     {compile: floats(compileBatchNorm[float32], compileBatchNorm[float64])},
 	"FusedBatchNormGradV3": {compile: floats(compileBatchNormGrad[float32], compileBatchNormGrad[float64])},
 }
@@ -35,6 +36,7 @@ type batchNorm[T kernels.Float] struct {
 	epsilon      float64
 	factor       float64 // exponential_avg_factor
 	scale, shift []T
+	relu         bool // activation_mode of the fused op
 }
 
 // compileBatchNorm takes x, scale, offset, mean, variance and gives y, mean, variance (with Bessel's correction) and
@@ -53,7 +55,7 @@ func compileBatchNorm[T kernels.Float](c *binding) (runFunc, error) {
 	}
 	n := c.in[1].typ.Shape.ElementsAt(1)
 	b := &batchNorm[T]{in: c.in, out: c.out, epsilon: float64(c.node.Float("epsilon", 1e-4)),
-		factor: float64(c.node.Float("exponential_avg_factor", 1)), scale: make([]T, n), shift: make([]T, n)}
+		factor: float64(c.node.Float("exponential_avg_factor", 1)), scale: make([]T, n), shift: make([]T, n), relu: c.node.Str("activation_mode") == "Relu"}
 	if err := errors.Join(checkTypes[T](c.in[0], c.out[0]), checkShape("result", c.out[0], c.in[0].typ.Shape.Dims), c.channelsLast()); err != nil {
 		return nil, err
 	}
@@ -108,7 +110,7 @@ func (b *batchNorm[T]) normalize(mean, variance []T) {
 		b.scale[i] = T(s)
 		b.shift[i] = T(float64(beta[i]) - float64(mean[i])*s)
 	}
-	kernels.ScaleShift(view[T](b.out[0]), view[T](b.in[0]), b.scale, b.shift, false)
+	kernels.ScaleShift(view[T](b.out[0]), view[T](b.in[0]), b.scale, b.shift, b.relu)
 }
 
 // batchNormGrad holds what the gradient needs between its stages.

@@ -30,6 +30,12 @@ func compileCast(c *binding) (runFunc, error) {
 		return castFrom[int8](c)
 	case graph.Int16:
 		return castFrom[int16](c)
+	case graph.Uint16:
+		return castFrom[uint16](c)
+	case graph.Uint32:
+		return castFrom[uint32](c)
+	case graph.Uint64:
+		return castFrom[uint64](c)
 	case graph.Bool:
 		return castFromBool(c)
 	}
@@ -38,7 +44,7 @@ func compileCast(c *binding) (runFunc, error) {
 
 // convertible is what Go converts between.
 type convertible interface {
-	float32 | float64 | int8 | int16 | int32 | int64 | uint8
+	float32 | float64 | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64
 }
 
 func castFrom[A convertible](c *binding) (runFunc, error) {
@@ -57,6 +63,12 @@ func castFrom[A convertible](c *binding) (runFunc, error) {
 		return convert[A, int8](c)
 	case graph.Int16:
 		return convert[A, int16](c)
+	case graph.Uint16:
+		return convert[A, uint16](c)
+	case graph.Uint32:
+		return convert[A, uint32](c)
+	case graph.Uint64:
+		return convert[A, uint64](c)
 	case graph.Bool:
 		return test(func(x A) bool { return x != 0 })(c)
 	}
@@ -90,6 +102,8 @@ func castFromBool(c *binding) (runFunc, error) {
 		return fromBool[int64](c)
 	case graph.Uint8:
 		return fromBool[uint8](c)
+	case graph.Uint64:
+		return fromBool[uint64](c)
 	case graph.Bool:
 		return copyElements(c)
 	}

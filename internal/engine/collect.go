@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"reflect"
+	"slices"
 
 	"github.com/goestimator/goestimator/internal/graph"
 )
@@ -16,6 +17,7 @@ type collector struct {
 	byNode map[*graph.Node]*op
 	open   map[*graph.Node]bool // on the way from the root: meeting one again is a cycle
 	equal  map[string][]*op
+	shapes map[string]*op // stand-ins for operands of which only the type matters
 	seed   maphash.Seed
 	ops    []*op
 	errs   []error
@@ -24,7 +26,7 @@ type collector struct {
 // collect prunes, merges and resolves; it sets p's feeds and fetches.
 func collect(g *graph.Graph, spec Spec, p *Program) ([]*op, error) {
 	c := &collector{index: map[*graph.Node]int{}, feeds: map[graph.Output]*op{}, byNode: map[*graph.Node]*op{},
-		open: map[*graph.Node]bool{}, equal: map[string][]*op{}, seed: maphash.MakeSeed()}
+		open: map[*graph.Node]bool{}, equal: map[string][]*op{}, shapes: map[string]*op{}, seed: maphash.MakeSeed()}
 	for i, n := range g.Nodes() {
 		c.index[n] = i
 	}
@@ -91,7 +93,15 @@ func (c *collector) visit(n *graph.Node) *op {
 	c.open[n] = true
 	defer delete(c.open, n)
 	o.def = c.define(n)
-	for _, in := range n.Inputs {
+	for i, in := range n.Inputs {
+		if !in.Valid() || in.Index >= len(in.Node.Outputs) {
+			c.errs = append(c.errs, fmt.Errorf("node %s: input %v does not exist", n.Name, in))
+			continue
+		}
+		if o.def.shape || slices.Contains(o.def.unread, i) {
+			o.in = append(o.in, c.shapeOf(in))
+			continue
+		}
 		o.in = append(o.in, c.port(in))
 	}
 	for _, before := range n.Control {
@@ -100,6 +110,22 @@ func (c *collector) visit(n *graph.Node) *op {
 	o = c.merge(o)
 	c.byNode[n] = o
 	return o
+}
+
+// shapeOf returns a port that has the type of an output and no elements, so that what computes it need not run. Equal
+// types give one port.
+func (c *collector) shapeOf(in graph.Output) port {
+	t := in.Type()
+	if t.DType != graph.Resource && !t.Shape.Known() {
+		c.errs = append(c.errs, &UnsupportedOpError{Op: in.Node.Op, Node: in.Node.Name, Reason: fmt.Sprintf("output %d: shape %v must be known but for the batch size", in.Index, t.Shape)})
+	}
+	key := fmt.Sprint(t.DType, t.Shape)
+	if c.shapes[key] == nil {
+		n := &graph.Node{Name: "shape of " + key, Op: "Placeholder", Outputs: []graph.Type{t}}
+		c.shapes[key] = &op{node: n, feed: -1, def: registry()["Placeholder"], phantom: true}
+		c.ops = append(c.ops, c.shapes[key])
+	}
+	return port{c.shapes[key], 0}
 }
 
 func (c *collector) define(n *graph.Node) *opDef {

@@ -62,7 +62,7 @@ func makeValues(ops []*op) {
 		o.out = make([]*value, len(o.node.Outputs))
 		for i, t := range o.node.Outputs {
 			v := newValue(t)
-			if t.DType == graph.Resource {
+			if t.DType == graph.Resource || o.phantom {
 				v.home = nowhere
 			}
 			o.out[i] = v

@@ -123,7 +123,7 @@ func ints2(v float64) operand { return scalar(graph.Int32, v) }
 
 func castCases() []*opCase {
 	var all []*opCase
-	types := []graph.DType{graph.Uint8, graph.Int32, graph.Int64, graph.Bool, graph.Float32, graph.Float64}
+	types := []graph.DType{graph.Uint8, graph.Int32, graph.Int64, graph.Bool, graph.Uint64, graph.Float32, graph.Float64}
 	for _, from := range types {
 		for _, to := range types {
 			o := operand{typ: ty(from, "B,5"), gen: below(4)}

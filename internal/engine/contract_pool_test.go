@@ -97,6 +97,15 @@ func normCases() []*opCase {
 				all = append(all, &opCase{op: "FusedBatchNormV3", attrs: a, tol: 20, in: []operand{x, p, feedOf("5"), feedOf("5"), p}, out: outs,
 					ref: func(in []nd, out [][]int) []nd { return normRef(in, training, float64(factor)) }})
 			}
+			fused := graph.Attrs{"is_training": training, "epsilon": float32(0.01), "activation_mode": []byte("Relu")}
+			all = append(all, &opCase{op: "_FusedBatchNormEx", attrs: fused, tol: 20, in: []operand{x, p, feedOf("5"), feedOf("5"), p}, out: outs,
+				ref: func(in []nd, out [][]int) []nd {
+					r := normRef(in, training, 1)
+					for i, e := range r[0].data {
+						r[0].data[i] = math.Max(e, 0)
+					}
+					return r
+				}})
 			a := graph.Attrs{"is_training": training, "epsilon": float32(0.01)}
 			all = append(all, &opCase{op: "FusedBatchNormGradV3", attrs: a, tol: 50, in: []operand{feedOf(s), x, p, feedOf("5"), p, feedOf("")},
 				out: []graph.Type{fl(s), fl("5"), fl("5"), fl("0"), fl("0")}, ref: func(in []nd, out [][]int) []nd { return normGradRef(in, training) }})

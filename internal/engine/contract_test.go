@@ -110,6 +110,8 @@ func element(t *graph.Tensor, i int) float64 {
 		return float64(graph.Of[uint8](t)[i])
 	case graph.Uint64:
 		return float64(graph.Of[uint64](t)[i])
+	case graph.Uint16:
+		return float64(graph.Of[uint16](t)[i])
 	}
 	if graph.Of[bool](t)[i] {
 		return 1

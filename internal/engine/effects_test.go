@@ -113,6 +113,11 @@ func TestReadsComeBeforeWrites(t *testing.T) {
 			s.write("AssignSubVariableOp", "v", s.read("v"))
 			s.expect("v", 0)
 		})
+		t.Run("weight decay", func(t *testing.T) {
+			s := newScene(t, dev, map[string]float32{"v": 4})
+			s.targets = []*graph.Node{s.Node("ResourceApplyGradientDescent", "decay", nil, nil, s.Variable("v", scalarType), s.num(0.25), s.read("v"))}
+			s.expect("v", 3)
+		})
 		t.Run("an exchange", func(t *testing.T) {
 			s := newScene(t, dev, map[string]float32{"a": 1, "b": 2})
 			s.write("AssignVariableOp", "a", s.read("b"))

@@ -11,7 +11,7 @@ import (
 )
 
 // fuse merges chains of ops into one pass over memory, under the names of TensorFlow's fused ops: a matrix product or
-// convolution with its bias and ReLU. It returns the ops that are left.
+// convolution with its bias and ReLU, a batch normalization with ReLU. It returns the ops that are left.
 func fuse(ops []*op, fetched []port) []*op {
 	f := &fuser{uses: map[port]int{}, waited: map[*op]bool{}, gone: map[*op]bool{}}
 	f.reluGradients(ops)
@@ -32,6 +32,7 @@ func fuse(ops []*op, fetched []port) []*op {
 			f.bias(o)
 		case "Relu":
 			f.relu(o)
+			f.normRelu(o, ops, fetched)
 		}
 	}
 	return slices.DeleteFunc(ops, func(o *op) bool { return f.gone[o] })
@@ -109,6 +110,36 @@ func (f *fuser) relu(o *op) {
 		return
 	}
 	f.replace(o, x, x.node.Op, "Relu", x.in)
+}
+
+// normRelu makes a batch normalization apply the ReLU that alone uses its result.
+func (f *fuser) normRelu(o *op, ops []*op, fetched []port) {
+	if len(o.in) != 1 || o.feed >= 0 || f.gone[o] || f.waited[o] || len(o.after) > 0 {
+		return
+	}
+	x := o.in[0]
+	if f.uses[x] != 1 || x.idx != 0 || x.op.feed >= 0 || x.op.node.Op != "FusedBatchNormV3" {
+		return
+	}
+	attrs := maps.Clone(x.op.node.Attrs)
+	attrs["activation_mode"] = []byte("Relu")
+	n := *x.op.node
+	n.Op, n.Attrs = "_FusedBatchNormEx", attrs
+	x.op.node, x.op.def = &n, registry()[n.Op]
+	f.uses[x] = f.uses[port{o, 0}]
+	f.gone[o] = true
+	for _, u := range ops {
+		for i := range u.in {
+			if u.in[i].op == o {
+				u.in[i] = x
+			}
+		}
+	}
+	for i := range fetched {
+		if fetched[i].op == o {
+			fetched[i] = x
+		}
+	}
 }
 
 // replace makes last do the work of x too, under last's name and with x's attributes.

@@ -73,3 +73,49 @@ func TestFusion(t *testing.T) {
 		t.Errorf("the fetched bias addition was merged with ReLU: %v", got)
 	}
 }
+
+// TestNormReluFusion sees that the merged op serves the users and fetches of ReLU.
+func TestNormReluFusion(t *testing.T) {
+	onDevices(t, func(t *testing.T, dev device.Device) {
+		b := graph.NewBuilder(graph.New())
+		ft, ct := batchType(graph.Float32, 2), fixedType(graph.Float32, 2)
+		x := b.Placeholder("x", ft)
+		one, zero := b.Const("one", tensor([]float32{1, 1}, 2)), b.Const("zero", tensor([]float32{0, 0}, 2))
+		bn := b.Node("FusedBatchNormV3", "bn", []graph.Type{ft, ct, ct, ct, ct, fixedType(graph.Float32)}, graph.Attrs{"epsilon": float32(0)}, x, one, zero, zero, one)
+		relu := b.Op("Relu", "relu", ft, nil, bn.Out(0))
+		neg := b.Op("Neg", "neg", ft, nil, relu)
+		p := ok(Compile(b.Graph, Spec{Feeds: []graph.Output{x}, Fetches: []graph.Output{relu, neg, bn.Out(1)}}, dev, ok(NewVariables(dev)), Options{}))
+		if got := opsOf(p); len(got) != 2 || got[0] != "_FusedBatchNormEx" {
+			t.Errorf("got %v", got)
+		}
+		if err := p.Run(bg, 1, []*graph.Tensor{tensor([]float32{-1, 2}, 1, 2)}); err != nil {
+			t.Fatal(err)
+		}
+		if r, n := graph.Of[float32](p.Value(0)), graph.Of[float32](p.Value(1)); r[0] != 0 || r[1] != 2 || n[1] != -2 {
+			t.Errorf("got %v and %v", r, n)
+		}
+	})
+}
+
+// TestShapesNeedNoOperand sees that an op that only asks for a shape does not make its operand run.
+func TestShapesNeedNoOperand(t *testing.T) {
+	dev := device.NewHost()
+	b := graph.NewBuilder(graph.New())
+	x := b.Placeholder("x", batchType(graph.Float32, 3))
+	unfed := b.Placeholder("unfed", batchType(graph.Float32, 7))
+	deep := b.Op("Tanh", "deep", unfed.Type(), nil, unfed)
+	n := b.Op("Cast", "n", fixedType(graph.Float32), nil, b.Op("Size", "size", fixedType(graph.Int32), nil, deep))
+	shape := b.Op("Shape", "shape", fixedType(graph.Int32, 2), nil, x)
+	flat := b.Op("Reshape", "flat", batchType(graph.Float32, 3), nil, x, shape)
+	y := b.Op("Mul", "y", x.Type(), nil, flat, n)
+	p := ok(Compile(b.Graph, Spec{Feeds: []graph.Output{x}, Fetches: []graph.Output{y}}, dev, ok(NewVariables(dev)), Options{}))
+	if got := opsOf(p); !slices.Equal(got, []string{"Size", "Cast", "Mul"}) {
+		t.Errorf("got %v", got)
+	}
+	if err := p.Run(bg, 2, []*graph.Tensor{tensor([]float32{1, 0, 0, 0, 0, 2}, 2, 3)}); err != nil {
+		t.Fatal(err)
+	}
+	if got := graph.Of[float32](p.Value(0)); got[0] != 14 || got[5] != 28 {
+		t.Errorf("got %v", got)
+	}
+}

@@ -10,14 +10,14 @@ import (
 
 // generateOps make tensors out of shapes and scalars.
 var generateOps = map[string]opDef{
-	"Fill":                       {compile: compileFill},
+	"Fill":                       {unread: []int{0}, compile: compileFill},
 	"ZerosLike":                  {shape: true, compile: compileZeros},
 	"OnesLike":                   {shape: true, compile: onesOf()},
-	"Range":                      {compile: byType(map[graph.DType]compileFunc{graph.Float32: compileRange[float32], graph.Float64: compileRange[float64], graph.Int32: compileRange[int32], graph.Int64: compileRange[int64]}, out0)},
-	"OneHot":                     {compile: compileOneHot},
-	"StatelessRandomUniformV2":   {compile: floats(random(kernels.Uniform[float32]), random(kernels.Uniform[float64]))},
-	"StatelessRandomNormalV2":    {compile: floats(random(kernels.Normal[float32]), random(kernels.Normal[float64]))},
-	"StatelessTruncatedNormalV2": {compile: floats(random(kernels.TruncatedNormal[float32]), random(kernels.TruncatedNormal[float64]))},
+	"Range":                      {unread: []int{1}, compile: byType(map[graph.DType]compileFunc{graph.Float32: compileRange[float32], graph.Float64: compileRange[float64], graph.Int32: compileRange[int32], graph.Int64: compileRange[int64]}, out0)},
+	"OneHot":                     {unread: []int{1}, compile: compileOneHot},
+	"StatelessRandomUniformV2":   {unread: []int{0}, compile: floats(random(kernels.Uniform[float32]), random(kernels.Uniform[float64]))},
+	"StatelessRandomNormalV2":    {unread: []int{0}, compile: floats(random(kernels.Normal[float32]), random(kernels.Normal[float64]))},
+	"StatelessTruncatedNormalV2": {unread: []int{0}, compile: floats(random(kernels.TruncatedNormal[float32]), random(kernels.TruncatedNormal[float64]))},
 }
 
 // compileFill takes dims, which are not read, and the value.

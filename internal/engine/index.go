@@ -12,10 +12,10 @@ import (
 // indexOps select by index, or make indices.
 var indexOps = map[string]opDef{
 	"GatherV2":           {compile: compileGather},
-	"UnsortedSegmentSum": {compile: byType(map[graph.DType]compileFunc{graph.Float32: segmentSum[float32], graph.Float64: segmentSum[float64], graph.Int32: segmentSum[int32], graph.Int64: segmentSum[int64]}, out0)},
+	"UnsortedSegmentSum": {unread: []int{2}, compile: byType(map[graph.DType]compileFunc{graph.Float32: segmentSum[float32], graph.Float64: segmentSum[float64], graph.Int32: segmentSum[int32], graph.Int64: segmentSum[int64]}, out0)},
 	"ArgMax":             {compile: argExtreme(false)},
 	"ArgMin":             {compile: argExtreme(true)},
-	"TopKV2":             {compile: floats(compileTopK[float32], compileTopK[float64])},
+	"TopKV2":             {unread: []int{1}, compile: floats(compileTopK[float32], compileTopK[float64])},
 	"InTopKV2":           {compile: floatsIn(compileInTopK[float32], compileInTopK[float64])},
 }
 

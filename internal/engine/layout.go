@@ -10,11 +10,11 @@ import (
 // layoutOps move elements of any type.
 var layoutOps = map[string]opDef{
 	"Transpose":        {compile: compileTranspose},
-	"BroadcastTo":      {compile: compileBroadcastTo},
-	"Tile":             {compile: compileTile},
-	"Slice":            {compile: compileSlice},
-	"StridedSlice":     {compile: compileStridedSlice},
-	"StridedSliceGrad": {compile: compileStridedSliceGrad},
+	"BroadcastTo":      {unread: []int{1}, compile: compileBroadcastTo},
+	"Tile":             {unread: []int{1}, compile: compileTile},
+	"Slice":            {unread: []int{2}, compile: compileSlice},
+	"StridedSlice":     {unread: []int{2}, compile: compileStridedSlice},
+	"StridedSliceGrad": {unread: []int{0, 2}, compile: compileStridedSliceGrad},
 	"Pad":              {compile: compilePad},
 	"PadV2":            {compile: compilePad},
 	"ConcatV2":         {compile: compileConcat},

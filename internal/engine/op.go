@@ -19,6 +19,8 @@ type op struct {
 	write []*variable
 	copy  bool // a read that must not share the variable's storage
 	stage stage
+	// phantom ops stand for operands of which only the type matters; their values have no storage.
+	phantom bool
 
 	constant device.Buffer // of a Const on a device other than the host
 }

@@ -51,6 +51,8 @@ func assignStages(steps []*step, capacity int) {
 // stageOf follows ops that have no step of their own.
 func stageOf(o *op) stage {
 	switch {
+	case o.phantom:
+		return perCompile
 	case o.feed >= 0 || o.reads != nil:
 		return perRun
 	case o.def.alias:

@@ -11,7 +11,7 @@ var poolOps = map[string]opDef{
 	"MaxPool":     {compile: floats(pool(kernels.MaxPool[float32]), pool(kernels.MaxPool[float64]))},
 	"AvgPool":     {compile: floats(pool(kernels.AvgPool[float32]), pool(kernels.AvgPool[float64]))},
 	"MaxPoolGrad": {compile: floats(compileMaxPoolGrad[float32], compileMaxPoolGrad[float64])},
-	"AvgPoolGrad": {compile: floats(compileAvgPoolGrad[float32], compileAvgPoolGrad[float64])},
+	"AvgPoolGrad": {unread: []int{0}, compile: floats(compileAvgPoolGrad[float32], compileAvgPoolGrad[float64])},
 }
 
 // pooling keeps the window between images x and pooled y, and more values of their type, up to date with the batch.

@@ -19,10 +19,11 @@ type opDef struct {
 	alias   bool  // output 0 is input 0 with another shape: no step at all
 	inplace []int // inputs whose storage output `into` may take over
 	into    int
-	writes  bool // updates the variables of its resource inputs
-	strict  bool // must not see a variable that it writes through an input's storage
-	shape   bool // depends on its input's shape alone, not on its elements
-	effect  bool // never merged with an equal op
+	writes  bool  // updates the variables of its resource inputs
+	strict  bool  // must not see a variable that it writes through an input's storage
+	shape   bool  // depends on its input's shape alone, not on its elements
+	unread  []int // inputs that are not read: the type of the result says what they say
+	effect  bool  // never merged with an equal op
 }
 
 // minOut returns how many outputs a node must have for the engine's bookkeeping.
