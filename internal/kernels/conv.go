@@ -159,14 +159,16 @@ var doConvInputGrad = convFunc{runConvInputGrad[float32], runConvInputGrad[float
 func runConvInputGrad[T Float](c *conv[T], lo, hi int) {
 	s := scratches[T]().get()
 	k, image := c.patch(), c.OutH*c.OutW
+	buf := s.take(convBlock*k + c.InC)
+	col, ones := buf[:convBlock*k], buf[convBlock*k:]
+	Fill(ones, 1)
 	for n := lo; n < hi; n++ {
-		Fill(c.x[n*c.InH*c.InW*c.InC:(n+1)*c.InH*c.InW*c.InC], 0)
+		clear(c.x[n*c.InH*c.InW*c.InC : (n+1)*c.InH*c.InW*c.InC])
 		for from := n * image; from < (n+1)*image; from += convBlock {
 			to := min(from+convBlock, (n+1)*image)
-			col := s.take(convBlock * k)
 			gemmSerial(GemmArgs[T]{M: to - from, N: k, K: c.OutC, Alpha: 1, A: c.y[from*c.OutC:], LDA: c.OutC,
 				B: c.w, LDB: c.OutC, TransB: true, C: col, LDC: k})
-			col2im(&c.Window, c.x, col, from, to)
+			col2im(&c.Window, c.x, col, ones, from, to)
 		}
 	}
 	scratches[T]().put(s)

@@ -73,23 +73,29 @@ func copyRun[T Float](dst, src []T) {
 	}
 }
 
-// col2im adds the rows of col, one for each output pixel in [from, to), to the patches of x that they came from.
-func col2im[T Float](g *Window, x, col []T, from, to int) {
-	for p := from; p < to; p++ {
+// col2im adds the rows of col, one for each output pixel in [from, to), to the patches of x that they came from. ones
+// holds InC times 1.
+func col2im[T Float](g *Window, x, col, ones []T, from, to int) {
+	for p := from; p < to; {
 		n, oh, ow := g.position(p)
-		image := x[n*g.InH*g.InW*g.InC:][:g.InH*g.InW*g.InC]
-		h := oh*g.StrideH - g.PadTop
-		for range g.KH {
-			w := ow*g.StrideW - g.PadLeft
-			for range g.KW {
-				if h >= 0 && h < g.InH && w >= 0 && w < g.InW {
-					d := image[(h*g.InW+w)*g.InC:][:g.InC]
-					binaryRange(Add, d, d, col[:g.InC])
-				}
-				col = col[g.InC:]
-				w += g.DilW
+		end := min(g.OutW, ow+to-p) // of this row of the output
+		rows := col[(p-from)*g.patch():]
+		for kh := range g.KH {
+			h := oh*g.StrideH - g.PadTop + kh*g.DilH
+			if h < 0 || h >= g.InH {
+				continue
 			}
-			h += g.DilH
+			for kw := range g.KW {
+				first, last := g.columns(kw)
+				first, last = max(first, ow), min(last, end)
+				if first >= last {
+					continue
+				}
+				w := first*g.StrideW - g.PadLeft + kw*g.DilW
+				mulAddPixels(x[((n*g.InH+h)*g.InW+w)*g.InC:], g.StrideW*g.InC,
+					rows[(first-ow)*g.patch()+(kh*g.KW+kw)*g.InC:], g.patch(), ones, last-first)
+			}
 		}
+		p += end - ow
 	}
 }
