@@ -42,8 +42,8 @@ partial1:
 	JNZ          partial1
 
 summed1:
-	VBROADCASTSS 88(AX), Y2
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Y2
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), BX
 	MOVQ         64(AX), AX
@@ -142,8 +142,8 @@ partial2:
 	JNZ          partial2
 
 summed2:
-	VBROADCASTSS 88(AX), Y3
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Y3
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), BX
 	MOVQ         64(AX), AX
@@ -243,8 +243,8 @@ partial3:
 	JNZ          partial3
 
 summed3:
-	VBROADCASTSS 88(AX), Y4
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Y4
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), BX
 	MOVQ         64(AX), AX
@@ -364,8 +364,8 @@ partial4:
 	JNZ          partial4
 
 summed4:
-	VBROADCASTSS 88(AX), Y5
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Y5
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), BX
 	MOVQ         64(AX), AX
@@ -504,8 +504,8 @@ partial5:
 	JNZ          partial5
 
 summed5:
-	VBROADCASTSS 88(AX), Y6
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Y6
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), BX
 	MOVQ         64(AX), AX
@@ -667,8 +667,8 @@ partial6:
 	JNZ          partial6
 
 summed6:
-	VBROADCASTSS 88(AX), Y7
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Y7
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), BX
 	MOVQ         64(AX), AX
@@ -819,8 +819,8 @@ partial7:
 	JNZ          partial7
 
 summed7:
-	VBROADCASTSS 88(AX), Y3
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Y3
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), BX
 	MOVQ         64(AX), AX
@@ -919,8 +919,8 @@ partial8:
 	JNZ          partial8
 
 summed8:
-	VBROADCASTSS 88(AX), Y5
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Y5
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), BX
 	MOVQ         64(AX), AX
@@ -1051,8 +1051,8 @@ partial9:
 	JNZ          partial9
 
 summed9:
-	VBROADCASTSS 88(AX), Y7
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Y7
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), BX
 	MOVQ         64(AX), AX
@@ -1216,8 +1216,8 @@ partial10:
 	JNZ          partial10
 
 summed10:
-	VBROADCASTSS 88(AX), Y9
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Y9
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), BX
 	MOVQ         64(AX), AX
@@ -1413,8 +1413,8 @@ partial11:
 	JNZ          partial11
 
 summed11:
-	VBROADCASTSS 88(AX), Y11
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Y11
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), BX
 	MOVQ         64(AX), AX
@@ -1646,8 +1646,8 @@ partial12:
 	JNZ          partial12
 
 summed12:
-	VBROADCASTSS 88(AX), Y13
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Y13
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), BX
 	MOVQ         64(AX), AX
@@ -1863,8 +1863,8 @@ partial13:
 	JNZ          partial13
 
 summed13:
-	VBROADCASTSS 88(AX), Y4
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Y4
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), BX
 	MOVQ         64(AX), AX
@@ -1981,8 +1981,8 @@ partial14:
 	JNZ          partial14
 
 summed14:
-	VBROADCASTSS 88(AX), Y7
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Y7
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), BX
 	MOVQ         64(AX), AX
@@ -2127,8 +2127,8 @@ partial15:
 	JNZ          partial15
 
 summed15:
-	VBROADCASTSS 88(AX), Y5
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Y5
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), BX
 	MOVQ         64(AX), AX
@@ -2263,8 +2263,8 @@ partial16:
 	JNZ          partial16
 
 summed16:
-	VBROADCASTSS 88(AX), Y9
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Y9
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), BX
 	MOVQ         64(AX), AX
@@ -2402,8 +2402,8 @@ partial17:
 	ADDQ         SI, DX
 	DECQ         DI
 	JNZ          partial17
-	VBROADCASTSS 88(AX), Z1
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Z1
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -2450,8 +2450,8 @@ partial18:
 	ADDQ         DI, BX
 	DECQ         R8
 	JNZ          partial18
-	VBROADCASTSS 88(AX), Z2
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Z2
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -2508,8 +2508,8 @@ partial19:
 	ADDQ         DI, BX
 	DECQ         R8
 	JNZ          partial19
-	VBROADCASTSS 88(AX), Z3
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Z3
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -2577,8 +2577,8 @@ partial20:
 	ADDQ         R8, SI
 	DECQ         R9
 	JNZ          partial20
-	VBROADCASTSS 88(AX), Z4
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Z4
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -2656,8 +2656,8 @@ partial21:
 	ADDQ         R8, SI
 	DECQ         R9
 	JNZ          partial21
-	VBROADCASTSS 88(AX), Z5
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Z5
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -2748,8 +2748,8 @@ partial22:
 	ADDQ         R9, DI
 	DECQ         R10
 	JNZ          partial22
-	VBROADCASTSS 88(AX), Z6
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Z6
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -2850,8 +2850,8 @@ partial23:
 	ADDQ         R9, DI
 	DECQ         R10
 	JNZ          partial23
-	VBROADCASTSS 88(AX), Z7
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Z7
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -2962,8 +2962,8 @@ partial24:
 	ADDQ         R9, DI
 	DECQ         R10
 	JNZ          partial24
-	VBROADCASTSS 88(AX), Z8
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Z8
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -3084,8 +3084,8 @@ partial25:
 	ADDQ         R9, DI
 	DECQ         R10
 	JNZ          partial25
-	VBROADCASTSS 88(AX), Z9
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Z9
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -3216,8 +3216,8 @@ partial26:
 	ADDQ         R9, DI
 	DECQ         R10
 	JNZ          partial26
-	VBROADCASTSS 88(AX), Z10
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Z10
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -3361,8 +3361,8 @@ partial27:
 	ADDQ         R10, R8
 	DECQ         R11
 	JNZ          partial27
-	VBROADCASTSS 88(AX), Z11
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Z11
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -3516,8 +3516,8 @@ partial28:
 	ADDQ         R10, R8
 	DECQ         R11
 	JNZ          partial28
-	VBROADCASTSS 88(AX), Z12
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Z12
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -3681,8 +3681,8 @@ partial29:
 	ADDQ         R10, R8
 	DECQ         R11
 	JNZ          partial29
-	VBROADCASTSS 88(AX), Z13
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Z13
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -3856,8 +3856,8 @@ partial30:
 	ADDQ         R10, R8
 	DECQ         R11
 	JNZ          partial30
-	VBROADCASTSS 88(AX), Z14
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Z14
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -3995,8 +3995,8 @@ partial31:
 	ADDQ         SI, DX
 	DECQ         DI
 	JNZ          partial31
-	VBROADCASTSS 88(AX), Z2
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Z2
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -4053,8 +4053,8 @@ partial32:
 	ADDQ         DI, BX
 	DECQ         R8
 	JNZ          partial32
-	VBROADCASTSS 88(AX), Z4
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Z4
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -4128,8 +4128,8 @@ partial33:
 	ADDQ         DI, BX
 	DECQ         R8
 	JNZ          partial33
-	VBROADCASTSS 88(AX), Z6
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Z6
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -4221,8 +4221,8 @@ partial34:
 	ADDQ         R8, SI
 	DECQ         R9
 	JNZ          partial34
-	VBROADCASTSS 88(AX), Z8
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Z8
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -4331,8 +4331,8 @@ partial35:
 	ADDQ         R8, SI
 	DECQ         R9
 	JNZ          partial35
-	VBROADCASTSS 88(AX), Z10
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Z10
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -4461,8 +4461,8 @@ partial36:
 	ADDQ         R9, DI
 	DECQ         R10
 	JNZ          partial36
-	VBROADCASTSS 88(AX), Z12
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Z12
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -4608,8 +4608,8 @@ partial37:
 	ADDQ         R9, DI
 	DECQ         R10
 	JNZ          partial37
-	VBROADCASTSS 88(AX), Z14
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Z14
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -4772,8 +4772,8 @@ partial38:
 	ADDQ         R9, DI
 	DECQ         R10
 	JNZ          partial38
-	VBROADCASTSS 88(AX), Z16
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Z16
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -4953,8 +4953,8 @@ partial39:
 	ADDQ         R9, DI
 	DECQ         R10
 	JNZ          partial39
-	VBROADCASTSS 88(AX), Z18
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Z18
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -5151,8 +5151,8 @@ partial40:
 	ADDQ         R9, DI
 	DECQ         R10
 	JNZ          partial40
-	VBROADCASTSS 88(AX), Z20
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Z20
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -5369,8 +5369,8 @@ partial41:
 	ADDQ         R10, R8
 	DECQ         R11
 	JNZ          partial41
-	VBROADCASTSS 88(AX), Z22
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Z22
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -5604,8 +5604,8 @@ partial42:
 	ADDQ         R10, R8
 	DECQ         R11
 	JNZ          partial42
-	VBROADCASTSS 88(AX), Z24
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Z24
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -5856,8 +5856,8 @@ partial43:
 	ADDQ         R10, R8
 	DECQ         R11
 	JNZ          partial43
-	VBROADCASTSS 88(AX), Z26
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Z26
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -6125,8 +6125,8 @@ partial44:
 	ADDQ         R10, R8
 	DECQ         R11
 	JNZ          partial44
-	VBROADCASTSS 88(AX), Z28
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Z28
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -6337,8 +6337,8 @@ partial45:
 	ADDQ         SI, DX
 	DECQ         DI
 	JNZ          partial45
-	VBROADCASTSS 88(AX), Z3
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Z3
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -6405,8 +6405,8 @@ partial46:
 	ADDQ         DI, BX
 	DECQ         R8
 	JNZ          partial46
-	VBROADCASTSS 88(AX), Z6
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Z6
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -6486,8 +6486,8 @@ partial47:
 	ADDQ         SI, DX
 	DECQ         DI
 	JNZ          partial47
-	VBROADCASTSS 88(AX), Z4
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Z4
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -6564,8 +6564,8 @@ partial48:
 	ADDQ         DI, BX
 	DECQ         R8
 	JNZ          partial48
-	VBROADCASTSS 88(AX), Z8
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Z8
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -6658,8 +6658,8 @@ partial49:
 	ADDQ         SI, DX
 	DECQ         DI
 	JNZ          partial49
-	VBROADCASTSS 88(AX), Z5
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Z5
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -6746,8 +6746,8 @@ partial50:
 	ADDQ         DI, BX
 	DECQ         R8
 	JNZ          partial50
-	VBROADCASTSS 88(AX), Z10
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Z10
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -6853,8 +6853,8 @@ partial51:
 	ADDQ         SI, DX
 	DECQ         DI
 	JNZ          partial51
-	VBROADCASTSS 88(AX), Z6
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Z6
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -6951,8 +6951,8 @@ partial52:
 	ADDQ         DI, BX
 	DECQ         R8
 	JNZ          partial52
-	VBROADCASTSS 88(AX), Z12
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Z12
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -7071,8 +7071,8 @@ partial53:
 	ADDQ         SI, DX
 	DECQ         DI
 	JNZ          partial53
-	VBROADCASTSS 88(AX), Z7
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Z7
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -7179,8 +7179,8 @@ partial54:
 	ADDQ         DI, BX
 	DECQ         R8
 	JNZ          partial54
-	VBROADCASTSS 88(AX), Z14
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Z14
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -7312,8 +7312,8 @@ partial55:
 	ADDQ         SI, DX
 	DECQ         DI
 	JNZ          partial55
-	VBROADCASTSS 88(AX), Z8
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Z8
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -7430,8 +7430,8 @@ partial56:
 	ADDQ         DI, BX
 	DECQ         R8
 	JNZ          partial56
-	VBROADCASTSS 88(AX), Z16
-	MOVQ         80(AX), CX
+	VBROADCASTSS 80(AX), Z16
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX

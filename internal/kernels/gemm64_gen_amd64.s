@@ -42,8 +42,8 @@ partial1:
 	JNZ          partial1
 
 summed1:
-	VBROADCASTSD 88(AX), Y2
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Y2
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), BX
 	MOVQ         64(AX), AX
@@ -134,8 +134,8 @@ partial2:
 	JNZ          partial2
 
 summed2:
-	VBROADCASTSD 88(AX), Y3
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Y3
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), BX
 	MOVQ         64(AX), AX
@@ -235,8 +235,8 @@ partial3:
 	JNZ          partial3
 
 summed3:
-	VBROADCASTSD 88(AX), Y4
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Y4
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), BX
 	MOVQ         64(AX), AX
@@ -356,8 +356,8 @@ partial4:
 	JNZ          partial4
 
 summed4:
-	VBROADCASTSD 88(AX), Y5
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Y5
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), BX
 	MOVQ         64(AX), AX
@@ -496,8 +496,8 @@ partial5:
 	JNZ          partial5
 
 summed5:
-	VBROADCASTSD 88(AX), Y6
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Y6
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), BX
 	MOVQ         64(AX), AX
@@ -659,8 +659,8 @@ partial6:
 	JNZ          partial6
 
 summed6:
-	VBROADCASTSD 88(AX), Y7
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Y7
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), BX
 	MOVQ         64(AX), AX
@@ -811,8 +811,8 @@ partial7:
 	JNZ          partial7
 
 summed7:
-	VBROADCASTSD 88(AX), Y3
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Y3
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), BX
 	MOVQ         64(AX), AX
@@ -911,8 +911,8 @@ partial8:
 	JNZ          partial8
 
 summed8:
-	VBROADCASTSD 88(AX), Y5
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Y5
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), BX
 	MOVQ         64(AX), AX
@@ -1043,8 +1043,8 @@ partial9:
 	JNZ          partial9
 
 summed9:
-	VBROADCASTSD 88(AX), Y7
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Y7
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), BX
 	MOVQ         64(AX), AX
@@ -1208,8 +1208,8 @@ partial10:
 	JNZ          partial10
 
 summed10:
-	VBROADCASTSD 88(AX), Y9
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Y9
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), BX
 	MOVQ         64(AX), AX
@@ -1405,8 +1405,8 @@ partial11:
 	JNZ          partial11
 
 summed11:
-	VBROADCASTSD 88(AX), Y11
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Y11
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), BX
 	MOVQ         64(AX), AX
@@ -1638,8 +1638,8 @@ partial12:
 	JNZ          partial12
 
 summed12:
-	VBROADCASTSD 88(AX), Y13
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Y13
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), BX
 	MOVQ         64(AX), AX
@@ -1855,8 +1855,8 @@ partial13:
 	JNZ          partial13
 
 summed13:
-	VBROADCASTSD 88(AX), Y4
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Y4
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), BX
 	MOVQ         64(AX), AX
@@ -1973,8 +1973,8 @@ partial14:
 	JNZ          partial14
 
 summed14:
-	VBROADCASTSD 88(AX), Y7
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Y7
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), BX
 	MOVQ         64(AX), AX
@@ -2119,8 +2119,8 @@ partial15:
 	JNZ          partial15
 
 summed15:
-	VBROADCASTSD 88(AX), Y5
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Y5
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), BX
 	MOVQ         64(AX), AX
@@ -2255,8 +2255,8 @@ partial16:
 	JNZ          partial16
 
 summed16:
-	VBROADCASTSD 88(AX), Y9
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Y9
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), BX
 	MOVQ         64(AX), AX
@@ -2394,8 +2394,8 @@ partial17:
 	ADDQ         SI, DX
 	DECQ         DI
 	JNZ          partial17
-	VBROADCASTSD 88(AX), Z1
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Z1
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -2442,8 +2442,8 @@ partial18:
 	ADDQ         DI, BX
 	DECQ         R8
 	JNZ          partial18
-	VBROADCASTSD 88(AX), Z2
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Z2
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -2500,8 +2500,8 @@ partial19:
 	ADDQ         DI, BX
 	DECQ         R8
 	JNZ          partial19
-	VBROADCASTSD 88(AX), Z3
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Z3
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -2569,8 +2569,8 @@ partial20:
 	ADDQ         R8, SI
 	DECQ         R9
 	JNZ          partial20
-	VBROADCASTSD 88(AX), Z4
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Z4
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -2648,8 +2648,8 @@ partial21:
 	ADDQ         R8, SI
 	DECQ         R9
 	JNZ          partial21
-	VBROADCASTSD 88(AX), Z5
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Z5
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -2740,8 +2740,8 @@ partial22:
 	ADDQ         R9, DI
 	DECQ         R10
 	JNZ          partial22
-	VBROADCASTSD 88(AX), Z6
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Z6
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -2842,8 +2842,8 @@ partial23:
 	ADDQ         R9, DI
 	DECQ         R10
 	JNZ          partial23
-	VBROADCASTSD 88(AX), Z7
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Z7
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -2954,8 +2954,8 @@ partial24:
 	ADDQ         R9, DI
 	DECQ         R10
 	JNZ          partial24
-	VBROADCASTSD 88(AX), Z8
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Z8
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -3076,8 +3076,8 @@ partial25:
 	ADDQ         R9, DI
 	DECQ         R10
 	JNZ          partial25
-	VBROADCASTSD 88(AX), Z9
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Z9
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -3208,8 +3208,8 @@ partial26:
 	ADDQ         R9, DI
 	DECQ         R10
 	JNZ          partial26
-	VBROADCASTSD 88(AX), Z10
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Z10
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -3353,8 +3353,8 @@ partial27:
 	ADDQ         R10, R8
 	DECQ         R11
 	JNZ          partial27
-	VBROADCASTSD 88(AX), Z11
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Z11
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -3508,8 +3508,8 @@ partial28:
 	ADDQ         R10, R8
 	DECQ         R11
 	JNZ          partial28
-	VBROADCASTSD 88(AX), Z12
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Z12
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -3673,8 +3673,8 @@ partial29:
 	ADDQ         R10, R8
 	DECQ         R11
 	JNZ          partial29
-	VBROADCASTSD 88(AX), Z13
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Z13
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -3848,8 +3848,8 @@ partial30:
 	ADDQ         R10, R8
 	DECQ         R11
 	JNZ          partial30
-	VBROADCASTSD 88(AX), Z14
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Z14
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -3987,8 +3987,8 @@ partial31:
 	ADDQ         SI, DX
 	DECQ         DI
 	JNZ          partial31
-	VBROADCASTSD 88(AX), Z2
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Z2
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -4045,8 +4045,8 @@ partial32:
 	ADDQ         DI, BX
 	DECQ         R8
 	JNZ          partial32
-	VBROADCASTSD 88(AX), Z4
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Z4
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -4120,8 +4120,8 @@ partial33:
 	ADDQ         DI, BX
 	DECQ         R8
 	JNZ          partial33
-	VBROADCASTSD 88(AX), Z6
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Z6
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -4213,8 +4213,8 @@ partial34:
 	ADDQ         R8, SI
 	DECQ         R9
 	JNZ          partial34
-	VBROADCASTSD 88(AX), Z8
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Z8
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -4323,8 +4323,8 @@ partial35:
 	ADDQ         R8, SI
 	DECQ         R9
 	JNZ          partial35
-	VBROADCASTSD 88(AX), Z10
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Z10
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -4453,8 +4453,8 @@ partial36:
 	ADDQ         R9, DI
 	DECQ         R10
 	JNZ          partial36
-	VBROADCASTSD 88(AX), Z12
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Z12
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -4600,8 +4600,8 @@ partial37:
 	ADDQ         R9, DI
 	DECQ         R10
 	JNZ          partial37
-	VBROADCASTSD 88(AX), Z14
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Z14
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -4764,8 +4764,8 @@ partial38:
 	ADDQ         R9, DI
 	DECQ         R10
 	JNZ          partial38
-	VBROADCASTSD 88(AX), Z16
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Z16
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -4945,8 +4945,8 @@ partial39:
 	ADDQ         R9, DI
 	DECQ         R10
 	JNZ          partial39
-	VBROADCASTSD 88(AX), Z18
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Z18
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -5143,8 +5143,8 @@ partial40:
 	ADDQ         R9, DI
 	DECQ         R10
 	JNZ          partial40
-	VBROADCASTSD 88(AX), Z20
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Z20
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -5361,8 +5361,8 @@ partial41:
 	ADDQ         R10, R8
 	DECQ         R11
 	JNZ          partial41
-	VBROADCASTSD 88(AX), Z22
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Z22
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -5596,8 +5596,8 @@ partial42:
 	ADDQ         R10, R8
 	DECQ         R11
 	JNZ          partial42
-	VBROADCASTSD 88(AX), Z24
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Z24
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -5848,8 +5848,8 @@ partial43:
 	ADDQ         R10, R8
 	DECQ         R11
 	JNZ          partial43
-	VBROADCASTSD 88(AX), Z26
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Z26
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -6117,8 +6117,8 @@ partial44:
 	ADDQ         R10, R8
 	DECQ         R11
 	JNZ          partial44
-	VBROADCASTSD 88(AX), Z28
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Z28
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -6329,8 +6329,8 @@ partial45:
 	ADDQ         SI, DX
 	DECQ         DI
 	JNZ          partial45
-	VBROADCASTSD 88(AX), Z3
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Z3
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -6397,8 +6397,8 @@ partial46:
 	ADDQ         DI, BX
 	DECQ         R8
 	JNZ          partial46
-	VBROADCASTSD 88(AX), Z6
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Z6
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -6478,8 +6478,8 @@ partial47:
 	ADDQ         SI, DX
 	DECQ         DI
 	JNZ          partial47
-	VBROADCASTSD 88(AX), Z4
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Z4
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -6556,8 +6556,8 @@ partial48:
 	ADDQ         DI, BX
 	DECQ         R8
 	JNZ          partial48
-	VBROADCASTSD 88(AX), Z8
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Z8
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -6650,8 +6650,8 @@ partial49:
 	ADDQ         SI, DX
 	DECQ         DI
 	JNZ          partial49
-	VBROADCASTSD 88(AX), Z5
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Z5
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -6738,8 +6738,8 @@ partial50:
 	ADDQ         DI, BX
 	DECQ         R8
 	JNZ          partial50
-	VBROADCASTSD 88(AX), Z10
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Z10
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -6845,8 +6845,8 @@ partial51:
 	ADDQ         SI, DX
 	DECQ         DI
 	JNZ          partial51
-	VBROADCASTSD 88(AX), Z6
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Z6
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -6943,8 +6943,8 @@ partial52:
 	ADDQ         DI, BX
 	DECQ         R8
 	JNZ          partial52
-	VBROADCASTSD 88(AX), Z12
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Z12
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -7063,8 +7063,8 @@ partial53:
 	ADDQ         SI, DX
 	DECQ         DI
 	JNZ          partial53
-	VBROADCASTSD 88(AX), Z7
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Z7
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -7171,8 +7171,8 @@ partial54:
 	ADDQ         DI, BX
 	DECQ         R8
 	JNZ          partial54
-	VBROADCASTSD 88(AX), Z14
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Z14
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -7304,8 +7304,8 @@ partial55:
 	ADDQ         SI, DX
 	DECQ         DI
 	JNZ          partial55
-	VBROADCASTSD 88(AX), Z8
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Z8
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX
@@ -7422,8 +7422,8 @@ partial56:
 	ADDQ         DI, BX
 	DECQ         R8
 	JNZ          partial56
-	VBROADCASTSD 88(AX), Z16
-	MOVQ         80(AX), CX
+	VBROADCASTSD 80(AX), Z16
+	MOVQ         72(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), AX
 	TESTQ        CX, CX

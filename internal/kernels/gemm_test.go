@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"testing"
+	"unsafe"
 
 	"pgregory.net/rapid"
 )
@@ -81,6 +82,19 @@ func TestGemm(t *testing.T) {
 		t.Run("float32", testGemm[float32])
 		t.Run("float64", testGemm[float64])
 	})
+}
+
+// TestTileArgsLayout pins the offsets that internal/kernels/gen knows.
+func TestTileArgsLayout(t *testing.T) {
+	var a tileArgs
+	got := [...]uintptr{unsafe.Offsetof(a.a), unsafe.Offsetof(a.b), unsafe.Offsetof(a.c), unsafe.Offsetof(a.aRow), unsafe.Offsetof(a.aK),
+		unsafe.Offsetof(a.bK), unsafe.Offsetof(a.cRow), unsafe.Offsetof(a.k), unsafe.Offsetof(a.lanes), unsafe.Offsetof(a.add),
+		unsafe.Offsetof(a.alpha)}
+	for i, o := range got {
+		if o != uintptr(8*i) {
+			t.Errorf("field %d is at %d, want %d: change gen/gemm.go with it", i, o, 8*i)
+		}
+	}
 }
 
 // TestGemmVectors goes through the products with one row or one column.

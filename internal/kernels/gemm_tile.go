@@ -14,7 +14,6 @@ type tileArgs struct {
 	cRow     int
 	k        int
 	lanes    uint64 // elements of the last vector that exist
-	mask     uint64 // the same as a bit mask
 	add      uint64 // 1: add to C; 0: overwrite
 	alpha    uint64 // bits of a float32 or float64
 }
@@ -46,7 +45,6 @@ func (s *tileSet) tile(t *tileArgs, rows, cols int) {
 	default:
 		vectors := (cols + s.lanes - 1) / s.lanes
 		t.lanes = uint64(cols - (vectors-1)*s.lanes)
-		t.mask = 1<<t.lanes - 1
 		s.table[vectors-1][rows-1]((*byte)(unsafe.Pointer(t)))
 	}
 }

@@ -9,7 +9,7 @@ type Level int32
 const (
 	Portable Level = iota // Go code only
 	AVX2                  // amd64 with AVX2 and FMA
-	AVX512                // amd64 with AVX-512 F, BW, DQ and VL
+	AVX512                // amd64 with AVX-512 F, BW, DQ and VL, and BMI2
 )
 
 // String returns the level's name as `goestimator doctor` prints it.

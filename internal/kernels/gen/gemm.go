@@ -19,8 +19,8 @@ const (
 	offCRow  = 48
 	offK     = 56
 	offLanes = 64
-	offAdd   = 80
-	offAlpha = 88
+	offAdd   = 72
+	offAlpha = 80
 )
 
 // gemm writes the micro-kernels of 1..14 (AVX2: 6) rows and 1 or 2 vectors, those of 1 or 2 rows and up to 8 (AVX2: 4)
