@@ -52,6 +52,8 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer, opts ...O
 	a := &app{inputs: map[string]estimator.InputFn{}, stdout: stdout, stderr: &console{out: stderr}}
 	a.bars = isTerminal(stderr)
 	a.log = slog.New(newLineHandler(a.stderr))
+	defer slog.SetDefault(slog.Default())
+	slog.SetDefault(a.log) // for what warns without a logger of its own
 	for _, o := range opts {
 		if err := o(a); err != nil {
 			return a.fail(usage(err))

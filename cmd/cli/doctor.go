@@ -38,7 +38,7 @@ less than a second and changes nothing.`,
 				return a.printJSON(out)
 			}
 			for _, f := range facts {
-				if _, err := fmt.Fprintf(a.stdout, "%-18s %s\n", f.name, factText(f.value)); err != nil {
+				if _, err := fmt.Fprintf(a.stdout, "%-23s %s\n", f.name, factText(f.value)); err != nil {
 					return err
 				}
 			}

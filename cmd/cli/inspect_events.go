@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/goestimator/goestimator/cmd/cli/internal/events"
@@ -22,11 +24,8 @@ too. With --tag, every value of that tag is printed.`,
 		Args: onePath,
 		RunE: func(_ *cobra.Command, args []string) error {
 			runs, damage := events.Load(args[0])
-			if len(runs) == 0 {
-				if damage != nil {
-					return damage
-				}
-				return fmt.Errorf("%s holds no event files", args[0])
+			if !slices.ContainsFunc(runs, func(r events.Run) bool { return len(r.Tags) > 0 }) {
+				return cmp.Or(damage, fmt.Errorf("%s holds no events", args[0]))
 			}
 			print := func() error { return a.printTags(runs, asJSON) }
 			if tag != "" {

@@ -129,8 +129,8 @@ type modelInfo struct {
 }
 
 func newModelInfo(d *estimator.Description) modelInfo {
-	i := modelInfo{Mode: string(d.Mode), Nodes: len(d.Graph.Nodes()), Ops: map[string]int{}, Predictions: d.Predictions,
-		Metrics: d.Metrics, Summaries: d.Summaries, Variables: tensorInfos(d.Variables), Slots: tensorInfos(d.Slots)}
+	i := modelInfo{Mode: string(d.Mode), Nodes: len(d.Graph.Nodes()), Ops: map[string]int{}, Inputs: []string{}, Predictions: list(d.Predictions),
+		Metrics: list(d.Metrics), Summaries: list(d.Summaries), Variables: tensorInfos(d.Variables), Slots: tensorInfos(d.Slots)}
 	for _, n := range d.Graph.Nodes() {
 		i.Ops[n.Op]++
 	}
@@ -139,6 +139,9 @@ func newModelInfo(d *estimator.Description) modelInfo {
 	}
 	return i
 }
+
+// list is names as JSON holds them: no names are an empty list.
+func list(names []string) []string { return append([]string{}, names...) }
 
 func tensorInfos(vars []hooks.VariableInfo) []tensorInfo {
 	out := []tensorInfo{}

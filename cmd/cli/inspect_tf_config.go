@@ -63,7 +63,7 @@ func (a *app) tellViolations(err error) error {
 		return usage(err)
 	}
 	for _, x := range v.Violations {
-		fmt.Fprintln(a.stderr, "goestimator: TF_CONFIG: "+x.String())
+		fmt.Fprintln(a.stderr, "goestimator: "+x.String())
 	}
 	return errors.Join(errQuiet, usage(err))
 }

@@ -59,7 +59,8 @@ func (h *progress) Begin(s hooks.Setup) error { return s.Fetch("loss") }
 
 // AfterCreateSession draws the bar.
 func (h *progress) AfterCreateSession(_ context.Context, r hooks.Run) error {
-	h.first, h.start, h.told, h.examples = r.GlobalStep(), h.now(), time.Time{}, 0
+	h.first, h.start, h.examples = r.GlobalStep(), h.now(), 0
+	h.told = h.start
 	h.state.Store(&progressState{step: h.first})
 	h.bars = mpb.New(mpb.WithOutput(h.out.out), mpb.WithRefreshRate(redrawEvery), mpb.WithAutoRefresh(), mpb.WithWidth(40))
 	style := mpb.BarStyle().Lbound("[").Filler("=").Tip(">").Padding(" ").Rbound("]")

@@ -25,6 +25,16 @@ func (a *app) trainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "train --config FILE",
 		Short: "train and evaluate in the role that TF_CONFIG gives",
+		Long: `Trains the model of a config and evaluates its checkpoints as they are written,
+in the role that TF_CONFIG gives. Training goes on from the newest checkpoint in
+model_dir. SIGTERM or Ctrl-C stops it after a checkpoint; a second Ctrl-C stops
+it at once.
+
+Exit codes: 0 done, also where max_steps was reached before; 1 an error; 2 a
+mistake in the command line or the config; 143 interrupted after a checkpoint.`,
+		Example: `  goestimator train --config configs/glyphs.yaml
+  goestimator train --config configs/iris.yaml --set data_dir=data/iris --set train.max_steps=500 --json
+  goestimator train --config configs/cifar10_resnet.yaml --fast-dev-run`,
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := f.load()
@@ -57,6 +67,9 @@ func (a *app) train(ctx context.Context, cfg *runconfig.Config, asJSON bool) err
 	}
 	defer j.est.Close()
 	if err := j.refuseUnbuilt(); err != nil {
+		return err
+	}
+	if err := checkWritable(j.est.ModelDir()); err != nil {
 		return err
 	}
 	res, err := j.trainAndEvaluate(ctx)
@@ -243,7 +256,9 @@ func (a *app) printResult(s summary, asJSON bool) error {
 			fmt.Fprintf(a.stdout, "%s=%.6g\n", name, x)
 		}
 	}
-	fmt.Fprintf(a.stdout, "model_dir=%s\n", s.ModelDir)
+	if s.ModelDir != "" {
+		fmt.Fprintf(a.stdout, "model_dir=%s\n", s.ModelDir)
+	}
 	if s.StopReason != "" {
 		fmt.Fprintf(a.stdout, "stop_reason=%s\n", s.StopReason)
 	}

@@ -76,7 +76,7 @@ func (t Tag) Last() Point { return t.Points[len(t.Points)-1] }
 func Load(path string) ([]Run, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("expected an event file or a folder of them: %w", err)
 	}
 	if !info.IsDir() {
 		c := collector{}

@@ -78,13 +78,13 @@ func lineChart(id, title string, curves []curve) (chart, error) {
 	l.SetGlobalOptions(
 		charts.WithInitializationOpts(opts.Initialization{ChartID: id}),
 		charts.WithTitleOpts(opts.Title{Title: title}),
-		charts.WithLegendOpts(opts.Legend{Show: opts.Bool(len(curves) > 1), Right: "70"}),
+		charts.WithLegendOpts(opts.Legend{Show: opts.Bool(len(curves) > 1), Top: "26", Left: "center"}),
 		charts.WithTooltipOpts(opts.Tooltip{Show: opts.Bool(true), Trigger: "axis"}),
 		charts.WithToolboxOpts(opts.Toolbox{Show: opts.Bool(true), Feature: &opts.ToolBoxFeature{
 			SaveAsImage: &opts.ToolBoxFeatureSaveAsImage{Show: opts.Bool(true), Title: "save"}}}),
 		charts.WithXAxisOpts(opts.XAxis{Type: "value", Name: "step", Min: "dataMin", Max: "dataMax"}),
 		charts.WithYAxisOpts(opts.YAxis{Type: "value", Scale: opts.Bool(true)}),
-		charts.WithGridOpts(opts.Grid{Left: "70", Right: "50", Top: "50", Bottom: "40"}),
+		charts.WithGridOpts(opts.Grid{Left: "70", Right: "50", Top: "60", Bottom: "40"}),
 	)
 	for _, c := range curves {
 		l.AddSeries(c.name, c.points, charts.WithLineChartOpts(opts.LineChart{

@@ -31,7 +31,7 @@ type Run struct {
 func Collect(dir string) (*Run, error) {
 	info, err := os.Stat(dir)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("expected a model_dir: %w", err)
 	}
 	if !info.IsDir() {
 		return nil, fmt.Errorf("%s: expected a model_dir, which is a folder", dir)

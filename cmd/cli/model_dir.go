@@ -1,0 +1,23 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+)
+
+// checkWritable makes the model_dir and refuses one that cannot be written,
+// before anything else is done.
+func checkWritable(dir string) error {
+	err := os.MkdirAll(dir, 0o755)
+	if err == nil {
+		var f *os.File
+		if f, err = os.CreateTemp(dir, ".writable-*"); err == nil {
+			err = errors.Join(f.Close(), os.Remove(f.Name()))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("model_dir %s cannot be written: %w: free it, or choose another with --set model_dir=DIR", dir, err)
+	}
+	return nil
+}

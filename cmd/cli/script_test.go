@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var rewrite = flag.Bool("rewrite", false, "rewrite what the scripts in testdata expect")
+
+// TestScripts runs testdata/*.txt. A script is files and command lines with what
+// they print, in the order of the file:
+//
+//	-- file NAME          the lines up to the next "--" are the file's content
+//	-- set NAME=VALUE     sets an environment variable
+//	-- cut NAME BYTES     shortens a file; NAME may be a glob, all matches are cut
+//	-- run ARGUMENTS      runs a command line; the lines that follow are
+//	> line                of standard output
+//	! line                of standard error
+//	= code                exit code, where it is not 0
+//
+// "..." as a line's text stands for any number of lines. Measured values and
+// numbers with a fraction, which differ from machine to machine, are written as
+// <num>, the working directory as $WORK.
+func TestScripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	for _, f := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(f), ".txt"), func(t *testing.T) { runScript(t, f) })
+	}
+}
+
+type script struct {
+	t    *testing.T
+	work string
+	out  []string // the script as it would be rewritten
+	bad  []string
+}
+
+func runScript(t *testing.T, path string) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err = filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range os.Environ() {
+		name, _, _ := strings.Cut(e, "=")
+		if strings.HasPrefix(name, "GOESTIMATOR_") || name == "TF_CONFIG" {
+			t.Setenv(name, "")
+			os.Unsetenv(name)
+		}
+	}
+	s := &script{t: t, work: t.TempDir()}
+	t.Chdir(s.work)
+	for _, b := range blocks(string(text)) {
+		s.block(b)
+	}
+	if !*rewrite {
+		for _, b := range s.bad {
+			t.Error(b)
+		}
+		return
+	}
+	if err := os.WriteFile(path, []byte(strings.Join(s.out, "\n")+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// blocks splits a script before each line that begins with "-- ".
+func blocks(text string) [][]string {
+	out := [][]string{nil}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		if strings.HasPrefix(line, "-- ") {
+			out = append(out, nil)
+		}
+		out[len(out)-1] = append(out[len(out)-1], line)
+	}
+	return out
+}
+
+func (s *script) block(lines []string) {
+	if len(lines) == 0 {
+		return
+	}
+	fields := strings.Fields(lines[0])
+	if len(fields) < 3 || fields[0] != "--" {
+		s.out = append(s.out, lines...)
+		return
+	}
+	switch fields[1] {
+	case "file":
+		s.check(os.MkdirAll(filepath.Dir(fields[2]), 0o755))
+		s.check(os.WriteFile(fields[2], []byte(strings.Join(lines[1:], "\n")+"\n"), 0o644))
+	case "set":
+		name, value, _ := strings.Cut(strings.TrimPrefix(lines[0], "-- set "), "=")
+		s.t.Setenv(name, value)
+	case "cut":
+		n, err := strconv.ParseInt(fields[3], 10, 64)
+		s.check(err)
+		names, err := filepath.Glob(fields[2])
+		s.check(err)
+		if len(names) == 0 {
+			s.t.Fatalf("cut: no file %s", fields[2])
+		}
+		for _, name := range names {
+			s.check(os.Truncate(name, n))
+		}
+	case "run":
+		s.run(fields[2:], lines)
+		return
+	default:
+		s.t.Fatalf("unknown line %q", lines[0])
+	}
+	s.out = append(s.out, lines...)
+}
+
+func (s *script) check(err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// run runs a command line and compares.
+func (s *script) run(args, lines []string) {
+	var stdout, stderr bytes.Buffer
+	code := Run(context.Background(), args, &stdout, &stderr)
+	got := append(s.prefixed("> ", stdout.String()), s.prefixed("! ", stderr.String())...)
+	if code != 0 {
+		got = append(got, fmt.Sprintf("= %d", code))
+	}
+	want := slices.DeleteFunc(slices.Clone(lines[1:]), func(l string) bool { return l == "" || strings.HasPrefix(l, "#") })
+	if matches(want, got) {
+		s.out = append(s.out, lines...)
+		return
+	}
+	s.bad = append(s.bad, fmt.Sprintf("%s (-want +got):\n%s", lines[0], cmp.Diff(want, got)))
+	s.out = append(append(append(s.out, lines[0]), got...), "")
+}
+
+var (
+	fraction = regexp.MustCompile(`-?\b\d+\.\d+(e[-+]\d+)?\b|-?\b\d+e[-+]\d+\b`)
+	measured = regexp.MustCompile(`((?:examples/sec|loss|accuracy)(?:=|":))-?[\d.]+(?:e[-+]?\d+)?`)
+	unique   = regexp.MustCompile(`\.tmp-[-\d]+`)
+)
+
+// prefixed is the lines of an output as a script has them.
+func (s *script) prefixed(prefix, text string) []string {
+	text = strings.ReplaceAll(text, s.work, "$WORK")
+	var out []string
+	for line := range strings.Lines(text) {
+		line = measured.ReplaceAllString(strings.TrimSuffix(line, "\n"), "$1<num>")
+		line = unique.ReplaceAllString(fraction.ReplaceAllString(line, "<num>"), ".tmp-<num>")
+		out = append(out, strings.TrimRight(prefix+line, " "))
+	}
+	return out
+}
+
+// matches reports whether the lines are those expected; "..." skips lines of the same kind.
+func matches(want, got []string) bool {
+	if len(want) == 0 {
+		return len(got) == 0
+	}
+	if len(want[0]) == 5 && want[0][2:] == "..." {
+		if matches(want[1:], got) {
+			return true
+		}
+		return len(got) > 0 && got[0][:2] == want[0][:2] && matches(want, got[1:])
+	}
+	return len(got) > 0 && got[0] == want[0] && matches(want[1:], got[1:])
+}
