@@ -100,6 +100,9 @@ func dense(b *graph.Builder, v lower.Value) graph.Output {
 		graph.Attrs{"T": v.DType(), "Tindices": v.Indices.DType(), "Tnumsegments": graph.Int32}, v.Output, v.Indices, n)
 }
 
+// Roots returns the lowered roots.
+func (p *Program) Roots() []graph.Output { return p.roots }
+
 // Run runs one step on a device, which it closes, and returns the roots' values.
 func (p *Program) Run(t testing.TB, dev device.Device, rows int, step int64, feeds ...*graph.Tensor) []*graph.Tensor {
 	t.Helper()

@@ -1,0 +1,102 @@
+package ops_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/goestimator/goestimator/internal/device"
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/graphdef"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/internal/modeltest"
+	"github.com/goestimator/goestimator/models/ops"
+	G "gorgonia.org/gorgonia"
+)
+
+// tensorJSON is a tensor for the script in testdata.
+type tensorJSON struct {
+	Name  string    `json:"name"`
+	DType string    `json:"dtype"`
+	Shape []int     `json:"shape"`
+	Data  []float64 `json:"data"`
+}
+
+type caseJSON struct {
+	Name     string       `json:"name"`
+	Graph    string       `json:"graph"`
+	Feeds    []tensorJSON `json:"feeds"`
+	Fetches  []string     `json:"fetches"`
+	Expected []tensorJSON `json:"expected"`
+}
+
+// TestTensorFlowAgrees runs every case, gradients included, in TensorFlow
+// itself. GOESTIMATOR_TENSORFLOW names a Python that has it.
+func TestTensorFlowAgrees(t *testing.T) {
+	python := os.Getenv("GOESTIMATOR_TENSORFLOW")
+	if python == "" {
+		t.Skip("skipped: set GOESTIMATOR_TENSORFLOW to a Python interpreter with tensorflow")
+	}
+	dir := t.TempDir()
+	var list []caseJSON
+	// The very numbers, which the contract test does not know.
+	random := []opCase{
+		{fn: "RandomUniform", detail: "numbers", in: []operand{batch(7)}, noGrad: true, build: first(ops.RandomUniform)},
+		{fn: "Dropout", in: []operand{batch(9)}, build: func(c models.Context, in []*G.Node) *G.Node { return ops.Dropout(c, in[0], 0.4) }},
+	}
+	for i, c := range append(cases(), random...) {
+		list = append(list, c.export(t, dir, fmt.Sprintf("%d.pb", i)))
+	}
+	data, err := json.Marshal(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "cases.json"), data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(python, "testdata/check.py", dir)
+	cmd.Env = append(os.Environ(), "TF_CPP_MIN_LOG_LEVEL=3", "CUDA_VISIBLE_DEVICES=")
+	out, err := cmd.Output()
+	if err != nil || !strings.Contains(string(out), "done 0") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// export writes the graph and returns what it computes here, in float32.
+func (c opCase) export(t *testing.T, dir, file string) caseJSON {
+	t.Helper()
+	const rows = 3
+	in := c.values(rows)
+	p := c.program(t, graph.Float32)
+	cot := zeros(p.Graph.Node("cot").Outputs[0].Shape.At(rows)...)
+	for i := range cot.data {
+		cot.data[i] = float64(i%3) - 0.5
+	}
+	got := c.run(t, p, device.NewHost(), graph.Float32, in, cot)
+	data, err := graphdef.Marshal(p.Graph)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, file), data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out := caseJSON{Name: c.name(), Graph: file, Feeds: []tensorJSON{{"global_step", "int64", []int{}, []float64{5}}}}
+	for i, a := range append(in, cot) {
+		name := fmt.Sprintf("in%d", i)
+		if i == len(in) {
+			name = "cot"
+		}
+		d := p.Graph.Node(name).Outputs[0].DType
+		exact := modeltest.Floats(modeltest.Tensor(d, a.data, a.shape...))
+		out.Feeds = append(out.Feeds, tensorJSON{name, d.String(), a.shape, exact})
+	}
+	for i, r := range p.Roots() {
+		out.Fetches = append(out.Fetches, r.String())
+		out.Expected = append(out.Expected, tensorJSON{Shape: append([]int{}, got[i].shape...), Data: got[i].data})
+	}
+	return out
+}
