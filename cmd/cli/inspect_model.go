@@ -158,11 +158,11 @@ func (a *app) printModel(ds []*estimator.Description, asJSON bool) error {
 		i := newModelInfo(d)
 		infos[i.Mode] = i
 		fmt.Fprintf(&b, "mode %s: %d nodes, %d kinds of ops\n", i.Mode, i.Nodes, len(i.Ops))
-		line(&b, "inputs", i.Inputs)
-		line(&b, "predictions", i.Predictions)
-		line(&b, "metrics", i.Metrics)
-		line(&b, "summaries", i.Summaries)
-		line(&b, "ops", opCounts(i.Ops))
+		addLine(&b, "inputs", i.Inputs)
+		addLine(&b, "predictions", i.Predictions)
+		addLine(&b, "metrics", i.Metrics)
+		addLine(&b, "summaries", i.Summaries)
+		addLine(&b, "ops", opCounts(i.Ops))
 	}
 	if asJSON {
 		return a.printJSON(map[string]any{"modes": infos})
@@ -179,7 +179,7 @@ func (a *app) printModel(ds []*estimator.Description, asJSON bool) error {
 	return err
 }
 
-func line(b *strings.Builder, name string, items []string) {
+func addLine(b *strings.Builder, name string, items []string) {
 	if len(items) > 0 {
 		fmt.Fprintf(b, "  %s: %s\n", name, strings.Join(items, ", "))
 	}

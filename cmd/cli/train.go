@@ -35,7 +35,7 @@ mistake in the command line or the config; 143 interrupted after a checkpoint.`,
 		Example: `  goestimator train --config configs/glyphs.yaml
   goestimator train --config configs/iris.yaml --set data_dir=data/iris --set train.max_steps=500 --json
   goestimator train --config configs/cifar10_resnet.yaml --fast-dev-run`,
-		Args:  noArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := f.load()
 			if err != nil {

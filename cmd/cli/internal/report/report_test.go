@@ -1,0 +1,96 @@
+package report
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/goestimator/goestimator/estimator/summary"
+	"github.com/goestimator/goestimator/internal/graph"
+	summarypb "github.com/wamuir/graft/tensorflow/core/framework/summary_go_proto"
+)
+
+const evil = `</script><script>alert("x")</script>`
+
+// modelDir makes a folder as training leaves it.
+func modelDir(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	weights, err := graph.FromSlice([]float32{1, 2, 3, 4}, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := summary.Histogram("weights", weights)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := summary.NewFileWriter(dir, summary.Options{})
+	err = errors.Join(w.Scalar(1, "loss", 2), w.Scalar(2, "loss", math.NaN()), w.Scalar(3, "loss", 1), w.Scalar(3, evil, 1), w.Values(3, h), w.Close())
+	e := summary.NewFileWriter(filepath.Join(dir, "eval"), summary.Options{})
+	err = errors.Join(err, e.Scalar(1, "accuracy", 0.5), e.Scalar(2, "accuracy", 0.75), e.Scalar(3, "accuracy", 0.625), e.Close())
+	err = errors.Join(err, os.WriteFile(filepath.Join(dir, "config.yaml"), []byte("seed: 7 # "+evil), 0o644))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestPage(t *testing.T) {
+	r, err := Collect(modelDir(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var page bytes.Buffer
+	if err := r.Write(&page); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Replace(page.String(), echarts, "", 1)
+	if len(text) == page.Len() {
+		t.Error("ECharts is not in the page")
+	}
+	for _, want := range []string{"seed: 7", "0.625", "0.75", `draw("scalar0"`, `draw("histogram0"`, "global step 3", "[2,\"-\"]"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in the page", want)
+		}
+	}
+	if strings.Contains(text, evil) {
+		t.Error("names and texts are not escaped")
+	}
+	if found := regexp.MustCompile(`(src|href)="?(https?:)?//`).FindString(text); found != "" {
+		t.Errorf("the page loads something: %s", found)
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	r, err := Collect(modelDir(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := metric{Run: "eval", Name: "accuracy", Last: "0.625", Step: 3, Least: "0.5", AtLow: 1, Most: "0.75", AtTop: 2}
+	if got := r.metrics(); len(got) != 1 || got[0] != want {
+		t.Errorf("got %+v, expected %+v", got, want)
+	}
+}
+
+func TestNothing(t *testing.T) {
+	if _, err := Collect(t.TempDir()); !errors.Is(err, ErrNothing) {
+		t.Errorf("got %v, expected ErrNothing", err)
+	}
+}
+
+func TestQuantile(t *testing.T) {
+	h := &summarypb.HistogramProto{Min: 0, Max: 4, Num: 4, BucketLimit: []float64{1, 2, 3, math.MaxFloat64}, Bucket: []float64{1, 1, 1, 1}}
+	for q, want := range map[float64]float64{0: 0, 0.5: 2, 0.625: 2.5, 1: 4} {
+		if got := quantile(h, q); got != want {
+			t.Errorf("quantile %g: got %g, expected %g", q, got, want)
+		}
+	}
+	if got := quantile(&summarypb.HistogramProto{}, 0.5); got != 0 {
+		t.Errorf("empty histogram: got %g", got)
+	}
+}

@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+func TestJSONLines(t *testing.T) {
+	matrix, err := graph.FromSlice([]float32{1, 0.1, float32(math.NaN()), -2e-9}, 2, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	words, err := graph.StringTensor([][]byte{[]byte(`say "a"`), []byte("<b>")}, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	none, err := graph.FromSlice([]int32{}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	w := newJSONLines(&out)
+	p := estimator.Prediction{"m": matrix, "w": words, "id": graph.ScalarOf(int64(math.MaxInt64)), "ok": graph.ScalarOf(true),
+		"byte": graph.ScalarOf(uint8(200)), "d": graph.ScalarOf(0.1), "none": none}
+	if err := w.Write(p); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want := `{"byte":200,"d":0.1,"id":9223372036854775807,"m":[[1,0.1],[null,-2e-09]],"none":[],"ok":true,"w":["say \"a\"","\u003cb\u003e"]}` + "\n"
+	if out.String() != want {
+		t.Errorf("got  %sexpected %s", out.String(), want)
+	}
+	if err := w.Write(estimator.Prediction{"c": graph.NewTensor(graph.Complex64)}); err == nil {
+		t.Error("complex64: expected an error")
+	}
+}
+
+// No predictions make a file without rows, not a broken one; a failing run leaves none.
+func TestWriteFile(t *testing.T) {
+	dir := t.TempDir()
+	for _, ext := range sortedNames(outputFormats) {
+		path := filepath.Join(dir, "empty"+ext)
+		n, err := writeFile(path, func(w predictionWriter) (int64, error) { return 0, w.Close() })
+		if err != nil || n != 0 {
+			t.Errorf("%s: %v", ext, err)
+		}
+		if _, err := os.Stat(path); err != nil {
+			t.Error(err)
+		}
+		if _, err := writeFile(filepath.Join(dir, "failed"+ext), func(predictionWriter) (int64, error) { return 0, errQuiet }); err != errQuiet {
+			t.Errorf("%s: got %v", ext, err)
+		}
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != len(outputFormats) {
+		t.Errorf("files left: %v %v", left, err)
+	}
+}
