@@ -248,6 +248,23 @@ func BenchmarkConv(b *testing.B) {
 		run("inputGrad", func() { Conv2DInputGrad(g, x, y, w) })
 		run("filterGrad", func() { Conv2DFilterGrad(g, w, x, y) })
 	}
+	d := cnnLayer(64, 28, 32, 32)
+	dx, dy, dw := vector[float32](newRand(1), d.inSize()), make([]float32, d.outSize()), make([]float32, d.weights())
+	depthwise := map[string]func(){
+		"forward":    func() { DepthwiseConv2D(d, dy, dx, dw) },
+		"inputGrad":  func() { DepthwiseInputGrad(d, dx, dy, dw) },
+		"filterGrad": func() { DepthwiseFilterGrad(d, dw, dx, dy) },
+	}
+	for name, f := range depthwise {
+		b.Run("depthwise/"+name, func(b *testing.B) {
+			for b.Loop() {
+				f()
+			}
+		})
+	}
+}
+
+func BenchmarkPooling(b *testing.B) {
 	p := cnnLayer(64, 28, 32, 32)
 	p.KH, p.KW, p.StrideH, p.StrideW, p.PadTop, p.PadLeft, p.OutH, p.OutW = 2, 2, 2, 2, 0, 0, 14, 14
 	x, y := vector[float32](newRand(1), p.inSize()), make([]float32, p.outSize())
@@ -260,6 +277,16 @@ func BenchmarkConv(b *testing.B) {
 	b.Run("maxPoolGrad", func(b *testing.B) {
 		for b.Loop() {
 			MaxPoolGrad(p, dx, x, y, y)
+		}
+	})
+	b.Run("avgPool", func(b *testing.B) {
+		for b.Loop() {
+			AvgPool(p, y, x)
+		}
+	})
+	b.Run("avgPoolGrad", func(b *testing.B) {
+		for b.Loop() {
+			AvgPoolGrad(p, dx, y)
 		}
 	})
 }
