@@ -27,3 +27,37 @@ func BenchmarkStep(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkSparseUpdate is Adagrad on 20480 rows of a table of a million.
+func BenchmarkSparseUpdate(b *testing.B) {
+	for _, width := range []int{1, 16} {
+		b.Run(fmt.Sprint(width), func(b *testing.B) {
+			const rows, table = 512 * 40, 1_000_000
+			dev := device.NewHost()
+			vars := ok(NewVariables(dev))
+			gb := graph.NewBuilder(graph.New())
+			t := fixedType(graph.Float32, table, width)
+			for _, n := range []string{"w", "accum"} {
+				if err := vars.Create(n, graph.NewTensor(graph.Float32, table, width)); err != nil {
+					b.Fatal(err)
+				}
+			}
+			grad := gb.Placeholder("grad", fixedType(graph.Float32, rows, width))
+			ids := gb.Placeholder("ids", fixedType(graph.Int64, rows))
+			n := gb.Node("ResourceSparseApplyAdagrad", "apply", nil, nil, gb.Variable("w", t), gb.Variable("accum", t), gb.Scalar("lr", graph.Float32, 0.1), grad, ids)
+			p := ok(Compile(gb.Graph, Spec{Feeds: []graph.Output{grad, ids}, Targets: []*graph.Node{n}}, dev, vars, Options{}))
+			feeds := []*graph.Tensor{graph.NewTensor(graph.Float32, rows, width), graph.NewTensor(graph.Int64, rows)}
+			r := rand.New(rand.NewPCG(1, 1))
+			fillRandom(r, feeds[0], 1)
+			for i := range rows {
+				graph.Of[int64](feeds[1])[i] = int64(float64(table) * r.Float64() * r.Float64())
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := p.Run(bg, 1, feeds); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -165,7 +165,7 @@ func (c *collector) key(o *op) string {
 	if t, ok := o.node.Attrs["value"].(*graph.Tensor); ok {
 		h = maphash.Bytes(c.seed, t.Bytes)
 	}
-	k := fmt.Sprintf("%s %x", o.node.Op, h)
+	k := fmt.Sprintf("%s %x %s", o.node.Op, h, o.node.Str("shared_name"))
 	for _, in := range o.in {
 		k += fmt.Sprintf(" %p:%d", in.op, in.idx)
 	}

@@ -172,6 +172,11 @@ func optimizerCases(sparse bool) []*opCase {
 		}
 		c.ref = rc.reference()
 		all = append(all, c)
+		if rc.op == "ResourceSparseApplyAdagrad" { // more rows than one block
+			large := *c
+			large.in = []operand{slotOf("900,3", normalGen), slotOf("900,3", positiveGen), c.in[2], feedOf("700B,3"), intsOf(graph.Int32, "700B", 900)}
+			all = append(all, &large)
+		}
 	}
 	return all
 }
@@ -179,6 +184,7 @@ func optimizerCases(sparse bool) []*opCase {
 // reference applies the rule to the elements, of the rows that are named where there are indices, equal ones summed.
 func (rc ruleCase) reference() func(in []nd, _ [][]int) []nd {
 	return func(in []nd, _ [][]int) []nd {
+		const width = 3
 		var vars []nd
 		for _, v := range in[:rc.variables] {
 			vars = append(vars, nd{v.shape, append([]float64(nil), v.data...)})
@@ -201,7 +207,7 @@ func (rc ruleCase) reference() func(in []nd, _ [][]int) []nd {
 		for i, g := range grad.data {
 			at := i
 			if ids != nil {
-				at = int(ids[i/3])*3 + i%3
+				at = int(ids[i/width])*width + i%width
 			}
 			sum[at] += g
 		}

@@ -201,8 +201,8 @@ func (s *step) canTake(i, k int) bool {
 		in.elem != out.elem || !in.typ.Shape.Equal(out.typ.Shape) {
 		return false
 	}
-	for _, other := range s.in {
-		if other.base() == from && !other.typ.Shape.Equal(out.typ.Shape) {
+	for j, other := range s.in {
+		if other.base() == from && j != k && (s.op.def.alone || !other.typ.Shape.Equal(out.typ.Shape)) {
 			return false
 		}
 	}

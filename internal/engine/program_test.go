@@ -223,6 +223,23 @@ func TestFakeMemoryIsClosed(t *testing.T) {
 	t.Log(p.fetched[0].value().mem[0])
 }
 
+// TestFedValueIsNotComputed feeds the result of an op that cannot run.
+func TestFedValueIsNotComputed(t *testing.T) {
+	onDevices(t, func(t *testing.T, dev device.Device) {
+		b := graph.NewBuilder(graph.New())
+		ft := batchType(graph.Float32, 2)
+		mid := b.Op("NoSuchOp", "mid", ft, nil, b.Placeholder("x", ft))
+		y := b.Op("Neg", "y", ft, nil, mid)
+		p := ok(Compile(b.Graph, Spec{Feeds: []graph.Output{mid}, Fetches: []graph.Output{y, mid}}, dev, ok(NewVariables(dev)), Options{}))
+		if err := p.Run(bg, 1, []*graph.Tensor{tensor([]float32{1, 2}, 1, 2)}); err != nil {
+			t.Fatal(err)
+		}
+		if y, x := graph.Of[float32](p.Value(0)), graph.Of[float32](p.Value(1)); y[1] != -2 || x[1] != 2 {
+			t.Errorf("got %v of %v", y, x)
+		}
+	})
+}
+
 func TestMergesEqualNodes(t *testing.T) {
 	g := graph.New()
 	b := graph.NewBuilder(g)

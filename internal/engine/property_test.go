@@ -34,7 +34,7 @@ func drawGraph(t *rapid.T) *randomGraph {
 		name := fmt.Sprint("n", i)
 		one := func(op string) graph.Output { return g.Op(op, name, rowType, nil, pick()) }
 		var v graph.Output
-		switch rapid.IntRange(0, 9).Draw(t, "op") {
+		switch rapid.IntRange(0, 11).Draw(t, "op") {
 		case 0:
 			v = one("Relu")
 		case 1:
@@ -57,6 +57,11 @@ func drawGraph(t *rapid.T) *randomGraph {
 			v = g.Op("Sub", name, rowType, nil, pick(), m)
 		case 9:
 			v = one("Softmax")
+		case 10:
+			v = g.Op("AddN", name, rowType, nil, pick(), pick(), pick(), pick())
+		case 11:
+			c := g.Op("Less", name+"/less", batchType(graph.Bool, 4), nil, pick(), pick())
+			v = g.Op("SelectV2", name, rowType, nil, c, pick(), pick())
 		}
 		g.values = append(g.values, v)
 	}

@@ -19,6 +19,7 @@ type opDef struct {
 	alias   bool  // output 0 is input 0 with another shape: no step at all
 	inplace []int // inputs whose storage output `into` may take over
 	into    int
+	alone   bool  // it works in several passes: no other input may share the storage that it takes over
 	writes  bool  // updates the variables of its resource inputs
 	strict  bool  // must not see a variable that it writes through an input's storage
 	shape   bool  // depends on its input's shape alone, not on its elements

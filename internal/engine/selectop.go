@@ -10,7 +10,7 @@ import (
 // selectOps choose and add up several tensors.
 var selectOps = map[string]opDef{
 	"SelectV2": {inplace: []int{1, 2}, compile: compileSelect},
-	"AddN":     {inplace: []int{0}, compile: byType(map[graph.DType]compileFunc{graph.Float32: addFloats[float32], graph.Float64: addFloats[float64], graph.Int32: addInts[int32], graph.Int64: addInts[int64]}, out0)},
+	"AddN":     {inplace: []int{0}, alone: true, compile: byType(map[graph.DType]compileFunc{graph.Float32: addFloats[float32], graph.Float64: addFloats[float64], graph.Int32: addInts[int32], graph.Int64: addInts[int64]}, out0)},
 }
 
 // compileSelect takes condition, and the values where it holds and where not, all broadcast.

@@ -6,23 +6,20 @@ import (
 	"github.com/goestimator/goestimator/internal/kernels"
 )
 
+// sparseBlock is how many elements of rows a rule works on at a time: their copies stay in the first cache.
+const sparseBlock = 1024
+
 // sparseUpdate applies a rule to the rows that the indices name, rows of equal index summed first, each row on one
-// thread.
+// thread. The rule being elementwise, it runs on copies of many rows at once.
 func sparseUpdate[T kernels.Float](c *binding, b *bound[T]) runFunc {
 	u := &uniqueRows[T]{}
 	var free partList[T]
-	do := parallel(16, func(lo, hi int) {
-		p := free.get()
-		defer free.put(p)
-		*p = b.part
-		n := u.width
-		for k := lo; k < hi; k++ {
-			at := int(u.ids[k])
-			for i := range b.vars {
-				p.w[i] = b.part.w[i][at*n : (at+1)*n]
-			}
-			p.g = u.sum(k)
-			b.apply(p)
+	do := parallel(256, func(lo, hi int) {
+		k := free.get()
+		defer free.put(k)
+		step := max(sparseBlock/max(u.width, 1), 1)
+		for ; lo < hi; lo += step {
+			k.update(b, u, lo, min(lo+step, hi))
 		}
 	})
 	c.onBatch = func() error { u.prepare(b.rows); return nil }
@@ -39,25 +36,59 @@ func sparseUpdate[T kernels.Float](c *binding, b *bound[T]) runFunc {
 	}
 }
 
-// partList keeps one part for every thread that needed one at once.
-type partList[T kernels.Float] struct {
-	mu   sync.Mutex
-	free []*part[T]
+// rowBlock is a block of rows of all variables and of the gradient, copied together.
+type rowBlock[T kernels.Float] struct {
+	part[T]
+	mem []T
 }
 
-func (l *partList[T]) get() *part[T] {
+// update gathers the rows of the distinct indices [lo, hi), applies the rule and puts them back.
+func (k *rowBlock[T]) update(b *bound[T], u *uniqueRows[T], lo, hi int) {
+	n := u.width
+	size := (hi - lo) * n
+	if need := size * (len(b.vars) + 1); cap(k.mem) < need {
+		k.mem = make([]T, need)
+	}
+	k.s, k.nesterov, k.count = b.part.s, b.part.nesterov, b.part.count
+	k.g = k.mem[:size]
+	for i := range b.vars {
+		k.w[i] = k.mem[(i+1)*size:][:size]
+	}
+	for r := lo; r < hi; r++ {
+		to, from := (r-lo)*n, int(u.ids[r])*n
+		copy(k.g[to:to+n], u.sum(r))
+		for i := range b.vars {
+			copy(k.w[i][to:to+n], b.part.w[i][from:from+n])
+		}
+	}
+	b.apply(&k.part)
+	for r := lo; r < hi; r++ {
+		from, to := (r-lo)*n, int(u.ids[r])*n
+		for i := range b.vars {
+			copy(b.part.w[i][to:to+n], k.w[i][from:from+n])
+		}
+	}
+}
+
+// partList keeps one block for every thread that needed one at once.
+type partList[T kernels.Float] struct {
+	mu   sync.Mutex
+	free []*rowBlock[T]
+}
+
+func (l *partList[T]) get() *rowBlock[T] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := len(l.free)
 	if n == 0 {
-		return &part[T]{}
+		return &rowBlock[T]{}
 	}
 	p := l.free[n-1]
 	l.free = l.free[:n-1]
 	return p
 }
 
-func (l *partList[T]) put(p *part[T]) {
+func (l *partList[T]) put(p *rowBlock[T]) {
 	l.mu.Lock()
 	l.free = append(l.free, p)
 	l.mu.Unlock()
