@@ -41,22 +41,28 @@ func (s *aheadStage) begin() error {
 }
 
 // read passes on what the upstream has, leaving out the first skip rows.
+// Snapshots fall on the same records whether or not the pass was restored
+// between, so that equal positions have equal states.
 func (r *aheadRun) read(up stage, row, skip int64) {
 	defer close(r.queue)
 	if r.jobs != nil {
 		defer close(r.jobs)
 	}
-	for n := 1; ; n++ {
+	from := &source{up: up, row: row}
+	for {
 		item := &aheadItem{done: make(chan struct{})}
-		if n%snapshotEvery == 0 && skip == 0 {
-			item.snapshot, item.err = snapshot(up, row)
-		}
-		if item.err == nil {
-			item.rec, item.err = pullAfter(r.ctx, up, &row, &skip)
+		item.rec, item.err = from.skip(r.ctx, &skip)
+		if item.rec == nil && item.err == nil {
+			if from.records > 0 && from.records%snapshotEvery == 0 {
+				item.snapshot, item.err = snapshot(up, from.row)
+			}
+			if item.err == nil {
+				item.rec, item.err = from.pull(r.ctx)
+			}
 		}
 		if item.rec != nil {
-			item.first = row
-			row += item.rec.NumRows()
+			item.first = from.row
+			from.row += item.rec.NumRows()
 		}
 		last := item.err != nil // a worker may write the item once it is sent
 		if !r.send(item) || last {
@@ -65,27 +71,39 @@ func (r *aheadRun) read(up stage, row, skip int64) {
 	}
 }
 
-// pullAfter returns the next record behind the first skip rows, counting both.
-func pullAfter(ctx context.Context, up stage, row, skip *int64) (arrow.Record, error) {
-	for {
-		rec, err := up.pull(ctx, 0)
+// source is an upstream with its position.
+type source struct {
+	up      stage
+	row     int64 // of the pass
+	records int   // pulled since the start
+}
+
+func (s *source) pull(ctx context.Context) (arrow.Record, error) {
+	rec, err := s.up.pull(ctx, 0)
+	if err == nil {
+		s.records++
+	}
+	return rec, err
+}
+
+// skip leaves out rows; it returns what remains of the record in which they
+// end, nil where they end with one.
+func (s *source) skip(ctx context.Context, rows *int64) (arrow.Record, error) {
+	for *rows > 0 {
+		rec, err := s.pull(ctx)
 		if err != nil {
 			return nil, err
 		}
-		n := rec.NumRows()
-		if n > *skip {
-			*row += *skip
-			cut := *skip
-			*skip = 0
-			if cut == 0 {
-				return rec, nil
-			}
+		n, cut := rec.NumRows(), min(*rows, rec.NumRows())
+		s.row += cut
+		*rows -= cut
+		if cut < n {
 			defer rec.Release()
 			return rec.NewSlice(cut, n), nil
 		}
-		*row, *skip = *row+n, *skip-n
 		rec.Release()
 	}
+	return nil, nil
 }
 
 // send queues an item for the consumer and, with a mapper, for the workers. It
