@@ -25,19 +25,18 @@ func TestExamples(t *testing.T) {
 		{"own_binary", []string{"train", "--config", "own_binary/xor.yaml"}, []string{"accuracy=1\n", "stop_reason=max_steps"}},
 	}
 	bin := t.TempDir()
+	if out, err := exec.Command("go", "build", "-o", bin, "./...").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			path := filepath.Join(bin, c.name)
-			if out, err := exec.Command("go", "build", "-o", path, "./"+c.name).CombinedOutput(); err != nil {
-				t.Fatalf("build: %v\n%s", err, out)
-			}
 			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 			defer cancel()
 			args := c.args
 			if len(args) > 0 {
 				args = append(args, "--set", "model_dir="+filepath.Join(bin, "model"))
 			}
-			cmd := exec.CommandContext(ctx, path, args...)
+			cmd := exec.CommandContext(ctx, filepath.Join(bin, c.name), args...)
 			cmd.Env = append(os.Environ(), "TMPDIR="+bin)
 			var stdout, stderr bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &stdout, &stderr
