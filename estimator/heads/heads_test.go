@@ -1,0 +1,234 @@
+package heads_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/estimator/heads"
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/initializers"
+	"github.com/goestimator/goestimator/models/layers"
+	"github.com/goestimator/goestimator/models/optimizers"
+	G "gorgonia.org/gorgonia"
+)
+
+// passThrough is a network whose logits are the feature "logits" times a weight that begins as 1.
+func passThrough(c models.Context, f models.Features, units int) *G.Node {
+	x := f.Dense("logits")
+	if c.Core().Failed() || x.Shape()[1] != units {
+		return x
+	}
+	return layers.Dense(c, x, units, layers.Weights{NoBias: true, KernelInit: initializers.Identity{Gain: 1}})
+}
+
+func sgd() *optimizers.Optimizer {
+	return &optimizers.Optimizer{Rule: optimizers.SGD{}, LearningRate: optimizers.Constant(0.1)}
+}
+
+func run(t *testing.T, h heads.Head, columns ...inputs.NamedTensor) (*estimator.Estimator, estimator.InputFn, estimator.EvalResult, error) {
+	t.Helper()
+	e, err := estimator.New(heads.ModelFn(passThrough, h, sgd()), estimator.WithModelDir(t.TempDir()),
+		estimator.WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	in := estimator.InputFunc(func(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
+		ds, err := inputs.Slices(ic.Allocator, columns...)
+		if err != nil {
+			return nil, err
+		}
+		return inputs.Pipe(ds, inputs.Batch(100, false)), nil
+	})
+	res, err := e.Evaluate(context.Background(), in)
+	return e, in, res, err
+}
+
+func check(t *testing.T, res estimator.EvalResult, want map[string]float64) {
+	t.Helper()
+	for name, w := range want {
+		if got, ok := res.Scalar(name); !ok || math.Abs(got-w) > 1e-5 {
+			t.Errorf("%s is %g, expected %g", name, got, w)
+		}
+	}
+	if len(res.Metrics) != len(want) {
+		t.Errorf("metrics %v, expected %d of them", res.Metrics, len(want))
+	}
+}
+
+// softmaxLoss is -log softmax(logits)[label].
+func softmaxLoss(label int, logits ...float64) float64 {
+	sum := 0.0
+	for _, l := range logits {
+		sum += math.Exp(l)
+	}
+	return math.Log(sum) - logits[label]
+}
+
+func TestMultiClass(t *testing.T) {
+	h, err := heads.NewMultiClass(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	logits := inputs.Slice("logits", inputs.Feature, []float32{2, 0, 0, 0, 3, 0, 1, 0, 2}, 3)
+	a, b, c := softmaxLoss(0, 2, 0, 0), softmaxLoss(1, 0, 3, 0), softmaxLoss(0, 1, 0, 2)
+	for _, labels := range []inputs.NamedTensor{
+		inputs.Slice("label", inputs.Label, []int64{0, 1, 0}), inputs.Slice("label", inputs.Label, []int32{0, 1, 0}, 1),
+		inputs.Slice("label", inputs.Label, []uint8{0, 1, 0}),
+	} {
+		e, in, res, err := run(t, h, logits, labels)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mean := (a + b + c) / 3
+		check(t, res, map[string]float64{"loss": mean, "average_loss": mean, "accuracy": 2.0 / 3})
+		var ids []int64
+		for p, err := range e.Predict(context.Background(), in) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, models.Values[int64](p["class_ids"])...)
+			sum := float32(0)
+			for _, x := range models.Values[float32](p["probabilities"]) {
+				sum += x
+			}
+			if math.Abs(float64(sum)-1) > 1e-5 || len(p) != 3 {
+				t.Errorf("prediction %v: expected logits, probabilities of sum 1 and class_ids", p)
+			}
+		}
+		if fmt.Sprint(ids) != "[0 1 2]" {
+			t.Errorf("classes %v, expected 0 1 2", ids)
+		}
+	}
+	weights := inputs.Slice("w", inputs.Weight, []float32{1, 3, 0})
+	_, _, res, err := run(t, h, logits, inputs.Slice("label", inputs.Label, []int64{0, 1, 0}), weights)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, res, map[string]float64{"loss": (a + 3*b) / 3, "average_loss": (a + 3*b) / 4, "accuracy": 1})
+}
+
+func TestRegression(t *testing.T) {
+	h, err := heads.NewRegression(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	logits := inputs.Slice("logits", inputs.Feature, []float32{1, 2, 4}, 1)
+	for _, labels := range []inputs.NamedTensor{inputs.Slice("y", inputs.Label, []float32{1, 4, 3}), inputs.Slice("y", inputs.Label, []float64{1, 4, 3}, 1),
+		inputs.Slice("y", inputs.Label, []int64{1, 4, 3}, 1)} {
+		_, _, res, err := run(t, h, logits, labels)
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(t, res, map[string]float64{"loss": 5.0 / 3, "average_loss": 5.0 / 3, "rmse": math.Sqrt(5.0 / 3), "mae": 1,
+			"prediction/mean": 7.0 / 3, "label/mean": 8.0 / 3})
+	}
+	_, _, res, err := run(t, h, logits, inputs.Slice("y", inputs.Label, []float32{1, 4, 3}), inputs.Slice("w", inputs.Weight, []float32{0, 1, 3}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, res, map[string]float64{"loss": 7.0 / 3, "average_loss": 7.0 / 4, "rmse": math.Sqrt(7.0 / 4), "mae": 5.0 / 4,
+		"prediction/mean": 14.0 / 4, "label/mean": 13.0 / 4})
+}
+
+func TestTrainingLowersTheLoss(t *testing.T) {
+	h, err := heads.NewMultiClass(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, in, before, err := run(t, h, inputs.Slice("logits", inputs.Feature, []float32{1, 0, 0, 1}, 2), inputs.Slice("label", inputs.Label, []int64{1, 0}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Train(context.Background(), in); err != nil {
+		t.Fatal(err)
+	}
+	after, err := e.Evaluate(context.Background(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x, y := before.Metrics["loss"].Data[0], after.Metrics["loss"].Data[0]; y >= x {
+		t.Errorf("loss %g before, %g after a step", x, y)
+	}
+}
+
+func TestWrongInputs(t *testing.T) {
+	classes, err := heads.NewMultiClass(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	values, err := heads.NewRegression(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	logits := func(n int) inputs.NamedTensor {
+		return inputs.Slice("logits", inputs.Feature, make([]float32, 2*n), n)
+	}
+	cases := []struct {
+		name    string
+		head    heads.Head
+		columns []inputs.NamedTensor
+		want    string
+	}{
+		{"no label", classes, []inputs.NamedTensor{logits(3)}, "must provide labels"},
+		{"two labels", classes, []inputs.NamedTensor{logits(3), inputs.Slice("a", inputs.Label, []int64{0, 1}), inputs.Slice("b", inputs.Label, []int64{0, 1})}, "exactly one"},
+		{"float classes", classes, []inputs.NamedTensor{logits(3), inputs.Slice("a", inputs.Label, []float32{0, 1})}, "expected integers in [0, 3)"},
+		{"labels of another shape", classes, []inputs.NamedTensor{logits(3), inputs.Slice("a", inputs.Label, []int64{0, 1, 0, 1}, 2)}, "mismatched label shape"},
+		{"too many logits", classes, []inputs.NamedTensor{logits(4), inputs.Slice("a", inputs.Label, []int64{0, 1})}, "logits have shape"},
+		{"label dimension", values, []inputs.NamedTensor{logits(2), inputs.Slice("a", inputs.Label, []float32{0, 1})}, "expected labels dimension=2"},
+		{"a class too high", classes, []inputs.NamedTensor{logits(3), inputs.Slice("a", inputs.Label, []int64{0, 3})}, "3"},
+		{"two weights", classes, []inputs.NamedTensor{logits(3), inputs.Slice("a", inputs.Label, []int64{0, 1}),
+			inputs.Slice("v", inputs.Weight, []float32{1, 1}), inputs.Slice("w", inputs.Weight, []float32{1, 1})}, "second weight"},
+	}
+	for _, c := range cases {
+		if _, _, _, err := run(t, c.head, c.columns...); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, expected %q", c.name, err, c.want)
+		}
+	}
+	if _, err := heads.NewMultiClass(1); err == nil {
+		t.Error("one class: expected an error")
+	}
+	if _, err := heads.NewRegression(0); err == nil {
+		t.Error("dimension 0: expected an error")
+	}
+}
+
+func ExampleModelFn() {
+	head, err := heads.NewMultiClass(2)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	dir, err := os.MkdirTemp("", "heads-")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	est, err := estimator.New(heads.ModelFn(passThrough, head, sgd()), estimator.WithModelDir(dir),
+		estimator.WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil))))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer est.Close()
+	input := estimator.InputFunc(func(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
+		return inputs.Slices(ic.Allocator, inputs.Slice("logits", inputs.Feature, []float32{0, 5}, 2), inputs.Slice("label", inputs.Label, []int64{1}))
+	})
+	res, err := est.Evaluate(context.Background(), input)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	accuracy, _ := res.Scalar("accuracy")
+	fmt.Println("accuracy", accuracy)
+	// Output: accuracy 1
+}
