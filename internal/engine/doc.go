@@ -7,7 +7,8 @@
 // a cancelled or failed run leaves the variables as they were.
 //
 // Effects: a ReadVariableOp sees the variable as it was at the start of the run unless a control edge puts it after a
-// write. Writes of one variable that nothing orders happen in the order of the graph's nodes.
+// write. Writes of one variable that nothing orders happen in the order of the graph's nodes, as far as their inputs
+// allow.
 //
 // The same program, feeds, thread count and SIMD level give bit-identical results.
 package engine

@@ -69,15 +69,9 @@ func checkRead(o *op, v *variable) error {
 }
 
 // orderEffects adds the edges that make every read that is not after a write come before it, with all that uses the
-// read value through the variable's own storage. Where that cannot be, the read becomes a copy. Writes of one
-// variable that nothing orders get the order of the graph.
+// read value through the variable's own storage. Where that cannot be, the read becomes a copy.
 func orderEffects(sorted []*op, fetched []port, copyAll bool) {
-	writers := map[*variable][]*op{}
-	for _, o := range sorted {
-		for _, v := range o.write {
-			writers[v] = append(writers[v], o)
-		}
-	}
+	writers := writersOf(sorted)
 	if len(writers) == 0 {
 		return
 	}
@@ -94,9 +88,17 @@ func orderEffects(sorted []*op, fetched []port, copyAll bool) {
 			orderRead(o, users, seen || copyAll, writers[o.reads], before)
 		}
 	}
-	for _, ws := range writers {
-		orderWrites(ws, before)
+}
+
+// writersOf returns the ops that write each variable, in the order of sorted.
+func writersOf(sorted []*op) map[*variable][]*op {
+	writers := map[*variable][]*op{}
+	for _, o := range sorted {
+		for _, v := range o.write {
+			writers[v] = append(writers[v], o)
+		}
 	}
+	return writers
 }
 
 // orderRead puts read o and the users of its storage before the writes that o is not after.
@@ -130,15 +132,6 @@ func conflicts(o *op, users, writes []*op, before map[*op]opSet) bool {
 		}
 	}
 	return false
-}
-
-// orderWrites chains writes of one variable; they come sorted by a topological order.
-func orderWrites(ws []*op, before map[*op]opSet) {
-	for i := 1; i < len(ws); i++ {
-		if a, b := ws[i-1], ws[i]; a != b && !before[b].has(a) {
-			b.after = append(b.after, a)
-		}
-	}
 }
 
 // usersOf returns o and all ops that see its value in o's own storage, and whether the storage is fetched.

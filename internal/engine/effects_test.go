@@ -143,6 +143,13 @@ func TestWritesKeepTheirOrder(t *testing.T) {
 			first.Control = []*graph.Node{second}
 			s.expect("v", 7)
 		})
+		t.Run("a read between them", func(t *testing.T) {
+			s := newScene(t, dev, map[string]float32{"v": 1})
+			s.write("AssignVariableOp", "v", s.num(7))
+			second := s.write("AssignAddVariableOp", "v", s.num(2))
+			s.fetches = append(s.fetches, s.op("Neg", s.read("v", second))) // after the second, not the first
+			s.expect("v", 7, -3)
+		})
 		t.Run("a target pulls its control inputs in", func(t *testing.T) {
 			s := newScene(t, dev, map[string]float32{"v": 1})
 			w := s.write("AssignAddVariableOp", "v", s.num(2))

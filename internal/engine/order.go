@@ -16,6 +16,7 @@ func order(ops []*op, fetched []port) ([]*op, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Writes of one variable that nothing orders keep the order that the sort gives them: that of the graph.
 	orderEffects(sorted, fetched, false)
 	if again, err := sortOps(ops); err == nil {
 		return again, nil
