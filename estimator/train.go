@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strconv"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/goestimator/goestimator/estimator/checkpoint"
@@ -44,6 +45,9 @@ func (e *Estimator) Train(ctx context.Context, input InputFn, opts ...RunOption)
 	if t := e.config.TaskType(); t == runconfig.Evaluator || t == runconfig.PS {
 		return TrainResult{}, fmt.Errorf("train has been called in task %s: only chief and workers train", t)
 	}
+	if e.config.NumWorkers() > 1 || e.config.NumPS() > 0 {
+		return TrainResult{}, e.clusterError()
+	}
 	if done, step, err := e.alreadyTrained(o); err != nil || done {
 		return TrainResult{GlobalStep: step, Loss: math.NaN(), StopReason: StopMaxSteps}, err
 	}
@@ -58,10 +62,18 @@ func (e *Estimator) Train(ctx context.Context, input InputFn, opts ...RunOption)
 	return TrainResult{GlobalStep: t.step, Loss: t.lastLoss, StopReason: t.reason}, err
 }
 
+// clusterError tells that this task's cluster needs a distributed strategy.
+func (e *Estimator) clusterError() error {
+	return fmt.Errorf("task %s/%d of a cluster: distributed training needs a strategy that this build does not have: unset TF_CONFIG to train in one process",
+		e.config.TaskType(), e.config.TaskID())
+}
+
 // alreadyTrained reports whether the newest checkpoint has reached max_steps.
 // One that cannot be read counts as step 0; opening the training tells of it.
+// Where the RunConfig has no seed, training goes on with the checkpoint's.
 func (e *Estimator) alreadyTrained(o runOptions) (bool, int64, error) {
-	if !o.maxStepsSet {
+	_, seeded := e.config.TFRandomSeed()
+	if !o.maxStepsSet && seeded {
 		return false, 0, nil
 	}
 	r, err := checkpoint.OpenLatest(context.Background(), e.modelDir)
@@ -69,11 +81,28 @@ func (e *Estimator) alreadyTrained(o runOptions) (bool, int64, error) {
 		return false, 0, nil
 	}
 	defer r.Close()
-	if step := r.Step(); step >= o.maxSteps {
+	if !seeded {
+		if err := e.takeSeed(r); err != nil {
+			return false, 0, err
+		}
+	}
+	if step := r.Step(); o.maxStepsSet && step >= o.maxSteps {
 		e.log.Info("skipping training since max_steps has already saved", "global_step", step, "max_steps", o.maxSteps)
 		return true, step, nil
 	}
 	return false, 0, nil
+}
+
+// takeSeed sets the seed to the one that the checkpoint was trained with, where it tells.
+func (e *Estimator) takeSeed(r *checkpoint.Reader) error {
+	text, ok, err := readString(r, seedKey)
+	if err != nil || !ok {
+		return err
+	}
+	if e.seed, err = strconv.ParseInt(string(text), 10, 64); err != nil {
+		return fmt.Errorf("checkpoint %s: seed: %w", r.Prefix(), err)
+	}
+	return nil
 }
 
 // inputContext describes this task's input pipeline.
@@ -104,27 +133,30 @@ func (e *Estimator) openInput(ctx context.Context, input InputFn, mode models.Mo
 
 // run is the training loop.
 func (t *training) run(ctx context.Context) error {
-	// A step that has begun is finished, so that what is saved is whole.
+	// A step that has begun is finished, so that what is saved is whole, and a
+	// batch that was read is trained on: the input's position is behind it.
 	quiet := context.WithoutCancel(ctx)
 	if err := t.start(quiet); err != nil {
 		return err
 	}
 	first := t.step
 	for t.reason == "" {
-		rec, err := t.iterator.Next(ctx)
 		if ctx.Err() != nil {
-			if err == nil {
-				rec.Release()
-			}
 			return t.interrupted(quiet, context.Cause(ctx))
 		}
+		rec, err := t.iterator.Next(ctx)
 		if errors.Is(err, io.EOF) {
 			t.reason = StopEndOfInput
 			break
 		}
+		if err != nil && ctx.Err() != nil {
+			continue
+		}
 		if err != nil {
 			return fmt.Errorf("input after step %d: %w", t.step, err)
 		}
+		// A batch that was delivered is used, even if ctx has ended since: the
+		// position that is saved is behind it.
 		if rec.NumRows() > 0 {
 			err = t.trainStep(quiet, rec)
 		}
@@ -155,9 +187,15 @@ func (t *training) trainStep(ctx context.Context, rec arrow.Record) error {
 	return nil
 }
 
-// interrupted saves what was done and tells why training stopped.
+// interrupted saves what was done and tells why training stopped. Hooks are not
+// told of an end: what they do there, evaluating for example, can take longer
+// than the grace that a signal gives.
 func (t *training) interrupted(ctx context.Context, cause error) error {
 	t.reason = "interrupted"
 	err := fmt.Errorf("%w at step %d: %w", ErrInterrupted, t.step, cause)
-	return errors.Join(err, t.end(ctx))
+	if !has[*hooks.CheckpointSaver](t.hooks) {
+		return err
+	}
+	_, serr := t.SaveCheckpoint(ctx)
+	return errors.Join(err, serr)
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/estimator/hooks"
+	"github.com/goestimator/goestimator/estimator/metrics"
+	"github.com/goestimator/goestimator/estimator/summary"
 	"github.com/goestimator/goestimator/runconfig"
 )
 
@@ -112,6 +114,9 @@ func (e *Estimator) trainAndEvaluateLocal(ctx context.Context, train TrainSpec, 
 	}
 	if l.evaluated != tr.GlobalStep {
 		// Training was skipped, or its end was not saved by a listener's saver.
+		if res.Eval = e.recordedEvaluation(eval.Name, tr.GlobalStep); res.Eval != nil {
+			return res, nil
+		}
 		prefix, err := e.LatestCheckpoint()
 		if err != nil || prefix == "" {
 			return res, errors.Join(err, fmt.Errorf("there was no new checkpoint after the training in %s", e.modelDir))
@@ -122,6 +127,20 @@ func (e *Estimator) trainAndEvaluateLocal(ctx context.Context, train TrainSpec, 
 		res.Eval = l.last
 	}
 	return res, nil
+}
+
+// recordedEvaluation returns the scalars of an evaluation of that step from the
+// events, nil where there was none.
+func (e *Estimator) recordedEvaluation(name string, step int64) *EvalResult {
+	all, err := summary.ReadScalars(e.EvalDir(name))
+	if err != nil || all[step] == nil {
+		return nil
+	}
+	res := &EvalResult{GlobalStep: step, Metrics: map[string]metrics.Value{}}
+	for tag, x := range all[step] {
+		res.Metrics[tag] = metrics.Value{Data: []float64{x}}
+	}
+	return res
 }
 
 // evalListener evaluates checkpoints as they are written.

@@ -9,6 +9,10 @@ import (
 	"github.com/goestimator/goestimator/internal/atomicfile"
 )
 
+// noteEvery is how often the time spent is written, so that a run that is killed
+// again and again comes to its end too.
+const noteEvery = 30 * time.Second
+
 // TimeLimit ends training after some time of training, counted over restarts:
 // the time spent is kept in model_dir/state.json.
 type TimeLimit struct {
@@ -17,6 +21,7 @@ type TimeLimit struct {
 	limit time.Duration
 	spent time.Duration // in earlier runs
 	begun time.Time
+	noted time.Time // when the time was last written
 	now   func() time.Time
 }
 
@@ -44,20 +49,28 @@ func (h *TimeLimit) AfterCreateSession(_ context.Context, r Run) error {
 	}
 	h.spent = time.Duration(s.TrainSeconds * float64(time.Second))
 	h.begun = h.now()
+	h.noted = h.begun
 	return h.AfterRun(nil, r)
 }
 
 // AfterRun asks to stop when the time is up.
 func (h *TimeLimit) AfterRun(_ context.Context, r Run) error {
-	if h.spent+h.now().Sub(h.begun) < h.limit {
+	now := h.now()
+	if h.spent+now.Sub(h.begun) >= h.limit {
+		r.RequestStop("time_limit")
 		return nil
 	}
-	r.RequestStop("time_limit")
-	return nil
+	if now.Sub(h.noted) < noteEvery {
+		return nil
+	}
+	h.noted = now
+	return h.note()
 }
 
 // End notes the time spent.
-func (h *TimeLimit) End(context.Context, Run) error {
+func (h *TimeLimit) End(context.Context, Run) error { return h.note() }
+
+func (h *TimeLimit) note() error {
 	s, err := checkpoint.LoadRunState(atomicfile.OS{}, h.dir)
 	if err != nil {
 		return err
