@@ -3,9 +3,12 @@ package estimator
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/goestimator/goestimator/estimator/hooks"
 )
+
+var errNilHook = errors.New("a hook is nil: leave it out")
 
 // RunOption adjusts one call of Train, Evaluate or Predict.
 type RunOption func(*runOptions)
@@ -71,10 +74,11 @@ func newRunOptions(opts []RunOption) (runOptions, error) {
 	case o.maxStepsSet && o.maxSteps <= 0:
 		return o, fmt.Errorf("must specify max_steps > 0, given: %d", o.maxSteps)
 	}
-	for _, h := range o.hooks {
-		if h == nil {
-			return o, errors.New("a hook is nil: leave it out")
-		}
+	if slices.Contains(o.hooks, nil) {
+		return o, errNilHook
+	}
+	if slices.Contains(o.listeners, nil) {
+		return o, errors.New("a saving listener is nil: leave it out")
 	}
 	return o, nil
 }

@@ -3,6 +3,7 @@ package estimator
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/models"
@@ -105,6 +106,11 @@ func (s *Spec) validate(mode models.Mode) error {
 		}
 		if m.New == nil {
 			return fmt.Errorf("metric %q has no accumulator", name)
+		}
+	}
+	for _, hs := range [][]hooks.Hook{s.TrainingHooks, s.TrainingChiefHooks, s.EvaluationHooks, s.PredictionHooks} {
+		if slices.Contains(hs, nil) {
+			return errNilHook
 		}
 	}
 	return nil

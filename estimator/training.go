@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/goestimator/goestimator/estimator/checkpoint"
@@ -25,6 +26,7 @@ const (
 	inputStateKey = privatePrefix + "input_state/"
 	hookStateKey  = privatePrefix + "hooks/"
 	featuresKey   = privatePrefix + "features"
+	seedKey       = privatePrefix + "seed" // decimal
 )
 
 // training is the session of a training loop, with its input and its files.
@@ -85,7 +87,14 @@ func (t *training) open(ctx context.Context, ds inputs.Dataset, o runOptions) er
 	if err := t.restoreOrInit(); err != nil {
 		return err
 	}
-	if t.events == nil || t.est.config.SaveSummarySteps() == 0 {
+	if t.events == nil {
+		return nil
+	}
+	// Not before it is known that the model_dir is this model's.
+	if err := t.writeGraph(); err != nil {
+		return err
+	}
+	if t.est.config.SaveSummarySteps() == 0 {
 		return nil
 	}
 	// Readers drop what an earlier run told of steps that come again now.
@@ -102,7 +111,7 @@ func (t *training) openFiles() error {
 		return err
 	}
 	t.events = summary.NewFileWriter(t.est.modelDir, summary.Options{})
-	return t.writeGraph()
+	return nil
 }
 
 // writeGraph shows the graph to TensorBoard and, where the RunConfig asks for it, to people.
@@ -241,6 +250,9 @@ func readString(r *checkpoint.Reader, name string) ([]byte, bool, error) {
 
 // SaveCheckpoint writes the state after the last step.
 func (t *training) SaveCheckpoint(ctx context.Context) (string, error) {
+	if t.saver == nil {
+		return "", errors.New("only the chief saves checkpoints: leave the CheckpointSaver hook out in this task")
+	}
 	if t.saved == t.step {
 		return t.prefix, nil
 	}
@@ -254,6 +266,7 @@ func (t *training) SaveCheckpoint(ctx context.Context) (string, error) {
 	}
 	tensors[t.inputKey()] = stringScalar(position)
 	tensors[featuresKey] = stringScalar([]byte(t.featureSignature()))
+	tensors[seedKey] = stringScalar(strconv.AppendInt(nil, t.est.seed, 10))
 	for _, h := range t.hooks {
 		if st, ok := h.(hooks.Stateful); ok {
 			state, err := st.MarshalBinary()
