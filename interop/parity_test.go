@@ -1,0 +1,242 @@
+package interop_test
+
+import (
+	"encoding/json"
+	"flag"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/goestimator/goestimator/estimator/checkpoint"
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+var record = flag.Bool("record", false, "write PyTorch's losses to testdata/losses.json")
+
+const (
+	paritySteps = 100
+	parityBatch = 32
+)
+
+// parityCases are the optimizers compared, and the activation of the network.
+//
+// Adam moves a weight by about its rate however small the gradient. One unit at
+// the kink of relu, where rounding decides whether an example reaches it, so
+// changes a float32 run by percents: PyTorch's own float32 and float64 losses part then. There
+// float64 is compared, and float32 with tanh, which has no kink.
+var parityCases = []parityCase{
+	{"sgd", "relu", 0.05, true}, {"momentum", "relu", 0.02, true},
+	{"adam", "relu", 0.001, false}, {"adam", "tanh", 0.001, true},
+	{"adamw", "relu", 0.001, false}, {"adamw", "tanh", 0.001, true},
+}
+
+type parityCase struct {
+	rule, activation string
+	rate             float64
+	single           bool // float32 must agree too
+}
+
+func (c parityCase) name() string { return c.rule + "/" + c.activation }
+
+// compare checks the losses of both float types against double and single.
+func (c parityCase) compare(t *testing.T, p *parity, double, single []float64) {
+	t.Helper()
+	within(t, "float64", p.losses(t, c, "float64"), double, 1e-9)
+	tolerance := 1e-4
+	if !c.single {
+		tolerance = 10
+	}
+	within(t, "float32", p.losses(t, c, "float32"), single, tolerance)
+}
+
+// recorded are losses of PyTorch in float64, by network, rule and activation.
+type recorded map[string]map[string][]float64
+
+const recordedLosses = "testdata/losses.json"
+
+func readRecorded(t *testing.T) recorded {
+	t.Helper()
+	b, err := os.ReadFile(recordedLosses)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r recorded
+	if err := json.Unmarshal(b, &r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// Without PyTorch: 100 steps of the mlp from the same weights and batches give
+// the losses that PyTorch gave, in float64 to 1e-9 and in float32 to 1e-4.
+func TestParityWithRecordedLosses(t *testing.T) {
+	if *record {
+		t.Skip("skipped: recording")
+	}
+	want := readRecorded(t)["mlp"]
+	p := newParity(t, "mlp")
+	for _, c := range parityCases {
+		t.Run(c.name(), func(t *testing.T) { c.compare(t, p, want[c.name()], want[c.name()]) })
+	}
+}
+
+// With PyTorch: 100 steps of mlp and cnn from the same weights and batches. The
+// recorded losses must be PyTorch's too.
+func TestParityWithPyTorch(t *testing.T) {
+	py := torch(t)
+	kept := recorded{}
+	for _, network := range []string{"mlp", "cnn"} {
+		p := newParity(t, network)
+		dir := save(t, filepath.Join(t.TempDir(), "given"), p.given())
+		for _, c := range parityCases {
+			t.Run(network+"/"+c.name(), func(t *testing.T) {
+				out := filepath.Join(t.TempDir(), "losses")
+				py.run(t, "train_torch.py", network, c.rule, c.activation, dir, out)
+				want := load(t, out)
+				single, double := graph.Of[float64](want["float32"]), graph.Of[float64](want["float64"])
+				if kept[network] == nil {
+					kept[network] = map[string][]float64{}
+				}
+				kept[network][c.name()] = double
+				within(t, "PyTorch itself, float32 to float64", single, double, 10)
+				c.compare(t, p, double, single)
+			})
+		}
+	}
+	if *record {
+		b, err := json.Marshal(recorded{"mlp": kept["mlp"]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, recordedLosses, append(b, '\n'))
+		return
+	}
+	for rule, losses := range readRecorded(t)["mlp"] {
+		if kept["mlp"][rule] == nil {
+			continue // -run chose others
+		}
+		within(t, "recorded losses of "+rule, losses, kept["mlp"][rule], 1e-9)
+	}
+}
+
+// parity is a network with given initial weights and batches.
+type parity struct {
+	network string
+	data    data
+	weights map[string]*graph.Tensor // float32
+	start   map[string]string        // checkpoints of the weights, by precision
+}
+
+// newParity draws data and weights with integer arithmetic and exact products
+// alone, so that they are the same on every machine.
+func newParity(t *testing.T, network string) *parity {
+	t.Helper()
+	r := rand.New(rand.NewPCG(11, 13))
+	p := &parity{network: network, data: prototypes(r, paritySteps*parityBatch), weights: map[string]*graph.Tensor{}, start: map[string]string{}}
+	layers := []struct {
+		name  string
+		shape []int
+	}{{"dense", []int{784, 512}}, {"dense_1", []int{512, 256}}, {"dense_2", []int{256, 10}}}
+	if network == "cnn" {
+		layers[0].name, layers[0].shape = "conv2d", []int{3, 3, 1, 32}
+		layers[1].name, layers[1].shape = "conv2d_1", []int{3, 3, 32, 64}
+		layers[2].name, layers[2].shape = "dense", []int{7 * 7 * 64, 128}
+		layers = append(layers, layers[2])
+		layers[3].name, layers[3].shape = "dense_1", []int{128, 10}
+	}
+	for _, l := range layers {
+		last := len(l.shape) - 1
+		p.weights[l.name+"/kernel"] = uniform(r, 1/float64(power2(graph.NumElements(l.shape[:last]))), l.shape...)
+		p.weights[l.name+"/bias"] = uniform(r, 1./16, l.shape[last])
+	}
+	for precision, d := range map[string]graph.DType{"float32": graph.Float32, "float64": graph.Float64} {
+		p.start[precision] = p.checkpoint(t, d)
+	}
+	return p
+}
+
+// power2 is about the root of the number of inputs of a unit, as a power of 2.
+func power2(fan int) int {
+	n := 1
+	for n*n*2 < fan {
+		n *= 2
+	}
+	return n
+}
+
+// uniform draws multiples of scale/2^20 in -scale..scale, exact in float32.
+func uniform(r *rand.Rand, scale float64, shape ...int) *graph.Tensor {
+	x := graph.NewTensor(graph.Float32, shape...)
+	for i := range graph.Of[float32](x) {
+		graph.Of[float32](x)[i] = float32(float64(r.IntN(1<<21)-1<<20) / (1 << 20) * scale)
+	}
+	return x
+}
+
+// prototypes are n images of ten classes: bright pixels of the class under
+// noise, so strong that the classes are learnt slowly and the loss stays away from 0.
+func prototypes(r *rand.Rand, n int) data {
+	class := make([]byte, 10*784)
+	for i := range class {
+		if r.IntN(8) == 0 {
+			class[i] = 200
+		}
+	}
+	d := data{graph.NewTensor(graph.Uint8, n, 28, 28, 1), graph.NewTensor(graph.Int64, n)}
+	for i := range n {
+		label := r.IntN(10)
+		graph.Of[int64](d.labels)[i] = int64(label)
+		for k := range 784 {
+			pixel := class[label*784+k]
+			if r.IntN(4) != 0 {
+				pixel = byte(r.IntN(256))
+			}
+			d.images.Bytes[i*784+k] = pixel
+		}
+	}
+	return d
+}
+
+// checkpoint writes the weights in a float type for a warm start.
+func (p *parity) checkpoint(t *testing.T, d graph.DType) string {
+	t.Helper()
+	tensors := map[string]*graph.Tensor{}
+	for name, w := range p.weights {
+		x := graph.NewTensor(d, w.Shape...)
+		for i, v := range graph.Of[float32](w) {
+			if d == graph.Float32 {
+				graph.Of[float32](x)[i] = v
+			} else {
+				graph.Of[float64](x)[i] = float64(v)
+			}
+		}
+		tensors[name] = x
+	}
+	s, err := checkpoint.NewSaver(t.TempDir(), checkpoint.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	prefix, err := s.Save(t.Context(), checkpoint.Snapshot{Tensors: tensors})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return prefix
+}
+
+// given is what PyTorch needs: weights, images, labels.
+func (p *parity) given() map[string]*graph.Tensor {
+	out := p.data.tensors()
+	for name, w := range p.weights {
+		out[name] = w
+	}
+	return out
+}
+
+// losses trains from the given weights.
+func (p *parity) losses(t *testing.T, c parityCase, precision string) []float64 {
+	t.Helper()
+	j := job{network: p.network, params: map[string]any{"activation": c.activation}, optimizer: c.rule,
+		rule: map[string]any{"learning_rate": c.rate}, dir: t.TempDir(), precision: precision, warmStart: p.start[precision]}
+	return train(t, j.estimator(t), p.data, parityBatch)
+}
