@@ -41,6 +41,8 @@ text = events.Tensors("note/text_summary") if "note/text_summary" in tags["tenso
 assert tf.make_ndarray(text[0].tensor_proto).tolist() == b"trained by *Go*", text
 nodes = {n.name: n.op for n in events.Graph().node}
 assert nodes.get("dense/MatMul") == "MatMul", sorted(nodes)
+with tf.Graph().as_default():
+    tf.import_graph_def(tf.compat.v1.GraphDef.FromString(events.Graph().SerializeToString()), name="")  # TensorFlow checks ops, types and shapes
 written = [e for f in tf.io.gfile.glob(logdir + "/events*") for e in tf.compat.v1.train.summary_iterator(f)]
 assert written[0].file_version == "brain.Event:2"
 print(len(written), "events:", {k: v for k, v in tags.items() if v}, len(nodes), "nodes of the graph")
