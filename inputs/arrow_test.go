@@ -149,6 +149,18 @@ func TestArrowFileErrors(t *testing.T) {
 	}
 }
 
+// TestScalarsInAShape reads a column of scalars as vectors of one element.
+func TestScalarsInAShape(t *testing.T) {
+	for _, dtype := range []string{"", "float32"} {
+		columns := []ColumnSpec{{Name: "f64", DType: dtype, Shape: []int{1}}}
+		ds, err := ArrowFile([]string{filepath.Join("testdata", "plain.arrow")}, ArrowOptions{Columns: columns, Allocator: checked(t)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkDataset(t, Pipe(ds, Batch(6, false)))
+	}
+}
+
 // TestArrowRoundTrip writes our own records with their metadata and reads them back.
 func TestArrowRoundTrip(t *testing.T) {
 	src, err := Glyphs(1, 30, nil)

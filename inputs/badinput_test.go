@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -111,6 +112,7 @@ func TestBadInput(t *testing.T) {
 		"csv header only":  {header("x,y\n"), []string{"empty", "t.csv"}},
 		"csv no header":    {header(""), []string{"t.csv", "no header"}},
 		"csv unknown":      {header("x,z\n1,2\n"), []string{"t.csv:1", `column "y"`, "unknown column", "x, z"}},
+		"csv header twice": {header("x,y,x\n1,a,2\n"), []string{"t.csv:1", `column "x"`, "this name twice"}},
 		"csv no columns":   {Spec{Format: "csv", Files: []string{write(t, "t.csv", nil)}}, []string{"list of columns"}},
 		"csv delimiter":    {Spec{Format: "csv", Delimiter: "::", Files: []string{write(t, "t.csv", nil)}, Columns: xy}, []string{"one character"}},
 		"csv same name":    {Spec{Format: "csv", Files: []string{write(t, "t.csv", nil)}, Columns: []ColumnSpec{{Name: "x"}, {Name: "x"}}}, []string{`"x" occurs twice`}},
@@ -122,6 +124,8 @@ func TestBadInput(t *testing.T) {
 		"arrow":            {Spec{Format: "arrow", Files: []string{write(t, "t.arrow", []byte("not arrow at all"))}}, []string{"t.arrow", "not an Arrow IPC file"}},
 		"arrow cut":        {Spec{Format: "arrow", Files: []string{write(t, "t.arrow", []byte("ARROW1\x00\x00"))}}, []string{"t.arrow", "not an Arrow IPC file"}},
 		"jsonl":            {Spec{Format: "jsonl", Files: []string{write(t, "t.jsonl", []byte("{\"x\":1,\"y\":\"a\"}\n[1]\n"))}, Columns: xy}, []string{"t.jsonl:2", "not a JSON object"}},
+		"jsonl two":        {Spec{Format: "jsonl", Files: []string{write(t, "t.jsonl", []byte("{\"x\":1,\"y\":\"a\"}{\"x\":2,\"y\":\"b\"}\n"))}, Columns: xy}, []string{"t.jsonl:1", "one object on each line"}},
+		"jsonl null":       {Spec{Format: "jsonl", Files: []string{write(t, "t.jsonl", []byte("null\n"))}, Columns: xy}, []string{"t.jsonl:1", "it is null"}},
 		"jsonl value":      {Spec{Format: "jsonl", Files: []string{write(t, "t.jsonl", []byte("{\"x\":\"q\",\"y\":\"a\"}\n"))}, Columns: xy}, []string{"t.jsonl:1", `column "x"`, `"q"`}},
 		"mean":             {Spec{Format: "glyphs", Count: 3, Mean: []float64{1, 2}, Std: []float64{1, 2}}, []string{`column "image"`, "mean has 2 values, expected 1 or 1"}},
 		"std":              {Spec{Format: "glyphs", Count: 3, Std: []float64{2}}, []string{"std is set without mean"}},
@@ -151,5 +155,31 @@ func TestDataErrorIsTyped(t *testing.T) {
 	var de *DataError
 	if !errors.As(err, &de) || de.Line != 2 || de.Column != 1 || de.Name != "n" {
 		t.Fatalf("got %#v", err)
+	}
+}
+
+// TestByteOrderMark reads text as spreadsheets write it.
+func TestByteOrderMark(t *testing.T) {
+	columns := []ColumnSpec{{Name: "x"}}
+	for name, spec := range map[string]Spec{
+		"csv":           {Format: "csv", Files: []string{write(t, "t", []byte("\ufeff1\r\n2"))}},
+		"quoted header": {Format: "csv", Header: true, Files: []string{write(t, "t", []byte("\ufeff\"x\"\r\n1\r\n2\r\n"))}},
+		"jsonl":         {Format: "jsonl", Files: []string{write(t, "t", []byte("\ufeff{\"x\":1}\n{\"x\":2}"))}},
+	} {
+		spec.Columns, spec.BatchSize = columns, 2
+		ds, err := Open(context.Background(), spec, Context{Allocator: checked(t)})
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if got := column[float32](t, ds, "x"); !slices.Equal(got, []float32{1, 2}) {
+			t.Errorf("%s: got %v", name, got)
+		}
+	}
+}
+
+func TestExpandTakesFilesThatLookLikeGlobs(t *testing.T) {
+	path := write(t, "part[1].csv", []byte("1\n"))
+	if files, err := Expand(path); err != nil || !slices.Equal(files, []string{path}) {
+		t.Errorf("got %v, %v", files, err)
 	}
 }

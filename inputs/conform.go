@@ -132,6 +132,9 @@ func (cc conformColumn) convert(mem memory.Allocator, arr arrow.Array, t arrow.D
 	if err := checkData(arr.Data()); err != nil {
 		return nil, err
 	}
+	if list, ok := t.(*arrow.FixedSizeListType); ok && !isList(cc.field.Type) {
+		return cc.wrap(mem, arr, list, first)
+	}
 	direct := arr.NullN() == 0 && arrow.TypeEqual(arr.DataType(), cc.field.Type) && len(cc.spec.Vocabulary) == 0
 	if base, err := columnOf(cc.field); direct && err == nil && base.DType == cc.out.DType {
 		if list, ok := arr.(*array.List); ok && !cc.out.Ragged {
@@ -145,6 +148,21 @@ func (cc conformColumn) convert(mem memory.Allocator, arr arrow.Array, t arrow.D
 		return nil, fmt.Errorf("row %d of the file is null: filter such rows before", first+int64(max(firstNull(arr), 0)))
 	}
 	return cc.rewrite(mem, arr, first)
+}
+
+func isList(t arrow.DataType) bool { _, ok := t.(arrow.ListLikeType); return ok }
+
+// wrap returns a column of scalars as lists of one element, for a shape like [1].
+func (cc conformColumn) wrap(mem memory.Allocator, arr arrow.Array, t *arrow.FixedSizeListType, first int64) (arrow.Array, error) {
+	cc.out.Shape = nil
+	elems, err := cc.convert(mem, arr, t.Elem(), first)
+	if err != nil {
+		return nil, err
+	}
+	defer elems.Release()
+	d := array.NewData(t, elems.Len(), []*memory.Buffer{nil}, []arrow.ArrayData{elems.Data()}, 0, 0)
+	defer d.Release()
+	return array.MakeFromData(d), nil
 }
 
 // rewrite fills nulls, looks strings up and changes the type, value by value.

@@ -172,7 +172,7 @@ func (f *csvFormat) open(name string) (*csvReader, error) {
 
 // reader returns a reader of rows; it has read the header, if there is one.
 func (f *csvFormat) reader(name string, in io.Reader) (*csvReader, error) {
-	cr := csv.NewReader(in)
+	cr := csv.NewReader(unmarked(in))
 	cr.Comma, cr.Comment = f.comma, f.comment
 	cr.FieldsPerRecord, cr.ReuseRecord, cr.TrimLeadingSpace = -1, true, f.comma != '\t'
 	r := &csvReader{format: f, name: name, csv: cr, at: make([]int, len(f.fields))}
@@ -197,7 +197,7 @@ func (r *csvReader) header() error {
 	}
 	names = slices.Clone(names)
 	for i := range names {
-		names[i] = strings.TrimSpace(strings.TrimPrefix(names[i], "\ufeff"))
+		names[i] = strings.TrimSpace(names[i])
 	}
 	r.cells = len(names)
 	for i, f := range r.format.fields {
@@ -209,6 +209,10 @@ func (r *csvReader) header() error {
 		if at+f.size > len(names) {
 			return &DataError{File: r.name, Line: 1, Name: f.spec.Name,
 				Err: fmt.Errorf("shape %v needs %d cells from cell %d on, the header has %d", f.spec.Shape, f.size, at+1, len(names))}
+		}
+		if slices.Contains(names[at+f.size:], f.spec.Name) {
+			return &DataError{File: r.name, Line: 1, Name: f.spec.Name,
+				Err: errors.New("the header has this name twice: rename one of the columns in the file")}
 		}
 		r.at[i] = at
 	}
@@ -227,11 +231,8 @@ func (r *csvReader) skip(ctx context.Context, n int64) error {
 		if i&1023 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if _, err := r.csv.Read(); err != nil {
-			if eof(err) {
-				return err
-			}
-			return r.broken(err)
+		if _, err := r.next(); err != nil {
+			return err
 		}
 		r.rows++
 	}

@@ -61,17 +61,27 @@ func completeRows(b *array.RecordBuilder, n int) arrow.Record {
 	return array.NewRecord(b.Schema(), cols, int64(n))
 }
 
-// row reads one row into the builder.
-func (r *csvReader) row() error {
+// next returns the cells of the next row. The first one tells whether label
+// columns are there.
+func (r *csvReader) next() ([]string, error) {
 	cells, err := r.csv.Read()
 	if eof(err) {
-		return err
+		return nil, err
 	}
 	if err != nil {
-		return r.broken(err)
+		return nil, r.broken(err)
 	}
 	if r.rows == 0 && r.unlabeled(len(cells)) {
 		r.shiftLabels()
+	}
+	return cells, nil
+}
+
+// row reads one row into the builder.
+func (r *csvReader) row() error {
+	cells, err := r.next()
+	if err != nil {
+		return err
 	}
 	if len(cells) != r.cells {
 		line, _ := r.csv.FieldPos(0)

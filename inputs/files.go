@@ -19,7 +19,7 @@ import (
 func Expand(patterns ...string) ([]string, error) {
 	var files []string
 	for _, p := range patterns {
-		if !strings.ContainsAny(p, "*?[") {
+		if _, err := os.Stat(p); err == nil || !strings.ContainsAny(p, "*?[") { // a name may look like a glob
 			if err := checkFile(p); err != nil {
 				return nil, err
 			}
@@ -83,6 +83,16 @@ func openFile(name string) (*file, error) {
 		return nil, fileError(name, "damaged gzip file: %w", err)
 	}
 	return &file{zr, f}, nil
+}
+
+// unmarked returns a text without the byte order mark that some programs put first.
+func unmarked(in io.Reader) *bufio.Reader {
+	br := bufio.NewReader(in)
+	const mark = "\ufeff"
+	if first, _ := br.Peek(len(mark)); string(first) == mark {
+		br.Discard(len(mark))
+	}
+	return br
 }
 
 // readFile returns the unpacked content of a file.

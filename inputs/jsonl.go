@@ -70,7 +70,7 @@ func newJSONFormat(o ArrowOptions) (*jsonFormat, error) {
 }
 
 func (f *jsonFormat) reader(name string, in io.Reader, closer io.Closer) *jsonReader {
-	sc := bufio.NewScanner(in)
+	sc := bufio.NewScanner(unmarked(in))
 	sc.Buffer(make([]byte, 0, 64<<10), maxLine)
 	return &jsonReader{format: f, name: name, lines: sc, closer: closer}
 }
@@ -122,11 +122,9 @@ func (r *jsonReader) row(b *array.RecordBuilder) error {
 	if err != nil {
 		return err
 	}
-	var obj map[string]any
-	d := json.NewDecoder(bytes.NewReader(line))
-	d.UseNumber()
-	if err := d.Decode(&obj); err != nil {
-		return &DataError{File: r.name, Line: r.line, Err: fmt.Errorf("line is not a JSON object: %w", err)}
+	obj, err := jsonObject(line)
+	if err != nil {
+		return &DataError{File: r.name, Line: r.line, Err: err}
 	}
 	for i, f := range r.format.fields {
 		if err := f.json(b.Field(i), obj[f.spec.Name]); err != nil {
@@ -134,6 +132,23 @@ func (r *jsonReader) row(b *array.RecordBuilder) error {
 		}
 	}
 	return nil
+}
+
+// jsonObject returns the only value of a line.
+func jsonObject(line []byte) (map[string]any, error) {
+	var obj map[string]any
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.UseNumber()
+	if err := d.Decode(&obj); err != nil {
+		return nil, fmt.Errorf("line is not a JSON object: %w", err)
+	}
+	if obj == nil {
+		return nil, fmt.Errorf("line is not a JSON object: it is null")
+	}
+	if rest := bytes.TrimSpace(line[d.InputOffset():]); len(rest) > 0 {
+		return nil, fmt.Errorf("line goes on behind its JSON object: write one object on each line")
+	}
+	return obj, nil
 }
 
 // json writes the value of one column.

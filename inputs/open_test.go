@@ -120,3 +120,27 @@ func TestPredictCSVWithoutLabels(t *testing.T) {
 		}
 	}
 }
+
+// TestRestoreCSVWithoutLabels: whether label columns are there is seen in the
+// first row, which a restored pass skips.
+func TestRestoreCSVWithoutLabels(t *testing.T) {
+	columns := []ColumnSpec{{Name: "y", Role: Label}, {Name: "a"}}
+	ds, err := CSV([]string{write(t, "p.csv", []byte("1\n2\n3\n"))}, CSVOptions{Columns: columns, Unlabeled: true, Allocator: checked(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ds = Pipe(ds, Batch(1, false))
+	it := iterate(t, ds)
+	next(t, it, ds.Schema())
+	state, err := it.State()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := iterate(t, ds)
+	if err := again.Restore(state); err != nil {
+		t.Fatal(err)
+	}
+	if got := drain(t, again, ds.Schema(), 9); len(got) != 2 {
+		t.Errorf("got %d rows after the first of 3", len(got))
+	}
+}

@@ -1,6 +1,7 @@
 package inputs
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -82,6 +83,14 @@ func TestBatchSizes(t *testing.T) {
 			rt.Fatalf("rows changed: %v", got)
 		}
 	})
+}
+
+// TestBatchFarBeyondTheData: sizes are limits, not requests for memory.
+func TestBatchFarBeyondTheData(t *testing.T) {
+	ds := Pipe(numbers(t, checked(t), 5), Shuffle(math.MaxInt, 1), Batch(math.MaxInt, false))
+	if got := drain(t, iterate(t, ds), ds.Schema(), 9); len(got) != 1 {
+		t.Errorf("got %d batches", len(got))
+	}
 }
 
 func TestSelections(t *testing.T) {

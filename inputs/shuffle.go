@@ -66,7 +66,7 @@ func (s *shuffleStage) pull(ctx context.Context, limit int) (arrow.Record, error
 	if limit <= 0 {
 		limit = chunkRows
 	}
-	drawn := make([]int64, 0, limit)
+	drawn := make([]int64, 0, min(limit, chunkRows*chunkRows)) // a limit may exceed the data by far
 	for len(drawn) < limit {
 		slot, err := s.draw(ctx)
 		if err != nil && len(drawn) > 0 {

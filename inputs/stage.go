@@ -54,7 +54,11 @@ func (n *node) open(ctx context.Context, epoch int64) (stage, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return n.start(ctx, epoch)
+	st, err := n.start(ctx, epoch)
+	if err != nil {
+		return nil, err // whatever came with it
+	}
+	return st, nil
 }
 
 // self is how adopt finds the node within an indexedNode.
