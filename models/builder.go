@@ -84,7 +84,7 @@ func (b *Builder) Scope(name string, fn func()) {
 // before in the same scope, as tf.layers name their variables.
 func (b *Builder) UniqueScope(name string, fn func()) {
 	full := b.unique("scope:" + b.join(name))
-	b.Scope(full[strings.LastIndexAny(full, "/:")+1:], fn)
+	b.Scope(strings.TrimPrefix(full, "scope:"+b.join("")), fn)
 }
 
 // ScopeName returns the current scope, parts joined by "/".
@@ -154,8 +154,15 @@ func (b *Builder) Assign(variable, value *G.Node) {
 		return
 	}
 	v := b.byNode[variable]
-	if v == nil {
+	switch {
+	case v == nil:
 		b.Failf("assign: %v is no variable of this model", variable)
+		return
+	case value == nil:
+		b.Failf("assign to variable %s: the value is nil: expected a node", v.Name)
+		return
+	case GraphType(value.Dtype()) != v.DType || !value.Shape().Eq(variable.Shape()):
+		b.Failf("assign to variable %s: the value is %v %v: expected %v %v", v.Name, value.Dtype(), value.Shape(), v.DType, v.Shape)
 		return
 	}
 	b.updates = append(b.updates, Update{v, value})
@@ -166,9 +173,14 @@ func (b *Builder) Updates() []Update { return b.updates }
 
 // AddLoss adds a scalar to the model's regularization losses.
 func (b *Builder) AddLoss(loss *G.Node) {
-	if !b.Failed() {
-		b.losses = append(b.losses, loss)
+	if b.Failed() {
+		return
 	}
+	if loss == nil || len(loss.Shape()) > 0 {
+		b.Failf("regularization loss %v: expected a scalar node", loss)
+		return
+	}
+	b.losses = append(b.losses, loss)
 }
 
 // RegularizationLosses returns what AddLoss was given, in order.

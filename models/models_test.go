@@ -77,7 +77,14 @@ func TestScopesAndNames(t *testing.T) {
 		b.UniqueScope("dense", func() { add() })
 		return nil
 	})
-	want := []string{"MatMul", "MatMul_1", "a/MatMul", "a/dense", "a/dense_1", "a/dense_2", "dense/MatMul"}
+	b := build(t, models.Options{}, func(b *models.Builder) error {
+		b.Scope("a", func() { b.UniqueScope("b/c:d", func() { got = append(got, b.ScopeName()) }) })
+		return nil
+	})
+	if b.ScopeName() != "" {
+		t.Errorf("scope %s is still open", b.ScopeName())
+	}
+	want := []string{"MatMul", "MatMul_1", "a/MatMul", "a/dense", "a/dense_1", "a/dense_2", "dense/MatMul", "a/b/c:d"}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
@@ -87,8 +94,9 @@ func TestVariables(t *testing.T) {
 	var loss *G.Node
 	b := build(t, models.Options{DType: graph.Float64}, func(b *models.Builder) error {
 		b.Scope("layer", func() {
+			loss = b.Input("penalty", graph.Float64)
 			b.Variable("kernel", []int{2, 3}, models.WithInit(initializers.Ones()),
-				models.WithRegularizer(func(c models.Context, v *G.Node) *G.Node { loss = v; return v }))
+				models.WithRegularizer(func(models.Context, *G.Node) *G.Node { return loss }))
 			mean := b.Variable("mean", []int{3}, models.NonTrainable())
 			b.Assign(mean, mean)
 		})
@@ -125,6 +133,11 @@ func TestBuilderErrors(t *testing.T) {
 		"variable type":    {func(b *models.Builder) { b.Variable("v", nil, models.WithDType(graph.BFloat16)) }, "bfloat16"},
 		"input type":       {func(b *models.Builder) { b.Input("x", graph.Float16, 1) }, "input x"},
 		"assign a feature": {func(b *models.Builder) { x := b.Input("x", graph.Float32, 1); b.Assign(x, x) }, "no variable"},
+		"assign nothing":   {func(b *models.Builder) { b.Assign(b.Variable("v", []int{1}), nil) }, "variable v: the value is nil"},
+		"assign a shape":   {func(b *models.Builder) { b.Assign(b.Variable("v", []int{2}), b.Variable("w", []int{3})) }, "expected float32 [2]"},
+		"no loss":          {func(b *models.Builder) { b.AddLoss(nil) }, "expected a scalar node"},
+		"matrix loss":      {func(b *models.Builder) { b.AddLoss(b.Variable("v", []int{2, 2})) }, "expected a scalar node"},
+		"no summary":       {func(b *models.Builder) { b.Summarize(models.ScalarSummary, "s", nil) }, "summary s: the node is nil"},
 		"unknown feature": {func(b *models.Builder) {
 			models.NewFeatures(b, models.Feature{Name: "a"}, models.Feature{Name: "b"}).Dense("c")
 		}, `no dense feature "c": the input has a, b`},

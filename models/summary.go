@@ -22,9 +22,14 @@ type Summary struct {
 
 // Summarize records a summary under the scoped tag.
 func (b *Builder) Summarize(kind SummaryKind, tag string, n *G.Node) {
-	if !b.Failed() {
-		b.summaries = append(b.summaries, Summary{b.join(tag), kind, n})
+	if b.Failed() {
+		return
 	}
+	if n == nil {
+		b.Failf("summary %s: the node is nil", tag)
+		return
+	}
+	b.summaries = append(b.summaries, Summary{b.join(tag), kind, n})
 }
 
 // Summaries returns the recorded summaries in order.

@@ -15,9 +15,9 @@ func refusal(n *G.Node, name string) error {
 	case "dropoutOp", "dropoutDiffOp":
 		return refuse(n, "Dropout", "its gradient divides by p instead of 1-p, and two of them with different p become one node", "layers.Dropout")
 	case "avgPoolOp", "avgPoolDiffOp":
-		return refuse(n, "AveragePool2D", "both its values and its gradient are wrong", "layers.AveragePool2D")
+		return refuse(n, "AveragePool2D", "both its values and its gradient are wrong", "layers.AvgPool2D")
 	case "globalAveragePoolOp":
-		return refuse(n, "GlobalAveragePool2D", "it has no gradient, and Grad through it panics", "layers.GlobalAveragePool2D")
+		return refuse(n, "GlobalAveragePool2D", "it has no gradient, and Grad through it panics", "layers.GlobalAvgPool2D")
 	case "BatchNormOp", "batchnormDiffOp":
 		return refuse(n, "BatchNorm", "its running averages live inside the op, out of reach of checkpoints and exports", "layers.BatchNorm")
 	case "randomOp":

@@ -29,14 +29,23 @@ func SoftmaxCrossEntropy(c models.Context, labels, logits *G.Node, o Options) *G
 	return Weighted(c, ops.SoftmaxCrossEntropyWithLogits(c, labels, logits), o)
 }
 
-// SmoothLabels moves the fraction smoothing of the weight of one-hot labels
-// [batch, classes] evenly to all classes.
+// SmoothLabels moves the fraction smoothing (0 to 1) of the weight of one-hot
+// labels [batch, classes] evenly to all classes. Labels that are not float are
+// cast to the model's float type.
 func SmoothLabels(c models.Context, labels *G.Node, smoothing float64) *G.Node {
 	if !given(c, "label smoothing", labels) {
 		return nil
 	}
 	s := labels.Shape()
+	if len(s) < 2 || !(smoothing >= 0 && smoothing <= 1) {
+		c.Core().Failf("label smoothing: labels %v, smoothing %v: expected one-hot labels [batch, classes] and a fraction in 0..1", s, smoothing)
+		return nil
+	}
 	d := models.GraphType(labels.Dtype())
+	if !d.Float() {
+		d = c.Core().DType()
+		labels = ops.Cast(c, labels, d)
+	}
 	kept := ops.Mul(c, labels, ops.Scalar(c, d, 1-smoothing))
 	return ops.Add(c, kept, ops.Scalar(c, d, smoothing/float64(s[len(s)-1])))
 }

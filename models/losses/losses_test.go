@@ -126,6 +126,7 @@ func TestLosses(t *testing.T) {
 				{"", nil, []float64{s / m}}, {losses.SumOverBatchSize, nil, []float64{s / m}},
 				{losses.None, weights, weighted}, {losses.Sum, weights, []float64{ws}}, {losses.Mean, weights, []float64{ws / total}},
 				{"", weights, []float64{ws / nonzero}}, {losses.SumOverBatchSize, weights, []float64{ws / m}},
+				{"sum", nil, []float64{s}}, {"none", weights, weighted}, {"mean", weights, []float64{ws / total}},
 				{losses.Mean, []float64{0, 0}, []float64{0}}, {losses.SumByNonzeroWeights, []float64{0, 0}, []float64{0}},
 			} {
 				if d := cmp.Diff(c.expected, k.value(t, c.r, c.weights), near); d != "" {
@@ -137,12 +138,14 @@ func TestLosses(t *testing.T) {
 }
 
 func TestSmoothLabels(t *testing.T) {
-	p := modeltest.New(t, models.Options{DType: graph.Float64}, func(b *models.Builder) []*G.Node {
-		return []*G.Node{losses.SmoothLabels(b, b.Input("labels", graph.Float64, b.Batch(), 4), 0.2)}
-	})
-	got := modeltest.Floats(p.Host(t, 1, modeltest.Tensor(graph.Float64, []float64{0, 1, 0, 0}, 1, 4))[0])
-	if d := cmp.Diff([]float64{0.05, 0.85, 0.05, 0.05}, got, near); d != "" {
-		t.Error(d)
+	for _, kind := range []graph.DType{graph.Float64, graph.Int64} {
+		p := modeltest.New(t, models.Options{DType: graph.Float64}, func(b *models.Builder) []*G.Node {
+			return []*G.Node{losses.SmoothLabels(b, b.Input("labels", kind, b.Batch(), 4), 0.2)}
+		})
+		got := modeltest.Floats(p.Host(t, 1, modeltest.Tensor(kind, []float64{0, 1, 0, 0}, 1, 4))[0])
+		if d := cmp.Diff([]float64{0.05, 0.85, 0.05, 0.05}, got, near); d != "" {
+			t.Errorf("%v labels: %s", kind, d)
+		}
 	}
 }
 
@@ -170,6 +173,7 @@ func TestWrongUsesAreNamed(t *testing.T) {
 		{"loss: weights (4, 3) for losses (4, 2)", func(b *models.Builder, x, y *G.Node) {
 			losses.MeanSquaredError(b, x, x, losses.Options{Weights: y})
 		}},
+		{"label smoothing: labels (4, 2), smoothing 2", func(b *models.Builder, x, y *G.Node) { losses.SmoothLabels(b, x, 2) }},
 		{"unknown reduction", func(b *models.Builder, x, y *G.Node) {
 			losses.MeanSquaredError(b, x, x, losses.Options{Reduction: "average"})
 		}},

@@ -54,7 +54,8 @@ func Weighted(c models.Context, losses *G.Node, o Options) *G.Node {
 	if b.Failed() {
 		return nil
 	}
-	if _, err := ParseReduction(string(o.Reduction)); err != nil {
+	reduction, err := ParseReduction(string(o.Reduction))
+	if err != nil {
 		b.Failf("loss: %w", err)
 		return nil
 	}
@@ -64,14 +65,14 @@ func Weighted(c models.Context, losses *G.Node, o Options) *G.Node {
 		weights = align(c, losses, ops.Cast(c, weights, d))
 		weighted = ops.Mul(c, losses, weights)
 	}
-	if b.Failed() || o.Reduction == None {
+	if b.Failed() || reduction == None {
 		return weighted
 	}
-	if weights == nil && o.Reduction != Sum {
+	if weights == nil && reduction != Sum {
 		return ops.Mean(c, weighted) // all other denominators are the number of losses
 	}
 	sum := ops.Sum(c, weighted)
-	switch o.Reduction {
+	switch reduction {
 	case Sum:
 		return sum
 	case Mean:

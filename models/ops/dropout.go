@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"fmt"
+
 	"github.com/goestimator/goestimator/internal/graph"
 	"github.com/goestimator/goestimator/models"
 	G "gorgonia.org/gorgonia"
@@ -26,6 +28,10 @@ func randomUniform(e *emission) []graph.Output {
 	u64, vec := graph.Uint64, graph.ShapeOf(1)
 	key, _ := graph.FromSlice([]uint64{models.Key(e.Seed, e.Name)}, 1)
 	low := e.Const(e.Name+"/counter/low", graph.ScalarOf(uint64(0)))
+	if !e.GlobalStep().Valid() {
+		e.Fail(fmt.Errorf("%s: random numbers need the global step, which this program lacks", e.Name))
+		return nil
+	}
 	step := e.cast(e.GlobalStep(), u64)
 	// The step is the high word: one run may draw 2^64 blocks of four numbers.
 	counter := e.Op("Pack", e.Name+"/counter", graph.Type{DType: u64, Shape: graph.ShapeOf(2)},
@@ -41,7 +47,7 @@ func Dropout(c models.Context, x *G.Node, rate float64) *G.Node {
 	if !floats(c, "Dropout", x) {
 		return nil
 	}
-	if rate < 0 || rate >= 1 {
+	if !(rate >= 0 && rate < 1) { // NaN neither
 		c.Core().Failf("Dropout: rate %v: expected 0 <= rate < 1", rate)
 		return nil
 	}

@@ -1,6 +1,7 @@
 package ops_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -25,6 +26,9 @@ func TestWrongUsesAreNamed(t *testing.T) {
 		{"MatMul: shapes (4, 3) and (4, 3)", func(b bench) { ops.MatMul(b, b.matrix, b.matrix) }},
 		{"MatMul: operand 1 is nil", func(b bench) { ops.MatMul(b, b.matrix, nil) }},
 		{"BatchMatMulV2: shapes", func(b bench) { ops.BatchMatMul(b, b.matrix, b.matrix, false, false) }},
+		{"BatchMatMulV2: shapes (4, 6, 6, 2) and (6, 4, 2, 6)", func(b bench) {
+			ops.BatchMatMul(b, b.image, ops.Reshape(b, b.image, 6, 4, 2, 6), false, false)
+		}},
 		{"BiasAdd: shape (4, 3) and bias (4)", func(b bench) { ops.BiasAdd(b, b.matrix, b.row) }},
 		{"AddV2: operand 0 is float32, operand 1 is int64: expected one type", func(b bench) { ops.Add(b, b.row, b.ids) }},
 		{"Mul: shapes (4, 3) and (4) do not broadcast", func(b bench) { ops.Mul(b, b.matrix, b.row) }},
@@ -60,6 +64,7 @@ func TestWrongUsesAreNamed(t *testing.T) {
 		{"labels are float32: expected int32 or int64", func(b bench) { ops.SparseSoftmaxCrossEntropyWithLogits(b, b.row, b.matrix) }},
 		{"SoftmaxCrossEntropyWithLogits: labels (4) and logits (4, 3)", func(b bench) { ops.SoftmaxCrossEntropyWithLogits(b, b.row, b.matrix) }},
 		{"Dropout: rate 1: expected 0 <= rate < 1", func(b bench) { ops.Dropout(b, b.row, 1) }},
+		{"Dropout: rate NaN: expected", func(b bench) { ops.Dropout(b, b.row, math.NaN()) }},
 		{"Const: no scalar of type bool", func(b bench) { ops.Scalar(b, graph.Bool, 1) }},
 		{"Cast: type bfloat16", func(b bench) { ops.Cast(b, b.row, graph.BFloat16) }},
 	}

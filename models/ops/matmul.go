@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"slices"
+
 	"github.com/goestimator/goestimator/models"
 	G "gorgonia.org/gorgonia"
 )
@@ -61,7 +63,7 @@ func BatchMatMul(c models.Context, a, b *G.Node, ta, tb bool) *G.Node {
 	}
 	as, bs := a.Shape(), b.Shape()
 	r := len(as)
-	if r < 3 || len(bs) != r || elements(as[:r-2]) != elements(bs[:r-2]) {
+	if r < 3 || len(bs) != r || !slices.Equal(as[:r-2], bs[:r-2]) {
 		c.Core().Failf("%s: shapes %v and %v: expected rank >= 3 and equal leading dimensions", name, as, bs)
 		return nil
 	}

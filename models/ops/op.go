@@ -39,8 +39,8 @@ type operand struct {
 	tensor *graph.Tensor
 }
 
-// vector is a constant operand of rank 1.
-func vector(name string, v ...int) operand { return operand{name: name, ints: v} }
+// vector is a constant operand of rank 1; v may change afterwards.
+func vector(name string, v ...int) operand { return operand{name: name, ints: slices.Clone(v)} }
 
 // scalarInt is a constant operand of rank 0.
 func scalarInt(name string, v int) operand {

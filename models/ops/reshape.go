@@ -28,7 +28,7 @@ func Reshape(c models.Context, x *G.Node, shape ...int) *G.Node {
 	if slices.Equal(target, []int(x.Shape())) {
 		return x
 	}
-	return apply(c, spec{op: "Reshape", outs: []kind{{x.Dtype(), target}}, consts: []operand{vector("shape", shape...)},
+	return apply(c, spec{op: "Reshape", outs: []kind{{x.Dtype(), target}}, consts: []operand{vector("shape", target...)},
 		attrs: with(typeAttr(x.Dtype()), "Tshape", graph.Int32),
 		grad:  one(func(a *adjoint) *G.Node { return reshapeLike(a, a.grad, a.in[0]) })}, x)
 }

@@ -92,13 +92,13 @@ func Tile(c models.Context, x *G.Node, multiples ...int) *G.Node {
 		c.Core().Failf("Tile: multiples %v of shape %v: expected one >= 1 per dimension", multiples, x.Shape())
 		return nil
 	}
-	out := make([]int, len(s))
+	out, times := make([]int, len(s)), slices.Clone(multiples)
 	for i, d := range s {
-		out[i] = d * multiples[i]
+		out[i] = d * times[i]
 	}
 	return apply(c, spec{op: "Tile", outs: []kind{{x.Dtype(), out}}, consts: []operand{vector("multiples", multiples...)},
 		attrs: with(typeAttr(x.Dtype()), "Tmultiples", graph.Int32),
-		grad:  one(func(a *adjoint) *G.Node { return untile(a, multiples) })}, x)
+		grad:  one(func(a *adjoint) *G.Node { return untile(a, times) })}, x)
 }
 
 // untile sums the copies: the gradient as [m0, d0, m1, d1, ...], summed over the m.
