@@ -25,7 +25,7 @@ func Filter(name string, f FilterFunc) Transform {
 			if err != nil {
 				return nil, err
 			}
-			return &filterStage{up: st, node: d, f: f}, nil
+			return &filterStage{up: st, node: d, name: name, f: f}, nil
 		}
 		return d
 	}
@@ -34,6 +34,7 @@ func Filter(name string, f FilterFunc) Transform {
 type filterStage struct {
 	up   stage
 	node *node
+	name string
 	f    FilterFunc
 }
 
@@ -47,7 +48,7 @@ func (s *filterStage) pull(ctx context.Context, limit int) (arrow.Record, error)
 			return nil, err
 		}
 		keep := make([]bool, rec.NumRows())
-		if err := s.f(ctx, rec, keep); err != nil {
+		if err := s.choose(ctx, rec, keep); err != nil {
 			rec.Release()
 			return nil, err
 		}
@@ -56,6 +57,16 @@ func (s *filterStage) pull(ctx context.Context, limit int) (arrow.Record, error)
 			return rec, err
 		}
 	}
+}
+
+// choose calls the filter, whose panic becomes an error: it may run in the background.
+func (s *filterStage) choose(ctx context.Context, rec arrow.Record, keep []bool) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("filter %q panicked: %v", s.name, p)
+		}
+	}()
+	return s.f(ctx, rec, keep)
 }
 
 func (s *filterStage) save(w *stateWriter) error                      { return s.up.save(w) }

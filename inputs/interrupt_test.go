@@ -173,6 +173,10 @@ func TestMapperErrors(t *testing.T) {
 			}
 		}
 	}
+	ds := Pipe(src, Filter("odd", func(context.Context, arrow.Record, []bool) error { panic("oh") }), Prefetch(1))
+	if _, err := iterate(t, ds).Next(context.Background()); err == nil || !strings.Contains(err.Error(), `filter "odd" panicked: oh`) {
+		t.Errorf("got %v", err)
+	}
 	if _, err := Pipe(src, Map(Mapper{Name: "x"})).Iterate(context.Background()); err == nil {
 		t.Error("mapper without Map: no error")
 	}

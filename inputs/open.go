@@ -40,6 +40,9 @@ func Open(ctx context.Context, spec Spec, ic Context) (Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(ds.Schema().columns) == 0 {
+		return nil, fmt.Errorf("no column of %s is read: name at least one feature under columns", baseNames(files))
+	}
 	var steps []Transform
 	if ic.Mode == Predict && len(ds.Schema().ByRole(Label)) > 0 {
 		steps = append(steps, withoutLabels(ds.Schema()))
