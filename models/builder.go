@@ -122,6 +122,9 @@ func (b *Builder) Input(name string, d graph.DType, shape ...int) *G.Node {
 		return nil
 	}
 	dt, err := GorgoniaType(d)
+	if err == nil {
+		err = checkLeaf(name, shape)
+	}
 	if err != nil {
 		b.Failf("input %s: %w", name, err)
 		return nil

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/goestimator/goestimator/internal/graph"
@@ -71,11 +72,9 @@ func (b *Builder) Variable(name string, shape []int, opts ...VarOption) *G.Node 
 		b.Failf("variable %s already exists: make it once, or in another scope", full)
 		return nil
 	}
-	for i, n := range shape {
-		if n <= 0 {
-			b.Failf("variable %s: dimension %d of shape %v: expected > 0", full, i, shape)
-			return nil
-		}
+	if err := checkLeaf(name, shape); err != nil {
+		b.Failf("variable %s: %w", full, err)
+		return nil
 	}
 	dt, err := GorgoniaType(o.dtype)
 	if err != nil {
@@ -95,6 +94,27 @@ func (b *Builder) Variable(name string, shape []int, opts ...VarOption) *G.Node 
 		}
 	}
 	return v.Node
+}
+
+// maxElements bounds the elements of one tensor: more come from a mistake.
+const maxElements = 1 << 40
+
+// checkLeaf checks the name and the shape of a variable or input.
+func checkLeaf(name string, shape []int) error {
+	if name == "" {
+		return errors.New("it has no name")
+	}
+	size := 1
+	for i, n := range shape {
+		if n <= 0 {
+			return fmt.Errorf("dimension %d of shape %v: expected > 0", i, shape)
+		}
+		if size > maxElements/n {
+			return fmt.Errorf("shape %v: expected at most 2^40 elements", shape)
+		}
+		size *= n
+	}
+	return nil
 }
 
 // defaultInit is tf.get_variable's choice.

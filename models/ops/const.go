@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"fmt"
+
 	"github.com/goestimator/goestimator/internal/graph"
 	"github.com/goestimator/goestimator/models"
 	G "gorgonia.org/gorgonia"
@@ -12,7 +14,14 @@ func Constant(c models.Context, t *graph.Tensor) *G.Node {
 	if !ready(c, "Const") {
 		return nil
 	}
+	if t == nil {
+		c.Core().Failf("Const: the tensor is nil")
+		return nil
+	}
 	dt, err := models.GorgoniaType(t.DType)
+	if size := t.Len() * t.DType.Size(); err == nil && (len(t.Bytes) != size || t.DType == graph.String && len(t.Strings) != t.Len()) {
+		err = fmt.Errorf("%v tensor of shape %v holds %d bytes and %d strings: expected as many as its shape says", t.DType, t.Shape, len(t.Bytes), len(t.Strings))
+	}
 	if err != nil {
 		c.Core().Failf("Const: %w", err)
 		return nil

@@ -66,6 +66,12 @@ func TestWrongUsesAreNamed(t *testing.T) {
 		{"Dropout: rate 1: expected 0 <= rate < 1", func(b bench) { ops.Dropout(b, b.row, 1) }},
 		{"Dropout: rate NaN: expected", func(b bench) { ops.Dropout(b, b.row, math.NaN()) }},
 		{"Const: no scalar of type bool", func(b bench) { ops.Scalar(b, graph.Bool, 1) }},
+		{"Const: the tensor is nil", func(b bench) { ops.Constant(b, nil) }},
+		{"Const: float32 tensor of shape [3] holds 0 bytes", func(b bench) { ops.Constant(b, &graph.Tensor{DType: graph.Float32, Shape: []int{3}}) }},
+		{"Conv2D: padding [-1 0 0 0]: expected >= 0", func(b bench) {
+			kernel := ops.Constant(b, graph.NewTensor(graph.Float32, 1, 1, 2, 1))
+			ops.Conv2D(b, b.image, kernel, [2]int{1, 1}, ops.Explicit(-1, 0, 0, 0))
+		}},
 		{"Cast: type bfloat16", func(b bench) { ops.Cast(b, b.row, graph.BFloat16) }},
 	}
 	for _, c := range cases {

@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"slices"
+
 	"github.com/goestimator/goestimator/internal/graph"
 	"github.com/goestimator/goestimator/models"
 	G "gorgonia.org/gorgonia"
@@ -52,6 +54,10 @@ func windows(c models.Context, op string, x *G.Node, window, strides [2]int, p P
 	s := x.Shape()
 	if window[0] < 1 || window[1] < 1 || strides[0] < 1 || strides[1] < 1 {
 		c.Core().Failf("%s: window %v with strides %v: expected >= 1", op, window, strides)
+		return 0, 0, false
+	}
+	if slices.Min(p.explicit[:]) < 0 {
+		c.Core().Failf("%s: padding %v: expected >= 0", op, p.explicit)
 		return 0, 0, false
 	}
 	h, w = p.output(s[1], window[0], strides[0], 0), p.output(s[2], window[1], strides[1], 1)
