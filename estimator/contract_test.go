@@ -318,6 +318,10 @@ func TestWarmStart(t *testing.T) {
 	if _, err := renamed.Train(ctx, forever(&toyData{}), estimator.Steps(1)); err == nil || !strings.Contains(err.Error(), "no variable old/kernel") {
 		t.Errorf("got %v, expected the missing old name", err)
 	}
+	misnamed := toy(t, t.TempDir(), estimator.WithWarmStart(estimator.WarmStart{From: from, Previous: map[string]string{"dense/kernal": "dense/kernel"}}))
+	if _, err := misnamed.Train(ctx, forever(&toyData{}), estimator.Steps(1)); err == nil || !strings.Contains(err.Error(), "named in Previous") {
+		t.Errorf("got %v, expected a name in Previous that is no variable to be refused", err)
+	}
 }
 
 func TestAddMetrics(t *testing.T) {

@@ -104,6 +104,6 @@ func (s *inference) copyFrom(o *session) error {
 			return err
 		}
 	}
-	s.loaded = ""
+	s.loaded, s.inMemory = "", true
 	return s.readStep()
 }

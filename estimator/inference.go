@@ -2,6 +2,7 @@ package estimator
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +16,10 @@ import (
 // inference is a session of evaluation or prediction that is kept from call to call.
 type inference struct {
 	*session
-	loaded string // prefix of the checkpoint that the variables are from, "" for initial values
+	loaded string            // prefix of the checkpoint that the variables are from, "" for other values
+	digest [sha256.Size]byte // of that checkpoint: another may take its prefix
+	// inMemory: the variables are copies of a training loop's.
+	inMemory bool
 }
 
 // inference returns the mode's compiled program for that schema, making it where there is none.
@@ -44,13 +48,17 @@ func (s *inference) load(prefix string) error {
 			return fmt.Errorf("%w in model_dir any more: %s", ErrNoCheckpoint, s.est.modelDir)
 		}
 		s.est.log.Warn("could not find trained model in model_dir: running with initial values", "model_dir", s.est.modelDir)
-		return nil
+		if !s.inMemory {
+			return nil
+		}
+		s.inMemory, s.step = false, 0
+		return s.initialize(s.strategy.Variables().Set)
 	}
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	if r.Prefix() == s.loaded {
+	if r.Prefix() == s.loaded && r.Digest() == s.digest {
 		return nil
 	}
 	if err := s.checkFeatures(r); err != nil {
@@ -59,7 +67,7 @@ func (s *inference) load(prefix string) error {
 	if err := s.restore(r); err != nil {
 		return err
 	}
-	s.loaded = r.Prefix()
+	s.loaded, s.digest, s.inMemory = r.Prefix(), r.Digest(), false
 	return nil
 }
 

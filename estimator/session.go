@@ -29,6 +29,7 @@ type session struct {
 	index    map[string]int // of fetches, by the name they were asked for
 	compiled int            // how many fetches the stepper knows
 	profile  bool           // time the nodes
+	profiled bool           // the stepper does
 	feeds    []int          // column of the schema that each feed takes
 	staged   []*graph.Tensor
 
@@ -64,7 +65,7 @@ func (e *Estimator) newSession(mode models.Mode, schema *inputs.Schema) (*sessio
 	if s.strategy, err = distribute.New(e.strategy); err != nil {
 		return nil, err
 	}
-	if err := s.createVariables(); err != nil {
+	if err := s.initialize(s.strategy.Variables().Create); err != nil {
 		return nil, errors.Join(err, s.strategy.Close())
 	}
 	return s, nil
@@ -157,13 +158,13 @@ func (s *session) NodeTimes() []hooks.NodeTime {
 
 // begin lets hooks ask for tensors, then compiles the program unless it is already.
 func (s *session) begin(hs []hooks.Hook) error {
-	s.hooks, s.reason = hooks.Sort(hs), ""
+	s.hooks, s.reason, s.profile = hooks.Sort(hs), "", false
 	for _, h := range s.hooks {
 		if err := h.Begin(s.self); err != nil {
 			return fmt.Errorf("hook %T: %w", h, err)
 		}
 	}
-	if s.stepper != nil && s.compiled == len(s.fetches) {
+	if s.stepper != nil && s.compiled == len(s.fetches) && (s.profiled || !s.profile) {
 		return nil
 	}
 	if s.stepper != nil {
@@ -173,7 +174,7 @@ func (s *session) begin(hs []hooks.Hook) error {
 	}
 	var err error
 	s.stepper, err = s.compile()
-	s.compiled = len(s.fetches)
+	s.compiled, s.profiled = len(s.fetches), s.profile
 	return err
 }
 

@@ -86,16 +86,15 @@ func TrainAndEvaluate(ctx context.Context, e *Estimator, train TrainSpec, eval E
 		return Result{}, err
 	}
 	if len(e.config.ClusterSpec().Jobs()) > 0 || e.config.TaskType() == runconfig.Evaluator {
-		return Result{}, fmt.Errorf("task %s/%d of a cluster: distributed training needs a strategy that this build does not have: unset TF_CONFIG to train in one process",
-			e.config.TaskType(), e.config.TaskID())
+		return Result{}, e.clusterError()
 	}
 	return e.trainAndEvaluateLocal(ctx, train, eval)
 }
 
 func (e *Estimator) trainAndEvaluateLocal(ctx context.Context, train TrainSpec, eval EvalSpec) (Result, error) {
-	l := &evalListener{est: e, spec: eval, timer: hooks.NewTimer(hooks.Every{Secs: eval.Throttle.Seconds()}),
-		maxSteps: train.MaxSteps, evaluated: -1}
-	opts := []RunOption{WithHooks(train.Hooks...), WithSavingListeners(append(train.Listeners, l)...)}
+	l := &evalListener{ctx: ctx, est: e, spec: eval, loop: &loopWatcher{},
+		timer: hooks.NewTimer(hooks.Every{Secs: eval.Throttle.Seconds()}), evaluated: -1}
+	opts := []RunOption{WithHooks(train.Hooks...), WithHooks(l.loop), WithSavingListeners(train.Listeners...), WithSavingListeners(l)}
 	if eval.EverySteps > 0 {
 		h, err := NewInMemoryEvaluator(e, eval.Input, eval.EverySteps, eval.options()...)
 		if err != nil {
@@ -121,7 +120,9 @@ func (e *Estimator) trainAndEvaluateLocal(ctx context.Context, train TrainSpec, 
 		if err != nil || prefix == "" {
 			return res, errors.Join(err, fmt.Errorf("there was no new checkpoint after the training in %s", e.modelDir))
 		}
-		if err := l.evaluate(ctx, prefix, true); err != nil {
+		if err := l.evaluate(ctx, prefix, true); ctx.Err() != nil {
+			return res, fmt.Errorf("%w at step %d, before its evaluation: %w", ErrInterrupted, tr.GlobalStep, context.Cause(ctx))
+		} else if err != nil {
 			return res, err
 		}
 		res.Eval = l.last
@@ -145,10 +146,11 @@ func (e *Estimator) recordedEvaluation(name string, step int64) *EvalResult {
 
 // evalListener evaluates checkpoints as they are written.
 type evalListener struct {
+	ctx       context.Context // of TrainAndEvaluate: unlike the loop's, its end cuts an evaluation short
 	est       *Estimator
 	spec      EvalSpec
 	timer     *hooks.Timer
-	maxSteps  int64
+	loop      *loopWatcher
 	evaluated int64
 	skipped   bool // the checkpoint that training began with is not evaluated
 	prefix    string
@@ -157,6 +159,15 @@ type evalListener struct {
 
 var _ hooks.CheckpointListener = (*evalListener)(nil)
 
+// loopWatcher is a hook that remembers the loop.
+type loopWatcher struct {
+	hooks.Base
+	run hooks.Run
+}
+
+// AfterCreateSession takes the loop.
+func (w *loopWatcher) AfterCreateSession(_ context.Context, r hooks.Run) error { w.run = r; return nil }
+
 // Begin does nothing.
 func (l *evalListener) Begin() error { return nil }
 
@@ -164,7 +175,7 @@ func (l *evalListener) Begin() error { return nil }
 func (l *evalListener) BeforeSave(context.Context, int64) error { return nil }
 
 // AfterSave evaluates unless it is too soon.
-func (l *evalListener) AfterSave(ctx context.Context, prefix string, step int64) (bool, error) {
+func (l *evalListener) AfterSave(_ context.Context, prefix string, step int64) (bool, error) {
 	l.prefix = prefix
 	if !l.skipped {
 		l.skipped = true
@@ -174,15 +185,25 @@ func (l *evalListener) AfterSave(ctx context.Context, prefix string, step int64)
 		return false, nil
 	}
 	l.timer.Trigger(step)
-	return false, l.evaluate(ctx, prefix, l.maxSteps > 0 && step >= l.maxSteps)
+	return false, l.evaluateInLoop(l.loop.run.StopRequested())
 }
 
 // End evaluates the last checkpoint if that has not been done.
-func (l *evalListener) End(ctx context.Context, step int64) error {
+func (l *evalListener) End(_ context.Context, step int64) error {
 	if l.evaluated == step {
 		return nil
 	}
-	return l.evaluate(ctx, l.prefix, true)
+	return l.evaluateInLoop(true)
+}
+
+// evaluateInLoop evaluates the newest checkpoint. An evaluation that was
+// interrupted is no error: the loop ends by itself, and another run makes up for it.
+func (l *evalListener) evaluateInLoop(final bool) error {
+	err := l.evaluate(l.ctx, l.prefix, final)
+	if l.ctx.Err() != nil {
+		return nil
+	}
+	return err
 }
 
 func (l *evalListener) evaluate(ctx context.Context, prefix string, final bool) error {

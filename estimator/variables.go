@@ -34,31 +34,29 @@ func (e *MismatchError) Error() string {
 		e.Prefix, strings.Join(shown, "; "), more)
 }
 
-// createVariables makes the program's variables with their initial values: the
-// model's, the optimizer's slots when training, and the global step.
-func (s *session) createVariables() error {
-	vars := s.strategy.Variables()
+// initialize puts the initial values of the program's variables: the model's,
+// the optimizer's slots when training, and the global step.
+func (s *session) initialize(put func(name string, value *graph.Tensor) error) error {
+	one := func(name string, t graph.Type, init models.Initializer) error {
+		value := graph.NewTensor(t.DType, t.Shape.At(0)...)
+		if err := init.Init(value, models.Key(s.est.seed, name)); err != nil {
+			return fmt.Errorf("initial value of %s: %w", name, err)
+		}
+		return put(name, value)
+	}
 	for _, v := range s.program.variables {
-		if err := createVariable(vars, v.Name, v.Type(), v.Init, s.est.seed); err != nil {
+		if err := one(v.Name, v.Type(), v.Init); err != nil {
 			return err
 		}
 	}
 	if s.program.mode == models.Train {
 		for _, slot := range s.program.spec.TrainOp.Slots() {
-			if err := createVariable(vars, slot.Name, slot.Type, slot.Init, s.est.seed); err != nil {
+			if err := one(slot.Name, slot.Type, slot.Init); err != nil {
 				return err
 			}
 		}
 	}
-	return vars.Create(distribute.GlobalStep, graph.ScalarOf(int64(0)))
-}
-
-func createVariable(vars distribute.Variables, name string, t graph.Type, init models.Initializer, seed int64) error {
-	value := graph.NewTensor(t.DType, t.Shape.At(0)...)
-	if err := init.Init(value, models.Key(seed, name)); err != nil {
-		return fmt.Errorf("initial value of %s: %w", name, err)
-	}
-	return vars.Create(name, value)
+	return put(distribute.GlobalStep, graph.ScalarOf(int64(0)))
 }
 
 // restore sets all variables from a checkpoint. Where one is missing there or

@@ -61,7 +61,7 @@ func (s *session) warmStart() error {
 	}
 	defer r.Close()
 	match := regexp.MustCompile("^(?:" + w.Vars + ")")
-	taken := 0
+	taken, renamed := 0, 0
 	for _, v := range s.program.variables {
 		if !v.Trainable || !match.MatchString(v.Name) {
 			continue
@@ -70,9 +70,16 @@ func (s *session) warmStart() error {
 			return fmt.Errorf("warm start from %s: %w", w.From, err)
 		}
 		taken++
+		if _, ok := w.Previous[v.Name]; ok {
+			renamed++
+		}
 	}
 	if taken == 0 {
 		return fmt.Errorf("warm start from %s: no trainable variable matches %q", w.From, w.Vars)
+	}
+	if renamed < len(w.Previous) {
+		return fmt.Errorf("warm start from %s: %d of the %d variables named in Previous are not among those to take: expected names of trainable variables that match %q",
+			w.From, len(w.Previous)-renamed, len(w.Previous), w.Vars)
 	}
 	s.est.log.Info("warm-started", "from", r.Prefix(), "variables", taken)
 	return nil

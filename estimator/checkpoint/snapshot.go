@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"maps"
 	"slices"
@@ -63,6 +64,9 @@ type Info = bundle.Info
 
 // Prefix returns the path that the checkpoint's file names start with.
 func (r *Reader) Prefix() string { return r.b.Prefix() }
+
+// Digest tells checkpoints of one prefix apart: equal digests mean equal contents.
+func (r *Reader) Digest() [sha256.Size]byte { return r.b.Digest() }
 
 // Names returns the names of the tensors, sorted.
 func (r *Reader) Names() []string {

@@ -147,6 +147,30 @@ func TestNaN(t *testing.T) {
 	}
 }
 
+// TestLoggingOfEvaluation: the global step stands still, so batches are counted.
+func TestLoggingOfEvaluation(t *testing.T) {
+	for _, step := range []int64{6, 7} {
+		var b bytes.Buffer
+		l := newLoop()
+		l.mode, l.step = "eval", step
+		h := hooks.NewLogging(slog.New(slog.NewTextHandler(&b, nil)), 3, "loss")
+		if err := h.Begin(l); err != nil {
+			t.Fatal(err)
+		}
+		for range 7 {
+			if err := h.AfterRun(context.Background(), l); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := strings.Count(b.String(), "loss="); n != 3 {
+			t.Errorf("step %d: %d lines for 7 batches, expected those of batches 0, 3 and 6", step, n)
+		}
+	}
+	if err := newLoop().run(t, 1, hooks.NewLogging(slog.Default(), 0, "loss")); err == nil {
+		t.Error("every 0 steps: expected an error")
+	}
+}
+
 func TestLogging(t *testing.T) {
 	var out bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&out, nil))

@@ -2,6 +2,7 @@ package hooks
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"math"
 	"strconv"
@@ -19,6 +20,8 @@ type Logging struct {
 	every   int64
 	now     func() time.Time
 
+	train    bool
+	runs     int64 // in evaluation and prediction, where the global step stands still
 	begun    bool
 	examples int64
 	since    time.Time
@@ -39,8 +42,11 @@ func (h *Logging) Priority() int { return PriorityWrite }
 
 // Begin asks for the tensors and, in training, for the learning rate.
 func (h *Logging) Begin(s Setup) error {
-	h.begun, h.examples = false, 0
-	if s.Mode() == "train" {
+	if h.every <= 0 {
+		return fmt.Errorf("logging: must log every n > 0 steps, given: %d", h.every)
+	}
+	h.train, h.runs, h.begun, h.examples = s.Mode() == "train", 0, false, 0
+	if h.train {
 		if err := s.Fetch("learning_rate"); err != nil {
 			return err
 		}
@@ -56,7 +62,11 @@ func (h *Logging) Begin(s Setup) error {
 // AfterRun logs if it is time.
 func (h *Logging) AfterRun(_ context.Context, r Run) error {
 	h.examples += int64(r.BatchSize())
-	if h.begun && r.GlobalStep()%h.every != 0 {
+	at := r.GlobalStep()
+	if !h.train {
+		at, h.runs = h.runs, h.runs+1
+	}
+	if h.begun && at%h.every != 0 {
 		return nil
 	}
 	return h.line(r)

@@ -37,7 +37,7 @@ type Profiler struct {
 
 var _ Hook = (*Profiler)(nil)
 
-// NewProfiler returns a hook that writes to dir.
+// NewProfiler returns a hook that writes to dir, which it makes where necessary.
 func NewProfiler(dir string, every Every) (*Profiler, error) {
 	if err := every.Validate(); err != nil {
 		return nil, fmt.Errorf("profiler: %w", err)
@@ -60,7 +60,7 @@ func (h *Profiler) Begin(s Setup) error {
 func (h *Profiler) AfterCreateSession(_ context.Context, r Run) error {
 	h.timer.Trigger(r.GlobalStep() + 1)
 	h.last = time.Now()
-	return nil
+	return atomicfile.OS{}.MkdirAll(h.dir)
 }
 
 // BeforeRun begins to profile if it is time.

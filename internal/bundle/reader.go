@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +18,7 @@ import (
 // does not disturb it. It is safe for concurrent use until Close.
 type Reader struct {
 	prefix  string
+	digest  [sha256.Size]byte
 	shards  int
 	files   map[int]*dataFile
 	entries map[string]*entry
@@ -53,7 +55,7 @@ func Open(fsys atomicfile.FS, prefix string) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{prefix: prefix, files: map[int]*dataFile{}, entries: map[string]*entry{}}
+	r := &Reader{prefix: prefix, digest: sha256.Sum256(b), files: map[int]*dataFile{}, entries: map[string]*entry{}}
 	if err := r.parse(path, pairs); err != nil {
 		return nil, err
 	}
@@ -117,6 +119,10 @@ func (r *Reader) openData(fsys atomicfile.FS) error {
 
 // Prefix returns the path that the file names start with.
 func (r *Reader) Prefix() string { return r.prefix }
+
+// Digest is the hash of the index, which holds the checksums of all tensors:
+// bundles of equal digests have equal contents.
+func (r *Reader) Digest() [sha256.Size]byte { return r.digest }
 
 // List describes the tensors, sorted by name.
 func (r *Reader) List() []Info {

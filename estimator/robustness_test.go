@@ -1,0 +1,262 @@
+package estimator_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/estimator/hooks"
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/runconfig"
+)
+
+// cancelling ends a context while its n-th record is read.
+type cancelling struct {
+	inputs.Dataset
+	n      int
+	cancel context.CancelFunc
+}
+
+func (d *cancelling) Iterate(ctx context.Context) (inputs.Iterator, error) {
+	it, err := d.Dataset.Iterate(ctx)
+	return &cancellingIterator{Iterator: it, from: d}, err
+}
+
+type cancellingIterator struct {
+	inputs.Iterator
+	from *cancelling
+	read int
+}
+
+func (it *cancellingIterator) Next(ctx context.Context) (arrow.Record, error) {
+	rec, err := it.Iterator.Next(ctx)
+	if it.read++; it.read == it.from.n {
+		it.from.cancel()
+	}
+	return rec, err
+}
+
+func TestInterruptionWhileReadingLosesNoBatch(t *testing.T) {
+	whole, cut := t.TempDir(), t.TempDir()
+	in := forever(&toyData{rows: 40})
+	if _, err := toy(t, whole).Train(context.Background(), in, estimator.MaxSteps(9)); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cutting := estimator.InputFunc(func(ctx context.Context, ic inputs.Context) (inputs.Dataset, error) {
+		ds, err := in.Input(ctx, ic)
+		return &cancelling{ds, 4, cancel}, err
+	})
+	if res, err := toy(t, cut).Train(ctx, cutting, estimator.MaxSteps(9)); !errors.Is(err, estimator.ErrInterrupted) || res.GlobalStep != 4 {
+		t.Fatalf("got %+v, %v, expected an interruption after the step of the batch that was read", res, err)
+	}
+	if _, err := toy(t, cut).Train(context.Background(), in, estimator.MaxSteps(9)); err != nil {
+		t.Fatal(err)
+	}
+	compareCheckpoints(t, whole, cut, "model.ckpt-9")
+}
+
+func TestTrainingWithoutASeedResumes(t *testing.T) {
+	dir := t.TempDir()
+	rc, err := runconfig.FromTFConfig("", runconfig.ModelDir(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		e, err := estimator.New(glyphModel(t, "linear", nil), estimator.WithRunConfig(rc))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.Train(context.Background(), glyphs(16, 300), estimator.Steps(3)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestReplacedCheckpointIsLoadedAgain(t *testing.T) {
+	ctx, dir := context.Background(), t.TempDir()
+	e := toy(t, dir)
+	loss := func(e *estimator.Estimator) float64 {
+		res, err := e.Evaluate(ctx, &toyData{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, _ := res.Scalar("loss")
+		return x
+	}
+	train := func(scale float32) {
+		if _, err := toy(t, dir).Train(ctx, forever(&toyData{scale: scale}), estimator.MaxSteps(10)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	train(1)
+	before := loss(e)
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if err := os.RemoveAll(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	train(0.1)
+	if got, want := loss(e), loss(toy(t, dir)); got != want || got == before {
+		t.Errorf("loss %g of the new checkpoint, %g of the old one of its name: expected %g", got, before, want)
+	}
+}
+
+func TestEvaluateAfterInMemoryEvaluation(t *testing.T) {
+	ctx := context.Background()
+	rc, err := runconfig.FromTFConfig("", runconfig.ModelDir(t.TempDir()), runconfig.TFRandomSeed(1), runconfig.SaveCheckpointsSteps(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := estimator.New(estimator.ModelFunc(toyModel), estimator.WithRunConfig(rc))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	fresh, err := e.Evaluate(ctx, &toyData{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := estimator.NewInMemoryEvaluator(e, &toyData{}, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Train(ctx, forever(&toyData{}), estimator.Steps(8), estimator.WithHooks(h)); err != nil {
+		t.Fatal(err)
+	}
+	again, err := e.Evaluate(ctx, &toyData{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, _ := fresh.Scalar("loss")
+	b, _ := again.Scalar("loss")
+	if a != b || again.GlobalStep != 0 {
+		t.Errorf("without a checkpoint: loss %g at step %d, expected %g of initial values at step 0", b, again.GlobalStep, a)
+	}
+}
+
+func TestRefusedTrainingLeavesTheGraphOfTheModel(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := toy(t, dir).Train(context.Background(), &toyData{}, estimator.MaxSteps(2)); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(filepath.Join(dir, "graph.pbtxt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := toy(t, dir).Train(context.Background(), &toyData{width: 3}, estimator.MaxSteps(4)); err == nil {
+		t.Fatal("another model's model_dir: expected an error")
+	}
+	if after, err := os.ReadFile(filepath.Join(dir, "graph.pbtxt")); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("graph.pbtxt was overwritten (%v)", err)
+	}
+}
+
+func TestTasksOfAClusterAreRefused(t *testing.T) {
+	for _, tf := range []string{
+		`{"cluster":{"chief":["a:1"],"worker":["b:1"]},"task":{"type":"worker","index":0}}`,
+		`{"cluster":{"chief":["a:1"],"ps":["b:1"]},"task":{"type":"chief","index":0}}`,
+	} {
+		rc, err := runconfig.FromTFConfig(tf, runconfig.ModelDir(t.TempDir()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := estimator.New(estimator.ModelFunc(toyModel), estimator.WithRunConfig(rc))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.Train(context.Background(), &toyData{}); err == nil || !strings.Contains(err.Error(), "needs a strategy") {
+			t.Errorf("%s: got %v, expected a refusal: it would train alone on its share of the data", tf, err)
+		}
+	}
+}
+
+func TestNilsAreRefused(t *testing.T) {
+	ctx := context.Background()
+	withHook := custom(t, estimator.ModelFunc(func(mc *estimator.ModelContext, f models.Features, l models.Labels) (*estimator.Spec, error) {
+		s, err := toyModel(mc, f, l)
+		if err == nil {
+			s.TrainingHooks = []hooks.Hook{nil}
+		}
+		return s, err
+	}), t.TempDir())
+	for name, err := range map[string]error{
+		"hook of a Spec": second(withHook.Train(ctx, &toyData{})),
+		"hook":           second(toy(t, t.TempDir()).Train(ctx, &toyData{}, estimator.WithHooks(nil))),
+		"listener":       second(toy(t, t.TempDir()).Train(ctx, &toyData{}, estimator.WithSavingListeners(nil))),
+	} {
+		if err == nil || !strings.Contains(err.Error(), "is nil") {
+			t.Errorf("nil %s: got %v, expected an error that says so", name, err)
+		}
+	}
+}
+
+// TestFinalEvaluation: the last evaluation is called final however training
+// ends, and an interruption is no end.
+func TestFinalEvaluation(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	for name, c := range map[string]struct {
+		train estimator.TrainSpec
+		want  []string
+		err   error
+	}{
+		"end of input": {train: estimator.TrainSpec{Input: &toyData{rows: 40}}, want: []string{"10 true"}},
+		"max steps":    {train: estimator.TrainSpec{Input: forever(&toyData{}), MaxSteps: 6}, want: []string{"6 true"}},
+		"interruption": {train: estimator.TrainSpec{Input: forever(&toyData{}), MaxSteps: 20, Hooks: []hooks.Hook{&cancelAt{step: 7, cancel: cancel}}}, err: estimator.ErrInterrupted},
+	} {
+		var at []string
+		eval := estimator.EvalSpec{Input: &toyData{}, AfterEval: func(_ context.Context, r estimator.EvalResult, final bool) error {
+			at = append(at, fmt.Sprintf("%d %v", r.GlobalStep, final))
+			return nil
+		}}
+		run := context.Background()
+		if c.err != nil {
+			run = ctx
+		}
+		if _, err := estimator.TrainAndEvaluate(run, toy(t, t.TempDir()), c.train, eval); !errors.Is(err, c.err) {
+			t.Errorf("%s: got error %v, expected %v", name, err, c.err)
+		}
+		if !slices.Equal(at, c.want) {
+			t.Errorf("%s: evaluations %v, expected %v", name, at, c.want)
+		}
+	}
+}
+
+// TestInterruptedEvaluation ends the context during the evaluation of a checkpoint.
+func TestInterruptedEvaluation(t *testing.T) {
+	for name, steps := range map[string]int64{"in the loop": 20, "of the last checkpoint": 5} {
+		ctx, cancel := context.WithCancel(context.Background())
+		rc, err := runconfig.FromTFConfig("", runconfig.ModelDir(t.TempDir()), runconfig.TFRandomSeed(1), runconfig.SaveCheckpointsSteps(5))
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := estimator.New(estimator.ModelFunc(toyModel), estimator.WithRunConfig(rc))
+		if err != nil {
+			t.Fatal(err)
+		}
+		evalInput := estimator.InputFunc(func(ctx context.Context, ic inputs.Context) (inputs.Dataset, error) {
+			ds, err := (&toyData{}).Input(ctx, ic)
+			return &cancelling{ds, 1, cancel}, err
+		})
+		res, err := estimator.TrainAndEvaluate(ctx, e, estimator.TrainSpec{Input: forever(&toyData{}), MaxSteps: steps}, estimator.EvalSpec{Input: evalInput})
+		if !errors.Is(err, estimator.ErrInterrupted) || res.GlobalStep != 5 || res.Eval != nil {
+			t.Errorf("%s: got %+v, %v, expected an interruption at step 5 without an evaluation", name, res, err)
+		}
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
