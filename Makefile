@@ -37,7 +37,7 @@ $(VENV)/ready: interop/requirements.txt
 	touch $@
 
 interop: ## against TensorFlow, TensorBoard, PyTorch and pyarrow; what is not installed is skipped
-	$(GO) test -count=1 -timeout 20m ./interop/...
+	GOESTIMATOR_ACCEPT=1 $(GO) test -count=1 -timeout 20m ./interop/...
 
 generate: ## docs/config.md and the assembly kernels
 	$(GO) generate ./runconfig ./internal/kernels

@@ -3,7 +3,6 @@ package interop_test
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -107,23 +106,19 @@ func TestTensorBoardShowsRuns(t *testing.T) {
 	dir, _ := recordRun(t)
 	url := serveTensorBoard(t, dir)
 	for plugin, tag := range map[string]string{"scalars": "mean_logit", "histograms": "logits", "images": "input/image", "text": "note"} {
-		var tags map[string]map[string]any
-		await(t, url+"data/plugin/"+plugin+"/tags", func(body []byte) bool {
-			err := json.Unmarshal(body, &tags)
-			return err == nil && tags["."][tag] != nil || hasTag(body, tag)
-		})
+		await(t, url+"data/plugin/"+plugin+"/tags", func(b []byte) bool { return strings.Contains(string(b), `"`+tag+`"`) })
 	}
-	await(t, url+"data/plugin/scalars/scalars?run=.&tag=loss", func(b []byte) bool { return strings.Count(string(b), "[") == 6 })
+	await(t, url+"data/plugin/scalars/scalars?run=.&tag=loss", func(b []byte) bool {
+		return strings.Count(string(b), "[") == 6 // five points in a list
+	})
 	await(t, url+"data/plugin/graphs/graph?run=.&conceptual=false", func(b []byte) bool { return strings.Contains(string(b), `"dense/MatMul"`) })
 	page := browse(t, url)
 	for _, tag := range []string{"loss", "learning_rate", "mean_logit", "logits", "input/image"} {
-		if !strings.Contains(page, ">"+tag+"<") && !strings.Contains(page, tag) {
+		if shown := regexp.MustCompile(`[">]\s*` + tag + `\s*["<]`); !shown.MatchString(page) {
 			t.Errorf("the page does not show %s", tag)
 		}
 	}
 }
-
-func hasTag(body []byte, tag string) bool { return strings.Contains(string(body), `"`+tag+`"`) }
 
 var address = regexp.MustCompile(`http://\S+:\d+/`)
 

@@ -1,4 +1,4 @@
-"""train_torch.py NETWORK RULE ACTIVATION GIVEN OUT: trains on GIVEN's batches of 32 from its weights; losses in both float types go to OUT.
+"""train_torch.py NETWORK RULE ACTIVATION RATE GIVEN OUT: trains on GIVEN's batches of 32 from its weights; losses in both float types go to OUT.
 
 Optimizers are torch.optim's. TensorFlow's V1 Adam adds epsilon to sqrt(v) before the
 bias correction, torch to sqrt(v / (1 - beta2^t)): torch's eps = epsilon / sqrt(1 - beta2^t) makes
@@ -12,18 +12,18 @@ import torch.nn.functional as F
 
 import exchange
 
-network, rule, given = sys.argv[1], sys.argv[2], exchange.load(sys.argv[4])
+network, rule, given = sys.argv[1], sys.argv[2], exchange.load(sys.argv[5])
 activation = {"relu": F.relu, "tanh": torch.tanh}[sys.argv[3]]
 torch.set_num_threads(2)
-EPSILON, BATCH = 1e-8, 32
+RATE, EPSILON, BATCH = float(sys.argv[4]), 1e-8, 32
 
 
 def optimizer(params):
     return {
-        "sgd": lambda: torch.optim.SGD(params, lr=0.05),
-        "momentum": lambda: torch.optim.SGD(params, lr=0.02, momentum=0.9),
-        "adam": lambda: torch.optim.Adam(params, lr=0.001, betas=(0.9, 0.999)),
-        "adamw": lambda: torch.optim.AdamW(params, lr=0.001, betas=(0.9, 0.999), weight_decay=0.01),
+        "sgd": lambda: torch.optim.SGD(params, lr=RATE),
+        "momentum": lambda: torch.optim.SGD(params, lr=RATE, momentum=0.9),
+        "adam": lambda: torch.optim.Adam(params, lr=RATE, betas=(0.9, 0.999)),
+        "adamw": lambda: torch.optim.AdamW(params, lr=RATE, betas=(0.9, 0.999), weight_decay=0.01),
     }[rule]()
 
 
@@ -61,5 +61,5 @@ def train(kind):
 
 
 out = {"float32": train(torch.float32), "float64": train(torch.float64)}
-exchange.save(sys.argv[5], out)
-print(*sys.argv[1:4], "torch", torch.__version__, "losses", out["float64"][0], "...", out["float64"][-1])
+exchange.save(sys.argv[6], out)
+print(*sys.argv[1:5], "torch", torch.__version__, "losses", out["float64"][0], "...", out["float64"][-1])
