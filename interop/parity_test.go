@@ -38,7 +38,7 @@ var parityCases = []parityCase{
 type parityCase struct {
 	rule, activation string
 	rates            map[string]float64 // by network, low enough that training does not amplify rounding
-	single           bool // float32 must agree too
+	single           bool               // float32 must agree too
 }
 
 func (c parityCase) name() string { return c.rule + "/" + c.activation }
