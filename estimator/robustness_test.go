@@ -169,6 +169,7 @@ func TestTasksOfAClusterAreRefused(t *testing.T) {
 	for _, tf := range []string{
 		`{"cluster":{"chief":["a:1"],"worker":["b:1"]},"task":{"type":"worker","index":0}}`,
 		`{"cluster":{"chief":["a:1"],"ps":["b:1"]},"task":{"type":"chief","index":0}}`,
+		`{"cluster":{"worker":{"1":"a:1"},"ps":null},"task":{"type":"worker","index":1}}`,
 	} {
 		rc, err := runconfig.FromTFConfig(tf, runconfig.ModelDir(t.TempDir()))
 		if err != nil {

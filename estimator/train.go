@@ -45,7 +45,7 @@ func (e *Estimator) Train(ctx context.Context, input InputFn, opts ...RunOption)
 	if t := e.config.TaskType(); t == runconfig.Evaluator || t == runconfig.PS {
 		return TrainResult{}, fmt.Errorf("train has been called in task %s: only chief and workers train", t)
 	}
-	if e.config.NumWorkers() > 1 || e.config.NumPS() > 0 {
+	if e.config.NumWorkers() > 1 || e.config.NumPS() > 0 || !e.config.IsChief() {
 		return TrainResult{}, e.clusterError()
 	}
 	if done, step, err := e.alreadyTrained(o); err != nil || done {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"regexp"
 
 	"github.com/goestimator/goestimator/internal/graph"
@@ -71,6 +72,9 @@ func (t *TrainOp) check(e Env) error {
 	for i, g := range t.Groups {
 		if g.Rule == nil || g.LearningRate == nil || len(g.Variables) == 0 {
 			return fmt.Errorf("train op: group %d: expected variables, a rule and a learning rate", i)
+		}
+		if math.IsNaN(g.LearningRate.At(0)) {
+			return fmt.Errorf("train op: group %d: learning rate %+v is NaN at step 0: expected positive periods, and one value more than boundaries", i, g.LearningRate)
 		}
 		n += len(g.Variables)
 	}

@@ -240,4 +240,11 @@ func TestEmitErrors(t *testing.T) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
+	for _, s := range []Schedule{PiecewiseConstant{}, PiecewiseConstant{Boundaries: []int64{1}, Values: []float64{1}}, Cosine{Initial: 1}, Exponential{Decay{Initial: 1, Rate: 0.5}}} {
+		op := *one
+		op.Groups = []Group{{Variables: one.Groups[0].Variables, Rule: SGD{}, LearningRate: s}}
+		if _, err := op.Emit(b, Env{GlobalStep: step, Gradients: grad}); err == nil || !strings.Contains(err.Error(), "is NaN") {
+			t.Errorf("%+v: got %v, expected it to be refused", s, err)
+		}
+	}
 }

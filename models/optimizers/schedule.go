@@ -1,5 +1,7 @@
 package optimizers
 
+import "math"
+
 // Schedule is a learning rate that may depend on the step.
 type Schedule interface {
 	// At returns the rate at a step.
@@ -62,7 +64,8 @@ func (s NaturalExp) rate(c calc, step num) num {
 }
 
 // PiecewiseConstant is Values[i] up to and including step Boundaries[i], and
-// the last value after them (tf.compat.v1.train.piecewise_constant).
+// the last value after them (tf.compat.v1.train.piecewise_constant); NaN where
+// there is not one value more than boundaries.
 type PiecewiseConstant struct {
 	Boundaries []int64 // increasing
 	Values     []float64
@@ -71,6 +74,9 @@ type PiecewiseConstant struct {
 // At returns the rate at a step.
 func (s PiecewiseConstant) At(step int64) float64 { return at(s, step) }
 func (s PiecewiseConstant) rate(c calc, step num) num {
+	if len(s.Values) != len(s.Boundaries)+1 {
+		return number(math.NaN())
+	}
 	r := number(s.Values[0])
 	for i, b := range s.Boundaries {
 		r = c.whenLess(number(float64(b)), step, number(s.Values[i+1]), r)
