@@ -18,6 +18,8 @@ type InMemoryEvaluator struct {
 	input  InputFn
 	every  int64
 	during bool // only between the beginning and the end
+	// caller is the context whose end cuts an evaluation short, nil for the loop's.
+	caller context.Context
 	opts   []RunOption
 	last   EvalResult
 	inf    *inference
@@ -70,6 +72,9 @@ func (h *InMemoryEvaluator) evaluate(ctx context.Context, r hooks.Run) error {
 	if !ok || t.est.modelDir != h.est.modelDir {
 		return errors.New("in-memory evaluator: expected a training loop of its own Estimator")
 	}
+	if h.caller != nil {
+		ctx = h.caller
+	}
 	o, err := newRunOptions(h.opts)
 	if err != nil {
 		return err
@@ -85,9 +90,14 @@ func (h *InMemoryEvaluator) evaluate(ctx context.Context, r hooks.Run) error {
 		return err
 	}
 	o.inMemory = true
-	if h.last, err = h.inf.evaluate(ctx, ds, o); err != nil {
+	res, err := h.inf.evaluate(ctx, ds, o)
+	if ctx.Err() != nil {
+		return nil // the loop ends by itself
+	}
+	if err != nil {
 		return fmt.Errorf("in-memory evaluation: %w", err)
 	}
+	h.last = res
 	h.latest = r.GlobalStep()
 	return h.est.writeEvalEvents(o.name, h.last)
 }

@@ -238,7 +238,9 @@ func TestFinalEvaluation(t *testing.T) {
 
 // TestInterruptedEvaluation ends the context during the evaluation of a checkpoint.
 func TestInterruptedEvaluation(t *testing.T) {
-	for name, steps := range map[string]int64{"in the loop": 20, "of the last checkpoint": 5} {
+	for name, c := range map[string]struct{ maxSteps, every, at int64 }{
+		"in the loop": {20, 0, 5}, "of the last checkpoint": {5, 0, 5}, "without a checkpoint": {20, 3, 3},
+	} {
 		ctx, cancel := context.WithCancel(context.Background())
 		rc, err := runconfig.FromTFConfig("", runconfig.ModelDir(t.TempDir()), runconfig.TFRandomSeed(1), runconfig.SaveCheckpointsSteps(5))
 		if err != nil {
@@ -252,9 +254,9 @@ func TestInterruptedEvaluation(t *testing.T) {
 			ds, err := (&toyData{}).Input(ctx, ic)
 			return &cancelling{ds, 1, cancel}, err
 		})
-		res, err := estimator.TrainAndEvaluate(ctx, e, estimator.TrainSpec{Input: forever(&toyData{}), MaxSteps: steps}, estimator.EvalSpec{Input: evalInput})
-		if !errors.Is(err, estimator.ErrInterrupted) || res.GlobalStep != 5 || res.Eval != nil {
-			t.Errorf("%s: got %+v, %v, expected an interruption at step 5 without an evaluation", name, res, err)
+		res, err := estimator.TrainAndEvaluate(ctx, e, estimator.TrainSpec{Input: forever(&toyData{}), MaxSteps: c.maxSteps}, estimator.EvalSpec{Input: evalInput, EverySteps: c.every})
+		if !errors.Is(err, estimator.ErrInterrupted) || res.GlobalStep != c.at || res.Eval != nil {
+			t.Errorf("%s: got %+v, %v, expected an interruption at step %d without an evaluation", name, res, err, c.at)
 		}
 		if err := e.Close(); err != nil {
 			t.Error(err)

@@ -100,7 +100,7 @@ func (e *Estimator) trainAndEvaluateLocal(ctx context.Context, train TrainSpec, 
 		if err != nil {
 			return Result{}, err
 		}
-		h.during = true
+		h.during, h.caller = true, ctx
 		opts = append(opts, WithHooks(h))
 	}
 	if train.MaxSteps > 0 {
