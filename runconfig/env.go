@@ -116,7 +116,7 @@ func setLayer(vs *violations, sets []string) *layer {
 		key, text, ok := strings.Cut(arg, "=")
 		key = strings.ToLower(strings.TrimSpace(key))
 		if !ok || key == "" {
-			l.bad("--set", arg, "expected key=value")
+			vs.add("--set", arg, "expected key=value")
 			continue
 		}
 		if n := schema().find(key); n != nil {

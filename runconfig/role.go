@@ -76,14 +76,14 @@ func checkIndex(tf tfConfig, needed bool, vs *violations) int {
 
 func clusterRole(tf tfConfig, strict bool, vs *violations) role {
 	c := tf.cluster
-	before := len(vs.list)
 	promoted := checkChief(tf, strict, vs)
 	vs.require(tf.taskType != "" || tf.taskBad, "TF_CONFIG.task.type", nil, `if "cluster" is set in TF_CONFIG, task type must be set`)
 	index := checkIndex(tf, true, vs)
-	if len(vs.list) == before && !tf.taskBad {
-		if tf.taskType == Evaluator {
-			return evaluatorRole(tf, vs)
-		}
+	named := tf.taskType != "" && tf.taskIndex != nil && index >= 0 && !tf.taskBad
+	switch {
+	case named && tf.taskType == Evaluator && len(vs.list) == 0:
+		return evaluatorRole(tf, vs)
+	case named && tf.taskType != Evaluator:
 		checkListed(tf, vs)
 	}
 	r := role{
