@@ -162,7 +162,7 @@ func TestInvalidArguments(t *testing.T) {
 	for name, tr := range map[string]Transform{
 		"batch size must be positive, got 0": Batch(0, false), "shuffle buffer must be positive, got -1": Shuffle(-1, 0),
 		"shard index must lie in [0, 2), got 2": Shard(2, 2), "take must not be negative, got -3": Take(-3),
-		"parallel map needs at least 1 worker, got 0": ParallelMap(double(), 0), "split needs at least 2 folds and a held-out one in [0, 1), got 0": Fold(1, 0, false),
+		"parallel map needs at least 1 worker and at most 16384, got 0": ParallelMap(double(), 0), "prefetch of 1000000 batches": Prefetch(1_000_000), "split needs at least 2 folds and a held-out one in [0, 1), got 0": Fold(1, 0, false),
 	} {
 		_, err := Pipe(src, tr, Repeat(0), Batch(2, false)).Iterate(context.Background())
 		if err == nil || !bytes.Contains([]byte(err.Error()), []byte(name)) {

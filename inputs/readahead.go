@@ -13,6 +13,9 @@ import (
 // it stays small, and restoring reads at most this many records again.
 const snapshotEvery = 32
 
+// maxAhead bounds records read ahead and workers: more come from a mistake.
+const maxAhead = 1 << 14
+
 // Prefetch reads up to n records ahead in the background; n <= 0 reads none.
 func Prefetch(n int) Transform {
 	return func(ds Dataset) Dataset {
@@ -20,6 +23,9 @@ func Prefetch(n int) Transform {
 			return ds
 		}
 		up := adopt(ds)
+		if n > maxAhead {
+			return up.refuse("prefetch of %d batches: expected at most %d", n, maxAhead)
+		}
 		d := up.derive("prefetch", nil)
 		d.start = func(ctx context.Context, epoch int64) (stage, error) {
 			st, err := up.open(ctx, epoch)
@@ -37,8 +43,8 @@ func Prefetch(n int) Transform {
 func ParallelMap(m Mapper, workers int) Transform {
 	return func(ds Dataset) Dataset {
 		up := adopt(ds)
-		if workers <= 0 {
-			return up.refuse("parallel map needs at least 1 worker, got %d: set parallelism", workers)
+		if workers <= 0 || workers > maxAhead {
+			return up.refuse("parallel map needs at least 1 worker and at most %[2]d, got %[1]d: set parallelism", workers, maxAhead)
 		}
 		d := m.node(up)
 		d.desc += "*"
