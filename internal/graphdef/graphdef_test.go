@@ -271,6 +271,7 @@ func TestRefusals(t *testing.T) {
 		"expected >= -1":                     text(`node { name: "a" op: "X" attr { key: "l" value { shape { dim { size: -2 } } } } }`),
 		"reserved":                           text(`node { name: "a" op: "X" attr { key: "_goestimator_node" value { s: "x" } } }`),
 		"disagrees":                          text(`node { name: "a" op: "X" attr { key: "_output_shapes" value { list { shape { dim { size: 2 } } } } } attr { key: "_goestimator_dims" value { list { s: "[B]" } } } }`),
+		"positive multiple of the batch":     text(`node { name: "a" op: "X" attr { key: "_output_shapes" value { list { shape { dim { size: -1 } } } } } attr { key: "_goestimator_dims" value { list { s: "[-2B+3]" } } } }`),
 		"outputs":                            text(`node { name: "a" op: "Split" attr { key: "num_split" value { i: 1000000000 } } }`),
 	} {
 		if _, err := FromGraphDef(gd); err == nil || !strings.Contains(err.Error(), want) {

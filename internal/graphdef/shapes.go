@@ -3,6 +3,7 @@ package graphdef
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -194,6 +195,9 @@ func parseDim(part string) (graph.Dim, error) {
 	}
 	if rest != "" {
 		d.Const, err = strconv.Atoi(rest)
+	}
+	if err == nil && (d.PerBatch <= 0 || d.PerBatch > math.MaxInt32 || d.Const < 0 || d.Const > math.MaxInt32) {
+		err = fmt.Errorf("dimension %v: expected a positive multiple of the batch and a constant >= 0, of 31 bits", d)
 	}
 	return d, err
 }
