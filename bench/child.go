@@ -1,0 +1,111 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// contender is one way to do a subject's work.
+type contender struct {
+	name string
+	argv []string
+	env  []string
+	// tolerance of its results where its definitions differ a little; 0: the field's.
+	tolerance float64
+}
+
+// child is a running worker, as its parent sees it.
+type child struct {
+	contender
+	cmd     *exec.Cmd
+	in      io.WriteCloser
+	out     *bufio.Reader
+	errs    strings.Builder
+	ready   reply
+	startup time.Duration // from exec to ready
+}
+
+// start runs a contender with that many threads and waits until it is ready.
+func start(ctx context.Context, c contender, threads int) (*child, error) {
+	w := &child{contender: c, cmd: exec.CommandContext(ctx, c.argv[0], c.argv[1:]...)}
+	n := fmt.Sprint(threads)
+	w.cmd.Env = append(os.Environ(), "BENCH_THREADS="+n, "OMP_NUM_THREADS="+n, "MKL_NUM_THREADS="+n, "OPENBLAS_NUM_THREADS="+n,
+		"TF_CPP_MIN_LOG_LEVEL=3", "CUDA_VISIBLE_DEVICES=", "PYTHONWARNINGS=ignore")
+	w.cmd.Env = append(w.cmd.Env, c.env...)
+	w.cmd.Stderr = &w.errs
+	in, err := w.cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := w.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	w.in, w.out = in, bufio.NewReader(out)
+	begun := time.Now()
+	if err := w.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("%s: %w", c.name, err)
+	}
+	w.ready, err = w.read()
+	w.startup = time.Since(begun)
+	if err != nil {
+		return nil, errors.Join(err, w.stop())
+	}
+	return w, nil
+}
+
+// run times a block of steps.
+func (w *child) run(steps int, name string) (reply, error) {
+	if _, err := fmt.Fprintln(w.in, "run", steps, name); err != nil {
+		return reply{}, fmt.Errorf("%s: %w", w.name, err)
+	}
+	return w.read()
+}
+
+// read reads the next answer. Other lines are a library's chatter.
+func (w *child) read() (reply, error) {
+	for {
+		line, err := w.out.ReadBytes('\n')
+		if err != nil {
+			return reply{}, fmt.Errorf("%s ended: %s", w.name, lastLines(w.errs.String(), 3))
+		}
+		if len(line) == 0 || line[0] != '{' {
+			continue
+		}
+		var r reply
+		if err := json.Unmarshal(line, &r); err != nil {
+			return r, fmt.Errorf("%s: %w: %s", w.name, err, line)
+		}
+		if r.Error != "" {
+			return r, fmt.Errorf("%s: %s", w.name, r.Error)
+		}
+		return r, nil
+	}
+}
+
+// stop asks the worker to end, and ends it if it does not.
+func (w *child) stop() error {
+	w.in.Close()
+	timer := time.AfterFunc(5*time.Second, func() { w.cmd.Process.Kill() })
+	defer timer.Stop()
+	io.Copy(io.Discard, w.out)
+	var exit *exec.ExitError
+	if err := w.cmd.Wait(); err != nil && !errors.As(err, &exit) {
+		return err
+	}
+	return nil
+}
+
+// lastLines is the end of a process's complaints.
+func lastLines(s string, n int) string {
+	lines := strings.Split(strings.TrimSpace(s), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], " | ")
+}

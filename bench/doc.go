@@ -1,0 +1,14 @@
+// Command bench measures goestimator side by side with PyTorch, TensorFlow, ONNX
+// Runtime, OpenBLAS and stock Gorgonia:
+//
+//	go run ./bench -subject mlp,cnn -threads 1,2 -rounds 7 -processes 3
+//
+// Every contender is a process that stays alive and times a block of steps when
+// it is told to, so that blocks alternate: ours, theirs, ours, theirs, with a
+// pause between. What is told is the median over all rounds of all processes.
+// Before anything is timed, each contender's results are compared with a
+// reference in float64. Peers that are not installed are left out, and named.
+//
+// -record keeps the results in bench/results; -compare shows what has become
+// slower since.
+package main

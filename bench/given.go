@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/goestimator/goestimator/estimator/checkpoint"
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// given is what all contenders of a subject start from: initial weights, in the
+// order of their making, and batches. It is a folder with the tensors one after
+// the other in given.bin, a list of them in given.json, and the weights once more
+// as a checkpoint.
+type given struct {
+	Tensors []givenTensor `json:"tensors"`
+	values  []*graph.Tensor
+}
+
+type givenTensor struct {
+	Name   string `json:"name"`
+	DType  string `json:"dtype"` // NumPy's name
+	Shape  []int  `json:"shape"`
+	Offset int    `json:"offset"`
+	Data   bool   `json:"data"` // a batch's, not a weight
+}
+
+func (g *given) add(name string, data bool, t *graph.Tensor) {
+	offset := 0
+	for _, v := range g.values {
+		offset += len(v.Bytes)
+	}
+	g.Tensors = append(g.Tensors, givenTensor{name, t.DType.String(), t.Shape, offset, data})
+	g.values = append(g.values, t)
+}
+
+// get returns a tensor; a name that is not there is a mistake of this program.
+func (g *given) get(name string) (*graph.Tensor, error) {
+	for i, t := range g.Tensors {
+		if t.Name == name {
+			return g.values[i], nil
+		}
+	}
+	return nil, fmt.Errorf("no tensor %s is given", name)
+}
+
+func (g *given) write(ctx context.Context, dir string) error {
+	list, err := json.Marshal(g)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "given.json"), list, 0o644); err != nil {
+		return err
+	}
+	var b []byte
+	weights := map[string]*graph.Tensor{}
+	for i, v := range g.values {
+		b = append(b, v.Bytes...)
+		if !g.Tensors[i].Data {
+			weights[g.Tensors[i].Name] = v
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "given.bin"), b, 0o644); err != nil {
+		return err
+	}
+	s, err := checkpoint.NewSaver(filepath.Join(dir, "weights"), checkpoint.Options{})
+	if err != nil {
+		return err
+	}
+	_, err = s.Save(ctx, checkpoint.Snapshot{Tensors: weights})
+	return err
+}
+
+var givenTypes = map[string]graph.DType{"float32": graph.Float32, "int64": graph.Int64}
+
+// readGiven reads the batches alone: weights come from the checkpoint.
+func readGiven(dir string) (*given, error) {
+	list, err := os.ReadFile(filepath.Join(dir, "given.json"))
+	if err != nil {
+		return nil, err
+	}
+	g := &given{}
+	if err := json.Unmarshal(list, g); err != nil {
+		return nil, err
+	}
+	f, err := os.Open(filepath.Join(dir, "given.bin"))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	for _, t := range g.Tensors {
+		if !t.Data {
+			g.values = append(g.values, nil)
+			continue
+		}
+		v := graph.NewTensor(givenTypes[t.DType], t.Shape...)
+		if _, err := f.ReadAt(v.Bytes, int64(t.Offset)); err != nil {
+			return nil, err
+		}
+		g.values = append(g.values, v)
+	}
+	return g, nil
+}
+
+// newWeight draws an initial value by the variable's name: He-uniform kernels,
+// batch norm's statistics near 0 and 1.
+func newWeight(r *rand.Rand, name string, shape []int) *graph.Tensor {
+	t := graph.NewTensor(graph.Float32, shape...)
+	mean, scale := 0.0, 0.05
+	switch name[strings.LastIndexByte(name, '/')+1:] {
+	case "kernel":
+		fan := graph.NumElements(shape) / shape[len(shape)-1]
+		scale = math.Sqrt(6 / float64(fan))
+	case "gamma", "moving_variance":
+		mean = 1
+	}
+	fillUniform(r, graph.Of[float32](t), mean, scale)
+	return t
+}
+
+func fillUniform(r *rand.Rand, dst []float32, mean, scale float64) {
+	for i := range dst {
+		dst[i] = float32(mean + scale*(2*r.Float64()-1))
+	}
+}
+
+// fillInts draws numbers below n.
+func fillInts(r *rand.Rand, dst []int64, n int64) {
+	for i := range dst {
+		dst[i] = r.Int64N(n)
+	}
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// settings are what the command line says.
+type settings struct {
+	subjects  []string
+	threads   []int
+	rounds    int
+	processes int
+	block     time.Duration
+	pause     time.Duration
+	results   string
+	python    string
+	oursOnly  bool
+	record    bool
+	compare   bool
+	spin      bool
+}
+
+func main() {
+	if len(os.Args) > 2 && os.Args[1] == "worker" {
+		if err := work(os.Args[2], os.Args[3:]); err != nil {
+			fmt.Fprintln(os.Stderr, "worker:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	s, err := parse(args)
+	if err != nil {
+		return err
+	}
+	slower := 0
+	for _, name := range s.subjects {
+		i := slices.IndexFunc(subjects, func(x subject) bool { return x.name == name })
+		n, err := s.one(ctx, subjects[i])
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		slower += n
+	}
+	if slower > 0 {
+		return fmt.Errorf("%d measurements are more than 5 %% slower than the recorded ones", slower)
+	}
+	return nil
+}
+
+func parse(args []string) (settings, error) {
+	var s settings
+	var names, threads string
+	f := flag.NewFlagSet("bench", flag.ContinueOnError)
+	f.StringVar(&names, "subject", "", "comma-separated subjects; empty: all of "+strings.Join(subjectNames(), ","))
+	f.StringVar(&threads, "threads", "1,2", "comma-separated numbers of threads")
+	f.IntVar(&s.rounds, "rounds", 7, "blocks of each contender in each process")
+	f.IntVar(&s.processes, "processes", 3, "fresh processes of each contender")
+	f.DurationVar(&s.block, "block", 300*time.Millisecond, "about how long a block takes")
+	f.DurationVar(&s.pause, "pause", 50*time.Millisecond, "pause between blocks")
+	f.StringVar(&s.results, "results", "bench/results", "folder of recorded results")
+	f.StringVar(&s.python, "python", ".venv/bin/python", "Python with the peers")
+	f.BoolVar(&s.oursOnly, "ours", false, "leave the peers out")
+	f.BoolVar(&s.record, "record", false, "keep the results")
+	f.BoolVar(&s.compare, "compare", false, "compare with the recorded results; fail where 5 % slower")
+	f.BoolVar(&s.spin, "spin", false, "measure PyTorch with OpenMP's spinning threads, too: for an idle machine")
+	if err := f.Parse(args); err != nil {
+		return s, err
+	}
+	s.subjects = subjectNames()
+	if names != "" {
+		s.subjects = strings.Split(names, ",")
+	}
+	for _, n := range s.subjects {
+		if !slices.Contains(subjectNames(), n) {
+			return s, fmt.Errorf("no subject %q: expected one of %s", n, strings.Join(subjectNames(), ", "))
+		}
+	}
+	for _, t := range strings.Split(threads, ",") {
+		n, err := strconv.Atoi(t)
+		if err != nil || n < 1 {
+			return s, fmt.Errorf("threads %q: expected whole numbers >= 1", threads)
+		}
+		s.threads = append(s.threads, n)
+	}
+	if s.rounds < 1 || s.processes < 1 {
+		return s, errors.New("rounds and processes must be at least 1")
+	}
+	return s, nil
+}
+
+// one measures a subject, prints its tables, and returns how many of our
+// measurements are slower than recorded.
+func (s settings) one(ctx context.Context, sub subject) (int, error) {
+	r, err := s.measure(ctx, sub)
+	if err != nil {
+		return 0, err
+	}
+	r.print(os.Stdout)
+	slower := 0
+	if s.compare {
+		old, err := readResult(s.results, sub.name)
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+			fmt.Printf("%s: nothing is recorded to compare with\n", sub.name)
+		case err != nil:
+			return 0, err
+		default:
+			slower = r.compare(os.Stdout, old)
+		}
+	}
+	if s.record {
+		return slower, r.write(s.results)
+	}
+	return slower, nil
+}

@@ -1,0 +1,237 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"time"
+)
+
+// subject is something to measure.
+type subject struct {
+	name  string
+	title string
+	unit  string // of the table: "ms", "us", "GFLOP/s", "s", "MB", "GB/s"
+	// cases are measured by the same processes one after the other.
+	cases []string
+	// setup makes what the workers share in dir, and says who takes part.
+	setup func(ctx context.Context, s settings, dir string) (field, error)
+	// value turns a block into the table's unit; nil: time per step.
+	value func(name string, steps int, r reply) float64
+	// steps fixes a block's length; 0: as many as the time of a block takes.
+	steps int
+	// slow subjects get fewer processes and rounds.
+	startup bool
+}
+
+// field is who takes part: the first contender is ours.
+type field struct {
+	contenders []contender
+	reference  map[string][]float64 // by case, in float64
+	check      *contender           // says the reference, where that is not given
+	tolerance  float64
+	missing    []string // why a peer is left out
+}
+
+// measure runs a subject with each number of threads.
+func (s settings) measure(ctx context.Context, sub subject) (*result, error) {
+	dir, err := os.MkdirTemp("", "bench-"+sub.name+"-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	f, err := sub.setup(ctx, s, dir)
+	if err != nil {
+		return nil, err
+	}
+	if s.oursOnly {
+		f.contenders = f.contenders[:1]
+	}
+	r := newResult(s, sub)
+	r.Missing = f.missing
+	if err := f.readReference(ctx, r); err != nil {
+		return nil, err
+	}
+	r.Checked = len(f.reference) > 0
+	for _, threads := range s.threads {
+		for p := range s.processes {
+			if err := s.process(ctx, job{sub, &f, r, threads, p}); err != nil {
+				return nil, err
+			}
+		}
+	}
+	r.finish()
+	return r, nil
+}
+
+// readReference asks the reference worker for the right results.
+func (f *field) readReference(ctx context.Context, r *result) error {
+	if f.check == nil {
+		return nil
+	}
+	w, err := start(ctx, *f.check, 2)
+	if err != nil {
+		f.check = nil
+		r.Missing = append(r.Missing, "no float64 reference: "+err.Error())
+		return nil
+	}
+	f.reference = w.ready.Values
+	return w.stop()
+}
+
+// job is one fresh process of each contender.
+type job struct {
+	subject
+	*field
+	r       *result
+	threads int
+	process int
+}
+
+// process starts all contenders, checks them, and alternates their blocks.
+func (s settings) process(ctx context.Context, j job) error {
+	if j.startup {
+		return s.startups(ctx, j)
+	}
+	var ws []*child
+	defer func() {
+		for _, w := range ws {
+			w.stop()
+		}
+	}()
+	for _, c := range j.contenders {
+		w, err := start(ctx, c, j.threads)
+		if err != nil && c.name == ours {
+			return err
+		}
+		if err != nil {
+			j.r.miss(err.Error())
+			continue
+		}
+		ws = append(ws, w)
+		if err := j.correct(w); err != nil && c.name == ours {
+			return err
+		} else if err != nil {
+			j.r.miss(err.Error() + ": not measured")
+			ws = ws[:len(ws)-1]
+			w.stop()
+			continue
+		}
+		j.r.Versions[c.name] = w.ready.Version
+	}
+	for _, name := range j.cases {
+		if err := s.alternate(ctx, j, name, ws); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// alternate alternates the contenders' blocks of one case.
+func (s settings) alternate(ctx context.Context, j job, name string, ws []*child) error {
+	steps := make([]int, len(ws))
+	for i, w := range ws {
+		var err error
+		if steps[i], err = s.calibrate(j.subject, name, w); err != nil {
+			return err
+		}
+	}
+	for range s.rounds {
+		for i, w := range ws {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			pause(ctx, s.pause)
+			r, err := w.run(steps[i], name)
+			if err != nil {
+				return err
+			}
+			j.r.add(sample{key{name, j.threads, w.name}, j.process, j.measured(name, steps[i], r), r.Allocs})
+		}
+	}
+	return nil
+}
+
+// measured is a block's value in the subject's unit.
+func (sub subject) measured(name string, steps int, r reply) float64 {
+	if sub.value != nil {
+		return sub.value(name, steps, r)
+	}
+	return r.Seconds / float64(steps) * perSecond[sub.unit]
+}
+
+var perSecond = map[string]float64{"s": 1, "ms": 1e3, "us": 1e6}
+
+// calibrate warms a worker up and finds how many steps fill a block.
+func (s settings) calibrate(sub subject, name string, w *child) (int, error) {
+	if sub.steps > 0 {
+		return sub.steps, nil
+	}
+	for n := 1; ; {
+		r, err := w.run(n, name)
+		if err != nil {
+			return 0, err
+		}
+		if d := s.block.Seconds(); r.Seconds > d/8 || n > 1<<24 {
+			if n == 1 { // the first step is no guide
+				if r, err = w.run(n, name); err != nil {
+					return 0, err
+				}
+			}
+			return max(1, int(d/r.Seconds*float64(n))), nil
+		}
+		n *= 4
+	}
+}
+
+// correct compares what a worker has computed with the reference.
+func (j job) correct(w *child) error {
+	tolerance := j.tolerance
+	if w.tolerance != 0 {
+		tolerance = w.tolerance
+	}
+	for name, want := range j.reference {
+		got, ok := w.ready.Values[name]
+		if !ok || len(got) < len(want) {
+			return fmt.Errorf("%s: case %q: expected %d values to check, got %d", w.name, name, len(want), len(got))
+		}
+		for i := range want {
+			if d := math.Abs(got[i] - want[i]); !(d <= tolerance*max(1, math.Abs(want[i]))) {
+				return fmt.Errorf("%s: case %q: value %d is %.7g, the float64 reference %.7g: expected a difference of %g at most",
+					w.name, name, i, got[i], want[i], tolerance)
+			}
+		}
+	}
+	return nil
+}
+
+// startups measures the time until each contender is ready, in turn.
+func (s settings) startups(ctx context.Context, j job) error {
+	for range s.rounds {
+		for _, c := range j.contenders {
+			pause(ctx, s.pause)
+			w, err := start(ctx, c, j.threads)
+			if err != nil && c.name == ours {
+				return err
+			}
+			if err != nil {
+				j.r.miss(err.Error())
+				continue
+			}
+			j.r.Versions[c.name] = w.ready.Version
+			j.r.add(sample{key{j.cases[0], j.threads, c.name}, j.process, w.startup.Seconds(), 0})
+			if err := w.stop(); err != nil {
+				return err
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}

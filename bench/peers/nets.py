@@ -1,0 +1,95 @@
+"""The networks of models/networks as torch modules, with given weights."""
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+def parameter(a):
+    return nn.Parameter(torch.tensor(a))
+
+
+def linear(kernel, bias):
+    m = nn.Linear(*kernel.shape)
+    m.weight, m.bias = parameter(kernel.T.copy()), parameter(bias)
+    return m
+
+
+def conv(kernel, bias=None, stride=1):
+    h, w, cin, cout = kernel.shape
+    m = nn.Conv2d(cin, cout, (h, w), stride=stride, padding=1, bias=bias is not None)
+    m.weight = parameter(kernel.transpose(3, 2, 0, 1).copy())
+    if bias is not None:
+        m.bias = parameter(bias)
+    return m
+
+
+def mlp(g):
+    k, b = g.ending("/kernel"), g.ending("/bias")
+    return nn.Sequential(linear(k[0], b[0]), nn.ReLU(), linear(k[1], b[1]), nn.ReLU(), linear(k[2], b[2]))
+
+
+def cnn(g):
+    k, b = g.ending("/kernel"), g.ending("/bias")
+    # The dense layer takes pixels in the order NHWC; torch flattens NCHW.
+    dense = k[2].reshape(7, 7, 64, 128).transpose(2, 0, 1, 3).reshape(3136, 128)
+    return nn.Sequential(conv(k[0], b[0]), nn.ReLU(), nn.MaxPool2d(2), conv(k[1], b[1]), nn.ReLU(), nn.MaxPool2d(2),
+                         nn.Flatten(), linear(dense, b[2]), nn.ReLU(), linear(k[3], b[3]))
+
+
+class Normed(nn.Module):
+    """A convolution and its batch norm. `same` pads as TensorFlow does with a
+    stride of 2; torch's own padding costs no copy, so timing goes without."""
+
+    def __init__(self, kernel, norm, stride, same):
+        super().__init__()
+        self.conv = conv(kernel, stride=stride)
+        self.norm = nn.BatchNorm2d(kernel.shape[3], eps=1e-5, momentum=0.1)
+        self.norm.weight, self.norm.bias = parameter(norm[0]), parameter(norm[1])
+        self.norm.running_mean, self.norm.running_var = torch.tensor(norm[2]), torch.tensor(norm[3])
+        self.before = same and stride == 2
+        if self.before:
+            self.conv.padding = (0, 0)
+
+    def forward(self, x):
+        return self.norm(self.conv(F.pad(x, (0, 1, 0, 1)) if self.before else x))
+
+
+class Block(nn.Module):
+    def __init__(self, a, b, stride, more):
+        super().__init__()
+        self.a, self.b, self.stride, self.more = a, b, stride, more
+
+    def forward(self, x):
+        y = self.b(F.relu(self.a(x)))
+        if self.stride > 1:
+            x = x[:, :, ::self.stride, ::self.stride]
+        if self.more:
+            x = F.pad(x, (0, 0, 0, 0, self.more // 2, self.more - self.more // 2))
+        return F.relu(y + x)
+
+
+def resnet20(g, same):
+    k = g.ending("/kernel")
+    norms = list(zip(*(g.ending("/" + n) for n in ["gamma", "beta", "moving_mean", "moving_variance"])))
+    layers, i = [Normed(k[0], norms[0], 1, same), nn.ReLU()], 1
+    for stage in range(3):
+        for block in range(3):
+            stride = 2 if stage and not block else 1
+            more = k[i].shape[3] - k[i].shape[2]
+            layers.append(Block(Normed(k[i], norms[i], stride, same), Normed(k[i + 1], norms[i + 1], 1, same), stride, more))
+            i += 2
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), linear(k[i], g.ending("/bias")[-1]))
+
+
+def build(name, g, same=False):
+    if name == "loop":
+        return linear(g.ending("/kernel")[0], g.ending("/bias")[0])
+    if name == "resnet20":
+        return resnet20(g, same)
+    return {"mlp": mlp, "cnn": cnn}[name](g)
+
+
+def images(name, x):
+    """NHWC to NCHW, as torch likes it."""
+    t = torch.tensor(x)
+    return t.permute(0, 3, 1, 2).contiguous() if t.dim() == 4 else t

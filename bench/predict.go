@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// inferenceCases are NETWORK/BATCH.
+var inferenceCases = []string{"mlp/1", "mlp/64", "cnn/1", "cnn/64", "resnet20/1", "resnet20/64"}
+
+// predictor pulls predictions of one case.
+type predictor struct {
+	batch int
+	key   string
+	next  func() (estimator.Prediction, error, bool)
+	stop  func()
+}
+
+// newPredictor opens NETWORK/BATCH on what is given in dir/NETWORK.
+func newPredictor(dir, name string) (*predictor, error) {
+	network, size, _ := strings.Cut(name, "/")
+	batch, err := strconv.Atoi(size)
+	if err != nil {
+		return nil, fmt.Errorf("case %q: expected NETWORK/BATCH", name)
+	}
+	w, err := lookUp(network)
+	if err != nil {
+		return nil, err
+	}
+	dir = filepath.Join(dir, network)
+	g, err := readGiven(dir)
+	if err != nil {
+		return nil, err
+	}
+	x, err := g.get("x")
+	if err != nil {
+		return nil, err
+	}
+	y, err := g.get("y")
+	if err != nil {
+		return nil, err
+	}
+	e, err := w.estimator(estimator.WithModelDir(filepath.Join(dir, "weights")))
+	if err != nil {
+		return nil, err
+	}
+	p := &predictor{batch: batch, key: w.predicted}
+	p.next, p.stop = iter.Pull2(e.Predict(context.Background(), w.input(x, y, batch), estimator.PredictKeys(p.key)))
+	return p, nil
+}
+
+// run predicts one batch and returns its last prediction.
+func (p *predictor) run() (estimator.Prediction, error) {
+	var last estimator.Prediction
+	for range p.batch {
+		v, err, ok := p.next()
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			return nil, fmt.Errorf("the input ended")
+		}
+		last = v
+	}
+	return last, nil
+}
+
+// predictWorker predicts all cases from what is given in DIR.
+func predictWorker(l *link, args []string) error {
+	ps := map[string]*predictor{}
+	values := map[string][]float64{}
+	for _, name := range inferenceCases {
+		p, err := newPredictor(args[0], name)
+		if err != nil {
+			return err
+		}
+		defer p.stop()
+		last, err := p.run()
+		if err != nil {
+			return err
+		}
+		for _, v := range graph.Of[float32](last[p.key]) {
+			values[name] = append(values[name], float64(v))
+		}
+		ps[name] = p
+	}
+	return l.serve(reply{Values: values, Version: runtime.Version()}, func(c command) (reply, error) {
+		before, begun := mallocs(), time.Now()
+		for range c.steps {
+			if _, err := ps[c.name].run(); err != nil {
+				return reply{}, err
+			}
+		}
+		seconds := time.Since(begun).Seconds()
+		return reply{Seconds: seconds, Allocs: float64(mallocs()-before) / float64(c.steps)}, nil
+	})
+}

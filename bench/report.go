@@ -1,0 +1,84 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+)
+
+// print writes the subject's table: the ratio is ours to the peer.
+func (r *result) print(w io.Writer) {
+	fmt.Fprintf(w, "\n%s: %s [%s]\n", r.Subject, r.Title, r.Unit)
+	checked := "results checked against float64"
+	if !r.Checked {
+		checked = "results not checked"
+	}
+	fmt.Fprintf(w, "%s; %d cores, load %s -> %s; %d rounds x %d processes; %s\n", r.CPU, r.Cores, r.Load[0], r.Load[1], r.Rounds, r.Fresh, checked)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "case\tthreads\tcontender\tmedian\tmin\tmax\tours/peer\t")
+	for _, x := range r.Rows {
+		fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t\n", x.Case, x.Threads, x.Contender, short(x.Median), short(x.Min), short(x.Max), r.ratio(x))
+	}
+	t.Flush()
+	for _, m := range r.Missing {
+		fmt.Fprintln(w, "left out:", m)
+	}
+}
+
+// ratio is our median over the row's.
+func (r *result) ratio(x row) string {
+	if x.Contender == ours {
+		if x.Allocs != 0 {
+			return fmt.Sprintf("%.3g allocs", x.Allocs)
+		}
+		return ""
+	}
+	mine, ok := r.find(key{x.Case, x.Threads, ours})
+	if !ok || x.Median == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.2f", mine.Median/x.Median)
+}
+
+func short(v float64) string {
+	switch {
+	case v >= 1000:
+		return fmt.Sprintf("%.0f", v)
+	case v >= 100:
+		return fmt.Sprintf("%.1f", v)
+	case v >= 1:
+		return fmt.Sprintf("%.2f", v)
+	}
+	return fmt.Sprintf("%.3g", v)
+}
+
+// compare shows our rows next to those recorded, and returns how many have
+// become more than 5 % worse.
+func (r *result) compare(w io.Writer, old *result) int {
+	fmt.Fprintf(w, "\n%s: compared with %s (load %s)\n", r.Subject, old.Time, old.Load[0])
+	if r.CPU != old.CPU || r.Cores != old.Cores {
+		fmt.Fprintf(w, "recorded on another machine: %s, %d cores\n", old.CPU, old.Cores)
+	}
+	worse := 0
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "case\tthreads\trecorded\tnow\tnow/recorded\t\t")
+	for _, x := range r.Rows {
+		was, ok := old.find(x.key)
+		if x.Contender != ours || !ok || was.Median == 0 {
+			continue
+		}
+		change := x.Median / was.Median
+		mark := ""
+		if loss := change > 1.05; loss && !rate(r.Unit) || change < 0.95 && rate(r.Unit) {
+			mark = "SLOWER"
+			worse++
+		}
+		fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%.2f\t%s\t\n", x.Case, x.Threads, short(was.Median), short(x.Median), change, mark)
+	}
+	t.Flush()
+	return worse
+}
+
+// rate reports whether more is better in that unit.
+func rate(unit string) bool { return strings.HasSuffix(unit, "/s") }

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+)
+
+// subjects are all there is to measure, in the order of the tables.
+var subjects = []subject{
+	{name: "ceilings", title: "what the machine can do", unit: "G/s", cases: ceilingCases(), setup: ceilingsField,
+		value: func(name string, steps int, r reply) float64 {
+			return ceilingWork(name) * float64(steps) / r.Seconds / 1e9
+		}},
+	{name: "matmul", title: "matrix product, single precision, C += A*B", unit: "GFLOP/s", cases: matmulCases(), setup: matmulField,
+		value: func(name string, steps int, r reply) float64 { return flops(name) * float64(steps) / r.Seconds / 1e9 }},
+	{name: "mlp", title: "MLP 784-512-256-10, batch 128, Adam, one step", unit: "ms", cases: []string{""}, setup: mlpField},
+	{name: "cnn", title: "CNN on 28x28, batch 64, Adam, one step", unit: "ms", cases: []string{""}, setup: torchField("cnn")},
+	{name: "resnet20", title: "ResNet-20 on 32x32x3, batch 128, momentum, one step", unit: "ms", cases: []string{""}, setup: torchField("resnet20")},
+	{name: "inference", title: "one batch to probabilities", unit: "ms", cases: inferenceCases, setup: inferenceField},
+	{name: "sparse_linear", title: "logistic regression on 1,000,000 ids, 40 per example, batch 512, Adagrad, one step", unit: "ms", cases: []string{""}, setup: sparseField},
+	{name: "loop", title: "1x1 linear model, batch 1, one step", unit: "us", cases: []string{""}, setup: loopField},
+	{name: "startup", title: "process start to first finished step (mlp)", unit: "s", cases: []string{""}, setup: startupField, startup: true},
+	{name: "memory", title: "peak resident memory of 30 training steps", unit: "MB", cases: []string{""}, setup: memoryField("mlp"), steps: 30, value: peakMB},
+	{name: "memory_resnet20", title: "peak resident memory of 6 training steps of ResNet-20", unit: "MB", cases: []string{""}, setup: memoryField("resnet20"), steps: 6, value: peakMB},
+	{name: "growth", title: "MLP steps by batch, width and depth", unit: "ms", cases: growthCases(), setup: growthField},
+}
+
+func subjectNames() []string {
+	var out []string
+	for _, s := range subjects {
+		out = append(out, s.name)
+	}
+	return out
+}
+
+func peakMB(_ string, _ int, r reply) float64 { return float64(r.PeakKB) / 1024 }
+
+// self is a worker of this binary.
+func self(kind string, args ...string) ([]string, error) {
+	exe, err := os.Executable()
+	return append([]string{exe, "worker", kind}, args...), err
+}
+
+// peer is a worker in Python.
+//
+// OpenMP's threads spin where they wait, which on busy cores slows PyTorch down a
+// hundredfold; passive waiting costs it little on idle ones. -spin measures both.
+func (s settings) peer(name, script string, args ...string) contender {
+	return contender{name: name, argv: append([]string{s.python, filepath.Join("bench", "peers", script)}, args...),
+		env: []string{"OMP_WAIT_POLICY=passive"}}
+}
+
+// trainField is our training of a workload against those peers.
+func (s settings) trainField(ctx context.Context, name, dir string) (field, error) {
+	if _, err := workloads[name].give(ctx, dir); err != nil {
+		return field{}, err
+	}
+	argv, err := self("train", name, dir)
+	check := s.peer("reference", "torch_train.py", name, dir, "float64")
+	return field{contenders: []contender{{name: ours, argv: argv}}, check: &check, tolerance: 1e-4}, err
+}
+
+func mlpField(ctx context.Context, s settings, dir string) (field, error) {
+	f, err := torchField("mlp")(ctx, s, dir)
+	if err != nil {
+		return f, err
+	}
+	argv, err := self("gorgonia", dir)
+	f.contenders = append(f.contenders,
+		s.peer("torch compile, fused Adam", "torch_train.py", "mlp", dir, "compile"),
+		s.peer("tf.estimator", "tf_train.py", "mlp", dir, "estimator"),
+		s.peer("tf.keras", "tf_train.py", "mlp", dir, "keras"),
+		// Gorgonia's Adam corrects the bias before it adds epsilon.
+		contender{name: "stock Gorgonia", argv: argv, tolerance: 5e-3})
+	return f, err
+}
+
+// torchField is a workload against eager PyTorch, in both of its layouts of
+// images.
+func torchField(name string) func(context.Context, settings, string) (field, error) {
+	return func(ctx context.Context, s settings, dir string) (field, error) {
+		f, err := s.trainField(ctx, name, dir)
+		eager := s.peer("torch eager", "torch_train.py", name, dir, "eager")
+		f.contenders = append(f.contenders, eager)
+		if s.spin {
+			spinning := eager
+			spinning.name, spinning.env = "torch eager, spinning", nil
+			f.contenders = append(f.contenders, spinning)
+		}
+		if name != "mlp" {
+			f.contenders = append(f.contenders, s.peer("torch eager, channels last", "torch_train.py", name, dir, "channels_last"))
+		}
+		return f, err
+	}
+}
+
+func inferenceField(ctx context.Context, s settings, dir string) (field, error) {
+	for _, name := range []string{"mlp", "cnn", "resnet20"} {
+		if _, err := workloads[name].give(ctx, filepath.Join(dir, name)); err != nil {
+			return field{}, err
+		}
+	}
+	argv, err := self("predict", dir)
+	check := s.peer("reference", "infer.py", dir, "float64")
+	return field{check: &check, tolerance: 1e-4, contenders: []contender{{name: ours, argv: argv},
+		s.peer("onnxruntime", "infer.py", dir, "onnxruntime"), s.peer("torch", "infer.py", dir, "torch")}}, err
+}
+
+func sparseField(ctx context.Context, s settings, dir string) (field, error) {
+	f, err := s.trainField(ctx, "sparse_linear", dir)
+	if err != nil {
+		return f, err
+	}
+	f.check = nil
+	if f.reference, err = sparseReference(dir); err != nil {
+		return f, err
+	}
+	f.contenders = append(f.contenders,
+		s.peer("tf.estimator LinearClassifier", "tf_train.py", "sparse_linear", dir, "estimator"),
+		s.peer("TF1 graph", "tf_train.py", "sparse_linear", dir, "graph"))
+	return f, nil
+}
+
+func loopField(ctx context.Context, s settings, dir string) (field, error) {
+	f, err := s.trainField(ctx, "loop", dir)
+	f.contenders = append(f.contenders, s.peer("torch eager", "torch_train.py", "loop", dir, "eager"))
+	return f, err
+}
+
+func startupField(ctx context.Context, s settings, dir string) (field, error) {
+	f, err := s.trainField(ctx, "mlp", dir)
+	f.check = nil
+	f.contenders[0].argv = append(f.contenders[0].argv, "startup")
+	f.contenders = append(f.contenders,
+		s.peer("tf.estimator", "tf_train.py", "mlp", dir, "estimator", "startup"),
+		s.peer("tf.keras", "tf_train.py", "mlp", dir, "keras", "startup"),
+		s.peer("torch eager", "torch_train.py", "mlp", dir, "eager", "startup"))
+	return f, err
+}
+
+func memoryField(name string) func(context.Context, settings, string) (field, error) {
+	return func(ctx context.Context, s settings, dir string) (field, error) {
+		f, err := s.trainField(ctx, name, dir)
+		f.contenders = append(f.contenders, s.peer("torch eager", "torch_train.py", name, dir, "eager"))
+		return f, err
+	}
+}

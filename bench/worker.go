@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/estimator/hooks"
+)
+
+// work is a worker process of ours: bench worker KIND ARGUMENTS.
+func work(kind string, args []string) error {
+	l := newLink(os.Stdin, os.Stdout)
+	workers := map[string]func(*link, []string) error{
+		"train": trainWorker, "predict": predictWorker, "matmul": matmulWorker, "ceilings": ceilingsWorker,
+		"gorgonia": gorgoniaWorker, "growth": growthWorker, "profile": profileWorker,
+	}
+	w, ok := workers[kind]
+	if !ok {
+		return fmt.Errorf("unknown kind %q", kind)
+	}
+	return w(l, args)
+}
+
+// checkedSteps are compared with the reference before anything is timed.
+const checkedSteps = 4
+
+// trainWorker trains WORKLOAD on what is given in DIR.
+func trainWorker(l *link, args []string) error {
+	w, err := lookUp(args[0])
+	if err != nil {
+		return err
+	}
+	checked := checkedSteps
+	if len(args) > 2 && args[2] == "startup" {
+		checked = 1
+	}
+	return train(w, args[1], &pacer{link: l, checked: checked})
+}
+
+// train trains a workload on what is given in dir until the hook has enough.
+func train(w workload, dir string, p hooks.Hook) error {
+	g, err := readGiven(dir)
+	if err != nil {
+		return err
+	}
+	x, err := g.get("x")
+	if err != nil {
+		return err
+	}
+	y, err := g.get("y")
+	if err != nil {
+		return err
+	}
+	model, err := os.MkdirTemp("", "bench-model-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(model)
+	e, err := w.estimator(estimator.WithModelDir(model), estimator.WithWarmStart(estimator.WarmStart{From: filepath.Join(dir, "weights")}))
+	if err != nil {
+		return err
+	}
+	_, err = e.Train(context.Background(), w.input(x, y, w.batch), estimator.WithHooks(p))
+	return err
+}
+
+// pacer is a hook that holds training up until the parent asks for steps. A
+// step is all from the end of one to the end of the next: input, feeds, the
+// program, other hooks.
+type pacer struct {
+	hooks.Base
+	link    *link
+	checked int
+	losses  []float64
+	left    int
+	steps   int
+	begun   time.Time
+	mallocs uint64
+}
+
+// AfterRun ends the process's block of steps and waits for the next.
+func (p *pacer) AfterRun(_ context.Context, r hooks.Run) error {
+	if len(p.losses) < p.checked {
+		v, err := r.Value("loss")
+		if err != nil {
+			return err
+		}
+		if p.losses = append(p.losses, v.Float(0)); len(p.losses) < p.checked {
+			return nil
+		}
+		if err := p.link.send(reply{Values: map[string][]float64{"": p.losses}, Version: runtime.Version()}); err != nil {
+			return err
+		}
+		return p.wait(r)
+	}
+	if p.left--; p.left > 0 {
+		return nil
+	}
+	seconds := time.Since(p.begun).Seconds()
+	allocs := float64(mallocs()-p.mallocs) / float64(p.steps)
+	if err := p.link.send(reply{Seconds: seconds, Allocs: allocs, PeakKB: peakKB()}); err != nil {
+		return err
+	}
+	return p.wait(r)
+}
+
+func (p *pacer) wait(r hooks.Run) error {
+	c, ok, err := p.link.next()
+	if err != nil {
+		return err
+	}
+	if !ok {
+		r.RequestStop("the parent has no more work")
+		return nil
+	}
+	p.left, p.steps = c.steps, c.steps
+	p.mallocs = mallocs()
+	p.begun = time.Now()
+	return nil
+}
+
+// mallocs counts the allocations of this process.
+func mallocs() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.Mallocs
+}
+
+// block is a hook that times that many steps after the first ones.
+type block struct {
+	hooks.Base
+	steps   int
+	done    int
+	begun   time.Time
+	seconds float64
+}
+
+// AfterRun starts the clock after the first steps, and stops training at the end.
+func (b *block) AfterRun(_ context.Context, r hooks.Run) error {
+	switch b.done++; b.done {
+	case checkedSteps:
+		b.begun = time.Now()
+	case checkedSteps + b.steps:
+		b.seconds = time.Since(b.begun).Seconds()
+		r.RequestStop("the block is done")
+	}
+	return nil
+}
