@@ -78,10 +78,15 @@ func (b *Builder) Placeholder(name string, t Type) Output {
 }
 
 // Variable adds a VarHandleOp for the variable of that name and returns its
-// resource; the same name gives the same node.
+// resource; the same name gives the same node, even where another op has taken
+// the name for its own node.
 func (b *Builder) Variable(name string, t Type) Output {
-	if n := b.Graph.Node(name); n != nil && n.Op == "VarHandleOp" {
-		return n.Out(0)
+	n := b.Graph.Node(name)
+	for i := 1; n != nil; i++ {
+		if shared := n.Str("shared_name"); n.Op == "VarHandleOp" && (shared == name || shared == "" && n.Name == name) {
+			return n.Out(0)
+		}
+		n = b.Graph.Node(fmt.Sprintf("%s_%d", name, i))
 	}
 	return b.Op("VarHandleOp", name, Type{DType: Resource}, Attrs{
 		"dtype": t.DType, "shape": t.Shape, "shared_name": []byte(name), "container": []byte{}})

@@ -138,6 +138,10 @@ func TestBuilderNodes(t *testing.T) {
 	if b.Variable("w", Type{Float64, ShapeOf(3)}) != v {
 		t.Error("the same variable must be one node")
 	}
+	b.Placeholder("taken", Type{Float64, ShapeOf(3)})
+	if u := b.Variable("taken", Type{Float64, ShapeOf(3)}); u.Node.Str("shared_name") != "taken" || b.Variable("taken", Type{Float64, ShapeOf(3)}) != u {
+		t.Error("a variable beside a node of its name must be one node")
+	}
 	r := b.Read(v, Type{Float64, ShapeOf(3)}, v.Node)
 	if r.Node.Name != "w/Read/ReadVariableOp" || r.Node.Control[0] != v.Node {
 		t.Errorf("read: %v after %v", r, r.Node.Control)
