@@ -1,6 +1,7 @@
 package estimator
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/goestimator/goestimator/models"
@@ -13,9 +14,10 @@ type MetricFn func(mc *ModelContext, features models.Features, labels models.Lab
 // evaluations have the metrics of fn besides. A name that the model has itself is replaced.
 func AddMetrics(e *Estimator, fn MetricFn) *Estimator {
 	inner := e.modelFn
-	added := &Estimator{config: e.config, params: e.params, modelDir: e.modelDir, strategy: e.strategy, warm: e.warm, auto: e.auto,
-		seed: e.seed, dtype: e.dtype, log: e.log, ready: map[string]*inference{}}
-	added.modelFn = ModelFunc(func(mc *ModelContext, features models.Features, labels models.Labels) (*Spec, error) {
+	return e.with(ModelFunc(func(mc *ModelContext, features models.Features, labels models.Labels) (*Spec, error) {
+		if fn == nil {
+			return nil, errors.New("add metrics: metric_fn must be provided")
+		}
 		spec, err := inner.Model(mc, features, labels)
 		if err != nil || spec == nil || mc.Mode() != models.Eval {
 			return spec, err
@@ -34,6 +36,5 @@ func AddMetrics(e *Estimator, fn MetricFn) *Estimator {
 		extended := *spec
 		extended.EvalMetrics = all
 		return &extended, nil
-	})
-	return added
+	}))
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/goestimator/goestimator/distribute"
+	"github.com/goestimator/goestimator/estimator/summary"
 	"github.com/goestimator/goestimator/internal/graph"
 	"github.com/goestimator/goestimator/runconfig"
 )
@@ -30,8 +31,17 @@ type Estimator struct {
 	dtype    graph.DType
 	log      *slog.Logger
 
-	mu    sync.Mutex
-	ready map[string]*inference // compiled programs of evaluation and prediction
+	mu         sync.Mutex
+	ready      map[string]*inference          // compiled programs of evaluation and prediction
+	evalEvents map[string]*summary.FileWriter // by the name of the evaluation
+}
+
+// with returns an Estimator of another model_fn on the same model_dir; it shares nothing that runs.
+func (e *Estimator) with(fn ModelFn) *Estimator {
+	c := &Estimator{modelFn: fn, config: e.config, params: e.params, modelDir: e.modelDir, strategy: e.strategy,
+		warm: e.warm, auto: e.auto, seed: e.seed, dtype: e.dtype, log: e.log}
+	c.ready, c.evalEvents = map[string]*inference{}, map[string]*summary.FileWriter{}
+	return c
 }
 
 // Option adjusts a new Estimator.
@@ -73,7 +83,7 @@ func New(modelFn ModelFn, opts ...Option) (*Estimator, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Estimator{modelFn: modelFn, config: rc, params: Params{}, log: slog.Default(), ready: map[string]*inference{}}
+	e := &Estimator{modelFn: modelFn, config: rc, params: Params{}, log: slog.Default(), ready: map[string]*inference{}, evalEvents: map[string]*summary.FileWriter{}}
 	for _, o := range opts {
 		if err := o(e); err != nil {
 			return nil, fmt.Errorf("estimator: %w", err)
@@ -149,7 +159,7 @@ func (e *Estimator) EvalDir(name string) string {
 	return filepath.Join(e.modelDir, "eval_"+name)
 }
 
-// Close frees the programs that evaluation and prediction keep.
+// Close frees the programs that evaluation and prediction keep, and closes their event files.
 func (e *Estimator) Close() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -157,6 +167,10 @@ func (e *Estimator) Close() error {
 	for key, s := range e.ready {
 		errs = append(errs, s.close())
 		delete(e.ready, key)
+	}
+	for name, w := range e.evalEvents {
+		errs = append(errs, w.Close())
+		delete(e.evalEvents, name)
 	}
 	return errors.Join(errs...)
 }

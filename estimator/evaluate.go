@@ -142,7 +142,7 @@ func (a *accumulators) results() map[string]metrics.Value {
 
 // writeEvalEvents appends an evaluation to the events of its name: scalars,
 // other metrics as tensors, and the checkpoint's path.
-func (e *Estimator) writeEvalEvents(name string, res EvalResult) (err error) {
+func (e *Estimator) writeEvalEvents(name string, res EvalResult) error {
 	var values []*summary.Value
 	for _, key := range sortedKeys(res.Metrics) {
 		v := res.Metrics[key]
@@ -157,7 +157,18 @@ func (e *Estimator) writeEvalEvents(name string, res EvalResult) (err error) {
 		values = append(values, t)
 	}
 	values = append(values, summary.Text("checkpoint_path", res.Checkpoint))
-	w := summary.NewFileWriter(e.EvalDir(name), summary.Options{})
-	defer func() { err = errors.Join(err, w.Close()) }()
-	return w.Values(res.GlobalStep, values...)
+	w := e.evalWriter(name)
+	return errors.Join(w.Values(res.GlobalStep, values...), w.Flush())
+}
+
+// evalWriter returns the event file of evaluations of that name, one for all of this Estimator's.
+func (e *Estimator) evalWriter(name string) *summary.FileWriter {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	w := e.evalEvents[name]
+	if w == nil {
+		w = summary.NewFileWriter(e.EvalDir(name), summary.Options{})
+		e.evalEvents[name] = w
+	}
+	return w
 }

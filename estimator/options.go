@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/goestimator/goestimator/estimator/hooks"
 )
@@ -64,6 +65,9 @@ func PredictKeys(keys ...string) RunOption {
 func newRunOptions(opts []RunOption) (runOptions, error) {
 	var o runOptions
 	for _, f := range opts {
+		if f == nil {
+			return o, errors.New("an option is nil: leave it out")
+		}
 		f(&o)
 	}
 	switch {
@@ -71,6 +75,8 @@ func newRunOptions(opts []RunOption) (runOptions, error) {
 		return o, errors.New("can not provide both steps and max_steps")
 	case o.stepsSet && o.steps <= 0:
 		return o, fmt.Errorf("must specify steps > 0, given: %d", o.steps)
+	case strings.ContainsAny(o.name, `/\`):
+		return o, fmt.Errorf("the name of an evaluation must be no path: %q", o.name)
 	case o.maxStepsSet && o.maxSteps <= 0:
 		return o, fmt.Errorf("must specify max_steps > 0, given: %d", o.maxSteps)
 	}

@@ -263,3 +263,52 @@ func TestInterruptedEvaluation(t *testing.T) {
 		}
 	}
 }
+
+func TestOneTrainingPerModelDir(t *testing.T) {
+	ctx, dir := context.Background(), t.TempDir()
+	second := &sideEffect{fn: func() {
+		if _, err := toy(t, dir).Train(ctx, forever(&toyData{}), estimator.Steps(1)); !errors.Is(err, estimator.ErrLocked) {
+			t.Errorf("a second training in the same folder: got %v, expected ErrLocked", err)
+		}
+	}}
+	if _, err := toy(t, dir).Train(ctx, forever(&toyData{}), estimator.Steps(2), estimator.WithHooks(second)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := toy(t, dir).Train(ctx, forever(&toyData{}), estimator.Steps(2)); err != nil {
+		t.Errorf("after the first has ended: %v", err)
+	}
+}
+
+// sideEffect is a hook that does something once, after the first step.
+type sideEffect struct {
+	hooks.Base
+	fn   func()
+	done bool
+}
+
+func (h *sideEffect) AfterRun(context.Context, hooks.Run) error {
+	if !h.done {
+		h.done = true
+		h.fn()
+	}
+	return nil
+}
+
+func TestSingleNodeClusterTrainsAndEvaluates(t *testing.T) {
+	rc, err := runconfig.FromTFConfig(`{"cluster":{"chief":["c0:1"]},"task":{"type":"chief","index":0}}`, runconfig.ModelDir(t.TempDir()), runconfig.LogStepCountSteps(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := estimator.New(estimator.ModelFunc(toyModel), estimator.WithRunConfig(rc))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	res, err := estimator.TrainAndEvaluate(context.Background(), e, estimator.TrainSpec{Input: forever(&toyData{}), MaxSteps: 3}, estimator.EvalSpec{Input: &toyData{}})
+	if err != nil || res.GlobalStep != 3 || res.Eval == nil {
+		t.Errorf("got %+v, %v: expected a single task to train and evaluate", res, err)
+	}
+	if _, err := e.Evaluate(context.Background(), &toyData{}, estimator.EvalName("../x")); err == nil {
+		t.Error("an evaluation named by a path: expected an error")
+	}
+}

@@ -77,7 +77,7 @@ func (s EvalSpec) validate() error {
 }
 
 // TrainAndEvaluate trains and evaluates in the role that TF_CONFIG gives this
-// process. Without a cluster it trains once and evaluates the checkpoints as
+// process. Without a cluster, or as its only task, it trains once and evaluates the checkpoints as
 // they are written, and the last one at the end. Where max_steps has been
 // reached already, the newest checkpoint is evaluated unless its evaluation is
 // in the events.
@@ -85,7 +85,7 @@ func TrainAndEvaluate(ctx context.Context, e *Estimator, train TrainSpec, eval E
 	if err := errors.Join(train.validate(), eval.validate()); err != nil {
 		return Result{}, err
 	}
-	if len(e.config.ClusterSpec().Jobs()) > 0 || e.config.TaskType() == runconfig.Evaluator {
+	if alone := e.config.NumWorkers() == 1 && e.config.NumPS() == 0 && e.config.ClusterSpec().NumTasks(runconfig.Evaluator) == 0; !alone || !e.config.IsChief() {
 		return Result{}, e.clusterError()
 	}
 	return e.trainAndEvaluateLocal(ctx, train, eval)
@@ -113,21 +113,28 @@ func (e *Estimator) trainAndEvaluateLocal(ctx context.Context, train TrainSpec, 
 	}
 	if l.evaluated != tr.GlobalStep {
 		// Training was skipped, or its end was not saved by a listener's saver.
-		if res.Eval = e.recordedEvaluation(eval.Name, tr.GlobalStep); res.Eval != nil {
-			return res, nil
-		}
-		prefix, err := e.LatestCheckpoint()
-		if err != nil || prefix == "" {
-			return res, errors.Join(err, fmt.Errorf("there was no new checkpoint after the training in %s", e.modelDir))
-		}
-		if err := l.evaluate(ctx, prefix, true); ctx.Err() != nil {
-			return res, fmt.Errorf("%w at step %d, before its evaluation: %w", ErrInterrupted, tr.GlobalStep, context.Cause(ctx))
-		} else if err != nil {
-			return res, err
-		}
+		err = l.makeUp(ctx, tr.GlobalStep)
 		res.Eval = l.last
 	}
-	return res, nil
+	return res, err
+}
+
+// makeUp evaluates the newest checkpoint, or takes its evaluation from the events.
+func (l *evalListener) makeUp(ctx context.Context, step int64) error {
+	prefix, err := l.est.LatestCheckpoint()
+	if err != nil || prefix == "" {
+		return errors.Join(err, fmt.Errorf("there was no new checkpoint after the training in %s", l.est.modelDir))
+	}
+	if res := l.est.recordedEvaluation(l.spec.Name, step); res != nil {
+		res.Checkpoint = prefix
+		return l.told(ctx, *res, true)
+	}
+	// Not by its prefix: where the newest is damaged, the next is evaluated.
+	err = l.evaluate(ctx, "", true)
+	if ctx.Err() != nil {
+		return fmt.Errorf("%w at step %d, before its evaluation: %w", ErrInterrupted, step, context.Cause(ctx))
+	}
+	return err
 }
 
 // recordedEvaluation returns the scalars of an evaluation of that step from the
@@ -211,6 +218,11 @@ func (l *evalListener) evaluate(ctx context.Context, prefix string, final bool) 
 	if err != nil {
 		return err
 	}
+	return l.told(ctx, res, final)
+}
+
+// told passes an evaluation on.
+func (l *evalListener) told(ctx context.Context, res EvalResult, final bool) error {
 	l.evaluated, l.last = res.GlobalStep, &res
 	if l.spec.AfterEval == nil {
 		return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -29,12 +30,16 @@ const (
 	seedKey       = privatePrefix + "seed" // decimal
 )
 
+// ErrLocked is returned where another training runs in the same model_dir.
+var ErrLocked = errors.New("model_dir is in use by another training")
+
 // training is the session of a training loop, with its input and its files.
 type training struct {
 	*session
 	iterator inputs.Iterator
 	saver    *checkpoint.Saver // nil on tasks that are not chief
 	events   summary.Writer    // likewise
+	lock     *os.File          // likewise; nil where files cannot be locked
 	saved    int64             // step of the newest checkpoint, -1 for none
 	prefix   string            // of that checkpoint
 	lastLoss float64
@@ -103,7 +108,13 @@ func (t *training) open(ctx context.Context, ds inputs.Dataset, o runOptions) er
 
 // openFiles opens the checkpoint saver and the event file of the chief.
 func (t *training) openFiles() error {
+	if err := os.MkdirAll(t.est.modelDir, 0o777); err != nil {
+		return fmt.Errorf("model_dir: %w", err)
+	}
 	var err error
+	if t.lock, err = lockDir(t.est.modelDir); err != nil {
+		return err
+	}
 	rc := t.est.config
 	t.saver, err = checkpoint.NewSaver(t.est.modelDir, checkpoint.Options{
 		MaxToKeep: rc.KeepCheckpointMax(), KeepEveryNHours: rc.KeepCheckpointEveryNHours()})
@@ -306,6 +317,9 @@ func (t *training) close() error {
 	}
 	if t.events != nil {
 		errs = append(errs, t.events.Close())
+	}
+	if t.lock != nil {
+		errs = append(errs, t.lock.Close())
 	}
 	return errors.Join(append(errs, t.session.close())...)
 }

@@ -42,9 +42,9 @@ func (e *Estimator) trainingHooks(t *training, o runOptions) ([]hooks.Hook, erro
 
 // addSaver adds the checkpoint saver unless one is there, and gives it the listeners.
 func (e *Estimator) addSaver(hs []hooks.Hook, o runOptions) ([]hooks.Hook, error) {
-	for _, h := range hs {
+	for i, h := range hs {
 		if s, ok := h.(*hooks.CheckpointSaver); ok {
-			s.AddListeners(o.listeners...)
+			hs[i] = s.With(o.listeners...)
 			return hs, nil
 		}
 	}

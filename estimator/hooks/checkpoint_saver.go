@@ -40,9 +40,12 @@ func NewCheckpointSaver(every Every, listeners ...CheckpointListener) (*Checkpoi
 	return &CheckpointSaver{timer: NewTimer(every), listeners: listeners, saved: -1}, nil
 }
 
-// AddListeners adds listeners; call it before training.
-func (h *CheckpointSaver) AddListeners(ls ...CheckpointListener) {
-	h.listeners = append(h.listeners, ls...)
+// With returns a saver with further listeners; h stays as it is.
+func (h *CheckpointSaver) With(ls ...CheckpointListener) *CheckpointSaver {
+	c := *h
+	c.timer = NewTimer(h.timer.every)
+	c.listeners = append(h.listeners[:len(h.listeners):len(h.listeners)], ls...)
+	return &c
 }
 
 // Priority is the last: what other hooks keep is saved as of this step.

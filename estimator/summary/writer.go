@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -121,8 +122,12 @@ func (w *FileWriter) open(now time.Time) error {
 		host = "localhost"
 	}
 	host = strings.ReplaceAll(host, "/", "_")
+	secs, err := w.laterThanAll(now.Unix())
+	if err != nil {
+		return err
+	}
 	for w.file == nil {
-		name := fmt.Sprintf("%s%010d.%s.%d.%d%s", filePrefix, now.Unix(), host, os.Getpid(), fileSerial.Add(1), w.opts.Suffix)
+		name := fmt.Sprintf("%s%010d.%s.%d.%d%s", filePrefix, secs, host, os.Getpid(), fileSerial.Add(1), w.opts.Suffix)
 		path := filepath.Join(w.dir, name)
 		f, err := w.opts.FS.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 		if errors.Is(err, fs.ErrExist) {
@@ -134,6 +139,24 @@ func (w *FileWriter) open(now time.Time) error {
 		w.file, w.path, w.buf, w.flushed = f, path, bufio.NewWriterSize(f, bufferSize), now
 	}
 	return w.record(&Event{WallTime: seconds(now), What: &eventpb.Event_FileVersion{FileVersion: fileVersion}})
+}
+
+// laterThanAll returns secs, or what makes the new file's name sort behind those
+// of the directory: readers take files in the order of their names.
+func (w *FileWriter) laterThanAll(secs int64) (int64, error) {
+	names, err := w.opts.FS.ReadDir(w.dir)
+	if err != nil {
+		return 0, err
+	}
+	for _, name := range names {
+		rest, ok := strings.CutPrefix(name, filePrefix)
+		if digits, _, dot := strings.Cut(rest, "."); ok && dot {
+			if n, err := strconv.ParseInt(digits, 10, 64); err == nil && n >= secs && n < secs+60 {
+				secs = n + 1
+			}
+		}
+	}
+	return secs, nil
 }
 
 func seconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }

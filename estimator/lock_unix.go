@@ -1,0 +1,41 @@
+//go:build unix
+
+package estimator
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// lockDir makes this process the only one that trains in dir, until the file
+// that it returns is closed or the process ends, however it ends.
+func lockDir(dir string) (*os.File, error) {
+	path := filepath.Join(dir, ".lock")
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
+	if err != nil {
+		return nil, fmt.Errorf("locking model_dir: %w", err)
+	}
+	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		holder, _ := os.ReadFile(path)
+		f.Close()
+		return nil, fmt.Errorf("%w: process %s: stop it, or choose another model_dir", ErrLocked, strings.TrimSpace(string(holder)))
+	}
+	if err != nil {
+		// A file system without locks: training there is the user's to coordinate.
+		return f, nil
+	}
+	if err := f.Truncate(0); err == nil {
+		_, err = fmt.Fprintf(f, "%d\n", os.Getpid())
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("locking model_dir: %w", err)
+	}
+	return f, nil
+}
