@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 
+	"github.com/goestimator/goestimator/internal/lower"
 	"github.com/goestimator/goestimator/models"
 	gonum "gonum.org/v1/gonum/graph"
 	G "gorgonia.org/gorgonia"
@@ -65,6 +66,10 @@ func (o *Optimizer) minimize(b *models.Builder, loss *G.Node, specs []GroupSpec)
 		for _, v := range g.Variables {
 			wrt = append(wrt, v.Node)
 		}
+	}
+	// Grad destroys the traces of nodes that Gorgonia merged although they differ.
+	if err := lower.Check(b.Expr()); err != nil {
+		return nil, err
 	}
 	grads, err := G.Grad(loss, wrt...)
 	if err != nil {
