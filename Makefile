@@ -4,7 +4,7 @@ GO     ?= go
 PYTHON ?= python3
 VENV   ?= .venv
 
-.PHONY: check fmt vet test race examples fuzz-short accept interop peers generate
+.PHONY: check fmt vet test race examples fuzz-short accept interop peers bench bench-peers bench-record generate
 
 check: fmt vet test race examples ## all fast checks
 
@@ -38,6 +38,21 @@ $(VENV)/ready: interop/requirements.txt
 
 interop: ## against TensorFlow, TensorBoard, PyTorch and pyarrow; what is not installed is skipped
 	GOESTIMATOR_ACCEPT=1 $(GO) test -count=1 -timeout 20m ./interop/...
+
+bench: ## our times against the recorded ones; a loss of more than 5 % fails
+	$(GO) run ./bench -ours -compare -python $(VENV)/bin/python $(BENCHFLAGS)
+
+bench-peers: $(VENV)/bench-ready ## installs the peers and prints all tables
+	$(GO) run ./bench -python $(VENV)/bin/python $(BENCHFLAGS)
+
+bench-record: $(VENV)/bench-ready ## bench-peers, kept in bench/results and docs/performance.md
+	$(GO) run ./bench -record -python $(VENV)/bin/python $(BENCHFLAGS)
+	$(GO) run ./bench tables
+
+$(VENV)/bench-ready: bench/requirements.txt interop/requirements.txt
+	test -x $(VENV)/bin/pip || $(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r bench/requirements.txt
+	touch $@
 
 generate: ## docs/config.md and the assembly kernels
 	$(GO) generate ./runconfig ./internal/kernels

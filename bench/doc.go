@@ -10,5 +10,5 @@
 // reference in float64. Peers that are not installed are left out, and named.
 //
 // -record keeps the results in bench/results; -compare shows what has become
-// slower since.
+// slower since; "bench tables" writes docs/performance.md's tables from them.
 package main

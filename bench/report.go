@@ -7,7 +7,8 @@ import (
 	"text/tabwriter"
 )
 
-// print writes the subject's table: the ratio is ours to the peer.
+// print writes the subject's table: ratios are ours to the peer, of medians and
+// of the best blocks, which foreign load disturbs least.
 func (r *result) print(w io.Writer) {
 	fmt.Fprintf(w, "\n%s: %s [%s]\n", r.Subject, r.Title, r.Unit)
 	checked := "results checked against float64"
@@ -16,9 +17,10 @@ func (r *result) print(w io.Writer) {
 	}
 	fmt.Fprintf(w, "%s; %d cores, load %s -> %s; %d rounds x %d processes; %s\n", r.CPU, r.Cores, r.Load[0], r.Load[1], r.Rounds, r.Fresh, checked)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "case\tthreads\tcontender\tmedian\tmin\tmax\tours/peer\t")
+	fmt.Fprintln(t, "case\tthreads\tcontender\tmedian\tmin\tmax\tours/peer\tbest/best\tallocs\t")
 	for _, x := range r.Rows {
-		fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t\n", x.Case, x.Threads, x.Contender, short(x.Median), short(x.Min), short(x.Max), r.ratio(x))
+		fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", x.Case, x.Threads, x.Contender,
+			short(x.Median), short(x.Min), short(x.Max), r.ratio(x, middle), r.ratio(x, r.best), x.allocs())
 	}
 	t.Flush()
 	for _, m := range r.Missing {
@@ -26,19 +28,31 @@ func (r *result) print(w io.Writer) {
 	}
 }
 
-// ratio is our median over the row's.
-func (r *result) ratio(x row) string {
-	if x.Contender == ours {
-		if x.Allocs != 0 {
-			return fmt.Sprintf("%.3g allocs", x.Allocs)
-		}
-		return ""
-	}
+// ratio is ours over the row's.
+func (r *result) ratio(x row, of func(row) float64) string {
 	mine, ok := r.find(key{x.Case, x.Threads, ours})
-	if !ok || x.Median == 0 {
+	if !ok || x.Contender == ours || of(x) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%.2f", mine.Median/x.Median)
+	return fmt.Sprintf("%.2f", of(mine)/of(x))
+}
+
+// allocs are the allocations of a step, where the contender tells.
+func (x row) allocs() string {
+	if x.Contender != ours {
+		return ""
+	}
+	return fmt.Sprintf("%.0f", x.Allocs)
+}
+
+func middle(x row) float64 { return x.Median }
+
+// best is the best block: the fastest.
+func (r *result) best(x row) float64 {
+	if rate(r.Unit) {
+		return x.Max
+	}
+	return x.Min
 }
 
 func short(v float64) string {

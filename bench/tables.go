@@ -1,0 +1,71 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Markers of the part of docs/performance.md that writeTables makes.
+const (
+	tablesBegin = "<!-- tables: made by `go run ./bench tables` from bench/results -->\n"
+	tablesEnd   = "<!-- end of tables -->\n"
+)
+
+// writeTables puts the recorded results into a document and, as a plot, next to it.
+func writeTables(results, document string) error {
+	b, err := os.ReadFile(document)
+	if err != nil {
+		return err
+	}
+	before, rest, ok := strings.Cut(string(b), tablesBegin)
+	_, after, ok2 := strings.Cut(rest, tablesEnd)
+	if !ok || !ok2 {
+		return fmt.Errorf("%s: expected the lines %q and %q", document, tablesBegin, tablesEnd)
+	}
+	var w bytes.Buffer
+	for _, s := range subjects {
+		r, err := readResult(results, s.name)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		r.markdown(&w)
+		if s.name == "growth" {
+			svg := filepath.Join(filepath.Dir(document), "growth.svg")
+			if err := os.WriteFile(svg, growthPlot(r), 0o644); err != nil {
+				return err
+			}
+		}
+	}
+	return os.WriteFile(document, []byte(before+tablesBegin+w.String()+tablesEnd+after), 0o644)
+}
+
+// markdown writes the subject's table.
+func (r *result) markdown(w *bytes.Buffer) {
+	fmt.Fprintf(w, "\n### %s\n\n%s, in %s. %s, %s; %d rounds x %d processes; load average %s before, %s after; ", r.Subject, r.Title, r.Unit,
+		r.CPU, r.Time[:10], r.Rounds, r.Fresh, r.Load[0], r.Load[1])
+	if r.Checked {
+		fmt.Fprint(w, "results checked against float64.\n\n")
+	} else {
+		fmt.Fprint(w, "no results to check.\n\n")
+	}
+	fmt.Fprintln(w, "| case | threads | contender | median | min | max | ours/peer | best/best | allocations |")
+	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|")
+	for _, x := range r.Rows {
+		name := x.Contender
+		if v := r.Versions[name]; v != "" && name != ours && !strings.HasPrefix(name, "OpenBLAS") {
+			name += " " + v
+		}
+		fmt.Fprintf(w, "| %s | %d | %s | %s | %s | %s | %s | %s | %s |\n", x.Case, x.Threads, name,
+			short(x.Median), short(x.Min), short(x.Max), r.ratio(x, middle), r.ratio(x, r.best), x.allocs())
+	}
+	for _, m := range r.Missing {
+		fmt.Fprintf(w, "\nLeft out: %s\n", m)
+	}
+}
