@@ -25,13 +25,18 @@ func (h *StopAtStep) AfterCreateSession(_ context.Context, r Run) error {
 	if h.last == 0 {
 		h.last = r.GlobalStep() + h.extra
 	}
-	return h.AfterRun(nil, r)
+	h.check(r)
+	return nil
 }
 
 // AfterRun asks to stop at the last step.
 func (h *StopAtStep) AfterRun(_ context.Context, r Run) error {
+	h.check(r)
+	return nil
+}
+
+func (h *StopAtStep) check(r Run) {
 	if r.GlobalStep() >= h.last {
 		r.RequestStop(StopMaxSteps)
 	}
-	return nil
 }

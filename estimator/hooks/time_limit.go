@@ -50,11 +50,13 @@ func (h *TimeLimit) AfterCreateSession(_ context.Context, r Run) error {
 	h.spent = time.Duration(s.TrainSeconds * float64(time.Second))
 	h.begun = h.now()
 	h.noted = h.begun
-	return h.AfterRun(nil, r)
+	return h.check(r)
 }
 
 // AfterRun asks to stop when the time is up.
-func (h *TimeLimit) AfterRun(_ context.Context, r Run) error {
+func (h *TimeLimit) AfterRun(_ context.Context, r Run) error { return h.check(r) }
+
+func (h *TimeLimit) check(r Run) error {
 	now := h.now()
 	if h.spent+now.Sub(h.begun) >= h.limit {
 		r.RequestStop("time_limit")
