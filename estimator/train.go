@@ -155,8 +155,6 @@ func (t *training) run(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("input after step %d: %w", t.step, err)
 		}
-		// A batch that was delivered is used, even if ctx has ended since: the
-		// position that is saved is behind it.
 		if rec.NumRows() > 0 {
 			err = t.trainStep(quiet, rec)
 		}
