@@ -229,7 +229,7 @@ func TestPackageFunctions(t *testing.T) {
 
 func TestRunState(t *testing.T) {
 	m := atomicfile.NewMem("/d")
-	want := RunState{TrainSeconds: 12.5, Restarts: 3}
+	want := RunState{TrainSeconds: 12.5}
 	if got, err := LoadRunState(m, "/d"); err != nil || got != (RunState{}) {
 		t.Fatalf("got %v, %v", got, err)
 	}

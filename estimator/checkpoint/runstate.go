@@ -17,7 +17,6 @@ const RunStateFile = "state.json"
 // beside the checkpoints, never in them, so that they depend on the seed alone.
 type RunState struct {
 	TrainSeconds float64 `json:"train_seconds"` // spent in training, over all restarts
-	Restarts     int     `json:"restarts"`      // times that training was resumed
 }
 
 // LoadRunState reads a model_dir's RunState; the zero one where there is no file
