@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/splitmix"
 )
 
 // Augmentation names random changes to images.
@@ -54,13 +55,13 @@ type image struct{ h, w, pixel int }
 func (a Augmentation) batch(im image, dst, src []byte, rows Rows) {
 	size := im.h * im.w * im.pixel
 	for i := 0; i*size < len(src); i++ {
-		rnd := rng(rows.Seed(i))
+		rnd := splitmix.Source(rows.Seed(i))
 		dx, dy := 0, 0
 		if a.CropPadding > 0 {
-			dx = rnd.intn(2*a.CropPadding+1) - a.CropPadding
-			dy = rnd.intn(2*a.CropPadding+1) - a.CropPadding
+			dx = rnd.Intn(2*a.CropPadding+1) - a.CropPadding
+			dy = rnd.Intn(2*a.CropPadding+1) - a.CropPadding
 		}
-		flip := a.Flip && rnd.next()>>63 == 1
+		flip := a.Flip && rnd.Next()>>63 == 1
 		im.shift(dst[i*size:(i+1)*size], src[i*size:(i+1)*size], dx, dy, flip)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/splitmix"
 )
 
 // columnMap describes a Mapper that rewrites dense columns one by one.
@@ -111,7 +112,7 @@ func Compose(ms ...Mapper) Mapper {
 		in.Retain()
 		for _, m := range ms {
 			sub := rows
-			sub.key = mix(rows.key, uint64(m.Seed))
+			sub.key = splitmix.Mix(rows.key, uint64(m.Seed))
 			out, err := m.Map(ctx, in, sub)
 			in.Release()
 			if err != nil {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/goestimator/goestimator/internal/splitmix"
 )
 
 // Mapper is what Map and ParallelMap do to every record.
@@ -33,7 +35,9 @@ type Rows struct {
 
 // Seed returns a seed that depends on the Mapper's seed, the epoch and the
 // position of row i of the record alone, never on batching or scheduling.
-func (r Rows) Seed(i int) uint64 { return splitmix(r.key ^ splitmix(uint64(r.First)+uint64(i))) }
+func (r Rows) Seed(i int) uint64 {
+	return splitmix.Hash(r.key ^ splitmix.Hash(uint64(r.First)+uint64(i)))
+}
 
 // Map applies m to every record, in the goroutine of Next.
 func Map(m Mapper) Transform {
@@ -76,7 +80,7 @@ type boundMapper struct {
 }
 
 func (m Mapper) bind(n *node, epoch int64) boundMapper {
-	return boundMapper{Mapper: m, node: n, key: mix(uint64(m.Seed), uint64(epoch), 0x3a)}
+	return boundMapper{Mapper: m, node: n, key: splitmix.Mix(uint64(m.Seed), uint64(epoch), 0x3a)}
 }
 
 // apply maps the record whose first row is row first of the pass. It keeps in.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+
+	"github.com/goestimator/goestimator/internal/splitmix"
 )
 
 // cacheBytes is the size of files up to which a shuffled text format is kept in
@@ -157,7 +159,7 @@ func glyphSeed(ic Context) int64 {
 	if ic.Mode == Train {
 		return ic.Seed
 	}
-	return int64(mix(uint64(ic.Seed), 0xe7a1))
+	return int64(splitmix.Mix(uint64(ic.Seed), 0xe7a1))
 }
 
 // selectRows returns the steps that choose rows by position.

@@ -6,6 +6,8 @@ import (
 	"io"
 
 	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/goestimator/goestimator/internal/splitmix"
 )
 
 // Shuffle delivers rows in random order out of a buffer of the given number of
@@ -25,7 +27,7 @@ func Shuffle(buffer int, seed int64) Transform {
 			index = func(context.Context) (Indexed, error) { return ix, nil }
 		}
 		d.start = func(ctx context.Context, epoch int64) (stage, error) {
-			s := &shuffleStage{buffer: buffer, rng: rng(mix(uint64(seed), uint64(epoch), 0x5f))}
+			s := &shuffleStage{buffer: buffer, rng: splitmix.Source(splitmix.Mix(uint64(seed), uint64(epoch), 0x5f))}
 			if index != nil && up.err == nil {
 				ix, err := index(ctx)
 				s.rows = &indexStore{src: ix}
@@ -57,7 +59,7 @@ type store interface {
 type shuffleStage struct {
 	rows   store
 	buffer int
-	rng    rng
+	rng    splitmix.Source
 	slots  []int64
 	done   bool // no more rows upstream
 }
@@ -97,7 +99,7 @@ func (s *shuffleStage) draw(ctx context.Context) (int64, error) {
 	if last < 0 {
 		return 0, io.EOF
 	}
-	j := s.rng.intn(last + 1)
+	j := s.rng.Intn(last + 1)
 	slot := s.slots[j]
 	s.slots[j] = s.slots[last]
 	s.slots = s.slots[:last]
@@ -115,7 +117,7 @@ func (s *shuffleStage) save(w *stateWriter) error {
 }
 
 func (s *shuffleStage) load(ctx context.Context, r *stateReader) error {
-	s.rng = rng(r.int())
+	s.rng = splitmix.Source(r.int())
 	s.done = r.count(1) == 1
 	if r.err != nil {
 		return r.err

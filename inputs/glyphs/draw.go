@@ -1,6 +1,10 @@
 package glyphs
 
-import "math"
+import (
+	"math"
+
+	"github.com/goestimator/goestimator/internal/splitmix"
+)
 
 const (
 	// Side is the height and width of an image in pixels.
@@ -11,28 +15,20 @@ const (
 	Classes = 10
 )
 
-// source is the SplitMix64 generator (Steele, Lea, Flood 2014).
-type source uint64
-
-func (s *source) next() uint64 {
-	*s += 0x9e3779b97f4a7c15
-	x := uint64(*s)
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
-}
+// source draws what varies in an image.
+type source struct{ splitmix.Source }
 
 // between returns a number in [lo, hi).
 func (s *source) between(lo, hi float32) float32 {
-	return lo + (hi-lo)*float32(s.next()>>40)/(1<<24)
+	return lo + (hi-lo)*float32(s.Next()>>40)/(1<<24)
 }
 
 // Draw writes image index of the set that seed names to dst, row by row, which
 // must hold Pixels bytes, and returns its label. It is safe for concurrent use.
 func Draw(dst []byte, seed int64, index int64) (label int) {
-	rnd := source(uint64(seed)*0xd1342543de82ef95 + uint64(index)*0xaf251af3b0f025b5)
-	rnd.next()
-	label = int(rnd.next() >> 32 * Classes >> 32)
+	rnd := source{splitmix.Source(uint64(seed)*0xd1342543de82ef95 + uint64(index)*0xaf251af3b0f025b5)}
+	rnd.Next()
+	label = int(rnd.Next() >> 32 * Classes >> 32)
 	var c canvas
 	t := newTransform(&rnd)
 	width := rnd.between(0.75, 1.75)
@@ -45,7 +41,7 @@ func Draw(dst []byte, seed int64, index int64) (label int) {
 			last = next
 		}
 	}
-	if rnd.next()&3 == 0 { // a stray mark
+	if rnd.Next()&3 == 0 { // a stray mark
 		a := point{rnd.between(2, Side-2), rnd.between(2, Side-2)}
 		b := point{a.x + rnd.between(-5, 5), a.y + rnd.between(-5, 5)}
 		c.segment(a, b, rnd.between(0.5, 1))
@@ -116,7 +112,7 @@ func (c *canvas) develop(dst []byte, ink, noise float32, rnd *source) {
 	var bits uint64
 	for i := range dst[:Pixels] {
 		if i&7 == 0 {
-			bits = rnd.next()
+			bits = rnd.Next()
 		}
 		v := ink*c[i] + noise*(float32(bits&255)/128-1)
 		bits >>= 8
