@@ -44,8 +44,10 @@ var binary = sync.OnceValues(func() (string, error) {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if path, err := binary(); err == nil && os.Getenv("GOESTIMATOR_ACCEPT") != "" {
-		os.RemoveAll(filepath.Dir(path))
+	if os.Getenv("GOESTIMATOR_ACCEPT") != "" {
+		if path, err := binary(); err == nil {
+			os.RemoveAll(filepath.Dir(path))
+		}
 	}
 	os.Exit(code)
 }
