@@ -73,8 +73,12 @@ func (b *Builder) Failf(format string, args ...any) {
 // Failed reports whether an error was recorded.
 func (b *Builder) Failed() bool { return b.err != nil }
 
-// Scope runs fn with name appended to the scope of variables and ops.
+// Scope runs fn with name appended to the scope of variables and ops; what
+// TensorFlow does not take for a name fails the model.
 func (b *Builder) Scope(name string, fn func()) {
+	if err := checkName(name, b.join(name)); err != nil {
+		b.Failf("scope: %w", err)
+	}
 	b.scopes = append(b.scopes, name)
 	defer func() { b.scopes = b.scopes[:len(b.scopes)-1] }()
 	fn()
@@ -90,8 +94,9 @@ func (b *Builder) UniqueScope(name string, fn func()) {
 // ScopeName returns the current scope, parts joined by "/".
 func (b *Builder) ScopeName() string { return strings.Join(b.scopes, "/") }
 
-// UniqueName returns the scoped name of an op, made unique.
-func (b *Builder) UniqueName(op string) string { return b.unique(b.join(op)) }
+// UniqueName returns the scoped name of an op, made unique and one that
+// TensorFlow takes: "_" stands for other characters.
+func (b *Builder) UniqueName(op string) string { return b.unique(nodeName(b.join(op))) }
 
 func (b *Builder) join(name string) string {
 	if len(b.scopes) == 0 {
@@ -111,25 +116,31 @@ func (b *Builder) unique(name string) string {
 
 // Input is a fed leaf of the graph.
 type Input struct {
-	Name  string
+	Name  string // the node's, unique
 	DType graph.DType
 	Node  *G.Node
 }
 
-// Input adds a leaf that is fed at run time; shape includes the batch.
+// Input adds a leaf that is fed at run time; shape includes the batch. The name
+// may be any text, a column's for example: the node's name has "_" for what
+// TensorFlow does not take, and a number where it was used before.
 func (b *Builder) Input(name string, d graph.DType, shape ...int) *G.Node {
 	if b.Failed() {
 		return nil
 	}
 	dt, err := GorgoniaType(d)
 	if err == nil {
-		err = checkLeaf(name, shape)
+		err = checkShape(shape)
+	}
+	if err == nil && name == "" {
+		err = errNoName
 	}
 	if err != nil {
 		b.Failf("input %s: %w", name, err)
 		return nil
 	}
-	n := b.leaf(b.unique(name), dt, shape)
+	name = b.unique(nodeName(name))
+	n := b.leaf(name, dt, shape)
 	b.inputs = append(b.inputs, Input{name, d, n})
 	return n
 }

@@ -78,13 +78,38 @@ func TestScopesAndNames(t *testing.T) {
 		return nil
 	})
 	b := build(t, models.Options{}, func(b *models.Builder) error {
-		b.Scope("a", func() { b.UniqueScope("b/c:d", func() { got = append(got, b.ScopeName()) }) })
+		b.Scope("a", func() { b.UniqueScope("b/c.d", func() { got = append(got, b.ScopeName()) }) })
 		return nil
 	})
 	if b.ScopeName() != "" {
 		t.Errorf("scope %s is still open", b.ScopeName())
 	}
-	want := []string{"MatMul", "MatMul_1", "a/MatMul", "a/dense", "a/dense_1", "a/dense_2", "dense/MatMul", "a/b/c:d"}
+	want := []string{"MatMul", "MatMul_1", "a/MatMul", "a/dense", "a/dense_1", "a/dense_2", "dense/MatMul", "a/b/c.d"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+// Names that come from data become names of TensorFlow's, each its own.
+func TestNamesOfData(t *testing.T) {
+	b := build(t, models.Options{}, func(b *models.Builder) error {
+		for _, name := range []string{"features/sepal length (cm)", "features/sepal_length (cm)", "_id", "größe", "a.b-c/d_e", "a.b-c/d_e"} {
+			b.Input(name, graph.Float32, b.Batch())
+		}
+		b.Scope("in", func() {
+			if got := b.UniqueName("x:0"); got != "in/x_0" {
+				t.Errorf("op name %s", got)
+			}
+		})
+		return nil
+	})
+	var got []string
+	for _, in := range b.Inputs() {
+		if got = append(got, in.Name); in.Node.Name() != in.Name {
+			t.Errorf("input %s has the node %s", in.Name, in.Node.Name())
+		}
+	}
+	want := []string{"features/sepal_length__cm_", "features/sepal_length__cm__1", "x_id", "gr__e", "a.b-c/d_e", "a.b-c/d_e_1"}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
@@ -132,8 +157,13 @@ func TestBuilderErrors(t *testing.T) {
 		"empty dimension":  {func(b *models.Builder) { b.Variable("v", []int{2, 0}) }, "dimension 1 of shape [2 0]: expected > 0"},
 		"variable type":    {func(b *models.Builder) { b.Variable("v", nil, models.WithDType(graph.BFloat16)) }, "bfloat16"},
 		"variable name":    {func(b *models.Builder) { b.Variable("", []int{1}) }, "it has no name"},
+		"variable pattern": {func(b *models.Builder) { b.Variable("sepal length", []int{1}) }, `variable sepal length: the name "sepal length" is not one of TensorFlow's: expected [A-Za-z0-9.][A-Za-z0-9_.\-/]*`},
+		"scope pattern":    {func(b *models.Builder) { b.Scope("a:b", func() {}) }, `scope: the name "a:b" is not one of TensorFlow's`},
+		"scope name":       {func(b *models.Builder) { b.Scope("", func() {}) }, "scope: it has no name"},
+		"first character":  {func(b *models.Builder) { b.UniqueScope("_a", func() {}) }, `the name "_a"`},
 		"variable size":    {func(b *models.Builder) { b.Variable("v", []int{1 << 40, 1 << 40}) }, "at most 2^40 elements"},
 		"input shape":      {func(b *models.Builder) { b.Input("x", graph.Float32, -1, 3) }, "input x: dimension 0 of shape [-1 3]: expected > 0"},
+		"input name":       {func(b *models.Builder) { b.Input("", graph.Float32, 1) }, "it has no name"},
 		"input type":       {func(b *models.Builder) { b.Input("x", graph.Float16, 1) }, "input x"},
 		"assign a feature": {func(b *models.Builder) { x := b.Input("x", graph.Float32, 1); b.Assign(x, x) }, "no variable"},
 		"assign nothing":   {func(b *models.Builder) { b.Assign(b.Variable("v", []int{1}), nil) }, "variable v: the value is nil"},

@@ -1,7 +1,7 @@
 package models
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 
 	"github.com/goestimator/goestimator/internal/graph"
@@ -72,7 +72,7 @@ func (b *Builder) Variable(name string, shape []int, opts ...VarOption) *G.Node 
 		b.Failf("variable %s already exists: make it once, or in another scope", full)
 		return nil
 	}
-	if err := checkLeaf(name, shape); err != nil {
+	if err := cmp.Or(checkName(name, full), checkShape(shape)); err != nil {
 		b.Failf("variable %s: %w", full, err)
 		return nil
 	}
@@ -99,11 +99,8 @@ func (b *Builder) Variable(name string, shape []int, opts ...VarOption) *G.Node 
 // maxElements bounds the elements of one tensor: more come from a mistake.
 const maxElements = 1 << 40
 
-// checkLeaf checks the name and the shape of a variable or input.
-func checkLeaf(name string, shape []int) error {
-	if name == "" {
-		return errors.New("it has no name")
-	}
+// checkShape checks the shape of a variable or input.
+func checkShape(shape []int) error {
 	size := 1
 	for i, n := range shape {
 		if n <= 0 {

@@ -1,0 +1,41 @@
+package models
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// namePattern is what TensorFlow takes for the name of a node.
+const namePattern = `[A-Za-z0-9.][A-Za-z0-9_.\-/]*`
+
+var validName = regexp.MustCompile(`^` + namePattern + `$`)
+
+var errNoName = errors.New("it has no name")
+
+// checkName checks the name of a variable or scope; full is it with its scopes.
+func checkName(name, full string) error {
+	if name == "" {
+		return errNoName
+	}
+	if !validName.MatchString(full) {
+		return fmt.Errorf("the name %q is not one of TensorFlow's: expected %s", full, namePattern)
+	}
+	return nil
+}
+
+// nodeName makes a name that TensorFlow takes of one that comes from data: "_"
+// stands for each other character.
+func nodeName(name string) string {
+	out := strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' || r == '/' || validName.MatchString(string(r)) {
+			return r
+		}
+		return '_'
+	}, name)
+	if !validName.MatchString(out) { // its first character may only follow another
+		return "x" + out
+	}
+	return out
+}
