@@ -11,4 +11,7 @@
 //
 // -record keeps the results in bench/results; -compare shows what has become
 // slower since; "bench tables" writes docs/performance.md's tables from them.
+//
+// "bench worker profile WORKLOAD STEPS" prints which ops the steps of ours go
+// to; BENCH_THREADS sets the threads.
 package main

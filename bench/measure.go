@@ -21,7 +21,7 @@ type subject struct {
 	value func(name string, steps int, r reply) float64
 	// steps fixes a block's length; 0: as many as the time of a block takes.
 	steps int
-	// slow subjects get fewer processes and rounds.
+	// startup subjects measure the time until a worker is ready.
 	startup bool
 }
 

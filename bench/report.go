@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"text/tabwriter"
 )
@@ -23,9 +24,51 @@ func (r *result) print(w io.Writer) {
 			short(x.Median), short(x.Min), short(x.Max), r.ratio(x, middle), r.ratio(x, r.best), x.allocs())
 	}
 	t.Flush()
+	for _, line := range r.means() {
+		fmt.Fprintln(w, line)
+	}
 	for _, m := range r.Missing {
 		fmt.Fprintln(w, "left out:", m)
 	}
+}
+
+// means sums subjects of several cases up: for each library and number of
+// threads the geometric mean of the ratios to its best contender of each case.
+func (r *result) means() []string {
+	type group struct {
+		library string
+		threads int
+	}
+	peers := map[group]map[string]row{} // the best row of each case
+	var order []group
+	for _, x := range r.Rows {
+		library, _, _ := strings.Cut(x.Contender, " ")
+		g := group{library, x.Threads}
+		if peers[g] == nil {
+			peers[g] = map[string]row{}
+			order = append(order, g)
+		}
+		old, ok := peers[g][x.Case]
+		if !ok || x.Median < old.Median != rate(r.Unit) {
+			peers[g][x.Case] = x
+		}
+	}
+	var out []string
+	for _, g := range order {
+		mine := peers[group{ours, g.threads}]
+		if g.library == ours || len(peers[g]) < 2 {
+			continue
+		}
+		var sum, best float64
+		for name, x := range peers[g] {
+			sum += math.Log(mine[name].Median / x.Median)
+			best += math.Log(r.best(mine[name]) / r.best(x))
+		}
+		n := float64(len(peers[g]))
+		out = append(out, fmt.Sprintf("%s, %d threads: geometric mean of the ratios %.2f (best blocks %.2f)",
+			g.library, g.threads, math.Exp(sum/n), math.Exp(best/n)))
+	}
+	return out
 }
 
 // ratio is ours over the row's.

@@ -36,6 +36,9 @@ func writeTables(results, document string) error {
 			return err
 		}
 		r.markdown(&w)
+		if s.name == "matmul" {
+			r.shares(&w, results)
+		}
 		if s.name == "growth" {
 			svg := filepath.Join(filepath.Dir(document), "growth.svg")
 			if err := os.WriteFile(svg, growthPlot(r), 0o644); err != nil {
@@ -65,7 +68,30 @@ func (r *result) markdown(w *bytes.Buffer) {
 		fmt.Fprintf(w, "| %s | %d | %s | %s | %s | %s | %s | %s | %s |\n", x.Case, x.Threads, name,
 			short(x.Median), short(x.Min), short(x.Max), r.ratio(x, middle), r.ratio(x, r.best), x.allocs())
 	}
+	for _, line := range r.means() {
+		fmt.Fprintf(w, "\n%s\n", line)
+	}
 	for _, m := range r.Missing {
 		fmt.Fprintf(w, "\nLeft out: %s\n", m)
+	}
+}
+
+// shares writes which part of the measured ceiling our products reach.
+func (r *result) shares(w *bytes.Buffer, results string) {
+	c, err := readResult(results, "ceilings")
+	if err != nil {
+		return
+	}
+	ceiling := map[int]float64{}
+	for _, x := range append(c.Rows, r.Rows...) {
+		if memory := strings.HasSuffix(x.Case, "B"); x.Contender == ours && !memory {
+			ceiling[x.Threads] = max(ceiling[x.Threads], x.Max)
+		}
+	}
+	fmt.Fprint(w, "\nShare of the best block of any of our products, best blocks:\n\n| case | threads | GFLOP/s | share |\n|---|---|---|---|\n")
+	for _, x := range r.Rows {
+		if x.Contender == ours && ceiling[x.Threads] > 0 {
+			fmt.Fprintf(w, "| %s | %d | %s | %.2f |\n", x.Case, x.Threads, short(x.Max), x.Max/ceiling[x.Threads])
+		}
 	}
 }
