@@ -1,6 +1,7 @@
 package estimator
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -74,7 +75,11 @@ func (e *Estimator) buildProgram(mode models.Mode, schema *inputs.Schema) (*prog
 	if err != nil {
 		return nil, fmt.Errorf("model_fn, mode %s: %w", mode, err)
 	}
-	return b.rebase(u), nil
+	p := b.rebase(u)
+	if err := b.leaveOutText(); err != nil {
+		return nil, fmt.Errorf("model_fn, mode %s: %w", mode, err)
+	}
+	return p, nil
 }
 
 // fedColumns are the columns that a mode's graph takes in: all but labels when predicting.
@@ -270,6 +275,34 @@ func (r *rendering) rebase(u *graph.Graph) *program {
 	move(&r.program.step)
 	r.program.graph = u
 	return r.program
+}
+
+// leaveOutText takes the columns of text that nothing uses from the feeds and
+// refuses the others: programs compute with numbers.
+func (r *rendering) leaveOutText() error {
+	used := map[graph.Output]bool{}
+	for _, n := range r.program.graph.Nodes() {
+		for _, in := range n.Inputs {
+			used[in] = true
+		}
+	}
+	for _, at := range r.places {
+		if at.dense != nil {
+			used[*at.dense] = true
+		}
+	}
+	var errs []error
+	var feeds []feed
+	for _, f := range r.program.feeds {
+		switch {
+		case f.column.DType != graph.String:
+			feeds = append(feeds, f)
+		case used[f.output]:
+			errs = append(errs, fmt.Errorf("column %q is text, and the model uses it: give it a vocabulary, or leave it out with role: ignore", f.column.Name))
+		}
+	}
+	r.program.feeds = feeds
+	return errors.Join(errs...)
 }
 
 func sortedKeys[V any](m map[string]V) []string {
