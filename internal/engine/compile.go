@@ -47,10 +47,10 @@ func Compile(g *graph.Graph, spec Spec, dev device.Device, vars *Variables, opts
 		return nil, fmt.Errorf("compile: %w", err)
 	}
 	if err := p.uploadConstants(ops); err != nil {
-		return nil, fmt.Errorf("compile: %w", err)
+		return nil, errors.Join(fmt.Errorf("compile: %w", err), p.Close())
 	}
 	if err := p.plan(max(opts.Capacity, 1)); err != nil {
-		return nil, fmt.Errorf("compile: %w", err)
+		return nil, errors.Join(fmt.Errorf("compile: %w", err), p.Close())
 	}
 	p.exec.p = p
 	return p, nil
@@ -91,7 +91,7 @@ func (p *Program) bindAll(ops []*op) error {
 		for _, in := range o.in {
 			c.in = append(c.in, in.value())
 		}
-		run, err := o.def.compile(c)
+		run, err := compileOp(c)
 		if err != nil {
 			errs = append(errs, &UnsupportedOpError{Op: o.node.Op, Node: o.node.Name, Reason: err.Error()})
 			continue
@@ -104,6 +104,16 @@ func (p *Program) bindAll(ops []*op) error {
 	}
 	p.ops = ops
 	return errors.Join(errs...)
+}
+
+// compileOp makes the step of an op; a graph that it did not expect is an error, not the end of the process.
+func compileOp(c *binding) (run runFunc, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	return c.op.def.compile(c)
 }
 
 // checkOp tells what keeps an op from being compiled, apart from its own compile function.

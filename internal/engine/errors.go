@@ -35,7 +35,30 @@ func (e *NumericsError) Error() string {
 	return fmt.Sprintf("node %s (%s) made %s in output %d from finite inputs: lower the learning rate, clip gradients, or check the input data", e.Node, e.Op, what, e.Output)
 }
 
+// PanicError tells that the engine's code for a node panicked: a mistake of goestimator, not of its user.
+type PanicError struct {
+	Op, Node string // "" outside of the steps
+	Value    any    // what the panic said
+	Stack    []byte
+}
+
+// Error implements error.
+func (e *PanicError) Error() string {
+	if e.Node == "" {
+		return fmt.Sprintf("panic while preparing a run: %v: this is a bug of goestimator: please report it", e.Value)
+	}
+	return fmt.Sprintf("node %s (%s): panic: %v: this is a bug of goestimator: please report it", e.Node, e.Op, e.Value)
+}
+
+// Unwrap returns what the panic said where it is an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}
+
 var (
+	// ErrClosed tells that a program was run after its Close.
+	ErrClosed = errors.New("the program is closed")
 	// ErrCycle tells that nodes depend on each other in a circle.
 	ErrCycle = errors.New("graph has a cycle")
 	// ErrNotFed tells that a placeholder has no feed.

@@ -60,11 +60,11 @@ func (p *Program) bufferOf(f port) (device.Buffer, int) {
 }
 
 // Value returns fetch i of the last run: a view that is valid until the next one and must not be changed; nil
-// unless that run succeeded.
+// unless that run succeeded and there is such a fetch.
 func (p *Program) Value(i int) *graph.Tensor {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.done {
+	if !p.done || i < 0 || i >= len(p.results) {
 		return nil
 	}
 	return p.results[i]

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 	"sort"
 
@@ -79,6 +80,9 @@ func (p *Program) splitStages() {
 
 // plan gives every value its storage at the capacity.
 func (p *Program) plan(capacity int) error {
+	if err := p.checkSizes(capacity); err != nil {
+		return err
+	}
 	planned, persist := p.lifetimes(capacity)
 	size := place(planned)
 	for _, v := range persist {
@@ -87,6 +91,7 @@ func (p *Program) plan(capacity int) error {
 	}
 	arena, err := p.dev.Alloc(size)
 	if err != nil {
+		p.capacity = 0 // what lies in the old arena is not where values now say: plan again before the next run
 		return fmt.Errorf("plan for a batch of %d: %w", capacity, err)
 	}
 	mapped, ok := arena.(device.Mapped)
@@ -104,6 +109,26 @@ func (p *Program) plan(capacity int) error {
 		v.mem = mem[v.off : v.off+v.size : v.off+v.size]
 	}
 	p.shareStorage()
+	return nil
+}
+
+// maxValue is a size that no value reaches, in bytes, so that sums of sizes do not overflow.
+const maxValue = 1 << 46
+
+// checkSizes refuses values of sizes that no machine holds.
+func (p *Program) checkSizes(capacity int) error {
+	for _, o := range p.ops {
+		for i, v := range o.out {
+			over, n := uint64(0), uint64(max(v.elem, 1))
+			for _, d := range v.typ.Shape.Dims {
+				over, n = bits.Mul64(n, uint64(max(d.At(capacity), 0)))
+				if over > 0 || n > maxValue {
+					return fmt.Errorf("node %s (%s): output %d of type %v and shape %v does not fit into memory for a batch of %d",
+						o.node.Name, o.node.Op, i, v.typ.DType, v.typ.Shape, capacity)
+				}
+			}
+		}
+	}
 	return nil
 }
 

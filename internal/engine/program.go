@@ -2,7 +2,9 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync"
 
 	"github.com/goestimator/goestimator/internal/device"
@@ -35,6 +37,8 @@ type Program struct {
 	updates   bool // some step writes a variable
 	results   []*graph.Tensor
 	exec      execution
+	at        *step // what runs, for the error of a panic
+	closed    bool
 }
 
 // step is an op that computes.
@@ -56,17 +60,21 @@ func (p *Program) Capacity() int {
 // Run runs one batch of the given number of rows, which may exceed the capacity: the program then grows, once. Feeds
 // are in Spec.Feeds's order and must stay unchanged until Run returns, or for as long as fetches of the feeds
 // themselves are used. An error, a cancelled ctx included, leaves all variables as they were, unless a kernel failed
-// after the first update.
-func (p *Program) Run(ctx context.Context, batch int, feeds []*graph.Tensor) error {
+// after the first update. A kernel that panics is a *PanicError.
+func (p *Program) Run(ctx context.Context, batch int, feeds []*graph.Tensor) (err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.done = false
+	if p.closed {
+		return ErrClosed
+	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if batch < 1 {
 		return fmt.Errorf("run: expected a batch of at least 1 row, got %d", batch)
 	}
+	defer p.recovered(&err)
 	if batch > p.capacity {
 		if err := p.plan(batch); err != nil {
 			return err
@@ -82,13 +90,27 @@ func (p *Program) Run(ctx context.Context, batch int, feeds []*graph.Tensor) err
 		return err
 	}
 	p.exec.ctx, p.exec.rebatch = ctx, rebatch
-	err := p.launch()
+	err = p.launch()
 	p.exec.ctx = nil
 	if err != nil {
 		p.batch = 0 // what depends on the batch size may be half made
 	}
 	p.done = err == nil
 	return err
+}
+
+// recovered makes an error of a panic. It is the boundary that keeps a mistake of one op from ending the process.
+func (p *Program) recovered(err *error) {
+	r := recover()
+	if r == nil {
+		return
+	}
+	e := &PanicError{Value: r, Stack: debug.Stack()}
+	if p.at != nil {
+		e.Op, e.Node = p.at.op.node.Op, p.at.op.node.Name
+	}
+	p.exec.ctx, p.at, p.batch = nil, nil, 0
+	*err = e
 }
 
 // launch runs the steps and brings the fetches to the host.
@@ -123,10 +145,12 @@ func (p *Program) resize(batch int) error {
 		if s.onBatch == nil {
 			continue
 		}
+		p.at = s
 		if err := s.onBatch(); err != nil {
 			return fmt.Errorf("node %s (%s), batch of %d: %w", s.op.node.Name, s.op.node.Op, batch, err)
 		}
 	}
+	p.at = nil
 	p.resizeResults()
 	p.batch = batch
 	return nil
@@ -172,10 +196,12 @@ func (p *Program) runSteps(steps []*step, done <-chan struct{}) error {
 			return errStopped
 		default:
 		}
+		p.at = s
 		if err := p.runStep(s); err != nil {
 			return err
 		}
 	}
+	p.at = nil
 	return nil
 }
 
@@ -192,15 +218,20 @@ func (p *Program) runStep(s *step) error {
 	return nil
 }
 
-// Close frees the program's memory; the variables stay. The program must not be used afterwards.
+// Close frees the program's memory; the variables stay. Runs then fail with ErrClosed; a second Close does nothing.
 func (p *Program) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.closed {
+		return nil
+	}
+	p.closed, p.done = true, false
+	var errs []error
 	for _, b := range append(p.consts, p.arena) {
-		if err := b.Free(); err != nil {
-			return err
+		if b != nil {
+			errs = append(errs, b.Free())
 		}
 	}
-	p.consts = nil
-	return nil
+	p.consts, p.arena = nil, nil
+	return errors.Join(errs...)
 }
