@@ -9,6 +9,7 @@ import (
 
 	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/estimator/checkpoint"
+	"github.com/goestimator/goestimator/internal/device"
 	"github.com/goestimator/goestimator/internal/graph"
 	"github.com/goestimator/goestimator/models"
 )
@@ -37,6 +38,9 @@ func (e *MismatchError) Error() string {
 // initialize puts the initial values of the program's variables: the model's,
 // the optimizer's slots when training, and the global step.
 func (s *session) initialize(put func(name string, value *graph.Tensor) error) error {
+	if err := s.checkMemory(); err != nil {
+		return err
+	}
 	one := func(name string, t graph.Type, init models.Initializer) error {
 		value := graph.NewTensor(t.DType, t.Shape.At(0)...)
 		if err := init.Init(value, models.Key(s.est.seed, name)); err != nil {
@@ -57,6 +61,39 @@ func (s *session) initialize(put func(name string, value *graph.Tensor) error) e
 		}
 	}
 	return put(distribute.GlobalStep, graph.ScalarOf(int64(0)))
+}
+
+// checkMemory refuses a model that this machine cannot hold: the Go runtime would end the process.
+func (s *session) checkMemory() error {
+	total, ok := device.HostMemory()
+	if !ok {
+		return nil
+	}
+	types := map[string]graph.Type{}
+	for _, v := range s.program.variables {
+		types[v.Name] = v.Type()
+	}
+	if s.program.mode == models.Train {
+		for _, slot := range s.program.spec.TrainOp.Slots() {
+			types[slot.Name] = slot.Type
+		}
+	}
+	need, largest, most := 0.0, "", 0.0 // floating point does not overflow
+	for name, t := range types {
+		n := float64(t.DType.Size())
+		for _, d := range t.Shape.Dims {
+			n *= float64(d.At(0))
+		}
+		need += n
+		if n > most || n == most && name < largest {
+			largest, most = name, n
+		}
+	}
+	if need <= float64(total) {
+		return nil
+	}
+	return fmt.Errorf("variables and optimizer slots need %.1f GiB, the machine has %.1f GiB: make the model smaller; the largest is %s of shape %v",
+		need/(1<<30), float64(total)/(1<<30), largest, types[largest].Shape)
 }
 
 // restore sets all variables from a checkpoint. Where one is missing there or

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/device"
 	"github.com/goestimator/goestimator/internal/kernels"
 	"github.com/goestimator/goestimator/runconfig"
 	"github.com/spf13/cobra"
@@ -78,8 +79,8 @@ func examine() []fact {
 		fact{"gomaxprocs", runtime.GOMAXPROCS(0)},
 		fact{"simd", kernels.ActiveLevel().String()},
 		fact{"matmul_gflops", gemmSpeed()},
-		fact{"memory_bytes", memoryTotal()},
-		fact{"memory_available_bytes", memoryAvailable()},
+		fact{"memory_bytes", known(device.HostMemory())},
+		fact{"memory_available_bytes", known(device.HostMemoryAvailable())},
 		fact{"disk_free_bytes", diskFree(".")},
 		fact{"gpu", gpus()},
 		fact{"libcuda", findLibrary("libcuda.so")},

@@ -1,53 +1,20 @@
 package cli
 
 import (
-	"bufio"
 	"cmp"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 )
 
-// memoryTotal is the memory that this process may use, in bytes: the machine's,
-// or the limit of its control group; nil where it is not known.
-func memoryTotal() any {
-	total, ok := meminfo("MemTotal")
+// known is a figure of the system, nil where it is not known.
+func known(n int64, ok bool) any {
 	if !ok {
 		return nil
 	}
-	if b, err := os.ReadFile("/sys/fs/cgroup/memory.max"); err == nil {
-		if limit, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64); err == nil {
-			return min(total, limit)
-		}
-	}
-	return total
-}
-
-func memoryAvailable() any {
-	if n, ok := meminfo("MemAvailable"); ok {
-		return n
-	}
-	return nil
-}
-
-// meminfo reads a line of Linux's /proc/meminfo, in bytes.
-func meminfo(name string) (int64, bool) {
-	f, err := os.Open("/proc/meminfo")
-	if err != nil {
-		return 0, false
-	}
-	defer f.Close()
-	for s := bufio.NewScanner(f); s.Scan(); {
-		fields := strings.Fields(s.Text())
-		if len(fields) >= 2 && fields[0] == name+":" {
-			kib, err := strconv.ParseInt(fields[1], 10, 64)
-			return kib << 10, err == nil
-		}
-	}
-	return 0, false
+	return n
 }
 
 // gpus are the models of the NVIDIA GPUs that the driver lists.

@@ -70,6 +70,8 @@ var (
 	ErrKernel = errors.New("kernel of another kind of device")
 	// ErrBuffer tells that a buffer is of another device, or freed.
 	ErrBuffer = errors.New("buffer of another device")
+	// ErrMemory tells that more was asked for than the machine has. (The Go runtime would end the process.)
+	ErrMemory = errors.New("the machine has less memory: make the batch or the model smaller")
 	// ErrRange tells that a copy goes beyond its buffer.
 	ErrRange = errors.New("copy outside of the buffer")
 )

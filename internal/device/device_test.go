@@ -3,6 +3,7 @@ package device
 import (
 	"bytes"
 	"errors"
+	"math"
 	"runtime"
 	"runtime/debug"
 	"testing"
@@ -86,6 +87,11 @@ func TestErrors(t *testing.T) {
 		}
 		if _, err := d.Alloc(-1); err == nil {
 			t.Error("negative size: expected an error")
+		}
+		for _, n := range []int{1 << 46, math.MaxInt} {
+			if _, err := d.Alloc(n); err == nil {
+				t.Errorf("%d bytes: expected an error", n)
+			}
 		}
 		boom := errors.New("boom")
 		if err := s.Launch(failing{boom}); err != nil {

@@ -1,17 +1,29 @@
 package device
 
-import "fmt"
+import (
+	"fmt"
+	"sync"
+)
 
 // NewHost returns the device that computes in the process's own memory. Its streams work at once.
 func NewHost() Device { return hostDevice{} }
 
 type hostDevice struct{}
 
+// maxBytes is more than any process can address.
+const maxBytes = 1 << 47
+
+// hostMemory is asked once: it reads files.
+var hostMemory = sync.OnceValues(HostMemory)
+
 func (hostDevice) Kind() string { return KindHost }
 
 func (hostDevice) Alloc(bytes int) (Buffer, error) {
 	if bytes < 0 {
 		return nil, fmt.Errorf("allocate on the host: expected a size >= 0, got %d bytes", bytes)
+	}
+	if total, ok := hostMemory(); bytes > maxBytes || ok && int64(bytes) > total {
+		return nil, fmt.Errorf("allocate %d bytes on the host: %w", bytes, ErrMemory)
 	}
 	return &hostBuffer{alignedBytes(bytes)}, nil
 }
