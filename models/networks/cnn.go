@@ -11,9 +11,9 @@ import (
 // then dense layers. Parameters: filters (32, 64), dense_units (128), dropout
 // before the logits (0), activation (relu), batch_norm (false), l2 (0).
 func cnn(p *Params) Network {
-	filters, units := p.Ints("filters", 32, 64), p.Ints("dense_units", 128)
+	filters, units := p.Ints("filters", 1, 32, 64), p.Ints("dense_units", 1, 128)
 	rate, norm := p.Rate("dropout", 0), p.Bool("batch_norm", false)
-	act, reg := p.Activation("activation", "relu"), penalty(0, p.Float("l2", 0, 0, 1e6))
+	act, reg := p.Activation("activation", "relu"), penalty(0, p.FloatIn("l2", 0, 0, 1e6))
 	return func(c models.Context, f models.Features, outputs int) *G.Node {
 		x := image(c, f)
 		for _, n := range filters {

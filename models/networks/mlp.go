@@ -8,7 +8,7 @@ import (
 
 // linear is one dense layer on all features. Parameters: l1, l2 (penalties of the kernel).
 func linear(p *Params) Network {
-	w := layers.Weights{KernelRegularizer: penalty(p.Float("l1", 0, 0, 1e6), p.Float("l2", 0, 0, 1e6))}
+	w := layers.Weights{KernelRegularizer: penalty(p.FloatIn("l1", 0, 0, 1e6), p.FloatIn("l2", 0, 0, 1e6))}
 	return func(c models.Context, f models.Features, outputs int) *G.Node {
 		return logits(c, vector(c, f), outputs, w)
 	}
@@ -17,8 +17,8 @@ func linear(p *Params) Network {
 // mlp is dense layers on all features. Parameters: hidden_units (512, 256),
 // activation (relu), dropout (0), l2 (0).
 func mlp(p *Params) Network {
-	units := p.Ints("hidden_units", 512, 256)
-	w := layers.Weights{Activation: p.Activation("activation", "relu"), KernelRegularizer: penalty(0, p.Float("l2", 0, 0, 1e6))}
+	units := p.Ints("hidden_units", 1, 512, 256)
+	w := layers.Weights{Activation: p.Activation("activation", "relu"), KernelRegularizer: penalty(0, p.FloatIn("l2", 0, 0, 1e6))}
 	rate := p.Rate("dropout", 0)
 	return func(c models.Context, f models.Features, outputs int) *G.Node {
 		x := vector(c, f)

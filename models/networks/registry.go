@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/internal/params"
 	G "gorgonia.org/gorgonia"
 )
 
@@ -59,21 +60,21 @@ func Keys(name string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Params{name: name}
+	p := &Params{params.Read("network "+name, nil)}
 	f(p)
-	return p.known(), nil
+	return p.Known(), nil
 }
 
 // New returns the named network with the given parameters, whose values may be
 // what YAML, JSON or a command line makes of numbers, strings and lists.
-func New(name string, params map[string]any) (Network, error) {
+func New(name string, parameters map[string]any) (Network, error) {
 	f, err := lookup(name)
 	if err != nil {
 		return nil, err
 	}
-	p := &Params{name: name, values: params}
+	p := &Params{params.Read("network "+name, parameters)}
 	n := f(p)
-	if err := p.check(); err != nil {
+	if err := p.Done(); err != nil {
 		return nil, err
 	}
 	return n, nil

@@ -22,8 +22,8 @@ type residual struct {
 // (3; 5 gives ResNet-32), width (16), batch_norm_momentum (0.9),
 // batch_norm_epsilon (1e-5), l2 (1e-4, of kernels).
 func resnet20(p *Params) Network {
-	r := residual{blocks: p.Int("blocks", 3, 1), width: p.Int("width", 16, 1), l2: p.Float("l2", 1e-4, 0, 1e6)}
-	r.norm = layers.Norm{Momentum: p.Float("batch_norm_momentum", 0.9, 1e-9, 1), Epsilon: p.Float("batch_norm_epsilon", 1e-5, 1e-12, 1)}
+	r := residual{blocks: p.Int("blocks", 3, 1), width: p.Int("width", 16, 1), l2: p.FloatIn("l2", 1e-4, 0, 1e6)}
+	r.norm = layers.Norm{Momentum: p.FloatIn("batch_norm_momentum", 0.9, 1e-9, 1), Epsilon: p.FloatIn("batch_norm_epsilon", 1e-5, 1e-12, 1)}
 	return r.build
 }
 

@@ -1,6 +1,7 @@
 package optimizers
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,7 +18,7 @@ var schedules = map[string]func(p *params.Reader) Schedule{
 	"natural_exp":        func(p *params.Reader) Schedule { return NaturalExp{readDecay(p)} },
 	"piecewise_constant": readPiecewise,
 	"polynomial": func(p *params.Reader) Schedule {
-		return Polynomial{Initial: initial(p), End: p.Float("end", 0), Power: p.Float("power", 1), Steps: positive(p, "decay_steps"), Cycle: p.Bool("cycle")}
+		return Polynomial{Initial: initial(p), End: p.Float("end", 0), Power: p.Float("power", 1), Steps: positive(p, "decay_steps"), Cycle: p.Bool("cycle", false)}
 	},
 	"cosine": func(p *params.Reader) Schedule {
 		return Cosine{Initial: initial(p), Alpha: p.Float("alpha", 0), Steps: positive(p, "decay_steps")}
@@ -50,10 +51,7 @@ func NewSchedule(spec any) (Schedule, error) {
 			strings.Join(slices.Sorted(maps.Keys(schedules)), ", "))
 	}
 	s := read(p)
-	warmup := p.Int("warmup_steps", 0)
-	if warmup < 0 {
-		p.Fail(fmt.Errorf("warmup_steps: got %d, expected >= 0", warmup))
-	}
+	warmup := int64(p.Int("warmup_steps", 0, 0))
 	if err := p.Done(); err != nil {
 		return nil, err
 	}
@@ -65,29 +63,31 @@ func NewSchedule(spec any) (Schedule, error) {
 
 func initial(p *params.Reader) float64 {
 	if !p.Has("initial") {
-		p.Fail(fmt.Errorf("initial: expected a number"))
+		p.Refuse("initial", errors.New("expected a number"))
 	}
 	return notNegative(p, "initial", 0)
 }
 
 func readDecay(p *params.Reader) Decay {
-	d := Decay{Initial: initial(p), Steps: positive(p, "decay_steps"), Rate: p.Float("decay_rate", 0), Staircase: p.Bool("staircase")}
+	d := Decay{Initial: initial(p), Steps: positive(p, "decay_steps"), Rate: p.Float("decay_rate", 0), Staircase: p.Bool("staircase", false)}
 	if !(d.Rate > 0) {
-		p.Fail(fmt.Errorf("decay_rate: got %g, expected > 0", d.Rate))
+		p.Refuse("decay_rate", fmt.Errorf("got %g, expected > 0", d.Rate))
 	}
 	return d
 }
 
 func positive(p *params.Reader, name string) int64 {
-	n := p.Int(name, 0)
-	if n <= 0 {
-		p.Fail(fmt.Errorf("%s: got %d, expected > 0", name, n))
+	if !p.Has(name) {
+		p.Refuse(name, errors.New("expected an integer >= 1"))
 	}
-	return n
+	return int64(p.Int(name, 1, 1))
 }
 
 func readPiecewise(p *params.Reader) Schedule {
-	s := PiecewiseConstant{Boundaries: p.Ints("boundaries"), Values: p.Floats("values")}
+	s := PiecewiseConstant{Values: p.Floats("values")}
+	for _, n := range p.Ints("boundaries", 0) {
+		s.Boundaries = append(s.Boundaries, int64(n))
+	}
 	// A config section always has its default of initial; the values stand for it.
 	p.Float("initial", 0)
 	if len(s.Values) != len(s.Boundaries)+1 || !slices.IsSorted(s.Boundaries) {

@@ -22,7 +22,7 @@ type registered struct {
 var registry = map[string]registered{
 	"sgd": {rate: 0.01, rule: func(*params.Reader) Rule { return SGD{} }},
 	"momentum": {rate: 0.01, rule: func(p *params.Reader) Rule {
-		return Momentum{p.Float("momentum", 0.9), p.Bool("nesterov")}
+		return Momentum{p.Float("momentum", 0.9), p.Bool("nesterov", false)}
 	}},
 	"adam":    {rate: 0.001, rule: func(p *params.Reader) Rule { return readAdam(p, 1e-8) }},
 	"adamw":   {rate: 0.001, weightDecay: 0.01, rule: func(p *params.Reader) Rule { return AdamW{readAdam(p, 1e-8)} }},
@@ -30,7 +30,7 @@ var registry = map[string]registered{
 	"rmsprop": {rate: 0.001, rule: func(p *params.Reader) Rule { return readRMSProp(p, 1e-10) }},
 	"ftrl":    {rate: 0.001, rule: func(p *params.Reader) Rule { return readFtrl(p) }},
 	"keras_sgd": {rate: 0.01, rule: func(p *params.Reader) Rule {
-		return KerasSGD{p.Float("momentum", 0), p.Bool("nesterov")}
+		return KerasSGD{p.Float("momentum", 0), p.Bool("nesterov", false)}
 	}},
 	"keras_adam": {rate: 0.001, rule: func(p *params.Reader) Rule { return KerasAdam(readAdam(p, 1e-7)) }},
 	"keras_adamw": {rate: 0.001, weightDecay: 0.004, rule: func(p *params.Reader) Rule {
@@ -59,7 +59,7 @@ func New(name string, parameters map[string]any) (*Optimizer, error) {
 	}
 	p := params.Read("optimizer "+name, parameters)
 	o := &Optimizer{Rule: r.rule(p), LearningRate: Constant(r.rate), WeightDecay: p.Float("weight_decay", r.weightDecay),
-		NoDecay: p.String("no_decay", ""), AccumulateSteps: int(p.Int("accumulate_steps", 1)),
+		NoDecay: p.String("no_decay", ""), AccumulateSteps: p.Int("accumulate_steps", 1, 1),
 		SlotNames: SlotNames(p.String("slot_names", string(V1Names)))}
 	if rate := p.Any("learning_rate"); rate != nil {
 		s, err := NewSchedule(rate)
@@ -86,9 +86,6 @@ func (o *Optimizer) validate() error {
 	if o.SlotNames != V1Names && o.SlotNames != KerasNames {
 		return fmt.Errorf("slot_names: got %q, expected v1 or keras", o.SlotNames)
 	}
-	if o.AccumulateSteps < 1 {
-		return fmt.Errorf("accumulate_steps: got %d, expected >= 1", o.AccumulateSteps)
-	}
 	if !(o.WeightDecay >= 0) {
 		return fmt.Errorf("weight_decay: got %g, expected >= 0", o.WeightDecay)
 	}
@@ -107,22 +104,13 @@ func (o *Optimizer) validate() error {
 }
 
 func readAdam(p *params.Reader, epsilon float64) Adam {
-	return Adam{share(p, "beta1", 0.9), share(p, "beta2", 0.999), notNegative(p, "epsilon", epsilon)}
-}
-
-// share reads a number in [0, 1).
-func share(p *params.Reader, name string, def float64) float64 {
-	v := p.Float(name, def)
-	if !(v >= 0 && v < 1) {
-		p.Fail(fmt.Errorf("%s: got %g, expected 0 <= %s < 1", name, v, name))
-	}
-	return v
+	return Adam{p.Rate("beta1", 0.9), p.Rate("beta2", 0.999), notNegative(p, "epsilon", epsilon)}
 }
 
 func notNegative(p *params.Reader, name string, def float64) float64 {
 	v := p.Float(name, def)
 	if !(v >= 0) {
-		p.Fail(fmt.Errorf("%s: got %g, expected >= 0", name, v))
+		p.Refuse(name, fmt.Errorf("got %g, expected >= 0", v))
 	}
 	return v
 }
@@ -130,15 +118,15 @@ func notNegative(p *params.Reader, name string, def float64) float64 {
 func readInitial(p *params.Reader) float64 { return notNegative(p, "initial_accumulator_value", 0.1) }
 
 func readRMSProp(p *params.Reader, epsilon float64) RMSProp {
-	return RMSProp{Rho: share(p, "rho", 0.9), Momentum: p.Float("momentum", 0),
-		Epsilon: notNegative(p, "epsilon", epsilon), Centered: p.Bool("centered")}
+	return RMSProp{Rho: p.Rate("rho", 0.9), Momentum: p.Float("momentum", 0),
+		Epsilon: notNegative(p, "epsilon", epsilon), Centered: p.Bool("centered", false)}
 }
 
 func readFtrl(p *params.Reader) Ftrl {
 	f := Ftrl{Power: p.Float("learning_rate_power", -0.5), Initial: readInitial(p), L1: notNegative(p, "l1", 0),
 		L2: notNegative(p, "l2", 0), Shrinkage: notNegative(p, "l2_shrinkage", 0), Beta: notNegative(p, "beta", 0)}
 	if f.Power > 0 {
-		p.Fail(fmt.Errorf("learning_rate_power: got %g, expected <= 0", f.Power))
+		p.Refuse("learning_rate_power", fmt.Errorf("got %g, expected <= 0", f.Power))
 	}
 	return f
 }

@@ -102,14 +102,14 @@ func TestScheduleErrors(t *testing.T) {
 		{-1, "initial: got -1, expected >= 0"},
 		{map[string]any{"schedule": "cosin", "initial": 1}, `unknown schedule "cosin": expected one of constant, cosine,`},
 		{map[string]any{"schedule": "cosine", "decay_steps": 5}, "initial: expected a number"},
-		{map[string]any{"schedule": "cosine", "initial": 1}, "decay_steps: got 0, expected > 0"},
+		{map[string]any{"schedule": "cosine", "initial": 1}, "decay_steps: expected an integer >= 1"},
 		{map[string]any{"schedule": "exponential", "initial": 1, "decay_steps": 5}, "decay_rate: got 0, expected > 0"},
 		{map[string]any{"schedule": "cosine", "initial": 1, "decay_steps": 5, "stairs": true}, "unknown parameter stairs: known are alpha, decay_steps, initial, schedule, warmup_steps"},
-		{map[string]any{"schedule": "cosine", "initial": 1, "decay_steps": 2.5}, "decay_steps: expected an integer, got 2.5 (float64)"},
+		{map[string]any{"schedule": "cosine", "initial": 1, "decay_steps": 2.5}, "decay_steps: expected an integer >= 1, got 2.5 (float64)"},
 		{map[string]any{"schedule": "cosine_restarts", "initial": 1, "decay_steps": 2, "t_mul": 0.5}, "expected t_mul >= 1"},
 		{map[string]any{"schedule": "piecewise_constant", "boundaries": []any{5, 3}, "values": []any{1, 2, 3}}, "expected increasing boundaries and one value more"},
 		{map[string]any{"schedule": "piecewise_constant", "boundaries": []any{5}, "values": []any{1}}, "expected increasing boundaries and one value more"},
-		{map[string]any{"initial": 1, "warmup_steps": -1}, "warmup_steps: got -1, expected >= 0"},
+		{map[string]any{"initial": 1, "warmup_steps": -1}, "warmup_steps: expected an integer >= 0, got -1"},
 	} {
 		if _, err := NewSchedule(c.spec); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("NewSchedule(%v): got %v, want %q", c.spec, err, c.want)

@@ -1,29 +1,42 @@
 package params
 
 import (
+	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 )
 
-// Reader takes values out of a map of parameters. Its first error sticks; Done
-// reports it, or the names that nobody asked for.
+// Reader takes values out of a map of parameters. A getter's name becomes a
+// known one; what is absent or nil has the default. Done reports all that is
+// wrong, and the names that nobody asked for.
 type Reader struct {
 	what  string
 	m     map[string]any
 	known []string
-	err   error
+	wrong map[string]bool // parameters that have an error
+	errs  []error
 }
 
 // Read returns a Reader of m; what names the owner in errors.
-func Read(what string, m map[string]any) *Reader { return &Reader{what: what, m: m} }
+func Read(what string, m map[string]any) *Reader {
+	return &Reader{what: what, m: m, wrong: map[string]bool{}}
+}
 
-// Fail records err as the Reader's if it is the first.
+// Fail records what is wrong with the parameters together, unless one of them
+// is wrong itself, which may be the cause.
 func (r *Reader) Fail(err error) {
-	if r.err == nil {
-		r.err = fmt.Errorf("%s: %w", r.what, err)
+	if len(r.errs) == 0 {
+		r.errs = append(r.errs, fmt.Errorf("%s: %w", r.what, err))
+	}
+}
+
+// Refuse records what is wrong with one parameter; its first error counts.
+func (r *Reader) Refuse(name string, err error) {
+	if !r.wrong[name] {
+		r.wrong[name] = true
+		r.errs = append(r.errs, fmt.Errorf("%s: %s: %w", r.what, name, err))
 	}
 }
 
@@ -36,128 +49,85 @@ func (r *Reader) Any(name string) any {
 	return r.m[name]
 }
 
-// get converts a parameter; ok is false where it is absent or wrong.
-func get[T any](r *Reader, name, expected string, convert func(any) (T, bool)) (v T, ok bool) {
+// Known returns the names that were asked for, sorted.
+func (r *Reader) Known() []string { return slices.Compact(slices.Sorted(slices.Values(r.known))) }
+
+// get converts a parameter; def is for one that is absent or wrong.
+func get[T any](r *Reader, name, expected string, def T, convert func(any) (T, bool)) T {
 	raw := r.Any(name)
 	if raw == nil {
-		return v, false
+		return def
 	}
-	if v, ok = convert(raw); !ok {
-		r.Fail(fmt.Errorf("%s: expected %s, got %v (%T)", name, expected, raw, raw))
+	v, ok := convert(raw)
+	if !ok {
+		r.Refuse(name, fmt.Errorf("expected %s, got %v (%T)", expected, raw, raw))
+		return def
 	}
-	return v, ok
+	return v
 }
 
-// Float returns a number, or def where it is absent.
+// Float returns a number.
 func (r *Reader) Float(name string, def float64) float64 {
-	if v, ok := get(r, name, "a number", float); ok {
-		return v
-	}
-	return def
+	return get(r, name, "a number", def, float)
 }
 
-// Int returns an integer, or def where it is absent.
-func (r *Reader) Int(name string, def int64) int64 {
-	if v, ok := get(r, name, "an integer", integer); ok {
-		return v
-	}
-	return def
+// FloatIn returns a number in min..max.
+func (r *Reader) FloatIn(name string, def, min, max float64) float64 {
+	return get(r, name, fmt.Sprintf("a number in %g..%g", min, max), def, func(x any) (float64, bool) {
+		v, ok := float(x)
+		return v, ok && v >= min && v <= max
+	})
 }
 
-// Bool returns a truth value, false where it is absent.
-func (r *Reader) Bool(name string) bool {
-	v, _ := get(r, name, "true or false", func(x any) (bool, bool) { b, ok := x.(bool); return b, ok })
-	return v
+// Rate returns a number in 0..1, 1 excluded.
+func (r *Reader) Rate(name string, def float64) float64 {
+	return get(r, name, "a number >= 0 and < 1", def, func(x any) (float64, bool) {
+		v, ok := float(x)
+		return v, ok && v >= 0 && v < 1
+	})
 }
 
-// String returns a string, or def where it is absent.
+// Int returns an integer of at least min.
+func (r *Reader) Int(name string, def, min int) int {
+	return get(r, name, fmt.Sprintf("an integer >= %d", min), def, atLeast(min))
+}
+
+// Bool returns a truth value.
+func (r *Reader) Bool(name string, def bool) bool {
+	return get(r, name, "true or false", def, truth)
+}
+
+// String returns a string.
 func (r *Reader) String(name, def string) string {
-	if v, ok := get(r, name, "a string", func(x any) (string, bool) { s, ok := x.(string); return s, ok }); ok {
-		return v
-	}
-	return def
+	return get(r, name, "a string", def, func(x any) (string, bool) { s, ok := x.(string); return s, ok })
 }
 
-// Floats returns a list of numbers, nil where it is absent.
-func (r *Reader) Floats(name string) []float64 {
-	v, _ := get(r, name, "a list of numbers", func(x any) ([]float64, bool) {
-		if f, ok := x.([]float64); ok {
-			return f, true
-		}
-		return list(x, float)
-	})
-	return v
+// Floats returns a list of numbers.
+func (r *Reader) Floats(name string, def ...float64) []float64 {
+	return get(r, name, "a list of numbers", def, func(x any) ([]float64, bool) { return list(x, float) })
 }
 
-// Ints returns a list of integers, nil where it is absent.
-func (r *Reader) Ints(name string) []int64 {
-	v, _ := get(r, name, "a list of integers", func(x any) ([]int64, bool) {
-		if n, ok := x.([]int64); ok {
-			return n, true
-		}
-		return list(x, integer)
-	})
-	return v
+// Ints returns a list of integers of at least min.
+func (r *Reader) Ints(name string, min int, def ...int) []int {
+	return get(r, name, fmt.Sprintf("a list of integers >= %d", min), def, func(x any) ([]int, bool) { return list(x, atLeast(min)) })
 }
 
-// Done returns the first error, or one for parameters that nobody asked for.
+// Done returns all errors, parameters that nobody asked for included.
 func (r *Reader) Done() error {
-	if r.err != nil {
-		return r.err
-	}
+	known := r.Known()
 	var unknown []string
 	for _, name := range slices.Sorted(maps.Keys(r.m)) {
-		if !slices.Contains(r.known, name) {
+		if !slices.Contains(known, name) {
 			unknown = append(unknown, name)
 		}
 	}
-	if len(unknown) == 0 {
-		return nil
-	}
-	known := "it takes none"
-	if len(r.known) > 0 {
-		known = "known are " + strings.Join(slices.Sorted(slices.Values(r.known)), ", ")
-	}
-	return fmt.Errorf("%s: unknown parameter %s: %s", r.what, strings.Join(unknown, ", "), known)
-}
-
-func float(x any) (float64, bool) {
-	switch v := x.(type) {
-	case float64:
-		return v, true
-	case float32:
-		return float64(v), true
-	}
-	n, ok := integer(x)
-	return float64(n), ok
-}
-
-func integer(x any) (int64, bool) {
-	switch v := x.(type) {
-	case int:
-		return int64(v), true
-	case int32:
-		return int64(v), true
-	case int64:
-		return v, true
-	case uint64:
-		return int64(v), v <= math.MaxInt64
-	case float64: // JSON has no integers
-		return int64(v), v == math.Trunc(v) && math.Abs(v) < 1<<53
-	}
-	return 0, false
-}
-
-func list[T any](x any, convert func(any) (T, bool)) ([]T, bool) {
-	raw, ok := x.([]any)
-	if !ok {
-		return nil, false
-	}
-	out := make([]T, len(raw))
-	for i, e := range raw {
-		if out[i], ok = convert(e); !ok {
-			return nil, false
+	errs := r.errs
+	if len(unknown) > 0 {
+		takes := "it takes none"
+		if len(known) > 0 {
+			takes = "known are " + strings.Join(known, ", ")
 		}
+		errs = append(slices.Clip(errs), fmt.Errorf("%s: unknown parameter %s: %s", r.what, strings.Join(unknown, ", "), takes))
 	}
-	return out, true
+	return errors.Join(errs...)
 }
