@@ -66,7 +66,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer, opts ...O
 	ctx, stop := withSignals(ctx, stderr)
 	defer stop()
 	if err := root.ExecuteContext(ctx); err != nil {
-		return a.fail(err)
+		return a.fail(interruption(ctx, err))
 	}
 	return exitDone
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -131,5 +132,37 @@ func TestReadOnlyModelDir(t *testing.T) {
 	}
 	if err := checkWritable(dir); err == nil || !strings.Contains(err.Error(), "--set model_dir=DIR") {
 		t.Errorf("got %v, expected an error that says what to do", err)
+	}
+}
+
+// A signal during a command that has nothing to save is told as such, whatever it cut short.
+func TestInterrupted(t *testing.T) {
+	dir := t.TempDir()
+	config := filepath.Join(dir, "config.yaml")
+	text := "model_dir: " + filepath.Join(dir, "run") + `
+model: {name: fit}
+train: {input: {format: line}, max_steps: 2}
+eval: {input: {format: line}}
+`
+	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	input := func(c context.Context, ic inputs.Context) (inputs.Dataset, error) {
+		if ic.Mode == inputs.Predict {
+			cancel(errors.New("signal: interrupt"))
+		}
+		return line(c, ic)
+	}
+	run := func(args ...string) (int, string) {
+		var stderr bytes.Buffer
+		code := Run(ctx, append(args, "--config", config), &bytes.Buffer{}, &stderr, WithModel("fit", estimator.ModelFunc(fit)), WithInput("line", estimator.InputFunc(input)))
+		return code, stderr.String()
+	}
+	if code, text := run("train"); code != 0 {
+		t.Fatalf("exit code %d: %s", code, text)
+	}
+	if code, text := run("predict"); code != exitInterrupted || text != "goestimator: interrupted: signal: interrupt\n" {
+		t.Errorf("exit code %d: %q", code, text)
 	}
 }

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/goestimator/goestimator/estimator"
@@ -33,14 +35,29 @@ func usage(err error) error {
 	return &usageError{err}
 }
 
+// interruptedError tells that a signal ended a command that has nothing to save.
+type interruptedError struct{ cause, err error }
+
+func (e *interruptedError) Error() string { return fmt.Sprintf("interrupted: %v", e.cause) }
+func (e *interruptedError) Unwrap() error { return e.err }
+
+// interruption is err, or what ended ctx where err is only a consequence of it.
+func interruption(ctx context.Context, err error) error {
+	if ctx.Err() == nil || !errors.Is(err, context.Canceled) || errors.Is(err, estimator.ErrInterrupted) {
+		return err
+	}
+	return &interruptedError{context.Cause(ctx), err}
+}
+
 // exitCode returns the exit code of an error.
 func exitCode(err error) int {
 	var u *usageError
 	var v *runconfig.ViolationsError
+	var i *interruptedError
 	switch {
 	case errors.As(err, &u), errors.As(err, &v):
 		return exitUsage
-	case errors.Is(err, estimator.ErrInterrupted):
+	case errors.Is(err, estimator.ErrInterrupted), errors.As(err, &i):
 		return exitInterrupted
 	}
 	return exitError

@@ -32,6 +32,9 @@ follows from them. It is read from the environment, a FILE, or standard input
 			if err != nil {
 				return usage(err)
 			}
+			if strings.TrimSpace(text) == "" {
+				a.log.Info("TF_CONFIG is empty or not set: what follows are the defaults of a single process")
+			}
 			rc, err := runconfig.FromTFConfig(text, runconfig.StrictTFConfig(strict))
 			if err != nil {
 				return a.tellViolations(err)

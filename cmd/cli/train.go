@@ -31,7 +31,8 @@ model_dir. SIGTERM or Ctrl-C stops it after a checkpoint; a second Ctrl-C stops
 it at once.
 
 Exit codes: 0 done, also where max_steps was reached before; 1 an error; 2 a
-mistake in the command line or the config; 143 interrupted after a checkpoint.`,
+mistake in the command line or the config; 143 interrupted after a checkpoint;
+130 ended by a second Ctrl-C, without one.`,
 		Example: `  goestimator train --config configs/glyphs.yaml
   goestimator train --config configs/iris.yaml --set data_dir=data/iris --set train.max_steps=500 --json
   goestimator train --config configs/cifar10_resnet.yaml --fast-dev-run`,
@@ -42,7 +43,7 @@ mistake in the command line or the config; 143 interrupted after a checkpoint.`,
 				return err
 			}
 			if dry {
-				return a.dryRun(cmd.Context(), cfg)
+				return a.dryRun(cmd.Context(), cfg, f.json)
 			}
 			return a.train(cmd.Context(), cfg, f.json)
 		},
@@ -266,7 +267,7 @@ func (a *app) printResult(s summary, asJSON bool) error {
 }
 
 // dryRun runs one batch of everything in a folder that is then removed.
-func (a *app) dryRun(ctx context.Context, cfg *runconfig.Config) error {
+func (a *app) dryRun(ctx context.Context, cfg *runconfig.Config, asJSON bool) error {
 	dir, err := os.MkdirTemp("", "goestimator-fast-dev-run-")
 	if err != nil {
 		return err
@@ -301,5 +302,5 @@ func (a *app) dryRun(ctx context.Context, cfg *runconfig.Config) error {
 	a.log.Info("fast-dev-run: one batch of " + string(models.Train) + ", eval and predict went through; nothing was kept")
 	s := newSummary(j, res)
 	s.ModelDir = ""
-	return a.printResult(s, false)
+	return a.printResult(s, asJSON)
 }
