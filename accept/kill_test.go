@@ -89,7 +89,8 @@ func TestCrashPoints(t *testing.T) {
 		t.Fatal("no failpoints are registered")
 	}
 	for i, point := range points {
-		if !whole && i%4 != 0 {
+		// These need a damaged folder to begin with: the tests of the checkpoint package crash there.
+		if !whole && i%4 != 0 || point == "checkpoint/unusable-removed" || point == "checkpoint/broken-renamed" {
 			continue
 		}
 		t.Run(strings.ReplaceAll(point, "/", "_"), func(t *testing.T) {
@@ -97,10 +98,13 @@ func TestCrashPoints(t *testing.T) {
 			train(t, job(dir, "50")...)
 			cmd := command(t, append([]string{"train"}, job(dir, "100")...)...)
 			cmd.Env = append(os.Environ(), "GOESTIMATOR_FAILPOINTS="+point+"=kill@2")
-			err := cmd.Run()
-			r, oerr := checkpoint.OpenLatest(t.Context(), dir)
-			if oerr != nil {
-				t.Fatalf("after a crash at %s (%v): no checkpoint loads: %v", point, err, oerr)
+			var exit *exec.ExitError
+			if err := cmd.Run(); !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+				t.Fatalf("the run did not crash at %s: %v", point, err)
+			}
+			r, err := checkpoint.OpenLatest(t.Context(), dir)
+			if err != nil {
+				t.Fatalf("after a crash at %s: no checkpoint loads: %v", point, err)
 			}
 			if err := r.Close(); err != nil {
 				t.Fatal(err)

@@ -34,7 +34,7 @@ type Config struct {
 
 // Model names a model_fn and its parameters.
 type Model struct {
-	// A registered model_fn, a network (linear, mlp, cnn, resnet20) or a canned estimator.
+	// A registered model_fn or a network (linear, mlp, cnn, resnet20).
 	Name string `yaml:"name,omitempty"`
 	// The model_fn's own parameters, for example classes or hidden_units. Keys are lower-cased and split at dots.
 	Params map[string]any `yaml:"params,omitempty"`
