@@ -29,14 +29,17 @@ func stateCases() []*opCase {
 	all = append(all, &opCase{op: "AssignAddVariableOp", in: []operand{step, scalar(graph.Int64, 1)}, ref: by(plus)},
 		&opCase{op: "AssignSubVariableOp", in: []operand{step, scalar(graph.Int64, 1)}, ref: by(minus)})
 	for op, f := range map[string]func(w, x float64) float64{"ResourceScatterAdd": plus, "ResourceScatterSub": minus} {
-		all = append(all, &opCase{op: op, in: []operand{slotOf("6,3", normalGen), intsOf(graph.Int64, "2B", 6), feedOf("2B,3")}, tol: 2, ref: func(in []nd, _ [][]int) []nd {
+		ref := func(in []nd, _ [][]int) []nd {
 			r := nd{in[0].shape, append([]float64(nil), in[0].data...)}
+			n := r.shape[1]
 			for i, e := range in[2].data {
-				at := int(in[1].data[i/3])*3 + i%3
+				at := int(in[1].data[i/n])*n + i%n
 				r.data[at] = f(r.data[at], e)
 			}
 			return []nd{r}
-		}})
+		}
+		all = append(all, &opCase{op: op, in: []operand{slotOf("6,3", normalGen), intsOf(graph.Int64, "2B", 6), feedOf("2B,3")}, tol: 2, ref: ref},
+			&opCase{op: op, in: []operand{slotOf("6,35", normalGen), intsOf(graph.Int32, "2B", 6), feedOf("2B,35")}, tol: 2, ref: ref})
 	}
 	return all
 }

@@ -14,8 +14,8 @@ var stateOps = map[string]opDef{
 	"AssignVariableOp":    {writes: true, compile: compileAssign},
 	"AssignAddVariableOp": {writes: true, compile: byElement(assignBy[float32](kernels.Add), assignBy[float64](kernels.Add), assignIntsBy(add[int32]), assignIntsBy(add[int64]))},
 	"AssignSubVariableOp": {writes: true, compile: byElement(assignBy[float32](kernels.Sub), assignBy[float64](kernels.Sub), assignIntsBy(sub[int32]), assignIntsBy(sub[int64]))},
-	"ResourceScatterAdd":  {writes: true, strict: true, compile: byElement(scatterBy(add[float32]), scatterBy(add[float64]), scatterBy(add[int32]), scatterBy(add[int64]))},
-	"ResourceScatterSub":  {writes: true, strict: true, compile: byElement(scatterBy(sub[float32]), scatterBy(sub[float64]), scatterBy(sub[int32]), scatterBy(sub[int64]))},
+	"ResourceScatterAdd":  {writes: true, strict: true, compile: byElement(scatterBy[float32](kernels.Add), scatterBy[float64](kernels.Add), scatterIntsBy(add[int32]), scatterIntsBy(add[int64]))},
+	"ResourceScatterSub":  {writes: true, strict: true, compile: byElement(scatterBy[float32](kernels.Sub), scatterBy[float64](kernels.Sub), scatterIntsBy(sub[int32]), scatterIntsBy(sub[int64]))},
 }
 
 // byElement picks a form by the element type of the first variable that an op writes.
@@ -94,8 +94,30 @@ func assignIntsBy[T integer](f func(a, b T) T) compileFunc {
 	}
 }
 
-// scatterBy folds the rows of input 2 into the rows of the variable that input 1 names, in order.
-func scatterBy[T number](f func(a, b T) T) compileFunc {
+// scatterBy folds the rows of input 2 into the rows of the variable that input 1 names, in order; op is Add or Sub.
+func scatterBy[T kernels.Float](op kernels.BinaryOp) compileFunc {
+	return func(c *binding) (runFunc, error) {
+		v := c.op.write[0]
+		rows, err := c.rowUpdate(v, 1, 2)
+		if err != nil {
+			return nil, err
+		}
+		return func() error {
+			if err := rows.ids.check(rows.size); err != nil || rows.ids.v.n == 0 {
+				return err
+			}
+			w, g, n := elements[T](v), view[T](rows.values), rows.values.n/rows.ids.v.n
+			if rows.ids.v.typ.DType == graph.Int32 {
+				kernels.ScatterRows(op, w, g, view[int32](rows.ids.v), n)
+			} else {
+				kernels.ScatterRows(op, w, g, view[int64](rows.ids.v), n)
+			}
+			return nil
+		}, nil
+	}
+}
+
+func scatterIntsBy[T integer](f func(a, b T) T) compileFunc {
 	return func(c *binding) (runFunc, error) {
 		rows, err := c.rowUpdate(c.op.write[0], 1, 2)
 		if err != nil {

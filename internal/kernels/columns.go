@@ -25,15 +25,6 @@ func ColSumCentered[T Float](dst, x, mean []T, rows, cols int) {
 	columns(colCentered, dst[:cols], x[:rows*cols], nil, mean[:cols], rows)
 }
 
-// ColMoments sets the mean and the (biased) variance of every column: what batch norm needs in training. With no rows both
-// are NaN.
-func ColMoments[T Float](mean, variance, x []T, rows, cols int) {
-	ColSum(mean, x, rows, cols)
-	BinaryScalar(Div, mean[:cols], mean[:cols], T(rows))
-	ColSumCentered(variance, x, mean, rows, cols)
-	BinaryScalar(Div, variance[:cols], variance[:cols], T(rows))
-}
-
 // ColDotCentered sets dst[c] to the sum over rows of dy[r,c]*(x[r,c]-mean[c]): the gradient of batch norm's scale
 // before division by the standard deviation.
 func ColDotCentered[T Float](dst, dy, x, mean []T, rows, cols int) {

@@ -45,13 +45,3 @@ func (p *philox) next() [4]uint32 {
 	p.skip(1)
 	return [4]uint32{c0, c1, c2, c3}
 }
-
-// seedKey is the key under which TensorFlow scrambles seeds.
-const seedKey = 0x02461e29_3ec8f720
-
-// KeyCounter turns a user's seed into key and counter as TensorFlow's StatelessRandomGetKeyCounter does.
-func KeyCounter(seed [2]int64) (key uint64, counter [2]uint64) {
-	p := newPhilox(seedKey, [2]uint64{uint64(seed[0]), uint64(seed[1])})
-	mix := p.next()
-	return uint64(mix[0]) | uint64(mix[1])<<32, [2]uint64{0, uint64(mix[2]) | uint64(mix[3])<<32}
-}

@@ -24,8 +24,6 @@ type random struct {
 	rand Rand
 	f32  []float32
 	f64  []float64
-	u32  []uint32
-	u64  []uint64
 }
 
 type randKind int
@@ -34,7 +32,6 @@ const (
 	uniform randKind = iota
 	normal
 	truncated
-	fullInt
 )
 
 var randoms freelist[random]
@@ -47,20 +44,6 @@ func Normal[T Float](dst []T, r Rand) { fillRandom(normal, dst, r) }
 
 // TruncatedNormal fills dst with standard normals, drawn again where |x| >= 2: StatelessTruncatedNormalV2.
 func TruncatedNormal[T Float](dst []T, r Rand) { fillRandom(truncated, dst, r) }
-
-// Bits32 fills dst with uniform 32-bit words: StatelessRandomUniformFullIntV2.
-func Bits32(dst []uint32, r Rand) {
-	f := randoms.get()
-	f.kind, f.rand, f.u32 = fullInt, r, dst
-	f.do(ceilDiv(len(dst), 4))
-}
-
-// Bits64 fills dst with uniform 64-bit words: StatelessRandomUniformFullIntV2.
-func Bits64(dst []uint64, r Rand) {
-	f := randoms.get()
-	f.kind, f.rand, f.u64 = fullInt, r, dst
-	f.do(ceilDiv(len(dst), 2))
-}
 
 func fillRandom[T Float](kind randKind, dst []T, r Rand) {
 	f := randoms.get()
@@ -91,10 +74,6 @@ func (f *random) Run(lo, hi int) {
 	for g := lo; g < hi; g++ {
 		w := p.next()
 		switch {
-		case f.u32 != nil:
-			copy(f.u32[4*g:], w[:])
-		case f.u64 != nil:
-			copy(f.u64[2*g:], []uint64{join64(w[0], w[1]), join64(w[2], w[3])})
 		case f.f32 != nil:
 			v := group32(f.kind, w)
 			copy(f.f32[4*g:], v[:])
@@ -104,8 +83,6 @@ func (f *random) Run(lo, hi int) {
 		}
 	}
 }
-
-func join64(lo, hi uint32) uint64 { return uint64(lo) | uint64(hi)<<32 }
 
 func group32(kind randKind, w [4]uint32) (v [4]float32) {
 	if kind == uniform {

@@ -22,9 +22,6 @@ const reduceBlock = 8192
 // Sum returns the sum of x: parts of fixed length, added in order.
 func Sum[T Float](x []T) T { return total(x, nil) }
 
-// Dot returns the sum of a[i]*b[i] over the elements of a.
-func Dot[T Float](a, b []T) T { return total(a, b[:len(a)]) }
-
 // SumSquares returns the sum of x[i]^2.
 func SumSquares[T Float](x []T) T { return total(x, x) }
 

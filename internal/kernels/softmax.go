@@ -84,52 +84,6 @@ func addScalarRange[T Float](dst, x []T, k T) {
 	}
 }
 
-// SoftmaxGrad sets dst = (dy - sum(dy*y)) * y row by row, y being Softmax's result. dst may be dy.
-func SoftmaxGrad[T Float](dst, dy, y []T, rows, cols int) {
-	_, _, _ = dst[:rows*cols], dy[:rows*cols], y[:rows*cols]
-	s := newSpan[T](&doSoftmaxGrad)
-	s.dst, s.a, s.b, s.cols = dst, dy, y, cols
-	s.do(rows, rowGrain(cols, elementGrain))
-}
-
-var doSoftmaxGrad = spanFunc{runSoftmaxGrad[float32], runSoftmaxGrad[float64]}
-
-func runSoftmaxGrad[T Float](s *span[T], lo, hi int) {
-	for r := lo; r < hi; r++ {
-		from, to := r*s.cols, (r+1)*s.cols
-		d := dotRange(s.a[from:to], s.b[from:to])
-		addScalarRange(s.dst[from:to], s.a[from:to], -d)
-		binaryRange(Mul, s.dst[from:to], s.dst[from:to], s.b[from:to])
-	}
-}
-
-// LogSoftmaxGrad sets dst = dy - exp(y)*sum(dy) row by row, y being LogSoftmax's result. dst may be dy.
-func LogSoftmaxGrad[T Float](dst, dy, y []T, rows, cols int) {
-	_, _, _ = dst[:rows*cols], dy[:rows*cols], y[:rows*cols]
-	s := newSpan[T](&doLogSoftmaxGrad)
-	s.dst, s.a, s.b, s.cols = dst, dy, y, cols
-	s.do(rows, rowGrain(cols, mathGrain))
-}
-
-var doLogSoftmaxGrad = spanFunc{runLogSoftmaxGrad[float32], runLogSoftmaxGrad[float64]}
-
-func runLogSoftmaxGrad[T Float](s *span[T], lo, hi int) {
-	t := scratches[T]().get()
-	e := t.take(s.cols)
-	for r := lo; r < hi; r++ {
-		from, to := r*s.cols, (r+1)*s.cols
-		d := sumRange(s.a[from:to])
-		unaryRange(Exp, e, s.b[from:to])
-		if d != 0 { // 0*Inf never arises: exp(y) <= 1
-			scaleRange(e, d)
-			binaryRange(Sub, s.dst[from:to], s.a[from:to], e)
-		} else {
-			copy(s.dst[from:to], s.a[from:to])
-		}
-	}
-	scratches[T]().put(t)
-}
-
 // SparseSoftmaxXent computes TensorFlow's SparseSoftmaxCrossEntropyWithLogits for logits [rows, cols] and one label a
 // row: loss[r] = log(sum(exp(logits))) - logits[label] and, where backprop is not nil, backprop = softmax - onehot.
 // backprop may be logits. A label outside [0, cols) gives a *LabelError and nothing is written.
@@ -213,25 +167,4 @@ func runXent[T Float](s *span[T], lo, hi int) {
 		}
 	}
 	scratches[T]().put(t)
-}
-
-// SigmoidXent sets loss = max(x,0) - x*z + log(1+exp(-|x|)) for logits x and labels z, elementwise, and, where backprop
-// is not nil, backprop = sigmoid(x) - z.
-func SigmoidXent[T Float](loss, backprop, logits, labels []T) {
-	_, _ = logits[:len(loss)], labels[:len(loss)]
-	s := newSpan[T](&doSigmoidXent)
-	s.dst, s.a, s.b, s.c = backprop, logits, loss, labels
-	s.do(len(loss), mathGrain)
-}
-
-var doSigmoidXent = spanFunc{runSigmoidXent[float32], runSigmoidXent[float64]}
-
-func runSigmoidXent[T Float](s *span[T], lo, hi int) {
-	for i := lo; i < hi; i++ {
-		x, z := float64(s.a[i]), float64(s.c[i])
-		s.b[i] = T(softplus(x) - x*z)
-		if s.dst != nil {
-			s.dst[i] = T(1/(1+math.Exp(-x)) - z)
-		}
-	}
 }
