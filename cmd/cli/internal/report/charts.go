@@ -52,8 +52,12 @@ func histogramCurves(tag events.Tag) []curve {
 func quantile(h *summarypb.HistogramProto, q float64) float64 {
 	want, below := q*h.GetNum(), 0.0
 	low := h.GetMin()
+	limits := h.GetBucketLimit()
 	for i, n := range h.GetBucket() {
-		high := min(h.GetBucketLimit()[i], h.GetMax())
+		if i == len(limits) {
+			break // of a file that is not ours
+		}
+		high := min(limits[i], h.GetMax())
 		if n > 0 && below+n >= want {
 			low = max(low, h.GetMin())
 			return low + (high-low)*(want-below)/n

@@ -94,6 +94,9 @@ func newMetric(run string, t events.Tag) metric {
 			most, m.AtTop = p.Scalar, p.Step
 		}
 	}
+	if least > most { // NaNs alone
+		least, most, m.AtLow, m.AtTop = last.Scalar, last.Scalar, m.Step, m.Step
+	}
 	m.Least, m.Most = number(least), number(most)
 	return m
 }

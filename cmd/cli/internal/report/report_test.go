@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goestimator/goestimator/cmd/cli/internal/events"
 	"github.com/goestimator/goestimator/estimator/summary"
 	"github.com/goestimator/goestimator/internal/graph"
 	summarypb "github.com/wamuir/graft/tensorflow/core/framework/summary_go_proto"
@@ -77,6 +78,14 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
+func TestMetricOfNaNs(t *testing.T) {
+	tag := events.Tag{Name: "auc", Kind: events.Scalar, Points: []events.Point{{Step: 5, Scalar: math.NaN()}, {Step: 9, Scalar: math.NaN()}}}
+	want := metric{Run: "eval", Name: "auc", Last: "NaN", Step: 9, Least: "NaN", AtLow: 9, Most: "NaN", AtTop: 9}
+	if got := newMetric("eval", tag); got != want {
+		t.Errorf("got %+v, expected %+v", got, want)
+	}
+}
+
 func TestNothing(t *testing.T) {
 	if _, err := Collect(t.TempDir()); !errors.Is(err, ErrNothing) {
 		t.Errorf("got %v, expected ErrNothing", err)
@@ -92,5 +101,8 @@ func TestQuantile(t *testing.T) {
 	}
 	if got := quantile(&summarypb.HistogramProto{}, 0.5); got != 0 {
 		t.Errorf("empty histogram: got %g", got)
+	}
+	if got := quantile(&summarypb.HistogramProto{Max: 3, Num: 2, Bucket: []float64{1, 1}}, 0.5); got != 3 {
+		t.Errorf("buckets without limits: got %g", got)
 	}
 }
