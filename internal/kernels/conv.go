@@ -98,13 +98,9 @@ func Conv2D[T Float](g Window, y, x, w, bias []T, relu bool) {
 			C: y, LDC: g.OutC, Bias: bias, Relu: relu})
 		return
 	}
-	f, tasks := &doConv, ceilDiv(g.pixels(), convBlock)
-	if g.direct() {
-		f, tasks = &doConvDirect, g.Batch*g.directBlocks()
-	}
-	c := newConv(g, f, x, w, y)
+	c := newConv(g, &doConv, x, w, y)
 	c.bias, c.relu = bias, relu
-	Parallel(tasks, 1, c)
+	Parallel(ceilDiv(g.pixels(), convBlock), 1, c)
 	c.recycle()
 }
 
@@ -192,12 +188,8 @@ func runConvInputGrad[T Float](c *conv[T], lo, hi int) {
 // Conv2DFilterGrad sets dw to the gradient of Conv2D's w, given x and dy.
 func Conv2DFilterGrad[T Float](g Window, dw, x, dy []T) {
 	_, _, _ = x[:g.inSize()], dw[:g.weights()], dy[:g.outSize()]
-	f, blocks := &doConvFilterGrad, ceilDiv(g.pixels(), convBlock)
-	if g.direct() {
-		f, blocks = &doFilterGradDirect, g.Batch*g.directBlocks()
-	}
-	c := newConv(g, f, x, dw, dy)
-	c.groups = filterGroups(blocks, g.weights())
+	c := newConv(g, &doConvFilterGrad, x, dw, dy)
+	c.groups = filterGroups(ceilDiv(g.pixels(), convBlock), g.weights())
 	c.partial = c.part.take(c.groups * g.weights())
 	Parallel(c.groups, 1, c)
 	c.addPartials()

@@ -19,7 +19,6 @@ TEXT ·tile1x1F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), BX
 	MOVQ         40(AX), SI
 	MOVQ         56(AX), DI
-	MOVQ         88(AX), R8
 	CMPQ         64(AX), $0x08
 	JNE          partial1
 
@@ -31,10 +30,6 @@ full1:
 	ADDQ         SI, DX
 	DECQ         DI
 	JNZ          full1
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), DI
-	DECQ         R8
-	JNZ          full1
 	JMP          summed1
 
 partial1:
@@ -44,10 +39,6 @@ partial1:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial1
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), DI
-	DECQ         R8
 	JNZ          partial1
 
 summed1:
@@ -124,7 +115,6 @@ TEXT ·tile2x1F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), SI
 	MOVQ         40(AX), DI
 	MOVQ         56(AX), R8
-	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x08
 	JNE          partial2
 
@@ -138,10 +128,6 @@ full2:
 	ADDQ         DI, BX
 	DECQ         R8
 	JNZ          full2
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R8
-	DECQ         R9
-	JNZ          full2
 	JMP          summed2
 
 partial2:
@@ -153,10 +139,6 @@ partial2:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial2
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R8
-	DECQ         R9
 	JNZ          partial2
 
 summed2:
@@ -230,7 +212,6 @@ TEXT ·tile3x1F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), SI
 	MOVQ         40(AX), DI
 	MOVQ         56(AX), R8
-	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x08
 	JNE          partial3
 
@@ -246,10 +227,6 @@ full3:
 	ADDQ         DI, BX
 	DECQ         R8
 	JNZ          full3
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R8
-	DECQ         R9
-	JNZ          full3
 	JMP          summed3
 
 partial3:
@@ -263,10 +240,6 @@ partial3:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial3
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R8
-	DECQ         R9
 	JNZ          partial3
 
 summed3:
@@ -356,7 +329,6 @@ TEXT ·tile4x1F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), DI
 	MOVQ         40(AX), R8
 	MOVQ         56(AX), R9
-	MOVQ         88(AX), R10
 	CMPQ         64(AX), $0x08
 	JNE          partial4
 
@@ -374,10 +346,6 @@ full4:
 	ADDQ         R8, SI
 	DECQ         R9
 	JNZ          full4
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R9
-	DECQ         R10
-	JNZ          full4
 	JMP          summed4
 
 partial4:
@@ -393,10 +361,6 @@ partial4:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial4
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R9
-	DECQ         R10
 	JNZ          partial4
 
 summed4:
@@ -501,7 +465,6 @@ TEXT ·tile5x1F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), DI
 	MOVQ         40(AX), R8
 	MOVQ         56(AX), R9
-	MOVQ         88(AX), R10
 	CMPQ         64(AX), $0x08
 	JNE          partial5
 
@@ -521,10 +484,6 @@ full5:
 	ADDQ         R8, SI
 	DECQ         R9
 	JNZ          full5
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R9
-	DECQ         R10
-	JNZ          full5
 	JMP          summed5
 
 partial5:
@@ -542,10 +501,6 @@ partial5:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial5
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R9
-	DECQ         R10
 	JNZ          partial5
 
 summed5:
@@ -667,7 +622,6 @@ TEXT ·tile6x1F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), R8
 	MOVQ         40(AX), R9
 	MOVQ         56(AX), R10
-	MOVQ         88(AX), R11
 	CMPQ         64(AX), $0x08
 	JNE          partial6
 
@@ -690,11 +644,6 @@ full6:
 	ADDQ         R9, DI
 	DECQ         R10
 	JNZ          full6
-	ADDQ         96(AX), CX
-	ADDQ         96(AX), SI
-	MOVQ         56(AX), R10
-	DECQ         R11
-	JNZ          full6
 	JMP          summed6
 
 partial6:
@@ -715,11 +664,6 @@ partial6:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial6
-	ADDQ         96(AX), CX
-	ADDQ         96(AX), SI
-	MOVQ         56(AX), R10
-	DECQ         R11
 	JNZ          partial6
 
 summed6:
@@ -848,7 +792,6 @@ TEXT ·tile1x2F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), BX
 	MOVQ         40(AX), SI
 	MOVQ         56(AX), DI
-	MOVQ         88(AX), R8
 	CMPQ         64(AX), $0x08
 	JNE          partial7
 
@@ -862,10 +805,6 @@ full7:
 	ADDQ         SI, DX
 	DECQ         DI
 	JNZ          full7
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), DI
-	DECQ         R8
-	JNZ          full7
 	JMP          summed7
 
 partial7:
@@ -877,10 +816,6 @@ partial7:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial7
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), DI
-	DECQ         R8
 	JNZ          partial7
 
 summed7:
@@ -951,7 +886,6 @@ TEXT ·tile2x2F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), SI
 	MOVQ         40(AX), DI
 	MOVQ         56(AX), R8
-	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x08
 	JNE          partial8
 
@@ -968,10 +902,6 @@ full8:
 	ADDQ         DI, BX
 	DECQ         R8
 	JNZ          full8
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R8
-	DECQ         R9
-	JNZ          full8
 	JMP          summed8
 
 partial8:
@@ -986,10 +916,6 @@ partial8:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial8
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R8
-	DECQ         R9
 	JNZ          partial8
 
 summed8:
@@ -1086,7 +1012,6 @@ TEXT ·tile3x2F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), SI
 	MOVQ         40(AX), DI
 	MOVQ         56(AX), R8
-	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x08
 	JNE          partial9
 
@@ -1106,10 +1031,6 @@ full9:
 	ADDQ         DI, BX
 	DECQ         R8
 	JNZ          full9
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R8
-	DECQ         R9
-	JNZ          full9
 	JMP          summed9
 
 partial9:
@@ -1127,10 +1048,6 @@ partial9:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial9
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R8
-	DECQ         R9
 	JNZ          partial9
 
 summed9:
@@ -1254,7 +1171,6 @@ TEXT ·tile4x2F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), DI
 	MOVQ         40(AX), R8
 	MOVQ         56(AX), R9
-	MOVQ         88(AX), R10
 	CMPQ         64(AX), $0x08
 	JNE          partial10
 
@@ -1277,10 +1193,6 @@ full10:
 	ADDQ         R8, SI
 	DECQ         R9
 	JNZ          full10
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R9
-	DECQ         R10
-	JNZ          full10
 	JMP          summed10
 
 partial10:
@@ -1301,10 +1213,6 @@ partial10:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial10
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R9
-	DECQ         R10
 	JNZ          partial10
 
 summed10:
@@ -1454,7 +1362,6 @@ TEXT ·tile5x2F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), DI
 	MOVQ         40(AX), R8
 	MOVQ         56(AX), R9
-	MOVQ         88(AX), R10
 	CMPQ         64(AX), $0x08
 	JNE          partial11
 
@@ -1480,10 +1387,6 @@ full11:
 	ADDQ         R8, SI
 	DECQ         R9
 	JNZ          full11
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R9
-	DECQ         R10
-	JNZ          full11
 	JMP          summed11
 
 partial11:
@@ -1507,10 +1410,6 @@ partial11:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial11
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R9
-	DECQ         R10
 	JNZ          partial11
 
 summed11:
@@ -1688,7 +1587,6 @@ TEXT ·tile6x2F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), R8
 	MOVQ         40(AX), R9
 	MOVQ         56(AX), R10
-	MOVQ         88(AX), R11
 	CMPQ         64(AX), $0x08
 	JNE          partial12
 
@@ -1718,11 +1616,6 @@ full12:
 	ADDQ         R9, DI
 	DECQ         R10
 	JNZ          full12
-	ADDQ         96(AX), CX
-	ADDQ         96(AX), SI
-	MOVQ         56(AX), R10
-	DECQ         R11
-	JNZ          full12
 	JMP          summed12
 
 partial12:
@@ -1750,11 +1643,6 @@ partial12:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial12
-	ADDQ         96(AX), CX
-	ADDQ         96(AX), SI
-	MOVQ         56(AX), R10
-	DECQ         R11
 	JNZ          partial12
 
 summed12:
@@ -1944,7 +1832,6 @@ TEXT ·tile1x3F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), BX
 	MOVQ         40(AX), SI
 	MOVQ         56(AX), DI
-	MOVQ         88(AX), R8
 	CMPQ         64(AX), $0x08
 	JNE          partial13
 
@@ -1960,10 +1847,6 @@ full13:
 	ADDQ         SI, DX
 	DECQ         DI
 	JNZ          full13
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), DI
-	DECQ         R8
-	JNZ          full13
 	JMP          summed13
 
 partial13:
@@ -1977,10 +1860,6 @@ partial13:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial13
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), DI
-	DECQ         R8
 	JNZ          partial13
 
 summed13:
@@ -2063,7 +1942,6 @@ TEXT ·tile2x3F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), SI
 	MOVQ         40(AX), DI
 	MOVQ         56(AX), R8
-	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x08
 	JNE          partial14
 
@@ -2083,10 +1961,6 @@ full14:
 	ADDQ         DI, BX
 	DECQ         R8
 	JNZ          full14
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R8
-	DECQ         R9
-	JNZ          full14
 	JMP          summed14
 
 partial14:
@@ -2104,10 +1978,6 @@ partial14:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial14
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R8
-	DECQ         R9
 	JNZ          partial14
 
 summed14:
@@ -2222,7 +2092,6 @@ TEXT ·tile1x4F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), BX
 	MOVQ         40(AX), SI
 	MOVQ         56(AX), DI
-	MOVQ         88(AX), R8
 	CMPQ         64(AX), $0x08
 	JNE          partial15
 
@@ -2240,10 +2109,6 @@ full15:
 	ADDQ         SI, DX
 	DECQ         DI
 	JNZ          full15
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), DI
-	DECQ         R8
-	JNZ          full15
 	JMP          summed15
 
 partial15:
@@ -2259,10 +2124,6 @@ partial15:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial15
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), DI
-	DECQ         R8
 	JNZ          partial15
 
 summed15:
@@ -2357,7 +2218,6 @@ TEXT ·tile2x4F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), SI
 	MOVQ         40(AX), DI
 	MOVQ         56(AX), R8
-	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x08
 	JNE          partial16
 
@@ -2380,10 +2240,6 @@ full16:
 	ADDQ         DI, BX
 	DECQ         R8
 	JNZ          full16
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R8
-	DECQ         R9
-	JNZ          full16
 	JMP          summed16
 
 partial16:
@@ -2404,10 +2260,6 @@ partial16:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial16
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R8
-	DECQ         R9
 	JNZ          partial16
 
 summed16:
@@ -2541,7 +2393,6 @@ TEXT ·tile1x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), BX
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
-	MOVQ   88(AX), R8
 
 partial17:
 	VMOVUPS.Z    (DX), K1, Z1
@@ -2550,10 +2401,6 @@ partial17:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial17
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), DI
-	DECQ         R8
 	JNZ          partial17
 	VBROADCASTSS 80(AX), Z1
 	MOVQ         72(AX), CX
@@ -2592,7 +2439,6 @@ TEXT ·tile2x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), SI
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
-	MOVQ   88(AX), R9
 
 partial18:
 	VMOVUPS.Z    (BX), K1, Z2
@@ -2603,10 +2449,6 @@ partial18:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial18
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R8
-	DECQ         R9
 	JNZ          partial18
 	VBROADCASTSS 80(AX), Z2
 	MOVQ         72(AX), CX
@@ -2653,7 +2495,6 @@ TEXT ·tile3x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), SI
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
-	MOVQ   88(AX), R9
 
 partial19:
 	VMOVUPS.Z    (BX), K1, Z3
@@ -2666,10 +2507,6 @@ partial19:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial19
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R8
-	DECQ         R9
 	JNZ          partial19
 	VBROADCASTSS 80(AX), Z3
 	MOVQ         72(AX), CX
@@ -2725,7 +2562,6 @@ TEXT ·tile4x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), DI
 	MOVQ   40(AX), R8
 	MOVQ   56(AX), R9
-	MOVQ   88(AX), R10
 
 partial20:
 	VMOVUPS.Z    (SI), K1, Z4
@@ -2740,10 +2576,6 @@ partial20:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial20
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R9
-	DECQ         R10
 	JNZ          partial20
 	VBROADCASTSS 80(AX), Z4
 	MOVQ         72(AX), CX
@@ -2807,7 +2639,6 @@ TEXT ·tile5x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), DI
 	MOVQ   40(AX), R8
 	MOVQ   56(AX), R9
-	MOVQ   88(AX), R10
 
 partial21:
 	VMOVUPS.Z    (SI), K1, Z5
@@ -2824,10 +2655,6 @@ partial21:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial21
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R9
-	DECQ         R10
 	JNZ          partial21
 	VBROADCASTSS 80(AX), Z5
 	MOVQ         72(AX), CX
@@ -2901,7 +2728,6 @@ TEXT ·tile6x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
-	MOVQ   88(AX), R11
 
 partial22:
 	VMOVUPS.Z    (DI), K1, Z6
@@ -2921,11 +2747,6 @@ partial22:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial22
-	ADDQ         96(AX), CX
-	ADDQ         96(AX), SI
-	MOVQ         56(AX), R10
-	DECQ         R11
 	JNZ          partial22
 	VBROADCASTSS 80(AX), Z6
 	MOVQ         72(AX), CX
@@ -3007,7 +2828,6 @@ TEXT ·tile7x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
-	MOVQ   88(AX), R11
 
 partial23:
 	VMOVUPS.Z    (DI), K1, Z7
@@ -3029,11 +2849,6 @@ partial23:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial23
-	ADDQ         96(AX), CX
-	ADDQ         96(AX), SI
-	MOVQ         56(AX), R10
-	DECQ         R11
 	JNZ          partial23
 	VBROADCASTSS 80(AX), Z7
 	MOVQ         72(AX), CX
@@ -3123,7 +2938,6 @@ TEXT ·tile8x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
-	MOVQ   88(AX), R11
 
 partial24:
 	VMOVUPS.Z    (DI), K1, Z8
@@ -3147,11 +2961,6 @@ partial24:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial24
-	ADDQ         96(AX), CX
-	ADDQ         96(AX), SI
-	MOVQ         56(AX), R10
-	DECQ         R11
 	JNZ          partial24
 	VBROADCASTSS 80(AX), Z8
 	MOVQ         72(AX), CX
@@ -3249,7 +3058,6 @@ TEXT ·tile9x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
-	MOVQ   88(AX), R11
 
 partial25:
 	VMOVUPS.Z    (DI), K1, Z9
@@ -3275,11 +3083,6 @@ partial25:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial25
-	ADDQ         96(AX), CX
-	ADDQ         96(AX), SI
-	MOVQ         56(AX), R10
-	DECQ         R11
 	JNZ          partial25
 	VBROADCASTSS 80(AX), Z9
 	MOVQ         72(AX), CX
@@ -3385,7 +3188,6 @@ TEXT ·tile10x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
-	MOVQ   88(AX), R11
 
 partial26:
 	VMOVUPS.Z    (DI), K1, Z10
@@ -3413,11 +3215,6 @@ partial26:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial26
-	ADDQ         96(AX), CX
-	ADDQ         96(AX), SI
-	MOVQ         56(AX), R10
-	DECQ         R11
 	JNZ          partial26
 	VBROADCASTSS 80(AX), Z10
 	MOVQ         72(AX), CX
@@ -3533,7 +3330,6 @@ TEXT ·tile11x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R9
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
-	MOVQ   88(AX), R12
 
 partial27:
 	VMOVUPS.Z    (R8), K1, Z11
@@ -3564,12 +3360,6 @@ partial27:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial27
-	ADDQ         96(AX), CX
-	ADDQ         96(AX), SI
-	ADDQ         96(AX), DI
-	MOVQ         56(AX), R11
-	DECQ         R12
 	JNZ          partial27
 	VBROADCASTSS 80(AX), Z11
 	MOVQ         72(AX), CX
@@ -3693,7 +3483,6 @@ TEXT ·tile12x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R9
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
-	MOVQ   88(AX), R12
 
 partial28:
 	VMOVUPS.Z    (R8), K1, Z12
@@ -3726,12 +3515,6 @@ partial28:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial28
-	ADDQ         96(AX), CX
-	ADDQ         96(AX), SI
-	ADDQ         96(AX), DI
-	MOVQ         56(AX), R11
-	DECQ         R12
 	JNZ          partial28
 	VBROADCASTSS 80(AX), Z12
 	MOVQ         72(AX), CX
@@ -3863,7 +3646,6 @@ TEXT ·tile13x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R9
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
-	MOVQ   88(AX), R12
 
 partial29:
 	VMOVUPS.Z    (R8), K1, Z13
@@ -3898,12 +3680,6 @@ partial29:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial29
-	ADDQ         96(AX), CX
-	ADDQ         96(AX), SI
-	ADDQ         96(AX), DI
-	MOVQ         56(AX), R11
-	DECQ         R12
 	JNZ          partial29
 	VBROADCASTSS 80(AX), Z13
 	MOVQ         72(AX), CX
@@ -4043,7 +3819,6 @@ TEXT ·tile14x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R9
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
-	MOVQ   88(AX), R12
 
 partial30:
 	VMOVUPS.Z    (R8), K1, Z14
@@ -4080,12 +3855,6 @@ partial30:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial30
-	ADDQ         96(AX), CX
-	ADDQ         96(AX), SI
-	ADDQ         96(AX), DI
-	MOVQ         56(AX), R11
-	DECQ         R12
 	JNZ          partial30
 	VBROADCASTSS 80(AX), Z14
 	MOVQ         72(AX), CX
@@ -4215,7 +3984,6 @@ TEXT ·tile1x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), BX
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
-	MOVQ   88(AX), R8
 
 partial31:
 	VMOVUPS      (DX), Z2
@@ -4226,10 +3994,6 @@ partial31:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial31
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), DI
-	DECQ         R8
 	JNZ          partial31
 	VBROADCASTSS 80(AX), Z2
 	MOVQ         72(AX), CX
@@ -4275,7 +4039,6 @@ TEXT ·tile2x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), SI
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
-	MOVQ   88(AX), R9
 
 partial32:
 	VMOVUPS      (BX), Z4
@@ -4289,10 +4052,6 @@ partial32:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial32
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R8
-	DECQ         R9
 	JNZ          partial32
 	VBROADCASTSS 80(AX), Z4
 	MOVQ         72(AX), CX
@@ -4352,7 +4111,6 @@ TEXT ·tile3x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), SI
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
-	MOVQ   88(AX), R9
 
 partial33:
 	VMOVUPS      (BX), Z6
@@ -4369,10 +4127,6 @@ partial33:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial33
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R8
-	DECQ         R9
 	JNZ          partial33
 	VBROADCASTSS 80(AX), Z6
 	MOVQ         72(AX), CX
@@ -4447,7 +4201,6 @@ TEXT ·tile4x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), DI
 	MOVQ   40(AX), R8
 	MOVQ   56(AX), R9
-	MOVQ   88(AX), R10
 
 partial34:
 	VMOVUPS      (SI), Z8
@@ -4467,10 +4220,6 @@ partial34:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial34
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R9
-	DECQ         R10
 	JNZ          partial34
 	VBROADCASTSS 80(AX), Z8
 	MOVQ         72(AX), CX
@@ -4559,7 +4308,6 @@ TEXT ·tile5x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), DI
 	MOVQ   40(AX), R8
 	MOVQ   56(AX), R9
-	MOVQ   88(AX), R10
 
 partial35:
 	VMOVUPS      (SI), Z10
@@ -4582,10 +4330,6 @@ partial35:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial35
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R9
-	DECQ         R10
 	JNZ          partial35
 	VBROADCASTSS 80(AX), Z10
 	MOVQ         72(AX), CX
@@ -4690,7 +4434,6 @@ TEXT ·tile6x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
-	MOVQ   88(AX), R11
 
 partial36:
 	VMOVUPS      (DI), Z12
@@ -4717,11 +4460,6 @@ partial36:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial36
-	ADDQ         96(AX), CX
-	ADDQ         96(AX), SI
-	MOVQ         56(AX), R10
-	DECQ         R11
 	JNZ          partial36
 	VBROADCASTSS 80(AX), Z12
 	MOVQ         72(AX), CX
@@ -4840,7 +4578,6 @@ TEXT ·tile7x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
-	MOVQ   88(AX), R11
 
 partial37:
 	VMOVUPS      (DI), Z14
@@ -4870,11 +4607,6 @@ partial37:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial37
-	ADDQ         96(AX), CX
-	ADDQ         96(AX), SI
-	MOVQ         56(AX), R10
-	DECQ         R11
 	JNZ          partial37
 	VBROADCASTSS 80(AX), Z14
 	MOVQ         72(AX), CX
@@ -5007,7 +4739,6 @@ TEXT ·tile8x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
-	MOVQ   88(AX), R11
 
 partial38:
 	VMOVUPS      (DI), Z16
@@ -5040,11 +4771,6 @@ partial38:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial38
-	ADDQ         96(AX), CX
-	ADDQ         96(AX), SI
-	MOVQ         56(AX), R10
-	DECQ         R11
 	JNZ          partial38
 	VBROADCASTSS 80(AX), Z16
 	MOVQ         72(AX), CX
@@ -5191,7 +4917,6 @@ TEXT ·tile9x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
-	MOVQ   88(AX), R11
 
 partial39:
 	VMOVUPS      (DI), Z18
@@ -5227,11 +4952,6 @@ partial39:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial39
-	ADDQ         96(AX), CX
-	ADDQ         96(AX), SI
-	MOVQ         56(AX), R10
-	DECQ         R11
 	JNZ          partial39
 	VBROADCASTSS 80(AX), Z18
 	MOVQ         72(AX), CX
@@ -5392,7 +5112,6 @@ TEXT ·tile10x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
-	MOVQ   88(AX), R11
 
 partial40:
 	VMOVUPS      (DI), Z20
@@ -5431,11 +5150,6 @@ partial40:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial40
-	ADDQ         96(AX), CX
-	ADDQ         96(AX), SI
-	MOVQ         56(AX), R10
-	DECQ         R11
 	JNZ          partial40
 	VBROADCASTSS 80(AX), Z20
 	MOVQ         72(AX), CX
@@ -5612,7 +5326,6 @@ TEXT ·tile11x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R9
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
-	MOVQ   88(AX), R12
 
 partial41:
 	VMOVUPS      (R8), Z22
@@ -5655,12 +5368,6 @@ partial41:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial41
-	ADDQ         96(AX), CX
-	ADDQ         96(AX), SI
-	ADDQ         96(AX), DI
-	MOVQ         56(AX), R11
-	DECQ         R12
 	JNZ          partial41
 	VBROADCASTSS 80(AX), Z22
 	MOVQ         72(AX), CX
@@ -5851,7 +5558,6 @@ TEXT ·tile12x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R9
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
-	MOVQ   88(AX), R12
 
 partial42:
 	VMOVUPS      (R8), Z24
@@ -5897,12 +5603,6 @@ partial42:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial42
-	ADDQ         96(AX), CX
-	ADDQ         96(AX), SI
-	ADDQ         96(AX), DI
-	MOVQ         56(AX), R11
-	DECQ         R12
 	JNZ          partial42
 	VBROADCASTSS 80(AX), Z24
 	MOVQ         72(AX), CX
@@ -6107,7 +5807,6 @@ TEXT ·tile13x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R9
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
-	MOVQ   88(AX), R12
 
 partial43:
 	VMOVUPS      (R8), Z26
@@ -6156,12 +5855,6 @@ partial43:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial43
-	ADDQ         96(AX), CX
-	ADDQ         96(AX), SI
-	ADDQ         96(AX), DI
-	MOVQ         56(AX), R11
-	DECQ         R12
 	JNZ          partial43
 	VBROADCASTSS 80(AX), Z26
 	MOVQ         72(AX), CX
@@ -6380,7 +6073,6 @@ TEXT ·tile14x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R9
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
-	MOVQ   88(AX), R12
 
 partial44:
 	VMOVUPS      (R8), Z28
@@ -6432,12 +6124,6 @@ partial44:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial44
-	ADDQ         96(AX), CX
-	ADDQ         96(AX), SI
-	ADDQ         96(AX), DI
-	MOVQ         56(AX), R11
-	DECQ         R12
 	JNZ          partial44
 	VBROADCASTSS 80(AX), Z28
 	MOVQ         72(AX), CX
@@ -6638,7 +6324,6 @@ TEXT ·tile1x3F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), BX
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
-	MOVQ   88(AX), R8
 
 partial45:
 	VMOVUPS      (DX), Z3
@@ -6651,10 +6336,6 @@ partial45:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial45
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), DI
-	DECQ         R8
 	JNZ          partial45
 	VBROADCASTSS 80(AX), Z3
 	MOVQ         72(AX), CX
@@ -6707,7 +6388,6 @@ TEXT ·tile2x3F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), SI
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
-	MOVQ   88(AX), R9
 
 partial46:
 	VMOVUPS      (BX), Z6
@@ -6724,10 +6404,6 @@ partial46:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial46
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R8
-	DECQ         R9
 	JNZ          partial46
 	VBROADCASTSS 80(AX), Z6
 	MOVQ         72(AX), CX
@@ -6795,7 +6471,6 @@ TEXT ·tile1x4F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), BX
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
-	MOVQ   88(AX), R8
 
 partial47:
 	VMOVUPS      (DX), Z4
@@ -6810,10 +6485,6 @@ partial47:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial47
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), DI
-	DECQ         R8
 	JNZ          partial47
 	VBROADCASTSS 80(AX), Z4
 	MOVQ         72(AX), CX
@@ -6873,7 +6544,6 @@ TEXT ·tile2x4F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), SI
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
-	MOVQ   88(AX), R9
 
 partial48:
 	VMOVUPS      (BX), Z8
@@ -6893,10 +6563,6 @@ partial48:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial48
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R8
-	DECQ         R9
 	JNZ          partial48
 	VBROADCASTSS 80(AX), Z8
 	MOVQ         72(AX), CX
@@ -6975,7 +6641,6 @@ TEXT ·tile1x5F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), BX
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
-	MOVQ   88(AX), R8
 
 partial49:
 	VMOVUPS      (DX), Z5
@@ -6992,10 +6657,6 @@ partial49:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial49
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), DI
-	DECQ         R8
 	JNZ          partial49
 	VBROADCASTSS 80(AX), Z5
 	MOVQ         72(AX), CX
@@ -7062,7 +6723,6 @@ TEXT ·tile2x5F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), SI
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
-	MOVQ   88(AX), R9
 
 partial50:
 	VMOVUPS      (BX), Z10
@@ -7085,10 +6745,6 @@ partial50:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial50
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R8
-	DECQ         R9
 	JNZ          partial50
 	VBROADCASTSS 80(AX), Z10
 	MOVQ         72(AX), CX
@@ -7178,7 +6834,6 @@ TEXT ·tile1x6F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), BX
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
-	MOVQ   88(AX), R8
 
 partial51:
 	VMOVUPS      (DX), Z6
@@ -7197,10 +6852,6 @@ partial51:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial51
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), DI
-	DECQ         R8
 	JNZ          partial51
 	VBROADCASTSS 80(AX), Z6
 	MOVQ         72(AX), CX
@@ -7274,7 +6925,6 @@ TEXT ·tile2x6F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), SI
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
-	MOVQ   88(AX), R9
 
 partial52:
 	VMOVUPS      (BX), Z12
@@ -7300,10 +6950,6 @@ partial52:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial52
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R8
-	DECQ         R9
 	JNZ          partial52
 	VBROADCASTSS 80(AX), Z12
 	MOVQ         72(AX), CX
@@ -7404,7 +7050,6 @@ TEXT ·tile1x7F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), BX
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
-	MOVQ   88(AX), R8
 
 partial53:
 	VMOVUPS      (DX), Z7
@@ -7425,10 +7070,6 @@ partial53:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial53
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), DI
-	DECQ         R8
 	JNZ          partial53
 	VBROADCASTSS 80(AX), Z7
 	MOVQ         72(AX), CX
@@ -7509,7 +7150,6 @@ TEXT ·tile2x7F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), SI
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
-	MOVQ   88(AX), R9
 
 partial54:
 	VMOVUPS      (BX), Z14
@@ -7538,10 +7178,6 @@ partial54:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial54
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R8
-	DECQ         R9
 	JNZ          partial54
 	VBROADCASTSS 80(AX), Z14
 	MOVQ         72(AX), CX
@@ -7653,7 +7289,6 @@ TEXT ·tile1x8F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), BX
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
-	MOVQ   88(AX), R8
 
 partial55:
 	VMOVUPS      (DX), Z8
@@ -7676,10 +7311,6 @@ partial55:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial55
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), DI
-	DECQ         R8
 	JNZ          partial55
 	VBROADCASTSS 80(AX), Z8
 	MOVQ         72(AX), CX
@@ -7767,7 +7398,6 @@ TEXT ·tile2x8F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), SI
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
-	MOVQ   88(AX), R9
 
 partial56:
 	VMOVUPS      (BX), Z16
@@ -7799,10 +7429,6 @@ partial56:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial56
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R8
-	DECQ         R9
 	JNZ          partial56
 	VBROADCASTSS 80(AX), Z16
 	MOVQ         72(AX), CX

@@ -19,7 +19,6 @@ TEXT ·tile1x1F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), BX
 	MOVQ         40(AX), SI
 	MOVQ         56(AX), DI
-	MOVQ         88(AX), R8
 	CMPQ         64(AX), $0x04
 	JNE          partial1
 
@@ -31,10 +30,6 @@ full1:
 	ADDQ         SI, DX
 	DECQ         DI
 	JNZ          full1
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), DI
-	DECQ         R8
-	JNZ          full1
 	JMP          summed1
 
 partial1:
@@ -44,10 +39,6 @@ partial1:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial1
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), DI
-	DECQ         R8
 	JNZ          partial1
 
 summed1:
@@ -116,7 +107,6 @@ TEXT ·tile2x1F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), SI
 	MOVQ         40(AX), DI
 	MOVQ         56(AX), R8
-	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x04
 	JNE          partial2
 
@@ -130,10 +120,6 @@ full2:
 	ADDQ         DI, BX
 	DECQ         R8
 	JNZ          full2
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R8
-	DECQ         R9
-	JNZ          full2
 	JMP          summed2
 
 partial2:
@@ -145,10 +131,6 @@ partial2:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial2
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R8
-	DECQ         R9
 	JNZ          partial2
 
 summed2:
@@ -222,7 +204,6 @@ TEXT ·tile3x1F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), SI
 	MOVQ         40(AX), DI
 	MOVQ         56(AX), R8
-	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x04
 	JNE          partial3
 
@@ -238,10 +219,6 @@ full3:
 	ADDQ         DI, BX
 	DECQ         R8
 	JNZ          full3
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R8
-	DECQ         R9
-	JNZ          full3
 	JMP          summed3
 
 partial3:
@@ -255,10 +232,6 @@ partial3:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial3
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R8
-	DECQ         R9
 	JNZ          partial3
 
 summed3:
@@ -348,7 +321,6 @@ TEXT ·tile4x1F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), DI
 	MOVQ         40(AX), R8
 	MOVQ         56(AX), R9
-	MOVQ         88(AX), R10
 	CMPQ         64(AX), $0x04
 	JNE          partial4
 
@@ -366,10 +338,6 @@ full4:
 	ADDQ         R8, SI
 	DECQ         R9
 	JNZ          full4
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R9
-	DECQ         R10
-	JNZ          full4
 	JMP          summed4
 
 partial4:
@@ -385,10 +353,6 @@ partial4:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial4
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R9
-	DECQ         R10
 	JNZ          partial4
 
 summed4:
@@ -493,7 +457,6 @@ TEXT ·tile5x1F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), DI
 	MOVQ         40(AX), R8
 	MOVQ         56(AX), R9
-	MOVQ         88(AX), R10
 	CMPQ         64(AX), $0x04
 	JNE          partial5
 
@@ -513,10 +476,6 @@ full5:
 	ADDQ         R8, SI
 	DECQ         R9
 	JNZ          full5
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R9
-	DECQ         R10
-	JNZ          full5
 	JMP          summed5
 
 partial5:
@@ -534,10 +493,6 @@ partial5:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial5
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R9
-	DECQ         R10
 	JNZ          partial5
 
 summed5:
@@ -659,7 +614,6 @@ TEXT ·tile6x1F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), R8
 	MOVQ         40(AX), R9
 	MOVQ         56(AX), R10
-	MOVQ         88(AX), R11
 	CMPQ         64(AX), $0x04
 	JNE          partial6
 
@@ -682,11 +636,6 @@ full6:
 	ADDQ         R9, DI
 	DECQ         R10
 	JNZ          full6
-	ADDQ         96(AX), CX
-	ADDQ         96(AX), SI
-	MOVQ         56(AX), R10
-	DECQ         R11
-	JNZ          full6
 	JMP          summed6
 
 partial6:
@@ -707,11 +656,6 @@ partial6:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial6
-	ADDQ         96(AX), CX
-	ADDQ         96(AX), SI
-	MOVQ         56(AX), R10
-	DECQ         R11
 	JNZ          partial6
 
 summed6:
@@ -840,7 +784,6 @@ TEXT ·tile1x2F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), BX
 	MOVQ         40(AX), SI
 	MOVQ         56(AX), DI
-	MOVQ         88(AX), R8
 	CMPQ         64(AX), $0x04
 	JNE          partial7
 
@@ -854,10 +797,6 @@ full7:
 	ADDQ         SI, DX
 	DECQ         DI
 	JNZ          full7
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), DI
-	DECQ         R8
-	JNZ          full7
 	JMP          summed7
 
 partial7:
@@ -869,10 +808,6 @@ partial7:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial7
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), DI
-	DECQ         R8
 	JNZ          partial7
 
 summed7:
@@ -943,7 +878,6 @@ TEXT ·tile2x2F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), SI
 	MOVQ         40(AX), DI
 	MOVQ         56(AX), R8
-	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x04
 	JNE          partial8
 
@@ -960,10 +894,6 @@ full8:
 	ADDQ         DI, BX
 	DECQ         R8
 	JNZ          full8
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R8
-	DECQ         R9
-	JNZ          full8
 	JMP          summed8
 
 partial8:
@@ -978,10 +908,6 @@ partial8:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial8
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R8
-	DECQ         R9
 	JNZ          partial8
 
 summed8:
@@ -1078,7 +1004,6 @@ TEXT ·tile3x2F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), SI
 	MOVQ         40(AX), DI
 	MOVQ         56(AX), R8
-	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x04
 	JNE          partial9
 
@@ -1098,10 +1023,6 @@ full9:
 	ADDQ         DI, BX
 	DECQ         R8
 	JNZ          full9
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R8
-	DECQ         R9
-	JNZ          full9
 	JMP          summed9
 
 partial9:
@@ -1119,10 +1040,6 @@ partial9:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial9
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R8
-	DECQ         R9
 	JNZ          partial9
 
 summed9:
@@ -1246,7 +1163,6 @@ TEXT ·tile4x2F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), DI
 	MOVQ         40(AX), R8
 	MOVQ         56(AX), R9
-	MOVQ         88(AX), R10
 	CMPQ         64(AX), $0x04
 	JNE          partial10
 
@@ -1269,10 +1185,6 @@ full10:
 	ADDQ         R8, SI
 	DECQ         R9
 	JNZ          full10
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R9
-	DECQ         R10
-	JNZ          full10
 	JMP          summed10
 
 partial10:
@@ -1293,10 +1205,6 @@ partial10:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial10
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R9
-	DECQ         R10
 	JNZ          partial10
 
 summed10:
@@ -1446,7 +1354,6 @@ TEXT ·tile5x2F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), DI
 	MOVQ         40(AX), R8
 	MOVQ         56(AX), R9
-	MOVQ         88(AX), R10
 	CMPQ         64(AX), $0x04
 	JNE          partial11
 
@@ -1472,10 +1379,6 @@ full11:
 	ADDQ         R8, SI
 	DECQ         R9
 	JNZ          full11
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R9
-	DECQ         R10
-	JNZ          full11
 	JMP          summed11
 
 partial11:
@@ -1499,10 +1402,6 @@ partial11:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial11
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R9
-	DECQ         R10
 	JNZ          partial11
 
 summed11:
@@ -1680,7 +1579,6 @@ TEXT ·tile6x2F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), R8
 	MOVQ         40(AX), R9
 	MOVQ         56(AX), R10
-	MOVQ         88(AX), R11
 	CMPQ         64(AX), $0x04
 	JNE          partial12
 
@@ -1710,11 +1608,6 @@ full12:
 	ADDQ         R9, DI
 	DECQ         R10
 	JNZ          full12
-	ADDQ         96(AX), CX
-	ADDQ         96(AX), SI
-	MOVQ         56(AX), R10
-	DECQ         R11
-	JNZ          full12
 	JMP          summed12
 
 partial12:
@@ -1742,11 +1635,6 @@ partial12:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial12
-	ADDQ         96(AX), CX
-	ADDQ         96(AX), SI
-	MOVQ         56(AX), R10
-	DECQ         R11
 	JNZ          partial12
 
 summed12:
@@ -1936,7 +1824,6 @@ TEXT ·tile1x3F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), BX
 	MOVQ         40(AX), SI
 	MOVQ         56(AX), DI
-	MOVQ         88(AX), R8
 	CMPQ         64(AX), $0x04
 	JNE          partial13
 
@@ -1952,10 +1839,6 @@ full13:
 	ADDQ         SI, DX
 	DECQ         DI
 	JNZ          full13
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), DI
-	DECQ         R8
-	JNZ          full13
 	JMP          summed13
 
 partial13:
@@ -1969,10 +1852,6 @@ partial13:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial13
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), DI
-	DECQ         R8
 	JNZ          partial13
 
 summed13:
@@ -2055,7 +1934,6 @@ TEXT ·tile2x3F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), SI
 	MOVQ         40(AX), DI
 	MOVQ         56(AX), R8
-	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x04
 	JNE          partial14
 
@@ -2075,10 +1953,6 @@ full14:
 	ADDQ         DI, BX
 	DECQ         R8
 	JNZ          full14
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R8
-	DECQ         R9
-	JNZ          full14
 	JMP          summed14
 
 partial14:
@@ -2096,10 +1970,6 @@ partial14:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial14
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R8
-	DECQ         R9
 	JNZ          partial14
 
 summed14:
@@ -2214,7 +2084,6 @@ TEXT ·tile1x4F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), BX
 	MOVQ         40(AX), SI
 	MOVQ         56(AX), DI
-	MOVQ         88(AX), R8
 	CMPQ         64(AX), $0x04
 	JNE          partial15
 
@@ -2232,10 +2101,6 @@ full15:
 	ADDQ         SI, DX
 	DECQ         DI
 	JNZ          full15
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), DI
-	DECQ         R8
-	JNZ          full15
 	JMP          summed15
 
 partial15:
@@ -2251,10 +2116,6 @@ partial15:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial15
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), DI
-	DECQ         R8
 	JNZ          partial15
 
 summed15:
@@ -2349,7 +2210,6 @@ TEXT ·tile2x4F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), SI
 	MOVQ         40(AX), DI
 	MOVQ         56(AX), R8
-	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x04
 	JNE          partial16
 
@@ -2372,10 +2232,6 @@ full16:
 	ADDQ         DI, BX
 	DECQ         R8
 	JNZ          full16
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R8
-	DECQ         R9
-	JNZ          full16
 	JMP          summed16
 
 partial16:
@@ -2396,10 +2252,6 @@ partial16:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial16
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R8
-	DECQ         R9
 	JNZ          partial16
 
 summed16:
@@ -2533,7 +2385,6 @@ TEXT ·tile1x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), BX
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
-	MOVQ   88(AX), R8
 
 partial17:
 	VMOVUPD.Z    (DX), K1, Z1
@@ -2542,10 +2393,6 @@ partial17:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial17
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), DI
-	DECQ         R8
 	JNZ          partial17
 	VBROADCASTSD 80(AX), Z1
 	MOVQ         72(AX), CX
@@ -2584,7 +2431,6 @@ TEXT ·tile2x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), SI
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
-	MOVQ   88(AX), R9
 
 partial18:
 	VMOVUPD.Z    (BX), K1, Z2
@@ -2595,10 +2441,6 @@ partial18:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial18
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R8
-	DECQ         R9
 	JNZ          partial18
 	VBROADCASTSD 80(AX), Z2
 	MOVQ         72(AX), CX
@@ -2645,7 +2487,6 @@ TEXT ·tile3x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), SI
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
-	MOVQ   88(AX), R9
 
 partial19:
 	VMOVUPD.Z    (BX), K1, Z3
@@ -2658,10 +2499,6 @@ partial19:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial19
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R8
-	DECQ         R9
 	JNZ          partial19
 	VBROADCASTSD 80(AX), Z3
 	MOVQ         72(AX), CX
@@ -2717,7 +2554,6 @@ TEXT ·tile4x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), DI
 	MOVQ   40(AX), R8
 	MOVQ   56(AX), R9
-	MOVQ   88(AX), R10
 
 partial20:
 	VMOVUPD.Z    (SI), K1, Z4
@@ -2732,10 +2568,6 @@ partial20:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial20
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R9
-	DECQ         R10
 	JNZ          partial20
 	VBROADCASTSD 80(AX), Z4
 	MOVQ         72(AX), CX
@@ -2799,7 +2631,6 @@ TEXT ·tile5x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), DI
 	MOVQ   40(AX), R8
 	MOVQ   56(AX), R9
-	MOVQ   88(AX), R10
 
 partial21:
 	VMOVUPD.Z    (SI), K1, Z5
@@ -2816,10 +2647,6 @@ partial21:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial21
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R9
-	DECQ         R10
 	JNZ          partial21
 	VBROADCASTSD 80(AX), Z5
 	MOVQ         72(AX), CX
@@ -2893,7 +2720,6 @@ TEXT ·tile6x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
-	MOVQ   88(AX), R11
 
 partial22:
 	VMOVUPD.Z    (DI), K1, Z6
@@ -2913,11 +2739,6 @@ partial22:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial22
-	ADDQ         96(AX), CX
-	ADDQ         96(AX), SI
-	MOVQ         56(AX), R10
-	DECQ         R11
 	JNZ          partial22
 	VBROADCASTSD 80(AX), Z6
 	MOVQ         72(AX), CX
@@ -2999,7 +2820,6 @@ TEXT ·tile7x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
-	MOVQ   88(AX), R11
 
 partial23:
 	VMOVUPD.Z    (DI), K1, Z7
@@ -3021,11 +2841,6 @@ partial23:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial23
-	ADDQ         96(AX), CX
-	ADDQ         96(AX), SI
-	MOVQ         56(AX), R10
-	DECQ         R11
 	JNZ          partial23
 	VBROADCASTSD 80(AX), Z7
 	MOVQ         72(AX), CX
@@ -3115,7 +2930,6 @@ TEXT ·tile8x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
-	MOVQ   88(AX), R11
 
 partial24:
 	VMOVUPD.Z    (DI), K1, Z8
@@ -3139,11 +2953,6 @@ partial24:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial24
-	ADDQ         96(AX), CX
-	ADDQ         96(AX), SI
-	MOVQ         56(AX), R10
-	DECQ         R11
 	JNZ          partial24
 	VBROADCASTSD 80(AX), Z8
 	MOVQ         72(AX), CX
@@ -3241,7 +3050,6 @@ TEXT ·tile9x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
-	MOVQ   88(AX), R11
 
 partial25:
 	VMOVUPD.Z    (DI), K1, Z9
@@ -3267,11 +3075,6 @@ partial25:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial25
-	ADDQ         96(AX), CX
-	ADDQ         96(AX), SI
-	MOVQ         56(AX), R10
-	DECQ         R11
 	JNZ          partial25
 	VBROADCASTSD 80(AX), Z9
 	MOVQ         72(AX), CX
@@ -3377,7 +3180,6 @@ TEXT ·tile10x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
-	MOVQ   88(AX), R11
 
 partial26:
 	VMOVUPD.Z    (DI), K1, Z10
@@ -3405,11 +3207,6 @@ partial26:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial26
-	ADDQ         96(AX), CX
-	ADDQ         96(AX), SI
-	MOVQ         56(AX), R10
-	DECQ         R11
 	JNZ          partial26
 	VBROADCASTSD 80(AX), Z10
 	MOVQ         72(AX), CX
@@ -3525,7 +3322,6 @@ TEXT ·tile11x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R9
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
-	MOVQ   88(AX), R12
 
 partial27:
 	VMOVUPD.Z    (R8), K1, Z11
@@ -3556,12 +3352,6 @@ partial27:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial27
-	ADDQ         96(AX), CX
-	ADDQ         96(AX), SI
-	ADDQ         96(AX), DI
-	MOVQ         56(AX), R11
-	DECQ         R12
 	JNZ          partial27
 	VBROADCASTSD 80(AX), Z11
 	MOVQ         72(AX), CX
@@ -3685,7 +3475,6 @@ TEXT ·tile12x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R9
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
-	MOVQ   88(AX), R12
 
 partial28:
 	VMOVUPD.Z    (R8), K1, Z12
@@ -3718,12 +3507,6 @@ partial28:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial28
-	ADDQ         96(AX), CX
-	ADDQ         96(AX), SI
-	ADDQ         96(AX), DI
-	MOVQ         56(AX), R11
-	DECQ         R12
 	JNZ          partial28
 	VBROADCASTSD 80(AX), Z12
 	MOVQ         72(AX), CX
@@ -3855,7 +3638,6 @@ TEXT ·tile13x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R9
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
-	MOVQ   88(AX), R12
 
 partial29:
 	VMOVUPD.Z    (R8), K1, Z13
@@ -3890,12 +3672,6 @@ partial29:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial29
-	ADDQ         96(AX), CX
-	ADDQ         96(AX), SI
-	ADDQ         96(AX), DI
-	MOVQ         56(AX), R11
-	DECQ         R12
 	JNZ          partial29
 	VBROADCASTSD 80(AX), Z13
 	MOVQ         72(AX), CX
@@ -4035,7 +3811,6 @@ TEXT ·tile14x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R9
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
-	MOVQ   88(AX), R12
 
 partial30:
 	VMOVUPD.Z    (R8), K1, Z14
@@ -4072,12 +3847,6 @@ partial30:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial30
-	ADDQ         96(AX), CX
-	ADDQ         96(AX), SI
-	ADDQ         96(AX), DI
-	MOVQ         56(AX), R11
-	DECQ         R12
 	JNZ          partial30
 	VBROADCASTSD 80(AX), Z14
 	MOVQ         72(AX), CX
@@ -4207,7 +3976,6 @@ TEXT ·tile1x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), BX
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
-	MOVQ   88(AX), R8
 
 partial31:
 	VMOVUPD      (DX), Z2
@@ -4218,10 +3986,6 @@ partial31:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial31
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), DI
-	DECQ         R8
 	JNZ          partial31
 	VBROADCASTSD 80(AX), Z2
 	MOVQ         72(AX), CX
@@ -4267,7 +4031,6 @@ TEXT ·tile2x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), SI
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
-	MOVQ   88(AX), R9
 
 partial32:
 	VMOVUPD      (BX), Z4
@@ -4281,10 +4044,6 @@ partial32:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial32
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R8
-	DECQ         R9
 	JNZ          partial32
 	VBROADCASTSD 80(AX), Z4
 	MOVQ         72(AX), CX
@@ -4344,7 +4103,6 @@ TEXT ·tile3x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), SI
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
-	MOVQ   88(AX), R9
 
 partial33:
 	VMOVUPD      (BX), Z6
@@ -4361,10 +4119,6 @@ partial33:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial33
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R8
-	DECQ         R9
 	JNZ          partial33
 	VBROADCASTSD 80(AX), Z6
 	MOVQ         72(AX), CX
@@ -4439,7 +4193,6 @@ TEXT ·tile4x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), DI
 	MOVQ   40(AX), R8
 	MOVQ   56(AX), R9
-	MOVQ   88(AX), R10
 
 partial34:
 	VMOVUPD      (SI), Z8
@@ -4459,10 +4212,6 @@ partial34:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial34
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R9
-	DECQ         R10
 	JNZ          partial34
 	VBROADCASTSD 80(AX), Z8
 	MOVQ         72(AX), CX
@@ -4551,7 +4300,6 @@ TEXT ·tile5x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), DI
 	MOVQ   40(AX), R8
 	MOVQ   56(AX), R9
-	MOVQ   88(AX), R10
 
 partial35:
 	VMOVUPD      (SI), Z10
@@ -4574,10 +4322,6 @@ partial35:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial35
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R9
-	DECQ         R10
 	JNZ          partial35
 	VBROADCASTSD 80(AX), Z10
 	MOVQ         72(AX), CX
@@ -4682,7 +4426,6 @@ TEXT ·tile6x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
-	MOVQ   88(AX), R11
 
 partial36:
 	VMOVUPD      (DI), Z12
@@ -4709,11 +4452,6 @@ partial36:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial36
-	ADDQ         96(AX), CX
-	ADDQ         96(AX), SI
-	MOVQ         56(AX), R10
-	DECQ         R11
 	JNZ          partial36
 	VBROADCASTSD 80(AX), Z12
 	MOVQ         72(AX), CX
@@ -4832,7 +4570,6 @@ TEXT ·tile7x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
-	MOVQ   88(AX), R11
 
 partial37:
 	VMOVUPD      (DI), Z14
@@ -4862,11 +4599,6 @@ partial37:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial37
-	ADDQ         96(AX), CX
-	ADDQ         96(AX), SI
-	MOVQ         56(AX), R10
-	DECQ         R11
 	JNZ          partial37
 	VBROADCASTSD 80(AX), Z14
 	MOVQ         72(AX), CX
@@ -4999,7 +4731,6 @@ TEXT ·tile8x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
-	MOVQ   88(AX), R11
 
 partial38:
 	VMOVUPD      (DI), Z16
@@ -5032,11 +4763,6 @@ partial38:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial38
-	ADDQ         96(AX), CX
-	ADDQ         96(AX), SI
-	MOVQ         56(AX), R10
-	DECQ         R11
 	JNZ          partial38
 	VBROADCASTSD 80(AX), Z16
 	MOVQ         72(AX), CX
@@ -5183,7 +4909,6 @@ TEXT ·tile9x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
-	MOVQ   88(AX), R11
 
 partial39:
 	VMOVUPD      (DI), Z18
@@ -5219,11 +4944,6 @@ partial39:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial39
-	ADDQ         96(AX), CX
-	ADDQ         96(AX), SI
-	MOVQ         56(AX), R10
-	DECQ         R11
 	JNZ          partial39
 	VBROADCASTSD 80(AX), Z18
 	MOVQ         72(AX), CX
@@ -5384,7 +5104,6 @@ TEXT ·tile10x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
-	MOVQ   88(AX), R11
 
 partial40:
 	VMOVUPD      (DI), Z20
@@ -5423,11 +5142,6 @@ partial40:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial40
-	ADDQ         96(AX), CX
-	ADDQ         96(AX), SI
-	MOVQ         56(AX), R10
-	DECQ         R11
 	JNZ          partial40
 	VBROADCASTSD 80(AX), Z20
 	MOVQ         72(AX), CX
@@ -5604,7 +5318,6 @@ TEXT ·tile11x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R9
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
-	MOVQ   88(AX), R12
 
 partial41:
 	VMOVUPD      (R8), Z22
@@ -5647,12 +5360,6 @@ partial41:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial41
-	ADDQ         96(AX), CX
-	ADDQ         96(AX), SI
-	ADDQ         96(AX), DI
-	MOVQ         56(AX), R11
-	DECQ         R12
 	JNZ          partial41
 	VBROADCASTSD 80(AX), Z22
 	MOVQ         72(AX), CX
@@ -5843,7 +5550,6 @@ TEXT ·tile12x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R9
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
-	MOVQ   88(AX), R12
 
 partial42:
 	VMOVUPD      (R8), Z24
@@ -5889,12 +5595,6 @@ partial42:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial42
-	ADDQ         96(AX), CX
-	ADDQ         96(AX), SI
-	ADDQ         96(AX), DI
-	MOVQ         56(AX), R11
-	DECQ         R12
 	JNZ          partial42
 	VBROADCASTSD 80(AX), Z24
 	MOVQ         72(AX), CX
@@ -6099,7 +5799,6 @@ TEXT ·tile13x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R9
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
-	MOVQ   88(AX), R12
 
 partial43:
 	VMOVUPD      (R8), Z26
@@ -6148,12 +5847,6 @@ partial43:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial43
-	ADDQ         96(AX), CX
-	ADDQ         96(AX), SI
-	ADDQ         96(AX), DI
-	MOVQ         56(AX), R11
-	DECQ         R12
 	JNZ          partial43
 	VBROADCASTSD 80(AX), Z26
 	MOVQ         72(AX), CX
@@ -6372,7 +6065,6 @@ TEXT ·tile14x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R9
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
-	MOVQ   88(AX), R12
 
 partial44:
 	VMOVUPD      (R8), Z28
@@ -6424,12 +6116,6 @@ partial44:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial44
-	ADDQ         96(AX), CX
-	ADDQ         96(AX), SI
-	ADDQ         96(AX), DI
-	MOVQ         56(AX), R11
-	DECQ         R12
 	JNZ          partial44
 	VBROADCASTSD 80(AX), Z28
 	MOVQ         72(AX), CX
@@ -6630,7 +6316,6 @@ TEXT ·tile1x3F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), BX
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
-	MOVQ   88(AX), R8
 
 partial45:
 	VMOVUPD      (DX), Z3
@@ -6643,10 +6328,6 @@ partial45:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial45
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), DI
-	DECQ         R8
 	JNZ          partial45
 	VBROADCASTSD 80(AX), Z3
 	MOVQ         72(AX), CX
@@ -6699,7 +6380,6 @@ TEXT ·tile2x3F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), SI
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
-	MOVQ   88(AX), R9
 
 partial46:
 	VMOVUPD      (BX), Z6
@@ -6716,10 +6396,6 @@ partial46:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial46
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R8
-	DECQ         R9
 	JNZ          partial46
 	VBROADCASTSD 80(AX), Z6
 	MOVQ         72(AX), CX
@@ -6787,7 +6463,6 @@ TEXT ·tile1x4F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), BX
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
-	MOVQ   88(AX), R8
 
 partial47:
 	VMOVUPD      (DX), Z4
@@ -6802,10 +6477,6 @@ partial47:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial47
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), DI
-	DECQ         R8
 	JNZ          partial47
 	VBROADCASTSD 80(AX), Z4
 	MOVQ         72(AX), CX
@@ -6865,7 +6536,6 @@ TEXT ·tile2x4F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), SI
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
-	MOVQ   88(AX), R9
 
 partial48:
 	VMOVUPD      (BX), Z8
@@ -6885,10 +6555,6 @@ partial48:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial48
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R8
-	DECQ         R9
 	JNZ          partial48
 	VBROADCASTSD 80(AX), Z8
 	MOVQ         72(AX), CX
@@ -6967,7 +6633,6 @@ TEXT ·tile1x5F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), BX
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
-	MOVQ   88(AX), R8
 
 partial49:
 	VMOVUPD      (DX), Z5
@@ -6984,10 +6649,6 @@ partial49:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial49
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), DI
-	DECQ         R8
 	JNZ          partial49
 	VBROADCASTSD 80(AX), Z5
 	MOVQ         72(AX), CX
@@ -7054,7 +6715,6 @@ TEXT ·tile2x5F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), SI
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
-	MOVQ   88(AX), R9
 
 partial50:
 	VMOVUPD      (BX), Z10
@@ -7077,10 +6737,6 @@ partial50:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial50
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R8
-	DECQ         R9
 	JNZ          partial50
 	VBROADCASTSD 80(AX), Z10
 	MOVQ         72(AX), CX
@@ -7170,7 +6826,6 @@ TEXT ·tile1x6F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), BX
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
-	MOVQ   88(AX), R8
 
 partial51:
 	VMOVUPD      (DX), Z6
@@ -7189,10 +6844,6 @@ partial51:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial51
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), DI
-	DECQ         R8
 	JNZ          partial51
 	VBROADCASTSD 80(AX), Z6
 	MOVQ         72(AX), CX
@@ -7266,7 +6917,6 @@ TEXT ·tile2x6F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), SI
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
-	MOVQ   88(AX), R9
 
 partial52:
 	VMOVUPD      (BX), Z12
@@ -7292,10 +6942,6 @@ partial52:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial52
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R8
-	DECQ         R9
 	JNZ          partial52
 	VBROADCASTSD 80(AX), Z12
 	MOVQ         72(AX), CX
@@ -7396,7 +7042,6 @@ TEXT ·tile1x7F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), BX
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
-	MOVQ   88(AX), R8
 
 partial53:
 	VMOVUPD      (DX), Z7
@@ -7417,10 +7062,6 @@ partial53:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial53
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), DI
-	DECQ         R8
 	JNZ          partial53
 	VBROADCASTSD 80(AX), Z7
 	MOVQ         72(AX), CX
@@ -7501,7 +7142,6 @@ TEXT ·tile2x7F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), SI
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
-	MOVQ   88(AX), R9
 
 partial54:
 	VMOVUPD      (BX), Z14
@@ -7530,10 +7170,6 @@ partial54:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial54
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R8
-	DECQ         R9
 	JNZ          partial54
 	VBROADCASTSD 80(AX), Z14
 	MOVQ         72(AX), CX
@@ -7645,7 +7281,6 @@ TEXT ·tile1x8F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), BX
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
-	MOVQ   88(AX), R8
 
 partial55:
 	VMOVUPD      (DX), Z8
@@ -7668,10 +7303,6 @@ partial55:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial55
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), DI
-	DECQ         R8
 	JNZ          partial55
 	VBROADCASTSD 80(AX), Z8
 	MOVQ         72(AX), CX
@@ -7759,7 +7390,6 @@ TEXT ·tile2x8F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), SI
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
-	MOVQ   88(AX), R9
 
 partial56:
 	VMOVUPD      (BX), Z16
@@ -7791,10 +7421,6 @@ partial56:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial56
-	ADDQ         96(AX), CX
-	MOVQ         56(AX), R8
-	DECQ         R9
 	JNZ          partial56
 	VBROADCASTSD 80(AX), Z16
 	MOVQ         72(AX), CX
