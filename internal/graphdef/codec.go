@@ -36,12 +36,3 @@ func MarshalText(g *graph.Graph) ([]byte, error) {
 	}
 	return prototext.MarshalOptions{Multiline: true, Indent: "  "}.Marshal(gd)
 }
-
-// UnmarshalText reads the text form.
-func UnmarshalText(data []byte) (*graph.Graph, error) {
-	gd := &graph_go_proto.GraphDef{}
-	if err := prototext.Unmarshal(data, gd); err != nil {
-		return nil, fmt.Errorf("graphdef: text that is no GraphDef: %w", err)
-	}
-	return FromGraphDef(gd)
-}

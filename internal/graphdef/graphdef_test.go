@@ -81,7 +81,7 @@ func TestGoldenRoundTrip(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			again, err := UnmarshalText(text)
+			again, err := readText(text)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -101,6 +101,15 @@ func TestGoldenRoundTrip(t *testing.T) {
 			}
 		})
 	}
+}
+
+// readText reads what MarshalText writes.
+func readText(text []byte) (*graph.Graph, error) {
+	gd := &graph_go_proto.GraphDef{}
+	if err := prototext.Unmarshal(text, gd); err != nil {
+		return nil, err
+	}
+	return FromGraphDef(gd)
 }
 
 // everything is a GraphDef with each kind of attribute, edge and extra.
@@ -291,10 +300,10 @@ func TestManyOutputs(t *testing.T) {
 	}
 }
 
-func FuzzUnmarshalText(f *testing.F) {
+func FuzzFromText(f *testing.F) {
 	f.Add(everything)
 	f.Fuzz(func(t *testing.T, text string) {
-		if g, err := UnmarshalText([]byte(text)); err == nil {
+		if g, err := readText([]byte(text)); err == nil {
 			if _, err := MarshalText(g); err != nil {
 				t.Fatalf("what was read cannot be written: %v", err)
 			}

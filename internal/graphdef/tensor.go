@@ -200,10 +200,8 @@ func encodingOf(p *tensor_go_proto.TensorProto, t *graph.Tensor) string {
 	return enc
 }
 
-// ToTensorProto converts a tensor: one value for one element, strings as
-// values, everything else as raw content.
-func ToTensorProto(t *graph.Tensor) (*tensor_go_proto.TensorProto, error) { return writeTensor(t, "") }
-
+// writeTensor converts a tensor: where enc is "", one value for one element,
+// strings as values, everything else as raw content.
 func writeTensor(t *graph.Tensor, enc string) (*tensor_go_proto.TensorProto, error) {
 	if t == nil {
 		return nil, errors.New("tensor is nil")
