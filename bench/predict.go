@@ -26,7 +26,7 @@ type predictor struct {
 }
 
 // newPredictor opens NETWORK/BATCH on what is given in dir/NETWORK.
-func newPredictor(dir, name string) (*predictor, error) {
+func newPredictor(dir, name string, opts ...estimator.RunOption) (*predictor, error) {
 	network, size, _ := strings.Cut(name, "/")
 	batch, err := strconv.Atoi(size)
 	if err != nil {
@@ -54,7 +54,7 @@ func newPredictor(dir, name string) (*predictor, error) {
 		return nil, err
 	}
 	p := &predictor{batch: batch, key: w.predicted}
-	p.next, p.stop = iter.Pull2(e.Predict(context.Background(), w.input(x, y, batch), estimator.PredictKeys(p.key)))
+	p.next, p.stop = iter.Pull2(e.Predict(context.Background(), w.input(x, y, batch), append(opts, estimator.PredictKeys(p.key))...))
 	return p, nil
 }
 

@@ -7,10 +7,13 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
+	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/hooks"
 )
 
@@ -68,10 +71,11 @@ func nodeTimes(r hooks.Run) []hooks.NodeTime {
 	return nil
 }
 
-// profileWorker prints where the steps of WORKLOAD go: worker profile WORKLOAD
-// STEPS, run by hand.
+// profileWorker prints where the steps of WORKLOAD, or of the inference case
+// NETWORK/BATCH, go: worker profile WORKLOAD STEPS, run by hand.
 func profileWorker(_ *link, args []string) error {
-	w, err := lookUp(args[0])
+	name, _, inference := strings.Cut(args[0], "/")
+	w, err := lookUp(name)
 	if err != nil {
 		return err
 	}
@@ -86,14 +90,33 @@ func profileWorker(_ *link, args []string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	if _, err := w.give(context.Background(), dir); err != nil {
+	if _, err := w.give(context.Background(), filepath.Join(dir, name)); err != nil {
 		return err
 	}
-	if err := train(w, dir, p); err != nil {
+	if inference {
+		err = predictAll(dir, args[0], p)
+	} else {
+		err = train(w, filepath.Join(dir, name), p)
+	}
+	if err != nil {
 		return err
 	}
 	p.print(os.Stdout)
 	return nil
+}
+
+// predictAll predicts until the hook has enough.
+func predictAll(dir, name string, h hooks.Hook) error {
+	p, err := newPredictor(dir, name, estimator.WithHooks(h))
+	if err != nil {
+		return err
+	}
+	defer p.stop()
+	for {
+		if _, err, ok := p.next(); err != nil || !ok {
+			return err
+		}
+	}
 }
 
 func (p *profiler) print(w io.Writer) {
