@@ -18,6 +18,7 @@ func TestExamples(t *testing.T) {
 		args []string
 		want []string // parts of standard output
 	}{
+		{"first", nil, []string{"step 500 accuracy 0.9"}},
 		{"custom_model", nil, []string{"accuracy above 0.9: true"}},
 		{"gorgonia_model", nil, []string{"auc above 0.99: true"}},
 		{"csv", nil, []string{"rmse below 0.05: true"}},
