@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// growthPlot draws the time of a step over batch, width and depth, both axes
+// growthPlot draws the time of a step, that of the best block, over batch, width and depth, both axes
 // logarithmic, one line for each number of threads.
 func growthPlot(r *result) []byte {
 	var b bytes.Buffer
@@ -37,7 +37,7 @@ func newPanel(r *result, axis string, index int) panel {
 		at := n[index]
 		n[index] = base[index]
 		if n == base && x.Contender == ours {
-			p.points[x.Threads] = append(p.points[x.Threads], [2]float64{float64(at), x.Median})
+			p.points[x.Threads] = append(p.points[x.Threads], [2]float64{float64(at), x.Min})
 		}
 	}
 	for _, v := range p.points {
