@@ -98,9 +98,13 @@ func Conv2D[T Float](g Window, y, x, w, bias []T, relu bool) {
 			C: y, LDC: g.OutC, Bias: bias, Relu: relu})
 		return
 	}
-	c := newConv(g, &doConv, x, w, y)
+	f, tasks := &doConv, ceilDiv(g.pixels(), convBlock)
+	if g.direct() {
+		f, tasks = &doConvDirect, g.Batch*g.directBlocks()
+	}
+	c := newConv(g, f, x, w, y)
 	c.bias, c.relu = bias, relu
-	Parallel(ceilDiv(g.pixels(), convBlock), 1, c)
+	Parallel(tasks, 1, c)
 	c.recycle()
 }
 
@@ -188,8 +192,12 @@ func runConvInputGrad[T Float](c *conv[T], lo, hi int) {
 // Conv2DFilterGrad sets dw to the gradient of Conv2D's w, given x and dy.
 func Conv2DFilterGrad[T Float](g Window, dw, x, dy []T) {
 	_, _, _ = x[:g.inSize()], dw[:g.weights()], dy[:g.outSize()]
-	c := newConv(g, &doConvFilterGrad, x, dw, dy)
-	c.groups = filterGroups(ceilDiv(g.pixels(), convBlock), g.weights())
+	f, blocks := &doConvFilterGrad, ceilDiv(g.pixels(), convBlock)
+	if g.direct() {
+		f, blocks = &doFilterGradDirect, g.Batch*g.directBlocks()
+	}
+	c := newConv(g, f, x, dw, dy)
+	c.groups = filterGroups(blocks, g.weights())
 	c.partial = c.part.take(c.groups * g.weights())
 	Parallel(c.groups, 1, c)
 	c.addPartials()

@@ -48,35 +48,51 @@ func eachPair(g Window, f func(out, in, tap int)) {
 
 func testConv[T Float](t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		g := drawWindow(t, 0)
-		r := newRand(rapid.Uint64().Draw(t, "seed"))
-		x, w, dy, bias := vector[T](r, g.inSize()), vector[T](r, g.weights()), vector[T](r, g.outSize()), vector[T](r, g.OutC)
-		y, dx, dw := make([]float64, g.outSize()), make([]float64, g.inSize()), make([]float64, g.weights())
-		eachPair(g, func(out, in, tap int) {
-			for ic := range g.InC {
-				for oc := range g.OutC {
-					i, f, o := in*g.InC+ic, (tap*g.InC+ic)*g.OutC+oc, out*g.OutC+oc
-					y[o] += float64(x[i]) * float64(w[f])
-					dx[i] += float64(dy[o]) * float64(w[f])
-					dw[f] += float64(x[i]) * float64(dy[o])
-				}
+		checkConv[T](t, drawWindow(t, 0), rapid.Uint64().Draw(t, "seed"))
+	})
+}
+
+// checkConv compares a convolution and its gradients with sums over eachPair.
+func checkConv[T Float](t rapid.TB, g Window, seed uint64) {
+	r := newRand(seed)
+	x, w, dy, bias := vector[T](r, g.inSize()), vector[T](r, g.weights()), vector[T](r, g.outSize()), vector[T](r, g.OutC)
+	y, dx, dw := make([]float64, g.outSize()), make([]float64, g.inSize()), make([]float64, g.weights())
+	eachPair(g, func(out, in, tap int) {
+		for ic := range g.InC {
+			for oc := range g.OutC {
+				i, f, o := in*g.InC+ic, (tap*g.InC+ic)*g.OutC+oc, out*g.OutC+oc
+				y[o] += float64(x[i]) * float64(w[f])
+				dx[i] += float64(dy[o]) * float64(w[f])
+				dw[f] += float64(x[i]) * float64(dy[o])
 			}
-		})
-		tol := tolerance[T](300)
-		got := vector[T](r, g.outSize())
-		Conv2D(g, got, x, w, nil, false)
-		requireClose(t, "forward", got, y, tol, 4)
-		for i := range y {
-			y[i] = math.Max(0, y[i]+float64(bias[i%g.OutC]))
 		}
-		Conv2D(g, got, x, w, bias, true)
-		requireClose(t, "forward with bias and relu", got, y, tol, 4)
-		got = vector[T](r, g.inSize())
-		Conv2DInputGrad(g, got, dy, w)
-		requireClose(t, "input gradient", got, dx, tol, 4)
-		got = vector[T](r, g.weights())
-		Conv2DFilterGrad(g, got, x, dy)
-		requireClose(t, "filter gradient", got, dw, tol, 4)
+	})
+	tol := tolerance[T](300)
+	got := vector[T](r, g.outSize())
+	Conv2D(g, got, x, w, nil, false)
+	requireClose(t, "forward", got, y, tol, 4)
+	for i := range y {
+		y[i] = math.Max(0, y[i]+float64(bias[i%g.OutC]))
+	}
+	Conv2D(g, got, x, w, bias, true)
+	requireClose(t, "forward with bias and relu", got, y, tol, 4)
+	got = vector[T](r, g.inSize())
+	Conv2DInputGrad(g, got, dy, w)
+	requireClose(t, "input gradient", got, dx, tol, 4)
+	got = vector[T](r, g.weights())
+	Conv2DFilterGrad(g, got, x, dy)
+	requireClose(t, "filter gradient", got, dw, tol, 4)
+}
+
+// TestConvBlocks has images of several blocks, rows of several tiles and more than one strip of channels.
+func TestConvBlocks(t *testing.T) {
+	g := Window{Batch: 2, InH: 23, InW: 40, InC: 5, OutH: 23, OutW: 40, OutC: 37, KH: 3, KW: 3, StrideH: 1, StrideW: 1,
+		DilH: 1, DilW: 1, PadTop: 1, PadLeft: 1}
+	strided := g
+	strided.OutW, strided.StrideW, strided.PadLeft, strided.DilH, strided.PadTop = 20, 2, 0, 2, 2
+	eachLevel(t, func(t *testing.T) {
+		checkConv[float32](t, g, 1)
+		checkConv[float64](t, strided, 2)
 	})
 }
 

@@ -19,6 +19,7 @@ TEXT ·tile1x1F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), BX
 	MOVQ         40(AX), SI
 	MOVQ         56(AX), DI
+	MOVQ         88(AX), R8
 	CMPQ         64(AX), $0x08
 	JNE          partial1
 
@@ -30,6 +31,10 @@ full1:
 	ADDQ         SI, DX
 	DECQ         DI
 	JNZ          full1
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), DI
+	DECQ         R8
+	JNZ          full1
 	JMP          summed1
 
 partial1:
@@ -39,6 +44,10 @@ partial1:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
+	JNZ          partial1
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), DI
+	DECQ         R8
 	JNZ          partial1
 
 summed1:
@@ -115,6 +124,7 @@ TEXT ·tile2x1F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), SI
 	MOVQ         40(AX), DI
 	MOVQ         56(AX), R8
+	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x08
 	JNE          partial2
 
@@ -128,6 +138,10 @@ full2:
 	ADDQ         DI, BX
 	DECQ         R8
 	JNZ          full2
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
+	JNZ          full2
 	JMP          summed2
 
 partial2:
@@ -139,6 +153,10 @@ partial2:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
+	JNZ          partial2
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
 	JNZ          partial2
 
 summed2:
@@ -212,6 +230,7 @@ TEXT ·tile3x1F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), SI
 	MOVQ         40(AX), DI
 	MOVQ         56(AX), R8
+	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x08
 	JNE          partial3
 
@@ -227,6 +246,10 @@ full3:
 	ADDQ         DI, BX
 	DECQ         R8
 	JNZ          full3
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
+	JNZ          full3
 	JMP          summed3
 
 partial3:
@@ -240,6 +263,10 @@ partial3:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
+	JNZ          partial3
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
 	JNZ          partial3
 
 summed3:
@@ -329,6 +356,7 @@ TEXT ·tile4x1F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), DI
 	MOVQ         40(AX), R8
 	MOVQ         56(AX), R9
+	MOVQ         88(AX), R10
 	CMPQ         64(AX), $0x08
 	JNE          partial4
 
@@ -346,6 +374,10 @@ full4:
 	ADDQ         R8, SI
 	DECQ         R9
 	JNZ          full4
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
+	JNZ          full4
 	JMP          summed4
 
 partial4:
@@ -361,6 +393,10 @@ partial4:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
+	JNZ          partial4
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
 	JNZ          partial4
 
 summed4:
@@ -465,6 +501,7 @@ TEXT ·tile5x1F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), DI
 	MOVQ         40(AX), R8
 	MOVQ         56(AX), R9
+	MOVQ         88(AX), R10
 	CMPQ         64(AX), $0x08
 	JNE          partial5
 
@@ -484,6 +521,10 @@ full5:
 	ADDQ         R8, SI
 	DECQ         R9
 	JNZ          full5
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
+	JNZ          full5
 	JMP          summed5
 
 partial5:
@@ -501,6 +542,10 @@ partial5:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
+	JNZ          partial5
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
 	JNZ          partial5
 
 summed5:
@@ -622,6 +667,7 @@ TEXT ·tile6x1F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), R8
 	MOVQ         40(AX), R9
 	MOVQ         56(AX), R10
+	MOVQ         88(AX), R11
 	CMPQ         64(AX), $0x08
 	JNE          partial6
 
@@ -644,6 +690,11 @@ full6:
 	ADDQ         R9, DI
 	DECQ         R10
 	JNZ          full6
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          full6
 	JMP          summed6
 
 partial6:
@@ -664,6 +715,11 @@ partial6:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
+	JNZ          partial6
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
 	JNZ          partial6
 
 summed6:
@@ -792,6 +848,7 @@ TEXT ·tile1x2F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), BX
 	MOVQ         40(AX), SI
 	MOVQ         56(AX), DI
+	MOVQ         88(AX), R8
 	CMPQ         64(AX), $0x08
 	JNE          partial7
 
@@ -805,6 +862,10 @@ full7:
 	ADDQ         SI, DX
 	DECQ         DI
 	JNZ          full7
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), DI
+	DECQ         R8
+	JNZ          full7
 	JMP          summed7
 
 partial7:
@@ -816,6 +877,10 @@ partial7:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
+	JNZ          partial7
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), DI
+	DECQ         R8
 	JNZ          partial7
 
 summed7:
@@ -886,6 +951,7 @@ TEXT ·tile2x2F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), SI
 	MOVQ         40(AX), DI
 	MOVQ         56(AX), R8
+	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x08
 	JNE          partial8
 
@@ -902,6 +968,10 @@ full8:
 	ADDQ         DI, BX
 	DECQ         R8
 	JNZ          full8
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
+	JNZ          full8
 	JMP          summed8
 
 partial8:
@@ -916,6 +986,10 @@ partial8:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
+	JNZ          partial8
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
 	JNZ          partial8
 
 summed8:
@@ -1012,6 +1086,7 @@ TEXT ·tile3x2F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), SI
 	MOVQ         40(AX), DI
 	MOVQ         56(AX), R8
+	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x08
 	JNE          partial9
 
@@ -1031,6 +1106,10 @@ full9:
 	ADDQ         DI, BX
 	DECQ         R8
 	JNZ          full9
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
+	JNZ          full9
 	JMP          summed9
 
 partial9:
@@ -1048,6 +1127,10 @@ partial9:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
+	JNZ          partial9
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
 	JNZ          partial9
 
 summed9:
@@ -1171,6 +1254,7 @@ TEXT ·tile4x2F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), DI
 	MOVQ         40(AX), R8
 	MOVQ         56(AX), R9
+	MOVQ         88(AX), R10
 	CMPQ         64(AX), $0x08
 	JNE          partial10
 
@@ -1193,6 +1277,10 @@ full10:
 	ADDQ         R8, SI
 	DECQ         R9
 	JNZ          full10
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
+	JNZ          full10
 	JMP          summed10
 
 partial10:
@@ -1213,6 +1301,10 @@ partial10:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
+	JNZ          partial10
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
 	JNZ          partial10
 
 summed10:
@@ -1362,6 +1454,7 @@ TEXT ·tile5x2F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), DI
 	MOVQ         40(AX), R8
 	MOVQ         56(AX), R9
+	MOVQ         88(AX), R10
 	CMPQ         64(AX), $0x08
 	JNE          partial11
 
@@ -1387,6 +1480,10 @@ full11:
 	ADDQ         R8, SI
 	DECQ         R9
 	JNZ          full11
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
+	JNZ          full11
 	JMP          summed11
 
 partial11:
@@ -1410,6 +1507,10 @@ partial11:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
+	JNZ          partial11
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
 	JNZ          partial11
 
 summed11:
@@ -1587,6 +1688,7 @@ TEXT ·tile6x2F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), R8
 	MOVQ         40(AX), R9
 	MOVQ         56(AX), R10
+	MOVQ         88(AX), R11
 	CMPQ         64(AX), $0x08
 	JNE          partial12
 
@@ -1616,6 +1718,11 @@ full12:
 	ADDQ         R9, DI
 	DECQ         R10
 	JNZ          full12
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          full12
 	JMP          summed12
 
 partial12:
@@ -1643,6 +1750,11 @@ partial12:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
+	JNZ          partial12
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
 	JNZ          partial12
 
 summed12:
@@ -1832,6 +1944,7 @@ TEXT ·tile1x3F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), BX
 	MOVQ         40(AX), SI
 	MOVQ         56(AX), DI
+	MOVQ         88(AX), R8
 	CMPQ         64(AX), $0x08
 	JNE          partial13
 
@@ -1847,6 +1960,10 @@ full13:
 	ADDQ         SI, DX
 	DECQ         DI
 	JNZ          full13
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), DI
+	DECQ         R8
+	JNZ          full13
 	JMP          summed13
 
 partial13:
@@ -1860,6 +1977,10 @@ partial13:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
+	JNZ          partial13
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), DI
+	DECQ         R8
 	JNZ          partial13
 
 summed13:
@@ -1942,6 +2063,7 @@ TEXT ·tile2x3F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), SI
 	MOVQ         40(AX), DI
 	MOVQ         56(AX), R8
+	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x08
 	JNE          partial14
 
@@ -1961,6 +2083,10 @@ full14:
 	ADDQ         DI, BX
 	DECQ         R8
 	JNZ          full14
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
+	JNZ          full14
 	JMP          summed14
 
 partial14:
@@ -1978,6 +2104,10 @@ partial14:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
+	JNZ          partial14
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
 	JNZ          partial14
 
 summed14:
@@ -2092,6 +2222,7 @@ TEXT ·tile1x4F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), BX
 	MOVQ         40(AX), SI
 	MOVQ         56(AX), DI
+	MOVQ         88(AX), R8
 	CMPQ         64(AX), $0x08
 	JNE          partial15
 
@@ -2109,6 +2240,10 @@ full15:
 	ADDQ         SI, DX
 	DECQ         DI
 	JNZ          full15
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), DI
+	DECQ         R8
+	JNZ          full15
 	JMP          summed15
 
 partial15:
@@ -2124,6 +2259,10 @@ partial15:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
+	JNZ          partial15
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), DI
+	DECQ         R8
 	JNZ          partial15
 
 summed15:
@@ -2218,6 +2357,7 @@ TEXT ·tile2x4F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), SI
 	MOVQ         40(AX), DI
 	MOVQ         56(AX), R8
+	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x08
 	JNE          partial16
 
@@ -2240,6 +2380,10 @@ full16:
 	ADDQ         DI, BX
 	DECQ         R8
 	JNZ          full16
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
+	JNZ          full16
 	JMP          summed16
 
 partial16:
@@ -2260,6 +2404,10 @@ partial16:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
+	JNZ          partial16
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
 	JNZ          partial16
 
 summed16:
@@ -2393,6 +2541,7 @@ TEXT ·tile1x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), BX
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
+	MOVQ   88(AX), R8
 
 partial17:
 	VMOVUPS.Z    (DX), K1, Z1
@@ -2401,6 +2550,10 @@ partial17:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
+	JNZ          partial17
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), DI
+	DECQ         R8
 	JNZ          partial17
 	VBROADCASTSS 80(AX), Z1
 	MOVQ         72(AX), CX
@@ -2439,6 +2592,7 @@ TEXT ·tile2x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), SI
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
+	MOVQ   88(AX), R9
 
 partial18:
 	VMOVUPS.Z    (BX), K1, Z2
@@ -2449,6 +2603,10 @@ partial18:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
+	JNZ          partial18
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
 	JNZ          partial18
 	VBROADCASTSS 80(AX), Z2
 	MOVQ         72(AX), CX
@@ -2495,6 +2653,7 @@ TEXT ·tile3x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), SI
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
+	MOVQ   88(AX), R9
 
 partial19:
 	VMOVUPS.Z    (BX), K1, Z3
@@ -2507,6 +2666,10 @@ partial19:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
+	JNZ          partial19
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
 	JNZ          partial19
 	VBROADCASTSS 80(AX), Z3
 	MOVQ         72(AX), CX
@@ -2562,6 +2725,7 @@ TEXT ·tile4x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), DI
 	MOVQ   40(AX), R8
 	MOVQ   56(AX), R9
+	MOVQ   88(AX), R10
 
 partial20:
 	VMOVUPS.Z    (SI), K1, Z4
@@ -2576,6 +2740,10 @@ partial20:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
+	JNZ          partial20
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
 	JNZ          partial20
 	VBROADCASTSS 80(AX), Z4
 	MOVQ         72(AX), CX
@@ -2639,6 +2807,7 @@ TEXT ·tile5x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), DI
 	MOVQ   40(AX), R8
 	MOVQ   56(AX), R9
+	MOVQ   88(AX), R10
 
 partial21:
 	VMOVUPS.Z    (SI), K1, Z5
@@ -2655,6 +2824,10 @@ partial21:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
+	JNZ          partial21
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
 	JNZ          partial21
 	VBROADCASTSS 80(AX), Z5
 	MOVQ         72(AX), CX
@@ -2728,6 +2901,7 @@ TEXT ·tile6x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
+	MOVQ   88(AX), R11
 
 partial22:
 	VMOVUPS.Z    (DI), K1, Z6
@@ -2747,6 +2921,11 @@ partial22:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
+	JNZ          partial22
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
 	JNZ          partial22
 	VBROADCASTSS 80(AX), Z6
 	MOVQ         72(AX), CX
@@ -2828,6 +3007,7 @@ TEXT ·tile7x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
+	MOVQ   88(AX), R11
 
 partial23:
 	VMOVUPS.Z    (DI), K1, Z7
@@ -2849,6 +3029,11 @@ partial23:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
+	JNZ          partial23
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
 	JNZ          partial23
 	VBROADCASTSS 80(AX), Z7
 	MOVQ         72(AX), CX
@@ -2938,6 +3123,7 @@ TEXT ·tile8x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
+	MOVQ   88(AX), R11
 
 partial24:
 	VMOVUPS.Z    (DI), K1, Z8
@@ -2961,6 +3147,11 @@ partial24:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
+	JNZ          partial24
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
 	JNZ          partial24
 	VBROADCASTSS 80(AX), Z8
 	MOVQ         72(AX), CX
@@ -3058,6 +3249,7 @@ TEXT ·tile9x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
+	MOVQ   88(AX), R11
 
 partial25:
 	VMOVUPS.Z    (DI), K1, Z9
@@ -3083,6 +3275,11 @@ partial25:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
+	JNZ          partial25
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
 	JNZ          partial25
 	VBROADCASTSS 80(AX), Z9
 	MOVQ         72(AX), CX
@@ -3188,6 +3385,7 @@ TEXT ·tile10x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
+	MOVQ   88(AX), R11
 
 partial26:
 	VMOVUPS.Z    (DI), K1, Z10
@@ -3215,6 +3413,11 @@ partial26:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
+	JNZ          partial26
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
 	JNZ          partial26
 	VBROADCASTSS 80(AX), Z10
 	MOVQ         72(AX), CX
@@ -3330,6 +3533,7 @@ TEXT ·tile11x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R9
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
+	MOVQ   88(AX), R12
 
 partial27:
 	VMOVUPS.Z    (R8), K1, Z11
@@ -3360,6 +3564,12 @@ partial27:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
+	JNZ          partial27
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	MOVQ         56(AX), R11
+	DECQ         R12
 	JNZ          partial27
 	VBROADCASTSS 80(AX), Z11
 	MOVQ         72(AX), CX
@@ -3483,6 +3693,7 @@ TEXT ·tile12x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R9
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
+	MOVQ   88(AX), R12
 
 partial28:
 	VMOVUPS.Z    (R8), K1, Z12
@@ -3515,6 +3726,12 @@ partial28:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
+	JNZ          partial28
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	MOVQ         56(AX), R11
+	DECQ         R12
 	JNZ          partial28
 	VBROADCASTSS 80(AX), Z12
 	MOVQ         72(AX), CX
@@ -3646,6 +3863,7 @@ TEXT ·tile13x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R9
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
+	MOVQ   88(AX), R12
 
 partial29:
 	VMOVUPS.Z    (R8), K1, Z13
@@ -3680,6 +3898,12 @@ partial29:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
+	JNZ          partial29
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	MOVQ         56(AX), R11
+	DECQ         R12
 	JNZ          partial29
 	VBROADCASTSS 80(AX), Z13
 	MOVQ         72(AX), CX
@@ -3819,6 +4043,7 @@ TEXT ·tile14x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R9
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
+	MOVQ   88(AX), R12
 
 partial30:
 	VMOVUPS.Z    (R8), K1, Z14
@@ -3855,6 +4080,12 @@ partial30:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
+	JNZ          partial30
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	MOVQ         56(AX), R11
+	DECQ         R12
 	JNZ          partial30
 	VBROADCASTSS 80(AX), Z14
 	MOVQ         72(AX), CX
@@ -3984,6 +4215,7 @@ TEXT ·tile1x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), BX
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
+	MOVQ   88(AX), R8
 
 partial31:
 	VMOVUPS      (DX), Z2
@@ -3994,6 +4226,10 @@ partial31:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
+	JNZ          partial31
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), DI
+	DECQ         R8
 	JNZ          partial31
 	VBROADCASTSS 80(AX), Z2
 	MOVQ         72(AX), CX
@@ -4039,6 +4275,7 @@ TEXT ·tile2x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), SI
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
+	MOVQ   88(AX), R9
 
 partial32:
 	VMOVUPS      (BX), Z4
@@ -4052,6 +4289,10 @@ partial32:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
+	JNZ          partial32
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
 	JNZ          partial32
 	VBROADCASTSS 80(AX), Z4
 	MOVQ         72(AX), CX
@@ -4111,6 +4352,7 @@ TEXT ·tile3x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), SI
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
+	MOVQ   88(AX), R9
 
 partial33:
 	VMOVUPS      (BX), Z6
@@ -4127,6 +4369,10 @@ partial33:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
+	JNZ          partial33
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
 	JNZ          partial33
 	VBROADCASTSS 80(AX), Z6
 	MOVQ         72(AX), CX
@@ -4201,6 +4447,7 @@ TEXT ·tile4x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), DI
 	MOVQ   40(AX), R8
 	MOVQ   56(AX), R9
+	MOVQ   88(AX), R10
 
 partial34:
 	VMOVUPS      (SI), Z8
@@ -4220,6 +4467,10 @@ partial34:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
+	JNZ          partial34
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
 	JNZ          partial34
 	VBROADCASTSS 80(AX), Z8
 	MOVQ         72(AX), CX
@@ -4308,6 +4559,7 @@ TEXT ·tile5x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), DI
 	MOVQ   40(AX), R8
 	MOVQ   56(AX), R9
+	MOVQ   88(AX), R10
 
 partial35:
 	VMOVUPS      (SI), Z10
@@ -4330,6 +4582,10 @@ partial35:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
+	JNZ          partial35
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
 	JNZ          partial35
 	VBROADCASTSS 80(AX), Z10
 	MOVQ         72(AX), CX
@@ -4434,6 +4690,7 @@ TEXT ·tile6x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
+	MOVQ   88(AX), R11
 
 partial36:
 	VMOVUPS      (DI), Z12
@@ -4460,6 +4717,11 @@ partial36:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
+	JNZ          partial36
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
 	JNZ          partial36
 	VBROADCASTSS 80(AX), Z12
 	MOVQ         72(AX), CX
@@ -4578,6 +4840,7 @@ TEXT ·tile7x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
+	MOVQ   88(AX), R11
 
 partial37:
 	VMOVUPS      (DI), Z14
@@ -4607,6 +4870,11 @@ partial37:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
+	JNZ          partial37
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
 	JNZ          partial37
 	VBROADCASTSS 80(AX), Z14
 	MOVQ         72(AX), CX
@@ -4739,6 +5007,7 @@ TEXT ·tile8x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
+	MOVQ   88(AX), R11
 
 partial38:
 	VMOVUPS      (DI), Z16
@@ -4771,6 +5040,11 @@ partial38:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
+	JNZ          partial38
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
 	JNZ          partial38
 	VBROADCASTSS 80(AX), Z16
 	MOVQ         72(AX), CX
@@ -4917,6 +5191,7 @@ TEXT ·tile9x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
+	MOVQ   88(AX), R11
 
 partial39:
 	VMOVUPS      (DI), Z18
@@ -4952,6 +5227,11 @@ partial39:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
+	JNZ          partial39
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
 	JNZ          partial39
 	VBROADCASTSS 80(AX), Z18
 	MOVQ         72(AX), CX
@@ -5112,6 +5392,7 @@ TEXT ·tile10x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
+	MOVQ   88(AX), R11
 
 partial40:
 	VMOVUPS      (DI), Z20
@@ -5150,6 +5431,11 @@ partial40:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
+	JNZ          partial40
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
 	JNZ          partial40
 	VBROADCASTSS 80(AX), Z20
 	MOVQ         72(AX), CX
@@ -5326,6 +5612,7 @@ TEXT ·tile11x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R9
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
+	MOVQ   88(AX), R12
 
 partial41:
 	VMOVUPS      (R8), Z22
@@ -5368,6 +5655,12 @@ partial41:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
+	JNZ          partial41
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	MOVQ         56(AX), R11
+	DECQ         R12
 	JNZ          partial41
 	VBROADCASTSS 80(AX), Z22
 	MOVQ         72(AX), CX
@@ -5558,6 +5851,7 @@ TEXT ·tile12x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R9
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
+	MOVQ   88(AX), R12
 
 partial42:
 	VMOVUPS      (R8), Z24
@@ -5603,6 +5897,12 @@ partial42:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
+	JNZ          partial42
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	MOVQ         56(AX), R11
+	DECQ         R12
 	JNZ          partial42
 	VBROADCASTSS 80(AX), Z24
 	MOVQ         72(AX), CX
@@ -5807,6 +6107,7 @@ TEXT ·tile13x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R9
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
+	MOVQ   88(AX), R12
 
 partial43:
 	VMOVUPS      (R8), Z26
@@ -5855,6 +6156,12 @@ partial43:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
+	JNZ          partial43
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	MOVQ         56(AX), R11
+	DECQ         R12
 	JNZ          partial43
 	VBROADCASTSS 80(AX), Z26
 	MOVQ         72(AX), CX
@@ -6073,6 +6380,7 @@ TEXT ·tile14x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R9
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
+	MOVQ   88(AX), R12
 
 partial44:
 	VMOVUPS      (R8), Z28
@@ -6124,6 +6432,12 @@ partial44:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
+	JNZ          partial44
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	MOVQ         56(AX), R11
+	DECQ         R12
 	JNZ          partial44
 	VBROADCASTSS 80(AX), Z28
 	MOVQ         72(AX), CX
@@ -6324,6 +6638,7 @@ TEXT ·tile1x3F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), BX
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
+	MOVQ   88(AX), R8
 
 partial45:
 	VMOVUPS      (DX), Z3
@@ -6336,6 +6651,10 @@ partial45:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
+	JNZ          partial45
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), DI
+	DECQ         R8
 	JNZ          partial45
 	VBROADCASTSS 80(AX), Z3
 	MOVQ         72(AX), CX
@@ -6388,6 +6707,7 @@ TEXT ·tile2x3F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), SI
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
+	MOVQ   88(AX), R9
 
 partial46:
 	VMOVUPS      (BX), Z6
@@ -6404,6 +6724,10 @@ partial46:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
+	JNZ          partial46
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
 	JNZ          partial46
 	VBROADCASTSS 80(AX), Z6
 	MOVQ         72(AX), CX
@@ -6471,6 +6795,7 @@ TEXT ·tile1x4F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), BX
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
+	MOVQ   88(AX), R8
 
 partial47:
 	VMOVUPS      (DX), Z4
@@ -6485,6 +6810,10 @@ partial47:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
+	JNZ          partial47
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), DI
+	DECQ         R8
 	JNZ          partial47
 	VBROADCASTSS 80(AX), Z4
 	MOVQ         72(AX), CX
@@ -6544,6 +6873,7 @@ TEXT ·tile2x4F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), SI
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
+	MOVQ   88(AX), R9
 
 partial48:
 	VMOVUPS      (BX), Z8
@@ -6563,6 +6893,10 @@ partial48:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
+	JNZ          partial48
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
 	JNZ          partial48
 	VBROADCASTSS 80(AX), Z8
 	MOVQ         72(AX), CX
@@ -6641,6 +6975,7 @@ TEXT ·tile1x5F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), BX
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
+	MOVQ   88(AX), R8
 
 partial49:
 	VMOVUPS      (DX), Z5
@@ -6657,6 +6992,10 @@ partial49:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
+	JNZ          partial49
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), DI
+	DECQ         R8
 	JNZ          partial49
 	VBROADCASTSS 80(AX), Z5
 	MOVQ         72(AX), CX
@@ -6723,6 +7062,7 @@ TEXT ·tile2x5F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), SI
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
+	MOVQ   88(AX), R9
 
 partial50:
 	VMOVUPS      (BX), Z10
@@ -6745,6 +7085,10 @@ partial50:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
+	JNZ          partial50
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
 	JNZ          partial50
 	VBROADCASTSS 80(AX), Z10
 	MOVQ         72(AX), CX
@@ -6834,6 +7178,7 @@ TEXT ·tile1x6F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), BX
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
+	MOVQ   88(AX), R8
 
 partial51:
 	VMOVUPS      (DX), Z6
@@ -6852,6 +7197,10 @@ partial51:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
+	JNZ          partial51
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), DI
+	DECQ         R8
 	JNZ          partial51
 	VBROADCASTSS 80(AX), Z6
 	MOVQ         72(AX), CX
@@ -6925,6 +7274,7 @@ TEXT ·tile2x6F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), SI
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
+	MOVQ   88(AX), R9
 
 partial52:
 	VMOVUPS      (BX), Z12
@@ -6950,6 +7300,10 @@ partial52:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
+	JNZ          partial52
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
 	JNZ          partial52
 	VBROADCASTSS 80(AX), Z12
 	MOVQ         72(AX), CX
@@ -7050,6 +7404,7 @@ TEXT ·tile1x7F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), BX
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
+	MOVQ   88(AX), R8
 
 partial53:
 	VMOVUPS      (DX), Z7
@@ -7070,6 +7425,10 @@ partial53:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
+	JNZ          partial53
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), DI
+	DECQ         R8
 	JNZ          partial53
 	VBROADCASTSS 80(AX), Z7
 	MOVQ         72(AX), CX
@@ -7150,6 +7509,7 @@ TEXT ·tile2x7F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), SI
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
+	MOVQ   88(AX), R9
 
 partial54:
 	VMOVUPS      (BX), Z14
@@ -7178,6 +7538,10 @@ partial54:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
+	JNZ          partial54
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
 	JNZ          partial54
 	VBROADCASTSS 80(AX), Z14
 	MOVQ         72(AX), CX
@@ -7289,6 +7653,7 @@ TEXT ·tile1x8F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), BX
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
+	MOVQ   88(AX), R8
 
 partial55:
 	VMOVUPS      (DX), Z8
@@ -7311,6 +7676,10 @@ partial55:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
+	JNZ          partial55
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), DI
+	DECQ         R8
 	JNZ          partial55
 	VBROADCASTSS 80(AX), Z8
 	MOVQ         72(AX), CX
@@ -7398,6 +7767,7 @@ TEXT ·tile2x8F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), SI
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
+	MOVQ   88(AX), R9
 
 partial56:
 	VMOVUPS      (BX), Z16
@@ -7429,6 +7799,10 @@ partial56:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
+	JNZ          partial56
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
 	JNZ          partial56
 	VBROADCASTSS 80(AX), Z16
 	MOVQ         72(AX), CX

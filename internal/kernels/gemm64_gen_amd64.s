@@ -19,6 +19,7 @@ TEXT ·tile1x1F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), BX
 	MOVQ         40(AX), SI
 	MOVQ         56(AX), DI
+	MOVQ         88(AX), R8
 	CMPQ         64(AX), $0x04
 	JNE          partial1
 
@@ -30,6 +31,10 @@ full1:
 	ADDQ         SI, DX
 	DECQ         DI
 	JNZ          full1
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), DI
+	DECQ         R8
+	JNZ          full1
 	JMP          summed1
 
 partial1:
@@ -39,6 +44,10 @@ partial1:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
+	JNZ          partial1
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), DI
+	DECQ         R8
 	JNZ          partial1
 
 summed1:
@@ -107,6 +116,7 @@ TEXT ·tile2x1F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), SI
 	MOVQ         40(AX), DI
 	MOVQ         56(AX), R8
+	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x04
 	JNE          partial2
 
@@ -120,6 +130,10 @@ full2:
 	ADDQ         DI, BX
 	DECQ         R8
 	JNZ          full2
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
+	JNZ          full2
 	JMP          summed2
 
 partial2:
@@ -131,6 +145,10 @@ partial2:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
+	JNZ          partial2
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
 	JNZ          partial2
 
 summed2:
@@ -204,6 +222,7 @@ TEXT ·tile3x1F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), SI
 	MOVQ         40(AX), DI
 	MOVQ         56(AX), R8
+	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x04
 	JNE          partial3
 
@@ -219,6 +238,10 @@ full3:
 	ADDQ         DI, BX
 	DECQ         R8
 	JNZ          full3
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
+	JNZ          full3
 	JMP          summed3
 
 partial3:
@@ -232,6 +255,10 @@ partial3:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
+	JNZ          partial3
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
 	JNZ          partial3
 
 summed3:
@@ -321,6 +348,7 @@ TEXT ·tile4x1F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), DI
 	MOVQ         40(AX), R8
 	MOVQ         56(AX), R9
+	MOVQ         88(AX), R10
 	CMPQ         64(AX), $0x04
 	JNE          partial4
 
@@ -338,6 +366,10 @@ full4:
 	ADDQ         R8, SI
 	DECQ         R9
 	JNZ          full4
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
+	JNZ          full4
 	JMP          summed4
 
 partial4:
@@ -353,6 +385,10 @@ partial4:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
+	JNZ          partial4
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
 	JNZ          partial4
 
 summed4:
@@ -457,6 +493,7 @@ TEXT ·tile5x1F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), DI
 	MOVQ         40(AX), R8
 	MOVQ         56(AX), R9
+	MOVQ         88(AX), R10
 	CMPQ         64(AX), $0x04
 	JNE          partial5
 
@@ -476,6 +513,10 @@ full5:
 	ADDQ         R8, SI
 	DECQ         R9
 	JNZ          full5
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
+	JNZ          full5
 	JMP          summed5
 
 partial5:
@@ -493,6 +534,10 @@ partial5:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
+	JNZ          partial5
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
 	JNZ          partial5
 
 summed5:
@@ -614,6 +659,7 @@ TEXT ·tile6x1F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), R8
 	MOVQ         40(AX), R9
 	MOVQ         56(AX), R10
+	MOVQ         88(AX), R11
 	CMPQ         64(AX), $0x04
 	JNE          partial6
 
@@ -636,6 +682,11 @@ full6:
 	ADDQ         R9, DI
 	DECQ         R10
 	JNZ          full6
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          full6
 	JMP          summed6
 
 partial6:
@@ -656,6 +707,11 @@ partial6:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
+	JNZ          partial6
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
 	JNZ          partial6
 
 summed6:
@@ -784,6 +840,7 @@ TEXT ·tile1x2F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), BX
 	MOVQ         40(AX), SI
 	MOVQ         56(AX), DI
+	MOVQ         88(AX), R8
 	CMPQ         64(AX), $0x04
 	JNE          partial7
 
@@ -797,6 +854,10 @@ full7:
 	ADDQ         SI, DX
 	DECQ         DI
 	JNZ          full7
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), DI
+	DECQ         R8
+	JNZ          full7
 	JMP          summed7
 
 partial7:
@@ -808,6 +869,10 @@ partial7:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
+	JNZ          partial7
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), DI
+	DECQ         R8
 	JNZ          partial7
 
 summed7:
@@ -878,6 +943,7 @@ TEXT ·tile2x2F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), SI
 	MOVQ         40(AX), DI
 	MOVQ         56(AX), R8
+	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x04
 	JNE          partial8
 
@@ -894,6 +960,10 @@ full8:
 	ADDQ         DI, BX
 	DECQ         R8
 	JNZ          full8
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
+	JNZ          full8
 	JMP          summed8
 
 partial8:
@@ -908,6 +978,10 @@ partial8:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
+	JNZ          partial8
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
 	JNZ          partial8
 
 summed8:
@@ -1004,6 +1078,7 @@ TEXT ·tile3x2F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), SI
 	MOVQ         40(AX), DI
 	MOVQ         56(AX), R8
+	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x04
 	JNE          partial9
 
@@ -1023,6 +1098,10 @@ full9:
 	ADDQ         DI, BX
 	DECQ         R8
 	JNZ          full9
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
+	JNZ          full9
 	JMP          summed9
 
 partial9:
@@ -1040,6 +1119,10 @@ partial9:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
+	JNZ          partial9
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
 	JNZ          partial9
 
 summed9:
@@ -1163,6 +1246,7 @@ TEXT ·tile4x2F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), DI
 	MOVQ         40(AX), R8
 	MOVQ         56(AX), R9
+	MOVQ         88(AX), R10
 	CMPQ         64(AX), $0x04
 	JNE          partial10
 
@@ -1185,6 +1269,10 @@ full10:
 	ADDQ         R8, SI
 	DECQ         R9
 	JNZ          full10
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
+	JNZ          full10
 	JMP          summed10
 
 partial10:
@@ -1205,6 +1293,10 @@ partial10:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
+	JNZ          partial10
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
 	JNZ          partial10
 
 summed10:
@@ -1354,6 +1446,7 @@ TEXT ·tile5x2F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), DI
 	MOVQ         40(AX), R8
 	MOVQ         56(AX), R9
+	MOVQ         88(AX), R10
 	CMPQ         64(AX), $0x04
 	JNE          partial11
 
@@ -1379,6 +1472,10 @@ full11:
 	ADDQ         R8, SI
 	DECQ         R9
 	JNZ          full11
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
+	JNZ          full11
 	JMP          summed11
 
 partial11:
@@ -1402,6 +1499,10 @@ partial11:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
+	JNZ          partial11
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
 	JNZ          partial11
 
 summed11:
@@ -1579,6 +1680,7 @@ TEXT ·tile6x2F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), R8
 	MOVQ         40(AX), R9
 	MOVQ         56(AX), R10
+	MOVQ         88(AX), R11
 	CMPQ         64(AX), $0x04
 	JNE          partial12
 
@@ -1608,6 +1710,11 @@ full12:
 	ADDQ         R9, DI
 	DECQ         R10
 	JNZ          full12
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          full12
 	JMP          summed12
 
 partial12:
@@ -1635,6 +1742,11 @@ partial12:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
+	JNZ          partial12
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
 	JNZ          partial12
 
 summed12:
@@ -1824,6 +1936,7 @@ TEXT ·tile1x3F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), BX
 	MOVQ         40(AX), SI
 	MOVQ         56(AX), DI
+	MOVQ         88(AX), R8
 	CMPQ         64(AX), $0x04
 	JNE          partial13
 
@@ -1839,6 +1952,10 @@ full13:
 	ADDQ         SI, DX
 	DECQ         DI
 	JNZ          full13
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), DI
+	DECQ         R8
+	JNZ          full13
 	JMP          summed13
 
 partial13:
@@ -1852,6 +1969,10 @@ partial13:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
+	JNZ          partial13
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), DI
+	DECQ         R8
 	JNZ          partial13
 
 summed13:
@@ -1934,6 +2055,7 @@ TEXT ·tile2x3F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), SI
 	MOVQ         40(AX), DI
 	MOVQ         56(AX), R8
+	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x04
 	JNE          partial14
 
@@ -1953,6 +2075,10 @@ full14:
 	ADDQ         DI, BX
 	DECQ         R8
 	JNZ          full14
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
+	JNZ          full14
 	JMP          summed14
 
 partial14:
@@ -1970,6 +2096,10 @@ partial14:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
+	JNZ          partial14
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
 	JNZ          partial14
 
 summed14:
@@ -2084,6 +2214,7 @@ TEXT ·tile1x4F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), BX
 	MOVQ         40(AX), SI
 	MOVQ         56(AX), DI
+	MOVQ         88(AX), R8
 	CMPQ         64(AX), $0x04
 	JNE          partial15
 
@@ -2101,6 +2232,10 @@ full15:
 	ADDQ         SI, DX
 	DECQ         DI
 	JNZ          full15
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), DI
+	DECQ         R8
+	JNZ          full15
 	JMP          summed15
 
 partial15:
@@ -2116,6 +2251,10 @@ partial15:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
+	JNZ          partial15
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), DI
+	DECQ         R8
 	JNZ          partial15
 
 summed15:
@@ -2210,6 +2349,7 @@ TEXT ·tile2x4F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         32(AX), SI
 	MOVQ         40(AX), DI
 	MOVQ         56(AX), R8
+	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x04
 	JNE          partial16
 
@@ -2232,6 +2372,10 @@ full16:
 	ADDQ         DI, BX
 	DECQ         R8
 	JNZ          full16
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
+	JNZ          full16
 	JMP          summed16
 
 partial16:
@@ -2252,6 +2396,10 @@ partial16:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
+	JNZ          partial16
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
 	JNZ          partial16
 
 summed16:
@@ -2385,6 +2533,7 @@ TEXT ·tile1x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), BX
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
+	MOVQ   88(AX), R8
 
 partial17:
 	VMOVUPD.Z    (DX), K1, Z1
@@ -2393,6 +2542,10 @@ partial17:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
+	JNZ          partial17
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), DI
+	DECQ         R8
 	JNZ          partial17
 	VBROADCASTSD 80(AX), Z1
 	MOVQ         72(AX), CX
@@ -2431,6 +2584,7 @@ TEXT ·tile2x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), SI
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
+	MOVQ   88(AX), R9
 
 partial18:
 	VMOVUPD.Z    (BX), K1, Z2
@@ -2441,6 +2595,10 @@ partial18:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
+	JNZ          partial18
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
 	JNZ          partial18
 	VBROADCASTSD 80(AX), Z2
 	MOVQ         72(AX), CX
@@ -2487,6 +2645,7 @@ TEXT ·tile3x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), SI
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
+	MOVQ   88(AX), R9
 
 partial19:
 	VMOVUPD.Z    (BX), K1, Z3
@@ -2499,6 +2658,10 @@ partial19:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
+	JNZ          partial19
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
 	JNZ          partial19
 	VBROADCASTSD 80(AX), Z3
 	MOVQ         72(AX), CX
@@ -2554,6 +2717,7 @@ TEXT ·tile4x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), DI
 	MOVQ   40(AX), R8
 	MOVQ   56(AX), R9
+	MOVQ   88(AX), R10
 
 partial20:
 	VMOVUPD.Z    (SI), K1, Z4
@@ -2568,6 +2732,10 @@ partial20:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
+	JNZ          partial20
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
 	JNZ          partial20
 	VBROADCASTSD 80(AX), Z4
 	MOVQ         72(AX), CX
@@ -2631,6 +2799,7 @@ TEXT ·tile5x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), DI
 	MOVQ   40(AX), R8
 	MOVQ   56(AX), R9
+	MOVQ   88(AX), R10
 
 partial21:
 	VMOVUPD.Z    (SI), K1, Z5
@@ -2647,6 +2816,10 @@ partial21:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
+	JNZ          partial21
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
 	JNZ          partial21
 	VBROADCASTSD 80(AX), Z5
 	MOVQ         72(AX), CX
@@ -2720,6 +2893,7 @@ TEXT ·tile6x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
+	MOVQ   88(AX), R11
 
 partial22:
 	VMOVUPD.Z    (DI), K1, Z6
@@ -2739,6 +2913,11 @@ partial22:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
+	JNZ          partial22
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
 	JNZ          partial22
 	VBROADCASTSD 80(AX), Z6
 	MOVQ         72(AX), CX
@@ -2820,6 +2999,7 @@ TEXT ·tile7x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
+	MOVQ   88(AX), R11
 
 partial23:
 	VMOVUPD.Z    (DI), K1, Z7
@@ -2841,6 +3021,11 @@ partial23:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
+	JNZ          partial23
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
 	JNZ          partial23
 	VBROADCASTSD 80(AX), Z7
 	MOVQ         72(AX), CX
@@ -2930,6 +3115,7 @@ TEXT ·tile8x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
+	MOVQ   88(AX), R11
 
 partial24:
 	VMOVUPD.Z    (DI), K1, Z8
@@ -2953,6 +3139,11 @@ partial24:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
+	JNZ          partial24
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
 	JNZ          partial24
 	VBROADCASTSD 80(AX), Z8
 	MOVQ         72(AX), CX
@@ -3050,6 +3241,7 @@ TEXT ·tile9x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
+	MOVQ   88(AX), R11
 
 partial25:
 	VMOVUPD.Z    (DI), K1, Z9
@@ -3075,6 +3267,11 @@ partial25:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
+	JNZ          partial25
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
 	JNZ          partial25
 	VBROADCASTSD 80(AX), Z9
 	MOVQ         72(AX), CX
@@ -3180,6 +3377,7 @@ TEXT ·tile10x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
+	MOVQ   88(AX), R11
 
 partial26:
 	VMOVUPD.Z    (DI), K1, Z10
@@ -3207,6 +3405,11 @@ partial26:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
+	JNZ          partial26
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
 	JNZ          partial26
 	VBROADCASTSD 80(AX), Z10
 	MOVQ         72(AX), CX
@@ -3322,6 +3525,7 @@ TEXT ·tile11x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R9
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
+	MOVQ   88(AX), R12
 
 partial27:
 	VMOVUPD.Z    (R8), K1, Z11
@@ -3352,6 +3556,12 @@ partial27:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
+	JNZ          partial27
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	MOVQ         56(AX), R11
+	DECQ         R12
 	JNZ          partial27
 	VBROADCASTSD 80(AX), Z11
 	MOVQ         72(AX), CX
@@ -3475,6 +3685,7 @@ TEXT ·tile12x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R9
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
+	MOVQ   88(AX), R12
 
 partial28:
 	VMOVUPD.Z    (R8), K1, Z12
@@ -3507,6 +3718,12 @@ partial28:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
+	JNZ          partial28
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	MOVQ         56(AX), R11
+	DECQ         R12
 	JNZ          partial28
 	VBROADCASTSD 80(AX), Z12
 	MOVQ         72(AX), CX
@@ -3638,6 +3855,7 @@ TEXT ·tile13x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R9
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
+	MOVQ   88(AX), R12
 
 partial29:
 	VMOVUPD.Z    (R8), K1, Z13
@@ -3672,6 +3890,12 @@ partial29:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
+	JNZ          partial29
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	MOVQ         56(AX), R11
+	DECQ         R12
 	JNZ          partial29
 	VBROADCASTSD 80(AX), Z13
 	MOVQ         72(AX), CX
@@ -3811,6 +4035,7 @@ TEXT ·tile14x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R9
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
+	MOVQ   88(AX), R12
 
 partial30:
 	VMOVUPD.Z    (R8), K1, Z14
@@ -3847,6 +4072,12 @@ partial30:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
+	JNZ          partial30
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	MOVQ         56(AX), R11
+	DECQ         R12
 	JNZ          partial30
 	VBROADCASTSD 80(AX), Z14
 	MOVQ         72(AX), CX
@@ -3976,6 +4207,7 @@ TEXT ·tile1x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), BX
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
+	MOVQ   88(AX), R8
 
 partial31:
 	VMOVUPD      (DX), Z2
@@ -3986,6 +4218,10 @@ partial31:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
+	JNZ          partial31
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), DI
+	DECQ         R8
 	JNZ          partial31
 	VBROADCASTSD 80(AX), Z2
 	MOVQ         72(AX), CX
@@ -4031,6 +4267,7 @@ TEXT ·tile2x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), SI
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
+	MOVQ   88(AX), R9
 
 partial32:
 	VMOVUPD      (BX), Z4
@@ -4044,6 +4281,10 @@ partial32:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
+	JNZ          partial32
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
 	JNZ          partial32
 	VBROADCASTSD 80(AX), Z4
 	MOVQ         72(AX), CX
@@ -4103,6 +4344,7 @@ TEXT ·tile3x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), SI
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
+	MOVQ   88(AX), R9
 
 partial33:
 	VMOVUPD      (BX), Z6
@@ -4119,6 +4361,10 @@ partial33:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
+	JNZ          partial33
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
 	JNZ          partial33
 	VBROADCASTSD 80(AX), Z6
 	MOVQ         72(AX), CX
@@ -4193,6 +4439,7 @@ TEXT ·tile4x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), DI
 	MOVQ   40(AX), R8
 	MOVQ   56(AX), R9
+	MOVQ   88(AX), R10
 
 partial34:
 	VMOVUPD      (SI), Z8
@@ -4212,6 +4459,10 @@ partial34:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
+	JNZ          partial34
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
 	JNZ          partial34
 	VBROADCASTSD 80(AX), Z8
 	MOVQ         72(AX), CX
@@ -4300,6 +4551,7 @@ TEXT ·tile5x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), DI
 	MOVQ   40(AX), R8
 	MOVQ   56(AX), R9
+	MOVQ   88(AX), R10
 
 partial35:
 	VMOVUPD      (SI), Z10
@@ -4322,6 +4574,10 @@ partial35:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
+	JNZ          partial35
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
 	JNZ          partial35
 	VBROADCASTSD 80(AX), Z10
 	MOVQ         72(AX), CX
@@ -4426,6 +4682,7 @@ TEXT ·tile6x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
+	MOVQ   88(AX), R11
 
 partial36:
 	VMOVUPD      (DI), Z12
@@ -4452,6 +4709,11 @@ partial36:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
+	JNZ          partial36
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
 	JNZ          partial36
 	VBROADCASTSD 80(AX), Z12
 	MOVQ         72(AX), CX
@@ -4570,6 +4832,7 @@ TEXT ·tile7x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
+	MOVQ   88(AX), R11
 
 partial37:
 	VMOVUPD      (DI), Z14
@@ -4599,6 +4862,11 @@ partial37:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
+	JNZ          partial37
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
 	JNZ          partial37
 	VBROADCASTSD 80(AX), Z14
 	MOVQ         72(AX), CX
@@ -4731,6 +4999,7 @@ TEXT ·tile8x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
+	MOVQ   88(AX), R11
 
 partial38:
 	VMOVUPD      (DI), Z16
@@ -4763,6 +5032,11 @@ partial38:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
+	JNZ          partial38
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
 	JNZ          partial38
 	VBROADCASTSD 80(AX), Z16
 	MOVQ         72(AX), CX
@@ -4909,6 +5183,7 @@ TEXT ·tile9x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
+	MOVQ   88(AX), R11
 
 partial39:
 	VMOVUPD      (DI), Z18
@@ -4944,6 +5219,11 @@ partial39:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
+	JNZ          partial39
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
 	JNZ          partial39
 	VBROADCASTSD 80(AX), Z18
 	MOVQ         72(AX), CX
@@ -5104,6 +5384,7 @@ TEXT ·tile10x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R8
 	MOVQ   40(AX), R9
 	MOVQ   56(AX), R10
+	MOVQ   88(AX), R11
 
 partial40:
 	VMOVUPD      (DI), Z20
@@ -5142,6 +5423,11 @@ partial40:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
+	JNZ          partial40
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
 	JNZ          partial40
 	VBROADCASTSD 80(AX), Z20
 	MOVQ         72(AX), CX
@@ -5318,6 +5604,7 @@ TEXT ·tile11x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R9
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
+	MOVQ   88(AX), R12
 
 partial41:
 	VMOVUPD      (R8), Z22
@@ -5360,6 +5647,12 @@ partial41:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
+	JNZ          partial41
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	MOVQ         56(AX), R11
+	DECQ         R12
 	JNZ          partial41
 	VBROADCASTSD 80(AX), Z22
 	MOVQ         72(AX), CX
@@ -5550,6 +5843,7 @@ TEXT ·tile12x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R9
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
+	MOVQ   88(AX), R12
 
 partial42:
 	VMOVUPD      (R8), Z24
@@ -5595,6 +5889,12 @@ partial42:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
+	JNZ          partial42
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	MOVQ         56(AX), R11
+	DECQ         R12
 	JNZ          partial42
 	VBROADCASTSD 80(AX), Z24
 	MOVQ         72(AX), CX
@@ -5799,6 +6099,7 @@ TEXT ·tile13x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R9
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
+	MOVQ   88(AX), R12
 
 partial43:
 	VMOVUPD      (R8), Z26
@@ -5847,6 +6148,12 @@ partial43:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
+	JNZ          partial43
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	MOVQ         56(AX), R11
+	DECQ         R12
 	JNZ          partial43
 	VBROADCASTSD 80(AX), Z26
 	MOVQ         72(AX), CX
@@ -6065,6 +6372,7 @@ TEXT ·tile14x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), R9
 	MOVQ   40(AX), R10
 	MOVQ   56(AX), R11
+	MOVQ   88(AX), R12
 
 partial44:
 	VMOVUPD      (R8), Z28
@@ -6116,6 +6424,12 @@ partial44:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
+	JNZ          partial44
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	MOVQ         56(AX), R11
+	DECQ         R12
 	JNZ          partial44
 	VBROADCASTSD 80(AX), Z28
 	MOVQ         72(AX), CX
@@ -6316,6 +6630,7 @@ TEXT ·tile1x3F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), BX
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
+	MOVQ   88(AX), R8
 
 partial45:
 	VMOVUPD      (DX), Z3
@@ -6328,6 +6643,10 @@ partial45:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
+	JNZ          partial45
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), DI
+	DECQ         R8
 	JNZ          partial45
 	VBROADCASTSD 80(AX), Z3
 	MOVQ         72(AX), CX
@@ -6380,6 +6699,7 @@ TEXT ·tile2x3F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), SI
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
+	MOVQ   88(AX), R9
 
 partial46:
 	VMOVUPD      (BX), Z6
@@ -6396,6 +6716,10 @@ partial46:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
+	JNZ          partial46
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
 	JNZ          partial46
 	VBROADCASTSD 80(AX), Z6
 	MOVQ         72(AX), CX
@@ -6463,6 +6787,7 @@ TEXT ·tile1x4F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), BX
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
+	MOVQ   88(AX), R8
 
 partial47:
 	VMOVUPD      (DX), Z4
@@ -6477,6 +6802,10 @@ partial47:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
+	JNZ          partial47
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), DI
+	DECQ         R8
 	JNZ          partial47
 	VBROADCASTSD 80(AX), Z4
 	MOVQ         72(AX), CX
@@ -6536,6 +6865,7 @@ TEXT ·tile2x4F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), SI
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
+	MOVQ   88(AX), R9
 
 partial48:
 	VMOVUPD      (BX), Z8
@@ -6555,6 +6885,10 @@ partial48:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
+	JNZ          partial48
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
 	JNZ          partial48
 	VBROADCASTSD 80(AX), Z8
 	MOVQ         72(AX), CX
@@ -6633,6 +6967,7 @@ TEXT ·tile1x5F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), BX
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
+	MOVQ   88(AX), R8
 
 partial49:
 	VMOVUPD      (DX), Z5
@@ -6649,6 +6984,10 @@ partial49:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
+	JNZ          partial49
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), DI
+	DECQ         R8
 	JNZ          partial49
 	VBROADCASTSD 80(AX), Z5
 	MOVQ         72(AX), CX
@@ -6715,6 +7054,7 @@ TEXT ·tile2x5F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), SI
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
+	MOVQ   88(AX), R9
 
 partial50:
 	VMOVUPD      (BX), Z10
@@ -6737,6 +7077,10 @@ partial50:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
+	JNZ          partial50
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
 	JNZ          partial50
 	VBROADCASTSD 80(AX), Z10
 	MOVQ         72(AX), CX
@@ -6826,6 +7170,7 @@ TEXT ·tile1x6F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), BX
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
+	MOVQ   88(AX), R8
 
 partial51:
 	VMOVUPD      (DX), Z6
@@ -6844,6 +7189,10 @@ partial51:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
+	JNZ          partial51
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), DI
+	DECQ         R8
 	JNZ          partial51
 	VBROADCASTSD 80(AX), Z6
 	MOVQ         72(AX), CX
@@ -6917,6 +7266,7 @@ TEXT ·tile2x6F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), SI
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
+	MOVQ   88(AX), R9
 
 partial52:
 	VMOVUPD      (BX), Z12
@@ -6942,6 +7292,10 @@ partial52:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
+	JNZ          partial52
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
 	JNZ          partial52
 	VBROADCASTSD 80(AX), Z12
 	MOVQ         72(AX), CX
@@ -7042,6 +7396,7 @@ TEXT ·tile1x7F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), BX
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
+	MOVQ   88(AX), R8
 
 partial53:
 	VMOVUPD      (DX), Z7
@@ -7062,6 +7417,10 @@ partial53:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
+	JNZ          partial53
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), DI
+	DECQ         R8
 	JNZ          partial53
 	VBROADCASTSD 80(AX), Z7
 	MOVQ         72(AX), CX
@@ -7142,6 +7501,7 @@ TEXT ·tile2x7F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), SI
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
+	MOVQ   88(AX), R9
 
 partial54:
 	VMOVUPD      (BX), Z14
@@ -7170,6 +7530,10 @@ partial54:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
+	JNZ          partial54
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
 	JNZ          partial54
 	VBROADCASTSD 80(AX), Z14
 	MOVQ         72(AX), CX
@@ -7281,6 +7645,7 @@ TEXT ·tile1x8F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), BX
 	MOVQ   40(AX), SI
 	MOVQ   56(AX), DI
+	MOVQ   88(AX), R8
 
 partial55:
 	VMOVUPD      (DX), Z8
@@ -7303,6 +7668,10 @@ partial55:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
+	JNZ          partial55
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), DI
+	DECQ         R8
 	JNZ          partial55
 	VBROADCASTSD 80(AX), Z8
 	MOVQ         72(AX), CX
@@ -7390,6 +7759,7 @@ TEXT ·tile2x8F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   32(AX), SI
 	MOVQ   40(AX), DI
 	MOVQ   56(AX), R8
+	MOVQ   88(AX), R9
 
 partial56:
 	VMOVUPD      (BX), Z16
@@ -7421,6 +7791,10 @@ partial56:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
+	JNZ          partial56
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
 	JNZ          partial56
 	VBROADCASTSD 80(AX), Z16
 	MOVQ         72(AX), CX

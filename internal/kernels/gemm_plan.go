@@ -169,7 +169,7 @@ func (j *gemmJob[T]) setup(t *tileArgs) {
 		t.bK = j.LDB * size
 	}
 	t.cRow = j.LDC * size
-	t.k = j.k1 - j.k0
+	t.k, t.runs = j.k1-j.k0, 1
 	t.alpha = floatBits(j.Alpha)
 	t.add = 1
 	if j.k0 == 0 && j.Beta == 0 {

@@ -12,10 +12,12 @@ type tileArgs struct {
 	aRow, aK int
 	bK       int
 	cRow     int
-	k        int
+	k        int    // of one run
 	lanes    uint64 // elements of the last vector that exist
 	add      uint64 // 1: add to C; 0: overwrite
 	alpha    uint64 // bits of a float32 or float64
+	runs     int    // of k; A leaps by aSkip after each, B goes on
+	aSkip    int
 }
 
 // tileSet is a family of micro-kernels.
@@ -93,31 +95,42 @@ func portableTile[T Float](t *tileArgs, rows, cols int) {
 	}
 }
 
+// runAt returns how far the operands of a run lie from those of the first.
+func (t *tileArgs) runAt(run int) (a, b int) {
+	return run * (t.k*t.aK + t.aSkip), run * t.k * t.bK
+}
+
 func dotTile[T Float](t *tileArgs, r, c int) T {
 	var sum T
-	a, b := unsafe.Add(t.a, r*t.aRow), unsafe.Add(t.b, c*int(unsafe.Sizeof(sum)))
-	for k := range t.k {
-		sum += *(*T)(unsafe.Add(a, k*t.aK)) * *(*T)(unsafe.Add(b, k*t.bK))
+	for run := range t.runs {
+		da, db := t.runAt(run)
+		a, b := unsafe.Add(t.a, r*t.aRow+da), unsafe.Add(t.b, c*int(unsafe.Sizeof(sum))+db)
+		for k := range t.k {
+			sum += *(*T)(unsafe.Add(a, k*t.aK)) * *(*T)(unsafe.Add(b, k*t.bK))
+		}
 	}
 	return sum
 }
 
-// fullTile keeps its sixteen sums in registers.
+// fullTile keeps eight sums at a time in registers.
 func fullTile[T Float](t *tileArgs) (acc [4][4]T) {
 	for half := range 2 {
 		var s00, s01, s02, s03, s10, s11, s12, s13 T
-		a := unsafe.Add(t.a, 2*half*t.aRow)
-		for k := range t.k {
-			b := (*[4]T)(unsafe.Add(t.b, k*t.bK))
-			a0, a1 := *(*T)(unsafe.Add(a, k*t.aK)), *(*T)(unsafe.Add(a, k*t.aK+t.aRow))
-			s00 += a0 * b[0]
-			s01 += a0 * b[1]
-			s02 += a0 * b[2]
-			s03 += a0 * b[3]
-			s10 += a1 * b[0]
-			s11 += a1 * b[1]
-			s12 += a1 * b[2]
-			s13 += a1 * b[3]
+		for run := range t.runs {
+			da, db := t.runAt(run)
+			first, b0 := unsafe.Add(t.a, 2*half*t.aRow+da), unsafe.Add(t.b, db)
+			for k := range t.k {
+				b := (*[4]T)(unsafe.Add(b0, k*t.bK))
+				a0, a1 := *(*T)(unsafe.Add(first, k*t.aK)), *(*T)(unsafe.Add(first, k*t.aK+t.aRow))
+				s00 += a0 * b[0]
+				s01 += a0 * b[1]
+				s02 += a0 * b[2]
+				s03 += a0 * b[3]
+				s10 += a1 * b[0]
+				s11 += a1 * b[1]
+				s12 += a1 * b[2]
+				s13 += a1 * b[3]
+			}
 		}
 		acc[2*half] = [4]T{s00, s01, s02, s03}
 		acc[2*half+1] = [4]T{s10, s11, s12, s13}

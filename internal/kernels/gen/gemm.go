@@ -21,6 +21,8 @@ const (
 	offLanes = 64
 	offAdd   = 72
 	offAlpha = 80
+	offRuns  = 88
+	offASkip = 96
 )
 
 // gemm writes the micro-kernels of 1..14 (AVX2: 6) rows and 1 or 2 vectors, those of 1 or 2 rows and up to 8 (AVX2: 4)
@@ -109,7 +111,7 @@ func rowAddresses(rows int, first, stride reg.GPVirtual) (bases []reg.GPVirtual,
 
 func (t *tile) loop() {
 	bases, at := rowAddresses(t.rows, t.get(offA), t.get(offARow))
-	b, aK, bK, k := t.get(offB), t.get(offAK), t.get(offBK), t.get(offK)
+	b, aK, bK, k, runs := t.get(offB), t.get(offAK), t.get(offBK), t.get(offK), t.get(offRuns)
 	turn := func(last *mask, name string) {
 		Label(name)
 		t.turn(at, b, last)
@@ -118,6 +120,12 @@ func (t *tile) loop() {
 		}
 		ADDQ(bK, b)
 		DECQ(k)
+		JNZ(LabelRef(name))
+		for _, base := range bases {
+			ADDQ(t.field(offASkip), base)
+		}
+		MOVQ(t.field(offK), k)
+		DECQ(runs)
 		JNZ(LabelRef(name))
 	}
 	l := newLabels("partial", "full", "summed")

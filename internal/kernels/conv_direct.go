@@ -1,0 +1,160 @@
+package kernels
+
+import "unsafe"
+
+// The direct form of convolution reads patches in place: under the pixels of one output row, a line of the filter meets
+// KW*InC elements that lie together in a line of the padded image, one pixel's stride apart. Only the padding is copied.
+const (
+	directPixels  = 256     // output pixels of a block: its lines and results stay in the L1 or L2 cache
+	directWidth   = 4       // shorter rows of pixels leave the micro-kernels half empty
+	directFilter  = 1 << 15 // elements of a strip of the filter that may go through the caches once a tile
+	directMostRow = 4096    // pixels of a row: a bound on what a block copies
+)
+
+// direct reports whether the convolution takes the direct form.
+func (w *Window) direct() bool {
+	return w.DilW == 1 && w.InC > 1 && w.OutW >= directWidth && w.OutW <= directMostRow &&
+		w.patch()*min(w.OutC, 32) <= directFilter
+}
+
+// blockRows is how many output rows make a block.
+func (w *Window) blockRows() int { return max(1, min(w.OutH, directPixels/w.OutW)) }
+
+// directBlocks is the number of blocks of an image.
+func (w *Window) directBlocks() int { return ceilDiv(w.OutH, w.blockRows()) }
+
+// rowBlock is a range of output rows of one image and the padded lines under them.
+type rowBlock[T Float] struct {
+	row, rows int // the first row, counted over the batch
+	lines     []T
+	line      int // elements of a line
+}
+
+// block returns block i of the batch.
+func (c *conv[T]) block(s *scratch[T], i int) rowBlock[T] {
+	n, oh := i/c.directBlocks(), i%c.directBlocks()*c.blockRows()
+	b := rowBlock[T]{row: n*c.OutH + oh, rows: min(c.blockRows(), c.OutH-oh)}
+	image := c.x[n*c.InH*c.InW*c.InC:][:c.InH*c.InW*c.InC]
+	first, count := oh*c.StrideH-c.PadTop, (b.rows-1)*c.StrideH+(c.KH-1)*c.DilH+1
+	columns := (c.OutW-1)*c.StrideW + c.KW
+	if first >= 0 && first+count <= c.InH && c.PadLeft == 0 && columns <= c.InW {
+		b.line = c.InW * c.InC
+		b.lines = image[first*b.line:]
+		return b
+	}
+	b.line = columns * c.InC
+	b.lines = s.take(count * b.line)
+	from, to := max(0, c.PadLeft), min(columns, c.PadLeft+c.InW)
+	for i := range count {
+		dst, h := b.lines[i*b.line:][:b.line], first+i
+		if h < 0 || h >= c.InH || from >= to {
+			clear(dst)
+			continue
+		}
+		clear(dst[:from*c.InC])
+		copy(dst[from*c.InC:to*c.InC], image[(h*c.InW+from-c.PadLeft)*c.InC:])
+		clear(dst[to*c.InC:])
+	}
+	return b
+}
+
+// newTile returns tile arguments for a product with op(A) = the lines of a block.
+func newTile(k, runs int) *tileArgs {
+	t := tileArgsFree.get()
+	*t = tileArgs{k: k, runs: runs}
+	return t
+}
+
+func recycleTile(t *tileArgs) {
+	*t = tileArgs{}
+	tileArgsFree.put(t)
+}
+
+var doConvDirect = convFunc{runConvDirect[float32], runConvDirect[float64]}
+
+func runConvDirect[T Float](c *conv[T], lo, hi int) {
+	s := scratches[T]().get()
+	t := newTile(c.KW*c.InC, c.KH)
+	tiles, size := tilesFor[T](ActiveLevel()), int(unsafe.Sizeof(T(0)))
+	t.aRow, t.aK, t.bK, t.cRow, t.alpha = c.StrideW*c.InC*size, size, c.OutC*size, c.OutC*size, floatBits(T(1))
+	for i := lo; i < hi; i++ {
+		b := c.block(s, i)
+		t.aSkip = (c.DilH*b.line - t.k) * size
+		for n := 0; n < c.OutC; n += 2 * tiles.lanes {
+			c.convStrip(t, &tiles, b, n)
+		}
+		c.finishRows(b)
+	}
+	recycleTile(t)
+	scratches[T]().put(s)
+}
+
+// convStrip does the output channels from n on, two vectors of them, for a block. The tiles of a row are of almost equal
+// width.
+func (c *conv[T]) convStrip(t *tileArgs, tiles *tileSet, b rowBlock[T], n int) {
+	count := ceilDiv(c.OutW, tiles.rows)
+	t.b = unsafe.Pointer(&c.w[n])
+	for r := range b.rows {
+		line, y := b.lines[r*c.StrideH*b.line:], c.y[(b.row+r)*c.OutW*c.OutC+n:]
+		for i := range count {
+			from, to := i*c.OutW/count, (i+1)*c.OutW/count
+			t.a, t.c = unsafe.Pointer(&line[from*c.StrideW*c.InC]), unsafe.Pointer(&y[from*c.OutC])
+			tiles.tile(t, to-from, min(2*tiles.lanes, c.OutC-n))
+		}
+	}
+}
+
+// finishRows adds the bias to a block of the result and clips it below zero, where asked.
+func (c *conv[T]) finishRows(b rowBlock[T]) {
+	y := c.y[b.row*c.OutW*c.OutC:][:b.rows*c.OutW*c.OutC]
+	switch {
+	case c.bias != nil:
+		rowMap[T]{dst: y, x: y, ld: c.OutC, shift: c.bias[:c.OutC], relu: c.relu}.apply(b.rows * c.OutW)
+	case c.relu:
+		unaryRange(Relu, y, y)
+	}
+}
+
+var doFilterGradDirect = convFunc{runFilterGradDirect[float32], runFilterGradDirect[float64]}
+
+// runFilterGradDirect sums over the pixels of a block at a time: k is a pixel, a run of k an output row.
+func runFilterGradDirect[T Float](c *conv[T], lo, hi int) {
+	s := scratches[T]().get()
+	t := newTile(c.OutW, 0)
+	tiles, size := tilesFor[T](ActiveLevel()), int(unsafe.Sizeof(T(0)))
+	t.aRow, t.aK, t.bK, t.cRow, t.alpha = size, c.StrideW*c.InC*size, c.OutC*size, c.OutC*size, floatBits(T(1))
+	blocks := c.Batch * c.directBlocks()
+	for i := lo; i < hi; i++ {
+		dw := c.partial[i*c.weights() : (i+1)*c.weights()]
+		from, to := i*blocks/c.groups, (i+1)*blocks/c.groups
+		if from == to {
+			clear(dw)
+		}
+		t.add = 0
+		for j := from; j < to; j++ {
+			b := c.block(s, j)
+			t.runs, t.aSkip = b.rows, c.StrideH*b.line*size-c.OutW*t.aK
+			for kh := range c.KH {
+				c.filterLine(t, &tiles, b, dw, kh)
+			}
+			t.add = 1
+		}
+	}
+	recycleTile(t)
+	scratches[T]().put(s)
+}
+
+// filterLine adds a block's part of the gradient of line kh of the filter.
+func (c *conv[T]) filterLine(t *tileArgs, tiles *tileSet, b rowBlock[T], dw []T, kh int) {
+	width := c.KW * c.InC
+	count := ceilDiv(width, tiles.rows)
+	line, dy := b.lines[kh*c.DilH*b.line:], c.y[b.row*c.OutW*c.OutC:]
+	for i := range count {
+		from, to := i*width/count, (i+1)*width/count
+		t.a = unsafe.Pointer(&line[from])
+		for n := 0; n < c.OutC; n += 2 * tiles.lanes {
+			t.b, t.c = unsafe.Pointer(&dy[n]), unsafe.Pointer(&dw[(kh*width+from)*c.OutC+n])
+			tiles.tile(t, to-from, min(2*tiles.lanes, c.OutC-n))
+		}
+	}
+}
