@@ -31,6 +31,7 @@ type session struct {
 	profile  bool           // time the nodes
 	profiled bool           // the stepper does
 	feeds    []int          // column of the schema that each feed takes
+	reader   *inputs.TensorReader
 	staged   []*graph.Tensor
 
 	step   int64
@@ -57,7 +58,8 @@ func (e *Estimator) newSession(mode models.Mode, schema *inputs.Schema) (*sessio
 	if err != nil {
 		return nil, err
 	}
-	s := &session{est: e, program: p, schema: schema, index: map[string]int{}, staged: make([]*graph.Tensor, len(p.feeds))}
+	s := &session{est: e, program: p, schema: schema, index: map[string]int{}}
+	s.reader, s.staged = inputs.NewTensorReader(schema), make([]*graph.Tensor, len(p.feeds))
 	s.self = s
 	for _, f := range p.feeds {
 		s.feeds = append(s.feeds, schema.Index(f.column.Name))
@@ -220,7 +222,7 @@ func (s *session) runStep(ctx context.Context, rec arrow.Record) error {
 			return err
 		}
 	}
-	tensors, err := inputs.Tensors(rec, s.schema)
+	tensors, err := s.reader.Read(rec)
 	if err != nil {
 		return err
 	}

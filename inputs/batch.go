@@ -57,9 +57,10 @@ func (s *batchStage) batch(ctx context.Context) (arrow.Record, error) {
 		}
 		s.parts = append(s.parts, rec)
 	}
-	parts := s.parts
-	s.parts = nil
-	return concat(s.node.mem, s.node.schema.Arrow(), parts)
+	rec, err := concat(s.node.mem, s.node.schema.Arrow(), s.parts)
+	clear(s.parts)
+	s.parts = s.parts[:0]
+	return rec, err
 }
 
 func (s *batchStage) have() int {

@@ -74,8 +74,8 @@ func rewrite(in arrow.Record, from, to *Schema, funcs []columnFunc, rows Rows) (
 		if f == nil {
 			continue
 		}
-		src, err := columnTensor(cols[i], from.columns[i])
-		if err != nil {
+		src := emptyColumn(from.columns[i])
+		if err := src.read(cols[i], from.columns[i]); err != nil {
 			return nil, fmt.Errorf("column %q: %w", from.columns[i].Name, err)
 		}
 		c := to.columns[i]

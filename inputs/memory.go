@@ -29,13 +29,21 @@ func Records(s *Schema, recs []arrow.Record, mem memory.Allocator) (Indexed, err
 		return nil, fmt.Errorf("%w: no record has a row", ErrEmpty)
 	}
 	n := &node{schema: s, mem: alloc(mem), desc: fmt.Sprintf("records(%d,%s)", total, s)}
-	return newIndexed(n, total, func(_ context.Context, rows []int64) (arrow.Record, error) {
+	ix := newIndexed(n, total, func(_ context.Context, rows []int64) (arrow.Record, error) {
 		spans := locate(ends, rows)
 		if len(spans) == 1 {
 			return sliceRecord(s.Arrow(), recs[spans[0].chunk], spans[0]), nil
 		}
 		return gatherRecord(n.mem, s.Arrow(), recs, spans)
-	}), nil
+	})
+	ix.view = func(start, rows int64) arrow.Record {
+		k, row := locateRow(ends, start)
+		if row+rows > recs[k].NumRows() {
+			return nil
+		}
+		return sliceRecord(s.Arrow(), recs[k], span{k, int(row), int(rows)})
+	}
+	return ix, nil
 }
 
 // sliceRecord returns consecutive rows without a copy.
@@ -43,9 +51,12 @@ func sliceRecord(schema *arrow.Schema, rec arrow.Record, s span) arrow.Record {
 	cols := make([]arrow.Array, rec.NumCols())
 	for i, c := range rec.Columns() {
 		cols[i] = array.NewSlice(c, int64(s.start), int64(s.start+s.n))
-		defer cols[i].Release()
 	}
-	return array.NewRecord(schema, cols, int64(s.n))
+	out := array.NewRecord(schema, cols, int64(s.n))
+	for _, c := range cols {
+		c.Release()
+	}
+	return out
 }
 
 // sameTypes reports whether two schemas agree in names and types.
@@ -65,13 +76,19 @@ func sameTypes(a, b *arrow.Schema) bool {
 func locate(ends []int64, rows []int64) []span {
 	spans := make([]span, 0, len(rows))
 	for _, row := range rows {
-		k := sort.Search(len(ends), func(k int) bool { return row < ends[k] })
-		if k > 0 {
-			row -= ends[k-1]
-		}
-		spans = appendSpan(spans, span{k, int(row), 1})
+		k, at := locateRow(ends, row)
+		spans = appendSpan(spans, span{k, int(at), 1})
 	}
 	return spans
+}
+
+// locateRow returns the record that a row lies in, and the row's number within it.
+func locateRow(ends []int64, row int64) (int, int64) {
+	k := sort.Search(len(ends), func(k int) bool { return row < ends[k] })
+	if k > 0 {
+		row -= ends[k-1]
+	}
+	return k, row
 }
 
 // Slice returns a column of examples of the given shape, one after the other in data.

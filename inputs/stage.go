@@ -99,6 +99,9 @@ type indexedNode struct {
 	*node
 	length int64
 	gather func(ctx context.Context, rows []int64) (arrow.Record, error)
+	// view returns consecutive rows without a copy, or nil where they do not lie
+	// together; nil for a data set that always copies.
+	view func(start, rows int64) arrow.Record
 }
 
 func (n *indexedNode) Len() int64 { return n.length }
@@ -184,16 +187,26 @@ func (s *rangeStage) pull(ctx context.Context, limit int) (arrow.Record, error) 
 	if n <= 0 {
 		return nil, io.EOF
 	}
-	rows := make([]int64, n)
-	for i := range rows {
-		rows[i] = s.pos + int64(i)
-	}
-	rec, err := s.src.Gather(ctx, rows)
+	rec, err := s.read(ctx, n)
 	if err != nil {
 		return nil, err
 	}
 	s.pos += n
 	return rec, nil
+}
+
+// read returns the next n rows.
+func (s *rangeStage) read(ctx context.Context, n int64) (arrow.Record, error) {
+	if ix, ok := s.src.(*indexedNode); ok && ix.view != nil {
+		if rec := ix.view(s.pos, n); rec != nil {
+			return rec, nil
+		}
+	}
+	rows := make([]int64, n)
+	for i := range rows {
+		rows[i] = s.pos + int64(i)
+	}
+	return s.src.Gather(ctx, rows)
 }
 
 func (s *rangeStage) save(w *stateWriter) error { w.int(s.pos); return nil }

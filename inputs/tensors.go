@@ -2,6 +2,7 @@ package inputs
 
 import (
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -26,32 +27,61 @@ type NamedTensor struct {
 // booleans and the list of strings are unpacked. A null is an error that names
 // its column and row.
 func Tensors(rec arrow.Record, s *Schema) ([]NamedTensor, error) {
-	if int(rec.NumCols()) != len(s.columns) {
-		return nil, fmt.Errorf("record has %d columns, its schema %d (%s)", rec.NumCols(), len(s.columns), s.names())
-	}
-	out := make([]NamedTensor, len(s.columns))
-	for i, c := range s.columns {
-		t, err := columnTensor(rec.Column(i), c)
-		if err != nil {
-			return nil, fmt.Errorf("column %q: %w", c.Name, err)
-		}
-		out[i] = t
-	}
-	return out, nil
+	return NewTensorReader(s).Read(rec)
 }
 
-func columnTensor(arr arrow.Array, c Column) (NamedTensor, error) {
-	nt := NamedTensor{Name: c.Name, Role: c.Role}
+// TensorReader turns one record after the other into tensors, in memory that it
+// uses again. It is for one goroutine.
+type TensorReader struct {
+	schema  *Schema
+	columns []NamedTensor
+}
+
+// NewTensorReader returns a reader of records of schema s.
+func NewTensorReader(s *Schema) *TensorReader {
+	r := &TensorReader{schema: s, columns: make([]NamedTensor, len(s.columns))}
+	for i, c := range s.columns {
+		r.columns[i] = emptyColumn(c)
+	}
+	return r
+}
+
+// emptyColumn is a column of that kind without rows.
+func emptyColumn(c Column) NamedTensor {
+	shape := []int{0}
+	if !c.Ragged {
+		shape = append(shape, c.Shape...)
+	}
+	return NamedTensor{Name: c.Name, Role: c.Role, Tensor: &graph.Tensor{DType: c.DType, Shape: shape}}
+}
+
+// Read is Tensors, but what it returns is valid only until the next Read, and
+// not after one that failed.
+func (r *TensorReader) Read(rec arrow.Record) ([]NamedTensor, error) {
+	if int(rec.NumCols()) != len(r.columns) {
+		return nil, fmt.Errorf("record has %d columns, its schema %d (%s)", rec.NumCols(), len(r.columns), r.schema.names())
+	}
+	for i := range r.columns {
+		if err := r.columns[i].read(rec.Column(i), r.schema.columns[i]); err != nil {
+			return nil, fmt.Errorf("column %q: %w", r.columns[i].Name, err)
+		}
+	}
+	return r.columns, nil
+}
+
+// read makes nt the values of a column of that kind; its shape is c's already but for the rows.
+func (nt *NamedTensor) read(arr arrow.Array, c Column) error {
 	if n := arr.NullN(); n > 0 {
-		return nt, fmt.Errorf("%d of %d rows are null, the first is row %d of its batch: fill missing values or filter such rows",
+		return fmt.Errorf("%d of %d rows are null, the first is row %d of its batch: fill missing values or filter such rows",
 			n, arr.Len(), firstNull(arr))
 	}
+	nt.Offsets = nil
 	elems, start, count := arr, 0, arr.Len()
 	switch a := arr.(type) {
 	case *array.FixedSizeList:
 		size := int(a.DataType().(*arrow.FixedSizeListType).Len())
 		if size != c.Size() {
-			return nt, fmt.Errorf("rows have %d elements, expected shape %v", size, c.Shape)
+			return fmt.Errorf("rows have %d elements, expected shape %v", size, c.Shape)
 		}
 		elems, start, count = a.ListValues(), a.Data().Offset()*size, a.Len()*size
 	case *array.List:
@@ -59,18 +89,17 @@ func columnTensor(arr arrow.Array, c Column) (NamedTensor, error) {
 		nt.Offsets, start, count = rebase(a)
 	}
 	if d, ok := dtypeOf[elems.DataType().ID()]; !ok || d != c.DType || (nt.Offsets != nil) != c.Ragged {
-		return nt, fmt.Errorf("expected %s, got Arrow type %s", c, arr.DataType())
+		return fmt.Errorf("expected %s, got Arrow type %s", c, arr.DataType())
 	}
 	if elems != arr && elems.NullN() > 0 && anyNull(elems, start, count) {
-		return nt, fmt.Errorf("a list holds a null element: fill missing values or filter such rows")
+		return fmt.Errorf("a list holds a null element: fill missing values or filter such rows")
 	}
-	shape := append([]int{arr.Len()}, c.Shape...)
+	nt.Tensor.Shape[0] = arr.Len()
 	if c.Ragged {
-		shape = []int{count}
+		nt.Tensor.Shape[0] = count
 	}
-	nt.Tensor = &graph.Tensor{DType: c.DType, Shape: shape}
 	fill(nt.Tensor, elems, start, count)
-	return nt, nil
+	return nil
 }
 
 // fill points t at count elements of an array, from element start.
@@ -78,16 +107,17 @@ func fill(t *graph.Tensor, elems arrow.Array, start, count int) {
 	d := elems.Data()
 	switch a := elems.(type) {
 	case *array.Boolean:
-		t.Bytes = make([]byte, count)
+		t.Bytes = slices.Grow(t.Bytes[:0], count)[:count]
 		for i := range t.Bytes {
+			t.Bytes[i] = 0
 			if a.Value(start + i) {
 				t.Bytes[i] = 1
 			}
 		}
 	case interface{ ValueOffset(int) int }: // String
-		t.Strings = stringViews(d, start, count)
+		t.Strings = stringViews(t.Strings[:0], d, start, count)
 	case *array.Binary:
-		t.Strings = stringViews(d, start, count)
+		t.Strings = stringViews(t.Strings[:0], d, start, count)
 	default:
 		if count == 0 {
 			t.Bytes = []byte{}
@@ -99,16 +129,18 @@ func fill(t *graph.Tensor, elems arrow.Array, start, count int) {
 	}
 }
 
-func stringViews(d arrow.ArrayData, start, count int) [][]byte {
-	out := make([][]byte, count)
-	for i := range out {
+// stringViews appends count strings of an array to dst, from string start.
+func stringViews(dst [][]byte, d arrow.ArrayData, start, count int) [][]byte {
+	dst = slices.Grow(dst, count)
+	for i := range count {
 		from, to := offsetAt(d, start+i), offsetAt(d, start+i+1)
-		out[i] = []byte{}
+		s := []byte{}
 		if to > from {
-			out[i] = d.Buffers()[2].Bytes()[from:to:to]
+			s = d.Buffers()[2].Bytes()[from:to:to]
 		}
+		dst = append(dst, s)
 	}
-	return out
+	return dst
 }
 
 // rebase returns the offsets of a list array from 0, and where its values lie.

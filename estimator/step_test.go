@@ -1,0 +1,128 @@
+package estimator
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/layers"
+	"github.com/goestimator/goestimator/models/losses"
+	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/runconfig"
+)
+
+// line is y = w*x + b: a step with almost no work but the loop's own.
+func line(mc *ModelContext, features models.Features, labels models.Labels) (*Spec, error) {
+	y := layers.Dense(mc, features.Dense("x"), 1, layers.Weights{})
+	loss := losses.MeanSquaredError(mc, labels.Only(), y, losses.Options{})
+	o := optimizers.Optimizer{Rule: optimizers.SGD{}, LearningRate: optimizers.Constant(0.01)}
+	return &Spec{Loss: loss, TrainOp: o.Minimize(mc, loss)}, nil
+}
+
+// lineInput is a few rows in memory, again and again, one at a time.
+func lineInput(context.Context, inputs.Context) (inputs.Dataset, error) {
+	x, y := []float32{0, 1, 2, 3}, []float32{1, 3, 5, 7}
+	ds, err := inputs.Slices(nil, inputs.Slice("x", inputs.Feature, x, 1), inputs.Slice("y", inputs.Label, y, 1))
+	return inputs.Pipe(ds, inputs.Repeat(0), inputs.Batch(1, true)), err
+}
+
+// openLine opens a training whose hooks, the default ones, write nothing after the first steps.
+func openLine(tb testing.TB) *training {
+	tb.Helper()
+	rc, err := runconfig.New(runconfig.ModelDir(tb.TempDir()), runconfig.TFRandomSeed(1), runconfig.LogStepCountSteps(1<<40),
+		runconfig.SaveSummarySteps(1<<40), runconfig.SaveCheckpointsSteps(1<<40))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	e, err := New(ModelFunc(line), WithRunConfig(rc), WithLogger(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	o, err := newRunOptions([]RunOption{MaxSteps(1 << 40)})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	t, err := e.openTraining(context.Background(), InputFunc(lineInput), o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := t.close(); err != nil {
+			tb.Error(err)
+		}
+		if err := e.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	if err := t.start(context.Background()); err != nil {
+		tb.Fatal(err)
+	}
+	return t
+}
+
+// step reads a batch and trains on it.
+func step(tb testing.TB, t *training) {
+	rec, err := t.iterator.Next(context.Background())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer rec.Release()
+	if err := t.trainStep(context.Background(), rec); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// A step on a record that is there allocates nothing between two lines of the log.
+func TestStepAllocatesNothing(t *testing.T) {
+	tr := openLine(t)
+	for range 3 { // the first are logged, saved and compiled for their batch size
+		step(t, tr)
+	}
+	rec, err := tr.iterator.Next(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rec.Release()
+	var failed error
+	n := testing.AllocsPerRun(100, func() {
+		if err := tr.trainStep(context.Background(), rec); err != nil {
+			failed = err
+		}
+	})
+	if failed != nil {
+		t.Fatal(failed)
+	}
+	if n != 0 {
+		t.Errorf("a training step allocates %v objects, expected none", n)
+	}
+}
+
+// BenchmarkTrainStep is the loop around the kernels: a 1x1 linear model at batch 1 with the default hooks, on a record
+// that is there, and with the reading of it from memory.
+func BenchmarkTrainStep(b *testing.B) {
+	b.Run("ready", func(b *testing.B) {
+		t := openLine(b)
+		step(b, t)
+		rec, err := t.iterator.Next(context.Background())
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer rec.Release()
+		b.ReportAllocs()
+		for b.Loop() {
+			if err := t.trainStep(context.Background(), rec); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("memory", func(b *testing.B) {
+		t := openLine(b)
+		step(b, t)
+		b.ReportAllocs()
+		for b.Loop() {
+			step(b, t)
+		}
+	})
+}
