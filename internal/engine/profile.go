@@ -2,23 +2,36 @@ package engine
 
 import "time"
 
-// NodeTime is the time that one node took over all runs.
+// NodeTime is what one node took over all runs: how often it ran, how long in all, and its work by Cost.
 type NodeTime struct {
-	Op, Node string
-	Count    int
-	Total    time.Duration
+	Op, Node     string
+	Count        int
+	Total        time.Duration
+	Flops, Bytes int64
 }
 
+// stepTime is a step's NodeTime in the making.
 type stepTime struct {
-	count int
-	total time.Duration
+	count        int
+	total        time.Duration
+	flops, bytes int64
+	batch        int // that unit is for
+	unit         struct{ flops, bytes int64 }
 }
 
-func (t *stepTime) measure() func() {
+// measure begins to time a run of s; what it returns ends it.
+func (s *step) measure(batch int) func() {
+	t := &s.profile
+	if t.batch != batch {
+		t.batch = batch
+		t.unit.flops, t.unit.bytes = Cost(s.op.asNode(), batch)
+	}
 	start := time.Now()
 	return func() {
-		t.count++
 		t.total += time.Since(start)
+		t.count++
+		t.flops += t.unit.flops
+		t.bytes += t.unit.bytes
 	}
 }
 
@@ -29,7 +42,8 @@ func (p *Program) Profile() []NodeTime {
 	var all []NodeTime
 	for _, steps := range p.staged {
 		for _, s := range steps {
-			all = append(all, NodeTime{s.op.node.Op, s.op.node.Name, s.profile.count, s.profile.total})
+			t := s.profile
+			all = append(all, NodeTime{s.op.node.Op, s.op.node.Name, t.count, t.total, t.flops, t.bytes})
 		}
 	}
 	return all

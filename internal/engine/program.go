@@ -207,7 +207,7 @@ func (p *Program) runSteps(steps []*step, done <-chan struct{}) error {
 
 func (p *Program) runStep(s *step) error {
 	if p.opts.Profile {
-		defer s.profile.measure()()
+		defer s.measure(p.batch)()
 	}
 	if err := s.run(); err != nil {
 		return fmt.Errorf("node %s (%s): %w", s.op.node.Name, s.op.node.Op, err)
