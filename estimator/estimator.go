@@ -71,7 +71,13 @@ func WithModelDir(dir string) Option {
 
 // WithLogger sets where progress is told; the default is slog's default.
 func WithLogger(l *slog.Logger) Option {
-	return func(e *Estimator) error { e.log = l; return nil }
+	return func(e *Estimator) error {
+		if l == nil {
+			return errors.New("the logger must not be nil: leave the option out for slog's default")
+		}
+		e.log = l
+		return nil
+	}
 }
 
 // New returns an Estimator of the model that modelFn builds.

@@ -9,6 +9,7 @@ import (
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/estimator/metrics"
 	"github.com/goestimator/goestimator/estimator/summary"
+	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/runconfig"
 )
 
@@ -126,6 +127,9 @@ func (l *evalListener) makeUp(ctx context.Context, step int64) error {
 		return errors.Join(err, fmt.Errorf("there was no new checkpoint after the training in %s", l.est.modelDir))
 	}
 	if res := l.est.recordedEvaluation(l.spec.Name, step); res != nil {
+		if err := l.est.checkModel(ctx, l.spec.Input); err != nil {
+			return err
+		}
 		res.Checkpoint = prefix
 		return l.told(ctx, *res, true)
 	}
@@ -135,6 +139,20 @@ func (l *evalListener) makeUp(ctx context.Context, step int64) error {
 		return fmt.Errorf("%w at step %d, before its evaluation: %w", ErrInterrupted, step, context.Cause(ctx))
 	}
 	return err
+}
+
+// checkModel fails where the newest checkpoint is of another model, so that its
+// recorded evaluation does not pass for this one's.
+func (e *Estimator) checkModel(ctx context.Context, input InputFn) error {
+	ds, err := e.openInput(ctx, input, models.Eval)
+	if err != nil {
+		return err
+	}
+	s, err := e.inference(models.Eval, ds.Schema())
+	if err != nil {
+		return err
+	}
+	return s.load("")
 }
 
 // recordedEvaluation returns the scalars of an evaluation of that step from the
