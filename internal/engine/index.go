@@ -44,6 +44,10 @@ func compileGather(c *binding) (runFunc, error) {
 	do := parallel(64, func(lo, hi int) {
 		inner := rowBytes(x, axis) * size
 		n, count := x.dims[axis], ids.v.n
+		if inner == 4 && axis == 0 && x.typ.DType == graph.Float32 {
+			gatherScalars(view[float32](out), view[float32](x), ids, lo, hi)
+			return
+		}
 		for r := lo; r < hi; r++ {
 			from := (r/count*n + ids.at(r%count)) * inner
 			copy(out.mem[r*inner:(r+1)*inner], x.mem[from:from+inner])
@@ -58,6 +62,20 @@ func compileGather(c *binding) (runFunc, error) {
 		}
 		return nil
 	}, checkSame(x, out)
+}
+
+// gatherScalars gathers rows of one element: the lookups of a linear model,
+// whose cache misses overlap where no call stands between them.
+func gatherScalars(dst, table []float32, ids indices, lo, hi int) {
+	if ids.v.typ.DType == graph.Int32 {
+		for r, id := range view[int32](ids.v)[lo:hi] {
+			dst[lo+r] = table[id]
+		}
+		return
+	}
+	for r, id := range view[int64](ids.v)[lo:hi] {
+		dst[lo+r] = table[id]
+	}
 }
 
 // rowBytes returns the elements of x behind the axis.

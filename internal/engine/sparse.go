@@ -54,19 +54,52 @@ func (k *rowBlock[T]) update(b *bound[T], u *uniqueRows[T], lo, hi int) {
 	for i := range b.vars {
 		k.w[i] = k.mem[(i+1)*size:][:size]
 	}
-	for r := lo; r < hi; r++ {
-		to, from := (r-lo)*n, int(u.ids[r])*n
-		copy(k.g[to:to+n], u.sum(r))
-		for i := range b.vars {
-			copy(k.w[i][to:to+n], b.part.w[i][from:from+n])
+	ids := u.ids[lo:hi]
+	if n == 1 {
+		for r := range ids {
+			k.g[r] = u.sum(lo + r)[0]
+		}
+	} else {
+		for r := range ids {
+			copy(k.g[r*n:(r+1)*n], u.sum(lo+r))
 		}
 	}
+	for i := range b.vars {
+		gatherRows(k.w[i], b.part.w[i], ids, n)
+	}
 	b.apply(&k.part)
-	for r := lo; r < hi; r++ {
-		from, to := (r-lo)*n, int(u.ids[r])*n
-		for i := range b.vars {
-			copy(b.part.w[i][to:to+n], k.w[i][from:from+n])
+	for i := range b.vars {
+		scatterRows(b.part.w[i], k.w[i], ids, n)
+	}
+}
+
+// gatherRows copies rows of n elements of table to consecutive places. Rows of
+// one element, a linear model's weights, are moved without a call for each, so
+// that their cache misses overlap.
+func gatherRows[T kernels.Float](dst, table []T, ids []int64, n int) {
+	if n == 1 {
+		dst = dst[:len(ids)]
+		for i, id := range ids {
+			dst[i] = table[id]
 		}
+		return
+	}
+	for i, id := range ids {
+		copy(dst[i*n:(i+1)*n], table[int(id)*n:(int(id)+1)*n])
+	}
+}
+
+// scatterRows is the inverse of gatherRows.
+func scatterRows[T kernels.Float](table, src []T, ids []int64, n int) {
+	if n == 1 {
+		src = src[:len(ids)]
+		for i, id := range ids {
+			table[id] = src[i]
+		}
+		return
+	}
+	for i, id := range ids {
+		copy(table[int(id)*n:(int(id)+1)*n], src[i*n:(i+1)*n])
 	}
 }
 
