@@ -83,26 +83,22 @@ func BatchNormGrad[T Float](dst, dy, x []T, coef [3][]T) {
 var doBatchNormGrad = spanFunc{runBatchNormGrad[float32], runBatchNormGrad[float64]}
 
 func runBatchNormGrad[T Float](s *span[T], lo, hi int) {
-	buf := scratches[T]().get()
-	t := buf.take(min(constBlock, s.cols))
-	for r := lo; r < hi; r++ {
-		for c := 0; c < s.cols; c += constBlock {
-			from, to := r*s.cols+c, r*s.cols+min(c+constBlock, s.cols)
-			end := c + to - from
-			fmaRange(t[:to-from], s.b[from:to], s.coef[1][c:end], s.coef[2][c:end])
-			fmaRange(s.dst[from:to], s.a[from:to], s.coef[0][c:end], t[:to-from])
-		}
+	step := max(1, rowCall/s.cols)
+	for r := lo; r < hi; r += step {
+		from, to := r*s.cols, min(r+step, hi)*s.cols
+		normGradRows(s.dst[from:to], s.a[from:to], s.b[from:to], &s.coef)
 	}
-	scratches[T]().put(buf)
 }
 
-// fmaRange sets dst = a*b + c.
-func fmaRange[T Float](dst, a, b, c []T) {
-	a, b, c = a[:len(dst)], b[:len(dst)], c[:len(dst)]
-	if simdMulAdd(dst, a, b, c) {
+// normGradRows is BatchNormGrad for some rows.
+func normGradRows[T Float](dst, dy, x []T, coef *[3][]T) {
+	if simdNormGrad(dst, dy, x, coef) {
 		return
 	}
-	for i, v := range a {
-		dst[i] = v*b[i] + c[i]
+	a, b, c := coef[0], coef[1], coef[2]
+	for ; len(dst) > 0; dst, dy, x = dst[len(a):], dy[len(a):], x[len(a):] {
+		for i, k := range a {
+			dst[i] = k*dy[i] + (b[i]*x[i] + c[i])
+		}
 	}
 }

@@ -73,19 +73,6 @@ func simdAxpy[T Float](alpha T, x, y []T) bool {
 	return true
 }
 
-// simdMulAdd sets dst = a*b + c.
-//
-//go:noinline
-func simdMulAdd[T Float](dst, a, b, c []T) bool {
-	s := simdFor[T]()
-	if s == nil {
-		return false
-	}
-	_, _, _ = a[:len(dst)], b[:len(dst)], c[:len(dst)]
-	s.mulAdd(len(dst), at(dst), at(a), at(b), at(c))
-	return true
-}
-
 //go:noinline
 func simdSum[T Float](x []T) (T, bool) {
 	s := simdFor[T]()
@@ -157,6 +144,19 @@ func simdRows[T Float](r *rowMap[T], rows int) bool {
 	}
 	_ = r.scale[:cols]
 	s.scale[relu](rows, cols, stride, at(r.dst), at(r.x), at(r.shift), at(r.scale))
+	return true
+}
+
+// simdNormGrad sets dst = a*dy + b*x + c for whole rows.
+//
+//go:noinline
+func simdNormGrad[T Float](dst, dy, x []T, coef *[3][]T) bool {
+	s, cols := simdFor[T](), len(coef[0])
+	if s == nil || len(dst) == 0 {
+		return false
+	}
+	_, _, _, _ = dy[:len(dst)], x[:len(dst)], coef[1][:cols], coef[2][:cols]
+	s.normGrad(len(dst)/cols, cols, at(dst), at(dy), at(x), at(coef[0]), at(coef[1]), at(coef[2]))
 	return true
 }
 

@@ -12,8 +12,6 @@ func simdScalar[T Float](BinaryOp, []T, []T, T) bool { return false }
 
 func simdAxpy[T Float](T, []T, []T) bool { return false }
 
-func simdMulAdd[T Float](_, _, _, _ []T) bool { return false }
-
 func simdSum[T Float]([]T) (T, bool) { return 0, false }
 
 func simdDot[T Float](_, _ []T) (T, bool) { return 0, false }
@@ -23,6 +21,8 @@ func simdMax[T Float]([]T) (T, bool) { return 0, false }
 func simdColumns[T Float](colKind, []T, []T, []T, []T) bool { return false }
 
 func simdRows[T Float](*rowMap[T], int) bool { return false }
+
+func simdNormGrad[T Float](_, _, _ []T, _ *[3][]T) bool { return false }
 
 // simdTranspose returns how many columns of the source it has done.
 func simdTranspose[T Float](_ []T, _ int, _ []T, _ int, _, _ int) int { return 0 }

@@ -8,7 +8,6 @@ type simdSet struct {
 	unary   [unaryCount]func(n int, dst, a *byte)
 	scalar  [binaryCount]func(n int, dst, a *byte, k uint64)
 	axpy    func(n int, y, x *byte, k uint64)
-	mulAdd  func(n int, dst, a, b, c *byte)
 	dropout func(n int, dst, x, u *byte, keep, scale uint64)
 	sum     func(n int, a *byte) uint64
 	dot     func(n int, a, b *byte) uint64
@@ -20,7 +19,8 @@ type simdSet struct {
 	}
 	bias     [2]func(rows, cols, stride int, dst, x, shift *byte)        // with Relu: 1
 	scale    [2]func(rows, cols, stride int, dst, x, shift, scale *byte) // with Relu: 1
-	momentum [2]func(n int, w, m, g, k *byte)                            // nesterov: 1
+	normGrad func(rows, cols int, dst, dy, x, a, b, c *byte)
+	momentum [2]func(n int, w, m, g, k *byte) // nesterov: 1
 	adam     func(n int, w, m, v, g, k *byte)
 	adagrad  func(n int, w, a, g, k *byte)
 	pixels   pixelSet
@@ -67,9 +67,10 @@ var simdF32AVX2 = simdSet{
 		Mul: mulScalarF32AVX2,
 		Div: divScalarF32AVX2,
 	},
-	axpy: axpyF32AVX2, dropout: dropoutF32AVX2, mulAdd: mulAddF32AVX2, sum: sumF32AVX2, dot: dotF32AVX2, maxOf: maxOfF32AVX2,
+	axpy: axpyF32AVX2, dropout: dropoutF32AVX2, sum: sumF32AVX2, dot: dotF32AVX2, maxOf: maxOfF32AVX2,
 	bias:     [2]func(rows, cols, stride int, dst, x, shift *byte){biasRowsF32AVX2, biasReluRowsF32AVX2},
 	scale:    [2]func(rows, cols, stride int, dst, x, shift, scale *byte){scaleRowsF32AVX2, scaleReluRowsF32AVX2},
+	normGrad: normGradRowsF32AVX2,
 	momentum: [2]func(n int, w, m, g, k *byte){momentumF32AVX2, nesterovF32AVX2},
 	adam:     adamF32AVX2,
 	adagrad:  adagradF32AVX2,
@@ -109,9 +110,10 @@ var simdF32AVX512 = simdSet{
 		Mul: mulScalarF32AVX512,
 		Div: divScalarF32AVX512,
 	},
-	axpy: axpyF32AVX512, dropout: dropoutF32AVX512, mulAdd: mulAddF32AVX512, sum: sumF32AVX512, dot: dotF32AVX512, maxOf: maxOfF32AVX512,
+	axpy: axpyF32AVX512, dropout: dropoutF32AVX512, sum: sumF32AVX512, dot: dotF32AVX512, maxOf: maxOfF32AVX512,
 	bias:     [2]func(rows, cols, stride int, dst, x, shift *byte){biasRowsF32AVX512, biasReluRowsF32AVX512},
 	scale:    [2]func(rows, cols, stride int, dst, x, shift, scale *byte){scaleRowsF32AVX512, scaleReluRowsF32AVX512},
+	normGrad: normGradRowsF32AVX512,
 	momentum: [2]func(n int, w, m, g, k *byte){momentumF32AVX512, nesterovF32AVX512},
 	adam:     adamF32AVX2,
 	adagrad:  adagradF32AVX512,
@@ -148,9 +150,10 @@ var simdF64AVX2 = simdSet{
 		Mul: mulScalarF64AVX2,
 		Div: divScalarF64AVX2,
 	},
-	axpy: axpyF64AVX2, dropout: dropoutF64AVX2, mulAdd: mulAddF64AVX2, sum: sumF64AVX2, dot: dotF64AVX2, maxOf: maxOfF64AVX2,
+	axpy: axpyF64AVX2, dropout: dropoutF64AVX2, sum: sumF64AVX2, dot: dotF64AVX2, maxOf: maxOfF64AVX2,
 	bias:     [2]func(rows, cols, stride int, dst, x, shift *byte){biasRowsF64AVX2, biasReluRowsF64AVX2},
 	scale:    [2]func(rows, cols, stride int, dst, x, shift, scale *byte){scaleRowsF64AVX2, scaleReluRowsF64AVX2},
+	normGrad: normGradRowsF64AVX2,
 	momentum: [2]func(n int, w, m, g, k *byte){momentumF64AVX2, nesterovF64AVX2},
 	adam:     adamF64AVX2,
 	adagrad:  adagradF64AVX2,
@@ -187,9 +190,10 @@ var simdF64AVX512 = simdSet{
 		Mul: mulScalarF64AVX512,
 		Div: divScalarF64AVX512,
 	},
-	axpy: axpyF64AVX512, dropout: dropoutF64AVX512, mulAdd: mulAddF64AVX512, sum: sumF64AVX512, dot: dotF64AVX512, maxOf: maxOfF64AVX512,
+	axpy: axpyF64AVX512, dropout: dropoutF64AVX512, sum: sumF64AVX512, dot: dotF64AVX512, maxOf: maxOfF64AVX512,
 	bias:     [2]func(rows, cols, stride int, dst, x, shift *byte){biasRowsF64AVX512, biasReluRowsF64AVX512},
 	scale:    [2]func(rows, cols, stride int, dst, x, shift, scale *byte){scaleRowsF64AVX512, scaleReluRowsF64AVX512},
+	normGrad: normGradRowsF64AVX512,
 	momentum: [2]func(n int, w, m, g, k *byte){momentumF64AVX512, nesterovF64AVX512},
 	adam:     adamF64AVX2,
 	adagrad:  adagradF64AVX512,

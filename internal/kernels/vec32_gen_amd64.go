@@ -124,11 +124,6 @@ func divScalarF32AVX2(n int, dst *byte, a *byte, k uint64)
 //go:noescape
 func axpyF32AVX2(n int, y *byte, x *byte, k uint64)
 
-// mulAddF32AVX2 is an elementwise kernel.
-//
-//go:noescape
-func mulAddF32AVX2(n int, dst *byte, a *byte, b *byte, c *byte)
-
 // dropoutF32AVX2 keeps x*scale where u is below keep.
 //
 //go:noescape
@@ -183,6 +178,11 @@ func scaleRowsF32AVX2(rows int, cols int, stride int, dst *byte, x *byte, shift 
 //
 //go:noescape
 func scaleReluRowsF32AVX2(rows int, cols int, stride int, dst *byte, x *byte, shift *byte, scale *byte)
+
+// normGradRowsF32AVX2 maps rows; rows > 0.
+//
+//go:noescape
+func normGradRowsF32AVX2(rows int, cols int, dst *byte, dy *byte, x *byte, a *byte, b *byte, c *byte)
 
 // momentumF32AVX2 is a fused momentum update; k holds lr, momentum.
 //
@@ -359,11 +359,6 @@ func divScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
 //go:noescape
 func axpyF32AVX512(n int, y *byte, x *byte, k uint64)
 
-// mulAddF32AVX512 is an elementwise kernel.
-//
-//go:noescape
-func mulAddF32AVX512(n int, dst *byte, a *byte, b *byte, c *byte)
-
 // dropoutF32AVX512 keeps x*scale where u is below keep.
 //
 //go:noescape
@@ -418,6 +413,11 @@ func scaleRowsF32AVX512(rows int, cols int, stride int, dst *byte, x *byte, shif
 //
 //go:noescape
 func scaleReluRowsF32AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte, scale *byte)
+
+// normGradRowsF32AVX512 maps rows; rows > 0.
+//
+//go:noescape
+func normGradRowsF32AVX512(rows int, cols int, dst *byte, dy *byte, x *byte, a *byte, b *byte, c *byte)
 
 // momentumF32AVX512 is a fused momentum update; k holds lr, momentum.
 //

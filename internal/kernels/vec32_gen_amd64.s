@@ -1606,76 +1606,6 @@ done24:
 	VZEROUPPER
 	RET
 
-// func mulAddF32AVX2(n int, dst *byte, a *byte, b *byte, c *byte)
-// Requires: AVX, AVX2, FMA3
-TEXT ·mulAddF32AVX2(SB), NOSPLIT, $0-40
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-	MOVQ c+32(FP), SI
-
-many25:
-	CMPQ        AX, $0x00000020
-	JLT         one25
-	VMOVUPS     (DX), Y0
-	VMOVUPS     (BX), Y1
-	VMOVUPS     (SI), Y2
-	VFMADD231PS Y0, Y1, Y2
-	VMOVUPS     Y2, (CX)
-	VMOVUPS     32(DX), Y0
-	VMOVUPS     32(BX), Y1
-	VMOVUPS     32(SI), Y2
-	VFMADD231PS Y0, Y1, Y2
-	VMOVUPS     Y2, 32(CX)
-	VMOVUPS     64(DX), Y0
-	VMOVUPS     64(BX), Y1
-	VMOVUPS     64(SI), Y2
-	VFMADD231PS Y0, Y1, Y2
-	VMOVUPS     Y2, 64(CX)
-	VMOVUPS     96(DX), Y0
-	VMOVUPS     96(BX), Y1
-	VMOVUPS     96(SI), Y2
-	VFMADD231PS Y0, Y1, Y2
-	VMOVUPS     Y2, 96(CX)
-	ADDQ        $0x00000080, CX
-	ADDQ        $0x00000080, DX
-	ADDQ        $0x00000080, BX
-	ADDQ        $0x00000080, SI
-	SUBQ        $0x00000020, AX
-	JMP         many25
-
-one25:
-	CMPQ        AX, $0x00000008
-	JLT         rest25
-	VMOVUPS     (DX), Y0
-	VMOVUPS     (BX), Y1
-	VMOVUPS     (SI), Y2
-	VFMADD231PS Y0, Y1, Y2
-	VMOVUPS     Y2, (CX)
-	ADDQ        $0x00000020, CX
-	ADDQ        $0x00000020, DX
-	ADDQ        $0x00000020, BX
-	ADDQ        $0x00000020, SI
-	SUBQ        $0x00000008, AX
-	JMP         one25
-
-rest25:
-	TESTQ        AX, AX
-	JZ           done25
-	VMOVQ        AX, X0
-	VPBROADCASTD X0, Y0
-	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
-	VMASKMOVPS   (DX), Y0, Y1
-	VMASKMOVPS   (BX), Y0, Y2
-	VMASKMOVPS   (SI), Y0, Y3
-	VFMADD231PS  Y1, Y2, Y3
-	VMASKMOVPS   Y3, Y0, (CX)
-
-done25:
-	VZEROUPPER
-	RET
-
 // func dropoutF32AVX2(n int, dst *byte, x *byte, u *byte, keep uint64, scale uint64)
 // Requires: AVX, AVX2
 TEXT ·dropoutF32AVX2(SB), NOSPLIT, $0-48
@@ -1690,9 +1620,9 @@ TEXT ·dropoutF32AVX2(SB), NOSPLIT, $0-48
 	VMOVQ        SI, X1
 	VBROADCASTSS X1, Y1
 
-many26:
+many25:
 	CMPQ    AX, $0x00000020
-	JLT     one26
+	JLT     one25
 	VMOVUPS (DX), Y2
 	VMOVUPS (BX), Y3
 	VMULPS  Y1, Y2, Y2
@@ -1721,11 +1651,11 @@ many26:
 	ADDQ    $0x00000080, DX
 	ADDQ    $0x00000080, BX
 	SUBQ    $0x00000020, AX
-	JMP     many26
+	JMP     many25
 
-one26:
+one25:
 	CMPQ    AX, $0x00000008
-	JLT     rest26
+	JLT     rest25
 	VMOVUPS (DX), Y2
 	VMOVUPS (BX), Y3
 	VMULPS  Y1, Y2, Y2
@@ -1736,11 +1666,11 @@ one26:
 	ADDQ    $0x00000020, DX
 	ADDQ    $0x00000020, BX
 	SUBQ    $0x00000008, AX
-	JMP     one26
+	JMP     one25
 
-rest26:
+rest25:
 	TESTQ        AX, AX
-	JZ           done26
+	JZ           done25
 	VMOVQ        AX, X2
 	VPBROADCASTD X2, Y2
 	VPCMPGTD     iotaF32<>+0(SB), Y2, Y2
@@ -1751,7 +1681,7 @@ rest26:
 	VANDPS       Y3, Y0, Y0
 	VMASKMOVPS   Y0, Y2, (CX)
 
-done26:
+done25:
 	VZEROUPPER
 	RET
 
@@ -1765,9 +1695,9 @@ TEXT ·sumF32AVX2(SB), NOSPLIT, $0-24
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
-many27:
+many26:
 	CMPQ    AX, $0x00000020
-	JLT     one27
+	JLT     one26
 	VMOVUPS (CX), Y4
 	VADDPS  Y4, Y0, Y0
 	VMOVUPS 32(CX), Y4
@@ -1778,27 +1708,27 @@ many27:
 	VADDPS  Y4, Y3, Y3
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, AX
-	JMP     many27
+	JMP     many26
 
-one27:
+one26:
 	CMPQ    AX, $0x00000008
-	JLT     rest27
+	JLT     rest26
 	VMOVUPS (CX), Y4
 	VADDPS  Y4, Y0, Y0
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000008, AX
-	JMP     one27
+	JMP     one26
 
-rest27:
+rest26:
 	TESTQ        AX, AX
-	JZ           done27
+	JZ           done26
 	VMOVQ        AX, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     iotaF32<>+0(SB), Y4, Y4
 	VMASKMOVPS   (CX), Y4, Y4
 	VADDPS       Y4, Y0, Y0
 
-done27:
+done26:
 	VADDPS       Y1, Y0, Y0
 	VADDPS       Y3, Y2, Y2
 	VADDPS       Y2, Y0, Y0
@@ -1824,9 +1754,9 @@ TEXT ·dotF32AVX2(SB), NOSPLIT, $0-32
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
-many28:
+many27:
 	CMPQ        AX, $0x00000020
-	JLT         one28
+	JLT         one27
 	VMOVUPS     (CX), Y4
 	VMOVUPS     (DX), Y5
 	VFMADD231PS Y4, Y5, Y0
@@ -1842,22 +1772,22 @@ many28:
 	ADDQ        $0x00000080, CX
 	ADDQ        $0x00000080, DX
 	SUBQ        $0x00000020, AX
-	JMP         many28
+	JMP         many27
 
-one28:
+one27:
 	CMPQ        AX, $0x00000008
-	JLT         rest28
+	JLT         rest27
 	VMOVUPS     (CX), Y4
 	VMOVUPS     (DX), Y5
 	VFMADD231PS Y4, Y5, Y0
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000020, DX
 	SUBQ        $0x00000008, AX
-	JMP         one28
+	JMP         one27
 
-rest28:
+rest27:
 	TESTQ        AX, AX
-	JZ           done28
+	JZ           done27
 	VMOVQ        AX, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     iotaF32<>+0(SB), Y4, Y4
@@ -1865,7 +1795,7 @@ rest28:
 	VMASKMOVPS   (DX), Y4, Y4
 	VFMADD231PS  Y5, Y4, Y0
 
-done28:
+done27:
 	VADDPS       Y1, Y0, Y0
 	VADDPS       Y3, Y2, Y2
 	VADDPS       Y2, Y0, Y0
@@ -1890,9 +1820,9 @@ TEXT ·maxOfF32AVX2(SB), NOSPLIT, $0-24
 	VMOVUPS constF32_ff800000<>+0(SB), Y2
 	VXORPS  Y3, Y3, Y3
 
-many29:
+many28:
 	CMPQ    AX, $0x00000010
-	JLT     one29
+	JLT     one28
 	VMOVUPS (CX), Y4
 	VCMPPS  $0x03, Y4, Y4, Y5
 	VANDPS  Y4, Y5, Y5
@@ -1905,11 +1835,11 @@ many29:
 	VMAXPS  Y4, Y2, Y2
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000010, AX
-	JMP     many29
+	JMP     many28
 
-one29:
+one28:
 	CMPQ    AX, $0x00000008
-	JLT     rest29
+	JLT     rest28
 	VMOVUPS (CX), Y4
 	VCMPPS  $0x03, Y4, Y4, Y5
 	VANDPS  Y4, Y5, Y5
@@ -1917,11 +1847,11 @@ one29:
 	VMAXPS  Y4, Y1, Y1
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000008, AX
-	JMP     one29
+	JMP     one28
 
-rest29:
+rest28:
 	TESTQ        AX, AX
-	JZ           done29
+	JZ           done28
 	VMOVQ        AX, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     iotaF32<>+0(SB), Y4, Y4
@@ -1932,7 +1862,7 @@ rest29:
 	VORPS        Y4, Y3, Y3
 	VMAXPS       Y0, Y1, Y1
 
-done29:
+done28:
 	VMAXPS       Y2, Y1, Y1
 	VCMPPS       $0x03, Y3, Y3, Y0
 	VANDPS       Y3, Y0, Y0
@@ -1982,9 +1912,9 @@ TEXT ·colSumF32AVX2(SB), NOSPLIT, $0-32
 	MOVQ CX, SI
 	SHLQ $0x02, SI
 
-wide30:
+wide29:
 	CMPQ    CX, $0x00000020
-	JLT     narrow30
+	JLT     narrow29
 	VMOVUPS (DX), Y0
 	VMOVUPS 32(DX), Y1
 	VMOVUPS 64(DX), Y2
@@ -1992,7 +1922,7 @@ wide30:
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row31:
+row30:
 	VMOVUPS (R8), Y4
 	VADDPS  Y4, Y0, Y0
 	VMOVUPS 32(R8), Y4
@@ -2003,7 +1933,7 @@ row31:
 	VADDPS  Y4, Y3, Y3
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row31
+	JNZ     row30
 	VMOVUPS Y0, (DX)
 	VMOVUPS Y1, 32(DX)
 	VMOVUPS Y2, 64(DX)
@@ -2011,45 +1941,45 @@ row31:
 	ADDQ    $0x00000080, DX
 	ADDQ    $0x00000080, BX
 	SUBQ    $0x00000020, CX
-	JMP     wide30
+	JMP     wide29
 
-narrow30:
+narrow29:
 	CMPQ    CX, $0x00000008
-	JLT     edge30
+	JLT     edge29
 	VMOVUPS (DX), Y0
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row32:
+row31:
 	VMOVUPS (R8), Y1
 	VADDPS  Y1, Y0, Y0
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row32
+	JNZ     row31
 	VMOVUPS Y0, (DX)
 	ADDQ    $0x00000020, DX
 	ADDQ    $0x00000020, BX
 	SUBQ    $0x00000008, CX
-	JMP     narrow30
+	JMP     narrow29
 
-edge30:
+edge29:
 	TESTQ        CX, CX
-	JZ           end30
+	JZ           end29
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
 	VMASKMOVPS   (DX), Y0, Y1
 	MOVQ         BX, CX
 
-row33:
+row32:
 	VMASKMOVPS (CX), Y0, Y2
 	VADDPS     Y2, Y1, Y1
 	ADDQ       SI, CX
 	DECQ       AX
-	JNZ        row33
+	JNZ        row32
 	VMASKMOVPS Y1, Y0, (DX)
 
-end30:
+end29:
 	VZEROUPPER
 	RET
 
@@ -2064,9 +1994,9 @@ TEXT ·colCenteredF32AVX2(SB), NOSPLIT, $0-40
 	MOVQ CX, DI
 	SHLQ $0x02, DI
 
-wide34:
+wide33:
 	CMPQ    CX, $0x00000020
-	JLT     narrow34
+	JLT     narrow33
 	VMOVUPS (DX), Y0
 	VMOVUPS 32(DX), Y1
 	VMOVUPS 64(DX), Y2
@@ -2078,7 +2008,7 @@ wide34:
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row35:
+row34:
 	VMOVUPS     (R9), Y8
 	VSUBPS      Y4, Y8, Y8
 	VFMADD231PS Y8, Y8, Y0
@@ -2093,7 +2023,7 @@ row35:
 	VFMADD231PS Y8, Y8, Y3
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row35
+	JNZ         row34
 	VMOVUPS     Y0, (DX)
 	VMOVUPS     Y1, 32(DX)
 	VMOVUPS     Y2, 64(DX)
@@ -2102,33 +2032,33 @@ row35:
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	SUBQ        $0x00000020, CX
-	JMP         wide34
+	JMP         wide33
 
-narrow34:
+narrow33:
 	CMPQ    CX, $0x00000008
-	JLT     edge34
+	JLT     edge33
 	VMOVUPS (DX), Y0
 	VMOVUPS (SI), Y1
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row36:
+row35:
 	VMOVUPS     (R9), Y2
 	VSUBPS      Y1, Y2, Y2
 	VFMADD231PS Y2, Y2, Y0
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row36
+	JNZ         row35
 	VMOVUPS     Y0, (DX)
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x00000008, CX
-	JMP         narrow34
+	JMP         narrow33
 
-edge34:
+edge33:
 	TESTQ        CX, CX
-	JZ           end34
+	JZ           end33
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2136,16 +2066,16 @@ edge34:
 	VMASKMOVPS   (SI), Y0, Y2
 	MOVQ         BX, CX
 
-row37:
+row36:
 	VMASKMOVPS  (CX), Y0, Y3
 	VSUBPS      Y2, Y3, Y3
 	VFMADD231PS Y3, Y3, Y1
 	ADDQ        DI, CX
 	DECQ        AX
-	JNZ         row37
+	JNZ         row36
 	VMASKMOVPS  Y1, Y0, (DX)
 
-end34:
+end33:
 	VZEROUPPER
 	RET
 
@@ -2161,9 +2091,9 @@ TEXT ·colDotF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ CX, R8
 	SHLQ $0x02, R8
 
-wide38:
+wide37:
 	CMPQ    CX, $0x00000020
-	JLT     narrow38
+	JLT     narrow37
 	VMOVUPS (DX), Y0
 	VMOVUPS 32(DX), Y1
 	VMOVUPS 64(DX), Y2
@@ -2176,7 +2106,7 @@ wide38:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row39:
+row38:
 	VMOVUPS     (R10), Y8
 	VMOVUPS     (R11), Y9
 	VSUBPS      Y4, Y9, Y9
@@ -2196,7 +2126,7 @@ row39:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row39
+	JNZ         row38
 	VMOVUPS     Y0, (DX)
 	VMOVUPS     Y1, 32(DX)
 	VMOVUPS     Y2, 64(DX)
@@ -2206,18 +2136,18 @@ row39:
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	SUBQ        $0x00000020, CX
-	JMP         wide38
+	JMP         wide37
 
-narrow38:
+narrow37:
 	CMPQ    CX, $0x00000008
-	JLT     edge38
+	JLT     edge37
 	VMOVUPS (DX), Y0
 	VMOVUPS (DI), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row40:
+row39:
 	VMOVUPS     (R10), Y2
 	VMOVUPS     (R11), Y3
 	VSUBPS      Y1, Y3, Y3
@@ -2225,18 +2155,18 @@ row40:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row40
+	JNZ         row39
 	VMOVUPS     Y0, (DX)
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	SUBQ        $0x00000008, CX
-	JMP         narrow38
+	JMP         narrow37
 
-edge38:
+edge37:
 	TESTQ        CX, CX
-	JZ           end38
+	JZ           end37
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2245,7 +2175,7 @@ edge38:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row41:
+row40:
 	VMASKMOVPS  (CX), Y0, Y3
 	VMASKMOVPS  (BX), Y0, Y4
 	VSUBPS      Y2, Y4, Y4
@@ -2253,10 +2183,10 @@ row41:
 	ADDQ        R8, CX
 	ADDQ        R8, BX
 	DECQ        AX
-	JNZ         row41
+	JNZ         row40
 	VMASKMOVPS  Y1, Y0, (DX)
 
-end38:
+end37:
 	VZEROUPPER
 	RET
 
@@ -2270,9 +2200,9 @@ TEXT ·biasRowsF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide42:
+wide41:
 	CMPQ    CX, $0x00000020
-	JLT     narrow42
+	JLT     narrow41
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVUPS 64(DI), Y2
@@ -2281,7 +2211,7 @@ wide42:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row43:
+row42:
 	VMOVUPS (R10), Y4
 	VADDPS  Y0, Y4, Y4
 	VMOVUPS Y4, (R9)
@@ -2297,38 +2227,38 @@ row43:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row43
+	JNZ     row42
 	ADDQ    $0x00000080, BX
 	ADDQ    $0x00000080, SI
 	ADDQ    $0x00000080, DI
 	SUBQ    $0x00000020, CX
-	JMP     wide42
+	JMP     wide41
 
-narrow42:
+narrow41:
 	CMPQ    CX, $0x00000008
-	JLT     edge42
+	JLT     edge41
 	VMOVUPS (DI), Y0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row44:
+row43:
 	VMOVUPS (R10), Y1
 	VADDPS  Y0, Y1, Y1
 	VMOVUPS Y1, (R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row44
+	JNZ     row43
 	ADDQ    $0x00000020, BX
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	SUBQ    $0x00000008, CX
-	JMP     narrow42
+	JMP     narrow41
 
-edge42:
+edge41:
 	TESTQ        CX, CX
-	JZ           end42
+	JZ           end41
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2336,16 +2266,16 @@ edge42:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row45:
+row44:
 	VMASKMOVPS (BX), Y0, Y2
 	VADDPS     Y1, Y2, Y2
 	VMASKMOVPS Y2, Y0, (CX)
 	ADDQ       DX, CX
 	ADDQ       DX, BX
 	DECQ       AX
-	JNZ        row45
+	JNZ        row44
 
-end42:
+end41:
 	VZEROUPPER
 	RET
 
@@ -2359,9 +2289,9 @@ TEXT ·biasReluRowsF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide46:
+wide45:
 	CMPQ    CX, $0x00000020
-	JLT     narrow46
+	JLT     narrow45
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVUPS 64(DI), Y2
@@ -2370,7 +2300,7 @@ wide46:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row47:
+row46:
 	VMOVUPS (R10), Y4
 	VADDPS  Y0, Y4, Y4
 	VXORPS  Y5, Y5, Y5
@@ -2394,22 +2324,22 @@ row47:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row47
+	JNZ     row46
 	ADDQ    $0x00000080, BX
 	ADDQ    $0x00000080, SI
 	ADDQ    $0x00000080, DI
 	SUBQ    $0x00000020, CX
-	JMP     wide46
+	JMP     wide45
 
-narrow46:
+narrow45:
 	CMPQ    CX, $0x00000008
-	JLT     edge46
+	JLT     edge45
 	VMOVUPS (DI), Y0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row48:
+row47:
 	VMOVUPS (R10), Y1
 	VADDPS  Y0, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -2418,16 +2348,16 @@ row48:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row48
+	JNZ     row47
 	ADDQ    $0x00000020, BX
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	SUBQ    $0x00000008, CX
-	JMP     narrow46
+	JMP     narrow45
 
-edge46:
+edge45:
 	TESTQ        CX, CX
-	JZ           end46
+	JZ           end45
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2435,7 +2365,7 @@ edge46:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row49:
+row48:
 	VMASKMOVPS (BX), Y0, Y2
 	VADDPS     Y1, Y2, Y2
 	VXORPS     Y3, Y3, Y3
@@ -2444,9 +2374,9 @@ row49:
 	ADDQ       DX, CX
 	ADDQ       DX, BX
 	DECQ       AX
-	JNZ        row49
+	JNZ        row48
 
-end46:
+end45:
 	VZEROUPPER
 	RET
 
@@ -2461,9 +2391,9 @@ TEXT ·scaleRowsF32AVX2(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide50:
+wide49:
 	CMPQ    CX, $0x00000020
-	JLT     narrow50
+	JLT     narrow49
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVUPS 64(DI), Y2
@@ -2476,7 +2406,7 @@ wide50:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row51:
+row50:
 	VMOVUPS     (R11), Y8
 	VFMADD213PS Y0, Y4, Y8
 	VMOVUPS     Y8, (R10)
@@ -2492,41 +2422,41 @@ row51:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row51
+	JNZ         row50
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide50
+	JMP         wide49
 
-narrow50:
+narrow49:
 	CMPQ    CX, $0x00000008
-	JLT     edge50
+	JLT     edge49
 	VMOVUPS (DI), Y0
 	VMOVUPS (R8), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row52:
+row51:
 	VMOVUPS     (R11), Y2
 	VFMADD213PS Y0, Y1, Y2
 	VMOVUPS     Y2, (R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row52
+	JNZ         row51
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow50
+	JMP         narrow49
 
-edge50:
+edge49:
 	TESTQ        CX, CX
-	JZ           end50
+	JZ           end49
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2535,16 +2465,16 @@ edge50:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row53:
+row52:
 	VMASKMOVPS  (BX), Y0, Y3
 	VFMADD213PS Y1, Y2, Y3
 	VMASKMOVPS  Y3, Y0, (CX)
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row53
+	JNZ         row52
 
-end50:
+end49:
 	VZEROUPPER
 	RET
 
@@ -2559,9 +2489,9 @@ TEXT ·scaleReluRowsF32AVX2(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide54:
+wide53:
 	CMPQ    CX, $0x00000020
-	JLT     narrow54
+	JLT     narrow53
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVUPS 64(DI), Y2
@@ -2574,7 +2504,7 @@ wide54:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row55:
+row54:
 	VMOVUPS     (R11), Y8
 	VFMADD213PS Y0, Y4, Y8
 	VXORPS      Y9, Y9, Y9
@@ -2598,24 +2528,24 @@ row55:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row55
+	JNZ         row54
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide54
+	JMP         wide53
 
-narrow54:
+narrow53:
 	CMPQ    CX, $0x00000008
-	JLT     edge54
+	JLT     edge53
 	VMOVUPS (DI), Y0
 	VMOVUPS (R8), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row56:
+row55:
 	VMOVUPS     (R11), Y2
 	VFMADD213PS Y0, Y1, Y2
 	VXORPS      Y3, Y3, Y3
@@ -2624,17 +2554,17 @@ row56:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row56
+	JNZ         row55
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow54
+	JMP         narrow53
 
-edge54:
+edge53:
 	TESTQ        CX, CX
-	JZ           end54
+	JZ           end53
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2643,7 +2573,7 @@ edge54:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row57:
+row56:
 	VMASKMOVPS  (BX), Y0, Y3
 	VFMADD213PS Y1, Y2, Y3
 	VXORPS      Y4, Y4, Y4
@@ -2652,9 +2582,138 @@ row57:
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row57
+	JNZ         row56
 
-end54:
+end53:
+	VZEROUPPER
+	RET
+
+// func normGradRowsF32AVX2(rows int, cols int, dst *byte, dy *byte, x *byte, a *byte, b *byte, c *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·normGradRowsF32AVX2(SB), NOSPLIT, $0-64
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	MOVQ dst+16(FP), DX
+	MOVQ dy+24(FP), BX
+	MOVQ x+32(FP), SI
+	MOVQ a+40(FP), DI
+	MOVQ b+48(FP), R8
+	MOVQ c+56(FP), R9
+	MOVQ CX, R10
+	SHLQ $0x02, R10
+
+wide57:
+	CMPQ    CX, $0x00000020
+	JLT     narrow57
+	VMOVUPS (DI), Y0
+	VMOVUPS 32(DI), Y1
+	VMOVUPS 64(DI), Y2
+	VMOVUPS 96(DI), Y3
+	VMOVUPS (R8), Y4
+	VMOVUPS 32(R8), Y5
+	VMOVUPS 64(R8), Y6
+	VMOVUPS 96(R8), Y7
+	VMOVUPS (R9), Y8
+	VMOVUPS 32(R9), Y9
+	VMOVUPS 64(R9), Y10
+	VMOVUPS 96(R9), Y11
+	MOVQ    AX, R11
+	MOVQ    DX, R12
+	MOVQ    BX, R13
+	MOVQ    SI, R14
+
+row58:
+	VMOVUPS     (R13), Y12
+	VMOVUPS     (R14), Y13
+	VFMADD213PS Y8, Y4, Y13
+	VFMADD213PS Y13, Y0, Y12
+	VMOVUPS     Y12, (R12)
+	VMOVUPS     32(R13), Y12
+	VMOVUPS     32(R14), Y13
+	VFMADD213PS Y9, Y5, Y13
+	VFMADD213PS Y13, Y1, Y12
+	VMOVUPS     Y12, 32(R12)
+	VMOVUPS     64(R13), Y12
+	VMOVUPS     64(R14), Y13
+	VFMADD213PS Y10, Y6, Y13
+	VFMADD213PS Y13, Y2, Y12
+	VMOVUPS     Y12, 64(R12)
+	VMOVUPS     96(R13), Y12
+	VMOVUPS     96(R14), Y13
+	VFMADD213PS Y11, Y7, Y13
+	VFMADD213PS Y13, Y3, Y12
+	VMOVUPS     Y12, 96(R12)
+	ADDQ        R10, R12
+	ADDQ        R10, R13
+	ADDQ        R10, R14
+	DECQ        R11
+	JNZ         row58
+	ADDQ        $0x00000080, DX
+	ADDQ        $0x00000080, BX
+	ADDQ        $0x00000080, SI
+	ADDQ        $0x00000080, DI
+	ADDQ        $0x00000080, R8
+	ADDQ        $0x00000080, R9
+	SUBQ        $0x00000020, CX
+	JMP         wide57
+
+narrow57:
+	CMPQ    CX, $0x00000008
+	JLT     edge57
+	VMOVUPS (DI), Y0
+	VMOVUPS (R8), Y1
+	VMOVUPS (R9), Y2
+	MOVQ    AX, R11
+	MOVQ    DX, R12
+	MOVQ    BX, R13
+	MOVQ    SI, R14
+
+row59:
+	VMOVUPS     (R13), Y3
+	VMOVUPS     (R14), Y4
+	VFMADD213PS Y2, Y1, Y4
+	VFMADD213PS Y4, Y0, Y3
+	VMOVUPS     Y3, (R12)
+	ADDQ        R10, R12
+	ADDQ        R10, R13
+	ADDQ        R10, R14
+	DECQ        R11
+	JNZ         row59
+	ADDQ        $0x00000020, DX
+	ADDQ        $0x00000020, BX
+	ADDQ        $0x00000020, SI
+	ADDQ        $0x00000020, DI
+	ADDQ        $0x00000020, R8
+	ADDQ        $0x00000020, R9
+	SUBQ        $0x00000008, CX
+	JMP         narrow57
+
+edge57:
+	TESTQ        CX, CX
+	JZ           end57
+	VMOVQ        CX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
+	VMASKMOVPS   (DI), Y0, Y1
+	VMASKMOVPS   (R8), Y0, Y2
+	VMASKMOVPS   (R9), Y0, Y3
+	MOVQ         DX, CX
+	MOVQ         BX, DX
+	MOVQ         SI, BX
+
+row60:
+	VMASKMOVPS  (DX), Y0, Y4
+	VMASKMOVPS  (BX), Y0, Y5
+	VFMADD213PS Y3, Y2, Y5
+	VFMADD213PS Y5, Y1, Y4
+	VMASKMOVPS  Y4, Y0, (CX)
+	ADDQ        R10, CX
+	ADDQ        R10, DX
+	ADDQ        R10, BX
+	DECQ        AX
+	JNZ         row60
+
+end57:
 	VZEROUPPER
 	RET
 
@@ -2669,9 +2728,9 @@ TEXT ·momentumF32AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Y0
 	VBROADCASTSS 4(SI), Y1
 
-many58:
+many61:
 	CMPQ         AX, $0x00000010
-	JLT          one58
+	JLT          one61
 	VMOVUPS      (CX), Y2
 	VMOVUPS      (DX), Y3
 	VMOVUPS      (BX), Y4
@@ -2690,11 +2749,11 @@ many58:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, AX
-	JMP          many58
+	JMP          many61
 
-one58:
+one61:
 	CMPQ         AX, $0x00000008
-	JLT          rest58
+	JLT          rest61
 	VMOVUPS      (CX), Y2
 	VMOVUPS      (DX), Y3
 	VMOVUPS      (BX), Y4
@@ -2706,11 +2765,11 @@ one58:
 	ADDQ         $0x00000020, DX
 	ADDQ         $0x00000020, BX
 	SUBQ         $0x00000008, AX
-	JMP          one58
+	JMP          one61
 
-rest58:
+rest61:
 	TESTQ        AX, AX
-	JZ           done58
+	JZ           done61
 	VMOVQ        AX, X2
 	VPBROADCASTD X2, Y2
 	VPCMPGTD     iotaF32<>+0(SB), Y2, Y2
@@ -2722,7 +2781,7 @@ rest58:
 	VFNMADD231PS Y0, Y4, Y3
 	VMASKMOVPS   Y3, Y2, (CX)
 
-done58:
+done61:
 	VZEROUPPER
 	RET
 
@@ -2737,9 +2796,9 @@ TEXT ·nesterovF32AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Y0
 	VBROADCASTSS 4(SI), Y1
 
-many59:
+many62:
 	CMPQ         AX, $0x00000010
-	JLT          one59
+	JLT          one62
 	VMOVUPS      (CX), Y2
 	VMOVUPS      (DX), Y3
 	VMOVUPS      (BX), Y4
@@ -2760,11 +2819,11 @@ many59:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, AX
-	JMP          many59
+	JMP          many62
 
-one59:
+one62:
 	CMPQ         AX, $0x00000008
-	JLT          rest59
+	JLT          rest62
 	VMOVUPS      (CX), Y2
 	VMOVUPS      (DX), Y3
 	VMOVUPS      (BX), Y4
@@ -2777,11 +2836,11 @@ one59:
 	ADDQ         $0x00000020, DX
 	ADDQ         $0x00000020, BX
 	SUBQ         $0x00000008, AX
-	JMP          one59
+	JMP          one62
 
-rest59:
+rest62:
 	TESTQ        AX, AX
-	JZ           done59
+	JZ           done62
 	VMOVQ        AX, X2
 	VPBROADCASTD X2, Y2
 	VPCMPGTD     iotaF32<>+0(SB), Y2, Y2
@@ -2794,7 +2853,7 @@ rest59:
 	VFNMADD231PS Y0, Y5, Y3
 	VMASKMOVPS   Y3, Y2, (CX)
 
-done59:
+done62:
 	VZEROUPPER
 	RET
 
@@ -2809,9 +2868,9 @@ TEXT ·adagradF32AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Y0
 	VBROADCASTSS 4(SI), Y1
 
-many60:
+many63:
 	CMPQ        AX, $0x00000010
-	JLT         one60
+	JLT         one63
 	VMOVUPS     (CX), Y2
 	VMOVUPS     (DX), Y3
 	VMOVUPS     (BX), Y4
@@ -2838,11 +2897,11 @@ many60:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000010, AX
-	JMP         many60
+	JMP         many63
 
-one60:
+one63:
 	CMPQ        AX, $0x00000008
-	JLT         rest60
+	JLT         rest63
 	VMOVUPS     (CX), Y2
 	VMOVUPS     (DX), Y3
 	VMOVUPS     (BX), Y4
@@ -2858,11 +2917,11 @@ one60:
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	SUBQ        $0x00000008, AX
-	JMP         one60
+	JMP         one63
 
-rest60:
+rest63:
 	TESTQ        AX, AX
-	JZ           done60
+	JZ           done63
 	VMOVQ        AX, X2
 	VPBROADCASTD X2, Y2
 	VPCMPGTD     iotaF32<>+0(SB), Y2, Y2
@@ -2878,7 +2937,7 @@ rest60:
 	VSUBPS       Y5, Y3, Y3
 	VMASKMOVPS   Y3, Y2, (CX)
 
-done60:
+done63:
 	VZEROUPPER
 	RET
 
@@ -2898,9 +2957,9 @@ TEXT ·adamF32AVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSS 16(DI), Y3
 	VBROADCASTSS 20(DI), Y4
 
-one61:
+one64:
 	CMPQ        AX, $0x00000008
-	JLT         rest61
+	JLT         rest64
 	VMOVUPS     (CX), Y5
 	VMOVUPS     (DX), Y6
 	VMOVUPS     (BX), Y7
@@ -2924,11 +2983,11 @@ one61:
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x00000008, AX
-	JMP         one61
+	JMP         one64
 
-rest61:
+rest64:
 	TESTQ        AX, AX
-	JZ           done61
+	JZ           done64
 	VMOVQ        AX, X5
 	VPBROADCASTD X5, Y5
 	VPCMPGTD     iotaF32<>+0(SB), Y5, Y5
@@ -2951,7 +3010,7 @@ rest61:
 	VSUBPS       Y7, Y6, Y6
 	VMASKMOVPS   Y6, Y5, (CX)
 
-done61:
+done64:
 	VZEROUPPER
 	RET
 
@@ -2965,14 +3024,14 @@ TEXT ·maxPixelsF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ dst+32(FP), SI
 	MOVQ x+40(FP), DI
 
-wide62:
+wide65:
 	CMPQ CX, $0x00000010
-	JLT  narrow62
+	JLT  narrow65
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-pixel63:
+pixel66:
 	VMOVUPS   (R9), Y0
 	VMOVUPS   (R10), Y1
 	VMAXPS    Y0, Y1, Y0
@@ -2988,20 +3047,20 @@ pixel63:
 	ADDQ      DX, R9
 	ADDQ      BX, R10
 	DECQ      R8
-	JNZ       pixel63
+	JNZ       pixel66
 	ADDQ      $0x00000040, SI
 	ADDQ      $0x00000040, DI
 	SUBQ      $0x00000010, CX
-	JMP       wide62
+	JMP       wide65
 
-narrow62:
+narrow65:
 	CMPQ CX, $0x00000008
-	JLT  edge62
+	JLT  edge65
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-pixel64:
+pixel67:
 	VMOVUPS   (R9), Y0
 	VMOVUPS   (R10), Y1
 	VMAXPS    Y0, Y1, Y0
@@ -3011,22 +3070,22 @@ pixel64:
 	ADDQ      DX, R9
 	ADDQ      BX, R10
 	DECQ      R8
-	JNZ       pixel64
+	JNZ       pixel67
 	ADDQ      $0x00000020, SI
 	ADDQ      $0x00000020, DI
 	SUBQ      $0x00000008, CX
-	JMP       narrow62
+	JMP       narrow65
 
-edge62:
+edge65:
 	TESTQ        CX, CX
-	JZ           end62
+	JZ           end65
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
 	MOVQ         SI, CX
 	MOVQ         DI, SI
 
-pixel65:
+pixel68:
 	VMASKMOVPS (CX), Y0, Y1
 	VMASKMOVPS (SI), Y0, Y2
 	VMAXPS     Y1, Y2, Y1
@@ -3036,9 +3095,9 @@ pixel65:
 	ADDQ       DX, CX
 	ADDQ       BX, SI
 	DECQ       AX
-	JNZ        pixel65
+	JNZ        pixel68
 
-end62:
+end65:
 	VZEROUPPER
 	RET
 
@@ -3053,16 +3112,16 @@ TEXT ·mulAddPixelsF32AVX2(SB), NOSPLIT, $0-56
 	MOVQ x+40(FP), DI
 	MOVQ w+48(FP), R8
 
-wide66:
+wide69:
 	CMPQ    CX, $0x00000010
-	JLT     narrow66
+	JLT     narrow69
 	VMOVUPS (R8), Y0
 	VMOVUPS 32(R8), Y1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel67:
+pixel70:
 	VMOVUPS     (R10), Y2
 	VMOVUPS     (R11), Y3
 	VFMADD231PS Y0, Y3, Y2
@@ -3074,22 +3133,22 @@ pixel67:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel67
+	JNZ         pixel70
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         wide66
+	JMP         wide69
 
-narrow66:
+narrow69:
 	CMPQ    CX, $0x00000008
-	JLT     edge66
+	JLT     edge69
 	VMOVUPS (R8), Y0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel68:
+pixel71:
 	VMOVUPS     (R10), Y1
 	VMOVUPS     (R11), Y2
 	VFMADD231PS Y0, Y2, Y1
@@ -3097,16 +3156,16 @@ pixel68:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel68
+	JNZ         pixel71
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow66
+	JMP         narrow69
 
-edge66:
+edge69:
 	TESTQ        CX, CX
-	JZ           end66
+	JZ           end69
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -3114,7 +3173,7 @@ edge66:
 	MOVQ         SI, CX
 	MOVQ         DI, SI
 
-pixel69:
+pixel72:
 	VMASKMOVPS  (CX), Y0, Y2
 	VMASKMOVPS  (SI), Y0, Y3
 	VFMADD231PS Y1, Y3, Y2
@@ -3122,9 +3181,9 @@ pixel69:
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel69
+	JNZ         pixel72
 
-end66:
+end69:
 	VZEROUPPER
 	RET
 
@@ -3139,16 +3198,16 @@ TEXT ·dotPixelsF32AVX2(SB), NOSPLIT, $0-56
 	MOVQ y+40(FP), DI
 	MOVQ acc+48(FP), R8
 
-wide70:
+wide73:
 	CMPQ    CX, $0x00000010
-	JLT     narrow70
+	JLT     narrow73
 	VMOVUPS (R8), Y0
 	VMOVUPS 32(R8), Y1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel71:
+pixel74:
 	VMOVUPS     (R10), Y2
 	VMOVUPS     (R11), Y3
 	VFMADD231PS Y2, Y3, Y0
@@ -3158,41 +3217,41 @@ pixel71:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel71
+	JNZ         pixel74
 	VMOVUPS     Y0, (R8)
 	VMOVUPS     Y1, 32(R8)
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         wide70
+	JMP         wide73
 
-narrow70:
+narrow73:
 	CMPQ    CX, $0x00000008
-	JLT     edge70
+	JLT     edge73
 	VMOVUPS (R8), Y0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel72:
+pixel75:
 	VMOVUPS     (R10), Y1
 	VMOVUPS     (R11), Y2
 	VFMADD231PS Y1, Y2, Y0
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel72
+	JNZ         pixel75
 	VMOVUPS     Y0, (R8)
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow70
+	JMP         narrow73
 
-edge70:
+edge73:
 	TESTQ        CX, CX
-	JZ           end70
+	JZ           end73
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -3200,17 +3259,17 @@ edge70:
 	MOVQ         SI, CX
 	MOVQ         DI, SI
 
-pixel73:
+pixel76:
 	VMASKMOVPS  (CX), Y0, Y2
 	VMASKMOVPS  (SI), Y0, Y3
 	VFMADD231PS Y2, Y3, Y1
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel73
+	JNZ         pixel76
 	VMASKMOVPS  Y1, Y0, (R8)
 
-end70:
+end73:
 	VZEROUPPER
 	RET
 
@@ -3226,16 +3285,16 @@ TEXT ·routePixelsF32AVX2(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide74:
+wide77:
 	CMPQ CX, $0x00000010
-	JLT  narrow74
+	JLT  narrow77
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel75:
+pixel78:
 	VMOVUPS (R11), Y0
 	VMOVUPS (R12), Y1
 	VMOVUPS (R13), Y2
@@ -3261,24 +3320,24 @@ pixel75:
 	ADDQ    BX, R13
 	ADDQ    BX, R14
 	DECQ    R10
-	JNZ     pixel75
+	JNZ     pixel78
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	ADDQ    $0x00000040, R8
 	ADDQ    $0x00000040, R9
 	SUBQ    $0x00000010, CX
-	JMP     wide74
+	JMP     wide77
 
-narrow74:
+narrow77:
 	CMPQ CX, $0x00000008
-	JLT  edge74
+	JLT  edge77
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel76:
+pixel79:
 	VMOVUPS (R11), Y0
 	VMOVUPS (R12), Y1
 	VMOVUPS (R13), Y2
@@ -3294,17 +3353,17 @@ pixel76:
 	ADDQ    BX, R13
 	ADDQ    BX, R14
 	DECQ    R10
-	JNZ     pixel76
+	JNZ     pixel79
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	ADDQ    $0x00000020, R8
 	ADDQ    $0x00000020, R9
 	SUBQ    $0x00000008, CX
-	JMP     narrow74
+	JMP     narrow77
 
-edge74:
+edge77:
 	TESTQ        CX, CX
-	JZ           end74
+	JZ           end77
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -3313,7 +3372,7 @@ edge74:
 	MOVQ         R8, DI
 	MOVQ         R9, R8
 
-pixel77:
+pixel80:
 	VMASKMOVPS (CX), Y0, Y1
 	VMASKMOVPS (SI), Y0, Y2
 	VMASKMOVPS (DI), Y0, Y3
@@ -3329,9 +3388,9 @@ pixel77:
 	ADDQ       BX, DI
 	ADDQ       BX, R8
 	DECQ       AX
-	JNZ        pixel77
+	JNZ        pixel80
 
-end74:
+end77:
 	VZEROUPPER
 	RET
 
@@ -3342,9 +3401,9 @@ TEXT ·expF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many78:
+many81:
 	CMPQ         AX, $0x00000010
-	JLT          one78
+	JLT          one81
 	VMOVUPS      (DX), Y0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Y1
 	VMOVUPS      constF32_42b20000<>+0(SB), Y2
@@ -3404,11 +3463,11 @@ many78:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          many78
+	JMP          many81
 
-one78:
+one81:
 	CMPQ         AX, $0x00000008
-	JLT          rest78
+	JLT          rest81
 	VMOVUPS      (DX), Y0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Y1
 	VMOVUPS      constF32_42b20000<>+0(SB), Y2
@@ -3440,11 +3499,11 @@ one78:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one78
+	JMP          one81
 
-rest78:
+rest81:
 	TESTQ        AX, AX
-	JZ           done78
+	JZ           done81
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -3477,7 +3536,7 @@ rest78:
 	VMULPS       Y1, Y3, Y3
 	VMASKMOVPS   Y3, Y0, (CX)
 
-done78:
+done81:
 	VZEROUPPER
 	RET
 
@@ -3704,9 +3763,9 @@ TEXT ·sigmoidF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one79:
+one82:
 	CMPQ         AX, $0x00000008
-	JLT          rest79
+	JLT          rest82
 	VMOVUPS      (DX), Y0
 	VORPS        constF32_80000000<>+0(SB), Y0, Y1
 	VMOVUPS      constF32_c2d00000<>+0(SB), Y2
@@ -3744,11 +3803,11 @@ one79:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one79
+	JMP          one82
 
-rest79:
+rest82:
 	TESTQ        AX, AX
-	JZ           done79
+	JZ           done82
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -3787,7 +3846,7 @@ rest79:
 	VDIVPS       Y3, Y1, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done79:
+done82:
 	VZEROUPPER
 	RET
 
@@ -3798,9 +3857,9 @@ TEXT ·tanhF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one80:
+one83:
 	CMPQ         AX, $0x00000008
-	JLT          rest80
+	JLT          rest83
 	VMOVUPS      (DX), Y0
 	VANDPS       constF32_7fffffff<>+0(SB), Y0, Y1
 	VADDPS       Y1, Y1, Y2
@@ -3851,11 +3910,11 @@ one80:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one80
+	JMP          one83
 
-rest80:
+rest83:
 	TESTQ        AX, AX
-	JZ           done80
+	JZ           done83
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -3907,7 +3966,7 @@ rest80:
 	VBLENDVPS    Y1, Y5, Y4, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done80:
+done83:
 	VZEROUPPER
 	RET
 
@@ -4045,213 +4104,24 @@ TEXT ·addF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many81:
-	CMPQ    AX, $0x00000040
-	JLT     one81
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VMOVUPS 64(BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VMOVUPS 128(BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VMOVUPS 192(BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000040, AX
-	JMP     many81
-
-one81:
-	CMPQ    AX, $0x00000010
-	JLT     rest81
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000010, AX
-	JMP     one81
-
-rest81:
-	TESTQ     AX, AX
-	JZ        done81
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS.Z (BX), K1, Z1
-	VADDPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done81:
-	VZEROUPPER
-	RET
-
-// func subF32AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·subF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many82:
-	CMPQ    AX, $0x00000040
-	JLT     one82
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VMOVUPS 64(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VMOVUPS 128(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VMOVUPS 192(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000040, AX
-	JMP     many82
-
-one82:
-	CMPQ    AX, $0x00000010
-	JLT     rest82
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000010, AX
-	JMP     one82
-
-rest82:
-	TESTQ     AX, AX
-	JZ        done82
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS.Z (BX), K1, Z1
-	VSUBPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done82:
-	VZEROUPPER
-	RET
-
-// func mulF32AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·mulF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many83:
-	CMPQ    AX, $0x00000040
-	JLT     one83
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VMULPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VMOVUPS 64(BX), Z1
-	VMULPS  Z1, Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VMOVUPS 128(BX), Z1
-	VMULPS  Z1, Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VMOVUPS 192(BX), Z1
-	VMULPS  Z1, Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000040, AX
-	JMP     many83
-
-one83:
-	CMPQ    AX, $0x00000010
-	JLT     rest83
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VMULPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000010, AX
-	JMP     one83
-
-rest83:
-	TESTQ     AX, AX
-	JZ        done83
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS.Z (BX), K1, Z1
-	VMULPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done83:
-	VZEROUPPER
-	RET
-
-// func divF32AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·divF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
 many84:
 	CMPQ    AX, $0x00000040
 	JLT     one84
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
-	VDIVPS  Z1, Z0, Z0
+	VADDPS  Z1, Z0, Z0
 	VMOVUPS Z0, (CX)
 	VMOVUPS 64(DX), Z0
 	VMOVUPS 64(BX), Z1
-	VDIVPS  Z1, Z0, Z0
+	VADDPS  Z1, Z0, Z0
 	VMOVUPS Z0, 64(CX)
 	VMOVUPS 128(DX), Z0
 	VMOVUPS 128(BX), Z1
-	VDIVPS  Z1, Z0, Z0
+	VADDPS  Z1, Z0, Z0
 	VMOVUPS Z0, 128(CX)
 	VMOVUPS 192(DX), Z0
 	VMOVUPS 192(BX), Z1
-	VDIVPS  Z1, Z0, Z0
+	VADDPS  Z1, Z0, Z0
 	VMOVUPS Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -4264,7 +4134,7 @@ one84:
 	JLT     rest84
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
-	VDIVPS  Z1, Z0, Z0
+	VADDPS  Z1, Z0, Z0
 	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -4282,68 +4152,58 @@ rest84:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VDIVPS    Z1, Z0, Z0
+	VADDPS    Z1, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
 done84:
 	VZEROUPPER
 	RET
 
-// func maxF32AVX512(n int, dst *byte, a *byte, b *byte)
+// func subF32AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·maxF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·subF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
 many85:
-	CMPQ      AX, $0x00000040
-	JLT       one85
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z2
-	VMOVUPS   Z2, (CX)
-	VMOVUPS   64(DX), Z0
-	VMOVUPS   64(BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z3
-	VMOVUPS   Z3, 64(CX)
-	VMOVUPS   128(DX), Z0
-	VMOVUPS   128(BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z4
-	VMOVUPS   Z4, 128(CX)
-	VMOVUPS   192(DX), Z0
-	VMOVUPS   192(BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z5
-	VMOVUPS   Z5, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000040, AX
-	JMP       many85
+	CMPQ    AX, $0x00000040
+	JLT     one85
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VMOVUPS 64(BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMOVUPS 128(BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMOVUPS 192(BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000040, AX
+	JMP     many85
 
 one85:
-	CMPQ      AX, $0x00000010
-	JLT       rest85
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z6
-	VMOVUPS   Z6, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000010, AX
-	JMP       one85
+	CMPQ    AX, $0x00000010
+	JLT     rest85
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, AX
+	JMP     one85
 
 rest85:
 	TESTQ     AX, AX
@@ -4355,70 +4215,58 @@ rest85:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K2
-	VBLENDMPS Z0, Z1, K2, Z7
-	VMOVUPS   Z7, K1, (CX)
+	VSUBPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
 
 done85:
 	VZEROUPPER
 	RET
 
-// func minF32AVX512(n int, dst *byte, a *byte, b *byte)
+// func mulF32AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·minF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·mulF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
 many86:
-	CMPQ      AX, $0x00000040
-	JLT       one86
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z2
-	VMOVUPS   Z2, (CX)
-	VMOVUPS   64(DX), Z0
-	VMOVUPS   64(BX), Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z3
-	VMOVUPS   Z3, 64(CX)
-	VMOVUPS   128(DX), Z0
-	VMOVUPS   128(BX), Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z4
-	VMOVUPS   Z4, 128(CX)
-	VMOVUPS   192(DX), Z0
-	VMOVUPS   192(BX), Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z5
-	VMOVUPS   Z5, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000040, AX
-	JMP       many86
+	CMPQ    AX, $0x00000040
+	JLT     one86
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VMOVUPS 64(BX), Z1
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMOVUPS 128(BX), Z1
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMOVUPS 192(BX), Z1
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000040, AX
+	JMP     many86
 
 one86:
-	CMPQ      AX, $0x00000010
-	JLT       rest86
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z6
-	VMOVUPS   Z6, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000010, AX
-	JMP       one86
+	CMPQ    AX, $0x00000010
+	JLT     rest86
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, AX
+	JMP     one86
 
 rest86:
 	TESTQ     AX, AX
@@ -4430,18 +4278,16 @@ rest86:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K2
-	VBLENDMPS Z0, Z1, K2, Z7
-	VMOVUPS   Z7, K1, (CX)
+	VMULPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
 
 done86:
 	VZEROUPPER
 	RET
 
-// func squaredDifferenceF32AVX512(n int, dst *byte, a *byte, b *byte)
+// func divF32AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·squaredDifferenceF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·divF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -4452,23 +4298,19 @@ many87:
 	JLT     one87
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMULPS  Z0, Z0, Z0
+	VDIVPS  Z1, Z0, Z0
 	VMOVUPS Z0, (CX)
 	VMOVUPS 64(DX), Z0
 	VMOVUPS 64(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMULPS  Z0, Z0, Z0
+	VDIVPS  Z1, Z0, Z0
 	VMOVUPS Z0, 64(CX)
 	VMOVUPS 128(DX), Z0
 	VMOVUPS 128(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMULPS  Z0, Z0, Z0
+	VDIVPS  Z1, Z0, Z0
 	VMOVUPS Z0, 128(CX)
 	VMOVUPS 192(DX), Z0
 	VMOVUPS 192(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMULPS  Z0, Z0, Z0
+	VDIVPS  Z1, Z0, Z0
 	VMOVUPS Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -4481,8 +4323,7 @@ one87:
 	JLT     rest87
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMULPS  Z0, Z0, Z0
+	VDIVPS  Z1, Z0, Z0
 	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -4500,17 +4341,16 @@ rest87:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VSUBPS    Z1, Z0, Z0
-	VMULPS    Z0, Z0, Z0
+	VDIVPS    Z1, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
 done87:
 	VZEROUPPER
 	RET
 
-// func reluGradF32AVX512(n int, dst *byte, a *byte, b *byte)
+// func maxF32AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·reluGradF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·maxF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -4521,24 +4361,28 @@ many88:
 	JLT       one88
 	VMOVUPS   (DX), Z0
 	VMOVUPS   (BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, (CX)
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z2
+	VMOVUPS   Z2, (CX)
 	VMOVUPS   64(DX), Z0
 	VMOVUPS   64(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, 64(CX)
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z3
+	VMOVUPS   Z3, 64(CX)
 	VMOVUPS   128(DX), Z0
 	VMOVUPS   128(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, 128(CX)
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z4
+	VMOVUPS   Z4, 128(CX)
 	VMOVUPS   192(DX), Z0
 	VMOVUPS   192(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, 192(CX)
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z5
+	VMOVUPS   Z5, 192(CX)
 	ADDQ      $0x00000100, CX
 	ADDQ      $0x00000100, DX
 	ADDQ      $0x00000100, BX
@@ -4550,9 +4394,10 @@ one88:
 	JLT       rest88
 	VMOVUPS   (DX), Z0
 	VMOVUPS   (BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, (CX)
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z6
+	VMOVUPS   Z6, (CX)
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
@@ -4569,11 +4414,225 @@ rest88:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K2
+	VBLENDMPS Z0, Z1, K2, Z7
+	VMOVUPS   Z7, K1, (CX)
+
+done88:
+	VZEROUPPER
+	RET
+
+// func minF32AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·minF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many89:
+	CMPQ      AX, $0x00000040
+	JLT       one89
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z2
+	VMOVUPS   Z2, (CX)
+	VMOVUPS   64(DX), Z0
+	VMOVUPS   64(BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z3
+	VMOVUPS   Z3, 64(CX)
+	VMOVUPS   128(DX), Z0
+	VMOVUPS   128(BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z4
+	VMOVUPS   Z4, 128(CX)
+	VMOVUPS   192(DX), Z0
+	VMOVUPS   192(BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z5
+	VMOVUPS   Z5, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000040, AX
+	JMP       many89
+
+one89:
+	CMPQ      AX, $0x00000010
+	JLT       rest89
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z6
+	VMOVUPS   Z6, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000010, AX
+	JMP       one89
+
+rest89:
+	TESTQ     AX, AX
+	JZ        done89
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K2
+	VBLENDMPS Z0, Z1, K2, Z7
+	VMOVUPS   Z7, K1, (CX)
+
+done89:
+	VZEROUPPER
+	RET
+
+// func squaredDifferenceF32AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·squaredDifferenceF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many90:
+	CMPQ    AX, $0x00000040
+	JLT     one90
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VMOVUPS 64(BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMOVUPS 128(BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMOVUPS 192(BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000040, AX
+	JMP     many90
+
+one90:
+	CMPQ    AX, $0x00000010
+	JLT     rest90
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, AX
+	JMP     one90
+
+rest90:
+	TESTQ     AX, AX
+	JZ        done90
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
+	VSUBPS    Z1, Z0, Z0
+	VMULPS    Z0, Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done90:
+	VZEROUPPER
+	RET
+
+// func reluGradF32AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·reluGradF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many91:
+	CMPQ      AX, $0x00000040
+	JLT       one91
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, (CX)
+	VMOVUPS   64(DX), Z0
+	VMOVUPS   64(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, 64(CX)
+	VMOVUPS   128(DX), Z0
+	VMOVUPS   128(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, 128(CX)
+	VMOVUPS   192(DX), Z0
+	VMOVUPS   192(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000040, AX
+	JMP       many91
+
+one91:
+	CMPQ      AX, $0x00000010
+	JLT       rest91
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000010, AX
+	JMP       one91
+
+rest91:
+	TESTQ     AX, AX
+	JZ        done91
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
 	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K2
 	VMOVUPS.Z Z0, K2, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done88:
+done91:
 	VZEROUPPER
 	RET
 
@@ -4585,9 +4644,9 @@ TEXT ·relu6GradF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many89:
+many92:
 	CMPQ      AX, $0x00000040
-	JLT       one89
+	JLT       one92
 	VMOVUPS   (DX), Z0
 	VMOVUPS   (BX), Z1
 	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
@@ -4620,11 +4679,11 @@ many89:
 	ADDQ      $0x00000100, DX
 	ADDQ      $0x00000100, BX
 	SUBQ      $0x00000040, AX
-	JMP       many89
+	JMP       many92
 
-one89:
+one92:
 	CMPQ      AX, $0x00000010
-	JLT       rest89
+	JLT       rest92
 	VMOVUPS   (DX), Z0
 	VMOVUPS   (BX), Z1
 	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
@@ -4636,11 +4695,11 @@ one89:
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000010, AX
-	JMP       one89
+	JMP       one92
 
-rest89:
+rest92:
 	TESTQ     AX, AX
-	JZ        done89
+	JZ        done92
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -4654,7 +4713,7 @@ rest89:
 	VMOVUPS.Z Z0, K2, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done89:
+done92:
 	VZEROUPPER
 	RET
 
@@ -4666,9 +4725,9 @@ TEXT ·sigmoidGradF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many90:
+many93:
 	CMPQ    AX, $0x00000040
-	JLT     one90
+	JLT     one93
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VMOVUPS constF32_3f800000<>+0(SB), Z2
@@ -4701,11 +4760,11 @@ many90:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000040, AX
-	JMP     many90
+	JMP     many93
 
-one90:
+one93:
 	CMPQ    AX, $0x00000010
-	JLT     rest90
+	JLT     rest93
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VMOVUPS constF32_3f800000<>+0(SB), Z2
@@ -4717,11 +4776,11 @@ one90:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, AX
-	JMP     one90
+	JMP     one93
 
-rest90:
+rest93:
 	TESTQ     AX, AX
-	JZ        done90
+	JZ        done93
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -4735,7 +4794,7 @@ rest90:
 	VMULPS    Z2, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done90:
+done93:
 	VZEROUPPER
 	RET
 
@@ -4747,9 +4806,9 @@ TEXT ·tanhGradF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many91:
+many94:
 	CMPQ         AX, $0x00000040
-	JLT          one91
+	JLT          one94
 	VMOVUPS      (DX), Z0
 	VMOVUPS      (BX), Z1
 	VMOVUPS      constF32_3f800000<>+0(SB), Z2
@@ -4778,11 +4837,11 @@ many91:
 	ADDQ         $0x00000100, DX
 	ADDQ         $0x00000100, BX
 	SUBQ         $0x00000040, AX
-	JMP          many91
+	JMP          many94
 
-one91:
+one94:
 	CMPQ         AX, $0x00000010
-	JLT          rest91
+	JLT          rest94
 	VMOVUPS      (DX), Z0
 	VMOVUPS      (BX), Z1
 	VMOVUPS      constF32_3f800000<>+0(SB), Z2
@@ -4793,11 +4852,11 @@ one91:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, AX
-	JMP          one91
+	JMP          one94
 
-rest91:
+rest94:
 	TESTQ        AX, AX
-	JZ           done91
+	JZ           done94
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -4810,7 +4869,7 @@ rest91:
 	VMULPS       Z2, Z0, Z0
 	VMOVUPS      Z0, K1, (CX)
 
-done91:
+done94:
 	VZEROUPPER
 	RET
 
@@ -4821,182 +4880,20 @@ TEXT ·negF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many92:
-	CMPQ    AX, $0x00000040
-	JLT     one92
-	VMOVUPS (DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many92
-
-one92:
-	CMPQ    AX, $0x00000010
-	JLT     rest92
-	VMOVUPS (DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one92
-
-rest92:
-	TESTQ     AX, AX
-	JZ        done92
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VXORPS    constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done92:
-	VZEROUPPER
-	RET
-
-// func absF32AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·absF32AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
-many93:
-	CMPQ    AX, $0x00000040
-	JLT     one93
-	VMOVUPS (DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many93
-
-one93:
-	CMPQ    AX, $0x00000010
-	JLT     rest93
-	VMOVUPS (DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one93
-
-rest93:
-	TESTQ     AX, AX
-	JZ        done93
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VANDPS    constF32_7fffffff<>+0(SB), Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done93:
-	VZEROUPPER
-	RET
-
-// func squareF32AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·squareF32AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
-many94:
-	CMPQ    AX, $0x00000040
-	JLT     one94
-	VMOVUPS (DX), Z0
-	VMULPS  Z0, Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VMULPS  Z0, Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VMULPS  Z0, Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VMULPS  Z0, Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many94
-
-one94:
-	CMPQ    AX, $0x00000010
-	JLT     rest94
-	VMOVUPS (DX), Z0
-	VMULPS  Z0, Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one94
-
-rest94:
-	TESTQ     AX, AX
-	JZ        done94
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMULPS    Z0, Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done94:
-	VZEROUPPER
-	RET
-
-// func sqrtF32AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·sqrtF32AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
 many95:
 	CMPQ    AX, $0x00000040
 	JLT     one95
 	VMOVUPS (DX), Z0
-	VSQRTPS Z0, Z0
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (CX)
 	VMOVUPS 64(DX), Z0
-	VSQRTPS Z0, Z0
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, 64(CX)
 	VMOVUPS 128(DX), Z0
-	VSQRTPS Z0, Z0
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, 128(CX)
 	VMOVUPS 192(DX), Z0
-	VSQRTPS Z0, Z0
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -5007,7 +4904,7 @@ one95:
 	CMPQ    AX, $0x00000010
 	JLT     rest95
 	VMOVUPS (DX), Z0
-	VSQRTPS Z0, Z0
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -5023,16 +4920,16 @@ rest95:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
-	VSQRTPS   Z0, Z0
+	VXORPS    constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
 done95:
 	VZEROUPPER
 	RET
 
-// func rsqrtF32AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·rsqrtF32AVX512(SB), NOSPLIT, $0-24
+// func absF32AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·absF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -5041,25 +4938,17 @@ many96:
 	CMPQ    AX, $0x00000040
 	JLT     one96
 	VMOVUPS (DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
-	VSQRTPS Z0, Z0
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS Z0, (CX)
 	VMOVUPS 64(DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
-	VSQRTPS Z0, Z0
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, 64(CX)
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS Z0, 64(CX)
 	VMOVUPS 128(DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
-	VSQRTPS Z0, Z0
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, 128(CX)
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS Z0, 128(CX)
 	VMOVUPS 192(DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
-	VSQRTPS Z0, Z0
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, 192(CX)
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
@@ -5069,10 +4958,8 @@ one96:
 	CMPQ    AX, $0x00000010
 	JLT     rest96
 	VMOVUPS (DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
-	VSQRTPS Z0, Z0
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
@@ -5087,12 +4974,184 @@ rest96:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
+	VANDPS    constF32_7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done96:
+	VZEROUPPER
+	RET
+
+// func squareF32AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·squareF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many97:
+	CMPQ    AX, $0x00000040
+	JLT     one97
+	VMOVUPS (DX), Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many97
+
+one97:
+	CMPQ    AX, $0x00000010
+	JLT     rest97
+	VMOVUPS (DX), Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one97
+
+rest97:
+	TESTQ     AX, AX
+	JZ        done97
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMULPS    Z0, Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done97:
+	VZEROUPPER
+	RET
+
+// func sqrtF32AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·sqrtF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many98:
+	CMPQ    AX, $0x00000040
+	JLT     one98
+	VMOVUPS (DX), Z0
+	VSQRTPS Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VSQRTPS Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VSQRTPS Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VSQRTPS Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many98
+
+one98:
+	CMPQ    AX, $0x00000010
+	JLT     rest98
+	VMOVUPS (DX), Z0
+	VSQRTPS Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one98
+
+rest98:
+	TESTQ     AX, AX
+	JZ        done98
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VSQRTPS   Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done98:
+	VZEROUPPER
+	RET
+
+// func rsqrtF32AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·rsqrtF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many99:
+	CMPQ    AX, $0x00000040
+	JLT     one99
+	VMOVUPS (DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VSQRTPS Z0, Z0
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	VMOVUPS 64(DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VSQRTPS Z0, Z0
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VSQRTPS Z0, Z0
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VSQRTPS Z0, Z0
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many99
+
+one99:
+	CMPQ    AX, $0x00000010
+	JLT     rest99
+	VMOVUPS (DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VSQRTPS Z0, Z0
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one99
+
+rest99:
+	TESTQ     AX, AX
+	JZ        done99
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS   constF32_3f800000<>+0(SB), Z1
 	VSQRTPS   Z0, Z0
 	VDIVPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
-done96:
+done99:
 	VZEROUPPER
 	RET
 
@@ -5103,9 +5162,9 @@ TEXT ·reciprocalF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many97:
+many100:
 	CMPQ    AX, $0x00000040
-	JLT     one97
+	JLT     one100
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_3f800000<>+0(SB), Z1
 	VDIVPS  Z0, Z1, Z1
@@ -5125,11 +5184,11 @@ many97:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many97
+	JMP     many100
 
-one97:
+one100:
 	CMPQ    AX, $0x00000010
-	JLT     rest97
+	JLT     rest100
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_3f800000<>+0(SB), Z1
 	VDIVPS  Z0, Z1, Z1
@@ -5137,11 +5196,11 @@ one97:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
-	JMP     one97
+	JMP     one100
 
-rest97:
+rest100:
 	TESTQ     AX, AX
-	JZ        done97
+	JZ        done100
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -5152,7 +5211,7 @@ rest97:
 	VDIVPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
-done97:
+done100:
 	VZEROUPPER
 	RET
 
@@ -5163,9 +5222,9 @@ TEXT ·reluF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many98:
+many101:
 	CMPQ    AX, $0x00000040
-	JLT     one98
+	JLT     one101
 	VMOVUPS (DX), Z0
 	VPXORD  Z1, Z1, Z1
 	VMAXPS  Z0, Z1, Z1
@@ -5185,11 +5244,11 @@ many98:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many98
+	JMP     many101
 
-one98:
+one101:
 	CMPQ    AX, $0x00000010
-	JLT     rest98
+	JLT     rest101
 	VMOVUPS (DX), Z0
 	VPXORD  Z5, Z5, Z5
 	VMAXPS  Z0, Z5, Z5
@@ -5197,11 +5256,11 @@ one98:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
-	JMP     one98
+	JMP     one101
 
-rest98:
+rest101:
 	TESTQ     AX, AX
-	JZ        done98
+	JZ        done101
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -5212,7 +5271,7 @@ rest98:
 	VMAXPS    Z0, Z6, Z6
 	VMOVUPS   Z6, K1, (CX)
 
-done98:
+done101:
 	VZEROUPPER
 	RET
 
@@ -5223,9 +5282,9 @@ TEXT ·relu6F32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many99:
+many102:
 	CMPQ    AX, $0x00000040
-	JLT     one99
+	JLT     one102
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_40c00000<>+0(SB), Z2
 	VPXORD  Z1, Z1, Z1
@@ -5253,190 +5312,16 @@ many99:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many99
-
-one99:
-	CMPQ    AX, $0x00000010
-	JLT     rest99
-	VMOVUPS (DX), Z0
-	VMOVUPS constF32_40c00000<>+0(SB), Z1
-	VPXORD  Z6, Z6, Z6
-	VMAXPS  Z0, Z6, Z6
-	VMINPS  Z6, Z1, Z1
-	VMOVUPS Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one99
-
-rest99:
-	TESTQ     AX, AX
-	JZ        done99
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS   constF32_40c00000<>+0(SB), Z1
-	VPXORD    Z7, Z7, Z7
-	VMAXPS    Z0, Z7, Z7
-	VMINPS    Z7, Z1, Z1
-	VMOVUPS   Z1, K1, (CX)
-
-done99:
-	VZEROUPPER
-	RET
-
-// func addScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·addScalarF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSS X0, Z0
-
-many100:
-	CMPQ    AX, $0x00000040
-	JLT     one100
-	VMOVUPS (DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	VMOVUPS 64(DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, 64(CX)
-	VMOVUPS 128(DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, 128(CX)
-	VMOVUPS 192(DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many100
-
-one100:
-	CMPQ    AX, $0x00000010
-	JLT     rest100
-	VMOVUPS (DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one100
-
-rest100:
-	TESTQ     AX, AX
-	JZ        done100
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z1
-	VADDPS    Z0, Z1, Z1
-	VMOVUPS   Z1, K1, (CX)
-
-done100:
-	VZEROUPPER
-	RET
-
-// func subScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·subScalarF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSS X0, Z0
-
-many101:
-	CMPQ    AX, $0x00000040
-	JLT     one101
-	VMOVUPS (DX), Z1
-	VSUBPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	VMOVUPS 64(DX), Z1
-	VSUBPS  Z0, Z1, Z1
-	VMOVUPS Z1, 64(CX)
-	VMOVUPS 128(DX), Z1
-	VSUBPS  Z0, Z1, Z1
-	VMOVUPS Z1, 128(CX)
-	VMOVUPS 192(DX), Z1
-	VSUBPS  Z0, Z1, Z1
-	VMOVUPS Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many101
-
-one101:
-	CMPQ    AX, $0x00000010
-	JLT     rest101
-	VMOVUPS (DX), Z1
-	VSUBPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one101
-
-rest101:
-	TESTQ     AX, AX
-	JZ        done101
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z1
-	VSUBPS    Z0, Z1, Z1
-	VMOVUPS   Z1, K1, (CX)
-
-done101:
-	VZEROUPPER
-	RET
-
-// func mulScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·mulScalarF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSS X0, Z0
-
-many102:
-	CMPQ    AX, $0x00000040
-	JLT     one102
-	VMOVUPS (DX), Z1
-	VMULPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	VMOVUPS 64(DX), Z1
-	VMULPS  Z0, Z1, Z1
-	VMOVUPS Z1, 64(CX)
-	VMOVUPS 128(DX), Z1
-	VMULPS  Z0, Z1, Z1
-	VMOVUPS Z1, 128(CX)
-	VMOVUPS 192(DX), Z1
-	VMULPS  Z0, Z1, Z1
-	VMOVUPS Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
 	JMP     many102
 
 one102:
 	CMPQ    AX, $0x00000010
 	JLT     rest102
-	VMOVUPS (DX), Z1
-	VMULPS  Z0, Z1, Z1
+	VMOVUPS (DX), Z0
+	VMOVUPS constF32_40c00000<>+0(SB), Z1
+	VPXORD  Z6, Z6, Z6
+	VMAXPS  Z0, Z6, Z6
+	VMINPS  Z6, Z1, Z1
 	VMOVUPS Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -5451,17 +5336,20 @@ rest102:
 	SHLXQ     BX, AX, AX
 	DECQ      AX
 	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z1
-	VMULPS    Z0, Z1, Z1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS   constF32_40c00000<>+0(SB), Z1
+	VPXORD    Z7, Z7, Z7
+	VMAXPS    Z0, Z7, Z7
+	VMINPS    Z7, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
 done102:
 	VZEROUPPER
 	RET
 
-// func divScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+// func addScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·divScalarF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·addScalarF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ         n+0(FP), AX
 	MOVQ         dst+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -5473,16 +5361,16 @@ many103:
 	CMPQ    AX, $0x00000040
 	JLT     one103
 	VMOVUPS (DX), Z1
-	VDIVPS  Z0, Z1, Z1
+	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
 	VMOVUPS 64(DX), Z1
-	VDIVPS  Z0, Z1, Z1
+	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, 64(CX)
 	VMOVUPS 128(DX), Z1
-	VDIVPS  Z0, Z1, Z1
+	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, 128(CX)
 	VMOVUPS 192(DX), Z1
-	VDIVPS  Z0, Z1, Z1
+	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -5493,7 +5381,7 @@ one103:
 	CMPQ    AX, $0x00000010
 	JLT     rest103
 	VMOVUPS (DX), Z1
-	VDIVPS  Z0, Z1, Z1
+	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -5509,10 +5397,181 @@ rest103:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z1
-	VDIVPS    Z0, Z1, Z1
+	VADDPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
 done103:
+	VZEROUPPER
+	RET
+
+// func subScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·subScalarF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSS X0, Z0
+
+many104:
+	CMPQ    AX, $0x00000040
+	JLT     one104
+	VMOVUPS (DX), Z1
+	VSUBPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	VMOVUPS 64(DX), Z1
+	VSUBPS  Z0, Z1, Z1
+	VMOVUPS Z1, 64(CX)
+	VMOVUPS 128(DX), Z1
+	VSUBPS  Z0, Z1, Z1
+	VMOVUPS Z1, 128(CX)
+	VMOVUPS 192(DX), Z1
+	VSUBPS  Z0, Z1, Z1
+	VMOVUPS Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many104
+
+one104:
+	CMPQ    AX, $0x00000010
+	JLT     rest104
+	VMOVUPS (DX), Z1
+	VSUBPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one104
+
+rest104:
+	TESTQ     AX, AX
+	JZ        done104
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z1
+	VSUBPS    Z0, Z1, Z1
+	VMOVUPS   Z1, K1, (CX)
+
+done104:
+	VZEROUPPER
+	RET
+
+// func mulScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·mulScalarF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSS X0, Z0
+
+many105:
+	CMPQ    AX, $0x00000040
+	JLT     one105
+	VMOVUPS (DX), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	VMOVUPS 64(DX), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, 64(CX)
+	VMOVUPS 128(DX), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, 128(CX)
+	VMOVUPS 192(DX), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many105
+
+one105:
+	CMPQ    AX, $0x00000010
+	JLT     rest105
+	VMOVUPS (DX), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one105
+
+rest105:
+	TESTQ     AX, AX
+	JZ        done105
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, K1, (CX)
+
+done105:
+	VZEROUPPER
+	RET
+
+// func divScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·divScalarF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSS X0, Z0
+
+many106:
+	CMPQ    AX, $0x00000040
+	JLT     one106
+	VMOVUPS (DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	VMOVUPS 64(DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 64(CX)
+	VMOVUPS 128(DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 128(CX)
+	VMOVUPS 192(DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many106
+
+one106:
+	CMPQ    AX, $0x00000010
+	JLT     rest106
+	VMOVUPS (DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one106
+
+rest106:
+	TESTQ     AX, AX
+	JZ        done106
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z1
+	VDIVPS    Z0, Z1, Z1
+	VMOVUPS   Z1, K1, (CX)
+
+done106:
 	VZEROUPPER
 	RET
 
@@ -5526,9 +5585,9 @@ TEXT ·axpyF32AVX512(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSS X0, Z0
 
-many104:
+many107:
 	CMPQ        AX, $0x00000040
-	JLT         one104
+	JLT         one107
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z1
 	VFMADD231PS Z1, Z0, Z2
@@ -5548,11 +5607,11 @@ many104:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000040, AX
-	JMP         many104
+	JMP         many107
 
-one104:
+one107:
 	CMPQ        AX, $0x00000010
-	JLT         rest104
+	JLT         rest107
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z1
 	VFMADD231PS Z1, Z0, Z2
@@ -5560,11 +5619,11 @@ one104:
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, AX
-	JMP         one104
+	JMP         one107
 
-rest104:
+rest107:
 	TESTQ       AX, AX
-	JZ          done104
+	JZ          done107
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -5575,79 +5634,7 @@ rest104:
 	VFMADD231PS Z1, Z0, Z2
 	VMOVUPS     Z2, K1, (CX)
 
-done104:
-	VZEROUPPER
-	RET
-
-// func mulAddF32AVX512(n int, dst *byte, a *byte, b *byte, c *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·mulAddF32AVX512(SB), NOSPLIT, $0-40
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-	MOVQ c+32(FP), SI
-
-many105:
-	CMPQ        AX, $0x00000040
-	JLT         one105
-	VMOVUPS     (DX), Z0
-	VMOVUPS     (BX), Z1
-	VMOVUPS     (SI), Z2
-	VFMADD231PS Z0, Z1, Z2
-	VMOVUPS     Z2, (CX)
-	VMOVUPS     64(DX), Z0
-	VMOVUPS     64(BX), Z1
-	VMOVUPS     64(SI), Z2
-	VFMADD231PS Z0, Z1, Z2
-	VMOVUPS     Z2, 64(CX)
-	VMOVUPS     128(DX), Z0
-	VMOVUPS     128(BX), Z1
-	VMOVUPS     128(SI), Z2
-	VFMADD231PS Z0, Z1, Z2
-	VMOVUPS     Z2, 128(CX)
-	VMOVUPS     192(DX), Z0
-	VMOVUPS     192(BX), Z1
-	VMOVUPS     192(SI), Z2
-	VFMADD231PS Z0, Z1, Z2
-	VMOVUPS     Z2, 192(CX)
-	ADDQ        $0x00000100, CX
-	ADDQ        $0x00000100, DX
-	ADDQ        $0x00000100, BX
-	ADDQ        $0x00000100, SI
-	SUBQ        $0x00000040, AX
-	JMP         many105
-
-one105:
-	CMPQ        AX, $0x00000010
-	JLT         rest105
-	VMOVUPS     (DX), Z0
-	VMOVUPS     (BX), Z1
-	VMOVUPS     (SI), Z2
-	VFMADD231PS Z0, Z1, Z2
-	VMOVUPS     Z2, (CX)
-	ADDQ        $0x00000040, CX
-	ADDQ        $0x00000040, DX
-	ADDQ        $0x00000040, BX
-	ADDQ        $0x00000040, SI
-	SUBQ        $0x00000010, AX
-	JMP         one105
-
-rest105:
-	TESTQ       AX, AX
-	JZ          done105
-	MOVQ        AX, DI
-	MOVQ        $0x0000000000000001, AX
-	SHLXQ       DI, AX, AX
-	DECQ        AX
-	KMOVW       AX, K1
-	VMOVUPS.Z   (DX), K1, Z0
-	VMOVUPS.Z   (BX), K1, Z1
-	VMOVUPS.Z   (SI), K1, Z2
-	VFMADD231PS Z0, Z1, Z2
-	VMOVUPS     Z2, K1, (CX)
-
-done105:
+done107:
 	VZEROUPPER
 	RET
 
@@ -5665,9 +5652,9 @@ TEXT ·dropoutF32AVX512(SB), NOSPLIT, $0-48
 	VMOVQ        SI, X1
 	VBROADCASTSS X1, Z1
 
-many106:
+many108:
 	CMPQ      AX, $0x00000040
-	JLT       one106
+	JLT       one108
 	VMOVUPS   (DX), Z2
 	VMOVUPS   (BX), Z3
 	VMULPS    Z1, Z2, Z2
@@ -5696,11 +5683,11 @@ many106:
 	ADDQ      $0x00000100, DX
 	ADDQ      $0x00000100, BX
 	SUBQ      $0x00000040, AX
-	JMP       many106
+	JMP       many108
 
-one106:
+one108:
 	CMPQ      AX, $0x00000010
-	JLT       rest106
+	JLT       rest108
 	VMOVUPS   (DX), Z2
 	VMOVUPS   (BX), Z3
 	VMULPS    Z1, Z2, Z2
@@ -5711,11 +5698,11 @@ one106:
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000010, AX
-	JMP       one106
+	JMP       one108
 
-rest106:
+rest108:
 	TESTQ     AX, AX
-	JZ        done106
+	JZ        done108
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -5728,7 +5715,7 @@ rest106:
 	VMOVUPS.Z Z2, K2, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done106:
+done108:
 	VZEROUPPER
 	RET
 
@@ -5742,9 +5729,9 @@ TEXT ·sumF32AVX512(SB), NOSPLIT, $0-24
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many107:
+many109:
 	CMPQ    AX, $0x00000040
-	JLT     one107
+	JLT     one109
 	VMOVUPS (CX), Z4
 	VADDPS  Z4, Z0, Z0
 	VMOVUPS 64(CX), Z4
@@ -5755,20 +5742,20 @@ many107:
 	VADDPS  Z4, Z3, Z3
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000040, AX
-	JMP     many107
+	JMP     many109
 
-one107:
+one109:
 	CMPQ    AX, $0x00000010
-	JLT     rest107
+	JLT     rest109
 	VMOVUPS (CX), Z4
 	VADDPS  Z4, Z0, Z0
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000010, AX
-	JMP     one107
+	JMP     one109
 
-rest107:
+rest109:
 	TESTQ     AX, AX
-	JZ        done107
+	JZ        done109
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -5777,7 +5764,7 @@ rest107:
 	VMOVUPS.Z (CX), K1, Z4
 	VADDPS    Z4, Z0, Z0
 
-done107:
+done109:
 	VADDPS        Z1, Z0, Z0
 	VADDPS        Z3, Z2, Z2
 	VADDPS        Z2, Z0, Z0
@@ -5805,9 +5792,9 @@ TEXT ·dotF32AVX512(SB), NOSPLIT, $0-32
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many108:
+many110:
 	CMPQ        AX, $0x00000040
-	JLT         one108
+	JLT         one110
 	VMOVUPS     (CX), Z4
 	VMOVUPS     (DX), Z5
 	VFMADD231PS Z4, Z5, Z0
@@ -5823,22 +5810,22 @@ many108:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000040, AX
-	JMP         many108
+	JMP         many110
 
-one108:
+one110:
 	CMPQ        AX, $0x00000010
-	JLT         rest108
+	JLT         rest110
 	VMOVUPS     (CX), Z4
 	VMOVUPS     (DX), Z5
 	VFMADD231PS Z4, Z5, Z0
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, AX
-	JMP         one108
+	JMP         one110
 
-rest108:
+rest110:
 	TESTQ       AX, AX
-	JZ          done108
+	JZ          done110
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -5848,7 +5835,7 @@ rest108:
 	VMOVUPS.Z   (DX), K1, Z5
 	VFMADD231PS Z4, Z5, Z0
 
-done108:
+done110:
 	VADDPS        Z1, Z0, Z0
 	VADDPS        Z3, Z2, Z2
 	VADDPS        Z2, Z0, Z0
@@ -5875,9 +5862,9 @@ TEXT ·maxOfF32AVX512(SB), NOSPLIT, $0-24
 	VMOVUPS constF32_ff800000<>+0(SB), Z2
 	VPXORD  Z3, Z3, Z3
 
-many109:
+many111:
 	CMPQ      AX, $0x00000020
-	JLT       one109
+	JLT       one111
 	VMOVUPS   (CX), Z4
 	VCMPPS    $0x03, Z4, Z4, K1
 	VMOVUPS.Z Z4, K1, Z5
@@ -5890,11 +5877,11 @@ many109:
 	VMAXPS    Z4, Z2, Z2
 	ADDQ      $0x00000080, CX
 	SUBQ      $0x00000020, AX
-	JMP       many109
+	JMP       many111
 
-one109:
+one111:
 	CMPQ      AX, $0x00000010
-	JLT       rest109
+	JLT       rest111
 	VMOVUPS   (CX), Z4
 	VCMPPS    $0x03, Z4, Z4, K1
 	VMOVUPS.Z Z4, K1, Z5
@@ -5902,11 +5889,11 @@ one109:
 	VMAXPS    Z4, Z1, Z1
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, AX
-	JMP       one109
+	JMP       one111
 
-rest109:
+rest111:
 	TESTQ     AX, AX
-	JZ        done109
+	JZ        done111
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -5919,7 +5906,7 @@ rest109:
 	VORPS     Z0, Z3, Z3
 	VMAXPS    Z6, Z1, Z1
 
-done109:
+done111:
 	VMAXPS        Z2, Z1, Z1
 	VCMPPS        $0x03, Z3, Z3, K1
 	VMOVUPS.Z     Z3, K1, Z0
@@ -5955,9 +5942,9 @@ TEXT ·colSumF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ CX, SI
 	SHLQ $0x02, SI
 
-wide110:
+wide112:
 	CMPQ    CX, $0x00000040
-	JLT     narrow110
+	JLT     narrow112
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 	VMOVUPS 128(DX), Z2
@@ -5965,7 +5952,7 @@ wide110:
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row111:
+row113:
 	VMOVUPS (R8), Z4
 	VADDPS  Z4, Z0, Z0
 	VMOVUPS 64(R8), Z4
@@ -5976,7 +5963,7 @@ row111:
 	VADDPS  Z4, Z3, Z3
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row111
+	JNZ     row113
 	VMOVUPS Z0, (DX)
 	VMOVUPS Z1, 64(DX)
 	VMOVUPS Z2, 128(DX)
@@ -5984,30 +5971,30 @@ row111:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000040, CX
-	JMP     wide110
+	JMP     wide112
 
-narrow110:
+narrow112:
 	CMPQ    CX, $0x00000010
-	JLT     edge110
+	JLT     edge112
 	VMOVUPS (DX), Z0
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row112:
+row114:
 	VMOVUPS (R8), Z1
 	VADDPS  Z1, Z0, Z0
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row112
+	JNZ     row114
 	VMOVUPS Z0, (DX)
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, CX
-	JMP     narrow110
+	JMP     narrow112
 
-edge110:
+edge112:
 	TESTQ     CX, CX
-	JZ        end110
+	JZ        end112
 	MOVQ      CX, DI
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     DI, CX, CX
@@ -6016,15 +6003,15 @@ edge110:
 	VMOVUPS.Z (DX), K1, Z0
 	MOVQ      BX, CX
 
-row113:
+row115:
 	VMOVUPS.Z (CX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 	ADDQ      SI, CX
 	DECQ      AX
-	JNZ       row113
+	JNZ       row115
 	VMOVUPS   Z0, K1, (DX)
 
-end110:
+end112:
 	VZEROUPPER
 	RET
 
@@ -6039,9 +6026,9 @@ TEXT ·colCenteredF32AVX512(SB), NOSPLIT, $0-40
 	MOVQ CX, DI
 	SHLQ $0x02, DI
 
-wide114:
+wide116:
 	CMPQ    CX, $0x00000040
-	JLT     narrow114
+	JLT     narrow116
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 	VMOVUPS 128(DX), Z2
@@ -6053,7 +6040,7 @@ wide114:
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row115:
+row117:
 	VMOVUPS     (R9), Z8
 	VSUBPS      Z4, Z8, Z8
 	VFMADD231PS Z8, Z8, Z0
@@ -6068,7 +6055,7 @@ row115:
 	VFMADD231PS Z8, Z8, Z3
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row115
+	JNZ         row117
 	VMOVUPS     Z0, (DX)
 	VMOVUPS     Z1, 64(DX)
 	VMOVUPS     Z2, 128(DX)
@@ -6077,33 +6064,33 @@ row115:
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	SUBQ        $0x00000040, CX
-	JMP         wide114
+	JMP         wide116
 
-narrow114:
+narrow116:
 	CMPQ    CX, $0x00000010
-	JLT     edge114
+	JLT     edge116
 	VMOVUPS (DX), Z0
 	VMOVUPS (SI), Z1
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row116:
+row118:
 	VMOVUPS     (R9), Z2
 	VSUBPS      Z1, Z2, Z2
 	VFMADD231PS Z2, Z2, Z0
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row116
+	JNZ         row118
 	VMOVUPS     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000010, CX
-	JMP         narrow114
+	JMP         narrow116
 
-edge114:
+edge116:
 	TESTQ     CX, CX
-	JZ        end114
+	JZ        end116
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -6113,16 +6100,16 @@ edge114:
 	VMOVUPS.Z (SI), K1, Z1
 	MOVQ      BX, CX
 
-row117:
+row119:
 	VMOVUPS.Z   (CX), K1, Z2
 	VSUBPS      Z1, Z2, Z2
 	VFMADD231PS Z2, Z2, Z0
 	ADDQ        DI, CX
 	DECQ        AX
-	JNZ         row117
+	JNZ         row119
 	VMOVUPS     Z0, K1, (DX)
 
-end114:
+end116:
 	VZEROUPPER
 	RET
 
@@ -6138,9 +6125,9 @@ TEXT ·colDotF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ CX, R8
 	SHLQ $0x02, R8
 
-wide118:
+wide120:
 	CMPQ    CX, $0x00000040
-	JLT     narrow118
+	JLT     narrow120
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 	VMOVUPS 128(DX), Z2
@@ -6153,7 +6140,7 @@ wide118:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row119:
+row121:
 	VMOVUPS     (R10), Z8
 	VMOVUPS     (R11), Z9
 	VSUBPS      Z4, Z9, Z9
@@ -6173,7 +6160,7 @@ row119:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row119
+	JNZ         row121
 	VMOVUPS     Z0, (DX)
 	VMOVUPS     Z1, 64(DX)
 	VMOVUPS     Z2, 128(DX)
@@ -6183,18 +6170,18 @@ row119:
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	SUBQ        $0x00000040, CX
-	JMP         wide118
+	JMP         wide120
 
-narrow118:
+narrow120:
 	CMPQ    CX, $0x00000010
-	JLT     edge118
+	JLT     edge120
 	VMOVUPS (DX), Z0
 	VMOVUPS (DI), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row120:
+row122:
 	VMOVUPS     (R10), Z2
 	VMOVUPS     (R11), Z3
 	VSUBPS      Z1, Z3, Z3
@@ -6202,18 +6189,18 @@ row120:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row120
+	JNZ         row122
 	VMOVUPS     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	SUBQ        $0x00000010, CX
-	JMP         narrow118
+	JMP         narrow120
 
-edge118:
+edge120:
 	TESTQ     CX, CX
-	JZ        end118
+	JZ        end120
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -6224,7 +6211,7 @@ edge118:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row121:
+row123:
 	VMOVUPS.Z   (CX), K1, Z2
 	VMOVUPS.Z   (BX), K1, Z3
 	VSUBPS      Z1, Z3, Z3
@@ -6232,10 +6219,10 @@ row121:
 	ADDQ        R8, CX
 	ADDQ        R8, BX
 	DECQ        AX
-	JNZ         row121
+	JNZ         row123
 	VMOVUPS     Z0, K1, (DX)
 
-end118:
+end120:
 	VZEROUPPER
 	RET
 
@@ -6249,9 +6236,9 @@ TEXT ·biasRowsF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide122:
+wide124:
 	CMPQ    CX, $0x00000040
-	JLT     narrow122
+	JLT     narrow124
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
@@ -6260,7 +6247,7 @@ wide122:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row123:
+row125:
 	VMOVUPS (R10), Z4
 	VADDPS  Z0, Z4, Z4
 	VMOVUPS Z4, (R9)
@@ -6276,38 +6263,38 @@ row123:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row123
+	JNZ     row125
 	ADDQ    $0x00000100, BX
 	ADDQ    $0x00000100, SI
 	ADDQ    $0x00000100, DI
 	SUBQ    $0x00000040, CX
-	JMP     wide122
+	JMP     wide124
 
-narrow122:
+narrow124:
 	CMPQ    CX, $0x00000010
-	JLT     edge122
+	JLT     edge124
 	VMOVUPS (DI), Z0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row124:
+row126:
 	VMOVUPS (R10), Z1
 	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, (R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row124
+	JNZ     row126
 	ADDQ    $0x00000040, BX
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	SUBQ    $0x00000010, CX
-	JMP     narrow122
+	JMP     narrow124
 
-edge122:
+edge124:
 	TESTQ     CX, CX
-	JZ        end122
+	JZ        end124
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -6317,16 +6304,16 @@ edge122:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row125:
+row127:
 	VMOVUPS.Z (BX), K1, Z1
 	VADDPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 	ADDQ      DX, CX
 	ADDQ      DX, BX
 	DECQ      AX
-	JNZ       row125
+	JNZ       row127
 
-end122:
+end124:
 	VZEROUPPER
 	RET
 
@@ -6340,9 +6327,9 @@ TEXT ·biasReluRowsF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide126:
+wide128:
 	CMPQ    CX, $0x00000040
-	JLT     narrow126
+	JLT     narrow128
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
@@ -6351,7 +6338,7 @@ wide126:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row127:
+row129:
 	VMOVUPS (R10), Z4
 	VADDPS  Z0, Z4, Z4
 	VPXORD  Z5, Z5, Z5
@@ -6375,22 +6362,22 @@ row127:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row127
+	JNZ     row129
 	ADDQ    $0x00000100, BX
 	ADDQ    $0x00000100, SI
 	ADDQ    $0x00000100, DI
 	SUBQ    $0x00000040, CX
-	JMP     wide126
+	JMP     wide128
 
-narrow126:
+narrow128:
 	CMPQ    CX, $0x00000010
-	JLT     edge126
+	JLT     edge128
 	VMOVUPS (DI), Z0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row128:
+row130:
 	VMOVUPS (R10), Z1
 	VADDPS  Z0, Z1, Z1
 	VPXORD  Z9, Z9, Z9
@@ -6399,16 +6386,16 @@ row128:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row128
+	JNZ     row130
 	ADDQ    $0x00000040, BX
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	SUBQ    $0x00000010, CX
-	JMP     narrow126
+	JMP     narrow128
 
-edge126:
+edge128:
 	TESTQ     CX, CX
-	JZ        end126
+	JZ        end128
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -6418,7 +6405,7 @@ edge126:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row129:
+row131:
 	VMOVUPS.Z (BX), K1, Z1
 	VADDPS    Z0, Z1, Z1
 	VPXORD    Z10, Z10, Z10
@@ -6427,9 +6414,9 @@ row129:
 	ADDQ      DX, CX
 	ADDQ      DX, BX
 	DECQ      AX
-	JNZ       row129
+	JNZ       row131
 
-end126:
+end128:
 	VZEROUPPER
 	RET
 
@@ -6444,9 +6431,9 @@ TEXT ·scaleRowsF32AVX512(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide130:
+wide132:
 	CMPQ    CX, $0x00000040
-	JLT     narrow130
+	JLT     narrow132
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
@@ -6459,7 +6446,7 @@ wide130:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row131:
+row133:
 	VMOVUPS     (R11), Z8
 	VFMADD213PS Z0, Z4, Z8
 	VMOVUPS     Z8, (R10)
@@ -6475,41 +6462,41 @@ row131:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row131
+	JNZ         row133
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	ADDQ        $0x00000100, R8
 	SUBQ        $0x00000040, CX
-	JMP         wide130
+	JMP         wide132
 
-narrow130:
+narrow132:
 	CMPQ    CX, $0x00000010
-	JLT     edge130
+	JLT     edge132
 	VMOVUPS (DI), Z0
 	VMOVUPS (R8), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row132:
+row134:
 	VMOVUPS     (R11), Z2
 	VFMADD213PS Z0, Z1, Z2
 	VMOVUPS     Z2, (R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row132
+	JNZ         row134
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         narrow130
+	JMP         narrow132
 
-edge130:
+edge132:
 	TESTQ     CX, CX
-	JZ        end130
+	JZ        end132
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -6520,16 +6507,16 @@ edge130:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row133:
+row135:
 	VMOVUPS.Z   (BX), K1, Z2
 	VFMADD213PS Z0, Z1, Z2
 	VMOVUPS     Z2, K1, (CX)
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row133
+	JNZ         row135
 
-end130:
+end132:
 	VZEROUPPER
 	RET
 
@@ -6544,9 +6531,9 @@ TEXT ·scaleReluRowsF32AVX512(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide134:
+wide136:
 	CMPQ    CX, $0x00000040
-	JLT     narrow134
+	JLT     narrow136
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
@@ -6559,7 +6546,7 @@ wide134:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row135:
+row137:
 	VMOVUPS     (R11), Z8
 	VFMADD213PS Z0, Z4, Z8
 	VPXORD      Z9, Z9, Z9
@@ -6583,24 +6570,24 @@ row135:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row135
+	JNZ         row137
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	ADDQ        $0x00000100, R8
 	SUBQ        $0x00000040, CX
-	JMP         wide134
+	JMP         wide136
 
-narrow134:
+narrow136:
 	CMPQ    CX, $0x00000010
-	JLT     edge134
+	JLT     edge136
 	VMOVUPS (DI), Z0
 	VMOVUPS (R8), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row136:
+row138:
 	VMOVUPS     (R11), Z2
 	VFMADD213PS Z0, Z1, Z2
 	VPXORD      Z13, Z13, Z13
@@ -6609,17 +6596,17 @@ row136:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row136
+	JNZ         row138
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         narrow134
+	JMP         narrow136
 
-edge134:
+edge136:
 	TESTQ     CX, CX
-	JZ        end134
+	JZ        end136
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -6630,7 +6617,7 @@ edge134:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row137:
+row139:
 	VMOVUPS.Z   (BX), K1, Z2
 	VFMADD213PS Z0, Z1, Z2
 	VPXORD      Z14, Z14, Z14
@@ -6639,9 +6626,140 @@ row137:
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row137
+	JNZ         row139
 
-end134:
+end136:
+	VZEROUPPER
+	RET
+
+// func normGradRowsF32AVX512(rows int, cols int, dst *byte, dy *byte, x *byte, a *byte, b *byte, c *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·normGradRowsF32AVX512(SB), NOSPLIT, $0-64
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	MOVQ dst+16(FP), DX
+	MOVQ dy+24(FP), BX
+	MOVQ x+32(FP), SI
+	MOVQ a+40(FP), DI
+	MOVQ b+48(FP), R8
+	MOVQ c+56(FP), R9
+	MOVQ CX, R10
+	SHLQ $0x02, R10
+
+wide140:
+	CMPQ    CX, $0x00000040
+	JLT     narrow140
+	VMOVUPS (DI), Z0
+	VMOVUPS 64(DI), Z1
+	VMOVUPS 128(DI), Z2
+	VMOVUPS 192(DI), Z3
+	VMOVUPS (R8), Z4
+	VMOVUPS 64(R8), Z5
+	VMOVUPS 128(R8), Z6
+	VMOVUPS 192(R8), Z7
+	VMOVUPS (R9), Z8
+	VMOVUPS 64(R9), Z9
+	VMOVUPS 128(R9), Z10
+	VMOVUPS 192(R9), Z11
+	MOVQ    AX, R11
+	MOVQ    DX, R12
+	MOVQ    BX, R13
+	MOVQ    SI, R14
+
+row141:
+	VMOVUPS     (R13), Z12
+	VMOVUPS     (R14), Z13
+	VFMADD213PS Z8, Z4, Z13
+	VFMADD213PS Z13, Z0, Z12
+	VMOVUPS     Z12, (R12)
+	VMOVUPS     64(R13), Z12
+	VMOVUPS     64(R14), Z13
+	VFMADD213PS Z9, Z5, Z13
+	VFMADD213PS Z13, Z1, Z12
+	VMOVUPS     Z12, 64(R12)
+	VMOVUPS     128(R13), Z12
+	VMOVUPS     128(R14), Z13
+	VFMADD213PS Z10, Z6, Z13
+	VFMADD213PS Z13, Z2, Z12
+	VMOVUPS     Z12, 128(R12)
+	VMOVUPS     192(R13), Z12
+	VMOVUPS     192(R14), Z13
+	VFMADD213PS Z11, Z7, Z13
+	VFMADD213PS Z13, Z3, Z12
+	VMOVUPS     Z12, 192(R12)
+	ADDQ        R10, R12
+	ADDQ        R10, R13
+	ADDQ        R10, R14
+	DECQ        R11
+	JNZ         row141
+	ADDQ        $0x00000100, DX
+	ADDQ        $0x00000100, BX
+	ADDQ        $0x00000100, SI
+	ADDQ        $0x00000100, DI
+	ADDQ        $0x00000100, R8
+	ADDQ        $0x00000100, R9
+	SUBQ        $0x00000040, CX
+	JMP         wide140
+
+narrow140:
+	CMPQ    CX, $0x00000010
+	JLT     edge140
+	VMOVUPS (DI), Z0
+	VMOVUPS (R8), Z1
+	VMOVUPS (R9), Z2
+	MOVQ    AX, R11
+	MOVQ    DX, R12
+	MOVQ    BX, R13
+	MOVQ    SI, R14
+
+row142:
+	VMOVUPS     (R13), Z3
+	VMOVUPS     (R14), Z4
+	VFMADD213PS Z2, Z1, Z4
+	VFMADD213PS Z4, Z0, Z3
+	VMOVUPS     Z3, (R12)
+	ADDQ        R10, R12
+	ADDQ        R10, R13
+	ADDQ        R10, R14
+	DECQ        R11
+	JNZ         row142
+	ADDQ        $0x00000040, DX
+	ADDQ        $0x00000040, BX
+	ADDQ        $0x00000040, SI
+	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, R8
+	ADDQ        $0x00000040, R9
+	SUBQ        $0x00000010, CX
+	JMP         narrow140
+
+edge140:
+	TESTQ     CX, CX
+	JZ        end140
+	MOVQ      CX, R11
+	MOVQ      $0x0000000000000001, CX
+	SHLXQ     R11, CX, CX
+	DECQ      CX
+	KMOVW     CX, K1
+	VMOVUPS.Z (DI), K1, Z0
+	VMOVUPS.Z (R8), K1, Z1
+	VMOVUPS.Z (R9), K1, Z2
+	MOVQ      DX, CX
+	MOVQ      BX, DX
+	MOVQ      SI, BX
+
+row143:
+	VMOVUPS.Z   (DX), K1, Z3
+	VMOVUPS.Z   (BX), K1, Z4
+	VFMADD213PS Z2, Z1, Z4
+	VFMADD213PS Z4, Z0, Z3
+	VMOVUPS     Z3, K1, (CX)
+	ADDQ        R10, CX
+	ADDQ        R10, DX
+	ADDQ        R10, BX
+	DECQ        AX
+	JNZ         row143
+
+end140:
 	VZEROUPPER
 	RET
 
@@ -6656,9 +6774,9 @@ TEXT ·momentumF32AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z1
 
-many138:
+many144:
 	CMPQ         AX, $0x00000020
-	JLT          one138
+	JLT          one144
 	VMOVUPS      (CX), Z2
 	VMOVUPS      (DX), Z3
 	VMOVUPS      (BX), Z4
@@ -6677,11 +6795,11 @@ many138:
 	ADDQ         $0x00000080, DX
 	ADDQ         $0x00000080, BX
 	SUBQ         $0x00000020, AX
-	JMP          many138
+	JMP          many144
 
-one138:
+one144:
 	CMPQ         AX, $0x00000010
-	JLT          rest138
+	JLT          rest144
 	VMOVUPS      (CX), Z2
 	VMOVUPS      (DX), Z3
 	VMOVUPS      (BX), Z4
@@ -6693,11 +6811,11 @@ one138:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, AX
-	JMP          one138
+	JMP          one144
 
-rest138:
+rest144:
 	TESTQ        AX, AX
-	JZ           done138
+	JZ           done144
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -6711,7 +6829,7 @@ rest138:
 	VFNMADD231PS Z0, Z3, Z2
 	VMOVUPS      Z2, K1, (CX)
 
-done138:
+done144:
 	VZEROUPPER
 	RET
 
@@ -6726,9 +6844,9 @@ TEXT ·nesterovF32AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z1
 
-many139:
+many145:
 	CMPQ         AX, $0x00000020
-	JLT          one139
+	JLT          one145
 	VMOVUPS      (CX), Z2
 	VMOVUPS      (DX), Z3
 	VMOVUPS      (BX), Z4
@@ -6749,11 +6867,11 @@ many139:
 	ADDQ         $0x00000080, DX
 	ADDQ         $0x00000080, BX
 	SUBQ         $0x00000020, AX
-	JMP          many139
+	JMP          many145
 
-one139:
+one145:
 	CMPQ         AX, $0x00000010
-	JLT          rest139
+	JLT          rest145
 	VMOVUPS      (CX), Z2
 	VMOVUPS      (DX), Z3
 	VMOVUPS      (BX), Z4
@@ -6766,11 +6884,11 @@ one139:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, AX
-	JMP          one139
+	JMP          one145
 
-rest139:
+rest145:
 	TESTQ        AX, AX
-	JZ           done139
+	JZ           done145
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -6785,7 +6903,7 @@ rest139:
 	VFNMADD231PS Z0, Z4, Z2
 	VMOVUPS      Z2, K1, (CX)
 
-done139:
+done145:
 	VZEROUPPER
 	RET
 
@@ -6800,9 +6918,9 @@ TEXT ·adagradF32AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z1
 
-many140:
+many146:
 	CMPQ        AX, $0x00000020
-	JLT         one140
+	JLT         one146
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z3
 	VMOVUPS     (BX), Z4
@@ -6829,11 +6947,11 @@ many140:
 	ADDQ        $0x00000080, DX
 	ADDQ        $0x00000080, BX
 	SUBQ        $0x00000020, AX
-	JMP         many140
+	JMP         many146
 
-one140:
+one146:
 	CMPQ        AX, $0x00000010
-	JLT         rest140
+	JLT         rest146
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z3
 	VMOVUPS     (BX), Z4
@@ -6849,11 +6967,11 @@ one140:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000010, AX
-	JMP         one140
+	JMP         one146
 
-rest140:
+rest146:
 	TESTQ       AX, AX
-	JZ          done140
+	JZ          done146
 	MOVQ        AX, SI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       SI, AX, AX
@@ -6871,7 +6989,7 @@ rest140:
 	VSUBPS      Z4, Z2, Z2
 	VMOVUPS     Z2, K1, (CX)
 
-done140:
+done146:
 	VZEROUPPER
 	RET
 
@@ -6885,14 +7003,14 @@ TEXT ·maxPixelsF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ dst+32(FP), SI
 	MOVQ x+40(FP), DI
 
-wide141:
+wide147:
 	CMPQ CX, $0x00000020
-	JLT  narrow141
+	JLT  narrow147
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-pixel142:
+pixel148:
 	VMOVUPS   (R9), Z0
 	VMOVUPS   (R10), Z1
 	VMAXPS    Z0, Z1, Z0
@@ -6908,20 +7026,20 @@ pixel142:
 	ADDQ      DX, R9
 	ADDQ      BX, R10
 	DECQ      R8
-	JNZ       pixel142
+	JNZ       pixel148
 	ADDQ      $0x00000080, SI
 	ADDQ      $0x00000080, DI
 	SUBQ      $0x00000020, CX
-	JMP       wide141
+	JMP       wide147
 
-narrow141:
+narrow147:
 	CMPQ CX, $0x00000010
-	JLT  edge141
+	JLT  edge147
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-pixel143:
+pixel149:
 	VMOVUPS   (R9), Z0
 	VMOVUPS   (R10), Z1
 	VMAXPS    Z0, Z1, Z0
@@ -6931,15 +7049,15 @@ pixel143:
 	ADDQ      DX, R9
 	ADDQ      BX, R10
 	DECQ      R8
-	JNZ       pixel143
+	JNZ       pixel149
 	ADDQ      $0x00000040, SI
 	ADDQ      $0x00000040, DI
 	SUBQ      $0x00000010, CX
-	JMP       narrow141
+	JMP       narrow147
 
-edge141:
+edge147:
 	TESTQ CX, CX
-	JZ    end141
+	JZ    end147
 	MOVQ  CX, R8
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R8, CX, CX
@@ -6948,7 +7066,7 @@ edge141:
 	MOVQ  SI, CX
 	MOVQ  DI, SI
 
-pixel144:
+pixel150:
 	VMOVUPS.Z (CX), K1, Z0
 	VMOVUPS.Z (SI), K1, Z1
 	VMAXPS    Z0, Z1, Z0
@@ -6958,9 +7076,9 @@ pixel144:
 	ADDQ      DX, CX
 	ADDQ      BX, SI
 	DECQ      AX
-	JNZ       pixel144
+	JNZ       pixel150
 
-end141:
+end147:
 	VZEROUPPER
 	RET
 
@@ -6975,16 +7093,16 @@ TEXT ·mulAddPixelsF32AVX512(SB), NOSPLIT, $0-56
 	MOVQ x+40(FP), DI
 	MOVQ w+48(FP), R8
 
-wide145:
+wide151:
 	CMPQ    CX, $0x00000020
-	JLT     narrow145
+	JLT     narrow151
 	VMOVUPS (R8), Z0
 	VMOVUPS 64(R8), Z1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel146:
+pixel152:
 	VMOVUPS     (R10), Z2
 	VMOVUPS     (R11), Z3
 	VFMADD231PS Z0, Z3, Z2
@@ -6996,22 +7114,22 @@ pixel146:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel146
+	JNZ         pixel152
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide145
+	JMP         wide151
 
-narrow145:
+narrow151:
 	CMPQ    CX, $0x00000010
-	JLT     edge145
+	JLT     edge151
 	VMOVUPS (R8), Z0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel147:
+pixel153:
 	VMOVUPS     (R10), Z1
 	VMOVUPS     (R11), Z2
 	VFMADD231PS Z0, Z2, Z1
@@ -7019,16 +7137,16 @@ pixel147:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel147
+	JNZ         pixel153
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         narrow145
+	JMP         narrow151
 
-edge145:
+edge151:
 	TESTQ     CX, CX
-	JZ        end145
+	JZ        end151
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -7038,7 +7156,7 @@ edge145:
 	MOVQ      SI, CX
 	MOVQ      DI, SI
 
-pixel148:
+pixel154:
 	VMOVUPS.Z   (CX), K1, Z1
 	VMOVUPS.Z   (SI), K1, Z2
 	VFMADD231PS Z0, Z2, Z1
@@ -7046,9 +7164,9 @@ pixel148:
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel148
+	JNZ         pixel154
 
-end145:
+end151:
 	VZEROUPPER
 	RET
 
@@ -7063,16 +7181,16 @@ TEXT ·dotPixelsF32AVX512(SB), NOSPLIT, $0-56
 	MOVQ y+40(FP), DI
 	MOVQ acc+48(FP), R8
 
-wide149:
+wide155:
 	CMPQ    CX, $0x00000020
-	JLT     narrow149
+	JLT     narrow155
 	VMOVUPS (R8), Z0
 	VMOVUPS 64(R8), Z1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel150:
+pixel156:
 	VMOVUPS     (R10), Z2
 	VMOVUPS     (R11), Z3
 	VFMADD231PS Z2, Z3, Z0
@@ -7082,41 +7200,41 @@ pixel150:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel150
+	JNZ         pixel156
 	VMOVUPS     Z0, (R8)
 	VMOVUPS     Z1, 64(R8)
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide149
+	JMP         wide155
 
-narrow149:
+narrow155:
 	CMPQ    CX, $0x00000010
-	JLT     edge149
+	JLT     edge155
 	VMOVUPS (R8), Z0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel151:
+pixel157:
 	VMOVUPS     (R10), Z1
 	VMOVUPS     (R11), Z2
 	VFMADD231PS Z1, Z2, Z0
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel151
+	JNZ         pixel157
 	VMOVUPS     Z0, (R8)
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         narrow149
+	JMP         narrow155
 
-edge149:
+edge155:
 	TESTQ     CX, CX
-	JZ        end149
+	JZ        end155
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -7126,17 +7244,17 @@ edge149:
 	MOVQ      SI, CX
 	MOVQ      DI, SI
 
-pixel152:
+pixel158:
 	VMOVUPS.Z   (CX), K1, Z1
 	VMOVUPS.Z   (SI), K1, Z2
 	VFMADD231PS Z1, Z2, Z0
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel152
+	JNZ         pixel158
 	VMOVUPS     Z0, K1, (R8)
 
-end149:
+end155:
 	VZEROUPPER
 	RET
 
@@ -7152,16 +7270,16 @@ TEXT ·routePixelsF32AVX512(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide153:
+wide159:
 	CMPQ CX, $0x00000020
-	JLT  narrow153
+	JLT  narrow159
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel154:
+pixel160:
 	VMOVUPS   (R11), Z0
 	VMOVUPS   (R12), Z1
 	VMOVUPS   (R13), Z2
@@ -7187,24 +7305,24 @@ pixel154:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel154
+	JNZ       pixel160
 	ADDQ      $0x00000080, SI
 	ADDQ      $0x00000080, DI
 	ADDQ      $0x00000080, R8
 	ADDQ      $0x00000080, R9
 	SUBQ      $0x00000020, CX
-	JMP       wide153
+	JMP       wide159
 
-narrow153:
+narrow159:
 	CMPQ CX, $0x00000010
-	JLT  edge153
+	JLT  edge159
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel155:
+pixel161:
 	VMOVUPS   (R11), Z0
 	VMOVUPS   (R12), Z1
 	VMOVUPS   (R13), Z2
@@ -7220,17 +7338,17 @@ pixel155:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel155
+	JNZ       pixel161
 	ADDQ      $0x00000040, SI
 	ADDQ      $0x00000040, DI
 	ADDQ      $0x00000040, R8
 	ADDQ      $0x00000040, R9
 	SUBQ      $0x00000010, CX
-	JMP       narrow153
+	JMP       narrow159
 
-edge153:
+edge159:
 	TESTQ CX, CX
-	JZ    end153
+	JZ    end159
 	MOVQ  CX, R10
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R10, CX, CX
@@ -7241,7 +7359,7 @@ edge153:
 	MOVQ  R8, DI
 	MOVQ  R9, R8
 
-pixel156:
+pixel162:
 	VMOVUPS.Z (CX), K1, Z0
 	VMOVUPS.Z (SI), K1, Z1
 	VMOVUPS.Z (DI), K1, Z2
@@ -7257,9 +7375,9 @@ pixel156:
 	ADDQ      BX, DI
 	ADDQ      BX, R8
 	DECQ      AX
-	JNZ       pixel156
+	JNZ       pixel162
 
-end153:
+end159:
 	VZEROUPPER
 	RET
 
@@ -7270,9 +7388,9 @@ TEXT ·expF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many157:
+many163:
 	CMPQ         AX, $0x00000020
-	JLT          one157
+	JLT          one163
 	VMOVUPS      (DX), Z0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z1
 	VMOVUPS      constF32_42b20000<>+0(SB), Z2
@@ -7316,11 +7434,11 @@ many157:
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x00000080, DX
 	SUBQ         $0x00000020, AX
-	JMP          many157
+	JMP          many163
 
-one157:
+one163:
 	CMPQ         AX, $0x00000010
-	JLT          rest157
+	JLT          rest163
 	VMOVUPS      (DX), Z0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z1
 	VMOVUPS      constF32_42b20000<>+0(SB), Z2
@@ -7344,11 +7462,11 @@ one157:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one157
+	JMP          one163
 
-rest157:
+rest163:
 	TESTQ        AX, AX
-	JZ           done157
+	JZ           done163
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -7375,7 +7493,7 @@ rest157:
 	VSCALEFPS    Z0, Z2, Z2
 	VMOVUPS      Z2, K1, (CX)
 
-done157:
+done163:
 	VZEROUPPER
 	RET
 
@@ -7386,9 +7504,9 @@ TEXT ·sigmoidF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one158:
+one164:
 	CMPQ         AX, $0x00000010
-	JLT          rest158
+	JLT          rest164
 	VMOVUPS      (DX), Z0
 	VORPS        constF32_80000000<>+0(SB), Z0, Z1
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z2
@@ -7418,11 +7536,11 @@ one158:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one158
+	JMP          one164
 
-rest158:
+rest164:
 	TESTQ        AX, AX
-	JZ           done158
+	JZ           done164
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -7455,7 +7573,7 @@ rest158:
 	VDIVPS       Z2, Z5, Z5
 	VMOVUPS      Z5, K1, (CX)
 
-done158:
+done164:
 	VZEROUPPER
 	RET
 
@@ -7466,9 +7584,9 @@ TEXT ·tanhF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one159:
+one165:
 	CMPQ         AX, $0x00000010
-	JLT          rest159
+	JLT          rest165
 	VMOVUPS      (DX), Z0
 	VANDPS       constF32_7fffffff<>+0(SB), Z0, Z1
 	VADDPS       Z1, Z1, Z2
@@ -7511,11 +7629,11 @@ one159:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one159
+	JMP          one165
 
-rest159:
+rest165:
 	TESTQ        AX, AX
-	JZ           done159
+	JZ           done165
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -7561,7 +7679,7 @@ rest159:
 	VBLENDMPS    Z4, Z3, K2, Z6
 	VMOVUPS      Z6, K1, (CX)
 
-done159:
+done165:
 	VZEROUPPER
 	RET
 

@@ -124,11 +124,6 @@ func divScalarF64AVX2(n int, dst *byte, a *byte, k uint64)
 //go:noescape
 func axpyF64AVX2(n int, y *byte, x *byte, k uint64)
 
-// mulAddF64AVX2 is an elementwise kernel.
-//
-//go:noescape
-func mulAddF64AVX2(n int, dst *byte, a *byte, b *byte, c *byte)
-
 // dropoutF64AVX2 keeps x*scale where u is below keep.
 //
 //go:noescape
@@ -183,6 +178,11 @@ func scaleRowsF64AVX2(rows int, cols int, stride int, dst *byte, x *byte, shift 
 //
 //go:noescape
 func scaleReluRowsF64AVX2(rows int, cols int, stride int, dst *byte, x *byte, shift *byte, scale *byte)
+
+// normGradRowsF64AVX2 maps rows; rows > 0.
+//
+//go:noescape
+func normGradRowsF64AVX2(rows int, cols int, dst *byte, dy *byte, x *byte, a *byte, b *byte, c *byte)
 
 // momentumF64AVX2 is a fused momentum update; k holds lr, momentum.
 //
@@ -344,11 +344,6 @@ func divScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
 //go:noescape
 func axpyF64AVX512(n int, y *byte, x *byte, k uint64)
 
-// mulAddF64AVX512 is an elementwise kernel.
-//
-//go:noescape
-func mulAddF64AVX512(n int, dst *byte, a *byte, b *byte, c *byte)
-
 // dropoutF64AVX512 keeps x*scale where u is below keep.
 //
 //go:noescape
@@ -403,6 +398,11 @@ func scaleRowsF64AVX512(rows int, cols int, stride int, dst *byte, x *byte, shif
 //
 //go:noescape
 func scaleReluRowsF64AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte, scale *byte)
+
+// normGradRowsF64AVX512 maps rows; rows > 0.
+//
+//go:noescape
+func normGradRowsF64AVX512(rows int, cols int, dst *byte, dy *byte, x *byte, a *byte, b *byte, c *byte)
 
 // momentumF64AVX512 is a fused momentum update; k holds lr, momentum.
 //

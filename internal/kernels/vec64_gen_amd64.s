@@ -1558,76 +1558,6 @@ done24:
 	VZEROUPPER
 	RET
 
-// func mulAddF64AVX2(n int, dst *byte, a *byte, b *byte, c *byte)
-// Requires: AVX, AVX2, FMA3
-TEXT ·mulAddF64AVX2(SB), NOSPLIT, $0-40
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-	MOVQ c+32(FP), SI
-
-many25:
-	CMPQ        AX, $0x00000010
-	JLT         one25
-	VMOVUPD     (DX), Y0
-	VMOVUPD     (BX), Y1
-	VMOVUPD     (SI), Y2
-	VFMADD231PD Y0, Y1, Y2
-	VMOVUPD     Y2, (CX)
-	VMOVUPD     32(DX), Y0
-	VMOVUPD     32(BX), Y1
-	VMOVUPD     32(SI), Y2
-	VFMADD231PD Y0, Y1, Y2
-	VMOVUPD     Y2, 32(CX)
-	VMOVUPD     64(DX), Y0
-	VMOVUPD     64(BX), Y1
-	VMOVUPD     64(SI), Y2
-	VFMADD231PD Y0, Y1, Y2
-	VMOVUPD     Y2, 64(CX)
-	VMOVUPD     96(DX), Y0
-	VMOVUPD     96(BX), Y1
-	VMOVUPD     96(SI), Y2
-	VFMADD231PD Y0, Y1, Y2
-	VMOVUPD     Y2, 96(CX)
-	ADDQ        $0x00000080, CX
-	ADDQ        $0x00000080, DX
-	ADDQ        $0x00000080, BX
-	ADDQ        $0x00000080, SI
-	SUBQ        $0x00000010, AX
-	JMP         many25
-
-one25:
-	CMPQ        AX, $0x00000004
-	JLT         rest25
-	VMOVUPD     (DX), Y0
-	VMOVUPD     (BX), Y1
-	VMOVUPD     (SI), Y2
-	VFMADD231PD Y0, Y1, Y2
-	VMOVUPD     Y2, (CX)
-	ADDQ        $0x00000020, CX
-	ADDQ        $0x00000020, DX
-	ADDQ        $0x00000020, BX
-	ADDQ        $0x00000020, SI
-	SUBQ        $0x00000004, AX
-	JMP         one25
-
-rest25:
-	TESTQ        AX, AX
-	JZ           done25
-	VMOVQ        AX, X0
-	VPBROADCASTQ X0, Y0
-	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
-	VMASKMOVPD   (DX), Y0, Y1
-	VMASKMOVPD   (BX), Y0, Y2
-	VMASKMOVPD   (SI), Y0, Y3
-	VFMADD231PD  Y1, Y2, Y3
-	VMASKMOVPD   Y3, Y0, (CX)
-
-done25:
-	VZEROUPPER
-	RET
-
 // func dropoutF64AVX2(n int, dst *byte, x *byte, u *byte, keep uint64, scale uint64)
 // Requires: AVX, AVX2
 TEXT ·dropoutF64AVX2(SB), NOSPLIT, $0-48
@@ -1642,9 +1572,9 @@ TEXT ·dropoutF64AVX2(SB), NOSPLIT, $0-48
 	VMOVQ        SI, X1
 	VBROADCASTSD X1, Y1
 
-many26:
+many25:
 	CMPQ    AX, $0x00000010
-	JLT     one26
+	JLT     one25
 	VMOVUPD (DX), Y2
 	VMOVUPD (BX), Y3
 	VMULPD  Y1, Y2, Y2
@@ -1673,11 +1603,11 @@ many26:
 	ADDQ    $0x00000080, DX
 	ADDQ    $0x00000080, BX
 	SUBQ    $0x00000010, AX
-	JMP     many26
+	JMP     many25
 
-one26:
+one25:
 	CMPQ    AX, $0x00000004
-	JLT     rest26
+	JLT     rest25
 	VMOVUPD (DX), Y2
 	VMOVUPD (BX), Y3
 	VMULPD  Y1, Y2, Y2
@@ -1688,11 +1618,11 @@ one26:
 	ADDQ    $0x00000020, DX
 	ADDQ    $0x00000020, BX
 	SUBQ    $0x00000004, AX
-	JMP     one26
+	JMP     one25
 
-rest26:
+rest25:
 	TESTQ        AX, AX
-	JZ           done26
+	JZ           done25
 	VMOVQ        AX, X2
 	VPBROADCASTQ X2, Y2
 	VPCMPGTQ     iotaF64<>+0(SB), Y2, Y2
@@ -1703,7 +1633,7 @@ rest26:
 	VANDPD       Y3, Y0, Y0
 	VMASKMOVPD   Y0, Y2, (CX)
 
-done26:
+done25:
 	VZEROUPPER
 	RET
 
@@ -1717,9 +1647,9 @@ TEXT ·sumF64AVX2(SB), NOSPLIT, $0-24
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
-many27:
+many26:
 	CMPQ    AX, $0x00000010
-	JLT     one27
+	JLT     one26
 	VMOVUPD (CX), Y4
 	VADDPD  Y4, Y0, Y0
 	VMOVUPD 32(CX), Y4
@@ -1730,27 +1660,27 @@ many27:
 	VADDPD  Y4, Y3, Y3
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000010, AX
-	JMP     many27
+	JMP     many26
 
-one27:
+one26:
 	CMPQ    AX, $0x00000004
-	JLT     rest27
+	JLT     rest26
 	VMOVUPD (CX), Y4
 	VADDPD  Y4, Y0, Y0
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000004, AX
-	JMP     one27
+	JMP     one26
 
-rest27:
+rest26:
 	TESTQ        AX, AX
-	JZ           done27
+	JZ           done26
 	VMOVQ        AX, X4
 	VPBROADCASTQ X4, Y4
 	VPCMPGTQ     iotaF64<>+0(SB), Y4, Y4
 	VMASKMOVPD   (CX), Y4, Y4
 	VADDPD       Y4, Y0, Y0
 
-done27:
+done26:
 	VADDPD       Y1, Y0, Y0
 	VADDPD       Y3, Y2, Y2
 	VADDPD       Y2, Y0, Y0
@@ -1774,9 +1704,9 @@ TEXT ·dotF64AVX2(SB), NOSPLIT, $0-32
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
-many28:
+many27:
 	CMPQ        AX, $0x00000010
-	JLT         one28
+	JLT         one27
 	VMOVUPD     (CX), Y4
 	VMOVUPD     (DX), Y5
 	VFMADD231PD Y4, Y5, Y0
@@ -1792,22 +1722,22 @@ many28:
 	ADDQ        $0x00000080, CX
 	ADDQ        $0x00000080, DX
 	SUBQ        $0x00000010, AX
-	JMP         many28
+	JMP         many27
 
-one28:
+one27:
 	CMPQ        AX, $0x00000004
-	JLT         rest28
+	JLT         rest27
 	VMOVUPD     (CX), Y4
 	VMOVUPD     (DX), Y5
 	VFMADD231PD Y4, Y5, Y0
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000020, DX
 	SUBQ        $0x00000004, AX
-	JMP         one28
+	JMP         one27
 
-rest28:
+rest27:
 	TESTQ        AX, AX
-	JZ           done28
+	JZ           done27
 	VMOVQ        AX, X4
 	VPBROADCASTQ X4, Y4
 	VPCMPGTQ     iotaF64<>+0(SB), Y4, Y4
@@ -1815,7 +1745,7 @@ rest28:
 	VMASKMOVPD   (DX), Y4, Y4
 	VFMADD231PD  Y5, Y4, Y0
 
-done28:
+done27:
 	VADDPD       Y1, Y0, Y0
 	VADDPD       Y3, Y2, Y2
 	VADDPD       Y2, Y0, Y0
@@ -1838,9 +1768,9 @@ TEXT ·maxOfF64AVX2(SB), NOSPLIT, $0-24
 	VMOVUPD constF64_fff0000000000000<>+0(SB), Y2
 	VXORPS  Y3, Y3, Y3
 
-many29:
+many28:
 	CMPQ    AX, $0x00000008
-	JLT     one29
+	JLT     one28
 	VMOVUPD (CX), Y4
 	VCMPPD  $0x03, Y4, Y4, Y5
 	VANDPD  Y4, Y5, Y5
@@ -1853,11 +1783,11 @@ many29:
 	VMAXPD  Y4, Y2, Y2
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000008, AX
-	JMP     many29
+	JMP     many28
 
-one29:
+one28:
 	CMPQ    AX, $0x00000004
-	JLT     rest29
+	JLT     rest28
 	VMOVUPD (CX), Y4
 	VCMPPD  $0x03, Y4, Y4, Y5
 	VANDPD  Y4, Y5, Y5
@@ -1865,11 +1795,11 @@ one29:
 	VMAXPD  Y4, Y1, Y1
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000004, AX
-	JMP     one29
+	JMP     one28
 
-rest29:
+rest28:
 	TESTQ        AX, AX
-	JZ           done29
+	JZ           done28
 	VMOVQ        AX, X4
 	VPBROADCASTQ X4, Y4
 	VPCMPGTQ     iotaF64<>+0(SB), Y4, Y4
@@ -1880,7 +1810,7 @@ rest29:
 	VORPD        Y4, Y3, Y3
 	VMAXPD       Y0, Y1, Y1
 
-done29:
+done28:
 	VMAXPD       Y2, Y1, Y1
 	VCMPPD       $0x03, Y3, Y3, Y0
 	VANDPD       Y3, Y0, Y0
@@ -1918,9 +1848,9 @@ TEXT ·colSumF64AVX2(SB), NOSPLIT, $0-32
 	MOVQ CX, SI
 	SHLQ $0x03, SI
 
-wide30:
+wide29:
 	CMPQ    CX, $0x00000010
-	JLT     narrow30
+	JLT     narrow29
 	VMOVUPD (DX), Y0
 	VMOVUPD 32(DX), Y1
 	VMOVUPD 64(DX), Y2
@@ -1928,7 +1858,7 @@ wide30:
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row31:
+row30:
 	VMOVUPD (R8), Y4
 	VADDPD  Y4, Y0, Y0
 	VMOVUPD 32(R8), Y4
@@ -1939,7 +1869,7 @@ row31:
 	VADDPD  Y4, Y3, Y3
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row31
+	JNZ     row30
 	VMOVUPD Y0, (DX)
 	VMOVUPD Y1, 32(DX)
 	VMOVUPD Y2, 64(DX)
@@ -1947,45 +1877,45 @@ row31:
 	ADDQ    $0x00000080, DX
 	ADDQ    $0x00000080, BX
 	SUBQ    $0x00000010, CX
-	JMP     wide30
+	JMP     wide29
 
-narrow30:
+narrow29:
 	CMPQ    CX, $0x00000004
-	JLT     edge30
+	JLT     edge29
 	VMOVUPD (DX), Y0
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row32:
+row31:
 	VMOVUPD (R8), Y1
 	VADDPD  Y1, Y0, Y0
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row32
+	JNZ     row31
 	VMOVUPD Y0, (DX)
 	ADDQ    $0x00000020, DX
 	ADDQ    $0x00000020, BX
 	SUBQ    $0x00000004, CX
-	JMP     narrow30
+	JMP     narrow29
 
-edge30:
+edge29:
 	TESTQ        CX, CX
-	JZ           end30
+	JZ           end29
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
 	VMASKMOVPD   (DX), Y0, Y1
 	MOVQ         BX, CX
 
-row33:
+row32:
 	VMASKMOVPD (CX), Y0, Y2
 	VADDPD     Y2, Y1, Y1
 	ADDQ       SI, CX
 	DECQ       AX
-	JNZ        row33
+	JNZ        row32
 	VMASKMOVPD Y1, Y0, (DX)
 
-end30:
+end29:
 	VZEROUPPER
 	RET
 
@@ -2000,9 +1930,9 @@ TEXT ·colCenteredF64AVX2(SB), NOSPLIT, $0-40
 	MOVQ CX, DI
 	SHLQ $0x03, DI
 
-wide34:
+wide33:
 	CMPQ    CX, $0x00000010
-	JLT     narrow34
+	JLT     narrow33
 	VMOVUPD (DX), Y0
 	VMOVUPD 32(DX), Y1
 	VMOVUPD 64(DX), Y2
@@ -2014,7 +1944,7 @@ wide34:
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row35:
+row34:
 	VMOVUPD     (R9), Y8
 	VSUBPD      Y4, Y8, Y8
 	VFMADD231PD Y8, Y8, Y0
@@ -2029,7 +1959,7 @@ row35:
 	VFMADD231PD Y8, Y8, Y3
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row35
+	JNZ         row34
 	VMOVUPD     Y0, (DX)
 	VMOVUPD     Y1, 32(DX)
 	VMOVUPD     Y2, 64(DX)
@@ -2038,33 +1968,33 @@ row35:
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	SUBQ        $0x00000010, CX
-	JMP         wide34
+	JMP         wide33
 
-narrow34:
+narrow33:
 	CMPQ    CX, $0x00000004
-	JLT     edge34
+	JLT     edge33
 	VMOVUPD (DX), Y0
 	VMOVUPD (SI), Y1
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row36:
+row35:
 	VMOVUPD     (R9), Y2
 	VSUBPD      Y1, Y2, Y2
 	VFMADD231PD Y2, Y2, Y0
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row36
+	JNZ         row35
 	VMOVUPD     Y0, (DX)
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x00000004, CX
-	JMP         narrow34
+	JMP         narrow33
 
-edge34:
+edge33:
 	TESTQ        CX, CX
-	JZ           end34
+	JZ           end33
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2072,16 +2002,16 @@ edge34:
 	VMASKMOVPD   (SI), Y0, Y2
 	MOVQ         BX, CX
 
-row37:
+row36:
 	VMASKMOVPD  (CX), Y0, Y3
 	VSUBPD      Y2, Y3, Y3
 	VFMADD231PD Y3, Y3, Y1
 	ADDQ        DI, CX
 	DECQ        AX
-	JNZ         row37
+	JNZ         row36
 	VMASKMOVPD  Y1, Y0, (DX)
 
-end34:
+end33:
 	VZEROUPPER
 	RET
 
@@ -2097,9 +2027,9 @@ TEXT ·colDotF64AVX2(SB), NOSPLIT, $0-48
 	MOVQ CX, R8
 	SHLQ $0x03, R8
 
-wide38:
+wide37:
 	CMPQ    CX, $0x00000010
-	JLT     narrow38
+	JLT     narrow37
 	VMOVUPD (DX), Y0
 	VMOVUPD 32(DX), Y1
 	VMOVUPD 64(DX), Y2
@@ -2112,7 +2042,7 @@ wide38:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row39:
+row38:
 	VMOVUPD     (R10), Y8
 	VMOVUPD     (R11), Y9
 	VSUBPD      Y4, Y9, Y9
@@ -2132,7 +2062,7 @@ row39:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row39
+	JNZ         row38
 	VMOVUPD     Y0, (DX)
 	VMOVUPD     Y1, 32(DX)
 	VMOVUPD     Y2, 64(DX)
@@ -2142,18 +2072,18 @@ row39:
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	SUBQ        $0x00000010, CX
-	JMP         wide38
+	JMP         wide37
 
-narrow38:
+narrow37:
 	CMPQ    CX, $0x00000004
-	JLT     edge38
+	JLT     edge37
 	VMOVUPD (DX), Y0
 	VMOVUPD (DI), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row40:
+row39:
 	VMOVUPD     (R10), Y2
 	VMOVUPD     (R11), Y3
 	VSUBPD      Y1, Y3, Y3
@@ -2161,18 +2091,18 @@ row40:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row40
+	JNZ         row39
 	VMOVUPD     Y0, (DX)
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	SUBQ        $0x00000004, CX
-	JMP         narrow38
+	JMP         narrow37
 
-edge38:
+edge37:
 	TESTQ        CX, CX
-	JZ           end38
+	JZ           end37
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2181,7 +2111,7 @@ edge38:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row41:
+row40:
 	VMASKMOVPD  (CX), Y0, Y3
 	VMASKMOVPD  (BX), Y0, Y4
 	VSUBPD      Y2, Y4, Y4
@@ -2189,10 +2119,10 @@ row41:
 	ADDQ        R8, CX
 	ADDQ        R8, BX
 	DECQ        AX
-	JNZ         row41
+	JNZ         row40
 	VMASKMOVPD  Y1, Y0, (DX)
 
-end38:
+end37:
 	VZEROUPPER
 	RET
 
@@ -2206,9 +2136,9 @@ TEXT ·biasRowsF64AVX2(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide42:
+wide41:
 	CMPQ    CX, $0x00000010
-	JLT     narrow42
+	JLT     narrow41
 	VMOVUPD (DI), Y0
 	VMOVUPD 32(DI), Y1
 	VMOVUPD 64(DI), Y2
@@ -2217,7 +2147,7 @@ wide42:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row43:
+row42:
 	VMOVUPD (R10), Y4
 	VADDPD  Y0, Y4, Y4
 	VMOVUPD Y4, (R9)
@@ -2233,38 +2163,38 @@ row43:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row43
+	JNZ     row42
 	ADDQ    $0x00000080, BX
 	ADDQ    $0x00000080, SI
 	ADDQ    $0x00000080, DI
 	SUBQ    $0x00000010, CX
-	JMP     wide42
+	JMP     wide41
 
-narrow42:
+narrow41:
 	CMPQ    CX, $0x00000004
-	JLT     edge42
+	JLT     edge41
 	VMOVUPD (DI), Y0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row44:
+row43:
 	VMOVUPD (R10), Y1
 	VADDPD  Y0, Y1, Y1
 	VMOVUPD Y1, (R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row44
+	JNZ     row43
 	ADDQ    $0x00000020, BX
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	SUBQ    $0x00000004, CX
-	JMP     narrow42
+	JMP     narrow41
 
-edge42:
+edge41:
 	TESTQ        CX, CX
-	JZ           end42
+	JZ           end41
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2272,16 +2202,16 @@ edge42:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row45:
+row44:
 	VMASKMOVPD (BX), Y0, Y2
 	VADDPD     Y1, Y2, Y2
 	VMASKMOVPD Y2, Y0, (CX)
 	ADDQ       DX, CX
 	ADDQ       DX, BX
 	DECQ       AX
-	JNZ        row45
+	JNZ        row44
 
-end42:
+end41:
 	VZEROUPPER
 	RET
 
@@ -2295,9 +2225,9 @@ TEXT ·biasReluRowsF64AVX2(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide46:
+wide45:
 	CMPQ    CX, $0x00000010
-	JLT     narrow46
+	JLT     narrow45
 	VMOVUPD (DI), Y0
 	VMOVUPD 32(DI), Y1
 	VMOVUPD 64(DI), Y2
@@ -2306,7 +2236,7 @@ wide46:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row47:
+row46:
 	VMOVUPD (R10), Y4
 	VADDPD  Y0, Y4, Y4
 	VXORPS  Y5, Y5, Y5
@@ -2330,22 +2260,22 @@ row47:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row47
+	JNZ     row46
 	ADDQ    $0x00000080, BX
 	ADDQ    $0x00000080, SI
 	ADDQ    $0x00000080, DI
 	SUBQ    $0x00000010, CX
-	JMP     wide46
+	JMP     wide45
 
-narrow46:
+narrow45:
 	CMPQ    CX, $0x00000004
-	JLT     edge46
+	JLT     edge45
 	VMOVUPD (DI), Y0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row48:
+row47:
 	VMOVUPD (R10), Y1
 	VADDPD  Y0, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -2354,16 +2284,16 @@ row48:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row48
+	JNZ     row47
 	ADDQ    $0x00000020, BX
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	SUBQ    $0x00000004, CX
-	JMP     narrow46
+	JMP     narrow45
 
-edge46:
+edge45:
 	TESTQ        CX, CX
-	JZ           end46
+	JZ           end45
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2371,7 +2301,7 @@ edge46:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row49:
+row48:
 	VMASKMOVPD (BX), Y0, Y2
 	VADDPD     Y1, Y2, Y2
 	VXORPS     Y3, Y3, Y3
@@ -2380,9 +2310,9 @@ row49:
 	ADDQ       DX, CX
 	ADDQ       DX, BX
 	DECQ       AX
-	JNZ        row49
+	JNZ        row48
 
-end46:
+end45:
 	VZEROUPPER
 	RET
 
@@ -2397,9 +2327,9 @@ TEXT ·scaleRowsF64AVX2(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide50:
+wide49:
 	CMPQ    CX, $0x00000010
-	JLT     narrow50
+	JLT     narrow49
 	VMOVUPD (DI), Y0
 	VMOVUPD 32(DI), Y1
 	VMOVUPD 64(DI), Y2
@@ -2412,7 +2342,7 @@ wide50:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row51:
+row50:
 	VMOVUPD     (R11), Y8
 	VFMADD213PD Y0, Y4, Y8
 	VMOVUPD     Y8, (R10)
@@ -2428,41 +2358,41 @@ row51:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row51
+	JNZ         row50
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000010, CX
-	JMP         wide50
+	JMP         wide49
 
-narrow50:
+narrow49:
 	CMPQ    CX, $0x00000004
-	JLT     edge50
+	JLT     edge49
 	VMOVUPD (DI), Y0
 	VMOVUPD (R8), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row52:
+row51:
 	VMOVUPD     (R11), Y2
 	VFMADD213PD Y0, Y1, Y2
 	VMOVUPD     Y2, (R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row52
+	JNZ         row51
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000004, CX
-	JMP         narrow50
+	JMP         narrow49
 
-edge50:
+edge49:
 	TESTQ        CX, CX
-	JZ           end50
+	JZ           end49
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2471,16 +2401,16 @@ edge50:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row53:
+row52:
 	VMASKMOVPD  (BX), Y0, Y3
 	VFMADD213PD Y1, Y2, Y3
 	VMASKMOVPD  Y3, Y0, (CX)
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row53
+	JNZ         row52
 
-end50:
+end49:
 	VZEROUPPER
 	RET
 
@@ -2495,9 +2425,9 @@ TEXT ·scaleReluRowsF64AVX2(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide54:
+wide53:
 	CMPQ    CX, $0x00000010
-	JLT     narrow54
+	JLT     narrow53
 	VMOVUPD (DI), Y0
 	VMOVUPD 32(DI), Y1
 	VMOVUPD 64(DI), Y2
@@ -2510,7 +2440,7 @@ wide54:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row55:
+row54:
 	VMOVUPD     (R11), Y8
 	VFMADD213PD Y0, Y4, Y8
 	VXORPS      Y9, Y9, Y9
@@ -2534,24 +2464,24 @@ row55:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row55
+	JNZ         row54
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000010, CX
-	JMP         wide54
+	JMP         wide53
 
-narrow54:
+narrow53:
 	CMPQ    CX, $0x00000004
-	JLT     edge54
+	JLT     edge53
 	VMOVUPD (DI), Y0
 	VMOVUPD (R8), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row56:
+row55:
 	VMOVUPD     (R11), Y2
 	VFMADD213PD Y0, Y1, Y2
 	VXORPS      Y3, Y3, Y3
@@ -2560,17 +2490,17 @@ row56:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row56
+	JNZ         row55
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000004, CX
-	JMP         narrow54
+	JMP         narrow53
 
-edge54:
+edge53:
 	TESTQ        CX, CX
-	JZ           end54
+	JZ           end53
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2579,7 +2509,7 @@ edge54:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row57:
+row56:
 	VMASKMOVPD  (BX), Y0, Y3
 	VFMADD213PD Y1, Y2, Y3
 	VXORPS      Y4, Y4, Y4
@@ -2588,9 +2518,138 @@ row57:
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row57
+	JNZ         row56
 
-end54:
+end53:
+	VZEROUPPER
+	RET
+
+// func normGradRowsF64AVX2(rows int, cols int, dst *byte, dy *byte, x *byte, a *byte, b *byte, c *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·normGradRowsF64AVX2(SB), NOSPLIT, $0-64
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	MOVQ dst+16(FP), DX
+	MOVQ dy+24(FP), BX
+	MOVQ x+32(FP), SI
+	MOVQ a+40(FP), DI
+	MOVQ b+48(FP), R8
+	MOVQ c+56(FP), R9
+	MOVQ CX, R10
+	SHLQ $0x03, R10
+
+wide57:
+	CMPQ    CX, $0x00000010
+	JLT     narrow57
+	VMOVUPD (DI), Y0
+	VMOVUPD 32(DI), Y1
+	VMOVUPD 64(DI), Y2
+	VMOVUPD 96(DI), Y3
+	VMOVUPD (R8), Y4
+	VMOVUPD 32(R8), Y5
+	VMOVUPD 64(R8), Y6
+	VMOVUPD 96(R8), Y7
+	VMOVUPD (R9), Y8
+	VMOVUPD 32(R9), Y9
+	VMOVUPD 64(R9), Y10
+	VMOVUPD 96(R9), Y11
+	MOVQ    AX, R11
+	MOVQ    DX, R12
+	MOVQ    BX, R13
+	MOVQ    SI, R14
+
+row58:
+	VMOVUPD     (R13), Y12
+	VMOVUPD     (R14), Y13
+	VFMADD213PD Y8, Y4, Y13
+	VFMADD213PD Y13, Y0, Y12
+	VMOVUPD     Y12, (R12)
+	VMOVUPD     32(R13), Y12
+	VMOVUPD     32(R14), Y13
+	VFMADD213PD Y9, Y5, Y13
+	VFMADD213PD Y13, Y1, Y12
+	VMOVUPD     Y12, 32(R12)
+	VMOVUPD     64(R13), Y12
+	VMOVUPD     64(R14), Y13
+	VFMADD213PD Y10, Y6, Y13
+	VFMADD213PD Y13, Y2, Y12
+	VMOVUPD     Y12, 64(R12)
+	VMOVUPD     96(R13), Y12
+	VMOVUPD     96(R14), Y13
+	VFMADD213PD Y11, Y7, Y13
+	VFMADD213PD Y13, Y3, Y12
+	VMOVUPD     Y12, 96(R12)
+	ADDQ        R10, R12
+	ADDQ        R10, R13
+	ADDQ        R10, R14
+	DECQ        R11
+	JNZ         row58
+	ADDQ        $0x00000080, DX
+	ADDQ        $0x00000080, BX
+	ADDQ        $0x00000080, SI
+	ADDQ        $0x00000080, DI
+	ADDQ        $0x00000080, R8
+	ADDQ        $0x00000080, R9
+	SUBQ        $0x00000010, CX
+	JMP         wide57
+
+narrow57:
+	CMPQ    CX, $0x00000004
+	JLT     edge57
+	VMOVUPD (DI), Y0
+	VMOVUPD (R8), Y1
+	VMOVUPD (R9), Y2
+	MOVQ    AX, R11
+	MOVQ    DX, R12
+	MOVQ    BX, R13
+	MOVQ    SI, R14
+
+row59:
+	VMOVUPD     (R13), Y3
+	VMOVUPD     (R14), Y4
+	VFMADD213PD Y2, Y1, Y4
+	VFMADD213PD Y4, Y0, Y3
+	VMOVUPD     Y3, (R12)
+	ADDQ        R10, R12
+	ADDQ        R10, R13
+	ADDQ        R10, R14
+	DECQ        R11
+	JNZ         row59
+	ADDQ        $0x00000020, DX
+	ADDQ        $0x00000020, BX
+	ADDQ        $0x00000020, SI
+	ADDQ        $0x00000020, DI
+	ADDQ        $0x00000020, R8
+	ADDQ        $0x00000020, R9
+	SUBQ        $0x00000004, CX
+	JMP         narrow57
+
+edge57:
+	TESTQ        CX, CX
+	JZ           end57
+	VMOVQ        CX, X0
+	VPBROADCASTQ X0, Y0
+	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
+	VMASKMOVPD   (DI), Y0, Y1
+	VMASKMOVPD   (R8), Y0, Y2
+	VMASKMOVPD   (R9), Y0, Y3
+	MOVQ         DX, CX
+	MOVQ         BX, DX
+	MOVQ         SI, BX
+
+row60:
+	VMASKMOVPD  (DX), Y0, Y4
+	VMASKMOVPD  (BX), Y0, Y5
+	VFMADD213PD Y3, Y2, Y5
+	VFMADD213PD Y5, Y1, Y4
+	VMASKMOVPD  Y4, Y0, (CX)
+	ADDQ        R10, CX
+	ADDQ        R10, DX
+	ADDQ        R10, BX
+	DECQ        AX
+	JNZ         row60
+
+end57:
 	VZEROUPPER
 	RET
 
@@ -2605,9 +2664,9 @@ TEXT ·momentumF64AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Y0
 	VBROADCASTSD 8(SI), Y1
 
-many58:
+many61:
 	CMPQ         AX, $0x00000008
-	JLT          one58
+	JLT          one61
 	VMOVUPD      (CX), Y2
 	VMOVUPD      (DX), Y3
 	VMOVUPD      (BX), Y4
@@ -2626,11 +2685,11 @@ many58:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000008, AX
-	JMP          many58
+	JMP          many61
 
-one58:
+one61:
 	CMPQ         AX, $0x00000004
-	JLT          rest58
+	JLT          rest61
 	VMOVUPD      (CX), Y2
 	VMOVUPD      (DX), Y3
 	VMOVUPD      (BX), Y4
@@ -2642,11 +2701,11 @@ one58:
 	ADDQ         $0x00000020, DX
 	ADDQ         $0x00000020, BX
 	SUBQ         $0x00000004, AX
-	JMP          one58
+	JMP          one61
 
-rest58:
+rest61:
 	TESTQ        AX, AX
-	JZ           done58
+	JZ           done61
 	VMOVQ        AX, X2
 	VPBROADCASTQ X2, Y2
 	VPCMPGTQ     iotaF64<>+0(SB), Y2, Y2
@@ -2658,7 +2717,7 @@ rest58:
 	VFNMADD231PD Y0, Y4, Y3
 	VMASKMOVPD   Y3, Y2, (CX)
 
-done58:
+done61:
 	VZEROUPPER
 	RET
 
@@ -2673,9 +2732,9 @@ TEXT ·nesterovF64AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Y0
 	VBROADCASTSD 8(SI), Y1
 
-many59:
+many62:
 	CMPQ         AX, $0x00000008
-	JLT          one59
+	JLT          one62
 	VMOVUPD      (CX), Y2
 	VMOVUPD      (DX), Y3
 	VMOVUPD      (BX), Y4
@@ -2696,11 +2755,11 @@ many59:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000008, AX
-	JMP          many59
+	JMP          many62
 
-one59:
+one62:
 	CMPQ         AX, $0x00000004
-	JLT          rest59
+	JLT          rest62
 	VMOVUPD      (CX), Y2
 	VMOVUPD      (DX), Y3
 	VMOVUPD      (BX), Y4
@@ -2713,11 +2772,11 @@ one59:
 	ADDQ         $0x00000020, DX
 	ADDQ         $0x00000020, BX
 	SUBQ         $0x00000004, AX
-	JMP          one59
+	JMP          one62
 
-rest59:
+rest62:
 	TESTQ        AX, AX
-	JZ           done59
+	JZ           done62
 	VMOVQ        AX, X2
 	VPBROADCASTQ X2, Y2
 	VPCMPGTQ     iotaF64<>+0(SB), Y2, Y2
@@ -2730,7 +2789,7 @@ rest59:
 	VFNMADD231PD Y0, Y5, Y3
 	VMASKMOVPD   Y3, Y2, (CX)
 
-done59:
+done62:
 	VZEROUPPER
 	RET
 
@@ -2745,9 +2804,9 @@ TEXT ·adagradF64AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Y0
 	VBROADCASTSD 8(SI), Y1
 
-many60:
+many63:
 	CMPQ        AX, $0x00000008
-	JLT         one60
+	JLT         one63
 	VMOVUPD     (CX), Y2
 	VMOVUPD     (DX), Y3
 	VMOVUPD     (BX), Y4
@@ -2774,11 +2833,11 @@ many60:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000008, AX
-	JMP         many60
+	JMP         many63
 
-one60:
+one63:
 	CMPQ        AX, $0x00000004
-	JLT         rest60
+	JLT         rest63
 	VMOVUPD     (CX), Y2
 	VMOVUPD     (DX), Y3
 	VMOVUPD     (BX), Y4
@@ -2794,11 +2853,11 @@ one60:
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	SUBQ        $0x00000004, AX
-	JMP         one60
+	JMP         one63
 
-rest60:
+rest63:
 	TESTQ        AX, AX
-	JZ           done60
+	JZ           done63
 	VMOVQ        AX, X2
 	VPBROADCASTQ X2, Y2
 	VPCMPGTQ     iotaF64<>+0(SB), Y2, Y2
@@ -2814,7 +2873,7 @@ rest60:
 	VSUBPD       Y5, Y3, Y3
 	VMASKMOVPD   Y3, Y2, (CX)
 
-done60:
+done63:
 	VZEROUPPER
 	RET
 
@@ -2834,9 +2893,9 @@ TEXT ·adamF64AVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSD 32(DI), Y3
 	VBROADCASTSD 40(DI), Y4
 
-one61:
+one64:
 	CMPQ        AX, $0x00000004
-	JLT         rest61
+	JLT         rest64
 	VMOVUPD     (CX), Y5
 	VMOVUPD     (DX), Y6
 	VMOVUPD     (BX), Y7
@@ -2860,11 +2919,11 @@ one61:
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x00000004, AX
-	JMP         one61
+	JMP         one64
 
-rest61:
+rest64:
 	TESTQ        AX, AX
-	JZ           done61
+	JZ           done64
 	VMOVQ        AX, X5
 	VPBROADCASTQ X5, Y5
 	VPCMPGTQ     iotaF64<>+0(SB), Y5, Y5
@@ -2887,7 +2946,7 @@ rest61:
 	VSUBPD       Y7, Y6, Y6
 	VMASKMOVPD   Y6, Y5, (CX)
 
-done61:
+done64:
 	VZEROUPPER
 	RET
 
@@ -2901,14 +2960,14 @@ TEXT ·maxPixelsF64AVX2(SB), NOSPLIT, $0-48
 	MOVQ dst+32(FP), SI
 	MOVQ x+40(FP), DI
 
-wide62:
+wide65:
 	CMPQ CX, $0x00000008
-	JLT  narrow62
+	JLT  narrow65
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-pixel63:
+pixel66:
 	VMOVUPD   (R9), Y0
 	VMOVUPD   (R10), Y1
 	VMAXPD    Y0, Y1, Y0
@@ -2924,20 +2983,20 @@ pixel63:
 	ADDQ      DX, R9
 	ADDQ      BX, R10
 	DECQ      R8
-	JNZ       pixel63
+	JNZ       pixel66
 	ADDQ      $0x00000040, SI
 	ADDQ      $0x00000040, DI
 	SUBQ      $0x00000008, CX
-	JMP       wide62
+	JMP       wide65
 
-narrow62:
+narrow65:
 	CMPQ CX, $0x00000004
-	JLT  edge62
+	JLT  edge65
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-pixel64:
+pixel67:
 	VMOVUPD   (R9), Y0
 	VMOVUPD   (R10), Y1
 	VMAXPD    Y0, Y1, Y0
@@ -2947,22 +3006,22 @@ pixel64:
 	ADDQ      DX, R9
 	ADDQ      BX, R10
 	DECQ      R8
-	JNZ       pixel64
+	JNZ       pixel67
 	ADDQ      $0x00000020, SI
 	ADDQ      $0x00000020, DI
 	SUBQ      $0x00000004, CX
-	JMP       narrow62
+	JMP       narrow65
 
-edge62:
+edge65:
 	TESTQ        CX, CX
-	JZ           end62
+	JZ           end65
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
 	MOVQ         SI, CX
 	MOVQ         DI, SI
 
-pixel65:
+pixel68:
 	VMASKMOVPD (CX), Y0, Y1
 	VMASKMOVPD (SI), Y0, Y2
 	VMAXPD     Y1, Y2, Y1
@@ -2972,9 +3031,9 @@ pixel65:
 	ADDQ       DX, CX
 	ADDQ       BX, SI
 	DECQ       AX
-	JNZ        pixel65
+	JNZ        pixel68
 
-end62:
+end65:
 	VZEROUPPER
 	RET
 
@@ -2989,16 +3048,16 @@ TEXT ·mulAddPixelsF64AVX2(SB), NOSPLIT, $0-56
 	MOVQ x+40(FP), DI
 	MOVQ w+48(FP), R8
 
-wide66:
+wide69:
 	CMPQ    CX, $0x00000008
-	JLT     narrow66
+	JLT     narrow69
 	VMOVUPD (R8), Y0
 	VMOVUPD 32(R8), Y1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel67:
+pixel70:
 	VMOVUPD     (R10), Y2
 	VMOVUPD     (R11), Y3
 	VFMADD231PD Y0, Y3, Y2
@@ -3010,22 +3069,22 @@ pixel67:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel67
+	JNZ         pixel70
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         wide66
+	JMP         wide69
 
-narrow66:
+narrow69:
 	CMPQ    CX, $0x00000004
-	JLT     edge66
+	JLT     edge69
 	VMOVUPD (R8), Y0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel68:
+pixel71:
 	VMOVUPD     (R10), Y1
 	VMOVUPD     (R11), Y2
 	VFMADD231PD Y0, Y2, Y1
@@ -3033,16 +3092,16 @@ pixel68:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel68
+	JNZ         pixel71
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000004, CX
-	JMP         narrow66
+	JMP         narrow69
 
-edge66:
+edge69:
 	TESTQ        CX, CX
-	JZ           end66
+	JZ           end69
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -3050,7 +3109,7 @@ edge66:
 	MOVQ         SI, CX
 	MOVQ         DI, SI
 
-pixel69:
+pixel72:
 	VMASKMOVPD  (CX), Y0, Y2
 	VMASKMOVPD  (SI), Y0, Y3
 	VFMADD231PD Y1, Y3, Y2
@@ -3058,9 +3117,9 @@ pixel69:
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel69
+	JNZ         pixel72
 
-end66:
+end69:
 	VZEROUPPER
 	RET
 
@@ -3075,16 +3134,16 @@ TEXT ·dotPixelsF64AVX2(SB), NOSPLIT, $0-56
 	MOVQ y+40(FP), DI
 	MOVQ acc+48(FP), R8
 
-wide70:
+wide73:
 	CMPQ    CX, $0x00000008
-	JLT     narrow70
+	JLT     narrow73
 	VMOVUPD (R8), Y0
 	VMOVUPD 32(R8), Y1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel71:
+pixel74:
 	VMOVUPD     (R10), Y2
 	VMOVUPD     (R11), Y3
 	VFMADD231PD Y2, Y3, Y0
@@ -3094,41 +3153,41 @@ pixel71:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel71
+	JNZ         pixel74
 	VMOVUPD     Y0, (R8)
 	VMOVUPD     Y1, 32(R8)
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         wide70
+	JMP         wide73
 
-narrow70:
+narrow73:
 	CMPQ    CX, $0x00000004
-	JLT     edge70
+	JLT     edge73
 	VMOVUPD (R8), Y0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel72:
+pixel75:
 	VMOVUPD     (R10), Y1
 	VMOVUPD     (R11), Y2
 	VFMADD231PD Y1, Y2, Y0
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel72
+	JNZ         pixel75
 	VMOVUPD     Y0, (R8)
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000004, CX
-	JMP         narrow70
+	JMP         narrow73
 
-edge70:
+edge73:
 	TESTQ        CX, CX
-	JZ           end70
+	JZ           end73
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -3136,17 +3195,17 @@ edge70:
 	MOVQ         SI, CX
 	MOVQ         DI, SI
 
-pixel73:
+pixel76:
 	VMASKMOVPD  (CX), Y0, Y2
 	VMASKMOVPD  (SI), Y0, Y3
 	VFMADD231PD Y2, Y3, Y1
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel73
+	JNZ         pixel76
 	VMASKMOVPD  Y1, Y0, (R8)
 
-end70:
+end73:
 	VZEROUPPER
 	RET
 
@@ -3162,16 +3221,16 @@ TEXT ·routePixelsF64AVX2(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide74:
+wide77:
 	CMPQ CX, $0x00000008
-	JLT  narrow74
+	JLT  narrow77
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel75:
+pixel78:
 	VMOVUPD (R11), Y0
 	VMOVUPD (R12), Y1
 	VMOVUPD (R13), Y2
@@ -3197,24 +3256,24 @@ pixel75:
 	ADDQ    BX, R13
 	ADDQ    BX, R14
 	DECQ    R10
-	JNZ     pixel75
+	JNZ     pixel78
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	ADDQ    $0x00000040, R8
 	ADDQ    $0x00000040, R9
 	SUBQ    $0x00000008, CX
-	JMP     wide74
+	JMP     wide77
 
-narrow74:
+narrow77:
 	CMPQ CX, $0x00000004
-	JLT  edge74
+	JLT  edge77
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel76:
+pixel79:
 	VMOVUPD (R11), Y0
 	VMOVUPD (R12), Y1
 	VMOVUPD (R13), Y2
@@ -3230,17 +3289,17 @@ pixel76:
 	ADDQ    BX, R13
 	ADDQ    BX, R14
 	DECQ    R10
-	JNZ     pixel76
+	JNZ     pixel79
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	ADDQ    $0x00000020, R8
 	ADDQ    $0x00000020, R9
 	SUBQ    $0x00000004, CX
-	JMP     narrow74
+	JMP     narrow77
 
-edge74:
+edge77:
 	TESTQ        CX, CX
-	JZ           end74
+	JZ           end77
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -3249,7 +3308,7 @@ edge74:
 	MOVQ         R8, DI
 	MOVQ         R9, R8
 
-pixel77:
+pixel80:
 	VMASKMOVPD (CX), Y0, Y1
 	VMASKMOVPD (SI), Y0, Y2
 	VMASKMOVPD (DI), Y0, Y3
@@ -3265,9 +3324,9 @@ pixel77:
 	ADDQ       BX, DI
 	ADDQ       BX, R8
 	DECQ       AX
-	JNZ        pixel77
+	JNZ        pixel80
 
-end74:
+end77:
 	VZEROUPPER
 	RET
 
@@ -3279,213 +3338,24 @@ TEXT ·addF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many78:
-	CMPQ    AX, $0x00000020
-	JLT     one78
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VMOVUPD 64(BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VMOVUPD 128(BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VMOVUPD 192(BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000020, AX
-	JMP     many78
-
-one78:
-	CMPQ    AX, $0x00000008
-	JLT     rest78
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000008, AX
-	JMP     one78
-
-rest78:
-	TESTQ     AX, AX
-	JZ        done78
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD.Z (BX), K1, Z1
-	VADDPD    Z1, Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done78:
-	VZEROUPPER
-	RET
-
-// func subF64AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·subF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many79:
-	CMPQ    AX, $0x00000020
-	JLT     one79
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VMOVUPD 64(BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VMOVUPD 128(BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VMOVUPD 192(BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000020, AX
-	JMP     many79
-
-one79:
-	CMPQ    AX, $0x00000008
-	JLT     rest79
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000008, AX
-	JMP     one79
-
-rest79:
-	TESTQ     AX, AX
-	JZ        done79
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD.Z (BX), K1, Z1
-	VSUBPD    Z1, Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done79:
-	VZEROUPPER
-	RET
-
-// func mulF64AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·mulF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many80:
-	CMPQ    AX, $0x00000020
-	JLT     one80
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VMULPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VMOVUPD 64(BX), Z1
-	VMULPD  Z1, Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VMOVUPD 128(BX), Z1
-	VMULPD  Z1, Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VMOVUPD 192(BX), Z1
-	VMULPD  Z1, Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000020, AX
-	JMP     many80
-
-one80:
-	CMPQ    AX, $0x00000008
-	JLT     rest80
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VMULPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000008, AX
-	JMP     one80
-
-rest80:
-	TESTQ     AX, AX
-	JZ        done80
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD.Z (BX), K1, Z1
-	VMULPD    Z1, Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done80:
-	VZEROUPPER
-	RET
-
-// func divF64AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·divF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
 many81:
 	CMPQ    AX, $0x00000020
 	JLT     one81
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
-	VDIVPD  Z1, Z0, Z0
+	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, (CX)
 	VMOVUPD 64(DX), Z0
 	VMOVUPD 64(BX), Z1
-	VDIVPD  Z1, Z0, Z0
+	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, 64(CX)
 	VMOVUPD 128(DX), Z0
 	VMOVUPD 128(BX), Z1
-	VDIVPD  Z1, Z0, Z0
+	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, 128(CX)
 	VMOVUPD 192(DX), Z0
 	VMOVUPD 192(BX), Z1
-	VDIVPD  Z1, Z0, Z0
+	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -3498,7 +3368,7 @@ one81:
 	JLT     rest81
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
-	VDIVPD  Z1, Z0, Z0
+	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -3516,68 +3386,58 @@ rest81:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
-	VDIVPD    Z1, Z0, Z0
+	VADDPD    Z1, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
 done81:
 	VZEROUPPER
 	RET
 
-// func maxF64AVX512(n int, dst *byte, a *byte, b *byte)
+// func subF64AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·maxF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·subF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
 many82:
-	CMPQ      AX, $0x00000020
-	JLT       one82
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z2
-	VMOVUPD   Z2, (CX)
-	VMOVUPD   64(DX), Z0
-	VMOVUPD   64(BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z3
-	VMOVUPD   Z3, 64(CX)
-	VMOVUPD   128(DX), Z0
-	VMOVUPD   128(BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z4
-	VMOVUPD   Z4, 128(CX)
-	VMOVUPD   192(DX), Z0
-	VMOVUPD   192(BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z5
-	VMOVUPD   Z5, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000020, AX
-	JMP       many82
+	CMPQ    AX, $0x00000020
+	JLT     one82
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMOVUPD Z0, (CX)
+	VMOVUPD 64(DX), Z0
+	VMOVUPD 64(BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMOVUPD Z0, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VMOVUPD 128(BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMOVUPD Z0, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VMOVUPD 192(BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMOVUPD Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000020, AX
+	JMP     many82
 
 one82:
-	CMPQ      AX, $0x00000008
-	JLT       rest82
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z6
-	VMOVUPD   Z6, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000008, AX
-	JMP       one82
+	CMPQ    AX, $0x00000008
+	JLT     rest82
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMOVUPD Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000008, AX
+	JMP     one82
 
 rest82:
 	TESTQ     AX, AX
@@ -3589,70 +3449,58 @@ rest82:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K2
-	VBLENDMPD Z0, Z1, K2, Z7
-	VMOVUPD   Z7, K1, (CX)
+	VSUBPD    Z1, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
 
 done82:
 	VZEROUPPER
 	RET
 
-// func minF64AVX512(n int, dst *byte, a *byte, b *byte)
+// func mulF64AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·minF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·mulF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
 many83:
-	CMPQ      AX, $0x00000020
-	JLT       one83
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VMINPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z2
-	VMOVUPD   Z2, (CX)
-	VMOVUPD   64(DX), Z0
-	VMOVUPD   64(BX), Z1
-	VMINPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z3
-	VMOVUPD   Z3, 64(CX)
-	VMOVUPD   128(DX), Z0
-	VMOVUPD   128(BX), Z1
-	VMINPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z4
-	VMOVUPD   Z4, 128(CX)
-	VMOVUPD   192(DX), Z0
-	VMOVUPD   192(BX), Z1
-	VMINPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z5
-	VMOVUPD   Z5, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000020, AX
-	JMP       many83
+	CMPQ    AX, $0x00000020
+	JLT     one83
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VMULPD  Z1, Z0, Z0
+	VMOVUPD Z0, (CX)
+	VMOVUPD 64(DX), Z0
+	VMOVUPD 64(BX), Z1
+	VMULPD  Z1, Z0, Z0
+	VMOVUPD Z0, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VMOVUPD 128(BX), Z1
+	VMULPD  Z1, Z0, Z0
+	VMOVUPD Z0, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VMOVUPD 192(BX), Z1
+	VMULPD  Z1, Z0, Z0
+	VMOVUPD Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000020, AX
+	JMP     many83
 
 one83:
-	CMPQ      AX, $0x00000008
-	JLT       rest83
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VMINPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z6
-	VMOVUPD   Z6, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000008, AX
-	JMP       one83
+	CMPQ    AX, $0x00000008
+	JLT     rest83
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VMULPD  Z1, Z0, Z0
+	VMOVUPD Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000008, AX
+	JMP     one83
 
 rest83:
 	TESTQ     AX, AX
@@ -3664,18 +3512,16 @@ rest83:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
-	VMINPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K2
-	VBLENDMPD Z0, Z1, K2, Z7
-	VMOVUPD   Z7, K1, (CX)
+	VMULPD    Z1, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
 
 done83:
 	VZEROUPPER
 	RET
 
-// func squaredDifferenceF64AVX512(n int, dst *byte, a *byte, b *byte)
+// func divF64AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·squaredDifferenceF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·divF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -3686,23 +3532,19 @@ many84:
 	JLT     one84
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMULPD  Z0, Z0, Z0
+	VDIVPD  Z1, Z0, Z0
 	VMOVUPD Z0, (CX)
 	VMOVUPD 64(DX), Z0
 	VMOVUPD 64(BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMULPD  Z0, Z0, Z0
+	VDIVPD  Z1, Z0, Z0
 	VMOVUPD Z0, 64(CX)
 	VMOVUPD 128(DX), Z0
 	VMOVUPD 128(BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMULPD  Z0, Z0, Z0
+	VDIVPD  Z1, Z0, Z0
 	VMOVUPD Z0, 128(CX)
 	VMOVUPD 192(DX), Z0
 	VMOVUPD 192(BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMULPD  Z0, Z0, Z0
+	VDIVPD  Z1, Z0, Z0
 	VMOVUPD Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -3715,8 +3557,7 @@ one84:
 	JLT     rest84
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMULPD  Z0, Z0, Z0
+	VDIVPD  Z1, Z0, Z0
 	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -3734,17 +3575,16 @@ rest84:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
-	VSUBPD    Z1, Z0, Z0
-	VMULPD    Z0, Z0, Z0
+	VDIVPD    Z1, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
 done84:
 	VZEROUPPER
 	RET
 
-// func reluGradF64AVX512(n int, dst *byte, a *byte, b *byte)
+// func maxF64AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·reluGradF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·maxF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -3755,24 +3595,28 @@ many85:
 	JLT       one85
 	VMOVUPD   (DX), Z0
 	VMOVUPD   (BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VMOVUPD   Z0, (CX)
+	VMAXPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z2
+	VMOVUPD   Z2, (CX)
 	VMOVUPD   64(DX), Z0
 	VMOVUPD   64(BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VMOVUPD   Z0, 64(CX)
+	VMAXPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z3
+	VMOVUPD   Z3, 64(CX)
 	VMOVUPD   128(DX), Z0
 	VMOVUPD   128(BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VMOVUPD   Z0, 128(CX)
+	VMAXPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z4
+	VMOVUPD   Z4, 128(CX)
 	VMOVUPD   192(DX), Z0
 	VMOVUPD   192(BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VMOVUPD   Z0, 192(CX)
+	VMAXPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z5
+	VMOVUPD   Z5, 192(CX)
 	ADDQ      $0x00000100, CX
 	ADDQ      $0x00000100, DX
 	ADDQ      $0x00000100, BX
@@ -3784,9 +3628,10 @@ one85:
 	JLT       rest85
 	VMOVUPD   (DX), Z0
 	VMOVUPD   (BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VMOVUPD   Z0, (CX)
+	VMAXPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z6
+	VMOVUPD   Z6, (CX)
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
@@ -3803,11 +3648,225 @@ rest85:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
+	VMAXPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K2
+	VBLENDMPD Z0, Z1, K2, Z7
+	VMOVUPD   Z7, K1, (CX)
+
+done85:
+	VZEROUPPER
+	RET
+
+// func minF64AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·minF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many86:
+	CMPQ      AX, $0x00000020
+	JLT       one86
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z2
+	VMOVUPD   Z2, (CX)
+	VMOVUPD   64(DX), Z0
+	VMOVUPD   64(BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z3
+	VMOVUPD   Z3, 64(CX)
+	VMOVUPD   128(DX), Z0
+	VMOVUPD   128(BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z4
+	VMOVUPD   Z4, 128(CX)
+	VMOVUPD   192(DX), Z0
+	VMOVUPD   192(BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z5
+	VMOVUPD   Z5, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000020, AX
+	JMP       many86
+
+one86:
+	CMPQ      AX, $0x00000008
+	JLT       rest86
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z6
+	VMOVUPD   Z6, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000008, AX
+	JMP       one86
+
+rest86:
+	TESTQ     AX, AX
+	JZ        done86
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD.Z (BX), K1, Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K2
+	VBLENDMPD Z0, Z1, K2, Z7
+	VMOVUPD   Z7, K1, (CX)
+
+done86:
+	VZEROUPPER
+	RET
+
+// func squaredDifferenceF64AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·squaredDifferenceF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many87:
+	CMPQ    AX, $0x00000020
+	JLT     one87
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, (CX)
+	VMOVUPD 64(DX), Z0
+	VMOVUPD 64(BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VMOVUPD 128(BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VMOVUPD 192(BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000020, AX
+	JMP     many87
+
+one87:
+	CMPQ    AX, $0x00000008
+	JLT     rest87
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000008, AX
+	JMP     one87
+
+rest87:
+	TESTQ     AX, AX
+	JZ        done87
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD.Z (BX), K1, Z1
+	VSUBPD    Z1, Z0, Z0
+	VMULPD    Z0, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
+
+done87:
+	VZEROUPPER
+	RET
+
+// func reluGradF64AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·reluGradF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many88:
+	CMPQ      AX, $0x00000020
+	JLT       one88
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VMOVUPD   Z0, (CX)
+	VMOVUPD   64(DX), Z0
+	VMOVUPD   64(BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VMOVUPD   Z0, 64(CX)
+	VMOVUPD   128(DX), Z0
+	VMOVUPD   128(BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VMOVUPD   Z0, 128(CX)
+	VMOVUPD   192(DX), Z0
+	VMOVUPD   192(BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VMOVUPD   Z0, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000020, AX
+	JMP       many88
+
+one88:
+	CMPQ      AX, $0x00000008
+	JLT       rest88
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VMOVUPD   Z0, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000008, AX
+	JMP       one88
+
+rest88:
+	TESTQ     AX, AX
+	JZ        done88
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD.Z (BX), K1, Z1
 	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K2
 	VMOVUPD.Z Z0, K2, Z0
 	VMOVUPD   Z0, K1, (CX)
 
-done85:
+done88:
 	VZEROUPPER
 	RET
 
@@ -3819,9 +3878,9 @@ TEXT ·relu6GradF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many86:
+many89:
 	CMPQ      AX, $0x00000020
-	JLT       one86
+	JLT       one89
 	VMOVUPD   (DX), Z0
 	VMOVUPD   (BX), Z1
 	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
@@ -3854,11 +3913,11 @@ many86:
 	ADDQ      $0x00000100, DX
 	ADDQ      $0x00000100, BX
 	SUBQ      $0x00000020, AX
-	JMP       many86
+	JMP       many89
 
-one86:
+one89:
 	CMPQ      AX, $0x00000008
-	JLT       rest86
+	JLT       rest89
 	VMOVUPD   (DX), Z0
 	VMOVUPD   (BX), Z1
 	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
@@ -3870,11 +3929,11 @@ one86:
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000008, AX
-	JMP       one86
+	JMP       one89
 
-rest86:
+rest89:
 	TESTQ     AX, AX
-	JZ        done86
+	JZ        done89
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -3888,7 +3947,7 @@ rest86:
 	VMOVUPD.Z Z0, K2, Z0
 	VMOVUPD   Z0, K1, (CX)
 
-done86:
+done89:
 	VZEROUPPER
 	RET
 
@@ -3900,9 +3959,9 @@ TEXT ·sigmoidGradF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many87:
+many90:
 	CMPQ    AX, $0x00000020
-	JLT     one87
+	JLT     one90
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z2
@@ -3935,11 +3994,11 @@ many87:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000020, AX
-	JMP     many87
+	JMP     many90
 
-one87:
+one90:
 	CMPQ    AX, $0x00000008
-	JLT     rest87
+	JLT     rest90
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z2
@@ -3951,11 +4010,11 @@ one87:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, AX
-	JMP     one87
+	JMP     one90
 
-rest87:
+rest90:
 	TESTQ     AX, AX
-	JZ        done87
+	JZ        done90
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -3969,7 +4028,7 @@ rest87:
 	VMULPD    Z2, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
-done87:
+done90:
 	VZEROUPPER
 	RET
 
@@ -3981,9 +4040,9 @@ TEXT ·tanhGradF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many88:
+many91:
 	CMPQ         AX, $0x00000020
-	JLT          one88
+	JLT          one91
 	VMOVUPD      (DX), Z0
 	VMOVUPD      (BX), Z1
 	VMOVUPD      constF64_3ff0000000000000<>+0(SB), Z2
@@ -4012,11 +4071,11 @@ many88:
 	ADDQ         $0x00000100, DX
 	ADDQ         $0x00000100, BX
 	SUBQ         $0x00000020, AX
-	JMP          many88
+	JMP          many91
 
-one88:
+one91:
 	CMPQ         AX, $0x00000008
-	JLT          rest88
+	JLT          rest91
 	VMOVUPD      (DX), Z0
 	VMOVUPD      (BX), Z1
 	VMOVUPD      constF64_3ff0000000000000<>+0(SB), Z2
@@ -4027,11 +4086,11 @@ one88:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000008, AX
-	JMP          one88
+	JMP          one91
 
-rest88:
+rest91:
 	TESTQ        AX, AX
-	JZ           done88
+	JZ           done91
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -4044,7 +4103,7 @@ rest88:
 	VMULPD       Z2, Z0, Z0
 	VMOVUPD      Z0, K1, (CX)
 
-done88:
+done91:
 	VZEROUPPER
 	RET
 
@@ -4055,182 +4114,20 @@ TEXT ·negF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many89:
-	CMPQ    AX, $0x00000020
-	JLT     one89
-	VMOVUPD (DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
-	JMP     many89
-
-one89:
-	CMPQ    AX, $0x00000008
-	JLT     rest89
-	VMOVUPD (DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one89
-
-rest89:
-	TESTQ     AX, AX
-	JZ        done89
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VXORPD    constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done89:
-	VZEROUPPER
-	RET
-
-// func absF64AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·absF64AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
-many90:
-	CMPQ    AX, $0x00000020
-	JLT     one90
-	VMOVUPD (DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
-	JMP     many90
-
-one90:
-	CMPQ    AX, $0x00000008
-	JLT     rest90
-	VMOVUPD (DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one90
-
-rest90:
-	TESTQ     AX, AX
-	JZ        done90
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VANDPD    constF64_7fffffffffffffff<>+0(SB), Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done90:
-	VZEROUPPER
-	RET
-
-// func squareF64AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·squareF64AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
-many91:
-	CMPQ    AX, $0x00000020
-	JLT     one91
-	VMOVUPD (DX), Z0
-	VMULPD  Z0, Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VMULPD  Z0, Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VMULPD  Z0, Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VMULPD  Z0, Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
-	JMP     many91
-
-one91:
-	CMPQ    AX, $0x00000008
-	JLT     rest91
-	VMOVUPD (DX), Z0
-	VMULPD  Z0, Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one91
-
-rest91:
-	TESTQ     AX, AX
-	JZ        done91
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMULPD    Z0, Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done91:
-	VZEROUPPER
-	RET
-
-// func sqrtF64AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·sqrtF64AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
 many92:
 	CMPQ    AX, $0x00000020
 	JLT     one92
 	VMOVUPD (DX), Z0
-	VSQRTPD Z0, Z0
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
 	VMOVUPD Z0, (CX)
 	VMOVUPD 64(DX), Z0
-	VSQRTPD Z0, Z0
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
 	VMOVUPD Z0, 64(CX)
 	VMOVUPD 128(DX), Z0
-	VSQRTPD Z0, Z0
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
 	VMOVUPD Z0, 128(CX)
 	VMOVUPD 192(DX), Z0
-	VSQRTPD Z0, Z0
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
 	VMOVUPD Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -4241,7 +4138,7 @@ one92:
 	CMPQ    AX, $0x00000008
 	JLT     rest92
 	VMOVUPD (DX), Z0
-	VSQRTPD Z0, Z0
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
 	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -4257,16 +4154,16 @@ rest92:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
-	VSQRTPD   Z0, Z0
+	VXORPD    constF64_8000000000000000<>+0(SB), Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
 done92:
 	VZEROUPPER
 	RET
 
-// func rsqrtF64AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·rsqrtF64AVX512(SB), NOSPLIT, $0-24
+// func absF64AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·absF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -4275,25 +4172,17 @@ many93:
 	CMPQ    AX, $0x00000020
 	JLT     one93
 	VMOVUPD (DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
-	VSQRTPD Z0, Z0
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VMOVUPD Z0, (CX)
 	VMOVUPD 64(DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
-	VSQRTPD Z0, Z0
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, 64(CX)
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VMOVUPD Z0, 64(CX)
 	VMOVUPD 128(DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
-	VSQRTPD Z0, Z0
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, 128(CX)
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VMOVUPD Z0, 128(CX)
 	VMOVUPD 192(DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
-	VSQRTPD Z0, Z0
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, 192(CX)
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VMOVUPD Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
@@ -4303,10 +4192,8 @@ one93:
 	CMPQ    AX, $0x00000008
 	JLT     rest93
 	VMOVUPD (DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
-	VSQRTPD Z0, Z0
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000008, AX
@@ -4321,12 +4208,184 @@ rest93:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
+	VANDPD    constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
+
+done93:
+	VZEROUPPER
+	RET
+
+// func squareF64AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·squareF64AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many94:
+	CMPQ    AX, $0x00000020
+	JLT     one94
+	VMOVUPD (DX), Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, (CX)
+	VMOVUPD 64(DX), Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many94
+
+one94:
+	CMPQ    AX, $0x00000008
+	JLT     rest94
+	VMOVUPD (DX), Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one94
+
+rest94:
+	TESTQ     AX, AX
+	JZ        done94
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMULPD    Z0, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
+
+done94:
+	VZEROUPPER
+	RET
+
+// func sqrtF64AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·sqrtF64AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many95:
+	CMPQ    AX, $0x00000020
+	JLT     one95
+	VMOVUPD (DX), Z0
+	VSQRTPD Z0, Z0
+	VMOVUPD Z0, (CX)
+	VMOVUPD 64(DX), Z0
+	VSQRTPD Z0, Z0
+	VMOVUPD Z0, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VSQRTPD Z0, Z0
+	VMOVUPD Z0, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VSQRTPD Z0, Z0
+	VMOVUPD Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many95
+
+one95:
+	CMPQ    AX, $0x00000008
+	JLT     rest95
+	VMOVUPD (DX), Z0
+	VSQRTPD Z0, Z0
+	VMOVUPD Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one95
+
+rest95:
+	TESTQ     AX, AX
+	JZ        done95
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VSQRTPD   Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
+
+done95:
+	VZEROUPPER
+	RET
+
+// func rsqrtF64AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·rsqrtF64AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many96:
+	CMPQ    AX, $0x00000020
+	JLT     one96
+	VMOVUPD (DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD Z0, Z0
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	VMOVUPD 64(DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD Z0, Z0
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD Z0, Z0
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD Z0, Z0
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many96
+
+one96:
+	CMPQ    AX, $0x00000008
+	JLT     rest96
+	VMOVUPD (DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD Z0, Z0
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one96
+
+rest96:
+	TESTQ     AX, AX
+	JZ        done96
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
 	VSQRTPD   Z0, Z0
 	VDIVPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
-done93:
+done96:
 	VZEROUPPER
 	RET
 
@@ -4337,9 +4396,9 @@ TEXT ·reciprocalF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many94:
+many97:
 	CMPQ    AX, $0x00000020
-	JLT     one94
+	JLT     one97
 	VMOVUPD (DX), Z0
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
 	VDIVPD  Z0, Z1, Z1
@@ -4359,11 +4418,11 @@ many94:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
-	JMP     many94
+	JMP     many97
 
-one94:
+one97:
 	CMPQ    AX, $0x00000008
-	JLT     rest94
+	JLT     rest97
 	VMOVUPD (DX), Z0
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
 	VDIVPD  Z0, Z1, Z1
@@ -4371,11 +4430,11 @@ one94:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000008, AX
-	JMP     one94
+	JMP     one97
 
-rest94:
+rest97:
 	TESTQ     AX, AX
-	JZ        done94
+	JZ        done97
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -4386,7 +4445,7 @@ rest94:
 	VDIVPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
-done94:
+done97:
 	VZEROUPPER
 	RET
 
@@ -4397,9 +4456,9 @@ TEXT ·reluF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many95:
+many98:
 	CMPQ    AX, $0x00000020
-	JLT     one95
+	JLT     one98
 	VMOVUPD (DX), Z0
 	VPXORD  Z1, Z1, Z1
 	VMAXPD  Z0, Z1, Z1
@@ -4419,11 +4478,11 @@ many95:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
-	JMP     many95
+	JMP     many98
 
-one95:
+one98:
 	CMPQ    AX, $0x00000008
-	JLT     rest95
+	JLT     rest98
 	VMOVUPD (DX), Z0
 	VPXORD  Z5, Z5, Z5
 	VMAXPD  Z0, Z5, Z5
@@ -4431,11 +4490,11 @@ one95:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000008, AX
-	JMP     one95
+	JMP     one98
 
-rest95:
+rest98:
 	TESTQ     AX, AX
-	JZ        done95
+	JZ        done98
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -4446,7 +4505,7 @@ rest95:
 	VMAXPD    Z0, Z6, Z6
 	VMOVUPD   Z6, K1, (CX)
 
-done95:
+done98:
 	VZEROUPPER
 	RET
 
@@ -4457,9 +4516,9 @@ TEXT ·relu6F64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many96:
+many99:
 	CMPQ    AX, $0x00000020
-	JLT     one96
+	JLT     one99
 	VMOVUPD (DX), Z0
 	VMOVUPD constF64_4018000000000000<>+0(SB), Z2
 	VPXORD  Z1, Z1, Z1
@@ -4487,190 +4546,16 @@ many96:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
-	JMP     many96
-
-one96:
-	CMPQ    AX, $0x00000008
-	JLT     rest96
-	VMOVUPD (DX), Z0
-	VMOVUPD constF64_4018000000000000<>+0(SB), Z1
-	VPXORD  Z6, Z6, Z6
-	VMAXPD  Z0, Z6, Z6
-	VMINPD  Z6, Z1, Z1
-	VMOVUPD Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one96
-
-rest96:
-	TESTQ     AX, AX
-	JZ        done96
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD   constF64_4018000000000000<>+0(SB), Z1
-	VPXORD    Z7, Z7, Z7
-	VMAXPD    Z0, Z7, Z7
-	VMINPD    Z7, Z1, Z1
-	VMOVUPD   Z1, K1, (CX)
-
-done96:
-	VZEROUPPER
-	RET
-
-// func addScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·addScalarF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSD X0, Z0
-
-many97:
-	CMPQ    AX, $0x00000020
-	JLT     one97
-	VMOVUPD (DX), Z1
-	VADDPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
-	VMOVUPD 64(DX), Z1
-	VADDPD  Z0, Z1, Z1
-	VMOVUPD Z1, 64(CX)
-	VMOVUPD 128(DX), Z1
-	VADDPD  Z0, Z1, Z1
-	VMOVUPD Z1, 128(CX)
-	VMOVUPD 192(DX), Z1
-	VADDPD  Z0, Z1, Z1
-	VMOVUPD Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
-	JMP     many97
-
-one97:
-	CMPQ    AX, $0x00000008
-	JLT     rest97
-	VMOVUPD (DX), Z1
-	VADDPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one97
-
-rest97:
-	TESTQ     AX, AX
-	JZ        done97
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z1
-	VADDPD    Z0, Z1, Z1
-	VMOVUPD   Z1, K1, (CX)
-
-done97:
-	VZEROUPPER
-	RET
-
-// func subScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·subScalarF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSD X0, Z0
-
-many98:
-	CMPQ    AX, $0x00000020
-	JLT     one98
-	VMOVUPD (DX), Z1
-	VSUBPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
-	VMOVUPD 64(DX), Z1
-	VSUBPD  Z0, Z1, Z1
-	VMOVUPD Z1, 64(CX)
-	VMOVUPD 128(DX), Z1
-	VSUBPD  Z0, Z1, Z1
-	VMOVUPD Z1, 128(CX)
-	VMOVUPD 192(DX), Z1
-	VSUBPD  Z0, Z1, Z1
-	VMOVUPD Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
-	JMP     many98
-
-one98:
-	CMPQ    AX, $0x00000008
-	JLT     rest98
-	VMOVUPD (DX), Z1
-	VSUBPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one98
-
-rest98:
-	TESTQ     AX, AX
-	JZ        done98
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z1
-	VSUBPD    Z0, Z1, Z1
-	VMOVUPD   Z1, K1, (CX)
-
-done98:
-	VZEROUPPER
-	RET
-
-// func mulScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·mulScalarF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSD X0, Z0
-
-many99:
-	CMPQ    AX, $0x00000020
-	JLT     one99
-	VMOVUPD (DX), Z1
-	VMULPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
-	VMOVUPD 64(DX), Z1
-	VMULPD  Z0, Z1, Z1
-	VMOVUPD Z1, 64(CX)
-	VMOVUPD 128(DX), Z1
-	VMULPD  Z0, Z1, Z1
-	VMOVUPD Z1, 128(CX)
-	VMOVUPD 192(DX), Z1
-	VMULPD  Z0, Z1, Z1
-	VMOVUPD Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
 	JMP     many99
 
 one99:
 	CMPQ    AX, $0x00000008
 	JLT     rest99
-	VMOVUPD (DX), Z1
-	VMULPD  Z0, Z1, Z1
+	VMOVUPD (DX), Z0
+	VMOVUPD constF64_4018000000000000<>+0(SB), Z1
+	VPXORD  Z6, Z6, Z6
+	VMAXPD  Z0, Z6, Z6
+	VMINPD  Z6, Z1, Z1
 	VMOVUPD Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -4685,17 +4570,20 @@ rest99:
 	SHLXQ     BX, AX, AX
 	DECQ      AX
 	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z1
-	VMULPD    Z0, Z1, Z1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD   constF64_4018000000000000<>+0(SB), Z1
+	VPXORD    Z7, Z7, Z7
+	VMAXPD    Z0, Z7, Z7
+	VMINPD    Z7, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
 done99:
 	VZEROUPPER
 	RET
 
-// func divScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
+// func addScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·divScalarF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·addScalarF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ         n+0(FP), AX
 	MOVQ         dst+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -4707,16 +4595,16 @@ many100:
 	CMPQ    AX, $0x00000020
 	JLT     one100
 	VMOVUPD (DX), Z1
-	VDIVPD  Z0, Z1, Z1
+	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	VMOVUPD 64(DX), Z1
-	VDIVPD  Z0, Z1, Z1
+	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, 64(CX)
 	VMOVUPD 128(DX), Z1
-	VDIVPD  Z0, Z1, Z1
+	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, 128(CX)
 	VMOVUPD 192(DX), Z1
-	VDIVPD  Z0, Z1, Z1
+	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -4727,7 +4615,7 @@ one100:
 	CMPQ    AX, $0x00000008
 	JLT     rest100
 	VMOVUPD (DX), Z1
-	VDIVPD  Z0, Z1, Z1
+	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -4743,10 +4631,181 @@ rest100:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z1
-	VDIVPD    Z0, Z1, Z1
+	VADDPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
 done100:
+	VZEROUPPER
+	RET
+
+// func subScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·subScalarF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSD X0, Z0
+
+many101:
+	CMPQ    AX, $0x00000020
+	JLT     one101
+	VMOVUPD (DX), Z1
+	VSUBPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	VMOVUPD 64(DX), Z1
+	VSUBPD  Z0, Z1, Z1
+	VMOVUPD Z1, 64(CX)
+	VMOVUPD 128(DX), Z1
+	VSUBPD  Z0, Z1, Z1
+	VMOVUPD Z1, 128(CX)
+	VMOVUPD 192(DX), Z1
+	VSUBPD  Z0, Z1, Z1
+	VMOVUPD Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many101
+
+one101:
+	CMPQ    AX, $0x00000008
+	JLT     rest101
+	VMOVUPD (DX), Z1
+	VSUBPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one101
+
+rest101:
+	TESTQ     AX, AX
+	JZ        done101
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z1
+	VSUBPD    Z0, Z1, Z1
+	VMOVUPD   Z1, K1, (CX)
+
+done101:
+	VZEROUPPER
+	RET
+
+// func mulScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·mulScalarF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSD X0, Z0
+
+many102:
+	CMPQ    AX, $0x00000020
+	JLT     one102
+	VMOVUPD (DX), Z1
+	VMULPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	VMOVUPD 64(DX), Z1
+	VMULPD  Z0, Z1, Z1
+	VMOVUPD Z1, 64(CX)
+	VMOVUPD 128(DX), Z1
+	VMULPD  Z0, Z1, Z1
+	VMOVUPD Z1, 128(CX)
+	VMOVUPD 192(DX), Z1
+	VMULPD  Z0, Z1, Z1
+	VMOVUPD Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many102
+
+one102:
+	CMPQ    AX, $0x00000008
+	JLT     rest102
+	VMOVUPD (DX), Z1
+	VMULPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one102
+
+rest102:
+	TESTQ     AX, AX
+	JZ        done102
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z1
+	VMULPD    Z0, Z1, Z1
+	VMOVUPD   Z1, K1, (CX)
+
+done102:
+	VZEROUPPER
+	RET
+
+// func divScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·divScalarF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSD X0, Z0
+
+many103:
+	CMPQ    AX, $0x00000020
+	JLT     one103
+	VMOVUPD (DX), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	VMOVUPD 64(DX), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 64(CX)
+	VMOVUPD 128(DX), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 128(CX)
+	VMOVUPD 192(DX), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many103
+
+one103:
+	CMPQ    AX, $0x00000008
+	JLT     rest103
+	VMOVUPD (DX), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one103
+
+rest103:
+	TESTQ     AX, AX
+	JZ        done103
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z1
+	VDIVPD    Z0, Z1, Z1
+	VMOVUPD   Z1, K1, (CX)
+
+done103:
 	VZEROUPPER
 	RET
 
@@ -4760,9 +4819,9 @@ TEXT ·axpyF64AVX512(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSD X0, Z0
 
-many101:
+many104:
 	CMPQ        AX, $0x00000020
-	JLT         one101
+	JLT         one104
 	VMOVUPD     (CX), Z2
 	VMOVUPD     (DX), Z1
 	VFMADD231PD Z1, Z0, Z2
@@ -4782,11 +4841,11 @@ many101:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000020, AX
-	JMP         many101
+	JMP         many104
 
-one101:
+one104:
 	CMPQ        AX, $0x00000008
-	JLT         rest101
+	JLT         rest104
 	VMOVUPD     (CX), Z2
 	VMOVUPD     (DX), Z1
 	VFMADD231PD Z1, Z0, Z2
@@ -4794,11 +4853,11 @@ one101:
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000008, AX
-	JMP         one101
+	JMP         one104
 
-rest101:
+rest104:
 	TESTQ       AX, AX
-	JZ          done101
+	JZ          done104
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -4809,79 +4868,7 @@ rest101:
 	VFMADD231PD Z1, Z0, Z2
 	VMOVUPD     Z2, K1, (CX)
 
-done101:
-	VZEROUPPER
-	RET
-
-// func mulAddF64AVX512(n int, dst *byte, a *byte, b *byte, c *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·mulAddF64AVX512(SB), NOSPLIT, $0-40
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-	MOVQ c+32(FP), SI
-
-many102:
-	CMPQ        AX, $0x00000020
-	JLT         one102
-	VMOVUPD     (DX), Z0
-	VMOVUPD     (BX), Z1
-	VMOVUPD     (SI), Z2
-	VFMADD231PD Z0, Z1, Z2
-	VMOVUPD     Z2, (CX)
-	VMOVUPD     64(DX), Z0
-	VMOVUPD     64(BX), Z1
-	VMOVUPD     64(SI), Z2
-	VFMADD231PD Z0, Z1, Z2
-	VMOVUPD     Z2, 64(CX)
-	VMOVUPD     128(DX), Z0
-	VMOVUPD     128(BX), Z1
-	VMOVUPD     128(SI), Z2
-	VFMADD231PD Z0, Z1, Z2
-	VMOVUPD     Z2, 128(CX)
-	VMOVUPD     192(DX), Z0
-	VMOVUPD     192(BX), Z1
-	VMOVUPD     192(SI), Z2
-	VFMADD231PD Z0, Z1, Z2
-	VMOVUPD     Z2, 192(CX)
-	ADDQ        $0x00000100, CX
-	ADDQ        $0x00000100, DX
-	ADDQ        $0x00000100, BX
-	ADDQ        $0x00000100, SI
-	SUBQ        $0x00000020, AX
-	JMP         many102
-
-one102:
-	CMPQ        AX, $0x00000008
-	JLT         rest102
-	VMOVUPD     (DX), Z0
-	VMOVUPD     (BX), Z1
-	VMOVUPD     (SI), Z2
-	VFMADD231PD Z0, Z1, Z2
-	VMOVUPD     Z2, (CX)
-	ADDQ        $0x00000040, CX
-	ADDQ        $0x00000040, DX
-	ADDQ        $0x00000040, BX
-	ADDQ        $0x00000040, SI
-	SUBQ        $0x00000008, AX
-	JMP         one102
-
-rest102:
-	TESTQ       AX, AX
-	JZ          done102
-	MOVQ        AX, DI
-	MOVQ        $0x0000000000000001, AX
-	SHLXQ       DI, AX, AX
-	DECQ        AX
-	KMOVW       AX, K1
-	VMOVUPD.Z   (DX), K1, Z0
-	VMOVUPD.Z   (BX), K1, Z1
-	VMOVUPD.Z   (SI), K1, Z2
-	VFMADD231PD Z0, Z1, Z2
-	VMOVUPD     Z2, K1, (CX)
-
-done102:
+done104:
 	VZEROUPPER
 	RET
 
@@ -4899,9 +4886,9 @@ TEXT ·dropoutF64AVX512(SB), NOSPLIT, $0-48
 	VMOVQ        SI, X1
 	VBROADCASTSD X1, Z1
 
-many103:
+many105:
 	CMPQ      AX, $0x00000020
-	JLT       one103
+	JLT       one105
 	VMOVUPD   (DX), Z2
 	VMOVUPD   (BX), Z3
 	VMULPD    Z1, Z2, Z2
@@ -4930,11 +4917,11 @@ many103:
 	ADDQ      $0x00000100, DX
 	ADDQ      $0x00000100, BX
 	SUBQ      $0x00000020, AX
-	JMP       many103
+	JMP       many105
 
-one103:
+one105:
 	CMPQ      AX, $0x00000008
-	JLT       rest103
+	JLT       rest105
 	VMOVUPD   (DX), Z2
 	VMOVUPD   (BX), Z3
 	VMULPD    Z1, Z2, Z2
@@ -4945,11 +4932,11 @@ one103:
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000008, AX
-	JMP       one103
+	JMP       one105
 
-rest103:
+rest105:
 	TESTQ     AX, AX
-	JZ        done103
+	JZ        done105
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -4962,7 +4949,7 @@ rest103:
 	VMOVUPD.Z Z2, K2, Z0
 	VMOVUPD   Z0, K1, (CX)
 
-done103:
+done105:
 	VZEROUPPER
 	RET
 
@@ -4976,9 +4963,9 @@ TEXT ·sumF64AVX512(SB), NOSPLIT, $0-24
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many104:
+many106:
 	CMPQ    AX, $0x00000020
-	JLT     one104
+	JLT     one106
 	VMOVUPD (CX), Z4
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD 64(CX), Z4
@@ -4989,20 +4976,20 @@ many104:
 	VADDPD  Z4, Z3, Z3
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000020, AX
-	JMP     many104
+	JMP     many106
 
-one104:
+one106:
 	CMPQ    AX, $0x00000008
-	JLT     rest104
+	JLT     rest106
 	VMOVUPD (CX), Z4
 	VADDPD  Z4, Z0, Z0
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000008, AX
-	JMP     one104
+	JMP     one106
 
-rest104:
+rest106:
 	TESTQ     AX, AX
-	JZ        done104
+	JZ        done106
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -5011,7 +4998,7 @@ rest104:
 	VMOVUPD.Z (CX), K1, Z4
 	VADDPD    Z4, Z0, Z0
 
-done104:
+done106:
 	VADDPD        Z1, Z0, Z0
 	VADDPD        Z3, Z2, Z2
 	VADDPD        Z2, Z0, Z0
@@ -5037,9 +5024,9 @@ TEXT ·dotF64AVX512(SB), NOSPLIT, $0-32
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many105:
+many107:
 	CMPQ        AX, $0x00000020
-	JLT         one105
+	JLT         one107
 	VMOVUPD     (CX), Z4
 	VMOVUPD     (DX), Z5
 	VFMADD231PD Z4, Z5, Z0
@@ -5055,22 +5042,22 @@ many105:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000020, AX
-	JMP         many105
+	JMP         many107
 
-one105:
+one107:
 	CMPQ        AX, $0x00000008
-	JLT         rest105
+	JLT         rest107
 	VMOVUPD     (CX), Z4
 	VMOVUPD     (DX), Z5
 	VFMADD231PD Z4, Z5, Z0
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000008, AX
-	JMP         one105
+	JMP         one107
 
-rest105:
+rest107:
 	TESTQ       AX, AX
-	JZ          done105
+	JZ          done107
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -5080,7 +5067,7 @@ rest105:
 	VMOVUPD.Z   (DX), K1, Z5
 	VFMADD231PD Z4, Z5, Z0
 
-done105:
+done107:
 	VADDPD        Z1, Z0, Z0
 	VADDPD        Z3, Z2, Z2
 	VADDPD        Z2, Z0, Z0
@@ -5105,9 +5092,9 @@ TEXT ·maxOfF64AVX512(SB), NOSPLIT, $0-24
 	VMOVUPD constF64_fff0000000000000<>+0(SB), Z2
 	VPXORD  Z3, Z3, Z3
 
-many106:
+many108:
 	CMPQ      AX, $0x00000010
-	JLT       one106
+	JLT       one108
 	VMOVUPD   (CX), Z4
 	VCMPPD    $0x03, Z4, Z4, K1
 	VMOVUPD.Z Z4, K1, Z5
@@ -5120,11 +5107,11 @@ many106:
 	VMAXPD    Z4, Z2, Z2
 	ADDQ      $0x00000080, CX
 	SUBQ      $0x00000010, AX
-	JMP       many106
+	JMP       many108
 
-one106:
+one108:
 	CMPQ      AX, $0x00000008
-	JLT       rest106
+	JLT       rest108
 	VMOVUPD   (CX), Z4
 	VCMPPD    $0x03, Z4, Z4, K1
 	VMOVUPD.Z Z4, K1, Z5
@@ -5132,11 +5119,11 @@ one106:
 	VMAXPD    Z4, Z1, Z1
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000008, AX
-	JMP       one106
+	JMP       one108
 
-rest106:
+rest108:
 	TESTQ     AX, AX
-	JZ        done106
+	JZ        done108
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -5149,7 +5136,7 @@ rest106:
 	VORPD     Z0, Z3, Z3
 	VMAXPD    Z6, Z1, Z1
 
-done106:
+done108:
 	VMAXPD        Z2, Z1, Z1
 	VCMPPD        $0x03, Z3, Z3, K1
 	VMOVUPD.Z     Z3, K1, Z0
@@ -5181,9 +5168,9 @@ TEXT ·colSumF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ CX, SI
 	SHLQ $0x03, SI
 
-wide107:
+wide109:
 	CMPQ    CX, $0x00000020
-	JLT     narrow107
+	JLT     narrow109
 	VMOVUPD (DX), Z0
 	VMOVUPD 64(DX), Z1
 	VMOVUPD 128(DX), Z2
@@ -5191,7 +5178,7 @@ wide107:
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row108:
+row110:
 	VMOVUPD (R8), Z4
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD 64(R8), Z4
@@ -5202,7 +5189,7 @@ row108:
 	VADDPD  Z4, Z3, Z3
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row108
+	JNZ     row110
 	VMOVUPD Z0, (DX)
 	VMOVUPD Z1, 64(DX)
 	VMOVUPD Z2, 128(DX)
@@ -5210,30 +5197,30 @@ row108:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000020, CX
-	JMP     wide107
+	JMP     wide109
 
-narrow107:
+narrow109:
 	CMPQ    CX, $0x00000008
-	JLT     edge107
+	JLT     edge109
 	VMOVUPD (DX), Z0
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row109:
+row111:
 	VMOVUPD (R8), Z1
 	VADDPD  Z1, Z0, Z0
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row109
+	JNZ     row111
 	VMOVUPD Z0, (DX)
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, CX
-	JMP     narrow107
+	JMP     narrow109
 
-edge107:
+edge109:
 	TESTQ     CX, CX
-	JZ        end107
+	JZ        end109
 	MOVQ      CX, DI
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     DI, CX, CX
@@ -5242,15 +5229,15 @@ edge107:
 	VMOVUPD.Z (DX), K1, Z0
 	MOVQ      BX, CX
 
-row110:
+row112:
 	VMOVUPD.Z (CX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	ADDQ      SI, CX
 	DECQ      AX
-	JNZ       row110
+	JNZ       row112
 	VMOVUPD   Z0, K1, (DX)
 
-end107:
+end109:
 	VZEROUPPER
 	RET
 
@@ -5265,9 +5252,9 @@ TEXT ·colCenteredF64AVX512(SB), NOSPLIT, $0-40
 	MOVQ CX, DI
 	SHLQ $0x03, DI
 
-wide111:
+wide113:
 	CMPQ    CX, $0x00000020
-	JLT     narrow111
+	JLT     narrow113
 	VMOVUPD (DX), Z0
 	VMOVUPD 64(DX), Z1
 	VMOVUPD 128(DX), Z2
@@ -5279,7 +5266,7 @@ wide111:
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row112:
+row114:
 	VMOVUPD     (R9), Z8
 	VSUBPD      Z4, Z8, Z8
 	VFMADD231PD Z8, Z8, Z0
@@ -5294,7 +5281,7 @@ row112:
 	VFMADD231PD Z8, Z8, Z3
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row112
+	JNZ         row114
 	VMOVUPD     Z0, (DX)
 	VMOVUPD     Z1, 64(DX)
 	VMOVUPD     Z2, 128(DX)
@@ -5303,33 +5290,33 @@ row112:
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	SUBQ        $0x00000020, CX
-	JMP         wide111
+	JMP         wide113
 
-narrow111:
+narrow113:
 	CMPQ    CX, $0x00000008
-	JLT     edge111
+	JLT     edge113
 	VMOVUPD (DX), Z0
 	VMOVUPD (SI), Z1
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row113:
+row115:
 	VMOVUPD     (R9), Z2
 	VSUBPD      Z1, Z2, Z2
 	VFMADD231PD Z2, Z2, Z0
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row113
+	JNZ         row115
 	VMOVUPD     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000008, CX
-	JMP         narrow111
+	JMP         narrow113
 
-edge111:
+edge113:
 	TESTQ     CX, CX
-	JZ        end111
+	JZ        end113
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -5339,16 +5326,16 @@ edge111:
 	VMOVUPD.Z (SI), K1, Z1
 	MOVQ      BX, CX
 
-row114:
+row116:
 	VMOVUPD.Z   (CX), K1, Z2
 	VSUBPD      Z1, Z2, Z2
 	VFMADD231PD Z2, Z2, Z0
 	ADDQ        DI, CX
 	DECQ        AX
-	JNZ         row114
+	JNZ         row116
 	VMOVUPD     Z0, K1, (DX)
 
-end111:
+end113:
 	VZEROUPPER
 	RET
 
@@ -5364,9 +5351,9 @@ TEXT ·colDotF64AVX512(SB), NOSPLIT, $0-48
 	MOVQ CX, R8
 	SHLQ $0x03, R8
 
-wide115:
+wide117:
 	CMPQ    CX, $0x00000020
-	JLT     narrow115
+	JLT     narrow117
 	VMOVUPD (DX), Z0
 	VMOVUPD 64(DX), Z1
 	VMOVUPD 128(DX), Z2
@@ -5379,7 +5366,7 @@ wide115:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row116:
+row118:
 	VMOVUPD     (R10), Z8
 	VMOVUPD     (R11), Z9
 	VSUBPD      Z4, Z9, Z9
@@ -5399,7 +5386,7 @@ row116:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row116
+	JNZ         row118
 	VMOVUPD     Z0, (DX)
 	VMOVUPD     Z1, 64(DX)
 	VMOVUPD     Z2, 128(DX)
@@ -5409,18 +5396,18 @@ row116:
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	SUBQ        $0x00000020, CX
-	JMP         wide115
+	JMP         wide117
 
-narrow115:
+narrow117:
 	CMPQ    CX, $0x00000008
-	JLT     edge115
+	JLT     edge117
 	VMOVUPD (DX), Z0
 	VMOVUPD (DI), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row117:
+row119:
 	VMOVUPD     (R10), Z2
 	VMOVUPD     (R11), Z3
 	VSUBPD      Z1, Z3, Z3
@@ -5428,18 +5415,18 @@ row117:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row117
+	JNZ         row119
 	VMOVUPD     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	SUBQ        $0x00000008, CX
-	JMP         narrow115
+	JMP         narrow117
 
-edge115:
+edge117:
 	TESTQ     CX, CX
-	JZ        end115
+	JZ        end117
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -5450,7 +5437,7 @@ edge115:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row118:
+row120:
 	VMOVUPD.Z   (CX), K1, Z2
 	VMOVUPD.Z   (BX), K1, Z3
 	VSUBPD      Z1, Z3, Z3
@@ -5458,10 +5445,10 @@ row118:
 	ADDQ        R8, CX
 	ADDQ        R8, BX
 	DECQ        AX
-	JNZ         row118
+	JNZ         row120
 	VMOVUPD     Z0, K1, (DX)
 
-end115:
+end117:
 	VZEROUPPER
 	RET
 
@@ -5475,9 +5462,9 @@ TEXT ·biasRowsF64AVX512(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide119:
+wide121:
 	CMPQ    CX, $0x00000020
-	JLT     narrow119
+	JLT     narrow121
 	VMOVUPD (DI), Z0
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
@@ -5486,7 +5473,7 @@ wide119:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row120:
+row122:
 	VMOVUPD (R10), Z4
 	VADDPD  Z0, Z4, Z4
 	VMOVUPD Z4, (R9)
@@ -5502,38 +5489,38 @@ row120:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row120
+	JNZ     row122
 	ADDQ    $0x00000100, BX
 	ADDQ    $0x00000100, SI
 	ADDQ    $0x00000100, DI
 	SUBQ    $0x00000020, CX
-	JMP     wide119
+	JMP     wide121
 
-narrow119:
+narrow121:
 	CMPQ    CX, $0x00000008
-	JLT     edge119
+	JLT     edge121
 	VMOVUPD (DI), Z0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row121:
+row123:
 	VMOVUPD (R10), Z1
 	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, (R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row121
+	JNZ     row123
 	ADDQ    $0x00000040, BX
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	SUBQ    $0x00000008, CX
-	JMP     narrow119
+	JMP     narrow121
 
-edge119:
+edge121:
 	TESTQ     CX, CX
-	JZ        end119
+	JZ        end121
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -5543,16 +5530,16 @@ edge119:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row122:
+row124:
 	VMOVUPD.Z (BX), K1, Z1
 	VADDPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 	ADDQ      DX, CX
 	ADDQ      DX, BX
 	DECQ      AX
-	JNZ       row122
+	JNZ       row124
 
-end119:
+end121:
 	VZEROUPPER
 	RET
 
@@ -5566,9 +5553,9 @@ TEXT ·biasReluRowsF64AVX512(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide123:
+wide125:
 	CMPQ    CX, $0x00000020
-	JLT     narrow123
+	JLT     narrow125
 	VMOVUPD (DI), Z0
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
@@ -5577,7 +5564,7 @@ wide123:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row124:
+row126:
 	VMOVUPD (R10), Z4
 	VADDPD  Z0, Z4, Z4
 	VPXORD  Z5, Z5, Z5
@@ -5601,22 +5588,22 @@ row124:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row124
+	JNZ     row126
 	ADDQ    $0x00000100, BX
 	ADDQ    $0x00000100, SI
 	ADDQ    $0x00000100, DI
 	SUBQ    $0x00000020, CX
-	JMP     wide123
+	JMP     wide125
 
-narrow123:
+narrow125:
 	CMPQ    CX, $0x00000008
-	JLT     edge123
+	JLT     edge125
 	VMOVUPD (DI), Z0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row125:
+row127:
 	VMOVUPD (R10), Z1
 	VADDPD  Z0, Z1, Z1
 	VPXORD  Z9, Z9, Z9
@@ -5625,16 +5612,16 @@ row125:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row125
+	JNZ     row127
 	ADDQ    $0x00000040, BX
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	SUBQ    $0x00000008, CX
-	JMP     narrow123
+	JMP     narrow125
 
-edge123:
+edge125:
 	TESTQ     CX, CX
-	JZ        end123
+	JZ        end125
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -5644,7 +5631,7 @@ edge123:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row126:
+row128:
 	VMOVUPD.Z (BX), K1, Z1
 	VADDPD    Z0, Z1, Z1
 	VPXORD    Z10, Z10, Z10
@@ -5653,9 +5640,9 @@ row126:
 	ADDQ      DX, CX
 	ADDQ      DX, BX
 	DECQ      AX
-	JNZ       row126
+	JNZ       row128
 
-end123:
+end125:
 	VZEROUPPER
 	RET
 
@@ -5670,9 +5657,9 @@ TEXT ·scaleRowsF64AVX512(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide127:
+wide129:
 	CMPQ    CX, $0x00000020
-	JLT     narrow127
+	JLT     narrow129
 	VMOVUPD (DI), Z0
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
@@ -5685,7 +5672,7 @@ wide127:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row128:
+row130:
 	VMOVUPD     (R11), Z8
 	VFMADD213PD Z0, Z4, Z8
 	VMOVUPD     Z8, (R10)
@@ -5701,41 +5688,41 @@ row128:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row128
+	JNZ         row130
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	ADDQ        $0x00000100, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide127
+	JMP         wide129
 
-narrow127:
+narrow129:
 	CMPQ    CX, $0x00000008
-	JLT     edge127
+	JLT     edge129
 	VMOVUPD (DI), Z0
 	VMOVUPD (R8), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row129:
+row131:
 	VMOVUPD     (R11), Z2
 	VFMADD213PD Z0, Z1, Z2
 	VMOVUPD     Z2, (R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row129
+	JNZ         row131
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow127
+	JMP         narrow129
 
-edge127:
+edge129:
 	TESTQ     CX, CX
-	JZ        end127
+	JZ        end129
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -5746,16 +5733,16 @@ edge127:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row130:
+row132:
 	VMOVUPD.Z   (BX), K1, Z2
 	VFMADD213PD Z0, Z1, Z2
 	VMOVUPD     Z2, K1, (CX)
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row130
+	JNZ         row132
 
-end127:
+end129:
 	VZEROUPPER
 	RET
 
@@ -5770,9 +5757,9 @@ TEXT ·scaleReluRowsF64AVX512(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide131:
+wide133:
 	CMPQ    CX, $0x00000020
-	JLT     narrow131
+	JLT     narrow133
 	VMOVUPD (DI), Z0
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
@@ -5785,7 +5772,7 @@ wide131:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row132:
+row134:
 	VMOVUPD     (R11), Z8
 	VFMADD213PD Z0, Z4, Z8
 	VPXORD      Z9, Z9, Z9
@@ -5809,24 +5796,24 @@ row132:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row132
+	JNZ         row134
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	ADDQ        $0x00000100, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide131
+	JMP         wide133
 
-narrow131:
+narrow133:
 	CMPQ    CX, $0x00000008
-	JLT     edge131
+	JLT     edge133
 	VMOVUPD (DI), Z0
 	VMOVUPD (R8), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row133:
+row135:
 	VMOVUPD     (R11), Z2
 	VFMADD213PD Z0, Z1, Z2
 	VPXORD      Z13, Z13, Z13
@@ -5835,17 +5822,17 @@ row133:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row133
+	JNZ         row135
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow131
+	JMP         narrow133
 
-edge131:
+edge133:
 	TESTQ     CX, CX
-	JZ        end131
+	JZ        end133
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -5856,7 +5843,7 @@ edge131:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row134:
+row136:
 	VMOVUPD.Z   (BX), K1, Z2
 	VFMADD213PD Z0, Z1, Z2
 	VPXORD      Z14, Z14, Z14
@@ -5865,9 +5852,140 @@ row134:
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row134
+	JNZ         row136
 
-end131:
+end133:
+	VZEROUPPER
+	RET
+
+// func normGradRowsF64AVX512(rows int, cols int, dst *byte, dy *byte, x *byte, a *byte, b *byte, c *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·normGradRowsF64AVX512(SB), NOSPLIT, $0-64
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	MOVQ dst+16(FP), DX
+	MOVQ dy+24(FP), BX
+	MOVQ x+32(FP), SI
+	MOVQ a+40(FP), DI
+	MOVQ b+48(FP), R8
+	MOVQ c+56(FP), R9
+	MOVQ CX, R10
+	SHLQ $0x03, R10
+
+wide137:
+	CMPQ    CX, $0x00000020
+	JLT     narrow137
+	VMOVUPD (DI), Z0
+	VMOVUPD 64(DI), Z1
+	VMOVUPD 128(DI), Z2
+	VMOVUPD 192(DI), Z3
+	VMOVUPD (R8), Z4
+	VMOVUPD 64(R8), Z5
+	VMOVUPD 128(R8), Z6
+	VMOVUPD 192(R8), Z7
+	VMOVUPD (R9), Z8
+	VMOVUPD 64(R9), Z9
+	VMOVUPD 128(R9), Z10
+	VMOVUPD 192(R9), Z11
+	MOVQ    AX, R11
+	MOVQ    DX, R12
+	MOVQ    BX, R13
+	MOVQ    SI, R14
+
+row138:
+	VMOVUPD     (R13), Z12
+	VMOVUPD     (R14), Z13
+	VFMADD213PD Z8, Z4, Z13
+	VFMADD213PD Z13, Z0, Z12
+	VMOVUPD     Z12, (R12)
+	VMOVUPD     64(R13), Z12
+	VMOVUPD     64(R14), Z13
+	VFMADD213PD Z9, Z5, Z13
+	VFMADD213PD Z13, Z1, Z12
+	VMOVUPD     Z12, 64(R12)
+	VMOVUPD     128(R13), Z12
+	VMOVUPD     128(R14), Z13
+	VFMADD213PD Z10, Z6, Z13
+	VFMADD213PD Z13, Z2, Z12
+	VMOVUPD     Z12, 128(R12)
+	VMOVUPD     192(R13), Z12
+	VMOVUPD     192(R14), Z13
+	VFMADD213PD Z11, Z7, Z13
+	VFMADD213PD Z13, Z3, Z12
+	VMOVUPD     Z12, 192(R12)
+	ADDQ        R10, R12
+	ADDQ        R10, R13
+	ADDQ        R10, R14
+	DECQ        R11
+	JNZ         row138
+	ADDQ        $0x00000100, DX
+	ADDQ        $0x00000100, BX
+	ADDQ        $0x00000100, SI
+	ADDQ        $0x00000100, DI
+	ADDQ        $0x00000100, R8
+	ADDQ        $0x00000100, R9
+	SUBQ        $0x00000020, CX
+	JMP         wide137
+
+narrow137:
+	CMPQ    CX, $0x00000008
+	JLT     edge137
+	VMOVUPD (DI), Z0
+	VMOVUPD (R8), Z1
+	VMOVUPD (R9), Z2
+	MOVQ    AX, R11
+	MOVQ    DX, R12
+	MOVQ    BX, R13
+	MOVQ    SI, R14
+
+row139:
+	VMOVUPD     (R13), Z3
+	VMOVUPD     (R14), Z4
+	VFMADD213PD Z2, Z1, Z4
+	VFMADD213PD Z4, Z0, Z3
+	VMOVUPD     Z3, (R12)
+	ADDQ        R10, R12
+	ADDQ        R10, R13
+	ADDQ        R10, R14
+	DECQ        R11
+	JNZ         row139
+	ADDQ        $0x00000040, DX
+	ADDQ        $0x00000040, BX
+	ADDQ        $0x00000040, SI
+	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, R8
+	ADDQ        $0x00000040, R9
+	SUBQ        $0x00000008, CX
+	JMP         narrow137
+
+edge137:
+	TESTQ     CX, CX
+	JZ        end137
+	MOVQ      CX, R11
+	MOVQ      $0x0000000000000001, CX
+	SHLXQ     R11, CX, CX
+	DECQ      CX
+	KMOVW     CX, K1
+	VMOVUPD.Z (DI), K1, Z0
+	VMOVUPD.Z (R8), K1, Z1
+	VMOVUPD.Z (R9), K1, Z2
+	MOVQ      DX, CX
+	MOVQ      BX, DX
+	MOVQ      SI, BX
+
+row140:
+	VMOVUPD.Z   (DX), K1, Z3
+	VMOVUPD.Z   (BX), K1, Z4
+	VFMADD213PD Z2, Z1, Z4
+	VFMADD213PD Z4, Z0, Z3
+	VMOVUPD     Z3, K1, (CX)
+	ADDQ        R10, CX
+	ADDQ        R10, DX
+	ADDQ        R10, BX
+	DECQ        AX
+	JNZ         row140
+
+end137:
 	VZEROUPPER
 	RET
 
@@ -5882,9 +6000,9 @@ TEXT ·momentumF64AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Z0
 	VBROADCASTSD 8(SI), Z1
 
-many135:
+many141:
 	CMPQ         AX, $0x00000010
-	JLT          one135
+	JLT          one141
 	VMOVUPD      (CX), Z2
 	VMOVUPD      (DX), Z3
 	VMOVUPD      (BX), Z4
@@ -5903,11 +6021,11 @@ many135:
 	ADDQ         $0x00000080, DX
 	ADDQ         $0x00000080, BX
 	SUBQ         $0x00000010, AX
-	JMP          many135
+	JMP          many141
 
-one135:
+one141:
 	CMPQ         AX, $0x00000008
-	JLT          rest135
+	JLT          rest141
 	VMOVUPD      (CX), Z2
 	VMOVUPD      (DX), Z3
 	VMOVUPD      (BX), Z4
@@ -5919,11 +6037,11 @@ one135:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000008, AX
-	JMP          one135
+	JMP          one141
 
-rest135:
+rest141:
 	TESTQ        AX, AX
-	JZ           done135
+	JZ           done141
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -5937,7 +6055,7 @@ rest135:
 	VFNMADD231PD Z0, Z3, Z2
 	VMOVUPD      Z2, K1, (CX)
 
-done135:
+done141:
 	VZEROUPPER
 	RET
 
@@ -5952,9 +6070,9 @@ TEXT ·nesterovF64AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Z0
 	VBROADCASTSD 8(SI), Z1
 
-many136:
+many142:
 	CMPQ         AX, $0x00000010
-	JLT          one136
+	JLT          one142
 	VMOVUPD      (CX), Z2
 	VMOVUPD      (DX), Z3
 	VMOVUPD      (BX), Z4
@@ -5975,11 +6093,11 @@ many136:
 	ADDQ         $0x00000080, DX
 	ADDQ         $0x00000080, BX
 	SUBQ         $0x00000010, AX
-	JMP          many136
+	JMP          many142
 
-one136:
+one142:
 	CMPQ         AX, $0x00000008
-	JLT          rest136
+	JLT          rest142
 	VMOVUPD      (CX), Z2
 	VMOVUPD      (DX), Z3
 	VMOVUPD      (BX), Z4
@@ -5992,11 +6110,11 @@ one136:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000008, AX
-	JMP          one136
+	JMP          one142
 
-rest136:
+rest142:
 	TESTQ        AX, AX
-	JZ           done136
+	JZ           done142
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -6011,7 +6129,7 @@ rest136:
 	VFNMADD231PD Z0, Z4, Z2
 	VMOVUPD      Z2, K1, (CX)
 
-done136:
+done142:
 	VZEROUPPER
 	RET
 
@@ -6026,9 +6144,9 @@ TEXT ·adagradF64AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Z0
 	VBROADCASTSD 8(SI), Z1
 
-many137:
+many143:
 	CMPQ        AX, $0x00000010
-	JLT         one137
+	JLT         one143
 	VMOVUPD     (CX), Z2
 	VMOVUPD     (DX), Z3
 	VMOVUPD     (BX), Z4
@@ -6055,11 +6173,11 @@ many137:
 	ADDQ        $0x00000080, DX
 	ADDQ        $0x00000080, BX
 	SUBQ        $0x00000010, AX
-	JMP         many137
+	JMP         many143
 
-one137:
+one143:
 	CMPQ        AX, $0x00000008
-	JLT         rest137
+	JLT         rest143
 	VMOVUPD     (CX), Z2
 	VMOVUPD     (DX), Z3
 	VMOVUPD     (BX), Z4
@@ -6075,11 +6193,11 @@ one137:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000008, AX
-	JMP         one137
+	JMP         one143
 
-rest137:
+rest143:
 	TESTQ       AX, AX
-	JZ          done137
+	JZ          done143
 	MOVQ        AX, SI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       SI, AX, AX
@@ -6097,7 +6215,7 @@ rest137:
 	VSUBPD      Z4, Z2, Z2
 	VMOVUPD     Z2, K1, (CX)
 
-done137:
+done143:
 	VZEROUPPER
 	RET
 
@@ -6111,14 +6229,14 @@ TEXT ·maxPixelsF64AVX512(SB), NOSPLIT, $0-48
 	MOVQ dst+32(FP), SI
 	MOVQ x+40(FP), DI
 
-wide138:
+wide144:
 	CMPQ CX, $0x00000010
-	JLT  narrow138
+	JLT  narrow144
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-pixel139:
+pixel145:
 	VMOVUPD   (R9), Z0
 	VMOVUPD   (R10), Z1
 	VMAXPD    Z0, Z1, Z0
@@ -6134,20 +6252,20 @@ pixel139:
 	ADDQ      DX, R9
 	ADDQ      BX, R10
 	DECQ      R8
-	JNZ       pixel139
+	JNZ       pixel145
 	ADDQ      $0x00000080, SI
 	ADDQ      $0x00000080, DI
 	SUBQ      $0x00000010, CX
-	JMP       wide138
+	JMP       wide144
 
-narrow138:
+narrow144:
 	CMPQ CX, $0x00000008
-	JLT  edge138
+	JLT  edge144
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-pixel140:
+pixel146:
 	VMOVUPD   (R9), Z0
 	VMOVUPD   (R10), Z1
 	VMAXPD    Z0, Z1, Z0
@@ -6157,15 +6275,15 @@ pixel140:
 	ADDQ      DX, R9
 	ADDQ      BX, R10
 	DECQ      R8
-	JNZ       pixel140
+	JNZ       pixel146
 	ADDQ      $0x00000040, SI
 	ADDQ      $0x00000040, DI
 	SUBQ      $0x00000008, CX
-	JMP       narrow138
+	JMP       narrow144
 
-edge138:
+edge144:
 	TESTQ CX, CX
-	JZ    end138
+	JZ    end144
 	MOVQ  CX, R8
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R8, CX, CX
@@ -6174,7 +6292,7 @@ edge138:
 	MOVQ  SI, CX
 	MOVQ  DI, SI
 
-pixel141:
+pixel147:
 	VMOVUPD.Z (CX), K1, Z0
 	VMOVUPD.Z (SI), K1, Z1
 	VMAXPD    Z0, Z1, Z0
@@ -6184,9 +6302,9 @@ pixel141:
 	ADDQ      DX, CX
 	ADDQ      BX, SI
 	DECQ      AX
-	JNZ       pixel141
+	JNZ       pixel147
 
-end138:
+end144:
 	VZEROUPPER
 	RET
 
@@ -6201,16 +6319,16 @@ TEXT ·mulAddPixelsF64AVX512(SB), NOSPLIT, $0-56
 	MOVQ x+40(FP), DI
 	MOVQ w+48(FP), R8
 
-wide142:
+wide148:
 	CMPQ    CX, $0x00000010
-	JLT     narrow142
+	JLT     narrow148
 	VMOVUPD (R8), Z0
 	VMOVUPD 64(R8), Z1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel143:
+pixel149:
 	VMOVUPD     (R10), Z2
 	VMOVUPD     (R11), Z3
 	VFMADD231PD Z0, Z3, Z2
@@ -6222,22 +6340,22 @@ pixel143:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel143
+	JNZ         pixel149
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000010, CX
-	JMP         wide142
+	JMP         wide148
 
-narrow142:
+narrow148:
 	CMPQ    CX, $0x00000008
-	JLT     edge142
+	JLT     edge148
 	VMOVUPD (R8), Z0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel144:
+pixel150:
 	VMOVUPD     (R10), Z1
 	VMOVUPD     (R11), Z2
 	VFMADD231PD Z0, Z2, Z1
@@ -6245,16 +6363,16 @@ pixel144:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel144
+	JNZ         pixel150
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow142
+	JMP         narrow148
 
-edge142:
+edge148:
 	TESTQ     CX, CX
-	JZ        end142
+	JZ        end148
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -6264,7 +6382,7 @@ edge142:
 	MOVQ      SI, CX
 	MOVQ      DI, SI
 
-pixel145:
+pixel151:
 	VMOVUPD.Z   (CX), K1, Z1
 	VMOVUPD.Z   (SI), K1, Z2
 	VFMADD231PD Z0, Z2, Z1
@@ -6272,9 +6390,9 @@ pixel145:
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel145
+	JNZ         pixel151
 
-end142:
+end148:
 	VZEROUPPER
 	RET
 
@@ -6289,16 +6407,16 @@ TEXT ·dotPixelsF64AVX512(SB), NOSPLIT, $0-56
 	MOVQ y+40(FP), DI
 	MOVQ acc+48(FP), R8
 
-wide146:
+wide152:
 	CMPQ    CX, $0x00000010
-	JLT     narrow146
+	JLT     narrow152
 	VMOVUPD (R8), Z0
 	VMOVUPD 64(R8), Z1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel147:
+pixel153:
 	VMOVUPD     (R10), Z2
 	VMOVUPD     (R11), Z3
 	VFMADD231PD Z2, Z3, Z0
@@ -6308,41 +6426,41 @@ pixel147:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel147
+	JNZ         pixel153
 	VMOVUPD     Z0, (R8)
 	VMOVUPD     Z1, 64(R8)
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000010, CX
-	JMP         wide146
+	JMP         wide152
 
-narrow146:
+narrow152:
 	CMPQ    CX, $0x00000008
-	JLT     edge146
+	JLT     edge152
 	VMOVUPD (R8), Z0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel148:
+pixel154:
 	VMOVUPD     (R10), Z1
 	VMOVUPD     (R11), Z2
 	VFMADD231PD Z1, Z2, Z0
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel148
+	JNZ         pixel154
 	VMOVUPD     Z0, (R8)
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow146
+	JMP         narrow152
 
-edge146:
+edge152:
 	TESTQ     CX, CX
-	JZ        end146
+	JZ        end152
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -6352,17 +6470,17 @@ edge146:
 	MOVQ      SI, CX
 	MOVQ      DI, SI
 
-pixel149:
+pixel155:
 	VMOVUPD.Z   (CX), K1, Z1
 	VMOVUPD.Z   (SI), K1, Z2
 	VFMADD231PD Z1, Z2, Z0
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel149
+	JNZ         pixel155
 	VMOVUPD     Z0, K1, (R8)
 
-end146:
+end152:
 	VZEROUPPER
 	RET
 
@@ -6378,16 +6496,16 @@ TEXT ·routePixelsF64AVX512(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide150:
+wide156:
 	CMPQ CX, $0x00000010
-	JLT  narrow150
+	JLT  narrow156
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel151:
+pixel157:
 	VMOVUPD   (R11), Z0
 	VMOVUPD   (R12), Z1
 	VMOVUPD   (R13), Z2
@@ -6413,24 +6531,24 @@ pixel151:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel151
+	JNZ       pixel157
 	ADDQ      $0x00000080, SI
 	ADDQ      $0x00000080, DI
 	ADDQ      $0x00000080, R8
 	ADDQ      $0x00000080, R9
 	SUBQ      $0x00000010, CX
-	JMP       wide150
+	JMP       wide156
 
-narrow150:
+narrow156:
 	CMPQ CX, $0x00000008
-	JLT  edge150
+	JLT  edge156
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel152:
+pixel158:
 	VMOVUPD   (R11), Z0
 	VMOVUPD   (R12), Z1
 	VMOVUPD   (R13), Z2
@@ -6446,17 +6564,17 @@ pixel152:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel152
+	JNZ       pixel158
 	ADDQ      $0x00000040, SI
 	ADDQ      $0x00000040, DI
 	ADDQ      $0x00000040, R8
 	ADDQ      $0x00000040, R9
 	SUBQ      $0x00000008, CX
-	JMP       narrow150
+	JMP       narrow156
 
-edge150:
+edge156:
 	TESTQ CX, CX
-	JZ    end150
+	JZ    end156
 	MOVQ  CX, R10
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R10, CX, CX
@@ -6467,7 +6585,7 @@ edge150:
 	MOVQ  R8, DI
 	MOVQ  R9, R8
 
-pixel153:
+pixel159:
 	VMOVUPD.Z (CX), K1, Z0
 	VMOVUPD.Z (SI), K1, Z1
 	VMOVUPD.Z (DI), K1, Z2
@@ -6483,8 +6601,8 @@ pixel153:
 	ADDQ      BX, DI
 	ADDQ      BX, R8
 	DECQ      AX
-	JNZ       pixel153
+	JNZ       pixel159
 
-end150:
+end156:
 	VZEROUPPER
 	RET

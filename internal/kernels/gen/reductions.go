@@ -248,3 +248,37 @@ func (m *machine) rows() {
 		end()
 	}
 }
+
+// normGrad writes dst = a*dy + b*x + c with one a, b and c a column.
+func (m *machine) normGrad() {
+	n, p := m.function("normGradRows", "maps rows; rows > 0.", []string{"rows", "cols"}, []string{"dst", "dy", "x", "a", "b", "c"})
+	stride := GP64()
+	MOVQ(n[1], stride)
+	SHLQ(Imm(uint64(1+m.bytes/4)), stride)
+	m.strips(n[1], p, func(width int, k *mask) {
+		var held [3][]reg.VecVirtual
+		for i, q := range p[3:] {
+			for w := range width {
+				held[i] = append(held[i], m.vec())
+				m.load(Mem{Base: q, Disp: w * m.width}, held[i][w], k)
+			}
+		}
+		rows, at := m.rowCursor(n[0], p[:3])
+		l := newLabels("row")
+		Label(l[0])
+		for w := range width {
+			dy, x := m.vec(), m.vec()
+			m.load(Mem{Base: at[1], Disp: w * m.width}, dy, k)
+			m.load(Mem{Base: at[2], Disp: w * m.width}, x, k)
+			m.fma213(held[2][w], held[1][w], x)
+			m.fma213(x, held[0][w], dy)
+			m.store(dy, Mem{Base: at[0], Disp: w * m.width}, k)
+		}
+		for _, a := range at {
+			ADDQ(stride, a)
+		}
+		DECQ(rows)
+		JNZ(LabelRef(l[0]))
+	})
+	end()
+}

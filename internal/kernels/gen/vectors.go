@@ -13,10 +13,11 @@ func vectors(e *elem) {
 		m.binaries()
 		m.unaries()
 		m.withScalar()
-		m.fused()
+		m.dropout()
 		m.reductions()
 		m.columns()
 		m.rows()
+		m.normGrad()
 		m.optimizers()
 		m.strided()
 		if m.bytes == 4 {
@@ -141,12 +142,8 @@ func (m *machine) withScalar() {
 	end()
 }
 
-// fused writes dst = a*b + c and dropout.
-func (m *machine) fused() {
-	m.elementwise("mulAdd", 3, unroll, func(v []reg.VecVirtual) reg.VecVirtual {
-		m.fma231(v[0], v[1], v[2])
-		return v[2]
-	})
+// dropout writes the kernel of Dropout.
+func (m *machine) dropout() {
 	n, p := m.function("dropout", "keeps x*scale where u is below keep.", []string{"n"}, []string{"dst", "x", "u"}, "keep", "scale")
 	limit, scale := m.scalar("keep"), m.scalar("scale")
 	m.each(n[0], p, unroll, func(disp int, k *mask) {
