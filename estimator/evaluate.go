@@ -54,6 +54,11 @@ func (e *Estimator) Evaluate(ctx context.Context, input InputFn, opts ...RunOpti
 
 // evaluate runs the loop of one evaluation.
 func (s *inference) evaluate(ctx context.Context, ds inputs.Dataset, o runOptions) (EvalResult, error) {
+	release, err := s.acquire()
+	if err != nil {
+		return EvalResult{}, err
+	}
+	defer release()
 	acc, err := s.accumulators()
 	if err != nil {
 		return EvalResult{}, err

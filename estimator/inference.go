@@ -20,6 +20,26 @@ type inference struct {
 	digest [sha256.Size]byte // of that checkpoint: another may take its prefix
 	// inMemory: the variables are copies of a training loop's.
 	inMemory bool
+	busy     bool // a loop is running: guarded by the Estimator's mutex
+}
+
+// ErrBusy is returned where evaluation or prediction is started while one of
+// the same mode and columns is still running on the Estimator.
+var ErrBusy = errors.New("the Estimator is running this already")
+
+// acquire makes the caller the only one who runs the session until release.
+func (s *inference) acquire() (release func(), err error) {
+	s.est.mu.Lock()
+	defer s.est.mu.Unlock()
+	if s.busy {
+		return nil, fmt.Errorf("%w: finish that loop, or use another Estimator of the same model_dir", ErrBusy)
+	}
+	s.busy = true
+	return func() {
+		s.est.mu.Lock()
+		s.busy = false
+		s.est.mu.Unlock()
+	}, nil
 }
 
 // inference returns the mode's compiled program for that schema, making it where there is none.

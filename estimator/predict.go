@@ -49,6 +49,11 @@ func (e *Estimator) predict(ctx context.Context, input InputFn, opts []RunOption
 	if err != nil {
 		return err
 	}
+	release, err := s.acquire()
+	if err != nil {
+		return err
+	}
+	defer release()
 	keys, err := s.predictions(o.keys)
 	if err != nil {
 		return err

@@ -312,3 +312,27 @@ func TestSingleNodeClusterTrainsAndEvaluates(t *testing.T) {
 		t.Error("an evaluation named by a path: expected an error")
 	}
 }
+
+func TestNestedLoopsAreRefused(t *testing.T) {
+	ctx := context.Background()
+	e := toy(t, t.TempDir())
+	for _, err := range e.Predict(ctx, &toyData{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, err := range e.Predict(ctx, &toyData{}) {
+			if !errors.Is(err, estimator.ErrBusy) {
+				t.Errorf("a prediction inside another: got %v, expected ErrBusy", err)
+			}
+		}
+		if _, err := e.Evaluate(ctx, &toyData{}); err != nil {
+			t.Errorf("an evaluation inside a prediction: %v", err)
+		}
+		break
+	}
+	for _, err := range e.Predict(ctx, &toyData{}) {
+		if err != nil {
+			t.Errorf("after the first has ended: %v", err)
+		}
+	}
+}

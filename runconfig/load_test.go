@@ -97,7 +97,7 @@ func TestViolationsAreReportedTogether(t *testing.T) {
 	for _, want := range []string{
 		"train.max_step: got 5, which is not a known key; did you mean train.max_steps? (job.yaml:2)",
 		`train.input.images: got "", expected the file of the images`,
-		"train.input.batch_size: got 0, expected > 0 (job.yaml:3)",
+		"train.input.batch_size: got 0, expected 1 to 16777216 (job.yaml:3)",
 		"run.save_summary_steps: got -1, expected >= 0 (job.yaml:4)",
 		"model.name: got 5, expected text; put it in quotes (job.yaml:5)",
 		"trian: got nothing, which is not a known key; did you mean train? (job.yaml:6)",

@@ -2,12 +2,16 @@ package runconfig
 
 import (
 	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 )
+
+// maxBatch bounds batches, so that a slip of the pen does not take all memory.
+const maxBatch = 1 << 24
 
 // complete fills in what depends on other values.
 func (c *Config) complete() {
@@ -159,7 +163,7 @@ func (in Input) validatePipeline(key string, vs *violations) {
 	for i, s := range in.Std {
 		vs.require(s > 0, key+".std["+strconv.Itoa(i)+"]", s, "expected > 0")
 	}
-	vs.require(in.BatchSize > 0, key+".batch_size", in.BatchSize, "expected > 0")
+	vs.require(in.BatchSize > 0 && in.BatchSize <= maxBatch, key+".batch_size", in.BatchSize, fmt.Sprintf("expected 1 to %d", maxBatch))
 	vs.require(in.Prefetch >= -1, key+".prefetch", in.Prefetch, "expected >= 0, or -1 for as many as serve")
 	vs.require(in.Parallelism >= 0, key+".parallelism", in.Parallelism, "expected >= 0")
 	vs.require(in.Augment.CropPadding >= 0, key+".augment.crop_padding", in.Augment.CropPadding, "expected >= 0")

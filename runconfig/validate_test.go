@@ -28,7 +28,7 @@ func TestBounds(t *testing.T) {
 		{[]string{"train.input.format=idx"}, "train.input.images"},
 		{[]string{"train.input.format=parquet"}, "train.input.files: got [], expected at least one file name"},
 		{[]string{"train.input.delimiter=ab"}, "train.input.delimiter: got \"ab\", expected one character"},
-		{[]string{"train.input.batch_size=0"}, "train.input.batch_size: got 0, expected > 0"},
+		{[]string{"train.input.batch_size=0"}, "train.input.batch_size: got 0, expected 1 to 16777216"},
 		{[]string{"train.input.mean=[1, 2]", "train.input.std=[1]"}, "train.input.std: got [1], expected as many values as mean"},
 		{[]string{"train.input.split={folds: 1, part: eval}"}, "train.input.split.folds: got 1, expected >= 2"},
 		{[]string{"train.input.split={folds: 3, held_out: 3, part: eval}"}, "train.input.split.held_out: got 3, expected >= 0 and < folds"},
