@@ -14,13 +14,13 @@ import (
 
 // app is one invocation of the command line.
 type app struct {
+	name   string // of the binary
 	models estimator.Registry
 	inputs map[string]estimator.InputFn
 	stdout io.Writer
 	stderr *console
 	log    *slog.Logger
 	bars   bool // standard error is a terminal: progress bars instead of lines
-	setup  error
 }
 
 // Option adds something of the user's to the command line.
@@ -42,6 +42,11 @@ func WithInput(format string, fn estimator.InputFn) Option {
 	}
 }
 
+// WithName sets the name of the binary in help and errors; the default is goestimator.
+func WithName(name string) Option {
+	return func(a *app) error { a.name = name; return nil }
+}
+
 // Main runs the command line of this process and exits.
 func Main(opts ...Option) {
 	os.Exit(Run(context.Background(), os.Args[1:], os.Stdout, os.Stderr, opts...))
@@ -49,7 +54,7 @@ func Main(opts ...Option) {
 
 // Run runs a command line and returns the exit code.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer, opts ...Option) int {
-	a := &app{inputs: map[string]estimator.InputFn{}, stdout: stdout, stderr: &console{out: stderr}}
+	a := &app{name: "goestimator", inputs: map[string]estimator.InputFn{}, stdout: stdout, stderr: &console{out: stderr}}
 	a.bars = isTerminal(stderr)
 	a.log = slog.New(newLineHandler(a.stderr))
 	defer slog.SetDefault(slog.Default())
@@ -75,14 +80,14 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer, opts ...O
 func (a *app) fail(err error) int {
 	code := exitCode(err)
 	if !errors.Is(err, errQuiet) {
-		fmt.Fprintln(a.stderr, "goestimator: "+oneLine(err))
+		fmt.Fprintln(a.stderr, a.name+": "+oneLine(err))
 	}
 	return code
 }
 
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
-		Use:           "goestimator",
+		Use:           a.name,
 		Short:         "train, evaluate and serve models",
 		SilenceErrors: true,
 		SilenceUsage:  true,

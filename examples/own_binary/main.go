@@ -51,5 +51,5 @@ func xorInput(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
 }
 
 func main() {
-	cli.Main(cli.WithModel("xor", estimator.ModelFunc(xorModel)), cli.WithInput("xor", estimator.InputFunc(xorInput)))
+	cli.Main(cli.WithName("own_binary"), cli.WithModel("xor", estimator.ModelFunc(xorModel)), cli.WithInput("xor", estimator.InputFunc(xorInput)))
 }
