@@ -153,7 +153,7 @@ func (s *session) ProfileNodes() { s.profile = true }
 func (s *session) NodeTimes() []hooks.NodeTime {
 	var out []hooks.NodeTime
 	for _, n := range s.stepper.Profile() {
-		out = append(out, hooks.NodeTime{Node: n.Node, Op: n.Op, Total: n.Total})
+		out = append(out, hooks.NodeTime{Node: n.Node, Op: n.Op, Count: n.Count, Total: n.Total, Flops: n.Flops, Bytes: n.Bytes})
 	}
 	return out
 }

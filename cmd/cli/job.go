@@ -15,9 +15,10 @@ import (
 
 // job is a loaded config with the estimator that it describes.
 type job struct {
-	app *app
-	cfg *runconfig.Config
-	est *estimator.Estimator
+	app     *app
+	cfg     *runconfig.Config
+	est     *estimator.Estimator
+	profile bool // train tells where its time goes
 }
 
 // configFlags are the flags that every command with a config has.

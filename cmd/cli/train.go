@@ -19,9 +19,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// trainFlags are the flags of train.
+type trainFlags struct {
+	configFlags
+	dry, profile bool
+}
+
 func (a *app) trainCommand() *cobra.Command {
-	var f configFlags
-	var dry bool
+	var f trainFlags
 	cmd := &cobra.Command{
 		Use:   "train --config FILE",
 		Short: "train and evaluate in the role that TF_CONFIG gives",
@@ -42,14 +47,15 @@ mistake in the command line or the config; 143 interrupted after a checkpoint;
 			if err != nil {
 				return err
 			}
-			if dry {
-				return a.dryRun(cmd.Context(), cfg, f.json)
+			if f.dry {
+				return a.dryRun(cmd.Context(), cfg, f)
 			}
-			return a.train(cmd.Context(), cfg, f.json)
+			return a.train(cmd.Context(), cfg, f)
 		},
 	}
 	f.add(cmd)
-	cmd.Flags().BoolVar(&dry, "fast-dev-run", false, "one batch of training, evaluation and prediction in a temporary model_dir: does everything fit together?")
+	cmd.Flags().BoolVar(&f.dry, "fast-dev-run", false, "one batch of training, evaluation and prediction in a temporary model_dir: does everything fit together?")
+	cmd.Flags().BoolVar(&f.profile, "profile", false, "print in the end where the time went, op by op, and write the trace of one step to model_dir/profile.json")
 	return cmd
 }
 
@@ -61,11 +67,12 @@ func noArgs(_ *cobra.Command, args []string) error {
 }
 
 // train runs train_and_evaluate and prints what came of it.
-func (a *app) train(ctx context.Context, cfg *runconfig.Config, asJSON bool) error {
+func (a *app) train(ctx context.Context, cfg *runconfig.Config, f trainFlags) error {
 	j, err := a.newJob(cfg)
 	if err != nil {
 		return err
 	}
+	j.profile = f.profile
 	defer j.est.Close()
 	if err := j.refuseUnbuilt(); err != nil {
 		return err
@@ -77,7 +84,7 @@ func (a *app) train(ctx context.Context, cfg *runconfig.Config, asJSON bool) err
 	if err != nil {
 		return err
 	}
-	return a.printResult(newSummary(j, res), asJSON)
+	return a.printResult(newSummary(j, res), f.json)
 }
 
 // refuseUnbuilt refuses what a config may say but this version cannot do.
@@ -161,6 +168,9 @@ func (j *job) hooks() ([]hooks.Hook, error) {
 			return nil, err
 		}
 		hs = append(hs, h)
+	}
+	if j.profile {
+		hs = append(hs, newOpProfile(j.app.stderr, j.est.ModelDir()))
 	}
 	early, err := j.earlyStopping()
 	if err != nil {
@@ -267,7 +277,7 @@ func (a *app) printResult(s summary, asJSON bool) error {
 }
 
 // dryRun runs one batch of everything in a folder that is then removed.
-func (a *app) dryRun(ctx context.Context, cfg *runconfig.Config, asJSON bool) error {
+func (a *app) dryRun(ctx context.Context, cfg *runconfig.Config, f trainFlags) error {
 	dir, err := os.MkdirTemp("", "goestimator-fast-dev-run-")
 	if err != nil {
 		return err
@@ -282,6 +292,7 @@ func (a *app) dryRun(ctx context.Context, cfg *runconfig.Config, asJSON bool) er
 	if err != nil {
 		return err
 	}
+	j.profile = f.profile
 	defer j.est.Close()
 	res, err := j.trainAndEvaluate(ctx)
 	if err != nil {
@@ -302,5 +313,5 @@ func (a *app) dryRun(ctx context.Context, cfg *runconfig.Config, asJSON bool) er
 	a.log.Info("fast-dev-run: one batch of " + string(models.Train) + ", eval and predict went through; nothing was kept")
 	s := newSummary(j, res)
 	s.ModelDir = ""
-	return a.printResult(s, asJSON)
+	return a.printResult(s, f.json)
 }

@@ -2,7 +2,6 @@ package hooks
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -13,7 +12,11 @@ import (
 // NodeTime is the time that one node of the program took, over all steps so far.
 type NodeTime struct {
 	Node, Op string
+	Count    int // how often it ran
 	Total    time.Duration
+	// Flops are floating-point operations of matrix products and convolutions,
+	// Bytes those of operands, results and variables, each time it ran.
+	Flops, Bytes int64
 }
 
 // NodeProfiler is a Setup and Run that can time the nodes of its program: ask
@@ -28,11 +31,10 @@ type NodeProfiler interface {
 // and Perfetto open. The first step is left out.
 type Profiler struct {
 	Base
-	dir    string
-	timer  *Timer
-	before map[string]time.Duration // of the nodes, before the step that is profiled; nil for other steps
-	begun  time.Time
-	last   time.Time // end of the step before
+	dir   string
+	timer *Timer
+	trace *Trace    // of the step that is profiled; nil for other steps
+	last  time.Time // end of the step before
 }
 
 var _ Hook = (*Profiler)(nil)
@@ -65,62 +67,21 @@ func (h *Profiler) AfterCreateSession(_ context.Context, r Run) error {
 
 // BeforeRun begins to profile if it is time.
 func (h *Profiler) BeforeRun(_ context.Context, r Run) error {
-	h.before = nil
-	if !h.timer.ShouldTrigger(r.GlobalStep() + 1) {
-		return nil
+	h.trace = nil
+	if h.timer.ShouldTrigger(r.GlobalStep() + 1) {
+		h.trace = BeginTrace(r, h.last)
 	}
-	h.before = map[string]time.Duration{}
-	for _, n := range nodeTimes(r) {
-		h.before[n.Node] = n.Total
-	}
-	h.begun = time.Now()
 	return nil
 }
 
 // AfterRun writes the profile of a step that was profiled.
 func (h *Profiler) AfterRun(_ context.Context, r Run) error {
-	now := time.Now()
 	defer func() { h.last = time.Now() }()
-	if h.before == nil {
+	if h.trace == nil {
 		return nil
 	}
+	h.trace.End(r)
 	step := r.GlobalStep()
 	h.timer.Trigger(step)
-	events := []traceEvent{span("input and hooks", "loop", h.last, h.begun.Sub(h.last)), span("step", "loop", h.begun, now.Sub(h.begun))}
-	at := h.begun
-	for _, n := range nodeTimes(r) {
-		d := n.Total - h.before[n.Node]
-		e := span(n.Node, n.Op, at, d)
-		e.Thread = 2
-		events = append(events, e)
-		at = at.Add(d)
-	}
-	b, err := json.Marshal(map[string]any{"traceEvents": events, "displayTimeUnit": "ms"})
-	if err != nil {
-		return fmt.Errorf("profiler: %w", err)
-	}
-	return atomicfile.WriteFile(atomicfile.OS{}, filepath.Join(h.dir, fmt.Sprintf("timeline-%d.json", step)), b)
-}
-
-func nodeTimes(r Run) []NodeTime {
-	if p, ok := r.(NodeProfiler); ok {
-		return p.NodeTimes()
-	}
-	return nil
-}
-
-// traceEvent is a complete event ("X") of the trace event format.
-type traceEvent struct {
-	Name     string  `json:"name"`
-	Category string  `json:"cat"`
-	Phase    string  `json:"ph"`
-	Start    float64 `json:"ts"`  // microseconds
-	Duration float64 `json:"dur"` // microseconds
-	Process  int     `json:"pid"`
-	Thread   int     `json:"tid"`
-}
-
-func span(name, category string, start time.Time, d time.Duration) traceEvent {
-	return traceEvent{Name: name, Category: category, Phase: "X", Start: float64(start.UnixNano()) / 1e3,
-		Duration: float64(d.Nanoseconds()) / 1e3, Process: 1, Thread: 1}
+	return h.trace.WriteFile(filepath.Join(h.dir, fmt.Sprintf("timeline-%d.json", step)))
 }

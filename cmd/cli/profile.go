@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/goestimator/goestimator/estimator/hooks"
+)
+
+// tracedStep is the step of a run that profile.json shows, where there are that many: buffers and caches are warm by then.
+const tracedStep = 10
+
+// opProfile is a hook that prints where the time of training went, op by op,
+// and writes the trace of one step. The first step, which makes what later ones
+// use again, is left out where there are others.
+type opProfile struct {
+	hooks.Base
+	out  io.Writer
+	path string // of the trace
+
+	chief   bool
+	steps   int
+	spent   time.Duration // in steps
+	begun   time.Time
+	last    time.Time // end of the step before
+	skipped map[string]hooks.NodeTime
+	trace   *hooks.Trace // of the newest step that may be shown
+}
+
+var (
+	_ hooks.Hook        = (*opProfile)(nil)
+	_ hooks.Prioritized = (*opProfile)(nil)
+)
+
+// newOpProfile returns a hook that prints on out and leaves profile.json in dir.
+func newOpProfile(out io.Writer, dir string) *opProfile {
+	return &opProfile{out: out, path: filepath.Join(dir, "profile.json")}
+}
+
+// Priority is between that of writers and of the saver: lines of the loop come before, those of a last evaluation after.
+func (h *opProfile) Priority() int { return (hooks.PriorityWrite + hooks.PrioritySave) / 2 }
+
+// Begin asks for the times of nodes.
+func (h *opProfile) Begin(s hooks.Setup) error {
+	h.chief = s.IsChief()
+	if p, ok := s.(hooks.NodeProfiler); ok {
+		p.ProfileNodes()
+	}
+	return nil
+}
+
+// AfterCreateSession begins to count.
+func (h *opProfile) AfterCreateSession(context.Context, hooks.Run) error {
+	h.steps, h.spent, h.skipped, h.trace, h.last = 0, 0, nil, nil, time.Now()
+	return nil
+}
+
+// BeforeRun begins to time a step.
+func (h *opProfile) BeforeRun(_ context.Context, r hooks.Run) error {
+	if h.steps < tracedStep {
+		h.trace = hooks.BeginTrace(r, h.last)
+	}
+	h.begun = time.Now()
+	return nil
+}
+
+// AfterRun ends a step.
+func (h *opProfile) AfterRun(_ context.Context, r hooks.Run) error {
+	h.last = time.Now()
+	h.spent += h.last.Sub(h.begun)
+	if h.steps < tracedStep {
+		h.trace.End(r)
+	}
+	h.steps++
+	if h.steps == 2 {
+		h.spent = h.last.Sub(h.begun)
+	}
+	if h.steps == 1 {
+		h.skipped = map[string]hooks.NodeTime{}
+		for _, n := range nodeTimes(r) {
+			h.skipped[n.Node] = n
+		}
+	}
+	return nil
+}
+
+// End prints the table and writes the trace.
+func (h *opProfile) End(_ context.Context, r hooks.Run) error {
+	if h.steps == 0 {
+		return nil
+	}
+	if _, err := io.WriteString(h.out, h.report(nodeTimes(r))); err != nil || !h.chief {
+		return err
+	}
+	return h.trace.WriteFile(h.path)
+}
+
+func nodeTimes(r hooks.Run) []hooks.NodeTime {
+	if p, ok := r.(hooks.NodeProfiler); ok {
+		return p.NodeTimes()
+	}
+	return nil
+}
+
+// opTime is the time of all nodes of one op.
+type opTime struct {
+	hooks.NodeTime
+	nodes int
+}
+
+// report is the table with a line about the steps above.
+func (h *opProfile) report(nodes []hooks.NodeTime) string {
+	steps := h.steps
+	if steps > 1 {
+		steps--
+	} else {
+		h.skipped = nil
+	}
+	ops, all := sumByOp(nodes, h.skipped)
+	t := newTextTable("op", "nodes", "calls", "total ms", "share %", "ms/call", "GFLOP/s", "GB/s")
+	t.right(1, 2, 3, 4, 5, 6, 7)
+	for _, o := range append(ops, all) {
+		t.add(o.Op, group(int64(o.nodes)), group(int64(o.Count)), fmt.Sprintf("%.3f", milliseconds(o.Total)),
+			fmt.Sprintf("%.1f", 100*ratio(milliseconds(o.Total), milliseconds(all.Total))), fmt.Sprintf("%.4f", ratio(milliseconds(o.Total), float64(o.Count))),
+			perSecond(o.Flops, o.Total), perSecond(o.Bytes, o.Total))
+	}
+	return fmt.Sprintf("profile: steps=%d ms/step=%.4f in_ops=%.4f\n", steps, milliseconds(h.spent)/float64(steps), milliseconds(all.Total)/float64(steps)) + t.String()
+}
+
+// sumByOp sums the nodes up by op, the longest first, and all of them, less
+// what is skipped of each. Nodes that did not run besides are left out.
+func sumByOp(nodes []hooks.NodeTime, skipped map[string]hooks.NodeTime) (ops []opTime, all opTime) {
+	byOp := map[string]*opTime{}
+	all.Op = "total"
+	for _, n := range nodes {
+		s := skipped[n.Node]
+		if n.Count == s.Count {
+			continue
+		}
+		if byOp[n.Op] == nil {
+			byOp[n.Op] = &opTime{NodeTime: hooks.NodeTime{Op: n.Op}}
+		}
+		for _, o := range []*opTime{byOp[n.Op], &all} {
+			o.nodes++
+			o.Count += n.Count - s.Count
+			o.Total += n.Total - s.Total
+			o.Flops += n.Flops - s.Flops
+			o.Bytes += n.Bytes - s.Bytes
+		}
+	}
+	for _, o := range byOp {
+		ops = append(ops, *o)
+	}
+	slices.SortFunc(ops, func(a, b opTime) int { return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Op, b.Op)) })
+	return ops, all
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e6 }
+
+// ratio is a/b, 0 where b is.
+func ratio(a, b float64) float64 {
+	if b == 0 {
+		return 0
+	}
+	return a / b
+}
+
+// perSecond is n in billions a second, nothing where there is nothing to tell.
+func perSecond(n int64, d time.Duration) string {
+	if n == 0 || d <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.2f", float64(n)/float64(d.Nanoseconds()))
+}

@@ -1,0 +1,82 @@
+package hooks
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/atomicfile"
+)
+
+// Trace is what the time of one step went to, node by node. It is for a loop
+// whose nodes are timed: see NodeProfiler.
+type Trace struct {
+	before map[string]time.Duration // of the nodes
+	begun  time.Time
+	events []traceEvent
+}
+
+// BeginTrace begins the trace of the step that comes next. The time since the
+// end of the step before is shown as that of input and hooks.
+func BeginTrace(r Run, last time.Time) *Trace {
+	t := &Trace{before: map[string]time.Duration{}}
+	for _, n := range nodeTimes(r) {
+		t.before[n.Node] = n.Total
+	}
+	t.begun = time.Now()
+	t.events = []traceEvent{span("input and hooks", "loop", last, t.begun.Sub(last))}
+	return t
+}
+
+// End ends the step. The nodes are shown one after the other.
+func (t *Trace) End(r Run) {
+	t.events = append(t.events, span("step", "loop", t.begun, time.Since(t.begun)))
+	at := t.begun
+	for _, n := range nodeTimes(r) {
+		d := n.Total - t.before[n.Node]
+		if d == 0 { // it did not run
+			continue
+		}
+		e := span(n.Node, n.Op, at, d)
+		e.Thread = 2
+		t.events = append(t.events, e)
+		at = at.Add(d)
+	}
+}
+
+// WriteFile writes the trace in Chrome's trace format, which chrome://tracing
+// and Perfetto open, to a file whose folder it makes where necessary.
+func (t *Trace) WriteFile(path string) error {
+	b, err := json.Marshal(map[string]any{"traceEvents": t.events, "displayTimeUnit": "ms"})
+	if err != nil {
+		return fmt.Errorf("trace: %w", err)
+	}
+	if err := (atomicfile.OS{}).MkdirAll(filepath.Dir(path)); err != nil {
+		return fmt.Errorf("trace: %w", err)
+	}
+	return atomicfile.WriteFile(atomicfile.OS{}, path, b)
+}
+
+func nodeTimes(r Run) []NodeTime {
+	if p, ok := r.(NodeProfiler); ok {
+		return p.NodeTimes()
+	}
+	return nil
+}
+
+// traceEvent is a complete event ("X") of the trace event format.
+type traceEvent struct {
+	Name     string  `json:"name"`
+	Category string  `json:"cat"`
+	Phase    string  `json:"ph"`
+	Start    float64 `json:"ts"`  // microseconds
+	Duration float64 `json:"dur"` // microseconds
+	Process  int     `json:"pid"`
+	Thread   int     `json:"tid"`
+}
+
+func span(name, category string, start time.Time, d time.Duration) traceEvent {
+	return traceEvent{Name: name, Category: category, Phase: "X", Start: float64(start.UnixNano()) / 1e3,
+		Duration: float64(d.Nanoseconds()) / 1e3, Process: 1, Thread: 1}
+}
