@@ -113,25 +113,14 @@ var doConv = convFunc{runConv[float32], runConv[float64]}
 func runConv[T Float](c *conv[T], lo, hi int) {
 	s := scratches[T]().get()
 	k := c.patch()
+	col := s.take(convBlock * k)
 	for i := lo; i < hi; i++ {
 		from, to := i*convBlock, min((i+1)*convBlock, c.pixels())
-		col, ld, trans := c.patches(s, from, to)
-		gemmSerial(GemmArgs[T]{M: to - from, N: c.OutC, K: k, Alpha: 1, A: col, LDA: ld, TransA: trans, B: c.w, LDB: c.OutC,
+		im2col(&c.Window, col, c.x, from, to)
+		gemmSerial(GemmArgs[T]{M: to - from, N: c.OutC, K: k, Alpha: 1, A: col, LDA: k, B: c.w, LDB: c.OutC,
 			C: c.y[from*c.OutC:], LDC: c.OutC, Bias: c.bias, Relu: c.relu})
 	}
 	scratches[T]().put(s)
-}
-
-// patches gathers the patches under the output pixels [from, to) into a matrix of one row a pixel, or, when trans, of one
-// column a pixel, ld elements between rows. Lines of one channel are copied whole in the latter form.
-func (c *conv[T]) patches(s *scratch[T], from, to int) (col []T, ld int, trans bool) {
-	col = s.take(convBlock * c.patch())
-	if c.InC == 1 && c.StrideW == 1 {
-		shiftedLines(&c.Window, col, c.x, from, to)
-		return col, convBlock, true
-	}
-	im2col(&c.Window, col, c.x, from, to)
-	return col, c.patch(), false
 }
 
 // Conv2DInputGrad sets dx to the gradient of Conv2D's x, given dy.
@@ -220,6 +209,7 @@ var doConvFilterGrad = convFunc{runConvFilterGrad[float32], runConvFilterGrad[fl
 func runConvFilterGrad[T Float](c *conv[T], lo, hi int) {
 	s := scratches[T]().get()
 	k, blocks := c.patch(), ceilDiv(c.pixels(), convBlock)
+	col := s.take(convBlock * k)
 	for i := lo; i < hi; i++ {
 		dw := c.partial[i*c.weights() : (i+1)*c.weights()]
 		b0, b1 := i*blocks/c.groups, (i+1)*blocks/c.groups
@@ -228,12 +218,12 @@ func runConvFilterGrad[T Float](c *conv[T], lo, hi int) {
 		}
 		for b := b0; b < b1; b++ {
 			from, to := b*convBlock, min((b+1)*convBlock, c.pixels())
-			col, ld, trans := c.patches(s, from, to)
+			im2col(&c.Window, col, c.x, from, to)
 			var beta T = 1
 			if b == b0 {
 				beta = 0
 			}
-			gemmSerial(GemmArgs[T]{M: k, N: c.OutC, K: to - from, Alpha: 1, A: col, LDA: ld, TransA: !trans,
+			gemmSerial(GemmArgs[T]{M: k, N: c.OutC, K: to - from, Alpha: 1, A: col, LDA: k, TransA: true,
 				B: c.y[from*c.OutC:], LDB: c.OutC, Beta: beta, C: dw, LDC: c.OutC})
 		}
 	}

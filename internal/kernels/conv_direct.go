@@ -3,18 +3,17 @@ package kernels
 import "unsafe"
 
 // The direct form of convolution reads patches in place: under the pixels of one output row, a line of the filter meets
-// KW*InC elements that lie together in a line of the padded image, one pixel's stride apart. Only the padding is copied.
+// KW*InC elements that lie together in a line of the padded image, one pixel's stride apart. Lines are copied only where they need padding.
 const (
 	directPixels  = 256     // output pixels of a block: its lines and results stay in the L1 or L2 cache
-	directWidth   = 4       // shorter rows of pixels leave the micro-kernels half empty
-	directFilter  = 1 << 15 // elements of a strip of the filter that may go through the caches once a tile
+	directWidth   = 5       // shorter rows of pixels leave the micro-kernels mostly empty
+	directFilter  = 1 << 16 // elements of a strip of the filter that may go through the caches once a tile
 	directMostRow = 4096    // pixels of a row: a bound on what a block copies
 )
 
 // direct reports whether the convolution takes the direct form.
 func (w *Window) direct() bool {
-	return w.DilW == 1 && w.InC > 1 && w.OutW >= directWidth && w.OutW <= directMostRow &&
-		w.patch()*min(w.OutC, 32) <= directFilter
+	return w.DilW == 1 && w.OutW >= directWidth && w.OutW <= directMostRow && w.patch()*min(w.OutC, 32) <= directFilter
 }
 
 // blockRows is how many output rows make a block.

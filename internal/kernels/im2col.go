@@ -26,34 +26,6 @@ func (w *Window) position(p int) (n, oh, ow int) {
 	return p / image, p % image / w.OutW, p % w.OutW
 }
 
-// shiftedLines is im2col for images of one channel and stride 1 along the line, transposed: row kh*KW+kw of col, convBlock
-// elements long, holds what lies under that tap for every pixel, which is a piece of an image line.
-func shiftedLines[T Float](g *Window, col, x []T, from, to int) {
-	for p := from; p < to; {
-		n, oh, ow := g.position(p)
-		count := min(to-p, g.OutW-ow)
-		for tap := range g.KH * g.KW {
-			dst := col[tap*convBlock+p-from:][:count]
-			h := oh*g.StrideH - g.PadTop + tap/g.KW*g.DilH
-			if h < 0 || h >= g.InH {
-				clear(dst)
-				continue
-			}
-			w := ow - g.PadLeft + tap%g.KW*g.DilW
-			first, last := g.columns(tap % g.KW)
-			first, last = max(first-ow, 0), min(last-ow, count)
-			if first >= last {
-				clear(dst)
-				continue
-			}
-			clear(dst[:first])
-			copy(dst[first:last], x[(n*g.InH+h)*g.InW+w+first:])
-			clear(dst[last:])
-		}
-		p += count
-	}
-}
-
 // zeroRuns clears count runs of the given length, stride apart.
 func zeroRuns[T Float](dst []T, length, stride, count int) {
 	for i := range count {
