@@ -16,6 +16,14 @@ import (
 // Arrow schema. It does not retain them: the caller releases them when the data
 // set is no longer used.
 func Records(s *Schema, recs []arrow.Record, mem memory.Allocator) (Indexed, error) {
+	ix, err := indexRecords(s, recs, mem)
+	if err != nil {
+		return nil, err
+	}
+	return ix, nil
+}
+
+func indexRecords(s *Schema, recs []arrow.Record, mem memory.Allocator) (*indexedNode, error) {
 	ends := make([]int64, len(recs)) // rows up to and including each record
 	total := int64(0)
 	for i, r := range recs {
@@ -141,7 +149,12 @@ func Slices(mem memory.Allocator, columns ...NamedTensor) (Indexed, error) {
 	for i, c := range columns {
 		arrays[i] = tensorArray(s.Arrow().Field(i).Type, c.Tensor, rows)
 	}
-	return Records(s, []arrow.Record{array.NewRecord(s.Arrow(), arrays, int64(rows))}, mem)
+	ix, err := indexRecords(s, []arrow.Record{array.NewRecord(s.Arrow(), arrays, int64(rows))}, mem)
+	if err != nil {
+		return nil, err
+	}
+	ix.view = keepViews(ix.view).view
+	return ix, nil
 }
 
 // tensorArray returns an array that aliases a numeric tensor, or a copy of

@@ -69,6 +69,11 @@ func (s *repeatStage) pull(ctx context.Context, limit int) (arrow.Record, error)
 		if s.rows == 0 && s.epochs == math.MaxInt64 {
 			return nil, fmt.Errorf("%w: it cannot be repeated endlessly; check its files, filters, skip and shard", ErrEmpty)
 		}
+		if up, ok := s.up.(*rangeStage); ok && s.epoch+1 < s.epochs { // one pass is like another
+			up.pos, s.rows = 0, 0
+			s.epoch++
+			continue
+		}
 		err = s.up.close()
 		s.up, s.rows = nil, 0
 		s.epoch++
