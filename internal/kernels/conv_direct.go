@@ -3,7 +3,8 @@ package kernels
 import "unsafe"
 
 // The direct form of convolution reads patches in place: under the pixels of one output row, a line of the filter meets
-// KW*InC elements that lie together in a line of the padded image, one pixel's stride apart. Lines are copied only where they need padding.
+// KW*InC elements that lie together in a line of the padded image, one pixel's stride apart. Lines are copied only where
+// they need padding.
 const (
 	directPixels  = 256     // output pixels of a block: its lines and results stay in the L1 or L2 cache
 	directWidth   = 5       // shorter rows of pixels leave the micro-kernels mostly empty
