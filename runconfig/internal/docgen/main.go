@@ -1,4 +1,4 @@
-// Docgen writes docs/config.md from the Go type of the config file, its doc
+// Command docgen writes docs/config.md from the Go type of the config file, its doc
 // comments and its defaults. Run it by go generate in the folder runconfig.
 package main
 
