@@ -60,20 +60,6 @@ type Rename struct {
 	Previous string `yaml:"previous"`
 }
 
-// Strategy names where variables live and how gradients travel.
-type Strategy struct {
-	// One of default, one_device, mirrored, central_storage, multi_worker_mirrored, parameter_server, tpu.
-	Name string `yaml:"name"`
-	// Device of one_device, for example /cpu:0 or /gpu:0. Empty: the first one.
-	Device string `yaml:"device,omitempty"`
-}
-
-// RPC configures connections between the tasks of a cluster.
-type RPC struct {
-	// auto: TLS where certificates are set, else plaintext with one warning; tls: plaintext is refused.
-	Security string `yaml:"security"`
-}
-
 // Default returns the config that an empty file gives.
 func Default() Config {
 	in := defaultInput()
@@ -89,6 +75,6 @@ func Default() Config {
 		Predict:  Predict{Input: in},
 		Run:      defaultRun(),
 		Strategy: Strategy{Name: "default"},
-		RPC:      RPC{Security: "auto"},
+		RPC:      defaultRPC(),
 	}
 }

@@ -99,6 +99,12 @@ type Run struct {
 	ExperimentalMaxWorkerDelaySecs int `yaml:"experimental_max_worker_delay_secs"`
 	// Seconds that a task waits for the others before it fails.
 	SessionCreationTimeoutSecs int `yaml:"session_creation_timeout_secs"`
+	// Where the cluster and this task's place in it come from: tf_config (the environment variable) or slurm (those of a Slurm step).
+	ClusterResolver string `yaml:"cluster_resolver"`
+	// Starts of the chief without a new checkpoint after exits that it chose, before it gives up with exit code 1. 0: no limit.
+	MaxRestarts int `yaml:"max_restarts"`
+	// Seconds that a chief which is done waits for the evaluator's last evaluation. 0: not at all.
+	EvaluatorWaitSecs float64 `yaml:"evaluator_wait_secs,omitempty"`
 	// Tasks that this one may talk to, for example /job:ps. Empty: by the task's type.
 	DeviceFilters []string `yaml:"device_filters,omitempty"`
 	// Threads of one step. 0: as many as there are cores.
@@ -131,6 +137,8 @@ func defaultRun() Run {
 		CheckpointSaveGraphDef:         true,
 		ExperimentalMaxWorkerDelaySecs: 60,
 		SessionCreationTimeoutSecs:     7200,
+		ClusterResolver:                "tf_config",
+		MaxRestarts:                    10,
 		Precision:                      "float32",
 		SoftPlacement:                  true,
 		BLAS:                           "go",

@@ -54,6 +54,9 @@ type settings struct {
 	sessionTimeoutSecs   int
 	saveGraphDef         bool
 	strict               bool
+	rpc                  RPC
+	maxRestarts          int
+	evaluatorWaitSecs    float64
 }
 
 func defaultSettings() settings {
@@ -69,6 +72,8 @@ func defaultSettings() settings {
 		maxWorkerDelaySecs:  run.ExperimentalMaxWorkerDelaySecs,
 		sessionTimeoutSecs:  run.SessionCreationTimeoutSecs,
 		saveGraphDef:        run.CheckpointSaveGraphDef,
+		rpc:                 defaultRPC(),
+		maxRestarts:         run.MaxRestarts,
 	}
 }
 
@@ -122,6 +127,19 @@ func EvalDistribute(strategy Strategy) Option {
 
 // DeviceFn sets a function that chooses the device string of each op; nil: none.
 func DeviceFn(fn func(Op) string) Option { return func(s *settings) { s.deviceFn = fn } }
+
+// Connections sets how tasks of a cluster connect to each other.
+func Connections(rpc RPC) Option { return func(s *settings) { s.rpc = rpc } }
+
+// MaxRestarts sets how often the chief may start again without a new checkpoint
+// after exits that it chose; 0: any number of times.
+func MaxRestarts(n int) Option { return func(s *settings) { s.maxRestarts = n } }
+
+// EvaluatorWaitSecs sets how long a chief that is done waits for the evaluator's
+// last evaluation, so that it is not ended in the middle of it. 0: not at all.
+func EvaluatorWaitSecs(secs float64) Option {
+	return func(s *settings) { s.evaluatorWaitSecs = secs }
+}
 
 // Protocol sets the protocol between tasks: grpc, also when empty.
 func Protocol(p string) Option { return func(s *settings) { s.protocol = p } }
@@ -182,11 +200,9 @@ func (s settings) validate(vs *violations) {
 	vs.oneOf("precision", s.session.Precision, "", "float32", "float64", "tf32", "bf16_mixed")
 	vs.oneOf("blas", s.session.BLAS, "", "go", "openblas")
 	vs.require(s.session.IntraOpThreads >= 0, "intra_op_threads", s.session.IntraOpThreads, "expected >= 0")
-	s.trainDistribute.validate("train_distribute.name", vs)
-	s.evalDistribute.validate("eval_distribute.name", vs)
+	vs.require(s.maxRestarts >= 0, "max_restarts", s.maxRestarts, "expected >= 0")
+	vs.require(s.evaluatorWaitSecs >= 0, "evaluator_wait_secs", s.evaluatorWaitSecs, "expected >= 0")
+	s.trainDistribute.validate("train_distribute.", vs)
+	s.evalDistribute.validate("eval_distribute.", vs)
+	s.rpc.validate(vs)
 }
-
-// strategies are the names that DESIGN's table of strategies holds.
-var strategies = []string{"default", "one_device", "mirrored", "central_storage", "multi_worker_mirrored", "parameter_server", "tpu"}
-
-func (s Strategy) validate(field string, vs *violations) { vs.oneOf(field, s.Name, strategies...) }

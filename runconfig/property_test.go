@@ -46,7 +46,8 @@ var validSets = map[string][]string{
 	"run.device_filters":                     {"/job:ps", "[/job:ps, /job:chief]"},
 	"run.experimental_max_worker_delay_secs": {"0", "5"},
 	"strategy.name":                          {"default", "mirrored"},
-	"rpc.security":                           {"auto", "tls"},
+	"rpc.peer_timeout_secs":                  {"1.5", "60"},
+	"run.max_restarts":                       {"0", "3"},
 }
 
 // TestResolvedConfigLoadsAgain: load(marshal(cfg)) == cfg, and writing is stable.

@@ -38,7 +38,9 @@ func (c *Config) RunConfig() (RunConfig, error) {
 		KeepCheckpointEveryNHours(r.KeepCheckpointEveryNHours),
 		LogStepCountSteps(r.LogStepCountSteps),
 		TrainDistribute(c.Strategy),
-		EvalDistribute(c.Strategy),
+		Connections(c.RPC),
+		MaxRestarts(r.MaxRestarts),
+		EvaluatorWaitSecs(r.EvaluatorWaitSecs),
 		Protocol(r.Protocol),
 		ExperimentalMaxWorkerDelaySecs(r.ExperimentalMaxWorkerDelaySecs),
 		SessionCreationTimeoutSecs(r.SessionCreationTimeoutSecs),
@@ -49,6 +51,9 @@ func (c *Config) RunConfig() (RunConfig, error) {
 	}
 	if c.ModelDir != "" {
 		opts = append(opts, ModelDir(c.ModelDir))
+	}
+	if c.Strategy.DistributedEval {
+		opts = append(opts, EvalDistribute(c.Strategy))
 	}
 	if c.Seed != 0 {
 		opts = append(opts, TFRandomSeed(c.Seed))

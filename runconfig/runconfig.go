@@ -92,6 +92,17 @@ func (c RunConfig) EvalDistribute() Strategy { return c.s.evalDistribute }
 // DeviceFn returns the function that chooses devices; nil: none.
 func (c RunConfig) DeviceFn() func(Op) string { return c.s.deviceFn }
 
+// Connections returns how tasks of the cluster connect to each other.
+func (c RunConfig) Connections() RPC { return c.s.rpc }
+
+// MaxRestarts returns how often the chief may start again without a new
+// checkpoint after exits that it chose; 0: any number of times.
+func (c RunConfig) MaxRestarts() int { return c.s.maxRestarts }
+
+// EvaluatorWaitSecs returns how long a chief that is done waits for the
+// evaluator's last evaluation.
+func (c RunConfig) EvaluatorWaitSecs() float64 { return c.s.evaluatorWaitSecs }
+
 // Protocol returns the protocol between tasks: grpc.
 func (c RunConfig) Protocol() string { return cmp.Or(c.s.protocol, "grpc") }
 

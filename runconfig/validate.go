@@ -53,7 +53,6 @@ func (c *Config) validate(vs *violations) {
 	c.Train.Input.validate("train.input", vs)
 	c.Eval.Input.validate("eval.input", vs)
 	c.Predict.Input.validate("predict.input", vs)
-	vs.oneOf("rpc.security", c.RPC.Security, "auto", "tls")
 	vs.regexp("model.warm_start.vars", c.Model.WarmStart.Vars)
 	vs.regexp("optimizer.weight_decay_exclude", c.Optimizer.WeightDecayExclude)
 }
@@ -71,10 +70,11 @@ func (c *Config) validateRun(vs *violations) {
 	if errors.As(err, &found) {
 		for _, v := range found.Violations {
 			switch {
-			case v.Field == "eval_distribute.name":
+			case strings.HasPrefix(v.Field, "eval_distribute."):
 				continue // the same value as train_distribute
-			case v.Field == "train_distribute.name":
-				v.Field = "strategy.name"
+			case strings.HasPrefix(v.Field, "train_distribute."):
+				v.Field = "strategy." + strings.TrimPrefix(v.Field, "train_distribute.")
+			case strings.HasPrefix(v.Field, "rpc."):
 			case v.Field != "model_dir" && !strings.HasPrefix(v.Field, "TF_CONFIG"):
 				v.Field = "run." + v.Field
 			}
@@ -83,7 +83,7 @@ func (c *Config) validateRun(vs *violations) {
 	}
 	vs.require(c.Run.ProfileSteps >= 0, "run.profile_steps", c.Run.ProfileSteps, "expected >= 0")
 	vs.require(c.Run.SummaryImages >= 0, "run.summary_images", c.Run.SummaryImages, "expected >= 0")
-	vs.require(c.Strategy.Device == "" || c.Strategy.Name == "one_device", "strategy.device", c.Strategy.Device, "which only strategy.name one_device has")
+	vs.oneOf("run.cluster_resolver", c.Run.ClusterResolver, "tf_config", "slurm")
 }
 
 func (t Train) validate(vs *violations) {
