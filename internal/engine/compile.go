@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/goestimator/goestimator/internal/device"
 	"github.com/goestimator/goestimator/internal/graph"
@@ -20,6 +21,15 @@ type Options struct {
 	Capacity      int  // batch rows to plan memory for; 0 means 1. A larger batch grows it.
 	CheckNumerics bool // fail with a NumericsError at the first NaN or infinity
 	Profile       bool // measure the time of every node: see Program.Profile
+	// OwnFetches gives every fetch memory of its own: no node uses it once the fetch is complete, no other fetch shares
+	// it, and it is not that of a feed, a constant or a variable. The caller may then change what Value returned, from
+	// OnFetch on until the next run.
+	OwnFetches bool
+	// OnFetch, where not nil, is called by Run, on its goroutine, as soon as fetch i is complete; Value(i) gives it from
+	// then on, to all goroutines, while the run goes on. Each fetch is told once a run, unless the run fails before.
+	// Nodes that make fetches run as early as they can. OnFetch must not call the program's other methods or those of
+	// its variables.
+	OnFetch func(i int)
 }
 
 // Compile makes a program that runs on dev with the variables vars (of the same device; all that the program touches
@@ -31,10 +41,13 @@ func Compile(g *graph.Graph, spec Spec, dev device.Device, vars *Variables, opts
 	if err != nil {
 		return nil, fmt.Errorf("compile: %w", err)
 	}
+	if opts.OwnFetches {
+		ops = ownFetches(ops, p.fetched)
+	}
 	if err := connectVariables(ops, vars); err != nil {
 		return nil, fmt.Errorf("compile: %w", err)
 	}
-	if ops, err = order(ops, p.fetched); err != nil {
+	if ops, err = order(ops, p.fetched, opts.OnFetch != nil); err != nil {
 		return nil, fmt.Errorf("compile: %w", err)
 	}
 	makeValues(ops)
@@ -43,6 +56,8 @@ func Compile(g *graph.Graph, spec Spec, dev device.Device, vars *Variables, opts
 	}
 	assignStages(p.steps, max(opts.Capacity, 1))
 	p.splitStages()
+	p.ready = make([]atomic.Bool, len(p.fetched))
+	p.splitRun()
 	if p.stream, err = dev.NewStream(); err != nil {
 		return nil, fmt.Errorf("compile: %w", err)
 	}

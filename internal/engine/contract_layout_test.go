@@ -41,7 +41,7 @@ func picked(from func(at []int, in []nd) []int) func(in []nd, out [][]int) []nd 
 func structureCases() []*opCase {
 	same := func(in []nd, out [][]int) []nd { return []nd{{out[0], in[0].data}} }
 	var all []*opCase
-	for _, op := range []string{"Identity", "StopGradient", "PreventGradient", "PlaceholderWithDefault"} {
+	for _, op := range []string{"Identity", "StopGradient", "PreventGradient", "PlaceholderWithDefault", "DeepCopy"} {
 		all = append(all, &opCase{op: op, in: []operand{feedOf("B,3")}, out: []graph.Type{fl("B,3")}, ref: same})
 	}
 	all = append(all,

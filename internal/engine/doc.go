@@ -6,6 +6,9 @@
 // step, and can be cancelled between kernels up to the first update of a variable: after it the run completes, so that
 // a cancelled or failed run leaves the variables as they were.
 //
+// Fetches can be read while a run goes on, each as soon as it is complete (Options.OnFetch), and be changed in place
+// between runs (Options.OwnFetches): so are gradients exchanged with other workers while more are computed.
+//
 // Effects: a ReadVariableOp sees the variable as it was at the start of the run unless a control edge puts it after a
 // write. Writes of one variable that nothing orders happen in the order of the graph's nodes, as far as their inputs
 // allow.

@@ -28,9 +28,10 @@ func (p *Program) resizeResults() {
 	}
 }
 
-// download brings the fetches to the host.
-func (p *Program) download() error {
-	for i, f := range p.fetched {
+// download brings some fetches to the host.
+func (p *Program) download(fetches []int) error {
+	for _, i := range fetches {
+		f := p.fetched[i]
 		v, t := f.value(), p.results[i]
 		if p.hostFeeds() {
 			t.Bytes = v.bytes()
@@ -46,10 +47,7 @@ func (p *Program) download() error {
 
 // bufferOf returns where a fetched value lies on the device.
 func (p *Program) bufferOf(f port) (device.Buffer, int) {
-	o := f.op
-	for o.def.alias {
-		o = o.in[0].op
-	}
+	o := storageOf(f).op
 	switch o.out[0].home {
 	case inVariable:
 		return o.reads.buf, 0
@@ -59,15 +57,20 @@ func (p *Program) bufferOf(f port) (device.Buffer, int) {
 	return p.arena, f.value().base().off
 }
 
-// Value returns fetch i of the last run: a view that is valid until the next one and must not be changed; nil
-// unless that run succeeded and there is such a fetch.
+// Value returns fetch i of the last run: a view that is valid until the next one and, without Options.OwnFetches, must
+// not be changed; nil unless that run succeeded, or has told Options.OnFetch of it, and there is such a fetch.
 func (p *Program) Value(i int) *graph.Tensor {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.done || i < 0 || i >= len(p.results) {
+	if i < 0 || i >= len(p.ready) || !p.ready[i].Load() {
 		return nil
 	}
 	return p.results[i]
+}
+
+// forget takes the results of the last run back.
+func (p *Program) forget() {
+	for i := range p.ready {
+		p.ready[i].Store(false)
+	}
 }
 
 // Fetch copies fetch i of the last run to dst, whose memory is used again where it is large enough.
@@ -77,7 +80,7 @@ func (p *Program) Fetch(i int, dst *graph.Tensor) error {
 	if i < 0 || i >= len(p.fetched) {
 		return fmt.Errorf("fetch %d: the program has %d", i, len(p.fetched))
 	}
-	if !p.done {
+	if !p.ready[i].Load() {
 		return fmt.Errorf("fetch %d: the last run gave no results", i)
 	}
 	r := p.results[i]

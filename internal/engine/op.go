@@ -18,6 +18,7 @@ type op struct {
 	reads *variable // of a ReadVariableOp
 	write []*variable
 	copy  bool // a read that must not share the variable's storage
+	own   bool // makes a fetch of Options.OwnFetches: runs each time
 	stage stage
 	// phantom ops stand for operands of which only the type matters; their values have no storage.
 	phantom bool

@@ -6,19 +6,26 @@ import (
 	"slices"
 )
 
-// order sorts ops so that each follows what it depends on, updates of variables last, else in the graph's order.
-func order(ops []*op, fetched []port) ([]*op, error) {
+// order sorts ops so that each follows what it depends on, updates of variables last, those that make fetches first if
+// hurry, else in the graph's order.
+func order(ops []*op, fetched []port, hurry bool) ([]*op, error) {
+	early := map[*op]bool{}
+	for _, f := range fetched {
+		if hurry {
+			early[f.op] = true
+		}
+	}
 	control := make([][]*op, len(ops))
 	for i, o := range ops {
 		control[i] = slices.Clone(o.after)
 	}
-	sorted, err := sortOps(ops)
+	sorted, err := sortOps(ops, early)
 	if err != nil {
 		return nil, err
 	}
 	// Writes of one variable that nothing orders keep the order that the sort gives them: that of the graph.
 	orderEffects(sorted, fetched, false)
-	if again, err := sortOps(ops); err == nil {
+	if again, err := sortOps(ops, early); err == nil {
 		return again, nil
 	}
 	// Reads that share storage can wait on each other in a circle where copies would not.
@@ -26,14 +33,14 @@ func order(ops []*op, fetched []port) ([]*op, error) {
 		o.after, o.copy = control[i], false
 	}
 	orderEffects(sorted, fetched, true)
-	if sorted, err = sortOps(ops); err != nil {
+	if sorted, err = sortOps(ops, early); err != nil {
 		return nil, fmt.Errorf("reads and writes of variables contradict each other: %w", err)
 	}
 	return sorted, nil
 }
 
 // sortOps is Kahn's algorithm with a priority queue.
-func sortOps(ops []*op) ([]*op, error) {
+func sortOps(ops []*op, early map[*op]bool) ([]*op, error) {
 	late := descendantsOfWrites(ops)
 	waits := make(map[*op]int, len(ops))
 	next := make(map[*op][]*op, len(ops))
@@ -43,7 +50,7 @@ func sortOps(ops []*op) ([]*op, error) {
 			waits[o]++
 		}
 	}
-	q := &queue{late: late}
+	q := &queue{late: late, early: early}
 	for _, o := range ops {
 		if waits[o] == 0 {
 			q.ops = append(q.ops, o)
@@ -97,10 +104,10 @@ func descendantsOfWrites(ops []*op) map[*op]bool {
 	return late
 }
 
-// queue is a heap of ops that are ready: early ones before late ones, then the graph's order.
+// queue is a heap of ops that are ready: all before late ones, early ones before others, then the graph's order.
 type queue struct {
-	ops  []*op
-	late map[*op]bool
+	ops         []*op
+	late, early map[*op]bool
 }
 
 func (q *queue) Len() int      { return len(q.ops) }
@@ -115,6 +122,9 @@ func (q *queue) Less(i, j int) bool {
 	a, b := q.ops[i], q.ops[j]
 	if q.late[a] != q.late[b] {
 		return q.late[b]
+	}
+	if q.early[a] != q.early[b] {
+		return q.early[a]
 	}
 	if a.index != b.index {
 		return a.index < b.index

@@ -37,7 +37,7 @@ func assignStages(steps []*step, capacity int) {
 				o.stage = perRun
 			}
 		}
-		if len(o.write) > 0 || o.reads != nil || len(s.out) == 0 {
+		if len(o.write) > 0 || o.reads != nil || len(s.out) == 0 || o.own {
 			o.stage = perRun
 		}
 		if o.stage == perRun {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 
 	"github.com/goestimator/goestimator/internal/device"
 	"github.com/goestimator/goestimator/internal/graph"
@@ -32,10 +33,11 @@ type Program struct {
 	feedViews []*value
 	capacity  int
 	batch     int  // of the last run, 0 after a plan
-	done      bool // the last run succeeded: there are results
 	fresh     bool // steps of stage perCompile have yet to run
 	updates   bool // some step writes a variable
 	results   []*graph.Tensor
+	ready     []atomic.Bool // which results the last run has given; also read while it goes on
+	sections  []section
 	exec      execution
 	at        *step // what runs, for the error of a panic
 	closed    bool
@@ -64,7 +66,7 @@ func (p *Program) Capacity() int {
 func (p *Program) Run(ctx context.Context, batch int, feeds []*graph.Tensor) (err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.done = false
+	p.forget()
 	if p.closed {
 		return ErrClosed
 	}
@@ -91,11 +93,11 @@ func (p *Program) Run(ctx context.Context, batch int, feeds []*graph.Tensor) (er
 	}
 	p.exec.ctx, p.exec.rebatch = ctx, rebatch
 	err = p.launch()
-	p.exec.ctx = nil
+	p.exec.ctx, p.exec.done = nil, nil
 	if err != nil {
 		p.batch = 0 // what depends on the batch size may be half made
+		p.forget()
 	}
-	p.done = err == nil
 	return err
 }
 
@@ -109,11 +111,12 @@ func (p *Program) recovered(err *error) {
 	if p.at != nil {
 		e.Op, e.Node = p.at.op.node.Op, p.at.op.node.Name
 	}
-	p.exec.ctx, p.at, p.batch = nil, nil, 0
+	p.exec.ctx, p.exec.done, p.at, p.batch = nil, nil, nil, 0
+	p.forget()
 	*err = e
 }
 
-// launch runs the steps and brings the fetches to the host.
+// launch runs the steps, section by section, and brings the fetches to the host.
 func (p *Program) launch() error {
 	if p.updates {
 		p.vars.mu.Lock()
@@ -122,13 +125,26 @@ func (p *Program) launch() error {
 		p.vars.mu.RLock()
 		defer p.vars.mu.RUnlock()
 	}
-	if err := p.stream.Launch(&p.exec); err != nil {
-		return err
+	p.exec.done = p.exec.ctx.Done()
+	for i, r := range p.sections {
+		p.exec.section = i
+		if err := p.stream.Launch(&p.exec); err != nil {
+			return err
+		}
+		if err := p.download(r.fetches); err != nil {
+			return err
+		}
+		if err := p.stream.Synchronize(); err != nil {
+			return err
+		}
+		for _, f := range r.fetches {
+			p.ready[f].Store(true)
+			if p.opts.OnFetch != nil {
+				p.opts.OnFetch(f)
+			}
+		}
 	}
-	if err := p.download(); err != nil {
-		return err
-	}
-	return p.stream.Synchronize()
+	return nil
 }
 
 // resize sets all sizes for a batch and lets steps prepare for it.
@@ -156,28 +172,25 @@ func (p *Program) resize(batch int) error {
 	return nil
 }
 
-// execution is the whole run as one kernel of the device.
+// execution is a section of the run as one kernel of the device.
 type execution struct {
 	p       *Program
 	ctx     context.Context
+	done    <-chan struct{} // of ctx, nil from the first update on: then the run is completed
 	rebatch bool
+	section int
 }
 
 // Run implements device.GoKernel.
 func (e *execution) Run() error {
-	p, done := e.p, e.ctx.Done()
-	if p.fresh {
-		if err := p.runSteps(p.staged[perCompile], nil); err != nil {
-			return err
-		}
-		p.fresh = false
-	}
-	if e.rebatch {
-		if err := p.runSteps(p.staged[perBatch], nil); err != nil {
+	p := e.p
+	if e.section == 0 {
+		if err := e.prepare(); err != nil {
 			return err
 		}
 	}
-	if err := p.runSteps(p.staged[perRun], done); err != nil {
+	r := p.sections[e.section]
+	if err := e.runSteps(p.staged[perRun][r.from:r.to]); err != nil {
 		if ctxErr := e.ctx.Err(); err == errStopped && ctxErr != nil {
 			return ctxErr
 		}
@@ -186,13 +199,32 @@ func (e *execution) Run() error {
 	return nil
 }
 
-func (p *Program) runSteps(steps []*step, done <-chan struct{}) error {
+// prepare runs what need not run each time.
+func (e *execution) prepare() error {
+	done := e.done
+	e.done = nil // not to be left half made
+	defer func() { e.done = done }()
+	p := e.p
+	if p.fresh {
+		if err := e.runSteps(p.staged[perCompile]); err != nil {
+			return err
+		}
+		p.fresh = false
+	}
+	if e.rebatch {
+		return e.runSteps(p.staged[perBatch])
+	}
+	return nil
+}
+
+func (e *execution) runSteps(steps []*step) error {
+	p := e.p
 	for _, s := range steps {
 		if len(s.op.write) > 0 {
-			done = nil // from the first update on the run is completed
+			e.done = nil
 		}
 		select {
-		case <-done:
+		case <-e.done:
 			return errStopped
 		default:
 		}
@@ -225,7 +257,8 @@ func (p *Program) Close() error {
 	if p.closed {
 		return nil
 	}
-	p.closed, p.done = true, false
+	p.closed = true
+	p.forget()
 	var errs []error
 	for _, b := range append(p.consts, p.arena) {
 		if b != nil {

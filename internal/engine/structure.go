@@ -19,6 +19,7 @@ var structureOps = map[string]opDef{
 	"Reshape":                {alias: true, unread: []int{1}, compile: sameElements},
 	"ExpandDims":             {alias: true, unread: []int{1}, compile: sameElements},
 	"Squeeze":                {alias: true, compile: sameElements},
+	"DeepCopy":               {effect: true, compile: compileCopy},
 	"NoOp":                   {effect: true},
 	"Shape":                  {compile: compileShape, shape: true},
 	"Size":                   {compile: compileSize, shape: true},
@@ -41,6 +42,18 @@ func sameElements(c *binding) (runFunc, error) {
 		}
 	}
 	return nil, nil
+}
+
+// compileCopy makes a value with storage of its own.
+func compileCopy(c *binding) (runFunc, error) {
+	if err := c.need(1, 1); err != nil {
+		return nil, err
+	}
+	in, out := c.in[0], c.out[0]
+	if !sameType(in.typ, out.typ) {
+		return nil, fmt.Errorf("expected a result of type %v and shape %v, got %v %v", in.typ.DType, in.typ.Shape, out.typ.DType, out.typ.Shape)
+	}
+	return func() error { copy(out.bytes(), in.bytes()); return nil }, nil
 }
 
 // storeInts returns a function that writes integers to an int32 or int64 value.
