@@ -43,8 +43,9 @@ type conv[T Float] struct {
 	Window
 	run     func(c *conv[T], lo, hi int)
 	x, w, y []T
-	bias    []T
-	relu    bool
+	dy      []T         // of pooling
+	filter  *PackedB[T] // nil, or w packed
+	Epilogue[T]
 	groups  int
 	part    scratch[T]
 	partial []T
@@ -80,7 +81,10 @@ func pickConv[T Float](f *convFunc) func(c *conv[T], lo, hi int) {
 
 func newConv[T Float](g Window, f *convFunc, x, w, y []T) *conv[T] {
 	c := convs[T]().get()
-	c.Window, c.run, c.x, c.w, c.y = g, pickConv[T](f), x, w, y
+	c.Window, c.x, c.w, c.y = g, x, w, y
+	if f != nil {
+		c.run = pickConv[T](f)
+	}
 	return c
 }
 
@@ -98,12 +102,37 @@ func Conv2D[T Float](g Window, y, x, w, bias []T, relu bool) {
 			C: y, LDC: g.OutC, Bias: bias, Relu: relu})
 		return
 	}
-	f, tasks := &doConv, ceilDiv(g.pixels(), convBlock)
-	if g.direct() {
-		f, tasks = &doConvDirect, g.Batch*g.directBlocks()
+	c := newConv(g, nil, x, w, y)
+	c.Epilogue = Epilogue[T]{Bias: bias, Relu: relu}
+	c.forward()
+}
+
+// PackFilter packs the filter w of the convolution g, of any batch and image size, for Conv2DPacked.
+func PackFilter[T Float](g Window, w []T) *PackedB[T] {
+	return PackB(w, g.OutC, g.patch(), g.OutC, false)
+}
+
+// Conv2DPacked sets y = conv(x, filter) with the given epilogue; the filter is PackFilter's of the same window.
+func Conv2DPacked[T Float](g Window, y, x []T, filter *PackedB[T], e Epilogue[T]) {
+	_, _ = x[:g.inSize()], y[:g.outSize()]
+	filter.check(g.patch(), g.OutC)
+	e.check(g.OutC, g.outSize())
+	if g.pointwise() {
+		MatMulPacked(PackedArgs[T]{M: g.pixels(), A: x, LDA: g.InC, B: filter, C: y, LDC: g.OutC, Epilogue: e})
+		return
 	}
-	c := newConv(g, f, x, w, y)
-	c.bias, c.relu = bias, relu
+	c := newConv(g, nil, x, nil, y)
+	c.filter, c.Epilogue = filter, e
+	c.forward()
+}
+
+// forward runs and recycles a convolution that is no plain product.
+func (c *conv[T]) forward() {
+	f, tasks := &doConv, ceilDiv(c.pixels(), convBlock)
+	if c.direct() {
+		f, tasks = &doConvDirect, c.Batch*c.directBlocks()
+	}
+	c.run = pickConv[T](f)
 	Parallel(tasks, 1, c)
 	c.recycle()
 }
@@ -117,8 +146,17 @@ func runConv[T Float](c *conv[T], lo, hi int) {
 	for i := lo; i < hi; i++ {
 		from, to := i*convBlock, min((i+1)*convBlock, c.pixels())
 		im2col(&c.Window, col, c.x, from, to)
-		gemmSerial(GemmArgs[T]{M: to - from, N: c.OutC, K: k, Alpha: 1, A: col, LDA: k, B: c.w, LDB: c.OutC,
-			C: c.y[from*c.OutC:], LDC: c.OutC, Bias: c.bias, Relu: c.relu})
+		y := c.y[from*c.OutC:]
+		if c.filter == nil {
+			gemmSerial(GemmArgs[T]{M: to - from, N: c.OutC, K: k, Alpha: 1, A: col, LDA: k, B: c.w, LDB: c.OutC,
+				C: y, LDC: c.OutC, Bias: c.Bias, Relu: c.Relu})
+			continue
+		}
+		e := c.Epilogue
+		if e.Add != nil {
+			e.Add = e.Add[from*c.OutC:]
+		}
+		packedSerial(PackedArgs[T]{M: to - from, A: col, LDA: k, B: c.filter, C: y, LDC: c.OutC, Epilogue: e})
 	}
 	scratches[T]().put(s)
 }

@@ -75,43 +75,54 @@ var doConvDirect = convFunc{runConvDirect[float32], runConvDirect[float64]}
 func runConvDirect[T Float](c *conv[T], lo, hi int) {
 	s := scratches[T]().get()
 	t := newTile(c.KW*c.InC, c.KH)
-	tiles, size := tilesFor[T](ActiveLevel()), int(unsafe.Sizeof(T(0)))
-	t.aRow, t.aK, t.bK, t.cRow, t.alpha = c.StrideW*c.InC*size, size, c.OutC*size, c.OutC*size, floatBits(T(1))
+	tiles, size := c.convTiles(), int(unsafe.Sizeof(T(0)))
+	t.aRow, t.aK, t.cRow, t.alpha = c.StrideW*c.InC*size, size, c.OutC*size, floatBits(T(1))
+	if c.Relu {
+		t.relu = 1
+	}
 	for i := lo; i < hi; i++ {
 		b := c.block(s, i)
 		t.aSkip = (c.DilH*b.line - t.k) * size
 		for n := 0; n < c.OutC; n += 2 * tiles.lanes {
 			c.convStrip(t, &tiles, b, n)
 		}
-		c.finishRows(b)
 	}
 	recycleTile(t)
 	scratches[T]().put(s)
 }
 
+// convTiles returns the micro-kernels of a convolution: those that its filter was packed for.
+func (c *conv[T]) convTiles() tileSet {
+	if c.filter != nil {
+		return c.filter.tiles
+	}
+	return tilesFor[T](ActiveLevel())
+}
+
 // convStrip does the output channels from n on, two vectors of them, for a block. The tiles of a row are of almost equal
 // width.
 func (c *conv[T]) convStrip(t *tileArgs, tiles *tileSet, b rowBlock[T], n int) {
-	count := ceilDiv(c.OutW, tiles.rows)
-	t.b = unsafe.Pointer(&c.w[n])
+	count, size := ceilDiv(c.OutW, tiles.rows), int(unsafe.Sizeof(T(0)))
+	if c.filter != nil {
+		strip, ld, _ := c.filter.strip(n)
+		t.b, t.bK = unsafe.Pointer(&strip[0]), ld*size
+	} else {
+		t.b, t.bK = unsafe.Pointer(&c.w[n]), c.OutC*size
+	}
+	if c.Bias != nil {
+		t.bias = unsafe.Pointer(&c.Bias[n])
+	}
 	for r := range b.rows {
-		line, y := b.lines[r*c.StrideH*b.line:], c.y[(b.row+r)*c.OutW*c.OutC+n:]
+		line, first := b.lines[r*c.StrideH*b.line:], (b.row+r)*c.OutW
 		for i := range count {
 			from, to := i*c.OutW/count, (i+1)*c.OutW/count
-			t.a, t.c = unsafe.Pointer(&line[from*c.StrideW*c.InC]), unsafe.Pointer(&y[from*c.OutC])
+			at := (first+from)*c.OutC + n
+			t.a, t.c = unsafe.Pointer(&line[from*c.StrideW*c.InC]), unsafe.Pointer(&c.y[at])
+			if c.Add != nil {
+				t.old = unsafe.Pointer(&c.Add[at])
+			}
 			tiles.tile(t, to-from, min(2*tiles.lanes, c.OutC-n))
 		}
-	}
-}
-
-// finishRows adds the bias to a block of the result and clips it below zero, where asked.
-func (c *conv[T]) finishRows(b rowBlock[T]) {
-	y := c.y[b.row*c.OutW*c.OutC:][:b.rows*c.OutW*c.OutC]
-	switch {
-	case c.bias != nil:
-		rowMap[T]{dst: y, x: y, ld: c.OutC, shift: c.bias[:c.OutC], relu: c.relu}.apply(b.rows * c.OutW)
-	case c.relu:
-		unaryRange(Relu, y, y)
 	}
 }
 
@@ -130,21 +141,21 @@ func runFilterGradDirect[T Float](c *conv[T], lo, hi int) {
 		if from == to {
 			clear(dw)
 		}
-		t.add = 0
+		t.old = nil
 		for j := from; j < to; j++ {
 			b := c.block(s, j)
 			t.runs, t.aSkip = b.rows, c.StrideH*b.line*size-c.OutW*t.aK
 			for kh := range c.KH {
 				c.filterLine(t, &tiles, b, dw, kh)
 			}
-			t.add = 1
+			t.old = t.c // from now on something is there
 		}
 	}
 	recycleTile(t)
 	scratches[T]().put(s)
 }
 
-// filterLine adds a block's part of the gradient of line kh of the filter.
+// filterLine adds a block's part of the gradient of line kh of the filter, or sets it to the first one.
 func (c *conv[T]) filterLine(t *tileArgs, tiles *tileSet, b rowBlock[T], dw []T, kh int) {
 	width := c.KW * c.InC
 	count := ceilDiv(width, tiles.rows)
@@ -154,6 +165,9 @@ func (c *conv[T]) filterLine(t *tileArgs, tiles *tileSet, b rowBlock[T], dw []T,
 		t.a = unsafe.Pointer(&line[from])
 		for n := 0; n < c.OutC; n += 2 * tiles.lanes {
 			t.b, t.c = unsafe.Pointer(&dy[n]), unsafe.Pointer(&dw[(kh*width+from)*c.OutC+n])
+			if t.old != nil {
+				t.old = t.c
+			}
 			tiles.tile(t, to-from, min(2*tiles.lanes, c.OutC-n))
 		}
 	}

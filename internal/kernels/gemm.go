@@ -94,10 +94,10 @@ func (j *gemmJob[T]) gemm(g GemmArgs[T], parallel bool) {
 	j.GemmArgs = g
 	j.prescale()
 	if g.K == 0 || g.Alpha == 0 {
-		j.epilogue(0, g.M, 0, g.N)
+		j.sumless()
 		return
 	}
-	if j.thin(parallel) {
+	if j.packed == nil && j.thin(parallel) {
 		return
 	}
 	j.plan(parallel)
@@ -105,7 +105,7 @@ func (j *gemmJob[T]) gemm(g GemmArgs[T], parallel bool) {
 		j.n0, j.n1 = n, min(n+j.nc, g.N)
 		for k := 0; k < g.K; k += j.kc {
 			j.k0, j.k1 = k, min(k+j.kc, g.K)
-			if !j.directB {
+			if !j.directB && j.packed == nil {
 				j.phase = packPhase
 				j.dispatch(ceilDiv(j.n1-j.n0, j.nr), parallel)
 			}
@@ -139,6 +139,14 @@ func (j *gemmJob[T]) prescale() {
 			scaleRange(row, j.Beta)
 		}
 	}
+}
+
+// sumless finishes a product whose sums are empty.
+func (j *gemmJob[T]) sumless() {
+	for r := 0; r < j.M && j.add != nil; r++ {
+		copy(j.C[r*j.LDC:][:j.N], j.add[r*j.LDC:])
+	}
+	j.epilogue(0, j.M, 0, j.N)
 }
 
 // epilogue adds the bias and clips below zero in C[m0:m1, n0:n1].

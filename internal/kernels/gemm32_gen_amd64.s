@@ -52,41 +52,38 @@ partial1:
 
 summed1:
 	VBROADCASTSS 80(AX), Y2
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
+	VMULPS       Y2, Y1, Y1
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
-	MOVQ         64(AX), AX
-	SUBQ         $0x08, AX
 	TESTQ        CX, CX
-	JZ           overwrite1x1F32AVX2
-	TESTQ        AX, AX
-	JNZ          partadd1x1F32AVX2
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y2, Y1
-	VMOVUPS      Y1, (DX)
-	JMP          endadd1x1F32AVX2
+	JZ           biased2
+	VMASKMOVPS   (CX), Y0, Y2
+	VADDPS       Y2, Y1, Y1
 
-partadd1x1F32AVX2:
-	VMASKMOVPS  (DX), Y0, Y3
-	VFMADD213PS Y3, Y2, Y1
-	VMASKMOVPS  Y1, Y0, (DX)
+biased2:
+	TESTQ      DX, DX
+	JZ         added2
+	VMASKMOVPS (DX), Y0, Y2
+	VADDPS     Y2, Y1, Y1
 
-endadd1x1F32AVX2:
-	JMP done1x1F32AVX2
+added2:
+	CMPQ   112(AX), $0x00
+	JE     clipped2
+	VXORPS Y2, Y2, Y2
+	VMAXPS Y1, Y2, Y1
 
-overwrite1x1F32AVX2:
-	TESTQ   AX, AX
-	JNZ     partstore1x1F32AVX2
-	VMULPS  Y2, Y1, Y1
-	VMOVUPS Y1, (DX)
-	JMP     endstore1x1F32AVX2
+clipped2:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x08
+	JNE     part2
+	VMOVUPS Y1, (CX)
+	JMP     stored2
 
-partstore1x1F32AVX2:
-	VMULPS     Y2, Y1, Y1
-	VMASKMOVPS Y1, Y0, (DX)
+part2:
+	VMASKMOVPS Y1, Y0, (CX)
 
-endstore1x1F32AVX2:
-done1x1F32AVX2:
+stored2:
 	VZEROUPPER
 	RET
 
@@ -126,9 +123,9 @@ TEXT ·tile2x1F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), R8
 	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x08
-	JNE          partial2
+	JNE          partial3
 
-full2:
+full3:
 	VMOVUPS      (BX), Y3
 	VBROADCASTSS (CX), Y4
 	VFMADD231PS  Y3, Y4, Y1
@@ -137,14 +134,14 @@ full2:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          full2
+	JNZ          full3
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          full2
-	JMP          summed2
+	JNZ          full3
+	JMP          summed3
 
-partial2:
+partial3:
 	VMASKMOVPS   (BX), Y0, Y3
 	VBROADCASTSS (CX), Y4
 	VFMADD231PS  Y3, Y4, Y1
@@ -153,63 +150,56 @@ partial2:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial2
+	JNZ          partial3
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial2
+	JNZ          partial3
 
-summed2:
+summed3:
 	VBROADCASTSS 80(AX), Y3
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
+	VMULPS       Y3, Y1, Y1
+	VMULPS       Y3, Y2, Y2
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
-	MOVQ         64(AX), AX
-	SUBQ         $0x08, AX
 	TESTQ        CX, CX
-	JZ           overwrite2x1F32AVX2
-	TESTQ        AX, AX
-	JNZ          partadd2x1F32AVX2
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y3, Y1
-	VMOVUPS      Y1, (DX)
-	ADDQ         BX, DX
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y3, Y2
-	VMOVUPS      Y2, (DX)
-	JMP          endadd2x1F32AVX2
+	JZ           biased4
+	VMASKMOVPS   (CX), Y0, Y3
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y3, Y2, Y2
 
-partadd2x1F32AVX2:
-	VMASKMOVPS  (DX), Y0, Y4
-	VFMADD213PS Y4, Y3, Y1
-	VMASKMOVPS  Y1, Y0, (DX)
-	ADDQ        BX, DX
-	VMASKMOVPS  (DX), Y0, Y1
-	VFMADD213PS Y1, Y3, Y2
-	VMASKMOVPS  Y2, Y0, (DX)
-
-endadd2x1F32AVX2:
-	JMP done2x1F32AVX2
-
-overwrite2x1F32AVX2:
-	TESTQ   AX, AX
-	JNZ     partstore2x1F32AVX2
-	VMULPS  Y3, Y1, Y1
-	VMOVUPS Y1, (DX)
-	ADDQ    BX, DX
-	VMULPS  Y3, Y2, Y2
-	VMOVUPS Y2, (DX)
-	JMP     endstore2x1F32AVX2
-
-partstore2x1F32AVX2:
-	VMULPS     Y3, Y1, Y1
-	VMASKMOVPS Y1, Y0, (DX)
+biased4:
+	TESTQ      DX, DX
+	JZ         added4
+	VMASKMOVPS (DX), Y0, Y3
+	VADDPS     Y3, Y1, Y1
 	ADDQ       BX, DX
-	VMULPS     Y3, Y2, Y2
-	VMASKMOVPS Y2, Y0, (DX)
+	VMASKMOVPS (DX), Y0, Y3
+	VADDPS     Y3, Y2, Y2
 
-endstore2x1F32AVX2:
-done2x1F32AVX2:
+added4:
+	CMPQ   112(AX), $0x00
+	JE     clipped4
+	VXORPS Y3, Y3, Y3
+	VMAXPS Y1, Y3, Y1
+	VMAXPS Y2, Y3, Y2
+
+clipped4:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x08
+	JNE     part4
+	VMOVUPS Y1, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y2, (CX)
+	JMP     stored4
+
+part4:
+	VMASKMOVPS Y1, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y2, Y0, (CX)
+
+stored4:
 	VZEROUPPER
 	RET
 
@@ -232,9 +222,9 @@ TEXT ·tile3x1F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), R8
 	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x08
-	JNE          partial3
+	JNE          partial5
 
-full3:
+full5:
 	VMOVUPS      (BX), Y4
 	VBROADCASTSS (CX), Y5
 	VFMADD231PS  Y4, Y5, Y1
@@ -245,14 +235,14 @@ full3:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          full3
+	JNZ          full5
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          full3
-	JMP          summed3
+	JNZ          full5
+	JMP          summed5
 
-partial3:
+partial5:
 	VMASKMOVPS   (BX), Y0, Y4
 	VBROADCASTSS (CX), Y5
 	VFMADD231PS  Y4, Y5, Y1
@@ -263,77 +253,66 @@ partial3:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial3
+	JNZ          partial5
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial3
+	JNZ          partial5
 
-summed3:
+summed5:
 	VBROADCASTSS 80(AX), Y4
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
+	VMULPS       Y4, Y1, Y1
+	VMULPS       Y4, Y2, Y2
+	VMULPS       Y4, Y3, Y3
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
-	MOVQ         64(AX), AX
-	SUBQ         $0x08, AX
 	TESTQ        CX, CX
-	JZ           overwrite3x1F32AVX2
-	TESTQ        AX, AX
-	JNZ          partadd3x1F32AVX2
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y4, Y1
-	VMOVUPS      Y1, (DX)
-	ADDQ         BX, DX
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y4, Y2
-	VMOVUPS      Y2, (DX)
-	ADDQ         BX, DX
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y4, Y3
-	VMOVUPS      Y3, (DX)
-	JMP          endadd3x1F32AVX2
+	JZ           biased6
+	VMASKMOVPS   (CX), Y0, Y4
+	VADDPS       Y4, Y1, Y1
+	VADDPS       Y4, Y2, Y2
+	VADDPS       Y4, Y3, Y3
 
-partadd3x1F32AVX2:
-	VMASKMOVPS  (DX), Y0, Y5
-	VFMADD213PS Y5, Y4, Y1
-	VMASKMOVPS  Y1, Y0, (DX)
-	ADDQ        BX, DX
-	VMASKMOVPS  (DX), Y0, Y1
-	VFMADD213PS Y1, Y4, Y2
-	VMASKMOVPS  Y2, Y0, (DX)
-	ADDQ        BX, DX
-	VMASKMOVPS  (DX), Y0, Y1
-	VFMADD213PS Y1, Y4, Y3
-	VMASKMOVPS  Y3, Y0, (DX)
-
-endadd3x1F32AVX2:
-	JMP done3x1F32AVX2
-
-overwrite3x1F32AVX2:
-	TESTQ   AX, AX
-	JNZ     partstore3x1F32AVX2
-	VMULPS  Y4, Y1, Y1
-	VMOVUPS Y1, (DX)
-	ADDQ    BX, DX
-	VMULPS  Y4, Y2, Y2
-	VMOVUPS Y2, (DX)
-	ADDQ    BX, DX
-	VMULPS  Y4, Y3, Y3
-	VMOVUPS Y3, (DX)
-	JMP     endstore3x1F32AVX2
-
-partstore3x1F32AVX2:
-	VMULPS     Y4, Y1, Y1
-	VMASKMOVPS Y1, Y0, (DX)
+biased6:
+	TESTQ      DX, DX
+	JZ         added6
+	VMASKMOVPS (DX), Y0, Y4
+	VADDPS     Y4, Y1, Y1
 	ADDQ       BX, DX
-	VMULPS     Y4, Y2, Y2
-	VMASKMOVPS Y2, Y0, (DX)
+	VMASKMOVPS (DX), Y0, Y4
+	VADDPS     Y4, Y2, Y2
 	ADDQ       BX, DX
-	VMULPS     Y4, Y3, Y3
-	VMASKMOVPS Y3, Y0, (DX)
+	VMASKMOVPS (DX), Y0, Y4
+	VADDPS     Y4, Y3, Y3
 
-endstore3x1F32AVX2:
-done3x1F32AVX2:
+added6:
+	CMPQ   112(AX), $0x00
+	JE     clipped6
+	VXORPS Y4, Y4, Y4
+	VMAXPS Y1, Y4, Y1
+	VMAXPS Y2, Y4, Y2
+	VMAXPS Y3, Y4, Y3
+
+clipped6:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x08
+	JNE     part6
+	VMOVUPS Y1, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y2, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y3, (CX)
+	JMP     stored6
+
+part6:
+	VMASKMOVPS Y1, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y2, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y3, Y0, (CX)
+
+stored6:
 	VZEROUPPER
 	RET
 
@@ -358,9 +337,9 @@ TEXT ·tile4x1F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), R9
 	MOVQ         88(AX), R10
 	CMPQ         64(AX), $0x08
-	JNE          partial4
+	JNE          partial7
 
-full4:
+full7:
 	VMOVUPS      (SI), Y5
 	VBROADCASTSS (CX), Y6
 	VFMADD231PS  Y5, Y6, Y1
@@ -373,14 +352,14 @@ full4:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          full4
+	JNZ          full7
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          full4
-	JMP          summed4
+	JNZ          full7
+	JMP          summed7
 
-partial4:
+partial7:
 	VMASKMOVPS   (SI), Y0, Y5
 	VBROADCASTSS (CX), Y6
 	VFMADD231PS  Y5, Y6, Y1
@@ -393,91 +372,76 @@ partial4:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial4
+	JNZ          partial7
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial4
+	JNZ          partial7
 
-summed4:
+summed7:
 	VBROADCASTSS 80(AX), Y5
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
+	VMULPS       Y5, Y1, Y1
+	VMULPS       Y5, Y2, Y2
+	VMULPS       Y5, Y3, Y3
+	VMULPS       Y5, Y4, Y4
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
-	MOVQ         64(AX), AX
-	SUBQ         $0x08, AX
 	TESTQ        CX, CX
-	JZ           overwrite4x1F32AVX2
-	TESTQ        AX, AX
-	JNZ          partadd4x1F32AVX2
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y5, Y1
-	VMOVUPS      Y1, (DX)
-	ADDQ         BX, DX
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y5, Y2
-	VMOVUPS      Y2, (DX)
-	ADDQ         BX, DX
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y5, Y3
-	VMOVUPS      Y3, (DX)
-	ADDQ         BX, DX
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y5, Y4
-	VMOVUPS      Y4, (DX)
-	JMP          endadd4x1F32AVX2
+	JZ           biased8
+	VMASKMOVPS   (CX), Y0, Y5
+	VADDPS       Y5, Y1, Y1
+	VADDPS       Y5, Y2, Y2
+	VADDPS       Y5, Y3, Y3
+	VADDPS       Y5, Y4, Y4
 
-partadd4x1F32AVX2:
-	VMASKMOVPS  (DX), Y0, Y6
-	VFMADD213PS Y6, Y5, Y1
-	VMASKMOVPS  Y1, Y0, (DX)
-	ADDQ        BX, DX
-	VMASKMOVPS  (DX), Y0, Y1
-	VFMADD213PS Y1, Y5, Y2
-	VMASKMOVPS  Y2, Y0, (DX)
-	ADDQ        BX, DX
-	VMASKMOVPS  (DX), Y0, Y1
-	VFMADD213PS Y1, Y5, Y3
-	VMASKMOVPS  Y3, Y0, (DX)
-	ADDQ        BX, DX
-	VMASKMOVPS  (DX), Y0, Y1
-	VFMADD213PS Y1, Y5, Y4
-	VMASKMOVPS  Y4, Y0, (DX)
-
-endadd4x1F32AVX2:
-	JMP done4x1F32AVX2
-
-overwrite4x1F32AVX2:
-	TESTQ   AX, AX
-	JNZ     partstore4x1F32AVX2
-	VMULPS  Y5, Y1, Y1
-	VMOVUPS Y1, (DX)
-	ADDQ    BX, DX
-	VMULPS  Y5, Y2, Y2
-	VMOVUPS Y2, (DX)
-	ADDQ    BX, DX
-	VMULPS  Y5, Y3, Y3
-	VMOVUPS Y3, (DX)
-	ADDQ    BX, DX
-	VMULPS  Y5, Y4, Y4
-	VMOVUPS Y4, (DX)
-	JMP     endstore4x1F32AVX2
-
-partstore4x1F32AVX2:
-	VMULPS     Y5, Y1, Y1
-	VMASKMOVPS Y1, Y0, (DX)
+biased8:
+	TESTQ      DX, DX
+	JZ         added8
+	VMASKMOVPS (DX), Y0, Y5
+	VADDPS     Y5, Y1, Y1
 	ADDQ       BX, DX
-	VMULPS     Y5, Y2, Y2
-	VMASKMOVPS Y2, Y0, (DX)
+	VMASKMOVPS (DX), Y0, Y5
+	VADDPS     Y5, Y2, Y2
 	ADDQ       BX, DX
-	VMULPS     Y5, Y3, Y3
-	VMASKMOVPS Y3, Y0, (DX)
+	VMASKMOVPS (DX), Y0, Y5
+	VADDPS     Y5, Y3, Y3
 	ADDQ       BX, DX
-	VMULPS     Y5, Y4, Y4
-	VMASKMOVPS Y4, Y0, (DX)
+	VMASKMOVPS (DX), Y0, Y5
+	VADDPS     Y5, Y4, Y4
 
-endstore4x1F32AVX2:
-done4x1F32AVX2:
+added8:
+	CMPQ   112(AX), $0x00
+	JE     clipped8
+	VXORPS Y5, Y5, Y5
+	VMAXPS Y1, Y5, Y1
+	VMAXPS Y2, Y5, Y2
+	VMAXPS Y3, Y5, Y3
+	VMAXPS Y4, Y5, Y4
+
+clipped8:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x08
+	JNE     part8
+	VMOVUPS Y1, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y2, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y3, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y4, (CX)
+	JMP     stored8
+
+part8:
+	VMASKMOVPS Y1, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y2, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y3, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y4, Y0, (CX)
+
+stored8:
 	VZEROUPPER
 	RET
 
@@ -503,9 +467,9 @@ TEXT ·tile5x1F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), R9
 	MOVQ         88(AX), R10
 	CMPQ         64(AX), $0x08
-	JNE          partial5
+	JNE          partial9
 
-full5:
+full9:
 	VMOVUPS      (SI), Y6
 	VBROADCASTSS (CX), Y7
 	VFMADD231PS  Y6, Y7, Y1
@@ -520,14 +484,14 @@ full5:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          full5
+	JNZ          full9
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          full5
-	JMP          summed5
+	JNZ          full9
+	JMP          summed9
 
-partial5:
+partial9:
 	VMASKMOVPS   (SI), Y0, Y6
 	VBROADCASTSS (CX), Y7
 	VFMADD231PS  Y6, Y7, Y1
@@ -542,105 +506,86 @@ partial5:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial5
+	JNZ          partial9
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial5
+	JNZ          partial9
 
-summed5:
+summed9:
 	VBROADCASTSS 80(AX), Y6
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
+	VMULPS       Y6, Y1, Y1
+	VMULPS       Y6, Y2, Y2
+	VMULPS       Y6, Y3, Y3
+	VMULPS       Y6, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
-	MOVQ         64(AX), AX
-	SUBQ         $0x08, AX
 	TESTQ        CX, CX
-	JZ           overwrite5x1F32AVX2
-	TESTQ        AX, AX
-	JNZ          partadd5x1F32AVX2
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y6, Y1
-	VMOVUPS      Y1, (DX)
-	ADDQ         BX, DX
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y6, Y2
-	VMOVUPS      Y2, (DX)
-	ADDQ         BX, DX
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y6, Y3
-	VMOVUPS      Y3, (DX)
-	ADDQ         BX, DX
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y6, Y4
-	VMOVUPS      Y4, (DX)
-	ADDQ         BX, DX
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y6, Y5
-	VMOVUPS      Y5, (DX)
-	JMP          endadd5x1F32AVX2
+	JZ           biased10
+	VMASKMOVPS   (CX), Y0, Y6
+	VADDPS       Y6, Y1, Y1
+	VADDPS       Y6, Y2, Y2
+	VADDPS       Y6, Y3, Y3
+	VADDPS       Y6, Y4, Y4
+	VADDPS       Y6, Y5, Y5
 
-partadd5x1F32AVX2:
-	VMASKMOVPS  (DX), Y0, Y7
-	VFMADD213PS Y7, Y6, Y1
-	VMASKMOVPS  Y1, Y0, (DX)
-	ADDQ        BX, DX
-	VMASKMOVPS  (DX), Y0, Y1
-	VFMADD213PS Y1, Y6, Y2
-	VMASKMOVPS  Y2, Y0, (DX)
-	ADDQ        BX, DX
-	VMASKMOVPS  (DX), Y0, Y1
-	VFMADD213PS Y1, Y6, Y3
-	VMASKMOVPS  Y3, Y0, (DX)
-	ADDQ        BX, DX
-	VMASKMOVPS  (DX), Y0, Y1
-	VFMADD213PS Y1, Y6, Y4
-	VMASKMOVPS  Y4, Y0, (DX)
-	ADDQ        BX, DX
-	VMASKMOVPS  (DX), Y0, Y1
-	VFMADD213PS Y1, Y6, Y5
-	VMASKMOVPS  Y5, Y0, (DX)
-
-endadd5x1F32AVX2:
-	JMP done5x1F32AVX2
-
-overwrite5x1F32AVX2:
-	TESTQ   AX, AX
-	JNZ     partstore5x1F32AVX2
-	VMULPS  Y6, Y1, Y1
-	VMOVUPS Y1, (DX)
-	ADDQ    BX, DX
-	VMULPS  Y6, Y2, Y2
-	VMOVUPS Y2, (DX)
-	ADDQ    BX, DX
-	VMULPS  Y6, Y3, Y3
-	VMOVUPS Y3, (DX)
-	ADDQ    BX, DX
-	VMULPS  Y6, Y4, Y4
-	VMOVUPS Y4, (DX)
-	ADDQ    BX, DX
-	VMULPS  Y6, Y5, Y5
-	VMOVUPS Y5, (DX)
-	JMP     endstore5x1F32AVX2
-
-partstore5x1F32AVX2:
-	VMULPS     Y6, Y1, Y1
-	VMASKMOVPS Y1, Y0, (DX)
+biased10:
+	TESTQ      DX, DX
+	JZ         added10
+	VMASKMOVPS (DX), Y0, Y6
+	VADDPS     Y6, Y1, Y1
 	ADDQ       BX, DX
-	VMULPS     Y6, Y2, Y2
-	VMASKMOVPS Y2, Y0, (DX)
+	VMASKMOVPS (DX), Y0, Y6
+	VADDPS     Y6, Y2, Y2
 	ADDQ       BX, DX
-	VMULPS     Y6, Y3, Y3
-	VMASKMOVPS Y3, Y0, (DX)
+	VMASKMOVPS (DX), Y0, Y6
+	VADDPS     Y6, Y3, Y3
 	ADDQ       BX, DX
-	VMULPS     Y6, Y4, Y4
-	VMASKMOVPS Y4, Y0, (DX)
+	VMASKMOVPS (DX), Y0, Y6
+	VADDPS     Y6, Y4, Y4
 	ADDQ       BX, DX
-	VMULPS     Y6, Y5, Y5
-	VMASKMOVPS Y5, Y0, (DX)
+	VMASKMOVPS (DX), Y0, Y6
+	VADDPS     Y6, Y5, Y5
 
-endstore5x1F32AVX2:
-done5x1F32AVX2:
+added10:
+	CMPQ   112(AX), $0x00
+	JE     clipped10
+	VXORPS Y6, Y6, Y6
+	VMAXPS Y1, Y6, Y1
+	VMAXPS Y2, Y6, Y2
+	VMAXPS Y3, Y6, Y3
+	VMAXPS Y4, Y6, Y4
+	VMAXPS Y5, Y6, Y5
+
+clipped10:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x08
+	JNE     part10
+	VMOVUPS Y1, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y2, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y3, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y4, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y5, (CX)
+	JMP     stored10
+
+part10:
+	VMASKMOVPS Y1, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y2, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y3, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y4, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y5, Y0, (CX)
+
+stored10:
 	VZEROUPPER
 	RET
 
@@ -669,9 +614,9 @@ TEXT ·tile6x1F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), R10
 	MOVQ         88(AX), R11
 	CMPQ         64(AX), $0x08
-	JNE          partial6
+	JNE          partial11
 
-full6:
+full11:
 	VMOVUPS      (DI), Y7
 	VBROADCASTSS (CX), Y8
 	VFMADD231PS  Y7, Y8, Y1
@@ -689,15 +634,15 @@ full6:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          full6
+	JNZ          full11
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          full6
-	JMP          summed6
+	JNZ          full11
+	JMP          summed11
 
-partial6:
+partial11:
 	VMASKMOVPS   (DI), Y0, Y7
 	VBROADCASTSS (CX), Y8
 	VFMADD231PS  Y7, Y8, Y1
@@ -715,120 +660,97 @@ partial6:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial6
+	JNZ          partial11
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial6
+	JNZ          partial11
 
-summed6:
+summed11:
 	VBROADCASTSS 80(AX), Y7
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
+	VMULPS       Y7, Y1, Y1
+	VMULPS       Y7, Y2, Y2
+	VMULPS       Y7, Y3, Y3
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y7, Y5, Y5
+	VMULPS       Y7, Y6, Y6
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
-	MOVQ         64(AX), AX
-	SUBQ         $0x08, AX
 	TESTQ        CX, CX
-	JZ           overwrite6x1F32AVX2
-	TESTQ        AX, AX
-	JNZ          partadd6x1F32AVX2
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y7, Y1
-	VMOVUPS      Y1, (DX)
-	ADDQ         BX, DX
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y7, Y2
-	VMOVUPS      Y2, (DX)
-	ADDQ         BX, DX
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y7, Y3
-	VMOVUPS      Y3, (DX)
-	ADDQ         BX, DX
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y7, Y4
-	VMOVUPS      Y4, (DX)
-	ADDQ         BX, DX
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y7, Y5
-	VMOVUPS      Y5, (DX)
-	ADDQ         BX, DX
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y7, Y6
-	VMOVUPS      Y6, (DX)
-	JMP          endadd6x1F32AVX2
+	JZ           biased12
+	VMASKMOVPS   (CX), Y0, Y7
+	VADDPS       Y7, Y1, Y1
+	VADDPS       Y7, Y2, Y2
+	VADDPS       Y7, Y3, Y3
+	VADDPS       Y7, Y4, Y4
+	VADDPS       Y7, Y5, Y5
+	VADDPS       Y7, Y6, Y6
 
-partadd6x1F32AVX2:
-	VMASKMOVPS  (DX), Y0, Y8
-	VFMADD213PS Y8, Y7, Y1
-	VMASKMOVPS  Y1, Y0, (DX)
-	ADDQ        BX, DX
-	VMASKMOVPS  (DX), Y0, Y1
-	VFMADD213PS Y1, Y7, Y2
-	VMASKMOVPS  Y2, Y0, (DX)
-	ADDQ        BX, DX
-	VMASKMOVPS  (DX), Y0, Y1
-	VFMADD213PS Y1, Y7, Y3
-	VMASKMOVPS  Y3, Y0, (DX)
-	ADDQ        BX, DX
-	VMASKMOVPS  (DX), Y0, Y1
-	VFMADD213PS Y1, Y7, Y4
-	VMASKMOVPS  Y4, Y0, (DX)
-	ADDQ        BX, DX
-	VMASKMOVPS  (DX), Y0, Y1
-	VFMADD213PS Y1, Y7, Y5
-	VMASKMOVPS  Y5, Y0, (DX)
-	ADDQ        BX, DX
-	VMASKMOVPS  (DX), Y0, Y1
-	VFMADD213PS Y1, Y7, Y6
-	VMASKMOVPS  Y6, Y0, (DX)
+biased12:
+	TESTQ      DX, DX
+	JZ         added12
+	VMASKMOVPS (DX), Y0, Y7
+	VADDPS     Y7, Y1, Y1
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y7
+	VADDPS     Y7, Y2, Y2
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y7
+	VADDPS     Y7, Y3, Y3
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y7
+	VADDPS     Y7, Y4, Y4
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y7
+	VADDPS     Y7, Y5, Y5
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y7
+	VADDPS     Y7, Y6, Y6
 
-endadd6x1F32AVX2:
-	JMP done6x1F32AVX2
+added12:
+	CMPQ   112(AX), $0x00
+	JE     clipped12
+	VXORPS Y7, Y7, Y7
+	VMAXPS Y1, Y7, Y1
+	VMAXPS Y2, Y7, Y2
+	VMAXPS Y3, Y7, Y3
+	VMAXPS Y4, Y7, Y4
+	VMAXPS Y5, Y7, Y5
+	VMAXPS Y6, Y7, Y6
 
-overwrite6x1F32AVX2:
-	TESTQ   AX, AX
-	JNZ     partstore6x1F32AVX2
-	VMULPS  Y7, Y1, Y1
-	VMOVUPS Y1, (DX)
-	ADDQ    BX, DX
-	VMULPS  Y7, Y2, Y2
-	VMOVUPS Y2, (DX)
-	ADDQ    BX, DX
-	VMULPS  Y7, Y3, Y3
-	VMOVUPS Y3, (DX)
-	ADDQ    BX, DX
-	VMULPS  Y7, Y4, Y4
-	VMOVUPS Y4, (DX)
-	ADDQ    BX, DX
-	VMULPS  Y7, Y5, Y5
-	VMOVUPS Y5, (DX)
-	ADDQ    BX, DX
-	VMULPS  Y7, Y6, Y6
-	VMOVUPS Y6, (DX)
-	JMP     endstore6x1F32AVX2
+clipped12:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x08
+	JNE     part12
+	VMOVUPS Y1, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y2, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y3, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y4, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y5, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y6, (CX)
+	JMP     stored12
 
-partstore6x1F32AVX2:
-	VMULPS     Y7, Y1, Y1
-	VMASKMOVPS Y1, Y0, (DX)
-	ADDQ       BX, DX
-	VMULPS     Y7, Y2, Y2
-	VMASKMOVPS Y2, Y0, (DX)
-	ADDQ       BX, DX
-	VMULPS     Y7, Y3, Y3
-	VMASKMOVPS Y3, Y0, (DX)
-	ADDQ       BX, DX
-	VMULPS     Y7, Y4, Y4
-	VMASKMOVPS Y4, Y0, (DX)
-	ADDQ       BX, DX
-	VMULPS     Y7, Y5, Y5
-	VMASKMOVPS Y5, Y0, (DX)
-	ADDQ       BX, DX
-	VMULPS     Y7, Y6, Y6
-	VMASKMOVPS Y6, Y0, (DX)
+part12:
+	VMASKMOVPS Y1, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y2, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y3, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y4, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y5, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y6, Y0, (CX)
 
-endstore6x1F32AVX2:
-done6x1F32AVX2:
+stored12:
 	VZEROUPPER
 	RET
 
@@ -850,9 +772,9 @@ TEXT ·tile1x2F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), DI
 	MOVQ         88(AX), R8
 	CMPQ         64(AX), $0x08
-	JNE          partial7
+	JNE          partial13
 
-full7:
+full13:
 	VMOVUPS      (DX), Y3
 	VMOVUPS      32(DX), Y4
 	VBROADCASTSS (CX), Y5
@@ -861,14 +783,14 @@ full7:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          full7
+	JNZ          full13
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          full7
-	JMP          summed7
+	JNZ          full13
+	JMP          summed13
 
-partial7:
+partial13:
 	VMOVUPS      (DX), Y3
 	VMASKMOVPS   32(DX), Y0, Y4
 	VBROADCASTSS (CX), Y5
@@ -877,59 +799,54 @@ partial7:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial7
+	JNZ          partial13
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial7
+	JNZ          partial13
 
-summed7:
+summed13:
 	VBROADCASTSS 80(AX), Y3
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
+	VMULPS       Y3, Y1, Y1
+	VMULPS       Y3, Y2, Y2
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
-	MOVQ         64(AX), AX
-	SUBQ         $0x08, AX
 	TESTQ        CX, CX
-	JZ           overwrite1x2F32AVX2
-	TESTQ        AX, AX
-	JNZ          partadd1x2F32AVX2
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y3, Y1
-	VMOVUPS      Y1, (DX)
-	VMOVUPS      32(DX), Y0
-	VFMADD213PS  Y0, Y3, Y2
-	VMOVUPS      Y2, 32(DX)
-	JMP          endadd1x2F32AVX2
+	JZ           biased14
+	VMOVUPS      (CX), Y3
+	VADDPS       Y3, Y1, Y1
+	VMASKMOVPS   32(CX), Y0, Y3
+	VADDPS       Y3, Y2, Y2
 
-partadd1x2F32AVX2:
-	VMOVUPS     (DX), Y4
-	VFMADD213PS Y4, Y3, Y1
-	VMOVUPS     Y1, (DX)
-	VMASKMOVPS  32(DX), Y0, Y1
-	VFMADD213PS Y1, Y3, Y2
-	VMASKMOVPS  Y2, Y0, 32(DX)
+biased14:
+	TESTQ      DX, DX
+	JZ         added14
+	VMOVUPS    (DX), Y3
+	VADDPS     Y3, Y1, Y1
+	VMASKMOVPS 32(DX), Y0, Y3
+	VADDPS     Y3, Y2, Y2
 
-endadd1x2F32AVX2:
-	JMP done1x2F32AVX2
+added14:
+	CMPQ   112(AX), $0x00
+	JE     clipped14
+	VXORPS Y3, Y3, Y3
+	VMAXPS Y1, Y3, Y1
+	VMAXPS Y2, Y3, Y2
 
-overwrite1x2F32AVX2:
-	TESTQ   AX, AX
-	JNZ     partstore1x2F32AVX2
-	VMULPS  Y3, Y1, Y1
-	VMOVUPS Y1, (DX)
-	VMULPS  Y3, Y2, Y2
-	VMOVUPS Y2, 32(DX)
-	JMP     endstore1x2F32AVX2
+clipped14:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x08
+	JNE     part14
+	VMOVUPS Y1, (CX)
+	VMOVUPS Y2, 32(CX)
+	JMP     stored14
 
-partstore1x2F32AVX2:
-	VMULPS     Y3, Y1, Y1
-	VMOVUPS    Y1, (DX)
-	VMULPS     Y3, Y2, Y2
-	VMASKMOVPS Y2, Y0, 32(DX)
+part14:
+	VMOVUPS    Y1, (CX)
+	VMASKMOVPS Y2, Y0, 32(CX)
 
-endstore1x2F32AVX2:
-done1x2F32AVX2:
+stored14:
 	VZEROUPPER
 	RET
 
@@ -953,9 +870,9 @@ TEXT ·tile2x2F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), R8
 	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x08
-	JNE          partial8
+	JNE          partial15
 
-full8:
+full15:
 	VMOVUPS      (BX), Y5
 	VMOVUPS      32(BX), Y6
 	VBROADCASTSS (CX), Y7
@@ -967,14 +884,14 @@ full8:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          full8
+	JNZ          full15
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          full8
-	JMP          summed8
+	JNZ          full15
+	JMP          summed15
 
-partial8:
+partial15:
 	VMOVUPS      (BX), Y5
 	VMASKMOVPS   32(BX), Y0, Y6
 	VBROADCASTSS (CX), Y7
@@ -986,83 +903,71 @@ partial8:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial8
+	JNZ          partial15
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial8
+	JNZ          partial15
 
-summed8:
+summed15:
 	VBROADCASTSS 80(AX), Y5
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
+	VMULPS       Y5, Y1, Y1
+	VMULPS       Y5, Y2, Y2
+	VMULPS       Y5, Y3, Y3
+	VMULPS       Y5, Y4, Y4
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
-	MOVQ         64(AX), AX
-	SUBQ         $0x08, AX
 	TESTQ        CX, CX
-	JZ           overwrite2x2F32AVX2
-	TESTQ        AX, AX
-	JNZ          partadd2x2F32AVX2
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y5, Y1
-	VMOVUPS      Y1, (DX)
-	VMOVUPS      32(DX), Y0
-	VFMADD213PS  Y0, Y5, Y2
-	VMOVUPS      Y2, 32(DX)
-	ADDQ         BX, DX
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y5, Y3
-	VMOVUPS      Y3, (DX)
-	VMOVUPS      32(DX), Y0
-	VFMADD213PS  Y0, Y5, Y4
-	VMOVUPS      Y4, 32(DX)
-	JMP          endadd2x2F32AVX2
+	JZ           biased16
+	VMOVUPS      (CX), Y5
+	VADDPS       Y5, Y1, Y1
+	VADDPS       Y5, Y3, Y3
+	VMASKMOVPS   32(CX), Y0, Y5
+	VADDPS       Y5, Y2, Y2
+	VADDPS       Y5, Y4, Y4
 
-partadd2x2F32AVX2:
-	VMOVUPS     (DX), Y6
-	VFMADD213PS Y6, Y5, Y1
-	VMOVUPS     Y1, (DX)
-	VMASKMOVPS  32(DX), Y0, Y1
-	VFMADD213PS Y1, Y5, Y2
-	VMASKMOVPS  Y2, Y0, 32(DX)
-	ADDQ        BX, DX
-	VMOVUPS     (DX), Y1
-	VFMADD213PS Y1, Y5, Y3
-	VMOVUPS     Y3, (DX)
-	VMASKMOVPS  32(DX), Y0, Y1
-	VFMADD213PS Y1, Y5, Y4
-	VMASKMOVPS  Y4, Y0, 32(DX)
-
-endadd2x2F32AVX2:
-	JMP done2x2F32AVX2
-
-overwrite2x2F32AVX2:
-	TESTQ   AX, AX
-	JNZ     partstore2x2F32AVX2
-	VMULPS  Y5, Y1, Y1
-	VMOVUPS Y1, (DX)
-	VMULPS  Y5, Y2, Y2
-	VMOVUPS Y2, 32(DX)
-	ADDQ    BX, DX
-	VMULPS  Y5, Y3, Y3
-	VMOVUPS Y3, (DX)
-	VMULPS  Y5, Y4, Y4
-	VMOVUPS Y4, 32(DX)
-	JMP     endstore2x2F32AVX2
-
-partstore2x2F32AVX2:
-	VMULPS     Y5, Y1, Y1
-	VMOVUPS    Y1, (DX)
-	VMULPS     Y5, Y2, Y2
-	VMASKMOVPS Y2, Y0, 32(DX)
+biased16:
+	TESTQ      DX, DX
+	JZ         added16
+	VMOVUPS    (DX), Y5
+	VADDPS     Y5, Y1, Y1
+	VMASKMOVPS 32(DX), Y0, Y5
+	VADDPS     Y5, Y2, Y2
 	ADDQ       BX, DX
-	VMULPS     Y5, Y3, Y3
-	VMOVUPS    Y3, (DX)
-	VMULPS     Y5, Y4, Y4
-	VMASKMOVPS Y4, Y0, 32(DX)
+	VMOVUPS    (DX), Y5
+	VADDPS     Y5, Y3, Y3
+	VMASKMOVPS 32(DX), Y0, Y5
+	VADDPS     Y5, Y4, Y4
 
-endstore2x2F32AVX2:
-done2x2F32AVX2:
+added16:
+	CMPQ   112(AX), $0x00
+	JE     clipped16
+	VXORPS Y5, Y5, Y5
+	VMAXPS Y1, Y5, Y1
+	VMAXPS Y2, Y5, Y2
+	VMAXPS Y3, Y5, Y3
+	VMAXPS Y4, Y5, Y4
+
+clipped16:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x08
+	JNE     part16
+	VMOVUPS Y1, (CX)
+	VMOVUPS Y2, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPS Y3, (CX)
+	VMOVUPS Y4, 32(CX)
+	JMP     stored16
+
+part16:
+	VMOVUPS    Y1, (CX)
+	VMASKMOVPS Y2, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y3, (CX)
+	VMASKMOVPS Y4, Y0, 32(CX)
+
+stored16:
 	VZEROUPPER
 	RET
 
@@ -1088,9 +993,9 @@ TEXT ·tile3x2F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), R8
 	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x08
-	JNE          partial9
+	JNE          partial17
 
-full9:
+full17:
 	VMOVUPS      (BX), Y7
 	VMOVUPS      32(BX), Y8
 	VBROADCASTSS (CX), Y9
@@ -1105,14 +1010,14 @@ full9:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          full9
+	JNZ          full17
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          full9
-	JMP          summed9
+	JNZ          full17
+	JMP          summed17
 
-partial9:
+partial17:
 	VMOVUPS      (BX), Y7
 	VMASKMOVPS   32(BX), Y0, Y8
 	VBROADCASTSS (CX), Y9
@@ -1127,107 +1032,88 @@ partial9:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial9
+	JNZ          partial17
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial9
+	JNZ          partial17
 
-summed9:
+summed17:
 	VBROADCASTSS 80(AX), Y7
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
+	VMULPS       Y7, Y1, Y1
+	VMULPS       Y7, Y2, Y2
+	VMULPS       Y7, Y3, Y3
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y7, Y5, Y5
+	VMULPS       Y7, Y6, Y6
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
-	MOVQ         64(AX), AX
-	SUBQ         $0x08, AX
 	TESTQ        CX, CX
-	JZ           overwrite3x2F32AVX2
-	TESTQ        AX, AX
-	JNZ          partadd3x2F32AVX2
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y7, Y1
-	VMOVUPS      Y1, (DX)
-	VMOVUPS      32(DX), Y0
-	VFMADD213PS  Y0, Y7, Y2
-	VMOVUPS      Y2, 32(DX)
-	ADDQ         BX, DX
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y7, Y3
-	VMOVUPS      Y3, (DX)
-	VMOVUPS      32(DX), Y0
-	VFMADD213PS  Y0, Y7, Y4
-	VMOVUPS      Y4, 32(DX)
-	ADDQ         BX, DX
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y7, Y5
-	VMOVUPS      Y5, (DX)
-	VMOVUPS      32(DX), Y0
-	VFMADD213PS  Y0, Y7, Y6
-	VMOVUPS      Y6, 32(DX)
-	JMP          endadd3x2F32AVX2
+	JZ           biased18
+	VMOVUPS      (CX), Y7
+	VADDPS       Y7, Y1, Y1
+	VADDPS       Y7, Y3, Y3
+	VADDPS       Y7, Y5, Y5
+	VMASKMOVPS   32(CX), Y0, Y7
+	VADDPS       Y7, Y2, Y2
+	VADDPS       Y7, Y4, Y4
+	VADDPS       Y7, Y6, Y6
 
-partadd3x2F32AVX2:
-	VMOVUPS     (DX), Y8
-	VFMADD213PS Y8, Y7, Y1
-	VMOVUPS     Y1, (DX)
-	VMASKMOVPS  32(DX), Y0, Y1
-	VFMADD213PS Y1, Y7, Y2
-	VMASKMOVPS  Y2, Y0, 32(DX)
-	ADDQ        BX, DX
-	VMOVUPS     (DX), Y1
-	VFMADD213PS Y1, Y7, Y3
-	VMOVUPS     Y3, (DX)
-	VMASKMOVPS  32(DX), Y0, Y1
-	VFMADD213PS Y1, Y7, Y4
-	VMASKMOVPS  Y4, Y0, 32(DX)
-	ADDQ        BX, DX
-	VMOVUPS     (DX), Y1
-	VFMADD213PS Y1, Y7, Y5
-	VMOVUPS     Y5, (DX)
-	VMASKMOVPS  32(DX), Y0, Y1
-	VFMADD213PS Y1, Y7, Y6
-	VMASKMOVPS  Y6, Y0, 32(DX)
-
-endadd3x2F32AVX2:
-	JMP done3x2F32AVX2
-
-overwrite3x2F32AVX2:
-	TESTQ   AX, AX
-	JNZ     partstore3x2F32AVX2
-	VMULPS  Y7, Y1, Y1
-	VMOVUPS Y1, (DX)
-	VMULPS  Y7, Y2, Y2
-	VMOVUPS Y2, 32(DX)
-	ADDQ    BX, DX
-	VMULPS  Y7, Y3, Y3
-	VMOVUPS Y3, (DX)
-	VMULPS  Y7, Y4, Y4
-	VMOVUPS Y4, 32(DX)
-	ADDQ    BX, DX
-	VMULPS  Y7, Y5, Y5
-	VMOVUPS Y5, (DX)
-	VMULPS  Y7, Y6, Y6
-	VMOVUPS Y6, 32(DX)
-	JMP     endstore3x2F32AVX2
-
-partstore3x2F32AVX2:
-	VMULPS     Y7, Y1, Y1
-	VMOVUPS    Y1, (DX)
-	VMULPS     Y7, Y2, Y2
-	VMASKMOVPS Y2, Y0, 32(DX)
+biased18:
+	TESTQ      DX, DX
+	JZ         added18
+	VMOVUPS    (DX), Y7
+	VADDPS     Y7, Y1, Y1
+	VMASKMOVPS 32(DX), Y0, Y7
+	VADDPS     Y7, Y2, Y2
 	ADDQ       BX, DX
-	VMULPS     Y7, Y3, Y3
-	VMOVUPS    Y3, (DX)
-	VMULPS     Y7, Y4, Y4
-	VMASKMOVPS Y4, Y0, 32(DX)
+	VMOVUPS    (DX), Y7
+	VADDPS     Y7, Y3, Y3
+	VMASKMOVPS 32(DX), Y0, Y7
+	VADDPS     Y7, Y4, Y4
 	ADDQ       BX, DX
-	VMULPS     Y7, Y5, Y5
-	VMOVUPS    Y5, (DX)
-	VMULPS     Y7, Y6, Y6
-	VMASKMOVPS Y6, Y0, 32(DX)
+	VMOVUPS    (DX), Y7
+	VADDPS     Y7, Y5, Y5
+	VMASKMOVPS 32(DX), Y0, Y7
+	VADDPS     Y7, Y6, Y6
 
-endstore3x2F32AVX2:
-done3x2F32AVX2:
+added18:
+	CMPQ   112(AX), $0x00
+	JE     clipped18
+	VXORPS Y7, Y7, Y7
+	VMAXPS Y1, Y7, Y1
+	VMAXPS Y2, Y7, Y2
+	VMAXPS Y3, Y7, Y3
+	VMAXPS Y4, Y7, Y4
+	VMAXPS Y5, Y7, Y5
+	VMAXPS Y6, Y7, Y6
+
+clipped18:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x08
+	JNE     part18
+	VMOVUPS Y1, (CX)
+	VMOVUPS Y2, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPS Y3, (CX)
+	VMOVUPS Y4, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPS Y5, (CX)
+	VMOVUPS Y6, 32(CX)
+	JMP     stored18
+
+part18:
+	VMOVUPS    Y1, (CX)
+	VMASKMOVPS Y2, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y3, (CX)
+	VMASKMOVPS Y4, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y5, (CX)
+	VMASKMOVPS Y6, Y0, 32(CX)
+
+stored18:
 	VZEROUPPER
 	RET
 
@@ -1256,9 +1142,9 @@ TEXT ·tile4x2F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), R9
 	MOVQ         88(AX), R10
 	CMPQ         64(AX), $0x08
-	JNE          partial10
+	JNE          partial19
 
-full10:
+full19:
 	VMOVUPS      (SI), Y9
 	VMOVUPS      32(SI), Y10
 	VBROADCASTSS (CX), Y11
@@ -1276,14 +1162,14 @@ full10:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          full10
+	JNZ          full19
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          full10
-	JMP          summed10
+	JNZ          full19
+	JMP          summed19
 
-partial10:
+partial19:
 	VMOVUPS      (SI), Y9
 	VMASKMOVPS   32(SI), Y0, Y10
 	VBROADCASTSS (CX), Y11
@@ -1301,131 +1187,105 @@ partial10:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial10
+	JNZ          partial19
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial10
+	JNZ          partial19
 
-summed10:
+summed19:
 	VBROADCASTSS 80(AX), Y9
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
+	VMULPS       Y9, Y1, Y1
+	VMULPS       Y9, Y2, Y2
+	VMULPS       Y9, Y3, Y3
+	VMULPS       Y9, Y4, Y4
+	VMULPS       Y9, Y5, Y5
+	VMULPS       Y9, Y6, Y6
+	VMULPS       Y9, Y7, Y7
+	VMULPS       Y9, Y8, Y8
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
-	MOVQ         64(AX), AX
-	SUBQ         $0x08, AX
 	TESTQ        CX, CX
-	JZ           overwrite4x2F32AVX2
-	TESTQ        AX, AX
-	JNZ          partadd4x2F32AVX2
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y9, Y1
-	VMOVUPS      Y1, (DX)
-	VMOVUPS      32(DX), Y0
-	VFMADD213PS  Y0, Y9, Y2
-	VMOVUPS      Y2, 32(DX)
-	ADDQ         BX, DX
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y9, Y3
-	VMOVUPS      Y3, (DX)
-	VMOVUPS      32(DX), Y0
-	VFMADD213PS  Y0, Y9, Y4
-	VMOVUPS      Y4, 32(DX)
-	ADDQ         BX, DX
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y9, Y5
-	VMOVUPS      Y5, (DX)
-	VMOVUPS      32(DX), Y0
-	VFMADD213PS  Y0, Y9, Y6
-	VMOVUPS      Y6, 32(DX)
-	ADDQ         BX, DX
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y9, Y7
-	VMOVUPS      Y7, (DX)
-	VMOVUPS      32(DX), Y0
-	VFMADD213PS  Y0, Y9, Y8
-	VMOVUPS      Y8, 32(DX)
-	JMP          endadd4x2F32AVX2
+	JZ           biased20
+	VMOVUPS      (CX), Y9
+	VADDPS       Y9, Y1, Y1
+	VADDPS       Y9, Y3, Y3
+	VADDPS       Y9, Y5, Y5
+	VADDPS       Y9, Y7, Y7
+	VMASKMOVPS   32(CX), Y0, Y9
+	VADDPS       Y9, Y2, Y2
+	VADDPS       Y9, Y4, Y4
+	VADDPS       Y9, Y6, Y6
+	VADDPS       Y9, Y8, Y8
 
-partadd4x2F32AVX2:
-	VMOVUPS     (DX), Y10
-	VFMADD213PS Y10, Y9, Y1
-	VMOVUPS     Y1, (DX)
-	VMASKMOVPS  32(DX), Y0, Y1
-	VFMADD213PS Y1, Y9, Y2
-	VMASKMOVPS  Y2, Y0, 32(DX)
-	ADDQ        BX, DX
-	VMOVUPS     (DX), Y1
-	VFMADD213PS Y1, Y9, Y3
-	VMOVUPS     Y3, (DX)
-	VMASKMOVPS  32(DX), Y0, Y1
-	VFMADD213PS Y1, Y9, Y4
-	VMASKMOVPS  Y4, Y0, 32(DX)
-	ADDQ        BX, DX
-	VMOVUPS     (DX), Y1
-	VFMADD213PS Y1, Y9, Y5
-	VMOVUPS     Y5, (DX)
-	VMASKMOVPS  32(DX), Y0, Y1
-	VFMADD213PS Y1, Y9, Y6
-	VMASKMOVPS  Y6, Y0, 32(DX)
-	ADDQ        BX, DX
-	VMOVUPS     (DX), Y1
-	VFMADD213PS Y1, Y9, Y7
-	VMOVUPS     Y7, (DX)
-	VMASKMOVPS  32(DX), Y0, Y1
-	VFMADD213PS Y1, Y9, Y8
-	VMASKMOVPS  Y8, Y0, 32(DX)
-
-endadd4x2F32AVX2:
-	JMP done4x2F32AVX2
-
-overwrite4x2F32AVX2:
-	TESTQ   AX, AX
-	JNZ     partstore4x2F32AVX2
-	VMULPS  Y9, Y1, Y1
-	VMOVUPS Y1, (DX)
-	VMULPS  Y9, Y2, Y2
-	VMOVUPS Y2, 32(DX)
-	ADDQ    BX, DX
-	VMULPS  Y9, Y3, Y3
-	VMOVUPS Y3, (DX)
-	VMULPS  Y9, Y4, Y4
-	VMOVUPS Y4, 32(DX)
-	ADDQ    BX, DX
-	VMULPS  Y9, Y5, Y5
-	VMOVUPS Y5, (DX)
-	VMULPS  Y9, Y6, Y6
-	VMOVUPS Y6, 32(DX)
-	ADDQ    BX, DX
-	VMULPS  Y9, Y7, Y7
-	VMOVUPS Y7, (DX)
-	VMULPS  Y9, Y8, Y8
-	VMOVUPS Y8, 32(DX)
-	JMP     endstore4x2F32AVX2
-
-partstore4x2F32AVX2:
-	VMULPS     Y9, Y1, Y1
-	VMOVUPS    Y1, (DX)
-	VMULPS     Y9, Y2, Y2
-	VMASKMOVPS Y2, Y0, 32(DX)
+biased20:
+	TESTQ      DX, DX
+	JZ         added20
+	VMOVUPS    (DX), Y9
+	VADDPS     Y9, Y1, Y1
+	VMASKMOVPS 32(DX), Y0, Y9
+	VADDPS     Y9, Y2, Y2
 	ADDQ       BX, DX
-	VMULPS     Y9, Y3, Y3
-	VMOVUPS    Y3, (DX)
-	VMULPS     Y9, Y4, Y4
-	VMASKMOVPS Y4, Y0, 32(DX)
+	VMOVUPS    (DX), Y9
+	VADDPS     Y9, Y3, Y3
+	VMASKMOVPS 32(DX), Y0, Y9
+	VADDPS     Y9, Y4, Y4
 	ADDQ       BX, DX
-	VMULPS     Y9, Y5, Y5
-	VMOVUPS    Y5, (DX)
-	VMULPS     Y9, Y6, Y6
-	VMASKMOVPS Y6, Y0, 32(DX)
+	VMOVUPS    (DX), Y9
+	VADDPS     Y9, Y5, Y5
+	VMASKMOVPS 32(DX), Y0, Y9
+	VADDPS     Y9, Y6, Y6
 	ADDQ       BX, DX
-	VMULPS     Y9, Y7, Y7
-	VMOVUPS    Y7, (DX)
-	VMULPS     Y9, Y8, Y8
-	VMASKMOVPS Y8, Y0, 32(DX)
+	VMOVUPS    (DX), Y9
+	VADDPS     Y9, Y7, Y7
+	VMASKMOVPS 32(DX), Y0, Y9
+	VADDPS     Y9, Y8, Y8
 
-endstore4x2F32AVX2:
-done4x2F32AVX2:
+added20:
+	CMPQ   112(AX), $0x00
+	JE     clipped20
+	VXORPS Y9, Y9, Y9
+	VMAXPS Y1, Y9, Y1
+	VMAXPS Y2, Y9, Y2
+	VMAXPS Y3, Y9, Y3
+	VMAXPS Y4, Y9, Y4
+	VMAXPS Y5, Y9, Y5
+	VMAXPS Y6, Y9, Y6
+	VMAXPS Y7, Y9, Y7
+	VMAXPS Y8, Y9, Y8
+
+clipped20:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x08
+	JNE     part20
+	VMOVUPS Y1, (CX)
+	VMOVUPS Y2, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPS Y3, (CX)
+	VMOVUPS Y4, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPS Y5, (CX)
+	VMOVUPS Y6, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPS Y7, (CX)
+	VMOVUPS Y8, 32(CX)
+	JMP     stored20
+
+part20:
+	VMOVUPS    Y1, (CX)
+	VMASKMOVPS Y2, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y3, (CX)
+	VMASKMOVPS Y4, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y5, (CX)
+	VMASKMOVPS Y6, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y7, (CX)
+	VMASKMOVPS Y8, Y0, 32(CX)
+
+stored20:
 	VZEROUPPER
 	RET
 
@@ -1456,9 +1316,9 @@ TEXT ·tile5x2F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), R9
 	MOVQ         88(AX), R10
 	CMPQ         64(AX), $0x08
-	JNE          partial11
+	JNE          partial21
 
-full11:
+full21:
 	VMOVUPS      (SI), Y11
 	VMOVUPS      32(SI), Y12
 	VBROADCASTSS (CX), Y13
@@ -1479,14 +1339,14 @@ full11:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          full11
+	JNZ          full21
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          full11
-	JMP          summed11
+	JNZ          full21
+	JMP          summed21
 
-partial11:
+partial21:
 	VMOVUPS      (SI), Y11
 	VMASKMOVPS   32(SI), Y0, Y12
 	VBROADCASTSS (CX), Y13
@@ -1507,155 +1367,122 @@ partial11:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial11
+	JNZ          partial21
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial11
+	JNZ          partial21
 
-summed11:
+summed21:
 	VBROADCASTSS 80(AX), Y11
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
+	VMULPS       Y11, Y1, Y1
+	VMULPS       Y11, Y2, Y2
+	VMULPS       Y11, Y3, Y3
+	VMULPS       Y11, Y4, Y4
+	VMULPS       Y11, Y5, Y5
+	VMULPS       Y11, Y6, Y6
+	VMULPS       Y11, Y7, Y7
+	VMULPS       Y11, Y8, Y8
+	VMULPS       Y11, Y9, Y9
+	VMULPS       Y11, Y10, Y10
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
-	MOVQ         64(AX), AX
-	SUBQ         $0x08, AX
 	TESTQ        CX, CX
-	JZ           overwrite5x2F32AVX2
-	TESTQ        AX, AX
-	JNZ          partadd5x2F32AVX2
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y11, Y1
-	VMOVUPS      Y1, (DX)
-	VMOVUPS      32(DX), Y0
-	VFMADD213PS  Y0, Y11, Y2
-	VMOVUPS      Y2, 32(DX)
-	ADDQ         BX, DX
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y11, Y3
-	VMOVUPS      Y3, (DX)
-	VMOVUPS      32(DX), Y0
-	VFMADD213PS  Y0, Y11, Y4
-	VMOVUPS      Y4, 32(DX)
-	ADDQ         BX, DX
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y11, Y5
-	VMOVUPS      Y5, (DX)
-	VMOVUPS      32(DX), Y0
-	VFMADD213PS  Y0, Y11, Y6
-	VMOVUPS      Y6, 32(DX)
-	ADDQ         BX, DX
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y11, Y7
-	VMOVUPS      Y7, (DX)
-	VMOVUPS      32(DX), Y0
-	VFMADD213PS  Y0, Y11, Y8
-	VMOVUPS      Y8, 32(DX)
-	ADDQ         BX, DX
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y11, Y9
-	VMOVUPS      Y9, (DX)
-	VMOVUPS      32(DX), Y0
-	VFMADD213PS  Y0, Y11, Y10
-	VMOVUPS      Y10, 32(DX)
-	JMP          endadd5x2F32AVX2
+	JZ           biased22
+	VMOVUPS      (CX), Y11
+	VADDPS       Y11, Y1, Y1
+	VADDPS       Y11, Y3, Y3
+	VADDPS       Y11, Y5, Y5
+	VADDPS       Y11, Y7, Y7
+	VADDPS       Y11, Y9, Y9
+	VMASKMOVPS   32(CX), Y0, Y11
+	VADDPS       Y11, Y2, Y2
+	VADDPS       Y11, Y4, Y4
+	VADDPS       Y11, Y6, Y6
+	VADDPS       Y11, Y8, Y8
+	VADDPS       Y11, Y10, Y10
 
-partadd5x2F32AVX2:
-	VMOVUPS     (DX), Y12
-	VFMADD213PS Y12, Y11, Y1
-	VMOVUPS     Y1, (DX)
-	VMASKMOVPS  32(DX), Y0, Y1
-	VFMADD213PS Y1, Y11, Y2
-	VMASKMOVPS  Y2, Y0, 32(DX)
-	ADDQ        BX, DX
-	VMOVUPS     (DX), Y1
-	VFMADD213PS Y1, Y11, Y3
-	VMOVUPS     Y3, (DX)
-	VMASKMOVPS  32(DX), Y0, Y1
-	VFMADD213PS Y1, Y11, Y4
-	VMASKMOVPS  Y4, Y0, 32(DX)
-	ADDQ        BX, DX
-	VMOVUPS     (DX), Y1
-	VFMADD213PS Y1, Y11, Y5
-	VMOVUPS     Y5, (DX)
-	VMASKMOVPS  32(DX), Y0, Y1
-	VFMADD213PS Y1, Y11, Y6
-	VMASKMOVPS  Y6, Y0, 32(DX)
-	ADDQ        BX, DX
-	VMOVUPS     (DX), Y1
-	VFMADD213PS Y1, Y11, Y7
-	VMOVUPS     Y7, (DX)
-	VMASKMOVPS  32(DX), Y0, Y1
-	VFMADD213PS Y1, Y11, Y8
-	VMASKMOVPS  Y8, Y0, 32(DX)
-	ADDQ        BX, DX
-	VMOVUPS     (DX), Y1
-	VFMADD213PS Y1, Y11, Y9
-	VMOVUPS     Y9, (DX)
-	VMASKMOVPS  32(DX), Y0, Y1
-	VFMADD213PS Y1, Y11, Y10
-	VMASKMOVPS  Y10, Y0, 32(DX)
-
-endadd5x2F32AVX2:
-	JMP done5x2F32AVX2
-
-overwrite5x2F32AVX2:
-	TESTQ   AX, AX
-	JNZ     partstore5x2F32AVX2
-	VMULPS  Y11, Y1, Y1
-	VMOVUPS Y1, (DX)
-	VMULPS  Y11, Y2, Y2
-	VMOVUPS Y2, 32(DX)
-	ADDQ    BX, DX
-	VMULPS  Y11, Y3, Y3
-	VMOVUPS Y3, (DX)
-	VMULPS  Y11, Y4, Y4
-	VMOVUPS Y4, 32(DX)
-	ADDQ    BX, DX
-	VMULPS  Y11, Y5, Y5
-	VMOVUPS Y5, (DX)
-	VMULPS  Y11, Y6, Y6
-	VMOVUPS Y6, 32(DX)
-	ADDQ    BX, DX
-	VMULPS  Y11, Y7, Y7
-	VMOVUPS Y7, (DX)
-	VMULPS  Y11, Y8, Y8
-	VMOVUPS Y8, 32(DX)
-	ADDQ    BX, DX
-	VMULPS  Y11, Y9, Y9
-	VMOVUPS Y9, (DX)
-	VMULPS  Y11, Y10, Y10
-	VMOVUPS Y10, 32(DX)
-	JMP     endstore5x2F32AVX2
-
-partstore5x2F32AVX2:
-	VMULPS     Y11, Y1, Y1
-	VMOVUPS    Y1, (DX)
-	VMULPS     Y11, Y2, Y2
-	VMASKMOVPS Y2, Y0, 32(DX)
+biased22:
+	TESTQ      DX, DX
+	JZ         added22
+	VMOVUPS    (DX), Y11
+	VADDPS     Y11, Y1, Y1
+	VMASKMOVPS 32(DX), Y0, Y11
+	VADDPS     Y11, Y2, Y2
 	ADDQ       BX, DX
-	VMULPS     Y11, Y3, Y3
-	VMOVUPS    Y3, (DX)
-	VMULPS     Y11, Y4, Y4
-	VMASKMOVPS Y4, Y0, 32(DX)
+	VMOVUPS    (DX), Y11
+	VADDPS     Y11, Y3, Y3
+	VMASKMOVPS 32(DX), Y0, Y11
+	VADDPS     Y11, Y4, Y4
 	ADDQ       BX, DX
-	VMULPS     Y11, Y5, Y5
-	VMOVUPS    Y5, (DX)
-	VMULPS     Y11, Y6, Y6
-	VMASKMOVPS Y6, Y0, 32(DX)
+	VMOVUPS    (DX), Y11
+	VADDPS     Y11, Y5, Y5
+	VMASKMOVPS 32(DX), Y0, Y11
+	VADDPS     Y11, Y6, Y6
 	ADDQ       BX, DX
-	VMULPS     Y11, Y7, Y7
-	VMOVUPS    Y7, (DX)
-	VMULPS     Y11, Y8, Y8
-	VMASKMOVPS Y8, Y0, 32(DX)
+	VMOVUPS    (DX), Y11
+	VADDPS     Y11, Y7, Y7
+	VMASKMOVPS 32(DX), Y0, Y11
+	VADDPS     Y11, Y8, Y8
 	ADDQ       BX, DX
-	VMULPS     Y11, Y9, Y9
-	VMOVUPS    Y9, (DX)
-	VMULPS     Y11, Y10, Y10
-	VMASKMOVPS Y10, Y0, 32(DX)
+	VMOVUPS    (DX), Y11
+	VADDPS     Y11, Y9, Y9
+	VMASKMOVPS 32(DX), Y0, Y11
+	VADDPS     Y11, Y10, Y10
 
-endstore5x2F32AVX2:
-done5x2F32AVX2:
+added22:
+	CMPQ   112(AX), $0x00
+	JE     clipped22
+	VXORPS Y11, Y11, Y11
+	VMAXPS Y1, Y11, Y1
+	VMAXPS Y2, Y11, Y2
+	VMAXPS Y3, Y11, Y3
+	VMAXPS Y4, Y11, Y4
+	VMAXPS Y5, Y11, Y5
+	VMAXPS Y6, Y11, Y6
+	VMAXPS Y7, Y11, Y7
+	VMAXPS Y8, Y11, Y8
+	VMAXPS Y9, Y11, Y9
+	VMAXPS Y10, Y11, Y10
+
+clipped22:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x08
+	JNE     part22
+	VMOVUPS Y1, (CX)
+	VMOVUPS Y2, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPS Y3, (CX)
+	VMOVUPS Y4, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPS Y5, (CX)
+	VMOVUPS Y6, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPS Y7, (CX)
+	VMOVUPS Y8, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPS Y9, (CX)
+	VMOVUPS Y10, 32(CX)
+	JMP     stored22
+
+part22:
+	VMOVUPS    Y1, (CX)
+	VMASKMOVPS Y2, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y3, (CX)
+	VMASKMOVPS Y4, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y5, (CX)
+	VMASKMOVPS Y6, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y7, (CX)
+	VMASKMOVPS Y8, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y9, (CX)
+	VMASKMOVPS Y10, Y0, 32(CX)
+
+stored22:
 	VZEROUPPER
 	RET
 
@@ -1690,9 +1517,9 @@ TEXT ·tile6x2F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), R10
 	MOVQ         88(AX), R11
 	CMPQ         64(AX), $0x08
-	JNE          partial12
+	JNE          partial23
 
-full12:
+full23:
 	VMOVUPS      (DI), Y13
 	VMOVUPS      32(DI), Y14
 	VBROADCASTSS (CX), Y15
@@ -1717,15 +1544,15 @@ full12:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          full12
+	JNZ          full23
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          full12
-	JMP          summed12
+	JNZ          full23
+	JMP          summed23
 
-partial12:
+partial23:
 	VMOVUPS      (DI), Y13
 	VMASKMOVPS   32(DI), Y0, Y14
 	VBROADCASTSS (CX), Y15
@@ -1750,180 +1577,140 @@ partial12:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial12
+	JNZ          partial23
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial12
+	JNZ          partial23
 
-summed12:
+summed23:
 	VBROADCASTSS 80(AX), Y13
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
+	VMULPS       Y13, Y1, Y1
+	VMULPS       Y13, Y2, Y2
+	VMULPS       Y13, Y3, Y3
+	VMULPS       Y13, Y4, Y4
+	VMULPS       Y13, Y5, Y5
+	VMULPS       Y13, Y6, Y6
+	VMULPS       Y13, Y7, Y7
+	VMULPS       Y13, Y8, Y8
+	VMULPS       Y13, Y9, Y9
+	VMULPS       Y13, Y10, Y10
+	VMULPS       Y13, Y11, Y11
+	VMULPS       Y13, Y12, Y12
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
-	MOVQ         64(AX), AX
-	SUBQ         $0x08, AX
 	TESTQ        CX, CX
-	JZ           overwrite6x2F32AVX2
-	TESTQ        AX, AX
-	JNZ          partadd6x2F32AVX2
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y13, Y1
-	VMOVUPS      Y1, (DX)
-	VMOVUPS      32(DX), Y0
-	VFMADD213PS  Y0, Y13, Y2
-	VMOVUPS      Y2, 32(DX)
-	ADDQ         BX, DX
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y13, Y3
-	VMOVUPS      Y3, (DX)
-	VMOVUPS      32(DX), Y0
-	VFMADD213PS  Y0, Y13, Y4
-	VMOVUPS      Y4, 32(DX)
-	ADDQ         BX, DX
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y13, Y5
-	VMOVUPS      Y5, (DX)
-	VMOVUPS      32(DX), Y0
-	VFMADD213PS  Y0, Y13, Y6
-	VMOVUPS      Y6, 32(DX)
-	ADDQ         BX, DX
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y13, Y7
-	VMOVUPS      Y7, (DX)
-	VMOVUPS      32(DX), Y0
-	VFMADD213PS  Y0, Y13, Y8
-	VMOVUPS      Y8, 32(DX)
-	ADDQ         BX, DX
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y13, Y9
-	VMOVUPS      Y9, (DX)
-	VMOVUPS      32(DX), Y0
-	VFMADD213PS  Y0, Y13, Y10
-	VMOVUPS      Y10, 32(DX)
-	ADDQ         BX, DX
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y13, Y11
-	VMOVUPS      Y11, (DX)
-	VMOVUPS      32(DX), Y0
-	VFMADD213PS  Y0, Y13, Y12
-	VMOVUPS      Y12, 32(DX)
-	JMP          endadd6x2F32AVX2
+	JZ           biased24
+	VMOVUPS      (CX), Y13
+	VADDPS       Y13, Y1, Y1
+	VADDPS       Y13, Y3, Y3
+	VADDPS       Y13, Y5, Y5
+	VADDPS       Y13, Y7, Y7
+	VADDPS       Y13, Y9, Y9
+	VADDPS       Y13, Y11, Y11
+	VMASKMOVPS   32(CX), Y0, Y13
+	VADDPS       Y13, Y2, Y2
+	VADDPS       Y13, Y4, Y4
+	VADDPS       Y13, Y6, Y6
+	VADDPS       Y13, Y8, Y8
+	VADDPS       Y13, Y10, Y10
+	VADDPS       Y13, Y12, Y12
 
-partadd6x2F32AVX2:
-	VMOVUPS     (DX), Y14
-	VFMADD213PS Y14, Y13, Y1
-	VMOVUPS     Y1, (DX)
-	VMASKMOVPS  32(DX), Y0, Y1
-	VFMADD213PS Y1, Y13, Y2
-	VMASKMOVPS  Y2, Y0, 32(DX)
-	ADDQ        BX, DX
-	VMOVUPS     (DX), Y1
-	VFMADD213PS Y1, Y13, Y3
-	VMOVUPS     Y3, (DX)
-	VMASKMOVPS  32(DX), Y0, Y1
-	VFMADD213PS Y1, Y13, Y4
-	VMASKMOVPS  Y4, Y0, 32(DX)
-	ADDQ        BX, DX
-	VMOVUPS     (DX), Y1
-	VFMADD213PS Y1, Y13, Y5
-	VMOVUPS     Y5, (DX)
-	VMASKMOVPS  32(DX), Y0, Y1
-	VFMADD213PS Y1, Y13, Y6
-	VMASKMOVPS  Y6, Y0, 32(DX)
-	ADDQ        BX, DX
-	VMOVUPS     (DX), Y1
-	VFMADD213PS Y1, Y13, Y7
-	VMOVUPS     Y7, (DX)
-	VMASKMOVPS  32(DX), Y0, Y1
-	VFMADD213PS Y1, Y13, Y8
-	VMASKMOVPS  Y8, Y0, 32(DX)
-	ADDQ        BX, DX
-	VMOVUPS     (DX), Y1
-	VFMADD213PS Y1, Y13, Y9
-	VMOVUPS     Y9, (DX)
-	VMASKMOVPS  32(DX), Y0, Y1
-	VFMADD213PS Y1, Y13, Y10
-	VMASKMOVPS  Y10, Y0, 32(DX)
-	ADDQ        BX, DX
-	VMOVUPS     (DX), Y1
-	VFMADD213PS Y1, Y13, Y11
-	VMOVUPS     Y11, (DX)
-	VMASKMOVPS  32(DX), Y0, Y1
-	VFMADD213PS Y1, Y13, Y12
-	VMASKMOVPS  Y12, Y0, 32(DX)
+biased24:
+	TESTQ      DX, DX
+	JZ         added24
+	VMOVUPS    (DX), Y13
+	VADDPS     Y13, Y1, Y1
+	VMASKMOVPS 32(DX), Y0, Y13
+	VADDPS     Y13, Y2, Y2
+	ADDQ       BX, DX
+	VMOVUPS    (DX), Y13
+	VADDPS     Y13, Y3, Y3
+	VMASKMOVPS 32(DX), Y0, Y13
+	VADDPS     Y13, Y4, Y4
+	ADDQ       BX, DX
+	VMOVUPS    (DX), Y13
+	VADDPS     Y13, Y5, Y5
+	VMASKMOVPS 32(DX), Y0, Y13
+	VADDPS     Y13, Y6, Y6
+	ADDQ       BX, DX
+	VMOVUPS    (DX), Y13
+	VADDPS     Y13, Y7, Y7
+	VMASKMOVPS 32(DX), Y0, Y13
+	VADDPS     Y13, Y8, Y8
+	ADDQ       BX, DX
+	VMOVUPS    (DX), Y13
+	VADDPS     Y13, Y9, Y9
+	VMASKMOVPS 32(DX), Y0, Y13
+	VADDPS     Y13, Y10, Y10
+	ADDQ       BX, DX
+	VMOVUPS    (DX), Y13
+	VADDPS     Y13, Y11, Y11
+	VMASKMOVPS 32(DX), Y0, Y13
+	VADDPS     Y13, Y12, Y12
 
-endadd6x2F32AVX2:
-	JMP done6x2F32AVX2
+added24:
+	CMPQ   112(AX), $0x00
+	JE     clipped24
+	VXORPS Y13, Y13, Y13
+	VMAXPS Y1, Y13, Y1
+	VMAXPS Y2, Y13, Y2
+	VMAXPS Y3, Y13, Y3
+	VMAXPS Y4, Y13, Y4
+	VMAXPS Y5, Y13, Y5
+	VMAXPS Y6, Y13, Y6
+	VMAXPS Y7, Y13, Y7
+	VMAXPS Y8, Y13, Y8
+	VMAXPS Y9, Y13, Y9
+	VMAXPS Y10, Y13, Y10
+	VMAXPS Y11, Y13, Y11
+	VMAXPS Y12, Y13, Y12
 
-overwrite6x2F32AVX2:
-	TESTQ   AX, AX
-	JNZ     partstore6x2F32AVX2
-	VMULPS  Y13, Y1, Y1
-	VMOVUPS Y1, (DX)
-	VMULPS  Y13, Y2, Y2
-	VMOVUPS Y2, 32(DX)
-	ADDQ    BX, DX
-	VMULPS  Y13, Y3, Y3
-	VMOVUPS Y3, (DX)
-	VMULPS  Y13, Y4, Y4
-	VMOVUPS Y4, 32(DX)
-	ADDQ    BX, DX
-	VMULPS  Y13, Y5, Y5
-	VMOVUPS Y5, (DX)
-	VMULPS  Y13, Y6, Y6
-	VMOVUPS Y6, 32(DX)
-	ADDQ    BX, DX
-	VMULPS  Y13, Y7, Y7
-	VMOVUPS Y7, (DX)
-	VMULPS  Y13, Y8, Y8
-	VMOVUPS Y8, 32(DX)
-	ADDQ    BX, DX
-	VMULPS  Y13, Y9, Y9
-	VMOVUPS Y9, (DX)
-	VMULPS  Y13, Y10, Y10
-	VMOVUPS Y10, 32(DX)
-	ADDQ    BX, DX
-	VMULPS  Y13, Y11, Y11
-	VMOVUPS Y11, (DX)
-	VMULPS  Y13, Y12, Y12
-	VMOVUPS Y12, 32(DX)
-	JMP     endstore6x2F32AVX2
+clipped24:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x08
+	JNE     part24
+	VMOVUPS Y1, (CX)
+	VMOVUPS Y2, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPS Y3, (CX)
+	VMOVUPS Y4, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPS Y5, (CX)
+	VMOVUPS Y6, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPS Y7, (CX)
+	VMOVUPS Y8, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPS Y9, (CX)
+	VMOVUPS Y10, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPS Y11, (CX)
+	VMOVUPS Y12, 32(CX)
+	JMP     stored24
 
-partstore6x2F32AVX2:
-	VMULPS     Y13, Y1, Y1
-	VMOVUPS    Y1, (DX)
-	VMULPS     Y13, Y2, Y2
-	VMASKMOVPS Y2, Y0, 32(DX)
-	ADDQ       BX, DX
-	VMULPS     Y13, Y3, Y3
-	VMOVUPS    Y3, (DX)
-	VMULPS     Y13, Y4, Y4
-	VMASKMOVPS Y4, Y0, 32(DX)
-	ADDQ       BX, DX
-	VMULPS     Y13, Y5, Y5
-	VMOVUPS    Y5, (DX)
-	VMULPS     Y13, Y6, Y6
-	VMASKMOVPS Y6, Y0, 32(DX)
-	ADDQ       BX, DX
-	VMULPS     Y13, Y7, Y7
-	VMOVUPS    Y7, (DX)
-	VMULPS     Y13, Y8, Y8
-	VMASKMOVPS Y8, Y0, 32(DX)
-	ADDQ       BX, DX
-	VMULPS     Y13, Y9, Y9
-	VMOVUPS    Y9, (DX)
-	VMULPS     Y13, Y10, Y10
-	VMASKMOVPS Y10, Y0, 32(DX)
-	ADDQ       BX, DX
-	VMULPS     Y13, Y11, Y11
-	VMOVUPS    Y11, (DX)
-	VMULPS     Y13, Y12, Y12
-	VMASKMOVPS Y12, Y0, 32(DX)
+part24:
+	VMOVUPS    Y1, (CX)
+	VMASKMOVPS Y2, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y3, (CX)
+	VMASKMOVPS Y4, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y5, (CX)
+	VMASKMOVPS Y6, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y7, (CX)
+	VMASKMOVPS Y8, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y9, (CX)
+	VMASKMOVPS Y10, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y11, (CX)
+	VMASKMOVPS Y12, Y0, 32(CX)
 
-endstore6x2F32AVX2:
-done6x2F32AVX2:
+stored24:
 	VZEROUPPER
 	RET
 
@@ -1946,9 +1733,9 @@ TEXT ·tile1x3F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), DI
 	MOVQ         88(AX), R8
 	CMPQ         64(AX), $0x08
-	JNE          partial13
+	JNE          partial25
 
-full13:
+full25:
 	VMOVUPS      (DX), Y4
 	VMOVUPS      32(DX), Y5
 	VMOVUPS      64(DX), Y6
@@ -1959,14 +1746,14 @@ full13:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          full13
+	JNZ          full25
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          full13
-	JMP          summed13
+	JNZ          full25
+	JMP          summed25
 
-partial13:
+partial25:
 	VMOVUPS      (DX), Y4
 	VMOVUPS      32(DX), Y5
 	VMASKMOVPS   64(DX), Y0, Y6
@@ -1977,69 +1764,62 @@ partial13:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial13
+	JNZ          partial25
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial13
+	JNZ          partial25
 
-summed13:
+summed25:
 	VBROADCASTSS 80(AX), Y4
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
+	VMULPS       Y4, Y1, Y1
+	VMULPS       Y4, Y2, Y2
+	VMULPS       Y4, Y3, Y3
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
-	MOVQ         64(AX), AX
-	SUBQ         $0x08, AX
 	TESTQ        CX, CX
-	JZ           overwrite1x3F32AVX2
-	TESTQ        AX, AX
-	JNZ          partadd1x3F32AVX2
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y4, Y1
-	VMOVUPS      Y1, (DX)
-	VMOVUPS      32(DX), Y0
-	VFMADD213PS  Y0, Y4, Y2
-	VMOVUPS      Y2, 32(DX)
-	VMOVUPS      64(DX), Y0
-	VFMADD213PS  Y0, Y4, Y3
-	VMOVUPS      Y3, 64(DX)
-	JMP          endadd1x3F32AVX2
+	JZ           biased26
+	VMOVUPS      (CX), Y4
+	VADDPS       Y4, Y1, Y1
+	VMOVUPS      32(CX), Y4
+	VADDPS       Y4, Y2, Y2
+	VMASKMOVPS   64(CX), Y0, Y4
+	VADDPS       Y4, Y3, Y3
 
-partadd1x3F32AVX2:
-	VMOVUPS     (DX), Y5
-	VFMADD213PS Y5, Y4, Y1
-	VMOVUPS     Y1, (DX)
-	VMOVUPS     32(DX), Y1
-	VFMADD213PS Y1, Y4, Y2
-	VMOVUPS     Y2, 32(DX)
-	VMASKMOVPS  64(DX), Y0, Y1
-	VFMADD213PS Y1, Y4, Y3
-	VMASKMOVPS  Y3, Y0, 64(DX)
+biased26:
+	TESTQ      DX, DX
+	JZ         added26
+	VMOVUPS    (DX), Y4
+	VADDPS     Y4, Y1, Y1
+	VMOVUPS    32(DX), Y4
+	VADDPS     Y4, Y2, Y2
+	VMASKMOVPS 64(DX), Y0, Y4
+	VADDPS     Y4, Y3, Y3
 
-endadd1x3F32AVX2:
-	JMP done1x3F32AVX2
+added26:
+	CMPQ   112(AX), $0x00
+	JE     clipped26
+	VXORPS Y4, Y4, Y4
+	VMAXPS Y1, Y4, Y1
+	VMAXPS Y2, Y4, Y2
+	VMAXPS Y3, Y4, Y3
 
-overwrite1x3F32AVX2:
-	TESTQ   AX, AX
-	JNZ     partstore1x3F32AVX2
-	VMULPS  Y4, Y1, Y1
-	VMOVUPS Y1, (DX)
-	VMULPS  Y4, Y2, Y2
-	VMOVUPS Y2, 32(DX)
-	VMULPS  Y4, Y3, Y3
-	VMOVUPS Y3, 64(DX)
-	JMP     endstore1x3F32AVX2
+clipped26:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x08
+	JNE     part26
+	VMOVUPS Y1, (CX)
+	VMOVUPS Y2, 32(CX)
+	VMOVUPS Y3, 64(CX)
+	JMP     stored26
 
-partstore1x3F32AVX2:
-	VMULPS     Y4, Y1, Y1
-	VMOVUPS    Y1, (DX)
-	VMULPS     Y4, Y2, Y2
-	VMOVUPS    Y2, 32(DX)
-	VMULPS     Y4, Y3, Y3
-	VMASKMOVPS Y3, Y0, 64(DX)
+part26:
+	VMOVUPS    Y1, (CX)
+	VMOVUPS    Y2, 32(CX)
+	VMASKMOVPS Y3, Y0, 64(CX)
 
-endstore1x3F32AVX2:
-done1x3F32AVX2:
+stored26:
 	VZEROUPPER
 	RET
 
@@ -2065,9 +1845,9 @@ TEXT ·tile2x3F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), R8
 	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x08
-	JNE          partial14
+	JNE          partial27
 
-full14:
+full27:
 	VMOVUPS      (BX), Y7
 	VMOVUPS      32(BX), Y8
 	VMOVUPS      64(BX), Y9
@@ -2082,14 +1862,14 @@ full14:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          full14
+	JNZ          full27
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          full14
-	JMP          summed14
+	JNZ          full27
+	JMP          summed27
 
-partial14:
+partial27:
 	VMOVUPS      (BX), Y7
 	VMOVUPS      32(BX), Y8
 	VMASKMOVPS   64(BX), Y0, Y9
@@ -2104,103 +1884,86 @@ partial14:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial14
+	JNZ          partial27
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial14
+	JNZ          partial27
 
-summed14:
+summed27:
 	VBROADCASTSS 80(AX), Y7
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
+	VMULPS       Y7, Y1, Y1
+	VMULPS       Y7, Y2, Y2
+	VMULPS       Y7, Y3, Y3
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y7, Y5, Y5
+	VMULPS       Y7, Y6, Y6
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
-	MOVQ         64(AX), AX
-	SUBQ         $0x08, AX
 	TESTQ        CX, CX
-	JZ           overwrite2x3F32AVX2
-	TESTQ        AX, AX
-	JNZ          partadd2x3F32AVX2
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y7, Y1
-	VMOVUPS      Y1, (DX)
-	VMOVUPS      32(DX), Y0
-	VFMADD213PS  Y0, Y7, Y2
-	VMOVUPS      Y2, 32(DX)
-	VMOVUPS      64(DX), Y0
-	VFMADD213PS  Y0, Y7, Y3
-	VMOVUPS      Y3, 64(DX)
-	ADDQ         BX, DX
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y7, Y4
-	VMOVUPS      Y4, (DX)
-	VMOVUPS      32(DX), Y0
-	VFMADD213PS  Y0, Y7, Y5
-	VMOVUPS      Y5, 32(DX)
-	VMOVUPS      64(DX), Y0
-	VFMADD213PS  Y0, Y7, Y6
-	VMOVUPS      Y6, 64(DX)
-	JMP          endadd2x3F32AVX2
+	JZ           biased28
+	VMOVUPS      (CX), Y7
+	VADDPS       Y7, Y1, Y1
+	VADDPS       Y7, Y4, Y4
+	VMOVUPS      32(CX), Y7
+	VADDPS       Y7, Y2, Y2
+	VADDPS       Y7, Y5, Y5
+	VMASKMOVPS   64(CX), Y0, Y7
+	VADDPS       Y7, Y3, Y3
+	VADDPS       Y7, Y6, Y6
 
-partadd2x3F32AVX2:
-	VMOVUPS     (DX), Y8
-	VFMADD213PS Y8, Y7, Y1
-	VMOVUPS     Y1, (DX)
-	VMOVUPS     32(DX), Y1
-	VFMADD213PS Y1, Y7, Y2
-	VMOVUPS     Y2, 32(DX)
-	VMASKMOVPS  64(DX), Y0, Y1
-	VFMADD213PS Y1, Y7, Y3
-	VMASKMOVPS  Y3, Y0, 64(DX)
-	ADDQ        BX, DX
-	VMOVUPS     (DX), Y1
-	VFMADD213PS Y1, Y7, Y4
-	VMOVUPS     Y4, (DX)
-	VMOVUPS     32(DX), Y1
-	VFMADD213PS Y1, Y7, Y5
-	VMOVUPS     Y5, 32(DX)
-	VMASKMOVPS  64(DX), Y0, Y1
-	VFMADD213PS Y1, Y7, Y6
-	VMASKMOVPS  Y6, Y0, 64(DX)
-
-endadd2x3F32AVX2:
-	JMP done2x3F32AVX2
-
-overwrite2x3F32AVX2:
-	TESTQ   AX, AX
-	JNZ     partstore2x3F32AVX2
-	VMULPS  Y7, Y1, Y1
-	VMOVUPS Y1, (DX)
-	VMULPS  Y7, Y2, Y2
-	VMOVUPS Y2, 32(DX)
-	VMULPS  Y7, Y3, Y3
-	VMOVUPS Y3, 64(DX)
-	ADDQ    BX, DX
-	VMULPS  Y7, Y4, Y4
-	VMOVUPS Y4, (DX)
-	VMULPS  Y7, Y5, Y5
-	VMOVUPS Y5, 32(DX)
-	VMULPS  Y7, Y6, Y6
-	VMOVUPS Y6, 64(DX)
-	JMP     endstore2x3F32AVX2
-
-partstore2x3F32AVX2:
-	VMULPS     Y7, Y1, Y1
-	VMOVUPS    Y1, (DX)
-	VMULPS     Y7, Y2, Y2
-	VMOVUPS    Y2, 32(DX)
-	VMULPS     Y7, Y3, Y3
-	VMASKMOVPS Y3, Y0, 64(DX)
+biased28:
+	TESTQ      DX, DX
+	JZ         added28
+	VMOVUPS    (DX), Y7
+	VADDPS     Y7, Y1, Y1
+	VMOVUPS    32(DX), Y7
+	VADDPS     Y7, Y2, Y2
+	VMASKMOVPS 64(DX), Y0, Y7
+	VADDPS     Y7, Y3, Y3
 	ADDQ       BX, DX
-	VMULPS     Y7, Y4, Y4
-	VMOVUPS    Y4, (DX)
-	VMULPS     Y7, Y5, Y5
-	VMOVUPS    Y5, 32(DX)
-	VMULPS     Y7, Y6, Y6
-	VMASKMOVPS Y6, Y0, 64(DX)
+	VMOVUPS    (DX), Y7
+	VADDPS     Y7, Y4, Y4
+	VMOVUPS    32(DX), Y7
+	VADDPS     Y7, Y5, Y5
+	VMASKMOVPS 64(DX), Y0, Y7
+	VADDPS     Y7, Y6, Y6
 
-endstore2x3F32AVX2:
-done2x3F32AVX2:
+added28:
+	CMPQ   112(AX), $0x00
+	JE     clipped28
+	VXORPS Y7, Y7, Y7
+	VMAXPS Y1, Y7, Y1
+	VMAXPS Y2, Y7, Y2
+	VMAXPS Y3, Y7, Y3
+	VMAXPS Y4, Y7, Y4
+	VMAXPS Y5, Y7, Y5
+	VMAXPS Y6, Y7, Y6
+
+clipped28:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x08
+	JNE     part28
+	VMOVUPS Y1, (CX)
+	VMOVUPS Y2, 32(CX)
+	VMOVUPS Y3, 64(CX)
+	ADDQ    BX, CX
+	VMOVUPS Y4, (CX)
+	VMOVUPS Y5, 32(CX)
+	VMOVUPS Y6, 64(CX)
+	JMP     stored28
+
+part28:
+	VMOVUPS    Y1, (CX)
+	VMOVUPS    Y2, 32(CX)
+	VMASKMOVPS Y3, Y0, 64(CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y4, (CX)
+	VMOVUPS    Y5, 32(CX)
+	VMASKMOVPS Y6, Y0, 64(CX)
+
+stored28:
 	VZEROUPPER
 	RET
 
@@ -2224,9 +1987,9 @@ TEXT ·tile1x4F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), DI
 	MOVQ         88(AX), R8
 	CMPQ         64(AX), $0x08
-	JNE          partial15
+	JNE          partial29
 
-full15:
+full29:
 	VMOVUPS      (DX), Y5
 	VMOVUPS      32(DX), Y6
 	VMOVUPS      64(DX), Y7
@@ -2239,14 +2002,14 @@ full15:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          full15
+	JNZ          full29
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          full15
-	JMP          summed15
+	JNZ          full29
+	JMP          summed29
 
-partial15:
+partial29:
 	VMOVUPS      (DX), Y5
 	VMOVUPS      32(DX), Y6
 	VMOVUPS      64(DX), Y7
@@ -2259,79 +2022,70 @@ partial15:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial15
+	JNZ          partial29
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial15
+	JNZ          partial29
 
-summed15:
+summed29:
 	VBROADCASTSS 80(AX), Y5
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
+	VMULPS       Y5, Y1, Y1
+	VMULPS       Y5, Y2, Y2
+	VMULPS       Y5, Y3, Y3
+	VMULPS       Y5, Y4, Y4
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
-	MOVQ         64(AX), AX
-	SUBQ         $0x08, AX
 	TESTQ        CX, CX
-	JZ           overwrite1x4F32AVX2
-	TESTQ        AX, AX
-	JNZ          partadd1x4F32AVX2
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y5, Y1
-	VMOVUPS      Y1, (DX)
-	VMOVUPS      32(DX), Y0
-	VFMADD213PS  Y0, Y5, Y2
-	VMOVUPS      Y2, 32(DX)
-	VMOVUPS      64(DX), Y0
-	VFMADD213PS  Y0, Y5, Y3
-	VMOVUPS      Y3, 64(DX)
-	VMOVUPS      96(DX), Y0
-	VFMADD213PS  Y0, Y5, Y4
-	VMOVUPS      Y4, 96(DX)
-	JMP          endadd1x4F32AVX2
+	JZ           biased30
+	VMOVUPS      (CX), Y5
+	VADDPS       Y5, Y1, Y1
+	VMOVUPS      32(CX), Y5
+	VADDPS       Y5, Y2, Y2
+	VMOVUPS      64(CX), Y5
+	VADDPS       Y5, Y3, Y3
+	VMASKMOVPS   96(CX), Y0, Y5
+	VADDPS       Y5, Y4, Y4
 
-partadd1x4F32AVX2:
-	VMOVUPS     (DX), Y6
-	VFMADD213PS Y6, Y5, Y1
-	VMOVUPS     Y1, (DX)
-	VMOVUPS     32(DX), Y1
-	VFMADD213PS Y1, Y5, Y2
-	VMOVUPS     Y2, 32(DX)
-	VMOVUPS     64(DX), Y1
-	VFMADD213PS Y1, Y5, Y3
-	VMOVUPS     Y3, 64(DX)
-	VMASKMOVPS  96(DX), Y0, Y1
-	VFMADD213PS Y1, Y5, Y4
-	VMASKMOVPS  Y4, Y0, 96(DX)
+biased30:
+	TESTQ      DX, DX
+	JZ         added30
+	VMOVUPS    (DX), Y5
+	VADDPS     Y5, Y1, Y1
+	VMOVUPS    32(DX), Y5
+	VADDPS     Y5, Y2, Y2
+	VMOVUPS    64(DX), Y5
+	VADDPS     Y5, Y3, Y3
+	VMASKMOVPS 96(DX), Y0, Y5
+	VADDPS     Y5, Y4, Y4
 
-endadd1x4F32AVX2:
-	JMP done1x4F32AVX2
+added30:
+	CMPQ   112(AX), $0x00
+	JE     clipped30
+	VXORPS Y5, Y5, Y5
+	VMAXPS Y1, Y5, Y1
+	VMAXPS Y2, Y5, Y2
+	VMAXPS Y3, Y5, Y3
+	VMAXPS Y4, Y5, Y4
 
-overwrite1x4F32AVX2:
-	TESTQ   AX, AX
-	JNZ     partstore1x4F32AVX2
-	VMULPS  Y5, Y1, Y1
-	VMOVUPS Y1, (DX)
-	VMULPS  Y5, Y2, Y2
-	VMOVUPS Y2, 32(DX)
-	VMULPS  Y5, Y3, Y3
-	VMOVUPS Y3, 64(DX)
-	VMULPS  Y5, Y4, Y4
-	VMOVUPS Y4, 96(DX)
-	JMP     endstore1x4F32AVX2
+clipped30:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x08
+	JNE     part30
+	VMOVUPS Y1, (CX)
+	VMOVUPS Y2, 32(CX)
+	VMOVUPS Y3, 64(CX)
+	VMOVUPS Y4, 96(CX)
+	JMP     stored30
 
-partstore1x4F32AVX2:
-	VMULPS     Y5, Y1, Y1
-	VMOVUPS    Y1, (DX)
-	VMULPS     Y5, Y2, Y2
-	VMOVUPS    Y2, 32(DX)
-	VMULPS     Y5, Y3, Y3
-	VMOVUPS    Y3, 64(DX)
-	VMULPS     Y5, Y4, Y4
-	VMASKMOVPS Y4, Y0, 96(DX)
+part30:
+	VMOVUPS    Y1, (CX)
+	VMOVUPS    Y2, 32(CX)
+	VMOVUPS    Y3, 64(CX)
+	VMASKMOVPS Y4, Y0, 96(CX)
 
-endstore1x4F32AVX2:
-done1x4F32AVX2:
+stored30:
 	VZEROUPPER
 	RET
 
@@ -2359,9 +2113,9 @@ TEXT ·tile2x4F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), R8
 	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x08
-	JNE          partial16
+	JNE          partial31
 
-full16:
+full31:
 	VMOVUPS      (BX), Y9
 	VMOVUPS      32(BX), Y10
 	VMOVUPS      64(BX), Y11
@@ -2379,14 +2133,14 @@ full16:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          full16
+	JNZ          full31
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          full16
-	JMP          summed16
+	JNZ          full31
+	JMP          summed31
 
-partial16:
+partial31:
 	VMOVUPS      (BX), Y9
 	VMOVUPS      32(BX), Y10
 	VMOVUPS      64(BX), Y11
@@ -2404,123 +2158,101 @@ partial16:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial16
+	JNZ          partial31
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial16
+	JNZ          partial31
 
-summed16:
+summed31:
 	VBROADCASTSS 80(AX), Y9
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
+	VMULPS       Y9, Y1, Y1
+	VMULPS       Y9, Y2, Y2
+	VMULPS       Y9, Y3, Y3
+	VMULPS       Y9, Y4, Y4
+	VMULPS       Y9, Y5, Y5
+	VMULPS       Y9, Y6, Y6
+	VMULPS       Y9, Y7, Y7
+	VMULPS       Y9, Y8, Y8
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
-	MOVQ         64(AX), AX
-	SUBQ         $0x08, AX
 	TESTQ        CX, CX
-	JZ           overwrite2x4F32AVX2
-	TESTQ        AX, AX
-	JNZ          partadd2x4F32AVX2
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y9, Y1
-	VMOVUPS      Y1, (DX)
-	VMOVUPS      32(DX), Y0
-	VFMADD213PS  Y0, Y9, Y2
-	VMOVUPS      Y2, 32(DX)
-	VMOVUPS      64(DX), Y0
-	VFMADD213PS  Y0, Y9, Y3
-	VMOVUPS      Y3, 64(DX)
-	VMOVUPS      96(DX), Y0
-	VFMADD213PS  Y0, Y9, Y4
-	VMOVUPS      Y4, 96(DX)
-	ADDQ         BX, DX
-	VMOVUPS      (DX), Y0
-	VFMADD213PS  Y0, Y9, Y5
-	VMOVUPS      Y5, (DX)
-	VMOVUPS      32(DX), Y0
-	VFMADD213PS  Y0, Y9, Y6
-	VMOVUPS      Y6, 32(DX)
-	VMOVUPS      64(DX), Y0
-	VFMADD213PS  Y0, Y9, Y7
-	VMOVUPS      Y7, 64(DX)
-	VMOVUPS      96(DX), Y0
-	VFMADD213PS  Y0, Y9, Y8
-	VMOVUPS      Y8, 96(DX)
-	JMP          endadd2x4F32AVX2
+	JZ           biased32
+	VMOVUPS      (CX), Y9
+	VADDPS       Y9, Y1, Y1
+	VADDPS       Y9, Y5, Y5
+	VMOVUPS      32(CX), Y9
+	VADDPS       Y9, Y2, Y2
+	VADDPS       Y9, Y6, Y6
+	VMOVUPS      64(CX), Y9
+	VADDPS       Y9, Y3, Y3
+	VADDPS       Y9, Y7, Y7
+	VMASKMOVPS   96(CX), Y0, Y9
+	VADDPS       Y9, Y4, Y4
+	VADDPS       Y9, Y8, Y8
 
-partadd2x4F32AVX2:
-	VMOVUPS     (DX), Y10
-	VFMADD213PS Y10, Y9, Y1
-	VMOVUPS     Y1, (DX)
-	VMOVUPS     32(DX), Y1
-	VFMADD213PS Y1, Y9, Y2
-	VMOVUPS     Y2, 32(DX)
-	VMOVUPS     64(DX), Y1
-	VFMADD213PS Y1, Y9, Y3
-	VMOVUPS     Y3, 64(DX)
-	VMASKMOVPS  96(DX), Y0, Y1
-	VFMADD213PS Y1, Y9, Y4
-	VMASKMOVPS  Y4, Y0, 96(DX)
-	ADDQ        BX, DX
-	VMOVUPS     (DX), Y1
-	VFMADD213PS Y1, Y9, Y5
-	VMOVUPS     Y5, (DX)
-	VMOVUPS     32(DX), Y1
-	VFMADD213PS Y1, Y9, Y6
-	VMOVUPS     Y6, 32(DX)
-	VMOVUPS     64(DX), Y1
-	VFMADD213PS Y1, Y9, Y7
-	VMOVUPS     Y7, 64(DX)
-	VMASKMOVPS  96(DX), Y0, Y1
-	VFMADD213PS Y1, Y9, Y8
-	VMASKMOVPS  Y8, Y0, 96(DX)
-
-endadd2x4F32AVX2:
-	JMP done2x4F32AVX2
-
-overwrite2x4F32AVX2:
-	TESTQ   AX, AX
-	JNZ     partstore2x4F32AVX2
-	VMULPS  Y9, Y1, Y1
-	VMOVUPS Y1, (DX)
-	VMULPS  Y9, Y2, Y2
-	VMOVUPS Y2, 32(DX)
-	VMULPS  Y9, Y3, Y3
-	VMOVUPS Y3, 64(DX)
-	VMULPS  Y9, Y4, Y4
-	VMOVUPS Y4, 96(DX)
-	ADDQ    BX, DX
-	VMULPS  Y9, Y5, Y5
-	VMOVUPS Y5, (DX)
-	VMULPS  Y9, Y6, Y6
-	VMOVUPS Y6, 32(DX)
-	VMULPS  Y9, Y7, Y7
-	VMOVUPS Y7, 64(DX)
-	VMULPS  Y9, Y8, Y8
-	VMOVUPS Y8, 96(DX)
-	JMP     endstore2x4F32AVX2
-
-partstore2x4F32AVX2:
-	VMULPS     Y9, Y1, Y1
-	VMOVUPS    Y1, (DX)
-	VMULPS     Y9, Y2, Y2
-	VMOVUPS    Y2, 32(DX)
-	VMULPS     Y9, Y3, Y3
-	VMOVUPS    Y3, 64(DX)
-	VMULPS     Y9, Y4, Y4
-	VMASKMOVPS Y4, Y0, 96(DX)
+biased32:
+	TESTQ      DX, DX
+	JZ         added32
+	VMOVUPS    (DX), Y9
+	VADDPS     Y9, Y1, Y1
+	VMOVUPS    32(DX), Y9
+	VADDPS     Y9, Y2, Y2
+	VMOVUPS    64(DX), Y9
+	VADDPS     Y9, Y3, Y3
+	VMASKMOVPS 96(DX), Y0, Y9
+	VADDPS     Y9, Y4, Y4
 	ADDQ       BX, DX
-	VMULPS     Y9, Y5, Y5
-	VMOVUPS    Y5, (DX)
-	VMULPS     Y9, Y6, Y6
-	VMOVUPS    Y6, 32(DX)
-	VMULPS     Y9, Y7, Y7
-	VMOVUPS    Y7, 64(DX)
-	VMULPS     Y9, Y8, Y8
-	VMASKMOVPS Y8, Y0, 96(DX)
+	VMOVUPS    (DX), Y9
+	VADDPS     Y9, Y5, Y5
+	VMOVUPS    32(DX), Y9
+	VADDPS     Y9, Y6, Y6
+	VMOVUPS    64(DX), Y9
+	VADDPS     Y9, Y7, Y7
+	VMASKMOVPS 96(DX), Y0, Y9
+	VADDPS     Y9, Y8, Y8
 
-endstore2x4F32AVX2:
-done2x4F32AVX2:
+added32:
+	CMPQ   112(AX), $0x00
+	JE     clipped32
+	VXORPS Y9, Y9, Y9
+	VMAXPS Y1, Y9, Y1
+	VMAXPS Y2, Y9, Y2
+	VMAXPS Y3, Y9, Y3
+	VMAXPS Y4, Y9, Y4
+	VMAXPS Y5, Y9, Y5
+	VMAXPS Y6, Y9, Y6
+	VMAXPS Y7, Y9, Y7
+	VMAXPS Y8, Y9, Y8
+
+clipped32:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x08
+	JNE     part32
+	VMOVUPS Y1, (CX)
+	VMOVUPS Y2, 32(CX)
+	VMOVUPS Y3, 64(CX)
+	VMOVUPS Y4, 96(CX)
+	ADDQ    BX, CX
+	VMOVUPS Y5, (CX)
+	VMOVUPS Y6, 32(CX)
+	VMOVUPS Y7, 64(CX)
+	VMOVUPS Y8, 96(CX)
+	JMP     stored32
+
+part32:
+	VMOVUPS    Y1, (CX)
+	VMOVUPS    Y2, 32(CX)
+	VMOVUPS    Y3, 64(CX)
+	VMASKMOVPS Y4, Y0, 96(CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y5, (CX)
+	VMOVUPS    Y6, 32(CX)
+	VMOVUPS    Y7, 64(CX)
+	VMASKMOVPS Y8, Y0, 96(CX)
+
+stored32:
 	VZEROUPPER
 	RET
 
@@ -2543,34 +2275,43 @@ TEXT ·tile1x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial17:
+partial33:
 	VMOVUPS.Z    (DX), K1, Z1
 	VBROADCASTSS (CX), Z2
 	VFMADD231PS  Z1, Z2, Z0
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial17
+	JNZ          partial33
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial17
+	JNZ          partial33
 	VBROADCASTSS 80(AX), Z1
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPS       Z1, Z0, Z0
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite1x1F32AVX512
-	VMOVUPS.Z    (DX), K1, Z2
-	VFMADD213PS  Z2, Z1, Z0
-	VMOVUPS      Z0, K1, (DX)
-	JMP          done1x1F32AVX512
+	JZ           biased34
+	VMOVUPS.Z    (CX), K1, Z1
+	VADDPS       Z1, Z0, Z0
 
-overwrite1x1F32AVX512:
-	VMULPS  Z1, Z0, Z0
-	VMOVUPS Z0, K1, (DX)
+biased34:
+	TESTQ     DX, DX
+	JZ        added34
+	VMOVUPS.Z (DX), K1, Z1
+	VADDPS    Z1, Z0, Z0
 
-done1x1F32AVX512:
+added34:
+	CMPQ   112(AX), $0x00
+	JE     clipped34
+	VPXORD Z3, Z3, Z3
+	VMAXPS Z0, Z3, Z0
+
+clipped34:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -2594,7 +2335,7 @@ TEXT ·tile2x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial18:
+partial35:
 	VMOVUPS.Z    (BX), K1, Z2
 	VBROADCASTSS (CX), Z3
 	VFMADD231PS  Z2, Z3, Z0
@@ -2603,34 +2344,44 @@ partial18:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial18
+	JNZ          partial35
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial18
+	JNZ          partial35
 	VBROADCASTSS 80(AX), Z2
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPS       Z2, Z0, Z0
+	VMULPS       Z2, Z1, Z1
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite2x1F32AVX512
-	VMOVUPS.Z    (DX), K1, Z3
-	VFMADD213PS  Z3, Z2, Z0
-	VMOVUPS      Z0, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z2, Z1
-	VMOVUPS      Z1, K1, (DX)
-	JMP          done2x1F32AVX512
+	JZ           biased36
+	VMOVUPS.Z    (CX), K1, Z2
+	VADDPS       Z2, Z0, Z0
+	VADDPS       Z2, Z1, Z1
 
-overwrite2x1F32AVX512:
-	VMULPS  Z2, Z0, Z0
-	VMOVUPS Z0, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z2, Z1, Z1
-	VMOVUPS Z1, K1, (DX)
+biased36:
+	TESTQ     DX, DX
+	JZ        added36
+	VMOVUPS.Z (DX), K1, Z2
+	VADDPS    Z2, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z2
+	VADDPS    Z2, Z1, Z1
 
-done2x1F32AVX512:
+added36:
+	CMPQ   112(AX), $0x00
+	JE     clipped36
+	VPXORD Z4, Z4, Z4
+	VMAXPS Z0, Z4, Z0
+	VMAXPS Z1, Z4, Z1
+
+clipped36:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -2655,7 +2406,7 @@ TEXT ·tile3x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial19:
+partial37:
 	VMOVUPS.Z    (BX), K1, Z3
 	VBROADCASTSS (CX), Z4
 	VFMADD231PS  Z3, Z4, Z0
@@ -2666,41 +2417,52 @@ partial19:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial19
+	JNZ          partial37
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial19
+	JNZ          partial37
 	VBROADCASTSS 80(AX), Z3
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPS       Z3, Z0, Z0
+	VMULPS       Z3, Z1, Z1
+	VMULPS       Z3, Z2, Z2
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite3x1F32AVX512
-	VMOVUPS.Z    (DX), K1, Z4
-	VFMADD213PS  Z4, Z3, Z0
-	VMOVUPS      Z0, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z3, Z1
-	VMOVUPS      Z1, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z3, Z2
-	VMOVUPS      Z2, K1, (DX)
-	JMP          done3x1F32AVX512
+	JZ           biased38
+	VMOVUPS.Z    (CX), K1, Z3
+	VADDPS       Z3, Z0, Z0
+	VADDPS       Z3, Z1, Z1
+	VADDPS       Z3, Z2, Z2
 
-overwrite3x1F32AVX512:
-	VMULPS  Z3, Z0, Z0
-	VMOVUPS Z0, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z3, Z1, Z1
-	VMOVUPS Z1, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z3, Z2, Z2
-	VMOVUPS Z2, K1, (DX)
+biased38:
+	TESTQ     DX, DX
+	JZ        added38
+	VMOVUPS.Z (DX), K1, Z3
+	VADDPS    Z3, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z3
+	VADDPS    Z3, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z3
+	VADDPS    Z3, Z2, Z2
 
-done3x1F32AVX512:
+added38:
+	CMPQ   112(AX), $0x00
+	JE     clipped38
+	VPXORD Z5, Z5, Z5
+	VMAXPS Z0, Z5, Z0
+	VMAXPS Z1, Z5, Z1
+	VMAXPS Z2, Z5, Z2
+
+clipped38:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -2727,7 +2489,7 @@ TEXT ·tile4x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R9
 	MOVQ   88(AX), R10
 
-partial20:
+partial39:
 	VMOVUPS.Z    (SI), K1, Z4
 	VBROADCASTSS (CX), Z5
 	VFMADD231PS  Z4, Z5, Z0
@@ -2740,48 +2502,60 @@ partial20:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial20
+	JNZ          partial39
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial20
+	JNZ          partial39
 	VBROADCASTSS 80(AX), Z4
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPS       Z4, Z0, Z0
+	VMULPS       Z4, Z1, Z1
+	VMULPS       Z4, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite4x1F32AVX512
-	VMOVUPS.Z    (DX), K1, Z5
-	VFMADD213PS  Z5, Z4, Z0
-	VMOVUPS      Z0, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z4, Z1
-	VMOVUPS      Z1, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z4, Z2
-	VMOVUPS      Z2, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z4, Z3
-	VMOVUPS      Z3, K1, (DX)
-	JMP          done4x1F32AVX512
+	JZ           biased40
+	VMOVUPS.Z    (CX), K1, Z4
+	VADDPS       Z4, Z0, Z0
+	VADDPS       Z4, Z1, Z1
+	VADDPS       Z4, Z2, Z2
+	VADDPS       Z4, Z3, Z3
 
-overwrite4x1F32AVX512:
-	VMULPS  Z4, Z0, Z0
-	VMOVUPS Z0, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z4, Z1, Z1
-	VMOVUPS Z1, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z4, Z2, Z2
-	VMOVUPS Z2, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z4, Z3, Z3
-	VMOVUPS Z3, K1, (DX)
+biased40:
+	TESTQ     DX, DX
+	JZ        added40
+	VMOVUPS.Z (DX), K1, Z4
+	VADDPS    Z4, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z4
+	VADDPS    Z4, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z4
+	VADDPS    Z4, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z4
+	VADDPS    Z4, Z3, Z3
 
-done4x1F32AVX512:
+added40:
+	CMPQ   112(AX), $0x00
+	JE     clipped40
+	VPXORD Z6, Z6, Z6
+	VMAXPS Z0, Z6, Z0
+	VMAXPS Z1, Z6, Z1
+	VMAXPS Z2, Z6, Z2
+	VMAXPS Z3, Z6, Z3
+
+clipped40:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -2809,7 +2583,7 @@ TEXT ·tile5x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R9
 	MOVQ   88(AX), R10
 
-partial21:
+partial41:
 	VMOVUPS.Z    (SI), K1, Z5
 	VBROADCASTSS (CX), Z6
 	VFMADD231PS  Z5, Z6, Z0
@@ -2824,55 +2598,68 @@ partial21:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial21
+	JNZ          partial41
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial21
+	JNZ          partial41
 	VBROADCASTSS 80(AX), Z5
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPS       Z5, Z0, Z0
+	VMULPS       Z5, Z1, Z1
+	VMULPS       Z5, Z2, Z2
+	VMULPS       Z5, Z3, Z3
+	VMULPS       Z5, Z4, Z4
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite5x1F32AVX512
-	VMOVUPS.Z    (DX), K1, Z6
-	VFMADD213PS  Z6, Z5, Z0
-	VMOVUPS      Z0, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z5, Z1
-	VMOVUPS      Z1, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z5, Z2
-	VMOVUPS      Z2, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z5, Z3
-	VMOVUPS      Z3, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z5, Z4
-	VMOVUPS      Z4, K1, (DX)
-	JMP          done5x1F32AVX512
+	JZ           biased42
+	VMOVUPS.Z    (CX), K1, Z5
+	VADDPS       Z5, Z0, Z0
+	VADDPS       Z5, Z1, Z1
+	VADDPS       Z5, Z2, Z2
+	VADDPS       Z5, Z3, Z3
+	VADDPS       Z5, Z4, Z4
 
-overwrite5x1F32AVX512:
-	VMULPS  Z5, Z0, Z0
-	VMOVUPS Z0, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z5, Z1, Z1
-	VMOVUPS Z1, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z5, Z2, Z2
-	VMOVUPS Z2, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z5, Z3, Z3
-	VMOVUPS Z3, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z5, Z4, Z4
-	VMOVUPS Z4, K1, (DX)
+biased42:
+	TESTQ     DX, DX
+	JZ        added42
+	VMOVUPS.Z (DX), K1, Z5
+	VADDPS    Z5, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z5
+	VADDPS    Z5, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z5
+	VADDPS    Z5, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z5
+	VADDPS    Z5, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z5
+	VADDPS    Z5, Z4, Z4
 
-done5x1F32AVX512:
+added42:
+	CMPQ   112(AX), $0x00
+	JE     clipped42
+	VPXORD Z7, Z7, Z7
+	VMAXPS Z0, Z7, Z0
+	VMAXPS Z1, Z7, Z1
+	VMAXPS Z2, Z7, Z2
+	VMAXPS Z3, Z7, Z3
+	VMAXPS Z4, Z7, Z4
+
+clipped42:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -2903,7 +2690,7 @@ TEXT ·tile6x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 
-partial22:
+partial43:
 	VMOVUPS.Z    (DI), K1, Z6
 	VBROADCASTSS (CX), Z7
 	VFMADD231PS  Z6, Z7, Z0
@@ -2921,63 +2708,77 @@ partial22:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial22
+	JNZ          partial43
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial22
+	JNZ          partial43
 	VBROADCASTSS 80(AX), Z6
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPS       Z6, Z0, Z0
+	VMULPS       Z6, Z1, Z1
+	VMULPS       Z6, Z2, Z2
+	VMULPS       Z6, Z3, Z3
+	VMULPS       Z6, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite6x1F32AVX512
-	VMOVUPS.Z    (DX), K1, Z7
-	VFMADD213PS  Z7, Z6, Z0
-	VMOVUPS      Z0, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z6, Z1
-	VMOVUPS      Z1, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z6, Z2
-	VMOVUPS      Z2, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z6, Z3
-	VMOVUPS      Z3, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z6, Z4
-	VMOVUPS      Z4, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z6, Z5
-	VMOVUPS      Z5, K1, (DX)
-	JMP          done6x1F32AVX512
+	JZ           biased44
+	VMOVUPS.Z    (CX), K1, Z6
+	VADDPS       Z6, Z0, Z0
+	VADDPS       Z6, Z1, Z1
+	VADDPS       Z6, Z2, Z2
+	VADDPS       Z6, Z3, Z3
+	VADDPS       Z6, Z4, Z4
+	VADDPS       Z6, Z5, Z5
 
-overwrite6x1F32AVX512:
-	VMULPS  Z6, Z0, Z0
-	VMOVUPS Z0, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z6, Z1, Z1
-	VMOVUPS Z1, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z6, Z2, Z2
-	VMOVUPS Z2, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z6, Z3, Z3
-	VMOVUPS Z3, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z6, Z4, Z4
-	VMOVUPS Z4, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z6, Z5, Z5
-	VMOVUPS Z5, K1, (DX)
+biased44:
+	TESTQ     DX, DX
+	JZ        added44
+	VMOVUPS.Z (DX), K1, Z6
+	VADDPS    Z6, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z6
+	VADDPS    Z6, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z6
+	VADDPS    Z6, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z6
+	VADDPS    Z6, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z6
+	VADDPS    Z6, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z6
+	VADDPS    Z6, Z5, Z5
 
-done6x1F32AVX512:
+added44:
+	CMPQ   112(AX), $0x00
+	JE     clipped44
+	VPXORD Z8, Z8, Z8
+	VMAXPS Z0, Z8, Z0
+	VMAXPS Z1, Z8, Z1
+	VMAXPS Z2, Z8, Z2
+	VMAXPS Z3, Z8, Z3
+	VMAXPS Z4, Z8, Z4
+	VMAXPS Z5, Z8, Z5
+
+clipped44:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z5, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -3009,7 +2810,7 @@ TEXT ·tile7x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 
-partial23:
+partial45:
 	VMOVUPS.Z    (DI), K1, Z7
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  Z7, Z8, Z0
@@ -3029,70 +2830,85 @@ partial23:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial23
+	JNZ          partial45
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial23
+	JNZ          partial45
 	VBROADCASTSS 80(AX), Z7
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPS       Z7, Z0, Z0
+	VMULPS       Z7, Z1, Z1
+	VMULPS       Z7, Z2, Z2
+	VMULPS       Z7, Z3, Z3
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z7, Z5, Z5
+	VMULPS       Z7, Z6, Z6
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite7x1F32AVX512
-	VMOVUPS.Z    (DX), K1, Z8
-	VFMADD213PS  Z8, Z7, Z0
-	VMOVUPS      Z0, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z7, Z1
-	VMOVUPS      Z1, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z7, Z2
-	VMOVUPS      Z2, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z7, Z3
-	VMOVUPS      Z3, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z7, Z4
-	VMOVUPS      Z4, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z7, Z5
-	VMOVUPS      Z5, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z7, Z6
-	VMOVUPS      Z6, K1, (DX)
-	JMP          done7x1F32AVX512
+	JZ           biased46
+	VMOVUPS.Z    (CX), K1, Z7
+	VADDPS       Z7, Z0, Z0
+	VADDPS       Z7, Z1, Z1
+	VADDPS       Z7, Z2, Z2
+	VADDPS       Z7, Z3, Z3
+	VADDPS       Z7, Z4, Z4
+	VADDPS       Z7, Z5, Z5
+	VADDPS       Z7, Z6, Z6
 
-overwrite7x1F32AVX512:
-	VMULPS  Z7, Z0, Z0
-	VMOVUPS Z0, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z7, Z1, Z1
-	VMOVUPS Z1, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z7, Z2, Z2
-	VMOVUPS Z2, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z7, Z3, Z3
-	VMOVUPS Z3, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z7, Z4, Z4
-	VMOVUPS Z4, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z7, Z5, Z5
-	VMOVUPS Z5, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z7, Z6, Z6
-	VMOVUPS Z6, K1, (DX)
+biased46:
+	TESTQ     DX, DX
+	JZ        added46
+	VMOVUPS.Z (DX), K1, Z7
+	VADDPS    Z7, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z7
+	VADDPS    Z7, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z7
+	VADDPS    Z7, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z7
+	VADDPS    Z7, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z7
+	VADDPS    Z7, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z7
+	VADDPS    Z7, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z7
+	VADDPS    Z7, Z6, Z6
 
-done7x1F32AVX512:
+added46:
+	CMPQ   112(AX), $0x00
+	JE     clipped46
+	VPXORD Z9, Z9, Z9
+	VMAXPS Z0, Z9, Z0
+	VMAXPS Z1, Z9, Z1
+	VMAXPS Z2, Z9, Z2
+	VMAXPS Z3, Z9, Z3
+	VMAXPS Z4, Z9, Z4
+	VMAXPS Z5, Z9, Z5
+	VMAXPS Z6, Z9, Z6
+
+clipped46:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -3125,7 +2941,7 @@ TEXT ·tile8x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 
-partial24:
+partial47:
 	VMOVUPS.Z    (DI), K1, Z8
 	VBROADCASTSS (CX), Z9
 	VFMADD231PS  Z8, Z9, Z0
@@ -3147,77 +2963,93 @@ partial24:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial24
+	JNZ          partial47
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial24
+	JNZ          partial47
 	VBROADCASTSS 80(AX), Z8
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPS       Z8, Z0, Z0
+	VMULPS       Z8, Z1, Z1
+	VMULPS       Z8, Z2, Z2
+	VMULPS       Z8, Z3, Z3
+	VMULPS       Z8, Z4, Z4
+	VMULPS       Z8, Z5, Z5
+	VMULPS       Z8, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite8x1F32AVX512
-	VMOVUPS.Z    (DX), K1, Z9
-	VFMADD213PS  Z9, Z8, Z0
-	VMOVUPS      Z0, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z8, Z1
-	VMOVUPS      Z1, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z8, Z2
-	VMOVUPS      Z2, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z8, Z3
-	VMOVUPS      Z3, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z8, Z4
-	VMOVUPS      Z4, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z8, Z5
-	VMOVUPS      Z5, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z8, Z6
-	VMOVUPS      Z6, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z8, Z7
-	VMOVUPS      Z7, K1, (DX)
-	JMP          done8x1F32AVX512
+	JZ           biased48
+	VMOVUPS.Z    (CX), K1, Z8
+	VADDPS       Z8, Z0, Z0
+	VADDPS       Z8, Z1, Z1
+	VADDPS       Z8, Z2, Z2
+	VADDPS       Z8, Z3, Z3
+	VADDPS       Z8, Z4, Z4
+	VADDPS       Z8, Z5, Z5
+	VADDPS       Z8, Z6, Z6
+	VADDPS       Z8, Z7, Z7
 
-overwrite8x1F32AVX512:
-	VMULPS  Z8, Z0, Z0
-	VMOVUPS Z0, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z8, Z1, Z1
-	VMOVUPS Z1, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z8, Z2, Z2
-	VMOVUPS Z2, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z8, Z3, Z3
-	VMOVUPS Z3, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z8, Z4, Z4
-	VMOVUPS Z4, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z8, Z5, Z5
-	VMOVUPS Z5, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z8, Z6, Z6
-	VMOVUPS Z6, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z8, Z7, Z7
-	VMOVUPS Z7, K1, (DX)
+biased48:
+	TESTQ     DX, DX
+	JZ        added48
+	VMOVUPS.Z (DX), K1, Z8
+	VADDPS    Z8, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z8
+	VADDPS    Z8, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z8
+	VADDPS    Z8, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z8
+	VADDPS    Z8, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z8
+	VADDPS    Z8, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z8
+	VADDPS    Z8, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z8
+	VADDPS    Z8, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z8
+	VADDPS    Z8, Z7, Z7
 
-done8x1F32AVX512:
+added48:
+	CMPQ   112(AX), $0x00
+	JE     clipped48
+	VPXORD Z10, Z10, Z10
+	VMAXPS Z0, Z10, Z0
+	VMAXPS Z1, Z10, Z1
+	VMAXPS Z2, Z10, Z2
+	VMAXPS Z3, Z10, Z3
+	VMAXPS Z4, Z10, Z4
+	VMAXPS Z5, Z10, Z5
+	VMAXPS Z6, Z10, Z6
+	VMAXPS Z7, Z10, Z7
+
+clipped48:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z7, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -3251,7 +3083,7 @@ TEXT ·tile9x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 
-partial25:
+partial49:
 	VMOVUPS.Z    (DI), K1, Z9
 	VBROADCASTSS (CX), Z10
 	VFMADD231PS  Z9, Z10, Z0
@@ -3275,84 +3107,101 @@ partial25:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial25
+	JNZ          partial49
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial25
+	JNZ          partial49
 	VBROADCASTSS 80(AX), Z9
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPS       Z9, Z0, Z0
+	VMULPS       Z9, Z1, Z1
+	VMULPS       Z9, Z2, Z2
+	VMULPS       Z9, Z3, Z3
+	VMULPS       Z9, Z4, Z4
+	VMULPS       Z9, Z5, Z5
+	VMULPS       Z9, Z6, Z6
+	VMULPS       Z9, Z7, Z7
+	VMULPS       Z9, Z8, Z8
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite9x1F32AVX512
-	VMOVUPS.Z    (DX), K1, Z10
-	VFMADD213PS  Z10, Z9, Z0
-	VMOVUPS      Z0, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z9, Z1
-	VMOVUPS      Z1, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z9, Z2
-	VMOVUPS      Z2, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z9, Z3
-	VMOVUPS      Z3, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z9, Z4
-	VMOVUPS      Z4, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z9, Z5
-	VMOVUPS      Z5, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z9, Z6
-	VMOVUPS      Z6, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z9, Z7
-	VMOVUPS      Z7, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z9, Z8
-	VMOVUPS      Z8, K1, (DX)
-	JMP          done9x1F32AVX512
+	JZ           biased50
+	VMOVUPS.Z    (CX), K1, Z9
+	VADDPS       Z9, Z0, Z0
+	VADDPS       Z9, Z1, Z1
+	VADDPS       Z9, Z2, Z2
+	VADDPS       Z9, Z3, Z3
+	VADDPS       Z9, Z4, Z4
+	VADDPS       Z9, Z5, Z5
+	VADDPS       Z9, Z6, Z6
+	VADDPS       Z9, Z7, Z7
+	VADDPS       Z9, Z8, Z8
 
-overwrite9x1F32AVX512:
-	VMULPS  Z9, Z0, Z0
-	VMOVUPS Z0, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z9, Z1, Z1
-	VMOVUPS Z1, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z9, Z2, Z2
-	VMOVUPS Z2, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z9, Z3, Z3
-	VMOVUPS Z3, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z9, Z4, Z4
-	VMOVUPS Z4, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z9, Z5, Z5
-	VMOVUPS Z5, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z9, Z6, Z6
-	VMOVUPS Z6, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z9, Z7, Z7
-	VMOVUPS Z7, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z9, Z8, Z8
-	VMOVUPS Z8, K1, (DX)
+biased50:
+	TESTQ     DX, DX
+	JZ        added50
+	VMOVUPS.Z (DX), K1, Z9
+	VADDPS    Z9, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z9
+	VADDPS    Z9, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z9
+	VADDPS    Z9, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z9
+	VADDPS    Z9, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z9
+	VADDPS    Z9, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z9
+	VADDPS    Z9, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z9
+	VADDPS    Z9, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z9
+	VADDPS    Z9, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z9
+	VADDPS    Z9, Z8, Z8
 
-done9x1F32AVX512:
+added50:
+	CMPQ   112(AX), $0x00
+	JE     clipped50
+	VPXORD Z11, Z11, Z11
+	VMAXPS Z0, Z11, Z0
+	VMAXPS Z1, Z11, Z1
+	VMAXPS Z2, Z11, Z2
+	VMAXPS Z3, Z11, Z3
+	VMAXPS Z4, Z11, Z4
+	VMAXPS Z5, Z11, Z5
+	VMAXPS Z6, Z11, Z6
+	VMAXPS Z7, Z11, Z7
+	VMAXPS Z8, Z11, Z8
+
+clipped50:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -3387,7 +3236,7 @@ TEXT ·tile10x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 
-partial26:
+partial51:
 	VMOVUPS.Z    (DI), K1, Z10
 	VBROADCASTSS (CX), Z11
 	VFMADD231PS  Z10, Z11, Z0
@@ -3413,91 +3262,109 @@ partial26:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial26
+	JNZ          partial51
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial26
+	JNZ          partial51
 	VBROADCASTSS 80(AX), Z10
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPS       Z10, Z0, Z0
+	VMULPS       Z10, Z1, Z1
+	VMULPS       Z10, Z2, Z2
+	VMULPS       Z10, Z3, Z3
+	VMULPS       Z10, Z4, Z4
+	VMULPS       Z10, Z5, Z5
+	VMULPS       Z10, Z6, Z6
+	VMULPS       Z10, Z7, Z7
+	VMULPS       Z10, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite10x1F32AVX512
-	VMOVUPS.Z    (DX), K1, Z11
-	VFMADD213PS  Z11, Z10, Z0
-	VMOVUPS      Z0, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z10, Z1
-	VMOVUPS      Z1, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z10, Z2
-	VMOVUPS      Z2, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z10, Z3
-	VMOVUPS      Z3, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z10, Z4
-	VMOVUPS      Z4, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z10, Z5
-	VMOVUPS      Z5, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z10, Z6
-	VMOVUPS      Z6, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z10, Z7
-	VMOVUPS      Z7, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z10, Z8
-	VMOVUPS      Z8, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z10, Z9
-	VMOVUPS      Z9, K1, (DX)
-	JMP          done10x1F32AVX512
+	JZ           biased52
+	VMOVUPS.Z    (CX), K1, Z10
+	VADDPS       Z10, Z0, Z0
+	VADDPS       Z10, Z1, Z1
+	VADDPS       Z10, Z2, Z2
+	VADDPS       Z10, Z3, Z3
+	VADDPS       Z10, Z4, Z4
+	VADDPS       Z10, Z5, Z5
+	VADDPS       Z10, Z6, Z6
+	VADDPS       Z10, Z7, Z7
+	VADDPS       Z10, Z8, Z8
+	VADDPS       Z10, Z9, Z9
 
-overwrite10x1F32AVX512:
-	VMULPS  Z10, Z0, Z0
-	VMOVUPS Z0, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z10, Z1, Z1
-	VMOVUPS Z1, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z10, Z2, Z2
-	VMOVUPS Z2, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z10, Z3, Z3
-	VMOVUPS Z3, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z10, Z4, Z4
-	VMOVUPS Z4, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z10, Z5, Z5
-	VMOVUPS Z5, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z10, Z6, Z6
-	VMOVUPS Z6, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z10, Z7, Z7
-	VMOVUPS Z7, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z10, Z8, Z8
-	VMOVUPS Z8, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z10, Z9, Z9
-	VMOVUPS Z9, K1, (DX)
+biased52:
+	TESTQ     DX, DX
+	JZ        added52
+	VMOVUPS.Z (DX), K1, Z10
+	VADDPS    Z10, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z10
+	VADDPS    Z10, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z10
+	VADDPS    Z10, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z10
+	VADDPS    Z10, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z10
+	VADDPS    Z10, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z10
+	VADDPS    Z10, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z10
+	VADDPS    Z10, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z10
+	VADDPS    Z10, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z10
+	VADDPS    Z10, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z10
+	VADDPS    Z10, Z9, Z9
 
-done10x1F32AVX512:
+added52:
+	CMPQ   112(AX), $0x00
+	JE     clipped52
+	VPXORD Z12, Z12, Z12
+	VMAXPS Z0, Z12, Z0
+	VMAXPS Z1, Z12, Z1
+	VMAXPS Z2, Z12, Z2
+	VMAXPS Z3, Z12, Z3
+	VMAXPS Z4, Z12, Z4
+	VMAXPS Z5, Z12, Z5
+	VMAXPS Z6, Z12, Z6
+	VMAXPS Z7, Z12, Z7
+	VMAXPS Z8, Z12, Z8
+	VMAXPS Z9, Z12, Z9
+
+clipped52:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z9, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -3535,7 +3402,7 @@ TEXT ·tile11x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R11
 	MOVQ   88(AX), R12
 
-partial27:
+partial53:
 	VMOVUPS.Z    (R8), K1, Z11
 	VBROADCASTSS (CX), Z12
 	VFMADD231PS  Z11, Z12, Z0
@@ -3564,99 +3431,118 @@ partial27:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial27
+	JNZ          partial53
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial27
+	JNZ          partial53
 	VBROADCASTSS 80(AX), Z11
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPS       Z11, Z0, Z0
+	VMULPS       Z11, Z1, Z1
+	VMULPS       Z11, Z2, Z2
+	VMULPS       Z11, Z3, Z3
+	VMULPS       Z11, Z4, Z4
+	VMULPS       Z11, Z5, Z5
+	VMULPS       Z11, Z6, Z6
+	VMULPS       Z11, Z7, Z7
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z11, Z9, Z9
+	VMULPS       Z11, Z10, Z10
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite11x1F32AVX512
-	VMOVUPS.Z    (DX), K1, Z12
-	VFMADD213PS  Z12, Z11, Z0
-	VMOVUPS      Z0, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z11, Z1
-	VMOVUPS      Z1, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z11, Z2
-	VMOVUPS      Z2, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z11, Z3
-	VMOVUPS      Z3, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z11, Z4
-	VMOVUPS      Z4, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z11, Z5
-	VMOVUPS      Z5, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z11, Z6
-	VMOVUPS      Z6, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z11, Z7
-	VMOVUPS      Z7, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z11, Z8
-	VMOVUPS      Z8, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z11, Z9
-	VMOVUPS      Z9, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z11, Z10
-	VMOVUPS      Z10, K1, (DX)
-	JMP          done11x1F32AVX512
+	JZ           biased54
+	VMOVUPS.Z    (CX), K1, Z11
+	VADDPS       Z11, Z0, Z0
+	VADDPS       Z11, Z1, Z1
+	VADDPS       Z11, Z2, Z2
+	VADDPS       Z11, Z3, Z3
+	VADDPS       Z11, Z4, Z4
+	VADDPS       Z11, Z5, Z5
+	VADDPS       Z11, Z6, Z6
+	VADDPS       Z11, Z7, Z7
+	VADDPS       Z11, Z8, Z8
+	VADDPS       Z11, Z9, Z9
+	VADDPS       Z11, Z10, Z10
 
-overwrite11x1F32AVX512:
-	VMULPS  Z11, Z0, Z0
-	VMOVUPS Z0, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z11, Z1, Z1
-	VMOVUPS Z1, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z11, Z2, Z2
-	VMOVUPS Z2, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z11, Z3, Z3
-	VMOVUPS Z3, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z11, Z4, Z4
-	VMOVUPS Z4, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z11, Z5, Z5
-	VMOVUPS Z5, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z11, Z6, Z6
-	VMOVUPS Z6, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z11, Z7, Z7
-	VMOVUPS Z7, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z11, Z8, Z8
-	VMOVUPS Z8, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z11, Z9, Z9
-	VMOVUPS Z9, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z11, Z10, Z10
-	VMOVUPS Z10, K1, (DX)
+biased54:
+	TESTQ     DX, DX
+	JZ        added54
+	VMOVUPS.Z (DX), K1, Z11
+	VADDPS    Z11, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z11
+	VADDPS    Z11, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z11
+	VADDPS    Z11, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z11
+	VADDPS    Z11, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z11
+	VADDPS    Z11, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z11
+	VADDPS    Z11, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z11
+	VADDPS    Z11, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z11
+	VADDPS    Z11, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z11
+	VADDPS    Z11, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z11
+	VADDPS    Z11, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z11
+	VADDPS    Z11, Z10, Z10
 
-done11x1F32AVX512:
+added54:
+	CMPQ   112(AX), $0x00
+	JE     clipped54
+	VPXORD Z13, Z13, Z13
+	VMAXPS Z0, Z13, Z0
+	VMAXPS Z1, Z13, Z1
+	VMAXPS Z2, Z13, Z2
+	VMAXPS Z3, Z13, Z3
+	VMAXPS Z4, Z13, Z4
+	VMAXPS Z5, Z13, Z5
+	VMAXPS Z6, Z13, Z6
+	VMAXPS Z7, Z13, Z7
+	VMAXPS Z8, Z13, Z8
+	VMAXPS Z9, Z13, Z9
+	VMAXPS Z10, Z13, Z10
+
+clipped54:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z10, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -3695,7 +3581,7 @@ TEXT ·tile12x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R11
 	MOVQ   88(AX), R12
 
-partial28:
+partial55:
 	VMOVUPS.Z    (R8), K1, Z12
 	VBROADCASTSS (CX), Z13
 	VFMADD231PS  Z12, Z13, Z0
@@ -3726,106 +3612,126 @@ partial28:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial28
+	JNZ          partial55
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial28
+	JNZ          partial55
 	VBROADCASTSS 80(AX), Z12
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPS       Z12, Z0, Z0
+	VMULPS       Z12, Z1, Z1
+	VMULPS       Z12, Z2, Z2
+	VMULPS       Z12, Z3, Z3
+	VMULPS       Z12, Z4, Z4
+	VMULPS       Z12, Z5, Z5
+	VMULPS       Z12, Z6, Z6
+	VMULPS       Z12, Z7, Z7
+	VMULPS       Z12, Z8, Z8
+	VMULPS       Z12, Z9, Z9
+	VMULPS       Z12, Z10, Z10
+	VMULPS       Z12, Z11, Z11
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite12x1F32AVX512
-	VMOVUPS.Z    (DX), K1, Z13
-	VFMADD213PS  Z13, Z12, Z0
-	VMOVUPS      Z0, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z12, Z1
-	VMOVUPS      Z1, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z12, Z2
-	VMOVUPS      Z2, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z12, Z3
-	VMOVUPS      Z3, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z12, Z4
-	VMOVUPS      Z4, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z12, Z5
-	VMOVUPS      Z5, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z12, Z6
-	VMOVUPS      Z6, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z12, Z7
-	VMOVUPS      Z7, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z12, Z8
-	VMOVUPS      Z8, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z12, Z9
-	VMOVUPS      Z9, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z12, Z10
-	VMOVUPS      Z10, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z12, Z11
-	VMOVUPS      Z11, K1, (DX)
-	JMP          done12x1F32AVX512
+	JZ           biased56
+	VMOVUPS.Z    (CX), K1, Z12
+	VADDPS       Z12, Z0, Z0
+	VADDPS       Z12, Z1, Z1
+	VADDPS       Z12, Z2, Z2
+	VADDPS       Z12, Z3, Z3
+	VADDPS       Z12, Z4, Z4
+	VADDPS       Z12, Z5, Z5
+	VADDPS       Z12, Z6, Z6
+	VADDPS       Z12, Z7, Z7
+	VADDPS       Z12, Z8, Z8
+	VADDPS       Z12, Z9, Z9
+	VADDPS       Z12, Z10, Z10
+	VADDPS       Z12, Z11, Z11
 
-overwrite12x1F32AVX512:
-	VMULPS  Z12, Z0, Z0
-	VMOVUPS Z0, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z12, Z1, Z1
-	VMOVUPS Z1, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z12, Z2, Z2
-	VMOVUPS Z2, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z12, Z3, Z3
-	VMOVUPS Z3, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z12, Z4, Z4
-	VMOVUPS Z4, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z12, Z5, Z5
-	VMOVUPS Z5, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z12, Z6, Z6
-	VMOVUPS Z6, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z12, Z7, Z7
-	VMOVUPS Z7, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z12, Z8, Z8
-	VMOVUPS Z8, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z12, Z9, Z9
-	VMOVUPS Z9, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z12, Z10, Z10
-	VMOVUPS Z10, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z12, Z11, Z11
-	VMOVUPS Z11, K1, (DX)
+biased56:
+	TESTQ     DX, DX
+	JZ        added56
+	VMOVUPS.Z (DX), K1, Z12
+	VADDPS    Z12, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z12
+	VADDPS    Z12, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z12
+	VADDPS    Z12, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z12
+	VADDPS    Z12, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z12
+	VADDPS    Z12, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z12
+	VADDPS    Z12, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z12
+	VADDPS    Z12, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z12
+	VADDPS    Z12, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z12
+	VADDPS    Z12, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z12
+	VADDPS    Z12, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z12
+	VADDPS    Z12, Z10, Z10
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z12
+	VADDPS    Z12, Z11, Z11
 
-done12x1F32AVX512:
+added56:
+	CMPQ   112(AX), $0x00
+	JE     clipped56
+	VPXORD Z14, Z14, Z14
+	VMAXPS Z0, Z14, Z0
+	VMAXPS Z1, Z14, Z1
+	VMAXPS Z2, Z14, Z2
+	VMAXPS Z3, Z14, Z3
+	VMAXPS Z4, Z14, Z4
+	VMAXPS Z5, Z14, Z5
+	VMAXPS Z6, Z14, Z6
+	VMAXPS Z7, Z14, Z7
+	VMAXPS Z8, Z14, Z8
+	VMAXPS Z9, Z14, Z9
+	VMAXPS Z10, Z14, Z10
+	VMAXPS Z11, Z14, Z11
+
+clipped56:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z10, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z11, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -3865,7 +3771,7 @@ TEXT ·tile13x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R11
 	MOVQ   88(AX), R12
 
-partial29:
+partial57:
 	VMOVUPS.Z    (R8), K1, Z13
 	VBROADCASTSS (CX), Z14
 	VFMADD231PS  Z13, Z14, Z0
@@ -3898,113 +3804,134 @@ partial29:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial29
+	JNZ          partial57
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial29
+	JNZ          partial57
 	VBROADCASTSS 80(AX), Z13
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPS       Z13, Z0, Z0
+	VMULPS       Z13, Z1, Z1
+	VMULPS       Z13, Z2, Z2
+	VMULPS       Z13, Z3, Z3
+	VMULPS       Z13, Z4, Z4
+	VMULPS       Z13, Z5, Z5
+	VMULPS       Z13, Z6, Z6
+	VMULPS       Z13, Z7, Z7
+	VMULPS       Z13, Z8, Z8
+	VMULPS       Z13, Z9, Z9
+	VMULPS       Z13, Z10, Z10
+	VMULPS       Z13, Z11, Z11
+	VMULPS       Z13, Z12, Z12
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite13x1F32AVX512
-	VMOVUPS.Z    (DX), K1, Z14
-	VFMADD213PS  Z14, Z13, Z0
-	VMOVUPS      Z0, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z13, Z1
-	VMOVUPS      Z1, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z13, Z2
-	VMOVUPS      Z2, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z13, Z3
-	VMOVUPS      Z3, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z13, Z4
-	VMOVUPS      Z4, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z13, Z5
-	VMOVUPS      Z5, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z13, Z6
-	VMOVUPS      Z6, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z13, Z7
-	VMOVUPS      Z7, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z13, Z8
-	VMOVUPS      Z8, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z13, Z9
-	VMOVUPS      Z9, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z13, Z10
-	VMOVUPS      Z10, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z13, Z11
-	VMOVUPS      Z11, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z13, Z12
-	VMOVUPS      Z12, K1, (DX)
-	JMP          done13x1F32AVX512
+	JZ           biased58
+	VMOVUPS.Z    (CX), K1, Z13
+	VADDPS       Z13, Z0, Z0
+	VADDPS       Z13, Z1, Z1
+	VADDPS       Z13, Z2, Z2
+	VADDPS       Z13, Z3, Z3
+	VADDPS       Z13, Z4, Z4
+	VADDPS       Z13, Z5, Z5
+	VADDPS       Z13, Z6, Z6
+	VADDPS       Z13, Z7, Z7
+	VADDPS       Z13, Z8, Z8
+	VADDPS       Z13, Z9, Z9
+	VADDPS       Z13, Z10, Z10
+	VADDPS       Z13, Z11, Z11
+	VADDPS       Z13, Z12, Z12
 
-overwrite13x1F32AVX512:
-	VMULPS  Z13, Z0, Z0
-	VMOVUPS Z0, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z13, Z1, Z1
-	VMOVUPS Z1, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z13, Z2, Z2
-	VMOVUPS Z2, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z13, Z3, Z3
-	VMOVUPS Z3, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z13, Z4, Z4
-	VMOVUPS Z4, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z13, Z5, Z5
-	VMOVUPS Z5, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z13, Z6, Z6
-	VMOVUPS Z6, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z13, Z7, Z7
-	VMOVUPS Z7, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z13, Z8, Z8
-	VMOVUPS Z8, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z13, Z9, Z9
-	VMOVUPS Z9, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z13, Z10, Z10
-	VMOVUPS Z10, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z13, Z11, Z11
-	VMOVUPS Z11, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z13, Z12, Z12
-	VMOVUPS Z12, K1, (DX)
+biased58:
+	TESTQ     DX, DX
+	JZ        added58
+	VMOVUPS.Z (DX), K1, Z13
+	VADDPS    Z13, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z13
+	VADDPS    Z13, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z13
+	VADDPS    Z13, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z13
+	VADDPS    Z13, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z13
+	VADDPS    Z13, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z13
+	VADDPS    Z13, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z13
+	VADDPS    Z13, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z13
+	VADDPS    Z13, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z13
+	VADDPS    Z13, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z13
+	VADDPS    Z13, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z13
+	VADDPS    Z13, Z10, Z10
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z13
+	VADDPS    Z13, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z13
+	VADDPS    Z13, Z12, Z12
 
-done13x1F32AVX512:
+added58:
+	CMPQ   112(AX), $0x00
+	JE     clipped58
+	VPXORD Z15, Z15, Z15
+	VMAXPS Z0, Z15, Z0
+	VMAXPS Z1, Z15, Z1
+	VMAXPS Z2, Z15, Z2
+	VMAXPS Z3, Z15, Z3
+	VMAXPS Z4, Z15, Z4
+	VMAXPS Z5, Z15, Z5
+	VMAXPS Z6, Z15, Z6
+	VMAXPS Z7, Z15, Z7
+	VMAXPS Z8, Z15, Z8
+	VMAXPS Z9, Z15, Z9
+	VMAXPS Z10, Z15, Z10
+	VMAXPS Z11, Z15, Z11
+	VMAXPS Z12, Z15, Z12
+
+clipped58:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z10, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z11, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z12, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -4045,7 +3972,7 @@ TEXT ·tile14x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R11
 	MOVQ   88(AX), R12
 
-partial30:
+partial59:
 	VMOVUPS.Z    (R8), K1, Z14
 	VBROADCASTSS (CX), Z15
 	VFMADD231PS  Z14, Z15, Z0
@@ -4080,120 +4007,142 @@ partial30:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial30
+	JNZ          partial59
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial30
+	JNZ          partial59
 	VBROADCASTSS 80(AX), Z14
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPS       Z14, Z0, Z0
+	VMULPS       Z14, Z1, Z1
+	VMULPS       Z14, Z2, Z2
+	VMULPS       Z14, Z3, Z3
+	VMULPS       Z14, Z4, Z4
+	VMULPS       Z14, Z5, Z5
+	VMULPS       Z14, Z6, Z6
+	VMULPS       Z14, Z7, Z7
+	VMULPS       Z14, Z8, Z8
+	VMULPS       Z14, Z9, Z9
+	VMULPS       Z14, Z10, Z10
+	VMULPS       Z14, Z11, Z11
+	VMULPS       Z14, Z12, Z12
+	VMULPS       Z14, Z13, Z13
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite14x1F32AVX512
-	VMOVUPS.Z    (DX), K1, Z15
-	VFMADD213PS  Z15, Z14, Z0
-	VMOVUPS      Z0, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z14, Z1
-	VMOVUPS      Z1, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z14, Z2
-	VMOVUPS      Z2, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z14, Z3
-	VMOVUPS      Z3, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z14, Z4
-	VMOVUPS      Z4, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z14, Z5
-	VMOVUPS      Z5, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z14, Z6
-	VMOVUPS      Z6, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z14, Z7
-	VMOVUPS      Z7, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z14, Z8
-	VMOVUPS      Z8, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z14, Z9
-	VMOVUPS      Z9, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z14, Z10
-	VMOVUPS      Z10, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z14, Z11
-	VMOVUPS      Z11, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z14, Z12
-	VMOVUPS      Z12, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPS.Z    (DX), K1, Z0
-	VFMADD213PS  Z0, Z14, Z13
-	VMOVUPS      Z13, K1, (DX)
-	JMP          done14x1F32AVX512
+	JZ           biased60
+	VMOVUPS.Z    (CX), K1, Z14
+	VADDPS       Z14, Z0, Z0
+	VADDPS       Z14, Z1, Z1
+	VADDPS       Z14, Z2, Z2
+	VADDPS       Z14, Z3, Z3
+	VADDPS       Z14, Z4, Z4
+	VADDPS       Z14, Z5, Z5
+	VADDPS       Z14, Z6, Z6
+	VADDPS       Z14, Z7, Z7
+	VADDPS       Z14, Z8, Z8
+	VADDPS       Z14, Z9, Z9
+	VADDPS       Z14, Z10, Z10
+	VADDPS       Z14, Z11, Z11
+	VADDPS       Z14, Z12, Z12
+	VADDPS       Z14, Z13, Z13
 
-overwrite14x1F32AVX512:
-	VMULPS  Z14, Z0, Z0
-	VMOVUPS Z0, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z14, Z1, Z1
-	VMOVUPS Z1, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z14, Z2, Z2
-	VMOVUPS Z2, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z14, Z3, Z3
-	VMOVUPS Z3, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z14, Z4, Z4
-	VMOVUPS Z4, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z14, Z5, Z5
-	VMOVUPS Z5, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z14, Z6, Z6
-	VMOVUPS Z6, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z14, Z7, Z7
-	VMOVUPS Z7, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z14, Z8, Z8
-	VMOVUPS Z8, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z14, Z9, Z9
-	VMOVUPS Z9, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z14, Z10, Z10
-	VMOVUPS Z10, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z14, Z11, Z11
-	VMOVUPS Z11, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z14, Z12, Z12
-	VMOVUPS Z12, K1, (DX)
-	ADDQ    AX, DX
-	VMULPS  Z14, Z13, Z13
-	VMOVUPS Z13, K1, (DX)
+biased60:
+	TESTQ     DX, DX
+	JZ        added60
+	VMOVUPS.Z (DX), K1, Z14
+	VADDPS    Z14, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z14
+	VADDPS    Z14, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z14
+	VADDPS    Z14, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z14
+	VADDPS    Z14, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z14
+	VADDPS    Z14, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z14
+	VADDPS    Z14, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z14
+	VADDPS    Z14, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z14
+	VADDPS    Z14, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z14
+	VADDPS    Z14, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z14
+	VADDPS    Z14, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z14
+	VADDPS    Z14, Z10, Z10
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z14
+	VADDPS    Z14, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z14
+	VADDPS    Z14, Z12, Z12
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z14
+	VADDPS    Z14, Z13, Z13
 
-done14x1F32AVX512:
+added60:
+	CMPQ   112(AX), $0x00
+	JE     clipped60
+	VPXORD Z16, Z16, Z16
+	VMAXPS Z0, Z16, Z0
+	VMAXPS Z1, Z16, Z1
+	VMAXPS Z2, Z16, Z2
+	VMAXPS Z3, Z16, Z3
+	VMAXPS Z4, Z16, Z4
+	VMAXPS Z5, Z16, Z5
+	VMAXPS Z6, Z16, Z6
+	VMAXPS Z7, Z16, Z7
+	VMAXPS Z8, Z16, Z8
+	VMAXPS Z9, Z16, Z9
+	VMAXPS Z10, Z16, Z10
+	VMAXPS Z11, Z16, Z11
+	VMAXPS Z12, Z16, Z12
+	VMAXPS Z13, Z16, Z13
+
+clipped60:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z10, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z11, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z12, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z13, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -4217,7 +4166,7 @@ TEXT ·tile1x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial31:
+partial61:
 	VMOVUPS      (DX), Z2
 	VMOVUPS.Z    64(DX), K1, Z3
 	VBROADCASTSS (CX), Z4
@@ -4226,32 +4175,43 @@ partial31:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial31
+	JNZ          partial61
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial31
+	JNZ          partial61
 	VBROADCASTSS 80(AX), Z2
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPS       Z2, Z0, Z0
+	VMULPS       Z2, Z1, Z1
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite1x2F32AVX512
-	VMOVUPS      (DX), Z3
-	VFMADD213PS  Z3, Z2, Z0
-	VMOVUPS      Z0, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z2, Z1
-	VMOVUPS      Z1, K1, 64(DX)
-	JMP          done1x2F32AVX512
+	JZ           biased62
+	VMOVUPS      (CX), Z2
+	VADDPS       Z2, Z0, Z0
+	VMOVUPS.Z    64(CX), K1, Z2
+	VADDPS       Z2, Z1, Z1
 
-overwrite1x2F32AVX512:
-	VMULPS  Z2, Z0, Z0
-	VMOVUPS Z0, (DX)
-	VMULPS  Z2, Z1, Z1
-	VMOVUPS Z1, K1, 64(DX)
+biased62:
+	TESTQ     DX, DX
+	JZ        added62
+	VMOVUPS   (DX), Z2
+	VADDPS    Z2, Z0, Z0
+	VMOVUPS.Z 64(DX), K1, Z2
+	VADDPS    Z2, Z1, Z1
 
-done1x2F32AVX512:
+added62:
+	CMPQ   112(AX), $0x00
+	JE     clipped62
+	VPXORD Z5, Z5, Z5
+	VMAXPS Z0, Z5, Z0
+	VMAXPS Z1, Z5, Z1
+
+clipped62:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, K1, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -4277,7 +4237,7 @@ TEXT ·tile2x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial32:
+partial63:
 	VMOVUPS      (BX), Z4
 	VMOVUPS.Z    64(BX), K1, Z5
 	VBROADCASTSS (CX), Z6
@@ -4289,44 +4249,57 @@ partial32:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial32
+	JNZ          partial63
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial32
+	JNZ          partial63
 	VBROADCASTSS 80(AX), Z4
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPS       Z4, Z0, Z0
+	VMULPS       Z4, Z1, Z1
+	VMULPS       Z4, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite2x2F32AVX512
-	VMOVUPS      (DX), Z5
-	VFMADD213PS  Z5, Z4, Z0
-	VMOVUPS      Z0, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z4, Z1
-	VMOVUPS      Z1, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z4, Z2
-	VMOVUPS      Z2, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z4, Z3
-	VMOVUPS      Z3, K1, 64(DX)
-	JMP          done2x2F32AVX512
+	JZ           biased64
+	VMOVUPS      (CX), Z4
+	VADDPS       Z4, Z0, Z0
+	VADDPS       Z4, Z2, Z2
+	VMOVUPS.Z    64(CX), K1, Z4
+	VADDPS       Z4, Z1, Z1
+	VADDPS       Z4, Z3, Z3
 
-overwrite2x2F32AVX512:
-	VMULPS  Z4, Z0, Z0
-	VMOVUPS Z0, (DX)
-	VMULPS  Z4, Z1, Z1
-	VMOVUPS Z1, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z4, Z2, Z2
-	VMOVUPS Z2, (DX)
-	VMULPS  Z4, Z3, Z3
-	VMOVUPS Z3, K1, 64(DX)
+biased64:
+	TESTQ     DX, DX
+	JZ        added64
+	VMOVUPS   (DX), Z4
+	VADDPS    Z4, Z0, Z0
+	VMOVUPS.Z 64(DX), K1, Z4
+	VADDPS    Z4, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z4
+	VADDPS    Z4, Z2, Z2
+	VMOVUPS.Z 64(DX), K1, Z4
+	VADDPS    Z4, Z3, Z3
 
-done2x2F32AVX512:
+added64:
+	CMPQ   112(AX), $0x00
+	JE     clipped64
+	VPXORD Z7, Z7, Z7
+	VMAXPS Z0, Z7, Z0
+	VMAXPS Z1, Z7, Z1
+	VMAXPS Z2, Z7, Z2
+	VMAXPS Z3, Z7, Z3
+
+clipped64:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, K1, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -4354,7 +4327,7 @@ TEXT ·tile3x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial33:
+partial65:
 	VMOVUPS      (BX), Z6
 	VMOVUPS.Z    64(BX), K1, Z7
 	VBROADCASTSS (CX), Z8
@@ -4369,56 +4342,71 @@ partial33:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial33
+	JNZ          partial65
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial33
+	JNZ          partial65
 	VBROADCASTSS 80(AX), Z6
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPS       Z6, Z0, Z0
+	VMULPS       Z6, Z1, Z1
+	VMULPS       Z6, Z2, Z2
+	VMULPS       Z6, Z3, Z3
+	VMULPS       Z6, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite3x2F32AVX512
-	VMOVUPS      (DX), Z7
-	VFMADD213PS  Z7, Z6, Z0
-	VMOVUPS      Z0, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z6, Z1
-	VMOVUPS      Z1, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z6, Z2
-	VMOVUPS      Z2, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z6, Z3
-	VMOVUPS      Z3, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z6, Z4
-	VMOVUPS      Z4, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z6, Z5
-	VMOVUPS      Z5, K1, 64(DX)
-	JMP          done3x2F32AVX512
+	JZ           biased66
+	VMOVUPS      (CX), Z6
+	VADDPS       Z6, Z0, Z0
+	VADDPS       Z6, Z2, Z2
+	VADDPS       Z6, Z4, Z4
+	VMOVUPS.Z    64(CX), K1, Z6
+	VADDPS       Z6, Z1, Z1
+	VADDPS       Z6, Z3, Z3
+	VADDPS       Z6, Z5, Z5
 
-overwrite3x2F32AVX512:
-	VMULPS  Z6, Z0, Z0
-	VMOVUPS Z0, (DX)
-	VMULPS  Z6, Z1, Z1
-	VMOVUPS Z1, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z6, Z2, Z2
-	VMOVUPS Z2, (DX)
-	VMULPS  Z6, Z3, Z3
-	VMOVUPS Z3, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z6, Z4, Z4
-	VMOVUPS Z4, (DX)
-	VMULPS  Z6, Z5, Z5
-	VMOVUPS Z5, K1, 64(DX)
+biased66:
+	TESTQ     DX, DX
+	JZ        added66
+	VMOVUPS   (DX), Z6
+	VADDPS    Z6, Z0, Z0
+	VMOVUPS.Z 64(DX), K1, Z6
+	VADDPS    Z6, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z6
+	VADDPS    Z6, Z2, Z2
+	VMOVUPS.Z 64(DX), K1, Z6
+	VADDPS    Z6, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z6
+	VADDPS    Z6, Z4, Z4
+	VMOVUPS.Z 64(DX), K1, Z6
+	VADDPS    Z6, Z5, Z5
 
-done3x2F32AVX512:
+added66:
+	CMPQ   112(AX), $0x00
+	JE     clipped66
+	VPXORD Z9, Z9, Z9
+	VMAXPS Z0, Z9, Z0
+	VMAXPS Z1, Z9, Z1
+	VMAXPS Z2, Z9, Z2
+	VMAXPS Z3, Z9, Z3
+	VMAXPS Z4, Z9, Z4
+	VMAXPS Z5, Z9, Z5
+
+clipped66:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, K1, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -4449,7 +4437,7 @@ TEXT ·tile4x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R9
 	MOVQ   88(AX), R10
 
-partial34:
+partial67:
 	VMOVUPS      (SI), Z8
 	VMOVUPS.Z    64(SI), K1, Z9
 	VBROADCASTSS (CX), Z10
@@ -4467,68 +4455,85 @@ partial34:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial34
+	JNZ          partial67
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial34
+	JNZ          partial67
 	VBROADCASTSS 80(AX), Z8
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPS       Z8, Z0, Z0
+	VMULPS       Z8, Z1, Z1
+	VMULPS       Z8, Z2, Z2
+	VMULPS       Z8, Z3, Z3
+	VMULPS       Z8, Z4, Z4
+	VMULPS       Z8, Z5, Z5
+	VMULPS       Z8, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite4x2F32AVX512
-	VMOVUPS      (DX), Z9
-	VFMADD213PS  Z9, Z8, Z0
-	VMOVUPS      Z0, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z8, Z1
-	VMOVUPS      Z1, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z8, Z2
-	VMOVUPS      Z2, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z8, Z3
-	VMOVUPS      Z3, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z8, Z4
-	VMOVUPS      Z4, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z8, Z5
-	VMOVUPS      Z5, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z8, Z6
-	VMOVUPS      Z6, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z8, Z7
-	VMOVUPS      Z7, K1, 64(DX)
-	JMP          done4x2F32AVX512
+	JZ           biased68
+	VMOVUPS      (CX), Z8
+	VADDPS       Z8, Z0, Z0
+	VADDPS       Z8, Z2, Z2
+	VADDPS       Z8, Z4, Z4
+	VADDPS       Z8, Z6, Z6
+	VMOVUPS.Z    64(CX), K1, Z8
+	VADDPS       Z8, Z1, Z1
+	VADDPS       Z8, Z3, Z3
+	VADDPS       Z8, Z5, Z5
+	VADDPS       Z8, Z7, Z7
 
-overwrite4x2F32AVX512:
-	VMULPS  Z8, Z0, Z0
-	VMOVUPS Z0, (DX)
-	VMULPS  Z8, Z1, Z1
-	VMOVUPS Z1, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z8, Z2, Z2
-	VMOVUPS Z2, (DX)
-	VMULPS  Z8, Z3, Z3
-	VMOVUPS Z3, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z8, Z4, Z4
-	VMOVUPS Z4, (DX)
-	VMULPS  Z8, Z5, Z5
-	VMOVUPS Z5, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z8, Z6, Z6
-	VMOVUPS Z6, (DX)
-	VMULPS  Z8, Z7, Z7
-	VMOVUPS Z7, K1, 64(DX)
+biased68:
+	TESTQ     DX, DX
+	JZ        added68
+	VMOVUPS   (DX), Z8
+	VADDPS    Z8, Z0, Z0
+	VMOVUPS.Z 64(DX), K1, Z8
+	VADDPS    Z8, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z8
+	VADDPS    Z8, Z2, Z2
+	VMOVUPS.Z 64(DX), K1, Z8
+	VADDPS    Z8, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z8
+	VADDPS    Z8, Z4, Z4
+	VMOVUPS.Z 64(DX), K1, Z8
+	VADDPS    Z8, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z8
+	VADDPS    Z8, Z6, Z6
+	VMOVUPS.Z 64(DX), K1, Z8
+	VADDPS    Z8, Z7, Z7
 
-done4x2F32AVX512:
+added68:
+	CMPQ   112(AX), $0x00
+	JE     clipped68
+	VPXORD Z11, Z11, Z11
+	VMAXPS Z0, Z11, Z0
+	VMAXPS Z1, Z11, Z1
+	VMAXPS Z2, Z11, Z2
+	VMAXPS Z3, Z11, Z3
+	VMAXPS Z4, Z11, Z4
+	VMAXPS Z5, Z11, Z5
+	VMAXPS Z6, Z11, Z6
+	VMAXPS Z7, Z11, Z7
+
+clipped68:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, K1, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -4561,7 +4566,7 @@ TEXT ·tile5x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R9
 	MOVQ   88(AX), R10
 
-partial35:
+partial69:
 	VMOVUPS      (SI), Z10
 	VMOVUPS.Z    64(SI), K1, Z11
 	VBROADCASTSS (CX), Z12
@@ -4582,80 +4587,99 @@ partial35:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial35
+	JNZ          partial69
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial35
+	JNZ          partial69
 	VBROADCASTSS 80(AX), Z10
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPS       Z10, Z0, Z0
+	VMULPS       Z10, Z1, Z1
+	VMULPS       Z10, Z2, Z2
+	VMULPS       Z10, Z3, Z3
+	VMULPS       Z10, Z4, Z4
+	VMULPS       Z10, Z5, Z5
+	VMULPS       Z10, Z6, Z6
+	VMULPS       Z10, Z7, Z7
+	VMULPS       Z10, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite5x2F32AVX512
-	VMOVUPS      (DX), Z11
-	VFMADD213PS  Z11, Z10, Z0
-	VMOVUPS      Z0, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z10, Z1
-	VMOVUPS      Z1, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z10, Z2
-	VMOVUPS      Z2, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z10, Z3
-	VMOVUPS      Z3, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z10, Z4
-	VMOVUPS      Z4, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z10, Z5
-	VMOVUPS      Z5, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z10, Z6
-	VMOVUPS      Z6, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z10, Z7
-	VMOVUPS      Z7, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z10, Z8
-	VMOVUPS      Z8, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z10, Z9
-	VMOVUPS      Z9, K1, 64(DX)
-	JMP          done5x2F32AVX512
+	JZ           biased70
+	VMOVUPS      (CX), Z10
+	VADDPS       Z10, Z0, Z0
+	VADDPS       Z10, Z2, Z2
+	VADDPS       Z10, Z4, Z4
+	VADDPS       Z10, Z6, Z6
+	VADDPS       Z10, Z8, Z8
+	VMOVUPS.Z    64(CX), K1, Z10
+	VADDPS       Z10, Z1, Z1
+	VADDPS       Z10, Z3, Z3
+	VADDPS       Z10, Z5, Z5
+	VADDPS       Z10, Z7, Z7
+	VADDPS       Z10, Z9, Z9
 
-overwrite5x2F32AVX512:
-	VMULPS  Z10, Z0, Z0
-	VMOVUPS Z0, (DX)
-	VMULPS  Z10, Z1, Z1
-	VMOVUPS Z1, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z10, Z2, Z2
-	VMOVUPS Z2, (DX)
-	VMULPS  Z10, Z3, Z3
-	VMOVUPS Z3, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z10, Z4, Z4
-	VMOVUPS Z4, (DX)
-	VMULPS  Z10, Z5, Z5
-	VMOVUPS Z5, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z10, Z6, Z6
-	VMOVUPS Z6, (DX)
-	VMULPS  Z10, Z7, Z7
-	VMOVUPS Z7, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z10, Z8, Z8
-	VMOVUPS Z8, (DX)
-	VMULPS  Z10, Z9, Z9
-	VMOVUPS Z9, K1, 64(DX)
+biased70:
+	TESTQ     DX, DX
+	JZ        added70
+	VMOVUPS   (DX), Z10
+	VADDPS    Z10, Z0, Z0
+	VMOVUPS.Z 64(DX), K1, Z10
+	VADDPS    Z10, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z10
+	VADDPS    Z10, Z2, Z2
+	VMOVUPS.Z 64(DX), K1, Z10
+	VADDPS    Z10, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z10
+	VADDPS    Z10, Z4, Z4
+	VMOVUPS.Z 64(DX), K1, Z10
+	VADDPS    Z10, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z10
+	VADDPS    Z10, Z6, Z6
+	VMOVUPS.Z 64(DX), K1, Z10
+	VADDPS    Z10, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z10
+	VADDPS    Z10, Z8, Z8
+	VMOVUPS.Z 64(DX), K1, Z10
+	VADDPS    Z10, Z9, Z9
 
-done5x2F32AVX512:
+added70:
+	CMPQ   112(AX), $0x00
+	JE     clipped70
+	VPXORD Z13, Z13, Z13
+	VMAXPS Z0, Z13, Z0
+	VMAXPS Z1, Z13, Z1
+	VMAXPS Z2, Z13, Z2
+	VMAXPS Z3, Z13, Z3
+	VMAXPS Z4, Z13, Z4
+	VMAXPS Z5, Z13, Z5
+	VMAXPS Z6, Z13, Z6
+	VMAXPS Z7, Z13, Z7
+	VMAXPS Z8, Z13, Z8
+	VMAXPS Z9, Z13, Z9
+
+clipped70:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, K1, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -4692,7 +4716,7 @@ TEXT ·tile6x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 
-partial36:
+partial71:
 	VMOVUPS      (DI), Z12
 	VMOVUPS.Z    64(DI), K1, Z13
 	VBROADCASTSS (CX), Z14
@@ -4717,93 +4741,114 @@ partial36:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial36
+	JNZ          partial71
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial36
+	JNZ          partial71
 	VBROADCASTSS 80(AX), Z12
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPS       Z12, Z0, Z0
+	VMULPS       Z12, Z1, Z1
+	VMULPS       Z12, Z2, Z2
+	VMULPS       Z12, Z3, Z3
+	VMULPS       Z12, Z4, Z4
+	VMULPS       Z12, Z5, Z5
+	VMULPS       Z12, Z6, Z6
+	VMULPS       Z12, Z7, Z7
+	VMULPS       Z12, Z8, Z8
+	VMULPS       Z12, Z9, Z9
+	VMULPS       Z12, Z10, Z10
+	VMULPS       Z12, Z11, Z11
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite6x2F32AVX512
-	VMOVUPS      (DX), Z13
-	VFMADD213PS  Z13, Z12, Z0
-	VMOVUPS      Z0, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z12, Z1
-	VMOVUPS      Z1, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z12, Z2
-	VMOVUPS      Z2, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z12, Z3
-	VMOVUPS      Z3, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z12, Z4
-	VMOVUPS      Z4, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z12, Z5
-	VMOVUPS      Z5, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z12, Z6
-	VMOVUPS      Z6, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z12, Z7
-	VMOVUPS      Z7, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z12, Z8
-	VMOVUPS      Z8, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z12, Z9
-	VMOVUPS      Z9, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z12, Z10
-	VMOVUPS      Z10, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z12, Z11
-	VMOVUPS      Z11, K1, 64(DX)
-	JMP          done6x2F32AVX512
+	JZ           biased72
+	VMOVUPS      (CX), Z12
+	VADDPS       Z12, Z0, Z0
+	VADDPS       Z12, Z2, Z2
+	VADDPS       Z12, Z4, Z4
+	VADDPS       Z12, Z6, Z6
+	VADDPS       Z12, Z8, Z8
+	VADDPS       Z12, Z10, Z10
+	VMOVUPS.Z    64(CX), K1, Z12
+	VADDPS       Z12, Z1, Z1
+	VADDPS       Z12, Z3, Z3
+	VADDPS       Z12, Z5, Z5
+	VADDPS       Z12, Z7, Z7
+	VADDPS       Z12, Z9, Z9
+	VADDPS       Z12, Z11, Z11
 
-overwrite6x2F32AVX512:
-	VMULPS  Z12, Z0, Z0
-	VMOVUPS Z0, (DX)
-	VMULPS  Z12, Z1, Z1
-	VMOVUPS Z1, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z12, Z2, Z2
-	VMOVUPS Z2, (DX)
-	VMULPS  Z12, Z3, Z3
-	VMOVUPS Z3, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z12, Z4, Z4
-	VMOVUPS Z4, (DX)
-	VMULPS  Z12, Z5, Z5
-	VMOVUPS Z5, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z12, Z6, Z6
-	VMOVUPS Z6, (DX)
-	VMULPS  Z12, Z7, Z7
-	VMOVUPS Z7, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z12, Z8, Z8
-	VMOVUPS Z8, (DX)
-	VMULPS  Z12, Z9, Z9
-	VMOVUPS Z9, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z12, Z10, Z10
-	VMOVUPS Z10, (DX)
-	VMULPS  Z12, Z11, Z11
-	VMOVUPS Z11, K1, 64(DX)
+biased72:
+	TESTQ     DX, DX
+	JZ        added72
+	VMOVUPS   (DX), Z12
+	VADDPS    Z12, Z0, Z0
+	VMOVUPS.Z 64(DX), K1, Z12
+	VADDPS    Z12, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z12
+	VADDPS    Z12, Z2, Z2
+	VMOVUPS.Z 64(DX), K1, Z12
+	VADDPS    Z12, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z12
+	VADDPS    Z12, Z4, Z4
+	VMOVUPS.Z 64(DX), K1, Z12
+	VADDPS    Z12, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z12
+	VADDPS    Z12, Z6, Z6
+	VMOVUPS.Z 64(DX), K1, Z12
+	VADDPS    Z12, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z12
+	VADDPS    Z12, Z8, Z8
+	VMOVUPS.Z 64(DX), K1, Z12
+	VADDPS    Z12, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z12
+	VADDPS    Z12, Z10, Z10
+	VMOVUPS.Z 64(DX), K1, Z12
+	VADDPS    Z12, Z11, Z11
 
-done6x2F32AVX512:
+added72:
+	CMPQ   112(AX), $0x00
+	JE     clipped72
+	VPXORD Z15, Z15, Z15
+	VMAXPS Z0, Z15, Z0
+	VMAXPS Z1, Z15, Z1
+	VMAXPS Z2, Z15, Z2
+	VMAXPS Z3, Z15, Z3
+	VMAXPS Z4, Z15, Z4
+	VMAXPS Z5, Z15, Z5
+	VMAXPS Z6, Z15, Z6
+	VMAXPS Z7, Z15, Z7
+	VMAXPS Z8, Z15, Z8
+	VMAXPS Z9, Z15, Z9
+	VMAXPS Z10, Z15, Z10
+	VMAXPS Z11, Z15, Z11
+
+clipped72:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, K1, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -4842,7 +4887,7 @@ TEXT ·tile7x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 
-partial37:
+partial73:
 	VMOVUPS      (DI), Z14
 	VMOVUPS.Z    64(DI), K1, Z15
 	VBROADCASTSS (CX), Z16
@@ -4870,105 +4915,128 @@ partial37:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial37
+	JNZ          partial73
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial37
+	JNZ          partial73
 	VBROADCASTSS 80(AX), Z14
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPS       Z14, Z0, Z0
+	VMULPS       Z14, Z1, Z1
+	VMULPS       Z14, Z2, Z2
+	VMULPS       Z14, Z3, Z3
+	VMULPS       Z14, Z4, Z4
+	VMULPS       Z14, Z5, Z5
+	VMULPS       Z14, Z6, Z6
+	VMULPS       Z14, Z7, Z7
+	VMULPS       Z14, Z8, Z8
+	VMULPS       Z14, Z9, Z9
+	VMULPS       Z14, Z10, Z10
+	VMULPS       Z14, Z11, Z11
+	VMULPS       Z14, Z12, Z12
+	VMULPS       Z14, Z13, Z13
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite7x2F32AVX512
-	VMOVUPS      (DX), Z15
-	VFMADD213PS  Z15, Z14, Z0
-	VMOVUPS      Z0, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z14, Z1
-	VMOVUPS      Z1, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z14, Z2
-	VMOVUPS      Z2, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z14, Z3
-	VMOVUPS      Z3, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z14, Z4
-	VMOVUPS      Z4, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z14, Z5
-	VMOVUPS      Z5, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z14, Z6
-	VMOVUPS      Z6, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z14, Z7
-	VMOVUPS      Z7, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z14, Z8
-	VMOVUPS      Z8, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z14, Z9
-	VMOVUPS      Z9, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z14, Z10
-	VMOVUPS      Z10, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z14, Z11
-	VMOVUPS      Z11, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z14, Z12
-	VMOVUPS      Z12, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z14, Z13
-	VMOVUPS      Z13, K1, 64(DX)
-	JMP          done7x2F32AVX512
+	JZ           biased74
+	VMOVUPS      (CX), Z14
+	VADDPS       Z14, Z0, Z0
+	VADDPS       Z14, Z2, Z2
+	VADDPS       Z14, Z4, Z4
+	VADDPS       Z14, Z6, Z6
+	VADDPS       Z14, Z8, Z8
+	VADDPS       Z14, Z10, Z10
+	VADDPS       Z14, Z12, Z12
+	VMOVUPS.Z    64(CX), K1, Z14
+	VADDPS       Z14, Z1, Z1
+	VADDPS       Z14, Z3, Z3
+	VADDPS       Z14, Z5, Z5
+	VADDPS       Z14, Z7, Z7
+	VADDPS       Z14, Z9, Z9
+	VADDPS       Z14, Z11, Z11
+	VADDPS       Z14, Z13, Z13
 
-overwrite7x2F32AVX512:
-	VMULPS  Z14, Z0, Z0
-	VMOVUPS Z0, (DX)
-	VMULPS  Z14, Z1, Z1
-	VMOVUPS Z1, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z14, Z2, Z2
-	VMOVUPS Z2, (DX)
-	VMULPS  Z14, Z3, Z3
-	VMOVUPS Z3, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z14, Z4, Z4
-	VMOVUPS Z4, (DX)
-	VMULPS  Z14, Z5, Z5
-	VMOVUPS Z5, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z14, Z6, Z6
-	VMOVUPS Z6, (DX)
-	VMULPS  Z14, Z7, Z7
-	VMOVUPS Z7, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z14, Z8, Z8
-	VMOVUPS Z8, (DX)
-	VMULPS  Z14, Z9, Z9
-	VMOVUPS Z9, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z14, Z10, Z10
-	VMOVUPS Z10, (DX)
-	VMULPS  Z14, Z11, Z11
-	VMOVUPS Z11, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z14, Z12, Z12
-	VMOVUPS Z12, (DX)
-	VMULPS  Z14, Z13, Z13
-	VMOVUPS Z13, K1, 64(DX)
+biased74:
+	TESTQ     DX, DX
+	JZ        added74
+	VMOVUPS   (DX), Z14
+	VADDPS    Z14, Z0, Z0
+	VMOVUPS.Z 64(DX), K1, Z14
+	VADDPS    Z14, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z14
+	VADDPS    Z14, Z2, Z2
+	VMOVUPS.Z 64(DX), K1, Z14
+	VADDPS    Z14, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z14
+	VADDPS    Z14, Z4, Z4
+	VMOVUPS.Z 64(DX), K1, Z14
+	VADDPS    Z14, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z14
+	VADDPS    Z14, Z6, Z6
+	VMOVUPS.Z 64(DX), K1, Z14
+	VADDPS    Z14, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z14
+	VADDPS    Z14, Z8, Z8
+	VMOVUPS.Z 64(DX), K1, Z14
+	VADDPS    Z14, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z14
+	VADDPS    Z14, Z10, Z10
+	VMOVUPS.Z 64(DX), K1, Z14
+	VADDPS    Z14, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z14
+	VADDPS    Z14, Z12, Z12
+	VMOVUPS.Z 64(DX), K1, Z14
+	VADDPS    Z14, Z13, Z13
 
-done7x2F32AVX512:
+added74:
+	CMPQ   112(AX), $0x00
+	JE     clipped74
+	VPXORD Z17, Z17, Z17
+	VMAXPS Z0, Z17, Z0
+	VMAXPS Z1, Z17, Z1
+	VMAXPS Z2, Z17, Z2
+	VMAXPS Z3, Z17, Z3
+	VMAXPS Z4, Z17, Z4
+	VMAXPS Z5, Z17, Z5
+	VMAXPS Z6, Z17, Z6
+	VMAXPS Z7, Z17, Z7
+	VMAXPS Z8, Z17, Z8
+	VMAXPS Z9, Z17, Z9
+	VMAXPS Z10, Z17, Z10
+	VMAXPS Z11, Z17, Z11
+	VMAXPS Z12, Z17, Z12
+	VMAXPS Z13, Z17, Z13
+
+clipped74:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, K1, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -5009,7 +5077,7 @@ TEXT ·tile8x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 
-partial38:
+partial75:
 	VMOVUPS      (DI), Z16
 	VMOVUPS.Z    64(DI), K1, Z17
 	VBROADCASTSS (CX), Z18
@@ -5040,117 +5108,142 @@ partial38:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial38
+	JNZ          partial75
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial38
+	JNZ          partial75
 	VBROADCASTSS 80(AX), Z16
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPS       Z16, Z0, Z0
+	VMULPS       Z16, Z1, Z1
+	VMULPS       Z16, Z2, Z2
+	VMULPS       Z16, Z3, Z3
+	VMULPS       Z16, Z4, Z4
+	VMULPS       Z16, Z5, Z5
+	VMULPS       Z16, Z6, Z6
+	VMULPS       Z16, Z7, Z7
+	VMULPS       Z16, Z8, Z8
+	VMULPS       Z16, Z9, Z9
+	VMULPS       Z16, Z10, Z10
+	VMULPS       Z16, Z11, Z11
+	VMULPS       Z16, Z12, Z12
+	VMULPS       Z16, Z13, Z13
+	VMULPS       Z16, Z14, Z14
+	VMULPS       Z16, Z15, Z15
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite8x2F32AVX512
-	VMOVUPS      (DX), Z17
-	VFMADD213PS  Z17, Z16, Z0
-	VMOVUPS      Z0, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z16, Z1
-	VMOVUPS      Z1, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z16, Z2
-	VMOVUPS      Z2, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z16, Z3
-	VMOVUPS      Z3, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z16, Z4
-	VMOVUPS      Z4, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z16, Z5
-	VMOVUPS      Z5, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z16, Z6
-	VMOVUPS      Z6, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z16, Z7
-	VMOVUPS      Z7, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z16, Z8
-	VMOVUPS      Z8, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z16, Z9
-	VMOVUPS      Z9, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z16, Z10
-	VMOVUPS      Z10, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z16, Z11
-	VMOVUPS      Z11, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z16, Z12
-	VMOVUPS      Z12, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z16, Z13
-	VMOVUPS      Z13, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z16, Z14
-	VMOVUPS      Z14, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z16, Z15
-	VMOVUPS      Z15, K1, 64(DX)
-	JMP          done8x2F32AVX512
+	JZ           biased76
+	VMOVUPS      (CX), Z16
+	VADDPS       Z16, Z0, Z0
+	VADDPS       Z16, Z2, Z2
+	VADDPS       Z16, Z4, Z4
+	VADDPS       Z16, Z6, Z6
+	VADDPS       Z16, Z8, Z8
+	VADDPS       Z16, Z10, Z10
+	VADDPS       Z16, Z12, Z12
+	VADDPS       Z16, Z14, Z14
+	VMOVUPS.Z    64(CX), K1, Z16
+	VADDPS       Z16, Z1, Z1
+	VADDPS       Z16, Z3, Z3
+	VADDPS       Z16, Z5, Z5
+	VADDPS       Z16, Z7, Z7
+	VADDPS       Z16, Z9, Z9
+	VADDPS       Z16, Z11, Z11
+	VADDPS       Z16, Z13, Z13
+	VADDPS       Z16, Z15, Z15
 
-overwrite8x2F32AVX512:
-	VMULPS  Z16, Z0, Z0
-	VMOVUPS Z0, (DX)
-	VMULPS  Z16, Z1, Z1
-	VMOVUPS Z1, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z16, Z2, Z2
-	VMOVUPS Z2, (DX)
-	VMULPS  Z16, Z3, Z3
-	VMOVUPS Z3, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z16, Z4, Z4
-	VMOVUPS Z4, (DX)
-	VMULPS  Z16, Z5, Z5
-	VMOVUPS Z5, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z16, Z6, Z6
-	VMOVUPS Z6, (DX)
-	VMULPS  Z16, Z7, Z7
-	VMOVUPS Z7, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z16, Z8, Z8
-	VMOVUPS Z8, (DX)
-	VMULPS  Z16, Z9, Z9
-	VMOVUPS Z9, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z16, Z10, Z10
-	VMOVUPS Z10, (DX)
-	VMULPS  Z16, Z11, Z11
-	VMOVUPS Z11, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z16, Z12, Z12
-	VMOVUPS Z12, (DX)
-	VMULPS  Z16, Z13, Z13
-	VMOVUPS Z13, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z16, Z14, Z14
-	VMOVUPS Z14, (DX)
-	VMULPS  Z16, Z15, Z15
-	VMOVUPS Z15, K1, 64(DX)
+biased76:
+	TESTQ     DX, DX
+	JZ        added76
+	VMOVUPS   (DX), Z16
+	VADDPS    Z16, Z0, Z0
+	VMOVUPS.Z 64(DX), K1, Z16
+	VADDPS    Z16, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z16
+	VADDPS    Z16, Z2, Z2
+	VMOVUPS.Z 64(DX), K1, Z16
+	VADDPS    Z16, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z16
+	VADDPS    Z16, Z4, Z4
+	VMOVUPS.Z 64(DX), K1, Z16
+	VADDPS    Z16, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z16
+	VADDPS    Z16, Z6, Z6
+	VMOVUPS.Z 64(DX), K1, Z16
+	VADDPS    Z16, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z16
+	VADDPS    Z16, Z8, Z8
+	VMOVUPS.Z 64(DX), K1, Z16
+	VADDPS    Z16, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z16
+	VADDPS    Z16, Z10, Z10
+	VMOVUPS.Z 64(DX), K1, Z16
+	VADDPS    Z16, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z16
+	VADDPS    Z16, Z12, Z12
+	VMOVUPS.Z 64(DX), K1, Z16
+	VADDPS    Z16, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z16
+	VADDPS    Z16, Z14, Z14
+	VMOVUPS.Z 64(DX), K1, Z16
+	VADDPS    Z16, Z15, Z15
 
-done8x2F32AVX512:
+added76:
+	CMPQ   112(AX), $0x00
+	JE     clipped76
+	VPXORD Z19, Z19, Z19
+	VMAXPS Z0, Z19, Z0
+	VMAXPS Z1, Z19, Z1
+	VMAXPS Z2, Z19, Z2
+	VMAXPS Z3, Z19, Z3
+	VMAXPS Z4, Z19, Z4
+	VMAXPS Z5, Z19, Z5
+	VMAXPS Z6, Z19, Z6
+	VMAXPS Z7, Z19, Z7
+	VMAXPS Z8, Z19, Z8
+	VMAXPS Z9, Z19, Z9
+	VMAXPS Z10, Z19, Z10
+	VMAXPS Z11, Z19, Z11
+	VMAXPS Z12, Z19, Z12
+	VMAXPS Z13, Z19, Z13
+	VMAXPS Z14, Z19, Z14
+	VMAXPS Z15, Z19, Z15
+
+clipped76:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, K1, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -5193,7 +5286,7 @@ TEXT ·tile9x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 
-partial39:
+partial77:
 	VMOVUPS      (DI), Z18
 	VMOVUPS.Z    64(DI), K1, Z19
 	VBROADCASTSS (CX), Z20
@@ -5227,129 +5320,156 @@ partial39:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial39
+	JNZ          partial77
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial39
+	JNZ          partial77
 	VBROADCASTSS 80(AX), Z18
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPS       Z18, Z0, Z0
+	VMULPS       Z18, Z1, Z1
+	VMULPS       Z18, Z2, Z2
+	VMULPS       Z18, Z3, Z3
+	VMULPS       Z18, Z4, Z4
+	VMULPS       Z18, Z5, Z5
+	VMULPS       Z18, Z6, Z6
+	VMULPS       Z18, Z7, Z7
+	VMULPS       Z18, Z8, Z8
+	VMULPS       Z18, Z9, Z9
+	VMULPS       Z18, Z10, Z10
+	VMULPS       Z18, Z11, Z11
+	VMULPS       Z18, Z12, Z12
+	VMULPS       Z18, Z13, Z13
+	VMULPS       Z18, Z14, Z14
+	VMULPS       Z18, Z15, Z15
+	VMULPS       Z18, Z16, Z16
+	VMULPS       Z18, Z17, Z17
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite9x2F32AVX512
-	VMOVUPS      (DX), Z19
-	VFMADD213PS  Z19, Z18, Z0
-	VMOVUPS      Z0, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z18, Z1
-	VMOVUPS      Z1, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z18, Z2
-	VMOVUPS      Z2, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z18, Z3
-	VMOVUPS      Z3, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z18, Z4
-	VMOVUPS      Z4, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z18, Z5
-	VMOVUPS      Z5, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z18, Z6
-	VMOVUPS      Z6, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z18, Z7
-	VMOVUPS      Z7, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z18, Z8
-	VMOVUPS      Z8, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z18, Z9
-	VMOVUPS      Z9, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z18, Z10
-	VMOVUPS      Z10, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z18, Z11
-	VMOVUPS      Z11, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z18, Z12
-	VMOVUPS      Z12, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z18, Z13
-	VMOVUPS      Z13, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z18, Z14
-	VMOVUPS      Z14, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z18, Z15
-	VMOVUPS      Z15, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z18, Z16
-	VMOVUPS      Z16, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z18, Z17
-	VMOVUPS      Z17, K1, 64(DX)
-	JMP          done9x2F32AVX512
+	JZ           biased78
+	VMOVUPS      (CX), Z18
+	VADDPS       Z18, Z0, Z0
+	VADDPS       Z18, Z2, Z2
+	VADDPS       Z18, Z4, Z4
+	VADDPS       Z18, Z6, Z6
+	VADDPS       Z18, Z8, Z8
+	VADDPS       Z18, Z10, Z10
+	VADDPS       Z18, Z12, Z12
+	VADDPS       Z18, Z14, Z14
+	VADDPS       Z18, Z16, Z16
+	VMOVUPS.Z    64(CX), K1, Z18
+	VADDPS       Z18, Z1, Z1
+	VADDPS       Z18, Z3, Z3
+	VADDPS       Z18, Z5, Z5
+	VADDPS       Z18, Z7, Z7
+	VADDPS       Z18, Z9, Z9
+	VADDPS       Z18, Z11, Z11
+	VADDPS       Z18, Z13, Z13
+	VADDPS       Z18, Z15, Z15
+	VADDPS       Z18, Z17, Z17
 
-overwrite9x2F32AVX512:
-	VMULPS  Z18, Z0, Z0
-	VMOVUPS Z0, (DX)
-	VMULPS  Z18, Z1, Z1
-	VMOVUPS Z1, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z18, Z2, Z2
-	VMOVUPS Z2, (DX)
-	VMULPS  Z18, Z3, Z3
-	VMOVUPS Z3, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z18, Z4, Z4
-	VMOVUPS Z4, (DX)
-	VMULPS  Z18, Z5, Z5
-	VMOVUPS Z5, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z18, Z6, Z6
-	VMOVUPS Z6, (DX)
-	VMULPS  Z18, Z7, Z7
-	VMOVUPS Z7, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z18, Z8, Z8
-	VMOVUPS Z8, (DX)
-	VMULPS  Z18, Z9, Z9
-	VMOVUPS Z9, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z18, Z10, Z10
-	VMOVUPS Z10, (DX)
-	VMULPS  Z18, Z11, Z11
-	VMOVUPS Z11, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z18, Z12, Z12
-	VMOVUPS Z12, (DX)
-	VMULPS  Z18, Z13, Z13
-	VMOVUPS Z13, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z18, Z14, Z14
-	VMOVUPS Z14, (DX)
-	VMULPS  Z18, Z15, Z15
-	VMOVUPS Z15, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z18, Z16, Z16
-	VMOVUPS Z16, (DX)
-	VMULPS  Z18, Z17, Z17
-	VMOVUPS Z17, K1, 64(DX)
+biased78:
+	TESTQ     DX, DX
+	JZ        added78
+	VMOVUPS   (DX), Z18
+	VADDPS    Z18, Z0, Z0
+	VMOVUPS.Z 64(DX), K1, Z18
+	VADDPS    Z18, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z18
+	VADDPS    Z18, Z2, Z2
+	VMOVUPS.Z 64(DX), K1, Z18
+	VADDPS    Z18, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z18
+	VADDPS    Z18, Z4, Z4
+	VMOVUPS.Z 64(DX), K1, Z18
+	VADDPS    Z18, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z18
+	VADDPS    Z18, Z6, Z6
+	VMOVUPS.Z 64(DX), K1, Z18
+	VADDPS    Z18, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z18
+	VADDPS    Z18, Z8, Z8
+	VMOVUPS.Z 64(DX), K1, Z18
+	VADDPS    Z18, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z18
+	VADDPS    Z18, Z10, Z10
+	VMOVUPS.Z 64(DX), K1, Z18
+	VADDPS    Z18, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z18
+	VADDPS    Z18, Z12, Z12
+	VMOVUPS.Z 64(DX), K1, Z18
+	VADDPS    Z18, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z18
+	VADDPS    Z18, Z14, Z14
+	VMOVUPS.Z 64(DX), K1, Z18
+	VADDPS    Z18, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z18
+	VADDPS    Z18, Z16, Z16
+	VMOVUPS.Z 64(DX), K1, Z18
+	VADDPS    Z18, Z17, Z17
 
-done9x2F32AVX512:
+added78:
+	CMPQ   112(AX), $0x00
+	JE     clipped78
+	VPXORD Z21, Z21, Z21
+	VMAXPS Z0, Z21, Z0
+	VMAXPS Z1, Z21, Z1
+	VMAXPS Z2, Z21, Z2
+	VMAXPS Z3, Z21, Z3
+	VMAXPS Z4, Z21, Z4
+	VMAXPS Z5, Z21, Z5
+	VMAXPS Z6, Z21, Z6
+	VMAXPS Z7, Z21, Z7
+	VMAXPS Z8, Z21, Z8
+	VMAXPS Z9, Z21, Z9
+	VMAXPS Z10, Z21, Z10
+	VMAXPS Z11, Z21, Z11
+	VMAXPS Z12, Z21, Z12
+	VMAXPS Z13, Z21, Z13
+	VMAXPS Z14, Z21, Z14
+	VMAXPS Z15, Z21, Z15
+	VMAXPS Z16, Z21, Z16
+	VMAXPS Z17, Z21, Z17
+
+clipped78:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, K1, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -5394,7 +5514,7 @@ TEXT ·tile10x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 
-partial40:
+partial79:
 	VMOVUPS      (DI), Z20
 	VMOVUPS.Z    64(DI), K1, Z21
 	VBROADCASTSS (CX), Z22
@@ -5431,141 +5551,170 @@ partial40:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial40
+	JNZ          partial79
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial40
+	JNZ          partial79
 	VBROADCASTSS 80(AX), Z20
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPS       Z20, Z0, Z0
+	VMULPS       Z20, Z1, Z1
+	VMULPS       Z20, Z2, Z2
+	VMULPS       Z20, Z3, Z3
+	VMULPS       Z20, Z4, Z4
+	VMULPS       Z20, Z5, Z5
+	VMULPS       Z20, Z6, Z6
+	VMULPS       Z20, Z7, Z7
+	VMULPS       Z20, Z8, Z8
+	VMULPS       Z20, Z9, Z9
+	VMULPS       Z20, Z10, Z10
+	VMULPS       Z20, Z11, Z11
+	VMULPS       Z20, Z12, Z12
+	VMULPS       Z20, Z13, Z13
+	VMULPS       Z20, Z14, Z14
+	VMULPS       Z20, Z15, Z15
+	VMULPS       Z20, Z16, Z16
+	VMULPS       Z20, Z17, Z17
+	VMULPS       Z20, Z18, Z18
+	VMULPS       Z20, Z19, Z19
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite10x2F32AVX512
-	VMOVUPS      (DX), Z21
-	VFMADD213PS  Z21, Z20, Z0
-	VMOVUPS      Z0, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z20, Z1
-	VMOVUPS      Z1, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z20, Z2
-	VMOVUPS      Z2, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z20, Z3
-	VMOVUPS      Z3, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z20, Z4
-	VMOVUPS      Z4, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z20, Z5
-	VMOVUPS      Z5, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z20, Z6
-	VMOVUPS      Z6, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z20, Z7
-	VMOVUPS      Z7, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z20, Z8
-	VMOVUPS      Z8, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z20, Z9
-	VMOVUPS      Z9, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z20, Z10
-	VMOVUPS      Z10, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z20, Z11
-	VMOVUPS      Z11, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z20, Z12
-	VMOVUPS      Z12, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z20, Z13
-	VMOVUPS      Z13, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z20, Z14
-	VMOVUPS      Z14, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z20, Z15
-	VMOVUPS      Z15, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z20, Z16
-	VMOVUPS      Z16, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z20, Z17
-	VMOVUPS      Z17, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z20, Z18
-	VMOVUPS      Z18, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z20, Z19
-	VMOVUPS      Z19, K1, 64(DX)
-	JMP          done10x2F32AVX512
+	JZ           biased80
+	VMOVUPS      (CX), Z20
+	VADDPS       Z20, Z0, Z0
+	VADDPS       Z20, Z2, Z2
+	VADDPS       Z20, Z4, Z4
+	VADDPS       Z20, Z6, Z6
+	VADDPS       Z20, Z8, Z8
+	VADDPS       Z20, Z10, Z10
+	VADDPS       Z20, Z12, Z12
+	VADDPS       Z20, Z14, Z14
+	VADDPS       Z20, Z16, Z16
+	VADDPS       Z20, Z18, Z18
+	VMOVUPS.Z    64(CX), K1, Z20
+	VADDPS       Z20, Z1, Z1
+	VADDPS       Z20, Z3, Z3
+	VADDPS       Z20, Z5, Z5
+	VADDPS       Z20, Z7, Z7
+	VADDPS       Z20, Z9, Z9
+	VADDPS       Z20, Z11, Z11
+	VADDPS       Z20, Z13, Z13
+	VADDPS       Z20, Z15, Z15
+	VADDPS       Z20, Z17, Z17
+	VADDPS       Z20, Z19, Z19
 
-overwrite10x2F32AVX512:
-	VMULPS  Z20, Z0, Z0
-	VMOVUPS Z0, (DX)
-	VMULPS  Z20, Z1, Z1
-	VMOVUPS Z1, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z20, Z2, Z2
-	VMOVUPS Z2, (DX)
-	VMULPS  Z20, Z3, Z3
-	VMOVUPS Z3, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z20, Z4, Z4
-	VMOVUPS Z4, (DX)
-	VMULPS  Z20, Z5, Z5
-	VMOVUPS Z5, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z20, Z6, Z6
-	VMOVUPS Z6, (DX)
-	VMULPS  Z20, Z7, Z7
-	VMOVUPS Z7, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z20, Z8, Z8
-	VMOVUPS Z8, (DX)
-	VMULPS  Z20, Z9, Z9
-	VMOVUPS Z9, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z20, Z10, Z10
-	VMOVUPS Z10, (DX)
-	VMULPS  Z20, Z11, Z11
-	VMOVUPS Z11, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z20, Z12, Z12
-	VMOVUPS Z12, (DX)
-	VMULPS  Z20, Z13, Z13
-	VMOVUPS Z13, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z20, Z14, Z14
-	VMOVUPS Z14, (DX)
-	VMULPS  Z20, Z15, Z15
-	VMOVUPS Z15, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z20, Z16, Z16
-	VMOVUPS Z16, (DX)
-	VMULPS  Z20, Z17, Z17
-	VMOVUPS Z17, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z20, Z18, Z18
-	VMOVUPS Z18, (DX)
-	VMULPS  Z20, Z19, Z19
-	VMOVUPS Z19, K1, 64(DX)
+biased80:
+	TESTQ     DX, DX
+	JZ        added80
+	VMOVUPS   (DX), Z20
+	VADDPS    Z20, Z0, Z0
+	VMOVUPS.Z 64(DX), K1, Z20
+	VADDPS    Z20, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z20
+	VADDPS    Z20, Z2, Z2
+	VMOVUPS.Z 64(DX), K1, Z20
+	VADDPS    Z20, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z20
+	VADDPS    Z20, Z4, Z4
+	VMOVUPS.Z 64(DX), K1, Z20
+	VADDPS    Z20, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z20
+	VADDPS    Z20, Z6, Z6
+	VMOVUPS.Z 64(DX), K1, Z20
+	VADDPS    Z20, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z20
+	VADDPS    Z20, Z8, Z8
+	VMOVUPS.Z 64(DX), K1, Z20
+	VADDPS    Z20, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z20
+	VADDPS    Z20, Z10, Z10
+	VMOVUPS.Z 64(DX), K1, Z20
+	VADDPS    Z20, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z20
+	VADDPS    Z20, Z12, Z12
+	VMOVUPS.Z 64(DX), K1, Z20
+	VADDPS    Z20, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z20
+	VADDPS    Z20, Z14, Z14
+	VMOVUPS.Z 64(DX), K1, Z20
+	VADDPS    Z20, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z20
+	VADDPS    Z20, Z16, Z16
+	VMOVUPS.Z 64(DX), K1, Z20
+	VADDPS    Z20, Z17, Z17
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z20
+	VADDPS    Z20, Z18, Z18
+	VMOVUPS.Z 64(DX), K1, Z20
+	VADDPS    Z20, Z19, Z19
 
-done10x2F32AVX512:
+added80:
+	CMPQ   112(AX), $0x00
+	JE     clipped80
+	VPXORD Z23, Z23, Z23
+	VMAXPS Z0, Z23, Z0
+	VMAXPS Z1, Z23, Z1
+	VMAXPS Z2, Z23, Z2
+	VMAXPS Z3, Z23, Z3
+	VMAXPS Z4, Z23, Z4
+	VMAXPS Z5, Z23, Z5
+	VMAXPS Z6, Z23, Z6
+	VMAXPS Z7, Z23, Z7
+	VMAXPS Z8, Z23, Z8
+	VMAXPS Z9, Z23, Z9
+	VMAXPS Z10, Z23, Z10
+	VMAXPS Z11, Z23, Z11
+	VMAXPS Z12, Z23, Z12
+	VMAXPS Z13, Z23, Z13
+	VMAXPS Z14, Z23, Z14
+	VMAXPS Z15, Z23, Z15
+	VMAXPS Z16, Z23, Z16
+	VMAXPS Z17, Z23, Z17
+	VMAXPS Z18, Z23, Z18
+	VMAXPS Z19, Z23, Z19
+
+clipped80:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z18, (AX)
+	VMOVUPS Z19, K1, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -5614,7 +5763,7 @@ TEXT ·tile11x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R11
 	MOVQ   88(AX), R12
 
-partial41:
+partial81:
 	VMOVUPS      (R8), Z22
 	VMOVUPS.Z    64(R8), K1, Z23
 	VBROADCASTSS (CX), Z24
@@ -5655,154 +5804,185 @@ partial41:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial41
+	JNZ          partial81
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial41
+	JNZ          partial81
 	VBROADCASTSS 80(AX), Z22
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPS       Z22, Z0, Z0
+	VMULPS       Z22, Z1, Z1
+	VMULPS       Z22, Z2, Z2
+	VMULPS       Z22, Z3, Z3
+	VMULPS       Z22, Z4, Z4
+	VMULPS       Z22, Z5, Z5
+	VMULPS       Z22, Z6, Z6
+	VMULPS       Z22, Z7, Z7
+	VMULPS       Z22, Z8, Z8
+	VMULPS       Z22, Z9, Z9
+	VMULPS       Z22, Z10, Z10
+	VMULPS       Z22, Z11, Z11
+	VMULPS       Z22, Z12, Z12
+	VMULPS       Z22, Z13, Z13
+	VMULPS       Z22, Z14, Z14
+	VMULPS       Z22, Z15, Z15
+	VMULPS       Z22, Z16, Z16
+	VMULPS       Z22, Z17, Z17
+	VMULPS       Z22, Z18, Z18
+	VMULPS       Z22, Z19, Z19
+	VMULPS       Z22, Z20, Z20
+	VMULPS       Z22, Z21, Z21
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite11x2F32AVX512
-	VMOVUPS      (DX), Z23
-	VFMADD213PS  Z23, Z22, Z0
-	VMOVUPS      Z0, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z22, Z1
-	VMOVUPS      Z1, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z22, Z2
-	VMOVUPS      Z2, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z22, Z3
-	VMOVUPS      Z3, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z22, Z4
-	VMOVUPS      Z4, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z22, Z5
-	VMOVUPS      Z5, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z22, Z6
-	VMOVUPS      Z6, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z22, Z7
-	VMOVUPS      Z7, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z22, Z8
-	VMOVUPS      Z8, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z22, Z9
-	VMOVUPS      Z9, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z22, Z10
-	VMOVUPS      Z10, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z22, Z11
-	VMOVUPS      Z11, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z22, Z12
-	VMOVUPS      Z12, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z22, Z13
-	VMOVUPS      Z13, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z22, Z14
-	VMOVUPS      Z14, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z22, Z15
-	VMOVUPS      Z15, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z22, Z16
-	VMOVUPS      Z16, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z22, Z17
-	VMOVUPS      Z17, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z22, Z18
-	VMOVUPS      Z18, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z22, Z19
-	VMOVUPS      Z19, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z22, Z20
-	VMOVUPS      Z20, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z22, Z21
-	VMOVUPS      Z21, K1, 64(DX)
-	JMP          done11x2F32AVX512
+	JZ           biased82
+	VMOVUPS      (CX), Z22
+	VADDPS       Z22, Z0, Z0
+	VADDPS       Z22, Z2, Z2
+	VADDPS       Z22, Z4, Z4
+	VADDPS       Z22, Z6, Z6
+	VADDPS       Z22, Z8, Z8
+	VADDPS       Z22, Z10, Z10
+	VADDPS       Z22, Z12, Z12
+	VADDPS       Z22, Z14, Z14
+	VADDPS       Z22, Z16, Z16
+	VADDPS       Z22, Z18, Z18
+	VADDPS       Z22, Z20, Z20
+	VMOVUPS.Z    64(CX), K1, Z22
+	VADDPS       Z22, Z1, Z1
+	VADDPS       Z22, Z3, Z3
+	VADDPS       Z22, Z5, Z5
+	VADDPS       Z22, Z7, Z7
+	VADDPS       Z22, Z9, Z9
+	VADDPS       Z22, Z11, Z11
+	VADDPS       Z22, Z13, Z13
+	VADDPS       Z22, Z15, Z15
+	VADDPS       Z22, Z17, Z17
+	VADDPS       Z22, Z19, Z19
+	VADDPS       Z22, Z21, Z21
 
-overwrite11x2F32AVX512:
-	VMULPS  Z22, Z0, Z0
-	VMOVUPS Z0, (DX)
-	VMULPS  Z22, Z1, Z1
-	VMOVUPS Z1, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z22, Z2, Z2
-	VMOVUPS Z2, (DX)
-	VMULPS  Z22, Z3, Z3
-	VMOVUPS Z3, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z22, Z4, Z4
-	VMOVUPS Z4, (DX)
-	VMULPS  Z22, Z5, Z5
-	VMOVUPS Z5, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z22, Z6, Z6
-	VMOVUPS Z6, (DX)
-	VMULPS  Z22, Z7, Z7
-	VMOVUPS Z7, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z22, Z8, Z8
-	VMOVUPS Z8, (DX)
-	VMULPS  Z22, Z9, Z9
-	VMOVUPS Z9, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z22, Z10, Z10
-	VMOVUPS Z10, (DX)
-	VMULPS  Z22, Z11, Z11
-	VMOVUPS Z11, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z22, Z12, Z12
-	VMOVUPS Z12, (DX)
-	VMULPS  Z22, Z13, Z13
-	VMOVUPS Z13, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z22, Z14, Z14
-	VMOVUPS Z14, (DX)
-	VMULPS  Z22, Z15, Z15
-	VMOVUPS Z15, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z22, Z16, Z16
-	VMOVUPS Z16, (DX)
-	VMULPS  Z22, Z17, Z17
-	VMOVUPS Z17, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z22, Z18, Z18
-	VMOVUPS Z18, (DX)
-	VMULPS  Z22, Z19, Z19
-	VMOVUPS Z19, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z22, Z20, Z20
-	VMOVUPS Z20, (DX)
-	VMULPS  Z22, Z21, Z21
-	VMOVUPS Z21, K1, 64(DX)
+biased82:
+	TESTQ     DX, DX
+	JZ        added82
+	VMOVUPS   (DX), Z22
+	VADDPS    Z22, Z0, Z0
+	VMOVUPS.Z 64(DX), K1, Z22
+	VADDPS    Z22, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z22
+	VADDPS    Z22, Z2, Z2
+	VMOVUPS.Z 64(DX), K1, Z22
+	VADDPS    Z22, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z22
+	VADDPS    Z22, Z4, Z4
+	VMOVUPS.Z 64(DX), K1, Z22
+	VADDPS    Z22, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z22
+	VADDPS    Z22, Z6, Z6
+	VMOVUPS.Z 64(DX), K1, Z22
+	VADDPS    Z22, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z22
+	VADDPS    Z22, Z8, Z8
+	VMOVUPS.Z 64(DX), K1, Z22
+	VADDPS    Z22, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z22
+	VADDPS    Z22, Z10, Z10
+	VMOVUPS.Z 64(DX), K1, Z22
+	VADDPS    Z22, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z22
+	VADDPS    Z22, Z12, Z12
+	VMOVUPS.Z 64(DX), K1, Z22
+	VADDPS    Z22, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z22
+	VADDPS    Z22, Z14, Z14
+	VMOVUPS.Z 64(DX), K1, Z22
+	VADDPS    Z22, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z22
+	VADDPS    Z22, Z16, Z16
+	VMOVUPS.Z 64(DX), K1, Z22
+	VADDPS    Z22, Z17, Z17
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z22
+	VADDPS    Z22, Z18, Z18
+	VMOVUPS.Z 64(DX), K1, Z22
+	VADDPS    Z22, Z19, Z19
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z22
+	VADDPS    Z22, Z20, Z20
+	VMOVUPS.Z 64(DX), K1, Z22
+	VADDPS    Z22, Z21, Z21
 
-done11x2F32AVX512:
+added82:
+	CMPQ   112(AX), $0x00
+	JE     clipped82
+	VPXORD Z25, Z25, Z25
+	VMAXPS Z0, Z25, Z0
+	VMAXPS Z1, Z25, Z1
+	VMAXPS Z2, Z25, Z2
+	VMAXPS Z3, Z25, Z3
+	VMAXPS Z4, Z25, Z4
+	VMAXPS Z5, Z25, Z5
+	VMAXPS Z6, Z25, Z6
+	VMAXPS Z7, Z25, Z7
+	VMAXPS Z8, Z25, Z8
+	VMAXPS Z9, Z25, Z9
+	VMAXPS Z10, Z25, Z10
+	VMAXPS Z11, Z25, Z11
+	VMAXPS Z12, Z25, Z12
+	VMAXPS Z13, Z25, Z13
+	VMAXPS Z14, Z25, Z14
+	VMAXPS Z15, Z25, Z15
+	VMAXPS Z16, Z25, Z16
+	VMAXPS Z17, Z25, Z17
+	VMAXPS Z18, Z25, Z18
+	VMAXPS Z19, Z25, Z19
+	VMAXPS Z20, Z25, Z20
+	VMAXPS Z21, Z25, Z21
+
+clipped82:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z18, (AX)
+	VMOVUPS Z19, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z20, (AX)
+	VMOVUPS Z21, K1, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -5853,7 +6033,7 @@ TEXT ·tile12x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R11
 	MOVQ   88(AX), R12
 
-partial42:
+partial83:
 	VMOVUPS      (R8), Z24
 	VMOVUPS.Z    64(R8), K1, Z25
 	VBROADCASTSS (CX), Z26
@@ -5897,166 +6077,199 @@ partial42:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial42
+	JNZ          partial83
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial42
+	JNZ          partial83
 	VBROADCASTSS 80(AX), Z24
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPS       Z24, Z0, Z0
+	VMULPS       Z24, Z1, Z1
+	VMULPS       Z24, Z2, Z2
+	VMULPS       Z24, Z3, Z3
+	VMULPS       Z24, Z4, Z4
+	VMULPS       Z24, Z5, Z5
+	VMULPS       Z24, Z6, Z6
+	VMULPS       Z24, Z7, Z7
+	VMULPS       Z24, Z8, Z8
+	VMULPS       Z24, Z9, Z9
+	VMULPS       Z24, Z10, Z10
+	VMULPS       Z24, Z11, Z11
+	VMULPS       Z24, Z12, Z12
+	VMULPS       Z24, Z13, Z13
+	VMULPS       Z24, Z14, Z14
+	VMULPS       Z24, Z15, Z15
+	VMULPS       Z24, Z16, Z16
+	VMULPS       Z24, Z17, Z17
+	VMULPS       Z24, Z18, Z18
+	VMULPS       Z24, Z19, Z19
+	VMULPS       Z24, Z20, Z20
+	VMULPS       Z24, Z21, Z21
+	VMULPS       Z24, Z22, Z22
+	VMULPS       Z24, Z23, Z23
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite12x2F32AVX512
-	VMOVUPS      (DX), Z25
-	VFMADD213PS  Z25, Z24, Z0
-	VMOVUPS      Z0, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z24, Z1
-	VMOVUPS      Z1, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z24, Z2
-	VMOVUPS      Z2, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z24, Z3
-	VMOVUPS      Z3, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z24, Z4
-	VMOVUPS      Z4, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z24, Z5
-	VMOVUPS      Z5, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z24, Z6
-	VMOVUPS      Z6, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z24, Z7
-	VMOVUPS      Z7, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z24, Z8
-	VMOVUPS      Z8, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z24, Z9
-	VMOVUPS      Z9, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z24, Z10
-	VMOVUPS      Z10, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z24, Z11
-	VMOVUPS      Z11, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z24, Z12
-	VMOVUPS      Z12, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z24, Z13
-	VMOVUPS      Z13, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z24, Z14
-	VMOVUPS      Z14, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z24, Z15
-	VMOVUPS      Z15, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z24, Z16
-	VMOVUPS      Z16, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z24, Z17
-	VMOVUPS      Z17, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z24, Z18
-	VMOVUPS      Z18, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z24, Z19
-	VMOVUPS      Z19, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z24, Z20
-	VMOVUPS      Z20, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z24, Z21
-	VMOVUPS      Z21, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z24, Z22
-	VMOVUPS      Z22, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z24, Z23
-	VMOVUPS      Z23, K1, 64(DX)
-	JMP          done12x2F32AVX512
+	JZ           biased84
+	VMOVUPS      (CX), Z24
+	VADDPS       Z24, Z0, Z0
+	VADDPS       Z24, Z2, Z2
+	VADDPS       Z24, Z4, Z4
+	VADDPS       Z24, Z6, Z6
+	VADDPS       Z24, Z8, Z8
+	VADDPS       Z24, Z10, Z10
+	VADDPS       Z24, Z12, Z12
+	VADDPS       Z24, Z14, Z14
+	VADDPS       Z24, Z16, Z16
+	VADDPS       Z24, Z18, Z18
+	VADDPS       Z24, Z20, Z20
+	VADDPS       Z24, Z22, Z22
+	VMOVUPS.Z    64(CX), K1, Z24
+	VADDPS       Z24, Z1, Z1
+	VADDPS       Z24, Z3, Z3
+	VADDPS       Z24, Z5, Z5
+	VADDPS       Z24, Z7, Z7
+	VADDPS       Z24, Z9, Z9
+	VADDPS       Z24, Z11, Z11
+	VADDPS       Z24, Z13, Z13
+	VADDPS       Z24, Z15, Z15
+	VADDPS       Z24, Z17, Z17
+	VADDPS       Z24, Z19, Z19
+	VADDPS       Z24, Z21, Z21
+	VADDPS       Z24, Z23, Z23
 
-overwrite12x2F32AVX512:
-	VMULPS  Z24, Z0, Z0
-	VMOVUPS Z0, (DX)
-	VMULPS  Z24, Z1, Z1
-	VMOVUPS Z1, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z24, Z2, Z2
-	VMOVUPS Z2, (DX)
-	VMULPS  Z24, Z3, Z3
-	VMOVUPS Z3, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z24, Z4, Z4
-	VMOVUPS Z4, (DX)
-	VMULPS  Z24, Z5, Z5
-	VMOVUPS Z5, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z24, Z6, Z6
-	VMOVUPS Z6, (DX)
-	VMULPS  Z24, Z7, Z7
-	VMOVUPS Z7, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z24, Z8, Z8
-	VMOVUPS Z8, (DX)
-	VMULPS  Z24, Z9, Z9
-	VMOVUPS Z9, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z24, Z10, Z10
-	VMOVUPS Z10, (DX)
-	VMULPS  Z24, Z11, Z11
-	VMOVUPS Z11, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z24, Z12, Z12
-	VMOVUPS Z12, (DX)
-	VMULPS  Z24, Z13, Z13
-	VMOVUPS Z13, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z24, Z14, Z14
-	VMOVUPS Z14, (DX)
-	VMULPS  Z24, Z15, Z15
-	VMOVUPS Z15, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z24, Z16, Z16
-	VMOVUPS Z16, (DX)
-	VMULPS  Z24, Z17, Z17
-	VMOVUPS Z17, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z24, Z18, Z18
-	VMOVUPS Z18, (DX)
-	VMULPS  Z24, Z19, Z19
-	VMOVUPS Z19, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z24, Z20, Z20
-	VMOVUPS Z20, (DX)
-	VMULPS  Z24, Z21, Z21
-	VMOVUPS Z21, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z24, Z22, Z22
-	VMOVUPS Z22, (DX)
-	VMULPS  Z24, Z23, Z23
-	VMOVUPS Z23, K1, 64(DX)
+biased84:
+	TESTQ     DX, DX
+	JZ        added84
+	VMOVUPS   (DX), Z24
+	VADDPS    Z24, Z0, Z0
+	VMOVUPS.Z 64(DX), K1, Z24
+	VADDPS    Z24, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z24
+	VADDPS    Z24, Z2, Z2
+	VMOVUPS.Z 64(DX), K1, Z24
+	VADDPS    Z24, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z24
+	VADDPS    Z24, Z4, Z4
+	VMOVUPS.Z 64(DX), K1, Z24
+	VADDPS    Z24, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z24
+	VADDPS    Z24, Z6, Z6
+	VMOVUPS.Z 64(DX), K1, Z24
+	VADDPS    Z24, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z24
+	VADDPS    Z24, Z8, Z8
+	VMOVUPS.Z 64(DX), K1, Z24
+	VADDPS    Z24, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z24
+	VADDPS    Z24, Z10, Z10
+	VMOVUPS.Z 64(DX), K1, Z24
+	VADDPS    Z24, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z24
+	VADDPS    Z24, Z12, Z12
+	VMOVUPS.Z 64(DX), K1, Z24
+	VADDPS    Z24, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z24
+	VADDPS    Z24, Z14, Z14
+	VMOVUPS.Z 64(DX), K1, Z24
+	VADDPS    Z24, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z24
+	VADDPS    Z24, Z16, Z16
+	VMOVUPS.Z 64(DX), K1, Z24
+	VADDPS    Z24, Z17, Z17
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z24
+	VADDPS    Z24, Z18, Z18
+	VMOVUPS.Z 64(DX), K1, Z24
+	VADDPS    Z24, Z19, Z19
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z24
+	VADDPS    Z24, Z20, Z20
+	VMOVUPS.Z 64(DX), K1, Z24
+	VADDPS    Z24, Z21, Z21
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z24
+	VADDPS    Z24, Z22, Z22
+	VMOVUPS.Z 64(DX), K1, Z24
+	VADDPS    Z24, Z23, Z23
 
-done12x2F32AVX512:
+added84:
+	CMPQ   112(AX), $0x00
+	JE     clipped84
+	VPXORD Z27, Z27, Z27
+	VMAXPS Z0, Z27, Z0
+	VMAXPS Z1, Z27, Z1
+	VMAXPS Z2, Z27, Z2
+	VMAXPS Z3, Z27, Z3
+	VMAXPS Z4, Z27, Z4
+	VMAXPS Z5, Z27, Z5
+	VMAXPS Z6, Z27, Z6
+	VMAXPS Z7, Z27, Z7
+	VMAXPS Z8, Z27, Z8
+	VMAXPS Z9, Z27, Z9
+	VMAXPS Z10, Z27, Z10
+	VMAXPS Z11, Z27, Z11
+	VMAXPS Z12, Z27, Z12
+	VMAXPS Z13, Z27, Z13
+	VMAXPS Z14, Z27, Z14
+	VMAXPS Z15, Z27, Z15
+	VMAXPS Z16, Z27, Z16
+	VMAXPS Z17, Z27, Z17
+	VMAXPS Z18, Z27, Z18
+	VMAXPS Z19, Z27, Z19
+	VMAXPS Z20, Z27, Z20
+	VMAXPS Z21, Z27, Z21
+	VMAXPS Z22, Z27, Z22
+	VMAXPS Z23, Z27, Z23
+
+clipped84:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z18, (AX)
+	VMOVUPS Z19, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z20, (AX)
+	VMOVUPS Z21, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z22, (AX)
+	VMOVUPS Z23, K1, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -6109,7 +6322,7 @@ TEXT ·tile13x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R11
 	MOVQ   88(AX), R12
 
-partial43:
+partial85:
 	VMOVUPS      (R8), Z26
 	VMOVUPS.Z    64(R8), K1, Z27
 	VBROADCASTSS (CX), Z28
@@ -6156,178 +6369,213 @@ partial43:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial43
+	JNZ          partial85
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial43
+	JNZ          partial85
 	VBROADCASTSS 80(AX), Z26
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPS       Z26, Z0, Z0
+	VMULPS       Z26, Z1, Z1
+	VMULPS       Z26, Z2, Z2
+	VMULPS       Z26, Z3, Z3
+	VMULPS       Z26, Z4, Z4
+	VMULPS       Z26, Z5, Z5
+	VMULPS       Z26, Z6, Z6
+	VMULPS       Z26, Z7, Z7
+	VMULPS       Z26, Z8, Z8
+	VMULPS       Z26, Z9, Z9
+	VMULPS       Z26, Z10, Z10
+	VMULPS       Z26, Z11, Z11
+	VMULPS       Z26, Z12, Z12
+	VMULPS       Z26, Z13, Z13
+	VMULPS       Z26, Z14, Z14
+	VMULPS       Z26, Z15, Z15
+	VMULPS       Z26, Z16, Z16
+	VMULPS       Z26, Z17, Z17
+	VMULPS       Z26, Z18, Z18
+	VMULPS       Z26, Z19, Z19
+	VMULPS       Z26, Z20, Z20
+	VMULPS       Z26, Z21, Z21
+	VMULPS       Z26, Z22, Z22
+	VMULPS       Z26, Z23, Z23
+	VMULPS       Z26, Z24, Z24
+	VMULPS       Z26, Z25, Z25
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite13x2F32AVX512
-	VMOVUPS      (DX), Z27
-	VFMADD213PS  Z27, Z26, Z0
-	VMOVUPS      Z0, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z26, Z1
-	VMOVUPS      Z1, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z26, Z2
-	VMOVUPS      Z2, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z26, Z3
-	VMOVUPS      Z3, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z26, Z4
-	VMOVUPS      Z4, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z26, Z5
-	VMOVUPS      Z5, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z26, Z6
-	VMOVUPS      Z6, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z26, Z7
-	VMOVUPS      Z7, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z26, Z8
-	VMOVUPS      Z8, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z26, Z9
-	VMOVUPS      Z9, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z26, Z10
-	VMOVUPS      Z10, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z26, Z11
-	VMOVUPS      Z11, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z26, Z12
-	VMOVUPS      Z12, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z26, Z13
-	VMOVUPS      Z13, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z26, Z14
-	VMOVUPS      Z14, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z26, Z15
-	VMOVUPS      Z15, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z26, Z16
-	VMOVUPS      Z16, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z26, Z17
-	VMOVUPS      Z17, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z26, Z18
-	VMOVUPS      Z18, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z26, Z19
-	VMOVUPS      Z19, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z26, Z20
-	VMOVUPS      Z20, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z26, Z21
-	VMOVUPS      Z21, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z26, Z22
-	VMOVUPS      Z22, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z26, Z23
-	VMOVUPS      Z23, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z26, Z24
-	VMOVUPS      Z24, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z26, Z25
-	VMOVUPS      Z25, K1, 64(DX)
-	JMP          done13x2F32AVX512
+	JZ           biased86
+	VMOVUPS      (CX), Z26
+	VADDPS       Z26, Z0, Z0
+	VADDPS       Z26, Z2, Z2
+	VADDPS       Z26, Z4, Z4
+	VADDPS       Z26, Z6, Z6
+	VADDPS       Z26, Z8, Z8
+	VADDPS       Z26, Z10, Z10
+	VADDPS       Z26, Z12, Z12
+	VADDPS       Z26, Z14, Z14
+	VADDPS       Z26, Z16, Z16
+	VADDPS       Z26, Z18, Z18
+	VADDPS       Z26, Z20, Z20
+	VADDPS       Z26, Z22, Z22
+	VADDPS       Z26, Z24, Z24
+	VMOVUPS.Z    64(CX), K1, Z26
+	VADDPS       Z26, Z1, Z1
+	VADDPS       Z26, Z3, Z3
+	VADDPS       Z26, Z5, Z5
+	VADDPS       Z26, Z7, Z7
+	VADDPS       Z26, Z9, Z9
+	VADDPS       Z26, Z11, Z11
+	VADDPS       Z26, Z13, Z13
+	VADDPS       Z26, Z15, Z15
+	VADDPS       Z26, Z17, Z17
+	VADDPS       Z26, Z19, Z19
+	VADDPS       Z26, Z21, Z21
+	VADDPS       Z26, Z23, Z23
+	VADDPS       Z26, Z25, Z25
 
-overwrite13x2F32AVX512:
-	VMULPS  Z26, Z0, Z0
-	VMOVUPS Z0, (DX)
-	VMULPS  Z26, Z1, Z1
-	VMOVUPS Z1, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z26, Z2, Z2
-	VMOVUPS Z2, (DX)
-	VMULPS  Z26, Z3, Z3
-	VMOVUPS Z3, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z26, Z4, Z4
-	VMOVUPS Z4, (DX)
-	VMULPS  Z26, Z5, Z5
-	VMOVUPS Z5, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z26, Z6, Z6
-	VMOVUPS Z6, (DX)
-	VMULPS  Z26, Z7, Z7
-	VMOVUPS Z7, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z26, Z8, Z8
-	VMOVUPS Z8, (DX)
-	VMULPS  Z26, Z9, Z9
-	VMOVUPS Z9, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z26, Z10, Z10
-	VMOVUPS Z10, (DX)
-	VMULPS  Z26, Z11, Z11
-	VMOVUPS Z11, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z26, Z12, Z12
-	VMOVUPS Z12, (DX)
-	VMULPS  Z26, Z13, Z13
-	VMOVUPS Z13, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z26, Z14, Z14
-	VMOVUPS Z14, (DX)
-	VMULPS  Z26, Z15, Z15
-	VMOVUPS Z15, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z26, Z16, Z16
-	VMOVUPS Z16, (DX)
-	VMULPS  Z26, Z17, Z17
-	VMOVUPS Z17, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z26, Z18, Z18
-	VMOVUPS Z18, (DX)
-	VMULPS  Z26, Z19, Z19
-	VMOVUPS Z19, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z26, Z20, Z20
-	VMOVUPS Z20, (DX)
-	VMULPS  Z26, Z21, Z21
-	VMOVUPS Z21, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z26, Z22, Z22
-	VMOVUPS Z22, (DX)
-	VMULPS  Z26, Z23, Z23
-	VMOVUPS Z23, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z26, Z24, Z24
-	VMOVUPS Z24, (DX)
-	VMULPS  Z26, Z25, Z25
-	VMOVUPS Z25, K1, 64(DX)
+biased86:
+	TESTQ     DX, DX
+	JZ        added86
+	VMOVUPS   (DX), Z26
+	VADDPS    Z26, Z0, Z0
+	VMOVUPS.Z 64(DX), K1, Z26
+	VADDPS    Z26, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z26
+	VADDPS    Z26, Z2, Z2
+	VMOVUPS.Z 64(DX), K1, Z26
+	VADDPS    Z26, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z26
+	VADDPS    Z26, Z4, Z4
+	VMOVUPS.Z 64(DX), K1, Z26
+	VADDPS    Z26, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z26
+	VADDPS    Z26, Z6, Z6
+	VMOVUPS.Z 64(DX), K1, Z26
+	VADDPS    Z26, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z26
+	VADDPS    Z26, Z8, Z8
+	VMOVUPS.Z 64(DX), K1, Z26
+	VADDPS    Z26, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z26
+	VADDPS    Z26, Z10, Z10
+	VMOVUPS.Z 64(DX), K1, Z26
+	VADDPS    Z26, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z26
+	VADDPS    Z26, Z12, Z12
+	VMOVUPS.Z 64(DX), K1, Z26
+	VADDPS    Z26, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z26
+	VADDPS    Z26, Z14, Z14
+	VMOVUPS.Z 64(DX), K1, Z26
+	VADDPS    Z26, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z26
+	VADDPS    Z26, Z16, Z16
+	VMOVUPS.Z 64(DX), K1, Z26
+	VADDPS    Z26, Z17, Z17
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z26
+	VADDPS    Z26, Z18, Z18
+	VMOVUPS.Z 64(DX), K1, Z26
+	VADDPS    Z26, Z19, Z19
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z26
+	VADDPS    Z26, Z20, Z20
+	VMOVUPS.Z 64(DX), K1, Z26
+	VADDPS    Z26, Z21, Z21
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z26
+	VADDPS    Z26, Z22, Z22
+	VMOVUPS.Z 64(DX), K1, Z26
+	VADDPS    Z26, Z23, Z23
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z26
+	VADDPS    Z26, Z24, Z24
+	VMOVUPS.Z 64(DX), K1, Z26
+	VADDPS    Z26, Z25, Z25
 
-done13x2F32AVX512:
+added86:
+	CMPQ   112(AX), $0x00
+	JE     clipped86
+	VPXORD Z29, Z29, Z29
+	VMAXPS Z0, Z29, Z0
+	VMAXPS Z1, Z29, Z1
+	VMAXPS Z2, Z29, Z2
+	VMAXPS Z3, Z29, Z3
+	VMAXPS Z4, Z29, Z4
+	VMAXPS Z5, Z29, Z5
+	VMAXPS Z6, Z29, Z6
+	VMAXPS Z7, Z29, Z7
+	VMAXPS Z8, Z29, Z8
+	VMAXPS Z9, Z29, Z9
+	VMAXPS Z10, Z29, Z10
+	VMAXPS Z11, Z29, Z11
+	VMAXPS Z12, Z29, Z12
+	VMAXPS Z13, Z29, Z13
+	VMAXPS Z14, Z29, Z14
+	VMAXPS Z15, Z29, Z15
+	VMAXPS Z16, Z29, Z16
+	VMAXPS Z17, Z29, Z17
+	VMAXPS Z18, Z29, Z18
+	VMAXPS Z19, Z29, Z19
+	VMAXPS Z20, Z29, Z20
+	VMAXPS Z21, Z29, Z21
+	VMAXPS Z22, Z29, Z22
+	VMAXPS Z23, Z29, Z23
+	VMAXPS Z24, Z29, Z24
+	VMAXPS Z25, Z29, Z25
+
+clipped86:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z18, (AX)
+	VMOVUPS Z19, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z20, (AX)
+	VMOVUPS Z21, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z22, (AX)
+	VMOVUPS Z23, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z24, (AX)
+	VMOVUPS Z25, K1, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -6382,7 +6630,7 @@ TEXT ·tile14x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R11
 	MOVQ   88(AX), R12
 
-partial44:
+partial87:
 	VMOVUPS      (R8), Z28
 	VMOVUPS.Z    64(R8), K1, Z29
 	VBROADCASTSS (CX), Z30
@@ -6432,190 +6680,227 @@ partial44:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial44
+	JNZ          partial87
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial44
+	JNZ          partial87
 	VBROADCASTSS 80(AX), Z28
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPS       Z28, Z0, Z0
+	VMULPS       Z28, Z1, Z1
+	VMULPS       Z28, Z2, Z2
+	VMULPS       Z28, Z3, Z3
+	VMULPS       Z28, Z4, Z4
+	VMULPS       Z28, Z5, Z5
+	VMULPS       Z28, Z6, Z6
+	VMULPS       Z28, Z7, Z7
+	VMULPS       Z28, Z8, Z8
+	VMULPS       Z28, Z9, Z9
+	VMULPS       Z28, Z10, Z10
+	VMULPS       Z28, Z11, Z11
+	VMULPS       Z28, Z12, Z12
+	VMULPS       Z28, Z13, Z13
+	VMULPS       Z28, Z14, Z14
+	VMULPS       Z28, Z15, Z15
+	VMULPS       Z28, Z16, Z16
+	VMULPS       Z28, Z17, Z17
+	VMULPS       Z28, Z18, Z18
+	VMULPS       Z28, Z19, Z19
+	VMULPS       Z28, Z20, Z20
+	VMULPS       Z28, Z21, Z21
+	VMULPS       Z28, Z22, Z22
+	VMULPS       Z28, Z23, Z23
+	VMULPS       Z28, Z24, Z24
+	VMULPS       Z28, Z25, Z25
+	VMULPS       Z28, Z26, Z26
+	VMULPS       Z28, Z27, Z27
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite14x2F32AVX512
-	VMOVUPS      (DX), Z29
-	VFMADD213PS  Z29, Z28, Z0
-	VMOVUPS      Z0, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z28, Z1
-	VMOVUPS      Z1, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z28, Z2
-	VMOVUPS      Z2, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z28, Z3
-	VMOVUPS      Z3, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z28, Z4
-	VMOVUPS      Z4, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z28, Z5
-	VMOVUPS      Z5, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z28, Z6
-	VMOVUPS      Z6, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z28, Z7
-	VMOVUPS      Z7, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z28, Z8
-	VMOVUPS      Z8, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z28, Z9
-	VMOVUPS      Z9, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z28, Z10
-	VMOVUPS      Z10, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z28, Z11
-	VMOVUPS      Z11, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z28, Z12
-	VMOVUPS      Z12, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z28, Z13
-	VMOVUPS      Z13, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z28, Z14
-	VMOVUPS      Z14, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z28, Z15
-	VMOVUPS      Z15, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z28, Z16
-	VMOVUPS      Z16, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z28, Z17
-	VMOVUPS      Z17, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z28, Z18
-	VMOVUPS      Z18, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z28, Z19
-	VMOVUPS      Z19, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z28, Z20
-	VMOVUPS      Z20, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z28, Z21
-	VMOVUPS      Z21, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z28, Z22
-	VMOVUPS      Z22, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z28, Z23
-	VMOVUPS      Z23, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z28, Z24
-	VMOVUPS      Z24, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z28, Z25
-	VMOVUPS      Z25, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z28, Z26
-	VMOVUPS      Z26, (DX)
-	VMOVUPS.Z    64(DX), K1, Z0
-	VFMADD213PS  Z0, Z28, Z27
-	VMOVUPS      Z27, K1, 64(DX)
-	JMP          done14x2F32AVX512
+	JZ           biased88
+	VMOVUPS      (CX), Z28
+	VADDPS       Z28, Z0, Z0
+	VADDPS       Z28, Z2, Z2
+	VADDPS       Z28, Z4, Z4
+	VADDPS       Z28, Z6, Z6
+	VADDPS       Z28, Z8, Z8
+	VADDPS       Z28, Z10, Z10
+	VADDPS       Z28, Z12, Z12
+	VADDPS       Z28, Z14, Z14
+	VADDPS       Z28, Z16, Z16
+	VADDPS       Z28, Z18, Z18
+	VADDPS       Z28, Z20, Z20
+	VADDPS       Z28, Z22, Z22
+	VADDPS       Z28, Z24, Z24
+	VADDPS       Z28, Z26, Z26
+	VMOVUPS.Z    64(CX), K1, Z28
+	VADDPS       Z28, Z1, Z1
+	VADDPS       Z28, Z3, Z3
+	VADDPS       Z28, Z5, Z5
+	VADDPS       Z28, Z7, Z7
+	VADDPS       Z28, Z9, Z9
+	VADDPS       Z28, Z11, Z11
+	VADDPS       Z28, Z13, Z13
+	VADDPS       Z28, Z15, Z15
+	VADDPS       Z28, Z17, Z17
+	VADDPS       Z28, Z19, Z19
+	VADDPS       Z28, Z21, Z21
+	VADDPS       Z28, Z23, Z23
+	VADDPS       Z28, Z25, Z25
+	VADDPS       Z28, Z27, Z27
 
-overwrite14x2F32AVX512:
-	VMULPS  Z28, Z0, Z0
-	VMOVUPS Z0, (DX)
-	VMULPS  Z28, Z1, Z1
-	VMOVUPS Z1, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z28, Z2, Z2
-	VMOVUPS Z2, (DX)
-	VMULPS  Z28, Z3, Z3
-	VMOVUPS Z3, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z28, Z4, Z4
-	VMOVUPS Z4, (DX)
-	VMULPS  Z28, Z5, Z5
-	VMOVUPS Z5, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z28, Z6, Z6
-	VMOVUPS Z6, (DX)
-	VMULPS  Z28, Z7, Z7
-	VMOVUPS Z7, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z28, Z8, Z8
-	VMOVUPS Z8, (DX)
-	VMULPS  Z28, Z9, Z9
-	VMOVUPS Z9, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z28, Z10, Z10
-	VMOVUPS Z10, (DX)
-	VMULPS  Z28, Z11, Z11
-	VMOVUPS Z11, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z28, Z12, Z12
-	VMOVUPS Z12, (DX)
-	VMULPS  Z28, Z13, Z13
-	VMOVUPS Z13, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z28, Z14, Z14
-	VMOVUPS Z14, (DX)
-	VMULPS  Z28, Z15, Z15
-	VMOVUPS Z15, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z28, Z16, Z16
-	VMOVUPS Z16, (DX)
-	VMULPS  Z28, Z17, Z17
-	VMOVUPS Z17, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z28, Z18, Z18
-	VMOVUPS Z18, (DX)
-	VMULPS  Z28, Z19, Z19
-	VMOVUPS Z19, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z28, Z20, Z20
-	VMOVUPS Z20, (DX)
-	VMULPS  Z28, Z21, Z21
-	VMOVUPS Z21, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z28, Z22, Z22
-	VMOVUPS Z22, (DX)
-	VMULPS  Z28, Z23, Z23
-	VMOVUPS Z23, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z28, Z24, Z24
-	VMOVUPS Z24, (DX)
-	VMULPS  Z28, Z25, Z25
-	VMOVUPS Z25, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPS  Z28, Z26, Z26
-	VMOVUPS Z26, (DX)
-	VMULPS  Z28, Z27, Z27
-	VMOVUPS Z27, K1, 64(DX)
+biased88:
+	TESTQ     DX, DX
+	JZ        added88
+	VMOVUPS   (DX), Z28
+	VADDPS    Z28, Z0, Z0
+	VMOVUPS.Z 64(DX), K1, Z28
+	VADDPS    Z28, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z28
+	VADDPS    Z28, Z2, Z2
+	VMOVUPS.Z 64(DX), K1, Z28
+	VADDPS    Z28, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z28
+	VADDPS    Z28, Z4, Z4
+	VMOVUPS.Z 64(DX), K1, Z28
+	VADDPS    Z28, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z28
+	VADDPS    Z28, Z6, Z6
+	VMOVUPS.Z 64(DX), K1, Z28
+	VADDPS    Z28, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z28
+	VADDPS    Z28, Z8, Z8
+	VMOVUPS.Z 64(DX), K1, Z28
+	VADDPS    Z28, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z28
+	VADDPS    Z28, Z10, Z10
+	VMOVUPS.Z 64(DX), K1, Z28
+	VADDPS    Z28, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z28
+	VADDPS    Z28, Z12, Z12
+	VMOVUPS.Z 64(DX), K1, Z28
+	VADDPS    Z28, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z28
+	VADDPS    Z28, Z14, Z14
+	VMOVUPS.Z 64(DX), K1, Z28
+	VADDPS    Z28, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z28
+	VADDPS    Z28, Z16, Z16
+	VMOVUPS.Z 64(DX), K1, Z28
+	VADDPS    Z28, Z17, Z17
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z28
+	VADDPS    Z28, Z18, Z18
+	VMOVUPS.Z 64(DX), K1, Z28
+	VADDPS    Z28, Z19, Z19
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z28
+	VADDPS    Z28, Z20, Z20
+	VMOVUPS.Z 64(DX), K1, Z28
+	VADDPS    Z28, Z21, Z21
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z28
+	VADDPS    Z28, Z22, Z22
+	VMOVUPS.Z 64(DX), K1, Z28
+	VADDPS    Z28, Z23, Z23
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z28
+	VADDPS    Z28, Z24, Z24
+	VMOVUPS.Z 64(DX), K1, Z28
+	VADDPS    Z28, Z25, Z25
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z28
+	VADDPS    Z28, Z26, Z26
+	VMOVUPS.Z 64(DX), K1, Z28
+	VADDPS    Z28, Z27, Z27
 
-done14x2F32AVX512:
+added88:
+	CMPQ   112(AX), $0x00
+	JE     clipped88
+	VPXORD Z31, Z31, Z31
+	VMAXPS Z0, Z31, Z0
+	VMAXPS Z1, Z31, Z1
+	VMAXPS Z2, Z31, Z2
+	VMAXPS Z3, Z31, Z3
+	VMAXPS Z4, Z31, Z4
+	VMAXPS Z5, Z31, Z5
+	VMAXPS Z6, Z31, Z6
+	VMAXPS Z7, Z31, Z7
+	VMAXPS Z8, Z31, Z8
+	VMAXPS Z9, Z31, Z9
+	VMAXPS Z10, Z31, Z10
+	VMAXPS Z11, Z31, Z11
+	VMAXPS Z12, Z31, Z12
+	VMAXPS Z13, Z31, Z13
+	VMAXPS Z14, Z31, Z14
+	VMAXPS Z15, Z31, Z15
+	VMAXPS Z16, Z31, Z16
+	VMAXPS Z17, Z31, Z17
+	VMAXPS Z18, Z31, Z18
+	VMAXPS Z19, Z31, Z19
+	VMAXPS Z20, Z31, Z20
+	VMAXPS Z21, Z31, Z21
+	VMAXPS Z22, Z31, Z22
+	VMAXPS Z23, Z31, Z23
+	VMAXPS Z24, Z31, Z24
+	VMAXPS Z25, Z31, Z25
+	VMAXPS Z26, Z31, Z26
+	VMAXPS Z27, Z31, Z27
+
+clipped88:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z18, (AX)
+	VMOVUPS Z19, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z20, (AX)
+	VMOVUPS Z21, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z22, (AX)
+	VMOVUPS Z23, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z24, (AX)
+	VMOVUPS Z25, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z26, (AX)
+	VMOVUPS Z27, K1, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -6640,7 +6925,7 @@ TEXT ·tile1x3F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial45:
+partial89:
 	VMOVUPS      (DX), Z3
 	VMOVUPS      64(DX), Z4
 	VMOVUPS.Z    128(DX), K1, Z5
@@ -6651,37 +6936,50 @@ partial45:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial45
+	JNZ          partial89
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial45
+	JNZ          partial89
 	VBROADCASTSS 80(AX), Z3
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPS       Z3, Z0, Z0
+	VMULPS       Z3, Z1, Z1
+	VMULPS       Z3, Z2, Z2
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite1x3F32AVX512
-	VMOVUPS      (DX), Z4
-	VFMADD213PS  Z4, Z3, Z0
-	VMOVUPS      Z0, (DX)
-	VMOVUPS      64(DX), Z0
-	VFMADD213PS  Z0, Z3, Z1
-	VMOVUPS      Z1, 64(DX)
-	VMOVUPS.Z    128(DX), K1, Z0
-	VFMADD213PS  Z0, Z3, Z2
-	VMOVUPS      Z2, K1, 128(DX)
-	JMP          done1x3F32AVX512
+	JZ           biased90
+	VMOVUPS      (CX), Z3
+	VADDPS       Z3, Z0, Z0
+	VMOVUPS      64(CX), Z3
+	VADDPS       Z3, Z1, Z1
+	VMOVUPS.Z    128(CX), K1, Z3
+	VADDPS       Z3, Z2, Z2
 
-overwrite1x3F32AVX512:
-	VMULPS  Z3, Z0, Z0
-	VMOVUPS Z0, (DX)
-	VMULPS  Z3, Z1, Z1
-	VMOVUPS Z1, 64(DX)
-	VMULPS  Z3, Z2, Z2
-	VMOVUPS Z2, K1, 128(DX)
+biased90:
+	TESTQ     DX, DX
+	JZ        added90
+	VMOVUPS   (DX), Z3
+	VADDPS    Z3, Z0, Z0
+	VMOVUPS   64(DX), Z3
+	VADDPS    Z3, Z1, Z1
+	VMOVUPS.Z 128(DX), K1, Z3
+	VADDPS    Z3, Z2, Z2
 
-done1x3F32AVX512:
+added90:
+	CMPQ   112(AX), $0x00
+	JE     clipped90
+	VPXORD Z7, Z7, Z7
+	VMAXPS Z0, Z7, Z0
+	VMAXPS Z1, Z7, Z1
+	VMAXPS Z2, Z7, Z2
+
+clipped90:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, K1, 128(AX)
 	VZEROUPPER
 	RET
 
@@ -6709,7 +7007,7 @@ TEXT ·tile2x3F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial46:
+partial91:
 	VMOVUPS      (BX), Z6
 	VMOVUPS      64(BX), Z7
 	VMOVUPS.Z    128(BX), K1, Z8
@@ -6724,54 +7022,70 @@ partial46:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial46
+	JNZ          partial91
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial46
+	JNZ          partial91
 	VBROADCASTSS 80(AX), Z6
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPS       Z6, Z0, Z0
+	VMULPS       Z6, Z1, Z1
+	VMULPS       Z6, Z2, Z2
+	VMULPS       Z6, Z3, Z3
+	VMULPS       Z6, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite2x3F32AVX512
-	VMOVUPS      (DX), Z7
-	VFMADD213PS  Z7, Z6, Z0
-	VMOVUPS      Z0, (DX)
-	VMOVUPS      64(DX), Z0
-	VFMADD213PS  Z0, Z6, Z1
-	VMOVUPS      Z1, 64(DX)
-	VMOVUPS.Z    128(DX), K1, Z0
-	VFMADD213PS  Z0, Z6, Z2
-	VMOVUPS      Z2, K1, 128(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z6, Z3
-	VMOVUPS      Z3, (DX)
-	VMOVUPS      64(DX), Z0
-	VFMADD213PS  Z0, Z6, Z4
-	VMOVUPS      Z4, 64(DX)
-	VMOVUPS.Z    128(DX), K1, Z0
-	VFMADD213PS  Z0, Z6, Z5
-	VMOVUPS      Z5, K1, 128(DX)
-	JMP          done2x3F32AVX512
+	JZ           biased92
+	VMOVUPS      (CX), Z6
+	VADDPS       Z6, Z0, Z0
+	VADDPS       Z6, Z3, Z3
+	VMOVUPS      64(CX), Z6
+	VADDPS       Z6, Z1, Z1
+	VADDPS       Z6, Z4, Z4
+	VMOVUPS.Z    128(CX), K1, Z6
+	VADDPS       Z6, Z2, Z2
+	VADDPS       Z6, Z5, Z5
 
-overwrite2x3F32AVX512:
-	VMULPS  Z6, Z0, Z0
-	VMOVUPS Z0, (DX)
-	VMULPS  Z6, Z1, Z1
-	VMOVUPS Z1, 64(DX)
-	VMULPS  Z6, Z2, Z2
-	VMOVUPS Z2, K1, 128(DX)
-	ADDQ    AX, DX
-	VMULPS  Z6, Z3, Z3
-	VMOVUPS Z3, (DX)
-	VMULPS  Z6, Z4, Z4
-	VMOVUPS Z4, 64(DX)
-	VMULPS  Z6, Z5, Z5
-	VMOVUPS Z5, K1, 128(DX)
+biased92:
+	TESTQ     DX, DX
+	JZ        added92
+	VMOVUPS   (DX), Z6
+	VADDPS    Z6, Z0, Z0
+	VMOVUPS   64(DX), Z6
+	VADDPS    Z6, Z1, Z1
+	VMOVUPS.Z 128(DX), K1, Z6
+	VADDPS    Z6, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z6
+	VADDPS    Z6, Z3, Z3
+	VMOVUPS   64(DX), Z6
+	VADDPS    Z6, Z4, Z4
+	VMOVUPS.Z 128(DX), K1, Z6
+	VADDPS    Z6, Z5, Z5
 
-done2x3F32AVX512:
+added92:
+	CMPQ   112(AX), $0x00
+	JE     clipped92
+	VPXORD Z10, Z10, Z10
+	VMAXPS Z0, Z10, Z0
+	VMAXPS Z1, Z10, Z1
+	VMAXPS Z2, Z10, Z2
+	VMAXPS Z3, Z10, Z3
+	VMAXPS Z4, Z10, Z4
+	VMAXPS Z5, Z10, Z5
+
+clipped92:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, (AX)
+	VMOVUPS Z4, 64(AX)
+	VMOVUPS Z5, K1, 128(AX)
 	VZEROUPPER
 	RET
 
@@ -6797,7 +7111,7 @@ TEXT ·tile1x4F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial47:
+partial93:
 	VMOVUPS      (DX), Z4
 	VMOVUPS      64(DX), Z5
 	VMOVUPS      128(DX), Z6
@@ -6810,42 +7124,57 @@ partial47:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial47
+	JNZ          partial93
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial47
+	JNZ          partial93
 	VBROADCASTSS 80(AX), Z4
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPS       Z4, Z0, Z0
+	VMULPS       Z4, Z1, Z1
+	VMULPS       Z4, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite1x4F32AVX512
-	VMOVUPS      (DX), Z5
-	VFMADD213PS  Z5, Z4, Z0
-	VMOVUPS      Z0, (DX)
-	VMOVUPS      64(DX), Z0
-	VFMADD213PS  Z0, Z4, Z1
-	VMOVUPS      Z1, 64(DX)
-	VMOVUPS      128(DX), Z0
-	VFMADD213PS  Z0, Z4, Z2
-	VMOVUPS      Z2, 128(DX)
-	VMOVUPS.Z    192(DX), K1, Z0
-	VFMADD213PS  Z0, Z4, Z3
-	VMOVUPS      Z3, K1, 192(DX)
-	JMP          done1x4F32AVX512
+	JZ           biased94
+	VMOVUPS      (CX), Z4
+	VADDPS       Z4, Z0, Z0
+	VMOVUPS      64(CX), Z4
+	VADDPS       Z4, Z1, Z1
+	VMOVUPS      128(CX), Z4
+	VADDPS       Z4, Z2, Z2
+	VMOVUPS.Z    192(CX), K1, Z4
+	VADDPS       Z4, Z3, Z3
 
-overwrite1x4F32AVX512:
-	VMULPS  Z4, Z0, Z0
-	VMOVUPS Z0, (DX)
-	VMULPS  Z4, Z1, Z1
-	VMOVUPS Z1, 64(DX)
-	VMULPS  Z4, Z2, Z2
-	VMOVUPS Z2, 128(DX)
-	VMULPS  Z4, Z3, Z3
-	VMOVUPS Z3, K1, 192(DX)
+biased94:
+	TESTQ     DX, DX
+	JZ        added94
+	VMOVUPS   (DX), Z4
+	VADDPS    Z4, Z0, Z0
+	VMOVUPS   64(DX), Z4
+	VADDPS    Z4, Z1, Z1
+	VMOVUPS   128(DX), Z4
+	VADDPS    Z4, Z2, Z2
+	VMOVUPS.Z 192(DX), K1, Z4
+	VADDPS    Z4, Z3, Z3
 
-done1x4F32AVX512:
+added94:
+	CMPQ   112(AX), $0x00
+	JE     clipped94
+	VPXORD Z9, Z9, Z9
+	VMAXPS Z0, Z9, Z0
+	VMAXPS Z1, Z9, Z1
+	VMAXPS Z2, Z9, Z2
+	VMAXPS Z3, Z9, Z3
+
+clipped94:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, K1, 192(AX)
 	VZEROUPPER
 	RET
 
@@ -6875,7 +7204,7 @@ TEXT ·tile2x4F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial48:
+partial95:
 	VMOVUPS      (BX), Z8
 	VMOVUPS      64(BX), Z9
 	VMOVUPS      128(BX), Z10
@@ -6893,64 +7222,83 @@ partial48:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial48
+	JNZ          partial95
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial48
+	JNZ          partial95
 	VBROADCASTSS 80(AX), Z8
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPS       Z8, Z0, Z0
+	VMULPS       Z8, Z1, Z1
+	VMULPS       Z8, Z2, Z2
+	VMULPS       Z8, Z3, Z3
+	VMULPS       Z8, Z4, Z4
+	VMULPS       Z8, Z5, Z5
+	VMULPS       Z8, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite2x4F32AVX512
-	VMOVUPS      (DX), Z9
-	VFMADD213PS  Z9, Z8, Z0
-	VMOVUPS      Z0, (DX)
-	VMOVUPS      64(DX), Z0
-	VFMADD213PS  Z0, Z8, Z1
-	VMOVUPS      Z1, 64(DX)
-	VMOVUPS      128(DX), Z0
-	VFMADD213PS  Z0, Z8, Z2
-	VMOVUPS      Z2, 128(DX)
-	VMOVUPS.Z    192(DX), K1, Z0
-	VFMADD213PS  Z0, Z8, Z3
-	VMOVUPS      Z3, K1, 192(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z8, Z4
-	VMOVUPS      Z4, (DX)
-	VMOVUPS      64(DX), Z0
-	VFMADD213PS  Z0, Z8, Z5
-	VMOVUPS      Z5, 64(DX)
-	VMOVUPS      128(DX), Z0
-	VFMADD213PS  Z0, Z8, Z6
-	VMOVUPS      Z6, 128(DX)
-	VMOVUPS.Z    192(DX), K1, Z0
-	VFMADD213PS  Z0, Z8, Z7
-	VMOVUPS      Z7, K1, 192(DX)
-	JMP          done2x4F32AVX512
+	JZ           biased96
+	VMOVUPS      (CX), Z8
+	VADDPS       Z8, Z0, Z0
+	VADDPS       Z8, Z4, Z4
+	VMOVUPS      64(CX), Z8
+	VADDPS       Z8, Z1, Z1
+	VADDPS       Z8, Z5, Z5
+	VMOVUPS      128(CX), Z8
+	VADDPS       Z8, Z2, Z2
+	VADDPS       Z8, Z6, Z6
+	VMOVUPS.Z    192(CX), K1, Z8
+	VADDPS       Z8, Z3, Z3
+	VADDPS       Z8, Z7, Z7
 
-overwrite2x4F32AVX512:
-	VMULPS  Z8, Z0, Z0
-	VMOVUPS Z0, (DX)
-	VMULPS  Z8, Z1, Z1
-	VMOVUPS Z1, 64(DX)
-	VMULPS  Z8, Z2, Z2
-	VMOVUPS Z2, 128(DX)
-	VMULPS  Z8, Z3, Z3
-	VMOVUPS Z3, K1, 192(DX)
-	ADDQ    AX, DX
-	VMULPS  Z8, Z4, Z4
-	VMOVUPS Z4, (DX)
-	VMULPS  Z8, Z5, Z5
-	VMOVUPS Z5, 64(DX)
-	VMULPS  Z8, Z6, Z6
-	VMOVUPS Z6, 128(DX)
-	VMULPS  Z8, Z7, Z7
-	VMOVUPS Z7, K1, 192(DX)
+biased96:
+	TESTQ     DX, DX
+	JZ        added96
+	VMOVUPS   (DX), Z8
+	VADDPS    Z8, Z0, Z0
+	VMOVUPS   64(DX), Z8
+	VADDPS    Z8, Z1, Z1
+	VMOVUPS   128(DX), Z8
+	VADDPS    Z8, Z2, Z2
+	VMOVUPS.Z 192(DX), K1, Z8
+	VADDPS    Z8, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z8
+	VADDPS    Z8, Z4, Z4
+	VMOVUPS   64(DX), Z8
+	VADDPS    Z8, Z5, Z5
+	VMOVUPS   128(DX), Z8
+	VADDPS    Z8, Z6, Z6
+	VMOVUPS.Z 192(DX), K1, Z8
+	VADDPS    Z8, Z7, Z7
 
-done2x4F32AVX512:
+added96:
+	CMPQ   112(AX), $0x00
+	JE     clipped96
+	VPXORD Z13, Z13, Z13
+	VMAXPS Z0, Z13, Z0
+	VMAXPS Z1, Z13, Z1
+	VMAXPS Z2, Z13, Z2
+	VMAXPS Z3, Z13, Z3
+	VMAXPS Z4, Z13, Z4
+	VMAXPS Z5, Z13, Z5
+	VMAXPS Z6, Z13, Z6
+	VMAXPS Z7, Z13, Z7
+
+clipped96:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, K1, 192(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	VMOVUPS Z6, 128(AX)
+	VMOVUPS Z7, K1, 192(AX)
 	VZEROUPPER
 	RET
 
@@ -6977,7 +7325,7 @@ TEXT ·tile1x5F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial49:
+partial97:
 	VMOVUPS      (DX), Z5
 	VMOVUPS      64(DX), Z6
 	VMOVUPS      128(DX), Z7
@@ -6992,47 +7340,64 @@ partial49:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial49
+	JNZ          partial97
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial49
+	JNZ          partial97
 	VBROADCASTSS 80(AX), Z5
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPS       Z5, Z0, Z0
+	VMULPS       Z5, Z1, Z1
+	VMULPS       Z5, Z2, Z2
+	VMULPS       Z5, Z3, Z3
+	VMULPS       Z5, Z4, Z4
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite1x5F32AVX512
-	VMOVUPS      (DX), Z6
-	VFMADD213PS  Z6, Z5, Z0
-	VMOVUPS      Z0, (DX)
-	VMOVUPS      64(DX), Z0
-	VFMADD213PS  Z0, Z5, Z1
-	VMOVUPS      Z1, 64(DX)
-	VMOVUPS      128(DX), Z0
-	VFMADD213PS  Z0, Z5, Z2
-	VMOVUPS      Z2, 128(DX)
-	VMOVUPS      192(DX), Z0
-	VFMADD213PS  Z0, Z5, Z3
-	VMOVUPS      Z3, 192(DX)
-	VMOVUPS.Z    256(DX), K1, Z0
-	VFMADD213PS  Z0, Z5, Z4
-	VMOVUPS      Z4, K1, 256(DX)
-	JMP          done1x5F32AVX512
+	JZ           biased98
+	VMOVUPS      (CX), Z5
+	VADDPS       Z5, Z0, Z0
+	VMOVUPS      64(CX), Z5
+	VADDPS       Z5, Z1, Z1
+	VMOVUPS      128(CX), Z5
+	VADDPS       Z5, Z2, Z2
+	VMOVUPS      192(CX), Z5
+	VADDPS       Z5, Z3, Z3
+	VMOVUPS.Z    256(CX), K1, Z5
+	VADDPS       Z5, Z4, Z4
 
-overwrite1x5F32AVX512:
-	VMULPS  Z5, Z0, Z0
-	VMOVUPS Z0, (DX)
-	VMULPS  Z5, Z1, Z1
-	VMOVUPS Z1, 64(DX)
-	VMULPS  Z5, Z2, Z2
-	VMOVUPS Z2, 128(DX)
-	VMULPS  Z5, Z3, Z3
-	VMOVUPS Z3, 192(DX)
-	VMULPS  Z5, Z4, Z4
-	VMOVUPS Z4, K1, 256(DX)
+biased98:
+	TESTQ     DX, DX
+	JZ        added98
+	VMOVUPS   (DX), Z5
+	VADDPS    Z5, Z0, Z0
+	VMOVUPS   64(DX), Z5
+	VADDPS    Z5, Z1, Z1
+	VMOVUPS   128(DX), Z5
+	VADDPS    Z5, Z2, Z2
+	VMOVUPS   192(DX), Z5
+	VADDPS    Z5, Z3, Z3
+	VMOVUPS.Z 256(DX), K1, Z5
+	VADDPS    Z5, Z4, Z4
 
-done1x5F32AVX512:
+added98:
+	CMPQ   112(AX), $0x00
+	JE     clipped98
+	VPXORD Z11, Z11, Z11
+	VMAXPS Z0, Z11, Z0
+	VMAXPS Z1, Z11, Z1
+	VMAXPS Z2, Z11, Z2
+	VMAXPS Z3, Z11, Z3
+	VMAXPS Z4, Z11, Z4
+
+clipped98:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z4, K1, 256(AX)
 	VZEROUPPER
 	RET
 
@@ -7064,7 +7429,7 @@ TEXT ·tile2x5F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial50:
+partial99:
 	VMOVUPS      (BX), Z10
 	VMOVUPS      64(BX), Z11
 	VMOVUPS      128(BX), Z12
@@ -7085,74 +7450,96 @@ partial50:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial50
+	JNZ          partial99
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial50
+	JNZ          partial99
 	VBROADCASTSS 80(AX), Z10
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPS       Z10, Z0, Z0
+	VMULPS       Z10, Z1, Z1
+	VMULPS       Z10, Z2, Z2
+	VMULPS       Z10, Z3, Z3
+	VMULPS       Z10, Z4, Z4
+	VMULPS       Z10, Z5, Z5
+	VMULPS       Z10, Z6, Z6
+	VMULPS       Z10, Z7, Z7
+	VMULPS       Z10, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite2x5F32AVX512
-	VMOVUPS      (DX), Z11
-	VFMADD213PS  Z11, Z10, Z0
-	VMOVUPS      Z0, (DX)
-	VMOVUPS      64(DX), Z0
-	VFMADD213PS  Z0, Z10, Z1
-	VMOVUPS      Z1, 64(DX)
-	VMOVUPS      128(DX), Z0
-	VFMADD213PS  Z0, Z10, Z2
-	VMOVUPS      Z2, 128(DX)
-	VMOVUPS      192(DX), Z0
-	VFMADD213PS  Z0, Z10, Z3
-	VMOVUPS      Z3, 192(DX)
-	VMOVUPS.Z    256(DX), K1, Z0
-	VFMADD213PS  Z0, Z10, Z4
-	VMOVUPS      Z4, K1, 256(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z10, Z5
-	VMOVUPS      Z5, (DX)
-	VMOVUPS      64(DX), Z0
-	VFMADD213PS  Z0, Z10, Z6
-	VMOVUPS      Z6, 64(DX)
-	VMOVUPS      128(DX), Z0
-	VFMADD213PS  Z0, Z10, Z7
-	VMOVUPS      Z7, 128(DX)
-	VMOVUPS      192(DX), Z0
-	VFMADD213PS  Z0, Z10, Z8
-	VMOVUPS      Z8, 192(DX)
-	VMOVUPS.Z    256(DX), K1, Z0
-	VFMADD213PS  Z0, Z10, Z9
-	VMOVUPS      Z9, K1, 256(DX)
-	JMP          done2x5F32AVX512
+	JZ           biased100
+	VMOVUPS      (CX), Z10
+	VADDPS       Z10, Z0, Z0
+	VADDPS       Z10, Z5, Z5
+	VMOVUPS      64(CX), Z10
+	VADDPS       Z10, Z1, Z1
+	VADDPS       Z10, Z6, Z6
+	VMOVUPS      128(CX), Z10
+	VADDPS       Z10, Z2, Z2
+	VADDPS       Z10, Z7, Z7
+	VMOVUPS      192(CX), Z10
+	VADDPS       Z10, Z3, Z3
+	VADDPS       Z10, Z8, Z8
+	VMOVUPS.Z    256(CX), K1, Z10
+	VADDPS       Z10, Z4, Z4
+	VADDPS       Z10, Z9, Z9
 
-overwrite2x5F32AVX512:
-	VMULPS  Z10, Z0, Z0
-	VMOVUPS Z0, (DX)
-	VMULPS  Z10, Z1, Z1
-	VMOVUPS Z1, 64(DX)
-	VMULPS  Z10, Z2, Z2
-	VMOVUPS Z2, 128(DX)
-	VMULPS  Z10, Z3, Z3
-	VMOVUPS Z3, 192(DX)
-	VMULPS  Z10, Z4, Z4
-	VMOVUPS Z4, K1, 256(DX)
-	ADDQ    AX, DX
-	VMULPS  Z10, Z5, Z5
-	VMOVUPS Z5, (DX)
-	VMULPS  Z10, Z6, Z6
-	VMOVUPS Z6, 64(DX)
-	VMULPS  Z10, Z7, Z7
-	VMOVUPS Z7, 128(DX)
-	VMULPS  Z10, Z8, Z8
-	VMOVUPS Z8, 192(DX)
-	VMULPS  Z10, Z9, Z9
-	VMOVUPS Z9, K1, 256(DX)
+biased100:
+	TESTQ     DX, DX
+	JZ        added100
+	VMOVUPS   (DX), Z10
+	VADDPS    Z10, Z0, Z0
+	VMOVUPS   64(DX), Z10
+	VADDPS    Z10, Z1, Z1
+	VMOVUPS   128(DX), Z10
+	VADDPS    Z10, Z2, Z2
+	VMOVUPS   192(DX), Z10
+	VADDPS    Z10, Z3, Z3
+	VMOVUPS.Z 256(DX), K1, Z10
+	VADDPS    Z10, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z10
+	VADDPS    Z10, Z5, Z5
+	VMOVUPS   64(DX), Z10
+	VADDPS    Z10, Z6, Z6
+	VMOVUPS   128(DX), Z10
+	VADDPS    Z10, Z7, Z7
+	VMOVUPS   192(DX), Z10
+	VADDPS    Z10, Z8, Z8
+	VMOVUPS.Z 256(DX), K1, Z10
+	VADDPS    Z10, Z9, Z9
 
-done2x5F32AVX512:
+added100:
+	CMPQ   112(AX), $0x00
+	JE     clipped100
+	VPXORD Z16, Z16, Z16
+	VMAXPS Z0, Z16, Z0
+	VMAXPS Z1, Z16, Z1
+	VMAXPS Z2, Z16, Z2
+	VMAXPS Z3, Z16, Z3
+	VMAXPS Z4, Z16, Z4
+	VMAXPS Z5, Z16, Z5
+	VMAXPS Z6, Z16, Z6
+	VMAXPS Z7, Z16, Z7
+	VMAXPS Z8, Z16, Z8
+	VMAXPS Z9, Z16, Z9
+
+clipped100:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z4, K1, 256(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z5, (AX)
+	VMOVUPS Z6, 64(AX)
+	VMOVUPS Z7, 128(AX)
+	VMOVUPS Z8, 192(AX)
+	VMOVUPS Z9, K1, 256(AX)
 	VZEROUPPER
 	RET
 
@@ -7180,7 +7567,7 @@ TEXT ·tile1x6F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial51:
+partial101:
 	VMOVUPS      (DX), Z6
 	VMOVUPS      64(DX), Z7
 	VMOVUPS      128(DX), Z8
@@ -7197,52 +7584,71 @@ partial51:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial51
+	JNZ          partial101
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial51
+	JNZ          partial101
 	VBROADCASTSS 80(AX), Z6
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPS       Z6, Z0, Z0
+	VMULPS       Z6, Z1, Z1
+	VMULPS       Z6, Z2, Z2
+	VMULPS       Z6, Z3, Z3
+	VMULPS       Z6, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite1x6F32AVX512
-	VMOVUPS      (DX), Z7
-	VFMADD213PS  Z7, Z6, Z0
-	VMOVUPS      Z0, (DX)
-	VMOVUPS      64(DX), Z0
-	VFMADD213PS  Z0, Z6, Z1
-	VMOVUPS      Z1, 64(DX)
-	VMOVUPS      128(DX), Z0
-	VFMADD213PS  Z0, Z6, Z2
-	VMOVUPS      Z2, 128(DX)
-	VMOVUPS      192(DX), Z0
-	VFMADD213PS  Z0, Z6, Z3
-	VMOVUPS      Z3, 192(DX)
-	VMOVUPS      256(DX), Z0
-	VFMADD213PS  Z0, Z6, Z4
-	VMOVUPS      Z4, 256(DX)
-	VMOVUPS.Z    320(DX), K1, Z0
-	VFMADD213PS  Z0, Z6, Z5
-	VMOVUPS      Z5, K1, 320(DX)
-	JMP          done1x6F32AVX512
+	JZ           biased102
+	VMOVUPS      (CX), Z6
+	VADDPS       Z6, Z0, Z0
+	VMOVUPS      64(CX), Z6
+	VADDPS       Z6, Z1, Z1
+	VMOVUPS      128(CX), Z6
+	VADDPS       Z6, Z2, Z2
+	VMOVUPS      192(CX), Z6
+	VADDPS       Z6, Z3, Z3
+	VMOVUPS      256(CX), Z6
+	VADDPS       Z6, Z4, Z4
+	VMOVUPS.Z    320(CX), K1, Z6
+	VADDPS       Z6, Z5, Z5
 
-overwrite1x6F32AVX512:
-	VMULPS  Z6, Z0, Z0
-	VMOVUPS Z0, (DX)
-	VMULPS  Z6, Z1, Z1
-	VMOVUPS Z1, 64(DX)
-	VMULPS  Z6, Z2, Z2
-	VMOVUPS Z2, 128(DX)
-	VMULPS  Z6, Z3, Z3
-	VMOVUPS Z3, 192(DX)
-	VMULPS  Z6, Z4, Z4
-	VMOVUPS Z4, 256(DX)
-	VMULPS  Z6, Z5, Z5
-	VMOVUPS Z5, K1, 320(DX)
+biased102:
+	TESTQ     DX, DX
+	JZ        added102
+	VMOVUPS   (DX), Z6
+	VADDPS    Z6, Z0, Z0
+	VMOVUPS   64(DX), Z6
+	VADDPS    Z6, Z1, Z1
+	VMOVUPS   128(DX), Z6
+	VADDPS    Z6, Z2, Z2
+	VMOVUPS   192(DX), Z6
+	VADDPS    Z6, Z3, Z3
+	VMOVUPS   256(DX), Z6
+	VADDPS    Z6, Z4, Z4
+	VMOVUPS.Z 320(DX), K1, Z6
+	VADDPS    Z6, Z5, Z5
 
-done1x6F32AVX512:
+added102:
+	CMPQ   112(AX), $0x00
+	JE     clipped102
+	VPXORD Z13, Z13, Z13
+	VMAXPS Z0, Z13, Z0
+	VMAXPS Z1, Z13, Z1
+	VMAXPS Z2, Z13, Z2
+	VMAXPS Z3, Z13, Z3
+	VMAXPS Z4, Z13, Z4
+	VMAXPS Z5, Z13, Z5
+
+clipped102:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z4, 256(AX)
+	VMOVUPS Z5, K1, 320(AX)
 	VZEROUPPER
 	RET
 
@@ -7276,7 +7682,7 @@ TEXT ·tile2x6F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial52:
+partial103:
 	VMOVUPS      (BX), Z12
 	VMOVUPS      64(BX), Z13
 	VMOVUPS      128(BX), Z14
@@ -7300,84 +7706,109 @@ partial52:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial52
+	JNZ          partial103
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial52
+	JNZ          partial103
 	VBROADCASTSS 80(AX), Z12
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPS       Z12, Z0, Z0
+	VMULPS       Z12, Z1, Z1
+	VMULPS       Z12, Z2, Z2
+	VMULPS       Z12, Z3, Z3
+	VMULPS       Z12, Z4, Z4
+	VMULPS       Z12, Z5, Z5
+	VMULPS       Z12, Z6, Z6
+	VMULPS       Z12, Z7, Z7
+	VMULPS       Z12, Z8, Z8
+	VMULPS       Z12, Z9, Z9
+	VMULPS       Z12, Z10, Z10
+	VMULPS       Z12, Z11, Z11
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite2x6F32AVX512
-	VMOVUPS      (DX), Z13
-	VFMADD213PS  Z13, Z12, Z0
-	VMOVUPS      Z0, (DX)
-	VMOVUPS      64(DX), Z0
-	VFMADD213PS  Z0, Z12, Z1
-	VMOVUPS      Z1, 64(DX)
-	VMOVUPS      128(DX), Z0
-	VFMADD213PS  Z0, Z12, Z2
-	VMOVUPS      Z2, 128(DX)
-	VMOVUPS      192(DX), Z0
-	VFMADD213PS  Z0, Z12, Z3
-	VMOVUPS      Z3, 192(DX)
-	VMOVUPS      256(DX), Z0
-	VFMADD213PS  Z0, Z12, Z4
-	VMOVUPS      Z4, 256(DX)
-	VMOVUPS.Z    320(DX), K1, Z0
-	VFMADD213PS  Z0, Z12, Z5
-	VMOVUPS      Z5, K1, 320(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z12, Z6
-	VMOVUPS      Z6, (DX)
-	VMOVUPS      64(DX), Z0
-	VFMADD213PS  Z0, Z12, Z7
-	VMOVUPS      Z7, 64(DX)
-	VMOVUPS      128(DX), Z0
-	VFMADD213PS  Z0, Z12, Z8
-	VMOVUPS      Z8, 128(DX)
-	VMOVUPS      192(DX), Z0
-	VFMADD213PS  Z0, Z12, Z9
-	VMOVUPS      Z9, 192(DX)
-	VMOVUPS      256(DX), Z0
-	VFMADD213PS  Z0, Z12, Z10
-	VMOVUPS      Z10, 256(DX)
-	VMOVUPS.Z    320(DX), K1, Z0
-	VFMADD213PS  Z0, Z12, Z11
-	VMOVUPS      Z11, K1, 320(DX)
-	JMP          done2x6F32AVX512
+	JZ           biased104
+	VMOVUPS      (CX), Z12
+	VADDPS       Z12, Z0, Z0
+	VADDPS       Z12, Z6, Z6
+	VMOVUPS      64(CX), Z12
+	VADDPS       Z12, Z1, Z1
+	VADDPS       Z12, Z7, Z7
+	VMOVUPS      128(CX), Z12
+	VADDPS       Z12, Z2, Z2
+	VADDPS       Z12, Z8, Z8
+	VMOVUPS      192(CX), Z12
+	VADDPS       Z12, Z3, Z3
+	VADDPS       Z12, Z9, Z9
+	VMOVUPS      256(CX), Z12
+	VADDPS       Z12, Z4, Z4
+	VADDPS       Z12, Z10, Z10
+	VMOVUPS.Z    320(CX), K1, Z12
+	VADDPS       Z12, Z5, Z5
+	VADDPS       Z12, Z11, Z11
 
-overwrite2x6F32AVX512:
-	VMULPS  Z12, Z0, Z0
-	VMOVUPS Z0, (DX)
-	VMULPS  Z12, Z1, Z1
-	VMOVUPS Z1, 64(DX)
-	VMULPS  Z12, Z2, Z2
-	VMOVUPS Z2, 128(DX)
-	VMULPS  Z12, Z3, Z3
-	VMOVUPS Z3, 192(DX)
-	VMULPS  Z12, Z4, Z4
-	VMOVUPS Z4, 256(DX)
-	VMULPS  Z12, Z5, Z5
-	VMOVUPS Z5, K1, 320(DX)
-	ADDQ    AX, DX
-	VMULPS  Z12, Z6, Z6
-	VMOVUPS Z6, (DX)
-	VMULPS  Z12, Z7, Z7
-	VMOVUPS Z7, 64(DX)
-	VMULPS  Z12, Z8, Z8
-	VMOVUPS Z8, 128(DX)
-	VMULPS  Z12, Z9, Z9
-	VMOVUPS Z9, 192(DX)
-	VMULPS  Z12, Z10, Z10
-	VMOVUPS Z10, 256(DX)
-	VMULPS  Z12, Z11, Z11
-	VMOVUPS Z11, K1, 320(DX)
+biased104:
+	TESTQ     DX, DX
+	JZ        added104
+	VMOVUPS   (DX), Z12
+	VADDPS    Z12, Z0, Z0
+	VMOVUPS   64(DX), Z12
+	VADDPS    Z12, Z1, Z1
+	VMOVUPS   128(DX), Z12
+	VADDPS    Z12, Z2, Z2
+	VMOVUPS   192(DX), Z12
+	VADDPS    Z12, Z3, Z3
+	VMOVUPS   256(DX), Z12
+	VADDPS    Z12, Z4, Z4
+	VMOVUPS.Z 320(DX), K1, Z12
+	VADDPS    Z12, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z12
+	VADDPS    Z12, Z6, Z6
+	VMOVUPS   64(DX), Z12
+	VADDPS    Z12, Z7, Z7
+	VMOVUPS   128(DX), Z12
+	VADDPS    Z12, Z8, Z8
+	VMOVUPS   192(DX), Z12
+	VADDPS    Z12, Z9, Z9
+	VMOVUPS   256(DX), Z12
+	VADDPS    Z12, Z10, Z10
+	VMOVUPS.Z 320(DX), K1, Z12
+	VADDPS    Z12, Z11, Z11
 
-done2x6F32AVX512:
+added104:
+	CMPQ   112(AX), $0x00
+	JE     clipped104
+	VPXORD Z19, Z19, Z19
+	VMAXPS Z0, Z19, Z0
+	VMAXPS Z1, Z19, Z1
+	VMAXPS Z2, Z19, Z2
+	VMAXPS Z3, Z19, Z3
+	VMAXPS Z4, Z19, Z4
+	VMAXPS Z5, Z19, Z5
+	VMAXPS Z6, Z19, Z6
+	VMAXPS Z7, Z19, Z7
+	VMAXPS Z8, Z19, Z8
+	VMAXPS Z9, Z19, Z9
+	VMAXPS Z10, Z19, Z10
+	VMAXPS Z11, Z19, Z11
+
+clipped104:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z4, 256(AX)
+	VMOVUPS Z5, K1, 320(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	VMOVUPS Z8, 128(AX)
+	VMOVUPS Z9, 192(AX)
+	VMOVUPS Z10, 256(AX)
+	VMOVUPS Z11, K1, 320(AX)
 	VZEROUPPER
 	RET
 
@@ -7406,7 +7837,7 @@ TEXT ·tile1x7F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial53:
+partial105:
 	VMOVUPS      (DX), Z7
 	VMOVUPS      64(DX), Z8
 	VMOVUPS      128(DX), Z9
@@ -7425,57 +7856,78 @@ partial53:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial53
+	JNZ          partial105
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial53
+	JNZ          partial105
 	VBROADCASTSS 80(AX), Z7
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPS       Z7, Z0, Z0
+	VMULPS       Z7, Z1, Z1
+	VMULPS       Z7, Z2, Z2
+	VMULPS       Z7, Z3, Z3
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z7, Z5, Z5
+	VMULPS       Z7, Z6, Z6
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite1x7F32AVX512
-	VMOVUPS      (DX), Z8
-	VFMADD213PS  Z8, Z7, Z0
-	VMOVUPS      Z0, (DX)
-	VMOVUPS      64(DX), Z0
-	VFMADD213PS  Z0, Z7, Z1
-	VMOVUPS      Z1, 64(DX)
-	VMOVUPS      128(DX), Z0
-	VFMADD213PS  Z0, Z7, Z2
-	VMOVUPS      Z2, 128(DX)
-	VMOVUPS      192(DX), Z0
-	VFMADD213PS  Z0, Z7, Z3
-	VMOVUPS      Z3, 192(DX)
-	VMOVUPS      256(DX), Z0
-	VFMADD213PS  Z0, Z7, Z4
-	VMOVUPS      Z4, 256(DX)
-	VMOVUPS      320(DX), Z0
-	VFMADD213PS  Z0, Z7, Z5
-	VMOVUPS      Z5, 320(DX)
-	VMOVUPS.Z    384(DX), K1, Z0
-	VFMADD213PS  Z0, Z7, Z6
-	VMOVUPS      Z6, K1, 384(DX)
-	JMP          done1x7F32AVX512
+	JZ           biased106
+	VMOVUPS      (CX), Z7
+	VADDPS       Z7, Z0, Z0
+	VMOVUPS      64(CX), Z7
+	VADDPS       Z7, Z1, Z1
+	VMOVUPS      128(CX), Z7
+	VADDPS       Z7, Z2, Z2
+	VMOVUPS      192(CX), Z7
+	VADDPS       Z7, Z3, Z3
+	VMOVUPS      256(CX), Z7
+	VADDPS       Z7, Z4, Z4
+	VMOVUPS      320(CX), Z7
+	VADDPS       Z7, Z5, Z5
+	VMOVUPS.Z    384(CX), K1, Z7
+	VADDPS       Z7, Z6, Z6
 
-overwrite1x7F32AVX512:
-	VMULPS  Z7, Z0, Z0
-	VMOVUPS Z0, (DX)
-	VMULPS  Z7, Z1, Z1
-	VMOVUPS Z1, 64(DX)
-	VMULPS  Z7, Z2, Z2
-	VMOVUPS Z2, 128(DX)
-	VMULPS  Z7, Z3, Z3
-	VMOVUPS Z3, 192(DX)
-	VMULPS  Z7, Z4, Z4
-	VMOVUPS Z4, 256(DX)
-	VMULPS  Z7, Z5, Z5
-	VMOVUPS Z5, 320(DX)
-	VMULPS  Z7, Z6, Z6
-	VMOVUPS Z6, K1, 384(DX)
+biased106:
+	TESTQ     DX, DX
+	JZ        added106
+	VMOVUPS   (DX), Z7
+	VADDPS    Z7, Z0, Z0
+	VMOVUPS   64(DX), Z7
+	VADDPS    Z7, Z1, Z1
+	VMOVUPS   128(DX), Z7
+	VADDPS    Z7, Z2, Z2
+	VMOVUPS   192(DX), Z7
+	VADDPS    Z7, Z3, Z3
+	VMOVUPS   256(DX), Z7
+	VADDPS    Z7, Z4, Z4
+	VMOVUPS   320(DX), Z7
+	VADDPS    Z7, Z5, Z5
+	VMOVUPS.Z 384(DX), K1, Z7
+	VADDPS    Z7, Z6, Z6
 
-done1x7F32AVX512:
+added106:
+	CMPQ   112(AX), $0x00
+	JE     clipped106
+	VPXORD Z15, Z15, Z15
+	VMAXPS Z0, Z15, Z0
+	VMAXPS Z1, Z15, Z1
+	VMAXPS Z2, Z15, Z2
+	VMAXPS Z3, Z15, Z3
+	VMAXPS Z4, Z15, Z4
+	VMAXPS Z5, Z15, Z5
+	VMAXPS Z6, Z15, Z6
+
+clipped106:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z4, 256(AX)
+	VMOVUPS Z5, 320(AX)
+	VMOVUPS Z6, K1, 384(AX)
 	VZEROUPPER
 	RET
 
@@ -7511,7 +7963,7 @@ TEXT ·tile2x7F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial54:
+partial107:
 	VMOVUPS      (BX), Z14
 	VMOVUPS      64(BX), Z15
 	VMOVUPS      128(BX), Z16
@@ -7538,94 +7990,122 @@ partial54:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial54
+	JNZ          partial107
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial54
+	JNZ          partial107
 	VBROADCASTSS 80(AX), Z14
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPS       Z14, Z0, Z0
+	VMULPS       Z14, Z1, Z1
+	VMULPS       Z14, Z2, Z2
+	VMULPS       Z14, Z3, Z3
+	VMULPS       Z14, Z4, Z4
+	VMULPS       Z14, Z5, Z5
+	VMULPS       Z14, Z6, Z6
+	VMULPS       Z14, Z7, Z7
+	VMULPS       Z14, Z8, Z8
+	VMULPS       Z14, Z9, Z9
+	VMULPS       Z14, Z10, Z10
+	VMULPS       Z14, Z11, Z11
+	VMULPS       Z14, Z12, Z12
+	VMULPS       Z14, Z13, Z13
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite2x7F32AVX512
-	VMOVUPS      (DX), Z15
-	VFMADD213PS  Z15, Z14, Z0
-	VMOVUPS      Z0, (DX)
-	VMOVUPS      64(DX), Z0
-	VFMADD213PS  Z0, Z14, Z1
-	VMOVUPS      Z1, 64(DX)
-	VMOVUPS      128(DX), Z0
-	VFMADD213PS  Z0, Z14, Z2
-	VMOVUPS      Z2, 128(DX)
-	VMOVUPS      192(DX), Z0
-	VFMADD213PS  Z0, Z14, Z3
-	VMOVUPS      Z3, 192(DX)
-	VMOVUPS      256(DX), Z0
-	VFMADD213PS  Z0, Z14, Z4
-	VMOVUPS      Z4, 256(DX)
-	VMOVUPS      320(DX), Z0
-	VFMADD213PS  Z0, Z14, Z5
-	VMOVUPS      Z5, 320(DX)
-	VMOVUPS.Z    384(DX), K1, Z0
-	VFMADD213PS  Z0, Z14, Z6
-	VMOVUPS      Z6, K1, 384(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z14, Z7
-	VMOVUPS      Z7, (DX)
-	VMOVUPS      64(DX), Z0
-	VFMADD213PS  Z0, Z14, Z8
-	VMOVUPS      Z8, 64(DX)
-	VMOVUPS      128(DX), Z0
-	VFMADD213PS  Z0, Z14, Z9
-	VMOVUPS      Z9, 128(DX)
-	VMOVUPS      192(DX), Z0
-	VFMADD213PS  Z0, Z14, Z10
-	VMOVUPS      Z10, 192(DX)
-	VMOVUPS      256(DX), Z0
-	VFMADD213PS  Z0, Z14, Z11
-	VMOVUPS      Z11, 256(DX)
-	VMOVUPS      320(DX), Z0
-	VFMADD213PS  Z0, Z14, Z12
-	VMOVUPS      Z12, 320(DX)
-	VMOVUPS.Z    384(DX), K1, Z0
-	VFMADD213PS  Z0, Z14, Z13
-	VMOVUPS      Z13, K1, 384(DX)
-	JMP          done2x7F32AVX512
+	JZ           biased108
+	VMOVUPS      (CX), Z14
+	VADDPS       Z14, Z0, Z0
+	VADDPS       Z14, Z7, Z7
+	VMOVUPS      64(CX), Z14
+	VADDPS       Z14, Z1, Z1
+	VADDPS       Z14, Z8, Z8
+	VMOVUPS      128(CX), Z14
+	VADDPS       Z14, Z2, Z2
+	VADDPS       Z14, Z9, Z9
+	VMOVUPS      192(CX), Z14
+	VADDPS       Z14, Z3, Z3
+	VADDPS       Z14, Z10, Z10
+	VMOVUPS      256(CX), Z14
+	VADDPS       Z14, Z4, Z4
+	VADDPS       Z14, Z11, Z11
+	VMOVUPS      320(CX), Z14
+	VADDPS       Z14, Z5, Z5
+	VADDPS       Z14, Z12, Z12
+	VMOVUPS.Z    384(CX), K1, Z14
+	VADDPS       Z14, Z6, Z6
+	VADDPS       Z14, Z13, Z13
 
-overwrite2x7F32AVX512:
-	VMULPS  Z14, Z0, Z0
-	VMOVUPS Z0, (DX)
-	VMULPS  Z14, Z1, Z1
-	VMOVUPS Z1, 64(DX)
-	VMULPS  Z14, Z2, Z2
-	VMOVUPS Z2, 128(DX)
-	VMULPS  Z14, Z3, Z3
-	VMOVUPS Z3, 192(DX)
-	VMULPS  Z14, Z4, Z4
-	VMOVUPS Z4, 256(DX)
-	VMULPS  Z14, Z5, Z5
-	VMOVUPS Z5, 320(DX)
-	VMULPS  Z14, Z6, Z6
-	VMOVUPS Z6, K1, 384(DX)
-	ADDQ    AX, DX
-	VMULPS  Z14, Z7, Z7
-	VMOVUPS Z7, (DX)
-	VMULPS  Z14, Z8, Z8
-	VMOVUPS Z8, 64(DX)
-	VMULPS  Z14, Z9, Z9
-	VMOVUPS Z9, 128(DX)
-	VMULPS  Z14, Z10, Z10
-	VMOVUPS Z10, 192(DX)
-	VMULPS  Z14, Z11, Z11
-	VMOVUPS Z11, 256(DX)
-	VMULPS  Z14, Z12, Z12
-	VMOVUPS Z12, 320(DX)
-	VMULPS  Z14, Z13, Z13
-	VMOVUPS Z13, K1, 384(DX)
+biased108:
+	TESTQ     DX, DX
+	JZ        added108
+	VMOVUPS   (DX), Z14
+	VADDPS    Z14, Z0, Z0
+	VMOVUPS   64(DX), Z14
+	VADDPS    Z14, Z1, Z1
+	VMOVUPS   128(DX), Z14
+	VADDPS    Z14, Z2, Z2
+	VMOVUPS   192(DX), Z14
+	VADDPS    Z14, Z3, Z3
+	VMOVUPS   256(DX), Z14
+	VADDPS    Z14, Z4, Z4
+	VMOVUPS   320(DX), Z14
+	VADDPS    Z14, Z5, Z5
+	VMOVUPS.Z 384(DX), K1, Z14
+	VADDPS    Z14, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z14
+	VADDPS    Z14, Z7, Z7
+	VMOVUPS   64(DX), Z14
+	VADDPS    Z14, Z8, Z8
+	VMOVUPS   128(DX), Z14
+	VADDPS    Z14, Z9, Z9
+	VMOVUPS   192(DX), Z14
+	VADDPS    Z14, Z10, Z10
+	VMOVUPS   256(DX), Z14
+	VADDPS    Z14, Z11, Z11
+	VMOVUPS   320(DX), Z14
+	VADDPS    Z14, Z12, Z12
+	VMOVUPS.Z 384(DX), K1, Z14
+	VADDPS    Z14, Z13, Z13
 
-done2x7F32AVX512:
+added108:
+	CMPQ   112(AX), $0x00
+	JE     clipped108
+	VPXORD Z22, Z22, Z22
+	VMAXPS Z0, Z22, Z0
+	VMAXPS Z1, Z22, Z1
+	VMAXPS Z2, Z22, Z2
+	VMAXPS Z3, Z22, Z3
+	VMAXPS Z4, Z22, Z4
+	VMAXPS Z5, Z22, Z5
+	VMAXPS Z6, Z22, Z6
+	VMAXPS Z7, Z22, Z7
+	VMAXPS Z8, Z22, Z8
+	VMAXPS Z9, Z22, Z9
+	VMAXPS Z10, Z22, Z10
+	VMAXPS Z11, Z22, Z11
+	VMAXPS Z12, Z22, Z12
+	VMAXPS Z13, Z22, Z13
+
+clipped108:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z4, 256(AX)
+	VMOVUPS Z5, 320(AX)
+	VMOVUPS Z6, K1, 384(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z7, (AX)
+	VMOVUPS Z8, 64(AX)
+	VMOVUPS Z9, 128(AX)
+	VMOVUPS Z10, 192(AX)
+	VMOVUPS Z11, 256(AX)
+	VMOVUPS Z12, 320(AX)
+	VMOVUPS Z13, K1, 384(AX)
 	VZEROUPPER
 	RET
 
@@ -7655,7 +8135,7 @@ TEXT ·tile1x8F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial55:
+partial109:
 	VMOVUPS      (DX), Z8
 	VMOVUPS      64(DX), Z9
 	VMOVUPS      128(DX), Z10
@@ -7676,62 +8156,85 @@ partial55:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial55
+	JNZ          partial109
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial55
+	JNZ          partial109
 	VBROADCASTSS 80(AX), Z8
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPS       Z8, Z0, Z0
+	VMULPS       Z8, Z1, Z1
+	VMULPS       Z8, Z2, Z2
+	VMULPS       Z8, Z3, Z3
+	VMULPS       Z8, Z4, Z4
+	VMULPS       Z8, Z5, Z5
+	VMULPS       Z8, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite1x8F32AVX512
-	VMOVUPS      (DX), Z9
-	VFMADD213PS  Z9, Z8, Z0
-	VMOVUPS      Z0, (DX)
-	VMOVUPS      64(DX), Z0
-	VFMADD213PS  Z0, Z8, Z1
-	VMOVUPS      Z1, 64(DX)
-	VMOVUPS      128(DX), Z0
-	VFMADD213PS  Z0, Z8, Z2
-	VMOVUPS      Z2, 128(DX)
-	VMOVUPS      192(DX), Z0
-	VFMADD213PS  Z0, Z8, Z3
-	VMOVUPS      Z3, 192(DX)
-	VMOVUPS      256(DX), Z0
-	VFMADD213PS  Z0, Z8, Z4
-	VMOVUPS      Z4, 256(DX)
-	VMOVUPS      320(DX), Z0
-	VFMADD213PS  Z0, Z8, Z5
-	VMOVUPS      Z5, 320(DX)
-	VMOVUPS      384(DX), Z0
-	VFMADD213PS  Z0, Z8, Z6
-	VMOVUPS      Z6, 384(DX)
-	VMOVUPS.Z    448(DX), K1, Z0
-	VFMADD213PS  Z0, Z8, Z7
-	VMOVUPS      Z7, K1, 448(DX)
-	JMP          done1x8F32AVX512
+	JZ           biased110
+	VMOVUPS      (CX), Z8
+	VADDPS       Z8, Z0, Z0
+	VMOVUPS      64(CX), Z8
+	VADDPS       Z8, Z1, Z1
+	VMOVUPS      128(CX), Z8
+	VADDPS       Z8, Z2, Z2
+	VMOVUPS      192(CX), Z8
+	VADDPS       Z8, Z3, Z3
+	VMOVUPS      256(CX), Z8
+	VADDPS       Z8, Z4, Z4
+	VMOVUPS      320(CX), Z8
+	VADDPS       Z8, Z5, Z5
+	VMOVUPS      384(CX), Z8
+	VADDPS       Z8, Z6, Z6
+	VMOVUPS.Z    448(CX), K1, Z8
+	VADDPS       Z8, Z7, Z7
 
-overwrite1x8F32AVX512:
-	VMULPS  Z8, Z0, Z0
-	VMOVUPS Z0, (DX)
-	VMULPS  Z8, Z1, Z1
-	VMOVUPS Z1, 64(DX)
-	VMULPS  Z8, Z2, Z2
-	VMOVUPS Z2, 128(DX)
-	VMULPS  Z8, Z3, Z3
-	VMOVUPS Z3, 192(DX)
-	VMULPS  Z8, Z4, Z4
-	VMOVUPS Z4, 256(DX)
-	VMULPS  Z8, Z5, Z5
-	VMOVUPS Z5, 320(DX)
-	VMULPS  Z8, Z6, Z6
-	VMOVUPS Z6, 384(DX)
-	VMULPS  Z8, Z7, Z7
-	VMOVUPS Z7, K1, 448(DX)
+biased110:
+	TESTQ     DX, DX
+	JZ        added110
+	VMOVUPS   (DX), Z8
+	VADDPS    Z8, Z0, Z0
+	VMOVUPS   64(DX), Z8
+	VADDPS    Z8, Z1, Z1
+	VMOVUPS   128(DX), Z8
+	VADDPS    Z8, Z2, Z2
+	VMOVUPS   192(DX), Z8
+	VADDPS    Z8, Z3, Z3
+	VMOVUPS   256(DX), Z8
+	VADDPS    Z8, Z4, Z4
+	VMOVUPS   320(DX), Z8
+	VADDPS    Z8, Z5, Z5
+	VMOVUPS   384(DX), Z8
+	VADDPS    Z8, Z6, Z6
+	VMOVUPS.Z 448(DX), K1, Z8
+	VADDPS    Z8, Z7, Z7
 
-done1x8F32AVX512:
+added110:
+	CMPQ   112(AX), $0x00
+	JE     clipped110
+	VPXORD Z17, Z17, Z17
+	VMAXPS Z0, Z17, Z0
+	VMAXPS Z1, Z17, Z1
+	VMAXPS Z2, Z17, Z2
+	VMAXPS Z3, Z17, Z3
+	VMAXPS Z4, Z17, Z4
+	VMAXPS Z5, Z17, Z5
+	VMAXPS Z6, Z17, Z6
+	VMAXPS Z7, Z17, Z7
+
+clipped110:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z4, 256(AX)
+	VMOVUPS Z5, 320(AX)
+	VMOVUPS Z6, 384(AX)
+	VMOVUPS Z7, K1, 448(AX)
 	VZEROUPPER
 	RET
 
@@ -7769,7 +8272,7 @@ TEXT ·tile2x8F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial56:
+partial111:
 	VMOVUPS      (BX), Z16
 	VMOVUPS      64(BX), Z17
 	VMOVUPS      128(BX), Z18
@@ -7799,104 +8302,135 @@ partial56:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial56
+	JNZ          partial111
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial56
+	JNZ          partial111
 	VBROADCASTSS 80(AX), Z16
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPS       Z16, Z0, Z0
+	VMULPS       Z16, Z1, Z1
+	VMULPS       Z16, Z2, Z2
+	VMULPS       Z16, Z3, Z3
+	VMULPS       Z16, Z4, Z4
+	VMULPS       Z16, Z5, Z5
+	VMULPS       Z16, Z6, Z6
+	VMULPS       Z16, Z7, Z7
+	VMULPS       Z16, Z8, Z8
+	VMULPS       Z16, Z9, Z9
+	VMULPS       Z16, Z10, Z10
+	VMULPS       Z16, Z11, Z11
+	VMULPS       Z16, Z12, Z12
+	VMULPS       Z16, Z13, Z13
+	VMULPS       Z16, Z14, Z14
+	VMULPS       Z16, Z15, Z15
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite2x8F32AVX512
-	VMOVUPS      (DX), Z17
-	VFMADD213PS  Z17, Z16, Z0
-	VMOVUPS      Z0, (DX)
-	VMOVUPS      64(DX), Z0
-	VFMADD213PS  Z0, Z16, Z1
-	VMOVUPS      Z1, 64(DX)
-	VMOVUPS      128(DX), Z0
-	VFMADD213PS  Z0, Z16, Z2
-	VMOVUPS      Z2, 128(DX)
-	VMOVUPS      192(DX), Z0
-	VFMADD213PS  Z0, Z16, Z3
-	VMOVUPS      Z3, 192(DX)
-	VMOVUPS      256(DX), Z0
-	VFMADD213PS  Z0, Z16, Z4
-	VMOVUPS      Z4, 256(DX)
-	VMOVUPS      320(DX), Z0
-	VFMADD213PS  Z0, Z16, Z5
-	VMOVUPS      Z5, 320(DX)
-	VMOVUPS      384(DX), Z0
-	VFMADD213PS  Z0, Z16, Z6
-	VMOVUPS      Z6, 384(DX)
-	VMOVUPS.Z    448(DX), K1, Z0
-	VFMADD213PS  Z0, Z16, Z7
-	VMOVUPS      Z7, K1, 448(DX)
-	ADDQ         AX, DX
-	VMOVUPS      (DX), Z0
-	VFMADD213PS  Z0, Z16, Z8
-	VMOVUPS      Z8, (DX)
-	VMOVUPS      64(DX), Z0
-	VFMADD213PS  Z0, Z16, Z9
-	VMOVUPS      Z9, 64(DX)
-	VMOVUPS      128(DX), Z0
-	VFMADD213PS  Z0, Z16, Z10
-	VMOVUPS      Z10, 128(DX)
-	VMOVUPS      192(DX), Z0
-	VFMADD213PS  Z0, Z16, Z11
-	VMOVUPS      Z11, 192(DX)
-	VMOVUPS      256(DX), Z0
-	VFMADD213PS  Z0, Z16, Z12
-	VMOVUPS      Z12, 256(DX)
-	VMOVUPS      320(DX), Z0
-	VFMADD213PS  Z0, Z16, Z13
-	VMOVUPS      Z13, 320(DX)
-	VMOVUPS      384(DX), Z0
-	VFMADD213PS  Z0, Z16, Z14
-	VMOVUPS      Z14, 384(DX)
-	VMOVUPS.Z    448(DX), K1, Z0
-	VFMADD213PS  Z0, Z16, Z15
-	VMOVUPS      Z15, K1, 448(DX)
-	JMP          done2x8F32AVX512
+	JZ           biased112
+	VMOVUPS      (CX), Z16
+	VADDPS       Z16, Z0, Z0
+	VADDPS       Z16, Z8, Z8
+	VMOVUPS      64(CX), Z16
+	VADDPS       Z16, Z1, Z1
+	VADDPS       Z16, Z9, Z9
+	VMOVUPS      128(CX), Z16
+	VADDPS       Z16, Z2, Z2
+	VADDPS       Z16, Z10, Z10
+	VMOVUPS      192(CX), Z16
+	VADDPS       Z16, Z3, Z3
+	VADDPS       Z16, Z11, Z11
+	VMOVUPS      256(CX), Z16
+	VADDPS       Z16, Z4, Z4
+	VADDPS       Z16, Z12, Z12
+	VMOVUPS      320(CX), Z16
+	VADDPS       Z16, Z5, Z5
+	VADDPS       Z16, Z13, Z13
+	VMOVUPS      384(CX), Z16
+	VADDPS       Z16, Z6, Z6
+	VADDPS       Z16, Z14, Z14
+	VMOVUPS.Z    448(CX), K1, Z16
+	VADDPS       Z16, Z7, Z7
+	VADDPS       Z16, Z15, Z15
 
-overwrite2x8F32AVX512:
-	VMULPS  Z16, Z0, Z0
-	VMOVUPS Z0, (DX)
-	VMULPS  Z16, Z1, Z1
-	VMOVUPS Z1, 64(DX)
-	VMULPS  Z16, Z2, Z2
-	VMOVUPS Z2, 128(DX)
-	VMULPS  Z16, Z3, Z3
-	VMOVUPS Z3, 192(DX)
-	VMULPS  Z16, Z4, Z4
-	VMOVUPS Z4, 256(DX)
-	VMULPS  Z16, Z5, Z5
-	VMOVUPS Z5, 320(DX)
-	VMULPS  Z16, Z6, Z6
-	VMOVUPS Z6, 384(DX)
-	VMULPS  Z16, Z7, Z7
-	VMOVUPS Z7, K1, 448(DX)
-	ADDQ    AX, DX
-	VMULPS  Z16, Z8, Z8
-	VMOVUPS Z8, (DX)
-	VMULPS  Z16, Z9, Z9
-	VMOVUPS Z9, 64(DX)
-	VMULPS  Z16, Z10, Z10
-	VMOVUPS Z10, 128(DX)
-	VMULPS  Z16, Z11, Z11
-	VMOVUPS Z11, 192(DX)
-	VMULPS  Z16, Z12, Z12
-	VMOVUPS Z12, 256(DX)
-	VMULPS  Z16, Z13, Z13
-	VMOVUPS Z13, 320(DX)
-	VMULPS  Z16, Z14, Z14
-	VMOVUPS Z14, 384(DX)
-	VMULPS  Z16, Z15, Z15
-	VMOVUPS Z15, K1, 448(DX)
+biased112:
+	TESTQ     DX, DX
+	JZ        added112
+	VMOVUPS   (DX), Z16
+	VADDPS    Z16, Z0, Z0
+	VMOVUPS   64(DX), Z16
+	VADDPS    Z16, Z1, Z1
+	VMOVUPS   128(DX), Z16
+	VADDPS    Z16, Z2, Z2
+	VMOVUPS   192(DX), Z16
+	VADDPS    Z16, Z3, Z3
+	VMOVUPS   256(DX), Z16
+	VADDPS    Z16, Z4, Z4
+	VMOVUPS   320(DX), Z16
+	VADDPS    Z16, Z5, Z5
+	VMOVUPS   384(DX), Z16
+	VADDPS    Z16, Z6, Z6
+	VMOVUPS.Z 448(DX), K1, Z16
+	VADDPS    Z16, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z16
+	VADDPS    Z16, Z8, Z8
+	VMOVUPS   64(DX), Z16
+	VADDPS    Z16, Z9, Z9
+	VMOVUPS   128(DX), Z16
+	VADDPS    Z16, Z10, Z10
+	VMOVUPS   192(DX), Z16
+	VADDPS    Z16, Z11, Z11
+	VMOVUPS   256(DX), Z16
+	VADDPS    Z16, Z12, Z12
+	VMOVUPS   320(DX), Z16
+	VADDPS    Z16, Z13, Z13
+	VMOVUPS   384(DX), Z16
+	VADDPS    Z16, Z14, Z14
+	VMOVUPS.Z 448(DX), K1, Z16
+	VADDPS    Z16, Z15, Z15
 
-done2x8F32AVX512:
+added112:
+	CMPQ   112(AX), $0x00
+	JE     clipped112
+	VPXORD Z25, Z25, Z25
+	VMAXPS Z0, Z25, Z0
+	VMAXPS Z1, Z25, Z1
+	VMAXPS Z2, Z25, Z2
+	VMAXPS Z3, Z25, Z3
+	VMAXPS Z4, Z25, Z4
+	VMAXPS Z5, Z25, Z5
+	VMAXPS Z6, Z25, Z6
+	VMAXPS Z7, Z25, Z7
+	VMAXPS Z8, Z25, Z8
+	VMAXPS Z9, Z25, Z9
+	VMAXPS Z10, Z25, Z10
+	VMAXPS Z11, Z25, Z11
+	VMAXPS Z12, Z25, Z12
+	VMAXPS Z13, Z25, Z13
+	VMAXPS Z14, Z25, Z14
+	VMAXPS Z15, Z25, Z15
+
+clipped112:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z4, 256(AX)
+	VMOVUPS Z5, 320(AX)
+	VMOVUPS Z6, 384(AX)
+	VMOVUPS Z7, K1, 448(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	VMOVUPS Z10, 128(AX)
+	VMOVUPS Z11, 192(AX)
+	VMOVUPS Z12, 256(AX)
+	VMOVUPS Z13, 320(AX)
+	VMOVUPS Z14, 384(AX)
+	VMOVUPS Z15, K1, 448(AX)
 	VZEROUPPER
 	RET
 

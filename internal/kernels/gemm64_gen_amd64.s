@@ -52,41 +52,38 @@ partial1:
 
 summed1:
 	VBROADCASTSD 80(AX), Y2
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
+	VMULPD       Y2, Y1, Y1
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
-	MOVQ         64(AX), AX
-	SUBQ         $0x04, AX
 	TESTQ        CX, CX
-	JZ           overwrite1x1F64AVX2
-	TESTQ        AX, AX
-	JNZ          partadd1x1F64AVX2
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y2, Y1
-	VMOVUPD      Y1, (DX)
-	JMP          endadd1x1F64AVX2
+	JZ           biased2
+	VMASKMOVPD   (CX), Y0, Y2
+	VADDPD       Y2, Y1, Y1
 
-partadd1x1F64AVX2:
-	VMASKMOVPD  (DX), Y0, Y3
-	VFMADD213PD Y3, Y2, Y1
-	VMASKMOVPD  Y1, Y0, (DX)
+biased2:
+	TESTQ      DX, DX
+	JZ         added2
+	VMASKMOVPD (DX), Y0, Y2
+	VADDPD     Y2, Y1, Y1
 
-endadd1x1F64AVX2:
-	JMP done1x1F64AVX2
+added2:
+	CMPQ   112(AX), $0x00
+	JE     clipped2
+	VXORPS Y2, Y2, Y2
+	VMAXPD Y1, Y2, Y1
 
-overwrite1x1F64AVX2:
-	TESTQ   AX, AX
-	JNZ     partstore1x1F64AVX2
-	VMULPD  Y2, Y1, Y1
-	VMOVUPD Y1, (DX)
-	JMP     endstore1x1F64AVX2
+clipped2:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x04
+	JNE     part2
+	VMOVUPD Y1, (CX)
+	JMP     stored2
 
-partstore1x1F64AVX2:
-	VMULPD     Y2, Y1, Y1
-	VMASKMOVPD Y1, Y0, (DX)
+part2:
+	VMASKMOVPD Y1, Y0, (CX)
 
-endstore1x1F64AVX2:
-done1x1F64AVX2:
+stored2:
 	VZEROUPPER
 	RET
 
@@ -118,9 +115,9 @@ TEXT ·tile2x1F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), R8
 	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x04
-	JNE          partial2
+	JNE          partial3
 
-full2:
+full3:
 	VMOVUPD      (BX), Y3
 	VBROADCASTSD (CX), Y4
 	VFMADD231PD  Y3, Y4, Y1
@@ -129,14 +126,14 @@ full2:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          full2
+	JNZ          full3
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          full2
-	JMP          summed2
+	JNZ          full3
+	JMP          summed3
 
-partial2:
+partial3:
 	VMASKMOVPD   (BX), Y0, Y3
 	VBROADCASTSD (CX), Y4
 	VFMADD231PD  Y3, Y4, Y1
@@ -145,63 +142,56 @@ partial2:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial2
+	JNZ          partial3
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial2
+	JNZ          partial3
 
-summed2:
+summed3:
 	VBROADCASTSD 80(AX), Y3
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
+	VMULPD       Y3, Y1, Y1
+	VMULPD       Y3, Y2, Y2
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
-	MOVQ         64(AX), AX
-	SUBQ         $0x04, AX
 	TESTQ        CX, CX
-	JZ           overwrite2x1F64AVX2
-	TESTQ        AX, AX
-	JNZ          partadd2x1F64AVX2
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y3, Y1
-	VMOVUPD      Y1, (DX)
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y3, Y2
-	VMOVUPD      Y2, (DX)
-	JMP          endadd2x1F64AVX2
+	JZ           biased4
+	VMASKMOVPD   (CX), Y0, Y3
+	VADDPD       Y3, Y1, Y1
+	VADDPD       Y3, Y2, Y2
 
-partadd2x1F64AVX2:
-	VMASKMOVPD  (DX), Y0, Y4
-	VFMADD213PD Y4, Y3, Y1
-	VMASKMOVPD  Y1, Y0, (DX)
-	ADDQ        BX, DX
-	VMASKMOVPD  (DX), Y0, Y1
-	VFMADD213PD Y1, Y3, Y2
-	VMASKMOVPD  Y2, Y0, (DX)
-
-endadd2x1F64AVX2:
-	JMP done2x1F64AVX2
-
-overwrite2x1F64AVX2:
-	TESTQ   AX, AX
-	JNZ     partstore2x1F64AVX2
-	VMULPD  Y3, Y1, Y1
-	VMOVUPD Y1, (DX)
-	ADDQ    BX, DX
-	VMULPD  Y3, Y2, Y2
-	VMOVUPD Y2, (DX)
-	JMP     endstore2x1F64AVX2
-
-partstore2x1F64AVX2:
-	VMULPD     Y3, Y1, Y1
-	VMASKMOVPD Y1, Y0, (DX)
+biased4:
+	TESTQ      DX, DX
+	JZ         added4
+	VMASKMOVPD (DX), Y0, Y3
+	VADDPD     Y3, Y1, Y1
 	ADDQ       BX, DX
-	VMULPD     Y3, Y2, Y2
-	VMASKMOVPD Y2, Y0, (DX)
+	VMASKMOVPD (DX), Y0, Y3
+	VADDPD     Y3, Y2, Y2
 
-endstore2x1F64AVX2:
-done2x1F64AVX2:
+added4:
+	CMPQ   112(AX), $0x00
+	JE     clipped4
+	VXORPS Y3, Y3, Y3
+	VMAXPD Y1, Y3, Y1
+	VMAXPD Y2, Y3, Y2
+
+clipped4:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x04
+	JNE     part4
+	VMOVUPD Y1, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y2, (CX)
+	JMP     stored4
+
+part4:
+	VMASKMOVPD Y1, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y2, Y0, (CX)
+
+stored4:
 	VZEROUPPER
 	RET
 
@@ -224,9 +214,9 @@ TEXT ·tile3x1F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), R8
 	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x04
-	JNE          partial3
+	JNE          partial5
 
-full3:
+full5:
 	VMOVUPD      (BX), Y4
 	VBROADCASTSD (CX), Y5
 	VFMADD231PD  Y4, Y5, Y1
@@ -237,14 +227,14 @@ full3:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          full3
+	JNZ          full5
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          full3
-	JMP          summed3
+	JNZ          full5
+	JMP          summed5
 
-partial3:
+partial5:
 	VMASKMOVPD   (BX), Y0, Y4
 	VBROADCASTSD (CX), Y5
 	VFMADD231PD  Y4, Y5, Y1
@@ -255,77 +245,66 @@ partial3:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial3
+	JNZ          partial5
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial3
+	JNZ          partial5
 
-summed3:
+summed5:
 	VBROADCASTSD 80(AX), Y4
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
+	VMULPD       Y4, Y1, Y1
+	VMULPD       Y4, Y2, Y2
+	VMULPD       Y4, Y3, Y3
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
-	MOVQ         64(AX), AX
-	SUBQ         $0x04, AX
 	TESTQ        CX, CX
-	JZ           overwrite3x1F64AVX2
-	TESTQ        AX, AX
-	JNZ          partadd3x1F64AVX2
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y4, Y1
-	VMOVUPD      Y1, (DX)
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y4, Y2
-	VMOVUPD      Y2, (DX)
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y4, Y3
-	VMOVUPD      Y3, (DX)
-	JMP          endadd3x1F64AVX2
+	JZ           biased6
+	VMASKMOVPD   (CX), Y0, Y4
+	VADDPD       Y4, Y1, Y1
+	VADDPD       Y4, Y2, Y2
+	VADDPD       Y4, Y3, Y3
 
-partadd3x1F64AVX2:
-	VMASKMOVPD  (DX), Y0, Y5
-	VFMADD213PD Y5, Y4, Y1
-	VMASKMOVPD  Y1, Y0, (DX)
-	ADDQ        BX, DX
-	VMASKMOVPD  (DX), Y0, Y1
-	VFMADD213PD Y1, Y4, Y2
-	VMASKMOVPD  Y2, Y0, (DX)
-	ADDQ        BX, DX
-	VMASKMOVPD  (DX), Y0, Y1
-	VFMADD213PD Y1, Y4, Y3
-	VMASKMOVPD  Y3, Y0, (DX)
-
-endadd3x1F64AVX2:
-	JMP done3x1F64AVX2
-
-overwrite3x1F64AVX2:
-	TESTQ   AX, AX
-	JNZ     partstore3x1F64AVX2
-	VMULPD  Y4, Y1, Y1
-	VMOVUPD Y1, (DX)
-	ADDQ    BX, DX
-	VMULPD  Y4, Y2, Y2
-	VMOVUPD Y2, (DX)
-	ADDQ    BX, DX
-	VMULPD  Y4, Y3, Y3
-	VMOVUPD Y3, (DX)
-	JMP     endstore3x1F64AVX2
-
-partstore3x1F64AVX2:
-	VMULPD     Y4, Y1, Y1
-	VMASKMOVPD Y1, Y0, (DX)
+biased6:
+	TESTQ      DX, DX
+	JZ         added6
+	VMASKMOVPD (DX), Y0, Y4
+	VADDPD     Y4, Y1, Y1
 	ADDQ       BX, DX
-	VMULPD     Y4, Y2, Y2
-	VMASKMOVPD Y2, Y0, (DX)
+	VMASKMOVPD (DX), Y0, Y4
+	VADDPD     Y4, Y2, Y2
 	ADDQ       BX, DX
-	VMULPD     Y4, Y3, Y3
-	VMASKMOVPD Y3, Y0, (DX)
+	VMASKMOVPD (DX), Y0, Y4
+	VADDPD     Y4, Y3, Y3
 
-endstore3x1F64AVX2:
-done3x1F64AVX2:
+added6:
+	CMPQ   112(AX), $0x00
+	JE     clipped6
+	VXORPS Y4, Y4, Y4
+	VMAXPD Y1, Y4, Y1
+	VMAXPD Y2, Y4, Y2
+	VMAXPD Y3, Y4, Y3
+
+clipped6:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x04
+	JNE     part6
+	VMOVUPD Y1, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y2, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y3, (CX)
+	JMP     stored6
+
+part6:
+	VMASKMOVPD Y1, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y2, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y3, Y0, (CX)
+
+stored6:
 	VZEROUPPER
 	RET
 
@@ -350,9 +329,9 @@ TEXT ·tile4x1F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), R9
 	MOVQ         88(AX), R10
 	CMPQ         64(AX), $0x04
-	JNE          partial4
+	JNE          partial7
 
-full4:
+full7:
 	VMOVUPD      (SI), Y5
 	VBROADCASTSD (CX), Y6
 	VFMADD231PD  Y5, Y6, Y1
@@ -365,14 +344,14 @@ full4:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          full4
+	JNZ          full7
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          full4
-	JMP          summed4
+	JNZ          full7
+	JMP          summed7
 
-partial4:
+partial7:
 	VMASKMOVPD   (SI), Y0, Y5
 	VBROADCASTSD (CX), Y6
 	VFMADD231PD  Y5, Y6, Y1
@@ -385,91 +364,76 @@ partial4:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial4
+	JNZ          partial7
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial4
+	JNZ          partial7
 
-summed4:
+summed7:
 	VBROADCASTSD 80(AX), Y5
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
+	VMULPD       Y5, Y1, Y1
+	VMULPD       Y5, Y2, Y2
+	VMULPD       Y5, Y3, Y3
+	VMULPD       Y5, Y4, Y4
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
-	MOVQ         64(AX), AX
-	SUBQ         $0x04, AX
 	TESTQ        CX, CX
-	JZ           overwrite4x1F64AVX2
-	TESTQ        AX, AX
-	JNZ          partadd4x1F64AVX2
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y5, Y1
-	VMOVUPD      Y1, (DX)
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y5, Y2
-	VMOVUPD      Y2, (DX)
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y5, Y3
-	VMOVUPD      Y3, (DX)
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y5, Y4
-	VMOVUPD      Y4, (DX)
-	JMP          endadd4x1F64AVX2
+	JZ           biased8
+	VMASKMOVPD   (CX), Y0, Y5
+	VADDPD       Y5, Y1, Y1
+	VADDPD       Y5, Y2, Y2
+	VADDPD       Y5, Y3, Y3
+	VADDPD       Y5, Y4, Y4
 
-partadd4x1F64AVX2:
-	VMASKMOVPD  (DX), Y0, Y6
-	VFMADD213PD Y6, Y5, Y1
-	VMASKMOVPD  Y1, Y0, (DX)
-	ADDQ        BX, DX
-	VMASKMOVPD  (DX), Y0, Y1
-	VFMADD213PD Y1, Y5, Y2
-	VMASKMOVPD  Y2, Y0, (DX)
-	ADDQ        BX, DX
-	VMASKMOVPD  (DX), Y0, Y1
-	VFMADD213PD Y1, Y5, Y3
-	VMASKMOVPD  Y3, Y0, (DX)
-	ADDQ        BX, DX
-	VMASKMOVPD  (DX), Y0, Y1
-	VFMADD213PD Y1, Y5, Y4
-	VMASKMOVPD  Y4, Y0, (DX)
-
-endadd4x1F64AVX2:
-	JMP done4x1F64AVX2
-
-overwrite4x1F64AVX2:
-	TESTQ   AX, AX
-	JNZ     partstore4x1F64AVX2
-	VMULPD  Y5, Y1, Y1
-	VMOVUPD Y1, (DX)
-	ADDQ    BX, DX
-	VMULPD  Y5, Y2, Y2
-	VMOVUPD Y2, (DX)
-	ADDQ    BX, DX
-	VMULPD  Y5, Y3, Y3
-	VMOVUPD Y3, (DX)
-	ADDQ    BX, DX
-	VMULPD  Y5, Y4, Y4
-	VMOVUPD Y4, (DX)
-	JMP     endstore4x1F64AVX2
-
-partstore4x1F64AVX2:
-	VMULPD     Y5, Y1, Y1
-	VMASKMOVPD Y1, Y0, (DX)
+biased8:
+	TESTQ      DX, DX
+	JZ         added8
+	VMASKMOVPD (DX), Y0, Y5
+	VADDPD     Y5, Y1, Y1
 	ADDQ       BX, DX
-	VMULPD     Y5, Y2, Y2
-	VMASKMOVPD Y2, Y0, (DX)
+	VMASKMOVPD (DX), Y0, Y5
+	VADDPD     Y5, Y2, Y2
 	ADDQ       BX, DX
-	VMULPD     Y5, Y3, Y3
-	VMASKMOVPD Y3, Y0, (DX)
+	VMASKMOVPD (DX), Y0, Y5
+	VADDPD     Y5, Y3, Y3
 	ADDQ       BX, DX
-	VMULPD     Y5, Y4, Y4
-	VMASKMOVPD Y4, Y0, (DX)
+	VMASKMOVPD (DX), Y0, Y5
+	VADDPD     Y5, Y4, Y4
 
-endstore4x1F64AVX2:
-done4x1F64AVX2:
+added8:
+	CMPQ   112(AX), $0x00
+	JE     clipped8
+	VXORPS Y5, Y5, Y5
+	VMAXPD Y1, Y5, Y1
+	VMAXPD Y2, Y5, Y2
+	VMAXPD Y3, Y5, Y3
+	VMAXPD Y4, Y5, Y4
+
+clipped8:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x04
+	JNE     part8
+	VMOVUPD Y1, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y2, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y3, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y4, (CX)
+	JMP     stored8
+
+part8:
+	VMASKMOVPD Y1, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y2, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y3, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y4, Y0, (CX)
+
+stored8:
 	VZEROUPPER
 	RET
 
@@ -495,9 +459,9 @@ TEXT ·tile5x1F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), R9
 	MOVQ         88(AX), R10
 	CMPQ         64(AX), $0x04
-	JNE          partial5
+	JNE          partial9
 
-full5:
+full9:
 	VMOVUPD      (SI), Y6
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  Y6, Y7, Y1
@@ -512,14 +476,14 @@ full5:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          full5
+	JNZ          full9
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          full5
-	JMP          summed5
+	JNZ          full9
+	JMP          summed9
 
-partial5:
+partial9:
 	VMASKMOVPD   (SI), Y0, Y6
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  Y6, Y7, Y1
@@ -534,105 +498,86 @@ partial5:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial5
+	JNZ          partial9
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial5
+	JNZ          partial9
 
-summed5:
+summed9:
 	VBROADCASTSD 80(AX), Y6
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
+	VMULPD       Y6, Y1, Y1
+	VMULPD       Y6, Y2, Y2
+	VMULPD       Y6, Y3, Y3
+	VMULPD       Y6, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
-	MOVQ         64(AX), AX
-	SUBQ         $0x04, AX
 	TESTQ        CX, CX
-	JZ           overwrite5x1F64AVX2
-	TESTQ        AX, AX
-	JNZ          partadd5x1F64AVX2
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y6, Y1
-	VMOVUPD      Y1, (DX)
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y6, Y2
-	VMOVUPD      Y2, (DX)
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y6, Y3
-	VMOVUPD      Y3, (DX)
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y6, Y4
-	VMOVUPD      Y4, (DX)
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y6, Y5
-	VMOVUPD      Y5, (DX)
-	JMP          endadd5x1F64AVX2
+	JZ           biased10
+	VMASKMOVPD   (CX), Y0, Y6
+	VADDPD       Y6, Y1, Y1
+	VADDPD       Y6, Y2, Y2
+	VADDPD       Y6, Y3, Y3
+	VADDPD       Y6, Y4, Y4
+	VADDPD       Y6, Y5, Y5
 
-partadd5x1F64AVX2:
-	VMASKMOVPD  (DX), Y0, Y7
-	VFMADD213PD Y7, Y6, Y1
-	VMASKMOVPD  Y1, Y0, (DX)
-	ADDQ        BX, DX
-	VMASKMOVPD  (DX), Y0, Y1
-	VFMADD213PD Y1, Y6, Y2
-	VMASKMOVPD  Y2, Y0, (DX)
-	ADDQ        BX, DX
-	VMASKMOVPD  (DX), Y0, Y1
-	VFMADD213PD Y1, Y6, Y3
-	VMASKMOVPD  Y3, Y0, (DX)
-	ADDQ        BX, DX
-	VMASKMOVPD  (DX), Y0, Y1
-	VFMADD213PD Y1, Y6, Y4
-	VMASKMOVPD  Y4, Y0, (DX)
-	ADDQ        BX, DX
-	VMASKMOVPD  (DX), Y0, Y1
-	VFMADD213PD Y1, Y6, Y5
-	VMASKMOVPD  Y5, Y0, (DX)
-
-endadd5x1F64AVX2:
-	JMP done5x1F64AVX2
-
-overwrite5x1F64AVX2:
-	TESTQ   AX, AX
-	JNZ     partstore5x1F64AVX2
-	VMULPD  Y6, Y1, Y1
-	VMOVUPD Y1, (DX)
-	ADDQ    BX, DX
-	VMULPD  Y6, Y2, Y2
-	VMOVUPD Y2, (DX)
-	ADDQ    BX, DX
-	VMULPD  Y6, Y3, Y3
-	VMOVUPD Y3, (DX)
-	ADDQ    BX, DX
-	VMULPD  Y6, Y4, Y4
-	VMOVUPD Y4, (DX)
-	ADDQ    BX, DX
-	VMULPD  Y6, Y5, Y5
-	VMOVUPD Y5, (DX)
-	JMP     endstore5x1F64AVX2
-
-partstore5x1F64AVX2:
-	VMULPD     Y6, Y1, Y1
-	VMASKMOVPD Y1, Y0, (DX)
+biased10:
+	TESTQ      DX, DX
+	JZ         added10
+	VMASKMOVPD (DX), Y0, Y6
+	VADDPD     Y6, Y1, Y1
 	ADDQ       BX, DX
-	VMULPD     Y6, Y2, Y2
-	VMASKMOVPD Y2, Y0, (DX)
+	VMASKMOVPD (DX), Y0, Y6
+	VADDPD     Y6, Y2, Y2
 	ADDQ       BX, DX
-	VMULPD     Y6, Y3, Y3
-	VMASKMOVPD Y3, Y0, (DX)
+	VMASKMOVPD (DX), Y0, Y6
+	VADDPD     Y6, Y3, Y3
 	ADDQ       BX, DX
-	VMULPD     Y6, Y4, Y4
-	VMASKMOVPD Y4, Y0, (DX)
+	VMASKMOVPD (DX), Y0, Y6
+	VADDPD     Y6, Y4, Y4
 	ADDQ       BX, DX
-	VMULPD     Y6, Y5, Y5
-	VMASKMOVPD Y5, Y0, (DX)
+	VMASKMOVPD (DX), Y0, Y6
+	VADDPD     Y6, Y5, Y5
 
-endstore5x1F64AVX2:
-done5x1F64AVX2:
+added10:
+	CMPQ   112(AX), $0x00
+	JE     clipped10
+	VXORPS Y6, Y6, Y6
+	VMAXPD Y1, Y6, Y1
+	VMAXPD Y2, Y6, Y2
+	VMAXPD Y3, Y6, Y3
+	VMAXPD Y4, Y6, Y4
+	VMAXPD Y5, Y6, Y5
+
+clipped10:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x04
+	JNE     part10
+	VMOVUPD Y1, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y2, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y3, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y4, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y5, (CX)
+	JMP     stored10
+
+part10:
+	VMASKMOVPD Y1, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y2, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y3, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y4, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y5, Y0, (CX)
+
+stored10:
 	VZEROUPPER
 	RET
 
@@ -661,9 +606,9 @@ TEXT ·tile6x1F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), R10
 	MOVQ         88(AX), R11
 	CMPQ         64(AX), $0x04
-	JNE          partial6
+	JNE          partial11
 
-full6:
+full11:
 	VMOVUPD      (DI), Y7
 	VBROADCASTSD (CX), Y8
 	VFMADD231PD  Y7, Y8, Y1
@@ -681,15 +626,15 @@ full6:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          full6
+	JNZ          full11
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          full6
-	JMP          summed6
+	JNZ          full11
+	JMP          summed11
 
-partial6:
+partial11:
 	VMASKMOVPD   (DI), Y0, Y7
 	VBROADCASTSD (CX), Y8
 	VFMADD231PD  Y7, Y8, Y1
@@ -707,120 +652,97 @@ partial6:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial6
+	JNZ          partial11
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial6
+	JNZ          partial11
 
-summed6:
+summed11:
 	VBROADCASTSD 80(AX), Y7
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
+	VMULPD       Y7, Y1, Y1
+	VMULPD       Y7, Y2, Y2
+	VMULPD       Y7, Y3, Y3
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y7, Y5, Y5
+	VMULPD       Y7, Y6, Y6
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
-	MOVQ         64(AX), AX
-	SUBQ         $0x04, AX
 	TESTQ        CX, CX
-	JZ           overwrite6x1F64AVX2
-	TESTQ        AX, AX
-	JNZ          partadd6x1F64AVX2
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y7, Y1
-	VMOVUPD      Y1, (DX)
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y7, Y2
-	VMOVUPD      Y2, (DX)
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y7, Y3
-	VMOVUPD      Y3, (DX)
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y7, Y4
-	VMOVUPD      Y4, (DX)
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y7, Y5
-	VMOVUPD      Y5, (DX)
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y7, Y6
-	VMOVUPD      Y6, (DX)
-	JMP          endadd6x1F64AVX2
+	JZ           biased12
+	VMASKMOVPD   (CX), Y0, Y7
+	VADDPD       Y7, Y1, Y1
+	VADDPD       Y7, Y2, Y2
+	VADDPD       Y7, Y3, Y3
+	VADDPD       Y7, Y4, Y4
+	VADDPD       Y7, Y5, Y5
+	VADDPD       Y7, Y6, Y6
 
-partadd6x1F64AVX2:
-	VMASKMOVPD  (DX), Y0, Y8
-	VFMADD213PD Y8, Y7, Y1
-	VMASKMOVPD  Y1, Y0, (DX)
-	ADDQ        BX, DX
-	VMASKMOVPD  (DX), Y0, Y1
-	VFMADD213PD Y1, Y7, Y2
-	VMASKMOVPD  Y2, Y0, (DX)
-	ADDQ        BX, DX
-	VMASKMOVPD  (DX), Y0, Y1
-	VFMADD213PD Y1, Y7, Y3
-	VMASKMOVPD  Y3, Y0, (DX)
-	ADDQ        BX, DX
-	VMASKMOVPD  (DX), Y0, Y1
-	VFMADD213PD Y1, Y7, Y4
-	VMASKMOVPD  Y4, Y0, (DX)
-	ADDQ        BX, DX
-	VMASKMOVPD  (DX), Y0, Y1
-	VFMADD213PD Y1, Y7, Y5
-	VMASKMOVPD  Y5, Y0, (DX)
-	ADDQ        BX, DX
-	VMASKMOVPD  (DX), Y0, Y1
-	VFMADD213PD Y1, Y7, Y6
-	VMASKMOVPD  Y6, Y0, (DX)
+biased12:
+	TESTQ      DX, DX
+	JZ         added12
+	VMASKMOVPD (DX), Y0, Y7
+	VADDPD     Y7, Y1, Y1
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y7
+	VADDPD     Y7, Y2, Y2
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y7
+	VADDPD     Y7, Y3, Y3
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y7
+	VADDPD     Y7, Y4, Y4
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y7
+	VADDPD     Y7, Y5, Y5
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y7
+	VADDPD     Y7, Y6, Y6
 
-endadd6x1F64AVX2:
-	JMP done6x1F64AVX2
+added12:
+	CMPQ   112(AX), $0x00
+	JE     clipped12
+	VXORPS Y7, Y7, Y7
+	VMAXPD Y1, Y7, Y1
+	VMAXPD Y2, Y7, Y2
+	VMAXPD Y3, Y7, Y3
+	VMAXPD Y4, Y7, Y4
+	VMAXPD Y5, Y7, Y5
+	VMAXPD Y6, Y7, Y6
 
-overwrite6x1F64AVX2:
-	TESTQ   AX, AX
-	JNZ     partstore6x1F64AVX2
-	VMULPD  Y7, Y1, Y1
-	VMOVUPD Y1, (DX)
-	ADDQ    BX, DX
-	VMULPD  Y7, Y2, Y2
-	VMOVUPD Y2, (DX)
-	ADDQ    BX, DX
-	VMULPD  Y7, Y3, Y3
-	VMOVUPD Y3, (DX)
-	ADDQ    BX, DX
-	VMULPD  Y7, Y4, Y4
-	VMOVUPD Y4, (DX)
-	ADDQ    BX, DX
-	VMULPD  Y7, Y5, Y5
-	VMOVUPD Y5, (DX)
-	ADDQ    BX, DX
-	VMULPD  Y7, Y6, Y6
-	VMOVUPD Y6, (DX)
-	JMP     endstore6x1F64AVX2
+clipped12:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x04
+	JNE     part12
+	VMOVUPD Y1, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y2, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y3, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y4, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y5, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y6, (CX)
+	JMP     stored12
 
-partstore6x1F64AVX2:
-	VMULPD     Y7, Y1, Y1
-	VMASKMOVPD Y1, Y0, (DX)
-	ADDQ       BX, DX
-	VMULPD     Y7, Y2, Y2
-	VMASKMOVPD Y2, Y0, (DX)
-	ADDQ       BX, DX
-	VMULPD     Y7, Y3, Y3
-	VMASKMOVPD Y3, Y0, (DX)
-	ADDQ       BX, DX
-	VMULPD     Y7, Y4, Y4
-	VMASKMOVPD Y4, Y0, (DX)
-	ADDQ       BX, DX
-	VMULPD     Y7, Y5, Y5
-	VMASKMOVPD Y5, Y0, (DX)
-	ADDQ       BX, DX
-	VMULPD     Y7, Y6, Y6
-	VMASKMOVPD Y6, Y0, (DX)
+part12:
+	VMASKMOVPD Y1, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y2, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y3, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y4, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y5, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y6, Y0, (CX)
 
-endstore6x1F64AVX2:
-done6x1F64AVX2:
+stored12:
 	VZEROUPPER
 	RET
 
@@ -842,9 +764,9 @@ TEXT ·tile1x2F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), DI
 	MOVQ         88(AX), R8
 	CMPQ         64(AX), $0x04
-	JNE          partial7
+	JNE          partial13
 
-full7:
+full13:
 	VMOVUPD      (DX), Y3
 	VMOVUPD      32(DX), Y4
 	VBROADCASTSD (CX), Y5
@@ -853,14 +775,14 @@ full7:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          full7
+	JNZ          full13
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          full7
-	JMP          summed7
+	JNZ          full13
+	JMP          summed13
 
-partial7:
+partial13:
 	VMOVUPD      (DX), Y3
 	VMASKMOVPD   32(DX), Y0, Y4
 	VBROADCASTSD (CX), Y5
@@ -869,59 +791,54 @@ partial7:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial7
+	JNZ          partial13
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial7
+	JNZ          partial13
 
-summed7:
+summed13:
 	VBROADCASTSD 80(AX), Y3
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
+	VMULPD       Y3, Y1, Y1
+	VMULPD       Y3, Y2, Y2
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
-	MOVQ         64(AX), AX
-	SUBQ         $0x04, AX
 	TESTQ        CX, CX
-	JZ           overwrite1x2F64AVX2
-	TESTQ        AX, AX
-	JNZ          partadd1x2F64AVX2
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y3, Y1
-	VMOVUPD      Y1, (DX)
-	VMOVUPD      32(DX), Y0
-	VFMADD213PD  Y0, Y3, Y2
-	VMOVUPD      Y2, 32(DX)
-	JMP          endadd1x2F64AVX2
+	JZ           biased14
+	VMOVUPD      (CX), Y3
+	VADDPD       Y3, Y1, Y1
+	VMASKMOVPD   32(CX), Y0, Y3
+	VADDPD       Y3, Y2, Y2
 
-partadd1x2F64AVX2:
-	VMOVUPD     (DX), Y4
-	VFMADD213PD Y4, Y3, Y1
-	VMOVUPD     Y1, (DX)
-	VMASKMOVPD  32(DX), Y0, Y1
-	VFMADD213PD Y1, Y3, Y2
-	VMASKMOVPD  Y2, Y0, 32(DX)
+biased14:
+	TESTQ      DX, DX
+	JZ         added14
+	VMOVUPD    (DX), Y3
+	VADDPD     Y3, Y1, Y1
+	VMASKMOVPD 32(DX), Y0, Y3
+	VADDPD     Y3, Y2, Y2
 
-endadd1x2F64AVX2:
-	JMP done1x2F64AVX2
+added14:
+	CMPQ   112(AX), $0x00
+	JE     clipped14
+	VXORPS Y3, Y3, Y3
+	VMAXPD Y1, Y3, Y1
+	VMAXPD Y2, Y3, Y2
 
-overwrite1x2F64AVX2:
-	TESTQ   AX, AX
-	JNZ     partstore1x2F64AVX2
-	VMULPD  Y3, Y1, Y1
-	VMOVUPD Y1, (DX)
-	VMULPD  Y3, Y2, Y2
-	VMOVUPD Y2, 32(DX)
-	JMP     endstore1x2F64AVX2
+clipped14:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x04
+	JNE     part14
+	VMOVUPD Y1, (CX)
+	VMOVUPD Y2, 32(CX)
+	JMP     stored14
 
-partstore1x2F64AVX2:
-	VMULPD     Y3, Y1, Y1
-	VMOVUPD    Y1, (DX)
-	VMULPD     Y3, Y2, Y2
-	VMASKMOVPD Y2, Y0, 32(DX)
+part14:
+	VMOVUPD    Y1, (CX)
+	VMASKMOVPD Y2, Y0, 32(CX)
 
-endstore1x2F64AVX2:
-done1x2F64AVX2:
+stored14:
 	VZEROUPPER
 	RET
 
@@ -945,9 +862,9 @@ TEXT ·tile2x2F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), R8
 	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x04
-	JNE          partial8
+	JNE          partial15
 
-full8:
+full15:
 	VMOVUPD      (BX), Y5
 	VMOVUPD      32(BX), Y6
 	VBROADCASTSD (CX), Y7
@@ -959,14 +876,14 @@ full8:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          full8
+	JNZ          full15
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          full8
-	JMP          summed8
+	JNZ          full15
+	JMP          summed15
 
-partial8:
+partial15:
 	VMOVUPD      (BX), Y5
 	VMASKMOVPD   32(BX), Y0, Y6
 	VBROADCASTSD (CX), Y7
@@ -978,83 +895,71 @@ partial8:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial8
+	JNZ          partial15
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial8
+	JNZ          partial15
 
-summed8:
+summed15:
 	VBROADCASTSD 80(AX), Y5
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
+	VMULPD       Y5, Y1, Y1
+	VMULPD       Y5, Y2, Y2
+	VMULPD       Y5, Y3, Y3
+	VMULPD       Y5, Y4, Y4
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
-	MOVQ         64(AX), AX
-	SUBQ         $0x04, AX
 	TESTQ        CX, CX
-	JZ           overwrite2x2F64AVX2
-	TESTQ        AX, AX
-	JNZ          partadd2x2F64AVX2
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y5, Y1
-	VMOVUPD      Y1, (DX)
-	VMOVUPD      32(DX), Y0
-	VFMADD213PD  Y0, Y5, Y2
-	VMOVUPD      Y2, 32(DX)
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y5, Y3
-	VMOVUPD      Y3, (DX)
-	VMOVUPD      32(DX), Y0
-	VFMADD213PD  Y0, Y5, Y4
-	VMOVUPD      Y4, 32(DX)
-	JMP          endadd2x2F64AVX2
+	JZ           biased16
+	VMOVUPD      (CX), Y5
+	VADDPD       Y5, Y1, Y1
+	VADDPD       Y5, Y3, Y3
+	VMASKMOVPD   32(CX), Y0, Y5
+	VADDPD       Y5, Y2, Y2
+	VADDPD       Y5, Y4, Y4
 
-partadd2x2F64AVX2:
-	VMOVUPD     (DX), Y6
-	VFMADD213PD Y6, Y5, Y1
-	VMOVUPD     Y1, (DX)
-	VMASKMOVPD  32(DX), Y0, Y1
-	VFMADD213PD Y1, Y5, Y2
-	VMASKMOVPD  Y2, Y0, 32(DX)
-	ADDQ        BX, DX
-	VMOVUPD     (DX), Y1
-	VFMADD213PD Y1, Y5, Y3
-	VMOVUPD     Y3, (DX)
-	VMASKMOVPD  32(DX), Y0, Y1
-	VFMADD213PD Y1, Y5, Y4
-	VMASKMOVPD  Y4, Y0, 32(DX)
-
-endadd2x2F64AVX2:
-	JMP done2x2F64AVX2
-
-overwrite2x2F64AVX2:
-	TESTQ   AX, AX
-	JNZ     partstore2x2F64AVX2
-	VMULPD  Y5, Y1, Y1
-	VMOVUPD Y1, (DX)
-	VMULPD  Y5, Y2, Y2
-	VMOVUPD Y2, 32(DX)
-	ADDQ    BX, DX
-	VMULPD  Y5, Y3, Y3
-	VMOVUPD Y3, (DX)
-	VMULPD  Y5, Y4, Y4
-	VMOVUPD Y4, 32(DX)
-	JMP     endstore2x2F64AVX2
-
-partstore2x2F64AVX2:
-	VMULPD     Y5, Y1, Y1
-	VMOVUPD    Y1, (DX)
-	VMULPD     Y5, Y2, Y2
-	VMASKMOVPD Y2, Y0, 32(DX)
+biased16:
+	TESTQ      DX, DX
+	JZ         added16
+	VMOVUPD    (DX), Y5
+	VADDPD     Y5, Y1, Y1
+	VMASKMOVPD 32(DX), Y0, Y5
+	VADDPD     Y5, Y2, Y2
 	ADDQ       BX, DX
-	VMULPD     Y5, Y3, Y3
-	VMOVUPD    Y3, (DX)
-	VMULPD     Y5, Y4, Y4
-	VMASKMOVPD Y4, Y0, 32(DX)
+	VMOVUPD    (DX), Y5
+	VADDPD     Y5, Y3, Y3
+	VMASKMOVPD 32(DX), Y0, Y5
+	VADDPD     Y5, Y4, Y4
 
-endstore2x2F64AVX2:
-done2x2F64AVX2:
+added16:
+	CMPQ   112(AX), $0x00
+	JE     clipped16
+	VXORPS Y5, Y5, Y5
+	VMAXPD Y1, Y5, Y1
+	VMAXPD Y2, Y5, Y2
+	VMAXPD Y3, Y5, Y3
+	VMAXPD Y4, Y5, Y4
+
+clipped16:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x04
+	JNE     part16
+	VMOVUPD Y1, (CX)
+	VMOVUPD Y2, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPD Y3, (CX)
+	VMOVUPD Y4, 32(CX)
+	JMP     stored16
+
+part16:
+	VMOVUPD    Y1, (CX)
+	VMASKMOVPD Y2, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPD    Y3, (CX)
+	VMASKMOVPD Y4, Y0, 32(CX)
+
+stored16:
 	VZEROUPPER
 	RET
 
@@ -1080,9 +985,9 @@ TEXT ·tile3x2F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), R8
 	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x04
-	JNE          partial9
+	JNE          partial17
 
-full9:
+full17:
 	VMOVUPD      (BX), Y7
 	VMOVUPD      32(BX), Y8
 	VBROADCASTSD (CX), Y9
@@ -1097,14 +1002,14 @@ full9:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          full9
+	JNZ          full17
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          full9
-	JMP          summed9
+	JNZ          full17
+	JMP          summed17
 
-partial9:
+partial17:
 	VMOVUPD      (BX), Y7
 	VMASKMOVPD   32(BX), Y0, Y8
 	VBROADCASTSD (CX), Y9
@@ -1119,107 +1024,88 @@ partial9:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial9
+	JNZ          partial17
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial9
+	JNZ          partial17
 
-summed9:
+summed17:
 	VBROADCASTSD 80(AX), Y7
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
+	VMULPD       Y7, Y1, Y1
+	VMULPD       Y7, Y2, Y2
+	VMULPD       Y7, Y3, Y3
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y7, Y5, Y5
+	VMULPD       Y7, Y6, Y6
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
-	MOVQ         64(AX), AX
-	SUBQ         $0x04, AX
 	TESTQ        CX, CX
-	JZ           overwrite3x2F64AVX2
-	TESTQ        AX, AX
-	JNZ          partadd3x2F64AVX2
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y7, Y1
-	VMOVUPD      Y1, (DX)
-	VMOVUPD      32(DX), Y0
-	VFMADD213PD  Y0, Y7, Y2
-	VMOVUPD      Y2, 32(DX)
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y7, Y3
-	VMOVUPD      Y3, (DX)
-	VMOVUPD      32(DX), Y0
-	VFMADD213PD  Y0, Y7, Y4
-	VMOVUPD      Y4, 32(DX)
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y7, Y5
-	VMOVUPD      Y5, (DX)
-	VMOVUPD      32(DX), Y0
-	VFMADD213PD  Y0, Y7, Y6
-	VMOVUPD      Y6, 32(DX)
-	JMP          endadd3x2F64AVX2
+	JZ           biased18
+	VMOVUPD      (CX), Y7
+	VADDPD       Y7, Y1, Y1
+	VADDPD       Y7, Y3, Y3
+	VADDPD       Y7, Y5, Y5
+	VMASKMOVPD   32(CX), Y0, Y7
+	VADDPD       Y7, Y2, Y2
+	VADDPD       Y7, Y4, Y4
+	VADDPD       Y7, Y6, Y6
 
-partadd3x2F64AVX2:
-	VMOVUPD     (DX), Y8
-	VFMADD213PD Y8, Y7, Y1
-	VMOVUPD     Y1, (DX)
-	VMASKMOVPD  32(DX), Y0, Y1
-	VFMADD213PD Y1, Y7, Y2
-	VMASKMOVPD  Y2, Y0, 32(DX)
-	ADDQ        BX, DX
-	VMOVUPD     (DX), Y1
-	VFMADD213PD Y1, Y7, Y3
-	VMOVUPD     Y3, (DX)
-	VMASKMOVPD  32(DX), Y0, Y1
-	VFMADD213PD Y1, Y7, Y4
-	VMASKMOVPD  Y4, Y0, 32(DX)
-	ADDQ        BX, DX
-	VMOVUPD     (DX), Y1
-	VFMADD213PD Y1, Y7, Y5
-	VMOVUPD     Y5, (DX)
-	VMASKMOVPD  32(DX), Y0, Y1
-	VFMADD213PD Y1, Y7, Y6
-	VMASKMOVPD  Y6, Y0, 32(DX)
-
-endadd3x2F64AVX2:
-	JMP done3x2F64AVX2
-
-overwrite3x2F64AVX2:
-	TESTQ   AX, AX
-	JNZ     partstore3x2F64AVX2
-	VMULPD  Y7, Y1, Y1
-	VMOVUPD Y1, (DX)
-	VMULPD  Y7, Y2, Y2
-	VMOVUPD Y2, 32(DX)
-	ADDQ    BX, DX
-	VMULPD  Y7, Y3, Y3
-	VMOVUPD Y3, (DX)
-	VMULPD  Y7, Y4, Y4
-	VMOVUPD Y4, 32(DX)
-	ADDQ    BX, DX
-	VMULPD  Y7, Y5, Y5
-	VMOVUPD Y5, (DX)
-	VMULPD  Y7, Y6, Y6
-	VMOVUPD Y6, 32(DX)
-	JMP     endstore3x2F64AVX2
-
-partstore3x2F64AVX2:
-	VMULPD     Y7, Y1, Y1
-	VMOVUPD    Y1, (DX)
-	VMULPD     Y7, Y2, Y2
-	VMASKMOVPD Y2, Y0, 32(DX)
+biased18:
+	TESTQ      DX, DX
+	JZ         added18
+	VMOVUPD    (DX), Y7
+	VADDPD     Y7, Y1, Y1
+	VMASKMOVPD 32(DX), Y0, Y7
+	VADDPD     Y7, Y2, Y2
 	ADDQ       BX, DX
-	VMULPD     Y7, Y3, Y3
-	VMOVUPD    Y3, (DX)
-	VMULPD     Y7, Y4, Y4
-	VMASKMOVPD Y4, Y0, 32(DX)
+	VMOVUPD    (DX), Y7
+	VADDPD     Y7, Y3, Y3
+	VMASKMOVPD 32(DX), Y0, Y7
+	VADDPD     Y7, Y4, Y4
 	ADDQ       BX, DX
-	VMULPD     Y7, Y5, Y5
-	VMOVUPD    Y5, (DX)
-	VMULPD     Y7, Y6, Y6
-	VMASKMOVPD Y6, Y0, 32(DX)
+	VMOVUPD    (DX), Y7
+	VADDPD     Y7, Y5, Y5
+	VMASKMOVPD 32(DX), Y0, Y7
+	VADDPD     Y7, Y6, Y6
 
-endstore3x2F64AVX2:
-done3x2F64AVX2:
+added18:
+	CMPQ   112(AX), $0x00
+	JE     clipped18
+	VXORPS Y7, Y7, Y7
+	VMAXPD Y1, Y7, Y1
+	VMAXPD Y2, Y7, Y2
+	VMAXPD Y3, Y7, Y3
+	VMAXPD Y4, Y7, Y4
+	VMAXPD Y5, Y7, Y5
+	VMAXPD Y6, Y7, Y6
+
+clipped18:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x04
+	JNE     part18
+	VMOVUPD Y1, (CX)
+	VMOVUPD Y2, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPD Y3, (CX)
+	VMOVUPD Y4, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPD Y5, (CX)
+	VMOVUPD Y6, 32(CX)
+	JMP     stored18
+
+part18:
+	VMOVUPD    Y1, (CX)
+	VMASKMOVPD Y2, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPD    Y3, (CX)
+	VMASKMOVPD Y4, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPD    Y5, (CX)
+	VMASKMOVPD Y6, Y0, 32(CX)
+
+stored18:
 	VZEROUPPER
 	RET
 
@@ -1248,9 +1134,9 @@ TEXT ·tile4x2F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), R9
 	MOVQ         88(AX), R10
 	CMPQ         64(AX), $0x04
-	JNE          partial10
+	JNE          partial19
 
-full10:
+full19:
 	VMOVUPD      (SI), Y9
 	VMOVUPD      32(SI), Y10
 	VBROADCASTSD (CX), Y11
@@ -1268,14 +1154,14 @@ full10:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          full10
+	JNZ          full19
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          full10
-	JMP          summed10
+	JNZ          full19
+	JMP          summed19
 
-partial10:
+partial19:
 	VMOVUPD      (SI), Y9
 	VMASKMOVPD   32(SI), Y0, Y10
 	VBROADCASTSD (CX), Y11
@@ -1293,131 +1179,105 @@ partial10:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial10
+	JNZ          partial19
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial10
+	JNZ          partial19
 
-summed10:
+summed19:
 	VBROADCASTSD 80(AX), Y9
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
+	VMULPD       Y9, Y1, Y1
+	VMULPD       Y9, Y2, Y2
+	VMULPD       Y9, Y3, Y3
+	VMULPD       Y9, Y4, Y4
+	VMULPD       Y9, Y5, Y5
+	VMULPD       Y9, Y6, Y6
+	VMULPD       Y9, Y7, Y7
+	VMULPD       Y9, Y8, Y8
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
-	MOVQ         64(AX), AX
-	SUBQ         $0x04, AX
 	TESTQ        CX, CX
-	JZ           overwrite4x2F64AVX2
-	TESTQ        AX, AX
-	JNZ          partadd4x2F64AVX2
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y9, Y1
-	VMOVUPD      Y1, (DX)
-	VMOVUPD      32(DX), Y0
-	VFMADD213PD  Y0, Y9, Y2
-	VMOVUPD      Y2, 32(DX)
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y9, Y3
-	VMOVUPD      Y3, (DX)
-	VMOVUPD      32(DX), Y0
-	VFMADD213PD  Y0, Y9, Y4
-	VMOVUPD      Y4, 32(DX)
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y9, Y5
-	VMOVUPD      Y5, (DX)
-	VMOVUPD      32(DX), Y0
-	VFMADD213PD  Y0, Y9, Y6
-	VMOVUPD      Y6, 32(DX)
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y9, Y7
-	VMOVUPD      Y7, (DX)
-	VMOVUPD      32(DX), Y0
-	VFMADD213PD  Y0, Y9, Y8
-	VMOVUPD      Y8, 32(DX)
-	JMP          endadd4x2F64AVX2
+	JZ           biased20
+	VMOVUPD      (CX), Y9
+	VADDPD       Y9, Y1, Y1
+	VADDPD       Y9, Y3, Y3
+	VADDPD       Y9, Y5, Y5
+	VADDPD       Y9, Y7, Y7
+	VMASKMOVPD   32(CX), Y0, Y9
+	VADDPD       Y9, Y2, Y2
+	VADDPD       Y9, Y4, Y4
+	VADDPD       Y9, Y6, Y6
+	VADDPD       Y9, Y8, Y8
 
-partadd4x2F64AVX2:
-	VMOVUPD     (DX), Y10
-	VFMADD213PD Y10, Y9, Y1
-	VMOVUPD     Y1, (DX)
-	VMASKMOVPD  32(DX), Y0, Y1
-	VFMADD213PD Y1, Y9, Y2
-	VMASKMOVPD  Y2, Y0, 32(DX)
-	ADDQ        BX, DX
-	VMOVUPD     (DX), Y1
-	VFMADD213PD Y1, Y9, Y3
-	VMOVUPD     Y3, (DX)
-	VMASKMOVPD  32(DX), Y0, Y1
-	VFMADD213PD Y1, Y9, Y4
-	VMASKMOVPD  Y4, Y0, 32(DX)
-	ADDQ        BX, DX
-	VMOVUPD     (DX), Y1
-	VFMADD213PD Y1, Y9, Y5
-	VMOVUPD     Y5, (DX)
-	VMASKMOVPD  32(DX), Y0, Y1
-	VFMADD213PD Y1, Y9, Y6
-	VMASKMOVPD  Y6, Y0, 32(DX)
-	ADDQ        BX, DX
-	VMOVUPD     (DX), Y1
-	VFMADD213PD Y1, Y9, Y7
-	VMOVUPD     Y7, (DX)
-	VMASKMOVPD  32(DX), Y0, Y1
-	VFMADD213PD Y1, Y9, Y8
-	VMASKMOVPD  Y8, Y0, 32(DX)
-
-endadd4x2F64AVX2:
-	JMP done4x2F64AVX2
-
-overwrite4x2F64AVX2:
-	TESTQ   AX, AX
-	JNZ     partstore4x2F64AVX2
-	VMULPD  Y9, Y1, Y1
-	VMOVUPD Y1, (DX)
-	VMULPD  Y9, Y2, Y2
-	VMOVUPD Y2, 32(DX)
-	ADDQ    BX, DX
-	VMULPD  Y9, Y3, Y3
-	VMOVUPD Y3, (DX)
-	VMULPD  Y9, Y4, Y4
-	VMOVUPD Y4, 32(DX)
-	ADDQ    BX, DX
-	VMULPD  Y9, Y5, Y5
-	VMOVUPD Y5, (DX)
-	VMULPD  Y9, Y6, Y6
-	VMOVUPD Y6, 32(DX)
-	ADDQ    BX, DX
-	VMULPD  Y9, Y7, Y7
-	VMOVUPD Y7, (DX)
-	VMULPD  Y9, Y8, Y8
-	VMOVUPD Y8, 32(DX)
-	JMP     endstore4x2F64AVX2
-
-partstore4x2F64AVX2:
-	VMULPD     Y9, Y1, Y1
-	VMOVUPD    Y1, (DX)
-	VMULPD     Y9, Y2, Y2
-	VMASKMOVPD Y2, Y0, 32(DX)
+biased20:
+	TESTQ      DX, DX
+	JZ         added20
+	VMOVUPD    (DX), Y9
+	VADDPD     Y9, Y1, Y1
+	VMASKMOVPD 32(DX), Y0, Y9
+	VADDPD     Y9, Y2, Y2
 	ADDQ       BX, DX
-	VMULPD     Y9, Y3, Y3
-	VMOVUPD    Y3, (DX)
-	VMULPD     Y9, Y4, Y4
-	VMASKMOVPD Y4, Y0, 32(DX)
+	VMOVUPD    (DX), Y9
+	VADDPD     Y9, Y3, Y3
+	VMASKMOVPD 32(DX), Y0, Y9
+	VADDPD     Y9, Y4, Y4
 	ADDQ       BX, DX
-	VMULPD     Y9, Y5, Y5
-	VMOVUPD    Y5, (DX)
-	VMULPD     Y9, Y6, Y6
-	VMASKMOVPD Y6, Y0, 32(DX)
+	VMOVUPD    (DX), Y9
+	VADDPD     Y9, Y5, Y5
+	VMASKMOVPD 32(DX), Y0, Y9
+	VADDPD     Y9, Y6, Y6
 	ADDQ       BX, DX
-	VMULPD     Y9, Y7, Y7
-	VMOVUPD    Y7, (DX)
-	VMULPD     Y9, Y8, Y8
-	VMASKMOVPD Y8, Y0, 32(DX)
+	VMOVUPD    (DX), Y9
+	VADDPD     Y9, Y7, Y7
+	VMASKMOVPD 32(DX), Y0, Y9
+	VADDPD     Y9, Y8, Y8
 
-endstore4x2F64AVX2:
-done4x2F64AVX2:
+added20:
+	CMPQ   112(AX), $0x00
+	JE     clipped20
+	VXORPS Y9, Y9, Y9
+	VMAXPD Y1, Y9, Y1
+	VMAXPD Y2, Y9, Y2
+	VMAXPD Y3, Y9, Y3
+	VMAXPD Y4, Y9, Y4
+	VMAXPD Y5, Y9, Y5
+	VMAXPD Y6, Y9, Y6
+	VMAXPD Y7, Y9, Y7
+	VMAXPD Y8, Y9, Y8
+
+clipped20:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x04
+	JNE     part20
+	VMOVUPD Y1, (CX)
+	VMOVUPD Y2, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPD Y3, (CX)
+	VMOVUPD Y4, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPD Y5, (CX)
+	VMOVUPD Y6, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPD Y7, (CX)
+	VMOVUPD Y8, 32(CX)
+	JMP     stored20
+
+part20:
+	VMOVUPD    Y1, (CX)
+	VMASKMOVPD Y2, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPD    Y3, (CX)
+	VMASKMOVPD Y4, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPD    Y5, (CX)
+	VMASKMOVPD Y6, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPD    Y7, (CX)
+	VMASKMOVPD Y8, Y0, 32(CX)
+
+stored20:
 	VZEROUPPER
 	RET
 
@@ -1448,9 +1308,9 @@ TEXT ·tile5x2F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), R9
 	MOVQ         88(AX), R10
 	CMPQ         64(AX), $0x04
-	JNE          partial11
+	JNE          partial21
 
-full11:
+full21:
 	VMOVUPD      (SI), Y11
 	VMOVUPD      32(SI), Y12
 	VBROADCASTSD (CX), Y13
@@ -1471,14 +1331,14 @@ full11:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          full11
+	JNZ          full21
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          full11
-	JMP          summed11
+	JNZ          full21
+	JMP          summed21
 
-partial11:
+partial21:
 	VMOVUPD      (SI), Y11
 	VMASKMOVPD   32(SI), Y0, Y12
 	VBROADCASTSD (CX), Y13
@@ -1499,155 +1359,122 @@ partial11:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial11
+	JNZ          partial21
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial11
+	JNZ          partial21
 
-summed11:
+summed21:
 	VBROADCASTSD 80(AX), Y11
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
+	VMULPD       Y11, Y1, Y1
+	VMULPD       Y11, Y2, Y2
+	VMULPD       Y11, Y3, Y3
+	VMULPD       Y11, Y4, Y4
+	VMULPD       Y11, Y5, Y5
+	VMULPD       Y11, Y6, Y6
+	VMULPD       Y11, Y7, Y7
+	VMULPD       Y11, Y8, Y8
+	VMULPD       Y11, Y9, Y9
+	VMULPD       Y11, Y10, Y10
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
-	MOVQ         64(AX), AX
-	SUBQ         $0x04, AX
 	TESTQ        CX, CX
-	JZ           overwrite5x2F64AVX2
-	TESTQ        AX, AX
-	JNZ          partadd5x2F64AVX2
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y11, Y1
-	VMOVUPD      Y1, (DX)
-	VMOVUPD      32(DX), Y0
-	VFMADD213PD  Y0, Y11, Y2
-	VMOVUPD      Y2, 32(DX)
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y11, Y3
-	VMOVUPD      Y3, (DX)
-	VMOVUPD      32(DX), Y0
-	VFMADD213PD  Y0, Y11, Y4
-	VMOVUPD      Y4, 32(DX)
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y11, Y5
-	VMOVUPD      Y5, (DX)
-	VMOVUPD      32(DX), Y0
-	VFMADD213PD  Y0, Y11, Y6
-	VMOVUPD      Y6, 32(DX)
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y11, Y7
-	VMOVUPD      Y7, (DX)
-	VMOVUPD      32(DX), Y0
-	VFMADD213PD  Y0, Y11, Y8
-	VMOVUPD      Y8, 32(DX)
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y11, Y9
-	VMOVUPD      Y9, (DX)
-	VMOVUPD      32(DX), Y0
-	VFMADD213PD  Y0, Y11, Y10
-	VMOVUPD      Y10, 32(DX)
-	JMP          endadd5x2F64AVX2
+	JZ           biased22
+	VMOVUPD      (CX), Y11
+	VADDPD       Y11, Y1, Y1
+	VADDPD       Y11, Y3, Y3
+	VADDPD       Y11, Y5, Y5
+	VADDPD       Y11, Y7, Y7
+	VADDPD       Y11, Y9, Y9
+	VMASKMOVPD   32(CX), Y0, Y11
+	VADDPD       Y11, Y2, Y2
+	VADDPD       Y11, Y4, Y4
+	VADDPD       Y11, Y6, Y6
+	VADDPD       Y11, Y8, Y8
+	VADDPD       Y11, Y10, Y10
 
-partadd5x2F64AVX2:
-	VMOVUPD     (DX), Y12
-	VFMADD213PD Y12, Y11, Y1
-	VMOVUPD     Y1, (DX)
-	VMASKMOVPD  32(DX), Y0, Y1
-	VFMADD213PD Y1, Y11, Y2
-	VMASKMOVPD  Y2, Y0, 32(DX)
-	ADDQ        BX, DX
-	VMOVUPD     (DX), Y1
-	VFMADD213PD Y1, Y11, Y3
-	VMOVUPD     Y3, (DX)
-	VMASKMOVPD  32(DX), Y0, Y1
-	VFMADD213PD Y1, Y11, Y4
-	VMASKMOVPD  Y4, Y0, 32(DX)
-	ADDQ        BX, DX
-	VMOVUPD     (DX), Y1
-	VFMADD213PD Y1, Y11, Y5
-	VMOVUPD     Y5, (DX)
-	VMASKMOVPD  32(DX), Y0, Y1
-	VFMADD213PD Y1, Y11, Y6
-	VMASKMOVPD  Y6, Y0, 32(DX)
-	ADDQ        BX, DX
-	VMOVUPD     (DX), Y1
-	VFMADD213PD Y1, Y11, Y7
-	VMOVUPD     Y7, (DX)
-	VMASKMOVPD  32(DX), Y0, Y1
-	VFMADD213PD Y1, Y11, Y8
-	VMASKMOVPD  Y8, Y0, 32(DX)
-	ADDQ        BX, DX
-	VMOVUPD     (DX), Y1
-	VFMADD213PD Y1, Y11, Y9
-	VMOVUPD     Y9, (DX)
-	VMASKMOVPD  32(DX), Y0, Y1
-	VFMADD213PD Y1, Y11, Y10
-	VMASKMOVPD  Y10, Y0, 32(DX)
-
-endadd5x2F64AVX2:
-	JMP done5x2F64AVX2
-
-overwrite5x2F64AVX2:
-	TESTQ   AX, AX
-	JNZ     partstore5x2F64AVX2
-	VMULPD  Y11, Y1, Y1
-	VMOVUPD Y1, (DX)
-	VMULPD  Y11, Y2, Y2
-	VMOVUPD Y2, 32(DX)
-	ADDQ    BX, DX
-	VMULPD  Y11, Y3, Y3
-	VMOVUPD Y3, (DX)
-	VMULPD  Y11, Y4, Y4
-	VMOVUPD Y4, 32(DX)
-	ADDQ    BX, DX
-	VMULPD  Y11, Y5, Y5
-	VMOVUPD Y5, (DX)
-	VMULPD  Y11, Y6, Y6
-	VMOVUPD Y6, 32(DX)
-	ADDQ    BX, DX
-	VMULPD  Y11, Y7, Y7
-	VMOVUPD Y7, (DX)
-	VMULPD  Y11, Y8, Y8
-	VMOVUPD Y8, 32(DX)
-	ADDQ    BX, DX
-	VMULPD  Y11, Y9, Y9
-	VMOVUPD Y9, (DX)
-	VMULPD  Y11, Y10, Y10
-	VMOVUPD Y10, 32(DX)
-	JMP     endstore5x2F64AVX2
-
-partstore5x2F64AVX2:
-	VMULPD     Y11, Y1, Y1
-	VMOVUPD    Y1, (DX)
-	VMULPD     Y11, Y2, Y2
-	VMASKMOVPD Y2, Y0, 32(DX)
+biased22:
+	TESTQ      DX, DX
+	JZ         added22
+	VMOVUPD    (DX), Y11
+	VADDPD     Y11, Y1, Y1
+	VMASKMOVPD 32(DX), Y0, Y11
+	VADDPD     Y11, Y2, Y2
 	ADDQ       BX, DX
-	VMULPD     Y11, Y3, Y3
-	VMOVUPD    Y3, (DX)
-	VMULPD     Y11, Y4, Y4
-	VMASKMOVPD Y4, Y0, 32(DX)
+	VMOVUPD    (DX), Y11
+	VADDPD     Y11, Y3, Y3
+	VMASKMOVPD 32(DX), Y0, Y11
+	VADDPD     Y11, Y4, Y4
 	ADDQ       BX, DX
-	VMULPD     Y11, Y5, Y5
-	VMOVUPD    Y5, (DX)
-	VMULPD     Y11, Y6, Y6
-	VMASKMOVPD Y6, Y0, 32(DX)
+	VMOVUPD    (DX), Y11
+	VADDPD     Y11, Y5, Y5
+	VMASKMOVPD 32(DX), Y0, Y11
+	VADDPD     Y11, Y6, Y6
 	ADDQ       BX, DX
-	VMULPD     Y11, Y7, Y7
-	VMOVUPD    Y7, (DX)
-	VMULPD     Y11, Y8, Y8
-	VMASKMOVPD Y8, Y0, 32(DX)
+	VMOVUPD    (DX), Y11
+	VADDPD     Y11, Y7, Y7
+	VMASKMOVPD 32(DX), Y0, Y11
+	VADDPD     Y11, Y8, Y8
 	ADDQ       BX, DX
-	VMULPD     Y11, Y9, Y9
-	VMOVUPD    Y9, (DX)
-	VMULPD     Y11, Y10, Y10
-	VMASKMOVPD Y10, Y0, 32(DX)
+	VMOVUPD    (DX), Y11
+	VADDPD     Y11, Y9, Y9
+	VMASKMOVPD 32(DX), Y0, Y11
+	VADDPD     Y11, Y10, Y10
 
-endstore5x2F64AVX2:
-done5x2F64AVX2:
+added22:
+	CMPQ   112(AX), $0x00
+	JE     clipped22
+	VXORPS Y11, Y11, Y11
+	VMAXPD Y1, Y11, Y1
+	VMAXPD Y2, Y11, Y2
+	VMAXPD Y3, Y11, Y3
+	VMAXPD Y4, Y11, Y4
+	VMAXPD Y5, Y11, Y5
+	VMAXPD Y6, Y11, Y6
+	VMAXPD Y7, Y11, Y7
+	VMAXPD Y8, Y11, Y8
+	VMAXPD Y9, Y11, Y9
+	VMAXPD Y10, Y11, Y10
+
+clipped22:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x04
+	JNE     part22
+	VMOVUPD Y1, (CX)
+	VMOVUPD Y2, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPD Y3, (CX)
+	VMOVUPD Y4, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPD Y5, (CX)
+	VMOVUPD Y6, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPD Y7, (CX)
+	VMOVUPD Y8, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPD Y9, (CX)
+	VMOVUPD Y10, 32(CX)
+	JMP     stored22
+
+part22:
+	VMOVUPD    Y1, (CX)
+	VMASKMOVPD Y2, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPD    Y3, (CX)
+	VMASKMOVPD Y4, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPD    Y5, (CX)
+	VMASKMOVPD Y6, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPD    Y7, (CX)
+	VMASKMOVPD Y8, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPD    Y9, (CX)
+	VMASKMOVPD Y10, Y0, 32(CX)
+
+stored22:
 	VZEROUPPER
 	RET
 
@@ -1682,9 +1509,9 @@ TEXT ·tile6x2F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), R10
 	MOVQ         88(AX), R11
 	CMPQ         64(AX), $0x04
-	JNE          partial12
+	JNE          partial23
 
-full12:
+full23:
 	VMOVUPD      (DI), Y13
 	VMOVUPD      32(DI), Y14
 	VBROADCASTSD (CX), Y15
@@ -1709,15 +1536,15 @@ full12:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          full12
+	JNZ          full23
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          full12
-	JMP          summed12
+	JNZ          full23
+	JMP          summed23
 
-partial12:
+partial23:
 	VMOVUPD      (DI), Y13
 	VMASKMOVPD   32(DI), Y0, Y14
 	VBROADCASTSD (CX), Y15
@@ -1742,180 +1569,140 @@ partial12:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial12
+	JNZ          partial23
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial12
+	JNZ          partial23
 
-summed12:
+summed23:
 	VBROADCASTSD 80(AX), Y13
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
+	VMULPD       Y13, Y1, Y1
+	VMULPD       Y13, Y2, Y2
+	VMULPD       Y13, Y3, Y3
+	VMULPD       Y13, Y4, Y4
+	VMULPD       Y13, Y5, Y5
+	VMULPD       Y13, Y6, Y6
+	VMULPD       Y13, Y7, Y7
+	VMULPD       Y13, Y8, Y8
+	VMULPD       Y13, Y9, Y9
+	VMULPD       Y13, Y10, Y10
+	VMULPD       Y13, Y11, Y11
+	VMULPD       Y13, Y12, Y12
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
-	MOVQ         64(AX), AX
-	SUBQ         $0x04, AX
 	TESTQ        CX, CX
-	JZ           overwrite6x2F64AVX2
-	TESTQ        AX, AX
-	JNZ          partadd6x2F64AVX2
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y13, Y1
-	VMOVUPD      Y1, (DX)
-	VMOVUPD      32(DX), Y0
-	VFMADD213PD  Y0, Y13, Y2
-	VMOVUPD      Y2, 32(DX)
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y13, Y3
-	VMOVUPD      Y3, (DX)
-	VMOVUPD      32(DX), Y0
-	VFMADD213PD  Y0, Y13, Y4
-	VMOVUPD      Y4, 32(DX)
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y13, Y5
-	VMOVUPD      Y5, (DX)
-	VMOVUPD      32(DX), Y0
-	VFMADD213PD  Y0, Y13, Y6
-	VMOVUPD      Y6, 32(DX)
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y13, Y7
-	VMOVUPD      Y7, (DX)
-	VMOVUPD      32(DX), Y0
-	VFMADD213PD  Y0, Y13, Y8
-	VMOVUPD      Y8, 32(DX)
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y13, Y9
-	VMOVUPD      Y9, (DX)
-	VMOVUPD      32(DX), Y0
-	VFMADD213PD  Y0, Y13, Y10
-	VMOVUPD      Y10, 32(DX)
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y13, Y11
-	VMOVUPD      Y11, (DX)
-	VMOVUPD      32(DX), Y0
-	VFMADD213PD  Y0, Y13, Y12
-	VMOVUPD      Y12, 32(DX)
-	JMP          endadd6x2F64AVX2
+	JZ           biased24
+	VMOVUPD      (CX), Y13
+	VADDPD       Y13, Y1, Y1
+	VADDPD       Y13, Y3, Y3
+	VADDPD       Y13, Y5, Y5
+	VADDPD       Y13, Y7, Y7
+	VADDPD       Y13, Y9, Y9
+	VADDPD       Y13, Y11, Y11
+	VMASKMOVPD   32(CX), Y0, Y13
+	VADDPD       Y13, Y2, Y2
+	VADDPD       Y13, Y4, Y4
+	VADDPD       Y13, Y6, Y6
+	VADDPD       Y13, Y8, Y8
+	VADDPD       Y13, Y10, Y10
+	VADDPD       Y13, Y12, Y12
 
-partadd6x2F64AVX2:
-	VMOVUPD     (DX), Y14
-	VFMADD213PD Y14, Y13, Y1
-	VMOVUPD     Y1, (DX)
-	VMASKMOVPD  32(DX), Y0, Y1
-	VFMADD213PD Y1, Y13, Y2
-	VMASKMOVPD  Y2, Y0, 32(DX)
-	ADDQ        BX, DX
-	VMOVUPD     (DX), Y1
-	VFMADD213PD Y1, Y13, Y3
-	VMOVUPD     Y3, (DX)
-	VMASKMOVPD  32(DX), Y0, Y1
-	VFMADD213PD Y1, Y13, Y4
-	VMASKMOVPD  Y4, Y0, 32(DX)
-	ADDQ        BX, DX
-	VMOVUPD     (DX), Y1
-	VFMADD213PD Y1, Y13, Y5
-	VMOVUPD     Y5, (DX)
-	VMASKMOVPD  32(DX), Y0, Y1
-	VFMADD213PD Y1, Y13, Y6
-	VMASKMOVPD  Y6, Y0, 32(DX)
-	ADDQ        BX, DX
-	VMOVUPD     (DX), Y1
-	VFMADD213PD Y1, Y13, Y7
-	VMOVUPD     Y7, (DX)
-	VMASKMOVPD  32(DX), Y0, Y1
-	VFMADD213PD Y1, Y13, Y8
-	VMASKMOVPD  Y8, Y0, 32(DX)
-	ADDQ        BX, DX
-	VMOVUPD     (DX), Y1
-	VFMADD213PD Y1, Y13, Y9
-	VMOVUPD     Y9, (DX)
-	VMASKMOVPD  32(DX), Y0, Y1
-	VFMADD213PD Y1, Y13, Y10
-	VMASKMOVPD  Y10, Y0, 32(DX)
-	ADDQ        BX, DX
-	VMOVUPD     (DX), Y1
-	VFMADD213PD Y1, Y13, Y11
-	VMOVUPD     Y11, (DX)
-	VMASKMOVPD  32(DX), Y0, Y1
-	VFMADD213PD Y1, Y13, Y12
-	VMASKMOVPD  Y12, Y0, 32(DX)
+biased24:
+	TESTQ      DX, DX
+	JZ         added24
+	VMOVUPD    (DX), Y13
+	VADDPD     Y13, Y1, Y1
+	VMASKMOVPD 32(DX), Y0, Y13
+	VADDPD     Y13, Y2, Y2
+	ADDQ       BX, DX
+	VMOVUPD    (DX), Y13
+	VADDPD     Y13, Y3, Y3
+	VMASKMOVPD 32(DX), Y0, Y13
+	VADDPD     Y13, Y4, Y4
+	ADDQ       BX, DX
+	VMOVUPD    (DX), Y13
+	VADDPD     Y13, Y5, Y5
+	VMASKMOVPD 32(DX), Y0, Y13
+	VADDPD     Y13, Y6, Y6
+	ADDQ       BX, DX
+	VMOVUPD    (DX), Y13
+	VADDPD     Y13, Y7, Y7
+	VMASKMOVPD 32(DX), Y0, Y13
+	VADDPD     Y13, Y8, Y8
+	ADDQ       BX, DX
+	VMOVUPD    (DX), Y13
+	VADDPD     Y13, Y9, Y9
+	VMASKMOVPD 32(DX), Y0, Y13
+	VADDPD     Y13, Y10, Y10
+	ADDQ       BX, DX
+	VMOVUPD    (DX), Y13
+	VADDPD     Y13, Y11, Y11
+	VMASKMOVPD 32(DX), Y0, Y13
+	VADDPD     Y13, Y12, Y12
 
-endadd6x2F64AVX2:
-	JMP done6x2F64AVX2
+added24:
+	CMPQ   112(AX), $0x00
+	JE     clipped24
+	VXORPS Y13, Y13, Y13
+	VMAXPD Y1, Y13, Y1
+	VMAXPD Y2, Y13, Y2
+	VMAXPD Y3, Y13, Y3
+	VMAXPD Y4, Y13, Y4
+	VMAXPD Y5, Y13, Y5
+	VMAXPD Y6, Y13, Y6
+	VMAXPD Y7, Y13, Y7
+	VMAXPD Y8, Y13, Y8
+	VMAXPD Y9, Y13, Y9
+	VMAXPD Y10, Y13, Y10
+	VMAXPD Y11, Y13, Y11
+	VMAXPD Y12, Y13, Y12
 
-overwrite6x2F64AVX2:
-	TESTQ   AX, AX
-	JNZ     partstore6x2F64AVX2
-	VMULPD  Y13, Y1, Y1
-	VMOVUPD Y1, (DX)
-	VMULPD  Y13, Y2, Y2
-	VMOVUPD Y2, 32(DX)
-	ADDQ    BX, DX
-	VMULPD  Y13, Y3, Y3
-	VMOVUPD Y3, (DX)
-	VMULPD  Y13, Y4, Y4
-	VMOVUPD Y4, 32(DX)
-	ADDQ    BX, DX
-	VMULPD  Y13, Y5, Y5
-	VMOVUPD Y5, (DX)
-	VMULPD  Y13, Y6, Y6
-	VMOVUPD Y6, 32(DX)
-	ADDQ    BX, DX
-	VMULPD  Y13, Y7, Y7
-	VMOVUPD Y7, (DX)
-	VMULPD  Y13, Y8, Y8
-	VMOVUPD Y8, 32(DX)
-	ADDQ    BX, DX
-	VMULPD  Y13, Y9, Y9
-	VMOVUPD Y9, (DX)
-	VMULPD  Y13, Y10, Y10
-	VMOVUPD Y10, 32(DX)
-	ADDQ    BX, DX
-	VMULPD  Y13, Y11, Y11
-	VMOVUPD Y11, (DX)
-	VMULPD  Y13, Y12, Y12
-	VMOVUPD Y12, 32(DX)
-	JMP     endstore6x2F64AVX2
+clipped24:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x04
+	JNE     part24
+	VMOVUPD Y1, (CX)
+	VMOVUPD Y2, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPD Y3, (CX)
+	VMOVUPD Y4, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPD Y5, (CX)
+	VMOVUPD Y6, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPD Y7, (CX)
+	VMOVUPD Y8, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPD Y9, (CX)
+	VMOVUPD Y10, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPD Y11, (CX)
+	VMOVUPD Y12, 32(CX)
+	JMP     stored24
 
-partstore6x2F64AVX2:
-	VMULPD     Y13, Y1, Y1
-	VMOVUPD    Y1, (DX)
-	VMULPD     Y13, Y2, Y2
-	VMASKMOVPD Y2, Y0, 32(DX)
-	ADDQ       BX, DX
-	VMULPD     Y13, Y3, Y3
-	VMOVUPD    Y3, (DX)
-	VMULPD     Y13, Y4, Y4
-	VMASKMOVPD Y4, Y0, 32(DX)
-	ADDQ       BX, DX
-	VMULPD     Y13, Y5, Y5
-	VMOVUPD    Y5, (DX)
-	VMULPD     Y13, Y6, Y6
-	VMASKMOVPD Y6, Y0, 32(DX)
-	ADDQ       BX, DX
-	VMULPD     Y13, Y7, Y7
-	VMOVUPD    Y7, (DX)
-	VMULPD     Y13, Y8, Y8
-	VMASKMOVPD Y8, Y0, 32(DX)
-	ADDQ       BX, DX
-	VMULPD     Y13, Y9, Y9
-	VMOVUPD    Y9, (DX)
-	VMULPD     Y13, Y10, Y10
-	VMASKMOVPD Y10, Y0, 32(DX)
-	ADDQ       BX, DX
-	VMULPD     Y13, Y11, Y11
-	VMOVUPD    Y11, (DX)
-	VMULPD     Y13, Y12, Y12
-	VMASKMOVPD Y12, Y0, 32(DX)
+part24:
+	VMOVUPD    Y1, (CX)
+	VMASKMOVPD Y2, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPD    Y3, (CX)
+	VMASKMOVPD Y4, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPD    Y5, (CX)
+	VMASKMOVPD Y6, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPD    Y7, (CX)
+	VMASKMOVPD Y8, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPD    Y9, (CX)
+	VMASKMOVPD Y10, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPD    Y11, (CX)
+	VMASKMOVPD Y12, Y0, 32(CX)
 
-endstore6x2F64AVX2:
-done6x2F64AVX2:
+stored24:
 	VZEROUPPER
 	RET
 
@@ -1938,9 +1725,9 @@ TEXT ·tile1x3F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), DI
 	MOVQ         88(AX), R8
 	CMPQ         64(AX), $0x04
-	JNE          partial13
+	JNE          partial25
 
-full13:
+full25:
 	VMOVUPD      (DX), Y4
 	VMOVUPD      32(DX), Y5
 	VMOVUPD      64(DX), Y6
@@ -1951,14 +1738,14 @@ full13:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          full13
+	JNZ          full25
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          full13
-	JMP          summed13
+	JNZ          full25
+	JMP          summed25
 
-partial13:
+partial25:
 	VMOVUPD      (DX), Y4
 	VMOVUPD      32(DX), Y5
 	VMASKMOVPD   64(DX), Y0, Y6
@@ -1969,69 +1756,62 @@ partial13:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial13
+	JNZ          partial25
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial13
+	JNZ          partial25
 
-summed13:
+summed25:
 	VBROADCASTSD 80(AX), Y4
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
+	VMULPD       Y4, Y1, Y1
+	VMULPD       Y4, Y2, Y2
+	VMULPD       Y4, Y3, Y3
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
-	MOVQ         64(AX), AX
-	SUBQ         $0x04, AX
 	TESTQ        CX, CX
-	JZ           overwrite1x3F64AVX2
-	TESTQ        AX, AX
-	JNZ          partadd1x3F64AVX2
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y4, Y1
-	VMOVUPD      Y1, (DX)
-	VMOVUPD      32(DX), Y0
-	VFMADD213PD  Y0, Y4, Y2
-	VMOVUPD      Y2, 32(DX)
-	VMOVUPD      64(DX), Y0
-	VFMADD213PD  Y0, Y4, Y3
-	VMOVUPD      Y3, 64(DX)
-	JMP          endadd1x3F64AVX2
+	JZ           biased26
+	VMOVUPD      (CX), Y4
+	VADDPD       Y4, Y1, Y1
+	VMOVUPD      32(CX), Y4
+	VADDPD       Y4, Y2, Y2
+	VMASKMOVPD   64(CX), Y0, Y4
+	VADDPD       Y4, Y3, Y3
 
-partadd1x3F64AVX2:
-	VMOVUPD     (DX), Y5
-	VFMADD213PD Y5, Y4, Y1
-	VMOVUPD     Y1, (DX)
-	VMOVUPD     32(DX), Y1
-	VFMADD213PD Y1, Y4, Y2
-	VMOVUPD     Y2, 32(DX)
-	VMASKMOVPD  64(DX), Y0, Y1
-	VFMADD213PD Y1, Y4, Y3
-	VMASKMOVPD  Y3, Y0, 64(DX)
+biased26:
+	TESTQ      DX, DX
+	JZ         added26
+	VMOVUPD    (DX), Y4
+	VADDPD     Y4, Y1, Y1
+	VMOVUPD    32(DX), Y4
+	VADDPD     Y4, Y2, Y2
+	VMASKMOVPD 64(DX), Y0, Y4
+	VADDPD     Y4, Y3, Y3
 
-endadd1x3F64AVX2:
-	JMP done1x3F64AVX2
+added26:
+	CMPQ   112(AX), $0x00
+	JE     clipped26
+	VXORPS Y4, Y4, Y4
+	VMAXPD Y1, Y4, Y1
+	VMAXPD Y2, Y4, Y2
+	VMAXPD Y3, Y4, Y3
 
-overwrite1x3F64AVX2:
-	TESTQ   AX, AX
-	JNZ     partstore1x3F64AVX2
-	VMULPD  Y4, Y1, Y1
-	VMOVUPD Y1, (DX)
-	VMULPD  Y4, Y2, Y2
-	VMOVUPD Y2, 32(DX)
-	VMULPD  Y4, Y3, Y3
-	VMOVUPD Y3, 64(DX)
-	JMP     endstore1x3F64AVX2
+clipped26:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x04
+	JNE     part26
+	VMOVUPD Y1, (CX)
+	VMOVUPD Y2, 32(CX)
+	VMOVUPD Y3, 64(CX)
+	JMP     stored26
 
-partstore1x3F64AVX2:
-	VMULPD     Y4, Y1, Y1
-	VMOVUPD    Y1, (DX)
-	VMULPD     Y4, Y2, Y2
-	VMOVUPD    Y2, 32(DX)
-	VMULPD     Y4, Y3, Y3
-	VMASKMOVPD Y3, Y0, 64(DX)
+part26:
+	VMOVUPD    Y1, (CX)
+	VMOVUPD    Y2, 32(CX)
+	VMASKMOVPD Y3, Y0, 64(CX)
 
-endstore1x3F64AVX2:
-done1x3F64AVX2:
+stored26:
 	VZEROUPPER
 	RET
 
@@ -2057,9 +1837,9 @@ TEXT ·tile2x3F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), R8
 	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x04
-	JNE          partial14
+	JNE          partial27
 
-full14:
+full27:
 	VMOVUPD      (BX), Y7
 	VMOVUPD      32(BX), Y8
 	VMOVUPD      64(BX), Y9
@@ -2074,14 +1854,14 @@ full14:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          full14
+	JNZ          full27
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          full14
-	JMP          summed14
+	JNZ          full27
+	JMP          summed27
 
-partial14:
+partial27:
 	VMOVUPD      (BX), Y7
 	VMOVUPD      32(BX), Y8
 	VMASKMOVPD   64(BX), Y0, Y9
@@ -2096,103 +1876,86 @@ partial14:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial14
+	JNZ          partial27
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial14
+	JNZ          partial27
 
-summed14:
+summed27:
 	VBROADCASTSD 80(AX), Y7
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
+	VMULPD       Y7, Y1, Y1
+	VMULPD       Y7, Y2, Y2
+	VMULPD       Y7, Y3, Y3
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y7, Y5, Y5
+	VMULPD       Y7, Y6, Y6
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
-	MOVQ         64(AX), AX
-	SUBQ         $0x04, AX
 	TESTQ        CX, CX
-	JZ           overwrite2x3F64AVX2
-	TESTQ        AX, AX
-	JNZ          partadd2x3F64AVX2
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y7, Y1
-	VMOVUPD      Y1, (DX)
-	VMOVUPD      32(DX), Y0
-	VFMADD213PD  Y0, Y7, Y2
-	VMOVUPD      Y2, 32(DX)
-	VMOVUPD      64(DX), Y0
-	VFMADD213PD  Y0, Y7, Y3
-	VMOVUPD      Y3, 64(DX)
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y7, Y4
-	VMOVUPD      Y4, (DX)
-	VMOVUPD      32(DX), Y0
-	VFMADD213PD  Y0, Y7, Y5
-	VMOVUPD      Y5, 32(DX)
-	VMOVUPD      64(DX), Y0
-	VFMADD213PD  Y0, Y7, Y6
-	VMOVUPD      Y6, 64(DX)
-	JMP          endadd2x3F64AVX2
+	JZ           biased28
+	VMOVUPD      (CX), Y7
+	VADDPD       Y7, Y1, Y1
+	VADDPD       Y7, Y4, Y4
+	VMOVUPD      32(CX), Y7
+	VADDPD       Y7, Y2, Y2
+	VADDPD       Y7, Y5, Y5
+	VMASKMOVPD   64(CX), Y0, Y7
+	VADDPD       Y7, Y3, Y3
+	VADDPD       Y7, Y6, Y6
 
-partadd2x3F64AVX2:
-	VMOVUPD     (DX), Y8
-	VFMADD213PD Y8, Y7, Y1
-	VMOVUPD     Y1, (DX)
-	VMOVUPD     32(DX), Y1
-	VFMADD213PD Y1, Y7, Y2
-	VMOVUPD     Y2, 32(DX)
-	VMASKMOVPD  64(DX), Y0, Y1
-	VFMADD213PD Y1, Y7, Y3
-	VMASKMOVPD  Y3, Y0, 64(DX)
-	ADDQ        BX, DX
-	VMOVUPD     (DX), Y1
-	VFMADD213PD Y1, Y7, Y4
-	VMOVUPD     Y4, (DX)
-	VMOVUPD     32(DX), Y1
-	VFMADD213PD Y1, Y7, Y5
-	VMOVUPD     Y5, 32(DX)
-	VMASKMOVPD  64(DX), Y0, Y1
-	VFMADD213PD Y1, Y7, Y6
-	VMASKMOVPD  Y6, Y0, 64(DX)
-
-endadd2x3F64AVX2:
-	JMP done2x3F64AVX2
-
-overwrite2x3F64AVX2:
-	TESTQ   AX, AX
-	JNZ     partstore2x3F64AVX2
-	VMULPD  Y7, Y1, Y1
-	VMOVUPD Y1, (DX)
-	VMULPD  Y7, Y2, Y2
-	VMOVUPD Y2, 32(DX)
-	VMULPD  Y7, Y3, Y3
-	VMOVUPD Y3, 64(DX)
-	ADDQ    BX, DX
-	VMULPD  Y7, Y4, Y4
-	VMOVUPD Y4, (DX)
-	VMULPD  Y7, Y5, Y5
-	VMOVUPD Y5, 32(DX)
-	VMULPD  Y7, Y6, Y6
-	VMOVUPD Y6, 64(DX)
-	JMP     endstore2x3F64AVX2
-
-partstore2x3F64AVX2:
-	VMULPD     Y7, Y1, Y1
-	VMOVUPD    Y1, (DX)
-	VMULPD     Y7, Y2, Y2
-	VMOVUPD    Y2, 32(DX)
-	VMULPD     Y7, Y3, Y3
-	VMASKMOVPD Y3, Y0, 64(DX)
+biased28:
+	TESTQ      DX, DX
+	JZ         added28
+	VMOVUPD    (DX), Y7
+	VADDPD     Y7, Y1, Y1
+	VMOVUPD    32(DX), Y7
+	VADDPD     Y7, Y2, Y2
+	VMASKMOVPD 64(DX), Y0, Y7
+	VADDPD     Y7, Y3, Y3
 	ADDQ       BX, DX
-	VMULPD     Y7, Y4, Y4
-	VMOVUPD    Y4, (DX)
-	VMULPD     Y7, Y5, Y5
-	VMOVUPD    Y5, 32(DX)
-	VMULPD     Y7, Y6, Y6
-	VMASKMOVPD Y6, Y0, 64(DX)
+	VMOVUPD    (DX), Y7
+	VADDPD     Y7, Y4, Y4
+	VMOVUPD    32(DX), Y7
+	VADDPD     Y7, Y5, Y5
+	VMASKMOVPD 64(DX), Y0, Y7
+	VADDPD     Y7, Y6, Y6
 
-endstore2x3F64AVX2:
-done2x3F64AVX2:
+added28:
+	CMPQ   112(AX), $0x00
+	JE     clipped28
+	VXORPS Y7, Y7, Y7
+	VMAXPD Y1, Y7, Y1
+	VMAXPD Y2, Y7, Y2
+	VMAXPD Y3, Y7, Y3
+	VMAXPD Y4, Y7, Y4
+	VMAXPD Y5, Y7, Y5
+	VMAXPD Y6, Y7, Y6
+
+clipped28:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x04
+	JNE     part28
+	VMOVUPD Y1, (CX)
+	VMOVUPD Y2, 32(CX)
+	VMOVUPD Y3, 64(CX)
+	ADDQ    BX, CX
+	VMOVUPD Y4, (CX)
+	VMOVUPD Y5, 32(CX)
+	VMOVUPD Y6, 64(CX)
+	JMP     stored28
+
+part28:
+	VMOVUPD    Y1, (CX)
+	VMOVUPD    Y2, 32(CX)
+	VMASKMOVPD Y3, Y0, 64(CX)
+	ADDQ       BX, CX
+	VMOVUPD    Y4, (CX)
+	VMOVUPD    Y5, 32(CX)
+	VMASKMOVPD Y6, Y0, 64(CX)
+
+stored28:
 	VZEROUPPER
 	RET
 
@@ -2216,9 +1979,9 @@ TEXT ·tile1x4F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), DI
 	MOVQ         88(AX), R8
 	CMPQ         64(AX), $0x04
-	JNE          partial15
+	JNE          partial29
 
-full15:
+full29:
 	VMOVUPD      (DX), Y5
 	VMOVUPD      32(DX), Y6
 	VMOVUPD      64(DX), Y7
@@ -2231,14 +1994,14 @@ full15:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          full15
+	JNZ          full29
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          full15
-	JMP          summed15
+	JNZ          full29
+	JMP          summed29
 
-partial15:
+partial29:
 	VMOVUPD      (DX), Y5
 	VMOVUPD      32(DX), Y6
 	VMOVUPD      64(DX), Y7
@@ -2251,79 +2014,70 @@ partial15:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial15
+	JNZ          partial29
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial15
+	JNZ          partial29
 
-summed15:
+summed29:
 	VBROADCASTSD 80(AX), Y5
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
+	VMULPD       Y5, Y1, Y1
+	VMULPD       Y5, Y2, Y2
+	VMULPD       Y5, Y3, Y3
+	VMULPD       Y5, Y4, Y4
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
-	MOVQ         64(AX), AX
-	SUBQ         $0x04, AX
 	TESTQ        CX, CX
-	JZ           overwrite1x4F64AVX2
-	TESTQ        AX, AX
-	JNZ          partadd1x4F64AVX2
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y5, Y1
-	VMOVUPD      Y1, (DX)
-	VMOVUPD      32(DX), Y0
-	VFMADD213PD  Y0, Y5, Y2
-	VMOVUPD      Y2, 32(DX)
-	VMOVUPD      64(DX), Y0
-	VFMADD213PD  Y0, Y5, Y3
-	VMOVUPD      Y3, 64(DX)
-	VMOVUPD      96(DX), Y0
-	VFMADD213PD  Y0, Y5, Y4
-	VMOVUPD      Y4, 96(DX)
-	JMP          endadd1x4F64AVX2
+	JZ           biased30
+	VMOVUPD      (CX), Y5
+	VADDPD       Y5, Y1, Y1
+	VMOVUPD      32(CX), Y5
+	VADDPD       Y5, Y2, Y2
+	VMOVUPD      64(CX), Y5
+	VADDPD       Y5, Y3, Y3
+	VMASKMOVPD   96(CX), Y0, Y5
+	VADDPD       Y5, Y4, Y4
 
-partadd1x4F64AVX2:
-	VMOVUPD     (DX), Y6
-	VFMADD213PD Y6, Y5, Y1
-	VMOVUPD     Y1, (DX)
-	VMOVUPD     32(DX), Y1
-	VFMADD213PD Y1, Y5, Y2
-	VMOVUPD     Y2, 32(DX)
-	VMOVUPD     64(DX), Y1
-	VFMADD213PD Y1, Y5, Y3
-	VMOVUPD     Y3, 64(DX)
-	VMASKMOVPD  96(DX), Y0, Y1
-	VFMADD213PD Y1, Y5, Y4
-	VMASKMOVPD  Y4, Y0, 96(DX)
+biased30:
+	TESTQ      DX, DX
+	JZ         added30
+	VMOVUPD    (DX), Y5
+	VADDPD     Y5, Y1, Y1
+	VMOVUPD    32(DX), Y5
+	VADDPD     Y5, Y2, Y2
+	VMOVUPD    64(DX), Y5
+	VADDPD     Y5, Y3, Y3
+	VMASKMOVPD 96(DX), Y0, Y5
+	VADDPD     Y5, Y4, Y4
 
-endadd1x4F64AVX2:
-	JMP done1x4F64AVX2
+added30:
+	CMPQ   112(AX), $0x00
+	JE     clipped30
+	VXORPS Y5, Y5, Y5
+	VMAXPD Y1, Y5, Y1
+	VMAXPD Y2, Y5, Y2
+	VMAXPD Y3, Y5, Y3
+	VMAXPD Y4, Y5, Y4
 
-overwrite1x4F64AVX2:
-	TESTQ   AX, AX
-	JNZ     partstore1x4F64AVX2
-	VMULPD  Y5, Y1, Y1
-	VMOVUPD Y1, (DX)
-	VMULPD  Y5, Y2, Y2
-	VMOVUPD Y2, 32(DX)
-	VMULPD  Y5, Y3, Y3
-	VMOVUPD Y3, 64(DX)
-	VMULPD  Y5, Y4, Y4
-	VMOVUPD Y4, 96(DX)
-	JMP     endstore1x4F64AVX2
+clipped30:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x04
+	JNE     part30
+	VMOVUPD Y1, (CX)
+	VMOVUPD Y2, 32(CX)
+	VMOVUPD Y3, 64(CX)
+	VMOVUPD Y4, 96(CX)
+	JMP     stored30
 
-partstore1x4F64AVX2:
-	VMULPD     Y5, Y1, Y1
-	VMOVUPD    Y1, (DX)
-	VMULPD     Y5, Y2, Y2
-	VMOVUPD    Y2, 32(DX)
-	VMULPD     Y5, Y3, Y3
-	VMOVUPD    Y3, 64(DX)
-	VMULPD     Y5, Y4, Y4
-	VMASKMOVPD Y4, Y0, 96(DX)
+part30:
+	VMOVUPD    Y1, (CX)
+	VMOVUPD    Y2, 32(CX)
+	VMOVUPD    Y3, 64(CX)
+	VMASKMOVPD Y4, Y0, 96(CX)
 
-endstore1x4F64AVX2:
-done1x4F64AVX2:
+stored30:
 	VZEROUPPER
 	RET
 
@@ -2351,9 +2105,9 @@ TEXT ·tile2x4F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), R8
 	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x04
-	JNE          partial16
+	JNE          partial31
 
-full16:
+full31:
 	VMOVUPD      (BX), Y9
 	VMOVUPD      32(BX), Y10
 	VMOVUPD      64(BX), Y11
@@ -2371,14 +2125,14 @@ full16:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          full16
+	JNZ          full31
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          full16
-	JMP          summed16
+	JNZ          full31
+	JMP          summed31
 
-partial16:
+partial31:
 	VMOVUPD      (BX), Y9
 	VMOVUPD      32(BX), Y10
 	VMOVUPD      64(BX), Y11
@@ -2396,123 +2150,101 @@ partial16:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial16
+	JNZ          partial31
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial16
+	JNZ          partial31
 
-summed16:
+summed31:
 	VBROADCASTSD 80(AX), Y9
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
+	VMULPD       Y9, Y1, Y1
+	VMULPD       Y9, Y2, Y2
+	VMULPD       Y9, Y3, Y3
+	VMULPD       Y9, Y4, Y4
+	VMULPD       Y9, Y5, Y5
+	VMULPD       Y9, Y6, Y6
+	VMULPD       Y9, Y7, Y7
+	VMULPD       Y9, Y8, Y8
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
-	MOVQ         64(AX), AX
-	SUBQ         $0x04, AX
 	TESTQ        CX, CX
-	JZ           overwrite2x4F64AVX2
-	TESTQ        AX, AX
-	JNZ          partadd2x4F64AVX2
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y9, Y1
-	VMOVUPD      Y1, (DX)
-	VMOVUPD      32(DX), Y0
-	VFMADD213PD  Y0, Y9, Y2
-	VMOVUPD      Y2, 32(DX)
-	VMOVUPD      64(DX), Y0
-	VFMADD213PD  Y0, Y9, Y3
-	VMOVUPD      Y3, 64(DX)
-	VMOVUPD      96(DX), Y0
-	VFMADD213PD  Y0, Y9, Y4
-	VMOVUPD      Y4, 96(DX)
-	ADDQ         BX, DX
-	VMOVUPD      (DX), Y0
-	VFMADD213PD  Y0, Y9, Y5
-	VMOVUPD      Y5, (DX)
-	VMOVUPD      32(DX), Y0
-	VFMADD213PD  Y0, Y9, Y6
-	VMOVUPD      Y6, 32(DX)
-	VMOVUPD      64(DX), Y0
-	VFMADD213PD  Y0, Y9, Y7
-	VMOVUPD      Y7, 64(DX)
-	VMOVUPD      96(DX), Y0
-	VFMADD213PD  Y0, Y9, Y8
-	VMOVUPD      Y8, 96(DX)
-	JMP          endadd2x4F64AVX2
+	JZ           biased32
+	VMOVUPD      (CX), Y9
+	VADDPD       Y9, Y1, Y1
+	VADDPD       Y9, Y5, Y5
+	VMOVUPD      32(CX), Y9
+	VADDPD       Y9, Y2, Y2
+	VADDPD       Y9, Y6, Y6
+	VMOVUPD      64(CX), Y9
+	VADDPD       Y9, Y3, Y3
+	VADDPD       Y9, Y7, Y7
+	VMASKMOVPD   96(CX), Y0, Y9
+	VADDPD       Y9, Y4, Y4
+	VADDPD       Y9, Y8, Y8
 
-partadd2x4F64AVX2:
-	VMOVUPD     (DX), Y10
-	VFMADD213PD Y10, Y9, Y1
-	VMOVUPD     Y1, (DX)
-	VMOVUPD     32(DX), Y1
-	VFMADD213PD Y1, Y9, Y2
-	VMOVUPD     Y2, 32(DX)
-	VMOVUPD     64(DX), Y1
-	VFMADD213PD Y1, Y9, Y3
-	VMOVUPD     Y3, 64(DX)
-	VMASKMOVPD  96(DX), Y0, Y1
-	VFMADD213PD Y1, Y9, Y4
-	VMASKMOVPD  Y4, Y0, 96(DX)
-	ADDQ        BX, DX
-	VMOVUPD     (DX), Y1
-	VFMADD213PD Y1, Y9, Y5
-	VMOVUPD     Y5, (DX)
-	VMOVUPD     32(DX), Y1
-	VFMADD213PD Y1, Y9, Y6
-	VMOVUPD     Y6, 32(DX)
-	VMOVUPD     64(DX), Y1
-	VFMADD213PD Y1, Y9, Y7
-	VMOVUPD     Y7, 64(DX)
-	VMASKMOVPD  96(DX), Y0, Y1
-	VFMADD213PD Y1, Y9, Y8
-	VMASKMOVPD  Y8, Y0, 96(DX)
-
-endadd2x4F64AVX2:
-	JMP done2x4F64AVX2
-
-overwrite2x4F64AVX2:
-	TESTQ   AX, AX
-	JNZ     partstore2x4F64AVX2
-	VMULPD  Y9, Y1, Y1
-	VMOVUPD Y1, (DX)
-	VMULPD  Y9, Y2, Y2
-	VMOVUPD Y2, 32(DX)
-	VMULPD  Y9, Y3, Y3
-	VMOVUPD Y3, 64(DX)
-	VMULPD  Y9, Y4, Y4
-	VMOVUPD Y4, 96(DX)
-	ADDQ    BX, DX
-	VMULPD  Y9, Y5, Y5
-	VMOVUPD Y5, (DX)
-	VMULPD  Y9, Y6, Y6
-	VMOVUPD Y6, 32(DX)
-	VMULPD  Y9, Y7, Y7
-	VMOVUPD Y7, 64(DX)
-	VMULPD  Y9, Y8, Y8
-	VMOVUPD Y8, 96(DX)
-	JMP     endstore2x4F64AVX2
-
-partstore2x4F64AVX2:
-	VMULPD     Y9, Y1, Y1
-	VMOVUPD    Y1, (DX)
-	VMULPD     Y9, Y2, Y2
-	VMOVUPD    Y2, 32(DX)
-	VMULPD     Y9, Y3, Y3
-	VMOVUPD    Y3, 64(DX)
-	VMULPD     Y9, Y4, Y4
-	VMASKMOVPD Y4, Y0, 96(DX)
+biased32:
+	TESTQ      DX, DX
+	JZ         added32
+	VMOVUPD    (DX), Y9
+	VADDPD     Y9, Y1, Y1
+	VMOVUPD    32(DX), Y9
+	VADDPD     Y9, Y2, Y2
+	VMOVUPD    64(DX), Y9
+	VADDPD     Y9, Y3, Y3
+	VMASKMOVPD 96(DX), Y0, Y9
+	VADDPD     Y9, Y4, Y4
 	ADDQ       BX, DX
-	VMULPD     Y9, Y5, Y5
-	VMOVUPD    Y5, (DX)
-	VMULPD     Y9, Y6, Y6
-	VMOVUPD    Y6, 32(DX)
-	VMULPD     Y9, Y7, Y7
-	VMOVUPD    Y7, 64(DX)
-	VMULPD     Y9, Y8, Y8
-	VMASKMOVPD Y8, Y0, 96(DX)
+	VMOVUPD    (DX), Y9
+	VADDPD     Y9, Y5, Y5
+	VMOVUPD    32(DX), Y9
+	VADDPD     Y9, Y6, Y6
+	VMOVUPD    64(DX), Y9
+	VADDPD     Y9, Y7, Y7
+	VMASKMOVPD 96(DX), Y0, Y9
+	VADDPD     Y9, Y8, Y8
 
-endstore2x4F64AVX2:
-done2x4F64AVX2:
+added32:
+	CMPQ   112(AX), $0x00
+	JE     clipped32
+	VXORPS Y9, Y9, Y9
+	VMAXPD Y1, Y9, Y1
+	VMAXPD Y2, Y9, Y2
+	VMAXPD Y3, Y9, Y3
+	VMAXPD Y4, Y9, Y4
+	VMAXPD Y5, Y9, Y5
+	VMAXPD Y6, Y9, Y6
+	VMAXPD Y7, Y9, Y7
+	VMAXPD Y8, Y9, Y8
+
+clipped32:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x04
+	JNE     part32
+	VMOVUPD Y1, (CX)
+	VMOVUPD Y2, 32(CX)
+	VMOVUPD Y3, 64(CX)
+	VMOVUPD Y4, 96(CX)
+	ADDQ    BX, CX
+	VMOVUPD Y5, (CX)
+	VMOVUPD Y6, 32(CX)
+	VMOVUPD Y7, 64(CX)
+	VMOVUPD Y8, 96(CX)
+	JMP     stored32
+
+part32:
+	VMOVUPD    Y1, (CX)
+	VMOVUPD    Y2, 32(CX)
+	VMOVUPD    Y3, 64(CX)
+	VMASKMOVPD Y4, Y0, 96(CX)
+	ADDQ       BX, CX
+	VMOVUPD    Y5, (CX)
+	VMOVUPD    Y6, 32(CX)
+	VMOVUPD    Y7, 64(CX)
+	VMASKMOVPD Y8, Y0, 96(CX)
+
+stored32:
 	VZEROUPPER
 	RET
 
@@ -2535,34 +2267,43 @@ TEXT ·tile1x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial17:
+partial33:
 	VMOVUPD.Z    (DX), K1, Z1
 	VBROADCASTSD (CX), Z2
 	VFMADD231PD  Z1, Z2, Z0
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial17
+	JNZ          partial33
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial17
+	JNZ          partial33
 	VBROADCASTSD 80(AX), Z1
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPD       Z1, Z0, Z0
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite1x1F64AVX512
-	VMOVUPD.Z    (DX), K1, Z2
-	VFMADD213PD  Z2, Z1, Z0
-	VMOVUPD      Z0, K1, (DX)
-	JMP          done1x1F64AVX512
+	JZ           biased34
+	VMOVUPD.Z    (CX), K1, Z1
+	VADDPD       Z1, Z0, Z0
 
-overwrite1x1F64AVX512:
-	VMULPD  Z1, Z0, Z0
-	VMOVUPD Z0, K1, (DX)
+biased34:
+	TESTQ     DX, DX
+	JZ        added34
+	VMOVUPD.Z (DX), K1, Z1
+	VADDPD    Z1, Z0, Z0
 
-done1x1F64AVX512:
+added34:
+	CMPQ   112(AX), $0x00
+	JE     clipped34
+	VPXORD Z3, Z3, Z3
+	VMAXPD Z0, Z3, Z0
+
+clipped34:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -2586,7 +2327,7 @@ TEXT ·tile2x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial18:
+partial35:
 	VMOVUPD.Z    (BX), K1, Z2
 	VBROADCASTSD (CX), Z3
 	VFMADD231PD  Z2, Z3, Z0
@@ -2595,34 +2336,44 @@ partial18:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial18
+	JNZ          partial35
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial18
+	JNZ          partial35
 	VBROADCASTSD 80(AX), Z2
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPD       Z2, Z0, Z0
+	VMULPD       Z2, Z1, Z1
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite2x1F64AVX512
-	VMOVUPD.Z    (DX), K1, Z3
-	VFMADD213PD  Z3, Z2, Z0
-	VMOVUPD      Z0, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z2, Z1
-	VMOVUPD      Z1, K1, (DX)
-	JMP          done2x1F64AVX512
+	JZ           biased36
+	VMOVUPD.Z    (CX), K1, Z2
+	VADDPD       Z2, Z0, Z0
+	VADDPD       Z2, Z1, Z1
 
-overwrite2x1F64AVX512:
-	VMULPD  Z2, Z0, Z0
-	VMOVUPD Z0, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z2, Z1, Z1
-	VMOVUPD Z1, K1, (DX)
+biased36:
+	TESTQ     DX, DX
+	JZ        added36
+	VMOVUPD.Z (DX), K1, Z2
+	VADDPD    Z2, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z2
+	VADDPD    Z2, Z1, Z1
 
-done2x1F64AVX512:
+added36:
+	CMPQ   112(AX), $0x00
+	JE     clipped36
+	VPXORD Z4, Z4, Z4
+	VMAXPD Z0, Z4, Z0
+	VMAXPD Z1, Z4, Z1
+
+clipped36:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z1, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -2647,7 +2398,7 @@ TEXT ·tile3x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial19:
+partial37:
 	VMOVUPD.Z    (BX), K1, Z3
 	VBROADCASTSD (CX), Z4
 	VFMADD231PD  Z3, Z4, Z0
@@ -2658,41 +2409,52 @@ partial19:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial19
+	JNZ          partial37
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial19
+	JNZ          partial37
 	VBROADCASTSD 80(AX), Z3
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPD       Z3, Z0, Z0
+	VMULPD       Z3, Z1, Z1
+	VMULPD       Z3, Z2, Z2
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite3x1F64AVX512
-	VMOVUPD.Z    (DX), K1, Z4
-	VFMADD213PD  Z4, Z3, Z0
-	VMOVUPD      Z0, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z3, Z1
-	VMOVUPD      Z1, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z3, Z2
-	VMOVUPD      Z2, K1, (DX)
-	JMP          done3x1F64AVX512
+	JZ           biased38
+	VMOVUPD.Z    (CX), K1, Z3
+	VADDPD       Z3, Z0, Z0
+	VADDPD       Z3, Z1, Z1
+	VADDPD       Z3, Z2, Z2
 
-overwrite3x1F64AVX512:
-	VMULPD  Z3, Z0, Z0
-	VMOVUPD Z0, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z3, Z1, Z1
-	VMOVUPD Z1, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z3, Z2, Z2
-	VMOVUPD Z2, K1, (DX)
+biased38:
+	TESTQ     DX, DX
+	JZ        added38
+	VMOVUPD.Z (DX), K1, Z3
+	VADDPD    Z3, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z3
+	VADDPD    Z3, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z3
+	VADDPD    Z3, Z2, Z2
 
-done3x1F64AVX512:
+added38:
+	CMPQ   112(AX), $0x00
+	JE     clipped38
+	VPXORD Z5, Z5, Z5
+	VMAXPD Z0, Z5, Z0
+	VMAXPD Z1, Z5, Z1
+	VMAXPD Z2, Z5, Z2
+
+clipped38:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -2719,7 +2481,7 @@ TEXT ·tile4x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R9
 	MOVQ   88(AX), R10
 
-partial20:
+partial39:
 	VMOVUPD.Z    (SI), K1, Z4
 	VBROADCASTSD (CX), Z5
 	VFMADD231PD  Z4, Z5, Z0
@@ -2732,48 +2494,60 @@ partial20:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial20
+	JNZ          partial39
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial20
+	JNZ          partial39
 	VBROADCASTSD 80(AX), Z4
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPD       Z4, Z0, Z0
+	VMULPD       Z4, Z1, Z1
+	VMULPD       Z4, Z2, Z2
+	VMULPD       Z4, Z3, Z3
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite4x1F64AVX512
-	VMOVUPD.Z    (DX), K1, Z5
-	VFMADD213PD  Z5, Z4, Z0
-	VMOVUPD      Z0, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z4, Z1
-	VMOVUPD      Z1, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z4, Z2
-	VMOVUPD      Z2, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z4, Z3
-	VMOVUPD      Z3, K1, (DX)
-	JMP          done4x1F64AVX512
+	JZ           biased40
+	VMOVUPD.Z    (CX), K1, Z4
+	VADDPD       Z4, Z0, Z0
+	VADDPD       Z4, Z1, Z1
+	VADDPD       Z4, Z2, Z2
+	VADDPD       Z4, Z3, Z3
 
-overwrite4x1F64AVX512:
-	VMULPD  Z4, Z0, Z0
-	VMOVUPD Z0, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z4, Z1, Z1
-	VMOVUPD Z1, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z4, Z2, Z2
-	VMOVUPD Z2, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z4, Z3, Z3
-	VMOVUPD Z3, K1, (DX)
+biased40:
+	TESTQ     DX, DX
+	JZ        added40
+	VMOVUPD.Z (DX), K1, Z4
+	VADDPD    Z4, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z4
+	VADDPD    Z4, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z4
+	VADDPD    Z4, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z4
+	VADDPD    Z4, Z3, Z3
 
-done4x1F64AVX512:
+added40:
+	CMPQ   112(AX), $0x00
+	JE     clipped40
+	VPXORD Z6, Z6, Z6
+	VMAXPD Z0, Z6, Z0
+	VMAXPD Z1, Z6, Z1
+	VMAXPD Z2, Z6, Z2
+	VMAXPD Z3, Z6, Z3
+
+clipped40:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z3, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -2801,7 +2575,7 @@ TEXT ·tile5x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R9
 	MOVQ   88(AX), R10
 
-partial21:
+partial41:
 	VMOVUPD.Z    (SI), K1, Z5
 	VBROADCASTSD (CX), Z6
 	VFMADD231PD  Z5, Z6, Z0
@@ -2816,55 +2590,68 @@ partial21:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial21
+	JNZ          partial41
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial21
+	JNZ          partial41
 	VBROADCASTSD 80(AX), Z5
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPD       Z5, Z0, Z0
+	VMULPD       Z5, Z1, Z1
+	VMULPD       Z5, Z2, Z2
+	VMULPD       Z5, Z3, Z3
+	VMULPD       Z5, Z4, Z4
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite5x1F64AVX512
-	VMOVUPD.Z    (DX), K1, Z6
-	VFMADD213PD  Z6, Z5, Z0
-	VMOVUPD      Z0, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z5, Z1
-	VMOVUPD      Z1, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z5, Z2
-	VMOVUPD      Z2, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z5, Z3
-	VMOVUPD      Z3, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z5, Z4
-	VMOVUPD      Z4, K1, (DX)
-	JMP          done5x1F64AVX512
+	JZ           biased42
+	VMOVUPD.Z    (CX), K1, Z5
+	VADDPD       Z5, Z0, Z0
+	VADDPD       Z5, Z1, Z1
+	VADDPD       Z5, Z2, Z2
+	VADDPD       Z5, Z3, Z3
+	VADDPD       Z5, Z4, Z4
 
-overwrite5x1F64AVX512:
-	VMULPD  Z5, Z0, Z0
-	VMOVUPD Z0, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z5, Z1, Z1
-	VMOVUPD Z1, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z5, Z2, Z2
-	VMOVUPD Z2, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z5, Z3, Z3
-	VMOVUPD Z3, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z5, Z4, Z4
-	VMOVUPD Z4, K1, (DX)
+biased42:
+	TESTQ     DX, DX
+	JZ        added42
+	VMOVUPD.Z (DX), K1, Z5
+	VADDPD    Z5, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z5
+	VADDPD    Z5, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z5
+	VADDPD    Z5, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z5
+	VADDPD    Z5, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z5
+	VADDPD    Z5, Z4, Z4
 
-done5x1F64AVX512:
+added42:
+	CMPQ   112(AX), $0x00
+	JE     clipped42
+	VPXORD Z7, Z7, Z7
+	VMAXPD Z0, Z7, Z0
+	VMAXPD Z1, Z7, Z1
+	VMAXPD Z2, Z7, Z2
+	VMAXPD Z3, Z7, Z3
+	VMAXPD Z4, Z7, Z4
+
+clipped42:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -2895,7 +2682,7 @@ TEXT ·tile6x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 
-partial22:
+partial43:
 	VMOVUPD.Z    (DI), K1, Z6
 	VBROADCASTSD (CX), Z7
 	VFMADD231PD  Z6, Z7, Z0
@@ -2913,63 +2700,77 @@ partial22:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial22
+	JNZ          partial43
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial22
+	JNZ          partial43
 	VBROADCASTSD 80(AX), Z6
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPD       Z6, Z0, Z0
+	VMULPD       Z6, Z1, Z1
+	VMULPD       Z6, Z2, Z2
+	VMULPD       Z6, Z3, Z3
+	VMULPD       Z6, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite6x1F64AVX512
-	VMOVUPD.Z    (DX), K1, Z7
-	VFMADD213PD  Z7, Z6, Z0
-	VMOVUPD      Z0, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z6, Z1
-	VMOVUPD      Z1, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z6, Z2
-	VMOVUPD      Z2, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z6, Z3
-	VMOVUPD      Z3, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z6, Z4
-	VMOVUPD      Z4, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z6, Z5
-	VMOVUPD      Z5, K1, (DX)
-	JMP          done6x1F64AVX512
+	JZ           biased44
+	VMOVUPD.Z    (CX), K1, Z6
+	VADDPD       Z6, Z0, Z0
+	VADDPD       Z6, Z1, Z1
+	VADDPD       Z6, Z2, Z2
+	VADDPD       Z6, Z3, Z3
+	VADDPD       Z6, Z4, Z4
+	VADDPD       Z6, Z5, Z5
 
-overwrite6x1F64AVX512:
-	VMULPD  Z6, Z0, Z0
-	VMOVUPD Z0, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z6, Z1, Z1
-	VMOVUPD Z1, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z6, Z2, Z2
-	VMOVUPD Z2, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z6, Z3, Z3
-	VMOVUPD Z3, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z6, Z4, Z4
-	VMOVUPD Z4, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z6, Z5, Z5
-	VMOVUPD Z5, K1, (DX)
+biased44:
+	TESTQ     DX, DX
+	JZ        added44
+	VMOVUPD.Z (DX), K1, Z6
+	VADDPD    Z6, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z6
+	VADDPD    Z6, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z6
+	VADDPD    Z6, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z6
+	VADDPD    Z6, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z6
+	VADDPD    Z6, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z6
+	VADDPD    Z6, Z5, Z5
 
-done6x1F64AVX512:
+added44:
+	CMPQ   112(AX), $0x00
+	JE     clipped44
+	VPXORD Z8, Z8, Z8
+	VMAXPD Z0, Z8, Z0
+	VMAXPD Z1, Z8, Z1
+	VMAXPD Z2, Z8, Z2
+	VMAXPD Z3, Z8, Z3
+	VMAXPD Z4, Z8, Z4
+	VMAXPD Z5, Z8, Z5
+
+clipped44:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z5, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -3001,7 +2802,7 @@ TEXT ·tile7x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 
-partial23:
+partial45:
 	VMOVUPD.Z    (DI), K1, Z7
 	VBROADCASTSD (CX), Z8
 	VFMADD231PD  Z7, Z8, Z0
@@ -3021,70 +2822,85 @@ partial23:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial23
+	JNZ          partial45
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial23
+	JNZ          partial45
 	VBROADCASTSD 80(AX), Z7
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPD       Z7, Z0, Z0
+	VMULPD       Z7, Z1, Z1
+	VMULPD       Z7, Z2, Z2
+	VMULPD       Z7, Z3, Z3
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z7, Z5, Z5
+	VMULPD       Z7, Z6, Z6
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite7x1F64AVX512
-	VMOVUPD.Z    (DX), K1, Z8
-	VFMADD213PD  Z8, Z7, Z0
-	VMOVUPD      Z0, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z7, Z1
-	VMOVUPD      Z1, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z7, Z2
-	VMOVUPD      Z2, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z7, Z3
-	VMOVUPD      Z3, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z7, Z4
-	VMOVUPD      Z4, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z7, Z5
-	VMOVUPD      Z5, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z7, Z6
-	VMOVUPD      Z6, K1, (DX)
-	JMP          done7x1F64AVX512
+	JZ           biased46
+	VMOVUPD.Z    (CX), K1, Z7
+	VADDPD       Z7, Z0, Z0
+	VADDPD       Z7, Z1, Z1
+	VADDPD       Z7, Z2, Z2
+	VADDPD       Z7, Z3, Z3
+	VADDPD       Z7, Z4, Z4
+	VADDPD       Z7, Z5, Z5
+	VADDPD       Z7, Z6, Z6
 
-overwrite7x1F64AVX512:
-	VMULPD  Z7, Z0, Z0
-	VMOVUPD Z0, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z7, Z1, Z1
-	VMOVUPD Z1, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z7, Z2, Z2
-	VMOVUPD Z2, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z7, Z3, Z3
-	VMOVUPD Z3, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z7, Z4, Z4
-	VMOVUPD Z4, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z7, Z5, Z5
-	VMOVUPD Z5, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z7, Z6, Z6
-	VMOVUPD Z6, K1, (DX)
+biased46:
+	TESTQ     DX, DX
+	JZ        added46
+	VMOVUPD.Z (DX), K1, Z7
+	VADDPD    Z7, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z7
+	VADDPD    Z7, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z7
+	VADDPD    Z7, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z7
+	VADDPD    Z7, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z7
+	VADDPD    Z7, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z7
+	VADDPD    Z7, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z7
+	VADDPD    Z7, Z6, Z6
 
-done7x1F64AVX512:
+added46:
+	CMPQ   112(AX), $0x00
+	JE     clipped46
+	VPXORD Z9, Z9, Z9
+	VMAXPD Z0, Z9, Z0
+	VMAXPD Z1, Z9, Z1
+	VMAXPD Z2, Z9, Z2
+	VMAXPD Z3, Z9, Z3
+	VMAXPD Z4, Z9, Z4
+	VMAXPD Z5, Z9, Z5
+	VMAXPD Z6, Z9, Z6
+
+clipped46:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -3117,7 +2933,7 @@ TEXT ·tile8x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 
-partial24:
+partial47:
 	VMOVUPD.Z    (DI), K1, Z8
 	VBROADCASTSD (CX), Z9
 	VFMADD231PD  Z8, Z9, Z0
@@ -3139,77 +2955,93 @@ partial24:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial24
+	JNZ          partial47
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial24
+	JNZ          partial47
 	VBROADCASTSD 80(AX), Z8
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPD       Z8, Z0, Z0
+	VMULPD       Z8, Z1, Z1
+	VMULPD       Z8, Z2, Z2
+	VMULPD       Z8, Z3, Z3
+	VMULPD       Z8, Z4, Z4
+	VMULPD       Z8, Z5, Z5
+	VMULPD       Z8, Z6, Z6
+	VMULPD       Z8, Z7, Z7
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite8x1F64AVX512
-	VMOVUPD.Z    (DX), K1, Z9
-	VFMADD213PD  Z9, Z8, Z0
-	VMOVUPD      Z0, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z8, Z1
-	VMOVUPD      Z1, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z8, Z2
-	VMOVUPD      Z2, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z8, Z3
-	VMOVUPD      Z3, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z8, Z4
-	VMOVUPD      Z4, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z8, Z5
-	VMOVUPD      Z5, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z8, Z6
-	VMOVUPD      Z6, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z8, Z7
-	VMOVUPD      Z7, K1, (DX)
-	JMP          done8x1F64AVX512
+	JZ           biased48
+	VMOVUPD.Z    (CX), K1, Z8
+	VADDPD       Z8, Z0, Z0
+	VADDPD       Z8, Z1, Z1
+	VADDPD       Z8, Z2, Z2
+	VADDPD       Z8, Z3, Z3
+	VADDPD       Z8, Z4, Z4
+	VADDPD       Z8, Z5, Z5
+	VADDPD       Z8, Z6, Z6
+	VADDPD       Z8, Z7, Z7
 
-overwrite8x1F64AVX512:
-	VMULPD  Z8, Z0, Z0
-	VMOVUPD Z0, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z8, Z1, Z1
-	VMOVUPD Z1, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z8, Z2, Z2
-	VMOVUPD Z2, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z8, Z3, Z3
-	VMOVUPD Z3, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z8, Z4, Z4
-	VMOVUPD Z4, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z8, Z5, Z5
-	VMOVUPD Z5, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z8, Z6, Z6
-	VMOVUPD Z6, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z8, Z7, Z7
-	VMOVUPD Z7, K1, (DX)
+biased48:
+	TESTQ     DX, DX
+	JZ        added48
+	VMOVUPD.Z (DX), K1, Z8
+	VADDPD    Z8, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z8
+	VADDPD    Z8, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z8
+	VADDPD    Z8, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z8
+	VADDPD    Z8, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z8
+	VADDPD    Z8, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z8
+	VADDPD    Z8, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z8
+	VADDPD    Z8, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z8
+	VADDPD    Z8, Z7, Z7
 
-done8x1F64AVX512:
+added48:
+	CMPQ   112(AX), $0x00
+	JE     clipped48
+	VPXORD Z10, Z10, Z10
+	VMAXPD Z0, Z10, Z0
+	VMAXPD Z1, Z10, Z1
+	VMAXPD Z2, Z10, Z2
+	VMAXPD Z3, Z10, Z3
+	VMAXPD Z4, Z10, Z4
+	VMAXPD Z5, Z10, Z5
+	VMAXPD Z6, Z10, Z6
+	VMAXPD Z7, Z10, Z7
+
+clipped48:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z7, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -3243,7 +3075,7 @@ TEXT ·tile9x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 
-partial25:
+partial49:
 	VMOVUPD.Z    (DI), K1, Z9
 	VBROADCASTSD (CX), Z10
 	VFMADD231PD  Z9, Z10, Z0
@@ -3267,84 +3099,101 @@ partial25:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial25
+	JNZ          partial49
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial25
+	JNZ          partial49
 	VBROADCASTSD 80(AX), Z9
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPD       Z9, Z0, Z0
+	VMULPD       Z9, Z1, Z1
+	VMULPD       Z9, Z2, Z2
+	VMULPD       Z9, Z3, Z3
+	VMULPD       Z9, Z4, Z4
+	VMULPD       Z9, Z5, Z5
+	VMULPD       Z9, Z6, Z6
+	VMULPD       Z9, Z7, Z7
+	VMULPD       Z9, Z8, Z8
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite9x1F64AVX512
-	VMOVUPD.Z    (DX), K1, Z10
-	VFMADD213PD  Z10, Z9, Z0
-	VMOVUPD      Z0, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z9, Z1
-	VMOVUPD      Z1, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z9, Z2
-	VMOVUPD      Z2, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z9, Z3
-	VMOVUPD      Z3, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z9, Z4
-	VMOVUPD      Z4, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z9, Z5
-	VMOVUPD      Z5, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z9, Z6
-	VMOVUPD      Z6, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z9, Z7
-	VMOVUPD      Z7, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z9, Z8
-	VMOVUPD      Z8, K1, (DX)
-	JMP          done9x1F64AVX512
+	JZ           biased50
+	VMOVUPD.Z    (CX), K1, Z9
+	VADDPD       Z9, Z0, Z0
+	VADDPD       Z9, Z1, Z1
+	VADDPD       Z9, Z2, Z2
+	VADDPD       Z9, Z3, Z3
+	VADDPD       Z9, Z4, Z4
+	VADDPD       Z9, Z5, Z5
+	VADDPD       Z9, Z6, Z6
+	VADDPD       Z9, Z7, Z7
+	VADDPD       Z9, Z8, Z8
 
-overwrite9x1F64AVX512:
-	VMULPD  Z9, Z0, Z0
-	VMOVUPD Z0, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z9, Z1, Z1
-	VMOVUPD Z1, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z9, Z2, Z2
-	VMOVUPD Z2, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z9, Z3, Z3
-	VMOVUPD Z3, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z9, Z4, Z4
-	VMOVUPD Z4, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z9, Z5, Z5
-	VMOVUPD Z5, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z9, Z6, Z6
-	VMOVUPD Z6, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z9, Z7, Z7
-	VMOVUPD Z7, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z9, Z8, Z8
-	VMOVUPD Z8, K1, (DX)
+biased50:
+	TESTQ     DX, DX
+	JZ        added50
+	VMOVUPD.Z (DX), K1, Z9
+	VADDPD    Z9, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z9
+	VADDPD    Z9, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z9
+	VADDPD    Z9, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z9
+	VADDPD    Z9, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z9
+	VADDPD    Z9, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z9
+	VADDPD    Z9, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z9
+	VADDPD    Z9, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z9
+	VADDPD    Z9, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z9
+	VADDPD    Z9, Z8, Z8
 
-done9x1F64AVX512:
+added50:
+	CMPQ   112(AX), $0x00
+	JE     clipped50
+	VPXORD Z11, Z11, Z11
+	VMAXPD Z0, Z11, Z0
+	VMAXPD Z1, Z11, Z1
+	VMAXPD Z2, Z11, Z2
+	VMAXPD Z3, Z11, Z3
+	VMAXPD Z4, Z11, Z4
+	VMAXPD Z5, Z11, Z5
+	VMAXPD Z6, Z11, Z6
+	VMAXPD Z7, Z11, Z7
+	VMAXPD Z8, Z11, Z8
+
+clipped50:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -3379,7 +3228,7 @@ TEXT ·tile10x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 
-partial26:
+partial51:
 	VMOVUPD.Z    (DI), K1, Z10
 	VBROADCASTSD (CX), Z11
 	VFMADD231PD  Z10, Z11, Z0
@@ -3405,91 +3254,109 @@ partial26:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial26
+	JNZ          partial51
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial26
+	JNZ          partial51
 	VBROADCASTSD 80(AX), Z10
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPD       Z10, Z0, Z0
+	VMULPD       Z10, Z1, Z1
+	VMULPD       Z10, Z2, Z2
+	VMULPD       Z10, Z3, Z3
+	VMULPD       Z10, Z4, Z4
+	VMULPD       Z10, Z5, Z5
+	VMULPD       Z10, Z6, Z6
+	VMULPD       Z10, Z7, Z7
+	VMULPD       Z10, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite10x1F64AVX512
-	VMOVUPD.Z    (DX), K1, Z11
-	VFMADD213PD  Z11, Z10, Z0
-	VMOVUPD      Z0, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z10, Z1
-	VMOVUPD      Z1, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z10, Z2
-	VMOVUPD      Z2, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z10, Z3
-	VMOVUPD      Z3, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z10, Z4
-	VMOVUPD      Z4, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z10, Z5
-	VMOVUPD      Z5, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z10, Z6
-	VMOVUPD      Z6, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z10, Z7
-	VMOVUPD      Z7, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z10, Z8
-	VMOVUPD      Z8, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z10, Z9
-	VMOVUPD      Z9, K1, (DX)
-	JMP          done10x1F64AVX512
+	JZ           biased52
+	VMOVUPD.Z    (CX), K1, Z10
+	VADDPD       Z10, Z0, Z0
+	VADDPD       Z10, Z1, Z1
+	VADDPD       Z10, Z2, Z2
+	VADDPD       Z10, Z3, Z3
+	VADDPD       Z10, Z4, Z4
+	VADDPD       Z10, Z5, Z5
+	VADDPD       Z10, Z6, Z6
+	VADDPD       Z10, Z7, Z7
+	VADDPD       Z10, Z8, Z8
+	VADDPD       Z10, Z9, Z9
 
-overwrite10x1F64AVX512:
-	VMULPD  Z10, Z0, Z0
-	VMOVUPD Z0, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z10, Z1, Z1
-	VMOVUPD Z1, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z10, Z2, Z2
-	VMOVUPD Z2, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z10, Z3, Z3
-	VMOVUPD Z3, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z10, Z4, Z4
-	VMOVUPD Z4, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z10, Z5, Z5
-	VMOVUPD Z5, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z10, Z6, Z6
-	VMOVUPD Z6, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z10, Z7, Z7
-	VMOVUPD Z7, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z10, Z8, Z8
-	VMOVUPD Z8, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z10, Z9, Z9
-	VMOVUPD Z9, K1, (DX)
+biased52:
+	TESTQ     DX, DX
+	JZ        added52
+	VMOVUPD.Z (DX), K1, Z10
+	VADDPD    Z10, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z10
+	VADDPD    Z10, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z10
+	VADDPD    Z10, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z10
+	VADDPD    Z10, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z10
+	VADDPD    Z10, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z10
+	VADDPD    Z10, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z10
+	VADDPD    Z10, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z10
+	VADDPD    Z10, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z10
+	VADDPD    Z10, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z10
+	VADDPD    Z10, Z9, Z9
 
-done10x1F64AVX512:
+added52:
+	CMPQ   112(AX), $0x00
+	JE     clipped52
+	VPXORD Z12, Z12, Z12
+	VMAXPD Z0, Z12, Z0
+	VMAXPD Z1, Z12, Z1
+	VMAXPD Z2, Z12, Z2
+	VMAXPD Z3, Z12, Z3
+	VMAXPD Z4, Z12, Z4
+	VMAXPD Z5, Z12, Z5
+	VMAXPD Z6, Z12, Z6
+	VMAXPD Z7, Z12, Z7
+	VMAXPD Z8, Z12, Z8
+	VMAXPD Z9, Z12, Z9
+
+clipped52:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z9, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -3527,7 +3394,7 @@ TEXT ·tile11x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R11
 	MOVQ   88(AX), R12
 
-partial27:
+partial53:
 	VMOVUPD.Z    (R8), K1, Z11
 	VBROADCASTSD (CX), Z12
 	VFMADD231PD  Z11, Z12, Z0
@@ -3556,99 +3423,118 @@ partial27:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial27
+	JNZ          partial53
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial27
+	JNZ          partial53
 	VBROADCASTSD 80(AX), Z11
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPD       Z11, Z0, Z0
+	VMULPD       Z11, Z1, Z1
+	VMULPD       Z11, Z2, Z2
+	VMULPD       Z11, Z3, Z3
+	VMULPD       Z11, Z4, Z4
+	VMULPD       Z11, Z5, Z5
+	VMULPD       Z11, Z6, Z6
+	VMULPD       Z11, Z7, Z7
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z11, Z9, Z9
+	VMULPD       Z11, Z10, Z10
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite11x1F64AVX512
-	VMOVUPD.Z    (DX), K1, Z12
-	VFMADD213PD  Z12, Z11, Z0
-	VMOVUPD      Z0, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z11, Z1
-	VMOVUPD      Z1, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z11, Z2
-	VMOVUPD      Z2, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z11, Z3
-	VMOVUPD      Z3, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z11, Z4
-	VMOVUPD      Z4, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z11, Z5
-	VMOVUPD      Z5, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z11, Z6
-	VMOVUPD      Z6, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z11, Z7
-	VMOVUPD      Z7, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z11, Z8
-	VMOVUPD      Z8, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z11, Z9
-	VMOVUPD      Z9, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z11, Z10
-	VMOVUPD      Z10, K1, (DX)
-	JMP          done11x1F64AVX512
+	JZ           biased54
+	VMOVUPD.Z    (CX), K1, Z11
+	VADDPD       Z11, Z0, Z0
+	VADDPD       Z11, Z1, Z1
+	VADDPD       Z11, Z2, Z2
+	VADDPD       Z11, Z3, Z3
+	VADDPD       Z11, Z4, Z4
+	VADDPD       Z11, Z5, Z5
+	VADDPD       Z11, Z6, Z6
+	VADDPD       Z11, Z7, Z7
+	VADDPD       Z11, Z8, Z8
+	VADDPD       Z11, Z9, Z9
+	VADDPD       Z11, Z10, Z10
 
-overwrite11x1F64AVX512:
-	VMULPD  Z11, Z0, Z0
-	VMOVUPD Z0, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z11, Z1, Z1
-	VMOVUPD Z1, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z11, Z2, Z2
-	VMOVUPD Z2, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z11, Z3, Z3
-	VMOVUPD Z3, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z11, Z4, Z4
-	VMOVUPD Z4, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z11, Z5, Z5
-	VMOVUPD Z5, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z11, Z6, Z6
-	VMOVUPD Z6, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z11, Z7, Z7
-	VMOVUPD Z7, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z11, Z8, Z8
-	VMOVUPD Z8, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z11, Z9, Z9
-	VMOVUPD Z9, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z11, Z10, Z10
-	VMOVUPD Z10, K1, (DX)
+biased54:
+	TESTQ     DX, DX
+	JZ        added54
+	VMOVUPD.Z (DX), K1, Z11
+	VADDPD    Z11, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z11
+	VADDPD    Z11, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z11
+	VADDPD    Z11, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z11
+	VADDPD    Z11, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z11
+	VADDPD    Z11, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z11
+	VADDPD    Z11, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z11
+	VADDPD    Z11, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z11
+	VADDPD    Z11, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z11
+	VADDPD    Z11, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z11
+	VADDPD    Z11, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z11
+	VADDPD    Z11, Z10, Z10
 
-done11x1F64AVX512:
+added54:
+	CMPQ   112(AX), $0x00
+	JE     clipped54
+	VPXORD Z13, Z13, Z13
+	VMAXPD Z0, Z13, Z0
+	VMAXPD Z1, Z13, Z1
+	VMAXPD Z2, Z13, Z2
+	VMAXPD Z3, Z13, Z3
+	VMAXPD Z4, Z13, Z4
+	VMAXPD Z5, Z13, Z5
+	VMAXPD Z6, Z13, Z6
+	VMAXPD Z7, Z13, Z7
+	VMAXPD Z8, Z13, Z8
+	VMAXPD Z9, Z13, Z9
+	VMAXPD Z10, Z13, Z10
+
+clipped54:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z10, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -3687,7 +3573,7 @@ TEXT ·tile12x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R11
 	MOVQ   88(AX), R12
 
-partial28:
+partial55:
 	VMOVUPD.Z    (R8), K1, Z12
 	VBROADCASTSD (CX), Z13
 	VFMADD231PD  Z12, Z13, Z0
@@ -3718,106 +3604,126 @@ partial28:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial28
+	JNZ          partial55
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial28
+	JNZ          partial55
 	VBROADCASTSD 80(AX), Z12
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPD       Z12, Z0, Z0
+	VMULPD       Z12, Z1, Z1
+	VMULPD       Z12, Z2, Z2
+	VMULPD       Z12, Z3, Z3
+	VMULPD       Z12, Z4, Z4
+	VMULPD       Z12, Z5, Z5
+	VMULPD       Z12, Z6, Z6
+	VMULPD       Z12, Z7, Z7
+	VMULPD       Z12, Z8, Z8
+	VMULPD       Z12, Z9, Z9
+	VMULPD       Z12, Z10, Z10
+	VMULPD       Z12, Z11, Z11
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite12x1F64AVX512
-	VMOVUPD.Z    (DX), K1, Z13
-	VFMADD213PD  Z13, Z12, Z0
-	VMOVUPD      Z0, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z12, Z1
-	VMOVUPD      Z1, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z12, Z2
-	VMOVUPD      Z2, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z12, Z3
-	VMOVUPD      Z3, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z12, Z4
-	VMOVUPD      Z4, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z12, Z5
-	VMOVUPD      Z5, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z12, Z6
-	VMOVUPD      Z6, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z12, Z7
-	VMOVUPD      Z7, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z12, Z8
-	VMOVUPD      Z8, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z12, Z9
-	VMOVUPD      Z9, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z12, Z10
-	VMOVUPD      Z10, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z12, Z11
-	VMOVUPD      Z11, K1, (DX)
-	JMP          done12x1F64AVX512
+	JZ           biased56
+	VMOVUPD.Z    (CX), K1, Z12
+	VADDPD       Z12, Z0, Z0
+	VADDPD       Z12, Z1, Z1
+	VADDPD       Z12, Z2, Z2
+	VADDPD       Z12, Z3, Z3
+	VADDPD       Z12, Z4, Z4
+	VADDPD       Z12, Z5, Z5
+	VADDPD       Z12, Z6, Z6
+	VADDPD       Z12, Z7, Z7
+	VADDPD       Z12, Z8, Z8
+	VADDPD       Z12, Z9, Z9
+	VADDPD       Z12, Z10, Z10
+	VADDPD       Z12, Z11, Z11
 
-overwrite12x1F64AVX512:
-	VMULPD  Z12, Z0, Z0
-	VMOVUPD Z0, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z12, Z1, Z1
-	VMOVUPD Z1, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z12, Z2, Z2
-	VMOVUPD Z2, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z12, Z3, Z3
-	VMOVUPD Z3, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z12, Z4, Z4
-	VMOVUPD Z4, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z12, Z5, Z5
-	VMOVUPD Z5, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z12, Z6, Z6
-	VMOVUPD Z6, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z12, Z7, Z7
-	VMOVUPD Z7, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z12, Z8, Z8
-	VMOVUPD Z8, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z12, Z9, Z9
-	VMOVUPD Z9, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z12, Z10, Z10
-	VMOVUPD Z10, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z12, Z11, Z11
-	VMOVUPD Z11, K1, (DX)
+biased56:
+	TESTQ     DX, DX
+	JZ        added56
+	VMOVUPD.Z (DX), K1, Z12
+	VADDPD    Z12, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z12
+	VADDPD    Z12, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z12
+	VADDPD    Z12, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z12
+	VADDPD    Z12, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z12
+	VADDPD    Z12, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z12
+	VADDPD    Z12, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z12
+	VADDPD    Z12, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z12
+	VADDPD    Z12, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z12
+	VADDPD    Z12, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z12
+	VADDPD    Z12, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z12
+	VADDPD    Z12, Z10, Z10
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z12
+	VADDPD    Z12, Z11, Z11
 
-done12x1F64AVX512:
+added56:
+	CMPQ   112(AX), $0x00
+	JE     clipped56
+	VPXORD Z14, Z14, Z14
+	VMAXPD Z0, Z14, Z0
+	VMAXPD Z1, Z14, Z1
+	VMAXPD Z2, Z14, Z2
+	VMAXPD Z3, Z14, Z3
+	VMAXPD Z4, Z14, Z4
+	VMAXPD Z5, Z14, Z5
+	VMAXPD Z6, Z14, Z6
+	VMAXPD Z7, Z14, Z7
+	VMAXPD Z8, Z14, Z8
+	VMAXPD Z9, Z14, Z9
+	VMAXPD Z10, Z14, Z10
+	VMAXPD Z11, Z14, Z11
+
+clipped56:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z10, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z11, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -3857,7 +3763,7 @@ TEXT ·tile13x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R11
 	MOVQ   88(AX), R12
 
-partial29:
+partial57:
 	VMOVUPD.Z    (R8), K1, Z13
 	VBROADCASTSD (CX), Z14
 	VFMADD231PD  Z13, Z14, Z0
@@ -3890,113 +3796,134 @@ partial29:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial29
+	JNZ          partial57
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial29
+	JNZ          partial57
 	VBROADCASTSD 80(AX), Z13
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPD       Z13, Z0, Z0
+	VMULPD       Z13, Z1, Z1
+	VMULPD       Z13, Z2, Z2
+	VMULPD       Z13, Z3, Z3
+	VMULPD       Z13, Z4, Z4
+	VMULPD       Z13, Z5, Z5
+	VMULPD       Z13, Z6, Z6
+	VMULPD       Z13, Z7, Z7
+	VMULPD       Z13, Z8, Z8
+	VMULPD       Z13, Z9, Z9
+	VMULPD       Z13, Z10, Z10
+	VMULPD       Z13, Z11, Z11
+	VMULPD       Z13, Z12, Z12
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite13x1F64AVX512
-	VMOVUPD.Z    (DX), K1, Z14
-	VFMADD213PD  Z14, Z13, Z0
-	VMOVUPD      Z0, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z13, Z1
-	VMOVUPD      Z1, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z13, Z2
-	VMOVUPD      Z2, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z13, Z3
-	VMOVUPD      Z3, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z13, Z4
-	VMOVUPD      Z4, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z13, Z5
-	VMOVUPD      Z5, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z13, Z6
-	VMOVUPD      Z6, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z13, Z7
-	VMOVUPD      Z7, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z13, Z8
-	VMOVUPD      Z8, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z13, Z9
-	VMOVUPD      Z9, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z13, Z10
-	VMOVUPD      Z10, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z13, Z11
-	VMOVUPD      Z11, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z13, Z12
-	VMOVUPD      Z12, K1, (DX)
-	JMP          done13x1F64AVX512
+	JZ           biased58
+	VMOVUPD.Z    (CX), K1, Z13
+	VADDPD       Z13, Z0, Z0
+	VADDPD       Z13, Z1, Z1
+	VADDPD       Z13, Z2, Z2
+	VADDPD       Z13, Z3, Z3
+	VADDPD       Z13, Z4, Z4
+	VADDPD       Z13, Z5, Z5
+	VADDPD       Z13, Z6, Z6
+	VADDPD       Z13, Z7, Z7
+	VADDPD       Z13, Z8, Z8
+	VADDPD       Z13, Z9, Z9
+	VADDPD       Z13, Z10, Z10
+	VADDPD       Z13, Z11, Z11
+	VADDPD       Z13, Z12, Z12
 
-overwrite13x1F64AVX512:
-	VMULPD  Z13, Z0, Z0
-	VMOVUPD Z0, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z13, Z1, Z1
-	VMOVUPD Z1, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z13, Z2, Z2
-	VMOVUPD Z2, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z13, Z3, Z3
-	VMOVUPD Z3, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z13, Z4, Z4
-	VMOVUPD Z4, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z13, Z5, Z5
-	VMOVUPD Z5, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z13, Z6, Z6
-	VMOVUPD Z6, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z13, Z7, Z7
-	VMOVUPD Z7, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z13, Z8, Z8
-	VMOVUPD Z8, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z13, Z9, Z9
-	VMOVUPD Z9, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z13, Z10, Z10
-	VMOVUPD Z10, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z13, Z11, Z11
-	VMOVUPD Z11, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z13, Z12, Z12
-	VMOVUPD Z12, K1, (DX)
+biased58:
+	TESTQ     DX, DX
+	JZ        added58
+	VMOVUPD.Z (DX), K1, Z13
+	VADDPD    Z13, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z13
+	VADDPD    Z13, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z13
+	VADDPD    Z13, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z13
+	VADDPD    Z13, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z13
+	VADDPD    Z13, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z13
+	VADDPD    Z13, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z13
+	VADDPD    Z13, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z13
+	VADDPD    Z13, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z13
+	VADDPD    Z13, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z13
+	VADDPD    Z13, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z13
+	VADDPD    Z13, Z10, Z10
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z13
+	VADDPD    Z13, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z13
+	VADDPD    Z13, Z12, Z12
 
-done13x1F64AVX512:
+added58:
+	CMPQ   112(AX), $0x00
+	JE     clipped58
+	VPXORD Z15, Z15, Z15
+	VMAXPD Z0, Z15, Z0
+	VMAXPD Z1, Z15, Z1
+	VMAXPD Z2, Z15, Z2
+	VMAXPD Z3, Z15, Z3
+	VMAXPD Z4, Z15, Z4
+	VMAXPD Z5, Z15, Z5
+	VMAXPD Z6, Z15, Z6
+	VMAXPD Z7, Z15, Z7
+	VMAXPD Z8, Z15, Z8
+	VMAXPD Z9, Z15, Z9
+	VMAXPD Z10, Z15, Z10
+	VMAXPD Z11, Z15, Z11
+	VMAXPD Z12, Z15, Z12
+
+clipped58:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z10, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z11, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z12, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -4037,7 +3964,7 @@ TEXT ·tile14x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R11
 	MOVQ   88(AX), R12
 
-partial30:
+partial59:
 	VMOVUPD.Z    (R8), K1, Z14
 	VBROADCASTSD (CX), Z15
 	VFMADD231PD  Z14, Z15, Z0
@@ -4072,120 +3999,142 @@ partial30:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial30
+	JNZ          partial59
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial30
+	JNZ          partial59
 	VBROADCASTSD 80(AX), Z14
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPD       Z14, Z0, Z0
+	VMULPD       Z14, Z1, Z1
+	VMULPD       Z14, Z2, Z2
+	VMULPD       Z14, Z3, Z3
+	VMULPD       Z14, Z4, Z4
+	VMULPD       Z14, Z5, Z5
+	VMULPD       Z14, Z6, Z6
+	VMULPD       Z14, Z7, Z7
+	VMULPD       Z14, Z8, Z8
+	VMULPD       Z14, Z9, Z9
+	VMULPD       Z14, Z10, Z10
+	VMULPD       Z14, Z11, Z11
+	VMULPD       Z14, Z12, Z12
+	VMULPD       Z14, Z13, Z13
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite14x1F64AVX512
-	VMOVUPD.Z    (DX), K1, Z15
-	VFMADD213PD  Z15, Z14, Z0
-	VMOVUPD      Z0, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z14, Z1
-	VMOVUPD      Z1, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z14, Z2
-	VMOVUPD      Z2, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z14, Z3
-	VMOVUPD      Z3, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z14, Z4
-	VMOVUPD      Z4, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z14, Z5
-	VMOVUPD      Z5, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z14, Z6
-	VMOVUPD      Z6, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z14, Z7
-	VMOVUPD      Z7, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z14, Z8
-	VMOVUPD      Z8, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z14, Z9
-	VMOVUPD      Z9, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z14, Z10
-	VMOVUPD      Z10, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z14, Z11
-	VMOVUPD      Z11, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z14, Z12
-	VMOVUPD      Z12, K1, (DX)
-	ADDQ         AX, DX
-	VMOVUPD.Z    (DX), K1, Z0
-	VFMADD213PD  Z0, Z14, Z13
-	VMOVUPD      Z13, K1, (DX)
-	JMP          done14x1F64AVX512
+	JZ           biased60
+	VMOVUPD.Z    (CX), K1, Z14
+	VADDPD       Z14, Z0, Z0
+	VADDPD       Z14, Z1, Z1
+	VADDPD       Z14, Z2, Z2
+	VADDPD       Z14, Z3, Z3
+	VADDPD       Z14, Z4, Z4
+	VADDPD       Z14, Z5, Z5
+	VADDPD       Z14, Z6, Z6
+	VADDPD       Z14, Z7, Z7
+	VADDPD       Z14, Z8, Z8
+	VADDPD       Z14, Z9, Z9
+	VADDPD       Z14, Z10, Z10
+	VADDPD       Z14, Z11, Z11
+	VADDPD       Z14, Z12, Z12
+	VADDPD       Z14, Z13, Z13
 
-overwrite14x1F64AVX512:
-	VMULPD  Z14, Z0, Z0
-	VMOVUPD Z0, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z14, Z1, Z1
-	VMOVUPD Z1, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z14, Z2, Z2
-	VMOVUPD Z2, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z14, Z3, Z3
-	VMOVUPD Z3, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z14, Z4, Z4
-	VMOVUPD Z4, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z14, Z5, Z5
-	VMOVUPD Z5, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z14, Z6, Z6
-	VMOVUPD Z6, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z14, Z7, Z7
-	VMOVUPD Z7, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z14, Z8, Z8
-	VMOVUPD Z8, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z14, Z9, Z9
-	VMOVUPD Z9, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z14, Z10, Z10
-	VMOVUPD Z10, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z14, Z11, Z11
-	VMOVUPD Z11, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z14, Z12, Z12
-	VMOVUPD Z12, K1, (DX)
-	ADDQ    AX, DX
-	VMULPD  Z14, Z13, Z13
-	VMOVUPD Z13, K1, (DX)
+biased60:
+	TESTQ     DX, DX
+	JZ        added60
+	VMOVUPD.Z (DX), K1, Z14
+	VADDPD    Z14, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z14
+	VADDPD    Z14, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z14
+	VADDPD    Z14, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z14
+	VADDPD    Z14, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z14
+	VADDPD    Z14, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z14
+	VADDPD    Z14, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z14
+	VADDPD    Z14, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z14
+	VADDPD    Z14, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z14
+	VADDPD    Z14, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z14
+	VADDPD    Z14, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z14
+	VADDPD    Z14, Z10, Z10
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z14
+	VADDPD    Z14, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z14
+	VADDPD    Z14, Z12, Z12
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z14
+	VADDPD    Z14, Z13, Z13
 
-done14x1F64AVX512:
+added60:
+	CMPQ   112(AX), $0x00
+	JE     clipped60
+	VPXORD Z16, Z16, Z16
+	VMAXPD Z0, Z16, Z0
+	VMAXPD Z1, Z16, Z1
+	VMAXPD Z2, Z16, Z2
+	VMAXPD Z3, Z16, Z3
+	VMAXPD Z4, Z16, Z4
+	VMAXPD Z5, Z16, Z5
+	VMAXPD Z6, Z16, Z6
+	VMAXPD Z7, Z16, Z7
+	VMAXPD Z8, Z16, Z8
+	VMAXPD Z9, Z16, Z9
+	VMAXPD Z10, Z16, Z10
+	VMAXPD Z11, Z16, Z11
+	VMAXPD Z12, Z16, Z12
+	VMAXPD Z13, Z16, Z13
+
+clipped60:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z10, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z11, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z12, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z13, K1, (AX)
 	VZEROUPPER
 	RET
 
@@ -4209,7 +4158,7 @@ TEXT ·tile1x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial31:
+partial61:
 	VMOVUPD      (DX), Z2
 	VMOVUPD.Z    64(DX), K1, Z3
 	VBROADCASTSD (CX), Z4
@@ -4218,32 +4167,43 @@ partial31:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial31
+	JNZ          partial61
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial31
+	JNZ          partial61
 	VBROADCASTSD 80(AX), Z2
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPD       Z2, Z0, Z0
+	VMULPD       Z2, Z1, Z1
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite1x2F64AVX512
-	VMOVUPD      (DX), Z3
-	VFMADD213PD  Z3, Z2, Z0
-	VMOVUPD      Z0, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z2, Z1
-	VMOVUPD      Z1, K1, 64(DX)
-	JMP          done1x2F64AVX512
+	JZ           biased62
+	VMOVUPD      (CX), Z2
+	VADDPD       Z2, Z0, Z0
+	VMOVUPD.Z    64(CX), K1, Z2
+	VADDPD       Z2, Z1, Z1
 
-overwrite1x2F64AVX512:
-	VMULPD  Z2, Z0, Z0
-	VMOVUPD Z0, (DX)
-	VMULPD  Z2, Z1, Z1
-	VMOVUPD Z1, K1, 64(DX)
+biased62:
+	TESTQ     DX, DX
+	JZ        added62
+	VMOVUPD   (DX), Z2
+	VADDPD    Z2, Z0, Z0
+	VMOVUPD.Z 64(DX), K1, Z2
+	VADDPD    Z2, Z1, Z1
 
-done1x2F64AVX512:
+added62:
+	CMPQ   112(AX), $0x00
+	JE     clipped62
+	VPXORD Z5, Z5, Z5
+	VMAXPD Z0, Z5, Z0
+	VMAXPD Z1, Z5, Z1
+
+clipped62:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, K1, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -4269,7 +4229,7 @@ TEXT ·tile2x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial32:
+partial63:
 	VMOVUPD      (BX), Z4
 	VMOVUPD.Z    64(BX), K1, Z5
 	VBROADCASTSD (CX), Z6
@@ -4281,44 +4241,57 @@ partial32:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial32
+	JNZ          partial63
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial32
+	JNZ          partial63
 	VBROADCASTSD 80(AX), Z4
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPD       Z4, Z0, Z0
+	VMULPD       Z4, Z1, Z1
+	VMULPD       Z4, Z2, Z2
+	VMULPD       Z4, Z3, Z3
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite2x2F64AVX512
-	VMOVUPD      (DX), Z5
-	VFMADD213PD  Z5, Z4, Z0
-	VMOVUPD      Z0, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z4, Z1
-	VMOVUPD      Z1, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z4, Z2
-	VMOVUPD      Z2, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z4, Z3
-	VMOVUPD      Z3, K1, 64(DX)
-	JMP          done2x2F64AVX512
+	JZ           biased64
+	VMOVUPD      (CX), Z4
+	VADDPD       Z4, Z0, Z0
+	VADDPD       Z4, Z2, Z2
+	VMOVUPD.Z    64(CX), K1, Z4
+	VADDPD       Z4, Z1, Z1
+	VADDPD       Z4, Z3, Z3
 
-overwrite2x2F64AVX512:
-	VMULPD  Z4, Z0, Z0
-	VMOVUPD Z0, (DX)
-	VMULPD  Z4, Z1, Z1
-	VMOVUPD Z1, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z4, Z2, Z2
-	VMOVUPD Z2, (DX)
-	VMULPD  Z4, Z3, Z3
-	VMOVUPD Z3, K1, 64(DX)
+biased64:
+	TESTQ     DX, DX
+	JZ        added64
+	VMOVUPD   (DX), Z4
+	VADDPD    Z4, Z0, Z0
+	VMOVUPD.Z 64(DX), K1, Z4
+	VADDPD    Z4, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z4
+	VADDPD    Z4, Z2, Z2
+	VMOVUPD.Z 64(DX), K1, Z4
+	VADDPD    Z4, Z3, Z3
 
-done2x2F64AVX512:
+added64:
+	CMPQ   112(AX), $0x00
+	JE     clipped64
+	VPXORD Z7, Z7, Z7
+	VMAXPD Z0, Z7, Z0
+	VMAXPD Z1, Z7, Z1
+	VMAXPD Z2, Z7, Z2
+	VMAXPD Z3, Z7, Z3
+
+clipped64:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, (AX)
+	VMOVUPD Z3, K1, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -4346,7 +4319,7 @@ TEXT ·tile3x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial33:
+partial65:
 	VMOVUPD      (BX), Z6
 	VMOVUPD.Z    64(BX), K1, Z7
 	VBROADCASTSD (CX), Z8
@@ -4361,56 +4334,71 @@ partial33:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial33
+	JNZ          partial65
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial33
+	JNZ          partial65
 	VBROADCASTSD 80(AX), Z6
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPD       Z6, Z0, Z0
+	VMULPD       Z6, Z1, Z1
+	VMULPD       Z6, Z2, Z2
+	VMULPD       Z6, Z3, Z3
+	VMULPD       Z6, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite3x2F64AVX512
-	VMOVUPD      (DX), Z7
-	VFMADD213PD  Z7, Z6, Z0
-	VMOVUPD      Z0, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z6, Z1
-	VMOVUPD      Z1, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z6, Z2
-	VMOVUPD      Z2, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z6, Z3
-	VMOVUPD      Z3, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z6, Z4
-	VMOVUPD      Z4, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z6, Z5
-	VMOVUPD      Z5, K1, 64(DX)
-	JMP          done3x2F64AVX512
+	JZ           biased66
+	VMOVUPD      (CX), Z6
+	VADDPD       Z6, Z0, Z0
+	VADDPD       Z6, Z2, Z2
+	VADDPD       Z6, Z4, Z4
+	VMOVUPD.Z    64(CX), K1, Z6
+	VADDPD       Z6, Z1, Z1
+	VADDPD       Z6, Z3, Z3
+	VADDPD       Z6, Z5, Z5
 
-overwrite3x2F64AVX512:
-	VMULPD  Z6, Z0, Z0
-	VMOVUPD Z0, (DX)
-	VMULPD  Z6, Z1, Z1
-	VMOVUPD Z1, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z6, Z2, Z2
-	VMOVUPD Z2, (DX)
-	VMULPD  Z6, Z3, Z3
-	VMOVUPD Z3, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z6, Z4, Z4
-	VMOVUPD Z4, (DX)
-	VMULPD  Z6, Z5, Z5
-	VMOVUPD Z5, K1, 64(DX)
+biased66:
+	TESTQ     DX, DX
+	JZ        added66
+	VMOVUPD   (DX), Z6
+	VADDPD    Z6, Z0, Z0
+	VMOVUPD.Z 64(DX), K1, Z6
+	VADDPD    Z6, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z6
+	VADDPD    Z6, Z2, Z2
+	VMOVUPD.Z 64(DX), K1, Z6
+	VADDPD    Z6, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z6
+	VADDPD    Z6, Z4, Z4
+	VMOVUPD.Z 64(DX), K1, Z6
+	VADDPD    Z6, Z5, Z5
 
-done3x2F64AVX512:
+added66:
+	CMPQ   112(AX), $0x00
+	JE     clipped66
+	VPXORD Z9, Z9, Z9
+	VMAXPD Z0, Z9, Z0
+	VMAXPD Z1, Z9, Z1
+	VMAXPD Z2, Z9, Z2
+	VMAXPD Z3, Z9, Z3
+	VMAXPD Z4, Z9, Z4
+	VMAXPD Z5, Z9, Z5
+
+clipped66:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, (AX)
+	VMOVUPD Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, (AX)
+	VMOVUPD Z5, K1, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -4441,7 +4429,7 @@ TEXT ·tile4x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R9
 	MOVQ   88(AX), R10
 
-partial34:
+partial67:
 	VMOVUPD      (SI), Z8
 	VMOVUPD.Z    64(SI), K1, Z9
 	VBROADCASTSD (CX), Z10
@@ -4459,68 +4447,85 @@ partial34:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial34
+	JNZ          partial67
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial34
+	JNZ          partial67
 	VBROADCASTSD 80(AX), Z8
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPD       Z8, Z0, Z0
+	VMULPD       Z8, Z1, Z1
+	VMULPD       Z8, Z2, Z2
+	VMULPD       Z8, Z3, Z3
+	VMULPD       Z8, Z4, Z4
+	VMULPD       Z8, Z5, Z5
+	VMULPD       Z8, Z6, Z6
+	VMULPD       Z8, Z7, Z7
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite4x2F64AVX512
-	VMOVUPD      (DX), Z9
-	VFMADD213PD  Z9, Z8, Z0
-	VMOVUPD      Z0, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z8, Z1
-	VMOVUPD      Z1, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z8, Z2
-	VMOVUPD      Z2, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z8, Z3
-	VMOVUPD      Z3, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z8, Z4
-	VMOVUPD      Z4, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z8, Z5
-	VMOVUPD      Z5, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z8, Z6
-	VMOVUPD      Z6, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z8, Z7
-	VMOVUPD      Z7, K1, 64(DX)
-	JMP          done4x2F64AVX512
+	JZ           biased68
+	VMOVUPD      (CX), Z8
+	VADDPD       Z8, Z0, Z0
+	VADDPD       Z8, Z2, Z2
+	VADDPD       Z8, Z4, Z4
+	VADDPD       Z8, Z6, Z6
+	VMOVUPD.Z    64(CX), K1, Z8
+	VADDPD       Z8, Z1, Z1
+	VADDPD       Z8, Z3, Z3
+	VADDPD       Z8, Z5, Z5
+	VADDPD       Z8, Z7, Z7
 
-overwrite4x2F64AVX512:
-	VMULPD  Z8, Z0, Z0
-	VMOVUPD Z0, (DX)
-	VMULPD  Z8, Z1, Z1
-	VMOVUPD Z1, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z8, Z2, Z2
-	VMOVUPD Z2, (DX)
-	VMULPD  Z8, Z3, Z3
-	VMOVUPD Z3, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z8, Z4, Z4
-	VMOVUPD Z4, (DX)
-	VMULPD  Z8, Z5, Z5
-	VMOVUPD Z5, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z8, Z6, Z6
-	VMOVUPD Z6, (DX)
-	VMULPD  Z8, Z7, Z7
-	VMOVUPD Z7, K1, 64(DX)
+biased68:
+	TESTQ     DX, DX
+	JZ        added68
+	VMOVUPD   (DX), Z8
+	VADDPD    Z8, Z0, Z0
+	VMOVUPD.Z 64(DX), K1, Z8
+	VADDPD    Z8, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z8
+	VADDPD    Z8, Z2, Z2
+	VMOVUPD.Z 64(DX), K1, Z8
+	VADDPD    Z8, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z8
+	VADDPD    Z8, Z4, Z4
+	VMOVUPD.Z 64(DX), K1, Z8
+	VADDPD    Z8, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z8
+	VADDPD    Z8, Z6, Z6
+	VMOVUPD.Z 64(DX), K1, Z8
+	VADDPD    Z8, Z7, Z7
 
-done4x2F64AVX512:
+added68:
+	CMPQ   112(AX), $0x00
+	JE     clipped68
+	VPXORD Z11, Z11, Z11
+	VMAXPD Z0, Z11, Z0
+	VMAXPD Z1, Z11, Z1
+	VMAXPD Z2, Z11, Z2
+	VMAXPD Z3, Z11, Z3
+	VMAXPD Z4, Z11, Z4
+	VMAXPD Z5, Z11, Z5
+	VMAXPD Z6, Z11, Z6
+	VMAXPD Z7, Z11, Z7
+
+clipped68:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, (AX)
+	VMOVUPD Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, (AX)
+	VMOVUPD Z5, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, (AX)
+	VMOVUPD Z7, K1, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -4553,7 +4558,7 @@ TEXT ·tile5x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R9
 	MOVQ   88(AX), R10
 
-partial35:
+partial69:
 	VMOVUPD      (SI), Z10
 	VMOVUPD.Z    64(SI), K1, Z11
 	VBROADCASTSD (CX), Z12
@@ -4574,80 +4579,99 @@ partial35:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial35
+	JNZ          partial69
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial35
+	JNZ          partial69
 	VBROADCASTSD 80(AX), Z10
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPD       Z10, Z0, Z0
+	VMULPD       Z10, Z1, Z1
+	VMULPD       Z10, Z2, Z2
+	VMULPD       Z10, Z3, Z3
+	VMULPD       Z10, Z4, Z4
+	VMULPD       Z10, Z5, Z5
+	VMULPD       Z10, Z6, Z6
+	VMULPD       Z10, Z7, Z7
+	VMULPD       Z10, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite5x2F64AVX512
-	VMOVUPD      (DX), Z11
-	VFMADD213PD  Z11, Z10, Z0
-	VMOVUPD      Z0, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z10, Z1
-	VMOVUPD      Z1, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z10, Z2
-	VMOVUPD      Z2, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z10, Z3
-	VMOVUPD      Z3, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z10, Z4
-	VMOVUPD      Z4, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z10, Z5
-	VMOVUPD      Z5, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z10, Z6
-	VMOVUPD      Z6, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z10, Z7
-	VMOVUPD      Z7, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z10, Z8
-	VMOVUPD      Z8, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z10, Z9
-	VMOVUPD      Z9, K1, 64(DX)
-	JMP          done5x2F64AVX512
+	JZ           biased70
+	VMOVUPD      (CX), Z10
+	VADDPD       Z10, Z0, Z0
+	VADDPD       Z10, Z2, Z2
+	VADDPD       Z10, Z4, Z4
+	VADDPD       Z10, Z6, Z6
+	VADDPD       Z10, Z8, Z8
+	VMOVUPD.Z    64(CX), K1, Z10
+	VADDPD       Z10, Z1, Z1
+	VADDPD       Z10, Z3, Z3
+	VADDPD       Z10, Z5, Z5
+	VADDPD       Z10, Z7, Z7
+	VADDPD       Z10, Z9, Z9
 
-overwrite5x2F64AVX512:
-	VMULPD  Z10, Z0, Z0
-	VMOVUPD Z0, (DX)
-	VMULPD  Z10, Z1, Z1
-	VMOVUPD Z1, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z10, Z2, Z2
-	VMOVUPD Z2, (DX)
-	VMULPD  Z10, Z3, Z3
-	VMOVUPD Z3, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z10, Z4, Z4
-	VMOVUPD Z4, (DX)
-	VMULPD  Z10, Z5, Z5
-	VMOVUPD Z5, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z10, Z6, Z6
-	VMOVUPD Z6, (DX)
-	VMULPD  Z10, Z7, Z7
-	VMOVUPD Z7, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z10, Z8, Z8
-	VMOVUPD Z8, (DX)
-	VMULPD  Z10, Z9, Z9
-	VMOVUPD Z9, K1, 64(DX)
+biased70:
+	TESTQ     DX, DX
+	JZ        added70
+	VMOVUPD   (DX), Z10
+	VADDPD    Z10, Z0, Z0
+	VMOVUPD.Z 64(DX), K1, Z10
+	VADDPD    Z10, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z10
+	VADDPD    Z10, Z2, Z2
+	VMOVUPD.Z 64(DX), K1, Z10
+	VADDPD    Z10, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z10
+	VADDPD    Z10, Z4, Z4
+	VMOVUPD.Z 64(DX), K1, Z10
+	VADDPD    Z10, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z10
+	VADDPD    Z10, Z6, Z6
+	VMOVUPD.Z 64(DX), K1, Z10
+	VADDPD    Z10, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z10
+	VADDPD    Z10, Z8, Z8
+	VMOVUPD.Z 64(DX), K1, Z10
+	VADDPD    Z10, Z9, Z9
 
-done5x2F64AVX512:
+added70:
+	CMPQ   112(AX), $0x00
+	JE     clipped70
+	VPXORD Z13, Z13, Z13
+	VMAXPD Z0, Z13, Z0
+	VMAXPD Z1, Z13, Z1
+	VMAXPD Z2, Z13, Z2
+	VMAXPD Z3, Z13, Z3
+	VMAXPD Z4, Z13, Z4
+	VMAXPD Z5, Z13, Z5
+	VMAXPD Z6, Z13, Z6
+	VMAXPD Z7, Z13, Z7
+	VMAXPD Z8, Z13, Z8
+	VMAXPD Z9, Z13, Z9
+
+clipped70:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, (AX)
+	VMOVUPD Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, (AX)
+	VMOVUPD Z5, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, (AX)
+	VMOVUPD Z7, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, (AX)
+	VMOVUPD Z9, K1, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -4684,7 +4708,7 @@ TEXT ·tile6x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 
-partial36:
+partial71:
 	VMOVUPD      (DI), Z12
 	VMOVUPD.Z    64(DI), K1, Z13
 	VBROADCASTSD (CX), Z14
@@ -4709,93 +4733,114 @@ partial36:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial36
+	JNZ          partial71
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial36
+	JNZ          partial71
 	VBROADCASTSD 80(AX), Z12
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPD       Z12, Z0, Z0
+	VMULPD       Z12, Z1, Z1
+	VMULPD       Z12, Z2, Z2
+	VMULPD       Z12, Z3, Z3
+	VMULPD       Z12, Z4, Z4
+	VMULPD       Z12, Z5, Z5
+	VMULPD       Z12, Z6, Z6
+	VMULPD       Z12, Z7, Z7
+	VMULPD       Z12, Z8, Z8
+	VMULPD       Z12, Z9, Z9
+	VMULPD       Z12, Z10, Z10
+	VMULPD       Z12, Z11, Z11
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite6x2F64AVX512
-	VMOVUPD      (DX), Z13
-	VFMADD213PD  Z13, Z12, Z0
-	VMOVUPD      Z0, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z12, Z1
-	VMOVUPD      Z1, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z12, Z2
-	VMOVUPD      Z2, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z12, Z3
-	VMOVUPD      Z3, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z12, Z4
-	VMOVUPD      Z4, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z12, Z5
-	VMOVUPD      Z5, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z12, Z6
-	VMOVUPD      Z6, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z12, Z7
-	VMOVUPD      Z7, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z12, Z8
-	VMOVUPD      Z8, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z12, Z9
-	VMOVUPD      Z9, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z12, Z10
-	VMOVUPD      Z10, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z12, Z11
-	VMOVUPD      Z11, K1, 64(DX)
-	JMP          done6x2F64AVX512
+	JZ           biased72
+	VMOVUPD      (CX), Z12
+	VADDPD       Z12, Z0, Z0
+	VADDPD       Z12, Z2, Z2
+	VADDPD       Z12, Z4, Z4
+	VADDPD       Z12, Z6, Z6
+	VADDPD       Z12, Z8, Z8
+	VADDPD       Z12, Z10, Z10
+	VMOVUPD.Z    64(CX), K1, Z12
+	VADDPD       Z12, Z1, Z1
+	VADDPD       Z12, Z3, Z3
+	VADDPD       Z12, Z5, Z5
+	VADDPD       Z12, Z7, Z7
+	VADDPD       Z12, Z9, Z9
+	VADDPD       Z12, Z11, Z11
 
-overwrite6x2F64AVX512:
-	VMULPD  Z12, Z0, Z0
-	VMOVUPD Z0, (DX)
-	VMULPD  Z12, Z1, Z1
-	VMOVUPD Z1, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z12, Z2, Z2
-	VMOVUPD Z2, (DX)
-	VMULPD  Z12, Z3, Z3
-	VMOVUPD Z3, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z12, Z4, Z4
-	VMOVUPD Z4, (DX)
-	VMULPD  Z12, Z5, Z5
-	VMOVUPD Z5, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z12, Z6, Z6
-	VMOVUPD Z6, (DX)
-	VMULPD  Z12, Z7, Z7
-	VMOVUPD Z7, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z12, Z8, Z8
-	VMOVUPD Z8, (DX)
-	VMULPD  Z12, Z9, Z9
-	VMOVUPD Z9, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z12, Z10, Z10
-	VMOVUPD Z10, (DX)
-	VMULPD  Z12, Z11, Z11
-	VMOVUPD Z11, K1, 64(DX)
+biased72:
+	TESTQ     DX, DX
+	JZ        added72
+	VMOVUPD   (DX), Z12
+	VADDPD    Z12, Z0, Z0
+	VMOVUPD.Z 64(DX), K1, Z12
+	VADDPD    Z12, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z12
+	VADDPD    Z12, Z2, Z2
+	VMOVUPD.Z 64(DX), K1, Z12
+	VADDPD    Z12, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z12
+	VADDPD    Z12, Z4, Z4
+	VMOVUPD.Z 64(DX), K1, Z12
+	VADDPD    Z12, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z12
+	VADDPD    Z12, Z6, Z6
+	VMOVUPD.Z 64(DX), K1, Z12
+	VADDPD    Z12, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z12
+	VADDPD    Z12, Z8, Z8
+	VMOVUPD.Z 64(DX), K1, Z12
+	VADDPD    Z12, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z12
+	VADDPD    Z12, Z10, Z10
+	VMOVUPD.Z 64(DX), K1, Z12
+	VADDPD    Z12, Z11, Z11
 
-done6x2F64AVX512:
+added72:
+	CMPQ   112(AX), $0x00
+	JE     clipped72
+	VPXORD Z15, Z15, Z15
+	VMAXPD Z0, Z15, Z0
+	VMAXPD Z1, Z15, Z1
+	VMAXPD Z2, Z15, Z2
+	VMAXPD Z3, Z15, Z3
+	VMAXPD Z4, Z15, Z4
+	VMAXPD Z5, Z15, Z5
+	VMAXPD Z6, Z15, Z6
+	VMAXPD Z7, Z15, Z7
+	VMAXPD Z8, Z15, Z8
+	VMAXPD Z9, Z15, Z9
+	VMAXPD Z10, Z15, Z10
+	VMAXPD Z11, Z15, Z11
+
+clipped72:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, (AX)
+	VMOVUPD Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, (AX)
+	VMOVUPD Z5, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, (AX)
+	VMOVUPD Z7, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, (AX)
+	VMOVUPD Z9, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z10, (AX)
+	VMOVUPD Z11, K1, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -4834,7 +4879,7 @@ TEXT ·tile7x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 
-partial37:
+partial73:
 	VMOVUPD      (DI), Z14
 	VMOVUPD.Z    64(DI), K1, Z15
 	VBROADCASTSD (CX), Z16
@@ -4862,105 +4907,128 @@ partial37:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial37
+	JNZ          partial73
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial37
+	JNZ          partial73
 	VBROADCASTSD 80(AX), Z14
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPD       Z14, Z0, Z0
+	VMULPD       Z14, Z1, Z1
+	VMULPD       Z14, Z2, Z2
+	VMULPD       Z14, Z3, Z3
+	VMULPD       Z14, Z4, Z4
+	VMULPD       Z14, Z5, Z5
+	VMULPD       Z14, Z6, Z6
+	VMULPD       Z14, Z7, Z7
+	VMULPD       Z14, Z8, Z8
+	VMULPD       Z14, Z9, Z9
+	VMULPD       Z14, Z10, Z10
+	VMULPD       Z14, Z11, Z11
+	VMULPD       Z14, Z12, Z12
+	VMULPD       Z14, Z13, Z13
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite7x2F64AVX512
-	VMOVUPD      (DX), Z15
-	VFMADD213PD  Z15, Z14, Z0
-	VMOVUPD      Z0, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z14, Z1
-	VMOVUPD      Z1, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z14, Z2
-	VMOVUPD      Z2, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z14, Z3
-	VMOVUPD      Z3, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z14, Z4
-	VMOVUPD      Z4, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z14, Z5
-	VMOVUPD      Z5, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z14, Z6
-	VMOVUPD      Z6, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z14, Z7
-	VMOVUPD      Z7, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z14, Z8
-	VMOVUPD      Z8, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z14, Z9
-	VMOVUPD      Z9, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z14, Z10
-	VMOVUPD      Z10, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z14, Z11
-	VMOVUPD      Z11, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z14, Z12
-	VMOVUPD      Z12, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z14, Z13
-	VMOVUPD      Z13, K1, 64(DX)
-	JMP          done7x2F64AVX512
+	JZ           biased74
+	VMOVUPD      (CX), Z14
+	VADDPD       Z14, Z0, Z0
+	VADDPD       Z14, Z2, Z2
+	VADDPD       Z14, Z4, Z4
+	VADDPD       Z14, Z6, Z6
+	VADDPD       Z14, Z8, Z8
+	VADDPD       Z14, Z10, Z10
+	VADDPD       Z14, Z12, Z12
+	VMOVUPD.Z    64(CX), K1, Z14
+	VADDPD       Z14, Z1, Z1
+	VADDPD       Z14, Z3, Z3
+	VADDPD       Z14, Z5, Z5
+	VADDPD       Z14, Z7, Z7
+	VADDPD       Z14, Z9, Z9
+	VADDPD       Z14, Z11, Z11
+	VADDPD       Z14, Z13, Z13
 
-overwrite7x2F64AVX512:
-	VMULPD  Z14, Z0, Z0
-	VMOVUPD Z0, (DX)
-	VMULPD  Z14, Z1, Z1
-	VMOVUPD Z1, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z14, Z2, Z2
-	VMOVUPD Z2, (DX)
-	VMULPD  Z14, Z3, Z3
-	VMOVUPD Z3, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z14, Z4, Z4
-	VMOVUPD Z4, (DX)
-	VMULPD  Z14, Z5, Z5
-	VMOVUPD Z5, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z14, Z6, Z6
-	VMOVUPD Z6, (DX)
-	VMULPD  Z14, Z7, Z7
-	VMOVUPD Z7, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z14, Z8, Z8
-	VMOVUPD Z8, (DX)
-	VMULPD  Z14, Z9, Z9
-	VMOVUPD Z9, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z14, Z10, Z10
-	VMOVUPD Z10, (DX)
-	VMULPD  Z14, Z11, Z11
-	VMOVUPD Z11, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z14, Z12, Z12
-	VMOVUPD Z12, (DX)
-	VMULPD  Z14, Z13, Z13
-	VMOVUPD Z13, K1, 64(DX)
+biased74:
+	TESTQ     DX, DX
+	JZ        added74
+	VMOVUPD   (DX), Z14
+	VADDPD    Z14, Z0, Z0
+	VMOVUPD.Z 64(DX), K1, Z14
+	VADDPD    Z14, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z14
+	VADDPD    Z14, Z2, Z2
+	VMOVUPD.Z 64(DX), K1, Z14
+	VADDPD    Z14, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z14
+	VADDPD    Z14, Z4, Z4
+	VMOVUPD.Z 64(DX), K1, Z14
+	VADDPD    Z14, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z14
+	VADDPD    Z14, Z6, Z6
+	VMOVUPD.Z 64(DX), K1, Z14
+	VADDPD    Z14, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z14
+	VADDPD    Z14, Z8, Z8
+	VMOVUPD.Z 64(DX), K1, Z14
+	VADDPD    Z14, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z14
+	VADDPD    Z14, Z10, Z10
+	VMOVUPD.Z 64(DX), K1, Z14
+	VADDPD    Z14, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z14
+	VADDPD    Z14, Z12, Z12
+	VMOVUPD.Z 64(DX), K1, Z14
+	VADDPD    Z14, Z13, Z13
 
-done7x2F64AVX512:
+added74:
+	CMPQ   112(AX), $0x00
+	JE     clipped74
+	VPXORD Z17, Z17, Z17
+	VMAXPD Z0, Z17, Z0
+	VMAXPD Z1, Z17, Z1
+	VMAXPD Z2, Z17, Z2
+	VMAXPD Z3, Z17, Z3
+	VMAXPD Z4, Z17, Z4
+	VMAXPD Z5, Z17, Z5
+	VMAXPD Z6, Z17, Z6
+	VMAXPD Z7, Z17, Z7
+	VMAXPD Z8, Z17, Z8
+	VMAXPD Z9, Z17, Z9
+	VMAXPD Z10, Z17, Z10
+	VMAXPD Z11, Z17, Z11
+	VMAXPD Z12, Z17, Z12
+	VMAXPD Z13, Z17, Z13
+
+clipped74:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, (AX)
+	VMOVUPD Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, (AX)
+	VMOVUPD Z5, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, (AX)
+	VMOVUPD Z7, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, (AX)
+	VMOVUPD Z9, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z10, (AX)
+	VMOVUPD Z11, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z12, (AX)
+	VMOVUPD Z13, K1, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -5001,7 +5069,7 @@ TEXT ·tile8x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 
-partial38:
+partial75:
 	VMOVUPD      (DI), Z16
 	VMOVUPD.Z    64(DI), K1, Z17
 	VBROADCASTSD (CX), Z18
@@ -5032,117 +5100,142 @@ partial38:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial38
+	JNZ          partial75
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial38
+	JNZ          partial75
 	VBROADCASTSD 80(AX), Z16
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPD       Z16, Z0, Z0
+	VMULPD       Z16, Z1, Z1
+	VMULPD       Z16, Z2, Z2
+	VMULPD       Z16, Z3, Z3
+	VMULPD       Z16, Z4, Z4
+	VMULPD       Z16, Z5, Z5
+	VMULPD       Z16, Z6, Z6
+	VMULPD       Z16, Z7, Z7
+	VMULPD       Z16, Z8, Z8
+	VMULPD       Z16, Z9, Z9
+	VMULPD       Z16, Z10, Z10
+	VMULPD       Z16, Z11, Z11
+	VMULPD       Z16, Z12, Z12
+	VMULPD       Z16, Z13, Z13
+	VMULPD       Z16, Z14, Z14
+	VMULPD       Z16, Z15, Z15
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite8x2F64AVX512
-	VMOVUPD      (DX), Z17
-	VFMADD213PD  Z17, Z16, Z0
-	VMOVUPD      Z0, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z16, Z1
-	VMOVUPD      Z1, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z16, Z2
-	VMOVUPD      Z2, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z16, Z3
-	VMOVUPD      Z3, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z16, Z4
-	VMOVUPD      Z4, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z16, Z5
-	VMOVUPD      Z5, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z16, Z6
-	VMOVUPD      Z6, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z16, Z7
-	VMOVUPD      Z7, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z16, Z8
-	VMOVUPD      Z8, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z16, Z9
-	VMOVUPD      Z9, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z16, Z10
-	VMOVUPD      Z10, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z16, Z11
-	VMOVUPD      Z11, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z16, Z12
-	VMOVUPD      Z12, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z16, Z13
-	VMOVUPD      Z13, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z16, Z14
-	VMOVUPD      Z14, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z16, Z15
-	VMOVUPD      Z15, K1, 64(DX)
-	JMP          done8x2F64AVX512
+	JZ           biased76
+	VMOVUPD      (CX), Z16
+	VADDPD       Z16, Z0, Z0
+	VADDPD       Z16, Z2, Z2
+	VADDPD       Z16, Z4, Z4
+	VADDPD       Z16, Z6, Z6
+	VADDPD       Z16, Z8, Z8
+	VADDPD       Z16, Z10, Z10
+	VADDPD       Z16, Z12, Z12
+	VADDPD       Z16, Z14, Z14
+	VMOVUPD.Z    64(CX), K1, Z16
+	VADDPD       Z16, Z1, Z1
+	VADDPD       Z16, Z3, Z3
+	VADDPD       Z16, Z5, Z5
+	VADDPD       Z16, Z7, Z7
+	VADDPD       Z16, Z9, Z9
+	VADDPD       Z16, Z11, Z11
+	VADDPD       Z16, Z13, Z13
+	VADDPD       Z16, Z15, Z15
 
-overwrite8x2F64AVX512:
-	VMULPD  Z16, Z0, Z0
-	VMOVUPD Z0, (DX)
-	VMULPD  Z16, Z1, Z1
-	VMOVUPD Z1, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z16, Z2, Z2
-	VMOVUPD Z2, (DX)
-	VMULPD  Z16, Z3, Z3
-	VMOVUPD Z3, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z16, Z4, Z4
-	VMOVUPD Z4, (DX)
-	VMULPD  Z16, Z5, Z5
-	VMOVUPD Z5, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z16, Z6, Z6
-	VMOVUPD Z6, (DX)
-	VMULPD  Z16, Z7, Z7
-	VMOVUPD Z7, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z16, Z8, Z8
-	VMOVUPD Z8, (DX)
-	VMULPD  Z16, Z9, Z9
-	VMOVUPD Z9, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z16, Z10, Z10
-	VMOVUPD Z10, (DX)
-	VMULPD  Z16, Z11, Z11
-	VMOVUPD Z11, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z16, Z12, Z12
-	VMOVUPD Z12, (DX)
-	VMULPD  Z16, Z13, Z13
-	VMOVUPD Z13, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z16, Z14, Z14
-	VMOVUPD Z14, (DX)
-	VMULPD  Z16, Z15, Z15
-	VMOVUPD Z15, K1, 64(DX)
+biased76:
+	TESTQ     DX, DX
+	JZ        added76
+	VMOVUPD   (DX), Z16
+	VADDPD    Z16, Z0, Z0
+	VMOVUPD.Z 64(DX), K1, Z16
+	VADDPD    Z16, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z16
+	VADDPD    Z16, Z2, Z2
+	VMOVUPD.Z 64(DX), K1, Z16
+	VADDPD    Z16, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z16
+	VADDPD    Z16, Z4, Z4
+	VMOVUPD.Z 64(DX), K1, Z16
+	VADDPD    Z16, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z16
+	VADDPD    Z16, Z6, Z6
+	VMOVUPD.Z 64(DX), K1, Z16
+	VADDPD    Z16, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z16
+	VADDPD    Z16, Z8, Z8
+	VMOVUPD.Z 64(DX), K1, Z16
+	VADDPD    Z16, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z16
+	VADDPD    Z16, Z10, Z10
+	VMOVUPD.Z 64(DX), K1, Z16
+	VADDPD    Z16, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z16
+	VADDPD    Z16, Z12, Z12
+	VMOVUPD.Z 64(DX), K1, Z16
+	VADDPD    Z16, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z16
+	VADDPD    Z16, Z14, Z14
+	VMOVUPD.Z 64(DX), K1, Z16
+	VADDPD    Z16, Z15, Z15
 
-done8x2F64AVX512:
+added76:
+	CMPQ   112(AX), $0x00
+	JE     clipped76
+	VPXORD Z19, Z19, Z19
+	VMAXPD Z0, Z19, Z0
+	VMAXPD Z1, Z19, Z1
+	VMAXPD Z2, Z19, Z2
+	VMAXPD Z3, Z19, Z3
+	VMAXPD Z4, Z19, Z4
+	VMAXPD Z5, Z19, Z5
+	VMAXPD Z6, Z19, Z6
+	VMAXPD Z7, Z19, Z7
+	VMAXPD Z8, Z19, Z8
+	VMAXPD Z9, Z19, Z9
+	VMAXPD Z10, Z19, Z10
+	VMAXPD Z11, Z19, Z11
+	VMAXPD Z12, Z19, Z12
+	VMAXPD Z13, Z19, Z13
+	VMAXPD Z14, Z19, Z14
+	VMAXPD Z15, Z19, Z15
+
+clipped76:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, (AX)
+	VMOVUPD Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, (AX)
+	VMOVUPD Z5, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, (AX)
+	VMOVUPD Z7, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, (AX)
+	VMOVUPD Z9, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z10, (AX)
+	VMOVUPD Z11, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z12, (AX)
+	VMOVUPD Z13, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z14, (AX)
+	VMOVUPD Z15, K1, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -5185,7 +5278,7 @@ TEXT ·tile9x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 
-partial39:
+partial77:
 	VMOVUPD      (DI), Z18
 	VMOVUPD.Z    64(DI), K1, Z19
 	VBROADCASTSD (CX), Z20
@@ -5219,129 +5312,156 @@ partial39:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial39
+	JNZ          partial77
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial39
+	JNZ          partial77
 	VBROADCASTSD 80(AX), Z18
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPD       Z18, Z0, Z0
+	VMULPD       Z18, Z1, Z1
+	VMULPD       Z18, Z2, Z2
+	VMULPD       Z18, Z3, Z3
+	VMULPD       Z18, Z4, Z4
+	VMULPD       Z18, Z5, Z5
+	VMULPD       Z18, Z6, Z6
+	VMULPD       Z18, Z7, Z7
+	VMULPD       Z18, Z8, Z8
+	VMULPD       Z18, Z9, Z9
+	VMULPD       Z18, Z10, Z10
+	VMULPD       Z18, Z11, Z11
+	VMULPD       Z18, Z12, Z12
+	VMULPD       Z18, Z13, Z13
+	VMULPD       Z18, Z14, Z14
+	VMULPD       Z18, Z15, Z15
+	VMULPD       Z18, Z16, Z16
+	VMULPD       Z18, Z17, Z17
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite9x2F64AVX512
-	VMOVUPD      (DX), Z19
-	VFMADD213PD  Z19, Z18, Z0
-	VMOVUPD      Z0, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z18, Z1
-	VMOVUPD      Z1, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z18, Z2
-	VMOVUPD      Z2, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z18, Z3
-	VMOVUPD      Z3, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z18, Z4
-	VMOVUPD      Z4, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z18, Z5
-	VMOVUPD      Z5, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z18, Z6
-	VMOVUPD      Z6, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z18, Z7
-	VMOVUPD      Z7, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z18, Z8
-	VMOVUPD      Z8, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z18, Z9
-	VMOVUPD      Z9, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z18, Z10
-	VMOVUPD      Z10, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z18, Z11
-	VMOVUPD      Z11, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z18, Z12
-	VMOVUPD      Z12, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z18, Z13
-	VMOVUPD      Z13, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z18, Z14
-	VMOVUPD      Z14, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z18, Z15
-	VMOVUPD      Z15, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z18, Z16
-	VMOVUPD      Z16, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z18, Z17
-	VMOVUPD      Z17, K1, 64(DX)
-	JMP          done9x2F64AVX512
+	JZ           biased78
+	VMOVUPD      (CX), Z18
+	VADDPD       Z18, Z0, Z0
+	VADDPD       Z18, Z2, Z2
+	VADDPD       Z18, Z4, Z4
+	VADDPD       Z18, Z6, Z6
+	VADDPD       Z18, Z8, Z8
+	VADDPD       Z18, Z10, Z10
+	VADDPD       Z18, Z12, Z12
+	VADDPD       Z18, Z14, Z14
+	VADDPD       Z18, Z16, Z16
+	VMOVUPD.Z    64(CX), K1, Z18
+	VADDPD       Z18, Z1, Z1
+	VADDPD       Z18, Z3, Z3
+	VADDPD       Z18, Z5, Z5
+	VADDPD       Z18, Z7, Z7
+	VADDPD       Z18, Z9, Z9
+	VADDPD       Z18, Z11, Z11
+	VADDPD       Z18, Z13, Z13
+	VADDPD       Z18, Z15, Z15
+	VADDPD       Z18, Z17, Z17
 
-overwrite9x2F64AVX512:
-	VMULPD  Z18, Z0, Z0
-	VMOVUPD Z0, (DX)
-	VMULPD  Z18, Z1, Z1
-	VMOVUPD Z1, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z18, Z2, Z2
-	VMOVUPD Z2, (DX)
-	VMULPD  Z18, Z3, Z3
-	VMOVUPD Z3, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z18, Z4, Z4
-	VMOVUPD Z4, (DX)
-	VMULPD  Z18, Z5, Z5
-	VMOVUPD Z5, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z18, Z6, Z6
-	VMOVUPD Z6, (DX)
-	VMULPD  Z18, Z7, Z7
-	VMOVUPD Z7, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z18, Z8, Z8
-	VMOVUPD Z8, (DX)
-	VMULPD  Z18, Z9, Z9
-	VMOVUPD Z9, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z18, Z10, Z10
-	VMOVUPD Z10, (DX)
-	VMULPD  Z18, Z11, Z11
-	VMOVUPD Z11, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z18, Z12, Z12
-	VMOVUPD Z12, (DX)
-	VMULPD  Z18, Z13, Z13
-	VMOVUPD Z13, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z18, Z14, Z14
-	VMOVUPD Z14, (DX)
-	VMULPD  Z18, Z15, Z15
-	VMOVUPD Z15, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z18, Z16, Z16
-	VMOVUPD Z16, (DX)
-	VMULPD  Z18, Z17, Z17
-	VMOVUPD Z17, K1, 64(DX)
+biased78:
+	TESTQ     DX, DX
+	JZ        added78
+	VMOVUPD   (DX), Z18
+	VADDPD    Z18, Z0, Z0
+	VMOVUPD.Z 64(DX), K1, Z18
+	VADDPD    Z18, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z18
+	VADDPD    Z18, Z2, Z2
+	VMOVUPD.Z 64(DX), K1, Z18
+	VADDPD    Z18, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z18
+	VADDPD    Z18, Z4, Z4
+	VMOVUPD.Z 64(DX), K1, Z18
+	VADDPD    Z18, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z18
+	VADDPD    Z18, Z6, Z6
+	VMOVUPD.Z 64(DX), K1, Z18
+	VADDPD    Z18, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z18
+	VADDPD    Z18, Z8, Z8
+	VMOVUPD.Z 64(DX), K1, Z18
+	VADDPD    Z18, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z18
+	VADDPD    Z18, Z10, Z10
+	VMOVUPD.Z 64(DX), K1, Z18
+	VADDPD    Z18, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z18
+	VADDPD    Z18, Z12, Z12
+	VMOVUPD.Z 64(DX), K1, Z18
+	VADDPD    Z18, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z18
+	VADDPD    Z18, Z14, Z14
+	VMOVUPD.Z 64(DX), K1, Z18
+	VADDPD    Z18, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z18
+	VADDPD    Z18, Z16, Z16
+	VMOVUPD.Z 64(DX), K1, Z18
+	VADDPD    Z18, Z17, Z17
 
-done9x2F64AVX512:
+added78:
+	CMPQ   112(AX), $0x00
+	JE     clipped78
+	VPXORD Z21, Z21, Z21
+	VMAXPD Z0, Z21, Z0
+	VMAXPD Z1, Z21, Z1
+	VMAXPD Z2, Z21, Z2
+	VMAXPD Z3, Z21, Z3
+	VMAXPD Z4, Z21, Z4
+	VMAXPD Z5, Z21, Z5
+	VMAXPD Z6, Z21, Z6
+	VMAXPD Z7, Z21, Z7
+	VMAXPD Z8, Z21, Z8
+	VMAXPD Z9, Z21, Z9
+	VMAXPD Z10, Z21, Z10
+	VMAXPD Z11, Z21, Z11
+	VMAXPD Z12, Z21, Z12
+	VMAXPD Z13, Z21, Z13
+	VMAXPD Z14, Z21, Z14
+	VMAXPD Z15, Z21, Z15
+	VMAXPD Z16, Z21, Z16
+	VMAXPD Z17, Z21, Z17
+
+clipped78:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, (AX)
+	VMOVUPD Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, (AX)
+	VMOVUPD Z5, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, (AX)
+	VMOVUPD Z7, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, (AX)
+	VMOVUPD Z9, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z10, (AX)
+	VMOVUPD Z11, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z12, (AX)
+	VMOVUPD Z13, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z14, (AX)
+	VMOVUPD Z15, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z16, (AX)
+	VMOVUPD Z17, K1, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -5386,7 +5506,7 @@ TEXT ·tile10x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R10
 	MOVQ   88(AX), R11
 
-partial40:
+partial79:
 	VMOVUPD      (DI), Z20
 	VMOVUPD.Z    64(DI), K1, Z21
 	VBROADCASTSD (CX), Z22
@@ -5423,141 +5543,170 @@ partial40:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial40
+	JNZ          partial79
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial40
+	JNZ          partial79
 	VBROADCASTSD 80(AX), Z20
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPD       Z20, Z0, Z0
+	VMULPD       Z20, Z1, Z1
+	VMULPD       Z20, Z2, Z2
+	VMULPD       Z20, Z3, Z3
+	VMULPD       Z20, Z4, Z4
+	VMULPD       Z20, Z5, Z5
+	VMULPD       Z20, Z6, Z6
+	VMULPD       Z20, Z7, Z7
+	VMULPD       Z20, Z8, Z8
+	VMULPD       Z20, Z9, Z9
+	VMULPD       Z20, Z10, Z10
+	VMULPD       Z20, Z11, Z11
+	VMULPD       Z20, Z12, Z12
+	VMULPD       Z20, Z13, Z13
+	VMULPD       Z20, Z14, Z14
+	VMULPD       Z20, Z15, Z15
+	VMULPD       Z20, Z16, Z16
+	VMULPD       Z20, Z17, Z17
+	VMULPD       Z20, Z18, Z18
+	VMULPD       Z20, Z19, Z19
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite10x2F64AVX512
-	VMOVUPD      (DX), Z21
-	VFMADD213PD  Z21, Z20, Z0
-	VMOVUPD      Z0, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z20, Z1
-	VMOVUPD      Z1, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z20, Z2
-	VMOVUPD      Z2, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z20, Z3
-	VMOVUPD      Z3, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z20, Z4
-	VMOVUPD      Z4, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z20, Z5
-	VMOVUPD      Z5, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z20, Z6
-	VMOVUPD      Z6, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z20, Z7
-	VMOVUPD      Z7, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z20, Z8
-	VMOVUPD      Z8, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z20, Z9
-	VMOVUPD      Z9, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z20, Z10
-	VMOVUPD      Z10, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z20, Z11
-	VMOVUPD      Z11, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z20, Z12
-	VMOVUPD      Z12, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z20, Z13
-	VMOVUPD      Z13, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z20, Z14
-	VMOVUPD      Z14, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z20, Z15
-	VMOVUPD      Z15, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z20, Z16
-	VMOVUPD      Z16, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z20, Z17
-	VMOVUPD      Z17, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z20, Z18
-	VMOVUPD      Z18, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z20, Z19
-	VMOVUPD      Z19, K1, 64(DX)
-	JMP          done10x2F64AVX512
+	JZ           biased80
+	VMOVUPD      (CX), Z20
+	VADDPD       Z20, Z0, Z0
+	VADDPD       Z20, Z2, Z2
+	VADDPD       Z20, Z4, Z4
+	VADDPD       Z20, Z6, Z6
+	VADDPD       Z20, Z8, Z8
+	VADDPD       Z20, Z10, Z10
+	VADDPD       Z20, Z12, Z12
+	VADDPD       Z20, Z14, Z14
+	VADDPD       Z20, Z16, Z16
+	VADDPD       Z20, Z18, Z18
+	VMOVUPD.Z    64(CX), K1, Z20
+	VADDPD       Z20, Z1, Z1
+	VADDPD       Z20, Z3, Z3
+	VADDPD       Z20, Z5, Z5
+	VADDPD       Z20, Z7, Z7
+	VADDPD       Z20, Z9, Z9
+	VADDPD       Z20, Z11, Z11
+	VADDPD       Z20, Z13, Z13
+	VADDPD       Z20, Z15, Z15
+	VADDPD       Z20, Z17, Z17
+	VADDPD       Z20, Z19, Z19
 
-overwrite10x2F64AVX512:
-	VMULPD  Z20, Z0, Z0
-	VMOVUPD Z0, (DX)
-	VMULPD  Z20, Z1, Z1
-	VMOVUPD Z1, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z20, Z2, Z2
-	VMOVUPD Z2, (DX)
-	VMULPD  Z20, Z3, Z3
-	VMOVUPD Z3, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z20, Z4, Z4
-	VMOVUPD Z4, (DX)
-	VMULPD  Z20, Z5, Z5
-	VMOVUPD Z5, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z20, Z6, Z6
-	VMOVUPD Z6, (DX)
-	VMULPD  Z20, Z7, Z7
-	VMOVUPD Z7, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z20, Z8, Z8
-	VMOVUPD Z8, (DX)
-	VMULPD  Z20, Z9, Z9
-	VMOVUPD Z9, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z20, Z10, Z10
-	VMOVUPD Z10, (DX)
-	VMULPD  Z20, Z11, Z11
-	VMOVUPD Z11, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z20, Z12, Z12
-	VMOVUPD Z12, (DX)
-	VMULPD  Z20, Z13, Z13
-	VMOVUPD Z13, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z20, Z14, Z14
-	VMOVUPD Z14, (DX)
-	VMULPD  Z20, Z15, Z15
-	VMOVUPD Z15, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z20, Z16, Z16
-	VMOVUPD Z16, (DX)
-	VMULPD  Z20, Z17, Z17
-	VMOVUPD Z17, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z20, Z18, Z18
-	VMOVUPD Z18, (DX)
-	VMULPD  Z20, Z19, Z19
-	VMOVUPD Z19, K1, 64(DX)
+biased80:
+	TESTQ     DX, DX
+	JZ        added80
+	VMOVUPD   (DX), Z20
+	VADDPD    Z20, Z0, Z0
+	VMOVUPD.Z 64(DX), K1, Z20
+	VADDPD    Z20, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z20
+	VADDPD    Z20, Z2, Z2
+	VMOVUPD.Z 64(DX), K1, Z20
+	VADDPD    Z20, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z20
+	VADDPD    Z20, Z4, Z4
+	VMOVUPD.Z 64(DX), K1, Z20
+	VADDPD    Z20, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z20
+	VADDPD    Z20, Z6, Z6
+	VMOVUPD.Z 64(DX), K1, Z20
+	VADDPD    Z20, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z20
+	VADDPD    Z20, Z8, Z8
+	VMOVUPD.Z 64(DX), K1, Z20
+	VADDPD    Z20, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z20
+	VADDPD    Z20, Z10, Z10
+	VMOVUPD.Z 64(DX), K1, Z20
+	VADDPD    Z20, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z20
+	VADDPD    Z20, Z12, Z12
+	VMOVUPD.Z 64(DX), K1, Z20
+	VADDPD    Z20, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z20
+	VADDPD    Z20, Z14, Z14
+	VMOVUPD.Z 64(DX), K1, Z20
+	VADDPD    Z20, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z20
+	VADDPD    Z20, Z16, Z16
+	VMOVUPD.Z 64(DX), K1, Z20
+	VADDPD    Z20, Z17, Z17
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z20
+	VADDPD    Z20, Z18, Z18
+	VMOVUPD.Z 64(DX), K1, Z20
+	VADDPD    Z20, Z19, Z19
 
-done10x2F64AVX512:
+added80:
+	CMPQ   112(AX), $0x00
+	JE     clipped80
+	VPXORD Z23, Z23, Z23
+	VMAXPD Z0, Z23, Z0
+	VMAXPD Z1, Z23, Z1
+	VMAXPD Z2, Z23, Z2
+	VMAXPD Z3, Z23, Z3
+	VMAXPD Z4, Z23, Z4
+	VMAXPD Z5, Z23, Z5
+	VMAXPD Z6, Z23, Z6
+	VMAXPD Z7, Z23, Z7
+	VMAXPD Z8, Z23, Z8
+	VMAXPD Z9, Z23, Z9
+	VMAXPD Z10, Z23, Z10
+	VMAXPD Z11, Z23, Z11
+	VMAXPD Z12, Z23, Z12
+	VMAXPD Z13, Z23, Z13
+	VMAXPD Z14, Z23, Z14
+	VMAXPD Z15, Z23, Z15
+	VMAXPD Z16, Z23, Z16
+	VMAXPD Z17, Z23, Z17
+	VMAXPD Z18, Z23, Z18
+	VMAXPD Z19, Z23, Z19
+
+clipped80:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, (AX)
+	VMOVUPD Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, (AX)
+	VMOVUPD Z5, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, (AX)
+	VMOVUPD Z7, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, (AX)
+	VMOVUPD Z9, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z10, (AX)
+	VMOVUPD Z11, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z12, (AX)
+	VMOVUPD Z13, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z14, (AX)
+	VMOVUPD Z15, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z16, (AX)
+	VMOVUPD Z17, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z18, (AX)
+	VMOVUPD Z19, K1, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -5606,7 +5755,7 @@ TEXT ·tile11x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R11
 	MOVQ   88(AX), R12
 
-partial41:
+partial81:
 	VMOVUPD      (R8), Z22
 	VMOVUPD.Z    64(R8), K1, Z23
 	VBROADCASTSD (CX), Z24
@@ -5647,154 +5796,185 @@ partial41:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial41
+	JNZ          partial81
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial41
+	JNZ          partial81
 	VBROADCASTSD 80(AX), Z22
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPD       Z22, Z0, Z0
+	VMULPD       Z22, Z1, Z1
+	VMULPD       Z22, Z2, Z2
+	VMULPD       Z22, Z3, Z3
+	VMULPD       Z22, Z4, Z4
+	VMULPD       Z22, Z5, Z5
+	VMULPD       Z22, Z6, Z6
+	VMULPD       Z22, Z7, Z7
+	VMULPD       Z22, Z8, Z8
+	VMULPD       Z22, Z9, Z9
+	VMULPD       Z22, Z10, Z10
+	VMULPD       Z22, Z11, Z11
+	VMULPD       Z22, Z12, Z12
+	VMULPD       Z22, Z13, Z13
+	VMULPD       Z22, Z14, Z14
+	VMULPD       Z22, Z15, Z15
+	VMULPD       Z22, Z16, Z16
+	VMULPD       Z22, Z17, Z17
+	VMULPD       Z22, Z18, Z18
+	VMULPD       Z22, Z19, Z19
+	VMULPD       Z22, Z20, Z20
+	VMULPD       Z22, Z21, Z21
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite11x2F64AVX512
-	VMOVUPD      (DX), Z23
-	VFMADD213PD  Z23, Z22, Z0
-	VMOVUPD      Z0, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z22, Z1
-	VMOVUPD      Z1, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z22, Z2
-	VMOVUPD      Z2, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z22, Z3
-	VMOVUPD      Z3, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z22, Z4
-	VMOVUPD      Z4, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z22, Z5
-	VMOVUPD      Z5, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z22, Z6
-	VMOVUPD      Z6, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z22, Z7
-	VMOVUPD      Z7, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z22, Z8
-	VMOVUPD      Z8, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z22, Z9
-	VMOVUPD      Z9, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z22, Z10
-	VMOVUPD      Z10, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z22, Z11
-	VMOVUPD      Z11, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z22, Z12
-	VMOVUPD      Z12, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z22, Z13
-	VMOVUPD      Z13, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z22, Z14
-	VMOVUPD      Z14, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z22, Z15
-	VMOVUPD      Z15, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z22, Z16
-	VMOVUPD      Z16, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z22, Z17
-	VMOVUPD      Z17, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z22, Z18
-	VMOVUPD      Z18, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z22, Z19
-	VMOVUPD      Z19, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z22, Z20
-	VMOVUPD      Z20, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z22, Z21
-	VMOVUPD      Z21, K1, 64(DX)
-	JMP          done11x2F64AVX512
+	JZ           biased82
+	VMOVUPD      (CX), Z22
+	VADDPD       Z22, Z0, Z0
+	VADDPD       Z22, Z2, Z2
+	VADDPD       Z22, Z4, Z4
+	VADDPD       Z22, Z6, Z6
+	VADDPD       Z22, Z8, Z8
+	VADDPD       Z22, Z10, Z10
+	VADDPD       Z22, Z12, Z12
+	VADDPD       Z22, Z14, Z14
+	VADDPD       Z22, Z16, Z16
+	VADDPD       Z22, Z18, Z18
+	VADDPD       Z22, Z20, Z20
+	VMOVUPD.Z    64(CX), K1, Z22
+	VADDPD       Z22, Z1, Z1
+	VADDPD       Z22, Z3, Z3
+	VADDPD       Z22, Z5, Z5
+	VADDPD       Z22, Z7, Z7
+	VADDPD       Z22, Z9, Z9
+	VADDPD       Z22, Z11, Z11
+	VADDPD       Z22, Z13, Z13
+	VADDPD       Z22, Z15, Z15
+	VADDPD       Z22, Z17, Z17
+	VADDPD       Z22, Z19, Z19
+	VADDPD       Z22, Z21, Z21
 
-overwrite11x2F64AVX512:
-	VMULPD  Z22, Z0, Z0
-	VMOVUPD Z0, (DX)
-	VMULPD  Z22, Z1, Z1
-	VMOVUPD Z1, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z22, Z2, Z2
-	VMOVUPD Z2, (DX)
-	VMULPD  Z22, Z3, Z3
-	VMOVUPD Z3, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z22, Z4, Z4
-	VMOVUPD Z4, (DX)
-	VMULPD  Z22, Z5, Z5
-	VMOVUPD Z5, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z22, Z6, Z6
-	VMOVUPD Z6, (DX)
-	VMULPD  Z22, Z7, Z7
-	VMOVUPD Z7, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z22, Z8, Z8
-	VMOVUPD Z8, (DX)
-	VMULPD  Z22, Z9, Z9
-	VMOVUPD Z9, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z22, Z10, Z10
-	VMOVUPD Z10, (DX)
-	VMULPD  Z22, Z11, Z11
-	VMOVUPD Z11, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z22, Z12, Z12
-	VMOVUPD Z12, (DX)
-	VMULPD  Z22, Z13, Z13
-	VMOVUPD Z13, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z22, Z14, Z14
-	VMOVUPD Z14, (DX)
-	VMULPD  Z22, Z15, Z15
-	VMOVUPD Z15, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z22, Z16, Z16
-	VMOVUPD Z16, (DX)
-	VMULPD  Z22, Z17, Z17
-	VMOVUPD Z17, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z22, Z18, Z18
-	VMOVUPD Z18, (DX)
-	VMULPD  Z22, Z19, Z19
-	VMOVUPD Z19, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z22, Z20, Z20
-	VMOVUPD Z20, (DX)
-	VMULPD  Z22, Z21, Z21
-	VMOVUPD Z21, K1, 64(DX)
+biased82:
+	TESTQ     DX, DX
+	JZ        added82
+	VMOVUPD   (DX), Z22
+	VADDPD    Z22, Z0, Z0
+	VMOVUPD.Z 64(DX), K1, Z22
+	VADDPD    Z22, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z22
+	VADDPD    Z22, Z2, Z2
+	VMOVUPD.Z 64(DX), K1, Z22
+	VADDPD    Z22, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z22
+	VADDPD    Z22, Z4, Z4
+	VMOVUPD.Z 64(DX), K1, Z22
+	VADDPD    Z22, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z22
+	VADDPD    Z22, Z6, Z6
+	VMOVUPD.Z 64(DX), K1, Z22
+	VADDPD    Z22, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z22
+	VADDPD    Z22, Z8, Z8
+	VMOVUPD.Z 64(DX), K1, Z22
+	VADDPD    Z22, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z22
+	VADDPD    Z22, Z10, Z10
+	VMOVUPD.Z 64(DX), K1, Z22
+	VADDPD    Z22, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z22
+	VADDPD    Z22, Z12, Z12
+	VMOVUPD.Z 64(DX), K1, Z22
+	VADDPD    Z22, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z22
+	VADDPD    Z22, Z14, Z14
+	VMOVUPD.Z 64(DX), K1, Z22
+	VADDPD    Z22, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z22
+	VADDPD    Z22, Z16, Z16
+	VMOVUPD.Z 64(DX), K1, Z22
+	VADDPD    Z22, Z17, Z17
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z22
+	VADDPD    Z22, Z18, Z18
+	VMOVUPD.Z 64(DX), K1, Z22
+	VADDPD    Z22, Z19, Z19
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z22
+	VADDPD    Z22, Z20, Z20
+	VMOVUPD.Z 64(DX), K1, Z22
+	VADDPD    Z22, Z21, Z21
 
-done11x2F64AVX512:
+added82:
+	CMPQ   112(AX), $0x00
+	JE     clipped82
+	VPXORD Z25, Z25, Z25
+	VMAXPD Z0, Z25, Z0
+	VMAXPD Z1, Z25, Z1
+	VMAXPD Z2, Z25, Z2
+	VMAXPD Z3, Z25, Z3
+	VMAXPD Z4, Z25, Z4
+	VMAXPD Z5, Z25, Z5
+	VMAXPD Z6, Z25, Z6
+	VMAXPD Z7, Z25, Z7
+	VMAXPD Z8, Z25, Z8
+	VMAXPD Z9, Z25, Z9
+	VMAXPD Z10, Z25, Z10
+	VMAXPD Z11, Z25, Z11
+	VMAXPD Z12, Z25, Z12
+	VMAXPD Z13, Z25, Z13
+	VMAXPD Z14, Z25, Z14
+	VMAXPD Z15, Z25, Z15
+	VMAXPD Z16, Z25, Z16
+	VMAXPD Z17, Z25, Z17
+	VMAXPD Z18, Z25, Z18
+	VMAXPD Z19, Z25, Z19
+	VMAXPD Z20, Z25, Z20
+	VMAXPD Z21, Z25, Z21
+
+clipped82:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, (AX)
+	VMOVUPD Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, (AX)
+	VMOVUPD Z5, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, (AX)
+	VMOVUPD Z7, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, (AX)
+	VMOVUPD Z9, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z10, (AX)
+	VMOVUPD Z11, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z12, (AX)
+	VMOVUPD Z13, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z14, (AX)
+	VMOVUPD Z15, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z16, (AX)
+	VMOVUPD Z17, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z18, (AX)
+	VMOVUPD Z19, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z20, (AX)
+	VMOVUPD Z21, K1, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -5845,7 +6025,7 @@ TEXT ·tile12x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R11
 	MOVQ   88(AX), R12
 
-partial42:
+partial83:
 	VMOVUPD      (R8), Z24
 	VMOVUPD.Z    64(R8), K1, Z25
 	VBROADCASTSD (CX), Z26
@@ -5889,166 +6069,199 @@ partial42:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial42
+	JNZ          partial83
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial42
+	JNZ          partial83
 	VBROADCASTSD 80(AX), Z24
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPD       Z24, Z0, Z0
+	VMULPD       Z24, Z1, Z1
+	VMULPD       Z24, Z2, Z2
+	VMULPD       Z24, Z3, Z3
+	VMULPD       Z24, Z4, Z4
+	VMULPD       Z24, Z5, Z5
+	VMULPD       Z24, Z6, Z6
+	VMULPD       Z24, Z7, Z7
+	VMULPD       Z24, Z8, Z8
+	VMULPD       Z24, Z9, Z9
+	VMULPD       Z24, Z10, Z10
+	VMULPD       Z24, Z11, Z11
+	VMULPD       Z24, Z12, Z12
+	VMULPD       Z24, Z13, Z13
+	VMULPD       Z24, Z14, Z14
+	VMULPD       Z24, Z15, Z15
+	VMULPD       Z24, Z16, Z16
+	VMULPD       Z24, Z17, Z17
+	VMULPD       Z24, Z18, Z18
+	VMULPD       Z24, Z19, Z19
+	VMULPD       Z24, Z20, Z20
+	VMULPD       Z24, Z21, Z21
+	VMULPD       Z24, Z22, Z22
+	VMULPD       Z24, Z23, Z23
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite12x2F64AVX512
-	VMOVUPD      (DX), Z25
-	VFMADD213PD  Z25, Z24, Z0
-	VMOVUPD      Z0, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z24, Z1
-	VMOVUPD      Z1, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z24, Z2
-	VMOVUPD      Z2, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z24, Z3
-	VMOVUPD      Z3, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z24, Z4
-	VMOVUPD      Z4, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z24, Z5
-	VMOVUPD      Z5, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z24, Z6
-	VMOVUPD      Z6, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z24, Z7
-	VMOVUPD      Z7, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z24, Z8
-	VMOVUPD      Z8, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z24, Z9
-	VMOVUPD      Z9, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z24, Z10
-	VMOVUPD      Z10, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z24, Z11
-	VMOVUPD      Z11, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z24, Z12
-	VMOVUPD      Z12, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z24, Z13
-	VMOVUPD      Z13, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z24, Z14
-	VMOVUPD      Z14, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z24, Z15
-	VMOVUPD      Z15, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z24, Z16
-	VMOVUPD      Z16, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z24, Z17
-	VMOVUPD      Z17, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z24, Z18
-	VMOVUPD      Z18, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z24, Z19
-	VMOVUPD      Z19, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z24, Z20
-	VMOVUPD      Z20, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z24, Z21
-	VMOVUPD      Z21, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z24, Z22
-	VMOVUPD      Z22, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z24, Z23
-	VMOVUPD      Z23, K1, 64(DX)
-	JMP          done12x2F64AVX512
+	JZ           biased84
+	VMOVUPD      (CX), Z24
+	VADDPD       Z24, Z0, Z0
+	VADDPD       Z24, Z2, Z2
+	VADDPD       Z24, Z4, Z4
+	VADDPD       Z24, Z6, Z6
+	VADDPD       Z24, Z8, Z8
+	VADDPD       Z24, Z10, Z10
+	VADDPD       Z24, Z12, Z12
+	VADDPD       Z24, Z14, Z14
+	VADDPD       Z24, Z16, Z16
+	VADDPD       Z24, Z18, Z18
+	VADDPD       Z24, Z20, Z20
+	VADDPD       Z24, Z22, Z22
+	VMOVUPD.Z    64(CX), K1, Z24
+	VADDPD       Z24, Z1, Z1
+	VADDPD       Z24, Z3, Z3
+	VADDPD       Z24, Z5, Z5
+	VADDPD       Z24, Z7, Z7
+	VADDPD       Z24, Z9, Z9
+	VADDPD       Z24, Z11, Z11
+	VADDPD       Z24, Z13, Z13
+	VADDPD       Z24, Z15, Z15
+	VADDPD       Z24, Z17, Z17
+	VADDPD       Z24, Z19, Z19
+	VADDPD       Z24, Z21, Z21
+	VADDPD       Z24, Z23, Z23
 
-overwrite12x2F64AVX512:
-	VMULPD  Z24, Z0, Z0
-	VMOVUPD Z0, (DX)
-	VMULPD  Z24, Z1, Z1
-	VMOVUPD Z1, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z24, Z2, Z2
-	VMOVUPD Z2, (DX)
-	VMULPD  Z24, Z3, Z3
-	VMOVUPD Z3, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z24, Z4, Z4
-	VMOVUPD Z4, (DX)
-	VMULPD  Z24, Z5, Z5
-	VMOVUPD Z5, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z24, Z6, Z6
-	VMOVUPD Z6, (DX)
-	VMULPD  Z24, Z7, Z7
-	VMOVUPD Z7, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z24, Z8, Z8
-	VMOVUPD Z8, (DX)
-	VMULPD  Z24, Z9, Z9
-	VMOVUPD Z9, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z24, Z10, Z10
-	VMOVUPD Z10, (DX)
-	VMULPD  Z24, Z11, Z11
-	VMOVUPD Z11, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z24, Z12, Z12
-	VMOVUPD Z12, (DX)
-	VMULPD  Z24, Z13, Z13
-	VMOVUPD Z13, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z24, Z14, Z14
-	VMOVUPD Z14, (DX)
-	VMULPD  Z24, Z15, Z15
-	VMOVUPD Z15, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z24, Z16, Z16
-	VMOVUPD Z16, (DX)
-	VMULPD  Z24, Z17, Z17
-	VMOVUPD Z17, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z24, Z18, Z18
-	VMOVUPD Z18, (DX)
-	VMULPD  Z24, Z19, Z19
-	VMOVUPD Z19, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z24, Z20, Z20
-	VMOVUPD Z20, (DX)
-	VMULPD  Z24, Z21, Z21
-	VMOVUPD Z21, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z24, Z22, Z22
-	VMOVUPD Z22, (DX)
-	VMULPD  Z24, Z23, Z23
-	VMOVUPD Z23, K1, 64(DX)
+biased84:
+	TESTQ     DX, DX
+	JZ        added84
+	VMOVUPD   (DX), Z24
+	VADDPD    Z24, Z0, Z0
+	VMOVUPD.Z 64(DX), K1, Z24
+	VADDPD    Z24, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z24
+	VADDPD    Z24, Z2, Z2
+	VMOVUPD.Z 64(DX), K1, Z24
+	VADDPD    Z24, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z24
+	VADDPD    Z24, Z4, Z4
+	VMOVUPD.Z 64(DX), K1, Z24
+	VADDPD    Z24, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z24
+	VADDPD    Z24, Z6, Z6
+	VMOVUPD.Z 64(DX), K1, Z24
+	VADDPD    Z24, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z24
+	VADDPD    Z24, Z8, Z8
+	VMOVUPD.Z 64(DX), K1, Z24
+	VADDPD    Z24, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z24
+	VADDPD    Z24, Z10, Z10
+	VMOVUPD.Z 64(DX), K1, Z24
+	VADDPD    Z24, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z24
+	VADDPD    Z24, Z12, Z12
+	VMOVUPD.Z 64(DX), K1, Z24
+	VADDPD    Z24, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z24
+	VADDPD    Z24, Z14, Z14
+	VMOVUPD.Z 64(DX), K1, Z24
+	VADDPD    Z24, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z24
+	VADDPD    Z24, Z16, Z16
+	VMOVUPD.Z 64(DX), K1, Z24
+	VADDPD    Z24, Z17, Z17
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z24
+	VADDPD    Z24, Z18, Z18
+	VMOVUPD.Z 64(DX), K1, Z24
+	VADDPD    Z24, Z19, Z19
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z24
+	VADDPD    Z24, Z20, Z20
+	VMOVUPD.Z 64(DX), K1, Z24
+	VADDPD    Z24, Z21, Z21
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z24
+	VADDPD    Z24, Z22, Z22
+	VMOVUPD.Z 64(DX), K1, Z24
+	VADDPD    Z24, Z23, Z23
 
-done12x2F64AVX512:
+added84:
+	CMPQ   112(AX), $0x00
+	JE     clipped84
+	VPXORD Z27, Z27, Z27
+	VMAXPD Z0, Z27, Z0
+	VMAXPD Z1, Z27, Z1
+	VMAXPD Z2, Z27, Z2
+	VMAXPD Z3, Z27, Z3
+	VMAXPD Z4, Z27, Z4
+	VMAXPD Z5, Z27, Z5
+	VMAXPD Z6, Z27, Z6
+	VMAXPD Z7, Z27, Z7
+	VMAXPD Z8, Z27, Z8
+	VMAXPD Z9, Z27, Z9
+	VMAXPD Z10, Z27, Z10
+	VMAXPD Z11, Z27, Z11
+	VMAXPD Z12, Z27, Z12
+	VMAXPD Z13, Z27, Z13
+	VMAXPD Z14, Z27, Z14
+	VMAXPD Z15, Z27, Z15
+	VMAXPD Z16, Z27, Z16
+	VMAXPD Z17, Z27, Z17
+	VMAXPD Z18, Z27, Z18
+	VMAXPD Z19, Z27, Z19
+	VMAXPD Z20, Z27, Z20
+	VMAXPD Z21, Z27, Z21
+	VMAXPD Z22, Z27, Z22
+	VMAXPD Z23, Z27, Z23
+
+clipped84:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, (AX)
+	VMOVUPD Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, (AX)
+	VMOVUPD Z5, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, (AX)
+	VMOVUPD Z7, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, (AX)
+	VMOVUPD Z9, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z10, (AX)
+	VMOVUPD Z11, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z12, (AX)
+	VMOVUPD Z13, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z14, (AX)
+	VMOVUPD Z15, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z16, (AX)
+	VMOVUPD Z17, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z18, (AX)
+	VMOVUPD Z19, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z20, (AX)
+	VMOVUPD Z21, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z22, (AX)
+	VMOVUPD Z23, K1, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -6101,7 +6314,7 @@ TEXT ·tile13x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R11
 	MOVQ   88(AX), R12
 
-partial43:
+partial85:
 	VMOVUPD      (R8), Z26
 	VMOVUPD.Z    64(R8), K1, Z27
 	VBROADCASTSD (CX), Z28
@@ -6148,178 +6361,213 @@ partial43:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial43
+	JNZ          partial85
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial43
+	JNZ          partial85
 	VBROADCASTSD 80(AX), Z26
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPD       Z26, Z0, Z0
+	VMULPD       Z26, Z1, Z1
+	VMULPD       Z26, Z2, Z2
+	VMULPD       Z26, Z3, Z3
+	VMULPD       Z26, Z4, Z4
+	VMULPD       Z26, Z5, Z5
+	VMULPD       Z26, Z6, Z6
+	VMULPD       Z26, Z7, Z7
+	VMULPD       Z26, Z8, Z8
+	VMULPD       Z26, Z9, Z9
+	VMULPD       Z26, Z10, Z10
+	VMULPD       Z26, Z11, Z11
+	VMULPD       Z26, Z12, Z12
+	VMULPD       Z26, Z13, Z13
+	VMULPD       Z26, Z14, Z14
+	VMULPD       Z26, Z15, Z15
+	VMULPD       Z26, Z16, Z16
+	VMULPD       Z26, Z17, Z17
+	VMULPD       Z26, Z18, Z18
+	VMULPD       Z26, Z19, Z19
+	VMULPD       Z26, Z20, Z20
+	VMULPD       Z26, Z21, Z21
+	VMULPD       Z26, Z22, Z22
+	VMULPD       Z26, Z23, Z23
+	VMULPD       Z26, Z24, Z24
+	VMULPD       Z26, Z25, Z25
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite13x2F64AVX512
-	VMOVUPD      (DX), Z27
-	VFMADD213PD  Z27, Z26, Z0
-	VMOVUPD      Z0, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z26, Z1
-	VMOVUPD      Z1, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z26, Z2
-	VMOVUPD      Z2, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z26, Z3
-	VMOVUPD      Z3, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z26, Z4
-	VMOVUPD      Z4, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z26, Z5
-	VMOVUPD      Z5, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z26, Z6
-	VMOVUPD      Z6, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z26, Z7
-	VMOVUPD      Z7, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z26, Z8
-	VMOVUPD      Z8, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z26, Z9
-	VMOVUPD      Z9, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z26, Z10
-	VMOVUPD      Z10, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z26, Z11
-	VMOVUPD      Z11, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z26, Z12
-	VMOVUPD      Z12, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z26, Z13
-	VMOVUPD      Z13, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z26, Z14
-	VMOVUPD      Z14, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z26, Z15
-	VMOVUPD      Z15, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z26, Z16
-	VMOVUPD      Z16, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z26, Z17
-	VMOVUPD      Z17, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z26, Z18
-	VMOVUPD      Z18, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z26, Z19
-	VMOVUPD      Z19, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z26, Z20
-	VMOVUPD      Z20, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z26, Z21
-	VMOVUPD      Z21, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z26, Z22
-	VMOVUPD      Z22, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z26, Z23
-	VMOVUPD      Z23, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z26, Z24
-	VMOVUPD      Z24, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z26, Z25
-	VMOVUPD      Z25, K1, 64(DX)
-	JMP          done13x2F64AVX512
+	JZ           biased86
+	VMOVUPD      (CX), Z26
+	VADDPD       Z26, Z0, Z0
+	VADDPD       Z26, Z2, Z2
+	VADDPD       Z26, Z4, Z4
+	VADDPD       Z26, Z6, Z6
+	VADDPD       Z26, Z8, Z8
+	VADDPD       Z26, Z10, Z10
+	VADDPD       Z26, Z12, Z12
+	VADDPD       Z26, Z14, Z14
+	VADDPD       Z26, Z16, Z16
+	VADDPD       Z26, Z18, Z18
+	VADDPD       Z26, Z20, Z20
+	VADDPD       Z26, Z22, Z22
+	VADDPD       Z26, Z24, Z24
+	VMOVUPD.Z    64(CX), K1, Z26
+	VADDPD       Z26, Z1, Z1
+	VADDPD       Z26, Z3, Z3
+	VADDPD       Z26, Z5, Z5
+	VADDPD       Z26, Z7, Z7
+	VADDPD       Z26, Z9, Z9
+	VADDPD       Z26, Z11, Z11
+	VADDPD       Z26, Z13, Z13
+	VADDPD       Z26, Z15, Z15
+	VADDPD       Z26, Z17, Z17
+	VADDPD       Z26, Z19, Z19
+	VADDPD       Z26, Z21, Z21
+	VADDPD       Z26, Z23, Z23
+	VADDPD       Z26, Z25, Z25
 
-overwrite13x2F64AVX512:
-	VMULPD  Z26, Z0, Z0
-	VMOVUPD Z0, (DX)
-	VMULPD  Z26, Z1, Z1
-	VMOVUPD Z1, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z26, Z2, Z2
-	VMOVUPD Z2, (DX)
-	VMULPD  Z26, Z3, Z3
-	VMOVUPD Z3, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z26, Z4, Z4
-	VMOVUPD Z4, (DX)
-	VMULPD  Z26, Z5, Z5
-	VMOVUPD Z5, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z26, Z6, Z6
-	VMOVUPD Z6, (DX)
-	VMULPD  Z26, Z7, Z7
-	VMOVUPD Z7, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z26, Z8, Z8
-	VMOVUPD Z8, (DX)
-	VMULPD  Z26, Z9, Z9
-	VMOVUPD Z9, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z26, Z10, Z10
-	VMOVUPD Z10, (DX)
-	VMULPD  Z26, Z11, Z11
-	VMOVUPD Z11, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z26, Z12, Z12
-	VMOVUPD Z12, (DX)
-	VMULPD  Z26, Z13, Z13
-	VMOVUPD Z13, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z26, Z14, Z14
-	VMOVUPD Z14, (DX)
-	VMULPD  Z26, Z15, Z15
-	VMOVUPD Z15, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z26, Z16, Z16
-	VMOVUPD Z16, (DX)
-	VMULPD  Z26, Z17, Z17
-	VMOVUPD Z17, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z26, Z18, Z18
-	VMOVUPD Z18, (DX)
-	VMULPD  Z26, Z19, Z19
-	VMOVUPD Z19, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z26, Z20, Z20
-	VMOVUPD Z20, (DX)
-	VMULPD  Z26, Z21, Z21
-	VMOVUPD Z21, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z26, Z22, Z22
-	VMOVUPD Z22, (DX)
-	VMULPD  Z26, Z23, Z23
-	VMOVUPD Z23, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z26, Z24, Z24
-	VMOVUPD Z24, (DX)
-	VMULPD  Z26, Z25, Z25
-	VMOVUPD Z25, K1, 64(DX)
+biased86:
+	TESTQ     DX, DX
+	JZ        added86
+	VMOVUPD   (DX), Z26
+	VADDPD    Z26, Z0, Z0
+	VMOVUPD.Z 64(DX), K1, Z26
+	VADDPD    Z26, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z26
+	VADDPD    Z26, Z2, Z2
+	VMOVUPD.Z 64(DX), K1, Z26
+	VADDPD    Z26, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z26
+	VADDPD    Z26, Z4, Z4
+	VMOVUPD.Z 64(DX), K1, Z26
+	VADDPD    Z26, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z26
+	VADDPD    Z26, Z6, Z6
+	VMOVUPD.Z 64(DX), K1, Z26
+	VADDPD    Z26, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z26
+	VADDPD    Z26, Z8, Z8
+	VMOVUPD.Z 64(DX), K1, Z26
+	VADDPD    Z26, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z26
+	VADDPD    Z26, Z10, Z10
+	VMOVUPD.Z 64(DX), K1, Z26
+	VADDPD    Z26, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z26
+	VADDPD    Z26, Z12, Z12
+	VMOVUPD.Z 64(DX), K1, Z26
+	VADDPD    Z26, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z26
+	VADDPD    Z26, Z14, Z14
+	VMOVUPD.Z 64(DX), K1, Z26
+	VADDPD    Z26, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z26
+	VADDPD    Z26, Z16, Z16
+	VMOVUPD.Z 64(DX), K1, Z26
+	VADDPD    Z26, Z17, Z17
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z26
+	VADDPD    Z26, Z18, Z18
+	VMOVUPD.Z 64(DX), K1, Z26
+	VADDPD    Z26, Z19, Z19
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z26
+	VADDPD    Z26, Z20, Z20
+	VMOVUPD.Z 64(DX), K1, Z26
+	VADDPD    Z26, Z21, Z21
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z26
+	VADDPD    Z26, Z22, Z22
+	VMOVUPD.Z 64(DX), K1, Z26
+	VADDPD    Z26, Z23, Z23
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z26
+	VADDPD    Z26, Z24, Z24
+	VMOVUPD.Z 64(DX), K1, Z26
+	VADDPD    Z26, Z25, Z25
 
-done13x2F64AVX512:
+added86:
+	CMPQ   112(AX), $0x00
+	JE     clipped86
+	VPXORD Z29, Z29, Z29
+	VMAXPD Z0, Z29, Z0
+	VMAXPD Z1, Z29, Z1
+	VMAXPD Z2, Z29, Z2
+	VMAXPD Z3, Z29, Z3
+	VMAXPD Z4, Z29, Z4
+	VMAXPD Z5, Z29, Z5
+	VMAXPD Z6, Z29, Z6
+	VMAXPD Z7, Z29, Z7
+	VMAXPD Z8, Z29, Z8
+	VMAXPD Z9, Z29, Z9
+	VMAXPD Z10, Z29, Z10
+	VMAXPD Z11, Z29, Z11
+	VMAXPD Z12, Z29, Z12
+	VMAXPD Z13, Z29, Z13
+	VMAXPD Z14, Z29, Z14
+	VMAXPD Z15, Z29, Z15
+	VMAXPD Z16, Z29, Z16
+	VMAXPD Z17, Z29, Z17
+	VMAXPD Z18, Z29, Z18
+	VMAXPD Z19, Z29, Z19
+	VMAXPD Z20, Z29, Z20
+	VMAXPD Z21, Z29, Z21
+	VMAXPD Z22, Z29, Z22
+	VMAXPD Z23, Z29, Z23
+	VMAXPD Z24, Z29, Z24
+	VMAXPD Z25, Z29, Z25
+
+clipped86:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, (AX)
+	VMOVUPD Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, (AX)
+	VMOVUPD Z5, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, (AX)
+	VMOVUPD Z7, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, (AX)
+	VMOVUPD Z9, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z10, (AX)
+	VMOVUPD Z11, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z12, (AX)
+	VMOVUPD Z13, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z14, (AX)
+	VMOVUPD Z15, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z16, (AX)
+	VMOVUPD Z17, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z18, (AX)
+	VMOVUPD Z19, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z20, (AX)
+	VMOVUPD Z21, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z22, (AX)
+	VMOVUPD Z23, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z24, (AX)
+	VMOVUPD Z25, K1, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -6374,7 +6622,7 @@ TEXT ·tile14x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R11
 	MOVQ   88(AX), R12
 
-partial44:
+partial87:
 	VMOVUPD      (R8), Z28
 	VMOVUPD.Z    64(R8), K1, Z29
 	VBROADCASTSD (CX), Z30
@@ -6424,190 +6672,227 @@ partial44:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial44
+	JNZ          partial87
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial44
+	JNZ          partial87
 	VBROADCASTSD 80(AX), Z28
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPD       Z28, Z0, Z0
+	VMULPD       Z28, Z1, Z1
+	VMULPD       Z28, Z2, Z2
+	VMULPD       Z28, Z3, Z3
+	VMULPD       Z28, Z4, Z4
+	VMULPD       Z28, Z5, Z5
+	VMULPD       Z28, Z6, Z6
+	VMULPD       Z28, Z7, Z7
+	VMULPD       Z28, Z8, Z8
+	VMULPD       Z28, Z9, Z9
+	VMULPD       Z28, Z10, Z10
+	VMULPD       Z28, Z11, Z11
+	VMULPD       Z28, Z12, Z12
+	VMULPD       Z28, Z13, Z13
+	VMULPD       Z28, Z14, Z14
+	VMULPD       Z28, Z15, Z15
+	VMULPD       Z28, Z16, Z16
+	VMULPD       Z28, Z17, Z17
+	VMULPD       Z28, Z18, Z18
+	VMULPD       Z28, Z19, Z19
+	VMULPD       Z28, Z20, Z20
+	VMULPD       Z28, Z21, Z21
+	VMULPD       Z28, Z22, Z22
+	VMULPD       Z28, Z23, Z23
+	VMULPD       Z28, Z24, Z24
+	VMULPD       Z28, Z25, Z25
+	VMULPD       Z28, Z26, Z26
+	VMULPD       Z28, Z27, Z27
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite14x2F64AVX512
-	VMOVUPD      (DX), Z29
-	VFMADD213PD  Z29, Z28, Z0
-	VMOVUPD      Z0, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z28, Z1
-	VMOVUPD      Z1, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z28, Z2
-	VMOVUPD      Z2, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z28, Z3
-	VMOVUPD      Z3, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z28, Z4
-	VMOVUPD      Z4, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z28, Z5
-	VMOVUPD      Z5, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z28, Z6
-	VMOVUPD      Z6, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z28, Z7
-	VMOVUPD      Z7, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z28, Z8
-	VMOVUPD      Z8, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z28, Z9
-	VMOVUPD      Z9, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z28, Z10
-	VMOVUPD      Z10, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z28, Z11
-	VMOVUPD      Z11, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z28, Z12
-	VMOVUPD      Z12, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z28, Z13
-	VMOVUPD      Z13, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z28, Z14
-	VMOVUPD      Z14, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z28, Z15
-	VMOVUPD      Z15, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z28, Z16
-	VMOVUPD      Z16, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z28, Z17
-	VMOVUPD      Z17, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z28, Z18
-	VMOVUPD      Z18, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z28, Z19
-	VMOVUPD      Z19, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z28, Z20
-	VMOVUPD      Z20, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z28, Z21
-	VMOVUPD      Z21, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z28, Z22
-	VMOVUPD      Z22, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z28, Z23
-	VMOVUPD      Z23, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z28, Z24
-	VMOVUPD      Z24, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z28, Z25
-	VMOVUPD      Z25, K1, 64(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z28, Z26
-	VMOVUPD      Z26, (DX)
-	VMOVUPD.Z    64(DX), K1, Z0
-	VFMADD213PD  Z0, Z28, Z27
-	VMOVUPD      Z27, K1, 64(DX)
-	JMP          done14x2F64AVX512
+	JZ           biased88
+	VMOVUPD      (CX), Z28
+	VADDPD       Z28, Z0, Z0
+	VADDPD       Z28, Z2, Z2
+	VADDPD       Z28, Z4, Z4
+	VADDPD       Z28, Z6, Z6
+	VADDPD       Z28, Z8, Z8
+	VADDPD       Z28, Z10, Z10
+	VADDPD       Z28, Z12, Z12
+	VADDPD       Z28, Z14, Z14
+	VADDPD       Z28, Z16, Z16
+	VADDPD       Z28, Z18, Z18
+	VADDPD       Z28, Z20, Z20
+	VADDPD       Z28, Z22, Z22
+	VADDPD       Z28, Z24, Z24
+	VADDPD       Z28, Z26, Z26
+	VMOVUPD.Z    64(CX), K1, Z28
+	VADDPD       Z28, Z1, Z1
+	VADDPD       Z28, Z3, Z3
+	VADDPD       Z28, Z5, Z5
+	VADDPD       Z28, Z7, Z7
+	VADDPD       Z28, Z9, Z9
+	VADDPD       Z28, Z11, Z11
+	VADDPD       Z28, Z13, Z13
+	VADDPD       Z28, Z15, Z15
+	VADDPD       Z28, Z17, Z17
+	VADDPD       Z28, Z19, Z19
+	VADDPD       Z28, Z21, Z21
+	VADDPD       Z28, Z23, Z23
+	VADDPD       Z28, Z25, Z25
+	VADDPD       Z28, Z27, Z27
 
-overwrite14x2F64AVX512:
-	VMULPD  Z28, Z0, Z0
-	VMOVUPD Z0, (DX)
-	VMULPD  Z28, Z1, Z1
-	VMOVUPD Z1, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z28, Z2, Z2
-	VMOVUPD Z2, (DX)
-	VMULPD  Z28, Z3, Z3
-	VMOVUPD Z3, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z28, Z4, Z4
-	VMOVUPD Z4, (DX)
-	VMULPD  Z28, Z5, Z5
-	VMOVUPD Z5, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z28, Z6, Z6
-	VMOVUPD Z6, (DX)
-	VMULPD  Z28, Z7, Z7
-	VMOVUPD Z7, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z28, Z8, Z8
-	VMOVUPD Z8, (DX)
-	VMULPD  Z28, Z9, Z9
-	VMOVUPD Z9, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z28, Z10, Z10
-	VMOVUPD Z10, (DX)
-	VMULPD  Z28, Z11, Z11
-	VMOVUPD Z11, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z28, Z12, Z12
-	VMOVUPD Z12, (DX)
-	VMULPD  Z28, Z13, Z13
-	VMOVUPD Z13, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z28, Z14, Z14
-	VMOVUPD Z14, (DX)
-	VMULPD  Z28, Z15, Z15
-	VMOVUPD Z15, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z28, Z16, Z16
-	VMOVUPD Z16, (DX)
-	VMULPD  Z28, Z17, Z17
-	VMOVUPD Z17, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z28, Z18, Z18
-	VMOVUPD Z18, (DX)
-	VMULPD  Z28, Z19, Z19
-	VMOVUPD Z19, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z28, Z20, Z20
-	VMOVUPD Z20, (DX)
-	VMULPD  Z28, Z21, Z21
-	VMOVUPD Z21, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z28, Z22, Z22
-	VMOVUPD Z22, (DX)
-	VMULPD  Z28, Z23, Z23
-	VMOVUPD Z23, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z28, Z24, Z24
-	VMOVUPD Z24, (DX)
-	VMULPD  Z28, Z25, Z25
-	VMOVUPD Z25, K1, 64(DX)
-	ADDQ    AX, DX
-	VMULPD  Z28, Z26, Z26
-	VMOVUPD Z26, (DX)
-	VMULPD  Z28, Z27, Z27
-	VMOVUPD Z27, K1, 64(DX)
+biased88:
+	TESTQ     DX, DX
+	JZ        added88
+	VMOVUPD   (DX), Z28
+	VADDPD    Z28, Z0, Z0
+	VMOVUPD.Z 64(DX), K1, Z28
+	VADDPD    Z28, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z28
+	VADDPD    Z28, Z2, Z2
+	VMOVUPD.Z 64(DX), K1, Z28
+	VADDPD    Z28, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z28
+	VADDPD    Z28, Z4, Z4
+	VMOVUPD.Z 64(DX), K1, Z28
+	VADDPD    Z28, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z28
+	VADDPD    Z28, Z6, Z6
+	VMOVUPD.Z 64(DX), K1, Z28
+	VADDPD    Z28, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z28
+	VADDPD    Z28, Z8, Z8
+	VMOVUPD.Z 64(DX), K1, Z28
+	VADDPD    Z28, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z28
+	VADDPD    Z28, Z10, Z10
+	VMOVUPD.Z 64(DX), K1, Z28
+	VADDPD    Z28, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z28
+	VADDPD    Z28, Z12, Z12
+	VMOVUPD.Z 64(DX), K1, Z28
+	VADDPD    Z28, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z28
+	VADDPD    Z28, Z14, Z14
+	VMOVUPD.Z 64(DX), K1, Z28
+	VADDPD    Z28, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z28
+	VADDPD    Z28, Z16, Z16
+	VMOVUPD.Z 64(DX), K1, Z28
+	VADDPD    Z28, Z17, Z17
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z28
+	VADDPD    Z28, Z18, Z18
+	VMOVUPD.Z 64(DX), K1, Z28
+	VADDPD    Z28, Z19, Z19
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z28
+	VADDPD    Z28, Z20, Z20
+	VMOVUPD.Z 64(DX), K1, Z28
+	VADDPD    Z28, Z21, Z21
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z28
+	VADDPD    Z28, Z22, Z22
+	VMOVUPD.Z 64(DX), K1, Z28
+	VADDPD    Z28, Z23, Z23
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z28
+	VADDPD    Z28, Z24, Z24
+	VMOVUPD.Z 64(DX), K1, Z28
+	VADDPD    Z28, Z25, Z25
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z28
+	VADDPD    Z28, Z26, Z26
+	VMOVUPD.Z 64(DX), K1, Z28
+	VADDPD    Z28, Z27, Z27
 
-done14x2F64AVX512:
+added88:
+	CMPQ   112(AX), $0x00
+	JE     clipped88
+	VPXORD Z31, Z31, Z31
+	VMAXPD Z0, Z31, Z0
+	VMAXPD Z1, Z31, Z1
+	VMAXPD Z2, Z31, Z2
+	VMAXPD Z3, Z31, Z3
+	VMAXPD Z4, Z31, Z4
+	VMAXPD Z5, Z31, Z5
+	VMAXPD Z6, Z31, Z6
+	VMAXPD Z7, Z31, Z7
+	VMAXPD Z8, Z31, Z8
+	VMAXPD Z9, Z31, Z9
+	VMAXPD Z10, Z31, Z10
+	VMAXPD Z11, Z31, Z11
+	VMAXPD Z12, Z31, Z12
+	VMAXPD Z13, Z31, Z13
+	VMAXPD Z14, Z31, Z14
+	VMAXPD Z15, Z31, Z15
+	VMAXPD Z16, Z31, Z16
+	VMAXPD Z17, Z31, Z17
+	VMAXPD Z18, Z31, Z18
+	VMAXPD Z19, Z31, Z19
+	VMAXPD Z20, Z31, Z20
+	VMAXPD Z21, Z31, Z21
+	VMAXPD Z22, Z31, Z22
+	VMAXPD Z23, Z31, Z23
+	VMAXPD Z24, Z31, Z24
+	VMAXPD Z25, Z31, Z25
+	VMAXPD Z26, Z31, Z26
+	VMAXPD Z27, Z31, Z27
+
+clipped88:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, (AX)
+	VMOVUPD Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, (AX)
+	VMOVUPD Z5, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, (AX)
+	VMOVUPD Z7, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, (AX)
+	VMOVUPD Z9, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z10, (AX)
+	VMOVUPD Z11, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z12, (AX)
+	VMOVUPD Z13, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z14, (AX)
+	VMOVUPD Z15, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z16, (AX)
+	VMOVUPD Z17, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z18, (AX)
+	VMOVUPD Z19, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z20, (AX)
+	VMOVUPD Z21, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z22, (AX)
+	VMOVUPD Z23, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z24, (AX)
+	VMOVUPD Z25, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z26, (AX)
+	VMOVUPD Z27, K1, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -6632,7 +6917,7 @@ TEXT ·tile1x3F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial45:
+partial89:
 	VMOVUPD      (DX), Z3
 	VMOVUPD      64(DX), Z4
 	VMOVUPD.Z    128(DX), K1, Z5
@@ -6643,37 +6928,50 @@ partial45:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial45
+	JNZ          partial89
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial45
+	JNZ          partial89
 	VBROADCASTSD 80(AX), Z3
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPD       Z3, Z0, Z0
+	VMULPD       Z3, Z1, Z1
+	VMULPD       Z3, Z2, Z2
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite1x3F64AVX512
-	VMOVUPD      (DX), Z4
-	VFMADD213PD  Z4, Z3, Z0
-	VMOVUPD      Z0, (DX)
-	VMOVUPD      64(DX), Z0
-	VFMADD213PD  Z0, Z3, Z1
-	VMOVUPD      Z1, 64(DX)
-	VMOVUPD.Z    128(DX), K1, Z0
-	VFMADD213PD  Z0, Z3, Z2
-	VMOVUPD      Z2, K1, 128(DX)
-	JMP          done1x3F64AVX512
+	JZ           biased90
+	VMOVUPD      (CX), Z3
+	VADDPD       Z3, Z0, Z0
+	VMOVUPD      64(CX), Z3
+	VADDPD       Z3, Z1, Z1
+	VMOVUPD.Z    128(CX), K1, Z3
+	VADDPD       Z3, Z2, Z2
 
-overwrite1x3F64AVX512:
-	VMULPD  Z3, Z0, Z0
-	VMOVUPD Z0, (DX)
-	VMULPD  Z3, Z1, Z1
-	VMOVUPD Z1, 64(DX)
-	VMULPD  Z3, Z2, Z2
-	VMOVUPD Z2, K1, 128(DX)
+biased90:
+	TESTQ     DX, DX
+	JZ        added90
+	VMOVUPD   (DX), Z3
+	VADDPD    Z3, Z0, Z0
+	VMOVUPD   64(DX), Z3
+	VADDPD    Z3, Z1, Z1
+	VMOVUPD.Z 128(DX), K1, Z3
+	VADDPD    Z3, Z2, Z2
 
-done1x3F64AVX512:
+added90:
+	CMPQ   112(AX), $0x00
+	JE     clipped90
+	VPXORD Z7, Z7, Z7
+	VMAXPD Z0, Z7, Z0
+	VMAXPD Z1, Z7, Z1
+	VMAXPD Z2, Z7, Z2
+
+clipped90:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, 64(AX)
+	VMOVUPD Z2, K1, 128(AX)
 	VZEROUPPER
 	RET
 
@@ -6701,7 +6999,7 @@ TEXT ·tile2x3F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial46:
+partial91:
 	VMOVUPD      (BX), Z6
 	VMOVUPD      64(BX), Z7
 	VMOVUPD.Z    128(BX), K1, Z8
@@ -6716,54 +7014,70 @@ partial46:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial46
+	JNZ          partial91
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial46
+	JNZ          partial91
 	VBROADCASTSD 80(AX), Z6
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPD       Z6, Z0, Z0
+	VMULPD       Z6, Z1, Z1
+	VMULPD       Z6, Z2, Z2
+	VMULPD       Z6, Z3, Z3
+	VMULPD       Z6, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite2x3F64AVX512
-	VMOVUPD      (DX), Z7
-	VFMADD213PD  Z7, Z6, Z0
-	VMOVUPD      Z0, (DX)
-	VMOVUPD      64(DX), Z0
-	VFMADD213PD  Z0, Z6, Z1
-	VMOVUPD      Z1, 64(DX)
-	VMOVUPD.Z    128(DX), K1, Z0
-	VFMADD213PD  Z0, Z6, Z2
-	VMOVUPD      Z2, K1, 128(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z6, Z3
-	VMOVUPD      Z3, (DX)
-	VMOVUPD      64(DX), Z0
-	VFMADD213PD  Z0, Z6, Z4
-	VMOVUPD      Z4, 64(DX)
-	VMOVUPD.Z    128(DX), K1, Z0
-	VFMADD213PD  Z0, Z6, Z5
-	VMOVUPD      Z5, K1, 128(DX)
-	JMP          done2x3F64AVX512
+	JZ           biased92
+	VMOVUPD      (CX), Z6
+	VADDPD       Z6, Z0, Z0
+	VADDPD       Z6, Z3, Z3
+	VMOVUPD      64(CX), Z6
+	VADDPD       Z6, Z1, Z1
+	VADDPD       Z6, Z4, Z4
+	VMOVUPD.Z    128(CX), K1, Z6
+	VADDPD       Z6, Z2, Z2
+	VADDPD       Z6, Z5, Z5
 
-overwrite2x3F64AVX512:
-	VMULPD  Z6, Z0, Z0
-	VMOVUPD Z0, (DX)
-	VMULPD  Z6, Z1, Z1
-	VMOVUPD Z1, 64(DX)
-	VMULPD  Z6, Z2, Z2
-	VMOVUPD Z2, K1, 128(DX)
-	ADDQ    AX, DX
-	VMULPD  Z6, Z3, Z3
-	VMOVUPD Z3, (DX)
-	VMULPD  Z6, Z4, Z4
-	VMOVUPD Z4, 64(DX)
-	VMULPD  Z6, Z5, Z5
-	VMOVUPD Z5, K1, 128(DX)
+biased92:
+	TESTQ     DX, DX
+	JZ        added92
+	VMOVUPD   (DX), Z6
+	VADDPD    Z6, Z0, Z0
+	VMOVUPD   64(DX), Z6
+	VADDPD    Z6, Z1, Z1
+	VMOVUPD.Z 128(DX), K1, Z6
+	VADDPD    Z6, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z6
+	VADDPD    Z6, Z3, Z3
+	VMOVUPD   64(DX), Z6
+	VADDPD    Z6, Z4, Z4
+	VMOVUPD.Z 128(DX), K1, Z6
+	VADDPD    Z6, Z5, Z5
 
-done2x3F64AVX512:
+added92:
+	CMPQ   112(AX), $0x00
+	JE     clipped92
+	VPXORD Z10, Z10, Z10
+	VMAXPD Z0, Z10, Z0
+	VMAXPD Z1, Z10, Z1
+	VMAXPD Z2, Z10, Z2
+	VMAXPD Z3, Z10, Z3
+	VMAXPD Z4, Z10, Z4
+	VMAXPD Z5, Z10, Z5
+
+clipped92:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, 64(AX)
+	VMOVUPD Z2, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z3, (AX)
+	VMOVUPD Z4, 64(AX)
+	VMOVUPD Z5, K1, 128(AX)
 	VZEROUPPER
 	RET
 
@@ -6789,7 +7103,7 @@ TEXT ·tile1x4F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial47:
+partial93:
 	VMOVUPD      (DX), Z4
 	VMOVUPD      64(DX), Z5
 	VMOVUPD      128(DX), Z6
@@ -6802,42 +7116,57 @@ partial47:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial47
+	JNZ          partial93
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial47
+	JNZ          partial93
 	VBROADCASTSD 80(AX), Z4
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPD       Z4, Z0, Z0
+	VMULPD       Z4, Z1, Z1
+	VMULPD       Z4, Z2, Z2
+	VMULPD       Z4, Z3, Z3
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite1x4F64AVX512
-	VMOVUPD      (DX), Z5
-	VFMADD213PD  Z5, Z4, Z0
-	VMOVUPD      Z0, (DX)
-	VMOVUPD      64(DX), Z0
-	VFMADD213PD  Z0, Z4, Z1
-	VMOVUPD      Z1, 64(DX)
-	VMOVUPD      128(DX), Z0
-	VFMADD213PD  Z0, Z4, Z2
-	VMOVUPD      Z2, 128(DX)
-	VMOVUPD.Z    192(DX), K1, Z0
-	VFMADD213PD  Z0, Z4, Z3
-	VMOVUPD      Z3, K1, 192(DX)
-	JMP          done1x4F64AVX512
+	JZ           biased94
+	VMOVUPD      (CX), Z4
+	VADDPD       Z4, Z0, Z0
+	VMOVUPD      64(CX), Z4
+	VADDPD       Z4, Z1, Z1
+	VMOVUPD      128(CX), Z4
+	VADDPD       Z4, Z2, Z2
+	VMOVUPD.Z    192(CX), K1, Z4
+	VADDPD       Z4, Z3, Z3
 
-overwrite1x4F64AVX512:
-	VMULPD  Z4, Z0, Z0
-	VMOVUPD Z0, (DX)
-	VMULPD  Z4, Z1, Z1
-	VMOVUPD Z1, 64(DX)
-	VMULPD  Z4, Z2, Z2
-	VMOVUPD Z2, 128(DX)
-	VMULPD  Z4, Z3, Z3
-	VMOVUPD Z3, K1, 192(DX)
+biased94:
+	TESTQ     DX, DX
+	JZ        added94
+	VMOVUPD   (DX), Z4
+	VADDPD    Z4, Z0, Z0
+	VMOVUPD   64(DX), Z4
+	VADDPD    Z4, Z1, Z1
+	VMOVUPD   128(DX), Z4
+	VADDPD    Z4, Z2, Z2
+	VMOVUPD.Z 192(DX), K1, Z4
+	VADDPD    Z4, Z3, Z3
 
-done1x4F64AVX512:
+added94:
+	CMPQ   112(AX), $0x00
+	JE     clipped94
+	VPXORD Z9, Z9, Z9
+	VMAXPD Z0, Z9, Z0
+	VMAXPD Z1, Z9, Z1
+	VMAXPD Z2, Z9, Z2
+	VMAXPD Z3, Z9, Z3
+
+clipped94:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, 64(AX)
+	VMOVUPD Z2, 128(AX)
+	VMOVUPD Z3, K1, 192(AX)
 	VZEROUPPER
 	RET
 
@@ -6867,7 +7196,7 @@ TEXT ·tile2x4F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial48:
+partial95:
 	VMOVUPD      (BX), Z8
 	VMOVUPD      64(BX), Z9
 	VMOVUPD      128(BX), Z10
@@ -6885,64 +7214,83 @@ partial48:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial48
+	JNZ          partial95
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial48
+	JNZ          partial95
 	VBROADCASTSD 80(AX), Z8
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPD       Z8, Z0, Z0
+	VMULPD       Z8, Z1, Z1
+	VMULPD       Z8, Z2, Z2
+	VMULPD       Z8, Z3, Z3
+	VMULPD       Z8, Z4, Z4
+	VMULPD       Z8, Z5, Z5
+	VMULPD       Z8, Z6, Z6
+	VMULPD       Z8, Z7, Z7
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite2x4F64AVX512
-	VMOVUPD      (DX), Z9
-	VFMADD213PD  Z9, Z8, Z0
-	VMOVUPD      Z0, (DX)
-	VMOVUPD      64(DX), Z0
-	VFMADD213PD  Z0, Z8, Z1
-	VMOVUPD      Z1, 64(DX)
-	VMOVUPD      128(DX), Z0
-	VFMADD213PD  Z0, Z8, Z2
-	VMOVUPD      Z2, 128(DX)
-	VMOVUPD.Z    192(DX), K1, Z0
-	VFMADD213PD  Z0, Z8, Z3
-	VMOVUPD      Z3, K1, 192(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z8, Z4
-	VMOVUPD      Z4, (DX)
-	VMOVUPD      64(DX), Z0
-	VFMADD213PD  Z0, Z8, Z5
-	VMOVUPD      Z5, 64(DX)
-	VMOVUPD      128(DX), Z0
-	VFMADD213PD  Z0, Z8, Z6
-	VMOVUPD      Z6, 128(DX)
-	VMOVUPD.Z    192(DX), K1, Z0
-	VFMADD213PD  Z0, Z8, Z7
-	VMOVUPD      Z7, K1, 192(DX)
-	JMP          done2x4F64AVX512
+	JZ           biased96
+	VMOVUPD      (CX), Z8
+	VADDPD       Z8, Z0, Z0
+	VADDPD       Z8, Z4, Z4
+	VMOVUPD      64(CX), Z8
+	VADDPD       Z8, Z1, Z1
+	VADDPD       Z8, Z5, Z5
+	VMOVUPD      128(CX), Z8
+	VADDPD       Z8, Z2, Z2
+	VADDPD       Z8, Z6, Z6
+	VMOVUPD.Z    192(CX), K1, Z8
+	VADDPD       Z8, Z3, Z3
+	VADDPD       Z8, Z7, Z7
 
-overwrite2x4F64AVX512:
-	VMULPD  Z8, Z0, Z0
-	VMOVUPD Z0, (DX)
-	VMULPD  Z8, Z1, Z1
-	VMOVUPD Z1, 64(DX)
-	VMULPD  Z8, Z2, Z2
-	VMOVUPD Z2, 128(DX)
-	VMULPD  Z8, Z3, Z3
-	VMOVUPD Z3, K1, 192(DX)
-	ADDQ    AX, DX
-	VMULPD  Z8, Z4, Z4
-	VMOVUPD Z4, (DX)
-	VMULPD  Z8, Z5, Z5
-	VMOVUPD Z5, 64(DX)
-	VMULPD  Z8, Z6, Z6
-	VMOVUPD Z6, 128(DX)
-	VMULPD  Z8, Z7, Z7
-	VMOVUPD Z7, K1, 192(DX)
+biased96:
+	TESTQ     DX, DX
+	JZ        added96
+	VMOVUPD   (DX), Z8
+	VADDPD    Z8, Z0, Z0
+	VMOVUPD   64(DX), Z8
+	VADDPD    Z8, Z1, Z1
+	VMOVUPD   128(DX), Z8
+	VADDPD    Z8, Z2, Z2
+	VMOVUPD.Z 192(DX), K1, Z8
+	VADDPD    Z8, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z8
+	VADDPD    Z8, Z4, Z4
+	VMOVUPD   64(DX), Z8
+	VADDPD    Z8, Z5, Z5
+	VMOVUPD   128(DX), Z8
+	VADDPD    Z8, Z6, Z6
+	VMOVUPD.Z 192(DX), K1, Z8
+	VADDPD    Z8, Z7, Z7
 
-done2x4F64AVX512:
+added96:
+	CMPQ   112(AX), $0x00
+	JE     clipped96
+	VPXORD Z13, Z13, Z13
+	VMAXPD Z0, Z13, Z0
+	VMAXPD Z1, Z13, Z1
+	VMAXPD Z2, Z13, Z2
+	VMAXPD Z3, Z13, Z3
+	VMAXPD Z4, Z13, Z4
+	VMAXPD Z5, Z13, Z5
+	VMAXPD Z6, Z13, Z6
+	VMAXPD Z7, Z13, Z7
+
+clipped96:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, 64(AX)
+	VMOVUPD Z2, 128(AX)
+	VMOVUPD Z3, K1, 192(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, (AX)
+	VMOVUPD Z5, 64(AX)
+	VMOVUPD Z6, 128(AX)
+	VMOVUPD Z7, K1, 192(AX)
 	VZEROUPPER
 	RET
 
@@ -6969,7 +7317,7 @@ TEXT ·tile1x5F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial49:
+partial97:
 	VMOVUPD      (DX), Z5
 	VMOVUPD      64(DX), Z6
 	VMOVUPD      128(DX), Z7
@@ -6984,47 +7332,64 @@ partial49:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial49
+	JNZ          partial97
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial49
+	JNZ          partial97
 	VBROADCASTSD 80(AX), Z5
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPD       Z5, Z0, Z0
+	VMULPD       Z5, Z1, Z1
+	VMULPD       Z5, Z2, Z2
+	VMULPD       Z5, Z3, Z3
+	VMULPD       Z5, Z4, Z4
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite1x5F64AVX512
-	VMOVUPD      (DX), Z6
-	VFMADD213PD  Z6, Z5, Z0
-	VMOVUPD      Z0, (DX)
-	VMOVUPD      64(DX), Z0
-	VFMADD213PD  Z0, Z5, Z1
-	VMOVUPD      Z1, 64(DX)
-	VMOVUPD      128(DX), Z0
-	VFMADD213PD  Z0, Z5, Z2
-	VMOVUPD      Z2, 128(DX)
-	VMOVUPD      192(DX), Z0
-	VFMADD213PD  Z0, Z5, Z3
-	VMOVUPD      Z3, 192(DX)
-	VMOVUPD.Z    256(DX), K1, Z0
-	VFMADD213PD  Z0, Z5, Z4
-	VMOVUPD      Z4, K1, 256(DX)
-	JMP          done1x5F64AVX512
+	JZ           biased98
+	VMOVUPD      (CX), Z5
+	VADDPD       Z5, Z0, Z0
+	VMOVUPD      64(CX), Z5
+	VADDPD       Z5, Z1, Z1
+	VMOVUPD      128(CX), Z5
+	VADDPD       Z5, Z2, Z2
+	VMOVUPD      192(CX), Z5
+	VADDPD       Z5, Z3, Z3
+	VMOVUPD.Z    256(CX), K1, Z5
+	VADDPD       Z5, Z4, Z4
 
-overwrite1x5F64AVX512:
-	VMULPD  Z5, Z0, Z0
-	VMOVUPD Z0, (DX)
-	VMULPD  Z5, Z1, Z1
-	VMOVUPD Z1, 64(DX)
-	VMULPD  Z5, Z2, Z2
-	VMOVUPD Z2, 128(DX)
-	VMULPD  Z5, Z3, Z3
-	VMOVUPD Z3, 192(DX)
-	VMULPD  Z5, Z4, Z4
-	VMOVUPD Z4, K1, 256(DX)
+biased98:
+	TESTQ     DX, DX
+	JZ        added98
+	VMOVUPD   (DX), Z5
+	VADDPD    Z5, Z0, Z0
+	VMOVUPD   64(DX), Z5
+	VADDPD    Z5, Z1, Z1
+	VMOVUPD   128(DX), Z5
+	VADDPD    Z5, Z2, Z2
+	VMOVUPD   192(DX), Z5
+	VADDPD    Z5, Z3, Z3
+	VMOVUPD.Z 256(DX), K1, Z5
+	VADDPD    Z5, Z4, Z4
 
-done1x5F64AVX512:
+added98:
+	CMPQ   112(AX), $0x00
+	JE     clipped98
+	VPXORD Z11, Z11, Z11
+	VMAXPD Z0, Z11, Z0
+	VMAXPD Z1, Z11, Z1
+	VMAXPD Z2, Z11, Z2
+	VMAXPD Z3, Z11, Z3
+	VMAXPD Z4, Z11, Z4
+
+clipped98:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, 64(AX)
+	VMOVUPD Z2, 128(AX)
+	VMOVUPD Z3, 192(AX)
+	VMOVUPD Z4, K1, 256(AX)
 	VZEROUPPER
 	RET
 
@@ -7056,7 +7421,7 @@ TEXT ·tile2x5F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial50:
+partial99:
 	VMOVUPD      (BX), Z10
 	VMOVUPD      64(BX), Z11
 	VMOVUPD      128(BX), Z12
@@ -7077,74 +7442,96 @@ partial50:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial50
+	JNZ          partial99
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial50
+	JNZ          partial99
 	VBROADCASTSD 80(AX), Z10
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPD       Z10, Z0, Z0
+	VMULPD       Z10, Z1, Z1
+	VMULPD       Z10, Z2, Z2
+	VMULPD       Z10, Z3, Z3
+	VMULPD       Z10, Z4, Z4
+	VMULPD       Z10, Z5, Z5
+	VMULPD       Z10, Z6, Z6
+	VMULPD       Z10, Z7, Z7
+	VMULPD       Z10, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite2x5F64AVX512
-	VMOVUPD      (DX), Z11
-	VFMADD213PD  Z11, Z10, Z0
-	VMOVUPD      Z0, (DX)
-	VMOVUPD      64(DX), Z0
-	VFMADD213PD  Z0, Z10, Z1
-	VMOVUPD      Z1, 64(DX)
-	VMOVUPD      128(DX), Z0
-	VFMADD213PD  Z0, Z10, Z2
-	VMOVUPD      Z2, 128(DX)
-	VMOVUPD      192(DX), Z0
-	VFMADD213PD  Z0, Z10, Z3
-	VMOVUPD      Z3, 192(DX)
-	VMOVUPD.Z    256(DX), K1, Z0
-	VFMADD213PD  Z0, Z10, Z4
-	VMOVUPD      Z4, K1, 256(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z10, Z5
-	VMOVUPD      Z5, (DX)
-	VMOVUPD      64(DX), Z0
-	VFMADD213PD  Z0, Z10, Z6
-	VMOVUPD      Z6, 64(DX)
-	VMOVUPD      128(DX), Z0
-	VFMADD213PD  Z0, Z10, Z7
-	VMOVUPD      Z7, 128(DX)
-	VMOVUPD      192(DX), Z0
-	VFMADD213PD  Z0, Z10, Z8
-	VMOVUPD      Z8, 192(DX)
-	VMOVUPD.Z    256(DX), K1, Z0
-	VFMADD213PD  Z0, Z10, Z9
-	VMOVUPD      Z9, K1, 256(DX)
-	JMP          done2x5F64AVX512
+	JZ           biased100
+	VMOVUPD      (CX), Z10
+	VADDPD       Z10, Z0, Z0
+	VADDPD       Z10, Z5, Z5
+	VMOVUPD      64(CX), Z10
+	VADDPD       Z10, Z1, Z1
+	VADDPD       Z10, Z6, Z6
+	VMOVUPD      128(CX), Z10
+	VADDPD       Z10, Z2, Z2
+	VADDPD       Z10, Z7, Z7
+	VMOVUPD      192(CX), Z10
+	VADDPD       Z10, Z3, Z3
+	VADDPD       Z10, Z8, Z8
+	VMOVUPD.Z    256(CX), K1, Z10
+	VADDPD       Z10, Z4, Z4
+	VADDPD       Z10, Z9, Z9
 
-overwrite2x5F64AVX512:
-	VMULPD  Z10, Z0, Z0
-	VMOVUPD Z0, (DX)
-	VMULPD  Z10, Z1, Z1
-	VMOVUPD Z1, 64(DX)
-	VMULPD  Z10, Z2, Z2
-	VMOVUPD Z2, 128(DX)
-	VMULPD  Z10, Z3, Z3
-	VMOVUPD Z3, 192(DX)
-	VMULPD  Z10, Z4, Z4
-	VMOVUPD Z4, K1, 256(DX)
-	ADDQ    AX, DX
-	VMULPD  Z10, Z5, Z5
-	VMOVUPD Z5, (DX)
-	VMULPD  Z10, Z6, Z6
-	VMOVUPD Z6, 64(DX)
-	VMULPD  Z10, Z7, Z7
-	VMOVUPD Z7, 128(DX)
-	VMULPD  Z10, Z8, Z8
-	VMOVUPD Z8, 192(DX)
-	VMULPD  Z10, Z9, Z9
-	VMOVUPD Z9, K1, 256(DX)
+biased100:
+	TESTQ     DX, DX
+	JZ        added100
+	VMOVUPD   (DX), Z10
+	VADDPD    Z10, Z0, Z0
+	VMOVUPD   64(DX), Z10
+	VADDPD    Z10, Z1, Z1
+	VMOVUPD   128(DX), Z10
+	VADDPD    Z10, Z2, Z2
+	VMOVUPD   192(DX), Z10
+	VADDPD    Z10, Z3, Z3
+	VMOVUPD.Z 256(DX), K1, Z10
+	VADDPD    Z10, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z10
+	VADDPD    Z10, Z5, Z5
+	VMOVUPD   64(DX), Z10
+	VADDPD    Z10, Z6, Z6
+	VMOVUPD   128(DX), Z10
+	VADDPD    Z10, Z7, Z7
+	VMOVUPD   192(DX), Z10
+	VADDPD    Z10, Z8, Z8
+	VMOVUPD.Z 256(DX), K1, Z10
+	VADDPD    Z10, Z9, Z9
 
-done2x5F64AVX512:
+added100:
+	CMPQ   112(AX), $0x00
+	JE     clipped100
+	VPXORD Z16, Z16, Z16
+	VMAXPD Z0, Z16, Z0
+	VMAXPD Z1, Z16, Z1
+	VMAXPD Z2, Z16, Z2
+	VMAXPD Z3, Z16, Z3
+	VMAXPD Z4, Z16, Z4
+	VMAXPD Z5, Z16, Z5
+	VMAXPD Z6, Z16, Z6
+	VMAXPD Z7, Z16, Z7
+	VMAXPD Z8, Z16, Z8
+	VMAXPD Z9, Z16, Z9
+
+clipped100:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, 64(AX)
+	VMOVUPD Z2, 128(AX)
+	VMOVUPD Z3, 192(AX)
+	VMOVUPD Z4, K1, 256(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z5, (AX)
+	VMOVUPD Z6, 64(AX)
+	VMOVUPD Z7, 128(AX)
+	VMOVUPD Z8, 192(AX)
+	VMOVUPD Z9, K1, 256(AX)
 	VZEROUPPER
 	RET
 
@@ -7172,7 +7559,7 @@ TEXT ·tile1x6F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial51:
+partial101:
 	VMOVUPD      (DX), Z6
 	VMOVUPD      64(DX), Z7
 	VMOVUPD      128(DX), Z8
@@ -7189,52 +7576,71 @@ partial51:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial51
+	JNZ          partial101
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial51
+	JNZ          partial101
 	VBROADCASTSD 80(AX), Z6
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPD       Z6, Z0, Z0
+	VMULPD       Z6, Z1, Z1
+	VMULPD       Z6, Z2, Z2
+	VMULPD       Z6, Z3, Z3
+	VMULPD       Z6, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite1x6F64AVX512
-	VMOVUPD      (DX), Z7
-	VFMADD213PD  Z7, Z6, Z0
-	VMOVUPD      Z0, (DX)
-	VMOVUPD      64(DX), Z0
-	VFMADD213PD  Z0, Z6, Z1
-	VMOVUPD      Z1, 64(DX)
-	VMOVUPD      128(DX), Z0
-	VFMADD213PD  Z0, Z6, Z2
-	VMOVUPD      Z2, 128(DX)
-	VMOVUPD      192(DX), Z0
-	VFMADD213PD  Z0, Z6, Z3
-	VMOVUPD      Z3, 192(DX)
-	VMOVUPD      256(DX), Z0
-	VFMADD213PD  Z0, Z6, Z4
-	VMOVUPD      Z4, 256(DX)
-	VMOVUPD.Z    320(DX), K1, Z0
-	VFMADD213PD  Z0, Z6, Z5
-	VMOVUPD      Z5, K1, 320(DX)
-	JMP          done1x6F64AVX512
+	JZ           biased102
+	VMOVUPD      (CX), Z6
+	VADDPD       Z6, Z0, Z0
+	VMOVUPD      64(CX), Z6
+	VADDPD       Z6, Z1, Z1
+	VMOVUPD      128(CX), Z6
+	VADDPD       Z6, Z2, Z2
+	VMOVUPD      192(CX), Z6
+	VADDPD       Z6, Z3, Z3
+	VMOVUPD      256(CX), Z6
+	VADDPD       Z6, Z4, Z4
+	VMOVUPD.Z    320(CX), K1, Z6
+	VADDPD       Z6, Z5, Z5
 
-overwrite1x6F64AVX512:
-	VMULPD  Z6, Z0, Z0
-	VMOVUPD Z0, (DX)
-	VMULPD  Z6, Z1, Z1
-	VMOVUPD Z1, 64(DX)
-	VMULPD  Z6, Z2, Z2
-	VMOVUPD Z2, 128(DX)
-	VMULPD  Z6, Z3, Z3
-	VMOVUPD Z3, 192(DX)
-	VMULPD  Z6, Z4, Z4
-	VMOVUPD Z4, 256(DX)
-	VMULPD  Z6, Z5, Z5
-	VMOVUPD Z5, K1, 320(DX)
+biased102:
+	TESTQ     DX, DX
+	JZ        added102
+	VMOVUPD   (DX), Z6
+	VADDPD    Z6, Z0, Z0
+	VMOVUPD   64(DX), Z6
+	VADDPD    Z6, Z1, Z1
+	VMOVUPD   128(DX), Z6
+	VADDPD    Z6, Z2, Z2
+	VMOVUPD   192(DX), Z6
+	VADDPD    Z6, Z3, Z3
+	VMOVUPD   256(DX), Z6
+	VADDPD    Z6, Z4, Z4
+	VMOVUPD.Z 320(DX), K1, Z6
+	VADDPD    Z6, Z5, Z5
 
-done1x6F64AVX512:
+added102:
+	CMPQ   112(AX), $0x00
+	JE     clipped102
+	VPXORD Z13, Z13, Z13
+	VMAXPD Z0, Z13, Z0
+	VMAXPD Z1, Z13, Z1
+	VMAXPD Z2, Z13, Z2
+	VMAXPD Z3, Z13, Z3
+	VMAXPD Z4, Z13, Z4
+	VMAXPD Z5, Z13, Z5
+
+clipped102:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, 64(AX)
+	VMOVUPD Z2, 128(AX)
+	VMOVUPD Z3, 192(AX)
+	VMOVUPD Z4, 256(AX)
+	VMOVUPD Z5, K1, 320(AX)
 	VZEROUPPER
 	RET
 
@@ -7268,7 +7674,7 @@ TEXT ·tile2x6F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial52:
+partial103:
 	VMOVUPD      (BX), Z12
 	VMOVUPD      64(BX), Z13
 	VMOVUPD      128(BX), Z14
@@ -7292,84 +7698,109 @@ partial52:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial52
+	JNZ          partial103
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial52
+	JNZ          partial103
 	VBROADCASTSD 80(AX), Z12
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPD       Z12, Z0, Z0
+	VMULPD       Z12, Z1, Z1
+	VMULPD       Z12, Z2, Z2
+	VMULPD       Z12, Z3, Z3
+	VMULPD       Z12, Z4, Z4
+	VMULPD       Z12, Z5, Z5
+	VMULPD       Z12, Z6, Z6
+	VMULPD       Z12, Z7, Z7
+	VMULPD       Z12, Z8, Z8
+	VMULPD       Z12, Z9, Z9
+	VMULPD       Z12, Z10, Z10
+	VMULPD       Z12, Z11, Z11
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite2x6F64AVX512
-	VMOVUPD      (DX), Z13
-	VFMADD213PD  Z13, Z12, Z0
-	VMOVUPD      Z0, (DX)
-	VMOVUPD      64(DX), Z0
-	VFMADD213PD  Z0, Z12, Z1
-	VMOVUPD      Z1, 64(DX)
-	VMOVUPD      128(DX), Z0
-	VFMADD213PD  Z0, Z12, Z2
-	VMOVUPD      Z2, 128(DX)
-	VMOVUPD      192(DX), Z0
-	VFMADD213PD  Z0, Z12, Z3
-	VMOVUPD      Z3, 192(DX)
-	VMOVUPD      256(DX), Z0
-	VFMADD213PD  Z0, Z12, Z4
-	VMOVUPD      Z4, 256(DX)
-	VMOVUPD.Z    320(DX), K1, Z0
-	VFMADD213PD  Z0, Z12, Z5
-	VMOVUPD      Z5, K1, 320(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z12, Z6
-	VMOVUPD      Z6, (DX)
-	VMOVUPD      64(DX), Z0
-	VFMADD213PD  Z0, Z12, Z7
-	VMOVUPD      Z7, 64(DX)
-	VMOVUPD      128(DX), Z0
-	VFMADD213PD  Z0, Z12, Z8
-	VMOVUPD      Z8, 128(DX)
-	VMOVUPD      192(DX), Z0
-	VFMADD213PD  Z0, Z12, Z9
-	VMOVUPD      Z9, 192(DX)
-	VMOVUPD      256(DX), Z0
-	VFMADD213PD  Z0, Z12, Z10
-	VMOVUPD      Z10, 256(DX)
-	VMOVUPD.Z    320(DX), K1, Z0
-	VFMADD213PD  Z0, Z12, Z11
-	VMOVUPD      Z11, K1, 320(DX)
-	JMP          done2x6F64AVX512
+	JZ           biased104
+	VMOVUPD      (CX), Z12
+	VADDPD       Z12, Z0, Z0
+	VADDPD       Z12, Z6, Z6
+	VMOVUPD      64(CX), Z12
+	VADDPD       Z12, Z1, Z1
+	VADDPD       Z12, Z7, Z7
+	VMOVUPD      128(CX), Z12
+	VADDPD       Z12, Z2, Z2
+	VADDPD       Z12, Z8, Z8
+	VMOVUPD      192(CX), Z12
+	VADDPD       Z12, Z3, Z3
+	VADDPD       Z12, Z9, Z9
+	VMOVUPD      256(CX), Z12
+	VADDPD       Z12, Z4, Z4
+	VADDPD       Z12, Z10, Z10
+	VMOVUPD.Z    320(CX), K1, Z12
+	VADDPD       Z12, Z5, Z5
+	VADDPD       Z12, Z11, Z11
 
-overwrite2x6F64AVX512:
-	VMULPD  Z12, Z0, Z0
-	VMOVUPD Z0, (DX)
-	VMULPD  Z12, Z1, Z1
-	VMOVUPD Z1, 64(DX)
-	VMULPD  Z12, Z2, Z2
-	VMOVUPD Z2, 128(DX)
-	VMULPD  Z12, Z3, Z3
-	VMOVUPD Z3, 192(DX)
-	VMULPD  Z12, Z4, Z4
-	VMOVUPD Z4, 256(DX)
-	VMULPD  Z12, Z5, Z5
-	VMOVUPD Z5, K1, 320(DX)
-	ADDQ    AX, DX
-	VMULPD  Z12, Z6, Z6
-	VMOVUPD Z6, (DX)
-	VMULPD  Z12, Z7, Z7
-	VMOVUPD Z7, 64(DX)
-	VMULPD  Z12, Z8, Z8
-	VMOVUPD Z8, 128(DX)
-	VMULPD  Z12, Z9, Z9
-	VMOVUPD Z9, 192(DX)
-	VMULPD  Z12, Z10, Z10
-	VMOVUPD Z10, 256(DX)
-	VMULPD  Z12, Z11, Z11
-	VMOVUPD Z11, K1, 320(DX)
+biased104:
+	TESTQ     DX, DX
+	JZ        added104
+	VMOVUPD   (DX), Z12
+	VADDPD    Z12, Z0, Z0
+	VMOVUPD   64(DX), Z12
+	VADDPD    Z12, Z1, Z1
+	VMOVUPD   128(DX), Z12
+	VADDPD    Z12, Z2, Z2
+	VMOVUPD   192(DX), Z12
+	VADDPD    Z12, Z3, Z3
+	VMOVUPD   256(DX), Z12
+	VADDPD    Z12, Z4, Z4
+	VMOVUPD.Z 320(DX), K1, Z12
+	VADDPD    Z12, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z12
+	VADDPD    Z12, Z6, Z6
+	VMOVUPD   64(DX), Z12
+	VADDPD    Z12, Z7, Z7
+	VMOVUPD   128(DX), Z12
+	VADDPD    Z12, Z8, Z8
+	VMOVUPD   192(DX), Z12
+	VADDPD    Z12, Z9, Z9
+	VMOVUPD   256(DX), Z12
+	VADDPD    Z12, Z10, Z10
+	VMOVUPD.Z 320(DX), K1, Z12
+	VADDPD    Z12, Z11, Z11
 
-done2x6F64AVX512:
+added104:
+	CMPQ   112(AX), $0x00
+	JE     clipped104
+	VPXORD Z19, Z19, Z19
+	VMAXPD Z0, Z19, Z0
+	VMAXPD Z1, Z19, Z1
+	VMAXPD Z2, Z19, Z2
+	VMAXPD Z3, Z19, Z3
+	VMAXPD Z4, Z19, Z4
+	VMAXPD Z5, Z19, Z5
+	VMAXPD Z6, Z19, Z6
+	VMAXPD Z7, Z19, Z7
+	VMAXPD Z8, Z19, Z8
+	VMAXPD Z9, Z19, Z9
+	VMAXPD Z10, Z19, Z10
+	VMAXPD Z11, Z19, Z11
+
+clipped104:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, 64(AX)
+	VMOVUPD Z2, 128(AX)
+	VMOVUPD Z3, 192(AX)
+	VMOVUPD Z4, 256(AX)
+	VMOVUPD Z5, K1, 320(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, (AX)
+	VMOVUPD Z7, 64(AX)
+	VMOVUPD Z8, 128(AX)
+	VMOVUPD Z9, 192(AX)
+	VMOVUPD Z10, 256(AX)
+	VMOVUPD Z11, K1, 320(AX)
 	VZEROUPPER
 	RET
 
@@ -7398,7 +7829,7 @@ TEXT ·tile1x7F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial53:
+partial105:
 	VMOVUPD      (DX), Z7
 	VMOVUPD      64(DX), Z8
 	VMOVUPD      128(DX), Z9
@@ -7417,57 +7848,78 @@ partial53:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial53
+	JNZ          partial105
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial53
+	JNZ          partial105
 	VBROADCASTSD 80(AX), Z7
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPD       Z7, Z0, Z0
+	VMULPD       Z7, Z1, Z1
+	VMULPD       Z7, Z2, Z2
+	VMULPD       Z7, Z3, Z3
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z7, Z5, Z5
+	VMULPD       Z7, Z6, Z6
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite1x7F64AVX512
-	VMOVUPD      (DX), Z8
-	VFMADD213PD  Z8, Z7, Z0
-	VMOVUPD      Z0, (DX)
-	VMOVUPD      64(DX), Z0
-	VFMADD213PD  Z0, Z7, Z1
-	VMOVUPD      Z1, 64(DX)
-	VMOVUPD      128(DX), Z0
-	VFMADD213PD  Z0, Z7, Z2
-	VMOVUPD      Z2, 128(DX)
-	VMOVUPD      192(DX), Z0
-	VFMADD213PD  Z0, Z7, Z3
-	VMOVUPD      Z3, 192(DX)
-	VMOVUPD      256(DX), Z0
-	VFMADD213PD  Z0, Z7, Z4
-	VMOVUPD      Z4, 256(DX)
-	VMOVUPD      320(DX), Z0
-	VFMADD213PD  Z0, Z7, Z5
-	VMOVUPD      Z5, 320(DX)
-	VMOVUPD.Z    384(DX), K1, Z0
-	VFMADD213PD  Z0, Z7, Z6
-	VMOVUPD      Z6, K1, 384(DX)
-	JMP          done1x7F64AVX512
+	JZ           biased106
+	VMOVUPD      (CX), Z7
+	VADDPD       Z7, Z0, Z0
+	VMOVUPD      64(CX), Z7
+	VADDPD       Z7, Z1, Z1
+	VMOVUPD      128(CX), Z7
+	VADDPD       Z7, Z2, Z2
+	VMOVUPD      192(CX), Z7
+	VADDPD       Z7, Z3, Z3
+	VMOVUPD      256(CX), Z7
+	VADDPD       Z7, Z4, Z4
+	VMOVUPD      320(CX), Z7
+	VADDPD       Z7, Z5, Z5
+	VMOVUPD.Z    384(CX), K1, Z7
+	VADDPD       Z7, Z6, Z6
 
-overwrite1x7F64AVX512:
-	VMULPD  Z7, Z0, Z0
-	VMOVUPD Z0, (DX)
-	VMULPD  Z7, Z1, Z1
-	VMOVUPD Z1, 64(DX)
-	VMULPD  Z7, Z2, Z2
-	VMOVUPD Z2, 128(DX)
-	VMULPD  Z7, Z3, Z3
-	VMOVUPD Z3, 192(DX)
-	VMULPD  Z7, Z4, Z4
-	VMOVUPD Z4, 256(DX)
-	VMULPD  Z7, Z5, Z5
-	VMOVUPD Z5, 320(DX)
-	VMULPD  Z7, Z6, Z6
-	VMOVUPD Z6, K1, 384(DX)
+biased106:
+	TESTQ     DX, DX
+	JZ        added106
+	VMOVUPD   (DX), Z7
+	VADDPD    Z7, Z0, Z0
+	VMOVUPD   64(DX), Z7
+	VADDPD    Z7, Z1, Z1
+	VMOVUPD   128(DX), Z7
+	VADDPD    Z7, Z2, Z2
+	VMOVUPD   192(DX), Z7
+	VADDPD    Z7, Z3, Z3
+	VMOVUPD   256(DX), Z7
+	VADDPD    Z7, Z4, Z4
+	VMOVUPD   320(DX), Z7
+	VADDPD    Z7, Z5, Z5
+	VMOVUPD.Z 384(DX), K1, Z7
+	VADDPD    Z7, Z6, Z6
 
-done1x7F64AVX512:
+added106:
+	CMPQ   112(AX), $0x00
+	JE     clipped106
+	VPXORD Z15, Z15, Z15
+	VMAXPD Z0, Z15, Z0
+	VMAXPD Z1, Z15, Z1
+	VMAXPD Z2, Z15, Z2
+	VMAXPD Z3, Z15, Z3
+	VMAXPD Z4, Z15, Z4
+	VMAXPD Z5, Z15, Z5
+	VMAXPD Z6, Z15, Z6
+
+clipped106:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, 64(AX)
+	VMOVUPD Z2, 128(AX)
+	VMOVUPD Z3, 192(AX)
+	VMOVUPD Z4, 256(AX)
+	VMOVUPD Z5, 320(AX)
+	VMOVUPD Z6, K1, 384(AX)
 	VZEROUPPER
 	RET
 
@@ -7503,7 +7955,7 @@ TEXT ·tile2x7F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial54:
+partial107:
 	VMOVUPD      (BX), Z14
 	VMOVUPD      64(BX), Z15
 	VMOVUPD      128(BX), Z16
@@ -7530,94 +7982,122 @@ partial54:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial54
+	JNZ          partial107
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial54
+	JNZ          partial107
 	VBROADCASTSD 80(AX), Z14
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPD       Z14, Z0, Z0
+	VMULPD       Z14, Z1, Z1
+	VMULPD       Z14, Z2, Z2
+	VMULPD       Z14, Z3, Z3
+	VMULPD       Z14, Z4, Z4
+	VMULPD       Z14, Z5, Z5
+	VMULPD       Z14, Z6, Z6
+	VMULPD       Z14, Z7, Z7
+	VMULPD       Z14, Z8, Z8
+	VMULPD       Z14, Z9, Z9
+	VMULPD       Z14, Z10, Z10
+	VMULPD       Z14, Z11, Z11
+	VMULPD       Z14, Z12, Z12
+	VMULPD       Z14, Z13, Z13
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite2x7F64AVX512
-	VMOVUPD      (DX), Z15
-	VFMADD213PD  Z15, Z14, Z0
-	VMOVUPD      Z0, (DX)
-	VMOVUPD      64(DX), Z0
-	VFMADD213PD  Z0, Z14, Z1
-	VMOVUPD      Z1, 64(DX)
-	VMOVUPD      128(DX), Z0
-	VFMADD213PD  Z0, Z14, Z2
-	VMOVUPD      Z2, 128(DX)
-	VMOVUPD      192(DX), Z0
-	VFMADD213PD  Z0, Z14, Z3
-	VMOVUPD      Z3, 192(DX)
-	VMOVUPD      256(DX), Z0
-	VFMADD213PD  Z0, Z14, Z4
-	VMOVUPD      Z4, 256(DX)
-	VMOVUPD      320(DX), Z0
-	VFMADD213PD  Z0, Z14, Z5
-	VMOVUPD      Z5, 320(DX)
-	VMOVUPD.Z    384(DX), K1, Z0
-	VFMADD213PD  Z0, Z14, Z6
-	VMOVUPD      Z6, K1, 384(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z14, Z7
-	VMOVUPD      Z7, (DX)
-	VMOVUPD      64(DX), Z0
-	VFMADD213PD  Z0, Z14, Z8
-	VMOVUPD      Z8, 64(DX)
-	VMOVUPD      128(DX), Z0
-	VFMADD213PD  Z0, Z14, Z9
-	VMOVUPD      Z9, 128(DX)
-	VMOVUPD      192(DX), Z0
-	VFMADD213PD  Z0, Z14, Z10
-	VMOVUPD      Z10, 192(DX)
-	VMOVUPD      256(DX), Z0
-	VFMADD213PD  Z0, Z14, Z11
-	VMOVUPD      Z11, 256(DX)
-	VMOVUPD      320(DX), Z0
-	VFMADD213PD  Z0, Z14, Z12
-	VMOVUPD      Z12, 320(DX)
-	VMOVUPD.Z    384(DX), K1, Z0
-	VFMADD213PD  Z0, Z14, Z13
-	VMOVUPD      Z13, K1, 384(DX)
-	JMP          done2x7F64AVX512
+	JZ           biased108
+	VMOVUPD      (CX), Z14
+	VADDPD       Z14, Z0, Z0
+	VADDPD       Z14, Z7, Z7
+	VMOVUPD      64(CX), Z14
+	VADDPD       Z14, Z1, Z1
+	VADDPD       Z14, Z8, Z8
+	VMOVUPD      128(CX), Z14
+	VADDPD       Z14, Z2, Z2
+	VADDPD       Z14, Z9, Z9
+	VMOVUPD      192(CX), Z14
+	VADDPD       Z14, Z3, Z3
+	VADDPD       Z14, Z10, Z10
+	VMOVUPD      256(CX), Z14
+	VADDPD       Z14, Z4, Z4
+	VADDPD       Z14, Z11, Z11
+	VMOVUPD      320(CX), Z14
+	VADDPD       Z14, Z5, Z5
+	VADDPD       Z14, Z12, Z12
+	VMOVUPD.Z    384(CX), K1, Z14
+	VADDPD       Z14, Z6, Z6
+	VADDPD       Z14, Z13, Z13
 
-overwrite2x7F64AVX512:
-	VMULPD  Z14, Z0, Z0
-	VMOVUPD Z0, (DX)
-	VMULPD  Z14, Z1, Z1
-	VMOVUPD Z1, 64(DX)
-	VMULPD  Z14, Z2, Z2
-	VMOVUPD Z2, 128(DX)
-	VMULPD  Z14, Z3, Z3
-	VMOVUPD Z3, 192(DX)
-	VMULPD  Z14, Z4, Z4
-	VMOVUPD Z4, 256(DX)
-	VMULPD  Z14, Z5, Z5
-	VMOVUPD Z5, 320(DX)
-	VMULPD  Z14, Z6, Z6
-	VMOVUPD Z6, K1, 384(DX)
-	ADDQ    AX, DX
-	VMULPD  Z14, Z7, Z7
-	VMOVUPD Z7, (DX)
-	VMULPD  Z14, Z8, Z8
-	VMOVUPD Z8, 64(DX)
-	VMULPD  Z14, Z9, Z9
-	VMOVUPD Z9, 128(DX)
-	VMULPD  Z14, Z10, Z10
-	VMOVUPD Z10, 192(DX)
-	VMULPD  Z14, Z11, Z11
-	VMOVUPD Z11, 256(DX)
-	VMULPD  Z14, Z12, Z12
-	VMOVUPD Z12, 320(DX)
-	VMULPD  Z14, Z13, Z13
-	VMOVUPD Z13, K1, 384(DX)
+biased108:
+	TESTQ     DX, DX
+	JZ        added108
+	VMOVUPD   (DX), Z14
+	VADDPD    Z14, Z0, Z0
+	VMOVUPD   64(DX), Z14
+	VADDPD    Z14, Z1, Z1
+	VMOVUPD   128(DX), Z14
+	VADDPD    Z14, Z2, Z2
+	VMOVUPD   192(DX), Z14
+	VADDPD    Z14, Z3, Z3
+	VMOVUPD   256(DX), Z14
+	VADDPD    Z14, Z4, Z4
+	VMOVUPD   320(DX), Z14
+	VADDPD    Z14, Z5, Z5
+	VMOVUPD.Z 384(DX), K1, Z14
+	VADDPD    Z14, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z14
+	VADDPD    Z14, Z7, Z7
+	VMOVUPD   64(DX), Z14
+	VADDPD    Z14, Z8, Z8
+	VMOVUPD   128(DX), Z14
+	VADDPD    Z14, Z9, Z9
+	VMOVUPD   192(DX), Z14
+	VADDPD    Z14, Z10, Z10
+	VMOVUPD   256(DX), Z14
+	VADDPD    Z14, Z11, Z11
+	VMOVUPD   320(DX), Z14
+	VADDPD    Z14, Z12, Z12
+	VMOVUPD.Z 384(DX), K1, Z14
+	VADDPD    Z14, Z13, Z13
 
-done2x7F64AVX512:
+added108:
+	CMPQ   112(AX), $0x00
+	JE     clipped108
+	VPXORD Z22, Z22, Z22
+	VMAXPD Z0, Z22, Z0
+	VMAXPD Z1, Z22, Z1
+	VMAXPD Z2, Z22, Z2
+	VMAXPD Z3, Z22, Z3
+	VMAXPD Z4, Z22, Z4
+	VMAXPD Z5, Z22, Z5
+	VMAXPD Z6, Z22, Z6
+	VMAXPD Z7, Z22, Z7
+	VMAXPD Z8, Z22, Z8
+	VMAXPD Z9, Z22, Z9
+	VMAXPD Z10, Z22, Z10
+	VMAXPD Z11, Z22, Z11
+	VMAXPD Z12, Z22, Z12
+	VMAXPD Z13, Z22, Z13
+
+clipped108:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, 64(AX)
+	VMOVUPD Z2, 128(AX)
+	VMOVUPD Z3, 192(AX)
+	VMOVUPD Z4, 256(AX)
+	VMOVUPD Z5, 320(AX)
+	VMOVUPD Z6, K1, 384(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z7, (AX)
+	VMOVUPD Z8, 64(AX)
+	VMOVUPD Z9, 128(AX)
+	VMOVUPD Z10, 192(AX)
+	VMOVUPD Z11, 256(AX)
+	VMOVUPD Z12, 320(AX)
+	VMOVUPD Z13, K1, 384(AX)
 	VZEROUPPER
 	RET
 
@@ -7647,7 +8127,7 @@ TEXT ·tile1x8F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial55:
+partial109:
 	VMOVUPD      (DX), Z8
 	VMOVUPD      64(DX), Z9
 	VMOVUPD      128(DX), Z10
@@ -7668,62 +8148,85 @@ partial55:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial55
+	JNZ          partial109
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial55
+	JNZ          partial109
 	VBROADCASTSD 80(AX), Z8
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPD       Z8, Z0, Z0
+	VMULPD       Z8, Z1, Z1
+	VMULPD       Z8, Z2, Z2
+	VMULPD       Z8, Z3, Z3
+	VMULPD       Z8, Z4, Z4
+	VMULPD       Z8, Z5, Z5
+	VMULPD       Z8, Z6, Z6
+	VMULPD       Z8, Z7, Z7
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite1x8F64AVX512
-	VMOVUPD      (DX), Z9
-	VFMADD213PD  Z9, Z8, Z0
-	VMOVUPD      Z0, (DX)
-	VMOVUPD      64(DX), Z0
-	VFMADD213PD  Z0, Z8, Z1
-	VMOVUPD      Z1, 64(DX)
-	VMOVUPD      128(DX), Z0
-	VFMADD213PD  Z0, Z8, Z2
-	VMOVUPD      Z2, 128(DX)
-	VMOVUPD      192(DX), Z0
-	VFMADD213PD  Z0, Z8, Z3
-	VMOVUPD      Z3, 192(DX)
-	VMOVUPD      256(DX), Z0
-	VFMADD213PD  Z0, Z8, Z4
-	VMOVUPD      Z4, 256(DX)
-	VMOVUPD      320(DX), Z0
-	VFMADD213PD  Z0, Z8, Z5
-	VMOVUPD      Z5, 320(DX)
-	VMOVUPD      384(DX), Z0
-	VFMADD213PD  Z0, Z8, Z6
-	VMOVUPD      Z6, 384(DX)
-	VMOVUPD.Z    448(DX), K1, Z0
-	VFMADD213PD  Z0, Z8, Z7
-	VMOVUPD      Z7, K1, 448(DX)
-	JMP          done1x8F64AVX512
+	JZ           biased110
+	VMOVUPD      (CX), Z8
+	VADDPD       Z8, Z0, Z0
+	VMOVUPD      64(CX), Z8
+	VADDPD       Z8, Z1, Z1
+	VMOVUPD      128(CX), Z8
+	VADDPD       Z8, Z2, Z2
+	VMOVUPD      192(CX), Z8
+	VADDPD       Z8, Z3, Z3
+	VMOVUPD      256(CX), Z8
+	VADDPD       Z8, Z4, Z4
+	VMOVUPD      320(CX), Z8
+	VADDPD       Z8, Z5, Z5
+	VMOVUPD      384(CX), Z8
+	VADDPD       Z8, Z6, Z6
+	VMOVUPD.Z    448(CX), K1, Z8
+	VADDPD       Z8, Z7, Z7
 
-overwrite1x8F64AVX512:
-	VMULPD  Z8, Z0, Z0
-	VMOVUPD Z0, (DX)
-	VMULPD  Z8, Z1, Z1
-	VMOVUPD Z1, 64(DX)
-	VMULPD  Z8, Z2, Z2
-	VMOVUPD Z2, 128(DX)
-	VMULPD  Z8, Z3, Z3
-	VMOVUPD Z3, 192(DX)
-	VMULPD  Z8, Z4, Z4
-	VMOVUPD Z4, 256(DX)
-	VMULPD  Z8, Z5, Z5
-	VMOVUPD Z5, 320(DX)
-	VMULPD  Z8, Z6, Z6
-	VMOVUPD Z6, 384(DX)
-	VMULPD  Z8, Z7, Z7
-	VMOVUPD Z7, K1, 448(DX)
+biased110:
+	TESTQ     DX, DX
+	JZ        added110
+	VMOVUPD   (DX), Z8
+	VADDPD    Z8, Z0, Z0
+	VMOVUPD   64(DX), Z8
+	VADDPD    Z8, Z1, Z1
+	VMOVUPD   128(DX), Z8
+	VADDPD    Z8, Z2, Z2
+	VMOVUPD   192(DX), Z8
+	VADDPD    Z8, Z3, Z3
+	VMOVUPD   256(DX), Z8
+	VADDPD    Z8, Z4, Z4
+	VMOVUPD   320(DX), Z8
+	VADDPD    Z8, Z5, Z5
+	VMOVUPD   384(DX), Z8
+	VADDPD    Z8, Z6, Z6
+	VMOVUPD.Z 448(DX), K1, Z8
+	VADDPD    Z8, Z7, Z7
 
-done1x8F64AVX512:
+added110:
+	CMPQ   112(AX), $0x00
+	JE     clipped110
+	VPXORD Z17, Z17, Z17
+	VMAXPD Z0, Z17, Z0
+	VMAXPD Z1, Z17, Z1
+	VMAXPD Z2, Z17, Z2
+	VMAXPD Z3, Z17, Z3
+	VMAXPD Z4, Z17, Z4
+	VMAXPD Z5, Z17, Z5
+	VMAXPD Z6, Z17, Z6
+	VMAXPD Z7, Z17, Z7
+
+clipped110:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, 64(AX)
+	VMOVUPD Z2, 128(AX)
+	VMOVUPD Z3, 192(AX)
+	VMOVUPD Z4, 256(AX)
+	VMOVUPD Z5, 320(AX)
+	VMOVUPD Z6, 384(AX)
+	VMOVUPD Z7, K1, 448(AX)
 	VZEROUPPER
 	RET
 
@@ -7761,7 +8264,7 @@ TEXT ·tile2x8F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial56:
+partial111:
 	VMOVUPD      (BX), Z16
 	VMOVUPD      64(BX), Z17
 	VMOVUPD      128(BX), Z18
@@ -7791,104 +8294,135 @@ partial56:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial56
+	JNZ          partial111
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial56
+	JNZ          partial111
 	VBROADCASTSD 80(AX), Z16
-	MOVQ         72(AX), CX
-	MOVQ         16(AX), DX
-	MOVQ         48(AX), AX
+	VMULPD       Z16, Z0, Z0
+	VMULPD       Z16, Z1, Z1
+	VMULPD       Z16, Z2, Z2
+	VMULPD       Z16, Z3, Z3
+	VMULPD       Z16, Z4, Z4
+	VMULPD       Z16, Z5, Z5
+	VMULPD       Z16, Z6, Z6
+	VMULPD       Z16, Z7, Z7
+	VMULPD       Z16, Z8, Z8
+	VMULPD       Z16, Z9, Z9
+	VMULPD       Z16, Z10, Z10
+	VMULPD       Z16, Z11, Z11
+	VMULPD       Z16, Z12, Z12
+	VMULPD       Z16, Z13, Z13
+	VMULPD       Z16, Z14, Z14
+	VMULPD       Z16, Z15, Z15
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           overwrite2x8F64AVX512
-	VMOVUPD      (DX), Z17
-	VFMADD213PD  Z17, Z16, Z0
-	VMOVUPD      Z0, (DX)
-	VMOVUPD      64(DX), Z0
-	VFMADD213PD  Z0, Z16, Z1
-	VMOVUPD      Z1, 64(DX)
-	VMOVUPD      128(DX), Z0
-	VFMADD213PD  Z0, Z16, Z2
-	VMOVUPD      Z2, 128(DX)
-	VMOVUPD      192(DX), Z0
-	VFMADD213PD  Z0, Z16, Z3
-	VMOVUPD      Z3, 192(DX)
-	VMOVUPD      256(DX), Z0
-	VFMADD213PD  Z0, Z16, Z4
-	VMOVUPD      Z4, 256(DX)
-	VMOVUPD      320(DX), Z0
-	VFMADD213PD  Z0, Z16, Z5
-	VMOVUPD      Z5, 320(DX)
-	VMOVUPD      384(DX), Z0
-	VFMADD213PD  Z0, Z16, Z6
-	VMOVUPD      Z6, 384(DX)
-	VMOVUPD.Z    448(DX), K1, Z0
-	VFMADD213PD  Z0, Z16, Z7
-	VMOVUPD      Z7, K1, 448(DX)
-	ADDQ         AX, DX
-	VMOVUPD      (DX), Z0
-	VFMADD213PD  Z0, Z16, Z8
-	VMOVUPD      Z8, (DX)
-	VMOVUPD      64(DX), Z0
-	VFMADD213PD  Z0, Z16, Z9
-	VMOVUPD      Z9, 64(DX)
-	VMOVUPD      128(DX), Z0
-	VFMADD213PD  Z0, Z16, Z10
-	VMOVUPD      Z10, 128(DX)
-	VMOVUPD      192(DX), Z0
-	VFMADD213PD  Z0, Z16, Z11
-	VMOVUPD      Z11, 192(DX)
-	VMOVUPD      256(DX), Z0
-	VFMADD213PD  Z0, Z16, Z12
-	VMOVUPD      Z12, 256(DX)
-	VMOVUPD      320(DX), Z0
-	VFMADD213PD  Z0, Z16, Z13
-	VMOVUPD      Z13, 320(DX)
-	VMOVUPD      384(DX), Z0
-	VFMADD213PD  Z0, Z16, Z14
-	VMOVUPD      Z14, 384(DX)
-	VMOVUPD.Z    448(DX), K1, Z0
-	VFMADD213PD  Z0, Z16, Z15
-	VMOVUPD      Z15, K1, 448(DX)
-	JMP          done2x8F64AVX512
+	JZ           biased112
+	VMOVUPD      (CX), Z16
+	VADDPD       Z16, Z0, Z0
+	VADDPD       Z16, Z8, Z8
+	VMOVUPD      64(CX), Z16
+	VADDPD       Z16, Z1, Z1
+	VADDPD       Z16, Z9, Z9
+	VMOVUPD      128(CX), Z16
+	VADDPD       Z16, Z2, Z2
+	VADDPD       Z16, Z10, Z10
+	VMOVUPD      192(CX), Z16
+	VADDPD       Z16, Z3, Z3
+	VADDPD       Z16, Z11, Z11
+	VMOVUPD      256(CX), Z16
+	VADDPD       Z16, Z4, Z4
+	VADDPD       Z16, Z12, Z12
+	VMOVUPD      320(CX), Z16
+	VADDPD       Z16, Z5, Z5
+	VADDPD       Z16, Z13, Z13
+	VMOVUPD      384(CX), Z16
+	VADDPD       Z16, Z6, Z6
+	VADDPD       Z16, Z14, Z14
+	VMOVUPD.Z    448(CX), K1, Z16
+	VADDPD       Z16, Z7, Z7
+	VADDPD       Z16, Z15, Z15
 
-overwrite2x8F64AVX512:
-	VMULPD  Z16, Z0, Z0
-	VMOVUPD Z0, (DX)
-	VMULPD  Z16, Z1, Z1
-	VMOVUPD Z1, 64(DX)
-	VMULPD  Z16, Z2, Z2
-	VMOVUPD Z2, 128(DX)
-	VMULPD  Z16, Z3, Z3
-	VMOVUPD Z3, 192(DX)
-	VMULPD  Z16, Z4, Z4
-	VMOVUPD Z4, 256(DX)
-	VMULPD  Z16, Z5, Z5
-	VMOVUPD Z5, 320(DX)
-	VMULPD  Z16, Z6, Z6
-	VMOVUPD Z6, 384(DX)
-	VMULPD  Z16, Z7, Z7
-	VMOVUPD Z7, K1, 448(DX)
-	ADDQ    AX, DX
-	VMULPD  Z16, Z8, Z8
-	VMOVUPD Z8, (DX)
-	VMULPD  Z16, Z9, Z9
-	VMOVUPD Z9, 64(DX)
-	VMULPD  Z16, Z10, Z10
-	VMOVUPD Z10, 128(DX)
-	VMULPD  Z16, Z11, Z11
-	VMOVUPD Z11, 192(DX)
-	VMULPD  Z16, Z12, Z12
-	VMOVUPD Z12, 256(DX)
-	VMULPD  Z16, Z13, Z13
-	VMOVUPD Z13, 320(DX)
-	VMULPD  Z16, Z14, Z14
-	VMOVUPD Z14, 384(DX)
-	VMULPD  Z16, Z15, Z15
-	VMOVUPD Z15, K1, 448(DX)
+biased112:
+	TESTQ     DX, DX
+	JZ        added112
+	VMOVUPD   (DX), Z16
+	VADDPD    Z16, Z0, Z0
+	VMOVUPD   64(DX), Z16
+	VADDPD    Z16, Z1, Z1
+	VMOVUPD   128(DX), Z16
+	VADDPD    Z16, Z2, Z2
+	VMOVUPD   192(DX), Z16
+	VADDPD    Z16, Z3, Z3
+	VMOVUPD   256(DX), Z16
+	VADDPD    Z16, Z4, Z4
+	VMOVUPD   320(DX), Z16
+	VADDPD    Z16, Z5, Z5
+	VMOVUPD   384(DX), Z16
+	VADDPD    Z16, Z6, Z6
+	VMOVUPD.Z 448(DX), K1, Z16
+	VADDPD    Z16, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z16
+	VADDPD    Z16, Z8, Z8
+	VMOVUPD   64(DX), Z16
+	VADDPD    Z16, Z9, Z9
+	VMOVUPD   128(DX), Z16
+	VADDPD    Z16, Z10, Z10
+	VMOVUPD   192(DX), Z16
+	VADDPD    Z16, Z11, Z11
+	VMOVUPD   256(DX), Z16
+	VADDPD    Z16, Z12, Z12
+	VMOVUPD   320(DX), Z16
+	VADDPD    Z16, Z13, Z13
+	VMOVUPD   384(DX), Z16
+	VADDPD    Z16, Z14, Z14
+	VMOVUPD.Z 448(DX), K1, Z16
+	VADDPD    Z16, Z15, Z15
 
-done2x8F64AVX512:
+added112:
+	CMPQ   112(AX), $0x00
+	JE     clipped112
+	VPXORD Z25, Z25, Z25
+	VMAXPD Z0, Z25, Z0
+	VMAXPD Z1, Z25, Z1
+	VMAXPD Z2, Z25, Z2
+	VMAXPD Z3, Z25, Z3
+	VMAXPD Z4, Z25, Z4
+	VMAXPD Z5, Z25, Z5
+	VMAXPD Z6, Z25, Z6
+	VMAXPD Z7, Z25, Z7
+	VMAXPD Z8, Z25, Z8
+	VMAXPD Z9, Z25, Z9
+	VMAXPD Z10, Z25, Z10
+	VMAXPD Z11, Z25, Z11
+	VMAXPD Z12, Z25, Z12
+	VMAXPD Z13, Z25, Z13
+	VMAXPD Z14, Z25, Z14
+	VMAXPD Z15, Z25, Z15
+
+clipped112:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, 64(AX)
+	VMOVUPD Z2, 128(AX)
+	VMOVUPD Z3, 192(AX)
+	VMOVUPD Z4, 256(AX)
+	VMOVUPD Z5, 320(AX)
+	VMOVUPD Z6, 384(AX)
+	VMOVUPD Z7, K1, 448(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, (AX)
+	VMOVUPD Z9, 64(AX)
+	VMOVUPD Z10, 128(AX)
+	VMOVUPD Z11, 192(AX)
+	VMOVUPD Z12, 256(AX)
+	VMOVUPD Z13, 320(AX)
+	VMOVUPD Z14, 384(AX)
+	VMOVUPD Z15, K1, 448(AX)
 	VZEROUPPER
 	RET
 

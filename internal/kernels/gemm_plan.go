@@ -25,7 +25,9 @@ const (
 // gemmJob is one product in progress and its buffers, which outlive it.
 type gemmJob[T Float] struct {
 	GemmArgs[T]
-	tiles tileSet
+	tiles  tileSet
+	packed *PackedB[T] // nil, or B
+	add    []T         // nil, or what to add to the result
 
 	panels         int // panels of A, of balanced heights
 	nr             int // columns of a tile
@@ -35,16 +37,12 @@ type gemmJob[T Float] struct {
 	directA        bool
 	directB        bool
 	phase          gemmPhase
-	packedB        scratch[T]
+	spaceB         scratch[T]
 	bufB           []T
 }
 
 func (j *gemmJob[T]) plan(parallel bool) {
-	j.tiles = tilesFor[T](ActiveLevel())
-	j.nr = 2 * j.tiles.lanes
-	if j.M <= 2 {
-		j.nr = j.tiles.widest * j.tiles.lanes
-	}
+	j.setTiles()
 	j.panels = ceilDiv(j.M, j.tiles.rows)
 	j.kc = ceilDiv(j.K, ceilDiv(j.K, blockK))
 	j.nc = ceilDiv(ceilDiv(j.N, ceilDiv(j.N, blockN)), j.nr) * j.nr
@@ -67,8 +65,21 @@ func (j *gemmJob[T]) plan(parallel bool) {
 	default:
 		j.directA = taskColumns <= directAColumns || j.M/j.panels < transposeRows
 	}
-	if !j.directB {
-		j.bufB = j.packedB.take(j.nc * j.kc)
+	if !j.directB && j.packed == nil {
+		j.bufB = j.spaceB.take(j.nc * j.kc)
+	}
+}
+
+// setTiles chooses the micro-kernels and their width.
+func (j *gemmJob[T]) setTiles() {
+	if j.packed != nil {
+		j.tiles, j.nr = j.packed.tiles, j.packed.stripWidth()
+		return
+	}
+	j.tiles = tilesFor[T](ActiveLevel())
+	j.nr = 2 * j.tiles.lanes
+	if j.M <= 2 {
+		j.nr = j.tiles.widest * j.tiles.lanes
 	}
 }
 
@@ -137,11 +148,6 @@ func (j *gemmJob[T]) task(i int, t *tileArgs, buf *scratch[T]) {
 			}
 			j.row(t, m0, m1, from, to)
 		}
-		if j.k1 == j.K {
-			m0, _ := j.panel(p0)
-			_, m1 := j.panel(p1 - 1)
-			j.epilogue(m0, m1, from, to)
-		}
 	}
 }
 
@@ -171,9 +177,9 @@ func (j *gemmJob[T]) setup(t *tileArgs) {
 	t.cRow = j.LDC * size
 	t.k, t.runs = j.k1-j.k0, 1
 	t.alpha = floatBits(j.Alpha)
-	t.add = 1
-	if j.k0 == 0 && j.Beta == 0 {
-		t.add = 0
+	t.relu = 0
+	if j.Relu && j.k1 == j.K {
+		t.relu = 1
 	}
 }
 
@@ -181,12 +187,26 @@ func (j *gemmJob[T]) setup(t *tileArgs) {
 func (j *gemmJob[T]) row(t *tileArgs, m0, m1, n0, n1 int) {
 	for n := n0; n < n1; n += j.nr {
 		cols := min(j.nr, n1-n)
-		if j.directB {
+		switch {
+		case j.packed != nil:
+			strip, ld, _ := j.packed.strip(n)
+			t.b, t.bK = unsafe.Pointer(&strip[j.k0*ld]), ld*int(unsafe.Sizeof(j.Alpha))
+		case j.directB:
 			t.b = unsafe.Pointer(&j.B[j.k0*j.LDB+n])
-		} else {
+		default:
 			t.b = unsafe.Pointer(&j.bufB[(n-j.n0)*t.k])
 		}
-		t.c = unsafe.Pointer(&j.C[m0*j.LDC+n])
+		at := m0*j.LDC + n
+		t.c, t.old, t.bias = unsafe.Pointer(&j.C[at]), nil, nil
+		switch {
+		case j.k0 > 0 || j.Beta != 0:
+			t.old = t.c
+		case j.add != nil:
+			t.old = unsafe.Pointer(&j.add[at])
+		}
+		if j.Bias != nil && j.k1 == j.K {
+			t.bias = unsafe.Pointer(&j.Bias[n])
+		}
 		j.tiles.tile(t, m1-m0, cols)
 	}
 }

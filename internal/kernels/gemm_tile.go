@@ -12,12 +12,14 @@ type tileArgs struct {
 	aRow, aK int
 	bK       int
 	cRow     int
-	k        int    // of one run
-	lanes    uint64 // elements of the last vector that exist
-	add      uint64 // 1: add to C; 0: overwrite
-	alpha    uint64 // bits of a float32 or float64
-	runs     int    // of k; A leaps by aSkip after each, B goes on
+	k        int            // of one run
+	lanes    uint64         // elements of the last vector that exist
+	old      unsafe.Pointer // nil, or what to add, with C's strides; C itself to accumulate
+	alpha    uint64         // bits of a float32 or float64
+	runs     int            // of k; A leaps by aSkip after each, B goes on
 	aSkip    int
+	bias     unsafe.Pointer // nil, or one element for each column
+	relu     uint64         // 1: clip below zero
 }
 
 // tileSet is a family of micro-kernels.
@@ -82,17 +84,27 @@ func portableTile[T Float](t *tileArgs, rows, cols int) {
 			}
 		}
 	}
-	alpha, size := fromBits[T](t.alpha), int(unsafe.Sizeof(acc[0][0]))
 	for r := range rows {
 		for c := range cols {
-			p := (*T)(unsafe.Add(t.c, r*t.cRow+c*size))
-			v := alpha * acc[r][c]
-			if t.add != 0 {
-				v += *p
-			}
-			*p = v
+			portableFinish(t, r, c, acc[r][c])
 		}
 	}
+}
+
+// portableFinish stores element r, c of a tile, whose sum is given.
+func portableFinish[T Float](t *tileArgs, r, c int, sum T) {
+	size := int(unsafe.Sizeof(sum))
+	v := fromBits[T](t.alpha) * sum
+	if t.bias != nil {
+		v += *(*T)(unsafe.Add(t.bias, c*size))
+	}
+	if t.old != nil {
+		v += *(*T)(unsafe.Add(t.old, r*t.cRow+c*size))
+	}
+	if t.relu != 0 {
+		v = max(v, 0)
+	}
+	*(*T)(unsafe.Add(t.c, r*t.cRow+c*size)) = v
 }
 
 // runAt returns how far the operands of a run lie from those of the first.

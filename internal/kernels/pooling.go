@@ -26,7 +26,7 @@ func runMaxPool[T Float](c *conv[T], lo, hi int) {
 func MaxPoolGrad[T Float](g Window, dx, x, y, dy []T) {
 	_, _, _, _ = x[:g.inSize()], y[:g.outSize()], dx[:g.inSize()], dy[:g.outSize()]
 	c := newConv(g, &doMaxPoolGrad, x, dx, y)
-	c.bias = dy
+	c.dy = dy
 	Parallel(g.Batch, 1, c)
 	c.recycle()
 }
@@ -40,7 +40,7 @@ func runMaxPoolGrad[T Float](c *conv[T], lo, hi int) {
 	for n := lo; n < hi; n++ {
 		clear(c.w[n*image : (n+1)*image])
 		for r := n * c.OutH; r < (n+1)*c.OutH; r++ {
-			copy(left, c.bias[r*row:])
+			copy(left, c.dy[r*row:])
 			c.taps(r, func(p pixelRun) {
 				routePixels(p, c.w[p.in:], c.x[p.in:], left[p.out-r*row:], c.y[p.out:], c.InC)
 			})

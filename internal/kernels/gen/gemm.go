@@ -19,10 +19,12 @@ const (
 	offCRow  = 48
 	offK     = 56
 	offLanes = 64
-	offAdd   = 72
+	offOld   = 72
 	offAlpha = 80
 	offRuns  = 88
 	offASkip = 96
+	offBias  = 104
+	offRelu  = 112
 )
 
 // gemm writes the micro-kernels of 1..14 (AVX2: 6) rows and 1 or 2 vectors, those of 1 or 2 rows and up to 8 (AVX2: 4)
@@ -159,58 +161,81 @@ func (t *tile) turn(at []Mem, b reg.GPVirtual, last *mask) {
 	}
 }
 
-// finish scales the sums and stores them, or adds them to what C holds.
+// finish scales the sums, adds what was there before and the bias, clips below zero and stores them.
 func (t *tile) finish() {
-	id := fmt.Sprintf("%dx%d%s%s", t.rows, t.vectors, t.name, t.isa)
+	l := newLabels("biased", "added", "clipped", "part", "stored")
 	alpha := t.vec()
 	t.broadcast(t.field(offAlpha), alpha)
-	add := t.get(offAdd)
-	c, row := t.get(offC), t.get(offCRow)
-	full := GP64()
-	if !t.wide() { // a masked store costs many cycles before AVX-512
-		MOVQ(t.field(offLanes), full)
-		SUBQ(Imm(uint64(t.lanes())), full)
+	t.each2(func(_, _ int, v reg.VecVirtual) { t.mul(alpha, v, v) })
+	bias, old := t.get(offBias), t.get(offOld)
+	row := t.get(offCRow)
+	TESTQ(bias, bias)
+	JZ(LabelRef(l[0]))
+	for i := range t.vectors {
+		b := t.vec()
+		t.load(Mem{Base: bias, Disp: i * t.width}, b, t.maskOf(i))
+		for r := range t.rows {
+			t.add(b, t.acc[r][i], t.acc[r][i])
+		}
 	}
-	TESTQ(add, add)
-	JZ(LabelRef("overwrite" + id))
-	t.rowsOut(c, row, full, func(v reg.VecVirtual, p Mem, k *mask) {
-		old := t.vec()
-		t.load(p, old, k)
-		t.fma213(old, alpha, v)
-	}, "add"+id)
-	JMP(LabelRef("done" + id))
-	Label("overwrite" + id)
-	t.rowsOut(c, row, full, func(v reg.VecVirtual, _ Mem, _ *mask) { t.mul(alpha, v, v) }, "store"+id)
-	Label("done" + id)
-}
-
-func (t *tile) rowsOut(c, row, full reg.GPVirtual, combine func(reg.VecVirtual, Mem, *mask), id string) {
+	Label(l[0])
+	TESTQ(old, old)
+	JZ(LabelRef(l[1]))
+	t.each2(func(r, i int, v reg.VecVirtual) {
+		if i == 0 && r > 0 {
+			ADDQ(row, old)
+		}
+		o := t.vec()
+		t.load(Mem{Base: old, Disp: i * t.width}, o, t.maskOf(i))
+		t.add(o, v, v)
+	})
+	Label(l[1])
+	CMPQ(t.field(offRelu), Imm(0))
+	JE(LabelRef(l[2]))
+	zero := t.vec()
+	t.zero(zero)
+	t.each2(func(_, _ int, v reg.VecVirtual) { t.max(v, zero, v) }) // the second source is returned where it is NaN
+	Label(l[2])
+	c := t.get(offC)
 	if t.wide() {
-		t.rowsMasked(c, row, combine, &t.last)
+		t.rowsOut(c, row, &t.last)
 		return
 	}
-	TESTQ(full, full)
-	JNZ(LabelRef("part" + id))
-	t.rowsMasked(c, row, combine, nil)
-	JMP(LabelRef("end" + id))
-	Label("part" + id)
-	t.rowsMasked(c, row, combine, &t.last)
-	Label("end" + id)
+	CMPQ(t.field(offLanes), Imm(uint64(t.lanes()))) // a masked store costs many cycles before AVX-512
+	JNE(LabelRef(l[3]))
+	t.rowsOut(c, row, nil)
+	JMP(LabelRef(l[4]))
+	Label(l[3])
+	t.rowsOut(c, row, &t.last)
+	Label(l[4])
 }
 
-func (t *tile) rowsMasked(c, row reg.GPVirtual, combine func(reg.VecVirtual, Mem, *mask), last *mask) {
+// each2 calls f for every sum, row by row.
+func (t *tile) each2(f func(r, i int, v reg.VecVirtual)) {
 	for r := range t.rows {
 		for i, v := range t.acc[r] {
-			var k *mask
-			if i == t.vectors-1 {
-				k = last
-			}
-			p := Mem{Base: c, Disp: i * t.width}
-			combine(v, p, k)
-			t.store(v, p, k)
-		}
-		if r < t.rows-1 {
-			ADDQ(row, c)
+			f(r, i, v)
 		}
 	}
+}
+
+// maskOf returns the mask of vector i of a row: all but the last are whole.
+func (t *tile) maskOf(i int) *mask {
+	if i == t.vectors-1 {
+		return &t.last
+	}
+	return nil
+}
+
+func (t *tile) rowsOut(c, row reg.GPVirtual, last *mask) {
+	t.each2(func(r, i int, v reg.VecVirtual) {
+		if i == 0 && r > 0 {
+			ADDQ(row, c)
+		}
+		var k *mask
+		if i == t.vectors-1 {
+			k = last
+		}
+		t.store(v, Mem{Base: c, Disp: i * t.width}, k)
+	})
 }

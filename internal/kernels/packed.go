@@ -1,0 +1,117 @@
+package kernels
+
+import (
+	"fmt"
+	"unsafe"
+)
+
+// PackedB is the right operand of a product, or the filter of a convolution, in the order in which the micro-kernels read
+// it: made once for weights that do not change. It may be shared by any number of products at once.
+type PackedB[T Float] struct {
+	k, n  int
+	tiles tileSet
+	data  []T // strips of two vectors of columns, each k rows; the last strip may be one vector wide
+}
+
+// PackB copies op(B) [k, n], whose rows lie ldb elements apart (b is [n, k] when trans), for the level in use.
+func PackB[T Float](b []T, ldb, k, n int, trans bool) *PackedB[T] {
+	if trans {
+		checkMatrix(b, n, k, ldb)
+	} else {
+		checkMatrix(b, k, n, ldb)
+	}
+	p := &PackedB[T]{k: k, n: n, tiles: tilesFor[T](ActiveLevel())}
+	p.data = aligned[T](k * ceilDiv(n, p.tiles.lanes) * p.tiles.lanes)
+	for at := 0; at < n; at += p.stripWidth() {
+		dst, ld, cols := p.strip(at)
+		if trans {
+			transposeRange(dst, ld, b[at*ldb:], ldb, cols, k)
+			continue
+		}
+		for i := range k {
+			copy(dst[i*ld:][:cols], b[i*ldb+at:])
+		}
+	}
+	return p
+}
+
+// Size returns the rows and columns of op(B).
+func (p *PackedB[T]) Size() (k, n int) { return p.k, p.n }
+
+// stripWidth is the columns of a whole strip.
+func (p *PackedB[T]) stripWidth() int { return 2 * p.tiles.lanes }
+
+// strip returns the strip that starts at column n, the distance of its rows and how many of its columns exist.
+func (p *PackedB[T]) strip(n int) (data []T, ld, cols int) {
+	cols = min(p.stripWidth(), p.n-n)
+	ld = ceilDiv(cols, p.tiles.lanes) * p.tiles.lanes
+	return p.data[n*p.k:], ld, cols
+}
+
+// cacheLine is the alignment of operands that vectors are read from, in bytes.
+const cacheLine = 64
+
+// aligned returns n zeros that start at a cache line.
+func aligned[T Float](n int) []T {
+	size := int(unsafe.Sizeof(T(0)))
+	x := make([]T, n+cacheLine/size)
+	skip := (cacheLine - int(uintptr(unsafe.Pointer(unsafe.SliceData(x))))%cacheLine) % cacheLine / size
+	return x[skip : skip+n : skip+n]
+}
+
+// Epilogue is what happens to each element of a product or convolution before it is stored: + Bias, + Add, then
+// max(_, 0) if Relu.
+type Epilogue[T Float] struct {
+	Bias []T // nil, or one element for each column (output channel)
+	Add  []T // nil, or as long as the result, with its strides; may be the result itself
+	Relu bool
+}
+
+// check panics where a slice is too short for a result of n columns and the given length.
+func (e *Epilogue[T]) check(n, length int) {
+	if e.Bias != nil {
+		_ = e.Bias[:n]
+	}
+	if e.Add != nil {
+		_ = e.Add[:length]
+	}
+}
+
+// check panics where the operand is of another size.
+func (p *PackedB[T]) check(k, n int) {
+	if p.k != k || p.n != n {
+		panic(fmt.Sprintf("kernels: packed operand of %d x %d where %d x %d is needed", p.k, p.n, k, n))
+	}
+}
+
+// PackedArgs is a product C = A*B with a packed B, and what follows it.
+type PackedArgs[T Float] struct {
+	M   int
+	A   []T // [M, k of B], rows LDA elements apart
+	LDA int
+	B   *PackedB[T]
+	C   []T // [M, n of B], rows LDC elements apart; must not overlap A
+	LDC int
+	Epilogue[T]
+}
+
+// MatMulPacked computes the product on as many workers as it is worth. The order of the additions within one element of C
+// depends on the size of B alone.
+func MatMulPacked[T Float](g PackedArgs[T]) { g.multiply(g.M*g.B.n*g.B.k >= gemmParallelFrom) }
+
+// packedSerial is MatMulPacked on the calling goroutine.
+func packedSerial[T Float](g PackedArgs[T]) { g.multiply(false) }
+
+func (g *PackedArgs[T]) multiply(parallel bool) {
+	checkMatrix(g.A, g.M, g.B.k, g.LDA)
+	checkMatrix(g.C, g.M, g.B.n, g.LDC)
+	if g.M == 0 || g.B.n == 0 {
+		return
+	}
+	g.Epilogue.check(g.B.n, (g.M-1)*g.LDC+g.B.n)
+	j := gemmJobs[T]().get()
+	j.packed, j.add = g.B, g.Add
+	j.gemm(GemmArgs[T]{M: g.M, N: g.B.n, K: g.B.k, Alpha: 1, A: g.A, LDA: g.LDA, C: g.C, LDC: g.LDC, Bias: g.Bias, Relu: g.Relu}, parallel)
+	j.GemmArgs, j.packed, j.add = GemmArgs[T]{}, nil, nil
+	gemmJobs[T]().put(j)
+}

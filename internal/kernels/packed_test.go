@@ -1,0 +1,111 @@
+package kernels
+
+import (
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// drawEpilogue draws what follows a result of n columns whose elements are given, and applies it to want.
+func drawEpilogue[T Float](t *rapid.T, seed uint64, n int, want []float64) Epilogue[T] {
+	var e Epilogue[T]
+	r := newRand(seed)
+	if rapid.Bool().Draw(t, "bias") {
+		e.Bias = vector[T](r, n)
+	}
+	if rapid.Bool().Draw(t, "add") {
+		e.Add = vector[T](r, len(want))
+	}
+	e.Relu = rapid.Bool().Draw(t, "relu")
+	for i := range want {
+		if e.Bias != nil {
+			want[i] += float64(e.Bias[i%n])
+		}
+		if e.Add != nil {
+			want[i] += float64(e.Add[i])
+		}
+		if e.Relu {
+			want[i] = math.Max(want[i], 0)
+		}
+	}
+	return e
+}
+
+func testMatMulPacked[T Float](t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		size := rapid.OneOf(rapid.IntRange(1, 5), rapid.IntRange(0, 90))
+		m, n := size.Draw(t, "m"), size.Draw(t, "n")
+		k := rapid.OneOf(rapid.IntRange(0, 40), rapid.IntRange(500, 1200)).Draw(t, "k")
+		seed := rapid.Uint64().Draw(t, "seed")
+		g := gemmCase[T](seed, m, n, k, false, rapid.Bool().Draw(t, "trans"), 0)
+		want := naiveGemm(g)
+		e := drawEpilogue[T](t, seed, max(n, 1), want)
+		MatMulPacked(PackedArgs[T]{M: m, A: g.A, LDA: g.LDA, B: PackB(g.B, g.LDB, k, n, g.TransB), C: g.C, LDC: g.LDC, Epilogue: e})
+		requireClose(t, "packed product", g.C, want, tolerance[T](k), math.Sqrt(float64(k))+2)
+	})
+}
+
+func TestMatMulPacked(t *testing.T) {
+	eachLevel(t, func(t *testing.T) {
+		t.Run("float32", testMatMulPacked[float32])
+		t.Run("float64", testMatMulPacked[float64])
+	})
+}
+
+func testConvPacked[T Float](t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g := drawWindow(t, 0)
+		if rapid.Bool().Draw(t, "wide") {
+			g.OutC += 30
+		}
+		seed := rapid.Uint64().Draw(t, "seed")
+		r := newRand(seed)
+		x, w, y := vector[T](r, g.inSize()), vector[T](r, g.weights()), vector[T](r, g.outSize())
+		want := make([]float64, g.outSize())
+		eachPair(g, func(out, in, tap int) {
+			for ic := range g.InC {
+				for oc := range g.OutC {
+					want[out*g.OutC+oc] += float64(x[in*g.InC+ic]) * float64(w[(tap*g.InC+ic)*g.OutC+oc])
+				}
+			}
+		})
+		e := drawEpilogue[T](t, seed, g.OutC, want)
+		Conv2DPacked(g, y, x, PackFilter(g, w), e)
+		requireClose(t, "packed convolution", y, want, tolerance[T](300), 4)
+	})
+}
+
+func TestConv2DPacked(t *testing.T) {
+	eachLevel(t, func(t *testing.T) {
+		t.Run("float32", testConvPacked[float32])
+		t.Run("float64", testConvPacked[float64])
+	})
+}
+
+// TestPackedOperandOfAnotherSize panics before anything is read.
+func TestPackedOperandOfAnotherSize(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("a filter of another convolution was taken")
+		}
+	}()
+	g := cnnLayer(1, 8, 3, 4)
+	f := PackFilter(g, make([]float32, g.weights()))
+	g.InC = 4
+	Conv2DPacked(g, make([]float32, g.outSize()), make([]float32, g.inSize()), f, Epilogue[float32]{})
+}
+
+func TestPackedDoesNotAllocate(t *testing.T) {
+	g := cnnLayer(1, 14, 32, 64)
+	x, y, w := vector[float32](newRand(1), g.inSize()), make([]float32, g.outSize()), vector[float32](newRand(3), g.weights())
+	f := PackFilter(g, w)
+	e := Epilogue[float32]{Bias: w[:g.OutC], Add: y, Relu: true}
+	requireNoAllocs(t, "Conv2DPacked", func() { Conv2DPacked(g, y, x, f, e) })
+	b := PackB(w, 64, 288, 64, false)
+	for _, m := range []int{1, 3, 20} {
+		requireNoAllocs(t, "MatMulPacked", func() {
+			MatMulPacked(PackedArgs[float32]{M: m, A: x, LDA: 288, B: b, C: y, LDC: 64, Epilogue: e})
+		})
+	}
+}
