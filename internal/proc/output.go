@@ -1,0 +1,91 @@
+package proc
+
+import (
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+)
+
+// outputs carries what a child writes to its writers.
+type outputs struct {
+	write []*os.File // the child's ends
+	read  []*os.File
+	to    []io.Writer
+	wait  sync.WaitGroup
+}
+
+func newOutputs(cmd *exec.Cmd, c Command) (*outputs, error) {
+	o := &outputs{}
+	for _, s := range []struct {
+		to    io.Writer
+		child *io.Writer
+	}{{c.Stdout, &cmd.Stdout}, {c.Stderr, &cmd.Stderr}} {
+		if s.to == nil {
+			continue
+		}
+		r, w, err := os.Pipe()
+		if err != nil {
+			o.started()
+			o.close()
+			return nil, err
+		}
+		*s.child = w
+		o.read, o.write, o.to = append(o.read, r), append(o.write, w), append(o.to, s.to)
+	}
+	for i, r := range o.read {
+		to := o.to[i]
+		o.wait.Go(func() { copyAll(to, r) })
+	}
+	return o, nil
+}
+
+// copyAll copies until the other end is closed by all who have it, or the
+// deadline of r. Who cannot be written to does not stop the child: the rest is
+// read and dropped.
+func copyAll(w io.Writer, r io.Reader) {
+	if _, err := io.Copy(w, r); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+		_, _ = io.Copy(io.Discard, r)
+	}
+}
+
+// started closes the child's ends, of which it has its own copies by now.
+func (o *outputs) started() {
+	for _, w := range o.write {
+		w.Close()
+	}
+}
+
+// drain waits for all output, at most this long, and reports whether it came to
+// its end.
+func (o *outputs) drain(limit time.Duration) bool {
+	done := make(chan struct{})
+	go func() { o.wait.Wait(); close(done) }()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// close ends the reading. What was written by processes that are dead is read
+// first; one that left the group and still writes is cut off.
+func (o *outputs) close() {
+	if !o.drain(strayOutput) {
+		for _, r := range o.read {
+			_ = r.SetReadDeadline(time.Now()) // pipes have deadlines
+		}
+	}
+	o.wait.Wait()
+	for _, r := range o.read {
+		r.Close()
+	}
+}
+
+// strayOutput is how long output is read after the whole group was killed.
+const strayOutput = 5 * time.Second
