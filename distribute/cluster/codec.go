@@ -1,0 +1,111 @@
+package cluster
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/mem"
+)
+
+// codecName is the content subtype of frames: "application/grpc+goestimator-frame".
+const codecName = "goestimator-frame"
+
+// prefixLen is the length of what precedes the header: magic and header length.
+const prefixLen = 8
+
+// magic starts every frame; its last byte is the version of the framing.
+var magic = [4]byte{'G', 'E', 'F', 1}
+
+// ErrMalformed is what a message that is not a frame gives.
+var ErrMalformed = errors.New("malformed frame")
+
+func init() { encoding.RegisterCodecV2(codec{}) }
+
+// codec is the encoding of frames for gRPC.
+type codec struct{}
+
+// Name returns the content subtype.
+func (codec) Name() string { return codecName }
+
+// Marshal returns the bytes of the frame that v points to.
+func (codec) Marshal(v any) (mem.BufferSlice, error) {
+	f, ok := v.(*Frame)
+	if !ok {
+		return nil, fmt.Errorf("cluster: message of type %T, expected a *cluster.Frame", v)
+	}
+	return encode(f), nil
+}
+
+// Unmarshal sets the frame that v points to; it holds a reference to data until
+// it is released.
+func (codec) Unmarshal(data mem.BufferSlice, v any) error {
+	f, ok := v.(*Frame)
+	if !ok {
+		return fmt.Errorf("cluster: message of type %T, expected a *cluster.Frame", v)
+	}
+	return decode(data, f)
+}
+
+// encode returns prefix and header in one buffer, then a copy of the body.
+func encode(f *Frame) mem.BufferSlice {
+	head := make([]byte, prefixLen, prefixLen+len(f.Header))
+	copy(head, magic[:])
+	binary.LittleEndian.PutUint32(head[4:], uint32(len(f.Header)))
+	out := mem.BufferSlice{mem.SliceBuffer(append(head, f.Header...))}
+	for _, b := range f.Body {
+		if len(b) > 0 {
+			out = append(out, mem.Copy(b, mem.DefaultBufferPool()))
+		}
+	}
+	return out
+}
+
+// decode reads a frame. It allocates no more than the header and one entry per
+// chunk of data, whatever lengths the message claims.
+func decode(data mem.BufferSlice, f *Frame) error {
+	total := data.Len()
+	if total < prefixLen {
+		return fmt.Errorf("cluster: %w: %d bytes, expected at least %d", ErrMalformed, total, prefixLen)
+	}
+	var prefix [prefixLen]byte
+	view := Frame{Body: chunks(data)}
+	view.CopyTo(prefix[:], 0)
+	if [4]byte(prefix[:4]) != magic {
+		return fmt.Errorf("cluster: %w: it starts with %x, expected %x: are all tasks of the same version?", ErrMalformed, prefix[:4], magic)
+	}
+	headerLen := int64(binary.LittleEndian.Uint32(prefix[4:]))
+	if headerLen > int64(total-prefixLen) {
+		return fmt.Errorf("cluster: %w: header of %d bytes in a message of %d", ErrMalformed, headerLen, total)
+	}
+	header := make([]byte, headerLen)
+	view.CopyTo(header, prefixLen)
+	*f = Frame{Header: header}
+	f.setBody(view.Body, prefixLen+int(headerLen))
+	data.Ref()
+	f.buffers = data
+	return nil
+}
+
+// setBody makes all but the first skip bytes of chunks the body.
+func (f *Frame) setBody(all [][]byte, skip int) {
+	f.Body, f.ends = make([][]byte, 0, len(all)), make([]int, 0, len(all))
+	end := 0
+	for _, b := range all {
+		n := min(skip, len(b))
+		if skip -= n; n == len(b) {
+			continue
+		}
+		end += len(b) - n
+		f.Body, f.ends = append(f.Body, b[n:]), append(f.ends, end)
+	}
+}
+
+func chunks(data mem.BufferSlice) [][]byte {
+	out := make([][]byte, len(data))
+	for i, b := range data {
+		out[i] = b.ReadOnlyData()
+	}
+	return out
+}

@@ -1,0 +1,159 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+)
+
+// link is what is between two tasks, in both directions.
+type link struct {
+	mu    sync.Mutex
+	cut   bool
+	delay time.Duration
+	open  chan struct{} // closed while bytes pass; nil: they pass
+	conns map[*faultyConn]struct{}
+}
+
+// Cut breaks the connections between two tasks, and lets them make no new ones.
+func (f *Faults) Cut(a, b Task) {
+	l := f.link(a, b)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cut = true
+	for c := range l.conns {
+		c.Conn.Close()
+	}
+}
+
+// Drop makes the network between two tasks a black hole: nothing passes, and
+// nobody is told.
+func (f *Faults) Drop(a, b Task) {
+	l := f.link(a, b)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open == nil {
+		l.open = make(chan struct{})
+	}
+}
+
+// Delay makes every write between two tasks take this much longer.
+func (f *Faults) Delay(a, b Task, d time.Duration) {
+	l := f.link(a, b)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.delay = d
+}
+
+// Heal ends Cut, Drop and Delay between two tasks. What was written during Drop
+// arrives then, as it does with TCP.
+func (f *Faults) Heal(a, b Task) {
+	l := f.link(a, b)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cut, l.delay = false, 0
+	if l.open != nil {
+		close(l.open)
+		l.open = nil
+	}
+}
+
+func (f *Faults) link(a, b Task) *link {
+	if a.String() > b.String() {
+		a, b = b, a
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	l := f.links[[2]Task{a, b}]
+	if l == nil {
+		l = &link{conns: map[*faultyConn]struct{}{}}
+		f.links[[2]Task{a, b}] = l
+	}
+	return l
+}
+
+func (f *Faults) dial(ctx context.Context, from, to Task) (net.Conn, error) {
+	l := f.link(from, to)
+	if err := l.pass(ctx.Done()); err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	listener := f.listeners[to]
+	f.mu.Unlock()
+	if listener == nil {
+		return nil, fmt.Errorf("%v does not listen", to)
+	}
+	c, err := listener.DialContext(ctx)
+	if err != nil {
+		return nil, err
+	}
+	fc := &faultyConn{Conn: c, link: l, done: make(chan struct{})}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.cut {
+		c.Close()
+		return nil, fmt.Errorf("the connection is cut")
+	}
+	l.conns[fc] = struct{}{}
+	return fc, nil
+}
+
+// pass waits until bytes may pass, or done.
+func (l *link) pass(done <-chan struct{}) error {
+	l.mu.Lock()
+	cut, delay, open := l.cut, l.delay, l.open
+	l.mu.Unlock()
+	if cut {
+		return fmt.Errorf("the connection is cut")
+	}
+	if open != nil {
+		select {
+		case <-open:
+		case <-done:
+			return net.ErrClosed
+		}
+	}
+	if delay > 0 {
+		select {
+		case <-time.After(delay):
+		case <-done:
+			return net.ErrClosed
+		}
+	}
+	return nil
+}
+
+// faultyConn is a connection over a link.
+type faultyConn struct {
+	net.Conn
+	link *link
+	done chan struct{}
+	once sync.Once
+}
+
+func (c *faultyConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if e := c.link.pass(c.done); e != nil {
+		return 0, e
+	}
+	return n, err
+}
+
+func (c *faultyConn) Write(p []byte) (int, error) {
+	if err := c.link.pass(c.done); err != nil {
+		return 0, err
+	}
+	return c.Conn.Write(p)
+}
+
+func (c *faultyConn) Close() error {
+	c.once.Do(func() {
+		close(c.done)
+		c.link.mu.Lock()
+		delete(c.link.conns, c)
+		c.link.mu.Unlock()
+	})
+	return c.Conn.Close()
+}

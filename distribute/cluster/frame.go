@@ -1,0 +1,85 @@
+package cluster
+
+import (
+	"sort"
+
+	"google.golang.org/grpc/mem"
+)
+
+// Frame is one message: a small header (a marshalled proto of the package that
+// owns the method) and a body of raw bytes.
+//
+// To send a frame set Header and Body. The chunks of Body are not changed, and
+// may be reused as soon as Send or Call returns. A frame that a Handler returns
+// is read after the handler has returned: its chunks must stay unchanged until
+// Done is called.
+//
+// In a received frame Body holds the chunks as they came from the wire; they
+// are valid until Release, Header stays valid. A received frame may be read by
+// several goroutines; Release must not run beside them.
+type Frame struct {
+	Header []byte
+	Body   [][]byte
+
+	// Done, where set in a frame that a Handler returns, is called once when
+	// the transport no longer reads Body, whether the frame was delivered or not.
+	Done func()
+
+	ends    []int           // ends[i] is where Body[i] ends in the body; of received frames only
+	buffers mem.BufferSlice // what Body points into; of received frames only
+}
+
+// Len returns the number of bytes of the body.
+func (f *Frame) Len() int {
+	if len(f.ends) == len(f.Body) && len(f.ends) > 0 {
+		return f.ends[len(f.ends)-1]
+	}
+	n := 0
+	for _, b := range f.Body {
+		n += len(b)
+	}
+	return n
+}
+
+// CopyTo copies the body's bytes [offset, offset+len(dst)) into dst and returns
+// how many there were: fewer than len(dst) where the body ends before.
+func (f *Frame) CopyTo(dst []byte, offset int) int {
+	if offset < 0 {
+		return 0
+	}
+	first, start := f.chunkAt(offset)
+	n := 0
+	for _, b := range f.Body[first:] {
+		if n == len(dst) {
+			break
+		}
+		if skip := offset + n - start; skip < len(b) {
+			n += copy(dst[n:], b[skip:])
+		}
+		start += len(b)
+	}
+	return n
+}
+
+// chunkAt returns a chunk at or before the one that holds the byte at offset,
+// and where that chunk starts.
+func (f *Frame) chunkAt(offset int) (chunk, start int) {
+	if len(f.ends) != len(f.Body) {
+		return 0, 0
+	}
+	chunk = sort.SearchInts(f.ends, offset+1)
+	if chunk > 0 {
+		start = f.ends[chunk-1]
+	}
+	return chunk, start
+}
+
+// Release gives the memory of a received frame back; Body is nil after it.
+// Releasing a frame again, a frame that was not received, or nil does nothing.
+func (f *Frame) Release() {
+	if f == nil || f.buffers == nil {
+		return
+	}
+	f.buffers.Free()
+	f.buffers, f.Body, f.ends = nil, nil, nil
+}

@@ -1,0 +1,59 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync"
+
+	"google.golang.org/grpc/test/bufconn"
+
+	"github.com/goestimator/goestimator/runconfig"
+)
+
+// localBuffer is how many bytes an in-memory connection holds.
+const localBuffer = 256 << 10
+
+// NewLocal returns the nodes of a cluster that lives in this process and uses
+// no sockets: the in-memory twin, for tests. The nodes are as Open returns them
+// (Register, then Serve; Close each), and Faults disturbs what is between them.
+func NewLocal(tasks ...Task) (map[Task]*Node, *Faults) {
+	jobs := map[string][]string{}
+	for _, t := range tasks {
+		for len(jobs[t.Job]) <= t.Index {
+			jobs[t.Job] = append(jobs[t.Job], fmt.Sprintf("local-%s-%d:0", t.Job, len(jobs[t.Job])))
+		}
+	}
+	f := &Faults{spec: runconfig.NewClusterSpec(jobs), listeners: map[Task]*bufconn.Listener{}, links: map[[2]Task]*link{}}
+	nodes := map[Task]*Node{}
+	for _, t := range tasks {
+		nodes[t] = f.Restart(t)
+	}
+	return nodes, f
+}
+
+// Faults is the network of a NewLocal cluster.
+type Faults struct {
+	spec runconfig.ClusterSpec
+
+	mu        sync.Mutex
+	listeners map[Task]*bufconn.Listener
+	links     map[[2]Task]*link
+}
+
+// Restart returns a new node for a task, as a process started again is: with
+// another incarnation. The task's node before must have been closed.
+func (f *Faults) Restart(t Task) *Node {
+	l := bufconn.Listen(localBuffer)
+	f.mu.Lock()
+	f.listeners[t] = l
+	f.mu.Unlock()
+	n, err := Open(Config{
+		Task: t, Listener: l, Spec: f.spec,
+		dial: func(ctx context.Context, to Task) (net.Conn, error) { return f.dial(ctx, t, to) },
+	})
+	if err != nil {
+		panic(err) // nothing that could fail is configured
+	}
+	return n
+}

@@ -1,0 +1,205 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+
+	"github.com/goestimator/goestimator/runconfig"
+)
+
+// closeGrace is how long Close lets calls that are being served finish.
+const closeGrace = 2 * time.Second
+
+// Node is one task's place in the cluster: a server for the others' calls, and
+// connections to them. Its methods may be called from several goroutines.
+type Node struct {
+	config      Config
+	incarnation uint64
+	listener    net.Listener
+	server      *grpc.Server
+	health      *health.Server
+	security    *security
+	served      sync.WaitGroup
+
+	mu      sync.Mutex
+	peers   map[Task]*peer
+	methods map[string]bool // names of the services registered
+	serving bool
+	closed  bool
+}
+
+// Open returns a node that listens at its address but does not serve yet, so
+// that callers wait for Serve.
+func Open(c Config) (*Node, error) {
+	c = c.withDefaults()
+	sec, err := newSecurity(c)
+	if err != nil {
+		return nil, err
+	}
+	n := &Node{
+		config: c, security: sec,
+		incarnation: newIncarnation(),
+		health:      health.NewServer(),
+		peers:       map[Task]*peer{},
+		methods:     map[string]bool{},
+	}
+	if n.listener, err = listen(c); err != nil {
+		return nil, err
+	}
+	if n.listener != nil {
+		n.server = grpc.NewServer(n.serverOptions()...)
+		healthpb.RegisterHealthServer(n.server, n.health)
+	}
+	return n, nil
+}
+
+func newIncarnation() uint64 {
+	for {
+		if id := rand.Uint64(); id != 0 {
+			return id
+		}
+	}
+}
+
+func listen(c Config) (net.Listener, error) {
+	if c.Listener != nil || c.Address == "" {
+		return c.Listener, nil
+	}
+	l, err := net.Listen("tcp", listenAddress(c.Address))
+	if err != nil {
+		return nil, fmt.Errorf("cluster: %v cannot listen at %s: %w", c.Task, c.Address, err)
+	}
+	return l, nil
+}
+
+// listenAddress returns where a task with this address listens: on loopback
+// where the address says so, else on all interfaces, because the name that
+// peers know a task by need not resolve, nor belong to this host (a
+// Kubernetes service, an address behind NAT).
+func listenAddress(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return address // net.Listen says what is wrong with it
+	}
+	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
+		return address
+	}
+	return net.JoinHostPort("", port)
+}
+
+// Task returns the task that this node is.
+func (n *Node) Task() Task { return n.config.Task }
+
+// Incarnation returns a random nonzero number that tells this start of the
+// task from others.
+func (n *Node) Incarnation() uint64 { return n.incarnation }
+
+// Addr returns where the node listens, "" where it only calls.
+func (n *Node) Addr() string {
+	if n.listener == nil {
+		return ""
+	}
+	return n.listener.Addr().String()
+}
+
+// Spec returns the addresses of the cluster.
+func (n *Node) Spec() runconfig.ClusterSpec { return n.config.Spec }
+
+// Register adds a service; it must be called before Serve.
+func (n *Node) Register(s Service) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch {
+	case n.server == nil:
+		return fmt.Errorf("cluster: %v cannot register service %s: it has no address to serve at", n.config.Task, s.Name)
+	case n.serving || n.closed:
+		return fmt.Errorf("cluster: %v cannot register service %s: the node already serves or is closed", n.config.Task, s.Name)
+	case s.Name == "" || n.methods[s.Name]:
+		return fmt.Errorf("cluster: %v cannot register service %q: the name is empty or registered already", n.config.Task, s.Name)
+	}
+	n.methods[s.Name] = true
+	n.server.RegisterService(n.describe(s), nil)
+	return nil
+}
+
+// Serve starts to answer calls, and returns at once.
+func (n *Node) Serve() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.server == nil || n.serving || n.closed {
+		return
+	}
+	n.serving = true
+	n.served.Go(func() {
+		if err := n.server.Serve(n.listener); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
+			n.config.Log.Error("the task stopped serving", "task", n.config.Task.String(), "err", err)
+		}
+	})
+}
+
+// Close stops the server, which first lets the calls being served finish for a
+// short while, and closes the connections to peers. It is bounded; a second
+// Close does nothing.
+func (n *Node) Close() error {
+	n.mu.Lock()
+	if n.closed {
+		n.mu.Unlock()
+		return nil
+	}
+	n.closed = true
+	serving, peers := n.serving, n.peers
+	n.mu.Unlock()
+
+	var errs []error
+	for _, p := range peers {
+		errs = append(errs, p.close())
+	}
+	if n.server != nil {
+		n.stopServer()
+		if !serving {
+			errs = append(errs, n.listener.Close())
+		}
+	}
+	n.served.Wait()
+	return errors.Join(errs...)
+}
+
+func (n *Node) stopServer() {
+	n.health.Shutdown()
+	stopped := make(chan struct{})
+	go func() { n.server.GracefulStop(); close(stopped) }()
+	select {
+	case <-stopped:
+	case <-time.After(closeGrace):
+		n.server.Stop()
+		<-stopped
+	}
+}
+
+// Healthy asks a task's health service once, within the context's deadline or
+// the call timeout.
+func (n *Node) Healthy(ctx context.Context, to Task) error {
+	ctx, cancel := n.withDeadline(ctx)
+	defer cancel()
+	p, err := n.peer(to)
+	if err != nil {
+		return err
+	}
+	answer, err := healthpb.NewHealthClient(p.conn).Check(ctx, &healthpb.HealthCheckRequest{}, grpc.WaitForReady(true))
+	if err != nil {
+		return p.failure(ctx, "Check", err)
+	}
+	if s := answer.GetStatus(); s != healthpb.HealthCheckResponse_SERVING {
+		return p.failure(ctx, "Check", fmt.Errorf("the task is %v", s))
+	}
+	return nil
+}

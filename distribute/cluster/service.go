@@ -1,0 +1,48 @@
+package cluster
+
+import "context"
+
+// Handler answers one call. req is released after the answer has been sent. An
+// error should be a gRPC status error, whose code says what it means; any other
+// reaches the caller with code Unknown. A panic becomes an Internal error.
+type Handler func(ctx context.Context, req *Frame) (*Frame, error)
+
+// StreamHandler serves one stream, which ends when it returns.
+type StreamHandler func(ctx context.Context, s Stream) error
+
+// Stream sends and receives frames in both directions. One goroutine may send
+// while another receives. Recv returns io.EOF at the peer's end.
+type Stream interface {
+	Send(*Frame) error
+	Recv() (*Frame, error)
+}
+
+// ClientStream is the calling side of a stream. It ends with Recv's error, or
+// with the context it was opened with, which must be cancelled in the end.
+type ClientStream interface {
+	Stream
+	// CloseSend says that no more frames will be sent.
+	CloseSend() error
+}
+
+// Service is a set of methods: Name is like "goestimator.Collective", and the
+// method "Send" of it is called as "/goestimator.Collective/Send".
+type Service struct {
+	Name    string
+	Unary   map[string]Handler
+	Streams map[string]StreamHandler
+}
+
+// Client is the calling half of a Node.
+type Client interface {
+	// Call sends a request and returns the answer, which the caller releases.
+	Call(ctx context.Context, to Task, method string, req *Frame) (*Frame, error)
+	// Stream opens a stream that lives until ctx ends.
+	Stream(ctx context.Context, to Task, method string) (ClientStream, error)
+}
+
+// Peer is a caller as it declared itself.
+type Peer struct {
+	Task        Task
+	Incarnation uint64
+}
