@@ -1,0 +1,73 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/goestimator/goestimator/internal/device"
+)
+
+// ReadAt copies a part of a variable's bytes, from offset on, into dst. Unlike Get it needs no memory of its own.
+func (v *Variables) ReadAt(name string, dst []byte, offset int) error {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	return v.access(name, func(x *variable) error { return v.stream.Download(dst, x.buf, offset) })
+}
+
+// WriteAt replaces a part of a variable's bytes, from offset on, by src.
+func (v *Variables) WriteAt(name string, src []byte, offset int) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.access(name, func(x *variable) error { return v.stream.Upload(x.buf, offset, src) })
+}
+
+// ReadRows copies rows of a variable, along its first dimension, one after the other into dst.
+func (v *Variables) ReadRows(name string, rows []int32, dst []byte) error {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	return v.access(name, func(x *variable) error {
+		if len(x.shape) == 0 || x.shape[0] == 0 {
+			return fmt.Errorf("variable %s of shape %v has no rows: %w", name, x.shape, ErrVariable)
+		}
+		k := &rowReader{v: x, rows: rows, dst: dst, size: x.n / x.shape[0] * x.elem}
+		if len(dst) != len(rows)*k.size {
+			return fmt.Errorf("%d rows of variable %s take %d bytes, got %d", len(rows), name, len(rows)*k.size, len(dst))
+		}
+		return v.stream.Launch(k)
+	})
+}
+
+// access runs an operation on a variable's buffer and waits for it.
+func (v *Variables) access(name string, do func(x *variable) error) error {
+	x := v.byName[name]
+	if x == nil {
+		return v.unknown(name)
+	}
+	v.io.Lock()
+	defer v.io.Unlock()
+	if err := do(x); err != nil {
+		return err
+	}
+	return v.stream.Synchronize()
+}
+
+// rowReader is the kernel of ReadRows.
+type rowReader struct {
+	v    *variable
+	rows []int32
+	dst  []byte
+	size int // bytes of a row
+}
+
+var _ device.GoKernel = (*rowReader)(nil)
+
+// Run implements device.GoKernel.
+func (g *rowReader) Run() error {
+	mem, count := g.v.memory(), g.v.shape[0]
+	for i, r := range g.rows {
+		if r < 0 || int(r) >= count {
+			return &IndexError{Index: int(r), Position: i, Size: count}
+		}
+		copy(g.dst[i*g.size:(i+1)*g.size], mem[int(r)*g.size:])
+	}
+	return nil
+}
