@@ -1,0 +1,55 @@
+// Package coordinator lets the tasks of a job agree: a small blackboard in the
+// memory of one task, the leader, with values, gathers (barriers that carry a
+// value of each rank), generations and members. It holds no tensors.
+//
+// [Board] is the state and runs on the leader; [Client] is the same from any
+// other task; both are a [Blackboard], a [Regrouper] and a [Pulse]. [Presence]
+// is the heartbeat of one task.
+//
+// # Who asks
+//
+// A request comes from a cluster.Peer: a task and the incarnation of its process.
+// Once a task was seen with a new incarnation, its former ones are refused with
+// [ErrSuperseded], so that what a dead process left in the network changes
+// nothing and two processes that were given the same task do not take turns.
+// A Board that came back empty is another Board: every request names the one
+// that it means, and a Client reports [ErrLeaderReset] from then on.
+//
+// # Gathers
+//
+// A gather has a name, used once, and a size. Each rank comes with a value and
+// stays until all ranks are there at the same time; then all get the values in
+// the order of the ranks. A rank whose patience ends goes away and takes its
+// value along, so a gather never completes with one who left. A rank that comes
+// as another process replaces its value; after completion only the process that
+// took part may ask again (its answer was lost), anyone else gets [ErrStale].
+//
+// # Generations
+//
+// Survivors of a lost worker and the worker that was started in its place must
+// meet in the same group. All call NextGeneration with the number of the
+// generation that they were in (0: none) and stay as in a gather:
+//
+//  1. A rank that was in the latest generation g, as this process, and says
+//     that it was in an older one, did not get the answer: it gets g again,
+//     unless someone already waits for the one after g.
+//  2. Anyone else waits in the open round, of which there is one.
+//  3. The round completes when all ranks wait in it at the same time. Its number
+//     is one more than g and than every number that somebody in it was in.
+//
+// Whoever finds the group of g broken closes it, which breaks it for the others,
+// and asks for the one after g; a restarted worker asks with 0 and waits. One
+// that dies while it waits is no longer there, so its round waits for the next
+// process of that rank, or ends for each waiting rank at its own deadline with
+// the missing ranks by name ([MissingError]). One that dies after the round
+// completed breaks the group that was formed of it, and the survivors ask again.
+// So as soon as no rank dies for as long as it takes all to ask, all are in one
+// generation.
+//
+// # Bounds
+//
+// Keys, values, gathers and members are counted, in number and in bytes
+// ([Options]); what goes beyond is refused with [ErrFull]. A finished gather is
+// kept for a minute and its name for longer, up to the number of gathers.
+// Every wait ends: with its context or after [DefaultWait].
+package coordinator
