@@ -46,11 +46,16 @@ func (l *local) Name() string {
 	return l.config.Name
 }
 
-// NumReplicasInSync is 1.
-func (l *local) NumReplicasInSync() int { return 1 }
+// Replicas is one.
+func (l *local) Replicas() Replicas { return Replicas{InSync: 1, Local: 1} }
 
 // Variables are on the device.
-func (l *local) Variables() Variables { return l.vars }
+func (l *local) Variables() Variables { return deviceVariables{l.vars} }
+
+// Snapshot copies the variables.
+func (l *local) Snapshot(context.Context) (*Snapshot, error) {
+	return deviceVariables{l.vars}.snapshot()
+}
 
 // Close frees the device's memory.
 func (l *local) Close() error { return l.dev.Close() }
@@ -74,18 +79,18 @@ func (l *local) Train(p TrainProgram) (Stepper, error) {
 	if err := b.Err(); err != nil {
 		return nil, fmt.Errorf("strategy %s: %w", l.Name(), err)
 	}
-	s := &localStepper{rate: -1}
-	fetches := p.Fetches
+	fetches := append(p.Fetches[:len(p.Fetches):len(p.Fetches)], p.GlobalStep)
+	s := &localStepper{rate: -1, step: len(p.Fetches)}
 	if applied.LearningRate.Valid() {
 		s.rate = len(fetches)
-		fetches = append(fetches[:len(fetches):len(fetches)], applied.LearningRate)
+		fetches = append(fetches, applied.LearningRate)
 	}
 	return l.compile(s, p.Program, engine.Spec{Feeds: p.Feeds, Fetches: fetches, Targets: targets})
 }
 
 // Infer compiles the program as it is.
 func (l *local) Infer(p Program) (Stepper, error) {
-	return l.compile(&localStepper{rate: -1}, p, engine.Spec{Feeds: p.Feeds, Fetches: p.Fetches})
+	return l.compile(&localStepper{rate: -1, step: -1}, p, engine.Spec{Feeds: p.Feeds, Fetches: p.Fetches})
 }
 
 func (l *local) compile(s *localStepper, p Program, spec engine.Spec) (Stepper, error) {
@@ -101,11 +106,19 @@ func (l *local) compile(s *localStepper, p Program, spec engine.Spec) (Stepper, 
 type localStepper struct {
 	program *engine.Program
 	rate    int // index of the learning rate among the fetches, -1 for none
+	step    int // and of the global step as it was before
 }
 
 // Step runs the program on one batch.
-func (s *localStepper) Step(ctx context.Context, batch int, feeds []*graph.Tensor) error {
-	return s.program.Run(ctx, batch, feeds)
+func (s *localStepper) Step(ctx context.Context, in Step) (Outcome, error) {
+	if len(in.Batches) != 1 {
+		return Outcome{}, fmt.Errorf("step: expected one batch, got %d", len(in.Batches))
+	}
+	b := in.Batches[0]
+	if err := s.program.Run(ctx, b.Rows, b.Feeds); err != nil || s.step < 0 {
+		return Outcome{}, err
+	}
+	return Outcome{GlobalStep: graph.Of[int64](s.program.Value(s.step))[0] + 1, Applied: true, Stop: in.Stop}, nil
 }
 
 // Value returns fetch i of the last step.

@@ -61,15 +61,16 @@ func TestContract(t *testing.T) {
 
 func checkStrategy(t *testing.T, s Strategy) {
 	vars := s.Variables()
+	scalar := graph.Type{DType: graph.Float64}
 	for name, v := range map[string]*graph.Tensor{"w": graph.ScalarOf(1.0), "seen": graph.ScalarOf(0.0), GlobalStep: graph.ScalarOf(int64(0))} {
-		if err := vars.Create(name, v); err != nil {
+		if err := vars.Create(name, graph.Type{DType: v.DType}, Whole(v)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := vars.Create("w", graph.ScalarOf(1.0)); err == nil {
+	if err := vars.Create("w", scalar, Whole(graph.ScalarOf(1.0))); err == nil {
 		t.Error("a name twice: expected an error")
 	}
-	if err := vars.Set("w", graph.ScalarOf(int64(1))); err == nil {
+	if err := vars.Set("w", Whole(graph.ScalarOf(int64(1)))); err == nil {
 		t.Error("a value of another type: expected an error")
 	}
 	stepper, err := s.Train(square(graph.NewBuilder(graph.New())))
@@ -87,17 +88,22 @@ func checkStrategy(t *testing.T, s Strategy) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := stepper.Step(context.Background(), len(batch), []*graph.Tensor{feed}); err != nil {
+		out, err := stepper.Step(context.Background(), Step{Batches: []Batch{{Rows: len(batch), Feeds: []*graph.Tensor{feed}}}})
+		if err != nil {
 			t.Fatal(err)
+		}
+		if want := (Outcome{GlobalStep: int64(i + 1), Applied: true}); out != want {
+			t.Errorf("step %d: outcome %+v, expected %+v", i, out, want)
 		}
 		if got := stepper.Value(0).Float(0); math.Abs(got-loss) > 1e-12 {
 			t.Errorf("step %d: loss %g, expected %g", i, got, loss)
 		}
 		w -= 0.25 * 2 * (w - mean)
-		all, err := vars.Snapshot()
+		snap, err := s.Snapshot(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}
+		all := snap.Tensors
 		if got := all["w"].Float(0); math.Abs(got-w) > 1e-12 {
 			t.Errorf("step %d: w is %g, expected %g", i, got, w)
 		}
@@ -114,8 +120,8 @@ func checkStrategy(t *testing.T, s Strategy) {
 	if names := vars.Names(); !slices.Equal(names, []string{GlobalStep, "seen", "w"}) {
 		t.Errorf("variables %v", names)
 	}
-	if s.NumReplicasInSync() != 1 {
-		t.Errorf("%d replicas, expected 1", s.NumReplicasInSync())
+	if r := s.Replicas(); r != (Replicas{InSync: 1, Local: 1}) {
+		t.Errorf("replicas %+v, expected one", r)
 	}
 }
 
@@ -145,7 +151,7 @@ func ExampleNew() {
 		return
 	}
 	defer s.Close()
-	fmt.Println(s.Name(), s.NumReplicasInSync())
+	fmt.Println(s.Name(), s.Replicas().InSync)
 	_, err = New(Config{Name: "tpu"})
 	fmt.Println(err)
 	// Output:

@@ -2,6 +2,7 @@ package distribute
 
 import (
 	"context"
+	"errors"
 
 	"github.com/goestimator/goestimator/internal/engine"
 	"github.com/goestimator/goestimator/internal/graph"
@@ -12,34 +13,104 @@ import (
 // GlobalStep is the name of the int64 scalar variable that counts training steps.
 const GlobalStep = "global_step"
 
+// ErrSessionLost is wrapped by the errors of steps after which the job goes on
+// when every task has synchronized again: a worker left, or a parameter server
+// came back without its state.
+var ErrSessionLost = errors.New("the session was lost")
+
+// ErrPeerLost is wrapped by errors that tell of a task which was not reached
+// within its deadline. The process should end, to be started again.
+var ErrPeerLost = errors.New("a task of the cluster was lost")
+
 // A Strategy owns variables and turns programs into steps on its devices.
 type Strategy interface {
 	// Name is the strategy's name in config files.
 	Name() string
-	// NumReplicasInSync is the number of replicas whose gradients make one update.
-	NumReplicasInSync() int
+	// Replicas tells how many replicas make one update.
+	Replicas() Replicas
 	// Variables is where the variables live.
 	Variables() Variables
 	// Train prepares a training program; the variables that it touches must exist.
 	Train(p TrainProgram) (Stepper, error)
 	// Infer prepares a program that leaves variables as they are.
 	Infer(p Program) (Stepper, error)
+	// Snapshot returns the state of one moment between steps.
+	Snapshot(ctx context.Context) (*Snapshot, error)
 	// Close frees the variables and what else is held; steppers are closed before.
 	Close() error
 }
 
+// Replicas counts the copies of the model that work on one step.
+type Replicas struct {
+	InSync int // whose gradients make one update, over all tasks
+	Local  int // of this task: how many batches a step takes here
+	// Lockstep: every task takes part in every step, so that none may stop alone.
+	Lockstep bool
+}
+
+// A Shared strategy's variables are those of a job of several tasks.
+type Shared interface {
+	Strategy
+	// Synchronize brings this task's variables to the state of the job. Every
+	// task calls it before its first step and after an error that wraps
+	// ErrSessionLost. Where no task holds the job's state, the chief's restore is
+	// called: it sets the variables to what training goes on from, and returns
+	// the notes to share with all tasks. Synchronize returns the job's notes.
+	Synchronize(ctx context.Context, restore func() (Notes, error)) (Notes, error)
+	// Settle ends this task's training. On the chief it returns when no task
+	// changes the variables any more: workers are told to stop, or, where drain is
+	// set, left to reach the ends of their inputs.
+	Settle(ctx context.Context, drain bool) error
+	// Finish leaves the job after Settle, over telling whether training is done
+	// or only interrupted. A task in lock step with the chief waits for the chief
+	// to do so, not for ever.
+	Finish(ctx context.Context, over bool) error
+}
+
+// Notes are what tasks share besides variables: the state of each input
+// pipeline by worker rank, behind the batches that the variables have seen.
+type Notes struct {
+	Positions map[int][]byte
+}
+
 // Variables is a set of named variables that programs are bound to.
 type Variables interface {
-	// Create adds a variable with an initial value, which is copied; the name must be new.
-	Create(name string, value *graph.Tensor) error
+	// Create adds a variable with its initial value; the name must be new.
+	Create(name string, t graph.Type, initial Fill) error
 	// Names returns all names, sorted.
 	Names() []string
+	// Type returns a variable's type and shape, false where there is none of that name.
+	Type(name string) (graph.Type, bool)
 	// Get returns a copy of a variable's value.
 	Get(name string) (*graph.Tensor, error)
-	// Set replaces a value; type and shape must be the variable's.
-	Set(name string, value *graph.Tensor) error
-	// Snapshot returns copies of all values as of one moment between steps.
-	Snapshot() (map[string]*graph.Tensor, error)
+	// Set replaces a value.
+	Set(name string, value Fill) error
+}
+
+// Fill writes the rows of a variable's value, along its first dimension, that
+// begin with the given one into dst, which has the variable's type and shape
+// but for the number of rows. It may be called for any rows, in any order, and
+// until the strategy is synchronized or, where it is not Shared, only at once.
+type Fill func(dst *graph.Tensor, first int) error
+
+// Snapshot is the state of a strategy at one moment between steps.
+type Snapshot struct {
+	Step    int64
+	Tensors map[string]*graph.Tensor // variables that are in one piece
+	Parts   []Part                   // and the pieces of the others
+	Notes   Notes                    // of the other tasks
+	// Close frees the snapshot; nil where there is nothing to free.
+	Close func() error
+}
+
+// Part is a piece of a variable: Rows rows from First on along its first dimension.
+type Part struct {
+	Name  string
+	Type  graph.Type // of the whole
+	First int
+	Rows  int
+	// Read returns the piece's value. It may be called once, while the snapshot is open.
+	Read func() (*graph.Tensor, error)
 }
 
 // Program is a graph with its inputs and results.
@@ -65,12 +136,47 @@ type Update struct {
 	Value    graph.Output
 }
 
+// Batch is the data of one replica in one step.
+type Batch struct {
+	Rows  int
+	Feeds []*graph.Tensor // as Program.Feeds; valid until the step returns
+}
+
+// Step is what one task brings to a step.
+type Step struct {
+	// Batches holds one batch per local replica; fewer at the end of the input.
+	// Without any, a strategy of several tasks takes part for the others' sake.
+	Batches []Batch
+	// Position returns the state of the input behind the batches. It is called
+	// during the step, if at all; nil: there is none to tell.
+	Position func() ([]byte, error)
+	// Stop asks all tasks in lock step with this one to stop after this step.
+	Stop Stop
+}
+
+// Stop tells whether and why training stops. Of several the greatest counts.
+type Stop int
+
+// The kinds of stop.
+const (
+	GoOn        Stop = iota
+	Finished         // training is over
+	Interrupted      // a process has to end; training goes on when it is started again
+)
+
+// Outcome is what came of a step.
+type Outcome struct {
+	GlobalStep int64 // after the step
+	Stop       Stop  // what some task asked for
+	Applied    bool  // there was data to train on, here or in another task
+}
+
 // Stepper runs a program step by step.
 type Stepper interface {
-	// Step runs one batch of the given number of rows. Feeds must stay valid
-	// until it returns.
-	Step(ctx context.Context, batch int, feeds []*graph.Tensor) error
-	// Value returns fetch i of the last step, valid until the next.
+	// Step runs one step. The outcome of a program that does not train is empty.
+	Step(ctx context.Context, s Step) (Outcome, error)
+	// Value returns fetch i of the last step, valid until the next; that of the
+	// first replica, except that float scalars are means over all local replicas.
 	Value(i int) *graph.Tensor
 	// LearningRate returns the rate that the last step applied, 0 without an optimizer.
 	LearningRate() float64
@@ -78,6 +184,13 @@ type Stepper interface {
 	Profile() []NodeTime
 	// Close frees what the program holds; variables stay.
 	Close() error
+}
+
+// A Prefetcher is a Stepper that gains from knowing the next step's batches
+// ahead: it fetches what they need while the present step runs.
+type Prefetcher interface {
+	// Prefetch begins to fetch; the next call of Step brings these batches.
+	Prefetch(ctx context.Context, batches []Batch) error
 }
 
 // NodeTime is the time that one node took over all steps.

@@ -35,7 +35,7 @@ func (e *Estimator) Describe(ctx context.Context, mode models.Mode, input InputF
 	if err != nil {
 		return nil, err
 	}
-	s, err := e.newSession(mode, ds.Schema())
+	s, err := e.newSession(mode, ds.Schema(), e.localStrategy())
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/models"
 )
@@ -110,7 +111,7 @@ func (s *inference) copyFrom(o *session) error {
 		if err != nil {
 			return err
 		}
-		if err := to.Set(name, v); err != nil {
+		if err := to.Set(name, distribute.Whole(v)); err != nil {
 			return err
 		}
 	}

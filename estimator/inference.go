@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/estimator/checkpoint"
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/graph"
 	"github.com/goestimator/goestimator/models"
 )
 
@@ -50,7 +52,7 @@ func (e *Estimator) inference(mode models.Mode, schema *inputs.Schema) (*inferen
 	if s, ok := e.ready[key]; ok {
 		return s, nil
 	}
-	s, err := e.newSession(mode, schema)
+	s, err := e.newSession(mode, schema, e.localStrategy())
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +74,8 @@ func (s *inference) load(prefix string) error {
 			return nil
 		}
 		s.inMemory, s.step = false, 0
-		return s.initialize(s.strategy.Variables().Set)
+		vars := s.strategy.Variables()
+		return s.initialize(func(name string, _ graph.Type, value distribute.Fill) error { return vars.Set(name, value) })
 	}
 	if err != nil {
 		return err
@@ -84,7 +87,7 @@ func (s *inference) load(prefix string) error {
 	if err := s.checkFeatures(r); err != nil {
 		return err
 	}
-	if err := s.restore(r); err != nil {
+	if err := errors.Join(s.restore(r), s.readStep()); err != nil {
 		return err
 	}
 	s.loaded, s.digest, s.inMemory = r.Prefix(), r.Digest(), false
@@ -113,13 +116,18 @@ func (s *inference) each(ctx context.Context, ds inputs.Dataset, limit int64, fn
 		if err != nil {
 			return fmt.Errorf("input, batch %d: %w", n, err)
 		}
-		if rec.NumRows() > 0 {
-			if err = s.runStep(ctx, rec); err == nil {
-				err = fn()
-			}
-			n++
+		if rec.NumRows() == 0 {
+			rec.Release()
+			continue
 		}
-		rec.Release()
+		if err = s.batches.add(rec); err == nil {
+			_, err = s.runStep(ctx, distribute.Step{Batches: s.batches.batches()})
+		}
+		if err == nil {
+			err = fn()
+		}
+		s.batches.release()
+		n++
 		if err != nil {
 			return fmt.Errorf("batch %d: %w", n, err)
 		}

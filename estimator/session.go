@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/inputs"
@@ -31,11 +30,11 @@ type session struct {
 	profile  bool           // time the nodes
 	profiled bool           // the stepper does
 	feeds    []int          // column of the schema that each feed takes
-	reader   *inputs.TensorReader
-	staged   []*graph.Tensor
+	batches  *stager        // of the step that runs
 
 	step   int64
 	rows   int
+	ran    bool   // a step with data was made: tensors have values
 	reason string // why the loop ends; "" while it goes on
 	self   loop   // the session as hooks see it: itself, or the training that embeds it
 }
@@ -52,21 +51,21 @@ var _ loop = (*session)(nil)
 const learningRate = "learning_rate"
 
 // newSession builds a mode's program for data of that schema and creates its
-// variables with their initial values.
-func (e *Estimator) newSession(mode models.Mode, schema *inputs.Schema) (*session, error) {
+// variables with their initial values on a strategy of that config.
+func (e *Estimator) newSession(mode models.Mode, schema *inputs.Schema, config distribute.Config) (*session, error) {
 	p, err := e.buildProgram(mode, schema)
 	if err != nil {
 		return nil, err
 	}
 	s := &session{est: e, program: p, schema: schema, index: map[string]int{}}
-	s.reader, s.staged = inputs.NewTensorReader(schema), make([]*graph.Tensor, len(p.feeds))
 	s.self = s
 	for _, f := range p.feeds {
 		s.feeds = append(s.feeds, schema.Index(f.column.Name))
 	}
-	if s.strategy, err = distribute.New(e.strategy); err != nil {
+	if s.strategy, err = distribute.New(config); err != nil {
 		return nil, err
 	}
+	s.batches = newStager(schema, s.feeds, s.strategy.Replicas().Local)
 	if err := s.initialize(s.strategy.Variables().Create); err != nil {
 		return nil, errors.Join(err, s.strategy.Close())
 	}
@@ -215,33 +214,33 @@ func (s *session) end(ctx context.Context) error {
 	return nil
 }
 
-// runStep runs one record through the program, hooks included.
-func (s *session) runStep(ctx context.Context, rec arrow.Record) error {
+// runStep runs one step on the staged batches, hooks included.
+func (s *session) runStep(ctx context.Context, in distribute.Step) (distribute.Outcome, error) {
 	for _, h := range s.hooks {
 		if err := h.BeforeRun(ctx, s.self); err != nil {
-			return err
+			return distribute.Outcome{}, err
 		}
 	}
-	tensors, err := s.reader.Read(rec)
-	if err != nil {
-		return err
+	s.rows, s.ran = 0, s.ran || len(in.Batches) > 0
+	for _, b := range in.Batches {
+		s.rows += b.Rows
 	}
-	for i, c := range s.feeds {
-		s.staged[i] = tensors[c].Tensor
-	}
-	s.rows = int(rec.NumRows())
-	if err := s.stepper.Step(ctx, s.rows, s.staged); err != nil {
-		return err
+	out, err := s.stepper.Step(ctx, in)
+	if err != nil || s.program.mode == models.Train && !out.Applied {
+		return out, err
 	}
 	if s.program.mode == models.Train {
-		s.step++
+		s.step = out.GlobalStep
+	}
+	if !s.ran {
+		return out, nil
 	}
 	for _, h := range s.hooks {
 		if err := h.AfterRun(ctx, s.self); err != nil {
-			return err
+			return out, err
 		}
 	}
-	return nil
+	return out, nil
 }
 
 // close frees the program and the variables.

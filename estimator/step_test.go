@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"testing"
 
+	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/layers"
@@ -44,7 +45,7 @@ func openLine(tb testing.TB) *training {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	t, err := e.openTraining(context.Background(), InputFunc(lineInput), o)
+	t, err := e.openTraining(context.Background(), InputFunc(lineInput), e.localStrategy(), o)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -64,13 +65,17 @@ func openLine(tb testing.TB) *training {
 
 // step reads a batch and trains on it.
 func step(tb testing.TB, t *training) {
-	rec, err := t.iterator.Next(context.Background())
-	if err != nil {
-		tb.Fatal(err)
+	ctx := context.Background()
+	if over, err := t.turn(ctx, ctx); over || err != nil {
+		tb.Fatal(over, err)
 	}
-	defer rec.Release()
-	if err := t.trainStep(context.Background(), rec); err != nil {
-		tb.Fatal(err)
+}
+
+// again trains once more on the batch that is staged.
+func again(tb testing.TB, t *training) {
+	ctx := context.Background()
+	if over, err := t.trainStep(ctx, ctx, distribute.Step{Batches: t.input.now.batches()}); over || err != nil {
+		tb.Fatal(over, err)
 	}
 }
 
@@ -84,21 +89,7 @@ func TestStepAllocatesNothing(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { step(t, tr) }); n != 0 {
 		t.Errorf("reading and a training step allocate %v objects, expected none", n)
 	}
-	rec, err := tr.iterator.Next(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rec.Release()
-	var failed error
-	n := testing.AllocsPerRun(100, func() {
-		if err := tr.trainStep(context.Background(), rec); err != nil {
-			failed = err
-		}
-	})
-	if failed != nil {
-		t.Fatal(failed)
-	}
-	if n != 0 {
+	if n := testing.AllocsPerRun(100, func() { again(t, tr) }); n != 0 {
 		t.Errorf("a training step allocates %v objects, expected none", n)
 	}
 }
@@ -106,27 +97,14 @@ func TestStepAllocatesNothing(t *testing.T) {
 // BenchmarkTrainStep is the loop around the kernels: a 1x1 linear model at batch 1 with the default hooks, on a record
 // that is there, and with the reading of it from memory.
 func BenchmarkTrainStep(b *testing.B) {
-	b.Run("ready", func(b *testing.B) {
-		t := openLine(b)
-		step(b, t)
-		rec, err := t.iterator.Next(context.Background())
-		if err != nil {
-			b.Fatal(err)
-		}
-		defer rec.Release()
-		b.ReportAllocs()
-		for b.Loop() {
-			if err := t.trainStep(context.Background(), rec); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	b.Run("memory", func(b *testing.B) {
-		t := openLine(b)
-		step(b, t)
-		b.ReportAllocs()
-		for b.Loop() {
+	for name, fn := range map[string]func(testing.TB, *training){"ready": again, "memory": step} {
+		b.Run(name, func(b *testing.B) {
+			t := openLine(b)
 			step(b, t)
-		}
-	})
+			b.ReportAllocs()
+			for b.Loop() {
+				fn(b, t)
+			}
+		})
+	}
 }

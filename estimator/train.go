@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"strconv"
 
-	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/estimator/checkpoint"
-	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/runconfig"
@@ -24,6 +22,7 @@ var ErrInterrupted = errors.New("training was interrupted")
 const (
 	StopMaxSteps   = "max_steps"
 	StopEndOfInput = "end_of_input"
+	StopOtherTask  = "other_task" // another task of the cluster ended the training
 )
 
 // TrainResult says how training ended.
@@ -45,13 +44,20 @@ func (e *Estimator) Train(ctx context.Context, input InputFn, opts ...RunOption)
 	if t := e.config.TaskType(); t == runconfig.Evaluator || t == runconfig.PS {
 		return TrainResult{}, fmt.Errorf("train has been called in task %s: only chief and workers train", t)
 	}
-	if e.config.NumWorkers() > 1 || e.config.NumPS() > 0 || !e.config.IsChief() {
-		return TrainResult{}, e.clusterError()
-	}
 	if done, step, err := e.alreadyTrained(o); err != nil || done {
 		return TrainResult{GlobalStep: step, Loss: math.NaN(), StopReason: StopMaxSteps}, err
 	}
-	t, err := e.openTraining(ctx, input, o)
+	config, leave, err := e.joinJob(ctx)
+	if err != nil {
+		return TrainResult{}, err
+	}
+	res, err := e.train(ctx, input, config, o)
+	return res, errors.Join(err, leave())
+}
+
+// train runs one training loop on a strategy of that config.
+func (e *Estimator) train(ctx context.Context, input InputFn, config distribute.Config, o runOptions) (TrainResult, error) {
+	t, err := e.openTraining(ctx, input, config, o)
 	if err != nil {
 		return TrainResult{}, err
 	}
@@ -60,12 +66,6 @@ func (e *Estimator) Train(ctx context.Context, input InputFn, opts ...RunOption)
 		err = cerr
 	}
 	return TrainResult{GlobalStep: t.step, Loss: t.lastLoss, StopReason: t.reason}, err
-}
-
-// clusterError tells that this task's cluster needs a distributed strategy.
-func (e *Estimator) clusterError() error {
-	return fmt.Errorf("task %s/%d of a cluster: distributed training needs a strategy that this build does not have: unset TF_CONFIG to train in one process",
-		e.config.TaskType(), e.config.TaskID())
 }
 
 // alreadyTrained reports whether the newest checkpoint has reached max_steps.
@@ -129,71 +129,4 @@ func (e *Estimator) openInput(ctx context.Context, input InputFn, mode models.Mo
 		return nil, fmt.Errorf("input_fn, mode %s: returned no data set", mode)
 	}
 	return ds, nil
-}
-
-// run is the training loop.
-func (t *training) run(ctx context.Context) error {
-	// A step that has begun is finished, so that what is saved is whole, and a
-	// batch that was read is trained on: the input's position is behind it.
-	quiet := context.WithoutCancel(ctx)
-	if err := t.start(quiet); err != nil {
-		return err
-	}
-	first := t.step
-	for t.reason == "" {
-		if ctx.Err() != nil {
-			return t.interrupted(quiet, context.Cause(ctx))
-		}
-		rec, err := t.iterator.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			t.reason = StopEndOfInput
-			break
-		}
-		if err != nil && ctx.Err() != nil {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("input after step %d: %w", t.step, err)
-		}
-		if rec.NumRows() > 0 {
-			err = t.trainStep(quiet, rec)
-		}
-		rec.Release()
-		if err != nil {
-			return err
-		}
-	}
-	if t.step == first && t.reason == StopEndOfInput {
-		t.est.log.Warn("training made no steps: perhaps the input is empty or misspecified")
-	}
-	return t.end(quiet)
-}
-
-func (t *training) trainStep(ctx context.Context, rec arrow.Record) error {
-	if err := t.runStep(ctx, rec); err != nil {
-		var nan *hooks.NaNLossError
-		if errors.As(err, &nan) {
-			return err
-		}
-		return fmt.Errorf("step %d: %w", t.step, err)
-	}
-	loss, err := t.Value("loss")
-	if err != nil {
-		return err
-	}
-	t.lastLoss = loss.Float(0)
-	return nil
-}
-
-// interrupted saves what was done and tells why training stopped. Hooks are not
-// told of an end: what they do there, evaluating for example, can take longer
-// than the grace that a signal gives.
-func (t *training) interrupted(ctx context.Context, cause error) error {
-	t.reason = "interrupted"
-	err := fmt.Errorf("%w at step %d: %w", ErrInterrupted, t.step, cause)
-	if !has[*hooks.CheckpointSaver](t.hooks) {
-		return err
-	}
-	_, serr := t.SaveCheckpoint(ctx)
-	return errors.Join(err, serr)
 }

@@ -87,7 +87,7 @@ func TrainAndEvaluate(ctx context.Context, e *Estimator, train TrainSpec, eval E
 		return Result{}, err
 	}
 	if alone := e.config.NumWorkers() == 1 && e.config.NumPS() == 0 && e.config.ClusterSpec().NumTasks(runconfig.Evaluator) == 0; !alone || !e.config.IsChief() {
-		return Result{}, e.clusterError()
+		return Result{}, fmt.Errorf("task %s/%d of a cluster", e.config.TaskType(), e.config.TaskID())
 	}
 	return e.trainAndEvaluateLocal(ctx, train, eval)
 }

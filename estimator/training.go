@@ -7,9 +7,9 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
+	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/estimator/checkpoint"
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/estimator/summary"
@@ -36,12 +36,14 @@ var ErrLocked = errors.New("model_dir is in use by another training")
 // training is the session of a training loop, with its input and its files.
 type training struct {
 	*session
-	iterator inputs.Iterator
-	saver    *checkpoint.Saver // nil on tasks that are not chief
-	events   summary.Writer    // likewise
-	lock     *os.File          // likewise; nil where files cannot be locked
-	saved    int64             // step of the newest checkpoint, -1 for none
-	prefix   string            // of that checkpoint
+	input    *trainingInput
+	position func() ([]byte, error) // of the input
+	shared   distribute.Shared      // the strategy, where other tasks share it; else nil
+	saver    *checkpoint.Saver      // nil on tasks that are not chief
+	events   summary.Writer         // likewise
+	lock     *os.File               // likewise; nil where files cannot be locked
+	saved    int64                  // step of the newest checkpoint, -1 for none
+	prefix   string                 // of that checkpoint
 	lastLoss float64
 }
 
@@ -53,29 +55,28 @@ var (
 
 // openTraining opens the input, builds and compiles the program, and brings
 // everything to where the newest checkpoint left it.
-func (e *Estimator) openTraining(ctx context.Context, input InputFn, o runOptions) (*training, error) {
+func (e *Estimator) openTraining(ctx context.Context, input InputFn, config distribute.Config, o runOptions) (*training, error) {
 	ds, err := e.openInput(ctx, input, models.Train)
 	if err != nil {
 		return nil, err
 	}
-	s, err := e.newSession(models.Train, ds.Schema())
+	s, err := e.newSession(models.Train, ds.Schema(), config)
 	if err != nil {
 		return nil, err
 	}
-	t := &training{session: s, saved: -1, lastLoss: math.NaN()}
+	t := &training{session: s, saved: -1, lastLoss: math.NaN(),
+		input: &trainingInput{ds: ds, now: s.batches, ahead: newStager(ds.Schema(), s.feeds, s.strategy.Replicas().Local)}}
+	t.shared, _ = s.strategy.(distribute.Shared)
+	t.position = t.input.state
 	s.self = t
-	if err := t.open(ctx, ds, o); err != nil {
+	if err := t.open(ctx, o); err != nil {
 		return nil, errors.Join(err, t.close())
 	}
 	return t, nil
 }
 
-// open starts the input, opens the chief's files, compiles and restores.
-func (t *training) open(ctx context.Context, ds inputs.Dataset, o runOptions) error {
-	var err error
-	if t.iterator, err = ds.Iterate(ctx); err != nil {
-		return err
-	}
+// open opens the chief's files, compiles, and restores variables and input.
+func (t *training) open(ctx context.Context, o runOptions) error {
 	if t.IsChief() {
 		if err := t.openFiles(); err != nil {
 			return err
@@ -89,7 +90,7 @@ func (t *training) open(ctx context.Context, ds inputs.Dataset, o runOptions) er
 	if err := t.begin(hs); err != nil {
 		return err
 	}
-	if err := t.restoreOrInit(); err != nil {
+	if err := t.synchronize(ctx); err != nil {
 		return err
 	}
 	if t.events == nil {
@@ -150,77 +151,6 @@ func (t *training) writeGraph() error {
 	return atomicfile.WriteFile(atomicfile.OS{}, filepath.Join(t.est.modelDir, "graph.pbtxt"), text)
 }
 
-// restoreOrInit loads the newest checkpoint that is whole, or warm-starts, or keeps initial values.
-func (t *training) restoreOrInit() error {
-	r, err := t.newest()
-	if errors.Is(err, checkpoint.ErrNone) {
-		if t.est.warm != nil {
-			return t.warmStart()
-		}
-		if sc := t.program.spec.Scaffold; sc != nil && sc.InitFn != nil {
-			return sc.InitFn(t.strategy.Variables())
-		}
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	if err := t.checkFeatures(r); err != nil {
-		return err
-	}
-	if err := t.restore(r); err != nil {
-		return err
-	}
-	t.saved, t.prefix = t.step, r.Prefix()
-	t.est.log.Info("restored checkpoint", "prefix", r.Prefix(), "global_step", t.step)
-	return t.restoreExtras(r)
-}
-
-// newest opens the newest whole checkpoint; the chief sets damaged ones aside.
-func (t *training) newest() (*checkpoint.Reader, error) {
-	if t.saver != nil {
-		return t.saver.OpenLatest(context.Background())
-	}
-	return checkpoint.OpenLatest(context.Background(), t.est.modelDir)
-}
-
-// restoreExtras gives the input and the hooks the states they had.
-func (t *training) restoreExtras(r *checkpoint.Reader) error {
-	key := t.inputKey()
-	if state, ok, err := readString(r, key); err != nil {
-		return err
-	} else if ok {
-		switch err := t.iterator.Restore(state); {
-		case errors.Is(err, inputs.ErrStateMismatch):
-			return fmt.Errorf("checkpoint %s: %w: train with the input it was made with, or in another model_dir", r.Prefix(), err)
-		case err != nil:
-			return fmt.Errorf("checkpoint %s: input position: %w", r.Prefix(), err)
-		}
-	}
-	for _, h := range t.hooks {
-		st, ok := h.(hooks.Stateful)
-		if !ok {
-			continue
-		}
-		state, ok, err := readString(r, hookStateKey+st.StateKey())
-		if err != nil {
-			return err
-		}
-		if !ok {
-			continue
-		}
-		if err := st.UnmarshalBinary(state); err != nil {
-			return fmt.Errorf("checkpoint %s: state of hook %s: %w", r.Prefix(), st.StateKey(), err)
-		}
-	}
-	return nil
-}
-
-func (t *training) inputKey() string {
-	return fmt.Sprintf("%s%d", inputStateKey, max(t.est.config.WorkerRank(), 0))
-}
-
 // checkFeatures compares the features that the checkpoint was trained on with those of the input.
 func (s *session) checkFeatures(r *checkpoint.Reader) error {
 	trained, ok, err := readString(r, featuresKey)
@@ -259,46 +189,6 @@ func readString(r *checkpoint.Reader, name string) ([]byte, bool, error) {
 	return v.Strings[0], true, nil
 }
 
-// SaveCheckpoint writes the state after the last step.
-func (t *training) SaveCheckpoint(ctx context.Context) (string, error) {
-	if t.saver == nil {
-		return "", errors.New("only the chief saves checkpoints: leave the CheckpointSaver hook out in this task")
-	}
-	if t.saved == t.step {
-		return t.prefix, nil
-	}
-	tensors, err := t.strategy.Variables().Snapshot()
-	if err != nil {
-		return "", err
-	}
-	position, err := t.iterator.State()
-	if err != nil {
-		return "", fmt.Errorf("input position: %w", err)
-	}
-	tensors[t.inputKey()] = stringScalar(position)
-	tensors[featuresKey] = stringScalar([]byte(t.featureSignature()))
-	tensors[seedKey] = stringScalar(strconv.AppendInt(nil, t.est.seed, 10))
-	for _, h := range t.hooks {
-		if st, ok := h.(hooks.Stateful); ok {
-			state, err := st.MarshalBinary()
-			if err != nil {
-				return "", fmt.Errorf("state of hook %s: %w", st.StateKey(), err)
-			}
-			tensors[hookStateKey+st.StateKey()] = stringScalar(state)
-		}
-	}
-	// What was told of the steps so far is on disk before they count as saved.
-	if err := t.events.Flush(); err != nil {
-		return "", err
-	}
-	prefix, err := t.saver.Save(ctx, checkpoint.Snapshot{Step: t.step, Tensors: tensors})
-	if err != nil {
-		return "", err
-	}
-	t.saved, t.prefix = t.step, prefix
-	return prefix, t.events.Add(summary.SessionCheckpoint(t.step, prefix))
-}
-
 func stringScalar(b []byte) *graph.Tensor {
 	return &graph.Tensor{DType: graph.String, Strings: [][]byte{b}}
 }
@@ -312,9 +202,7 @@ func (t *training) Variables() []hooks.VariableInfo { return t.program.variableI
 // close frees everything; what was written stays.
 func (t *training) close() error {
 	var errs []error
-	if t.iterator != nil {
-		errs = append(errs, t.iterator.Close())
-	}
+	errs = append(errs, t.input.close())
 	if t.events != nil {
 		errs = append(errs, t.events.Close())
 	}

@@ -37,16 +37,12 @@ func (e *MismatchError) Error() string {
 
 // initialize puts the initial values of the program's variables: the model's,
 // the optimizer's slots when training, and the global step.
-func (s *session) initialize(put func(name string, value *graph.Tensor) error) error {
+func (s *session) initialize(put func(name string, t graph.Type, value distribute.Fill) error) error {
 	if err := s.checkMemory(); err != nil {
 		return err
 	}
 	one := func(name string, t graph.Type, init models.Initializer) error {
-		value := graph.NewTensor(t.DType, t.Shape.At(0)...)
-		if err := init.Init(value, models.Key(s.est.seed, name)); err != nil {
-			return fmt.Errorf("initial value of %s: %w", name, err)
-		}
-		return put(name, value)
+		return put(name, t, s.initial(name, t, init))
 	}
 	for _, v := range s.program.variables {
 		if err := one(v.Name, v.Type(), v.Init); err != nil {
@@ -60,7 +56,25 @@ func (s *session) initialize(put func(name string, value *graph.Tensor) error) e
 			}
 		}
 	}
-	return put(distribute.GlobalStep, graph.ScalarOf(int64(0)))
+	return put(distribute.GlobalStep, graph.Type{DType: graph.Int64}, distribute.Whole(graph.ScalarOf(int64(0))))
+}
+
+// initial gives the initial value of a variable.
+func (s *session) initial(name string, t graph.Type, init models.Initializer) distribute.Fill {
+	key := models.Key(s.est.seed, name)
+	return func(dst *graph.Tensor, first int) error {
+		whole := dst
+		if !slices.Equal(dst.Shape, t.Shape.At(0)) {
+			whole = graph.NewTensor(t.DType, t.Shape.At(0)...)
+		}
+		if err := init.Init(whole, key); err != nil {
+			return fmt.Errorf("initial value of %s: %w", name, err)
+		}
+		if whole == dst {
+			return nil
+		}
+		return distribute.Whole(whole)(dst, first)
+	}
 }
 
 // checkMemory refuses a model that this machine cannot hold: the Go runtime would end the process.
@@ -96,41 +110,55 @@ func (s *session) checkMemory() error {
 		need/(1<<30), float64(total)/(1<<30), largest, types[largest].Shape)
 }
 
-// restore sets all variables from a checkpoint. Where one is missing there or
-// has another type or shape, nothing is set and the error is a *MismatchError.
+// restore sets all variables from a checkpoint, which stays open until the
+// strategy is synchronized. Where one is missing there or has another type or
+// shape, nothing is set and the error is a *MismatchError.
 func (s *session) restore(r *checkpoint.Reader) error {
 	vars := s.strategy.Variables()
 	mismatch := &MismatchError{Prefix: r.Prefix()}
-	values := map[string]*graph.Tensor{}
+	values := map[string]distribute.Fill{}
+	_, shared := s.strategy.(distribute.Shared)
 	for _, name := range vars.Names() {
-		have, err := vars.Get(name)
-		if err != nil {
-			return err
-		}
-		if _, ok := r.Lookup(name); !ok {
+		want, _ := vars.Type(name)
+		have, ok := r.Lookup(name)
+		if !ok {
 			mismatch.Problems = append(mismatch.Problems, fmt.Sprintf("no variable %s", name))
 			continue
 		}
+		if have.DType != want.DType || !slices.Equal(have.Shape, want.Shape.At(0)) {
+			mismatch.Problems = append(mismatch.Problems, fmt.Sprintf("variable %s: expected %v%v, got %v%v",
+				name, want.DType, want.Shape.At(0), have.DType, have.Shape))
+			continue
+		}
+		if shared {
+			values[name] = func(dst *graph.Tensor, first int) error { return s.readRows(r, name, dst, first) }
+			continue
+		}
+		// Read before any is set, so that a damaged one leaves all as they were.
 		t, err := r.Tensor(name)
 		if err != nil {
 			return err
 		}
-		if t.DType != have.DType || !slices.Equal(t.Shape, have.Shape) {
-			mismatch.Problems = append(mismatch.Problems, fmt.Sprintf("variable %s: expected %v%v, got %v%v",
-				name, have.DType, have.Shape, t.DType, t.Shape))
-			continue
-		}
-		values[name] = t
+		values[name] = distribute.Whole(t)
 	}
 	if len(mismatch.Problems) > 0 {
 		return mismatch
 	}
-	for name, t := range values {
-		if err := vars.Set(name, t); err != nil {
+	for _, name := range sortedKeys(values) {
+		if err := vars.Set(name, values[name]); err != nil {
 			return err
 		}
 	}
-	return s.readStep()
+	return nil
+}
+
+// readRows reads rows of a variable from a checkpoint.
+func (s *session) readRows(r *checkpoint.Reader, name string, dst *graph.Tensor, first int) error {
+	t, err := r.Tensor(name)
+	if err != nil {
+		return err
+	}
+	return distribute.Whole(t)(dst, first)
 }
 
 // readStep takes the loop's step count from the global step variable.

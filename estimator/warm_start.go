@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/estimator/checkpoint"
 	"github.com/goestimator/goestimator/models"
 )
@@ -100,5 +101,5 @@ func (s *session) warmStartVariable(r *checkpoint.Reader, v *models.Variable) er
 	if !slices.Equal(t.Shape, v.Shape) || t.DType != v.DType {
 		return fmt.Errorf("variable %s: expected %v%v, got %v%v", v.Name, v.DType, v.Shape, t.DType, t.Shape)
 	}
-	return s.strategy.Variables().Set(v.Name, t)
+	return s.strategy.Variables().Set(v.Name, distribute.Whole(t))
 }

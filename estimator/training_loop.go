@@ -1,0 +1,172 @@
+package estimator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/goestimator/goestimator/distribute"
+	"github.com/goestimator/goestimator/estimator/hooks"
+)
+
+// errOtherTask is why training is interrupted where another task in lock step asked for it.
+var errOtherTask = errors.New("another task of the cluster was interrupted")
+
+// run is the training loop.
+func (t *training) run(ctx context.Context) error {
+	// A step that has begun is finished, so that what is saved is whole, and a
+	// batch that was read is trained on: the input's position is behind it.
+	quiet := context.WithoutCancel(ctx)
+	if err := t.start(quiet); err != nil {
+		return err
+	}
+	first := t.step
+	for over := false; !over; {
+		var err error
+		over, err = t.turn(ctx, quiet)
+		if errors.Is(err, distribute.ErrSessionLost) {
+			over, err = false, t.recover(ctx, err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if t.step == first && t.reason == StopEndOfInput {
+		t.est.log.Warn("training made no steps: perhaps the input is empty or misspecified")
+	}
+	return t.finish(quiet)
+}
+
+// turn makes one step unless training is over.
+func (t *training) turn(ctx, quiet context.Context) (over bool, err error) {
+	step := distribute.Step{Position: t.position}
+	lockstep := t.strategy.Replicas().Lockstep
+	switch {
+	case t.reason != "" && !lockstep:
+		return true, nil
+	case t.reason != "":
+		step.Stop = distribute.Finished
+	case ctx.Err() != nil && !lockstep:
+		return true, t.interrupted(quiet, context.Cause(ctx))
+	case ctx.Err() != nil:
+		step.Stop = distribute.Interrupted
+	default:
+		step.Batches, err = t.input.next(ctx)
+		if err != nil && ctx.Err() != nil {
+			return false, nil
+		}
+		if err != nil {
+			return true, fmt.Errorf("after step %d: %w", t.step, err)
+		}
+		if len(step.Batches) == 0 && !lockstep {
+			t.reason = StopEndOfInput
+			return true, nil
+		}
+	}
+	return t.trainStep(ctx, quiet, step)
+}
+
+// trainStep runs one step and takes in what came of it.
+func (t *training) trainStep(ctx, quiet context.Context, step distribute.Step) (over bool, err error) {
+	if p, ok := t.stepper.(distribute.Prefetcher); ok && len(step.Batches) > 0 {
+		if err := t.prefetch(ctx, p); err != nil {
+			return true, err
+		}
+	}
+	out, err := t.runStep(quiet, step)
+	if err != nil {
+		var nan *hooks.NaNLossError
+		if errors.As(err, &nan) {
+			return true, err
+		}
+		return true, fmt.Errorf("step %d: %w", t.step, err)
+	}
+	if t.ran {
+		loss, err := t.Value("loss")
+		if err != nil {
+			return true, err
+		}
+		t.lastLoss = loss.Float(0)
+	}
+	switch {
+	case out.Stop == distribute.Interrupted:
+		cause := context.Cause(ctx)
+		if cause == nil {
+			cause = errOtherTask
+		}
+		return true, t.interrupted(quiet, cause)
+	case out.Stop == distribute.Finished:
+		t.RequestStop(StopOtherTask)
+		return true, nil
+	case !out.Applied:
+		t.RequestStop(StopEndOfInput)
+		return true, nil
+	}
+	return false, nil
+}
+
+// prefetch reads the next batches and tells the stepper of them.
+func (t *training) prefetch(ctx context.Context, p distribute.Prefetcher) error {
+	batches, err := t.input.readAhead(ctx)
+	if ctx.Err() != nil {
+		return nil // the loop finds out by itself
+	}
+	if err != nil {
+		return fmt.Errorf("after step %d: %w", t.step, err)
+	}
+	return p.Prefetch(ctx, batches)
+}
+
+// recover brings a job together again that lost a task or its variables.
+func (t *training) recover(ctx context.Context, cause error) error {
+	t.est.log.Warn("the tasks of the job synchronize again", "global_step", t.step, "cause", cause)
+	if err := t.synchronize(ctx); err != nil {
+		if ctx.Err() != nil {
+			return fmt.Errorf("%w at step %d, without a checkpoint: %w", ErrInterrupted, t.step, context.Cause(ctx))
+		}
+		return err
+	}
+	return t.start(context.WithoutCancel(ctx))
+}
+
+// finish ends training in all tasks, then tells the hooks.
+func (t *training) finish(ctx context.Context) error {
+	if t.shared == nil {
+		return t.end(ctx)
+	}
+	if err := t.shared.Settle(ctx, t.reason == StopEndOfInput); err != nil {
+		return err
+	}
+	if err := t.readStep(); err != nil {
+		return err
+	}
+	if err := t.end(ctx); err != nil {
+		return err
+	}
+	return t.shared.Finish(ctx, true)
+}
+
+// interrupted saves what was done and tells why training stopped. Hooks are not
+// told of an end: what they do there, evaluating for example, can take longer
+// than the grace that a signal gives.
+func (t *training) interrupted(ctx context.Context, cause error) error {
+	t.reason = "interrupted"
+	err := fmt.Errorf("%w at step %d: %w", ErrInterrupted, t.step, cause)
+	if t.strategy.Replicas().Lockstep {
+		serr := t.shared.Settle(ctx, false)
+		if serr == nil {
+			serr = errors.Join(t.saveOnExit(ctx), t.shared.Finish(ctx, false))
+		}
+		return errors.Join(err, serr)
+	}
+	return errors.Join(err, t.saveOnExit(ctx))
+}
+
+// saveOnExit saves a checkpoint where this task does so at all.
+func (t *training) saveOnExit(ctx context.Context) error {
+	if t.saver == nil || !has[*hooks.CheckpointSaver](t.hooks) {
+		return nil
+	}
+	_, err := t.SaveCheckpoint(ctx)
+	return err
+}
