@@ -1,0 +1,52 @@
+package launcher
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goestimator/goestimator/internal/freeport"
+	"github.com/goestimator/goestimator/internal/replica"
+)
+
+// TokenEnv is the variable with the secret that the tasks of a job share.
+const TokenEnv = "GOESTIMATOR_JOB_TOKEN"
+
+// environs returns the environment of each task, in the order of Tasks.
+func (l Local) environs(ports *freeport.Reservation) []([]string) {
+	tasks := l.Tasks()
+	cluster := map[string][]string{}
+	for i, t := range tasks {
+		cluster[t.Type] = append(cluster[t.Type], ports.Address(i))
+	}
+	base := slices.DeleteFunc(slices.Clone(l.Environ), func(pair string) bool { return strings.HasPrefix(pair, "TF_CONFIG=") })
+	if !slices.ContainsFunc(base, func(pair string) bool { return strings.HasPrefix(pair, TokenEnv+"=") && pair != TokenEnv+"=" }) {
+		base = append(base, TokenEnv+"="+newToken())
+	}
+	base = append(base, l.coreEnv()...)
+	var out [][]string
+	for _, t := range tasks {
+		env := slices.Clone(base)
+		if text := replica.TFConfig(cluster, t); text != "" {
+			env = append(env, "TF_CONFIG="+text)
+		}
+		out = append(out, env)
+	}
+	return out
+}
+
+// coreEnv tells the Go runtime and BLAS libraries how many cores to use.
+func (j Job) coreEnv() []string {
+	if j.CoresPerTask == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("GOMAXPROCS=%d", j.CoresPerTask), fmt.Sprintf("OMP_NUM_THREADS=%d", j.CoresPerTask)}
+}
+
+func newToken() string {
+	b := make([]byte, 32)
+	rand.Read(b) // never fails
+	return hex.EncodeToString(b)
+}

@@ -1,0 +1,121 @@
+package launcher
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+)
+
+// sink is where the lines of all tasks go; each is written whole.
+type sink struct {
+	mu  sync.Mutex
+	out io.Writer
+}
+
+func (s *sink) writeLine(prefix, line []byte) error {
+	whole := append(append(append(make([]byte, 0, len(prefix)+len(line)+1), prefix...), line...), '\n')
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, err := s.out.Write(whole)
+	return err
+}
+
+// maxLine is how long a line may become before it is told in parts.
+const maxLine = 64 << 10
+
+// lineWriter tells what one stream of a task writes line by line, with the
+// task's name before each, and keeps a copy.
+type lineWriter struct {
+	prefix []byte
+	to     *sink
+	tail   *tail
+	file   io.Writer // nil: no log file
+	part   []byte    // of a line that has no end yet
+}
+
+// Write never fails: a task goes on where its output cannot be shown or kept.
+func (w *lineWriter) Write(p []byte) (int, error) {
+	if w.file != nil {
+		_, _ = w.file.Write(p)
+	}
+	rest := p
+	for len(rest) > 0 {
+		line, after, whole := bytes.Cut(rest, []byte{'\n'})
+		if room := maxLine - len(w.part); len(line) >= room {
+			line, after, whole = rest[:room], rest[room:], true
+		}
+		w.part = append(w.part, line...)
+		if whole {
+			w.end()
+		}
+		rest = after
+	}
+	return len(p), nil
+}
+
+// end tells the line that has been collected.
+func (w *lineWriter) end() {
+	line := bytes.TrimRight(w.part, "\r")
+	_ = w.to.writeLine(w.prefix, line)
+	w.tail.add(string(line))
+	w.part = w.part[:0]
+}
+
+// flush tells a last line that has no end.
+func (w *lineWriter) flush() {
+	if len(w.part) > 0 {
+		w.end()
+	}
+}
+
+// The tail that an error quotes.
+const (
+	tailLines = 5
+	tailWidth = 300 // bytes of a line
+)
+
+// tail keeps the last lines of a task.
+type tail struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (t *tail) add(line string) {
+	if line = strings.TrimSpace(line); line == "" {
+		return
+	}
+	if len(line) > tailWidth {
+		line = strings.ToValidUTF8(line[:tailWidth], "") + "..."
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.lines) == tailLines {
+		t.lines = t.lines[1:]
+	}
+	t.lines = append(t.lines, line)
+}
+
+func (t *tail) last() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return append([]string(nil), t.lines...)
+}
+
+// colors are those of names on a terminal, in the order of tasks: cyan, yellow,
+// green, magenta, blue, and the bright ones of these.
+var colors = []int{36, 33, 32, 35, 34, 96, 93, 92, 95, 94}
+
+// prefixes returns what stands before the lines of each task.
+func prefixes(names []string, color bool) [][]byte {
+	var out [][]byte
+	for i, name := range names {
+		if color {
+			out = append(out, fmt.Appendf(nil, "\x1b[%dm[%s]\x1b[0m ", colors[i%len(colors)], name))
+		} else {
+			out = append(out, fmt.Appendf(nil, "[%s] ", name))
+		}
+	}
+	return out
+}

@@ -1,0 +1,63 @@
+package launcher
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/goestimator/goestimator/internal/replica"
+)
+
+// ErrInterrupted tells that a signal ended the job before it was done.
+var ErrInterrupted = errors.New("interrupted")
+
+// ErrKilled tells that the job was killed at the user's wish.
+var ErrKilled = errors.New("interrupted twice: all tasks were killed")
+
+// TaskError tells that a task failed, and with it the job.
+type TaskError struct {
+	Task     replica.Task
+	Code     int      // its exit code
+	Restarts int      // how often it had been started again
+	Lines    []string // the last that it wrote
+}
+
+// Error returns one line.
+func (e *TaskError) Error() string {
+	text := fmt.Sprintf("%s failed with exit code %d", e.Task, e.Code)
+	switch {
+	case e.Restarts == 1:
+		text += " after a restart"
+	case e.Restarts > 1:
+		text += fmt.Sprintf(" after %d restarts", e.Restarts)
+	}
+	if len(e.Lines) > 0 {
+		text += ": " + strings.Join(e.Lines, " | ")
+	}
+	return text
+}
+
+// Outcome is how a task ended.
+type Outcome struct {
+	Task     string `json:"task"`
+	ExitCode int    `json:"exit_code"`
+	Restarts int    `json:"restarts"`
+	// End is "exited" where the task ended by itself, "terminated" where it ended
+	// after a SIGTERM of the launcher and "killed" where that did not help.
+	End string `json:"end"`
+}
+
+func (c *cluster) outcomes() []Outcome {
+	var out []Outcome
+	for _, t := range c.tasks {
+		end := "exited"
+		switch {
+		case t.wasKilled():
+			end = "killed"
+		case t.stopped:
+			end = "terminated"
+		}
+		out = append(out, Outcome{Task: t.String(), ExitCode: t.code, Restarts: t.restarts(), End: end})
+	}
+	return out
+}

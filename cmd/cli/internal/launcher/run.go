@@ -1,0 +1,115 @@
+package launcher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/freeport"
+)
+
+// event is what the supervisor of a job reacts to.
+type event struct {
+	task   *task
+	exited bool // else: start it again
+}
+
+// phase is where a job is.
+type phase int
+
+const (
+	working     phase = iota
+	finishing         // the leader is done; the others may end by themselves
+	terminating       // the others have got SIGTERM
+	killing           // and SIGKILL
+)
+
+// cluster is a local job while it runs.
+type cluster struct {
+	Local
+	tasks  []*task
+	events chan event
+	phase  phase
+	timer  *time.Timer // of the phase; its end leads to the next one
+	failed error       // what the job failed of; nil: it has not
+	done   bool        // the leader has succeeded
+}
+
+// Run runs a job on this machine until all its processes have ended, and returns
+// how each did. The error is nil when the leader (the chief, else worker 0) ended
+// with exit code 0; a [*TaskError] when a task failed; [ErrInterrupted] when ctx
+// ended before; [ErrKilled].
+//
+// By the rules of TFJob, a task that ends is started again as the restart policy
+// says, and any task that fails for good, a parameter server or evaluator too, is
+// the failure of the job. Unlike there, exit code 0 of the leader is success
+// under every policy, and MaxRestarts bounds the restarts of a task. Failures
+// after the leader's success are told as warnings.
+func Run(ctx context.Context, l Local) (outcomes []Outcome, err error) {
+	if err := l.Validate(); err != nil {
+		return nil, err
+	}
+	ports, err := freeport.Reserve(len(l.Tasks()))
+	if err != nil {
+		return nil, err
+	}
+	defer ports.Close()
+	c := &cluster{Local: l, timer: time.NewTimer(time.Hour)}
+	c.timer.Stop()
+	if err := c.prepare(ports); err != nil {
+		return nil, errors.Join(err, c.closeLogs())
+	}
+	c.events = make(chan event, 2*len(c.tasks)) // each has one end and one restart under way at most
+	c.supervise(ctx)
+	return c.outcomes(), errors.Join(c.result(), c.closeLogs())
+}
+
+// prepare makes the tasks, with their environments and outputs.
+func (c *cluster) prepare(ports *freeport.Reservation) error {
+	if c.LogDir != "" {
+		if err := os.MkdirAll(c.LogDir, 0o755); err != nil {
+			return fmt.Errorf("folder of log files: %w", err)
+		}
+	}
+	stdout, stderr := &sink{out: c.Stdout}, &sink{out: c.Stderr}
+	var names []string
+	for _, t := range c.Tasks() {
+		names = append(names, t.String())
+	}
+	prefix, environs := prefixes(names, c.Color), c.environs(ports)
+	for i, name := range c.Tasks() {
+		last := &tail{}
+		t := &task{
+			Task: name, env: environs[i], state: ended,
+			out: &lineWriter{prefix: prefix[i], to: stdout, tail: last},
+			err: &lineWriter{prefix: prefix[i], to: stderr, tail: last},
+		}
+		c.tasks = append(c.tasks, t)
+		if c.LogDir != "" {
+			if err := t.openLog(c.LogDir); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (c *cluster) closeLogs() error {
+	var errs []error
+	for _, t := range c.tasks {
+		if t.file != nil {
+			errs = append(errs, t.file.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// result is the error of the job.
+func (c *cluster) result() error {
+	if c.done {
+		return nil
+	}
+	return c.failed
+}
