@@ -51,7 +51,7 @@ func collect(g *graph.Graph, spec Spec, p *Program) ([]*op, error) {
 	if err := errors.Join(c.errs...); err != nil {
 		return nil, err
 	}
-	return fuse(c.ops, p.fetched), nil
+	return c.ops, nil
 }
 
 func (c *collector) addFeed(i int, f graph.Output) error {

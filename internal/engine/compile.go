@@ -41,18 +41,20 @@ func Compile(g *graph.Graph, spec Spec, dev device.Device, vars *Variables, opts
 	if err != nil {
 		return nil, fmt.Errorf("compile: %w", err)
 	}
-	if opts.OwnFetches {
-		ops = ownFetches(ops, p.fetched)
-	}
 	if err := connectVariables(ops, vars); err != nil {
 		return nil, fmt.Errorf("compile: %w", err)
+	}
+	p.written = writtenBy(ops)
+	ops = fuse(ops, p.fetched, p.written)
+	if opts.OwnFetches {
+		ops = ownFetches(ops, p.fetched)
 	}
 	if ops, err = order(ops, p.fetched, opts.OnFetch != nil); err != nil {
 		return nil, fmt.Errorf("compile: %w", err)
 	}
 	makeValues(ops)
 	if err := p.bindAll(ops); err != nil {
-		return nil, fmt.Errorf("compile: %w", err)
+		return nil, errors.Join(fmt.Errorf("compile: %w", err), p.Close())
 	}
 	assignStages(p.steps, max(opts.Capacity, 1))
 	p.splitStages()
@@ -102,11 +104,12 @@ func (p *Program) bindAll(ops []*op) error {
 		if o.feed >= 0 || o.def.compile == nil || (o.reads != nil && !o.copy) {
 			continue
 		}
-		c := &binding{node: o.node, op: o, out: o.out}
+		c := &binding{node: o.node, op: o, out: o.out, written: p.written, shared: &p.vars.weights}
 		for _, in := range o.in {
 			c.in = append(c.in, in.value())
 		}
 		run, err := compileOp(c)
+		p.kept = append(p.kept, c.kept...)
 		if err != nil {
 			errs = append(errs, &UnsupportedOpError{Op: o.node.Op, Node: o.node.Name, Reason: err.Error()})
 			continue

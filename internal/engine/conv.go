@@ -8,7 +8,7 @@ import (
 
 // convOps are convolutions over NHWC images.
 var convOps = map[string]opDef{
-	"_FusedConv2D":                        {compile: floats(conv(forward, kernels.Conv2D[float32], false), conv(forward, kernels.Conv2D[float64], false))},
+	"_FusedConv2D":                        {inplace: addedAt, alone: true, compile: floats(conv(forward, kernels.Conv2D[float32], false), conv(forward, kernels.Conv2D[float64], false))},
 	"Conv2D":                              {compile: floats(conv(forward, kernels.Conv2D[float32], false), conv(forward, kernels.Conv2D[float64], false))},
 	"Conv2DBackpropInput":                 {unread: []int{0}, compile: floats(conv(inputGrad, triple(kernels.Conv2DInputGrad[float32]), false), conv(inputGrad, triple(kernels.Conv2DInputGrad[float64]), false))},
 	"Conv2DBackpropFilter":                {unread: []int{1}, compile: floats(conv(filterGrad, triple(kernels.Conv2DFilterGrad[float32]), false), conv(filterGrad, triple(kernels.Conv2DFilterGrad[float64]), false))},
@@ -71,15 +71,24 @@ func conv[T kernels.Float](r role, f convKernel[T], depthwise bool) compileFunc 
 			return err
 		}
 		a, b, dst := c.in[r.first], c.in[r.second], c.out[0]
-		bias, relu, err := fusedBias[T](c)
-		return func() error {
-			var k []T
-			if bias != nil {
-				k = view[T](bias)
+		t, err := tailOf[T](c)
+		if err != nil {
+			return nil, err
+		}
+		if r == forward && !depthwise {
+			if w := packWeights[T](c, t, false); w != nil {
+				return func() error {
+					packed, bias := w.current()
+					kernels.Conv2DPacked(win, view[T](dst), view[T](a), packed, epilogue(t, bias))
+					return nil
+				}, nil
 			}
-			f(win, view[T](dst), view[T](a), view[T](b), k, relu)
+		}
+		return func() error {
+			e := epilogue[T](t, nil)
+			f(win, view[T](dst), view[T](a), view[T](b), e.Bias, e.Relu)
 			return nil
-		}, err
+		}, t.plain()
 	}
 }
 

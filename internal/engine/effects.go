@@ -36,6 +36,17 @@ func connectVariables(ops []*op, vars *Variables) error {
 	return errors.Join(errs...)
 }
 
+// writtenBy returns the variables that ops update.
+func writtenBy(ops []*op) map[*variable]bool {
+	written := map[*variable]bool{}
+	for _, o := range ops {
+		for _, v := range o.write {
+			written[v] = true
+		}
+	}
+	return written
+}
+
 // variableName returns the name of the variable whose handle an op gives.
 func variableName(o *op) string {
 	for o.node.Op != "VarHandleOp" && len(o.in) > 0 {

@@ -1,19 +1,17 @@
 package engine
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/kernels"
 )
 
 // fuse merges chains of ops into one pass over memory, under the names of TensorFlow's fused ops: a matrix product or
-// convolution with its bias and ReLU, a batch normalization with ReLU. It returns the ops that are left.
-func fuse(ops []*op, fetched []port) []*op {
-	f := &fuser{uses: map[port]int{}, waited: map[*op]bool{}, gone: map[*op]bool{}}
+// convolution with its bias, normalization, addition and ReLU, a batch normalization with ReLU. It returns the ops that
+// are left.
+func fuse(ops []*op, fetched []port, written map[*variable]bool) []*op {
+	f := &fuser{uses: map[port]int{}, waited: map[*op]bool{}, gone: map[*op]bool{}, written: written}
 	f.reluGradients(ops)
 	for _, o := range ops {
 		for _, in := range o.in {
@@ -30,6 +28,10 @@ func fuse(ops []*op, fetched []port) []*op {
 		switch o.node.Op {
 		case "BiasAdd":
 			f.bias(o)
+		case "FusedBatchNormV3":
+			f.norm(o)
+		case "AddV2", "Add":
+			f.add(o)
 		case "Relu":
 			f.relu(o)
 			f.normRelu(o, ops, fetched)
@@ -42,6 +44,8 @@ type fuser struct {
 	uses   map[port]int
 	waited map[*op]bool // some control edge waits for it
 	gone   map[*op]bool
+	// written are the variables that the program updates.
+	written map[*variable]bool
 }
 
 // reluGradients lets ReluGrad take the result of Relu where it takes its operand: their signs are the same, and the
@@ -81,7 +85,7 @@ func dependsOn(r, o *op) bool {
 
 // only returns the op that computes p if nothing but the asker uses it.
 func (f *fuser) only(p port) *op {
-	if f.uses[p] != 1 || f.waited[p.op] || p.op.feed >= 0 || len(p.op.node.Outputs) != 1 {
+	if f.uses[p] != 1 || f.waited[p.op] || p.op.feed >= 0 || p.idx != 0 || f.othersUsed(p.op) {
 		return nil
 	}
 	return p.op
@@ -93,11 +97,11 @@ func (f *fuser) bias(o *op) {
 		return
 	}
 	x := f.only(o.in[0])
-	if x == nil || (x.node.Op != "MatMul" && x.node.Op != "Conv2D") || len(x.in) != 2 || !sameType(x.node.Outputs[0], o.node.Outputs[0]) ||
-		x.node.Outputs[0].Shape.Rank() < 2 || !channelsLast(x.node) || !channelsLast(o.node) {
+	if x == nil || len(x.in) != 2 || !f.open(x, "BiasAdd") || !sameType(x.node.Outputs[0], o.node.Outputs[0]) ||
+		x.node.Outputs[0].Shape.Rank() < 2 || !channelsLast(o.node) {
 		return
 	}
-	f.replace(o, x, "_Fused"+x.node.Op, "BiasAdd", []port{x.in[0], x.in[1], o.in[1]})
+	f.replace(o, x, fusedName[x.node.Op], "BiasAdd", []port{x.in[0], x.in[1], o.in[1]})
 }
 
 // relu adds ReLU to a fused product.
@@ -106,10 +110,10 @@ func (f *fuser) relu(o *op) {
 		return
 	}
 	x := f.only(o.in[0])
-	if x == nil || !strings.HasPrefix(x.node.Op, "_Fused") || x.node.Attrs["fused_ops"] == nil || !sameType(x.node.Outputs[0], o.node.Outputs[0]) {
+	if x == nil || !f.open(x, "Relu") || !sameType(x.node.Outputs[0], o.node.Outputs[0]) {
 		return
 	}
-	f.replace(o, x, x.node.Op, "Relu", x.in)
+	f.replace(o, x, fusedName[x.node.Op], "Relu", x.in)
 }
 
 // normRelu makes a batch normalization apply the ReLU that alone uses its result.
@@ -158,27 +162,4 @@ func sameType(a, b graph.Type) bool { return a.DType == b.DType && a.Shape.Equal
 func channelsLast(n *graph.Node) bool {
 	f := n.Str("data_format")
 	return f == "" || f == "NHWC"
-}
-
-// fusedBias returns the bias of a fused op, nil for a plain one, and whether ReLU follows.
-func fusedBias[T kernels.Float](c *binding) (bias *value, relu bool, err error) {
-	fused, _ := c.node.Attrs["fused_ops"].([][]byte)
-	for i, name := range fused {
-		switch {
-		case i == 0 && string(name) == "BiasAdd" && len(c.in) == 3:
-			bias = c.in[2]
-			last := c.out[0].typ.Shape.Dims
-			if err := checkShape("bias", bias, last[len(last)-1:]); err != nil {
-				return nil, false, err
-			}
-			if err := checkTypes[T](bias); err != nil {
-				return nil, false, err
-			}
-		case i == 1 && string(name) == "Relu":
-			relu = true
-		default:
-			return nil, false, fmt.Errorf("fused_ops %q: expected BiasAdd, then Relu", fused)
-		}
-	}
-	return bias, relu, nil
 }

@@ -8,7 +8,7 @@ import (
 
 // matmulOps are matrix products and biases.
 var matmulOps = map[string]opDef{
-	"_FusedMatMul":  {compile: floats(compileMatMul[float32], compileMatMul[float64])},
+	"_FusedMatMul":  {inplace: addedAt, alone: true, compile: floats(compileMatMul[float32], compileMatMul[float64])},
 	"MatMul":        {compile: floats(compileMatMul[float32], compileMatMul[float64])},
 	"BatchMatMulV2": {compile: floats(compileBatchMatMul[float32], compileBatchMatMul[float64])},
 	"BiasAdd":       {inplace: []int{0}, compile: floats(compileBiasAdd[float32], compileBiasAdd[float64])},
@@ -52,16 +52,26 @@ func compileMatMul[T kernels.Float](c *binding) (runFunc, error) {
 	a, b, out := c.in[0], c.in[1], c.out[0]
 	p := &product{ta: c.node.Bool("transpose_a"), tb: c.node.Bool("transpose_b")}
 	c.onBatch = func() error { return p.sizes(a.dims, b.dims, out.dims) }
-	bias, relu, err := fusedBias[T](c)
+	t, err := tailOf[T](c)
+	if err != nil {
+		return nil, err
+	}
+	if !p.ta {
+		if w := packWeights[T](c, t, p.tb); w != nil {
+			return func() error {
+				packed, bias := w.current()
+				kernels.MatMulPacked(kernels.PackedArgs[T]{M: p.m, A: view[T](a), LDA: p.lda, B: packed, C: view[T](out), LDC: p.n, Epilogue: epilogue(t, bias)})
+				return nil
+			}, nil
+		}
+	}
 	return func() error {
 		g := gemmArgs(p, view[T](out), view[T](a), view[T](b))
-		g.Relu = relu
-		if bias != nil {
-			g.Bias = view[T](bias)
-		}
+		e := epilogue[T](t, nil)
+		g.Bias, g.Relu = e.Bias, e.Relu
 		kernels.Gemm(g)
 		return nil
-	}, err
+	}, t.plain()
 }
 
 // matrices checks two inputs of one type; rank 2 means exactly that, else at least two dimensions are expected.

@@ -38,6 +38,8 @@ type Program struct {
 	results   []*graph.Tensor
 	ready     []atomic.Bool // which results the last run has given; also read while it goes on
 	sections  []section
+	written   map[*variable]bool
+	kept      []weightsKey // of weights shared with other programs
 	exec      execution
 	at        *step // what runs, for the error of a panic
 	closed    bool
@@ -121,6 +123,9 @@ func (p *Program) launch() error {
 	if p.updates {
 		p.vars.mu.Lock()
 		defer p.vars.mu.Unlock()
+		for v := range p.written {
+			v.version++
+		}
 	} else {
 		p.vars.mu.RLock()
 		defer p.vars.mu.RUnlock()
@@ -265,6 +270,9 @@ func (p *Program) Close() error {
 			errs = append(errs, b.Free())
 		}
 	}
-	p.consts, p.arena = nil, nil
+	for _, k := range p.kept {
+		p.vars.weights.release(k)
+	}
+	p.consts, p.arena, p.kept = nil, nil, nil
 	return errors.Join(errs...)
 }

@@ -19,7 +19,7 @@ func TestRanges(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(vars.Create("x", x), vars.Create("s", graph.ScalarOf(int64(3)))); err != nil {
+		if err := errors.Join(vars.Create("x", x), vars.Create("s", graph.ScalarOf(int64(3))), vars.CreateZero("z", graph.Float32, 2)); err != nil {
 			t.Fatal(err)
 		}
 		got := make([]byte, 3)
@@ -37,7 +37,11 @@ func TestRanges(t *testing.T) {
 		if err := vars.ReadRows("x", []int32{0, 3}, rows[:4]); !errors.As(err, &index) || index.Position != 1 {
 			t.Errorf("a row beyond the end: %v", err)
 		}
+		if z, err := vars.Get("z"); err != nil || !slices.Equal(z.Shape, []int{2}) || z.Float(1) != 0 {
+			t.Errorf("CreateZero: %v, %v", z, err)
+		}
 		for _, err := range []error{
+			vars.CreateZero("z", graph.Float32), vars.CreateZero("n", graph.String),
 			vars.ReadAt("x", got, 4), vars.WriteAt("x", got, -1), vars.ReadAt("y", got, 0), vars.ReadRows("s", nil, nil), vars.ReadRows("x", []int32{1}, got),
 		} {
 			if err == nil {

@@ -67,6 +67,10 @@ type binding struct {
 	out  []*value
 
 	onBatch func() error // called when the batch size changed, before the next run
+
+	written map[*variable]bool // by the program
+	shared  *sharedWeights
+	kept    []weightsKey // that the op has taken
 }
 
 // need fails unless the op has at least that many inputs and outputs.

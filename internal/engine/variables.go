@@ -17,6 +17,8 @@ type Variables struct {
 	mu     sync.RWMutex // held by runs: for writing where the program has updates
 	byName map[string]*variable
 
+	weights sharedWeights
+
 	io     sync.Mutex // guards stream
 	stream device.Stream
 }
@@ -27,6 +29,8 @@ type variable struct {
 	elem  int // bytes of an element
 	n     int // elements
 	buf   device.Buffer
+	// version changes with every update; guarded as the value is.
+	version uint64
 }
 
 // NewVariables returns an empty set on dev.
@@ -35,7 +39,7 @@ func NewVariables(dev device.Device) (*Variables, error) {
 	if err != nil {
 		return nil, fmt.Errorf("variables: %w", err)
 	}
-	return &Variables{dev: dev, byName: map[string]*variable{}, stream: s}, nil
+	return &Variables{dev: dev, byName: map[string]*variable{}, stream: s, weights: sharedWeights{all: map[weightsKey]*weightsUse{}}}, nil
 }
 
 // Create adds a variable with an initial value, which is copied. It fails where the name is taken.
@@ -93,6 +97,7 @@ func (v *Variables) Set(name string, t *graph.Tensor) error {
 	if t.DType != x.dtype || !slices.Equal(t.Shape, x.shape) {
 		return fmt.Errorf("set variable %s: expected %v %v, got %v %v: %w", name, x.dtype, x.shape, t.DType, t.Shape, ErrVariable)
 	}
+	x.version++
 	return v.upload(x, t)
 }
 
