@@ -2,20 +2,26 @@ package cluster
 
 import (
 	"context"
-	"errors"
-	"io"
 	"strings"
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
+
+// over is for calls that are over when they return.
+var over = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
 func (n *Node) withDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
 	if _, ok := ctx.Deadline(); ok {
-		return context.WithCancel(ctx)
+		return ctx, func() {}
 	}
 	return context.WithTimeout(ctx, n.config.CallTimeout)
 }
+
+// short returns the method's name without the service's.
+func short(method string) string { return method[strings.LastIndexByte(method, '/')+1:] }
 
 // Call sends a request to a task and returns its answer, which the caller
 // releases. It waits for a task that is not up yet, until the context's
@@ -28,8 +34,21 @@ func (n *Node) Call(ctx context.Context, to Task, method string, req *Frame) (*F
 	}
 	ctx, cancel := n.withDeadline(n.identify(ctx))
 	defer cancel()
+	o, err := newOutgoing(req, n.config.MaxMessageBytes)
+	if err != nil {
+		return nil, p.failure(ctx, short(method), err)
+	}
+	ctx, w, err := p.enter(ctx)
+	if err != nil {
+		return nil, p.failure(context.Background(), short(method), err)
+	}
+	defer w.cancel(nil)
+	defer p.leave(w)
 	answer := new(Frame)
-	if err := p.conn.Invoke(ctx, method, req, answer, grpc.WaitForReady(true), grpc.CallContentSubtype(codecName)); err != nil {
+	err = p.conn.Invoke(ctx, method, o, answer, grpc.WaitForReady(true), grpc.CallContentSubtype(codecName))
+	o.wait(over, &p.conns)
+	if err != nil {
+		answer.Release()
 		return nil, p.failure(ctx, short(method), err)
 	}
 	return answer, nil
@@ -43,57 +62,21 @@ func (n *Node) Stream(ctx context.Context, to Task, method string) (ClientStream
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancelCause(n.identify(ctx))
-	late := time.AfterFunc(n.config.CallTimeout, func() { cancel(context.DeadlineExceeded) })
+	ctx, w, err := p.enter(n.identify(ctx))
+	if err != nil {
+		return nil, p.failure(context.Background(), short(method), err)
+	}
+	late := time.AfterFunc(n.config.CallTimeout, func() { w.cancel(context.DeadlineExceeded) })
 	desc := &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}
 	s, err := p.conn.NewStream(ctx, desc, method, grpc.WaitForReady(true), grpc.CallContentSubtype(codecName))
+	p.leave(w)
 	if !late.Stop() && err == nil {
-		err = context.DeadlineExceeded
+		err = status.Error(codes.DeadlineExceeded, "the peer is not up")
 	}
 	if err != nil {
-		cancel(err)
-		return nil, p.failure(ctx, short(method), err)
+		err = p.failure(ctx, short(method), err)
+		w.cancel(err)
+		return nil, err
 	}
-	return &clientStream{peer: p, method: short(method), stream: s, ctx: ctx, cancel: cancel}, nil
+	return &clientStream{peer: p, method: short(method), limit: n.config.MaxMessageBytes, stream: s, ctx: ctx, cancel: w.cancel}, nil
 }
-
-// short returns the method's name without the service's.
-func short(method string) string { return method[strings.LastIndexByte(method, '/')+1:] }
-
-// clientStream is the calling side of a stream.
-type clientStream struct {
-	peer   *peer
-	method string
-	stream grpc.ClientStream
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-}
-
-// Send sends a frame; the error says what ended the stream where it ended.
-func (s *clientStream) Send(f *Frame) error {
-	err := s.stream.SendMsg(f)
-	if errors.Is(err, io.EOF) { // the stream is over: only receiving tells why
-		err = s.stream.RecvMsg(new(Frame))
-	}
-	if err != nil && !errors.Is(err, io.EOF) {
-		s.cancel(err)
-		err = s.peer.failure(s.ctx, s.method, err)
-	}
-	return err
-}
-
-// Recv receives a frame; io.EOF at the peer's end.
-func (s *clientStream) Recv() (*Frame, error) {
-	f := new(Frame)
-	err := s.stream.RecvMsg(f)
-	if err == nil {
-		return f, nil
-	}
-	s.cancel(err)
-	if errors.Is(err, io.EOF) {
-		return nil, io.EOF
-	}
-	return nil, s.peer.failure(s.ctx, s.method, err)
-}
-
-func (s *clientStream) CloseSend() error { return s.stream.CloseSend() }

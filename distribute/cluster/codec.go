@@ -23,19 +23,20 @@ var ErrMalformed = errors.New("malformed frame")
 
 func init() { encoding.RegisterCodecV2(codec{}) }
 
-// codec is the encoding of frames for gRPC.
+// codec is the encoding of frames for gRPC: it marshals *outgoing and
+// unmarshals *Frame.
 type codec struct{}
 
 // Name returns the content subtype.
 func (codec) Name() string { return codecName }
 
-// Marshal returns the bytes of the frame that v points to.
+// Marshal returns the bytes of an outgoing frame.
 func (codec) Marshal(v any) (mem.BufferSlice, error) {
-	f, ok := v.(*Frame)
+	o, ok := v.(*outgoing)
 	if !ok {
-		return nil, fmt.Errorf("cluster: message of type %T, expected a *cluster.Frame", v)
+		return nil, fmt.Errorf("cluster: message of type %T, expected a frame", v)
 	}
-	return encode(f), nil
+	return o.encode(), nil
 }
 
 // Unmarshal sets the frame that v points to; it holds a reference to data until
@@ -43,23 +44,17 @@ func (codec) Marshal(v any) (mem.BufferSlice, error) {
 func (codec) Unmarshal(data mem.BufferSlice, v any) error {
 	f, ok := v.(*Frame)
 	if !ok {
-		return fmt.Errorf("cluster: message of type %T, expected a *cluster.Frame", v)
+		return fmt.Errorf("cluster: message of type %T, expected a frame", v)
 	}
 	return decode(data, f)
 }
 
-// encode returns prefix and header in one buffer, then a copy of the body.
-func encode(f *Frame) mem.BufferSlice {
-	head := make([]byte, prefixLen, prefixLen+len(f.Header))
-	copy(head, magic[:])
-	binary.LittleEndian.PutUint32(head[4:], uint32(len(f.Header)))
-	out := mem.BufferSlice{mem.SliceBuffer(append(head, f.Header...))}
-	for _, b := range f.Body {
-		if len(b) > 0 {
-			out = append(out, mem.Copy(b, mem.DefaultBufferPool()))
-		}
-	}
-	return out
+// prefixAndHeader returns what precedes the body.
+func prefixAndHeader(header []byte) []byte {
+	b := make([]byte, prefixLen, prefixLen+len(header))
+	copy(b, magic[:])
+	binary.LittleEndian.PutUint32(b[4:], uint32(len(header)))
+	return append(b, header...)
 }
 
 // decode reads a frame. It allocates no more than the header and one entry per
@@ -88,7 +83,7 @@ func decode(data mem.BufferSlice, f *Frame) error {
 	return nil
 }
 
-// setBody makes all but the first skip bytes of chunks the body.
+// setBody makes all but the first skip bytes of the chunks the body.
 func (f *Frame) setBody(all [][]byte, skip int) {
 	f.Body, f.ends = make([][]byte, 0, len(all)), make([]int, 0, len(all))
 	end := 0

@@ -9,17 +9,6 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// Security says how the connections of a cluster are secured.
-type Security struct {
-	Mode       string // "auto" (default): TLS where certificates are set, else plaintext with one warning; "tls": never plaintext
-	CA         string // file of certificates that sign the peers' (PEM)
-	Cert       string // file of this task's certificate chain (PEM)
-	Key        string // file of its key (PEM)
-	ClientAuth bool   // mutual TLS: callers must present a certificate that CA signed
-	ServerName string // name expected in the peers' certificates, instead of the host they are called at
-	Token      string // where set, required of every caller and sent with every call
-}
-
 // Config describes a node.
 type Config struct {
 	Task        Task

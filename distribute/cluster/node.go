@@ -188,12 +188,18 @@ func (n *Node) stopServer() {
 // Healthy asks a task's health service once, within the context's deadline or
 // the call timeout.
 func (n *Node) Healthy(ctx context.Context, to Task) error {
-	ctx, cancel := n.withDeadline(ctx)
-	defer cancel()
 	p, err := n.peer(to)
 	if err != nil {
 		return err
 	}
+	ctx, cancel := n.withDeadline(ctx)
+	defer cancel()
+	ctx, w, err := p.enter(ctx)
+	if err != nil {
+		return p.failure(context.Background(), "Check", err)
+	}
+	defer w.cancel(nil)
+	defer p.leave(w)
 	answer, err := healthpb.NewHealthClient(p.conn).Check(ctx, &healthpb.HealthCheckRequest{}, grpc.WaitForReady(true))
 	if err != nil {
 		return p.failure(ctx, "Check", err)

@@ -20,7 +20,9 @@ func echo() Service {
 	return Service{
 		Name: "test.Echo",
 		Unary: map[string]Handler{
-			"Echo":  func(_ context.Context, req *Frame) (*Frame, error) { return &Frame{Header: req.Header, Body: req.Body}, nil },
+			"Echo": func(_ context.Context, req *Frame) (*Frame, error) {
+				return &Frame{Header: req.Header, Body: req.Body}, nil
+			},
 			"Panic": func(context.Context, *Frame) (*Frame, error) { panic("boom") },
 			"Fail": func(context.Context, *Frame) (*Frame, error) {
 				return nil, status.Error(codes.FailedPrecondition, "not now")

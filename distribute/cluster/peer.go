@@ -2,25 +2,39 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
+	"strings"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/connectivity"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 )
 
-// peer is the connection to another task.
+// probeTimeout bounds the health check that tells a slow answer from silence.
+const probeTimeout = time.Second
+
+// peer is the way to another task.
 type peer struct {
 	task    Task
 	address string
 	conn    *grpc.ClientConn
+	conns   connSet
+
+	mu      sync.Mutex
+	refusal error // why the last attempt to connect was refused, nil where it was not
+	waiting map[*waiter]struct{}
 }
 
-// peer returns the connection to a task, making it where it is the first time.
+// waiter is a call that may still wait for the connection.
+type waiter struct{ cancel context.CancelCauseFunc }
+
+// peer returns the way to a task, making it where it is the first time.
 func (n *Node) peer(to Task) (*peer, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -34,7 +48,7 @@ func (n *Node) peer(to Task) (*peer, error) {
 	if !ok {
 		return nil, fmt.Errorf("cluster: %v is not in the cluster %v", to, n.config.Spec)
 	}
-	p := &peer{task: to, address: address}
+	p := &peer{task: to, address: address, waiting: map[*waiter]struct{}{}}
 	conn, err := grpc.NewClient("passthrough:///"+address, n.dialOptions(p)...)
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %v at %s: %w", to, address, err)
@@ -46,47 +60,85 @@ func (n *Node) peer(to Task) (*peer, error) {
 
 func (p *peer) close() error { return p.conn.Close() }
 
-// dialOptions: names are resolved at every attempt (passthrough and a plain
-// dialer), so that a task that came back elsewhere is found, and waits between
-// attempts stay short.
-func (n *Node) dialOptions(p *peer) []grpc.DialOption {
-	dial := func(ctx context.Context, address string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "tcp", address)
+// refused ends the calls that wait for the peer; nil does nothing.
+func (p *peer) refused(why error) {
+	if why == nil {
+		return
 	}
-	if n.config.dial != nil {
-		dial = func(ctx context.Context, address string) (net.Conn, error) { return n.config.dial(ctx, p.task) }
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refusal = why
+	for w := range p.waiting {
+		w.cancel(why)
 	}
-	return []grpc.DialOption{
-		grpc.WithTransportCredentials(n.security.client()),
-		grpc.WithNoProxy(),
-		grpc.WithContextDialer(dial),
-		grpc.WithDisableServiceConfig(),
-		grpc.WithDisableRetry(),
-		grpc.WithIdleTimeout(0),
-		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: pingTimeout(n.config.PeerTimeout), PermitWithoutStream: true}),
-		grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 2 * time.Second},
-			MinConnectTimeout: 5 * time.Second,
-		}),
-		grpc.WithDefaultCallOptions(
-			grpc.MaxCallRecvMsgSize(n.config.MaxMessageBytes+prefixLen),
-			grpc.MaxCallSendMsgSize(n.config.MaxMessageBytes+prefixLen)),
-	}
+	clear(p.waiting)
 }
 
-// pingTimeout: gRPC sends a ping after 10 s of silence at the earliest.
-func pingTimeout(peerTimeout time.Duration) time.Duration {
-	return max(peerTimeout-15*time.Second, 2*time.Second)
+// accepted says that the peer talks (again).
+func (p *peer) accepted() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refusal = nil
 }
 
-// failure says of what kind an error of a call is.
+// enter returns a context that ends when the peer refuses to talk, until leave
+// is called; or an error where the peer already does: connections are tried
+// again meanwhile.
+func (p *peer) enter(ctx context.Context) (context.Context, *waiter, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.refusal != nil {
+		return nil, nil, p.refusal
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	w := &waiter{cancel}
+	p.waiting[w] = struct{}{}
+	return ctx, w, nil
+}
+
+func (p *peer) leave(w *waiter) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.waiting, w)
+}
+
+// failure says of what kind an error of a call is; ctx is the call's.
 func (p *peer) failure(ctx context.Context, method string, err error) error {
 	e := &PeerError{Task: p.task, Address: p.address, Method: method, Err: err}
-	switch status.Code(err) {
-	case codes.Unavailable, codes.DeadlineExceeded:
-		e.Kind = ErrPeerLost
-	case codes.Unauthenticated, codes.Unimplemented:
+	p.mu.Lock()
+	refusal := p.refusal
+	p.mu.Unlock()
+	cause := context.Cause(ctx)
+	code := status.Code(err)
+	switch {
+	case refusal != nil && (errors.Is(err, refusal) || errors.Is(cause, refusal) || code == codes.Unavailable):
+		e.Kind, e.Err = ErrRefused, refusal
+	case code == codes.Unauthenticated:
 		e.Kind = ErrRefused
+	case code == codes.Unimplemented:
+		e.Kind, e.Err = ErrRefused, fmt.Errorf("%w: are all tasks of the same version, and is this the right task?", err)
+	case code == codes.ResourceExhausted && strings.Contains(err.Error(), "larger than max"):
+		e.Err = fmt.Errorf("%w: send it in parts, or raise rpc.max_message_mb for all tasks", err)
+	case code == codes.Unavailable:
+		e.Kind = ErrPeerLost
+	case code == codes.DeadlineExceeded, code == codes.Canceled && errors.Is(cause, context.DeadlineExceeded):
+		e.Err = fmt.Errorf("%w: %w", context.DeadlineExceeded, err)
+		if !p.alive() {
+			e.Kind = ErrPeerLost
+		}
+	case code == codes.Canceled && errors.Is(cause, context.Canceled):
+		e.Err = fmt.Errorf("%w: %w", context.Canceled, err)
 	}
 	return e
+}
+
+// alive reports whether the peer answers: one that does was only slow with a call.
+func (p *peer) alive() bool {
+	if p.conn.GetState() != connectivity.Ready {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
+	defer cancel()
+	_, err := healthpb.NewHealthClient(p.conn).Check(ctx, &healthpb.HealthCheckRequest{})
+	return err == nil
 }

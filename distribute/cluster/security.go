@@ -1,14 +1,191 @@
 package cluster
 
 import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"time"
+
 	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/credentials/insecure"
 )
 
+// Security says how the connections of a cluster are secured. Files are PEM;
+// they are read again at every handshake, so certificates can be rotated in
+// place: a pair that cannot be used (half written) keeps the one before.
+type Security struct {
+	Mode       string // "auto" (also ""): TLS where any file is set, else plaintext with one warning; "tls": never plaintext
+	CA         string // certificates that the peers' are signed by; "": those of the system
+	Cert       string // this task's certificate chain; a task that serves needs it
+	Key        string // its key
+	ClientAuth bool   // mutual TLS: callers must present a certificate that CA signed
+	ServerName string // name expected in the peers' certificates, instead of the host they are called at
+	Token      string // where set, required of every caller and sent with every call
+}
+
+func (s Security) tls() bool { return s.CA != "" || s.Cert != "" || s.Key != "" }
+
+// check says what of the settings cannot work.
+func (s Security) check(serves bool) error {
+	switch {
+	case s.Mode != "" && s.Mode != "auto" && s.Mode != "tls":
+		return fmt.Errorf("rpc.security is %q, expected auto or tls", s.Mode)
+	case s.Mode == "tls" && !s.tls():
+		return errors.New("rpc.security is tls, but no certificates are set: set rpc.ca_file, rpc.cert_file and rpc.key_file")
+	case (s.Cert == "") != (s.Key == ""):
+		return errors.New("of rpc.cert_file and rpc.key_file only one is set: set both")
+	case s.tls() && serves && s.Cert == "":
+		return errors.New("rpc.ca_file is set, but this task serves others and has no certificate: set rpc.cert_file and rpc.key_file")
+	case s.ClientAuth && (s.CA == "" || s.Cert == ""):
+		return errors.New("rpc.client_auth needs rpc.ca_file, to check callers' certificates, and rpc.cert_file and rpc.key_file, to call with")
+	}
+	return nil
+}
+
 // security makes the credentials of a node's connections.
-type security struct{ config Config }
+type security struct {
+	settings Security
+	files    *files // nil: plaintext
+	task     Task
+	log      *slog.Logger
+	refusals limiter
+}
 
-func newSecurity(c Config) (*security, error) { return &security{config: c}, nil }
+func newSecurity(c Config) (*security, error) {
+	s := &security{settings: c.Security, task: c.Task, log: c.Log, refusals: limiter{every: 10 * time.Second}}
+	if err := c.Security.check(c.Address != "" || c.Listener != nil); err != nil {
+		return nil, fmt.Errorf("cluster: %v: %w", c.Task, err)
+	}
+	if !c.Security.tls() {
+		if c.dial == nil {
+			s.log.Warn("tasks talk in plaintext: whoever can reach their ports reads and changes what they exchange; "+
+				"to secure them set rpc.ca_file, rpc.cert_file and rpc.key_file (and GOESTIMATOR_JOB_TOKEN)", "task", c.Task.String())
+		}
+		return s, nil
+	}
+	var err error
+	if s.files, err = openFiles(c.Security, c.Log); err != nil {
+		return nil, fmt.Errorf("cluster: %v: %w", c.Task, err)
+	}
+	return s, nil
+}
 
-func (s *security) client() credentials.TransportCredentials { return insecure.NewCredentials() }
-func (s *security) server() credentials.TransportCredentials { return insecure.NewCredentials() }
+// clientCredentials are those of the connections to one peer.
+type clientCredentials struct {
+	*security
+	peer *peer
+}
+
+// serverCredentials are those of the connections that others make to this task.
+type serverCredentials struct{ *security }
+
+// authInfo goes with a connection: gRPC shows it to handlers.
+type authInfo struct {
+	credentials.CommonAuthInfo
+	kind string
+	conn *watchedConn
+}
+
+// AuthType returns "tls" or "plaintext".
+func (a authInfo) AuthType() string { return a.kind }
+
+func (s *security) info(kind string, c *watchedConn) authInfo {
+	level := credentials.NoSecurity
+	if kind == "tls" {
+		level = credentials.PrivacyAndIntegrity
+	}
+	return authInfo{CommonAuthInfo: credentials.CommonAuthInfo{SecurityLevel: level}, kind: kind, conn: c}
+}
+
+// ClientHandshake makes a connection to the peer secure. What it finds out
+// about a peer that will not talk, the calls waiting for the peer are told.
+func (c clientCredentials) ClientHandshake(ctx context.Context, authority string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	kind := "plaintext"
+	if c.files != nil {
+		kind = "tls"
+		secured, _, err := credentials.NewTLS(c.files.clientConfig(c.settings)).ClientHandshake(ctx, authority, raw)
+		if err != nil {
+			c.peer.refused(explainTLS(err))
+			return nil, nil, err
+		}
+		raw = secured
+	}
+	w := c.peer.conns.add(raw, func(p []byte, err error) {
+		if why := explainFirstRead(p, err, c.files != nil); why != nil {
+			c.peer.refused(why)
+		} else if err == nil {
+			c.peer.accepted()
+		}
+	})
+	return w, c.info(kind, w), nil
+}
+
+// ServerHandshake makes a caller's connection secure, or refuses it.
+func (c serverCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	kind, from := "plaintext", raw.RemoteAddr()
+	raw, err := sniff(raw, c.files != nil)
+	if err == nil && c.files != nil {
+		kind = "tls"
+		raw, _, err = credentials.NewTLS(c.files.serverConfig(c.settings)).ServerHandshake(raw)
+	}
+	if err != nil {
+		if !errors.Is(err, io.EOF) && c.refusals.allow() { // probes connect and leave
+			c.log.Warn("refused a connection", "task", c.task.String(), "from", from, "err", err)
+		}
+		return nil, nil, err
+	}
+	w := new(connSet).add(raw, nil)
+	return w, c.info(kind, w), nil
+}
+
+// ServerHandshake is not used: these are the credentials of callers.
+func (clientCredentials) ServerHandshake(net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	return nil, nil, errors.New("cluster: credentials of a caller cannot serve")
+}
+
+// ClientHandshake is not used: these are the credentials of a server.
+func (serverCredentials) ClientHandshake(context.Context, string, net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	return nil, nil, errors.New("cluster: credentials of a server cannot call")
+}
+
+// Info says what protocol the connections use.
+func (s *security) Info() credentials.ProtocolInfo {
+	kind := "plaintext"
+	if s.files != nil {
+		kind = "tls"
+	}
+	return credentials.ProtocolInfo{SecurityProtocol: kind, ServerName: s.settings.ServerName}
+}
+
+// Clone returns the same credentials: nothing in them changes.
+func (c clientCredentials) Clone() credentials.TransportCredentials { return c }
+
+// Clone returns the same credentials: nothing in them changes.
+func (c serverCredentials) Clone() credentials.TransportCredentials { return c }
+
+// OverrideServerName is not supported: Security.ServerName is the way.
+func (*security) OverrideServerName(string) error {
+	return errors.New("cluster: set Security.ServerName instead")
+}
+
+// clientConfig and serverConfig are made anew for every handshake.
+func (f *files) clientConfig(s Security) *tls.Config {
+	pair, pool := f.current()
+	c := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool, ServerName: s.ServerName}
+	if pair != nil {
+		c.Certificates = []tls.Certificate{*pair}
+	}
+	return c
+}
+
+func (f *files) serverConfig(s Security) *tls.Config {
+	pair, pool := f.current()
+	c := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{*pair}, SessionTicketsDisabled: true}
+	if s.ClientAuth {
+		c.ClientAuth, c.ClientCAs = tls.RequireAndVerifyClientCert, pool
+	}
+	return c
+}

@@ -2,79 +2,92 @@ package cluster
 
 import (
 	"context"
+	"errors"
+	"io"
 	"runtime/debug"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/keepalive"
+	grpcpeer "google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 )
 
-func (n *Node) serverOptions() []grpc.ServerOption {
-	return []grpc.ServerOption{
-		grpc.Creds(n.security.server()),
-		grpc.MaxRecvMsgSize(n.config.MaxMessageBytes + prefixLen),
-		grpc.MaxSendMsgSize(n.config.MaxMessageBytes + prefixLen),
-		grpc.MaxConcurrentStreams(1024),
-		grpc.InTapHandle(n.admit),
-		grpc.ConnectionTimeout(10 * time.Second),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 10 * time.Second, Timeout: pingTimeout(n.config.PeerTimeout)}),
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
-	}
-}
-
-// describe returns a service in gRPC's terms.
+// describe returns a service in gRPC's terms. Unary methods are served as
+// streams of one message each way, which is the same on the wire and lets the
+// node see when an answer has been sent.
 func (n *Node) describe(s Service) *grpc.ServiceDesc {
 	d := &grpc.ServiceDesc{ServiceName: s.Name}
 	for name, h := range s.Unary {
-		d.Methods = append(d.Methods, grpc.MethodDesc{MethodName: name, Handler: n.unary("/"+s.Name+"/"+name, h)})
+		d.Streams = append(d.Streams, grpc.StreamDesc{StreamName: name, Handler: n.guard("/"+s.Name+"/"+name, answer(h)), ServerStreams: true, ClientStreams: true})
 	}
 	for name, h := range s.Streams {
-		d.Streams = append(d.Streams, grpc.StreamDesc{StreamName: name, Handler: n.streaming("/"+s.Name+"/"+name, h), ServerStreams: true, ClientStreams: true})
+		d.Streams = append(d.Streams, grpc.StreamDesc{StreamName: name, Handler: n.guard("/"+s.Name+"/"+name, h), ServerStreams: true, ClientStreams: true})
 	}
 	return d
 }
 
-func (n *Node) unary(method string, h Handler) grpc.MethodHandler {
-	return func(_ any, ctx context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (answer any, err error) {
-		req := new(Frame)
-		if err := decode(req); err != nil {
-			return nil, err
+// answer serves one call as a stream.
+func answer(h Handler) StreamHandler {
+	return func(ctx context.Context, s Stream) error {
+		req, err := s.Recv()
+		if errors.Is(err, io.EOF) {
+			return status.Error(codes.Internal, "the call has no message")
 		}
-		defer n.recovered(method, &err)
-		f, err := h(ctx, req)
 		if err != nil {
-			return nil, err
+			return err
+		}
+		defer req.Release() // after the answer, which may point into it
+		f, err := h(ctx, req)
+		if f != nil && f.Done != nil {
+			defer f.Done()
+		}
+		if err != nil {
+			return err
 		}
 		if f == nil {
 			f = new(Frame)
 		}
-		return f, nil
+		return s.Send(f)
 	}
 }
 
-func (n *Node) streaming(method string, h StreamHandler) grpc.StreamHandler {
+// guard turns a panic of a handler into an error of its call.
+func (n *Node) guard(method string, h StreamHandler) grpc.StreamHandler {
 	return func(_ any, s grpc.ServerStream) (err error) {
-		defer n.recovered(method, &err)
-		return h(s.Context(), serverStream{s})
-	}
-}
-
-// recovered turns a panic of a handler into an error of its call.
-func (n *Node) recovered(method string, err *error) {
-	if r := recover(); r != nil {
-		n.config.Log.Error("a handler panicked", "task", n.config.Task.String(), "method", method, "panic", r, "stack", string(debug.Stack()))
-		*err = status.Errorf(codes.Internal, "%v: %s panicked: %v", n.config.Task, method, r)
+		defer func() {
+			if r := recover(); r != nil {
+				n.config.Log.Error("a handler panicked", "task", n.config.Task.String(), "method", method, "panic", r, "stack", string(debug.Stack()))
+				err = status.Errorf(codes.Internal, "%v: %s panicked: %v", n.config.Task, method, r)
+			}
+		}()
+		conns := new(connSet)
+		if p, ok := grpcpeer.FromContext(s.Context()); ok {
+			if info, ok := p.AuthInfo.(authInfo); ok {
+				conns = setOf(info.conn)
+			}
+		}
+		return h(s.Context(), &serverStream{stream: s, limit: n.config.MaxMessageBytes, conns: conns})
 	}
 }
 
 // serverStream is the serving side of a stream.
-type serverStream struct{ stream grpc.ServerStream }
+type serverStream struct {
+	stream grpc.ServerStream
+	limit  int
+	conns  *connSet // the connection it came by
+}
 
-func (s serverStream) Send(f *Frame) error { return s.stream.SendMsg(f) }
+func (s *serverStream) Send(f *Frame) error {
+	o, err := newOutgoing(f, s.limit)
+	if err != nil {
+		return err
+	}
+	err = s.stream.SendMsg(o)
+	o.wait(s.stream.Context().Done(), s.conns)
+	return err
+}
 
-func (s serverStream) Recv() (*Frame, error) {
+func (s *serverStream) Recv() (*Frame, error) {
 	f := new(Frame)
 	if err := s.stream.RecvMsg(f); err != nil {
 		return nil, err

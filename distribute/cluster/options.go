@@ -1,0 +1,88 @@
+package cluster
+
+import (
+	"context"
+	"math"
+	"net"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/keepalive"
+)
+
+const (
+	// bufferSize is how much a connection writes and reads at once.
+	bufferSize = 128 << 10
+	// pingAfter is how long a connection is silent before it is pinged: gRPC's minimum.
+	pingAfter = 10 * time.Second
+	// minPing is the least time for the answer to a ping.
+	minPing = 2 * time.Second
+	// frameOverhead is what a message adds to the header and the body: gRPC's prefix and ours.
+	frameOverhead = 5 + prefixLen
+)
+
+// window is the flow-control window of a stream: a whole message fits, so that
+// to send one does not wait for the receiver to ask for it.
+func (c Config) window() int32 {
+	return int32(min(max(c.MaxMessageBytes, 64<<10)+frameOverhead, math.MaxInt32))
+}
+
+// pingTimeout is what the peer timeout leaves for the answer to a ping, less a
+// margin for the connection's end to get around.
+func (c Config) pingTimeout() time.Duration {
+	return max(c.PeerTimeout-pingAfter-5*time.Second, minPing)
+}
+
+// dialOptions: names are resolved at every attempt (passthrough and a plain
+// dialer), so that a task that came back elsewhere is found, and waits between
+// attempts stay short. Requests are not kept to be sent again (the retry buffer
+// is empty), because their chunks belong to the caller.
+func (n *Node) dialOptions(p *peer) []grpc.DialOption {
+	dial := func(ctx context.Context, address string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "tcp", address)
+	}
+	if n.config.dial != nil {
+		dial = func(ctx context.Context, address string) (net.Conn, error) { return n.config.dial(ctx, p.task) }
+	}
+	limit := n.config.MaxMessageBytes + prefixLen
+	return []grpc.DialOption{
+		grpc.WithTransportCredentials(clientCredentials{security: n.security, peer: p}),
+		grpc.WithNoProxy(),
+		grpc.WithContextDialer(dial),
+		grpc.WithDisableServiceConfig(),
+		grpc.WithDisableRetry(),
+		grpc.WithIdleTimeout(0),
+		grpc.WithInitialWindowSize(n.config.window()),
+		grpc.WithInitialConnWindowSize(n.config.window()),
+		grpc.WithWriteBufferSize(bufferSize),
+		grpc.WithReadBufferSize(bufferSize),
+		grpc.WithSharedWriteBuffer(true),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingAfter, Timeout: n.config.pingTimeout(), PermitWithoutStream: true}),
+		grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 2 * time.Second},
+			MinConnectTimeout: 5 * time.Second,
+		}),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(limit), grpc.MaxCallSendMsgSize(limit), grpc.MaxRetryRPCBufferSize(0)),
+	}
+}
+
+func (n *Node) serverOptions() []grpc.ServerOption {
+	limit := n.config.MaxMessageBytes + prefixLen
+	return []grpc.ServerOption{
+		grpc.Creds(serverCredentials{n.security}),
+		grpc.InTapHandle(n.admit),
+		grpc.MaxRecvMsgSize(limit),
+		grpc.MaxSendMsgSize(limit),
+		grpc.MaxConcurrentStreams(1024),
+		grpc.MaxHeaderListSize(64 << 10),
+		grpc.ConnectionTimeout(10 * time.Second),
+		grpc.InitialWindowSize(n.config.window()),
+		grpc.InitialConnWindowSize(n.config.window()),
+		grpc.WriteBufferSize(bufferSize),
+		grpc.ReadBufferSize(bufferSize),
+		grpc.SharedWriteBuffer(true),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingAfter, Timeout: n.config.pingTimeout()}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: pingAfter / 2, PermitWithoutStream: true}),
+	}
+}

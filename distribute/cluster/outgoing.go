@@ -1,0 +1,98 @@
+package cluster
+
+import (
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/status"
+)
+
+const (
+	// copyBelow is the length under which a chunk is copied: that is cheaper
+	// than to wait for the transport. (gRPC does not tell when it is done with
+	// buffers of up to 1 KiB.)
+	copyBelow = 16 << 10
+	// sendGrace bounds how long a frame of a stream that is over may keep its sender.
+	sendGrace = time.Second
+)
+
+// outgoing is a frame on its way out. gRPC takes the chunks as they are and
+// counts references to them; the frame was sent when the last is gone, which is
+// when its bytes are in the connection's write buffer.
+type outgoing struct {
+	frame   *Frame
+	pending atomic.Int32
+	done    chan struct{} // nil until there is something to wait for
+}
+
+// newOutgoing returns f as a message, or an error where it exceeds the limit.
+func newOutgoing(f *Frame, limit int) (*outgoing, error) {
+	if n := len(f.Header) + f.Len(); n > limit {
+		return nil, status.Errorf(codes.ResourceExhausted, "a message of %d bytes exceeds the limit of %d: send it in parts, or raise rpc.max_message_mb for all tasks", n, limit)
+	}
+	return &outgoing{frame: f}, nil
+}
+
+func (o *outgoing) encode() mem.BufferSlice {
+	out := mem.BufferSlice{mem.SliceBuffer(prefixAndHeader(o.frame.Header))}
+	waiting := 0
+	for i, b := range o.frame.Body {
+		switch {
+		case len(b) >= copyBelow:
+			waiting++
+			out = append(out, mem.NewBuffer(&o.frame.Body[i], o))
+		case len(b) > 0:
+			out = append(out, mem.Copy(b, mem.DefaultBufferPool()))
+		}
+	}
+	if waiting > 0 {
+		o.pending.Store(int32(waiting))
+		o.done = make(chan struct{})
+	}
+	return out
+}
+
+// Get is of mem.BufferPool, and is not used: Put is all that is wanted of it.
+func (o *outgoing) Get(n int) *[]byte { return mem.DefaultBufferPool().Get(n) }
+
+// Put is called when gRPC has dropped its last reference to a chunk.
+func (o *outgoing) Put(*[]byte) {
+	if o.pending.Add(-1) == 0 {
+		close(o.done)
+	}
+}
+
+// wait returns when the transport does not read the chunks any more. Once the
+// stream is over that is soon: what was queued is dropped. But gRPC does not
+// drop its references where the connection broke, or where the frame was queued
+// behind the end of the stream, and its writer may be stuck in a write with a
+// part of the frame still to come. The latter connection is closed after a
+// while, so that the peer cannot see chunks that were changed meanwhile.
+func (o *outgoing) wait(over <-chan struct{}, conns *connSet) {
+	if o.done == nil {
+		return
+	}
+	select {
+	case <-o.done:
+		return
+	case <-over:
+	}
+	const step = 10 * time.Millisecond
+	ticker := time.NewTicker(step)
+	defer ticker.Stop()
+	for idle, waited := 0, time.Duration(0); waited < sendGrace; waited += step {
+		select {
+		case <-o.done:
+			return
+		case <-ticker.C:
+		}
+		if conns.writing(step) {
+			idle = 0
+		} else if idle++; idle == 5 {
+			return
+		}
+	}
+	conns.closeWriting(sendGrace / 2)
+}

@@ -1,0 +1,130 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"testing"
+
+	"github.com/goestimator/goestimator/runconfig"
+)
+
+// sockets returns a caller and a server on loopback.
+func sockets(t testing.TB, change func(*Config), services ...Service) (from, to *Node) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := Config{Log: slog.New(slog.DiscardHandler), Spec: runconfig.NewClusterSpec(map[string][]string{"ps": {l.Addr().String()}, "worker": {"127.0.0.1:1"}})}
+	if change != nil {
+		change(&c)
+	}
+	server, client := c, c
+	server.Task, server.Listener = ps0, l
+	client.Task = worker0
+	if to, err = Open(server); err != nil {
+		t.Fatal(err)
+	}
+	if from, err = Open(client); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range services {
+		if err := to.Register(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	to.Serve()
+	t.Cleanup(func() { from.Close(); to.Close() })
+	return from, to
+}
+
+// sink receives frames into a buffer and acknowledges each stream at its end.
+func sink(size int) Service {
+	return Service{Name: "test.Sink", Streams: map[string]StreamHandler{"Sink": func(_ context.Context, s Stream) error {
+		buf := make([]byte, size)
+		for {
+			f, err := s.Recv()
+			if err == io.EOF {
+				return s.Send(&Frame{})
+			}
+			if err != nil {
+				return err
+			}
+			f.CopyTo(buf, 0)
+			f.Release()
+		}
+	}}}
+}
+
+func BenchmarkStream(b *testing.B) {
+	for _, size := range []int{64 << 10, 1 << 20, 4 << 20, 16 << 20, 100 << 20} {
+		b.Run(fmt.Sprintf("grpc/%dKB", size>>10), func(b *testing.B) {
+			from, _ := sockets(b, func(c *Config) { c.MaxMessageBytes = 128 << 20 }, sink(size))
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			body := make([]byte, size)
+			send := func(n int) {
+				s, err := from.Stream(ctx, ps0, "/test.Sink/Sink")
+				if err != nil {
+					b.Fatal(err)
+				}
+				for range n {
+					f := &Frame{Body: [][]byte{body}}
+					if err := s.Send(f); err != nil {
+						b.Fatal(err)
+					}
+				}
+				s.CloseSend()
+				if _, err := s.Recv(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			send(1)
+			b.SetBytes(int64(size))
+			b.ResetTimer()
+			send(b.N)
+		})
+		b.Run(fmt.Sprintf("tcp/%dKB", size>>10), func(b *testing.B) { rawTCP(b, size) })
+	}
+}
+
+// rawTCP is what a copy over a loopback socket gives.
+func rawTCP(b *testing.B, size int) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		buf := make([]byte, size)
+		for {
+			if _, err := io.ReadFull(c, buf); err != nil {
+				c.Write([]byte{1})
+				return
+			}
+		}
+	}()
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer c.Close()
+	body := make([]byte, size)
+	b.SetBytes(int64(size))
+	b.ResetTimer()
+	for range b.N {
+		if _, err := c.Write(body); err != nil {
+			b.Fatal(err)
+		}
+	}
+	c.(*net.TCPConn).CloseWrite()
+	io.ReadAll(c)
+}
