@@ -16,7 +16,7 @@ type Options struct {
 	Self       cluster.Peer  // as whom the methods of the Board itself ask
 	MaxKeys    int           // values that are set (4096)
 	MaxValue   int           // bytes of one value (1 MiB)
-	MaxBytes   int           // bytes of all values (64 MiB)
+	MaxBytes   int           // bytes of all values (32 MiB)
 	MaxGathers int           // gathers and names of finished gathers (4096); generations: a sixteenth of it
 	MaxMembers int           // tasks, and ranks of a gather (4096)
 	LostAfter  time.Duration // a member without a heartbeat for so long is lost (10 s)
@@ -32,7 +32,7 @@ func (o Options) withDefaults() Options {
 	}
 	or(&o.MaxKeys, 4096)
 	or(&o.MaxValue, 1<<20)
-	or(&o.MaxBytes, 64<<20)
+	or(&o.MaxBytes, 32<<20)
 	or(&o.MaxGathers, 4096)
 	or(&o.MaxMembers, 4096)
 	for v, d := range map[*time.Duration]time.Duration{&o.LostAfter: 10 * time.Second, &o.Linger: time.Minute, &o.Lease: 10 * time.Second} {
@@ -91,6 +91,7 @@ func NewBoard(o Options) *Board {
 	for b.id == 0 {
 		b.id = rand.Uint64()
 	}
+	b.values[stopKey] = &entry{set: make(chan struct{}), waiters: 1} // there is always room to stop
 	b.view = view{b, b.o.Self}
 	return b
 }

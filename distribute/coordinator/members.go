@@ -48,7 +48,6 @@ type member struct {
 	peer cluster.Peer
 	rank int
 	seen time.Time
-	held int // heartbeats that the leader holds
 	done bool
 }
 
@@ -66,11 +65,9 @@ func (v view) Beat(ctx context.Context, beat Beat) (string, error) {
 	}
 	m.seen = time.Now()
 	if !beat.Done && beat.Hold > 0 && !(beat.KnowsStop && b.stopped()) {
-		m.held++
 		b.mu.Unlock()
 		_, _, err = v.wait(ctx, stopKey, min(beat.Hold, b.o.LostAfter))
 		b.mu.Lock()
-		m.held--
 		if err == nil {
 			m.seen = time.Now()
 		}
