@@ -21,6 +21,7 @@ type app struct {
 	stderr *console
 	log    *slog.Logger
 	bars   bool // standard error is a terminal: progress bars instead of lines
+	last   lastResort
 }
 
 // Option adds something of the user's to the command line.
@@ -68,7 +69,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer, opts ...O
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(a.stderr)
-	ctx, stop := withSignals(ctx, stderr)
+	ctx, stop := withSignals(ctx, stderr, &a.last)
 	defer stop()
 	if err := root.ExecuteContext(ctx); err != nil {
 		return a.fail(interruption(ctx, err))
@@ -101,6 +102,6 @@ func (a *app) root() *cobra.Command {
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
-	root.AddCommand(a.trainCommand(), a.evaluateCommand(), a.predictCommand(), a.inspectCommand(), a.reportCommand(), a.doctorCommand())
+	root.AddCommand(a.trainCommand(), a.evaluateCommand(), a.predictCommand(), a.inspectCommand(), a.reportCommand(), a.doctorCommand(), a.launchCommand())
 	return root
 }

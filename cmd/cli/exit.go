@@ -41,6 +41,15 @@ type interruptedError struct{ cause, err error }
 func (e *interruptedError) Error() string { return fmt.Sprintf("interrupted: %v", e.cause) }
 func (e *interruptedError) Unwrap() error { return e.err }
 
+// codeError is an error with an exit code of its own.
+type codeError struct {
+	code int
+	err  error
+}
+
+func (e *codeError) Error() string { return e.err.Error() }
+func (e *codeError) Unwrap() error { return e.err }
+
 // interruption is err, or what ended ctx where err is only a consequence of it.
 func interruption(ctx context.Context, err error) error {
 	if ctx.Err() == nil || !errors.Is(err, context.Canceled) || errors.Is(err, estimator.ErrInterrupted) {
@@ -54,7 +63,10 @@ func exitCode(err error) int {
 	var u *usageError
 	var v *runconfig.ViolationsError
 	var i *interruptedError
+	var c *codeError
 	switch {
+	case errors.As(err, &c):
+		return c.code
 	case errors.As(err, &u), errors.As(err, &v):
 		return exitUsage
 	case errors.Is(err, estimator.ErrInterrupted), errors.As(err, &i):

@@ -22,6 +22,12 @@ func (s *sink) writeLine(prefix, line []byte) error {
 	return err
 }
 
+// hold keeps lines back until release is called.
+func (s *sink) hold() (release func()) {
+	s.mu.Lock()
+	return s.mu.Unlock
+}
+
 // maxLine is how long a line may become before it is told in parts.
 const maxLine = 64 << 10
 

@@ -30,6 +30,8 @@ const (
 type cluster struct {
 	Local
 	tasks  []*task
+	stdout *sink
+	stderr *sink
 	events chan event
 	phase  phase
 	timer  *time.Timer // of the phase; its end leads to the next one
@@ -73,7 +75,7 @@ func (c *cluster) prepare(ports *freeport.Reservation) error {
 			return fmt.Errorf("folder of log files: %w", err)
 		}
 	}
-	stdout, stderr := &sink{out: c.Stdout}, &sink{out: c.Stderr}
+	c.stdout, c.stderr = &sink{out: c.Stdout}, &sink{out: c.Stderr}
 	var names []string
 	for _, t := range c.Tasks() {
 		names = append(names, t.String())
@@ -83,8 +85,8 @@ func (c *cluster) prepare(ports *freeport.Reservation) error {
 		last := &tail{}
 		t := &task{
 			Task: name, env: environs[i], state: ended,
-			out: &lineWriter{prefix: prefix[i], to: stdout, tail: last},
-			err: &lineWriter{prefix: prefix[i], to: stderr, tail: last},
+			out: &lineWriter{prefix: prefix[i], to: c.stdout, tail: last},
+			err: &lineWriter{prefix: prefix[i], to: c.stderr, tail: last},
 		}
 		c.tasks = append(c.tasks, t)
 		if c.LogDir != "" {

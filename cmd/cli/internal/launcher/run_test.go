@@ -223,7 +223,7 @@ func TestKill(t *testing.T) {
 		close(kill)
 	}()
 	outcomes, err := Run(ctx, l)
-	if err == nil || outcome(t, outcomes, "worker-0").End != "killed" {
+	if !errors.Is(err, ErrKilled) || outcome(t, outcomes, "worker-0").End != "killed" {
 		t.Errorf("got %v, %v", outcomes, err)
 	}
 }

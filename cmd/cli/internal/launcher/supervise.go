@@ -30,7 +30,7 @@ func (c *cluster) supervise(ctx context.Context) {
 			c.interrupted(ctx)
 		case <-kill:
 			kill = nil
-			c.fail(ErrKilled)
+			c.failed = ErrKilled
 			c.kill()
 		case <-c.timer.C:
 			c.timeUp()
@@ -39,7 +39,10 @@ func (c *cluster) supervise(ctx context.Context) {
 	c.timer.Stop()
 }
 
+// start starts a task; what it writes is told after the line about its start.
 func (c *cluster) start(t *task) bool {
+	defer c.stdout.hold()()
+	defer c.stderr.hold()()
 	if err := t.start(c.Local, c.events); err != nil {
 		t.state = ended
 		c.fail(err)

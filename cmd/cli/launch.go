@@ -1,0 +1,203 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goestimator/goestimator/cmd/cli/internal/launcher"
+	"github.com/goestimator/goestimator/internal/replica"
+	"github.com/spf13/cobra"
+)
+
+// psTimeout is how long parameter servers may go on once all others are done:
+// they end by themselves when training is over.
+const psTimeout = 15 * time.Second
+
+// restartDelay is the first pause before a restart; each next one is twice as long.
+const restartDelay = 500 * time.Millisecond
+
+// launchFlags are those of launch.
+type launchFlags struct {
+	job           launcher.Job
+	on            string
+	restart       string
+	maxRestarts   int
+	finishTimeout time.Duration
+	logDir        string
+	asJSON        bool
+
+	name, namespace, image, volumeClaim, modelDir, cleanPods string
+}
+
+// elsewhere names the places that each flag of only some places is for.
+var elsewhere = map[string][]string{
+	"name": {"kubernetes", "slurm"}, "model-dir": {"kubernetes", "slurm"},
+	"namespace": {"kubernetes"}, "image": {"kubernetes"}, "volume-claim": {"kubernetes"}, "clean-pod-policy": {"kubernetes"},
+	"log-dir": {"local", "slurm"}, "finish-timeout": {"local"}, "json": {"local"},
+}
+
+func (a *app) launchCommand() *cobra.Command {
+	var f launchFlags
+	cmd := &cobra.Command{
+		Use:   "launch [flags] -- COMMAND...",
+		Short: "start a job's tasks on this machine, or write its manifest for Kubernetes or Slurm",
+		Long: `Starts COMMAND, any program, once for each task of a job on this machine. A
+program learns its role from TF_CONFIG, which is set as Kubeflow's TFJob sets it,
+with a free port for each task; a job of one task has none. Each line of output
+has the name of its task before it.
+
+The job succeeds when the chief (else worker 0) exits with 0. The other tasks may
+then end by themselves: parameter servers for 15 seconds after all others, the
+rest for --finish-timeout; then they get SIGTERM, and SIGKILL after --grace. A
+task that fails for good, whichever it is, ends the job. --restart tells when a
+task is started again: exit-code does so for exit codes of 128 and more, as for
+138 (a peer was lost) or 137 (killed). Ctrl-C and SIGTERM are passed on to all
+tasks as SIGTERM, so that they write a checkpoint; a second Ctrl-C kills them. No
+task outlives this command.
+
+With --on kubernetes or --on slurm nothing is started: the manifest of a TFJob, or
+a script for sbatch, is printed.
+
+Exit codes: 0 success; 2 a mistake in the command line; 143 interrupted; 130 ended
+by a second Ctrl-C; else that of the task that failed.`,
+		Example: `  goestimator launch --chief 1 --workers 2 --ps 2 --evaluator 1 -- goestimator train --config configs/glyphs.yaml --set strategy.name=parameter_server
+  goestimator launch --workers 4 --restart exit-code --log-dir logs -- ./mytrainer
+  goestimator launch --on kubernetes --name glyphs --image IMAGE --chief 1 --workers 8 --ps 2 --volume-claim models --model-dir /models -- goestimator train --config glyphs.yaml | kubectl apply -f -
+  goestimator launch --on slurm --name glyphs --workers 8 -- goestimator train --config glyphs.yaml > glyphs.sbatch`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.job.Command = args
+			if err := f.complete(cmd); err != nil {
+				return usage(err)
+			}
+			switch f.on {
+			case "kubernetes":
+				return usage(launcher.WriteTFJob(a.stdout, f.kubernetes(cmd)))
+			case "slurm":
+				return usage(launcher.WriteSbatch(a.stdout, launcher.Slurm{Job: f.job, Name: f.name, LogDir: f.logDir, ModelDir: f.modelDir, MaxRestarts: f.maxRestarts}))
+			}
+			return a.launch(cmd.Context(), f)
+		},
+	}
+	f.define(cmd)
+	return cmd
+}
+
+func (f *launchFlags) define(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.SetInterspersed(false) // what follows COMMAND is its own
+	flags.SortFlags = false
+	flags.IntVar(&f.job.Chiefs, "chief", 0, "number of chiefs, 0 or 1; with 0, worker 0 takes the part")
+	flags.IntVar(&f.job.Workers, "workers", 0, "number of workers")
+	flags.IntVar(&f.job.PS, "ps", 0, "number of parameter servers")
+	flags.IntVar(&f.job.Evaluators, "evaluator", 0, "number of evaluators, 0 or 1")
+	flags.StringVar(&f.restart, "restart", "never", "when a task is started again: never, on-failure, exit-code or always; elsewhere the default is exit-code")
+	flags.IntVar(&f.maxRestarts, "max-restarts", 10, "how often one task is started again; of the whole job elsewhere")
+	flags.IntVar(&f.job.CoresPerTask, "cores-per-task", 0, "cores that each task shall use (GOMAXPROCS, OMP_NUM_THREADS); 0: it decides")
+	flags.DurationVar(&f.job.Grace, "grace", 30*time.Second, "time to write a checkpoint, from SIGTERM to SIGKILL")
+	flags.DurationVar(&f.finishTimeout, "finish-timeout", 5*time.Minute, "time that the others have to end by themselves after success, as the evaluator for its last evaluation")
+	flags.StringVar(&f.logDir, "log-dir", "", "folder for a log file of each task")
+	addJSONFlag(cmd, &f.asJSON)
+	flags.StringVar(&f.on, "on", "local", "where: local, kubernetes or slurm")
+	flags.StringVar(&f.name, "name", "goestimator", "name of the job on Kubernetes or Slurm")
+	flags.StringVar(&f.modelDir, "model-dir", "", "model_dir of all tasks on Kubernetes or Slurm, in place of the config's")
+	flags.StringVar(&f.namespace, "namespace", "", "namespace on Kubernetes")
+	flags.StringVar(&f.image, "image", "", "container image on Kubernetes")
+	flags.StringVar(&f.volumeClaim, "volume-claim", "", "persistent volume claim on Kubernetes, mounted at --model-dir")
+	flags.StringVar(&f.cleanPods, "clean-pod-policy", "None", "what is deleted when the job on Kubernetes is done: None, Running or All")
+}
+
+// complete checks the flags that the launcher cannot, and fills in defaults.
+func (f *launchFlags) complete(cmd *cobra.Command) error {
+	places := []string{"local", "kubernetes", "slurm"}
+	if !slices.Contains(places, f.on) {
+		return fmt.Errorf("--on: got %q, expected local, kubernetes or slurm", f.on)
+	}
+	for flag, where := range elsewhere {
+		if cmd.Flags().Changed(flag) && !slices.Contains(where, f.on) {
+			return fmt.Errorf("--%s does not go with --on %s: it is for %s", flag, f.on, strings.Join(where, " and "))
+		}
+	}
+	if f.on != "local" && !cmd.Flags().Changed("restart") {
+		f.restart = "exit-code"
+	}
+	if f.maxRestarts < 0 || f.finishTimeout < 0 {
+		return errors.New("--max-restarts and --finish-timeout: expected 0 or more")
+	}
+	policy, err := replica.ParseRestartPolicy(f.restart)
+	if err != nil {
+		return fmt.Errorf("--restart: %w", err)
+	}
+	f.job.Restart = policy
+	return f.job.Validate()
+}
+
+func (f *launchFlags) kubernetes(cmd *cobra.Command) launcher.Kubernetes {
+	k := launcher.Kubernetes{
+		Job: f.job, Name: f.name, Namespace: f.namespace, Image: f.image, VolumeClaim: f.volumeClaim, ModelDir: f.modelDir,
+		CleanPods: f.cleanPods, MaxRestarts: -1,
+	}
+	if cmd.Flags().Changed("max-restarts") {
+		k.MaxRestarts = f.maxRestarts
+	}
+	return k
+}
+
+// launch runs the job on this machine.
+func (a *app) launch(ctx context.Context, f launchFlags) error {
+	command, err := a.findCommand(f.job.Command)
+	if err != nil {
+		return usage(err)
+	}
+	f.job.Command = command
+	kill := make(chan struct{})
+	defer a.onSecondInterrupt(func() { close(kill) })()
+	outcomes, err := launcher.Run(ctx, launcher.Local{
+		Job: f.job, Environ: os.Environ(), MaxRestarts: f.maxRestarts, FirstDelay: restartDelay,
+		FinishTimeout: f.finishTimeout, PSTimeout: psTimeout, LogDir: f.logDir,
+		Stdout: a.stdout, Stderr: a.stderr, Color: a.bars && isTerminal(a.stdout), Log: a.log, Kill: kill,
+	})
+	err = launchError(err)
+	if f.asJSON && outcomes != nil {
+		code := exitDone
+		if err != nil {
+			code = exitCode(err)
+		}
+		if e := a.printJSON(map[string]any{"success": err == nil, "exit_code": code, "tasks": outcomes}); err == nil {
+			err = e
+		}
+	}
+	return err
+}
+
+// launchError gives an error of the launcher its exit code.
+func launchError(err error) error {
+	var task *launcher.TaskError
+	switch {
+	case errors.As(err, &task):
+		return &codeError{task.Code, err}
+	case errors.Is(err, launcher.ErrKilled):
+		return &codeError{exitAtOnce, err}
+	case errors.Is(err, launcher.ErrInterrupted):
+		return &codeError{exitInterrupted, err}
+	}
+	return err
+}
+
+// findCommand finds the program; the name of this one stands for this very
+// binary where it is not in PATH.
+func (a *app) findCommand(command []string) ([]string, error) {
+	path, err := exec.LookPath(command[0])
+	if err != nil && command[0] == a.name {
+		path, err = os.Executable()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("command %q: %w", command[0], errors.Unwrap(err))
+	}
+	return append([]string{path}, command[1:]...), nil
+}
