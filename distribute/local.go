@@ -7,7 +7,6 @@ import (
 	"github.com/goestimator/goestimator/internal/device"
 	"github.com/goestimator/goestimator/internal/engine"
 	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/kernels"
 	"github.com/goestimator/goestimator/models/optimizers"
 )
 
@@ -18,14 +17,8 @@ type local struct {
 	vars   *engine.Variables
 }
 
-// New returns a strategy with no variables yet.
-func New(c Config) (Strategy, error) {
-	if _, err := c.device(); err != nil {
-		return nil, err
-	}
-	kernels.SetThreads(c.Threads)
-	return newLocal(c, device.NewHost())
-}
+// newOneDevice returns default or one_device.
+func newOneDevice(c Config) (Strategy, error) { return newLocal(c, device.NewHost()) }
 
 // newLocal returns a strategy on dev, which it closes in the end.
 func newLocal(c Config, dev device.Device) (Strategy, error) {
@@ -69,13 +62,9 @@ func (l *local) Train(p TrainProgram) (Stepper, error) {
 	}
 	targets := applied.Targets
 	for _, u := range p.Updates {
-		t := u.Value.Type()
-		targets = append(targets, b.Node("AssignVariableOp", u.Variable+"/Assign", nil,
-			graph.Attrs{"dtype": t.DType}, b.Variable(u.Variable, t), u.Value))
+		targets = append(targets, assign(b, u.Variable, u.Value))
 	}
-	step := graph.Type{DType: graph.Int64}
-	targets = append(targets, b.Node("AssignAddVariableOp", GlobalStep+"/AssignAdd", nil,
-		graph.Attrs{"dtype": step.DType}, b.Variable(GlobalStep, step), b.Scalar(GlobalStep+"/one", graph.Int64, 1)))
+	targets = append(targets, advance(b))
 	if err := b.Err(); err != nil {
 		return nil, fmt.Errorf("strategy %s: %w", l.Name(), err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/goestimator/goestimator/internal/lower"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/runconfig"
 )
 
 // square is the program loss = mean((w-x)^2) over a batch of x, with its gradient and an update of "seen".
@@ -34,6 +35,7 @@ func square(b *graph.Builder) TrainProgram {
 	return TrainProgram{
 		Program:    Program{Graph: b.Graph, Feeds: []graph.Output{x}, Fetches: []graph.Output{loss}},
 		GlobalStep: step,
+		Loss:       loss,
 		Train:      &optimizers.TrainOp{Groups: []optimizers.Group{{Variables: []*models.Variable{v}, Rule: optimizers.SGD{}, LearningRate: optimizers.Constant(0.25)}}},
 		Gradients:  []lower.Value{{Output: grad}},
 		Updates:    []Update{{Variable: "seen", Value: mean("seen_mean", x)}},
@@ -42,7 +44,7 @@ func square(b *graph.Builder) TrainProgram {
 
 // TestContract holds what every strategy of one process does, on every device.
 func TestContract(t *testing.T) {
-	for _, c := range []Config{{}, {Name: "default"}, {Name: "one_device"}, {Name: "one_device", Device: "/cpu:0"}, {Name: "default", CheckNumerics: true}} {
+	for _, c := range []Config{{}, on("default", ""), on("one_device", ""), on("one_device", "/cpu:0"), {CheckNumerics: true}} {
 		for _, dev := range []func() device.Device{device.NewHost, device.NewFake} {
 			d := dev()
 			t.Run(fmt.Sprintf("%s%s on %s", c.Name, c.Device, d.Kind()), func(t *testing.T) {
@@ -57,6 +59,11 @@ func TestContract(t *testing.T) {
 			})
 		}
 	}
+}
+
+// on is the config of a strategy on a device.
+func on(name, device string) Config {
+	return Config{Strategy: runconfig.Strategy{Name: name, Device: device}}
 }
 
 func checkStrategy(t *testing.T, s Strategy) {
@@ -127,13 +134,11 @@ func checkStrategy(t *testing.T, s Strategy) {
 
 func TestRefusedStrategies(t *testing.T) {
 	for c, want := range map[Config]string{
-		{Name: "tpu"}:                             "no TPU runtime",
-		{Name: "mirrored"}:                        "needs more than one device",
-		{Name: "parameter_server"}:                "needs more than one device or process",
-		{Name: "miror"}:                           "unknown strategy \"miror\": expected one of default",
-		{Name: "one_device", Device: "/gpu:0"}:    `no device "/gpu:0"`,
-		{Name: "default", Device: "/cpu:0"}:       "takes no device",
-		{Name: "one_device", Device: "/device:X"}: "no device",
+		on("tpu", ""):                 "no TPU runtime",
+		on("miror", ""):               "unknown strategy \"miror\": expected one of central_storage, default",
+		on("one_device", "/gpu:0"):    `no device "/gpu:0"`,
+		on("default", "/cpu:0"):       "takes no device",
+		on("one_device", "/device:X"): "no device",
 	} {
 		if _, err := New(c); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: got %v, expected %q", c, err, want)
@@ -145,14 +150,14 @@ func TestRefusedStrategies(t *testing.T) {
 }
 
 func ExampleNew() {
-	s, err := New(Config{Name: "default"})
+	s, err := New(Config{})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	defer s.Close()
 	fmt.Println(s.Name(), s.Replicas().InSync)
-	_, err = New(Config{Name: "tpu"})
+	_, err = New(Config{Strategy: runconfig.Strategy{Name: "tpu"}})
 	fmt.Println(err)
 	// Output:
 	// default 1

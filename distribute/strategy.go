@@ -125,6 +125,7 @@ type Program struct {
 type TrainProgram struct {
 	Program
 	GlobalStep graph.Output // value of the global step at the start of a step
+	Loss       graph.Output // float scalar
 	Train      *optimizers.TrainOp
 	Gradients  []lower.Value // in the order of Train's groups and their variables
 	Updates    []Update
@@ -175,8 +176,8 @@ type Outcome struct {
 type Stepper interface {
 	// Step runs one step. The outcome of a program that does not train is empty.
 	Step(ctx context.Context, s Step) (Outcome, error)
-	// Value returns fetch i of the last step, valid until the next; that of the
-	// first replica, except that float scalars are means over all local replicas.
+	// Value returns fetch i of the last step, valid until the next: that of this
+	// task's first replica, or, for the loss, the mean over all replicas.
 	Value(i int) *graph.Tensor
 	// LearningRate returns the rate that the last step applied, 0 without an optimizer.
 	LearningRate() float64

@@ -129,7 +129,7 @@ func (e *Estimator) resolveModelDir() error {
 func (e *Estimator) resolveRun() error {
 	session := e.config.Session()
 	s := e.config.TrainDistribute()
-	e.strategy = distribute.Config{Name: s.Name, Device: s.Device, Threads: session.IntraOpThreads, CheckNumerics: session.CheckNumerics}
+	e.strategy = distribute.Config{Strategy: s, Threads: session.IntraOpThreads, CheckNumerics: session.CheckNumerics}
 	if err := e.strategy.Validate(); err != nil {
 		return err
 	}

@@ -5,11 +5,12 @@ import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/distribute"
+	"github.com/goestimator/goestimator/runconfig"
 )
 
 // localStrategy is the strategy of evaluation and prediction: one device of this process.
 func (e *Estimator) localStrategy() distribute.Config {
-	return distribute.Config{Name: "default", Threads: e.strategy.Threads, CheckNumerics: e.strategy.CheckNumerics}
+	return distribute.Config{Strategy: runconfig.Strategy{Name: "default"}, Threads: e.strategy.Threads, CheckNumerics: e.strategy.CheckNumerics}
 }
 
 // joinJob returns the strategy that this task trains with and, in a cluster,

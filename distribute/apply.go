@@ -1,0 +1,95 @@
+package distribute
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/goestimator/goestimator/internal/device"
+	"github.com/goestimator/goestimator/internal/engine"
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/lower"
+	"github.com/goestimator/goestimator/models/optimizers"
+)
+
+// application is the program that turns reduced gradients into an update of one
+// copy of the variables, the global step included.
+type application struct {
+	program *engine.Program
+	step    int // fetch of the global step as it was before
+	rate    int // fetch of the learning rate, -1 for none
+}
+
+// compileApplication compiles it. Its feeds are the dense results of the layout
+// but for the loss, then rows and ids of each sparse gradient.
+func compileApplication(p TrainProgram, l *layout, dev device.Device, vars *engine.Variables) (*application, error) {
+	b := graph.NewBuilder(graph.New())
+	var dense, feeds []graph.Output
+	for i, t := range l.types()[:len(l.dense)-1] {
+		dense = append(dense, b.Placeholder(fmt.Sprintf("dense_%d", i), t))
+	}
+	feeds = append(feeds, dense...)
+	for i, s := range l.sparse {
+		feeds = append(feeds, b.Placeholder(fmt.Sprintf("rows_%d", i), l.fetches[s.rows].Type()),
+			b.Placeholder(fmt.Sprintf("ids_%d", i), l.fetches[s.ids].Type()))
+	}
+	grads := make([]lower.Value, len(p.Gradients))
+	for i, at := range l.grads {
+		grads[i].Dense = p.Gradients[i].Dense
+		if at.sparse {
+			grads[i].Output, grads[i].Indices = feeds[len(dense)+2*at.index], feeds[len(dense)+2*at.index+1]
+		} else {
+			grads[i].Output = dense[at.index]
+		}
+	}
+	stepType := graph.Type{DType: graph.Int64}
+	step := b.Read(b.Variable(GlobalStep, stepType), stepType)
+	applied, err := p.Train.Emit(b, optimizers.Env{GlobalStep: step, Gradients: grads})
+	if err != nil {
+		return nil, err
+	}
+	targets := applied.Targets
+	for i, u := range p.Updates {
+		targets = append(targets, assign(b, u.Variable, dense[l.updates[i]]))
+	}
+	targets = append(targets, advance(b))
+	if err := b.Err(); err != nil {
+		return nil, err
+	}
+	a := &application{step: 0, rate: -1}
+	fetches := []graph.Output{step}
+	if applied.LearningRate.Valid() {
+		a.rate = 1
+		fetches = append(fetches, applied.LearningRate)
+	}
+	a.program, err = engine.Compile(b.Graph, engine.Spec{Feeds: feeds, Fetches: fetches, Targets: targets}, dev, vars, engine.Options{})
+	return a, err
+}
+
+// assign gives a variable a new value.
+func assign(b *graph.Builder, name string, value graph.Output) *graph.Node {
+	t := value.Type()
+	return b.Node("AssignVariableOp", name+"/Assign", nil, graph.Attrs{"dtype": t.DType}, b.Variable(name, t), value)
+}
+
+// advance adds one to the global step.
+func advance(b *graph.Builder) *graph.Node {
+	t := graph.Type{DType: graph.Int64}
+	return b.Node("AssignAddVariableOp", GlobalStep+"/AssignAdd", nil,
+		graph.Attrs{"dtype": t.DType}, b.Variable(GlobalStep, t), b.Scalar(GlobalStep+"/one", graph.Int64, 1))
+}
+
+// run applies gradients of that many rows, and returns the global step after it.
+func (a *application) run(ctx context.Context, rows int, feeds []*graph.Tensor) (int64, error) {
+	if err := a.program.Run(ctx, max(rows, 1), feeds); err != nil {
+		return 0, fmt.Errorf("update: %w", err)
+	}
+	return graph.Of[int64](a.program.Value(a.step))[0] + 1, nil
+}
+
+// learningRate is the rate of the last run.
+func (a *application) learningRate() float64 {
+	if a.rate < 0 || a.program.Value(a.rate) == nil {
+		return 0
+	}
+	return a.program.Value(a.rate).Float(0)
+}

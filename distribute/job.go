@@ -1,0 +1,4 @@
+package distribute
+
+// Job is this task's membership in a cluster.
+type Job struct{}

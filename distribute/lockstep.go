@@ -1,0 +1,27 @@
+package distribute
+
+import "context"
+
+// lockstep is what the tasks that make each step together do of it.
+type lockstep interface {
+	// rank is this task's number among them.
+	rank() int
+	// begin starts the reduction of a step to which this task brings s.
+	begin(ctx context.Context, s *sums, in Step) error
+	// ready tells that dense result i of this task is complete. Those of a task
+	// without batches are from the beginning.
+	ready(i int)
+	// wait returns when s holds the sums over all tasks.
+	wait(ctx context.Context, s *sums) error
+	// abort ends a step that failed here, for all tasks, and returns why.
+	abort(err error) error
+}
+
+// alone is the lock step of a single task.
+type alone struct{}
+
+func (alone) rank() int                                { return 0 }
+func (alone) begin(context.Context, *sums, Step) error { return nil }
+func (alone) ready(int)                                {}
+func (alone) wait(context.Context, *sums) error        { return nil }
+func (alone) abort(err error) error                    { return err }

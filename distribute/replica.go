@@ -1,0 +1,77 @@
+package distribute
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/goestimator/goestimator/internal/device"
+	"github.com/goestimator/goestimator/internal/engine"
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// replica computes losses and gradients of one batch; it changes no variable.
+type replica struct {
+	program *engine.Program
+	layout  *layout
+	vars    *engine.Variables
+	number  int64 // over all tasks
+	feeds   []*graph.Tensor
+}
+
+// compileReplica compiles the gradient program of a replica. Ready, if not nil,
+// is told of each dense result as soon as it is complete.
+func compileReplica(p TrainProgram, l *layout, dev device.Device, vars *engine.Variables, o replicaOptions) (*replica, error) {
+	r := &replica{layout: l, vars: vars, number: o.number}
+	spec := engine.Spec{Feeds: p.Feeds, Fetches: l.fetches}
+	if r.number > 0 {
+		spec.Feeds = append(spec.Feeds[:len(spec.Feeds):len(spec.Feeds)], p.GlobalStep)
+	}
+	opts := engine.Options{CheckNumerics: o.checkNumerics, Profile: p.Profile}
+	if o.ready != nil {
+		index := map[int]int{}
+		for i, f := range l.dense {
+			index[f] = i
+		}
+		opts.OnFetch = func(f int) {
+			if i, ok := index[f]; ok {
+				o.ready(i)
+			}
+		}
+	}
+	var err error
+	r.program, err = engine.Compile(p.Graph, spec, dev, vars, opts)
+	return r, err
+}
+
+type replicaOptions struct {
+	number        int64
+	checkNumerics bool
+	ready         func(dense int)
+}
+
+// run computes one batch. What is random in the model differs from replica to
+// replica: it depends on the global step, in whose upper bits the number goes.
+func (r *replica) run(ctx context.Context, b Batch) error {
+	r.feeds = append(r.feeds[:0], b.Feeds...)
+	if r.number > 0 {
+		step, err := r.vars.Get(GlobalStep)
+		if err != nil {
+			return err
+		}
+		graph.Of[int64](step)[0] |= r.number << 40
+		r.feeds = append(r.feeds, step)
+	}
+	if err := r.program.Run(ctx, b.Rows, r.feeds); err != nil {
+		return fmt.Errorf("replica %d: %w", r.number, err)
+	}
+	return nil
+}
+
+// dense returns dense result i of the last run.
+func (r *replica) dense(i int) *graph.Tensor { return r.program.Value(r.layout.dense[i]) }
+
+// sparse returns rows and ids of sparse gradient i of the last run.
+func (r *replica) sparse(i int) (rows, ids *graph.Tensor) {
+	at := r.layout.sparse[i]
+	return r.program.Value(at.rows), r.program.Value(at.ids)
+}

@@ -1,0 +1,126 @@
+package distribute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/goestimator/goestimator/internal/device"
+	"github.com/goestimator/goestimator/internal/engine"
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// replicated is mirrored, central_storage and, with peers, multi_worker_mirrored:
+// replicas compute gradients of a batch each, and their mean updates every copy
+// of the variables.
+type replicated struct {
+	config   Config
+	replicas int
+	copies   []*engine.Variables // one per replica, or one for all
+	devices  []device.Device
+	peers    lockstep
+}
+
+var _ Strategy = (*replicated)(nil)
+
+// newReplicated returns a strategy of that many replicas, which share one copy
+// of the variables where central.
+func newReplicated(c Config, replicas int, central bool, newDevice func() device.Device) (*replicated, error) {
+	r := &replicated{config: c, replicas: replicas, peers: alone{}}
+	copies := replicas
+	if central {
+		copies = 1
+	}
+	for range copies {
+		dev := newDevice()
+		r.devices = append(r.devices, dev)
+		vars, err := engine.NewVariables(dev)
+		if err != nil {
+			return nil, errors.Join(err, r.Close())
+		}
+		r.copies = append(r.copies, vars)
+	}
+	return r, nil
+}
+
+// Name is the strategy's name in config files.
+func (r *replicated) Name() string { return r.config.Name }
+
+// Replicas counts those of this process.
+func (r *replicated) Replicas() Replicas { return Replicas{InSync: r.replicas, Local: r.replicas} }
+
+// Variables sets every copy and reads the first.
+func (r *replicated) Variables() Variables {
+	return copiedVariables{deviceVariables{r.copies[0]}, r.copies[1:]}
+}
+
+// Snapshot copies the variables of the first replica.
+func (r *replicated) Snapshot(context.Context) (*Snapshot, error) {
+	return deviceVariables{r.copies[0]}.snapshot()
+}
+
+// Infer compiles the program for the first replica.
+func (r *replicated) Infer(p Program) (Stepper, error) {
+	l := &local{config: r.config, dev: r.devices[0], vars: r.copies[0]}
+	return l.Infer(p)
+}
+
+// Train compiles a gradient program per replica and an update per copy.
+func (r *replicated) Train(p TrainProgram) (Stepper, error) {
+	l, err := newLayout(p)
+	if err != nil {
+		return nil, fmt.Errorf("strategy %s: %w", r.Name(), err)
+	}
+	s := &replicatedStepper{strategy: r, layout: l, sums: newSums(l), loss: -1}
+	for i, f := range p.Fetches {
+		if f == p.Loss {
+			s.loss = i
+		}
+	}
+	if err := s.compile(p); err != nil {
+		return nil, errors.Join(fmt.Errorf("strategy %s: %w", r.Name(), err), s.Close())
+	}
+	return s, nil
+}
+
+// Close frees the devices' memory.
+func (r *replicated) Close() error {
+	var errs []error
+	for _, d := range r.devices {
+		errs = append(errs, d.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// copiedVariables are equal variables on several devices.
+type copiedVariables struct {
+	deviceVariables
+	others []*engine.Variables
+}
+
+// Create makes the variable on every device.
+func (v copiedVariables) Create(name string, t graph.Type, initial Fill) error {
+	return v.each(func(d deviceVariables, value *graph.Tensor) error { return d.Variables.Create(name, value) }, t, initial)
+}
+
+// Set replaces the value on every device.
+func (v copiedVariables) Set(name string, value Fill) error {
+	t, ok := v.Type(name)
+	if !ok {
+		return v.deviceVariables.Set(name, value)
+	}
+	return v.each(func(d deviceVariables, value *graph.Tensor) error { return d.Variables.Set(name, value) }, t, value)
+}
+
+func (v copiedVariables) each(put func(deviceVariables, *graph.Tensor) error, t graph.Type, fill Fill) error {
+	value, err := fill.tensor(t)
+	if err != nil {
+		return err
+	}
+	for _, d := range append([]*engine.Variables{v.Variables}, v.others...) {
+		if err := put(deviceVariables{d}, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}

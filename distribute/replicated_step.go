@@ -1,0 +1,163 @@
+package distribute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// replicatedStepper makes steps of several replicas.
+type replicatedStepper struct {
+	strategy *replicated
+	layout   *layout
+	replicas []*replica
+	updates  []*application // one per copy
+	sums     *sums
+	loss     int // fetch that is the loss, -1 for none
+	feeds    []*graph.Tensor
+	failed   []error
+}
+
+func (s *replicatedStepper) compile(p TrainProgram) error {
+	r := s.strategy
+	first := int64(r.peers.rank() * r.replicas)
+	for i := range r.replicas {
+		at := min(i, len(r.copies)-1)
+		o := replicaOptions{number: first + int64(i), checkNumerics: r.config.CheckNumerics}
+		if r.replicas == 1 {
+			o.ready = func(i int) { s.ready(i) }
+		}
+		rep, err := compileReplica(p, s.layout, r.devices[at], r.copies[at], o)
+		if err != nil {
+			return err
+		}
+		s.replicas = append(s.replicas, rep)
+		p.Profile = false // the first tells for all
+	}
+	for i, vars := range r.copies {
+		a, err := compileApplication(p, s.layout, r.devices[i], vars)
+		if err != nil {
+			return err
+		}
+		s.updates = append(s.updates, a)
+		quiet := *p.Train
+		quiet.Unreached = nil // told once
+		p.Train = &quiet
+	}
+	return nil
+}
+
+// ready takes a dense result while the only replica goes on computing.
+func (s *replicatedStepper) ready(i int) {
+	s.sums.set(i, s.replicas[0].dense(i))
+	s.strategy.peers.ready(i)
+}
+
+// Step computes, reduces and applies.
+func (s *replicatedStepper) Step(ctx context.Context, in Step) (Outcome, error) {
+	if len(in.Batches) > len(s.replicas) {
+		return Outcome{}, fmt.Errorf("step: expected at most %d batches, got %d", len(s.replicas), len(in.Batches))
+	}
+	s.sums.begin(in)
+	if err := s.strategy.peers.begin(ctx, s.sums, in); err != nil {
+		return Outcome{}, err
+	}
+	if err := s.compute(ctx, in.Batches); err != nil {
+		return Outcome{}, s.strategy.peers.abort(err)
+	}
+	if err := s.strategy.peers.wait(ctx, s.sums); err != nil {
+		return Outcome{}, err
+	}
+	out := Outcome{Stop: s.sums.stop(), Applied: s.sums.replicas() > 0}
+	var err error
+	if out.Applied {
+		out.GlobalStep, err = s.apply(ctx)
+	} else {
+		out.GlobalStep, err = s.strategy.globalStep()
+	}
+	return out, err
+}
+
+// compute runs the replicas at once and sums what they made in their order.
+func (s *replicatedStepper) compute(ctx context.Context, batches []Batch) error {
+	if len(s.replicas) == 1 && len(batches) == 1 {
+		if err := s.replicas[0].run(ctx, batches[0]); err != nil {
+			return err
+		}
+		s.sums.join(s.replicas[0], batches[0].Rows)
+		return nil
+	}
+	s.failed = append(s.failed[:0], make([]error, len(batches))...)
+	var all sync.WaitGroup
+	for i, b := range batches {
+		all.Go(func() { s.failed[i] = s.replicas[i].run(ctx, b) })
+	}
+	all.Wait()
+	if err := errors.Join(s.failed...); err != nil {
+		return err
+	}
+	for i, b := range batches {
+		if i == 0 {
+			for j := range s.sums.dense {
+				s.sums.set(j, s.replicas[0].dense(j))
+			}
+		} else {
+			s.sums.add(s.replicas[i])
+		}
+		s.sums.join(s.replicas[i], b.Rows)
+	}
+	for i := range s.sums.dense {
+		s.strategy.peers.ready(i)
+	}
+	return nil
+}
+
+// apply updates every copy of the variables by the means.
+func (s *replicatedStepper) apply(ctx context.Context) (step int64, err error) {
+	s.sums.mean()
+	s.feeds = s.sums.feeds(s.feeds)
+	for _, u := range s.updates {
+		if step, err = u.run(ctx, s.sums.rows, s.feeds); err != nil {
+			return 0, err
+		}
+	}
+	return step, nil
+}
+
+// globalStep reads the step.
+func (r *replicated) globalStep() (int64, error) {
+	t, err := r.copies[0].Get(GlobalStep)
+	if err != nil {
+		return 0, err
+	}
+	return graph.Of[int64](t)[0], nil
+}
+
+// Value returns a fetch of the first replica, or the mean loss.
+func (s *replicatedStepper) Value(i int) *graph.Tensor {
+	if i == s.loss {
+		return s.sums.loss()
+	}
+	return s.replicas[0].program.Value(i)
+}
+
+// LearningRate returns the rate of the last step.
+func (s *replicatedStepper) LearningRate() float64 { return s.updates[0].learningRate() }
+
+// Profile returns the times of the first replica, and of its update.
+func (s *replicatedStepper) Profile() []NodeTime { return s.replicas[0].program.Profile() }
+
+// Close frees the programs.
+func (s *replicatedStepper) Close() error {
+	var errs []error
+	for _, r := range s.replicas {
+		errs = append(errs, r.program.Close())
+	}
+	for _, u := range s.updates {
+		errs = append(errs, u.program.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,154 @@
+package distribute
+
+import (
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/kernels"
+)
+
+// sums holds what the replicas of a step add up to.
+type sums struct {
+	dense  []*graph.Tensor // as layout.dense: gradients, updates, loss
+	sparse []joined        // as layout.sparse
+	votes  *graph.Tensor   // float64: see the vote constants
+	rows   int             // of the batches behind sparse
+}
+
+// The elements of votes: how many replicas had data, and what tasks ask for.
+const (
+	voteReplicas = iota
+	voteFinished
+	voteInterrupted
+	voteCount
+)
+
+func newSums(l *layout) *sums {
+	s := &sums{sparse: make([]joined, len(l.sparse)), votes: graph.NewTensor(graph.Float64, voteCount)}
+	for _, t := range l.types() {
+		s.dense = append(s.dense, graph.NewTensor(t.DType, t.Shape.At(0)...))
+	}
+	return s
+}
+
+// begin starts a step with this task's votes.
+func (s *sums) begin(step Step) {
+	for i := range s.sparse {
+		s.sparse[i].reset()
+	}
+	s.rows = 0
+	v := graph.Of[float64](s.votes)
+	clear(v)
+	v[voteReplicas] = float64(len(step.Batches))
+	switch step.Stop {
+	case Finished:
+		v[voteFinished] = 1
+	case Interrupted:
+		v[voteInterrupted] = 1
+	}
+	if len(step.Batches) == 0 {
+		for _, t := range s.dense {
+			clear(t.Bytes)
+		}
+	}
+}
+
+// replicas is how many replicas are in the sums.
+func (s *sums) replicas() float64 { return graph.Of[float64](s.votes)[voteReplicas] }
+
+// stop is what the tasks decided.
+func (s *sums) stop() Stop {
+	switch v := graph.Of[float64](s.votes); {
+	case v[voteInterrupted] > 0:
+		return Interrupted
+	case v[voteFinished] > 0:
+		return Finished
+	}
+	return GoOn
+}
+
+// set takes dense result i of the first replica.
+func (s *sums) set(i int, t *graph.Tensor) { copy(s.dense[i].Bytes, t.Bytes) }
+
+// add adds the dense results of another replica.
+func (s *sums) add(r *replica) {
+	for i, t := range s.dense {
+		addInto(t, r.dense(i))
+	}
+}
+
+// join adds the sparse results of a replica.
+func (s *sums) join(r *replica, rows int) {
+	for i := range s.sparse {
+		s.sparse[i].add(r.sparse(i))
+	}
+	s.rows += rows
+}
+
+// mean divides sums by the number of replicas behind them.
+func (s *sums) mean() {
+	n := s.replicas()
+	for _, t := range s.dense {
+		divide(t, n)
+	}
+	for _, j := range s.sparse {
+		divide(j.rows, n)
+	}
+}
+
+// loss is the last of the dense results.
+func (s *sums) loss() *graph.Tensor { return s.dense[len(s.dense)-1] }
+
+// feeds are what an application takes.
+func (s *sums) feeds(dst []*graph.Tensor) []*graph.Tensor {
+	dst = append(dst[:0], s.dense[:len(s.dense)-1]...)
+	for _, j := range s.sparse {
+		dst = append(dst, j.rows, j.ids)
+	}
+	return dst
+}
+
+// addInto adds src to dst, floats of one type and shape.
+func addInto(dst, src *graph.Tensor) {
+	if dst.DType == graph.Float64 {
+		kernels.Axpy(1, graph.Of[float64](src), graph.Of[float64](dst))
+		return
+	}
+	kernels.Axpy(1, graph.Of[float32](src), graph.Of[float32](dst))
+}
+
+// divide divides floats by n.
+func divide(t *graph.Tensor, n float64) {
+	if n == 1 {
+		return
+	}
+	if t.DType == graph.Float64 {
+		x := graph.Of[float64](t)
+		kernels.BinaryScalar(kernels.Div, x, x, n)
+		return
+	}
+	x := graph.Of[float32](t)
+	kernels.BinaryScalar(kernels.Div, x, x, float32(n))
+}
+
+// joined collects the rows of one sparse gradient over replicas and tasks.
+type joined struct {
+	rows, ids *graph.Tensor
+}
+
+// reset empties the collection, keeping its memory.
+func (j *joined) reset() {
+	if j.rows != nil {
+		j.rows.Bytes, j.ids.Bytes = j.rows.Bytes[:0], j.ids.Bytes[:0]
+		j.rows.Shape[0], j.ids.Shape[0] = 0, 0
+	}
+}
+
+// add appends rows and their ids.
+func (j *joined) add(rows, ids *graph.Tensor) {
+	if j.rows == nil {
+		j.rows, j.ids = rows.Clone(), ids.Clone()
+		return
+	}
+	j.rows.Bytes, j.ids.Bytes = append(j.rows.Bytes, rows.Bytes...), append(j.ids.Bytes, ids.Bytes...)
+	j.rows.Shape[0] += rows.Shape[0]
+	j.ids.Shape[0] += ids.Shape[0]
+}
