@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"sync"
@@ -16,6 +17,8 @@ type link struct {
 	open  chan struct{} // closed while bytes pass; nil: they pass
 	conns map[*faultyConn]struct{}
 }
+
+var errCut = errors.New("the connection is cut")
 
 // Cut breaks the connections between two tasks, and lets them make no new ones.
 func (f *Faults) Cut(a, b Task) {
@@ -39,7 +42,8 @@ func (f *Faults) Drop(a, b Task) {
 	}
 }
 
-// Delay makes every write between two tasks take this much longer.
+// Delay makes everything that one of the tasks writes to a connection that it
+// made, and all attempts to connect, take this much longer.
 func (f *Faults) Delay(a, b Task, d time.Duration) {
 	l := f.link(a, b)
 	l.mu.Lock()
@@ -76,7 +80,7 @@ func (f *Faults) link(a, b Task) *link {
 
 func (f *Faults) dial(ctx context.Context, from, to Task) (net.Conn, error) {
 	l := f.link(from, to)
-	if err := l.pass(ctx.Done()); err != nil {
+	if err := errors.Join(l.wait(ctx.Done()), l.pass(ctx.Done())); err != nil {
 		return nil, err
 	}
 	f.mu.Lock()
@@ -94,7 +98,7 @@ func (f *Faults) dial(ctx context.Context, from, to Task) (net.Conn, error) {
 	defer l.mu.Unlock()
 	if l.cut {
 		c.Close()
-		return nil, fmt.Errorf("the connection is cut")
+		return nil, errCut
 	}
 	l.conns[fc] = struct{}{}
 	return fc, nil
@@ -103,10 +107,10 @@ func (f *Faults) dial(ctx context.Context, from, to Task) (net.Conn, error) {
 // pass waits until bytes may pass, or done.
 func (l *link) pass(done <-chan struct{}) error {
 	l.mu.Lock()
-	cut, delay, open := l.cut, l.delay, l.open
+	cut, open := l.cut, l.open
 	l.mu.Unlock()
 	if cut {
-		return fmt.Errorf("the connection is cut")
+		return errCut
 	}
 	if open != nil {
 		select {
@@ -115,14 +119,23 @@ func (l *link) pass(done <-chan struct{}) error {
 			return net.ErrClosed
 		}
 	}
-	if delay > 0 {
-		select {
-		case <-time.After(delay):
-		case <-done:
-			return net.ErrClosed
-		}
-	}
 	return nil
+}
+
+// wait lets the link's delay pass, or done.
+func (l *link) wait(done <-chan struct{}) error {
+	l.mu.Lock()
+	delay := l.delay
+	l.mu.Unlock()
+	if delay <= 0 {
+		return nil
+	}
+	select {
+	case <-time.After(delay):
+		return nil
+	case <-done:
+		return net.ErrClosed
+	}
 }
 
 // faultyConn is a connection over a link.
@@ -142,6 +155,9 @@ func (c *faultyConn) Read(p []byte) (int, error) {
 }
 
 func (c *faultyConn) Write(p []byte) (int, error) {
+	if err := c.link.wait(c.done); err != nil {
+		return 0, err
+	}
 	if err := c.link.pass(c.done); err != nil {
 		return 0, err
 	}

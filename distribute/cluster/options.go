@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"math"
 	"net"
 	"time"
 
@@ -11,6 +10,13 @@ import (
 	"google.golang.org/grpc/keepalive"
 )
 
+// Window is how many bytes of a stream may be on their way: Send of a frame up
+// to this size (header, body and a few bytes) does not wait for the peer to
+// receive it where the peer has received all before. A larger one does, so two
+// tasks that both send first and receive then must do it from two goroutines.
+// Larger windows are slower on loopback: what is on its way leaves the caches.
+const Window = 4 << 20
+
 const (
 	// bufferSize is how much a connection writes and reads at once.
 	bufferSize = 128 << 10
@@ -18,15 +24,7 @@ const (
 	pingAfter = 10 * time.Second
 	// minPing is the least time for the answer to a ping.
 	minPing = 2 * time.Second
-	// frameOverhead is what a message adds to the header and the body: gRPC's prefix and ours.
-	frameOverhead = 5 + prefixLen
 )
-
-// window is the flow-control window of a stream: a whole message fits, so that
-// to send one does not wait for the receiver to ask for it.
-func (c Config) window() int32 {
-	return int32(min(max(c.MaxMessageBytes, 64<<10)+frameOverhead, math.MaxInt32))
-}
 
 // pingTimeout is what the peer timeout leaves for the answer to a ping, less a
 // margin for the connection's end to get around.
@@ -53,8 +51,8 @@ func (n *Node) dialOptions(p *peer) []grpc.DialOption {
 		grpc.WithDisableServiceConfig(),
 		grpc.WithDisableRetry(),
 		grpc.WithIdleTimeout(0),
-		grpc.WithInitialWindowSize(n.config.window()),
-		grpc.WithInitialConnWindowSize(n.config.window()),
+		grpc.WithInitialWindowSize(Window),
+		grpc.WithInitialConnWindowSize(Window),
 		grpc.WithWriteBufferSize(bufferSize),
 		grpc.WithReadBufferSize(bufferSize),
 		grpc.WithSharedWriteBuffer(true),
@@ -77,8 +75,8 @@ func (n *Node) serverOptions() []grpc.ServerOption {
 		grpc.MaxConcurrentStreams(1024),
 		grpc.MaxHeaderListSize(64 << 10),
 		grpc.ConnectionTimeout(10 * time.Second),
-		grpc.InitialWindowSize(n.config.window()),
-		grpc.InitialConnWindowSize(n.config.window()),
+		grpc.InitialWindowSize(Window),
+		grpc.InitialConnWindowSize(Window),
 		grpc.WriteBufferSize(bufferSize),
 		grpc.ReadBufferSize(bufferSize),
 		grpc.SharedWriteBuffer(true),

@@ -11,7 +11,9 @@ type Handler func(ctx context.Context, req *Frame) (*Frame, error)
 type StreamHandler func(ctx context.Context, s Stream) error
 
 // Stream sends and receives frames in both directions. One goroutine may send
-// while another receives. Recv returns io.EOF at the peer's end.
+// while another receives. Send returns when the chunks of the frame may be
+// changed, which may wait for the peer (see Window). Recv returns io.EOF at the
+// peer's end.
 type Stream interface {
 	Send(*Frame) error
 	Recv() (*Frame, error)
