@@ -1,0 +1,3 @@
+// Package collective lets workers compute together: all-reduce, broadcast and
+// all-gather over the streams of package cluster.
+package collective

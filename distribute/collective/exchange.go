@@ -1,0 +1,67 @@
+package collective
+
+// A small pack is not worth the 2(N-1) hops of the ring: every worker sends its
+// whole pack to every other, and adds all of them in the order of the ranks.
+
+// sendToAll sends this worker's pack to all others.
+func (g *Group) sendToAll(s *schedule, p *pass) error {
+	for i := 1; i < g.size; i++ {
+		if err := g.send((g.rank+i)%g.size, s, p, 0, p.len()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// receiveFromAll adds all packs up and puts the sum in place of this worker's,
+// when that has been sent.
+func (g *Group) receiveFromAll(s *schedule, p *pass) error {
+	n := p.len()
+	sum := g.buffers.sum[:n]
+	g.buffers.parts = p.view(g.buffers.parts[:0], 0, n)
+	for r := range g.size {
+		if err := g.addRank(s, p, r, sum); err != nil {
+			return err
+		}
+	}
+	if p.divisor > 0 {
+		p.arithmetic.divide(sum, p.divisor)
+	}
+	for !p.sent.Load() {
+		select {
+		case <-g.wakeRecv:
+		case <-g.done:
+			return errDead
+		}
+	}
+	for _, dst := range g.buffers.parts {
+		sum = sum[copy(dst, sum):]
+	}
+	return nil
+}
+
+// addRank adds the pack of rank r to the sum, of which that of rank 0 is the start.
+func (g *Group) addRank(s *schedule, p *pass, r int, sum []byte) error {
+	if r == g.rank {
+		for _, part := range g.buffers.parts {
+			if r == 0 {
+				copy(sum, part)
+			} else {
+				p.arithmetic.add(sum[:len(part)], part)
+			}
+			sum = sum[len(part):]
+		}
+		return nil
+	}
+	f, err := g.receive(r, s, len(sum))
+	if err != nil {
+		return err
+	}
+	defer f.Release()
+	if r == 0 {
+		f.CopyTo(sum, 0)
+		return nil
+	}
+	g.addFrom(p.arithmetic, sum, f, 0)
+	return nil
+}
