@@ -42,8 +42,8 @@ func (f *Faults) Drop(a, b Task) {
 	}
 }
 
-// Delay makes everything that one of the tasks writes to a connection that it
-// made, and all attempts to connect, take this much longer.
+// Delay makes every read, write and attempt to connect between two tasks take
+// this much longer.
 func (f *Faults) Delay(a, b Task, d time.Duration) {
 	l := f.link(a, b)
 	l.mu.Lock()
@@ -148,17 +148,14 @@ type faultyConn struct {
 
 func (c *faultyConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
-	if e := c.link.pass(c.done); e != nil {
+	if e := errors.Join(c.link.wait(c.done), c.link.pass(c.done)); e != nil {
 		return 0, e
 	}
 	return n, err
 }
 
 func (c *faultyConn) Write(p []byte) (int, error) {
-	if err := c.link.wait(c.done); err != nil {
-		return 0, err
-	}
-	if err := c.link.pass(c.done); err != nil {
+	if err := errors.Join(c.link.wait(c.done), c.link.pass(c.done)); err != nil {
 		return 0, err
 	}
 	return c.Conn.Write(p)
