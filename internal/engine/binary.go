@@ -95,7 +95,9 @@ func arithmetic(op kernels.BinaryOp, i32 func(a, b int32) int32, i64 func(a, b i
 	if i32 != nil {
 		forms[graph.Int32], forms[graph.Int64], forms[graph.Uint8] = scalarBinary(i32), scalarBinary(i64), scalarBinary(u8)
 	}
-	return elementwise(forms)
+	d := elementwise(forms)
+	d.elemental = &elemental{binary: true, op: int(op), second: 1}
+	return d
 }
 
 func elementwise(forms map[graph.DType]compileFunc) opDef {
@@ -113,14 +115,49 @@ func comparison(f32 func(a, b float32) bool, f64 func(a, b float64) bool, i32 fu
 }
 
 func kernelBinary[T kernels.Float](op kernels.BinaryOp) compileFunc {
+	scalar := scalarForm[T](op)
 	f := &vectors[T, T]{
 		vv:  func(dst, a, b []T) { kernels.Binary(op, dst, a, b) },
 		vs:  func(dst, a []T, k T) { kernels.BinaryScalar(op, dst, a, k) },
 		sv:  func(dst []T, k T, b []T) { kernels.ScalarBinary(op, dst, k, b) },
 		row: func(dst, a, b []T, rows, cols int) { kernels.BroadcastRow(op, dst, a, b, rows, cols) },
-		col: func(dst, a, b []T, rows, cols int) { kernels.BroadcastCol(op, dst, a, b, rows, cols) },
+		col: func(dst, a, b []T, rows, cols int) {
+			if scalar != nil && cols <= narrow && rows*cols <= cheapGrain {
+				narrowCol(scalar, dst, a, b, cols)
+				return
+			}
+			kernels.BroadcastCol(op, dst, a, b, rows, cols)
+		},
 	}
 	return func(c *binding) (runFunc, error) { return compileBinary(c, f) }
+}
+
+// narrow is up to how many columns a loop over elements beats a vector operation a row.
+const narrow = 16
+
+// scalarForm returns an operation on two elements, nil for those that cost more than calling it.
+func scalarForm[T kernels.Float](op kernels.BinaryOp) func(a, b T) T {
+	switch op {
+	case kernels.Add:
+		return add[T]
+	case kernels.Sub:
+		return sub[T]
+	case kernels.Mul:
+		return mul[T]
+	case kernels.Div:
+		return func(a, b T) T { return a / b }
+	}
+	return nil
+}
+
+// narrowCol applies f to the rows of a [rows, cols] and one element of b each.
+func narrowCol[T kernels.Float](f func(a, b T) T, dst, a, b []T, cols int) {
+	for r, k := range b {
+		from := r * cols
+		for i, e := range a[from : from+cols] {
+			dst[from+i] = f(e, k)
+		}
+	}
 }
 
 // scalarBinary makes an op of a function of two elements.

@@ -145,6 +145,18 @@ func variableBytes(op string, v *graph.Node, results, widest int64) int64 {
 	return 2 * size
 }
 
+// label names the op and what is fused with it.
+func (o *op) label() string {
+	name := o.node.Op
+	if fused, _ := o.node.Attrs["fused_ops"].([][]byte); fused != nil {
+		name = strings.TrimPrefix(name, "_Fused")
+		for _, f := range fused {
+			name += "+" + string(f)
+		}
+	}
+	return name
+}
+
 // asNode is the op with its inputs as a node of a graph: what fusion took from the graph's own is in it.
 func (o *op) asNode() *graph.Node {
 	n := *o.node

@@ -78,7 +78,7 @@ func TestProfileCounts(t *testing.T) {
 		}
 	}
 	got := p.Profile()
-	if len(got) != 1 || got[0].Op != "_FusedMatMul" || got[0].Count != 2 || got[0].Flops != 2*5*3*2 || got[0].Bytes != 4*(5*3+5*2+2*(6+2)) {
+	if len(got) != 1 || got[0].Op != "MatMul+BiasAdd" || got[0].Count != 2 || got[0].Flops != 2*5*3*2 || got[0].Bytes != 4*(5*3+5*2+2*(6+2)) {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -8,9 +8,9 @@ import (
 )
 
 // fuse merges chains of ops into one pass over memory, under the names of TensorFlow's fused ops: a matrix product or
-// convolution with its bias, normalization, addition and ReLU, a batch normalization with ReLU. It returns the ops that
-// are left.
-func fuse(ops []*op, fetched []port, written map[*variable]bool) []*op {
+// convolution with its bias, normalization, addition and ReLU, a batch normalization with ReLU; and, unless results are
+// checked, chains of ops that work element by element. It returns the ops that are left.
+func fuse(ops []*op, fetched []port, written map[*variable]bool, checked bool) []*op {
 	f := &fuser{uses: map[port]int{}, waited: map[*op]bool{}, gone: map[*op]bool{}, written: written}
 	f.reluGradients(ops)
 	for _, o := range ops {
@@ -36,6 +36,9 @@ func fuse(ops []*op, fetched []port, written map[*variable]bool) []*op {
 			f.relu(o)
 			f.normRelu(o, ops, fetched)
 		}
+	}
+	if !checked {
+		f.chains(ops)
 	}
 	return slices.DeleteFunc(ops, func(o *op) bool { return f.gone[o] })
 }

@@ -20,6 +20,7 @@ type op struct {
 	copy  bool // a read that must not share the variable's storage
 	own   bool // makes a fetch of Options.OwnFetches: runs each time
 	stage stage
+	links []link // of a chain
 	// phantom ops stand for operands of which only the type matters; their values have no storage.
 	phantom bool
 

@@ -2,7 +2,8 @@ package engine
 
 import "time"
 
-// NodeTime is what one node took over all runs: how often it ran, how long in all, and its work by Cost.
+// NodeTime is what one node took over all runs: how often it ran, how long in all, and its work by Cost. Op names the
+// parts of a fused node: MatMul+BiasAdd+Relu.
 type NodeTime struct {
 	Op, Node     string
 	Count        int
@@ -43,7 +44,7 @@ func (p *Program) Profile() []NodeTime {
 	for _, steps := range p.staged {
 		for _, s := range steps {
 			t := s.profile
-			all = append(all, NodeTime{s.op.node.Op, s.op.node.Name, t.count, t.total, t.flops, t.bytes})
+			all = append(all, NodeTime{s.op.label(), s.op.node.Name, t.count, t.total, t.flops, t.bytes})
 		}
 	}
 	return all

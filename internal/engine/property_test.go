@@ -34,7 +34,7 @@ func drawGraph(t *rapid.T) *randomGraph {
 		name := fmt.Sprint("n", i)
 		one := func(op string) graph.Output { return g.Op(op, name, rowType, nil, pick()) }
 		var v graph.Output
-		switch rapid.IntRange(0, 11).Draw(t, "op") {
+		switch rapid.IntRange(0, 14).Draw(t, "op") {
 		case 0:
 			v = one("Relu")
 		case 1:
@@ -59,6 +59,12 @@ func drawGraph(t *rapid.T) *randomGraph {
 			v = one("Softmax")
 		case 10:
 			v = g.Op("AddN", name, rowType, nil, pick(), pick(), pick(), pick())
+		case 12:
+			v = g.Op("Mul", name, rowType, nil, g.Scalar(name+"/k", graph.Float32, 1.25), pick())
+		case 13:
+			v = g.Op("ReluGrad", name, rowType, nil, pick(), pick())
+		case 14:
+			v = g.Op("Maximum", name, rowType, nil, pick(), g.Op("Mean", name+"/mean", fixedType(graph.Float32), nil, bias, g.Const(name+"/axis", tensor([]int32{0}, 1))))
 		case 11:
 			c := g.Op("Less", name+"/less", batchType(graph.Bool, 4), nil, pick(), pick())
 			v = g.Op("SelectV2", name, rowType, nil, c, pick(), pick())

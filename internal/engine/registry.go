@@ -25,6 +25,8 @@ type opDef struct {
 	shape   bool  // depends on its input's shape alone, not on its elements
 	unread  []int // inputs that are not read: the type of the result says what they say
 	effect  bool  // never merged with an equal op
+
+	elemental *elemental // nil where it does not work element by element on floats
 }
 
 // minOut returns how many outputs a node must have for the engine's bookkeeping.

@@ -103,11 +103,11 @@ func signInt[T int32 | int64](x T) T {
 }
 
 func unary(op kernels.UnaryOp) opDef {
-	return opDef{inplace: []int{0}, compile: floats(kernelUnary[float32](op), kernelUnary[float64](op))}
+	return opDef{inplace: []int{0}, elemental: &elemental{op: int(op)}, compile: floats(kernelUnary[float32](op), kernelUnary[float64](op))}
 }
 
 func unaryWithInts(op kernels.UnaryOp, i32 func(int32) int32, i64 func(int64) int64) opDef {
-	return opDef{inplace: []int{0}, compile: byType(map[graph.DType]compileFunc{
+	return opDef{inplace: []int{0}, elemental: &elemental{op: int(op)}, compile: byType(map[graph.DType]compileFunc{
 		graph.Float32: kernelUnary[float32](op), graph.Float64: kernelUnary[float64](op),
 		graph.Int32: test(i32), graph.Int64: test(i64)}, out0)}
 }
@@ -148,7 +148,8 @@ func test[T, R graph.Element](f func(T) R) compileFunc {
 
 // gradOp is a kernel of (dy, x), found at the given inputs.
 func gradOp(op kernels.BinaryOp, dy, x int) opDef {
-	return opDef{inplace: []int{0, 1}, compile: floats(kernelGrad[float32](op, dy, x), kernelGrad[float64](op, dy, x))}
+	return opDef{inplace: []int{0, 1}, elemental: &elemental{binary: true, op: int(op), first: dy, second: x},
+		compile: floats(kernelGrad[float32](op, dy, x), kernelGrad[float64](op, dy, x))}
 }
 
 func kernelGrad[T kernels.Float](op kernels.BinaryOp, dy, x int) compileFunc {
