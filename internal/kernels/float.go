@@ -2,6 +2,7 @@ package kernels
 
 import (
 	"sync"
+	"sync/atomic"
 	"unsafe"
 )
 
@@ -22,11 +23,15 @@ func as[U, T Float](x []T) []U {
 // freelist keeps objects for reuse. Unlike sync.Pool it is never emptied by the garbage collector, so a steady step
 // allocates nothing at all.
 type freelist[E any] struct {
+	last atomic.Pointer[E] // the object put last, for the usual case of one user
 	mu   sync.Mutex
 	free []*E
 }
 
 func (f *freelist[E]) get() *E {
+	if e := f.last.Swap(nil); e != nil {
+		return e
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if n := len(f.free); n > 0 {
@@ -38,6 +43,9 @@ func (f *freelist[E]) get() *E {
 }
 
 func (f *freelist[E]) put(e *E) {
+	if f.last.CompareAndSwap(nil, e) {
+		return
+	}
 	f.mu.Lock()
 	f.free = append(f.free, e)
 	f.mu.Unlock()

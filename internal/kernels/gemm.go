@@ -27,7 +27,7 @@ type GemmArgs[T Float] struct {
 // of C depends on K alone.
 func Gemm[T Float](g GemmArgs[T]) {
 	g.check()
-	if g.M == 0 || g.N == 0 {
+	if g.M == 0 || g.N == 0 || gemmSmall(&g) {
 		return
 	}
 	j := gemmJobs[T]().get()
@@ -39,7 +39,7 @@ func Gemm[T Float](g GemmArgs[T]) {
 // gemmSerial is Gemm on the calling goroutine, for kernels that are parallel themselves.
 func gemmSerial[T Float](g GemmArgs[T]) {
 	g.check()
-	if g.M == 0 || g.N == 0 {
+	if g.M == 0 || g.N == 0 || gemmSmall(&g) {
 		return
 	}
 	j := gemmJobs[T]().get()
@@ -105,7 +105,7 @@ func (j *gemmJob[T]) gemm(g GemmArgs[T], parallel bool) {
 		j.n0, j.n1 = n, min(n+j.nc, g.N)
 		for k := 0; k < g.K; k += j.kc {
 			j.k0, j.k1 = k, min(k+j.kc, g.K)
-			if !j.directB && j.packed == nil {
+			if j.sourceB == turned {
 				j.phase = packPhase
 				j.dispatch(ceilDiv(j.n1-j.n0, j.nr), parallel)
 			}

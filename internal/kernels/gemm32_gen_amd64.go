@@ -34,6 +34,36 @@ func tile5x1F32AVX2(t *byte)
 //go:noescape
 func tile6x1F32AVX2(t *byte)
 
+// pack1x1F32AVX2 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func pack1x1F32AVX2(t *byte)
+
+// pack2x1F32AVX2 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func pack2x1F32AVX2(t *byte)
+
+// pack3x1F32AVX2 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func pack3x1F32AVX2(t *byte)
+
+// pack4x1F32AVX2 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func pack4x1F32AVX2(t *byte)
+
+// pack5x1F32AVX2 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func pack5x1F32AVX2(t *byte)
+
+// pack6x1F32AVX2 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func pack6x1F32AVX2(t *byte)
+
 // tile1x2F32AVX2 is a micro-kernel of the matrix product.
 //
 //go:noescape
@@ -63,6 +93,36 @@ func tile5x2F32AVX2(t *byte)
 //
 //go:noescape
 func tile6x2F32AVX2(t *byte)
+
+// pack1x2F32AVX2 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func pack1x2F32AVX2(t *byte)
+
+// pack2x2F32AVX2 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func pack2x2F32AVX2(t *byte)
+
+// pack3x2F32AVX2 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func pack3x2F32AVX2(t *byte)
+
+// pack4x2F32AVX2 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func pack4x2F32AVX2(t *byte)
+
+// pack5x2F32AVX2 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func pack5x2F32AVX2(t *byte)
+
+// pack6x2F32AVX2 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func pack6x2F32AVX2(t *byte)
 
 // tile1x3F32AVX2 is a micro-kernel of the matrix product.
 //
@@ -154,6 +214,76 @@ func tile13x1F32AVX512(t *byte)
 //go:noescape
 func tile14x1F32AVX512(t *byte)
 
+// pack1x1F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func pack1x1F32AVX512(t *byte)
+
+// pack2x1F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func pack2x1F32AVX512(t *byte)
+
+// pack3x1F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func pack3x1F32AVX512(t *byte)
+
+// pack4x1F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func pack4x1F32AVX512(t *byte)
+
+// pack5x1F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func pack5x1F32AVX512(t *byte)
+
+// pack6x1F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func pack6x1F32AVX512(t *byte)
+
+// pack7x1F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func pack7x1F32AVX512(t *byte)
+
+// pack8x1F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func pack8x1F32AVX512(t *byte)
+
+// pack9x1F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func pack9x1F32AVX512(t *byte)
+
+// pack10x1F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func pack10x1F32AVX512(t *byte)
+
+// pack11x1F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func pack11x1F32AVX512(t *byte)
+
+// pack12x1F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func pack12x1F32AVX512(t *byte)
+
+// pack13x1F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func pack13x1F32AVX512(t *byte)
+
+// pack14x1F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func pack14x1F32AVX512(t *byte)
+
 // tile1x2F32AVX512 is a micro-kernel of the matrix product.
 //
 //go:noescape
@@ -223,6 +353,76 @@ func tile13x2F32AVX512(t *byte)
 //
 //go:noescape
 func tile14x2F32AVX512(t *byte)
+
+// pack1x2F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func pack1x2F32AVX512(t *byte)
+
+// pack2x2F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func pack2x2F32AVX512(t *byte)
+
+// pack3x2F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func pack3x2F32AVX512(t *byte)
+
+// pack4x2F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func pack4x2F32AVX512(t *byte)
+
+// pack5x2F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func pack5x2F32AVX512(t *byte)
+
+// pack6x2F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func pack6x2F32AVX512(t *byte)
+
+// pack7x2F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func pack7x2F32AVX512(t *byte)
+
+// pack8x2F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func pack8x2F32AVX512(t *byte)
+
+// pack9x2F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func pack9x2F32AVX512(t *byte)
+
+// pack10x2F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func pack10x2F32AVX512(t *byte)
+
+// pack11x2F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func pack11x2F32AVX512(t *byte)
+
+// pack12x2F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func pack12x2F32AVX512(t *byte)
+
+// pack13x2F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func pack13x2F32AVX512(t *byte)
+
+// pack14x2F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func pack14x2F32AVX512(t *byte)
 
 // tile1x3F32AVX512 is a micro-kernel of the matrix product.
 //

@@ -204,7 +204,7 @@ stored4:
 	RET
 
 // func tile3x1F32AVX2(t *byte)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tile3x1F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         t+0(FP), AX
 	MOVQ         64(AX), CX
@@ -214,17 +214,28 @@ TEXT ·tile3x1F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y1, Y1, Y1
 	VXORPS       Y2, Y2, Y2
 	VXORPS       Y3, Y3, Y3
-	MOVQ         (AX), CX
-	MOVQ         24(AX), DX
-	MOVQ         8(AX), BX
-	MOVQ         32(AX), SI
-	MOVQ         40(AX), DI
-	MOVQ         56(AX), R8
-	MOVQ         88(AX), R9
-	CMPQ         64(AX), $0x08
-	JNE          partial5
+	CMPQ         56(AX), $0x40
+	JLT          fetched5
+	MOVQ         16(AX), CX
+	MOVQ         48(AX), DX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
 
-full5:
+fetched5:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	MOVQ 8(AX), BX
+	MOVQ 32(AX), SI
+	MOVQ 40(AX), DI
+	MOVQ 56(AX), R8
+	MOVQ 88(AX), R9
+	CMPQ 64(AX), $0x08
+	JNE  partial6
+
+full6:
 	VMOVUPS      (BX), Y4
 	VBROADCASTSS (CX), Y5
 	VFMADD231PS  Y4, Y5, Y1
@@ -235,14 +246,14 @@ full5:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          full5
+	JNZ          full6
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          full5
-	JMP          summed5
+	JNZ          full6
+	JMP          summed6
 
-partial5:
+partial6:
 	VMASKMOVPS   (BX), Y0, Y4
 	VBROADCASTSS (CX), Y5
 	VFMADD231PS  Y4, Y5, Y1
@@ -253,13 +264,13 @@ partial5:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial5
+	JNZ          partial6
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial5
+	JNZ          partial6
 
-summed5:
+summed6:
 	VBROADCASTSS 80(AX), Y4
 	VMULPS       Y4, Y1, Y1
 	VMULPS       Y4, Y2, Y2
@@ -268,15 +279,15 @@ summed5:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased6
+	JZ           biased7
 	VMASKMOVPS   (CX), Y0, Y4
 	VADDPS       Y4, Y1, Y1
 	VADDPS       Y4, Y2, Y2
 	VADDPS       Y4, Y3, Y3
 
-biased6:
+biased7:
 	TESTQ      DX, DX
-	JZ         added6
+	JZ         added7
 	VMASKMOVPS (DX), Y0, Y4
 	VADDPS     Y4, Y1, Y1
 	ADDQ       BX, DX
@@ -286,38 +297,38 @@ biased6:
 	VMASKMOVPS (DX), Y0, Y4
 	VADDPS     Y4, Y3, Y3
 
-added6:
+added7:
 	CMPQ   112(AX), $0x00
-	JE     clipped6
+	JE     clipped7
 	VXORPS Y4, Y4, Y4
 	VMAXPS Y1, Y4, Y1
 	VMAXPS Y2, Y4, Y2
 	VMAXPS Y3, Y4, Y3
 
-clipped6:
+clipped7:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part6
+	JNE     part7
 	VMOVUPS Y1, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y2, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y3, (CX)
-	JMP     stored6
+	JMP     stored7
 
-part6:
+part7:
 	VMASKMOVPS Y1, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPS Y2, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPS Y3, Y0, (CX)
 
-stored6:
+stored7:
 	VZEROUPPER
 	RET
 
 // func tile4x1F32AVX2(t *byte)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tile4x1F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         t+0(FP), AX
 	MOVQ         64(AX), CX
@@ -328,18 +339,31 @@ TEXT ·tile4x1F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y2, Y2, Y2
 	VXORPS       Y3, Y3, Y3
 	VXORPS       Y4, Y4, Y4
-	MOVQ         (AX), CX
-	MOVQ         24(AX), DX
-	LEAQ         (DX)(DX*2), BX
-	MOVQ         8(AX), SI
-	MOVQ         32(AX), DI
-	MOVQ         40(AX), R8
-	MOVQ         56(AX), R9
-	MOVQ         88(AX), R10
-	CMPQ         64(AX), $0x08
-	JNE          partial7
+	CMPQ         56(AX), $0x40
+	JLT          fetched8
+	MOVQ         16(AX), CX
+	MOVQ         48(AX), DX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
 
-full7:
+fetched8:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ 8(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 40(AX), R8
+	MOVQ 56(AX), R9
+	MOVQ 88(AX), R10
+	CMPQ 64(AX), $0x08
+	JNE  partial9
+
+full9:
 	VMOVUPS      (SI), Y5
 	VBROADCASTSS (CX), Y6
 	VFMADD231PS  Y5, Y6, Y1
@@ -352,14 +376,14 @@ full7:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          full7
+	JNZ          full9
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          full7
-	JMP          summed7
+	JNZ          full9
+	JMP          summed9
 
-partial7:
+partial9:
 	VMASKMOVPS   (SI), Y0, Y5
 	VBROADCASTSS (CX), Y6
 	VFMADD231PS  Y5, Y6, Y1
@@ -372,13 +396,13 @@ partial7:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial7
+	JNZ          partial9
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial7
+	JNZ          partial9
 
-summed7:
+summed9:
 	VBROADCASTSS 80(AX), Y5
 	VMULPS       Y5, Y1, Y1
 	VMULPS       Y5, Y2, Y2
@@ -388,16 +412,16 @@ summed7:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased8
+	JZ           biased10
 	VMASKMOVPS   (CX), Y0, Y5
 	VADDPS       Y5, Y1, Y1
 	VADDPS       Y5, Y2, Y2
 	VADDPS       Y5, Y3, Y3
 	VADDPS       Y5, Y4, Y4
 
-biased8:
+biased10:
 	TESTQ      DX, DX
-	JZ         added8
+	JZ         added10
 	VMASKMOVPS (DX), Y0, Y5
 	VADDPS     Y5, Y1, Y1
 	ADDQ       BX, DX
@@ -410,19 +434,19 @@ biased8:
 	VMASKMOVPS (DX), Y0, Y5
 	VADDPS     Y5, Y4, Y4
 
-added8:
+added10:
 	CMPQ   112(AX), $0x00
-	JE     clipped8
+	JE     clipped10
 	VXORPS Y5, Y5, Y5
 	VMAXPS Y1, Y5, Y1
 	VMAXPS Y2, Y5, Y2
 	VMAXPS Y3, Y5, Y3
 	VMAXPS Y4, Y5, Y4
 
-clipped8:
+clipped10:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part8
+	JNE     part10
 	VMOVUPS Y1, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y2, (CX)
@@ -430,9 +454,9 @@ clipped8:
 	VMOVUPS Y3, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y4, (CX)
-	JMP     stored8
+	JMP     stored10
 
-part8:
+part10:
 	VMASKMOVPS Y1, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPS Y2, Y0, (CX)
@@ -441,12 +465,12 @@ part8:
 	ADDQ       BX, CX
 	VMASKMOVPS Y4, Y0, (CX)
 
-stored8:
+stored10:
 	VZEROUPPER
 	RET
 
 // func tile5x1F32AVX2(t *byte)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tile5x1F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         t+0(FP), AX
 	MOVQ         64(AX), CX
@@ -458,18 +482,33 @@ TEXT ·tile5x1F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y3, Y3, Y3
 	VXORPS       Y4, Y4, Y4
 	VXORPS       Y5, Y5, Y5
-	MOVQ         (AX), CX
-	MOVQ         24(AX), DX
-	LEAQ         (DX)(DX*2), BX
-	MOVQ         8(AX), SI
-	MOVQ         32(AX), DI
-	MOVQ         40(AX), R8
-	MOVQ         56(AX), R9
-	MOVQ         88(AX), R10
-	CMPQ         64(AX), $0x08
-	JNE          partial9
+	CMPQ         56(AX), $0x40
+	JLT          fetched11
+	MOVQ         16(AX), CX
+	MOVQ         48(AX), DX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
 
-full9:
+fetched11:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ 8(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 40(AX), R8
+	MOVQ 56(AX), R9
+	MOVQ 88(AX), R10
+	CMPQ 64(AX), $0x08
+	JNE  partial12
+
+full12:
 	VMOVUPS      (SI), Y6
 	VBROADCASTSS (CX), Y7
 	VFMADD231PS  Y6, Y7, Y1
@@ -484,14 +523,14 @@ full9:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          full9
+	JNZ          full12
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          full9
-	JMP          summed9
+	JNZ          full12
+	JMP          summed12
 
-partial9:
+partial12:
 	VMASKMOVPS   (SI), Y0, Y6
 	VBROADCASTSS (CX), Y7
 	VFMADD231PS  Y6, Y7, Y1
@@ -506,13 +545,13 @@ partial9:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial9
+	JNZ          partial12
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial9
+	JNZ          partial12
 
-summed9:
+summed12:
 	VBROADCASTSS 80(AX), Y6
 	VMULPS       Y6, Y1, Y1
 	VMULPS       Y6, Y2, Y2
@@ -523,7 +562,7 @@ summed9:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased10
+	JZ           biased13
 	VMASKMOVPS   (CX), Y0, Y6
 	VADDPS       Y6, Y1, Y1
 	VADDPS       Y6, Y2, Y2
@@ -531,9 +570,9 @@ summed9:
 	VADDPS       Y6, Y4, Y4
 	VADDPS       Y6, Y5, Y5
 
-biased10:
+biased13:
 	TESTQ      DX, DX
-	JZ         added10
+	JZ         added13
 	VMASKMOVPS (DX), Y0, Y6
 	VADDPS     Y6, Y1, Y1
 	ADDQ       BX, DX
@@ -549,9 +588,9 @@ biased10:
 	VMASKMOVPS (DX), Y0, Y6
 	VADDPS     Y6, Y5, Y5
 
-added10:
+added13:
 	CMPQ   112(AX), $0x00
-	JE     clipped10
+	JE     clipped13
 	VXORPS Y6, Y6, Y6
 	VMAXPS Y1, Y6, Y1
 	VMAXPS Y2, Y6, Y2
@@ -559,10 +598,10 @@ added10:
 	VMAXPS Y4, Y6, Y4
 	VMAXPS Y5, Y6, Y5
 
-clipped10:
+clipped13:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part10
+	JNE     part13
 	VMOVUPS Y1, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y2, (CX)
@@ -572,9 +611,9 @@ clipped10:
 	VMOVUPS Y4, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y5, (CX)
-	JMP     stored10
+	JMP     stored13
 
-part10:
+part13:
 	VMASKMOVPS Y1, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPS Y2, Y0, (CX)
@@ -585,12 +624,12 @@ part10:
 	ADDQ       BX, CX
 	VMASKMOVPS Y5, Y0, (CX)
 
-stored10:
+stored13:
 	VZEROUPPER
 	RET
 
 // func tile6x1F32AVX2(t *byte)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tile6x1F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         t+0(FP), AX
 	MOVQ         64(AX), CX
@@ -603,20 +642,37 @@ TEXT ·tile6x1F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y4, Y4, Y4
 	VXORPS       Y5, Y5, Y5
 	VXORPS       Y6, Y6, Y6
-	MOVQ         (AX), CX
-	MOVQ         24(AX), DX
-	LEAQ         (DX)(DX*2), BX
-	LEAQ         (CX)(DX*4), SI
-	ADDQ         DX, SI
-	MOVQ         8(AX), DI
-	MOVQ         32(AX), R8
-	MOVQ         40(AX), R9
-	MOVQ         56(AX), R10
-	MOVQ         88(AX), R11
-	CMPQ         64(AX), $0x08
-	JNE          partial11
+	CMPQ         56(AX), $0x40
+	JLT          fetched14
+	MOVQ         16(AX), CX
+	MOVQ         48(AX), DX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
 
-full11:
+fetched14:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+	CMPQ 64(AX), $0x08
+	JNE  partial15
+
+full15:
 	VMOVUPS      (DI), Y7
 	VBROADCASTSS (CX), Y8
 	VFMADD231PS  Y7, Y8, Y1
@@ -634,15 +690,15 @@ full11:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          full11
+	JNZ          full15
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          full11
-	JMP          summed11
+	JNZ          full15
+	JMP          summed15
 
-partial11:
+partial15:
 	VMASKMOVPS   (DI), Y0, Y7
 	VBROADCASTSS (CX), Y8
 	VFMADD231PS  Y7, Y8, Y1
@@ -660,14 +716,14 @@ partial11:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial11
+	JNZ          partial15
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial11
+	JNZ          partial15
 
-summed11:
+summed15:
 	VBROADCASTSS 80(AX), Y7
 	VMULPS       Y7, Y1, Y1
 	VMULPS       Y7, Y2, Y2
@@ -679,7 +735,7 @@ summed11:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased12
+	JZ           biased16
 	VMASKMOVPS   (CX), Y0, Y7
 	VADDPS       Y7, Y1, Y1
 	VADDPS       Y7, Y2, Y2
@@ -688,9 +744,9 @@ summed11:
 	VADDPS       Y7, Y5, Y5
 	VADDPS       Y7, Y6, Y6
 
-biased12:
+biased16:
 	TESTQ      DX, DX
-	JZ         added12
+	JZ         added16
 	VMASKMOVPS (DX), Y0, Y7
 	VADDPS     Y7, Y1, Y1
 	ADDQ       BX, DX
@@ -709,9 +765,9 @@ biased12:
 	VMASKMOVPS (DX), Y0, Y7
 	VADDPS     Y7, Y6, Y6
 
-added12:
+added16:
 	CMPQ   112(AX), $0x00
-	JE     clipped12
+	JE     clipped16
 	VXORPS Y7, Y7, Y7
 	VMAXPS Y1, Y7, Y1
 	VMAXPS Y2, Y7, Y2
@@ -720,10 +776,10 @@ added12:
 	VMAXPS Y5, Y7, Y5
 	VMAXPS Y6, Y7, Y6
 
-clipped12:
+clipped16:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part12
+	JNE     part16
 	VMOVUPS Y1, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y2, (CX)
@@ -735,9 +791,9 @@ clipped12:
 	VMOVUPS Y5, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y6, (CX)
-	JMP     stored12
+	JMP     stored16
 
-part12:
+part16:
 	VMASKMOVPS Y1, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPS Y2, Y0, (CX)
@@ -750,7 +806,867 @@ part12:
 	ADDQ       BX, CX
 	VMASKMOVPS Y6, Y0, (CX)
 
-stored12:
+stored16:
+	VZEROUPPER
+	RET
+
+// func pack1x1F32AVX2(t *byte)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·pack1x1F32AVX2(SB), NOSPLIT, $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         64(AX), CX
+	VMOVQ        CX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	MOVQ         (AX), CX
+	MOVQ         24(AX), DX
+	MOVQ         8(AX), DX
+	MOVQ         32(AX), BX
+	MOVQ         40(AX), SI
+	MOVQ         56(AX), DI
+	MOVQ         88(AX), R8
+	MOVQ         120(AX), R9
+	MOVQ         SI, R10
+	SHLQ         $0x05, R10
+	ADDQ         DX, R10
+	CMPQ         64(AX), $0x08
+	JNE          partial17
+
+full17:
+	VMOVUPS      (DX), Y2
+	VMOVUPS      Y2, (R9)
+	PREFETCHT1   (R10)
+	ADDQ         $0x00000020, R9
+	ADDQ         SI, R10
+	VBROADCASTSS (CX), Y3
+	VFMADD231PS  Y2, Y3, Y1
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          full17
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), DI
+	DECQ         R8
+	JNZ          full17
+	JMP          summed17
+
+partial17:
+	VMASKMOVPS   (DX), Y0, Y2
+	VMOVUPS      Y2, (R9)
+	PREFETCHT1   (R10)
+	ADDQ         $0x00000020, R9
+	ADDQ         SI, R10
+	VBROADCASTSS (CX), Y3
+	VFMADD231PS  Y2, Y3, Y1
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          partial17
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), DI
+	DECQ         R8
+	JNZ          partial17
+
+summed17:
+	VBROADCASTSS 80(AX), Y2
+	VMULPS       Y2, Y1, Y1
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased18
+	VMASKMOVPS   (CX), Y0, Y2
+	VADDPS       Y2, Y1, Y1
+
+biased18:
+	TESTQ      DX, DX
+	JZ         added18
+	VMASKMOVPS (DX), Y0, Y2
+	VADDPS     Y2, Y1, Y1
+
+added18:
+	CMPQ   112(AX), $0x00
+	JE     clipped18
+	VXORPS Y2, Y2, Y2
+	VMAXPS Y1, Y2, Y1
+
+clipped18:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x08
+	JNE     part18
+	VMOVUPS Y1, (CX)
+	JMP     stored18
+
+part18:
+	VMASKMOVPS Y1, Y0, (CX)
+
+stored18:
+	VZEROUPPER
+	RET
+
+// func pack2x1F32AVX2(t *byte)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·pack2x1F32AVX2(SB), NOSPLIT, $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         64(AX), CX
+	VMOVQ        CX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	MOVQ         (AX), CX
+	MOVQ         24(AX), DX
+	MOVQ         8(AX), BX
+	MOVQ         32(AX), SI
+	MOVQ         40(AX), DI
+	MOVQ         56(AX), R8
+	MOVQ         88(AX), R9
+	MOVQ         120(AX), R10
+	MOVQ         DI, R11
+	SHLQ         $0x05, R11
+	ADDQ         BX, R11
+	CMPQ         64(AX), $0x08
+	JNE          partial19
+
+full19:
+	VMOVUPS      (BX), Y3
+	VMOVUPS      Y3, (R10)
+	PREFETCHT1   (R11)
+	ADDQ         $0x00000020, R10
+	ADDQ         DI, R11
+	VBROADCASTSS (CX), Y4
+	VFMADD231PS  Y3, Y4, Y1
+	VBROADCASTSS (CX)(DX*1), Y4
+	VFMADD231PS  Y3, Y4, Y2
+	ADDQ         SI, CX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          full19
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
+	JNZ          full19
+	JMP          summed19
+
+partial19:
+	VMASKMOVPS   (BX), Y0, Y3
+	VMOVUPS      Y3, (R10)
+	PREFETCHT1   (R11)
+	ADDQ         $0x00000020, R10
+	ADDQ         DI, R11
+	VBROADCASTSS (CX), Y4
+	VFMADD231PS  Y3, Y4, Y1
+	VBROADCASTSS (CX)(DX*1), Y4
+	VFMADD231PS  Y3, Y4, Y2
+	ADDQ         SI, CX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          partial19
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
+	JNZ          partial19
+
+summed19:
+	VBROADCASTSS 80(AX), Y3
+	VMULPS       Y3, Y1, Y1
+	VMULPS       Y3, Y2, Y2
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased20
+	VMASKMOVPS   (CX), Y0, Y3
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y3, Y2, Y2
+
+biased20:
+	TESTQ      DX, DX
+	JZ         added20
+	VMASKMOVPS (DX), Y0, Y3
+	VADDPS     Y3, Y1, Y1
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y3
+	VADDPS     Y3, Y2, Y2
+
+added20:
+	CMPQ   112(AX), $0x00
+	JE     clipped20
+	VXORPS Y3, Y3, Y3
+	VMAXPS Y1, Y3, Y1
+	VMAXPS Y2, Y3, Y2
+
+clipped20:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x08
+	JNE     part20
+	VMOVUPS Y1, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y2, (CX)
+	JMP     stored20
+
+part20:
+	VMASKMOVPS Y1, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y2, Y0, (CX)
+
+stored20:
+	VZEROUPPER
+	RET
+
+// func pack3x1F32AVX2(t *byte)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·pack3x1F32AVX2(SB), NOSPLIT, $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         64(AX), CX
+	VMOVQ        CX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	CMPQ         56(AX), $0x40
+	JLT          fetched21
+	MOVQ         16(AX), CX
+	MOVQ         48(AX), DX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+
+fetched21:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	MOVQ 8(AX), BX
+	MOVQ 32(AX), SI
+	MOVQ 40(AX), DI
+	MOVQ 56(AX), R8
+	MOVQ 88(AX), R9
+	MOVQ 120(AX), R10
+	MOVQ DI, R11
+	SHLQ $0x05, R11
+	ADDQ BX, R11
+	CMPQ 64(AX), $0x08
+	JNE  partial22
+
+full22:
+	VMOVUPS      (BX), Y4
+	VMOVUPS      Y4, (R10)
+	PREFETCHT1   (R11)
+	ADDQ         $0x00000020, R10
+	ADDQ         DI, R11
+	VBROADCASTSS (CX), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS (CX)(DX*1), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS (CX)(DX*2), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         SI, CX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          full22
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
+	JNZ          full22
+	JMP          summed22
+
+partial22:
+	VMASKMOVPS   (BX), Y0, Y4
+	VMOVUPS      Y4, (R10)
+	PREFETCHT1   (R11)
+	ADDQ         $0x00000020, R10
+	ADDQ         DI, R11
+	VBROADCASTSS (CX), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS (CX)(DX*1), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS (CX)(DX*2), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         SI, CX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          partial22
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
+	JNZ          partial22
+
+summed22:
+	VBROADCASTSS 80(AX), Y4
+	VMULPS       Y4, Y1, Y1
+	VMULPS       Y4, Y2, Y2
+	VMULPS       Y4, Y3, Y3
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased23
+	VMASKMOVPS   (CX), Y0, Y4
+	VADDPS       Y4, Y1, Y1
+	VADDPS       Y4, Y2, Y2
+	VADDPS       Y4, Y3, Y3
+
+biased23:
+	TESTQ      DX, DX
+	JZ         added23
+	VMASKMOVPS (DX), Y0, Y4
+	VADDPS     Y4, Y1, Y1
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y4
+	VADDPS     Y4, Y2, Y2
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y4
+	VADDPS     Y4, Y3, Y3
+
+added23:
+	CMPQ   112(AX), $0x00
+	JE     clipped23
+	VXORPS Y4, Y4, Y4
+	VMAXPS Y1, Y4, Y1
+	VMAXPS Y2, Y4, Y2
+	VMAXPS Y3, Y4, Y3
+
+clipped23:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x08
+	JNE     part23
+	VMOVUPS Y1, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y2, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y3, (CX)
+	JMP     stored23
+
+part23:
+	VMASKMOVPS Y1, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y2, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y3, Y0, (CX)
+
+stored23:
+	VZEROUPPER
+	RET
+
+// func pack4x1F32AVX2(t *byte)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·pack4x1F32AVX2(SB), NOSPLIT, $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         64(AX), CX
+	VMOVQ        CX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	CMPQ         56(AX), $0x40
+	JLT          fetched24
+	MOVQ         16(AX), CX
+	MOVQ         48(AX), DX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+
+fetched24:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ 8(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 40(AX), R8
+	MOVQ 56(AX), R9
+	MOVQ 88(AX), R10
+	MOVQ 120(AX), R11
+	MOVQ R8, R12
+	SHLQ $0x05, R12
+	ADDQ SI, R12
+	CMPQ 64(AX), $0x08
+	JNE  partial25
+
+full25:
+	VMOVUPS      (SI), Y5
+	VMOVUPS      Y5, (R11)
+	PREFETCHT1   (R12)
+	ADDQ         $0x00000020, R11
+	ADDQ         R8, R12
+	VBROADCASTSS (CX), Y6
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS (CX)(DX*1), Y6
+	VFMADD231PS  Y5, Y6, Y2
+	VBROADCASTSS (CX)(DX*2), Y6
+	VFMADD231PS  Y5, Y6, Y3
+	VBROADCASTSS (CX)(BX*1), Y6
+	VFMADD231PS  Y5, Y6, Y4
+	ADDQ         DI, CX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          full25
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
+	JNZ          full25
+	JMP          summed25
+
+partial25:
+	VMASKMOVPS   (SI), Y0, Y5
+	VMOVUPS      Y5, (R11)
+	PREFETCHT1   (R12)
+	ADDQ         $0x00000020, R11
+	ADDQ         R8, R12
+	VBROADCASTSS (CX), Y6
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS (CX)(DX*1), Y6
+	VFMADD231PS  Y5, Y6, Y2
+	VBROADCASTSS (CX)(DX*2), Y6
+	VFMADD231PS  Y5, Y6, Y3
+	VBROADCASTSS (CX)(BX*1), Y6
+	VFMADD231PS  Y5, Y6, Y4
+	ADDQ         DI, CX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          partial25
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
+	JNZ          partial25
+
+summed25:
+	VBROADCASTSS 80(AX), Y5
+	VMULPS       Y5, Y1, Y1
+	VMULPS       Y5, Y2, Y2
+	VMULPS       Y5, Y3, Y3
+	VMULPS       Y5, Y4, Y4
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased26
+	VMASKMOVPS   (CX), Y0, Y5
+	VADDPS       Y5, Y1, Y1
+	VADDPS       Y5, Y2, Y2
+	VADDPS       Y5, Y3, Y3
+	VADDPS       Y5, Y4, Y4
+
+biased26:
+	TESTQ      DX, DX
+	JZ         added26
+	VMASKMOVPS (DX), Y0, Y5
+	VADDPS     Y5, Y1, Y1
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y5
+	VADDPS     Y5, Y2, Y2
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y5
+	VADDPS     Y5, Y3, Y3
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y5
+	VADDPS     Y5, Y4, Y4
+
+added26:
+	CMPQ   112(AX), $0x00
+	JE     clipped26
+	VXORPS Y5, Y5, Y5
+	VMAXPS Y1, Y5, Y1
+	VMAXPS Y2, Y5, Y2
+	VMAXPS Y3, Y5, Y3
+	VMAXPS Y4, Y5, Y4
+
+clipped26:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x08
+	JNE     part26
+	VMOVUPS Y1, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y2, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y3, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y4, (CX)
+	JMP     stored26
+
+part26:
+	VMASKMOVPS Y1, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y2, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y3, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y4, Y0, (CX)
+
+stored26:
+	VZEROUPPER
+	RET
+
+// func pack5x1F32AVX2(t *byte)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·pack5x1F32AVX2(SB), NOSPLIT, $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         64(AX), CX
+	VMOVQ        CX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	CMPQ         56(AX), $0x40
+	JLT          fetched27
+	MOVQ         16(AX), CX
+	MOVQ         48(AX), DX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+
+fetched27:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ 8(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 40(AX), R8
+	MOVQ 56(AX), R9
+	MOVQ 88(AX), R10
+	MOVQ 120(AX), R11
+	MOVQ R8, R12
+	SHLQ $0x05, R12
+	ADDQ SI, R12
+	CMPQ 64(AX), $0x08
+	JNE  partial28
+
+full28:
+	VMOVUPS      (SI), Y6
+	VMOVUPS      Y6, (R11)
+	PREFETCHT1   (R12)
+	ADDQ         $0x00000020, R11
+	ADDQ         R8, R12
+	VBROADCASTSS (CX), Y7
+	VFMADD231PS  Y6, Y7, Y1
+	VBROADCASTSS (CX)(DX*1), Y7
+	VFMADD231PS  Y6, Y7, Y2
+	VBROADCASTSS (CX)(DX*2), Y7
+	VFMADD231PS  Y6, Y7, Y3
+	VBROADCASTSS (CX)(BX*1), Y7
+	VFMADD231PS  Y6, Y7, Y4
+	VBROADCASTSS (CX)(DX*4), Y7
+	VFMADD231PS  Y6, Y7, Y5
+	ADDQ         DI, CX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          full28
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
+	JNZ          full28
+	JMP          summed28
+
+partial28:
+	VMASKMOVPS   (SI), Y0, Y6
+	VMOVUPS      Y6, (R11)
+	PREFETCHT1   (R12)
+	ADDQ         $0x00000020, R11
+	ADDQ         R8, R12
+	VBROADCASTSS (CX), Y7
+	VFMADD231PS  Y6, Y7, Y1
+	VBROADCASTSS (CX)(DX*1), Y7
+	VFMADD231PS  Y6, Y7, Y2
+	VBROADCASTSS (CX)(DX*2), Y7
+	VFMADD231PS  Y6, Y7, Y3
+	VBROADCASTSS (CX)(BX*1), Y7
+	VFMADD231PS  Y6, Y7, Y4
+	VBROADCASTSS (CX)(DX*4), Y7
+	VFMADD231PS  Y6, Y7, Y5
+	ADDQ         DI, CX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          partial28
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
+	JNZ          partial28
+
+summed28:
+	VBROADCASTSS 80(AX), Y6
+	VMULPS       Y6, Y1, Y1
+	VMULPS       Y6, Y2, Y2
+	VMULPS       Y6, Y3, Y3
+	VMULPS       Y6, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased29
+	VMASKMOVPS   (CX), Y0, Y6
+	VADDPS       Y6, Y1, Y1
+	VADDPS       Y6, Y2, Y2
+	VADDPS       Y6, Y3, Y3
+	VADDPS       Y6, Y4, Y4
+	VADDPS       Y6, Y5, Y5
+
+biased29:
+	TESTQ      DX, DX
+	JZ         added29
+	VMASKMOVPS (DX), Y0, Y6
+	VADDPS     Y6, Y1, Y1
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y6
+	VADDPS     Y6, Y2, Y2
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y6
+	VADDPS     Y6, Y3, Y3
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y6
+	VADDPS     Y6, Y4, Y4
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y6
+	VADDPS     Y6, Y5, Y5
+
+added29:
+	CMPQ   112(AX), $0x00
+	JE     clipped29
+	VXORPS Y6, Y6, Y6
+	VMAXPS Y1, Y6, Y1
+	VMAXPS Y2, Y6, Y2
+	VMAXPS Y3, Y6, Y3
+	VMAXPS Y4, Y6, Y4
+	VMAXPS Y5, Y6, Y5
+
+clipped29:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x08
+	JNE     part29
+	VMOVUPS Y1, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y2, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y3, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y4, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y5, (CX)
+	JMP     stored29
+
+part29:
+	VMASKMOVPS Y1, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y2, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y3, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y4, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y5, Y0, (CX)
+
+stored29:
+	VZEROUPPER
+	RET
+
+// func pack6x1F32AVX2(t *byte)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·pack6x1F32AVX2(SB), NOSPLIT, $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         64(AX), CX
+	VMOVQ        CX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	VXORPS       Y6, Y6, Y6
+	CMPQ         56(AX), $0x40
+	JLT          fetched30
+	MOVQ         16(AX), CX
+	MOVQ         48(AX), DX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+
+fetched30:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+	MOVQ 120(AX), R12
+	MOVQ R9, R13
+	SHLQ $0x05, R13
+	ADDQ DI, R13
+	CMPQ 64(AX), $0x08
+	JNE  partial31
+
+full31:
+	VMOVUPS      (DI), Y7
+	VMOVUPS      Y7, (R12)
+	PREFETCHT1   (R13)
+	ADDQ         $0x00000020, R12
+	ADDQ         R9, R13
+	VBROADCASTSS (CX), Y8
+	VFMADD231PS  Y7, Y8, Y1
+	VBROADCASTSS (CX)(DX*1), Y8
+	VFMADD231PS  Y7, Y8, Y2
+	VBROADCASTSS (CX)(DX*2), Y8
+	VFMADD231PS  Y7, Y8, Y3
+	VBROADCASTSS (CX)(BX*1), Y8
+	VFMADD231PS  Y7, Y8, Y4
+	VBROADCASTSS (CX)(DX*4), Y8
+	VFMADD231PS  Y7, Y8, Y5
+	VBROADCASTSS (SI), Y8
+	VFMADD231PS  Y7, Y8, Y6
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          full31
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          full31
+	JMP          summed31
+
+partial31:
+	VMASKMOVPS   (DI), Y0, Y7
+	VMOVUPS      Y7, (R12)
+	PREFETCHT1   (R13)
+	ADDQ         $0x00000020, R12
+	ADDQ         R9, R13
+	VBROADCASTSS (CX), Y8
+	VFMADD231PS  Y7, Y8, Y1
+	VBROADCASTSS (CX)(DX*1), Y8
+	VFMADD231PS  Y7, Y8, Y2
+	VBROADCASTSS (CX)(DX*2), Y8
+	VFMADD231PS  Y7, Y8, Y3
+	VBROADCASTSS (CX)(BX*1), Y8
+	VFMADD231PS  Y7, Y8, Y4
+	VBROADCASTSS (CX)(DX*4), Y8
+	VFMADD231PS  Y7, Y8, Y5
+	VBROADCASTSS (SI), Y8
+	VFMADD231PS  Y7, Y8, Y6
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          partial31
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          partial31
+
+summed31:
+	VBROADCASTSS 80(AX), Y7
+	VMULPS       Y7, Y1, Y1
+	VMULPS       Y7, Y2, Y2
+	VMULPS       Y7, Y3, Y3
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y7, Y5, Y5
+	VMULPS       Y7, Y6, Y6
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased32
+	VMASKMOVPS   (CX), Y0, Y7
+	VADDPS       Y7, Y1, Y1
+	VADDPS       Y7, Y2, Y2
+	VADDPS       Y7, Y3, Y3
+	VADDPS       Y7, Y4, Y4
+	VADDPS       Y7, Y5, Y5
+	VADDPS       Y7, Y6, Y6
+
+biased32:
+	TESTQ      DX, DX
+	JZ         added32
+	VMASKMOVPS (DX), Y0, Y7
+	VADDPS     Y7, Y1, Y1
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y7
+	VADDPS     Y7, Y2, Y2
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y7
+	VADDPS     Y7, Y3, Y3
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y7
+	VADDPS     Y7, Y4, Y4
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y7
+	VADDPS     Y7, Y5, Y5
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y7
+	VADDPS     Y7, Y6, Y6
+
+added32:
+	CMPQ   112(AX), $0x00
+	JE     clipped32
+	VXORPS Y7, Y7, Y7
+	VMAXPS Y1, Y7, Y1
+	VMAXPS Y2, Y7, Y2
+	VMAXPS Y3, Y7, Y3
+	VMAXPS Y4, Y7, Y4
+	VMAXPS Y5, Y7, Y5
+	VMAXPS Y6, Y7, Y6
+
+clipped32:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x08
+	JNE     part32
+	VMOVUPS Y1, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y2, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y3, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y4, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y5, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y6, (CX)
+	JMP     stored32
+
+part32:
+	VMASKMOVPS Y1, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y2, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y3, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y4, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y5, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y6, Y0, (CX)
+
+stored32:
 	VZEROUPPER
 	RET
 
@@ -772,9 +1688,9 @@ TEXT ·tile1x2F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), DI
 	MOVQ         88(AX), R8
 	CMPQ         64(AX), $0x08
-	JNE          partial13
+	JNE          partial33
 
-full13:
+full33:
 	VMOVUPS      (DX), Y3
 	VMOVUPS      32(DX), Y4
 	VBROADCASTSS (CX), Y5
@@ -783,14 +1699,14 @@ full13:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          full13
+	JNZ          full33
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          full13
-	JMP          summed13
+	JNZ          full33
+	JMP          summed33
 
-partial13:
+partial33:
 	VMOVUPS      (DX), Y3
 	VMASKMOVPS   32(DX), Y0, Y4
 	VBROADCASTSS (CX), Y5
@@ -799,13 +1715,13 @@ partial13:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial13
+	JNZ          partial33
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial13
+	JNZ          partial33
 
-summed13:
+summed33:
 	VBROADCASTSS 80(AX), Y3
 	VMULPS       Y3, Y1, Y1
 	VMULPS       Y3, Y2, Y2
@@ -813,40 +1729,40 @@ summed13:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased14
+	JZ           biased34
 	VMOVUPS      (CX), Y3
 	VADDPS       Y3, Y1, Y1
 	VMASKMOVPS   32(CX), Y0, Y3
 	VADDPS       Y3, Y2, Y2
 
-biased14:
+biased34:
 	TESTQ      DX, DX
-	JZ         added14
+	JZ         added34
 	VMOVUPS    (DX), Y3
 	VADDPS     Y3, Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y3
 	VADDPS     Y3, Y2, Y2
 
-added14:
+added34:
 	CMPQ   112(AX), $0x00
-	JE     clipped14
+	JE     clipped34
 	VXORPS Y3, Y3, Y3
 	VMAXPS Y1, Y3, Y1
 	VMAXPS Y2, Y3, Y2
 
-clipped14:
+clipped34:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part14
+	JNE     part34
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
-	JMP     stored14
+	JMP     stored34
 
-part14:
+part34:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
 
-stored14:
+stored34:
 	VZEROUPPER
 	RET
 
@@ -870,9 +1786,9 @@ TEXT ·tile2x2F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), R8
 	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x08
-	JNE          partial15
+	JNE          partial35
 
-full15:
+full35:
 	VMOVUPS      (BX), Y5
 	VMOVUPS      32(BX), Y6
 	VBROADCASTSS (CX), Y7
@@ -884,14 +1800,14 @@ full15:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          full15
+	JNZ          full35
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          full15
-	JMP          summed15
+	JNZ          full35
+	JMP          summed35
 
-partial15:
+partial35:
 	VMOVUPS      (BX), Y5
 	VMASKMOVPS   32(BX), Y0, Y6
 	VBROADCASTSS (CX), Y7
@@ -903,13 +1819,13 @@ partial15:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial15
+	JNZ          partial35
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial15
+	JNZ          partial35
 
-summed15:
+summed35:
 	VBROADCASTSS 80(AX), Y5
 	VMULPS       Y5, Y1, Y1
 	VMULPS       Y5, Y2, Y2
@@ -919,7 +1835,7 @@ summed15:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased16
+	JZ           biased36
 	VMOVUPS      (CX), Y5
 	VADDPS       Y5, Y1, Y1
 	VADDPS       Y5, Y3, Y3
@@ -927,9 +1843,9 @@ summed15:
 	VADDPS       Y5, Y2, Y2
 	VADDPS       Y5, Y4, Y4
 
-biased16:
+biased36:
 	TESTQ      DX, DX
-	JZ         added16
+	JZ         added36
 	VMOVUPS    (DX), Y5
 	VADDPS     Y5, Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y5
@@ -940,39 +1856,39 @@ biased16:
 	VMASKMOVPS 32(DX), Y0, Y5
 	VADDPS     Y5, Y4, Y4
 
-added16:
+added36:
 	CMPQ   112(AX), $0x00
-	JE     clipped16
+	JE     clipped36
 	VXORPS Y5, Y5, Y5
 	VMAXPS Y1, Y5, Y1
 	VMAXPS Y2, Y5, Y2
 	VMAXPS Y3, Y5, Y3
 	VMAXPS Y4, Y5, Y4
 
-clipped16:
+clipped36:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part16
+	JNE     part36
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
 	ADDQ    BX, CX
 	VMOVUPS Y3, (CX)
 	VMOVUPS Y4, 32(CX)
-	JMP     stored16
+	JMP     stored36
 
-part16:
+part36:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
 	ADDQ       BX, CX
 	VMOVUPS    Y3, (CX)
 	VMASKMOVPS Y4, Y0, 32(CX)
 
-stored16:
+stored36:
 	VZEROUPPER
 	RET
 
 // func tile3x2F32AVX2(t *byte)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tile3x2F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         t+0(FP), AX
 	MOVQ         64(AX), CX
@@ -985,17 +1901,28 @@ TEXT ·tile3x2F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y4, Y4, Y4
 	VXORPS       Y5, Y5, Y5
 	VXORPS       Y6, Y6, Y6
-	MOVQ         (AX), CX
-	MOVQ         24(AX), DX
-	MOVQ         8(AX), BX
-	MOVQ         32(AX), SI
-	MOVQ         40(AX), DI
-	MOVQ         56(AX), R8
-	MOVQ         88(AX), R9
-	CMPQ         64(AX), $0x08
-	JNE          partial17
+	CMPQ         56(AX), $0x40
+	JLT          fetched37
+	MOVQ         16(AX), CX
+	MOVQ         48(AX), DX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
 
-full17:
+fetched37:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	MOVQ 8(AX), BX
+	MOVQ 32(AX), SI
+	MOVQ 40(AX), DI
+	MOVQ 56(AX), R8
+	MOVQ 88(AX), R9
+	CMPQ 64(AX), $0x08
+	JNE  partial38
+
+full38:
 	VMOVUPS      (BX), Y7
 	VMOVUPS      32(BX), Y8
 	VBROADCASTSS (CX), Y9
@@ -1010,14 +1937,14 @@ full17:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          full17
+	JNZ          full38
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          full17
-	JMP          summed17
+	JNZ          full38
+	JMP          summed38
 
-partial17:
+partial38:
 	VMOVUPS      (BX), Y7
 	VMASKMOVPS   32(BX), Y0, Y8
 	VBROADCASTSS (CX), Y9
@@ -1032,13 +1959,13 @@ partial17:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial17
+	JNZ          partial38
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial17
+	JNZ          partial38
 
-summed17:
+summed38:
 	VBROADCASTSS 80(AX), Y7
 	VMULPS       Y7, Y1, Y1
 	VMULPS       Y7, Y2, Y2
@@ -1050,7 +1977,7 @@ summed17:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased18
+	JZ           biased39
 	VMOVUPS      (CX), Y7
 	VADDPS       Y7, Y1, Y1
 	VADDPS       Y7, Y3, Y3
@@ -1060,9 +1987,9 @@ summed17:
 	VADDPS       Y7, Y4, Y4
 	VADDPS       Y7, Y6, Y6
 
-biased18:
+biased39:
 	TESTQ      DX, DX
-	JZ         added18
+	JZ         added39
 	VMOVUPS    (DX), Y7
 	VADDPS     Y7, Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y7
@@ -1078,9 +2005,9 @@ biased18:
 	VMASKMOVPS 32(DX), Y0, Y7
 	VADDPS     Y7, Y6, Y6
 
-added18:
+added39:
 	CMPQ   112(AX), $0x00
-	JE     clipped18
+	JE     clipped39
 	VXORPS Y7, Y7, Y7
 	VMAXPS Y1, Y7, Y1
 	VMAXPS Y2, Y7, Y2
@@ -1089,10 +2016,10 @@ added18:
 	VMAXPS Y5, Y7, Y5
 	VMAXPS Y6, Y7, Y6
 
-clipped18:
+clipped39:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part18
+	JNE     part39
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
 	ADDQ    BX, CX
@@ -1101,9 +2028,9 @@ clipped18:
 	ADDQ    BX, CX
 	VMOVUPS Y5, (CX)
 	VMOVUPS Y6, 32(CX)
-	JMP     stored18
+	JMP     stored39
 
-part18:
+part39:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
 	ADDQ       BX, CX
@@ -1113,12 +2040,12 @@ part18:
 	VMOVUPS    Y5, (CX)
 	VMASKMOVPS Y6, Y0, 32(CX)
 
-stored18:
+stored39:
 	VZEROUPPER
 	RET
 
 // func tile4x2F32AVX2(t *byte)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tile4x2F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         t+0(FP), AX
 	MOVQ         64(AX), CX
@@ -1133,18 +2060,31 @@ TEXT ·tile4x2F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y6, Y6, Y6
 	VXORPS       Y7, Y7, Y7
 	VXORPS       Y8, Y8, Y8
-	MOVQ         (AX), CX
-	MOVQ         24(AX), DX
-	LEAQ         (DX)(DX*2), BX
-	MOVQ         8(AX), SI
-	MOVQ         32(AX), DI
-	MOVQ         40(AX), R8
-	MOVQ         56(AX), R9
-	MOVQ         88(AX), R10
-	CMPQ         64(AX), $0x08
-	JNE          partial19
+	CMPQ         56(AX), $0x40
+	JLT          fetched40
+	MOVQ         16(AX), CX
+	MOVQ         48(AX), DX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
 
-full19:
+fetched40:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ 8(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 40(AX), R8
+	MOVQ 56(AX), R9
+	MOVQ 88(AX), R10
+	CMPQ 64(AX), $0x08
+	JNE  partial41
+
+full41:
 	VMOVUPS      (SI), Y9
 	VMOVUPS      32(SI), Y10
 	VBROADCASTSS (CX), Y11
@@ -1162,14 +2102,14 @@ full19:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          full19
+	JNZ          full41
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          full19
-	JMP          summed19
+	JNZ          full41
+	JMP          summed41
 
-partial19:
+partial41:
 	VMOVUPS      (SI), Y9
 	VMASKMOVPS   32(SI), Y0, Y10
 	VBROADCASTSS (CX), Y11
@@ -1187,13 +2127,13 @@ partial19:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial19
+	JNZ          partial41
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial19
+	JNZ          partial41
 
-summed19:
+summed41:
 	VBROADCASTSS 80(AX), Y9
 	VMULPS       Y9, Y1, Y1
 	VMULPS       Y9, Y2, Y2
@@ -1207,7 +2147,7 @@ summed19:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased20
+	JZ           biased42
 	VMOVUPS      (CX), Y9
 	VADDPS       Y9, Y1, Y1
 	VADDPS       Y9, Y3, Y3
@@ -1219,9 +2159,9 @@ summed19:
 	VADDPS       Y9, Y6, Y6
 	VADDPS       Y9, Y8, Y8
 
-biased20:
+biased42:
 	TESTQ      DX, DX
-	JZ         added20
+	JZ         added42
 	VMOVUPS    (DX), Y9
 	VADDPS     Y9, Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y9
@@ -1242,9 +2182,9 @@ biased20:
 	VMASKMOVPS 32(DX), Y0, Y9
 	VADDPS     Y9, Y8, Y8
 
-added20:
+added42:
 	CMPQ   112(AX), $0x00
-	JE     clipped20
+	JE     clipped42
 	VXORPS Y9, Y9, Y9
 	VMAXPS Y1, Y9, Y1
 	VMAXPS Y2, Y9, Y2
@@ -1255,10 +2195,10 @@ added20:
 	VMAXPS Y7, Y9, Y7
 	VMAXPS Y8, Y9, Y8
 
-clipped20:
+clipped42:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part20
+	JNE     part42
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
 	ADDQ    BX, CX
@@ -1270,9 +2210,9 @@ clipped20:
 	ADDQ    BX, CX
 	VMOVUPS Y7, (CX)
 	VMOVUPS Y8, 32(CX)
-	JMP     stored20
+	JMP     stored42
 
-part20:
+part42:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
 	ADDQ       BX, CX
@@ -1285,12 +2225,12 @@ part20:
 	VMOVUPS    Y7, (CX)
 	VMASKMOVPS Y8, Y0, 32(CX)
 
-stored20:
+stored42:
 	VZEROUPPER
 	RET
 
 // func tile5x2F32AVX2(t *byte)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tile5x2F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         t+0(FP), AX
 	MOVQ         64(AX), CX
@@ -1307,18 +2247,33 @@ TEXT ·tile5x2F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y8, Y8, Y8
 	VXORPS       Y9, Y9, Y9
 	VXORPS       Y10, Y10, Y10
-	MOVQ         (AX), CX
-	MOVQ         24(AX), DX
-	LEAQ         (DX)(DX*2), BX
-	MOVQ         8(AX), SI
-	MOVQ         32(AX), DI
-	MOVQ         40(AX), R8
-	MOVQ         56(AX), R9
-	MOVQ         88(AX), R10
-	CMPQ         64(AX), $0x08
-	JNE          partial21
+	CMPQ         56(AX), $0x40
+	JLT          fetched43
+	MOVQ         16(AX), CX
+	MOVQ         48(AX), DX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
 
-full21:
+fetched43:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ 8(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 40(AX), R8
+	MOVQ 56(AX), R9
+	MOVQ 88(AX), R10
+	CMPQ 64(AX), $0x08
+	JNE  partial44
+
+full44:
 	VMOVUPS      (SI), Y11
 	VMOVUPS      32(SI), Y12
 	VBROADCASTSS (CX), Y13
@@ -1339,14 +2294,14 @@ full21:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          full21
+	JNZ          full44
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          full21
-	JMP          summed21
+	JNZ          full44
+	JMP          summed44
 
-partial21:
+partial44:
 	VMOVUPS      (SI), Y11
 	VMASKMOVPS   32(SI), Y0, Y12
 	VBROADCASTSS (CX), Y13
@@ -1367,13 +2322,13 @@ partial21:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial21
+	JNZ          partial44
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial21
+	JNZ          partial44
 
-summed21:
+summed44:
 	VBROADCASTSS 80(AX), Y11
 	VMULPS       Y11, Y1, Y1
 	VMULPS       Y11, Y2, Y2
@@ -1389,7 +2344,7 @@ summed21:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased22
+	JZ           biased45
 	VMOVUPS      (CX), Y11
 	VADDPS       Y11, Y1, Y1
 	VADDPS       Y11, Y3, Y3
@@ -1403,9 +2358,9 @@ summed21:
 	VADDPS       Y11, Y8, Y8
 	VADDPS       Y11, Y10, Y10
 
-biased22:
+biased45:
 	TESTQ      DX, DX
-	JZ         added22
+	JZ         added45
 	VMOVUPS    (DX), Y11
 	VADDPS     Y11, Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y11
@@ -1431,9 +2386,9 @@ biased22:
 	VMASKMOVPS 32(DX), Y0, Y11
 	VADDPS     Y11, Y10, Y10
 
-added22:
+added45:
 	CMPQ   112(AX), $0x00
-	JE     clipped22
+	JE     clipped45
 	VXORPS Y11, Y11, Y11
 	VMAXPS Y1, Y11, Y1
 	VMAXPS Y2, Y11, Y2
@@ -1446,10 +2401,10 @@ added22:
 	VMAXPS Y9, Y11, Y9
 	VMAXPS Y10, Y11, Y10
 
-clipped22:
+clipped45:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part22
+	JNE     part45
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
 	ADDQ    BX, CX
@@ -1464,9 +2419,9 @@ clipped22:
 	ADDQ    BX, CX
 	VMOVUPS Y9, (CX)
 	VMOVUPS Y10, 32(CX)
-	JMP     stored22
+	JMP     stored45
 
-part22:
+part45:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
 	ADDQ       BX, CX
@@ -1482,12 +2437,12 @@ part22:
 	VMOVUPS    Y9, (CX)
 	VMASKMOVPS Y10, Y0, 32(CX)
 
-stored22:
+stored45:
 	VZEROUPPER
 	RET
 
 // func tile6x2F32AVX2(t *byte)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tile6x2F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         t+0(FP), AX
 	MOVQ         64(AX), CX
@@ -1506,20 +2461,37 @@ TEXT ·tile6x2F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y10, Y10, Y10
 	VXORPS       Y11, Y11, Y11
 	VXORPS       Y12, Y12, Y12
-	MOVQ         (AX), CX
-	MOVQ         24(AX), DX
-	LEAQ         (DX)(DX*2), BX
-	LEAQ         (CX)(DX*4), SI
-	ADDQ         DX, SI
-	MOVQ         8(AX), DI
-	MOVQ         32(AX), R8
-	MOVQ         40(AX), R9
-	MOVQ         56(AX), R10
-	MOVQ         88(AX), R11
-	CMPQ         64(AX), $0x08
-	JNE          partial23
+	CMPQ         56(AX), $0x40
+	JLT          fetched46
+	MOVQ         16(AX), CX
+	MOVQ         48(AX), DX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
 
-full23:
+fetched46:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+	CMPQ 64(AX), $0x08
+	JNE  partial47
+
+full47:
 	VMOVUPS      (DI), Y13
 	VMOVUPS      32(DI), Y14
 	VBROADCASTSS (CX), Y15
@@ -1544,15 +2516,15 @@ full23:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          full23
+	JNZ          full47
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          full23
-	JMP          summed23
+	JNZ          full47
+	JMP          summed47
 
-partial23:
+partial47:
 	VMOVUPS      (DI), Y13
 	VMASKMOVPS   32(DI), Y0, Y14
 	VBROADCASTSS (CX), Y15
@@ -1577,14 +2549,14 @@ partial23:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial23
+	JNZ          partial47
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial23
+	JNZ          partial47
 
-summed23:
+summed47:
 	VBROADCASTSS 80(AX), Y13
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
@@ -1602,7 +2574,7 @@ summed23:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased24
+	JZ           biased48
 	VMOVUPS      (CX), Y13
 	VADDPS       Y13, Y1, Y1
 	VADDPS       Y13, Y3, Y3
@@ -1618,9 +2590,9 @@ summed23:
 	VADDPS       Y13, Y10, Y10
 	VADDPS       Y13, Y12, Y12
 
-biased24:
+biased48:
 	TESTQ      DX, DX
-	JZ         added24
+	JZ         added48
 	VMOVUPS    (DX), Y13
 	VADDPS     Y13, Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y13
@@ -1651,9 +2623,9 @@ biased24:
 	VMASKMOVPS 32(DX), Y0, Y13
 	VADDPS     Y13, Y12, Y12
 
-added24:
+added48:
 	CMPQ   112(AX), $0x00
-	JE     clipped24
+	JE     clipped48
 	VXORPS Y13, Y13, Y13
 	VMAXPS Y1, Y13, Y1
 	VMAXPS Y2, Y13, Y2
@@ -1668,10 +2640,10 @@ added24:
 	VMAXPS Y11, Y13, Y11
 	VMAXPS Y12, Y13, Y12
 
-clipped24:
+clipped48:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part24
+	JNE     part48
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
 	ADDQ    BX, CX
@@ -1689,9 +2661,9 @@ clipped24:
 	ADDQ    BX, CX
 	VMOVUPS Y11, (CX)
 	VMOVUPS Y12, 32(CX)
-	JMP     stored24
+	JMP     stored48
 
-part24:
+part48:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
 	ADDQ       BX, CX
@@ -1710,7 +2682,1107 @@ part24:
 	VMOVUPS    Y11, (CX)
 	VMASKMOVPS Y12, Y0, 32(CX)
 
-stored24:
+stored48:
+	VZEROUPPER
+	RET
+
+// func pack1x2F32AVX2(t *byte)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·pack1x2F32AVX2(SB), NOSPLIT, $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         64(AX), CX
+	VMOVQ        CX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	MOVQ         (AX), CX
+	MOVQ         24(AX), DX
+	MOVQ         8(AX), DX
+	MOVQ         32(AX), BX
+	MOVQ         40(AX), SI
+	MOVQ         56(AX), DI
+	MOVQ         88(AX), R8
+	MOVQ         120(AX), R9
+	MOVQ         SI, R10
+	SHLQ         $0x05, R10
+	ADDQ         DX, R10
+	CMPQ         64(AX), $0x08
+	JNE          partial49
+
+full49:
+	VMOVUPS      (DX), Y3
+	VMOVUPS      32(DX), Y4
+	VMOVUPS      Y3, (R9)
+	PREFETCHT1   (R10)
+	VMOVUPS      Y4, 32(R9)
+	ADDQ         $0x00000040, R9
+	ADDQ         SI, R10
+	VBROADCASTSS (CX), Y5
+	VFMADD231PS  Y3, Y5, Y1
+	VFMADD231PS  Y4, Y5, Y2
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          full49
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), DI
+	DECQ         R8
+	JNZ          full49
+	JMP          summed49
+
+partial49:
+	VMOVUPS      (DX), Y3
+	VMASKMOVPS   32(DX), Y0, Y4
+	VMOVUPS      Y3, (R9)
+	PREFETCHT1   (R10)
+	VMOVUPS      Y4, 32(R9)
+	ADDQ         $0x00000040, R9
+	ADDQ         SI, R10
+	VBROADCASTSS (CX), Y5
+	VFMADD231PS  Y3, Y5, Y1
+	VFMADD231PS  Y4, Y5, Y2
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          partial49
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), DI
+	DECQ         R8
+	JNZ          partial49
+
+summed49:
+	VBROADCASTSS 80(AX), Y3
+	VMULPS       Y3, Y1, Y1
+	VMULPS       Y3, Y2, Y2
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased50
+	VMOVUPS      (CX), Y3
+	VADDPS       Y3, Y1, Y1
+	VMASKMOVPS   32(CX), Y0, Y3
+	VADDPS       Y3, Y2, Y2
+
+biased50:
+	TESTQ      DX, DX
+	JZ         added50
+	VMOVUPS    (DX), Y3
+	VADDPS     Y3, Y1, Y1
+	VMASKMOVPS 32(DX), Y0, Y3
+	VADDPS     Y3, Y2, Y2
+
+added50:
+	CMPQ   112(AX), $0x00
+	JE     clipped50
+	VXORPS Y3, Y3, Y3
+	VMAXPS Y1, Y3, Y1
+	VMAXPS Y2, Y3, Y2
+
+clipped50:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x08
+	JNE     part50
+	VMOVUPS Y1, (CX)
+	VMOVUPS Y2, 32(CX)
+	JMP     stored50
+
+part50:
+	VMOVUPS    Y1, (CX)
+	VMASKMOVPS Y2, Y0, 32(CX)
+
+stored50:
+	VZEROUPPER
+	RET
+
+// func pack2x2F32AVX2(t *byte)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·pack2x2F32AVX2(SB), NOSPLIT, $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         64(AX), CX
+	VMOVQ        CX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	MOVQ         (AX), CX
+	MOVQ         24(AX), DX
+	MOVQ         8(AX), BX
+	MOVQ         32(AX), SI
+	MOVQ         40(AX), DI
+	MOVQ         56(AX), R8
+	MOVQ         88(AX), R9
+	MOVQ         120(AX), R10
+	MOVQ         DI, R11
+	SHLQ         $0x05, R11
+	ADDQ         BX, R11
+	CMPQ         64(AX), $0x08
+	JNE          partial51
+
+full51:
+	VMOVUPS      (BX), Y5
+	VMOVUPS      32(BX), Y6
+	VMOVUPS      Y5, (R10)
+	PREFETCHT1   (R11)
+	VMOVUPS      Y6, 32(R10)
+	ADDQ         $0x00000040, R10
+	ADDQ         DI, R11
+	VBROADCASTSS (CX), Y7
+	VFMADD231PS  Y5, Y7, Y1
+	VFMADD231PS  Y6, Y7, Y2
+	VBROADCASTSS (CX)(DX*1), Y7
+	VFMADD231PS  Y5, Y7, Y3
+	VFMADD231PS  Y6, Y7, Y4
+	ADDQ         SI, CX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          full51
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
+	JNZ          full51
+	JMP          summed51
+
+partial51:
+	VMOVUPS      (BX), Y5
+	VMASKMOVPS   32(BX), Y0, Y6
+	VMOVUPS      Y5, (R10)
+	PREFETCHT1   (R11)
+	VMOVUPS      Y6, 32(R10)
+	ADDQ         $0x00000040, R10
+	ADDQ         DI, R11
+	VBROADCASTSS (CX), Y7
+	VFMADD231PS  Y5, Y7, Y1
+	VFMADD231PS  Y6, Y7, Y2
+	VBROADCASTSS (CX)(DX*1), Y7
+	VFMADD231PS  Y5, Y7, Y3
+	VFMADD231PS  Y6, Y7, Y4
+	ADDQ         SI, CX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          partial51
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
+	JNZ          partial51
+
+summed51:
+	VBROADCASTSS 80(AX), Y5
+	VMULPS       Y5, Y1, Y1
+	VMULPS       Y5, Y2, Y2
+	VMULPS       Y5, Y3, Y3
+	VMULPS       Y5, Y4, Y4
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased52
+	VMOVUPS      (CX), Y5
+	VADDPS       Y5, Y1, Y1
+	VADDPS       Y5, Y3, Y3
+	VMASKMOVPS   32(CX), Y0, Y5
+	VADDPS       Y5, Y2, Y2
+	VADDPS       Y5, Y4, Y4
+
+biased52:
+	TESTQ      DX, DX
+	JZ         added52
+	VMOVUPS    (DX), Y5
+	VADDPS     Y5, Y1, Y1
+	VMASKMOVPS 32(DX), Y0, Y5
+	VADDPS     Y5, Y2, Y2
+	ADDQ       BX, DX
+	VMOVUPS    (DX), Y5
+	VADDPS     Y5, Y3, Y3
+	VMASKMOVPS 32(DX), Y0, Y5
+	VADDPS     Y5, Y4, Y4
+
+added52:
+	CMPQ   112(AX), $0x00
+	JE     clipped52
+	VXORPS Y5, Y5, Y5
+	VMAXPS Y1, Y5, Y1
+	VMAXPS Y2, Y5, Y2
+	VMAXPS Y3, Y5, Y3
+	VMAXPS Y4, Y5, Y4
+
+clipped52:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x08
+	JNE     part52
+	VMOVUPS Y1, (CX)
+	VMOVUPS Y2, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPS Y3, (CX)
+	VMOVUPS Y4, 32(CX)
+	JMP     stored52
+
+part52:
+	VMOVUPS    Y1, (CX)
+	VMASKMOVPS Y2, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y3, (CX)
+	VMASKMOVPS Y4, Y0, 32(CX)
+
+stored52:
+	VZEROUPPER
+	RET
+
+// func pack3x2F32AVX2(t *byte)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·pack3x2F32AVX2(SB), NOSPLIT, $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         64(AX), CX
+	VMOVQ        CX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	VXORPS       Y6, Y6, Y6
+	CMPQ         56(AX), $0x40
+	JLT          fetched53
+	MOVQ         16(AX), CX
+	MOVQ         48(AX), DX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+
+fetched53:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	MOVQ 8(AX), BX
+	MOVQ 32(AX), SI
+	MOVQ 40(AX), DI
+	MOVQ 56(AX), R8
+	MOVQ 88(AX), R9
+	MOVQ 120(AX), R10
+	MOVQ DI, R11
+	SHLQ $0x05, R11
+	ADDQ BX, R11
+	CMPQ 64(AX), $0x08
+	JNE  partial54
+
+full54:
+	VMOVUPS      (BX), Y7
+	VMOVUPS      32(BX), Y8
+	VMOVUPS      Y7, (R10)
+	PREFETCHT1   (R11)
+	VMOVUPS      Y8, 32(R10)
+	ADDQ         $0x00000040, R10
+	ADDQ         DI, R11
+	VBROADCASTSS (CX), Y9
+	VFMADD231PS  Y7, Y9, Y1
+	VFMADD231PS  Y8, Y9, Y2
+	VBROADCASTSS (CX)(DX*1), Y9
+	VFMADD231PS  Y7, Y9, Y3
+	VFMADD231PS  Y8, Y9, Y4
+	VBROADCASTSS (CX)(DX*2), Y9
+	VFMADD231PS  Y7, Y9, Y5
+	VFMADD231PS  Y8, Y9, Y6
+	ADDQ         SI, CX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          full54
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
+	JNZ          full54
+	JMP          summed54
+
+partial54:
+	VMOVUPS      (BX), Y7
+	VMASKMOVPS   32(BX), Y0, Y8
+	VMOVUPS      Y7, (R10)
+	PREFETCHT1   (R11)
+	VMOVUPS      Y8, 32(R10)
+	ADDQ         $0x00000040, R10
+	ADDQ         DI, R11
+	VBROADCASTSS (CX), Y9
+	VFMADD231PS  Y7, Y9, Y1
+	VFMADD231PS  Y8, Y9, Y2
+	VBROADCASTSS (CX)(DX*1), Y9
+	VFMADD231PS  Y7, Y9, Y3
+	VFMADD231PS  Y8, Y9, Y4
+	VBROADCASTSS (CX)(DX*2), Y9
+	VFMADD231PS  Y7, Y9, Y5
+	VFMADD231PS  Y8, Y9, Y6
+	ADDQ         SI, CX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          partial54
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
+	JNZ          partial54
+
+summed54:
+	VBROADCASTSS 80(AX), Y7
+	VMULPS       Y7, Y1, Y1
+	VMULPS       Y7, Y2, Y2
+	VMULPS       Y7, Y3, Y3
+	VMULPS       Y7, Y4, Y4
+	VMULPS       Y7, Y5, Y5
+	VMULPS       Y7, Y6, Y6
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased55
+	VMOVUPS      (CX), Y7
+	VADDPS       Y7, Y1, Y1
+	VADDPS       Y7, Y3, Y3
+	VADDPS       Y7, Y5, Y5
+	VMASKMOVPS   32(CX), Y0, Y7
+	VADDPS       Y7, Y2, Y2
+	VADDPS       Y7, Y4, Y4
+	VADDPS       Y7, Y6, Y6
+
+biased55:
+	TESTQ      DX, DX
+	JZ         added55
+	VMOVUPS    (DX), Y7
+	VADDPS     Y7, Y1, Y1
+	VMASKMOVPS 32(DX), Y0, Y7
+	VADDPS     Y7, Y2, Y2
+	ADDQ       BX, DX
+	VMOVUPS    (DX), Y7
+	VADDPS     Y7, Y3, Y3
+	VMASKMOVPS 32(DX), Y0, Y7
+	VADDPS     Y7, Y4, Y4
+	ADDQ       BX, DX
+	VMOVUPS    (DX), Y7
+	VADDPS     Y7, Y5, Y5
+	VMASKMOVPS 32(DX), Y0, Y7
+	VADDPS     Y7, Y6, Y6
+
+added55:
+	CMPQ   112(AX), $0x00
+	JE     clipped55
+	VXORPS Y7, Y7, Y7
+	VMAXPS Y1, Y7, Y1
+	VMAXPS Y2, Y7, Y2
+	VMAXPS Y3, Y7, Y3
+	VMAXPS Y4, Y7, Y4
+	VMAXPS Y5, Y7, Y5
+	VMAXPS Y6, Y7, Y6
+
+clipped55:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x08
+	JNE     part55
+	VMOVUPS Y1, (CX)
+	VMOVUPS Y2, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPS Y3, (CX)
+	VMOVUPS Y4, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPS Y5, (CX)
+	VMOVUPS Y6, 32(CX)
+	JMP     stored55
+
+part55:
+	VMOVUPS    Y1, (CX)
+	VMASKMOVPS Y2, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y3, (CX)
+	VMASKMOVPS Y4, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y5, (CX)
+	VMASKMOVPS Y6, Y0, 32(CX)
+
+stored55:
+	VZEROUPPER
+	RET
+
+// func pack4x2F32AVX2(t *byte)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·pack4x2F32AVX2(SB), NOSPLIT, $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         64(AX), CX
+	VMOVQ        CX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	VXORPS       Y6, Y6, Y6
+	VXORPS       Y7, Y7, Y7
+	VXORPS       Y8, Y8, Y8
+	CMPQ         56(AX), $0x40
+	JLT          fetched56
+	MOVQ         16(AX), CX
+	MOVQ         48(AX), DX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+
+fetched56:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ 8(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 40(AX), R8
+	MOVQ 56(AX), R9
+	MOVQ 88(AX), R10
+	MOVQ 120(AX), R11
+	MOVQ R8, R12
+	SHLQ $0x05, R12
+	ADDQ SI, R12
+	CMPQ 64(AX), $0x08
+	JNE  partial57
+
+full57:
+	VMOVUPS      (SI), Y9
+	VMOVUPS      32(SI), Y10
+	VMOVUPS      Y9, (R11)
+	PREFETCHT1   (R12)
+	VMOVUPS      Y10, 32(R11)
+	ADDQ         $0x00000040, R11
+	ADDQ         R8, R12
+	VBROADCASTSS (CX), Y11
+	VFMADD231PS  Y9, Y11, Y1
+	VFMADD231PS  Y10, Y11, Y2
+	VBROADCASTSS (CX)(DX*1), Y11
+	VFMADD231PS  Y9, Y11, Y3
+	VFMADD231PS  Y10, Y11, Y4
+	VBROADCASTSS (CX)(DX*2), Y11
+	VFMADD231PS  Y9, Y11, Y5
+	VFMADD231PS  Y10, Y11, Y6
+	VBROADCASTSS (CX)(BX*1), Y11
+	VFMADD231PS  Y9, Y11, Y7
+	VFMADD231PS  Y10, Y11, Y8
+	ADDQ         DI, CX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          full57
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
+	JNZ          full57
+	JMP          summed57
+
+partial57:
+	VMOVUPS      (SI), Y9
+	VMASKMOVPS   32(SI), Y0, Y10
+	VMOVUPS      Y9, (R11)
+	PREFETCHT1   (R12)
+	VMOVUPS      Y10, 32(R11)
+	ADDQ         $0x00000040, R11
+	ADDQ         R8, R12
+	VBROADCASTSS (CX), Y11
+	VFMADD231PS  Y9, Y11, Y1
+	VFMADD231PS  Y10, Y11, Y2
+	VBROADCASTSS (CX)(DX*1), Y11
+	VFMADD231PS  Y9, Y11, Y3
+	VFMADD231PS  Y10, Y11, Y4
+	VBROADCASTSS (CX)(DX*2), Y11
+	VFMADD231PS  Y9, Y11, Y5
+	VFMADD231PS  Y10, Y11, Y6
+	VBROADCASTSS (CX)(BX*1), Y11
+	VFMADD231PS  Y9, Y11, Y7
+	VFMADD231PS  Y10, Y11, Y8
+	ADDQ         DI, CX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          partial57
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
+	JNZ          partial57
+
+summed57:
+	VBROADCASTSS 80(AX), Y9
+	VMULPS       Y9, Y1, Y1
+	VMULPS       Y9, Y2, Y2
+	VMULPS       Y9, Y3, Y3
+	VMULPS       Y9, Y4, Y4
+	VMULPS       Y9, Y5, Y5
+	VMULPS       Y9, Y6, Y6
+	VMULPS       Y9, Y7, Y7
+	VMULPS       Y9, Y8, Y8
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased58
+	VMOVUPS      (CX), Y9
+	VADDPS       Y9, Y1, Y1
+	VADDPS       Y9, Y3, Y3
+	VADDPS       Y9, Y5, Y5
+	VADDPS       Y9, Y7, Y7
+	VMASKMOVPS   32(CX), Y0, Y9
+	VADDPS       Y9, Y2, Y2
+	VADDPS       Y9, Y4, Y4
+	VADDPS       Y9, Y6, Y6
+	VADDPS       Y9, Y8, Y8
+
+biased58:
+	TESTQ      DX, DX
+	JZ         added58
+	VMOVUPS    (DX), Y9
+	VADDPS     Y9, Y1, Y1
+	VMASKMOVPS 32(DX), Y0, Y9
+	VADDPS     Y9, Y2, Y2
+	ADDQ       BX, DX
+	VMOVUPS    (DX), Y9
+	VADDPS     Y9, Y3, Y3
+	VMASKMOVPS 32(DX), Y0, Y9
+	VADDPS     Y9, Y4, Y4
+	ADDQ       BX, DX
+	VMOVUPS    (DX), Y9
+	VADDPS     Y9, Y5, Y5
+	VMASKMOVPS 32(DX), Y0, Y9
+	VADDPS     Y9, Y6, Y6
+	ADDQ       BX, DX
+	VMOVUPS    (DX), Y9
+	VADDPS     Y9, Y7, Y7
+	VMASKMOVPS 32(DX), Y0, Y9
+	VADDPS     Y9, Y8, Y8
+
+added58:
+	CMPQ   112(AX), $0x00
+	JE     clipped58
+	VXORPS Y9, Y9, Y9
+	VMAXPS Y1, Y9, Y1
+	VMAXPS Y2, Y9, Y2
+	VMAXPS Y3, Y9, Y3
+	VMAXPS Y4, Y9, Y4
+	VMAXPS Y5, Y9, Y5
+	VMAXPS Y6, Y9, Y6
+	VMAXPS Y7, Y9, Y7
+	VMAXPS Y8, Y9, Y8
+
+clipped58:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x08
+	JNE     part58
+	VMOVUPS Y1, (CX)
+	VMOVUPS Y2, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPS Y3, (CX)
+	VMOVUPS Y4, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPS Y5, (CX)
+	VMOVUPS Y6, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPS Y7, (CX)
+	VMOVUPS Y8, 32(CX)
+	JMP     stored58
+
+part58:
+	VMOVUPS    Y1, (CX)
+	VMASKMOVPS Y2, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y3, (CX)
+	VMASKMOVPS Y4, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y5, (CX)
+	VMASKMOVPS Y6, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y7, (CX)
+	VMASKMOVPS Y8, Y0, 32(CX)
+
+stored58:
+	VZEROUPPER
+	RET
+
+// func pack5x2F32AVX2(t *byte)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·pack5x2F32AVX2(SB), NOSPLIT, $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         64(AX), CX
+	VMOVQ        CX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	VXORPS       Y6, Y6, Y6
+	VXORPS       Y7, Y7, Y7
+	VXORPS       Y8, Y8, Y8
+	VXORPS       Y9, Y9, Y9
+	VXORPS       Y10, Y10, Y10
+	CMPQ         56(AX), $0x40
+	JLT          fetched59
+	MOVQ         16(AX), CX
+	MOVQ         48(AX), DX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+
+fetched59:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ 8(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 40(AX), R8
+	MOVQ 56(AX), R9
+	MOVQ 88(AX), R10
+	MOVQ 120(AX), R11
+	MOVQ R8, R12
+	SHLQ $0x05, R12
+	ADDQ SI, R12
+	CMPQ 64(AX), $0x08
+	JNE  partial60
+
+full60:
+	VMOVUPS      (SI), Y11
+	VMOVUPS      32(SI), Y12
+	VMOVUPS      Y11, (R11)
+	PREFETCHT1   (R12)
+	VMOVUPS      Y12, 32(R11)
+	ADDQ         $0x00000040, R11
+	ADDQ         R8, R12
+	VBROADCASTSS (CX), Y13
+	VFMADD231PS  Y11, Y13, Y1
+	VFMADD231PS  Y12, Y13, Y2
+	VBROADCASTSS (CX)(DX*1), Y13
+	VFMADD231PS  Y11, Y13, Y3
+	VFMADD231PS  Y12, Y13, Y4
+	VBROADCASTSS (CX)(DX*2), Y13
+	VFMADD231PS  Y11, Y13, Y5
+	VFMADD231PS  Y12, Y13, Y6
+	VBROADCASTSS (CX)(BX*1), Y13
+	VFMADD231PS  Y11, Y13, Y7
+	VFMADD231PS  Y12, Y13, Y8
+	VBROADCASTSS (CX)(DX*4), Y13
+	VFMADD231PS  Y11, Y13, Y9
+	VFMADD231PS  Y12, Y13, Y10
+	ADDQ         DI, CX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          full60
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
+	JNZ          full60
+	JMP          summed60
+
+partial60:
+	VMOVUPS      (SI), Y11
+	VMASKMOVPS   32(SI), Y0, Y12
+	VMOVUPS      Y11, (R11)
+	PREFETCHT1   (R12)
+	VMOVUPS      Y12, 32(R11)
+	ADDQ         $0x00000040, R11
+	ADDQ         R8, R12
+	VBROADCASTSS (CX), Y13
+	VFMADD231PS  Y11, Y13, Y1
+	VFMADD231PS  Y12, Y13, Y2
+	VBROADCASTSS (CX)(DX*1), Y13
+	VFMADD231PS  Y11, Y13, Y3
+	VFMADD231PS  Y12, Y13, Y4
+	VBROADCASTSS (CX)(DX*2), Y13
+	VFMADD231PS  Y11, Y13, Y5
+	VFMADD231PS  Y12, Y13, Y6
+	VBROADCASTSS (CX)(BX*1), Y13
+	VFMADD231PS  Y11, Y13, Y7
+	VFMADD231PS  Y12, Y13, Y8
+	VBROADCASTSS (CX)(DX*4), Y13
+	VFMADD231PS  Y11, Y13, Y9
+	VFMADD231PS  Y12, Y13, Y10
+	ADDQ         DI, CX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          partial60
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
+	JNZ          partial60
+
+summed60:
+	VBROADCASTSS 80(AX), Y11
+	VMULPS       Y11, Y1, Y1
+	VMULPS       Y11, Y2, Y2
+	VMULPS       Y11, Y3, Y3
+	VMULPS       Y11, Y4, Y4
+	VMULPS       Y11, Y5, Y5
+	VMULPS       Y11, Y6, Y6
+	VMULPS       Y11, Y7, Y7
+	VMULPS       Y11, Y8, Y8
+	VMULPS       Y11, Y9, Y9
+	VMULPS       Y11, Y10, Y10
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased61
+	VMOVUPS      (CX), Y11
+	VADDPS       Y11, Y1, Y1
+	VADDPS       Y11, Y3, Y3
+	VADDPS       Y11, Y5, Y5
+	VADDPS       Y11, Y7, Y7
+	VADDPS       Y11, Y9, Y9
+	VMASKMOVPS   32(CX), Y0, Y11
+	VADDPS       Y11, Y2, Y2
+	VADDPS       Y11, Y4, Y4
+	VADDPS       Y11, Y6, Y6
+	VADDPS       Y11, Y8, Y8
+	VADDPS       Y11, Y10, Y10
+
+biased61:
+	TESTQ      DX, DX
+	JZ         added61
+	VMOVUPS    (DX), Y11
+	VADDPS     Y11, Y1, Y1
+	VMASKMOVPS 32(DX), Y0, Y11
+	VADDPS     Y11, Y2, Y2
+	ADDQ       BX, DX
+	VMOVUPS    (DX), Y11
+	VADDPS     Y11, Y3, Y3
+	VMASKMOVPS 32(DX), Y0, Y11
+	VADDPS     Y11, Y4, Y4
+	ADDQ       BX, DX
+	VMOVUPS    (DX), Y11
+	VADDPS     Y11, Y5, Y5
+	VMASKMOVPS 32(DX), Y0, Y11
+	VADDPS     Y11, Y6, Y6
+	ADDQ       BX, DX
+	VMOVUPS    (DX), Y11
+	VADDPS     Y11, Y7, Y7
+	VMASKMOVPS 32(DX), Y0, Y11
+	VADDPS     Y11, Y8, Y8
+	ADDQ       BX, DX
+	VMOVUPS    (DX), Y11
+	VADDPS     Y11, Y9, Y9
+	VMASKMOVPS 32(DX), Y0, Y11
+	VADDPS     Y11, Y10, Y10
+
+added61:
+	CMPQ   112(AX), $0x00
+	JE     clipped61
+	VXORPS Y11, Y11, Y11
+	VMAXPS Y1, Y11, Y1
+	VMAXPS Y2, Y11, Y2
+	VMAXPS Y3, Y11, Y3
+	VMAXPS Y4, Y11, Y4
+	VMAXPS Y5, Y11, Y5
+	VMAXPS Y6, Y11, Y6
+	VMAXPS Y7, Y11, Y7
+	VMAXPS Y8, Y11, Y8
+	VMAXPS Y9, Y11, Y9
+	VMAXPS Y10, Y11, Y10
+
+clipped61:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x08
+	JNE     part61
+	VMOVUPS Y1, (CX)
+	VMOVUPS Y2, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPS Y3, (CX)
+	VMOVUPS Y4, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPS Y5, (CX)
+	VMOVUPS Y6, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPS Y7, (CX)
+	VMOVUPS Y8, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPS Y9, (CX)
+	VMOVUPS Y10, 32(CX)
+	JMP     stored61
+
+part61:
+	VMOVUPS    Y1, (CX)
+	VMASKMOVPS Y2, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y3, (CX)
+	VMASKMOVPS Y4, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y5, (CX)
+	VMASKMOVPS Y6, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y7, (CX)
+	VMASKMOVPS Y8, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y9, (CX)
+	VMASKMOVPS Y10, Y0, 32(CX)
+
+stored61:
+	VZEROUPPER
+	RET
+
+// func pack6x2F32AVX2(t *byte)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·pack6x2F32AVX2(SB), NOSPLIT, $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         64(AX), CX
+	VMOVQ        CX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	VXORPS       Y6, Y6, Y6
+	VXORPS       Y7, Y7, Y7
+	VXORPS       Y8, Y8, Y8
+	VXORPS       Y9, Y9, Y9
+	VXORPS       Y10, Y10, Y10
+	VXORPS       Y11, Y11, Y11
+	VXORPS       Y12, Y12, Y12
+	CMPQ         56(AX), $0x40
+	JLT          fetched62
+	MOVQ         16(AX), CX
+	MOVQ         48(AX), DX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+
+fetched62:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+	MOVQ 120(AX), R12
+	MOVQ R9, R13
+	SHLQ $0x05, R13
+	ADDQ DI, R13
+	CMPQ 64(AX), $0x08
+	JNE  partial63
+
+full63:
+	VMOVUPS      (DI), Y13
+	VMOVUPS      32(DI), Y14
+	VMOVUPS      Y13, (R12)
+	PREFETCHT1   (R13)
+	VMOVUPS      Y14, 32(R12)
+	ADDQ         $0x00000040, R12
+	ADDQ         R9, R13
+	VBROADCASTSS (CX), Y15
+	VFMADD231PS  Y13, Y15, Y1
+	VFMADD231PS  Y14, Y15, Y2
+	VBROADCASTSS (CX)(DX*1), Y15
+	VFMADD231PS  Y13, Y15, Y3
+	VFMADD231PS  Y14, Y15, Y4
+	VBROADCASTSS (CX)(DX*2), Y15
+	VFMADD231PS  Y13, Y15, Y5
+	VFMADD231PS  Y14, Y15, Y6
+	VBROADCASTSS (CX)(BX*1), Y15
+	VFMADD231PS  Y13, Y15, Y7
+	VFMADD231PS  Y14, Y15, Y8
+	VBROADCASTSS (CX)(DX*4), Y15
+	VFMADD231PS  Y13, Y15, Y9
+	VFMADD231PS  Y14, Y15, Y10
+	VBROADCASTSS (SI), Y15
+	VFMADD231PS  Y13, Y15, Y11
+	VFMADD231PS  Y14, Y15, Y12
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          full63
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          full63
+	JMP          summed63
+
+partial63:
+	VMOVUPS      (DI), Y13
+	VMASKMOVPS   32(DI), Y0, Y14
+	VMOVUPS      Y13, (R12)
+	PREFETCHT1   (R13)
+	VMOVUPS      Y14, 32(R12)
+	ADDQ         $0x00000040, R12
+	ADDQ         R9, R13
+	VBROADCASTSS (CX), Y15
+	VFMADD231PS  Y13, Y15, Y1
+	VFMADD231PS  Y14, Y15, Y2
+	VBROADCASTSS (CX)(DX*1), Y15
+	VFMADD231PS  Y13, Y15, Y3
+	VFMADD231PS  Y14, Y15, Y4
+	VBROADCASTSS (CX)(DX*2), Y15
+	VFMADD231PS  Y13, Y15, Y5
+	VFMADD231PS  Y14, Y15, Y6
+	VBROADCASTSS (CX)(BX*1), Y15
+	VFMADD231PS  Y13, Y15, Y7
+	VFMADD231PS  Y14, Y15, Y8
+	VBROADCASTSS (CX)(DX*4), Y15
+	VFMADD231PS  Y13, Y15, Y9
+	VFMADD231PS  Y14, Y15, Y10
+	VBROADCASTSS (SI), Y15
+	VFMADD231PS  Y13, Y15, Y11
+	VFMADD231PS  Y14, Y15, Y12
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          partial63
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          partial63
+
+summed63:
+	VBROADCASTSS 80(AX), Y13
+	VMULPS       Y13, Y1, Y1
+	VMULPS       Y13, Y2, Y2
+	VMULPS       Y13, Y3, Y3
+	VMULPS       Y13, Y4, Y4
+	VMULPS       Y13, Y5, Y5
+	VMULPS       Y13, Y6, Y6
+	VMULPS       Y13, Y7, Y7
+	VMULPS       Y13, Y8, Y8
+	VMULPS       Y13, Y9, Y9
+	VMULPS       Y13, Y10, Y10
+	VMULPS       Y13, Y11, Y11
+	VMULPS       Y13, Y12, Y12
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased64
+	VMOVUPS      (CX), Y13
+	VADDPS       Y13, Y1, Y1
+	VADDPS       Y13, Y3, Y3
+	VADDPS       Y13, Y5, Y5
+	VADDPS       Y13, Y7, Y7
+	VADDPS       Y13, Y9, Y9
+	VADDPS       Y13, Y11, Y11
+	VMASKMOVPS   32(CX), Y0, Y13
+	VADDPS       Y13, Y2, Y2
+	VADDPS       Y13, Y4, Y4
+	VADDPS       Y13, Y6, Y6
+	VADDPS       Y13, Y8, Y8
+	VADDPS       Y13, Y10, Y10
+	VADDPS       Y13, Y12, Y12
+
+biased64:
+	TESTQ      DX, DX
+	JZ         added64
+	VMOVUPS    (DX), Y13
+	VADDPS     Y13, Y1, Y1
+	VMASKMOVPS 32(DX), Y0, Y13
+	VADDPS     Y13, Y2, Y2
+	ADDQ       BX, DX
+	VMOVUPS    (DX), Y13
+	VADDPS     Y13, Y3, Y3
+	VMASKMOVPS 32(DX), Y0, Y13
+	VADDPS     Y13, Y4, Y4
+	ADDQ       BX, DX
+	VMOVUPS    (DX), Y13
+	VADDPS     Y13, Y5, Y5
+	VMASKMOVPS 32(DX), Y0, Y13
+	VADDPS     Y13, Y6, Y6
+	ADDQ       BX, DX
+	VMOVUPS    (DX), Y13
+	VADDPS     Y13, Y7, Y7
+	VMASKMOVPS 32(DX), Y0, Y13
+	VADDPS     Y13, Y8, Y8
+	ADDQ       BX, DX
+	VMOVUPS    (DX), Y13
+	VADDPS     Y13, Y9, Y9
+	VMASKMOVPS 32(DX), Y0, Y13
+	VADDPS     Y13, Y10, Y10
+	ADDQ       BX, DX
+	VMOVUPS    (DX), Y13
+	VADDPS     Y13, Y11, Y11
+	VMASKMOVPS 32(DX), Y0, Y13
+	VADDPS     Y13, Y12, Y12
+
+added64:
+	CMPQ   112(AX), $0x00
+	JE     clipped64
+	VXORPS Y13, Y13, Y13
+	VMAXPS Y1, Y13, Y1
+	VMAXPS Y2, Y13, Y2
+	VMAXPS Y3, Y13, Y3
+	VMAXPS Y4, Y13, Y4
+	VMAXPS Y5, Y13, Y5
+	VMAXPS Y6, Y13, Y6
+	VMAXPS Y7, Y13, Y7
+	VMAXPS Y8, Y13, Y8
+	VMAXPS Y9, Y13, Y9
+	VMAXPS Y10, Y13, Y10
+	VMAXPS Y11, Y13, Y11
+	VMAXPS Y12, Y13, Y12
+
+clipped64:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x08
+	JNE     part64
+	VMOVUPS Y1, (CX)
+	VMOVUPS Y2, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPS Y3, (CX)
+	VMOVUPS Y4, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPS Y5, (CX)
+	VMOVUPS Y6, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPS Y7, (CX)
+	VMOVUPS Y8, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPS Y9, (CX)
+	VMOVUPS Y10, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPS Y11, (CX)
+	VMOVUPS Y12, 32(CX)
+	JMP     stored64
+
+part64:
+	VMOVUPS    Y1, (CX)
+	VMASKMOVPS Y2, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y3, (CX)
+	VMASKMOVPS Y4, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y5, (CX)
+	VMASKMOVPS Y6, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y7, (CX)
+	VMASKMOVPS Y8, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y9, (CX)
+	VMASKMOVPS Y10, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y11, (CX)
+	VMASKMOVPS Y12, Y0, 32(CX)
+
+stored64:
 	VZEROUPPER
 	RET
 
@@ -1733,9 +3805,9 @@ TEXT ·tile1x3F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), DI
 	MOVQ         88(AX), R8
 	CMPQ         64(AX), $0x08
-	JNE          partial25
+	JNE          partial65
 
-full25:
+full65:
 	VMOVUPS      (DX), Y4
 	VMOVUPS      32(DX), Y5
 	VMOVUPS      64(DX), Y6
@@ -1746,14 +3818,14 @@ full25:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          full25
+	JNZ          full65
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          full25
-	JMP          summed25
+	JNZ          full65
+	JMP          summed65
 
-partial25:
+partial65:
 	VMOVUPS      (DX), Y4
 	VMOVUPS      32(DX), Y5
 	VMASKMOVPS   64(DX), Y0, Y6
@@ -1764,13 +3836,13 @@ partial25:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial25
+	JNZ          partial65
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial25
+	JNZ          partial65
 
-summed25:
+summed65:
 	VBROADCASTSS 80(AX), Y4
 	VMULPS       Y4, Y1, Y1
 	VMULPS       Y4, Y2, Y2
@@ -1779,7 +3851,7 @@ summed25:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased26
+	JZ           biased66
 	VMOVUPS      (CX), Y4
 	VADDPS       Y4, Y1, Y1
 	VMOVUPS      32(CX), Y4
@@ -1787,9 +3859,9 @@ summed25:
 	VMASKMOVPS   64(CX), Y0, Y4
 	VADDPS       Y4, Y3, Y3
 
-biased26:
+biased66:
 	TESTQ      DX, DX
-	JZ         added26
+	JZ         added66
 	VMOVUPS    (DX), Y4
 	VADDPS     Y4, Y1, Y1
 	VMOVUPS    32(DX), Y4
@@ -1797,29 +3869,29 @@ biased26:
 	VMASKMOVPS 64(DX), Y0, Y4
 	VADDPS     Y4, Y3, Y3
 
-added26:
+added66:
 	CMPQ   112(AX), $0x00
-	JE     clipped26
+	JE     clipped66
 	VXORPS Y4, Y4, Y4
 	VMAXPS Y1, Y4, Y1
 	VMAXPS Y2, Y4, Y2
 	VMAXPS Y3, Y4, Y3
 
-clipped26:
+clipped66:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part26
+	JNE     part66
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
 	VMOVUPS Y3, 64(CX)
-	JMP     stored26
+	JMP     stored66
 
-part26:
+part66:
 	VMOVUPS    Y1, (CX)
 	VMOVUPS    Y2, 32(CX)
 	VMASKMOVPS Y3, Y0, 64(CX)
 
-stored26:
+stored66:
 	VZEROUPPER
 	RET
 
@@ -1845,9 +3917,9 @@ TEXT ·tile2x3F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), R8
 	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x08
-	JNE          partial27
+	JNE          partial67
 
-full27:
+full67:
 	VMOVUPS      (BX), Y7
 	VMOVUPS      32(BX), Y8
 	VMOVUPS      64(BX), Y9
@@ -1862,14 +3934,14 @@ full27:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          full27
+	JNZ          full67
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          full27
-	JMP          summed27
+	JNZ          full67
+	JMP          summed67
 
-partial27:
+partial67:
 	VMOVUPS      (BX), Y7
 	VMOVUPS      32(BX), Y8
 	VMASKMOVPS   64(BX), Y0, Y9
@@ -1884,13 +3956,13 @@ partial27:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial27
+	JNZ          partial67
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial27
+	JNZ          partial67
 
-summed27:
+summed67:
 	VBROADCASTSS 80(AX), Y7
 	VMULPS       Y7, Y1, Y1
 	VMULPS       Y7, Y2, Y2
@@ -1902,7 +3974,7 @@ summed27:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased28
+	JZ           biased68
 	VMOVUPS      (CX), Y7
 	VADDPS       Y7, Y1, Y1
 	VADDPS       Y7, Y4, Y4
@@ -1913,9 +3985,9 @@ summed27:
 	VADDPS       Y7, Y3, Y3
 	VADDPS       Y7, Y6, Y6
 
-biased28:
+biased68:
 	TESTQ      DX, DX
-	JZ         added28
+	JZ         added68
 	VMOVUPS    (DX), Y7
 	VADDPS     Y7, Y1, Y1
 	VMOVUPS    32(DX), Y7
@@ -1930,9 +4002,9 @@ biased28:
 	VMASKMOVPS 64(DX), Y0, Y7
 	VADDPS     Y7, Y6, Y6
 
-added28:
+added68:
 	CMPQ   112(AX), $0x00
-	JE     clipped28
+	JE     clipped68
 	VXORPS Y7, Y7, Y7
 	VMAXPS Y1, Y7, Y1
 	VMAXPS Y2, Y7, Y2
@@ -1941,10 +4013,10 @@ added28:
 	VMAXPS Y5, Y7, Y5
 	VMAXPS Y6, Y7, Y6
 
-clipped28:
+clipped68:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part28
+	JNE     part68
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
 	VMOVUPS Y3, 64(CX)
@@ -1952,9 +4024,9 @@ clipped28:
 	VMOVUPS Y4, (CX)
 	VMOVUPS Y5, 32(CX)
 	VMOVUPS Y6, 64(CX)
-	JMP     stored28
+	JMP     stored68
 
-part28:
+part68:
 	VMOVUPS    Y1, (CX)
 	VMOVUPS    Y2, 32(CX)
 	VMASKMOVPS Y3, Y0, 64(CX)
@@ -1963,7 +4035,7 @@ part28:
 	VMOVUPS    Y5, 32(CX)
 	VMASKMOVPS Y6, Y0, 64(CX)
 
-stored28:
+stored68:
 	VZEROUPPER
 	RET
 
@@ -1987,9 +4059,9 @@ TEXT ·tile1x4F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), DI
 	MOVQ         88(AX), R8
 	CMPQ         64(AX), $0x08
-	JNE          partial29
+	JNE          partial69
 
-full29:
+full69:
 	VMOVUPS      (DX), Y5
 	VMOVUPS      32(DX), Y6
 	VMOVUPS      64(DX), Y7
@@ -2002,14 +4074,14 @@ full29:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          full29
+	JNZ          full69
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          full29
-	JMP          summed29
+	JNZ          full69
+	JMP          summed69
 
-partial29:
+partial69:
 	VMOVUPS      (DX), Y5
 	VMOVUPS      32(DX), Y6
 	VMOVUPS      64(DX), Y7
@@ -2022,13 +4094,13 @@ partial29:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial29
+	JNZ          partial69
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial29
+	JNZ          partial69
 
-summed29:
+summed69:
 	VBROADCASTSS 80(AX), Y5
 	VMULPS       Y5, Y1, Y1
 	VMULPS       Y5, Y2, Y2
@@ -2038,7 +4110,7 @@ summed29:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased30
+	JZ           biased70
 	VMOVUPS      (CX), Y5
 	VADDPS       Y5, Y1, Y1
 	VMOVUPS      32(CX), Y5
@@ -2048,9 +4120,9 @@ summed29:
 	VMASKMOVPS   96(CX), Y0, Y5
 	VADDPS       Y5, Y4, Y4
 
-biased30:
+biased70:
 	TESTQ      DX, DX
-	JZ         added30
+	JZ         added70
 	VMOVUPS    (DX), Y5
 	VADDPS     Y5, Y1, Y1
 	VMOVUPS    32(DX), Y5
@@ -2060,32 +4132,32 @@ biased30:
 	VMASKMOVPS 96(DX), Y0, Y5
 	VADDPS     Y5, Y4, Y4
 
-added30:
+added70:
 	CMPQ   112(AX), $0x00
-	JE     clipped30
+	JE     clipped70
 	VXORPS Y5, Y5, Y5
 	VMAXPS Y1, Y5, Y1
 	VMAXPS Y2, Y5, Y2
 	VMAXPS Y3, Y5, Y3
 	VMAXPS Y4, Y5, Y4
 
-clipped30:
+clipped70:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part30
+	JNE     part70
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
 	VMOVUPS Y3, 64(CX)
 	VMOVUPS Y4, 96(CX)
-	JMP     stored30
+	JMP     stored70
 
-part30:
+part70:
 	VMOVUPS    Y1, (CX)
 	VMOVUPS    Y2, 32(CX)
 	VMOVUPS    Y3, 64(CX)
 	VMASKMOVPS Y4, Y0, 96(CX)
 
-stored30:
+stored70:
 	VZEROUPPER
 	RET
 
@@ -2113,9 +4185,9 @@ TEXT ·tile2x4F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), R8
 	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x08
-	JNE          partial31
+	JNE          partial71
 
-full31:
+full71:
 	VMOVUPS      (BX), Y9
 	VMOVUPS      32(BX), Y10
 	VMOVUPS      64(BX), Y11
@@ -2133,14 +4205,14 @@ full31:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          full31
+	JNZ          full71
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          full31
-	JMP          summed31
+	JNZ          full71
+	JMP          summed71
 
-partial31:
+partial71:
 	VMOVUPS      (BX), Y9
 	VMOVUPS      32(BX), Y10
 	VMOVUPS      64(BX), Y11
@@ -2158,13 +4230,13 @@ partial31:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial31
+	JNZ          partial71
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial31
+	JNZ          partial71
 
-summed31:
+summed71:
 	VBROADCASTSS 80(AX), Y9
 	VMULPS       Y9, Y1, Y1
 	VMULPS       Y9, Y2, Y2
@@ -2178,7 +4250,7 @@ summed31:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased32
+	JZ           biased72
 	VMOVUPS      (CX), Y9
 	VADDPS       Y9, Y1, Y1
 	VADDPS       Y9, Y5, Y5
@@ -2192,9 +4264,9 @@ summed31:
 	VADDPS       Y9, Y4, Y4
 	VADDPS       Y9, Y8, Y8
 
-biased32:
+biased72:
 	TESTQ      DX, DX
-	JZ         added32
+	JZ         added72
 	VMOVUPS    (DX), Y9
 	VADDPS     Y9, Y1, Y1
 	VMOVUPS    32(DX), Y9
@@ -2213,9 +4285,9 @@ biased32:
 	VMASKMOVPS 96(DX), Y0, Y9
 	VADDPS     Y9, Y8, Y8
 
-added32:
+added72:
 	CMPQ   112(AX), $0x00
-	JE     clipped32
+	JE     clipped72
 	VXORPS Y9, Y9, Y9
 	VMAXPS Y1, Y9, Y1
 	VMAXPS Y2, Y9, Y2
@@ -2226,10 +4298,10 @@ added32:
 	VMAXPS Y7, Y9, Y7
 	VMAXPS Y8, Y9, Y8
 
-clipped32:
+clipped72:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part32
+	JNE     part72
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
 	VMOVUPS Y3, 64(CX)
@@ -2239,9 +4311,9 @@ clipped32:
 	VMOVUPS Y6, 32(CX)
 	VMOVUPS Y7, 64(CX)
 	VMOVUPS Y8, 96(CX)
-	JMP     stored32
+	JMP     stored72
 
-part32:
+part72:
 	VMOVUPS    Y1, (CX)
 	VMOVUPS    Y2, 32(CX)
 	VMOVUPS    Y3, 64(CX)
@@ -2252,7 +4324,7 @@ part32:
 	VMOVUPS    Y7, 64(CX)
 	VMASKMOVPS Y8, Y0, 96(CX)
 
-stored32:
+stored72:
 	VZEROUPPER
 	RET
 
@@ -2275,41 +4347,41 @@ TEXT ·tile1x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial33:
+partial73:
 	VMOVUPS.Z    (DX), K1, Z1
 	VBROADCASTSS (CX), Z2
 	VFMADD231PS  Z1, Z2, Z0
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial33
+	JNZ          partial73
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial33
+	JNZ          partial73
 	VBROADCASTSS 80(AX), Z1
 	VMULPS       Z1, Z0, Z0
 	MOVQ         104(AX), CX
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased34
+	JZ           biased74
 	VMOVUPS.Z    (CX), K1, Z1
 	VADDPS       Z1, Z0, Z0
 
-biased34:
+biased74:
 	TESTQ     DX, DX
-	JZ        added34
+	JZ        added74
 	VMOVUPS.Z (DX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 
-added34:
+added74:
 	CMPQ   112(AX), $0x00
-	JE     clipped34
+	JE     clipped74
 	VPXORD Z3, Z3, Z3
 	VMAXPS Z0, Z3, Z0
 
-clipped34:
+clipped74:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	VZEROUPPER
@@ -2335,7 +4407,7 @@ TEXT ·tile2x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial35:
+partial75:
 	VMOVUPS.Z    (BX), K1, Z2
 	VBROADCASTSS (CX), Z3
 	VFMADD231PS  Z2, Z3, Z0
@@ -2344,11 +4416,11 @@ partial35:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial35
+	JNZ          partial75
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial35
+	JNZ          partial75
 	VBROADCASTSS 80(AX), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
@@ -2356,28 +4428,28 @@ partial35:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased36
+	JZ           biased76
 	VMOVUPS.Z    (CX), K1, Z2
 	VADDPS       Z2, Z0, Z0
 	VADDPS       Z2, Z1, Z1
 
-biased36:
+biased76:
 	TESTQ     DX, DX
-	JZ        added36
+	JZ        added76
 	VMOVUPS.Z (DX), K1, Z2
 	VADDPS    Z2, Z0, Z0
 	ADDQ      BX, DX
 	VMOVUPS.Z (DX), K1, Z2
 	VADDPS    Z2, Z1, Z1
 
-added36:
+added76:
 	CMPQ   112(AX), $0x00
-	JE     clipped36
+	JE     clipped76
 	VPXORD Z4, Z4, Z4
 	VMAXPS Z0, Z4, Z0
 	VMAXPS Z1, Z4, Z1
 
-clipped36:
+clipped76:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -2386,27 +4458,38 @@ clipped36:
 	RET
 
 // func tile3x1F32AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile3x1F32AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	MOVQ   8(AX), BX
-	MOVQ   32(AX), SI
-	MOVQ   40(AX), DI
-	MOVQ   56(AX), R8
-	MOVQ   88(AX), R9
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	CMPQ       56(AX), $0x40
+	JLT        fetched77
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
 
-partial37:
+fetched77:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	MOVQ 8(AX), BX
+	MOVQ 32(AX), SI
+	MOVQ 40(AX), DI
+	MOVQ 56(AX), R8
+	MOVQ 88(AX), R9
+
+partial78:
 	VMOVUPS.Z    (BX), K1, Z3
 	VBROADCASTSS (CX), Z4
 	VFMADD231PS  Z3, Z4, Z0
@@ -2417,11 +4500,11 @@ partial37:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial37
+	JNZ          partial78
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial37
+	JNZ          partial78
 	VBROADCASTSS 80(AX), Z3
 	VMULPS       Z3, Z0, Z0
 	VMULPS       Z3, Z1, Z1
@@ -2430,15 +4513,15 @@ partial37:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased38
+	JZ           biased79
 	VMOVUPS.Z    (CX), K1, Z3
 	VADDPS       Z3, Z0, Z0
 	VADDPS       Z3, Z1, Z1
 	VADDPS       Z3, Z2, Z2
 
-biased38:
+biased79:
 	TESTQ     DX, DX
-	JZ        added38
+	JZ        added79
 	VMOVUPS.Z (DX), K1, Z3
 	VADDPS    Z3, Z0, Z0
 	ADDQ      BX, DX
@@ -2448,15 +4531,15 @@ biased38:
 	VMOVUPS.Z (DX), K1, Z3
 	VADDPS    Z3, Z2, Z2
 
-added38:
+added79:
 	CMPQ   112(AX), $0x00
-	JE     clipped38
+	JE     clipped79
 	VPXORD Z5, Z5, Z5
 	VMAXPS Z0, Z5, Z0
 	VMAXPS Z1, Z5, Z1
 	VMAXPS Z2, Z5, Z2
 
-clipped38:
+clipped79:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -2467,29 +4550,42 @@ clipped38:
 	RET
 
 // func tile4x1F32AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile4x1F32AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	LEAQ   (DX)(DX*2), BX
-	MOVQ   8(AX), SI
-	MOVQ   32(AX), DI
-	MOVQ   40(AX), R8
-	MOVQ   56(AX), R9
-	MOVQ   88(AX), R10
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	CMPQ       56(AX), $0x40
+	JLT        fetched80
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
 
-partial39:
+fetched80:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ 8(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 40(AX), R8
+	MOVQ 56(AX), R9
+	MOVQ 88(AX), R10
+
+partial81:
 	VMOVUPS.Z    (SI), K1, Z4
 	VBROADCASTSS (CX), Z5
 	VFMADD231PS  Z4, Z5, Z0
@@ -2502,11 +4598,11 @@ partial39:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial39
+	JNZ          partial81
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial39
+	JNZ          partial81
 	VBROADCASTSS 80(AX), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
@@ -2516,16 +4612,16 @@ partial39:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased40
+	JZ           biased82
 	VMOVUPS.Z    (CX), K1, Z4
 	VADDPS       Z4, Z0, Z0
 	VADDPS       Z4, Z1, Z1
 	VADDPS       Z4, Z2, Z2
 	VADDPS       Z4, Z3, Z3
 
-biased40:
+biased82:
 	TESTQ     DX, DX
-	JZ        added40
+	JZ        added82
 	VMOVUPS.Z (DX), K1, Z4
 	VADDPS    Z4, Z0, Z0
 	ADDQ      BX, DX
@@ -2538,16 +4634,16 @@ biased40:
 	VMOVUPS.Z (DX), K1, Z4
 	VADDPS    Z4, Z3, Z3
 
-added40:
+added82:
 	CMPQ   112(AX), $0x00
-	JE     clipped40
+	JE     clipped82
 	VPXORD Z6, Z6, Z6
 	VMAXPS Z0, Z6, Z0
 	VMAXPS Z1, Z6, Z1
 	VMAXPS Z2, Z6, Z2
 	VMAXPS Z3, Z6, Z3
 
-clipped40:
+clipped82:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -2560,30 +4656,45 @@ clipped40:
 	RET
 
 // func tile5x1F32AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile5x1F32AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	LEAQ   (DX)(DX*2), BX
-	MOVQ   8(AX), SI
-	MOVQ   32(AX), DI
-	MOVQ   40(AX), R8
-	MOVQ   56(AX), R9
-	MOVQ   88(AX), R10
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	CMPQ       56(AX), $0x40
+	JLT        fetched83
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
 
-partial41:
+fetched83:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ 8(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 40(AX), R8
+	MOVQ 56(AX), R9
+	MOVQ 88(AX), R10
+
+partial84:
 	VMOVUPS.Z    (SI), K1, Z5
 	VBROADCASTSS (CX), Z6
 	VFMADD231PS  Z5, Z6, Z0
@@ -2598,11 +4709,11 @@ partial41:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial41
+	JNZ          partial84
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial41
+	JNZ          partial84
 	VBROADCASTSS 80(AX), Z5
 	VMULPS       Z5, Z0, Z0
 	VMULPS       Z5, Z1, Z1
@@ -2613,7 +4724,7 @@ partial41:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased42
+	JZ           biased85
 	VMOVUPS.Z    (CX), K1, Z5
 	VADDPS       Z5, Z0, Z0
 	VADDPS       Z5, Z1, Z1
@@ -2621,9 +4732,9 @@ partial41:
 	VADDPS       Z5, Z3, Z3
 	VADDPS       Z5, Z4, Z4
 
-biased42:
+biased85:
 	TESTQ     DX, DX
-	JZ        added42
+	JZ        added85
 	VMOVUPS.Z (DX), K1, Z5
 	VADDPS    Z5, Z0, Z0
 	ADDQ      BX, DX
@@ -2639,9 +4750,9 @@ biased42:
 	VMOVUPS.Z (DX), K1, Z5
 	VADDPS    Z5, Z4, Z4
 
-added42:
+added85:
 	CMPQ   112(AX), $0x00
-	JE     clipped42
+	JE     clipped85
 	VPXORD Z7, Z7, Z7
 	VMAXPS Z0, Z7, Z0
 	VMAXPS Z1, Z7, Z1
@@ -2649,7 +4760,7 @@ added42:
 	VMAXPS Z3, Z7, Z3
 	VMAXPS Z4, Z7, Z4
 
-clipped42:
+clipped85:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -2664,33 +4775,50 @@ clipped42:
 	RET
 
 // func tile6x1F32AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile6x1F32AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	LEAQ   (DX)(DX*2), BX
-	LEAQ   (CX)(DX*4), SI
-	ADDQ   DX, SI
-	MOVQ   8(AX), DI
-	MOVQ   32(AX), R8
-	MOVQ   40(AX), R9
-	MOVQ   56(AX), R10
-	MOVQ   88(AX), R11
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	CMPQ       56(AX), $0x40
+	JLT        fetched86
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
 
-partial43:
+fetched86:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+
+partial87:
 	VMOVUPS.Z    (DI), K1, Z6
 	VBROADCASTSS (CX), Z7
 	VFMADD231PS  Z6, Z7, Z0
@@ -2708,12 +4836,12 @@ partial43:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial43
+	JNZ          partial87
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial43
+	JNZ          partial87
 	VBROADCASTSS 80(AX), Z6
 	VMULPS       Z6, Z0, Z0
 	VMULPS       Z6, Z1, Z1
@@ -2725,7 +4853,7 @@ partial43:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased44
+	JZ           biased88
 	VMOVUPS.Z    (CX), K1, Z6
 	VADDPS       Z6, Z0, Z0
 	VADDPS       Z6, Z1, Z1
@@ -2734,9 +4862,9 @@ partial43:
 	VADDPS       Z6, Z4, Z4
 	VADDPS       Z6, Z5, Z5
 
-biased44:
+biased88:
 	TESTQ     DX, DX
-	JZ        added44
+	JZ        added88
 	VMOVUPS.Z (DX), K1, Z6
 	VADDPS    Z6, Z0, Z0
 	ADDQ      BX, DX
@@ -2755,9 +4883,9 @@ biased44:
 	VMOVUPS.Z (DX), K1, Z6
 	VADDPS    Z6, Z5, Z5
 
-added44:
+added88:
 	CMPQ   112(AX), $0x00
-	JE     clipped44
+	JE     clipped88
 	VPXORD Z8, Z8, Z8
 	VMAXPS Z0, Z8, Z0
 	VMAXPS Z1, Z8, Z1
@@ -2766,7 +4894,7 @@ added44:
 	VMAXPS Z4, Z8, Z4
 	VMAXPS Z5, Z8, Z5
 
-clipped44:
+clipped88:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -2783,34 +4911,53 @@ clipped44:
 	RET
 
 // func tile7x1F32AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile7x1F32AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	LEAQ   (DX)(DX*2), BX
-	LEAQ   (CX)(DX*4), SI
-	ADDQ   DX, SI
-	MOVQ   8(AX), DI
-	MOVQ   32(AX), R8
-	MOVQ   40(AX), R9
-	MOVQ   56(AX), R10
-	MOVQ   88(AX), R11
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	CMPQ       56(AX), $0x40
+	JLT        fetched89
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
 
-partial45:
+fetched89:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+
+partial90:
 	VMOVUPS.Z    (DI), K1, Z7
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  Z7, Z8, Z0
@@ -2830,12 +4977,12 @@ partial45:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial45
+	JNZ          partial90
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial45
+	JNZ          partial90
 	VBROADCASTSS 80(AX), Z7
 	VMULPS       Z7, Z0, Z0
 	VMULPS       Z7, Z1, Z1
@@ -2848,7 +4995,7 @@ partial45:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased46
+	JZ           biased91
 	VMOVUPS.Z    (CX), K1, Z7
 	VADDPS       Z7, Z0, Z0
 	VADDPS       Z7, Z1, Z1
@@ -2858,9 +5005,9 @@ partial45:
 	VADDPS       Z7, Z5, Z5
 	VADDPS       Z7, Z6, Z6
 
-biased46:
+biased91:
 	TESTQ     DX, DX
-	JZ        added46
+	JZ        added91
 	VMOVUPS.Z (DX), K1, Z7
 	VADDPS    Z7, Z0, Z0
 	ADDQ      BX, DX
@@ -2882,9 +5029,9 @@ biased46:
 	VMOVUPS.Z (DX), K1, Z7
 	VADDPS    Z7, Z6, Z6
 
-added46:
+added91:
 	CMPQ   112(AX), $0x00
-	JE     clipped46
+	JE     clipped91
 	VPXORD Z9, Z9, Z9
 	VMAXPS Z0, Z9, Z0
 	VMAXPS Z1, Z9, Z1
@@ -2894,7 +5041,7 @@ added46:
 	VMAXPS Z5, Z9, Z5
 	VMAXPS Z6, Z9, Z6
 
-clipped46:
+clipped91:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -2913,35 +5060,56 @@ clipped46:
 	RET
 
 // func tile8x1F32AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile8x1F32AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	LEAQ   (DX)(DX*2), BX
-	LEAQ   (CX)(DX*4), SI
-	ADDQ   DX, SI
-	MOVQ   8(AX), DI
-	MOVQ   32(AX), R8
-	MOVQ   40(AX), R9
-	MOVQ   56(AX), R10
-	MOVQ   88(AX), R11
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	CMPQ       56(AX), $0x40
+	JLT        fetched92
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
 
-partial47:
+fetched92:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+
+partial93:
 	VMOVUPS.Z    (DI), K1, Z8
 	VBROADCASTSS (CX), Z9
 	VFMADD231PS  Z8, Z9, Z0
@@ -2963,12 +5131,12 @@ partial47:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial47
+	JNZ          partial93
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial47
+	JNZ          partial93
 	VBROADCASTSS 80(AX), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
@@ -2982,7 +5150,7 @@ partial47:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased48
+	JZ           biased94
 	VMOVUPS.Z    (CX), K1, Z8
 	VADDPS       Z8, Z0, Z0
 	VADDPS       Z8, Z1, Z1
@@ -2993,9 +5161,9 @@ partial47:
 	VADDPS       Z8, Z6, Z6
 	VADDPS       Z8, Z7, Z7
 
-biased48:
+biased94:
 	TESTQ     DX, DX
-	JZ        added48
+	JZ        added94
 	VMOVUPS.Z (DX), K1, Z8
 	VADDPS    Z8, Z0, Z0
 	ADDQ      BX, DX
@@ -3020,9 +5188,9 @@ biased48:
 	VMOVUPS.Z (DX), K1, Z8
 	VADDPS    Z8, Z7, Z7
 
-added48:
+added94:
 	CMPQ   112(AX), $0x00
-	JE     clipped48
+	JE     clipped94
 	VPXORD Z10, Z10, Z10
 	VMAXPS Z0, Z10, Z0
 	VMAXPS Z1, Z10, Z1
@@ -3033,7 +5201,7 @@ added48:
 	VMAXPS Z6, Z10, Z6
 	VMAXPS Z7, Z10, Z7
 
-clipped48:
+clipped94:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -3054,36 +5222,59 @@ clipped48:
 	RET
 
 // func tile9x1F32AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile9x1F32AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	LEAQ   (DX)(DX*2), BX
-	LEAQ   (CX)(DX*4), SI
-	ADDQ   DX, SI
-	MOVQ   8(AX), DI
-	MOVQ   32(AX), R8
-	MOVQ   40(AX), R9
-	MOVQ   56(AX), R10
-	MOVQ   88(AX), R11
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	CMPQ       56(AX), $0x40
+	JLT        fetched95
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
 
-partial49:
+fetched95:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+
+partial96:
 	VMOVUPS.Z    (DI), K1, Z9
 	VBROADCASTSS (CX), Z10
 	VFMADD231PS  Z9, Z10, Z0
@@ -3107,12 +5298,12 @@ partial49:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial49
+	JNZ          partial96
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial49
+	JNZ          partial96
 	VBROADCASTSS 80(AX), Z9
 	VMULPS       Z9, Z0, Z0
 	VMULPS       Z9, Z1, Z1
@@ -3127,7 +5318,7 @@ partial49:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased50
+	JZ           biased97
 	VMOVUPS.Z    (CX), K1, Z9
 	VADDPS       Z9, Z0, Z0
 	VADDPS       Z9, Z1, Z1
@@ -3139,9 +5330,9 @@ partial49:
 	VADDPS       Z9, Z7, Z7
 	VADDPS       Z9, Z8, Z8
 
-biased50:
+biased97:
 	TESTQ     DX, DX
-	JZ        added50
+	JZ        added97
 	VMOVUPS.Z (DX), K1, Z9
 	VADDPS    Z9, Z0, Z0
 	ADDQ      BX, DX
@@ -3169,9 +5360,9 @@ biased50:
 	VMOVUPS.Z (DX), K1, Z9
 	VADDPS    Z9, Z8, Z8
 
-added50:
+added97:
 	CMPQ   112(AX), $0x00
-	JE     clipped50
+	JE     clipped97
 	VPXORD Z11, Z11, Z11
 	VMAXPS Z0, Z11, Z0
 	VMAXPS Z1, Z11, Z1
@@ -3183,7 +5374,7 @@ added50:
 	VMAXPS Z7, Z11, Z7
 	VMAXPS Z8, Z11, Z8
 
-clipped50:
+clipped97:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -3206,37 +5397,62 @@ clipped50:
 	RET
 
 // func tile10x1F32AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile10x1F32AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	LEAQ   (DX)(DX*2), BX
-	LEAQ   (CX)(DX*4), SI
-	ADDQ   DX, SI
-	MOVQ   8(AX), DI
-	MOVQ   32(AX), R8
-	MOVQ   40(AX), R9
-	MOVQ   56(AX), R10
-	MOVQ   88(AX), R11
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	CMPQ       56(AX), $0x40
+	JLT        fetched98
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
 
-partial51:
+fetched98:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+
+partial99:
 	VMOVUPS.Z    (DI), K1, Z10
 	VBROADCASTSS (CX), Z11
 	VFMADD231PS  Z10, Z11, Z0
@@ -3262,12 +5478,12 @@ partial51:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial51
+	JNZ          partial99
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial51
+	JNZ          partial99
 	VBROADCASTSS 80(AX), Z10
 	VMULPS       Z10, Z0, Z0
 	VMULPS       Z10, Z1, Z1
@@ -3283,7 +5499,7 @@ partial51:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased52
+	JZ           biased100
 	VMOVUPS.Z    (CX), K1, Z10
 	VADDPS       Z10, Z0, Z0
 	VADDPS       Z10, Z1, Z1
@@ -3296,9 +5512,9 @@ partial51:
 	VADDPS       Z10, Z8, Z8
 	VADDPS       Z10, Z9, Z9
 
-biased52:
+biased100:
 	TESTQ     DX, DX
-	JZ        added52
+	JZ        added100
 	VMOVUPS.Z (DX), K1, Z10
 	VADDPS    Z10, Z0, Z0
 	ADDQ      BX, DX
@@ -3329,9 +5545,9 @@ biased52:
 	VMOVUPS.Z (DX), K1, Z10
 	VADDPS    Z10, Z9, Z9
 
-added52:
+added100:
 	CMPQ   112(AX), $0x00
-	JE     clipped52
+	JE     clipped100
 	VPXORD Z12, Z12, Z12
 	VMAXPS Z0, Z12, Z0
 	VMAXPS Z1, Z12, Z1
@@ -3344,7 +5560,7 @@ added52:
 	VMAXPS Z8, Z12, Z8
 	VMAXPS Z9, Z12, Z9
 
-clipped52:
+clipped100:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -3369,40 +5585,67 @@ clipped52:
 	RET
 
 // func tile11x1F32AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile11x1F32AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	LEAQ   (DX)(DX*2), BX
-	LEAQ   (CX)(DX*4), SI
-	ADDQ   DX, SI
-	LEAQ   (SI)(DX*4), DI
-	ADDQ   DX, DI
-	MOVQ   8(AX), R8
-	MOVQ   32(AX), R9
-	MOVQ   40(AX), R10
-	MOVQ   56(AX), R11
-	MOVQ   88(AX), R12
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	CMPQ       56(AX), $0x40
+	JLT        fetched101
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
 
-partial53:
+fetched101:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	MOVQ 8(AX), R8
+	MOVQ 32(AX), R9
+	MOVQ 40(AX), R10
+	MOVQ 56(AX), R11
+	MOVQ 88(AX), R12
+
+partial102:
 	VMOVUPS.Z    (R8), K1, Z11
 	VBROADCASTSS (CX), Z12
 	VFMADD231PS  Z11, Z12, Z0
@@ -3431,13 +5674,13 @@ partial53:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial53
+	JNZ          partial102
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial53
+	JNZ          partial102
 	VBROADCASTSS 80(AX), Z11
 	VMULPS       Z11, Z0, Z0
 	VMULPS       Z11, Z1, Z1
@@ -3454,7 +5697,7 @@ partial53:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased54
+	JZ           biased103
 	VMOVUPS.Z    (CX), K1, Z11
 	VADDPS       Z11, Z0, Z0
 	VADDPS       Z11, Z1, Z1
@@ -3468,9 +5711,9 @@ partial53:
 	VADDPS       Z11, Z9, Z9
 	VADDPS       Z11, Z10, Z10
 
-biased54:
+biased103:
 	TESTQ     DX, DX
-	JZ        added54
+	JZ        added103
 	VMOVUPS.Z (DX), K1, Z11
 	VADDPS    Z11, Z0, Z0
 	ADDQ      BX, DX
@@ -3504,9 +5747,9 @@ biased54:
 	VMOVUPS.Z (DX), K1, Z11
 	VADDPS    Z11, Z10, Z10
 
-added54:
+added103:
 	CMPQ   112(AX), $0x00
-	JE     clipped54
+	JE     clipped103
 	VPXORD Z13, Z13, Z13
 	VMAXPS Z0, Z13, Z0
 	VMAXPS Z1, Z13, Z1
@@ -3520,7 +5763,7 @@ added54:
 	VMAXPS Z9, Z13, Z9
 	VMAXPS Z10, Z13, Z10
 
-clipped54:
+clipped103:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -3547,41 +5790,70 @@ clipped54:
 	RET
 
 // func tile12x1F32AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile12x1F32AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	LEAQ   (DX)(DX*2), BX
-	LEAQ   (CX)(DX*4), SI
-	ADDQ   DX, SI
-	LEAQ   (SI)(DX*4), DI
-	ADDQ   DX, DI
-	MOVQ   8(AX), R8
-	MOVQ   32(AX), R9
-	MOVQ   40(AX), R10
-	MOVQ   56(AX), R11
-	MOVQ   88(AX), R12
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	CMPQ       56(AX), $0x40
+	JLT        fetched104
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
 
-partial55:
+fetched104:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	MOVQ 8(AX), R8
+	MOVQ 32(AX), R9
+	MOVQ 40(AX), R10
+	MOVQ 56(AX), R11
+	MOVQ 88(AX), R12
+
+partial105:
 	VMOVUPS.Z    (R8), K1, Z12
 	VBROADCASTSS (CX), Z13
 	VFMADD231PS  Z12, Z13, Z0
@@ -3612,13 +5884,13 @@ partial55:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial55
+	JNZ          partial105
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial55
+	JNZ          partial105
 	VBROADCASTSS 80(AX), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
@@ -3636,7 +5908,7 @@ partial55:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased56
+	JZ           biased106
 	VMOVUPS.Z    (CX), K1, Z12
 	VADDPS       Z12, Z0, Z0
 	VADDPS       Z12, Z1, Z1
@@ -3651,9 +5923,9 @@ partial55:
 	VADDPS       Z12, Z10, Z10
 	VADDPS       Z12, Z11, Z11
 
-biased56:
+biased106:
 	TESTQ     DX, DX
-	JZ        added56
+	JZ        added106
 	VMOVUPS.Z (DX), K1, Z12
 	VADDPS    Z12, Z0, Z0
 	ADDQ      BX, DX
@@ -3690,9 +5962,9 @@ biased56:
 	VMOVUPS.Z (DX), K1, Z12
 	VADDPS    Z12, Z11, Z11
 
-added56:
+added106:
 	CMPQ   112(AX), $0x00
-	JE     clipped56
+	JE     clipped106
 	VPXORD Z14, Z14, Z14
 	VMAXPS Z0, Z14, Z0
 	VMAXPS Z1, Z14, Z1
@@ -3707,7 +5979,7 @@ added56:
 	VMAXPS Z10, Z14, Z10
 	VMAXPS Z11, Z14, Z11
 
-clipped56:
+clipped106:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -3736,42 +6008,73 @@ clipped56:
 	RET
 
 // func tile13x1F32AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile13x1F32AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	LEAQ   (DX)(DX*2), BX
-	LEAQ   (CX)(DX*4), SI
-	ADDQ   DX, SI
-	LEAQ   (SI)(DX*4), DI
-	ADDQ   DX, DI
-	MOVQ   8(AX), R8
-	MOVQ   32(AX), R9
-	MOVQ   40(AX), R10
-	MOVQ   56(AX), R11
-	MOVQ   88(AX), R12
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	CMPQ       56(AX), $0x40
+	JLT        fetched107
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
 
-partial57:
+fetched107:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	MOVQ 8(AX), R8
+	MOVQ 32(AX), R9
+	MOVQ 40(AX), R10
+	MOVQ 56(AX), R11
+	MOVQ 88(AX), R12
+
+partial108:
 	VMOVUPS.Z    (R8), K1, Z13
 	VBROADCASTSS (CX), Z14
 	VFMADD231PS  Z13, Z14, Z0
@@ -3804,13 +6107,13 @@ partial57:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial57
+	JNZ          partial108
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial57
+	JNZ          partial108
 	VBROADCASTSS 80(AX), Z13
 	VMULPS       Z13, Z0, Z0
 	VMULPS       Z13, Z1, Z1
@@ -3829,7 +6132,7 @@ partial57:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased58
+	JZ           biased109
 	VMOVUPS.Z    (CX), K1, Z13
 	VADDPS       Z13, Z0, Z0
 	VADDPS       Z13, Z1, Z1
@@ -3845,9 +6148,9 @@ partial57:
 	VADDPS       Z13, Z11, Z11
 	VADDPS       Z13, Z12, Z12
 
-biased58:
+biased109:
 	TESTQ     DX, DX
-	JZ        added58
+	JZ        added109
 	VMOVUPS.Z (DX), K1, Z13
 	VADDPS    Z13, Z0, Z0
 	ADDQ      BX, DX
@@ -3887,9 +6190,9 @@ biased58:
 	VMOVUPS.Z (DX), K1, Z13
 	VADDPS    Z13, Z12, Z12
 
-added58:
+added109:
 	CMPQ   112(AX), $0x00
-	JE     clipped58
+	JE     clipped109
 	VPXORD Z15, Z15, Z15
 	VMAXPS Z0, Z15, Z0
 	VMAXPS Z1, Z15, Z1
@@ -3905,7 +6208,7 @@ added58:
 	VMAXPS Z11, Z15, Z11
 	VMAXPS Z12, Z15, Z12
 
-clipped58:
+clipped109:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -3936,43 +6239,76 @@ clipped58:
 	RET
 
 // func tile14x1F32AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile14x1F32AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	LEAQ   (DX)(DX*2), BX
-	LEAQ   (CX)(DX*4), SI
-	ADDQ   DX, SI
-	LEAQ   (SI)(DX*4), DI
-	ADDQ   DX, DI
-	MOVQ   8(AX), R8
-	MOVQ   32(AX), R9
-	MOVQ   40(AX), R10
-	MOVQ   56(AX), R11
-	MOVQ   88(AX), R12
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	CMPQ       56(AX), $0x40
+	JLT        fetched110
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
 
-partial59:
+fetched110:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	MOVQ 8(AX), R8
+	MOVQ 32(AX), R9
+	MOVQ 40(AX), R10
+	MOVQ 56(AX), R11
+	MOVQ 88(AX), R12
+
+partial111:
 	VMOVUPS.Z    (R8), K1, Z14
 	VBROADCASTSS (CX), Z15
 	VFMADD231PS  Z14, Z15, Z0
@@ -4007,13 +6343,13 @@ partial59:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial59
+	JNZ          partial111
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial59
+	JNZ          partial111
 	VBROADCASTSS 80(AX), Z14
 	VMULPS       Z14, Z0, Z0
 	VMULPS       Z14, Z1, Z1
@@ -4033,7 +6369,7 @@ partial59:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased60
+	JZ           biased112
 	VMOVUPS.Z    (CX), K1, Z14
 	VADDPS       Z14, Z0, Z0
 	VADDPS       Z14, Z1, Z1
@@ -4050,9 +6386,9 @@ partial59:
 	VADDPS       Z14, Z12, Z12
 	VADDPS       Z14, Z13, Z13
 
-biased60:
+biased112:
 	TESTQ     DX, DX
-	JZ        added60
+	JZ        added112
 	VMOVUPS.Z (DX), K1, Z14
 	VADDPS    Z14, Z0, Z0
 	ADDQ      BX, DX
@@ -4095,9 +6431,9 @@ biased60:
 	VMOVUPS.Z (DX), K1, Z14
 	VADDPS    Z14, Z13, Z13
 
-added60:
+added112:
 	CMPQ   112(AX), $0x00
-	JE     clipped60
+	JE     clipped112
 	VPXORD Z16, Z16, Z16
 	VMAXPS Z0, Z16, Z0
 	VMAXPS Z1, Z16, Z1
@@ -4114,7 +6450,2273 @@ added60:
 	VMAXPS Z12, Z16, Z12
 	VMAXPS Z13, Z16, Z13
 
-clipped60:
+clipped112:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z10, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z11, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z12, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z13, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func pack1x1F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack1x1F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ   t+0(FP), AX
+	MOVQ   64(AX), CX
+	MOVQ   CX, DX
+	MOVQ   $0x0000000000000001, CX
+	SHLXQ  DX, CX, CX
+	DECQ   CX
+	KMOVW  CX, K1
+	VPXORD Z0, Z0, Z0
+	MOVQ   (AX), CX
+	MOVQ   24(AX), DX
+	MOVQ   8(AX), DX
+	MOVQ   32(AX), BX
+	MOVQ   40(AX), SI
+	MOVQ   56(AX), DI
+	MOVQ   88(AX), R8
+	MOVQ   120(AX), R9
+	MOVQ   SI, R10
+	SHLQ   $0x05, R10
+	ADDQ   DX, R10
+
+partial113:
+	VMOVUPS.Z    (DX), K1, Z1
+	VMOVUPS      Z1, (R9)
+	PREFETCHT1   (R10)
+	ADDQ         $0x00000040, R9
+	ADDQ         SI, R10
+	VBROADCASTSS (CX), Z2
+	VFMADD231PS  Z1, Z2, Z0
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          partial113
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), DI
+	DECQ         R8
+	JNZ          partial113
+	VBROADCASTSS 80(AX), Z1
+	VMULPS       Z1, Z0, Z0
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased114
+	VMOVUPS.Z    (CX), K1, Z1
+	VADDPS       Z1, Z0, Z0
+
+biased114:
+	TESTQ     DX, DX
+	JZ        added114
+	VMOVUPS.Z (DX), K1, Z1
+	VADDPS    Z1, Z0, Z0
+
+added114:
+	CMPQ   112(AX), $0x00
+	JE     clipped114
+	VPXORD Z3, Z3, Z3
+	VMAXPS Z0, Z3, Z0
+
+clipped114:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func pack2x1F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack2x1F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ   t+0(FP), AX
+	MOVQ   64(AX), CX
+	MOVQ   CX, DX
+	MOVQ   $0x0000000000000001, CX
+	SHLXQ  DX, CX, CX
+	DECQ   CX
+	KMOVW  CX, K1
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	MOVQ   (AX), CX
+	MOVQ   24(AX), DX
+	MOVQ   8(AX), BX
+	MOVQ   32(AX), SI
+	MOVQ   40(AX), DI
+	MOVQ   56(AX), R8
+	MOVQ   88(AX), R9
+	MOVQ   120(AX), R10
+	MOVQ   DI, R11
+	SHLQ   $0x05, R11
+	ADDQ   BX, R11
+
+partial115:
+	VMOVUPS.Z    (BX), K1, Z2
+	VMOVUPS      Z2, (R10)
+	PREFETCHT1   (R11)
+	ADDQ         $0x00000040, R10
+	ADDQ         DI, R11
+	VBROADCASTSS (CX), Z3
+	VFMADD231PS  Z2, Z3, Z0
+	VBROADCASTSS (CX)(DX*1), Z3
+	VFMADD231PS  Z2, Z3, Z1
+	ADDQ         SI, CX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          partial115
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
+	JNZ          partial115
+	VBROADCASTSS 80(AX), Z2
+	VMULPS       Z2, Z0, Z0
+	VMULPS       Z2, Z1, Z1
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased116
+	VMOVUPS.Z    (CX), K1, Z2
+	VADDPS       Z2, Z0, Z0
+	VADDPS       Z2, Z1, Z1
+
+biased116:
+	TESTQ     DX, DX
+	JZ        added116
+	VMOVUPS.Z (DX), K1, Z2
+	VADDPS    Z2, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z2
+	VADDPS    Z2, Z1, Z1
+
+added116:
+	CMPQ   112(AX), $0x00
+	JE     clipped116
+	VPXORD Z4, Z4, Z4
+	VMAXPS Z0, Z4, Z0
+	VMAXPS Z1, Z4, Z1
+
+clipped116:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func pack3x1F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack3x1F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	CMPQ       56(AX), $0x40
+	JLT        fetched117
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched117:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	MOVQ 8(AX), BX
+	MOVQ 32(AX), SI
+	MOVQ 40(AX), DI
+	MOVQ 56(AX), R8
+	MOVQ 88(AX), R9
+	MOVQ 120(AX), R10
+	MOVQ DI, R11
+	SHLQ $0x05, R11
+	ADDQ BX, R11
+
+partial118:
+	VMOVUPS.Z    (BX), K1, Z3
+	VMOVUPS      Z3, (R10)
+	PREFETCHT1   (R11)
+	ADDQ         $0x00000040, R10
+	ADDQ         DI, R11
+	VBROADCASTSS (CX), Z4
+	VFMADD231PS  Z3, Z4, Z0
+	VBROADCASTSS (CX)(DX*1), Z4
+	VFMADD231PS  Z3, Z4, Z1
+	VBROADCASTSS (CX)(DX*2), Z4
+	VFMADD231PS  Z3, Z4, Z2
+	ADDQ         SI, CX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          partial118
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
+	JNZ          partial118
+	VBROADCASTSS 80(AX), Z3
+	VMULPS       Z3, Z0, Z0
+	VMULPS       Z3, Z1, Z1
+	VMULPS       Z3, Z2, Z2
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased119
+	VMOVUPS.Z    (CX), K1, Z3
+	VADDPS       Z3, Z0, Z0
+	VADDPS       Z3, Z1, Z1
+	VADDPS       Z3, Z2, Z2
+
+biased119:
+	TESTQ     DX, DX
+	JZ        added119
+	VMOVUPS.Z (DX), K1, Z3
+	VADDPS    Z3, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z3
+	VADDPS    Z3, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z3
+	VADDPS    Z3, Z2, Z2
+
+added119:
+	CMPQ   112(AX), $0x00
+	JE     clipped119
+	VPXORD Z5, Z5, Z5
+	VMAXPS Z0, Z5, Z0
+	VMAXPS Z1, Z5, Z1
+	VMAXPS Z2, Z5, Z2
+
+clipped119:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func pack4x1F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack4x1F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	CMPQ       56(AX), $0x40
+	JLT        fetched120
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched120:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ 8(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 40(AX), R8
+	MOVQ 56(AX), R9
+	MOVQ 88(AX), R10
+	MOVQ 120(AX), R11
+	MOVQ R8, R12
+	SHLQ $0x05, R12
+	ADDQ SI, R12
+
+partial121:
+	VMOVUPS.Z    (SI), K1, Z4
+	VMOVUPS      Z4, (R11)
+	PREFETCHT1   (R12)
+	ADDQ         $0x00000040, R11
+	ADDQ         R8, R12
+	VBROADCASTSS (CX), Z5
+	VFMADD231PS  Z4, Z5, Z0
+	VBROADCASTSS (CX)(DX*1), Z5
+	VFMADD231PS  Z4, Z5, Z1
+	VBROADCASTSS (CX)(DX*2), Z5
+	VFMADD231PS  Z4, Z5, Z2
+	VBROADCASTSS (CX)(BX*1), Z5
+	VFMADD231PS  Z4, Z5, Z3
+	ADDQ         DI, CX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          partial121
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
+	JNZ          partial121
+	VBROADCASTSS 80(AX), Z4
+	VMULPS       Z4, Z0, Z0
+	VMULPS       Z4, Z1, Z1
+	VMULPS       Z4, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased122
+	VMOVUPS.Z    (CX), K1, Z4
+	VADDPS       Z4, Z0, Z0
+	VADDPS       Z4, Z1, Z1
+	VADDPS       Z4, Z2, Z2
+	VADDPS       Z4, Z3, Z3
+
+biased122:
+	TESTQ     DX, DX
+	JZ        added122
+	VMOVUPS.Z (DX), K1, Z4
+	VADDPS    Z4, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z4
+	VADDPS    Z4, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z4
+	VADDPS    Z4, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z4
+	VADDPS    Z4, Z3, Z3
+
+added122:
+	CMPQ   112(AX), $0x00
+	JE     clipped122
+	VPXORD Z6, Z6, Z6
+	VMAXPS Z0, Z6, Z0
+	VMAXPS Z1, Z6, Z1
+	VMAXPS Z2, Z6, Z2
+	VMAXPS Z3, Z6, Z3
+
+clipped122:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func pack5x1F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack5x1F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	CMPQ       56(AX), $0x40
+	JLT        fetched123
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched123:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ 8(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 40(AX), R8
+	MOVQ 56(AX), R9
+	MOVQ 88(AX), R10
+	MOVQ 120(AX), R11
+	MOVQ R8, R12
+	SHLQ $0x05, R12
+	ADDQ SI, R12
+
+partial124:
+	VMOVUPS.Z    (SI), K1, Z5
+	VMOVUPS      Z5, (R11)
+	PREFETCHT1   (R12)
+	ADDQ         $0x00000040, R11
+	ADDQ         R8, R12
+	VBROADCASTSS (CX), Z6
+	VFMADD231PS  Z5, Z6, Z0
+	VBROADCASTSS (CX)(DX*1), Z6
+	VFMADD231PS  Z5, Z6, Z1
+	VBROADCASTSS (CX)(DX*2), Z6
+	VFMADD231PS  Z5, Z6, Z2
+	VBROADCASTSS (CX)(BX*1), Z6
+	VFMADD231PS  Z5, Z6, Z3
+	VBROADCASTSS (CX)(DX*4), Z6
+	VFMADD231PS  Z5, Z6, Z4
+	ADDQ         DI, CX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          partial124
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
+	JNZ          partial124
+	VBROADCASTSS 80(AX), Z5
+	VMULPS       Z5, Z0, Z0
+	VMULPS       Z5, Z1, Z1
+	VMULPS       Z5, Z2, Z2
+	VMULPS       Z5, Z3, Z3
+	VMULPS       Z5, Z4, Z4
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased125
+	VMOVUPS.Z    (CX), K1, Z5
+	VADDPS       Z5, Z0, Z0
+	VADDPS       Z5, Z1, Z1
+	VADDPS       Z5, Z2, Z2
+	VADDPS       Z5, Z3, Z3
+	VADDPS       Z5, Z4, Z4
+
+biased125:
+	TESTQ     DX, DX
+	JZ        added125
+	VMOVUPS.Z (DX), K1, Z5
+	VADDPS    Z5, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z5
+	VADDPS    Z5, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z5
+	VADDPS    Z5, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z5
+	VADDPS    Z5, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z5
+	VADDPS    Z5, Z4, Z4
+
+added125:
+	CMPQ   112(AX), $0x00
+	JE     clipped125
+	VPXORD Z7, Z7, Z7
+	VMAXPS Z0, Z7, Z0
+	VMAXPS Z1, Z7, Z1
+	VMAXPS Z2, Z7, Z2
+	VMAXPS Z3, Z7, Z3
+	VMAXPS Z4, Z7, Z4
+
+clipped125:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func pack6x1F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack6x1F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	CMPQ       56(AX), $0x40
+	JLT        fetched126
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched126:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+	MOVQ 120(AX), R12
+	MOVQ R9, R13
+	SHLQ $0x05, R13
+	ADDQ DI, R13
+
+partial127:
+	VMOVUPS.Z    (DI), K1, Z6
+	VMOVUPS      Z6, (R12)
+	PREFETCHT1   (R13)
+	ADDQ         $0x00000040, R12
+	ADDQ         R9, R13
+	VBROADCASTSS (CX), Z7
+	VFMADD231PS  Z6, Z7, Z0
+	VBROADCASTSS (CX)(DX*1), Z7
+	VFMADD231PS  Z6, Z7, Z1
+	VBROADCASTSS (CX)(DX*2), Z7
+	VFMADD231PS  Z6, Z7, Z2
+	VBROADCASTSS (CX)(BX*1), Z7
+	VFMADD231PS  Z6, Z7, Z3
+	VBROADCASTSS (CX)(DX*4), Z7
+	VFMADD231PS  Z6, Z7, Z4
+	VBROADCASTSS (SI), Z7
+	VFMADD231PS  Z6, Z7, Z5
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          partial127
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          partial127
+	VBROADCASTSS 80(AX), Z6
+	VMULPS       Z6, Z0, Z0
+	VMULPS       Z6, Z1, Z1
+	VMULPS       Z6, Z2, Z2
+	VMULPS       Z6, Z3, Z3
+	VMULPS       Z6, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased128
+	VMOVUPS.Z    (CX), K1, Z6
+	VADDPS       Z6, Z0, Z0
+	VADDPS       Z6, Z1, Z1
+	VADDPS       Z6, Z2, Z2
+	VADDPS       Z6, Z3, Z3
+	VADDPS       Z6, Z4, Z4
+	VADDPS       Z6, Z5, Z5
+
+biased128:
+	TESTQ     DX, DX
+	JZ        added128
+	VMOVUPS.Z (DX), K1, Z6
+	VADDPS    Z6, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z6
+	VADDPS    Z6, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z6
+	VADDPS    Z6, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z6
+	VADDPS    Z6, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z6
+	VADDPS    Z6, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z6
+	VADDPS    Z6, Z5, Z5
+
+added128:
+	CMPQ   112(AX), $0x00
+	JE     clipped128
+	VPXORD Z8, Z8, Z8
+	VMAXPS Z0, Z8, Z0
+	VMAXPS Z1, Z8, Z1
+	VMAXPS Z2, Z8, Z2
+	VMAXPS Z3, Z8, Z3
+	VMAXPS Z4, Z8, Z4
+	VMAXPS Z5, Z8, Z5
+
+clipped128:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z5, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func pack7x1F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack7x1F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	CMPQ       56(AX), $0x40
+	JLT        fetched129
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched129:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+	MOVQ 120(AX), R12
+	MOVQ R9, R13
+	SHLQ $0x05, R13
+	ADDQ DI, R13
+
+partial130:
+	VMOVUPS.Z    (DI), K1, Z7
+	VMOVUPS      Z7, (R12)
+	PREFETCHT1   (R13)
+	ADDQ         $0x00000040, R12
+	ADDQ         R9, R13
+	VBROADCASTSS (CX), Z8
+	VFMADD231PS  Z7, Z8, Z0
+	VBROADCASTSS (CX)(DX*1), Z8
+	VFMADD231PS  Z7, Z8, Z1
+	VBROADCASTSS (CX)(DX*2), Z8
+	VFMADD231PS  Z7, Z8, Z2
+	VBROADCASTSS (CX)(BX*1), Z8
+	VFMADD231PS  Z7, Z8, Z3
+	VBROADCASTSS (CX)(DX*4), Z8
+	VFMADD231PS  Z7, Z8, Z4
+	VBROADCASTSS (SI), Z8
+	VFMADD231PS  Z7, Z8, Z5
+	VBROADCASTSS (SI)(DX*1), Z8
+	VFMADD231PS  Z7, Z8, Z6
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          partial130
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          partial130
+	VBROADCASTSS 80(AX), Z7
+	VMULPS       Z7, Z0, Z0
+	VMULPS       Z7, Z1, Z1
+	VMULPS       Z7, Z2, Z2
+	VMULPS       Z7, Z3, Z3
+	VMULPS       Z7, Z4, Z4
+	VMULPS       Z7, Z5, Z5
+	VMULPS       Z7, Z6, Z6
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased131
+	VMOVUPS.Z    (CX), K1, Z7
+	VADDPS       Z7, Z0, Z0
+	VADDPS       Z7, Z1, Z1
+	VADDPS       Z7, Z2, Z2
+	VADDPS       Z7, Z3, Z3
+	VADDPS       Z7, Z4, Z4
+	VADDPS       Z7, Z5, Z5
+	VADDPS       Z7, Z6, Z6
+
+biased131:
+	TESTQ     DX, DX
+	JZ        added131
+	VMOVUPS.Z (DX), K1, Z7
+	VADDPS    Z7, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z7
+	VADDPS    Z7, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z7
+	VADDPS    Z7, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z7
+	VADDPS    Z7, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z7
+	VADDPS    Z7, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z7
+	VADDPS    Z7, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z7
+	VADDPS    Z7, Z6, Z6
+
+added131:
+	CMPQ   112(AX), $0x00
+	JE     clipped131
+	VPXORD Z9, Z9, Z9
+	VMAXPS Z0, Z9, Z0
+	VMAXPS Z1, Z9, Z1
+	VMAXPS Z2, Z9, Z2
+	VMAXPS Z3, Z9, Z3
+	VMAXPS Z4, Z9, Z4
+	VMAXPS Z5, Z9, Z5
+	VMAXPS Z6, Z9, Z6
+
+clipped131:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func pack8x1F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack8x1F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	CMPQ       56(AX), $0x40
+	JLT        fetched132
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched132:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+	MOVQ 120(AX), R12
+	MOVQ R9, R13
+	SHLQ $0x05, R13
+	ADDQ DI, R13
+
+partial133:
+	VMOVUPS.Z    (DI), K1, Z8
+	VMOVUPS      Z8, (R12)
+	PREFETCHT1   (R13)
+	ADDQ         $0x00000040, R12
+	ADDQ         R9, R13
+	VBROADCASTSS (CX), Z9
+	VFMADD231PS  Z8, Z9, Z0
+	VBROADCASTSS (CX)(DX*1), Z9
+	VFMADD231PS  Z8, Z9, Z1
+	VBROADCASTSS (CX)(DX*2), Z9
+	VFMADD231PS  Z8, Z9, Z2
+	VBROADCASTSS (CX)(BX*1), Z9
+	VFMADD231PS  Z8, Z9, Z3
+	VBROADCASTSS (CX)(DX*4), Z9
+	VFMADD231PS  Z8, Z9, Z4
+	VBROADCASTSS (SI), Z9
+	VFMADD231PS  Z8, Z9, Z5
+	VBROADCASTSS (SI)(DX*1), Z9
+	VFMADD231PS  Z8, Z9, Z6
+	VBROADCASTSS (SI)(DX*2), Z9
+	VFMADD231PS  Z8, Z9, Z7
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          partial133
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          partial133
+	VBROADCASTSS 80(AX), Z8
+	VMULPS       Z8, Z0, Z0
+	VMULPS       Z8, Z1, Z1
+	VMULPS       Z8, Z2, Z2
+	VMULPS       Z8, Z3, Z3
+	VMULPS       Z8, Z4, Z4
+	VMULPS       Z8, Z5, Z5
+	VMULPS       Z8, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased134
+	VMOVUPS.Z    (CX), K1, Z8
+	VADDPS       Z8, Z0, Z0
+	VADDPS       Z8, Z1, Z1
+	VADDPS       Z8, Z2, Z2
+	VADDPS       Z8, Z3, Z3
+	VADDPS       Z8, Z4, Z4
+	VADDPS       Z8, Z5, Z5
+	VADDPS       Z8, Z6, Z6
+	VADDPS       Z8, Z7, Z7
+
+biased134:
+	TESTQ     DX, DX
+	JZ        added134
+	VMOVUPS.Z (DX), K1, Z8
+	VADDPS    Z8, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z8
+	VADDPS    Z8, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z8
+	VADDPS    Z8, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z8
+	VADDPS    Z8, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z8
+	VADDPS    Z8, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z8
+	VADDPS    Z8, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z8
+	VADDPS    Z8, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z8
+	VADDPS    Z8, Z7, Z7
+
+added134:
+	CMPQ   112(AX), $0x00
+	JE     clipped134
+	VPXORD Z10, Z10, Z10
+	VMAXPS Z0, Z10, Z0
+	VMAXPS Z1, Z10, Z1
+	VMAXPS Z2, Z10, Z2
+	VMAXPS Z3, Z10, Z3
+	VMAXPS Z4, Z10, Z4
+	VMAXPS Z5, Z10, Z5
+	VMAXPS Z6, Z10, Z6
+	VMAXPS Z7, Z10, Z7
+
+clipped134:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z7, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func pack9x1F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack9x1F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	CMPQ       56(AX), $0x40
+	JLT        fetched135
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched135:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+	MOVQ 120(AX), R12
+	MOVQ R9, R13
+	SHLQ $0x05, R13
+	ADDQ DI, R13
+
+partial136:
+	VMOVUPS.Z    (DI), K1, Z9
+	VMOVUPS      Z9, (R12)
+	PREFETCHT1   (R13)
+	ADDQ         $0x00000040, R12
+	ADDQ         R9, R13
+	VBROADCASTSS (CX), Z10
+	VFMADD231PS  Z9, Z10, Z0
+	VBROADCASTSS (CX)(DX*1), Z10
+	VFMADD231PS  Z9, Z10, Z1
+	VBROADCASTSS (CX)(DX*2), Z10
+	VFMADD231PS  Z9, Z10, Z2
+	VBROADCASTSS (CX)(BX*1), Z10
+	VFMADD231PS  Z9, Z10, Z3
+	VBROADCASTSS (CX)(DX*4), Z10
+	VFMADD231PS  Z9, Z10, Z4
+	VBROADCASTSS (SI), Z10
+	VFMADD231PS  Z9, Z10, Z5
+	VBROADCASTSS (SI)(DX*1), Z10
+	VFMADD231PS  Z9, Z10, Z6
+	VBROADCASTSS (SI)(DX*2), Z10
+	VFMADD231PS  Z9, Z10, Z7
+	VBROADCASTSS (SI)(BX*1), Z10
+	VFMADD231PS  Z9, Z10, Z8
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          partial136
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          partial136
+	VBROADCASTSS 80(AX), Z9
+	VMULPS       Z9, Z0, Z0
+	VMULPS       Z9, Z1, Z1
+	VMULPS       Z9, Z2, Z2
+	VMULPS       Z9, Z3, Z3
+	VMULPS       Z9, Z4, Z4
+	VMULPS       Z9, Z5, Z5
+	VMULPS       Z9, Z6, Z6
+	VMULPS       Z9, Z7, Z7
+	VMULPS       Z9, Z8, Z8
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased137
+	VMOVUPS.Z    (CX), K1, Z9
+	VADDPS       Z9, Z0, Z0
+	VADDPS       Z9, Z1, Z1
+	VADDPS       Z9, Z2, Z2
+	VADDPS       Z9, Z3, Z3
+	VADDPS       Z9, Z4, Z4
+	VADDPS       Z9, Z5, Z5
+	VADDPS       Z9, Z6, Z6
+	VADDPS       Z9, Z7, Z7
+	VADDPS       Z9, Z8, Z8
+
+biased137:
+	TESTQ     DX, DX
+	JZ        added137
+	VMOVUPS.Z (DX), K1, Z9
+	VADDPS    Z9, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z9
+	VADDPS    Z9, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z9
+	VADDPS    Z9, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z9
+	VADDPS    Z9, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z9
+	VADDPS    Z9, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z9
+	VADDPS    Z9, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z9
+	VADDPS    Z9, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z9
+	VADDPS    Z9, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z9
+	VADDPS    Z9, Z8, Z8
+
+added137:
+	CMPQ   112(AX), $0x00
+	JE     clipped137
+	VPXORD Z11, Z11, Z11
+	VMAXPS Z0, Z11, Z0
+	VMAXPS Z1, Z11, Z1
+	VMAXPS Z2, Z11, Z2
+	VMAXPS Z3, Z11, Z3
+	VMAXPS Z4, Z11, Z4
+	VMAXPS Z5, Z11, Z5
+	VMAXPS Z6, Z11, Z6
+	VMAXPS Z7, Z11, Z7
+	VMAXPS Z8, Z11, Z8
+
+clipped137:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func pack10x1F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack10x1F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	CMPQ       56(AX), $0x40
+	JLT        fetched138
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched138:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+	MOVQ 120(AX), R12
+	MOVQ R9, R13
+	SHLQ $0x05, R13
+	ADDQ DI, R13
+
+partial139:
+	VMOVUPS.Z    (DI), K1, Z10
+	VMOVUPS      Z10, (R12)
+	PREFETCHT1   (R13)
+	ADDQ         $0x00000040, R12
+	ADDQ         R9, R13
+	VBROADCASTSS (CX), Z11
+	VFMADD231PS  Z10, Z11, Z0
+	VBROADCASTSS (CX)(DX*1), Z11
+	VFMADD231PS  Z10, Z11, Z1
+	VBROADCASTSS (CX)(DX*2), Z11
+	VFMADD231PS  Z10, Z11, Z2
+	VBROADCASTSS (CX)(BX*1), Z11
+	VFMADD231PS  Z10, Z11, Z3
+	VBROADCASTSS (CX)(DX*4), Z11
+	VFMADD231PS  Z10, Z11, Z4
+	VBROADCASTSS (SI), Z11
+	VFMADD231PS  Z10, Z11, Z5
+	VBROADCASTSS (SI)(DX*1), Z11
+	VFMADD231PS  Z10, Z11, Z6
+	VBROADCASTSS (SI)(DX*2), Z11
+	VFMADD231PS  Z10, Z11, Z7
+	VBROADCASTSS (SI)(BX*1), Z11
+	VFMADD231PS  Z10, Z11, Z8
+	VBROADCASTSS (SI)(DX*4), Z11
+	VFMADD231PS  Z10, Z11, Z9
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          partial139
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          partial139
+	VBROADCASTSS 80(AX), Z10
+	VMULPS       Z10, Z0, Z0
+	VMULPS       Z10, Z1, Z1
+	VMULPS       Z10, Z2, Z2
+	VMULPS       Z10, Z3, Z3
+	VMULPS       Z10, Z4, Z4
+	VMULPS       Z10, Z5, Z5
+	VMULPS       Z10, Z6, Z6
+	VMULPS       Z10, Z7, Z7
+	VMULPS       Z10, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased140
+	VMOVUPS.Z    (CX), K1, Z10
+	VADDPS       Z10, Z0, Z0
+	VADDPS       Z10, Z1, Z1
+	VADDPS       Z10, Z2, Z2
+	VADDPS       Z10, Z3, Z3
+	VADDPS       Z10, Z4, Z4
+	VADDPS       Z10, Z5, Z5
+	VADDPS       Z10, Z6, Z6
+	VADDPS       Z10, Z7, Z7
+	VADDPS       Z10, Z8, Z8
+	VADDPS       Z10, Z9, Z9
+
+biased140:
+	TESTQ     DX, DX
+	JZ        added140
+	VMOVUPS.Z (DX), K1, Z10
+	VADDPS    Z10, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z10
+	VADDPS    Z10, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z10
+	VADDPS    Z10, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z10
+	VADDPS    Z10, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z10
+	VADDPS    Z10, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z10
+	VADDPS    Z10, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z10
+	VADDPS    Z10, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z10
+	VADDPS    Z10, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z10
+	VADDPS    Z10, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z10
+	VADDPS    Z10, Z9, Z9
+
+added140:
+	CMPQ   112(AX), $0x00
+	JE     clipped140
+	VPXORD Z12, Z12, Z12
+	VMAXPS Z0, Z12, Z0
+	VMAXPS Z1, Z12, Z1
+	VMAXPS Z2, Z12, Z2
+	VMAXPS Z3, Z12, Z3
+	VMAXPS Z4, Z12, Z4
+	VMAXPS Z5, Z12, Z5
+	VMAXPS Z6, Z12, Z6
+	VMAXPS Z7, Z12, Z7
+	VMAXPS Z8, Z12, Z8
+	VMAXPS Z9, Z12, Z9
+
+clipped140:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z9, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func pack11x1F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack11x1F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	CMPQ       56(AX), $0x40
+	JLT        fetched141
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched141:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	MOVQ 8(AX), R8
+	MOVQ 32(AX), R9
+	MOVQ 40(AX), R10
+	MOVQ 56(AX), R11
+	MOVQ 88(AX), R12
+	MOVQ 120(AX), R13
+	MOVQ R10, R14
+	SHLQ $0x05, R14
+	ADDQ R8, R14
+
+partial142:
+	VMOVUPS.Z    (R8), K1, Z11
+	VMOVUPS      Z11, (R13)
+	PREFETCHT1   (R14)
+	ADDQ         $0x00000040, R13
+	ADDQ         R10, R14
+	VBROADCASTSS (CX), Z12
+	VFMADD231PS  Z11, Z12, Z0
+	VBROADCASTSS (CX)(DX*1), Z12
+	VFMADD231PS  Z11, Z12, Z1
+	VBROADCASTSS (CX)(DX*2), Z12
+	VFMADD231PS  Z11, Z12, Z2
+	VBROADCASTSS (CX)(BX*1), Z12
+	VFMADD231PS  Z11, Z12, Z3
+	VBROADCASTSS (CX)(DX*4), Z12
+	VFMADD231PS  Z11, Z12, Z4
+	VBROADCASTSS (SI), Z12
+	VFMADD231PS  Z11, Z12, Z5
+	VBROADCASTSS (SI)(DX*1), Z12
+	VFMADD231PS  Z11, Z12, Z6
+	VBROADCASTSS (SI)(DX*2), Z12
+	VFMADD231PS  Z11, Z12, Z7
+	VBROADCASTSS (SI)(BX*1), Z12
+	VFMADD231PS  Z11, Z12, Z8
+	VBROADCASTSS (SI)(DX*4), Z12
+	VFMADD231PS  Z11, Z12, Z9
+	VBROADCASTSS (DI), Z12
+	VFMADD231PS  Z11, Z12, Z10
+	ADDQ         R9, CX
+	ADDQ         R9, SI
+	ADDQ         R9, DI
+	ADDQ         R10, R8
+	DECQ         R11
+	JNZ          partial142
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	MOVQ         56(AX), R11
+	DECQ         R12
+	JNZ          partial142
+	VBROADCASTSS 80(AX), Z11
+	VMULPS       Z11, Z0, Z0
+	VMULPS       Z11, Z1, Z1
+	VMULPS       Z11, Z2, Z2
+	VMULPS       Z11, Z3, Z3
+	VMULPS       Z11, Z4, Z4
+	VMULPS       Z11, Z5, Z5
+	VMULPS       Z11, Z6, Z6
+	VMULPS       Z11, Z7, Z7
+	VMULPS       Z11, Z8, Z8
+	VMULPS       Z11, Z9, Z9
+	VMULPS       Z11, Z10, Z10
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased143
+	VMOVUPS.Z    (CX), K1, Z11
+	VADDPS       Z11, Z0, Z0
+	VADDPS       Z11, Z1, Z1
+	VADDPS       Z11, Z2, Z2
+	VADDPS       Z11, Z3, Z3
+	VADDPS       Z11, Z4, Z4
+	VADDPS       Z11, Z5, Z5
+	VADDPS       Z11, Z6, Z6
+	VADDPS       Z11, Z7, Z7
+	VADDPS       Z11, Z8, Z8
+	VADDPS       Z11, Z9, Z9
+	VADDPS       Z11, Z10, Z10
+
+biased143:
+	TESTQ     DX, DX
+	JZ        added143
+	VMOVUPS.Z (DX), K1, Z11
+	VADDPS    Z11, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z11
+	VADDPS    Z11, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z11
+	VADDPS    Z11, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z11
+	VADDPS    Z11, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z11
+	VADDPS    Z11, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z11
+	VADDPS    Z11, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z11
+	VADDPS    Z11, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z11
+	VADDPS    Z11, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z11
+	VADDPS    Z11, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z11
+	VADDPS    Z11, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z11
+	VADDPS    Z11, Z10, Z10
+
+added143:
+	CMPQ   112(AX), $0x00
+	JE     clipped143
+	VPXORD Z13, Z13, Z13
+	VMAXPS Z0, Z13, Z0
+	VMAXPS Z1, Z13, Z1
+	VMAXPS Z2, Z13, Z2
+	VMAXPS Z3, Z13, Z3
+	VMAXPS Z4, Z13, Z4
+	VMAXPS Z5, Z13, Z5
+	VMAXPS Z6, Z13, Z6
+	VMAXPS Z7, Z13, Z7
+	VMAXPS Z8, Z13, Z8
+	VMAXPS Z9, Z13, Z9
+	VMAXPS Z10, Z13, Z10
+
+clipped143:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z10, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func pack12x1F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack12x1F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	CMPQ       56(AX), $0x40
+	JLT        fetched144
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched144:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	MOVQ 8(AX), R8
+	MOVQ 32(AX), R9
+	MOVQ 40(AX), R10
+	MOVQ 56(AX), R11
+	MOVQ 88(AX), R12
+	MOVQ 120(AX), R13
+	MOVQ R10, R14
+	SHLQ $0x05, R14
+	ADDQ R8, R14
+
+partial145:
+	VMOVUPS.Z    (R8), K1, Z12
+	VMOVUPS      Z12, (R13)
+	PREFETCHT1   (R14)
+	ADDQ         $0x00000040, R13
+	ADDQ         R10, R14
+	VBROADCASTSS (CX), Z13
+	VFMADD231PS  Z12, Z13, Z0
+	VBROADCASTSS (CX)(DX*1), Z13
+	VFMADD231PS  Z12, Z13, Z1
+	VBROADCASTSS (CX)(DX*2), Z13
+	VFMADD231PS  Z12, Z13, Z2
+	VBROADCASTSS (CX)(BX*1), Z13
+	VFMADD231PS  Z12, Z13, Z3
+	VBROADCASTSS (CX)(DX*4), Z13
+	VFMADD231PS  Z12, Z13, Z4
+	VBROADCASTSS (SI), Z13
+	VFMADD231PS  Z12, Z13, Z5
+	VBROADCASTSS (SI)(DX*1), Z13
+	VFMADD231PS  Z12, Z13, Z6
+	VBROADCASTSS (SI)(DX*2), Z13
+	VFMADD231PS  Z12, Z13, Z7
+	VBROADCASTSS (SI)(BX*1), Z13
+	VFMADD231PS  Z12, Z13, Z8
+	VBROADCASTSS (SI)(DX*4), Z13
+	VFMADD231PS  Z12, Z13, Z9
+	VBROADCASTSS (DI), Z13
+	VFMADD231PS  Z12, Z13, Z10
+	VBROADCASTSS (DI)(DX*1), Z13
+	VFMADD231PS  Z12, Z13, Z11
+	ADDQ         R9, CX
+	ADDQ         R9, SI
+	ADDQ         R9, DI
+	ADDQ         R10, R8
+	DECQ         R11
+	JNZ          partial145
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	MOVQ         56(AX), R11
+	DECQ         R12
+	JNZ          partial145
+	VBROADCASTSS 80(AX), Z12
+	VMULPS       Z12, Z0, Z0
+	VMULPS       Z12, Z1, Z1
+	VMULPS       Z12, Z2, Z2
+	VMULPS       Z12, Z3, Z3
+	VMULPS       Z12, Z4, Z4
+	VMULPS       Z12, Z5, Z5
+	VMULPS       Z12, Z6, Z6
+	VMULPS       Z12, Z7, Z7
+	VMULPS       Z12, Z8, Z8
+	VMULPS       Z12, Z9, Z9
+	VMULPS       Z12, Z10, Z10
+	VMULPS       Z12, Z11, Z11
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased146
+	VMOVUPS.Z    (CX), K1, Z12
+	VADDPS       Z12, Z0, Z0
+	VADDPS       Z12, Z1, Z1
+	VADDPS       Z12, Z2, Z2
+	VADDPS       Z12, Z3, Z3
+	VADDPS       Z12, Z4, Z4
+	VADDPS       Z12, Z5, Z5
+	VADDPS       Z12, Z6, Z6
+	VADDPS       Z12, Z7, Z7
+	VADDPS       Z12, Z8, Z8
+	VADDPS       Z12, Z9, Z9
+	VADDPS       Z12, Z10, Z10
+	VADDPS       Z12, Z11, Z11
+
+biased146:
+	TESTQ     DX, DX
+	JZ        added146
+	VMOVUPS.Z (DX), K1, Z12
+	VADDPS    Z12, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z12
+	VADDPS    Z12, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z12
+	VADDPS    Z12, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z12
+	VADDPS    Z12, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z12
+	VADDPS    Z12, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z12
+	VADDPS    Z12, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z12
+	VADDPS    Z12, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z12
+	VADDPS    Z12, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z12
+	VADDPS    Z12, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z12
+	VADDPS    Z12, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z12
+	VADDPS    Z12, Z10, Z10
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z12
+	VADDPS    Z12, Z11, Z11
+
+added146:
+	CMPQ   112(AX), $0x00
+	JE     clipped146
+	VPXORD Z14, Z14, Z14
+	VMAXPS Z0, Z14, Z0
+	VMAXPS Z1, Z14, Z1
+	VMAXPS Z2, Z14, Z2
+	VMAXPS Z3, Z14, Z3
+	VMAXPS Z4, Z14, Z4
+	VMAXPS Z5, Z14, Z5
+	VMAXPS Z6, Z14, Z6
+	VMAXPS Z7, Z14, Z7
+	VMAXPS Z8, Z14, Z8
+	VMAXPS Z9, Z14, Z9
+	VMAXPS Z10, Z14, Z10
+	VMAXPS Z11, Z14, Z11
+
+clipped146:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z10, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z11, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func pack13x1F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack13x1F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	CMPQ       56(AX), $0x40
+	JLT        fetched147
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched147:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	MOVQ 8(AX), R8
+	MOVQ 32(AX), R9
+	MOVQ 40(AX), R10
+	MOVQ 56(AX), R11
+	MOVQ 88(AX), R12
+	MOVQ 120(AX), R13
+	MOVQ R10, R14
+	SHLQ $0x05, R14
+	ADDQ R8, R14
+
+partial148:
+	VMOVUPS.Z    (R8), K1, Z13
+	VMOVUPS      Z13, (R13)
+	PREFETCHT1   (R14)
+	ADDQ         $0x00000040, R13
+	ADDQ         R10, R14
+	VBROADCASTSS (CX), Z14
+	VFMADD231PS  Z13, Z14, Z0
+	VBROADCASTSS (CX)(DX*1), Z14
+	VFMADD231PS  Z13, Z14, Z1
+	VBROADCASTSS (CX)(DX*2), Z14
+	VFMADD231PS  Z13, Z14, Z2
+	VBROADCASTSS (CX)(BX*1), Z14
+	VFMADD231PS  Z13, Z14, Z3
+	VBROADCASTSS (CX)(DX*4), Z14
+	VFMADD231PS  Z13, Z14, Z4
+	VBROADCASTSS (SI), Z14
+	VFMADD231PS  Z13, Z14, Z5
+	VBROADCASTSS (SI)(DX*1), Z14
+	VFMADD231PS  Z13, Z14, Z6
+	VBROADCASTSS (SI)(DX*2), Z14
+	VFMADD231PS  Z13, Z14, Z7
+	VBROADCASTSS (SI)(BX*1), Z14
+	VFMADD231PS  Z13, Z14, Z8
+	VBROADCASTSS (SI)(DX*4), Z14
+	VFMADD231PS  Z13, Z14, Z9
+	VBROADCASTSS (DI), Z14
+	VFMADD231PS  Z13, Z14, Z10
+	VBROADCASTSS (DI)(DX*1), Z14
+	VFMADD231PS  Z13, Z14, Z11
+	VBROADCASTSS (DI)(DX*2), Z14
+	VFMADD231PS  Z13, Z14, Z12
+	ADDQ         R9, CX
+	ADDQ         R9, SI
+	ADDQ         R9, DI
+	ADDQ         R10, R8
+	DECQ         R11
+	JNZ          partial148
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	MOVQ         56(AX), R11
+	DECQ         R12
+	JNZ          partial148
+	VBROADCASTSS 80(AX), Z13
+	VMULPS       Z13, Z0, Z0
+	VMULPS       Z13, Z1, Z1
+	VMULPS       Z13, Z2, Z2
+	VMULPS       Z13, Z3, Z3
+	VMULPS       Z13, Z4, Z4
+	VMULPS       Z13, Z5, Z5
+	VMULPS       Z13, Z6, Z6
+	VMULPS       Z13, Z7, Z7
+	VMULPS       Z13, Z8, Z8
+	VMULPS       Z13, Z9, Z9
+	VMULPS       Z13, Z10, Z10
+	VMULPS       Z13, Z11, Z11
+	VMULPS       Z13, Z12, Z12
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased149
+	VMOVUPS.Z    (CX), K1, Z13
+	VADDPS       Z13, Z0, Z0
+	VADDPS       Z13, Z1, Z1
+	VADDPS       Z13, Z2, Z2
+	VADDPS       Z13, Z3, Z3
+	VADDPS       Z13, Z4, Z4
+	VADDPS       Z13, Z5, Z5
+	VADDPS       Z13, Z6, Z6
+	VADDPS       Z13, Z7, Z7
+	VADDPS       Z13, Z8, Z8
+	VADDPS       Z13, Z9, Z9
+	VADDPS       Z13, Z10, Z10
+	VADDPS       Z13, Z11, Z11
+	VADDPS       Z13, Z12, Z12
+
+biased149:
+	TESTQ     DX, DX
+	JZ        added149
+	VMOVUPS.Z (DX), K1, Z13
+	VADDPS    Z13, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z13
+	VADDPS    Z13, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z13
+	VADDPS    Z13, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z13
+	VADDPS    Z13, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z13
+	VADDPS    Z13, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z13
+	VADDPS    Z13, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z13
+	VADDPS    Z13, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z13
+	VADDPS    Z13, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z13
+	VADDPS    Z13, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z13
+	VADDPS    Z13, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z13
+	VADDPS    Z13, Z10, Z10
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z13
+	VADDPS    Z13, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z13
+	VADDPS    Z13, Z12, Z12
+
+added149:
+	CMPQ   112(AX), $0x00
+	JE     clipped149
+	VPXORD Z15, Z15, Z15
+	VMAXPS Z0, Z15, Z0
+	VMAXPS Z1, Z15, Z1
+	VMAXPS Z2, Z15, Z2
+	VMAXPS Z3, Z15, Z3
+	VMAXPS Z4, Z15, Z4
+	VMAXPS Z5, Z15, Z5
+	VMAXPS Z6, Z15, Z6
+	VMAXPS Z7, Z15, Z7
+	VMAXPS Z8, Z15, Z8
+	VMAXPS Z9, Z15, Z9
+	VMAXPS Z10, Z15, Z10
+	VMAXPS Z11, Z15, Z11
+	VMAXPS Z12, Z15, Z12
+
+clipped149:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z10, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z11, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z12, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func pack14x1F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack14x1F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	CMPQ       56(AX), $0x40
+	JLT        fetched150
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched150:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	MOVQ 8(AX), R8
+	MOVQ 32(AX), R9
+	MOVQ 40(AX), R10
+	MOVQ 56(AX), R11
+	MOVQ 88(AX), R12
+	MOVQ 120(AX), R13
+	MOVQ R10, R14
+	SHLQ $0x05, R14
+	ADDQ R8, R14
+
+partial151:
+	VMOVUPS.Z    (R8), K1, Z14
+	VMOVUPS      Z14, (R13)
+	PREFETCHT1   (R14)
+	ADDQ         $0x00000040, R13
+	ADDQ         R10, R14
+	VBROADCASTSS (CX), Z15
+	VFMADD231PS  Z14, Z15, Z0
+	VBROADCASTSS (CX)(DX*1), Z15
+	VFMADD231PS  Z14, Z15, Z1
+	VBROADCASTSS (CX)(DX*2), Z15
+	VFMADD231PS  Z14, Z15, Z2
+	VBROADCASTSS (CX)(BX*1), Z15
+	VFMADD231PS  Z14, Z15, Z3
+	VBROADCASTSS (CX)(DX*4), Z15
+	VFMADD231PS  Z14, Z15, Z4
+	VBROADCASTSS (SI), Z15
+	VFMADD231PS  Z14, Z15, Z5
+	VBROADCASTSS (SI)(DX*1), Z15
+	VFMADD231PS  Z14, Z15, Z6
+	VBROADCASTSS (SI)(DX*2), Z15
+	VFMADD231PS  Z14, Z15, Z7
+	VBROADCASTSS (SI)(BX*1), Z15
+	VFMADD231PS  Z14, Z15, Z8
+	VBROADCASTSS (SI)(DX*4), Z15
+	VFMADD231PS  Z14, Z15, Z9
+	VBROADCASTSS (DI), Z15
+	VFMADD231PS  Z14, Z15, Z10
+	VBROADCASTSS (DI)(DX*1), Z15
+	VFMADD231PS  Z14, Z15, Z11
+	VBROADCASTSS (DI)(DX*2), Z15
+	VFMADD231PS  Z14, Z15, Z12
+	VBROADCASTSS (DI)(BX*1), Z15
+	VFMADD231PS  Z14, Z15, Z13
+	ADDQ         R9, CX
+	ADDQ         R9, SI
+	ADDQ         R9, DI
+	ADDQ         R10, R8
+	DECQ         R11
+	JNZ          partial151
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	MOVQ         56(AX), R11
+	DECQ         R12
+	JNZ          partial151
+	VBROADCASTSS 80(AX), Z14
+	VMULPS       Z14, Z0, Z0
+	VMULPS       Z14, Z1, Z1
+	VMULPS       Z14, Z2, Z2
+	VMULPS       Z14, Z3, Z3
+	VMULPS       Z14, Z4, Z4
+	VMULPS       Z14, Z5, Z5
+	VMULPS       Z14, Z6, Z6
+	VMULPS       Z14, Z7, Z7
+	VMULPS       Z14, Z8, Z8
+	VMULPS       Z14, Z9, Z9
+	VMULPS       Z14, Z10, Z10
+	VMULPS       Z14, Z11, Z11
+	VMULPS       Z14, Z12, Z12
+	VMULPS       Z14, Z13, Z13
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased152
+	VMOVUPS.Z    (CX), K1, Z14
+	VADDPS       Z14, Z0, Z0
+	VADDPS       Z14, Z1, Z1
+	VADDPS       Z14, Z2, Z2
+	VADDPS       Z14, Z3, Z3
+	VADDPS       Z14, Z4, Z4
+	VADDPS       Z14, Z5, Z5
+	VADDPS       Z14, Z6, Z6
+	VADDPS       Z14, Z7, Z7
+	VADDPS       Z14, Z8, Z8
+	VADDPS       Z14, Z9, Z9
+	VADDPS       Z14, Z10, Z10
+	VADDPS       Z14, Z11, Z11
+	VADDPS       Z14, Z12, Z12
+	VADDPS       Z14, Z13, Z13
+
+biased152:
+	TESTQ     DX, DX
+	JZ        added152
+	VMOVUPS.Z (DX), K1, Z14
+	VADDPS    Z14, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z14
+	VADDPS    Z14, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z14
+	VADDPS    Z14, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z14
+	VADDPS    Z14, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z14
+	VADDPS    Z14, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z14
+	VADDPS    Z14, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z14
+	VADDPS    Z14, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z14
+	VADDPS    Z14, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z14
+	VADDPS    Z14, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z14
+	VADDPS    Z14, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z14
+	VADDPS    Z14, Z10, Z10
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z14
+	VADDPS    Z14, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z14
+	VADDPS    Z14, Z12, Z12
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z14
+	VADDPS    Z14, Z13, Z13
+
+added152:
+	CMPQ   112(AX), $0x00
+	JE     clipped152
+	VPXORD Z16, Z16, Z16
+	VMAXPS Z0, Z16, Z0
+	VMAXPS Z1, Z16, Z1
+	VMAXPS Z2, Z16, Z2
+	VMAXPS Z3, Z16, Z3
+	VMAXPS Z4, Z16, Z4
+	VMAXPS Z5, Z16, Z5
+	VMAXPS Z6, Z16, Z6
+	VMAXPS Z7, Z16, Z7
+	VMAXPS Z8, Z16, Z8
+	VMAXPS Z9, Z16, Z9
+	VMAXPS Z10, Z16, Z10
+	VMAXPS Z11, Z16, Z11
+	VMAXPS Z12, Z16, Z12
+	VMAXPS Z13, Z16, Z13
+
+clipped152:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -4166,7 +8768,7 @@ TEXT ·tile1x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial61:
+partial153:
 	VMOVUPS      (DX), Z2
 	VMOVUPS.Z    64(DX), K1, Z3
 	VBROADCASTSS (CX), Z4
@@ -4175,11 +8777,11 @@ partial61:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial61
+	JNZ          partial153
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial61
+	JNZ          partial153
 	VBROADCASTSS 80(AX), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
@@ -4187,28 +8789,28 @@ partial61:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased62
+	JZ           biased154
 	VMOVUPS      (CX), Z2
 	VADDPS       Z2, Z0, Z0
 	VMOVUPS.Z    64(CX), K1, Z2
 	VADDPS       Z2, Z1, Z1
 
-biased62:
+biased154:
 	TESTQ     DX, DX
-	JZ        added62
+	JZ        added154
 	VMOVUPS   (DX), Z2
 	VADDPS    Z2, Z0, Z0
 	VMOVUPS.Z 64(DX), K1, Z2
 	VADDPS    Z2, Z1, Z1
 
-added62:
+added154:
 	CMPQ   112(AX), $0x00
-	JE     clipped62
+	JE     clipped154
 	VPXORD Z5, Z5, Z5
 	VMAXPS Z0, Z5, Z0
 	VMAXPS Z1, Z5, Z1
 
-clipped62:
+clipped154:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -4237,7 +8839,7 @@ TEXT ·tile2x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial63:
+partial155:
 	VMOVUPS      (BX), Z4
 	VMOVUPS.Z    64(BX), K1, Z5
 	VBROADCASTSS (CX), Z6
@@ -4249,11 +8851,11 @@ partial63:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial63
+	JNZ          partial155
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial63
+	JNZ          partial155
 	VBROADCASTSS 80(AX), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
@@ -4263,7 +8865,7 @@ partial63:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased64
+	JZ           biased156
 	VMOVUPS      (CX), Z4
 	VADDPS       Z4, Z0, Z0
 	VADDPS       Z4, Z2, Z2
@@ -4271,9 +8873,9 @@ partial63:
 	VADDPS       Z4, Z1, Z1
 	VADDPS       Z4, Z3, Z3
 
-biased64:
+biased156:
 	TESTQ     DX, DX
-	JZ        added64
+	JZ        added156
 	VMOVUPS   (DX), Z4
 	VADDPS    Z4, Z0, Z0
 	VMOVUPS.Z 64(DX), K1, Z4
@@ -4284,16 +8886,16 @@ biased64:
 	VMOVUPS.Z 64(DX), K1, Z4
 	VADDPS    Z4, Z3, Z3
 
-added64:
+added156:
 	CMPQ   112(AX), $0x00
-	JE     clipped64
+	JE     clipped156
 	VPXORD Z7, Z7, Z7
 	VMAXPS Z0, Z7, Z0
 	VMAXPS Z1, Z7, Z1
 	VMAXPS Z2, Z7, Z2
 	VMAXPS Z3, Z7, Z3
 
-clipped64:
+clipped156:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -4304,30 +8906,44 @@ clipped64:
 	RET
 
 // func tile3x2F32AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile3x2F32AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	MOVQ   8(AX), BX
-	MOVQ   32(AX), SI
-	MOVQ   40(AX), DI
-	MOVQ   56(AX), R8
-	MOVQ   88(AX), R9
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	CMPQ       56(AX), $0x40
+	JLT        fetched157
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
 
-partial65:
+fetched157:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	MOVQ 8(AX), BX
+	MOVQ 32(AX), SI
+	MOVQ 40(AX), DI
+	MOVQ 56(AX), R8
+	MOVQ 88(AX), R9
+
+partial158:
 	VMOVUPS      (BX), Z6
 	VMOVUPS.Z    64(BX), K1, Z7
 	VBROADCASTSS (CX), Z8
@@ -4342,11 +8958,11 @@ partial65:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial65
+	JNZ          partial158
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial65
+	JNZ          partial158
 	VBROADCASTSS 80(AX), Z6
 	VMULPS       Z6, Z0, Z0
 	VMULPS       Z6, Z1, Z1
@@ -4358,7 +8974,7 @@ partial65:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased66
+	JZ           biased159
 	VMOVUPS      (CX), Z6
 	VADDPS       Z6, Z0, Z0
 	VADDPS       Z6, Z2, Z2
@@ -4368,9 +8984,9 @@ partial65:
 	VADDPS       Z6, Z3, Z3
 	VADDPS       Z6, Z5, Z5
 
-biased66:
+biased159:
 	TESTQ     DX, DX
-	JZ        added66
+	JZ        added159
 	VMOVUPS   (DX), Z6
 	VADDPS    Z6, Z0, Z0
 	VMOVUPS.Z 64(DX), K1, Z6
@@ -4386,9 +9002,9 @@ biased66:
 	VMOVUPS.Z 64(DX), K1, Z6
 	VADDPS    Z6, Z5, Z5
 
-added66:
+added159:
 	CMPQ   112(AX), $0x00
-	JE     clipped66
+	JE     clipped159
 	VPXORD Z9, Z9, Z9
 	VMAXPS Z0, Z9, Z0
 	VMAXPS Z1, Z9, Z1
@@ -4397,7 +9013,7 @@ added66:
 	VMAXPS Z4, Z9, Z4
 	VMAXPS Z5, Z9, Z5
 
-clipped66:
+clipped159:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -4411,33 +9027,50 @@ clipped66:
 	RET
 
 // func tile4x2F32AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile4x2F32AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	LEAQ   (DX)(DX*2), BX
-	MOVQ   8(AX), SI
-	MOVQ   32(AX), DI
-	MOVQ   40(AX), R8
-	MOVQ   56(AX), R9
-	MOVQ   88(AX), R10
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	CMPQ       56(AX), $0x40
+	JLT        fetched160
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
 
-partial67:
+fetched160:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ 8(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 40(AX), R8
+	MOVQ 56(AX), R9
+	MOVQ 88(AX), R10
+
+partial161:
 	VMOVUPS      (SI), Z8
 	VMOVUPS.Z    64(SI), K1, Z9
 	VBROADCASTSS (CX), Z10
@@ -4455,11 +9088,11 @@ partial67:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial67
+	JNZ          partial161
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial67
+	JNZ          partial161
 	VBROADCASTSS 80(AX), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
@@ -4473,7 +9106,7 @@ partial67:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased68
+	JZ           biased162
 	VMOVUPS      (CX), Z8
 	VADDPS       Z8, Z0, Z0
 	VADDPS       Z8, Z2, Z2
@@ -4485,9 +9118,9 @@ partial67:
 	VADDPS       Z8, Z5, Z5
 	VADDPS       Z8, Z7, Z7
 
-biased68:
+biased162:
 	TESTQ     DX, DX
-	JZ        added68
+	JZ        added162
 	VMOVUPS   (DX), Z8
 	VADDPS    Z8, Z0, Z0
 	VMOVUPS.Z 64(DX), K1, Z8
@@ -4508,9 +9141,9 @@ biased68:
 	VMOVUPS.Z 64(DX), K1, Z8
 	VADDPS    Z8, Z7, Z7
 
-added68:
+added162:
 	CMPQ   112(AX), $0x00
-	JE     clipped68
+	JE     clipped162
 	VPXORD Z11, Z11, Z11
 	VMAXPS Z0, Z11, Z0
 	VMAXPS Z1, Z11, Z1
@@ -4521,7 +9154,7 @@ added68:
 	VMAXPS Z6, Z11, Z6
 	VMAXPS Z7, Z11, Z7
 
-clipped68:
+clipped162:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -4538,35 +9171,55 @@ clipped68:
 	RET
 
 // func tile5x2F32AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile5x2F32AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	LEAQ   (DX)(DX*2), BX
-	MOVQ   8(AX), SI
-	MOVQ   32(AX), DI
-	MOVQ   40(AX), R8
-	MOVQ   56(AX), R9
-	MOVQ   88(AX), R10
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	CMPQ       56(AX), $0x40
+	JLT        fetched163
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
 
-partial69:
+fetched163:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ 8(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 40(AX), R8
+	MOVQ 56(AX), R9
+	MOVQ 88(AX), R10
+
+partial164:
 	VMOVUPS      (SI), Z10
 	VMOVUPS.Z    64(SI), K1, Z11
 	VBROADCASTSS (CX), Z12
@@ -4587,11 +9240,11 @@ partial69:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial69
+	JNZ          partial164
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial69
+	JNZ          partial164
 	VBROADCASTSS 80(AX), Z10
 	VMULPS       Z10, Z0, Z0
 	VMULPS       Z10, Z1, Z1
@@ -4607,7 +9260,7 @@ partial69:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased70
+	JZ           biased165
 	VMOVUPS      (CX), Z10
 	VADDPS       Z10, Z0, Z0
 	VADDPS       Z10, Z2, Z2
@@ -4621,9 +9274,9 @@ partial69:
 	VADDPS       Z10, Z7, Z7
 	VADDPS       Z10, Z9, Z9
 
-biased70:
+biased165:
 	TESTQ     DX, DX
-	JZ        added70
+	JZ        added165
 	VMOVUPS   (DX), Z10
 	VADDPS    Z10, Z0, Z0
 	VMOVUPS.Z 64(DX), K1, Z10
@@ -4649,9 +9302,9 @@ biased70:
 	VMOVUPS.Z 64(DX), K1, Z10
 	VADDPS    Z10, Z9, Z9
 
-added70:
+added165:
 	CMPQ   112(AX), $0x00
-	JE     clipped70
+	JE     clipped165
 	VPXORD Z13, Z13, Z13
 	VMAXPS Z0, Z13, Z0
 	VMAXPS Z1, Z13, Z1
@@ -4664,7 +9317,7 @@ added70:
 	VMAXPS Z8, Z13, Z8
 	VMAXPS Z9, Z13, Z9
 
-clipped70:
+clipped165:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -4684,39 +9337,62 @@ clipped70:
 	RET
 
 // func tile6x2F32AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile6x2F32AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	LEAQ   (DX)(DX*2), BX
-	LEAQ   (CX)(DX*4), SI
-	ADDQ   DX, SI
-	MOVQ   8(AX), DI
-	MOVQ   32(AX), R8
-	MOVQ   40(AX), R9
-	MOVQ   56(AX), R10
-	MOVQ   88(AX), R11
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	CMPQ       56(AX), $0x40
+	JLT        fetched166
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
 
-partial71:
+fetched166:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+
+partial167:
 	VMOVUPS      (DI), Z12
 	VMOVUPS.Z    64(DI), K1, Z13
 	VBROADCASTSS (CX), Z14
@@ -4741,12 +9417,12 @@ partial71:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial71
+	JNZ          partial167
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial71
+	JNZ          partial167
 	VBROADCASTSS 80(AX), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
@@ -4764,7 +9440,7 @@ partial71:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased72
+	JZ           biased168
 	VMOVUPS      (CX), Z12
 	VADDPS       Z12, Z0, Z0
 	VADDPS       Z12, Z2, Z2
@@ -4780,9 +9456,9 @@ partial71:
 	VADDPS       Z12, Z9, Z9
 	VADDPS       Z12, Z11, Z11
 
-biased72:
+biased168:
 	TESTQ     DX, DX
-	JZ        added72
+	JZ        added168
 	VMOVUPS   (DX), Z12
 	VADDPS    Z12, Z0, Z0
 	VMOVUPS.Z 64(DX), K1, Z12
@@ -4813,9 +9489,9 @@ biased72:
 	VMOVUPS.Z 64(DX), K1, Z12
 	VADDPS    Z12, Z11, Z11
 
-added72:
+added168:
 	CMPQ   112(AX), $0x00
-	JE     clipped72
+	JE     clipped168
 	VPXORD Z15, Z15, Z15
 	VMAXPS Z0, Z15, Z0
 	VMAXPS Z1, Z15, Z1
@@ -4830,7 +9506,7 @@ added72:
 	VMAXPS Z10, Z15, Z10
 	VMAXPS Z11, Z15, Z11
 
-clipped72:
+clipped168:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -4853,41 +9529,67 @@ clipped72:
 	RET
 
 // func tile7x2F32AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile7x2F32AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	LEAQ   (DX)(DX*2), BX
-	LEAQ   (CX)(DX*4), SI
-	ADDQ   DX, SI
-	MOVQ   8(AX), DI
-	MOVQ   32(AX), R8
-	MOVQ   40(AX), R9
-	MOVQ   56(AX), R10
-	MOVQ   88(AX), R11
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	CMPQ       56(AX), $0x40
+	JLT        fetched169
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
 
-partial73:
+fetched169:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+
+partial170:
 	VMOVUPS      (DI), Z14
 	VMOVUPS.Z    64(DI), K1, Z15
 	VBROADCASTSS (CX), Z16
@@ -4915,12 +9617,12 @@ partial73:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial73
+	JNZ          partial170
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial73
+	JNZ          partial170
 	VBROADCASTSS 80(AX), Z14
 	VMULPS       Z14, Z0, Z0
 	VMULPS       Z14, Z1, Z1
@@ -4940,7 +9642,7 @@ partial73:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased74
+	JZ           biased171
 	VMOVUPS      (CX), Z14
 	VADDPS       Z14, Z0, Z0
 	VADDPS       Z14, Z2, Z2
@@ -4958,9 +9660,9 @@ partial73:
 	VADDPS       Z14, Z11, Z11
 	VADDPS       Z14, Z13, Z13
 
-biased74:
+biased171:
 	TESTQ     DX, DX
-	JZ        added74
+	JZ        added171
 	VMOVUPS   (DX), Z14
 	VADDPS    Z14, Z0, Z0
 	VMOVUPS.Z 64(DX), K1, Z14
@@ -4996,9 +9698,9 @@ biased74:
 	VMOVUPS.Z 64(DX), K1, Z14
 	VADDPS    Z14, Z13, Z13
 
-added74:
+added171:
 	CMPQ   112(AX), $0x00
-	JE     clipped74
+	JE     clipped171
 	VPXORD Z17, Z17, Z17
 	VMAXPS Z0, Z17, Z0
 	VMAXPS Z1, Z17, Z1
@@ -5015,7 +9717,7 @@ added74:
 	VMAXPS Z12, Z17, Z12
 	VMAXPS Z13, Z17, Z13
 
-clipped74:
+clipped171:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -5041,43 +9743,72 @@ clipped74:
 	RET
 
 // func tile8x2F32AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile8x2F32AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	LEAQ   (DX)(DX*2), BX
-	LEAQ   (CX)(DX*4), SI
-	ADDQ   DX, SI
-	MOVQ   8(AX), DI
-	MOVQ   32(AX), R8
-	MOVQ   40(AX), R9
-	MOVQ   56(AX), R10
-	MOVQ   88(AX), R11
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	CMPQ       56(AX), $0x40
+	JLT        fetched172
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
 
-partial75:
+fetched172:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+
+partial173:
 	VMOVUPS      (DI), Z16
 	VMOVUPS.Z    64(DI), K1, Z17
 	VBROADCASTSS (CX), Z18
@@ -5108,12 +9839,12 @@ partial75:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial75
+	JNZ          partial173
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial75
+	JNZ          partial173
 	VBROADCASTSS 80(AX), Z16
 	VMULPS       Z16, Z0, Z0
 	VMULPS       Z16, Z1, Z1
@@ -5135,7 +9866,7 @@ partial75:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased76
+	JZ           biased174
 	VMOVUPS      (CX), Z16
 	VADDPS       Z16, Z0, Z0
 	VADDPS       Z16, Z2, Z2
@@ -5155,9 +9886,9 @@ partial75:
 	VADDPS       Z16, Z13, Z13
 	VADDPS       Z16, Z15, Z15
 
-biased76:
+biased174:
 	TESTQ     DX, DX
-	JZ        added76
+	JZ        added174
 	VMOVUPS   (DX), Z16
 	VADDPS    Z16, Z0, Z0
 	VMOVUPS.Z 64(DX), K1, Z16
@@ -5198,9 +9929,9 @@ biased76:
 	VMOVUPS.Z 64(DX), K1, Z16
 	VADDPS    Z16, Z15, Z15
 
-added76:
+added174:
 	CMPQ   112(AX), $0x00
-	JE     clipped76
+	JE     clipped174
 	VPXORD Z19, Z19, Z19
 	VMAXPS Z0, Z19, Z0
 	VMAXPS Z1, Z19, Z1
@@ -5219,7 +9950,7 @@ added76:
 	VMAXPS Z14, Z19, Z14
 	VMAXPS Z15, Z19, Z15
 
-clipped76:
+clipped174:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -5248,45 +9979,77 @@ clipped76:
 	RET
 
 // func tile9x2F32AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile9x2F32AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	LEAQ   (DX)(DX*2), BX
-	LEAQ   (CX)(DX*4), SI
-	ADDQ   DX, SI
-	MOVQ   8(AX), DI
-	MOVQ   32(AX), R8
-	MOVQ   40(AX), R9
-	MOVQ   56(AX), R10
-	MOVQ   88(AX), R11
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	CMPQ       56(AX), $0x40
+	JLT        fetched175
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
 
-partial77:
+fetched175:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+
+partial176:
 	VMOVUPS      (DI), Z18
 	VMOVUPS.Z    64(DI), K1, Z19
 	VBROADCASTSS (CX), Z20
@@ -5320,12 +10083,12 @@ partial77:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial77
+	JNZ          partial176
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial77
+	JNZ          partial176
 	VBROADCASTSS 80(AX), Z18
 	VMULPS       Z18, Z0, Z0
 	VMULPS       Z18, Z1, Z1
@@ -5349,7 +10112,7 @@ partial77:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased78
+	JZ           biased177
 	VMOVUPS      (CX), Z18
 	VADDPS       Z18, Z0, Z0
 	VADDPS       Z18, Z2, Z2
@@ -5371,9 +10134,9 @@ partial77:
 	VADDPS       Z18, Z15, Z15
 	VADDPS       Z18, Z17, Z17
 
-biased78:
+biased177:
 	TESTQ     DX, DX
-	JZ        added78
+	JZ        added177
 	VMOVUPS   (DX), Z18
 	VADDPS    Z18, Z0, Z0
 	VMOVUPS.Z 64(DX), K1, Z18
@@ -5419,9 +10182,9 @@ biased78:
 	VMOVUPS.Z 64(DX), K1, Z18
 	VADDPS    Z18, Z17, Z17
 
-added78:
+added177:
 	CMPQ   112(AX), $0x00
-	JE     clipped78
+	JE     clipped177
 	VPXORD Z21, Z21, Z21
 	VMAXPS Z0, Z21, Z0
 	VMAXPS Z1, Z21, Z1
@@ -5442,7 +10205,7 @@ added78:
 	VMAXPS Z16, Z21, Z16
 	VMAXPS Z17, Z21, Z17
 
-clipped78:
+clipped177:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -5474,47 +10237,82 @@ clipped78:
 	RET
 
 // func tile10x2F32AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile10x2F32AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	VPXORD Z18, Z18, Z18
-	VPXORD Z19, Z19, Z19
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	LEAQ   (DX)(DX*2), BX
-	LEAQ   (CX)(DX*4), SI
-	ADDQ   DX, SI
-	MOVQ   8(AX), DI
-	MOVQ   32(AX), R8
-	MOVQ   40(AX), R9
-	MOVQ   56(AX), R10
-	MOVQ   88(AX), R11
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	CMPQ       56(AX), $0x40
+	JLT        fetched178
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
 
-partial79:
+fetched178:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+
+partial179:
 	VMOVUPS      (DI), Z20
 	VMOVUPS.Z    64(DI), K1, Z21
 	VBROADCASTSS (CX), Z22
@@ -5551,12 +10349,12 @@ partial79:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial79
+	JNZ          partial179
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial79
+	JNZ          partial179
 	VBROADCASTSS 80(AX), Z20
 	VMULPS       Z20, Z0, Z0
 	VMULPS       Z20, Z1, Z1
@@ -5582,7 +10380,7 @@ partial79:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased80
+	JZ           biased180
 	VMOVUPS      (CX), Z20
 	VADDPS       Z20, Z0, Z0
 	VADDPS       Z20, Z2, Z2
@@ -5606,9 +10404,9 @@ partial79:
 	VADDPS       Z20, Z17, Z17
 	VADDPS       Z20, Z19, Z19
 
-biased80:
+biased180:
 	TESTQ     DX, DX
-	JZ        added80
+	JZ        added180
 	VMOVUPS   (DX), Z20
 	VADDPS    Z20, Z0, Z0
 	VMOVUPS.Z 64(DX), K1, Z20
@@ -5659,9 +10457,9 @@ biased80:
 	VMOVUPS.Z 64(DX), K1, Z20
 	VADDPS    Z20, Z19, Z19
 
-added80:
+added180:
 	CMPQ   112(AX), $0x00
-	JE     clipped80
+	JE     clipped180
 	VPXORD Z23, Z23, Z23
 	VMAXPS Z0, Z23, Z0
 	VMAXPS Z1, Z23, Z1
@@ -5684,7 +10482,7 @@ added80:
 	VMAXPS Z18, Z23, Z18
 	VMAXPS Z19, Z23, Z19
 
-clipped80:
+clipped180:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -5719,51 +10517,89 @@ clipped80:
 	RET
 
 // func tile11x2F32AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile11x2F32AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	VPXORD Z18, Z18, Z18
-	VPXORD Z19, Z19, Z19
-	VPXORD Z20, Z20, Z20
-	VPXORD Z21, Z21, Z21
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	LEAQ   (DX)(DX*2), BX
-	LEAQ   (CX)(DX*4), SI
-	ADDQ   DX, SI
-	LEAQ   (SI)(DX*4), DI
-	ADDQ   DX, DI
-	MOVQ   8(AX), R8
-	MOVQ   32(AX), R9
-	MOVQ   40(AX), R10
-	MOVQ   56(AX), R11
-	MOVQ   88(AX), R12
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	CMPQ       56(AX), $0x40
+	JLT        fetched181
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
 
-partial81:
+fetched181:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	MOVQ 8(AX), R8
+	MOVQ 32(AX), R9
+	MOVQ 40(AX), R10
+	MOVQ 56(AX), R11
+	MOVQ 88(AX), R12
+
+partial182:
 	VMOVUPS      (R8), Z22
 	VMOVUPS.Z    64(R8), K1, Z23
 	VBROADCASTSS (CX), Z24
@@ -5804,13 +10640,13 @@ partial81:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial81
+	JNZ          partial182
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial81
+	JNZ          partial182
 	VBROADCASTSS 80(AX), Z22
 	VMULPS       Z22, Z0, Z0
 	VMULPS       Z22, Z1, Z1
@@ -5838,7 +10674,7 @@ partial81:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased82
+	JZ           biased183
 	VMOVUPS      (CX), Z22
 	VADDPS       Z22, Z0, Z0
 	VADDPS       Z22, Z2, Z2
@@ -5864,9 +10700,9 @@ partial81:
 	VADDPS       Z22, Z19, Z19
 	VADDPS       Z22, Z21, Z21
 
-biased82:
+biased183:
 	TESTQ     DX, DX
-	JZ        added82
+	JZ        added183
 	VMOVUPS   (DX), Z22
 	VADDPS    Z22, Z0, Z0
 	VMOVUPS.Z 64(DX), K1, Z22
@@ -5922,9 +10758,9 @@ biased82:
 	VMOVUPS.Z 64(DX), K1, Z22
 	VADDPS    Z22, Z21, Z21
 
-added82:
+added183:
 	CMPQ   112(AX), $0x00
-	JE     clipped82
+	JE     clipped183
 	VPXORD Z25, Z25, Z25
 	VMAXPS Z0, Z25, Z0
 	VMAXPS Z1, Z25, Z1
@@ -5949,7 +10785,7 @@ added82:
 	VMAXPS Z20, Z25, Z20
 	VMAXPS Z21, Z25, Z21
 
-clipped82:
+clipped183:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -5987,53 +10823,94 @@ clipped82:
 	RET
 
 // func tile12x2F32AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile12x2F32AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	VPXORD Z18, Z18, Z18
-	VPXORD Z19, Z19, Z19
-	VPXORD Z20, Z20, Z20
-	VPXORD Z21, Z21, Z21
-	VPXORD Z22, Z22, Z22
-	VPXORD Z23, Z23, Z23
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	LEAQ   (DX)(DX*2), BX
-	LEAQ   (CX)(DX*4), SI
-	ADDQ   DX, SI
-	LEAQ   (SI)(DX*4), DI
-	ADDQ   DX, DI
-	MOVQ   8(AX), R8
-	MOVQ   32(AX), R9
-	MOVQ   40(AX), R10
-	MOVQ   56(AX), R11
-	MOVQ   88(AX), R12
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	CMPQ       56(AX), $0x40
+	JLT        fetched184
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
 
-partial83:
+fetched184:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	MOVQ 8(AX), R8
+	MOVQ 32(AX), R9
+	MOVQ 40(AX), R10
+	MOVQ 56(AX), R11
+	MOVQ 88(AX), R12
+
+partial185:
 	VMOVUPS      (R8), Z24
 	VMOVUPS.Z    64(R8), K1, Z25
 	VBROADCASTSS (CX), Z26
@@ -6077,13 +10954,13 @@ partial83:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial83
+	JNZ          partial185
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial83
+	JNZ          partial185
 	VBROADCASTSS 80(AX), Z24
 	VMULPS       Z24, Z0, Z0
 	VMULPS       Z24, Z1, Z1
@@ -6113,7 +10990,7 @@ partial83:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased84
+	JZ           biased186
 	VMOVUPS      (CX), Z24
 	VADDPS       Z24, Z0, Z0
 	VADDPS       Z24, Z2, Z2
@@ -6141,9 +11018,9 @@ partial83:
 	VADDPS       Z24, Z21, Z21
 	VADDPS       Z24, Z23, Z23
 
-biased84:
+biased186:
 	TESTQ     DX, DX
-	JZ        added84
+	JZ        added186
 	VMOVUPS   (DX), Z24
 	VADDPS    Z24, Z0, Z0
 	VMOVUPS.Z 64(DX), K1, Z24
@@ -6204,9 +11081,9 @@ biased84:
 	VMOVUPS.Z 64(DX), K1, Z24
 	VADDPS    Z24, Z23, Z23
 
-added84:
+added186:
 	CMPQ   112(AX), $0x00
-	JE     clipped84
+	JE     clipped186
 	VPXORD Z27, Z27, Z27
 	VMAXPS Z0, Z27, Z0
 	VMAXPS Z1, Z27, Z1
@@ -6233,7 +11110,7 @@ added84:
 	VMAXPS Z22, Z27, Z22
 	VMAXPS Z23, Z27, Z23
 
-clipped84:
+clipped186:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -6274,55 +11151,99 @@ clipped84:
 	RET
 
 // func tile13x2F32AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile13x2F32AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	VPXORD Z18, Z18, Z18
-	VPXORD Z19, Z19, Z19
-	VPXORD Z20, Z20, Z20
-	VPXORD Z21, Z21, Z21
-	VPXORD Z22, Z22, Z22
-	VPXORD Z23, Z23, Z23
-	VPXORD Z24, Z24, Z24
-	VPXORD Z25, Z25, Z25
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	LEAQ   (DX)(DX*2), BX
-	LEAQ   (CX)(DX*4), SI
-	ADDQ   DX, SI
-	LEAQ   (SI)(DX*4), DI
-	ADDQ   DX, DI
-	MOVQ   8(AX), R8
-	MOVQ   32(AX), R9
-	MOVQ   40(AX), R10
-	MOVQ   56(AX), R11
-	MOVQ   88(AX), R12
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	VPXORD     Z24, Z24, Z24
+	VPXORD     Z25, Z25, Z25
+	CMPQ       56(AX), $0x40
+	JLT        fetched187
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
 
-partial85:
+fetched187:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	MOVQ 8(AX), R8
+	MOVQ 32(AX), R9
+	MOVQ 40(AX), R10
+	MOVQ 56(AX), R11
+	MOVQ 88(AX), R12
+
+partial188:
 	VMOVUPS      (R8), Z26
 	VMOVUPS.Z    64(R8), K1, Z27
 	VBROADCASTSS (CX), Z28
@@ -6369,13 +11290,13 @@ partial85:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial85
+	JNZ          partial188
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial85
+	JNZ          partial188
 	VBROADCASTSS 80(AX), Z26
 	VMULPS       Z26, Z0, Z0
 	VMULPS       Z26, Z1, Z1
@@ -6407,7 +11328,7 @@ partial85:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased86
+	JZ           biased189
 	VMOVUPS      (CX), Z26
 	VADDPS       Z26, Z0, Z0
 	VADDPS       Z26, Z2, Z2
@@ -6437,9 +11358,9 @@ partial85:
 	VADDPS       Z26, Z23, Z23
 	VADDPS       Z26, Z25, Z25
 
-biased86:
+biased189:
 	TESTQ     DX, DX
-	JZ        added86
+	JZ        added189
 	VMOVUPS   (DX), Z26
 	VADDPS    Z26, Z0, Z0
 	VMOVUPS.Z 64(DX), K1, Z26
@@ -6505,9 +11426,9 @@ biased86:
 	VMOVUPS.Z 64(DX), K1, Z26
 	VADDPS    Z26, Z25, Z25
 
-added86:
+added189:
 	CMPQ   112(AX), $0x00
-	JE     clipped86
+	JE     clipped189
 	VPXORD Z29, Z29, Z29
 	VMAXPS Z0, Z29, Z0
 	VMAXPS Z1, Z29, Z1
@@ -6536,7 +11457,7 @@ added86:
 	VMAXPS Z24, Z29, Z24
 	VMAXPS Z25, Z29, Z25
 
-clipped86:
+clipped189:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -6580,57 +11501,104 @@ clipped86:
 	RET
 
 // func tile14x2F32AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile14x2F32AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	VPXORD Z18, Z18, Z18
-	VPXORD Z19, Z19, Z19
-	VPXORD Z20, Z20, Z20
-	VPXORD Z21, Z21, Z21
-	VPXORD Z22, Z22, Z22
-	VPXORD Z23, Z23, Z23
-	VPXORD Z24, Z24, Z24
-	VPXORD Z25, Z25, Z25
-	VPXORD Z26, Z26, Z26
-	VPXORD Z27, Z27, Z27
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	LEAQ   (DX)(DX*2), BX
-	LEAQ   (CX)(DX*4), SI
-	ADDQ   DX, SI
-	LEAQ   (SI)(DX*4), DI
-	ADDQ   DX, DI
-	MOVQ   8(AX), R8
-	MOVQ   32(AX), R9
-	MOVQ   40(AX), R10
-	MOVQ   56(AX), R11
-	MOVQ   88(AX), R12
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	VPXORD     Z24, Z24, Z24
+	VPXORD     Z25, Z25, Z25
+	VPXORD     Z26, Z26, Z26
+	VPXORD     Z27, Z27, Z27
+	CMPQ       56(AX), $0x40
+	JLT        fetched190
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
 
-partial87:
+fetched190:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	MOVQ 8(AX), R8
+	MOVQ 32(AX), R9
+	MOVQ 40(AX), R10
+	MOVQ 56(AX), R11
+	MOVQ 88(AX), R12
+
+partial191:
 	VMOVUPS      (R8), Z28
 	VMOVUPS.Z    64(R8), K1, Z29
 	VBROADCASTSS (CX), Z30
@@ -6680,13 +11648,13 @@ partial87:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial87
+	JNZ          partial191
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial87
+	JNZ          partial191
 	VBROADCASTSS 80(AX), Z28
 	VMULPS       Z28, Z0, Z0
 	VMULPS       Z28, Z1, Z1
@@ -6720,7 +11688,7 @@ partial87:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased88
+	JZ           biased192
 	VMOVUPS      (CX), Z28
 	VADDPS       Z28, Z0, Z0
 	VADDPS       Z28, Z2, Z2
@@ -6752,9 +11720,9 @@ partial87:
 	VADDPS       Z28, Z25, Z25
 	VADDPS       Z28, Z27, Z27
 
-biased88:
+biased192:
 	TESTQ     DX, DX
-	JZ        added88
+	JZ        added192
 	VMOVUPS   (DX), Z28
 	VADDPS    Z28, Z0, Z0
 	VMOVUPS.Z 64(DX), K1, Z28
@@ -6825,9 +11793,9 @@ biased88:
 	VMOVUPS.Z 64(DX), K1, Z28
 	VADDPS    Z28, Z27, Z27
 
-added88:
+added192:
 	CMPQ   112(AX), $0x00
-	JE     clipped88
+	JE     clipped192
 	VPXORD Z31, Z31, Z31
 	VMAXPS Z0, Z31, Z0
 	VMAXPS Z1, Z31, Z1
@@ -6858,7 +11826,3271 @@ added88:
 	VMAXPS Z26, Z31, Z26
 	VMAXPS Z27, Z31, Z27
 
-clipped88:
+clipped192:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z18, (AX)
+	VMOVUPS Z19, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z20, (AX)
+	VMOVUPS Z21, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z22, (AX)
+	VMOVUPS Z23, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z24, (AX)
+	VMOVUPS Z25, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z26, (AX)
+	VMOVUPS Z27, K1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func pack1x2F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack1x2F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ   t+0(FP), AX
+	MOVQ   64(AX), CX
+	MOVQ   CX, DX
+	MOVQ   $0x0000000000000001, CX
+	SHLXQ  DX, CX, CX
+	DECQ   CX
+	KMOVW  CX, K1
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	MOVQ   (AX), CX
+	MOVQ   24(AX), DX
+	MOVQ   8(AX), DX
+	MOVQ   32(AX), BX
+	MOVQ   40(AX), SI
+	MOVQ   56(AX), DI
+	MOVQ   88(AX), R8
+	MOVQ   120(AX), R9
+	MOVQ   SI, R10
+	SHLQ   $0x05, R10
+	ADDQ   DX, R10
+
+partial193:
+	VMOVUPS      (DX), Z2
+	VMOVUPS.Z    64(DX), K1, Z3
+	VMOVUPS      Z2, (R9)
+	PREFETCHT1   (R10)
+	VMOVUPS      Z3, 64(R9)
+	PREFETCHT1   64(R10)
+	ADDQ         $0x00000080, R9
+	ADDQ         SI, R10
+	VBROADCASTSS (CX), Z4
+	VFMADD231PS  Z2, Z4, Z0
+	VFMADD231PS  Z3, Z4, Z1
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          partial193
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), DI
+	DECQ         R8
+	JNZ          partial193
+	VBROADCASTSS 80(AX), Z2
+	VMULPS       Z2, Z0, Z0
+	VMULPS       Z2, Z1, Z1
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased194
+	VMOVUPS      (CX), Z2
+	VADDPS       Z2, Z0, Z0
+	VMOVUPS.Z    64(CX), K1, Z2
+	VADDPS       Z2, Z1, Z1
+
+biased194:
+	TESTQ     DX, DX
+	JZ        added194
+	VMOVUPS   (DX), Z2
+	VADDPS    Z2, Z0, Z0
+	VMOVUPS.Z 64(DX), K1, Z2
+	VADDPS    Z2, Z1, Z1
+
+added194:
+	CMPQ   112(AX), $0x00
+	JE     clipped194
+	VPXORD Z5, Z5, Z5
+	VMAXPS Z0, Z5, Z0
+	VMAXPS Z1, Z5, Z1
+
+clipped194:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, K1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func pack2x2F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack2x2F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ   t+0(FP), AX
+	MOVQ   64(AX), CX
+	MOVQ   CX, DX
+	MOVQ   $0x0000000000000001, CX
+	SHLXQ  DX, CX, CX
+	DECQ   CX
+	KMOVW  CX, K1
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	MOVQ   (AX), CX
+	MOVQ   24(AX), DX
+	MOVQ   8(AX), BX
+	MOVQ   32(AX), SI
+	MOVQ   40(AX), DI
+	MOVQ   56(AX), R8
+	MOVQ   88(AX), R9
+	MOVQ   120(AX), R10
+	MOVQ   DI, R11
+	SHLQ   $0x05, R11
+	ADDQ   BX, R11
+
+partial195:
+	VMOVUPS      (BX), Z4
+	VMOVUPS.Z    64(BX), K1, Z5
+	VMOVUPS      Z4, (R10)
+	PREFETCHT1   (R11)
+	VMOVUPS      Z5, 64(R10)
+	PREFETCHT1   64(R11)
+	ADDQ         $0x00000080, R10
+	ADDQ         DI, R11
+	VBROADCASTSS (CX), Z6
+	VFMADD231PS  Z4, Z6, Z0
+	VFMADD231PS  Z5, Z6, Z1
+	VBROADCASTSS (CX)(DX*1), Z6
+	VFMADD231PS  Z4, Z6, Z2
+	VFMADD231PS  Z5, Z6, Z3
+	ADDQ         SI, CX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          partial195
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
+	JNZ          partial195
+	VBROADCASTSS 80(AX), Z4
+	VMULPS       Z4, Z0, Z0
+	VMULPS       Z4, Z1, Z1
+	VMULPS       Z4, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased196
+	VMOVUPS      (CX), Z4
+	VADDPS       Z4, Z0, Z0
+	VADDPS       Z4, Z2, Z2
+	VMOVUPS.Z    64(CX), K1, Z4
+	VADDPS       Z4, Z1, Z1
+	VADDPS       Z4, Z3, Z3
+
+biased196:
+	TESTQ     DX, DX
+	JZ        added196
+	VMOVUPS   (DX), Z4
+	VADDPS    Z4, Z0, Z0
+	VMOVUPS.Z 64(DX), K1, Z4
+	VADDPS    Z4, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z4
+	VADDPS    Z4, Z2, Z2
+	VMOVUPS.Z 64(DX), K1, Z4
+	VADDPS    Z4, Z3, Z3
+
+added196:
+	CMPQ   112(AX), $0x00
+	JE     clipped196
+	VPXORD Z7, Z7, Z7
+	VMAXPS Z0, Z7, Z0
+	VMAXPS Z1, Z7, Z1
+	VMAXPS Z2, Z7, Z2
+	VMAXPS Z3, Z7, Z3
+
+clipped196:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, K1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func pack3x2F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack3x2F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	CMPQ       56(AX), $0x40
+	JLT        fetched197
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+
+fetched197:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	MOVQ 8(AX), BX
+	MOVQ 32(AX), SI
+	MOVQ 40(AX), DI
+	MOVQ 56(AX), R8
+	MOVQ 88(AX), R9
+	MOVQ 120(AX), R10
+	MOVQ DI, R11
+	SHLQ $0x05, R11
+	ADDQ BX, R11
+
+partial198:
+	VMOVUPS      (BX), Z6
+	VMOVUPS.Z    64(BX), K1, Z7
+	VMOVUPS      Z6, (R10)
+	PREFETCHT1   (R11)
+	VMOVUPS      Z7, 64(R10)
+	PREFETCHT1   64(R11)
+	ADDQ         $0x00000080, R10
+	ADDQ         DI, R11
+	VBROADCASTSS (CX), Z8
+	VFMADD231PS  Z6, Z8, Z0
+	VFMADD231PS  Z7, Z8, Z1
+	VBROADCASTSS (CX)(DX*1), Z8
+	VFMADD231PS  Z6, Z8, Z2
+	VFMADD231PS  Z7, Z8, Z3
+	VBROADCASTSS (CX)(DX*2), Z8
+	VFMADD231PS  Z6, Z8, Z4
+	VFMADD231PS  Z7, Z8, Z5
+	ADDQ         SI, CX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          partial198
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
+	JNZ          partial198
+	VBROADCASTSS 80(AX), Z6
+	VMULPS       Z6, Z0, Z0
+	VMULPS       Z6, Z1, Z1
+	VMULPS       Z6, Z2, Z2
+	VMULPS       Z6, Z3, Z3
+	VMULPS       Z6, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased199
+	VMOVUPS      (CX), Z6
+	VADDPS       Z6, Z0, Z0
+	VADDPS       Z6, Z2, Z2
+	VADDPS       Z6, Z4, Z4
+	VMOVUPS.Z    64(CX), K1, Z6
+	VADDPS       Z6, Z1, Z1
+	VADDPS       Z6, Z3, Z3
+	VADDPS       Z6, Z5, Z5
+
+biased199:
+	TESTQ     DX, DX
+	JZ        added199
+	VMOVUPS   (DX), Z6
+	VADDPS    Z6, Z0, Z0
+	VMOVUPS.Z 64(DX), K1, Z6
+	VADDPS    Z6, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z6
+	VADDPS    Z6, Z2, Z2
+	VMOVUPS.Z 64(DX), K1, Z6
+	VADDPS    Z6, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z6
+	VADDPS    Z6, Z4, Z4
+	VMOVUPS.Z 64(DX), K1, Z6
+	VADDPS    Z6, Z5, Z5
+
+added199:
+	CMPQ   112(AX), $0x00
+	JE     clipped199
+	VPXORD Z9, Z9, Z9
+	VMAXPS Z0, Z9, Z0
+	VMAXPS Z1, Z9, Z1
+	VMAXPS Z2, Z9, Z2
+	VMAXPS Z3, Z9, Z3
+	VMAXPS Z4, Z9, Z4
+	VMAXPS Z5, Z9, Z5
+
+clipped199:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, K1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func pack4x2F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack4x2F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	CMPQ       56(AX), $0x40
+	JLT        fetched200
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+
+fetched200:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ 8(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 40(AX), R8
+	MOVQ 56(AX), R9
+	MOVQ 88(AX), R10
+	MOVQ 120(AX), R11
+	MOVQ R8, R12
+	SHLQ $0x05, R12
+	ADDQ SI, R12
+
+partial201:
+	VMOVUPS      (SI), Z8
+	VMOVUPS.Z    64(SI), K1, Z9
+	VMOVUPS      Z8, (R11)
+	PREFETCHT1   (R12)
+	VMOVUPS      Z9, 64(R11)
+	PREFETCHT1   64(R12)
+	ADDQ         $0x00000080, R11
+	ADDQ         R8, R12
+	VBROADCASTSS (CX), Z10
+	VFMADD231PS  Z8, Z10, Z0
+	VFMADD231PS  Z9, Z10, Z1
+	VBROADCASTSS (CX)(DX*1), Z10
+	VFMADD231PS  Z8, Z10, Z2
+	VFMADD231PS  Z9, Z10, Z3
+	VBROADCASTSS (CX)(DX*2), Z10
+	VFMADD231PS  Z8, Z10, Z4
+	VFMADD231PS  Z9, Z10, Z5
+	VBROADCASTSS (CX)(BX*1), Z10
+	VFMADD231PS  Z8, Z10, Z6
+	VFMADD231PS  Z9, Z10, Z7
+	ADDQ         DI, CX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          partial201
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
+	JNZ          partial201
+	VBROADCASTSS 80(AX), Z8
+	VMULPS       Z8, Z0, Z0
+	VMULPS       Z8, Z1, Z1
+	VMULPS       Z8, Z2, Z2
+	VMULPS       Z8, Z3, Z3
+	VMULPS       Z8, Z4, Z4
+	VMULPS       Z8, Z5, Z5
+	VMULPS       Z8, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased202
+	VMOVUPS      (CX), Z8
+	VADDPS       Z8, Z0, Z0
+	VADDPS       Z8, Z2, Z2
+	VADDPS       Z8, Z4, Z4
+	VADDPS       Z8, Z6, Z6
+	VMOVUPS.Z    64(CX), K1, Z8
+	VADDPS       Z8, Z1, Z1
+	VADDPS       Z8, Z3, Z3
+	VADDPS       Z8, Z5, Z5
+	VADDPS       Z8, Z7, Z7
+
+biased202:
+	TESTQ     DX, DX
+	JZ        added202
+	VMOVUPS   (DX), Z8
+	VADDPS    Z8, Z0, Z0
+	VMOVUPS.Z 64(DX), K1, Z8
+	VADDPS    Z8, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z8
+	VADDPS    Z8, Z2, Z2
+	VMOVUPS.Z 64(DX), K1, Z8
+	VADDPS    Z8, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z8
+	VADDPS    Z8, Z4, Z4
+	VMOVUPS.Z 64(DX), K1, Z8
+	VADDPS    Z8, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z8
+	VADDPS    Z8, Z6, Z6
+	VMOVUPS.Z 64(DX), K1, Z8
+	VADDPS    Z8, Z7, Z7
+
+added202:
+	CMPQ   112(AX), $0x00
+	JE     clipped202
+	VPXORD Z11, Z11, Z11
+	VMAXPS Z0, Z11, Z0
+	VMAXPS Z1, Z11, Z1
+	VMAXPS Z2, Z11, Z2
+	VMAXPS Z3, Z11, Z3
+	VMAXPS Z4, Z11, Z4
+	VMAXPS Z5, Z11, Z5
+	VMAXPS Z6, Z11, Z6
+	VMAXPS Z7, Z11, Z7
+
+clipped202:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, K1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func pack5x2F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack5x2F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	CMPQ       56(AX), $0x40
+	JLT        fetched203
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+
+fetched203:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ 8(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 40(AX), R8
+	MOVQ 56(AX), R9
+	MOVQ 88(AX), R10
+	MOVQ 120(AX), R11
+	MOVQ R8, R12
+	SHLQ $0x05, R12
+	ADDQ SI, R12
+
+partial204:
+	VMOVUPS      (SI), Z10
+	VMOVUPS.Z    64(SI), K1, Z11
+	VMOVUPS      Z10, (R11)
+	PREFETCHT1   (R12)
+	VMOVUPS      Z11, 64(R11)
+	PREFETCHT1   64(R12)
+	ADDQ         $0x00000080, R11
+	ADDQ         R8, R12
+	VBROADCASTSS (CX), Z12
+	VFMADD231PS  Z10, Z12, Z0
+	VFMADD231PS  Z11, Z12, Z1
+	VBROADCASTSS (CX)(DX*1), Z12
+	VFMADD231PS  Z10, Z12, Z2
+	VFMADD231PS  Z11, Z12, Z3
+	VBROADCASTSS (CX)(DX*2), Z12
+	VFMADD231PS  Z10, Z12, Z4
+	VFMADD231PS  Z11, Z12, Z5
+	VBROADCASTSS (CX)(BX*1), Z12
+	VFMADD231PS  Z10, Z12, Z6
+	VFMADD231PS  Z11, Z12, Z7
+	VBROADCASTSS (CX)(DX*4), Z12
+	VFMADD231PS  Z10, Z12, Z8
+	VFMADD231PS  Z11, Z12, Z9
+	ADDQ         DI, CX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          partial204
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
+	JNZ          partial204
+	VBROADCASTSS 80(AX), Z10
+	VMULPS       Z10, Z0, Z0
+	VMULPS       Z10, Z1, Z1
+	VMULPS       Z10, Z2, Z2
+	VMULPS       Z10, Z3, Z3
+	VMULPS       Z10, Z4, Z4
+	VMULPS       Z10, Z5, Z5
+	VMULPS       Z10, Z6, Z6
+	VMULPS       Z10, Z7, Z7
+	VMULPS       Z10, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased205
+	VMOVUPS      (CX), Z10
+	VADDPS       Z10, Z0, Z0
+	VADDPS       Z10, Z2, Z2
+	VADDPS       Z10, Z4, Z4
+	VADDPS       Z10, Z6, Z6
+	VADDPS       Z10, Z8, Z8
+	VMOVUPS.Z    64(CX), K1, Z10
+	VADDPS       Z10, Z1, Z1
+	VADDPS       Z10, Z3, Z3
+	VADDPS       Z10, Z5, Z5
+	VADDPS       Z10, Z7, Z7
+	VADDPS       Z10, Z9, Z9
+
+biased205:
+	TESTQ     DX, DX
+	JZ        added205
+	VMOVUPS   (DX), Z10
+	VADDPS    Z10, Z0, Z0
+	VMOVUPS.Z 64(DX), K1, Z10
+	VADDPS    Z10, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z10
+	VADDPS    Z10, Z2, Z2
+	VMOVUPS.Z 64(DX), K1, Z10
+	VADDPS    Z10, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z10
+	VADDPS    Z10, Z4, Z4
+	VMOVUPS.Z 64(DX), K1, Z10
+	VADDPS    Z10, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z10
+	VADDPS    Z10, Z6, Z6
+	VMOVUPS.Z 64(DX), K1, Z10
+	VADDPS    Z10, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z10
+	VADDPS    Z10, Z8, Z8
+	VMOVUPS.Z 64(DX), K1, Z10
+	VADDPS    Z10, Z9, Z9
+
+added205:
+	CMPQ   112(AX), $0x00
+	JE     clipped205
+	VPXORD Z13, Z13, Z13
+	VMAXPS Z0, Z13, Z0
+	VMAXPS Z1, Z13, Z1
+	VMAXPS Z2, Z13, Z2
+	VMAXPS Z3, Z13, Z3
+	VMAXPS Z4, Z13, Z4
+	VMAXPS Z5, Z13, Z5
+	VMAXPS Z6, Z13, Z6
+	VMAXPS Z7, Z13, Z7
+	VMAXPS Z8, Z13, Z8
+	VMAXPS Z9, Z13, Z9
+
+clipped205:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, K1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func pack6x2F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack6x2F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	CMPQ       56(AX), $0x40
+	JLT        fetched206
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+
+fetched206:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+	MOVQ 120(AX), R12
+	MOVQ R9, R13
+	SHLQ $0x05, R13
+	ADDQ DI, R13
+
+partial207:
+	VMOVUPS      (DI), Z12
+	VMOVUPS.Z    64(DI), K1, Z13
+	VMOVUPS      Z12, (R12)
+	PREFETCHT1   (R13)
+	VMOVUPS      Z13, 64(R12)
+	PREFETCHT1   64(R13)
+	ADDQ         $0x00000080, R12
+	ADDQ         R9, R13
+	VBROADCASTSS (CX), Z14
+	VFMADD231PS  Z12, Z14, Z0
+	VFMADD231PS  Z13, Z14, Z1
+	VBROADCASTSS (CX)(DX*1), Z14
+	VFMADD231PS  Z12, Z14, Z2
+	VFMADD231PS  Z13, Z14, Z3
+	VBROADCASTSS (CX)(DX*2), Z14
+	VFMADD231PS  Z12, Z14, Z4
+	VFMADD231PS  Z13, Z14, Z5
+	VBROADCASTSS (CX)(BX*1), Z14
+	VFMADD231PS  Z12, Z14, Z6
+	VFMADD231PS  Z13, Z14, Z7
+	VBROADCASTSS (CX)(DX*4), Z14
+	VFMADD231PS  Z12, Z14, Z8
+	VFMADD231PS  Z13, Z14, Z9
+	VBROADCASTSS (SI), Z14
+	VFMADD231PS  Z12, Z14, Z10
+	VFMADD231PS  Z13, Z14, Z11
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          partial207
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          partial207
+	VBROADCASTSS 80(AX), Z12
+	VMULPS       Z12, Z0, Z0
+	VMULPS       Z12, Z1, Z1
+	VMULPS       Z12, Z2, Z2
+	VMULPS       Z12, Z3, Z3
+	VMULPS       Z12, Z4, Z4
+	VMULPS       Z12, Z5, Z5
+	VMULPS       Z12, Z6, Z6
+	VMULPS       Z12, Z7, Z7
+	VMULPS       Z12, Z8, Z8
+	VMULPS       Z12, Z9, Z9
+	VMULPS       Z12, Z10, Z10
+	VMULPS       Z12, Z11, Z11
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased208
+	VMOVUPS      (CX), Z12
+	VADDPS       Z12, Z0, Z0
+	VADDPS       Z12, Z2, Z2
+	VADDPS       Z12, Z4, Z4
+	VADDPS       Z12, Z6, Z6
+	VADDPS       Z12, Z8, Z8
+	VADDPS       Z12, Z10, Z10
+	VMOVUPS.Z    64(CX), K1, Z12
+	VADDPS       Z12, Z1, Z1
+	VADDPS       Z12, Z3, Z3
+	VADDPS       Z12, Z5, Z5
+	VADDPS       Z12, Z7, Z7
+	VADDPS       Z12, Z9, Z9
+	VADDPS       Z12, Z11, Z11
+
+biased208:
+	TESTQ     DX, DX
+	JZ        added208
+	VMOVUPS   (DX), Z12
+	VADDPS    Z12, Z0, Z0
+	VMOVUPS.Z 64(DX), K1, Z12
+	VADDPS    Z12, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z12
+	VADDPS    Z12, Z2, Z2
+	VMOVUPS.Z 64(DX), K1, Z12
+	VADDPS    Z12, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z12
+	VADDPS    Z12, Z4, Z4
+	VMOVUPS.Z 64(DX), K1, Z12
+	VADDPS    Z12, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z12
+	VADDPS    Z12, Z6, Z6
+	VMOVUPS.Z 64(DX), K1, Z12
+	VADDPS    Z12, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z12
+	VADDPS    Z12, Z8, Z8
+	VMOVUPS.Z 64(DX), K1, Z12
+	VADDPS    Z12, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z12
+	VADDPS    Z12, Z10, Z10
+	VMOVUPS.Z 64(DX), K1, Z12
+	VADDPS    Z12, Z11, Z11
+
+added208:
+	CMPQ   112(AX), $0x00
+	JE     clipped208
+	VPXORD Z15, Z15, Z15
+	VMAXPS Z0, Z15, Z0
+	VMAXPS Z1, Z15, Z1
+	VMAXPS Z2, Z15, Z2
+	VMAXPS Z3, Z15, Z3
+	VMAXPS Z4, Z15, Z4
+	VMAXPS Z5, Z15, Z5
+	VMAXPS Z6, Z15, Z6
+	VMAXPS Z7, Z15, Z7
+	VMAXPS Z8, Z15, Z8
+	VMAXPS Z9, Z15, Z9
+	VMAXPS Z10, Z15, Z10
+	VMAXPS Z11, Z15, Z11
+
+clipped208:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, K1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func pack7x2F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack7x2F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	CMPQ       56(AX), $0x40
+	JLT        fetched209
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+
+fetched209:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+	MOVQ 120(AX), R12
+	MOVQ R9, R13
+	SHLQ $0x05, R13
+	ADDQ DI, R13
+
+partial210:
+	VMOVUPS      (DI), Z14
+	VMOVUPS.Z    64(DI), K1, Z15
+	VMOVUPS      Z14, (R12)
+	PREFETCHT1   (R13)
+	VMOVUPS      Z15, 64(R12)
+	PREFETCHT1   64(R13)
+	ADDQ         $0x00000080, R12
+	ADDQ         R9, R13
+	VBROADCASTSS (CX), Z16
+	VFMADD231PS  Z14, Z16, Z0
+	VFMADD231PS  Z15, Z16, Z1
+	VBROADCASTSS (CX)(DX*1), Z16
+	VFMADD231PS  Z14, Z16, Z2
+	VFMADD231PS  Z15, Z16, Z3
+	VBROADCASTSS (CX)(DX*2), Z16
+	VFMADD231PS  Z14, Z16, Z4
+	VFMADD231PS  Z15, Z16, Z5
+	VBROADCASTSS (CX)(BX*1), Z16
+	VFMADD231PS  Z14, Z16, Z6
+	VFMADD231PS  Z15, Z16, Z7
+	VBROADCASTSS (CX)(DX*4), Z16
+	VFMADD231PS  Z14, Z16, Z8
+	VFMADD231PS  Z15, Z16, Z9
+	VBROADCASTSS (SI), Z16
+	VFMADD231PS  Z14, Z16, Z10
+	VFMADD231PS  Z15, Z16, Z11
+	VBROADCASTSS (SI)(DX*1), Z16
+	VFMADD231PS  Z14, Z16, Z12
+	VFMADD231PS  Z15, Z16, Z13
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          partial210
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          partial210
+	VBROADCASTSS 80(AX), Z14
+	VMULPS       Z14, Z0, Z0
+	VMULPS       Z14, Z1, Z1
+	VMULPS       Z14, Z2, Z2
+	VMULPS       Z14, Z3, Z3
+	VMULPS       Z14, Z4, Z4
+	VMULPS       Z14, Z5, Z5
+	VMULPS       Z14, Z6, Z6
+	VMULPS       Z14, Z7, Z7
+	VMULPS       Z14, Z8, Z8
+	VMULPS       Z14, Z9, Z9
+	VMULPS       Z14, Z10, Z10
+	VMULPS       Z14, Z11, Z11
+	VMULPS       Z14, Z12, Z12
+	VMULPS       Z14, Z13, Z13
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased211
+	VMOVUPS      (CX), Z14
+	VADDPS       Z14, Z0, Z0
+	VADDPS       Z14, Z2, Z2
+	VADDPS       Z14, Z4, Z4
+	VADDPS       Z14, Z6, Z6
+	VADDPS       Z14, Z8, Z8
+	VADDPS       Z14, Z10, Z10
+	VADDPS       Z14, Z12, Z12
+	VMOVUPS.Z    64(CX), K1, Z14
+	VADDPS       Z14, Z1, Z1
+	VADDPS       Z14, Z3, Z3
+	VADDPS       Z14, Z5, Z5
+	VADDPS       Z14, Z7, Z7
+	VADDPS       Z14, Z9, Z9
+	VADDPS       Z14, Z11, Z11
+	VADDPS       Z14, Z13, Z13
+
+biased211:
+	TESTQ     DX, DX
+	JZ        added211
+	VMOVUPS   (DX), Z14
+	VADDPS    Z14, Z0, Z0
+	VMOVUPS.Z 64(DX), K1, Z14
+	VADDPS    Z14, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z14
+	VADDPS    Z14, Z2, Z2
+	VMOVUPS.Z 64(DX), K1, Z14
+	VADDPS    Z14, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z14
+	VADDPS    Z14, Z4, Z4
+	VMOVUPS.Z 64(DX), K1, Z14
+	VADDPS    Z14, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z14
+	VADDPS    Z14, Z6, Z6
+	VMOVUPS.Z 64(DX), K1, Z14
+	VADDPS    Z14, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z14
+	VADDPS    Z14, Z8, Z8
+	VMOVUPS.Z 64(DX), K1, Z14
+	VADDPS    Z14, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z14
+	VADDPS    Z14, Z10, Z10
+	VMOVUPS.Z 64(DX), K1, Z14
+	VADDPS    Z14, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z14
+	VADDPS    Z14, Z12, Z12
+	VMOVUPS.Z 64(DX), K1, Z14
+	VADDPS    Z14, Z13, Z13
+
+added211:
+	CMPQ   112(AX), $0x00
+	JE     clipped211
+	VPXORD Z17, Z17, Z17
+	VMAXPS Z0, Z17, Z0
+	VMAXPS Z1, Z17, Z1
+	VMAXPS Z2, Z17, Z2
+	VMAXPS Z3, Z17, Z3
+	VMAXPS Z4, Z17, Z4
+	VMAXPS Z5, Z17, Z5
+	VMAXPS Z6, Z17, Z6
+	VMAXPS Z7, Z17, Z7
+	VMAXPS Z8, Z17, Z8
+	VMAXPS Z9, Z17, Z9
+	VMAXPS Z10, Z17, Z10
+	VMAXPS Z11, Z17, Z11
+	VMAXPS Z12, Z17, Z12
+	VMAXPS Z13, Z17, Z13
+
+clipped211:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, K1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func pack8x2F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack8x2F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	CMPQ       56(AX), $0x40
+	JLT        fetched212
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+
+fetched212:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+	MOVQ 120(AX), R12
+	MOVQ R9, R13
+	SHLQ $0x05, R13
+	ADDQ DI, R13
+
+partial213:
+	VMOVUPS      (DI), Z16
+	VMOVUPS.Z    64(DI), K1, Z17
+	VMOVUPS      Z16, (R12)
+	PREFETCHT1   (R13)
+	VMOVUPS      Z17, 64(R12)
+	PREFETCHT1   64(R13)
+	ADDQ         $0x00000080, R12
+	ADDQ         R9, R13
+	VBROADCASTSS (CX), Z18
+	VFMADD231PS  Z16, Z18, Z0
+	VFMADD231PS  Z17, Z18, Z1
+	VBROADCASTSS (CX)(DX*1), Z18
+	VFMADD231PS  Z16, Z18, Z2
+	VFMADD231PS  Z17, Z18, Z3
+	VBROADCASTSS (CX)(DX*2), Z18
+	VFMADD231PS  Z16, Z18, Z4
+	VFMADD231PS  Z17, Z18, Z5
+	VBROADCASTSS (CX)(BX*1), Z18
+	VFMADD231PS  Z16, Z18, Z6
+	VFMADD231PS  Z17, Z18, Z7
+	VBROADCASTSS (CX)(DX*4), Z18
+	VFMADD231PS  Z16, Z18, Z8
+	VFMADD231PS  Z17, Z18, Z9
+	VBROADCASTSS (SI), Z18
+	VFMADD231PS  Z16, Z18, Z10
+	VFMADD231PS  Z17, Z18, Z11
+	VBROADCASTSS (SI)(DX*1), Z18
+	VFMADD231PS  Z16, Z18, Z12
+	VFMADD231PS  Z17, Z18, Z13
+	VBROADCASTSS (SI)(DX*2), Z18
+	VFMADD231PS  Z16, Z18, Z14
+	VFMADD231PS  Z17, Z18, Z15
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          partial213
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          partial213
+	VBROADCASTSS 80(AX), Z16
+	VMULPS       Z16, Z0, Z0
+	VMULPS       Z16, Z1, Z1
+	VMULPS       Z16, Z2, Z2
+	VMULPS       Z16, Z3, Z3
+	VMULPS       Z16, Z4, Z4
+	VMULPS       Z16, Z5, Z5
+	VMULPS       Z16, Z6, Z6
+	VMULPS       Z16, Z7, Z7
+	VMULPS       Z16, Z8, Z8
+	VMULPS       Z16, Z9, Z9
+	VMULPS       Z16, Z10, Z10
+	VMULPS       Z16, Z11, Z11
+	VMULPS       Z16, Z12, Z12
+	VMULPS       Z16, Z13, Z13
+	VMULPS       Z16, Z14, Z14
+	VMULPS       Z16, Z15, Z15
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased214
+	VMOVUPS      (CX), Z16
+	VADDPS       Z16, Z0, Z0
+	VADDPS       Z16, Z2, Z2
+	VADDPS       Z16, Z4, Z4
+	VADDPS       Z16, Z6, Z6
+	VADDPS       Z16, Z8, Z8
+	VADDPS       Z16, Z10, Z10
+	VADDPS       Z16, Z12, Z12
+	VADDPS       Z16, Z14, Z14
+	VMOVUPS.Z    64(CX), K1, Z16
+	VADDPS       Z16, Z1, Z1
+	VADDPS       Z16, Z3, Z3
+	VADDPS       Z16, Z5, Z5
+	VADDPS       Z16, Z7, Z7
+	VADDPS       Z16, Z9, Z9
+	VADDPS       Z16, Z11, Z11
+	VADDPS       Z16, Z13, Z13
+	VADDPS       Z16, Z15, Z15
+
+biased214:
+	TESTQ     DX, DX
+	JZ        added214
+	VMOVUPS   (DX), Z16
+	VADDPS    Z16, Z0, Z0
+	VMOVUPS.Z 64(DX), K1, Z16
+	VADDPS    Z16, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z16
+	VADDPS    Z16, Z2, Z2
+	VMOVUPS.Z 64(DX), K1, Z16
+	VADDPS    Z16, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z16
+	VADDPS    Z16, Z4, Z4
+	VMOVUPS.Z 64(DX), K1, Z16
+	VADDPS    Z16, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z16
+	VADDPS    Z16, Z6, Z6
+	VMOVUPS.Z 64(DX), K1, Z16
+	VADDPS    Z16, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z16
+	VADDPS    Z16, Z8, Z8
+	VMOVUPS.Z 64(DX), K1, Z16
+	VADDPS    Z16, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z16
+	VADDPS    Z16, Z10, Z10
+	VMOVUPS.Z 64(DX), K1, Z16
+	VADDPS    Z16, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z16
+	VADDPS    Z16, Z12, Z12
+	VMOVUPS.Z 64(DX), K1, Z16
+	VADDPS    Z16, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z16
+	VADDPS    Z16, Z14, Z14
+	VMOVUPS.Z 64(DX), K1, Z16
+	VADDPS    Z16, Z15, Z15
+
+added214:
+	CMPQ   112(AX), $0x00
+	JE     clipped214
+	VPXORD Z19, Z19, Z19
+	VMAXPS Z0, Z19, Z0
+	VMAXPS Z1, Z19, Z1
+	VMAXPS Z2, Z19, Z2
+	VMAXPS Z3, Z19, Z3
+	VMAXPS Z4, Z19, Z4
+	VMAXPS Z5, Z19, Z5
+	VMAXPS Z6, Z19, Z6
+	VMAXPS Z7, Z19, Z7
+	VMAXPS Z8, Z19, Z8
+	VMAXPS Z9, Z19, Z9
+	VMAXPS Z10, Z19, Z10
+	VMAXPS Z11, Z19, Z11
+	VMAXPS Z12, Z19, Z12
+	VMAXPS Z13, Z19, Z13
+	VMAXPS Z14, Z19, Z14
+	VMAXPS Z15, Z19, Z15
+
+clipped214:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, K1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func pack9x2F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack9x2F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	CMPQ       56(AX), $0x40
+	JLT        fetched215
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+
+fetched215:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+	MOVQ 120(AX), R12
+	MOVQ R9, R13
+	SHLQ $0x05, R13
+	ADDQ DI, R13
+
+partial216:
+	VMOVUPS      (DI), Z18
+	VMOVUPS.Z    64(DI), K1, Z19
+	VMOVUPS      Z18, (R12)
+	PREFETCHT1   (R13)
+	VMOVUPS      Z19, 64(R12)
+	PREFETCHT1   64(R13)
+	ADDQ         $0x00000080, R12
+	ADDQ         R9, R13
+	VBROADCASTSS (CX), Z20
+	VFMADD231PS  Z18, Z20, Z0
+	VFMADD231PS  Z19, Z20, Z1
+	VBROADCASTSS (CX)(DX*1), Z20
+	VFMADD231PS  Z18, Z20, Z2
+	VFMADD231PS  Z19, Z20, Z3
+	VBROADCASTSS (CX)(DX*2), Z20
+	VFMADD231PS  Z18, Z20, Z4
+	VFMADD231PS  Z19, Z20, Z5
+	VBROADCASTSS (CX)(BX*1), Z20
+	VFMADD231PS  Z18, Z20, Z6
+	VFMADD231PS  Z19, Z20, Z7
+	VBROADCASTSS (CX)(DX*4), Z20
+	VFMADD231PS  Z18, Z20, Z8
+	VFMADD231PS  Z19, Z20, Z9
+	VBROADCASTSS (SI), Z20
+	VFMADD231PS  Z18, Z20, Z10
+	VFMADD231PS  Z19, Z20, Z11
+	VBROADCASTSS (SI)(DX*1), Z20
+	VFMADD231PS  Z18, Z20, Z12
+	VFMADD231PS  Z19, Z20, Z13
+	VBROADCASTSS (SI)(DX*2), Z20
+	VFMADD231PS  Z18, Z20, Z14
+	VFMADD231PS  Z19, Z20, Z15
+	VBROADCASTSS (SI)(BX*1), Z20
+	VFMADD231PS  Z18, Z20, Z16
+	VFMADD231PS  Z19, Z20, Z17
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          partial216
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          partial216
+	VBROADCASTSS 80(AX), Z18
+	VMULPS       Z18, Z0, Z0
+	VMULPS       Z18, Z1, Z1
+	VMULPS       Z18, Z2, Z2
+	VMULPS       Z18, Z3, Z3
+	VMULPS       Z18, Z4, Z4
+	VMULPS       Z18, Z5, Z5
+	VMULPS       Z18, Z6, Z6
+	VMULPS       Z18, Z7, Z7
+	VMULPS       Z18, Z8, Z8
+	VMULPS       Z18, Z9, Z9
+	VMULPS       Z18, Z10, Z10
+	VMULPS       Z18, Z11, Z11
+	VMULPS       Z18, Z12, Z12
+	VMULPS       Z18, Z13, Z13
+	VMULPS       Z18, Z14, Z14
+	VMULPS       Z18, Z15, Z15
+	VMULPS       Z18, Z16, Z16
+	VMULPS       Z18, Z17, Z17
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased217
+	VMOVUPS      (CX), Z18
+	VADDPS       Z18, Z0, Z0
+	VADDPS       Z18, Z2, Z2
+	VADDPS       Z18, Z4, Z4
+	VADDPS       Z18, Z6, Z6
+	VADDPS       Z18, Z8, Z8
+	VADDPS       Z18, Z10, Z10
+	VADDPS       Z18, Z12, Z12
+	VADDPS       Z18, Z14, Z14
+	VADDPS       Z18, Z16, Z16
+	VMOVUPS.Z    64(CX), K1, Z18
+	VADDPS       Z18, Z1, Z1
+	VADDPS       Z18, Z3, Z3
+	VADDPS       Z18, Z5, Z5
+	VADDPS       Z18, Z7, Z7
+	VADDPS       Z18, Z9, Z9
+	VADDPS       Z18, Z11, Z11
+	VADDPS       Z18, Z13, Z13
+	VADDPS       Z18, Z15, Z15
+	VADDPS       Z18, Z17, Z17
+
+biased217:
+	TESTQ     DX, DX
+	JZ        added217
+	VMOVUPS   (DX), Z18
+	VADDPS    Z18, Z0, Z0
+	VMOVUPS.Z 64(DX), K1, Z18
+	VADDPS    Z18, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z18
+	VADDPS    Z18, Z2, Z2
+	VMOVUPS.Z 64(DX), K1, Z18
+	VADDPS    Z18, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z18
+	VADDPS    Z18, Z4, Z4
+	VMOVUPS.Z 64(DX), K1, Z18
+	VADDPS    Z18, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z18
+	VADDPS    Z18, Z6, Z6
+	VMOVUPS.Z 64(DX), K1, Z18
+	VADDPS    Z18, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z18
+	VADDPS    Z18, Z8, Z8
+	VMOVUPS.Z 64(DX), K1, Z18
+	VADDPS    Z18, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z18
+	VADDPS    Z18, Z10, Z10
+	VMOVUPS.Z 64(DX), K1, Z18
+	VADDPS    Z18, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z18
+	VADDPS    Z18, Z12, Z12
+	VMOVUPS.Z 64(DX), K1, Z18
+	VADDPS    Z18, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z18
+	VADDPS    Z18, Z14, Z14
+	VMOVUPS.Z 64(DX), K1, Z18
+	VADDPS    Z18, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z18
+	VADDPS    Z18, Z16, Z16
+	VMOVUPS.Z 64(DX), K1, Z18
+	VADDPS    Z18, Z17, Z17
+
+added217:
+	CMPQ   112(AX), $0x00
+	JE     clipped217
+	VPXORD Z21, Z21, Z21
+	VMAXPS Z0, Z21, Z0
+	VMAXPS Z1, Z21, Z1
+	VMAXPS Z2, Z21, Z2
+	VMAXPS Z3, Z21, Z3
+	VMAXPS Z4, Z21, Z4
+	VMAXPS Z5, Z21, Z5
+	VMAXPS Z6, Z21, Z6
+	VMAXPS Z7, Z21, Z7
+	VMAXPS Z8, Z21, Z8
+	VMAXPS Z9, Z21, Z9
+	VMAXPS Z10, Z21, Z10
+	VMAXPS Z11, Z21, Z11
+	VMAXPS Z12, Z21, Z12
+	VMAXPS Z13, Z21, Z13
+	VMAXPS Z14, Z21, Z14
+	VMAXPS Z15, Z21, Z15
+	VMAXPS Z16, Z21, Z16
+	VMAXPS Z17, Z21, Z17
+
+clipped217:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, K1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func pack10x2F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack10x2F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	CMPQ       56(AX), $0x40
+	JLT        fetched218
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+
+fetched218:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+	MOVQ 120(AX), R12
+	MOVQ R9, R13
+	SHLQ $0x05, R13
+	ADDQ DI, R13
+
+partial219:
+	VMOVUPS      (DI), Z20
+	VMOVUPS.Z    64(DI), K1, Z21
+	VMOVUPS      Z20, (R12)
+	PREFETCHT1   (R13)
+	VMOVUPS      Z21, 64(R12)
+	PREFETCHT1   64(R13)
+	ADDQ         $0x00000080, R12
+	ADDQ         R9, R13
+	VBROADCASTSS (CX), Z22
+	VFMADD231PS  Z20, Z22, Z0
+	VFMADD231PS  Z21, Z22, Z1
+	VBROADCASTSS (CX)(DX*1), Z22
+	VFMADD231PS  Z20, Z22, Z2
+	VFMADD231PS  Z21, Z22, Z3
+	VBROADCASTSS (CX)(DX*2), Z22
+	VFMADD231PS  Z20, Z22, Z4
+	VFMADD231PS  Z21, Z22, Z5
+	VBROADCASTSS (CX)(BX*1), Z22
+	VFMADD231PS  Z20, Z22, Z6
+	VFMADD231PS  Z21, Z22, Z7
+	VBROADCASTSS (CX)(DX*4), Z22
+	VFMADD231PS  Z20, Z22, Z8
+	VFMADD231PS  Z21, Z22, Z9
+	VBROADCASTSS (SI), Z22
+	VFMADD231PS  Z20, Z22, Z10
+	VFMADD231PS  Z21, Z22, Z11
+	VBROADCASTSS (SI)(DX*1), Z22
+	VFMADD231PS  Z20, Z22, Z12
+	VFMADD231PS  Z21, Z22, Z13
+	VBROADCASTSS (SI)(DX*2), Z22
+	VFMADD231PS  Z20, Z22, Z14
+	VFMADD231PS  Z21, Z22, Z15
+	VBROADCASTSS (SI)(BX*1), Z22
+	VFMADD231PS  Z20, Z22, Z16
+	VFMADD231PS  Z21, Z22, Z17
+	VBROADCASTSS (SI)(DX*4), Z22
+	VFMADD231PS  Z20, Z22, Z18
+	VFMADD231PS  Z21, Z22, Z19
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          partial219
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          partial219
+	VBROADCASTSS 80(AX), Z20
+	VMULPS       Z20, Z0, Z0
+	VMULPS       Z20, Z1, Z1
+	VMULPS       Z20, Z2, Z2
+	VMULPS       Z20, Z3, Z3
+	VMULPS       Z20, Z4, Z4
+	VMULPS       Z20, Z5, Z5
+	VMULPS       Z20, Z6, Z6
+	VMULPS       Z20, Z7, Z7
+	VMULPS       Z20, Z8, Z8
+	VMULPS       Z20, Z9, Z9
+	VMULPS       Z20, Z10, Z10
+	VMULPS       Z20, Z11, Z11
+	VMULPS       Z20, Z12, Z12
+	VMULPS       Z20, Z13, Z13
+	VMULPS       Z20, Z14, Z14
+	VMULPS       Z20, Z15, Z15
+	VMULPS       Z20, Z16, Z16
+	VMULPS       Z20, Z17, Z17
+	VMULPS       Z20, Z18, Z18
+	VMULPS       Z20, Z19, Z19
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased220
+	VMOVUPS      (CX), Z20
+	VADDPS       Z20, Z0, Z0
+	VADDPS       Z20, Z2, Z2
+	VADDPS       Z20, Z4, Z4
+	VADDPS       Z20, Z6, Z6
+	VADDPS       Z20, Z8, Z8
+	VADDPS       Z20, Z10, Z10
+	VADDPS       Z20, Z12, Z12
+	VADDPS       Z20, Z14, Z14
+	VADDPS       Z20, Z16, Z16
+	VADDPS       Z20, Z18, Z18
+	VMOVUPS.Z    64(CX), K1, Z20
+	VADDPS       Z20, Z1, Z1
+	VADDPS       Z20, Z3, Z3
+	VADDPS       Z20, Z5, Z5
+	VADDPS       Z20, Z7, Z7
+	VADDPS       Z20, Z9, Z9
+	VADDPS       Z20, Z11, Z11
+	VADDPS       Z20, Z13, Z13
+	VADDPS       Z20, Z15, Z15
+	VADDPS       Z20, Z17, Z17
+	VADDPS       Z20, Z19, Z19
+
+biased220:
+	TESTQ     DX, DX
+	JZ        added220
+	VMOVUPS   (DX), Z20
+	VADDPS    Z20, Z0, Z0
+	VMOVUPS.Z 64(DX), K1, Z20
+	VADDPS    Z20, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z20
+	VADDPS    Z20, Z2, Z2
+	VMOVUPS.Z 64(DX), K1, Z20
+	VADDPS    Z20, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z20
+	VADDPS    Z20, Z4, Z4
+	VMOVUPS.Z 64(DX), K1, Z20
+	VADDPS    Z20, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z20
+	VADDPS    Z20, Z6, Z6
+	VMOVUPS.Z 64(DX), K1, Z20
+	VADDPS    Z20, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z20
+	VADDPS    Z20, Z8, Z8
+	VMOVUPS.Z 64(DX), K1, Z20
+	VADDPS    Z20, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z20
+	VADDPS    Z20, Z10, Z10
+	VMOVUPS.Z 64(DX), K1, Z20
+	VADDPS    Z20, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z20
+	VADDPS    Z20, Z12, Z12
+	VMOVUPS.Z 64(DX), K1, Z20
+	VADDPS    Z20, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z20
+	VADDPS    Z20, Z14, Z14
+	VMOVUPS.Z 64(DX), K1, Z20
+	VADDPS    Z20, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z20
+	VADDPS    Z20, Z16, Z16
+	VMOVUPS.Z 64(DX), K1, Z20
+	VADDPS    Z20, Z17, Z17
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z20
+	VADDPS    Z20, Z18, Z18
+	VMOVUPS.Z 64(DX), K1, Z20
+	VADDPS    Z20, Z19, Z19
+
+added220:
+	CMPQ   112(AX), $0x00
+	JE     clipped220
+	VPXORD Z23, Z23, Z23
+	VMAXPS Z0, Z23, Z0
+	VMAXPS Z1, Z23, Z1
+	VMAXPS Z2, Z23, Z2
+	VMAXPS Z3, Z23, Z3
+	VMAXPS Z4, Z23, Z4
+	VMAXPS Z5, Z23, Z5
+	VMAXPS Z6, Z23, Z6
+	VMAXPS Z7, Z23, Z7
+	VMAXPS Z8, Z23, Z8
+	VMAXPS Z9, Z23, Z9
+	VMAXPS Z10, Z23, Z10
+	VMAXPS Z11, Z23, Z11
+	VMAXPS Z12, Z23, Z12
+	VMAXPS Z13, Z23, Z13
+	VMAXPS Z14, Z23, Z14
+	VMAXPS Z15, Z23, Z15
+	VMAXPS Z16, Z23, Z16
+	VMAXPS Z17, Z23, Z17
+	VMAXPS Z18, Z23, Z18
+	VMAXPS Z19, Z23, Z19
+
+clipped220:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z18, (AX)
+	VMOVUPS Z19, K1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func pack11x2F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack11x2F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	CMPQ       56(AX), $0x40
+	JLT        fetched221
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+
+fetched221:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	MOVQ 8(AX), R8
+	MOVQ 32(AX), R9
+	MOVQ 40(AX), R10
+	MOVQ 56(AX), R11
+	MOVQ 88(AX), R12
+	MOVQ 120(AX), R13
+	MOVQ R10, R14
+	SHLQ $0x05, R14
+	ADDQ R8, R14
+
+partial222:
+	VMOVUPS      (R8), Z22
+	VMOVUPS.Z    64(R8), K1, Z23
+	VMOVUPS      Z22, (R13)
+	PREFETCHT1   (R14)
+	VMOVUPS      Z23, 64(R13)
+	PREFETCHT1   64(R14)
+	ADDQ         $0x00000080, R13
+	ADDQ         R10, R14
+	VBROADCASTSS (CX), Z24
+	VFMADD231PS  Z22, Z24, Z0
+	VFMADD231PS  Z23, Z24, Z1
+	VBROADCASTSS (CX)(DX*1), Z24
+	VFMADD231PS  Z22, Z24, Z2
+	VFMADD231PS  Z23, Z24, Z3
+	VBROADCASTSS (CX)(DX*2), Z24
+	VFMADD231PS  Z22, Z24, Z4
+	VFMADD231PS  Z23, Z24, Z5
+	VBROADCASTSS (CX)(BX*1), Z24
+	VFMADD231PS  Z22, Z24, Z6
+	VFMADD231PS  Z23, Z24, Z7
+	VBROADCASTSS (CX)(DX*4), Z24
+	VFMADD231PS  Z22, Z24, Z8
+	VFMADD231PS  Z23, Z24, Z9
+	VBROADCASTSS (SI), Z24
+	VFMADD231PS  Z22, Z24, Z10
+	VFMADD231PS  Z23, Z24, Z11
+	VBROADCASTSS (SI)(DX*1), Z24
+	VFMADD231PS  Z22, Z24, Z12
+	VFMADD231PS  Z23, Z24, Z13
+	VBROADCASTSS (SI)(DX*2), Z24
+	VFMADD231PS  Z22, Z24, Z14
+	VFMADD231PS  Z23, Z24, Z15
+	VBROADCASTSS (SI)(BX*1), Z24
+	VFMADD231PS  Z22, Z24, Z16
+	VFMADD231PS  Z23, Z24, Z17
+	VBROADCASTSS (SI)(DX*4), Z24
+	VFMADD231PS  Z22, Z24, Z18
+	VFMADD231PS  Z23, Z24, Z19
+	VBROADCASTSS (DI), Z24
+	VFMADD231PS  Z22, Z24, Z20
+	VFMADD231PS  Z23, Z24, Z21
+	ADDQ         R9, CX
+	ADDQ         R9, SI
+	ADDQ         R9, DI
+	ADDQ         R10, R8
+	DECQ         R11
+	JNZ          partial222
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	MOVQ         56(AX), R11
+	DECQ         R12
+	JNZ          partial222
+	VBROADCASTSS 80(AX), Z22
+	VMULPS       Z22, Z0, Z0
+	VMULPS       Z22, Z1, Z1
+	VMULPS       Z22, Z2, Z2
+	VMULPS       Z22, Z3, Z3
+	VMULPS       Z22, Z4, Z4
+	VMULPS       Z22, Z5, Z5
+	VMULPS       Z22, Z6, Z6
+	VMULPS       Z22, Z7, Z7
+	VMULPS       Z22, Z8, Z8
+	VMULPS       Z22, Z9, Z9
+	VMULPS       Z22, Z10, Z10
+	VMULPS       Z22, Z11, Z11
+	VMULPS       Z22, Z12, Z12
+	VMULPS       Z22, Z13, Z13
+	VMULPS       Z22, Z14, Z14
+	VMULPS       Z22, Z15, Z15
+	VMULPS       Z22, Z16, Z16
+	VMULPS       Z22, Z17, Z17
+	VMULPS       Z22, Z18, Z18
+	VMULPS       Z22, Z19, Z19
+	VMULPS       Z22, Z20, Z20
+	VMULPS       Z22, Z21, Z21
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased223
+	VMOVUPS      (CX), Z22
+	VADDPS       Z22, Z0, Z0
+	VADDPS       Z22, Z2, Z2
+	VADDPS       Z22, Z4, Z4
+	VADDPS       Z22, Z6, Z6
+	VADDPS       Z22, Z8, Z8
+	VADDPS       Z22, Z10, Z10
+	VADDPS       Z22, Z12, Z12
+	VADDPS       Z22, Z14, Z14
+	VADDPS       Z22, Z16, Z16
+	VADDPS       Z22, Z18, Z18
+	VADDPS       Z22, Z20, Z20
+	VMOVUPS.Z    64(CX), K1, Z22
+	VADDPS       Z22, Z1, Z1
+	VADDPS       Z22, Z3, Z3
+	VADDPS       Z22, Z5, Z5
+	VADDPS       Z22, Z7, Z7
+	VADDPS       Z22, Z9, Z9
+	VADDPS       Z22, Z11, Z11
+	VADDPS       Z22, Z13, Z13
+	VADDPS       Z22, Z15, Z15
+	VADDPS       Z22, Z17, Z17
+	VADDPS       Z22, Z19, Z19
+	VADDPS       Z22, Z21, Z21
+
+biased223:
+	TESTQ     DX, DX
+	JZ        added223
+	VMOVUPS   (DX), Z22
+	VADDPS    Z22, Z0, Z0
+	VMOVUPS.Z 64(DX), K1, Z22
+	VADDPS    Z22, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z22
+	VADDPS    Z22, Z2, Z2
+	VMOVUPS.Z 64(DX), K1, Z22
+	VADDPS    Z22, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z22
+	VADDPS    Z22, Z4, Z4
+	VMOVUPS.Z 64(DX), K1, Z22
+	VADDPS    Z22, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z22
+	VADDPS    Z22, Z6, Z6
+	VMOVUPS.Z 64(DX), K1, Z22
+	VADDPS    Z22, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z22
+	VADDPS    Z22, Z8, Z8
+	VMOVUPS.Z 64(DX), K1, Z22
+	VADDPS    Z22, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z22
+	VADDPS    Z22, Z10, Z10
+	VMOVUPS.Z 64(DX), K1, Z22
+	VADDPS    Z22, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z22
+	VADDPS    Z22, Z12, Z12
+	VMOVUPS.Z 64(DX), K1, Z22
+	VADDPS    Z22, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z22
+	VADDPS    Z22, Z14, Z14
+	VMOVUPS.Z 64(DX), K1, Z22
+	VADDPS    Z22, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z22
+	VADDPS    Z22, Z16, Z16
+	VMOVUPS.Z 64(DX), K1, Z22
+	VADDPS    Z22, Z17, Z17
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z22
+	VADDPS    Z22, Z18, Z18
+	VMOVUPS.Z 64(DX), K1, Z22
+	VADDPS    Z22, Z19, Z19
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z22
+	VADDPS    Z22, Z20, Z20
+	VMOVUPS.Z 64(DX), K1, Z22
+	VADDPS    Z22, Z21, Z21
+
+added223:
+	CMPQ   112(AX), $0x00
+	JE     clipped223
+	VPXORD Z25, Z25, Z25
+	VMAXPS Z0, Z25, Z0
+	VMAXPS Z1, Z25, Z1
+	VMAXPS Z2, Z25, Z2
+	VMAXPS Z3, Z25, Z3
+	VMAXPS Z4, Z25, Z4
+	VMAXPS Z5, Z25, Z5
+	VMAXPS Z6, Z25, Z6
+	VMAXPS Z7, Z25, Z7
+	VMAXPS Z8, Z25, Z8
+	VMAXPS Z9, Z25, Z9
+	VMAXPS Z10, Z25, Z10
+	VMAXPS Z11, Z25, Z11
+	VMAXPS Z12, Z25, Z12
+	VMAXPS Z13, Z25, Z13
+	VMAXPS Z14, Z25, Z14
+	VMAXPS Z15, Z25, Z15
+	VMAXPS Z16, Z25, Z16
+	VMAXPS Z17, Z25, Z17
+	VMAXPS Z18, Z25, Z18
+	VMAXPS Z19, Z25, Z19
+	VMAXPS Z20, Z25, Z20
+	VMAXPS Z21, Z25, Z21
+
+clipped223:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z18, (AX)
+	VMOVUPS Z19, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z20, (AX)
+	VMOVUPS Z21, K1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func pack12x2F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack12x2F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	CMPQ       56(AX), $0x40
+	JLT        fetched224
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+
+fetched224:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	MOVQ 8(AX), R8
+	MOVQ 32(AX), R9
+	MOVQ 40(AX), R10
+	MOVQ 56(AX), R11
+	MOVQ 88(AX), R12
+	MOVQ 120(AX), R13
+	MOVQ R10, R14
+	SHLQ $0x05, R14
+	ADDQ R8, R14
+
+partial225:
+	VMOVUPS      (R8), Z24
+	VMOVUPS.Z    64(R8), K1, Z25
+	VMOVUPS      Z24, (R13)
+	PREFETCHT1   (R14)
+	VMOVUPS      Z25, 64(R13)
+	PREFETCHT1   64(R14)
+	ADDQ         $0x00000080, R13
+	ADDQ         R10, R14
+	VBROADCASTSS (CX), Z26
+	VFMADD231PS  Z24, Z26, Z0
+	VFMADD231PS  Z25, Z26, Z1
+	VBROADCASTSS (CX)(DX*1), Z26
+	VFMADD231PS  Z24, Z26, Z2
+	VFMADD231PS  Z25, Z26, Z3
+	VBROADCASTSS (CX)(DX*2), Z26
+	VFMADD231PS  Z24, Z26, Z4
+	VFMADD231PS  Z25, Z26, Z5
+	VBROADCASTSS (CX)(BX*1), Z26
+	VFMADD231PS  Z24, Z26, Z6
+	VFMADD231PS  Z25, Z26, Z7
+	VBROADCASTSS (CX)(DX*4), Z26
+	VFMADD231PS  Z24, Z26, Z8
+	VFMADD231PS  Z25, Z26, Z9
+	VBROADCASTSS (SI), Z26
+	VFMADD231PS  Z24, Z26, Z10
+	VFMADD231PS  Z25, Z26, Z11
+	VBROADCASTSS (SI)(DX*1), Z26
+	VFMADD231PS  Z24, Z26, Z12
+	VFMADD231PS  Z25, Z26, Z13
+	VBROADCASTSS (SI)(DX*2), Z26
+	VFMADD231PS  Z24, Z26, Z14
+	VFMADD231PS  Z25, Z26, Z15
+	VBROADCASTSS (SI)(BX*1), Z26
+	VFMADD231PS  Z24, Z26, Z16
+	VFMADD231PS  Z25, Z26, Z17
+	VBROADCASTSS (SI)(DX*4), Z26
+	VFMADD231PS  Z24, Z26, Z18
+	VFMADD231PS  Z25, Z26, Z19
+	VBROADCASTSS (DI), Z26
+	VFMADD231PS  Z24, Z26, Z20
+	VFMADD231PS  Z25, Z26, Z21
+	VBROADCASTSS (DI)(DX*1), Z26
+	VFMADD231PS  Z24, Z26, Z22
+	VFMADD231PS  Z25, Z26, Z23
+	ADDQ         R9, CX
+	ADDQ         R9, SI
+	ADDQ         R9, DI
+	ADDQ         R10, R8
+	DECQ         R11
+	JNZ          partial225
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	MOVQ         56(AX), R11
+	DECQ         R12
+	JNZ          partial225
+	VBROADCASTSS 80(AX), Z24
+	VMULPS       Z24, Z0, Z0
+	VMULPS       Z24, Z1, Z1
+	VMULPS       Z24, Z2, Z2
+	VMULPS       Z24, Z3, Z3
+	VMULPS       Z24, Z4, Z4
+	VMULPS       Z24, Z5, Z5
+	VMULPS       Z24, Z6, Z6
+	VMULPS       Z24, Z7, Z7
+	VMULPS       Z24, Z8, Z8
+	VMULPS       Z24, Z9, Z9
+	VMULPS       Z24, Z10, Z10
+	VMULPS       Z24, Z11, Z11
+	VMULPS       Z24, Z12, Z12
+	VMULPS       Z24, Z13, Z13
+	VMULPS       Z24, Z14, Z14
+	VMULPS       Z24, Z15, Z15
+	VMULPS       Z24, Z16, Z16
+	VMULPS       Z24, Z17, Z17
+	VMULPS       Z24, Z18, Z18
+	VMULPS       Z24, Z19, Z19
+	VMULPS       Z24, Z20, Z20
+	VMULPS       Z24, Z21, Z21
+	VMULPS       Z24, Z22, Z22
+	VMULPS       Z24, Z23, Z23
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased226
+	VMOVUPS      (CX), Z24
+	VADDPS       Z24, Z0, Z0
+	VADDPS       Z24, Z2, Z2
+	VADDPS       Z24, Z4, Z4
+	VADDPS       Z24, Z6, Z6
+	VADDPS       Z24, Z8, Z8
+	VADDPS       Z24, Z10, Z10
+	VADDPS       Z24, Z12, Z12
+	VADDPS       Z24, Z14, Z14
+	VADDPS       Z24, Z16, Z16
+	VADDPS       Z24, Z18, Z18
+	VADDPS       Z24, Z20, Z20
+	VADDPS       Z24, Z22, Z22
+	VMOVUPS.Z    64(CX), K1, Z24
+	VADDPS       Z24, Z1, Z1
+	VADDPS       Z24, Z3, Z3
+	VADDPS       Z24, Z5, Z5
+	VADDPS       Z24, Z7, Z7
+	VADDPS       Z24, Z9, Z9
+	VADDPS       Z24, Z11, Z11
+	VADDPS       Z24, Z13, Z13
+	VADDPS       Z24, Z15, Z15
+	VADDPS       Z24, Z17, Z17
+	VADDPS       Z24, Z19, Z19
+	VADDPS       Z24, Z21, Z21
+	VADDPS       Z24, Z23, Z23
+
+biased226:
+	TESTQ     DX, DX
+	JZ        added226
+	VMOVUPS   (DX), Z24
+	VADDPS    Z24, Z0, Z0
+	VMOVUPS.Z 64(DX), K1, Z24
+	VADDPS    Z24, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z24
+	VADDPS    Z24, Z2, Z2
+	VMOVUPS.Z 64(DX), K1, Z24
+	VADDPS    Z24, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z24
+	VADDPS    Z24, Z4, Z4
+	VMOVUPS.Z 64(DX), K1, Z24
+	VADDPS    Z24, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z24
+	VADDPS    Z24, Z6, Z6
+	VMOVUPS.Z 64(DX), K1, Z24
+	VADDPS    Z24, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z24
+	VADDPS    Z24, Z8, Z8
+	VMOVUPS.Z 64(DX), K1, Z24
+	VADDPS    Z24, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z24
+	VADDPS    Z24, Z10, Z10
+	VMOVUPS.Z 64(DX), K1, Z24
+	VADDPS    Z24, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z24
+	VADDPS    Z24, Z12, Z12
+	VMOVUPS.Z 64(DX), K1, Z24
+	VADDPS    Z24, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z24
+	VADDPS    Z24, Z14, Z14
+	VMOVUPS.Z 64(DX), K1, Z24
+	VADDPS    Z24, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z24
+	VADDPS    Z24, Z16, Z16
+	VMOVUPS.Z 64(DX), K1, Z24
+	VADDPS    Z24, Z17, Z17
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z24
+	VADDPS    Z24, Z18, Z18
+	VMOVUPS.Z 64(DX), K1, Z24
+	VADDPS    Z24, Z19, Z19
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z24
+	VADDPS    Z24, Z20, Z20
+	VMOVUPS.Z 64(DX), K1, Z24
+	VADDPS    Z24, Z21, Z21
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z24
+	VADDPS    Z24, Z22, Z22
+	VMOVUPS.Z 64(DX), K1, Z24
+	VADDPS    Z24, Z23, Z23
+
+added226:
+	CMPQ   112(AX), $0x00
+	JE     clipped226
+	VPXORD Z27, Z27, Z27
+	VMAXPS Z0, Z27, Z0
+	VMAXPS Z1, Z27, Z1
+	VMAXPS Z2, Z27, Z2
+	VMAXPS Z3, Z27, Z3
+	VMAXPS Z4, Z27, Z4
+	VMAXPS Z5, Z27, Z5
+	VMAXPS Z6, Z27, Z6
+	VMAXPS Z7, Z27, Z7
+	VMAXPS Z8, Z27, Z8
+	VMAXPS Z9, Z27, Z9
+	VMAXPS Z10, Z27, Z10
+	VMAXPS Z11, Z27, Z11
+	VMAXPS Z12, Z27, Z12
+	VMAXPS Z13, Z27, Z13
+	VMAXPS Z14, Z27, Z14
+	VMAXPS Z15, Z27, Z15
+	VMAXPS Z16, Z27, Z16
+	VMAXPS Z17, Z27, Z17
+	VMAXPS Z18, Z27, Z18
+	VMAXPS Z19, Z27, Z19
+	VMAXPS Z20, Z27, Z20
+	VMAXPS Z21, Z27, Z21
+	VMAXPS Z22, Z27, Z22
+	VMAXPS Z23, Z27, Z23
+
+clipped226:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z18, (AX)
+	VMOVUPS Z19, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z20, (AX)
+	VMOVUPS Z21, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z22, (AX)
+	VMOVUPS Z23, K1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func pack13x2F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack13x2F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	VPXORD     Z24, Z24, Z24
+	VPXORD     Z25, Z25, Z25
+	CMPQ       56(AX), $0x40
+	JLT        fetched227
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+
+fetched227:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	MOVQ 8(AX), R8
+	MOVQ 32(AX), R9
+	MOVQ 40(AX), R10
+	MOVQ 56(AX), R11
+	MOVQ 88(AX), R12
+	MOVQ 120(AX), R13
+	MOVQ R10, R14
+	SHLQ $0x05, R14
+	ADDQ R8, R14
+
+partial228:
+	VMOVUPS      (R8), Z26
+	VMOVUPS.Z    64(R8), K1, Z27
+	VMOVUPS      Z26, (R13)
+	PREFETCHT1   (R14)
+	VMOVUPS      Z27, 64(R13)
+	PREFETCHT1   64(R14)
+	ADDQ         $0x00000080, R13
+	ADDQ         R10, R14
+	VBROADCASTSS (CX), Z28
+	VFMADD231PS  Z26, Z28, Z0
+	VFMADD231PS  Z27, Z28, Z1
+	VBROADCASTSS (CX)(DX*1), Z28
+	VFMADD231PS  Z26, Z28, Z2
+	VFMADD231PS  Z27, Z28, Z3
+	VBROADCASTSS (CX)(DX*2), Z28
+	VFMADD231PS  Z26, Z28, Z4
+	VFMADD231PS  Z27, Z28, Z5
+	VBROADCASTSS (CX)(BX*1), Z28
+	VFMADD231PS  Z26, Z28, Z6
+	VFMADD231PS  Z27, Z28, Z7
+	VBROADCASTSS (CX)(DX*4), Z28
+	VFMADD231PS  Z26, Z28, Z8
+	VFMADD231PS  Z27, Z28, Z9
+	VBROADCASTSS (SI), Z28
+	VFMADD231PS  Z26, Z28, Z10
+	VFMADD231PS  Z27, Z28, Z11
+	VBROADCASTSS (SI)(DX*1), Z28
+	VFMADD231PS  Z26, Z28, Z12
+	VFMADD231PS  Z27, Z28, Z13
+	VBROADCASTSS (SI)(DX*2), Z28
+	VFMADD231PS  Z26, Z28, Z14
+	VFMADD231PS  Z27, Z28, Z15
+	VBROADCASTSS (SI)(BX*1), Z28
+	VFMADD231PS  Z26, Z28, Z16
+	VFMADD231PS  Z27, Z28, Z17
+	VBROADCASTSS (SI)(DX*4), Z28
+	VFMADD231PS  Z26, Z28, Z18
+	VFMADD231PS  Z27, Z28, Z19
+	VBROADCASTSS (DI), Z28
+	VFMADD231PS  Z26, Z28, Z20
+	VFMADD231PS  Z27, Z28, Z21
+	VBROADCASTSS (DI)(DX*1), Z28
+	VFMADD231PS  Z26, Z28, Z22
+	VFMADD231PS  Z27, Z28, Z23
+	VBROADCASTSS (DI)(DX*2), Z28
+	VFMADD231PS  Z26, Z28, Z24
+	VFMADD231PS  Z27, Z28, Z25
+	ADDQ         R9, CX
+	ADDQ         R9, SI
+	ADDQ         R9, DI
+	ADDQ         R10, R8
+	DECQ         R11
+	JNZ          partial228
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	MOVQ         56(AX), R11
+	DECQ         R12
+	JNZ          partial228
+	VBROADCASTSS 80(AX), Z26
+	VMULPS       Z26, Z0, Z0
+	VMULPS       Z26, Z1, Z1
+	VMULPS       Z26, Z2, Z2
+	VMULPS       Z26, Z3, Z3
+	VMULPS       Z26, Z4, Z4
+	VMULPS       Z26, Z5, Z5
+	VMULPS       Z26, Z6, Z6
+	VMULPS       Z26, Z7, Z7
+	VMULPS       Z26, Z8, Z8
+	VMULPS       Z26, Z9, Z9
+	VMULPS       Z26, Z10, Z10
+	VMULPS       Z26, Z11, Z11
+	VMULPS       Z26, Z12, Z12
+	VMULPS       Z26, Z13, Z13
+	VMULPS       Z26, Z14, Z14
+	VMULPS       Z26, Z15, Z15
+	VMULPS       Z26, Z16, Z16
+	VMULPS       Z26, Z17, Z17
+	VMULPS       Z26, Z18, Z18
+	VMULPS       Z26, Z19, Z19
+	VMULPS       Z26, Z20, Z20
+	VMULPS       Z26, Z21, Z21
+	VMULPS       Z26, Z22, Z22
+	VMULPS       Z26, Z23, Z23
+	VMULPS       Z26, Z24, Z24
+	VMULPS       Z26, Z25, Z25
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased229
+	VMOVUPS      (CX), Z26
+	VADDPS       Z26, Z0, Z0
+	VADDPS       Z26, Z2, Z2
+	VADDPS       Z26, Z4, Z4
+	VADDPS       Z26, Z6, Z6
+	VADDPS       Z26, Z8, Z8
+	VADDPS       Z26, Z10, Z10
+	VADDPS       Z26, Z12, Z12
+	VADDPS       Z26, Z14, Z14
+	VADDPS       Z26, Z16, Z16
+	VADDPS       Z26, Z18, Z18
+	VADDPS       Z26, Z20, Z20
+	VADDPS       Z26, Z22, Z22
+	VADDPS       Z26, Z24, Z24
+	VMOVUPS.Z    64(CX), K1, Z26
+	VADDPS       Z26, Z1, Z1
+	VADDPS       Z26, Z3, Z3
+	VADDPS       Z26, Z5, Z5
+	VADDPS       Z26, Z7, Z7
+	VADDPS       Z26, Z9, Z9
+	VADDPS       Z26, Z11, Z11
+	VADDPS       Z26, Z13, Z13
+	VADDPS       Z26, Z15, Z15
+	VADDPS       Z26, Z17, Z17
+	VADDPS       Z26, Z19, Z19
+	VADDPS       Z26, Z21, Z21
+	VADDPS       Z26, Z23, Z23
+	VADDPS       Z26, Z25, Z25
+
+biased229:
+	TESTQ     DX, DX
+	JZ        added229
+	VMOVUPS   (DX), Z26
+	VADDPS    Z26, Z0, Z0
+	VMOVUPS.Z 64(DX), K1, Z26
+	VADDPS    Z26, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z26
+	VADDPS    Z26, Z2, Z2
+	VMOVUPS.Z 64(DX), K1, Z26
+	VADDPS    Z26, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z26
+	VADDPS    Z26, Z4, Z4
+	VMOVUPS.Z 64(DX), K1, Z26
+	VADDPS    Z26, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z26
+	VADDPS    Z26, Z6, Z6
+	VMOVUPS.Z 64(DX), K1, Z26
+	VADDPS    Z26, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z26
+	VADDPS    Z26, Z8, Z8
+	VMOVUPS.Z 64(DX), K1, Z26
+	VADDPS    Z26, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z26
+	VADDPS    Z26, Z10, Z10
+	VMOVUPS.Z 64(DX), K1, Z26
+	VADDPS    Z26, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z26
+	VADDPS    Z26, Z12, Z12
+	VMOVUPS.Z 64(DX), K1, Z26
+	VADDPS    Z26, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z26
+	VADDPS    Z26, Z14, Z14
+	VMOVUPS.Z 64(DX), K1, Z26
+	VADDPS    Z26, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z26
+	VADDPS    Z26, Z16, Z16
+	VMOVUPS.Z 64(DX), K1, Z26
+	VADDPS    Z26, Z17, Z17
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z26
+	VADDPS    Z26, Z18, Z18
+	VMOVUPS.Z 64(DX), K1, Z26
+	VADDPS    Z26, Z19, Z19
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z26
+	VADDPS    Z26, Z20, Z20
+	VMOVUPS.Z 64(DX), K1, Z26
+	VADDPS    Z26, Z21, Z21
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z26
+	VADDPS    Z26, Z22, Z22
+	VMOVUPS.Z 64(DX), K1, Z26
+	VADDPS    Z26, Z23, Z23
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z26
+	VADDPS    Z26, Z24, Z24
+	VMOVUPS.Z 64(DX), K1, Z26
+	VADDPS    Z26, Z25, Z25
+
+added229:
+	CMPQ   112(AX), $0x00
+	JE     clipped229
+	VPXORD Z29, Z29, Z29
+	VMAXPS Z0, Z29, Z0
+	VMAXPS Z1, Z29, Z1
+	VMAXPS Z2, Z29, Z2
+	VMAXPS Z3, Z29, Z3
+	VMAXPS Z4, Z29, Z4
+	VMAXPS Z5, Z29, Z5
+	VMAXPS Z6, Z29, Z6
+	VMAXPS Z7, Z29, Z7
+	VMAXPS Z8, Z29, Z8
+	VMAXPS Z9, Z29, Z9
+	VMAXPS Z10, Z29, Z10
+	VMAXPS Z11, Z29, Z11
+	VMAXPS Z12, Z29, Z12
+	VMAXPS Z13, Z29, Z13
+	VMAXPS Z14, Z29, Z14
+	VMAXPS Z15, Z29, Z15
+	VMAXPS Z16, Z29, Z16
+	VMAXPS Z17, Z29, Z17
+	VMAXPS Z18, Z29, Z18
+	VMAXPS Z19, Z29, Z19
+	VMAXPS Z20, Z29, Z20
+	VMAXPS Z21, Z29, Z21
+	VMAXPS Z22, Z29, Z22
+	VMAXPS Z23, Z29, Z23
+	VMAXPS Z24, Z29, Z24
+	VMAXPS Z25, Z29, Z25
+
+clipped229:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z18, (AX)
+	VMOVUPS Z19, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z20, (AX)
+	VMOVUPS Z21, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z22, (AX)
+	VMOVUPS Z23, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z24, (AX)
+	VMOVUPS Z25, K1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func pack14x2F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack14x2F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	VPXORD     Z24, Z24, Z24
+	VPXORD     Z25, Z25, Z25
+	VPXORD     Z26, Z26, Z26
+	VPXORD     Z27, Z27, Z27
+	CMPQ       56(AX), $0x40
+	JLT        fetched230
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+
+fetched230:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	MOVQ 8(AX), R8
+	MOVQ 32(AX), R9
+	MOVQ 40(AX), R10
+	MOVQ 56(AX), R11
+	MOVQ 88(AX), R12
+	MOVQ 120(AX), R13
+	MOVQ R10, R14
+	SHLQ $0x05, R14
+	ADDQ R8, R14
+
+partial231:
+	VMOVUPS      (R8), Z28
+	VMOVUPS.Z    64(R8), K1, Z29
+	VMOVUPS      Z28, (R13)
+	PREFETCHT1   (R14)
+	VMOVUPS      Z29, 64(R13)
+	PREFETCHT1   64(R14)
+	ADDQ         $0x00000080, R13
+	ADDQ         R10, R14
+	VBROADCASTSS (CX), Z30
+	VFMADD231PS  Z28, Z30, Z0
+	VFMADD231PS  Z29, Z30, Z1
+	VBROADCASTSS (CX)(DX*1), Z30
+	VFMADD231PS  Z28, Z30, Z2
+	VFMADD231PS  Z29, Z30, Z3
+	VBROADCASTSS (CX)(DX*2), Z30
+	VFMADD231PS  Z28, Z30, Z4
+	VFMADD231PS  Z29, Z30, Z5
+	VBROADCASTSS (CX)(BX*1), Z30
+	VFMADD231PS  Z28, Z30, Z6
+	VFMADD231PS  Z29, Z30, Z7
+	VBROADCASTSS (CX)(DX*4), Z30
+	VFMADD231PS  Z28, Z30, Z8
+	VFMADD231PS  Z29, Z30, Z9
+	VBROADCASTSS (SI), Z30
+	VFMADD231PS  Z28, Z30, Z10
+	VFMADD231PS  Z29, Z30, Z11
+	VBROADCASTSS (SI)(DX*1), Z30
+	VFMADD231PS  Z28, Z30, Z12
+	VFMADD231PS  Z29, Z30, Z13
+	VBROADCASTSS (SI)(DX*2), Z30
+	VFMADD231PS  Z28, Z30, Z14
+	VFMADD231PS  Z29, Z30, Z15
+	VBROADCASTSS (SI)(BX*1), Z30
+	VFMADD231PS  Z28, Z30, Z16
+	VFMADD231PS  Z29, Z30, Z17
+	VBROADCASTSS (SI)(DX*4), Z30
+	VFMADD231PS  Z28, Z30, Z18
+	VFMADD231PS  Z29, Z30, Z19
+	VBROADCASTSS (DI), Z30
+	VFMADD231PS  Z28, Z30, Z20
+	VFMADD231PS  Z29, Z30, Z21
+	VBROADCASTSS (DI)(DX*1), Z30
+	VFMADD231PS  Z28, Z30, Z22
+	VFMADD231PS  Z29, Z30, Z23
+	VBROADCASTSS (DI)(DX*2), Z30
+	VFMADD231PS  Z28, Z30, Z24
+	VFMADD231PS  Z29, Z30, Z25
+	VBROADCASTSS (DI)(BX*1), Z30
+	VFMADD231PS  Z28, Z30, Z26
+	VFMADD231PS  Z29, Z30, Z27
+	ADDQ         R9, CX
+	ADDQ         R9, SI
+	ADDQ         R9, DI
+	ADDQ         R10, R8
+	DECQ         R11
+	JNZ          partial231
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	MOVQ         56(AX), R11
+	DECQ         R12
+	JNZ          partial231
+	VBROADCASTSS 80(AX), Z28
+	VMULPS       Z28, Z0, Z0
+	VMULPS       Z28, Z1, Z1
+	VMULPS       Z28, Z2, Z2
+	VMULPS       Z28, Z3, Z3
+	VMULPS       Z28, Z4, Z4
+	VMULPS       Z28, Z5, Z5
+	VMULPS       Z28, Z6, Z6
+	VMULPS       Z28, Z7, Z7
+	VMULPS       Z28, Z8, Z8
+	VMULPS       Z28, Z9, Z9
+	VMULPS       Z28, Z10, Z10
+	VMULPS       Z28, Z11, Z11
+	VMULPS       Z28, Z12, Z12
+	VMULPS       Z28, Z13, Z13
+	VMULPS       Z28, Z14, Z14
+	VMULPS       Z28, Z15, Z15
+	VMULPS       Z28, Z16, Z16
+	VMULPS       Z28, Z17, Z17
+	VMULPS       Z28, Z18, Z18
+	VMULPS       Z28, Z19, Z19
+	VMULPS       Z28, Z20, Z20
+	VMULPS       Z28, Z21, Z21
+	VMULPS       Z28, Z22, Z22
+	VMULPS       Z28, Z23, Z23
+	VMULPS       Z28, Z24, Z24
+	VMULPS       Z28, Z25, Z25
+	VMULPS       Z28, Z26, Z26
+	VMULPS       Z28, Z27, Z27
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased232
+	VMOVUPS      (CX), Z28
+	VADDPS       Z28, Z0, Z0
+	VADDPS       Z28, Z2, Z2
+	VADDPS       Z28, Z4, Z4
+	VADDPS       Z28, Z6, Z6
+	VADDPS       Z28, Z8, Z8
+	VADDPS       Z28, Z10, Z10
+	VADDPS       Z28, Z12, Z12
+	VADDPS       Z28, Z14, Z14
+	VADDPS       Z28, Z16, Z16
+	VADDPS       Z28, Z18, Z18
+	VADDPS       Z28, Z20, Z20
+	VADDPS       Z28, Z22, Z22
+	VADDPS       Z28, Z24, Z24
+	VADDPS       Z28, Z26, Z26
+	VMOVUPS.Z    64(CX), K1, Z28
+	VADDPS       Z28, Z1, Z1
+	VADDPS       Z28, Z3, Z3
+	VADDPS       Z28, Z5, Z5
+	VADDPS       Z28, Z7, Z7
+	VADDPS       Z28, Z9, Z9
+	VADDPS       Z28, Z11, Z11
+	VADDPS       Z28, Z13, Z13
+	VADDPS       Z28, Z15, Z15
+	VADDPS       Z28, Z17, Z17
+	VADDPS       Z28, Z19, Z19
+	VADDPS       Z28, Z21, Z21
+	VADDPS       Z28, Z23, Z23
+	VADDPS       Z28, Z25, Z25
+	VADDPS       Z28, Z27, Z27
+
+biased232:
+	TESTQ     DX, DX
+	JZ        added232
+	VMOVUPS   (DX), Z28
+	VADDPS    Z28, Z0, Z0
+	VMOVUPS.Z 64(DX), K1, Z28
+	VADDPS    Z28, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z28
+	VADDPS    Z28, Z2, Z2
+	VMOVUPS.Z 64(DX), K1, Z28
+	VADDPS    Z28, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z28
+	VADDPS    Z28, Z4, Z4
+	VMOVUPS.Z 64(DX), K1, Z28
+	VADDPS    Z28, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z28
+	VADDPS    Z28, Z6, Z6
+	VMOVUPS.Z 64(DX), K1, Z28
+	VADDPS    Z28, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z28
+	VADDPS    Z28, Z8, Z8
+	VMOVUPS.Z 64(DX), K1, Z28
+	VADDPS    Z28, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z28
+	VADDPS    Z28, Z10, Z10
+	VMOVUPS.Z 64(DX), K1, Z28
+	VADDPS    Z28, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z28
+	VADDPS    Z28, Z12, Z12
+	VMOVUPS.Z 64(DX), K1, Z28
+	VADDPS    Z28, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z28
+	VADDPS    Z28, Z14, Z14
+	VMOVUPS.Z 64(DX), K1, Z28
+	VADDPS    Z28, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z28
+	VADDPS    Z28, Z16, Z16
+	VMOVUPS.Z 64(DX), K1, Z28
+	VADDPS    Z28, Z17, Z17
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z28
+	VADDPS    Z28, Z18, Z18
+	VMOVUPS.Z 64(DX), K1, Z28
+	VADDPS    Z28, Z19, Z19
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z28
+	VADDPS    Z28, Z20, Z20
+	VMOVUPS.Z 64(DX), K1, Z28
+	VADDPS    Z28, Z21, Z21
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z28
+	VADDPS    Z28, Z22, Z22
+	VMOVUPS.Z 64(DX), K1, Z28
+	VADDPS    Z28, Z23, Z23
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z28
+	VADDPS    Z28, Z24, Z24
+	VMOVUPS.Z 64(DX), K1, Z28
+	VADDPS    Z28, Z25, Z25
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z28
+	VADDPS    Z28, Z26, Z26
+	VMOVUPS.Z 64(DX), K1, Z28
+	VADDPS    Z28, Z27, Z27
+
+added232:
+	CMPQ   112(AX), $0x00
+	JE     clipped232
+	VPXORD Z31, Z31, Z31
+	VMAXPS Z0, Z31, Z0
+	VMAXPS Z1, Z31, Z1
+	VMAXPS Z2, Z31, Z2
+	VMAXPS Z3, Z31, Z3
+	VMAXPS Z4, Z31, Z4
+	VMAXPS Z5, Z31, Z5
+	VMAXPS Z6, Z31, Z6
+	VMAXPS Z7, Z31, Z7
+	VMAXPS Z8, Z31, Z8
+	VMAXPS Z9, Z31, Z9
+	VMAXPS Z10, Z31, Z10
+	VMAXPS Z11, Z31, Z11
+	VMAXPS Z12, Z31, Z12
+	VMAXPS Z13, Z31, Z13
+	VMAXPS Z14, Z31, Z14
+	VMAXPS Z15, Z31, Z15
+	VMAXPS Z16, Z31, Z16
+	VMAXPS Z17, Z31, Z17
+	VMAXPS Z18, Z31, Z18
+	VMAXPS Z19, Z31, Z19
+	VMAXPS Z20, Z31, Z20
+	VMAXPS Z21, Z31, Z21
+	VMAXPS Z22, Z31, Z22
+	VMAXPS Z23, Z31, Z23
+	VMAXPS Z24, Z31, Z24
+	VMAXPS Z25, Z31, Z25
+	VMAXPS Z26, Z31, Z26
+	VMAXPS Z27, Z31, Z27
+
+clipped232:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -6925,7 +15157,7 @@ TEXT ·tile1x3F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial89:
+partial233:
 	VMOVUPS      (DX), Z3
 	VMOVUPS      64(DX), Z4
 	VMOVUPS.Z    128(DX), K1, Z5
@@ -6936,11 +15168,11 @@ partial89:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial89
+	JNZ          partial233
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial89
+	JNZ          partial233
 	VBROADCASTSS 80(AX), Z3
 	VMULPS       Z3, Z0, Z0
 	VMULPS       Z3, Z1, Z1
@@ -6949,7 +15181,7 @@ partial89:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased90
+	JZ           biased234
 	VMOVUPS      (CX), Z3
 	VADDPS       Z3, Z0, Z0
 	VMOVUPS      64(CX), Z3
@@ -6957,9 +15189,9 @@ partial89:
 	VMOVUPS.Z    128(CX), K1, Z3
 	VADDPS       Z3, Z2, Z2
 
-biased90:
+biased234:
 	TESTQ     DX, DX
-	JZ        added90
+	JZ        added234
 	VMOVUPS   (DX), Z3
 	VADDPS    Z3, Z0, Z0
 	VMOVUPS   64(DX), Z3
@@ -6967,15 +15199,15 @@ biased90:
 	VMOVUPS.Z 128(DX), K1, Z3
 	VADDPS    Z3, Z2, Z2
 
-added90:
+added234:
 	CMPQ   112(AX), $0x00
-	JE     clipped90
+	JE     clipped234
 	VPXORD Z7, Z7, Z7
 	VMAXPS Z0, Z7, Z0
 	VMAXPS Z1, Z7, Z1
 	VMAXPS Z2, Z7, Z2
 
-clipped90:
+clipped234:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -7007,7 +15239,7 @@ TEXT ·tile2x3F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial91:
+partial235:
 	VMOVUPS      (BX), Z6
 	VMOVUPS      64(BX), Z7
 	VMOVUPS.Z    128(BX), K1, Z8
@@ -7022,11 +15254,11 @@ partial91:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial91
+	JNZ          partial235
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial91
+	JNZ          partial235
 	VBROADCASTSS 80(AX), Z6
 	VMULPS       Z6, Z0, Z0
 	VMULPS       Z6, Z1, Z1
@@ -7038,7 +15270,7 @@ partial91:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased92
+	JZ           biased236
 	VMOVUPS      (CX), Z6
 	VADDPS       Z6, Z0, Z0
 	VADDPS       Z6, Z3, Z3
@@ -7049,9 +15281,9 @@ partial91:
 	VADDPS       Z6, Z2, Z2
 	VADDPS       Z6, Z5, Z5
 
-biased92:
+biased236:
 	TESTQ     DX, DX
-	JZ        added92
+	JZ        added236
 	VMOVUPS   (DX), Z6
 	VADDPS    Z6, Z0, Z0
 	VMOVUPS   64(DX), Z6
@@ -7066,9 +15298,9 @@ biased92:
 	VMOVUPS.Z 128(DX), K1, Z6
 	VADDPS    Z6, Z5, Z5
 
-added92:
+added236:
 	CMPQ   112(AX), $0x00
-	JE     clipped92
+	JE     clipped236
 	VPXORD Z10, Z10, Z10
 	VMAXPS Z0, Z10, Z0
 	VMAXPS Z1, Z10, Z1
@@ -7077,7 +15309,7 @@ added92:
 	VMAXPS Z4, Z10, Z4
 	VMAXPS Z5, Z10, Z5
 
-clipped92:
+clipped236:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -7111,7 +15343,7 @@ TEXT ·tile1x4F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial93:
+partial237:
 	VMOVUPS      (DX), Z4
 	VMOVUPS      64(DX), Z5
 	VMOVUPS      128(DX), Z6
@@ -7124,11 +15356,11 @@ partial93:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial93
+	JNZ          partial237
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial93
+	JNZ          partial237
 	VBROADCASTSS 80(AX), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
@@ -7138,7 +15370,7 @@ partial93:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased94
+	JZ           biased238
 	VMOVUPS      (CX), Z4
 	VADDPS       Z4, Z0, Z0
 	VMOVUPS      64(CX), Z4
@@ -7148,9 +15380,9 @@ partial93:
 	VMOVUPS.Z    192(CX), K1, Z4
 	VADDPS       Z4, Z3, Z3
 
-biased94:
+biased238:
 	TESTQ     DX, DX
-	JZ        added94
+	JZ        added238
 	VMOVUPS   (DX), Z4
 	VADDPS    Z4, Z0, Z0
 	VMOVUPS   64(DX), Z4
@@ -7160,16 +15392,16 @@ biased94:
 	VMOVUPS.Z 192(DX), K1, Z4
 	VADDPS    Z4, Z3, Z3
 
-added94:
+added238:
 	CMPQ   112(AX), $0x00
-	JE     clipped94
+	JE     clipped238
 	VPXORD Z9, Z9, Z9
 	VMAXPS Z0, Z9, Z0
 	VMAXPS Z1, Z9, Z1
 	VMAXPS Z2, Z9, Z2
 	VMAXPS Z3, Z9, Z3
 
-clipped94:
+clipped238:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -7204,7 +15436,7 @@ TEXT ·tile2x4F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial95:
+partial239:
 	VMOVUPS      (BX), Z8
 	VMOVUPS      64(BX), Z9
 	VMOVUPS      128(BX), Z10
@@ -7222,11 +15454,11 @@ partial95:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial95
+	JNZ          partial239
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial95
+	JNZ          partial239
 	VBROADCASTSS 80(AX), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
@@ -7240,7 +15472,7 @@ partial95:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased96
+	JZ           biased240
 	VMOVUPS      (CX), Z8
 	VADDPS       Z8, Z0, Z0
 	VADDPS       Z8, Z4, Z4
@@ -7254,9 +15486,9 @@ partial95:
 	VADDPS       Z8, Z3, Z3
 	VADDPS       Z8, Z7, Z7
 
-biased96:
+biased240:
 	TESTQ     DX, DX
-	JZ        added96
+	JZ        added240
 	VMOVUPS   (DX), Z8
 	VADDPS    Z8, Z0, Z0
 	VMOVUPS   64(DX), Z8
@@ -7275,9 +15507,9 @@ biased96:
 	VMOVUPS.Z 192(DX), K1, Z8
 	VADDPS    Z8, Z7, Z7
 
-added96:
+added240:
 	CMPQ   112(AX), $0x00
-	JE     clipped96
+	JE     clipped240
 	VPXORD Z13, Z13, Z13
 	VMAXPS Z0, Z13, Z0
 	VMAXPS Z1, Z13, Z1
@@ -7288,7 +15520,7 @@ added96:
 	VMAXPS Z6, Z13, Z6
 	VMAXPS Z7, Z13, Z7
 
-clipped96:
+clipped240:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -7325,7 +15557,7 @@ TEXT ·tile1x5F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial97:
+partial241:
 	VMOVUPS      (DX), Z5
 	VMOVUPS      64(DX), Z6
 	VMOVUPS      128(DX), Z7
@@ -7340,11 +15572,11 @@ partial97:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial97
+	JNZ          partial241
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial97
+	JNZ          partial241
 	VBROADCASTSS 80(AX), Z5
 	VMULPS       Z5, Z0, Z0
 	VMULPS       Z5, Z1, Z1
@@ -7355,7 +15587,7 @@ partial97:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased98
+	JZ           biased242
 	VMOVUPS      (CX), Z5
 	VADDPS       Z5, Z0, Z0
 	VMOVUPS      64(CX), Z5
@@ -7367,9 +15599,9 @@ partial97:
 	VMOVUPS.Z    256(CX), K1, Z5
 	VADDPS       Z5, Z4, Z4
 
-biased98:
+biased242:
 	TESTQ     DX, DX
-	JZ        added98
+	JZ        added242
 	VMOVUPS   (DX), Z5
 	VADDPS    Z5, Z0, Z0
 	VMOVUPS   64(DX), Z5
@@ -7381,9 +15613,9 @@ biased98:
 	VMOVUPS.Z 256(DX), K1, Z5
 	VADDPS    Z5, Z4, Z4
 
-added98:
+added242:
 	CMPQ   112(AX), $0x00
-	JE     clipped98
+	JE     clipped242
 	VPXORD Z11, Z11, Z11
 	VMAXPS Z0, Z11, Z0
 	VMAXPS Z1, Z11, Z1
@@ -7391,7 +15623,7 @@ added98:
 	VMAXPS Z3, Z11, Z3
 	VMAXPS Z4, Z11, Z4
 
-clipped98:
+clipped242:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -7429,7 +15661,7 @@ TEXT ·tile2x5F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial99:
+partial243:
 	VMOVUPS      (BX), Z10
 	VMOVUPS      64(BX), Z11
 	VMOVUPS      128(BX), Z12
@@ -7450,11 +15682,11 @@ partial99:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial99
+	JNZ          partial243
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial99
+	JNZ          partial243
 	VBROADCASTSS 80(AX), Z10
 	VMULPS       Z10, Z0, Z0
 	VMULPS       Z10, Z1, Z1
@@ -7470,7 +15702,7 @@ partial99:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased100
+	JZ           biased244
 	VMOVUPS      (CX), Z10
 	VADDPS       Z10, Z0, Z0
 	VADDPS       Z10, Z5, Z5
@@ -7487,9 +15719,9 @@ partial99:
 	VADDPS       Z10, Z4, Z4
 	VADDPS       Z10, Z9, Z9
 
-biased100:
+biased244:
 	TESTQ     DX, DX
-	JZ        added100
+	JZ        added244
 	VMOVUPS   (DX), Z10
 	VADDPS    Z10, Z0, Z0
 	VMOVUPS   64(DX), Z10
@@ -7512,9 +15744,9 @@ biased100:
 	VMOVUPS.Z 256(DX), K1, Z10
 	VADDPS    Z10, Z9, Z9
 
-added100:
+added244:
 	CMPQ   112(AX), $0x00
-	JE     clipped100
+	JE     clipped244
 	VPXORD Z16, Z16, Z16
 	VMAXPS Z0, Z16, Z0
 	VMAXPS Z1, Z16, Z1
@@ -7527,7 +15759,7 @@ added100:
 	VMAXPS Z8, Z16, Z8
 	VMAXPS Z9, Z16, Z9
 
-clipped100:
+clipped244:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -7567,7 +15799,7 @@ TEXT ·tile1x6F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial101:
+partial245:
 	VMOVUPS      (DX), Z6
 	VMOVUPS      64(DX), Z7
 	VMOVUPS      128(DX), Z8
@@ -7584,11 +15816,11 @@ partial101:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial101
+	JNZ          partial245
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial101
+	JNZ          partial245
 	VBROADCASTSS 80(AX), Z6
 	VMULPS       Z6, Z0, Z0
 	VMULPS       Z6, Z1, Z1
@@ -7600,7 +15832,7 @@ partial101:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased102
+	JZ           biased246
 	VMOVUPS      (CX), Z6
 	VADDPS       Z6, Z0, Z0
 	VMOVUPS      64(CX), Z6
@@ -7614,9 +15846,9 @@ partial101:
 	VMOVUPS.Z    320(CX), K1, Z6
 	VADDPS       Z6, Z5, Z5
 
-biased102:
+biased246:
 	TESTQ     DX, DX
-	JZ        added102
+	JZ        added246
 	VMOVUPS   (DX), Z6
 	VADDPS    Z6, Z0, Z0
 	VMOVUPS   64(DX), Z6
@@ -7630,9 +15862,9 @@ biased102:
 	VMOVUPS.Z 320(DX), K1, Z6
 	VADDPS    Z6, Z5, Z5
 
-added102:
+added246:
 	CMPQ   112(AX), $0x00
-	JE     clipped102
+	JE     clipped246
 	VPXORD Z13, Z13, Z13
 	VMAXPS Z0, Z13, Z0
 	VMAXPS Z1, Z13, Z1
@@ -7641,7 +15873,7 @@ added102:
 	VMAXPS Z4, Z13, Z4
 	VMAXPS Z5, Z13, Z5
 
-clipped102:
+clipped246:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -7682,7 +15914,7 @@ TEXT ·tile2x6F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial103:
+partial247:
 	VMOVUPS      (BX), Z12
 	VMOVUPS      64(BX), Z13
 	VMOVUPS      128(BX), Z14
@@ -7706,11 +15938,11 @@ partial103:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial103
+	JNZ          partial247
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial103
+	JNZ          partial247
 	VBROADCASTSS 80(AX), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
@@ -7728,7 +15960,7 @@ partial103:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased104
+	JZ           biased248
 	VMOVUPS      (CX), Z12
 	VADDPS       Z12, Z0, Z0
 	VADDPS       Z12, Z6, Z6
@@ -7748,9 +15980,9 @@ partial103:
 	VADDPS       Z12, Z5, Z5
 	VADDPS       Z12, Z11, Z11
 
-biased104:
+biased248:
 	TESTQ     DX, DX
-	JZ        added104
+	JZ        added248
 	VMOVUPS   (DX), Z12
 	VADDPS    Z12, Z0, Z0
 	VMOVUPS   64(DX), Z12
@@ -7777,9 +16009,9 @@ biased104:
 	VMOVUPS.Z 320(DX), K1, Z12
 	VADDPS    Z12, Z11, Z11
 
-added104:
+added248:
 	CMPQ   112(AX), $0x00
-	JE     clipped104
+	JE     clipped248
 	VPXORD Z19, Z19, Z19
 	VMAXPS Z0, Z19, Z0
 	VMAXPS Z1, Z19, Z1
@@ -7794,7 +16026,7 @@ added104:
 	VMAXPS Z10, Z19, Z10
 	VMAXPS Z11, Z19, Z11
 
-clipped104:
+clipped248:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -7837,7 +16069,7 @@ TEXT ·tile1x7F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial105:
+partial249:
 	VMOVUPS      (DX), Z7
 	VMOVUPS      64(DX), Z8
 	VMOVUPS      128(DX), Z9
@@ -7856,11 +16088,11 @@ partial105:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial105
+	JNZ          partial249
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial105
+	JNZ          partial249
 	VBROADCASTSS 80(AX), Z7
 	VMULPS       Z7, Z0, Z0
 	VMULPS       Z7, Z1, Z1
@@ -7873,7 +16105,7 @@ partial105:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased106
+	JZ           biased250
 	VMOVUPS      (CX), Z7
 	VADDPS       Z7, Z0, Z0
 	VMOVUPS      64(CX), Z7
@@ -7889,9 +16121,9 @@ partial105:
 	VMOVUPS.Z    384(CX), K1, Z7
 	VADDPS       Z7, Z6, Z6
 
-biased106:
+biased250:
 	TESTQ     DX, DX
-	JZ        added106
+	JZ        added250
 	VMOVUPS   (DX), Z7
 	VADDPS    Z7, Z0, Z0
 	VMOVUPS   64(DX), Z7
@@ -7907,9 +16139,9 @@ biased106:
 	VMOVUPS.Z 384(DX), K1, Z7
 	VADDPS    Z7, Z6, Z6
 
-added106:
+added250:
 	CMPQ   112(AX), $0x00
-	JE     clipped106
+	JE     clipped250
 	VPXORD Z15, Z15, Z15
 	VMAXPS Z0, Z15, Z0
 	VMAXPS Z1, Z15, Z1
@@ -7919,7 +16151,7 @@ added106:
 	VMAXPS Z5, Z15, Z5
 	VMAXPS Z6, Z15, Z6
 
-clipped106:
+clipped250:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -7963,7 +16195,7 @@ TEXT ·tile2x7F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial107:
+partial251:
 	VMOVUPS      (BX), Z14
 	VMOVUPS      64(BX), Z15
 	VMOVUPS      128(BX), Z16
@@ -7990,11 +16222,11 @@ partial107:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial107
+	JNZ          partial251
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial107
+	JNZ          partial251
 	VBROADCASTSS 80(AX), Z14
 	VMULPS       Z14, Z0, Z0
 	VMULPS       Z14, Z1, Z1
@@ -8014,7 +16246,7 @@ partial107:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased108
+	JZ           biased252
 	VMOVUPS      (CX), Z14
 	VADDPS       Z14, Z0, Z0
 	VADDPS       Z14, Z7, Z7
@@ -8037,9 +16269,9 @@ partial107:
 	VADDPS       Z14, Z6, Z6
 	VADDPS       Z14, Z13, Z13
 
-biased108:
+biased252:
 	TESTQ     DX, DX
-	JZ        added108
+	JZ        added252
 	VMOVUPS   (DX), Z14
 	VADDPS    Z14, Z0, Z0
 	VMOVUPS   64(DX), Z14
@@ -8070,9 +16302,9 @@ biased108:
 	VMOVUPS.Z 384(DX), K1, Z14
 	VADDPS    Z14, Z13, Z13
 
-added108:
+added252:
 	CMPQ   112(AX), $0x00
-	JE     clipped108
+	JE     clipped252
 	VPXORD Z22, Z22, Z22
 	VMAXPS Z0, Z22, Z0
 	VMAXPS Z1, Z22, Z1
@@ -8089,7 +16321,7 @@ added108:
 	VMAXPS Z12, Z22, Z12
 	VMAXPS Z13, Z22, Z13
 
-clipped108:
+clipped252:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -8135,7 +16367,7 @@ TEXT ·tile1x8F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial109:
+partial253:
 	VMOVUPS      (DX), Z8
 	VMOVUPS      64(DX), Z9
 	VMOVUPS      128(DX), Z10
@@ -8156,11 +16388,11 @@ partial109:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial109
+	JNZ          partial253
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial109
+	JNZ          partial253
 	VBROADCASTSS 80(AX), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
@@ -8174,7 +16406,7 @@ partial109:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased110
+	JZ           biased254
 	VMOVUPS      (CX), Z8
 	VADDPS       Z8, Z0, Z0
 	VMOVUPS      64(CX), Z8
@@ -8192,9 +16424,9 @@ partial109:
 	VMOVUPS.Z    448(CX), K1, Z8
 	VADDPS       Z8, Z7, Z7
 
-biased110:
+biased254:
 	TESTQ     DX, DX
-	JZ        added110
+	JZ        added254
 	VMOVUPS   (DX), Z8
 	VADDPS    Z8, Z0, Z0
 	VMOVUPS   64(DX), Z8
@@ -8212,9 +16444,9 @@ biased110:
 	VMOVUPS.Z 448(DX), K1, Z8
 	VADDPS    Z8, Z7, Z7
 
-added110:
+added254:
 	CMPQ   112(AX), $0x00
-	JE     clipped110
+	JE     clipped254
 	VPXORD Z17, Z17, Z17
 	VMAXPS Z0, Z17, Z0
 	VMAXPS Z1, Z17, Z1
@@ -8225,7 +16457,7 @@ added110:
 	VMAXPS Z6, Z17, Z6
 	VMAXPS Z7, Z17, Z7
 
-clipped110:
+clipped254:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -8272,7 +16504,7 @@ TEXT ·tile2x8F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial111:
+partial255:
 	VMOVUPS      (BX), Z16
 	VMOVUPS      64(BX), Z17
 	VMOVUPS      128(BX), Z18
@@ -8302,11 +16534,11 @@ partial111:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial111
+	JNZ          partial255
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial111
+	JNZ          partial255
 	VBROADCASTSS 80(AX), Z16
 	VMULPS       Z16, Z0, Z0
 	VMULPS       Z16, Z1, Z1
@@ -8328,7 +16560,7 @@ partial111:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased112
+	JZ           biased256
 	VMOVUPS      (CX), Z16
 	VADDPS       Z16, Z0, Z0
 	VADDPS       Z16, Z8, Z8
@@ -8354,9 +16586,9 @@ partial111:
 	VADDPS       Z16, Z7, Z7
 	VADDPS       Z16, Z15, Z15
 
-biased112:
+biased256:
 	TESTQ     DX, DX
-	JZ        added112
+	JZ        added256
 	VMOVUPS   (DX), Z16
 	VADDPS    Z16, Z0, Z0
 	VMOVUPS   64(DX), Z16
@@ -8391,9 +16623,9 @@ biased112:
 	VMOVUPS.Z 448(DX), K1, Z16
 	VADDPS    Z16, Z15, Z15
 
-added112:
+added256:
 	CMPQ   112(AX), $0x00
-	JE     clipped112
+	JE     clipped256
 	VPXORD Z25, Z25, Z25
 	VMAXPS Z0, Z25, Z0
 	VMAXPS Z1, Z25, Z1
@@ -8412,7 +16644,7 @@ added112:
 	VMAXPS Z14, Z25, Z14
 	VMAXPS Z15, Z25, Z15
 
-clipped112:
+clipped256:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)

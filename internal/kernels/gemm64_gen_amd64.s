@@ -196,7 +196,7 @@ stored4:
 	RET
 
 // func tile3x1F64AVX2(t *byte)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tile3x1F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         t+0(FP), AX
 	MOVQ         64(AX), CX
@@ -206,17 +206,28 @@ TEXT ·tile3x1F64AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y1, Y1, Y1
 	VXORPS       Y2, Y2, Y2
 	VXORPS       Y3, Y3, Y3
-	MOVQ         (AX), CX
-	MOVQ         24(AX), DX
-	MOVQ         8(AX), BX
-	MOVQ         32(AX), SI
-	MOVQ         40(AX), DI
-	MOVQ         56(AX), R8
-	MOVQ         88(AX), R9
-	CMPQ         64(AX), $0x04
-	JNE          partial5
+	CMPQ         56(AX), $0x40
+	JLT          fetched5
+	MOVQ         16(AX), CX
+	MOVQ         48(AX), DX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
 
-full5:
+fetched5:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	MOVQ 8(AX), BX
+	MOVQ 32(AX), SI
+	MOVQ 40(AX), DI
+	MOVQ 56(AX), R8
+	MOVQ 88(AX), R9
+	CMPQ 64(AX), $0x04
+	JNE  partial6
+
+full6:
 	VMOVUPD      (BX), Y4
 	VBROADCASTSD (CX), Y5
 	VFMADD231PD  Y4, Y5, Y1
@@ -227,14 +238,14 @@ full5:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          full5
+	JNZ          full6
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          full5
-	JMP          summed5
+	JNZ          full6
+	JMP          summed6
 
-partial5:
+partial6:
 	VMASKMOVPD   (BX), Y0, Y4
 	VBROADCASTSD (CX), Y5
 	VFMADD231PD  Y4, Y5, Y1
@@ -245,13 +256,13 @@ partial5:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial5
+	JNZ          partial6
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial5
+	JNZ          partial6
 
-summed5:
+summed6:
 	VBROADCASTSD 80(AX), Y4
 	VMULPD       Y4, Y1, Y1
 	VMULPD       Y4, Y2, Y2
@@ -260,15 +271,15 @@ summed5:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased6
+	JZ           biased7
 	VMASKMOVPD   (CX), Y0, Y4
 	VADDPD       Y4, Y1, Y1
 	VADDPD       Y4, Y2, Y2
 	VADDPD       Y4, Y3, Y3
 
-biased6:
+biased7:
 	TESTQ      DX, DX
-	JZ         added6
+	JZ         added7
 	VMASKMOVPD (DX), Y0, Y4
 	VADDPD     Y4, Y1, Y1
 	ADDQ       BX, DX
@@ -278,38 +289,38 @@ biased6:
 	VMASKMOVPD (DX), Y0, Y4
 	VADDPD     Y4, Y3, Y3
 
-added6:
+added7:
 	CMPQ   112(AX), $0x00
-	JE     clipped6
+	JE     clipped7
 	VXORPS Y4, Y4, Y4
 	VMAXPD Y1, Y4, Y1
 	VMAXPD Y2, Y4, Y2
 	VMAXPD Y3, Y4, Y3
 
-clipped6:
+clipped7:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x04
-	JNE     part6
+	JNE     part7
 	VMOVUPD Y1, (CX)
 	ADDQ    BX, CX
 	VMOVUPD Y2, (CX)
 	ADDQ    BX, CX
 	VMOVUPD Y3, (CX)
-	JMP     stored6
+	JMP     stored7
 
-part6:
+part7:
 	VMASKMOVPD Y1, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPD Y2, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPD Y3, Y0, (CX)
 
-stored6:
+stored7:
 	VZEROUPPER
 	RET
 
 // func tile4x1F64AVX2(t *byte)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tile4x1F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         t+0(FP), AX
 	MOVQ         64(AX), CX
@@ -320,18 +331,31 @@ TEXT ·tile4x1F64AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y2, Y2, Y2
 	VXORPS       Y3, Y3, Y3
 	VXORPS       Y4, Y4, Y4
-	MOVQ         (AX), CX
-	MOVQ         24(AX), DX
-	LEAQ         (DX)(DX*2), BX
-	MOVQ         8(AX), SI
-	MOVQ         32(AX), DI
-	MOVQ         40(AX), R8
-	MOVQ         56(AX), R9
-	MOVQ         88(AX), R10
-	CMPQ         64(AX), $0x04
-	JNE          partial7
+	CMPQ         56(AX), $0x40
+	JLT          fetched8
+	MOVQ         16(AX), CX
+	MOVQ         48(AX), DX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
 
-full7:
+fetched8:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ 8(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 40(AX), R8
+	MOVQ 56(AX), R9
+	MOVQ 88(AX), R10
+	CMPQ 64(AX), $0x04
+	JNE  partial9
+
+full9:
 	VMOVUPD      (SI), Y5
 	VBROADCASTSD (CX), Y6
 	VFMADD231PD  Y5, Y6, Y1
@@ -344,14 +368,14 @@ full7:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          full7
+	JNZ          full9
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          full7
-	JMP          summed7
+	JNZ          full9
+	JMP          summed9
 
-partial7:
+partial9:
 	VMASKMOVPD   (SI), Y0, Y5
 	VBROADCASTSD (CX), Y6
 	VFMADD231PD  Y5, Y6, Y1
@@ -364,13 +388,13 @@ partial7:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial7
+	JNZ          partial9
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial7
+	JNZ          partial9
 
-summed7:
+summed9:
 	VBROADCASTSD 80(AX), Y5
 	VMULPD       Y5, Y1, Y1
 	VMULPD       Y5, Y2, Y2
@@ -380,16 +404,16 @@ summed7:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased8
+	JZ           biased10
 	VMASKMOVPD   (CX), Y0, Y5
 	VADDPD       Y5, Y1, Y1
 	VADDPD       Y5, Y2, Y2
 	VADDPD       Y5, Y3, Y3
 	VADDPD       Y5, Y4, Y4
 
-biased8:
+biased10:
 	TESTQ      DX, DX
-	JZ         added8
+	JZ         added10
 	VMASKMOVPD (DX), Y0, Y5
 	VADDPD     Y5, Y1, Y1
 	ADDQ       BX, DX
@@ -402,19 +426,19 @@ biased8:
 	VMASKMOVPD (DX), Y0, Y5
 	VADDPD     Y5, Y4, Y4
 
-added8:
+added10:
 	CMPQ   112(AX), $0x00
-	JE     clipped8
+	JE     clipped10
 	VXORPS Y5, Y5, Y5
 	VMAXPD Y1, Y5, Y1
 	VMAXPD Y2, Y5, Y2
 	VMAXPD Y3, Y5, Y3
 	VMAXPD Y4, Y5, Y4
 
-clipped8:
+clipped10:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x04
-	JNE     part8
+	JNE     part10
 	VMOVUPD Y1, (CX)
 	ADDQ    BX, CX
 	VMOVUPD Y2, (CX)
@@ -422,9 +446,9 @@ clipped8:
 	VMOVUPD Y3, (CX)
 	ADDQ    BX, CX
 	VMOVUPD Y4, (CX)
-	JMP     stored8
+	JMP     stored10
 
-part8:
+part10:
 	VMASKMOVPD Y1, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPD Y2, Y0, (CX)
@@ -433,12 +457,12 @@ part8:
 	ADDQ       BX, CX
 	VMASKMOVPD Y4, Y0, (CX)
 
-stored8:
+stored10:
 	VZEROUPPER
 	RET
 
 // func tile5x1F64AVX2(t *byte)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tile5x1F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         t+0(FP), AX
 	MOVQ         64(AX), CX
@@ -450,18 +474,33 @@ TEXT ·tile5x1F64AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y3, Y3, Y3
 	VXORPS       Y4, Y4, Y4
 	VXORPS       Y5, Y5, Y5
-	MOVQ         (AX), CX
-	MOVQ         24(AX), DX
-	LEAQ         (DX)(DX*2), BX
-	MOVQ         8(AX), SI
-	MOVQ         32(AX), DI
-	MOVQ         40(AX), R8
-	MOVQ         56(AX), R9
-	MOVQ         88(AX), R10
-	CMPQ         64(AX), $0x04
-	JNE          partial9
+	CMPQ         56(AX), $0x40
+	JLT          fetched11
+	MOVQ         16(AX), CX
+	MOVQ         48(AX), DX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
 
-full9:
+fetched11:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ 8(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 40(AX), R8
+	MOVQ 56(AX), R9
+	MOVQ 88(AX), R10
+	CMPQ 64(AX), $0x04
+	JNE  partial12
+
+full12:
 	VMOVUPD      (SI), Y6
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  Y6, Y7, Y1
@@ -476,14 +515,14 @@ full9:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          full9
+	JNZ          full12
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          full9
-	JMP          summed9
+	JNZ          full12
+	JMP          summed12
 
-partial9:
+partial12:
 	VMASKMOVPD   (SI), Y0, Y6
 	VBROADCASTSD (CX), Y7
 	VFMADD231PD  Y6, Y7, Y1
@@ -498,13 +537,13 @@ partial9:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial9
+	JNZ          partial12
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial9
+	JNZ          partial12
 
-summed9:
+summed12:
 	VBROADCASTSD 80(AX), Y6
 	VMULPD       Y6, Y1, Y1
 	VMULPD       Y6, Y2, Y2
@@ -515,7 +554,7 @@ summed9:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased10
+	JZ           biased13
 	VMASKMOVPD   (CX), Y0, Y6
 	VADDPD       Y6, Y1, Y1
 	VADDPD       Y6, Y2, Y2
@@ -523,9 +562,9 @@ summed9:
 	VADDPD       Y6, Y4, Y4
 	VADDPD       Y6, Y5, Y5
 
-biased10:
+biased13:
 	TESTQ      DX, DX
-	JZ         added10
+	JZ         added13
 	VMASKMOVPD (DX), Y0, Y6
 	VADDPD     Y6, Y1, Y1
 	ADDQ       BX, DX
@@ -541,9 +580,9 @@ biased10:
 	VMASKMOVPD (DX), Y0, Y6
 	VADDPD     Y6, Y5, Y5
 
-added10:
+added13:
 	CMPQ   112(AX), $0x00
-	JE     clipped10
+	JE     clipped13
 	VXORPS Y6, Y6, Y6
 	VMAXPD Y1, Y6, Y1
 	VMAXPD Y2, Y6, Y2
@@ -551,10 +590,10 @@ added10:
 	VMAXPD Y4, Y6, Y4
 	VMAXPD Y5, Y6, Y5
 
-clipped10:
+clipped13:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x04
-	JNE     part10
+	JNE     part13
 	VMOVUPD Y1, (CX)
 	ADDQ    BX, CX
 	VMOVUPD Y2, (CX)
@@ -564,9 +603,9 @@ clipped10:
 	VMOVUPD Y4, (CX)
 	ADDQ    BX, CX
 	VMOVUPD Y5, (CX)
-	JMP     stored10
+	JMP     stored13
 
-part10:
+part13:
 	VMASKMOVPD Y1, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPD Y2, Y0, (CX)
@@ -577,12 +616,12 @@ part10:
 	ADDQ       BX, CX
 	VMASKMOVPD Y5, Y0, (CX)
 
-stored10:
+stored13:
 	VZEROUPPER
 	RET
 
 // func tile6x1F64AVX2(t *byte)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tile6x1F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         t+0(FP), AX
 	MOVQ         64(AX), CX
@@ -595,20 +634,37 @@ TEXT ·tile6x1F64AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y4, Y4, Y4
 	VXORPS       Y5, Y5, Y5
 	VXORPS       Y6, Y6, Y6
-	MOVQ         (AX), CX
-	MOVQ         24(AX), DX
-	LEAQ         (DX)(DX*2), BX
-	LEAQ         (CX)(DX*4), SI
-	ADDQ         DX, SI
-	MOVQ         8(AX), DI
-	MOVQ         32(AX), R8
-	MOVQ         40(AX), R9
-	MOVQ         56(AX), R10
-	MOVQ         88(AX), R11
-	CMPQ         64(AX), $0x04
-	JNE          partial11
+	CMPQ         56(AX), $0x40
+	JLT          fetched14
+	MOVQ         16(AX), CX
+	MOVQ         48(AX), DX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
 
-full11:
+fetched14:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+	CMPQ 64(AX), $0x04
+	JNE  partial15
+
+full15:
 	VMOVUPD      (DI), Y7
 	VBROADCASTSD (CX), Y8
 	VFMADD231PD  Y7, Y8, Y1
@@ -626,15 +682,15 @@ full11:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          full11
+	JNZ          full15
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          full11
-	JMP          summed11
+	JNZ          full15
+	JMP          summed15
 
-partial11:
+partial15:
 	VMASKMOVPD   (DI), Y0, Y7
 	VBROADCASTSD (CX), Y8
 	VFMADD231PD  Y7, Y8, Y1
@@ -652,14 +708,14 @@ partial11:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial11
+	JNZ          partial15
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial11
+	JNZ          partial15
 
-summed11:
+summed15:
 	VBROADCASTSD 80(AX), Y7
 	VMULPD       Y7, Y1, Y1
 	VMULPD       Y7, Y2, Y2
@@ -671,7 +727,7 @@ summed11:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased12
+	JZ           biased16
 	VMASKMOVPD   (CX), Y0, Y7
 	VADDPD       Y7, Y1, Y1
 	VADDPD       Y7, Y2, Y2
@@ -680,9 +736,9 @@ summed11:
 	VADDPD       Y7, Y5, Y5
 	VADDPD       Y7, Y6, Y6
 
-biased12:
+biased16:
 	TESTQ      DX, DX
-	JZ         added12
+	JZ         added16
 	VMASKMOVPD (DX), Y0, Y7
 	VADDPD     Y7, Y1, Y1
 	ADDQ       BX, DX
@@ -701,9 +757,9 @@ biased12:
 	VMASKMOVPD (DX), Y0, Y7
 	VADDPD     Y7, Y6, Y6
 
-added12:
+added16:
 	CMPQ   112(AX), $0x00
-	JE     clipped12
+	JE     clipped16
 	VXORPS Y7, Y7, Y7
 	VMAXPD Y1, Y7, Y1
 	VMAXPD Y2, Y7, Y2
@@ -712,10 +768,10 @@ added12:
 	VMAXPD Y5, Y7, Y5
 	VMAXPD Y6, Y7, Y6
 
-clipped12:
+clipped16:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x04
-	JNE     part12
+	JNE     part16
 	VMOVUPD Y1, (CX)
 	ADDQ    BX, CX
 	VMOVUPD Y2, (CX)
@@ -727,9 +783,9 @@ clipped12:
 	VMOVUPD Y5, (CX)
 	ADDQ    BX, CX
 	VMOVUPD Y6, (CX)
-	JMP     stored12
+	JMP     stored16
 
-part12:
+part16:
 	VMASKMOVPD Y1, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPD Y2, Y0, (CX)
@@ -742,7 +798,867 @@ part12:
 	ADDQ       BX, CX
 	VMASKMOVPD Y6, Y0, (CX)
 
-stored12:
+stored16:
+	VZEROUPPER
+	RET
+
+// func pack1x1F64AVX2(t *byte)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·pack1x1F64AVX2(SB), NOSPLIT, $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         64(AX), CX
+	VMOVQ        CX, X0
+	VPBROADCASTQ X0, Y0
+	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	MOVQ         (AX), CX
+	MOVQ         24(AX), DX
+	MOVQ         8(AX), DX
+	MOVQ         32(AX), BX
+	MOVQ         40(AX), SI
+	MOVQ         56(AX), DI
+	MOVQ         88(AX), R8
+	MOVQ         120(AX), R9
+	MOVQ         SI, R10
+	SHLQ         $0x05, R10
+	ADDQ         DX, R10
+	CMPQ         64(AX), $0x04
+	JNE          partial17
+
+full17:
+	VMOVUPD      (DX), Y2
+	VMOVUPD      Y2, (R9)
+	PREFETCHT1   (R10)
+	ADDQ         $0x00000020, R9
+	ADDQ         SI, R10
+	VBROADCASTSD (CX), Y3
+	VFMADD231PD  Y2, Y3, Y1
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          full17
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), DI
+	DECQ         R8
+	JNZ          full17
+	JMP          summed17
+
+partial17:
+	VMASKMOVPD   (DX), Y0, Y2
+	VMOVUPD      Y2, (R9)
+	PREFETCHT1   (R10)
+	ADDQ         $0x00000020, R9
+	ADDQ         SI, R10
+	VBROADCASTSD (CX), Y3
+	VFMADD231PD  Y2, Y3, Y1
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          partial17
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), DI
+	DECQ         R8
+	JNZ          partial17
+
+summed17:
+	VBROADCASTSD 80(AX), Y2
+	VMULPD       Y2, Y1, Y1
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased18
+	VMASKMOVPD   (CX), Y0, Y2
+	VADDPD       Y2, Y1, Y1
+
+biased18:
+	TESTQ      DX, DX
+	JZ         added18
+	VMASKMOVPD (DX), Y0, Y2
+	VADDPD     Y2, Y1, Y1
+
+added18:
+	CMPQ   112(AX), $0x00
+	JE     clipped18
+	VXORPS Y2, Y2, Y2
+	VMAXPD Y1, Y2, Y1
+
+clipped18:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x04
+	JNE     part18
+	VMOVUPD Y1, (CX)
+	JMP     stored18
+
+part18:
+	VMASKMOVPD Y1, Y0, (CX)
+
+stored18:
+	VZEROUPPER
+	RET
+
+// func pack2x1F64AVX2(t *byte)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·pack2x1F64AVX2(SB), NOSPLIT, $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         64(AX), CX
+	VMOVQ        CX, X0
+	VPBROADCASTQ X0, Y0
+	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	MOVQ         (AX), CX
+	MOVQ         24(AX), DX
+	MOVQ         8(AX), BX
+	MOVQ         32(AX), SI
+	MOVQ         40(AX), DI
+	MOVQ         56(AX), R8
+	MOVQ         88(AX), R9
+	MOVQ         120(AX), R10
+	MOVQ         DI, R11
+	SHLQ         $0x05, R11
+	ADDQ         BX, R11
+	CMPQ         64(AX), $0x04
+	JNE          partial19
+
+full19:
+	VMOVUPD      (BX), Y3
+	VMOVUPD      Y3, (R10)
+	PREFETCHT1   (R11)
+	ADDQ         $0x00000020, R10
+	ADDQ         DI, R11
+	VBROADCASTSD (CX), Y4
+	VFMADD231PD  Y3, Y4, Y1
+	VBROADCASTSD (CX)(DX*1), Y4
+	VFMADD231PD  Y3, Y4, Y2
+	ADDQ         SI, CX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          full19
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
+	JNZ          full19
+	JMP          summed19
+
+partial19:
+	VMASKMOVPD   (BX), Y0, Y3
+	VMOVUPD      Y3, (R10)
+	PREFETCHT1   (R11)
+	ADDQ         $0x00000020, R10
+	ADDQ         DI, R11
+	VBROADCASTSD (CX), Y4
+	VFMADD231PD  Y3, Y4, Y1
+	VBROADCASTSD (CX)(DX*1), Y4
+	VFMADD231PD  Y3, Y4, Y2
+	ADDQ         SI, CX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          partial19
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
+	JNZ          partial19
+
+summed19:
+	VBROADCASTSD 80(AX), Y3
+	VMULPD       Y3, Y1, Y1
+	VMULPD       Y3, Y2, Y2
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased20
+	VMASKMOVPD   (CX), Y0, Y3
+	VADDPD       Y3, Y1, Y1
+	VADDPD       Y3, Y2, Y2
+
+biased20:
+	TESTQ      DX, DX
+	JZ         added20
+	VMASKMOVPD (DX), Y0, Y3
+	VADDPD     Y3, Y1, Y1
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y3
+	VADDPD     Y3, Y2, Y2
+
+added20:
+	CMPQ   112(AX), $0x00
+	JE     clipped20
+	VXORPS Y3, Y3, Y3
+	VMAXPD Y1, Y3, Y1
+	VMAXPD Y2, Y3, Y2
+
+clipped20:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x04
+	JNE     part20
+	VMOVUPD Y1, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y2, (CX)
+	JMP     stored20
+
+part20:
+	VMASKMOVPD Y1, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y2, Y0, (CX)
+
+stored20:
+	VZEROUPPER
+	RET
+
+// func pack3x1F64AVX2(t *byte)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·pack3x1F64AVX2(SB), NOSPLIT, $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         64(AX), CX
+	VMOVQ        CX, X0
+	VPBROADCASTQ X0, Y0
+	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	CMPQ         56(AX), $0x40
+	JLT          fetched21
+	MOVQ         16(AX), CX
+	MOVQ         48(AX), DX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+
+fetched21:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	MOVQ 8(AX), BX
+	MOVQ 32(AX), SI
+	MOVQ 40(AX), DI
+	MOVQ 56(AX), R8
+	MOVQ 88(AX), R9
+	MOVQ 120(AX), R10
+	MOVQ DI, R11
+	SHLQ $0x05, R11
+	ADDQ BX, R11
+	CMPQ 64(AX), $0x04
+	JNE  partial22
+
+full22:
+	VMOVUPD      (BX), Y4
+	VMOVUPD      Y4, (R10)
+	PREFETCHT1   (R11)
+	ADDQ         $0x00000020, R10
+	ADDQ         DI, R11
+	VBROADCASTSD (CX), Y5
+	VFMADD231PD  Y4, Y5, Y1
+	VBROADCASTSD (CX)(DX*1), Y5
+	VFMADD231PD  Y4, Y5, Y2
+	VBROADCASTSD (CX)(DX*2), Y5
+	VFMADD231PD  Y4, Y5, Y3
+	ADDQ         SI, CX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          full22
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
+	JNZ          full22
+	JMP          summed22
+
+partial22:
+	VMASKMOVPD   (BX), Y0, Y4
+	VMOVUPD      Y4, (R10)
+	PREFETCHT1   (R11)
+	ADDQ         $0x00000020, R10
+	ADDQ         DI, R11
+	VBROADCASTSD (CX), Y5
+	VFMADD231PD  Y4, Y5, Y1
+	VBROADCASTSD (CX)(DX*1), Y5
+	VFMADD231PD  Y4, Y5, Y2
+	VBROADCASTSD (CX)(DX*2), Y5
+	VFMADD231PD  Y4, Y5, Y3
+	ADDQ         SI, CX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          partial22
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
+	JNZ          partial22
+
+summed22:
+	VBROADCASTSD 80(AX), Y4
+	VMULPD       Y4, Y1, Y1
+	VMULPD       Y4, Y2, Y2
+	VMULPD       Y4, Y3, Y3
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased23
+	VMASKMOVPD   (CX), Y0, Y4
+	VADDPD       Y4, Y1, Y1
+	VADDPD       Y4, Y2, Y2
+	VADDPD       Y4, Y3, Y3
+
+biased23:
+	TESTQ      DX, DX
+	JZ         added23
+	VMASKMOVPD (DX), Y0, Y4
+	VADDPD     Y4, Y1, Y1
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y4
+	VADDPD     Y4, Y2, Y2
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y4
+	VADDPD     Y4, Y3, Y3
+
+added23:
+	CMPQ   112(AX), $0x00
+	JE     clipped23
+	VXORPS Y4, Y4, Y4
+	VMAXPD Y1, Y4, Y1
+	VMAXPD Y2, Y4, Y2
+	VMAXPD Y3, Y4, Y3
+
+clipped23:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x04
+	JNE     part23
+	VMOVUPD Y1, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y2, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y3, (CX)
+	JMP     stored23
+
+part23:
+	VMASKMOVPD Y1, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y2, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y3, Y0, (CX)
+
+stored23:
+	VZEROUPPER
+	RET
+
+// func pack4x1F64AVX2(t *byte)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·pack4x1F64AVX2(SB), NOSPLIT, $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         64(AX), CX
+	VMOVQ        CX, X0
+	VPBROADCASTQ X0, Y0
+	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	CMPQ         56(AX), $0x40
+	JLT          fetched24
+	MOVQ         16(AX), CX
+	MOVQ         48(AX), DX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+
+fetched24:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ 8(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 40(AX), R8
+	MOVQ 56(AX), R9
+	MOVQ 88(AX), R10
+	MOVQ 120(AX), R11
+	MOVQ R8, R12
+	SHLQ $0x05, R12
+	ADDQ SI, R12
+	CMPQ 64(AX), $0x04
+	JNE  partial25
+
+full25:
+	VMOVUPD      (SI), Y5
+	VMOVUPD      Y5, (R11)
+	PREFETCHT1   (R12)
+	ADDQ         $0x00000020, R11
+	ADDQ         R8, R12
+	VBROADCASTSD (CX), Y6
+	VFMADD231PD  Y5, Y6, Y1
+	VBROADCASTSD (CX)(DX*1), Y6
+	VFMADD231PD  Y5, Y6, Y2
+	VBROADCASTSD (CX)(DX*2), Y6
+	VFMADD231PD  Y5, Y6, Y3
+	VBROADCASTSD (CX)(BX*1), Y6
+	VFMADD231PD  Y5, Y6, Y4
+	ADDQ         DI, CX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          full25
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
+	JNZ          full25
+	JMP          summed25
+
+partial25:
+	VMASKMOVPD   (SI), Y0, Y5
+	VMOVUPD      Y5, (R11)
+	PREFETCHT1   (R12)
+	ADDQ         $0x00000020, R11
+	ADDQ         R8, R12
+	VBROADCASTSD (CX), Y6
+	VFMADD231PD  Y5, Y6, Y1
+	VBROADCASTSD (CX)(DX*1), Y6
+	VFMADD231PD  Y5, Y6, Y2
+	VBROADCASTSD (CX)(DX*2), Y6
+	VFMADD231PD  Y5, Y6, Y3
+	VBROADCASTSD (CX)(BX*1), Y6
+	VFMADD231PD  Y5, Y6, Y4
+	ADDQ         DI, CX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          partial25
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
+	JNZ          partial25
+
+summed25:
+	VBROADCASTSD 80(AX), Y5
+	VMULPD       Y5, Y1, Y1
+	VMULPD       Y5, Y2, Y2
+	VMULPD       Y5, Y3, Y3
+	VMULPD       Y5, Y4, Y4
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased26
+	VMASKMOVPD   (CX), Y0, Y5
+	VADDPD       Y5, Y1, Y1
+	VADDPD       Y5, Y2, Y2
+	VADDPD       Y5, Y3, Y3
+	VADDPD       Y5, Y4, Y4
+
+biased26:
+	TESTQ      DX, DX
+	JZ         added26
+	VMASKMOVPD (DX), Y0, Y5
+	VADDPD     Y5, Y1, Y1
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y5
+	VADDPD     Y5, Y2, Y2
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y5
+	VADDPD     Y5, Y3, Y3
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y5
+	VADDPD     Y5, Y4, Y4
+
+added26:
+	CMPQ   112(AX), $0x00
+	JE     clipped26
+	VXORPS Y5, Y5, Y5
+	VMAXPD Y1, Y5, Y1
+	VMAXPD Y2, Y5, Y2
+	VMAXPD Y3, Y5, Y3
+	VMAXPD Y4, Y5, Y4
+
+clipped26:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x04
+	JNE     part26
+	VMOVUPD Y1, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y2, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y3, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y4, (CX)
+	JMP     stored26
+
+part26:
+	VMASKMOVPD Y1, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y2, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y3, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y4, Y0, (CX)
+
+stored26:
+	VZEROUPPER
+	RET
+
+// func pack5x1F64AVX2(t *byte)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·pack5x1F64AVX2(SB), NOSPLIT, $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         64(AX), CX
+	VMOVQ        CX, X0
+	VPBROADCASTQ X0, Y0
+	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	CMPQ         56(AX), $0x40
+	JLT          fetched27
+	MOVQ         16(AX), CX
+	MOVQ         48(AX), DX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+
+fetched27:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ 8(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 40(AX), R8
+	MOVQ 56(AX), R9
+	MOVQ 88(AX), R10
+	MOVQ 120(AX), R11
+	MOVQ R8, R12
+	SHLQ $0x05, R12
+	ADDQ SI, R12
+	CMPQ 64(AX), $0x04
+	JNE  partial28
+
+full28:
+	VMOVUPD      (SI), Y6
+	VMOVUPD      Y6, (R11)
+	PREFETCHT1   (R12)
+	ADDQ         $0x00000020, R11
+	ADDQ         R8, R12
+	VBROADCASTSD (CX), Y7
+	VFMADD231PD  Y6, Y7, Y1
+	VBROADCASTSD (CX)(DX*1), Y7
+	VFMADD231PD  Y6, Y7, Y2
+	VBROADCASTSD (CX)(DX*2), Y7
+	VFMADD231PD  Y6, Y7, Y3
+	VBROADCASTSD (CX)(BX*1), Y7
+	VFMADD231PD  Y6, Y7, Y4
+	VBROADCASTSD (CX)(DX*4), Y7
+	VFMADD231PD  Y6, Y7, Y5
+	ADDQ         DI, CX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          full28
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
+	JNZ          full28
+	JMP          summed28
+
+partial28:
+	VMASKMOVPD   (SI), Y0, Y6
+	VMOVUPD      Y6, (R11)
+	PREFETCHT1   (R12)
+	ADDQ         $0x00000020, R11
+	ADDQ         R8, R12
+	VBROADCASTSD (CX), Y7
+	VFMADD231PD  Y6, Y7, Y1
+	VBROADCASTSD (CX)(DX*1), Y7
+	VFMADD231PD  Y6, Y7, Y2
+	VBROADCASTSD (CX)(DX*2), Y7
+	VFMADD231PD  Y6, Y7, Y3
+	VBROADCASTSD (CX)(BX*1), Y7
+	VFMADD231PD  Y6, Y7, Y4
+	VBROADCASTSD (CX)(DX*4), Y7
+	VFMADD231PD  Y6, Y7, Y5
+	ADDQ         DI, CX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          partial28
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
+	JNZ          partial28
+
+summed28:
+	VBROADCASTSD 80(AX), Y6
+	VMULPD       Y6, Y1, Y1
+	VMULPD       Y6, Y2, Y2
+	VMULPD       Y6, Y3, Y3
+	VMULPD       Y6, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased29
+	VMASKMOVPD   (CX), Y0, Y6
+	VADDPD       Y6, Y1, Y1
+	VADDPD       Y6, Y2, Y2
+	VADDPD       Y6, Y3, Y3
+	VADDPD       Y6, Y4, Y4
+	VADDPD       Y6, Y5, Y5
+
+biased29:
+	TESTQ      DX, DX
+	JZ         added29
+	VMASKMOVPD (DX), Y0, Y6
+	VADDPD     Y6, Y1, Y1
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y6
+	VADDPD     Y6, Y2, Y2
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y6
+	VADDPD     Y6, Y3, Y3
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y6
+	VADDPD     Y6, Y4, Y4
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y6
+	VADDPD     Y6, Y5, Y5
+
+added29:
+	CMPQ   112(AX), $0x00
+	JE     clipped29
+	VXORPS Y6, Y6, Y6
+	VMAXPD Y1, Y6, Y1
+	VMAXPD Y2, Y6, Y2
+	VMAXPD Y3, Y6, Y3
+	VMAXPD Y4, Y6, Y4
+	VMAXPD Y5, Y6, Y5
+
+clipped29:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x04
+	JNE     part29
+	VMOVUPD Y1, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y2, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y3, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y4, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y5, (CX)
+	JMP     stored29
+
+part29:
+	VMASKMOVPD Y1, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y2, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y3, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y4, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y5, Y0, (CX)
+
+stored29:
+	VZEROUPPER
+	RET
+
+// func pack6x1F64AVX2(t *byte)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·pack6x1F64AVX2(SB), NOSPLIT, $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         64(AX), CX
+	VMOVQ        CX, X0
+	VPBROADCASTQ X0, Y0
+	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	VXORPS       Y6, Y6, Y6
+	CMPQ         56(AX), $0x40
+	JLT          fetched30
+	MOVQ         16(AX), CX
+	MOVQ         48(AX), DX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+
+fetched30:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+	MOVQ 120(AX), R12
+	MOVQ R9, R13
+	SHLQ $0x05, R13
+	ADDQ DI, R13
+	CMPQ 64(AX), $0x04
+	JNE  partial31
+
+full31:
+	VMOVUPD      (DI), Y7
+	VMOVUPD      Y7, (R12)
+	PREFETCHT1   (R13)
+	ADDQ         $0x00000020, R12
+	ADDQ         R9, R13
+	VBROADCASTSD (CX), Y8
+	VFMADD231PD  Y7, Y8, Y1
+	VBROADCASTSD (CX)(DX*1), Y8
+	VFMADD231PD  Y7, Y8, Y2
+	VBROADCASTSD (CX)(DX*2), Y8
+	VFMADD231PD  Y7, Y8, Y3
+	VBROADCASTSD (CX)(BX*1), Y8
+	VFMADD231PD  Y7, Y8, Y4
+	VBROADCASTSD (CX)(DX*4), Y8
+	VFMADD231PD  Y7, Y8, Y5
+	VBROADCASTSD (SI), Y8
+	VFMADD231PD  Y7, Y8, Y6
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          full31
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          full31
+	JMP          summed31
+
+partial31:
+	VMASKMOVPD   (DI), Y0, Y7
+	VMOVUPD      Y7, (R12)
+	PREFETCHT1   (R13)
+	ADDQ         $0x00000020, R12
+	ADDQ         R9, R13
+	VBROADCASTSD (CX), Y8
+	VFMADD231PD  Y7, Y8, Y1
+	VBROADCASTSD (CX)(DX*1), Y8
+	VFMADD231PD  Y7, Y8, Y2
+	VBROADCASTSD (CX)(DX*2), Y8
+	VFMADD231PD  Y7, Y8, Y3
+	VBROADCASTSD (CX)(BX*1), Y8
+	VFMADD231PD  Y7, Y8, Y4
+	VBROADCASTSD (CX)(DX*4), Y8
+	VFMADD231PD  Y7, Y8, Y5
+	VBROADCASTSD (SI), Y8
+	VFMADD231PD  Y7, Y8, Y6
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          partial31
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          partial31
+
+summed31:
+	VBROADCASTSD 80(AX), Y7
+	VMULPD       Y7, Y1, Y1
+	VMULPD       Y7, Y2, Y2
+	VMULPD       Y7, Y3, Y3
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y7, Y5, Y5
+	VMULPD       Y7, Y6, Y6
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased32
+	VMASKMOVPD   (CX), Y0, Y7
+	VADDPD       Y7, Y1, Y1
+	VADDPD       Y7, Y2, Y2
+	VADDPD       Y7, Y3, Y3
+	VADDPD       Y7, Y4, Y4
+	VADDPD       Y7, Y5, Y5
+	VADDPD       Y7, Y6, Y6
+
+biased32:
+	TESTQ      DX, DX
+	JZ         added32
+	VMASKMOVPD (DX), Y0, Y7
+	VADDPD     Y7, Y1, Y1
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y7
+	VADDPD     Y7, Y2, Y2
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y7
+	VADDPD     Y7, Y3, Y3
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y7
+	VADDPD     Y7, Y4, Y4
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y7
+	VADDPD     Y7, Y5, Y5
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y7
+	VADDPD     Y7, Y6, Y6
+
+added32:
+	CMPQ   112(AX), $0x00
+	JE     clipped32
+	VXORPS Y7, Y7, Y7
+	VMAXPD Y1, Y7, Y1
+	VMAXPD Y2, Y7, Y2
+	VMAXPD Y3, Y7, Y3
+	VMAXPD Y4, Y7, Y4
+	VMAXPD Y5, Y7, Y5
+	VMAXPD Y6, Y7, Y6
+
+clipped32:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x04
+	JNE     part32
+	VMOVUPD Y1, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y2, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y3, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y4, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y5, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y6, (CX)
+	JMP     stored32
+
+part32:
+	VMASKMOVPD Y1, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y2, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y3, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y4, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y5, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y6, Y0, (CX)
+
+stored32:
 	VZEROUPPER
 	RET
 
@@ -764,9 +1680,9 @@ TEXT ·tile1x2F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), DI
 	MOVQ         88(AX), R8
 	CMPQ         64(AX), $0x04
-	JNE          partial13
+	JNE          partial33
 
-full13:
+full33:
 	VMOVUPD      (DX), Y3
 	VMOVUPD      32(DX), Y4
 	VBROADCASTSD (CX), Y5
@@ -775,14 +1691,14 @@ full13:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          full13
+	JNZ          full33
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          full13
-	JMP          summed13
+	JNZ          full33
+	JMP          summed33
 
-partial13:
+partial33:
 	VMOVUPD      (DX), Y3
 	VMASKMOVPD   32(DX), Y0, Y4
 	VBROADCASTSD (CX), Y5
@@ -791,13 +1707,13 @@ partial13:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial13
+	JNZ          partial33
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial13
+	JNZ          partial33
 
-summed13:
+summed33:
 	VBROADCASTSD 80(AX), Y3
 	VMULPD       Y3, Y1, Y1
 	VMULPD       Y3, Y2, Y2
@@ -805,40 +1721,40 @@ summed13:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased14
+	JZ           biased34
 	VMOVUPD      (CX), Y3
 	VADDPD       Y3, Y1, Y1
 	VMASKMOVPD   32(CX), Y0, Y3
 	VADDPD       Y3, Y2, Y2
 
-biased14:
+biased34:
 	TESTQ      DX, DX
-	JZ         added14
+	JZ         added34
 	VMOVUPD    (DX), Y3
 	VADDPD     Y3, Y1, Y1
 	VMASKMOVPD 32(DX), Y0, Y3
 	VADDPD     Y3, Y2, Y2
 
-added14:
+added34:
 	CMPQ   112(AX), $0x00
-	JE     clipped14
+	JE     clipped34
 	VXORPS Y3, Y3, Y3
 	VMAXPD Y1, Y3, Y1
 	VMAXPD Y2, Y3, Y2
 
-clipped14:
+clipped34:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x04
-	JNE     part14
+	JNE     part34
 	VMOVUPD Y1, (CX)
 	VMOVUPD Y2, 32(CX)
-	JMP     stored14
+	JMP     stored34
 
-part14:
+part34:
 	VMOVUPD    Y1, (CX)
 	VMASKMOVPD Y2, Y0, 32(CX)
 
-stored14:
+stored34:
 	VZEROUPPER
 	RET
 
@@ -862,9 +1778,9 @@ TEXT ·tile2x2F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), R8
 	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x04
-	JNE          partial15
+	JNE          partial35
 
-full15:
+full35:
 	VMOVUPD      (BX), Y5
 	VMOVUPD      32(BX), Y6
 	VBROADCASTSD (CX), Y7
@@ -876,14 +1792,14 @@ full15:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          full15
+	JNZ          full35
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          full15
-	JMP          summed15
+	JNZ          full35
+	JMP          summed35
 
-partial15:
+partial35:
 	VMOVUPD      (BX), Y5
 	VMASKMOVPD   32(BX), Y0, Y6
 	VBROADCASTSD (CX), Y7
@@ -895,13 +1811,13 @@ partial15:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial15
+	JNZ          partial35
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial15
+	JNZ          partial35
 
-summed15:
+summed35:
 	VBROADCASTSD 80(AX), Y5
 	VMULPD       Y5, Y1, Y1
 	VMULPD       Y5, Y2, Y2
@@ -911,7 +1827,7 @@ summed15:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased16
+	JZ           biased36
 	VMOVUPD      (CX), Y5
 	VADDPD       Y5, Y1, Y1
 	VADDPD       Y5, Y3, Y3
@@ -919,9 +1835,9 @@ summed15:
 	VADDPD       Y5, Y2, Y2
 	VADDPD       Y5, Y4, Y4
 
-biased16:
+biased36:
 	TESTQ      DX, DX
-	JZ         added16
+	JZ         added36
 	VMOVUPD    (DX), Y5
 	VADDPD     Y5, Y1, Y1
 	VMASKMOVPD 32(DX), Y0, Y5
@@ -932,39 +1848,39 @@ biased16:
 	VMASKMOVPD 32(DX), Y0, Y5
 	VADDPD     Y5, Y4, Y4
 
-added16:
+added36:
 	CMPQ   112(AX), $0x00
-	JE     clipped16
+	JE     clipped36
 	VXORPS Y5, Y5, Y5
 	VMAXPD Y1, Y5, Y1
 	VMAXPD Y2, Y5, Y2
 	VMAXPD Y3, Y5, Y3
 	VMAXPD Y4, Y5, Y4
 
-clipped16:
+clipped36:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x04
-	JNE     part16
+	JNE     part36
 	VMOVUPD Y1, (CX)
 	VMOVUPD Y2, 32(CX)
 	ADDQ    BX, CX
 	VMOVUPD Y3, (CX)
 	VMOVUPD Y4, 32(CX)
-	JMP     stored16
+	JMP     stored36
 
-part16:
+part36:
 	VMOVUPD    Y1, (CX)
 	VMASKMOVPD Y2, Y0, 32(CX)
 	ADDQ       BX, CX
 	VMOVUPD    Y3, (CX)
 	VMASKMOVPD Y4, Y0, 32(CX)
 
-stored16:
+stored36:
 	VZEROUPPER
 	RET
 
 // func tile3x2F64AVX2(t *byte)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tile3x2F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         t+0(FP), AX
 	MOVQ         64(AX), CX
@@ -977,17 +1893,28 @@ TEXT ·tile3x2F64AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y4, Y4, Y4
 	VXORPS       Y5, Y5, Y5
 	VXORPS       Y6, Y6, Y6
-	MOVQ         (AX), CX
-	MOVQ         24(AX), DX
-	MOVQ         8(AX), BX
-	MOVQ         32(AX), SI
-	MOVQ         40(AX), DI
-	MOVQ         56(AX), R8
-	MOVQ         88(AX), R9
-	CMPQ         64(AX), $0x04
-	JNE          partial17
+	CMPQ         56(AX), $0x40
+	JLT          fetched37
+	MOVQ         16(AX), CX
+	MOVQ         48(AX), DX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
 
-full17:
+fetched37:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	MOVQ 8(AX), BX
+	MOVQ 32(AX), SI
+	MOVQ 40(AX), DI
+	MOVQ 56(AX), R8
+	MOVQ 88(AX), R9
+	CMPQ 64(AX), $0x04
+	JNE  partial38
+
+full38:
 	VMOVUPD      (BX), Y7
 	VMOVUPD      32(BX), Y8
 	VBROADCASTSD (CX), Y9
@@ -1002,14 +1929,14 @@ full17:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          full17
+	JNZ          full38
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          full17
-	JMP          summed17
+	JNZ          full38
+	JMP          summed38
 
-partial17:
+partial38:
 	VMOVUPD      (BX), Y7
 	VMASKMOVPD   32(BX), Y0, Y8
 	VBROADCASTSD (CX), Y9
@@ -1024,13 +1951,13 @@ partial17:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial17
+	JNZ          partial38
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial17
+	JNZ          partial38
 
-summed17:
+summed38:
 	VBROADCASTSD 80(AX), Y7
 	VMULPD       Y7, Y1, Y1
 	VMULPD       Y7, Y2, Y2
@@ -1042,7 +1969,7 @@ summed17:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased18
+	JZ           biased39
 	VMOVUPD      (CX), Y7
 	VADDPD       Y7, Y1, Y1
 	VADDPD       Y7, Y3, Y3
@@ -1052,9 +1979,9 @@ summed17:
 	VADDPD       Y7, Y4, Y4
 	VADDPD       Y7, Y6, Y6
 
-biased18:
+biased39:
 	TESTQ      DX, DX
-	JZ         added18
+	JZ         added39
 	VMOVUPD    (DX), Y7
 	VADDPD     Y7, Y1, Y1
 	VMASKMOVPD 32(DX), Y0, Y7
@@ -1070,9 +1997,9 @@ biased18:
 	VMASKMOVPD 32(DX), Y0, Y7
 	VADDPD     Y7, Y6, Y6
 
-added18:
+added39:
 	CMPQ   112(AX), $0x00
-	JE     clipped18
+	JE     clipped39
 	VXORPS Y7, Y7, Y7
 	VMAXPD Y1, Y7, Y1
 	VMAXPD Y2, Y7, Y2
@@ -1081,10 +2008,10 @@ added18:
 	VMAXPD Y5, Y7, Y5
 	VMAXPD Y6, Y7, Y6
 
-clipped18:
+clipped39:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x04
-	JNE     part18
+	JNE     part39
 	VMOVUPD Y1, (CX)
 	VMOVUPD Y2, 32(CX)
 	ADDQ    BX, CX
@@ -1093,9 +2020,9 @@ clipped18:
 	ADDQ    BX, CX
 	VMOVUPD Y5, (CX)
 	VMOVUPD Y6, 32(CX)
-	JMP     stored18
+	JMP     stored39
 
-part18:
+part39:
 	VMOVUPD    Y1, (CX)
 	VMASKMOVPD Y2, Y0, 32(CX)
 	ADDQ       BX, CX
@@ -1105,12 +2032,12 @@ part18:
 	VMOVUPD    Y5, (CX)
 	VMASKMOVPD Y6, Y0, 32(CX)
 
-stored18:
+stored39:
 	VZEROUPPER
 	RET
 
 // func tile4x2F64AVX2(t *byte)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tile4x2F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         t+0(FP), AX
 	MOVQ         64(AX), CX
@@ -1125,18 +2052,31 @@ TEXT ·tile4x2F64AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y6, Y6, Y6
 	VXORPS       Y7, Y7, Y7
 	VXORPS       Y8, Y8, Y8
-	MOVQ         (AX), CX
-	MOVQ         24(AX), DX
-	LEAQ         (DX)(DX*2), BX
-	MOVQ         8(AX), SI
-	MOVQ         32(AX), DI
-	MOVQ         40(AX), R8
-	MOVQ         56(AX), R9
-	MOVQ         88(AX), R10
-	CMPQ         64(AX), $0x04
-	JNE          partial19
+	CMPQ         56(AX), $0x40
+	JLT          fetched40
+	MOVQ         16(AX), CX
+	MOVQ         48(AX), DX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
 
-full19:
+fetched40:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ 8(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 40(AX), R8
+	MOVQ 56(AX), R9
+	MOVQ 88(AX), R10
+	CMPQ 64(AX), $0x04
+	JNE  partial41
+
+full41:
 	VMOVUPD      (SI), Y9
 	VMOVUPD      32(SI), Y10
 	VBROADCASTSD (CX), Y11
@@ -1154,14 +2094,14 @@ full19:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          full19
+	JNZ          full41
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          full19
-	JMP          summed19
+	JNZ          full41
+	JMP          summed41
 
-partial19:
+partial41:
 	VMOVUPD      (SI), Y9
 	VMASKMOVPD   32(SI), Y0, Y10
 	VBROADCASTSD (CX), Y11
@@ -1179,13 +2119,13 @@ partial19:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial19
+	JNZ          partial41
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial19
+	JNZ          partial41
 
-summed19:
+summed41:
 	VBROADCASTSD 80(AX), Y9
 	VMULPD       Y9, Y1, Y1
 	VMULPD       Y9, Y2, Y2
@@ -1199,7 +2139,7 @@ summed19:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased20
+	JZ           biased42
 	VMOVUPD      (CX), Y9
 	VADDPD       Y9, Y1, Y1
 	VADDPD       Y9, Y3, Y3
@@ -1211,9 +2151,9 @@ summed19:
 	VADDPD       Y9, Y6, Y6
 	VADDPD       Y9, Y8, Y8
 
-biased20:
+biased42:
 	TESTQ      DX, DX
-	JZ         added20
+	JZ         added42
 	VMOVUPD    (DX), Y9
 	VADDPD     Y9, Y1, Y1
 	VMASKMOVPD 32(DX), Y0, Y9
@@ -1234,9 +2174,9 @@ biased20:
 	VMASKMOVPD 32(DX), Y0, Y9
 	VADDPD     Y9, Y8, Y8
 
-added20:
+added42:
 	CMPQ   112(AX), $0x00
-	JE     clipped20
+	JE     clipped42
 	VXORPS Y9, Y9, Y9
 	VMAXPD Y1, Y9, Y1
 	VMAXPD Y2, Y9, Y2
@@ -1247,10 +2187,10 @@ added20:
 	VMAXPD Y7, Y9, Y7
 	VMAXPD Y8, Y9, Y8
 
-clipped20:
+clipped42:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x04
-	JNE     part20
+	JNE     part42
 	VMOVUPD Y1, (CX)
 	VMOVUPD Y2, 32(CX)
 	ADDQ    BX, CX
@@ -1262,9 +2202,9 @@ clipped20:
 	ADDQ    BX, CX
 	VMOVUPD Y7, (CX)
 	VMOVUPD Y8, 32(CX)
-	JMP     stored20
+	JMP     stored42
 
-part20:
+part42:
 	VMOVUPD    Y1, (CX)
 	VMASKMOVPD Y2, Y0, 32(CX)
 	ADDQ       BX, CX
@@ -1277,12 +2217,12 @@ part20:
 	VMOVUPD    Y7, (CX)
 	VMASKMOVPD Y8, Y0, 32(CX)
 
-stored20:
+stored42:
 	VZEROUPPER
 	RET
 
 // func tile5x2F64AVX2(t *byte)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tile5x2F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         t+0(FP), AX
 	MOVQ         64(AX), CX
@@ -1299,18 +2239,33 @@ TEXT ·tile5x2F64AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y8, Y8, Y8
 	VXORPS       Y9, Y9, Y9
 	VXORPS       Y10, Y10, Y10
-	MOVQ         (AX), CX
-	MOVQ         24(AX), DX
-	LEAQ         (DX)(DX*2), BX
-	MOVQ         8(AX), SI
-	MOVQ         32(AX), DI
-	MOVQ         40(AX), R8
-	MOVQ         56(AX), R9
-	MOVQ         88(AX), R10
-	CMPQ         64(AX), $0x04
-	JNE          partial21
+	CMPQ         56(AX), $0x40
+	JLT          fetched43
+	MOVQ         16(AX), CX
+	MOVQ         48(AX), DX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
 
-full21:
+fetched43:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ 8(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 40(AX), R8
+	MOVQ 56(AX), R9
+	MOVQ 88(AX), R10
+	CMPQ 64(AX), $0x04
+	JNE  partial44
+
+full44:
 	VMOVUPD      (SI), Y11
 	VMOVUPD      32(SI), Y12
 	VBROADCASTSD (CX), Y13
@@ -1331,14 +2286,14 @@ full21:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          full21
+	JNZ          full44
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          full21
-	JMP          summed21
+	JNZ          full44
+	JMP          summed44
 
-partial21:
+partial44:
 	VMOVUPD      (SI), Y11
 	VMASKMOVPD   32(SI), Y0, Y12
 	VBROADCASTSD (CX), Y13
@@ -1359,13 +2314,13 @@ partial21:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial21
+	JNZ          partial44
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial21
+	JNZ          partial44
 
-summed21:
+summed44:
 	VBROADCASTSD 80(AX), Y11
 	VMULPD       Y11, Y1, Y1
 	VMULPD       Y11, Y2, Y2
@@ -1381,7 +2336,7 @@ summed21:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased22
+	JZ           biased45
 	VMOVUPD      (CX), Y11
 	VADDPD       Y11, Y1, Y1
 	VADDPD       Y11, Y3, Y3
@@ -1395,9 +2350,9 @@ summed21:
 	VADDPD       Y11, Y8, Y8
 	VADDPD       Y11, Y10, Y10
 
-biased22:
+biased45:
 	TESTQ      DX, DX
-	JZ         added22
+	JZ         added45
 	VMOVUPD    (DX), Y11
 	VADDPD     Y11, Y1, Y1
 	VMASKMOVPD 32(DX), Y0, Y11
@@ -1423,9 +2378,9 @@ biased22:
 	VMASKMOVPD 32(DX), Y0, Y11
 	VADDPD     Y11, Y10, Y10
 
-added22:
+added45:
 	CMPQ   112(AX), $0x00
-	JE     clipped22
+	JE     clipped45
 	VXORPS Y11, Y11, Y11
 	VMAXPD Y1, Y11, Y1
 	VMAXPD Y2, Y11, Y2
@@ -1438,10 +2393,10 @@ added22:
 	VMAXPD Y9, Y11, Y9
 	VMAXPD Y10, Y11, Y10
 
-clipped22:
+clipped45:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x04
-	JNE     part22
+	JNE     part45
 	VMOVUPD Y1, (CX)
 	VMOVUPD Y2, 32(CX)
 	ADDQ    BX, CX
@@ -1456,9 +2411,9 @@ clipped22:
 	ADDQ    BX, CX
 	VMOVUPD Y9, (CX)
 	VMOVUPD Y10, 32(CX)
-	JMP     stored22
+	JMP     stored45
 
-part22:
+part45:
 	VMOVUPD    Y1, (CX)
 	VMASKMOVPD Y2, Y0, 32(CX)
 	ADDQ       BX, CX
@@ -1474,12 +2429,12 @@ part22:
 	VMOVUPD    Y9, (CX)
 	VMASKMOVPD Y10, Y0, 32(CX)
 
-stored22:
+stored45:
 	VZEROUPPER
 	RET
 
 // func tile6x2F64AVX2(t *byte)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tile6x2F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         t+0(FP), AX
 	MOVQ         64(AX), CX
@@ -1498,20 +2453,37 @@ TEXT ·tile6x2F64AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y10, Y10, Y10
 	VXORPS       Y11, Y11, Y11
 	VXORPS       Y12, Y12, Y12
-	MOVQ         (AX), CX
-	MOVQ         24(AX), DX
-	LEAQ         (DX)(DX*2), BX
-	LEAQ         (CX)(DX*4), SI
-	ADDQ         DX, SI
-	MOVQ         8(AX), DI
-	MOVQ         32(AX), R8
-	MOVQ         40(AX), R9
-	MOVQ         56(AX), R10
-	MOVQ         88(AX), R11
-	CMPQ         64(AX), $0x04
-	JNE          partial23
+	CMPQ         56(AX), $0x40
+	JLT          fetched46
+	MOVQ         16(AX), CX
+	MOVQ         48(AX), DX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
 
-full23:
+fetched46:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+	CMPQ 64(AX), $0x04
+	JNE  partial47
+
+full47:
 	VMOVUPD      (DI), Y13
 	VMOVUPD      32(DI), Y14
 	VBROADCASTSD (CX), Y15
@@ -1536,15 +2508,15 @@ full23:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          full23
+	JNZ          full47
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          full23
-	JMP          summed23
+	JNZ          full47
+	JMP          summed47
 
-partial23:
+partial47:
 	VMOVUPD      (DI), Y13
 	VMASKMOVPD   32(DI), Y0, Y14
 	VBROADCASTSD (CX), Y15
@@ -1569,14 +2541,14 @@ partial23:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial23
+	JNZ          partial47
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial23
+	JNZ          partial47
 
-summed23:
+summed47:
 	VBROADCASTSD 80(AX), Y13
 	VMULPD       Y13, Y1, Y1
 	VMULPD       Y13, Y2, Y2
@@ -1594,7 +2566,7 @@ summed23:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased24
+	JZ           biased48
 	VMOVUPD      (CX), Y13
 	VADDPD       Y13, Y1, Y1
 	VADDPD       Y13, Y3, Y3
@@ -1610,9 +2582,9 @@ summed23:
 	VADDPD       Y13, Y10, Y10
 	VADDPD       Y13, Y12, Y12
 
-biased24:
+biased48:
 	TESTQ      DX, DX
-	JZ         added24
+	JZ         added48
 	VMOVUPD    (DX), Y13
 	VADDPD     Y13, Y1, Y1
 	VMASKMOVPD 32(DX), Y0, Y13
@@ -1643,9 +2615,9 @@ biased24:
 	VMASKMOVPD 32(DX), Y0, Y13
 	VADDPD     Y13, Y12, Y12
 
-added24:
+added48:
 	CMPQ   112(AX), $0x00
-	JE     clipped24
+	JE     clipped48
 	VXORPS Y13, Y13, Y13
 	VMAXPD Y1, Y13, Y1
 	VMAXPD Y2, Y13, Y2
@@ -1660,10 +2632,10 @@ added24:
 	VMAXPD Y11, Y13, Y11
 	VMAXPD Y12, Y13, Y12
 
-clipped24:
+clipped48:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x04
-	JNE     part24
+	JNE     part48
 	VMOVUPD Y1, (CX)
 	VMOVUPD Y2, 32(CX)
 	ADDQ    BX, CX
@@ -1681,9 +2653,9 @@ clipped24:
 	ADDQ    BX, CX
 	VMOVUPD Y11, (CX)
 	VMOVUPD Y12, 32(CX)
-	JMP     stored24
+	JMP     stored48
 
-part24:
+part48:
 	VMOVUPD    Y1, (CX)
 	VMASKMOVPD Y2, Y0, 32(CX)
 	ADDQ       BX, CX
@@ -1702,7 +2674,1107 @@ part24:
 	VMOVUPD    Y11, (CX)
 	VMASKMOVPD Y12, Y0, 32(CX)
 
-stored24:
+stored48:
+	VZEROUPPER
+	RET
+
+// func pack1x2F64AVX2(t *byte)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·pack1x2F64AVX2(SB), NOSPLIT, $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         64(AX), CX
+	VMOVQ        CX, X0
+	VPBROADCASTQ X0, Y0
+	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	MOVQ         (AX), CX
+	MOVQ         24(AX), DX
+	MOVQ         8(AX), DX
+	MOVQ         32(AX), BX
+	MOVQ         40(AX), SI
+	MOVQ         56(AX), DI
+	MOVQ         88(AX), R8
+	MOVQ         120(AX), R9
+	MOVQ         SI, R10
+	SHLQ         $0x05, R10
+	ADDQ         DX, R10
+	CMPQ         64(AX), $0x04
+	JNE          partial49
+
+full49:
+	VMOVUPD      (DX), Y3
+	VMOVUPD      32(DX), Y4
+	VMOVUPD      Y3, (R9)
+	PREFETCHT1   (R10)
+	VMOVUPD      Y4, 32(R9)
+	ADDQ         $0x00000040, R9
+	ADDQ         SI, R10
+	VBROADCASTSD (CX), Y5
+	VFMADD231PD  Y3, Y5, Y1
+	VFMADD231PD  Y4, Y5, Y2
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          full49
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), DI
+	DECQ         R8
+	JNZ          full49
+	JMP          summed49
+
+partial49:
+	VMOVUPD      (DX), Y3
+	VMASKMOVPD   32(DX), Y0, Y4
+	VMOVUPD      Y3, (R9)
+	PREFETCHT1   (R10)
+	VMOVUPD      Y4, 32(R9)
+	ADDQ         $0x00000040, R9
+	ADDQ         SI, R10
+	VBROADCASTSD (CX), Y5
+	VFMADD231PD  Y3, Y5, Y1
+	VFMADD231PD  Y4, Y5, Y2
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          partial49
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), DI
+	DECQ         R8
+	JNZ          partial49
+
+summed49:
+	VBROADCASTSD 80(AX), Y3
+	VMULPD       Y3, Y1, Y1
+	VMULPD       Y3, Y2, Y2
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased50
+	VMOVUPD      (CX), Y3
+	VADDPD       Y3, Y1, Y1
+	VMASKMOVPD   32(CX), Y0, Y3
+	VADDPD       Y3, Y2, Y2
+
+biased50:
+	TESTQ      DX, DX
+	JZ         added50
+	VMOVUPD    (DX), Y3
+	VADDPD     Y3, Y1, Y1
+	VMASKMOVPD 32(DX), Y0, Y3
+	VADDPD     Y3, Y2, Y2
+
+added50:
+	CMPQ   112(AX), $0x00
+	JE     clipped50
+	VXORPS Y3, Y3, Y3
+	VMAXPD Y1, Y3, Y1
+	VMAXPD Y2, Y3, Y2
+
+clipped50:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x04
+	JNE     part50
+	VMOVUPD Y1, (CX)
+	VMOVUPD Y2, 32(CX)
+	JMP     stored50
+
+part50:
+	VMOVUPD    Y1, (CX)
+	VMASKMOVPD Y2, Y0, 32(CX)
+
+stored50:
+	VZEROUPPER
+	RET
+
+// func pack2x2F64AVX2(t *byte)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·pack2x2F64AVX2(SB), NOSPLIT, $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         64(AX), CX
+	VMOVQ        CX, X0
+	VPBROADCASTQ X0, Y0
+	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	MOVQ         (AX), CX
+	MOVQ         24(AX), DX
+	MOVQ         8(AX), BX
+	MOVQ         32(AX), SI
+	MOVQ         40(AX), DI
+	MOVQ         56(AX), R8
+	MOVQ         88(AX), R9
+	MOVQ         120(AX), R10
+	MOVQ         DI, R11
+	SHLQ         $0x05, R11
+	ADDQ         BX, R11
+	CMPQ         64(AX), $0x04
+	JNE          partial51
+
+full51:
+	VMOVUPD      (BX), Y5
+	VMOVUPD      32(BX), Y6
+	VMOVUPD      Y5, (R10)
+	PREFETCHT1   (R11)
+	VMOVUPD      Y6, 32(R10)
+	ADDQ         $0x00000040, R10
+	ADDQ         DI, R11
+	VBROADCASTSD (CX), Y7
+	VFMADD231PD  Y5, Y7, Y1
+	VFMADD231PD  Y6, Y7, Y2
+	VBROADCASTSD (CX)(DX*1), Y7
+	VFMADD231PD  Y5, Y7, Y3
+	VFMADD231PD  Y6, Y7, Y4
+	ADDQ         SI, CX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          full51
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
+	JNZ          full51
+	JMP          summed51
+
+partial51:
+	VMOVUPD      (BX), Y5
+	VMASKMOVPD   32(BX), Y0, Y6
+	VMOVUPD      Y5, (R10)
+	PREFETCHT1   (R11)
+	VMOVUPD      Y6, 32(R10)
+	ADDQ         $0x00000040, R10
+	ADDQ         DI, R11
+	VBROADCASTSD (CX), Y7
+	VFMADD231PD  Y5, Y7, Y1
+	VFMADD231PD  Y6, Y7, Y2
+	VBROADCASTSD (CX)(DX*1), Y7
+	VFMADD231PD  Y5, Y7, Y3
+	VFMADD231PD  Y6, Y7, Y4
+	ADDQ         SI, CX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          partial51
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
+	JNZ          partial51
+
+summed51:
+	VBROADCASTSD 80(AX), Y5
+	VMULPD       Y5, Y1, Y1
+	VMULPD       Y5, Y2, Y2
+	VMULPD       Y5, Y3, Y3
+	VMULPD       Y5, Y4, Y4
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased52
+	VMOVUPD      (CX), Y5
+	VADDPD       Y5, Y1, Y1
+	VADDPD       Y5, Y3, Y3
+	VMASKMOVPD   32(CX), Y0, Y5
+	VADDPD       Y5, Y2, Y2
+	VADDPD       Y5, Y4, Y4
+
+biased52:
+	TESTQ      DX, DX
+	JZ         added52
+	VMOVUPD    (DX), Y5
+	VADDPD     Y5, Y1, Y1
+	VMASKMOVPD 32(DX), Y0, Y5
+	VADDPD     Y5, Y2, Y2
+	ADDQ       BX, DX
+	VMOVUPD    (DX), Y5
+	VADDPD     Y5, Y3, Y3
+	VMASKMOVPD 32(DX), Y0, Y5
+	VADDPD     Y5, Y4, Y4
+
+added52:
+	CMPQ   112(AX), $0x00
+	JE     clipped52
+	VXORPS Y5, Y5, Y5
+	VMAXPD Y1, Y5, Y1
+	VMAXPD Y2, Y5, Y2
+	VMAXPD Y3, Y5, Y3
+	VMAXPD Y4, Y5, Y4
+
+clipped52:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x04
+	JNE     part52
+	VMOVUPD Y1, (CX)
+	VMOVUPD Y2, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPD Y3, (CX)
+	VMOVUPD Y4, 32(CX)
+	JMP     stored52
+
+part52:
+	VMOVUPD    Y1, (CX)
+	VMASKMOVPD Y2, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPD    Y3, (CX)
+	VMASKMOVPD Y4, Y0, 32(CX)
+
+stored52:
+	VZEROUPPER
+	RET
+
+// func pack3x2F64AVX2(t *byte)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·pack3x2F64AVX2(SB), NOSPLIT, $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         64(AX), CX
+	VMOVQ        CX, X0
+	VPBROADCASTQ X0, Y0
+	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	VXORPS       Y6, Y6, Y6
+	CMPQ         56(AX), $0x40
+	JLT          fetched53
+	MOVQ         16(AX), CX
+	MOVQ         48(AX), DX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+
+fetched53:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	MOVQ 8(AX), BX
+	MOVQ 32(AX), SI
+	MOVQ 40(AX), DI
+	MOVQ 56(AX), R8
+	MOVQ 88(AX), R9
+	MOVQ 120(AX), R10
+	MOVQ DI, R11
+	SHLQ $0x05, R11
+	ADDQ BX, R11
+	CMPQ 64(AX), $0x04
+	JNE  partial54
+
+full54:
+	VMOVUPD      (BX), Y7
+	VMOVUPD      32(BX), Y8
+	VMOVUPD      Y7, (R10)
+	PREFETCHT1   (R11)
+	VMOVUPD      Y8, 32(R10)
+	ADDQ         $0x00000040, R10
+	ADDQ         DI, R11
+	VBROADCASTSD (CX), Y9
+	VFMADD231PD  Y7, Y9, Y1
+	VFMADD231PD  Y8, Y9, Y2
+	VBROADCASTSD (CX)(DX*1), Y9
+	VFMADD231PD  Y7, Y9, Y3
+	VFMADD231PD  Y8, Y9, Y4
+	VBROADCASTSD (CX)(DX*2), Y9
+	VFMADD231PD  Y7, Y9, Y5
+	VFMADD231PD  Y8, Y9, Y6
+	ADDQ         SI, CX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          full54
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
+	JNZ          full54
+	JMP          summed54
+
+partial54:
+	VMOVUPD      (BX), Y7
+	VMASKMOVPD   32(BX), Y0, Y8
+	VMOVUPD      Y7, (R10)
+	PREFETCHT1   (R11)
+	VMOVUPD      Y8, 32(R10)
+	ADDQ         $0x00000040, R10
+	ADDQ         DI, R11
+	VBROADCASTSD (CX), Y9
+	VFMADD231PD  Y7, Y9, Y1
+	VFMADD231PD  Y8, Y9, Y2
+	VBROADCASTSD (CX)(DX*1), Y9
+	VFMADD231PD  Y7, Y9, Y3
+	VFMADD231PD  Y8, Y9, Y4
+	VBROADCASTSD (CX)(DX*2), Y9
+	VFMADD231PD  Y7, Y9, Y5
+	VFMADD231PD  Y8, Y9, Y6
+	ADDQ         SI, CX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          partial54
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
+	JNZ          partial54
+
+summed54:
+	VBROADCASTSD 80(AX), Y7
+	VMULPD       Y7, Y1, Y1
+	VMULPD       Y7, Y2, Y2
+	VMULPD       Y7, Y3, Y3
+	VMULPD       Y7, Y4, Y4
+	VMULPD       Y7, Y5, Y5
+	VMULPD       Y7, Y6, Y6
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased55
+	VMOVUPD      (CX), Y7
+	VADDPD       Y7, Y1, Y1
+	VADDPD       Y7, Y3, Y3
+	VADDPD       Y7, Y5, Y5
+	VMASKMOVPD   32(CX), Y0, Y7
+	VADDPD       Y7, Y2, Y2
+	VADDPD       Y7, Y4, Y4
+	VADDPD       Y7, Y6, Y6
+
+biased55:
+	TESTQ      DX, DX
+	JZ         added55
+	VMOVUPD    (DX), Y7
+	VADDPD     Y7, Y1, Y1
+	VMASKMOVPD 32(DX), Y0, Y7
+	VADDPD     Y7, Y2, Y2
+	ADDQ       BX, DX
+	VMOVUPD    (DX), Y7
+	VADDPD     Y7, Y3, Y3
+	VMASKMOVPD 32(DX), Y0, Y7
+	VADDPD     Y7, Y4, Y4
+	ADDQ       BX, DX
+	VMOVUPD    (DX), Y7
+	VADDPD     Y7, Y5, Y5
+	VMASKMOVPD 32(DX), Y0, Y7
+	VADDPD     Y7, Y6, Y6
+
+added55:
+	CMPQ   112(AX), $0x00
+	JE     clipped55
+	VXORPS Y7, Y7, Y7
+	VMAXPD Y1, Y7, Y1
+	VMAXPD Y2, Y7, Y2
+	VMAXPD Y3, Y7, Y3
+	VMAXPD Y4, Y7, Y4
+	VMAXPD Y5, Y7, Y5
+	VMAXPD Y6, Y7, Y6
+
+clipped55:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x04
+	JNE     part55
+	VMOVUPD Y1, (CX)
+	VMOVUPD Y2, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPD Y3, (CX)
+	VMOVUPD Y4, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPD Y5, (CX)
+	VMOVUPD Y6, 32(CX)
+	JMP     stored55
+
+part55:
+	VMOVUPD    Y1, (CX)
+	VMASKMOVPD Y2, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPD    Y3, (CX)
+	VMASKMOVPD Y4, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPD    Y5, (CX)
+	VMASKMOVPD Y6, Y0, 32(CX)
+
+stored55:
+	VZEROUPPER
+	RET
+
+// func pack4x2F64AVX2(t *byte)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·pack4x2F64AVX2(SB), NOSPLIT, $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         64(AX), CX
+	VMOVQ        CX, X0
+	VPBROADCASTQ X0, Y0
+	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	VXORPS       Y6, Y6, Y6
+	VXORPS       Y7, Y7, Y7
+	VXORPS       Y8, Y8, Y8
+	CMPQ         56(AX), $0x40
+	JLT          fetched56
+	MOVQ         16(AX), CX
+	MOVQ         48(AX), DX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+
+fetched56:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ 8(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 40(AX), R8
+	MOVQ 56(AX), R9
+	MOVQ 88(AX), R10
+	MOVQ 120(AX), R11
+	MOVQ R8, R12
+	SHLQ $0x05, R12
+	ADDQ SI, R12
+	CMPQ 64(AX), $0x04
+	JNE  partial57
+
+full57:
+	VMOVUPD      (SI), Y9
+	VMOVUPD      32(SI), Y10
+	VMOVUPD      Y9, (R11)
+	PREFETCHT1   (R12)
+	VMOVUPD      Y10, 32(R11)
+	ADDQ         $0x00000040, R11
+	ADDQ         R8, R12
+	VBROADCASTSD (CX), Y11
+	VFMADD231PD  Y9, Y11, Y1
+	VFMADD231PD  Y10, Y11, Y2
+	VBROADCASTSD (CX)(DX*1), Y11
+	VFMADD231PD  Y9, Y11, Y3
+	VFMADD231PD  Y10, Y11, Y4
+	VBROADCASTSD (CX)(DX*2), Y11
+	VFMADD231PD  Y9, Y11, Y5
+	VFMADD231PD  Y10, Y11, Y6
+	VBROADCASTSD (CX)(BX*1), Y11
+	VFMADD231PD  Y9, Y11, Y7
+	VFMADD231PD  Y10, Y11, Y8
+	ADDQ         DI, CX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          full57
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
+	JNZ          full57
+	JMP          summed57
+
+partial57:
+	VMOVUPD      (SI), Y9
+	VMASKMOVPD   32(SI), Y0, Y10
+	VMOVUPD      Y9, (R11)
+	PREFETCHT1   (R12)
+	VMOVUPD      Y10, 32(R11)
+	ADDQ         $0x00000040, R11
+	ADDQ         R8, R12
+	VBROADCASTSD (CX), Y11
+	VFMADD231PD  Y9, Y11, Y1
+	VFMADD231PD  Y10, Y11, Y2
+	VBROADCASTSD (CX)(DX*1), Y11
+	VFMADD231PD  Y9, Y11, Y3
+	VFMADD231PD  Y10, Y11, Y4
+	VBROADCASTSD (CX)(DX*2), Y11
+	VFMADD231PD  Y9, Y11, Y5
+	VFMADD231PD  Y10, Y11, Y6
+	VBROADCASTSD (CX)(BX*1), Y11
+	VFMADD231PD  Y9, Y11, Y7
+	VFMADD231PD  Y10, Y11, Y8
+	ADDQ         DI, CX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          partial57
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
+	JNZ          partial57
+
+summed57:
+	VBROADCASTSD 80(AX), Y9
+	VMULPD       Y9, Y1, Y1
+	VMULPD       Y9, Y2, Y2
+	VMULPD       Y9, Y3, Y3
+	VMULPD       Y9, Y4, Y4
+	VMULPD       Y9, Y5, Y5
+	VMULPD       Y9, Y6, Y6
+	VMULPD       Y9, Y7, Y7
+	VMULPD       Y9, Y8, Y8
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased58
+	VMOVUPD      (CX), Y9
+	VADDPD       Y9, Y1, Y1
+	VADDPD       Y9, Y3, Y3
+	VADDPD       Y9, Y5, Y5
+	VADDPD       Y9, Y7, Y7
+	VMASKMOVPD   32(CX), Y0, Y9
+	VADDPD       Y9, Y2, Y2
+	VADDPD       Y9, Y4, Y4
+	VADDPD       Y9, Y6, Y6
+	VADDPD       Y9, Y8, Y8
+
+biased58:
+	TESTQ      DX, DX
+	JZ         added58
+	VMOVUPD    (DX), Y9
+	VADDPD     Y9, Y1, Y1
+	VMASKMOVPD 32(DX), Y0, Y9
+	VADDPD     Y9, Y2, Y2
+	ADDQ       BX, DX
+	VMOVUPD    (DX), Y9
+	VADDPD     Y9, Y3, Y3
+	VMASKMOVPD 32(DX), Y0, Y9
+	VADDPD     Y9, Y4, Y4
+	ADDQ       BX, DX
+	VMOVUPD    (DX), Y9
+	VADDPD     Y9, Y5, Y5
+	VMASKMOVPD 32(DX), Y0, Y9
+	VADDPD     Y9, Y6, Y6
+	ADDQ       BX, DX
+	VMOVUPD    (DX), Y9
+	VADDPD     Y9, Y7, Y7
+	VMASKMOVPD 32(DX), Y0, Y9
+	VADDPD     Y9, Y8, Y8
+
+added58:
+	CMPQ   112(AX), $0x00
+	JE     clipped58
+	VXORPS Y9, Y9, Y9
+	VMAXPD Y1, Y9, Y1
+	VMAXPD Y2, Y9, Y2
+	VMAXPD Y3, Y9, Y3
+	VMAXPD Y4, Y9, Y4
+	VMAXPD Y5, Y9, Y5
+	VMAXPD Y6, Y9, Y6
+	VMAXPD Y7, Y9, Y7
+	VMAXPD Y8, Y9, Y8
+
+clipped58:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x04
+	JNE     part58
+	VMOVUPD Y1, (CX)
+	VMOVUPD Y2, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPD Y3, (CX)
+	VMOVUPD Y4, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPD Y5, (CX)
+	VMOVUPD Y6, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPD Y7, (CX)
+	VMOVUPD Y8, 32(CX)
+	JMP     stored58
+
+part58:
+	VMOVUPD    Y1, (CX)
+	VMASKMOVPD Y2, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPD    Y3, (CX)
+	VMASKMOVPD Y4, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPD    Y5, (CX)
+	VMASKMOVPD Y6, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPD    Y7, (CX)
+	VMASKMOVPD Y8, Y0, 32(CX)
+
+stored58:
+	VZEROUPPER
+	RET
+
+// func pack5x2F64AVX2(t *byte)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·pack5x2F64AVX2(SB), NOSPLIT, $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         64(AX), CX
+	VMOVQ        CX, X0
+	VPBROADCASTQ X0, Y0
+	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	VXORPS       Y6, Y6, Y6
+	VXORPS       Y7, Y7, Y7
+	VXORPS       Y8, Y8, Y8
+	VXORPS       Y9, Y9, Y9
+	VXORPS       Y10, Y10, Y10
+	CMPQ         56(AX), $0x40
+	JLT          fetched59
+	MOVQ         16(AX), CX
+	MOVQ         48(AX), DX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+
+fetched59:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ 8(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 40(AX), R8
+	MOVQ 56(AX), R9
+	MOVQ 88(AX), R10
+	MOVQ 120(AX), R11
+	MOVQ R8, R12
+	SHLQ $0x05, R12
+	ADDQ SI, R12
+	CMPQ 64(AX), $0x04
+	JNE  partial60
+
+full60:
+	VMOVUPD      (SI), Y11
+	VMOVUPD      32(SI), Y12
+	VMOVUPD      Y11, (R11)
+	PREFETCHT1   (R12)
+	VMOVUPD      Y12, 32(R11)
+	ADDQ         $0x00000040, R11
+	ADDQ         R8, R12
+	VBROADCASTSD (CX), Y13
+	VFMADD231PD  Y11, Y13, Y1
+	VFMADD231PD  Y12, Y13, Y2
+	VBROADCASTSD (CX)(DX*1), Y13
+	VFMADD231PD  Y11, Y13, Y3
+	VFMADD231PD  Y12, Y13, Y4
+	VBROADCASTSD (CX)(DX*2), Y13
+	VFMADD231PD  Y11, Y13, Y5
+	VFMADD231PD  Y12, Y13, Y6
+	VBROADCASTSD (CX)(BX*1), Y13
+	VFMADD231PD  Y11, Y13, Y7
+	VFMADD231PD  Y12, Y13, Y8
+	VBROADCASTSD (CX)(DX*4), Y13
+	VFMADD231PD  Y11, Y13, Y9
+	VFMADD231PD  Y12, Y13, Y10
+	ADDQ         DI, CX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          full60
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
+	JNZ          full60
+	JMP          summed60
+
+partial60:
+	VMOVUPD      (SI), Y11
+	VMASKMOVPD   32(SI), Y0, Y12
+	VMOVUPD      Y11, (R11)
+	PREFETCHT1   (R12)
+	VMOVUPD      Y12, 32(R11)
+	ADDQ         $0x00000040, R11
+	ADDQ         R8, R12
+	VBROADCASTSD (CX), Y13
+	VFMADD231PD  Y11, Y13, Y1
+	VFMADD231PD  Y12, Y13, Y2
+	VBROADCASTSD (CX)(DX*1), Y13
+	VFMADD231PD  Y11, Y13, Y3
+	VFMADD231PD  Y12, Y13, Y4
+	VBROADCASTSD (CX)(DX*2), Y13
+	VFMADD231PD  Y11, Y13, Y5
+	VFMADD231PD  Y12, Y13, Y6
+	VBROADCASTSD (CX)(BX*1), Y13
+	VFMADD231PD  Y11, Y13, Y7
+	VFMADD231PD  Y12, Y13, Y8
+	VBROADCASTSD (CX)(DX*4), Y13
+	VFMADD231PD  Y11, Y13, Y9
+	VFMADD231PD  Y12, Y13, Y10
+	ADDQ         DI, CX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          partial60
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
+	JNZ          partial60
+
+summed60:
+	VBROADCASTSD 80(AX), Y11
+	VMULPD       Y11, Y1, Y1
+	VMULPD       Y11, Y2, Y2
+	VMULPD       Y11, Y3, Y3
+	VMULPD       Y11, Y4, Y4
+	VMULPD       Y11, Y5, Y5
+	VMULPD       Y11, Y6, Y6
+	VMULPD       Y11, Y7, Y7
+	VMULPD       Y11, Y8, Y8
+	VMULPD       Y11, Y9, Y9
+	VMULPD       Y11, Y10, Y10
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased61
+	VMOVUPD      (CX), Y11
+	VADDPD       Y11, Y1, Y1
+	VADDPD       Y11, Y3, Y3
+	VADDPD       Y11, Y5, Y5
+	VADDPD       Y11, Y7, Y7
+	VADDPD       Y11, Y9, Y9
+	VMASKMOVPD   32(CX), Y0, Y11
+	VADDPD       Y11, Y2, Y2
+	VADDPD       Y11, Y4, Y4
+	VADDPD       Y11, Y6, Y6
+	VADDPD       Y11, Y8, Y8
+	VADDPD       Y11, Y10, Y10
+
+biased61:
+	TESTQ      DX, DX
+	JZ         added61
+	VMOVUPD    (DX), Y11
+	VADDPD     Y11, Y1, Y1
+	VMASKMOVPD 32(DX), Y0, Y11
+	VADDPD     Y11, Y2, Y2
+	ADDQ       BX, DX
+	VMOVUPD    (DX), Y11
+	VADDPD     Y11, Y3, Y3
+	VMASKMOVPD 32(DX), Y0, Y11
+	VADDPD     Y11, Y4, Y4
+	ADDQ       BX, DX
+	VMOVUPD    (DX), Y11
+	VADDPD     Y11, Y5, Y5
+	VMASKMOVPD 32(DX), Y0, Y11
+	VADDPD     Y11, Y6, Y6
+	ADDQ       BX, DX
+	VMOVUPD    (DX), Y11
+	VADDPD     Y11, Y7, Y7
+	VMASKMOVPD 32(DX), Y0, Y11
+	VADDPD     Y11, Y8, Y8
+	ADDQ       BX, DX
+	VMOVUPD    (DX), Y11
+	VADDPD     Y11, Y9, Y9
+	VMASKMOVPD 32(DX), Y0, Y11
+	VADDPD     Y11, Y10, Y10
+
+added61:
+	CMPQ   112(AX), $0x00
+	JE     clipped61
+	VXORPS Y11, Y11, Y11
+	VMAXPD Y1, Y11, Y1
+	VMAXPD Y2, Y11, Y2
+	VMAXPD Y3, Y11, Y3
+	VMAXPD Y4, Y11, Y4
+	VMAXPD Y5, Y11, Y5
+	VMAXPD Y6, Y11, Y6
+	VMAXPD Y7, Y11, Y7
+	VMAXPD Y8, Y11, Y8
+	VMAXPD Y9, Y11, Y9
+	VMAXPD Y10, Y11, Y10
+
+clipped61:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x04
+	JNE     part61
+	VMOVUPD Y1, (CX)
+	VMOVUPD Y2, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPD Y3, (CX)
+	VMOVUPD Y4, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPD Y5, (CX)
+	VMOVUPD Y6, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPD Y7, (CX)
+	VMOVUPD Y8, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPD Y9, (CX)
+	VMOVUPD Y10, 32(CX)
+	JMP     stored61
+
+part61:
+	VMOVUPD    Y1, (CX)
+	VMASKMOVPD Y2, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPD    Y3, (CX)
+	VMASKMOVPD Y4, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPD    Y5, (CX)
+	VMASKMOVPD Y6, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPD    Y7, (CX)
+	VMASKMOVPD Y8, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPD    Y9, (CX)
+	VMASKMOVPD Y10, Y0, 32(CX)
+
+stored61:
+	VZEROUPPER
+	RET
+
+// func pack6x2F64AVX2(t *byte)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·pack6x2F64AVX2(SB), NOSPLIT, $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         64(AX), CX
+	VMOVQ        CX, X0
+	VPBROADCASTQ X0, Y0
+	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	VXORPS       Y6, Y6, Y6
+	VXORPS       Y7, Y7, Y7
+	VXORPS       Y8, Y8, Y8
+	VXORPS       Y9, Y9, Y9
+	VXORPS       Y10, Y10, Y10
+	VXORPS       Y11, Y11, Y11
+	VXORPS       Y12, Y12, Y12
+	CMPQ         56(AX), $0x40
+	JLT          fetched62
+	MOVQ         16(AX), CX
+	MOVQ         48(AX), DX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+
+fetched62:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+	MOVQ 120(AX), R12
+	MOVQ R9, R13
+	SHLQ $0x05, R13
+	ADDQ DI, R13
+	CMPQ 64(AX), $0x04
+	JNE  partial63
+
+full63:
+	VMOVUPD      (DI), Y13
+	VMOVUPD      32(DI), Y14
+	VMOVUPD      Y13, (R12)
+	PREFETCHT1   (R13)
+	VMOVUPD      Y14, 32(R12)
+	ADDQ         $0x00000040, R12
+	ADDQ         R9, R13
+	VBROADCASTSD (CX), Y15
+	VFMADD231PD  Y13, Y15, Y1
+	VFMADD231PD  Y14, Y15, Y2
+	VBROADCASTSD (CX)(DX*1), Y15
+	VFMADD231PD  Y13, Y15, Y3
+	VFMADD231PD  Y14, Y15, Y4
+	VBROADCASTSD (CX)(DX*2), Y15
+	VFMADD231PD  Y13, Y15, Y5
+	VFMADD231PD  Y14, Y15, Y6
+	VBROADCASTSD (CX)(BX*1), Y15
+	VFMADD231PD  Y13, Y15, Y7
+	VFMADD231PD  Y14, Y15, Y8
+	VBROADCASTSD (CX)(DX*4), Y15
+	VFMADD231PD  Y13, Y15, Y9
+	VFMADD231PD  Y14, Y15, Y10
+	VBROADCASTSD (SI), Y15
+	VFMADD231PD  Y13, Y15, Y11
+	VFMADD231PD  Y14, Y15, Y12
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          full63
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          full63
+	JMP          summed63
+
+partial63:
+	VMOVUPD      (DI), Y13
+	VMASKMOVPD   32(DI), Y0, Y14
+	VMOVUPD      Y13, (R12)
+	PREFETCHT1   (R13)
+	VMOVUPD      Y14, 32(R12)
+	ADDQ         $0x00000040, R12
+	ADDQ         R9, R13
+	VBROADCASTSD (CX), Y15
+	VFMADD231PD  Y13, Y15, Y1
+	VFMADD231PD  Y14, Y15, Y2
+	VBROADCASTSD (CX)(DX*1), Y15
+	VFMADD231PD  Y13, Y15, Y3
+	VFMADD231PD  Y14, Y15, Y4
+	VBROADCASTSD (CX)(DX*2), Y15
+	VFMADD231PD  Y13, Y15, Y5
+	VFMADD231PD  Y14, Y15, Y6
+	VBROADCASTSD (CX)(BX*1), Y15
+	VFMADD231PD  Y13, Y15, Y7
+	VFMADD231PD  Y14, Y15, Y8
+	VBROADCASTSD (CX)(DX*4), Y15
+	VFMADD231PD  Y13, Y15, Y9
+	VFMADD231PD  Y14, Y15, Y10
+	VBROADCASTSD (SI), Y15
+	VFMADD231PD  Y13, Y15, Y11
+	VFMADD231PD  Y14, Y15, Y12
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          partial63
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          partial63
+
+summed63:
+	VBROADCASTSD 80(AX), Y13
+	VMULPD       Y13, Y1, Y1
+	VMULPD       Y13, Y2, Y2
+	VMULPD       Y13, Y3, Y3
+	VMULPD       Y13, Y4, Y4
+	VMULPD       Y13, Y5, Y5
+	VMULPD       Y13, Y6, Y6
+	VMULPD       Y13, Y7, Y7
+	VMULPD       Y13, Y8, Y8
+	VMULPD       Y13, Y9, Y9
+	VMULPD       Y13, Y10, Y10
+	VMULPD       Y13, Y11, Y11
+	VMULPD       Y13, Y12, Y12
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased64
+	VMOVUPD      (CX), Y13
+	VADDPD       Y13, Y1, Y1
+	VADDPD       Y13, Y3, Y3
+	VADDPD       Y13, Y5, Y5
+	VADDPD       Y13, Y7, Y7
+	VADDPD       Y13, Y9, Y9
+	VADDPD       Y13, Y11, Y11
+	VMASKMOVPD   32(CX), Y0, Y13
+	VADDPD       Y13, Y2, Y2
+	VADDPD       Y13, Y4, Y4
+	VADDPD       Y13, Y6, Y6
+	VADDPD       Y13, Y8, Y8
+	VADDPD       Y13, Y10, Y10
+	VADDPD       Y13, Y12, Y12
+
+biased64:
+	TESTQ      DX, DX
+	JZ         added64
+	VMOVUPD    (DX), Y13
+	VADDPD     Y13, Y1, Y1
+	VMASKMOVPD 32(DX), Y0, Y13
+	VADDPD     Y13, Y2, Y2
+	ADDQ       BX, DX
+	VMOVUPD    (DX), Y13
+	VADDPD     Y13, Y3, Y3
+	VMASKMOVPD 32(DX), Y0, Y13
+	VADDPD     Y13, Y4, Y4
+	ADDQ       BX, DX
+	VMOVUPD    (DX), Y13
+	VADDPD     Y13, Y5, Y5
+	VMASKMOVPD 32(DX), Y0, Y13
+	VADDPD     Y13, Y6, Y6
+	ADDQ       BX, DX
+	VMOVUPD    (DX), Y13
+	VADDPD     Y13, Y7, Y7
+	VMASKMOVPD 32(DX), Y0, Y13
+	VADDPD     Y13, Y8, Y8
+	ADDQ       BX, DX
+	VMOVUPD    (DX), Y13
+	VADDPD     Y13, Y9, Y9
+	VMASKMOVPD 32(DX), Y0, Y13
+	VADDPD     Y13, Y10, Y10
+	ADDQ       BX, DX
+	VMOVUPD    (DX), Y13
+	VADDPD     Y13, Y11, Y11
+	VMASKMOVPD 32(DX), Y0, Y13
+	VADDPD     Y13, Y12, Y12
+
+added64:
+	CMPQ   112(AX), $0x00
+	JE     clipped64
+	VXORPS Y13, Y13, Y13
+	VMAXPD Y1, Y13, Y1
+	VMAXPD Y2, Y13, Y2
+	VMAXPD Y3, Y13, Y3
+	VMAXPD Y4, Y13, Y4
+	VMAXPD Y5, Y13, Y5
+	VMAXPD Y6, Y13, Y6
+	VMAXPD Y7, Y13, Y7
+	VMAXPD Y8, Y13, Y8
+	VMAXPD Y9, Y13, Y9
+	VMAXPD Y10, Y13, Y10
+	VMAXPD Y11, Y13, Y11
+	VMAXPD Y12, Y13, Y12
+
+clipped64:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x04
+	JNE     part64
+	VMOVUPD Y1, (CX)
+	VMOVUPD Y2, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPD Y3, (CX)
+	VMOVUPD Y4, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPD Y5, (CX)
+	VMOVUPD Y6, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPD Y7, (CX)
+	VMOVUPD Y8, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPD Y9, (CX)
+	VMOVUPD Y10, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPD Y11, (CX)
+	VMOVUPD Y12, 32(CX)
+	JMP     stored64
+
+part64:
+	VMOVUPD    Y1, (CX)
+	VMASKMOVPD Y2, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPD    Y3, (CX)
+	VMASKMOVPD Y4, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPD    Y5, (CX)
+	VMASKMOVPD Y6, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPD    Y7, (CX)
+	VMASKMOVPD Y8, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPD    Y9, (CX)
+	VMASKMOVPD Y10, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPD    Y11, (CX)
+	VMASKMOVPD Y12, Y0, 32(CX)
+
+stored64:
 	VZEROUPPER
 	RET
 
@@ -1725,9 +3797,9 @@ TEXT ·tile1x3F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), DI
 	MOVQ         88(AX), R8
 	CMPQ         64(AX), $0x04
-	JNE          partial25
+	JNE          partial65
 
-full25:
+full65:
 	VMOVUPD      (DX), Y4
 	VMOVUPD      32(DX), Y5
 	VMOVUPD      64(DX), Y6
@@ -1738,14 +3810,14 @@ full25:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          full25
+	JNZ          full65
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          full25
-	JMP          summed25
+	JNZ          full65
+	JMP          summed65
 
-partial25:
+partial65:
 	VMOVUPD      (DX), Y4
 	VMOVUPD      32(DX), Y5
 	VMASKMOVPD   64(DX), Y0, Y6
@@ -1756,13 +3828,13 @@ partial25:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial25
+	JNZ          partial65
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial25
+	JNZ          partial65
 
-summed25:
+summed65:
 	VBROADCASTSD 80(AX), Y4
 	VMULPD       Y4, Y1, Y1
 	VMULPD       Y4, Y2, Y2
@@ -1771,7 +3843,7 @@ summed25:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased26
+	JZ           biased66
 	VMOVUPD      (CX), Y4
 	VADDPD       Y4, Y1, Y1
 	VMOVUPD      32(CX), Y4
@@ -1779,9 +3851,9 @@ summed25:
 	VMASKMOVPD   64(CX), Y0, Y4
 	VADDPD       Y4, Y3, Y3
 
-biased26:
+biased66:
 	TESTQ      DX, DX
-	JZ         added26
+	JZ         added66
 	VMOVUPD    (DX), Y4
 	VADDPD     Y4, Y1, Y1
 	VMOVUPD    32(DX), Y4
@@ -1789,29 +3861,29 @@ biased26:
 	VMASKMOVPD 64(DX), Y0, Y4
 	VADDPD     Y4, Y3, Y3
 
-added26:
+added66:
 	CMPQ   112(AX), $0x00
-	JE     clipped26
+	JE     clipped66
 	VXORPS Y4, Y4, Y4
 	VMAXPD Y1, Y4, Y1
 	VMAXPD Y2, Y4, Y2
 	VMAXPD Y3, Y4, Y3
 
-clipped26:
+clipped66:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x04
-	JNE     part26
+	JNE     part66
 	VMOVUPD Y1, (CX)
 	VMOVUPD Y2, 32(CX)
 	VMOVUPD Y3, 64(CX)
-	JMP     stored26
+	JMP     stored66
 
-part26:
+part66:
 	VMOVUPD    Y1, (CX)
 	VMOVUPD    Y2, 32(CX)
 	VMASKMOVPD Y3, Y0, 64(CX)
 
-stored26:
+stored66:
 	VZEROUPPER
 	RET
 
@@ -1837,9 +3909,9 @@ TEXT ·tile2x3F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), R8
 	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x04
-	JNE          partial27
+	JNE          partial67
 
-full27:
+full67:
 	VMOVUPD      (BX), Y7
 	VMOVUPD      32(BX), Y8
 	VMOVUPD      64(BX), Y9
@@ -1854,14 +3926,14 @@ full27:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          full27
+	JNZ          full67
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          full27
-	JMP          summed27
+	JNZ          full67
+	JMP          summed67
 
-partial27:
+partial67:
 	VMOVUPD      (BX), Y7
 	VMOVUPD      32(BX), Y8
 	VMASKMOVPD   64(BX), Y0, Y9
@@ -1876,13 +3948,13 @@ partial27:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial27
+	JNZ          partial67
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial27
+	JNZ          partial67
 
-summed27:
+summed67:
 	VBROADCASTSD 80(AX), Y7
 	VMULPD       Y7, Y1, Y1
 	VMULPD       Y7, Y2, Y2
@@ -1894,7 +3966,7 @@ summed27:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased28
+	JZ           biased68
 	VMOVUPD      (CX), Y7
 	VADDPD       Y7, Y1, Y1
 	VADDPD       Y7, Y4, Y4
@@ -1905,9 +3977,9 @@ summed27:
 	VADDPD       Y7, Y3, Y3
 	VADDPD       Y7, Y6, Y6
 
-biased28:
+biased68:
 	TESTQ      DX, DX
-	JZ         added28
+	JZ         added68
 	VMOVUPD    (DX), Y7
 	VADDPD     Y7, Y1, Y1
 	VMOVUPD    32(DX), Y7
@@ -1922,9 +3994,9 @@ biased28:
 	VMASKMOVPD 64(DX), Y0, Y7
 	VADDPD     Y7, Y6, Y6
 
-added28:
+added68:
 	CMPQ   112(AX), $0x00
-	JE     clipped28
+	JE     clipped68
 	VXORPS Y7, Y7, Y7
 	VMAXPD Y1, Y7, Y1
 	VMAXPD Y2, Y7, Y2
@@ -1933,10 +4005,10 @@ added28:
 	VMAXPD Y5, Y7, Y5
 	VMAXPD Y6, Y7, Y6
 
-clipped28:
+clipped68:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x04
-	JNE     part28
+	JNE     part68
 	VMOVUPD Y1, (CX)
 	VMOVUPD Y2, 32(CX)
 	VMOVUPD Y3, 64(CX)
@@ -1944,9 +4016,9 @@ clipped28:
 	VMOVUPD Y4, (CX)
 	VMOVUPD Y5, 32(CX)
 	VMOVUPD Y6, 64(CX)
-	JMP     stored28
+	JMP     stored68
 
-part28:
+part68:
 	VMOVUPD    Y1, (CX)
 	VMOVUPD    Y2, 32(CX)
 	VMASKMOVPD Y3, Y0, 64(CX)
@@ -1955,7 +4027,7 @@ part28:
 	VMOVUPD    Y5, 32(CX)
 	VMASKMOVPD Y6, Y0, 64(CX)
 
-stored28:
+stored68:
 	VZEROUPPER
 	RET
 
@@ -1979,9 +4051,9 @@ TEXT ·tile1x4F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), DI
 	MOVQ         88(AX), R8
 	CMPQ         64(AX), $0x04
-	JNE          partial29
+	JNE          partial69
 
-full29:
+full69:
 	VMOVUPD      (DX), Y5
 	VMOVUPD      32(DX), Y6
 	VMOVUPD      64(DX), Y7
@@ -1994,14 +4066,14 @@ full29:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          full29
+	JNZ          full69
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          full29
-	JMP          summed29
+	JNZ          full69
+	JMP          summed69
 
-partial29:
+partial69:
 	VMOVUPD      (DX), Y5
 	VMOVUPD      32(DX), Y6
 	VMOVUPD      64(DX), Y7
@@ -2014,13 +4086,13 @@ partial29:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial29
+	JNZ          partial69
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial29
+	JNZ          partial69
 
-summed29:
+summed69:
 	VBROADCASTSD 80(AX), Y5
 	VMULPD       Y5, Y1, Y1
 	VMULPD       Y5, Y2, Y2
@@ -2030,7 +4102,7 @@ summed29:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased30
+	JZ           biased70
 	VMOVUPD      (CX), Y5
 	VADDPD       Y5, Y1, Y1
 	VMOVUPD      32(CX), Y5
@@ -2040,9 +4112,9 @@ summed29:
 	VMASKMOVPD   96(CX), Y0, Y5
 	VADDPD       Y5, Y4, Y4
 
-biased30:
+biased70:
 	TESTQ      DX, DX
-	JZ         added30
+	JZ         added70
 	VMOVUPD    (DX), Y5
 	VADDPD     Y5, Y1, Y1
 	VMOVUPD    32(DX), Y5
@@ -2052,32 +4124,32 @@ biased30:
 	VMASKMOVPD 96(DX), Y0, Y5
 	VADDPD     Y5, Y4, Y4
 
-added30:
+added70:
 	CMPQ   112(AX), $0x00
-	JE     clipped30
+	JE     clipped70
 	VXORPS Y5, Y5, Y5
 	VMAXPD Y1, Y5, Y1
 	VMAXPD Y2, Y5, Y2
 	VMAXPD Y3, Y5, Y3
 	VMAXPD Y4, Y5, Y4
 
-clipped30:
+clipped70:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x04
-	JNE     part30
+	JNE     part70
 	VMOVUPD Y1, (CX)
 	VMOVUPD Y2, 32(CX)
 	VMOVUPD Y3, 64(CX)
 	VMOVUPD Y4, 96(CX)
-	JMP     stored30
+	JMP     stored70
 
-part30:
+part70:
 	VMOVUPD    Y1, (CX)
 	VMOVUPD    Y2, 32(CX)
 	VMOVUPD    Y3, 64(CX)
 	VMASKMOVPD Y4, Y0, 96(CX)
 
-stored30:
+stored70:
 	VZEROUPPER
 	RET
 
@@ -2105,9 +4177,9 @@ TEXT ·tile2x4F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), R8
 	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x04
-	JNE          partial31
+	JNE          partial71
 
-full31:
+full71:
 	VMOVUPD      (BX), Y9
 	VMOVUPD      32(BX), Y10
 	VMOVUPD      64(BX), Y11
@@ -2125,14 +4197,14 @@ full31:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          full31
+	JNZ          full71
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          full31
-	JMP          summed31
+	JNZ          full71
+	JMP          summed71
 
-partial31:
+partial71:
 	VMOVUPD      (BX), Y9
 	VMOVUPD      32(BX), Y10
 	VMOVUPD      64(BX), Y11
@@ -2150,13 +4222,13 @@ partial31:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial31
+	JNZ          partial71
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial31
+	JNZ          partial71
 
-summed31:
+summed71:
 	VBROADCASTSD 80(AX), Y9
 	VMULPD       Y9, Y1, Y1
 	VMULPD       Y9, Y2, Y2
@@ -2170,7 +4242,7 @@ summed31:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased32
+	JZ           biased72
 	VMOVUPD      (CX), Y9
 	VADDPD       Y9, Y1, Y1
 	VADDPD       Y9, Y5, Y5
@@ -2184,9 +4256,9 @@ summed31:
 	VADDPD       Y9, Y4, Y4
 	VADDPD       Y9, Y8, Y8
 
-biased32:
+biased72:
 	TESTQ      DX, DX
-	JZ         added32
+	JZ         added72
 	VMOVUPD    (DX), Y9
 	VADDPD     Y9, Y1, Y1
 	VMOVUPD    32(DX), Y9
@@ -2205,9 +4277,9 @@ biased32:
 	VMASKMOVPD 96(DX), Y0, Y9
 	VADDPD     Y9, Y8, Y8
 
-added32:
+added72:
 	CMPQ   112(AX), $0x00
-	JE     clipped32
+	JE     clipped72
 	VXORPS Y9, Y9, Y9
 	VMAXPD Y1, Y9, Y1
 	VMAXPD Y2, Y9, Y2
@@ -2218,10 +4290,10 @@ added32:
 	VMAXPD Y7, Y9, Y7
 	VMAXPD Y8, Y9, Y8
 
-clipped32:
+clipped72:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x04
-	JNE     part32
+	JNE     part72
 	VMOVUPD Y1, (CX)
 	VMOVUPD Y2, 32(CX)
 	VMOVUPD Y3, 64(CX)
@@ -2231,9 +4303,9 @@ clipped32:
 	VMOVUPD Y6, 32(CX)
 	VMOVUPD Y7, 64(CX)
 	VMOVUPD Y8, 96(CX)
-	JMP     stored32
+	JMP     stored72
 
-part32:
+part72:
 	VMOVUPD    Y1, (CX)
 	VMOVUPD    Y2, 32(CX)
 	VMOVUPD    Y3, 64(CX)
@@ -2244,7 +4316,7 @@ part32:
 	VMOVUPD    Y7, 64(CX)
 	VMASKMOVPD Y8, Y0, 96(CX)
 
-stored32:
+stored72:
 	VZEROUPPER
 	RET
 
@@ -2267,41 +4339,41 @@ TEXT ·tile1x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial33:
+partial73:
 	VMOVUPD.Z    (DX), K1, Z1
 	VBROADCASTSD (CX), Z2
 	VFMADD231PD  Z1, Z2, Z0
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial33
+	JNZ          partial73
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial33
+	JNZ          partial73
 	VBROADCASTSD 80(AX), Z1
 	VMULPD       Z1, Z0, Z0
 	MOVQ         104(AX), CX
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased34
+	JZ           biased74
 	VMOVUPD.Z    (CX), K1, Z1
 	VADDPD       Z1, Z0, Z0
 
-biased34:
+biased74:
 	TESTQ     DX, DX
-	JZ        added34
+	JZ        added74
 	VMOVUPD.Z (DX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 
-added34:
+added74:
 	CMPQ   112(AX), $0x00
-	JE     clipped34
+	JE     clipped74
 	VPXORD Z3, Z3, Z3
 	VMAXPD Z0, Z3, Z0
 
-clipped34:
+clipped74:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
 	VZEROUPPER
@@ -2327,7 +4399,7 @@ TEXT ·tile2x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial35:
+partial75:
 	VMOVUPD.Z    (BX), K1, Z2
 	VBROADCASTSD (CX), Z3
 	VFMADD231PD  Z2, Z3, Z0
@@ -2336,11 +4408,11 @@ partial35:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial35
+	JNZ          partial75
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial35
+	JNZ          partial75
 	VBROADCASTSD 80(AX), Z2
 	VMULPD       Z2, Z0, Z0
 	VMULPD       Z2, Z1, Z1
@@ -2348,28 +4420,28 @@ partial35:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased36
+	JZ           biased76
 	VMOVUPD.Z    (CX), K1, Z2
 	VADDPD       Z2, Z0, Z0
 	VADDPD       Z2, Z1, Z1
 
-biased36:
+biased76:
 	TESTQ     DX, DX
-	JZ        added36
+	JZ        added76
 	VMOVUPD.Z (DX), K1, Z2
 	VADDPD    Z2, Z0, Z0
 	ADDQ      BX, DX
 	VMOVUPD.Z (DX), K1, Z2
 	VADDPD    Z2, Z1, Z1
 
-added36:
+added76:
 	CMPQ   112(AX), $0x00
-	JE     clipped36
+	JE     clipped76
 	VPXORD Z4, Z4, Z4
 	VMAXPD Z0, Z4, Z0
 	VMAXPD Z1, Z4, Z1
 
-clipped36:
+clipped76:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -2378,27 +4450,38 @@ clipped36:
 	RET
 
 // func tile3x1F64AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile3x1F64AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	MOVQ   8(AX), BX
-	MOVQ   32(AX), SI
-	MOVQ   40(AX), DI
-	MOVQ   56(AX), R8
-	MOVQ   88(AX), R9
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	CMPQ       56(AX), $0x40
+	JLT        fetched77
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
 
-partial37:
+fetched77:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	MOVQ 8(AX), BX
+	MOVQ 32(AX), SI
+	MOVQ 40(AX), DI
+	MOVQ 56(AX), R8
+	MOVQ 88(AX), R9
+
+partial78:
 	VMOVUPD.Z    (BX), K1, Z3
 	VBROADCASTSD (CX), Z4
 	VFMADD231PD  Z3, Z4, Z0
@@ -2409,11 +4492,11 @@ partial37:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial37
+	JNZ          partial78
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial37
+	JNZ          partial78
 	VBROADCASTSD 80(AX), Z3
 	VMULPD       Z3, Z0, Z0
 	VMULPD       Z3, Z1, Z1
@@ -2422,15 +4505,15 @@ partial37:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased38
+	JZ           biased79
 	VMOVUPD.Z    (CX), K1, Z3
 	VADDPD       Z3, Z0, Z0
 	VADDPD       Z3, Z1, Z1
 	VADDPD       Z3, Z2, Z2
 
-biased38:
+biased79:
 	TESTQ     DX, DX
-	JZ        added38
+	JZ        added79
 	VMOVUPD.Z (DX), K1, Z3
 	VADDPD    Z3, Z0, Z0
 	ADDQ      BX, DX
@@ -2440,15 +4523,15 @@ biased38:
 	VMOVUPD.Z (DX), K1, Z3
 	VADDPD    Z3, Z2, Z2
 
-added38:
+added79:
 	CMPQ   112(AX), $0x00
-	JE     clipped38
+	JE     clipped79
 	VPXORD Z5, Z5, Z5
 	VMAXPD Z0, Z5, Z0
 	VMAXPD Z1, Z5, Z1
 	VMAXPD Z2, Z5, Z2
 
-clipped38:
+clipped79:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -2459,29 +4542,42 @@ clipped38:
 	RET
 
 // func tile4x1F64AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile4x1F64AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	LEAQ   (DX)(DX*2), BX
-	MOVQ   8(AX), SI
-	MOVQ   32(AX), DI
-	MOVQ   40(AX), R8
-	MOVQ   56(AX), R9
-	MOVQ   88(AX), R10
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	CMPQ       56(AX), $0x40
+	JLT        fetched80
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
 
-partial39:
+fetched80:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ 8(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 40(AX), R8
+	MOVQ 56(AX), R9
+	MOVQ 88(AX), R10
+
+partial81:
 	VMOVUPD.Z    (SI), K1, Z4
 	VBROADCASTSD (CX), Z5
 	VFMADD231PD  Z4, Z5, Z0
@@ -2494,11 +4590,11 @@ partial39:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial39
+	JNZ          partial81
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial39
+	JNZ          partial81
 	VBROADCASTSD 80(AX), Z4
 	VMULPD       Z4, Z0, Z0
 	VMULPD       Z4, Z1, Z1
@@ -2508,16 +4604,16 @@ partial39:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased40
+	JZ           biased82
 	VMOVUPD.Z    (CX), K1, Z4
 	VADDPD       Z4, Z0, Z0
 	VADDPD       Z4, Z1, Z1
 	VADDPD       Z4, Z2, Z2
 	VADDPD       Z4, Z3, Z3
 
-biased40:
+biased82:
 	TESTQ     DX, DX
-	JZ        added40
+	JZ        added82
 	VMOVUPD.Z (DX), K1, Z4
 	VADDPD    Z4, Z0, Z0
 	ADDQ      BX, DX
@@ -2530,16 +4626,16 @@ biased40:
 	VMOVUPD.Z (DX), K1, Z4
 	VADDPD    Z4, Z3, Z3
 
-added40:
+added82:
 	CMPQ   112(AX), $0x00
-	JE     clipped40
+	JE     clipped82
 	VPXORD Z6, Z6, Z6
 	VMAXPD Z0, Z6, Z0
 	VMAXPD Z1, Z6, Z1
 	VMAXPD Z2, Z6, Z2
 	VMAXPD Z3, Z6, Z3
 
-clipped40:
+clipped82:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -2552,30 +4648,45 @@ clipped40:
 	RET
 
 // func tile5x1F64AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile5x1F64AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	LEAQ   (DX)(DX*2), BX
-	MOVQ   8(AX), SI
-	MOVQ   32(AX), DI
-	MOVQ   40(AX), R8
-	MOVQ   56(AX), R9
-	MOVQ   88(AX), R10
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	CMPQ       56(AX), $0x40
+	JLT        fetched83
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
 
-partial41:
+fetched83:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ 8(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 40(AX), R8
+	MOVQ 56(AX), R9
+	MOVQ 88(AX), R10
+
+partial84:
 	VMOVUPD.Z    (SI), K1, Z5
 	VBROADCASTSD (CX), Z6
 	VFMADD231PD  Z5, Z6, Z0
@@ -2590,11 +4701,11 @@ partial41:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial41
+	JNZ          partial84
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial41
+	JNZ          partial84
 	VBROADCASTSD 80(AX), Z5
 	VMULPD       Z5, Z0, Z0
 	VMULPD       Z5, Z1, Z1
@@ -2605,7 +4716,7 @@ partial41:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased42
+	JZ           biased85
 	VMOVUPD.Z    (CX), K1, Z5
 	VADDPD       Z5, Z0, Z0
 	VADDPD       Z5, Z1, Z1
@@ -2613,9 +4724,9 @@ partial41:
 	VADDPD       Z5, Z3, Z3
 	VADDPD       Z5, Z4, Z4
 
-biased42:
+biased85:
 	TESTQ     DX, DX
-	JZ        added42
+	JZ        added85
 	VMOVUPD.Z (DX), K1, Z5
 	VADDPD    Z5, Z0, Z0
 	ADDQ      BX, DX
@@ -2631,9 +4742,9 @@ biased42:
 	VMOVUPD.Z (DX), K1, Z5
 	VADDPD    Z5, Z4, Z4
 
-added42:
+added85:
 	CMPQ   112(AX), $0x00
-	JE     clipped42
+	JE     clipped85
 	VPXORD Z7, Z7, Z7
 	VMAXPD Z0, Z7, Z0
 	VMAXPD Z1, Z7, Z1
@@ -2641,7 +4752,7 @@ added42:
 	VMAXPD Z3, Z7, Z3
 	VMAXPD Z4, Z7, Z4
 
-clipped42:
+clipped85:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -2656,33 +4767,50 @@ clipped42:
 	RET
 
 // func tile6x1F64AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile6x1F64AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	LEAQ   (DX)(DX*2), BX
-	LEAQ   (CX)(DX*4), SI
-	ADDQ   DX, SI
-	MOVQ   8(AX), DI
-	MOVQ   32(AX), R8
-	MOVQ   40(AX), R9
-	MOVQ   56(AX), R10
-	MOVQ   88(AX), R11
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	CMPQ       56(AX), $0x40
+	JLT        fetched86
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
 
-partial43:
+fetched86:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+
+partial87:
 	VMOVUPD.Z    (DI), K1, Z6
 	VBROADCASTSD (CX), Z7
 	VFMADD231PD  Z6, Z7, Z0
@@ -2700,12 +4828,12 @@ partial43:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial43
+	JNZ          partial87
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial43
+	JNZ          partial87
 	VBROADCASTSD 80(AX), Z6
 	VMULPD       Z6, Z0, Z0
 	VMULPD       Z6, Z1, Z1
@@ -2717,7 +4845,7 @@ partial43:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased44
+	JZ           biased88
 	VMOVUPD.Z    (CX), K1, Z6
 	VADDPD       Z6, Z0, Z0
 	VADDPD       Z6, Z1, Z1
@@ -2726,9 +4854,9 @@ partial43:
 	VADDPD       Z6, Z4, Z4
 	VADDPD       Z6, Z5, Z5
 
-biased44:
+biased88:
 	TESTQ     DX, DX
-	JZ        added44
+	JZ        added88
 	VMOVUPD.Z (DX), K1, Z6
 	VADDPD    Z6, Z0, Z0
 	ADDQ      BX, DX
@@ -2747,9 +4875,9 @@ biased44:
 	VMOVUPD.Z (DX), K1, Z6
 	VADDPD    Z6, Z5, Z5
 
-added44:
+added88:
 	CMPQ   112(AX), $0x00
-	JE     clipped44
+	JE     clipped88
 	VPXORD Z8, Z8, Z8
 	VMAXPD Z0, Z8, Z0
 	VMAXPD Z1, Z8, Z1
@@ -2758,7 +4886,7 @@ added44:
 	VMAXPD Z4, Z8, Z4
 	VMAXPD Z5, Z8, Z5
 
-clipped44:
+clipped88:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -2775,34 +4903,53 @@ clipped44:
 	RET
 
 // func tile7x1F64AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile7x1F64AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	LEAQ   (DX)(DX*2), BX
-	LEAQ   (CX)(DX*4), SI
-	ADDQ   DX, SI
-	MOVQ   8(AX), DI
-	MOVQ   32(AX), R8
-	MOVQ   40(AX), R9
-	MOVQ   56(AX), R10
-	MOVQ   88(AX), R11
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	CMPQ       56(AX), $0x40
+	JLT        fetched89
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
 
-partial45:
+fetched89:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+
+partial90:
 	VMOVUPD.Z    (DI), K1, Z7
 	VBROADCASTSD (CX), Z8
 	VFMADD231PD  Z7, Z8, Z0
@@ -2822,12 +4969,12 @@ partial45:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial45
+	JNZ          partial90
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial45
+	JNZ          partial90
 	VBROADCASTSD 80(AX), Z7
 	VMULPD       Z7, Z0, Z0
 	VMULPD       Z7, Z1, Z1
@@ -2840,7 +4987,7 @@ partial45:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased46
+	JZ           biased91
 	VMOVUPD.Z    (CX), K1, Z7
 	VADDPD       Z7, Z0, Z0
 	VADDPD       Z7, Z1, Z1
@@ -2850,9 +4997,9 @@ partial45:
 	VADDPD       Z7, Z5, Z5
 	VADDPD       Z7, Z6, Z6
 
-biased46:
+biased91:
 	TESTQ     DX, DX
-	JZ        added46
+	JZ        added91
 	VMOVUPD.Z (DX), K1, Z7
 	VADDPD    Z7, Z0, Z0
 	ADDQ      BX, DX
@@ -2874,9 +5021,9 @@ biased46:
 	VMOVUPD.Z (DX), K1, Z7
 	VADDPD    Z7, Z6, Z6
 
-added46:
+added91:
 	CMPQ   112(AX), $0x00
-	JE     clipped46
+	JE     clipped91
 	VPXORD Z9, Z9, Z9
 	VMAXPD Z0, Z9, Z0
 	VMAXPD Z1, Z9, Z1
@@ -2886,7 +5033,7 @@ added46:
 	VMAXPD Z5, Z9, Z5
 	VMAXPD Z6, Z9, Z6
 
-clipped46:
+clipped91:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -2905,35 +5052,56 @@ clipped46:
 	RET
 
 // func tile8x1F64AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile8x1F64AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	LEAQ   (DX)(DX*2), BX
-	LEAQ   (CX)(DX*4), SI
-	ADDQ   DX, SI
-	MOVQ   8(AX), DI
-	MOVQ   32(AX), R8
-	MOVQ   40(AX), R9
-	MOVQ   56(AX), R10
-	MOVQ   88(AX), R11
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	CMPQ       56(AX), $0x40
+	JLT        fetched92
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
 
-partial47:
+fetched92:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+
+partial93:
 	VMOVUPD.Z    (DI), K1, Z8
 	VBROADCASTSD (CX), Z9
 	VFMADD231PD  Z8, Z9, Z0
@@ -2955,12 +5123,12 @@ partial47:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial47
+	JNZ          partial93
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial47
+	JNZ          partial93
 	VBROADCASTSD 80(AX), Z8
 	VMULPD       Z8, Z0, Z0
 	VMULPD       Z8, Z1, Z1
@@ -2974,7 +5142,7 @@ partial47:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased48
+	JZ           biased94
 	VMOVUPD.Z    (CX), K1, Z8
 	VADDPD       Z8, Z0, Z0
 	VADDPD       Z8, Z1, Z1
@@ -2985,9 +5153,9 @@ partial47:
 	VADDPD       Z8, Z6, Z6
 	VADDPD       Z8, Z7, Z7
 
-biased48:
+biased94:
 	TESTQ     DX, DX
-	JZ        added48
+	JZ        added94
 	VMOVUPD.Z (DX), K1, Z8
 	VADDPD    Z8, Z0, Z0
 	ADDQ      BX, DX
@@ -3012,9 +5180,9 @@ biased48:
 	VMOVUPD.Z (DX), K1, Z8
 	VADDPD    Z8, Z7, Z7
 
-added48:
+added94:
 	CMPQ   112(AX), $0x00
-	JE     clipped48
+	JE     clipped94
 	VPXORD Z10, Z10, Z10
 	VMAXPD Z0, Z10, Z0
 	VMAXPD Z1, Z10, Z1
@@ -3025,7 +5193,7 @@ added48:
 	VMAXPD Z6, Z10, Z6
 	VMAXPD Z7, Z10, Z7
 
-clipped48:
+clipped94:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -3046,36 +5214,59 @@ clipped48:
 	RET
 
 // func tile9x1F64AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile9x1F64AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	LEAQ   (DX)(DX*2), BX
-	LEAQ   (CX)(DX*4), SI
-	ADDQ   DX, SI
-	MOVQ   8(AX), DI
-	MOVQ   32(AX), R8
-	MOVQ   40(AX), R9
-	MOVQ   56(AX), R10
-	MOVQ   88(AX), R11
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	CMPQ       56(AX), $0x40
+	JLT        fetched95
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
 
-partial49:
+fetched95:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+
+partial96:
 	VMOVUPD.Z    (DI), K1, Z9
 	VBROADCASTSD (CX), Z10
 	VFMADD231PD  Z9, Z10, Z0
@@ -3099,12 +5290,12 @@ partial49:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial49
+	JNZ          partial96
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial49
+	JNZ          partial96
 	VBROADCASTSD 80(AX), Z9
 	VMULPD       Z9, Z0, Z0
 	VMULPD       Z9, Z1, Z1
@@ -3119,7 +5310,7 @@ partial49:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased50
+	JZ           biased97
 	VMOVUPD.Z    (CX), K1, Z9
 	VADDPD       Z9, Z0, Z0
 	VADDPD       Z9, Z1, Z1
@@ -3131,9 +5322,9 @@ partial49:
 	VADDPD       Z9, Z7, Z7
 	VADDPD       Z9, Z8, Z8
 
-biased50:
+biased97:
 	TESTQ     DX, DX
-	JZ        added50
+	JZ        added97
 	VMOVUPD.Z (DX), K1, Z9
 	VADDPD    Z9, Z0, Z0
 	ADDQ      BX, DX
@@ -3161,9 +5352,9 @@ biased50:
 	VMOVUPD.Z (DX), K1, Z9
 	VADDPD    Z9, Z8, Z8
 
-added50:
+added97:
 	CMPQ   112(AX), $0x00
-	JE     clipped50
+	JE     clipped97
 	VPXORD Z11, Z11, Z11
 	VMAXPD Z0, Z11, Z0
 	VMAXPD Z1, Z11, Z1
@@ -3175,7 +5366,7 @@ added50:
 	VMAXPD Z7, Z11, Z7
 	VMAXPD Z8, Z11, Z8
 
-clipped50:
+clipped97:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -3198,37 +5389,62 @@ clipped50:
 	RET
 
 // func tile10x1F64AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile10x1F64AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	LEAQ   (DX)(DX*2), BX
-	LEAQ   (CX)(DX*4), SI
-	ADDQ   DX, SI
-	MOVQ   8(AX), DI
-	MOVQ   32(AX), R8
-	MOVQ   40(AX), R9
-	MOVQ   56(AX), R10
-	MOVQ   88(AX), R11
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	CMPQ       56(AX), $0x40
+	JLT        fetched98
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
 
-partial51:
+fetched98:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+
+partial99:
 	VMOVUPD.Z    (DI), K1, Z10
 	VBROADCASTSD (CX), Z11
 	VFMADD231PD  Z10, Z11, Z0
@@ -3254,12 +5470,12 @@ partial51:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial51
+	JNZ          partial99
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial51
+	JNZ          partial99
 	VBROADCASTSD 80(AX), Z10
 	VMULPD       Z10, Z0, Z0
 	VMULPD       Z10, Z1, Z1
@@ -3275,7 +5491,7 @@ partial51:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased52
+	JZ           biased100
 	VMOVUPD.Z    (CX), K1, Z10
 	VADDPD       Z10, Z0, Z0
 	VADDPD       Z10, Z1, Z1
@@ -3288,9 +5504,9 @@ partial51:
 	VADDPD       Z10, Z8, Z8
 	VADDPD       Z10, Z9, Z9
 
-biased52:
+biased100:
 	TESTQ     DX, DX
-	JZ        added52
+	JZ        added100
 	VMOVUPD.Z (DX), K1, Z10
 	VADDPD    Z10, Z0, Z0
 	ADDQ      BX, DX
@@ -3321,9 +5537,9 @@ biased52:
 	VMOVUPD.Z (DX), K1, Z10
 	VADDPD    Z10, Z9, Z9
 
-added52:
+added100:
 	CMPQ   112(AX), $0x00
-	JE     clipped52
+	JE     clipped100
 	VPXORD Z12, Z12, Z12
 	VMAXPD Z0, Z12, Z0
 	VMAXPD Z1, Z12, Z1
@@ -3336,7 +5552,7 @@ added52:
 	VMAXPD Z8, Z12, Z8
 	VMAXPD Z9, Z12, Z9
 
-clipped52:
+clipped100:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -3361,40 +5577,67 @@ clipped52:
 	RET
 
 // func tile11x1F64AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile11x1F64AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	LEAQ   (DX)(DX*2), BX
-	LEAQ   (CX)(DX*4), SI
-	ADDQ   DX, SI
-	LEAQ   (SI)(DX*4), DI
-	ADDQ   DX, DI
-	MOVQ   8(AX), R8
-	MOVQ   32(AX), R9
-	MOVQ   40(AX), R10
-	MOVQ   56(AX), R11
-	MOVQ   88(AX), R12
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	CMPQ       56(AX), $0x40
+	JLT        fetched101
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
 
-partial53:
+fetched101:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	MOVQ 8(AX), R8
+	MOVQ 32(AX), R9
+	MOVQ 40(AX), R10
+	MOVQ 56(AX), R11
+	MOVQ 88(AX), R12
+
+partial102:
 	VMOVUPD.Z    (R8), K1, Z11
 	VBROADCASTSD (CX), Z12
 	VFMADD231PD  Z11, Z12, Z0
@@ -3423,13 +5666,13 @@ partial53:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial53
+	JNZ          partial102
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial53
+	JNZ          partial102
 	VBROADCASTSD 80(AX), Z11
 	VMULPD       Z11, Z0, Z0
 	VMULPD       Z11, Z1, Z1
@@ -3446,7 +5689,7 @@ partial53:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased54
+	JZ           biased103
 	VMOVUPD.Z    (CX), K1, Z11
 	VADDPD       Z11, Z0, Z0
 	VADDPD       Z11, Z1, Z1
@@ -3460,9 +5703,9 @@ partial53:
 	VADDPD       Z11, Z9, Z9
 	VADDPD       Z11, Z10, Z10
 
-biased54:
+biased103:
 	TESTQ     DX, DX
-	JZ        added54
+	JZ        added103
 	VMOVUPD.Z (DX), K1, Z11
 	VADDPD    Z11, Z0, Z0
 	ADDQ      BX, DX
@@ -3496,9 +5739,9 @@ biased54:
 	VMOVUPD.Z (DX), K1, Z11
 	VADDPD    Z11, Z10, Z10
 
-added54:
+added103:
 	CMPQ   112(AX), $0x00
-	JE     clipped54
+	JE     clipped103
 	VPXORD Z13, Z13, Z13
 	VMAXPD Z0, Z13, Z0
 	VMAXPD Z1, Z13, Z1
@@ -3512,7 +5755,7 @@ added54:
 	VMAXPD Z9, Z13, Z9
 	VMAXPD Z10, Z13, Z10
 
-clipped54:
+clipped103:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -3539,41 +5782,70 @@ clipped54:
 	RET
 
 // func tile12x1F64AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile12x1F64AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	LEAQ   (DX)(DX*2), BX
-	LEAQ   (CX)(DX*4), SI
-	ADDQ   DX, SI
-	LEAQ   (SI)(DX*4), DI
-	ADDQ   DX, DI
-	MOVQ   8(AX), R8
-	MOVQ   32(AX), R9
-	MOVQ   40(AX), R10
-	MOVQ   56(AX), R11
-	MOVQ   88(AX), R12
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	CMPQ       56(AX), $0x40
+	JLT        fetched104
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
 
-partial55:
+fetched104:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	MOVQ 8(AX), R8
+	MOVQ 32(AX), R9
+	MOVQ 40(AX), R10
+	MOVQ 56(AX), R11
+	MOVQ 88(AX), R12
+
+partial105:
 	VMOVUPD.Z    (R8), K1, Z12
 	VBROADCASTSD (CX), Z13
 	VFMADD231PD  Z12, Z13, Z0
@@ -3604,13 +5876,13 @@ partial55:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial55
+	JNZ          partial105
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial55
+	JNZ          partial105
 	VBROADCASTSD 80(AX), Z12
 	VMULPD       Z12, Z0, Z0
 	VMULPD       Z12, Z1, Z1
@@ -3628,7 +5900,7 @@ partial55:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased56
+	JZ           biased106
 	VMOVUPD.Z    (CX), K1, Z12
 	VADDPD       Z12, Z0, Z0
 	VADDPD       Z12, Z1, Z1
@@ -3643,9 +5915,9 @@ partial55:
 	VADDPD       Z12, Z10, Z10
 	VADDPD       Z12, Z11, Z11
 
-biased56:
+biased106:
 	TESTQ     DX, DX
-	JZ        added56
+	JZ        added106
 	VMOVUPD.Z (DX), K1, Z12
 	VADDPD    Z12, Z0, Z0
 	ADDQ      BX, DX
@@ -3682,9 +5954,9 @@ biased56:
 	VMOVUPD.Z (DX), K1, Z12
 	VADDPD    Z12, Z11, Z11
 
-added56:
+added106:
 	CMPQ   112(AX), $0x00
-	JE     clipped56
+	JE     clipped106
 	VPXORD Z14, Z14, Z14
 	VMAXPD Z0, Z14, Z0
 	VMAXPD Z1, Z14, Z1
@@ -3699,7 +5971,7 @@ added56:
 	VMAXPD Z10, Z14, Z10
 	VMAXPD Z11, Z14, Z11
 
-clipped56:
+clipped106:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -3728,42 +6000,73 @@ clipped56:
 	RET
 
 // func tile13x1F64AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile13x1F64AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	LEAQ   (DX)(DX*2), BX
-	LEAQ   (CX)(DX*4), SI
-	ADDQ   DX, SI
-	LEAQ   (SI)(DX*4), DI
-	ADDQ   DX, DI
-	MOVQ   8(AX), R8
-	MOVQ   32(AX), R9
-	MOVQ   40(AX), R10
-	MOVQ   56(AX), R11
-	MOVQ   88(AX), R12
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	CMPQ       56(AX), $0x40
+	JLT        fetched107
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
 
-partial57:
+fetched107:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	MOVQ 8(AX), R8
+	MOVQ 32(AX), R9
+	MOVQ 40(AX), R10
+	MOVQ 56(AX), R11
+	MOVQ 88(AX), R12
+
+partial108:
 	VMOVUPD.Z    (R8), K1, Z13
 	VBROADCASTSD (CX), Z14
 	VFMADD231PD  Z13, Z14, Z0
@@ -3796,13 +6099,13 @@ partial57:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial57
+	JNZ          partial108
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial57
+	JNZ          partial108
 	VBROADCASTSD 80(AX), Z13
 	VMULPD       Z13, Z0, Z0
 	VMULPD       Z13, Z1, Z1
@@ -3821,7 +6124,7 @@ partial57:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased58
+	JZ           biased109
 	VMOVUPD.Z    (CX), K1, Z13
 	VADDPD       Z13, Z0, Z0
 	VADDPD       Z13, Z1, Z1
@@ -3837,9 +6140,9 @@ partial57:
 	VADDPD       Z13, Z11, Z11
 	VADDPD       Z13, Z12, Z12
 
-biased58:
+biased109:
 	TESTQ     DX, DX
-	JZ        added58
+	JZ        added109
 	VMOVUPD.Z (DX), K1, Z13
 	VADDPD    Z13, Z0, Z0
 	ADDQ      BX, DX
@@ -3879,9 +6182,9 @@ biased58:
 	VMOVUPD.Z (DX), K1, Z13
 	VADDPD    Z13, Z12, Z12
 
-added58:
+added109:
 	CMPQ   112(AX), $0x00
-	JE     clipped58
+	JE     clipped109
 	VPXORD Z15, Z15, Z15
 	VMAXPD Z0, Z15, Z0
 	VMAXPD Z1, Z15, Z1
@@ -3897,7 +6200,7 @@ added58:
 	VMAXPD Z11, Z15, Z11
 	VMAXPD Z12, Z15, Z12
 
-clipped58:
+clipped109:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -3928,43 +6231,76 @@ clipped58:
 	RET
 
 // func tile14x1F64AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile14x1F64AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	LEAQ   (DX)(DX*2), BX
-	LEAQ   (CX)(DX*4), SI
-	ADDQ   DX, SI
-	LEAQ   (SI)(DX*4), DI
-	ADDQ   DX, DI
-	MOVQ   8(AX), R8
-	MOVQ   32(AX), R9
-	MOVQ   40(AX), R10
-	MOVQ   56(AX), R11
-	MOVQ   88(AX), R12
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	CMPQ       56(AX), $0x40
+	JLT        fetched110
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
 
-partial59:
+fetched110:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	MOVQ 8(AX), R8
+	MOVQ 32(AX), R9
+	MOVQ 40(AX), R10
+	MOVQ 56(AX), R11
+	MOVQ 88(AX), R12
+
+partial111:
 	VMOVUPD.Z    (R8), K1, Z14
 	VBROADCASTSD (CX), Z15
 	VFMADD231PD  Z14, Z15, Z0
@@ -3999,13 +6335,13 @@ partial59:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial59
+	JNZ          partial111
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial59
+	JNZ          partial111
 	VBROADCASTSD 80(AX), Z14
 	VMULPD       Z14, Z0, Z0
 	VMULPD       Z14, Z1, Z1
@@ -4025,7 +6361,7 @@ partial59:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased60
+	JZ           biased112
 	VMOVUPD.Z    (CX), K1, Z14
 	VADDPD       Z14, Z0, Z0
 	VADDPD       Z14, Z1, Z1
@@ -4042,9 +6378,9 @@ partial59:
 	VADDPD       Z14, Z12, Z12
 	VADDPD       Z14, Z13, Z13
 
-biased60:
+biased112:
 	TESTQ     DX, DX
-	JZ        added60
+	JZ        added112
 	VMOVUPD.Z (DX), K1, Z14
 	VADDPD    Z14, Z0, Z0
 	ADDQ      BX, DX
@@ -4087,9 +6423,9 @@ biased60:
 	VMOVUPD.Z (DX), K1, Z14
 	VADDPD    Z14, Z13, Z13
 
-added60:
+added112:
 	CMPQ   112(AX), $0x00
-	JE     clipped60
+	JE     clipped112
 	VPXORD Z16, Z16, Z16
 	VMAXPD Z0, Z16, Z0
 	VMAXPD Z1, Z16, Z1
@@ -4106,7 +6442,2273 @@ added60:
 	VMAXPD Z12, Z16, Z12
 	VMAXPD Z13, Z16, Z13
 
-clipped60:
+clipped112:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z10, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z11, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z12, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z13, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func pack1x1F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack1x1F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ   t+0(FP), AX
+	MOVQ   64(AX), CX
+	MOVQ   CX, DX
+	MOVQ   $0x0000000000000001, CX
+	SHLXQ  DX, CX, CX
+	DECQ   CX
+	KMOVW  CX, K1
+	VPXORD Z0, Z0, Z0
+	MOVQ   (AX), CX
+	MOVQ   24(AX), DX
+	MOVQ   8(AX), DX
+	MOVQ   32(AX), BX
+	MOVQ   40(AX), SI
+	MOVQ   56(AX), DI
+	MOVQ   88(AX), R8
+	MOVQ   120(AX), R9
+	MOVQ   SI, R10
+	SHLQ   $0x05, R10
+	ADDQ   DX, R10
+
+partial113:
+	VMOVUPD.Z    (DX), K1, Z1
+	VMOVUPD      Z1, (R9)
+	PREFETCHT1   (R10)
+	ADDQ         $0x00000040, R9
+	ADDQ         SI, R10
+	VBROADCASTSD (CX), Z2
+	VFMADD231PD  Z1, Z2, Z0
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          partial113
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), DI
+	DECQ         R8
+	JNZ          partial113
+	VBROADCASTSD 80(AX), Z1
+	VMULPD       Z1, Z0, Z0
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased114
+	VMOVUPD.Z    (CX), K1, Z1
+	VADDPD       Z1, Z0, Z0
+
+biased114:
+	TESTQ     DX, DX
+	JZ        added114
+	VMOVUPD.Z (DX), K1, Z1
+	VADDPD    Z1, Z0, Z0
+
+added114:
+	CMPQ   112(AX), $0x00
+	JE     clipped114
+	VPXORD Z3, Z3, Z3
+	VMAXPD Z0, Z3, Z0
+
+clipped114:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func pack2x1F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack2x1F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ   t+0(FP), AX
+	MOVQ   64(AX), CX
+	MOVQ   CX, DX
+	MOVQ   $0x0000000000000001, CX
+	SHLXQ  DX, CX, CX
+	DECQ   CX
+	KMOVW  CX, K1
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	MOVQ   (AX), CX
+	MOVQ   24(AX), DX
+	MOVQ   8(AX), BX
+	MOVQ   32(AX), SI
+	MOVQ   40(AX), DI
+	MOVQ   56(AX), R8
+	MOVQ   88(AX), R9
+	MOVQ   120(AX), R10
+	MOVQ   DI, R11
+	SHLQ   $0x05, R11
+	ADDQ   BX, R11
+
+partial115:
+	VMOVUPD.Z    (BX), K1, Z2
+	VMOVUPD      Z2, (R10)
+	PREFETCHT1   (R11)
+	ADDQ         $0x00000040, R10
+	ADDQ         DI, R11
+	VBROADCASTSD (CX), Z3
+	VFMADD231PD  Z2, Z3, Z0
+	VBROADCASTSD (CX)(DX*1), Z3
+	VFMADD231PD  Z2, Z3, Z1
+	ADDQ         SI, CX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          partial115
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
+	JNZ          partial115
+	VBROADCASTSD 80(AX), Z2
+	VMULPD       Z2, Z0, Z0
+	VMULPD       Z2, Z1, Z1
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased116
+	VMOVUPD.Z    (CX), K1, Z2
+	VADDPD       Z2, Z0, Z0
+	VADDPD       Z2, Z1, Z1
+
+biased116:
+	TESTQ     DX, DX
+	JZ        added116
+	VMOVUPD.Z (DX), K1, Z2
+	VADDPD    Z2, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z2
+	VADDPD    Z2, Z1, Z1
+
+added116:
+	CMPQ   112(AX), $0x00
+	JE     clipped116
+	VPXORD Z4, Z4, Z4
+	VMAXPD Z0, Z4, Z0
+	VMAXPD Z1, Z4, Z1
+
+clipped116:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z1, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func pack3x1F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack3x1F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	CMPQ       56(AX), $0x40
+	JLT        fetched117
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched117:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	MOVQ 8(AX), BX
+	MOVQ 32(AX), SI
+	MOVQ 40(AX), DI
+	MOVQ 56(AX), R8
+	MOVQ 88(AX), R9
+	MOVQ 120(AX), R10
+	MOVQ DI, R11
+	SHLQ $0x05, R11
+	ADDQ BX, R11
+
+partial118:
+	VMOVUPD.Z    (BX), K1, Z3
+	VMOVUPD      Z3, (R10)
+	PREFETCHT1   (R11)
+	ADDQ         $0x00000040, R10
+	ADDQ         DI, R11
+	VBROADCASTSD (CX), Z4
+	VFMADD231PD  Z3, Z4, Z0
+	VBROADCASTSD (CX)(DX*1), Z4
+	VFMADD231PD  Z3, Z4, Z1
+	VBROADCASTSD (CX)(DX*2), Z4
+	VFMADD231PD  Z3, Z4, Z2
+	ADDQ         SI, CX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          partial118
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
+	JNZ          partial118
+	VBROADCASTSD 80(AX), Z3
+	VMULPD       Z3, Z0, Z0
+	VMULPD       Z3, Z1, Z1
+	VMULPD       Z3, Z2, Z2
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased119
+	VMOVUPD.Z    (CX), K1, Z3
+	VADDPD       Z3, Z0, Z0
+	VADDPD       Z3, Z1, Z1
+	VADDPD       Z3, Z2, Z2
+
+biased119:
+	TESTQ     DX, DX
+	JZ        added119
+	VMOVUPD.Z (DX), K1, Z3
+	VADDPD    Z3, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z3
+	VADDPD    Z3, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z3
+	VADDPD    Z3, Z2, Z2
+
+added119:
+	CMPQ   112(AX), $0x00
+	JE     clipped119
+	VPXORD Z5, Z5, Z5
+	VMAXPD Z0, Z5, Z0
+	VMAXPD Z1, Z5, Z1
+	VMAXPD Z2, Z5, Z2
+
+clipped119:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func pack4x1F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack4x1F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	CMPQ       56(AX), $0x40
+	JLT        fetched120
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched120:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ 8(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 40(AX), R8
+	MOVQ 56(AX), R9
+	MOVQ 88(AX), R10
+	MOVQ 120(AX), R11
+	MOVQ R8, R12
+	SHLQ $0x05, R12
+	ADDQ SI, R12
+
+partial121:
+	VMOVUPD.Z    (SI), K1, Z4
+	VMOVUPD      Z4, (R11)
+	PREFETCHT1   (R12)
+	ADDQ         $0x00000040, R11
+	ADDQ         R8, R12
+	VBROADCASTSD (CX), Z5
+	VFMADD231PD  Z4, Z5, Z0
+	VBROADCASTSD (CX)(DX*1), Z5
+	VFMADD231PD  Z4, Z5, Z1
+	VBROADCASTSD (CX)(DX*2), Z5
+	VFMADD231PD  Z4, Z5, Z2
+	VBROADCASTSD (CX)(BX*1), Z5
+	VFMADD231PD  Z4, Z5, Z3
+	ADDQ         DI, CX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          partial121
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
+	JNZ          partial121
+	VBROADCASTSD 80(AX), Z4
+	VMULPD       Z4, Z0, Z0
+	VMULPD       Z4, Z1, Z1
+	VMULPD       Z4, Z2, Z2
+	VMULPD       Z4, Z3, Z3
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased122
+	VMOVUPD.Z    (CX), K1, Z4
+	VADDPD       Z4, Z0, Z0
+	VADDPD       Z4, Z1, Z1
+	VADDPD       Z4, Z2, Z2
+	VADDPD       Z4, Z3, Z3
+
+biased122:
+	TESTQ     DX, DX
+	JZ        added122
+	VMOVUPD.Z (DX), K1, Z4
+	VADDPD    Z4, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z4
+	VADDPD    Z4, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z4
+	VADDPD    Z4, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z4
+	VADDPD    Z4, Z3, Z3
+
+added122:
+	CMPQ   112(AX), $0x00
+	JE     clipped122
+	VPXORD Z6, Z6, Z6
+	VMAXPD Z0, Z6, Z0
+	VMAXPD Z1, Z6, Z1
+	VMAXPD Z2, Z6, Z2
+	VMAXPD Z3, Z6, Z3
+
+clipped122:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z3, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func pack5x1F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack5x1F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	CMPQ       56(AX), $0x40
+	JLT        fetched123
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched123:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ 8(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 40(AX), R8
+	MOVQ 56(AX), R9
+	MOVQ 88(AX), R10
+	MOVQ 120(AX), R11
+	MOVQ R8, R12
+	SHLQ $0x05, R12
+	ADDQ SI, R12
+
+partial124:
+	VMOVUPD.Z    (SI), K1, Z5
+	VMOVUPD      Z5, (R11)
+	PREFETCHT1   (R12)
+	ADDQ         $0x00000040, R11
+	ADDQ         R8, R12
+	VBROADCASTSD (CX), Z6
+	VFMADD231PD  Z5, Z6, Z0
+	VBROADCASTSD (CX)(DX*1), Z6
+	VFMADD231PD  Z5, Z6, Z1
+	VBROADCASTSD (CX)(DX*2), Z6
+	VFMADD231PD  Z5, Z6, Z2
+	VBROADCASTSD (CX)(BX*1), Z6
+	VFMADD231PD  Z5, Z6, Z3
+	VBROADCASTSD (CX)(DX*4), Z6
+	VFMADD231PD  Z5, Z6, Z4
+	ADDQ         DI, CX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          partial124
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
+	JNZ          partial124
+	VBROADCASTSD 80(AX), Z5
+	VMULPD       Z5, Z0, Z0
+	VMULPD       Z5, Z1, Z1
+	VMULPD       Z5, Z2, Z2
+	VMULPD       Z5, Z3, Z3
+	VMULPD       Z5, Z4, Z4
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased125
+	VMOVUPD.Z    (CX), K1, Z5
+	VADDPD       Z5, Z0, Z0
+	VADDPD       Z5, Z1, Z1
+	VADDPD       Z5, Z2, Z2
+	VADDPD       Z5, Z3, Z3
+	VADDPD       Z5, Z4, Z4
+
+biased125:
+	TESTQ     DX, DX
+	JZ        added125
+	VMOVUPD.Z (DX), K1, Z5
+	VADDPD    Z5, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z5
+	VADDPD    Z5, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z5
+	VADDPD    Z5, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z5
+	VADDPD    Z5, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z5
+	VADDPD    Z5, Z4, Z4
+
+added125:
+	CMPQ   112(AX), $0x00
+	JE     clipped125
+	VPXORD Z7, Z7, Z7
+	VMAXPD Z0, Z7, Z0
+	VMAXPD Z1, Z7, Z1
+	VMAXPD Z2, Z7, Z2
+	VMAXPD Z3, Z7, Z3
+	VMAXPD Z4, Z7, Z4
+
+clipped125:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func pack6x1F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack6x1F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	CMPQ       56(AX), $0x40
+	JLT        fetched126
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched126:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+	MOVQ 120(AX), R12
+	MOVQ R9, R13
+	SHLQ $0x05, R13
+	ADDQ DI, R13
+
+partial127:
+	VMOVUPD.Z    (DI), K1, Z6
+	VMOVUPD      Z6, (R12)
+	PREFETCHT1   (R13)
+	ADDQ         $0x00000040, R12
+	ADDQ         R9, R13
+	VBROADCASTSD (CX), Z7
+	VFMADD231PD  Z6, Z7, Z0
+	VBROADCASTSD (CX)(DX*1), Z7
+	VFMADD231PD  Z6, Z7, Z1
+	VBROADCASTSD (CX)(DX*2), Z7
+	VFMADD231PD  Z6, Z7, Z2
+	VBROADCASTSD (CX)(BX*1), Z7
+	VFMADD231PD  Z6, Z7, Z3
+	VBROADCASTSD (CX)(DX*4), Z7
+	VFMADD231PD  Z6, Z7, Z4
+	VBROADCASTSD (SI), Z7
+	VFMADD231PD  Z6, Z7, Z5
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          partial127
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          partial127
+	VBROADCASTSD 80(AX), Z6
+	VMULPD       Z6, Z0, Z0
+	VMULPD       Z6, Z1, Z1
+	VMULPD       Z6, Z2, Z2
+	VMULPD       Z6, Z3, Z3
+	VMULPD       Z6, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased128
+	VMOVUPD.Z    (CX), K1, Z6
+	VADDPD       Z6, Z0, Z0
+	VADDPD       Z6, Z1, Z1
+	VADDPD       Z6, Z2, Z2
+	VADDPD       Z6, Z3, Z3
+	VADDPD       Z6, Z4, Z4
+	VADDPD       Z6, Z5, Z5
+
+biased128:
+	TESTQ     DX, DX
+	JZ        added128
+	VMOVUPD.Z (DX), K1, Z6
+	VADDPD    Z6, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z6
+	VADDPD    Z6, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z6
+	VADDPD    Z6, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z6
+	VADDPD    Z6, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z6
+	VADDPD    Z6, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z6
+	VADDPD    Z6, Z5, Z5
+
+added128:
+	CMPQ   112(AX), $0x00
+	JE     clipped128
+	VPXORD Z8, Z8, Z8
+	VMAXPD Z0, Z8, Z0
+	VMAXPD Z1, Z8, Z1
+	VMAXPD Z2, Z8, Z2
+	VMAXPD Z3, Z8, Z3
+	VMAXPD Z4, Z8, Z4
+	VMAXPD Z5, Z8, Z5
+
+clipped128:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z5, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func pack7x1F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack7x1F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	CMPQ       56(AX), $0x40
+	JLT        fetched129
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched129:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+	MOVQ 120(AX), R12
+	MOVQ R9, R13
+	SHLQ $0x05, R13
+	ADDQ DI, R13
+
+partial130:
+	VMOVUPD.Z    (DI), K1, Z7
+	VMOVUPD      Z7, (R12)
+	PREFETCHT1   (R13)
+	ADDQ         $0x00000040, R12
+	ADDQ         R9, R13
+	VBROADCASTSD (CX), Z8
+	VFMADD231PD  Z7, Z8, Z0
+	VBROADCASTSD (CX)(DX*1), Z8
+	VFMADD231PD  Z7, Z8, Z1
+	VBROADCASTSD (CX)(DX*2), Z8
+	VFMADD231PD  Z7, Z8, Z2
+	VBROADCASTSD (CX)(BX*1), Z8
+	VFMADD231PD  Z7, Z8, Z3
+	VBROADCASTSD (CX)(DX*4), Z8
+	VFMADD231PD  Z7, Z8, Z4
+	VBROADCASTSD (SI), Z8
+	VFMADD231PD  Z7, Z8, Z5
+	VBROADCASTSD (SI)(DX*1), Z8
+	VFMADD231PD  Z7, Z8, Z6
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          partial130
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          partial130
+	VBROADCASTSD 80(AX), Z7
+	VMULPD       Z7, Z0, Z0
+	VMULPD       Z7, Z1, Z1
+	VMULPD       Z7, Z2, Z2
+	VMULPD       Z7, Z3, Z3
+	VMULPD       Z7, Z4, Z4
+	VMULPD       Z7, Z5, Z5
+	VMULPD       Z7, Z6, Z6
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased131
+	VMOVUPD.Z    (CX), K1, Z7
+	VADDPD       Z7, Z0, Z0
+	VADDPD       Z7, Z1, Z1
+	VADDPD       Z7, Z2, Z2
+	VADDPD       Z7, Z3, Z3
+	VADDPD       Z7, Z4, Z4
+	VADDPD       Z7, Z5, Z5
+	VADDPD       Z7, Z6, Z6
+
+biased131:
+	TESTQ     DX, DX
+	JZ        added131
+	VMOVUPD.Z (DX), K1, Z7
+	VADDPD    Z7, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z7
+	VADDPD    Z7, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z7
+	VADDPD    Z7, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z7
+	VADDPD    Z7, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z7
+	VADDPD    Z7, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z7
+	VADDPD    Z7, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z7
+	VADDPD    Z7, Z6, Z6
+
+added131:
+	CMPQ   112(AX), $0x00
+	JE     clipped131
+	VPXORD Z9, Z9, Z9
+	VMAXPD Z0, Z9, Z0
+	VMAXPD Z1, Z9, Z1
+	VMAXPD Z2, Z9, Z2
+	VMAXPD Z3, Z9, Z3
+	VMAXPD Z4, Z9, Z4
+	VMAXPD Z5, Z9, Z5
+	VMAXPD Z6, Z9, Z6
+
+clipped131:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func pack8x1F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack8x1F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	CMPQ       56(AX), $0x40
+	JLT        fetched132
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched132:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+	MOVQ 120(AX), R12
+	MOVQ R9, R13
+	SHLQ $0x05, R13
+	ADDQ DI, R13
+
+partial133:
+	VMOVUPD.Z    (DI), K1, Z8
+	VMOVUPD      Z8, (R12)
+	PREFETCHT1   (R13)
+	ADDQ         $0x00000040, R12
+	ADDQ         R9, R13
+	VBROADCASTSD (CX), Z9
+	VFMADD231PD  Z8, Z9, Z0
+	VBROADCASTSD (CX)(DX*1), Z9
+	VFMADD231PD  Z8, Z9, Z1
+	VBROADCASTSD (CX)(DX*2), Z9
+	VFMADD231PD  Z8, Z9, Z2
+	VBROADCASTSD (CX)(BX*1), Z9
+	VFMADD231PD  Z8, Z9, Z3
+	VBROADCASTSD (CX)(DX*4), Z9
+	VFMADD231PD  Z8, Z9, Z4
+	VBROADCASTSD (SI), Z9
+	VFMADD231PD  Z8, Z9, Z5
+	VBROADCASTSD (SI)(DX*1), Z9
+	VFMADD231PD  Z8, Z9, Z6
+	VBROADCASTSD (SI)(DX*2), Z9
+	VFMADD231PD  Z8, Z9, Z7
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          partial133
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          partial133
+	VBROADCASTSD 80(AX), Z8
+	VMULPD       Z8, Z0, Z0
+	VMULPD       Z8, Z1, Z1
+	VMULPD       Z8, Z2, Z2
+	VMULPD       Z8, Z3, Z3
+	VMULPD       Z8, Z4, Z4
+	VMULPD       Z8, Z5, Z5
+	VMULPD       Z8, Z6, Z6
+	VMULPD       Z8, Z7, Z7
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased134
+	VMOVUPD.Z    (CX), K1, Z8
+	VADDPD       Z8, Z0, Z0
+	VADDPD       Z8, Z1, Z1
+	VADDPD       Z8, Z2, Z2
+	VADDPD       Z8, Z3, Z3
+	VADDPD       Z8, Z4, Z4
+	VADDPD       Z8, Z5, Z5
+	VADDPD       Z8, Z6, Z6
+	VADDPD       Z8, Z7, Z7
+
+biased134:
+	TESTQ     DX, DX
+	JZ        added134
+	VMOVUPD.Z (DX), K1, Z8
+	VADDPD    Z8, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z8
+	VADDPD    Z8, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z8
+	VADDPD    Z8, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z8
+	VADDPD    Z8, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z8
+	VADDPD    Z8, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z8
+	VADDPD    Z8, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z8
+	VADDPD    Z8, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z8
+	VADDPD    Z8, Z7, Z7
+
+added134:
+	CMPQ   112(AX), $0x00
+	JE     clipped134
+	VPXORD Z10, Z10, Z10
+	VMAXPD Z0, Z10, Z0
+	VMAXPD Z1, Z10, Z1
+	VMAXPD Z2, Z10, Z2
+	VMAXPD Z3, Z10, Z3
+	VMAXPD Z4, Z10, Z4
+	VMAXPD Z5, Z10, Z5
+	VMAXPD Z6, Z10, Z6
+	VMAXPD Z7, Z10, Z7
+
+clipped134:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z7, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func pack9x1F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack9x1F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	CMPQ       56(AX), $0x40
+	JLT        fetched135
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched135:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+	MOVQ 120(AX), R12
+	MOVQ R9, R13
+	SHLQ $0x05, R13
+	ADDQ DI, R13
+
+partial136:
+	VMOVUPD.Z    (DI), K1, Z9
+	VMOVUPD      Z9, (R12)
+	PREFETCHT1   (R13)
+	ADDQ         $0x00000040, R12
+	ADDQ         R9, R13
+	VBROADCASTSD (CX), Z10
+	VFMADD231PD  Z9, Z10, Z0
+	VBROADCASTSD (CX)(DX*1), Z10
+	VFMADD231PD  Z9, Z10, Z1
+	VBROADCASTSD (CX)(DX*2), Z10
+	VFMADD231PD  Z9, Z10, Z2
+	VBROADCASTSD (CX)(BX*1), Z10
+	VFMADD231PD  Z9, Z10, Z3
+	VBROADCASTSD (CX)(DX*4), Z10
+	VFMADD231PD  Z9, Z10, Z4
+	VBROADCASTSD (SI), Z10
+	VFMADD231PD  Z9, Z10, Z5
+	VBROADCASTSD (SI)(DX*1), Z10
+	VFMADD231PD  Z9, Z10, Z6
+	VBROADCASTSD (SI)(DX*2), Z10
+	VFMADD231PD  Z9, Z10, Z7
+	VBROADCASTSD (SI)(BX*1), Z10
+	VFMADD231PD  Z9, Z10, Z8
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          partial136
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          partial136
+	VBROADCASTSD 80(AX), Z9
+	VMULPD       Z9, Z0, Z0
+	VMULPD       Z9, Z1, Z1
+	VMULPD       Z9, Z2, Z2
+	VMULPD       Z9, Z3, Z3
+	VMULPD       Z9, Z4, Z4
+	VMULPD       Z9, Z5, Z5
+	VMULPD       Z9, Z6, Z6
+	VMULPD       Z9, Z7, Z7
+	VMULPD       Z9, Z8, Z8
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased137
+	VMOVUPD.Z    (CX), K1, Z9
+	VADDPD       Z9, Z0, Z0
+	VADDPD       Z9, Z1, Z1
+	VADDPD       Z9, Z2, Z2
+	VADDPD       Z9, Z3, Z3
+	VADDPD       Z9, Z4, Z4
+	VADDPD       Z9, Z5, Z5
+	VADDPD       Z9, Z6, Z6
+	VADDPD       Z9, Z7, Z7
+	VADDPD       Z9, Z8, Z8
+
+biased137:
+	TESTQ     DX, DX
+	JZ        added137
+	VMOVUPD.Z (DX), K1, Z9
+	VADDPD    Z9, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z9
+	VADDPD    Z9, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z9
+	VADDPD    Z9, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z9
+	VADDPD    Z9, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z9
+	VADDPD    Z9, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z9
+	VADDPD    Z9, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z9
+	VADDPD    Z9, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z9
+	VADDPD    Z9, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z9
+	VADDPD    Z9, Z8, Z8
+
+added137:
+	CMPQ   112(AX), $0x00
+	JE     clipped137
+	VPXORD Z11, Z11, Z11
+	VMAXPD Z0, Z11, Z0
+	VMAXPD Z1, Z11, Z1
+	VMAXPD Z2, Z11, Z2
+	VMAXPD Z3, Z11, Z3
+	VMAXPD Z4, Z11, Z4
+	VMAXPD Z5, Z11, Z5
+	VMAXPD Z6, Z11, Z6
+	VMAXPD Z7, Z11, Z7
+	VMAXPD Z8, Z11, Z8
+
+clipped137:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func pack10x1F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack10x1F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	CMPQ       56(AX), $0x40
+	JLT        fetched138
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched138:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+	MOVQ 120(AX), R12
+	MOVQ R9, R13
+	SHLQ $0x05, R13
+	ADDQ DI, R13
+
+partial139:
+	VMOVUPD.Z    (DI), K1, Z10
+	VMOVUPD      Z10, (R12)
+	PREFETCHT1   (R13)
+	ADDQ         $0x00000040, R12
+	ADDQ         R9, R13
+	VBROADCASTSD (CX), Z11
+	VFMADD231PD  Z10, Z11, Z0
+	VBROADCASTSD (CX)(DX*1), Z11
+	VFMADD231PD  Z10, Z11, Z1
+	VBROADCASTSD (CX)(DX*2), Z11
+	VFMADD231PD  Z10, Z11, Z2
+	VBROADCASTSD (CX)(BX*1), Z11
+	VFMADD231PD  Z10, Z11, Z3
+	VBROADCASTSD (CX)(DX*4), Z11
+	VFMADD231PD  Z10, Z11, Z4
+	VBROADCASTSD (SI), Z11
+	VFMADD231PD  Z10, Z11, Z5
+	VBROADCASTSD (SI)(DX*1), Z11
+	VFMADD231PD  Z10, Z11, Z6
+	VBROADCASTSD (SI)(DX*2), Z11
+	VFMADD231PD  Z10, Z11, Z7
+	VBROADCASTSD (SI)(BX*1), Z11
+	VFMADD231PD  Z10, Z11, Z8
+	VBROADCASTSD (SI)(DX*4), Z11
+	VFMADD231PD  Z10, Z11, Z9
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          partial139
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          partial139
+	VBROADCASTSD 80(AX), Z10
+	VMULPD       Z10, Z0, Z0
+	VMULPD       Z10, Z1, Z1
+	VMULPD       Z10, Z2, Z2
+	VMULPD       Z10, Z3, Z3
+	VMULPD       Z10, Z4, Z4
+	VMULPD       Z10, Z5, Z5
+	VMULPD       Z10, Z6, Z6
+	VMULPD       Z10, Z7, Z7
+	VMULPD       Z10, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased140
+	VMOVUPD.Z    (CX), K1, Z10
+	VADDPD       Z10, Z0, Z0
+	VADDPD       Z10, Z1, Z1
+	VADDPD       Z10, Z2, Z2
+	VADDPD       Z10, Z3, Z3
+	VADDPD       Z10, Z4, Z4
+	VADDPD       Z10, Z5, Z5
+	VADDPD       Z10, Z6, Z6
+	VADDPD       Z10, Z7, Z7
+	VADDPD       Z10, Z8, Z8
+	VADDPD       Z10, Z9, Z9
+
+biased140:
+	TESTQ     DX, DX
+	JZ        added140
+	VMOVUPD.Z (DX), K1, Z10
+	VADDPD    Z10, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z10
+	VADDPD    Z10, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z10
+	VADDPD    Z10, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z10
+	VADDPD    Z10, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z10
+	VADDPD    Z10, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z10
+	VADDPD    Z10, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z10
+	VADDPD    Z10, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z10
+	VADDPD    Z10, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z10
+	VADDPD    Z10, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z10
+	VADDPD    Z10, Z9, Z9
+
+added140:
+	CMPQ   112(AX), $0x00
+	JE     clipped140
+	VPXORD Z12, Z12, Z12
+	VMAXPD Z0, Z12, Z0
+	VMAXPD Z1, Z12, Z1
+	VMAXPD Z2, Z12, Z2
+	VMAXPD Z3, Z12, Z3
+	VMAXPD Z4, Z12, Z4
+	VMAXPD Z5, Z12, Z5
+	VMAXPD Z6, Z12, Z6
+	VMAXPD Z7, Z12, Z7
+	VMAXPD Z8, Z12, Z8
+	VMAXPD Z9, Z12, Z9
+
+clipped140:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z9, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func pack11x1F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack11x1F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	CMPQ       56(AX), $0x40
+	JLT        fetched141
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched141:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	MOVQ 8(AX), R8
+	MOVQ 32(AX), R9
+	MOVQ 40(AX), R10
+	MOVQ 56(AX), R11
+	MOVQ 88(AX), R12
+	MOVQ 120(AX), R13
+	MOVQ R10, R14
+	SHLQ $0x05, R14
+	ADDQ R8, R14
+
+partial142:
+	VMOVUPD.Z    (R8), K1, Z11
+	VMOVUPD      Z11, (R13)
+	PREFETCHT1   (R14)
+	ADDQ         $0x00000040, R13
+	ADDQ         R10, R14
+	VBROADCASTSD (CX), Z12
+	VFMADD231PD  Z11, Z12, Z0
+	VBROADCASTSD (CX)(DX*1), Z12
+	VFMADD231PD  Z11, Z12, Z1
+	VBROADCASTSD (CX)(DX*2), Z12
+	VFMADD231PD  Z11, Z12, Z2
+	VBROADCASTSD (CX)(BX*1), Z12
+	VFMADD231PD  Z11, Z12, Z3
+	VBROADCASTSD (CX)(DX*4), Z12
+	VFMADD231PD  Z11, Z12, Z4
+	VBROADCASTSD (SI), Z12
+	VFMADD231PD  Z11, Z12, Z5
+	VBROADCASTSD (SI)(DX*1), Z12
+	VFMADD231PD  Z11, Z12, Z6
+	VBROADCASTSD (SI)(DX*2), Z12
+	VFMADD231PD  Z11, Z12, Z7
+	VBROADCASTSD (SI)(BX*1), Z12
+	VFMADD231PD  Z11, Z12, Z8
+	VBROADCASTSD (SI)(DX*4), Z12
+	VFMADD231PD  Z11, Z12, Z9
+	VBROADCASTSD (DI), Z12
+	VFMADD231PD  Z11, Z12, Z10
+	ADDQ         R9, CX
+	ADDQ         R9, SI
+	ADDQ         R9, DI
+	ADDQ         R10, R8
+	DECQ         R11
+	JNZ          partial142
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	MOVQ         56(AX), R11
+	DECQ         R12
+	JNZ          partial142
+	VBROADCASTSD 80(AX), Z11
+	VMULPD       Z11, Z0, Z0
+	VMULPD       Z11, Z1, Z1
+	VMULPD       Z11, Z2, Z2
+	VMULPD       Z11, Z3, Z3
+	VMULPD       Z11, Z4, Z4
+	VMULPD       Z11, Z5, Z5
+	VMULPD       Z11, Z6, Z6
+	VMULPD       Z11, Z7, Z7
+	VMULPD       Z11, Z8, Z8
+	VMULPD       Z11, Z9, Z9
+	VMULPD       Z11, Z10, Z10
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased143
+	VMOVUPD.Z    (CX), K1, Z11
+	VADDPD       Z11, Z0, Z0
+	VADDPD       Z11, Z1, Z1
+	VADDPD       Z11, Z2, Z2
+	VADDPD       Z11, Z3, Z3
+	VADDPD       Z11, Z4, Z4
+	VADDPD       Z11, Z5, Z5
+	VADDPD       Z11, Z6, Z6
+	VADDPD       Z11, Z7, Z7
+	VADDPD       Z11, Z8, Z8
+	VADDPD       Z11, Z9, Z9
+	VADDPD       Z11, Z10, Z10
+
+biased143:
+	TESTQ     DX, DX
+	JZ        added143
+	VMOVUPD.Z (DX), K1, Z11
+	VADDPD    Z11, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z11
+	VADDPD    Z11, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z11
+	VADDPD    Z11, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z11
+	VADDPD    Z11, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z11
+	VADDPD    Z11, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z11
+	VADDPD    Z11, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z11
+	VADDPD    Z11, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z11
+	VADDPD    Z11, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z11
+	VADDPD    Z11, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z11
+	VADDPD    Z11, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z11
+	VADDPD    Z11, Z10, Z10
+
+added143:
+	CMPQ   112(AX), $0x00
+	JE     clipped143
+	VPXORD Z13, Z13, Z13
+	VMAXPD Z0, Z13, Z0
+	VMAXPD Z1, Z13, Z1
+	VMAXPD Z2, Z13, Z2
+	VMAXPD Z3, Z13, Z3
+	VMAXPD Z4, Z13, Z4
+	VMAXPD Z5, Z13, Z5
+	VMAXPD Z6, Z13, Z6
+	VMAXPD Z7, Z13, Z7
+	VMAXPD Z8, Z13, Z8
+	VMAXPD Z9, Z13, Z9
+	VMAXPD Z10, Z13, Z10
+
+clipped143:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z10, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func pack12x1F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack12x1F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	CMPQ       56(AX), $0x40
+	JLT        fetched144
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched144:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	MOVQ 8(AX), R8
+	MOVQ 32(AX), R9
+	MOVQ 40(AX), R10
+	MOVQ 56(AX), R11
+	MOVQ 88(AX), R12
+	MOVQ 120(AX), R13
+	MOVQ R10, R14
+	SHLQ $0x05, R14
+	ADDQ R8, R14
+
+partial145:
+	VMOVUPD.Z    (R8), K1, Z12
+	VMOVUPD      Z12, (R13)
+	PREFETCHT1   (R14)
+	ADDQ         $0x00000040, R13
+	ADDQ         R10, R14
+	VBROADCASTSD (CX), Z13
+	VFMADD231PD  Z12, Z13, Z0
+	VBROADCASTSD (CX)(DX*1), Z13
+	VFMADD231PD  Z12, Z13, Z1
+	VBROADCASTSD (CX)(DX*2), Z13
+	VFMADD231PD  Z12, Z13, Z2
+	VBROADCASTSD (CX)(BX*1), Z13
+	VFMADD231PD  Z12, Z13, Z3
+	VBROADCASTSD (CX)(DX*4), Z13
+	VFMADD231PD  Z12, Z13, Z4
+	VBROADCASTSD (SI), Z13
+	VFMADD231PD  Z12, Z13, Z5
+	VBROADCASTSD (SI)(DX*1), Z13
+	VFMADD231PD  Z12, Z13, Z6
+	VBROADCASTSD (SI)(DX*2), Z13
+	VFMADD231PD  Z12, Z13, Z7
+	VBROADCASTSD (SI)(BX*1), Z13
+	VFMADD231PD  Z12, Z13, Z8
+	VBROADCASTSD (SI)(DX*4), Z13
+	VFMADD231PD  Z12, Z13, Z9
+	VBROADCASTSD (DI), Z13
+	VFMADD231PD  Z12, Z13, Z10
+	VBROADCASTSD (DI)(DX*1), Z13
+	VFMADD231PD  Z12, Z13, Z11
+	ADDQ         R9, CX
+	ADDQ         R9, SI
+	ADDQ         R9, DI
+	ADDQ         R10, R8
+	DECQ         R11
+	JNZ          partial145
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	MOVQ         56(AX), R11
+	DECQ         R12
+	JNZ          partial145
+	VBROADCASTSD 80(AX), Z12
+	VMULPD       Z12, Z0, Z0
+	VMULPD       Z12, Z1, Z1
+	VMULPD       Z12, Z2, Z2
+	VMULPD       Z12, Z3, Z3
+	VMULPD       Z12, Z4, Z4
+	VMULPD       Z12, Z5, Z5
+	VMULPD       Z12, Z6, Z6
+	VMULPD       Z12, Z7, Z7
+	VMULPD       Z12, Z8, Z8
+	VMULPD       Z12, Z9, Z9
+	VMULPD       Z12, Z10, Z10
+	VMULPD       Z12, Z11, Z11
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased146
+	VMOVUPD.Z    (CX), K1, Z12
+	VADDPD       Z12, Z0, Z0
+	VADDPD       Z12, Z1, Z1
+	VADDPD       Z12, Z2, Z2
+	VADDPD       Z12, Z3, Z3
+	VADDPD       Z12, Z4, Z4
+	VADDPD       Z12, Z5, Z5
+	VADDPD       Z12, Z6, Z6
+	VADDPD       Z12, Z7, Z7
+	VADDPD       Z12, Z8, Z8
+	VADDPD       Z12, Z9, Z9
+	VADDPD       Z12, Z10, Z10
+	VADDPD       Z12, Z11, Z11
+
+biased146:
+	TESTQ     DX, DX
+	JZ        added146
+	VMOVUPD.Z (DX), K1, Z12
+	VADDPD    Z12, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z12
+	VADDPD    Z12, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z12
+	VADDPD    Z12, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z12
+	VADDPD    Z12, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z12
+	VADDPD    Z12, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z12
+	VADDPD    Z12, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z12
+	VADDPD    Z12, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z12
+	VADDPD    Z12, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z12
+	VADDPD    Z12, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z12
+	VADDPD    Z12, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z12
+	VADDPD    Z12, Z10, Z10
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z12
+	VADDPD    Z12, Z11, Z11
+
+added146:
+	CMPQ   112(AX), $0x00
+	JE     clipped146
+	VPXORD Z14, Z14, Z14
+	VMAXPD Z0, Z14, Z0
+	VMAXPD Z1, Z14, Z1
+	VMAXPD Z2, Z14, Z2
+	VMAXPD Z3, Z14, Z3
+	VMAXPD Z4, Z14, Z4
+	VMAXPD Z5, Z14, Z5
+	VMAXPD Z6, Z14, Z6
+	VMAXPD Z7, Z14, Z7
+	VMAXPD Z8, Z14, Z8
+	VMAXPD Z9, Z14, Z9
+	VMAXPD Z10, Z14, Z10
+	VMAXPD Z11, Z14, Z11
+
+clipped146:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z10, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z11, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func pack13x1F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack13x1F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	CMPQ       56(AX), $0x40
+	JLT        fetched147
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched147:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	MOVQ 8(AX), R8
+	MOVQ 32(AX), R9
+	MOVQ 40(AX), R10
+	MOVQ 56(AX), R11
+	MOVQ 88(AX), R12
+	MOVQ 120(AX), R13
+	MOVQ R10, R14
+	SHLQ $0x05, R14
+	ADDQ R8, R14
+
+partial148:
+	VMOVUPD.Z    (R8), K1, Z13
+	VMOVUPD      Z13, (R13)
+	PREFETCHT1   (R14)
+	ADDQ         $0x00000040, R13
+	ADDQ         R10, R14
+	VBROADCASTSD (CX), Z14
+	VFMADD231PD  Z13, Z14, Z0
+	VBROADCASTSD (CX)(DX*1), Z14
+	VFMADD231PD  Z13, Z14, Z1
+	VBROADCASTSD (CX)(DX*2), Z14
+	VFMADD231PD  Z13, Z14, Z2
+	VBROADCASTSD (CX)(BX*1), Z14
+	VFMADD231PD  Z13, Z14, Z3
+	VBROADCASTSD (CX)(DX*4), Z14
+	VFMADD231PD  Z13, Z14, Z4
+	VBROADCASTSD (SI), Z14
+	VFMADD231PD  Z13, Z14, Z5
+	VBROADCASTSD (SI)(DX*1), Z14
+	VFMADD231PD  Z13, Z14, Z6
+	VBROADCASTSD (SI)(DX*2), Z14
+	VFMADD231PD  Z13, Z14, Z7
+	VBROADCASTSD (SI)(BX*1), Z14
+	VFMADD231PD  Z13, Z14, Z8
+	VBROADCASTSD (SI)(DX*4), Z14
+	VFMADD231PD  Z13, Z14, Z9
+	VBROADCASTSD (DI), Z14
+	VFMADD231PD  Z13, Z14, Z10
+	VBROADCASTSD (DI)(DX*1), Z14
+	VFMADD231PD  Z13, Z14, Z11
+	VBROADCASTSD (DI)(DX*2), Z14
+	VFMADD231PD  Z13, Z14, Z12
+	ADDQ         R9, CX
+	ADDQ         R9, SI
+	ADDQ         R9, DI
+	ADDQ         R10, R8
+	DECQ         R11
+	JNZ          partial148
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	MOVQ         56(AX), R11
+	DECQ         R12
+	JNZ          partial148
+	VBROADCASTSD 80(AX), Z13
+	VMULPD       Z13, Z0, Z0
+	VMULPD       Z13, Z1, Z1
+	VMULPD       Z13, Z2, Z2
+	VMULPD       Z13, Z3, Z3
+	VMULPD       Z13, Z4, Z4
+	VMULPD       Z13, Z5, Z5
+	VMULPD       Z13, Z6, Z6
+	VMULPD       Z13, Z7, Z7
+	VMULPD       Z13, Z8, Z8
+	VMULPD       Z13, Z9, Z9
+	VMULPD       Z13, Z10, Z10
+	VMULPD       Z13, Z11, Z11
+	VMULPD       Z13, Z12, Z12
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased149
+	VMOVUPD.Z    (CX), K1, Z13
+	VADDPD       Z13, Z0, Z0
+	VADDPD       Z13, Z1, Z1
+	VADDPD       Z13, Z2, Z2
+	VADDPD       Z13, Z3, Z3
+	VADDPD       Z13, Z4, Z4
+	VADDPD       Z13, Z5, Z5
+	VADDPD       Z13, Z6, Z6
+	VADDPD       Z13, Z7, Z7
+	VADDPD       Z13, Z8, Z8
+	VADDPD       Z13, Z9, Z9
+	VADDPD       Z13, Z10, Z10
+	VADDPD       Z13, Z11, Z11
+	VADDPD       Z13, Z12, Z12
+
+biased149:
+	TESTQ     DX, DX
+	JZ        added149
+	VMOVUPD.Z (DX), K1, Z13
+	VADDPD    Z13, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z13
+	VADDPD    Z13, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z13
+	VADDPD    Z13, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z13
+	VADDPD    Z13, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z13
+	VADDPD    Z13, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z13
+	VADDPD    Z13, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z13
+	VADDPD    Z13, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z13
+	VADDPD    Z13, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z13
+	VADDPD    Z13, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z13
+	VADDPD    Z13, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z13
+	VADDPD    Z13, Z10, Z10
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z13
+	VADDPD    Z13, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z13
+	VADDPD    Z13, Z12, Z12
+
+added149:
+	CMPQ   112(AX), $0x00
+	JE     clipped149
+	VPXORD Z15, Z15, Z15
+	VMAXPD Z0, Z15, Z0
+	VMAXPD Z1, Z15, Z1
+	VMAXPD Z2, Z15, Z2
+	VMAXPD Z3, Z15, Z3
+	VMAXPD Z4, Z15, Z4
+	VMAXPD Z5, Z15, Z5
+	VMAXPD Z6, Z15, Z6
+	VMAXPD Z7, Z15, Z7
+	VMAXPD Z8, Z15, Z8
+	VMAXPD Z9, Z15, Z9
+	VMAXPD Z10, Z15, Z10
+	VMAXPD Z11, Z15, Z11
+	VMAXPD Z12, Z15, Z12
+
+clipped149:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z10, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z11, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z12, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func pack14x1F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack14x1F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	CMPQ       56(AX), $0x40
+	JLT        fetched150
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched150:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	MOVQ 8(AX), R8
+	MOVQ 32(AX), R9
+	MOVQ 40(AX), R10
+	MOVQ 56(AX), R11
+	MOVQ 88(AX), R12
+	MOVQ 120(AX), R13
+	MOVQ R10, R14
+	SHLQ $0x05, R14
+	ADDQ R8, R14
+
+partial151:
+	VMOVUPD.Z    (R8), K1, Z14
+	VMOVUPD      Z14, (R13)
+	PREFETCHT1   (R14)
+	ADDQ         $0x00000040, R13
+	ADDQ         R10, R14
+	VBROADCASTSD (CX), Z15
+	VFMADD231PD  Z14, Z15, Z0
+	VBROADCASTSD (CX)(DX*1), Z15
+	VFMADD231PD  Z14, Z15, Z1
+	VBROADCASTSD (CX)(DX*2), Z15
+	VFMADD231PD  Z14, Z15, Z2
+	VBROADCASTSD (CX)(BX*1), Z15
+	VFMADD231PD  Z14, Z15, Z3
+	VBROADCASTSD (CX)(DX*4), Z15
+	VFMADD231PD  Z14, Z15, Z4
+	VBROADCASTSD (SI), Z15
+	VFMADD231PD  Z14, Z15, Z5
+	VBROADCASTSD (SI)(DX*1), Z15
+	VFMADD231PD  Z14, Z15, Z6
+	VBROADCASTSD (SI)(DX*2), Z15
+	VFMADD231PD  Z14, Z15, Z7
+	VBROADCASTSD (SI)(BX*1), Z15
+	VFMADD231PD  Z14, Z15, Z8
+	VBROADCASTSD (SI)(DX*4), Z15
+	VFMADD231PD  Z14, Z15, Z9
+	VBROADCASTSD (DI), Z15
+	VFMADD231PD  Z14, Z15, Z10
+	VBROADCASTSD (DI)(DX*1), Z15
+	VFMADD231PD  Z14, Z15, Z11
+	VBROADCASTSD (DI)(DX*2), Z15
+	VFMADD231PD  Z14, Z15, Z12
+	VBROADCASTSD (DI)(BX*1), Z15
+	VFMADD231PD  Z14, Z15, Z13
+	ADDQ         R9, CX
+	ADDQ         R9, SI
+	ADDQ         R9, DI
+	ADDQ         R10, R8
+	DECQ         R11
+	JNZ          partial151
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	MOVQ         56(AX), R11
+	DECQ         R12
+	JNZ          partial151
+	VBROADCASTSD 80(AX), Z14
+	VMULPD       Z14, Z0, Z0
+	VMULPD       Z14, Z1, Z1
+	VMULPD       Z14, Z2, Z2
+	VMULPD       Z14, Z3, Z3
+	VMULPD       Z14, Z4, Z4
+	VMULPD       Z14, Z5, Z5
+	VMULPD       Z14, Z6, Z6
+	VMULPD       Z14, Z7, Z7
+	VMULPD       Z14, Z8, Z8
+	VMULPD       Z14, Z9, Z9
+	VMULPD       Z14, Z10, Z10
+	VMULPD       Z14, Z11, Z11
+	VMULPD       Z14, Z12, Z12
+	VMULPD       Z14, Z13, Z13
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased152
+	VMOVUPD.Z    (CX), K1, Z14
+	VADDPD       Z14, Z0, Z0
+	VADDPD       Z14, Z1, Z1
+	VADDPD       Z14, Z2, Z2
+	VADDPD       Z14, Z3, Z3
+	VADDPD       Z14, Z4, Z4
+	VADDPD       Z14, Z5, Z5
+	VADDPD       Z14, Z6, Z6
+	VADDPD       Z14, Z7, Z7
+	VADDPD       Z14, Z8, Z8
+	VADDPD       Z14, Z9, Z9
+	VADDPD       Z14, Z10, Z10
+	VADDPD       Z14, Z11, Z11
+	VADDPD       Z14, Z12, Z12
+	VADDPD       Z14, Z13, Z13
+
+biased152:
+	TESTQ     DX, DX
+	JZ        added152
+	VMOVUPD.Z (DX), K1, Z14
+	VADDPD    Z14, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z14
+	VADDPD    Z14, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z14
+	VADDPD    Z14, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z14
+	VADDPD    Z14, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z14
+	VADDPD    Z14, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z14
+	VADDPD    Z14, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z14
+	VADDPD    Z14, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z14
+	VADDPD    Z14, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z14
+	VADDPD    Z14, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z14
+	VADDPD    Z14, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z14
+	VADDPD    Z14, Z10, Z10
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z14
+	VADDPD    Z14, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z14
+	VADDPD    Z14, Z12, Z12
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z14
+	VADDPD    Z14, Z13, Z13
+
+added152:
+	CMPQ   112(AX), $0x00
+	JE     clipped152
+	VPXORD Z16, Z16, Z16
+	VMAXPD Z0, Z16, Z0
+	VMAXPD Z1, Z16, Z1
+	VMAXPD Z2, Z16, Z2
+	VMAXPD Z3, Z16, Z3
+	VMAXPD Z4, Z16, Z4
+	VMAXPD Z5, Z16, Z5
+	VMAXPD Z6, Z16, Z6
+	VMAXPD Z7, Z16, Z7
+	VMAXPD Z8, Z16, Z8
+	VMAXPD Z9, Z16, Z9
+	VMAXPD Z10, Z16, Z10
+	VMAXPD Z11, Z16, Z11
+	VMAXPD Z12, Z16, Z12
+	VMAXPD Z13, Z16, Z13
+
+clipped152:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -4158,7 +8760,7 @@ TEXT ·tile1x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial61:
+partial153:
 	VMOVUPD      (DX), Z2
 	VMOVUPD.Z    64(DX), K1, Z3
 	VBROADCASTSD (CX), Z4
@@ -4167,11 +8769,11 @@ partial61:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial61
+	JNZ          partial153
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial61
+	JNZ          partial153
 	VBROADCASTSD 80(AX), Z2
 	VMULPD       Z2, Z0, Z0
 	VMULPD       Z2, Z1, Z1
@@ -4179,28 +8781,28 @@ partial61:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased62
+	JZ           biased154
 	VMOVUPD      (CX), Z2
 	VADDPD       Z2, Z0, Z0
 	VMOVUPD.Z    64(CX), K1, Z2
 	VADDPD       Z2, Z1, Z1
 
-biased62:
+biased154:
 	TESTQ     DX, DX
-	JZ        added62
+	JZ        added154
 	VMOVUPD   (DX), Z2
 	VADDPD    Z2, Z0, Z0
 	VMOVUPD.Z 64(DX), K1, Z2
 	VADDPD    Z2, Z1, Z1
 
-added62:
+added154:
 	CMPQ   112(AX), $0x00
-	JE     clipped62
+	JE     clipped154
 	VPXORD Z5, Z5, Z5
 	VMAXPD Z0, Z5, Z0
 	VMAXPD Z1, Z5, Z1
 
-clipped62:
+clipped154:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
@@ -4229,7 +8831,7 @@ TEXT ·tile2x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial63:
+partial155:
 	VMOVUPD      (BX), Z4
 	VMOVUPD.Z    64(BX), K1, Z5
 	VBROADCASTSD (CX), Z6
@@ -4241,11 +8843,11 @@ partial63:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial63
+	JNZ          partial155
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial63
+	JNZ          partial155
 	VBROADCASTSD 80(AX), Z4
 	VMULPD       Z4, Z0, Z0
 	VMULPD       Z4, Z1, Z1
@@ -4255,7 +8857,7 @@ partial63:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased64
+	JZ           biased156
 	VMOVUPD      (CX), Z4
 	VADDPD       Z4, Z0, Z0
 	VADDPD       Z4, Z2, Z2
@@ -4263,9 +8865,9 @@ partial63:
 	VADDPD       Z4, Z1, Z1
 	VADDPD       Z4, Z3, Z3
 
-biased64:
+biased156:
 	TESTQ     DX, DX
-	JZ        added64
+	JZ        added156
 	VMOVUPD   (DX), Z4
 	VADDPD    Z4, Z0, Z0
 	VMOVUPD.Z 64(DX), K1, Z4
@@ -4276,16 +8878,16 @@ biased64:
 	VMOVUPD.Z 64(DX), K1, Z4
 	VADDPD    Z4, Z3, Z3
 
-added64:
+added156:
 	CMPQ   112(AX), $0x00
-	JE     clipped64
+	JE     clipped156
 	VPXORD Z7, Z7, Z7
 	VMAXPD Z0, Z7, Z0
 	VMAXPD Z1, Z7, Z1
 	VMAXPD Z2, Z7, Z2
 	VMAXPD Z3, Z7, Z3
 
-clipped64:
+clipped156:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
@@ -4296,30 +8898,44 @@ clipped64:
 	RET
 
 // func tile3x2F64AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile3x2F64AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	MOVQ   8(AX), BX
-	MOVQ   32(AX), SI
-	MOVQ   40(AX), DI
-	MOVQ   56(AX), R8
-	MOVQ   88(AX), R9
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	CMPQ       56(AX), $0x40
+	JLT        fetched157
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
 
-partial65:
+fetched157:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	MOVQ 8(AX), BX
+	MOVQ 32(AX), SI
+	MOVQ 40(AX), DI
+	MOVQ 56(AX), R8
+	MOVQ 88(AX), R9
+
+partial158:
 	VMOVUPD      (BX), Z6
 	VMOVUPD.Z    64(BX), K1, Z7
 	VBROADCASTSD (CX), Z8
@@ -4334,11 +8950,11 @@ partial65:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial65
+	JNZ          partial158
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial65
+	JNZ          partial158
 	VBROADCASTSD 80(AX), Z6
 	VMULPD       Z6, Z0, Z0
 	VMULPD       Z6, Z1, Z1
@@ -4350,7 +8966,7 @@ partial65:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased66
+	JZ           biased159
 	VMOVUPD      (CX), Z6
 	VADDPD       Z6, Z0, Z0
 	VADDPD       Z6, Z2, Z2
@@ -4360,9 +8976,9 @@ partial65:
 	VADDPD       Z6, Z3, Z3
 	VADDPD       Z6, Z5, Z5
 
-biased66:
+biased159:
 	TESTQ     DX, DX
-	JZ        added66
+	JZ        added159
 	VMOVUPD   (DX), Z6
 	VADDPD    Z6, Z0, Z0
 	VMOVUPD.Z 64(DX), K1, Z6
@@ -4378,9 +8994,9 @@ biased66:
 	VMOVUPD.Z 64(DX), K1, Z6
 	VADDPD    Z6, Z5, Z5
 
-added66:
+added159:
 	CMPQ   112(AX), $0x00
-	JE     clipped66
+	JE     clipped159
 	VPXORD Z9, Z9, Z9
 	VMAXPD Z0, Z9, Z0
 	VMAXPD Z1, Z9, Z1
@@ -4389,7 +9005,7 @@ added66:
 	VMAXPD Z4, Z9, Z4
 	VMAXPD Z5, Z9, Z5
 
-clipped66:
+clipped159:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
@@ -4403,33 +9019,50 @@ clipped66:
 	RET
 
 // func tile4x2F64AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile4x2F64AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	LEAQ   (DX)(DX*2), BX
-	MOVQ   8(AX), SI
-	MOVQ   32(AX), DI
-	MOVQ   40(AX), R8
-	MOVQ   56(AX), R9
-	MOVQ   88(AX), R10
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	CMPQ       56(AX), $0x40
+	JLT        fetched160
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
 
-partial67:
+fetched160:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ 8(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 40(AX), R8
+	MOVQ 56(AX), R9
+	MOVQ 88(AX), R10
+
+partial161:
 	VMOVUPD      (SI), Z8
 	VMOVUPD.Z    64(SI), K1, Z9
 	VBROADCASTSD (CX), Z10
@@ -4447,11 +9080,11 @@ partial67:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial67
+	JNZ          partial161
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial67
+	JNZ          partial161
 	VBROADCASTSD 80(AX), Z8
 	VMULPD       Z8, Z0, Z0
 	VMULPD       Z8, Z1, Z1
@@ -4465,7 +9098,7 @@ partial67:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased68
+	JZ           biased162
 	VMOVUPD      (CX), Z8
 	VADDPD       Z8, Z0, Z0
 	VADDPD       Z8, Z2, Z2
@@ -4477,9 +9110,9 @@ partial67:
 	VADDPD       Z8, Z5, Z5
 	VADDPD       Z8, Z7, Z7
 
-biased68:
+biased162:
 	TESTQ     DX, DX
-	JZ        added68
+	JZ        added162
 	VMOVUPD   (DX), Z8
 	VADDPD    Z8, Z0, Z0
 	VMOVUPD.Z 64(DX), K1, Z8
@@ -4500,9 +9133,9 @@ biased68:
 	VMOVUPD.Z 64(DX), K1, Z8
 	VADDPD    Z8, Z7, Z7
 
-added68:
+added162:
 	CMPQ   112(AX), $0x00
-	JE     clipped68
+	JE     clipped162
 	VPXORD Z11, Z11, Z11
 	VMAXPD Z0, Z11, Z0
 	VMAXPD Z1, Z11, Z1
@@ -4513,7 +9146,7 @@ added68:
 	VMAXPD Z6, Z11, Z6
 	VMAXPD Z7, Z11, Z7
 
-clipped68:
+clipped162:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
@@ -4530,35 +9163,55 @@ clipped68:
 	RET
 
 // func tile5x2F64AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile5x2F64AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	LEAQ   (DX)(DX*2), BX
-	MOVQ   8(AX), SI
-	MOVQ   32(AX), DI
-	MOVQ   40(AX), R8
-	MOVQ   56(AX), R9
-	MOVQ   88(AX), R10
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	CMPQ       56(AX), $0x40
+	JLT        fetched163
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
 
-partial69:
+fetched163:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ 8(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 40(AX), R8
+	MOVQ 56(AX), R9
+	MOVQ 88(AX), R10
+
+partial164:
 	VMOVUPD      (SI), Z10
 	VMOVUPD.Z    64(SI), K1, Z11
 	VBROADCASTSD (CX), Z12
@@ -4579,11 +9232,11 @@ partial69:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial69
+	JNZ          partial164
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial69
+	JNZ          partial164
 	VBROADCASTSD 80(AX), Z10
 	VMULPD       Z10, Z0, Z0
 	VMULPD       Z10, Z1, Z1
@@ -4599,7 +9252,7 @@ partial69:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased70
+	JZ           biased165
 	VMOVUPD      (CX), Z10
 	VADDPD       Z10, Z0, Z0
 	VADDPD       Z10, Z2, Z2
@@ -4613,9 +9266,9 @@ partial69:
 	VADDPD       Z10, Z7, Z7
 	VADDPD       Z10, Z9, Z9
 
-biased70:
+biased165:
 	TESTQ     DX, DX
-	JZ        added70
+	JZ        added165
 	VMOVUPD   (DX), Z10
 	VADDPD    Z10, Z0, Z0
 	VMOVUPD.Z 64(DX), K1, Z10
@@ -4641,9 +9294,9 @@ biased70:
 	VMOVUPD.Z 64(DX), K1, Z10
 	VADDPD    Z10, Z9, Z9
 
-added70:
+added165:
 	CMPQ   112(AX), $0x00
-	JE     clipped70
+	JE     clipped165
 	VPXORD Z13, Z13, Z13
 	VMAXPD Z0, Z13, Z0
 	VMAXPD Z1, Z13, Z1
@@ -4656,7 +9309,7 @@ added70:
 	VMAXPD Z8, Z13, Z8
 	VMAXPD Z9, Z13, Z9
 
-clipped70:
+clipped165:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
@@ -4676,39 +9329,62 @@ clipped70:
 	RET
 
 // func tile6x2F64AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile6x2F64AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	LEAQ   (DX)(DX*2), BX
-	LEAQ   (CX)(DX*4), SI
-	ADDQ   DX, SI
-	MOVQ   8(AX), DI
-	MOVQ   32(AX), R8
-	MOVQ   40(AX), R9
-	MOVQ   56(AX), R10
-	MOVQ   88(AX), R11
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	CMPQ       56(AX), $0x40
+	JLT        fetched166
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
 
-partial71:
+fetched166:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+
+partial167:
 	VMOVUPD      (DI), Z12
 	VMOVUPD.Z    64(DI), K1, Z13
 	VBROADCASTSD (CX), Z14
@@ -4733,12 +9409,12 @@ partial71:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial71
+	JNZ          partial167
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial71
+	JNZ          partial167
 	VBROADCASTSD 80(AX), Z12
 	VMULPD       Z12, Z0, Z0
 	VMULPD       Z12, Z1, Z1
@@ -4756,7 +9432,7 @@ partial71:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased72
+	JZ           biased168
 	VMOVUPD      (CX), Z12
 	VADDPD       Z12, Z0, Z0
 	VADDPD       Z12, Z2, Z2
@@ -4772,9 +9448,9 @@ partial71:
 	VADDPD       Z12, Z9, Z9
 	VADDPD       Z12, Z11, Z11
 
-biased72:
+biased168:
 	TESTQ     DX, DX
-	JZ        added72
+	JZ        added168
 	VMOVUPD   (DX), Z12
 	VADDPD    Z12, Z0, Z0
 	VMOVUPD.Z 64(DX), K1, Z12
@@ -4805,9 +9481,9 @@ biased72:
 	VMOVUPD.Z 64(DX), K1, Z12
 	VADDPD    Z12, Z11, Z11
 
-added72:
+added168:
 	CMPQ   112(AX), $0x00
-	JE     clipped72
+	JE     clipped168
 	VPXORD Z15, Z15, Z15
 	VMAXPD Z0, Z15, Z0
 	VMAXPD Z1, Z15, Z1
@@ -4822,7 +9498,7 @@ added72:
 	VMAXPD Z10, Z15, Z10
 	VMAXPD Z11, Z15, Z11
 
-clipped72:
+clipped168:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
@@ -4845,41 +9521,67 @@ clipped72:
 	RET
 
 // func tile7x2F64AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile7x2F64AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	LEAQ   (DX)(DX*2), BX
-	LEAQ   (CX)(DX*4), SI
-	ADDQ   DX, SI
-	MOVQ   8(AX), DI
-	MOVQ   32(AX), R8
-	MOVQ   40(AX), R9
-	MOVQ   56(AX), R10
-	MOVQ   88(AX), R11
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	CMPQ       56(AX), $0x40
+	JLT        fetched169
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
 
-partial73:
+fetched169:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+
+partial170:
 	VMOVUPD      (DI), Z14
 	VMOVUPD.Z    64(DI), K1, Z15
 	VBROADCASTSD (CX), Z16
@@ -4907,12 +9609,12 @@ partial73:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial73
+	JNZ          partial170
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial73
+	JNZ          partial170
 	VBROADCASTSD 80(AX), Z14
 	VMULPD       Z14, Z0, Z0
 	VMULPD       Z14, Z1, Z1
@@ -4932,7 +9634,7 @@ partial73:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased74
+	JZ           biased171
 	VMOVUPD      (CX), Z14
 	VADDPD       Z14, Z0, Z0
 	VADDPD       Z14, Z2, Z2
@@ -4950,9 +9652,9 @@ partial73:
 	VADDPD       Z14, Z11, Z11
 	VADDPD       Z14, Z13, Z13
 
-biased74:
+biased171:
 	TESTQ     DX, DX
-	JZ        added74
+	JZ        added171
 	VMOVUPD   (DX), Z14
 	VADDPD    Z14, Z0, Z0
 	VMOVUPD.Z 64(DX), K1, Z14
@@ -4988,9 +9690,9 @@ biased74:
 	VMOVUPD.Z 64(DX), K1, Z14
 	VADDPD    Z14, Z13, Z13
 
-added74:
+added171:
 	CMPQ   112(AX), $0x00
-	JE     clipped74
+	JE     clipped171
 	VPXORD Z17, Z17, Z17
 	VMAXPD Z0, Z17, Z0
 	VMAXPD Z1, Z17, Z1
@@ -5007,7 +9709,7 @@ added74:
 	VMAXPD Z12, Z17, Z12
 	VMAXPD Z13, Z17, Z13
 
-clipped74:
+clipped171:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
@@ -5033,43 +9735,72 @@ clipped74:
 	RET
 
 // func tile8x2F64AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile8x2F64AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	LEAQ   (DX)(DX*2), BX
-	LEAQ   (CX)(DX*4), SI
-	ADDQ   DX, SI
-	MOVQ   8(AX), DI
-	MOVQ   32(AX), R8
-	MOVQ   40(AX), R9
-	MOVQ   56(AX), R10
-	MOVQ   88(AX), R11
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	CMPQ       56(AX), $0x40
+	JLT        fetched172
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
 
-partial75:
+fetched172:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+
+partial173:
 	VMOVUPD      (DI), Z16
 	VMOVUPD.Z    64(DI), K1, Z17
 	VBROADCASTSD (CX), Z18
@@ -5100,12 +9831,12 @@ partial75:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial75
+	JNZ          partial173
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial75
+	JNZ          partial173
 	VBROADCASTSD 80(AX), Z16
 	VMULPD       Z16, Z0, Z0
 	VMULPD       Z16, Z1, Z1
@@ -5127,7 +9858,7 @@ partial75:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased76
+	JZ           biased174
 	VMOVUPD      (CX), Z16
 	VADDPD       Z16, Z0, Z0
 	VADDPD       Z16, Z2, Z2
@@ -5147,9 +9878,9 @@ partial75:
 	VADDPD       Z16, Z13, Z13
 	VADDPD       Z16, Z15, Z15
 
-biased76:
+biased174:
 	TESTQ     DX, DX
-	JZ        added76
+	JZ        added174
 	VMOVUPD   (DX), Z16
 	VADDPD    Z16, Z0, Z0
 	VMOVUPD.Z 64(DX), K1, Z16
@@ -5190,9 +9921,9 @@ biased76:
 	VMOVUPD.Z 64(DX), K1, Z16
 	VADDPD    Z16, Z15, Z15
 
-added76:
+added174:
 	CMPQ   112(AX), $0x00
-	JE     clipped76
+	JE     clipped174
 	VPXORD Z19, Z19, Z19
 	VMAXPD Z0, Z19, Z0
 	VMAXPD Z1, Z19, Z1
@@ -5211,7 +9942,7 @@ added76:
 	VMAXPD Z14, Z19, Z14
 	VMAXPD Z15, Z19, Z15
 
-clipped76:
+clipped174:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
@@ -5240,45 +9971,77 @@ clipped76:
 	RET
 
 // func tile9x2F64AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile9x2F64AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	LEAQ   (DX)(DX*2), BX
-	LEAQ   (CX)(DX*4), SI
-	ADDQ   DX, SI
-	MOVQ   8(AX), DI
-	MOVQ   32(AX), R8
-	MOVQ   40(AX), R9
-	MOVQ   56(AX), R10
-	MOVQ   88(AX), R11
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	CMPQ       56(AX), $0x40
+	JLT        fetched175
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
 
-partial77:
+fetched175:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+
+partial176:
 	VMOVUPD      (DI), Z18
 	VMOVUPD.Z    64(DI), K1, Z19
 	VBROADCASTSD (CX), Z20
@@ -5312,12 +10075,12 @@ partial77:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial77
+	JNZ          partial176
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial77
+	JNZ          partial176
 	VBROADCASTSD 80(AX), Z18
 	VMULPD       Z18, Z0, Z0
 	VMULPD       Z18, Z1, Z1
@@ -5341,7 +10104,7 @@ partial77:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased78
+	JZ           biased177
 	VMOVUPD      (CX), Z18
 	VADDPD       Z18, Z0, Z0
 	VADDPD       Z18, Z2, Z2
@@ -5363,9 +10126,9 @@ partial77:
 	VADDPD       Z18, Z15, Z15
 	VADDPD       Z18, Z17, Z17
 
-biased78:
+biased177:
 	TESTQ     DX, DX
-	JZ        added78
+	JZ        added177
 	VMOVUPD   (DX), Z18
 	VADDPD    Z18, Z0, Z0
 	VMOVUPD.Z 64(DX), K1, Z18
@@ -5411,9 +10174,9 @@ biased78:
 	VMOVUPD.Z 64(DX), K1, Z18
 	VADDPD    Z18, Z17, Z17
 
-added78:
+added177:
 	CMPQ   112(AX), $0x00
-	JE     clipped78
+	JE     clipped177
 	VPXORD Z21, Z21, Z21
 	VMAXPD Z0, Z21, Z0
 	VMAXPD Z1, Z21, Z1
@@ -5434,7 +10197,7 @@ added78:
 	VMAXPD Z16, Z21, Z16
 	VMAXPD Z17, Z21, Z17
 
-clipped78:
+clipped177:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
@@ -5466,47 +10229,82 @@ clipped78:
 	RET
 
 // func tile10x2F64AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile10x2F64AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	VPXORD Z18, Z18, Z18
-	VPXORD Z19, Z19, Z19
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	LEAQ   (DX)(DX*2), BX
-	LEAQ   (CX)(DX*4), SI
-	ADDQ   DX, SI
-	MOVQ   8(AX), DI
-	MOVQ   32(AX), R8
-	MOVQ   40(AX), R9
-	MOVQ   56(AX), R10
-	MOVQ   88(AX), R11
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	CMPQ       56(AX), $0x40
+	JLT        fetched178
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
 
-partial79:
+fetched178:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+
+partial179:
 	VMOVUPD      (DI), Z20
 	VMOVUPD.Z    64(DI), K1, Z21
 	VBROADCASTSD (CX), Z22
@@ -5543,12 +10341,12 @@ partial79:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial79
+	JNZ          partial179
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial79
+	JNZ          partial179
 	VBROADCASTSD 80(AX), Z20
 	VMULPD       Z20, Z0, Z0
 	VMULPD       Z20, Z1, Z1
@@ -5574,7 +10372,7 @@ partial79:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased80
+	JZ           biased180
 	VMOVUPD      (CX), Z20
 	VADDPD       Z20, Z0, Z0
 	VADDPD       Z20, Z2, Z2
@@ -5598,9 +10396,9 @@ partial79:
 	VADDPD       Z20, Z17, Z17
 	VADDPD       Z20, Z19, Z19
 
-biased80:
+biased180:
 	TESTQ     DX, DX
-	JZ        added80
+	JZ        added180
 	VMOVUPD   (DX), Z20
 	VADDPD    Z20, Z0, Z0
 	VMOVUPD.Z 64(DX), K1, Z20
@@ -5651,9 +10449,9 @@ biased80:
 	VMOVUPD.Z 64(DX), K1, Z20
 	VADDPD    Z20, Z19, Z19
 
-added80:
+added180:
 	CMPQ   112(AX), $0x00
-	JE     clipped80
+	JE     clipped180
 	VPXORD Z23, Z23, Z23
 	VMAXPD Z0, Z23, Z0
 	VMAXPD Z1, Z23, Z1
@@ -5676,7 +10474,7 @@ added80:
 	VMAXPD Z18, Z23, Z18
 	VMAXPD Z19, Z23, Z19
 
-clipped80:
+clipped180:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
@@ -5711,51 +10509,89 @@ clipped80:
 	RET
 
 // func tile11x2F64AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile11x2F64AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	VPXORD Z18, Z18, Z18
-	VPXORD Z19, Z19, Z19
-	VPXORD Z20, Z20, Z20
-	VPXORD Z21, Z21, Z21
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	LEAQ   (DX)(DX*2), BX
-	LEAQ   (CX)(DX*4), SI
-	ADDQ   DX, SI
-	LEAQ   (SI)(DX*4), DI
-	ADDQ   DX, DI
-	MOVQ   8(AX), R8
-	MOVQ   32(AX), R9
-	MOVQ   40(AX), R10
-	MOVQ   56(AX), R11
-	MOVQ   88(AX), R12
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	CMPQ       56(AX), $0x40
+	JLT        fetched181
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
 
-partial81:
+fetched181:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	MOVQ 8(AX), R8
+	MOVQ 32(AX), R9
+	MOVQ 40(AX), R10
+	MOVQ 56(AX), R11
+	MOVQ 88(AX), R12
+
+partial182:
 	VMOVUPD      (R8), Z22
 	VMOVUPD.Z    64(R8), K1, Z23
 	VBROADCASTSD (CX), Z24
@@ -5796,13 +10632,13 @@ partial81:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial81
+	JNZ          partial182
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial81
+	JNZ          partial182
 	VBROADCASTSD 80(AX), Z22
 	VMULPD       Z22, Z0, Z0
 	VMULPD       Z22, Z1, Z1
@@ -5830,7 +10666,7 @@ partial81:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased82
+	JZ           biased183
 	VMOVUPD      (CX), Z22
 	VADDPD       Z22, Z0, Z0
 	VADDPD       Z22, Z2, Z2
@@ -5856,9 +10692,9 @@ partial81:
 	VADDPD       Z22, Z19, Z19
 	VADDPD       Z22, Z21, Z21
 
-biased82:
+biased183:
 	TESTQ     DX, DX
-	JZ        added82
+	JZ        added183
 	VMOVUPD   (DX), Z22
 	VADDPD    Z22, Z0, Z0
 	VMOVUPD.Z 64(DX), K1, Z22
@@ -5914,9 +10750,9 @@ biased82:
 	VMOVUPD.Z 64(DX), K1, Z22
 	VADDPD    Z22, Z21, Z21
 
-added82:
+added183:
 	CMPQ   112(AX), $0x00
-	JE     clipped82
+	JE     clipped183
 	VPXORD Z25, Z25, Z25
 	VMAXPD Z0, Z25, Z0
 	VMAXPD Z1, Z25, Z1
@@ -5941,7 +10777,7 @@ added82:
 	VMAXPD Z20, Z25, Z20
 	VMAXPD Z21, Z25, Z21
 
-clipped82:
+clipped183:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
@@ -5979,53 +10815,94 @@ clipped82:
 	RET
 
 // func tile12x2F64AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile12x2F64AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	VPXORD Z18, Z18, Z18
-	VPXORD Z19, Z19, Z19
-	VPXORD Z20, Z20, Z20
-	VPXORD Z21, Z21, Z21
-	VPXORD Z22, Z22, Z22
-	VPXORD Z23, Z23, Z23
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	LEAQ   (DX)(DX*2), BX
-	LEAQ   (CX)(DX*4), SI
-	ADDQ   DX, SI
-	LEAQ   (SI)(DX*4), DI
-	ADDQ   DX, DI
-	MOVQ   8(AX), R8
-	MOVQ   32(AX), R9
-	MOVQ   40(AX), R10
-	MOVQ   56(AX), R11
-	MOVQ   88(AX), R12
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	CMPQ       56(AX), $0x40
+	JLT        fetched184
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
 
-partial83:
+fetched184:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	MOVQ 8(AX), R8
+	MOVQ 32(AX), R9
+	MOVQ 40(AX), R10
+	MOVQ 56(AX), R11
+	MOVQ 88(AX), R12
+
+partial185:
 	VMOVUPD      (R8), Z24
 	VMOVUPD.Z    64(R8), K1, Z25
 	VBROADCASTSD (CX), Z26
@@ -6069,13 +10946,13 @@ partial83:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial83
+	JNZ          partial185
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial83
+	JNZ          partial185
 	VBROADCASTSD 80(AX), Z24
 	VMULPD       Z24, Z0, Z0
 	VMULPD       Z24, Z1, Z1
@@ -6105,7 +10982,7 @@ partial83:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased84
+	JZ           biased186
 	VMOVUPD      (CX), Z24
 	VADDPD       Z24, Z0, Z0
 	VADDPD       Z24, Z2, Z2
@@ -6133,9 +11010,9 @@ partial83:
 	VADDPD       Z24, Z21, Z21
 	VADDPD       Z24, Z23, Z23
 
-biased84:
+biased186:
 	TESTQ     DX, DX
-	JZ        added84
+	JZ        added186
 	VMOVUPD   (DX), Z24
 	VADDPD    Z24, Z0, Z0
 	VMOVUPD.Z 64(DX), K1, Z24
@@ -6196,9 +11073,9 @@ biased84:
 	VMOVUPD.Z 64(DX), K1, Z24
 	VADDPD    Z24, Z23, Z23
 
-added84:
+added186:
 	CMPQ   112(AX), $0x00
-	JE     clipped84
+	JE     clipped186
 	VPXORD Z27, Z27, Z27
 	VMAXPD Z0, Z27, Z0
 	VMAXPD Z1, Z27, Z1
@@ -6225,7 +11102,7 @@ added84:
 	VMAXPD Z22, Z27, Z22
 	VMAXPD Z23, Z27, Z23
 
-clipped84:
+clipped186:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
@@ -6266,55 +11143,99 @@ clipped84:
 	RET
 
 // func tile13x2F64AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile13x2F64AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	VPXORD Z18, Z18, Z18
-	VPXORD Z19, Z19, Z19
-	VPXORD Z20, Z20, Z20
-	VPXORD Z21, Z21, Z21
-	VPXORD Z22, Z22, Z22
-	VPXORD Z23, Z23, Z23
-	VPXORD Z24, Z24, Z24
-	VPXORD Z25, Z25, Z25
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	LEAQ   (DX)(DX*2), BX
-	LEAQ   (CX)(DX*4), SI
-	ADDQ   DX, SI
-	LEAQ   (SI)(DX*4), DI
-	ADDQ   DX, DI
-	MOVQ   8(AX), R8
-	MOVQ   32(AX), R9
-	MOVQ   40(AX), R10
-	MOVQ   56(AX), R11
-	MOVQ   88(AX), R12
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	VPXORD     Z24, Z24, Z24
+	VPXORD     Z25, Z25, Z25
+	CMPQ       56(AX), $0x40
+	JLT        fetched187
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
 
-partial85:
+fetched187:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	MOVQ 8(AX), R8
+	MOVQ 32(AX), R9
+	MOVQ 40(AX), R10
+	MOVQ 56(AX), R11
+	MOVQ 88(AX), R12
+
+partial188:
 	VMOVUPD      (R8), Z26
 	VMOVUPD.Z    64(R8), K1, Z27
 	VBROADCASTSD (CX), Z28
@@ -6361,13 +11282,13 @@ partial85:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial85
+	JNZ          partial188
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial85
+	JNZ          partial188
 	VBROADCASTSD 80(AX), Z26
 	VMULPD       Z26, Z0, Z0
 	VMULPD       Z26, Z1, Z1
@@ -6399,7 +11320,7 @@ partial85:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased86
+	JZ           biased189
 	VMOVUPD      (CX), Z26
 	VADDPD       Z26, Z0, Z0
 	VADDPD       Z26, Z2, Z2
@@ -6429,9 +11350,9 @@ partial85:
 	VADDPD       Z26, Z23, Z23
 	VADDPD       Z26, Z25, Z25
 
-biased86:
+biased189:
 	TESTQ     DX, DX
-	JZ        added86
+	JZ        added189
 	VMOVUPD   (DX), Z26
 	VADDPD    Z26, Z0, Z0
 	VMOVUPD.Z 64(DX), K1, Z26
@@ -6497,9 +11418,9 @@ biased86:
 	VMOVUPD.Z 64(DX), K1, Z26
 	VADDPD    Z26, Z25, Z25
 
-added86:
+added189:
 	CMPQ   112(AX), $0x00
-	JE     clipped86
+	JE     clipped189
 	VPXORD Z29, Z29, Z29
 	VMAXPD Z0, Z29, Z0
 	VMAXPD Z1, Z29, Z1
@@ -6528,7 +11449,7 @@ added86:
 	VMAXPD Z24, Z29, Z24
 	VMAXPD Z25, Z29, Z25
 
-clipped86:
+clipped189:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
@@ -6572,57 +11493,104 @@ clipped86:
 	RET
 
 // func tile14x2F64AVX512(t *byte)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·tile14x2F64AVX512(SB), NOSPLIT, $0-8
-	MOVQ   t+0(FP), AX
-	MOVQ   64(AX), CX
-	MOVQ   CX, DX
-	MOVQ   $0x0000000000000001, CX
-	SHLXQ  DX, CX, CX
-	DECQ   CX
-	KMOVW  CX, K1
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	VPXORD Z18, Z18, Z18
-	VPXORD Z19, Z19, Z19
-	VPXORD Z20, Z20, Z20
-	VPXORD Z21, Z21, Z21
-	VPXORD Z22, Z22, Z22
-	VPXORD Z23, Z23, Z23
-	VPXORD Z24, Z24, Z24
-	VPXORD Z25, Z25, Z25
-	VPXORD Z26, Z26, Z26
-	VPXORD Z27, Z27, Z27
-	MOVQ   (AX), CX
-	MOVQ   24(AX), DX
-	LEAQ   (DX)(DX*2), BX
-	LEAQ   (CX)(DX*4), SI
-	ADDQ   DX, SI
-	LEAQ   (SI)(DX*4), DI
-	ADDQ   DX, DI
-	MOVQ   8(AX), R8
-	MOVQ   32(AX), R9
-	MOVQ   40(AX), R10
-	MOVQ   56(AX), R11
-	MOVQ   88(AX), R12
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	VPXORD     Z24, Z24, Z24
+	VPXORD     Z25, Z25, Z25
+	VPXORD     Z26, Z26, Z26
+	VPXORD     Z27, Z27, Z27
+	CMPQ       56(AX), $0x40
+	JLT        fetched190
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
 
-partial87:
+fetched190:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	MOVQ 8(AX), R8
+	MOVQ 32(AX), R9
+	MOVQ 40(AX), R10
+	MOVQ 56(AX), R11
+	MOVQ 88(AX), R12
+
+partial191:
 	VMOVUPD      (R8), Z28
 	VMOVUPD.Z    64(R8), K1, Z29
 	VBROADCASTSD (CX), Z30
@@ -6672,13 +11640,13 @@ partial87:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial87
+	JNZ          partial191
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial87
+	JNZ          partial191
 	VBROADCASTSD 80(AX), Z28
 	VMULPD       Z28, Z0, Z0
 	VMULPD       Z28, Z1, Z1
@@ -6712,7 +11680,7 @@ partial87:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased88
+	JZ           biased192
 	VMOVUPD      (CX), Z28
 	VADDPD       Z28, Z0, Z0
 	VADDPD       Z28, Z2, Z2
@@ -6744,9 +11712,9 @@ partial87:
 	VADDPD       Z28, Z25, Z25
 	VADDPD       Z28, Z27, Z27
 
-biased88:
+biased192:
 	TESTQ     DX, DX
-	JZ        added88
+	JZ        added192
 	VMOVUPD   (DX), Z28
 	VADDPD    Z28, Z0, Z0
 	VMOVUPD.Z 64(DX), K1, Z28
@@ -6817,9 +11785,9 @@ biased88:
 	VMOVUPD.Z 64(DX), K1, Z28
 	VADDPD    Z28, Z27, Z27
 
-added88:
+added192:
 	CMPQ   112(AX), $0x00
-	JE     clipped88
+	JE     clipped192
 	VPXORD Z31, Z31, Z31
 	VMAXPD Z0, Z31, Z0
 	VMAXPD Z1, Z31, Z1
@@ -6850,7 +11818,3271 @@ added88:
 	VMAXPD Z26, Z31, Z26
 	VMAXPD Z27, Z31, Z27
 
-clipped88:
+clipped192:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, (AX)
+	VMOVUPD Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, (AX)
+	VMOVUPD Z5, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, (AX)
+	VMOVUPD Z7, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, (AX)
+	VMOVUPD Z9, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z10, (AX)
+	VMOVUPD Z11, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z12, (AX)
+	VMOVUPD Z13, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z14, (AX)
+	VMOVUPD Z15, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z16, (AX)
+	VMOVUPD Z17, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z18, (AX)
+	VMOVUPD Z19, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z20, (AX)
+	VMOVUPD Z21, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z22, (AX)
+	VMOVUPD Z23, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z24, (AX)
+	VMOVUPD Z25, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z26, (AX)
+	VMOVUPD Z27, K1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func pack1x2F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack1x2F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ   t+0(FP), AX
+	MOVQ   64(AX), CX
+	MOVQ   CX, DX
+	MOVQ   $0x0000000000000001, CX
+	SHLXQ  DX, CX, CX
+	DECQ   CX
+	KMOVW  CX, K1
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	MOVQ   (AX), CX
+	MOVQ   24(AX), DX
+	MOVQ   8(AX), DX
+	MOVQ   32(AX), BX
+	MOVQ   40(AX), SI
+	MOVQ   56(AX), DI
+	MOVQ   88(AX), R8
+	MOVQ   120(AX), R9
+	MOVQ   SI, R10
+	SHLQ   $0x05, R10
+	ADDQ   DX, R10
+
+partial193:
+	VMOVUPD      (DX), Z2
+	VMOVUPD.Z    64(DX), K1, Z3
+	VMOVUPD      Z2, (R9)
+	PREFETCHT1   (R10)
+	VMOVUPD      Z3, 64(R9)
+	PREFETCHT1   64(R10)
+	ADDQ         $0x00000080, R9
+	ADDQ         SI, R10
+	VBROADCASTSD (CX), Z4
+	VFMADD231PD  Z2, Z4, Z0
+	VFMADD231PD  Z3, Z4, Z1
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         DI
+	JNZ          partial193
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), DI
+	DECQ         R8
+	JNZ          partial193
+	VBROADCASTSD 80(AX), Z2
+	VMULPD       Z2, Z0, Z0
+	VMULPD       Z2, Z1, Z1
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased194
+	VMOVUPD      (CX), Z2
+	VADDPD       Z2, Z0, Z0
+	VMOVUPD.Z    64(CX), K1, Z2
+	VADDPD       Z2, Z1, Z1
+
+biased194:
+	TESTQ     DX, DX
+	JZ        added194
+	VMOVUPD   (DX), Z2
+	VADDPD    Z2, Z0, Z0
+	VMOVUPD.Z 64(DX), K1, Z2
+	VADDPD    Z2, Z1, Z1
+
+added194:
+	CMPQ   112(AX), $0x00
+	JE     clipped194
+	VPXORD Z5, Z5, Z5
+	VMAXPD Z0, Z5, Z0
+	VMAXPD Z1, Z5, Z1
+
+clipped194:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, K1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func pack2x2F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack2x2F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ   t+0(FP), AX
+	MOVQ   64(AX), CX
+	MOVQ   CX, DX
+	MOVQ   $0x0000000000000001, CX
+	SHLXQ  DX, CX, CX
+	DECQ   CX
+	KMOVW  CX, K1
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	MOVQ   (AX), CX
+	MOVQ   24(AX), DX
+	MOVQ   8(AX), BX
+	MOVQ   32(AX), SI
+	MOVQ   40(AX), DI
+	MOVQ   56(AX), R8
+	MOVQ   88(AX), R9
+	MOVQ   120(AX), R10
+	MOVQ   DI, R11
+	SHLQ   $0x05, R11
+	ADDQ   BX, R11
+
+partial195:
+	VMOVUPD      (BX), Z4
+	VMOVUPD.Z    64(BX), K1, Z5
+	VMOVUPD      Z4, (R10)
+	PREFETCHT1   (R11)
+	VMOVUPD      Z5, 64(R10)
+	PREFETCHT1   64(R11)
+	ADDQ         $0x00000080, R10
+	ADDQ         DI, R11
+	VBROADCASTSD (CX), Z6
+	VFMADD231PD  Z4, Z6, Z0
+	VFMADD231PD  Z5, Z6, Z1
+	VBROADCASTSD (CX)(DX*1), Z6
+	VFMADD231PD  Z4, Z6, Z2
+	VFMADD231PD  Z5, Z6, Z3
+	ADDQ         SI, CX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          partial195
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
+	JNZ          partial195
+	VBROADCASTSD 80(AX), Z4
+	VMULPD       Z4, Z0, Z0
+	VMULPD       Z4, Z1, Z1
+	VMULPD       Z4, Z2, Z2
+	VMULPD       Z4, Z3, Z3
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased196
+	VMOVUPD      (CX), Z4
+	VADDPD       Z4, Z0, Z0
+	VADDPD       Z4, Z2, Z2
+	VMOVUPD.Z    64(CX), K1, Z4
+	VADDPD       Z4, Z1, Z1
+	VADDPD       Z4, Z3, Z3
+
+biased196:
+	TESTQ     DX, DX
+	JZ        added196
+	VMOVUPD   (DX), Z4
+	VADDPD    Z4, Z0, Z0
+	VMOVUPD.Z 64(DX), K1, Z4
+	VADDPD    Z4, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z4
+	VADDPD    Z4, Z2, Z2
+	VMOVUPD.Z 64(DX), K1, Z4
+	VADDPD    Z4, Z3, Z3
+
+added196:
+	CMPQ   112(AX), $0x00
+	JE     clipped196
+	VPXORD Z7, Z7, Z7
+	VMAXPD Z0, Z7, Z0
+	VMAXPD Z1, Z7, Z1
+	VMAXPD Z2, Z7, Z2
+	VMAXPD Z3, Z7, Z3
+
+clipped196:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, (AX)
+	VMOVUPD Z3, K1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func pack3x2F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack3x2F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	CMPQ       56(AX), $0x40
+	JLT        fetched197
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+
+fetched197:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	MOVQ 8(AX), BX
+	MOVQ 32(AX), SI
+	MOVQ 40(AX), DI
+	MOVQ 56(AX), R8
+	MOVQ 88(AX), R9
+	MOVQ 120(AX), R10
+	MOVQ DI, R11
+	SHLQ $0x05, R11
+	ADDQ BX, R11
+
+partial198:
+	VMOVUPD      (BX), Z6
+	VMOVUPD.Z    64(BX), K1, Z7
+	VMOVUPD      Z6, (R10)
+	PREFETCHT1   (R11)
+	VMOVUPD      Z7, 64(R10)
+	PREFETCHT1   64(R11)
+	ADDQ         $0x00000080, R10
+	ADDQ         DI, R11
+	VBROADCASTSD (CX), Z8
+	VFMADD231PD  Z6, Z8, Z0
+	VFMADD231PD  Z7, Z8, Z1
+	VBROADCASTSD (CX)(DX*1), Z8
+	VFMADD231PD  Z6, Z8, Z2
+	VFMADD231PD  Z7, Z8, Z3
+	VBROADCASTSD (CX)(DX*2), Z8
+	VFMADD231PD  Z6, Z8, Z4
+	VFMADD231PD  Z7, Z8, Z5
+	ADDQ         SI, CX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          partial198
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
+	JNZ          partial198
+	VBROADCASTSD 80(AX), Z6
+	VMULPD       Z6, Z0, Z0
+	VMULPD       Z6, Z1, Z1
+	VMULPD       Z6, Z2, Z2
+	VMULPD       Z6, Z3, Z3
+	VMULPD       Z6, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased199
+	VMOVUPD      (CX), Z6
+	VADDPD       Z6, Z0, Z0
+	VADDPD       Z6, Z2, Z2
+	VADDPD       Z6, Z4, Z4
+	VMOVUPD.Z    64(CX), K1, Z6
+	VADDPD       Z6, Z1, Z1
+	VADDPD       Z6, Z3, Z3
+	VADDPD       Z6, Z5, Z5
+
+biased199:
+	TESTQ     DX, DX
+	JZ        added199
+	VMOVUPD   (DX), Z6
+	VADDPD    Z6, Z0, Z0
+	VMOVUPD.Z 64(DX), K1, Z6
+	VADDPD    Z6, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z6
+	VADDPD    Z6, Z2, Z2
+	VMOVUPD.Z 64(DX), K1, Z6
+	VADDPD    Z6, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z6
+	VADDPD    Z6, Z4, Z4
+	VMOVUPD.Z 64(DX), K1, Z6
+	VADDPD    Z6, Z5, Z5
+
+added199:
+	CMPQ   112(AX), $0x00
+	JE     clipped199
+	VPXORD Z9, Z9, Z9
+	VMAXPD Z0, Z9, Z0
+	VMAXPD Z1, Z9, Z1
+	VMAXPD Z2, Z9, Z2
+	VMAXPD Z3, Z9, Z3
+	VMAXPD Z4, Z9, Z4
+	VMAXPD Z5, Z9, Z5
+
+clipped199:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, (AX)
+	VMOVUPD Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, (AX)
+	VMOVUPD Z5, K1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func pack4x2F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack4x2F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	CMPQ       56(AX), $0x40
+	JLT        fetched200
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+
+fetched200:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ 8(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 40(AX), R8
+	MOVQ 56(AX), R9
+	MOVQ 88(AX), R10
+	MOVQ 120(AX), R11
+	MOVQ R8, R12
+	SHLQ $0x05, R12
+	ADDQ SI, R12
+
+partial201:
+	VMOVUPD      (SI), Z8
+	VMOVUPD.Z    64(SI), K1, Z9
+	VMOVUPD      Z8, (R11)
+	PREFETCHT1   (R12)
+	VMOVUPD      Z9, 64(R11)
+	PREFETCHT1   64(R12)
+	ADDQ         $0x00000080, R11
+	ADDQ         R8, R12
+	VBROADCASTSD (CX), Z10
+	VFMADD231PD  Z8, Z10, Z0
+	VFMADD231PD  Z9, Z10, Z1
+	VBROADCASTSD (CX)(DX*1), Z10
+	VFMADD231PD  Z8, Z10, Z2
+	VFMADD231PD  Z9, Z10, Z3
+	VBROADCASTSD (CX)(DX*2), Z10
+	VFMADD231PD  Z8, Z10, Z4
+	VFMADD231PD  Z9, Z10, Z5
+	VBROADCASTSD (CX)(BX*1), Z10
+	VFMADD231PD  Z8, Z10, Z6
+	VFMADD231PD  Z9, Z10, Z7
+	ADDQ         DI, CX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          partial201
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
+	JNZ          partial201
+	VBROADCASTSD 80(AX), Z8
+	VMULPD       Z8, Z0, Z0
+	VMULPD       Z8, Z1, Z1
+	VMULPD       Z8, Z2, Z2
+	VMULPD       Z8, Z3, Z3
+	VMULPD       Z8, Z4, Z4
+	VMULPD       Z8, Z5, Z5
+	VMULPD       Z8, Z6, Z6
+	VMULPD       Z8, Z7, Z7
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased202
+	VMOVUPD      (CX), Z8
+	VADDPD       Z8, Z0, Z0
+	VADDPD       Z8, Z2, Z2
+	VADDPD       Z8, Z4, Z4
+	VADDPD       Z8, Z6, Z6
+	VMOVUPD.Z    64(CX), K1, Z8
+	VADDPD       Z8, Z1, Z1
+	VADDPD       Z8, Z3, Z3
+	VADDPD       Z8, Z5, Z5
+	VADDPD       Z8, Z7, Z7
+
+biased202:
+	TESTQ     DX, DX
+	JZ        added202
+	VMOVUPD   (DX), Z8
+	VADDPD    Z8, Z0, Z0
+	VMOVUPD.Z 64(DX), K1, Z8
+	VADDPD    Z8, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z8
+	VADDPD    Z8, Z2, Z2
+	VMOVUPD.Z 64(DX), K1, Z8
+	VADDPD    Z8, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z8
+	VADDPD    Z8, Z4, Z4
+	VMOVUPD.Z 64(DX), K1, Z8
+	VADDPD    Z8, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z8
+	VADDPD    Z8, Z6, Z6
+	VMOVUPD.Z 64(DX), K1, Z8
+	VADDPD    Z8, Z7, Z7
+
+added202:
+	CMPQ   112(AX), $0x00
+	JE     clipped202
+	VPXORD Z11, Z11, Z11
+	VMAXPD Z0, Z11, Z0
+	VMAXPD Z1, Z11, Z1
+	VMAXPD Z2, Z11, Z2
+	VMAXPD Z3, Z11, Z3
+	VMAXPD Z4, Z11, Z4
+	VMAXPD Z5, Z11, Z5
+	VMAXPD Z6, Z11, Z6
+	VMAXPD Z7, Z11, Z7
+
+clipped202:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, (AX)
+	VMOVUPD Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, (AX)
+	VMOVUPD Z5, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, (AX)
+	VMOVUPD Z7, K1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func pack5x2F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack5x2F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	CMPQ       56(AX), $0x40
+	JLT        fetched203
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+
+fetched203:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ 8(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 40(AX), R8
+	MOVQ 56(AX), R9
+	MOVQ 88(AX), R10
+	MOVQ 120(AX), R11
+	MOVQ R8, R12
+	SHLQ $0x05, R12
+	ADDQ SI, R12
+
+partial204:
+	VMOVUPD      (SI), Z10
+	VMOVUPD.Z    64(SI), K1, Z11
+	VMOVUPD      Z10, (R11)
+	PREFETCHT1   (R12)
+	VMOVUPD      Z11, 64(R11)
+	PREFETCHT1   64(R12)
+	ADDQ         $0x00000080, R11
+	ADDQ         R8, R12
+	VBROADCASTSD (CX), Z12
+	VFMADD231PD  Z10, Z12, Z0
+	VFMADD231PD  Z11, Z12, Z1
+	VBROADCASTSD (CX)(DX*1), Z12
+	VFMADD231PD  Z10, Z12, Z2
+	VFMADD231PD  Z11, Z12, Z3
+	VBROADCASTSD (CX)(DX*2), Z12
+	VFMADD231PD  Z10, Z12, Z4
+	VFMADD231PD  Z11, Z12, Z5
+	VBROADCASTSD (CX)(BX*1), Z12
+	VFMADD231PD  Z10, Z12, Z6
+	VFMADD231PD  Z11, Z12, Z7
+	VBROADCASTSD (CX)(DX*4), Z12
+	VFMADD231PD  Z10, Z12, Z8
+	VFMADD231PD  Z11, Z12, Z9
+	ADDQ         DI, CX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          partial204
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
+	JNZ          partial204
+	VBROADCASTSD 80(AX), Z10
+	VMULPD       Z10, Z0, Z0
+	VMULPD       Z10, Z1, Z1
+	VMULPD       Z10, Z2, Z2
+	VMULPD       Z10, Z3, Z3
+	VMULPD       Z10, Z4, Z4
+	VMULPD       Z10, Z5, Z5
+	VMULPD       Z10, Z6, Z6
+	VMULPD       Z10, Z7, Z7
+	VMULPD       Z10, Z8, Z8
+	VMULPD       Z10, Z9, Z9
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased205
+	VMOVUPD      (CX), Z10
+	VADDPD       Z10, Z0, Z0
+	VADDPD       Z10, Z2, Z2
+	VADDPD       Z10, Z4, Z4
+	VADDPD       Z10, Z6, Z6
+	VADDPD       Z10, Z8, Z8
+	VMOVUPD.Z    64(CX), K1, Z10
+	VADDPD       Z10, Z1, Z1
+	VADDPD       Z10, Z3, Z3
+	VADDPD       Z10, Z5, Z5
+	VADDPD       Z10, Z7, Z7
+	VADDPD       Z10, Z9, Z9
+
+biased205:
+	TESTQ     DX, DX
+	JZ        added205
+	VMOVUPD   (DX), Z10
+	VADDPD    Z10, Z0, Z0
+	VMOVUPD.Z 64(DX), K1, Z10
+	VADDPD    Z10, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z10
+	VADDPD    Z10, Z2, Z2
+	VMOVUPD.Z 64(DX), K1, Z10
+	VADDPD    Z10, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z10
+	VADDPD    Z10, Z4, Z4
+	VMOVUPD.Z 64(DX), K1, Z10
+	VADDPD    Z10, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z10
+	VADDPD    Z10, Z6, Z6
+	VMOVUPD.Z 64(DX), K1, Z10
+	VADDPD    Z10, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z10
+	VADDPD    Z10, Z8, Z8
+	VMOVUPD.Z 64(DX), K1, Z10
+	VADDPD    Z10, Z9, Z9
+
+added205:
+	CMPQ   112(AX), $0x00
+	JE     clipped205
+	VPXORD Z13, Z13, Z13
+	VMAXPD Z0, Z13, Z0
+	VMAXPD Z1, Z13, Z1
+	VMAXPD Z2, Z13, Z2
+	VMAXPD Z3, Z13, Z3
+	VMAXPD Z4, Z13, Z4
+	VMAXPD Z5, Z13, Z5
+	VMAXPD Z6, Z13, Z6
+	VMAXPD Z7, Z13, Z7
+	VMAXPD Z8, Z13, Z8
+	VMAXPD Z9, Z13, Z9
+
+clipped205:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, (AX)
+	VMOVUPD Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, (AX)
+	VMOVUPD Z5, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, (AX)
+	VMOVUPD Z7, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, (AX)
+	VMOVUPD Z9, K1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func pack6x2F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack6x2F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	CMPQ       56(AX), $0x40
+	JLT        fetched206
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+
+fetched206:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+	MOVQ 120(AX), R12
+	MOVQ R9, R13
+	SHLQ $0x05, R13
+	ADDQ DI, R13
+
+partial207:
+	VMOVUPD      (DI), Z12
+	VMOVUPD.Z    64(DI), K1, Z13
+	VMOVUPD      Z12, (R12)
+	PREFETCHT1   (R13)
+	VMOVUPD      Z13, 64(R12)
+	PREFETCHT1   64(R13)
+	ADDQ         $0x00000080, R12
+	ADDQ         R9, R13
+	VBROADCASTSD (CX), Z14
+	VFMADD231PD  Z12, Z14, Z0
+	VFMADD231PD  Z13, Z14, Z1
+	VBROADCASTSD (CX)(DX*1), Z14
+	VFMADD231PD  Z12, Z14, Z2
+	VFMADD231PD  Z13, Z14, Z3
+	VBROADCASTSD (CX)(DX*2), Z14
+	VFMADD231PD  Z12, Z14, Z4
+	VFMADD231PD  Z13, Z14, Z5
+	VBROADCASTSD (CX)(BX*1), Z14
+	VFMADD231PD  Z12, Z14, Z6
+	VFMADD231PD  Z13, Z14, Z7
+	VBROADCASTSD (CX)(DX*4), Z14
+	VFMADD231PD  Z12, Z14, Z8
+	VFMADD231PD  Z13, Z14, Z9
+	VBROADCASTSD (SI), Z14
+	VFMADD231PD  Z12, Z14, Z10
+	VFMADD231PD  Z13, Z14, Z11
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          partial207
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          partial207
+	VBROADCASTSD 80(AX), Z12
+	VMULPD       Z12, Z0, Z0
+	VMULPD       Z12, Z1, Z1
+	VMULPD       Z12, Z2, Z2
+	VMULPD       Z12, Z3, Z3
+	VMULPD       Z12, Z4, Z4
+	VMULPD       Z12, Z5, Z5
+	VMULPD       Z12, Z6, Z6
+	VMULPD       Z12, Z7, Z7
+	VMULPD       Z12, Z8, Z8
+	VMULPD       Z12, Z9, Z9
+	VMULPD       Z12, Z10, Z10
+	VMULPD       Z12, Z11, Z11
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased208
+	VMOVUPD      (CX), Z12
+	VADDPD       Z12, Z0, Z0
+	VADDPD       Z12, Z2, Z2
+	VADDPD       Z12, Z4, Z4
+	VADDPD       Z12, Z6, Z6
+	VADDPD       Z12, Z8, Z8
+	VADDPD       Z12, Z10, Z10
+	VMOVUPD.Z    64(CX), K1, Z12
+	VADDPD       Z12, Z1, Z1
+	VADDPD       Z12, Z3, Z3
+	VADDPD       Z12, Z5, Z5
+	VADDPD       Z12, Z7, Z7
+	VADDPD       Z12, Z9, Z9
+	VADDPD       Z12, Z11, Z11
+
+biased208:
+	TESTQ     DX, DX
+	JZ        added208
+	VMOVUPD   (DX), Z12
+	VADDPD    Z12, Z0, Z0
+	VMOVUPD.Z 64(DX), K1, Z12
+	VADDPD    Z12, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z12
+	VADDPD    Z12, Z2, Z2
+	VMOVUPD.Z 64(DX), K1, Z12
+	VADDPD    Z12, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z12
+	VADDPD    Z12, Z4, Z4
+	VMOVUPD.Z 64(DX), K1, Z12
+	VADDPD    Z12, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z12
+	VADDPD    Z12, Z6, Z6
+	VMOVUPD.Z 64(DX), K1, Z12
+	VADDPD    Z12, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z12
+	VADDPD    Z12, Z8, Z8
+	VMOVUPD.Z 64(DX), K1, Z12
+	VADDPD    Z12, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z12
+	VADDPD    Z12, Z10, Z10
+	VMOVUPD.Z 64(DX), K1, Z12
+	VADDPD    Z12, Z11, Z11
+
+added208:
+	CMPQ   112(AX), $0x00
+	JE     clipped208
+	VPXORD Z15, Z15, Z15
+	VMAXPD Z0, Z15, Z0
+	VMAXPD Z1, Z15, Z1
+	VMAXPD Z2, Z15, Z2
+	VMAXPD Z3, Z15, Z3
+	VMAXPD Z4, Z15, Z4
+	VMAXPD Z5, Z15, Z5
+	VMAXPD Z6, Z15, Z6
+	VMAXPD Z7, Z15, Z7
+	VMAXPD Z8, Z15, Z8
+	VMAXPD Z9, Z15, Z9
+	VMAXPD Z10, Z15, Z10
+	VMAXPD Z11, Z15, Z11
+
+clipped208:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, (AX)
+	VMOVUPD Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, (AX)
+	VMOVUPD Z5, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, (AX)
+	VMOVUPD Z7, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, (AX)
+	VMOVUPD Z9, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z10, (AX)
+	VMOVUPD Z11, K1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func pack7x2F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack7x2F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	CMPQ       56(AX), $0x40
+	JLT        fetched209
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+
+fetched209:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+	MOVQ 120(AX), R12
+	MOVQ R9, R13
+	SHLQ $0x05, R13
+	ADDQ DI, R13
+
+partial210:
+	VMOVUPD      (DI), Z14
+	VMOVUPD.Z    64(DI), K1, Z15
+	VMOVUPD      Z14, (R12)
+	PREFETCHT1   (R13)
+	VMOVUPD      Z15, 64(R12)
+	PREFETCHT1   64(R13)
+	ADDQ         $0x00000080, R12
+	ADDQ         R9, R13
+	VBROADCASTSD (CX), Z16
+	VFMADD231PD  Z14, Z16, Z0
+	VFMADD231PD  Z15, Z16, Z1
+	VBROADCASTSD (CX)(DX*1), Z16
+	VFMADD231PD  Z14, Z16, Z2
+	VFMADD231PD  Z15, Z16, Z3
+	VBROADCASTSD (CX)(DX*2), Z16
+	VFMADD231PD  Z14, Z16, Z4
+	VFMADD231PD  Z15, Z16, Z5
+	VBROADCASTSD (CX)(BX*1), Z16
+	VFMADD231PD  Z14, Z16, Z6
+	VFMADD231PD  Z15, Z16, Z7
+	VBROADCASTSD (CX)(DX*4), Z16
+	VFMADD231PD  Z14, Z16, Z8
+	VFMADD231PD  Z15, Z16, Z9
+	VBROADCASTSD (SI), Z16
+	VFMADD231PD  Z14, Z16, Z10
+	VFMADD231PD  Z15, Z16, Z11
+	VBROADCASTSD (SI)(DX*1), Z16
+	VFMADD231PD  Z14, Z16, Z12
+	VFMADD231PD  Z15, Z16, Z13
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          partial210
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          partial210
+	VBROADCASTSD 80(AX), Z14
+	VMULPD       Z14, Z0, Z0
+	VMULPD       Z14, Z1, Z1
+	VMULPD       Z14, Z2, Z2
+	VMULPD       Z14, Z3, Z3
+	VMULPD       Z14, Z4, Z4
+	VMULPD       Z14, Z5, Z5
+	VMULPD       Z14, Z6, Z6
+	VMULPD       Z14, Z7, Z7
+	VMULPD       Z14, Z8, Z8
+	VMULPD       Z14, Z9, Z9
+	VMULPD       Z14, Z10, Z10
+	VMULPD       Z14, Z11, Z11
+	VMULPD       Z14, Z12, Z12
+	VMULPD       Z14, Z13, Z13
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased211
+	VMOVUPD      (CX), Z14
+	VADDPD       Z14, Z0, Z0
+	VADDPD       Z14, Z2, Z2
+	VADDPD       Z14, Z4, Z4
+	VADDPD       Z14, Z6, Z6
+	VADDPD       Z14, Z8, Z8
+	VADDPD       Z14, Z10, Z10
+	VADDPD       Z14, Z12, Z12
+	VMOVUPD.Z    64(CX), K1, Z14
+	VADDPD       Z14, Z1, Z1
+	VADDPD       Z14, Z3, Z3
+	VADDPD       Z14, Z5, Z5
+	VADDPD       Z14, Z7, Z7
+	VADDPD       Z14, Z9, Z9
+	VADDPD       Z14, Z11, Z11
+	VADDPD       Z14, Z13, Z13
+
+biased211:
+	TESTQ     DX, DX
+	JZ        added211
+	VMOVUPD   (DX), Z14
+	VADDPD    Z14, Z0, Z0
+	VMOVUPD.Z 64(DX), K1, Z14
+	VADDPD    Z14, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z14
+	VADDPD    Z14, Z2, Z2
+	VMOVUPD.Z 64(DX), K1, Z14
+	VADDPD    Z14, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z14
+	VADDPD    Z14, Z4, Z4
+	VMOVUPD.Z 64(DX), K1, Z14
+	VADDPD    Z14, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z14
+	VADDPD    Z14, Z6, Z6
+	VMOVUPD.Z 64(DX), K1, Z14
+	VADDPD    Z14, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z14
+	VADDPD    Z14, Z8, Z8
+	VMOVUPD.Z 64(DX), K1, Z14
+	VADDPD    Z14, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z14
+	VADDPD    Z14, Z10, Z10
+	VMOVUPD.Z 64(DX), K1, Z14
+	VADDPD    Z14, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z14
+	VADDPD    Z14, Z12, Z12
+	VMOVUPD.Z 64(DX), K1, Z14
+	VADDPD    Z14, Z13, Z13
+
+added211:
+	CMPQ   112(AX), $0x00
+	JE     clipped211
+	VPXORD Z17, Z17, Z17
+	VMAXPD Z0, Z17, Z0
+	VMAXPD Z1, Z17, Z1
+	VMAXPD Z2, Z17, Z2
+	VMAXPD Z3, Z17, Z3
+	VMAXPD Z4, Z17, Z4
+	VMAXPD Z5, Z17, Z5
+	VMAXPD Z6, Z17, Z6
+	VMAXPD Z7, Z17, Z7
+	VMAXPD Z8, Z17, Z8
+	VMAXPD Z9, Z17, Z9
+	VMAXPD Z10, Z17, Z10
+	VMAXPD Z11, Z17, Z11
+	VMAXPD Z12, Z17, Z12
+	VMAXPD Z13, Z17, Z13
+
+clipped211:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, (AX)
+	VMOVUPD Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, (AX)
+	VMOVUPD Z5, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, (AX)
+	VMOVUPD Z7, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, (AX)
+	VMOVUPD Z9, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z10, (AX)
+	VMOVUPD Z11, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z12, (AX)
+	VMOVUPD Z13, K1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func pack8x2F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack8x2F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	CMPQ       56(AX), $0x40
+	JLT        fetched212
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+
+fetched212:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+	MOVQ 120(AX), R12
+	MOVQ R9, R13
+	SHLQ $0x05, R13
+	ADDQ DI, R13
+
+partial213:
+	VMOVUPD      (DI), Z16
+	VMOVUPD.Z    64(DI), K1, Z17
+	VMOVUPD      Z16, (R12)
+	PREFETCHT1   (R13)
+	VMOVUPD      Z17, 64(R12)
+	PREFETCHT1   64(R13)
+	ADDQ         $0x00000080, R12
+	ADDQ         R9, R13
+	VBROADCASTSD (CX), Z18
+	VFMADD231PD  Z16, Z18, Z0
+	VFMADD231PD  Z17, Z18, Z1
+	VBROADCASTSD (CX)(DX*1), Z18
+	VFMADD231PD  Z16, Z18, Z2
+	VFMADD231PD  Z17, Z18, Z3
+	VBROADCASTSD (CX)(DX*2), Z18
+	VFMADD231PD  Z16, Z18, Z4
+	VFMADD231PD  Z17, Z18, Z5
+	VBROADCASTSD (CX)(BX*1), Z18
+	VFMADD231PD  Z16, Z18, Z6
+	VFMADD231PD  Z17, Z18, Z7
+	VBROADCASTSD (CX)(DX*4), Z18
+	VFMADD231PD  Z16, Z18, Z8
+	VFMADD231PD  Z17, Z18, Z9
+	VBROADCASTSD (SI), Z18
+	VFMADD231PD  Z16, Z18, Z10
+	VFMADD231PD  Z17, Z18, Z11
+	VBROADCASTSD (SI)(DX*1), Z18
+	VFMADD231PD  Z16, Z18, Z12
+	VFMADD231PD  Z17, Z18, Z13
+	VBROADCASTSD (SI)(DX*2), Z18
+	VFMADD231PD  Z16, Z18, Z14
+	VFMADD231PD  Z17, Z18, Z15
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          partial213
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          partial213
+	VBROADCASTSD 80(AX), Z16
+	VMULPD       Z16, Z0, Z0
+	VMULPD       Z16, Z1, Z1
+	VMULPD       Z16, Z2, Z2
+	VMULPD       Z16, Z3, Z3
+	VMULPD       Z16, Z4, Z4
+	VMULPD       Z16, Z5, Z5
+	VMULPD       Z16, Z6, Z6
+	VMULPD       Z16, Z7, Z7
+	VMULPD       Z16, Z8, Z8
+	VMULPD       Z16, Z9, Z9
+	VMULPD       Z16, Z10, Z10
+	VMULPD       Z16, Z11, Z11
+	VMULPD       Z16, Z12, Z12
+	VMULPD       Z16, Z13, Z13
+	VMULPD       Z16, Z14, Z14
+	VMULPD       Z16, Z15, Z15
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased214
+	VMOVUPD      (CX), Z16
+	VADDPD       Z16, Z0, Z0
+	VADDPD       Z16, Z2, Z2
+	VADDPD       Z16, Z4, Z4
+	VADDPD       Z16, Z6, Z6
+	VADDPD       Z16, Z8, Z8
+	VADDPD       Z16, Z10, Z10
+	VADDPD       Z16, Z12, Z12
+	VADDPD       Z16, Z14, Z14
+	VMOVUPD.Z    64(CX), K1, Z16
+	VADDPD       Z16, Z1, Z1
+	VADDPD       Z16, Z3, Z3
+	VADDPD       Z16, Z5, Z5
+	VADDPD       Z16, Z7, Z7
+	VADDPD       Z16, Z9, Z9
+	VADDPD       Z16, Z11, Z11
+	VADDPD       Z16, Z13, Z13
+	VADDPD       Z16, Z15, Z15
+
+biased214:
+	TESTQ     DX, DX
+	JZ        added214
+	VMOVUPD   (DX), Z16
+	VADDPD    Z16, Z0, Z0
+	VMOVUPD.Z 64(DX), K1, Z16
+	VADDPD    Z16, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z16
+	VADDPD    Z16, Z2, Z2
+	VMOVUPD.Z 64(DX), K1, Z16
+	VADDPD    Z16, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z16
+	VADDPD    Z16, Z4, Z4
+	VMOVUPD.Z 64(DX), K1, Z16
+	VADDPD    Z16, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z16
+	VADDPD    Z16, Z6, Z6
+	VMOVUPD.Z 64(DX), K1, Z16
+	VADDPD    Z16, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z16
+	VADDPD    Z16, Z8, Z8
+	VMOVUPD.Z 64(DX), K1, Z16
+	VADDPD    Z16, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z16
+	VADDPD    Z16, Z10, Z10
+	VMOVUPD.Z 64(DX), K1, Z16
+	VADDPD    Z16, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z16
+	VADDPD    Z16, Z12, Z12
+	VMOVUPD.Z 64(DX), K1, Z16
+	VADDPD    Z16, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z16
+	VADDPD    Z16, Z14, Z14
+	VMOVUPD.Z 64(DX), K1, Z16
+	VADDPD    Z16, Z15, Z15
+
+added214:
+	CMPQ   112(AX), $0x00
+	JE     clipped214
+	VPXORD Z19, Z19, Z19
+	VMAXPD Z0, Z19, Z0
+	VMAXPD Z1, Z19, Z1
+	VMAXPD Z2, Z19, Z2
+	VMAXPD Z3, Z19, Z3
+	VMAXPD Z4, Z19, Z4
+	VMAXPD Z5, Z19, Z5
+	VMAXPD Z6, Z19, Z6
+	VMAXPD Z7, Z19, Z7
+	VMAXPD Z8, Z19, Z8
+	VMAXPD Z9, Z19, Z9
+	VMAXPD Z10, Z19, Z10
+	VMAXPD Z11, Z19, Z11
+	VMAXPD Z12, Z19, Z12
+	VMAXPD Z13, Z19, Z13
+	VMAXPD Z14, Z19, Z14
+	VMAXPD Z15, Z19, Z15
+
+clipped214:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, (AX)
+	VMOVUPD Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, (AX)
+	VMOVUPD Z5, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, (AX)
+	VMOVUPD Z7, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, (AX)
+	VMOVUPD Z9, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z10, (AX)
+	VMOVUPD Z11, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z12, (AX)
+	VMOVUPD Z13, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z14, (AX)
+	VMOVUPD Z15, K1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func pack9x2F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack9x2F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	CMPQ       56(AX), $0x40
+	JLT        fetched215
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+
+fetched215:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+	MOVQ 120(AX), R12
+	MOVQ R9, R13
+	SHLQ $0x05, R13
+	ADDQ DI, R13
+
+partial216:
+	VMOVUPD      (DI), Z18
+	VMOVUPD.Z    64(DI), K1, Z19
+	VMOVUPD      Z18, (R12)
+	PREFETCHT1   (R13)
+	VMOVUPD      Z19, 64(R12)
+	PREFETCHT1   64(R13)
+	ADDQ         $0x00000080, R12
+	ADDQ         R9, R13
+	VBROADCASTSD (CX), Z20
+	VFMADD231PD  Z18, Z20, Z0
+	VFMADD231PD  Z19, Z20, Z1
+	VBROADCASTSD (CX)(DX*1), Z20
+	VFMADD231PD  Z18, Z20, Z2
+	VFMADD231PD  Z19, Z20, Z3
+	VBROADCASTSD (CX)(DX*2), Z20
+	VFMADD231PD  Z18, Z20, Z4
+	VFMADD231PD  Z19, Z20, Z5
+	VBROADCASTSD (CX)(BX*1), Z20
+	VFMADD231PD  Z18, Z20, Z6
+	VFMADD231PD  Z19, Z20, Z7
+	VBROADCASTSD (CX)(DX*4), Z20
+	VFMADD231PD  Z18, Z20, Z8
+	VFMADD231PD  Z19, Z20, Z9
+	VBROADCASTSD (SI), Z20
+	VFMADD231PD  Z18, Z20, Z10
+	VFMADD231PD  Z19, Z20, Z11
+	VBROADCASTSD (SI)(DX*1), Z20
+	VFMADD231PD  Z18, Z20, Z12
+	VFMADD231PD  Z19, Z20, Z13
+	VBROADCASTSD (SI)(DX*2), Z20
+	VFMADD231PD  Z18, Z20, Z14
+	VFMADD231PD  Z19, Z20, Z15
+	VBROADCASTSD (SI)(BX*1), Z20
+	VFMADD231PD  Z18, Z20, Z16
+	VFMADD231PD  Z19, Z20, Z17
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          partial216
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          partial216
+	VBROADCASTSD 80(AX), Z18
+	VMULPD       Z18, Z0, Z0
+	VMULPD       Z18, Z1, Z1
+	VMULPD       Z18, Z2, Z2
+	VMULPD       Z18, Z3, Z3
+	VMULPD       Z18, Z4, Z4
+	VMULPD       Z18, Z5, Z5
+	VMULPD       Z18, Z6, Z6
+	VMULPD       Z18, Z7, Z7
+	VMULPD       Z18, Z8, Z8
+	VMULPD       Z18, Z9, Z9
+	VMULPD       Z18, Z10, Z10
+	VMULPD       Z18, Z11, Z11
+	VMULPD       Z18, Z12, Z12
+	VMULPD       Z18, Z13, Z13
+	VMULPD       Z18, Z14, Z14
+	VMULPD       Z18, Z15, Z15
+	VMULPD       Z18, Z16, Z16
+	VMULPD       Z18, Z17, Z17
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased217
+	VMOVUPD      (CX), Z18
+	VADDPD       Z18, Z0, Z0
+	VADDPD       Z18, Z2, Z2
+	VADDPD       Z18, Z4, Z4
+	VADDPD       Z18, Z6, Z6
+	VADDPD       Z18, Z8, Z8
+	VADDPD       Z18, Z10, Z10
+	VADDPD       Z18, Z12, Z12
+	VADDPD       Z18, Z14, Z14
+	VADDPD       Z18, Z16, Z16
+	VMOVUPD.Z    64(CX), K1, Z18
+	VADDPD       Z18, Z1, Z1
+	VADDPD       Z18, Z3, Z3
+	VADDPD       Z18, Z5, Z5
+	VADDPD       Z18, Z7, Z7
+	VADDPD       Z18, Z9, Z9
+	VADDPD       Z18, Z11, Z11
+	VADDPD       Z18, Z13, Z13
+	VADDPD       Z18, Z15, Z15
+	VADDPD       Z18, Z17, Z17
+
+biased217:
+	TESTQ     DX, DX
+	JZ        added217
+	VMOVUPD   (DX), Z18
+	VADDPD    Z18, Z0, Z0
+	VMOVUPD.Z 64(DX), K1, Z18
+	VADDPD    Z18, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z18
+	VADDPD    Z18, Z2, Z2
+	VMOVUPD.Z 64(DX), K1, Z18
+	VADDPD    Z18, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z18
+	VADDPD    Z18, Z4, Z4
+	VMOVUPD.Z 64(DX), K1, Z18
+	VADDPD    Z18, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z18
+	VADDPD    Z18, Z6, Z6
+	VMOVUPD.Z 64(DX), K1, Z18
+	VADDPD    Z18, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z18
+	VADDPD    Z18, Z8, Z8
+	VMOVUPD.Z 64(DX), K1, Z18
+	VADDPD    Z18, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z18
+	VADDPD    Z18, Z10, Z10
+	VMOVUPD.Z 64(DX), K1, Z18
+	VADDPD    Z18, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z18
+	VADDPD    Z18, Z12, Z12
+	VMOVUPD.Z 64(DX), K1, Z18
+	VADDPD    Z18, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z18
+	VADDPD    Z18, Z14, Z14
+	VMOVUPD.Z 64(DX), K1, Z18
+	VADDPD    Z18, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z18
+	VADDPD    Z18, Z16, Z16
+	VMOVUPD.Z 64(DX), K1, Z18
+	VADDPD    Z18, Z17, Z17
+
+added217:
+	CMPQ   112(AX), $0x00
+	JE     clipped217
+	VPXORD Z21, Z21, Z21
+	VMAXPD Z0, Z21, Z0
+	VMAXPD Z1, Z21, Z1
+	VMAXPD Z2, Z21, Z2
+	VMAXPD Z3, Z21, Z3
+	VMAXPD Z4, Z21, Z4
+	VMAXPD Z5, Z21, Z5
+	VMAXPD Z6, Z21, Z6
+	VMAXPD Z7, Z21, Z7
+	VMAXPD Z8, Z21, Z8
+	VMAXPD Z9, Z21, Z9
+	VMAXPD Z10, Z21, Z10
+	VMAXPD Z11, Z21, Z11
+	VMAXPD Z12, Z21, Z12
+	VMAXPD Z13, Z21, Z13
+	VMAXPD Z14, Z21, Z14
+	VMAXPD Z15, Z21, Z15
+	VMAXPD Z16, Z21, Z16
+	VMAXPD Z17, Z21, Z17
+
+clipped217:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, (AX)
+	VMOVUPD Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, (AX)
+	VMOVUPD Z5, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, (AX)
+	VMOVUPD Z7, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, (AX)
+	VMOVUPD Z9, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z10, (AX)
+	VMOVUPD Z11, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z12, (AX)
+	VMOVUPD Z13, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z14, (AX)
+	VMOVUPD Z15, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z16, (AX)
+	VMOVUPD Z17, K1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func pack10x2F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack10x2F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	CMPQ       56(AX), $0x40
+	JLT        fetched218
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+
+fetched218:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+	MOVQ 120(AX), R12
+	MOVQ R9, R13
+	SHLQ $0x05, R13
+	ADDQ DI, R13
+
+partial219:
+	VMOVUPD      (DI), Z20
+	VMOVUPD.Z    64(DI), K1, Z21
+	VMOVUPD      Z20, (R12)
+	PREFETCHT1   (R13)
+	VMOVUPD      Z21, 64(R12)
+	PREFETCHT1   64(R13)
+	ADDQ         $0x00000080, R12
+	ADDQ         R9, R13
+	VBROADCASTSD (CX), Z22
+	VFMADD231PD  Z20, Z22, Z0
+	VFMADD231PD  Z21, Z22, Z1
+	VBROADCASTSD (CX)(DX*1), Z22
+	VFMADD231PD  Z20, Z22, Z2
+	VFMADD231PD  Z21, Z22, Z3
+	VBROADCASTSD (CX)(DX*2), Z22
+	VFMADD231PD  Z20, Z22, Z4
+	VFMADD231PD  Z21, Z22, Z5
+	VBROADCASTSD (CX)(BX*1), Z22
+	VFMADD231PD  Z20, Z22, Z6
+	VFMADD231PD  Z21, Z22, Z7
+	VBROADCASTSD (CX)(DX*4), Z22
+	VFMADD231PD  Z20, Z22, Z8
+	VFMADD231PD  Z21, Z22, Z9
+	VBROADCASTSD (SI), Z22
+	VFMADD231PD  Z20, Z22, Z10
+	VFMADD231PD  Z21, Z22, Z11
+	VBROADCASTSD (SI)(DX*1), Z22
+	VFMADD231PD  Z20, Z22, Z12
+	VFMADD231PD  Z21, Z22, Z13
+	VBROADCASTSD (SI)(DX*2), Z22
+	VFMADD231PD  Z20, Z22, Z14
+	VFMADD231PD  Z21, Z22, Z15
+	VBROADCASTSD (SI)(BX*1), Z22
+	VFMADD231PD  Z20, Z22, Z16
+	VFMADD231PD  Z21, Z22, Z17
+	VBROADCASTSD (SI)(DX*4), Z22
+	VFMADD231PD  Z20, Z22, Z18
+	VFMADD231PD  Z21, Z22, Z19
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          partial219
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          partial219
+	VBROADCASTSD 80(AX), Z20
+	VMULPD       Z20, Z0, Z0
+	VMULPD       Z20, Z1, Z1
+	VMULPD       Z20, Z2, Z2
+	VMULPD       Z20, Z3, Z3
+	VMULPD       Z20, Z4, Z4
+	VMULPD       Z20, Z5, Z5
+	VMULPD       Z20, Z6, Z6
+	VMULPD       Z20, Z7, Z7
+	VMULPD       Z20, Z8, Z8
+	VMULPD       Z20, Z9, Z9
+	VMULPD       Z20, Z10, Z10
+	VMULPD       Z20, Z11, Z11
+	VMULPD       Z20, Z12, Z12
+	VMULPD       Z20, Z13, Z13
+	VMULPD       Z20, Z14, Z14
+	VMULPD       Z20, Z15, Z15
+	VMULPD       Z20, Z16, Z16
+	VMULPD       Z20, Z17, Z17
+	VMULPD       Z20, Z18, Z18
+	VMULPD       Z20, Z19, Z19
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased220
+	VMOVUPD      (CX), Z20
+	VADDPD       Z20, Z0, Z0
+	VADDPD       Z20, Z2, Z2
+	VADDPD       Z20, Z4, Z4
+	VADDPD       Z20, Z6, Z6
+	VADDPD       Z20, Z8, Z8
+	VADDPD       Z20, Z10, Z10
+	VADDPD       Z20, Z12, Z12
+	VADDPD       Z20, Z14, Z14
+	VADDPD       Z20, Z16, Z16
+	VADDPD       Z20, Z18, Z18
+	VMOVUPD.Z    64(CX), K1, Z20
+	VADDPD       Z20, Z1, Z1
+	VADDPD       Z20, Z3, Z3
+	VADDPD       Z20, Z5, Z5
+	VADDPD       Z20, Z7, Z7
+	VADDPD       Z20, Z9, Z9
+	VADDPD       Z20, Z11, Z11
+	VADDPD       Z20, Z13, Z13
+	VADDPD       Z20, Z15, Z15
+	VADDPD       Z20, Z17, Z17
+	VADDPD       Z20, Z19, Z19
+
+biased220:
+	TESTQ     DX, DX
+	JZ        added220
+	VMOVUPD   (DX), Z20
+	VADDPD    Z20, Z0, Z0
+	VMOVUPD.Z 64(DX), K1, Z20
+	VADDPD    Z20, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z20
+	VADDPD    Z20, Z2, Z2
+	VMOVUPD.Z 64(DX), K1, Z20
+	VADDPD    Z20, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z20
+	VADDPD    Z20, Z4, Z4
+	VMOVUPD.Z 64(DX), K1, Z20
+	VADDPD    Z20, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z20
+	VADDPD    Z20, Z6, Z6
+	VMOVUPD.Z 64(DX), K1, Z20
+	VADDPD    Z20, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z20
+	VADDPD    Z20, Z8, Z8
+	VMOVUPD.Z 64(DX), K1, Z20
+	VADDPD    Z20, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z20
+	VADDPD    Z20, Z10, Z10
+	VMOVUPD.Z 64(DX), K1, Z20
+	VADDPD    Z20, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z20
+	VADDPD    Z20, Z12, Z12
+	VMOVUPD.Z 64(DX), K1, Z20
+	VADDPD    Z20, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z20
+	VADDPD    Z20, Z14, Z14
+	VMOVUPD.Z 64(DX), K1, Z20
+	VADDPD    Z20, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z20
+	VADDPD    Z20, Z16, Z16
+	VMOVUPD.Z 64(DX), K1, Z20
+	VADDPD    Z20, Z17, Z17
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z20
+	VADDPD    Z20, Z18, Z18
+	VMOVUPD.Z 64(DX), K1, Z20
+	VADDPD    Z20, Z19, Z19
+
+added220:
+	CMPQ   112(AX), $0x00
+	JE     clipped220
+	VPXORD Z23, Z23, Z23
+	VMAXPD Z0, Z23, Z0
+	VMAXPD Z1, Z23, Z1
+	VMAXPD Z2, Z23, Z2
+	VMAXPD Z3, Z23, Z3
+	VMAXPD Z4, Z23, Z4
+	VMAXPD Z5, Z23, Z5
+	VMAXPD Z6, Z23, Z6
+	VMAXPD Z7, Z23, Z7
+	VMAXPD Z8, Z23, Z8
+	VMAXPD Z9, Z23, Z9
+	VMAXPD Z10, Z23, Z10
+	VMAXPD Z11, Z23, Z11
+	VMAXPD Z12, Z23, Z12
+	VMAXPD Z13, Z23, Z13
+	VMAXPD Z14, Z23, Z14
+	VMAXPD Z15, Z23, Z15
+	VMAXPD Z16, Z23, Z16
+	VMAXPD Z17, Z23, Z17
+	VMAXPD Z18, Z23, Z18
+	VMAXPD Z19, Z23, Z19
+
+clipped220:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, (AX)
+	VMOVUPD Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, (AX)
+	VMOVUPD Z5, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, (AX)
+	VMOVUPD Z7, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, (AX)
+	VMOVUPD Z9, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z10, (AX)
+	VMOVUPD Z11, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z12, (AX)
+	VMOVUPD Z13, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z14, (AX)
+	VMOVUPD Z15, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z16, (AX)
+	VMOVUPD Z17, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z18, (AX)
+	VMOVUPD Z19, K1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func pack11x2F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack11x2F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	CMPQ       56(AX), $0x40
+	JLT        fetched221
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+
+fetched221:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	MOVQ 8(AX), R8
+	MOVQ 32(AX), R9
+	MOVQ 40(AX), R10
+	MOVQ 56(AX), R11
+	MOVQ 88(AX), R12
+	MOVQ 120(AX), R13
+	MOVQ R10, R14
+	SHLQ $0x05, R14
+	ADDQ R8, R14
+
+partial222:
+	VMOVUPD      (R8), Z22
+	VMOVUPD.Z    64(R8), K1, Z23
+	VMOVUPD      Z22, (R13)
+	PREFETCHT1   (R14)
+	VMOVUPD      Z23, 64(R13)
+	PREFETCHT1   64(R14)
+	ADDQ         $0x00000080, R13
+	ADDQ         R10, R14
+	VBROADCASTSD (CX), Z24
+	VFMADD231PD  Z22, Z24, Z0
+	VFMADD231PD  Z23, Z24, Z1
+	VBROADCASTSD (CX)(DX*1), Z24
+	VFMADD231PD  Z22, Z24, Z2
+	VFMADD231PD  Z23, Z24, Z3
+	VBROADCASTSD (CX)(DX*2), Z24
+	VFMADD231PD  Z22, Z24, Z4
+	VFMADD231PD  Z23, Z24, Z5
+	VBROADCASTSD (CX)(BX*1), Z24
+	VFMADD231PD  Z22, Z24, Z6
+	VFMADD231PD  Z23, Z24, Z7
+	VBROADCASTSD (CX)(DX*4), Z24
+	VFMADD231PD  Z22, Z24, Z8
+	VFMADD231PD  Z23, Z24, Z9
+	VBROADCASTSD (SI), Z24
+	VFMADD231PD  Z22, Z24, Z10
+	VFMADD231PD  Z23, Z24, Z11
+	VBROADCASTSD (SI)(DX*1), Z24
+	VFMADD231PD  Z22, Z24, Z12
+	VFMADD231PD  Z23, Z24, Z13
+	VBROADCASTSD (SI)(DX*2), Z24
+	VFMADD231PD  Z22, Z24, Z14
+	VFMADD231PD  Z23, Z24, Z15
+	VBROADCASTSD (SI)(BX*1), Z24
+	VFMADD231PD  Z22, Z24, Z16
+	VFMADD231PD  Z23, Z24, Z17
+	VBROADCASTSD (SI)(DX*4), Z24
+	VFMADD231PD  Z22, Z24, Z18
+	VFMADD231PD  Z23, Z24, Z19
+	VBROADCASTSD (DI), Z24
+	VFMADD231PD  Z22, Z24, Z20
+	VFMADD231PD  Z23, Z24, Z21
+	ADDQ         R9, CX
+	ADDQ         R9, SI
+	ADDQ         R9, DI
+	ADDQ         R10, R8
+	DECQ         R11
+	JNZ          partial222
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	MOVQ         56(AX), R11
+	DECQ         R12
+	JNZ          partial222
+	VBROADCASTSD 80(AX), Z22
+	VMULPD       Z22, Z0, Z0
+	VMULPD       Z22, Z1, Z1
+	VMULPD       Z22, Z2, Z2
+	VMULPD       Z22, Z3, Z3
+	VMULPD       Z22, Z4, Z4
+	VMULPD       Z22, Z5, Z5
+	VMULPD       Z22, Z6, Z6
+	VMULPD       Z22, Z7, Z7
+	VMULPD       Z22, Z8, Z8
+	VMULPD       Z22, Z9, Z9
+	VMULPD       Z22, Z10, Z10
+	VMULPD       Z22, Z11, Z11
+	VMULPD       Z22, Z12, Z12
+	VMULPD       Z22, Z13, Z13
+	VMULPD       Z22, Z14, Z14
+	VMULPD       Z22, Z15, Z15
+	VMULPD       Z22, Z16, Z16
+	VMULPD       Z22, Z17, Z17
+	VMULPD       Z22, Z18, Z18
+	VMULPD       Z22, Z19, Z19
+	VMULPD       Z22, Z20, Z20
+	VMULPD       Z22, Z21, Z21
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased223
+	VMOVUPD      (CX), Z22
+	VADDPD       Z22, Z0, Z0
+	VADDPD       Z22, Z2, Z2
+	VADDPD       Z22, Z4, Z4
+	VADDPD       Z22, Z6, Z6
+	VADDPD       Z22, Z8, Z8
+	VADDPD       Z22, Z10, Z10
+	VADDPD       Z22, Z12, Z12
+	VADDPD       Z22, Z14, Z14
+	VADDPD       Z22, Z16, Z16
+	VADDPD       Z22, Z18, Z18
+	VADDPD       Z22, Z20, Z20
+	VMOVUPD.Z    64(CX), K1, Z22
+	VADDPD       Z22, Z1, Z1
+	VADDPD       Z22, Z3, Z3
+	VADDPD       Z22, Z5, Z5
+	VADDPD       Z22, Z7, Z7
+	VADDPD       Z22, Z9, Z9
+	VADDPD       Z22, Z11, Z11
+	VADDPD       Z22, Z13, Z13
+	VADDPD       Z22, Z15, Z15
+	VADDPD       Z22, Z17, Z17
+	VADDPD       Z22, Z19, Z19
+	VADDPD       Z22, Z21, Z21
+
+biased223:
+	TESTQ     DX, DX
+	JZ        added223
+	VMOVUPD   (DX), Z22
+	VADDPD    Z22, Z0, Z0
+	VMOVUPD.Z 64(DX), K1, Z22
+	VADDPD    Z22, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z22
+	VADDPD    Z22, Z2, Z2
+	VMOVUPD.Z 64(DX), K1, Z22
+	VADDPD    Z22, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z22
+	VADDPD    Z22, Z4, Z4
+	VMOVUPD.Z 64(DX), K1, Z22
+	VADDPD    Z22, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z22
+	VADDPD    Z22, Z6, Z6
+	VMOVUPD.Z 64(DX), K1, Z22
+	VADDPD    Z22, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z22
+	VADDPD    Z22, Z8, Z8
+	VMOVUPD.Z 64(DX), K1, Z22
+	VADDPD    Z22, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z22
+	VADDPD    Z22, Z10, Z10
+	VMOVUPD.Z 64(DX), K1, Z22
+	VADDPD    Z22, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z22
+	VADDPD    Z22, Z12, Z12
+	VMOVUPD.Z 64(DX), K1, Z22
+	VADDPD    Z22, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z22
+	VADDPD    Z22, Z14, Z14
+	VMOVUPD.Z 64(DX), K1, Z22
+	VADDPD    Z22, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z22
+	VADDPD    Z22, Z16, Z16
+	VMOVUPD.Z 64(DX), K1, Z22
+	VADDPD    Z22, Z17, Z17
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z22
+	VADDPD    Z22, Z18, Z18
+	VMOVUPD.Z 64(DX), K1, Z22
+	VADDPD    Z22, Z19, Z19
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z22
+	VADDPD    Z22, Z20, Z20
+	VMOVUPD.Z 64(DX), K1, Z22
+	VADDPD    Z22, Z21, Z21
+
+added223:
+	CMPQ   112(AX), $0x00
+	JE     clipped223
+	VPXORD Z25, Z25, Z25
+	VMAXPD Z0, Z25, Z0
+	VMAXPD Z1, Z25, Z1
+	VMAXPD Z2, Z25, Z2
+	VMAXPD Z3, Z25, Z3
+	VMAXPD Z4, Z25, Z4
+	VMAXPD Z5, Z25, Z5
+	VMAXPD Z6, Z25, Z6
+	VMAXPD Z7, Z25, Z7
+	VMAXPD Z8, Z25, Z8
+	VMAXPD Z9, Z25, Z9
+	VMAXPD Z10, Z25, Z10
+	VMAXPD Z11, Z25, Z11
+	VMAXPD Z12, Z25, Z12
+	VMAXPD Z13, Z25, Z13
+	VMAXPD Z14, Z25, Z14
+	VMAXPD Z15, Z25, Z15
+	VMAXPD Z16, Z25, Z16
+	VMAXPD Z17, Z25, Z17
+	VMAXPD Z18, Z25, Z18
+	VMAXPD Z19, Z25, Z19
+	VMAXPD Z20, Z25, Z20
+	VMAXPD Z21, Z25, Z21
+
+clipped223:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, (AX)
+	VMOVUPD Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, (AX)
+	VMOVUPD Z5, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, (AX)
+	VMOVUPD Z7, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, (AX)
+	VMOVUPD Z9, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z10, (AX)
+	VMOVUPD Z11, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z12, (AX)
+	VMOVUPD Z13, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z14, (AX)
+	VMOVUPD Z15, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z16, (AX)
+	VMOVUPD Z17, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z18, (AX)
+	VMOVUPD Z19, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z20, (AX)
+	VMOVUPD Z21, K1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func pack12x2F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack12x2F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	CMPQ       56(AX), $0x40
+	JLT        fetched224
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+
+fetched224:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	MOVQ 8(AX), R8
+	MOVQ 32(AX), R9
+	MOVQ 40(AX), R10
+	MOVQ 56(AX), R11
+	MOVQ 88(AX), R12
+	MOVQ 120(AX), R13
+	MOVQ R10, R14
+	SHLQ $0x05, R14
+	ADDQ R8, R14
+
+partial225:
+	VMOVUPD      (R8), Z24
+	VMOVUPD.Z    64(R8), K1, Z25
+	VMOVUPD      Z24, (R13)
+	PREFETCHT1   (R14)
+	VMOVUPD      Z25, 64(R13)
+	PREFETCHT1   64(R14)
+	ADDQ         $0x00000080, R13
+	ADDQ         R10, R14
+	VBROADCASTSD (CX), Z26
+	VFMADD231PD  Z24, Z26, Z0
+	VFMADD231PD  Z25, Z26, Z1
+	VBROADCASTSD (CX)(DX*1), Z26
+	VFMADD231PD  Z24, Z26, Z2
+	VFMADD231PD  Z25, Z26, Z3
+	VBROADCASTSD (CX)(DX*2), Z26
+	VFMADD231PD  Z24, Z26, Z4
+	VFMADD231PD  Z25, Z26, Z5
+	VBROADCASTSD (CX)(BX*1), Z26
+	VFMADD231PD  Z24, Z26, Z6
+	VFMADD231PD  Z25, Z26, Z7
+	VBROADCASTSD (CX)(DX*4), Z26
+	VFMADD231PD  Z24, Z26, Z8
+	VFMADD231PD  Z25, Z26, Z9
+	VBROADCASTSD (SI), Z26
+	VFMADD231PD  Z24, Z26, Z10
+	VFMADD231PD  Z25, Z26, Z11
+	VBROADCASTSD (SI)(DX*1), Z26
+	VFMADD231PD  Z24, Z26, Z12
+	VFMADD231PD  Z25, Z26, Z13
+	VBROADCASTSD (SI)(DX*2), Z26
+	VFMADD231PD  Z24, Z26, Z14
+	VFMADD231PD  Z25, Z26, Z15
+	VBROADCASTSD (SI)(BX*1), Z26
+	VFMADD231PD  Z24, Z26, Z16
+	VFMADD231PD  Z25, Z26, Z17
+	VBROADCASTSD (SI)(DX*4), Z26
+	VFMADD231PD  Z24, Z26, Z18
+	VFMADD231PD  Z25, Z26, Z19
+	VBROADCASTSD (DI), Z26
+	VFMADD231PD  Z24, Z26, Z20
+	VFMADD231PD  Z25, Z26, Z21
+	VBROADCASTSD (DI)(DX*1), Z26
+	VFMADD231PD  Z24, Z26, Z22
+	VFMADD231PD  Z25, Z26, Z23
+	ADDQ         R9, CX
+	ADDQ         R9, SI
+	ADDQ         R9, DI
+	ADDQ         R10, R8
+	DECQ         R11
+	JNZ          partial225
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	MOVQ         56(AX), R11
+	DECQ         R12
+	JNZ          partial225
+	VBROADCASTSD 80(AX), Z24
+	VMULPD       Z24, Z0, Z0
+	VMULPD       Z24, Z1, Z1
+	VMULPD       Z24, Z2, Z2
+	VMULPD       Z24, Z3, Z3
+	VMULPD       Z24, Z4, Z4
+	VMULPD       Z24, Z5, Z5
+	VMULPD       Z24, Z6, Z6
+	VMULPD       Z24, Z7, Z7
+	VMULPD       Z24, Z8, Z8
+	VMULPD       Z24, Z9, Z9
+	VMULPD       Z24, Z10, Z10
+	VMULPD       Z24, Z11, Z11
+	VMULPD       Z24, Z12, Z12
+	VMULPD       Z24, Z13, Z13
+	VMULPD       Z24, Z14, Z14
+	VMULPD       Z24, Z15, Z15
+	VMULPD       Z24, Z16, Z16
+	VMULPD       Z24, Z17, Z17
+	VMULPD       Z24, Z18, Z18
+	VMULPD       Z24, Z19, Z19
+	VMULPD       Z24, Z20, Z20
+	VMULPD       Z24, Z21, Z21
+	VMULPD       Z24, Z22, Z22
+	VMULPD       Z24, Z23, Z23
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased226
+	VMOVUPD      (CX), Z24
+	VADDPD       Z24, Z0, Z0
+	VADDPD       Z24, Z2, Z2
+	VADDPD       Z24, Z4, Z4
+	VADDPD       Z24, Z6, Z6
+	VADDPD       Z24, Z8, Z8
+	VADDPD       Z24, Z10, Z10
+	VADDPD       Z24, Z12, Z12
+	VADDPD       Z24, Z14, Z14
+	VADDPD       Z24, Z16, Z16
+	VADDPD       Z24, Z18, Z18
+	VADDPD       Z24, Z20, Z20
+	VADDPD       Z24, Z22, Z22
+	VMOVUPD.Z    64(CX), K1, Z24
+	VADDPD       Z24, Z1, Z1
+	VADDPD       Z24, Z3, Z3
+	VADDPD       Z24, Z5, Z5
+	VADDPD       Z24, Z7, Z7
+	VADDPD       Z24, Z9, Z9
+	VADDPD       Z24, Z11, Z11
+	VADDPD       Z24, Z13, Z13
+	VADDPD       Z24, Z15, Z15
+	VADDPD       Z24, Z17, Z17
+	VADDPD       Z24, Z19, Z19
+	VADDPD       Z24, Z21, Z21
+	VADDPD       Z24, Z23, Z23
+
+biased226:
+	TESTQ     DX, DX
+	JZ        added226
+	VMOVUPD   (DX), Z24
+	VADDPD    Z24, Z0, Z0
+	VMOVUPD.Z 64(DX), K1, Z24
+	VADDPD    Z24, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z24
+	VADDPD    Z24, Z2, Z2
+	VMOVUPD.Z 64(DX), K1, Z24
+	VADDPD    Z24, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z24
+	VADDPD    Z24, Z4, Z4
+	VMOVUPD.Z 64(DX), K1, Z24
+	VADDPD    Z24, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z24
+	VADDPD    Z24, Z6, Z6
+	VMOVUPD.Z 64(DX), K1, Z24
+	VADDPD    Z24, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z24
+	VADDPD    Z24, Z8, Z8
+	VMOVUPD.Z 64(DX), K1, Z24
+	VADDPD    Z24, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z24
+	VADDPD    Z24, Z10, Z10
+	VMOVUPD.Z 64(DX), K1, Z24
+	VADDPD    Z24, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z24
+	VADDPD    Z24, Z12, Z12
+	VMOVUPD.Z 64(DX), K1, Z24
+	VADDPD    Z24, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z24
+	VADDPD    Z24, Z14, Z14
+	VMOVUPD.Z 64(DX), K1, Z24
+	VADDPD    Z24, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z24
+	VADDPD    Z24, Z16, Z16
+	VMOVUPD.Z 64(DX), K1, Z24
+	VADDPD    Z24, Z17, Z17
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z24
+	VADDPD    Z24, Z18, Z18
+	VMOVUPD.Z 64(DX), K1, Z24
+	VADDPD    Z24, Z19, Z19
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z24
+	VADDPD    Z24, Z20, Z20
+	VMOVUPD.Z 64(DX), K1, Z24
+	VADDPD    Z24, Z21, Z21
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z24
+	VADDPD    Z24, Z22, Z22
+	VMOVUPD.Z 64(DX), K1, Z24
+	VADDPD    Z24, Z23, Z23
+
+added226:
+	CMPQ   112(AX), $0x00
+	JE     clipped226
+	VPXORD Z27, Z27, Z27
+	VMAXPD Z0, Z27, Z0
+	VMAXPD Z1, Z27, Z1
+	VMAXPD Z2, Z27, Z2
+	VMAXPD Z3, Z27, Z3
+	VMAXPD Z4, Z27, Z4
+	VMAXPD Z5, Z27, Z5
+	VMAXPD Z6, Z27, Z6
+	VMAXPD Z7, Z27, Z7
+	VMAXPD Z8, Z27, Z8
+	VMAXPD Z9, Z27, Z9
+	VMAXPD Z10, Z27, Z10
+	VMAXPD Z11, Z27, Z11
+	VMAXPD Z12, Z27, Z12
+	VMAXPD Z13, Z27, Z13
+	VMAXPD Z14, Z27, Z14
+	VMAXPD Z15, Z27, Z15
+	VMAXPD Z16, Z27, Z16
+	VMAXPD Z17, Z27, Z17
+	VMAXPD Z18, Z27, Z18
+	VMAXPD Z19, Z27, Z19
+	VMAXPD Z20, Z27, Z20
+	VMAXPD Z21, Z27, Z21
+	VMAXPD Z22, Z27, Z22
+	VMAXPD Z23, Z27, Z23
+
+clipped226:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, (AX)
+	VMOVUPD Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, (AX)
+	VMOVUPD Z5, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, (AX)
+	VMOVUPD Z7, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, (AX)
+	VMOVUPD Z9, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z10, (AX)
+	VMOVUPD Z11, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z12, (AX)
+	VMOVUPD Z13, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z14, (AX)
+	VMOVUPD Z15, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z16, (AX)
+	VMOVUPD Z17, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z18, (AX)
+	VMOVUPD Z19, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z20, (AX)
+	VMOVUPD Z21, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z22, (AX)
+	VMOVUPD Z23, K1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func pack13x2F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack13x2F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	VPXORD     Z24, Z24, Z24
+	VPXORD     Z25, Z25, Z25
+	CMPQ       56(AX), $0x40
+	JLT        fetched227
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+
+fetched227:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	MOVQ 8(AX), R8
+	MOVQ 32(AX), R9
+	MOVQ 40(AX), R10
+	MOVQ 56(AX), R11
+	MOVQ 88(AX), R12
+	MOVQ 120(AX), R13
+	MOVQ R10, R14
+	SHLQ $0x05, R14
+	ADDQ R8, R14
+
+partial228:
+	VMOVUPD      (R8), Z26
+	VMOVUPD.Z    64(R8), K1, Z27
+	VMOVUPD      Z26, (R13)
+	PREFETCHT1   (R14)
+	VMOVUPD      Z27, 64(R13)
+	PREFETCHT1   64(R14)
+	ADDQ         $0x00000080, R13
+	ADDQ         R10, R14
+	VBROADCASTSD (CX), Z28
+	VFMADD231PD  Z26, Z28, Z0
+	VFMADD231PD  Z27, Z28, Z1
+	VBROADCASTSD (CX)(DX*1), Z28
+	VFMADD231PD  Z26, Z28, Z2
+	VFMADD231PD  Z27, Z28, Z3
+	VBROADCASTSD (CX)(DX*2), Z28
+	VFMADD231PD  Z26, Z28, Z4
+	VFMADD231PD  Z27, Z28, Z5
+	VBROADCASTSD (CX)(BX*1), Z28
+	VFMADD231PD  Z26, Z28, Z6
+	VFMADD231PD  Z27, Z28, Z7
+	VBROADCASTSD (CX)(DX*4), Z28
+	VFMADD231PD  Z26, Z28, Z8
+	VFMADD231PD  Z27, Z28, Z9
+	VBROADCASTSD (SI), Z28
+	VFMADD231PD  Z26, Z28, Z10
+	VFMADD231PD  Z27, Z28, Z11
+	VBROADCASTSD (SI)(DX*1), Z28
+	VFMADD231PD  Z26, Z28, Z12
+	VFMADD231PD  Z27, Z28, Z13
+	VBROADCASTSD (SI)(DX*2), Z28
+	VFMADD231PD  Z26, Z28, Z14
+	VFMADD231PD  Z27, Z28, Z15
+	VBROADCASTSD (SI)(BX*1), Z28
+	VFMADD231PD  Z26, Z28, Z16
+	VFMADD231PD  Z27, Z28, Z17
+	VBROADCASTSD (SI)(DX*4), Z28
+	VFMADD231PD  Z26, Z28, Z18
+	VFMADD231PD  Z27, Z28, Z19
+	VBROADCASTSD (DI), Z28
+	VFMADD231PD  Z26, Z28, Z20
+	VFMADD231PD  Z27, Z28, Z21
+	VBROADCASTSD (DI)(DX*1), Z28
+	VFMADD231PD  Z26, Z28, Z22
+	VFMADD231PD  Z27, Z28, Z23
+	VBROADCASTSD (DI)(DX*2), Z28
+	VFMADD231PD  Z26, Z28, Z24
+	VFMADD231PD  Z27, Z28, Z25
+	ADDQ         R9, CX
+	ADDQ         R9, SI
+	ADDQ         R9, DI
+	ADDQ         R10, R8
+	DECQ         R11
+	JNZ          partial228
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	MOVQ         56(AX), R11
+	DECQ         R12
+	JNZ          partial228
+	VBROADCASTSD 80(AX), Z26
+	VMULPD       Z26, Z0, Z0
+	VMULPD       Z26, Z1, Z1
+	VMULPD       Z26, Z2, Z2
+	VMULPD       Z26, Z3, Z3
+	VMULPD       Z26, Z4, Z4
+	VMULPD       Z26, Z5, Z5
+	VMULPD       Z26, Z6, Z6
+	VMULPD       Z26, Z7, Z7
+	VMULPD       Z26, Z8, Z8
+	VMULPD       Z26, Z9, Z9
+	VMULPD       Z26, Z10, Z10
+	VMULPD       Z26, Z11, Z11
+	VMULPD       Z26, Z12, Z12
+	VMULPD       Z26, Z13, Z13
+	VMULPD       Z26, Z14, Z14
+	VMULPD       Z26, Z15, Z15
+	VMULPD       Z26, Z16, Z16
+	VMULPD       Z26, Z17, Z17
+	VMULPD       Z26, Z18, Z18
+	VMULPD       Z26, Z19, Z19
+	VMULPD       Z26, Z20, Z20
+	VMULPD       Z26, Z21, Z21
+	VMULPD       Z26, Z22, Z22
+	VMULPD       Z26, Z23, Z23
+	VMULPD       Z26, Z24, Z24
+	VMULPD       Z26, Z25, Z25
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased229
+	VMOVUPD      (CX), Z26
+	VADDPD       Z26, Z0, Z0
+	VADDPD       Z26, Z2, Z2
+	VADDPD       Z26, Z4, Z4
+	VADDPD       Z26, Z6, Z6
+	VADDPD       Z26, Z8, Z8
+	VADDPD       Z26, Z10, Z10
+	VADDPD       Z26, Z12, Z12
+	VADDPD       Z26, Z14, Z14
+	VADDPD       Z26, Z16, Z16
+	VADDPD       Z26, Z18, Z18
+	VADDPD       Z26, Z20, Z20
+	VADDPD       Z26, Z22, Z22
+	VADDPD       Z26, Z24, Z24
+	VMOVUPD.Z    64(CX), K1, Z26
+	VADDPD       Z26, Z1, Z1
+	VADDPD       Z26, Z3, Z3
+	VADDPD       Z26, Z5, Z5
+	VADDPD       Z26, Z7, Z7
+	VADDPD       Z26, Z9, Z9
+	VADDPD       Z26, Z11, Z11
+	VADDPD       Z26, Z13, Z13
+	VADDPD       Z26, Z15, Z15
+	VADDPD       Z26, Z17, Z17
+	VADDPD       Z26, Z19, Z19
+	VADDPD       Z26, Z21, Z21
+	VADDPD       Z26, Z23, Z23
+	VADDPD       Z26, Z25, Z25
+
+biased229:
+	TESTQ     DX, DX
+	JZ        added229
+	VMOVUPD   (DX), Z26
+	VADDPD    Z26, Z0, Z0
+	VMOVUPD.Z 64(DX), K1, Z26
+	VADDPD    Z26, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z26
+	VADDPD    Z26, Z2, Z2
+	VMOVUPD.Z 64(DX), K1, Z26
+	VADDPD    Z26, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z26
+	VADDPD    Z26, Z4, Z4
+	VMOVUPD.Z 64(DX), K1, Z26
+	VADDPD    Z26, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z26
+	VADDPD    Z26, Z6, Z6
+	VMOVUPD.Z 64(DX), K1, Z26
+	VADDPD    Z26, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z26
+	VADDPD    Z26, Z8, Z8
+	VMOVUPD.Z 64(DX), K1, Z26
+	VADDPD    Z26, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z26
+	VADDPD    Z26, Z10, Z10
+	VMOVUPD.Z 64(DX), K1, Z26
+	VADDPD    Z26, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z26
+	VADDPD    Z26, Z12, Z12
+	VMOVUPD.Z 64(DX), K1, Z26
+	VADDPD    Z26, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z26
+	VADDPD    Z26, Z14, Z14
+	VMOVUPD.Z 64(DX), K1, Z26
+	VADDPD    Z26, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z26
+	VADDPD    Z26, Z16, Z16
+	VMOVUPD.Z 64(DX), K1, Z26
+	VADDPD    Z26, Z17, Z17
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z26
+	VADDPD    Z26, Z18, Z18
+	VMOVUPD.Z 64(DX), K1, Z26
+	VADDPD    Z26, Z19, Z19
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z26
+	VADDPD    Z26, Z20, Z20
+	VMOVUPD.Z 64(DX), K1, Z26
+	VADDPD    Z26, Z21, Z21
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z26
+	VADDPD    Z26, Z22, Z22
+	VMOVUPD.Z 64(DX), K1, Z26
+	VADDPD    Z26, Z23, Z23
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z26
+	VADDPD    Z26, Z24, Z24
+	VMOVUPD.Z 64(DX), K1, Z26
+	VADDPD    Z26, Z25, Z25
+
+added229:
+	CMPQ   112(AX), $0x00
+	JE     clipped229
+	VPXORD Z29, Z29, Z29
+	VMAXPD Z0, Z29, Z0
+	VMAXPD Z1, Z29, Z1
+	VMAXPD Z2, Z29, Z2
+	VMAXPD Z3, Z29, Z3
+	VMAXPD Z4, Z29, Z4
+	VMAXPD Z5, Z29, Z5
+	VMAXPD Z6, Z29, Z6
+	VMAXPD Z7, Z29, Z7
+	VMAXPD Z8, Z29, Z8
+	VMAXPD Z9, Z29, Z9
+	VMAXPD Z10, Z29, Z10
+	VMAXPD Z11, Z29, Z11
+	VMAXPD Z12, Z29, Z12
+	VMAXPD Z13, Z29, Z13
+	VMAXPD Z14, Z29, Z14
+	VMAXPD Z15, Z29, Z15
+	VMAXPD Z16, Z29, Z16
+	VMAXPD Z17, Z29, Z17
+	VMAXPD Z18, Z29, Z18
+	VMAXPD Z19, Z29, Z19
+	VMAXPD Z20, Z29, Z20
+	VMAXPD Z21, Z29, Z21
+	VMAXPD Z22, Z29, Z22
+	VMAXPD Z23, Z29, Z23
+	VMAXPD Z24, Z29, Z24
+	VMAXPD Z25, Z29, Z25
+
+clipped229:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, (AX)
+	VMOVUPD Z3, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, (AX)
+	VMOVUPD Z5, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, (AX)
+	VMOVUPD Z7, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, (AX)
+	VMOVUPD Z9, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z10, (AX)
+	VMOVUPD Z11, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z12, (AX)
+	VMOVUPD Z13, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z14, (AX)
+	VMOVUPD Z15, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z16, (AX)
+	VMOVUPD Z17, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z18, (AX)
+	VMOVUPD Z19, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z20, (AX)
+	VMOVUPD Z21, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z22, (AX)
+	VMOVUPD Z23, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z24, (AX)
+	VMOVUPD Z25, K1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func pack14x2F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·pack14x2F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	VPXORD     Z24, Z24, Z24
+	VPXORD     Z25, Z25, Z25
+	VPXORD     Z26, Z26, Z26
+	VPXORD     Z27, Z27, Z27
+	CMPQ       56(AX), $0x40
+	JLT        fetched230
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+
+fetched230:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	MOVQ 8(AX), R8
+	MOVQ 32(AX), R9
+	MOVQ 40(AX), R10
+	MOVQ 56(AX), R11
+	MOVQ 88(AX), R12
+	MOVQ 120(AX), R13
+	MOVQ R10, R14
+	SHLQ $0x05, R14
+	ADDQ R8, R14
+
+partial231:
+	VMOVUPD      (R8), Z28
+	VMOVUPD.Z    64(R8), K1, Z29
+	VMOVUPD      Z28, (R13)
+	PREFETCHT1   (R14)
+	VMOVUPD      Z29, 64(R13)
+	PREFETCHT1   64(R14)
+	ADDQ         $0x00000080, R13
+	ADDQ         R10, R14
+	VBROADCASTSD (CX), Z30
+	VFMADD231PD  Z28, Z30, Z0
+	VFMADD231PD  Z29, Z30, Z1
+	VBROADCASTSD (CX)(DX*1), Z30
+	VFMADD231PD  Z28, Z30, Z2
+	VFMADD231PD  Z29, Z30, Z3
+	VBROADCASTSD (CX)(DX*2), Z30
+	VFMADD231PD  Z28, Z30, Z4
+	VFMADD231PD  Z29, Z30, Z5
+	VBROADCASTSD (CX)(BX*1), Z30
+	VFMADD231PD  Z28, Z30, Z6
+	VFMADD231PD  Z29, Z30, Z7
+	VBROADCASTSD (CX)(DX*4), Z30
+	VFMADD231PD  Z28, Z30, Z8
+	VFMADD231PD  Z29, Z30, Z9
+	VBROADCASTSD (SI), Z30
+	VFMADD231PD  Z28, Z30, Z10
+	VFMADD231PD  Z29, Z30, Z11
+	VBROADCASTSD (SI)(DX*1), Z30
+	VFMADD231PD  Z28, Z30, Z12
+	VFMADD231PD  Z29, Z30, Z13
+	VBROADCASTSD (SI)(DX*2), Z30
+	VFMADD231PD  Z28, Z30, Z14
+	VFMADD231PD  Z29, Z30, Z15
+	VBROADCASTSD (SI)(BX*1), Z30
+	VFMADD231PD  Z28, Z30, Z16
+	VFMADD231PD  Z29, Z30, Z17
+	VBROADCASTSD (SI)(DX*4), Z30
+	VFMADD231PD  Z28, Z30, Z18
+	VFMADD231PD  Z29, Z30, Z19
+	VBROADCASTSD (DI), Z30
+	VFMADD231PD  Z28, Z30, Z20
+	VFMADD231PD  Z29, Z30, Z21
+	VBROADCASTSD (DI)(DX*1), Z30
+	VFMADD231PD  Z28, Z30, Z22
+	VFMADD231PD  Z29, Z30, Z23
+	VBROADCASTSD (DI)(DX*2), Z30
+	VFMADD231PD  Z28, Z30, Z24
+	VFMADD231PD  Z29, Z30, Z25
+	VBROADCASTSD (DI)(BX*1), Z30
+	VFMADD231PD  Z28, Z30, Z26
+	VFMADD231PD  Z29, Z30, Z27
+	ADDQ         R9, CX
+	ADDQ         R9, SI
+	ADDQ         R9, DI
+	ADDQ         R10, R8
+	DECQ         R11
+	JNZ          partial231
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	MOVQ         56(AX), R11
+	DECQ         R12
+	JNZ          partial231
+	VBROADCASTSD 80(AX), Z28
+	VMULPD       Z28, Z0, Z0
+	VMULPD       Z28, Z1, Z1
+	VMULPD       Z28, Z2, Z2
+	VMULPD       Z28, Z3, Z3
+	VMULPD       Z28, Z4, Z4
+	VMULPD       Z28, Z5, Z5
+	VMULPD       Z28, Z6, Z6
+	VMULPD       Z28, Z7, Z7
+	VMULPD       Z28, Z8, Z8
+	VMULPD       Z28, Z9, Z9
+	VMULPD       Z28, Z10, Z10
+	VMULPD       Z28, Z11, Z11
+	VMULPD       Z28, Z12, Z12
+	VMULPD       Z28, Z13, Z13
+	VMULPD       Z28, Z14, Z14
+	VMULPD       Z28, Z15, Z15
+	VMULPD       Z28, Z16, Z16
+	VMULPD       Z28, Z17, Z17
+	VMULPD       Z28, Z18, Z18
+	VMULPD       Z28, Z19, Z19
+	VMULPD       Z28, Z20, Z20
+	VMULPD       Z28, Z21, Z21
+	VMULPD       Z28, Z22, Z22
+	VMULPD       Z28, Z23, Z23
+	VMULPD       Z28, Z24, Z24
+	VMULPD       Z28, Z25, Z25
+	VMULPD       Z28, Z26, Z26
+	VMULPD       Z28, Z27, Z27
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased232
+	VMOVUPD      (CX), Z28
+	VADDPD       Z28, Z0, Z0
+	VADDPD       Z28, Z2, Z2
+	VADDPD       Z28, Z4, Z4
+	VADDPD       Z28, Z6, Z6
+	VADDPD       Z28, Z8, Z8
+	VADDPD       Z28, Z10, Z10
+	VADDPD       Z28, Z12, Z12
+	VADDPD       Z28, Z14, Z14
+	VADDPD       Z28, Z16, Z16
+	VADDPD       Z28, Z18, Z18
+	VADDPD       Z28, Z20, Z20
+	VADDPD       Z28, Z22, Z22
+	VADDPD       Z28, Z24, Z24
+	VADDPD       Z28, Z26, Z26
+	VMOVUPD.Z    64(CX), K1, Z28
+	VADDPD       Z28, Z1, Z1
+	VADDPD       Z28, Z3, Z3
+	VADDPD       Z28, Z5, Z5
+	VADDPD       Z28, Z7, Z7
+	VADDPD       Z28, Z9, Z9
+	VADDPD       Z28, Z11, Z11
+	VADDPD       Z28, Z13, Z13
+	VADDPD       Z28, Z15, Z15
+	VADDPD       Z28, Z17, Z17
+	VADDPD       Z28, Z19, Z19
+	VADDPD       Z28, Z21, Z21
+	VADDPD       Z28, Z23, Z23
+	VADDPD       Z28, Z25, Z25
+	VADDPD       Z28, Z27, Z27
+
+biased232:
+	TESTQ     DX, DX
+	JZ        added232
+	VMOVUPD   (DX), Z28
+	VADDPD    Z28, Z0, Z0
+	VMOVUPD.Z 64(DX), K1, Z28
+	VADDPD    Z28, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z28
+	VADDPD    Z28, Z2, Z2
+	VMOVUPD.Z 64(DX), K1, Z28
+	VADDPD    Z28, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z28
+	VADDPD    Z28, Z4, Z4
+	VMOVUPD.Z 64(DX), K1, Z28
+	VADDPD    Z28, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z28
+	VADDPD    Z28, Z6, Z6
+	VMOVUPD.Z 64(DX), K1, Z28
+	VADDPD    Z28, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z28
+	VADDPD    Z28, Z8, Z8
+	VMOVUPD.Z 64(DX), K1, Z28
+	VADDPD    Z28, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z28
+	VADDPD    Z28, Z10, Z10
+	VMOVUPD.Z 64(DX), K1, Z28
+	VADDPD    Z28, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z28
+	VADDPD    Z28, Z12, Z12
+	VMOVUPD.Z 64(DX), K1, Z28
+	VADDPD    Z28, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z28
+	VADDPD    Z28, Z14, Z14
+	VMOVUPD.Z 64(DX), K1, Z28
+	VADDPD    Z28, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z28
+	VADDPD    Z28, Z16, Z16
+	VMOVUPD.Z 64(DX), K1, Z28
+	VADDPD    Z28, Z17, Z17
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z28
+	VADDPD    Z28, Z18, Z18
+	VMOVUPD.Z 64(DX), K1, Z28
+	VADDPD    Z28, Z19, Z19
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z28
+	VADDPD    Z28, Z20, Z20
+	VMOVUPD.Z 64(DX), K1, Z28
+	VADDPD    Z28, Z21, Z21
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z28
+	VADDPD    Z28, Z22, Z22
+	VMOVUPD.Z 64(DX), K1, Z28
+	VADDPD    Z28, Z23, Z23
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z28
+	VADDPD    Z28, Z24, Z24
+	VMOVUPD.Z 64(DX), K1, Z28
+	VADDPD    Z28, Z25, Z25
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z28
+	VADDPD    Z28, Z26, Z26
+	VMOVUPD.Z 64(DX), K1, Z28
+	VADDPD    Z28, Z27, Z27
+
+added232:
+	CMPQ   112(AX), $0x00
+	JE     clipped232
+	VPXORD Z31, Z31, Z31
+	VMAXPD Z0, Z31, Z0
+	VMAXPD Z1, Z31, Z1
+	VMAXPD Z2, Z31, Z2
+	VMAXPD Z3, Z31, Z3
+	VMAXPD Z4, Z31, Z4
+	VMAXPD Z5, Z31, Z5
+	VMAXPD Z6, Z31, Z6
+	VMAXPD Z7, Z31, Z7
+	VMAXPD Z8, Z31, Z8
+	VMAXPD Z9, Z31, Z9
+	VMAXPD Z10, Z31, Z10
+	VMAXPD Z11, Z31, Z11
+	VMAXPD Z12, Z31, Z12
+	VMAXPD Z13, Z31, Z13
+	VMAXPD Z14, Z31, Z14
+	VMAXPD Z15, Z31, Z15
+	VMAXPD Z16, Z31, Z16
+	VMAXPD Z17, Z31, Z17
+	VMAXPD Z18, Z31, Z18
+	VMAXPD Z19, Z31, Z19
+	VMAXPD Z20, Z31, Z20
+	VMAXPD Z21, Z31, Z21
+	VMAXPD Z22, Z31, Z22
+	VMAXPD Z23, Z31, Z23
+	VMAXPD Z24, Z31, Z24
+	VMAXPD Z25, Z31, Z25
+	VMAXPD Z26, Z31, Z26
+	VMAXPD Z27, Z31, Z27
+
+clipped232:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
@@ -6917,7 +15149,7 @@ TEXT ·tile1x3F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial89:
+partial233:
 	VMOVUPD      (DX), Z3
 	VMOVUPD      64(DX), Z4
 	VMOVUPD.Z    128(DX), K1, Z5
@@ -6928,11 +15160,11 @@ partial89:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial89
+	JNZ          partial233
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial89
+	JNZ          partial233
 	VBROADCASTSD 80(AX), Z3
 	VMULPD       Z3, Z0, Z0
 	VMULPD       Z3, Z1, Z1
@@ -6941,7 +15173,7 @@ partial89:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased90
+	JZ           biased234
 	VMOVUPD      (CX), Z3
 	VADDPD       Z3, Z0, Z0
 	VMOVUPD      64(CX), Z3
@@ -6949,9 +15181,9 @@ partial89:
 	VMOVUPD.Z    128(CX), K1, Z3
 	VADDPD       Z3, Z2, Z2
 
-biased90:
+biased234:
 	TESTQ     DX, DX
-	JZ        added90
+	JZ        added234
 	VMOVUPD   (DX), Z3
 	VADDPD    Z3, Z0, Z0
 	VMOVUPD   64(DX), Z3
@@ -6959,15 +15191,15 @@ biased90:
 	VMOVUPD.Z 128(DX), K1, Z3
 	VADDPD    Z3, Z2, Z2
 
-added90:
+added234:
 	CMPQ   112(AX), $0x00
-	JE     clipped90
+	JE     clipped234
 	VPXORD Z7, Z7, Z7
 	VMAXPD Z0, Z7, Z0
 	VMAXPD Z1, Z7, Z1
 	VMAXPD Z2, Z7, Z2
 
-clipped90:
+clipped234:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)
@@ -6999,7 +15231,7 @@ TEXT ·tile2x3F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial91:
+partial235:
 	VMOVUPD      (BX), Z6
 	VMOVUPD      64(BX), Z7
 	VMOVUPD.Z    128(BX), K1, Z8
@@ -7014,11 +15246,11 @@ partial91:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial91
+	JNZ          partial235
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial91
+	JNZ          partial235
 	VBROADCASTSD 80(AX), Z6
 	VMULPD       Z6, Z0, Z0
 	VMULPD       Z6, Z1, Z1
@@ -7030,7 +15262,7 @@ partial91:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased92
+	JZ           biased236
 	VMOVUPD      (CX), Z6
 	VADDPD       Z6, Z0, Z0
 	VADDPD       Z6, Z3, Z3
@@ -7041,9 +15273,9 @@ partial91:
 	VADDPD       Z6, Z2, Z2
 	VADDPD       Z6, Z5, Z5
 
-biased92:
+biased236:
 	TESTQ     DX, DX
-	JZ        added92
+	JZ        added236
 	VMOVUPD   (DX), Z6
 	VADDPD    Z6, Z0, Z0
 	VMOVUPD   64(DX), Z6
@@ -7058,9 +15290,9 @@ biased92:
 	VMOVUPD.Z 128(DX), K1, Z6
 	VADDPD    Z6, Z5, Z5
 
-added92:
+added236:
 	CMPQ   112(AX), $0x00
-	JE     clipped92
+	JE     clipped236
 	VPXORD Z10, Z10, Z10
 	VMAXPD Z0, Z10, Z0
 	VMAXPD Z1, Z10, Z1
@@ -7069,7 +15301,7 @@ added92:
 	VMAXPD Z4, Z10, Z4
 	VMAXPD Z5, Z10, Z5
 
-clipped92:
+clipped236:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)
@@ -7103,7 +15335,7 @@ TEXT ·tile1x4F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial93:
+partial237:
 	VMOVUPD      (DX), Z4
 	VMOVUPD      64(DX), Z5
 	VMOVUPD      128(DX), Z6
@@ -7116,11 +15348,11 @@ partial93:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial93
+	JNZ          partial237
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial93
+	JNZ          partial237
 	VBROADCASTSD 80(AX), Z4
 	VMULPD       Z4, Z0, Z0
 	VMULPD       Z4, Z1, Z1
@@ -7130,7 +15362,7 @@ partial93:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased94
+	JZ           biased238
 	VMOVUPD      (CX), Z4
 	VADDPD       Z4, Z0, Z0
 	VMOVUPD      64(CX), Z4
@@ -7140,9 +15372,9 @@ partial93:
 	VMOVUPD.Z    192(CX), K1, Z4
 	VADDPD       Z4, Z3, Z3
 
-biased94:
+biased238:
 	TESTQ     DX, DX
-	JZ        added94
+	JZ        added238
 	VMOVUPD   (DX), Z4
 	VADDPD    Z4, Z0, Z0
 	VMOVUPD   64(DX), Z4
@@ -7152,16 +15384,16 @@ biased94:
 	VMOVUPD.Z 192(DX), K1, Z4
 	VADDPD    Z4, Z3, Z3
 
-added94:
+added238:
 	CMPQ   112(AX), $0x00
-	JE     clipped94
+	JE     clipped238
 	VPXORD Z9, Z9, Z9
 	VMAXPD Z0, Z9, Z0
 	VMAXPD Z1, Z9, Z1
 	VMAXPD Z2, Z9, Z2
 	VMAXPD Z3, Z9, Z3
 
-clipped94:
+clipped238:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)
@@ -7196,7 +15428,7 @@ TEXT ·tile2x4F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial95:
+partial239:
 	VMOVUPD      (BX), Z8
 	VMOVUPD      64(BX), Z9
 	VMOVUPD      128(BX), Z10
@@ -7214,11 +15446,11 @@ partial95:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial95
+	JNZ          partial239
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial95
+	JNZ          partial239
 	VBROADCASTSD 80(AX), Z8
 	VMULPD       Z8, Z0, Z0
 	VMULPD       Z8, Z1, Z1
@@ -7232,7 +15464,7 @@ partial95:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased96
+	JZ           biased240
 	VMOVUPD      (CX), Z8
 	VADDPD       Z8, Z0, Z0
 	VADDPD       Z8, Z4, Z4
@@ -7246,9 +15478,9 @@ partial95:
 	VADDPD       Z8, Z3, Z3
 	VADDPD       Z8, Z7, Z7
 
-biased96:
+biased240:
 	TESTQ     DX, DX
-	JZ        added96
+	JZ        added240
 	VMOVUPD   (DX), Z8
 	VADDPD    Z8, Z0, Z0
 	VMOVUPD   64(DX), Z8
@@ -7267,9 +15499,9 @@ biased96:
 	VMOVUPD.Z 192(DX), K1, Z8
 	VADDPD    Z8, Z7, Z7
 
-added96:
+added240:
 	CMPQ   112(AX), $0x00
-	JE     clipped96
+	JE     clipped240
 	VPXORD Z13, Z13, Z13
 	VMAXPD Z0, Z13, Z0
 	VMAXPD Z1, Z13, Z1
@@ -7280,7 +15512,7 @@ added96:
 	VMAXPD Z6, Z13, Z6
 	VMAXPD Z7, Z13, Z7
 
-clipped96:
+clipped240:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)
@@ -7317,7 +15549,7 @@ TEXT ·tile1x5F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial97:
+partial241:
 	VMOVUPD      (DX), Z5
 	VMOVUPD      64(DX), Z6
 	VMOVUPD      128(DX), Z7
@@ -7332,11 +15564,11 @@ partial97:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial97
+	JNZ          partial241
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial97
+	JNZ          partial241
 	VBROADCASTSD 80(AX), Z5
 	VMULPD       Z5, Z0, Z0
 	VMULPD       Z5, Z1, Z1
@@ -7347,7 +15579,7 @@ partial97:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased98
+	JZ           biased242
 	VMOVUPD      (CX), Z5
 	VADDPD       Z5, Z0, Z0
 	VMOVUPD      64(CX), Z5
@@ -7359,9 +15591,9 @@ partial97:
 	VMOVUPD.Z    256(CX), K1, Z5
 	VADDPD       Z5, Z4, Z4
 
-biased98:
+biased242:
 	TESTQ     DX, DX
-	JZ        added98
+	JZ        added242
 	VMOVUPD   (DX), Z5
 	VADDPD    Z5, Z0, Z0
 	VMOVUPD   64(DX), Z5
@@ -7373,9 +15605,9 @@ biased98:
 	VMOVUPD.Z 256(DX), K1, Z5
 	VADDPD    Z5, Z4, Z4
 
-added98:
+added242:
 	CMPQ   112(AX), $0x00
-	JE     clipped98
+	JE     clipped242
 	VPXORD Z11, Z11, Z11
 	VMAXPD Z0, Z11, Z0
 	VMAXPD Z1, Z11, Z1
@@ -7383,7 +15615,7 @@ added98:
 	VMAXPD Z3, Z11, Z3
 	VMAXPD Z4, Z11, Z4
 
-clipped98:
+clipped242:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)
@@ -7421,7 +15653,7 @@ TEXT ·tile2x5F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial99:
+partial243:
 	VMOVUPD      (BX), Z10
 	VMOVUPD      64(BX), Z11
 	VMOVUPD      128(BX), Z12
@@ -7442,11 +15674,11 @@ partial99:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial99
+	JNZ          partial243
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial99
+	JNZ          partial243
 	VBROADCASTSD 80(AX), Z10
 	VMULPD       Z10, Z0, Z0
 	VMULPD       Z10, Z1, Z1
@@ -7462,7 +15694,7 @@ partial99:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased100
+	JZ           biased244
 	VMOVUPD      (CX), Z10
 	VADDPD       Z10, Z0, Z0
 	VADDPD       Z10, Z5, Z5
@@ -7479,9 +15711,9 @@ partial99:
 	VADDPD       Z10, Z4, Z4
 	VADDPD       Z10, Z9, Z9
 
-biased100:
+biased244:
 	TESTQ     DX, DX
-	JZ        added100
+	JZ        added244
 	VMOVUPD   (DX), Z10
 	VADDPD    Z10, Z0, Z0
 	VMOVUPD   64(DX), Z10
@@ -7504,9 +15736,9 @@ biased100:
 	VMOVUPD.Z 256(DX), K1, Z10
 	VADDPD    Z10, Z9, Z9
 
-added100:
+added244:
 	CMPQ   112(AX), $0x00
-	JE     clipped100
+	JE     clipped244
 	VPXORD Z16, Z16, Z16
 	VMAXPD Z0, Z16, Z0
 	VMAXPD Z1, Z16, Z1
@@ -7519,7 +15751,7 @@ added100:
 	VMAXPD Z8, Z16, Z8
 	VMAXPD Z9, Z16, Z9
 
-clipped100:
+clipped244:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)
@@ -7559,7 +15791,7 @@ TEXT ·tile1x6F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial101:
+partial245:
 	VMOVUPD      (DX), Z6
 	VMOVUPD      64(DX), Z7
 	VMOVUPD      128(DX), Z8
@@ -7576,11 +15808,11 @@ partial101:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial101
+	JNZ          partial245
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial101
+	JNZ          partial245
 	VBROADCASTSD 80(AX), Z6
 	VMULPD       Z6, Z0, Z0
 	VMULPD       Z6, Z1, Z1
@@ -7592,7 +15824,7 @@ partial101:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased102
+	JZ           biased246
 	VMOVUPD      (CX), Z6
 	VADDPD       Z6, Z0, Z0
 	VMOVUPD      64(CX), Z6
@@ -7606,9 +15838,9 @@ partial101:
 	VMOVUPD.Z    320(CX), K1, Z6
 	VADDPD       Z6, Z5, Z5
 
-biased102:
+biased246:
 	TESTQ     DX, DX
-	JZ        added102
+	JZ        added246
 	VMOVUPD   (DX), Z6
 	VADDPD    Z6, Z0, Z0
 	VMOVUPD   64(DX), Z6
@@ -7622,9 +15854,9 @@ biased102:
 	VMOVUPD.Z 320(DX), K1, Z6
 	VADDPD    Z6, Z5, Z5
 
-added102:
+added246:
 	CMPQ   112(AX), $0x00
-	JE     clipped102
+	JE     clipped246
 	VPXORD Z13, Z13, Z13
 	VMAXPD Z0, Z13, Z0
 	VMAXPD Z1, Z13, Z1
@@ -7633,7 +15865,7 @@ added102:
 	VMAXPD Z4, Z13, Z4
 	VMAXPD Z5, Z13, Z5
 
-clipped102:
+clipped246:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)
@@ -7674,7 +15906,7 @@ TEXT ·tile2x6F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial103:
+partial247:
 	VMOVUPD      (BX), Z12
 	VMOVUPD      64(BX), Z13
 	VMOVUPD      128(BX), Z14
@@ -7698,11 +15930,11 @@ partial103:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial103
+	JNZ          partial247
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial103
+	JNZ          partial247
 	VBROADCASTSD 80(AX), Z12
 	VMULPD       Z12, Z0, Z0
 	VMULPD       Z12, Z1, Z1
@@ -7720,7 +15952,7 @@ partial103:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased104
+	JZ           biased248
 	VMOVUPD      (CX), Z12
 	VADDPD       Z12, Z0, Z0
 	VADDPD       Z12, Z6, Z6
@@ -7740,9 +15972,9 @@ partial103:
 	VADDPD       Z12, Z5, Z5
 	VADDPD       Z12, Z11, Z11
 
-biased104:
+biased248:
 	TESTQ     DX, DX
-	JZ        added104
+	JZ        added248
 	VMOVUPD   (DX), Z12
 	VADDPD    Z12, Z0, Z0
 	VMOVUPD   64(DX), Z12
@@ -7769,9 +16001,9 @@ biased104:
 	VMOVUPD.Z 320(DX), K1, Z12
 	VADDPD    Z12, Z11, Z11
 
-added104:
+added248:
 	CMPQ   112(AX), $0x00
-	JE     clipped104
+	JE     clipped248
 	VPXORD Z19, Z19, Z19
 	VMAXPD Z0, Z19, Z0
 	VMAXPD Z1, Z19, Z1
@@ -7786,7 +16018,7 @@ added104:
 	VMAXPD Z10, Z19, Z10
 	VMAXPD Z11, Z19, Z11
 
-clipped104:
+clipped248:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)
@@ -7829,7 +16061,7 @@ TEXT ·tile1x7F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial105:
+partial249:
 	VMOVUPD      (DX), Z7
 	VMOVUPD      64(DX), Z8
 	VMOVUPD      128(DX), Z9
@@ -7848,11 +16080,11 @@ partial105:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial105
+	JNZ          partial249
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial105
+	JNZ          partial249
 	VBROADCASTSD 80(AX), Z7
 	VMULPD       Z7, Z0, Z0
 	VMULPD       Z7, Z1, Z1
@@ -7865,7 +16097,7 @@ partial105:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased106
+	JZ           biased250
 	VMOVUPD      (CX), Z7
 	VADDPD       Z7, Z0, Z0
 	VMOVUPD      64(CX), Z7
@@ -7881,9 +16113,9 @@ partial105:
 	VMOVUPD.Z    384(CX), K1, Z7
 	VADDPD       Z7, Z6, Z6
 
-biased106:
+biased250:
 	TESTQ     DX, DX
-	JZ        added106
+	JZ        added250
 	VMOVUPD   (DX), Z7
 	VADDPD    Z7, Z0, Z0
 	VMOVUPD   64(DX), Z7
@@ -7899,9 +16131,9 @@ biased106:
 	VMOVUPD.Z 384(DX), K1, Z7
 	VADDPD    Z7, Z6, Z6
 
-added106:
+added250:
 	CMPQ   112(AX), $0x00
-	JE     clipped106
+	JE     clipped250
 	VPXORD Z15, Z15, Z15
 	VMAXPD Z0, Z15, Z0
 	VMAXPD Z1, Z15, Z1
@@ -7911,7 +16143,7 @@ added106:
 	VMAXPD Z5, Z15, Z5
 	VMAXPD Z6, Z15, Z6
 
-clipped106:
+clipped250:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)
@@ -7955,7 +16187,7 @@ TEXT ·tile2x7F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial107:
+partial251:
 	VMOVUPD      (BX), Z14
 	VMOVUPD      64(BX), Z15
 	VMOVUPD      128(BX), Z16
@@ -7982,11 +16214,11 @@ partial107:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial107
+	JNZ          partial251
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial107
+	JNZ          partial251
 	VBROADCASTSD 80(AX), Z14
 	VMULPD       Z14, Z0, Z0
 	VMULPD       Z14, Z1, Z1
@@ -8006,7 +16238,7 @@ partial107:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased108
+	JZ           biased252
 	VMOVUPD      (CX), Z14
 	VADDPD       Z14, Z0, Z0
 	VADDPD       Z14, Z7, Z7
@@ -8029,9 +16261,9 @@ partial107:
 	VADDPD       Z14, Z6, Z6
 	VADDPD       Z14, Z13, Z13
 
-biased108:
+biased252:
 	TESTQ     DX, DX
-	JZ        added108
+	JZ        added252
 	VMOVUPD   (DX), Z14
 	VADDPD    Z14, Z0, Z0
 	VMOVUPD   64(DX), Z14
@@ -8062,9 +16294,9 @@ biased108:
 	VMOVUPD.Z 384(DX), K1, Z14
 	VADDPD    Z14, Z13, Z13
 
-added108:
+added252:
 	CMPQ   112(AX), $0x00
-	JE     clipped108
+	JE     clipped252
 	VPXORD Z22, Z22, Z22
 	VMAXPD Z0, Z22, Z0
 	VMAXPD Z1, Z22, Z1
@@ -8081,7 +16313,7 @@ added108:
 	VMAXPD Z12, Z22, Z12
 	VMAXPD Z13, Z22, Z13
 
-clipped108:
+clipped252:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)
@@ -8127,7 +16359,7 @@ TEXT ·tile1x8F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial109:
+partial253:
 	VMOVUPD      (DX), Z8
 	VMOVUPD      64(DX), Z9
 	VMOVUPD      128(DX), Z10
@@ -8148,11 +16380,11 @@ partial109:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial109
+	JNZ          partial253
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial109
+	JNZ          partial253
 	VBROADCASTSD 80(AX), Z8
 	VMULPD       Z8, Z0, Z0
 	VMULPD       Z8, Z1, Z1
@@ -8166,7 +16398,7 @@ partial109:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased110
+	JZ           biased254
 	VMOVUPD      (CX), Z8
 	VADDPD       Z8, Z0, Z0
 	VMOVUPD      64(CX), Z8
@@ -8184,9 +16416,9 @@ partial109:
 	VMOVUPD.Z    448(CX), K1, Z8
 	VADDPD       Z8, Z7, Z7
 
-biased110:
+biased254:
 	TESTQ     DX, DX
-	JZ        added110
+	JZ        added254
 	VMOVUPD   (DX), Z8
 	VADDPD    Z8, Z0, Z0
 	VMOVUPD   64(DX), Z8
@@ -8204,9 +16436,9 @@ biased110:
 	VMOVUPD.Z 448(DX), K1, Z8
 	VADDPD    Z8, Z7, Z7
 
-added110:
+added254:
 	CMPQ   112(AX), $0x00
-	JE     clipped110
+	JE     clipped254
 	VPXORD Z17, Z17, Z17
 	VMAXPD Z0, Z17, Z0
 	VMAXPD Z1, Z17, Z1
@@ -8217,7 +16449,7 @@ added110:
 	VMAXPD Z6, Z17, Z6
 	VMAXPD Z7, Z17, Z7
 
-clipped110:
+clipped254:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)
@@ -8264,7 +16496,7 @@ TEXT ·tile2x8F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial111:
+partial255:
 	VMOVUPD      (BX), Z16
 	VMOVUPD      64(BX), Z17
 	VMOVUPD      128(BX), Z18
@@ -8294,11 +16526,11 @@ partial111:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial111
+	JNZ          partial255
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial111
+	JNZ          partial255
 	VBROADCASTSD 80(AX), Z16
 	VMULPD       Z16, Z0, Z0
 	VMULPD       Z16, Z1, Z1
@@ -8320,7 +16552,7 @@ partial111:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased112
+	JZ           biased256
 	VMOVUPD      (CX), Z16
 	VADDPD       Z16, Z0, Z0
 	VADDPD       Z16, Z8, Z8
@@ -8346,9 +16578,9 @@ partial111:
 	VADDPD       Z16, Z7, Z7
 	VADDPD       Z16, Z15, Z15
 
-biased112:
+biased256:
 	TESTQ     DX, DX
-	JZ        added112
+	JZ        added256
 	VMOVUPD   (DX), Z16
 	VADDPD    Z16, Z0, Z0
 	VMOVUPD   64(DX), Z16
@@ -8383,9 +16615,9 @@ biased112:
 	VMOVUPD.Z 448(DX), K1, Z16
 	VADDPD    Z16, Z15, Z15
 
-added112:
+added256:
 	CMPQ   112(AX), $0x00
-	JE     clipped112
+	JE     clipped256
 	VPXORD Z25, Z25, Z25
 	VMAXPD Z0, Z25, Z0
 	VMAXPD Z1, Z25, Z1
@@ -8404,7 +16636,7 @@ added112:
 	VMAXPD Z14, Z25, Z14
 	VMAXPD Z15, Z25, Z15
 
-clipped112:
+clipped256:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)

@@ -3,31 +3,41 @@ package kernels
 // transposeRows is the height of the blocks that the transposing kernels move; a panel less high is used in place.
 const transposeRows = 8
 
-// packA copies panel p of op(A)[:, k0:k1] to dst, column by column, tiles.pad elements apart.
+// packA copies panel p of op(A)[:, k0:k1] to dst: transposed A column by column, tiles.pad elements apart, else row by
+// row.
 func (j *gemmJob[T]) packA(dst []T, p int) {
 	m0, m1 := j.panel(p)
-	rows, k := m1-m0, j.k1-j.k0
+	k, a := j.k1-j.k0, j.A[j.indexA(m0):]
 	if j.TransA {
-		for i := range k {
-			copy(dst[i*j.tiles.pad:][:rows], j.A[(j.k0+i)*j.LDA+m0:])
-		}
+		copyRows(dst, j.tiles.pad, a, j.LDA, m1-m0, k)
 		return
 	}
-	transposeRange(dst, j.tiles.pad, j.A[m0*j.LDA+j.k0:], j.LDA, rows, k)
+	for r := range m1 - m0 {
+		copy(dst[r*k:][:k], a[r*j.LDA:])
+	}
 }
 
-// packB copies one strip of op(B)[k0:k1, n0:n1], nr columns wide, to its place in bufB, row by row.
-func (j *gemmJob[T]) packB(strip int) {
-	k := j.k1 - j.k0
-	n := j.n0 + strip*j.nr
-	cols := min(j.nr, j.n1-n)
-	dst := j.bufB[strip*j.nr*k:][:j.nr*k]
-	if j.TransB {
-		transposeRange(dst, j.nr, j.B[n*j.LDB+j.k0:], j.LDB, cols, k)
-		return
-	}
-	for i := range k {
-		copy(dst[i*j.nr:][:cols], j.B[(j.k0+i)*j.LDB+n:])
+// turnB transposes one strip of B[:, k0:k1] from row n on, cols of them, to rows nr apart.
+func (j *gemmJob[T]) turnB(dst []T, n, cols int) {
+	transposeRange(dst, j.nr, j.B[n*j.LDB+j.k0:], j.LDB, cols, j.k1-j.k0)
+}
+
+// copyCall bounds the elements that one call of assembly moves.
+const copyCall = 1 << 15
+
+// copyRows copies count rows of the given width, which lie xs apart, to dst, ds apart.
+func copyRows[T Float](dst []T, ds int, x []T, xs int, width, count int) {
+	step := max(1, copyCall/max(width, 1))
+	for ; count > 0; count -= step {
+		n := min(step, count)
+		if !simdCopyRows(dst, ds, x, xs, width, n) {
+			for i := range n {
+				copy(dst[i*ds:][:width], x[i*xs:])
+			}
+		}
+		if count > step {
+			dst, x = dst[step*ds:], x[step*xs:]
+		}
 	}
 }
 

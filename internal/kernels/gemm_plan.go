@@ -2,16 +2,17 @@ package kernels
 
 import "unsafe"
 
-// Blocking, after Goto and van de Geijn, "Anatomy of high-performance matrix multiplication" (2008), with figures
-// measured on Zen 4: a panel of A stays in the L1 cache, a strip of B in the L2 cache.
+// Blocking, after Goto and van de Geijn, "Anatomy of high-performance matrix multiplication" (2008): a strip of B stays in
+// the L1 cache while the panels of a task, which stay in the L2 cache, go by. Figures measured on Zen 5.
 const (
-	blockK         = 512  // longest run of k in one tile
-	blockN         = 2048 // columns of B packed at a time
-	groupPanels    = 8    // panels of A in one task
-	stripColumns   = 128  // columns of B that a task goes through at a time
-	directBRows    = 140  // B is used in place when A has at most so many rows
-	directAColumns = 128  // A is used in place when a task has at most so many columns
-	directTColumns = 256  // the same for transposed A, whose rows lie together
+	blockK      = 512     // longest run of k in one tile
+	blockN      = 2048    // columns of B packed at a time
+	groupPanels = 16      // most panels of A in one task
+	splitPanels = 4       // panels of A that make a task of their own worth while
+	compactB    = 4096    // B of so many elements, rows' distances included, stays in the L1 cache as it is
+	copyStrips  = 8       // A of awkward distance between rows is copied when a task has so many strips of B
+	coldB       = 1 << 20 // elements of B from which it comes from memory rather than from the L2 cache
+	directStrip = 2       // transposed A is used in place when a task has at most so many strips of B
 )
 
 type gemmPhase int
@@ -35,39 +36,69 @@ type gemmJob[T Float] struct {
 	n0, n1, k0, k1 int // the block in work
 	mTasks, nTasks int
 	directA        bool
-	directB        bool
+	sourceB        sourceB
 	phase          gemmPhase
 	spaceB         scratch[T]
 	bufB           []T
 }
+
+// sourceB is where tiles read B.
+type sourceB int
+
+const (
+	inPlace  sourceB = iota
+	prepared         // PackedB
+	perTask          // each task packs a strip as its first panel goes by
+	perStrip         // each task packs a strip before its first panel
+	turned           // transposed for all tasks before they start
+)
 
 func (j *gemmJob[T]) plan(parallel bool) {
 	j.setTiles()
 	j.panels = ceilDiv(j.M, j.tiles.rows)
 	j.kc = ceilDiv(j.K, ceilDiv(j.K, blockK))
 	j.nc = ceilDiv(ceilDiv(j.N, ceilDiv(j.N, blockN)), j.nr) * j.nr
-	threads := 1
-	if parallel {
-		threads = Threads()
-	}
 	strips := ceilDiv(min(j.nc, j.N), j.nr)
-	j.mTasks = ceilDiv(j.panels, groupPanels)
-	j.nTasks = 1
-	if want := threads * chunksEach; threads > 1 && j.mTasks < want {
-		j.nTasks = min(ceilDiv(want, j.mTasks), ceilDiv(strips*j.nr, stripColumns))
-		j.mTasks = min(max(j.mTasks, ceilDiv(want, j.nTasks)), j.panels)
-	}
-	taskColumns := ceilDiv(strips, j.nTasks) * j.nr
-	j.directB = !j.TransB && j.M <= directBRows
+	j.split(strips, parallel)
+	j.directA = j.placeA(ceilDiv(strips, j.nTasks))
 	switch {
-	case j.TransA:
-		j.directA = taskColumns <= directTColumns
+	case j.packed != nil:
+		j.sourceB = prepared
+	case !j.TransB && (j.M <= 2 || j.LDB == j.nr || j.kc*j.LDB <= compactB):
+		j.sourceB = inPlace
+	case !j.TransB && j.K*j.N >= coldB:
+		j.sourceB = perStrip
+	case !j.TransB:
+		j.sourceB = perTask
 	default:
-		j.directA = taskColumns <= directAColumns || j.M/j.panels < transposeRows
-	}
-	if !j.directB && j.packed == nil {
+		j.sourceB = turned
 		j.bufB = j.spaceB.take(j.nc * j.kc)
 	}
+}
+
+// placeA reports whether tasks of so many strips of B read A in place. Rows a multiple of 4096 bytes apart share one set of
+// lines of the L1 cache, which is worth a copy only where it is read often.
+func (j *gemmJob[T]) placeA(strips int) bool {
+	if j.TransA || j.LDA*int(unsafe.Sizeof(j.Alpha))%4096 != 0 {
+		return !j.TransA || strips <= directStrip
+	}
+	return strips < copyStrips
+}
+
+// split cuts a block into tasks: by rows where there are many, because then A is packed once.
+func (j *gemmJob[T]) split(strips int, parallel bool) {
+	j.mTasks, j.nTasks = ceilDiv(j.panels, groupPanels), 1
+	threads := Threads()
+	if !parallel || threads == 1 {
+		return
+	}
+	want := threads * chunksEach
+	if j.panels >= want*splitPanels {
+		j.mTasks = max(j.mTasks, want)
+		return
+	}
+	j.nTasks = min(ceilDiv(want, j.mTasks), strips)
+	j.mTasks = min(max(j.mTasks, ceilDiv(want, j.nTasks)), j.panels)
 }
 
 // setTiles chooses the micro-kernels and their width.
@@ -77,10 +108,7 @@ func (j *gemmJob[T]) setTiles() {
 		return
 	}
 	j.tiles = tilesFor[T](ActiveLevel())
-	j.nr = 2 * j.tiles.lanes
-	if j.M <= 2 {
-		j.nr = j.tiles.widest * j.tiles.lanes
-	}
+	j.nr = j.tiles.width(j.M)
 }
 
 // panel returns the rows of panel p: the panels' heights differ by one at most, so that no tile is nearly empty.
@@ -94,12 +122,13 @@ func (j *gemmJob[T]) panel(p int) (from, to int) {
 	return from, to
 }
 
-// Run implements Task: panels of B to pack, tasks of the product, or rows of B to multiply by a vector.
+// Run implements Task: strips of B to transpose, tasks of the product, or rows of B to multiply by a vector.
 func (j *gemmJob[T]) Run(lo, hi int) {
 	switch j.phase {
 	case packPhase:
 		for p := lo; p < hi; p++ {
-			j.packB(p)
+			n := j.n0 + p*j.nr
+			j.turnB(j.bufB[p*j.nr*(j.k1-j.k0):], n, min(j.nr, j.n1-n))
 		}
 		return
 	case dotPhase:
@@ -111,8 +140,7 @@ func (j *gemmJob[T]) Run(lo, hi int) {
 	for i := lo; i < hi; i++ {
 		j.task(i, t, buf)
 	}
-	*t = tileArgs{}
-	tileArgsFree.put(t)
+	recycleTile(t)
 	scratches[T]().put(buf)
 }
 
@@ -128,27 +156,53 @@ func (j *gemmJob[T]) task(i int, t *tileArgs, buf *scratch[T]) {
 	if p0 == p1 || n0 >= n1 {
 		return
 	}
-	var packed []T
-	panelSize := (j.k1 - j.k0) * j.tiles.pad
-	if !j.directA {
-		packed = buf.take((p1 - p0) * panelSize)
-		for p := p0; p < p1; p++ {
-			j.packA(packed[(p-p0)*panelSize:], p)
-		}
-	}
 	j.setup(t)
-	for from := n0; from < n1; from += stripColumns {
-		to := min(from+stripColumns, n1)
+	panels, strip := j.packPanels(buf, p0, p1)
+	for n := n0; n < n1; n += j.nr {
+		cols := min(j.nr, n1-n)
+		j.stripB(t, n)
+		switch j.sourceB {
+		case perTask:
+			t.strip = unsafe.Pointer(&strip[0])
+		case perStrip:
+			copyRows(strip, j.nr, j.B[j.k0*j.LDB+n:], j.LDB, cols, j.k1-j.k0)
+			t.b, t.bK = unsafe.Pointer(&strip[0]), j.nr*int(unsafe.Sizeof(j.Alpha))
+		}
 		for p := p0; p < p1; p++ {
 			m0, m1 := j.panel(p)
 			if j.directA {
 				t.a = unsafe.Pointer(&j.A[j.indexA(m0)])
 			} else {
-				t.a = unsafe.Pointer(&packed[(p-p0)*panelSize])
+				t.a = unsafe.Pointer(&panels[(p-p0)*j.panelSize()])
 			}
-			j.row(t, m0, m1, from, to)
+			j.target(t, m0, n)
+			if p > p0 || j.sourceB != perTask {
+				j.tiles.tile(t, m1-m0, cols)
+				continue
+			}
+			j.tiles.packingTile(t, m1-m0, cols)
+			t.b, t.bK = t.strip, ceilDiv(cols, j.tiles.lanes)*j.tiles.lanes*int(unsafe.Sizeof(j.Alpha))
 		}
 	}
+}
+
+// panelSize is the elements of a packed panel of A.
+func (j *gemmJob[T]) panelSize() int { return (j.k1 - j.k0) * j.tiles.pad }
+
+// packPanels packs panels of A where that pays, and finds room for a strip of B where tasks pack their own.
+func (j *gemmJob[T]) packPanels(buf *scratch[T], p0, p1 int) (panels, strip []T) {
+	size, room := 0, 0
+	if !j.directA {
+		size = (p1 - p0) * j.panelSize()
+	}
+	if j.sourceB == perTask || j.sourceB == perStrip {
+		room = j.nr * (j.k1 - j.k0)
+	}
+	all := buf.take(size + room)
+	for p := p0; p < p1 && size > 0; p++ {
+		j.packA(all[(p-p0)*j.panelSize():], p)
+	}
+	return all[:size], all[size:]
 }
 
 // indexA is where op(A)[m, k0] lies in A.
@@ -163,16 +217,14 @@ func (j *gemmJob[T]) indexA(m int) int {
 func (j *gemmJob[T]) setup(t *tileArgs) {
 	size := int(unsafe.Sizeof(j.Alpha))
 	switch {
-	case !j.directA:
-		t.aRow, t.aK = size, j.tiles.pad*size
-	case j.TransA:
+	case j.TransA && j.directA:
 		t.aRow, t.aK = size, j.LDA*size
-	default:
+	case j.TransA:
+		t.aRow, t.aK = size, j.tiles.pad*size
+	case j.directA:
 		t.aRow, t.aK = j.LDA*size, size
-	}
-	t.bK = j.nr * size
-	if j.directB {
-		t.bK = j.LDB * size
+	default:
+		t.aRow, t.aK = (j.k1-j.k0)*size, size
 	}
 	t.cRow = j.LDC * size
 	t.k, t.runs = j.k1-j.k0, 1
@@ -183,30 +235,32 @@ func (j *gemmJob[T]) setup(t *tileArgs) {
 	}
 }
 
-// row does the tiles of one panel over the columns [n0, n1).
-func (j *gemmJob[T]) row(t *tileArgs, m0, m1, n0, n1 int) {
-	for n := n0; n < n1; n += j.nr {
-		cols := min(j.nr, n1-n)
-		switch {
-		case j.packed != nil:
-			strip, ld, _ := j.packed.strip(n)
-			t.b, t.bK = unsafe.Pointer(&strip[j.k0*ld]), ld*int(unsafe.Sizeof(j.Alpha))
-		case j.directB:
-			t.b = unsafe.Pointer(&j.B[j.k0*j.LDB+n])
-		default:
-			t.b = unsafe.Pointer(&j.bufB[(n-j.n0)*t.k])
-		}
-		at := m0*j.LDC + n
-		t.c, t.old, t.bias = unsafe.Pointer(&j.C[at]), nil, nil
-		switch {
-		case j.k0 > 0 || j.Beta != 0:
-			t.old = t.c
-		case j.add != nil:
-			t.old = unsafe.Pointer(&j.add[at])
-		}
-		if j.Bias != nil && j.k1 == j.K {
-			t.bias = unsafe.Pointer(&j.Bias[n])
-		}
-		j.tiles.tile(t, m1-m0, cols)
+// stripB points a tile at the strip of B that starts at column n.
+func (j *gemmJob[T]) stripB(t *tileArgs, n int) {
+	ld := j.nr
+	switch j.sourceB {
+	case prepared:
+		strip, wide, _ := j.packed.strip(n)
+		t.b, ld = unsafe.Pointer(&strip[j.k0*wide]), wide
+	case turned:
+		t.b = unsafe.Pointer(&j.bufB[(n-j.n0)*(j.k1-j.k0)])
+	default:
+		t.b, ld = unsafe.Pointer(&j.B[j.k0*j.LDB+n]), j.LDB
+	}
+	t.bK = ld * int(unsafe.Sizeof(j.Alpha))
+}
+
+// target points a tile at C[m, n] and at what to add to it.
+func (j *gemmJob[T]) target(t *tileArgs, m, n int) {
+	at := m*j.LDC + n
+	t.c, t.old, t.bias = unsafe.Pointer(&j.C[at]), nil, nil
+	switch {
+	case j.k0 > 0 || j.Beta != 0:
+		t.old = t.c
+	case j.add != nil:
+		t.old = unsafe.Pointer(&j.add[at])
+	}
+	if j.Bias != nil && j.k1 == j.K {
+		t.bias = unsafe.Pointer(&j.Bias[n])
 	}
 }

@@ -239,6 +239,10 @@ var gemmShapes = []struct {
 	{4096, 32, 27, false, false},
 	{64, 64, 64, false, false},
 	{8, 8, 8, false, false},
+	{32, 32, 32, false, false},
+	{100, 100, 100, false, false},
+	{128, 24, 256, false, false},
+	{128, 33, 256, false, false},
 }
 
 func benchmarkGemm[T Float](b *testing.B) {

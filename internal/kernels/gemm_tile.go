@@ -20,15 +20,17 @@ type tileArgs struct {
 	aSkip    int
 	bias     unsafe.Pointer // nil, or one element for each column
 	relu     uint64         // 1: clip below zero
+	strip    unsafe.Pointer // where packing kernels copy B to
 }
 
 // tileSet is a family of micro-kernels.
 type tileSet struct {
-	rows   int // most rows of a tile
-	lanes  int // elements of a vector
-	widest int // most vectors in a row of a tile of one or two rows; two for higher ones
-	pad    int // distance of the columns of a packed panel of A
-	table  *tileTable
+	rows   int        // most rows of a tile
+	lanes  int        // elements of a vector
+	widest int        // most vectors in a row of a tile of one or two rows; two for higher ones
+	pad    int        // distance of the columns of a packed panel of A
+	table  *tileTable // kernels that read B only
+	packs  *tileTable // those of up to two vectors that also pack it
 	go32   bool
 	go64   bool
 }
@@ -50,6 +52,33 @@ func (s *tileSet) tile(t *tileArgs, rows, cols int) {
 		vectors := (cols + s.lanes - 1) / s.lanes
 		t.lanes = uint64(cols - (vectors-1)*s.lanes)
 		s.table[vectors-1][rows-1]((*byte)(unsafe.Pointer(t)))
+	}
+}
+
+// packingTile is tile for at most two vectors of columns; it copies what it reads of B to t.strip, one row of whole
+// vectors after the other.
+//
+//go:noinline
+func (s *tileSet) packingTile(t *tileArgs, rows, cols int) {
+	if s.packs == nil {
+		portablePack(t, s, cols)
+		s.tile(t, rows, cols)
+		return
+	}
+	vectors := (cols + s.lanes - 1) / s.lanes
+	t.lanes = uint64(cols - (vectors-1)*s.lanes)
+	s.packs[vectors-1][rows-1]((*byte)(unsafe.Pointer(t)))
+}
+
+func portablePack(t *tileArgs, s *tileSet, cols int) {
+	size := 8
+	if s.go32 {
+		size = 4
+	}
+	width := ceilDiv(cols, s.lanes) * s.lanes * size
+	for k := range t.k {
+		dst, src := unsafe.Add(t.strip, k*width), unsafe.Add(t.b, k*t.bK)
+		copy(unsafe.Slice((*byte)(dst), cols*size), unsafe.Slice((*byte)(src), cols*size))
 	}
 }
 

@@ -1,6 +1,7 @@
 package kernels
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -107,5 +108,45 @@ func TestPackedDoesNotAllocate(t *testing.T) {
 		requireNoAllocs(t, "MatMulPacked", func() {
 			MatMulPacked(PackedArgs[float32]{M: m, A: x, LDA: 288, B: b, C: y, LDC: 64, Epilogue: e})
 		})
+	}
+}
+
+func BenchmarkMatMulPacked(b *testing.B) {
+	for _, s := range [][3]int{{1, 512, 784}, {1, 256, 512}, {1, 10, 256}, {4, 512, 784}, {64, 512, 784}, {64, 256, 512}, {64, 10, 256}} {
+		m, n, k := s[0], s[1], s[2]
+		g := gemmCase[float32](1, m, n, k, false, false, 0)
+		bias := g.B[:n]
+		packed := PackedArgs[float32]{M: m, A: g.A, LDA: k, B: PackB(g.B, n, k, n, false), C: g.C, LDC: n,
+			Epilogue: Epilogue[float32]{Bias: bias, Relu: true}}
+		g.Bias, g.Relu = bias, true
+		for name, f := range map[string]func(){"packed": func() { MatMulPacked(packed) }, "plain": func() { Gemm(g) }} {
+			b.Run(fmt.Sprintf("%dx%dx%d/%s", m, n, k, name), func(b *testing.B) {
+				for b.Loop() {
+					f()
+				}
+				b.ReportMetric(2*float64(m*n*k)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+			})
+		}
+	}
+}
+
+func BenchmarkConvPacked(b *testing.B) {
+	strided := func(g Window) Window {
+		g.StrideH, g.StrideW, g.PadTop, g.PadLeft, g.OutH, g.OutW = 2, 2, 0, 0, g.OutH/2, g.OutW/2
+		return g
+	}
+	for _, g := range []Window{cnnLayer(1, 28, 1, 32), cnnLayer(1, 14, 32, 64), cnnLayer(1, 32, 3, 16), cnnLayer(1, 32, 16, 16),
+		strided(cnnLayer(1, 32, 16, 32)), cnnLayer(1, 16, 32, 32), strided(cnnLayer(1, 16, 32, 64)), cnnLayer(1, 8, 64, 64)} {
+		for _, batch := range []int{1, 64} {
+			g.Batch = batch
+			x, y, w := vector[float32](newRand(1), g.inSize()), vector[float32](newRand(2), g.outSize()), vector[float32](newRand(3), g.weights())
+			f, e := PackFilter(g, w), Epilogue[float32]{Bias: w[:g.OutC], Relu: true}
+			b.Run(fmt.Sprintf("%dx%dx%d_%dx%d", batch, g.InH, g.InC, g.OutH, g.OutC), func(b *testing.B) {
+				for b.Loop() {
+					Conv2DPacked(g, y, x, f, e)
+				}
+				b.ReportMetric(2*float64(g.pixels()*g.weights())*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+			})
+		}
 	}
 }

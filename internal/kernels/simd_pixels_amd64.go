@@ -60,3 +60,15 @@ func simdRoutePixels[T Float](p pixelRun, dx, x, left, y []T, width int) bool {
 	s.pixels.route(p.count, width, p.inStep*size, p.outStep*size, at(dx), at(x), at(left), at(y))
 	return true
 }
+
+//go:noinline
+func simdCopyRows[T Float](dst []T, ds int, x []T, xs int, width, count int) bool {
+	s, size := simdFor[T](), int(unsafe.Sizeof(T(0)))
+	if s == nil || count == 0 {
+		return false
+	}
+	checkPixels(dst, ds, width, count)
+	checkPixels(x, xs, width, count)
+	s.pixels.copy(count, width, ds*size, xs*size, at(dst), at(x))
+	return true
+}

@@ -224,6 +224,11 @@ func dotPixelsF32AVX2(rows int, cols int, stride0 int, stride1 int, x *byte, y *
 //go:noescape
 func routePixelsF32AVX2(rows int, cols int, stride0 int, stride1 int, dx *byte, x *byte, left *byte, y *byte)
 
+// copyRowsF32AVX2 copies rows; rows > 0.
+//
+//go:noescape
+func copyRowsF32AVX2(rows int, cols int, stride0 int, stride1 int, dst *byte, x *byte)
+
 // expF32AVX2 is an elementwise kernel.
 //
 //go:noescape
@@ -453,6 +458,11 @@ func dotPixelsF32AVX512(rows int, cols int, stride0 int, stride1 int, x *byte, y
 //
 //go:noescape
 func routePixelsF32AVX512(rows int, cols int, stride0 int, stride1 int, dx *byte, x *byte, left *byte, y *byte)
+
+// copyRowsF32AVX512 copies rows; rows > 0.
+//
+//go:noescape
+func copyRowsF32AVX512(rows int, cols int, stride0 int, stride1 int, dst *byte, x *byte)
 
 // expF32AVX512 is an elementwise kernel.
 //

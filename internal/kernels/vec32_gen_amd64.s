@@ -3394,6 +3394,81 @@ end77:
 	VZEROUPPER
 	RET
 
+// func copyRowsF32AVX2(rows int, cols int, stride0 int, stride1 int, dst *byte, x *byte)
+// Requires: AVX, AVX2, MMX+
+TEXT ·copyRowsF32AVX2(SB), NOSPLIT, $0-48
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	MOVQ stride0+16(FP), DX
+	MOVQ stride1+24(FP), BX
+	MOVQ dst+32(FP), SI
+	MOVQ x+40(FP), DI
+
+wide81:
+	CMPQ CX, $0x00000010
+	JLT  narrow81
+	MOVQ AX, R8
+	MOVQ SI, R9
+	MOVQ DI, R10
+
+copy82:
+	PREFETCHT0 (R10)(BX*8)
+	VMOVUPS    (R10), Y0
+	VMOVUPS    Y0, (R9)
+	PREFETCHT0 32(R10)(BX*8)
+	VMOVUPS    32(R10), Y0
+	VMOVUPS    Y0, 32(R9)
+	ADDQ       DX, R9
+	ADDQ       BX, R10
+	DECQ       R8
+	JNZ        copy82
+	ADDQ       $0x00000040, SI
+	ADDQ       $0x00000040, DI
+	SUBQ       $0x00000010, CX
+	JMP        wide81
+
+narrow81:
+	CMPQ CX, $0x00000008
+	JLT  edge81
+	MOVQ AX, R8
+	MOVQ SI, R9
+	MOVQ DI, R10
+
+copy83:
+	PREFETCHT0 (R10)(BX*8)
+	VMOVUPS    (R10), Y0
+	VMOVUPS    Y0, (R9)
+	ADDQ       DX, R9
+	ADDQ       BX, R10
+	DECQ       R8
+	JNZ        copy83
+	ADDQ       $0x00000020, SI
+	ADDQ       $0x00000020, DI
+	SUBQ       $0x00000008, CX
+	JMP        narrow81
+
+edge81:
+	TESTQ        CX, CX
+	JZ           end81
+	VMOVQ        CX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
+	MOVQ         SI, CX
+	MOVQ         DI, SI
+
+copy84:
+	PREFETCHT0 (SI)(BX*8)
+	VMASKMOVPS (SI), Y0, Y1
+	VMASKMOVPS Y1, Y0, (CX)
+	ADDQ       DX, CX
+	ADDQ       BX, SI
+	DECQ       AX
+	JNZ        copy84
+
+end81:
+	VZEROUPPER
+	RET
+
 // func expF32AVX2(n int, dst *byte, a *byte)
 // Requires: AVX, AVX2, FMA3
 TEXT ·expF32AVX2(SB), NOSPLIT, $0-24
@@ -3401,9 +3476,9 @@ TEXT ·expF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many81:
+many85:
 	CMPQ         AX, $0x00000010
-	JLT          one81
+	JLT          one85
 	VMOVUPS      (DX), Y0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Y1
 	VMOVUPS      constF32_42b20000<>+0(SB), Y2
@@ -3463,11 +3538,11 @@ many81:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          many81
+	JMP          many85
 
-one81:
+one85:
 	CMPQ         AX, $0x00000008
-	JLT          rest81
+	JLT          rest85
 	VMOVUPS      (DX), Y0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Y1
 	VMOVUPS      constF32_42b20000<>+0(SB), Y2
@@ -3499,11 +3574,11 @@ one81:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one81
+	JMP          one85
 
-rest81:
+rest85:
 	TESTQ        AX, AX
-	JZ           done81
+	JZ           done85
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -3536,7 +3611,7 @@ rest81:
 	VMULPS       Y1, Y3, Y3
 	VMASKMOVPS   Y3, Y0, (CX)
 
-done81:
+done85:
 	VZEROUPPER
 	RET
 
@@ -3763,9 +3838,9 @@ TEXT ·sigmoidF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one82:
+one86:
 	CMPQ         AX, $0x00000008
-	JLT          rest82
+	JLT          rest86
 	VMOVUPS      (DX), Y0
 	VORPS        constF32_80000000<>+0(SB), Y0, Y1
 	VMOVUPS      constF32_c2d00000<>+0(SB), Y2
@@ -3803,11 +3878,11 @@ one82:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one82
+	JMP          one86
 
-rest82:
+rest86:
 	TESTQ        AX, AX
-	JZ           done82
+	JZ           done86
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -3846,7 +3921,7 @@ rest82:
 	VDIVPS       Y3, Y1, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done82:
+done86:
 	VZEROUPPER
 	RET
 
@@ -3857,9 +3932,9 @@ TEXT ·tanhF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one83:
+one87:
 	CMPQ         AX, $0x00000008
-	JLT          rest83
+	JLT          rest87
 	VMOVUPS      (DX), Y0
 	VANDPS       constF32_7fffffff<>+0(SB), Y0, Y1
 	VADDPS       Y1, Y1, Y2
@@ -3910,11 +3985,11 @@ one83:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one83
+	JMP          one87
 
-rest83:
+rest87:
 	TESTQ        AX, AX
-	JZ           done83
+	JZ           done87
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -3966,7 +4041,7 @@ rest83:
 	VBLENDVPS    Y1, Y5, Y4, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done83:
+done87:
 	VZEROUPPER
 	RET
 
@@ -4104,305 +4179,43 @@ TEXT ·addF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many84:
-	CMPQ    AX, $0x00000040
-	JLT     one84
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VMOVUPS 64(BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VMOVUPS 128(BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VMOVUPS 192(BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000040, AX
-	JMP     many84
-
-one84:
-	CMPQ    AX, $0x00000010
-	JLT     rest84
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000010, AX
-	JMP     one84
-
-rest84:
-	TESTQ     AX, AX
-	JZ        done84
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS.Z (BX), K1, Z1
-	VADDPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done84:
-	VZEROUPPER
-	RET
-
-// func subF32AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·subF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many85:
-	CMPQ    AX, $0x00000040
-	JLT     one85
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VMOVUPS 64(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VMOVUPS 128(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VMOVUPS 192(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000040, AX
-	JMP     many85
-
-one85:
-	CMPQ    AX, $0x00000010
-	JLT     rest85
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000010, AX
-	JMP     one85
-
-rest85:
-	TESTQ     AX, AX
-	JZ        done85
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS.Z (BX), K1, Z1
-	VSUBPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done85:
-	VZEROUPPER
-	RET
-
-// func mulF32AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·mulF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many86:
-	CMPQ    AX, $0x00000040
-	JLT     one86
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VMULPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VMOVUPS 64(BX), Z1
-	VMULPS  Z1, Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VMOVUPS 128(BX), Z1
-	VMULPS  Z1, Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VMOVUPS 192(BX), Z1
-	VMULPS  Z1, Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000040, AX
-	JMP     many86
-
-one86:
-	CMPQ    AX, $0x00000010
-	JLT     rest86
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VMULPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000010, AX
-	JMP     one86
-
-rest86:
-	TESTQ     AX, AX
-	JZ        done86
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS.Z (BX), K1, Z1
-	VMULPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done86:
-	VZEROUPPER
-	RET
-
-// func divF32AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·divF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many87:
-	CMPQ    AX, $0x00000040
-	JLT     one87
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VDIVPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VMOVUPS 64(BX), Z1
-	VDIVPS  Z1, Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VMOVUPS 128(BX), Z1
-	VDIVPS  Z1, Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VMOVUPS 192(BX), Z1
-	VDIVPS  Z1, Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000040, AX
-	JMP     many87
-
-one87:
-	CMPQ    AX, $0x00000010
-	JLT     rest87
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VDIVPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000010, AX
-	JMP     one87
-
-rest87:
-	TESTQ     AX, AX
-	JZ        done87
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS.Z (BX), K1, Z1
-	VDIVPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done87:
-	VZEROUPPER
-	RET
-
-// func maxF32AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·maxF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
 many88:
-	CMPQ      AX, $0x00000040
-	JLT       one88
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z2
-	VMOVUPS   Z2, (CX)
-	VMOVUPS   64(DX), Z0
-	VMOVUPS   64(BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z3
-	VMOVUPS   Z3, 64(CX)
-	VMOVUPS   128(DX), Z0
-	VMOVUPS   128(BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z4
-	VMOVUPS   Z4, 128(CX)
-	VMOVUPS   192(DX), Z0
-	VMOVUPS   192(BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z5
-	VMOVUPS   Z5, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000040, AX
-	JMP       many88
+	CMPQ    AX, $0x00000040
+	JLT     one88
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VADDPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VMOVUPS 64(BX), Z1
+	VADDPS  Z1, Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMOVUPS 128(BX), Z1
+	VADDPS  Z1, Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMOVUPS 192(BX), Z1
+	VADDPS  Z1, Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000040, AX
+	JMP     many88
 
 one88:
-	CMPQ      AX, $0x00000010
-	JLT       rest88
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z6
-	VMOVUPS   Z6, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000010, AX
-	JMP       one88
+	CMPQ    AX, $0x00000010
+	JLT     rest88
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VADDPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, AX
+	JMP     one88
 
 rest88:
 	TESTQ     AX, AX
@@ -4414,70 +4227,58 @@ rest88:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K2
-	VBLENDMPS Z0, Z1, K2, Z7
-	VMOVUPS   Z7, K1, (CX)
+	VADDPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
 
 done88:
 	VZEROUPPER
 	RET
 
-// func minF32AVX512(n int, dst *byte, a *byte, b *byte)
+// func subF32AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·minF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·subF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
 many89:
-	CMPQ      AX, $0x00000040
-	JLT       one89
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z2
-	VMOVUPS   Z2, (CX)
-	VMOVUPS   64(DX), Z0
-	VMOVUPS   64(BX), Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z3
-	VMOVUPS   Z3, 64(CX)
-	VMOVUPS   128(DX), Z0
-	VMOVUPS   128(BX), Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z4
-	VMOVUPS   Z4, 128(CX)
-	VMOVUPS   192(DX), Z0
-	VMOVUPS   192(BX), Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z5
-	VMOVUPS   Z5, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000040, AX
-	JMP       many89
+	CMPQ    AX, $0x00000040
+	JLT     one89
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VMOVUPS 64(BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMOVUPS 128(BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMOVUPS 192(BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000040, AX
+	JMP     many89
 
 one89:
-	CMPQ      AX, $0x00000010
-	JLT       rest89
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z6
-	VMOVUPS   Z6, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000010, AX
-	JMP       one89
+	CMPQ    AX, $0x00000010
+	JLT     rest89
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, AX
+	JMP     one89
 
 rest89:
 	TESTQ     AX, AX
@@ -4489,18 +4290,16 @@ rest89:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K2
-	VBLENDMPS Z0, Z1, K2, Z7
-	VMOVUPS   Z7, K1, (CX)
+	VSUBPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
 
 done89:
 	VZEROUPPER
 	RET
 
-// func squaredDifferenceF32AVX512(n int, dst *byte, a *byte, b *byte)
+// func mulF32AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·squaredDifferenceF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·mulF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -4511,23 +4310,19 @@ many90:
 	JLT     one90
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMULPS  Z0, Z0, Z0
+	VMULPS  Z1, Z0, Z0
 	VMOVUPS Z0, (CX)
 	VMOVUPS 64(DX), Z0
 	VMOVUPS 64(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMULPS  Z0, Z0, Z0
+	VMULPS  Z1, Z0, Z0
 	VMOVUPS Z0, 64(CX)
 	VMOVUPS 128(DX), Z0
 	VMOVUPS 128(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMULPS  Z0, Z0, Z0
+	VMULPS  Z1, Z0, Z0
 	VMOVUPS Z0, 128(CX)
 	VMOVUPS 192(DX), Z0
 	VMOVUPS 192(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMULPS  Z0, Z0, Z0
+	VMULPS  Z1, Z0, Z0
 	VMOVUPS Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -4540,8 +4335,7 @@ one90:
 	JLT     rest90
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMULPS  Z0, Z0, Z0
+	VMULPS  Z1, Z0, Z0
 	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -4559,64 +4353,58 @@ rest90:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VSUBPS    Z1, Z0, Z0
-	VMULPS    Z0, Z0, Z0
+	VMULPS    Z1, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
 done90:
 	VZEROUPPER
 	RET
 
-// func reluGradF32AVX512(n int, dst *byte, a *byte, b *byte)
+// func divF32AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·reluGradF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·divF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
 many91:
-	CMPQ      AX, $0x00000040
-	JLT       one91
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, (CX)
-	VMOVUPS   64(DX), Z0
-	VMOVUPS   64(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, 64(CX)
-	VMOVUPS   128(DX), Z0
-	VMOVUPS   128(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, 128(CX)
-	VMOVUPS   192(DX), Z0
-	VMOVUPS   192(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000040, AX
-	JMP       many91
+	CMPQ    AX, $0x00000040
+	JLT     one91
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VDIVPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VMOVUPS 64(BX), Z1
+	VDIVPS  Z1, Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMOVUPS 128(BX), Z1
+	VDIVPS  Z1, Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMOVUPS 192(BX), Z1
+	VDIVPS  Z1, Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000040, AX
+	JMP     many91
 
 one91:
-	CMPQ      AX, $0x00000010
-	JLT       rest91
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000010, AX
-	JMP       one91
+	CMPQ    AX, $0x00000010
+	JLT     rest91
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VDIVPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, AX
+	JMP     one91
 
 rest91:
 	TESTQ     AX, AX
@@ -4628,17 +4416,16 @@ rest91:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K2
-	VMOVUPS.Z Z0, K2, Z0
+	VDIVPS    Z1, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
 done91:
 	VZEROUPPER
 	RET
 
-// func relu6GradF32AVX512(n int, dst *byte, a *byte, b *byte)
+// func maxF32AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·relu6GradF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·maxF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -4649,32 +4436,28 @@ many92:
 	JLT       one92
 	VMOVUPS   (DX), Z0
 	VMOVUPS   (BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, (CX)
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z2
+	VMOVUPS   Z2, (CX)
 	VMOVUPS   64(DX), Z0
 	VMOVUPS   64(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, 64(CX)
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z3
+	VMOVUPS   Z3, 64(CX)
 	VMOVUPS   128(DX), Z0
 	VMOVUPS   128(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, 128(CX)
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z4
+	VMOVUPS   Z4, 128(CX)
 	VMOVUPS   192(DX), Z0
 	VMOVUPS   192(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, 192(CX)
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z5
+	VMOVUPS   Z5, 192(CX)
 	ADDQ      $0x00000100, CX
 	ADDQ      $0x00000100, DX
 	ADDQ      $0x00000100, BX
@@ -4686,11 +4469,10 @@ one92:
 	JLT       rest92
 	VMOVUPS   (DX), Z0
 	VMOVUPS   (BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, (CX)
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z6
+	VMOVUPS   Z6, (CX)
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
@@ -4707,13 +4489,306 @@ rest92:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K2
+	VBLENDMPS Z0, Z1, K2, Z7
+	VMOVUPS   Z7, K1, (CX)
+
+done92:
+	VZEROUPPER
+	RET
+
+// func minF32AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·minF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many93:
+	CMPQ      AX, $0x00000040
+	JLT       one93
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z2
+	VMOVUPS   Z2, (CX)
+	VMOVUPS   64(DX), Z0
+	VMOVUPS   64(BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z3
+	VMOVUPS   Z3, 64(CX)
+	VMOVUPS   128(DX), Z0
+	VMOVUPS   128(BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z4
+	VMOVUPS   Z4, 128(CX)
+	VMOVUPS   192(DX), Z0
+	VMOVUPS   192(BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z5
+	VMOVUPS   Z5, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000040, AX
+	JMP       many93
+
+one93:
+	CMPQ      AX, $0x00000010
+	JLT       rest93
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z6
+	VMOVUPS   Z6, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000010, AX
+	JMP       one93
+
+rest93:
+	TESTQ     AX, AX
+	JZ        done93
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K2
+	VBLENDMPS Z0, Z1, K2, Z7
+	VMOVUPS   Z7, K1, (CX)
+
+done93:
+	VZEROUPPER
+	RET
+
+// func squaredDifferenceF32AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·squaredDifferenceF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many94:
+	CMPQ    AX, $0x00000040
+	JLT     one94
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VMOVUPS 64(BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMOVUPS 128(BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMOVUPS 192(BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000040, AX
+	JMP     many94
+
+one94:
+	CMPQ    AX, $0x00000010
+	JLT     rest94
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, AX
+	JMP     one94
+
+rest94:
+	TESTQ     AX, AX
+	JZ        done94
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
+	VSUBPS    Z1, Z0, Z0
+	VMULPS    Z0, Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done94:
+	VZEROUPPER
+	RET
+
+// func reluGradF32AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·reluGradF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many95:
+	CMPQ      AX, $0x00000040
+	JLT       one95
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, (CX)
+	VMOVUPS   64(DX), Z0
+	VMOVUPS   64(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, 64(CX)
+	VMOVUPS   128(DX), Z0
+	VMOVUPS   128(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, 128(CX)
+	VMOVUPS   192(DX), Z0
+	VMOVUPS   192(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000040, AX
+	JMP       many95
+
+one95:
+	CMPQ      AX, $0x00000010
+	JLT       rest95
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000010, AX
+	JMP       one95
+
+rest95:
+	TESTQ     AX, AX
+	JZ        done95
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K2
+	VMOVUPS.Z Z0, K2, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done95:
+	VZEROUPPER
+	RET
+
+// func relu6GradF32AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·relu6GradF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many96:
+	CMPQ      AX, $0x00000040
+	JLT       one96
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, (CX)
+	VMOVUPS   64(DX), Z0
+	VMOVUPS   64(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, 64(CX)
+	VMOVUPS   128(DX), Z0
+	VMOVUPS   128(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, 128(CX)
+	VMOVUPS   192(DX), Z0
+	VMOVUPS   192(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000040, AX
+	JMP       many96
+
+one96:
+	CMPQ      AX, $0x00000010
+	JLT       rest96
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000010, AX
+	JMP       one96
+
+rest96:
+	TESTQ     AX, AX
+	JZ        done96
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
 	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K2
 	VMOVUPS.Z Z0, K2, Z0
 	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K2
 	VMOVUPS.Z Z0, K2, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done92:
+done96:
 	VZEROUPPER
 	RET
 
@@ -4725,9 +4800,9 @@ TEXT ·sigmoidGradF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many93:
+many97:
 	CMPQ    AX, $0x00000040
-	JLT     one93
+	JLT     one97
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VMOVUPS constF32_3f800000<>+0(SB), Z2
@@ -4760,11 +4835,11 @@ many93:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000040, AX
-	JMP     many93
+	JMP     many97
 
-one93:
+one97:
 	CMPQ    AX, $0x00000010
-	JLT     rest93
+	JLT     rest97
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VMOVUPS constF32_3f800000<>+0(SB), Z2
@@ -4776,11 +4851,11 @@ one93:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, AX
-	JMP     one93
+	JMP     one97
 
-rest93:
+rest97:
 	TESTQ     AX, AX
-	JZ        done93
+	JZ        done97
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -4794,7 +4869,7 @@ rest93:
 	VMULPS    Z2, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done93:
+done97:
 	VZEROUPPER
 	RET
 
@@ -4806,9 +4881,9 @@ TEXT ·tanhGradF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many94:
+many98:
 	CMPQ         AX, $0x00000040
-	JLT          one94
+	JLT          one98
 	VMOVUPS      (DX), Z0
 	VMOVUPS      (BX), Z1
 	VMOVUPS      constF32_3f800000<>+0(SB), Z2
@@ -4837,11 +4912,11 @@ many94:
 	ADDQ         $0x00000100, DX
 	ADDQ         $0x00000100, BX
 	SUBQ         $0x00000040, AX
-	JMP          many94
+	JMP          many98
 
-one94:
+one98:
 	CMPQ         AX, $0x00000010
-	JLT          rest94
+	JLT          rest98
 	VMOVUPS      (DX), Z0
 	VMOVUPS      (BX), Z1
 	VMOVUPS      constF32_3f800000<>+0(SB), Z2
@@ -4852,11 +4927,11 @@ one94:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, AX
-	JMP          one94
+	JMP          one98
 
-rest94:
+rest98:
 	TESTQ        AX, AX
-	JZ           done94
+	JZ           done98
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -4869,7 +4944,7 @@ rest94:
 	VMULPS       Z2, Z0, Z0
 	VMOVUPS      Z0, K1, (CX)
 
-done94:
+done98:
 	VZEROUPPER
 	RET
 
@@ -4880,245 +4955,21 @@ TEXT ·negF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many95:
-	CMPQ    AX, $0x00000040
-	JLT     one95
-	VMOVUPS (DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many95
-
-one95:
-	CMPQ    AX, $0x00000010
-	JLT     rest95
-	VMOVUPS (DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one95
-
-rest95:
-	TESTQ     AX, AX
-	JZ        done95
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VXORPS    constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done95:
-	VZEROUPPER
-	RET
-
-// func absF32AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·absF32AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
-many96:
-	CMPQ    AX, $0x00000040
-	JLT     one96
-	VMOVUPS (DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many96
-
-one96:
-	CMPQ    AX, $0x00000010
-	JLT     rest96
-	VMOVUPS (DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one96
-
-rest96:
-	TESTQ     AX, AX
-	JZ        done96
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VANDPS    constF32_7fffffff<>+0(SB), Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done96:
-	VZEROUPPER
-	RET
-
-// func squareF32AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·squareF32AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
-many97:
-	CMPQ    AX, $0x00000040
-	JLT     one97
-	VMOVUPS (DX), Z0
-	VMULPS  Z0, Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VMULPS  Z0, Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VMULPS  Z0, Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VMULPS  Z0, Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many97
-
-one97:
-	CMPQ    AX, $0x00000010
-	JLT     rest97
-	VMOVUPS (DX), Z0
-	VMULPS  Z0, Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one97
-
-rest97:
-	TESTQ     AX, AX
-	JZ        done97
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMULPS    Z0, Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done97:
-	VZEROUPPER
-	RET
-
-// func sqrtF32AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·sqrtF32AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
-many98:
-	CMPQ    AX, $0x00000040
-	JLT     one98
-	VMOVUPS (DX), Z0
-	VSQRTPS Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VSQRTPS Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VSQRTPS Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VSQRTPS Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many98
-
-one98:
-	CMPQ    AX, $0x00000010
-	JLT     rest98
-	VMOVUPS (DX), Z0
-	VSQRTPS Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one98
-
-rest98:
-	TESTQ     AX, AX
-	JZ        done98
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VSQRTPS   Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done98:
-	VZEROUPPER
-	RET
-
-// func rsqrtF32AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·rsqrtF32AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
 many99:
 	CMPQ    AX, $0x00000040
 	JLT     one99
 	VMOVUPS (DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
-	VSQRTPS Z0, Z0
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
+	VMOVUPS Z0, (CX)
 	VMOVUPS 64(DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
-	VSQRTPS Z0, Z0
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, 64(CX)
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
+	VMOVUPS Z0, 64(CX)
 	VMOVUPS 128(DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
-	VSQRTPS Z0, Z0
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, 128(CX)
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
+	VMOVUPS Z0, 128(CX)
 	VMOVUPS 192(DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
-	VSQRTPS Z0, Z0
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, 192(CX)
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
+	VMOVUPS Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
@@ -5128,10 +4979,8 @@ one99:
 	CMPQ    AX, $0x00000010
 	JLT     rest99
 	VMOVUPS (DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
-	VSQRTPS Z0, Z0
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
+	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
@@ -5146,12 +4995,238 @@ rest99:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
+	VXORPS    constF32_80000000<>+0(SB), Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done99:
+	VZEROUPPER
+	RET
+
+// func absF32AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·absF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many100:
+	CMPQ    AX, $0x00000040
+	JLT     one100
+	VMOVUPS (DX), Z0
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many100
+
+one100:
+	CMPQ    AX, $0x00000010
+	JLT     rest100
+	VMOVUPS (DX), Z0
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one100
+
+rest100:
+	TESTQ     AX, AX
+	JZ        done100
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VANDPS    constF32_7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done100:
+	VZEROUPPER
+	RET
+
+// func squareF32AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·squareF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many101:
+	CMPQ    AX, $0x00000040
+	JLT     one101
+	VMOVUPS (DX), Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many101
+
+one101:
+	CMPQ    AX, $0x00000010
+	JLT     rest101
+	VMOVUPS (DX), Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one101
+
+rest101:
+	TESTQ     AX, AX
+	JZ        done101
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMULPS    Z0, Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done101:
+	VZEROUPPER
+	RET
+
+// func sqrtF32AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·sqrtF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many102:
+	CMPQ    AX, $0x00000040
+	JLT     one102
+	VMOVUPS (DX), Z0
+	VSQRTPS Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VSQRTPS Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VSQRTPS Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VSQRTPS Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many102
+
+one102:
+	CMPQ    AX, $0x00000010
+	JLT     rest102
+	VMOVUPS (DX), Z0
+	VSQRTPS Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one102
+
+rest102:
+	TESTQ     AX, AX
+	JZ        done102
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VSQRTPS   Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done102:
+	VZEROUPPER
+	RET
+
+// func rsqrtF32AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·rsqrtF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many103:
+	CMPQ    AX, $0x00000040
+	JLT     one103
+	VMOVUPS (DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VSQRTPS Z0, Z0
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	VMOVUPS 64(DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VSQRTPS Z0, Z0
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VSQRTPS Z0, Z0
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VSQRTPS Z0, Z0
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many103
+
+one103:
+	CMPQ    AX, $0x00000010
+	JLT     rest103
+	VMOVUPS (DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VSQRTPS Z0, Z0
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one103
+
+rest103:
+	TESTQ     AX, AX
+	JZ        done103
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS   constF32_3f800000<>+0(SB), Z1
 	VSQRTPS   Z0, Z0
 	VDIVPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
-done99:
+done103:
 	VZEROUPPER
 	RET
 
@@ -5162,9 +5237,9 @@ TEXT ·reciprocalF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many100:
+many104:
 	CMPQ    AX, $0x00000040
-	JLT     one100
+	JLT     one104
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_3f800000<>+0(SB), Z1
 	VDIVPS  Z0, Z1, Z1
@@ -5184,11 +5259,11 @@ many100:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many100
+	JMP     many104
 
-one100:
+one104:
 	CMPQ    AX, $0x00000010
-	JLT     rest100
+	JLT     rest104
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_3f800000<>+0(SB), Z1
 	VDIVPS  Z0, Z1, Z1
@@ -5196,11 +5271,11 @@ one100:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
-	JMP     one100
+	JMP     one104
 
-rest100:
+rest104:
 	TESTQ     AX, AX
-	JZ        done100
+	JZ        done104
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -5211,7 +5286,7 @@ rest100:
 	VDIVPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
-done100:
+done104:
 	VZEROUPPER
 	RET
 
@@ -5222,9 +5297,9 @@ TEXT ·reluF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many101:
+many105:
 	CMPQ    AX, $0x00000040
-	JLT     one101
+	JLT     one105
 	VMOVUPS (DX), Z0
 	VPXORD  Z1, Z1, Z1
 	VMAXPS  Z0, Z1, Z1
@@ -5244,11 +5319,11 @@ many101:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many101
+	JMP     many105
 
-one101:
+one105:
 	CMPQ    AX, $0x00000010
-	JLT     rest101
+	JLT     rest105
 	VMOVUPS (DX), Z0
 	VPXORD  Z5, Z5, Z5
 	VMAXPS  Z0, Z5, Z5
@@ -5256,11 +5331,11 @@ one101:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
-	JMP     one101
+	JMP     one105
 
-rest101:
+rest105:
 	TESTQ     AX, AX
-	JZ        done101
+	JZ        done105
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -5271,7 +5346,7 @@ rest101:
 	VMAXPS    Z0, Z6, Z6
 	VMOVUPS   Z6, K1, (CX)
 
-done101:
+done105:
 	VZEROUPPER
 	RET
 
@@ -5282,9 +5357,9 @@ TEXT ·relu6F32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many102:
+many106:
 	CMPQ    AX, $0x00000040
-	JLT     one102
+	JLT     one106
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_40c00000<>+0(SB), Z2
 	VPXORD  Z1, Z1, Z1
@@ -5312,247 +5387,16 @@ many102:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many102
-
-one102:
-	CMPQ    AX, $0x00000010
-	JLT     rest102
-	VMOVUPS (DX), Z0
-	VMOVUPS constF32_40c00000<>+0(SB), Z1
-	VPXORD  Z6, Z6, Z6
-	VMAXPS  Z0, Z6, Z6
-	VMINPS  Z6, Z1, Z1
-	VMOVUPS Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one102
-
-rest102:
-	TESTQ     AX, AX
-	JZ        done102
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS   constF32_40c00000<>+0(SB), Z1
-	VPXORD    Z7, Z7, Z7
-	VMAXPS    Z0, Z7, Z7
-	VMINPS    Z7, Z1, Z1
-	VMOVUPS   Z1, K1, (CX)
-
-done102:
-	VZEROUPPER
-	RET
-
-// func addScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·addScalarF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSS X0, Z0
-
-many103:
-	CMPQ    AX, $0x00000040
-	JLT     one103
-	VMOVUPS (DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	VMOVUPS 64(DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, 64(CX)
-	VMOVUPS 128(DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, 128(CX)
-	VMOVUPS 192(DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many103
-
-one103:
-	CMPQ    AX, $0x00000010
-	JLT     rest103
-	VMOVUPS (DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one103
-
-rest103:
-	TESTQ     AX, AX
-	JZ        done103
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z1
-	VADDPS    Z0, Z1, Z1
-	VMOVUPS   Z1, K1, (CX)
-
-done103:
-	VZEROUPPER
-	RET
-
-// func subScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·subScalarF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSS X0, Z0
-
-many104:
-	CMPQ    AX, $0x00000040
-	JLT     one104
-	VMOVUPS (DX), Z1
-	VSUBPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	VMOVUPS 64(DX), Z1
-	VSUBPS  Z0, Z1, Z1
-	VMOVUPS Z1, 64(CX)
-	VMOVUPS 128(DX), Z1
-	VSUBPS  Z0, Z1, Z1
-	VMOVUPS Z1, 128(CX)
-	VMOVUPS 192(DX), Z1
-	VSUBPS  Z0, Z1, Z1
-	VMOVUPS Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many104
-
-one104:
-	CMPQ    AX, $0x00000010
-	JLT     rest104
-	VMOVUPS (DX), Z1
-	VSUBPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one104
-
-rest104:
-	TESTQ     AX, AX
-	JZ        done104
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z1
-	VSUBPS    Z0, Z1, Z1
-	VMOVUPS   Z1, K1, (CX)
-
-done104:
-	VZEROUPPER
-	RET
-
-// func mulScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·mulScalarF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSS X0, Z0
-
-many105:
-	CMPQ    AX, $0x00000040
-	JLT     one105
-	VMOVUPS (DX), Z1
-	VMULPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	VMOVUPS 64(DX), Z1
-	VMULPS  Z0, Z1, Z1
-	VMOVUPS Z1, 64(CX)
-	VMOVUPS 128(DX), Z1
-	VMULPS  Z0, Z1, Z1
-	VMOVUPS Z1, 128(CX)
-	VMOVUPS 192(DX), Z1
-	VMULPS  Z0, Z1, Z1
-	VMOVUPS Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many105
-
-one105:
-	CMPQ    AX, $0x00000010
-	JLT     rest105
-	VMOVUPS (DX), Z1
-	VMULPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one105
-
-rest105:
-	TESTQ     AX, AX
-	JZ        done105
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z1
-	VMULPS    Z0, Z1, Z1
-	VMOVUPS   Z1, K1, (CX)
-
-done105:
-	VZEROUPPER
-	RET
-
-// func divScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·divScalarF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSS X0, Z0
-
-many106:
-	CMPQ    AX, $0x00000040
-	JLT     one106
-	VMOVUPS (DX), Z1
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	VMOVUPS 64(DX), Z1
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, 64(CX)
-	VMOVUPS 128(DX), Z1
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, 128(CX)
-	VMOVUPS 192(DX), Z1
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
 	JMP     many106
 
 one106:
 	CMPQ    AX, $0x00000010
 	JLT     rest106
-	VMOVUPS (DX), Z1
-	VDIVPS  Z0, Z1, Z1
+	VMOVUPS (DX), Z0
+	VMOVUPS constF32_40c00000<>+0(SB), Z1
+	VPXORD  Z6, Z6, Z6
+	VMAXPS  Z0, Z6, Z6
+	VMINPS  Z6, Z1, Z1
 	VMOVUPS Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -5567,11 +5411,242 @@ rest106:
 	SHLXQ     BX, AX, AX
 	DECQ      AX
 	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS   constF32_40c00000<>+0(SB), Z1
+	VPXORD    Z7, Z7, Z7
+	VMAXPS    Z0, Z7, Z7
+	VMINPS    Z7, Z1, Z1
+	VMOVUPS   Z1, K1, (CX)
+
+done106:
+	VZEROUPPER
+	RET
+
+// func addScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·addScalarF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSS X0, Z0
+
+many107:
+	CMPQ    AX, $0x00000040
+	JLT     one107
+	VMOVUPS (DX), Z1
+	VADDPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	VMOVUPS 64(DX), Z1
+	VADDPS  Z0, Z1, Z1
+	VMOVUPS Z1, 64(CX)
+	VMOVUPS 128(DX), Z1
+	VADDPS  Z0, Z1, Z1
+	VMOVUPS Z1, 128(CX)
+	VMOVUPS 192(DX), Z1
+	VADDPS  Z0, Z1, Z1
+	VMOVUPS Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many107
+
+one107:
+	CMPQ    AX, $0x00000010
+	JLT     rest107
+	VMOVUPS (DX), Z1
+	VADDPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one107
+
+rest107:
+	TESTQ     AX, AX
+	JZ        done107
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z1
+	VADDPS    Z0, Z1, Z1
+	VMOVUPS   Z1, K1, (CX)
+
+done107:
+	VZEROUPPER
+	RET
+
+// func subScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·subScalarF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSS X0, Z0
+
+many108:
+	CMPQ    AX, $0x00000040
+	JLT     one108
+	VMOVUPS (DX), Z1
+	VSUBPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	VMOVUPS 64(DX), Z1
+	VSUBPS  Z0, Z1, Z1
+	VMOVUPS Z1, 64(CX)
+	VMOVUPS 128(DX), Z1
+	VSUBPS  Z0, Z1, Z1
+	VMOVUPS Z1, 128(CX)
+	VMOVUPS 192(DX), Z1
+	VSUBPS  Z0, Z1, Z1
+	VMOVUPS Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many108
+
+one108:
+	CMPQ    AX, $0x00000010
+	JLT     rest108
+	VMOVUPS (DX), Z1
+	VSUBPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one108
+
+rest108:
+	TESTQ     AX, AX
+	JZ        done108
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z1
+	VSUBPS    Z0, Z1, Z1
+	VMOVUPS   Z1, K1, (CX)
+
+done108:
+	VZEROUPPER
+	RET
+
+// func mulScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·mulScalarF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSS X0, Z0
+
+many109:
+	CMPQ    AX, $0x00000040
+	JLT     one109
+	VMOVUPS (DX), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	VMOVUPS 64(DX), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, 64(CX)
+	VMOVUPS 128(DX), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, 128(CX)
+	VMOVUPS 192(DX), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many109
+
+one109:
+	CMPQ    AX, $0x00000010
+	JLT     rest109
+	VMOVUPS (DX), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one109
+
+rest109:
+	TESTQ     AX, AX
+	JZ        done109
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, K1, (CX)
+
+done109:
+	VZEROUPPER
+	RET
+
+// func divScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·divScalarF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSS X0, Z0
+
+many110:
+	CMPQ    AX, $0x00000040
+	JLT     one110
+	VMOVUPS (DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	VMOVUPS 64(DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 64(CX)
+	VMOVUPS 128(DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 128(CX)
+	VMOVUPS 192(DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many110
+
+one110:
+	CMPQ    AX, $0x00000010
+	JLT     rest110
+	VMOVUPS (DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one110
+
+rest110:
+	TESTQ     AX, AX
+	JZ        done110
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z1
 	VDIVPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
-done106:
+done110:
 	VZEROUPPER
 	RET
 
@@ -5585,9 +5660,9 @@ TEXT ·axpyF32AVX512(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSS X0, Z0
 
-many107:
+many111:
 	CMPQ        AX, $0x00000040
-	JLT         one107
+	JLT         one111
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z1
 	VFMADD231PS Z1, Z0, Z2
@@ -5607,11 +5682,11 @@ many107:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000040, AX
-	JMP         many107
+	JMP         many111
 
-one107:
+one111:
 	CMPQ        AX, $0x00000010
-	JLT         rest107
+	JLT         rest111
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z1
 	VFMADD231PS Z1, Z0, Z2
@@ -5619,11 +5694,11 @@ one107:
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, AX
-	JMP         one107
+	JMP         one111
 
-rest107:
+rest111:
 	TESTQ       AX, AX
-	JZ          done107
+	JZ          done111
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -5634,7 +5709,7 @@ rest107:
 	VFMADD231PS Z1, Z0, Z2
 	VMOVUPS     Z2, K1, (CX)
 
-done107:
+done111:
 	VZEROUPPER
 	RET
 
@@ -5652,9 +5727,9 @@ TEXT ·dropoutF32AVX512(SB), NOSPLIT, $0-48
 	VMOVQ        SI, X1
 	VBROADCASTSS X1, Z1
 
-many108:
+many112:
 	CMPQ      AX, $0x00000040
-	JLT       one108
+	JLT       one112
 	VMOVUPS   (DX), Z2
 	VMOVUPS   (BX), Z3
 	VMULPS    Z1, Z2, Z2
@@ -5683,11 +5758,11 @@ many108:
 	ADDQ      $0x00000100, DX
 	ADDQ      $0x00000100, BX
 	SUBQ      $0x00000040, AX
-	JMP       many108
+	JMP       many112
 
-one108:
+one112:
 	CMPQ      AX, $0x00000010
-	JLT       rest108
+	JLT       rest112
 	VMOVUPS   (DX), Z2
 	VMOVUPS   (BX), Z3
 	VMULPS    Z1, Z2, Z2
@@ -5698,11 +5773,11 @@ one108:
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000010, AX
-	JMP       one108
+	JMP       one112
 
-rest108:
+rest112:
 	TESTQ     AX, AX
-	JZ        done108
+	JZ        done112
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -5715,7 +5790,7 @@ rest108:
 	VMOVUPS.Z Z2, K2, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done108:
+done112:
 	VZEROUPPER
 	RET
 
@@ -5729,9 +5804,9 @@ TEXT ·sumF32AVX512(SB), NOSPLIT, $0-24
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many109:
+many113:
 	CMPQ    AX, $0x00000040
-	JLT     one109
+	JLT     one113
 	VMOVUPS (CX), Z4
 	VADDPS  Z4, Z0, Z0
 	VMOVUPS 64(CX), Z4
@@ -5742,20 +5817,20 @@ many109:
 	VADDPS  Z4, Z3, Z3
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000040, AX
-	JMP     many109
+	JMP     many113
 
-one109:
+one113:
 	CMPQ    AX, $0x00000010
-	JLT     rest109
+	JLT     rest113
 	VMOVUPS (CX), Z4
 	VADDPS  Z4, Z0, Z0
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000010, AX
-	JMP     one109
+	JMP     one113
 
-rest109:
+rest113:
 	TESTQ     AX, AX
-	JZ        done109
+	JZ        done113
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -5764,7 +5839,7 @@ rest109:
 	VMOVUPS.Z (CX), K1, Z4
 	VADDPS    Z4, Z0, Z0
 
-done109:
+done113:
 	VADDPS        Z1, Z0, Z0
 	VADDPS        Z3, Z2, Z2
 	VADDPS        Z2, Z0, Z0
@@ -5792,9 +5867,9 @@ TEXT ·dotF32AVX512(SB), NOSPLIT, $0-32
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many110:
+many114:
 	CMPQ        AX, $0x00000040
-	JLT         one110
+	JLT         one114
 	VMOVUPS     (CX), Z4
 	VMOVUPS     (DX), Z5
 	VFMADD231PS Z4, Z5, Z0
@@ -5810,22 +5885,22 @@ many110:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000040, AX
-	JMP         many110
+	JMP         many114
 
-one110:
+one114:
 	CMPQ        AX, $0x00000010
-	JLT         rest110
+	JLT         rest114
 	VMOVUPS     (CX), Z4
 	VMOVUPS     (DX), Z5
 	VFMADD231PS Z4, Z5, Z0
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, AX
-	JMP         one110
+	JMP         one114
 
-rest110:
+rest114:
 	TESTQ       AX, AX
-	JZ          done110
+	JZ          done114
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -5835,7 +5910,7 @@ rest110:
 	VMOVUPS.Z   (DX), K1, Z5
 	VFMADD231PS Z4, Z5, Z0
 
-done110:
+done114:
 	VADDPS        Z1, Z0, Z0
 	VADDPS        Z3, Z2, Z2
 	VADDPS        Z2, Z0, Z0
@@ -5862,9 +5937,9 @@ TEXT ·maxOfF32AVX512(SB), NOSPLIT, $0-24
 	VMOVUPS constF32_ff800000<>+0(SB), Z2
 	VPXORD  Z3, Z3, Z3
 
-many111:
+many115:
 	CMPQ      AX, $0x00000020
-	JLT       one111
+	JLT       one115
 	VMOVUPS   (CX), Z4
 	VCMPPS    $0x03, Z4, Z4, K1
 	VMOVUPS.Z Z4, K1, Z5
@@ -5877,11 +5952,11 @@ many111:
 	VMAXPS    Z4, Z2, Z2
 	ADDQ      $0x00000080, CX
 	SUBQ      $0x00000020, AX
-	JMP       many111
+	JMP       many115
 
-one111:
+one115:
 	CMPQ      AX, $0x00000010
-	JLT       rest111
+	JLT       rest115
 	VMOVUPS   (CX), Z4
 	VCMPPS    $0x03, Z4, Z4, K1
 	VMOVUPS.Z Z4, K1, Z5
@@ -5889,11 +5964,11 @@ one111:
 	VMAXPS    Z4, Z1, Z1
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, AX
-	JMP       one111
+	JMP       one115
 
-rest111:
+rest115:
 	TESTQ     AX, AX
-	JZ        done111
+	JZ        done115
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -5906,7 +5981,7 @@ rest111:
 	VORPS     Z0, Z3, Z3
 	VMAXPS    Z6, Z1, Z1
 
-done111:
+done115:
 	VMAXPS        Z2, Z1, Z1
 	VCMPPS        $0x03, Z3, Z3, K1
 	VMOVUPS.Z     Z3, K1, Z0
@@ -5942,9 +6017,9 @@ TEXT ·colSumF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ CX, SI
 	SHLQ $0x02, SI
 
-wide112:
+wide116:
 	CMPQ    CX, $0x00000040
-	JLT     narrow112
+	JLT     narrow116
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 	VMOVUPS 128(DX), Z2
@@ -5952,7 +6027,7 @@ wide112:
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row113:
+row117:
 	VMOVUPS (R8), Z4
 	VADDPS  Z4, Z0, Z0
 	VMOVUPS 64(R8), Z4
@@ -5963,7 +6038,7 @@ row113:
 	VADDPS  Z4, Z3, Z3
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row113
+	JNZ     row117
 	VMOVUPS Z0, (DX)
 	VMOVUPS Z1, 64(DX)
 	VMOVUPS Z2, 128(DX)
@@ -5971,30 +6046,30 @@ row113:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000040, CX
-	JMP     wide112
+	JMP     wide116
 
-narrow112:
+narrow116:
 	CMPQ    CX, $0x00000010
-	JLT     edge112
+	JLT     edge116
 	VMOVUPS (DX), Z0
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row114:
+row118:
 	VMOVUPS (R8), Z1
 	VADDPS  Z1, Z0, Z0
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row114
+	JNZ     row118
 	VMOVUPS Z0, (DX)
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, CX
-	JMP     narrow112
+	JMP     narrow116
 
-edge112:
+edge116:
 	TESTQ     CX, CX
-	JZ        end112
+	JZ        end116
 	MOVQ      CX, DI
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     DI, CX, CX
@@ -6003,15 +6078,15 @@ edge112:
 	VMOVUPS.Z (DX), K1, Z0
 	MOVQ      BX, CX
 
-row115:
+row119:
 	VMOVUPS.Z (CX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 	ADDQ      SI, CX
 	DECQ      AX
-	JNZ       row115
+	JNZ       row119
 	VMOVUPS   Z0, K1, (DX)
 
-end112:
+end116:
 	VZEROUPPER
 	RET
 
@@ -6026,9 +6101,9 @@ TEXT ·colCenteredF32AVX512(SB), NOSPLIT, $0-40
 	MOVQ CX, DI
 	SHLQ $0x02, DI
 
-wide116:
+wide120:
 	CMPQ    CX, $0x00000040
-	JLT     narrow116
+	JLT     narrow120
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 	VMOVUPS 128(DX), Z2
@@ -6040,7 +6115,7 @@ wide116:
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row117:
+row121:
 	VMOVUPS     (R9), Z8
 	VSUBPS      Z4, Z8, Z8
 	VFMADD231PS Z8, Z8, Z0
@@ -6055,7 +6130,7 @@ row117:
 	VFMADD231PS Z8, Z8, Z3
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row117
+	JNZ         row121
 	VMOVUPS     Z0, (DX)
 	VMOVUPS     Z1, 64(DX)
 	VMOVUPS     Z2, 128(DX)
@@ -6064,33 +6139,33 @@ row117:
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	SUBQ        $0x00000040, CX
-	JMP         wide116
+	JMP         wide120
 
-narrow116:
+narrow120:
 	CMPQ    CX, $0x00000010
-	JLT     edge116
+	JLT     edge120
 	VMOVUPS (DX), Z0
 	VMOVUPS (SI), Z1
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row118:
+row122:
 	VMOVUPS     (R9), Z2
 	VSUBPS      Z1, Z2, Z2
 	VFMADD231PS Z2, Z2, Z0
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row118
+	JNZ         row122
 	VMOVUPS     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000010, CX
-	JMP         narrow116
+	JMP         narrow120
 
-edge116:
+edge120:
 	TESTQ     CX, CX
-	JZ        end116
+	JZ        end120
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -6100,16 +6175,16 @@ edge116:
 	VMOVUPS.Z (SI), K1, Z1
 	MOVQ      BX, CX
 
-row119:
+row123:
 	VMOVUPS.Z   (CX), K1, Z2
 	VSUBPS      Z1, Z2, Z2
 	VFMADD231PS Z2, Z2, Z0
 	ADDQ        DI, CX
 	DECQ        AX
-	JNZ         row119
+	JNZ         row123
 	VMOVUPS     Z0, K1, (DX)
 
-end116:
+end120:
 	VZEROUPPER
 	RET
 
@@ -6125,9 +6200,9 @@ TEXT ·colDotF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ CX, R8
 	SHLQ $0x02, R8
 
-wide120:
+wide124:
 	CMPQ    CX, $0x00000040
-	JLT     narrow120
+	JLT     narrow124
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 	VMOVUPS 128(DX), Z2
@@ -6140,7 +6215,7 @@ wide120:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row121:
+row125:
 	VMOVUPS     (R10), Z8
 	VMOVUPS     (R11), Z9
 	VSUBPS      Z4, Z9, Z9
@@ -6160,7 +6235,7 @@ row121:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row121
+	JNZ         row125
 	VMOVUPS     Z0, (DX)
 	VMOVUPS     Z1, 64(DX)
 	VMOVUPS     Z2, 128(DX)
@@ -6170,18 +6245,18 @@ row121:
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	SUBQ        $0x00000040, CX
-	JMP         wide120
+	JMP         wide124
 
-narrow120:
+narrow124:
 	CMPQ    CX, $0x00000010
-	JLT     edge120
+	JLT     edge124
 	VMOVUPS (DX), Z0
 	VMOVUPS (DI), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row122:
+row126:
 	VMOVUPS     (R10), Z2
 	VMOVUPS     (R11), Z3
 	VSUBPS      Z1, Z3, Z3
@@ -6189,18 +6264,18 @@ row122:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row122
+	JNZ         row126
 	VMOVUPS     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	SUBQ        $0x00000010, CX
-	JMP         narrow120
+	JMP         narrow124
 
-edge120:
+edge124:
 	TESTQ     CX, CX
-	JZ        end120
+	JZ        end124
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -6211,7 +6286,7 @@ edge120:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row123:
+row127:
 	VMOVUPS.Z   (CX), K1, Z2
 	VMOVUPS.Z   (BX), K1, Z3
 	VSUBPS      Z1, Z3, Z3
@@ -6219,107 +6294,16 @@ row123:
 	ADDQ        R8, CX
 	ADDQ        R8, BX
 	DECQ        AX
-	JNZ         row123
+	JNZ         row127
 	VMOVUPS     Z0, K1, (DX)
 
-end120:
+end124:
 	VZEROUPPER
 	RET
 
 // func biasRowsF32AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·biasRowsF32AVX512(SB), NOSPLIT, $0-48
-	MOVQ rows+0(FP), AX
-	MOVQ cols+8(FP), CX
-	MOVQ stride+16(FP), DX
-	MOVQ dst+24(FP), BX
-	MOVQ x+32(FP), SI
-	MOVQ shift+40(FP), DI
-
-wide124:
-	CMPQ    CX, $0x00000040
-	JLT     narrow124
-	VMOVUPS (DI), Z0
-	VMOVUPS 64(DI), Z1
-	VMOVUPS 128(DI), Z2
-	VMOVUPS 192(DI), Z3
-	MOVQ    AX, R8
-	MOVQ    BX, R9
-	MOVQ    SI, R10
-
-row125:
-	VMOVUPS (R10), Z4
-	VADDPS  Z0, Z4, Z4
-	VMOVUPS Z4, (R9)
-	VMOVUPS 64(R10), Z4
-	VADDPS  Z1, Z4, Z4
-	VMOVUPS Z4, 64(R9)
-	VMOVUPS 128(R10), Z4
-	VADDPS  Z2, Z4, Z4
-	VMOVUPS Z4, 128(R9)
-	VMOVUPS 192(R10), Z4
-	VADDPS  Z3, Z4, Z4
-	VMOVUPS Z4, 192(R9)
-	ADDQ    DX, R9
-	ADDQ    DX, R10
-	DECQ    R8
-	JNZ     row125
-	ADDQ    $0x00000100, BX
-	ADDQ    $0x00000100, SI
-	ADDQ    $0x00000100, DI
-	SUBQ    $0x00000040, CX
-	JMP     wide124
-
-narrow124:
-	CMPQ    CX, $0x00000010
-	JLT     edge124
-	VMOVUPS (DI), Z0
-	MOVQ    AX, R8
-	MOVQ    BX, R9
-	MOVQ    SI, R10
-
-row126:
-	VMOVUPS (R10), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, (R9)
-	ADDQ    DX, R9
-	ADDQ    DX, R10
-	DECQ    R8
-	JNZ     row126
-	ADDQ    $0x00000040, BX
-	ADDQ    $0x00000040, SI
-	ADDQ    $0x00000040, DI
-	SUBQ    $0x00000010, CX
-	JMP     narrow124
-
-edge124:
-	TESTQ     CX, CX
-	JZ        end124
-	MOVQ      CX, R8
-	MOVQ      $0x0000000000000001, CX
-	SHLXQ     R8, CX, CX
-	DECQ      CX
-	KMOVW     CX, K1
-	VMOVUPS.Z (DI), K1, Z0
-	MOVQ      BX, CX
-	MOVQ      SI, BX
-
-row127:
-	VMOVUPS.Z (BX), K1, Z1
-	VADDPS    Z0, Z1, Z1
-	VMOVUPS   Z1, K1, (CX)
-	ADDQ      DX, CX
-	ADDQ      DX, BX
-	DECQ      AX
-	JNZ       row127
-
-end124:
-	VZEROUPPER
-	RET
-
-// func biasReluRowsF32AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·biasReluRowsF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ rows+0(FP), AX
 	MOVQ cols+8(FP), CX
 	MOVQ stride+16(FP), DX
@@ -6341,24 +6325,16 @@ wide128:
 row129:
 	VMOVUPS (R10), Z4
 	VADDPS  Z0, Z4, Z4
-	VPXORD  Z5, Z5, Z5
-	VMAXPS  Z4, Z5, Z5
-	VMOVUPS Z5, (R9)
+	VMOVUPS Z4, (R9)
 	VMOVUPS 64(R10), Z4
 	VADDPS  Z1, Z4, Z4
-	VPXORD  Z6, Z6, Z6
-	VMAXPS  Z4, Z6, Z6
-	VMOVUPS Z6, 64(R9)
+	VMOVUPS Z4, 64(R9)
 	VMOVUPS 128(R10), Z4
 	VADDPS  Z2, Z4, Z4
-	VPXORD  Z7, Z7, Z7
-	VMAXPS  Z4, Z7, Z7
-	VMOVUPS Z7, 128(R9)
+	VMOVUPS Z4, 128(R9)
 	VMOVUPS 192(R10), Z4
 	VADDPS  Z3, Z4, Z4
-	VPXORD  Z8, Z8, Z8
-	VMAXPS  Z4, Z8, Z8
-	VMOVUPS Z8, 192(R9)
+	VMOVUPS Z4, 192(R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
@@ -6380,9 +6356,7 @@ narrow128:
 row130:
 	VMOVUPS (R10), Z1
 	VADDPS  Z0, Z1, Z1
-	VPXORD  Z9, Z9, Z9
-	VMAXPS  Z1, Z9, Z9
-	VMOVUPS Z9, (R9)
+	VMOVUPS Z1, (R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
@@ -6408,9 +6382,7 @@ edge128:
 row131:
 	VMOVUPS.Z (BX), K1, Z1
 	VADDPS    Z0, Z1, Z1
-	VPXORD    Z10, Z10, Z10
-	VMAXPS    Z1, Z10, Z10
-	VMOVUPS   Z10, K1, (CX)
+	VMOVUPS   Z1, K1, (CX)
 	ADDQ      DX, CX
 	ADDQ      DX, BX
 	DECQ      AX
@@ -6420,16 +6392,15 @@ end128:
 	VZEROUPPER
 	RET
 
-// func scaleRowsF32AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte, scale *byte)
+// func biasReluRowsF32AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·scaleRowsF32AVX512(SB), NOSPLIT, $0-56
+TEXT ·biasReluRowsF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ rows+0(FP), AX
 	MOVQ cols+8(FP), CX
 	MOVQ stride+16(FP), DX
 	MOVQ dst+24(FP), BX
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
-	MOVQ scale+48(FP), R8
 
 wide132:
 	CMPQ    CX, $0x00000040
@@ -6438,91 +6409,95 @@ wide132:
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
 	VMOVUPS 192(DI), Z3
-	VMOVUPS (R8), Z4
-	VMOVUPS 64(R8), Z5
-	VMOVUPS 128(R8), Z6
-	VMOVUPS 192(R8), Z7
-	MOVQ    AX, R9
-	MOVQ    BX, R10
-	MOVQ    SI, R11
+	MOVQ    AX, R8
+	MOVQ    BX, R9
+	MOVQ    SI, R10
 
 row133:
-	VMOVUPS     (R11), Z8
-	VFMADD213PS Z0, Z4, Z8
-	VMOVUPS     Z8, (R10)
-	VMOVUPS     64(R11), Z8
-	VFMADD213PS Z1, Z5, Z8
-	VMOVUPS     Z8, 64(R10)
-	VMOVUPS     128(R11), Z8
-	VFMADD213PS Z2, Z6, Z8
-	VMOVUPS     Z8, 128(R10)
-	VMOVUPS     192(R11), Z8
-	VFMADD213PS Z3, Z7, Z8
-	VMOVUPS     Z8, 192(R10)
-	ADDQ        DX, R10
-	ADDQ        DX, R11
-	DECQ        R9
-	JNZ         row133
-	ADDQ        $0x00000100, BX
-	ADDQ        $0x00000100, SI
-	ADDQ        $0x00000100, DI
-	ADDQ        $0x00000100, R8
-	SUBQ        $0x00000040, CX
-	JMP         wide132
+	VMOVUPS (R10), Z4
+	VADDPS  Z0, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VMAXPS  Z4, Z5, Z5
+	VMOVUPS Z5, (R9)
+	VMOVUPS 64(R10), Z4
+	VADDPS  Z1, Z4, Z4
+	VPXORD  Z6, Z6, Z6
+	VMAXPS  Z4, Z6, Z6
+	VMOVUPS Z6, 64(R9)
+	VMOVUPS 128(R10), Z4
+	VADDPS  Z2, Z4, Z4
+	VPXORD  Z7, Z7, Z7
+	VMAXPS  Z4, Z7, Z7
+	VMOVUPS Z7, 128(R9)
+	VMOVUPS 192(R10), Z4
+	VADDPS  Z3, Z4, Z4
+	VPXORD  Z8, Z8, Z8
+	VMAXPS  Z4, Z8, Z8
+	VMOVUPS Z8, 192(R9)
+	ADDQ    DX, R9
+	ADDQ    DX, R10
+	DECQ    R8
+	JNZ     row133
+	ADDQ    $0x00000100, BX
+	ADDQ    $0x00000100, SI
+	ADDQ    $0x00000100, DI
+	SUBQ    $0x00000040, CX
+	JMP     wide132
 
 narrow132:
 	CMPQ    CX, $0x00000010
 	JLT     edge132
 	VMOVUPS (DI), Z0
-	VMOVUPS (R8), Z1
-	MOVQ    AX, R9
-	MOVQ    BX, R10
-	MOVQ    SI, R11
+	MOVQ    AX, R8
+	MOVQ    BX, R9
+	MOVQ    SI, R10
 
 row134:
-	VMOVUPS     (R11), Z2
-	VFMADD213PS Z0, Z1, Z2
-	VMOVUPS     Z2, (R10)
-	ADDQ        DX, R10
-	ADDQ        DX, R11
-	DECQ        R9
-	JNZ         row134
-	ADDQ        $0x00000040, BX
-	ADDQ        $0x00000040, SI
-	ADDQ        $0x00000040, DI
-	ADDQ        $0x00000040, R8
-	SUBQ        $0x00000010, CX
-	JMP         narrow132
+	VMOVUPS (R10), Z1
+	VADDPS  Z0, Z1, Z1
+	VPXORD  Z9, Z9, Z9
+	VMAXPS  Z1, Z9, Z9
+	VMOVUPS Z9, (R9)
+	ADDQ    DX, R9
+	ADDQ    DX, R10
+	DECQ    R8
+	JNZ     row134
+	ADDQ    $0x00000040, BX
+	ADDQ    $0x00000040, SI
+	ADDQ    $0x00000040, DI
+	SUBQ    $0x00000010, CX
+	JMP     narrow132
 
 edge132:
 	TESTQ     CX, CX
 	JZ        end132
-	MOVQ      CX, R9
+	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
-	SHLXQ     R9, CX, CX
+	SHLXQ     R8, CX, CX
 	DECQ      CX
 	KMOVW     CX, K1
 	VMOVUPS.Z (DI), K1, Z0
-	VMOVUPS.Z (R8), K1, Z1
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
 row135:
-	VMOVUPS.Z   (BX), K1, Z2
-	VFMADD213PS Z0, Z1, Z2
-	VMOVUPS     Z2, K1, (CX)
-	ADDQ        DX, CX
-	ADDQ        DX, BX
-	DECQ        AX
-	JNZ         row135
+	VMOVUPS.Z (BX), K1, Z1
+	VADDPS    Z0, Z1, Z1
+	VPXORD    Z10, Z10, Z10
+	VMAXPS    Z1, Z10, Z10
+	VMOVUPS   Z10, K1, (CX)
+	ADDQ      DX, CX
+	ADDQ      DX, BX
+	DECQ      AX
+	JNZ       row135
 
 end132:
 	VZEROUPPER
 	RET
 
-// func scaleReluRowsF32AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte, scale *byte)
+// func scaleRowsF32AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte, scale *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·scaleReluRowsF32AVX512(SB), NOSPLIT, $0-56
+TEXT ·scaleRowsF32AVX512(SB), NOSPLIT, $0-56
 	MOVQ rows+0(FP), AX
 	MOVQ cols+8(FP), CX
 	MOVQ stride+16(FP), DX
@@ -6549,24 +6524,16 @@ wide136:
 row137:
 	VMOVUPS     (R11), Z8
 	VFMADD213PS Z0, Z4, Z8
-	VPXORD      Z9, Z9, Z9
-	VMAXPS      Z8, Z9, Z9
-	VMOVUPS     Z9, (R10)
+	VMOVUPS     Z8, (R10)
 	VMOVUPS     64(R11), Z8
 	VFMADD213PS Z1, Z5, Z8
-	VPXORD      Z10, Z10, Z10
-	VMAXPS      Z8, Z10, Z10
-	VMOVUPS     Z10, 64(R10)
+	VMOVUPS     Z8, 64(R10)
 	VMOVUPS     128(R11), Z8
 	VFMADD213PS Z2, Z6, Z8
-	VPXORD      Z11, Z11, Z11
-	VMAXPS      Z8, Z11, Z11
-	VMOVUPS     Z11, 128(R10)
+	VMOVUPS     Z8, 128(R10)
 	VMOVUPS     192(R11), Z8
 	VFMADD213PS Z3, Z7, Z8
-	VPXORD      Z12, Z12, Z12
-	VMAXPS      Z8, Z12, Z12
-	VMOVUPS     Z12, 192(R10)
+	VMOVUPS     Z8, 192(R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
@@ -6590,9 +6557,7 @@ narrow136:
 row138:
 	VMOVUPS     (R11), Z2
 	VFMADD213PS Z0, Z1, Z2
-	VPXORD      Z13, Z13, Z13
-	VMAXPS      Z2, Z13, Z13
-	VMOVUPS     Z13, (R10)
+	VMOVUPS     Z2, (R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
@@ -6620,15 +6585,125 @@ edge136:
 row139:
 	VMOVUPS.Z   (BX), K1, Z2
 	VFMADD213PS Z0, Z1, Z2
-	VPXORD      Z14, Z14, Z14
-	VMAXPS      Z2, Z14, Z14
-	VMOVUPS     Z14, K1, (CX)
+	VMOVUPS     Z2, K1, (CX)
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
 	JNZ         row139
 
 end136:
+	VZEROUPPER
+	RET
+
+// func scaleReluRowsF32AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte, scale *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·scaleReluRowsF32AVX512(SB), NOSPLIT, $0-56
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	MOVQ stride+16(FP), DX
+	MOVQ dst+24(FP), BX
+	MOVQ x+32(FP), SI
+	MOVQ shift+40(FP), DI
+	MOVQ scale+48(FP), R8
+
+wide140:
+	CMPQ    CX, $0x00000040
+	JLT     narrow140
+	VMOVUPS (DI), Z0
+	VMOVUPS 64(DI), Z1
+	VMOVUPS 128(DI), Z2
+	VMOVUPS 192(DI), Z3
+	VMOVUPS (R8), Z4
+	VMOVUPS 64(R8), Z5
+	VMOVUPS 128(R8), Z6
+	VMOVUPS 192(R8), Z7
+	MOVQ    AX, R9
+	MOVQ    BX, R10
+	MOVQ    SI, R11
+
+row141:
+	VMOVUPS     (R11), Z8
+	VFMADD213PS Z0, Z4, Z8
+	VPXORD      Z9, Z9, Z9
+	VMAXPS      Z8, Z9, Z9
+	VMOVUPS     Z9, (R10)
+	VMOVUPS     64(R11), Z8
+	VFMADD213PS Z1, Z5, Z8
+	VPXORD      Z10, Z10, Z10
+	VMAXPS      Z8, Z10, Z10
+	VMOVUPS     Z10, 64(R10)
+	VMOVUPS     128(R11), Z8
+	VFMADD213PS Z2, Z6, Z8
+	VPXORD      Z11, Z11, Z11
+	VMAXPS      Z8, Z11, Z11
+	VMOVUPS     Z11, 128(R10)
+	VMOVUPS     192(R11), Z8
+	VFMADD213PS Z3, Z7, Z8
+	VPXORD      Z12, Z12, Z12
+	VMAXPS      Z8, Z12, Z12
+	VMOVUPS     Z12, 192(R10)
+	ADDQ        DX, R10
+	ADDQ        DX, R11
+	DECQ        R9
+	JNZ         row141
+	ADDQ        $0x00000100, BX
+	ADDQ        $0x00000100, SI
+	ADDQ        $0x00000100, DI
+	ADDQ        $0x00000100, R8
+	SUBQ        $0x00000040, CX
+	JMP         wide140
+
+narrow140:
+	CMPQ    CX, $0x00000010
+	JLT     edge140
+	VMOVUPS (DI), Z0
+	VMOVUPS (R8), Z1
+	MOVQ    AX, R9
+	MOVQ    BX, R10
+	MOVQ    SI, R11
+
+row142:
+	VMOVUPS     (R11), Z2
+	VFMADD213PS Z0, Z1, Z2
+	VPXORD      Z13, Z13, Z13
+	VMAXPS      Z2, Z13, Z13
+	VMOVUPS     Z13, (R10)
+	ADDQ        DX, R10
+	ADDQ        DX, R11
+	DECQ        R9
+	JNZ         row142
+	ADDQ        $0x00000040, BX
+	ADDQ        $0x00000040, SI
+	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, R8
+	SUBQ        $0x00000010, CX
+	JMP         narrow140
+
+edge140:
+	TESTQ     CX, CX
+	JZ        end140
+	MOVQ      CX, R9
+	MOVQ      $0x0000000000000001, CX
+	SHLXQ     R9, CX, CX
+	DECQ      CX
+	KMOVW     CX, K1
+	VMOVUPS.Z (DI), K1, Z0
+	VMOVUPS.Z (R8), K1, Z1
+	MOVQ      BX, CX
+	MOVQ      SI, BX
+
+row143:
+	VMOVUPS.Z   (BX), K1, Z2
+	VFMADD213PS Z0, Z1, Z2
+	VPXORD      Z14, Z14, Z14
+	VMAXPS      Z2, Z14, Z14
+	VMOVUPS     Z14, K1, (CX)
+	ADDQ        DX, CX
+	ADDQ        DX, BX
+	DECQ        AX
+	JNZ         row143
+
+end140:
 	VZEROUPPER
 	RET
 
@@ -6646,9 +6721,9 @@ TEXT ·normGradRowsF32AVX512(SB), NOSPLIT, $0-64
 	MOVQ CX, R10
 	SHLQ $0x02, R10
 
-wide140:
+wide144:
 	CMPQ    CX, $0x00000040
-	JLT     narrow140
+	JLT     narrow144
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
@@ -6666,7 +6741,7 @@ wide140:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row141:
+row145:
 	VMOVUPS     (R13), Z12
 	VMOVUPS     (R14), Z13
 	VFMADD213PS Z8, Z4, Z13
@@ -6691,7 +6766,7 @@ row141:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row141
+	JNZ         row145
 	ADDQ        $0x00000100, DX
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
@@ -6699,11 +6774,11 @@ row141:
 	ADDQ        $0x00000100, R8
 	ADDQ        $0x00000100, R9
 	SUBQ        $0x00000040, CX
-	JMP         wide140
+	JMP         wide144
 
-narrow140:
+narrow144:
 	CMPQ    CX, $0x00000010
-	JLT     edge140
+	JLT     edge144
 	VMOVUPS (DI), Z0
 	VMOVUPS (R8), Z1
 	VMOVUPS (R9), Z2
@@ -6712,7 +6787,7 @@ narrow140:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row142:
+row146:
 	VMOVUPS     (R13), Z3
 	VMOVUPS     (R14), Z4
 	VFMADD213PS Z2, Z1, Z4
@@ -6722,7 +6797,7 @@ row142:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row142
+	JNZ         row146
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
@@ -6730,11 +6805,11 @@ row142:
 	ADDQ        $0x00000040, R8
 	ADDQ        $0x00000040, R9
 	SUBQ        $0x00000010, CX
-	JMP         narrow140
+	JMP         narrow144
 
-edge140:
+edge144:
 	TESTQ     CX, CX
-	JZ        end140
+	JZ        end144
 	MOVQ      CX, R11
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R11, CX, CX
@@ -6747,7 +6822,7 @@ edge140:
 	MOVQ      BX, DX
 	MOVQ      SI, BX
 
-row143:
+row147:
 	VMOVUPS.Z   (DX), K1, Z3
 	VMOVUPS.Z   (BX), K1, Z4
 	VFMADD213PS Z2, Z1, Z4
@@ -6757,9 +6832,9 @@ row143:
 	ADDQ        R10, DX
 	ADDQ        R10, BX
 	DECQ        AX
-	JNZ         row143
+	JNZ         row147
 
-end140:
+end144:
 	VZEROUPPER
 	RET
 
@@ -6774,9 +6849,9 @@ TEXT ·momentumF32AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z1
 
-many144:
+many148:
 	CMPQ         AX, $0x00000020
-	JLT          one144
+	JLT          one148
 	VMOVUPS      (CX), Z2
 	VMOVUPS      (DX), Z3
 	VMOVUPS      (BX), Z4
@@ -6795,11 +6870,11 @@ many144:
 	ADDQ         $0x00000080, DX
 	ADDQ         $0x00000080, BX
 	SUBQ         $0x00000020, AX
-	JMP          many144
+	JMP          many148
 
-one144:
+one148:
 	CMPQ         AX, $0x00000010
-	JLT          rest144
+	JLT          rest148
 	VMOVUPS      (CX), Z2
 	VMOVUPS      (DX), Z3
 	VMOVUPS      (BX), Z4
@@ -6811,11 +6886,11 @@ one144:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, AX
-	JMP          one144
+	JMP          one148
 
-rest144:
+rest148:
 	TESTQ        AX, AX
-	JZ           done144
+	JZ           done148
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -6829,7 +6904,7 @@ rest144:
 	VFNMADD231PS Z0, Z3, Z2
 	VMOVUPS      Z2, K1, (CX)
 
-done144:
+done148:
 	VZEROUPPER
 	RET
 
@@ -6844,9 +6919,9 @@ TEXT ·nesterovF32AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z1
 
-many145:
+many149:
 	CMPQ         AX, $0x00000020
-	JLT          one145
+	JLT          one149
 	VMOVUPS      (CX), Z2
 	VMOVUPS      (DX), Z3
 	VMOVUPS      (BX), Z4
@@ -6867,11 +6942,11 @@ many145:
 	ADDQ         $0x00000080, DX
 	ADDQ         $0x00000080, BX
 	SUBQ         $0x00000020, AX
-	JMP          many145
+	JMP          many149
 
-one145:
+one149:
 	CMPQ         AX, $0x00000010
-	JLT          rest145
+	JLT          rest149
 	VMOVUPS      (CX), Z2
 	VMOVUPS      (DX), Z3
 	VMOVUPS      (BX), Z4
@@ -6884,11 +6959,11 @@ one145:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, AX
-	JMP          one145
+	JMP          one149
 
-rest145:
+rest149:
 	TESTQ        AX, AX
-	JZ           done145
+	JZ           done149
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -6903,7 +6978,7 @@ rest145:
 	VFNMADD231PS Z0, Z4, Z2
 	VMOVUPS      Z2, K1, (CX)
 
-done145:
+done149:
 	VZEROUPPER
 	RET
 
@@ -6918,9 +6993,9 @@ TEXT ·adagradF32AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z1
 
-many146:
+many150:
 	CMPQ        AX, $0x00000020
-	JLT         one146
+	JLT         one150
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z3
 	VMOVUPS     (BX), Z4
@@ -6947,11 +7022,11 @@ many146:
 	ADDQ        $0x00000080, DX
 	ADDQ        $0x00000080, BX
 	SUBQ        $0x00000020, AX
-	JMP         many146
+	JMP         many150
 
-one146:
+one150:
 	CMPQ        AX, $0x00000010
-	JLT         rest146
+	JLT         rest150
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z3
 	VMOVUPS     (BX), Z4
@@ -6967,11 +7042,11 @@ one146:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000010, AX
-	JMP         one146
+	JMP         one150
 
-rest146:
+rest150:
 	TESTQ       AX, AX
-	JZ          done146
+	JZ          done150
 	MOVQ        AX, SI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       SI, AX, AX
@@ -6989,7 +7064,7 @@ rest146:
 	VSUBPS      Z4, Z2, Z2
 	VMOVUPS     Z2, K1, (CX)
 
-done146:
+done150:
 	VZEROUPPER
 	RET
 
@@ -7003,14 +7078,14 @@ TEXT ·maxPixelsF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ dst+32(FP), SI
 	MOVQ x+40(FP), DI
 
-wide147:
+wide151:
 	CMPQ CX, $0x00000020
-	JLT  narrow147
+	JLT  narrow151
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-pixel148:
+pixel152:
 	VMOVUPS   (R9), Z0
 	VMOVUPS   (R10), Z1
 	VMAXPS    Z0, Z1, Z0
@@ -7026,20 +7101,20 @@ pixel148:
 	ADDQ      DX, R9
 	ADDQ      BX, R10
 	DECQ      R8
-	JNZ       pixel148
+	JNZ       pixel152
 	ADDQ      $0x00000080, SI
 	ADDQ      $0x00000080, DI
 	SUBQ      $0x00000020, CX
-	JMP       wide147
+	JMP       wide151
 
-narrow147:
+narrow151:
 	CMPQ CX, $0x00000010
-	JLT  edge147
+	JLT  edge151
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-pixel149:
+pixel153:
 	VMOVUPS   (R9), Z0
 	VMOVUPS   (R10), Z1
 	VMAXPS    Z0, Z1, Z0
@@ -7049,15 +7124,15 @@ pixel149:
 	ADDQ      DX, R9
 	ADDQ      BX, R10
 	DECQ      R8
-	JNZ       pixel149
+	JNZ       pixel153
 	ADDQ      $0x00000040, SI
 	ADDQ      $0x00000040, DI
 	SUBQ      $0x00000010, CX
-	JMP       narrow147
+	JMP       narrow151
 
-edge147:
+edge151:
 	TESTQ CX, CX
-	JZ    end147
+	JZ    end151
 	MOVQ  CX, R8
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R8, CX, CX
@@ -7066,7 +7141,7 @@ edge147:
 	MOVQ  SI, CX
 	MOVQ  DI, SI
 
-pixel150:
+pixel154:
 	VMOVUPS.Z (CX), K1, Z0
 	VMOVUPS.Z (SI), K1, Z1
 	VMAXPS    Z0, Z1, Z0
@@ -7076,9 +7151,9 @@ pixel150:
 	ADDQ      DX, CX
 	ADDQ      BX, SI
 	DECQ      AX
-	JNZ       pixel150
+	JNZ       pixel154
 
-end147:
+end151:
 	VZEROUPPER
 	RET
 
@@ -7093,94 +7168,6 @@ TEXT ·mulAddPixelsF32AVX512(SB), NOSPLIT, $0-56
 	MOVQ x+40(FP), DI
 	MOVQ w+48(FP), R8
 
-wide151:
-	CMPQ    CX, $0x00000020
-	JLT     narrow151
-	VMOVUPS (R8), Z0
-	VMOVUPS 64(R8), Z1
-	MOVQ    AX, R9
-	MOVQ    SI, R10
-	MOVQ    DI, R11
-
-pixel152:
-	VMOVUPS     (R10), Z2
-	VMOVUPS     (R11), Z3
-	VFMADD231PS Z0, Z3, Z2
-	VMOVUPS     Z2, (R10)
-	VMOVUPS     64(R10), Z2
-	VMOVUPS     64(R11), Z3
-	VFMADD231PS Z1, Z3, Z2
-	VMOVUPS     Z2, 64(R10)
-	ADDQ        DX, R10
-	ADDQ        BX, R11
-	DECQ        R9
-	JNZ         pixel152
-	ADDQ        $0x00000080, SI
-	ADDQ        $0x00000080, DI
-	ADDQ        $0x00000080, R8
-	SUBQ        $0x00000020, CX
-	JMP         wide151
-
-narrow151:
-	CMPQ    CX, $0x00000010
-	JLT     edge151
-	VMOVUPS (R8), Z0
-	MOVQ    AX, R9
-	MOVQ    SI, R10
-	MOVQ    DI, R11
-
-pixel153:
-	VMOVUPS     (R10), Z1
-	VMOVUPS     (R11), Z2
-	VFMADD231PS Z0, Z2, Z1
-	VMOVUPS     Z1, (R10)
-	ADDQ        DX, R10
-	ADDQ        BX, R11
-	DECQ        R9
-	JNZ         pixel153
-	ADDQ        $0x00000040, SI
-	ADDQ        $0x00000040, DI
-	ADDQ        $0x00000040, R8
-	SUBQ        $0x00000010, CX
-	JMP         narrow151
-
-edge151:
-	TESTQ     CX, CX
-	JZ        end151
-	MOVQ      CX, R9
-	MOVQ      $0x0000000000000001, CX
-	SHLXQ     R9, CX, CX
-	DECQ      CX
-	KMOVW     CX, K1
-	VMOVUPS.Z (R8), K1, Z0
-	MOVQ      SI, CX
-	MOVQ      DI, SI
-
-pixel154:
-	VMOVUPS.Z   (CX), K1, Z1
-	VMOVUPS.Z   (SI), K1, Z2
-	VFMADD231PS Z0, Z2, Z1
-	VMOVUPS     Z1, K1, (CX)
-	ADDQ        DX, CX
-	ADDQ        BX, SI
-	DECQ        AX
-	JNZ         pixel154
-
-end151:
-	VZEROUPPER
-	RET
-
-// func dotPixelsF32AVX512(rows int, cols int, stride0 int, stride1 int, x *byte, y *byte, acc *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·dotPixelsF32AVX512(SB), NOSPLIT, $0-56
-	MOVQ rows+0(FP), AX
-	MOVQ cols+8(FP), CX
-	MOVQ stride0+16(FP), DX
-	MOVQ stride1+24(FP), BX
-	MOVQ x+32(FP), SI
-	MOVQ y+40(FP), DI
-	MOVQ acc+48(FP), R8
-
 wide155:
 	CMPQ    CX, $0x00000020
 	JLT     narrow155
@@ -7193,16 +7180,16 @@ wide155:
 pixel156:
 	VMOVUPS     (R10), Z2
 	VMOVUPS     (R11), Z3
-	VFMADD231PS Z2, Z3, Z0
+	VFMADD231PS Z0, Z3, Z2
+	VMOVUPS     Z2, (R10)
 	VMOVUPS     64(R10), Z2
 	VMOVUPS     64(R11), Z3
-	VFMADD231PS Z2, Z3, Z1
+	VFMADD231PS Z1, Z3, Z2
+	VMOVUPS     Z2, 64(R10)
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
 	JNZ         pixel156
-	VMOVUPS     Z0, (R8)
-	VMOVUPS     Z1, 64(R8)
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
@@ -7220,12 +7207,12 @@ narrow155:
 pixel157:
 	VMOVUPS     (R10), Z1
 	VMOVUPS     (R11), Z2
-	VFMADD231PS Z1, Z2, Z0
+	VFMADD231PS Z0, Z2, Z1
+	VMOVUPS     Z1, (R10)
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
 	JNZ         pixel157
-	VMOVUPS     Z0, (R8)
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
@@ -7247,14 +7234,102 @@ edge155:
 pixel158:
 	VMOVUPS.Z   (CX), K1, Z1
 	VMOVUPS.Z   (SI), K1, Z2
-	VFMADD231PS Z1, Z2, Z0
+	VFMADD231PS Z0, Z2, Z1
+	VMOVUPS     Z1, K1, (CX)
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
 	JNZ         pixel158
-	VMOVUPS     Z0, K1, (R8)
 
 end155:
+	VZEROUPPER
+	RET
+
+// func dotPixelsF32AVX512(rows int, cols int, stride0 int, stride1 int, x *byte, y *byte, acc *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·dotPixelsF32AVX512(SB), NOSPLIT, $0-56
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	MOVQ stride0+16(FP), DX
+	MOVQ stride1+24(FP), BX
+	MOVQ x+32(FP), SI
+	MOVQ y+40(FP), DI
+	MOVQ acc+48(FP), R8
+
+wide159:
+	CMPQ    CX, $0x00000020
+	JLT     narrow159
+	VMOVUPS (R8), Z0
+	VMOVUPS 64(R8), Z1
+	MOVQ    AX, R9
+	MOVQ    SI, R10
+	MOVQ    DI, R11
+
+pixel160:
+	VMOVUPS     (R10), Z2
+	VMOVUPS     (R11), Z3
+	VFMADD231PS Z2, Z3, Z0
+	VMOVUPS     64(R10), Z2
+	VMOVUPS     64(R11), Z3
+	VFMADD231PS Z2, Z3, Z1
+	ADDQ        DX, R10
+	ADDQ        BX, R11
+	DECQ        R9
+	JNZ         pixel160
+	VMOVUPS     Z0, (R8)
+	VMOVUPS     Z1, 64(R8)
+	ADDQ        $0x00000080, SI
+	ADDQ        $0x00000080, DI
+	ADDQ        $0x00000080, R8
+	SUBQ        $0x00000020, CX
+	JMP         wide159
+
+narrow159:
+	CMPQ    CX, $0x00000010
+	JLT     edge159
+	VMOVUPS (R8), Z0
+	MOVQ    AX, R9
+	MOVQ    SI, R10
+	MOVQ    DI, R11
+
+pixel161:
+	VMOVUPS     (R10), Z1
+	VMOVUPS     (R11), Z2
+	VFMADD231PS Z1, Z2, Z0
+	ADDQ        DX, R10
+	ADDQ        BX, R11
+	DECQ        R9
+	JNZ         pixel161
+	VMOVUPS     Z0, (R8)
+	ADDQ        $0x00000040, SI
+	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, R8
+	SUBQ        $0x00000010, CX
+	JMP         narrow159
+
+edge159:
+	TESTQ     CX, CX
+	JZ        end159
+	MOVQ      CX, R9
+	MOVQ      $0x0000000000000001, CX
+	SHLXQ     R9, CX, CX
+	DECQ      CX
+	KMOVW     CX, K1
+	VMOVUPS.Z (R8), K1, Z0
+	MOVQ      SI, CX
+	MOVQ      DI, SI
+
+pixel162:
+	VMOVUPS.Z   (CX), K1, Z1
+	VMOVUPS.Z   (SI), K1, Z2
+	VFMADD231PS Z1, Z2, Z0
+	ADDQ        DX, CX
+	ADDQ        BX, SI
+	DECQ        AX
+	JNZ         pixel162
+	VMOVUPS     Z0, K1, (R8)
+
+end159:
 	VZEROUPPER
 	RET
 
@@ -7270,16 +7345,16 @@ TEXT ·routePixelsF32AVX512(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide159:
+wide163:
 	CMPQ CX, $0x00000020
-	JLT  narrow159
+	JLT  narrow163
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel160:
+pixel164:
 	VMOVUPS   (R11), Z0
 	VMOVUPS   (R12), Z1
 	VMOVUPS   (R13), Z2
@@ -7305,24 +7380,24 @@ pixel160:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel160
+	JNZ       pixel164
 	ADDQ      $0x00000080, SI
 	ADDQ      $0x00000080, DI
 	ADDQ      $0x00000080, R8
 	ADDQ      $0x00000080, R9
 	SUBQ      $0x00000020, CX
-	JMP       wide159
+	JMP       wide163
 
-narrow159:
+narrow163:
 	CMPQ CX, $0x00000010
-	JLT  edge159
+	JLT  edge163
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel161:
+pixel165:
 	VMOVUPS   (R11), Z0
 	VMOVUPS   (R12), Z1
 	VMOVUPS   (R13), Z2
@@ -7338,17 +7413,17 @@ pixel161:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel161
+	JNZ       pixel165
 	ADDQ      $0x00000040, SI
 	ADDQ      $0x00000040, DI
 	ADDQ      $0x00000040, R8
 	ADDQ      $0x00000040, R9
 	SUBQ      $0x00000010, CX
-	JMP       narrow159
+	JMP       narrow163
 
-edge159:
+edge163:
 	TESTQ CX, CX
-	JZ    end159
+	JZ    end163
 	MOVQ  CX, R10
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R10, CX, CX
@@ -7359,7 +7434,7 @@ edge159:
 	MOVQ  R8, DI
 	MOVQ  R9, R8
 
-pixel162:
+pixel166:
 	VMOVUPS.Z (CX), K1, Z0
 	VMOVUPS.Z (SI), K1, Z1
 	VMOVUPS.Z (DI), K1, Z2
@@ -7375,9 +7450,86 @@ pixel162:
 	ADDQ      BX, DI
 	ADDQ      BX, R8
 	DECQ      AX
-	JNZ       pixel162
+	JNZ       pixel166
 
-end159:
+end163:
+	VZEROUPPER
+	RET
+
+// func copyRowsF32AVX512(rows int, cols int, stride0 int, stride1 int, dst *byte, x *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·copyRowsF32AVX512(SB), NOSPLIT, $0-48
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	MOVQ stride0+16(FP), DX
+	MOVQ stride1+24(FP), BX
+	MOVQ dst+32(FP), SI
+	MOVQ x+40(FP), DI
+
+wide167:
+	CMPQ CX, $0x00000020
+	JLT  narrow167
+	MOVQ AX, R8
+	MOVQ SI, R9
+	MOVQ DI, R10
+
+copy168:
+	PREFETCHT0 (R10)(BX*8)
+	VMOVUPS    (R10), Z0
+	VMOVUPS    Z0, (R9)
+	PREFETCHT0 64(R10)(BX*8)
+	VMOVUPS    64(R10), Z0
+	VMOVUPS    Z0, 64(R9)
+	ADDQ       DX, R9
+	ADDQ       BX, R10
+	DECQ       R8
+	JNZ        copy168
+	ADDQ       $0x00000080, SI
+	ADDQ       $0x00000080, DI
+	SUBQ       $0x00000020, CX
+	JMP        wide167
+
+narrow167:
+	CMPQ CX, $0x00000010
+	JLT  edge167
+	MOVQ AX, R8
+	MOVQ SI, R9
+	MOVQ DI, R10
+
+copy169:
+	PREFETCHT0 (R10)(BX*8)
+	VMOVUPS    (R10), Z0
+	VMOVUPS    Z0, (R9)
+	ADDQ       DX, R9
+	ADDQ       BX, R10
+	DECQ       R8
+	JNZ        copy169
+	ADDQ       $0x00000040, SI
+	ADDQ       $0x00000040, DI
+	SUBQ       $0x00000010, CX
+	JMP        narrow167
+
+edge167:
+	TESTQ CX, CX
+	JZ    end167
+	MOVQ  CX, R8
+	MOVQ  $0x0000000000000001, CX
+	SHLXQ R8, CX, CX
+	DECQ  CX
+	KMOVW CX, K1
+	MOVQ  SI, CX
+	MOVQ  DI, SI
+
+copy170:
+	PREFETCHT0 (SI)(BX*8)
+	VMOVUPS.Z  (SI), K1, Z0
+	VMOVUPS    Z0, K1, (CX)
+	ADDQ       DX, CX
+	ADDQ       BX, SI
+	DECQ       AX
+	JNZ        copy170
+
+end167:
 	VZEROUPPER
 	RET
 
@@ -7388,9 +7540,9 @@ TEXT ·expF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many163:
+many171:
 	CMPQ         AX, $0x00000020
-	JLT          one163
+	JLT          one171
 	VMOVUPS      (DX), Z0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z1
 	VMOVUPS      constF32_42b20000<>+0(SB), Z2
@@ -7434,11 +7586,11 @@ many163:
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x00000080, DX
 	SUBQ         $0x00000020, AX
-	JMP          many163
+	JMP          many171
 
-one163:
+one171:
 	CMPQ         AX, $0x00000010
-	JLT          rest163
+	JLT          rest171
 	VMOVUPS      (DX), Z0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z1
 	VMOVUPS      constF32_42b20000<>+0(SB), Z2
@@ -7462,11 +7614,11 @@ one163:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one163
+	JMP          one171
 
-rest163:
+rest171:
 	TESTQ        AX, AX
-	JZ           done163
+	JZ           done171
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -7493,7 +7645,7 @@ rest163:
 	VSCALEFPS    Z0, Z2, Z2
 	VMOVUPS      Z2, K1, (CX)
 
-done163:
+done171:
 	VZEROUPPER
 	RET
 
@@ -7504,9 +7656,9 @@ TEXT ·sigmoidF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one164:
+one172:
 	CMPQ         AX, $0x00000010
-	JLT          rest164
+	JLT          rest172
 	VMOVUPS      (DX), Z0
 	VORPS        constF32_80000000<>+0(SB), Z0, Z1
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z2
@@ -7536,11 +7688,11 @@ one164:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one164
+	JMP          one172
 
-rest164:
+rest172:
 	TESTQ        AX, AX
-	JZ           done164
+	JZ           done172
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -7573,7 +7725,7 @@ rest164:
 	VDIVPS       Z2, Z5, Z5
 	VMOVUPS      Z5, K1, (CX)
 
-done164:
+done172:
 	VZEROUPPER
 	RET
 
@@ -7584,9 +7736,9 @@ TEXT ·tanhF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one165:
+one173:
 	CMPQ         AX, $0x00000010
-	JLT          rest165
+	JLT          rest173
 	VMOVUPS      (DX), Z0
 	VANDPS       constF32_7fffffff<>+0(SB), Z0, Z1
 	VADDPS       Z1, Z1, Z2
@@ -7629,11 +7781,11 @@ one165:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one165
+	JMP          one173
 
-rest165:
+rest173:
 	TESTQ        AX, AX
-	JZ           done165
+	JZ           done173
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -7679,7 +7831,7 @@ rest165:
 	VBLENDMPS    Z4, Z3, K2, Z6
 	VMOVUPS      Z6, K1, (CX)
 
-done165:
+done173:
 	VZEROUPPER
 	RET
 

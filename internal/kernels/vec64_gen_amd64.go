@@ -224,6 +224,11 @@ func dotPixelsF64AVX2(rows int, cols int, stride0 int, stride1 int, x *byte, y *
 //go:noescape
 func routePixelsF64AVX2(rows int, cols int, stride0 int, stride1 int, dx *byte, x *byte, left *byte, y *byte)
 
+// copyRowsF64AVX2 copies rows; rows > 0.
+//
+//go:noescape
+func copyRowsF64AVX2(rows int, cols int, stride0 int, stride1 int, dst *byte, x *byte)
+
 // addF64AVX512 is an elementwise kernel.
 //
 //go:noescape
@@ -438,3 +443,8 @@ func dotPixelsF64AVX512(rows int, cols int, stride0 int, stride1 int, x *byte, y
 //
 //go:noescape
 func routePixelsF64AVX512(rows int, cols int, stride0 int, stride1 int, dx *byte, x *byte, left *byte, y *byte)
+
+// copyRowsF64AVX512 copies rows; rows > 0.
+//
+//go:noescape
+func copyRowsF64AVX512(rows int, cols int, stride0 int, stride1 int, dst *byte, x *byte)

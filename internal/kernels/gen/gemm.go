@@ -25,6 +25,7 @@ const (
 	offASkip = 96
 	offBias  = 104
 	offRelu  = 112
+	offStrip = 120
 )
 
 // gemm writes the micro-kernels of 1..14 (AVX2: 6) rows and 1 or 2 vectors, those of 1 or 2 rows and up to 8 (AVX2: 4)
@@ -39,6 +40,9 @@ func gemm(e *elem) {
 			for r := 1; r <= rows && (vectors <= 2 || r <= 2); r++ {
 				(&tile{machine: m, rows: r, vectors: vectors}).emit()
 			}
+			for r := 1; r <= rows && vectors <= 2; r++ {
+				(&tile{machine: m, rows: r, vectors: vectors, packs: true}).emit()
+			}
 		}
 	}
 	transpose(machines(e)[0])
@@ -49,6 +53,7 @@ func gemm(e *elem) {
 type tile struct {
 	*machine
 	rows, vectors int
+	packs         bool // writes the rows of B that it reads to a packed strip
 	args          reg.GPVirtual
 	last          mask
 	acc           [][]reg.VecVirtual
@@ -63,7 +68,11 @@ func (t *tile) get(offset int) reg.GPVirtual {
 }
 
 func (t *tile) emit() {
-	t.text(fmt.Sprintf("tile%dx%d", t.rows, t.vectors), "func(t *byte)", "is a micro-kernel of the matrix product.")
+	name := "tile"
+	if t.packs {
+		name = "pack"
+	}
+	t.text(fmt.Sprintf("%s%dx%d", name, t.rows, t.vectors), "func(t *byte)", "is a micro-kernel of the matrix product.")
 	t.args = Load(Param("t"), GP64()).(reg.GPVirtual)
 	lanes := t.get(offLanes)
 	t.last = t.lanesMask(lanes)
@@ -75,6 +84,7 @@ func (t *tile) emit() {
 			t.acc[r] = append(t.acc[r], v)
 		}
 	}
+	t.prefetchC()
 	t.loop()
 	t.finish()
 	VZEROUPPER()
@@ -114,9 +124,21 @@ func rowAddresses(rows int, first, stride reg.GPVirtual) (bases []reg.GPVirtual,
 func (t *tile) loop() {
 	bases, at := rowAddresses(t.rows, t.get(offA), t.get(offARow))
 	b, aK, bK, k, runs := t.get(offB), t.get(offAK), t.get(offBK), t.get(offK), t.get(offRuns)
+	var strip, ahead reg.GPVirtual
+	if t.packs {
+		strip, ahead = t.get(offStrip), GP64()
+		MOVQ(bK, ahead)
+		SHLQ(Imm(5), ahead)
+		ADDQ(b, ahead)
+	}
 	turn := func(last *mask, name string) {
 		Label(name)
-		t.turn(at, b, last)
+		columns := t.rowOfB(b, last)
+		if t.packs {
+			t.pack(columns, strip, ahead)
+			ADDQ(bK, ahead)
+		}
+		t.turn(at, columns)
 		for _, base := range bases {
 			ADDQ(aK, base)
 		}
@@ -141,8 +163,8 @@ func (t *tile) loop() {
 	Label(l[2])
 }
 
-// turn adds one column of A times one row of B.
-func (t *tile) turn(at []Mem, b reg.GPVirtual, last *mask) {
+// rowOfB loads one row of B.
+func (t *tile) rowOfB(b reg.GPVirtual, last *mask) []reg.VecVirtual {
 	columns := make([]reg.VecVirtual, t.vectors)
 	for i := range columns {
 		columns[i] = t.vec()
@@ -152,6 +174,22 @@ func (t *tile) turn(at []Mem, b reg.GPVirtual, last *mask) {
 		}
 		t.load(Mem{Base: b, Disp: i * t.width}, columns[i], k)
 	}
+	return columns
+}
+
+// pack writes a row of B to the strip and asks for one further down: they lie apart, so that the processor would not.
+func (t *tile) pack(columns []reg.VecVirtual, strip, ahead reg.GPVirtual) {
+	for i, v := range columns {
+		t.store(v, Mem{Base: strip, Disp: i * t.width}, nil)
+		if i*t.width%64 == 0 {
+			PREFETCHT1(Mem{Base: ahead, Disp: i * t.width})
+		}
+	}
+	ADDQ(U32(uint32(t.vectors*t.width)), strip)
+}
+
+// turn adds one column of A times one row of B.
+func (t *tile) turn(at []Mem, columns []reg.VecVirtual) {
 	for r := range t.rows {
 		a := t.vec()
 		t.broadcast(at[r], a)
@@ -159,6 +197,28 @@ func (t *tile) turn(at []Mem, b reg.GPVirtual, last *mask) {
 			t.fma231(columns[i], a, t.acc[r][i])
 		}
 	}
+}
+
+// longTile is the k from which a tile of C is asked for before it is needed.
+const longTile = 64
+
+func (t *tile) prefetchC() {
+	if t.rows < 3 {
+		return
+	}
+	l := newLabels("fetched")
+	CMPQ(t.field(offK), Imm(longTile))
+	JLT(LabelRef(l[0]))
+	c, row := t.get(offC), t.get(offCRow)
+	for r := range t.rows {
+		for i := 0; i < t.vectors*t.width; i += 64 {
+			PREFETCHT1(Mem{Base: c, Disp: i})
+		}
+		if r < t.rows-1 {
+			ADDQ(row, c)
+		}
+	}
+	Label(l[0])
 }
 
 // finish scales the sums, adds what was there before and the bias, clips below zero and stores them.

@@ -32,6 +32,28 @@ func (m *machine) strided() {
 	})
 }
 
+// copyRows writes the kernel that packs: rows of cols elements from one stride to another. It asks for rows ahead, which
+// lie on other pages, where the processor would not.
+func (m *machine) copyRows() {
+	n, p := m.function("copyRows", "copies rows; rows > 0.", []string{"rows", "cols", "stride0", "stride1"}, []string{"dst", "x"})
+	m.stripsOf(2, n[1], p, func(width int, k *mask) {
+		rows, at := m.rowCursor(n[0], p)
+		l := newLabels("copy")
+		Label(l[0])
+		for w := range width {
+			v := m.vec()
+			PREFETCHT0(Mem{Base: at[1], Index: n[3], Scale: 8, Disp: w * m.width})
+			m.load(Mem{Base: at[1], Disp: w * m.width}, v, k)
+			m.store(v, Mem{Base: at[0], Disp: w * m.width}, k)
+		}
+		ADDQ(n[2], at[0])
+		ADDQ(n[3], at[1])
+		DECQ(rows)
+		JNZ(LabelRef(l[0]))
+	})
+	end()
+}
+
 func (m *machine) loadAll(p []Mem, k *mask) []reg.VecVirtual {
 	v := make([]reg.VecVirtual, len(p))
 	for i := range p {

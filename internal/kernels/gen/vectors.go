@@ -20,6 +20,7 @@ func vectors(e *elem) {
 		m.normGrad()
 		m.optimizers()
 		m.strided()
+		m.copyRows()
 		if m.bytes == 4 {
 			m.transcendental()
 		}
