@@ -20,11 +20,12 @@ type Config struct {
 
 // strategies makes each strategy by its name.
 var strategies = map[string]func(Config) (Strategy, error){
-	"":                newOneDevice,
-	"default":         newOneDevice,
-	"one_device":      newOneDevice,
-	"mirrored":        func(c Config) (Strategy, error) { return newReplicated(c, c.localReplicas(), false, device.NewHost) },
-	"central_storage": func(c Config) (Strategy, error) { return newReplicated(c, c.localReplicas(), true, device.NewHost) },
+	"":                      newOneDevice,
+	"default":               newOneDevice,
+	"one_device":            newOneDevice,
+	"mirrored":              func(c Config) (Strategy, error) { return newReplicated(c, c.localReplicas(), false, device.NewHost) },
+	"central_storage":       func(c Config) (Strategy, error) { return newReplicated(c, c.localReplicas(), true, device.NewHost) },
+	"multi_worker_mirrored": newMultiWorker,
 	"tpu": func(Config) (Strategy, error) {
 		return nil, fmt.Errorf("strategy tpu: no TPU runtime is present: choose default")
 	},

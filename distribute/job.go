@@ -1,4 +1,144 @@
 package distribute
 
-// Job is this task's membership in a cluster.
-type Job struct{}
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/goestimator/goestimator/distribute/cluster"
+	"github.com/goestimator/goestimator/distribute/collective"
+	"github.com/goestimator/goestimator/distribute/coordinator"
+	"github.com/goestimator/goestimator/runconfig"
+)
+
+// TokenVariable is the environment variable whose value, where set, every task
+// of a job requires of those that call it.
+const TokenVariable = "GOESTIMATOR_JOB_TOKEN"
+
+// Job is this task's membership in a cluster: its node, and the blackboard that
+// the tasks share.
+type Job struct {
+	config    runconfig.RunConfig
+	node      *cluster.Node
+	board     board
+	leader    cluster.Task
+	workers   []cluster.Task // by rank; nil where they are not known
+	servers   []cluster.Task // parameter servers
+	rank      int
+	links     *collective.Endpoint
+	positions *positions
+	log       *slog.Logger
+}
+
+// board is the blackboard in all its parts.
+type board interface {
+	coordinator.Blackboard
+	coordinator.Regrouper
+	coordinator.Pulse
+}
+
+// Join makes this process the task of a cluster that its RunConfig names: it
+// listens at the task's address and serves the other tasks, until Close.
+func Join(rc runconfig.RunConfig, log *slog.Logger, services ...cluster.Service) (*Job, error) {
+	j := &Job{config: rc, log: log, rank: rc.WorkerRank(), positions: newPositions()}
+	spec := rc.ClusterSpec()
+	j.servers = tasks(spec, runconfig.PS)
+	if !spec.Sparse() {
+		j.workers = workers(spec)
+	}
+	j.leader = leader(j.servers, j.workers)
+	self := cluster.Task{Job: rc.TaskType(), Index: rc.TaskID()}
+	address, _ := spec.Address(self.Job, self.Index)
+	rpc := rc.Connections()
+	var err error
+	j.node, err = cluster.Open(cluster.Config{
+		Task: self, Address: address, Spec: spec, Log: log,
+		Security: cluster.Security{Mode: rpc.Security, CA: rpc.CAFile, Cert: rpc.CertFile, Key: rpc.KeyFile,
+			ClientAuth: rpc.ClientAuth, ServerName: rpc.ServerName, Token: os.Getenv(TokenVariable)},
+		CallTimeout: seconds(rpc.CallTimeoutSecs), PeerTimeout: seconds(rpc.PeerTimeoutSecs), MaxMessageBytes: rpc.MaxMessageMB << 20,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := j.serve(self, services); err != nil {
+		return nil, errors.Join(err, j.node.Close())
+	}
+	return j, nil
+}
+
+// serve registers what this task serves, and begins.
+func (j *Job) serve(self cluster.Task, services []cluster.Service) error {
+	if self == j.leader {
+		b := coordinator.NewBoard(coordinator.Options{Self: cluster.Peer{Task: self, Incarnation: j.node.Incarnation()}})
+		j.board = b
+		services = append(services, b.Service())
+	} else {
+		j.board = coordinator.NewClient(j.node, j.leader)
+	}
+	services = append(services, j.positions.service())
+	for _, s := range services {
+		if err := j.node.Register(s); err != nil {
+			return err
+		}
+	}
+	var err error
+	if j.links, err = collective.Attach(j.node); err != nil {
+		return err
+	}
+	j.node.Serve()
+	return nil
+}
+
+// Close leaves the cluster.
+func (j *Job) Close() error { return j.node.Close() }
+
+// Rank is this task's number among those that train, -1 for others.
+func (j *Job) Rank() int { return j.rank }
+
+// chief reports whether this task is the one that restores and saves.
+func (j *Job) chief() bool { return j.config.IsChief() }
+
+// sessionTimeout is how long a task waits for the others when it starts.
+func (j *Job) sessionTimeout() time.Duration {
+	return time.Duration(j.config.SessionCreationTimeoutSecs()) * time.Second
+}
+
+// rejoinTimeout is how long the others wait for a task that was lost.
+func (j *Job) rejoinTimeout() time.Duration { return seconds(j.config.Connections().RejoinSecs) }
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// tasks lists the tasks of one job.
+func tasks(spec runconfig.ClusterSpec, job string) []cluster.Task {
+	var out []cluster.Task
+	for _, i := range spec.Tasks(job) {
+		out = append(out, cluster.Task{Job: job, Index: i})
+	}
+	return out
+}
+
+// workers lists the tasks that train by their ranks: the chief, then the workers.
+func workers(spec runconfig.ClusterSpec) []cluster.Task {
+	out := tasks(spec, runconfig.Chief)
+	out = append(out, tasks(spec, runconfig.Master)...)
+	return append(out, tasks(spec, runconfig.Worker)...)
+}
+
+// leader is the task that holds the blackboard: the first parameter server, or
+// else the first worker.
+func leader(servers, workers []cluster.Task) cluster.Task {
+	if len(servers) > 0 {
+		return servers[0]
+	}
+	if len(workers) > 0 {
+		return workers[0]
+	}
+	return cluster.Task{}
+}
+
+// lost turns the loss of a peer past its deadline into what callers act on.
+func lost(what string, err error) error {
+	return fmt.Errorf("%s: %w: %w", what, ErrPeerLost, err)
+}

@@ -87,8 +87,7 @@ func (s *replicatedStepper) compute(ctx context.Context, batches []Batch) error 
 		if err := s.replicas[0].run(ctx, batches[0]); err != nil {
 			return err
 		}
-		s.sums.join(s.replicas[0], batches[0].Rows)
-		return nil
+		return s.sums.join(s.replicas[0], batches[0].Rows)
 	}
 	s.failed = append(s.failed[:0], make([]error, len(batches))...)
 	var all sync.WaitGroup
@@ -107,7 +106,9 @@ func (s *replicatedStepper) compute(ctx context.Context, batches []Batch) error 
 		} else {
 			s.sums.add(s.replicas[i])
 		}
-		s.sums.join(s.replicas[i], b.Rows)
+		if err := s.sums.join(s.replicas[i], b.Rows); err != nil {
+			return err
+		}
 	}
 	for i := range s.sums.dense {
 		s.strategy.peers.ready(i)

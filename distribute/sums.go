@@ -8,7 +8,7 @@ import (
 // sums holds what the replicas of a step add up to.
 type sums struct {
 	dense  []*graph.Tensor // as layout.dense: gradients, updates, loss
-	sparse []joined        // as layout.sparse
+	sparse []*joined       // as layout.sparse
 	votes  *graph.Tensor   // float64: see the vote constants
 	rows   int             // of the batches behind sparse
 }
@@ -22,9 +22,12 @@ const (
 )
 
 func newSums(l *layout) *sums {
-	s := &sums{sparse: make([]joined, len(l.sparse)), votes: graph.NewTensor(graph.Float64, voteCount)}
+	s := &sums{votes: graph.NewTensor(graph.Float64, voteCount)}
 	for _, t := range l.types() {
 		s.dense = append(s.dense, graph.NewTensor(t.DType, t.Shape.At(0)...))
+	}
+	for _, p := range l.sparse {
+		s.sparse = append(s.sparse, newJoined(l.fetches[p.rows].Type(), l.fetches[p.ids].Type()))
 	}
 	return s
 }
@@ -76,11 +79,15 @@ func (s *sums) add(r *replica) {
 }
 
 // join adds the sparse results of a replica.
-func (s *sums) join(r *replica, rows int) {
-	for i := range s.sparse {
-		s.sparse[i].add(r.sparse(i))
-	}
+func (s *sums) join(r *replica, rows int) error {
 	s.rows += rows
+	for i, j := range s.sparse {
+		values, ids := r.sparse(i)
+		if err := j.add(values.Bytes, ids.Bytes); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // mean divides sums by the number of replicas behind them.
@@ -127,28 +134,4 @@ func divide(t *graph.Tensor, n float64) {
 	}
 	x := graph.Of[float32](t)
 	kernels.BinaryScalar(kernels.Div, x, x, float32(n))
-}
-
-// joined collects the rows of one sparse gradient over replicas and tasks.
-type joined struct {
-	rows, ids *graph.Tensor
-}
-
-// reset empties the collection, keeping its memory.
-func (j *joined) reset() {
-	if j.rows != nil {
-		j.rows.Bytes, j.ids.Bytes = j.rows.Bytes[:0], j.ids.Bytes[:0]
-		j.rows.Shape[0], j.ids.Shape[0] = 0, 0
-	}
-}
-
-// add appends rows and their ids.
-func (j *joined) add(rows, ids *graph.Tensor) {
-	if j.rows == nil {
-		j.rows, j.ids = rows.Clone(), ids.Clone()
-		return
-	}
-	j.rows.Bytes, j.ids.Bytes = append(j.rows.Bytes, rows.Bytes...), append(j.ids.Bytes, ids.Bytes...)
-	j.rows.Shape[0] += rows.Shape[0]
-	j.ids.Shape[0] += ids.Shape[0]
 }

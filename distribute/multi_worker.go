@@ -1,0 +1,186 @@
+package distribute
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/goestimator/goestimator/distribute/cluster"
+	"github.com/goestimator/goestimator/distribute/collective"
+	"github.com/goestimator/goestimator/distribute/coordinator"
+	"github.com/goestimator/goestimator/internal/device"
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// multiWorker is multi_worker_mirrored: every worker has a copy of the variables,
+// and all make each step together, reducing gradients in a ring.
+type multiWorker struct {
+	*replicated
+	job        *Job
+	ring       *ring
+	generation int64
+}
+
+var _ Shared = (*multiWorker)(nil)
+
+// newMultiWorker returns multi_worker_mirrored; in a process alone it is
+// mirrored with one replica.
+func newMultiWorker(c Config) (Strategy, error) {
+	r, err := newReplicated(c, 1, false, device.NewHost)
+	if err != nil || c.Job == nil || len(c.Job.workers) < 2 {
+		return r, err
+	}
+	m := &multiWorker{replicated: r, job: c.Job, ring: &ring{job: c.Job}}
+	r.peers = m.ring
+	return m, nil
+}
+
+// Replicas are one per worker.
+func (m *multiWorker) Replicas() Replicas {
+	return Replicas{InSync: len(m.job.workers) * m.replicas, Local: m.replicas, Lockstep: true}
+}
+
+// Synchronize forms the next ring and gives every worker the chief's variables.
+func (m *multiWorker) Synchronize(ctx context.Context, restore func() (Notes, error)) (Notes, error) {
+	if err := m.form(ctx); err != nil {
+		return Notes{}, err
+	}
+	var notes Notes
+	if m.job.chief() {
+		var err error
+		if notes, err = restore(); err != nil {
+			return notes, m.ring.abort(err)
+		}
+	}
+	notes, err := m.share(ctx, notes)
+	if err != nil {
+		return notes, fmt.Errorf("%w: %w", ErrSessionLost, err)
+	}
+	step, err := m.globalStep()
+	m.job.positions.reset(step, notes.Positions[m.job.rank])
+	m.ring.step = step
+	return notes, err
+}
+
+// form meets the other workers, for as long as it may take them to start.
+func (m *multiWorker) form(ctx context.Context) error {
+	if err := m.ring.close(); err != nil {
+		return err
+	}
+	timeout := m.job.sessionTimeout()
+	if m.generation > 0 {
+		timeout = m.job.rejoinTimeout()
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	for {
+		err := m.formOnce(ctx)
+		if err == nil || errors.Is(err, collective.ErrMismatch) || errors.Is(err, coordinator.ErrSuperseded) {
+			return err
+		}
+		if ctx.Err() != nil {
+			return lost(fmt.Sprintf("the %d workers did not come together within %v", len(m.job.workers), timeout), err)
+		}
+		m.job.log.Warn("forming the ring of workers again", "cause", err)
+	}
+}
+
+func (m *multiWorker) formOnce(ctx context.Context) error {
+	g := coordinator.Gather{Name: "workers", Rank: m.job.rank, Size: len(m.job.workers)}
+	next, err := m.job.nextGeneration(ctx, g, m.generation)
+	if err != nil {
+		return err
+	}
+	m.generation = next.Number
+	m.ring.group, err = collective.Form(ctx, collective.Config{Endpoint: m.job.links, Board: m.job.board, Tasks: m.job.workers, Rank: m.job.rank,
+		Generation: next.Number, BytesPerPack: m.config.BytesPerPack})
+	return err
+}
+
+// nextGeneration asks the leader, a new one where it came back without its state.
+func (j *Job) nextGeneration(ctx context.Context, g coordinator.Gather, after int64) (coordinator.Generation, error) {
+	next, err := j.board.NextGeneration(ctx, g, after)
+	if errors.Is(err, coordinator.ErrLeaderReset) {
+		j.board = coordinator.NewClient(j.node, j.leader)
+	}
+	return next, err
+}
+
+// share gives all workers the chief's variables and notes.
+func (m *multiWorker) share(ctx context.Context, notes Notes) (Notes, error) {
+	var mine []byte
+	if m.job.chief() {
+		var err error
+		if mine, err = json.Marshal(notes); err != nil {
+			return notes, err
+		}
+	}
+	all, err := m.ring.group.AllGather(ctx, mine)
+	if err != nil {
+		return notes, err
+	}
+	if err := json.Unmarshal(all[0], &notes); err != nil {
+		return notes, fmt.Errorf("the chief's notes: %w", err)
+	}
+	vars := m.Variables()
+	for _, name := range vars.Names() {
+		value, err := vars.Get(name)
+		if err != nil {
+			return notes, err
+		}
+		if err := m.ring.group.Broadcast(ctx, 0, []*graph.Tensor{value}); err != nil {
+			return notes, err
+		}
+		if m.job.chief() {
+			continue
+		}
+		if err := vars.Set(name, Whole(value)); err != nil {
+			return notes, err
+		}
+	}
+	return notes, nil
+}
+
+// Snapshot copies the variables and asks the other workers for their inputs' positions.
+func (m *multiWorker) Snapshot(ctx context.Context) (*Snapshot, error) {
+	s, err := m.replicated.Snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.Notes.Positions = map[int][]byte{}
+	for rank, task := range m.job.workers {
+		if rank == m.job.rank {
+			continue
+		}
+		p, ok, err := positionOf(ctx, m.job.node, task, s.Step)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			s.Notes.Positions[rank] = p
+		}
+	}
+	return s, nil
+}
+
+// Settle has nothing to wait for: all workers made the same steps.
+func (m *multiWorker) Settle(context.Context, bool) error { return nil }
+
+// Finish keeps the workers together until the chief has saved the last state.
+func (m *multiWorker) Finish(ctx context.Context, over bool) error {
+	key := fmt.Sprintf("finished/%d", m.generation)
+	if m.job.chief() {
+		return m.job.board.Set(ctx, key, []byte(fmt.Sprint(over)))
+	}
+	if _, err := m.job.board.Wait(ctx, key); err != nil {
+		if errors.Is(err, cluster.ErrPeerLost) || errors.Is(err, coordinator.ErrLeaderReset) {
+			return lost("the chief was lost before it saved the last state", err)
+		}
+		return err
+	}
+	return nil
+}
+
+// Close leaves the ring and frees the variables.
+func (m *multiWorker) Close() error { return errors.Join(m.ring.close(), m.replicated.Close()) }

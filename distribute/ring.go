@@ -1,0 +1,166 @@
+package distribute
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/goestimator/goestimator/distribute/cluster"
+	"github.com/goestimator/goestimator/distribute/collective"
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// ring reduces the sums of a step over the workers of a job. Dense results
+// travel while later ones are still computed.
+type ring struct {
+	job       *Job
+	group     *collective.Group
+	reduction *collective.Reduction
+	tensors   []*graph.Tensor
+	cancel    context.CancelFunc // ends the reduction of the present step
+	step      int64              // steps made
+	parts     []byte
+}
+
+var _ lockstep = (*ring)(nil)
+
+// rank is this worker's number.
+func (r *ring) rank() int { return r.job.rank }
+
+// begin starts the reduction: dense results, then the votes, which are there already.
+func (r *ring) begin(ctx context.Context, s *sums, in Step) error {
+	if r.group == nil {
+		return errors.New("step: the strategy is not synchronized yet")
+	}
+	if in.Position != nil {
+		position, err := in.Position()
+		if err != nil {
+			return r.abort(fmt.Errorf("input position: %w", err))
+		}
+		r.job.positions.put(r.step+1, position)
+	}
+	r.tensors = append(append(r.tensors[:0], s.dense...), s.votes)
+	ctx, r.cancel = context.WithCancel(ctx)
+	var err error
+	if r.reduction, err = r.group.Start(ctx, r.tensors, collective.Sum); err != nil {
+		return sessionLost(err)
+	}
+	r.ready(len(s.dense))
+	if len(in.Batches) == 0 {
+		for i := range s.dense {
+			r.ready(i)
+		}
+	}
+	return nil
+}
+
+// ready lets a result travel.
+func (r *ring) ready(i int) { r.reduction.Ready(i) }
+
+// wait ends the reduction, then joins sparse gradients by rank.
+func (r *ring) wait(ctx context.Context, s *sums) error {
+	defer r.cancel()
+	if err := r.reduction.Wait(); err != nil {
+		return sessionLost(err)
+	}
+	if s.replicas() > 0 {
+		r.step++
+	}
+	if len(s.sparse) == 0 {
+		return nil
+	}
+	r.parts = s.appendSparse(r.parts[:0])
+	all, err := r.group.AllGather(ctx, r.parts)
+	if err != nil {
+		return sessionLost(err)
+	}
+	if err := s.joinAll(all); err != nil {
+		return r.abort(err)
+	}
+	return nil
+}
+
+// abort ends the ring, so that the others do not wait for this worker.
+func (r *ring) abort(err error) error {
+	if r.cancel != nil {
+		r.cancel()
+	}
+	return errors.Join(err, r.close())
+}
+
+func (r *ring) close() error {
+	if r.group == nil {
+		return nil
+	}
+	g := r.group
+	r.group = nil
+	return g.Close()
+}
+
+// sessionLost marks the loss of a peer as what the job recovers from.
+func sessionLost(err error) error {
+	if errors.Is(err, cluster.ErrPeerLost) {
+		return fmt.Errorf("%w: %w", ErrSessionLost, err)
+	}
+	return err
+}
+
+// appendSparse appends the joined rows: the number of batch rows, then for each
+// gradient the sizes of ids and rows in bytes, and both. Numbers are 8 bytes, little endian.
+func (s *sums) appendSparse(b []byte) []byte {
+	b = binary.LittleEndian.AppendUint64(b, uint64(s.rows))
+	for _, j := range s.sparse {
+		b = binary.LittleEndian.AppendUint64(b, uint64(len(j.ids.Bytes)))
+		b = binary.LittleEndian.AppendUint64(b, uint64(len(j.rows.Bytes)))
+		b = append(append(b, j.ids.Bytes...), j.rows.Bytes...)
+	}
+	return b
+}
+
+// joinAll replaces the joined rows by those of all tasks.
+func (s *sums) joinAll(all [][]byte) error {
+	for i := range s.sparse {
+		s.sparse[i].reset()
+	}
+	s.rows = 0
+	for rank, b := range all {
+		if err := s.joinPart(b); err != nil {
+			return fmt.Errorf("sparse gradients of worker %d: %w", rank, err)
+		}
+	}
+	return nil
+}
+
+func (s *sums) joinPart(b []byte) error {
+	next := func(n uint64) ([]byte, error) {
+		if uint64(len(b)) < n {
+			return nil, fmt.Errorf("expected %d bytes more, got %d", n, len(b))
+		}
+		head := b[:n]
+		b = b[n:]
+		return head, nil
+	}
+	head, err := next(8)
+	if err != nil {
+		return err
+	}
+	s.rows += int(binary.LittleEndian.Uint64(head))
+	for i := range s.sparse {
+		if head, err = next(16); err != nil {
+			return err
+		}
+		ids, err := next(binary.LittleEndian.Uint64(head))
+		if err != nil {
+			return err
+		}
+		rows, err := next(binary.LittleEndian.Uint64(head[8:]))
+		if err != nil {
+			return err
+		}
+		if err := s.sparse[i].add(rows, ids); err != nil {
+			return err
+		}
+	}
+	return nil
+}
