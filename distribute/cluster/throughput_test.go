@@ -18,13 +18,14 @@ func sockets(t testing.TB, change func(*Config), services ...Service) (from, to 
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := Config{Log: slog.New(slog.DiscardHandler), Spec: runconfig.NewClusterSpec(map[string][]string{"ps": {l.Addr().String()}, "worker": {"127.0.0.1:1"}})}
-	if change != nil {
-		change(&c)
-	}
+	c := Config{Log: slog.New(slog.DiscardHandler), Spec: runconfig.NewClusterSpec(map[string][]string{"ps": {l.Addr().String()}})}
 	server, client := c, c
 	server.Task, server.Listener = ps0, l
 	client.Task = worker0
+	if change != nil {
+		change(&server)
+		change(&client)
+	}
 	if to, err = Open(server); err != nil {
 		t.Fatal(err)
 	}

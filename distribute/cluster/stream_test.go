@@ -1,0 +1,90 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+func TestStreamEchoes(t *testing.T) {
+	caller, _, _ := local(t)
+	s, err := caller.Stream(testContext(t), ps0, "/test.Echo/Echo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := make([]byte, 100000)
+	for i := range 20 {
+		body[99999] = byte(i)
+		if err := s.Send(&Frame{Body: [][]byte{body}}); err != nil {
+			t.Fatal(err)
+		}
+		clear(body) // the frame is on its way already
+	}
+	if err := s.CloseSend(); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20 {
+		f, err := s.Recv()
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := make([]byte, 1)
+		if f.CopyTo(last, 99999) != 1 || last[0] != byte(i) {
+			t.Errorf("frame %d ends with %d", i, last[0])
+		}
+		f.Release()
+	}
+	for range 2 {
+		if _, err := s.Recv(); err != io.EOF {
+			t.Errorf("at the end: got %v", err)
+		}
+	}
+}
+
+func TestStreamErrors(t *testing.T) {
+	caller, _, _ := local(t)
+	ctx := testContext(t)
+	s, err := caller.Stream(ctx, ps0, "/test.Echo/TwoThenFail")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for status.Code(err) != codes.Aborted { // until the end of the stream is here
+		if err = s.Send(&Frame{}); err != nil && status.Code(err) != codes.Aborted {
+			t.Fatalf("sending to a stream that is over: got %v", err)
+		}
+	}
+	for range 2 { // what had come before is not lost
+		if f, err := s.Recv(); err != nil || string(f.Header) != "x" {
+			t.Fatalf("got %v, %v", f, err)
+		}
+	}
+	if _, err := s.Recv(); status.Code(err) != codes.Aborted {
+		t.Errorf("got %v", err)
+	}
+	for method, want := range map[string]codes.Code{"/test.Echo/Panic": codes.Internal, "/test.Echo/Nothing": codes.Unimplemented} {
+		s, err := caller.Stream(ctx, ps0, method)
+		if err == nil {
+			_, err = s.Recv()
+		}
+		if status.Code(err) != want {
+			t.Errorf("%s: got %v", method, err)
+		}
+	}
+}
+
+func TestStreamEndsWithItsContext(t *testing.T) {
+	caller, _, _ := local(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	s, err := caller.Stream(ctx, ps0, "/test.Echo/Echo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if _, err := s.Recv(); !errors.Is(err, context.Canceled) || errors.Is(err, ErrPeerLost) {
+		t.Errorf("got %v", err)
+	}
+}
