@@ -90,7 +90,7 @@ func (c *cluster) exited(t *task) {
 func (c *cluster) endedLate(t *task) {
 	switch {
 	case t.wasKilled():
-		c.Log.Warn(fmt.Sprintf("%s did not end within %v after SIGTERM and was killed", t, c.Grace))
+		c.Log.Warn(fmt.Sprintf("%s did not end by SIGTERM and was killed", t))
 	case t.code != 0 && t.code != terminatedCode:
 		c.Log.Warn(fmt.Sprintf("%s failed with exit code %d after the end of the job was decided", t, t.code))
 	default:
