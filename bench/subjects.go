@@ -24,6 +24,10 @@ var subjects = []subject{
 	{name: "memory", title: "peak resident memory of 30 training steps", unit: "MB", cases: []string{""}, setup: memoryField("mlp"), steps: 30, value: peakMB},
 	{name: "memory_resnet20", title: "peak resident memory of 6 training steps of ResNet-20", unit: "MB", cases: []string{""}, setup: memoryField("resnet20"), steps: 6, value: peakMB},
 	{name: "growth", title: "MLP steps by batch, width and depth", unit: "ms", cases: growthCases(), setup: growthField},
+	{name: "allreduce", title: "sum of a float32 tensor over processes, bytes that each sends", unit: "GB/s", cases: allreduceCases, setup: allreduceField,
+		value: func(name string, steps int, r reply) float64 {
+			return ringBytes(name) * float64(steps) / r.Seconds / 1e9
+		}},
 }
 
 func subjectNames() []string {

@@ -18,6 +18,7 @@ func work(kind string, args []string) error {
 	workers := map[string]func(*link, []string) error{
 		"train": trainWorker, "predict": predictWorker, "matmul": matmulWorker, "ceilings": ceilingsWorker,
 		"gorgonia": gorgoniaWorker, "growth": growthWorker, "profile": profileWorker,
+		"ring": ringWorker("ring", connectCollective), "ring_tcp": ringWorker("ring_tcp", connectTCP),
 	}
 	w, ok := workers[kind]
 	if !ok {
