@@ -26,7 +26,7 @@ func TestMessageLimit(t *testing.T) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
-	s, err := from.Stream(ctx, ps0, "/test.Echo/Echo")
+	s, err := from.Stream(ctx, ps0, "/test.Echo/Stream")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,11 +30,11 @@ type Node struct {
 	security    *security
 	served      sync.WaitGroup
 
-	mu      sync.Mutex
-	peers   map[Task]*peer
-	methods map[string]bool // names of the services registered
-	serving bool
-	closed  bool
+	mu       sync.Mutex
+	peers    map[Task]*peer
+	services map[string]bool // names of those registered
+	serving  bool
+	closed   bool
 }
 
 // Open returns a node that listens at its address but does not serve yet, so
@@ -50,7 +50,7 @@ func Open(c Config) (*Node, error) {
 		incarnation: newIncarnation(),
 		health:      health.NewServer(),
 		peers:       map[Task]*peer{},
-		methods:     map[string]bool{},
+		services:    map[string]bool{},
 	}
 	if n.listener, err = listen(c); err != nil {
 		return nil, err
@@ -123,10 +123,15 @@ func (n *Node) Register(s Service) error {
 		return fmt.Errorf("cluster: %v cannot register service %s: it has no address to serve at", n.config.Task, s.Name)
 	case n.serving || n.closed:
 		return fmt.Errorf("cluster: %v cannot register service %s: the node already serves or is closed", n.config.Task, s.Name)
-	case s.Name == "" || n.methods[s.Name]:
+	case s.Name == "" || n.services[s.Name]:
 		return fmt.Errorf("cluster: %v cannot register service %q: the name is empty or registered already", n.config.Task, s.Name)
 	}
-	n.methods[s.Name] = true
+	for name := range s.Unary {
+		if s.Streams[name] != nil {
+			return fmt.Errorf("cluster: %v cannot register service %s: %s is both a call and a stream", n.config.Task, s.Name, name)
+		}
+	}
+	n.services[s.Name] = true
 	n.server.RegisterService(n.describe(s), nil)
 	return nil
 }

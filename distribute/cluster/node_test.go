@@ -44,7 +44,7 @@ func echo() Service {
 			},
 		},
 		Streams: map[string]StreamHandler{
-			"Echo": func(_ context.Context, s Stream) error {
+			"Stream": func(_ context.Context, s Stream) error {
 				for {
 					f, err := s.Recv()
 					if err == io.EOF {
@@ -67,7 +67,7 @@ func echo() Service {
 				}
 				return status.Error(codes.Aborted, "enough")
 			},
-			"Panic": func(context.Context, Stream) error { panic("boom") },
+			"PanicStream": func(context.Context, Stream) error { panic("boom") },
 		},
 	}
 }
@@ -239,6 +239,10 @@ func TestOpenAndRegisterErrors(t *testing.T) {
 	if err := server.Register(echo()); err == nil {
 		t.Error("a service was registered twice")
 	}
+	both := Service{Name: "test.Both", Unary: map[string]Handler{"X": nil}, Streams: map[string]StreamHandler{"X": func(context.Context, Stream) error { return nil }}}
+	if err := server.Register(both); err == nil {
+		t.Error("a method was registered as a call and as a stream")
+	}
 	server.Serve()
 	if err := server.Register(Service{Name: "test.Late"}); err == nil {
 		t.Error("a service was registered after Serve")
@@ -267,7 +271,7 @@ func TestCloseDoesNotWaitForHandlers(t *testing.T) {
 	errs := make(chan error, 1)
 	started := make(chan struct{})
 	go func() {
-		s, err := caller.Stream(testContext(t), ps0, "/test.Echo/Echo")
+		s, err := caller.Stream(testContext(t), ps0, "/test.Echo/Stream")
 		if err == nil {
 			err = s.Send(&Frame{})
 		}

@@ -12,7 +12,7 @@ import (
 
 func TestStreamEchoes(t *testing.T) {
 	caller, _, _ := local(t)
-	s, err := caller.Stream(testContext(t), ps0, "/test.Echo/Echo")
+	s, err := caller.Stream(testContext(t), ps0, "/test.Echo/Stream")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestStreamErrors(t *testing.T) {
 	if _, err := s.Recv(); status.Code(err) != codes.Aborted {
 		t.Errorf("got %v", err)
 	}
-	for method, want := range map[string]codes.Code{"/test.Echo/Panic": codes.Internal, "/test.Echo/Nothing": codes.Unimplemented} {
+	for method, want := range map[string]codes.Code{"/test.Echo/PanicStream": codes.Internal, "/test.Echo/Nothing": codes.Unimplemented} {
 		s, err := caller.Stream(ctx, ps0, method)
 		if err == nil {
 			_, err = s.Recv()
@@ -79,7 +79,7 @@ func TestStreamErrors(t *testing.T) {
 func TestStreamEndsWithItsContext(t *testing.T) {
 	caller, _, _ := local(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	s, err := caller.Stream(ctx, ps0, "/test.Echo/Echo")
+	s, err := caller.Stream(ctx, ps0, "/test.Echo/Stream")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,91 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/status"
+)
+
+// rawCodec sends bytes that need not be a frame.
+type rawCodec struct{ encoding.CodecV2 }
+
+func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
+	return mem.BufferSlice{mem.SliceBuffer(v.([]byte))}, nil
+}
+func (rawCodec) Unmarshal(mem.BufferSlice, any) error { return nil }
+func (rawCodec) Name() string                         { return codecName }
+
+func TestMalformedMessagesAreErrorsOfTheirCall(t *testing.T) {
+	from, to := sockets(t, nil, echo())
+	conn, err := grpc.NewClient("passthrough:///"+to.Addr(), grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithNoProxy())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	ctx := testContext(t)
+	for _, b := range [][]byte{{}, []byte("GEF"), []byte("GEF\x01\xff\xff\xff\xff"), []byte("GEF\x09\x00\x00\x00\x00"), bytes.Repeat([]byte{0xff}, 1000)} {
+		if err := conn.Invoke(ctx, "/test.Echo/Echo", b, new(int), grpc.ForceCodecV2(rawCodec{})); status.Code(err) != codes.Internal {
+			t.Errorf("%q: got %v", b, err)
+		}
+	}
+	if _, err := from.Call(ctx, ps0, "/test.Echo/Echo", &Frame{}); err != nil {
+		t.Errorf("after malformed messages: %v", err)
+	}
+}
+
+func TestGarbageOnTheWireDoesNotHarmTheServer(t *testing.T) {
+	from, to := sockets(t, nil, echo())
+	preface := "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+	random := make([]byte, 4096)
+	rand.Read(random)
+	for name, b := range map[string]string{
+		"http": "GET / HTTP/1.1\r\n\r\n", "nothing": "", "random": string(random), "preface and random": preface + string(random),
+		"huge HTTP/2 frame": preface + "\xff\xff\xff\x00\x00\x00\x00\x00\x01", "half a preface": preface[:10],
+		"settings, headers without end": preface + "\x00\x00\x00\x04\x00\x00\x00\x00\x00" + "\x00\x00\x01\x01\x00\x00\x00\x00\x01\x80",
+	} {
+		c, err := net.Dial("tcp", to.Addr())
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.SetDeadline(time.Now().Add(5 * time.Second))
+		fmt.Fprint(c, b)
+		c.Close()
+		if _, err := from.Call(testContext(t), ps0, "/test.Echo/Echo", &Frame{}); err != nil {
+			t.Errorf("after %s: %v", name, err)
+		}
+	}
+}
+
+func TestCallWithoutAMessage(t *testing.T) {
+	_, to := sockets(t, nil, echo())
+	conn, err := grpc.NewClient("passthrough:///"+to.Addr(), grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithNoProxy())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	s, err := conn.NewStream(testContext(t), &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, "/test.Echo/Echo", grpc.ForceCodecV2(rawCodec{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.CloseSend()
+	if err := s.RecvMsg(new(int)); status.Code(err) != codes.Internal {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestPeerOfAStranger(t *testing.T) {
+	if p, ok := PeerOf(context.Background()); ok {
+		t.Errorf("a caller that said nothing is %v", p)
+	}
+}
