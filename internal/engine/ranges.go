@@ -38,7 +38,10 @@ func (v *Variables) ReadAt(name string, dst []byte, offset int) error {
 func (v *Variables) WriteAt(name string, src []byte, offset int) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.access(name, func(x *variable) error { return v.stream.Upload(x.buf, offset, src) })
+	return v.access(name, func(x *variable) error {
+		x.version++
+		return v.stream.Upload(x.buf, offset, src)
+	})
 }
 
 // ReadRows copies rows of a variable, along its first dimension, one after the other into dst.

@@ -1,0 +1,260 @@
+package ps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/goestimator/goestimator/distribute/cluster"
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// ClientConfig describes a client.
+type ClientConfig struct {
+	Client  cluster.Client
+	Servers []cluster.Task // in the order of plans
+	Rank    int            // of this worker, from 0
+	// Transfer is the type that float32 values and gradients travel in: see
+	// ParseTransfer; 0 is Float32.
+	Transfer graph.DType
+	Timeout  time.Duration // of a request whose context has no deadline; 0: 60 s
+	Log      *slog.Logger  // nil: slog.Default()
+}
+
+// Client is a worker's, or the chief's, way to the parameter servers. Its
+// methods may run at the same time, but for those that begin or join a session
+// (Connect, WaitReady, Create), and pushes, which go one after the other.
+type Client struct {
+	c  ClientConfig
+	id uint64 // of this run of the worker
+
+	mu       sync.Mutex
+	plan     *Plan
+	ids      []ident // by server; nil: not connected
+	sequence uint64
+}
+
+// NewClient returns a client that has not joined a session yet.
+func NewClient(c ClientConfig) *Client {
+	if c.Transfer == graph.Invalid {
+		c.Transfer = graph.Float32
+	}
+	if c.Timeout <= 0 {
+		c.Timeout = 60 * time.Second
+	}
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	return &Client{c: c, id: nonZero()}
+}
+
+func nonZero() uint64 {
+	for {
+		if n := rand.Uint64(); n != 0 {
+			return n
+		}
+	}
+}
+
+// Progress is what server 0 tells all workers.
+type Progress struct {
+	GlobalStep int64
+	Stop       bool   // training is to stop
+	Reason     string // and why
+}
+
+func (p progress) export() Progress { return Progress{p.step, p.stop, p.reason} }
+
+// Status is the state of all servers.
+type Status struct {
+	// Ready tells that all have the same session, of the client's plan.
+	Ready bool
+	Progress
+	Session uint64 // 0: none, or not the same everywhere
+	Servers []ServerStatus
+}
+
+// ServerStatus is the state of one server.
+type ServerStatus struct {
+	Task                 cluster.Task
+	Incarnation, Session uint64
+	Ready, Done          bool
+	Digest               string // of its plan
+	Stats                Stats
+}
+
+// Connect asks all servers for their state and, where they are ready, joins
+// their session. Waits for servers that are not up yet until ctx ends. The
+// error wraps ErrPlan where what they hold is of another plan.
+func (c *Client) Connect(ctx context.Context, p *Plan) (Status, error) {
+	return c.connect(ctx, p, false)
+}
+
+// WaitReady is Connect that waits for the chief to have created a session.
+func (c *Client) WaitReady(ctx context.Context, p *Plan) (Status, error) {
+	for {
+		s, err := c.connect(ctx, p, true)
+		if err != nil || s.Ready {
+			return s, err
+		}
+		select { // servers may differ for a moment while a session begins
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return s, fmt.Errorf("waiting for the chief to create the variables on the parameter servers: %w", ctx.Err())
+		}
+	}
+}
+
+func (c *Client) connect(ctx context.Context, p *Plan, wait bool) (Status, error) {
+	if p.Servers != len(c.c.Servers) {
+		return Status{}, fmt.Errorf("%d parameter servers, the plan has %d", len(c.c.Servers), p.Servers)
+	}
+	replies := make([]statusReply, p.Servers)
+	err := c.each(func(i int) error {
+		return c.call(ctx, i, "Status", &statusRequest{wait: wait}, &replies[i])
+	})
+	if err != nil {
+		return Status{}, err
+	}
+	s := Status{Ready: true, Session: replies[0].session, Progress: replies[0].progress.export()}
+	ids := make([]ident, p.Servers)
+	for i, r := range replies {
+		s.Servers = append(s.Servers, ServerStatus{c.c.Servers[i], r.incarnation, r.session, r.ready, r.done, r.digest, r.stats})
+		ids[i] = r.ident
+		if r.session != s.Session {
+			s.Session = 0
+		}
+		s.Ready = s.Ready && r.ready && s.Session != 0 && r.server == i
+	}
+	for _, x := range s.Servers {
+		if s.Ready && x.Digest != p.Digest() {
+			return s, fmt.Errorf("parameter server %v: %w: its plan is %s, this task's %s: start all tasks with the same model, optimizer and cluster", x.Task, ErrPlan, x.Digest, p.Digest())
+		}
+	}
+	if s.Ready {
+		c.join(p, ids)
+	}
+	return s, nil
+}
+
+func (c *Client) join(p *Plan, ids []ident) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.plan, c.ids = p, ids
+}
+
+// joined returns what the client has joined.
+func (c *Client) joined() (*Plan, []ident, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ids == nil {
+		return nil, nil, ErrNotConnected
+	}
+	return c.plan, c.ids, nil
+}
+
+// each calls f for all servers at once and returns the errors.
+func (c *Client) each(f func(server int) error) error {
+	errs := make([]error, len(c.c.Servers))
+	var wg sync.WaitGroup
+	for i := range errs {
+		wg.Go(func() { errs[i] = f(i) })
+	}
+	wg.Wait()
+	return join(errs)
+}
+
+// join joins errors, real ones first: cancellations often follow from them.
+func join(errs []error) error {
+	slices.SortStableFunc(errs, func(a, b error) int {
+		x, y := cancelled(a), cancelled(b)
+		switch {
+		case x == y:
+			return 0
+		case x:
+			return 1
+		}
+		return -1
+	})
+	return errors.Join(errs...)
+}
+
+func cancelled(err error) bool {
+	return errors.Is(err, context.Canceled) || status.Code(err) == codes.Canceled
+}
+
+// deadline gives a context a deadline where it has none.
+func (c *Client) deadline(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, ok := ctx.Deadline(); ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, c.c.Timeout)
+}
+
+// call sends a request to a server and decodes its answer.
+func (c *Client) call(ctx context.Context, server int, method string, req, reply message) error {
+	ctx, cancel := c.deadline(ctx)
+	defer cancel()
+	f, err := c.c.Client.Call(ctx, c.c.Servers[server], methodName(method), &cluster.Frame{Header: encode(req)})
+	if err != nil {
+		return explain(c.c.Servers[server], err)
+	}
+	defer f.Release()
+	if err := decode(f.Header, reply); err != nil {
+		return explain(c.c.Servers[server], err)
+	}
+	return nil
+}
+
+// WaitStep waits until the global step is at least step, training is to stop,
+// or ctx ends.
+func (c *Client) WaitStep(ctx context.Context, step int64) (Progress, error) {
+	ctx, cancel := c.deadline(ctx)
+	defer cancel()
+	for {
+		_, ids, err := c.joined()
+		if err != nil {
+			return Progress{}, err
+		}
+		var p progress
+		if err := c.call(ctx, 0, "WaitStep", &waitRequest{ids[0], step}, &p); err != nil {
+			return Progress{}, err
+		}
+		if p.step >= step || p.stop {
+			return p.export(), nil
+		}
+		if err := ctx.Err(); err != nil {
+			return p.export(), fmt.Errorf("parameter server %v: step %d did not come, it is at %d: %w", c.c.Servers[0], step, p.step, err)
+		}
+	}
+}
+
+// SetStop asks all workers to stop: the replies that they get say so. The first
+// reason counts.
+func (c *Client) SetStop(ctx context.Context, reason string) error {
+	_, ids, err := c.joined()
+	if err != nil {
+		return err
+	}
+	return c.call(ctx, 0, "Stop", &stopRequest{ids[0], reason}, &nothing{})
+}
+
+// Finish tells all servers that training is over: their processes end. It needs
+// no session.
+func (c *Client) Finish(ctx context.Context, reason string) error {
+	return c.each(func(i int) error {
+		var s statusReply
+		if err := c.call(ctx, i, "Status", &statusRequest{}, &s); err != nil {
+			return err
+		}
+		return c.call(ctx, i, "Finish", &stopRequest{s.ident, reason}, &nothing{})
+	})
+}

@@ -1,0 +1,398 @@
+package ps
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/goestimator/goestimator/distribute/cluster"
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/models/optimizers"
+)
+
+// Gradient is the gradient of the loss by one variable.
+type Gradient struct {
+	Variable string
+	Value    *graph.Tensor // of the variable's type: of its shape or, with IDs, [len(IDs), rest of its shape]
+	IDs      []int64       // the rows that a sparse gradient is of; equal ones are summed. Nil: dense
+}
+
+// Assignment is a new value of a variable, such as an average of batch
+// normalization.
+type Assignment struct {
+	Variable string
+	Value    *graph.Tensor
+}
+
+// Push is what one worker's step brings.
+type Push struct {
+	Step      int64 // the global step of the values that the gradients were computed with
+	Gradients []Gradient
+	Assign    []Assignment // asynchronous: the last counts; synchronous: the mean
+	// Weight is the share of these gradients in a synchronous step's mean, such as
+	// the number of rows of the batch; 0 takes part without weight.
+	Weight float64
+	// Position is the place of the worker's input behind the batch; it becomes
+	// part of checkpoints together with the gradients. Nil: unchanged.
+	Position []byte
+}
+
+// Reply is the outcome of a Push.
+type Reply struct {
+	Progress
+	// Stale tells that the gradients were too old and were dropped. In synchronous
+	// plans that is so too where enough others had come: WaitStep, pull, go on.
+	Stale bool
+}
+
+// Push brings gradients to all servers, server 0 last. The clip of the plan's
+// rules is done on the way (asynchronous) or on the mean (synchronous), where
+// repeated rows of a sparse gradient have been summed. A push
+// whose answer got lost is sent again until ctx ends, and used once.
+// Asynchronous plans count it as a step; synchronous ones when enough have
+// come: see WaitStep. Tensors are not changed and may be reused afterwards.
+func (c *Client) Push(ctx context.Context, x Push) (Reply, error) {
+	p, ids, err := c.joined()
+	if err != nil {
+		return Reply{}, err
+	}
+	out := &outgoing{c: c, p: p, Push: x, parts: make([]outgoingPart, p.Servers), ask: p.Sync != nil || p.Staleness > 0}
+	if err := out.prepare(); err != nil {
+		return Reply{}, err
+	}
+	c.mu.Lock()
+	c.sequence++
+	out.sequence = c.sequence
+	c.mu.Unlock()
+	ctx, cancel := c.deadline(ctx)
+	defer cancel()
+	return out.send(ctx, ids, cancel)
+}
+
+// outgoing is a push on its way.
+type outgoing struct {
+	Push
+	c        *Client
+	p        *Plan
+	ask      bool
+	sequence uint64
+	parts    []outgoingPart // by server
+}
+
+// outgoingPart is the share of one server: segments follow each other in the body.
+type outgoingPart struct {
+	entries  []entry
+	segments [][]byte
+}
+
+// prepare cuts all values into the shares of the servers.
+func (o *outgoing) prepare() error {
+	sparse := make([]*sparseRows, len(o.Gradients))
+	squared := make([]float64, len(o.p.Variables))
+	kind, limit := o.p.Rules.clip()
+	here := o.p.Sync == nil
+	for i, g := range o.Gradients {
+		v, err := o.check(g)
+		if err != nil {
+			return err
+		}
+		values := g.Value.Bytes
+		if g.IDs != nil {
+			sparse[i] = sumRows(&o.p.Variables[v], g)
+			values = sparse[i].values
+		}
+		if here && (kind == optimizers.ClipNorm || kind == optimizers.ClipGlobalNorm) {
+			squared[v] += squares(g.Value.DType, values)
+		}
+	}
+	factors := clipFactors(kind, limit, squared)
+	for i, g := range o.Gradients {
+		v, _ := o.p.Index(g.Variable)
+		e := entry{scale: 1}
+		if here && (kind == optimizers.ClipNorm || kind == optimizers.ClipGlobalNorm) {
+			e.scale = factors[v]
+		}
+		if here && kind == optimizers.ClipValue {
+			e.clip = limit
+		}
+		if sparse[i] != nil {
+			o.addRows(v, sparse[i], e)
+		} else {
+			o.add(v, g.Value.Bytes, e)
+		}
+	}
+	for _, a := range o.Assign {
+		v, ok := o.p.Index(a.Variable)
+		if !ok {
+			return fmt.Errorf("no variable %s in the plan", a.Variable)
+		}
+		if x := &o.p.Variables[v]; a.Value == nil || a.Value.DType != x.DType || !slices.Equal(a.Value.Shape, x.Shape) {
+			return fmt.Errorf("assignment to %s: expected a value of %v%v", x.Name, x.DType, x.Shape)
+		}
+		o.add(v, a.Value.Bytes, entry{kind: assignment, scale: 1})
+	}
+	return nil
+}
+
+// check returns the variable of a gradient that fits it.
+func (o *outgoing) check(g Gradient) (int, error) {
+	i, ok := o.p.Index(g.Variable)
+	if !ok {
+		return 0, fmt.Errorf("no variable %s in the plan", g.Variable)
+	}
+	v := &o.p.Variables[i]
+	want := v.Shape
+	if g.IDs != nil {
+		if len(v.Shape) == 0 {
+			return 0, fmt.Errorf("gradient of %s: expected a dense one of a scalar", v.Name)
+		}
+		want = append([]int{len(g.IDs)}, v.Shape[1:]...)
+	}
+	if g.Value == nil || g.Value.DType != v.DType || !slices.Equal(g.Value.Shape, want) {
+		return 0, fmt.Errorf("gradient of %s: expected a value of %v%v", v.Name, v.DType, want)
+	}
+	for _, id := range g.IDs {
+		if id < 0 || id >= int64(v.rows()) {
+			return 0, fmt.Errorf("gradient of %s%v: row %d: expected 0 to %d", v.Name, v.Shape, id, v.rows()-1)
+		}
+	}
+	return i, nil
+}
+
+// add adds a whole value.
+func (o *outgoing) add(variable int, value []byte, e entry) {
+	size := o.p.Variables[variable].rowBytes()
+	lo, hi := o.p.unitsOf(variable)
+	for i := lo; i < hi; i++ {
+		u := o.p.units[i]
+		e.unit = i
+		o.put(u, e, o.wire(variable, value[u.Lo*size:u.Hi*size]))
+	}
+}
+
+// addRows adds a sparse gradient: every part gets its rows, or none, as the
+// state of some rules changes anyway.
+func (o *outgoing) addRows(variable int, r *sparseRows, e entry) {
+	v := &o.p.Variables[variable]
+	size := v.rowBytes()
+	e.kind = sparseGradient
+	lo, hi := o.p.unitsOf(variable)
+	from := 0
+	for i := lo; i < hi; i++ {
+		u := o.p.units[i]
+		e.unit = i
+		to := from
+		for to < len(r.ids) && r.ids[to] < int64(u.Hi) {
+			to++
+		}
+		local := make([]int32, to-from)
+		for k, id := range r.ids[from:to] {
+			local[k] = int32(id - int64(u.Lo))
+		}
+		e.rows = len(local)
+		ids := graph.Tensor{}
+		if t, err := graph.FromSlice(local, len(local)); err == nil { // the length fits
+			ids = *t
+		}
+		o.put(u, e, ids.Bytes, o.wire(variable, r.values[from*size:to*size]))
+		from = to
+	}
+}
+
+func (o *outgoing) put(u Unit, e entry, segments ...[]byte) {
+	part := &o.parts[u.Server]
+	part.entries = append(part.entries, e)
+	for _, s := range segments {
+		if len(s) > 0 {
+			part.segments = append(part.segments, s)
+		}
+	}
+}
+
+// wire returns values as they travel.
+func (o *outgoing) wire(variable int, b []byte) []byte {
+	t := transfer(o.c.c.Transfer)
+	if !t.half(o.p.Variables[variable].DType) {
+		return b
+	}
+	out := make([]byte, len(b)/2)
+	t.narrow(out, b)
+	return out
+}
+
+// sparseRows has increasing ids.
+type sparseRows struct {
+	ids    []int64
+	values []byte
+}
+
+// sumRows sums rows of equal ids.
+func sumRows(v *Variable, g Gradient) *sparseRows {
+	unique, index := Unique(g.IDs)
+	if index == nil {
+		return &sparseRows{unique, g.Value.Bytes}
+	}
+	size := v.rowBytes()
+	r := &sparseRows{unique, graph.NewTensor(graph.Uint8, len(unique)*size).Bytes}
+	for i, k := range index {
+		addScaled(v.DType, r.values[int(k)*size:(int(k)+1)*size], g.Value.Bytes[i*size:(i+1)*size], 1)
+	}
+	return r
+}
+
+// send brings the shares to the servers. Server 0's commit waits for the
+// others' answers; where a verdict is asked for, they wait for that.
+func (o *outgoing) send(ctx context.Context, ids []ident, cancel context.CancelFunc) (Reply, error) {
+	admitted, others := make(chan struct{}), make(chan struct{})
+	if !o.ask {
+		close(admitted)
+	}
+	var reply pushReply
+	errs := make([]error, o.p.Servers)
+	var first, rest sync.WaitGroup
+	for i := range o.parts {
+		if i == 0 {
+			first.Go(func() { reply, errs[0] = o.sendFirst(ctx, ids[0], admitted, others) })
+			continue
+		}
+		if len(o.parts[i].entries) == 0 {
+			continue
+		}
+		rest.Go(func() {
+			select {
+			case <-admitted:
+				_, errs[i] = o.retry(ctx, i, func() (pushReply, error) { return o.attempt(ctx, i, ids[i], nil, nil) })
+			case <-ctx.Done():
+				errs[i] = ctx.Err()
+			}
+			if errs[i] != nil {
+				cancel() // server 0 must not count this push
+			}
+		})
+	}
+	go func() { rest.Wait(); close(others) }()
+	first.Wait()
+	if errs[0] != nil || reply.stale {
+		cancel()
+	}
+	rest.Wait()
+	if errs[0] == nil {
+		return Reply{Progress: reply.progress.export(), Stale: reply.stale}, nil
+	}
+	return Reply{}, fmt.Errorf("push of step %d: %w", o.Step, join(errs))
+}
+
+// sendFirst is the part of server 0.
+func (o *outgoing) sendFirst(ctx context.Context, id ident, admitted, others chan struct{}) (pushReply, error) {
+	var once sync.Once
+	admit := func() {
+		if o.ask {
+			once.Do(func() { close(admitted) })
+		}
+	}
+	return o.retry(ctx, 0, func() (pushReply, error) { return o.attempt(ctx, 0, id, admit, others) })
+}
+
+// retry sends again where the connection broke.
+func (o *outgoing) retry(ctx context.Context, server int, attempt func() (pushReply, error)) (pushReply, error) {
+	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		r, err := attempt()
+		if err == nil || !again(err) || ctx.Err() != nil {
+			return r, err
+		}
+		o.c.c.Log.Warn("a push is sent again", "server", o.c.c.Servers[server], "error", err)
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return r, err
+		}
+	}
+}
+
+// attempt sends one server's share once.
+func (o *outgoing) attempt(ctx context.Context, server int, id ident, admit func(), others chan struct{}) (pushReply, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	task := o.c.c.Servers[server]
+	st, err := o.c.c.Client.Stream(ctx, task, methodName("Push"))
+	if err != nil {
+		return pushReply{}, explain(task, err)
+	}
+	r, err := o.stream(ctx, st, server, id, admit, others)
+	if err != nil {
+		return r, explain(task, reason(st, err))
+	}
+	return r, nil
+}
+
+func (o *outgoing) stream(ctx context.Context, st cluster.ClientStream, server int, id ident, admit func(), others chan struct{}) (r pushReply, err error) {
+	part := &o.parts[server]
+	h := &pushHeader{ident: id, rank: o.c.c.Rank, client: o.c.id, sequence: o.sequence, step: o.Step, weight: o.Weight,
+		transfer: transfer(o.c.c.Transfer), ask: o.ask && server == 0, entries: part.entries}
+	if err := st.Send(&cluster.Frame{Header: encode(h)}); err != nil {
+		return r, err
+	}
+	if h.ask {
+		if r, err = receiveReply(st); err != nil || r.stale || r.done {
+			return r, err
+		}
+		admit()
+	}
+	if err := sendSegments(st, part.segments); err != nil {
+		return r, err
+	}
+	if others != nil {
+		select {
+		case <-others:
+		case <-ctx.Done():
+		}
+		if err := ctx.Err(); err != nil {
+			return r, err
+		}
+	}
+	if err := st.Send(&cluster.Frame{Header: encode(&pushEnd{o.Position})}); err != nil {
+		return r, err
+	}
+	if err := st.CloseSend(); err != nil {
+		return r, err
+	}
+	return receiveReply(st)
+}
+
+func receiveReply(st cluster.ClientStream) (r pushReply, err error) {
+	f, err := st.Recv()
+	if err != nil {
+		return r, err
+	}
+	defer f.Release()
+	return r, decode(f.Header, &r)
+}
+
+// sendSegments sends the body in frames of frameBytes.
+func sendSegments(st cluster.ClientStream, segments [][]byte) error {
+	var f cluster.Frame
+	size := 0
+	flush := func() error {
+		if size == 0 {
+			return nil
+		}
+		err := st.Send(&f)
+		f, size = cluster.Frame{}, 0
+		return err
+	}
+	for _, s := range segments {
+		for len(s) > 0 {
+			n := min(len(s), frameBytes-size)
+			f.Body = append(f.Body, s[:n])
+			s, size = s[n:], size+n
+			if size == frameBytes {
+				if err := flush(); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return flush()
+}

@@ -1,0 +1,2 @@
+// Package ps is the parameter server and its client.
+package ps

@@ -1,0 +1,196 @@
+package ps
+
+import (
+	"errors"
+	"io"
+	"math"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/goestimator/goestimator/distribute/cluster"
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// incoming is an entry of a push with its memory.
+type incoming struct {
+	entry
+	u *unit
+	gradient
+	sent int // bytes of the values on the wire
+}
+
+// prepare checks a push's entries and makes room for them.
+func (s *session) prepare(h *pushHeader) ([]*incoming, error) {
+	bad := func(format string, args ...any) ([]*incoming, error) {
+		return nil, status.Errorf(codes.InvalidArgument, format, args...)
+	}
+	if h.step < 0 || !(h.weight >= 0) || math.IsInf(h.weight, 0) || h.client == 0 {
+		return bad("push of step %d with weight %g: expected a step >= 0 and a finite weight >= 0", h.step, h.weight)
+	}
+	seen := map[int]bool{}
+	var all []*incoming
+	for _, e := range h.entries {
+		u, err := s.unit(e.unit)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case seen[e.unit]:
+			return bad("part %d of %s is there twice", u.Part, u.v.Name)
+		case e.kind > assignment:
+			return bad("entry of kind %d", e.kind)
+		case e.kind != assignment && u.train == nil:
+			return bad("variable %s has no optimizer: it takes assignments alone", u.v.Name)
+		case e.kind == sparseGradient && len(u.shape) == 0:
+			return bad("variable %s is a scalar: expected a dense gradient", u.v.Name)
+		case e.kind == sparseGradient && (e.rows < 0 || e.rows > u.shape[0]):
+			return bad("%d rows of %s, which has %d here", e.rows, u.v.Name, u.shape[0])
+		case math.IsNaN(e.scale) || math.IsInf(e.scale, 0) || !(e.clip >= 0):
+			return bad("gradient of %s: scale %g, clip %g", u.v.Name, e.scale, e.clip)
+		}
+		seen[e.unit] = true
+		all = append(all, &incoming{entry: e, u: u})
+	}
+	for _, in := range all {
+		in.makeRoom(h.transfer)
+	}
+	return all, nil
+}
+
+// makeRoom takes memory for the entry's values and row numbers.
+func (in *incoming) makeRoom(t transfer) {
+	if in.kind != sparseGradient {
+		in.values = in.u.takeBuffer()
+	} else {
+		in.sparse = true
+		in.ids = graph.Of[int32](graph.NewTensor(graph.Int32, in.rows))
+		in.values = graph.NewTensor(graph.Uint8, in.rows*in.u.v.rowBytes()).Bytes
+	}
+	in.sent = t.size(in.u.v.DType, len(in.values))
+}
+
+// free gives the memory back.
+func (in *incoming) free() {
+	if in.kind != sparseGradient && in.values != nil {
+		in.u.giveBuffer(in.values)
+	}
+	in.values, in.ids = nil, nil
+}
+
+func freeAll(all []*incoming) {
+	for _, in := range all {
+		in.free()
+	}
+}
+
+// takeBuffer returns memory of the size of the value.
+func (u *unit) takeBuffer() []byte {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.images.take()
+}
+
+func (u *unit) giveBuffer(b []byte) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.images.give(b)
+}
+
+// receive reads the bodies of the entries and the push's end.
+func receive(st cluster.Stream, all []*incoming, t transfer) (end pushEnd, err error) {
+	in := &body{st: st}
+	defer in.release()
+	for _, x := range all {
+		if len(x.ids) > 0 {
+			ids, err := graph.FromSlice(x.ids, len(x.ids))
+			if err != nil {
+				return end, err
+			}
+			if err := in.read(ids.Bytes); err != nil {
+				return end, err
+			}
+		}
+		// Two-byte values go to the upper half of their place, which widen then
+		// overwrites from below and never ahead of what it reads.
+		raw := x.values[len(x.values)-x.sent:]
+		if err := in.read(raw); err != nil {
+			return end, err
+		}
+		if x.sent < len(x.values) {
+			t.widen(x.values, raw)
+		}
+		if err := x.finish(); err != nil {
+			return end, err
+		}
+	}
+	return end, in.end(&end)
+}
+
+// finish checks the row numbers and applies scale and bound.
+func (in *incoming) finish() error {
+	last := int32(-1)
+	for _, id := range in.ids {
+		if id <= last || int(id) >= in.u.shape[0] {
+			return status.Errorf(codes.InvalidArgument, "row %d behind row %d of %s, which has %d here: expected increasing ones", id, last, in.u.v.Name, in.u.shape[0])
+		}
+		last = id
+	}
+	if in.kind != assignment {
+		rescale(in.u.v.DType, in.values, in.scale, in.clip)
+	}
+	return nil
+}
+
+// body reads the bytes of several frames as one sequence.
+type body struct {
+	st    cluster.Stream
+	frame *cluster.Frame
+	at    int
+}
+
+var errBody = errors.New("the body of a push has another length than its header says")
+
+func (b *body) read(dst []byte) error {
+	for len(dst) > 0 {
+		if b.frame == nil || b.at == b.frame.Len() {
+			if err := b.next(); err != nil {
+				return err
+			}
+			if len(b.frame.Header) > 0 {
+				return status.Error(codes.InvalidArgument, errBody.Error())
+			}
+			continue
+		}
+		n := b.frame.CopyTo(dst, b.at)
+		b.at += n
+		dst = dst[n:]
+	}
+	return nil
+}
+
+func (b *body) next() (err error) {
+	b.release()
+	b.at = 0
+	b.frame, err = b.st.Recv()
+	if errors.Is(err, io.EOF) {
+		return status.Error(codes.InvalidArgument, errBody.Error())
+	}
+	return err
+}
+
+func (b *body) release() {
+	b.frame.Release()
+	b.frame = nil
+}
+
+// end reads the frame with the pushEnd.
+func (b *body) end(m *pushEnd) error {
+	if b.frame != nil && b.at != b.frame.Len() {
+		return status.Error(codes.InvalidArgument, errBody.Error())
+	}
+	if err := b.next(); err != nil {
+		return err
+	}
+	return parse(b.frame, m)
+}

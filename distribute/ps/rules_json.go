@@ -1,0 +1,136 @@
+package ps
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/goestimator/goestimator/models/optimizers"
+)
+
+// ruleJSON carries a rule as {"name": ..., "parameters": {...}}.
+type ruleJSON struct{ optimizers.Rule }
+
+// scheduleJSON carries a schedule in the same form, with "then" for a warm-up's.
+type scheduleJSON struct{ optimizers.Schedule }
+
+type named struct {
+	Name       string          `json:"name"`
+	Parameters json.RawMessage `json:"parameters"`
+	Then       *scheduleJSON   `json:"then,omitempty"`
+}
+
+// rules and schedules by name: their zero values.
+var (
+	ruleTypes     = map[string]reflect.Type{}
+	scheduleTypes = map[string]reflect.Type{
+		"constant": reflect.TypeFor[optimizers.Constant](), "exponential": reflect.TypeFor[optimizers.Exponential](),
+		"inverse_time": reflect.TypeFor[optimizers.InverseTime](), "natural_exp": reflect.TypeFor[optimizers.NaturalExp](),
+		"piecewise_constant": reflect.TypeFor[optimizers.PiecewiseConstant](), "polynomial": reflect.TypeFor[optimizers.Polynomial](),
+		"cosine": reflect.TypeFor[optimizers.Cosine](), "cosine_restarts": reflect.TypeFor[optimizers.CosineRestarts](),
+		"noam": reflect.TypeFor[optimizers.Noam](),
+	}
+)
+
+const warmup = "warmup"
+
+func init() {
+	for _, name := range optimizers.Names() {
+		o, err := optimizers.New(name, nil)
+		if err != nil {
+			panic(err) // a rule without defaults cannot be registered
+		}
+		ruleTypes[name] = reflect.TypeOf(o.Rule)
+	}
+}
+
+// MarshalJSON implements json.Marshaler.
+func (r ruleJSON) MarshalJSON() ([]byte, error) {
+	if r.Rule == nil {
+		return nil, errors.New("no rule")
+	}
+	if ruleTypes[r.Name()] != reflect.TypeOf(r.Rule) {
+		return nil, fmt.Errorf("rule %s is not registered as a %T", r.Name(), r.Rule)
+	}
+	p, err := json.Marshal(r.Rule)
+	if err != nil {
+		return nil, fmt.Errorf("rule %s: %w", r.Name(), err)
+	}
+	return json.Marshal(named{Name: r.Name(), Parameters: p})
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (r *ruleJSON) UnmarshalJSON(text []byte) error {
+	v, n, err := decodeNamed(text, ruleTypes)
+	if err != nil {
+		return fmt.Errorf("rule: %w", err)
+	}
+	rule, ok := v.(optimizers.Rule)
+	if !ok {
+		return fmt.Errorf("rule %q is none", n.Name)
+	}
+	r.Rule = rule
+	return nil
+}
+
+// MarshalJSON implements json.Marshaler.
+func (s scheduleJSON) MarshalJSON() ([]byte, error) {
+	if w, ok := s.Schedule.(optimizers.Warmup); ok {
+		steps, err := json.Marshal(w.Steps)
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(named{Name: warmup, Parameters: steps, Then: &scheduleJSON{w.Then}})
+	}
+	for name, t := range scheduleTypes {
+		if t == reflect.TypeOf(s.Schedule) {
+			p, err := json.Marshal(s.Schedule)
+			if err != nil {
+				return nil, fmt.Errorf("schedule %s: %w", name, err)
+			}
+			return json.Marshal(named{Name: name, Parameters: p})
+		}
+	}
+	return nil, fmt.Errorf("schedule %T is not known to parameter servers", s.Schedule)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (s *scheduleJSON) UnmarshalJSON(text []byte) error {
+	var n named
+	if err := json.Unmarshal(text, &n); err != nil {
+		return fmt.Errorf("schedule: %w", err)
+	}
+	if n.Name == warmup {
+		w := optimizers.Warmup{}
+		if err := json.Unmarshal(n.Parameters, &w.Steps); err != nil || n.Then == nil || n.Then.Schedule == nil {
+			return fmt.Errorf("schedule %s: expected a number of steps and the schedule behind it", warmup)
+		}
+		w.Then = n.Then.Schedule
+		s.Schedule = w
+		return nil
+	}
+	v, _, err := decodeNamed(text, scheduleTypes)
+	if err != nil {
+		return fmt.Errorf("schedule: %w", err)
+	}
+	s.Schedule, _ = v.(optimizers.Schedule)
+	return nil
+}
+
+// decodeNamed makes a value of the type that its name says.
+func decodeNamed(text []byte, types map[string]reflect.Type) (any, named, error) {
+	var n named
+	if err := json.Unmarshal(text, &n); err != nil {
+		return nil, n, err
+	}
+	t := types[n.Name]
+	if t == nil {
+		return nil, n, fmt.Errorf("unknown name %q", n.Name)
+	}
+	v := reflect.New(t)
+	if err := json.Unmarshal(n.Parameters, v.Interface()); err != nil {
+		return nil, n, fmt.Errorf("%s: %w", n.Name, err)
+	}
+	return v.Elem().Interface(), n, nil
+}

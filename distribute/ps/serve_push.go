@@ -1,0 +1,176 @@
+package ps
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/goestimator/goestimator/distribute/cluster"
+)
+
+// push receives the gradients of one worker's step for this server and, in
+// asynchronous plans, applies them; in synchronous ones they wait for the others'.
+func (s *Server) push(ctx context.Context, st cluster.Stream) error {
+	var h pushHeader
+	x, err := s.open(st, &h, func() ident { return h.ident })
+	if err != nil {
+		return err
+	}
+	r, err := x.rank(h.rank)
+	if err != nil {
+		return err
+	}
+	if h.ask {
+		v := x.verdict(r, &h)
+		if err := st.Send(&cluster.Frame{Header: encode(&v)}); err != nil || v.stale || v.done {
+			return err
+		}
+	}
+	all, err := x.prepare(&h)
+	if err != nil {
+		return err
+	}
+	end, err := receive(st, all, h.transfer)
+	if err != nil {
+		freeAll(all)
+		return err
+	}
+	stale, err := x.commit(ctx, r, &arrival{pushHeader: h, all: all, position: end.position})
+	if err != nil {
+		return err
+	}
+	return st.Send(&cluster.Frame{Header: encode(&pushReply{progress: x.now(), stale: stale})})
+}
+
+// arrival is a push that has come whole.
+type arrival struct {
+	pushHeader
+	all      []*incoming
+	position []byte
+}
+
+// verdict tells whether it makes sense to send the gradients.
+func (s *session) verdict(r *rank, h *pushHeader) pushReply {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v := pushReply{progress: s.now()}
+	if r.client == h.client && h.sequence == r.sequence && r.err == nil {
+		v.stale, v.done = r.stale, true
+		s.count(func(c *Stats) { c.Duplicates++ })
+		return v
+	}
+	if v.stale = s.tooOld(h.step); v.stale {
+		s.count(func(c *Stats) { c.Stale++ })
+	}
+	return v
+}
+
+// tooOld reports whether gradients of a step will not be used.
+func (s *session) tooOld(step int64) bool {
+	if s.plan.Sync != nil {
+		return s.rounds.over(step)
+	}
+	return s.plan.Staleness > 0 && s.now().step-step > s.plan.Staleness
+}
+
+// commit uses a push exactly once. It owns the entries' memory.
+func (s *session) commit(ctx context.Context, r *rank, a *arrival) (stale bool, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.client == a.client && a.sequence <= r.sequence {
+		freeAll(a.all)
+		s.count(func(c *Stats) { c.Duplicates++ })
+		if a.sequence < r.sequence {
+			return true, nil
+		}
+		return r.stale, r.err
+	}
+	if s.plan.Sync != nil {
+		stale, err = s.rounds.add(a)
+	} else {
+		if err := s.enter(ctx); err != nil {
+			freeAll(a.all)
+			return false, err
+		}
+		defer s.gate.leave()
+		err = s.applyNow(a)
+	}
+	r.client, r.sequence, r.stale, r.err = a.client, a.sequence, stale, err
+	s.count(func(c *Stats) {
+		if stale {
+			c.Stale++
+		} else {
+			c.Pushes++
+		}
+	})
+	return stale, err
+}
+
+// enter passes the gate.
+func (s *session) enter(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.ends, cancel)()
+	switch err := s.gate.enter(ctx); {
+	case err == nil:
+		return nil
+	case errors.Is(err, errQueueFull):
+		return status.Error(codes.ResourceExhausted, err.Error())
+	case s.ends.Err() != nil:
+		return s.ended()
+	default:
+		return status.FromContextError(err).Err()
+	}
+}
+
+// applyNow applies a push of an asynchronous plan; server 0 counts it.
+func (s *session) applyNow(a *arrival) error {
+	defer freeAll(a.all)
+	err := parallel(len(a.all), func(i int) error { return a.all[i].use(a.step) })
+	if err != nil {
+		return status.Error(codes.Internal, err.Error())
+	}
+	if s.server == 0 {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.step++
+		if len(a.position) > 0 {
+			s.positions[a.rank] = a.position
+		}
+		s.signal()
+	}
+	return nil
+}
+
+// use updates the entry's unit. What has begun is not given up half-way.
+func (in *incoming) use(step int64) error {
+	if in.kind == assignment {
+		return in.u.assign(in.values)
+	}
+	return in.u.apply(context.Background(), step, &in.gradient)
+}
+
+// parallel calls f(0..n-1) on the processors there are and returns all errors.
+func parallel(n int, f func(i int) error) error {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	errs := make([]error, n)
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		wg.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= n {
+					return
+				}
+				errs[i] = f(i)
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
