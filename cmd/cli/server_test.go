@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goestimator/goestimator/runconfig"
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestParseClusterSpec(t *testing.T) {
+	for text, want := range map[string]map[string][]string{
+		"worker|a:1;b:2,ps|c:3":                {"worker": {"a:1", "b:2"}, "ps": {"c:3"}},
+		"ps|[::1]:2222,chief|10.0.0.1:1":       {"ps": {"[::1]:2222"}, "chief": {"10.0.0.1:1"}},
+		"master|m-0.ns.svc:2222,evaluator|e:1": {"master": {"m-0.ns.svc:2222"}, "evaluator": {"e:1"}},
+	} {
+		got, err := parseClusterSpec(text)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%s: %v\n%s", text, err, diff)
+		}
+	}
+	for _, text := range []string{
+		"", "ps", "ps|", "ps|a", "ps|a:", "ps|:1", "ps|a:0", "ps|a:65536", "ps|a:x", "ps|a:1;", "ps|a:1,", "ps|a:1;a:1",
+		"ps|a:1,ps|b:1", "cheif|a:1", "ps|a:1,worker|a:1", "ps|a b:1", "ps|a:+1", "|a:1",
+	} {
+		if got, err := parseClusterSpec(text); err == nil {
+			t.Errorf("%q was taken as %v", text, got)
+		}
+	}
+}
+
+func FuzzParseClusterSpec(f *testing.F) {
+	for _, text := range []string{"worker|a:1;b:2,ps|c:3", "ps|[::1]:22", "ps|", "|,;:", "chief|a:1,chief|b:1"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		jobs, err := parseClusterSpec(text)
+		if err != nil {
+			return
+		}
+		var parts []string
+		for _, job := range slices.Sorted(maps.Keys(jobs)) {
+			parts = append(parts, job+"|"+strings.Join(jobs[job], ";"))
+		}
+		again, err := parseClusterSpec(strings.Join(parts, ","))
+		if diff := cmp.Diff(jobs, again); err != nil || diff != "" {
+			t.Errorf("%q: %v\n%s", text, err, diff)
+		}
+	})
+}
+
+// server runs the command and returns the configuration that is served.
+func server(t *testing.T, args ...string) (rc runconfig.RunConfig, stderr string, err error) {
+	t.Helper()
+	var out bytes.Buffer
+	a := &app{name: "goestimator", stdout: io.Discard, stderr: &console{out: &out}}
+	a.log = slog.New(newLineHandler(a.stderr))
+	cmd := a.serverCommand(func(_ context.Context, served runconfig.RunConfig) error {
+		rc = served
+		return nil
+	})
+	cmd.SetArgs(args)
+	cmd.SetOut(io.Discard)
+	cmd.SetErr(io.Discard)
+	err = cmd.ExecuteContext(t.Context())
+	return rc, out.String(), err
+}
+
+func TestServer(t *testing.T) {
+	t.Setenv("TF_CONFIG", `{"cluster": {"chief": ["other:1"]}, "task": {"type": "chief", "index": 0}}`)
+	rc, stderr, err := server(t, "--cluster-spec", "chief|a:1,worker|b:1,ps|c:1;d:1", "--job-name", "ps", "--task-index", "1", "--set", "rpc.peer_timeout_secs=7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := rc.ClusterSpec().String(); got != "chief|0=a:1,ps|0=c:1;1=d:1,worker|0=b:1" || rc.TaskType() != "ps" || rc.TaskID() != 1 {
+		t.Errorf("%s %d of %s", rc.TaskType(), rc.TaskID(), got)
+	}
+	if got := rc.Connections().PeerTimeoutSecs; got != 7 {
+		t.Errorf("rpc.peer_timeout_secs is %v", got)
+	}
+	if stderr != "ps-1 serves at d:1\n" {
+		t.Errorf("told %q", stderr)
+	}
+}
+
+func TestServerErrors(t *testing.T) {
+	const cluster = "--cluster-spec=chief|a:1,ps|c:1"
+	for want, args := range map[string][]string{
+		"--cluster-spec is not set":     {},
+		"got a single ps":               {"--cluster-spec=ps|a:1"},
+		"expected job|host:port":        {"--cluster-spec=a:1"},
+		"--job-name: got \"chief\"":     {cluster, "--job-name=chief"},
+		"--task-index: got 1, expected": {cluster, "--task-index=1"},
+		"unexpected argument":           {cluster, "now"},
+		"expected a chief, or a worker": {"--cluster-spec=ps|a:1;b:1"},
+		"rpc.security":                  {cluster, "--set=rpc.security=none"},
+	} {
+		_, _, err := server(t, args...)
+		if err == nil || !strings.Contains(err.Error(), want) || exitCode(err) != exitUsage {
+			t.Errorf("got %v, want a usage error that tells of %q", err, want)
+		}
+	}
+}
