@@ -35,6 +35,9 @@ func (c Constant) Init(t *graph.Tensor, _ uint64) error {
 	return nil
 }
 
+// InitRows fills rows of a tensor.
+func (c Constant) InitRows(t *graph.Tensor, _ Rows, key uint64) error { return c.Init(t, key) }
+
 func fill[T graph.Element](t *graph.Tensor, v T) {
 	data := graph.Of[T](t)
 	for i := range data {
@@ -46,14 +49,19 @@ func fill[T graph.Element](t *graph.Tensor, v T) {
 type Identity struct{ Gain float64 }
 
 // Init fills t, which must be a matrix of a float type.
-func (e Identity) Init(t *graph.Tensor, _ uint64) error {
+func (e Identity) Init(t *graph.Tensor, key uint64) error { return e.InitRows(t, whole(t), key) }
+
+// InitRows fills rows of a matrix.
+func (e Identity) InitRows(t *graph.Tensor, rows Rows, _ uint64) error {
 	if len(t.Shape) != 2 {
-		return fmt.Errorf("identity initializer: shape %v: expected a matrix", t.Shape)
+		return fmt.Errorf("identity initializer: shape %v: expected a matrix", rows.Full)
 	}
-	rows, cols := t.Shape[0], t.Shape[1]
-	m := make([]float64, rows*cols)
-	for i := range min(rows, cols) {
-		m[i*cols+i] = e.Gain
+	n, cols := t.Shape[0], t.Shape[1]
+	m := make([]float64, n*cols)
+	for i := range n {
+		if at := rows.First + i; at < cols {
+			m[i*cols+at] = e.Gain
+		}
 	}
 	return store(t, m)
 }

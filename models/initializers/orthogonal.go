@@ -21,7 +21,7 @@ func (o Orthogonal) Init(t *graph.Tensor, key uint64) error {
 	long, short := max(rows, cols), min(rows, cols)
 	// Vectors of length long, each contiguous.
 	random := graph.NewTensor(graph.Float64, short, long)
-	if err := draw(random, key, normal, 1, 0); err != nil {
+	if err := draw(place{t: random, key: key}, normal, 1, 0); err != nil {
 		return err
 	}
 	q := graph.Of[float64](random)

@@ -11,19 +11,25 @@ import (
 type RandomUniform struct{ Min, Max float64 }
 
 // Init fills t, of a float type.
-func (r RandomUniform) Init(t *graph.Tensor, key uint64) error {
+func (r RandomUniform) Init(t *graph.Tensor, key uint64) error { return r.InitRows(t, whole(t), key) }
+
+// InitRows fills rows of a tensor.
+func (r RandomUniform) InitRows(t *graph.Tensor, rows Rows, key uint64) error {
 	if !(r.Min <= r.Max) {
 		return fmt.Errorf("random_uniform initializer: min %g, max %g: expected min <= max", r.Min, r.Max)
 	}
-	return draw(t, key, uniform, r.Max-r.Min, r.Min)
+	return draw(place{t, key, rows.offset()}, uniform, r.Max-r.Min, r.Min)
 }
 
 // RandomNormal draws from a normal distribution.
 type RandomNormal struct{ Mean, Stddev float64 }
 
 // Init fills t, of a float type.
-func (r RandomNormal) Init(t *graph.Tensor, key uint64) error {
-	return draw(t, key, normal, r.Stddev, r.Mean)
+func (r RandomNormal) Init(t *graph.Tensor, key uint64) error { return r.InitRows(t, whole(t), key) }
+
+// InitRows fills rows of a tensor.
+func (r RandomNormal) InitRows(t *graph.Tensor, rows Rows, key uint64) error {
+	return draw(place{t, key, rows.offset()}, normal, r.Stddev, r.Mean)
 }
 
 // TruncatedNormal draws from a normal distribution; what lies two or more
@@ -31,8 +37,11 @@ func (r RandomNormal) Init(t *graph.Tensor, key uint64) error {
 type TruncatedNormal struct{ Mean, Stddev float64 }
 
 // Init fills t, of a float type.
-func (r TruncatedNormal) Init(t *graph.Tensor, key uint64) error {
-	return draw(t, key, truncated, r.Stddev, r.Mean)
+func (r TruncatedNormal) Init(t *graph.Tensor, key uint64) error { return r.InitRows(t, whole(t), key) }
+
+// InitRows fills rows of a tensor.
+func (r TruncatedNormal) InitRows(t *graph.Tensor, rows Rows, key uint64) error {
+	return draw(place{t, key, rows.offset()}, truncated, r.Stddev, r.Mean)
 }
 
 type distribution int
@@ -43,22 +52,50 @@ const (
 	truncated
 )
 
-// draw fills t with shift + scale * x, x from the standard form of a distribution.
-func draw(t *graph.Tensor, key uint64, d distribution, scale, shift float64) error {
-	switch t.DType {
+// place is what to fill: elements of a stream of random numbers from first on.
+type place struct {
+	t     *graph.Tensor
+	key   uint64
+	first int
+}
+
+// draw fills p with shift + scale * x, x from the standard form of a distribution.
+func draw(p place, d distribution, scale, shift float64) error {
+	switch p.t.DType {
 	case graph.Float32:
-		drawAs[float32](t, key, d, scale, shift)
+		drawAs[float32](p, d, scale, shift)
 	case graph.Float64:
-		drawAs[float64](t, key, d, scale, shift)
+		drawAs[float64](p, d, scale, shift)
 	default:
-		return errFloat(t)
+		return errFloat(p.t)
 	}
 	return nil
 }
 
-func drawAs[T kernels.Float](t *graph.Tensor, key uint64, d distribution, scale, shift float64) {
-	data := graph.Of[T](t)
-	r := kernels.Rand{Key: key}
+func drawAs[T kernels.Float](p place, d distribution, scale, shift float64) {
+	data := graph.Of[T](p.t)
+	// Numbers come in groups of 16 bytes, one counter each; a truncated normal's
+	// group has room for 256 counters of float32, 128 of float64 (TensorFlow's).
+	width := 16 / p.t.DType.Size()
+	group, skip := uint64(p.first/width), p.first%width
+	if d == truncated {
+		group *= 64 * uint64(width)
+	}
+	r := kernels.Rand{Key: p.key, Counter: [2]uint64{group}}
+	if skip == 0 {
+		fillStandard(data, d, r)
+	} else { // the first elements belong to a group that begins earlier
+		all := make([]T, skip+len(data))
+		fillStandard(all, d, r)
+		copy(data, all[skip:])
+	}
+	a, b := T(scale), T(shift)
+	for i, x := range data {
+		data[i] = a*x + b
+	}
+}
+
+func fillStandard[T kernels.Float](data []T, d distribution, r kernels.Rand) {
 	switch d {
 	case uniform:
 		kernels.Uniform(data, r)
@@ -66,10 +103,6 @@ func drawAs[T kernels.Float](t *graph.Tensor, key uint64, d distribution, scale,
 		kernels.Normal(data, r)
 	case truncated:
 		kernels.TruncatedNormal(data, r)
-	}
-	a, b := T(scale), T(shift)
-	for i, x := range data {
-		data[i] = a*x + b
 	}
 }
 

@@ -39,21 +39,25 @@ func LecunUniform() VarianceScaling { return VarianceScaling{1, "fan_in", "unifo
 func LecunNormal() VarianceScaling { return VarianceScaling{1, "fan_in", "truncated_normal"} }
 
 // Init fills t, of a float type.
-func (v VarianceScaling) Init(t *graph.Tensor, key uint64) error {
+func (v VarianceScaling) Init(t *graph.Tensor, key uint64) error { return v.InitRows(t, whole(t), key) }
+
+// InitRows fills rows of a tensor.
+func (v VarianceScaling) InitRows(t *graph.Tensor, rows Rows, key uint64) error {
 	if err := v.validate(); err != nil {
 		return err
 	}
-	in, out := Fans(t.Shape)
+	in, out := Fans(rows.Full)
 	n := map[string]float64{"fan_in": in, "fan_out": out, "fan_avg": (in + out) / 2}[v.Mode]
 	variance := v.Scale / max(1, n)
+	p := place{t, key, rows.offset()}
 	switch v.Distribution {
 	case "uniform":
 		limit := math.Sqrt(3 * variance)
-		return draw(t, key, uniform, 2*limit, -limit)
+		return draw(p, uniform, 2*limit, -limit)
 	case "untruncated_normal":
-		return draw(t, key, normal, math.Sqrt(variance), 0)
+		return draw(p, normal, math.Sqrt(variance), 0)
 	}
-	return draw(t, key, truncated, math.Sqrt(variance)/truncatedStddev, 0)
+	return draw(p, truncated, math.Sqrt(variance)/truncatedStddev, 0)
 }
 
 func (v VarianceScaling) validate() error {
