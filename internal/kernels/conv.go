@@ -47,6 +47,7 @@ type conv[T Float] struct {
 	filter  *PackedB[T] // nil, or w packed
 	Epilogue[T]
 	groups  int
+	rows    int // of a block of the forward direction
 	part    scratch[T]
 	partial []T
 }
@@ -130,7 +131,8 @@ func Conv2DPacked[T Float](g Window, y, x []T, filter *PackedB[T], e Epilogue[T]
 func (c *conv[T]) forward() {
 	f, tasks := &doConv, ceilDiv(c.pixels(), convBlock)
 	if c.direct() {
-		f, tasks = &doConvDirect, c.Batch*c.directBlocks()
+		c.rows = c.forwardRows()
+		f, tasks = &doConvDirect, c.Batch*ceilDiv(c.OutH, c.rows)
 	}
 	c.run = pickConv[T](f)
 	Parallel(tasks, 1, c)

@@ -23,6 +23,19 @@ func (w *Window) blockRows() int { return max(1, min(w.OutH, directPixels/w.OutW
 // directBlocks is the number of blocks of an image.
 func (w *Window) directBlocks() int { return ceilDiv(w.OutH, w.blockRows()) }
 
+// forwardRows is blockRows, or less where a few images would not keep all threads busy.
+func (w *Window) forwardRows() int {
+	threads := Threads()
+	if w.pixels()*w.weights() < convParallelFrom || threads == 1 {
+		return w.blockRows()
+	}
+	each := ceilDiv(threads*chunksEach, max(w.Batch, 1)) // blocks of an image
+	return min(w.blockRows(), ceilDiv(w.OutH, each))
+}
+
+// convParallelFrom is the number of multiplications from which a convolution is worth more than one thread.
+const convParallelFrom = 100_000
+
 // rowBlock is a range of output rows of one image and the padded lines under them.
 type rowBlock[T Float] struct {
 	row, rows int // the first row, counted over the batch
@@ -30,10 +43,11 @@ type rowBlock[T Float] struct {
 	line      int // elements of a line
 }
 
-// block returns block i of the batch.
-func (c *conv[T]) block(s *scratch[T], i int) rowBlock[T] {
-	n, oh := i/c.directBlocks(), i%c.directBlocks()*c.blockRows()
-	b := rowBlock[T]{row: n*c.OutH + oh, rows: min(c.blockRows(), c.OutH-oh)}
+// block returns block i of the batch, blocks having so many rows.
+func (c *conv[T]) block(s *scratch[T], i, rows int) rowBlock[T] {
+	blocks := ceilDiv(c.OutH, rows)
+	n, oh := i/blocks, i%blocks*rows
+	b := rowBlock[T]{row: n*c.OutH + oh, rows: min(rows, c.OutH-oh)}
 	image := c.x[n*c.InH*c.InW*c.InC:][:c.InH*c.InW*c.InC]
 	first, count := oh*c.StrideH-c.PadTop, (b.rows-1)*c.StrideH+(c.KH-1)*c.DilH+1
 	columns := (c.OutW-1)*c.StrideW + c.KW
@@ -81,7 +95,7 @@ func runConvDirect[T Float](c *conv[T], lo, hi int) {
 		t.relu = 1
 	}
 	for i := lo; i < hi; i++ {
-		b := c.block(s, i)
+		b := c.block(s, i, c.rows)
 		t.aSkip = (c.DilH*b.line - t.k) * size
 		for n := 0; n < c.OutC; n += 2 * tiles.lanes {
 			c.convStrip(t, &tiles, b, n)
@@ -102,7 +116,8 @@ func (c *conv[T]) convTiles() tileSet {
 // convStrip does the output channels from n on, two vectors of them, for a block. The tiles of a row are of almost equal
 // width.
 func (c *conv[T]) convStrip(t *tileArgs, tiles *tileSet, b rowBlock[T], n int) {
-	count, size := ceilDiv(c.OutW, tiles.rows), int(unsafe.Sizeof(T(0)))
+	cols, size := min(2*tiles.lanes, c.OutC-n), int(unsafe.Sizeof(T(0)))
+	count := ceilDiv(c.OutW, tiles.height(cols))
 	if c.filter != nil {
 		strip, ld, _ := c.filter.strip(n)
 		t.b, t.bK = unsafe.Pointer(&strip[0]), ld*size
@@ -121,7 +136,7 @@ func (c *conv[T]) convStrip(t *tileArgs, tiles *tileSet, b rowBlock[T], n int) {
 			if c.Add != nil {
 				t.old = unsafe.Pointer(&c.Add[at])
 			}
-			tiles.tile(t, to-from, min(2*tiles.lanes, c.OutC-n))
+			tiles.tile(t, to-from, cols)
 		}
 	}
 }
@@ -143,7 +158,7 @@ func runFilterGradDirect[T Float](c *conv[T], lo, hi int) {
 		}
 		t.old = nil
 		for j := from; j < to; j++ {
-			b := c.block(s, j)
+			b := c.block(s, j, c.blockRows())
 			t.runs, t.aSkip = b.rows, c.StrideH*b.line*size-c.OutW*t.aK
 			for kh := range c.KH {
 				c.filterLine(t, &tiles, b, dw, kh)

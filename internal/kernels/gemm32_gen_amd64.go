@@ -34,6 +34,46 @@ func tile5x1F32AVX2(t *byte)
 //go:noescape
 func tile6x1F32AVX2(t *byte)
 
+// tile7x1F32AVX2 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile7x1F32AVX2(t *byte)
+
+// tile8x1F32AVX2 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile8x1F32AVX2(t *byte)
+
+// tile9x1F32AVX2 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile9x1F32AVX2(t *byte)
+
+// tile10x1F32AVX2 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile10x1F32AVX2(t *byte)
+
+// tile11x1F32AVX2 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile11x1F32AVX2(t *byte)
+
+// tile12x1F32AVX2 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile12x1F32AVX2(t *byte)
+
+// stream1x1F32AVX2 is a micro-kernel for few rows of A and packed B.
+//
+//go:noescape
+func stream1x1F32AVX2(t *byte)
+
+// stream2x1F32AVX2 is a micro-kernel for few rows of A and packed B.
+//
+//go:noescape
+func stream2x1F32AVX2(t *byte)
+
 // pack1x1F32AVX2 is a micro-kernel of the matrix product.
 //
 //go:noescape
@@ -93,6 +133,16 @@ func tile5x2F32AVX2(t *byte)
 //
 //go:noescape
 func tile6x2F32AVX2(t *byte)
+
+// stream1x2F32AVX2 is a micro-kernel for few rows of A and packed B.
+//
+//go:noescape
+func stream1x2F32AVX2(t *byte)
+
+// stream2x2F32AVX2 is a micro-kernel for few rows of A and packed B.
+//
+//go:noescape
+func stream2x2F32AVX2(t *byte)
 
 // pack1x2F32AVX2 is a micro-kernel of the matrix product.
 //
@@ -213,6 +263,86 @@ func tile13x1F32AVX512(t *byte)
 //
 //go:noescape
 func tile14x1F32AVX512(t *byte)
+
+// tile15x1F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile15x1F32AVX512(t *byte)
+
+// tile16x1F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile16x1F32AVX512(t *byte)
+
+// tile17x1F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile17x1F32AVX512(t *byte)
+
+// tile18x1F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile18x1F32AVX512(t *byte)
+
+// tile19x1F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile19x1F32AVX512(t *byte)
+
+// tile20x1F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile20x1F32AVX512(t *byte)
+
+// tile21x1F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile21x1F32AVX512(t *byte)
+
+// tile22x1F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile22x1F32AVX512(t *byte)
+
+// tile23x1F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile23x1F32AVX512(t *byte)
+
+// tile24x1F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile24x1F32AVX512(t *byte)
+
+// tile25x1F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile25x1F32AVX512(t *byte)
+
+// tile26x1F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile26x1F32AVX512(t *byte)
+
+// tile27x1F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile27x1F32AVX512(t *byte)
+
+// tile28x1F32AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile28x1F32AVX512(t *byte)
+
+// stream1x1F32AVX512 is a micro-kernel for few rows of A and packed B.
+//
+//go:noescape
+func stream1x1F32AVX512(t *byte)
+
+// stream2x1F32AVX512 is a micro-kernel for few rows of A and packed B.
+//
+//go:noescape
+func stream2x1F32AVX512(t *byte)
 
 // pack1x1F32AVX512 is a micro-kernel of the matrix product.
 //
@@ -353,6 +483,16 @@ func tile13x2F32AVX512(t *byte)
 //
 //go:noescape
 func tile14x2F32AVX512(t *byte)
+
+// stream1x2F32AVX512 is a micro-kernel for few rows of A and packed B.
+//
+//go:noescape
+func stream1x2F32AVX512(t *byte)
+
+// stream2x2F32AVX512 is a micro-kernel for few rows of A and packed B.
+//
+//go:noescape
+func stream2x2F32AVX512(t *byte)
 
 // pack1x2F32AVX512 is a micro-kernel of the matrix product.
 //

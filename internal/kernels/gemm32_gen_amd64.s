@@ -810,6 +810,1692 @@ stored16:
 	VZEROUPPER
 	RET
 
+// func tile7x1F32AVX2(t *byte)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·tile7x1F32AVX2(SB), NOSPLIT, $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         64(AX), CX
+	VMOVQ        CX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	VXORPS       Y6, Y6, Y6
+	VXORPS       Y7, Y7, Y7
+	CMPQ         56(AX), $0x40
+	JLT          fetched17
+	MOVQ         16(AX), CX
+	MOVQ         48(AX), DX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+
+fetched17:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+	CMPQ 64(AX), $0x08
+	JNE  partial18
+
+full18:
+	VMOVUPS      (DI), Y8
+	VBROADCASTSS (CX), Y9
+	VFMADD231PS  Y8, Y9, Y1
+	VBROADCASTSS (CX)(DX*1), Y9
+	VFMADD231PS  Y8, Y9, Y2
+	VBROADCASTSS (CX)(DX*2), Y9
+	VFMADD231PS  Y8, Y9, Y3
+	VBROADCASTSS (CX)(BX*1), Y9
+	VFMADD231PS  Y8, Y9, Y4
+	VBROADCASTSS (CX)(DX*4), Y9
+	VFMADD231PS  Y8, Y9, Y5
+	VBROADCASTSS (SI), Y9
+	VFMADD231PS  Y8, Y9, Y6
+	VBROADCASTSS (SI)(DX*1), Y9
+	VFMADD231PS  Y8, Y9, Y7
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          full18
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          full18
+	JMP          summed18
+
+partial18:
+	VMASKMOVPS   (DI), Y0, Y8
+	VBROADCASTSS (CX), Y9
+	VFMADD231PS  Y8, Y9, Y1
+	VBROADCASTSS (CX)(DX*1), Y9
+	VFMADD231PS  Y8, Y9, Y2
+	VBROADCASTSS (CX)(DX*2), Y9
+	VFMADD231PS  Y8, Y9, Y3
+	VBROADCASTSS (CX)(BX*1), Y9
+	VFMADD231PS  Y8, Y9, Y4
+	VBROADCASTSS (CX)(DX*4), Y9
+	VFMADD231PS  Y8, Y9, Y5
+	VBROADCASTSS (SI), Y9
+	VFMADD231PS  Y8, Y9, Y6
+	VBROADCASTSS (SI)(DX*1), Y9
+	VFMADD231PS  Y8, Y9, Y7
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          partial18
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          partial18
+
+summed18:
+	VBROADCASTSS 80(AX), Y8
+	VMULPS       Y8, Y1, Y1
+	VMULPS       Y8, Y2, Y2
+	VMULPS       Y8, Y3, Y3
+	VMULPS       Y8, Y4, Y4
+	VMULPS       Y8, Y5, Y5
+	VMULPS       Y8, Y6, Y6
+	VMULPS       Y8, Y7, Y7
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased19
+	VMASKMOVPS   (CX), Y0, Y8
+	VADDPS       Y8, Y1, Y1
+	VADDPS       Y8, Y2, Y2
+	VADDPS       Y8, Y3, Y3
+	VADDPS       Y8, Y4, Y4
+	VADDPS       Y8, Y5, Y5
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y8, Y7, Y7
+
+biased19:
+	TESTQ      DX, DX
+	JZ         added19
+	VMASKMOVPS (DX), Y0, Y8
+	VADDPS     Y8, Y1, Y1
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y8
+	VADDPS     Y8, Y2, Y2
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y8
+	VADDPS     Y8, Y3, Y3
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y8
+	VADDPS     Y8, Y4, Y4
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y8
+	VADDPS     Y8, Y5, Y5
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y8
+	VADDPS     Y8, Y6, Y6
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y8
+	VADDPS     Y8, Y7, Y7
+
+added19:
+	CMPQ   112(AX), $0x00
+	JE     clipped19
+	VXORPS Y8, Y8, Y8
+	VMAXPS Y1, Y8, Y1
+	VMAXPS Y2, Y8, Y2
+	VMAXPS Y3, Y8, Y3
+	VMAXPS Y4, Y8, Y4
+	VMAXPS Y5, Y8, Y5
+	VMAXPS Y6, Y8, Y6
+	VMAXPS Y7, Y8, Y7
+
+clipped19:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x08
+	JNE     part19
+	VMOVUPS Y1, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y2, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y3, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y4, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y5, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y6, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y7, (CX)
+	JMP     stored19
+
+part19:
+	VMASKMOVPS Y1, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y2, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y3, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y4, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y5, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y6, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y7, Y0, (CX)
+
+stored19:
+	VZEROUPPER
+	RET
+
+// func tile8x1F32AVX2(t *byte)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·tile8x1F32AVX2(SB), NOSPLIT, $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         64(AX), CX
+	VMOVQ        CX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	VXORPS       Y6, Y6, Y6
+	VXORPS       Y7, Y7, Y7
+	VXORPS       Y8, Y8, Y8
+	CMPQ         56(AX), $0x40
+	JLT          fetched20
+	MOVQ         16(AX), CX
+	MOVQ         48(AX), DX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+
+fetched20:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+	CMPQ 64(AX), $0x08
+	JNE  partial21
+
+full21:
+	VMOVUPS      (DI), Y9
+	VBROADCASTSS (CX), Y10
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS (CX)(DX*1), Y10
+	VFMADD231PS  Y9, Y10, Y2
+	VBROADCASTSS (CX)(DX*2), Y10
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS (CX)(BX*1), Y10
+	VFMADD231PS  Y9, Y10, Y4
+	VBROADCASTSS (CX)(DX*4), Y10
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS (SI), Y10
+	VFMADD231PS  Y9, Y10, Y6
+	VBROADCASTSS (SI)(DX*1), Y10
+	VFMADD231PS  Y9, Y10, Y7
+	VBROADCASTSS (SI)(DX*2), Y10
+	VFMADD231PS  Y9, Y10, Y8
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          full21
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          full21
+	JMP          summed21
+
+partial21:
+	VMASKMOVPS   (DI), Y0, Y9
+	VBROADCASTSS (CX), Y10
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS (CX)(DX*1), Y10
+	VFMADD231PS  Y9, Y10, Y2
+	VBROADCASTSS (CX)(DX*2), Y10
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS (CX)(BX*1), Y10
+	VFMADD231PS  Y9, Y10, Y4
+	VBROADCASTSS (CX)(DX*4), Y10
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS (SI), Y10
+	VFMADD231PS  Y9, Y10, Y6
+	VBROADCASTSS (SI)(DX*1), Y10
+	VFMADD231PS  Y9, Y10, Y7
+	VBROADCASTSS (SI)(DX*2), Y10
+	VFMADD231PS  Y9, Y10, Y8
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          partial21
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          partial21
+
+summed21:
+	VBROADCASTSS 80(AX), Y9
+	VMULPS       Y9, Y1, Y1
+	VMULPS       Y9, Y2, Y2
+	VMULPS       Y9, Y3, Y3
+	VMULPS       Y9, Y4, Y4
+	VMULPS       Y9, Y5, Y5
+	VMULPS       Y9, Y6, Y6
+	VMULPS       Y9, Y7, Y7
+	VMULPS       Y9, Y8, Y8
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased22
+	VMASKMOVPS   (CX), Y0, Y9
+	VADDPS       Y9, Y1, Y1
+	VADDPS       Y9, Y2, Y2
+	VADDPS       Y9, Y3, Y3
+	VADDPS       Y9, Y4, Y4
+	VADDPS       Y9, Y5, Y5
+	VADDPS       Y9, Y6, Y6
+	VADDPS       Y9, Y7, Y7
+	VADDPS       Y9, Y8, Y8
+
+biased22:
+	TESTQ      DX, DX
+	JZ         added22
+	VMASKMOVPS (DX), Y0, Y9
+	VADDPS     Y9, Y1, Y1
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y9
+	VADDPS     Y9, Y2, Y2
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y9
+	VADDPS     Y9, Y3, Y3
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y9
+	VADDPS     Y9, Y4, Y4
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y9
+	VADDPS     Y9, Y5, Y5
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y9
+	VADDPS     Y9, Y6, Y6
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y9
+	VADDPS     Y9, Y7, Y7
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y9
+	VADDPS     Y9, Y8, Y8
+
+added22:
+	CMPQ   112(AX), $0x00
+	JE     clipped22
+	VXORPS Y9, Y9, Y9
+	VMAXPS Y1, Y9, Y1
+	VMAXPS Y2, Y9, Y2
+	VMAXPS Y3, Y9, Y3
+	VMAXPS Y4, Y9, Y4
+	VMAXPS Y5, Y9, Y5
+	VMAXPS Y6, Y9, Y6
+	VMAXPS Y7, Y9, Y7
+	VMAXPS Y8, Y9, Y8
+
+clipped22:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x08
+	JNE     part22
+	VMOVUPS Y1, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y2, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y3, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y4, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y5, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y6, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y7, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y8, (CX)
+	JMP     stored22
+
+part22:
+	VMASKMOVPS Y1, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y2, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y3, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y4, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y5, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y6, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y7, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y8, Y0, (CX)
+
+stored22:
+	VZEROUPPER
+	RET
+
+// func tile9x1F32AVX2(t *byte)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·tile9x1F32AVX2(SB), NOSPLIT, $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         64(AX), CX
+	VMOVQ        CX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	VXORPS       Y6, Y6, Y6
+	VXORPS       Y7, Y7, Y7
+	VXORPS       Y8, Y8, Y8
+	VXORPS       Y9, Y9, Y9
+	CMPQ         56(AX), $0x40
+	JLT          fetched23
+	MOVQ         16(AX), CX
+	MOVQ         48(AX), DX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+
+fetched23:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+	CMPQ 64(AX), $0x08
+	JNE  partial24
+
+full24:
+	VMOVUPS      (DI), Y10
+	VBROADCASTSS (CX), Y11
+	VFMADD231PS  Y10, Y11, Y1
+	VBROADCASTSS (CX)(DX*1), Y11
+	VFMADD231PS  Y10, Y11, Y2
+	VBROADCASTSS (CX)(DX*2), Y11
+	VFMADD231PS  Y10, Y11, Y3
+	VBROADCASTSS (CX)(BX*1), Y11
+	VFMADD231PS  Y10, Y11, Y4
+	VBROADCASTSS (CX)(DX*4), Y11
+	VFMADD231PS  Y10, Y11, Y5
+	VBROADCASTSS (SI), Y11
+	VFMADD231PS  Y10, Y11, Y6
+	VBROADCASTSS (SI)(DX*1), Y11
+	VFMADD231PS  Y10, Y11, Y7
+	VBROADCASTSS (SI)(DX*2), Y11
+	VFMADD231PS  Y10, Y11, Y8
+	VBROADCASTSS (SI)(BX*1), Y11
+	VFMADD231PS  Y10, Y11, Y9
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          full24
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          full24
+	JMP          summed24
+
+partial24:
+	VMASKMOVPS   (DI), Y0, Y10
+	VBROADCASTSS (CX), Y11
+	VFMADD231PS  Y10, Y11, Y1
+	VBROADCASTSS (CX)(DX*1), Y11
+	VFMADD231PS  Y10, Y11, Y2
+	VBROADCASTSS (CX)(DX*2), Y11
+	VFMADD231PS  Y10, Y11, Y3
+	VBROADCASTSS (CX)(BX*1), Y11
+	VFMADD231PS  Y10, Y11, Y4
+	VBROADCASTSS (CX)(DX*4), Y11
+	VFMADD231PS  Y10, Y11, Y5
+	VBROADCASTSS (SI), Y11
+	VFMADD231PS  Y10, Y11, Y6
+	VBROADCASTSS (SI)(DX*1), Y11
+	VFMADD231PS  Y10, Y11, Y7
+	VBROADCASTSS (SI)(DX*2), Y11
+	VFMADD231PS  Y10, Y11, Y8
+	VBROADCASTSS (SI)(BX*1), Y11
+	VFMADD231PS  Y10, Y11, Y9
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          partial24
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          partial24
+
+summed24:
+	VBROADCASTSS 80(AX), Y10
+	VMULPS       Y10, Y1, Y1
+	VMULPS       Y10, Y2, Y2
+	VMULPS       Y10, Y3, Y3
+	VMULPS       Y10, Y4, Y4
+	VMULPS       Y10, Y5, Y5
+	VMULPS       Y10, Y6, Y6
+	VMULPS       Y10, Y7, Y7
+	VMULPS       Y10, Y8, Y8
+	VMULPS       Y10, Y9, Y9
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased25
+	VMASKMOVPS   (CX), Y0, Y10
+	VADDPS       Y10, Y1, Y1
+	VADDPS       Y10, Y2, Y2
+	VADDPS       Y10, Y3, Y3
+	VADDPS       Y10, Y4, Y4
+	VADDPS       Y10, Y5, Y5
+	VADDPS       Y10, Y6, Y6
+	VADDPS       Y10, Y7, Y7
+	VADDPS       Y10, Y8, Y8
+	VADDPS       Y10, Y9, Y9
+
+biased25:
+	TESTQ      DX, DX
+	JZ         added25
+	VMASKMOVPS (DX), Y0, Y10
+	VADDPS     Y10, Y1, Y1
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y10
+	VADDPS     Y10, Y2, Y2
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y10
+	VADDPS     Y10, Y3, Y3
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y10
+	VADDPS     Y10, Y4, Y4
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y10
+	VADDPS     Y10, Y5, Y5
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y10
+	VADDPS     Y10, Y6, Y6
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y10
+	VADDPS     Y10, Y7, Y7
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y10
+	VADDPS     Y10, Y8, Y8
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y10
+	VADDPS     Y10, Y9, Y9
+
+added25:
+	CMPQ   112(AX), $0x00
+	JE     clipped25
+	VXORPS Y10, Y10, Y10
+	VMAXPS Y1, Y10, Y1
+	VMAXPS Y2, Y10, Y2
+	VMAXPS Y3, Y10, Y3
+	VMAXPS Y4, Y10, Y4
+	VMAXPS Y5, Y10, Y5
+	VMAXPS Y6, Y10, Y6
+	VMAXPS Y7, Y10, Y7
+	VMAXPS Y8, Y10, Y8
+	VMAXPS Y9, Y10, Y9
+
+clipped25:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x08
+	JNE     part25
+	VMOVUPS Y1, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y2, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y3, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y4, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y5, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y6, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y7, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y8, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y9, (CX)
+	JMP     stored25
+
+part25:
+	VMASKMOVPS Y1, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y2, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y3, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y4, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y5, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y6, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y7, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y8, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y9, Y0, (CX)
+
+stored25:
+	VZEROUPPER
+	RET
+
+// func tile10x1F32AVX2(t *byte)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·tile10x1F32AVX2(SB), NOSPLIT, $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         64(AX), CX
+	VMOVQ        CX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	VXORPS       Y6, Y6, Y6
+	VXORPS       Y7, Y7, Y7
+	VXORPS       Y8, Y8, Y8
+	VXORPS       Y9, Y9, Y9
+	VXORPS       Y10, Y10, Y10
+	CMPQ         56(AX), $0x40
+	JLT          fetched26
+	MOVQ         16(AX), CX
+	MOVQ         48(AX), DX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+
+fetched26:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+	CMPQ 64(AX), $0x08
+	JNE  partial27
+
+full27:
+	VMOVUPS      (DI), Y11
+	VBROADCASTSS (CX), Y12
+	VFMADD231PS  Y11, Y12, Y1
+	VBROADCASTSS (CX)(DX*1), Y12
+	VFMADD231PS  Y11, Y12, Y2
+	VBROADCASTSS (CX)(DX*2), Y12
+	VFMADD231PS  Y11, Y12, Y3
+	VBROADCASTSS (CX)(BX*1), Y12
+	VFMADD231PS  Y11, Y12, Y4
+	VBROADCASTSS (CX)(DX*4), Y12
+	VFMADD231PS  Y11, Y12, Y5
+	VBROADCASTSS (SI), Y12
+	VFMADD231PS  Y11, Y12, Y6
+	VBROADCASTSS (SI)(DX*1), Y12
+	VFMADD231PS  Y11, Y12, Y7
+	VBROADCASTSS (SI)(DX*2), Y12
+	VFMADD231PS  Y11, Y12, Y8
+	VBROADCASTSS (SI)(BX*1), Y12
+	VFMADD231PS  Y11, Y12, Y9
+	VBROADCASTSS (SI)(DX*4), Y12
+	VFMADD231PS  Y11, Y12, Y10
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          full27
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          full27
+	JMP          summed27
+
+partial27:
+	VMASKMOVPS   (DI), Y0, Y11
+	VBROADCASTSS (CX), Y12
+	VFMADD231PS  Y11, Y12, Y1
+	VBROADCASTSS (CX)(DX*1), Y12
+	VFMADD231PS  Y11, Y12, Y2
+	VBROADCASTSS (CX)(DX*2), Y12
+	VFMADD231PS  Y11, Y12, Y3
+	VBROADCASTSS (CX)(BX*1), Y12
+	VFMADD231PS  Y11, Y12, Y4
+	VBROADCASTSS (CX)(DX*4), Y12
+	VFMADD231PS  Y11, Y12, Y5
+	VBROADCASTSS (SI), Y12
+	VFMADD231PS  Y11, Y12, Y6
+	VBROADCASTSS (SI)(DX*1), Y12
+	VFMADD231PS  Y11, Y12, Y7
+	VBROADCASTSS (SI)(DX*2), Y12
+	VFMADD231PS  Y11, Y12, Y8
+	VBROADCASTSS (SI)(BX*1), Y12
+	VFMADD231PS  Y11, Y12, Y9
+	VBROADCASTSS (SI)(DX*4), Y12
+	VFMADD231PS  Y11, Y12, Y10
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          partial27
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          partial27
+
+summed27:
+	VBROADCASTSS 80(AX), Y11
+	VMULPS       Y11, Y1, Y1
+	VMULPS       Y11, Y2, Y2
+	VMULPS       Y11, Y3, Y3
+	VMULPS       Y11, Y4, Y4
+	VMULPS       Y11, Y5, Y5
+	VMULPS       Y11, Y6, Y6
+	VMULPS       Y11, Y7, Y7
+	VMULPS       Y11, Y8, Y8
+	VMULPS       Y11, Y9, Y9
+	VMULPS       Y11, Y10, Y10
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased28
+	VMASKMOVPS   (CX), Y0, Y11
+	VADDPS       Y11, Y1, Y1
+	VADDPS       Y11, Y2, Y2
+	VADDPS       Y11, Y3, Y3
+	VADDPS       Y11, Y4, Y4
+	VADDPS       Y11, Y5, Y5
+	VADDPS       Y11, Y6, Y6
+	VADDPS       Y11, Y7, Y7
+	VADDPS       Y11, Y8, Y8
+	VADDPS       Y11, Y9, Y9
+	VADDPS       Y11, Y10, Y10
+
+biased28:
+	TESTQ      DX, DX
+	JZ         added28
+	VMASKMOVPS (DX), Y0, Y11
+	VADDPS     Y11, Y1, Y1
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y11
+	VADDPS     Y11, Y2, Y2
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y11
+	VADDPS     Y11, Y3, Y3
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y11
+	VADDPS     Y11, Y4, Y4
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y11
+	VADDPS     Y11, Y5, Y5
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y11
+	VADDPS     Y11, Y6, Y6
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y11
+	VADDPS     Y11, Y7, Y7
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y11
+	VADDPS     Y11, Y8, Y8
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y11
+	VADDPS     Y11, Y9, Y9
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y11
+	VADDPS     Y11, Y10, Y10
+
+added28:
+	CMPQ   112(AX), $0x00
+	JE     clipped28
+	VXORPS Y11, Y11, Y11
+	VMAXPS Y1, Y11, Y1
+	VMAXPS Y2, Y11, Y2
+	VMAXPS Y3, Y11, Y3
+	VMAXPS Y4, Y11, Y4
+	VMAXPS Y5, Y11, Y5
+	VMAXPS Y6, Y11, Y6
+	VMAXPS Y7, Y11, Y7
+	VMAXPS Y8, Y11, Y8
+	VMAXPS Y9, Y11, Y9
+	VMAXPS Y10, Y11, Y10
+
+clipped28:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x08
+	JNE     part28
+	VMOVUPS Y1, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y2, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y3, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y4, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y5, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y6, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y7, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y8, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y9, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y10, (CX)
+	JMP     stored28
+
+part28:
+	VMASKMOVPS Y1, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y2, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y3, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y4, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y5, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y6, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y7, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y8, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y9, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y10, Y0, (CX)
+
+stored28:
+	VZEROUPPER
+	RET
+
+// func tile11x1F32AVX2(t *byte)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·tile11x1F32AVX2(SB), NOSPLIT, $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         64(AX), CX
+	VMOVQ        CX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	VXORPS       Y6, Y6, Y6
+	VXORPS       Y7, Y7, Y7
+	VXORPS       Y8, Y8, Y8
+	VXORPS       Y9, Y9, Y9
+	VXORPS       Y10, Y10, Y10
+	VXORPS       Y11, Y11, Y11
+	CMPQ         56(AX), $0x40
+	JLT          fetched29
+	MOVQ         16(AX), CX
+	MOVQ         48(AX), DX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+
+fetched29:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	MOVQ 8(AX), R8
+	MOVQ 32(AX), R9
+	MOVQ 40(AX), R10
+	MOVQ 56(AX), R11
+	MOVQ 88(AX), R12
+	CMPQ 64(AX), $0x08
+	JNE  partial30
+
+full30:
+	VMOVUPS      (R8), Y12
+	VBROADCASTSS (CX), Y13
+	VFMADD231PS  Y12, Y13, Y1
+	VBROADCASTSS (CX)(DX*1), Y13
+	VFMADD231PS  Y12, Y13, Y2
+	VBROADCASTSS (CX)(DX*2), Y13
+	VFMADD231PS  Y12, Y13, Y3
+	VBROADCASTSS (CX)(BX*1), Y13
+	VFMADD231PS  Y12, Y13, Y4
+	VBROADCASTSS (CX)(DX*4), Y13
+	VFMADD231PS  Y12, Y13, Y5
+	VBROADCASTSS (SI), Y13
+	VFMADD231PS  Y12, Y13, Y6
+	VBROADCASTSS (SI)(DX*1), Y13
+	VFMADD231PS  Y12, Y13, Y7
+	VBROADCASTSS (SI)(DX*2), Y13
+	VFMADD231PS  Y12, Y13, Y8
+	VBROADCASTSS (SI)(BX*1), Y13
+	VFMADD231PS  Y12, Y13, Y9
+	VBROADCASTSS (SI)(DX*4), Y13
+	VFMADD231PS  Y12, Y13, Y10
+	VBROADCASTSS (DI), Y13
+	VFMADD231PS  Y12, Y13, Y11
+	ADDQ         R9, CX
+	ADDQ         R9, SI
+	ADDQ         R9, DI
+	ADDQ         R10, R8
+	DECQ         R11
+	JNZ          full30
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	MOVQ         56(AX), R11
+	DECQ         R12
+	JNZ          full30
+	JMP          summed30
+
+partial30:
+	VMASKMOVPS   (R8), Y0, Y12
+	VBROADCASTSS (CX), Y13
+	VFMADD231PS  Y12, Y13, Y1
+	VBROADCASTSS (CX)(DX*1), Y13
+	VFMADD231PS  Y12, Y13, Y2
+	VBROADCASTSS (CX)(DX*2), Y13
+	VFMADD231PS  Y12, Y13, Y3
+	VBROADCASTSS (CX)(BX*1), Y13
+	VFMADD231PS  Y12, Y13, Y4
+	VBROADCASTSS (CX)(DX*4), Y13
+	VFMADD231PS  Y12, Y13, Y5
+	VBROADCASTSS (SI), Y13
+	VFMADD231PS  Y12, Y13, Y6
+	VBROADCASTSS (SI)(DX*1), Y13
+	VFMADD231PS  Y12, Y13, Y7
+	VBROADCASTSS (SI)(DX*2), Y13
+	VFMADD231PS  Y12, Y13, Y8
+	VBROADCASTSS (SI)(BX*1), Y13
+	VFMADD231PS  Y12, Y13, Y9
+	VBROADCASTSS (SI)(DX*4), Y13
+	VFMADD231PS  Y12, Y13, Y10
+	VBROADCASTSS (DI), Y13
+	VFMADD231PS  Y12, Y13, Y11
+	ADDQ         R9, CX
+	ADDQ         R9, SI
+	ADDQ         R9, DI
+	ADDQ         R10, R8
+	DECQ         R11
+	JNZ          partial30
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	MOVQ         56(AX), R11
+	DECQ         R12
+	JNZ          partial30
+
+summed30:
+	VBROADCASTSS 80(AX), Y12
+	VMULPS       Y12, Y1, Y1
+	VMULPS       Y12, Y2, Y2
+	VMULPS       Y12, Y3, Y3
+	VMULPS       Y12, Y4, Y4
+	VMULPS       Y12, Y5, Y5
+	VMULPS       Y12, Y6, Y6
+	VMULPS       Y12, Y7, Y7
+	VMULPS       Y12, Y8, Y8
+	VMULPS       Y12, Y9, Y9
+	VMULPS       Y12, Y10, Y10
+	VMULPS       Y12, Y11, Y11
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased31
+	VMASKMOVPS   (CX), Y0, Y12
+	VADDPS       Y12, Y1, Y1
+	VADDPS       Y12, Y2, Y2
+	VADDPS       Y12, Y3, Y3
+	VADDPS       Y12, Y4, Y4
+	VADDPS       Y12, Y5, Y5
+	VADDPS       Y12, Y6, Y6
+	VADDPS       Y12, Y7, Y7
+	VADDPS       Y12, Y8, Y8
+	VADDPS       Y12, Y9, Y9
+	VADDPS       Y12, Y10, Y10
+	VADDPS       Y12, Y11, Y11
+
+biased31:
+	TESTQ      DX, DX
+	JZ         added31
+	VMASKMOVPS (DX), Y0, Y12
+	VADDPS     Y12, Y1, Y1
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y12
+	VADDPS     Y12, Y2, Y2
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y12
+	VADDPS     Y12, Y3, Y3
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y12
+	VADDPS     Y12, Y4, Y4
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y12
+	VADDPS     Y12, Y5, Y5
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y12
+	VADDPS     Y12, Y6, Y6
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y12
+	VADDPS     Y12, Y7, Y7
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y12
+	VADDPS     Y12, Y8, Y8
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y12
+	VADDPS     Y12, Y9, Y9
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y12
+	VADDPS     Y12, Y10, Y10
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y12
+	VADDPS     Y12, Y11, Y11
+
+added31:
+	CMPQ   112(AX), $0x00
+	JE     clipped31
+	VXORPS Y12, Y12, Y12
+	VMAXPS Y1, Y12, Y1
+	VMAXPS Y2, Y12, Y2
+	VMAXPS Y3, Y12, Y3
+	VMAXPS Y4, Y12, Y4
+	VMAXPS Y5, Y12, Y5
+	VMAXPS Y6, Y12, Y6
+	VMAXPS Y7, Y12, Y7
+	VMAXPS Y8, Y12, Y8
+	VMAXPS Y9, Y12, Y9
+	VMAXPS Y10, Y12, Y10
+	VMAXPS Y11, Y12, Y11
+
+clipped31:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x08
+	JNE     part31
+	VMOVUPS Y1, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y2, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y3, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y4, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y5, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y6, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y7, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y8, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y9, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y10, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y11, (CX)
+	JMP     stored31
+
+part31:
+	VMASKMOVPS Y1, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y2, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y3, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y4, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y5, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y6, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y7, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y8, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y9, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y10, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y11, Y0, (CX)
+
+stored31:
+	VZEROUPPER
+	RET
+
+// func tile12x1F32AVX2(t *byte)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·tile12x1F32AVX2(SB), NOSPLIT, $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         64(AX), CX
+	VMOVQ        CX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	VXORPS       Y6, Y6, Y6
+	VXORPS       Y7, Y7, Y7
+	VXORPS       Y8, Y8, Y8
+	VXORPS       Y9, Y9, Y9
+	VXORPS       Y10, Y10, Y10
+	VXORPS       Y11, Y11, Y11
+	VXORPS       Y12, Y12, Y12
+	CMPQ         56(AX), $0x40
+	JLT          fetched32
+	MOVQ         16(AX), CX
+	MOVQ         48(AX), DX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+
+fetched32:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	MOVQ 8(AX), R8
+	MOVQ 32(AX), R9
+	MOVQ 40(AX), R10
+	MOVQ 56(AX), R11
+	MOVQ 88(AX), R12
+	CMPQ 64(AX), $0x08
+	JNE  partial33
+
+full33:
+	VMOVUPS      (R8), Y13
+	VBROADCASTSS (CX), Y14
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS (CX)(DX*1), Y14
+	VFMADD231PS  Y13, Y14, Y2
+	VBROADCASTSS (CX)(DX*2), Y14
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS (CX)(BX*1), Y14
+	VFMADD231PS  Y13, Y14, Y4
+	VBROADCASTSS (CX)(DX*4), Y14
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS (SI), Y14
+	VFMADD231PS  Y13, Y14, Y6
+	VBROADCASTSS (SI)(DX*1), Y14
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS (SI)(DX*2), Y14
+	VFMADD231PS  Y13, Y14, Y8
+	VBROADCASTSS (SI)(BX*1), Y14
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS (SI)(DX*4), Y14
+	VFMADD231PS  Y13, Y14, Y10
+	VBROADCASTSS (DI), Y14
+	VFMADD231PS  Y13, Y14, Y11
+	VBROADCASTSS (DI)(DX*1), Y14
+	VFMADD231PS  Y13, Y14, Y12
+	ADDQ         R9, CX
+	ADDQ         R9, SI
+	ADDQ         R9, DI
+	ADDQ         R10, R8
+	DECQ         R11
+	JNZ          full33
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	MOVQ         56(AX), R11
+	DECQ         R12
+	JNZ          full33
+	JMP          summed33
+
+partial33:
+	VMASKMOVPS   (R8), Y0, Y13
+	VBROADCASTSS (CX), Y14
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS (CX)(DX*1), Y14
+	VFMADD231PS  Y13, Y14, Y2
+	VBROADCASTSS (CX)(DX*2), Y14
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS (CX)(BX*1), Y14
+	VFMADD231PS  Y13, Y14, Y4
+	VBROADCASTSS (CX)(DX*4), Y14
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS (SI), Y14
+	VFMADD231PS  Y13, Y14, Y6
+	VBROADCASTSS (SI)(DX*1), Y14
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS (SI)(DX*2), Y14
+	VFMADD231PS  Y13, Y14, Y8
+	VBROADCASTSS (SI)(BX*1), Y14
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS (SI)(DX*4), Y14
+	VFMADD231PS  Y13, Y14, Y10
+	VBROADCASTSS (DI), Y14
+	VFMADD231PS  Y13, Y14, Y11
+	VBROADCASTSS (DI)(DX*1), Y14
+	VFMADD231PS  Y13, Y14, Y12
+	ADDQ         R9, CX
+	ADDQ         R9, SI
+	ADDQ         R9, DI
+	ADDQ         R10, R8
+	DECQ         R11
+	JNZ          partial33
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	MOVQ         56(AX), R11
+	DECQ         R12
+	JNZ          partial33
+
+summed33:
+	VBROADCASTSS 80(AX), Y13
+	VMULPS       Y13, Y1, Y1
+	VMULPS       Y13, Y2, Y2
+	VMULPS       Y13, Y3, Y3
+	VMULPS       Y13, Y4, Y4
+	VMULPS       Y13, Y5, Y5
+	VMULPS       Y13, Y6, Y6
+	VMULPS       Y13, Y7, Y7
+	VMULPS       Y13, Y8, Y8
+	VMULPS       Y13, Y9, Y9
+	VMULPS       Y13, Y10, Y10
+	VMULPS       Y13, Y11, Y11
+	VMULPS       Y13, Y12, Y12
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased34
+	VMASKMOVPS   (CX), Y0, Y13
+	VADDPS       Y13, Y1, Y1
+	VADDPS       Y13, Y2, Y2
+	VADDPS       Y13, Y3, Y3
+	VADDPS       Y13, Y4, Y4
+	VADDPS       Y13, Y5, Y5
+	VADDPS       Y13, Y6, Y6
+	VADDPS       Y13, Y7, Y7
+	VADDPS       Y13, Y8, Y8
+	VADDPS       Y13, Y9, Y9
+	VADDPS       Y13, Y10, Y10
+	VADDPS       Y13, Y11, Y11
+	VADDPS       Y13, Y12, Y12
+
+biased34:
+	TESTQ      DX, DX
+	JZ         added34
+	VMASKMOVPS (DX), Y0, Y13
+	VADDPS     Y13, Y1, Y1
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y13
+	VADDPS     Y13, Y2, Y2
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y13
+	VADDPS     Y13, Y3, Y3
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y13
+	VADDPS     Y13, Y4, Y4
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y13
+	VADDPS     Y13, Y5, Y5
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y13
+	VADDPS     Y13, Y6, Y6
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y13
+	VADDPS     Y13, Y7, Y7
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y13
+	VADDPS     Y13, Y8, Y8
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y13
+	VADDPS     Y13, Y9, Y9
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y13
+	VADDPS     Y13, Y10, Y10
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y13
+	VADDPS     Y13, Y11, Y11
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y13
+	VADDPS     Y13, Y12, Y12
+
+added34:
+	CMPQ   112(AX), $0x00
+	JE     clipped34
+	VXORPS Y13, Y13, Y13
+	VMAXPS Y1, Y13, Y1
+	VMAXPS Y2, Y13, Y2
+	VMAXPS Y3, Y13, Y3
+	VMAXPS Y4, Y13, Y4
+	VMAXPS Y5, Y13, Y5
+	VMAXPS Y6, Y13, Y6
+	VMAXPS Y7, Y13, Y7
+	VMAXPS Y8, Y13, Y8
+	VMAXPS Y9, Y13, Y9
+	VMAXPS Y10, Y13, Y10
+	VMAXPS Y11, Y13, Y11
+	VMAXPS Y12, Y13, Y12
+
+clipped34:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x08
+	JNE     part34
+	VMOVUPS Y1, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y2, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y3, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y4, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y5, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y6, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y7, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y8, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y9, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y10, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y11, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y12, (CX)
+	JMP     stored34
+
+part34:
+	VMASKMOVPS Y1, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y2, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y3, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y4, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y5, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y6, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y7, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y8, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y9, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y10, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y11, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y12, Y0, (CX)
+
+stored34:
+	VZEROUPPER
+	RET
+
+// func stream1x1F32AVX2(t *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·stream1x1F32AVX2(SB), NOSPLIT, $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         64(AX), CX
+	VMOVQ        CX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	VXORPS       Y6, Y6, Y6
+	VXORPS       Y7, Y7, Y7
+	VXORPS       Y8, Y8, Y8
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         56(AX), BX
+
+many35:
+	CMPQ         BX, $0x00000008
+	JLT          one35
+	VMOVUPS      (DX), Y9
+	VBROADCASTSS (CX), Y10
+	VFMADD231PS  Y9, Y10, Y1
+	VMOVUPS      32(DX), Y9
+	VBROADCASTSS 4(CX), Y10
+	VFMADD231PS  Y9, Y10, Y2
+	VMOVUPS      64(DX), Y9
+	VBROADCASTSS 8(CX), Y10
+	VFMADD231PS  Y9, Y10, Y3
+	VMOVUPS      96(DX), Y9
+	VBROADCASTSS 12(CX), Y10
+	VFMADD231PS  Y9, Y10, Y4
+	VMOVUPS      128(DX), Y9
+	VBROADCASTSS 16(CX), Y10
+	VFMADD231PS  Y9, Y10, Y5
+	VMOVUPS      160(DX), Y9
+	VBROADCASTSS 20(CX), Y10
+	VFMADD231PS  Y9, Y10, Y6
+	VMOVUPS      192(DX), Y9
+	VBROADCASTSS 24(CX), Y10
+	VFMADD231PS  Y9, Y10, Y7
+	VMOVUPS      224(DX), Y9
+	VBROADCASTSS 28(CX), Y10
+	VFMADD231PS  Y9, Y10, Y8
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000100, DX
+	SUBQ         $0x00000008, BX
+	JMP          many35
+
+one35:
+	TESTQ        BX, BX
+	JZ           summed35
+	VMOVUPS      (DX), Y9
+	VBROADCASTSS (CX), Y10
+	VFMADD231PS  Y9, Y10, Y1
+	ADDQ         $0x00000004, CX
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x00000001, BX
+	JMP          one35
+
+summed35:
+	VADDPS       Y2, Y1, Y1
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y4, Y1, Y1
+	VADDPS       Y5, Y1, Y1
+	VADDPS       Y6, Y1, Y1
+	VADDPS       Y7, Y1, Y1
+	VADDPS       Y8, Y1, Y1
+	VBROADCASTSS 80(AX), Y2
+	VMULPS       Y2, Y1, Y1
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased36
+	VMASKMOVPS   (CX), Y0, Y2
+	VADDPS       Y2, Y1, Y1
+
+biased36:
+	TESTQ      DX, DX
+	JZ         added36
+	VMASKMOVPS (DX), Y0, Y2
+	VADDPS     Y2, Y1, Y1
+
+added36:
+	CMPQ   112(AX), $0x00
+	JE     clipped36
+	VXORPS Y2, Y2, Y2
+	VMAXPS Y1, Y2, Y1
+
+clipped36:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x08
+	JNE     part36
+	VMOVUPS Y1, (CX)
+	JMP     stored36
+
+part36:
+	VMASKMOVPS Y1, Y0, (CX)
+
+stored36:
+	VZEROUPPER
+	RET
+
+// func stream2x1F32AVX2(t *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·stream2x1F32AVX2(SB), NOSPLIT, $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         64(AX), CX
+	VMOVQ        CX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	VXORPS       Y6, Y6, Y6
+	VXORPS       Y7, Y7, Y7
+	VXORPS       Y8, Y8, Y8
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         56(AX), BX
+	MOVQ         24(AX), SI
+	ADDQ         CX, SI
+
+many37:
+	CMPQ         BX, $0x00000004
+	JLT          one37
+	VMOVUPS      (DX), Y9
+	VBROADCASTSS (CX), Y10
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS (SI), Y10
+	VFMADD231PS  Y9, Y10, Y2
+	VMOVUPS      32(DX), Y9
+	VBROADCASTSS 4(CX), Y10
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS 4(SI), Y10
+	VFMADD231PS  Y9, Y10, Y4
+	VMOVUPS      64(DX), Y9
+	VBROADCASTSS 8(CX), Y10
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS 8(SI), Y10
+	VFMADD231PS  Y9, Y10, Y6
+	VMOVUPS      96(DX), Y9
+	VBROADCASTSS 12(CX), Y10
+	VFMADD231PS  Y9, Y10, Y7
+	VBROADCASTSS 12(SI), Y10
+	VFMADD231PS  Y9, Y10, Y8
+	ADDQ         $0x00000010, CX
+	ADDQ         $0x00000010, SI
+	ADDQ         $0x00000080, DX
+	SUBQ         $0x00000004, BX
+	JMP          many37
+
+one37:
+	TESTQ        BX, BX
+	JZ           summed37
+	VMOVUPS      (DX), Y9
+	VBROADCASTSS (CX), Y10
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS (SI), Y10
+	VFMADD231PS  Y9, Y10, Y2
+	ADDQ         $0x00000004, CX
+	ADDQ         $0x00000004, SI
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x00000001, BX
+	JMP          one37
+
+summed37:
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y4, Y2, Y2
+	VADDPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y2
+	VADDPS       Y7, Y1, Y1
+	VADDPS       Y8, Y2, Y2
+	VBROADCASTSS 80(AX), Y3
+	VMULPS       Y3, Y1, Y1
+	VMULPS       Y3, Y2, Y2
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased38
+	VMASKMOVPS   (CX), Y0, Y3
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y3, Y2, Y2
+
+biased38:
+	TESTQ      DX, DX
+	JZ         added38
+	VMASKMOVPS (DX), Y0, Y3
+	VADDPS     Y3, Y1, Y1
+	ADDQ       BX, DX
+	VMASKMOVPS (DX), Y0, Y3
+	VADDPS     Y3, Y2, Y2
+
+added38:
+	CMPQ   112(AX), $0x00
+	JE     clipped38
+	VXORPS Y3, Y3, Y3
+	VMAXPS Y1, Y3, Y1
+	VMAXPS Y2, Y3, Y2
+
+clipped38:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x08
+	JNE     part38
+	VMOVUPS Y1, (CX)
+	ADDQ    BX, CX
+	VMOVUPS Y2, (CX)
+	JMP     stored38
+
+part38:
+	VMASKMOVPS Y1, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPS Y2, Y0, (CX)
+
+stored38:
+	VZEROUPPER
+	RET
+
 // func pack1x1F32AVX2(t *byte)
 // Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·pack1x1F32AVX2(SB), NOSPLIT, $0-8
@@ -831,9 +2517,9 @@ TEXT ·pack1x1F32AVX2(SB), NOSPLIT, $0-8
 	SHLQ         $0x05, R10
 	ADDQ         DX, R10
 	CMPQ         64(AX), $0x08
-	JNE          partial17
+	JNE          partial39
 
-full17:
+full39:
 	VMOVUPS      (DX), Y2
 	VMOVUPS      Y2, (R9)
 	PREFETCHT1   (R10)
@@ -844,14 +2530,14 @@ full17:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          full17
+	JNZ          full39
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          full17
-	JMP          summed17
+	JNZ          full39
+	JMP          summed39
 
-partial17:
+partial39:
 	VMASKMOVPS   (DX), Y0, Y2
 	VMOVUPS      Y2, (R9)
 	PREFETCHT1   (R10)
@@ -862,46 +2548,46 @@ partial17:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial17
+	JNZ          partial39
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial17
+	JNZ          partial39
 
-summed17:
+summed39:
 	VBROADCASTSS 80(AX), Y2
 	VMULPS       Y2, Y1, Y1
 	MOVQ         104(AX), CX
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased18
+	JZ           biased40
 	VMASKMOVPS   (CX), Y0, Y2
 	VADDPS       Y2, Y1, Y1
 
-biased18:
+biased40:
 	TESTQ      DX, DX
-	JZ         added18
+	JZ         added40
 	VMASKMOVPS (DX), Y0, Y2
 	VADDPS     Y2, Y1, Y1
 
-added18:
+added40:
 	CMPQ   112(AX), $0x00
-	JE     clipped18
+	JE     clipped40
 	VXORPS Y2, Y2, Y2
 	VMAXPS Y1, Y2, Y1
 
-clipped18:
+clipped40:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part18
+	JNE     part40
 	VMOVUPS Y1, (CX)
-	JMP     stored18
+	JMP     stored40
 
-part18:
+part40:
 	VMASKMOVPS Y1, Y0, (CX)
 
-stored18:
+stored40:
 	VZEROUPPER
 	RET
 
@@ -927,9 +2613,9 @@ TEXT ·pack2x1F32AVX2(SB), NOSPLIT, $0-8
 	SHLQ         $0x05, R11
 	ADDQ         BX, R11
 	CMPQ         64(AX), $0x08
-	JNE          partial19
+	JNE          partial41
 
-full19:
+full41:
 	VMOVUPS      (BX), Y3
 	VMOVUPS      Y3, (R10)
 	PREFETCHT1   (R11)
@@ -942,14 +2628,14 @@ full19:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          full19
+	JNZ          full41
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          full19
-	JMP          summed19
+	JNZ          full41
+	JMP          summed41
 
-partial19:
+partial41:
 	VMASKMOVPS   (BX), Y0, Y3
 	VMOVUPS      Y3, (R10)
 	PREFETCHT1   (R11)
@@ -962,13 +2648,13 @@ partial19:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial19
+	JNZ          partial41
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial19
+	JNZ          partial41
 
-summed19:
+summed41:
 	VBROADCASTSS 80(AX), Y3
 	VMULPS       Y3, Y1, Y1
 	VMULPS       Y3, Y2, Y2
@@ -976,42 +2662,42 @@ summed19:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased20
+	JZ           biased42
 	VMASKMOVPS   (CX), Y0, Y3
 	VADDPS       Y3, Y1, Y1
 	VADDPS       Y3, Y2, Y2
 
-biased20:
+biased42:
 	TESTQ      DX, DX
-	JZ         added20
+	JZ         added42
 	VMASKMOVPS (DX), Y0, Y3
 	VADDPS     Y3, Y1, Y1
 	ADDQ       BX, DX
 	VMASKMOVPS (DX), Y0, Y3
 	VADDPS     Y3, Y2, Y2
 
-added20:
+added42:
 	CMPQ   112(AX), $0x00
-	JE     clipped20
+	JE     clipped42
 	VXORPS Y3, Y3, Y3
 	VMAXPS Y1, Y3, Y1
 	VMAXPS Y2, Y3, Y2
 
-clipped20:
+clipped42:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part20
+	JNE     part42
 	VMOVUPS Y1, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y2, (CX)
-	JMP     stored20
+	JMP     stored42
 
-part20:
+part42:
 	VMASKMOVPS Y1, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPS Y2, Y0, (CX)
 
-stored20:
+stored42:
 	VZEROUPPER
 	RET
 
@@ -1027,7 +2713,7 @@ TEXT ·pack3x1F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y2, Y2, Y2
 	VXORPS       Y3, Y3, Y3
 	CMPQ         56(AX), $0x40
-	JLT          fetched21
+	JLT          fetched43
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -1036,7 +2722,7 @@ TEXT ·pack3x1F32AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched21:
+fetched43:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	MOVQ 8(AX), BX
@@ -1049,9 +2735,9 @@ fetched21:
 	SHLQ $0x05, R11
 	ADDQ BX, R11
 	CMPQ 64(AX), $0x08
-	JNE  partial22
+	JNE  partial44
 
-full22:
+full44:
 	VMOVUPS      (BX), Y4
 	VMOVUPS      Y4, (R10)
 	PREFETCHT1   (R11)
@@ -1066,14 +2752,14 @@ full22:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          full22
+	JNZ          full44
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          full22
-	JMP          summed22
+	JNZ          full44
+	JMP          summed44
 
-partial22:
+partial44:
 	VMASKMOVPS   (BX), Y0, Y4
 	VMOVUPS      Y4, (R10)
 	PREFETCHT1   (R11)
@@ -1088,13 +2774,13 @@ partial22:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial22
+	JNZ          partial44
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial22
+	JNZ          partial44
 
-summed22:
+summed44:
 	VBROADCASTSS 80(AX), Y4
 	VMULPS       Y4, Y1, Y1
 	VMULPS       Y4, Y2, Y2
@@ -1103,15 +2789,15 @@ summed22:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased23
+	JZ           biased45
 	VMASKMOVPS   (CX), Y0, Y4
 	VADDPS       Y4, Y1, Y1
 	VADDPS       Y4, Y2, Y2
 	VADDPS       Y4, Y3, Y3
 
-biased23:
+biased45:
 	TESTQ      DX, DX
-	JZ         added23
+	JZ         added45
 	VMASKMOVPS (DX), Y0, Y4
 	VADDPS     Y4, Y1, Y1
 	ADDQ       BX, DX
@@ -1121,33 +2807,33 @@ biased23:
 	VMASKMOVPS (DX), Y0, Y4
 	VADDPS     Y4, Y3, Y3
 
-added23:
+added45:
 	CMPQ   112(AX), $0x00
-	JE     clipped23
+	JE     clipped45
 	VXORPS Y4, Y4, Y4
 	VMAXPS Y1, Y4, Y1
 	VMAXPS Y2, Y4, Y2
 	VMAXPS Y3, Y4, Y3
 
-clipped23:
+clipped45:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part23
+	JNE     part45
 	VMOVUPS Y1, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y2, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y3, (CX)
-	JMP     stored23
+	JMP     stored45
 
-part23:
+part45:
 	VMASKMOVPS Y1, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPS Y2, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPS Y3, Y0, (CX)
 
-stored23:
+stored45:
 	VZEROUPPER
 	RET
 
@@ -1164,7 +2850,7 @@ TEXT ·pack4x1F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y3, Y3, Y3
 	VXORPS       Y4, Y4, Y4
 	CMPQ         56(AX), $0x40
-	JLT          fetched24
+	JLT          fetched46
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -1175,7 +2861,7 @@ TEXT ·pack4x1F32AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched24:
+fetched46:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -1189,9 +2875,9 @@ fetched24:
 	SHLQ $0x05, R12
 	ADDQ SI, R12
 	CMPQ 64(AX), $0x08
-	JNE  partial25
+	JNE  partial47
 
-full25:
+full47:
 	VMOVUPS      (SI), Y5
 	VMOVUPS      Y5, (R11)
 	PREFETCHT1   (R12)
@@ -1208,14 +2894,14 @@ full25:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          full25
+	JNZ          full47
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          full25
-	JMP          summed25
+	JNZ          full47
+	JMP          summed47
 
-partial25:
+partial47:
 	VMASKMOVPS   (SI), Y0, Y5
 	VMOVUPS      Y5, (R11)
 	PREFETCHT1   (R12)
@@ -1232,13 +2918,13 @@ partial25:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial25
+	JNZ          partial47
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial25
+	JNZ          partial47
 
-summed25:
+summed47:
 	VBROADCASTSS 80(AX), Y5
 	VMULPS       Y5, Y1, Y1
 	VMULPS       Y5, Y2, Y2
@@ -1248,16 +2934,16 @@ summed25:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased26
+	JZ           biased48
 	VMASKMOVPS   (CX), Y0, Y5
 	VADDPS       Y5, Y1, Y1
 	VADDPS       Y5, Y2, Y2
 	VADDPS       Y5, Y3, Y3
 	VADDPS       Y5, Y4, Y4
 
-biased26:
+biased48:
 	TESTQ      DX, DX
-	JZ         added26
+	JZ         added48
 	VMASKMOVPS (DX), Y0, Y5
 	VADDPS     Y5, Y1, Y1
 	ADDQ       BX, DX
@@ -1270,19 +2956,19 @@ biased26:
 	VMASKMOVPS (DX), Y0, Y5
 	VADDPS     Y5, Y4, Y4
 
-added26:
+added48:
 	CMPQ   112(AX), $0x00
-	JE     clipped26
+	JE     clipped48
 	VXORPS Y5, Y5, Y5
 	VMAXPS Y1, Y5, Y1
 	VMAXPS Y2, Y5, Y2
 	VMAXPS Y3, Y5, Y3
 	VMAXPS Y4, Y5, Y4
 
-clipped26:
+clipped48:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part26
+	JNE     part48
 	VMOVUPS Y1, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y2, (CX)
@@ -1290,9 +2976,9 @@ clipped26:
 	VMOVUPS Y3, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y4, (CX)
-	JMP     stored26
+	JMP     stored48
 
-part26:
+part48:
 	VMASKMOVPS Y1, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPS Y2, Y0, (CX)
@@ -1301,7 +2987,7 @@ part26:
 	ADDQ       BX, CX
 	VMASKMOVPS Y4, Y0, (CX)
 
-stored26:
+stored48:
 	VZEROUPPER
 	RET
 
@@ -1319,7 +3005,7 @@ TEXT ·pack5x1F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y4, Y4, Y4
 	VXORPS       Y5, Y5, Y5
 	CMPQ         56(AX), $0x40
-	JLT          fetched27
+	JLT          fetched49
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -1332,7 +3018,7 @@ TEXT ·pack5x1F32AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched27:
+fetched49:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -1346,9 +3032,9 @@ fetched27:
 	SHLQ $0x05, R12
 	ADDQ SI, R12
 	CMPQ 64(AX), $0x08
-	JNE  partial28
+	JNE  partial50
 
-full28:
+full50:
 	VMOVUPS      (SI), Y6
 	VMOVUPS      Y6, (R11)
 	PREFETCHT1   (R12)
@@ -1367,14 +3053,14 @@ full28:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          full28
+	JNZ          full50
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          full28
-	JMP          summed28
+	JNZ          full50
+	JMP          summed50
 
-partial28:
+partial50:
 	VMASKMOVPS   (SI), Y0, Y6
 	VMOVUPS      Y6, (R11)
 	PREFETCHT1   (R12)
@@ -1393,13 +3079,13 @@ partial28:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial28
+	JNZ          partial50
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial28
+	JNZ          partial50
 
-summed28:
+summed50:
 	VBROADCASTSS 80(AX), Y6
 	VMULPS       Y6, Y1, Y1
 	VMULPS       Y6, Y2, Y2
@@ -1410,7 +3096,7 @@ summed28:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased29
+	JZ           biased51
 	VMASKMOVPS   (CX), Y0, Y6
 	VADDPS       Y6, Y1, Y1
 	VADDPS       Y6, Y2, Y2
@@ -1418,9 +3104,9 @@ summed28:
 	VADDPS       Y6, Y4, Y4
 	VADDPS       Y6, Y5, Y5
 
-biased29:
+biased51:
 	TESTQ      DX, DX
-	JZ         added29
+	JZ         added51
 	VMASKMOVPS (DX), Y0, Y6
 	VADDPS     Y6, Y1, Y1
 	ADDQ       BX, DX
@@ -1436,9 +3122,9 @@ biased29:
 	VMASKMOVPS (DX), Y0, Y6
 	VADDPS     Y6, Y5, Y5
 
-added29:
+added51:
 	CMPQ   112(AX), $0x00
-	JE     clipped29
+	JE     clipped51
 	VXORPS Y6, Y6, Y6
 	VMAXPS Y1, Y6, Y1
 	VMAXPS Y2, Y6, Y2
@@ -1446,10 +3132,10 @@ added29:
 	VMAXPS Y4, Y6, Y4
 	VMAXPS Y5, Y6, Y5
 
-clipped29:
+clipped51:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part29
+	JNE     part51
 	VMOVUPS Y1, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y2, (CX)
@@ -1459,9 +3145,9 @@ clipped29:
 	VMOVUPS Y4, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y5, (CX)
-	JMP     stored29
+	JMP     stored51
 
-part29:
+part51:
 	VMASKMOVPS Y1, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPS Y2, Y0, (CX)
@@ -1472,7 +3158,7 @@ part29:
 	ADDQ       BX, CX
 	VMASKMOVPS Y5, Y0, (CX)
 
-stored29:
+stored51:
 	VZEROUPPER
 	RET
 
@@ -1491,7 +3177,7 @@ TEXT ·pack6x1F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y5, Y5, Y5
 	VXORPS       Y6, Y6, Y6
 	CMPQ         56(AX), $0x40
-	JLT          fetched30
+	JLT          fetched52
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -1506,7 +3192,7 @@ TEXT ·pack6x1F32AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched30:
+fetched52:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -1522,9 +3208,9 @@ fetched30:
 	SHLQ $0x05, R13
 	ADDQ DI, R13
 	CMPQ 64(AX), $0x08
-	JNE  partial31
+	JNE  partial53
 
-full31:
+full53:
 	VMOVUPS      (DI), Y7
 	VMOVUPS      Y7, (R12)
 	PREFETCHT1   (R13)
@@ -1546,15 +3232,15 @@ full31:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          full31
+	JNZ          full53
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          full31
-	JMP          summed31
+	JNZ          full53
+	JMP          summed53
 
-partial31:
+partial53:
 	VMASKMOVPS   (DI), Y0, Y7
 	VMOVUPS      Y7, (R12)
 	PREFETCHT1   (R13)
@@ -1576,14 +3262,14 @@ partial31:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial31
+	JNZ          partial53
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial31
+	JNZ          partial53
 
-summed31:
+summed53:
 	VBROADCASTSS 80(AX), Y7
 	VMULPS       Y7, Y1, Y1
 	VMULPS       Y7, Y2, Y2
@@ -1595,7 +3281,7 @@ summed31:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased32
+	JZ           biased54
 	VMASKMOVPS   (CX), Y0, Y7
 	VADDPS       Y7, Y1, Y1
 	VADDPS       Y7, Y2, Y2
@@ -1604,9 +3290,9 @@ summed31:
 	VADDPS       Y7, Y5, Y5
 	VADDPS       Y7, Y6, Y6
 
-biased32:
+biased54:
 	TESTQ      DX, DX
-	JZ         added32
+	JZ         added54
 	VMASKMOVPS (DX), Y0, Y7
 	VADDPS     Y7, Y1, Y1
 	ADDQ       BX, DX
@@ -1625,9 +3311,9 @@ biased32:
 	VMASKMOVPS (DX), Y0, Y7
 	VADDPS     Y7, Y6, Y6
 
-added32:
+added54:
 	CMPQ   112(AX), $0x00
-	JE     clipped32
+	JE     clipped54
 	VXORPS Y7, Y7, Y7
 	VMAXPS Y1, Y7, Y1
 	VMAXPS Y2, Y7, Y2
@@ -1636,10 +3322,10 @@ added32:
 	VMAXPS Y5, Y7, Y5
 	VMAXPS Y6, Y7, Y6
 
-clipped32:
+clipped54:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part32
+	JNE     part54
 	VMOVUPS Y1, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y2, (CX)
@@ -1651,9 +3337,9 @@ clipped32:
 	VMOVUPS Y5, (CX)
 	ADDQ    BX, CX
 	VMOVUPS Y6, (CX)
-	JMP     stored32
+	JMP     stored54
 
-part32:
+part54:
 	VMASKMOVPS Y1, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPS Y2, Y0, (CX)
@@ -1666,7 +3352,7 @@ part32:
 	ADDQ       BX, CX
 	VMASKMOVPS Y6, Y0, (CX)
 
-stored32:
+stored54:
 	VZEROUPPER
 	RET
 
@@ -1688,9 +3374,9 @@ TEXT ·tile1x2F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), DI
 	MOVQ         88(AX), R8
 	CMPQ         64(AX), $0x08
-	JNE          partial33
+	JNE          partial55
 
-full33:
+full55:
 	VMOVUPS      (DX), Y3
 	VMOVUPS      32(DX), Y4
 	VBROADCASTSS (CX), Y5
@@ -1699,14 +3385,14 @@ full33:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          full33
+	JNZ          full55
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          full33
-	JMP          summed33
+	JNZ          full55
+	JMP          summed55
 
-partial33:
+partial55:
 	VMOVUPS      (DX), Y3
 	VMASKMOVPS   32(DX), Y0, Y4
 	VBROADCASTSS (CX), Y5
@@ -1715,13 +3401,13 @@ partial33:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial33
+	JNZ          partial55
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial33
+	JNZ          partial55
 
-summed33:
+summed55:
 	VBROADCASTSS 80(AX), Y3
 	VMULPS       Y3, Y1, Y1
 	VMULPS       Y3, Y2, Y2
@@ -1729,40 +3415,40 @@ summed33:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased34
+	JZ           biased56
 	VMOVUPS      (CX), Y3
 	VADDPS       Y3, Y1, Y1
 	VMASKMOVPS   32(CX), Y0, Y3
 	VADDPS       Y3, Y2, Y2
 
-biased34:
+biased56:
 	TESTQ      DX, DX
-	JZ         added34
+	JZ         added56
 	VMOVUPS    (DX), Y3
 	VADDPS     Y3, Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y3
 	VADDPS     Y3, Y2, Y2
 
-added34:
+added56:
 	CMPQ   112(AX), $0x00
-	JE     clipped34
+	JE     clipped56
 	VXORPS Y3, Y3, Y3
 	VMAXPS Y1, Y3, Y1
 	VMAXPS Y2, Y3, Y2
 
-clipped34:
+clipped56:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part34
+	JNE     part56
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
-	JMP     stored34
+	JMP     stored56
 
-part34:
+part56:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
 
-stored34:
+stored56:
 	VZEROUPPER
 	RET
 
@@ -1786,9 +3472,9 @@ TEXT ·tile2x2F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), R8
 	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x08
-	JNE          partial35
+	JNE          partial57
 
-full35:
+full57:
 	VMOVUPS      (BX), Y5
 	VMOVUPS      32(BX), Y6
 	VBROADCASTSS (CX), Y7
@@ -1800,14 +3486,14 @@ full35:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          full35
+	JNZ          full57
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          full35
-	JMP          summed35
+	JNZ          full57
+	JMP          summed57
 
-partial35:
+partial57:
 	VMOVUPS      (BX), Y5
 	VMASKMOVPS   32(BX), Y0, Y6
 	VBROADCASTSS (CX), Y7
@@ -1819,13 +3505,13 @@ partial35:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial35
+	JNZ          partial57
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial35
+	JNZ          partial57
 
-summed35:
+summed57:
 	VBROADCASTSS 80(AX), Y5
 	VMULPS       Y5, Y1, Y1
 	VMULPS       Y5, Y2, Y2
@@ -1835,7 +3521,7 @@ summed35:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased36
+	JZ           biased58
 	VMOVUPS      (CX), Y5
 	VADDPS       Y5, Y1, Y1
 	VADDPS       Y5, Y3, Y3
@@ -1843,9 +3529,9 @@ summed35:
 	VADDPS       Y5, Y2, Y2
 	VADDPS       Y5, Y4, Y4
 
-biased36:
+biased58:
 	TESTQ      DX, DX
-	JZ         added36
+	JZ         added58
 	VMOVUPS    (DX), Y5
 	VADDPS     Y5, Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y5
@@ -1856,34 +3542,34 @@ biased36:
 	VMASKMOVPS 32(DX), Y0, Y5
 	VADDPS     Y5, Y4, Y4
 
-added36:
+added58:
 	CMPQ   112(AX), $0x00
-	JE     clipped36
+	JE     clipped58
 	VXORPS Y5, Y5, Y5
 	VMAXPS Y1, Y5, Y1
 	VMAXPS Y2, Y5, Y2
 	VMAXPS Y3, Y5, Y3
 	VMAXPS Y4, Y5, Y4
 
-clipped36:
+clipped58:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part36
+	JNE     part58
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
 	ADDQ    BX, CX
 	VMOVUPS Y3, (CX)
 	VMOVUPS Y4, 32(CX)
-	JMP     stored36
+	JMP     stored58
 
-part36:
+part58:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
 	ADDQ       BX, CX
 	VMOVUPS    Y3, (CX)
 	VMASKMOVPS Y4, Y0, 32(CX)
 
-stored36:
+stored58:
 	VZEROUPPER
 	RET
 
@@ -1902,7 +3588,7 @@ TEXT ·tile3x2F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y5, Y5, Y5
 	VXORPS       Y6, Y6, Y6
 	CMPQ         56(AX), $0x40
-	JLT          fetched37
+	JLT          fetched59
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -1911,7 +3597,7 @@ TEXT ·tile3x2F32AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched37:
+fetched59:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	MOVQ 8(AX), BX
@@ -1920,9 +3606,9 @@ fetched37:
 	MOVQ 56(AX), R8
 	MOVQ 88(AX), R9
 	CMPQ 64(AX), $0x08
-	JNE  partial38
+	JNE  partial60
 
-full38:
+full60:
 	VMOVUPS      (BX), Y7
 	VMOVUPS      32(BX), Y8
 	VBROADCASTSS (CX), Y9
@@ -1937,14 +3623,14 @@ full38:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          full38
+	JNZ          full60
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          full38
-	JMP          summed38
+	JNZ          full60
+	JMP          summed60
 
-partial38:
+partial60:
 	VMOVUPS      (BX), Y7
 	VMASKMOVPS   32(BX), Y0, Y8
 	VBROADCASTSS (CX), Y9
@@ -1959,13 +3645,13 @@ partial38:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial38
+	JNZ          partial60
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial38
+	JNZ          partial60
 
-summed38:
+summed60:
 	VBROADCASTSS 80(AX), Y7
 	VMULPS       Y7, Y1, Y1
 	VMULPS       Y7, Y2, Y2
@@ -1977,7 +3663,7 @@ summed38:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased39
+	JZ           biased61
 	VMOVUPS      (CX), Y7
 	VADDPS       Y7, Y1, Y1
 	VADDPS       Y7, Y3, Y3
@@ -1987,9 +3673,9 @@ summed38:
 	VADDPS       Y7, Y4, Y4
 	VADDPS       Y7, Y6, Y6
 
-biased39:
+biased61:
 	TESTQ      DX, DX
-	JZ         added39
+	JZ         added61
 	VMOVUPS    (DX), Y7
 	VADDPS     Y7, Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y7
@@ -2005,9 +3691,9 @@ biased39:
 	VMASKMOVPS 32(DX), Y0, Y7
 	VADDPS     Y7, Y6, Y6
 
-added39:
+added61:
 	CMPQ   112(AX), $0x00
-	JE     clipped39
+	JE     clipped61
 	VXORPS Y7, Y7, Y7
 	VMAXPS Y1, Y7, Y1
 	VMAXPS Y2, Y7, Y2
@@ -2016,10 +3702,10 @@ added39:
 	VMAXPS Y5, Y7, Y5
 	VMAXPS Y6, Y7, Y6
 
-clipped39:
+clipped61:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part39
+	JNE     part61
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
 	ADDQ    BX, CX
@@ -2028,9 +3714,9 @@ clipped39:
 	ADDQ    BX, CX
 	VMOVUPS Y5, (CX)
 	VMOVUPS Y6, 32(CX)
-	JMP     stored39
+	JMP     stored61
 
-part39:
+part61:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
 	ADDQ       BX, CX
@@ -2040,7 +3726,7 @@ part39:
 	VMOVUPS    Y5, (CX)
 	VMASKMOVPS Y6, Y0, 32(CX)
 
-stored39:
+stored61:
 	VZEROUPPER
 	RET
 
@@ -2061,7 +3747,7 @@ TEXT ·tile4x2F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y7, Y7, Y7
 	VXORPS       Y8, Y8, Y8
 	CMPQ         56(AX), $0x40
-	JLT          fetched40
+	JLT          fetched62
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -2072,7 +3758,7 @@ TEXT ·tile4x2F32AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched40:
+fetched62:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -2082,9 +3768,9 @@ fetched40:
 	MOVQ 56(AX), R9
 	MOVQ 88(AX), R10
 	CMPQ 64(AX), $0x08
-	JNE  partial41
+	JNE  partial63
 
-full41:
+full63:
 	VMOVUPS      (SI), Y9
 	VMOVUPS      32(SI), Y10
 	VBROADCASTSS (CX), Y11
@@ -2102,14 +3788,14 @@ full41:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          full41
+	JNZ          full63
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          full41
-	JMP          summed41
+	JNZ          full63
+	JMP          summed63
 
-partial41:
+partial63:
 	VMOVUPS      (SI), Y9
 	VMASKMOVPS   32(SI), Y0, Y10
 	VBROADCASTSS (CX), Y11
@@ -2127,13 +3813,13 @@ partial41:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial41
+	JNZ          partial63
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial41
+	JNZ          partial63
 
-summed41:
+summed63:
 	VBROADCASTSS 80(AX), Y9
 	VMULPS       Y9, Y1, Y1
 	VMULPS       Y9, Y2, Y2
@@ -2147,7 +3833,7 @@ summed41:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased42
+	JZ           biased64
 	VMOVUPS      (CX), Y9
 	VADDPS       Y9, Y1, Y1
 	VADDPS       Y9, Y3, Y3
@@ -2159,9 +3845,9 @@ summed41:
 	VADDPS       Y9, Y6, Y6
 	VADDPS       Y9, Y8, Y8
 
-biased42:
+biased64:
 	TESTQ      DX, DX
-	JZ         added42
+	JZ         added64
 	VMOVUPS    (DX), Y9
 	VADDPS     Y9, Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y9
@@ -2182,9 +3868,9 @@ biased42:
 	VMASKMOVPS 32(DX), Y0, Y9
 	VADDPS     Y9, Y8, Y8
 
-added42:
+added64:
 	CMPQ   112(AX), $0x00
-	JE     clipped42
+	JE     clipped64
 	VXORPS Y9, Y9, Y9
 	VMAXPS Y1, Y9, Y1
 	VMAXPS Y2, Y9, Y2
@@ -2195,10 +3881,10 @@ added42:
 	VMAXPS Y7, Y9, Y7
 	VMAXPS Y8, Y9, Y8
 
-clipped42:
+clipped64:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part42
+	JNE     part64
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
 	ADDQ    BX, CX
@@ -2210,9 +3896,9 @@ clipped42:
 	ADDQ    BX, CX
 	VMOVUPS Y7, (CX)
 	VMOVUPS Y8, 32(CX)
-	JMP     stored42
+	JMP     stored64
 
-part42:
+part64:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
 	ADDQ       BX, CX
@@ -2225,7 +3911,7 @@ part42:
 	VMOVUPS    Y7, (CX)
 	VMASKMOVPS Y8, Y0, 32(CX)
 
-stored42:
+stored64:
 	VZEROUPPER
 	RET
 
@@ -2248,7 +3934,7 @@ TEXT ·tile5x2F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y9, Y9, Y9
 	VXORPS       Y10, Y10, Y10
 	CMPQ         56(AX), $0x40
-	JLT          fetched43
+	JLT          fetched65
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -2261,7 +3947,7 @@ TEXT ·tile5x2F32AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched43:
+fetched65:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -2271,9 +3957,9 @@ fetched43:
 	MOVQ 56(AX), R9
 	MOVQ 88(AX), R10
 	CMPQ 64(AX), $0x08
-	JNE  partial44
+	JNE  partial66
 
-full44:
+full66:
 	VMOVUPS      (SI), Y11
 	VMOVUPS      32(SI), Y12
 	VBROADCASTSS (CX), Y13
@@ -2294,14 +3980,14 @@ full44:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          full44
+	JNZ          full66
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          full44
-	JMP          summed44
+	JNZ          full66
+	JMP          summed66
 
-partial44:
+partial66:
 	VMOVUPS      (SI), Y11
 	VMASKMOVPS   32(SI), Y0, Y12
 	VBROADCASTSS (CX), Y13
@@ -2322,13 +4008,13 @@ partial44:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial44
+	JNZ          partial66
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial44
+	JNZ          partial66
 
-summed44:
+summed66:
 	VBROADCASTSS 80(AX), Y11
 	VMULPS       Y11, Y1, Y1
 	VMULPS       Y11, Y2, Y2
@@ -2344,7 +4030,7 @@ summed44:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased45
+	JZ           biased67
 	VMOVUPS      (CX), Y11
 	VADDPS       Y11, Y1, Y1
 	VADDPS       Y11, Y3, Y3
@@ -2358,9 +4044,9 @@ summed44:
 	VADDPS       Y11, Y8, Y8
 	VADDPS       Y11, Y10, Y10
 
-biased45:
+biased67:
 	TESTQ      DX, DX
-	JZ         added45
+	JZ         added67
 	VMOVUPS    (DX), Y11
 	VADDPS     Y11, Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y11
@@ -2386,9 +4072,9 @@ biased45:
 	VMASKMOVPS 32(DX), Y0, Y11
 	VADDPS     Y11, Y10, Y10
 
-added45:
+added67:
 	CMPQ   112(AX), $0x00
-	JE     clipped45
+	JE     clipped67
 	VXORPS Y11, Y11, Y11
 	VMAXPS Y1, Y11, Y1
 	VMAXPS Y2, Y11, Y2
@@ -2401,10 +4087,10 @@ added45:
 	VMAXPS Y9, Y11, Y9
 	VMAXPS Y10, Y11, Y10
 
-clipped45:
+clipped67:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part45
+	JNE     part67
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
 	ADDQ    BX, CX
@@ -2419,9 +4105,9 @@ clipped45:
 	ADDQ    BX, CX
 	VMOVUPS Y9, (CX)
 	VMOVUPS Y10, 32(CX)
-	JMP     stored45
+	JMP     stored67
 
-part45:
+part67:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
 	ADDQ       BX, CX
@@ -2437,7 +4123,7 @@ part45:
 	VMOVUPS    Y9, (CX)
 	VMASKMOVPS Y10, Y0, 32(CX)
 
-stored45:
+stored67:
 	VZEROUPPER
 	RET
 
@@ -2462,7 +4148,7 @@ TEXT ·tile6x2F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y11, Y11, Y11
 	VXORPS       Y12, Y12, Y12
 	CMPQ         56(AX), $0x40
-	JLT          fetched46
+	JLT          fetched68
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -2477,7 +4163,7 @@ TEXT ·tile6x2F32AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched46:
+fetched68:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -2489,9 +4175,9 @@ fetched46:
 	MOVQ 56(AX), R10
 	MOVQ 88(AX), R11
 	CMPQ 64(AX), $0x08
-	JNE  partial47
+	JNE  partial69
 
-full47:
+full69:
 	VMOVUPS      (DI), Y13
 	VMOVUPS      32(DI), Y14
 	VBROADCASTSS (CX), Y15
@@ -2516,15 +4202,15 @@ full47:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          full47
+	JNZ          full69
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          full47
-	JMP          summed47
+	JNZ          full69
+	JMP          summed69
 
-partial47:
+partial69:
 	VMOVUPS      (DI), Y13
 	VMASKMOVPS   32(DI), Y0, Y14
 	VBROADCASTSS (CX), Y15
@@ -2549,14 +4235,14 @@ partial47:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial47
+	JNZ          partial69
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial47
+	JNZ          partial69
 
-summed47:
+summed69:
 	VBROADCASTSS 80(AX), Y13
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
@@ -2574,7 +4260,7 @@ summed47:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased48
+	JZ           biased70
 	VMOVUPS      (CX), Y13
 	VADDPS       Y13, Y1, Y1
 	VADDPS       Y13, Y3, Y3
@@ -2590,9 +4276,9 @@ summed47:
 	VADDPS       Y13, Y10, Y10
 	VADDPS       Y13, Y12, Y12
 
-biased48:
+biased70:
 	TESTQ      DX, DX
-	JZ         added48
+	JZ         added70
 	VMOVUPS    (DX), Y13
 	VADDPS     Y13, Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y13
@@ -2623,9 +4309,9 @@ biased48:
 	VMASKMOVPS 32(DX), Y0, Y13
 	VADDPS     Y13, Y12, Y12
 
-added48:
+added70:
 	CMPQ   112(AX), $0x00
-	JE     clipped48
+	JE     clipped70
 	VXORPS Y13, Y13, Y13
 	VMAXPS Y1, Y13, Y1
 	VMAXPS Y2, Y13, Y2
@@ -2640,10 +4326,10 @@ added48:
 	VMAXPS Y11, Y13, Y11
 	VMAXPS Y12, Y13, Y12
 
-clipped48:
+clipped70:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part48
+	JNE     part70
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
 	ADDQ    BX, CX
@@ -2661,9 +4347,9 @@ clipped48:
 	ADDQ    BX, CX
 	VMOVUPS Y11, (CX)
 	VMOVUPS Y12, 32(CX)
-	JMP     stored48
+	JMP     stored70
 
-part48:
+part70:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
 	ADDQ       BX, CX
@@ -2682,7 +4368,249 @@ part48:
 	VMOVUPS    Y11, (CX)
 	VMASKMOVPS Y12, Y0, 32(CX)
 
-stored48:
+stored70:
+	VZEROUPPER
+	RET
+
+// func stream1x2F32AVX2(t *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·stream1x2F32AVX2(SB), NOSPLIT, $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         64(AX), CX
+	VMOVQ        CX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	VXORPS       Y6, Y6, Y6
+	VXORPS       Y7, Y7, Y7
+	VXORPS       Y8, Y8, Y8
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         56(AX), BX
+
+many71:
+	CMPQ         BX, $0x00000004
+	JLT          one71
+	VMOVUPS      (DX), Y9
+	VMOVUPS      32(DX), Y10
+	VBROADCASTSS (CX), Y11
+	VFMADD231PS  Y9, Y11, Y1
+	VFMADD231PS  Y10, Y11, Y2
+	VMOVUPS      64(DX), Y9
+	VMOVUPS      96(DX), Y10
+	VBROADCASTSS 4(CX), Y11
+	VFMADD231PS  Y9, Y11, Y3
+	VFMADD231PS  Y10, Y11, Y4
+	VMOVUPS      128(DX), Y9
+	VMOVUPS      160(DX), Y10
+	VBROADCASTSS 8(CX), Y11
+	VFMADD231PS  Y9, Y11, Y5
+	VFMADD231PS  Y10, Y11, Y6
+	VMOVUPS      192(DX), Y9
+	VMOVUPS      224(DX), Y10
+	VBROADCASTSS 12(CX), Y11
+	VFMADD231PS  Y9, Y11, Y7
+	VFMADD231PS  Y10, Y11, Y8
+	ADDQ         $0x00000010, CX
+	ADDQ         $0x00000100, DX
+	SUBQ         $0x00000004, BX
+	JMP          many71
+
+one71:
+	TESTQ        BX, BX
+	JZ           summed71
+	VMOVUPS      (DX), Y9
+	VMOVUPS      32(DX), Y10
+	VBROADCASTSS (CX), Y11
+	VFMADD231PS  Y9, Y11, Y1
+	VFMADD231PS  Y10, Y11, Y2
+	ADDQ         $0x00000004, CX
+	ADDQ         $0x00000040, DX
+	SUBQ         $0x00000001, BX
+	JMP          one71
+
+summed71:
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y4, Y2, Y2
+	VADDPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y2
+	VADDPS       Y7, Y1, Y1
+	VADDPS       Y8, Y2, Y2
+	VBROADCASTSS 80(AX), Y3
+	VMULPS       Y3, Y1, Y1
+	VMULPS       Y3, Y2, Y2
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased72
+	VMOVUPS      (CX), Y3
+	VADDPS       Y3, Y1, Y1
+	VMASKMOVPS   32(CX), Y0, Y3
+	VADDPS       Y3, Y2, Y2
+
+biased72:
+	TESTQ      DX, DX
+	JZ         added72
+	VMOVUPS    (DX), Y3
+	VADDPS     Y3, Y1, Y1
+	VMASKMOVPS 32(DX), Y0, Y3
+	VADDPS     Y3, Y2, Y2
+
+added72:
+	CMPQ   112(AX), $0x00
+	JE     clipped72
+	VXORPS Y3, Y3, Y3
+	VMAXPS Y1, Y3, Y1
+	VMAXPS Y2, Y3, Y2
+
+clipped72:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x08
+	JNE     part72
+	VMOVUPS Y1, (CX)
+	VMOVUPS Y2, 32(CX)
+	JMP     stored72
+
+part72:
+	VMOVUPS    Y1, (CX)
+	VMASKMOVPS Y2, Y0, 32(CX)
+
+stored72:
+	VZEROUPPER
+	RET
+
+// func stream2x2F32AVX2(t *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·stream2x2F32AVX2(SB), NOSPLIT, $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         64(AX), CX
+	VMOVQ        CX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	VXORPS       Y6, Y6, Y6
+	VXORPS       Y7, Y7, Y7
+	VXORPS       Y8, Y8, Y8
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         56(AX), BX
+	MOVQ         24(AX), SI
+	ADDQ         CX, SI
+
+many73:
+	CMPQ         BX, $0x00000002
+	JLT          one73
+	VMOVUPS      (DX), Y9
+	VMOVUPS      32(DX), Y10
+	VBROADCASTSS (CX), Y11
+	VFMADD231PS  Y9, Y11, Y1
+	VFMADD231PS  Y10, Y11, Y2
+	VBROADCASTSS (SI), Y11
+	VFMADD231PS  Y9, Y11, Y3
+	VFMADD231PS  Y10, Y11, Y4
+	VMOVUPS      64(DX), Y9
+	VMOVUPS      96(DX), Y10
+	VBROADCASTSS 4(CX), Y11
+	VFMADD231PS  Y9, Y11, Y5
+	VFMADD231PS  Y10, Y11, Y6
+	VBROADCASTSS 4(SI), Y11
+	VFMADD231PS  Y9, Y11, Y7
+	VFMADD231PS  Y10, Y11, Y8
+	ADDQ         $0x00000008, CX
+	ADDQ         $0x00000008, SI
+	ADDQ         $0x00000080, DX
+	SUBQ         $0x00000002, BX
+	JMP          many73
+
+one73:
+	TESTQ        BX, BX
+	JZ           summed73
+	VMOVUPS      (DX), Y9
+	VMOVUPS      32(DX), Y10
+	VBROADCASTSS (CX), Y11
+	VFMADD231PS  Y9, Y11, Y1
+	VFMADD231PS  Y10, Y11, Y2
+	VBROADCASTSS (SI), Y11
+	VFMADD231PS  Y9, Y11, Y3
+	VFMADD231PS  Y10, Y11, Y4
+	ADDQ         $0x00000004, CX
+	ADDQ         $0x00000004, SI
+	ADDQ         $0x00000040, DX
+	SUBQ         $0x00000001, BX
+	JMP          one73
+
+summed73:
+	VADDPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y2
+	VADDPS       Y7, Y3, Y3
+	VADDPS       Y8, Y4, Y4
+	VBROADCASTSS 80(AX), Y5
+	VMULPS       Y5, Y1, Y1
+	VMULPS       Y5, Y2, Y2
+	VMULPS       Y5, Y3, Y3
+	VMULPS       Y5, Y4, Y4
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased74
+	VMOVUPS      (CX), Y5
+	VADDPS       Y5, Y1, Y1
+	VADDPS       Y5, Y3, Y3
+	VMASKMOVPS   32(CX), Y0, Y5
+	VADDPS       Y5, Y2, Y2
+	VADDPS       Y5, Y4, Y4
+
+biased74:
+	TESTQ      DX, DX
+	JZ         added74
+	VMOVUPS    (DX), Y5
+	VADDPS     Y5, Y1, Y1
+	VMASKMOVPS 32(DX), Y0, Y5
+	VADDPS     Y5, Y2, Y2
+	ADDQ       BX, DX
+	VMOVUPS    (DX), Y5
+	VADDPS     Y5, Y3, Y3
+	VMASKMOVPS 32(DX), Y0, Y5
+	VADDPS     Y5, Y4, Y4
+
+added74:
+	CMPQ   112(AX), $0x00
+	JE     clipped74
+	VXORPS Y5, Y5, Y5
+	VMAXPS Y1, Y5, Y1
+	VMAXPS Y2, Y5, Y2
+	VMAXPS Y3, Y5, Y3
+	VMAXPS Y4, Y5, Y4
+
+clipped74:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x08
+	JNE     part74
+	VMOVUPS Y1, (CX)
+	VMOVUPS Y2, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPS Y3, (CX)
+	VMOVUPS Y4, 32(CX)
+	JMP     stored74
+
+part74:
+	VMOVUPS    Y1, (CX)
+	VMASKMOVPS Y2, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPS    Y3, (CX)
+	VMASKMOVPS Y4, Y0, 32(CX)
+
+stored74:
 	VZEROUPPER
 	RET
 
@@ -2708,9 +4636,9 @@ TEXT ·pack1x2F32AVX2(SB), NOSPLIT, $0-8
 	SHLQ         $0x05, R10
 	ADDQ         DX, R10
 	CMPQ         64(AX), $0x08
-	JNE          partial49
+	JNE          partial75
 
-full49:
+full75:
 	VMOVUPS      (DX), Y3
 	VMOVUPS      32(DX), Y4
 	VMOVUPS      Y3, (R9)
@@ -2724,14 +4652,14 @@ full49:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          full49
+	JNZ          full75
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          full49
-	JMP          summed49
+	JNZ          full75
+	JMP          summed75
 
-partial49:
+partial75:
 	VMOVUPS      (DX), Y3
 	VMASKMOVPS   32(DX), Y0, Y4
 	VMOVUPS      Y3, (R9)
@@ -2745,13 +4673,13 @@ partial49:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial49
+	JNZ          partial75
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial49
+	JNZ          partial75
 
-summed49:
+summed75:
 	VBROADCASTSS 80(AX), Y3
 	VMULPS       Y3, Y1, Y1
 	VMULPS       Y3, Y2, Y2
@@ -2759,40 +4687,40 @@ summed49:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased50
+	JZ           biased76
 	VMOVUPS      (CX), Y3
 	VADDPS       Y3, Y1, Y1
 	VMASKMOVPS   32(CX), Y0, Y3
 	VADDPS       Y3, Y2, Y2
 
-biased50:
+biased76:
 	TESTQ      DX, DX
-	JZ         added50
+	JZ         added76
 	VMOVUPS    (DX), Y3
 	VADDPS     Y3, Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y3
 	VADDPS     Y3, Y2, Y2
 
-added50:
+added76:
 	CMPQ   112(AX), $0x00
-	JE     clipped50
+	JE     clipped76
 	VXORPS Y3, Y3, Y3
 	VMAXPS Y1, Y3, Y1
 	VMAXPS Y2, Y3, Y2
 
-clipped50:
+clipped76:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part50
+	JNE     part76
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
-	JMP     stored50
+	JMP     stored76
 
-part50:
+part76:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
 
-stored50:
+stored76:
 	VZEROUPPER
 	RET
 
@@ -2820,9 +4748,9 @@ TEXT ·pack2x2F32AVX2(SB), NOSPLIT, $0-8
 	SHLQ         $0x05, R11
 	ADDQ         BX, R11
 	CMPQ         64(AX), $0x08
-	JNE          partial51
+	JNE          partial77
 
-full51:
+full77:
 	VMOVUPS      (BX), Y5
 	VMOVUPS      32(BX), Y6
 	VMOVUPS      Y5, (R10)
@@ -2839,14 +4767,14 @@ full51:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          full51
+	JNZ          full77
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          full51
-	JMP          summed51
+	JNZ          full77
+	JMP          summed77
 
-partial51:
+partial77:
 	VMOVUPS      (BX), Y5
 	VMASKMOVPS   32(BX), Y0, Y6
 	VMOVUPS      Y5, (R10)
@@ -2863,13 +4791,13 @@ partial51:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial51
+	JNZ          partial77
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial51
+	JNZ          partial77
 
-summed51:
+summed77:
 	VBROADCASTSS 80(AX), Y5
 	VMULPS       Y5, Y1, Y1
 	VMULPS       Y5, Y2, Y2
@@ -2879,7 +4807,7 @@ summed51:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased52
+	JZ           biased78
 	VMOVUPS      (CX), Y5
 	VADDPS       Y5, Y1, Y1
 	VADDPS       Y5, Y3, Y3
@@ -2887,9 +4815,9 @@ summed51:
 	VADDPS       Y5, Y2, Y2
 	VADDPS       Y5, Y4, Y4
 
-biased52:
+biased78:
 	TESTQ      DX, DX
-	JZ         added52
+	JZ         added78
 	VMOVUPS    (DX), Y5
 	VADDPS     Y5, Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y5
@@ -2900,34 +4828,34 @@ biased52:
 	VMASKMOVPS 32(DX), Y0, Y5
 	VADDPS     Y5, Y4, Y4
 
-added52:
+added78:
 	CMPQ   112(AX), $0x00
-	JE     clipped52
+	JE     clipped78
 	VXORPS Y5, Y5, Y5
 	VMAXPS Y1, Y5, Y1
 	VMAXPS Y2, Y5, Y2
 	VMAXPS Y3, Y5, Y3
 	VMAXPS Y4, Y5, Y4
 
-clipped52:
+clipped78:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part52
+	JNE     part78
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
 	ADDQ    BX, CX
 	VMOVUPS Y3, (CX)
 	VMOVUPS Y4, 32(CX)
-	JMP     stored52
+	JMP     stored78
 
-part52:
+part78:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
 	ADDQ       BX, CX
 	VMOVUPS    Y3, (CX)
 	VMASKMOVPS Y4, Y0, 32(CX)
 
-stored52:
+stored78:
 	VZEROUPPER
 	RET
 
@@ -2946,7 +4874,7 @@ TEXT ·pack3x2F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y5, Y5, Y5
 	VXORPS       Y6, Y6, Y6
 	CMPQ         56(AX), $0x40
-	JLT          fetched53
+	JLT          fetched79
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -2955,7 +4883,7 @@ TEXT ·pack3x2F32AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched53:
+fetched79:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	MOVQ 8(AX), BX
@@ -2968,9 +4896,9 @@ fetched53:
 	SHLQ $0x05, R11
 	ADDQ BX, R11
 	CMPQ 64(AX), $0x08
-	JNE  partial54
+	JNE  partial80
 
-full54:
+full80:
 	VMOVUPS      (BX), Y7
 	VMOVUPS      32(BX), Y8
 	VMOVUPS      Y7, (R10)
@@ -2990,14 +4918,14 @@ full54:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          full54
+	JNZ          full80
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          full54
-	JMP          summed54
+	JNZ          full80
+	JMP          summed80
 
-partial54:
+partial80:
 	VMOVUPS      (BX), Y7
 	VMASKMOVPS   32(BX), Y0, Y8
 	VMOVUPS      Y7, (R10)
@@ -3017,13 +4945,13 @@ partial54:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial54
+	JNZ          partial80
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial54
+	JNZ          partial80
 
-summed54:
+summed80:
 	VBROADCASTSS 80(AX), Y7
 	VMULPS       Y7, Y1, Y1
 	VMULPS       Y7, Y2, Y2
@@ -3035,7 +4963,7 @@ summed54:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased55
+	JZ           biased81
 	VMOVUPS      (CX), Y7
 	VADDPS       Y7, Y1, Y1
 	VADDPS       Y7, Y3, Y3
@@ -3045,9 +4973,9 @@ summed54:
 	VADDPS       Y7, Y4, Y4
 	VADDPS       Y7, Y6, Y6
 
-biased55:
+biased81:
 	TESTQ      DX, DX
-	JZ         added55
+	JZ         added81
 	VMOVUPS    (DX), Y7
 	VADDPS     Y7, Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y7
@@ -3063,9 +4991,9 @@ biased55:
 	VMASKMOVPS 32(DX), Y0, Y7
 	VADDPS     Y7, Y6, Y6
 
-added55:
+added81:
 	CMPQ   112(AX), $0x00
-	JE     clipped55
+	JE     clipped81
 	VXORPS Y7, Y7, Y7
 	VMAXPS Y1, Y7, Y1
 	VMAXPS Y2, Y7, Y2
@@ -3074,10 +5002,10 @@ added55:
 	VMAXPS Y5, Y7, Y5
 	VMAXPS Y6, Y7, Y6
 
-clipped55:
+clipped81:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part55
+	JNE     part81
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
 	ADDQ    BX, CX
@@ -3086,9 +5014,9 @@ clipped55:
 	ADDQ    BX, CX
 	VMOVUPS Y5, (CX)
 	VMOVUPS Y6, 32(CX)
-	JMP     stored55
+	JMP     stored81
 
-part55:
+part81:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
 	ADDQ       BX, CX
@@ -3098,7 +5026,7 @@ part55:
 	VMOVUPS    Y5, (CX)
 	VMASKMOVPS Y6, Y0, 32(CX)
 
-stored55:
+stored81:
 	VZEROUPPER
 	RET
 
@@ -3119,7 +5047,7 @@ TEXT ·pack4x2F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y7, Y7, Y7
 	VXORPS       Y8, Y8, Y8
 	CMPQ         56(AX), $0x40
-	JLT          fetched56
+	JLT          fetched82
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -3130,7 +5058,7 @@ TEXT ·pack4x2F32AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched56:
+fetched82:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -3144,9 +5072,9 @@ fetched56:
 	SHLQ $0x05, R12
 	ADDQ SI, R12
 	CMPQ 64(AX), $0x08
-	JNE  partial57
+	JNE  partial83
 
-full57:
+full83:
 	VMOVUPS      (SI), Y9
 	VMOVUPS      32(SI), Y10
 	VMOVUPS      Y9, (R11)
@@ -3169,14 +5097,14 @@ full57:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          full57
+	JNZ          full83
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          full57
-	JMP          summed57
+	JNZ          full83
+	JMP          summed83
 
-partial57:
+partial83:
 	VMOVUPS      (SI), Y9
 	VMASKMOVPS   32(SI), Y0, Y10
 	VMOVUPS      Y9, (R11)
@@ -3199,13 +5127,13 @@ partial57:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial57
+	JNZ          partial83
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial57
+	JNZ          partial83
 
-summed57:
+summed83:
 	VBROADCASTSS 80(AX), Y9
 	VMULPS       Y9, Y1, Y1
 	VMULPS       Y9, Y2, Y2
@@ -3219,7 +5147,7 @@ summed57:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased58
+	JZ           biased84
 	VMOVUPS      (CX), Y9
 	VADDPS       Y9, Y1, Y1
 	VADDPS       Y9, Y3, Y3
@@ -3231,9 +5159,9 @@ summed57:
 	VADDPS       Y9, Y6, Y6
 	VADDPS       Y9, Y8, Y8
 
-biased58:
+biased84:
 	TESTQ      DX, DX
-	JZ         added58
+	JZ         added84
 	VMOVUPS    (DX), Y9
 	VADDPS     Y9, Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y9
@@ -3254,9 +5182,9 @@ biased58:
 	VMASKMOVPS 32(DX), Y0, Y9
 	VADDPS     Y9, Y8, Y8
 
-added58:
+added84:
 	CMPQ   112(AX), $0x00
-	JE     clipped58
+	JE     clipped84
 	VXORPS Y9, Y9, Y9
 	VMAXPS Y1, Y9, Y1
 	VMAXPS Y2, Y9, Y2
@@ -3267,10 +5195,10 @@ added58:
 	VMAXPS Y7, Y9, Y7
 	VMAXPS Y8, Y9, Y8
 
-clipped58:
+clipped84:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part58
+	JNE     part84
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
 	ADDQ    BX, CX
@@ -3282,9 +5210,9 @@ clipped58:
 	ADDQ    BX, CX
 	VMOVUPS Y7, (CX)
 	VMOVUPS Y8, 32(CX)
-	JMP     stored58
+	JMP     stored84
 
-part58:
+part84:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
 	ADDQ       BX, CX
@@ -3297,7 +5225,7 @@ part58:
 	VMOVUPS    Y7, (CX)
 	VMASKMOVPS Y8, Y0, 32(CX)
 
-stored58:
+stored84:
 	VZEROUPPER
 	RET
 
@@ -3320,7 +5248,7 @@ TEXT ·pack5x2F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y9, Y9, Y9
 	VXORPS       Y10, Y10, Y10
 	CMPQ         56(AX), $0x40
-	JLT          fetched59
+	JLT          fetched85
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -3333,7 +5261,7 @@ TEXT ·pack5x2F32AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched59:
+fetched85:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -3347,9 +5275,9 @@ fetched59:
 	SHLQ $0x05, R12
 	ADDQ SI, R12
 	CMPQ 64(AX), $0x08
-	JNE  partial60
+	JNE  partial86
 
-full60:
+full86:
 	VMOVUPS      (SI), Y11
 	VMOVUPS      32(SI), Y12
 	VMOVUPS      Y11, (R11)
@@ -3375,14 +5303,14 @@ full60:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          full60
+	JNZ          full86
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          full60
-	JMP          summed60
+	JNZ          full86
+	JMP          summed86
 
-partial60:
+partial86:
 	VMOVUPS      (SI), Y11
 	VMASKMOVPS   32(SI), Y0, Y12
 	VMOVUPS      Y11, (R11)
@@ -3408,13 +5336,13 @@ partial60:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial60
+	JNZ          partial86
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial60
+	JNZ          partial86
 
-summed60:
+summed86:
 	VBROADCASTSS 80(AX), Y11
 	VMULPS       Y11, Y1, Y1
 	VMULPS       Y11, Y2, Y2
@@ -3430,7 +5358,7 @@ summed60:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased61
+	JZ           biased87
 	VMOVUPS      (CX), Y11
 	VADDPS       Y11, Y1, Y1
 	VADDPS       Y11, Y3, Y3
@@ -3444,9 +5372,9 @@ summed60:
 	VADDPS       Y11, Y8, Y8
 	VADDPS       Y11, Y10, Y10
 
-biased61:
+biased87:
 	TESTQ      DX, DX
-	JZ         added61
+	JZ         added87
 	VMOVUPS    (DX), Y11
 	VADDPS     Y11, Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y11
@@ -3472,9 +5400,9 @@ biased61:
 	VMASKMOVPS 32(DX), Y0, Y11
 	VADDPS     Y11, Y10, Y10
 
-added61:
+added87:
 	CMPQ   112(AX), $0x00
-	JE     clipped61
+	JE     clipped87
 	VXORPS Y11, Y11, Y11
 	VMAXPS Y1, Y11, Y1
 	VMAXPS Y2, Y11, Y2
@@ -3487,10 +5415,10 @@ added61:
 	VMAXPS Y9, Y11, Y9
 	VMAXPS Y10, Y11, Y10
 
-clipped61:
+clipped87:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part61
+	JNE     part87
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
 	ADDQ    BX, CX
@@ -3505,9 +5433,9 @@ clipped61:
 	ADDQ    BX, CX
 	VMOVUPS Y9, (CX)
 	VMOVUPS Y10, 32(CX)
-	JMP     stored61
+	JMP     stored87
 
-part61:
+part87:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
 	ADDQ       BX, CX
@@ -3523,7 +5451,7 @@ part61:
 	VMOVUPS    Y9, (CX)
 	VMASKMOVPS Y10, Y0, 32(CX)
 
-stored61:
+stored87:
 	VZEROUPPER
 	RET
 
@@ -3548,7 +5476,7 @@ TEXT ·pack6x2F32AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y11, Y11, Y11
 	VXORPS       Y12, Y12, Y12
 	CMPQ         56(AX), $0x40
-	JLT          fetched62
+	JLT          fetched88
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -3563,7 +5491,7 @@ TEXT ·pack6x2F32AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched62:
+fetched88:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -3579,9 +5507,9 @@ fetched62:
 	SHLQ $0x05, R13
 	ADDQ DI, R13
 	CMPQ 64(AX), $0x08
-	JNE  partial63
+	JNE  partial89
 
-full63:
+full89:
 	VMOVUPS      (DI), Y13
 	VMOVUPS      32(DI), Y14
 	VMOVUPS      Y13, (R12)
@@ -3611,15 +5539,15 @@ full63:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          full63
+	JNZ          full89
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          full63
-	JMP          summed63
+	JNZ          full89
+	JMP          summed89
 
-partial63:
+partial89:
 	VMOVUPS      (DI), Y13
 	VMASKMOVPS   32(DI), Y0, Y14
 	VMOVUPS      Y13, (R12)
@@ -3649,14 +5577,14 @@ partial63:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial63
+	JNZ          partial89
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial63
+	JNZ          partial89
 
-summed63:
+summed89:
 	VBROADCASTSS 80(AX), Y13
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
@@ -3674,7 +5602,7 @@ summed63:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased64
+	JZ           biased90
 	VMOVUPS      (CX), Y13
 	VADDPS       Y13, Y1, Y1
 	VADDPS       Y13, Y3, Y3
@@ -3690,9 +5618,9 @@ summed63:
 	VADDPS       Y13, Y10, Y10
 	VADDPS       Y13, Y12, Y12
 
-biased64:
+biased90:
 	TESTQ      DX, DX
-	JZ         added64
+	JZ         added90
 	VMOVUPS    (DX), Y13
 	VADDPS     Y13, Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y13
@@ -3723,9 +5651,9 @@ biased64:
 	VMASKMOVPS 32(DX), Y0, Y13
 	VADDPS     Y13, Y12, Y12
 
-added64:
+added90:
 	CMPQ   112(AX), $0x00
-	JE     clipped64
+	JE     clipped90
 	VXORPS Y13, Y13, Y13
 	VMAXPS Y1, Y13, Y1
 	VMAXPS Y2, Y13, Y2
@@ -3740,10 +5668,10 @@ added64:
 	VMAXPS Y11, Y13, Y11
 	VMAXPS Y12, Y13, Y12
 
-clipped64:
+clipped90:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part64
+	JNE     part90
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
 	ADDQ    BX, CX
@@ -3761,9 +5689,9 @@ clipped64:
 	ADDQ    BX, CX
 	VMOVUPS Y11, (CX)
 	VMOVUPS Y12, 32(CX)
-	JMP     stored64
+	JMP     stored90
 
-part64:
+part90:
 	VMOVUPS    Y1, (CX)
 	VMASKMOVPS Y2, Y0, 32(CX)
 	ADDQ       BX, CX
@@ -3782,7 +5710,7 @@ part64:
 	VMOVUPS    Y11, (CX)
 	VMASKMOVPS Y12, Y0, 32(CX)
 
-stored64:
+stored90:
 	VZEROUPPER
 	RET
 
@@ -3805,9 +5733,9 @@ TEXT ·tile1x3F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), DI
 	MOVQ         88(AX), R8
 	CMPQ         64(AX), $0x08
-	JNE          partial65
+	JNE          partial91
 
-full65:
+full91:
 	VMOVUPS      (DX), Y4
 	VMOVUPS      32(DX), Y5
 	VMOVUPS      64(DX), Y6
@@ -3818,14 +5746,14 @@ full65:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          full65
+	JNZ          full91
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          full65
-	JMP          summed65
+	JNZ          full91
+	JMP          summed91
 
-partial65:
+partial91:
 	VMOVUPS      (DX), Y4
 	VMOVUPS      32(DX), Y5
 	VMASKMOVPS   64(DX), Y0, Y6
@@ -3836,13 +5764,13 @@ partial65:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial65
+	JNZ          partial91
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial65
+	JNZ          partial91
 
-summed65:
+summed91:
 	VBROADCASTSS 80(AX), Y4
 	VMULPS       Y4, Y1, Y1
 	VMULPS       Y4, Y2, Y2
@@ -3851,7 +5779,7 @@ summed65:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased66
+	JZ           biased92
 	VMOVUPS      (CX), Y4
 	VADDPS       Y4, Y1, Y1
 	VMOVUPS      32(CX), Y4
@@ -3859,9 +5787,9 @@ summed65:
 	VMASKMOVPS   64(CX), Y0, Y4
 	VADDPS       Y4, Y3, Y3
 
-biased66:
+biased92:
 	TESTQ      DX, DX
-	JZ         added66
+	JZ         added92
 	VMOVUPS    (DX), Y4
 	VADDPS     Y4, Y1, Y1
 	VMOVUPS    32(DX), Y4
@@ -3869,29 +5797,29 @@ biased66:
 	VMASKMOVPS 64(DX), Y0, Y4
 	VADDPS     Y4, Y3, Y3
 
-added66:
+added92:
 	CMPQ   112(AX), $0x00
-	JE     clipped66
+	JE     clipped92
 	VXORPS Y4, Y4, Y4
 	VMAXPS Y1, Y4, Y1
 	VMAXPS Y2, Y4, Y2
 	VMAXPS Y3, Y4, Y3
 
-clipped66:
+clipped92:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part66
+	JNE     part92
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
 	VMOVUPS Y3, 64(CX)
-	JMP     stored66
+	JMP     stored92
 
-part66:
+part92:
 	VMOVUPS    Y1, (CX)
 	VMOVUPS    Y2, 32(CX)
 	VMASKMOVPS Y3, Y0, 64(CX)
 
-stored66:
+stored92:
 	VZEROUPPER
 	RET
 
@@ -3917,9 +5845,9 @@ TEXT ·tile2x3F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), R8
 	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x08
-	JNE          partial67
+	JNE          partial93
 
-full67:
+full93:
 	VMOVUPS      (BX), Y7
 	VMOVUPS      32(BX), Y8
 	VMOVUPS      64(BX), Y9
@@ -3934,14 +5862,14 @@ full67:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          full67
+	JNZ          full93
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          full67
-	JMP          summed67
+	JNZ          full93
+	JMP          summed93
 
-partial67:
+partial93:
 	VMOVUPS      (BX), Y7
 	VMOVUPS      32(BX), Y8
 	VMASKMOVPS   64(BX), Y0, Y9
@@ -3956,13 +5884,13 @@ partial67:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial67
+	JNZ          partial93
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial67
+	JNZ          partial93
 
-summed67:
+summed93:
 	VBROADCASTSS 80(AX), Y7
 	VMULPS       Y7, Y1, Y1
 	VMULPS       Y7, Y2, Y2
@@ -3974,7 +5902,7 @@ summed67:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased68
+	JZ           biased94
 	VMOVUPS      (CX), Y7
 	VADDPS       Y7, Y1, Y1
 	VADDPS       Y7, Y4, Y4
@@ -3985,9 +5913,9 @@ summed67:
 	VADDPS       Y7, Y3, Y3
 	VADDPS       Y7, Y6, Y6
 
-biased68:
+biased94:
 	TESTQ      DX, DX
-	JZ         added68
+	JZ         added94
 	VMOVUPS    (DX), Y7
 	VADDPS     Y7, Y1, Y1
 	VMOVUPS    32(DX), Y7
@@ -4002,9 +5930,9 @@ biased68:
 	VMASKMOVPS 64(DX), Y0, Y7
 	VADDPS     Y7, Y6, Y6
 
-added68:
+added94:
 	CMPQ   112(AX), $0x00
-	JE     clipped68
+	JE     clipped94
 	VXORPS Y7, Y7, Y7
 	VMAXPS Y1, Y7, Y1
 	VMAXPS Y2, Y7, Y2
@@ -4013,10 +5941,10 @@ added68:
 	VMAXPS Y5, Y7, Y5
 	VMAXPS Y6, Y7, Y6
 
-clipped68:
+clipped94:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part68
+	JNE     part94
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
 	VMOVUPS Y3, 64(CX)
@@ -4024,9 +5952,9 @@ clipped68:
 	VMOVUPS Y4, (CX)
 	VMOVUPS Y5, 32(CX)
 	VMOVUPS Y6, 64(CX)
-	JMP     stored68
+	JMP     stored94
 
-part68:
+part94:
 	VMOVUPS    Y1, (CX)
 	VMOVUPS    Y2, 32(CX)
 	VMASKMOVPS Y3, Y0, 64(CX)
@@ -4035,7 +5963,7 @@ part68:
 	VMOVUPS    Y5, 32(CX)
 	VMASKMOVPS Y6, Y0, 64(CX)
 
-stored68:
+stored94:
 	VZEROUPPER
 	RET
 
@@ -4059,9 +5987,9 @@ TEXT ·tile1x4F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), DI
 	MOVQ         88(AX), R8
 	CMPQ         64(AX), $0x08
-	JNE          partial69
+	JNE          partial95
 
-full69:
+full95:
 	VMOVUPS      (DX), Y5
 	VMOVUPS      32(DX), Y6
 	VMOVUPS      64(DX), Y7
@@ -4074,14 +6002,14 @@ full69:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          full69
+	JNZ          full95
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          full69
-	JMP          summed69
+	JNZ          full95
+	JMP          summed95
 
-partial69:
+partial95:
 	VMOVUPS      (DX), Y5
 	VMOVUPS      32(DX), Y6
 	VMOVUPS      64(DX), Y7
@@ -4094,13 +6022,13 @@ partial69:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial69
+	JNZ          partial95
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial69
+	JNZ          partial95
 
-summed69:
+summed95:
 	VBROADCASTSS 80(AX), Y5
 	VMULPS       Y5, Y1, Y1
 	VMULPS       Y5, Y2, Y2
@@ -4110,7 +6038,7 @@ summed69:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased70
+	JZ           biased96
 	VMOVUPS      (CX), Y5
 	VADDPS       Y5, Y1, Y1
 	VMOVUPS      32(CX), Y5
@@ -4120,9 +6048,9 @@ summed69:
 	VMASKMOVPS   96(CX), Y0, Y5
 	VADDPS       Y5, Y4, Y4
 
-biased70:
+biased96:
 	TESTQ      DX, DX
-	JZ         added70
+	JZ         added96
 	VMOVUPS    (DX), Y5
 	VADDPS     Y5, Y1, Y1
 	VMOVUPS    32(DX), Y5
@@ -4132,32 +6060,32 @@ biased70:
 	VMASKMOVPS 96(DX), Y0, Y5
 	VADDPS     Y5, Y4, Y4
 
-added70:
+added96:
 	CMPQ   112(AX), $0x00
-	JE     clipped70
+	JE     clipped96
 	VXORPS Y5, Y5, Y5
 	VMAXPS Y1, Y5, Y1
 	VMAXPS Y2, Y5, Y2
 	VMAXPS Y3, Y5, Y3
 	VMAXPS Y4, Y5, Y4
 
-clipped70:
+clipped96:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part70
+	JNE     part96
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
 	VMOVUPS Y3, 64(CX)
 	VMOVUPS Y4, 96(CX)
-	JMP     stored70
+	JMP     stored96
 
-part70:
+part96:
 	VMOVUPS    Y1, (CX)
 	VMOVUPS    Y2, 32(CX)
 	VMOVUPS    Y3, 64(CX)
 	VMASKMOVPS Y4, Y0, 96(CX)
 
-stored70:
+stored96:
 	VZEROUPPER
 	RET
 
@@ -4185,9 +6113,9 @@ TEXT ·tile2x4F32AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), R8
 	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x08
-	JNE          partial71
+	JNE          partial97
 
-full71:
+full97:
 	VMOVUPS      (BX), Y9
 	VMOVUPS      32(BX), Y10
 	VMOVUPS      64(BX), Y11
@@ -4205,14 +6133,14 @@ full71:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          full71
+	JNZ          full97
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          full71
-	JMP          summed71
+	JNZ          full97
+	JMP          summed97
 
-partial71:
+partial97:
 	VMOVUPS      (BX), Y9
 	VMOVUPS      32(BX), Y10
 	VMOVUPS      64(BX), Y11
@@ -4230,13 +6158,13 @@ partial71:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial71
+	JNZ          partial97
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial71
+	JNZ          partial97
 
-summed71:
+summed97:
 	VBROADCASTSS 80(AX), Y9
 	VMULPS       Y9, Y1, Y1
 	VMULPS       Y9, Y2, Y2
@@ -4250,7 +6178,7 @@ summed71:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased72
+	JZ           biased98
 	VMOVUPS      (CX), Y9
 	VADDPS       Y9, Y1, Y1
 	VADDPS       Y9, Y5, Y5
@@ -4264,9 +6192,9 @@ summed71:
 	VADDPS       Y9, Y4, Y4
 	VADDPS       Y9, Y8, Y8
 
-biased72:
+biased98:
 	TESTQ      DX, DX
-	JZ         added72
+	JZ         added98
 	VMOVUPS    (DX), Y9
 	VADDPS     Y9, Y1, Y1
 	VMOVUPS    32(DX), Y9
@@ -4285,9 +6213,9 @@ biased72:
 	VMASKMOVPS 96(DX), Y0, Y9
 	VADDPS     Y9, Y8, Y8
 
-added72:
+added98:
 	CMPQ   112(AX), $0x00
-	JE     clipped72
+	JE     clipped98
 	VXORPS Y9, Y9, Y9
 	VMAXPS Y1, Y9, Y1
 	VMAXPS Y2, Y9, Y2
@@ -4298,10 +6226,10 @@ added72:
 	VMAXPS Y7, Y9, Y7
 	VMAXPS Y8, Y9, Y8
 
-clipped72:
+clipped98:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x08
-	JNE     part72
+	JNE     part98
 	VMOVUPS Y1, (CX)
 	VMOVUPS Y2, 32(CX)
 	VMOVUPS Y3, 64(CX)
@@ -4311,9 +6239,9 @@ clipped72:
 	VMOVUPS Y6, 32(CX)
 	VMOVUPS Y7, 64(CX)
 	VMOVUPS Y8, 96(CX)
-	JMP     stored72
+	JMP     stored98
 
-part72:
+part98:
 	VMOVUPS    Y1, (CX)
 	VMOVUPS    Y2, 32(CX)
 	VMOVUPS    Y3, 64(CX)
@@ -4324,7 +6252,7 @@ part72:
 	VMOVUPS    Y7, 64(CX)
 	VMASKMOVPS Y8, Y0, 96(CX)
 
-stored72:
+stored98:
 	VZEROUPPER
 	RET
 
@@ -4347,41 +6275,41 @@ TEXT ·tile1x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial73:
+partial99:
 	VMOVUPS.Z    (DX), K1, Z1
 	VBROADCASTSS (CX), Z2
 	VFMADD231PS  Z1, Z2, Z0
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial73
+	JNZ          partial99
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial73
+	JNZ          partial99
 	VBROADCASTSS 80(AX), Z1
 	VMULPS       Z1, Z0, Z0
 	MOVQ         104(AX), CX
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased74
+	JZ           biased100
 	VMOVUPS.Z    (CX), K1, Z1
 	VADDPS       Z1, Z0, Z0
 
-biased74:
+biased100:
 	TESTQ     DX, DX
-	JZ        added74
+	JZ        added100
 	VMOVUPS.Z (DX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 
-added74:
+added100:
 	CMPQ   112(AX), $0x00
-	JE     clipped74
+	JE     clipped100
 	VPXORD Z3, Z3, Z3
 	VMAXPS Z0, Z3, Z0
 
-clipped74:
+clipped100:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	VZEROUPPER
@@ -4407,7 +6335,7 @@ TEXT ·tile2x1F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial75:
+partial101:
 	VMOVUPS.Z    (BX), K1, Z2
 	VBROADCASTSS (CX), Z3
 	VFMADD231PS  Z2, Z3, Z0
@@ -4416,11 +6344,11 @@ partial75:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial75
+	JNZ          partial101
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial75
+	JNZ          partial101
 	VBROADCASTSS 80(AX), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
@@ -4428,28 +6356,28 @@ partial75:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased76
+	JZ           biased102
 	VMOVUPS.Z    (CX), K1, Z2
 	VADDPS       Z2, Z0, Z0
 	VADDPS       Z2, Z1, Z1
 
-biased76:
+biased102:
 	TESTQ     DX, DX
-	JZ        added76
+	JZ        added102
 	VMOVUPS.Z (DX), K1, Z2
 	VADDPS    Z2, Z0, Z0
 	ADDQ      BX, DX
 	VMOVUPS.Z (DX), K1, Z2
 	VADDPS    Z2, Z1, Z1
 
-added76:
+added102:
 	CMPQ   112(AX), $0x00
-	JE     clipped76
+	JE     clipped102
 	VPXORD Z4, Z4, Z4
 	VMAXPS Z0, Z4, Z0
 	VMAXPS Z1, Z4, Z1
 
-clipped76:
+clipped102:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -4471,7 +6399,7 @@ TEXT ·tile3x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
 	CMPQ       56(AX), $0x40
-	JLT        fetched77
+	JLT        fetched103
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -4480,7 +6408,7 @@ TEXT ·tile3x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched77:
+fetched103:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	MOVQ 8(AX), BX
@@ -4489,7 +6417,7 @@ fetched77:
 	MOVQ 56(AX), R8
 	MOVQ 88(AX), R9
 
-partial78:
+partial104:
 	VMOVUPS.Z    (BX), K1, Z3
 	VBROADCASTSS (CX), Z4
 	VFMADD231PS  Z3, Z4, Z0
@@ -4500,11 +6428,11 @@ partial78:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial78
+	JNZ          partial104
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial78
+	JNZ          partial104
 	VBROADCASTSS 80(AX), Z3
 	VMULPS       Z3, Z0, Z0
 	VMULPS       Z3, Z1, Z1
@@ -4513,15 +6441,15 @@ partial78:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased79
+	JZ           biased105
 	VMOVUPS.Z    (CX), K1, Z3
 	VADDPS       Z3, Z0, Z0
 	VADDPS       Z3, Z1, Z1
 	VADDPS       Z3, Z2, Z2
 
-biased79:
+biased105:
 	TESTQ     DX, DX
-	JZ        added79
+	JZ        added105
 	VMOVUPS.Z (DX), K1, Z3
 	VADDPS    Z3, Z0, Z0
 	ADDQ      BX, DX
@@ -4531,15 +6459,15 @@ biased79:
 	VMOVUPS.Z (DX), K1, Z3
 	VADDPS    Z3, Z2, Z2
 
-added79:
+added105:
 	CMPQ   112(AX), $0x00
-	JE     clipped79
+	JE     clipped105
 	VPXORD Z5, Z5, Z5
 	VMAXPS Z0, Z5, Z0
 	VMAXPS Z1, Z5, Z1
 	VMAXPS Z2, Z5, Z2
 
-clipped79:
+clipped105:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -4564,7 +6492,7 @@ TEXT ·tile4x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z2, Z2, Z2
 	VPXORD     Z3, Z3, Z3
 	CMPQ       56(AX), $0x40
-	JLT        fetched80
+	JLT        fetched106
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -4575,7 +6503,7 @@ TEXT ·tile4x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched80:
+fetched106:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -4585,7 +6513,7 @@ fetched80:
 	MOVQ 56(AX), R9
 	MOVQ 88(AX), R10
 
-partial81:
+partial107:
 	VMOVUPS.Z    (SI), K1, Z4
 	VBROADCASTSS (CX), Z5
 	VFMADD231PS  Z4, Z5, Z0
@@ -4598,11 +6526,11 @@ partial81:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial81
+	JNZ          partial107
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial81
+	JNZ          partial107
 	VBROADCASTSS 80(AX), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
@@ -4612,16 +6540,16 @@ partial81:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased82
+	JZ           biased108
 	VMOVUPS.Z    (CX), K1, Z4
 	VADDPS       Z4, Z0, Z0
 	VADDPS       Z4, Z1, Z1
 	VADDPS       Z4, Z2, Z2
 	VADDPS       Z4, Z3, Z3
 
-biased82:
+biased108:
 	TESTQ     DX, DX
-	JZ        added82
+	JZ        added108
 	VMOVUPS.Z (DX), K1, Z4
 	VADDPS    Z4, Z0, Z0
 	ADDQ      BX, DX
@@ -4634,16 +6562,16 @@ biased82:
 	VMOVUPS.Z (DX), K1, Z4
 	VADDPS    Z4, Z3, Z3
 
-added82:
+added108:
 	CMPQ   112(AX), $0x00
-	JE     clipped82
+	JE     clipped108
 	VPXORD Z6, Z6, Z6
 	VMAXPS Z0, Z6, Z0
 	VMAXPS Z1, Z6, Z1
 	VMAXPS Z2, Z6, Z2
 	VMAXPS Z3, Z6, Z3
 
-clipped82:
+clipped108:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -4671,7 +6599,7 @@ TEXT ·tile5x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z3, Z3, Z3
 	VPXORD     Z4, Z4, Z4
 	CMPQ       56(AX), $0x40
-	JLT        fetched83
+	JLT        fetched109
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -4684,7 +6612,7 @@ TEXT ·tile5x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched83:
+fetched109:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -4694,7 +6622,7 @@ fetched83:
 	MOVQ 56(AX), R9
 	MOVQ 88(AX), R10
 
-partial84:
+partial110:
 	VMOVUPS.Z    (SI), K1, Z5
 	VBROADCASTSS (CX), Z6
 	VFMADD231PS  Z5, Z6, Z0
@@ -4709,11 +6637,11 @@ partial84:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial84
+	JNZ          partial110
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial84
+	JNZ          partial110
 	VBROADCASTSS 80(AX), Z5
 	VMULPS       Z5, Z0, Z0
 	VMULPS       Z5, Z1, Z1
@@ -4724,7 +6652,7 @@ partial84:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased85
+	JZ           biased111
 	VMOVUPS.Z    (CX), K1, Z5
 	VADDPS       Z5, Z0, Z0
 	VADDPS       Z5, Z1, Z1
@@ -4732,9 +6660,9 @@ partial84:
 	VADDPS       Z5, Z3, Z3
 	VADDPS       Z5, Z4, Z4
 
-biased85:
+biased111:
 	TESTQ     DX, DX
-	JZ        added85
+	JZ        added111
 	VMOVUPS.Z (DX), K1, Z5
 	VADDPS    Z5, Z0, Z0
 	ADDQ      BX, DX
@@ -4750,9 +6678,9 @@ biased85:
 	VMOVUPS.Z (DX), K1, Z5
 	VADDPS    Z5, Z4, Z4
 
-added85:
+added111:
 	CMPQ   112(AX), $0x00
-	JE     clipped85
+	JE     clipped111
 	VPXORD Z7, Z7, Z7
 	VMAXPS Z0, Z7, Z0
 	VMAXPS Z1, Z7, Z1
@@ -4760,7 +6688,7 @@ added85:
 	VMAXPS Z3, Z7, Z3
 	VMAXPS Z4, Z7, Z4
 
-clipped85:
+clipped111:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -4791,7 +6719,7 @@ TEXT ·tile6x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z4, Z4, Z4
 	VPXORD     Z5, Z5, Z5
 	CMPQ       56(AX), $0x40
-	JLT        fetched86
+	JLT        fetched112
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -4806,7 +6734,7 @@ TEXT ·tile6x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched86:
+fetched112:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -4818,7 +6746,7 @@ fetched86:
 	MOVQ 56(AX), R10
 	MOVQ 88(AX), R11
 
-partial87:
+partial113:
 	VMOVUPS.Z    (DI), K1, Z6
 	VBROADCASTSS (CX), Z7
 	VFMADD231PS  Z6, Z7, Z0
@@ -4836,12 +6764,12 @@ partial87:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial87
+	JNZ          partial113
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial87
+	JNZ          partial113
 	VBROADCASTSS 80(AX), Z6
 	VMULPS       Z6, Z0, Z0
 	VMULPS       Z6, Z1, Z1
@@ -4853,7 +6781,7 @@ partial87:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased88
+	JZ           biased114
 	VMOVUPS.Z    (CX), K1, Z6
 	VADDPS       Z6, Z0, Z0
 	VADDPS       Z6, Z1, Z1
@@ -4862,9 +6790,9 @@ partial87:
 	VADDPS       Z6, Z4, Z4
 	VADDPS       Z6, Z5, Z5
 
-biased88:
+biased114:
 	TESTQ     DX, DX
-	JZ        added88
+	JZ        added114
 	VMOVUPS.Z (DX), K1, Z6
 	VADDPS    Z6, Z0, Z0
 	ADDQ      BX, DX
@@ -4883,9 +6811,9 @@ biased88:
 	VMOVUPS.Z (DX), K1, Z6
 	VADDPS    Z6, Z5, Z5
 
-added88:
+added114:
 	CMPQ   112(AX), $0x00
-	JE     clipped88
+	JE     clipped114
 	VPXORD Z8, Z8, Z8
 	VMAXPS Z0, Z8, Z0
 	VMAXPS Z1, Z8, Z1
@@ -4894,7 +6822,7 @@ added88:
 	VMAXPS Z4, Z8, Z4
 	VMAXPS Z5, Z8, Z5
 
-clipped88:
+clipped114:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -4928,7 +6856,7 @@ TEXT ·tile7x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z5, Z5, Z5
 	VPXORD     Z6, Z6, Z6
 	CMPQ       56(AX), $0x40
-	JLT        fetched89
+	JLT        fetched115
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -4945,7 +6873,7 @@ TEXT ·tile7x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched89:
+fetched115:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -4957,7 +6885,7 @@ fetched89:
 	MOVQ 56(AX), R10
 	MOVQ 88(AX), R11
 
-partial90:
+partial116:
 	VMOVUPS.Z    (DI), K1, Z7
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  Z7, Z8, Z0
@@ -4977,12 +6905,12 @@ partial90:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial90
+	JNZ          partial116
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial90
+	JNZ          partial116
 	VBROADCASTSS 80(AX), Z7
 	VMULPS       Z7, Z0, Z0
 	VMULPS       Z7, Z1, Z1
@@ -4995,7 +6923,7 @@ partial90:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased91
+	JZ           biased117
 	VMOVUPS.Z    (CX), K1, Z7
 	VADDPS       Z7, Z0, Z0
 	VADDPS       Z7, Z1, Z1
@@ -5005,9 +6933,9 @@ partial90:
 	VADDPS       Z7, Z5, Z5
 	VADDPS       Z7, Z6, Z6
 
-biased91:
+biased117:
 	TESTQ     DX, DX
-	JZ        added91
+	JZ        added117
 	VMOVUPS.Z (DX), K1, Z7
 	VADDPS    Z7, Z0, Z0
 	ADDQ      BX, DX
@@ -5029,9 +6957,9 @@ biased91:
 	VMOVUPS.Z (DX), K1, Z7
 	VADDPS    Z7, Z6, Z6
 
-added91:
+added117:
 	CMPQ   112(AX), $0x00
-	JE     clipped91
+	JE     clipped117
 	VPXORD Z9, Z9, Z9
 	VMAXPS Z0, Z9, Z0
 	VMAXPS Z1, Z9, Z1
@@ -5041,7 +6969,7 @@ added91:
 	VMAXPS Z5, Z9, Z5
 	VMAXPS Z6, Z9, Z6
 
-clipped91:
+clipped117:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -5078,7 +7006,7 @@ TEXT ·tile8x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z6, Z6, Z6
 	VPXORD     Z7, Z7, Z7
 	CMPQ       56(AX), $0x40
-	JLT        fetched92
+	JLT        fetched118
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -5097,7 +7025,7 @@ TEXT ·tile8x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched92:
+fetched118:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -5109,7 +7037,7 @@ fetched92:
 	MOVQ 56(AX), R10
 	MOVQ 88(AX), R11
 
-partial93:
+partial119:
 	VMOVUPS.Z    (DI), K1, Z8
 	VBROADCASTSS (CX), Z9
 	VFMADD231PS  Z8, Z9, Z0
@@ -5131,12 +7059,12 @@ partial93:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial93
+	JNZ          partial119
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial93
+	JNZ          partial119
 	VBROADCASTSS 80(AX), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
@@ -5150,7 +7078,7 @@ partial93:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased94
+	JZ           biased120
 	VMOVUPS.Z    (CX), K1, Z8
 	VADDPS       Z8, Z0, Z0
 	VADDPS       Z8, Z1, Z1
@@ -5161,9 +7089,9 @@ partial93:
 	VADDPS       Z8, Z6, Z6
 	VADDPS       Z8, Z7, Z7
 
-biased94:
+biased120:
 	TESTQ     DX, DX
-	JZ        added94
+	JZ        added120
 	VMOVUPS.Z (DX), K1, Z8
 	VADDPS    Z8, Z0, Z0
 	ADDQ      BX, DX
@@ -5188,9 +7116,9 @@ biased94:
 	VMOVUPS.Z (DX), K1, Z8
 	VADDPS    Z8, Z7, Z7
 
-added94:
+added120:
 	CMPQ   112(AX), $0x00
-	JE     clipped94
+	JE     clipped120
 	VPXORD Z10, Z10, Z10
 	VMAXPS Z0, Z10, Z0
 	VMAXPS Z1, Z10, Z1
@@ -5201,7 +7129,7 @@ added94:
 	VMAXPS Z6, Z10, Z6
 	VMAXPS Z7, Z10, Z7
 
-clipped94:
+clipped120:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -5241,7 +7169,7 @@ TEXT ·tile9x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z7, Z7, Z7
 	VPXORD     Z8, Z8, Z8
 	CMPQ       56(AX), $0x40
-	JLT        fetched95
+	JLT        fetched121
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -5262,7 +7190,7 @@ TEXT ·tile9x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched95:
+fetched121:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -5274,7 +7202,7 @@ fetched95:
 	MOVQ 56(AX), R10
 	MOVQ 88(AX), R11
 
-partial96:
+partial122:
 	VMOVUPS.Z    (DI), K1, Z9
 	VBROADCASTSS (CX), Z10
 	VFMADD231PS  Z9, Z10, Z0
@@ -5298,12 +7226,12 @@ partial96:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial96
+	JNZ          partial122
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial96
+	JNZ          partial122
 	VBROADCASTSS 80(AX), Z9
 	VMULPS       Z9, Z0, Z0
 	VMULPS       Z9, Z1, Z1
@@ -5318,7 +7246,7 @@ partial96:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased97
+	JZ           biased123
 	VMOVUPS.Z    (CX), K1, Z9
 	VADDPS       Z9, Z0, Z0
 	VADDPS       Z9, Z1, Z1
@@ -5330,9 +7258,9 @@ partial96:
 	VADDPS       Z9, Z7, Z7
 	VADDPS       Z9, Z8, Z8
 
-biased97:
+biased123:
 	TESTQ     DX, DX
-	JZ        added97
+	JZ        added123
 	VMOVUPS.Z (DX), K1, Z9
 	VADDPS    Z9, Z0, Z0
 	ADDQ      BX, DX
@@ -5360,9 +7288,9 @@ biased97:
 	VMOVUPS.Z (DX), K1, Z9
 	VADDPS    Z9, Z8, Z8
 
-added97:
+added123:
 	CMPQ   112(AX), $0x00
-	JE     clipped97
+	JE     clipped123
 	VPXORD Z11, Z11, Z11
 	VMAXPS Z0, Z11, Z0
 	VMAXPS Z1, Z11, Z1
@@ -5374,7 +7302,7 @@ added97:
 	VMAXPS Z7, Z11, Z7
 	VMAXPS Z8, Z11, Z8
 
-clipped97:
+clipped123:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -5417,7 +7345,7 @@ TEXT ·tile10x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z8, Z8, Z8
 	VPXORD     Z9, Z9, Z9
 	CMPQ       56(AX), $0x40
-	JLT        fetched98
+	JLT        fetched124
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -5440,7 +7368,7 @@ TEXT ·tile10x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched98:
+fetched124:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -5452,7 +7380,7 @@ fetched98:
 	MOVQ 56(AX), R10
 	MOVQ 88(AX), R11
 
-partial99:
+partial125:
 	VMOVUPS.Z    (DI), K1, Z10
 	VBROADCASTSS (CX), Z11
 	VFMADD231PS  Z10, Z11, Z0
@@ -5478,12 +7406,12 @@ partial99:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial99
+	JNZ          partial125
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial99
+	JNZ          partial125
 	VBROADCASTSS 80(AX), Z10
 	VMULPS       Z10, Z0, Z0
 	VMULPS       Z10, Z1, Z1
@@ -5499,7 +7427,7 @@ partial99:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased100
+	JZ           biased126
 	VMOVUPS.Z    (CX), K1, Z10
 	VADDPS       Z10, Z0, Z0
 	VADDPS       Z10, Z1, Z1
@@ -5512,9 +7440,9 @@ partial99:
 	VADDPS       Z10, Z8, Z8
 	VADDPS       Z10, Z9, Z9
 
-biased100:
+biased126:
 	TESTQ     DX, DX
-	JZ        added100
+	JZ        added126
 	VMOVUPS.Z (DX), K1, Z10
 	VADDPS    Z10, Z0, Z0
 	ADDQ      BX, DX
@@ -5545,9 +7473,9 @@ biased100:
 	VMOVUPS.Z (DX), K1, Z10
 	VADDPS    Z10, Z9, Z9
 
-added100:
+added126:
 	CMPQ   112(AX), $0x00
-	JE     clipped100
+	JE     clipped126
 	VPXORD Z12, Z12, Z12
 	VMAXPS Z0, Z12, Z0
 	VMAXPS Z1, Z12, Z1
@@ -5560,7 +7488,7 @@ added100:
 	VMAXPS Z8, Z12, Z8
 	VMAXPS Z9, Z12, Z9
 
-clipped100:
+clipped126:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -5606,7 +7534,7 @@ TEXT ·tile11x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z9, Z9, Z9
 	VPXORD     Z10, Z10, Z10
 	CMPQ       56(AX), $0x40
-	JLT        fetched101
+	JLT        fetched127
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -5631,7 +7559,7 @@ TEXT ·tile11x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched101:
+fetched127:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -5645,7 +7573,7 @@ fetched101:
 	MOVQ 56(AX), R11
 	MOVQ 88(AX), R12
 
-partial102:
+partial128:
 	VMOVUPS.Z    (R8), K1, Z11
 	VBROADCASTSS (CX), Z12
 	VFMADD231PS  Z11, Z12, Z0
@@ -5674,13 +7602,13 @@ partial102:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial102
+	JNZ          partial128
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial102
+	JNZ          partial128
 	VBROADCASTSS 80(AX), Z11
 	VMULPS       Z11, Z0, Z0
 	VMULPS       Z11, Z1, Z1
@@ -5697,7 +7625,7 @@ partial102:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased103
+	JZ           biased129
 	VMOVUPS.Z    (CX), K1, Z11
 	VADDPS       Z11, Z0, Z0
 	VADDPS       Z11, Z1, Z1
@@ -5711,9 +7639,9 @@ partial102:
 	VADDPS       Z11, Z9, Z9
 	VADDPS       Z11, Z10, Z10
 
-biased103:
+biased129:
 	TESTQ     DX, DX
-	JZ        added103
+	JZ        added129
 	VMOVUPS.Z (DX), K1, Z11
 	VADDPS    Z11, Z0, Z0
 	ADDQ      BX, DX
@@ -5747,9 +7675,9 @@ biased103:
 	VMOVUPS.Z (DX), K1, Z11
 	VADDPS    Z11, Z10, Z10
 
-added103:
+added129:
 	CMPQ   112(AX), $0x00
-	JE     clipped103
+	JE     clipped129
 	VPXORD Z13, Z13, Z13
 	VMAXPS Z0, Z13, Z0
 	VMAXPS Z1, Z13, Z1
@@ -5763,7 +7691,7 @@ added103:
 	VMAXPS Z9, Z13, Z9
 	VMAXPS Z10, Z13, Z10
 
-clipped103:
+clipped129:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -5812,7 +7740,7 @@ TEXT ·tile12x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z10, Z10, Z10
 	VPXORD     Z11, Z11, Z11
 	CMPQ       56(AX), $0x40
-	JLT        fetched104
+	JLT        fetched130
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -5839,7 +7767,7 @@ TEXT ·tile12x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched104:
+fetched130:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -5853,7 +7781,7 @@ fetched104:
 	MOVQ 56(AX), R11
 	MOVQ 88(AX), R12
 
-partial105:
+partial131:
 	VMOVUPS.Z    (R8), K1, Z12
 	VBROADCASTSS (CX), Z13
 	VFMADD231PS  Z12, Z13, Z0
@@ -5884,13 +7812,13 @@ partial105:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial105
+	JNZ          partial131
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial105
+	JNZ          partial131
 	VBROADCASTSS 80(AX), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
@@ -5908,7 +7836,7 @@ partial105:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased106
+	JZ           biased132
 	VMOVUPS.Z    (CX), K1, Z12
 	VADDPS       Z12, Z0, Z0
 	VADDPS       Z12, Z1, Z1
@@ -5923,9 +7851,9 @@ partial105:
 	VADDPS       Z12, Z10, Z10
 	VADDPS       Z12, Z11, Z11
 
-biased106:
+biased132:
 	TESTQ     DX, DX
-	JZ        added106
+	JZ        added132
 	VMOVUPS.Z (DX), K1, Z12
 	VADDPS    Z12, Z0, Z0
 	ADDQ      BX, DX
@@ -5962,9 +7890,9 @@ biased106:
 	VMOVUPS.Z (DX), K1, Z12
 	VADDPS    Z12, Z11, Z11
 
-added106:
+added132:
 	CMPQ   112(AX), $0x00
-	JE     clipped106
+	JE     clipped132
 	VPXORD Z14, Z14, Z14
 	VMAXPS Z0, Z14, Z0
 	VMAXPS Z1, Z14, Z1
@@ -5979,7 +7907,7 @@ added106:
 	VMAXPS Z10, Z14, Z10
 	VMAXPS Z11, Z14, Z11
 
-clipped106:
+clipped132:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -6031,7 +7959,7 @@ TEXT ·tile13x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z11, Z11, Z11
 	VPXORD     Z12, Z12, Z12
 	CMPQ       56(AX), $0x40
-	JLT        fetched107
+	JLT        fetched133
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -6060,7 +7988,7 @@ TEXT ·tile13x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched107:
+fetched133:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -6074,7 +8002,7 @@ fetched107:
 	MOVQ 56(AX), R11
 	MOVQ 88(AX), R12
 
-partial108:
+partial134:
 	VMOVUPS.Z    (R8), K1, Z13
 	VBROADCASTSS (CX), Z14
 	VFMADD231PS  Z13, Z14, Z0
@@ -6107,13 +8035,13 @@ partial108:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial108
+	JNZ          partial134
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial108
+	JNZ          partial134
 	VBROADCASTSS 80(AX), Z13
 	VMULPS       Z13, Z0, Z0
 	VMULPS       Z13, Z1, Z1
@@ -6132,7 +8060,7 @@ partial108:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased109
+	JZ           biased135
 	VMOVUPS.Z    (CX), K1, Z13
 	VADDPS       Z13, Z0, Z0
 	VADDPS       Z13, Z1, Z1
@@ -6148,9 +8076,9 @@ partial108:
 	VADDPS       Z13, Z11, Z11
 	VADDPS       Z13, Z12, Z12
 
-biased109:
+biased135:
 	TESTQ     DX, DX
-	JZ        added109
+	JZ        added135
 	VMOVUPS.Z (DX), K1, Z13
 	VADDPS    Z13, Z0, Z0
 	ADDQ      BX, DX
@@ -6190,9 +8118,9 @@ biased109:
 	VMOVUPS.Z (DX), K1, Z13
 	VADDPS    Z13, Z12, Z12
 
-added109:
+added135:
 	CMPQ   112(AX), $0x00
-	JE     clipped109
+	JE     clipped135
 	VPXORD Z15, Z15, Z15
 	VMAXPS Z0, Z15, Z0
 	VMAXPS Z1, Z15, Z1
@@ -6208,7 +8136,7 @@ added109:
 	VMAXPS Z11, Z15, Z11
 	VMAXPS Z12, Z15, Z12
 
-clipped109:
+clipped135:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -6263,7 +8191,7 @@ TEXT ·tile14x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z12, Z12, Z12
 	VPXORD     Z13, Z13, Z13
 	CMPQ       56(AX), $0x40
-	JLT        fetched110
+	JLT        fetched136
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -6294,7 +8222,7 @@ TEXT ·tile14x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched110:
+fetched136:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -6308,7 +8236,7 @@ fetched110:
 	MOVQ 56(AX), R11
 	MOVQ 88(AX), R12
 
-partial111:
+partial137:
 	VMOVUPS.Z    (R8), K1, Z14
 	VBROADCASTSS (CX), Z15
 	VFMADD231PS  Z14, Z15, Z0
@@ -6343,13 +8271,13 @@ partial111:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial111
+	JNZ          partial137
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial111
+	JNZ          partial137
 	VBROADCASTSS 80(AX), Z14
 	VMULPS       Z14, Z0, Z0
 	VMULPS       Z14, Z1, Z1
@@ -6369,7 +8297,7 @@ partial111:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased112
+	JZ           biased138
 	VMOVUPS.Z    (CX), K1, Z14
 	VADDPS       Z14, Z0, Z0
 	VADDPS       Z14, Z1, Z1
@@ -6386,9 +8314,9 @@ partial111:
 	VADDPS       Z14, Z12, Z12
 	VADDPS       Z14, Z13, Z13
 
-biased112:
+biased138:
 	TESTQ     DX, DX
-	JZ        added112
+	JZ        added138
 	VMOVUPS.Z (DX), K1, Z14
 	VADDPS    Z14, Z0, Z0
 	ADDQ      BX, DX
@@ -6431,9 +8359,9 @@ biased112:
 	VMOVUPS.Z (DX), K1, Z14
 	VADDPS    Z14, Z13, Z13
 
-added112:
+added138:
 	CMPQ   112(AX), $0x00
-	JE     clipped112
+	JE     clipped138
 	VPXORD Z16, Z16, Z16
 	VMAXPS Z0, Z16, Z0
 	VMAXPS Z1, Z16, Z1
@@ -6450,7 +8378,7 @@ added112:
 	VMAXPS Z12, Z16, Z12
 	VMAXPS Z13, Z16, Z13
 
-clipped112:
+clipped138:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -6482,6 +8410,5094 @@ clipped112:
 	VZEROUPPER
 	RET
 
+// func tile15x1F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile15x1F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	CMPQ       56(AX), $0x40
+	JLT        fetched139
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched139:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	MOVQ 8(AX), R8
+	MOVQ 32(AX), R9
+	MOVQ 40(AX), R10
+	MOVQ 56(AX), R11
+	MOVQ 88(AX), R12
+
+partial140:
+	VMOVUPS.Z    (R8), K1, Z15
+	VBROADCASTSS (CX), Z16
+	VFMADD231PS  Z15, Z16, Z0
+	VBROADCASTSS (CX)(DX*1), Z16
+	VFMADD231PS  Z15, Z16, Z1
+	VBROADCASTSS (CX)(DX*2), Z16
+	VFMADD231PS  Z15, Z16, Z2
+	VBROADCASTSS (CX)(BX*1), Z16
+	VFMADD231PS  Z15, Z16, Z3
+	VBROADCASTSS (CX)(DX*4), Z16
+	VFMADD231PS  Z15, Z16, Z4
+	VBROADCASTSS (SI), Z16
+	VFMADD231PS  Z15, Z16, Z5
+	VBROADCASTSS (SI)(DX*1), Z16
+	VFMADD231PS  Z15, Z16, Z6
+	VBROADCASTSS (SI)(DX*2), Z16
+	VFMADD231PS  Z15, Z16, Z7
+	VBROADCASTSS (SI)(BX*1), Z16
+	VFMADD231PS  Z15, Z16, Z8
+	VBROADCASTSS (SI)(DX*4), Z16
+	VFMADD231PS  Z15, Z16, Z9
+	VBROADCASTSS (DI), Z16
+	VFMADD231PS  Z15, Z16, Z10
+	VBROADCASTSS (DI)(DX*1), Z16
+	VFMADD231PS  Z15, Z16, Z11
+	VBROADCASTSS (DI)(DX*2), Z16
+	VFMADD231PS  Z15, Z16, Z12
+	VBROADCASTSS (DI)(BX*1), Z16
+	VFMADD231PS  Z15, Z16, Z13
+	VBROADCASTSS (DI)(DX*4), Z16
+	VFMADD231PS  Z15, Z16, Z14
+	ADDQ         R9, CX
+	ADDQ         R9, SI
+	ADDQ         R9, DI
+	ADDQ         R10, R8
+	DECQ         R11
+	JNZ          partial140
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	MOVQ         56(AX), R11
+	DECQ         R12
+	JNZ          partial140
+	VBROADCASTSS 80(AX), Z15
+	VMULPS       Z15, Z0, Z0
+	VMULPS       Z15, Z1, Z1
+	VMULPS       Z15, Z2, Z2
+	VMULPS       Z15, Z3, Z3
+	VMULPS       Z15, Z4, Z4
+	VMULPS       Z15, Z5, Z5
+	VMULPS       Z15, Z6, Z6
+	VMULPS       Z15, Z7, Z7
+	VMULPS       Z15, Z8, Z8
+	VMULPS       Z15, Z9, Z9
+	VMULPS       Z15, Z10, Z10
+	VMULPS       Z15, Z11, Z11
+	VMULPS       Z15, Z12, Z12
+	VMULPS       Z15, Z13, Z13
+	VMULPS       Z15, Z14, Z14
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased141
+	VMOVUPS.Z    (CX), K1, Z15
+	VADDPS       Z15, Z0, Z0
+	VADDPS       Z15, Z1, Z1
+	VADDPS       Z15, Z2, Z2
+	VADDPS       Z15, Z3, Z3
+	VADDPS       Z15, Z4, Z4
+	VADDPS       Z15, Z5, Z5
+	VADDPS       Z15, Z6, Z6
+	VADDPS       Z15, Z7, Z7
+	VADDPS       Z15, Z8, Z8
+	VADDPS       Z15, Z9, Z9
+	VADDPS       Z15, Z10, Z10
+	VADDPS       Z15, Z11, Z11
+	VADDPS       Z15, Z12, Z12
+	VADDPS       Z15, Z13, Z13
+	VADDPS       Z15, Z14, Z14
+
+biased141:
+	TESTQ     DX, DX
+	JZ        added141
+	VMOVUPS.Z (DX), K1, Z15
+	VADDPS    Z15, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z15
+	VADDPS    Z15, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z15
+	VADDPS    Z15, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z15
+	VADDPS    Z15, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z15
+	VADDPS    Z15, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z15
+	VADDPS    Z15, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z15
+	VADDPS    Z15, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z15
+	VADDPS    Z15, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z15
+	VADDPS    Z15, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z15
+	VADDPS    Z15, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z15
+	VADDPS    Z15, Z10, Z10
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z15
+	VADDPS    Z15, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z15
+	VADDPS    Z15, Z12, Z12
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z15
+	VADDPS    Z15, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z15
+	VADDPS    Z15, Z14, Z14
+
+added141:
+	CMPQ   112(AX), $0x00
+	JE     clipped141
+	VPXORD Z17, Z17, Z17
+	VMAXPS Z0, Z17, Z0
+	VMAXPS Z1, Z17, Z1
+	VMAXPS Z2, Z17, Z2
+	VMAXPS Z3, Z17, Z3
+	VMAXPS Z4, Z17, Z4
+	VMAXPS Z5, Z17, Z5
+	VMAXPS Z6, Z17, Z6
+	VMAXPS Z7, Z17, Z7
+	VMAXPS Z8, Z17, Z8
+	VMAXPS Z9, Z17, Z9
+	VMAXPS Z10, Z17, Z10
+	VMAXPS Z11, Z17, Z11
+	VMAXPS Z12, Z17, Z12
+	VMAXPS Z13, Z17, Z13
+	VMAXPS Z14, Z17, Z14
+
+clipped141:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z10, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z11, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z12, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z13, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z14, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func tile16x1F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile16x1F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	CMPQ       56(AX), $0x40
+	JLT        fetched142
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched142:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	LEAQ (DI)(DX*4), R8
+	ADDQ DX, R8
+	MOVQ 8(AX), R9
+	MOVQ 32(AX), R10
+	MOVQ 40(AX), R11
+	MOVQ 56(AX), R12
+	MOVQ 88(AX), R13
+
+partial143:
+	VMOVUPS.Z    (R9), K1, Z16
+	VBROADCASTSS (CX), Z17
+	VFMADD231PS  Z16, Z17, Z0
+	VBROADCASTSS (CX)(DX*1), Z17
+	VFMADD231PS  Z16, Z17, Z1
+	VBROADCASTSS (CX)(DX*2), Z17
+	VFMADD231PS  Z16, Z17, Z2
+	VBROADCASTSS (CX)(BX*1), Z17
+	VFMADD231PS  Z16, Z17, Z3
+	VBROADCASTSS (CX)(DX*4), Z17
+	VFMADD231PS  Z16, Z17, Z4
+	VBROADCASTSS (SI), Z17
+	VFMADD231PS  Z16, Z17, Z5
+	VBROADCASTSS (SI)(DX*1), Z17
+	VFMADD231PS  Z16, Z17, Z6
+	VBROADCASTSS (SI)(DX*2), Z17
+	VFMADD231PS  Z16, Z17, Z7
+	VBROADCASTSS (SI)(BX*1), Z17
+	VFMADD231PS  Z16, Z17, Z8
+	VBROADCASTSS (SI)(DX*4), Z17
+	VFMADD231PS  Z16, Z17, Z9
+	VBROADCASTSS (DI), Z17
+	VFMADD231PS  Z16, Z17, Z10
+	VBROADCASTSS (DI)(DX*1), Z17
+	VFMADD231PS  Z16, Z17, Z11
+	VBROADCASTSS (DI)(DX*2), Z17
+	VFMADD231PS  Z16, Z17, Z12
+	VBROADCASTSS (DI)(BX*1), Z17
+	VFMADD231PS  Z16, Z17, Z13
+	VBROADCASTSS (DI)(DX*4), Z17
+	VFMADD231PS  Z16, Z17, Z14
+	VBROADCASTSS (R8), Z17
+	VFMADD231PS  Z16, Z17, Z15
+	ADDQ         R10, CX
+	ADDQ         R10, SI
+	ADDQ         R10, DI
+	ADDQ         R10, R8
+	ADDQ         R11, R9
+	DECQ         R12
+	JNZ          partial143
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	ADDQ         96(AX), R8
+	MOVQ         56(AX), R12
+	DECQ         R13
+	JNZ          partial143
+	VBROADCASTSS 80(AX), Z16
+	VMULPS       Z16, Z0, Z0
+	VMULPS       Z16, Z1, Z1
+	VMULPS       Z16, Z2, Z2
+	VMULPS       Z16, Z3, Z3
+	VMULPS       Z16, Z4, Z4
+	VMULPS       Z16, Z5, Z5
+	VMULPS       Z16, Z6, Z6
+	VMULPS       Z16, Z7, Z7
+	VMULPS       Z16, Z8, Z8
+	VMULPS       Z16, Z9, Z9
+	VMULPS       Z16, Z10, Z10
+	VMULPS       Z16, Z11, Z11
+	VMULPS       Z16, Z12, Z12
+	VMULPS       Z16, Z13, Z13
+	VMULPS       Z16, Z14, Z14
+	VMULPS       Z16, Z15, Z15
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased144
+	VMOVUPS.Z    (CX), K1, Z16
+	VADDPS       Z16, Z0, Z0
+	VADDPS       Z16, Z1, Z1
+	VADDPS       Z16, Z2, Z2
+	VADDPS       Z16, Z3, Z3
+	VADDPS       Z16, Z4, Z4
+	VADDPS       Z16, Z5, Z5
+	VADDPS       Z16, Z6, Z6
+	VADDPS       Z16, Z7, Z7
+	VADDPS       Z16, Z8, Z8
+	VADDPS       Z16, Z9, Z9
+	VADDPS       Z16, Z10, Z10
+	VADDPS       Z16, Z11, Z11
+	VADDPS       Z16, Z12, Z12
+	VADDPS       Z16, Z13, Z13
+	VADDPS       Z16, Z14, Z14
+	VADDPS       Z16, Z15, Z15
+
+biased144:
+	TESTQ     DX, DX
+	JZ        added144
+	VMOVUPS.Z (DX), K1, Z16
+	VADDPS    Z16, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z16
+	VADDPS    Z16, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z16
+	VADDPS    Z16, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z16
+	VADDPS    Z16, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z16
+	VADDPS    Z16, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z16
+	VADDPS    Z16, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z16
+	VADDPS    Z16, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z16
+	VADDPS    Z16, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z16
+	VADDPS    Z16, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z16
+	VADDPS    Z16, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z16
+	VADDPS    Z16, Z10, Z10
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z16
+	VADDPS    Z16, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z16
+	VADDPS    Z16, Z12, Z12
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z16
+	VADDPS    Z16, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z16
+	VADDPS    Z16, Z14, Z14
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z16
+	VADDPS    Z16, Z15, Z15
+
+added144:
+	CMPQ   112(AX), $0x00
+	JE     clipped144
+	VPXORD Z18, Z18, Z18
+	VMAXPS Z0, Z18, Z0
+	VMAXPS Z1, Z18, Z1
+	VMAXPS Z2, Z18, Z2
+	VMAXPS Z3, Z18, Z3
+	VMAXPS Z4, Z18, Z4
+	VMAXPS Z5, Z18, Z5
+	VMAXPS Z6, Z18, Z6
+	VMAXPS Z7, Z18, Z7
+	VMAXPS Z8, Z18, Z8
+	VMAXPS Z9, Z18, Z9
+	VMAXPS Z10, Z18, Z10
+	VMAXPS Z11, Z18, Z11
+	VMAXPS Z12, Z18, Z12
+	VMAXPS Z13, Z18, Z13
+	VMAXPS Z14, Z18, Z14
+	VMAXPS Z15, Z18, Z15
+
+clipped144:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z10, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z11, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z12, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z13, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z14, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z15, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func tile17x1F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile17x1F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	CMPQ       56(AX), $0x40
+	JLT        fetched145
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched145:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	LEAQ (DI)(DX*4), R8
+	ADDQ DX, R8
+	MOVQ 8(AX), R9
+	MOVQ 32(AX), R10
+	MOVQ 40(AX), R11
+	MOVQ 56(AX), R12
+	MOVQ 88(AX), R13
+
+partial146:
+	VMOVUPS.Z    (R9), K1, Z17
+	VBROADCASTSS (CX), Z18
+	VFMADD231PS  Z17, Z18, Z0
+	VBROADCASTSS (CX)(DX*1), Z18
+	VFMADD231PS  Z17, Z18, Z1
+	VBROADCASTSS (CX)(DX*2), Z18
+	VFMADD231PS  Z17, Z18, Z2
+	VBROADCASTSS (CX)(BX*1), Z18
+	VFMADD231PS  Z17, Z18, Z3
+	VBROADCASTSS (CX)(DX*4), Z18
+	VFMADD231PS  Z17, Z18, Z4
+	VBROADCASTSS (SI), Z18
+	VFMADD231PS  Z17, Z18, Z5
+	VBROADCASTSS (SI)(DX*1), Z18
+	VFMADD231PS  Z17, Z18, Z6
+	VBROADCASTSS (SI)(DX*2), Z18
+	VFMADD231PS  Z17, Z18, Z7
+	VBROADCASTSS (SI)(BX*1), Z18
+	VFMADD231PS  Z17, Z18, Z8
+	VBROADCASTSS (SI)(DX*4), Z18
+	VFMADD231PS  Z17, Z18, Z9
+	VBROADCASTSS (DI), Z18
+	VFMADD231PS  Z17, Z18, Z10
+	VBROADCASTSS (DI)(DX*1), Z18
+	VFMADD231PS  Z17, Z18, Z11
+	VBROADCASTSS (DI)(DX*2), Z18
+	VFMADD231PS  Z17, Z18, Z12
+	VBROADCASTSS (DI)(BX*1), Z18
+	VFMADD231PS  Z17, Z18, Z13
+	VBROADCASTSS (DI)(DX*4), Z18
+	VFMADD231PS  Z17, Z18, Z14
+	VBROADCASTSS (R8), Z18
+	VFMADD231PS  Z17, Z18, Z15
+	VBROADCASTSS (R8)(DX*1), Z18
+	VFMADD231PS  Z17, Z18, Z16
+	ADDQ         R10, CX
+	ADDQ         R10, SI
+	ADDQ         R10, DI
+	ADDQ         R10, R8
+	ADDQ         R11, R9
+	DECQ         R12
+	JNZ          partial146
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	ADDQ         96(AX), R8
+	MOVQ         56(AX), R12
+	DECQ         R13
+	JNZ          partial146
+	VBROADCASTSS 80(AX), Z17
+	VMULPS       Z17, Z0, Z0
+	VMULPS       Z17, Z1, Z1
+	VMULPS       Z17, Z2, Z2
+	VMULPS       Z17, Z3, Z3
+	VMULPS       Z17, Z4, Z4
+	VMULPS       Z17, Z5, Z5
+	VMULPS       Z17, Z6, Z6
+	VMULPS       Z17, Z7, Z7
+	VMULPS       Z17, Z8, Z8
+	VMULPS       Z17, Z9, Z9
+	VMULPS       Z17, Z10, Z10
+	VMULPS       Z17, Z11, Z11
+	VMULPS       Z17, Z12, Z12
+	VMULPS       Z17, Z13, Z13
+	VMULPS       Z17, Z14, Z14
+	VMULPS       Z17, Z15, Z15
+	VMULPS       Z17, Z16, Z16
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased147
+	VMOVUPS.Z    (CX), K1, Z17
+	VADDPS       Z17, Z0, Z0
+	VADDPS       Z17, Z1, Z1
+	VADDPS       Z17, Z2, Z2
+	VADDPS       Z17, Z3, Z3
+	VADDPS       Z17, Z4, Z4
+	VADDPS       Z17, Z5, Z5
+	VADDPS       Z17, Z6, Z6
+	VADDPS       Z17, Z7, Z7
+	VADDPS       Z17, Z8, Z8
+	VADDPS       Z17, Z9, Z9
+	VADDPS       Z17, Z10, Z10
+	VADDPS       Z17, Z11, Z11
+	VADDPS       Z17, Z12, Z12
+	VADDPS       Z17, Z13, Z13
+	VADDPS       Z17, Z14, Z14
+	VADDPS       Z17, Z15, Z15
+	VADDPS       Z17, Z16, Z16
+
+biased147:
+	TESTQ     DX, DX
+	JZ        added147
+	VMOVUPS.Z (DX), K1, Z17
+	VADDPS    Z17, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z17
+	VADDPS    Z17, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z17
+	VADDPS    Z17, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z17
+	VADDPS    Z17, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z17
+	VADDPS    Z17, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z17
+	VADDPS    Z17, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z17
+	VADDPS    Z17, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z17
+	VADDPS    Z17, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z17
+	VADDPS    Z17, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z17
+	VADDPS    Z17, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z17
+	VADDPS    Z17, Z10, Z10
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z17
+	VADDPS    Z17, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z17
+	VADDPS    Z17, Z12, Z12
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z17
+	VADDPS    Z17, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z17
+	VADDPS    Z17, Z14, Z14
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z17
+	VADDPS    Z17, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z17
+	VADDPS    Z17, Z16, Z16
+
+added147:
+	CMPQ   112(AX), $0x00
+	JE     clipped147
+	VPXORD Z19, Z19, Z19
+	VMAXPS Z0, Z19, Z0
+	VMAXPS Z1, Z19, Z1
+	VMAXPS Z2, Z19, Z2
+	VMAXPS Z3, Z19, Z3
+	VMAXPS Z4, Z19, Z4
+	VMAXPS Z5, Z19, Z5
+	VMAXPS Z6, Z19, Z6
+	VMAXPS Z7, Z19, Z7
+	VMAXPS Z8, Z19, Z8
+	VMAXPS Z9, Z19, Z9
+	VMAXPS Z10, Z19, Z10
+	VMAXPS Z11, Z19, Z11
+	VMAXPS Z12, Z19, Z12
+	VMAXPS Z13, Z19, Z13
+	VMAXPS Z14, Z19, Z14
+	VMAXPS Z15, Z19, Z15
+	VMAXPS Z16, Z19, Z16
+
+clipped147:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z10, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z11, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z12, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z13, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z14, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z15, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z16, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func tile18x1F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile18x1F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	CMPQ       56(AX), $0x40
+	JLT        fetched148
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched148:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	LEAQ (DI)(DX*4), R8
+	ADDQ DX, R8
+	MOVQ 8(AX), R9
+	MOVQ 32(AX), R10
+	MOVQ 40(AX), R11
+	MOVQ 56(AX), R12
+	MOVQ 88(AX), R13
+
+partial149:
+	VMOVUPS.Z    (R9), K1, Z18
+	VBROADCASTSS (CX), Z19
+	VFMADD231PS  Z18, Z19, Z0
+	VBROADCASTSS (CX)(DX*1), Z19
+	VFMADD231PS  Z18, Z19, Z1
+	VBROADCASTSS (CX)(DX*2), Z19
+	VFMADD231PS  Z18, Z19, Z2
+	VBROADCASTSS (CX)(BX*1), Z19
+	VFMADD231PS  Z18, Z19, Z3
+	VBROADCASTSS (CX)(DX*4), Z19
+	VFMADD231PS  Z18, Z19, Z4
+	VBROADCASTSS (SI), Z19
+	VFMADD231PS  Z18, Z19, Z5
+	VBROADCASTSS (SI)(DX*1), Z19
+	VFMADD231PS  Z18, Z19, Z6
+	VBROADCASTSS (SI)(DX*2), Z19
+	VFMADD231PS  Z18, Z19, Z7
+	VBROADCASTSS (SI)(BX*1), Z19
+	VFMADD231PS  Z18, Z19, Z8
+	VBROADCASTSS (SI)(DX*4), Z19
+	VFMADD231PS  Z18, Z19, Z9
+	VBROADCASTSS (DI), Z19
+	VFMADD231PS  Z18, Z19, Z10
+	VBROADCASTSS (DI)(DX*1), Z19
+	VFMADD231PS  Z18, Z19, Z11
+	VBROADCASTSS (DI)(DX*2), Z19
+	VFMADD231PS  Z18, Z19, Z12
+	VBROADCASTSS (DI)(BX*1), Z19
+	VFMADD231PS  Z18, Z19, Z13
+	VBROADCASTSS (DI)(DX*4), Z19
+	VFMADD231PS  Z18, Z19, Z14
+	VBROADCASTSS (R8), Z19
+	VFMADD231PS  Z18, Z19, Z15
+	VBROADCASTSS (R8)(DX*1), Z19
+	VFMADD231PS  Z18, Z19, Z16
+	VBROADCASTSS (R8)(DX*2), Z19
+	VFMADD231PS  Z18, Z19, Z17
+	ADDQ         R10, CX
+	ADDQ         R10, SI
+	ADDQ         R10, DI
+	ADDQ         R10, R8
+	ADDQ         R11, R9
+	DECQ         R12
+	JNZ          partial149
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	ADDQ         96(AX), R8
+	MOVQ         56(AX), R12
+	DECQ         R13
+	JNZ          partial149
+	VBROADCASTSS 80(AX), Z18
+	VMULPS       Z18, Z0, Z0
+	VMULPS       Z18, Z1, Z1
+	VMULPS       Z18, Z2, Z2
+	VMULPS       Z18, Z3, Z3
+	VMULPS       Z18, Z4, Z4
+	VMULPS       Z18, Z5, Z5
+	VMULPS       Z18, Z6, Z6
+	VMULPS       Z18, Z7, Z7
+	VMULPS       Z18, Z8, Z8
+	VMULPS       Z18, Z9, Z9
+	VMULPS       Z18, Z10, Z10
+	VMULPS       Z18, Z11, Z11
+	VMULPS       Z18, Z12, Z12
+	VMULPS       Z18, Z13, Z13
+	VMULPS       Z18, Z14, Z14
+	VMULPS       Z18, Z15, Z15
+	VMULPS       Z18, Z16, Z16
+	VMULPS       Z18, Z17, Z17
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased150
+	VMOVUPS.Z    (CX), K1, Z18
+	VADDPS       Z18, Z0, Z0
+	VADDPS       Z18, Z1, Z1
+	VADDPS       Z18, Z2, Z2
+	VADDPS       Z18, Z3, Z3
+	VADDPS       Z18, Z4, Z4
+	VADDPS       Z18, Z5, Z5
+	VADDPS       Z18, Z6, Z6
+	VADDPS       Z18, Z7, Z7
+	VADDPS       Z18, Z8, Z8
+	VADDPS       Z18, Z9, Z9
+	VADDPS       Z18, Z10, Z10
+	VADDPS       Z18, Z11, Z11
+	VADDPS       Z18, Z12, Z12
+	VADDPS       Z18, Z13, Z13
+	VADDPS       Z18, Z14, Z14
+	VADDPS       Z18, Z15, Z15
+	VADDPS       Z18, Z16, Z16
+	VADDPS       Z18, Z17, Z17
+
+biased150:
+	TESTQ     DX, DX
+	JZ        added150
+	VMOVUPS.Z (DX), K1, Z18
+	VADDPS    Z18, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z18
+	VADDPS    Z18, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z18
+	VADDPS    Z18, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z18
+	VADDPS    Z18, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z18
+	VADDPS    Z18, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z18
+	VADDPS    Z18, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z18
+	VADDPS    Z18, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z18
+	VADDPS    Z18, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z18
+	VADDPS    Z18, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z18
+	VADDPS    Z18, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z18
+	VADDPS    Z18, Z10, Z10
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z18
+	VADDPS    Z18, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z18
+	VADDPS    Z18, Z12, Z12
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z18
+	VADDPS    Z18, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z18
+	VADDPS    Z18, Z14, Z14
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z18
+	VADDPS    Z18, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z18
+	VADDPS    Z18, Z16, Z16
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z18
+	VADDPS    Z18, Z17, Z17
+
+added150:
+	CMPQ   112(AX), $0x00
+	JE     clipped150
+	VPXORD Z20, Z20, Z20
+	VMAXPS Z0, Z20, Z0
+	VMAXPS Z1, Z20, Z1
+	VMAXPS Z2, Z20, Z2
+	VMAXPS Z3, Z20, Z3
+	VMAXPS Z4, Z20, Z4
+	VMAXPS Z5, Z20, Z5
+	VMAXPS Z6, Z20, Z6
+	VMAXPS Z7, Z20, Z7
+	VMAXPS Z8, Z20, Z8
+	VMAXPS Z9, Z20, Z9
+	VMAXPS Z10, Z20, Z10
+	VMAXPS Z11, Z20, Z11
+	VMAXPS Z12, Z20, Z12
+	VMAXPS Z13, Z20, Z13
+	VMAXPS Z14, Z20, Z14
+	VMAXPS Z15, Z20, Z15
+	VMAXPS Z16, Z20, Z16
+	VMAXPS Z17, Z20, Z17
+
+clipped150:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z10, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z11, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z12, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z13, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z14, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z15, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z16, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z17, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func tile19x1F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile19x1F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	CMPQ       56(AX), $0x40
+	JLT        fetched151
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched151:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	LEAQ (DI)(DX*4), R8
+	ADDQ DX, R8
+	MOVQ 8(AX), R9
+	MOVQ 32(AX), R10
+	MOVQ 40(AX), R11
+	MOVQ 56(AX), R12
+	MOVQ 88(AX), R13
+
+partial152:
+	VMOVUPS.Z    (R9), K1, Z19
+	VBROADCASTSS (CX), Z20
+	VFMADD231PS  Z19, Z20, Z0
+	VBROADCASTSS (CX)(DX*1), Z20
+	VFMADD231PS  Z19, Z20, Z1
+	VBROADCASTSS (CX)(DX*2), Z20
+	VFMADD231PS  Z19, Z20, Z2
+	VBROADCASTSS (CX)(BX*1), Z20
+	VFMADD231PS  Z19, Z20, Z3
+	VBROADCASTSS (CX)(DX*4), Z20
+	VFMADD231PS  Z19, Z20, Z4
+	VBROADCASTSS (SI), Z20
+	VFMADD231PS  Z19, Z20, Z5
+	VBROADCASTSS (SI)(DX*1), Z20
+	VFMADD231PS  Z19, Z20, Z6
+	VBROADCASTSS (SI)(DX*2), Z20
+	VFMADD231PS  Z19, Z20, Z7
+	VBROADCASTSS (SI)(BX*1), Z20
+	VFMADD231PS  Z19, Z20, Z8
+	VBROADCASTSS (SI)(DX*4), Z20
+	VFMADD231PS  Z19, Z20, Z9
+	VBROADCASTSS (DI), Z20
+	VFMADD231PS  Z19, Z20, Z10
+	VBROADCASTSS (DI)(DX*1), Z20
+	VFMADD231PS  Z19, Z20, Z11
+	VBROADCASTSS (DI)(DX*2), Z20
+	VFMADD231PS  Z19, Z20, Z12
+	VBROADCASTSS (DI)(BX*1), Z20
+	VFMADD231PS  Z19, Z20, Z13
+	VBROADCASTSS (DI)(DX*4), Z20
+	VFMADD231PS  Z19, Z20, Z14
+	VBROADCASTSS (R8), Z20
+	VFMADD231PS  Z19, Z20, Z15
+	VBROADCASTSS (R8)(DX*1), Z20
+	VFMADD231PS  Z19, Z20, Z16
+	VBROADCASTSS (R8)(DX*2), Z20
+	VFMADD231PS  Z19, Z20, Z17
+	VBROADCASTSS (R8)(BX*1), Z20
+	VFMADD231PS  Z19, Z20, Z18
+	ADDQ         R10, CX
+	ADDQ         R10, SI
+	ADDQ         R10, DI
+	ADDQ         R10, R8
+	ADDQ         R11, R9
+	DECQ         R12
+	JNZ          partial152
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	ADDQ         96(AX), R8
+	MOVQ         56(AX), R12
+	DECQ         R13
+	JNZ          partial152
+	VBROADCASTSS 80(AX), Z19
+	VMULPS       Z19, Z0, Z0
+	VMULPS       Z19, Z1, Z1
+	VMULPS       Z19, Z2, Z2
+	VMULPS       Z19, Z3, Z3
+	VMULPS       Z19, Z4, Z4
+	VMULPS       Z19, Z5, Z5
+	VMULPS       Z19, Z6, Z6
+	VMULPS       Z19, Z7, Z7
+	VMULPS       Z19, Z8, Z8
+	VMULPS       Z19, Z9, Z9
+	VMULPS       Z19, Z10, Z10
+	VMULPS       Z19, Z11, Z11
+	VMULPS       Z19, Z12, Z12
+	VMULPS       Z19, Z13, Z13
+	VMULPS       Z19, Z14, Z14
+	VMULPS       Z19, Z15, Z15
+	VMULPS       Z19, Z16, Z16
+	VMULPS       Z19, Z17, Z17
+	VMULPS       Z19, Z18, Z18
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased153
+	VMOVUPS.Z    (CX), K1, Z19
+	VADDPS       Z19, Z0, Z0
+	VADDPS       Z19, Z1, Z1
+	VADDPS       Z19, Z2, Z2
+	VADDPS       Z19, Z3, Z3
+	VADDPS       Z19, Z4, Z4
+	VADDPS       Z19, Z5, Z5
+	VADDPS       Z19, Z6, Z6
+	VADDPS       Z19, Z7, Z7
+	VADDPS       Z19, Z8, Z8
+	VADDPS       Z19, Z9, Z9
+	VADDPS       Z19, Z10, Z10
+	VADDPS       Z19, Z11, Z11
+	VADDPS       Z19, Z12, Z12
+	VADDPS       Z19, Z13, Z13
+	VADDPS       Z19, Z14, Z14
+	VADDPS       Z19, Z15, Z15
+	VADDPS       Z19, Z16, Z16
+	VADDPS       Z19, Z17, Z17
+	VADDPS       Z19, Z18, Z18
+
+biased153:
+	TESTQ     DX, DX
+	JZ        added153
+	VMOVUPS.Z (DX), K1, Z19
+	VADDPS    Z19, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z19
+	VADDPS    Z19, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z19
+	VADDPS    Z19, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z19
+	VADDPS    Z19, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z19
+	VADDPS    Z19, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z19
+	VADDPS    Z19, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z19
+	VADDPS    Z19, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z19
+	VADDPS    Z19, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z19
+	VADDPS    Z19, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z19
+	VADDPS    Z19, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z19
+	VADDPS    Z19, Z10, Z10
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z19
+	VADDPS    Z19, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z19
+	VADDPS    Z19, Z12, Z12
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z19
+	VADDPS    Z19, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z19
+	VADDPS    Z19, Z14, Z14
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z19
+	VADDPS    Z19, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z19
+	VADDPS    Z19, Z16, Z16
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z19
+	VADDPS    Z19, Z17, Z17
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z19
+	VADDPS    Z19, Z18, Z18
+
+added153:
+	CMPQ   112(AX), $0x00
+	JE     clipped153
+	VPXORD Z21, Z21, Z21
+	VMAXPS Z0, Z21, Z0
+	VMAXPS Z1, Z21, Z1
+	VMAXPS Z2, Z21, Z2
+	VMAXPS Z3, Z21, Z3
+	VMAXPS Z4, Z21, Z4
+	VMAXPS Z5, Z21, Z5
+	VMAXPS Z6, Z21, Z6
+	VMAXPS Z7, Z21, Z7
+	VMAXPS Z8, Z21, Z8
+	VMAXPS Z9, Z21, Z9
+	VMAXPS Z10, Z21, Z10
+	VMAXPS Z11, Z21, Z11
+	VMAXPS Z12, Z21, Z12
+	VMAXPS Z13, Z21, Z13
+	VMAXPS Z14, Z21, Z14
+	VMAXPS Z15, Z21, Z15
+	VMAXPS Z16, Z21, Z16
+	VMAXPS Z17, Z21, Z17
+	VMAXPS Z18, Z21, Z18
+
+clipped153:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z10, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z11, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z12, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z13, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z14, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z15, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z16, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z17, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z18, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func tile20x1F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile20x1F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	CMPQ       56(AX), $0x40
+	JLT        fetched154
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched154:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	LEAQ (DI)(DX*4), R8
+	ADDQ DX, R8
+	MOVQ 8(AX), R9
+	MOVQ 32(AX), R10
+	MOVQ 40(AX), R11
+	MOVQ 56(AX), R12
+	MOVQ 88(AX), R13
+
+partial155:
+	VMOVUPS.Z    (R9), K1, Z20
+	VBROADCASTSS (CX), Z21
+	VFMADD231PS  Z20, Z21, Z0
+	VBROADCASTSS (CX)(DX*1), Z21
+	VFMADD231PS  Z20, Z21, Z1
+	VBROADCASTSS (CX)(DX*2), Z21
+	VFMADD231PS  Z20, Z21, Z2
+	VBROADCASTSS (CX)(BX*1), Z21
+	VFMADD231PS  Z20, Z21, Z3
+	VBROADCASTSS (CX)(DX*4), Z21
+	VFMADD231PS  Z20, Z21, Z4
+	VBROADCASTSS (SI), Z21
+	VFMADD231PS  Z20, Z21, Z5
+	VBROADCASTSS (SI)(DX*1), Z21
+	VFMADD231PS  Z20, Z21, Z6
+	VBROADCASTSS (SI)(DX*2), Z21
+	VFMADD231PS  Z20, Z21, Z7
+	VBROADCASTSS (SI)(BX*1), Z21
+	VFMADD231PS  Z20, Z21, Z8
+	VBROADCASTSS (SI)(DX*4), Z21
+	VFMADD231PS  Z20, Z21, Z9
+	VBROADCASTSS (DI), Z21
+	VFMADD231PS  Z20, Z21, Z10
+	VBROADCASTSS (DI)(DX*1), Z21
+	VFMADD231PS  Z20, Z21, Z11
+	VBROADCASTSS (DI)(DX*2), Z21
+	VFMADD231PS  Z20, Z21, Z12
+	VBROADCASTSS (DI)(BX*1), Z21
+	VFMADD231PS  Z20, Z21, Z13
+	VBROADCASTSS (DI)(DX*4), Z21
+	VFMADD231PS  Z20, Z21, Z14
+	VBROADCASTSS (R8), Z21
+	VFMADD231PS  Z20, Z21, Z15
+	VBROADCASTSS (R8)(DX*1), Z21
+	VFMADD231PS  Z20, Z21, Z16
+	VBROADCASTSS (R8)(DX*2), Z21
+	VFMADD231PS  Z20, Z21, Z17
+	VBROADCASTSS (R8)(BX*1), Z21
+	VFMADD231PS  Z20, Z21, Z18
+	VBROADCASTSS (R8)(DX*4), Z21
+	VFMADD231PS  Z20, Z21, Z19
+	ADDQ         R10, CX
+	ADDQ         R10, SI
+	ADDQ         R10, DI
+	ADDQ         R10, R8
+	ADDQ         R11, R9
+	DECQ         R12
+	JNZ          partial155
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	ADDQ         96(AX), R8
+	MOVQ         56(AX), R12
+	DECQ         R13
+	JNZ          partial155
+	VBROADCASTSS 80(AX), Z20
+	VMULPS       Z20, Z0, Z0
+	VMULPS       Z20, Z1, Z1
+	VMULPS       Z20, Z2, Z2
+	VMULPS       Z20, Z3, Z3
+	VMULPS       Z20, Z4, Z4
+	VMULPS       Z20, Z5, Z5
+	VMULPS       Z20, Z6, Z6
+	VMULPS       Z20, Z7, Z7
+	VMULPS       Z20, Z8, Z8
+	VMULPS       Z20, Z9, Z9
+	VMULPS       Z20, Z10, Z10
+	VMULPS       Z20, Z11, Z11
+	VMULPS       Z20, Z12, Z12
+	VMULPS       Z20, Z13, Z13
+	VMULPS       Z20, Z14, Z14
+	VMULPS       Z20, Z15, Z15
+	VMULPS       Z20, Z16, Z16
+	VMULPS       Z20, Z17, Z17
+	VMULPS       Z20, Z18, Z18
+	VMULPS       Z20, Z19, Z19
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased156
+	VMOVUPS.Z    (CX), K1, Z20
+	VADDPS       Z20, Z0, Z0
+	VADDPS       Z20, Z1, Z1
+	VADDPS       Z20, Z2, Z2
+	VADDPS       Z20, Z3, Z3
+	VADDPS       Z20, Z4, Z4
+	VADDPS       Z20, Z5, Z5
+	VADDPS       Z20, Z6, Z6
+	VADDPS       Z20, Z7, Z7
+	VADDPS       Z20, Z8, Z8
+	VADDPS       Z20, Z9, Z9
+	VADDPS       Z20, Z10, Z10
+	VADDPS       Z20, Z11, Z11
+	VADDPS       Z20, Z12, Z12
+	VADDPS       Z20, Z13, Z13
+	VADDPS       Z20, Z14, Z14
+	VADDPS       Z20, Z15, Z15
+	VADDPS       Z20, Z16, Z16
+	VADDPS       Z20, Z17, Z17
+	VADDPS       Z20, Z18, Z18
+	VADDPS       Z20, Z19, Z19
+
+biased156:
+	TESTQ     DX, DX
+	JZ        added156
+	VMOVUPS.Z (DX), K1, Z20
+	VADDPS    Z20, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z20
+	VADDPS    Z20, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z20
+	VADDPS    Z20, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z20
+	VADDPS    Z20, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z20
+	VADDPS    Z20, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z20
+	VADDPS    Z20, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z20
+	VADDPS    Z20, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z20
+	VADDPS    Z20, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z20
+	VADDPS    Z20, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z20
+	VADDPS    Z20, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z20
+	VADDPS    Z20, Z10, Z10
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z20
+	VADDPS    Z20, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z20
+	VADDPS    Z20, Z12, Z12
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z20
+	VADDPS    Z20, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z20
+	VADDPS    Z20, Z14, Z14
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z20
+	VADDPS    Z20, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z20
+	VADDPS    Z20, Z16, Z16
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z20
+	VADDPS    Z20, Z17, Z17
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z20
+	VADDPS    Z20, Z18, Z18
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z20
+	VADDPS    Z20, Z19, Z19
+
+added156:
+	CMPQ   112(AX), $0x00
+	JE     clipped156
+	VPXORD Z22, Z22, Z22
+	VMAXPS Z0, Z22, Z0
+	VMAXPS Z1, Z22, Z1
+	VMAXPS Z2, Z22, Z2
+	VMAXPS Z3, Z22, Z3
+	VMAXPS Z4, Z22, Z4
+	VMAXPS Z5, Z22, Z5
+	VMAXPS Z6, Z22, Z6
+	VMAXPS Z7, Z22, Z7
+	VMAXPS Z8, Z22, Z8
+	VMAXPS Z9, Z22, Z9
+	VMAXPS Z10, Z22, Z10
+	VMAXPS Z11, Z22, Z11
+	VMAXPS Z12, Z22, Z12
+	VMAXPS Z13, Z22, Z13
+	VMAXPS Z14, Z22, Z14
+	VMAXPS Z15, Z22, Z15
+	VMAXPS Z16, Z22, Z16
+	VMAXPS Z17, Z22, Z17
+	VMAXPS Z18, Z22, Z18
+	VMAXPS Z19, Z22, Z19
+
+clipped156:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z10, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z11, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z12, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z13, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z14, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z15, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z16, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z17, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z18, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z19, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func tile21x1F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile21x1F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	CMPQ       56(AX), $0x40
+	JLT        fetched157
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched157:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	LEAQ (DI)(DX*4), R8
+	ADDQ DX, R8
+	LEAQ (R8)(DX*4), R9
+	ADDQ DX, R9
+	MOVQ 8(AX), R10
+	MOVQ 32(AX), R11
+	MOVQ 40(AX), R12
+	MOVQ 56(AX), R13
+	MOVQ 88(AX), R14
+
+partial158:
+	VMOVUPS.Z    (R10), K1, Z21
+	VBROADCASTSS (CX), Z22
+	VFMADD231PS  Z21, Z22, Z0
+	VBROADCASTSS (CX)(DX*1), Z22
+	VFMADD231PS  Z21, Z22, Z1
+	VBROADCASTSS (CX)(DX*2), Z22
+	VFMADD231PS  Z21, Z22, Z2
+	VBROADCASTSS (CX)(BX*1), Z22
+	VFMADD231PS  Z21, Z22, Z3
+	VBROADCASTSS (CX)(DX*4), Z22
+	VFMADD231PS  Z21, Z22, Z4
+	VBROADCASTSS (SI), Z22
+	VFMADD231PS  Z21, Z22, Z5
+	VBROADCASTSS (SI)(DX*1), Z22
+	VFMADD231PS  Z21, Z22, Z6
+	VBROADCASTSS (SI)(DX*2), Z22
+	VFMADD231PS  Z21, Z22, Z7
+	VBROADCASTSS (SI)(BX*1), Z22
+	VFMADD231PS  Z21, Z22, Z8
+	VBROADCASTSS (SI)(DX*4), Z22
+	VFMADD231PS  Z21, Z22, Z9
+	VBROADCASTSS (DI), Z22
+	VFMADD231PS  Z21, Z22, Z10
+	VBROADCASTSS (DI)(DX*1), Z22
+	VFMADD231PS  Z21, Z22, Z11
+	VBROADCASTSS (DI)(DX*2), Z22
+	VFMADD231PS  Z21, Z22, Z12
+	VBROADCASTSS (DI)(BX*1), Z22
+	VFMADD231PS  Z21, Z22, Z13
+	VBROADCASTSS (DI)(DX*4), Z22
+	VFMADD231PS  Z21, Z22, Z14
+	VBROADCASTSS (R8), Z22
+	VFMADD231PS  Z21, Z22, Z15
+	VBROADCASTSS (R8)(DX*1), Z22
+	VFMADD231PS  Z21, Z22, Z16
+	VBROADCASTSS (R8)(DX*2), Z22
+	VFMADD231PS  Z21, Z22, Z17
+	VBROADCASTSS (R8)(BX*1), Z22
+	VFMADD231PS  Z21, Z22, Z18
+	VBROADCASTSS (R8)(DX*4), Z22
+	VFMADD231PS  Z21, Z22, Z19
+	VBROADCASTSS (R9), Z22
+	VFMADD231PS  Z21, Z22, Z20
+	ADDQ         R11, CX
+	ADDQ         R11, SI
+	ADDQ         R11, DI
+	ADDQ         R11, R8
+	ADDQ         R11, R9
+	ADDQ         R12, R10
+	DECQ         R13
+	JNZ          partial158
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	ADDQ         96(AX), R8
+	ADDQ         96(AX), R9
+	MOVQ         56(AX), R13
+	DECQ         R14
+	JNZ          partial158
+	VBROADCASTSS 80(AX), Z21
+	VMULPS       Z21, Z0, Z0
+	VMULPS       Z21, Z1, Z1
+	VMULPS       Z21, Z2, Z2
+	VMULPS       Z21, Z3, Z3
+	VMULPS       Z21, Z4, Z4
+	VMULPS       Z21, Z5, Z5
+	VMULPS       Z21, Z6, Z6
+	VMULPS       Z21, Z7, Z7
+	VMULPS       Z21, Z8, Z8
+	VMULPS       Z21, Z9, Z9
+	VMULPS       Z21, Z10, Z10
+	VMULPS       Z21, Z11, Z11
+	VMULPS       Z21, Z12, Z12
+	VMULPS       Z21, Z13, Z13
+	VMULPS       Z21, Z14, Z14
+	VMULPS       Z21, Z15, Z15
+	VMULPS       Z21, Z16, Z16
+	VMULPS       Z21, Z17, Z17
+	VMULPS       Z21, Z18, Z18
+	VMULPS       Z21, Z19, Z19
+	VMULPS       Z21, Z20, Z20
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased159
+	VMOVUPS.Z    (CX), K1, Z21
+	VADDPS       Z21, Z0, Z0
+	VADDPS       Z21, Z1, Z1
+	VADDPS       Z21, Z2, Z2
+	VADDPS       Z21, Z3, Z3
+	VADDPS       Z21, Z4, Z4
+	VADDPS       Z21, Z5, Z5
+	VADDPS       Z21, Z6, Z6
+	VADDPS       Z21, Z7, Z7
+	VADDPS       Z21, Z8, Z8
+	VADDPS       Z21, Z9, Z9
+	VADDPS       Z21, Z10, Z10
+	VADDPS       Z21, Z11, Z11
+	VADDPS       Z21, Z12, Z12
+	VADDPS       Z21, Z13, Z13
+	VADDPS       Z21, Z14, Z14
+	VADDPS       Z21, Z15, Z15
+	VADDPS       Z21, Z16, Z16
+	VADDPS       Z21, Z17, Z17
+	VADDPS       Z21, Z18, Z18
+	VADDPS       Z21, Z19, Z19
+	VADDPS       Z21, Z20, Z20
+
+biased159:
+	TESTQ     DX, DX
+	JZ        added159
+	VMOVUPS.Z (DX), K1, Z21
+	VADDPS    Z21, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z21
+	VADDPS    Z21, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z21
+	VADDPS    Z21, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z21
+	VADDPS    Z21, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z21
+	VADDPS    Z21, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z21
+	VADDPS    Z21, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z21
+	VADDPS    Z21, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z21
+	VADDPS    Z21, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z21
+	VADDPS    Z21, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z21
+	VADDPS    Z21, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z21
+	VADDPS    Z21, Z10, Z10
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z21
+	VADDPS    Z21, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z21
+	VADDPS    Z21, Z12, Z12
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z21
+	VADDPS    Z21, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z21
+	VADDPS    Z21, Z14, Z14
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z21
+	VADDPS    Z21, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z21
+	VADDPS    Z21, Z16, Z16
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z21
+	VADDPS    Z21, Z17, Z17
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z21
+	VADDPS    Z21, Z18, Z18
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z21
+	VADDPS    Z21, Z19, Z19
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z21
+	VADDPS    Z21, Z20, Z20
+
+added159:
+	CMPQ   112(AX), $0x00
+	JE     clipped159
+	VPXORD Z23, Z23, Z23
+	VMAXPS Z0, Z23, Z0
+	VMAXPS Z1, Z23, Z1
+	VMAXPS Z2, Z23, Z2
+	VMAXPS Z3, Z23, Z3
+	VMAXPS Z4, Z23, Z4
+	VMAXPS Z5, Z23, Z5
+	VMAXPS Z6, Z23, Z6
+	VMAXPS Z7, Z23, Z7
+	VMAXPS Z8, Z23, Z8
+	VMAXPS Z9, Z23, Z9
+	VMAXPS Z10, Z23, Z10
+	VMAXPS Z11, Z23, Z11
+	VMAXPS Z12, Z23, Z12
+	VMAXPS Z13, Z23, Z13
+	VMAXPS Z14, Z23, Z14
+	VMAXPS Z15, Z23, Z15
+	VMAXPS Z16, Z23, Z16
+	VMAXPS Z17, Z23, Z17
+	VMAXPS Z18, Z23, Z18
+	VMAXPS Z19, Z23, Z19
+	VMAXPS Z20, Z23, Z20
+
+clipped159:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z10, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z11, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z12, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z13, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z14, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z15, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z16, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z17, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z18, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z19, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z20, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func tile22x1F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile22x1F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	CMPQ       56(AX), $0x40
+	JLT        fetched160
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched160:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	LEAQ (DI)(DX*4), R8
+	ADDQ DX, R8
+	LEAQ (R8)(DX*4), R9
+	ADDQ DX, R9
+	MOVQ 8(AX), R10
+	MOVQ 32(AX), R11
+	MOVQ 40(AX), R12
+	MOVQ 56(AX), R13
+	MOVQ 88(AX), R14
+
+partial161:
+	VMOVUPS.Z    (R10), K1, Z22
+	VBROADCASTSS (CX), Z23
+	VFMADD231PS  Z22, Z23, Z0
+	VBROADCASTSS (CX)(DX*1), Z23
+	VFMADD231PS  Z22, Z23, Z1
+	VBROADCASTSS (CX)(DX*2), Z23
+	VFMADD231PS  Z22, Z23, Z2
+	VBROADCASTSS (CX)(BX*1), Z23
+	VFMADD231PS  Z22, Z23, Z3
+	VBROADCASTSS (CX)(DX*4), Z23
+	VFMADD231PS  Z22, Z23, Z4
+	VBROADCASTSS (SI), Z23
+	VFMADD231PS  Z22, Z23, Z5
+	VBROADCASTSS (SI)(DX*1), Z23
+	VFMADD231PS  Z22, Z23, Z6
+	VBROADCASTSS (SI)(DX*2), Z23
+	VFMADD231PS  Z22, Z23, Z7
+	VBROADCASTSS (SI)(BX*1), Z23
+	VFMADD231PS  Z22, Z23, Z8
+	VBROADCASTSS (SI)(DX*4), Z23
+	VFMADD231PS  Z22, Z23, Z9
+	VBROADCASTSS (DI), Z23
+	VFMADD231PS  Z22, Z23, Z10
+	VBROADCASTSS (DI)(DX*1), Z23
+	VFMADD231PS  Z22, Z23, Z11
+	VBROADCASTSS (DI)(DX*2), Z23
+	VFMADD231PS  Z22, Z23, Z12
+	VBROADCASTSS (DI)(BX*1), Z23
+	VFMADD231PS  Z22, Z23, Z13
+	VBROADCASTSS (DI)(DX*4), Z23
+	VFMADD231PS  Z22, Z23, Z14
+	VBROADCASTSS (R8), Z23
+	VFMADD231PS  Z22, Z23, Z15
+	VBROADCASTSS (R8)(DX*1), Z23
+	VFMADD231PS  Z22, Z23, Z16
+	VBROADCASTSS (R8)(DX*2), Z23
+	VFMADD231PS  Z22, Z23, Z17
+	VBROADCASTSS (R8)(BX*1), Z23
+	VFMADD231PS  Z22, Z23, Z18
+	VBROADCASTSS (R8)(DX*4), Z23
+	VFMADD231PS  Z22, Z23, Z19
+	VBROADCASTSS (R9), Z23
+	VFMADD231PS  Z22, Z23, Z20
+	VBROADCASTSS (R9)(DX*1), Z23
+	VFMADD231PS  Z22, Z23, Z21
+	ADDQ         R11, CX
+	ADDQ         R11, SI
+	ADDQ         R11, DI
+	ADDQ         R11, R8
+	ADDQ         R11, R9
+	ADDQ         R12, R10
+	DECQ         R13
+	JNZ          partial161
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	ADDQ         96(AX), R8
+	ADDQ         96(AX), R9
+	MOVQ         56(AX), R13
+	DECQ         R14
+	JNZ          partial161
+	VBROADCASTSS 80(AX), Z22
+	VMULPS       Z22, Z0, Z0
+	VMULPS       Z22, Z1, Z1
+	VMULPS       Z22, Z2, Z2
+	VMULPS       Z22, Z3, Z3
+	VMULPS       Z22, Z4, Z4
+	VMULPS       Z22, Z5, Z5
+	VMULPS       Z22, Z6, Z6
+	VMULPS       Z22, Z7, Z7
+	VMULPS       Z22, Z8, Z8
+	VMULPS       Z22, Z9, Z9
+	VMULPS       Z22, Z10, Z10
+	VMULPS       Z22, Z11, Z11
+	VMULPS       Z22, Z12, Z12
+	VMULPS       Z22, Z13, Z13
+	VMULPS       Z22, Z14, Z14
+	VMULPS       Z22, Z15, Z15
+	VMULPS       Z22, Z16, Z16
+	VMULPS       Z22, Z17, Z17
+	VMULPS       Z22, Z18, Z18
+	VMULPS       Z22, Z19, Z19
+	VMULPS       Z22, Z20, Z20
+	VMULPS       Z22, Z21, Z21
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased162
+	VMOVUPS.Z    (CX), K1, Z22
+	VADDPS       Z22, Z0, Z0
+	VADDPS       Z22, Z1, Z1
+	VADDPS       Z22, Z2, Z2
+	VADDPS       Z22, Z3, Z3
+	VADDPS       Z22, Z4, Z4
+	VADDPS       Z22, Z5, Z5
+	VADDPS       Z22, Z6, Z6
+	VADDPS       Z22, Z7, Z7
+	VADDPS       Z22, Z8, Z8
+	VADDPS       Z22, Z9, Z9
+	VADDPS       Z22, Z10, Z10
+	VADDPS       Z22, Z11, Z11
+	VADDPS       Z22, Z12, Z12
+	VADDPS       Z22, Z13, Z13
+	VADDPS       Z22, Z14, Z14
+	VADDPS       Z22, Z15, Z15
+	VADDPS       Z22, Z16, Z16
+	VADDPS       Z22, Z17, Z17
+	VADDPS       Z22, Z18, Z18
+	VADDPS       Z22, Z19, Z19
+	VADDPS       Z22, Z20, Z20
+	VADDPS       Z22, Z21, Z21
+
+biased162:
+	TESTQ     DX, DX
+	JZ        added162
+	VMOVUPS.Z (DX), K1, Z22
+	VADDPS    Z22, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z22
+	VADDPS    Z22, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z22
+	VADDPS    Z22, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z22
+	VADDPS    Z22, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z22
+	VADDPS    Z22, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z22
+	VADDPS    Z22, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z22
+	VADDPS    Z22, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z22
+	VADDPS    Z22, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z22
+	VADDPS    Z22, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z22
+	VADDPS    Z22, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z22
+	VADDPS    Z22, Z10, Z10
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z22
+	VADDPS    Z22, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z22
+	VADDPS    Z22, Z12, Z12
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z22
+	VADDPS    Z22, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z22
+	VADDPS    Z22, Z14, Z14
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z22
+	VADDPS    Z22, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z22
+	VADDPS    Z22, Z16, Z16
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z22
+	VADDPS    Z22, Z17, Z17
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z22
+	VADDPS    Z22, Z18, Z18
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z22
+	VADDPS    Z22, Z19, Z19
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z22
+	VADDPS    Z22, Z20, Z20
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z22
+	VADDPS    Z22, Z21, Z21
+
+added162:
+	CMPQ   112(AX), $0x00
+	JE     clipped162
+	VPXORD Z24, Z24, Z24
+	VMAXPS Z0, Z24, Z0
+	VMAXPS Z1, Z24, Z1
+	VMAXPS Z2, Z24, Z2
+	VMAXPS Z3, Z24, Z3
+	VMAXPS Z4, Z24, Z4
+	VMAXPS Z5, Z24, Z5
+	VMAXPS Z6, Z24, Z6
+	VMAXPS Z7, Z24, Z7
+	VMAXPS Z8, Z24, Z8
+	VMAXPS Z9, Z24, Z9
+	VMAXPS Z10, Z24, Z10
+	VMAXPS Z11, Z24, Z11
+	VMAXPS Z12, Z24, Z12
+	VMAXPS Z13, Z24, Z13
+	VMAXPS Z14, Z24, Z14
+	VMAXPS Z15, Z24, Z15
+	VMAXPS Z16, Z24, Z16
+	VMAXPS Z17, Z24, Z17
+	VMAXPS Z18, Z24, Z18
+	VMAXPS Z19, Z24, Z19
+	VMAXPS Z20, Z24, Z20
+	VMAXPS Z21, Z24, Z21
+
+clipped162:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z10, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z11, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z12, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z13, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z14, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z15, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z16, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z17, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z18, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z19, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z20, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z21, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func tile23x1F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile23x1F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	VPXORD     Z22, Z22, Z22
+	CMPQ       56(AX), $0x40
+	JLT        fetched163
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched163:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	LEAQ (DI)(DX*4), R8
+	ADDQ DX, R8
+	LEAQ (R8)(DX*4), R9
+	ADDQ DX, R9
+	MOVQ 8(AX), R10
+	MOVQ 32(AX), R11
+	MOVQ 40(AX), R12
+	MOVQ 56(AX), R13
+	MOVQ 88(AX), R14
+
+partial164:
+	VMOVUPS.Z    (R10), K1, Z23
+	VBROADCASTSS (CX), Z24
+	VFMADD231PS  Z23, Z24, Z0
+	VBROADCASTSS (CX)(DX*1), Z24
+	VFMADD231PS  Z23, Z24, Z1
+	VBROADCASTSS (CX)(DX*2), Z24
+	VFMADD231PS  Z23, Z24, Z2
+	VBROADCASTSS (CX)(BX*1), Z24
+	VFMADD231PS  Z23, Z24, Z3
+	VBROADCASTSS (CX)(DX*4), Z24
+	VFMADD231PS  Z23, Z24, Z4
+	VBROADCASTSS (SI), Z24
+	VFMADD231PS  Z23, Z24, Z5
+	VBROADCASTSS (SI)(DX*1), Z24
+	VFMADD231PS  Z23, Z24, Z6
+	VBROADCASTSS (SI)(DX*2), Z24
+	VFMADD231PS  Z23, Z24, Z7
+	VBROADCASTSS (SI)(BX*1), Z24
+	VFMADD231PS  Z23, Z24, Z8
+	VBROADCASTSS (SI)(DX*4), Z24
+	VFMADD231PS  Z23, Z24, Z9
+	VBROADCASTSS (DI), Z24
+	VFMADD231PS  Z23, Z24, Z10
+	VBROADCASTSS (DI)(DX*1), Z24
+	VFMADD231PS  Z23, Z24, Z11
+	VBROADCASTSS (DI)(DX*2), Z24
+	VFMADD231PS  Z23, Z24, Z12
+	VBROADCASTSS (DI)(BX*1), Z24
+	VFMADD231PS  Z23, Z24, Z13
+	VBROADCASTSS (DI)(DX*4), Z24
+	VFMADD231PS  Z23, Z24, Z14
+	VBROADCASTSS (R8), Z24
+	VFMADD231PS  Z23, Z24, Z15
+	VBROADCASTSS (R8)(DX*1), Z24
+	VFMADD231PS  Z23, Z24, Z16
+	VBROADCASTSS (R8)(DX*2), Z24
+	VFMADD231PS  Z23, Z24, Z17
+	VBROADCASTSS (R8)(BX*1), Z24
+	VFMADD231PS  Z23, Z24, Z18
+	VBROADCASTSS (R8)(DX*4), Z24
+	VFMADD231PS  Z23, Z24, Z19
+	VBROADCASTSS (R9), Z24
+	VFMADD231PS  Z23, Z24, Z20
+	VBROADCASTSS (R9)(DX*1), Z24
+	VFMADD231PS  Z23, Z24, Z21
+	VBROADCASTSS (R9)(DX*2), Z24
+	VFMADD231PS  Z23, Z24, Z22
+	ADDQ         R11, CX
+	ADDQ         R11, SI
+	ADDQ         R11, DI
+	ADDQ         R11, R8
+	ADDQ         R11, R9
+	ADDQ         R12, R10
+	DECQ         R13
+	JNZ          partial164
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	ADDQ         96(AX), R8
+	ADDQ         96(AX), R9
+	MOVQ         56(AX), R13
+	DECQ         R14
+	JNZ          partial164
+	VBROADCASTSS 80(AX), Z23
+	VMULPS       Z23, Z0, Z0
+	VMULPS       Z23, Z1, Z1
+	VMULPS       Z23, Z2, Z2
+	VMULPS       Z23, Z3, Z3
+	VMULPS       Z23, Z4, Z4
+	VMULPS       Z23, Z5, Z5
+	VMULPS       Z23, Z6, Z6
+	VMULPS       Z23, Z7, Z7
+	VMULPS       Z23, Z8, Z8
+	VMULPS       Z23, Z9, Z9
+	VMULPS       Z23, Z10, Z10
+	VMULPS       Z23, Z11, Z11
+	VMULPS       Z23, Z12, Z12
+	VMULPS       Z23, Z13, Z13
+	VMULPS       Z23, Z14, Z14
+	VMULPS       Z23, Z15, Z15
+	VMULPS       Z23, Z16, Z16
+	VMULPS       Z23, Z17, Z17
+	VMULPS       Z23, Z18, Z18
+	VMULPS       Z23, Z19, Z19
+	VMULPS       Z23, Z20, Z20
+	VMULPS       Z23, Z21, Z21
+	VMULPS       Z23, Z22, Z22
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased165
+	VMOVUPS.Z    (CX), K1, Z23
+	VADDPS       Z23, Z0, Z0
+	VADDPS       Z23, Z1, Z1
+	VADDPS       Z23, Z2, Z2
+	VADDPS       Z23, Z3, Z3
+	VADDPS       Z23, Z4, Z4
+	VADDPS       Z23, Z5, Z5
+	VADDPS       Z23, Z6, Z6
+	VADDPS       Z23, Z7, Z7
+	VADDPS       Z23, Z8, Z8
+	VADDPS       Z23, Z9, Z9
+	VADDPS       Z23, Z10, Z10
+	VADDPS       Z23, Z11, Z11
+	VADDPS       Z23, Z12, Z12
+	VADDPS       Z23, Z13, Z13
+	VADDPS       Z23, Z14, Z14
+	VADDPS       Z23, Z15, Z15
+	VADDPS       Z23, Z16, Z16
+	VADDPS       Z23, Z17, Z17
+	VADDPS       Z23, Z18, Z18
+	VADDPS       Z23, Z19, Z19
+	VADDPS       Z23, Z20, Z20
+	VADDPS       Z23, Z21, Z21
+	VADDPS       Z23, Z22, Z22
+
+biased165:
+	TESTQ     DX, DX
+	JZ        added165
+	VMOVUPS.Z (DX), K1, Z23
+	VADDPS    Z23, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z23
+	VADDPS    Z23, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z23
+	VADDPS    Z23, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z23
+	VADDPS    Z23, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z23
+	VADDPS    Z23, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z23
+	VADDPS    Z23, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z23
+	VADDPS    Z23, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z23
+	VADDPS    Z23, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z23
+	VADDPS    Z23, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z23
+	VADDPS    Z23, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z23
+	VADDPS    Z23, Z10, Z10
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z23
+	VADDPS    Z23, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z23
+	VADDPS    Z23, Z12, Z12
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z23
+	VADDPS    Z23, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z23
+	VADDPS    Z23, Z14, Z14
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z23
+	VADDPS    Z23, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z23
+	VADDPS    Z23, Z16, Z16
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z23
+	VADDPS    Z23, Z17, Z17
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z23
+	VADDPS    Z23, Z18, Z18
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z23
+	VADDPS    Z23, Z19, Z19
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z23
+	VADDPS    Z23, Z20, Z20
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z23
+	VADDPS    Z23, Z21, Z21
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z23
+	VADDPS    Z23, Z22, Z22
+
+added165:
+	CMPQ   112(AX), $0x00
+	JE     clipped165
+	VPXORD Z25, Z25, Z25
+	VMAXPS Z0, Z25, Z0
+	VMAXPS Z1, Z25, Z1
+	VMAXPS Z2, Z25, Z2
+	VMAXPS Z3, Z25, Z3
+	VMAXPS Z4, Z25, Z4
+	VMAXPS Z5, Z25, Z5
+	VMAXPS Z6, Z25, Z6
+	VMAXPS Z7, Z25, Z7
+	VMAXPS Z8, Z25, Z8
+	VMAXPS Z9, Z25, Z9
+	VMAXPS Z10, Z25, Z10
+	VMAXPS Z11, Z25, Z11
+	VMAXPS Z12, Z25, Z12
+	VMAXPS Z13, Z25, Z13
+	VMAXPS Z14, Z25, Z14
+	VMAXPS Z15, Z25, Z15
+	VMAXPS Z16, Z25, Z16
+	VMAXPS Z17, Z25, Z17
+	VMAXPS Z18, Z25, Z18
+	VMAXPS Z19, Z25, Z19
+	VMAXPS Z20, Z25, Z20
+	VMAXPS Z21, Z25, Z21
+	VMAXPS Z22, Z25, Z22
+
+clipped165:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z10, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z11, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z12, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z13, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z14, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z15, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z16, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z17, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z18, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z19, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z20, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z21, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z22, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func tile24x1F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile24x1F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	CMPQ       56(AX), $0x40
+	JLT        fetched166
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched166:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	LEAQ (DI)(DX*4), R8
+	ADDQ DX, R8
+	LEAQ (R8)(DX*4), R9
+	ADDQ DX, R9
+	MOVQ 8(AX), R10
+	MOVQ 32(AX), R11
+	MOVQ 40(AX), R12
+	MOVQ 56(AX), R13
+	MOVQ 88(AX), R14
+
+partial167:
+	VMOVUPS.Z    (R10), K1, Z24
+	VBROADCASTSS (CX), Z25
+	VFMADD231PS  Z24, Z25, Z0
+	VBROADCASTSS (CX)(DX*1), Z25
+	VFMADD231PS  Z24, Z25, Z1
+	VBROADCASTSS (CX)(DX*2), Z25
+	VFMADD231PS  Z24, Z25, Z2
+	VBROADCASTSS (CX)(BX*1), Z25
+	VFMADD231PS  Z24, Z25, Z3
+	VBROADCASTSS (CX)(DX*4), Z25
+	VFMADD231PS  Z24, Z25, Z4
+	VBROADCASTSS (SI), Z25
+	VFMADD231PS  Z24, Z25, Z5
+	VBROADCASTSS (SI)(DX*1), Z25
+	VFMADD231PS  Z24, Z25, Z6
+	VBROADCASTSS (SI)(DX*2), Z25
+	VFMADD231PS  Z24, Z25, Z7
+	VBROADCASTSS (SI)(BX*1), Z25
+	VFMADD231PS  Z24, Z25, Z8
+	VBROADCASTSS (SI)(DX*4), Z25
+	VFMADD231PS  Z24, Z25, Z9
+	VBROADCASTSS (DI), Z25
+	VFMADD231PS  Z24, Z25, Z10
+	VBROADCASTSS (DI)(DX*1), Z25
+	VFMADD231PS  Z24, Z25, Z11
+	VBROADCASTSS (DI)(DX*2), Z25
+	VFMADD231PS  Z24, Z25, Z12
+	VBROADCASTSS (DI)(BX*1), Z25
+	VFMADD231PS  Z24, Z25, Z13
+	VBROADCASTSS (DI)(DX*4), Z25
+	VFMADD231PS  Z24, Z25, Z14
+	VBROADCASTSS (R8), Z25
+	VFMADD231PS  Z24, Z25, Z15
+	VBROADCASTSS (R8)(DX*1), Z25
+	VFMADD231PS  Z24, Z25, Z16
+	VBROADCASTSS (R8)(DX*2), Z25
+	VFMADD231PS  Z24, Z25, Z17
+	VBROADCASTSS (R8)(BX*1), Z25
+	VFMADD231PS  Z24, Z25, Z18
+	VBROADCASTSS (R8)(DX*4), Z25
+	VFMADD231PS  Z24, Z25, Z19
+	VBROADCASTSS (R9), Z25
+	VFMADD231PS  Z24, Z25, Z20
+	VBROADCASTSS (R9)(DX*1), Z25
+	VFMADD231PS  Z24, Z25, Z21
+	VBROADCASTSS (R9)(DX*2), Z25
+	VFMADD231PS  Z24, Z25, Z22
+	VBROADCASTSS (R9)(BX*1), Z25
+	VFMADD231PS  Z24, Z25, Z23
+	ADDQ         R11, CX
+	ADDQ         R11, SI
+	ADDQ         R11, DI
+	ADDQ         R11, R8
+	ADDQ         R11, R9
+	ADDQ         R12, R10
+	DECQ         R13
+	JNZ          partial167
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	ADDQ         96(AX), R8
+	ADDQ         96(AX), R9
+	MOVQ         56(AX), R13
+	DECQ         R14
+	JNZ          partial167
+	VBROADCASTSS 80(AX), Z24
+	VMULPS       Z24, Z0, Z0
+	VMULPS       Z24, Z1, Z1
+	VMULPS       Z24, Z2, Z2
+	VMULPS       Z24, Z3, Z3
+	VMULPS       Z24, Z4, Z4
+	VMULPS       Z24, Z5, Z5
+	VMULPS       Z24, Z6, Z6
+	VMULPS       Z24, Z7, Z7
+	VMULPS       Z24, Z8, Z8
+	VMULPS       Z24, Z9, Z9
+	VMULPS       Z24, Z10, Z10
+	VMULPS       Z24, Z11, Z11
+	VMULPS       Z24, Z12, Z12
+	VMULPS       Z24, Z13, Z13
+	VMULPS       Z24, Z14, Z14
+	VMULPS       Z24, Z15, Z15
+	VMULPS       Z24, Z16, Z16
+	VMULPS       Z24, Z17, Z17
+	VMULPS       Z24, Z18, Z18
+	VMULPS       Z24, Z19, Z19
+	VMULPS       Z24, Z20, Z20
+	VMULPS       Z24, Z21, Z21
+	VMULPS       Z24, Z22, Z22
+	VMULPS       Z24, Z23, Z23
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased168
+	VMOVUPS.Z    (CX), K1, Z24
+	VADDPS       Z24, Z0, Z0
+	VADDPS       Z24, Z1, Z1
+	VADDPS       Z24, Z2, Z2
+	VADDPS       Z24, Z3, Z3
+	VADDPS       Z24, Z4, Z4
+	VADDPS       Z24, Z5, Z5
+	VADDPS       Z24, Z6, Z6
+	VADDPS       Z24, Z7, Z7
+	VADDPS       Z24, Z8, Z8
+	VADDPS       Z24, Z9, Z9
+	VADDPS       Z24, Z10, Z10
+	VADDPS       Z24, Z11, Z11
+	VADDPS       Z24, Z12, Z12
+	VADDPS       Z24, Z13, Z13
+	VADDPS       Z24, Z14, Z14
+	VADDPS       Z24, Z15, Z15
+	VADDPS       Z24, Z16, Z16
+	VADDPS       Z24, Z17, Z17
+	VADDPS       Z24, Z18, Z18
+	VADDPS       Z24, Z19, Z19
+	VADDPS       Z24, Z20, Z20
+	VADDPS       Z24, Z21, Z21
+	VADDPS       Z24, Z22, Z22
+	VADDPS       Z24, Z23, Z23
+
+biased168:
+	TESTQ     DX, DX
+	JZ        added168
+	VMOVUPS.Z (DX), K1, Z24
+	VADDPS    Z24, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z24
+	VADDPS    Z24, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z24
+	VADDPS    Z24, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z24
+	VADDPS    Z24, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z24
+	VADDPS    Z24, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z24
+	VADDPS    Z24, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z24
+	VADDPS    Z24, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z24
+	VADDPS    Z24, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z24
+	VADDPS    Z24, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z24
+	VADDPS    Z24, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z24
+	VADDPS    Z24, Z10, Z10
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z24
+	VADDPS    Z24, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z24
+	VADDPS    Z24, Z12, Z12
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z24
+	VADDPS    Z24, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z24
+	VADDPS    Z24, Z14, Z14
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z24
+	VADDPS    Z24, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z24
+	VADDPS    Z24, Z16, Z16
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z24
+	VADDPS    Z24, Z17, Z17
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z24
+	VADDPS    Z24, Z18, Z18
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z24
+	VADDPS    Z24, Z19, Z19
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z24
+	VADDPS    Z24, Z20, Z20
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z24
+	VADDPS    Z24, Z21, Z21
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z24
+	VADDPS    Z24, Z22, Z22
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z24
+	VADDPS    Z24, Z23, Z23
+
+added168:
+	CMPQ   112(AX), $0x00
+	JE     clipped168
+	VPXORD Z26, Z26, Z26
+	VMAXPS Z0, Z26, Z0
+	VMAXPS Z1, Z26, Z1
+	VMAXPS Z2, Z26, Z2
+	VMAXPS Z3, Z26, Z3
+	VMAXPS Z4, Z26, Z4
+	VMAXPS Z5, Z26, Z5
+	VMAXPS Z6, Z26, Z6
+	VMAXPS Z7, Z26, Z7
+	VMAXPS Z8, Z26, Z8
+	VMAXPS Z9, Z26, Z9
+	VMAXPS Z10, Z26, Z10
+	VMAXPS Z11, Z26, Z11
+	VMAXPS Z12, Z26, Z12
+	VMAXPS Z13, Z26, Z13
+	VMAXPS Z14, Z26, Z14
+	VMAXPS Z15, Z26, Z15
+	VMAXPS Z16, Z26, Z16
+	VMAXPS Z17, Z26, Z17
+	VMAXPS Z18, Z26, Z18
+	VMAXPS Z19, Z26, Z19
+	VMAXPS Z20, Z26, Z20
+	VMAXPS Z21, Z26, Z21
+	VMAXPS Z22, Z26, Z22
+	VMAXPS Z23, Z26, Z23
+
+clipped168:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z10, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z11, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z12, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z13, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z14, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z15, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z16, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z17, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z18, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z19, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z20, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z21, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z22, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z23, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func tile25x1F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile25x1F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	VPXORD     Z24, Z24, Z24
+	CMPQ       56(AX), $0x40
+	JLT        fetched169
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched169:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	LEAQ (DI)(DX*4), R8
+	ADDQ DX, R8
+	LEAQ (R8)(DX*4), R9
+	ADDQ DX, R9
+	MOVQ 8(AX), R10
+	MOVQ 32(AX), R11
+	MOVQ 40(AX), R12
+	MOVQ 56(AX), R13
+	MOVQ 88(AX), R14
+
+partial170:
+	VMOVUPS.Z    (R10), K1, Z25
+	VBROADCASTSS (CX), Z26
+	VFMADD231PS  Z25, Z26, Z0
+	VBROADCASTSS (CX)(DX*1), Z26
+	VFMADD231PS  Z25, Z26, Z1
+	VBROADCASTSS (CX)(DX*2), Z26
+	VFMADD231PS  Z25, Z26, Z2
+	VBROADCASTSS (CX)(BX*1), Z26
+	VFMADD231PS  Z25, Z26, Z3
+	VBROADCASTSS (CX)(DX*4), Z26
+	VFMADD231PS  Z25, Z26, Z4
+	VBROADCASTSS (SI), Z26
+	VFMADD231PS  Z25, Z26, Z5
+	VBROADCASTSS (SI)(DX*1), Z26
+	VFMADD231PS  Z25, Z26, Z6
+	VBROADCASTSS (SI)(DX*2), Z26
+	VFMADD231PS  Z25, Z26, Z7
+	VBROADCASTSS (SI)(BX*1), Z26
+	VFMADD231PS  Z25, Z26, Z8
+	VBROADCASTSS (SI)(DX*4), Z26
+	VFMADD231PS  Z25, Z26, Z9
+	VBROADCASTSS (DI), Z26
+	VFMADD231PS  Z25, Z26, Z10
+	VBROADCASTSS (DI)(DX*1), Z26
+	VFMADD231PS  Z25, Z26, Z11
+	VBROADCASTSS (DI)(DX*2), Z26
+	VFMADD231PS  Z25, Z26, Z12
+	VBROADCASTSS (DI)(BX*1), Z26
+	VFMADD231PS  Z25, Z26, Z13
+	VBROADCASTSS (DI)(DX*4), Z26
+	VFMADD231PS  Z25, Z26, Z14
+	VBROADCASTSS (R8), Z26
+	VFMADD231PS  Z25, Z26, Z15
+	VBROADCASTSS (R8)(DX*1), Z26
+	VFMADD231PS  Z25, Z26, Z16
+	VBROADCASTSS (R8)(DX*2), Z26
+	VFMADD231PS  Z25, Z26, Z17
+	VBROADCASTSS (R8)(BX*1), Z26
+	VFMADD231PS  Z25, Z26, Z18
+	VBROADCASTSS (R8)(DX*4), Z26
+	VFMADD231PS  Z25, Z26, Z19
+	VBROADCASTSS (R9), Z26
+	VFMADD231PS  Z25, Z26, Z20
+	VBROADCASTSS (R9)(DX*1), Z26
+	VFMADD231PS  Z25, Z26, Z21
+	VBROADCASTSS (R9)(DX*2), Z26
+	VFMADD231PS  Z25, Z26, Z22
+	VBROADCASTSS (R9)(BX*1), Z26
+	VFMADD231PS  Z25, Z26, Z23
+	VBROADCASTSS (R9)(DX*4), Z26
+	VFMADD231PS  Z25, Z26, Z24
+	ADDQ         R11, CX
+	ADDQ         R11, SI
+	ADDQ         R11, DI
+	ADDQ         R11, R8
+	ADDQ         R11, R9
+	ADDQ         R12, R10
+	DECQ         R13
+	JNZ          partial170
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	ADDQ         96(AX), R8
+	ADDQ         96(AX), R9
+	MOVQ         56(AX), R13
+	DECQ         R14
+	JNZ          partial170
+	VBROADCASTSS 80(AX), Z25
+	VMULPS       Z25, Z0, Z0
+	VMULPS       Z25, Z1, Z1
+	VMULPS       Z25, Z2, Z2
+	VMULPS       Z25, Z3, Z3
+	VMULPS       Z25, Z4, Z4
+	VMULPS       Z25, Z5, Z5
+	VMULPS       Z25, Z6, Z6
+	VMULPS       Z25, Z7, Z7
+	VMULPS       Z25, Z8, Z8
+	VMULPS       Z25, Z9, Z9
+	VMULPS       Z25, Z10, Z10
+	VMULPS       Z25, Z11, Z11
+	VMULPS       Z25, Z12, Z12
+	VMULPS       Z25, Z13, Z13
+	VMULPS       Z25, Z14, Z14
+	VMULPS       Z25, Z15, Z15
+	VMULPS       Z25, Z16, Z16
+	VMULPS       Z25, Z17, Z17
+	VMULPS       Z25, Z18, Z18
+	VMULPS       Z25, Z19, Z19
+	VMULPS       Z25, Z20, Z20
+	VMULPS       Z25, Z21, Z21
+	VMULPS       Z25, Z22, Z22
+	VMULPS       Z25, Z23, Z23
+	VMULPS       Z25, Z24, Z24
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased171
+	VMOVUPS.Z    (CX), K1, Z25
+	VADDPS       Z25, Z0, Z0
+	VADDPS       Z25, Z1, Z1
+	VADDPS       Z25, Z2, Z2
+	VADDPS       Z25, Z3, Z3
+	VADDPS       Z25, Z4, Z4
+	VADDPS       Z25, Z5, Z5
+	VADDPS       Z25, Z6, Z6
+	VADDPS       Z25, Z7, Z7
+	VADDPS       Z25, Z8, Z8
+	VADDPS       Z25, Z9, Z9
+	VADDPS       Z25, Z10, Z10
+	VADDPS       Z25, Z11, Z11
+	VADDPS       Z25, Z12, Z12
+	VADDPS       Z25, Z13, Z13
+	VADDPS       Z25, Z14, Z14
+	VADDPS       Z25, Z15, Z15
+	VADDPS       Z25, Z16, Z16
+	VADDPS       Z25, Z17, Z17
+	VADDPS       Z25, Z18, Z18
+	VADDPS       Z25, Z19, Z19
+	VADDPS       Z25, Z20, Z20
+	VADDPS       Z25, Z21, Z21
+	VADDPS       Z25, Z22, Z22
+	VADDPS       Z25, Z23, Z23
+	VADDPS       Z25, Z24, Z24
+
+biased171:
+	TESTQ     DX, DX
+	JZ        added171
+	VMOVUPS.Z (DX), K1, Z25
+	VADDPS    Z25, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z25
+	VADDPS    Z25, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z25
+	VADDPS    Z25, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z25
+	VADDPS    Z25, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z25
+	VADDPS    Z25, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z25
+	VADDPS    Z25, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z25
+	VADDPS    Z25, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z25
+	VADDPS    Z25, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z25
+	VADDPS    Z25, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z25
+	VADDPS    Z25, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z25
+	VADDPS    Z25, Z10, Z10
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z25
+	VADDPS    Z25, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z25
+	VADDPS    Z25, Z12, Z12
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z25
+	VADDPS    Z25, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z25
+	VADDPS    Z25, Z14, Z14
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z25
+	VADDPS    Z25, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z25
+	VADDPS    Z25, Z16, Z16
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z25
+	VADDPS    Z25, Z17, Z17
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z25
+	VADDPS    Z25, Z18, Z18
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z25
+	VADDPS    Z25, Z19, Z19
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z25
+	VADDPS    Z25, Z20, Z20
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z25
+	VADDPS    Z25, Z21, Z21
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z25
+	VADDPS    Z25, Z22, Z22
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z25
+	VADDPS    Z25, Z23, Z23
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z25
+	VADDPS    Z25, Z24, Z24
+
+added171:
+	CMPQ   112(AX), $0x00
+	JE     clipped171
+	VPXORD Z27, Z27, Z27
+	VMAXPS Z0, Z27, Z0
+	VMAXPS Z1, Z27, Z1
+	VMAXPS Z2, Z27, Z2
+	VMAXPS Z3, Z27, Z3
+	VMAXPS Z4, Z27, Z4
+	VMAXPS Z5, Z27, Z5
+	VMAXPS Z6, Z27, Z6
+	VMAXPS Z7, Z27, Z7
+	VMAXPS Z8, Z27, Z8
+	VMAXPS Z9, Z27, Z9
+	VMAXPS Z10, Z27, Z10
+	VMAXPS Z11, Z27, Z11
+	VMAXPS Z12, Z27, Z12
+	VMAXPS Z13, Z27, Z13
+	VMAXPS Z14, Z27, Z14
+	VMAXPS Z15, Z27, Z15
+	VMAXPS Z16, Z27, Z16
+	VMAXPS Z17, Z27, Z17
+	VMAXPS Z18, Z27, Z18
+	VMAXPS Z19, Z27, Z19
+	VMAXPS Z20, Z27, Z20
+	VMAXPS Z21, Z27, Z21
+	VMAXPS Z22, Z27, Z22
+	VMAXPS Z23, Z27, Z23
+	VMAXPS Z24, Z27, Z24
+
+clipped171:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z10, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z11, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z12, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z13, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z14, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z15, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z16, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z17, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z18, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z19, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z20, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z21, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z22, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z23, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z24, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func tile26x1F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile26x1F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	VPXORD     Z24, Z24, Z24
+	VPXORD     Z25, Z25, Z25
+	CMPQ       56(AX), $0x40
+	JLT        fetched172
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched172:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	LEAQ (DI)(DX*4), R8
+	ADDQ DX, R8
+	LEAQ (R8)(DX*4), R9
+	ADDQ DX, R9
+	LEAQ (R9)(DX*4), R10
+	ADDQ DX, R10
+	MOVQ 8(AX), R11
+	MOVQ 32(AX), R12
+	MOVQ 40(AX), R13
+	MOVQ 56(AX), R14
+	MOVQ 88(AX), R15
+
+partial173:
+	VMOVUPS.Z    (R11), K1, Z26
+	VBROADCASTSS (CX), Z27
+	VFMADD231PS  Z26, Z27, Z0
+	VBROADCASTSS (CX)(DX*1), Z27
+	VFMADD231PS  Z26, Z27, Z1
+	VBROADCASTSS (CX)(DX*2), Z27
+	VFMADD231PS  Z26, Z27, Z2
+	VBROADCASTSS (CX)(BX*1), Z27
+	VFMADD231PS  Z26, Z27, Z3
+	VBROADCASTSS (CX)(DX*4), Z27
+	VFMADD231PS  Z26, Z27, Z4
+	VBROADCASTSS (SI), Z27
+	VFMADD231PS  Z26, Z27, Z5
+	VBROADCASTSS (SI)(DX*1), Z27
+	VFMADD231PS  Z26, Z27, Z6
+	VBROADCASTSS (SI)(DX*2), Z27
+	VFMADD231PS  Z26, Z27, Z7
+	VBROADCASTSS (SI)(BX*1), Z27
+	VFMADD231PS  Z26, Z27, Z8
+	VBROADCASTSS (SI)(DX*4), Z27
+	VFMADD231PS  Z26, Z27, Z9
+	VBROADCASTSS (DI), Z27
+	VFMADD231PS  Z26, Z27, Z10
+	VBROADCASTSS (DI)(DX*1), Z27
+	VFMADD231PS  Z26, Z27, Z11
+	VBROADCASTSS (DI)(DX*2), Z27
+	VFMADD231PS  Z26, Z27, Z12
+	VBROADCASTSS (DI)(BX*1), Z27
+	VFMADD231PS  Z26, Z27, Z13
+	VBROADCASTSS (DI)(DX*4), Z27
+	VFMADD231PS  Z26, Z27, Z14
+	VBROADCASTSS (R8), Z27
+	VFMADD231PS  Z26, Z27, Z15
+	VBROADCASTSS (R8)(DX*1), Z27
+	VFMADD231PS  Z26, Z27, Z16
+	VBROADCASTSS (R8)(DX*2), Z27
+	VFMADD231PS  Z26, Z27, Z17
+	VBROADCASTSS (R8)(BX*1), Z27
+	VFMADD231PS  Z26, Z27, Z18
+	VBROADCASTSS (R8)(DX*4), Z27
+	VFMADD231PS  Z26, Z27, Z19
+	VBROADCASTSS (R9), Z27
+	VFMADD231PS  Z26, Z27, Z20
+	VBROADCASTSS (R9)(DX*1), Z27
+	VFMADD231PS  Z26, Z27, Z21
+	VBROADCASTSS (R9)(DX*2), Z27
+	VFMADD231PS  Z26, Z27, Z22
+	VBROADCASTSS (R9)(BX*1), Z27
+	VFMADD231PS  Z26, Z27, Z23
+	VBROADCASTSS (R9)(DX*4), Z27
+	VFMADD231PS  Z26, Z27, Z24
+	VBROADCASTSS (R10), Z27
+	VFMADD231PS  Z26, Z27, Z25
+	ADDQ         R12, CX
+	ADDQ         R12, SI
+	ADDQ         R12, DI
+	ADDQ         R12, R8
+	ADDQ         R12, R9
+	ADDQ         R12, R10
+	ADDQ         R13, R11
+	DECQ         R14
+	JNZ          partial173
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	ADDQ         96(AX), R8
+	ADDQ         96(AX), R9
+	ADDQ         96(AX), R10
+	MOVQ         56(AX), R14
+	DECQ         R15
+	JNZ          partial173
+	VBROADCASTSS 80(AX), Z26
+	VMULPS       Z26, Z0, Z0
+	VMULPS       Z26, Z1, Z1
+	VMULPS       Z26, Z2, Z2
+	VMULPS       Z26, Z3, Z3
+	VMULPS       Z26, Z4, Z4
+	VMULPS       Z26, Z5, Z5
+	VMULPS       Z26, Z6, Z6
+	VMULPS       Z26, Z7, Z7
+	VMULPS       Z26, Z8, Z8
+	VMULPS       Z26, Z9, Z9
+	VMULPS       Z26, Z10, Z10
+	VMULPS       Z26, Z11, Z11
+	VMULPS       Z26, Z12, Z12
+	VMULPS       Z26, Z13, Z13
+	VMULPS       Z26, Z14, Z14
+	VMULPS       Z26, Z15, Z15
+	VMULPS       Z26, Z16, Z16
+	VMULPS       Z26, Z17, Z17
+	VMULPS       Z26, Z18, Z18
+	VMULPS       Z26, Z19, Z19
+	VMULPS       Z26, Z20, Z20
+	VMULPS       Z26, Z21, Z21
+	VMULPS       Z26, Z22, Z22
+	VMULPS       Z26, Z23, Z23
+	VMULPS       Z26, Z24, Z24
+	VMULPS       Z26, Z25, Z25
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased174
+	VMOVUPS.Z    (CX), K1, Z26
+	VADDPS       Z26, Z0, Z0
+	VADDPS       Z26, Z1, Z1
+	VADDPS       Z26, Z2, Z2
+	VADDPS       Z26, Z3, Z3
+	VADDPS       Z26, Z4, Z4
+	VADDPS       Z26, Z5, Z5
+	VADDPS       Z26, Z6, Z6
+	VADDPS       Z26, Z7, Z7
+	VADDPS       Z26, Z8, Z8
+	VADDPS       Z26, Z9, Z9
+	VADDPS       Z26, Z10, Z10
+	VADDPS       Z26, Z11, Z11
+	VADDPS       Z26, Z12, Z12
+	VADDPS       Z26, Z13, Z13
+	VADDPS       Z26, Z14, Z14
+	VADDPS       Z26, Z15, Z15
+	VADDPS       Z26, Z16, Z16
+	VADDPS       Z26, Z17, Z17
+	VADDPS       Z26, Z18, Z18
+	VADDPS       Z26, Z19, Z19
+	VADDPS       Z26, Z20, Z20
+	VADDPS       Z26, Z21, Z21
+	VADDPS       Z26, Z22, Z22
+	VADDPS       Z26, Z23, Z23
+	VADDPS       Z26, Z24, Z24
+	VADDPS       Z26, Z25, Z25
+
+biased174:
+	TESTQ     DX, DX
+	JZ        added174
+	VMOVUPS.Z (DX), K1, Z26
+	VADDPS    Z26, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z26
+	VADDPS    Z26, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z26
+	VADDPS    Z26, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z26
+	VADDPS    Z26, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z26
+	VADDPS    Z26, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z26
+	VADDPS    Z26, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z26
+	VADDPS    Z26, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z26
+	VADDPS    Z26, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z26
+	VADDPS    Z26, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z26
+	VADDPS    Z26, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z26
+	VADDPS    Z26, Z10, Z10
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z26
+	VADDPS    Z26, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z26
+	VADDPS    Z26, Z12, Z12
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z26
+	VADDPS    Z26, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z26
+	VADDPS    Z26, Z14, Z14
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z26
+	VADDPS    Z26, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z26
+	VADDPS    Z26, Z16, Z16
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z26
+	VADDPS    Z26, Z17, Z17
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z26
+	VADDPS    Z26, Z18, Z18
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z26
+	VADDPS    Z26, Z19, Z19
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z26
+	VADDPS    Z26, Z20, Z20
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z26
+	VADDPS    Z26, Z21, Z21
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z26
+	VADDPS    Z26, Z22, Z22
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z26
+	VADDPS    Z26, Z23, Z23
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z26
+	VADDPS    Z26, Z24, Z24
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z26
+	VADDPS    Z26, Z25, Z25
+
+added174:
+	CMPQ   112(AX), $0x00
+	JE     clipped174
+	VPXORD Z28, Z28, Z28
+	VMAXPS Z0, Z28, Z0
+	VMAXPS Z1, Z28, Z1
+	VMAXPS Z2, Z28, Z2
+	VMAXPS Z3, Z28, Z3
+	VMAXPS Z4, Z28, Z4
+	VMAXPS Z5, Z28, Z5
+	VMAXPS Z6, Z28, Z6
+	VMAXPS Z7, Z28, Z7
+	VMAXPS Z8, Z28, Z8
+	VMAXPS Z9, Z28, Z9
+	VMAXPS Z10, Z28, Z10
+	VMAXPS Z11, Z28, Z11
+	VMAXPS Z12, Z28, Z12
+	VMAXPS Z13, Z28, Z13
+	VMAXPS Z14, Z28, Z14
+	VMAXPS Z15, Z28, Z15
+	VMAXPS Z16, Z28, Z16
+	VMAXPS Z17, Z28, Z17
+	VMAXPS Z18, Z28, Z18
+	VMAXPS Z19, Z28, Z19
+	VMAXPS Z20, Z28, Z20
+	VMAXPS Z21, Z28, Z21
+	VMAXPS Z22, Z28, Z22
+	VMAXPS Z23, Z28, Z23
+	VMAXPS Z24, Z28, Z24
+	VMAXPS Z25, Z28, Z25
+
+clipped174:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z10, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z11, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z12, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z13, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z14, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z15, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z16, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z17, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z18, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z19, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z20, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z21, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z22, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z23, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z24, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z25, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func tile27x1F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile27x1F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	VPXORD     Z24, Z24, Z24
+	VPXORD     Z25, Z25, Z25
+	VPXORD     Z26, Z26, Z26
+	CMPQ       56(AX), $0x40
+	JLT        fetched175
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched175:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	LEAQ (DI)(DX*4), R8
+	ADDQ DX, R8
+	LEAQ (R8)(DX*4), R9
+	ADDQ DX, R9
+	LEAQ (R9)(DX*4), R10
+	ADDQ DX, R10
+	MOVQ 8(AX), R11
+	MOVQ 32(AX), R12
+	MOVQ 40(AX), R13
+	MOVQ 56(AX), R14
+	MOVQ 88(AX), R15
+
+partial176:
+	VMOVUPS.Z    (R11), K1, Z27
+	VBROADCASTSS (CX), Z28
+	VFMADD231PS  Z27, Z28, Z0
+	VBROADCASTSS (CX)(DX*1), Z28
+	VFMADD231PS  Z27, Z28, Z1
+	VBROADCASTSS (CX)(DX*2), Z28
+	VFMADD231PS  Z27, Z28, Z2
+	VBROADCASTSS (CX)(BX*1), Z28
+	VFMADD231PS  Z27, Z28, Z3
+	VBROADCASTSS (CX)(DX*4), Z28
+	VFMADD231PS  Z27, Z28, Z4
+	VBROADCASTSS (SI), Z28
+	VFMADD231PS  Z27, Z28, Z5
+	VBROADCASTSS (SI)(DX*1), Z28
+	VFMADD231PS  Z27, Z28, Z6
+	VBROADCASTSS (SI)(DX*2), Z28
+	VFMADD231PS  Z27, Z28, Z7
+	VBROADCASTSS (SI)(BX*1), Z28
+	VFMADD231PS  Z27, Z28, Z8
+	VBROADCASTSS (SI)(DX*4), Z28
+	VFMADD231PS  Z27, Z28, Z9
+	VBROADCASTSS (DI), Z28
+	VFMADD231PS  Z27, Z28, Z10
+	VBROADCASTSS (DI)(DX*1), Z28
+	VFMADD231PS  Z27, Z28, Z11
+	VBROADCASTSS (DI)(DX*2), Z28
+	VFMADD231PS  Z27, Z28, Z12
+	VBROADCASTSS (DI)(BX*1), Z28
+	VFMADD231PS  Z27, Z28, Z13
+	VBROADCASTSS (DI)(DX*4), Z28
+	VFMADD231PS  Z27, Z28, Z14
+	VBROADCASTSS (R8), Z28
+	VFMADD231PS  Z27, Z28, Z15
+	VBROADCASTSS (R8)(DX*1), Z28
+	VFMADD231PS  Z27, Z28, Z16
+	VBROADCASTSS (R8)(DX*2), Z28
+	VFMADD231PS  Z27, Z28, Z17
+	VBROADCASTSS (R8)(BX*1), Z28
+	VFMADD231PS  Z27, Z28, Z18
+	VBROADCASTSS (R8)(DX*4), Z28
+	VFMADD231PS  Z27, Z28, Z19
+	VBROADCASTSS (R9), Z28
+	VFMADD231PS  Z27, Z28, Z20
+	VBROADCASTSS (R9)(DX*1), Z28
+	VFMADD231PS  Z27, Z28, Z21
+	VBROADCASTSS (R9)(DX*2), Z28
+	VFMADD231PS  Z27, Z28, Z22
+	VBROADCASTSS (R9)(BX*1), Z28
+	VFMADD231PS  Z27, Z28, Z23
+	VBROADCASTSS (R9)(DX*4), Z28
+	VFMADD231PS  Z27, Z28, Z24
+	VBROADCASTSS (R10), Z28
+	VFMADD231PS  Z27, Z28, Z25
+	VBROADCASTSS (R10)(DX*1), Z28
+	VFMADD231PS  Z27, Z28, Z26
+	ADDQ         R12, CX
+	ADDQ         R12, SI
+	ADDQ         R12, DI
+	ADDQ         R12, R8
+	ADDQ         R12, R9
+	ADDQ         R12, R10
+	ADDQ         R13, R11
+	DECQ         R14
+	JNZ          partial176
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	ADDQ         96(AX), R8
+	ADDQ         96(AX), R9
+	ADDQ         96(AX), R10
+	MOVQ         56(AX), R14
+	DECQ         R15
+	JNZ          partial176
+	VBROADCASTSS 80(AX), Z27
+	VMULPS       Z27, Z0, Z0
+	VMULPS       Z27, Z1, Z1
+	VMULPS       Z27, Z2, Z2
+	VMULPS       Z27, Z3, Z3
+	VMULPS       Z27, Z4, Z4
+	VMULPS       Z27, Z5, Z5
+	VMULPS       Z27, Z6, Z6
+	VMULPS       Z27, Z7, Z7
+	VMULPS       Z27, Z8, Z8
+	VMULPS       Z27, Z9, Z9
+	VMULPS       Z27, Z10, Z10
+	VMULPS       Z27, Z11, Z11
+	VMULPS       Z27, Z12, Z12
+	VMULPS       Z27, Z13, Z13
+	VMULPS       Z27, Z14, Z14
+	VMULPS       Z27, Z15, Z15
+	VMULPS       Z27, Z16, Z16
+	VMULPS       Z27, Z17, Z17
+	VMULPS       Z27, Z18, Z18
+	VMULPS       Z27, Z19, Z19
+	VMULPS       Z27, Z20, Z20
+	VMULPS       Z27, Z21, Z21
+	VMULPS       Z27, Z22, Z22
+	VMULPS       Z27, Z23, Z23
+	VMULPS       Z27, Z24, Z24
+	VMULPS       Z27, Z25, Z25
+	VMULPS       Z27, Z26, Z26
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased177
+	VMOVUPS.Z    (CX), K1, Z27
+	VADDPS       Z27, Z0, Z0
+	VADDPS       Z27, Z1, Z1
+	VADDPS       Z27, Z2, Z2
+	VADDPS       Z27, Z3, Z3
+	VADDPS       Z27, Z4, Z4
+	VADDPS       Z27, Z5, Z5
+	VADDPS       Z27, Z6, Z6
+	VADDPS       Z27, Z7, Z7
+	VADDPS       Z27, Z8, Z8
+	VADDPS       Z27, Z9, Z9
+	VADDPS       Z27, Z10, Z10
+	VADDPS       Z27, Z11, Z11
+	VADDPS       Z27, Z12, Z12
+	VADDPS       Z27, Z13, Z13
+	VADDPS       Z27, Z14, Z14
+	VADDPS       Z27, Z15, Z15
+	VADDPS       Z27, Z16, Z16
+	VADDPS       Z27, Z17, Z17
+	VADDPS       Z27, Z18, Z18
+	VADDPS       Z27, Z19, Z19
+	VADDPS       Z27, Z20, Z20
+	VADDPS       Z27, Z21, Z21
+	VADDPS       Z27, Z22, Z22
+	VADDPS       Z27, Z23, Z23
+	VADDPS       Z27, Z24, Z24
+	VADDPS       Z27, Z25, Z25
+	VADDPS       Z27, Z26, Z26
+
+biased177:
+	TESTQ     DX, DX
+	JZ        added177
+	VMOVUPS.Z (DX), K1, Z27
+	VADDPS    Z27, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z27
+	VADDPS    Z27, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z27
+	VADDPS    Z27, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z27
+	VADDPS    Z27, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z27
+	VADDPS    Z27, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z27
+	VADDPS    Z27, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z27
+	VADDPS    Z27, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z27
+	VADDPS    Z27, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z27
+	VADDPS    Z27, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z27
+	VADDPS    Z27, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z27
+	VADDPS    Z27, Z10, Z10
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z27
+	VADDPS    Z27, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z27
+	VADDPS    Z27, Z12, Z12
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z27
+	VADDPS    Z27, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z27
+	VADDPS    Z27, Z14, Z14
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z27
+	VADDPS    Z27, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z27
+	VADDPS    Z27, Z16, Z16
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z27
+	VADDPS    Z27, Z17, Z17
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z27
+	VADDPS    Z27, Z18, Z18
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z27
+	VADDPS    Z27, Z19, Z19
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z27
+	VADDPS    Z27, Z20, Z20
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z27
+	VADDPS    Z27, Z21, Z21
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z27
+	VADDPS    Z27, Z22, Z22
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z27
+	VADDPS    Z27, Z23, Z23
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z27
+	VADDPS    Z27, Z24, Z24
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z27
+	VADDPS    Z27, Z25, Z25
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z27
+	VADDPS    Z27, Z26, Z26
+
+added177:
+	CMPQ   112(AX), $0x00
+	JE     clipped177
+	VPXORD Z29, Z29, Z29
+	VMAXPS Z0, Z29, Z0
+	VMAXPS Z1, Z29, Z1
+	VMAXPS Z2, Z29, Z2
+	VMAXPS Z3, Z29, Z3
+	VMAXPS Z4, Z29, Z4
+	VMAXPS Z5, Z29, Z5
+	VMAXPS Z6, Z29, Z6
+	VMAXPS Z7, Z29, Z7
+	VMAXPS Z8, Z29, Z8
+	VMAXPS Z9, Z29, Z9
+	VMAXPS Z10, Z29, Z10
+	VMAXPS Z11, Z29, Z11
+	VMAXPS Z12, Z29, Z12
+	VMAXPS Z13, Z29, Z13
+	VMAXPS Z14, Z29, Z14
+	VMAXPS Z15, Z29, Z15
+	VMAXPS Z16, Z29, Z16
+	VMAXPS Z17, Z29, Z17
+	VMAXPS Z18, Z29, Z18
+	VMAXPS Z19, Z29, Z19
+	VMAXPS Z20, Z29, Z20
+	VMAXPS Z21, Z29, Z21
+	VMAXPS Z22, Z29, Z22
+	VMAXPS Z23, Z29, Z23
+	VMAXPS Z24, Z29, Z24
+	VMAXPS Z25, Z29, Z25
+	VMAXPS Z26, Z29, Z26
+
+clipped177:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z10, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z11, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z12, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z13, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z14, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z15, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z16, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z17, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z18, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z19, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z20, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z21, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z22, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z23, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z24, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z25, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z26, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func tile28x1F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile28x1F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	VPXORD     Z24, Z24, Z24
+	VPXORD     Z25, Z25, Z25
+	VPXORD     Z26, Z26, Z26
+	VPXORD     Z27, Z27, Z27
+	CMPQ       56(AX), $0x40
+	JLT        fetched178
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched178:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	LEAQ (DI)(DX*4), R8
+	ADDQ DX, R8
+	LEAQ (R8)(DX*4), R9
+	ADDQ DX, R9
+	LEAQ (R9)(DX*4), R10
+	ADDQ DX, R10
+	MOVQ 8(AX), R11
+	MOVQ 32(AX), R12
+	MOVQ 40(AX), R13
+	MOVQ 56(AX), R14
+	MOVQ 88(AX), R15
+
+partial179:
+	VMOVUPS.Z    (R11), K1, Z28
+	VBROADCASTSS (CX), Z29
+	VFMADD231PS  Z28, Z29, Z0
+	VBROADCASTSS (CX)(DX*1), Z29
+	VFMADD231PS  Z28, Z29, Z1
+	VBROADCASTSS (CX)(DX*2), Z29
+	VFMADD231PS  Z28, Z29, Z2
+	VBROADCASTSS (CX)(BX*1), Z29
+	VFMADD231PS  Z28, Z29, Z3
+	VBROADCASTSS (CX)(DX*4), Z29
+	VFMADD231PS  Z28, Z29, Z4
+	VBROADCASTSS (SI), Z29
+	VFMADD231PS  Z28, Z29, Z5
+	VBROADCASTSS (SI)(DX*1), Z29
+	VFMADD231PS  Z28, Z29, Z6
+	VBROADCASTSS (SI)(DX*2), Z29
+	VFMADD231PS  Z28, Z29, Z7
+	VBROADCASTSS (SI)(BX*1), Z29
+	VFMADD231PS  Z28, Z29, Z8
+	VBROADCASTSS (SI)(DX*4), Z29
+	VFMADD231PS  Z28, Z29, Z9
+	VBROADCASTSS (DI), Z29
+	VFMADD231PS  Z28, Z29, Z10
+	VBROADCASTSS (DI)(DX*1), Z29
+	VFMADD231PS  Z28, Z29, Z11
+	VBROADCASTSS (DI)(DX*2), Z29
+	VFMADD231PS  Z28, Z29, Z12
+	VBROADCASTSS (DI)(BX*1), Z29
+	VFMADD231PS  Z28, Z29, Z13
+	VBROADCASTSS (DI)(DX*4), Z29
+	VFMADD231PS  Z28, Z29, Z14
+	VBROADCASTSS (R8), Z29
+	VFMADD231PS  Z28, Z29, Z15
+	VBROADCASTSS (R8)(DX*1), Z29
+	VFMADD231PS  Z28, Z29, Z16
+	VBROADCASTSS (R8)(DX*2), Z29
+	VFMADD231PS  Z28, Z29, Z17
+	VBROADCASTSS (R8)(BX*1), Z29
+	VFMADD231PS  Z28, Z29, Z18
+	VBROADCASTSS (R8)(DX*4), Z29
+	VFMADD231PS  Z28, Z29, Z19
+	VBROADCASTSS (R9), Z29
+	VFMADD231PS  Z28, Z29, Z20
+	VBROADCASTSS (R9)(DX*1), Z29
+	VFMADD231PS  Z28, Z29, Z21
+	VBROADCASTSS (R9)(DX*2), Z29
+	VFMADD231PS  Z28, Z29, Z22
+	VBROADCASTSS (R9)(BX*1), Z29
+	VFMADD231PS  Z28, Z29, Z23
+	VBROADCASTSS (R9)(DX*4), Z29
+	VFMADD231PS  Z28, Z29, Z24
+	VBROADCASTSS (R10), Z29
+	VFMADD231PS  Z28, Z29, Z25
+	VBROADCASTSS (R10)(DX*1), Z29
+	VFMADD231PS  Z28, Z29, Z26
+	VBROADCASTSS (R10)(DX*2), Z29
+	VFMADD231PS  Z28, Z29, Z27
+	ADDQ         R12, CX
+	ADDQ         R12, SI
+	ADDQ         R12, DI
+	ADDQ         R12, R8
+	ADDQ         R12, R9
+	ADDQ         R12, R10
+	ADDQ         R13, R11
+	DECQ         R14
+	JNZ          partial179
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	ADDQ         96(AX), R8
+	ADDQ         96(AX), R9
+	ADDQ         96(AX), R10
+	MOVQ         56(AX), R14
+	DECQ         R15
+	JNZ          partial179
+	VBROADCASTSS 80(AX), Z28
+	VMULPS       Z28, Z0, Z0
+	VMULPS       Z28, Z1, Z1
+	VMULPS       Z28, Z2, Z2
+	VMULPS       Z28, Z3, Z3
+	VMULPS       Z28, Z4, Z4
+	VMULPS       Z28, Z5, Z5
+	VMULPS       Z28, Z6, Z6
+	VMULPS       Z28, Z7, Z7
+	VMULPS       Z28, Z8, Z8
+	VMULPS       Z28, Z9, Z9
+	VMULPS       Z28, Z10, Z10
+	VMULPS       Z28, Z11, Z11
+	VMULPS       Z28, Z12, Z12
+	VMULPS       Z28, Z13, Z13
+	VMULPS       Z28, Z14, Z14
+	VMULPS       Z28, Z15, Z15
+	VMULPS       Z28, Z16, Z16
+	VMULPS       Z28, Z17, Z17
+	VMULPS       Z28, Z18, Z18
+	VMULPS       Z28, Z19, Z19
+	VMULPS       Z28, Z20, Z20
+	VMULPS       Z28, Z21, Z21
+	VMULPS       Z28, Z22, Z22
+	VMULPS       Z28, Z23, Z23
+	VMULPS       Z28, Z24, Z24
+	VMULPS       Z28, Z25, Z25
+	VMULPS       Z28, Z26, Z26
+	VMULPS       Z28, Z27, Z27
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased180
+	VMOVUPS.Z    (CX), K1, Z28
+	VADDPS       Z28, Z0, Z0
+	VADDPS       Z28, Z1, Z1
+	VADDPS       Z28, Z2, Z2
+	VADDPS       Z28, Z3, Z3
+	VADDPS       Z28, Z4, Z4
+	VADDPS       Z28, Z5, Z5
+	VADDPS       Z28, Z6, Z6
+	VADDPS       Z28, Z7, Z7
+	VADDPS       Z28, Z8, Z8
+	VADDPS       Z28, Z9, Z9
+	VADDPS       Z28, Z10, Z10
+	VADDPS       Z28, Z11, Z11
+	VADDPS       Z28, Z12, Z12
+	VADDPS       Z28, Z13, Z13
+	VADDPS       Z28, Z14, Z14
+	VADDPS       Z28, Z15, Z15
+	VADDPS       Z28, Z16, Z16
+	VADDPS       Z28, Z17, Z17
+	VADDPS       Z28, Z18, Z18
+	VADDPS       Z28, Z19, Z19
+	VADDPS       Z28, Z20, Z20
+	VADDPS       Z28, Z21, Z21
+	VADDPS       Z28, Z22, Z22
+	VADDPS       Z28, Z23, Z23
+	VADDPS       Z28, Z24, Z24
+	VADDPS       Z28, Z25, Z25
+	VADDPS       Z28, Z26, Z26
+	VADDPS       Z28, Z27, Z27
+
+biased180:
+	TESTQ     DX, DX
+	JZ        added180
+	VMOVUPS.Z (DX), K1, Z28
+	VADDPS    Z28, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z28
+	VADDPS    Z28, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z28
+	VADDPS    Z28, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z28
+	VADDPS    Z28, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z28
+	VADDPS    Z28, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z28
+	VADDPS    Z28, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z28
+	VADDPS    Z28, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z28
+	VADDPS    Z28, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z28
+	VADDPS    Z28, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z28
+	VADDPS    Z28, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z28
+	VADDPS    Z28, Z10, Z10
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z28
+	VADDPS    Z28, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z28
+	VADDPS    Z28, Z12, Z12
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z28
+	VADDPS    Z28, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z28
+	VADDPS    Z28, Z14, Z14
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z28
+	VADDPS    Z28, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z28
+	VADDPS    Z28, Z16, Z16
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z28
+	VADDPS    Z28, Z17, Z17
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z28
+	VADDPS    Z28, Z18, Z18
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z28
+	VADDPS    Z28, Z19, Z19
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z28
+	VADDPS    Z28, Z20, Z20
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z28
+	VADDPS    Z28, Z21, Z21
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z28
+	VADDPS    Z28, Z22, Z22
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z28
+	VADDPS    Z28, Z23, Z23
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z28
+	VADDPS    Z28, Z24, Z24
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z28
+	VADDPS    Z28, Z25, Z25
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z28
+	VADDPS    Z28, Z26, Z26
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z28
+	VADDPS    Z28, Z27, Z27
+
+added180:
+	CMPQ   112(AX), $0x00
+	JE     clipped180
+	VPXORD Z30, Z30, Z30
+	VMAXPS Z0, Z30, Z0
+	VMAXPS Z1, Z30, Z1
+	VMAXPS Z2, Z30, Z2
+	VMAXPS Z3, Z30, Z3
+	VMAXPS Z4, Z30, Z4
+	VMAXPS Z5, Z30, Z5
+	VMAXPS Z6, Z30, Z6
+	VMAXPS Z7, Z30, Z7
+	VMAXPS Z8, Z30, Z8
+	VMAXPS Z9, Z30, Z9
+	VMAXPS Z10, Z30, Z10
+	VMAXPS Z11, Z30, Z11
+	VMAXPS Z12, Z30, Z12
+	VMAXPS Z13, Z30, Z13
+	VMAXPS Z14, Z30, Z14
+	VMAXPS Z15, Z30, Z15
+	VMAXPS Z16, Z30, Z16
+	VMAXPS Z17, Z30, Z17
+	VMAXPS Z18, Z30, Z18
+	VMAXPS Z19, Z30, Z19
+	VMAXPS Z20, Z30, Z20
+	VMAXPS Z21, Z30, Z21
+	VMAXPS Z22, Z30, Z22
+	VMAXPS Z23, Z30, Z23
+	VMAXPS Z24, Z30, Z24
+	VMAXPS Z25, Z30, Z25
+	VMAXPS Z26, Z30, Z26
+	VMAXPS Z27, Z30, Z27
+
+clipped180:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z10, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z11, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z12, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z13, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z14, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z15, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z16, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z17, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z18, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z19, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z20, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z21, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z22, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z23, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z24, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z25, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z26, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z27, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func stream1x1F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·stream1x1F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ   t+0(FP), AX
+	MOVQ   64(AX), CX
+	MOVQ   CX, DX
+	MOVQ   $0x0000000000000001, CX
+	SHLXQ  DX, CX, CX
+	DECQ   CX
+	KMOVW  CX, K1
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	MOVQ   (AX), CX
+	MOVQ   8(AX), DX
+	MOVQ   56(AX), BX
+
+many181:
+	CMPQ         BX, $0x00000008
+	JLT          one181
+	VMOVUPS      (DX), Z8
+	VBROADCASTSS (CX), Z9
+	VFMADD231PS  Z8, Z9, Z0
+	VMOVUPS      64(DX), Z8
+	VBROADCASTSS 4(CX), Z9
+	VFMADD231PS  Z8, Z9, Z1
+	VMOVUPS      128(DX), Z8
+	VBROADCASTSS 8(CX), Z9
+	VFMADD231PS  Z8, Z9, Z2
+	VMOVUPS      192(DX), Z8
+	VBROADCASTSS 12(CX), Z9
+	VFMADD231PS  Z8, Z9, Z3
+	VMOVUPS      256(DX), Z8
+	VBROADCASTSS 16(CX), Z9
+	VFMADD231PS  Z8, Z9, Z4
+	VMOVUPS      320(DX), Z8
+	VBROADCASTSS 20(CX), Z9
+	VFMADD231PS  Z8, Z9, Z5
+	VMOVUPS      384(DX), Z8
+	VBROADCASTSS 24(CX), Z9
+	VFMADD231PS  Z8, Z9, Z6
+	VMOVUPS      448(DX), Z8
+	VBROADCASTSS 28(CX), Z9
+	VFMADD231PS  Z8, Z9, Z7
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000200, DX
+	SUBQ         $0x00000008, BX
+	JMP          many181
+
+one181:
+	TESTQ        BX, BX
+	JZ           summed181
+	VMOVUPS      (DX), Z8
+	VBROADCASTSS (CX), Z9
+	VFMADD231PS  Z8, Z9, Z0
+	ADDQ         $0x00000004, CX
+	ADDQ         $0x00000040, DX
+	SUBQ         $0x00000001, BX
+	JMP          one181
+
+summed181:
+	VADDPS       Z1, Z0, Z0
+	VADDPS       Z2, Z0, Z0
+	VADDPS       Z3, Z0, Z0
+	VADDPS       Z4, Z0, Z0
+	VADDPS       Z5, Z0, Z0
+	VADDPS       Z6, Z0, Z0
+	VADDPS       Z7, Z0, Z0
+	VBROADCASTSS 80(AX), Z1
+	VMULPS       Z1, Z0, Z0
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased182
+	VMOVUPS.Z    (CX), K1, Z1
+	VADDPS       Z1, Z0, Z0
+
+biased182:
+	TESTQ     DX, DX
+	JZ        added182
+	VMOVUPS.Z (DX), K1, Z1
+	VADDPS    Z1, Z0, Z0
+
+added182:
+	CMPQ   112(AX), $0x00
+	JE     clipped182
+	VPXORD Z10, Z10, Z10
+	VMAXPS Z0, Z10, Z0
+
+clipped182:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func stream2x1F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·stream2x1F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ   t+0(FP), AX
+	MOVQ   64(AX), CX
+	MOVQ   CX, DX
+	MOVQ   $0x0000000000000001, CX
+	SHLXQ  DX, CX, CX
+	DECQ   CX
+	KMOVW  CX, K1
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	MOVQ   (AX), CX
+	MOVQ   8(AX), DX
+	MOVQ   56(AX), BX
+	MOVQ   24(AX), SI
+	ADDQ   CX, SI
+
+many183:
+	CMPQ         BX, $0x00000004
+	JLT          one183
+	VMOVUPS      (DX), Z8
+	VBROADCASTSS (CX), Z9
+	VFMADD231PS  Z8, Z9, Z0
+	VBROADCASTSS (SI), Z9
+	VFMADD231PS  Z8, Z9, Z1
+	VMOVUPS      64(DX), Z8
+	VBROADCASTSS 4(CX), Z9
+	VFMADD231PS  Z8, Z9, Z2
+	VBROADCASTSS 4(SI), Z9
+	VFMADD231PS  Z8, Z9, Z3
+	VMOVUPS      128(DX), Z8
+	VBROADCASTSS 8(CX), Z9
+	VFMADD231PS  Z8, Z9, Z4
+	VBROADCASTSS 8(SI), Z9
+	VFMADD231PS  Z8, Z9, Z5
+	VMOVUPS      192(DX), Z8
+	VBROADCASTSS 12(CX), Z9
+	VFMADD231PS  Z8, Z9, Z6
+	VBROADCASTSS 12(SI), Z9
+	VFMADD231PS  Z8, Z9, Z7
+	ADDQ         $0x00000010, CX
+	ADDQ         $0x00000010, SI
+	ADDQ         $0x00000100, DX
+	SUBQ         $0x00000004, BX
+	JMP          many183
+
+one183:
+	TESTQ        BX, BX
+	JZ           summed183
+	VMOVUPS      (DX), Z8
+	VBROADCASTSS (CX), Z9
+	VFMADD231PS  Z8, Z9, Z0
+	VBROADCASTSS (SI), Z9
+	VFMADD231PS  Z8, Z9, Z1
+	ADDQ         $0x00000004, CX
+	ADDQ         $0x00000004, SI
+	ADDQ         $0x00000040, DX
+	SUBQ         $0x00000001, BX
+	JMP          one183
+
+summed183:
+	VADDPS       Z2, Z0, Z0
+	VADDPS       Z3, Z1, Z1
+	VADDPS       Z4, Z0, Z0
+	VADDPS       Z5, Z1, Z1
+	VADDPS       Z6, Z0, Z0
+	VADDPS       Z7, Z1, Z1
+	VBROADCASTSS 80(AX), Z2
+	VMULPS       Z2, Z0, Z0
+	VMULPS       Z2, Z1, Z1
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased184
+	VMOVUPS.Z    (CX), K1, Z2
+	VADDPS       Z2, Z0, Z0
+	VADDPS       Z2, Z1, Z1
+
+biased184:
+	TESTQ     DX, DX
+	JZ        added184
+	VMOVUPS.Z (DX), K1, Z2
+	VADDPS    Z2, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPS.Z (DX), K1, Z2
+	VADDPS    Z2, Z1, Z1
+
+added184:
+	CMPQ   112(AX), $0x00
+	JE     clipped184
+	VPXORD Z10, Z10, Z10
+	VMAXPS Z0, Z10, Z0
+	VMAXPS Z1, Z10, Z1
+
+clipped184:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPS Z1, K1, (AX)
+	VZEROUPPER
+	RET
+
 // func pack1x1F32AVX512(t *byte)
 // Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·pack1x1F32AVX512(SB), NOSPLIT, $0-8
@@ -6505,7 +13521,7 @@ TEXT ·pack1x1F32AVX512(SB), NOSPLIT, $0-8
 	SHLQ   $0x05, R10
 	ADDQ   DX, R10
 
-partial113:
+partial185:
 	VMOVUPS.Z    (DX), K1, Z1
 	VMOVUPS      Z1, (R9)
 	PREFETCHT1   (R10)
@@ -6516,34 +13532,34 @@ partial113:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial113
+	JNZ          partial185
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial113
+	JNZ          partial185
 	VBROADCASTSS 80(AX), Z1
 	VMULPS       Z1, Z0, Z0
 	MOVQ         104(AX), CX
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased114
+	JZ           biased186
 	VMOVUPS.Z    (CX), K1, Z1
 	VADDPS       Z1, Z0, Z0
 
-biased114:
+biased186:
 	TESTQ     DX, DX
-	JZ        added114
+	JZ        added186
 	VMOVUPS.Z (DX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 
-added114:
+added186:
 	CMPQ   112(AX), $0x00
-	JE     clipped114
+	JE     clipped186
 	VPXORD Z3, Z3, Z3
 	VMAXPS Z0, Z3, Z0
 
-clipped114:
+clipped186:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	VZEROUPPER
@@ -6573,7 +13589,7 @@ TEXT ·pack2x1F32AVX512(SB), NOSPLIT, $0-8
 	SHLQ   $0x05, R11
 	ADDQ   BX, R11
 
-partial115:
+partial187:
 	VMOVUPS.Z    (BX), K1, Z2
 	VMOVUPS      Z2, (R10)
 	PREFETCHT1   (R11)
@@ -6586,11 +13602,11 @@ partial115:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial115
+	JNZ          partial187
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial115
+	JNZ          partial187
 	VBROADCASTSS 80(AX), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
@@ -6598,28 +13614,28 @@ partial115:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased116
+	JZ           biased188
 	VMOVUPS.Z    (CX), K1, Z2
 	VADDPS       Z2, Z0, Z0
 	VADDPS       Z2, Z1, Z1
 
-biased116:
+biased188:
 	TESTQ     DX, DX
-	JZ        added116
+	JZ        added188
 	VMOVUPS.Z (DX), K1, Z2
 	VADDPS    Z2, Z0, Z0
 	ADDQ      BX, DX
 	VMOVUPS.Z (DX), K1, Z2
 	VADDPS    Z2, Z1, Z1
 
-added116:
+added188:
 	CMPQ   112(AX), $0x00
-	JE     clipped116
+	JE     clipped188
 	VPXORD Z4, Z4, Z4
 	VMAXPS Z0, Z4, Z0
 	VMAXPS Z1, Z4, Z1
 
-clipped116:
+clipped188:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -6641,7 +13657,7 @@ TEXT ·pack3x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
 	CMPQ       56(AX), $0x40
-	JLT        fetched117
+	JLT        fetched189
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -6650,7 +13666,7 @@ TEXT ·pack3x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched117:
+fetched189:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	MOVQ 8(AX), BX
@@ -6663,7 +13679,7 @@ fetched117:
 	SHLQ $0x05, R11
 	ADDQ BX, R11
 
-partial118:
+partial190:
 	VMOVUPS.Z    (BX), K1, Z3
 	VMOVUPS      Z3, (R10)
 	PREFETCHT1   (R11)
@@ -6678,11 +13694,11 @@ partial118:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial118
+	JNZ          partial190
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial118
+	JNZ          partial190
 	VBROADCASTSS 80(AX), Z3
 	VMULPS       Z3, Z0, Z0
 	VMULPS       Z3, Z1, Z1
@@ -6691,15 +13707,15 @@ partial118:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased119
+	JZ           biased191
 	VMOVUPS.Z    (CX), K1, Z3
 	VADDPS       Z3, Z0, Z0
 	VADDPS       Z3, Z1, Z1
 	VADDPS       Z3, Z2, Z2
 
-biased119:
+biased191:
 	TESTQ     DX, DX
-	JZ        added119
+	JZ        added191
 	VMOVUPS.Z (DX), K1, Z3
 	VADDPS    Z3, Z0, Z0
 	ADDQ      BX, DX
@@ -6709,15 +13725,15 @@ biased119:
 	VMOVUPS.Z (DX), K1, Z3
 	VADDPS    Z3, Z2, Z2
 
-added119:
+added191:
 	CMPQ   112(AX), $0x00
-	JE     clipped119
+	JE     clipped191
 	VPXORD Z5, Z5, Z5
 	VMAXPS Z0, Z5, Z0
 	VMAXPS Z1, Z5, Z1
 	VMAXPS Z2, Z5, Z2
 
-clipped119:
+clipped191:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -6742,7 +13758,7 @@ TEXT ·pack4x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z2, Z2, Z2
 	VPXORD     Z3, Z3, Z3
 	CMPQ       56(AX), $0x40
-	JLT        fetched120
+	JLT        fetched192
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -6753,7 +13769,7 @@ TEXT ·pack4x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched120:
+fetched192:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -6767,7 +13783,7 @@ fetched120:
 	SHLQ $0x05, R12
 	ADDQ SI, R12
 
-partial121:
+partial193:
 	VMOVUPS.Z    (SI), K1, Z4
 	VMOVUPS      Z4, (R11)
 	PREFETCHT1   (R12)
@@ -6784,11 +13800,11 @@ partial121:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial121
+	JNZ          partial193
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial121
+	JNZ          partial193
 	VBROADCASTSS 80(AX), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
@@ -6798,16 +13814,16 @@ partial121:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased122
+	JZ           biased194
 	VMOVUPS.Z    (CX), K1, Z4
 	VADDPS       Z4, Z0, Z0
 	VADDPS       Z4, Z1, Z1
 	VADDPS       Z4, Z2, Z2
 	VADDPS       Z4, Z3, Z3
 
-biased122:
+biased194:
 	TESTQ     DX, DX
-	JZ        added122
+	JZ        added194
 	VMOVUPS.Z (DX), K1, Z4
 	VADDPS    Z4, Z0, Z0
 	ADDQ      BX, DX
@@ -6820,16 +13836,16 @@ biased122:
 	VMOVUPS.Z (DX), K1, Z4
 	VADDPS    Z4, Z3, Z3
 
-added122:
+added194:
 	CMPQ   112(AX), $0x00
-	JE     clipped122
+	JE     clipped194
 	VPXORD Z6, Z6, Z6
 	VMAXPS Z0, Z6, Z0
 	VMAXPS Z1, Z6, Z1
 	VMAXPS Z2, Z6, Z2
 	VMAXPS Z3, Z6, Z3
 
-clipped122:
+clipped194:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -6857,7 +13873,7 @@ TEXT ·pack5x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z3, Z3, Z3
 	VPXORD     Z4, Z4, Z4
 	CMPQ       56(AX), $0x40
-	JLT        fetched123
+	JLT        fetched195
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -6870,7 +13886,7 @@ TEXT ·pack5x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched123:
+fetched195:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -6884,7 +13900,7 @@ fetched123:
 	SHLQ $0x05, R12
 	ADDQ SI, R12
 
-partial124:
+partial196:
 	VMOVUPS.Z    (SI), K1, Z5
 	VMOVUPS      Z5, (R11)
 	PREFETCHT1   (R12)
@@ -6903,11 +13919,11 @@ partial124:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial124
+	JNZ          partial196
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial124
+	JNZ          partial196
 	VBROADCASTSS 80(AX), Z5
 	VMULPS       Z5, Z0, Z0
 	VMULPS       Z5, Z1, Z1
@@ -6918,7 +13934,7 @@ partial124:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased125
+	JZ           biased197
 	VMOVUPS.Z    (CX), K1, Z5
 	VADDPS       Z5, Z0, Z0
 	VADDPS       Z5, Z1, Z1
@@ -6926,9 +13942,9 @@ partial124:
 	VADDPS       Z5, Z3, Z3
 	VADDPS       Z5, Z4, Z4
 
-biased125:
+biased197:
 	TESTQ     DX, DX
-	JZ        added125
+	JZ        added197
 	VMOVUPS.Z (DX), K1, Z5
 	VADDPS    Z5, Z0, Z0
 	ADDQ      BX, DX
@@ -6944,9 +13960,9 @@ biased125:
 	VMOVUPS.Z (DX), K1, Z5
 	VADDPS    Z5, Z4, Z4
 
-added125:
+added197:
 	CMPQ   112(AX), $0x00
-	JE     clipped125
+	JE     clipped197
 	VPXORD Z7, Z7, Z7
 	VMAXPS Z0, Z7, Z0
 	VMAXPS Z1, Z7, Z1
@@ -6954,7 +13970,7 @@ added125:
 	VMAXPS Z3, Z7, Z3
 	VMAXPS Z4, Z7, Z4
 
-clipped125:
+clipped197:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -6985,7 +14001,7 @@ TEXT ·pack6x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z4, Z4, Z4
 	VPXORD     Z5, Z5, Z5
 	CMPQ       56(AX), $0x40
-	JLT        fetched126
+	JLT        fetched198
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -7000,7 +14016,7 @@ TEXT ·pack6x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched126:
+fetched198:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -7016,7 +14032,7 @@ fetched126:
 	SHLQ $0x05, R13
 	ADDQ DI, R13
 
-partial127:
+partial199:
 	VMOVUPS.Z    (DI), K1, Z6
 	VMOVUPS      Z6, (R12)
 	PREFETCHT1   (R13)
@@ -7038,12 +14054,12 @@ partial127:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial127
+	JNZ          partial199
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial127
+	JNZ          partial199
 	VBROADCASTSS 80(AX), Z6
 	VMULPS       Z6, Z0, Z0
 	VMULPS       Z6, Z1, Z1
@@ -7055,7 +14071,7 @@ partial127:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased128
+	JZ           biased200
 	VMOVUPS.Z    (CX), K1, Z6
 	VADDPS       Z6, Z0, Z0
 	VADDPS       Z6, Z1, Z1
@@ -7064,9 +14080,9 @@ partial127:
 	VADDPS       Z6, Z4, Z4
 	VADDPS       Z6, Z5, Z5
 
-biased128:
+biased200:
 	TESTQ     DX, DX
-	JZ        added128
+	JZ        added200
 	VMOVUPS.Z (DX), K1, Z6
 	VADDPS    Z6, Z0, Z0
 	ADDQ      BX, DX
@@ -7085,9 +14101,9 @@ biased128:
 	VMOVUPS.Z (DX), K1, Z6
 	VADDPS    Z6, Z5, Z5
 
-added128:
+added200:
 	CMPQ   112(AX), $0x00
-	JE     clipped128
+	JE     clipped200
 	VPXORD Z8, Z8, Z8
 	VMAXPS Z0, Z8, Z0
 	VMAXPS Z1, Z8, Z1
@@ -7096,7 +14112,7 @@ added128:
 	VMAXPS Z4, Z8, Z4
 	VMAXPS Z5, Z8, Z5
 
-clipped128:
+clipped200:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -7130,7 +14146,7 @@ TEXT ·pack7x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z5, Z5, Z5
 	VPXORD     Z6, Z6, Z6
 	CMPQ       56(AX), $0x40
-	JLT        fetched129
+	JLT        fetched201
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -7147,7 +14163,7 @@ TEXT ·pack7x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched129:
+fetched201:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -7163,7 +14179,7 @@ fetched129:
 	SHLQ $0x05, R13
 	ADDQ DI, R13
 
-partial130:
+partial202:
 	VMOVUPS.Z    (DI), K1, Z7
 	VMOVUPS      Z7, (R12)
 	PREFETCHT1   (R13)
@@ -7187,12 +14203,12 @@ partial130:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial130
+	JNZ          partial202
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial130
+	JNZ          partial202
 	VBROADCASTSS 80(AX), Z7
 	VMULPS       Z7, Z0, Z0
 	VMULPS       Z7, Z1, Z1
@@ -7205,7 +14221,7 @@ partial130:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased131
+	JZ           biased203
 	VMOVUPS.Z    (CX), K1, Z7
 	VADDPS       Z7, Z0, Z0
 	VADDPS       Z7, Z1, Z1
@@ -7215,9 +14231,9 @@ partial130:
 	VADDPS       Z7, Z5, Z5
 	VADDPS       Z7, Z6, Z6
 
-biased131:
+biased203:
 	TESTQ     DX, DX
-	JZ        added131
+	JZ        added203
 	VMOVUPS.Z (DX), K1, Z7
 	VADDPS    Z7, Z0, Z0
 	ADDQ      BX, DX
@@ -7239,9 +14255,9 @@ biased131:
 	VMOVUPS.Z (DX), K1, Z7
 	VADDPS    Z7, Z6, Z6
 
-added131:
+added203:
 	CMPQ   112(AX), $0x00
-	JE     clipped131
+	JE     clipped203
 	VPXORD Z9, Z9, Z9
 	VMAXPS Z0, Z9, Z0
 	VMAXPS Z1, Z9, Z1
@@ -7251,7 +14267,7 @@ added131:
 	VMAXPS Z5, Z9, Z5
 	VMAXPS Z6, Z9, Z6
 
-clipped131:
+clipped203:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -7288,7 +14304,7 @@ TEXT ·pack8x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z6, Z6, Z6
 	VPXORD     Z7, Z7, Z7
 	CMPQ       56(AX), $0x40
-	JLT        fetched132
+	JLT        fetched204
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -7307,7 +14323,7 @@ TEXT ·pack8x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched132:
+fetched204:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -7323,7 +14339,7 @@ fetched132:
 	SHLQ $0x05, R13
 	ADDQ DI, R13
 
-partial133:
+partial205:
 	VMOVUPS.Z    (DI), K1, Z8
 	VMOVUPS      Z8, (R12)
 	PREFETCHT1   (R13)
@@ -7349,12 +14365,12 @@ partial133:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial133
+	JNZ          partial205
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial133
+	JNZ          partial205
 	VBROADCASTSS 80(AX), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
@@ -7368,7 +14384,7 @@ partial133:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased134
+	JZ           biased206
 	VMOVUPS.Z    (CX), K1, Z8
 	VADDPS       Z8, Z0, Z0
 	VADDPS       Z8, Z1, Z1
@@ -7379,9 +14395,9 @@ partial133:
 	VADDPS       Z8, Z6, Z6
 	VADDPS       Z8, Z7, Z7
 
-biased134:
+biased206:
 	TESTQ     DX, DX
-	JZ        added134
+	JZ        added206
 	VMOVUPS.Z (DX), K1, Z8
 	VADDPS    Z8, Z0, Z0
 	ADDQ      BX, DX
@@ -7406,9 +14422,9 @@ biased134:
 	VMOVUPS.Z (DX), K1, Z8
 	VADDPS    Z8, Z7, Z7
 
-added134:
+added206:
 	CMPQ   112(AX), $0x00
-	JE     clipped134
+	JE     clipped206
 	VPXORD Z10, Z10, Z10
 	VMAXPS Z0, Z10, Z0
 	VMAXPS Z1, Z10, Z1
@@ -7419,7 +14435,7 @@ added134:
 	VMAXPS Z6, Z10, Z6
 	VMAXPS Z7, Z10, Z7
 
-clipped134:
+clipped206:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -7459,7 +14475,7 @@ TEXT ·pack9x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z7, Z7, Z7
 	VPXORD     Z8, Z8, Z8
 	CMPQ       56(AX), $0x40
-	JLT        fetched135
+	JLT        fetched207
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -7480,7 +14496,7 @@ TEXT ·pack9x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched135:
+fetched207:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -7496,7 +14512,7 @@ fetched135:
 	SHLQ $0x05, R13
 	ADDQ DI, R13
 
-partial136:
+partial208:
 	VMOVUPS.Z    (DI), K1, Z9
 	VMOVUPS      Z9, (R12)
 	PREFETCHT1   (R13)
@@ -7524,12 +14540,12 @@ partial136:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial136
+	JNZ          partial208
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial136
+	JNZ          partial208
 	VBROADCASTSS 80(AX), Z9
 	VMULPS       Z9, Z0, Z0
 	VMULPS       Z9, Z1, Z1
@@ -7544,7 +14560,7 @@ partial136:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased137
+	JZ           biased209
 	VMOVUPS.Z    (CX), K1, Z9
 	VADDPS       Z9, Z0, Z0
 	VADDPS       Z9, Z1, Z1
@@ -7556,9 +14572,9 @@ partial136:
 	VADDPS       Z9, Z7, Z7
 	VADDPS       Z9, Z8, Z8
 
-biased137:
+biased209:
 	TESTQ     DX, DX
-	JZ        added137
+	JZ        added209
 	VMOVUPS.Z (DX), K1, Z9
 	VADDPS    Z9, Z0, Z0
 	ADDQ      BX, DX
@@ -7586,9 +14602,9 @@ biased137:
 	VMOVUPS.Z (DX), K1, Z9
 	VADDPS    Z9, Z8, Z8
 
-added137:
+added209:
 	CMPQ   112(AX), $0x00
-	JE     clipped137
+	JE     clipped209
 	VPXORD Z11, Z11, Z11
 	VMAXPS Z0, Z11, Z0
 	VMAXPS Z1, Z11, Z1
@@ -7600,7 +14616,7 @@ added137:
 	VMAXPS Z7, Z11, Z7
 	VMAXPS Z8, Z11, Z8
 
-clipped137:
+clipped209:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -7643,7 +14659,7 @@ TEXT ·pack10x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z8, Z8, Z8
 	VPXORD     Z9, Z9, Z9
 	CMPQ       56(AX), $0x40
-	JLT        fetched138
+	JLT        fetched210
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -7666,7 +14682,7 @@ TEXT ·pack10x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched138:
+fetched210:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -7682,7 +14698,7 @@ fetched138:
 	SHLQ $0x05, R13
 	ADDQ DI, R13
 
-partial139:
+partial211:
 	VMOVUPS.Z    (DI), K1, Z10
 	VMOVUPS      Z10, (R12)
 	PREFETCHT1   (R13)
@@ -7712,12 +14728,12 @@ partial139:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial139
+	JNZ          partial211
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial139
+	JNZ          partial211
 	VBROADCASTSS 80(AX), Z10
 	VMULPS       Z10, Z0, Z0
 	VMULPS       Z10, Z1, Z1
@@ -7733,7 +14749,7 @@ partial139:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased140
+	JZ           biased212
 	VMOVUPS.Z    (CX), K1, Z10
 	VADDPS       Z10, Z0, Z0
 	VADDPS       Z10, Z1, Z1
@@ -7746,9 +14762,9 @@ partial139:
 	VADDPS       Z10, Z8, Z8
 	VADDPS       Z10, Z9, Z9
 
-biased140:
+biased212:
 	TESTQ     DX, DX
-	JZ        added140
+	JZ        added212
 	VMOVUPS.Z (DX), K1, Z10
 	VADDPS    Z10, Z0, Z0
 	ADDQ      BX, DX
@@ -7779,9 +14795,9 @@ biased140:
 	VMOVUPS.Z (DX), K1, Z10
 	VADDPS    Z10, Z9, Z9
 
-added140:
+added212:
 	CMPQ   112(AX), $0x00
-	JE     clipped140
+	JE     clipped212
 	VPXORD Z12, Z12, Z12
 	VMAXPS Z0, Z12, Z0
 	VMAXPS Z1, Z12, Z1
@@ -7794,7 +14810,7 @@ added140:
 	VMAXPS Z8, Z12, Z8
 	VMAXPS Z9, Z12, Z9
 
-clipped140:
+clipped212:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -7840,7 +14856,7 @@ TEXT ·pack11x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z9, Z9, Z9
 	VPXORD     Z10, Z10, Z10
 	CMPQ       56(AX), $0x40
-	JLT        fetched141
+	JLT        fetched213
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -7865,7 +14881,7 @@ TEXT ·pack11x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched141:
+fetched213:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -7883,7 +14899,7 @@ fetched141:
 	SHLQ $0x05, R14
 	ADDQ R8, R14
 
-partial142:
+partial214:
 	VMOVUPS.Z    (R8), K1, Z11
 	VMOVUPS      Z11, (R13)
 	PREFETCHT1   (R14)
@@ -7916,13 +14932,13 @@ partial142:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial142
+	JNZ          partial214
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial142
+	JNZ          partial214
 	VBROADCASTSS 80(AX), Z11
 	VMULPS       Z11, Z0, Z0
 	VMULPS       Z11, Z1, Z1
@@ -7939,7 +14955,7 @@ partial142:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased143
+	JZ           biased215
 	VMOVUPS.Z    (CX), K1, Z11
 	VADDPS       Z11, Z0, Z0
 	VADDPS       Z11, Z1, Z1
@@ -7953,9 +14969,9 @@ partial142:
 	VADDPS       Z11, Z9, Z9
 	VADDPS       Z11, Z10, Z10
 
-biased143:
+biased215:
 	TESTQ     DX, DX
-	JZ        added143
+	JZ        added215
 	VMOVUPS.Z (DX), K1, Z11
 	VADDPS    Z11, Z0, Z0
 	ADDQ      BX, DX
@@ -7989,9 +15005,9 @@ biased143:
 	VMOVUPS.Z (DX), K1, Z11
 	VADDPS    Z11, Z10, Z10
 
-added143:
+added215:
 	CMPQ   112(AX), $0x00
-	JE     clipped143
+	JE     clipped215
 	VPXORD Z13, Z13, Z13
 	VMAXPS Z0, Z13, Z0
 	VMAXPS Z1, Z13, Z1
@@ -8005,7 +15021,7 @@ added143:
 	VMAXPS Z9, Z13, Z9
 	VMAXPS Z10, Z13, Z10
 
-clipped143:
+clipped215:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -8054,7 +15070,7 @@ TEXT ·pack12x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z10, Z10, Z10
 	VPXORD     Z11, Z11, Z11
 	CMPQ       56(AX), $0x40
-	JLT        fetched144
+	JLT        fetched216
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -8081,7 +15097,7 @@ TEXT ·pack12x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched144:
+fetched216:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -8099,7 +15115,7 @@ fetched144:
 	SHLQ $0x05, R14
 	ADDQ R8, R14
 
-partial145:
+partial217:
 	VMOVUPS.Z    (R8), K1, Z12
 	VMOVUPS      Z12, (R13)
 	PREFETCHT1   (R14)
@@ -8134,13 +15150,13 @@ partial145:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial145
+	JNZ          partial217
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial145
+	JNZ          partial217
 	VBROADCASTSS 80(AX), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
@@ -8158,7 +15174,7 @@ partial145:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased146
+	JZ           biased218
 	VMOVUPS.Z    (CX), K1, Z12
 	VADDPS       Z12, Z0, Z0
 	VADDPS       Z12, Z1, Z1
@@ -8173,9 +15189,9 @@ partial145:
 	VADDPS       Z12, Z10, Z10
 	VADDPS       Z12, Z11, Z11
 
-biased146:
+biased218:
 	TESTQ     DX, DX
-	JZ        added146
+	JZ        added218
 	VMOVUPS.Z (DX), K1, Z12
 	VADDPS    Z12, Z0, Z0
 	ADDQ      BX, DX
@@ -8212,9 +15228,9 @@ biased146:
 	VMOVUPS.Z (DX), K1, Z12
 	VADDPS    Z12, Z11, Z11
 
-added146:
+added218:
 	CMPQ   112(AX), $0x00
-	JE     clipped146
+	JE     clipped218
 	VPXORD Z14, Z14, Z14
 	VMAXPS Z0, Z14, Z0
 	VMAXPS Z1, Z14, Z1
@@ -8229,7 +15245,7 @@ added146:
 	VMAXPS Z10, Z14, Z10
 	VMAXPS Z11, Z14, Z11
 
-clipped146:
+clipped218:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -8281,7 +15297,7 @@ TEXT ·pack13x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z11, Z11, Z11
 	VPXORD     Z12, Z12, Z12
 	CMPQ       56(AX), $0x40
-	JLT        fetched147
+	JLT        fetched219
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -8310,7 +15326,7 @@ TEXT ·pack13x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched147:
+fetched219:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -8328,7 +15344,7 @@ fetched147:
 	SHLQ $0x05, R14
 	ADDQ R8, R14
 
-partial148:
+partial220:
 	VMOVUPS.Z    (R8), K1, Z13
 	VMOVUPS      Z13, (R13)
 	PREFETCHT1   (R14)
@@ -8365,13 +15381,13 @@ partial148:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial148
+	JNZ          partial220
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial148
+	JNZ          partial220
 	VBROADCASTSS 80(AX), Z13
 	VMULPS       Z13, Z0, Z0
 	VMULPS       Z13, Z1, Z1
@@ -8390,7 +15406,7 @@ partial148:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased149
+	JZ           biased221
 	VMOVUPS.Z    (CX), K1, Z13
 	VADDPS       Z13, Z0, Z0
 	VADDPS       Z13, Z1, Z1
@@ -8406,9 +15422,9 @@ partial148:
 	VADDPS       Z13, Z11, Z11
 	VADDPS       Z13, Z12, Z12
 
-biased149:
+biased221:
 	TESTQ     DX, DX
-	JZ        added149
+	JZ        added221
 	VMOVUPS.Z (DX), K1, Z13
 	VADDPS    Z13, Z0, Z0
 	ADDQ      BX, DX
@@ -8448,9 +15464,9 @@ biased149:
 	VMOVUPS.Z (DX), K1, Z13
 	VADDPS    Z13, Z12, Z12
 
-added149:
+added221:
 	CMPQ   112(AX), $0x00
-	JE     clipped149
+	JE     clipped221
 	VPXORD Z15, Z15, Z15
 	VMAXPS Z0, Z15, Z0
 	VMAXPS Z1, Z15, Z1
@@ -8466,7 +15482,7 @@ added149:
 	VMAXPS Z11, Z15, Z11
 	VMAXPS Z12, Z15, Z12
 
-clipped149:
+clipped221:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -8521,7 +15537,7 @@ TEXT ·pack14x1F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z12, Z12, Z12
 	VPXORD     Z13, Z13, Z13
 	CMPQ       56(AX), $0x40
-	JLT        fetched150
+	JLT        fetched222
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -8552,7 +15568,7 @@ TEXT ·pack14x1F32AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched150:
+fetched222:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -8570,7 +15586,7 @@ fetched150:
 	SHLQ $0x05, R14
 	ADDQ R8, R14
 
-partial151:
+partial223:
 	VMOVUPS.Z    (R8), K1, Z14
 	VMOVUPS      Z14, (R13)
 	PREFETCHT1   (R14)
@@ -8609,13 +15625,13 @@ partial151:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial151
+	JNZ          partial223
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial151
+	JNZ          partial223
 	VBROADCASTSS 80(AX), Z14
 	VMULPS       Z14, Z0, Z0
 	VMULPS       Z14, Z1, Z1
@@ -8635,7 +15651,7 @@ partial151:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased152
+	JZ           biased224
 	VMOVUPS.Z    (CX), K1, Z14
 	VADDPS       Z14, Z0, Z0
 	VADDPS       Z14, Z1, Z1
@@ -8652,9 +15668,9 @@ partial151:
 	VADDPS       Z14, Z12, Z12
 	VADDPS       Z14, Z13, Z13
 
-biased152:
+biased224:
 	TESTQ     DX, DX
-	JZ        added152
+	JZ        added224
 	VMOVUPS.Z (DX), K1, Z14
 	VADDPS    Z14, Z0, Z0
 	ADDQ      BX, DX
@@ -8697,9 +15713,9 @@ biased152:
 	VMOVUPS.Z (DX), K1, Z14
 	VADDPS    Z14, Z13, Z13
 
-added152:
+added224:
 	CMPQ   112(AX), $0x00
-	JE     clipped152
+	JE     clipped224
 	VPXORD Z16, Z16, Z16
 	VMAXPS Z0, Z16, Z0
 	VMAXPS Z1, Z16, Z1
@@ -8716,7 +15732,7 @@ added152:
 	VMAXPS Z12, Z16, Z12
 	VMAXPS Z13, Z16, Z13
 
-clipped152:
+clipped224:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -8768,7 +15784,7 @@ TEXT ·tile1x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial153:
+partial225:
 	VMOVUPS      (DX), Z2
 	VMOVUPS.Z    64(DX), K1, Z3
 	VBROADCASTSS (CX), Z4
@@ -8777,11 +15793,11 @@ partial153:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial153
+	JNZ          partial225
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial153
+	JNZ          partial225
 	VBROADCASTSS 80(AX), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
@@ -8789,28 +15805,28 @@ partial153:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased154
+	JZ           biased226
 	VMOVUPS      (CX), Z2
 	VADDPS       Z2, Z0, Z0
 	VMOVUPS.Z    64(CX), K1, Z2
 	VADDPS       Z2, Z1, Z1
 
-biased154:
+biased226:
 	TESTQ     DX, DX
-	JZ        added154
+	JZ        added226
 	VMOVUPS   (DX), Z2
 	VADDPS    Z2, Z0, Z0
 	VMOVUPS.Z 64(DX), K1, Z2
 	VADDPS    Z2, Z1, Z1
 
-added154:
+added226:
 	CMPQ   112(AX), $0x00
-	JE     clipped154
+	JE     clipped226
 	VPXORD Z5, Z5, Z5
 	VMAXPS Z0, Z5, Z0
 	VMAXPS Z1, Z5, Z1
 
-clipped154:
+clipped226:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -8839,7 +15855,7 @@ TEXT ·tile2x2F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial155:
+partial227:
 	VMOVUPS      (BX), Z4
 	VMOVUPS.Z    64(BX), K1, Z5
 	VBROADCASTSS (CX), Z6
@@ -8851,11 +15867,11 @@ partial155:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial155
+	JNZ          partial227
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial155
+	JNZ          partial227
 	VBROADCASTSS 80(AX), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
@@ -8865,7 +15881,7 @@ partial155:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased156
+	JZ           biased228
 	VMOVUPS      (CX), Z4
 	VADDPS       Z4, Z0, Z0
 	VADDPS       Z4, Z2, Z2
@@ -8873,9 +15889,9 @@ partial155:
 	VADDPS       Z4, Z1, Z1
 	VADDPS       Z4, Z3, Z3
 
-biased156:
+biased228:
 	TESTQ     DX, DX
-	JZ        added156
+	JZ        added228
 	VMOVUPS   (DX), Z4
 	VADDPS    Z4, Z0, Z0
 	VMOVUPS.Z 64(DX), K1, Z4
@@ -8886,16 +15902,16 @@ biased156:
 	VMOVUPS.Z 64(DX), K1, Z4
 	VADDPS    Z4, Z3, Z3
 
-added156:
+added228:
 	CMPQ   112(AX), $0x00
-	JE     clipped156
+	JE     clipped228
 	VPXORD Z7, Z7, Z7
 	VMAXPS Z0, Z7, Z0
 	VMAXPS Z1, Z7, Z1
 	VMAXPS Z2, Z7, Z2
 	VMAXPS Z3, Z7, Z3
 
-clipped156:
+clipped228:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -8922,7 +15938,7 @@ TEXT ·tile3x2F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z4, Z4, Z4
 	VPXORD     Z5, Z5, Z5
 	CMPQ       56(AX), $0x40
-	JLT        fetched157
+	JLT        fetched229
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -8934,7 +15950,7 @@ TEXT ·tile3x2F32AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched157:
+fetched229:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	MOVQ 8(AX), BX
@@ -8943,7 +15959,7 @@ fetched157:
 	MOVQ 56(AX), R8
 	MOVQ 88(AX), R9
 
-partial158:
+partial230:
 	VMOVUPS      (BX), Z6
 	VMOVUPS.Z    64(BX), K1, Z7
 	VBROADCASTSS (CX), Z8
@@ -8958,11 +15974,11 @@ partial158:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial158
+	JNZ          partial230
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial158
+	JNZ          partial230
 	VBROADCASTSS 80(AX), Z6
 	VMULPS       Z6, Z0, Z0
 	VMULPS       Z6, Z1, Z1
@@ -8974,7 +15990,7 @@ partial158:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased159
+	JZ           biased231
 	VMOVUPS      (CX), Z6
 	VADDPS       Z6, Z0, Z0
 	VADDPS       Z6, Z2, Z2
@@ -8984,9 +16000,9 @@ partial158:
 	VADDPS       Z6, Z3, Z3
 	VADDPS       Z6, Z5, Z5
 
-biased159:
+biased231:
 	TESTQ     DX, DX
-	JZ        added159
+	JZ        added231
 	VMOVUPS   (DX), Z6
 	VADDPS    Z6, Z0, Z0
 	VMOVUPS.Z 64(DX), K1, Z6
@@ -9002,9 +16018,9 @@ biased159:
 	VMOVUPS.Z 64(DX), K1, Z6
 	VADDPS    Z6, Z5, Z5
 
-added159:
+added231:
 	CMPQ   112(AX), $0x00
-	JE     clipped159
+	JE     clipped231
 	VPXORD Z9, Z9, Z9
 	VMAXPS Z0, Z9, Z0
 	VMAXPS Z1, Z9, Z1
@@ -9013,7 +16029,7 @@ added159:
 	VMAXPS Z4, Z9, Z4
 	VMAXPS Z5, Z9, Z5
 
-clipped159:
+clipped231:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -9045,7 +16061,7 @@ TEXT ·tile4x2F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z6, Z6, Z6
 	VPXORD     Z7, Z7, Z7
 	CMPQ       56(AX), $0x40
-	JLT        fetched160
+	JLT        fetched232
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -9060,7 +16076,7 @@ TEXT ·tile4x2F32AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched160:
+fetched232:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -9070,7 +16086,7 @@ fetched160:
 	MOVQ 56(AX), R9
 	MOVQ 88(AX), R10
 
-partial161:
+partial233:
 	VMOVUPS      (SI), Z8
 	VMOVUPS.Z    64(SI), K1, Z9
 	VBROADCASTSS (CX), Z10
@@ -9088,11 +16104,11 @@ partial161:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial161
+	JNZ          partial233
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial161
+	JNZ          partial233
 	VBROADCASTSS 80(AX), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
@@ -9106,7 +16122,7 @@ partial161:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased162
+	JZ           biased234
 	VMOVUPS      (CX), Z8
 	VADDPS       Z8, Z0, Z0
 	VADDPS       Z8, Z2, Z2
@@ -9118,9 +16134,9 @@ partial161:
 	VADDPS       Z8, Z5, Z5
 	VADDPS       Z8, Z7, Z7
 
-biased162:
+biased234:
 	TESTQ     DX, DX
-	JZ        added162
+	JZ        added234
 	VMOVUPS   (DX), Z8
 	VADDPS    Z8, Z0, Z0
 	VMOVUPS.Z 64(DX), K1, Z8
@@ -9141,9 +16157,9 @@ biased162:
 	VMOVUPS.Z 64(DX), K1, Z8
 	VADDPS    Z8, Z7, Z7
 
-added162:
+added234:
 	CMPQ   112(AX), $0x00
-	JE     clipped162
+	JE     clipped234
 	VPXORD Z11, Z11, Z11
 	VMAXPS Z0, Z11, Z0
 	VMAXPS Z1, Z11, Z1
@@ -9154,7 +16170,7 @@ added162:
 	VMAXPS Z6, Z11, Z6
 	VMAXPS Z7, Z11, Z7
 
-clipped162:
+clipped234:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -9191,7 +16207,7 @@ TEXT ·tile5x2F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z8, Z8, Z8
 	VPXORD     Z9, Z9, Z9
 	CMPQ       56(AX), $0x40
-	JLT        fetched163
+	JLT        fetched235
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -9209,7 +16225,7 @@ TEXT ·tile5x2F32AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched163:
+fetched235:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -9219,7 +16235,7 @@ fetched163:
 	MOVQ 56(AX), R9
 	MOVQ 88(AX), R10
 
-partial164:
+partial236:
 	VMOVUPS      (SI), Z10
 	VMOVUPS.Z    64(SI), K1, Z11
 	VBROADCASTSS (CX), Z12
@@ -9240,11 +16256,11 @@ partial164:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial164
+	JNZ          partial236
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial164
+	JNZ          partial236
 	VBROADCASTSS 80(AX), Z10
 	VMULPS       Z10, Z0, Z0
 	VMULPS       Z10, Z1, Z1
@@ -9260,7 +16276,7 @@ partial164:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased165
+	JZ           biased237
 	VMOVUPS      (CX), Z10
 	VADDPS       Z10, Z0, Z0
 	VADDPS       Z10, Z2, Z2
@@ -9274,9 +16290,9 @@ partial164:
 	VADDPS       Z10, Z7, Z7
 	VADDPS       Z10, Z9, Z9
 
-biased165:
+biased237:
 	TESTQ     DX, DX
-	JZ        added165
+	JZ        added237
 	VMOVUPS   (DX), Z10
 	VADDPS    Z10, Z0, Z0
 	VMOVUPS.Z 64(DX), K1, Z10
@@ -9302,9 +16318,9 @@ biased165:
 	VMOVUPS.Z 64(DX), K1, Z10
 	VADDPS    Z10, Z9, Z9
 
-added165:
+added237:
 	CMPQ   112(AX), $0x00
-	JE     clipped165
+	JE     clipped237
 	VPXORD Z13, Z13, Z13
 	VMAXPS Z0, Z13, Z0
 	VMAXPS Z1, Z13, Z1
@@ -9317,7 +16333,7 @@ added165:
 	VMAXPS Z8, Z13, Z8
 	VMAXPS Z9, Z13, Z9
 
-clipped165:
+clipped237:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -9359,7 +16375,7 @@ TEXT ·tile6x2F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z10, Z10, Z10
 	VPXORD     Z11, Z11, Z11
 	CMPQ       56(AX), $0x40
-	JLT        fetched166
+	JLT        fetched238
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -9380,7 +16396,7 @@ TEXT ·tile6x2F32AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched166:
+fetched238:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -9392,7 +16408,7 @@ fetched166:
 	MOVQ 56(AX), R10
 	MOVQ 88(AX), R11
 
-partial167:
+partial239:
 	VMOVUPS      (DI), Z12
 	VMOVUPS.Z    64(DI), K1, Z13
 	VBROADCASTSS (CX), Z14
@@ -9417,12 +16433,12 @@ partial167:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial167
+	JNZ          partial239
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial167
+	JNZ          partial239
 	VBROADCASTSS 80(AX), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
@@ -9440,7 +16456,7 @@ partial167:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased168
+	JZ           biased240
 	VMOVUPS      (CX), Z12
 	VADDPS       Z12, Z0, Z0
 	VADDPS       Z12, Z2, Z2
@@ -9456,9 +16472,9 @@ partial167:
 	VADDPS       Z12, Z9, Z9
 	VADDPS       Z12, Z11, Z11
 
-biased168:
+biased240:
 	TESTQ     DX, DX
-	JZ        added168
+	JZ        added240
 	VMOVUPS   (DX), Z12
 	VADDPS    Z12, Z0, Z0
 	VMOVUPS.Z 64(DX), K1, Z12
@@ -9489,9 +16505,9 @@ biased168:
 	VMOVUPS.Z 64(DX), K1, Z12
 	VADDPS    Z12, Z11, Z11
 
-added168:
+added240:
 	CMPQ   112(AX), $0x00
-	JE     clipped168
+	JE     clipped240
 	VPXORD Z15, Z15, Z15
 	VMAXPS Z0, Z15, Z0
 	VMAXPS Z1, Z15, Z1
@@ -9506,7 +16522,7 @@ added168:
 	VMAXPS Z10, Z15, Z10
 	VMAXPS Z11, Z15, Z11
 
-clipped168:
+clipped240:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -9553,7 +16569,7 @@ TEXT ·tile7x2F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z12, Z12, Z12
 	VPXORD     Z13, Z13, Z13
 	CMPQ       56(AX), $0x40
-	JLT        fetched169
+	JLT        fetched241
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -9577,7 +16593,7 @@ TEXT ·tile7x2F32AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched169:
+fetched241:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -9589,7 +16605,7 @@ fetched169:
 	MOVQ 56(AX), R10
 	MOVQ 88(AX), R11
 
-partial170:
+partial242:
 	VMOVUPS      (DI), Z14
 	VMOVUPS.Z    64(DI), K1, Z15
 	VBROADCASTSS (CX), Z16
@@ -9617,12 +16633,12 @@ partial170:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial170
+	JNZ          partial242
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial170
+	JNZ          partial242
 	VBROADCASTSS 80(AX), Z14
 	VMULPS       Z14, Z0, Z0
 	VMULPS       Z14, Z1, Z1
@@ -9642,7 +16658,7 @@ partial170:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased171
+	JZ           biased243
 	VMOVUPS      (CX), Z14
 	VADDPS       Z14, Z0, Z0
 	VADDPS       Z14, Z2, Z2
@@ -9660,9 +16676,9 @@ partial170:
 	VADDPS       Z14, Z11, Z11
 	VADDPS       Z14, Z13, Z13
 
-biased171:
+biased243:
 	TESTQ     DX, DX
-	JZ        added171
+	JZ        added243
 	VMOVUPS   (DX), Z14
 	VADDPS    Z14, Z0, Z0
 	VMOVUPS.Z 64(DX), K1, Z14
@@ -9698,9 +16714,9 @@ biased171:
 	VMOVUPS.Z 64(DX), K1, Z14
 	VADDPS    Z14, Z13, Z13
 
-added171:
+added243:
 	CMPQ   112(AX), $0x00
-	JE     clipped171
+	JE     clipped243
 	VPXORD Z17, Z17, Z17
 	VMAXPS Z0, Z17, Z0
 	VMAXPS Z1, Z17, Z1
@@ -9717,7 +16733,7 @@ added171:
 	VMAXPS Z12, Z17, Z12
 	VMAXPS Z13, Z17, Z13
 
-clipped171:
+clipped243:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -9769,7 +16785,7 @@ TEXT ·tile8x2F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z14, Z14, Z14
 	VPXORD     Z15, Z15, Z15
 	CMPQ       56(AX), $0x40
-	JLT        fetched172
+	JLT        fetched244
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -9796,7 +16812,7 @@ TEXT ·tile8x2F32AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched172:
+fetched244:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -9808,7 +16824,7 @@ fetched172:
 	MOVQ 56(AX), R10
 	MOVQ 88(AX), R11
 
-partial173:
+partial245:
 	VMOVUPS      (DI), Z16
 	VMOVUPS.Z    64(DI), K1, Z17
 	VBROADCASTSS (CX), Z18
@@ -9839,12 +16855,12 @@ partial173:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial173
+	JNZ          partial245
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial173
+	JNZ          partial245
 	VBROADCASTSS 80(AX), Z16
 	VMULPS       Z16, Z0, Z0
 	VMULPS       Z16, Z1, Z1
@@ -9866,7 +16882,7 @@ partial173:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased174
+	JZ           biased246
 	VMOVUPS      (CX), Z16
 	VADDPS       Z16, Z0, Z0
 	VADDPS       Z16, Z2, Z2
@@ -9886,9 +16902,9 @@ partial173:
 	VADDPS       Z16, Z13, Z13
 	VADDPS       Z16, Z15, Z15
 
-biased174:
+biased246:
 	TESTQ     DX, DX
-	JZ        added174
+	JZ        added246
 	VMOVUPS   (DX), Z16
 	VADDPS    Z16, Z0, Z0
 	VMOVUPS.Z 64(DX), K1, Z16
@@ -9929,9 +16945,9 @@ biased174:
 	VMOVUPS.Z 64(DX), K1, Z16
 	VADDPS    Z16, Z15, Z15
 
-added174:
+added246:
 	CMPQ   112(AX), $0x00
-	JE     clipped174
+	JE     clipped246
 	VPXORD Z19, Z19, Z19
 	VMAXPS Z0, Z19, Z0
 	VMAXPS Z1, Z19, Z1
@@ -9950,7 +16966,7 @@ added174:
 	VMAXPS Z14, Z19, Z14
 	VMAXPS Z15, Z19, Z15
 
-clipped174:
+clipped246:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -10007,7 +17023,7 @@ TEXT ·tile9x2F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z16, Z16, Z16
 	VPXORD     Z17, Z17, Z17
 	CMPQ       56(AX), $0x40
-	JLT        fetched175
+	JLT        fetched247
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -10037,7 +17053,7 @@ TEXT ·tile9x2F32AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched175:
+fetched247:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -10049,7 +17065,7 @@ fetched175:
 	MOVQ 56(AX), R10
 	MOVQ 88(AX), R11
 
-partial176:
+partial248:
 	VMOVUPS      (DI), Z18
 	VMOVUPS.Z    64(DI), K1, Z19
 	VBROADCASTSS (CX), Z20
@@ -10083,12 +17099,12 @@ partial176:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial176
+	JNZ          partial248
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial176
+	JNZ          partial248
 	VBROADCASTSS 80(AX), Z18
 	VMULPS       Z18, Z0, Z0
 	VMULPS       Z18, Z1, Z1
@@ -10112,7 +17128,7 @@ partial176:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased177
+	JZ           biased249
 	VMOVUPS      (CX), Z18
 	VADDPS       Z18, Z0, Z0
 	VADDPS       Z18, Z2, Z2
@@ -10134,9 +17150,9 @@ partial176:
 	VADDPS       Z18, Z15, Z15
 	VADDPS       Z18, Z17, Z17
 
-biased177:
+biased249:
 	TESTQ     DX, DX
-	JZ        added177
+	JZ        added249
 	VMOVUPS   (DX), Z18
 	VADDPS    Z18, Z0, Z0
 	VMOVUPS.Z 64(DX), K1, Z18
@@ -10182,9 +17198,9 @@ biased177:
 	VMOVUPS.Z 64(DX), K1, Z18
 	VADDPS    Z18, Z17, Z17
 
-added177:
+added249:
 	CMPQ   112(AX), $0x00
-	JE     clipped177
+	JE     clipped249
 	VPXORD Z21, Z21, Z21
 	VMAXPS Z0, Z21, Z0
 	VMAXPS Z1, Z21, Z1
@@ -10205,7 +17221,7 @@ added177:
 	VMAXPS Z16, Z21, Z16
 	VMAXPS Z17, Z21, Z17
 
-clipped177:
+clipped249:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -10267,7 +17283,7 @@ TEXT ·tile10x2F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z18, Z18, Z18
 	VPXORD     Z19, Z19, Z19
 	CMPQ       56(AX), $0x40
-	JLT        fetched178
+	JLT        fetched250
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -10300,7 +17316,7 @@ TEXT ·tile10x2F32AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched178:
+fetched250:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -10312,7 +17328,7 @@ fetched178:
 	MOVQ 56(AX), R10
 	MOVQ 88(AX), R11
 
-partial179:
+partial251:
 	VMOVUPS      (DI), Z20
 	VMOVUPS.Z    64(DI), K1, Z21
 	VBROADCASTSS (CX), Z22
@@ -10349,12 +17365,12 @@ partial179:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial179
+	JNZ          partial251
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial179
+	JNZ          partial251
 	VBROADCASTSS 80(AX), Z20
 	VMULPS       Z20, Z0, Z0
 	VMULPS       Z20, Z1, Z1
@@ -10380,7 +17396,7 @@ partial179:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased180
+	JZ           biased252
 	VMOVUPS      (CX), Z20
 	VADDPS       Z20, Z0, Z0
 	VADDPS       Z20, Z2, Z2
@@ -10404,9 +17420,9 @@ partial179:
 	VADDPS       Z20, Z17, Z17
 	VADDPS       Z20, Z19, Z19
 
-biased180:
+biased252:
 	TESTQ     DX, DX
-	JZ        added180
+	JZ        added252
 	VMOVUPS   (DX), Z20
 	VADDPS    Z20, Z0, Z0
 	VMOVUPS.Z 64(DX), K1, Z20
@@ -10457,9 +17473,9 @@ biased180:
 	VMOVUPS.Z 64(DX), K1, Z20
 	VADDPS    Z20, Z19, Z19
 
-added180:
+added252:
 	CMPQ   112(AX), $0x00
-	JE     clipped180
+	JE     clipped252
 	VPXORD Z23, Z23, Z23
 	VMAXPS Z0, Z23, Z0
 	VMAXPS Z1, Z23, Z1
@@ -10482,7 +17498,7 @@ added180:
 	VMAXPS Z18, Z23, Z18
 	VMAXPS Z19, Z23, Z19
 
-clipped180:
+clipped252:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -10549,7 +17565,7 @@ TEXT ·tile11x2F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z20, Z20, Z20
 	VPXORD     Z21, Z21, Z21
 	CMPQ       56(AX), $0x40
-	JLT        fetched181
+	JLT        fetched253
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -10585,7 +17601,7 @@ TEXT ·tile11x2F32AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched181:
+fetched253:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -10599,7 +17615,7 @@ fetched181:
 	MOVQ 56(AX), R11
 	MOVQ 88(AX), R12
 
-partial182:
+partial254:
 	VMOVUPS      (R8), Z22
 	VMOVUPS.Z    64(R8), K1, Z23
 	VBROADCASTSS (CX), Z24
@@ -10640,13 +17656,13 @@ partial182:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial182
+	JNZ          partial254
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial182
+	JNZ          partial254
 	VBROADCASTSS 80(AX), Z22
 	VMULPS       Z22, Z0, Z0
 	VMULPS       Z22, Z1, Z1
@@ -10674,7 +17690,7 @@ partial182:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased183
+	JZ           biased255
 	VMOVUPS      (CX), Z22
 	VADDPS       Z22, Z0, Z0
 	VADDPS       Z22, Z2, Z2
@@ -10700,9 +17716,9 @@ partial182:
 	VADDPS       Z22, Z19, Z19
 	VADDPS       Z22, Z21, Z21
 
-biased183:
+biased255:
 	TESTQ     DX, DX
-	JZ        added183
+	JZ        added255
 	VMOVUPS   (DX), Z22
 	VADDPS    Z22, Z0, Z0
 	VMOVUPS.Z 64(DX), K1, Z22
@@ -10758,9 +17774,9 @@ biased183:
 	VMOVUPS.Z 64(DX), K1, Z22
 	VADDPS    Z22, Z21, Z21
 
-added183:
+added255:
 	CMPQ   112(AX), $0x00
-	JE     clipped183
+	JE     clipped255
 	VPXORD Z25, Z25, Z25
 	VMAXPS Z0, Z25, Z0
 	VMAXPS Z1, Z25, Z1
@@ -10785,7 +17801,7 @@ added183:
 	VMAXPS Z20, Z25, Z20
 	VMAXPS Z21, Z25, Z21
 
-clipped183:
+clipped255:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -10857,7 +17873,7 @@ TEXT ·tile12x2F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z22, Z22, Z22
 	VPXORD     Z23, Z23, Z23
 	CMPQ       56(AX), $0x40
-	JLT        fetched184
+	JLT        fetched256
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -10896,7 +17912,7 @@ TEXT ·tile12x2F32AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched184:
+fetched256:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -10910,7 +17926,7 @@ fetched184:
 	MOVQ 56(AX), R11
 	MOVQ 88(AX), R12
 
-partial185:
+partial257:
 	VMOVUPS      (R8), Z24
 	VMOVUPS.Z    64(R8), K1, Z25
 	VBROADCASTSS (CX), Z26
@@ -10954,13 +17970,13 @@ partial185:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial185
+	JNZ          partial257
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial185
+	JNZ          partial257
 	VBROADCASTSS 80(AX), Z24
 	VMULPS       Z24, Z0, Z0
 	VMULPS       Z24, Z1, Z1
@@ -10990,7 +18006,7 @@ partial185:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased186
+	JZ           biased258
 	VMOVUPS      (CX), Z24
 	VADDPS       Z24, Z0, Z0
 	VADDPS       Z24, Z2, Z2
@@ -11018,9 +18034,9 @@ partial185:
 	VADDPS       Z24, Z21, Z21
 	VADDPS       Z24, Z23, Z23
 
-biased186:
+biased258:
 	TESTQ     DX, DX
-	JZ        added186
+	JZ        added258
 	VMOVUPS   (DX), Z24
 	VADDPS    Z24, Z0, Z0
 	VMOVUPS.Z 64(DX), K1, Z24
@@ -11081,9 +18097,9 @@ biased186:
 	VMOVUPS.Z 64(DX), K1, Z24
 	VADDPS    Z24, Z23, Z23
 
-added186:
+added258:
 	CMPQ   112(AX), $0x00
-	JE     clipped186
+	JE     clipped258
 	VPXORD Z27, Z27, Z27
 	VMAXPS Z0, Z27, Z0
 	VMAXPS Z1, Z27, Z1
@@ -11110,7 +18126,7 @@ added186:
 	VMAXPS Z22, Z27, Z22
 	VMAXPS Z23, Z27, Z23
 
-clipped186:
+clipped258:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -11187,7 +18203,7 @@ TEXT ·tile13x2F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z24, Z24, Z24
 	VPXORD     Z25, Z25, Z25
 	CMPQ       56(AX), $0x40
-	JLT        fetched187
+	JLT        fetched259
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -11229,7 +18245,7 @@ TEXT ·tile13x2F32AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched187:
+fetched259:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -11243,7 +18259,7 @@ fetched187:
 	MOVQ 56(AX), R11
 	MOVQ 88(AX), R12
 
-partial188:
+partial260:
 	VMOVUPS      (R8), Z26
 	VMOVUPS.Z    64(R8), K1, Z27
 	VBROADCASTSS (CX), Z28
@@ -11290,13 +18306,13 @@ partial188:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial188
+	JNZ          partial260
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial188
+	JNZ          partial260
 	VBROADCASTSS 80(AX), Z26
 	VMULPS       Z26, Z0, Z0
 	VMULPS       Z26, Z1, Z1
@@ -11328,7 +18344,7 @@ partial188:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased189
+	JZ           biased261
 	VMOVUPS      (CX), Z26
 	VADDPS       Z26, Z0, Z0
 	VADDPS       Z26, Z2, Z2
@@ -11358,9 +18374,9 @@ partial188:
 	VADDPS       Z26, Z23, Z23
 	VADDPS       Z26, Z25, Z25
 
-biased189:
+biased261:
 	TESTQ     DX, DX
-	JZ        added189
+	JZ        added261
 	VMOVUPS   (DX), Z26
 	VADDPS    Z26, Z0, Z0
 	VMOVUPS.Z 64(DX), K1, Z26
@@ -11426,9 +18442,9 @@ biased189:
 	VMOVUPS.Z 64(DX), K1, Z26
 	VADDPS    Z26, Z25, Z25
 
-added189:
+added261:
 	CMPQ   112(AX), $0x00
-	JE     clipped189
+	JE     clipped261
 	VPXORD Z29, Z29, Z29
 	VMAXPS Z0, Z29, Z0
 	VMAXPS Z1, Z29, Z1
@@ -11457,7 +18473,7 @@ added189:
 	VMAXPS Z24, Z29, Z24
 	VMAXPS Z25, Z29, Z25
 
-clipped189:
+clipped261:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -11539,7 +18555,7 @@ TEXT ·tile14x2F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z26, Z26, Z26
 	VPXORD     Z27, Z27, Z27
 	CMPQ       56(AX), $0x40
-	JLT        fetched190
+	JLT        fetched262
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -11584,7 +18600,7 @@ TEXT ·tile14x2F32AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched190:
+fetched262:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -11598,7 +18614,7 @@ fetched190:
 	MOVQ 56(AX), R11
 	MOVQ 88(AX), R12
 
-partial191:
+partial263:
 	VMOVUPS      (R8), Z28
 	VMOVUPS.Z    64(R8), K1, Z29
 	VBROADCASTSS (CX), Z30
@@ -11648,13 +18664,13 @@ partial191:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial191
+	JNZ          partial263
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial191
+	JNZ          partial263
 	VBROADCASTSS 80(AX), Z28
 	VMULPS       Z28, Z0, Z0
 	VMULPS       Z28, Z1, Z1
@@ -11688,7 +18704,7 @@ partial191:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased192
+	JZ           biased264
 	VMOVUPS      (CX), Z28
 	VADDPS       Z28, Z0, Z0
 	VADDPS       Z28, Z2, Z2
@@ -11720,9 +18736,9 @@ partial191:
 	VADDPS       Z28, Z25, Z25
 	VADDPS       Z28, Z27, Z27
 
-biased192:
+biased264:
 	TESTQ     DX, DX
-	JZ        added192
+	JZ        added264
 	VMOVUPS   (DX), Z28
 	VADDPS    Z28, Z0, Z0
 	VMOVUPS.Z 64(DX), K1, Z28
@@ -11793,9 +18809,9 @@ biased192:
 	VMOVUPS.Z 64(DX), K1, Z28
 	VADDPS    Z28, Z27, Z27
 
-added192:
+added264:
 	CMPQ   112(AX), $0x00
-	JE     clipped192
+	JE     clipped264
 	VPXORD Z31, Z31, Z31
 	VMAXPS Z0, Z31, Z0
 	VMAXPS Z1, Z31, Z1
@@ -11826,7 +18842,7 @@ added192:
 	VMAXPS Z26, Z31, Z26
 	VMAXPS Z27, Z31, Z27
 
-clipped192:
+clipped264:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -11872,6 +18888,231 @@ clipped192:
 	VZEROUPPER
 	RET
 
+// func stream1x2F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·stream1x2F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ   t+0(FP), AX
+	MOVQ   64(AX), CX
+	MOVQ   CX, DX
+	MOVQ   $0x0000000000000001, CX
+	SHLXQ  DX, CX, CX
+	DECQ   CX
+	KMOVW  CX, K1
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	MOVQ   (AX), CX
+	MOVQ   8(AX), DX
+	MOVQ   56(AX), BX
+
+many265:
+	CMPQ         BX, $0x00000004
+	JLT          one265
+	VMOVUPS      (DX), Z8
+	VMOVUPS      64(DX), Z9
+	VBROADCASTSS (CX), Z10
+	VFMADD231PS  Z8, Z10, Z0
+	VFMADD231PS  Z9, Z10, Z1
+	VMOVUPS      128(DX), Z8
+	VMOVUPS      192(DX), Z9
+	VBROADCASTSS 4(CX), Z10
+	VFMADD231PS  Z8, Z10, Z2
+	VFMADD231PS  Z9, Z10, Z3
+	VMOVUPS      256(DX), Z8
+	VMOVUPS      320(DX), Z9
+	VBROADCASTSS 8(CX), Z10
+	VFMADD231PS  Z8, Z10, Z4
+	VFMADD231PS  Z9, Z10, Z5
+	VMOVUPS      384(DX), Z8
+	VMOVUPS      448(DX), Z9
+	VBROADCASTSS 12(CX), Z10
+	VFMADD231PS  Z8, Z10, Z6
+	VFMADD231PS  Z9, Z10, Z7
+	ADDQ         $0x00000010, CX
+	ADDQ         $0x00000200, DX
+	SUBQ         $0x00000004, BX
+	JMP          many265
+
+one265:
+	TESTQ        BX, BX
+	JZ           summed265
+	VMOVUPS      (DX), Z8
+	VMOVUPS      64(DX), Z9
+	VBROADCASTSS (CX), Z10
+	VFMADD231PS  Z8, Z10, Z0
+	VFMADD231PS  Z9, Z10, Z1
+	ADDQ         $0x00000004, CX
+	ADDQ         $0x00000080, DX
+	SUBQ         $0x00000001, BX
+	JMP          one265
+
+summed265:
+	VADDPS       Z2, Z0, Z0
+	VADDPS       Z3, Z1, Z1
+	VADDPS       Z4, Z0, Z0
+	VADDPS       Z5, Z1, Z1
+	VADDPS       Z6, Z0, Z0
+	VADDPS       Z7, Z1, Z1
+	VBROADCASTSS 80(AX), Z2
+	VMULPS       Z2, Z0, Z0
+	VMULPS       Z2, Z1, Z1
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased266
+	VMOVUPS      (CX), Z2
+	VADDPS       Z2, Z0, Z0
+	VMOVUPS.Z    64(CX), K1, Z2
+	VADDPS       Z2, Z1, Z1
+
+biased266:
+	TESTQ     DX, DX
+	JZ        added266
+	VMOVUPS   (DX), Z2
+	VADDPS    Z2, Z0, Z0
+	VMOVUPS.Z 64(DX), K1, Z2
+	VADDPS    Z2, Z1, Z1
+
+added266:
+	CMPQ   112(AX), $0x00
+	JE     clipped266
+	VPXORD Z11, Z11, Z11
+	VMAXPS Z0, Z11, Z0
+	VMAXPS Z1, Z11, Z1
+
+clipped266:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, K1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func stream2x2F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·stream2x2F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ   t+0(FP), AX
+	MOVQ   64(AX), CX
+	MOVQ   CX, DX
+	MOVQ   $0x0000000000000001, CX
+	SHLXQ  DX, CX, CX
+	DECQ   CX
+	KMOVW  CX, K1
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	MOVQ   (AX), CX
+	MOVQ   8(AX), DX
+	MOVQ   56(AX), BX
+	MOVQ   24(AX), SI
+	ADDQ   CX, SI
+
+many267:
+	CMPQ         BX, $0x00000002
+	JLT          one267
+	VMOVUPS      (DX), Z8
+	VMOVUPS      64(DX), Z9
+	VBROADCASTSS (CX), Z10
+	VFMADD231PS  Z8, Z10, Z0
+	VFMADD231PS  Z9, Z10, Z1
+	VBROADCASTSS (SI), Z10
+	VFMADD231PS  Z8, Z10, Z2
+	VFMADD231PS  Z9, Z10, Z3
+	VMOVUPS      128(DX), Z8
+	VMOVUPS      192(DX), Z9
+	VBROADCASTSS 4(CX), Z10
+	VFMADD231PS  Z8, Z10, Z4
+	VFMADD231PS  Z9, Z10, Z5
+	VBROADCASTSS 4(SI), Z10
+	VFMADD231PS  Z8, Z10, Z6
+	VFMADD231PS  Z9, Z10, Z7
+	ADDQ         $0x00000008, CX
+	ADDQ         $0x00000008, SI
+	ADDQ         $0x00000100, DX
+	SUBQ         $0x00000002, BX
+	JMP          many267
+
+one267:
+	TESTQ        BX, BX
+	JZ           summed267
+	VMOVUPS      (DX), Z8
+	VMOVUPS      64(DX), Z9
+	VBROADCASTSS (CX), Z10
+	VFMADD231PS  Z8, Z10, Z0
+	VFMADD231PS  Z9, Z10, Z1
+	VBROADCASTSS (SI), Z10
+	VFMADD231PS  Z8, Z10, Z2
+	VFMADD231PS  Z9, Z10, Z3
+	ADDQ         $0x00000004, CX
+	ADDQ         $0x00000004, SI
+	ADDQ         $0x00000080, DX
+	SUBQ         $0x00000001, BX
+	JMP          one267
+
+summed267:
+	VADDPS       Z4, Z0, Z0
+	VADDPS       Z5, Z1, Z1
+	VADDPS       Z6, Z2, Z2
+	VADDPS       Z7, Z3, Z3
+	VBROADCASTSS 80(AX), Z4
+	VMULPS       Z4, Z0, Z0
+	VMULPS       Z4, Z1, Z1
+	VMULPS       Z4, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased268
+	VMOVUPS      (CX), Z4
+	VADDPS       Z4, Z0, Z0
+	VADDPS       Z4, Z2, Z2
+	VMOVUPS.Z    64(CX), K1, Z4
+	VADDPS       Z4, Z1, Z1
+	VADDPS       Z4, Z3, Z3
+
+biased268:
+	TESTQ     DX, DX
+	JZ        added268
+	VMOVUPS   (DX), Z4
+	VADDPS    Z4, Z0, Z0
+	VMOVUPS.Z 64(DX), K1, Z4
+	VADDPS    Z4, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPS   (DX), Z4
+	VADDPS    Z4, Z2, Z2
+	VMOVUPS.Z 64(DX), K1, Z4
+	VADDPS    Z4, Z3, Z3
+
+added268:
+	CMPQ   112(AX), $0x00
+	JE     clipped268
+	VPXORD Z11, Z11, Z11
+	VMAXPS Z0, Z11, Z0
+	VMAXPS Z1, Z11, Z1
+	VMAXPS Z2, Z11, Z2
+	VMAXPS Z3, Z11, Z3
+
+clipped268:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, K1, 64(AX)
+	VZEROUPPER
+	RET
+
 // func pack1x2F32AVX512(t *byte)
 // Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·pack1x2F32AVX512(SB), NOSPLIT, $0-8
@@ -11896,7 +19137,7 @@ TEXT ·pack1x2F32AVX512(SB), NOSPLIT, $0-8
 	SHLQ   $0x05, R10
 	ADDQ   DX, R10
 
-partial193:
+partial269:
 	VMOVUPS      (DX), Z2
 	VMOVUPS.Z    64(DX), K1, Z3
 	VMOVUPS      Z2, (R9)
@@ -11911,11 +19152,11 @@ partial193:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial193
+	JNZ          partial269
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial193
+	JNZ          partial269
 	VBROADCASTSS 80(AX), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
@@ -11923,28 +19164,28 @@ partial193:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased194
+	JZ           biased270
 	VMOVUPS      (CX), Z2
 	VADDPS       Z2, Z0, Z0
 	VMOVUPS.Z    64(CX), K1, Z2
 	VADDPS       Z2, Z1, Z1
 
-biased194:
+biased270:
 	TESTQ     DX, DX
-	JZ        added194
+	JZ        added270
 	VMOVUPS   (DX), Z2
 	VADDPS    Z2, Z0, Z0
 	VMOVUPS.Z 64(DX), K1, Z2
 	VADDPS    Z2, Z1, Z1
 
-added194:
+added270:
 	CMPQ   112(AX), $0x00
-	JE     clipped194
+	JE     clipped270
 	VPXORD Z5, Z5, Z5
 	VMAXPS Z0, Z5, Z0
 	VMAXPS Z1, Z5, Z1
 
-clipped194:
+clipped270:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -11977,7 +19218,7 @@ TEXT ·pack2x2F32AVX512(SB), NOSPLIT, $0-8
 	SHLQ   $0x05, R11
 	ADDQ   BX, R11
 
-partial195:
+partial271:
 	VMOVUPS      (BX), Z4
 	VMOVUPS.Z    64(BX), K1, Z5
 	VMOVUPS      Z4, (R10)
@@ -11995,11 +19236,11 @@ partial195:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial195
+	JNZ          partial271
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial195
+	JNZ          partial271
 	VBROADCASTSS 80(AX), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
@@ -12009,7 +19250,7 @@ partial195:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased196
+	JZ           biased272
 	VMOVUPS      (CX), Z4
 	VADDPS       Z4, Z0, Z0
 	VADDPS       Z4, Z2, Z2
@@ -12017,9 +19258,9 @@ partial195:
 	VADDPS       Z4, Z1, Z1
 	VADDPS       Z4, Z3, Z3
 
-biased196:
+biased272:
 	TESTQ     DX, DX
-	JZ        added196
+	JZ        added272
 	VMOVUPS   (DX), Z4
 	VADDPS    Z4, Z0, Z0
 	VMOVUPS.Z 64(DX), K1, Z4
@@ -12030,16 +19271,16 @@ biased196:
 	VMOVUPS.Z 64(DX), K1, Z4
 	VADDPS    Z4, Z3, Z3
 
-added196:
+added272:
 	CMPQ   112(AX), $0x00
-	JE     clipped196
+	JE     clipped272
 	VPXORD Z7, Z7, Z7
 	VMAXPS Z0, Z7, Z0
 	VMAXPS Z1, Z7, Z1
 	VMAXPS Z2, Z7, Z2
 	VMAXPS Z3, Z7, Z3
 
-clipped196:
+clipped272:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -12066,7 +19307,7 @@ TEXT ·pack3x2F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z4, Z4, Z4
 	VPXORD     Z5, Z5, Z5
 	CMPQ       56(AX), $0x40
-	JLT        fetched197
+	JLT        fetched273
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -12078,7 +19319,7 @@ TEXT ·pack3x2F32AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched197:
+fetched273:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	MOVQ 8(AX), BX
@@ -12091,7 +19332,7 @@ fetched197:
 	SHLQ $0x05, R11
 	ADDQ BX, R11
 
-partial198:
+partial274:
 	VMOVUPS      (BX), Z6
 	VMOVUPS.Z    64(BX), K1, Z7
 	VMOVUPS      Z6, (R10)
@@ -12112,11 +19353,11 @@ partial198:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial198
+	JNZ          partial274
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial198
+	JNZ          partial274
 	VBROADCASTSS 80(AX), Z6
 	VMULPS       Z6, Z0, Z0
 	VMULPS       Z6, Z1, Z1
@@ -12128,7 +19369,7 @@ partial198:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased199
+	JZ           biased275
 	VMOVUPS      (CX), Z6
 	VADDPS       Z6, Z0, Z0
 	VADDPS       Z6, Z2, Z2
@@ -12138,9 +19379,9 @@ partial198:
 	VADDPS       Z6, Z3, Z3
 	VADDPS       Z6, Z5, Z5
 
-biased199:
+biased275:
 	TESTQ     DX, DX
-	JZ        added199
+	JZ        added275
 	VMOVUPS   (DX), Z6
 	VADDPS    Z6, Z0, Z0
 	VMOVUPS.Z 64(DX), K1, Z6
@@ -12156,9 +19397,9 @@ biased199:
 	VMOVUPS.Z 64(DX), K1, Z6
 	VADDPS    Z6, Z5, Z5
 
-added199:
+added275:
 	CMPQ   112(AX), $0x00
-	JE     clipped199
+	JE     clipped275
 	VPXORD Z9, Z9, Z9
 	VMAXPS Z0, Z9, Z0
 	VMAXPS Z1, Z9, Z1
@@ -12167,7 +19408,7 @@ added199:
 	VMAXPS Z4, Z9, Z4
 	VMAXPS Z5, Z9, Z5
 
-clipped199:
+clipped275:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -12199,7 +19440,7 @@ TEXT ·pack4x2F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z6, Z6, Z6
 	VPXORD     Z7, Z7, Z7
 	CMPQ       56(AX), $0x40
-	JLT        fetched200
+	JLT        fetched276
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -12214,7 +19455,7 @@ TEXT ·pack4x2F32AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched200:
+fetched276:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -12228,7 +19469,7 @@ fetched200:
 	SHLQ $0x05, R12
 	ADDQ SI, R12
 
-partial201:
+partial277:
 	VMOVUPS      (SI), Z8
 	VMOVUPS.Z    64(SI), K1, Z9
 	VMOVUPS      Z8, (R11)
@@ -12252,11 +19493,11 @@ partial201:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial201
+	JNZ          partial277
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial201
+	JNZ          partial277
 	VBROADCASTSS 80(AX), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
@@ -12270,7 +19511,7 @@ partial201:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased202
+	JZ           biased278
 	VMOVUPS      (CX), Z8
 	VADDPS       Z8, Z0, Z0
 	VADDPS       Z8, Z2, Z2
@@ -12282,9 +19523,9 @@ partial201:
 	VADDPS       Z8, Z5, Z5
 	VADDPS       Z8, Z7, Z7
 
-biased202:
+biased278:
 	TESTQ     DX, DX
-	JZ        added202
+	JZ        added278
 	VMOVUPS   (DX), Z8
 	VADDPS    Z8, Z0, Z0
 	VMOVUPS.Z 64(DX), K1, Z8
@@ -12305,9 +19546,9 @@ biased202:
 	VMOVUPS.Z 64(DX), K1, Z8
 	VADDPS    Z8, Z7, Z7
 
-added202:
+added278:
 	CMPQ   112(AX), $0x00
-	JE     clipped202
+	JE     clipped278
 	VPXORD Z11, Z11, Z11
 	VMAXPS Z0, Z11, Z0
 	VMAXPS Z1, Z11, Z1
@@ -12318,7 +19559,7 @@ added202:
 	VMAXPS Z6, Z11, Z6
 	VMAXPS Z7, Z11, Z7
 
-clipped202:
+clipped278:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -12355,7 +19596,7 @@ TEXT ·pack5x2F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z8, Z8, Z8
 	VPXORD     Z9, Z9, Z9
 	CMPQ       56(AX), $0x40
-	JLT        fetched203
+	JLT        fetched279
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -12373,7 +19614,7 @@ TEXT ·pack5x2F32AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched203:
+fetched279:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -12387,7 +19628,7 @@ fetched203:
 	SHLQ $0x05, R12
 	ADDQ SI, R12
 
-partial204:
+partial280:
 	VMOVUPS      (SI), Z10
 	VMOVUPS.Z    64(SI), K1, Z11
 	VMOVUPS      Z10, (R11)
@@ -12414,11 +19655,11 @@ partial204:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial204
+	JNZ          partial280
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial204
+	JNZ          partial280
 	VBROADCASTSS 80(AX), Z10
 	VMULPS       Z10, Z0, Z0
 	VMULPS       Z10, Z1, Z1
@@ -12434,7 +19675,7 @@ partial204:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased205
+	JZ           biased281
 	VMOVUPS      (CX), Z10
 	VADDPS       Z10, Z0, Z0
 	VADDPS       Z10, Z2, Z2
@@ -12448,9 +19689,9 @@ partial204:
 	VADDPS       Z10, Z7, Z7
 	VADDPS       Z10, Z9, Z9
 
-biased205:
+biased281:
 	TESTQ     DX, DX
-	JZ        added205
+	JZ        added281
 	VMOVUPS   (DX), Z10
 	VADDPS    Z10, Z0, Z0
 	VMOVUPS.Z 64(DX), K1, Z10
@@ -12476,9 +19717,9 @@ biased205:
 	VMOVUPS.Z 64(DX), K1, Z10
 	VADDPS    Z10, Z9, Z9
 
-added205:
+added281:
 	CMPQ   112(AX), $0x00
-	JE     clipped205
+	JE     clipped281
 	VPXORD Z13, Z13, Z13
 	VMAXPS Z0, Z13, Z0
 	VMAXPS Z1, Z13, Z1
@@ -12491,7 +19732,7 @@ added205:
 	VMAXPS Z8, Z13, Z8
 	VMAXPS Z9, Z13, Z9
 
-clipped205:
+clipped281:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -12533,7 +19774,7 @@ TEXT ·pack6x2F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z10, Z10, Z10
 	VPXORD     Z11, Z11, Z11
 	CMPQ       56(AX), $0x40
-	JLT        fetched206
+	JLT        fetched282
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -12554,7 +19795,7 @@ TEXT ·pack6x2F32AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched206:
+fetched282:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -12570,7 +19811,7 @@ fetched206:
 	SHLQ $0x05, R13
 	ADDQ DI, R13
 
-partial207:
+partial283:
 	VMOVUPS      (DI), Z12
 	VMOVUPS.Z    64(DI), K1, Z13
 	VMOVUPS      Z12, (R12)
@@ -12601,12 +19842,12 @@ partial207:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial207
+	JNZ          partial283
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial207
+	JNZ          partial283
 	VBROADCASTSS 80(AX), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
@@ -12624,7 +19865,7 @@ partial207:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased208
+	JZ           biased284
 	VMOVUPS      (CX), Z12
 	VADDPS       Z12, Z0, Z0
 	VADDPS       Z12, Z2, Z2
@@ -12640,9 +19881,9 @@ partial207:
 	VADDPS       Z12, Z9, Z9
 	VADDPS       Z12, Z11, Z11
 
-biased208:
+biased284:
 	TESTQ     DX, DX
-	JZ        added208
+	JZ        added284
 	VMOVUPS   (DX), Z12
 	VADDPS    Z12, Z0, Z0
 	VMOVUPS.Z 64(DX), K1, Z12
@@ -12673,9 +19914,9 @@ biased208:
 	VMOVUPS.Z 64(DX), K1, Z12
 	VADDPS    Z12, Z11, Z11
 
-added208:
+added284:
 	CMPQ   112(AX), $0x00
-	JE     clipped208
+	JE     clipped284
 	VPXORD Z15, Z15, Z15
 	VMAXPS Z0, Z15, Z0
 	VMAXPS Z1, Z15, Z1
@@ -12690,7 +19931,7 @@ added208:
 	VMAXPS Z10, Z15, Z10
 	VMAXPS Z11, Z15, Z11
 
-clipped208:
+clipped284:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -12737,7 +19978,7 @@ TEXT ·pack7x2F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z12, Z12, Z12
 	VPXORD     Z13, Z13, Z13
 	CMPQ       56(AX), $0x40
-	JLT        fetched209
+	JLT        fetched285
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -12761,7 +20002,7 @@ TEXT ·pack7x2F32AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched209:
+fetched285:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -12777,7 +20018,7 @@ fetched209:
 	SHLQ $0x05, R13
 	ADDQ DI, R13
 
-partial210:
+partial286:
 	VMOVUPS      (DI), Z14
 	VMOVUPS.Z    64(DI), K1, Z15
 	VMOVUPS      Z14, (R12)
@@ -12811,12 +20052,12 @@ partial210:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial210
+	JNZ          partial286
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial210
+	JNZ          partial286
 	VBROADCASTSS 80(AX), Z14
 	VMULPS       Z14, Z0, Z0
 	VMULPS       Z14, Z1, Z1
@@ -12836,7 +20077,7 @@ partial210:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased211
+	JZ           biased287
 	VMOVUPS      (CX), Z14
 	VADDPS       Z14, Z0, Z0
 	VADDPS       Z14, Z2, Z2
@@ -12854,9 +20095,9 @@ partial210:
 	VADDPS       Z14, Z11, Z11
 	VADDPS       Z14, Z13, Z13
 
-biased211:
+biased287:
 	TESTQ     DX, DX
-	JZ        added211
+	JZ        added287
 	VMOVUPS   (DX), Z14
 	VADDPS    Z14, Z0, Z0
 	VMOVUPS.Z 64(DX), K1, Z14
@@ -12892,9 +20133,9 @@ biased211:
 	VMOVUPS.Z 64(DX), K1, Z14
 	VADDPS    Z14, Z13, Z13
 
-added211:
+added287:
 	CMPQ   112(AX), $0x00
-	JE     clipped211
+	JE     clipped287
 	VPXORD Z17, Z17, Z17
 	VMAXPS Z0, Z17, Z0
 	VMAXPS Z1, Z17, Z1
@@ -12911,7 +20152,7 @@ added211:
 	VMAXPS Z12, Z17, Z12
 	VMAXPS Z13, Z17, Z13
 
-clipped211:
+clipped287:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -12963,7 +20204,7 @@ TEXT ·pack8x2F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z14, Z14, Z14
 	VPXORD     Z15, Z15, Z15
 	CMPQ       56(AX), $0x40
-	JLT        fetched212
+	JLT        fetched288
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -12990,7 +20231,7 @@ TEXT ·pack8x2F32AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched212:
+fetched288:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -13006,7 +20247,7 @@ fetched212:
 	SHLQ $0x05, R13
 	ADDQ DI, R13
 
-partial213:
+partial289:
 	VMOVUPS      (DI), Z16
 	VMOVUPS.Z    64(DI), K1, Z17
 	VMOVUPS      Z16, (R12)
@@ -13043,12 +20284,12 @@ partial213:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial213
+	JNZ          partial289
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial213
+	JNZ          partial289
 	VBROADCASTSS 80(AX), Z16
 	VMULPS       Z16, Z0, Z0
 	VMULPS       Z16, Z1, Z1
@@ -13070,7 +20311,7 @@ partial213:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased214
+	JZ           biased290
 	VMOVUPS      (CX), Z16
 	VADDPS       Z16, Z0, Z0
 	VADDPS       Z16, Z2, Z2
@@ -13090,9 +20331,9 @@ partial213:
 	VADDPS       Z16, Z13, Z13
 	VADDPS       Z16, Z15, Z15
 
-biased214:
+biased290:
 	TESTQ     DX, DX
-	JZ        added214
+	JZ        added290
 	VMOVUPS   (DX), Z16
 	VADDPS    Z16, Z0, Z0
 	VMOVUPS.Z 64(DX), K1, Z16
@@ -13133,9 +20374,9 @@ biased214:
 	VMOVUPS.Z 64(DX), K1, Z16
 	VADDPS    Z16, Z15, Z15
 
-added214:
+added290:
 	CMPQ   112(AX), $0x00
-	JE     clipped214
+	JE     clipped290
 	VPXORD Z19, Z19, Z19
 	VMAXPS Z0, Z19, Z0
 	VMAXPS Z1, Z19, Z1
@@ -13154,7 +20395,7 @@ added214:
 	VMAXPS Z14, Z19, Z14
 	VMAXPS Z15, Z19, Z15
 
-clipped214:
+clipped290:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -13211,7 +20452,7 @@ TEXT ·pack9x2F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z16, Z16, Z16
 	VPXORD     Z17, Z17, Z17
 	CMPQ       56(AX), $0x40
-	JLT        fetched215
+	JLT        fetched291
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -13241,7 +20482,7 @@ TEXT ·pack9x2F32AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched215:
+fetched291:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -13257,7 +20498,7 @@ fetched215:
 	SHLQ $0x05, R13
 	ADDQ DI, R13
 
-partial216:
+partial292:
 	VMOVUPS      (DI), Z18
 	VMOVUPS.Z    64(DI), K1, Z19
 	VMOVUPS      Z18, (R12)
@@ -13297,12 +20538,12 @@ partial216:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial216
+	JNZ          partial292
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial216
+	JNZ          partial292
 	VBROADCASTSS 80(AX), Z18
 	VMULPS       Z18, Z0, Z0
 	VMULPS       Z18, Z1, Z1
@@ -13326,7 +20567,7 @@ partial216:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased217
+	JZ           biased293
 	VMOVUPS      (CX), Z18
 	VADDPS       Z18, Z0, Z0
 	VADDPS       Z18, Z2, Z2
@@ -13348,9 +20589,9 @@ partial216:
 	VADDPS       Z18, Z15, Z15
 	VADDPS       Z18, Z17, Z17
 
-biased217:
+biased293:
 	TESTQ     DX, DX
-	JZ        added217
+	JZ        added293
 	VMOVUPS   (DX), Z18
 	VADDPS    Z18, Z0, Z0
 	VMOVUPS.Z 64(DX), K1, Z18
@@ -13396,9 +20637,9 @@ biased217:
 	VMOVUPS.Z 64(DX), K1, Z18
 	VADDPS    Z18, Z17, Z17
 
-added217:
+added293:
 	CMPQ   112(AX), $0x00
-	JE     clipped217
+	JE     clipped293
 	VPXORD Z21, Z21, Z21
 	VMAXPS Z0, Z21, Z0
 	VMAXPS Z1, Z21, Z1
@@ -13419,7 +20660,7 @@ added217:
 	VMAXPS Z16, Z21, Z16
 	VMAXPS Z17, Z21, Z17
 
-clipped217:
+clipped293:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -13481,7 +20722,7 @@ TEXT ·pack10x2F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z18, Z18, Z18
 	VPXORD     Z19, Z19, Z19
 	CMPQ       56(AX), $0x40
-	JLT        fetched218
+	JLT        fetched294
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -13514,7 +20755,7 @@ TEXT ·pack10x2F32AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched218:
+fetched294:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -13530,7 +20771,7 @@ fetched218:
 	SHLQ $0x05, R13
 	ADDQ DI, R13
 
-partial219:
+partial295:
 	VMOVUPS      (DI), Z20
 	VMOVUPS.Z    64(DI), K1, Z21
 	VMOVUPS      Z20, (R12)
@@ -13573,12 +20814,12 @@ partial219:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial219
+	JNZ          partial295
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial219
+	JNZ          partial295
 	VBROADCASTSS 80(AX), Z20
 	VMULPS       Z20, Z0, Z0
 	VMULPS       Z20, Z1, Z1
@@ -13604,7 +20845,7 @@ partial219:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased220
+	JZ           biased296
 	VMOVUPS      (CX), Z20
 	VADDPS       Z20, Z0, Z0
 	VADDPS       Z20, Z2, Z2
@@ -13628,9 +20869,9 @@ partial219:
 	VADDPS       Z20, Z17, Z17
 	VADDPS       Z20, Z19, Z19
 
-biased220:
+biased296:
 	TESTQ     DX, DX
-	JZ        added220
+	JZ        added296
 	VMOVUPS   (DX), Z20
 	VADDPS    Z20, Z0, Z0
 	VMOVUPS.Z 64(DX), K1, Z20
@@ -13681,9 +20922,9 @@ biased220:
 	VMOVUPS.Z 64(DX), K1, Z20
 	VADDPS    Z20, Z19, Z19
 
-added220:
+added296:
 	CMPQ   112(AX), $0x00
-	JE     clipped220
+	JE     clipped296
 	VPXORD Z23, Z23, Z23
 	VMAXPS Z0, Z23, Z0
 	VMAXPS Z1, Z23, Z1
@@ -13706,7 +20947,7 @@ added220:
 	VMAXPS Z18, Z23, Z18
 	VMAXPS Z19, Z23, Z19
 
-clipped220:
+clipped296:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -13773,7 +21014,7 @@ TEXT ·pack11x2F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z20, Z20, Z20
 	VPXORD     Z21, Z21, Z21
 	CMPQ       56(AX), $0x40
-	JLT        fetched221
+	JLT        fetched297
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -13809,7 +21050,7 @@ TEXT ·pack11x2F32AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched221:
+fetched297:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -13827,7 +21068,7 @@ fetched221:
 	SHLQ $0x05, R14
 	ADDQ R8, R14
 
-partial222:
+partial298:
 	VMOVUPS      (R8), Z22
 	VMOVUPS.Z    64(R8), K1, Z23
 	VMOVUPS      Z22, (R13)
@@ -13874,13 +21115,13 @@ partial222:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial222
+	JNZ          partial298
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial222
+	JNZ          partial298
 	VBROADCASTSS 80(AX), Z22
 	VMULPS       Z22, Z0, Z0
 	VMULPS       Z22, Z1, Z1
@@ -13908,7 +21149,7 @@ partial222:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased223
+	JZ           biased299
 	VMOVUPS      (CX), Z22
 	VADDPS       Z22, Z0, Z0
 	VADDPS       Z22, Z2, Z2
@@ -13934,9 +21175,9 @@ partial222:
 	VADDPS       Z22, Z19, Z19
 	VADDPS       Z22, Z21, Z21
 
-biased223:
+biased299:
 	TESTQ     DX, DX
-	JZ        added223
+	JZ        added299
 	VMOVUPS   (DX), Z22
 	VADDPS    Z22, Z0, Z0
 	VMOVUPS.Z 64(DX), K1, Z22
@@ -13992,9 +21233,9 @@ biased223:
 	VMOVUPS.Z 64(DX), K1, Z22
 	VADDPS    Z22, Z21, Z21
 
-added223:
+added299:
 	CMPQ   112(AX), $0x00
-	JE     clipped223
+	JE     clipped299
 	VPXORD Z25, Z25, Z25
 	VMAXPS Z0, Z25, Z0
 	VMAXPS Z1, Z25, Z1
@@ -14019,7 +21260,7 @@ added223:
 	VMAXPS Z20, Z25, Z20
 	VMAXPS Z21, Z25, Z21
 
-clipped223:
+clipped299:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -14091,7 +21332,7 @@ TEXT ·pack12x2F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z22, Z22, Z22
 	VPXORD     Z23, Z23, Z23
 	CMPQ       56(AX), $0x40
-	JLT        fetched224
+	JLT        fetched300
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -14130,7 +21371,7 @@ TEXT ·pack12x2F32AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched224:
+fetched300:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -14148,7 +21389,7 @@ fetched224:
 	SHLQ $0x05, R14
 	ADDQ R8, R14
 
-partial225:
+partial301:
 	VMOVUPS      (R8), Z24
 	VMOVUPS.Z    64(R8), K1, Z25
 	VMOVUPS      Z24, (R13)
@@ -14198,13 +21439,13 @@ partial225:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial225
+	JNZ          partial301
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial225
+	JNZ          partial301
 	VBROADCASTSS 80(AX), Z24
 	VMULPS       Z24, Z0, Z0
 	VMULPS       Z24, Z1, Z1
@@ -14234,7 +21475,7 @@ partial225:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased226
+	JZ           biased302
 	VMOVUPS      (CX), Z24
 	VADDPS       Z24, Z0, Z0
 	VADDPS       Z24, Z2, Z2
@@ -14262,9 +21503,9 @@ partial225:
 	VADDPS       Z24, Z21, Z21
 	VADDPS       Z24, Z23, Z23
 
-biased226:
+biased302:
 	TESTQ     DX, DX
-	JZ        added226
+	JZ        added302
 	VMOVUPS   (DX), Z24
 	VADDPS    Z24, Z0, Z0
 	VMOVUPS.Z 64(DX), K1, Z24
@@ -14325,9 +21566,9 @@ biased226:
 	VMOVUPS.Z 64(DX), K1, Z24
 	VADDPS    Z24, Z23, Z23
 
-added226:
+added302:
 	CMPQ   112(AX), $0x00
-	JE     clipped226
+	JE     clipped302
 	VPXORD Z27, Z27, Z27
 	VMAXPS Z0, Z27, Z0
 	VMAXPS Z1, Z27, Z1
@@ -14354,7 +21595,7 @@ added226:
 	VMAXPS Z22, Z27, Z22
 	VMAXPS Z23, Z27, Z23
 
-clipped226:
+clipped302:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -14431,7 +21672,7 @@ TEXT ·pack13x2F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z24, Z24, Z24
 	VPXORD     Z25, Z25, Z25
 	CMPQ       56(AX), $0x40
-	JLT        fetched227
+	JLT        fetched303
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -14473,7 +21714,7 @@ TEXT ·pack13x2F32AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched227:
+fetched303:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -14491,7 +21732,7 @@ fetched227:
 	SHLQ $0x05, R14
 	ADDQ R8, R14
 
-partial228:
+partial304:
 	VMOVUPS      (R8), Z26
 	VMOVUPS.Z    64(R8), K1, Z27
 	VMOVUPS      Z26, (R13)
@@ -14544,13 +21785,13 @@ partial228:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial228
+	JNZ          partial304
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial228
+	JNZ          partial304
 	VBROADCASTSS 80(AX), Z26
 	VMULPS       Z26, Z0, Z0
 	VMULPS       Z26, Z1, Z1
@@ -14582,7 +21823,7 @@ partial228:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased229
+	JZ           biased305
 	VMOVUPS      (CX), Z26
 	VADDPS       Z26, Z0, Z0
 	VADDPS       Z26, Z2, Z2
@@ -14612,9 +21853,9 @@ partial228:
 	VADDPS       Z26, Z23, Z23
 	VADDPS       Z26, Z25, Z25
 
-biased229:
+biased305:
 	TESTQ     DX, DX
-	JZ        added229
+	JZ        added305
 	VMOVUPS   (DX), Z26
 	VADDPS    Z26, Z0, Z0
 	VMOVUPS.Z 64(DX), K1, Z26
@@ -14680,9 +21921,9 @@ biased229:
 	VMOVUPS.Z 64(DX), K1, Z26
 	VADDPS    Z26, Z25, Z25
 
-added229:
+added305:
 	CMPQ   112(AX), $0x00
-	JE     clipped229
+	JE     clipped305
 	VPXORD Z29, Z29, Z29
 	VMAXPS Z0, Z29, Z0
 	VMAXPS Z1, Z29, Z1
@@ -14711,7 +21952,7 @@ added229:
 	VMAXPS Z24, Z29, Z24
 	VMAXPS Z25, Z29, Z25
 
-clipped229:
+clipped305:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -14793,7 +22034,7 @@ TEXT ·pack14x2F32AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z26, Z26, Z26
 	VPXORD     Z27, Z27, Z27
 	CMPQ       56(AX), $0x40
-	JLT        fetched230
+	JLT        fetched306
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -14838,7 +22079,7 @@ TEXT ·pack14x2F32AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched230:
+fetched306:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -14856,7 +22097,7 @@ fetched230:
 	SHLQ $0x05, R14
 	ADDQ R8, R14
 
-partial231:
+partial307:
 	VMOVUPS      (R8), Z28
 	VMOVUPS.Z    64(R8), K1, Z29
 	VMOVUPS      Z28, (R13)
@@ -14912,13 +22153,13 @@ partial231:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial231
+	JNZ          partial307
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial231
+	JNZ          partial307
 	VBROADCASTSS 80(AX), Z28
 	VMULPS       Z28, Z0, Z0
 	VMULPS       Z28, Z1, Z1
@@ -14952,7 +22193,7 @@ partial231:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased232
+	JZ           biased308
 	VMOVUPS      (CX), Z28
 	VADDPS       Z28, Z0, Z0
 	VADDPS       Z28, Z2, Z2
@@ -14984,9 +22225,9 @@ partial231:
 	VADDPS       Z28, Z25, Z25
 	VADDPS       Z28, Z27, Z27
 
-biased232:
+biased308:
 	TESTQ     DX, DX
-	JZ        added232
+	JZ        added308
 	VMOVUPS   (DX), Z28
 	VADDPS    Z28, Z0, Z0
 	VMOVUPS.Z 64(DX), K1, Z28
@@ -15057,9 +22298,9 @@ biased232:
 	VMOVUPS.Z 64(DX), K1, Z28
 	VADDPS    Z28, Z27, Z27
 
-added232:
+added308:
 	CMPQ   112(AX), $0x00
-	JE     clipped232
+	JE     clipped308
 	VPXORD Z31, Z31, Z31
 	VMAXPS Z0, Z31, Z0
 	VMAXPS Z1, Z31, Z1
@@ -15090,7 +22331,7 @@ added232:
 	VMAXPS Z26, Z31, Z26
 	VMAXPS Z27, Z31, Z27
 
-clipped232:
+clipped308:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
@@ -15157,7 +22398,7 @@ TEXT ·tile1x3F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial233:
+partial309:
 	VMOVUPS      (DX), Z3
 	VMOVUPS      64(DX), Z4
 	VMOVUPS.Z    128(DX), K1, Z5
@@ -15168,11 +22409,11 @@ partial233:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial233
+	JNZ          partial309
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial233
+	JNZ          partial309
 	VBROADCASTSS 80(AX), Z3
 	VMULPS       Z3, Z0, Z0
 	VMULPS       Z3, Z1, Z1
@@ -15181,7 +22422,7 @@ partial233:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased234
+	JZ           biased310
 	VMOVUPS      (CX), Z3
 	VADDPS       Z3, Z0, Z0
 	VMOVUPS      64(CX), Z3
@@ -15189,9 +22430,9 @@ partial233:
 	VMOVUPS.Z    128(CX), K1, Z3
 	VADDPS       Z3, Z2, Z2
 
-biased234:
+biased310:
 	TESTQ     DX, DX
-	JZ        added234
+	JZ        added310
 	VMOVUPS   (DX), Z3
 	VADDPS    Z3, Z0, Z0
 	VMOVUPS   64(DX), Z3
@@ -15199,15 +22440,15 @@ biased234:
 	VMOVUPS.Z 128(DX), K1, Z3
 	VADDPS    Z3, Z2, Z2
 
-added234:
+added310:
 	CMPQ   112(AX), $0x00
-	JE     clipped234
+	JE     clipped310
 	VPXORD Z7, Z7, Z7
 	VMAXPS Z0, Z7, Z0
 	VMAXPS Z1, Z7, Z1
 	VMAXPS Z2, Z7, Z2
 
-clipped234:
+clipped310:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -15239,7 +22480,7 @@ TEXT ·tile2x3F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial235:
+partial311:
 	VMOVUPS      (BX), Z6
 	VMOVUPS      64(BX), Z7
 	VMOVUPS.Z    128(BX), K1, Z8
@@ -15254,11 +22495,11 @@ partial235:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial235
+	JNZ          partial311
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial235
+	JNZ          partial311
 	VBROADCASTSS 80(AX), Z6
 	VMULPS       Z6, Z0, Z0
 	VMULPS       Z6, Z1, Z1
@@ -15270,7 +22511,7 @@ partial235:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased236
+	JZ           biased312
 	VMOVUPS      (CX), Z6
 	VADDPS       Z6, Z0, Z0
 	VADDPS       Z6, Z3, Z3
@@ -15281,9 +22522,9 @@ partial235:
 	VADDPS       Z6, Z2, Z2
 	VADDPS       Z6, Z5, Z5
 
-biased236:
+biased312:
 	TESTQ     DX, DX
-	JZ        added236
+	JZ        added312
 	VMOVUPS   (DX), Z6
 	VADDPS    Z6, Z0, Z0
 	VMOVUPS   64(DX), Z6
@@ -15298,9 +22539,9 @@ biased236:
 	VMOVUPS.Z 128(DX), K1, Z6
 	VADDPS    Z6, Z5, Z5
 
-added236:
+added312:
 	CMPQ   112(AX), $0x00
-	JE     clipped236
+	JE     clipped312
 	VPXORD Z10, Z10, Z10
 	VMAXPS Z0, Z10, Z0
 	VMAXPS Z1, Z10, Z1
@@ -15309,7 +22550,7 @@ added236:
 	VMAXPS Z4, Z10, Z4
 	VMAXPS Z5, Z10, Z5
 
-clipped236:
+clipped312:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -15343,7 +22584,7 @@ TEXT ·tile1x4F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial237:
+partial313:
 	VMOVUPS      (DX), Z4
 	VMOVUPS      64(DX), Z5
 	VMOVUPS      128(DX), Z6
@@ -15356,11 +22597,11 @@ partial237:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial237
+	JNZ          partial313
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial237
+	JNZ          partial313
 	VBROADCASTSS 80(AX), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
@@ -15370,7 +22611,7 @@ partial237:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased238
+	JZ           biased314
 	VMOVUPS      (CX), Z4
 	VADDPS       Z4, Z0, Z0
 	VMOVUPS      64(CX), Z4
@@ -15380,9 +22621,9 @@ partial237:
 	VMOVUPS.Z    192(CX), K1, Z4
 	VADDPS       Z4, Z3, Z3
 
-biased238:
+biased314:
 	TESTQ     DX, DX
-	JZ        added238
+	JZ        added314
 	VMOVUPS   (DX), Z4
 	VADDPS    Z4, Z0, Z0
 	VMOVUPS   64(DX), Z4
@@ -15392,16 +22633,16 @@ biased238:
 	VMOVUPS.Z 192(DX), K1, Z4
 	VADDPS    Z4, Z3, Z3
 
-added238:
+added314:
 	CMPQ   112(AX), $0x00
-	JE     clipped238
+	JE     clipped314
 	VPXORD Z9, Z9, Z9
 	VMAXPS Z0, Z9, Z0
 	VMAXPS Z1, Z9, Z1
 	VMAXPS Z2, Z9, Z2
 	VMAXPS Z3, Z9, Z3
 
-clipped238:
+clipped314:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -15436,7 +22677,7 @@ TEXT ·tile2x4F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial239:
+partial315:
 	VMOVUPS      (BX), Z8
 	VMOVUPS      64(BX), Z9
 	VMOVUPS      128(BX), Z10
@@ -15454,11 +22695,11 @@ partial239:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial239
+	JNZ          partial315
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial239
+	JNZ          partial315
 	VBROADCASTSS 80(AX), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
@@ -15472,7 +22713,7 @@ partial239:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased240
+	JZ           biased316
 	VMOVUPS      (CX), Z8
 	VADDPS       Z8, Z0, Z0
 	VADDPS       Z8, Z4, Z4
@@ -15486,9 +22727,9 @@ partial239:
 	VADDPS       Z8, Z3, Z3
 	VADDPS       Z8, Z7, Z7
 
-biased240:
+biased316:
 	TESTQ     DX, DX
-	JZ        added240
+	JZ        added316
 	VMOVUPS   (DX), Z8
 	VADDPS    Z8, Z0, Z0
 	VMOVUPS   64(DX), Z8
@@ -15507,9 +22748,9 @@ biased240:
 	VMOVUPS.Z 192(DX), K1, Z8
 	VADDPS    Z8, Z7, Z7
 
-added240:
+added316:
 	CMPQ   112(AX), $0x00
-	JE     clipped240
+	JE     clipped316
 	VPXORD Z13, Z13, Z13
 	VMAXPS Z0, Z13, Z0
 	VMAXPS Z1, Z13, Z1
@@ -15520,7 +22761,7 @@ added240:
 	VMAXPS Z6, Z13, Z6
 	VMAXPS Z7, Z13, Z7
 
-clipped240:
+clipped316:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -15557,7 +22798,7 @@ TEXT ·tile1x5F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial241:
+partial317:
 	VMOVUPS      (DX), Z5
 	VMOVUPS      64(DX), Z6
 	VMOVUPS      128(DX), Z7
@@ -15572,11 +22813,11 @@ partial241:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial241
+	JNZ          partial317
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial241
+	JNZ          partial317
 	VBROADCASTSS 80(AX), Z5
 	VMULPS       Z5, Z0, Z0
 	VMULPS       Z5, Z1, Z1
@@ -15587,7 +22828,7 @@ partial241:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased242
+	JZ           biased318
 	VMOVUPS      (CX), Z5
 	VADDPS       Z5, Z0, Z0
 	VMOVUPS      64(CX), Z5
@@ -15599,9 +22840,9 @@ partial241:
 	VMOVUPS.Z    256(CX), K1, Z5
 	VADDPS       Z5, Z4, Z4
 
-biased242:
+biased318:
 	TESTQ     DX, DX
-	JZ        added242
+	JZ        added318
 	VMOVUPS   (DX), Z5
 	VADDPS    Z5, Z0, Z0
 	VMOVUPS   64(DX), Z5
@@ -15613,9 +22854,9 @@ biased242:
 	VMOVUPS.Z 256(DX), K1, Z5
 	VADDPS    Z5, Z4, Z4
 
-added242:
+added318:
 	CMPQ   112(AX), $0x00
-	JE     clipped242
+	JE     clipped318
 	VPXORD Z11, Z11, Z11
 	VMAXPS Z0, Z11, Z0
 	VMAXPS Z1, Z11, Z1
@@ -15623,7 +22864,7 @@ added242:
 	VMAXPS Z3, Z11, Z3
 	VMAXPS Z4, Z11, Z4
 
-clipped242:
+clipped318:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -15661,7 +22902,7 @@ TEXT ·tile2x5F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial243:
+partial319:
 	VMOVUPS      (BX), Z10
 	VMOVUPS      64(BX), Z11
 	VMOVUPS      128(BX), Z12
@@ -15682,11 +22923,11 @@ partial243:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial243
+	JNZ          partial319
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial243
+	JNZ          partial319
 	VBROADCASTSS 80(AX), Z10
 	VMULPS       Z10, Z0, Z0
 	VMULPS       Z10, Z1, Z1
@@ -15702,7 +22943,7 @@ partial243:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased244
+	JZ           biased320
 	VMOVUPS      (CX), Z10
 	VADDPS       Z10, Z0, Z0
 	VADDPS       Z10, Z5, Z5
@@ -15719,9 +22960,9 @@ partial243:
 	VADDPS       Z10, Z4, Z4
 	VADDPS       Z10, Z9, Z9
 
-biased244:
+biased320:
 	TESTQ     DX, DX
-	JZ        added244
+	JZ        added320
 	VMOVUPS   (DX), Z10
 	VADDPS    Z10, Z0, Z0
 	VMOVUPS   64(DX), Z10
@@ -15744,9 +22985,9 @@ biased244:
 	VMOVUPS.Z 256(DX), K1, Z10
 	VADDPS    Z10, Z9, Z9
 
-added244:
+added320:
 	CMPQ   112(AX), $0x00
-	JE     clipped244
+	JE     clipped320
 	VPXORD Z16, Z16, Z16
 	VMAXPS Z0, Z16, Z0
 	VMAXPS Z1, Z16, Z1
@@ -15759,7 +23000,7 @@ added244:
 	VMAXPS Z8, Z16, Z8
 	VMAXPS Z9, Z16, Z9
 
-clipped244:
+clipped320:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -15799,7 +23040,7 @@ TEXT ·tile1x6F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial245:
+partial321:
 	VMOVUPS      (DX), Z6
 	VMOVUPS      64(DX), Z7
 	VMOVUPS      128(DX), Z8
@@ -15816,11 +23057,11 @@ partial245:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial245
+	JNZ          partial321
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial245
+	JNZ          partial321
 	VBROADCASTSS 80(AX), Z6
 	VMULPS       Z6, Z0, Z0
 	VMULPS       Z6, Z1, Z1
@@ -15832,7 +23073,7 @@ partial245:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased246
+	JZ           biased322
 	VMOVUPS      (CX), Z6
 	VADDPS       Z6, Z0, Z0
 	VMOVUPS      64(CX), Z6
@@ -15846,9 +23087,9 @@ partial245:
 	VMOVUPS.Z    320(CX), K1, Z6
 	VADDPS       Z6, Z5, Z5
 
-biased246:
+biased322:
 	TESTQ     DX, DX
-	JZ        added246
+	JZ        added322
 	VMOVUPS   (DX), Z6
 	VADDPS    Z6, Z0, Z0
 	VMOVUPS   64(DX), Z6
@@ -15862,9 +23103,9 @@ biased246:
 	VMOVUPS.Z 320(DX), K1, Z6
 	VADDPS    Z6, Z5, Z5
 
-added246:
+added322:
 	CMPQ   112(AX), $0x00
-	JE     clipped246
+	JE     clipped322
 	VPXORD Z13, Z13, Z13
 	VMAXPS Z0, Z13, Z0
 	VMAXPS Z1, Z13, Z1
@@ -15873,7 +23114,7 @@ added246:
 	VMAXPS Z4, Z13, Z4
 	VMAXPS Z5, Z13, Z5
 
-clipped246:
+clipped322:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -15914,7 +23155,7 @@ TEXT ·tile2x6F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial247:
+partial323:
 	VMOVUPS      (BX), Z12
 	VMOVUPS      64(BX), Z13
 	VMOVUPS      128(BX), Z14
@@ -15938,11 +23179,11 @@ partial247:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial247
+	JNZ          partial323
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial247
+	JNZ          partial323
 	VBROADCASTSS 80(AX), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
@@ -15960,7 +23201,7 @@ partial247:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased248
+	JZ           biased324
 	VMOVUPS      (CX), Z12
 	VADDPS       Z12, Z0, Z0
 	VADDPS       Z12, Z6, Z6
@@ -15980,9 +23221,9 @@ partial247:
 	VADDPS       Z12, Z5, Z5
 	VADDPS       Z12, Z11, Z11
 
-biased248:
+biased324:
 	TESTQ     DX, DX
-	JZ        added248
+	JZ        added324
 	VMOVUPS   (DX), Z12
 	VADDPS    Z12, Z0, Z0
 	VMOVUPS   64(DX), Z12
@@ -16009,9 +23250,9 @@ biased248:
 	VMOVUPS.Z 320(DX), K1, Z12
 	VADDPS    Z12, Z11, Z11
 
-added248:
+added324:
 	CMPQ   112(AX), $0x00
-	JE     clipped248
+	JE     clipped324
 	VPXORD Z19, Z19, Z19
 	VMAXPS Z0, Z19, Z0
 	VMAXPS Z1, Z19, Z1
@@ -16026,7 +23267,7 @@ added248:
 	VMAXPS Z10, Z19, Z10
 	VMAXPS Z11, Z19, Z11
 
-clipped248:
+clipped324:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -16069,7 +23310,7 @@ TEXT ·tile1x7F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial249:
+partial325:
 	VMOVUPS      (DX), Z7
 	VMOVUPS      64(DX), Z8
 	VMOVUPS      128(DX), Z9
@@ -16088,11 +23329,11 @@ partial249:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial249
+	JNZ          partial325
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial249
+	JNZ          partial325
 	VBROADCASTSS 80(AX), Z7
 	VMULPS       Z7, Z0, Z0
 	VMULPS       Z7, Z1, Z1
@@ -16105,7 +23346,7 @@ partial249:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased250
+	JZ           biased326
 	VMOVUPS      (CX), Z7
 	VADDPS       Z7, Z0, Z0
 	VMOVUPS      64(CX), Z7
@@ -16121,9 +23362,9 @@ partial249:
 	VMOVUPS.Z    384(CX), K1, Z7
 	VADDPS       Z7, Z6, Z6
 
-biased250:
+biased326:
 	TESTQ     DX, DX
-	JZ        added250
+	JZ        added326
 	VMOVUPS   (DX), Z7
 	VADDPS    Z7, Z0, Z0
 	VMOVUPS   64(DX), Z7
@@ -16139,9 +23380,9 @@ biased250:
 	VMOVUPS.Z 384(DX), K1, Z7
 	VADDPS    Z7, Z6, Z6
 
-added250:
+added326:
 	CMPQ   112(AX), $0x00
-	JE     clipped250
+	JE     clipped326
 	VPXORD Z15, Z15, Z15
 	VMAXPS Z0, Z15, Z0
 	VMAXPS Z1, Z15, Z1
@@ -16151,7 +23392,7 @@ added250:
 	VMAXPS Z5, Z15, Z5
 	VMAXPS Z6, Z15, Z6
 
-clipped250:
+clipped326:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -16195,7 +23436,7 @@ TEXT ·tile2x7F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial251:
+partial327:
 	VMOVUPS      (BX), Z14
 	VMOVUPS      64(BX), Z15
 	VMOVUPS      128(BX), Z16
@@ -16222,11 +23463,11 @@ partial251:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial251
+	JNZ          partial327
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial251
+	JNZ          partial327
 	VBROADCASTSS 80(AX), Z14
 	VMULPS       Z14, Z0, Z0
 	VMULPS       Z14, Z1, Z1
@@ -16246,7 +23487,7 @@ partial251:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased252
+	JZ           biased328
 	VMOVUPS      (CX), Z14
 	VADDPS       Z14, Z0, Z0
 	VADDPS       Z14, Z7, Z7
@@ -16269,9 +23510,9 @@ partial251:
 	VADDPS       Z14, Z6, Z6
 	VADDPS       Z14, Z13, Z13
 
-biased252:
+biased328:
 	TESTQ     DX, DX
-	JZ        added252
+	JZ        added328
 	VMOVUPS   (DX), Z14
 	VADDPS    Z14, Z0, Z0
 	VMOVUPS   64(DX), Z14
@@ -16302,9 +23543,9 @@ biased252:
 	VMOVUPS.Z 384(DX), K1, Z14
 	VADDPS    Z14, Z13, Z13
 
-added252:
+added328:
 	CMPQ   112(AX), $0x00
-	JE     clipped252
+	JE     clipped328
 	VPXORD Z22, Z22, Z22
 	VMAXPS Z0, Z22, Z0
 	VMAXPS Z1, Z22, Z1
@@ -16321,7 +23562,7 @@ added252:
 	VMAXPS Z12, Z22, Z12
 	VMAXPS Z13, Z22, Z13
 
-clipped252:
+clipped328:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -16367,7 +23608,7 @@ TEXT ·tile1x8F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial253:
+partial329:
 	VMOVUPS      (DX), Z8
 	VMOVUPS      64(DX), Z9
 	VMOVUPS      128(DX), Z10
@@ -16388,11 +23629,11 @@ partial253:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial253
+	JNZ          partial329
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial253
+	JNZ          partial329
 	VBROADCASTSS 80(AX), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
@@ -16406,7 +23647,7 @@ partial253:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased254
+	JZ           biased330
 	VMOVUPS      (CX), Z8
 	VADDPS       Z8, Z0, Z0
 	VMOVUPS      64(CX), Z8
@@ -16424,9 +23665,9 @@ partial253:
 	VMOVUPS.Z    448(CX), K1, Z8
 	VADDPS       Z8, Z7, Z7
 
-biased254:
+biased330:
 	TESTQ     DX, DX
-	JZ        added254
+	JZ        added330
 	VMOVUPS   (DX), Z8
 	VADDPS    Z8, Z0, Z0
 	VMOVUPS   64(DX), Z8
@@ -16444,9 +23685,9 @@ biased254:
 	VMOVUPS.Z 448(DX), K1, Z8
 	VADDPS    Z8, Z7, Z7
 
-added254:
+added330:
 	CMPQ   112(AX), $0x00
-	JE     clipped254
+	JE     clipped330
 	VPXORD Z17, Z17, Z17
 	VMAXPS Z0, Z17, Z0
 	VMAXPS Z1, Z17, Z1
@@ -16457,7 +23698,7 @@ added254:
 	VMAXPS Z6, Z17, Z6
 	VMAXPS Z7, Z17, Z7
 
-clipped254:
+clipped330:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -16504,7 +23745,7 @@ TEXT ·tile2x8F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial255:
+partial331:
 	VMOVUPS      (BX), Z16
 	VMOVUPS      64(BX), Z17
 	VMOVUPS      128(BX), Z18
@@ -16534,11 +23775,11 @@ partial255:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial255
+	JNZ          partial331
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial255
+	JNZ          partial331
 	VBROADCASTSS 80(AX), Z16
 	VMULPS       Z16, Z0, Z0
 	VMULPS       Z16, Z1, Z1
@@ -16560,7 +23801,7 @@ partial255:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased256
+	JZ           biased332
 	VMOVUPS      (CX), Z16
 	VADDPS       Z16, Z0, Z0
 	VADDPS       Z16, Z8, Z8
@@ -16586,9 +23827,9 @@ partial255:
 	VADDPS       Z16, Z7, Z7
 	VADDPS       Z16, Z15, Z15
 
-biased256:
+biased332:
 	TESTQ     DX, DX
-	JZ        added256
+	JZ        added332
 	VMOVUPS   (DX), Z16
 	VADDPS    Z16, Z0, Z0
 	VMOVUPS   64(DX), Z16
@@ -16623,9 +23864,9 @@ biased256:
 	VMOVUPS.Z 448(DX), K1, Z16
 	VADDPS    Z16, Z15, Z15
 
-added256:
+added332:
 	CMPQ   112(AX), $0x00
-	JE     clipped256
+	JE     clipped332
 	VPXORD Z25, Z25, Z25
 	VMAXPS Z0, Z25, Z0
 	VMAXPS Z1, Z25, Z1
@@ -16644,7 +23885,7 @@ added256:
 	VMAXPS Z14, Z25, Z14
 	VMAXPS Z15, Z25, Z15
 
-clipped256:
+clipped332:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)

@@ -802,6 +802,1692 @@ stored16:
 	VZEROUPPER
 	RET
 
+// func tile7x1F64AVX2(t *byte)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·tile7x1F64AVX2(SB), NOSPLIT, $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         64(AX), CX
+	VMOVQ        CX, X0
+	VPBROADCASTQ X0, Y0
+	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	VXORPS       Y6, Y6, Y6
+	VXORPS       Y7, Y7, Y7
+	CMPQ         56(AX), $0x40
+	JLT          fetched17
+	MOVQ         16(AX), CX
+	MOVQ         48(AX), DX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+
+fetched17:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+	CMPQ 64(AX), $0x04
+	JNE  partial18
+
+full18:
+	VMOVUPD      (DI), Y8
+	VBROADCASTSD (CX), Y9
+	VFMADD231PD  Y8, Y9, Y1
+	VBROADCASTSD (CX)(DX*1), Y9
+	VFMADD231PD  Y8, Y9, Y2
+	VBROADCASTSD (CX)(DX*2), Y9
+	VFMADD231PD  Y8, Y9, Y3
+	VBROADCASTSD (CX)(BX*1), Y9
+	VFMADD231PD  Y8, Y9, Y4
+	VBROADCASTSD (CX)(DX*4), Y9
+	VFMADD231PD  Y8, Y9, Y5
+	VBROADCASTSD (SI), Y9
+	VFMADD231PD  Y8, Y9, Y6
+	VBROADCASTSD (SI)(DX*1), Y9
+	VFMADD231PD  Y8, Y9, Y7
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          full18
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          full18
+	JMP          summed18
+
+partial18:
+	VMASKMOVPD   (DI), Y0, Y8
+	VBROADCASTSD (CX), Y9
+	VFMADD231PD  Y8, Y9, Y1
+	VBROADCASTSD (CX)(DX*1), Y9
+	VFMADD231PD  Y8, Y9, Y2
+	VBROADCASTSD (CX)(DX*2), Y9
+	VFMADD231PD  Y8, Y9, Y3
+	VBROADCASTSD (CX)(BX*1), Y9
+	VFMADD231PD  Y8, Y9, Y4
+	VBROADCASTSD (CX)(DX*4), Y9
+	VFMADD231PD  Y8, Y9, Y5
+	VBROADCASTSD (SI), Y9
+	VFMADD231PD  Y8, Y9, Y6
+	VBROADCASTSD (SI)(DX*1), Y9
+	VFMADD231PD  Y8, Y9, Y7
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          partial18
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          partial18
+
+summed18:
+	VBROADCASTSD 80(AX), Y8
+	VMULPD       Y8, Y1, Y1
+	VMULPD       Y8, Y2, Y2
+	VMULPD       Y8, Y3, Y3
+	VMULPD       Y8, Y4, Y4
+	VMULPD       Y8, Y5, Y5
+	VMULPD       Y8, Y6, Y6
+	VMULPD       Y8, Y7, Y7
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased19
+	VMASKMOVPD   (CX), Y0, Y8
+	VADDPD       Y8, Y1, Y1
+	VADDPD       Y8, Y2, Y2
+	VADDPD       Y8, Y3, Y3
+	VADDPD       Y8, Y4, Y4
+	VADDPD       Y8, Y5, Y5
+	VADDPD       Y8, Y6, Y6
+	VADDPD       Y8, Y7, Y7
+
+biased19:
+	TESTQ      DX, DX
+	JZ         added19
+	VMASKMOVPD (DX), Y0, Y8
+	VADDPD     Y8, Y1, Y1
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y8
+	VADDPD     Y8, Y2, Y2
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y8
+	VADDPD     Y8, Y3, Y3
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y8
+	VADDPD     Y8, Y4, Y4
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y8
+	VADDPD     Y8, Y5, Y5
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y8
+	VADDPD     Y8, Y6, Y6
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y8
+	VADDPD     Y8, Y7, Y7
+
+added19:
+	CMPQ   112(AX), $0x00
+	JE     clipped19
+	VXORPS Y8, Y8, Y8
+	VMAXPD Y1, Y8, Y1
+	VMAXPD Y2, Y8, Y2
+	VMAXPD Y3, Y8, Y3
+	VMAXPD Y4, Y8, Y4
+	VMAXPD Y5, Y8, Y5
+	VMAXPD Y6, Y8, Y6
+	VMAXPD Y7, Y8, Y7
+
+clipped19:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x04
+	JNE     part19
+	VMOVUPD Y1, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y2, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y3, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y4, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y5, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y6, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y7, (CX)
+	JMP     stored19
+
+part19:
+	VMASKMOVPD Y1, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y2, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y3, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y4, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y5, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y6, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y7, Y0, (CX)
+
+stored19:
+	VZEROUPPER
+	RET
+
+// func tile8x1F64AVX2(t *byte)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·tile8x1F64AVX2(SB), NOSPLIT, $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         64(AX), CX
+	VMOVQ        CX, X0
+	VPBROADCASTQ X0, Y0
+	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	VXORPS       Y6, Y6, Y6
+	VXORPS       Y7, Y7, Y7
+	VXORPS       Y8, Y8, Y8
+	CMPQ         56(AX), $0x40
+	JLT          fetched20
+	MOVQ         16(AX), CX
+	MOVQ         48(AX), DX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+
+fetched20:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+	CMPQ 64(AX), $0x04
+	JNE  partial21
+
+full21:
+	VMOVUPD      (DI), Y9
+	VBROADCASTSD (CX), Y10
+	VFMADD231PD  Y9, Y10, Y1
+	VBROADCASTSD (CX)(DX*1), Y10
+	VFMADD231PD  Y9, Y10, Y2
+	VBROADCASTSD (CX)(DX*2), Y10
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD (CX)(BX*1), Y10
+	VFMADD231PD  Y9, Y10, Y4
+	VBROADCASTSD (CX)(DX*4), Y10
+	VFMADD231PD  Y9, Y10, Y5
+	VBROADCASTSD (SI), Y10
+	VFMADD231PD  Y9, Y10, Y6
+	VBROADCASTSD (SI)(DX*1), Y10
+	VFMADD231PD  Y9, Y10, Y7
+	VBROADCASTSD (SI)(DX*2), Y10
+	VFMADD231PD  Y9, Y10, Y8
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          full21
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          full21
+	JMP          summed21
+
+partial21:
+	VMASKMOVPD   (DI), Y0, Y9
+	VBROADCASTSD (CX), Y10
+	VFMADD231PD  Y9, Y10, Y1
+	VBROADCASTSD (CX)(DX*1), Y10
+	VFMADD231PD  Y9, Y10, Y2
+	VBROADCASTSD (CX)(DX*2), Y10
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD (CX)(BX*1), Y10
+	VFMADD231PD  Y9, Y10, Y4
+	VBROADCASTSD (CX)(DX*4), Y10
+	VFMADD231PD  Y9, Y10, Y5
+	VBROADCASTSD (SI), Y10
+	VFMADD231PD  Y9, Y10, Y6
+	VBROADCASTSD (SI)(DX*1), Y10
+	VFMADD231PD  Y9, Y10, Y7
+	VBROADCASTSD (SI)(DX*2), Y10
+	VFMADD231PD  Y9, Y10, Y8
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          partial21
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          partial21
+
+summed21:
+	VBROADCASTSD 80(AX), Y9
+	VMULPD       Y9, Y1, Y1
+	VMULPD       Y9, Y2, Y2
+	VMULPD       Y9, Y3, Y3
+	VMULPD       Y9, Y4, Y4
+	VMULPD       Y9, Y5, Y5
+	VMULPD       Y9, Y6, Y6
+	VMULPD       Y9, Y7, Y7
+	VMULPD       Y9, Y8, Y8
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased22
+	VMASKMOVPD   (CX), Y0, Y9
+	VADDPD       Y9, Y1, Y1
+	VADDPD       Y9, Y2, Y2
+	VADDPD       Y9, Y3, Y3
+	VADDPD       Y9, Y4, Y4
+	VADDPD       Y9, Y5, Y5
+	VADDPD       Y9, Y6, Y6
+	VADDPD       Y9, Y7, Y7
+	VADDPD       Y9, Y8, Y8
+
+biased22:
+	TESTQ      DX, DX
+	JZ         added22
+	VMASKMOVPD (DX), Y0, Y9
+	VADDPD     Y9, Y1, Y1
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y9
+	VADDPD     Y9, Y2, Y2
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y9
+	VADDPD     Y9, Y3, Y3
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y9
+	VADDPD     Y9, Y4, Y4
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y9
+	VADDPD     Y9, Y5, Y5
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y9
+	VADDPD     Y9, Y6, Y6
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y9
+	VADDPD     Y9, Y7, Y7
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y9
+	VADDPD     Y9, Y8, Y8
+
+added22:
+	CMPQ   112(AX), $0x00
+	JE     clipped22
+	VXORPS Y9, Y9, Y9
+	VMAXPD Y1, Y9, Y1
+	VMAXPD Y2, Y9, Y2
+	VMAXPD Y3, Y9, Y3
+	VMAXPD Y4, Y9, Y4
+	VMAXPD Y5, Y9, Y5
+	VMAXPD Y6, Y9, Y6
+	VMAXPD Y7, Y9, Y7
+	VMAXPD Y8, Y9, Y8
+
+clipped22:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x04
+	JNE     part22
+	VMOVUPD Y1, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y2, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y3, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y4, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y5, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y6, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y7, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y8, (CX)
+	JMP     stored22
+
+part22:
+	VMASKMOVPD Y1, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y2, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y3, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y4, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y5, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y6, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y7, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y8, Y0, (CX)
+
+stored22:
+	VZEROUPPER
+	RET
+
+// func tile9x1F64AVX2(t *byte)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·tile9x1F64AVX2(SB), NOSPLIT, $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         64(AX), CX
+	VMOVQ        CX, X0
+	VPBROADCASTQ X0, Y0
+	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	VXORPS       Y6, Y6, Y6
+	VXORPS       Y7, Y7, Y7
+	VXORPS       Y8, Y8, Y8
+	VXORPS       Y9, Y9, Y9
+	CMPQ         56(AX), $0x40
+	JLT          fetched23
+	MOVQ         16(AX), CX
+	MOVQ         48(AX), DX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+
+fetched23:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+	CMPQ 64(AX), $0x04
+	JNE  partial24
+
+full24:
+	VMOVUPD      (DI), Y10
+	VBROADCASTSD (CX), Y11
+	VFMADD231PD  Y10, Y11, Y1
+	VBROADCASTSD (CX)(DX*1), Y11
+	VFMADD231PD  Y10, Y11, Y2
+	VBROADCASTSD (CX)(DX*2), Y11
+	VFMADD231PD  Y10, Y11, Y3
+	VBROADCASTSD (CX)(BX*1), Y11
+	VFMADD231PD  Y10, Y11, Y4
+	VBROADCASTSD (CX)(DX*4), Y11
+	VFMADD231PD  Y10, Y11, Y5
+	VBROADCASTSD (SI), Y11
+	VFMADD231PD  Y10, Y11, Y6
+	VBROADCASTSD (SI)(DX*1), Y11
+	VFMADD231PD  Y10, Y11, Y7
+	VBROADCASTSD (SI)(DX*2), Y11
+	VFMADD231PD  Y10, Y11, Y8
+	VBROADCASTSD (SI)(BX*1), Y11
+	VFMADD231PD  Y10, Y11, Y9
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          full24
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          full24
+	JMP          summed24
+
+partial24:
+	VMASKMOVPD   (DI), Y0, Y10
+	VBROADCASTSD (CX), Y11
+	VFMADD231PD  Y10, Y11, Y1
+	VBROADCASTSD (CX)(DX*1), Y11
+	VFMADD231PD  Y10, Y11, Y2
+	VBROADCASTSD (CX)(DX*2), Y11
+	VFMADD231PD  Y10, Y11, Y3
+	VBROADCASTSD (CX)(BX*1), Y11
+	VFMADD231PD  Y10, Y11, Y4
+	VBROADCASTSD (CX)(DX*4), Y11
+	VFMADD231PD  Y10, Y11, Y5
+	VBROADCASTSD (SI), Y11
+	VFMADD231PD  Y10, Y11, Y6
+	VBROADCASTSD (SI)(DX*1), Y11
+	VFMADD231PD  Y10, Y11, Y7
+	VBROADCASTSD (SI)(DX*2), Y11
+	VFMADD231PD  Y10, Y11, Y8
+	VBROADCASTSD (SI)(BX*1), Y11
+	VFMADD231PD  Y10, Y11, Y9
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          partial24
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          partial24
+
+summed24:
+	VBROADCASTSD 80(AX), Y10
+	VMULPD       Y10, Y1, Y1
+	VMULPD       Y10, Y2, Y2
+	VMULPD       Y10, Y3, Y3
+	VMULPD       Y10, Y4, Y4
+	VMULPD       Y10, Y5, Y5
+	VMULPD       Y10, Y6, Y6
+	VMULPD       Y10, Y7, Y7
+	VMULPD       Y10, Y8, Y8
+	VMULPD       Y10, Y9, Y9
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased25
+	VMASKMOVPD   (CX), Y0, Y10
+	VADDPD       Y10, Y1, Y1
+	VADDPD       Y10, Y2, Y2
+	VADDPD       Y10, Y3, Y3
+	VADDPD       Y10, Y4, Y4
+	VADDPD       Y10, Y5, Y5
+	VADDPD       Y10, Y6, Y6
+	VADDPD       Y10, Y7, Y7
+	VADDPD       Y10, Y8, Y8
+	VADDPD       Y10, Y9, Y9
+
+biased25:
+	TESTQ      DX, DX
+	JZ         added25
+	VMASKMOVPD (DX), Y0, Y10
+	VADDPD     Y10, Y1, Y1
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y10
+	VADDPD     Y10, Y2, Y2
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y10
+	VADDPD     Y10, Y3, Y3
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y10
+	VADDPD     Y10, Y4, Y4
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y10
+	VADDPD     Y10, Y5, Y5
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y10
+	VADDPD     Y10, Y6, Y6
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y10
+	VADDPD     Y10, Y7, Y7
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y10
+	VADDPD     Y10, Y8, Y8
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y10
+	VADDPD     Y10, Y9, Y9
+
+added25:
+	CMPQ   112(AX), $0x00
+	JE     clipped25
+	VXORPS Y10, Y10, Y10
+	VMAXPD Y1, Y10, Y1
+	VMAXPD Y2, Y10, Y2
+	VMAXPD Y3, Y10, Y3
+	VMAXPD Y4, Y10, Y4
+	VMAXPD Y5, Y10, Y5
+	VMAXPD Y6, Y10, Y6
+	VMAXPD Y7, Y10, Y7
+	VMAXPD Y8, Y10, Y8
+	VMAXPD Y9, Y10, Y9
+
+clipped25:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x04
+	JNE     part25
+	VMOVUPD Y1, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y2, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y3, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y4, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y5, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y6, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y7, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y8, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y9, (CX)
+	JMP     stored25
+
+part25:
+	VMASKMOVPD Y1, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y2, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y3, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y4, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y5, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y6, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y7, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y8, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y9, Y0, (CX)
+
+stored25:
+	VZEROUPPER
+	RET
+
+// func tile10x1F64AVX2(t *byte)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·tile10x1F64AVX2(SB), NOSPLIT, $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         64(AX), CX
+	VMOVQ        CX, X0
+	VPBROADCASTQ X0, Y0
+	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	VXORPS       Y6, Y6, Y6
+	VXORPS       Y7, Y7, Y7
+	VXORPS       Y8, Y8, Y8
+	VXORPS       Y9, Y9, Y9
+	VXORPS       Y10, Y10, Y10
+	CMPQ         56(AX), $0x40
+	JLT          fetched26
+	MOVQ         16(AX), CX
+	MOVQ         48(AX), DX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+
+fetched26:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+	CMPQ 64(AX), $0x04
+	JNE  partial27
+
+full27:
+	VMOVUPD      (DI), Y11
+	VBROADCASTSD (CX), Y12
+	VFMADD231PD  Y11, Y12, Y1
+	VBROADCASTSD (CX)(DX*1), Y12
+	VFMADD231PD  Y11, Y12, Y2
+	VBROADCASTSD (CX)(DX*2), Y12
+	VFMADD231PD  Y11, Y12, Y3
+	VBROADCASTSD (CX)(BX*1), Y12
+	VFMADD231PD  Y11, Y12, Y4
+	VBROADCASTSD (CX)(DX*4), Y12
+	VFMADD231PD  Y11, Y12, Y5
+	VBROADCASTSD (SI), Y12
+	VFMADD231PD  Y11, Y12, Y6
+	VBROADCASTSD (SI)(DX*1), Y12
+	VFMADD231PD  Y11, Y12, Y7
+	VBROADCASTSD (SI)(DX*2), Y12
+	VFMADD231PD  Y11, Y12, Y8
+	VBROADCASTSD (SI)(BX*1), Y12
+	VFMADD231PD  Y11, Y12, Y9
+	VBROADCASTSD (SI)(DX*4), Y12
+	VFMADD231PD  Y11, Y12, Y10
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          full27
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          full27
+	JMP          summed27
+
+partial27:
+	VMASKMOVPD   (DI), Y0, Y11
+	VBROADCASTSD (CX), Y12
+	VFMADD231PD  Y11, Y12, Y1
+	VBROADCASTSD (CX)(DX*1), Y12
+	VFMADD231PD  Y11, Y12, Y2
+	VBROADCASTSD (CX)(DX*2), Y12
+	VFMADD231PD  Y11, Y12, Y3
+	VBROADCASTSD (CX)(BX*1), Y12
+	VFMADD231PD  Y11, Y12, Y4
+	VBROADCASTSD (CX)(DX*4), Y12
+	VFMADD231PD  Y11, Y12, Y5
+	VBROADCASTSD (SI), Y12
+	VFMADD231PD  Y11, Y12, Y6
+	VBROADCASTSD (SI)(DX*1), Y12
+	VFMADD231PD  Y11, Y12, Y7
+	VBROADCASTSD (SI)(DX*2), Y12
+	VFMADD231PD  Y11, Y12, Y8
+	VBROADCASTSD (SI)(BX*1), Y12
+	VFMADD231PD  Y11, Y12, Y9
+	VBROADCASTSD (SI)(DX*4), Y12
+	VFMADD231PD  Y11, Y12, Y10
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          partial27
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          partial27
+
+summed27:
+	VBROADCASTSD 80(AX), Y11
+	VMULPD       Y11, Y1, Y1
+	VMULPD       Y11, Y2, Y2
+	VMULPD       Y11, Y3, Y3
+	VMULPD       Y11, Y4, Y4
+	VMULPD       Y11, Y5, Y5
+	VMULPD       Y11, Y6, Y6
+	VMULPD       Y11, Y7, Y7
+	VMULPD       Y11, Y8, Y8
+	VMULPD       Y11, Y9, Y9
+	VMULPD       Y11, Y10, Y10
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased28
+	VMASKMOVPD   (CX), Y0, Y11
+	VADDPD       Y11, Y1, Y1
+	VADDPD       Y11, Y2, Y2
+	VADDPD       Y11, Y3, Y3
+	VADDPD       Y11, Y4, Y4
+	VADDPD       Y11, Y5, Y5
+	VADDPD       Y11, Y6, Y6
+	VADDPD       Y11, Y7, Y7
+	VADDPD       Y11, Y8, Y8
+	VADDPD       Y11, Y9, Y9
+	VADDPD       Y11, Y10, Y10
+
+biased28:
+	TESTQ      DX, DX
+	JZ         added28
+	VMASKMOVPD (DX), Y0, Y11
+	VADDPD     Y11, Y1, Y1
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y11
+	VADDPD     Y11, Y2, Y2
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y11
+	VADDPD     Y11, Y3, Y3
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y11
+	VADDPD     Y11, Y4, Y4
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y11
+	VADDPD     Y11, Y5, Y5
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y11
+	VADDPD     Y11, Y6, Y6
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y11
+	VADDPD     Y11, Y7, Y7
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y11
+	VADDPD     Y11, Y8, Y8
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y11
+	VADDPD     Y11, Y9, Y9
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y11
+	VADDPD     Y11, Y10, Y10
+
+added28:
+	CMPQ   112(AX), $0x00
+	JE     clipped28
+	VXORPS Y11, Y11, Y11
+	VMAXPD Y1, Y11, Y1
+	VMAXPD Y2, Y11, Y2
+	VMAXPD Y3, Y11, Y3
+	VMAXPD Y4, Y11, Y4
+	VMAXPD Y5, Y11, Y5
+	VMAXPD Y6, Y11, Y6
+	VMAXPD Y7, Y11, Y7
+	VMAXPD Y8, Y11, Y8
+	VMAXPD Y9, Y11, Y9
+	VMAXPD Y10, Y11, Y10
+
+clipped28:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x04
+	JNE     part28
+	VMOVUPD Y1, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y2, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y3, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y4, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y5, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y6, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y7, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y8, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y9, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y10, (CX)
+	JMP     stored28
+
+part28:
+	VMASKMOVPD Y1, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y2, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y3, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y4, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y5, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y6, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y7, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y8, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y9, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y10, Y0, (CX)
+
+stored28:
+	VZEROUPPER
+	RET
+
+// func tile11x1F64AVX2(t *byte)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·tile11x1F64AVX2(SB), NOSPLIT, $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         64(AX), CX
+	VMOVQ        CX, X0
+	VPBROADCASTQ X0, Y0
+	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	VXORPS       Y6, Y6, Y6
+	VXORPS       Y7, Y7, Y7
+	VXORPS       Y8, Y8, Y8
+	VXORPS       Y9, Y9, Y9
+	VXORPS       Y10, Y10, Y10
+	VXORPS       Y11, Y11, Y11
+	CMPQ         56(AX), $0x40
+	JLT          fetched29
+	MOVQ         16(AX), CX
+	MOVQ         48(AX), DX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+
+fetched29:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	MOVQ 8(AX), R8
+	MOVQ 32(AX), R9
+	MOVQ 40(AX), R10
+	MOVQ 56(AX), R11
+	MOVQ 88(AX), R12
+	CMPQ 64(AX), $0x04
+	JNE  partial30
+
+full30:
+	VMOVUPD      (R8), Y12
+	VBROADCASTSD (CX), Y13
+	VFMADD231PD  Y12, Y13, Y1
+	VBROADCASTSD (CX)(DX*1), Y13
+	VFMADD231PD  Y12, Y13, Y2
+	VBROADCASTSD (CX)(DX*2), Y13
+	VFMADD231PD  Y12, Y13, Y3
+	VBROADCASTSD (CX)(BX*1), Y13
+	VFMADD231PD  Y12, Y13, Y4
+	VBROADCASTSD (CX)(DX*4), Y13
+	VFMADD231PD  Y12, Y13, Y5
+	VBROADCASTSD (SI), Y13
+	VFMADD231PD  Y12, Y13, Y6
+	VBROADCASTSD (SI)(DX*1), Y13
+	VFMADD231PD  Y12, Y13, Y7
+	VBROADCASTSD (SI)(DX*2), Y13
+	VFMADD231PD  Y12, Y13, Y8
+	VBROADCASTSD (SI)(BX*1), Y13
+	VFMADD231PD  Y12, Y13, Y9
+	VBROADCASTSD (SI)(DX*4), Y13
+	VFMADD231PD  Y12, Y13, Y10
+	VBROADCASTSD (DI), Y13
+	VFMADD231PD  Y12, Y13, Y11
+	ADDQ         R9, CX
+	ADDQ         R9, SI
+	ADDQ         R9, DI
+	ADDQ         R10, R8
+	DECQ         R11
+	JNZ          full30
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	MOVQ         56(AX), R11
+	DECQ         R12
+	JNZ          full30
+	JMP          summed30
+
+partial30:
+	VMASKMOVPD   (R8), Y0, Y12
+	VBROADCASTSD (CX), Y13
+	VFMADD231PD  Y12, Y13, Y1
+	VBROADCASTSD (CX)(DX*1), Y13
+	VFMADD231PD  Y12, Y13, Y2
+	VBROADCASTSD (CX)(DX*2), Y13
+	VFMADD231PD  Y12, Y13, Y3
+	VBROADCASTSD (CX)(BX*1), Y13
+	VFMADD231PD  Y12, Y13, Y4
+	VBROADCASTSD (CX)(DX*4), Y13
+	VFMADD231PD  Y12, Y13, Y5
+	VBROADCASTSD (SI), Y13
+	VFMADD231PD  Y12, Y13, Y6
+	VBROADCASTSD (SI)(DX*1), Y13
+	VFMADD231PD  Y12, Y13, Y7
+	VBROADCASTSD (SI)(DX*2), Y13
+	VFMADD231PD  Y12, Y13, Y8
+	VBROADCASTSD (SI)(BX*1), Y13
+	VFMADD231PD  Y12, Y13, Y9
+	VBROADCASTSD (SI)(DX*4), Y13
+	VFMADD231PD  Y12, Y13, Y10
+	VBROADCASTSD (DI), Y13
+	VFMADD231PD  Y12, Y13, Y11
+	ADDQ         R9, CX
+	ADDQ         R9, SI
+	ADDQ         R9, DI
+	ADDQ         R10, R8
+	DECQ         R11
+	JNZ          partial30
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	MOVQ         56(AX), R11
+	DECQ         R12
+	JNZ          partial30
+
+summed30:
+	VBROADCASTSD 80(AX), Y12
+	VMULPD       Y12, Y1, Y1
+	VMULPD       Y12, Y2, Y2
+	VMULPD       Y12, Y3, Y3
+	VMULPD       Y12, Y4, Y4
+	VMULPD       Y12, Y5, Y5
+	VMULPD       Y12, Y6, Y6
+	VMULPD       Y12, Y7, Y7
+	VMULPD       Y12, Y8, Y8
+	VMULPD       Y12, Y9, Y9
+	VMULPD       Y12, Y10, Y10
+	VMULPD       Y12, Y11, Y11
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased31
+	VMASKMOVPD   (CX), Y0, Y12
+	VADDPD       Y12, Y1, Y1
+	VADDPD       Y12, Y2, Y2
+	VADDPD       Y12, Y3, Y3
+	VADDPD       Y12, Y4, Y4
+	VADDPD       Y12, Y5, Y5
+	VADDPD       Y12, Y6, Y6
+	VADDPD       Y12, Y7, Y7
+	VADDPD       Y12, Y8, Y8
+	VADDPD       Y12, Y9, Y9
+	VADDPD       Y12, Y10, Y10
+	VADDPD       Y12, Y11, Y11
+
+biased31:
+	TESTQ      DX, DX
+	JZ         added31
+	VMASKMOVPD (DX), Y0, Y12
+	VADDPD     Y12, Y1, Y1
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y12
+	VADDPD     Y12, Y2, Y2
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y12
+	VADDPD     Y12, Y3, Y3
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y12
+	VADDPD     Y12, Y4, Y4
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y12
+	VADDPD     Y12, Y5, Y5
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y12
+	VADDPD     Y12, Y6, Y6
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y12
+	VADDPD     Y12, Y7, Y7
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y12
+	VADDPD     Y12, Y8, Y8
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y12
+	VADDPD     Y12, Y9, Y9
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y12
+	VADDPD     Y12, Y10, Y10
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y12
+	VADDPD     Y12, Y11, Y11
+
+added31:
+	CMPQ   112(AX), $0x00
+	JE     clipped31
+	VXORPS Y12, Y12, Y12
+	VMAXPD Y1, Y12, Y1
+	VMAXPD Y2, Y12, Y2
+	VMAXPD Y3, Y12, Y3
+	VMAXPD Y4, Y12, Y4
+	VMAXPD Y5, Y12, Y5
+	VMAXPD Y6, Y12, Y6
+	VMAXPD Y7, Y12, Y7
+	VMAXPD Y8, Y12, Y8
+	VMAXPD Y9, Y12, Y9
+	VMAXPD Y10, Y12, Y10
+	VMAXPD Y11, Y12, Y11
+
+clipped31:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x04
+	JNE     part31
+	VMOVUPD Y1, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y2, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y3, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y4, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y5, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y6, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y7, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y8, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y9, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y10, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y11, (CX)
+	JMP     stored31
+
+part31:
+	VMASKMOVPD Y1, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y2, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y3, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y4, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y5, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y6, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y7, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y8, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y9, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y10, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y11, Y0, (CX)
+
+stored31:
+	VZEROUPPER
+	RET
+
+// func tile12x1F64AVX2(t *byte)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·tile12x1F64AVX2(SB), NOSPLIT, $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         64(AX), CX
+	VMOVQ        CX, X0
+	VPBROADCASTQ X0, Y0
+	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	VXORPS       Y6, Y6, Y6
+	VXORPS       Y7, Y7, Y7
+	VXORPS       Y8, Y8, Y8
+	VXORPS       Y9, Y9, Y9
+	VXORPS       Y10, Y10, Y10
+	VXORPS       Y11, Y11, Y11
+	VXORPS       Y12, Y12, Y12
+	CMPQ         56(AX), $0x40
+	JLT          fetched32
+	MOVQ         16(AX), CX
+	MOVQ         48(AX), DX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+	ADDQ         DX, CX
+	PREFETCHT1   (CX)
+
+fetched32:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	MOVQ 8(AX), R8
+	MOVQ 32(AX), R9
+	MOVQ 40(AX), R10
+	MOVQ 56(AX), R11
+	MOVQ 88(AX), R12
+	CMPQ 64(AX), $0x04
+	JNE  partial33
+
+full33:
+	VMOVUPD      (R8), Y13
+	VBROADCASTSD (CX), Y14
+	VFMADD231PD  Y13, Y14, Y1
+	VBROADCASTSD (CX)(DX*1), Y14
+	VFMADD231PD  Y13, Y14, Y2
+	VBROADCASTSD (CX)(DX*2), Y14
+	VFMADD231PD  Y13, Y14, Y3
+	VBROADCASTSD (CX)(BX*1), Y14
+	VFMADD231PD  Y13, Y14, Y4
+	VBROADCASTSD (CX)(DX*4), Y14
+	VFMADD231PD  Y13, Y14, Y5
+	VBROADCASTSD (SI), Y14
+	VFMADD231PD  Y13, Y14, Y6
+	VBROADCASTSD (SI)(DX*1), Y14
+	VFMADD231PD  Y13, Y14, Y7
+	VBROADCASTSD (SI)(DX*2), Y14
+	VFMADD231PD  Y13, Y14, Y8
+	VBROADCASTSD (SI)(BX*1), Y14
+	VFMADD231PD  Y13, Y14, Y9
+	VBROADCASTSD (SI)(DX*4), Y14
+	VFMADD231PD  Y13, Y14, Y10
+	VBROADCASTSD (DI), Y14
+	VFMADD231PD  Y13, Y14, Y11
+	VBROADCASTSD (DI)(DX*1), Y14
+	VFMADD231PD  Y13, Y14, Y12
+	ADDQ         R9, CX
+	ADDQ         R9, SI
+	ADDQ         R9, DI
+	ADDQ         R10, R8
+	DECQ         R11
+	JNZ          full33
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	MOVQ         56(AX), R11
+	DECQ         R12
+	JNZ          full33
+	JMP          summed33
+
+partial33:
+	VMASKMOVPD   (R8), Y0, Y13
+	VBROADCASTSD (CX), Y14
+	VFMADD231PD  Y13, Y14, Y1
+	VBROADCASTSD (CX)(DX*1), Y14
+	VFMADD231PD  Y13, Y14, Y2
+	VBROADCASTSD (CX)(DX*2), Y14
+	VFMADD231PD  Y13, Y14, Y3
+	VBROADCASTSD (CX)(BX*1), Y14
+	VFMADD231PD  Y13, Y14, Y4
+	VBROADCASTSD (CX)(DX*4), Y14
+	VFMADD231PD  Y13, Y14, Y5
+	VBROADCASTSD (SI), Y14
+	VFMADD231PD  Y13, Y14, Y6
+	VBROADCASTSD (SI)(DX*1), Y14
+	VFMADD231PD  Y13, Y14, Y7
+	VBROADCASTSD (SI)(DX*2), Y14
+	VFMADD231PD  Y13, Y14, Y8
+	VBROADCASTSD (SI)(BX*1), Y14
+	VFMADD231PD  Y13, Y14, Y9
+	VBROADCASTSD (SI)(DX*4), Y14
+	VFMADD231PD  Y13, Y14, Y10
+	VBROADCASTSD (DI), Y14
+	VFMADD231PD  Y13, Y14, Y11
+	VBROADCASTSD (DI)(DX*1), Y14
+	VFMADD231PD  Y13, Y14, Y12
+	ADDQ         R9, CX
+	ADDQ         R9, SI
+	ADDQ         R9, DI
+	ADDQ         R10, R8
+	DECQ         R11
+	JNZ          partial33
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	MOVQ         56(AX), R11
+	DECQ         R12
+	JNZ          partial33
+
+summed33:
+	VBROADCASTSD 80(AX), Y13
+	VMULPD       Y13, Y1, Y1
+	VMULPD       Y13, Y2, Y2
+	VMULPD       Y13, Y3, Y3
+	VMULPD       Y13, Y4, Y4
+	VMULPD       Y13, Y5, Y5
+	VMULPD       Y13, Y6, Y6
+	VMULPD       Y13, Y7, Y7
+	VMULPD       Y13, Y8, Y8
+	VMULPD       Y13, Y9, Y9
+	VMULPD       Y13, Y10, Y10
+	VMULPD       Y13, Y11, Y11
+	VMULPD       Y13, Y12, Y12
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased34
+	VMASKMOVPD   (CX), Y0, Y13
+	VADDPD       Y13, Y1, Y1
+	VADDPD       Y13, Y2, Y2
+	VADDPD       Y13, Y3, Y3
+	VADDPD       Y13, Y4, Y4
+	VADDPD       Y13, Y5, Y5
+	VADDPD       Y13, Y6, Y6
+	VADDPD       Y13, Y7, Y7
+	VADDPD       Y13, Y8, Y8
+	VADDPD       Y13, Y9, Y9
+	VADDPD       Y13, Y10, Y10
+	VADDPD       Y13, Y11, Y11
+	VADDPD       Y13, Y12, Y12
+
+biased34:
+	TESTQ      DX, DX
+	JZ         added34
+	VMASKMOVPD (DX), Y0, Y13
+	VADDPD     Y13, Y1, Y1
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y13
+	VADDPD     Y13, Y2, Y2
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y13
+	VADDPD     Y13, Y3, Y3
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y13
+	VADDPD     Y13, Y4, Y4
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y13
+	VADDPD     Y13, Y5, Y5
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y13
+	VADDPD     Y13, Y6, Y6
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y13
+	VADDPD     Y13, Y7, Y7
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y13
+	VADDPD     Y13, Y8, Y8
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y13
+	VADDPD     Y13, Y9, Y9
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y13
+	VADDPD     Y13, Y10, Y10
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y13
+	VADDPD     Y13, Y11, Y11
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y13
+	VADDPD     Y13, Y12, Y12
+
+added34:
+	CMPQ   112(AX), $0x00
+	JE     clipped34
+	VXORPS Y13, Y13, Y13
+	VMAXPD Y1, Y13, Y1
+	VMAXPD Y2, Y13, Y2
+	VMAXPD Y3, Y13, Y3
+	VMAXPD Y4, Y13, Y4
+	VMAXPD Y5, Y13, Y5
+	VMAXPD Y6, Y13, Y6
+	VMAXPD Y7, Y13, Y7
+	VMAXPD Y8, Y13, Y8
+	VMAXPD Y9, Y13, Y9
+	VMAXPD Y10, Y13, Y10
+	VMAXPD Y11, Y13, Y11
+	VMAXPD Y12, Y13, Y12
+
+clipped34:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x04
+	JNE     part34
+	VMOVUPD Y1, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y2, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y3, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y4, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y5, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y6, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y7, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y8, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y9, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y10, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y11, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y12, (CX)
+	JMP     stored34
+
+part34:
+	VMASKMOVPD Y1, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y2, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y3, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y4, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y5, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y6, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y7, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y8, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y9, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y10, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y11, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y12, Y0, (CX)
+
+stored34:
+	VZEROUPPER
+	RET
+
+// func stream1x1F64AVX2(t *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·stream1x1F64AVX2(SB), NOSPLIT, $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         64(AX), CX
+	VMOVQ        CX, X0
+	VPBROADCASTQ X0, Y0
+	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	VXORPS       Y6, Y6, Y6
+	VXORPS       Y7, Y7, Y7
+	VXORPS       Y8, Y8, Y8
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         56(AX), BX
+
+many35:
+	CMPQ         BX, $0x00000008
+	JLT          one35
+	VMOVUPD      (DX), Y9
+	VBROADCASTSD (CX), Y10
+	VFMADD231PD  Y9, Y10, Y1
+	VMOVUPD      32(DX), Y9
+	VBROADCASTSD 8(CX), Y10
+	VFMADD231PD  Y9, Y10, Y2
+	VMOVUPD      64(DX), Y9
+	VBROADCASTSD 16(CX), Y10
+	VFMADD231PD  Y9, Y10, Y3
+	VMOVUPD      96(DX), Y9
+	VBROADCASTSD 24(CX), Y10
+	VFMADD231PD  Y9, Y10, Y4
+	VMOVUPD      128(DX), Y9
+	VBROADCASTSD 32(CX), Y10
+	VFMADD231PD  Y9, Y10, Y5
+	VMOVUPD      160(DX), Y9
+	VBROADCASTSD 40(CX), Y10
+	VFMADD231PD  Y9, Y10, Y6
+	VMOVUPD      192(DX), Y9
+	VBROADCASTSD 48(CX), Y10
+	VFMADD231PD  Y9, Y10, Y7
+	VMOVUPD      224(DX), Y9
+	VBROADCASTSD 56(CX), Y10
+	VFMADD231PD  Y9, Y10, Y8
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000100, DX
+	SUBQ         $0x00000008, BX
+	JMP          many35
+
+one35:
+	TESTQ        BX, BX
+	JZ           summed35
+	VMOVUPD      (DX), Y9
+	VBROADCASTSD (CX), Y10
+	VFMADD231PD  Y9, Y10, Y1
+	ADDQ         $0x00000008, CX
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x00000001, BX
+	JMP          one35
+
+summed35:
+	VADDPD       Y2, Y1, Y1
+	VADDPD       Y3, Y1, Y1
+	VADDPD       Y4, Y1, Y1
+	VADDPD       Y5, Y1, Y1
+	VADDPD       Y6, Y1, Y1
+	VADDPD       Y7, Y1, Y1
+	VADDPD       Y8, Y1, Y1
+	VBROADCASTSD 80(AX), Y2
+	VMULPD       Y2, Y1, Y1
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased36
+	VMASKMOVPD   (CX), Y0, Y2
+	VADDPD       Y2, Y1, Y1
+
+biased36:
+	TESTQ      DX, DX
+	JZ         added36
+	VMASKMOVPD (DX), Y0, Y2
+	VADDPD     Y2, Y1, Y1
+
+added36:
+	CMPQ   112(AX), $0x00
+	JE     clipped36
+	VXORPS Y2, Y2, Y2
+	VMAXPD Y1, Y2, Y1
+
+clipped36:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x04
+	JNE     part36
+	VMOVUPD Y1, (CX)
+	JMP     stored36
+
+part36:
+	VMASKMOVPD Y1, Y0, (CX)
+
+stored36:
+	VZEROUPPER
+	RET
+
+// func stream2x1F64AVX2(t *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·stream2x1F64AVX2(SB), NOSPLIT, $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         64(AX), CX
+	VMOVQ        CX, X0
+	VPBROADCASTQ X0, Y0
+	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	VXORPS       Y6, Y6, Y6
+	VXORPS       Y7, Y7, Y7
+	VXORPS       Y8, Y8, Y8
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         56(AX), BX
+	MOVQ         24(AX), SI
+	ADDQ         CX, SI
+
+many37:
+	CMPQ         BX, $0x00000004
+	JLT          one37
+	VMOVUPD      (DX), Y9
+	VBROADCASTSD (CX), Y10
+	VFMADD231PD  Y9, Y10, Y1
+	VBROADCASTSD (SI), Y10
+	VFMADD231PD  Y9, Y10, Y2
+	VMOVUPD      32(DX), Y9
+	VBROADCASTSD 8(CX), Y10
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD 8(SI), Y10
+	VFMADD231PD  Y9, Y10, Y4
+	VMOVUPD      64(DX), Y9
+	VBROADCASTSD 16(CX), Y10
+	VFMADD231PD  Y9, Y10, Y5
+	VBROADCASTSD 16(SI), Y10
+	VFMADD231PD  Y9, Y10, Y6
+	VMOVUPD      96(DX), Y9
+	VBROADCASTSD 24(CX), Y10
+	VFMADD231PD  Y9, Y10, Y7
+	VBROADCASTSD 24(SI), Y10
+	VFMADD231PD  Y9, Y10, Y8
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, SI
+	ADDQ         $0x00000080, DX
+	SUBQ         $0x00000004, BX
+	JMP          many37
+
+one37:
+	TESTQ        BX, BX
+	JZ           summed37
+	VMOVUPD      (DX), Y9
+	VBROADCASTSD (CX), Y10
+	VFMADD231PD  Y9, Y10, Y1
+	VBROADCASTSD (SI), Y10
+	VFMADD231PD  Y9, Y10, Y2
+	ADDQ         $0x00000008, CX
+	ADDQ         $0x00000008, SI
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x00000001, BX
+	JMP          one37
+
+summed37:
+	VADDPD       Y3, Y1, Y1
+	VADDPD       Y4, Y2, Y2
+	VADDPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y2
+	VADDPD       Y7, Y1, Y1
+	VADDPD       Y8, Y2, Y2
+	VBROADCASTSD 80(AX), Y3
+	VMULPD       Y3, Y1, Y1
+	VMULPD       Y3, Y2, Y2
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased38
+	VMASKMOVPD   (CX), Y0, Y3
+	VADDPD       Y3, Y1, Y1
+	VADDPD       Y3, Y2, Y2
+
+biased38:
+	TESTQ      DX, DX
+	JZ         added38
+	VMASKMOVPD (DX), Y0, Y3
+	VADDPD     Y3, Y1, Y1
+	ADDQ       BX, DX
+	VMASKMOVPD (DX), Y0, Y3
+	VADDPD     Y3, Y2, Y2
+
+added38:
+	CMPQ   112(AX), $0x00
+	JE     clipped38
+	VXORPS Y3, Y3, Y3
+	VMAXPD Y1, Y3, Y1
+	VMAXPD Y2, Y3, Y2
+
+clipped38:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x04
+	JNE     part38
+	VMOVUPD Y1, (CX)
+	ADDQ    BX, CX
+	VMOVUPD Y2, (CX)
+	JMP     stored38
+
+part38:
+	VMASKMOVPD Y1, Y0, (CX)
+	ADDQ       BX, CX
+	VMASKMOVPD Y2, Y0, (CX)
+
+stored38:
+	VZEROUPPER
+	RET
+
 // func pack1x1F64AVX2(t *byte)
 // Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·pack1x1F64AVX2(SB), NOSPLIT, $0-8
@@ -823,9 +2509,9 @@ TEXT ·pack1x1F64AVX2(SB), NOSPLIT, $0-8
 	SHLQ         $0x05, R10
 	ADDQ         DX, R10
 	CMPQ         64(AX), $0x04
-	JNE          partial17
+	JNE          partial39
 
-full17:
+full39:
 	VMOVUPD      (DX), Y2
 	VMOVUPD      Y2, (R9)
 	PREFETCHT1   (R10)
@@ -836,14 +2522,14 @@ full17:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          full17
+	JNZ          full39
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          full17
-	JMP          summed17
+	JNZ          full39
+	JMP          summed39
 
-partial17:
+partial39:
 	VMASKMOVPD   (DX), Y0, Y2
 	VMOVUPD      Y2, (R9)
 	PREFETCHT1   (R10)
@@ -854,46 +2540,46 @@ partial17:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial17
+	JNZ          partial39
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial17
+	JNZ          partial39
 
-summed17:
+summed39:
 	VBROADCASTSD 80(AX), Y2
 	VMULPD       Y2, Y1, Y1
 	MOVQ         104(AX), CX
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased18
+	JZ           biased40
 	VMASKMOVPD   (CX), Y0, Y2
 	VADDPD       Y2, Y1, Y1
 
-biased18:
+biased40:
 	TESTQ      DX, DX
-	JZ         added18
+	JZ         added40
 	VMASKMOVPD (DX), Y0, Y2
 	VADDPD     Y2, Y1, Y1
 
-added18:
+added40:
 	CMPQ   112(AX), $0x00
-	JE     clipped18
+	JE     clipped40
 	VXORPS Y2, Y2, Y2
 	VMAXPD Y1, Y2, Y1
 
-clipped18:
+clipped40:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x04
-	JNE     part18
+	JNE     part40
 	VMOVUPD Y1, (CX)
-	JMP     stored18
+	JMP     stored40
 
-part18:
+part40:
 	VMASKMOVPD Y1, Y0, (CX)
 
-stored18:
+stored40:
 	VZEROUPPER
 	RET
 
@@ -919,9 +2605,9 @@ TEXT ·pack2x1F64AVX2(SB), NOSPLIT, $0-8
 	SHLQ         $0x05, R11
 	ADDQ         BX, R11
 	CMPQ         64(AX), $0x04
-	JNE          partial19
+	JNE          partial41
 
-full19:
+full41:
 	VMOVUPD      (BX), Y3
 	VMOVUPD      Y3, (R10)
 	PREFETCHT1   (R11)
@@ -934,14 +2620,14 @@ full19:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          full19
+	JNZ          full41
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          full19
-	JMP          summed19
+	JNZ          full41
+	JMP          summed41
 
-partial19:
+partial41:
 	VMASKMOVPD   (BX), Y0, Y3
 	VMOVUPD      Y3, (R10)
 	PREFETCHT1   (R11)
@@ -954,13 +2640,13 @@ partial19:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial19
+	JNZ          partial41
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial19
+	JNZ          partial41
 
-summed19:
+summed41:
 	VBROADCASTSD 80(AX), Y3
 	VMULPD       Y3, Y1, Y1
 	VMULPD       Y3, Y2, Y2
@@ -968,42 +2654,42 @@ summed19:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased20
+	JZ           biased42
 	VMASKMOVPD   (CX), Y0, Y3
 	VADDPD       Y3, Y1, Y1
 	VADDPD       Y3, Y2, Y2
 
-biased20:
+biased42:
 	TESTQ      DX, DX
-	JZ         added20
+	JZ         added42
 	VMASKMOVPD (DX), Y0, Y3
 	VADDPD     Y3, Y1, Y1
 	ADDQ       BX, DX
 	VMASKMOVPD (DX), Y0, Y3
 	VADDPD     Y3, Y2, Y2
 
-added20:
+added42:
 	CMPQ   112(AX), $0x00
-	JE     clipped20
+	JE     clipped42
 	VXORPS Y3, Y3, Y3
 	VMAXPD Y1, Y3, Y1
 	VMAXPD Y2, Y3, Y2
 
-clipped20:
+clipped42:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x04
-	JNE     part20
+	JNE     part42
 	VMOVUPD Y1, (CX)
 	ADDQ    BX, CX
 	VMOVUPD Y2, (CX)
-	JMP     stored20
+	JMP     stored42
 
-part20:
+part42:
 	VMASKMOVPD Y1, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPD Y2, Y0, (CX)
 
-stored20:
+stored42:
 	VZEROUPPER
 	RET
 
@@ -1019,7 +2705,7 @@ TEXT ·pack3x1F64AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y2, Y2, Y2
 	VXORPS       Y3, Y3, Y3
 	CMPQ         56(AX), $0x40
-	JLT          fetched21
+	JLT          fetched43
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -1028,7 +2714,7 @@ TEXT ·pack3x1F64AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched21:
+fetched43:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	MOVQ 8(AX), BX
@@ -1041,9 +2727,9 @@ fetched21:
 	SHLQ $0x05, R11
 	ADDQ BX, R11
 	CMPQ 64(AX), $0x04
-	JNE  partial22
+	JNE  partial44
 
-full22:
+full44:
 	VMOVUPD      (BX), Y4
 	VMOVUPD      Y4, (R10)
 	PREFETCHT1   (R11)
@@ -1058,14 +2744,14 @@ full22:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          full22
+	JNZ          full44
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          full22
-	JMP          summed22
+	JNZ          full44
+	JMP          summed44
 
-partial22:
+partial44:
 	VMASKMOVPD   (BX), Y0, Y4
 	VMOVUPD      Y4, (R10)
 	PREFETCHT1   (R11)
@@ -1080,13 +2766,13 @@ partial22:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial22
+	JNZ          partial44
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial22
+	JNZ          partial44
 
-summed22:
+summed44:
 	VBROADCASTSD 80(AX), Y4
 	VMULPD       Y4, Y1, Y1
 	VMULPD       Y4, Y2, Y2
@@ -1095,15 +2781,15 @@ summed22:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased23
+	JZ           biased45
 	VMASKMOVPD   (CX), Y0, Y4
 	VADDPD       Y4, Y1, Y1
 	VADDPD       Y4, Y2, Y2
 	VADDPD       Y4, Y3, Y3
 
-biased23:
+biased45:
 	TESTQ      DX, DX
-	JZ         added23
+	JZ         added45
 	VMASKMOVPD (DX), Y0, Y4
 	VADDPD     Y4, Y1, Y1
 	ADDQ       BX, DX
@@ -1113,33 +2799,33 @@ biased23:
 	VMASKMOVPD (DX), Y0, Y4
 	VADDPD     Y4, Y3, Y3
 
-added23:
+added45:
 	CMPQ   112(AX), $0x00
-	JE     clipped23
+	JE     clipped45
 	VXORPS Y4, Y4, Y4
 	VMAXPD Y1, Y4, Y1
 	VMAXPD Y2, Y4, Y2
 	VMAXPD Y3, Y4, Y3
 
-clipped23:
+clipped45:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x04
-	JNE     part23
+	JNE     part45
 	VMOVUPD Y1, (CX)
 	ADDQ    BX, CX
 	VMOVUPD Y2, (CX)
 	ADDQ    BX, CX
 	VMOVUPD Y3, (CX)
-	JMP     stored23
+	JMP     stored45
 
-part23:
+part45:
 	VMASKMOVPD Y1, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPD Y2, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPD Y3, Y0, (CX)
 
-stored23:
+stored45:
 	VZEROUPPER
 	RET
 
@@ -1156,7 +2842,7 @@ TEXT ·pack4x1F64AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y3, Y3, Y3
 	VXORPS       Y4, Y4, Y4
 	CMPQ         56(AX), $0x40
-	JLT          fetched24
+	JLT          fetched46
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -1167,7 +2853,7 @@ TEXT ·pack4x1F64AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched24:
+fetched46:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -1181,9 +2867,9 @@ fetched24:
 	SHLQ $0x05, R12
 	ADDQ SI, R12
 	CMPQ 64(AX), $0x04
-	JNE  partial25
+	JNE  partial47
 
-full25:
+full47:
 	VMOVUPD      (SI), Y5
 	VMOVUPD      Y5, (R11)
 	PREFETCHT1   (R12)
@@ -1200,14 +2886,14 @@ full25:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          full25
+	JNZ          full47
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          full25
-	JMP          summed25
+	JNZ          full47
+	JMP          summed47
 
-partial25:
+partial47:
 	VMASKMOVPD   (SI), Y0, Y5
 	VMOVUPD      Y5, (R11)
 	PREFETCHT1   (R12)
@@ -1224,13 +2910,13 @@ partial25:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial25
+	JNZ          partial47
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial25
+	JNZ          partial47
 
-summed25:
+summed47:
 	VBROADCASTSD 80(AX), Y5
 	VMULPD       Y5, Y1, Y1
 	VMULPD       Y5, Y2, Y2
@@ -1240,16 +2926,16 @@ summed25:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased26
+	JZ           biased48
 	VMASKMOVPD   (CX), Y0, Y5
 	VADDPD       Y5, Y1, Y1
 	VADDPD       Y5, Y2, Y2
 	VADDPD       Y5, Y3, Y3
 	VADDPD       Y5, Y4, Y4
 
-biased26:
+biased48:
 	TESTQ      DX, DX
-	JZ         added26
+	JZ         added48
 	VMASKMOVPD (DX), Y0, Y5
 	VADDPD     Y5, Y1, Y1
 	ADDQ       BX, DX
@@ -1262,19 +2948,19 @@ biased26:
 	VMASKMOVPD (DX), Y0, Y5
 	VADDPD     Y5, Y4, Y4
 
-added26:
+added48:
 	CMPQ   112(AX), $0x00
-	JE     clipped26
+	JE     clipped48
 	VXORPS Y5, Y5, Y5
 	VMAXPD Y1, Y5, Y1
 	VMAXPD Y2, Y5, Y2
 	VMAXPD Y3, Y5, Y3
 	VMAXPD Y4, Y5, Y4
 
-clipped26:
+clipped48:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x04
-	JNE     part26
+	JNE     part48
 	VMOVUPD Y1, (CX)
 	ADDQ    BX, CX
 	VMOVUPD Y2, (CX)
@@ -1282,9 +2968,9 @@ clipped26:
 	VMOVUPD Y3, (CX)
 	ADDQ    BX, CX
 	VMOVUPD Y4, (CX)
-	JMP     stored26
+	JMP     stored48
 
-part26:
+part48:
 	VMASKMOVPD Y1, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPD Y2, Y0, (CX)
@@ -1293,7 +2979,7 @@ part26:
 	ADDQ       BX, CX
 	VMASKMOVPD Y4, Y0, (CX)
 
-stored26:
+stored48:
 	VZEROUPPER
 	RET
 
@@ -1311,7 +2997,7 @@ TEXT ·pack5x1F64AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y4, Y4, Y4
 	VXORPS       Y5, Y5, Y5
 	CMPQ         56(AX), $0x40
-	JLT          fetched27
+	JLT          fetched49
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -1324,7 +3010,7 @@ TEXT ·pack5x1F64AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched27:
+fetched49:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -1338,9 +3024,9 @@ fetched27:
 	SHLQ $0x05, R12
 	ADDQ SI, R12
 	CMPQ 64(AX), $0x04
-	JNE  partial28
+	JNE  partial50
 
-full28:
+full50:
 	VMOVUPD      (SI), Y6
 	VMOVUPD      Y6, (R11)
 	PREFETCHT1   (R12)
@@ -1359,14 +3045,14 @@ full28:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          full28
+	JNZ          full50
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          full28
-	JMP          summed28
+	JNZ          full50
+	JMP          summed50
 
-partial28:
+partial50:
 	VMASKMOVPD   (SI), Y0, Y6
 	VMOVUPD      Y6, (R11)
 	PREFETCHT1   (R12)
@@ -1385,13 +3071,13 @@ partial28:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial28
+	JNZ          partial50
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial28
+	JNZ          partial50
 
-summed28:
+summed50:
 	VBROADCASTSD 80(AX), Y6
 	VMULPD       Y6, Y1, Y1
 	VMULPD       Y6, Y2, Y2
@@ -1402,7 +3088,7 @@ summed28:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased29
+	JZ           biased51
 	VMASKMOVPD   (CX), Y0, Y6
 	VADDPD       Y6, Y1, Y1
 	VADDPD       Y6, Y2, Y2
@@ -1410,9 +3096,9 @@ summed28:
 	VADDPD       Y6, Y4, Y4
 	VADDPD       Y6, Y5, Y5
 
-biased29:
+biased51:
 	TESTQ      DX, DX
-	JZ         added29
+	JZ         added51
 	VMASKMOVPD (DX), Y0, Y6
 	VADDPD     Y6, Y1, Y1
 	ADDQ       BX, DX
@@ -1428,9 +3114,9 @@ biased29:
 	VMASKMOVPD (DX), Y0, Y6
 	VADDPD     Y6, Y5, Y5
 
-added29:
+added51:
 	CMPQ   112(AX), $0x00
-	JE     clipped29
+	JE     clipped51
 	VXORPS Y6, Y6, Y6
 	VMAXPD Y1, Y6, Y1
 	VMAXPD Y2, Y6, Y2
@@ -1438,10 +3124,10 @@ added29:
 	VMAXPD Y4, Y6, Y4
 	VMAXPD Y5, Y6, Y5
 
-clipped29:
+clipped51:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x04
-	JNE     part29
+	JNE     part51
 	VMOVUPD Y1, (CX)
 	ADDQ    BX, CX
 	VMOVUPD Y2, (CX)
@@ -1451,9 +3137,9 @@ clipped29:
 	VMOVUPD Y4, (CX)
 	ADDQ    BX, CX
 	VMOVUPD Y5, (CX)
-	JMP     stored29
+	JMP     stored51
 
-part29:
+part51:
 	VMASKMOVPD Y1, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPD Y2, Y0, (CX)
@@ -1464,7 +3150,7 @@ part29:
 	ADDQ       BX, CX
 	VMASKMOVPD Y5, Y0, (CX)
 
-stored29:
+stored51:
 	VZEROUPPER
 	RET
 
@@ -1483,7 +3169,7 @@ TEXT ·pack6x1F64AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y5, Y5, Y5
 	VXORPS       Y6, Y6, Y6
 	CMPQ         56(AX), $0x40
-	JLT          fetched30
+	JLT          fetched52
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -1498,7 +3184,7 @@ TEXT ·pack6x1F64AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched30:
+fetched52:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -1514,9 +3200,9 @@ fetched30:
 	SHLQ $0x05, R13
 	ADDQ DI, R13
 	CMPQ 64(AX), $0x04
-	JNE  partial31
+	JNE  partial53
 
-full31:
+full53:
 	VMOVUPD      (DI), Y7
 	VMOVUPD      Y7, (R12)
 	PREFETCHT1   (R13)
@@ -1538,15 +3224,15 @@ full31:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          full31
+	JNZ          full53
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          full31
-	JMP          summed31
+	JNZ          full53
+	JMP          summed53
 
-partial31:
+partial53:
 	VMASKMOVPD   (DI), Y0, Y7
 	VMOVUPD      Y7, (R12)
 	PREFETCHT1   (R13)
@@ -1568,14 +3254,14 @@ partial31:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial31
+	JNZ          partial53
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial31
+	JNZ          partial53
 
-summed31:
+summed53:
 	VBROADCASTSD 80(AX), Y7
 	VMULPD       Y7, Y1, Y1
 	VMULPD       Y7, Y2, Y2
@@ -1587,7 +3273,7 @@ summed31:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased32
+	JZ           biased54
 	VMASKMOVPD   (CX), Y0, Y7
 	VADDPD       Y7, Y1, Y1
 	VADDPD       Y7, Y2, Y2
@@ -1596,9 +3282,9 @@ summed31:
 	VADDPD       Y7, Y5, Y5
 	VADDPD       Y7, Y6, Y6
 
-biased32:
+biased54:
 	TESTQ      DX, DX
-	JZ         added32
+	JZ         added54
 	VMASKMOVPD (DX), Y0, Y7
 	VADDPD     Y7, Y1, Y1
 	ADDQ       BX, DX
@@ -1617,9 +3303,9 @@ biased32:
 	VMASKMOVPD (DX), Y0, Y7
 	VADDPD     Y7, Y6, Y6
 
-added32:
+added54:
 	CMPQ   112(AX), $0x00
-	JE     clipped32
+	JE     clipped54
 	VXORPS Y7, Y7, Y7
 	VMAXPD Y1, Y7, Y1
 	VMAXPD Y2, Y7, Y2
@@ -1628,10 +3314,10 @@ added32:
 	VMAXPD Y5, Y7, Y5
 	VMAXPD Y6, Y7, Y6
 
-clipped32:
+clipped54:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x04
-	JNE     part32
+	JNE     part54
 	VMOVUPD Y1, (CX)
 	ADDQ    BX, CX
 	VMOVUPD Y2, (CX)
@@ -1643,9 +3329,9 @@ clipped32:
 	VMOVUPD Y5, (CX)
 	ADDQ    BX, CX
 	VMOVUPD Y6, (CX)
-	JMP     stored32
+	JMP     stored54
 
-part32:
+part54:
 	VMASKMOVPD Y1, Y0, (CX)
 	ADDQ       BX, CX
 	VMASKMOVPD Y2, Y0, (CX)
@@ -1658,7 +3344,7 @@ part32:
 	ADDQ       BX, CX
 	VMASKMOVPD Y6, Y0, (CX)
 
-stored32:
+stored54:
 	VZEROUPPER
 	RET
 
@@ -1680,9 +3366,9 @@ TEXT ·tile1x2F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), DI
 	MOVQ         88(AX), R8
 	CMPQ         64(AX), $0x04
-	JNE          partial33
+	JNE          partial55
 
-full33:
+full55:
 	VMOVUPD      (DX), Y3
 	VMOVUPD      32(DX), Y4
 	VBROADCASTSD (CX), Y5
@@ -1691,14 +3377,14 @@ full33:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          full33
+	JNZ          full55
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          full33
-	JMP          summed33
+	JNZ          full55
+	JMP          summed55
 
-partial33:
+partial55:
 	VMOVUPD      (DX), Y3
 	VMASKMOVPD   32(DX), Y0, Y4
 	VBROADCASTSD (CX), Y5
@@ -1707,13 +3393,13 @@ partial33:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial33
+	JNZ          partial55
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial33
+	JNZ          partial55
 
-summed33:
+summed55:
 	VBROADCASTSD 80(AX), Y3
 	VMULPD       Y3, Y1, Y1
 	VMULPD       Y3, Y2, Y2
@@ -1721,40 +3407,40 @@ summed33:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased34
+	JZ           biased56
 	VMOVUPD      (CX), Y3
 	VADDPD       Y3, Y1, Y1
 	VMASKMOVPD   32(CX), Y0, Y3
 	VADDPD       Y3, Y2, Y2
 
-biased34:
+biased56:
 	TESTQ      DX, DX
-	JZ         added34
+	JZ         added56
 	VMOVUPD    (DX), Y3
 	VADDPD     Y3, Y1, Y1
 	VMASKMOVPD 32(DX), Y0, Y3
 	VADDPD     Y3, Y2, Y2
 
-added34:
+added56:
 	CMPQ   112(AX), $0x00
-	JE     clipped34
+	JE     clipped56
 	VXORPS Y3, Y3, Y3
 	VMAXPD Y1, Y3, Y1
 	VMAXPD Y2, Y3, Y2
 
-clipped34:
+clipped56:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x04
-	JNE     part34
+	JNE     part56
 	VMOVUPD Y1, (CX)
 	VMOVUPD Y2, 32(CX)
-	JMP     stored34
+	JMP     stored56
 
-part34:
+part56:
 	VMOVUPD    Y1, (CX)
 	VMASKMOVPD Y2, Y0, 32(CX)
 
-stored34:
+stored56:
 	VZEROUPPER
 	RET
 
@@ -1778,9 +3464,9 @@ TEXT ·tile2x2F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), R8
 	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x04
-	JNE          partial35
+	JNE          partial57
 
-full35:
+full57:
 	VMOVUPD      (BX), Y5
 	VMOVUPD      32(BX), Y6
 	VBROADCASTSD (CX), Y7
@@ -1792,14 +3478,14 @@ full35:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          full35
+	JNZ          full57
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          full35
-	JMP          summed35
+	JNZ          full57
+	JMP          summed57
 
-partial35:
+partial57:
 	VMOVUPD      (BX), Y5
 	VMASKMOVPD   32(BX), Y0, Y6
 	VBROADCASTSD (CX), Y7
@@ -1811,13 +3497,13 @@ partial35:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial35
+	JNZ          partial57
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial35
+	JNZ          partial57
 
-summed35:
+summed57:
 	VBROADCASTSD 80(AX), Y5
 	VMULPD       Y5, Y1, Y1
 	VMULPD       Y5, Y2, Y2
@@ -1827,7 +3513,7 @@ summed35:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased36
+	JZ           biased58
 	VMOVUPD      (CX), Y5
 	VADDPD       Y5, Y1, Y1
 	VADDPD       Y5, Y3, Y3
@@ -1835,9 +3521,9 @@ summed35:
 	VADDPD       Y5, Y2, Y2
 	VADDPD       Y5, Y4, Y4
 
-biased36:
+biased58:
 	TESTQ      DX, DX
-	JZ         added36
+	JZ         added58
 	VMOVUPD    (DX), Y5
 	VADDPD     Y5, Y1, Y1
 	VMASKMOVPD 32(DX), Y0, Y5
@@ -1848,34 +3534,34 @@ biased36:
 	VMASKMOVPD 32(DX), Y0, Y5
 	VADDPD     Y5, Y4, Y4
 
-added36:
+added58:
 	CMPQ   112(AX), $0x00
-	JE     clipped36
+	JE     clipped58
 	VXORPS Y5, Y5, Y5
 	VMAXPD Y1, Y5, Y1
 	VMAXPD Y2, Y5, Y2
 	VMAXPD Y3, Y5, Y3
 	VMAXPD Y4, Y5, Y4
 
-clipped36:
+clipped58:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x04
-	JNE     part36
+	JNE     part58
 	VMOVUPD Y1, (CX)
 	VMOVUPD Y2, 32(CX)
 	ADDQ    BX, CX
 	VMOVUPD Y3, (CX)
 	VMOVUPD Y4, 32(CX)
-	JMP     stored36
+	JMP     stored58
 
-part36:
+part58:
 	VMOVUPD    Y1, (CX)
 	VMASKMOVPD Y2, Y0, 32(CX)
 	ADDQ       BX, CX
 	VMOVUPD    Y3, (CX)
 	VMASKMOVPD Y4, Y0, 32(CX)
 
-stored36:
+stored58:
 	VZEROUPPER
 	RET
 
@@ -1894,7 +3580,7 @@ TEXT ·tile3x2F64AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y5, Y5, Y5
 	VXORPS       Y6, Y6, Y6
 	CMPQ         56(AX), $0x40
-	JLT          fetched37
+	JLT          fetched59
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -1903,7 +3589,7 @@ TEXT ·tile3x2F64AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched37:
+fetched59:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	MOVQ 8(AX), BX
@@ -1912,9 +3598,9 @@ fetched37:
 	MOVQ 56(AX), R8
 	MOVQ 88(AX), R9
 	CMPQ 64(AX), $0x04
-	JNE  partial38
+	JNE  partial60
 
-full38:
+full60:
 	VMOVUPD      (BX), Y7
 	VMOVUPD      32(BX), Y8
 	VBROADCASTSD (CX), Y9
@@ -1929,14 +3615,14 @@ full38:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          full38
+	JNZ          full60
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          full38
-	JMP          summed38
+	JNZ          full60
+	JMP          summed60
 
-partial38:
+partial60:
 	VMOVUPD      (BX), Y7
 	VMASKMOVPD   32(BX), Y0, Y8
 	VBROADCASTSD (CX), Y9
@@ -1951,13 +3637,13 @@ partial38:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial38
+	JNZ          partial60
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial38
+	JNZ          partial60
 
-summed38:
+summed60:
 	VBROADCASTSD 80(AX), Y7
 	VMULPD       Y7, Y1, Y1
 	VMULPD       Y7, Y2, Y2
@@ -1969,7 +3655,7 @@ summed38:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased39
+	JZ           biased61
 	VMOVUPD      (CX), Y7
 	VADDPD       Y7, Y1, Y1
 	VADDPD       Y7, Y3, Y3
@@ -1979,9 +3665,9 @@ summed38:
 	VADDPD       Y7, Y4, Y4
 	VADDPD       Y7, Y6, Y6
 
-biased39:
+biased61:
 	TESTQ      DX, DX
-	JZ         added39
+	JZ         added61
 	VMOVUPD    (DX), Y7
 	VADDPD     Y7, Y1, Y1
 	VMASKMOVPD 32(DX), Y0, Y7
@@ -1997,9 +3683,9 @@ biased39:
 	VMASKMOVPD 32(DX), Y0, Y7
 	VADDPD     Y7, Y6, Y6
 
-added39:
+added61:
 	CMPQ   112(AX), $0x00
-	JE     clipped39
+	JE     clipped61
 	VXORPS Y7, Y7, Y7
 	VMAXPD Y1, Y7, Y1
 	VMAXPD Y2, Y7, Y2
@@ -2008,10 +3694,10 @@ added39:
 	VMAXPD Y5, Y7, Y5
 	VMAXPD Y6, Y7, Y6
 
-clipped39:
+clipped61:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x04
-	JNE     part39
+	JNE     part61
 	VMOVUPD Y1, (CX)
 	VMOVUPD Y2, 32(CX)
 	ADDQ    BX, CX
@@ -2020,9 +3706,9 @@ clipped39:
 	ADDQ    BX, CX
 	VMOVUPD Y5, (CX)
 	VMOVUPD Y6, 32(CX)
-	JMP     stored39
+	JMP     stored61
 
-part39:
+part61:
 	VMOVUPD    Y1, (CX)
 	VMASKMOVPD Y2, Y0, 32(CX)
 	ADDQ       BX, CX
@@ -2032,7 +3718,7 @@ part39:
 	VMOVUPD    Y5, (CX)
 	VMASKMOVPD Y6, Y0, 32(CX)
 
-stored39:
+stored61:
 	VZEROUPPER
 	RET
 
@@ -2053,7 +3739,7 @@ TEXT ·tile4x2F64AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y7, Y7, Y7
 	VXORPS       Y8, Y8, Y8
 	CMPQ         56(AX), $0x40
-	JLT          fetched40
+	JLT          fetched62
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -2064,7 +3750,7 @@ TEXT ·tile4x2F64AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched40:
+fetched62:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -2074,9 +3760,9 @@ fetched40:
 	MOVQ 56(AX), R9
 	MOVQ 88(AX), R10
 	CMPQ 64(AX), $0x04
-	JNE  partial41
+	JNE  partial63
 
-full41:
+full63:
 	VMOVUPD      (SI), Y9
 	VMOVUPD      32(SI), Y10
 	VBROADCASTSD (CX), Y11
@@ -2094,14 +3780,14 @@ full41:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          full41
+	JNZ          full63
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          full41
-	JMP          summed41
+	JNZ          full63
+	JMP          summed63
 
-partial41:
+partial63:
 	VMOVUPD      (SI), Y9
 	VMASKMOVPD   32(SI), Y0, Y10
 	VBROADCASTSD (CX), Y11
@@ -2119,13 +3805,13 @@ partial41:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial41
+	JNZ          partial63
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial41
+	JNZ          partial63
 
-summed41:
+summed63:
 	VBROADCASTSD 80(AX), Y9
 	VMULPD       Y9, Y1, Y1
 	VMULPD       Y9, Y2, Y2
@@ -2139,7 +3825,7 @@ summed41:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased42
+	JZ           biased64
 	VMOVUPD      (CX), Y9
 	VADDPD       Y9, Y1, Y1
 	VADDPD       Y9, Y3, Y3
@@ -2151,9 +3837,9 @@ summed41:
 	VADDPD       Y9, Y6, Y6
 	VADDPD       Y9, Y8, Y8
 
-biased42:
+biased64:
 	TESTQ      DX, DX
-	JZ         added42
+	JZ         added64
 	VMOVUPD    (DX), Y9
 	VADDPD     Y9, Y1, Y1
 	VMASKMOVPD 32(DX), Y0, Y9
@@ -2174,9 +3860,9 @@ biased42:
 	VMASKMOVPD 32(DX), Y0, Y9
 	VADDPD     Y9, Y8, Y8
 
-added42:
+added64:
 	CMPQ   112(AX), $0x00
-	JE     clipped42
+	JE     clipped64
 	VXORPS Y9, Y9, Y9
 	VMAXPD Y1, Y9, Y1
 	VMAXPD Y2, Y9, Y2
@@ -2187,10 +3873,10 @@ added42:
 	VMAXPD Y7, Y9, Y7
 	VMAXPD Y8, Y9, Y8
 
-clipped42:
+clipped64:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x04
-	JNE     part42
+	JNE     part64
 	VMOVUPD Y1, (CX)
 	VMOVUPD Y2, 32(CX)
 	ADDQ    BX, CX
@@ -2202,9 +3888,9 @@ clipped42:
 	ADDQ    BX, CX
 	VMOVUPD Y7, (CX)
 	VMOVUPD Y8, 32(CX)
-	JMP     stored42
+	JMP     stored64
 
-part42:
+part64:
 	VMOVUPD    Y1, (CX)
 	VMASKMOVPD Y2, Y0, 32(CX)
 	ADDQ       BX, CX
@@ -2217,7 +3903,7 @@ part42:
 	VMOVUPD    Y7, (CX)
 	VMASKMOVPD Y8, Y0, 32(CX)
 
-stored42:
+stored64:
 	VZEROUPPER
 	RET
 
@@ -2240,7 +3926,7 @@ TEXT ·tile5x2F64AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y9, Y9, Y9
 	VXORPS       Y10, Y10, Y10
 	CMPQ         56(AX), $0x40
-	JLT          fetched43
+	JLT          fetched65
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -2253,7 +3939,7 @@ TEXT ·tile5x2F64AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched43:
+fetched65:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -2263,9 +3949,9 @@ fetched43:
 	MOVQ 56(AX), R9
 	MOVQ 88(AX), R10
 	CMPQ 64(AX), $0x04
-	JNE  partial44
+	JNE  partial66
 
-full44:
+full66:
 	VMOVUPD      (SI), Y11
 	VMOVUPD      32(SI), Y12
 	VBROADCASTSD (CX), Y13
@@ -2286,14 +3972,14 @@ full44:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          full44
+	JNZ          full66
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          full44
-	JMP          summed44
+	JNZ          full66
+	JMP          summed66
 
-partial44:
+partial66:
 	VMOVUPD      (SI), Y11
 	VMASKMOVPD   32(SI), Y0, Y12
 	VBROADCASTSD (CX), Y13
@@ -2314,13 +4000,13 @@ partial44:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial44
+	JNZ          partial66
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial44
+	JNZ          partial66
 
-summed44:
+summed66:
 	VBROADCASTSD 80(AX), Y11
 	VMULPD       Y11, Y1, Y1
 	VMULPD       Y11, Y2, Y2
@@ -2336,7 +4022,7 @@ summed44:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased45
+	JZ           biased67
 	VMOVUPD      (CX), Y11
 	VADDPD       Y11, Y1, Y1
 	VADDPD       Y11, Y3, Y3
@@ -2350,9 +4036,9 @@ summed44:
 	VADDPD       Y11, Y8, Y8
 	VADDPD       Y11, Y10, Y10
 
-biased45:
+biased67:
 	TESTQ      DX, DX
-	JZ         added45
+	JZ         added67
 	VMOVUPD    (DX), Y11
 	VADDPD     Y11, Y1, Y1
 	VMASKMOVPD 32(DX), Y0, Y11
@@ -2378,9 +4064,9 @@ biased45:
 	VMASKMOVPD 32(DX), Y0, Y11
 	VADDPD     Y11, Y10, Y10
 
-added45:
+added67:
 	CMPQ   112(AX), $0x00
-	JE     clipped45
+	JE     clipped67
 	VXORPS Y11, Y11, Y11
 	VMAXPD Y1, Y11, Y1
 	VMAXPD Y2, Y11, Y2
@@ -2393,10 +4079,10 @@ added45:
 	VMAXPD Y9, Y11, Y9
 	VMAXPD Y10, Y11, Y10
 
-clipped45:
+clipped67:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x04
-	JNE     part45
+	JNE     part67
 	VMOVUPD Y1, (CX)
 	VMOVUPD Y2, 32(CX)
 	ADDQ    BX, CX
@@ -2411,9 +4097,9 @@ clipped45:
 	ADDQ    BX, CX
 	VMOVUPD Y9, (CX)
 	VMOVUPD Y10, 32(CX)
-	JMP     stored45
+	JMP     stored67
 
-part45:
+part67:
 	VMOVUPD    Y1, (CX)
 	VMASKMOVPD Y2, Y0, 32(CX)
 	ADDQ       BX, CX
@@ -2429,7 +4115,7 @@ part45:
 	VMOVUPD    Y9, (CX)
 	VMASKMOVPD Y10, Y0, 32(CX)
 
-stored45:
+stored67:
 	VZEROUPPER
 	RET
 
@@ -2454,7 +4140,7 @@ TEXT ·tile6x2F64AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y11, Y11, Y11
 	VXORPS       Y12, Y12, Y12
 	CMPQ         56(AX), $0x40
-	JLT          fetched46
+	JLT          fetched68
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -2469,7 +4155,7 @@ TEXT ·tile6x2F64AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched46:
+fetched68:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -2481,9 +4167,9 @@ fetched46:
 	MOVQ 56(AX), R10
 	MOVQ 88(AX), R11
 	CMPQ 64(AX), $0x04
-	JNE  partial47
+	JNE  partial69
 
-full47:
+full69:
 	VMOVUPD      (DI), Y13
 	VMOVUPD      32(DI), Y14
 	VBROADCASTSD (CX), Y15
@@ -2508,15 +4194,15 @@ full47:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          full47
+	JNZ          full69
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          full47
-	JMP          summed47
+	JNZ          full69
+	JMP          summed69
 
-partial47:
+partial69:
 	VMOVUPD      (DI), Y13
 	VMASKMOVPD   32(DI), Y0, Y14
 	VBROADCASTSD (CX), Y15
@@ -2541,14 +4227,14 @@ partial47:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial47
+	JNZ          partial69
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial47
+	JNZ          partial69
 
-summed47:
+summed69:
 	VBROADCASTSD 80(AX), Y13
 	VMULPD       Y13, Y1, Y1
 	VMULPD       Y13, Y2, Y2
@@ -2566,7 +4252,7 @@ summed47:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased48
+	JZ           biased70
 	VMOVUPD      (CX), Y13
 	VADDPD       Y13, Y1, Y1
 	VADDPD       Y13, Y3, Y3
@@ -2582,9 +4268,9 @@ summed47:
 	VADDPD       Y13, Y10, Y10
 	VADDPD       Y13, Y12, Y12
 
-biased48:
+biased70:
 	TESTQ      DX, DX
-	JZ         added48
+	JZ         added70
 	VMOVUPD    (DX), Y13
 	VADDPD     Y13, Y1, Y1
 	VMASKMOVPD 32(DX), Y0, Y13
@@ -2615,9 +4301,9 @@ biased48:
 	VMASKMOVPD 32(DX), Y0, Y13
 	VADDPD     Y13, Y12, Y12
 
-added48:
+added70:
 	CMPQ   112(AX), $0x00
-	JE     clipped48
+	JE     clipped70
 	VXORPS Y13, Y13, Y13
 	VMAXPD Y1, Y13, Y1
 	VMAXPD Y2, Y13, Y2
@@ -2632,10 +4318,10 @@ added48:
 	VMAXPD Y11, Y13, Y11
 	VMAXPD Y12, Y13, Y12
 
-clipped48:
+clipped70:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x04
-	JNE     part48
+	JNE     part70
 	VMOVUPD Y1, (CX)
 	VMOVUPD Y2, 32(CX)
 	ADDQ    BX, CX
@@ -2653,9 +4339,9 @@ clipped48:
 	ADDQ    BX, CX
 	VMOVUPD Y11, (CX)
 	VMOVUPD Y12, 32(CX)
-	JMP     stored48
+	JMP     stored70
 
-part48:
+part70:
 	VMOVUPD    Y1, (CX)
 	VMASKMOVPD Y2, Y0, 32(CX)
 	ADDQ       BX, CX
@@ -2674,7 +4360,249 @@ part48:
 	VMOVUPD    Y11, (CX)
 	VMASKMOVPD Y12, Y0, 32(CX)
 
-stored48:
+stored70:
+	VZEROUPPER
+	RET
+
+// func stream1x2F64AVX2(t *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·stream1x2F64AVX2(SB), NOSPLIT, $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         64(AX), CX
+	VMOVQ        CX, X0
+	VPBROADCASTQ X0, Y0
+	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	VXORPS       Y6, Y6, Y6
+	VXORPS       Y7, Y7, Y7
+	VXORPS       Y8, Y8, Y8
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         56(AX), BX
+
+many71:
+	CMPQ         BX, $0x00000004
+	JLT          one71
+	VMOVUPD      (DX), Y9
+	VMOVUPD      32(DX), Y10
+	VBROADCASTSD (CX), Y11
+	VFMADD231PD  Y9, Y11, Y1
+	VFMADD231PD  Y10, Y11, Y2
+	VMOVUPD      64(DX), Y9
+	VMOVUPD      96(DX), Y10
+	VBROADCASTSD 8(CX), Y11
+	VFMADD231PD  Y9, Y11, Y3
+	VFMADD231PD  Y10, Y11, Y4
+	VMOVUPD      128(DX), Y9
+	VMOVUPD      160(DX), Y10
+	VBROADCASTSD 16(CX), Y11
+	VFMADD231PD  Y9, Y11, Y5
+	VFMADD231PD  Y10, Y11, Y6
+	VMOVUPD      192(DX), Y9
+	VMOVUPD      224(DX), Y10
+	VBROADCASTSD 24(CX), Y11
+	VFMADD231PD  Y9, Y11, Y7
+	VFMADD231PD  Y10, Y11, Y8
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000100, DX
+	SUBQ         $0x00000004, BX
+	JMP          many71
+
+one71:
+	TESTQ        BX, BX
+	JZ           summed71
+	VMOVUPD      (DX), Y9
+	VMOVUPD      32(DX), Y10
+	VBROADCASTSD (CX), Y11
+	VFMADD231PD  Y9, Y11, Y1
+	VFMADD231PD  Y10, Y11, Y2
+	ADDQ         $0x00000008, CX
+	ADDQ         $0x00000040, DX
+	SUBQ         $0x00000001, BX
+	JMP          one71
+
+summed71:
+	VADDPD       Y3, Y1, Y1
+	VADDPD       Y4, Y2, Y2
+	VADDPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y2
+	VADDPD       Y7, Y1, Y1
+	VADDPD       Y8, Y2, Y2
+	VBROADCASTSD 80(AX), Y3
+	VMULPD       Y3, Y1, Y1
+	VMULPD       Y3, Y2, Y2
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased72
+	VMOVUPD      (CX), Y3
+	VADDPD       Y3, Y1, Y1
+	VMASKMOVPD   32(CX), Y0, Y3
+	VADDPD       Y3, Y2, Y2
+
+biased72:
+	TESTQ      DX, DX
+	JZ         added72
+	VMOVUPD    (DX), Y3
+	VADDPD     Y3, Y1, Y1
+	VMASKMOVPD 32(DX), Y0, Y3
+	VADDPD     Y3, Y2, Y2
+
+added72:
+	CMPQ   112(AX), $0x00
+	JE     clipped72
+	VXORPS Y3, Y3, Y3
+	VMAXPD Y1, Y3, Y1
+	VMAXPD Y2, Y3, Y2
+
+clipped72:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x04
+	JNE     part72
+	VMOVUPD Y1, (CX)
+	VMOVUPD Y2, 32(CX)
+	JMP     stored72
+
+part72:
+	VMOVUPD    Y1, (CX)
+	VMASKMOVPD Y2, Y0, 32(CX)
+
+stored72:
+	VZEROUPPER
+	RET
+
+// func stream2x2F64AVX2(t *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·stream2x2F64AVX2(SB), NOSPLIT, $0-8
+	MOVQ         t+0(FP), AX
+	MOVQ         64(AX), CX
+	VMOVQ        CX, X0
+	VPBROADCASTQ X0, Y0
+	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	VXORPS       Y6, Y6, Y6
+	VXORPS       Y7, Y7, Y7
+	VXORPS       Y8, Y8, Y8
+	MOVQ         (AX), CX
+	MOVQ         8(AX), DX
+	MOVQ         56(AX), BX
+	MOVQ         24(AX), SI
+	ADDQ         CX, SI
+
+many73:
+	CMPQ         BX, $0x00000002
+	JLT          one73
+	VMOVUPD      (DX), Y9
+	VMOVUPD      32(DX), Y10
+	VBROADCASTSD (CX), Y11
+	VFMADD231PD  Y9, Y11, Y1
+	VFMADD231PD  Y10, Y11, Y2
+	VBROADCASTSD (SI), Y11
+	VFMADD231PD  Y9, Y11, Y3
+	VFMADD231PD  Y10, Y11, Y4
+	VMOVUPD      64(DX), Y9
+	VMOVUPD      96(DX), Y10
+	VBROADCASTSD 8(CX), Y11
+	VFMADD231PD  Y9, Y11, Y5
+	VFMADD231PD  Y10, Y11, Y6
+	VBROADCASTSD 8(SI), Y11
+	VFMADD231PD  Y9, Y11, Y7
+	VFMADD231PD  Y10, Y11, Y8
+	ADDQ         $0x00000010, CX
+	ADDQ         $0x00000010, SI
+	ADDQ         $0x00000080, DX
+	SUBQ         $0x00000002, BX
+	JMP          many73
+
+one73:
+	TESTQ        BX, BX
+	JZ           summed73
+	VMOVUPD      (DX), Y9
+	VMOVUPD      32(DX), Y10
+	VBROADCASTSD (CX), Y11
+	VFMADD231PD  Y9, Y11, Y1
+	VFMADD231PD  Y10, Y11, Y2
+	VBROADCASTSD (SI), Y11
+	VFMADD231PD  Y9, Y11, Y3
+	VFMADD231PD  Y10, Y11, Y4
+	ADDQ         $0x00000008, CX
+	ADDQ         $0x00000008, SI
+	ADDQ         $0x00000040, DX
+	SUBQ         $0x00000001, BX
+	JMP          one73
+
+summed73:
+	VADDPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y2
+	VADDPD       Y7, Y3, Y3
+	VADDPD       Y8, Y4, Y4
+	VBROADCASTSD 80(AX), Y5
+	VMULPD       Y5, Y1, Y1
+	VMULPD       Y5, Y2, Y2
+	VMULPD       Y5, Y3, Y3
+	VMULPD       Y5, Y4, Y4
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased74
+	VMOVUPD      (CX), Y5
+	VADDPD       Y5, Y1, Y1
+	VADDPD       Y5, Y3, Y3
+	VMASKMOVPD   32(CX), Y0, Y5
+	VADDPD       Y5, Y2, Y2
+	VADDPD       Y5, Y4, Y4
+
+biased74:
+	TESTQ      DX, DX
+	JZ         added74
+	VMOVUPD    (DX), Y5
+	VADDPD     Y5, Y1, Y1
+	VMASKMOVPD 32(DX), Y0, Y5
+	VADDPD     Y5, Y2, Y2
+	ADDQ       BX, DX
+	VMOVUPD    (DX), Y5
+	VADDPD     Y5, Y3, Y3
+	VMASKMOVPD 32(DX), Y0, Y5
+	VADDPD     Y5, Y4, Y4
+
+added74:
+	CMPQ   112(AX), $0x00
+	JE     clipped74
+	VXORPS Y5, Y5, Y5
+	VMAXPD Y1, Y5, Y1
+	VMAXPD Y2, Y5, Y2
+	VMAXPD Y3, Y5, Y3
+	VMAXPD Y4, Y5, Y4
+
+clipped74:
+	MOVQ    16(AX), CX
+	CMPQ    64(AX), $0x04
+	JNE     part74
+	VMOVUPD Y1, (CX)
+	VMOVUPD Y2, 32(CX)
+	ADDQ    BX, CX
+	VMOVUPD Y3, (CX)
+	VMOVUPD Y4, 32(CX)
+	JMP     stored74
+
+part74:
+	VMOVUPD    Y1, (CX)
+	VMASKMOVPD Y2, Y0, 32(CX)
+	ADDQ       BX, CX
+	VMOVUPD    Y3, (CX)
+	VMASKMOVPD Y4, Y0, 32(CX)
+
+stored74:
 	VZEROUPPER
 	RET
 
@@ -2700,9 +4628,9 @@ TEXT ·pack1x2F64AVX2(SB), NOSPLIT, $0-8
 	SHLQ         $0x05, R10
 	ADDQ         DX, R10
 	CMPQ         64(AX), $0x04
-	JNE          partial49
+	JNE          partial75
 
-full49:
+full75:
 	VMOVUPD      (DX), Y3
 	VMOVUPD      32(DX), Y4
 	VMOVUPD      Y3, (R9)
@@ -2716,14 +4644,14 @@ full49:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          full49
+	JNZ          full75
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          full49
-	JMP          summed49
+	JNZ          full75
+	JMP          summed75
 
-partial49:
+partial75:
 	VMOVUPD      (DX), Y3
 	VMASKMOVPD   32(DX), Y0, Y4
 	VMOVUPD      Y3, (R9)
@@ -2737,13 +4665,13 @@ partial49:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial49
+	JNZ          partial75
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial49
+	JNZ          partial75
 
-summed49:
+summed75:
 	VBROADCASTSD 80(AX), Y3
 	VMULPD       Y3, Y1, Y1
 	VMULPD       Y3, Y2, Y2
@@ -2751,40 +4679,40 @@ summed49:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased50
+	JZ           biased76
 	VMOVUPD      (CX), Y3
 	VADDPD       Y3, Y1, Y1
 	VMASKMOVPD   32(CX), Y0, Y3
 	VADDPD       Y3, Y2, Y2
 
-biased50:
+biased76:
 	TESTQ      DX, DX
-	JZ         added50
+	JZ         added76
 	VMOVUPD    (DX), Y3
 	VADDPD     Y3, Y1, Y1
 	VMASKMOVPD 32(DX), Y0, Y3
 	VADDPD     Y3, Y2, Y2
 
-added50:
+added76:
 	CMPQ   112(AX), $0x00
-	JE     clipped50
+	JE     clipped76
 	VXORPS Y3, Y3, Y3
 	VMAXPD Y1, Y3, Y1
 	VMAXPD Y2, Y3, Y2
 
-clipped50:
+clipped76:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x04
-	JNE     part50
+	JNE     part76
 	VMOVUPD Y1, (CX)
 	VMOVUPD Y2, 32(CX)
-	JMP     stored50
+	JMP     stored76
 
-part50:
+part76:
 	VMOVUPD    Y1, (CX)
 	VMASKMOVPD Y2, Y0, 32(CX)
 
-stored50:
+stored76:
 	VZEROUPPER
 	RET
 
@@ -2812,9 +4740,9 @@ TEXT ·pack2x2F64AVX2(SB), NOSPLIT, $0-8
 	SHLQ         $0x05, R11
 	ADDQ         BX, R11
 	CMPQ         64(AX), $0x04
-	JNE          partial51
+	JNE          partial77
 
-full51:
+full77:
 	VMOVUPD      (BX), Y5
 	VMOVUPD      32(BX), Y6
 	VMOVUPD      Y5, (R10)
@@ -2831,14 +4759,14 @@ full51:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          full51
+	JNZ          full77
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          full51
-	JMP          summed51
+	JNZ          full77
+	JMP          summed77
 
-partial51:
+partial77:
 	VMOVUPD      (BX), Y5
 	VMASKMOVPD   32(BX), Y0, Y6
 	VMOVUPD      Y5, (R10)
@@ -2855,13 +4783,13 @@ partial51:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial51
+	JNZ          partial77
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial51
+	JNZ          partial77
 
-summed51:
+summed77:
 	VBROADCASTSD 80(AX), Y5
 	VMULPD       Y5, Y1, Y1
 	VMULPD       Y5, Y2, Y2
@@ -2871,7 +4799,7 @@ summed51:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased52
+	JZ           biased78
 	VMOVUPD      (CX), Y5
 	VADDPD       Y5, Y1, Y1
 	VADDPD       Y5, Y3, Y3
@@ -2879,9 +4807,9 @@ summed51:
 	VADDPD       Y5, Y2, Y2
 	VADDPD       Y5, Y4, Y4
 
-biased52:
+biased78:
 	TESTQ      DX, DX
-	JZ         added52
+	JZ         added78
 	VMOVUPD    (DX), Y5
 	VADDPD     Y5, Y1, Y1
 	VMASKMOVPD 32(DX), Y0, Y5
@@ -2892,34 +4820,34 @@ biased52:
 	VMASKMOVPD 32(DX), Y0, Y5
 	VADDPD     Y5, Y4, Y4
 
-added52:
+added78:
 	CMPQ   112(AX), $0x00
-	JE     clipped52
+	JE     clipped78
 	VXORPS Y5, Y5, Y5
 	VMAXPD Y1, Y5, Y1
 	VMAXPD Y2, Y5, Y2
 	VMAXPD Y3, Y5, Y3
 	VMAXPD Y4, Y5, Y4
 
-clipped52:
+clipped78:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x04
-	JNE     part52
+	JNE     part78
 	VMOVUPD Y1, (CX)
 	VMOVUPD Y2, 32(CX)
 	ADDQ    BX, CX
 	VMOVUPD Y3, (CX)
 	VMOVUPD Y4, 32(CX)
-	JMP     stored52
+	JMP     stored78
 
-part52:
+part78:
 	VMOVUPD    Y1, (CX)
 	VMASKMOVPD Y2, Y0, 32(CX)
 	ADDQ       BX, CX
 	VMOVUPD    Y3, (CX)
 	VMASKMOVPD Y4, Y0, 32(CX)
 
-stored52:
+stored78:
 	VZEROUPPER
 	RET
 
@@ -2938,7 +4866,7 @@ TEXT ·pack3x2F64AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y5, Y5, Y5
 	VXORPS       Y6, Y6, Y6
 	CMPQ         56(AX), $0x40
-	JLT          fetched53
+	JLT          fetched79
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -2947,7 +4875,7 @@ TEXT ·pack3x2F64AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched53:
+fetched79:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	MOVQ 8(AX), BX
@@ -2960,9 +4888,9 @@ fetched53:
 	SHLQ $0x05, R11
 	ADDQ BX, R11
 	CMPQ 64(AX), $0x04
-	JNE  partial54
+	JNE  partial80
 
-full54:
+full80:
 	VMOVUPD      (BX), Y7
 	VMOVUPD      32(BX), Y8
 	VMOVUPD      Y7, (R10)
@@ -2982,14 +4910,14 @@ full54:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          full54
+	JNZ          full80
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          full54
-	JMP          summed54
+	JNZ          full80
+	JMP          summed80
 
-partial54:
+partial80:
 	VMOVUPD      (BX), Y7
 	VMASKMOVPD   32(BX), Y0, Y8
 	VMOVUPD      Y7, (R10)
@@ -3009,13 +4937,13 @@ partial54:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial54
+	JNZ          partial80
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial54
+	JNZ          partial80
 
-summed54:
+summed80:
 	VBROADCASTSD 80(AX), Y7
 	VMULPD       Y7, Y1, Y1
 	VMULPD       Y7, Y2, Y2
@@ -3027,7 +4955,7 @@ summed54:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased55
+	JZ           biased81
 	VMOVUPD      (CX), Y7
 	VADDPD       Y7, Y1, Y1
 	VADDPD       Y7, Y3, Y3
@@ -3037,9 +4965,9 @@ summed54:
 	VADDPD       Y7, Y4, Y4
 	VADDPD       Y7, Y6, Y6
 
-biased55:
+biased81:
 	TESTQ      DX, DX
-	JZ         added55
+	JZ         added81
 	VMOVUPD    (DX), Y7
 	VADDPD     Y7, Y1, Y1
 	VMASKMOVPD 32(DX), Y0, Y7
@@ -3055,9 +4983,9 @@ biased55:
 	VMASKMOVPD 32(DX), Y0, Y7
 	VADDPD     Y7, Y6, Y6
 
-added55:
+added81:
 	CMPQ   112(AX), $0x00
-	JE     clipped55
+	JE     clipped81
 	VXORPS Y7, Y7, Y7
 	VMAXPD Y1, Y7, Y1
 	VMAXPD Y2, Y7, Y2
@@ -3066,10 +4994,10 @@ added55:
 	VMAXPD Y5, Y7, Y5
 	VMAXPD Y6, Y7, Y6
 
-clipped55:
+clipped81:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x04
-	JNE     part55
+	JNE     part81
 	VMOVUPD Y1, (CX)
 	VMOVUPD Y2, 32(CX)
 	ADDQ    BX, CX
@@ -3078,9 +5006,9 @@ clipped55:
 	ADDQ    BX, CX
 	VMOVUPD Y5, (CX)
 	VMOVUPD Y6, 32(CX)
-	JMP     stored55
+	JMP     stored81
 
-part55:
+part81:
 	VMOVUPD    Y1, (CX)
 	VMASKMOVPD Y2, Y0, 32(CX)
 	ADDQ       BX, CX
@@ -3090,7 +5018,7 @@ part55:
 	VMOVUPD    Y5, (CX)
 	VMASKMOVPD Y6, Y0, 32(CX)
 
-stored55:
+stored81:
 	VZEROUPPER
 	RET
 
@@ -3111,7 +5039,7 @@ TEXT ·pack4x2F64AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y7, Y7, Y7
 	VXORPS       Y8, Y8, Y8
 	CMPQ         56(AX), $0x40
-	JLT          fetched56
+	JLT          fetched82
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -3122,7 +5050,7 @@ TEXT ·pack4x2F64AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched56:
+fetched82:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -3136,9 +5064,9 @@ fetched56:
 	SHLQ $0x05, R12
 	ADDQ SI, R12
 	CMPQ 64(AX), $0x04
-	JNE  partial57
+	JNE  partial83
 
-full57:
+full83:
 	VMOVUPD      (SI), Y9
 	VMOVUPD      32(SI), Y10
 	VMOVUPD      Y9, (R11)
@@ -3161,14 +5089,14 @@ full57:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          full57
+	JNZ          full83
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          full57
-	JMP          summed57
+	JNZ          full83
+	JMP          summed83
 
-partial57:
+partial83:
 	VMOVUPD      (SI), Y9
 	VMASKMOVPD   32(SI), Y0, Y10
 	VMOVUPD      Y9, (R11)
@@ -3191,13 +5119,13 @@ partial57:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial57
+	JNZ          partial83
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial57
+	JNZ          partial83
 
-summed57:
+summed83:
 	VBROADCASTSD 80(AX), Y9
 	VMULPD       Y9, Y1, Y1
 	VMULPD       Y9, Y2, Y2
@@ -3211,7 +5139,7 @@ summed57:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased58
+	JZ           biased84
 	VMOVUPD      (CX), Y9
 	VADDPD       Y9, Y1, Y1
 	VADDPD       Y9, Y3, Y3
@@ -3223,9 +5151,9 @@ summed57:
 	VADDPD       Y9, Y6, Y6
 	VADDPD       Y9, Y8, Y8
 
-biased58:
+biased84:
 	TESTQ      DX, DX
-	JZ         added58
+	JZ         added84
 	VMOVUPD    (DX), Y9
 	VADDPD     Y9, Y1, Y1
 	VMASKMOVPD 32(DX), Y0, Y9
@@ -3246,9 +5174,9 @@ biased58:
 	VMASKMOVPD 32(DX), Y0, Y9
 	VADDPD     Y9, Y8, Y8
 
-added58:
+added84:
 	CMPQ   112(AX), $0x00
-	JE     clipped58
+	JE     clipped84
 	VXORPS Y9, Y9, Y9
 	VMAXPD Y1, Y9, Y1
 	VMAXPD Y2, Y9, Y2
@@ -3259,10 +5187,10 @@ added58:
 	VMAXPD Y7, Y9, Y7
 	VMAXPD Y8, Y9, Y8
 
-clipped58:
+clipped84:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x04
-	JNE     part58
+	JNE     part84
 	VMOVUPD Y1, (CX)
 	VMOVUPD Y2, 32(CX)
 	ADDQ    BX, CX
@@ -3274,9 +5202,9 @@ clipped58:
 	ADDQ    BX, CX
 	VMOVUPD Y7, (CX)
 	VMOVUPD Y8, 32(CX)
-	JMP     stored58
+	JMP     stored84
 
-part58:
+part84:
 	VMOVUPD    Y1, (CX)
 	VMASKMOVPD Y2, Y0, 32(CX)
 	ADDQ       BX, CX
@@ -3289,7 +5217,7 @@ part58:
 	VMOVUPD    Y7, (CX)
 	VMASKMOVPD Y8, Y0, 32(CX)
 
-stored58:
+stored84:
 	VZEROUPPER
 	RET
 
@@ -3312,7 +5240,7 @@ TEXT ·pack5x2F64AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y9, Y9, Y9
 	VXORPS       Y10, Y10, Y10
 	CMPQ         56(AX), $0x40
-	JLT          fetched59
+	JLT          fetched85
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -3325,7 +5253,7 @@ TEXT ·pack5x2F64AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched59:
+fetched85:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -3339,9 +5267,9 @@ fetched59:
 	SHLQ $0x05, R12
 	ADDQ SI, R12
 	CMPQ 64(AX), $0x04
-	JNE  partial60
+	JNE  partial86
 
-full60:
+full86:
 	VMOVUPD      (SI), Y11
 	VMOVUPD      32(SI), Y12
 	VMOVUPD      Y11, (R11)
@@ -3367,14 +5295,14 @@ full60:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          full60
+	JNZ          full86
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          full60
-	JMP          summed60
+	JNZ          full86
+	JMP          summed86
 
-partial60:
+partial86:
 	VMOVUPD      (SI), Y11
 	VMASKMOVPD   32(SI), Y0, Y12
 	VMOVUPD      Y11, (R11)
@@ -3400,13 +5328,13 @@ partial60:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial60
+	JNZ          partial86
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial60
+	JNZ          partial86
 
-summed60:
+summed86:
 	VBROADCASTSD 80(AX), Y11
 	VMULPD       Y11, Y1, Y1
 	VMULPD       Y11, Y2, Y2
@@ -3422,7 +5350,7 @@ summed60:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased61
+	JZ           biased87
 	VMOVUPD      (CX), Y11
 	VADDPD       Y11, Y1, Y1
 	VADDPD       Y11, Y3, Y3
@@ -3436,9 +5364,9 @@ summed60:
 	VADDPD       Y11, Y8, Y8
 	VADDPD       Y11, Y10, Y10
 
-biased61:
+biased87:
 	TESTQ      DX, DX
-	JZ         added61
+	JZ         added87
 	VMOVUPD    (DX), Y11
 	VADDPD     Y11, Y1, Y1
 	VMASKMOVPD 32(DX), Y0, Y11
@@ -3464,9 +5392,9 @@ biased61:
 	VMASKMOVPD 32(DX), Y0, Y11
 	VADDPD     Y11, Y10, Y10
 
-added61:
+added87:
 	CMPQ   112(AX), $0x00
-	JE     clipped61
+	JE     clipped87
 	VXORPS Y11, Y11, Y11
 	VMAXPD Y1, Y11, Y1
 	VMAXPD Y2, Y11, Y2
@@ -3479,10 +5407,10 @@ added61:
 	VMAXPD Y9, Y11, Y9
 	VMAXPD Y10, Y11, Y10
 
-clipped61:
+clipped87:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x04
-	JNE     part61
+	JNE     part87
 	VMOVUPD Y1, (CX)
 	VMOVUPD Y2, 32(CX)
 	ADDQ    BX, CX
@@ -3497,9 +5425,9 @@ clipped61:
 	ADDQ    BX, CX
 	VMOVUPD Y9, (CX)
 	VMOVUPD Y10, 32(CX)
-	JMP     stored61
+	JMP     stored87
 
-part61:
+part87:
 	VMOVUPD    Y1, (CX)
 	VMASKMOVPD Y2, Y0, 32(CX)
 	ADDQ       BX, CX
@@ -3515,7 +5443,7 @@ part61:
 	VMOVUPD    Y9, (CX)
 	VMASKMOVPD Y10, Y0, 32(CX)
 
-stored61:
+stored87:
 	VZEROUPPER
 	RET
 
@@ -3540,7 +5468,7 @@ TEXT ·pack6x2F64AVX2(SB), NOSPLIT, $0-8
 	VXORPS       Y11, Y11, Y11
 	VXORPS       Y12, Y12, Y12
 	CMPQ         56(AX), $0x40
-	JLT          fetched62
+	JLT          fetched88
 	MOVQ         16(AX), CX
 	MOVQ         48(AX), DX
 	PREFETCHT1   (CX)
@@ -3555,7 +5483,7 @@ TEXT ·pack6x2F64AVX2(SB), NOSPLIT, $0-8
 	ADDQ         DX, CX
 	PREFETCHT1   (CX)
 
-fetched62:
+fetched88:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -3571,9 +5499,9 @@ fetched62:
 	SHLQ $0x05, R13
 	ADDQ DI, R13
 	CMPQ 64(AX), $0x04
-	JNE  partial63
+	JNE  partial89
 
-full63:
+full89:
 	VMOVUPD      (DI), Y13
 	VMOVUPD      32(DI), Y14
 	VMOVUPD      Y13, (R12)
@@ -3603,15 +5531,15 @@ full63:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          full63
+	JNZ          full89
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          full63
-	JMP          summed63
+	JNZ          full89
+	JMP          summed89
 
-partial63:
+partial89:
 	VMOVUPD      (DI), Y13
 	VMASKMOVPD   32(DI), Y0, Y14
 	VMOVUPD      Y13, (R12)
@@ -3641,14 +5569,14 @@ partial63:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial63
+	JNZ          partial89
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial63
+	JNZ          partial89
 
-summed63:
+summed89:
 	VBROADCASTSD 80(AX), Y13
 	VMULPD       Y13, Y1, Y1
 	VMULPD       Y13, Y2, Y2
@@ -3666,7 +5594,7 @@ summed63:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased64
+	JZ           biased90
 	VMOVUPD      (CX), Y13
 	VADDPD       Y13, Y1, Y1
 	VADDPD       Y13, Y3, Y3
@@ -3682,9 +5610,9 @@ summed63:
 	VADDPD       Y13, Y10, Y10
 	VADDPD       Y13, Y12, Y12
 
-biased64:
+biased90:
 	TESTQ      DX, DX
-	JZ         added64
+	JZ         added90
 	VMOVUPD    (DX), Y13
 	VADDPD     Y13, Y1, Y1
 	VMASKMOVPD 32(DX), Y0, Y13
@@ -3715,9 +5643,9 @@ biased64:
 	VMASKMOVPD 32(DX), Y0, Y13
 	VADDPD     Y13, Y12, Y12
 
-added64:
+added90:
 	CMPQ   112(AX), $0x00
-	JE     clipped64
+	JE     clipped90
 	VXORPS Y13, Y13, Y13
 	VMAXPD Y1, Y13, Y1
 	VMAXPD Y2, Y13, Y2
@@ -3732,10 +5660,10 @@ added64:
 	VMAXPD Y11, Y13, Y11
 	VMAXPD Y12, Y13, Y12
 
-clipped64:
+clipped90:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x04
-	JNE     part64
+	JNE     part90
 	VMOVUPD Y1, (CX)
 	VMOVUPD Y2, 32(CX)
 	ADDQ    BX, CX
@@ -3753,9 +5681,9 @@ clipped64:
 	ADDQ    BX, CX
 	VMOVUPD Y11, (CX)
 	VMOVUPD Y12, 32(CX)
-	JMP     stored64
+	JMP     stored90
 
-part64:
+part90:
 	VMOVUPD    Y1, (CX)
 	VMASKMOVPD Y2, Y0, 32(CX)
 	ADDQ       BX, CX
@@ -3774,7 +5702,7 @@ part64:
 	VMOVUPD    Y11, (CX)
 	VMASKMOVPD Y12, Y0, 32(CX)
 
-stored64:
+stored90:
 	VZEROUPPER
 	RET
 
@@ -3797,9 +5725,9 @@ TEXT ·tile1x3F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), DI
 	MOVQ         88(AX), R8
 	CMPQ         64(AX), $0x04
-	JNE          partial65
+	JNE          partial91
 
-full65:
+full91:
 	VMOVUPD      (DX), Y4
 	VMOVUPD      32(DX), Y5
 	VMOVUPD      64(DX), Y6
@@ -3810,14 +5738,14 @@ full65:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          full65
+	JNZ          full91
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          full65
-	JMP          summed65
+	JNZ          full91
+	JMP          summed91
 
-partial65:
+partial91:
 	VMOVUPD      (DX), Y4
 	VMOVUPD      32(DX), Y5
 	VMASKMOVPD   64(DX), Y0, Y6
@@ -3828,13 +5756,13 @@ partial65:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial65
+	JNZ          partial91
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial65
+	JNZ          partial91
 
-summed65:
+summed91:
 	VBROADCASTSD 80(AX), Y4
 	VMULPD       Y4, Y1, Y1
 	VMULPD       Y4, Y2, Y2
@@ -3843,7 +5771,7 @@ summed65:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased66
+	JZ           biased92
 	VMOVUPD      (CX), Y4
 	VADDPD       Y4, Y1, Y1
 	VMOVUPD      32(CX), Y4
@@ -3851,9 +5779,9 @@ summed65:
 	VMASKMOVPD   64(CX), Y0, Y4
 	VADDPD       Y4, Y3, Y3
 
-biased66:
+biased92:
 	TESTQ      DX, DX
-	JZ         added66
+	JZ         added92
 	VMOVUPD    (DX), Y4
 	VADDPD     Y4, Y1, Y1
 	VMOVUPD    32(DX), Y4
@@ -3861,29 +5789,29 @@ biased66:
 	VMASKMOVPD 64(DX), Y0, Y4
 	VADDPD     Y4, Y3, Y3
 
-added66:
+added92:
 	CMPQ   112(AX), $0x00
-	JE     clipped66
+	JE     clipped92
 	VXORPS Y4, Y4, Y4
 	VMAXPD Y1, Y4, Y1
 	VMAXPD Y2, Y4, Y2
 	VMAXPD Y3, Y4, Y3
 
-clipped66:
+clipped92:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x04
-	JNE     part66
+	JNE     part92
 	VMOVUPD Y1, (CX)
 	VMOVUPD Y2, 32(CX)
 	VMOVUPD Y3, 64(CX)
-	JMP     stored66
+	JMP     stored92
 
-part66:
+part92:
 	VMOVUPD    Y1, (CX)
 	VMOVUPD    Y2, 32(CX)
 	VMASKMOVPD Y3, Y0, 64(CX)
 
-stored66:
+stored92:
 	VZEROUPPER
 	RET
 
@@ -3909,9 +5837,9 @@ TEXT ·tile2x3F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), R8
 	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x04
-	JNE          partial67
+	JNE          partial93
 
-full67:
+full93:
 	VMOVUPD      (BX), Y7
 	VMOVUPD      32(BX), Y8
 	VMOVUPD      64(BX), Y9
@@ -3926,14 +5854,14 @@ full67:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          full67
+	JNZ          full93
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          full67
-	JMP          summed67
+	JNZ          full93
+	JMP          summed93
 
-partial67:
+partial93:
 	VMOVUPD      (BX), Y7
 	VMOVUPD      32(BX), Y8
 	VMASKMOVPD   64(BX), Y0, Y9
@@ -3948,13 +5876,13 @@ partial67:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial67
+	JNZ          partial93
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial67
+	JNZ          partial93
 
-summed67:
+summed93:
 	VBROADCASTSD 80(AX), Y7
 	VMULPD       Y7, Y1, Y1
 	VMULPD       Y7, Y2, Y2
@@ -3966,7 +5894,7 @@ summed67:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased68
+	JZ           biased94
 	VMOVUPD      (CX), Y7
 	VADDPD       Y7, Y1, Y1
 	VADDPD       Y7, Y4, Y4
@@ -3977,9 +5905,9 @@ summed67:
 	VADDPD       Y7, Y3, Y3
 	VADDPD       Y7, Y6, Y6
 
-biased68:
+biased94:
 	TESTQ      DX, DX
-	JZ         added68
+	JZ         added94
 	VMOVUPD    (DX), Y7
 	VADDPD     Y7, Y1, Y1
 	VMOVUPD    32(DX), Y7
@@ -3994,9 +5922,9 @@ biased68:
 	VMASKMOVPD 64(DX), Y0, Y7
 	VADDPD     Y7, Y6, Y6
 
-added68:
+added94:
 	CMPQ   112(AX), $0x00
-	JE     clipped68
+	JE     clipped94
 	VXORPS Y7, Y7, Y7
 	VMAXPD Y1, Y7, Y1
 	VMAXPD Y2, Y7, Y2
@@ -4005,10 +5933,10 @@ added68:
 	VMAXPD Y5, Y7, Y5
 	VMAXPD Y6, Y7, Y6
 
-clipped68:
+clipped94:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x04
-	JNE     part68
+	JNE     part94
 	VMOVUPD Y1, (CX)
 	VMOVUPD Y2, 32(CX)
 	VMOVUPD Y3, 64(CX)
@@ -4016,9 +5944,9 @@ clipped68:
 	VMOVUPD Y4, (CX)
 	VMOVUPD Y5, 32(CX)
 	VMOVUPD Y6, 64(CX)
-	JMP     stored68
+	JMP     stored94
 
-part68:
+part94:
 	VMOVUPD    Y1, (CX)
 	VMOVUPD    Y2, 32(CX)
 	VMASKMOVPD Y3, Y0, 64(CX)
@@ -4027,7 +5955,7 @@ part68:
 	VMOVUPD    Y5, 32(CX)
 	VMASKMOVPD Y6, Y0, 64(CX)
 
-stored68:
+stored94:
 	VZEROUPPER
 	RET
 
@@ -4051,9 +5979,9 @@ TEXT ·tile1x4F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), DI
 	MOVQ         88(AX), R8
 	CMPQ         64(AX), $0x04
-	JNE          partial69
+	JNE          partial95
 
-full69:
+full95:
 	VMOVUPD      (DX), Y5
 	VMOVUPD      32(DX), Y6
 	VMOVUPD      64(DX), Y7
@@ -4066,14 +5994,14 @@ full69:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          full69
+	JNZ          full95
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          full69
-	JMP          summed69
+	JNZ          full95
+	JMP          summed95
 
-partial69:
+partial95:
 	VMOVUPD      (DX), Y5
 	VMOVUPD      32(DX), Y6
 	VMOVUPD      64(DX), Y7
@@ -4086,13 +6014,13 @@ partial69:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial69
+	JNZ          partial95
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial69
+	JNZ          partial95
 
-summed69:
+summed95:
 	VBROADCASTSD 80(AX), Y5
 	VMULPD       Y5, Y1, Y1
 	VMULPD       Y5, Y2, Y2
@@ -4102,7 +6030,7 @@ summed69:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased70
+	JZ           biased96
 	VMOVUPD      (CX), Y5
 	VADDPD       Y5, Y1, Y1
 	VMOVUPD      32(CX), Y5
@@ -4112,9 +6040,9 @@ summed69:
 	VMASKMOVPD   96(CX), Y0, Y5
 	VADDPD       Y5, Y4, Y4
 
-biased70:
+biased96:
 	TESTQ      DX, DX
-	JZ         added70
+	JZ         added96
 	VMOVUPD    (DX), Y5
 	VADDPD     Y5, Y1, Y1
 	VMOVUPD    32(DX), Y5
@@ -4124,32 +6052,32 @@ biased70:
 	VMASKMOVPD 96(DX), Y0, Y5
 	VADDPD     Y5, Y4, Y4
 
-added70:
+added96:
 	CMPQ   112(AX), $0x00
-	JE     clipped70
+	JE     clipped96
 	VXORPS Y5, Y5, Y5
 	VMAXPD Y1, Y5, Y1
 	VMAXPD Y2, Y5, Y2
 	VMAXPD Y3, Y5, Y3
 	VMAXPD Y4, Y5, Y4
 
-clipped70:
+clipped96:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x04
-	JNE     part70
+	JNE     part96
 	VMOVUPD Y1, (CX)
 	VMOVUPD Y2, 32(CX)
 	VMOVUPD Y3, 64(CX)
 	VMOVUPD Y4, 96(CX)
-	JMP     stored70
+	JMP     stored96
 
-part70:
+part96:
 	VMOVUPD    Y1, (CX)
 	VMOVUPD    Y2, 32(CX)
 	VMOVUPD    Y3, 64(CX)
 	VMASKMOVPD Y4, Y0, 96(CX)
 
-stored70:
+stored96:
 	VZEROUPPER
 	RET
 
@@ -4177,9 +6105,9 @@ TEXT ·tile2x4F64AVX2(SB), NOSPLIT, $0-8
 	MOVQ         56(AX), R8
 	MOVQ         88(AX), R9
 	CMPQ         64(AX), $0x04
-	JNE          partial71
+	JNE          partial97
 
-full71:
+full97:
 	VMOVUPD      (BX), Y9
 	VMOVUPD      32(BX), Y10
 	VMOVUPD      64(BX), Y11
@@ -4197,14 +6125,14 @@ full71:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          full71
+	JNZ          full97
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          full71
-	JMP          summed71
+	JNZ          full97
+	JMP          summed97
 
-partial71:
+partial97:
 	VMOVUPD      (BX), Y9
 	VMOVUPD      32(BX), Y10
 	VMOVUPD      64(BX), Y11
@@ -4222,13 +6150,13 @@ partial71:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial71
+	JNZ          partial97
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial71
+	JNZ          partial97
 
-summed71:
+summed97:
 	VBROADCASTSD 80(AX), Y9
 	VMULPD       Y9, Y1, Y1
 	VMULPD       Y9, Y2, Y2
@@ -4242,7 +6170,7 @@ summed71:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased72
+	JZ           biased98
 	VMOVUPD      (CX), Y9
 	VADDPD       Y9, Y1, Y1
 	VADDPD       Y9, Y5, Y5
@@ -4256,9 +6184,9 @@ summed71:
 	VADDPD       Y9, Y4, Y4
 	VADDPD       Y9, Y8, Y8
 
-biased72:
+biased98:
 	TESTQ      DX, DX
-	JZ         added72
+	JZ         added98
 	VMOVUPD    (DX), Y9
 	VADDPD     Y9, Y1, Y1
 	VMOVUPD    32(DX), Y9
@@ -4277,9 +6205,9 @@ biased72:
 	VMASKMOVPD 96(DX), Y0, Y9
 	VADDPD     Y9, Y8, Y8
 
-added72:
+added98:
 	CMPQ   112(AX), $0x00
-	JE     clipped72
+	JE     clipped98
 	VXORPS Y9, Y9, Y9
 	VMAXPD Y1, Y9, Y1
 	VMAXPD Y2, Y9, Y2
@@ -4290,10 +6218,10 @@ added72:
 	VMAXPD Y7, Y9, Y7
 	VMAXPD Y8, Y9, Y8
 
-clipped72:
+clipped98:
 	MOVQ    16(AX), CX
 	CMPQ    64(AX), $0x04
-	JNE     part72
+	JNE     part98
 	VMOVUPD Y1, (CX)
 	VMOVUPD Y2, 32(CX)
 	VMOVUPD Y3, 64(CX)
@@ -4303,9 +6231,9 @@ clipped72:
 	VMOVUPD Y6, 32(CX)
 	VMOVUPD Y7, 64(CX)
 	VMOVUPD Y8, 96(CX)
-	JMP     stored72
+	JMP     stored98
 
-part72:
+part98:
 	VMOVUPD    Y1, (CX)
 	VMOVUPD    Y2, 32(CX)
 	VMOVUPD    Y3, 64(CX)
@@ -4316,7 +6244,7 @@ part72:
 	VMOVUPD    Y7, 64(CX)
 	VMASKMOVPD Y8, Y0, 96(CX)
 
-stored72:
+stored98:
 	VZEROUPPER
 	RET
 
@@ -4339,41 +6267,41 @@ TEXT ·tile1x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial73:
+partial99:
 	VMOVUPD.Z    (DX), K1, Z1
 	VBROADCASTSD (CX), Z2
 	VFMADD231PD  Z1, Z2, Z0
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial73
+	JNZ          partial99
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial73
+	JNZ          partial99
 	VBROADCASTSD 80(AX), Z1
 	VMULPD       Z1, Z0, Z0
 	MOVQ         104(AX), CX
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased74
+	JZ           biased100
 	VMOVUPD.Z    (CX), K1, Z1
 	VADDPD       Z1, Z0, Z0
 
-biased74:
+biased100:
 	TESTQ     DX, DX
-	JZ        added74
+	JZ        added100
 	VMOVUPD.Z (DX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 
-added74:
+added100:
 	CMPQ   112(AX), $0x00
-	JE     clipped74
+	JE     clipped100
 	VPXORD Z3, Z3, Z3
 	VMAXPD Z0, Z3, Z0
 
-clipped74:
+clipped100:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
 	VZEROUPPER
@@ -4399,7 +6327,7 @@ TEXT ·tile2x1F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial75:
+partial101:
 	VMOVUPD.Z    (BX), K1, Z2
 	VBROADCASTSD (CX), Z3
 	VFMADD231PD  Z2, Z3, Z0
@@ -4408,11 +6336,11 @@ partial75:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial75
+	JNZ          partial101
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial75
+	JNZ          partial101
 	VBROADCASTSD 80(AX), Z2
 	VMULPD       Z2, Z0, Z0
 	VMULPD       Z2, Z1, Z1
@@ -4420,28 +6348,28 @@ partial75:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased76
+	JZ           biased102
 	VMOVUPD.Z    (CX), K1, Z2
 	VADDPD       Z2, Z0, Z0
 	VADDPD       Z2, Z1, Z1
 
-biased76:
+biased102:
 	TESTQ     DX, DX
-	JZ        added76
+	JZ        added102
 	VMOVUPD.Z (DX), K1, Z2
 	VADDPD    Z2, Z0, Z0
 	ADDQ      BX, DX
 	VMOVUPD.Z (DX), K1, Z2
 	VADDPD    Z2, Z1, Z1
 
-added76:
+added102:
 	CMPQ   112(AX), $0x00
-	JE     clipped76
+	JE     clipped102
 	VPXORD Z4, Z4, Z4
 	VMAXPD Z0, Z4, Z0
 	VMAXPD Z1, Z4, Z1
 
-clipped76:
+clipped102:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -4463,7 +6391,7 @@ TEXT ·tile3x1F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
 	CMPQ       56(AX), $0x40
-	JLT        fetched77
+	JLT        fetched103
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -4472,7 +6400,7 @@ TEXT ·tile3x1F64AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched77:
+fetched103:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	MOVQ 8(AX), BX
@@ -4481,7 +6409,7 @@ fetched77:
 	MOVQ 56(AX), R8
 	MOVQ 88(AX), R9
 
-partial78:
+partial104:
 	VMOVUPD.Z    (BX), K1, Z3
 	VBROADCASTSD (CX), Z4
 	VFMADD231PD  Z3, Z4, Z0
@@ -4492,11 +6420,11 @@ partial78:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial78
+	JNZ          partial104
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial78
+	JNZ          partial104
 	VBROADCASTSD 80(AX), Z3
 	VMULPD       Z3, Z0, Z0
 	VMULPD       Z3, Z1, Z1
@@ -4505,15 +6433,15 @@ partial78:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased79
+	JZ           biased105
 	VMOVUPD.Z    (CX), K1, Z3
 	VADDPD       Z3, Z0, Z0
 	VADDPD       Z3, Z1, Z1
 	VADDPD       Z3, Z2, Z2
 
-biased79:
+biased105:
 	TESTQ     DX, DX
-	JZ        added79
+	JZ        added105
 	VMOVUPD.Z (DX), K1, Z3
 	VADDPD    Z3, Z0, Z0
 	ADDQ      BX, DX
@@ -4523,15 +6451,15 @@ biased79:
 	VMOVUPD.Z (DX), K1, Z3
 	VADDPD    Z3, Z2, Z2
 
-added79:
+added105:
 	CMPQ   112(AX), $0x00
-	JE     clipped79
+	JE     clipped105
 	VPXORD Z5, Z5, Z5
 	VMAXPD Z0, Z5, Z0
 	VMAXPD Z1, Z5, Z1
 	VMAXPD Z2, Z5, Z2
 
-clipped79:
+clipped105:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -4556,7 +6484,7 @@ TEXT ·tile4x1F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z2, Z2, Z2
 	VPXORD     Z3, Z3, Z3
 	CMPQ       56(AX), $0x40
-	JLT        fetched80
+	JLT        fetched106
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -4567,7 +6495,7 @@ TEXT ·tile4x1F64AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched80:
+fetched106:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -4577,7 +6505,7 @@ fetched80:
 	MOVQ 56(AX), R9
 	MOVQ 88(AX), R10
 
-partial81:
+partial107:
 	VMOVUPD.Z    (SI), K1, Z4
 	VBROADCASTSD (CX), Z5
 	VFMADD231PD  Z4, Z5, Z0
@@ -4590,11 +6518,11 @@ partial81:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial81
+	JNZ          partial107
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial81
+	JNZ          partial107
 	VBROADCASTSD 80(AX), Z4
 	VMULPD       Z4, Z0, Z0
 	VMULPD       Z4, Z1, Z1
@@ -4604,16 +6532,16 @@ partial81:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased82
+	JZ           biased108
 	VMOVUPD.Z    (CX), K1, Z4
 	VADDPD       Z4, Z0, Z0
 	VADDPD       Z4, Z1, Z1
 	VADDPD       Z4, Z2, Z2
 	VADDPD       Z4, Z3, Z3
 
-biased82:
+biased108:
 	TESTQ     DX, DX
-	JZ        added82
+	JZ        added108
 	VMOVUPD.Z (DX), K1, Z4
 	VADDPD    Z4, Z0, Z0
 	ADDQ      BX, DX
@@ -4626,16 +6554,16 @@ biased82:
 	VMOVUPD.Z (DX), K1, Z4
 	VADDPD    Z4, Z3, Z3
 
-added82:
+added108:
 	CMPQ   112(AX), $0x00
-	JE     clipped82
+	JE     clipped108
 	VPXORD Z6, Z6, Z6
 	VMAXPD Z0, Z6, Z0
 	VMAXPD Z1, Z6, Z1
 	VMAXPD Z2, Z6, Z2
 	VMAXPD Z3, Z6, Z3
 
-clipped82:
+clipped108:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -4663,7 +6591,7 @@ TEXT ·tile5x1F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z3, Z3, Z3
 	VPXORD     Z4, Z4, Z4
 	CMPQ       56(AX), $0x40
-	JLT        fetched83
+	JLT        fetched109
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -4676,7 +6604,7 @@ TEXT ·tile5x1F64AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched83:
+fetched109:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -4686,7 +6614,7 @@ fetched83:
 	MOVQ 56(AX), R9
 	MOVQ 88(AX), R10
 
-partial84:
+partial110:
 	VMOVUPD.Z    (SI), K1, Z5
 	VBROADCASTSD (CX), Z6
 	VFMADD231PD  Z5, Z6, Z0
@@ -4701,11 +6629,11 @@ partial84:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial84
+	JNZ          partial110
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial84
+	JNZ          partial110
 	VBROADCASTSD 80(AX), Z5
 	VMULPD       Z5, Z0, Z0
 	VMULPD       Z5, Z1, Z1
@@ -4716,7 +6644,7 @@ partial84:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased85
+	JZ           biased111
 	VMOVUPD.Z    (CX), K1, Z5
 	VADDPD       Z5, Z0, Z0
 	VADDPD       Z5, Z1, Z1
@@ -4724,9 +6652,9 @@ partial84:
 	VADDPD       Z5, Z3, Z3
 	VADDPD       Z5, Z4, Z4
 
-biased85:
+biased111:
 	TESTQ     DX, DX
-	JZ        added85
+	JZ        added111
 	VMOVUPD.Z (DX), K1, Z5
 	VADDPD    Z5, Z0, Z0
 	ADDQ      BX, DX
@@ -4742,9 +6670,9 @@ biased85:
 	VMOVUPD.Z (DX), K1, Z5
 	VADDPD    Z5, Z4, Z4
 
-added85:
+added111:
 	CMPQ   112(AX), $0x00
-	JE     clipped85
+	JE     clipped111
 	VPXORD Z7, Z7, Z7
 	VMAXPD Z0, Z7, Z0
 	VMAXPD Z1, Z7, Z1
@@ -4752,7 +6680,7 @@ added85:
 	VMAXPD Z3, Z7, Z3
 	VMAXPD Z4, Z7, Z4
 
-clipped85:
+clipped111:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -4783,7 +6711,7 @@ TEXT ·tile6x1F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z4, Z4, Z4
 	VPXORD     Z5, Z5, Z5
 	CMPQ       56(AX), $0x40
-	JLT        fetched86
+	JLT        fetched112
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -4798,7 +6726,7 @@ TEXT ·tile6x1F64AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched86:
+fetched112:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -4810,7 +6738,7 @@ fetched86:
 	MOVQ 56(AX), R10
 	MOVQ 88(AX), R11
 
-partial87:
+partial113:
 	VMOVUPD.Z    (DI), K1, Z6
 	VBROADCASTSD (CX), Z7
 	VFMADD231PD  Z6, Z7, Z0
@@ -4828,12 +6756,12 @@ partial87:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial87
+	JNZ          partial113
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial87
+	JNZ          partial113
 	VBROADCASTSD 80(AX), Z6
 	VMULPD       Z6, Z0, Z0
 	VMULPD       Z6, Z1, Z1
@@ -4845,7 +6773,7 @@ partial87:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased88
+	JZ           biased114
 	VMOVUPD.Z    (CX), K1, Z6
 	VADDPD       Z6, Z0, Z0
 	VADDPD       Z6, Z1, Z1
@@ -4854,9 +6782,9 @@ partial87:
 	VADDPD       Z6, Z4, Z4
 	VADDPD       Z6, Z5, Z5
 
-biased88:
+biased114:
 	TESTQ     DX, DX
-	JZ        added88
+	JZ        added114
 	VMOVUPD.Z (DX), K1, Z6
 	VADDPD    Z6, Z0, Z0
 	ADDQ      BX, DX
@@ -4875,9 +6803,9 @@ biased88:
 	VMOVUPD.Z (DX), K1, Z6
 	VADDPD    Z6, Z5, Z5
 
-added88:
+added114:
 	CMPQ   112(AX), $0x00
-	JE     clipped88
+	JE     clipped114
 	VPXORD Z8, Z8, Z8
 	VMAXPD Z0, Z8, Z0
 	VMAXPD Z1, Z8, Z1
@@ -4886,7 +6814,7 @@ added88:
 	VMAXPD Z4, Z8, Z4
 	VMAXPD Z5, Z8, Z5
 
-clipped88:
+clipped114:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -4920,7 +6848,7 @@ TEXT ·tile7x1F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z5, Z5, Z5
 	VPXORD     Z6, Z6, Z6
 	CMPQ       56(AX), $0x40
-	JLT        fetched89
+	JLT        fetched115
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -4937,7 +6865,7 @@ TEXT ·tile7x1F64AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched89:
+fetched115:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -4949,7 +6877,7 @@ fetched89:
 	MOVQ 56(AX), R10
 	MOVQ 88(AX), R11
 
-partial90:
+partial116:
 	VMOVUPD.Z    (DI), K1, Z7
 	VBROADCASTSD (CX), Z8
 	VFMADD231PD  Z7, Z8, Z0
@@ -4969,12 +6897,12 @@ partial90:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial90
+	JNZ          partial116
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial90
+	JNZ          partial116
 	VBROADCASTSD 80(AX), Z7
 	VMULPD       Z7, Z0, Z0
 	VMULPD       Z7, Z1, Z1
@@ -4987,7 +6915,7 @@ partial90:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased91
+	JZ           biased117
 	VMOVUPD.Z    (CX), K1, Z7
 	VADDPD       Z7, Z0, Z0
 	VADDPD       Z7, Z1, Z1
@@ -4997,9 +6925,9 @@ partial90:
 	VADDPD       Z7, Z5, Z5
 	VADDPD       Z7, Z6, Z6
 
-biased91:
+biased117:
 	TESTQ     DX, DX
-	JZ        added91
+	JZ        added117
 	VMOVUPD.Z (DX), K1, Z7
 	VADDPD    Z7, Z0, Z0
 	ADDQ      BX, DX
@@ -5021,9 +6949,9 @@ biased91:
 	VMOVUPD.Z (DX), K1, Z7
 	VADDPD    Z7, Z6, Z6
 
-added91:
+added117:
 	CMPQ   112(AX), $0x00
-	JE     clipped91
+	JE     clipped117
 	VPXORD Z9, Z9, Z9
 	VMAXPD Z0, Z9, Z0
 	VMAXPD Z1, Z9, Z1
@@ -5033,7 +6961,7 @@ added91:
 	VMAXPD Z5, Z9, Z5
 	VMAXPD Z6, Z9, Z6
 
-clipped91:
+clipped117:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -5070,7 +6998,7 @@ TEXT ·tile8x1F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z6, Z6, Z6
 	VPXORD     Z7, Z7, Z7
 	CMPQ       56(AX), $0x40
-	JLT        fetched92
+	JLT        fetched118
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -5089,7 +7017,7 @@ TEXT ·tile8x1F64AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched92:
+fetched118:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -5101,7 +7029,7 @@ fetched92:
 	MOVQ 56(AX), R10
 	MOVQ 88(AX), R11
 
-partial93:
+partial119:
 	VMOVUPD.Z    (DI), K1, Z8
 	VBROADCASTSD (CX), Z9
 	VFMADD231PD  Z8, Z9, Z0
@@ -5123,12 +7051,12 @@ partial93:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial93
+	JNZ          partial119
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial93
+	JNZ          partial119
 	VBROADCASTSD 80(AX), Z8
 	VMULPD       Z8, Z0, Z0
 	VMULPD       Z8, Z1, Z1
@@ -5142,7 +7070,7 @@ partial93:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased94
+	JZ           biased120
 	VMOVUPD.Z    (CX), K1, Z8
 	VADDPD       Z8, Z0, Z0
 	VADDPD       Z8, Z1, Z1
@@ -5153,9 +7081,9 @@ partial93:
 	VADDPD       Z8, Z6, Z6
 	VADDPD       Z8, Z7, Z7
 
-biased94:
+biased120:
 	TESTQ     DX, DX
-	JZ        added94
+	JZ        added120
 	VMOVUPD.Z (DX), K1, Z8
 	VADDPD    Z8, Z0, Z0
 	ADDQ      BX, DX
@@ -5180,9 +7108,9 @@ biased94:
 	VMOVUPD.Z (DX), K1, Z8
 	VADDPD    Z8, Z7, Z7
 
-added94:
+added120:
 	CMPQ   112(AX), $0x00
-	JE     clipped94
+	JE     clipped120
 	VPXORD Z10, Z10, Z10
 	VMAXPD Z0, Z10, Z0
 	VMAXPD Z1, Z10, Z1
@@ -5193,7 +7121,7 @@ added94:
 	VMAXPD Z6, Z10, Z6
 	VMAXPD Z7, Z10, Z7
 
-clipped94:
+clipped120:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -5233,7 +7161,7 @@ TEXT ·tile9x1F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z7, Z7, Z7
 	VPXORD     Z8, Z8, Z8
 	CMPQ       56(AX), $0x40
-	JLT        fetched95
+	JLT        fetched121
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -5254,7 +7182,7 @@ TEXT ·tile9x1F64AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched95:
+fetched121:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -5266,7 +7194,7 @@ fetched95:
 	MOVQ 56(AX), R10
 	MOVQ 88(AX), R11
 
-partial96:
+partial122:
 	VMOVUPD.Z    (DI), K1, Z9
 	VBROADCASTSD (CX), Z10
 	VFMADD231PD  Z9, Z10, Z0
@@ -5290,12 +7218,12 @@ partial96:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial96
+	JNZ          partial122
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial96
+	JNZ          partial122
 	VBROADCASTSD 80(AX), Z9
 	VMULPD       Z9, Z0, Z0
 	VMULPD       Z9, Z1, Z1
@@ -5310,7 +7238,7 @@ partial96:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased97
+	JZ           biased123
 	VMOVUPD.Z    (CX), K1, Z9
 	VADDPD       Z9, Z0, Z0
 	VADDPD       Z9, Z1, Z1
@@ -5322,9 +7250,9 @@ partial96:
 	VADDPD       Z9, Z7, Z7
 	VADDPD       Z9, Z8, Z8
 
-biased97:
+biased123:
 	TESTQ     DX, DX
-	JZ        added97
+	JZ        added123
 	VMOVUPD.Z (DX), K1, Z9
 	VADDPD    Z9, Z0, Z0
 	ADDQ      BX, DX
@@ -5352,9 +7280,9 @@ biased97:
 	VMOVUPD.Z (DX), K1, Z9
 	VADDPD    Z9, Z8, Z8
 
-added97:
+added123:
 	CMPQ   112(AX), $0x00
-	JE     clipped97
+	JE     clipped123
 	VPXORD Z11, Z11, Z11
 	VMAXPD Z0, Z11, Z0
 	VMAXPD Z1, Z11, Z1
@@ -5366,7 +7294,7 @@ added97:
 	VMAXPD Z7, Z11, Z7
 	VMAXPD Z8, Z11, Z8
 
-clipped97:
+clipped123:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -5409,7 +7337,7 @@ TEXT ·tile10x1F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z8, Z8, Z8
 	VPXORD     Z9, Z9, Z9
 	CMPQ       56(AX), $0x40
-	JLT        fetched98
+	JLT        fetched124
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -5432,7 +7360,7 @@ TEXT ·tile10x1F64AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched98:
+fetched124:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -5444,7 +7372,7 @@ fetched98:
 	MOVQ 56(AX), R10
 	MOVQ 88(AX), R11
 
-partial99:
+partial125:
 	VMOVUPD.Z    (DI), K1, Z10
 	VBROADCASTSD (CX), Z11
 	VFMADD231PD  Z10, Z11, Z0
@@ -5470,12 +7398,12 @@ partial99:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial99
+	JNZ          partial125
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial99
+	JNZ          partial125
 	VBROADCASTSD 80(AX), Z10
 	VMULPD       Z10, Z0, Z0
 	VMULPD       Z10, Z1, Z1
@@ -5491,7 +7419,7 @@ partial99:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased100
+	JZ           biased126
 	VMOVUPD.Z    (CX), K1, Z10
 	VADDPD       Z10, Z0, Z0
 	VADDPD       Z10, Z1, Z1
@@ -5504,9 +7432,9 @@ partial99:
 	VADDPD       Z10, Z8, Z8
 	VADDPD       Z10, Z9, Z9
 
-biased100:
+biased126:
 	TESTQ     DX, DX
-	JZ        added100
+	JZ        added126
 	VMOVUPD.Z (DX), K1, Z10
 	VADDPD    Z10, Z0, Z0
 	ADDQ      BX, DX
@@ -5537,9 +7465,9 @@ biased100:
 	VMOVUPD.Z (DX), K1, Z10
 	VADDPD    Z10, Z9, Z9
 
-added100:
+added126:
 	CMPQ   112(AX), $0x00
-	JE     clipped100
+	JE     clipped126
 	VPXORD Z12, Z12, Z12
 	VMAXPD Z0, Z12, Z0
 	VMAXPD Z1, Z12, Z1
@@ -5552,7 +7480,7 @@ added100:
 	VMAXPD Z8, Z12, Z8
 	VMAXPD Z9, Z12, Z9
 
-clipped100:
+clipped126:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -5598,7 +7526,7 @@ TEXT ·tile11x1F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z9, Z9, Z9
 	VPXORD     Z10, Z10, Z10
 	CMPQ       56(AX), $0x40
-	JLT        fetched101
+	JLT        fetched127
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -5623,7 +7551,7 @@ TEXT ·tile11x1F64AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched101:
+fetched127:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -5637,7 +7565,7 @@ fetched101:
 	MOVQ 56(AX), R11
 	MOVQ 88(AX), R12
 
-partial102:
+partial128:
 	VMOVUPD.Z    (R8), K1, Z11
 	VBROADCASTSD (CX), Z12
 	VFMADD231PD  Z11, Z12, Z0
@@ -5666,13 +7594,13 @@ partial102:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial102
+	JNZ          partial128
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial102
+	JNZ          partial128
 	VBROADCASTSD 80(AX), Z11
 	VMULPD       Z11, Z0, Z0
 	VMULPD       Z11, Z1, Z1
@@ -5689,7 +7617,7 @@ partial102:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased103
+	JZ           biased129
 	VMOVUPD.Z    (CX), K1, Z11
 	VADDPD       Z11, Z0, Z0
 	VADDPD       Z11, Z1, Z1
@@ -5703,9 +7631,9 @@ partial102:
 	VADDPD       Z11, Z9, Z9
 	VADDPD       Z11, Z10, Z10
 
-biased103:
+biased129:
 	TESTQ     DX, DX
-	JZ        added103
+	JZ        added129
 	VMOVUPD.Z (DX), K1, Z11
 	VADDPD    Z11, Z0, Z0
 	ADDQ      BX, DX
@@ -5739,9 +7667,9 @@ biased103:
 	VMOVUPD.Z (DX), K1, Z11
 	VADDPD    Z11, Z10, Z10
 
-added103:
+added129:
 	CMPQ   112(AX), $0x00
-	JE     clipped103
+	JE     clipped129
 	VPXORD Z13, Z13, Z13
 	VMAXPD Z0, Z13, Z0
 	VMAXPD Z1, Z13, Z1
@@ -5755,7 +7683,7 @@ added103:
 	VMAXPD Z9, Z13, Z9
 	VMAXPD Z10, Z13, Z10
 
-clipped103:
+clipped129:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -5804,7 +7732,7 @@ TEXT ·tile12x1F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z10, Z10, Z10
 	VPXORD     Z11, Z11, Z11
 	CMPQ       56(AX), $0x40
-	JLT        fetched104
+	JLT        fetched130
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -5831,7 +7759,7 @@ TEXT ·tile12x1F64AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched104:
+fetched130:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -5845,7 +7773,7 @@ fetched104:
 	MOVQ 56(AX), R11
 	MOVQ 88(AX), R12
 
-partial105:
+partial131:
 	VMOVUPD.Z    (R8), K1, Z12
 	VBROADCASTSD (CX), Z13
 	VFMADD231PD  Z12, Z13, Z0
@@ -5876,13 +7804,13 @@ partial105:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial105
+	JNZ          partial131
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial105
+	JNZ          partial131
 	VBROADCASTSD 80(AX), Z12
 	VMULPD       Z12, Z0, Z0
 	VMULPD       Z12, Z1, Z1
@@ -5900,7 +7828,7 @@ partial105:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased106
+	JZ           biased132
 	VMOVUPD.Z    (CX), K1, Z12
 	VADDPD       Z12, Z0, Z0
 	VADDPD       Z12, Z1, Z1
@@ -5915,9 +7843,9 @@ partial105:
 	VADDPD       Z12, Z10, Z10
 	VADDPD       Z12, Z11, Z11
 
-biased106:
+biased132:
 	TESTQ     DX, DX
-	JZ        added106
+	JZ        added132
 	VMOVUPD.Z (DX), K1, Z12
 	VADDPD    Z12, Z0, Z0
 	ADDQ      BX, DX
@@ -5954,9 +7882,9 @@ biased106:
 	VMOVUPD.Z (DX), K1, Z12
 	VADDPD    Z12, Z11, Z11
 
-added106:
+added132:
 	CMPQ   112(AX), $0x00
-	JE     clipped106
+	JE     clipped132
 	VPXORD Z14, Z14, Z14
 	VMAXPD Z0, Z14, Z0
 	VMAXPD Z1, Z14, Z1
@@ -5971,7 +7899,7 @@ added106:
 	VMAXPD Z10, Z14, Z10
 	VMAXPD Z11, Z14, Z11
 
-clipped106:
+clipped132:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -6023,7 +7951,7 @@ TEXT ·tile13x1F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z11, Z11, Z11
 	VPXORD     Z12, Z12, Z12
 	CMPQ       56(AX), $0x40
-	JLT        fetched107
+	JLT        fetched133
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -6052,7 +7980,7 @@ TEXT ·tile13x1F64AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched107:
+fetched133:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -6066,7 +7994,7 @@ fetched107:
 	MOVQ 56(AX), R11
 	MOVQ 88(AX), R12
 
-partial108:
+partial134:
 	VMOVUPD.Z    (R8), K1, Z13
 	VBROADCASTSD (CX), Z14
 	VFMADD231PD  Z13, Z14, Z0
@@ -6099,13 +8027,13 @@ partial108:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial108
+	JNZ          partial134
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial108
+	JNZ          partial134
 	VBROADCASTSD 80(AX), Z13
 	VMULPD       Z13, Z0, Z0
 	VMULPD       Z13, Z1, Z1
@@ -6124,7 +8052,7 @@ partial108:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased109
+	JZ           biased135
 	VMOVUPD.Z    (CX), K1, Z13
 	VADDPD       Z13, Z0, Z0
 	VADDPD       Z13, Z1, Z1
@@ -6140,9 +8068,9 @@ partial108:
 	VADDPD       Z13, Z11, Z11
 	VADDPD       Z13, Z12, Z12
 
-biased109:
+biased135:
 	TESTQ     DX, DX
-	JZ        added109
+	JZ        added135
 	VMOVUPD.Z (DX), K1, Z13
 	VADDPD    Z13, Z0, Z0
 	ADDQ      BX, DX
@@ -6182,9 +8110,9 @@ biased109:
 	VMOVUPD.Z (DX), K1, Z13
 	VADDPD    Z13, Z12, Z12
 
-added109:
+added135:
 	CMPQ   112(AX), $0x00
-	JE     clipped109
+	JE     clipped135
 	VPXORD Z15, Z15, Z15
 	VMAXPD Z0, Z15, Z0
 	VMAXPD Z1, Z15, Z1
@@ -6200,7 +8128,7 @@ added109:
 	VMAXPD Z11, Z15, Z11
 	VMAXPD Z12, Z15, Z12
 
-clipped109:
+clipped135:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -6255,7 +8183,7 @@ TEXT ·tile14x1F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z12, Z12, Z12
 	VPXORD     Z13, Z13, Z13
 	CMPQ       56(AX), $0x40
-	JLT        fetched110
+	JLT        fetched136
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -6286,7 +8214,7 @@ TEXT ·tile14x1F64AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched110:
+fetched136:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -6300,7 +8228,7 @@ fetched110:
 	MOVQ 56(AX), R11
 	MOVQ 88(AX), R12
 
-partial111:
+partial137:
 	VMOVUPD.Z    (R8), K1, Z14
 	VBROADCASTSD (CX), Z15
 	VFMADD231PD  Z14, Z15, Z0
@@ -6335,13 +8263,13 @@ partial111:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial111
+	JNZ          partial137
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial111
+	JNZ          partial137
 	VBROADCASTSD 80(AX), Z14
 	VMULPD       Z14, Z0, Z0
 	VMULPD       Z14, Z1, Z1
@@ -6361,7 +8289,7 @@ partial111:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased112
+	JZ           biased138
 	VMOVUPD.Z    (CX), K1, Z14
 	VADDPD       Z14, Z0, Z0
 	VADDPD       Z14, Z1, Z1
@@ -6378,9 +8306,9 @@ partial111:
 	VADDPD       Z14, Z12, Z12
 	VADDPD       Z14, Z13, Z13
 
-biased112:
+biased138:
 	TESTQ     DX, DX
-	JZ        added112
+	JZ        added138
 	VMOVUPD.Z (DX), K1, Z14
 	VADDPD    Z14, Z0, Z0
 	ADDQ      BX, DX
@@ -6423,9 +8351,9 @@ biased112:
 	VMOVUPD.Z (DX), K1, Z14
 	VADDPD    Z14, Z13, Z13
 
-added112:
+added138:
 	CMPQ   112(AX), $0x00
-	JE     clipped112
+	JE     clipped138
 	VPXORD Z16, Z16, Z16
 	VMAXPD Z0, Z16, Z0
 	VMAXPD Z1, Z16, Z1
@@ -6442,7 +8370,7 @@ added112:
 	VMAXPD Z12, Z16, Z12
 	VMAXPD Z13, Z16, Z13
 
-clipped112:
+clipped138:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -6474,6 +8402,5094 @@ clipped112:
 	VZEROUPPER
 	RET
 
+// func tile15x1F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile15x1F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	CMPQ       56(AX), $0x40
+	JLT        fetched139
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched139:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	MOVQ 8(AX), R8
+	MOVQ 32(AX), R9
+	MOVQ 40(AX), R10
+	MOVQ 56(AX), R11
+	MOVQ 88(AX), R12
+
+partial140:
+	VMOVUPD.Z    (R8), K1, Z15
+	VBROADCASTSD (CX), Z16
+	VFMADD231PD  Z15, Z16, Z0
+	VBROADCASTSD (CX)(DX*1), Z16
+	VFMADD231PD  Z15, Z16, Z1
+	VBROADCASTSD (CX)(DX*2), Z16
+	VFMADD231PD  Z15, Z16, Z2
+	VBROADCASTSD (CX)(BX*1), Z16
+	VFMADD231PD  Z15, Z16, Z3
+	VBROADCASTSD (CX)(DX*4), Z16
+	VFMADD231PD  Z15, Z16, Z4
+	VBROADCASTSD (SI), Z16
+	VFMADD231PD  Z15, Z16, Z5
+	VBROADCASTSD (SI)(DX*1), Z16
+	VFMADD231PD  Z15, Z16, Z6
+	VBROADCASTSD (SI)(DX*2), Z16
+	VFMADD231PD  Z15, Z16, Z7
+	VBROADCASTSD (SI)(BX*1), Z16
+	VFMADD231PD  Z15, Z16, Z8
+	VBROADCASTSD (SI)(DX*4), Z16
+	VFMADD231PD  Z15, Z16, Z9
+	VBROADCASTSD (DI), Z16
+	VFMADD231PD  Z15, Z16, Z10
+	VBROADCASTSD (DI)(DX*1), Z16
+	VFMADD231PD  Z15, Z16, Z11
+	VBROADCASTSD (DI)(DX*2), Z16
+	VFMADD231PD  Z15, Z16, Z12
+	VBROADCASTSD (DI)(BX*1), Z16
+	VFMADD231PD  Z15, Z16, Z13
+	VBROADCASTSD (DI)(DX*4), Z16
+	VFMADD231PD  Z15, Z16, Z14
+	ADDQ         R9, CX
+	ADDQ         R9, SI
+	ADDQ         R9, DI
+	ADDQ         R10, R8
+	DECQ         R11
+	JNZ          partial140
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	MOVQ         56(AX), R11
+	DECQ         R12
+	JNZ          partial140
+	VBROADCASTSD 80(AX), Z15
+	VMULPD       Z15, Z0, Z0
+	VMULPD       Z15, Z1, Z1
+	VMULPD       Z15, Z2, Z2
+	VMULPD       Z15, Z3, Z3
+	VMULPD       Z15, Z4, Z4
+	VMULPD       Z15, Z5, Z5
+	VMULPD       Z15, Z6, Z6
+	VMULPD       Z15, Z7, Z7
+	VMULPD       Z15, Z8, Z8
+	VMULPD       Z15, Z9, Z9
+	VMULPD       Z15, Z10, Z10
+	VMULPD       Z15, Z11, Z11
+	VMULPD       Z15, Z12, Z12
+	VMULPD       Z15, Z13, Z13
+	VMULPD       Z15, Z14, Z14
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased141
+	VMOVUPD.Z    (CX), K1, Z15
+	VADDPD       Z15, Z0, Z0
+	VADDPD       Z15, Z1, Z1
+	VADDPD       Z15, Z2, Z2
+	VADDPD       Z15, Z3, Z3
+	VADDPD       Z15, Z4, Z4
+	VADDPD       Z15, Z5, Z5
+	VADDPD       Z15, Z6, Z6
+	VADDPD       Z15, Z7, Z7
+	VADDPD       Z15, Z8, Z8
+	VADDPD       Z15, Z9, Z9
+	VADDPD       Z15, Z10, Z10
+	VADDPD       Z15, Z11, Z11
+	VADDPD       Z15, Z12, Z12
+	VADDPD       Z15, Z13, Z13
+	VADDPD       Z15, Z14, Z14
+
+biased141:
+	TESTQ     DX, DX
+	JZ        added141
+	VMOVUPD.Z (DX), K1, Z15
+	VADDPD    Z15, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z15
+	VADDPD    Z15, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z15
+	VADDPD    Z15, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z15
+	VADDPD    Z15, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z15
+	VADDPD    Z15, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z15
+	VADDPD    Z15, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z15
+	VADDPD    Z15, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z15
+	VADDPD    Z15, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z15
+	VADDPD    Z15, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z15
+	VADDPD    Z15, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z15
+	VADDPD    Z15, Z10, Z10
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z15
+	VADDPD    Z15, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z15
+	VADDPD    Z15, Z12, Z12
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z15
+	VADDPD    Z15, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z15
+	VADDPD    Z15, Z14, Z14
+
+added141:
+	CMPQ   112(AX), $0x00
+	JE     clipped141
+	VPXORD Z17, Z17, Z17
+	VMAXPD Z0, Z17, Z0
+	VMAXPD Z1, Z17, Z1
+	VMAXPD Z2, Z17, Z2
+	VMAXPD Z3, Z17, Z3
+	VMAXPD Z4, Z17, Z4
+	VMAXPD Z5, Z17, Z5
+	VMAXPD Z6, Z17, Z6
+	VMAXPD Z7, Z17, Z7
+	VMAXPD Z8, Z17, Z8
+	VMAXPD Z9, Z17, Z9
+	VMAXPD Z10, Z17, Z10
+	VMAXPD Z11, Z17, Z11
+	VMAXPD Z12, Z17, Z12
+	VMAXPD Z13, Z17, Z13
+	VMAXPD Z14, Z17, Z14
+
+clipped141:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z10, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z11, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z12, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z13, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z14, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func tile16x1F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile16x1F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	CMPQ       56(AX), $0x40
+	JLT        fetched142
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched142:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	LEAQ (DI)(DX*4), R8
+	ADDQ DX, R8
+	MOVQ 8(AX), R9
+	MOVQ 32(AX), R10
+	MOVQ 40(AX), R11
+	MOVQ 56(AX), R12
+	MOVQ 88(AX), R13
+
+partial143:
+	VMOVUPD.Z    (R9), K1, Z16
+	VBROADCASTSD (CX), Z17
+	VFMADD231PD  Z16, Z17, Z0
+	VBROADCASTSD (CX)(DX*1), Z17
+	VFMADD231PD  Z16, Z17, Z1
+	VBROADCASTSD (CX)(DX*2), Z17
+	VFMADD231PD  Z16, Z17, Z2
+	VBROADCASTSD (CX)(BX*1), Z17
+	VFMADD231PD  Z16, Z17, Z3
+	VBROADCASTSD (CX)(DX*4), Z17
+	VFMADD231PD  Z16, Z17, Z4
+	VBROADCASTSD (SI), Z17
+	VFMADD231PD  Z16, Z17, Z5
+	VBROADCASTSD (SI)(DX*1), Z17
+	VFMADD231PD  Z16, Z17, Z6
+	VBROADCASTSD (SI)(DX*2), Z17
+	VFMADD231PD  Z16, Z17, Z7
+	VBROADCASTSD (SI)(BX*1), Z17
+	VFMADD231PD  Z16, Z17, Z8
+	VBROADCASTSD (SI)(DX*4), Z17
+	VFMADD231PD  Z16, Z17, Z9
+	VBROADCASTSD (DI), Z17
+	VFMADD231PD  Z16, Z17, Z10
+	VBROADCASTSD (DI)(DX*1), Z17
+	VFMADD231PD  Z16, Z17, Z11
+	VBROADCASTSD (DI)(DX*2), Z17
+	VFMADD231PD  Z16, Z17, Z12
+	VBROADCASTSD (DI)(BX*1), Z17
+	VFMADD231PD  Z16, Z17, Z13
+	VBROADCASTSD (DI)(DX*4), Z17
+	VFMADD231PD  Z16, Z17, Z14
+	VBROADCASTSD (R8), Z17
+	VFMADD231PD  Z16, Z17, Z15
+	ADDQ         R10, CX
+	ADDQ         R10, SI
+	ADDQ         R10, DI
+	ADDQ         R10, R8
+	ADDQ         R11, R9
+	DECQ         R12
+	JNZ          partial143
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	ADDQ         96(AX), R8
+	MOVQ         56(AX), R12
+	DECQ         R13
+	JNZ          partial143
+	VBROADCASTSD 80(AX), Z16
+	VMULPD       Z16, Z0, Z0
+	VMULPD       Z16, Z1, Z1
+	VMULPD       Z16, Z2, Z2
+	VMULPD       Z16, Z3, Z3
+	VMULPD       Z16, Z4, Z4
+	VMULPD       Z16, Z5, Z5
+	VMULPD       Z16, Z6, Z6
+	VMULPD       Z16, Z7, Z7
+	VMULPD       Z16, Z8, Z8
+	VMULPD       Z16, Z9, Z9
+	VMULPD       Z16, Z10, Z10
+	VMULPD       Z16, Z11, Z11
+	VMULPD       Z16, Z12, Z12
+	VMULPD       Z16, Z13, Z13
+	VMULPD       Z16, Z14, Z14
+	VMULPD       Z16, Z15, Z15
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased144
+	VMOVUPD.Z    (CX), K1, Z16
+	VADDPD       Z16, Z0, Z0
+	VADDPD       Z16, Z1, Z1
+	VADDPD       Z16, Z2, Z2
+	VADDPD       Z16, Z3, Z3
+	VADDPD       Z16, Z4, Z4
+	VADDPD       Z16, Z5, Z5
+	VADDPD       Z16, Z6, Z6
+	VADDPD       Z16, Z7, Z7
+	VADDPD       Z16, Z8, Z8
+	VADDPD       Z16, Z9, Z9
+	VADDPD       Z16, Z10, Z10
+	VADDPD       Z16, Z11, Z11
+	VADDPD       Z16, Z12, Z12
+	VADDPD       Z16, Z13, Z13
+	VADDPD       Z16, Z14, Z14
+	VADDPD       Z16, Z15, Z15
+
+biased144:
+	TESTQ     DX, DX
+	JZ        added144
+	VMOVUPD.Z (DX), K1, Z16
+	VADDPD    Z16, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z16
+	VADDPD    Z16, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z16
+	VADDPD    Z16, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z16
+	VADDPD    Z16, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z16
+	VADDPD    Z16, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z16
+	VADDPD    Z16, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z16
+	VADDPD    Z16, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z16
+	VADDPD    Z16, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z16
+	VADDPD    Z16, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z16
+	VADDPD    Z16, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z16
+	VADDPD    Z16, Z10, Z10
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z16
+	VADDPD    Z16, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z16
+	VADDPD    Z16, Z12, Z12
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z16
+	VADDPD    Z16, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z16
+	VADDPD    Z16, Z14, Z14
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z16
+	VADDPD    Z16, Z15, Z15
+
+added144:
+	CMPQ   112(AX), $0x00
+	JE     clipped144
+	VPXORD Z18, Z18, Z18
+	VMAXPD Z0, Z18, Z0
+	VMAXPD Z1, Z18, Z1
+	VMAXPD Z2, Z18, Z2
+	VMAXPD Z3, Z18, Z3
+	VMAXPD Z4, Z18, Z4
+	VMAXPD Z5, Z18, Z5
+	VMAXPD Z6, Z18, Z6
+	VMAXPD Z7, Z18, Z7
+	VMAXPD Z8, Z18, Z8
+	VMAXPD Z9, Z18, Z9
+	VMAXPD Z10, Z18, Z10
+	VMAXPD Z11, Z18, Z11
+	VMAXPD Z12, Z18, Z12
+	VMAXPD Z13, Z18, Z13
+	VMAXPD Z14, Z18, Z14
+	VMAXPD Z15, Z18, Z15
+
+clipped144:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z10, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z11, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z12, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z13, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z14, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z15, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func tile17x1F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile17x1F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	CMPQ       56(AX), $0x40
+	JLT        fetched145
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched145:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	LEAQ (DI)(DX*4), R8
+	ADDQ DX, R8
+	MOVQ 8(AX), R9
+	MOVQ 32(AX), R10
+	MOVQ 40(AX), R11
+	MOVQ 56(AX), R12
+	MOVQ 88(AX), R13
+
+partial146:
+	VMOVUPD.Z    (R9), K1, Z17
+	VBROADCASTSD (CX), Z18
+	VFMADD231PD  Z17, Z18, Z0
+	VBROADCASTSD (CX)(DX*1), Z18
+	VFMADD231PD  Z17, Z18, Z1
+	VBROADCASTSD (CX)(DX*2), Z18
+	VFMADD231PD  Z17, Z18, Z2
+	VBROADCASTSD (CX)(BX*1), Z18
+	VFMADD231PD  Z17, Z18, Z3
+	VBROADCASTSD (CX)(DX*4), Z18
+	VFMADD231PD  Z17, Z18, Z4
+	VBROADCASTSD (SI), Z18
+	VFMADD231PD  Z17, Z18, Z5
+	VBROADCASTSD (SI)(DX*1), Z18
+	VFMADD231PD  Z17, Z18, Z6
+	VBROADCASTSD (SI)(DX*2), Z18
+	VFMADD231PD  Z17, Z18, Z7
+	VBROADCASTSD (SI)(BX*1), Z18
+	VFMADD231PD  Z17, Z18, Z8
+	VBROADCASTSD (SI)(DX*4), Z18
+	VFMADD231PD  Z17, Z18, Z9
+	VBROADCASTSD (DI), Z18
+	VFMADD231PD  Z17, Z18, Z10
+	VBROADCASTSD (DI)(DX*1), Z18
+	VFMADD231PD  Z17, Z18, Z11
+	VBROADCASTSD (DI)(DX*2), Z18
+	VFMADD231PD  Z17, Z18, Z12
+	VBROADCASTSD (DI)(BX*1), Z18
+	VFMADD231PD  Z17, Z18, Z13
+	VBROADCASTSD (DI)(DX*4), Z18
+	VFMADD231PD  Z17, Z18, Z14
+	VBROADCASTSD (R8), Z18
+	VFMADD231PD  Z17, Z18, Z15
+	VBROADCASTSD (R8)(DX*1), Z18
+	VFMADD231PD  Z17, Z18, Z16
+	ADDQ         R10, CX
+	ADDQ         R10, SI
+	ADDQ         R10, DI
+	ADDQ         R10, R8
+	ADDQ         R11, R9
+	DECQ         R12
+	JNZ          partial146
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	ADDQ         96(AX), R8
+	MOVQ         56(AX), R12
+	DECQ         R13
+	JNZ          partial146
+	VBROADCASTSD 80(AX), Z17
+	VMULPD       Z17, Z0, Z0
+	VMULPD       Z17, Z1, Z1
+	VMULPD       Z17, Z2, Z2
+	VMULPD       Z17, Z3, Z3
+	VMULPD       Z17, Z4, Z4
+	VMULPD       Z17, Z5, Z5
+	VMULPD       Z17, Z6, Z6
+	VMULPD       Z17, Z7, Z7
+	VMULPD       Z17, Z8, Z8
+	VMULPD       Z17, Z9, Z9
+	VMULPD       Z17, Z10, Z10
+	VMULPD       Z17, Z11, Z11
+	VMULPD       Z17, Z12, Z12
+	VMULPD       Z17, Z13, Z13
+	VMULPD       Z17, Z14, Z14
+	VMULPD       Z17, Z15, Z15
+	VMULPD       Z17, Z16, Z16
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased147
+	VMOVUPD.Z    (CX), K1, Z17
+	VADDPD       Z17, Z0, Z0
+	VADDPD       Z17, Z1, Z1
+	VADDPD       Z17, Z2, Z2
+	VADDPD       Z17, Z3, Z3
+	VADDPD       Z17, Z4, Z4
+	VADDPD       Z17, Z5, Z5
+	VADDPD       Z17, Z6, Z6
+	VADDPD       Z17, Z7, Z7
+	VADDPD       Z17, Z8, Z8
+	VADDPD       Z17, Z9, Z9
+	VADDPD       Z17, Z10, Z10
+	VADDPD       Z17, Z11, Z11
+	VADDPD       Z17, Z12, Z12
+	VADDPD       Z17, Z13, Z13
+	VADDPD       Z17, Z14, Z14
+	VADDPD       Z17, Z15, Z15
+	VADDPD       Z17, Z16, Z16
+
+biased147:
+	TESTQ     DX, DX
+	JZ        added147
+	VMOVUPD.Z (DX), K1, Z17
+	VADDPD    Z17, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z17
+	VADDPD    Z17, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z17
+	VADDPD    Z17, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z17
+	VADDPD    Z17, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z17
+	VADDPD    Z17, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z17
+	VADDPD    Z17, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z17
+	VADDPD    Z17, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z17
+	VADDPD    Z17, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z17
+	VADDPD    Z17, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z17
+	VADDPD    Z17, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z17
+	VADDPD    Z17, Z10, Z10
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z17
+	VADDPD    Z17, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z17
+	VADDPD    Z17, Z12, Z12
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z17
+	VADDPD    Z17, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z17
+	VADDPD    Z17, Z14, Z14
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z17
+	VADDPD    Z17, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z17
+	VADDPD    Z17, Z16, Z16
+
+added147:
+	CMPQ   112(AX), $0x00
+	JE     clipped147
+	VPXORD Z19, Z19, Z19
+	VMAXPD Z0, Z19, Z0
+	VMAXPD Z1, Z19, Z1
+	VMAXPD Z2, Z19, Z2
+	VMAXPD Z3, Z19, Z3
+	VMAXPD Z4, Z19, Z4
+	VMAXPD Z5, Z19, Z5
+	VMAXPD Z6, Z19, Z6
+	VMAXPD Z7, Z19, Z7
+	VMAXPD Z8, Z19, Z8
+	VMAXPD Z9, Z19, Z9
+	VMAXPD Z10, Z19, Z10
+	VMAXPD Z11, Z19, Z11
+	VMAXPD Z12, Z19, Z12
+	VMAXPD Z13, Z19, Z13
+	VMAXPD Z14, Z19, Z14
+	VMAXPD Z15, Z19, Z15
+	VMAXPD Z16, Z19, Z16
+
+clipped147:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z10, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z11, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z12, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z13, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z14, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z15, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z16, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func tile18x1F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile18x1F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	CMPQ       56(AX), $0x40
+	JLT        fetched148
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched148:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	LEAQ (DI)(DX*4), R8
+	ADDQ DX, R8
+	MOVQ 8(AX), R9
+	MOVQ 32(AX), R10
+	MOVQ 40(AX), R11
+	MOVQ 56(AX), R12
+	MOVQ 88(AX), R13
+
+partial149:
+	VMOVUPD.Z    (R9), K1, Z18
+	VBROADCASTSD (CX), Z19
+	VFMADD231PD  Z18, Z19, Z0
+	VBROADCASTSD (CX)(DX*1), Z19
+	VFMADD231PD  Z18, Z19, Z1
+	VBROADCASTSD (CX)(DX*2), Z19
+	VFMADD231PD  Z18, Z19, Z2
+	VBROADCASTSD (CX)(BX*1), Z19
+	VFMADD231PD  Z18, Z19, Z3
+	VBROADCASTSD (CX)(DX*4), Z19
+	VFMADD231PD  Z18, Z19, Z4
+	VBROADCASTSD (SI), Z19
+	VFMADD231PD  Z18, Z19, Z5
+	VBROADCASTSD (SI)(DX*1), Z19
+	VFMADD231PD  Z18, Z19, Z6
+	VBROADCASTSD (SI)(DX*2), Z19
+	VFMADD231PD  Z18, Z19, Z7
+	VBROADCASTSD (SI)(BX*1), Z19
+	VFMADD231PD  Z18, Z19, Z8
+	VBROADCASTSD (SI)(DX*4), Z19
+	VFMADD231PD  Z18, Z19, Z9
+	VBROADCASTSD (DI), Z19
+	VFMADD231PD  Z18, Z19, Z10
+	VBROADCASTSD (DI)(DX*1), Z19
+	VFMADD231PD  Z18, Z19, Z11
+	VBROADCASTSD (DI)(DX*2), Z19
+	VFMADD231PD  Z18, Z19, Z12
+	VBROADCASTSD (DI)(BX*1), Z19
+	VFMADD231PD  Z18, Z19, Z13
+	VBROADCASTSD (DI)(DX*4), Z19
+	VFMADD231PD  Z18, Z19, Z14
+	VBROADCASTSD (R8), Z19
+	VFMADD231PD  Z18, Z19, Z15
+	VBROADCASTSD (R8)(DX*1), Z19
+	VFMADD231PD  Z18, Z19, Z16
+	VBROADCASTSD (R8)(DX*2), Z19
+	VFMADD231PD  Z18, Z19, Z17
+	ADDQ         R10, CX
+	ADDQ         R10, SI
+	ADDQ         R10, DI
+	ADDQ         R10, R8
+	ADDQ         R11, R9
+	DECQ         R12
+	JNZ          partial149
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	ADDQ         96(AX), R8
+	MOVQ         56(AX), R12
+	DECQ         R13
+	JNZ          partial149
+	VBROADCASTSD 80(AX), Z18
+	VMULPD       Z18, Z0, Z0
+	VMULPD       Z18, Z1, Z1
+	VMULPD       Z18, Z2, Z2
+	VMULPD       Z18, Z3, Z3
+	VMULPD       Z18, Z4, Z4
+	VMULPD       Z18, Z5, Z5
+	VMULPD       Z18, Z6, Z6
+	VMULPD       Z18, Z7, Z7
+	VMULPD       Z18, Z8, Z8
+	VMULPD       Z18, Z9, Z9
+	VMULPD       Z18, Z10, Z10
+	VMULPD       Z18, Z11, Z11
+	VMULPD       Z18, Z12, Z12
+	VMULPD       Z18, Z13, Z13
+	VMULPD       Z18, Z14, Z14
+	VMULPD       Z18, Z15, Z15
+	VMULPD       Z18, Z16, Z16
+	VMULPD       Z18, Z17, Z17
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased150
+	VMOVUPD.Z    (CX), K1, Z18
+	VADDPD       Z18, Z0, Z0
+	VADDPD       Z18, Z1, Z1
+	VADDPD       Z18, Z2, Z2
+	VADDPD       Z18, Z3, Z3
+	VADDPD       Z18, Z4, Z4
+	VADDPD       Z18, Z5, Z5
+	VADDPD       Z18, Z6, Z6
+	VADDPD       Z18, Z7, Z7
+	VADDPD       Z18, Z8, Z8
+	VADDPD       Z18, Z9, Z9
+	VADDPD       Z18, Z10, Z10
+	VADDPD       Z18, Z11, Z11
+	VADDPD       Z18, Z12, Z12
+	VADDPD       Z18, Z13, Z13
+	VADDPD       Z18, Z14, Z14
+	VADDPD       Z18, Z15, Z15
+	VADDPD       Z18, Z16, Z16
+	VADDPD       Z18, Z17, Z17
+
+biased150:
+	TESTQ     DX, DX
+	JZ        added150
+	VMOVUPD.Z (DX), K1, Z18
+	VADDPD    Z18, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z18
+	VADDPD    Z18, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z18
+	VADDPD    Z18, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z18
+	VADDPD    Z18, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z18
+	VADDPD    Z18, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z18
+	VADDPD    Z18, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z18
+	VADDPD    Z18, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z18
+	VADDPD    Z18, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z18
+	VADDPD    Z18, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z18
+	VADDPD    Z18, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z18
+	VADDPD    Z18, Z10, Z10
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z18
+	VADDPD    Z18, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z18
+	VADDPD    Z18, Z12, Z12
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z18
+	VADDPD    Z18, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z18
+	VADDPD    Z18, Z14, Z14
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z18
+	VADDPD    Z18, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z18
+	VADDPD    Z18, Z16, Z16
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z18
+	VADDPD    Z18, Z17, Z17
+
+added150:
+	CMPQ   112(AX), $0x00
+	JE     clipped150
+	VPXORD Z20, Z20, Z20
+	VMAXPD Z0, Z20, Z0
+	VMAXPD Z1, Z20, Z1
+	VMAXPD Z2, Z20, Z2
+	VMAXPD Z3, Z20, Z3
+	VMAXPD Z4, Z20, Z4
+	VMAXPD Z5, Z20, Z5
+	VMAXPD Z6, Z20, Z6
+	VMAXPD Z7, Z20, Z7
+	VMAXPD Z8, Z20, Z8
+	VMAXPD Z9, Z20, Z9
+	VMAXPD Z10, Z20, Z10
+	VMAXPD Z11, Z20, Z11
+	VMAXPD Z12, Z20, Z12
+	VMAXPD Z13, Z20, Z13
+	VMAXPD Z14, Z20, Z14
+	VMAXPD Z15, Z20, Z15
+	VMAXPD Z16, Z20, Z16
+	VMAXPD Z17, Z20, Z17
+
+clipped150:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z10, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z11, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z12, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z13, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z14, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z15, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z16, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z17, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func tile19x1F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile19x1F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	CMPQ       56(AX), $0x40
+	JLT        fetched151
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched151:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	LEAQ (DI)(DX*4), R8
+	ADDQ DX, R8
+	MOVQ 8(AX), R9
+	MOVQ 32(AX), R10
+	MOVQ 40(AX), R11
+	MOVQ 56(AX), R12
+	MOVQ 88(AX), R13
+
+partial152:
+	VMOVUPD.Z    (R9), K1, Z19
+	VBROADCASTSD (CX), Z20
+	VFMADD231PD  Z19, Z20, Z0
+	VBROADCASTSD (CX)(DX*1), Z20
+	VFMADD231PD  Z19, Z20, Z1
+	VBROADCASTSD (CX)(DX*2), Z20
+	VFMADD231PD  Z19, Z20, Z2
+	VBROADCASTSD (CX)(BX*1), Z20
+	VFMADD231PD  Z19, Z20, Z3
+	VBROADCASTSD (CX)(DX*4), Z20
+	VFMADD231PD  Z19, Z20, Z4
+	VBROADCASTSD (SI), Z20
+	VFMADD231PD  Z19, Z20, Z5
+	VBROADCASTSD (SI)(DX*1), Z20
+	VFMADD231PD  Z19, Z20, Z6
+	VBROADCASTSD (SI)(DX*2), Z20
+	VFMADD231PD  Z19, Z20, Z7
+	VBROADCASTSD (SI)(BX*1), Z20
+	VFMADD231PD  Z19, Z20, Z8
+	VBROADCASTSD (SI)(DX*4), Z20
+	VFMADD231PD  Z19, Z20, Z9
+	VBROADCASTSD (DI), Z20
+	VFMADD231PD  Z19, Z20, Z10
+	VBROADCASTSD (DI)(DX*1), Z20
+	VFMADD231PD  Z19, Z20, Z11
+	VBROADCASTSD (DI)(DX*2), Z20
+	VFMADD231PD  Z19, Z20, Z12
+	VBROADCASTSD (DI)(BX*1), Z20
+	VFMADD231PD  Z19, Z20, Z13
+	VBROADCASTSD (DI)(DX*4), Z20
+	VFMADD231PD  Z19, Z20, Z14
+	VBROADCASTSD (R8), Z20
+	VFMADD231PD  Z19, Z20, Z15
+	VBROADCASTSD (R8)(DX*1), Z20
+	VFMADD231PD  Z19, Z20, Z16
+	VBROADCASTSD (R8)(DX*2), Z20
+	VFMADD231PD  Z19, Z20, Z17
+	VBROADCASTSD (R8)(BX*1), Z20
+	VFMADD231PD  Z19, Z20, Z18
+	ADDQ         R10, CX
+	ADDQ         R10, SI
+	ADDQ         R10, DI
+	ADDQ         R10, R8
+	ADDQ         R11, R9
+	DECQ         R12
+	JNZ          partial152
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	ADDQ         96(AX), R8
+	MOVQ         56(AX), R12
+	DECQ         R13
+	JNZ          partial152
+	VBROADCASTSD 80(AX), Z19
+	VMULPD       Z19, Z0, Z0
+	VMULPD       Z19, Z1, Z1
+	VMULPD       Z19, Z2, Z2
+	VMULPD       Z19, Z3, Z3
+	VMULPD       Z19, Z4, Z4
+	VMULPD       Z19, Z5, Z5
+	VMULPD       Z19, Z6, Z6
+	VMULPD       Z19, Z7, Z7
+	VMULPD       Z19, Z8, Z8
+	VMULPD       Z19, Z9, Z9
+	VMULPD       Z19, Z10, Z10
+	VMULPD       Z19, Z11, Z11
+	VMULPD       Z19, Z12, Z12
+	VMULPD       Z19, Z13, Z13
+	VMULPD       Z19, Z14, Z14
+	VMULPD       Z19, Z15, Z15
+	VMULPD       Z19, Z16, Z16
+	VMULPD       Z19, Z17, Z17
+	VMULPD       Z19, Z18, Z18
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased153
+	VMOVUPD.Z    (CX), K1, Z19
+	VADDPD       Z19, Z0, Z0
+	VADDPD       Z19, Z1, Z1
+	VADDPD       Z19, Z2, Z2
+	VADDPD       Z19, Z3, Z3
+	VADDPD       Z19, Z4, Z4
+	VADDPD       Z19, Z5, Z5
+	VADDPD       Z19, Z6, Z6
+	VADDPD       Z19, Z7, Z7
+	VADDPD       Z19, Z8, Z8
+	VADDPD       Z19, Z9, Z9
+	VADDPD       Z19, Z10, Z10
+	VADDPD       Z19, Z11, Z11
+	VADDPD       Z19, Z12, Z12
+	VADDPD       Z19, Z13, Z13
+	VADDPD       Z19, Z14, Z14
+	VADDPD       Z19, Z15, Z15
+	VADDPD       Z19, Z16, Z16
+	VADDPD       Z19, Z17, Z17
+	VADDPD       Z19, Z18, Z18
+
+biased153:
+	TESTQ     DX, DX
+	JZ        added153
+	VMOVUPD.Z (DX), K1, Z19
+	VADDPD    Z19, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z19
+	VADDPD    Z19, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z19
+	VADDPD    Z19, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z19
+	VADDPD    Z19, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z19
+	VADDPD    Z19, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z19
+	VADDPD    Z19, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z19
+	VADDPD    Z19, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z19
+	VADDPD    Z19, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z19
+	VADDPD    Z19, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z19
+	VADDPD    Z19, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z19
+	VADDPD    Z19, Z10, Z10
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z19
+	VADDPD    Z19, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z19
+	VADDPD    Z19, Z12, Z12
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z19
+	VADDPD    Z19, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z19
+	VADDPD    Z19, Z14, Z14
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z19
+	VADDPD    Z19, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z19
+	VADDPD    Z19, Z16, Z16
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z19
+	VADDPD    Z19, Z17, Z17
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z19
+	VADDPD    Z19, Z18, Z18
+
+added153:
+	CMPQ   112(AX), $0x00
+	JE     clipped153
+	VPXORD Z21, Z21, Z21
+	VMAXPD Z0, Z21, Z0
+	VMAXPD Z1, Z21, Z1
+	VMAXPD Z2, Z21, Z2
+	VMAXPD Z3, Z21, Z3
+	VMAXPD Z4, Z21, Z4
+	VMAXPD Z5, Z21, Z5
+	VMAXPD Z6, Z21, Z6
+	VMAXPD Z7, Z21, Z7
+	VMAXPD Z8, Z21, Z8
+	VMAXPD Z9, Z21, Z9
+	VMAXPD Z10, Z21, Z10
+	VMAXPD Z11, Z21, Z11
+	VMAXPD Z12, Z21, Z12
+	VMAXPD Z13, Z21, Z13
+	VMAXPD Z14, Z21, Z14
+	VMAXPD Z15, Z21, Z15
+	VMAXPD Z16, Z21, Z16
+	VMAXPD Z17, Z21, Z17
+	VMAXPD Z18, Z21, Z18
+
+clipped153:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z10, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z11, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z12, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z13, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z14, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z15, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z16, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z17, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z18, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func tile20x1F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile20x1F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	CMPQ       56(AX), $0x40
+	JLT        fetched154
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched154:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	LEAQ (DI)(DX*4), R8
+	ADDQ DX, R8
+	MOVQ 8(AX), R9
+	MOVQ 32(AX), R10
+	MOVQ 40(AX), R11
+	MOVQ 56(AX), R12
+	MOVQ 88(AX), R13
+
+partial155:
+	VMOVUPD.Z    (R9), K1, Z20
+	VBROADCASTSD (CX), Z21
+	VFMADD231PD  Z20, Z21, Z0
+	VBROADCASTSD (CX)(DX*1), Z21
+	VFMADD231PD  Z20, Z21, Z1
+	VBROADCASTSD (CX)(DX*2), Z21
+	VFMADD231PD  Z20, Z21, Z2
+	VBROADCASTSD (CX)(BX*1), Z21
+	VFMADD231PD  Z20, Z21, Z3
+	VBROADCASTSD (CX)(DX*4), Z21
+	VFMADD231PD  Z20, Z21, Z4
+	VBROADCASTSD (SI), Z21
+	VFMADD231PD  Z20, Z21, Z5
+	VBROADCASTSD (SI)(DX*1), Z21
+	VFMADD231PD  Z20, Z21, Z6
+	VBROADCASTSD (SI)(DX*2), Z21
+	VFMADD231PD  Z20, Z21, Z7
+	VBROADCASTSD (SI)(BX*1), Z21
+	VFMADD231PD  Z20, Z21, Z8
+	VBROADCASTSD (SI)(DX*4), Z21
+	VFMADD231PD  Z20, Z21, Z9
+	VBROADCASTSD (DI), Z21
+	VFMADD231PD  Z20, Z21, Z10
+	VBROADCASTSD (DI)(DX*1), Z21
+	VFMADD231PD  Z20, Z21, Z11
+	VBROADCASTSD (DI)(DX*2), Z21
+	VFMADD231PD  Z20, Z21, Z12
+	VBROADCASTSD (DI)(BX*1), Z21
+	VFMADD231PD  Z20, Z21, Z13
+	VBROADCASTSD (DI)(DX*4), Z21
+	VFMADD231PD  Z20, Z21, Z14
+	VBROADCASTSD (R8), Z21
+	VFMADD231PD  Z20, Z21, Z15
+	VBROADCASTSD (R8)(DX*1), Z21
+	VFMADD231PD  Z20, Z21, Z16
+	VBROADCASTSD (R8)(DX*2), Z21
+	VFMADD231PD  Z20, Z21, Z17
+	VBROADCASTSD (R8)(BX*1), Z21
+	VFMADD231PD  Z20, Z21, Z18
+	VBROADCASTSD (R8)(DX*4), Z21
+	VFMADD231PD  Z20, Z21, Z19
+	ADDQ         R10, CX
+	ADDQ         R10, SI
+	ADDQ         R10, DI
+	ADDQ         R10, R8
+	ADDQ         R11, R9
+	DECQ         R12
+	JNZ          partial155
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	ADDQ         96(AX), R8
+	MOVQ         56(AX), R12
+	DECQ         R13
+	JNZ          partial155
+	VBROADCASTSD 80(AX), Z20
+	VMULPD       Z20, Z0, Z0
+	VMULPD       Z20, Z1, Z1
+	VMULPD       Z20, Z2, Z2
+	VMULPD       Z20, Z3, Z3
+	VMULPD       Z20, Z4, Z4
+	VMULPD       Z20, Z5, Z5
+	VMULPD       Z20, Z6, Z6
+	VMULPD       Z20, Z7, Z7
+	VMULPD       Z20, Z8, Z8
+	VMULPD       Z20, Z9, Z9
+	VMULPD       Z20, Z10, Z10
+	VMULPD       Z20, Z11, Z11
+	VMULPD       Z20, Z12, Z12
+	VMULPD       Z20, Z13, Z13
+	VMULPD       Z20, Z14, Z14
+	VMULPD       Z20, Z15, Z15
+	VMULPD       Z20, Z16, Z16
+	VMULPD       Z20, Z17, Z17
+	VMULPD       Z20, Z18, Z18
+	VMULPD       Z20, Z19, Z19
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased156
+	VMOVUPD.Z    (CX), K1, Z20
+	VADDPD       Z20, Z0, Z0
+	VADDPD       Z20, Z1, Z1
+	VADDPD       Z20, Z2, Z2
+	VADDPD       Z20, Z3, Z3
+	VADDPD       Z20, Z4, Z4
+	VADDPD       Z20, Z5, Z5
+	VADDPD       Z20, Z6, Z6
+	VADDPD       Z20, Z7, Z7
+	VADDPD       Z20, Z8, Z8
+	VADDPD       Z20, Z9, Z9
+	VADDPD       Z20, Z10, Z10
+	VADDPD       Z20, Z11, Z11
+	VADDPD       Z20, Z12, Z12
+	VADDPD       Z20, Z13, Z13
+	VADDPD       Z20, Z14, Z14
+	VADDPD       Z20, Z15, Z15
+	VADDPD       Z20, Z16, Z16
+	VADDPD       Z20, Z17, Z17
+	VADDPD       Z20, Z18, Z18
+	VADDPD       Z20, Z19, Z19
+
+biased156:
+	TESTQ     DX, DX
+	JZ        added156
+	VMOVUPD.Z (DX), K1, Z20
+	VADDPD    Z20, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z20
+	VADDPD    Z20, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z20
+	VADDPD    Z20, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z20
+	VADDPD    Z20, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z20
+	VADDPD    Z20, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z20
+	VADDPD    Z20, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z20
+	VADDPD    Z20, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z20
+	VADDPD    Z20, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z20
+	VADDPD    Z20, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z20
+	VADDPD    Z20, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z20
+	VADDPD    Z20, Z10, Z10
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z20
+	VADDPD    Z20, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z20
+	VADDPD    Z20, Z12, Z12
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z20
+	VADDPD    Z20, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z20
+	VADDPD    Z20, Z14, Z14
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z20
+	VADDPD    Z20, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z20
+	VADDPD    Z20, Z16, Z16
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z20
+	VADDPD    Z20, Z17, Z17
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z20
+	VADDPD    Z20, Z18, Z18
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z20
+	VADDPD    Z20, Z19, Z19
+
+added156:
+	CMPQ   112(AX), $0x00
+	JE     clipped156
+	VPXORD Z22, Z22, Z22
+	VMAXPD Z0, Z22, Z0
+	VMAXPD Z1, Z22, Z1
+	VMAXPD Z2, Z22, Z2
+	VMAXPD Z3, Z22, Z3
+	VMAXPD Z4, Z22, Z4
+	VMAXPD Z5, Z22, Z5
+	VMAXPD Z6, Z22, Z6
+	VMAXPD Z7, Z22, Z7
+	VMAXPD Z8, Z22, Z8
+	VMAXPD Z9, Z22, Z9
+	VMAXPD Z10, Z22, Z10
+	VMAXPD Z11, Z22, Z11
+	VMAXPD Z12, Z22, Z12
+	VMAXPD Z13, Z22, Z13
+	VMAXPD Z14, Z22, Z14
+	VMAXPD Z15, Z22, Z15
+	VMAXPD Z16, Z22, Z16
+	VMAXPD Z17, Z22, Z17
+	VMAXPD Z18, Z22, Z18
+	VMAXPD Z19, Z22, Z19
+
+clipped156:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z10, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z11, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z12, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z13, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z14, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z15, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z16, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z17, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z18, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z19, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func tile21x1F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile21x1F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	CMPQ       56(AX), $0x40
+	JLT        fetched157
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched157:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	LEAQ (DI)(DX*4), R8
+	ADDQ DX, R8
+	LEAQ (R8)(DX*4), R9
+	ADDQ DX, R9
+	MOVQ 8(AX), R10
+	MOVQ 32(AX), R11
+	MOVQ 40(AX), R12
+	MOVQ 56(AX), R13
+	MOVQ 88(AX), R14
+
+partial158:
+	VMOVUPD.Z    (R10), K1, Z21
+	VBROADCASTSD (CX), Z22
+	VFMADD231PD  Z21, Z22, Z0
+	VBROADCASTSD (CX)(DX*1), Z22
+	VFMADD231PD  Z21, Z22, Z1
+	VBROADCASTSD (CX)(DX*2), Z22
+	VFMADD231PD  Z21, Z22, Z2
+	VBROADCASTSD (CX)(BX*1), Z22
+	VFMADD231PD  Z21, Z22, Z3
+	VBROADCASTSD (CX)(DX*4), Z22
+	VFMADD231PD  Z21, Z22, Z4
+	VBROADCASTSD (SI), Z22
+	VFMADD231PD  Z21, Z22, Z5
+	VBROADCASTSD (SI)(DX*1), Z22
+	VFMADD231PD  Z21, Z22, Z6
+	VBROADCASTSD (SI)(DX*2), Z22
+	VFMADD231PD  Z21, Z22, Z7
+	VBROADCASTSD (SI)(BX*1), Z22
+	VFMADD231PD  Z21, Z22, Z8
+	VBROADCASTSD (SI)(DX*4), Z22
+	VFMADD231PD  Z21, Z22, Z9
+	VBROADCASTSD (DI), Z22
+	VFMADD231PD  Z21, Z22, Z10
+	VBROADCASTSD (DI)(DX*1), Z22
+	VFMADD231PD  Z21, Z22, Z11
+	VBROADCASTSD (DI)(DX*2), Z22
+	VFMADD231PD  Z21, Z22, Z12
+	VBROADCASTSD (DI)(BX*1), Z22
+	VFMADD231PD  Z21, Z22, Z13
+	VBROADCASTSD (DI)(DX*4), Z22
+	VFMADD231PD  Z21, Z22, Z14
+	VBROADCASTSD (R8), Z22
+	VFMADD231PD  Z21, Z22, Z15
+	VBROADCASTSD (R8)(DX*1), Z22
+	VFMADD231PD  Z21, Z22, Z16
+	VBROADCASTSD (R8)(DX*2), Z22
+	VFMADD231PD  Z21, Z22, Z17
+	VBROADCASTSD (R8)(BX*1), Z22
+	VFMADD231PD  Z21, Z22, Z18
+	VBROADCASTSD (R8)(DX*4), Z22
+	VFMADD231PD  Z21, Z22, Z19
+	VBROADCASTSD (R9), Z22
+	VFMADD231PD  Z21, Z22, Z20
+	ADDQ         R11, CX
+	ADDQ         R11, SI
+	ADDQ         R11, DI
+	ADDQ         R11, R8
+	ADDQ         R11, R9
+	ADDQ         R12, R10
+	DECQ         R13
+	JNZ          partial158
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	ADDQ         96(AX), R8
+	ADDQ         96(AX), R9
+	MOVQ         56(AX), R13
+	DECQ         R14
+	JNZ          partial158
+	VBROADCASTSD 80(AX), Z21
+	VMULPD       Z21, Z0, Z0
+	VMULPD       Z21, Z1, Z1
+	VMULPD       Z21, Z2, Z2
+	VMULPD       Z21, Z3, Z3
+	VMULPD       Z21, Z4, Z4
+	VMULPD       Z21, Z5, Z5
+	VMULPD       Z21, Z6, Z6
+	VMULPD       Z21, Z7, Z7
+	VMULPD       Z21, Z8, Z8
+	VMULPD       Z21, Z9, Z9
+	VMULPD       Z21, Z10, Z10
+	VMULPD       Z21, Z11, Z11
+	VMULPD       Z21, Z12, Z12
+	VMULPD       Z21, Z13, Z13
+	VMULPD       Z21, Z14, Z14
+	VMULPD       Z21, Z15, Z15
+	VMULPD       Z21, Z16, Z16
+	VMULPD       Z21, Z17, Z17
+	VMULPD       Z21, Z18, Z18
+	VMULPD       Z21, Z19, Z19
+	VMULPD       Z21, Z20, Z20
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased159
+	VMOVUPD.Z    (CX), K1, Z21
+	VADDPD       Z21, Z0, Z0
+	VADDPD       Z21, Z1, Z1
+	VADDPD       Z21, Z2, Z2
+	VADDPD       Z21, Z3, Z3
+	VADDPD       Z21, Z4, Z4
+	VADDPD       Z21, Z5, Z5
+	VADDPD       Z21, Z6, Z6
+	VADDPD       Z21, Z7, Z7
+	VADDPD       Z21, Z8, Z8
+	VADDPD       Z21, Z9, Z9
+	VADDPD       Z21, Z10, Z10
+	VADDPD       Z21, Z11, Z11
+	VADDPD       Z21, Z12, Z12
+	VADDPD       Z21, Z13, Z13
+	VADDPD       Z21, Z14, Z14
+	VADDPD       Z21, Z15, Z15
+	VADDPD       Z21, Z16, Z16
+	VADDPD       Z21, Z17, Z17
+	VADDPD       Z21, Z18, Z18
+	VADDPD       Z21, Z19, Z19
+	VADDPD       Z21, Z20, Z20
+
+biased159:
+	TESTQ     DX, DX
+	JZ        added159
+	VMOVUPD.Z (DX), K1, Z21
+	VADDPD    Z21, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z21
+	VADDPD    Z21, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z21
+	VADDPD    Z21, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z21
+	VADDPD    Z21, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z21
+	VADDPD    Z21, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z21
+	VADDPD    Z21, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z21
+	VADDPD    Z21, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z21
+	VADDPD    Z21, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z21
+	VADDPD    Z21, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z21
+	VADDPD    Z21, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z21
+	VADDPD    Z21, Z10, Z10
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z21
+	VADDPD    Z21, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z21
+	VADDPD    Z21, Z12, Z12
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z21
+	VADDPD    Z21, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z21
+	VADDPD    Z21, Z14, Z14
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z21
+	VADDPD    Z21, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z21
+	VADDPD    Z21, Z16, Z16
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z21
+	VADDPD    Z21, Z17, Z17
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z21
+	VADDPD    Z21, Z18, Z18
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z21
+	VADDPD    Z21, Z19, Z19
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z21
+	VADDPD    Z21, Z20, Z20
+
+added159:
+	CMPQ   112(AX), $0x00
+	JE     clipped159
+	VPXORD Z23, Z23, Z23
+	VMAXPD Z0, Z23, Z0
+	VMAXPD Z1, Z23, Z1
+	VMAXPD Z2, Z23, Z2
+	VMAXPD Z3, Z23, Z3
+	VMAXPD Z4, Z23, Z4
+	VMAXPD Z5, Z23, Z5
+	VMAXPD Z6, Z23, Z6
+	VMAXPD Z7, Z23, Z7
+	VMAXPD Z8, Z23, Z8
+	VMAXPD Z9, Z23, Z9
+	VMAXPD Z10, Z23, Z10
+	VMAXPD Z11, Z23, Z11
+	VMAXPD Z12, Z23, Z12
+	VMAXPD Z13, Z23, Z13
+	VMAXPD Z14, Z23, Z14
+	VMAXPD Z15, Z23, Z15
+	VMAXPD Z16, Z23, Z16
+	VMAXPD Z17, Z23, Z17
+	VMAXPD Z18, Z23, Z18
+	VMAXPD Z19, Z23, Z19
+	VMAXPD Z20, Z23, Z20
+
+clipped159:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z10, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z11, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z12, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z13, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z14, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z15, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z16, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z17, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z18, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z19, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z20, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func tile22x1F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile22x1F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	CMPQ       56(AX), $0x40
+	JLT        fetched160
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched160:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	LEAQ (DI)(DX*4), R8
+	ADDQ DX, R8
+	LEAQ (R8)(DX*4), R9
+	ADDQ DX, R9
+	MOVQ 8(AX), R10
+	MOVQ 32(AX), R11
+	MOVQ 40(AX), R12
+	MOVQ 56(AX), R13
+	MOVQ 88(AX), R14
+
+partial161:
+	VMOVUPD.Z    (R10), K1, Z22
+	VBROADCASTSD (CX), Z23
+	VFMADD231PD  Z22, Z23, Z0
+	VBROADCASTSD (CX)(DX*1), Z23
+	VFMADD231PD  Z22, Z23, Z1
+	VBROADCASTSD (CX)(DX*2), Z23
+	VFMADD231PD  Z22, Z23, Z2
+	VBROADCASTSD (CX)(BX*1), Z23
+	VFMADD231PD  Z22, Z23, Z3
+	VBROADCASTSD (CX)(DX*4), Z23
+	VFMADD231PD  Z22, Z23, Z4
+	VBROADCASTSD (SI), Z23
+	VFMADD231PD  Z22, Z23, Z5
+	VBROADCASTSD (SI)(DX*1), Z23
+	VFMADD231PD  Z22, Z23, Z6
+	VBROADCASTSD (SI)(DX*2), Z23
+	VFMADD231PD  Z22, Z23, Z7
+	VBROADCASTSD (SI)(BX*1), Z23
+	VFMADD231PD  Z22, Z23, Z8
+	VBROADCASTSD (SI)(DX*4), Z23
+	VFMADD231PD  Z22, Z23, Z9
+	VBROADCASTSD (DI), Z23
+	VFMADD231PD  Z22, Z23, Z10
+	VBROADCASTSD (DI)(DX*1), Z23
+	VFMADD231PD  Z22, Z23, Z11
+	VBROADCASTSD (DI)(DX*2), Z23
+	VFMADD231PD  Z22, Z23, Z12
+	VBROADCASTSD (DI)(BX*1), Z23
+	VFMADD231PD  Z22, Z23, Z13
+	VBROADCASTSD (DI)(DX*4), Z23
+	VFMADD231PD  Z22, Z23, Z14
+	VBROADCASTSD (R8), Z23
+	VFMADD231PD  Z22, Z23, Z15
+	VBROADCASTSD (R8)(DX*1), Z23
+	VFMADD231PD  Z22, Z23, Z16
+	VBROADCASTSD (R8)(DX*2), Z23
+	VFMADD231PD  Z22, Z23, Z17
+	VBROADCASTSD (R8)(BX*1), Z23
+	VFMADD231PD  Z22, Z23, Z18
+	VBROADCASTSD (R8)(DX*4), Z23
+	VFMADD231PD  Z22, Z23, Z19
+	VBROADCASTSD (R9), Z23
+	VFMADD231PD  Z22, Z23, Z20
+	VBROADCASTSD (R9)(DX*1), Z23
+	VFMADD231PD  Z22, Z23, Z21
+	ADDQ         R11, CX
+	ADDQ         R11, SI
+	ADDQ         R11, DI
+	ADDQ         R11, R8
+	ADDQ         R11, R9
+	ADDQ         R12, R10
+	DECQ         R13
+	JNZ          partial161
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	ADDQ         96(AX), R8
+	ADDQ         96(AX), R9
+	MOVQ         56(AX), R13
+	DECQ         R14
+	JNZ          partial161
+	VBROADCASTSD 80(AX), Z22
+	VMULPD       Z22, Z0, Z0
+	VMULPD       Z22, Z1, Z1
+	VMULPD       Z22, Z2, Z2
+	VMULPD       Z22, Z3, Z3
+	VMULPD       Z22, Z4, Z4
+	VMULPD       Z22, Z5, Z5
+	VMULPD       Z22, Z6, Z6
+	VMULPD       Z22, Z7, Z7
+	VMULPD       Z22, Z8, Z8
+	VMULPD       Z22, Z9, Z9
+	VMULPD       Z22, Z10, Z10
+	VMULPD       Z22, Z11, Z11
+	VMULPD       Z22, Z12, Z12
+	VMULPD       Z22, Z13, Z13
+	VMULPD       Z22, Z14, Z14
+	VMULPD       Z22, Z15, Z15
+	VMULPD       Z22, Z16, Z16
+	VMULPD       Z22, Z17, Z17
+	VMULPD       Z22, Z18, Z18
+	VMULPD       Z22, Z19, Z19
+	VMULPD       Z22, Z20, Z20
+	VMULPD       Z22, Z21, Z21
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased162
+	VMOVUPD.Z    (CX), K1, Z22
+	VADDPD       Z22, Z0, Z0
+	VADDPD       Z22, Z1, Z1
+	VADDPD       Z22, Z2, Z2
+	VADDPD       Z22, Z3, Z3
+	VADDPD       Z22, Z4, Z4
+	VADDPD       Z22, Z5, Z5
+	VADDPD       Z22, Z6, Z6
+	VADDPD       Z22, Z7, Z7
+	VADDPD       Z22, Z8, Z8
+	VADDPD       Z22, Z9, Z9
+	VADDPD       Z22, Z10, Z10
+	VADDPD       Z22, Z11, Z11
+	VADDPD       Z22, Z12, Z12
+	VADDPD       Z22, Z13, Z13
+	VADDPD       Z22, Z14, Z14
+	VADDPD       Z22, Z15, Z15
+	VADDPD       Z22, Z16, Z16
+	VADDPD       Z22, Z17, Z17
+	VADDPD       Z22, Z18, Z18
+	VADDPD       Z22, Z19, Z19
+	VADDPD       Z22, Z20, Z20
+	VADDPD       Z22, Z21, Z21
+
+biased162:
+	TESTQ     DX, DX
+	JZ        added162
+	VMOVUPD.Z (DX), K1, Z22
+	VADDPD    Z22, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z22
+	VADDPD    Z22, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z22
+	VADDPD    Z22, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z22
+	VADDPD    Z22, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z22
+	VADDPD    Z22, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z22
+	VADDPD    Z22, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z22
+	VADDPD    Z22, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z22
+	VADDPD    Z22, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z22
+	VADDPD    Z22, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z22
+	VADDPD    Z22, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z22
+	VADDPD    Z22, Z10, Z10
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z22
+	VADDPD    Z22, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z22
+	VADDPD    Z22, Z12, Z12
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z22
+	VADDPD    Z22, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z22
+	VADDPD    Z22, Z14, Z14
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z22
+	VADDPD    Z22, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z22
+	VADDPD    Z22, Z16, Z16
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z22
+	VADDPD    Z22, Z17, Z17
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z22
+	VADDPD    Z22, Z18, Z18
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z22
+	VADDPD    Z22, Z19, Z19
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z22
+	VADDPD    Z22, Z20, Z20
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z22
+	VADDPD    Z22, Z21, Z21
+
+added162:
+	CMPQ   112(AX), $0x00
+	JE     clipped162
+	VPXORD Z24, Z24, Z24
+	VMAXPD Z0, Z24, Z0
+	VMAXPD Z1, Z24, Z1
+	VMAXPD Z2, Z24, Z2
+	VMAXPD Z3, Z24, Z3
+	VMAXPD Z4, Z24, Z4
+	VMAXPD Z5, Z24, Z5
+	VMAXPD Z6, Z24, Z6
+	VMAXPD Z7, Z24, Z7
+	VMAXPD Z8, Z24, Z8
+	VMAXPD Z9, Z24, Z9
+	VMAXPD Z10, Z24, Z10
+	VMAXPD Z11, Z24, Z11
+	VMAXPD Z12, Z24, Z12
+	VMAXPD Z13, Z24, Z13
+	VMAXPD Z14, Z24, Z14
+	VMAXPD Z15, Z24, Z15
+	VMAXPD Z16, Z24, Z16
+	VMAXPD Z17, Z24, Z17
+	VMAXPD Z18, Z24, Z18
+	VMAXPD Z19, Z24, Z19
+	VMAXPD Z20, Z24, Z20
+	VMAXPD Z21, Z24, Z21
+
+clipped162:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z10, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z11, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z12, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z13, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z14, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z15, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z16, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z17, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z18, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z19, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z20, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z21, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func tile23x1F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile23x1F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	VPXORD     Z22, Z22, Z22
+	CMPQ       56(AX), $0x40
+	JLT        fetched163
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched163:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	LEAQ (DI)(DX*4), R8
+	ADDQ DX, R8
+	LEAQ (R8)(DX*4), R9
+	ADDQ DX, R9
+	MOVQ 8(AX), R10
+	MOVQ 32(AX), R11
+	MOVQ 40(AX), R12
+	MOVQ 56(AX), R13
+	MOVQ 88(AX), R14
+
+partial164:
+	VMOVUPD.Z    (R10), K1, Z23
+	VBROADCASTSD (CX), Z24
+	VFMADD231PD  Z23, Z24, Z0
+	VBROADCASTSD (CX)(DX*1), Z24
+	VFMADD231PD  Z23, Z24, Z1
+	VBROADCASTSD (CX)(DX*2), Z24
+	VFMADD231PD  Z23, Z24, Z2
+	VBROADCASTSD (CX)(BX*1), Z24
+	VFMADD231PD  Z23, Z24, Z3
+	VBROADCASTSD (CX)(DX*4), Z24
+	VFMADD231PD  Z23, Z24, Z4
+	VBROADCASTSD (SI), Z24
+	VFMADD231PD  Z23, Z24, Z5
+	VBROADCASTSD (SI)(DX*1), Z24
+	VFMADD231PD  Z23, Z24, Z6
+	VBROADCASTSD (SI)(DX*2), Z24
+	VFMADD231PD  Z23, Z24, Z7
+	VBROADCASTSD (SI)(BX*1), Z24
+	VFMADD231PD  Z23, Z24, Z8
+	VBROADCASTSD (SI)(DX*4), Z24
+	VFMADD231PD  Z23, Z24, Z9
+	VBROADCASTSD (DI), Z24
+	VFMADD231PD  Z23, Z24, Z10
+	VBROADCASTSD (DI)(DX*1), Z24
+	VFMADD231PD  Z23, Z24, Z11
+	VBROADCASTSD (DI)(DX*2), Z24
+	VFMADD231PD  Z23, Z24, Z12
+	VBROADCASTSD (DI)(BX*1), Z24
+	VFMADD231PD  Z23, Z24, Z13
+	VBROADCASTSD (DI)(DX*4), Z24
+	VFMADD231PD  Z23, Z24, Z14
+	VBROADCASTSD (R8), Z24
+	VFMADD231PD  Z23, Z24, Z15
+	VBROADCASTSD (R8)(DX*1), Z24
+	VFMADD231PD  Z23, Z24, Z16
+	VBROADCASTSD (R8)(DX*2), Z24
+	VFMADD231PD  Z23, Z24, Z17
+	VBROADCASTSD (R8)(BX*1), Z24
+	VFMADD231PD  Z23, Z24, Z18
+	VBROADCASTSD (R8)(DX*4), Z24
+	VFMADD231PD  Z23, Z24, Z19
+	VBROADCASTSD (R9), Z24
+	VFMADD231PD  Z23, Z24, Z20
+	VBROADCASTSD (R9)(DX*1), Z24
+	VFMADD231PD  Z23, Z24, Z21
+	VBROADCASTSD (R9)(DX*2), Z24
+	VFMADD231PD  Z23, Z24, Z22
+	ADDQ         R11, CX
+	ADDQ         R11, SI
+	ADDQ         R11, DI
+	ADDQ         R11, R8
+	ADDQ         R11, R9
+	ADDQ         R12, R10
+	DECQ         R13
+	JNZ          partial164
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	ADDQ         96(AX), R8
+	ADDQ         96(AX), R9
+	MOVQ         56(AX), R13
+	DECQ         R14
+	JNZ          partial164
+	VBROADCASTSD 80(AX), Z23
+	VMULPD       Z23, Z0, Z0
+	VMULPD       Z23, Z1, Z1
+	VMULPD       Z23, Z2, Z2
+	VMULPD       Z23, Z3, Z3
+	VMULPD       Z23, Z4, Z4
+	VMULPD       Z23, Z5, Z5
+	VMULPD       Z23, Z6, Z6
+	VMULPD       Z23, Z7, Z7
+	VMULPD       Z23, Z8, Z8
+	VMULPD       Z23, Z9, Z9
+	VMULPD       Z23, Z10, Z10
+	VMULPD       Z23, Z11, Z11
+	VMULPD       Z23, Z12, Z12
+	VMULPD       Z23, Z13, Z13
+	VMULPD       Z23, Z14, Z14
+	VMULPD       Z23, Z15, Z15
+	VMULPD       Z23, Z16, Z16
+	VMULPD       Z23, Z17, Z17
+	VMULPD       Z23, Z18, Z18
+	VMULPD       Z23, Z19, Z19
+	VMULPD       Z23, Z20, Z20
+	VMULPD       Z23, Z21, Z21
+	VMULPD       Z23, Z22, Z22
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased165
+	VMOVUPD.Z    (CX), K1, Z23
+	VADDPD       Z23, Z0, Z0
+	VADDPD       Z23, Z1, Z1
+	VADDPD       Z23, Z2, Z2
+	VADDPD       Z23, Z3, Z3
+	VADDPD       Z23, Z4, Z4
+	VADDPD       Z23, Z5, Z5
+	VADDPD       Z23, Z6, Z6
+	VADDPD       Z23, Z7, Z7
+	VADDPD       Z23, Z8, Z8
+	VADDPD       Z23, Z9, Z9
+	VADDPD       Z23, Z10, Z10
+	VADDPD       Z23, Z11, Z11
+	VADDPD       Z23, Z12, Z12
+	VADDPD       Z23, Z13, Z13
+	VADDPD       Z23, Z14, Z14
+	VADDPD       Z23, Z15, Z15
+	VADDPD       Z23, Z16, Z16
+	VADDPD       Z23, Z17, Z17
+	VADDPD       Z23, Z18, Z18
+	VADDPD       Z23, Z19, Z19
+	VADDPD       Z23, Z20, Z20
+	VADDPD       Z23, Z21, Z21
+	VADDPD       Z23, Z22, Z22
+
+biased165:
+	TESTQ     DX, DX
+	JZ        added165
+	VMOVUPD.Z (DX), K1, Z23
+	VADDPD    Z23, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z23
+	VADDPD    Z23, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z23
+	VADDPD    Z23, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z23
+	VADDPD    Z23, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z23
+	VADDPD    Z23, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z23
+	VADDPD    Z23, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z23
+	VADDPD    Z23, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z23
+	VADDPD    Z23, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z23
+	VADDPD    Z23, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z23
+	VADDPD    Z23, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z23
+	VADDPD    Z23, Z10, Z10
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z23
+	VADDPD    Z23, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z23
+	VADDPD    Z23, Z12, Z12
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z23
+	VADDPD    Z23, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z23
+	VADDPD    Z23, Z14, Z14
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z23
+	VADDPD    Z23, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z23
+	VADDPD    Z23, Z16, Z16
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z23
+	VADDPD    Z23, Z17, Z17
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z23
+	VADDPD    Z23, Z18, Z18
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z23
+	VADDPD    Z23, Z19, Z19
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z23
+	VADDPD    Z23, Z20, Z20
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z23
+	VADDPD    Z23, Z21, Z21
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z23
+	VADDPD    Z23, Z22, Z22
+
+added165:
+	CMPQ   112(AX), $0x00
+	JE     clipped165
+	VPXORD Z25, Z25, Z25
+	VMAXPD Z0, Z25, Z0
+	VMAXPD Z1, Z25, Z1
+	VMAXPD Z2, Z25, Z2
+	VMAXPD Z3, Z25, Z3
+	VMAXPD Z4, Z25, Z4
+	VMAXPD Z5, Z25, Z5
+	VMAXPD Z6, Z25, Z6
+	VMAXPD Z7, Z25, Z7
+	VMAXPD Z8, Z25, Z8
+	VMAXPD Z9, Z25, Z9
+	VMAXPD Z10, Z25, Z10
+	VMAXPD Z11, Z25, Z11
+	VMAXPD Z12, Z25, Z12
+	VMAXPD Z13, Z25, Z13
+	VMAXPD Z14, Z25, Z14
+	VMAXPD Z15, Z25, Z15
+	VMAXPD Z16, Z25, Z16
+	VMAXPD Z17, Z25, Z17
+	VMAXPD Z18, Z25, Z18
+	VMAXPD Z19, Z25, Z19
+	VMAXPD Z20, Z25, Z20
+	VMAXPD Z21, Z25, Z21
+	VMAXPD Z22, Z25, Z22
+
+clipped165:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z10, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z11, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z12, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z13, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z14, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z15, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z16, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z17, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z18, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z19, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z20, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z21, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z22, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func tile24x1F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile24x1F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	CMPQ       56(AX), $0x40
+	JLT        fetched166
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched166:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	LEAQ (DI)(DX*4), R8
+	ADDQ DX, R8
+	LEAQ (R8)(DX*4), R9
+	ADDQ DX, R9
+	MOVQ 8(AX), R10
+	MOVQ 32(AX), R11
+	MOVQ 40(AX), R12
+	MOVQ 56(AX), R13
+	MOVQ 88(AX), R14
+
+partial167:
+	VMOVUPD.Z    (R10), K1, Z24
+	VBROADCASTSD (CX), Z25
+	VFMADD231PD  Z24, Z25, Z0
+	VBROADCASTSD (CX)(DX*1), Z25
+	VFMADD231PD  Z24, Z25, Z1
+	VBROADCASTSD (CX)(DX*2), Z25
+	VFMADD231PD  Z24, Z25, Z2
+	VBROADCASTSD (CX)(BX*1), Z25
+	VFMADD231PD  Z24, Z25, Z3
+	VBROADCASTSD (CX)(DX*4), Z25
+	VFMADD231PD  Z24, Z25, Z4
+	VBROADCASTSD (SI), Z25
+	VFMADD231PD  Z24, Z25, Z5
+	VBROADCASTSD (SI)(DX*1), Z25
+	VFMADD231PD  Z24, Z25, Z6
+	VBROADCASTSD (SI)(DX*2), Z25
+	VFMADD231PD  Z24, Z25, Z7
+	VBROADCASTSD (SI)(BX*1), Z25
+	VFMADD231PD  Z24, Z25, Z8
+	VBROADCASTSD (SI)(DX*4), Z25
+	VFMADD231PD  Z24, Z25, Z9
+	VBROADCASTSD (DI), Z25
+	VFMADD231PD  Z24, Z25, Z10
+	VBROADCASTSD (DI)(DX*1), Z25
+	VFMADD231PD  Z24, Z25, Z11
+	VBROADCASTSD (DI)(DX*2), Z25
+	VFMADD231PD  Z24, Z25, Z12
+	VBROADCASTSD (DI)(BX*1), Z25
+	VFMADD231PD  Z24, Z25, Z13
+	VBROADCASTSD (DI)(DX*4), Z25
+	VFMADD231PD  Z24, Z25, Z14
+	VBROADCASTSD (R8), Z25
+	VFMADD231PD  Z24, Z25, Z15
+	VBROADCASTSD (R8)(DX*1), Z25
+	VFMADD231PD  Z24, Z25, Z16
+	VBROADCASTSD (R8)(DX*2), Z25
+	VFMADD231PD  Z24, Z25, Z17
+	VBROADCASTSD (R8)(BX*1), Z25
+	VFMADD231PD  Z24, Z25, Z18
+	VBROADCASTSD (R8)(DX*4), Z25
+	VFMADD231PD  Z24, Z25, Z19
+	VBROADCASTSD (R9), Z25
+	VFMADD231PD  Z24, Z25, Z20
+	VBROADCASTSD (R9)(DX*1), Z25
+	VFMADD231PD  Z24, Z25, Z21
+	VBROADCASTSD (R9)(DX*2), Z25
+	VFMADD231PD  Z24, Z25, Z22
+	VBROADCASTSD (R9)(BX*1), Z25
+	VFMADD231PD  Z24, Z25, Z23
+	ADDQ         R11, CX
+	ADDQ         R11, SI
+	ADDQ         R11, DI
+	ADDQ         R11, R8
+	ADDQ         R11, R9
+	ADDQ         R12, R10
+	DECQ         R13
+	JNZ          partial167
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	ADDQ         96(AX), R8
+	ADDQ         96(AX), R9
+	MOVQ         56(AX), R13
+	DECQ         R14
+	JNZ          partial167
+	VBROADCASTSD 80(AX), Z24
+	VMULPD       Z24, Z0, Z0
+	VMULPD       Z24, Z1, Z1
+	VMULPD       Z24, Z2, Z2
+	VMULPD       Z24, Z3, Z3
+	VMULPD       Z24, Z4, Z4
+	VMULPD       Z24, Z5, Z5
+	VMULPD       Z24, Z6, Z6
+	VMULPD       Z24, Z7, Z7
+	VMULPD       Z24, Z8, Z8
+	VMULPD       Z24, Z9, Z9
+	VMULPD       Z24, Z10, Z10
+	VMULPD       Z24, Z11, Z11
+	VMULPD       Z24, Z12, Z12
+	VMULPD       Z24, Z13, Z13
+	VMULPD       Z24, Z14, Z14
+	VMULPD       Z24, Z15, Z15
+	VMULPD       Z24, Z16, Z16
+	VMULPD       Z24, Z17, Z17
+	VMULPD       Z24, Z18, Z18
+	VMULPD       Z24, Z19, Z19
+	VMULPD       Z24, Z20, Z20
+	VMULPD       Z24, Z21, Z21
+	VMULPD       Z24, Z22, Z22
+	VMULPD       Z24, Z23, Z23
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased168
+	VMOVUPD.Z    (CX), K1, Z24
+	VADDPD       Z24, Z0, Z0
+	VADDPD       Z24, Z1, Z1
+	VADDPD       Z24, Z2, Z2
+	VADDPD       Z24, Z3, Z3
+	VADDPD       Z24, Z4, Z4
+	VADDPD       Z24, Z5, Z5
+	VADDPD       Z24, Z6, Z6
+	VADDPD       Z24, Z7, Z7
+	VADDPD       Z24, Z8, Z8
+	VADDPD       Z24, Z9, Z9
+	VADDPD       Z24, Z10, Z10
+	VADDPD       Z24, Z11, Z11
+	VADDPD       Z24, Z12, Z12
+	VADDPD       Z24, Z13, Z13
+	VADDPD       Z24, Z14, Z14
+	VADDPD       Z24, Z15, Z15
+	VADDPD       Z24, Z16, Z16
+	VADDPD       Z24, Z17, Z17
+	VADDPD       Z24, Z18, Z18
+	VADDPD       Z24, Z19, Z19
+	VADDPD       Z24, Z20, Z20
+	VADDPD       Z24, Z21, Z21
+	VADDPD       Z24, Z22, Z22
+	VADDPD       Z24, Z23, Z23
+
+biased168:
+	TESTQ     DX, DX
+	JZ        added168
+	VMOVUPD.Z (DX), K1, Z24
+	VADDPD    Z24, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z24
+	VADDPD    Z24, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z24
+	VADDPD    Z24, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z24
+	VADDPD    Z24, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z24
+	VADDPD    Z24, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z24
+	VADDPD    Z24, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z24
+	VADDPD    Z24, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z24
+	VADDPD    Z24, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z24
+	VADDPD    Z24, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z24
+	VADDPD    Z24, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z24
+	VADDPD    Z24, Z10, Z10
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z24
+	VADDPD    Z24, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z24
+	VADDPD    Z24, Z12, Z12
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z24
+	VADDPD    Z24, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z24
+	VADDPD    Z24, Z14, Z14
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z24
+	VADDPD    Z24, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z24
+	VADDPD    Z24, Z16, Z16
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z24
+	VADDPD    Z24, Z17, Z17
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z24
+	VADDPD    Z24, Z18, Z18
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z24
+	VADDPD    Z24, Z19, Z19
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z24
+	VADDPD    Z24, Z20, Z20
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z24
+	VADDPD    Z24, Z21, Z21
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z24
+	VADDPD    Z24, Z22, Z22
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z24
+	VADDPD    Z24, Z23, Z23
+
+added168:
+	CMPQ   112(AX), $0x00
+	JE     clipped168
+	VPXORD Z26, Z26, Z26
+	VMAXPD Z0, Z26, Z0
+	VMAXPD Z1, Z26, Z1
+	VMAXPD Z2, Z26, Z2
+	VMAXPD Z3, Z26, Z3
+	VMAXPD Z4, Z26, Z4
+	VMAXPD Z5, Z26, Z5
+	VMAXPD Z6, Z26, Z6
+	VMAXPD Z7, Z26, Z7
+	VMAXPD Z8, Z26, Z8
+	VMAXPD Z9, Z26, Z9
+	VMAXPD Z10, Z26, Z10
+	VMAXPD Z11, Z26, Z11
+	VMAXPD Z12, Z26, Z12
+	VMAXPD Z13, Z26, Z13
+	VMAXPD Z14, Z26, Z14
+	VMAXPD Z15, Z26, Z15
+	VMAXPD Z16, Z26, Z16
+	VMAXPD Z17, Z26, Z17
+	VMAXPD Z18, Z26, Z18
+	VMAXPD Z19, Z26, Z19
+	VMAXPD Z20, Z26, Z20
+	VMAXPD Z21, Z26, Z21
+	VMAXPD Z22, Z26, Z22
+	VMAXPD Z23, Z26, Z23
+
+clipped168:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z10, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z11, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z12, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z13, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z14, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z15, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z16, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z17, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z18, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z19, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z20, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z21, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z22, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z23, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func tile25x1F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile25x1F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	VPXORD     Z24, Z24, Z24
+	CMPQ       56(AX), $0x40
+	JLT        fetched169
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched169:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	LEAQ (DI)(DX*4), R8
+	ADDQ DX, R8
+	LEAQ (R8)(DX*4), R9
+	ADDQ DX, R9
+	MOVQ 8(AX), R10
+	MOVQ 32(AX), R11
+	MOVQ 40(AX), R12
+	MOVQ 56(AX), R13
+	MOVQ 88(AX), R14
+
+partial170:
+	VMOVUPD.Z    (R10), K1, Z25
+	VBROADCASTSD (CX), Z26
+	VFMADD231PD  Z25, Z26, Z0
+	VBROADCASTSD (CX)(DX*1), Z26
+	VFMADD231PD  Z25, Z26, Z1
+	VBROADCASTSD (CX)(DX*2), Z26
+	VFMADD231PD  Z25, Z26, Z2
+	VBROADCASTSD (CX)(BX*1), Z26
+	VFMADD231PD  Z25, Z26, Z3
+	VBROADCASTSD (CX)(DX*4), Z26
+	VFMADD231PD  Z25, Z26, Z4
+	VBROADCASTSD (SI), Z26
+	VFMADD231PD  Z25, Z26, Z5
+	VBROADCASTSD (SI)(DX*1), Z26
+	VFMADD231PD  Z25, Z26, Z6
+	VBROADCASTSD (SI)(DX*2), Z26
+	VFMADD231PD  Z25, Z26, Z7
+	VBROADCASTSD (SI)(BX*1), Z26
+	VFMADD231PD  Z25, Z26, Z8
+	VBROADCASTSD (SI)(DX*4), Z26
+	VFMADD231PD  Z25, Z26, Z9
+	VBROADCASTSD (DI), Z26
+	VFMADD231PD  Z25, Z26, Z10
+	VBROADCASTSD (DI)(DX*1), Z26
+	VFMADD231PD  Z25, Z26, Z11
+	VBROADCASTSD (DI)(DX*2), Z26
+	VFMADD231PD  Z25, Z26, Z12
+	VBROADCASTSD (DI)(BX*1), Z26
+	VFMADD231PD  Z25, Z26, Z13
+	VBROADCASTSD (DI)(DX*4), Z26
+	VFMADD231PD  Z25, Z26, Z14
+	VBROADCASTSD (R8), Z26
+	VFMADD231PD  Z25, Z26, Z15
+	VBROADCASTSD (R8)(DX*1), Z26
+	VFMADD231PD  Z25, Z26, Z16
+	VBROADCASTSD (R8)(DX*2), Z26
+	VFMADD231PD  Z25, Z26, Z17
+	VBROADCASTSD (R8)(BX*1), Z26
+	VFMADD231PD  Z25, Z26, Z18
+	VBROADCASTSD (R8)(DX*4), Z26
+	VFMADD231PD  Z25, Z26, Z19
+	VBROADCASTSD (R9), Z26
+	VFMADD231PD  Z25, Z26, Z20
+	VBROADCASTSD (R9)(DX*1), Z26
+	VFMADD231PD  Z25, Z26, Z21
+	VBROADCASTSD (R9)(DX*2), Z26
+	VFMADD231PD  Z25, Z26, Z22
+	VBROADCASTSD (R9)(BX*1), Z26
+	VFMADD231PD  Z25, Z26, Z23
+	VBROADCASTSD (R9)(DX*4), Z26
+	VFMADD231PD  Z25, Z26, Z24
+	ADDQ         R11, CX
+	ADDQ         R11, SI
+	ADDQ         R11, DI
+	ADDQ         R11, R8
+	ADDQ         R11, R9
+	ADDQ         R12, R10
+	DECQ         R13
+	JNZ          partial170
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	ADDQ         96(AX), R8
+	ADDQ         96(AX), R9
+	MOVQ         56(AX), R13
+	DECQ         R14
+	JNZ          partial170
+	VBROADCASTSD 80(AX), Z25
+	VMULPD       Z25, Z0, Z0
+	VMULPD       Z25, Z1, Z1
+	VMULPD       Z25, Z2, Z2
+	VMULPD       Z25, Z3, Z3
+	VMULPD       Z25, Z4, Z4
+	VMULPD       Z25, Z5, Z5
+	VMULPD       Z25, Z6, Z6
+	VMULPD       Z25, Z7, Z7
+	VMULPD       Z25, Z8, Z8
+	VMULPD       Z25, Z9, Z9
+	VMULPD       Z25, Z10, Z10
+	VMULPD       Z25, Z11, Z11
+	VMULPD       Z25, Z12, Z12
+	VMULPD       Z25, Z13, Z13
+	VMULPD       Z25, Z14, Z14
+	VMULPD       Z25, Z15, Z15
+	VMULPD       Z25, Z16, Z16
+	VMULPD       Z25, Z17, Z17
+	VMULPD       Z25, Z18, Z18
+	VMULPD       Z25, Z19, Z19
+	VMULPD       Z25, Z20, Z20
+	VMULPD       Z25, Z21, Z21
+	VMULPD       Z25, Z22, Z22
+	VMULPD       Z25, Z23, Z23
+	VMULPD       Z25, Z24, Z24
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased171
+	VMOVUPD.Z    (CX), K1, Z25
+	VADDPD       Z25, Z0, Z0
+	VADDPD       Z25, Z1, Z1
+	VADDPD       Z25, Z2, Z2
+	VADDPD       Z25, Z3, Z3
+	VADDPD       Z25, Z4, Z4
+	VADDPD       Z25, Z5, Z5
+	VADDPD       Z25, Z6, Z6
+	VADDPD       Z25, Z7, Z7
+	VADDPD       Z25, Z8, Z8
+	VADDPD       Z25, Z9, Z9
+	VADDPD       Z25, Z10, Z10
+	VADDPD       Z25, Z11, Z11
+	VADDPD       Z25, Z12, Z12
+	VADDPD       Z25, Z13, Z13
+	VADDPD       Z25, Z14, Z14
+	VADDPD       Z25, Z15, Z15
+	VADDPD       Z25, Z16, Z16
+	VADDPD       Z25, Z17, Z17
+	VADDPD       Z25, Z18, Z18
+	VADDPD       Z25, Z19, Z19
+	VADDPD       Z25, Z20, Z20
+	VADDPD       Z25, Z21, Z21
+	VADDPD       Z25, Z22, Z22
+	VADDPD       Z25, Z23, Z23
+	VADDPD       Z25, Z24, Z24
+
+biased171:
+	TESTQ     DX, DX
+	JZ        added171
+	VMOVUPD.Z (DX), K1, Z25
+	VADDPD    Z25, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z25
+	VADDPD    Z25, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z25
+	VADDPD    Z25, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z25
+	VADDPD    Z25, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z25
+	VADDPD    Z25, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z25
+	VADDPD    Z25, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z25
+	VADDPD    Z25, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z25
+	VADDPD    Z25, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z25
+	VADDPD    Z25, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z25
+	VADDPD    Z25, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z25
+	VADDPD    Z25, Z10, Z10
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z25
+	VADDPD    Z25, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z25
+	VADDPD    Z25, Z12, Z12
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z25
+	VADDPD    Z25, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z25
+	VADDPD    Z25, Z14, Z14
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z25
+	VADDPD    Z25, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z25
+	VADDPD    Z25, Z16, Z16
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z25
+	VADDPD    Z25, Z17, Z17
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z25
+	VADDPD    Z25, Z18, Z18
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z25
+	VADDPD    Z25, Z19, Z19
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z25
+	VADDPD    Z25, Z20, Z20
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z25
+	VADDPD    Z25, Z21, Z21
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z25
+	VADDPD    Z25, Z22, Z22
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z25
+	VADDPD    Z25, Z23, Z23
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z25
+	VADDPD    Z25, Z24, Z24
+
+added171:
+	CMPQ   112(AX), $0x00
+	JE     clipped171
+	VPXORD Z27, Z27, Z27
+	VMAXPD Z0, Z27, Z0
+	VMAXPD Z1, Z27, Z1
+	VMAXPD Z2, Z27, Z2
+	VMAXPD Z3, Z27, Z3
+	VMAXPD Z4, Z27, Z4
+	VMAXPD Z5, Z27, Z5
+	VMAXPD Z6, Z27, Z6
+	VMAXPD Z7, Z27, Z7
+	VMAXPD Z8, Z27, Z8
+	VMAXPD Z9, Z27, Z9
+	VMAXPD Z10, Z27, Z10
+	VMAXPD Z11, Z27, Z11
+	VMAXPD Z12, Z27, Z12
+	VMAXPD Z13, Z27, Z13
+	VMAXPD Z14, Z27, Z14
+	VMAXPD Z15, Z27, Z15
+	VMAXPD Z16, Z27, Z16
+	VMAXPD Z17, Z27, Z17
+	VMAXPD Z18, Z27, Z18
+	VMAXPD Z19, Z27, Z19
+	VMAXPD Z20, Z27, Z20
+	VMAXPD Z21, Z27, Z21
+	VMAXPD Z22, Z27, Z22
+	VMAXPD Z23, Z27, Z23
+	VMAXPD Z24, Z27, Z24
+
+clipped171:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z10, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z11, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z12, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z13, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z14, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z15, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z16, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z17, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z18, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z19, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z20, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z21, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z22, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z23, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z24, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func tile26x1F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile26x1F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	VPXORD     Z24, Z24, Z24
+	VPXORD     Z25, Z25, Z25
+	CMPQ       56(AX), $0x40
+	JLT        fetched172
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched172:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	LEAQ (DI)(DX*4), R8
+	ADDQ DX, R8
+	LEAQ (R8)(DX*4), R9
+	ADDQ DX, R9
+	LEAQ (R9)(DX*4), R10
+	ADDQ DX, R10
+	MOVQ 8(AX), R11
+	MOVQ 32(AX), R12
+	MOVQ 40(AX), R13
+	MOVQ 56(AX), R14
+	MOVQ 88(AX), R15
+
+partial173:
+	VMOVUPD.Z    (R11), K1, Z26
+	VBROADCASTSD (CX), Z27
+	VFMADD231PD  Z26, Z27, Z0
+	VBROADCASTSD (CX)(DX*1), Z27
+	VFMADD231PD  Z26, Z27, Z1
+	VBROADCASTSD (CX)(DX*2), Z27
+	VFMADD231PD  Z26, Z27, Z2
+	VBROADCASTSD (CX)(BX*1), Z27
+	VFMADD231PD  Z26, Z27, Z3
+	VBROADCASTSD (CX)(DX*4), Z27
+	VFMADD231PD  Z26, Z27, Z4
+	VBROADCASTSD (SI), Z27
+	VFMADD231PD  Z26, Z27, Z5
+	VBROADCASTSD (SI)(DX*1), Z27
+	VFMADD231PD  Z26, Z27, Z6
+	VBROADCASTSD (SI)(DX*2), Z27
+	VFMADD231PD  Z26, Z27, Z7
+	VBROADCASTSD (SI)(BX*1), Z27
+	VFMADD231PD  Z26, Z27, Z8
+	VBROADCASTSD (SI)(DX*4), Z27
+	VFMADD231PD  Z26, Z27, Z9
+	VBROADCASTSD (DI), Z27
+	VFMADD231PD  Z26, Z27, Z10
+	VBROADCASTSD (DI)(DX*1), Z27
+	VFMADD231PD  Z26, Z27, Z11
+	VBROADCASTSD (DI)(DX*2), Z27
+	VFMADD231PD  Z26, Z27, Z12
+	VBROADCASTSD (DI)(BX*1), Z27
+	VFMADD231PD  Z26, Z27, Z13
+	VBROADCASTSD (DI)(DX*4), Z27
+	VFMADD231PD  Z26, Z27, Z14
+	VBROADCASTSD (R8), Z27
+	VFMADD231PD  Z26, Z27, Z15
+	VBROADCASTSD (R8)(DX*1), Z27
+	VFMADD231PD  Z26, Z27, Z16
+	VBROADCASTSD (R8)(DX*2), Z27
+	VFMADD231PD  Z26, Z27, Z17
+	VBROADCASTSD (R8)(BX*1), Z27
+	VFMADD231PD  Z26, Z27, Z18
+	VBROADCASTSD (R8)(DX*4), Z27
+	VFMADD231PD  Z26, Z27, Z19
+	VBROADCASTSD (R9), Z27
+	VFMADD231PD  Z26, Z27, Z20
+	VBROADCASTSD (R9)(DX*1), Z27
+	VFMADD231PD  Z26, Z27, Z21
+	VBROADCASTSD (R9)(DX*2), Z27
+	VFMADD231PD  Z26, Z27, Z22
+	VBROADCASTSD (R9)(BX*1), Z27
+	VFMADD231PD  Z26, Z27, Z23
+	VBROADCASTSD (R9)(DX*4), Z27
+	VFMADD231PD  Z26, Z27, Z24
+	VBROADCASTSD (R10), Z27
+	VFMADD231PD  Z26, Z27, Z25
+	ADDQ         R12, CX
+	ADDQ         R12, SI
+	ADDQ         R12, DI
+	ADDQ         R12, R8
+	ADDQ         R12, R9
+	ADDQ         R12, R10
+	ADDQ         R13, R11
+	DECQ         R14
+	JNZ          partial173
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	ADDQ         96(AX), R8
+	ADDQ         96(AX), R9
+	ADDQ         96(AX), R10
+	MOVQ         56(AX), R14
+	DECQ         R15
+	JNZ          partial173
+	VBROADCASTSD 80(AX), Z26
+	VMULPD       Z26, Z0, Z0
+	VMULPD       Z26, Z1, Z1
+	VMULPD       Z26, Z2, Z2
+	VMULPD       Z26, Z3, Z3
+	VMULPD       Z26, Z4, Z4
+	VMULPD       Z26, Z5, Z5
+	VMULPD       Z26, Z6, Z6
+	VMULPD       Z26, Z7, Z7
+	VMULPD       Z26, Z8, Z8
+	VMULPD       Z26, Z9, Z9
+	VMULPD       Z26, Z10, Z10
+	VMULPD       Z26, Z11, Z11
+	VMULPD       Z26, Z12, Z12
+	VMULPD       Z26, Z13, Z13
+	VMULPD       Z26, Z14, Z14
+	VMULPD       Z26, Z15, Z15
+	VMULPD       Z26, Z16, Z16
+	VMULPD       Z26, Z17, Z17
+	VMULPD       Z26, Z18, Z18
+	VMULPD       Z26, Z19, Z19
+	VMULPD       Z26, Z20, Z20
+	VMULPD       Z26, Z21, Z21
+	VMULPD       Z26, Z22, Z22
+	VMULPD       Z26, Z23, Z23
+	VMULPD       Z26, Z24, Z24
+	VMULPD       Z26, Z25, Z25
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased174
+	VMOVUPD.Z    (CX), K1, Z26
+	VADDPD       Z26, Z0, Z0
+	VADDPD       Z26, Z1, Z1
+	VADDPD       Z26, Z2, Z2
+	VADDPD       Z26, Z3, Z3
+	VADDPD       Z26, Z4, Z4
+	VADDPD       Z26, Z5, Z5
+	VADDPD       Z26, Z6, Z6
+	VADDPD       Z26, Z7, Z7
+	VADDPD       Z26, Z8, Z8
+	VADDPD       Z26, Z9, Z9
+	VADDPD       Z26, Z10, Z10
+	VADDPD       Z26, Z11, Z11
+	VADDPD       Z26, Z12, Z12
+	VADDPD       Z26, Z13, Z13
+	VADDPD       Z26, Z14, Z14
+	VADDPD       Z26, Z15, Z15
+	VADDPD       Z26, Z16, Z16
+	VADDPD       Z26, Z17, Z17
+	VADDPD       Z26, Z18, Z18
+	VADDPD       Z26, Z19, Z19
+	VADDPD       Z26, Z20, Z20
+	VADDPD       Z26, Z21, Z21
+	VADDPD       Z26, Z22, Z22
+	VADDPD       Z26, Z23, Z23
+	VADDPD       Z26, Z24, Z24
+	VADDPD       Z26, Z25, Z25
+
+biased174:
+	TESTQ     DX, DX
+	JZ        added174
+	VMOVUPD.Z (DX), K1, Z26
+	VADDPD    Z26, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z26
+	VADDPD    Z26, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z26
+	VADDPD    Z26, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z26
+	VADDPD    Z26, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z26
+	VADDPD    Z26, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z26
+	VADDPD    Z26, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z26
+	VADDPD    Z26, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z26
+	VADDPD    Z26, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z26
+	VADDPD    Z26, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z26
+	VADDPD    Z26, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z26
+	VADDPD    Z26, Z10, Z10
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z26
+	VADDPD    Z26, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z26
+	VADDPD    Z26, Z12, Z12
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z26
+	VADDPD    Z26, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z26
+	VADDPD    Z26, Z14, Z14
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z26
+	VADDPD    Z26, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z26
+	VADDPD    Z26, Z16, Z16
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z26
+	VADDPD    Z26, Z17, Z17
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z26
+	VADDPD    Z26, Z18, Z18
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z26
+	VADDPD    Z26, Z19, Z19
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z26
+	VADDPD    Z26, Z20, Z20
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z26
+	VADDPD    Z26, Z21, Z21
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z26
+	VADDPD    Z26, Z22, Z22
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z26
+	VADDPD    Z26, Z23, Z23
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z26
+	VADDPD    Z26, Z24, Z24
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z26
+	VADDPD    Z26, Z25, Z25
+
+added174:
+	CMPQ   112(AX), $0x00
+	JE     clipped174
+	VPXORD Z28, Z28, Z28
+	VMAXPD Z0, Z28, Z0
+	VMAXPD Z1, Z28, Z1
+	VMAXPD Z2, Z28, Z2
+	VMAXPD Z3, Z28, Z3
+	VMAXPD Z4, Z28, Z4
+	VMAXPD Z5, Z28, Z5
+	VMAXPD Z6, Z28, Z6
+	VMAXPD Z7, Z28, Z7
+	VMAXPD Z8, Z28, Z8
+	VMAXPD Z9, Z28, Z9
+	VMAXPD Z10, Z28, Z10
+	VMAXPD Z11, Z28, Z11
+	VMAXPD Z12, Z28, Z12
+	VMAXPD Z13, Z28, Z13
+	VMAXPD Z14, Z28, Z14
+	VMAXPD Z15, Z28, Z15
+	VMAXPD Z16, Z28, Z16
+	VMAXPD Z17, Z28, Z17
+	VMAXPD Z18, Z28, Z18
+	VMAXPD Z19, Z28, Z19
+	VMAXPD Z20, Z28, Z20
+	VMAXPD Z21, Z28, Z21
+	VMAXPD Z22, Z28, Z22
+	VMAXPD Z23, Z28, Z23
+	VMAXPD Z24, Z28, Z24
+	VMAXPD Z25, Z28, Z25
+
+clipped174:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z10, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z11, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z12, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z13, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z14, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z15, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z16, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z17, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z18, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z19, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z20, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z21, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z22, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z23, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z24, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z25, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func tile27x1F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile27x1F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	VPXORD     Z24, Z24, Z24
+	VPXORD     Z25, Z25, Z25
+	VPXORD     Z26, Z26, Z26
+	CMPQ       56(AX), $0x40
+	JLT        fetched175
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched175:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	LEAQ (DI)(DX*4), R8
+	ADDQ DX, R8
+	LEAQ (R8)(DX*4), R9
+	ADDQ DX, R9
+	LEAQ (R9)(DX*4), R10
+	ADDQ DX, R10
+	MOVQ 8(AX), R11
+	MOVQ 32(AX), R12
+	MOVQ 40(AX), R13
+	MOVQ 56(AX), R14
+	MOVQ 88(AX), R15
+
+partial176:
+	VMOVUPD.Z    (R11), K1, Z27
+	VBROADCASTSD (CX), Z28
+	VFMADD231PD  Z27, Z28, Z0
+	VBROADCASTSD (CX)(DX*1), Z28
+	VFMADD231PD  Z27, Z28, Z1
+	VBROADCASTSD (CX)(DX*2), Z28
+	VFMADD231PD  Z27, Z28, Z2
+	VBROADCASTSD (CX)(BX*1), Z28
+	VFMADD231PD  Z27, Z28, Z3
+	VBROADCASTSD (CX)(DX*4), Z28
+	VFMADD231PD  Z27, Z28, Z4
+	VBROADCASTSD (SI), Z28
+	VFMADD231PD  Z27, Z28, Z5
+	VBROADCASTSD (SI)(DX*1), Z28
+	VFMADD231PD  Z27, Z28, Z6
+	VBROADCASTSD (SI)(DX*2), Z28
+	VFMADD231PD  Z27, Z28, Z7
+	VBROADCASTSD (SI)(BX*1), Z28
+	VFMADD231PD  Z27, Z28, Z8
+	VBROADCASTSD (SI)(DX*4), Z28
+	VFMADD231PD  Z27, Z28, Z9
+	VBROADCASTSD (DI), Z28
+	VFMADD231PD  Z27, Z28, Z10
+	VBROADCASTSD (DI)(DX*1), Z28
+	VFMADD231PD  Z27, Z28, Z11
+	VBROADCASTSD (DI)(DX*2), Z28
+	VFMADD231PD  Z27, Z28, Z12
+	VBROADCASTSD (DI)(BX*1), Z28
+	VFMADD231PD  Z27, Z28, Z13
+	VBROADCASTSD (DI)(DX*4), Z28
+	VFMADD231PD  Z27, Z28, Z14
+	VBROADCASTSD (R8), Z28
+	VFMADD231PD  Z27, Z28, Z15
+	VBROADCASTSD (R8)(DX*1), Z28
+	VFMADD231PD  Z27, Z28, Z16
+	VBROADCASTSD (R8)(DX*2), Z28
+	VFMADD231PD  Z27, Z28, Z17
+	VBROADCASTSD (R8)(BX*1), Z28
+	VFMADD231PD  Z27, Z28, Z18
+	VBROADCASTSD (R8)(DX*4), Z28
+	VFMADD231PD  Z27, Z28, Z19
+	VBROADCASTSD (R9), Z28
+	VFMADD231PD  Z27, Z28, Z20
+	VBROADCASTSD (R9)(DX*1), Z28
+	VFMADD231PD  Z27, Z28, Z21
+	VBROADCASTSD (R9)(DX*2), Z28
+	VFMADD231PD  Z27, Z28, Z22
+	VBROADCASTSD (R9)(BX*1), Z28
+	VFMADD231PD  Z27, Z28, Z23
+	VBROADCASTSD (R9)(DX*4), Z28
+	VFMADD231PD  Z27, Z28, Z24
+	VBROADCASTSD (R10), Z28
+	VFMADD231PD  Z27, Z28, Z25
+	VBROADCASTSD (R10)(DX*1), Z28
+	VFMADD231PD  Z27, Z28, Z26
+	ADDQ         R12, CX
+	ADDQ         R12, SI
+	ADDQ         R12, DI
+	ADDQ         R12, R8
+	ADDQ         R12, R9
+	ADDQ         R12, R10
+	ADDQ         R13, R11
+	DECQ         R14
+	JNZ          partial176
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	ADDQ         96(AX), R8
+	ADDQ         96(AX), R9
+	ADDQ         96(AX), R10
+	MOVQ         56(AX), R14
+	DECQ         R15
+	JNZ          partial176
+	VBROADCASTSD 80(AX), Z27
+	VMULPD       Z27, Z0, Z0
+	VMULPD       Z27, Z1, Z1
+	VMULPD       Z27, Z2, Z2
+	VMULPD       Z27, Z3, Z3
+	VMULPD       Z27, Z4, Z4
+	VMULPD       Z27, Z5, Z5
+	VMULPD       Z27, Z6, Z6
+	VMULPD       Z27, Z7, Z7
+	VMULPD       Z27, Z8, Z8
+	VMULPD       Z27, Z9, Z9
+	VMULPD       Z27, Z10, Z10
+	VMULPD       Z27, Z11, Z11
+	VMULPD       Z27, Z12, Z12
+	VMULPD       Z27, Z13, Z13
+	VMULPD       Z27, Z14, Z14
+	VMULPD       Z27, Z15, Z15
+	VMULPD       Z27, Z16, Z16
+	VMULPD       Z27, Z17, Z17
+	VMULPD       Z27, Z18, Z18
+	VMULPD       Z27, Z19, Z19
+	VMULPD       Z27, Z20, Z20
+	VMULPD       Z27, Z21, Z21
+	VMULPD       Z27, Z22, Z22
+	VMULPD       Z27, Z23, Z23
+	VMULPD       Z27, Z24, Z24
+	VMULPD       Z27, Z25, Z25
+	VMULPD       Z27, Z26, Z26
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased177
+	VMOVUPD.Z    (CX), K1, Z27
+	VADDPD       Z27, Z0, Z0
+	VADDPD       Z27, Z1, Z1
+	VADDPD       Z27, Z2, Z2
+	VADDPD       Z27, Z3, Z3
+	VADDPD       Z27, Z4, Z4
+	VADDPD       Z27, Z5, Z5
+	VADDPD       Z27, Z6, Z6
+	VADDPD       Z27, Z7, Z7
+	VADDPD       Z27, Z8, Z8
+	VADDPD       Z27, Z9, Z9
+	VADDPD       Z27, Z10, Z10
+	VADDPD       Z27, Z11, Z11
+	VADDPD       Z27, Z12, Z12
+	VADDPD       Z27, Z13, Z13
+	VADDPD       Z27, Z14, Z14
+	VADDPD       Z27, Z15, Z15
+	VADDPD       Z27, Z16, Z16
+	VADDPD       Z27, Z17, Z17
+	VADDPD       Z27, Z18, Z18
+	VADDPD       Z27, Z19, Z19
+	VADDPD       Z27, Z20, Z20
+	VADDPD       Z27, Z21, Z21
+	VADDPD       Z27, Z22, Z22
+	VADDPD       Z27, Z23, Z23
+	VADDPD       Z27, Z24, Z24
+	VADDPD       Z27, Z25, Z25
+	VADDPD       Z27, Z26, Z26
+
+biased177:
+	TESTQ     DX, DX
+	JZ        added177
+	VMOVUPD.Z (DX), K1, Z27
+	VADDPD    Z27, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z27
+	VADDPD    Z27, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z27
+	VADDPD    Z27, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z27
+	VADDPD    Z27, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z27
+	VADDPD    Z27, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z27
+	VADDPD    Z27, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z27
+	VADDPD    Z27, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z27
+	VADDPD    Z27, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z27
+	VADDPD    Z27, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z27
+	VADDPD    Z27, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z27
+	VADDPD    Z27, Z10, Z10
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z27
+	VADDPD    Z27, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z27
+	VADDPD    Z27, Z12, Z12
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z27
+	VADDPD    Z27, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z27
+	VADDPD    Z27, Z14, Z14
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z27
+	VADDPD    Z27, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z27
+	VADDPD    Z27, Z16, Z16
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z27
+	VADDPD    Z27, Z17, Z17
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z27
+	VADDPD    Z27, Z18, Z18
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z27
+	VADDPD    Z27, Z19, Z19
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z27
+	VADDPD    Z27, Z20, Z20
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z27
+	VADDPD    Z27, Z21, Z21
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z27
+	VADDPD    Z27, Z22, Z22
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z27
+	VADDPD    Z27, Z23, Z23
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z27
+	VADDPD    Z27, Z24, Z24
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z27
+	VADDPD    Z27, Z25, Z25
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z27
+	VADDPD    Z27, Z26, Z26
+
+added177:
+	CMPQ   112(AX), $0x00
+	JE     clipped177
+	VPXORD Z29, Z29, Z29
+	VMAXPD Z0, Z29, Z0
+	VMAXPD Z1, Z29, Z1
+	VMAXPD Z2, Z29, Z2
+	VMAXPD Z3, Z29, Z3
+	VMAXPD Z4, Z29, Z4
+	VMAXPD Z5, Z29, Z5
+	VMAXPD Z6, Z29, Z6
+	VMAXPD Z7, Z29, Z7
+	VMAXPD Z8, Z29, Z8
+	VMAXPD Z9, Z29, Z9
+	VMAXPD Z10, Z29, Z10
+	VMAXPD Z11, Z29, Z11
+	VMAXPD Z12, Z29, Z12
+	VMAXPD Z13, Z29, Z13
+	VMAXPD Z14, Z29, Z14
+	VMAXPD Z15, Z29, Z15
+	VMAXPD Z16, Z29, Z16
+	VMAXPD Z17, Z29, Z17
+	VMAXPD Z18, Z29, Z18
+	VMAXPD Z19, Z29, Z19
+	VMAXPD Z20, Z29, Z20
+	VMAXPD Z21, Z29, Z21
+	VMAXPD Z22, Z29, Z22
+	VMAXPD Z23, Z29, Z23
+	VMAXPD Z24, Z29, Z24
+	VMAXPD Z25, Z29, Z25
+	VMAXPD Z26, Z29, Z26
+
+clipped177:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z10, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z11, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z12, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z13, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z14, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z15, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z16, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z17, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z18, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z19, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z20, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z21, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z22, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z23, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z24, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z25, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z26, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func tile28x1F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile28x1F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	VPXORD     Z24, Z24, Z24
+	VPXORD     Z25, Z25, Z25
+	VPXORD     Z26, Z26, Z26
+	VPXORD     Z27, Z27, Z27
+	CMPQ       56(AX), $0x40
+	JLT        fetched178
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+
+fetched178:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	LEAQ (SI)(DX*4), DI
+	ADDQ DX, DI
+	LEAQ (DI)(DX*4), R8
+	ADDQ DX, R8
+	LEAQ (R8)(DX*4), R9
+	ADDQ DX, R9
+	LEAQ (R9)(DX*4), R10
+	ADDQ DX, R10
+	MOVQ 8(AX), R11
+	MOVQ 32(AX), R12
+	MOVQ 40(AX), R13
+	MOVQ 56(AX), R14
+	MOVQ 88(AX), R15
+
+partial179:
+	VMOVUPD.Z    (R11), K1, Z28
+	VBROADCASTSD (CX), Z29
+	VFMADD231PD  Z28, Z29, Z0
+	VBROADCASTSD (CX)(DX*1), Z29
+	VFMADD231PD  Z28, Z29, Z1
+	VBROADCASTSD (CX)(DX*2), Z29
+	VFMADD231PD  Z28, Z29, Z2
+	VBROADCASTSD (CX)(BX*1), Z29
+	VFMADD231PD  Z28, Z29, Z3
+	VBROADCASTSD (CX)(DX*4), Z29
+	VFMADD231PD  Z28, Z29, Z4
+	VBROADCASTSD (SI), Z29
+	VFMADD231PD  Z28, Z29, Z5
+	VBROADCASTSD (SI)(DX*1), Z29
+	VFMADD231PD  Z28, Z29, Z6
+	VBROADCASTSD (SI)(DX*2), Z29
+	VFMADD231PD  Z28, Z29, Z7
+	VBROADCASTSD (SI)(BX*1), Z29
+	VFMADD231PD  Z28, Z29, Z8
+	VBROADCASTSD (SI)(DX*4), Z29
+	VFMADD231PD  Z28, Z29, Z9
+	VBROADCASTSD (DI), Z29
+	VFMADD231PD  Z28, Z29, Z10
+	VBROADCASTSD (DI)(DX*1), Z29
+	VFMADD231PD  Z28, Z29, Z11
+	VBROADCASTSD (DI)(DX*2), Z29
+	VFMADD231PD  Z28, Z29, Z12
+	VBROADCASTSD (DI)(BX*1), Z29
+	VFMADD231PD  Z28, Z29, Z13
+	VBROADCASTSD (DI)(DX*4), Z29
+	VFMADD231PD  Z28, Z29, Z14
+	VBROADCASTSD (R8), Z29
+	VFMADD231PD  Z28, Z29, Z15
+	VBROADCASTSD (R8)(DX*1), Z29
+	VFMADD231PD  Z28, Z29, Z16
+	VBROADCASTSD (R8)(DX*2), Z29
+	VFMADD231PD  Z28, Z29, Z17
+	VBROADCASTSD (R8)(BX*1), Z29
+	VFMADD231PD  Z28, Z29, Z18
+	VBROADCASTSD (R8)(DX*4), Z29
+	VFMADD231PD  Z28, Z29, Z19
+	VBROADCASTSD (R9), Z29
+	VFMADD231PD  Z28, Z29, Z20
+	VBROADCASTSD (R9)(DX*1), Z29
+	VFMADD231PD  Z28, Z29, Z21
+	VBROADCASTSD (R9)(DX*2), Z29
+	VFMADD231PD  Z28, Z29, Z22
+	VBROADCASTSD (R9)(BX*1), Z29
+	VFMADD231PD  Z28, Z29, Z23
+	VBROADCASTSD (R9)(DX*4), Z29
+	VFMADD231PD  Z28, Z29, Z24
+	VBROADCASTSD (R10), Z29
+	VFMADD231PD  Z28, Z29, Z25
+	VBROADCASTSD (R10)(DX*1), Z29
+	VFMADD231PD  Z28, Z29, Z26
+	VBROADCASTSD (R10)(DX*2), Z29
+	VFMADD231PD  Z28, Z29, Z27
+	ADDQ         R12, CX
+	ADDQ         R12, SI
+	ADDQ         R12, DI
+	ADDQ         R12, R8
+	ADDQ         R12, R9
+	ADDQ         R12, R10
+	ADDQ         R13, R11
+	DECQ         R14
+	JNZ          partial179
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	ADDQ         96(AX), DI
+	ADDQ         96(AX), R8
+	ADDQ         96(AX), R9
+	ADDQ         96(AX), R10
+	MOVQ         56(AX), R14
+	DECQ         R15
+	JNZ          partial179
+	VBROADCASTSD 80(AX), Z28
+	VMULPD       Z28, Z0, Z0
+	VMULPD       Z28, Z1, Z1
+	VMULPD       Z28, Z2, Z2
+	VMULPD       Z28, Z3, Z3
+	VMULPD       Z28, Z4, Z4
+	VMULPD       Z28, Z5, Z5
+	VMULPD       Z28, Z6, Z6
+	VMULPD       Z28, Z7, Z7
+	VMULPD       Z28, Z8, Z8
+	VMULPD       Z28, Z9, Z9
+	VMULPD       Z28, Z10, Z10
+	VMULPD       Z28, Z11, Z11
+	VMULPD       Z28, Z12, Z12
+	VMULPD       Z28, Z13, Z13
+	VMULPD       Z28, Z14, Z14
+	VMULPD       Z28, Z15, Z15
+	VMULPD       Z28, Z16, Z16
+	VMULPD       Z28, Z17, Z17
+	VMULPD       Z28, Z18, Z18
+	VMULPD       Z28, Z19, Z19
+	VMULPD       Z28, Z20, Z20
+	VMULPD       Z28, Z21, Z21
+	VMULPD       Z28, Z22, Z22
+	VMULPD       Z28, Z23, Z23
+	VMULPD       Z28, Z24, Z24
+	VMULPD       Z28, Z25, Z25
+	VMULPD       Z28, Z26, Z26
+	VMULPD       Z28, Z27, Z27
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased180
+	VMOVUPD.Z    (CX), K1, Z28
+	VADDPD       Z28, Z0, Z0
+	VADDPD       Z28, Z1, Z1
+	VADDPD       Z28, Z2, Z2
+	VADDPD       Z28, Z3, Z3
+	VADDPD       Z28, Z4, Z4
+	VADDPD       Z28, Z5, Z5
+	VADDPD       Z28, Z6, Z6
+	VADDPD       Z28, Z7, Z7
+	VADDPD       Z28, Z8, Z8
+	VADDPD       Z28, Z9, Z9
+	VADDPD       Z28, Z10, Z10
+	VADDPD       Z28, Z11, Z11
+	VADDPD       Z28, Z12, Z12
+	VADDPD       Z28, Z13, Z13
+	VADDPD       Z28, Z14, Z14
+	VADDPD       Z28, Z15, Z15
+	VADDPD       Z28, Z16, Z16
+	VADDPD       Z28, Z17, Z17
+	VADDPD       Z28, Z18, Z18
+	VADDPD       Z28, Z19, Z19
+	VADDPD       Z28, Z20, Z20
+	VADDPD       Z28, Z21, Z21
+	VADDPD       Z28, Z22, Z22
+	VADDPD       Z28, Z23, Z23
+	VADDPD       Z28, Z24, Z24
+	VADDPD       Z28, Z25, Z25
+	VADDPD       Z28, Z26, Z26
+	VADDPD       Z28, Z27, Z27
+
+biased180:
+	TESTQ     DX, DX
+	JZ        added180
+	VMOVUPD.Z (DX), K1, Z28
+	VADDPD    Z28, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z28
+	VADDPD    Z28, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z28
+	VADDPD    Z28, Z2, Z2
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z28
+	VADDPD    Z28, Z3, Z3
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z28
+	VADDPD    Z28, Z4, Z4
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z28
+	VADDPD    Z28, Z5, Z5
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z28
+	VADDPD    Z28, Z6, Z6
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z28
+	VADDPD    Z28, Z7, Z7
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z28
+	VADDPD    Z28, Z8, Z8
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z28
+	VADDPD    Z28, Z9, Z9
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z28
+	VADDPD    Z28, Z10, Z10
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z28
+	VADDPD    Z28, Z11, Z11
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z28
+	VADDPD    Z28, Z12, Z12
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z28
+	VADDPD    Z28, Z13, Z13
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z28
+	VADDPD    Z28, Z14, Z14
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z28
+	VADDPD    Z28, Z15, Z15
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z28
+	VADDPD    Z28, Z16, Z16
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z28
+	VADDPD    Z28, Z17, Z17
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z28
+	VADDPD    Z28, Z18, Z18
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z28
+	VADDPD    Z28, Z19, Z19
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z28
+	VADDPD    Z28, Z20, Z20
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z28
+	VADDPD    Z28, Z21, Z21
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z28
+	VADDPD    Z28, Z22, Z22
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z28
+	VADDPD    Z28, Z23, Z23
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z28
+	VADDPD    Z28, Z24, Z24
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z28
+	VADDPD    Z28, Z25, Z25
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z28
+	VADDPD    Z28, Z26, Z26
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z28
+	VADDPD    Z28, Z27, Z27
+
+added180:
+	CMPQ   112(AX), $0x00
+	JE     clipped180
+	VPXORD Z30, Z30, Z30
+	VMAXPD Z0, Z30, Z0
+	VMAXPD Z1, Z30, Z1
+	VMAXPD Z2, Z30, Z2
+	VMAXPD Z3, Z30, Z3
+	VMAXPD Z4, Z30, Z4
+	VMAXPD Z5, Z30, Z5
+	VMAXPD Z6, Z30, Z6
+	VMAXPD Z7, Z30, Z7
+	VMAXPD Z8, Z30, Z8
+	VMAXPD Z9, Z30, Z9
+	VMAXPD Z10, Z30, Z10
+	VMAXPD Z11, Z30, Z11
+	VMAXPD Z12, Z30, Z12
+	VMAXPD Z13, Z30, Z13
+	VMAXPD Z14, Z30, Z14
+	VMAXPD Z15, Z30, Z15
+	VMAXPD Z16, Z30, Z16
+	VMAXPD Z17, Z30, Z17
+	VMAXPD Z18, Z30, Z18
+	VMAXPD Z19, Z30, Z19
+	VMAXPD Z20, Z30, Z20
+	VMAXPD Z21, Z30, Z21
+	VMAXPD Z22, Z30, Z22
+	VMAXPD Z23, Z30, Z23
+	VMAXPD Z24, Z30, Z24
+	VMAXPD Z25, Z30, Z25
+	VMAXPD Z26, Z30, Z26
+	VMAXPD Z27, Z30, Z27
+
+clipped180:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z1, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z3, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z5, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z7, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z9, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z10, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z11, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z12, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z13, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z14, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z15, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z16, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z17, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z18, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z19, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z20, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z21, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z22, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z23, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z24, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z25, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z26, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z27, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func stream1x1F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·stream1x1F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ   t+0(FP), AX
+	MOVQ   64(AX), CX
+	MOVQ   CX, DX
+	MOVQ   $0x0000000000000001, CX
+	SHLXQ  DX, CX, CX
+	DECQ   CX
+	KMOVW  CX, K1
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	MOVQ   (AX), CX
+	MOVQ   8(AX), DX
+	MOVQ   56(AX), BX
+
+many181:
+	CMPQ         BX, $0x00000008
+	JLT          one181
+	VMOVUPD      (DX), Z8
+	VBROADCASTSD (CX), Z9
+	VFMADD231PD  Z8, Z9, Z0
+	VMOVUPD      64(DX), Z8
+	VBROADCASTSD 8(CX), Z9
+	VFMADD231PD  Z8, Z9, Z1
+	VMOVUPD      128(DX), Z8
+	VBROADCASTSD 16(CX), Z9
+	VFMADD231PD  Z8, Z9, Z2
+	VMOVUPD      192(DX), Z8
+	VBROADCASTSD 24(CX), Z9
+	VFMADD231PD  Z8, Z9, Z3
+	VMOVUPD      256(DX), Z8
+	VBROADCASTSD 32(CX), Z9
+	VFMADD231PD  Z8, Z9, Z4
+	VMOVUPD      320(DX), Z8
+	VBROADCASTSD 40(CX), Z9
+	VFMADD231PD  Z8, Z9, Z5
+	VMOVUPD      384(DX), Z8
+	VBROADCASTSD 48(CX), Z9
+	VFMADD231PD  Z8, Z9, Z6
+	VMOVUPD      448(DX), Z8
+	VBROADCASTSD 56(CX), Z9
+	VFMADD231PD  Z8, Z9, Z7
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000200, DX
+	SUBQ         $0x00000008, BX
+	JMP          many181
+
+one181:
+	TESTQ        BX, BX
+	JZ           summed181
+	VMOVUPD      (DX), Z8
+	VBROADCASTSD (CX), Z9
+	VFMADD231PD  Z8, Z9, Z0
+	ADDQ         $0x00000008, CX
+	ADDQ         $0x00000040, DX
+	SUBQ         $0x00000001, BX
+	JMP          one181
+
+summed181:
+	VADDPD       Z1, Z0, Z0
+	VADDPD       Z2, Z0, Z0
+	VADDPD       Z3, Z0, Z0
+	VADDPD       Z4, Z0, Z0
+	VADDPD       Z5, Z0, Z0
+	VADDPD       Z6, Z0, Z0
+	VADDPD       Z7, Z0, Z0
+	VBROADCASTSD 80(AX), Z1
+	VMULPD       Z1, Z0, Z0
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased182
+	VMOVUPD.Z    (CX), K1, Z1
+	VADDPD       Z1, Z0, Z0
+
+biased182:
+	TESTQ     DX, DX
+	JZ        added182
+	VMOVUPD.Z (DX), K1, Z1
+	VADDPD    Z1, Z0, Z0
+
+added182:
+	CMPQ   112(AX), $0x00
+	JE     clipped182
+	VPXORD Z10, Z10, Z10
+	VMAXPD Z0, Z10, Z0
+
+clipped182:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, K1, (AX)
+	VZEROUPPER
+	RET
+
+// func stream2x1F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·stream2x1F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ   t+0(FP), AX
+	MOVQ   64(AX), CX
+	MOVQ   CX, DX
+	MOVQ   $0x0000000000000001, CX
+	SHLXQ  DX, CX, CX
+	DECQ   CX
+	KMOVW  CX, K1
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	MOVQ   (AX), CX
+	MOVQ   8(AX), DX
+	MOVQ   56(AX), BX
+	MOVQ   24(AX), SI
+	ADDQ   CX, SI
+
+many183:
+	CMPQ         BX, $0x00000004
+	JLT          one183
+	VMOVUPD      (DX), Z8
+	VBROADCASTSD (CX), Z9
+	VFMADD231PD  Z8, Z9, Z0
+	VBROADCASTSD (SI), Z9
+	VFMADD231PD  Z8, Z9, Z1
+	VMOVUPD      64(DX), Z8
+	VBROADCASTSD 8(CX), Z9
+	VFMADD231PD  Z8, Z9, Z2
+	VBROADCASTSD 8(SI), Z9
+	VFMADD231PD  Z8, Z9, Z3
+	VMOVUPD      128(DX), Z8
+	VBROADCASTSD 16(CX), Z9
+	VFMADD231PD  Z8, Z9, Z4
+	VBROADCASTSD 16(SI), Z9
+	VFMADD231PD  Z8, Z9, Z5
+	VMOVUPD      192(DX), Z8
+	VBROADCASTSD 24(CX), Z9
+	VFMADD231PD  Z8, Z9, Z6
+	VBROADCASTSD 24(SI), Z9
+	VFMADD231PD  Z8, Z9, Z7
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, SI
+	ADDQ         $0x00000100, DX
+	SUBQ         $0x00000004, BX
+	JMP          many183
+
+one183:
+	TESTQ        BX, BX
+	JZ           summed183
+	VMOVUPD      (DX), Z8
+	VBROADCASTSD (CX), Z9
+	VFMADD231PD  Z8, Z9, Z0
+	VBROADCASTSD (SI), Z9
+	VFMADD231PD  Z8, Z9, Z1
+	ADDQ         $0x00000008, CX
+	ADDQ         $0x00000008, SI
+	ADDQ         $0x00000040, DX
+	SUBQ         $0x00000001, BX
+	JMP          one183
+
+summed183:
+	VADDPD       Z2, Z0, Z0
+	VADDPD       Z3, Z1, Z1
+	VADDPD       Z4, Z0, Z0
+	VADDPD       Z5, Z1, Z1
+	VADDPD       Z6, Z0, Z0
+	VADDPD       Z7, Z1, Z1
+	VBROADCASTSD 80(AX), Z2
+	VMULPD       Z2, Z0, Z0
+	VMULPD       Z2, Z1, Z1
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased184
+	VMOVUPD.Z    (CX), K1, Z2
+	VADDPD       Z2, Z0, Z0
+	VADDPD       Z2, Z1, Z1
+
+biased184:
+	TESTQ     DX, DX
+	JZ        added184
+	VMOVUPD.Z (DX), K1, Z2
+	VADDPD    Z2, Z0, Z0
+	ADDQ      BX, DX
+	VMOVUPD.Z (DX), K1, Z2
+	VADDPD    Z2, Z1, Z1
+
+added184:
+	CMPQ   112(AX), $0x00
+	JE     clipped184
+	VPXORD Z10, Z10, Z10
+	VMAXPD Z0, Z10, Z0
+	VMAXPD Z1, Z10, Z1
+
+clipped184:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, K1, (AX)
+	ADDQ    BX, AX
+	VMOVUPD Z1, K1, (AX)
+	VZEROUPPER
+	RET
+
 // func pack1x1F64AVX512(t *byte)
 // Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·pack1x1F64AVX512(SB), NOSPLIT, $0-8
@@ -6497,7 +13513,7 @@ TEXT ·pack1x1F64AVX512(SB), NOSPLIT, $0-8
 	SHLQ   $0x05, R10
 	ADDQ   DX, R10
 
-partial113:
+partial185:
 	VMOVUPD.Z    (DX), K1, Z1
 	VMOVUPD      Z1, (R9)
 	PREFETCHT1   (R10)
@@ -6508,34 +13524,34 @@ partial113:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial113
+	JNZ          partial185
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial113
+	JNZ          partial185
 	VBROADCASTSD 80(AX), Z1
 	VMULPD       Z1, Z0, Z0
 	MOVQ         104(AX), CX
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased114
+	JZ           biased186
 	VMOVUPD.Z    (CX), K1, Z1
 	VADDPD       Z1, Z0, Z0
 
-biased114:
+biased186:
 	TESTQ     DX, DX
-	JZ        added114
+	JZ        added186
 	VMOVUPD.Z (DX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 
-added114:
+added186:
 	CMPQ   112(AX), $0x00
-	JE     clipped114
+	JE     clipped186
 	VPXORD Z3, Z3, Z3
 	VMAXPD Z0, Z3, Z0
 
-clipped114:
+clipped186:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
 	VZEROUPPER
@@ -6565,7 +13581,7 @@ TEXT ·pack2x1F64AVX512(SB), NOSPLIT, $0-8
 	SHLQ   $0x05, R11
 	ADDQ   BX, R11
 
-partial115:
+partial187:
 	VMOVUPD.Z    (BX), K1, Z2
 	VMOVUPD      Z2, (R10)
 	PREFETCHT1   (R11)
@@ -6578,11 +13594,11 @@ partial115:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial115
+	JNZ          partial187
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial115
+	JNZ          partial187
 	VBROADCASTSD 80(AX), Z2
 	VMULPD       Z2, Z0, Z0
 	VMULPD       Z2, Z1, Z1
@@ -6590,28 +13606,28 @@ partial115:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased116
+	JZ           biased188
 	VMOVUPD.Z    (CX), K1, Z2
 	VADDPD       Z2, Z0, Z0
 	VADDPD       Z2, Z1, Z1
 
-biased116:
+biased188:
 	TESTQ     DX, DX
-	JZ        added116
+	JZ        added188
 	VMOVUPD.Z (DX), K1, Z2
 	VADDPD    Z2, Z0, Z0
 	ADDQ      BX, DX
 	VMOVUPD.Z (DX), K1, Z2
 	VADDPD    Z2, Z1, Z1
 
-added116:
+added188:
 	CMPQ   112(AX), $0x00
-	JE     clipped116
+	JE     clipped188
 	VPXORD Z4, Z4, Z4
 	VMAXPD Z0, Z4, Z0
 	VMAXPD Z1, Z4, Z1
 
-clipped116:
+clipped188:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -6633,7 +13649,7 @@ TEXT ·pack3x1F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
 	CMPQ       56(AX), $0x40
-	JLT        fetched117
+	JLT        fetched189
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -6642,7 +13658,7 @@ TEXT ·pack3x1F64AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched117:
+fetched189:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	MOVQ 8(AX), BX
@@ -6655,7 +13671,7 @@ fetched117:
 	SHLQ $0x05, R11
 	ADDQ BX, R11
 
-partial118:
+partial190:
 	VMOVUPD.Z    (BX), K1, Z3
 	VMOVUPD      Z3, (R10)
 	PREFETCHT1   (R11)
@@ -6670,11 +13686,11 @@ partial118:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial118
+	JNZ          partial190
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial118
+	JNZ          partial190
 	VBROADCASTSD 80(AX), Z3
 	VMULPD       Z3, Z0, Z0
 	VMULPD       Z3, Z1, Z1
@@ -6683,15 +13699,15 @@ partial118:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased119
+	JZ           biased191
 	VMOVUPD.Z    (CX), K1, Z3
 	VADDPD       Z3, Z0, Z0
 	VADDPD       Z3, Z1, Z1
 	VADDPD       Z3, Z2, Z2
 
-biased119:
+biased191:
 	TESTQ     DX, DX
-	JZ        added119
+	JZ        added191
 	VMOVUPD.Z (DX), K1, Z3
 	VADDPD    Z3, Z0, Z0
 	ADDQ      BX, DX
@@ -6701,15 +13717,15 @@ biased119:
 	VMOVUPD.Z (DX), K1, Z3
 	VADDPD    Z3, Z2, Z2
 
-added119:
+added191:
 	CMPQ   112(AX), $0x00
-	JE     clipped119
+	JE     clipped191
 	VPXORD Z5, Z5, Z5
 	VMAXPD Z0, Z5, Z0
 	VMAXPD Z1, Z5, Z1
 	VMAXPD Z2, Z5, Z2
 
-clipped119:
+clipped191:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -6734,7 +13750,7 @@ TEXT ·pack4x1F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z2, Z2, Z2
 	VPXORD     Z3, Z3, Z3
 	CMPQ       56(AX), $0x40
-	JLT        fetched120
+	JLT        fetched192
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -6745,7 +13761,7 @@ TEXT ·pack4x1F64AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched120:
+fetched192:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -6759,7 +13775,7 @@ fetched120:
 	SHLQ $0x05, R12
 	ADDQ SI, R12
 
-partial121:
+partial193:
 	VMOVUPD.Z    (SI), K1, Z4
 	VMOVUPD      Z4, (R11)
 	PREFETCHT1   (R12)
@@ -6776,11 +13792,11 @@ partial121:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial121
+	JNZ          partial193
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial121
+	JNZ          partial193
 	VBROADCASTSD 80(AX), Z4
 	VMULPD       Z4, Z0, Z0
 	VMULPD       Z4, Z1, Z1
@@ -6790,16 +13806,16 @@ partial121:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased122
+	JZ           biased194
 	VMOVUPD.Z    (CX), K1, Z4
 	VADDPD       Z4, Z0, Z0
 	VADDPD       Z4, Z1, Z1
 	VADDPD       Z4, Z2, Z2
 	VADDPD       Z4, Z3, Z3
 
-biased122:
+biased194:
 	TESTQ     DX, DX
-	JZ        added122
+	JZ        added194
 	VMOVUPD.Z (DX), K1, Z4
 	VADDPD    Z4, Z0, Z0
 	ADDQ      BX, DX
@@ -6812,16 +13828,16 @@ biased122:
 	VMOVUPD.Z (DX), K1, Z4
 	VADDPD    Z4, Z3, Z3
 
-added122:
+added194:
 	CMPQ   112(AX), $0x00
-	JE     clipped122
+	JE     clipped194
 	VPXORD Z6, Z6, Z6
 	VMAXPD Z0, Z6, Z0
 	VMAXPD Z1, Z6, Z1
 	VMAXPD Z2, Z6, Z2
 	VMAXPD Z3, Z6, Z3
 
-clipped122:
+clipped194:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -6849,7 +13865,7 @@ TEXT ·pack5x1F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z3, Z3, Z3
 	VPXORD     Z4, Z4, Z4
 	CMPQ       56(AX), $0x40
-	JLT        fetched123
+	JLT        fetched195
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -6862,7 +13878,7 @@ TEXT ·pack5x1F64AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched123:
+fetched195:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -6876,7 +13892,7 @@ fetched123:
 	SHLQ $0x05, R12
 	ADDQ SI, R12
 
-partial124:
+partial196:
 	VMOVUPD.Z    (SI), K1, Z5
 	VMOVUPD      Z5, (R11)
 	PREFETCHT1   (R12)
@@ -6895,11 +13911,11 @@ partial124:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial124
+	JNZ          partial196
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial124
+	JNZ          partial196
 	VBROADCASTSD 80(AX), Z5
 	VMULPD       Z5, Z0, Z0
 	VMULPD       Z5, Z1, Z1
@@ -6910,7 +13926,7 @@ partial124:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased125
+	JZ           biased197
 	VMOVUPD.Z    (CX), K1, Z5
 	VADDPD       Z5, Z0, Z0
 	VADDPD       Z5, Z1, Z1
@@ -6918,9 +13934,9 @@ partial124:
 	VADDPD       Z5, Z3, Z3
 	VADDPD       Z5, Z4, Z4
 
-biased125:
+biased197:
 	TESTQ     DX, DX
-	JZ        added125
+	JZ        added197
 	VMOVUPD.Z (DX), K1, Z5
 	VADDPD    Z5, Z0, Z0
 	ADDQ      BX, DX
@@ -6936,9 +13952,9 @@ biased125:
 	VMOVUPD.Z (DX), K1, Z5
 	VADDPD    Z5, Z4, Z4
 
-added125:
+added197:
 	CMPQ   112(AX), $0x00
-	JE     clipped125
+	JE     clipped197
 	VPXORD Z7, Z7, Z7
 	VMAXPD Z0, Z7, Z0
 	VMAXPD Z1, Z7, Z1
@@ -6946,7 +13962,7 @@ added125:
 	VMAXPD Z3, Z7, Z3
 	VMAXPD Z4, Z7, Z4
 
-clipped125:
+clipped197:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -6977,7 +13993,7 @@ TEXT ·pack6x1F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z4, Z4, Z4
 	VPXORD     Z5, Z5, Z5
 	CMPQ       56(AX), $0x40
-	JLT        fetched126
+	JLT        fetched198
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -6992,7 +14008,7 @@ TEXT ·pack6x1F64AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched126:
+fetched198:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -7008,7 +14024,7 @@ fetched126:
 	SHLQ $0x05, R13
 	ADDQ DI, R13
 
-partial127:
+partial199:
 	VMOVUPD.Z    (DI), K1, Z6
 	VMOVUPD      Z6, (R12)
 	PREFETCHT1   (R13)
@@ -7030,12 +14046,12 @@ partial127:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial127
+	JNZ          partial199
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial127
+	JNZ          partial199
 	VBROADCASTSD 80(AX), Z6
 	VMULPD       Z6, Z0, Z0
 	VMULPD       Z6, Z1, Z1
@@ -7047,7 +14063,7 @@ partial127:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased128
+	JZ           biased200
 	VMOVUPD.Z    (CX), K1, Z6
 	VADDPD       Z6, Z0, Z0
 	VADDPD       Z6, Z1, Z1
@@ -7056,9 +14072,9 @@ partial127:
 	VADDPD       Z6, Z4, Z4
 	VADDPD       Z6, Z5, Z5
 
-biased128:
+biased200:
 	TESTQ     DX, DX
-	JZ        added128
+	JZ        added200
 	VMOVUPD.Z (DX), K1, Z6
 	VADDPD    Z6, Z0, Z0
 	ADDQ      BX, DX
@@ -7077,9 +14093,9 @@ biased128:
 	VMOVUPD.Z (DX), K1, Z6
 	VADDPD    Z6, Z5, Z5
 
-added128:
+added200:
 	CMPQ   112(AX), $0x00
-	JE     clipped128
+	JE     clipped200
 	VPXORD Z8, Z8, Z8
 	VMAXPD Z0, Z8, Z0
 	VMAXPD Z1, Z8, Z1
@@ -7088,7 +14104,7 @@ added128:
 	VMAXPD Z4, Z8, Z4
 	VMAXPD Z5, Z8, Z5
 
-clipped128:
+clipped200:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -7122,7 +14138,7 @@ TEXT ·pack7x1F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z5, Z5, Z5
 	VPXORD     Z6, Z6, Z6
 	CMPQ       56(AX), $0x40
-	JLT        fetched129
+	JLT        fetched201
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -7139,7 +14155,7 @@ TEXT ·pack7x1F64AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched129:
+fetched201:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -7155,7 +14171,7 @@ fetched129:
 	SHLQ $0x05, R13
 	ADDQ DI, R13
 
-partial130:
+partial202:
 	VMOVUPD.Z    (DI), K1, Z7
 	VMOVUPD      Z7, (R12)
 	PREFETCHT1   (R13)
@@ -7179,12 +14195,12 @@ partial130:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial130
+	JNZ          partial202
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial130
+	JNZ          partial202
 	VBROADCASTSD 80(AX), Z7
 	VMULPD       Z7, Z0, Z0
 	VMULPD       Z7, Z1, Z1
@@ -7197,7 +14213,7 @@ partial130:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased131
+	JZ           biased203
 	VMOVUPD.Z    (CX), K1, Z7
 	VADDPD       Z7, Z0, Z0
 	VADDPD       Z7, Z1, Z1
@@ -7207,9 +14223,9 @@ partial130:
 	VADDPD       Z7, Z5, Z5
 	VADDPD       Z7, Z6, Z6
 
-biased131:
+biased203:
 	TESTQ     DX, DX
-	JZ        added131
+	JZ        added203
 	VMOVUPD.Z (DX), K1, Z7
 	VADDPD    Z7, Z0, Z0
 	ADDQ      BX, DX
@@ -7231,9 +14247,9 @@ biased131:
 	VMOVUPD.Z (DX), K1, Z7
 	VADDPD    Z7, Z6, Z6
 
-added131:
+added203:
 	CMPQ   112(AX), $0x00
-	JE     clipped131
+	JE     clipped203
 	VPXORD Z9, Z9, Z9
 	VMAXPD Z0, Z9, Z0
 	VMAXPD Z1, Z9, Z1
@@ -7243,7 +14259,7 @@ added131:
 	VMAXPD Z5, Z9, Z5
 	VMAXPD Z6, Z9, Z6
 
-clipped131:
+clipped203:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -7280,7 +14296,7 @@ TEXT ·pack8x1F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z6, Z6, Z6
 	VPXORD     Z7, Z7, Z7
 	CMPQ       56(AX), $0x40
-	JLT        fetched132
+	JLT        fetched204
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -7299,7 +14315,7 @@ TEXT ·pack8x1F64AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched132:
+fetched204:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -7315,7 +14331,7 @@ fetched132:
 	SHLQ $0x05, R13
 	ADDQ DI, R13
 
-partial133:
+partial205:
 	VMOVUPD.Z    (DI), K1, Z8
 	VMOVUPD      Z8, (R12)
 	PREFETCHT1   (R13)
@@ -7341,12 +14357,12 @@ partial133:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial133
+	JNZ          partial205
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial133
+	JNZ          partial205
 	VBROADCASTSD 80(AX), Z8
 	VMULPD       Z8, Z0, Z0
 	VMULPD       Z8, Z1, Z1
@@ -7360,7 +14376,7 @@ partial133:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased134
+	JZ           biased206
 	VMOVUPD.Z    (CX), K1, Z8
 	VADDPD       Z8, Z0, Z0
 	VADDPD       Z8, Z1, Z1
@@ -7371,9 +14387,9 @@ partial133:
 	VADDPD       Z8, Z6, Z6
 	VADDPD       Z8, Z7, Z7
 
-biased134:
+biased206:
 	TESTQ     DX, DX
-	JZ        added134
+	JZ        added206
 	VMOVUPD.Z (DX), K1, Z8
 	VADDPD    Z8, Z0, Z0
 	ADDQ      BX, DX
@@ -7398,9 +14414,9 @@ biased134:
 	VMOVUPD.Z (DX), K1, Z8
 	VADDPD    Z8, Z7, Z7
 
-added134:
+added206:
 	CMPQ   112(AX), $0x00
-	JE     clipped134
+	JE     clipped206
 	VPXORD Z10, Z10, Z10
 	VMAXPD Z0, Z10, Z0
 	VMAXPD Z1, Z10, Z1
@@ -7411,7 +14427,7 @@ added134:
 	VMAXPD Z6, Z10, Z6
 	VMAXPD Z7, Z10, Z7
 
-clipped134:
+clipped206:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -7451,7 +14467,7 @@ TEXT ·pack9x1F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z7, Z7, Z7
 	VPXORD     Z8, Z8, Z8
 	CMPQ       56(AX), $0x40
-	JLT        fetched135
+	JLT        fetched207
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -7472,7 +14488,7 @@ TEXT ·pack9x1F64AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched135:
+fetched207:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -7488,7 +14504,7 @@ fetched135:
 	SHLQ $0x05, R13
 	ADDQ DI, R13
 
-partial136:
+partial208:
 	VMOVUPD.Z    (DI), K1, Z9
 	VMOVUPD      Z9, (R12)
 	PREFETCHT1   (R13)
@@ -7516,12 +14532,12 @@ partial136:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial136
+	JNZ          partial208
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial136
+	JNZ          partial208
 	VBROADCASTSD 80(AX), Z9
 	VMULPD       Z9, Z0, Z0
 	VMULPD       Z9, Z1, Z1
@@ -7536,7 +14552,7 @@ partial136:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased137
+	JZ           biased209
 	VMOVUPD.Z    (CX), K1, Z9
 	VADDPD       Z9, Z0, Z0
 	VADDPD       Z9, Z1, Z1
@@ -7548,9 +14564,9 @@ partial136:
 	VADDPD       Z9, Z7, Z7
 	VADDPD       Z9, Z8, Z8
 
-biased137:
+biased209:
 	TESTQ     DX, DX
-	JZ        added137
+	JZ        added209
 	VMOVUPD.Z (DX), K1, Z9
 	VADDPD    Z9, Z0, Z0
 	ADDQ      BX, DX
@@ -7578,9 +14594,9 @@ biased137:
 	VMOVUPD.Z (DX), K1, Z9
 	VADDPD    Z9, Z8, Z8
 
-added137:
+added209:
 	CMPQ   112(AX), $0x00
-	JE     clipped137
+	JE     clipped209
 	VPXORD Z11, Z11, Z11
 	VMAXPD Z0, Z11, Z0
 	VMAXPD Z1, Z11, Z1
@@ -7592,7 +14608,7 @@ added137:
 	VMAXPD Z7, Z11, Z7
 	VMAXPD Z8, Z11, Z8
 
-clipped137:
+clipped209:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -7635,7 +14651,7 @@ TEXT ·pack10x1F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z8, Z8, Z8
 	VPXORD     Z9, Z9, Z9
 	CMPQ       56(AX), $0x40
-	JLT        fetched138
+	JLT        fetched210
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -7658,7 +14674,7 @@ TEXT ·pack10x1F64AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched138:
+fetched210:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -7674,7 +14690,7 @@ fetched138:
 	SHLQ $0x05, R13
 	ADDQ DI, R13
 
-partial139:
+partial211:
 	VMOVUPD.Z    (DI), K1, Z10
 	VMOVUPD      Z10, (R12)
 	PREFETCHT1   (R13)
@@ -7704,12 +14720,12 @@ partial139:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial139
+	JNZ          partial211
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial139
+	JNZ          partial211
 	VBROADCASTSD 80(AX), Z10
 	VMULPD       Z10, Z0, Z0
 	VMULPD       Z10, Z1, Z1
@@ -7725,7 +14741,7 @@ partial139:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased140
+	JZ           biased212
 	VMOVUPD.Z    (CX), K1, Z10
 	VADDPD       Z10, Z0, Z0
 	VADDPD       Z10, Z1, Z1
@@ -7738,9 +14754,9 @@ partial139:
 	VADDPD       Z10, Z8, Z8
 	VADDPD       Z10, Z9, Z9
 
-biased140:
+biased212:
 	TESTQ     DX, DX
-	JZ        added140
+	JZ        added212
 	VMOVUPD.Z (DX), K1, Z10
 	VADDPD    Z10, Z0, Z0
 	ADDQ      BX, DX
@@ -7771,9 +14787,9 @@ biased140:
 	VMOVUPD.Z (DX), K1, Z10
 	VADDPD    Z10, Z9, Z9
 
-added140:
+added212:
 	CMPQ   112(AX), $0x00
-	JE     clipped140
+	JE     clipped212
 	VPXORD Z12, Z12, Z12
 	VMAXPD Z0, Z12, Z0
 	VMAXPD Z1, Z12, Z1
@@ -7786,7 +14802,7 @@ added140:
 	VMAXPD Z8, Z12, Z8
 	VMAXPD Z9, Z12, Z9
 
-clipped140:
+clipped212:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -7832,7 +14848,7 @@ TEXT ·pack11x1F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z9, Z9, Z9
 	VPXORD     Z10, Z10, Z10
 	CMPQ       56(AX), $0x40
-	JLT        fetched141
+	JLT        fetched213
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -7857,7 +14873,7 @@ TEXT ·pack11x1F64AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched141:
+fetched213:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -7875,7 +14891,7 @@ fetched141:
 	SHLQ $0x05, R14
 	ADDQ R8, R14
 
-partial142:
+partial214:
 	VMOVUPD.Z    (R8), K1, Z11
 	VMOVUPD      Z11, (R13)
 	PREFETCHT1   (R14)
@@ -7908,13 +14924,13 @@ partial142:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial142
+	JNZ          partial214
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial142
+	JNZ          partial214
 	VBROADCASTSD 80(AX), Z11
 	VMULPD       Z11, Z0, Z0
 	VMULPD       Z11, Z1, Z1
@@ -7931,7 +14947,7 @@ partial142:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased143
+	JZ           biased215
 	VMOVUPD.Z    (CX), K1, Z11
 	VADDPD       Z11, Z0, Z0
 	VADDPD       Z11, Z1, Z1
@@ -7945,9 +14961,9 @@ partial142:
 	VADDPD       Z11, Z9, Z9
 	VADDPD       Z11, Z10, Z10
 
-biased143:
+biased215:
 	TESTQ     DX, DX
-	JZ        added143
+	JZ        added215
 	VMOVUPD.Z (DX), K1, Z11
 	VADDPD    Z11, Z0, Z0
 	ADDQ      BX, DX
@@ -7981,9 +14997,9 @@ biased143:
 	VMOVUPD.Z (DX), K1, Z11
 	VADDPD    Z11, Z10, Z10
 
-added143:
+added215:
 	CMPQ   112(AX), $0x00
-	JE     clipped143
+	JE     clipped215
 	VPXORD Z13, Z13, Z13
 	VMAXPD Z0, Z13, Z0
 	VMAXPD Z1, Z13, Z1
@@ -7997,7 +15013,7 @@ added143:
 	VMAXPD Z9, Z13, Z9
 	VMAXPD Z10, Z13, Z10
 
-clipped143:
+clipped215:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -8046,7 +15062,7 @@ TEXT ·pack12x1F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z10, Z10, Z10
 	VPXORD     Z11, Z11, Z11
 	CMPQ       56(AX), $0x40
-	JLT        fetched144
+	JLT        fetched216
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -8073,7 +15089,7 @@ TEXT ·pack12x1F64AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched144:
+fetched216:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -8091,7 +15107,7 @@ fetched144:
 	SHLQ $0x05, R14
 	ADDQ R8, R14
 
-partial145:
+partial217:
 	VMOVUPD.Z    (R8), K1, Z12
 	VMOVUPD      Z12, (R13)
 	PREFETCHT1   (R14)
@@ -8126,13 +15142,13 @@ partial145:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial145
+	JNZ          partial217
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial145
+	JNZ          partial217
 	VBROADCASTSD 80(AX), Z12
 	VMULPD       Z12, Z0, Z0
 	VMULPD       Z12, Z1, Z1
@@ -8150,7 +15166,7 @@ partial145:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased146
+	JZ           biased218
 	VMOVUPD.Z    (CX), K1, Z12
 	VADDPD       Z12, Z0, Z0
 	VADDPD       Z12, Z1, Z1
@@ -8165,9 +15181,9 @@ partial145:
 	VADDPD       Z12, Z10, Z10
 	VADDPD       Z12, Z11, Z11
 
-biased146:
+biased218:
 	TESTQ     DX, DX
-	JZ        added146
+	JZ        added218
 	VMOVUPD.Z (DX), K1, Z12
 	VADDPD    Z12, Z0, Z0
 	ADDQ      BX, DX
@@ -8204,9 +15220,9 @@ biased146:
 	VMOVUPD.Z (DX), K1, Z12
 	VADDPD    Z12, Z11, Z11
 
-added146:
+added218:
 	CMPQ   112(AX), $0x00
-	JE     clipped146
+	JE     clipped218
 	VPXORD Z14, Z14, Z14
 	VMAXPD Z0, Z14, Z0
 	VMAXPD Z1, Z14, Z1
@@ -8221,7 +15237,7 @@ added146:
 	VMAXPD Z10, Z14, Z10
 	VMAXPD Z11, Z14, Z11
 
-clipped146:
+clipped218:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -8273,7 +15289,7 @@ TEXT ·pack13x1F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z11, Z11, Z11
 	VPXORD     Z12, Z12, Z12
 	CMPQ       56(AX), $0x40
-	JLT        fetched147
+	JLT        fetched219
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -8302,7 +15318,7 @@ TEXT ·pack13x1F64AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched147:
+fetched219:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -8320,7 +15336,7 @@ fetched147:
 	SHLQ $0x05, R14
 	ADDQ R8, R14
 
-partial148:
+partial220:
 	VMOVUPD.Z    (R8), K1, Z13
 	VMOVUPD      Z13, (R13)
 	PREFETCHT1   (R14)
@@ -8357,13 +15373,13 @@ partial148:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial148
+	JNZ          partial220
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial148
+	JNZ          partial220
 	VBROADCASTSD 80(AX), Z13
 	VMULPD       Z13, Z0, Z0
 	VMULPD       Z13, Z1, Z1
@@ -8382,7 +15398,7 @@ partial148:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased149
+	JZ           biased221
 	VMOVUPD.Z    (CX), K1, Z13
 	VADDPD       Z13, Z0, Z0
 	VADDPD       Z13, Z1, Z1
@@ -8398,9 +15414,9 @@ partial148:
 	VADDPD       Z13, Z11, Z11
 	VADDPD       Z13, Z12, Z12
 
-biased149:
+biased221:
 	TESTQ     DX, DX
-	JZ        added149
+	JZ        added221
 	VMOVUPD.Z (DX), K1, Z13
 	VADDPD    Z13, Z0, Z0
 	ADDQ      BX, DX
@@ -8440,9 +15456,9 @@ biased149:
 	VMOVUPD.Z (DX), K1, Z13
 	VADDPD    Z13, Z12, Z12
 
-added149:
+added221:
 	CMPQ   112(AX), $0x00
-	JE     clipped149
+	JE     clipped221
 	VPXORD Z15, Z15, Z15
 	VMAXPD Z0, Z15, Z0
 	VMAXPD Z1, Z15, Z1
@@ -8458,7 +15474,7 @@ added149:
 	VMAXPD Z11, Z15, Z11
 	VMAXPD Z12, Z15, Z12
 
-clipped149:
+clipped221:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -8513,7 +15529,7 @@ TEXT ·pack14x1F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z12, Z12, Z12
 	VPXORD     Z13, Z13, Z13
 	CMPQ       56(AX), $0x40
-	JLT        fetched150
+	JLT        fetched222
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -8544,7 +15560,7 @@ TEXT ·pack14x1F64AVX512(SB), NOSPLIT, $0-8
 	ADDQ       DX, CX
 	PREFETCHT1 (CX)
 
-fetched150:
+fetched222:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -8562,7 +15578,7 @@ fetched150:
 	SHLQ $0x05, R14
 	ADDQ R8, R14
 
-partial151:
+partial223:
 	VMOVUPD.Z    (R8), K1, Z14
 	VMOVUPD      Z14, (R13)
 	PREFETCHT1   (R14)
@@ -8601,13 +15617,13 @@ partial151:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial151
+	JNZ          partial223
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial151
+	JNZ          partial223
 	VBROADCASTSD 80(AX), Z14
 	VMULPD       Z14, Z0, Z0
 	VMULPD       Z14, Z1, Z1
@@ -8627,7 +15643,7 @@ partial151:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased152
+	JZ           biased224
 	VMOVUPD.Z    (CX), K1, Z14
 	VADDPD       Z14, Z0, Z0
 	VADDPD       Z14, Z1, Z1
@@ -8644,9 +15660,9 @@ partial151:
 	VADDPD       Z14, Z12, Z12
 	VADDPD       Z14, Z13, Z13
 
-biased152:
+biased224:
 	TESTQ     DX, DX
-	JZ        added152
+	JZ        added224
 	VMOVUPD.Z (DX), K1, Z14
 	VADDPD    Z14, Z0, Z0
 	ADDQ      BX, DX
@@ -8689,9 +15705,9 @@ biased152:
 	VMOVUPD.Z (DX), K1, Z14
 	VADDPD    Z14, Z13, Z13
 
-added152:
+added224:
 	CMPQ   112(AX), $0x00
-	JE     clipped152
+	JE     clipped224
 	VPXORD Z16, Z16, Z16
 	VMAXPD Z0, Z16, Z0
 	VMAXPD Z1, Z16, Z1
@@ -8708,7 +15724,7 @@ added152:
 	VMAXPD Z12, Z16, Z12
 	VMAXPD Z13, Z16, Z13
 
-clipped152:
+clipped224:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, K1, (AX)
 	ADDQ    BX, AX
@@ -8760,7 +15776,7 @@ TEXT ·tile1x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial153:
+partial225:
 	VMOVUPD      (DX), Z2
 	VMOVUPD.Z    64(DX), K1, Z3
 	VBROADCASTSD (CX), Z4
@@ -8769,11 +15785,11 @@ partial153:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial153
+	JNZ          partial225
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial153
+	JNZ          partial225
 	VBROADCASTSD 80(AX), Z2
 	VMULPD       Z2, Z0, Z0
 	VMULPD       Z2, Z1, Z1
@@ -8781,28 +15797,28 @@ partial153:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased154
+	JZ           biased226
 	VMOVUPD      (CX), Z2
 	VADDPD       Z2, Z0, Z0
 	VMOVUPD.Z    64(CX), K1, Z2
 	VADDPD       Z2, Z1, Z1
 
-biased154:
+biased226:
 	TESTQ     DX, DX
-	JZ        added154
+	JZ        added226
 	VMOVUPD   (DX), Z2
 	VADDPD    Z2, Z0, Z0
 	VMOVUPD.Z 64(DX), K1, Z2
 	VADDPD    Z2, Z1, Z1
 
-added154:
+added226:
 	CMPQ   112(AX), $0x00
-	JE     clipped154
+	JE     clipped226
 	VPXORD Z5, Z5, Z5
 	VMAXPD Z0, Z5, Z0
 	VMAXPD Z1, Z5, Z1
 
-clipped154:
+clipped226:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
@@ -8831,7 +15847,7 @@ TEXT ·tile2x2F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial155:
+partial227:
 	VMOVUPD      (BX), Z4
 	VMOVUPD.Z    64(BX), K1, Z5
 	VBROADCASTSD (CX), Z6
@@ -8843,11 +15859,11 @@ partial155:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial155
+	JNZ          partial227
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial155
+	JNZ          partial227
 	VBROADCASTSD 80(AX), Z4
 	VMULPD       Z4, Z0, Z0
 	VMULPD       Z4, Z1, Z1
@@ -8857,7 +15873,7 @@ partial155:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased156
+	JZ           biased228
 	VMOVUPD      (CX), Z4
 	VADDPD       Z4, Z0, Z0
 	VADDPD       Z4, Z2, Z2
@@ -8865,9 +15881,9 @@ partial155:
 	VADDPD       Z4, Z1, Z1
 	VADDPD       Z4, Z3, Z3
 
-biased156:
+biased228:
 	TESTQ     DX, DX
-	JZ        added156
+	JZ        added228
 	VMOVUPD   (DX), Z4
 	VADDPD    Z4, Z0, Z0
 	VMOVUPD.Z 64(DX), K1, Z4
@@ -8878,16 +15894,16 @@ biased156:
 	VMOVUPD.Z 64(DX), K1, Z4
 	VADDPD    Z4, Z3, Z3
 
-added156:
+added228:
 	CMPQ   112(AX), $0x00
-	JE     clipped156
+	JE     clipped228
 	VPXORD Z7, Z7, Z7
 	VMAXPD Z0, Z7, Z0
 	VMAXPD Z1, Z7, Z1
 	VMAXPD Z2, Z7, Z2
 	VMAXPD Z3, Z7, Z3
 
-clipped156:
+clipped228:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
@@ -8914,7 +15930,7 @@ TEXT ·tile3x2F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z4, Z4, Z4
 	VPXORD     Z5, Z5, Z5
 	CMPQ       56(AX), $0x40
-	JLT        fetched157
+	JLT        fetched229
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -8926,7 +15942,7 @@ TEXT ·tile3x2F64AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched157:
+fetched229:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	MOVQ 8(AX), BX
@@ -8935,7 +15951,7 @@ fetched157:
 	MOVQ 56(AX), R8
 	MOVQ 88(AX), R9
 
-partial158:
+partial230:
 	VMOVUPD      (BX), Z6
 	VMOVUPD.Z    64(BX), K1, Z7
 	VBROADCASTSD (CX), Z8
@@ -8950,11 +15966,11 @@ partial158:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial158
+	JNZ          partial230
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial158
+	JNZ          partial230
 	VBROADCASTSD 80(AX), Z6
 	VMULPD       Z6, Z0, Z0
 	VMULPD       Z6, Z1, Z1
@@ -8966,7 +15982,7 @@ partial158:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased159
+	JZ           biased231
 	VMOVUPD      (CX), Z6
 	VADDPD       Z6, Z0, Z0
 	VADDPD       Z6, Z2, Z2
@@ -8976,9 +15992,9 @@ partial158:
 	VADDPD       Z6, Z3, Z3
 	VADDPD       Z6, Z5, Z5
 
-biased159:
+biased231:
 	TESTQ     DX, DX
-	JZ        added159
+	JZ        added231
 	VMOVUPD   (DX), Z6
 	VADDPD    Z6, Z0, Z0
 	VMOVUPD.Z 64(DX), K1, Z6
@@ -8994,9 +16010,9 @@ biased159:
 	VMOVUPD.Z 64(DX), K1, Z6
 	VADDPD    Z6, Z5, Z5
 
-added159:
+added231:
 	CMPQ   112(AX), $0x00
-	JE     clipped159
+	JE     clipped231
 	VPXORD Z9, Z9, Z9
 	VMAXPD Z0, Z9, Z0
 	VMAXPD Z1, Z9, Z1
@@ -9005,7 +16021,7 @@ added159:
 	VMAXPD Z4, Z9, Z4
 	VMAXPD Z5, Z9, Z5
 
-clipped159:
+clipped231:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
@@ -9037,7 +16053,7 @@ TEXT ·tile4x2F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z6, Z6, Z6
 	VPXORD     Z7, Z7, Z7
 	CMPQ       56(AX), $0x40
-	JLT        fetched160
+	JLT        fetched232
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -9052,7 +16068,7 @@ TEXT ·tile4x2F64AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched160:
+fetched232:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -9062,7 +16078,7 @@ fetched160:
 	MOVQ 56(AX), R9
 	MOVQ 88(AX), R10
 
-partial161:
+partial233:
 	VMOVUPD      (SI), Z8
 	VMOVUPD.Z    64(SI), K1, Z9
 	VBROADCASTSD (CX), Z10
@@ -9080,11 +16096,11 @@ partial161:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial161
+	JNZ          partial233
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial161
+	JNZ          partial233
 	VBROADCASTSD 80(AX), Z8
 	VMULPD       Z8, Z0, Z0
 	VMULPD       Z8, Z1, Z1
@@ -9098,7 +16114,7 @@ partial161:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased162
+	JZ           biased234
 	VMOVUPD      (CX), Z8
 	VADDPD       Z8, Z0, Z0
 	VADDPD       Z8, Z2, Z2
@@ -9110,9 +16126,9 @@ partial161:
 	VADDPD       Z8, Z5, Z5
 	VADDPD       Z8, Z7, Z7
 
-biased162:
+biased234:
 	TESTQ     DX, DX
-	JZ        added162
+	JZ        added234
 	VMOVUPD   (DX), Z8
 	VADDPD    Z8, Z0, Z0
 	VMOVUPD.Z 64(DX), K1, Z8
@@ -9133,9 +16149,9 @@ biased162:
 	VMOVUPD.Z 64(DX), K1, Z8
 	VADDPD    Z8, Z7, Z7
 
-added162:
+added234:
 	CMPQ   112(AX), $0x00
-	JE     clipped162
+	JE     clipped234
 	VPXORD Z11, Z11, Z11
 	VMAXPD Z0, Z11, Z0
 	VMAXPD Z1, Z11, Z1
@@ -9146,7 +16162,7 @@ added162:
 	VMAXPD Z6, Z11, Z6
 	VMAXPD Z7, Z11, Z7
 
-clipped162:
+clipped234:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
@@ -9183,7 +16199,7 @@ TEXT ·tile5x2F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z8, Z8, Z8
 	VPXORD     Z9, Z9, Z9
 	CMPQ       56(AX), $0x40
-	JLT        fetched163
+	JLT        fetched235
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -9201,7 +16217,7 @@ TEXT ·tile5x2F64AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched163:
+fetched235:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -9211,7 +16227,7 @@ fetched163:
 	MOVQ 56(AX), R9
 	MOVQ 88(AX), R10
 
-partial164:
+partial236:
 	VMOVUPD      (SI), Z10
 	VMOVUPD.Z    64(SI), K1, Z11
 	VBROADCASTSD (CX), Z12
@@ -9232,11 +16248,11 @@ partial164:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial164
+	JNZ          partial236
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial164
+	JNZ          partial236
 	VBROADCASTSD 80(AX), Z10
 	VMULPD       Z10, Z0, Z0
 	VMULPD       Z10, Z1, Z1
@@ -9252,7 +16268,7 @@ partial164:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased165
+	JZ           biased237
 	VMOVUPD      (CX), Z10
 	VADDPD       Z10, Z0, Z0
 	VADDPD       Z10, Z2, Z2
@@ -9266,9 +16282,9 @@ partial164:
 	VADDPD       Z10, Z7, Z7
 	VADDPD       Z10, Z9, Z9
 
-biased165:
+biased237:
 	TESTQ     DX, DX
-	JZ        added165
+	JZ        added237
 	VMOVUPD   (DX), Z10
 	VADDPD    Z10, Z0, Z0
 	VMOVUPD.Z 64(DX), K1, Z10
@@ -9294,9 +16310,9 @@ biased165:
 	VMOVUPD.Z 64(DX), K1, Z10
 	VADDPD    Z10, Z9, Z9
 
-added165:
+added237:
 	CMPQ   112(AX), $0x00
-	JE     clipped165
+	JE     clipped237
 	VPXORD Z13, Z13, Z13
 	VMAXPD Z0, Z13, Z0
 	VMAXPD Z1, Z13, Z1
@@ -9309,7 +16325,7 @@ added165:
 	VMAXPD Z8, Z13, Z8
 	VMAXPD Z9, Z13, Z9
 
-clipped165:
+clipped237:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
@@ -9351,7 +16367,7 @@ TEXT ·tile6x2F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z10, Z10, Z10
 	VPXORD     Z11, Z11, Z11
 	CMPQ       56(AX), $0x40
-	JLT        fetched166
+	JLT        fetched238
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -9372,7 +16388,7 @@ TEXT ·tile6x2F64AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched166:
+fetched238:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -9384,7 +16400,7 @@ fetched166:
 	MOVQ 56(AX), R10
 	MOVQ 88(AX), R11
 
-partial167:
+partial239:
 	VMOVUPD      (DI), Z12
 	VMOVUPD.Z    64(DI), K1, Z13
 	VBROADCASTSD (CX), Z14
@@ -9409,12 +16425,12 @@ partial167:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial167
+	JNZ          partial239
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial167
+	JNZ          partial239
 	VBROADCASTSD 80(AX), Z12
 	VMULPD       Z12, Z0, Z0
 	VMULPD       Z12, Z1, Z1
@@ -9432,7 +16448,7 @@ partial167:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased168
+	JZ           biased240
 	VMOVUPD      (CX), Z12
 	VADDPD       Z12, Z0, Z0
 	VADDPD       Z12, Z2, Z2
@@ -9448,9 +16464,9 @@ partial167:
 	VADDPD       Z12, Z9, Z9
 	VADDPD       Z12, Z11, Z11
 
-biased168:
+biased240:
 	TESTQ     DX, DX
-	JZ        added168
+	JZ        added240
 	VMOVUPD   (DX), Z12
 	VADDPD    Z12, Z0, Z0
 	VMOVUPD.Z 64(DX), K1, Z12
@@ -9481,9 +16497,9 @@ biased168:
 	VMOVUPD.Z 64(DX), K1, Z12
 	VADDPD    Z12, Z11, Z11
 
-added168:
+added240:
 	CMPQ   112(AX), $0x00
-	JE     clipped168
+	JE     clipped240
 	VPXORD Z15, Z15, Z15
 	VMAXPD Z0, Z15, Z0
 	VMAXPD Z1, Z15, Z1
@@ -9498,7 +16514,7 @@ added168:
 	VMAXPD Z10, Z15, Z10
 	VMAXPD Z11, Z15, Z11
 
-clipped168:
+clipped240:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
@@ -9545,7 +16561,7 @@ TEXT ·tile7x2F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z12, Z12, Z12
 	VPXORD     Z13, Z13, Z13
 	CMPQ       56(AX), $0x40
-	JLT        fetched169
+	JLT        fetched241
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -9569,7 +16585,7 @@ TEXT ·tile7x2F64AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched169:
+fetched241:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -9581,7 +16597,7 @@ fetched169:
 	MOVQ 56(AX), R10
 	MOVQ 88(AX), R11
 
-partial170:
+partial242:
 	VMOVUPD      (DI), Z14
 	VMOVUPD.Z    64(DI), K1, Z15
 	VBROADCASTSD (CX), Z16
@@ -9609,12 +16625,12 @@ partial170:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial170
+	JNZ          partial242
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial170
+	JNZ          partial242
 	VBROADCASTSD 80(AX), Z14
 	VMULPD       Z14, Z0, Z0
 	VMULPD       Z14, Z1, Z1
@@ -9634,7 +16650,7 @@ partial170:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased171
+	JZ           biased243
 	VMOVUPD      (CX), Z14
 	VADDPD       Z14, Z0, Z0
 	VADDPD       Z14, Z2, Z2
@@ -9652,9 +16668,9 @@ partial170:
 	VADDPD       Z14, Z11, Z11
 	VADDPD       Z14, Z13, Z13
 
-biased171:
+biased243:
 	TESTQ     DX, DX
-	JZ        added171
+	JZ        added243
 	VMOVUPD   (DX), Z14
 	VADDPD    Z14, Z0, Z0
 	VMOVUPD.Z 64(DX), K1, Z14
@@ -9690,9 +16706,9 @@ biased171:
 	VMOVUPD.Z 64(DX), K1, Z14
 	VADDPD    Z14, Z13, Z13
 
-added171:
+added243:
 	CMPQ   112(AX), $0x00
-	JE     clipped171
+	JE     clipped243
 	VPXORD Z17, Z17, Z17
 	VMAXPD Z0, Z17, Z0
 	VMAXPD Z1, Z17, Z1
@@ -9709,7 +16725,7 @@ added171:
 	VMAXPD Z12, Z17, Z12
 	VMAXPD Z13, Z17, Z13
 
-clipped171:
+clipped243:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
@@ -9761,7 +16777,7 @@ TEXT ·tile8x2F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z14, Z14, Z14
 	VPXORD     Z15, Z15, Z15
 	CMPQ       56(AX), $0x40
-	JLT        fetched172
+	JLT        fetched244
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -9788,7 +16804,7 @@ TEXT ·tile8x2F64AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched172:
+fetched244:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -9800,7 +16816,7 @@ fetched172:
 	MOVQ 56(AX), R10
 	MOVQ 88(AX), R11
 
-partial173:
+partial245:
 	VMOVUPD      (DI), Z16
 	VMOVUPD.Z    64(DI), K1, Z17
 	VBROADCASTSD (CX), Z18
@@ -9831,12 +16847,12 @@ partial173:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial173
+	JNZ          partial245
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial173
+	JNZ          partial245
 	VBROADCASTSD 80(AX), Z16
 	VMULPD       Z16, Z0, Z0
 	VMULPD       Z16, Z1, Z1
@@ -9858,7 +16874,7 @@ partial173:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased174
+	JZ           biased246
 	VMOVUPD      (CX), Z16
 	VADDPD       Z16, Z0, Z0
 	VADDPD       Z16, Z2, Z2
@@ -9878,9 +16894,9 @@ partial173:
 	VADDPD       Z16, Z13, Z13
 	VADDPD       Z16, Z15, Z15
 
-biased174:
+biased246:
 	TESTQ     DX, DX
-	JZ        added174
+	JZ        added246
 	VMOVUPD   (DX), Z16
 	VADDPD    Z16, Z0, Z0
 	VMOVUPD.Z 64(DX), K1, Z16
@@ -9921,9 +16937,9 @@ biased174:
 	VMOVUPD.Z 64(DX), K1, Z16
 	VADDPD    Z16, Z15, Z15
 
-added174:
+added246:
 	CMPQ   112(AX), $0x00
-	JE     clipped174
+	JE     clipped246
 	VPXORD Z19, Z19, Z19
 	VMAXPD Z0, Z19, Z0
 	VMAXPD Z1, Z19, Z1
@@ -9942,7 +16958,7 @@ added174:
 	VMAXPD Z14, Z19, Z14
 	VMAXPD Z15, Z19, Z15
 
-clipped174:
+clipped246:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
@@ -9999,7 +17015,7 @@ TEXT ·tile9x2F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z16, Z16, Z16
 	VPXORD     Z17, Z17, Z17
 	CMPQ       56(AX), $0x40
-	JLT        fetched175
+	JLT        fetched247
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -10029,7 +17045,7 @@ TEXT ·tile9x2F64AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched175:
+fetched247:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -10041,7 +17057,7 @@ fetched175:
 	MOVQ 56(AX), R10
 	MOVQ 88(AX), R11
 
-partial176:
+partial248:
 	VMOVUPD      (DI), Z18
 	VMOVUPD.Z    64(DI), K1, Z19
 	VBROADCASTSD (CX), Z20
@@ -10075,12 +17091,12 @@ partial176:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial176
+	JNZ          partial248
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial176
+	JNZ          partial248
 	VBROADCASTSD 80(AX), Z18
 	VMULPD       Z18, Z0, Z0
 	VMULPD       Z18, Z1, Z1
@@ -10104,7 +17120,7 @@ partial176:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased177
+	JZ           biased249
 	VMOVUPD      (CX), Z18
 	VADDPD       Z18, Z0, Z0
 	VADDPD       Z18, Z2, Z2
@@ -10126,9 +17142,9 @@ partial176:
 	VADDPD       Z18, Z15, Z15
 	VADDPD       Z18, Z17, Z17
 
-biased177:
+biased249:
 	TESTQ     DX, DX
-	JZ        added177
+	JZ        added249
 	VMOVUPD   (DX), Z18
 	VADDPD    Z18, Z0, Z0
 	VMOVUPD.Z 64(DX), K1, Z18
@@ -10174,9 +17190,9 @@ biased177:
 	VMOVUPD.Z 64(DX), K1, Z18
 	VADDPD    Z18, Z17, Z17
 
-added177:
+added249:
 	CMPQ   112(AX), $0x00
-	JE     clipped177
+	JE     clipped249
 	VPXORD Z21, Z21, Z21
 	VMAXPD Z0, Z21, Z0
 	VMAXPD Z1, Z21, Z1
@@ -10197,7 +17213,7 @@ added177:
 	VMAXPD Z16, Z21, Z16
 	VMAXPD Z17, Z21, Z17
 
-clipped177:
+clipped249:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
@@ -10259,7 +17275,7 @@ TEXT ·tile10x2F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z18, Z18, Z18
 	VPXORD     Z19, Z19, Z19
 	CMPQ       56(AX), $0x40
-	JLT        fetched178
+	JLT        fetched250
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -10292,7 +17308,7 @@ TEXT ·tile10x2F64AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched178:
+fetched250:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -10304,7 +17320,7 @@ fetched178:
 	MOVQ 56(AX), R10
 	MOVQ 88(AX), R11
 
-partial179:
+partial251:
 	VMOVUPD      (DI), Z20
 	VMOVUPD.Z    64(DI), K1, Z21
 	VBROADCASTSD (CX), Z22
@@ -10341,12 +17357,12 @@ partial179:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial179
+	JNZ          partial251
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial179
+	JNZ          partial251
 	VBROADCASTSD 80(AX), Z20
 	VMULPD       Z20, Z0, Z0
 	VMULPD       Z20, Z1, Z1
@@ -10372,7 +17388,7 @@ partial179:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased180
+	JZ           biased252
 	VMOVUPD      (CX), Z20
 	VADDPD       Z20, Z0, Z0
 	VADDPD       Z20, Z2, Z2
@@ -10396,9 +17412,9 @@ partial179:
 	VADDPD       Z20, Z17, Z17
 	VADDPD       Z20, Z19, Z19
 
-biased180:
+biased252:
 	TESTQ     DX, DX
-	JZ        added180
+	JZ        added252
 	VMOVUPD   (DX), Z20
 	VADDPD    Z20, Z0, Z0
 	VMOVUPD.Z 64(DX), K1, Z20
@@ -10449,9 +17465,9 @@ biased180:
 	VMOVUPD.Z 64(DX), K1, Z20
 	VADDPD    Z20, Z19, Z19
 
-added180:
+added252:
 	CMPQ   112(AX), $0x00
-	JE     clipped180
+	JE     clipped252
 	VPXORD Z23, Z23, Z23
 	VMAXPD Z0, Z23, Z0
 	VMAXPD Z1, Z23, Z1
@@ -10474,7 +17490,7 @@ added180:
 	VMAXPD Z18, Z23, Z18
 	VMAXPD Z19, Z23, Z19
 
-clipped180:
+clipped252:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
@@ -10541,7 +17557,7 @@ TEXT ·tile11x2F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z20, Z20, Z20
 	VPXORD     Z21, Z21, Z21
 	CMPQ       56(AX), $0x40
-	JLT        fetched181
+	JLT        fetched253
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -10577,7 +17593,7 @@ TEXT ·tile11x2F64AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched181:
+fetched253:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -10591,7 +17607,7 @@ fetched181:
 	MOVQ 56(AX), R11
 	MOVQ 88(AX), R12
 
-partial182:
+partial254:
 	VMOVUPD      (R8), Z22
 	VMOVUPD.Z    64(R8), K1, Z23
 	VBROADCASTSD (CX), Z24
@@ -10632,13 +17648,13 @@ partial182:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial182
+	JNZ          partial254
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial182
+	JNZ          partial254
 	VBROADCASTSD 80(AX), Z22
 	VMULPD       Z22, Z0, Z0
 	VMULPD       Z22, Z1, Z1
@@ -10666,7 +17682,7 @@ partial182:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased183
+	JZ           biased255
 	VMOVUPD      (CX), Z22
 	VADDPD       Z22, Z0, Z0
 	VADDPD       Z22, Z2, Z2
@@ -10692,9 +17708,9 @@ partial182:
 	VADDPD       Z22, Z19, Z19
 	VADDPD       Z22, Z21, Z21
 
-biased183:
+biased255:
 	TESTQ     DX, DX
-	JZ        added183
+	JZ        added255
 	VMOVUPD   (DX), Z22
 	VADDPD    Z22, Z0, Z0
 	VMOVUPD.Z 64(DX), K1, Z22
@@ -10750,9 +17766,9 @@ biased183:
 	VMOVUPD.Z 64(DX), K1, Z22
 	VADDPD    Z22, Z21, Z21
 
-added183:
+added255:
 	CMPQ   112(AX), $0x00
-	JE     clipped183
+	JE     clipped255
 	VPXORD Z25, Z25, Z25
 	VMAXPD Z0, Z25, Z0
 	VMAXPD Z1, Z25, Z1
@@ -10777,7 +17793,7 @@ added183:
 	VMAXPD Z20, Z25, Z20
 	VMAXPD Z21, Z25, Z21
 
-clipped183:
+clipped255:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
@@ -10849,7 +17865,7 @@ TEXT ·tile12x2F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z22, Z22, Z22
 	VPXORD     Z23, Z23, Z23
 	CMPQ       56(AX), $0x40
-	JLT        fetched184
+	JLT        fetched256
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -10888,7 +17904,7 @@ TEXT ·tile12x2F64AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched184:
+fetched256:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -10902,7 +17918,7 @@ fetched184:
 	MOVQ 56(AX), R11
 	MOVQ 88(AX), R12
 
-partial185:
+partial257:
 	VMOVUPD      (R8), Z24
 	VMOVUPD.Z    64(R8), K1, Z25
 	VBROADCASTSD (CX), Z26
@@ -10946,13 +17962,13 @@ partial185:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial185
+	JNZ          partial257
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial185
+	JNZ          partial257
 	VBROADCASTSD 80(AX), Z24
 	VMULPD       Z24, Z0, Z0
 	VMULPD       Z24, Z1, Z1
@@ -10982,7 +17998,7 @@ partial185:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased186
+	JZ           biased258
 	VMOVUPD      (CX), Z24
 	VADDPD       Z24, Z0, Z0
 	VADDPD       Z24, Z2, Z2
@@ -11010,9 +18026,9 @@ partial185:
 	VADDPD       Z24, Z21, Z21
 	VADDPD       Z24, Z23, Z23
 
-biased186:
+biased258:
 	TESTQ     DX, DX
-	JZ        added186
+	JZ        added258
 	VMOVUPD   (DX), Z24
 	VADDPD    Z24, Z0, Z0
 	VMOVUPD.Z 64(DX), K1, Z24
@@ -11073,9 +18089,9 @@ biased186:
 	VMOVUPD.Z 64(DX), K1, Z24
 	VADDPD    Z24, Z23, Z23
 
-added186:
+added258:
 	CMPQ   112(AX), $0x00
-	JE     clipped186
+	JE     clipped258
 	VPXORD Z27, Z27, Z27
 	VMAXPD Z0, Z27, Z0
 	VMAXPD Z1, Z27, Z1
@@ -11102,7 +18118,7 @@ added186:
 	VMAXPD Z22, Z27, Z22
 	VMAXPD Z23, Z27, Z23
 
-clipped186:
+clipped258:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
@@ -11179,7 +18195,7 @@ TEXT ·tile13x2F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z24, Z24, Z24
 	VPXORD     Z25, Z25, Z25
 	CMPQ       56(AX), $0x40
-	JLT        fetched187
+	JLT        fetched259
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -11221,7 +18237,7 @@ TEXT ·tile13x2F64AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched187:
+fetched259:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -11235,7 +18251,7 @@ fetched187:
 	MOVQ 56(AX), R11
 	MOVQ 88(AX), R12
 
-partial188:
+partial260:
 	VMOVUPD      (R8), Z26
 	VMOVUPD.Z    64(R8), K1, Z27
 	VBROADCASTSD (CX), Z28
@@ -11282,13 +18298,13 @@ partial188:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial188
+	JNZ          partial260
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial188
+	JNZ          partial260
 	VBROADCASTSD 80(AX), Z26
 	VMULPD       Z26, Z0, Z0
 	VMULPD       Z26, Z1, Z1
@@ -11320,7 +18336,7 @@ partial188:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased189
+	JZ           biased261
 	VMOVUPD      (CX), Z26
 	VADDPD       Z26, Z0, Z0
 	VADDPD       Z26, Z2, Z2
@@ -11350,9 +18366,9 @@ partial188:
 	VADDPD       Z26, Z23, Z23
 	VADDPD       Z26, Z25, Z25
 
-biased189:
+biased261:
 	TESTQ     DX, DX
-	JZ        added189
+	JZ        added261
 	VMOVUPD   (DX), Z26
 	VADDPD    Z26, Z0, Z0
 	VMOVUPD.Z 64(DX), K1, Z26
@@ -11418,9 +18434,9 @@ biased189:
 	VMOVUPD.Z 64(DX), K1, Z26
 	VADDPD    Z26, Z25, Z25
 
-added189:
+added261:
 	CMPQ   112(AX), $0x00
-	JE     clipped189
+	JE     clipped261
 	VPXORD Z29, Z29, Z29
 	VMAXPD Z0, Z29, Z0
 	VMAXPD Z1, Z29, Z1
@@ -11449,7 +18465,7 @@ added189:
 	VMAXPD Z24, Z29, Z24
 	VMAXPD Z25, Z29, Z25
 
-clipped189:
+clipped261:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
@@ -11531,7 +18547,7 @@ TEXT ·tile14x2F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z26, Z26, Z26
 	VPXORD     Z27, Z27, Z27
 	CMPQ       56(AX), $0x40
-	JLT        fetched190
+	JLT        fetched262
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -11576,7 +18592,7 @@ TEXT ·tile14x2F64AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched190:
+fetched262:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -11590,7 +18606,7 @@ fetched190:
 	MOVQ 56(AX), R11
 	MOVQ 88(AX), R12
 
-partial191:
+partial263:
 	VMOVUPD      (R8), Z28
 	VMOVUPD.Z    64(R8), K1, Z29
 	VBROADCASTSD (CX), Z30
@@ -11640,13 +18656,13 @@ partial191:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial191
+	JNZ          partial263
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial191
+	JNZ          partial263
 	VBROADCASTSD 80(AX), Z28
 	VMULPD       Z28, Z0, Z0
 	VMULPD       Z28, Z1, Z1
@@ -11680,7 +18696,7 @@ partial191:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased192
+	JZ           biased264
 	VMOVUPD      (CX), Z28
 	VADDPD       Z28, Z0, Z0
 	VADDPD       Z28, Z2, Z2
@@ -11712,9 +18728,9 @@ partial191:
 	VADDPD       Z28, Z25, Z25
 	VADDPD       Z28, Z27, Z27
 
-biased192:
+biased264:
 	TESTQ     DX, DX
-	JZ        added192
+	JZ        added264
 	VMOVUPD   (DX), Z28
 	VADDPD    Z28, Z0, Z0
 	VMOVUPD.Z 64(DX), K1, Z28
@@ -11785,9 +18801,9 @@ biased192:
 	VMOVUPD.Z 64(DX), K1, Z28
 	VADDPD    Z28, Z27, Z27
 
-added192:
+added264:
 	CMPQ   112(AX), $0x00
-	JE     clipped192
+	JE     clipped264
 	VPXORD Z31, Z31, Z31
 	VMAXPD Z0, Z31, Z0
 	VMAXPD Z1, Z31, Z1
@@ -11818,7 +18834,7 @@ added192:
 	VMAXPD Z26, Z31, Z26
 	VMAXPD Z27, Z31, Z27
 
-clipped192:
+clipped264:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
@@ -11864,6 +18880,231 @@ clipped192:
 	VZEROUPPER
 	RET
 
+// func stream1x2F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·stream1x2F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ   t+0(FP), AX
+	MOVQ   64(AX), CX
+	MOVQ   CX, DX
+	MOVQ   $0x0000000000000001, CX
+	SHLXQ  DX, CX, CX
+	DECQ   CX
+	KMOVW  CX, K1
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	MOVQ   (AX), CX
+	MOVQ   8(AX), DX
+	MOVQ   56(AX), BX
+
+many265:
+	CMPQ         BX, $0x00000004
+	JLT          one265
+	VMOVUPD      (DX), Z8
+	VMOVUPD      64(DX), Z9
+	VBROADCASTSD (CX), Z10
+	VFMADD231PD  Z8, Z10, Z0
+	VFMADD231PD  Z9, Z10, Z1
+	VMOVUPD      128(DX), Z8
+	VMOVUPD      192(DX), Z9
+	VBROADCASTSD 8(CX), Z10
+	VFMADD231PD  Z8, Z10, Z2
+	VFMADD231PD  Z9, Z10, Z3
+	VMOVUPD      256(DX), Z8
+	VMOVUPD      320(DX), Z9
+	VBROADCASTSD 16(CX), Z10
+	VFMADD231PD  Z8, Z10, Z4
+	VFMADD231PD  Z9, Z10, Z5
+	VMOVUPD      384(DX), Z8
+	VMOVUPD      448(DX), Z9
+	VBROADCASTSD 24(CX), Z10
+	VFMADD231PD  Z8, Z10, Z6
+	VFMADD231PD  Z9, Z10, Z7
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000200, DX
+	SUBQ         $0x00000004, BX
+	JMP          many265
+
+one265:
+	TESTQ        BX, BX
+	JZ           summed265
+	VMOVUPD      (DX), Z8
+	VMOVUPD      64(DX), Z9
+	VBROADCASTSD (CX), Z10
+	VFMADD231PD  Z8, Z10, Z0
+	VFMADD231PD  Z9, Z10, Z1
+	ADDQ         $0x00000008, CX
+	ADDQ         $0x00000080, DX
+	SUBQ         $0x00000001, BX
+	JMP          one265
+
+summed265:
+	VADDPD       Z2, Z0, Z0
+	VADDPD       Z3, Z1, Z1
+	VADDPD       Z4, Z0, Z0
+	VADDPD       Z5, Z1, Z1
+	VADDPD       Z6, Z0, Z0
+	VADDPD       Z7, Z1, Z1
+	VBROADCASTSD 80(AX), Z2
+	VMULPD       Z2, Z0, Z0
+	VMULPD       Z2, Z1, Z1
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased266
+	VMOVUPD      (CX), Z2
+	VADDPD       Z2, Z0, Z0
+	VMOVUPD.Z    64(CX), K1, Z2
+	VADDPD       Z2, Z1, Z1
+
+biased266:
+	TESTQ     DX, DX
+	JZ        added266
+	VMOVUPD   (DX), Z2
+	VADDPD    Z2, Z0, Z0
+	VMOVUPD.Z 64(DX), K1, Z2
+	VADDPD    Z2, Z1, Z1
+
+added266:
+	CMPQ   112(AX), $0x00
+	JE     clipped266
+	VPXORD Z11, Z11, Z11
+	VMAXPD Z0, Z11, Z0
+	VMAXPD Z1, Z11, Z1
+
+clipped266:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, K1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func stream2x2F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·stream2x2F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ   t+0(FP), AX
+	MOVQ   64(AX), CX
+	MOVQ   CX, DX
+	MOVQ   $0x0000000000000001, CX
+	SHLXQ  DX, CX, CX
+	DECQ   CX
+	KMOVW  CX, K1
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	MOVQ   (AX), CX
+	MOVQ   8(AX), DX
+	MOVQ   56(AX), BX
+	MOVQ   24(AX), SI
+	ADDQ   CX, SI
+
+many267:
+	CMPQ         BX, $0x00000002
+	JLT          one267
+	VMOVUPD      (DX), Z8
+	VMOVUPD      64(DX), Z9
+	VBROADCASTSD (CX), Z10
+	VFMADD231PD  Z8, Z10, Z0
+	VFMADD231PD  Z9, Z10, Z1
+	VBROADCASTSD (SI), Z10
+	VFMADD231PD  Z8, Z10, Z2
+	VFMADD231PD  Z9, Z10, Z3
+	VMOVUPD      128(DX), Z8
+	VMOVUPD      192(DX), Z9
+	VBROADCASTSD 8(CX), Z10
+	VFMADD231PD  Z8, Z10, Z4
+	VFMADD231PD  Z9, Z10, Z5
+	VBROADCASTSD 8(SI), Z10
+	VFMADD231PD  Z8, Z10, Z6
+	VFMADD231PD  Z9, Z10, Z7
+	ADDQ         $0x00000010, CX
+	ADDQ         $0x00000010, SI
+	ADDQ         $0x00000100, DX
+	SUBQ         $0x00000002, BX
+	JMP          many267
+
+one267:
+	TESTQ        BX, BX
+	JZ           summed267
+	VMOVUPD      (DX), Z8
+	VMOVUPD      64(DX), Z9
+	VBROADCASTSD (CX), Z10
+	VFMADD231PD  Z8, Z10, Z0
+	VFMADD231PD  Z9, Z10, Z1
+	VBROADCASTSD (SI), Z10
+	VFMADD231PD  Z8, Z10, Z2
+	VFMADD231PD  Z9, Z10, Z3
+	ADDQ         $0x00000008, CX
+	ADDQ         $0x00000008, SI
+	ADDQ         $0x00000080, DX
+	SUBQ         $0x00000001, BX
+	JMP          one267
+
+summed267:
+	VADDPD       Z4, Z0, Z0
+	VADDPD       Z5, Z1, Z1
+	VADDPD       Z6, Z2, Z2
+	VADDPD       Z7, Z3, Z3
+	VBROADCASTSD 80(AX), Z4
+	VMULPD       Z4, Z0, Z0
+	VMULPD       Z4, Z1, Z1
+	VMULPD       Z4, Z2, Z2
+	VMULPD       Z4, Z3, Z3
+	MOVQ         104(AX), CX
+	MOVQ         72(AX), DX
+	MOVQ         48(AX), BX
+	TESTQ        CX, CX
+	JZ           biased268
+	VMOVUPD      (CX), Z4
+	VADDPD       Z4, Z0, Z0
+	VADDPD       Z4, Z2, Z2
+	VMOVUPD.Z    64(CX), K1, Z4
+	VADDPD       Z4, Z1, Z1
+	VADDPD       Z4, Z3, Z3
+
+biased268:
+	TESTQ     DX, DX
+	JZ        added268
+	VMOVUPD   (DX), Z4
+	VADDPD    Z4, Z0, Z0
+	VMOVUPD.Z 64(DX), K1, Z4
+	VADDPD    Z4, Z1, Z1
+	ADDQ      BX, DX
+	VMOVUPD   (DX), Z4
+	VADDPD    Z4, Z2, Z2
+	VMOVUPD.Z 64(DX), K1, Z4
+	VADDPD    Z4, Z3, Z3
+
+added268:
+	CMPQ   112(AX), $0x00
+	JE     clipped268
+	VPXORD Z11, Z11, Z11
+	VMAXPD Z0, Z11, Z0
+	VMAXPD Z1, Z11, Z1
+	VMAXPD Z2, Z11, Z2
+	VMAXPD Z3, Z11, Z3
+
+clipped268:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, K1, 64(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z2, (AX)
+	VMOVUPD Z3, K1, 64(AX)
+	VZEROUPPER
+	RET
+
 // func pack1x2F64AVX512(t *byte)
 // Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·pack1x2F64AVX512(SB), NOSPLIT, $0-8
@@ -11888,7 +19129,7 @@ TEXT ·pack1x2F64AVX512(SB), NOSPLIT, $0-8
 	SHLQ   $0x05, R10
 	ADDQ   DX, R10
 
-partial193:
+partial269:
 	VMOVUPD      (DX), Z2
 	VMOVUPD.Z    64(DX), K1, Z3
 	VMOVUPD      Z2, (R9)
@@ -11903,11 +19144,11 @@ partial193:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial193
+	JNZ          partial269
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial193
+	JNZ          partial269
 	VBROADCASTSD 80(AX), Z2
 	VMULPD       Z2, Z0, Z0
 	VMULPD       Z2, Z1, Z1
@@ -11915,28 +19156,28 @@ partial193:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased194
+	JZ           biased270
 	VMOVUPD      (CX), Z2
 	VADDPD       Z2, Z0, Z0
 	VMOVUPD.Z    64(CX), K1, Z2
 	VADDPD       Z2, Z1, Z1
 
-biased194:
+biased270:
 	TESTQ     DX, DX
-	JZ        added194
+	JZ        added270
 	VMOVUPD   (DX), Z2
 	VADDPD    Z2, Z0, Z0
 	VMOVUPD.Z 64(DX), K1, Z2
 	VADDPD    Z2, Z1, Z1
 
-added194:
+added270:
 	CMPQ   112(AX), $0x00
-	JE     clipped194
+	JE     clipped270
 	VPXORD Z5, Z5, Z5
 	VMAXPD Z0, Z5, Z0
 	VMAXPD Z1, Z5, Z1
 
-clipped194:
+clipped270:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
@@ -11969,7 +19210,7 @@ TEXT ·pack2x2F64AVX512(SB), NOSPLIT, $0-8
 	SHLQ   $0x05, R11
 	ADDQ   BX, R11
 
-partial195:
+partial271:
 	VMOVUPD      (BX), Z4
 	VMOVUPD.Z    64(BX), K1, Z5
 	VMOVUPD      Z4, (R10)
@@ -11987,11 +19228,11 @@ partial195:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial195
+	JNZ          partial271
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial195
+	JNZ          partial271
 	VBROADCASTSD 80(AX), Z4
 	VMULPD       Z4, Z0, Z0
 	VMULPD       Z4, Z1, Z1
@@ -12001,7 +19242,7 @@ partial195:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased196
+	JZ           biased272
 	VMOVUPD      (CX), Z4
 	VADDPD       Z4, Z0, Z0
 	VADDPD       Z4, Z2, Z2
@@ -12009,9 +19250,9 @@ partial195:
 	VADDPD       Z4, Z1, Z1
 	VADDPD       Z4, Z3, Z3
 
-biased196:
+biased272:
 	TESTQ     DX, DX
-	JZ        added196
+	JZ        added272
 	VMOVUPD   (DX), Z4
 	VADDPD    Z4, Z0, Z0
 	VMOVUPD.Z 64(DX), K1, Z4
@@ -12022,16 +19263,16 @@ biased196:
 	VMOVUPD.Z 64(DX), K1, Z4
 	VADDPD    Z4, Z3, Z3
 
-added196:
+added272:
 	CMPQ   112(AX), $0x00
-	JE     clipped196
+	JE     clipped272
 	VPXORD Z7, Z7, Z7
 	VMAXPD Z0, Z7, Z0
 	VMAXPD Z1, Z7, Z1
 	VMAXPD Z2, Z7, Z2
 	VMAXPD Z3, Z7, Z3
 
-clipped196:
+clipped272:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
@@ -12058,7 +19299,7 @@ TEXT ·pack3x2F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z4, Z4, Z4
 	VPXORD     Z5, Z5, Z5
 	CMPQ       56(AX), $0x40
-	JLT        fetched197
+	JLT        fetched273
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -12070,7 +19311,7 @@ TEXT ·pack3x2F64AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched197:
+fetched273:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	MOVQ 8(AX), BX
@@ -12083,7 +19324,7 @@ fetched197:
 	SHLQ $0x05, R11
 	ADDQ BX, R11
 
-partial198:
+partial274:
 	VMOVUPD      (BX), Z6
 	VMOVUPD.Z    64(BX), K1, Z7
 	VMOVUPD      Z6, (R10)
@@ -12104,11 +19345,11 @@ partial198:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial198
+	JNZ          partial274
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial198
+	JNZ          partial274
 	VBROADCASTSD 80(AX), Z6
 	VMULPD       Z6, Z0, Z0
 	VMULPD       Z6, Z1, Z1
@@ -12120,7 +19361,7 @@ partial198:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased199
+	JZ           biased275
 	VMOVUPD      (CX), Z6
 	VADDPD       Z6, Z0, Z0
 	VADDPD       Z6, Z2, Z2
@@ -12130,9 +19371,9 @@ partial198:
 	VADDPD       Z6, Z3, Z3
 	VADDPD       Z6, Z5, Z5
 
-biased199:
+biased275:
 	TESTQ     DX, DX
-	JZ        added199
+	JZ        added275
 	VMOVUPD   (DX), Z6
 	VADDPD    Z6, Z0, Z0
 	VMOVUPD.Z 64(DX), K1, Z6
@@ -12148,9 +19389,9 @@ biased199:
 	VMOVUPD.Z 64(DX), K1, Z6
 	VADDPD    Z6, Z5, Z5
 
-added199:
+added275:
 	CMPQ   112(AX), $0x00
-	JE     clipped199
+	JE     clipped275
 	VPXORD Z9, Z9, Z9
 	VMAXPD Z0, Z9, Z0
 	VMAXPD Z1, Z9, Z1
@@ -12159,7 +19400,7 @@ added199:
 	VMAXPD Z4, Z9, Z4
 	VMAXPD Z5, Z9, Z5
 
-clipped199:
+clipped275:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
@@ -12191,7 +19432,7 @@ TEXT ·pack4x2F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z6, Z6, Z6
 	VPXORD     Z7, Z7, Z7
 	CMPQ       56(AX), $0x40
-	JLT        fetched200
+	JLT        fetched276
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -12206,7 +19447,7 @@ TEXT ·pack4x2F64AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched200:
+fetched276:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -12220,7 +19461,7 @@ fetched200:
 	SHLQ $0x05, R12
 	ADDQ SI, R12
 
-partial201:
+partial277:
 	VMOVUPD      (SI), Z8
 	VMOVUPD.Z    64(SI), K1, Z9
 	VMOVUPD      Z8, (R11)
@@ -12244,11 +19485,11 @@ partial201:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial201
+	JNZ          partial277
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial201
+	JNZ          partial277
 	VBROADCASTSD 80(AX), Z8
 	VMULPD       Z8, Z0, Z0
 	VMULPD       Z8, Z1, Z1
@@ -12262,7 +19503,7 @@ partial201:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased202
+	JZ           biased278
 	VMOVUPD      (CX), Z8
 	VADDPD       Z8, Z0, Z0
 	VADDPD       Z8, Z2, Z2
@@ -12274,9 +19515,9 @@ partial201:
 	VADDPD       Z8, Z5, Z5
 	VADDPD       Z8, Z7, Z7
 
-biased202:
+biased278:
 	TESTQ     DX, DX
-	JZ        added202
+	JZ        added278
 	VMOVUPD   (DX), Z8
 	VADDPD    Z8, Z0, Z0
 	VMOVUPD.Z 64(DX), K1, Z8
@@ -12297,9 +19538,9 @@ biased202:
 	VMOVUPD.Z 64(DX), K1, Z8
 	VADDPD    Z8, Z7, Z7
 
-added202:
+added278:
 	CMPQ   112(AX), $0x00
-	JE     clipped202
+	JE     clipped278
 	VPXORD Z11, Z11, Z11
 	VMAXPD Z0, Z11, Z0
 	VMAXPD Z1, Z11, Z1
@@ -12310,7 +19551,7 @@ added202:
 	VMAXPD Z6, Z11, Z6
 	VMAXPD Z7, Z11, Z7
 
-clipped202:
+clipped278:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
@@ -12347,7 +19588,7 @@ TEXT ·pack5x2F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z8, Z8, Z8
 	VPXORD     Z9, Z9, Z9
 	CMPQ       56(AX), $0x40
-	JLT        fetched203
+	JLT        fetched279
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -12365,7 +19606,7 @@ TEXT ·pack5x2F64AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched203:
+fetched279:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -12379,7 +19620,7 @@ fetched203:
 	SHLQ $0x05, R12
 	ADDQ SI, R12
 
-partial204:
+partial280:
 	VMOVUPD      (SI), Z10
 	VMOVUPD.Z    64(SI), K1, Z11
 	VMOVUPD      Z10, (R11)
@@ -12406,11 +19647,11 @@ partial204:
 	ADDQ         DI, CX
 	ADDQ         R8, SI
 	DECQ         R9
-	JNZ          partial204
+	JNZ          partial280
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R9
 	DECQ         R10
-	JNZ          partial204
+	JNZ          partial280
 	VBROADCASTSD 80(AX), Z10
 	VMULPD       Z10, Z0, Z0
 	VMULPD       Z10, Z1, Z1
@@ -12426,7 +19667,7 @@ partial204:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased205
+	JZ           biased281
 	VMOVUPD      (CX), Z10
 	VADDPD       Z10, Z0, Z0
 	VADDPD       Z10, Z2, Z2
@@ -12440,9 +19681,9 @@ partial204:
 	VADDPD       Z10, Z7, Z7
 	VADDPD       Z10, Z9, Z9
 
-biased205:
+biased281:
 	TESTQ     DX, DX
-	JZ        added205
+	JZ        added281
 	VMOVUPD   (DX), Z10
 	VADDPD    Z10, Z0, Z0
 	VMOVUPD.Z 64(DX), K1, Z10
@@ -12468,9 +19709,9 @@ biased205:
 	VMOVUPD.Z 64(DX), K1, Z10
 	VADDPD    Z10, Z9, Z9
 
-added205:
+added281:
 	CMPQ   112(AX), $0x00
-	JE     clipped205
+	JE     clipped281
 	VPXORD Z13, Z13, Z13
 	VMAXPD Z0, Z13, Z0
 	VMAXPD Z1, Z13, Z1
@@ -12483,7 +19724,7 @@ added205:
 	VMAXPD Z8, Z13, Z8
 	VMAXPD Z9, Z13, Z9
 
-clipped205:
+clipped281:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
@@ -12525,7 +19766,7 @@ TEXT ·pack6x2F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z10, Z10, Z10
 	VPXORD     Z11, Z11, Z11
 	CMPQ       56(AX), $0x40
-	JLT        fetched206
+	JLT        fetched282
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -12546,7 +19787,7 @@ TEXT ·pack6x2F64AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched206:
+fetched282:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -12562,7 +19803,7 @@ fetched206:
 	SHLQ $0x05, R13
 	ADDQ DI, R13
 
-partial207:
+partial283:
 	VMOVUPD      (DI), Z12
 	VMOVUPD.Z    64(DI), K1, Z13
 	VMOVUPD      Z12, (R12)
@@ -12593,12 +19834,12 @@ partial207:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial207
+	JNZ          partial283
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial207
+	JNZ          partial283
 	VBROADCASTSD 80(AX), Z12
 	VMULPD       Z12, Z0, Z0
 	VMULPD       Z12, Z1, Z1
@@ -12616,7 +19857,7 @@ partial207:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased208
+	JZ           biased284
 	VMOVUPD      (CX), Z12
 	VADDPD       Z12, Z0, Z0
 	VADDPD       Z12, Z2, Z2
@@ -12632,9 +19873,9 @@ partial207:
 	VADDPD       Z12, Z9, Z9
 	VADDPD       Z12, Z11, Z11
 
-biased208:
+biased284:
 	TESTQ     DX, DX
-	JZ        added208
+	JZ        added284
 	VMOVUPD   (DX), Z12
 	VADDPD    Z12, Z0, Z0
 	VMOVUPD.Z 64(DX), K1, Z12
@@ -12665,9 +19906,9 @@ biased208:
 	VMOVUPD.Z 64(DX), K1, Z12
 	VADDPD    Z12, Z11, Z11
 
-added208:
+added284:
 	CMPQ   112(AX), $0x00
-	JE     clipped208
+	JE     clipped284
 	VPXORD Z15, Z15, Z15
 	VMAXPD Z0, Z15, Z0
 	VMAXPD Z1, Z15, Z1
@@ -12682,7 +19923,7 @@ added208:
 	VMAXPD Z10, Z15, Z10
 	VMAXPD Z11, Z15, Z11
 
-clipped208:
+clipped284:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
@@ -12729,7 +19970,7 @@ TEXT ·pack7x2F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z12, Z12, Z12
 	VPXORD     Z13, Z13, Z13
 	CMPQ       56(AX), $0x40
-	JLT        fetched209
+	JLT        fetched285
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -12753,7 +19994,7 @@ TEXT ·pack7x2F64AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched209:
+fetched285:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -12769,7 +20010,7 @@ fetched209:
 	SHLQ $0x05, R13
 	ADDQ DI, R13
 
-partial210:
+partial286:
 	VMOVUPD      (DI), Z14
 	VMOVUPD.Z    64(DI), K1, Z15
 	VMOVUPD      Z14, (R12)
@@ -12803,12 +20044,12 @@ partial210:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial210
+	JNZ          partial286
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial210
+	JNZ          partial286
 	VBROADCASTSD 80(AX), Z14
 	VMULPD       Z14, Z0, Z0
 	VMULPD       Z14, Z1, Z1
@@ -12828,7 +20069,7 @@ partial210:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased211
+	JZ           biased287
 	VMOVUPD      (CX), Z14
 	VADDPD       Z14, Z0, Z0
 	VADDPD       Z14, Z2, Z2
@@ -12846,9 +20087,9 @@ partial210:
 	VADDPD       Z14, Z11, Z11
 	VADDPD       Z14, Z13, Z13
 
-biased211:
+biased287:
 	TESTQ     DX, DX
-	JZ        added211
+	JZ        added287
 	VMOVUPD   (DX), Z14
 	VADDPD    Z14, Z0, Z0
 	VMOVUPD.Z 64(DX), K1, Z14
@@ -12884,9 +20125,9 @@ biased211:
 	VMOVUPD.Z 64(DX), K1, Z14
 	VADDPD    Z14, Z13, Z13
 
-added211:
+added287:
 	CMPQ   112(AX), $0x00
-	JE     clipped211
+	JE     clipped287
 	VPXORD Z17, Z17, Z17
 	VMAXPD Z0, Z17, Z0
 	VMAXPD Z1, Z17, Z1
@@ -12903,7 +20144,7 @@ added211:
 	VMAXPD Z12, Z17, Z12
 	VMAXPD Z13, Z17, Z13
 
-clipped211:
+clipped287:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
@@ -12955,7 +20196,7 @@ TEXT ·pack8x2F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z14, Z14, Z14
 	VPXORD     Z15, Z15, Z15
 	CMPQ       56(AX), $0x40
-	JLT        fetched212
+	JLT        fetched288
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -12982,7 +20223,7 @@ TEXT ·pack8x2F64AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched212:
+fetched288:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -12998,7 +20239,7 @@ fetched212:
 	SHLQ $0x05, R13
 	ADDQ DI, R13
 
-partial213:
+partial289:
 	VMOVUPD      (DI), Z16
 	VMOVUPD.Z    64(DI), K1, Z17
 	VMOVUPD      Z16, (R12)
@@ -13035,12 +20276,12 @@ partial213:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial213
+	JNZ          partial289
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial213
+	JNZ          partial289
 	VBROADCASTSD 80(AX), Z16
 	VMULPD       Z16, Z0, Z0
 	VMULPD       Z16, Z1, Z1
@@ -13062,7 +20303,7 @@ partial213:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased214
+	JZ           biased290
 	VMOVUPD      (CX), Z16
 	VADDPD       Z16, Z0, Z0
 	VADDPD       Z16, Z2, Z2
@@ -13082,9 +20323,9 @@ partial213:
 	VADDPD       Z16, Z13, Z13
 	VADDPD       Z16, Z15, Z15
 
-biased214:
+biased290:
 	TESTQ     DX, DX
-	JZ        added214
+	JZ        added290
 	VMOVUPD   (DX), Z16
 	VADDPD    Z16, Z0, Z0
 	VMOVUPD.Z 64(DX), K1, Z16
@@ -13125,9 +20366,9 @@ biased214:
 	VMOVUPD.Z 64(DX), K1, Z16
 	VADDPD    Z16, Z15, Z15
 
-added214:
+added290:
 	CMPQ   112(AX), $0x00
-	JE     clipped214
+	JE     clipped290
 	VPXORD Z19, Z19, Z19
 	VMAXPD Z0, Z19, Z0
 	VMAXPD Z1, Z19, Z1
@@ -13146,7 +20387,7 @@ added214:
 	VMAXPD Z14, Z19, Z14
 	VMAXPD Z15, Z19, Z15
 
-clipped214:
+clipped290:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
@@ -13203,7 +20444,7 @@ TEXT ·pack9x2F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z16, Z16, Z16
 	VPXORD     Z17, Z17, Z17
 	CMPQ       56(AX), $0x40
-	JLT        fetched215
+	JLT        fetched291
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -13233,7 +20474,7 @@ TEXT ·pack9x2F64AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched215:
+fetched291:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -13249,7 +20490,7 @@ fetched215:
 	SHLQ $0x05, R13
 	ADDQ DI, R13
 
-partial216:
+partial292:
 	VMOVUPD      (DI), Z18
 	VMOVUPD.Z    64(DI), K1, Z19
 	VMOVUPD      Z18, (R12)
@@ -13289,12 +20530,12 @@ partial216:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial216
+	JNZ          partial292
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial216
+	JNZ          partial292
 	VBROADCASTSD 80(AX), Z18
 	VMULPD       Z18, Z0, Z0
 	VMULPD       Z18, Z1, Z1
@@ -13318,7 +20559,7 @@ partial216:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased217
+	JZ           biased293
 	VMOVUPD      (CX), Z18
 	VADDPD       Z18, Z0, Z0
 	VADDPD       Z18, Z2, Z2
@@ -13340,9 +20581,9 @@ partial216:
 	VADDPD       Z18, Z15, Z15
 	VADDPD       Z18, Z17, Z17
 
-biased217:
+biased293:
 	TESTQ     DX, DX
-	JZ        added217
+	JZ        added293
 	VMOVUPD   (DX), Z18
 	VADDPD    Z18, Z0, Z0
 	VMOVUPD.Z 64(DX), K1, Z18
@@ -13388,9 +20629,9 @@ biased217:
 	VMOVUPD.Z 64(DX), K1, Z18
 	VADDPD    Z18, Z17, Z17
 
-added217:
+added293:
 	CMPQ   112(AX), $0x00
-	JE     clipped217
+	JE     clipped293
 	VPXORD Z21, Z21, Z21
 	VMAXPD Z0, Z21, Z0
 	VMAXPD Z1, Z21, Z1
@@ -13411,7 +20652,7 @@ added217:
 	VMAXPD Z16, Z21, Z16
 	VMAXPD Z17, Z21, Z17
 
-clipped217:
+clipped293:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
@@ -13473,7 +20714,7 @@ TEXT ·pack10x2F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z18, Z18, Z18
 	VPXORD     Z19, Z19, Z19
 	CMPQ       56(AX), $0x40
-	JLT        fetched218
+	JLT        fetched294
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -13506,7 +20747,7 @@ TEXT ·pack10x2F64AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched218:
+fetched294:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -13522,7 +20763,7 @@ fetched218:
 	SHLQ $0x05, R13
 	ADDQ DI, R13
 
-partial219:
+partial295:
 	VMOVUPD      (DI), Z20
 	VMOVUPD.Z    64(DI), K1, Z21
 	VMOVUPD      Z20, (R12)
@@ -13565,12 +20806,12 @@ partial219:
 	ADDQ         R8, SI
 	ADDQ         R9, DI
 	DECQ         R10
-	JNZ          partial219
+	JNZ          partial295
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	MOVQ         56(AX), R10
 	DECQ         R11
-	JNZ          partial219
+	JNZ          partial295
 	VBROADCASTSD 80(AX), Z20
 	VMULPD       Z20, Z0, Z0
 	VMULPD       Z20, Z1, Z1
@@ -13596,7 +20837,7 @@ partial219:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased220
+	JZ           biased296
 	VMOVUPD      (CX), Z20
 	VADDPD       Z20, Z0, Z0
 	VADDPD       Z20, Z2, Z2
@@ -13620,9 +20861,9 @@ partial219:
 	VADDPD       Z20, Z17, Z17
 	VADDPD       Z20, Z19, Z19
 
-biased220:
+biased296:
 	TESTQ     DX, DX
-	JZ        added220
+	JZ        added296
 	VMOVUPD   (DX), Z20
 	VADDPD    Z20, Z0, Z0
 	VMOVUPD.Z 64(DX), K1, Z20
@@ -13673,9 +20914,9 @@ biased220:
 	VMOVUPD.Z 64(DX), K1, Z20
 	VADDPD    Z20, Z19, Z19
 
-added220:
+added296:
 	CMPQ   112(AX), $0x00
-	JE     clipped220
+	JE     clipped296
 	VPXORD Z23, Z23, Z23
 	VMAXPD Z0, Z23, Z0
 	VMAXPD Z1, Z23, Z1
@@ -13698,7 +20939,7 @@ added220:
 	VMAXPD Z18, Z23, Z18
 	VMAXPD Z19, Z23, Z19
 
-clipped220:
+clipped296:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
@@ -13765,7 +21006,7 @@ TEXT ·pack11x2F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z20, Z20, Z20
 	VPXORD     Z21, Z21, Z21
 	CMPQ       56(AX), $0x40
-	JLT        fetched221
+	JLT        fetched297
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -13801,7 +21042,7 @@ TEXT ·pack11x2F64AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched221:
+fetched297:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -13819,7 +21060,7 @@ fetched221:
 	SHLQ $0x05, R14
 	ADDQ R8, R14
 
-partial222:
+partial298:
 	VMOVUPD      (R8), Z22
 	VMOVUPD.Z    64(R8), K1, Z23
 	VMOVUPD      Z22, (R13)
@@ -13866,13 +21107,13 @@ partial222:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial222
+	JNZ          partial298
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial222
+	JNZ          partial298
 	VBROADCASTSD 80(AX), Z22
 	VMULPD       Z22, Z0, Z0
 	VMULPD       Z22, Z1, Z1
@@ -13900,7 +21141,7 @@ partial222:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased223
+	JZ           biased299
 	VMOVUPD      (CX), Z22
 	VADDPD       Z22, Z0, Z0
 	VADDPD       Z22, Z2, Z2
@@ -13926,9 +21167,9 @@ partial222:
 	VADDPD       Z22, Z19, Z19
 	VADDPD       Z22, Z21, Z21
 
-biased223:
+biased299:
 	TESTQ     DX, DX
-	JZ        added223
+	JZ        added299
 	VMOVUPD   (DX), Z22
 	VADDPD    Z22, Z0, Z0
 	VMOVUPD.Z 64(DX), K1, Z22
@@ -13984,9 +21225,9 @@ biased223:
 	VMOVUPD.Z 64(DX), K1, Z22
 	VADDPD    Z22, Z21, Z21
 
-added223:
+added299:
 	CMPQ   112(AX), $0x00
-	JE     clipped223
+	JE     clipped299
 	VPXORD Z25, Z25, Z25
 	VMAXPD Z0, Z25, Z0
 	VMAXPD Z1, Z25, Z1
@@ -14011,7 +21252,7 @@ added223:
 	VMAXPD Z20, Z25, Z20
 	VMAXPD Z21, Z25, Z21
 
-clipped223:
+clipped299:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
@@ -14083,7 +21324,7 @@ TEXT ·pack12x2F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z22, Z22, Z22
 	VPXORD     Z23, Z23, Z23
 	CMPQ       56(AX), $0x40
-	JLT        fetched224
+	JLT        fetched300
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -14122,7 +21363,7 @@ TEXT ·pack12x2F64AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched224:
+fetched300:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -14140,7 +21381,7 @@ fetched224:
 	SHLQ $0x05, R14
 	ADDQ R8, R14
 
-partial225:
+partial301:
 	VMOVUPD      (R8), Z24
 	VMOVUPD.Z    64(R8), K1, Z25
 	VMOVUPD      Z24, (R13)
@@ -14190,13 +21431,13 @@ partial225:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial225
+	JNZ          partial301
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial225
+	JNZ          partial301
 	VBROADCASTSD 80(AX), Z24
 	VMULPD       Z24, Z0, Z0
 	VMULPD       Z24, Z1, Z1
@@ -14226,7 +21467,7 @@ partial225:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased226
+	JZ           biased302
 	VMOVUPD      (CX), Z24
 	VADDPD       Z24, Z0, Z0
 	VADDPD       Z24, Z2, Z2
@@ -14254,9 +21495,9 @@ partial225:
 	VADDPD       Z24, Z21, Z21
 	VADDPD       Z24, Z23, Z23
 
-biased226:
+biased302:
 	TESTQ     DX, DX
-	JZ        added226
+	JZ        added302
 	VMOVUPD   (DX), Z24
 	VADDPD    Z24, Z0, Z0
 	VMOVUPD.Z 64(DX), K1, Z24
@@ -14317,9 +21558,9 @@ biased226:
 	VMOVUPD.Z 64(DX), K1, Z24
 	VADDPD    Z24, Z23, Z23
 
-added226:
+added302:
 	CMPQ   112(AX), $0x00
-	JE     clipped226
+	JE     clipped302
 	VPXORD Z27, Z27, Z27
 	VMAXPD Z0, Z27, Z0
 	VMAXPD Z1, Z27, Z1
@@ -14346,7 +21587,7 @@ added226:
 	VMAXPD Z22, Z27, Z22
 	VMAXPD Z23, Z27, Z23
 
-clipped226:
+clipped302:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
@@ -14423,7 +21664,7 @@ TEXT ·pack13x2F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z24, Z24, Z24
 	VPXORD     Z25, Z25, Z25
 	CMPQ       56(AX), $0x40
-	JLT        fetched227
+	JLT        fetched303
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -14465,7 +21706,7 @@ TEXT ·pack13x2F64AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched227:
+fetched303:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -14483,7 +21724,7 @@ fetched227:
 	SHLQ $0x05, R14
 	ADDQ R8, R14
 
-partial228:
+partial304:
 	VMOVUPD      (R8), Z26
 	VMOVUPD.Z    64(R8), K1, Z27
 	VMOVUPD      Z26, (R13)
@@ -14536,13 +21777,13 @@ partial228:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial228
+	JNZ          partial304
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial228
+	JNZ          partial304
 	VBROADCASTSD 80(AX), Z26
 	VMULPD       Z26, Z0, Z0
 	VMULPD       Z26, Z1, Z1
@@ -14574,7 +21815,7 @@ partial228:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased229
+	JZ           biased305
 	VMOVUPD      (CX), Z26
 	VADDPD       Z26, Z0, Z0
 	VADDPD       Z26, Z2, Z2
@@ -14604,9 +21845,9 @@ partial228:
 	VADDPD       Z26, Z23, Z23
 	VADDPD       Z26, Z25, Z25
 
-biased229:
+biased305:
 	TESTQ     DX, DX
-	JZ        added229
+	JZ        added305
 	VMOVUPD   (DX), Z26
 	VADDPD    Z26, Z0, Z0
 	VMOVUPD.Z 64(DX), K1, Z26
@@ -14672,9 +21913,9 @@ biased229:
 	VMOVUPD.Z 64(DX), K1, Z26
 	VADDPD    Z26, Z25, Z25
 
-added229:
+added305:
 	CMPQ   112(AX), $0x00
-	JE     clipped229
+	JE     clipped305
 	VPXORD Z29, Z29, Z29
 	VMAXPD Z0, Z29, Z0
 	VMAXPD Z1, Z29, Z1
@@ -14703,7 +21944,7 @@ added229:
 	VMAXPD Z24, Z29, Z24
 	VMAXPD Z25, Z29, Z25
 
-clipped229:
+clipped305:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
@@ -14785,7 +22026,7 @@ TEXT ·pack14x2F64AVX512(SB), NOSPLIT, $0-8
 	VPXORD     Z26, Z26, Z26
 	VPXORD     Z27, Z27, Z27
 	CMPQ       56(AX), $0x40
-	JLT        fetched230
+	JLT        fetched306
 	MOVQ       16(AX), CX
 	MOVQ       48(AX), DX
 	PREFETCHT1 (CX)
@@ -14830,7 +22071,7 @@ TEXT ·pack14x2F64AVX512(SB), NOSPLIT, $0-8
 	PREFETCHT1 (CX)
 	PREFETCHT1 64(CX)
 
-fetched230:
+fetched306:
 	MOVQ (AX), CX
 	MOVQ 24(AX), DX
 	LEAQ (DX)(DX*2), BX
@@ -14848,7 +22089,7 @@ fetched230:
 	SHLQ $0x05, R14
 	ADDQ R8, R14
 
-partial231:
+partial307:
 	VMOVUPD      (R8), Z28
 	VMOVUPD.Z    64(R8), K1, Z29
 	VMOVUPD      Z28, (R13)
@@ -14904,13 +22145,13 @@ partial231:
 	ADDQ         R9, DI
 	ADDQ         R10, R8
 	DECQ         R11
-	JNZ          partial231
+	JNZ          partial307
 	ADDQ         96(AX), CX
 	ADDQ         96(AX), SI
 	ADDQ         96(AX), DI
 	MOVQ         56(AX), R11
 	DECQ         R12
-	JNZ          partial231
+	JNZ          partial307
 	VBROADCASTSD 80(AX), Z28
 	VMULPD       Z28, Z0, Z0
 	VMULPD       Z28, Z1, Z1
@@ -14944,7 +22185,7 @@ partial231:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased232
+	JZ           biased308
 	VMOVUPD      (CX), Z28
 	VADDPD       Z28, Z0, Z0
 	VADDPD       Z28, Z2, Z2
@@ -14976,9 +22217,9 @@ partial231:
 	VADDPD       Z28, Z25, Z25
 	VADDPD       Z28, Z27, Z27
 
-biased232:
+biased308:
 	TESTQ     DX, DX
-	JZ        added232
+	JZ        added308
 	VMOVUPD   (DX), Z28
 	VADDPD    Z28, Z0, Z0
 	VMOVUPD.Z 64(DX), K1, Z28
@@ -15049,9 +22290,9 @@ biased232:
 	VMOVUPD.Z 64(DX), K1, Z28
 	VADDPD    Z28, Z27, Z27
 
-added232:
+added308:
 	CMPQ   112(AX), $0x00
-	JE     clipped232
+	JE     clipped308
 	VPXORD Z31, Z31, Z31
 	VMAXPD Z0, Z31, Z0
 	VMAXPD Z1, Z31, Z1
@@ -15082,7 +22323,7 @@ added232:
 	VMAXPD Z26, Z31, Z26
 	VMAXPD Z27, Z31, Z27
 
-clipped232:
+clipped308:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
@@ -15149,7 +22390,7 @@ TEXT ·tile1x3F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial233:
+partial309:
 	VMOVUPD      (DX), Z3
 	VMOVUPD      64(DX), Z4
 	VMOVUPD.Z    128(DX), K1, Z5
@@ -15160,11 +22401,11 @@ partial233:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial233
+	JNZ          partial309
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial233
+	JNZ          partial309
 	VBROADCASTSD 80(AX), Z3
 	VMULPD       Z3, Z0, Z0
 	VMULPD       Z3, Z1, Z1
@@ -15173,7 +22414,7 @@ partial233:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased234
+	JZ           biased310
 	VMOVUPD      (CX), Z3
 	VADDPD       Z3, Z0, Z0
 	VMOVUPD      64(CX), Z3
@@ -15181,9 +22422,9 @@ partial233:
 	VMOVUPD.Z    128(CX), K1, Z3
 	VADDPD       Z3, Z2, Z2
 
-biased234:
+biased310:
 	TESTQ     DX, DX
-	JZ        added234
+	JZ        added310
 	VMOVUPD   (DX), Z3
 	VADDPD    Z3, Z0, Z0
 	VMOVUPD   64(DX), Z3
@@ -15191,15 +22432,15 @@ biased234:
 	VMOVUPD.Z 128(DX), K1, Z3
 	VADDPD    Z3, Z2, Z2
 
-added234:
+added310:
 	CMPQ   112(AX), $0x00
-	JE     clipped234
+	JE     clipped310
 	VPXORD Z7, Z7, Z7
 	VMAXPD Z0, Z7, Z0
 	VMAXPD Z1, Z7, Z1
 	VMAXPD Z2, Z7, Z2
 
-clipped234:
+clipped310:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)
@@ -15231,7 +22472,7 @@ TEXT ·tile2x3F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial235:
+partial311:
 	VMOVUPD      (BX), Z6
 	VMOVUPD      64(BX), Z7
 	VMOVUPD.Z    128(BX), K1, Z8
@@ -15246,11 +22487,11 @@ partial235:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial235
+	JNZ          partial311
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial235
+	JNZ          partial311
 	VBROADCASTSD 80(AX), Z6
 	VMULPD       Z6, Z0, Z0
 	VMULPD       Z6, Z1, Z1
@@ -15262,7 +22503,7 @@ partial235:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased236
+	JZ           biased312
 	VMOVUPD      (CX), Z6
 	VADDPD       Z6, Z0, Z0
 	VADDPD       Z6, Z3, Z3
@@ -15273,9 +22514,9 @@ partial235:
 	VADDPD       Z6, Z2, Z2
 	VADDPD       Z6, Z5, Z5
 
-biased236:
+biased312:
 	TESTQ     DX, DX
-	JZ        added236
+	JZ        added312
 	VMOVUPD   (DX), Z6
 	VADDPD    Z6, Z0, Z0
 	VMOVUPD   64(DX), Z6
@@ -15290,9 +22531,9 @@ biased236:
 	VMOVUPD.Z 128(DX), K1, Z6
 	VADDPD    Z6, Z5, Z5
 
-added236:
+added312:
 	CMPQ   112(AX), $0x00
-	JE     clipped236
+	JE     clipped312
 	VPXORD Z10, Z10, Z10
 	VMAXPD Z0, Z10, Z0
 	VMAXPD Z1, Z10, Z1
@@ -15301,7 +22542,7 @@ added236:
 	VMAXPD Z4, Z10, Z4
 	VMAXPD Z5, Z10, Z5
 
-clipped236:
+clipped312:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)
@@ -15335,7 +22576,7 @@ TEXT ·tile1x4F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial237:
+partial313:
 	VMOVUPD      (DX), Z4
 	VMOVUPD      64(DX), Z5
 	VMOVUPD      128(DX), Z6
@@ -15348,11 +22589,11 @@ partial237:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial237
+	JNZ          partial313
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial237
+	JNZ          partial313
 	VBROADCASTSD 80(AX), Z4
 	VMULPD       Z4, Z0, Z0
 	VMULPD       Z4, Z1, Z1
@@ -15362,7 +22603,7 @@ partial237:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased238
+	JZ           biased314
 	VMOVUPD      (CX), Z4
 	VADDPD       Z4, Z0, Z0
 	VMOVUPD      64(CX), Z4
@@ -15372,9 +22613,9 @@ partial237:
 	VMOVUPD.Z    192(CX), K1, Z4
 	VADDPD       Z4, Z3, Z3
 
-biased238:
+biased314:
 	TESTQ     DX, DX
-	JZ        added238
+	JZ        added314
 	VMOVUPD   (DX), Z4
 	VADDPD    Z4, Z0, Z0
 	VMOVUPD   64(DX), Z4
@@ -15384,16 +22625,16 @@ biased238:
 	VMOVUPD.Z 192(DX), K1, Z4
 	VADDPD    Z4, Z3, Z3
 
-added238:
+added314:
 	CMPQ   112(AX), $0x00
-	JE     clipped238
+	JE     clipped314
 	VPXORD Z9, Z9, Z9
 	VMAXPD Z0, Z9, Z0
 	VMAXPD Z1, Z9, Z1
 	VMAXPD Z2, Z9, Z2
 	VMAXPD Z3, Z9, Z3
 
-clipped238:
+clipped314:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)
@@ -15428,7 +22669,7 @@ TEXT ·tile2x4F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial239:
+partial315:
 	VMOVUPD      (BX), Z8
 	VMOVUPD      64(BX), Z9
 	VMOVUPD      128(BX), Z10
@@ -15446,11 +22687,11 @@ partial239:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial239
+	JNZ          partial315
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial239
+	JNZ          partial315
 	VBROADCASTSD 80(AX), Z8
 	VMULPD       Z8, Z0, Z0
 	VMULPD       Z8, Z1, Z1
@@ -15464,7 +22705,7 @@ partial239:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased240
+	JZ           biased316
 	VMOVUPD      (CX), Z8
 	VADDPD       Z8, Z0, Z0
 	VADDPD       Z8, Z4, Z4
@@ -15478,9 +22719,9 @@ partial239:
 	VADDPD       Z8, Z3, Z3
 	VADDPD       Z8, Z7, Z7
 
-biased240:
+biased316:
 	TESTQ     DX, DX
-	JZ        added240
+	JZ        added316
 	VMOVUPD   (DX), Z8
 	VADDPD    Z8, Z0, Z0
 	VMOVUPD   64(DX), Z8
@@ -15499,9 +22740,9 @@ biased240:
 	VMOVUPD.Z 192(DX), K1, Z8
 	VADDPD    Z8, Z7, Z7
 
-added240:
+added316:
 	CMPQ   112(AX), $0x00
-	JE     clipped240
+	JE     clipped316
 	VPXORD Z13, Z13, Z13
 	VMAXPD Z0, Z13, Z0
 	VMAXPD Z1, Z13, Z1
@@ -15512,7 +22753,7 @@ added240:
 	VMAXPD Z6, Z13, Z6
 	VMAXPD Z7, Z13, Z7
 
-clipped240:
+clipped316:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)
@@ -15549,7 +22790,7 @@ TEXT ·tile1x5F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial241:
+partial317:
 	VMOVUPD      (DX), Z5
 	VMOVUPD      64(DX), Z6
 	VMOVUPD      128(DX), Z7
@@ -15564,11 +22805,11 @@ partial241:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial241
+	JNZ          partial317
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial241
+	JNZ          partial317
 	VBROADCASTSD 80(AX), Z5
 	VMULPD       Z5, Z0, Z0
 	VMULPD       Z5, Z1, Z1
@@ -15579,7 +22820,7 @@ partial241:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased242
+	JZ           biased318
 	VMOVUPD      (CX), Z5
 	VADDPD       Z5, Z0, Z0
 	VMOVUPD      64(CX), Z5
@@ -15591,9 +22832,9 @@ partial241:
 	VMOVUPD.Z    256(CX), K1, Z5
 	VADDPD       Z5, Z4, Z4
 
-biased242:
+biased318:
 	TESTQ     DX, DX
-	JZ        added242
+	JZ        added318
 	VMOVUPD   (DX), Z5
 	VADDPD    Z5, Z0, Z0
 	VMOVUPD   64(DX), Z5
@@ -15605,9 +22846,9 @@ biased242:
 	VMOVUPD.Z 256(DX), K1, Z5
 	VADDPD    Z5, Z4, Z4
 
-added242:
+added318:
 	CMPQ   112(AX), $0x00
-	JE     clipped242
+	JE     clipped318
 	VPXORD Z11, Z11, Z11
 	VMAXPD Z0, Z11, Z0
 	VMAXPD Z1, Z11, Z1
@@ -15615,7 +22856,7 @@ added242:
 	VMAXPD Z3, Z11, Z3
 	VMAXPD Z4, Z11, Z4
 
-clipped242:
+clipped318:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)
@@ -15653,7 +22894,7 @@ TEXT ·tile2x5F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial243:
+partial319:
 	VMOVUPD      (BX), Z10
 	VMOVUPD      64(BX), Z11
 	VMOVUPD      128(BX), Z12
@@ -15674,11 +22915,11 @@ partial243:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial243
+	JNZ          partial319
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial243
+	JNZ          partial319
 	VBROADCASTSD 80(AX), Z10
 	VMULPD       Z10, Z0, Z0
 	VMULPD       Z10, Z1, Z1
@@ -15694,7 +22935,7 @@ partial243:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased244
+	JZ           biased320
 	VMOVUPD      (CX), Z10
 	VADDPD       Z10, Z0, Z0
 	VADDPD       Z10, Z5, Z5
@@ -15711,9 +22952,9 @@ partial243:
 	VADDPD       Z10, Z4, Z4
 	VADDPD       Z10, Z9, Z9
 
-biased244:
+biased320:
 	TESTQ     DX, DX
-	JZ        added244
+	JZ        added320
 	VMOVUPD   (DX), Z10
 	VADDPD    Z10, Z0, Z0
 	VMOVUPD   64(DX), Z10
@@ -15736,9 +22977,9 @@ biased244:
 	VMOVUPD.Z 256(DX), K1, Z10
 	VADDPD    Z10, Z9, Z9
 
-added244:
+added320:
 	CMPQ   112(AX), $0x00
-	JE     clipped244
+	JE     clipped320
 	VPXORD Z16, Z16, Z16
 	VMAXPD Z0, Z16, Z0
 	VMAXPD Z1, Z16, Z1
@@ -15751,7 +22992,7 @@ added244:
 	VMAXPD Z8, Z16, Z8
 	VMAXPD Z9, Z16, Z9
 
-clipped244:
+clipped320:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)
@@ -15791,7 +23032,7 @@ TEXT ·tile1x6F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial245:
+partial321:
 	VMOVUPD      (DX), Z6
 	VMOVUPD      64(DX), Z7
 	VMOVUPD      128(DX), Z8
@@ -15808,11 +23049,11 @@ partial245:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial245
+	JNZ          partial321
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial245
+	JNZ          partial321
 	VBROADCASTSD 80(AX), Z6
 	VMULPD       Z6, Z0, Z0
 	VMULPD       Z6, Z1, Z1
@@ -15824,7 +23065,7 @@ partial245:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased246
+	JZ           biased322
 	VMOVUPD      (CX), Z6
 	VADDPD       Z6, Z0, Z0
 	VMOVUPD      64(CX), Z6
@@ -15838,9 +23079,9 @@ partial245:
 	VMOVUPD.Z    320(CX), K1, Z6
 	VADDPD       Z6, Z5, Z5
 
-biased246:
+biased322:
 	TESTQ     DX, DX
-	JZ        added246
+	JZ        added322
 	VMOVUPD   (DX), Z6
 	VADDPD    Z6, Z0, Z0
 	VMOVUPD   64(DX), Z6
@@ -15854,9 +23095,9 @@ biased246:
 	VMOVUPD.Z 320(DX), K1, Z6
 	VADDPD    Z6, Z5, Z5
 
-added246:
+added322:
 	CMPQ   112(AX), $0x00
-	JE     clipped246
+	JE     clipped322
 	VPXORD Z13, Z13, Z13
 	VMAXPD Z0, Z13, Z0
 	VMAXPD Z1, Z13, Z1
@@ -15865,7 +23106,7 @@ added246:
 	VMAXPD Z4, Z13, Z4
 	VMAXPD Z5, Z13, Z5
 
-clipped246:
+clipped322:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)
@@ -15906,7 +23147,7 @@ TEXT ·tile2x6F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial247:
+partial323:
 	VMOVUPD      (BX), Z12
 	VMOVUPD      64(BX), Z13
 	VMOVUPD      128(BX), Z14
@@ -15930,11 +23171,11 @@ partial247:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial247
+	JNZ          partial323
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial247
+	JNZ          partial323
 	VBROADCASTSD 80(AX), Z12
 	VMULPD       Z12, Z0, Z0
 	VMULPD       Z12, Z1, Z1
@@ -15952,7 +23193,7 @@ partial247:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased248
+	JZ           biased324
 	VMOVUPD      (CX), Z12
 	VADDPD       Z12, Z0, Z0
 	VADDPD       Z12, Z6, Z6
@@ -15972,9 +23213,9 @@ partial247:
 	VADDPD       Z12, Z5, Z5
 	VADDPD       Z12, Z11, Z11
 
-biased248:
+biased324:
 	TESTQ     DX, DX
-	JZ        added248
+	JZ        added324
 	VMOVUPD   (DX), Z12
 	VADDPD    Z12, Z0, Z0
 	VMOVUPD   64(DX), Z12
@@ -16001,9 +23242,9 @@ biased248:
 	VMOVUPD.Z 320(DX), K1, Z12
 	VADDPD    Z12, Z11, Z11
 
-added248:
+added324:
 	CMPQ   112(AX), $0x00
-	JE     clipped248
+	JE     clipped324
 	VPXORD Z19, Z19, Z19
 	VMAXPD Z0, Z19, Z0
 	VMAXPD Z1, Z19, Z1
@@ -16018,7 +23259,7 @@ added248:
 	VMAXPD Z10, Z19, Z10
 	VMAXPD Z11, Z19, Z11
 
-clipped248:
+clipped324:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)
@@ -16061,7 +23302,7 @@ TEXT ·tile1x7F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial249:
+partial325:
 	VMOVUPD      (DX), Z7
 	VMOVUPD      64(DX), Z8
 	VMOVUPD      128(DX), Z9
@@ -16080,11 +23321,11 @@ partial249:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial249
+	JNZ          partial325
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial249
+	JNZ          partial325
 	VBROADCASTSD 80(AX), Z7
 	VMULPD       Z7, Z0, Z0
 	VMULPD       Z7, Z1, Z1
@@ -16097,7 +23338,7 @@ partial249:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased250
+	JZ           biased326
 	VMOVUPD      (CX), Z7
 	VADDPD       Z7, Z0, Z0
 	VMOVUPD      64(CX), Z7
@@ -16113,9 +23354,9 @@ partial249:
 	VMOVUPD.Z    384(CX), K1, Z7
 	VADDPD       Z7, Z6, Z6
 
-biased250:
+biased326:
 	TESTQ     DX, DX
-	JZ        added250
+	JZ        added326
 	VMOVUPD   (DX), Z7
 	VADDPD    Z7, Z0, Z0
 	VMOVUPD   64(DX), Z7
@@ -16131,9 +23372,9 @@ biased250:
 	VMOVUPD.Z 384(DX), K1, Z7
 	VADDPD    Z7, Z6, Z6
 
-added250:
+added326:
 	CMPQ   112(AX), $0x00
-	JE     clipped250
+	JE     clipped326
 	VPXORD Z15, Z15, Z15
 	VMAXPD Z0, Z15, Z0
 	VMAXPD Z1, Z15, Z1
@@ -16143,7 +23384,7 @@ added250:
 	VMAXPD Z5, Z15, Z5
 	VMAXPD Z6, Z15, Z6
 
-clipped250:
+clipped326:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)
@@ -16187,7 +23428,7 @@ TEXT ·tile2x7F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial251:
+partial327:
 	VMOVUPD      (BX), Z14
 	VMOVUPD      64(BX), Z15
 	VMOVUPD      128(BX), Z16
@@ -16214,11 +23455,11 @@ partial251:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial251
+	JNZ          partial327
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial251
+	JNZ          partial327
 	VBROADCASTSD 80(AX), Z14
 	VMULPD       Z14, Z0, Z0
 	VMULPD       Z14, Z1, Z1
@@ -16238,7 +23479,7 @@ partial251:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased252
+	JZ           biased328
 	VMOVUPD      (CX), Z14
 	VADDPD       Z14, Z0, Z0
 	VADDPD       Z14, Z7, Z7
@@ -16261,9 +23502,9 @@ partial251:
 	VADDPD       Z14, Z6, Z6
 	VADDPD       Z14, Z13, Z13
 
-biased252:
+biased328:
 	TESTQ     DX, DX
-	JZ        added252
+	JZ        added328
 	VMOVUPD   (DX), Z14
 	VADDPD    Z14, Z0, Z0
 	VMOVUPD   64(DX), Z14
@@ -16294,9 +23535,9 @@ biased252:
 	VMOVUPD.Z 384(DX), K1, Z14
 	VADDPD    Z14, Z13, Z13
 
-added252:
+added328:
 	CMPQ   112(AX), $0x00
-	JE     clipped252
+	JE     clipped328
 	VPXORD Z22, Z22, Z22
 	VMAXPD Z0, Z22, Z0
 	VMAXPD Z1, Z22, Z1
@@ -16313,7 +23554,7 @@ added252:
 	VMAXPD Z12, Z22, Z12
 	VMAXPD Z13, Z22, Z13
 
-clipped252:
+clipped328:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)
@@ -16359,7 +23600,7 @@ TEXT ·tile1x8F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial253:
+partial329:
 	VMOVUPD      (DX), Z8
 	VMOVUPD      64(DX), Z9
 	VMOVUPD      128(DX), Z10
@@ -16380,11 +23621,11 @@ partial253:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial253
+	JNZ          partial329
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial253
+	JNZ          partial329
 	VBROADCASTSD 80(AX), Z8
 	VMULPD       Z8, Z0, Z0
 	VMULPD       Z8, Z1, Z1
@@ -16398,7 +23639,7 @@ partial253:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased254
+	JZ           biased330
 	VMOVUPD      (CX), Z8
 	VADDPD       Z8, Z0, Z0
 	VMOVUPD      64(CX), Z8
@@ -16416,9 +23657,9 @@ partial253:
 	VMOVUPD.Z    448(CX), K1, Z8
 	VADDPD       Z8, Z7, Z7
 
-biased254:
+biased330:
 	TESTQ     DX, DX
-	JZ        added254
+	JZ        added330
 	VMOVUPD   (DX), Z8
 	VADDPD    Z8, Z0, Z0
 	VMOVUPD   64(DX), Z8
@@ -16436,9 +23677,9 @@ biased254:
 	VMOVUPD.Z 448(DX), K1, Z8
 	VADDPD    Z8, Z7, Z7
 
-added254:
+added330:
 	CMPQ   112(AX), $0x00
-	JE     clipped254
+	JE     clipped330
 	VPXORD Z17, Z17, Z17
 	VMAXPD Z0, Z17, Z0
 	VMAXPD Z1, Z17, Z1
@@ -16449,7 +23690,7 @@ added254:
 	VMAXPD Z6, Z17, Z6
 	VMAXPD Z7, Z17, Z7
 
-clipped254:
+clipped330:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)
@@ -16496,7 +23737,7 @@ TEXT ·tile2x8F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial255:
+partial331:
 	VMOVUPD      (BX), Z16
 	VMOVUPD      64(BX), Z17
 	VMOVUPD      128(BX), Z18
@@ -16526,11 +23767,11 @@ partial255:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial255
+	JNZ          partial331
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial255
+	JNZ          partial331
 	VBROADCASTSD 80(AX), Z16
 	VMULPD       Z16, Z0, Z0
 	VMULPD       Z16, Z1, Z1
@@ -16552,7 +23793,7 @@ partial255:
 	MOVQ         72(AX), DX
 	MOVQ         48(AX), BX
 	TESTQ        CX, CX
-	JZ           biased256
+	JZ           biased332
 	VMOVUPD      (CX), Z16
 	VADDPD       Z16, Z0, Z0
 	VADDPD       Z16, Z8, Z8
@@ -16578,9 +23819,9 @@ partial255:
 	VADDPD       Z16, Z7, Z7
 	VADDPD       Z16, Z15, Z15
 
-biased256:
+biased332:
 	TESTQ     DX, DX
-	JZ        added256
+	JZ        added332
 	VMOVUPD   (DX), Z16
 	VADDPD    Z16, Z0, Z0
 	VMOVUPD   64(DX), Z16
@@ -16615,9 +23856,9 @@ biased256:
 	VMOVUPD.Z 448(DX), K1, Z16
 	VADDPD    Z16, Z15, Z15
 
-added256:
+added332:
 	CMPQ   112(AX), $0x00
-	JE     clipped256
+	JE     clipped332
 	VPXORD Z25, Z25, Z25
 	VMAXPD Z0, Z25, Z0
 	VMAXPD Z1, Z25, Z1
@@ -16636,7 +23877,7 @@ added256:
 	VMAXPD Z14, Z25, Z14
 	VMAXPD Z15, Z25, Z15
 
-clipped256:
+clipped332:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)

@@ -55,8 +55,11 @@ const (
 
 func (j *gemmJob[T]) plan(parallel bool) {
 	j.setTiles()
-	j.panels = ceilDiv(j.M, j.tiles.rows)
 	j.kc = ceilDiv(j.K, ceilDiv(j.K, blockK))
+	if j.streams() {
+		j.kc = j.K
+	}
+	j.panels = ceilDiv(j.M, j.tallest())
 	j.nc = ceilDiv(ceilDiv(j.N, ceilDiv(j.N, blockN)), j.nr) * j.nr
 	strips := ceilDiv(min(j.nc, j.N), j.nr)
 	j.split(strips, parallel)
@@ -74,6 +77,17 @@ func (j *gemmJob[T]) plan(parallel bool) {
 		j.sourceB = turned
 		j.bufB = j.spaceB.take(j.nc * j.kc)
 	}
+}
+
+// streams reports whether the product goes once over packed B.
+func (j *gemmJob[T]) streams() bool { return j.packed != nil && j.M <= 2 }
+
+// tallest returns the most rows of a panel. Only kernels that do not pack are made for more than two vectors have.
+func (j *gemmJob[T]) tallest() int {
+	if j.TransA || (j.packed == nil && j.kc*j.LDB > compactB) {
+		return j.tiles.rows
+	}
+	return j.tiles.height(j.N)
 }
 
 // placeA reports whether tasks of so many strips of B read A in place. Rows a multiple of 4096 bytes apart share one set of
@@ -176,6 +190,10 @@ func (j *gemmJob[T]) task(i int, t *tileArgs, buf *scratch[T]) {
 				t.a = unsafe.Pointer(&panels[(p-p0)*j.panelSize()])
 			}
 			j.target(t, m0, n)
+			if j.streams() {
+				j.tiles.streamTile(t, m1-m0, cols)
+				continue
+			}
 			if p > p0 || j.sourceB != perTask {
 				j.tiles.tile(t, m1-m0, cols)
 				continue

@@ -22,7 +22,7 @@ func gemmSmall[T Float](g *GemmArgs[T]) bool {
 	if g.Relu {
 		t.relu = 1
 	}
-	nr, panels := tiles.width(g.M), ceilDiv(g.M, tiles.rows)
+	nr, panels := tiles.width(g.M), ceilDiv(g.M, tiles.height(g.N))
 	for n := 0; n < g.N; n += nr {
 		t.b = unsafe.Pointer(&g.B[n])
 		if g.Bias != nil {

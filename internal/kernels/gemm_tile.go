@@ -31,12 +31,13 @@ type tileSet struct {
 	pad    int        // distance of the columns of a packed panel of A
 	table  *tileTable // kernels that read B only
 	packs  *tileTable // those of up to two vectors that also pack it
+	stream *tileTable // those of one or two rows for packed B, whole
 	go32   bool
 	go64   bool
 }
 
 // tileTable holds the kernels by number of vectors and of rows, less one each.
-type tileTable [8][14]func(*byte)
+type tileTable [8][28]func(*byte)
 
 // tile computes a tile of the given size, which must lie within the set's. It is the preemption point between two
 // calls of assembly.
@@ -68,6 +69,27 @@ func (s *tileSet) packingTile(t *tileArgs, rows, cols int) {
 	vectors := (cols + s.lanes - 1) / s.lanes
 	t.lanes = uint64(cols - (vectors-1)*s.lanes)
 	s.packs[vectors-1][rows-1]((*byte)(unsafe.Pointer(t)))
+}
+
+// streamTile is tile for one or two rows of A, whose elements lie together, and at most two vectors of packed columns.
+//
+//go:noinline
+func (s *tileSet) streamTile(t *tileArgs, rows, cols int) {
+	if s.stream == nil {
+		s.tile(t, rows, cols)
+		return
+	}
+	vectors := (cols + s.lanes - 1) / s.lanes
+	t.lanes = uint64(cols - (vectors-1)*s.lanes)
+	s.stream[vectors-1][rows-1]((*byte)(unsafe.Pointer(t)))
+}
+
+// height returns the most rows of a tile of so many columns.
+func (s *tileSet) height(cols int) int {
+	if cols <= s.lanes && s.table != nil {
+		return 2 * s.rows
+	}
+	return s.rows
 }
 
 func portablePack(t *tileArgs, s *tileSet, cols int) {

@@ -30,7 +30,7 @@ const (
 type pool struct {
 	busy    atomic.Bool  // one parallel region at a time; other callers run serially
 	state   atomic.Int64 // sequence, open flag, number of workers inside the job
-	next    atomic.Int64 // next chunk
+	next    atomic.Int64 // chunks taken: from the front in the low half, from the back in the high one
 	parked  atomic.Int32
 	threads atomic.Int32 // set by SetThreads; 0: GOMAXPROCS
 	wake    chan struct{}
@@ -113,7 +113,7 @@ func (p *pool) run(t Task, n, chunk, threads int) {
 	for range min(int64(p.parked.Load()), p.limit) {
 		p.wakeOne()
 	}
-	p.work()
+	p.work(fromFront)
 }
 
 // wakeOne lets one parked worker go on. A full channel means that more than enough are on their way.
@@ -124,11 +124,31 @@ func (p *pool) wakeOne() {
 	}
 }
 
+// take returns a chunk, or -1. The caller's come from the front and the helpers' from the back, so that in a row of jobs
+// over the same data each thread meets again what its cache holds.
+func (p *pool) take(from int64) int64 {
+	v := p.next.Add(from)
+	front, back := v%fromBack, v/fromBack
+	switch {
+	case front+back > p.chunks:
+		return -1
+	case from == fromFront:
+		return front - 1
+	default:
+		return p.chunks - back
+	}
+}
+
+const (
+	fromFront = int64(1)
+	fromBack  = int64(1) << 32
+)
+
 // work takes chunks until none is left.
-func (p *pool) work() {
+func (p *pool) work(from int64) {
 	for {
-		i := p.next.Add(1) - 1
-		if i >= p.chunks {
+		i := p.take(from)
+		if i < 0 {
 			return
 		}
 		lo := int(i) * p.chunk
@@ -193,7 +213,7 @@ func (p *pool) help() {
 			p.failed.CompareAndSwap(nil, &taskPanic{v})
 		}
 	}()
-	p.work()
+	p.work(fromBack)
 }
 
 // join enters the open job of the given sequence.

@@ -28,8 +28,9 @@ const (
 	offStrip = 120
 )
 
-// gemm writes the micro-kernels of 1..14 (AVX2: 6) rows and 1 or 2 vectors, those of 1 or 2 rows and up to 8 (AVX2: 4)
-// vectors for products with hardly any rows, and the transposing kernels for packing.
+// gemm writes the micro-kernels of 1..14 (AVX2: 6) rows and 1 or 2 vectors, those of up to 28 (12) rows and one vector for
+// few columns, those of 1 or 2 rows and up to 8 (4) vectors for products with hardly any rows, those that stream a packed
+// strip by one or two rows, and the transposing kernels for packing.
 func gemm(e *elem) {
 	for _, m := range machines(e) {
 		rows, widest := 6, 4
@@ -37,8 +38,12 @@ func gemm(e *elem) {
 			rows, widest = 14, 8
 		}
 		for vectors := 1; vectors <= widest; vectors++ {
-			for r := 1; r <= rows && (vectors <= 2 || r <= 2); r++ {
+			high := []int{2 * rows, rows}
+			for r := 1; r <= 2 || (vectors <= 2 && r <= high[vectors-1]); r++ {
 				(&tile{machine: m, rows: r, vectors: vectors}).emit()
+			}
+			for r := 1; r <= 2 && vectors <= 2; r++ {
+				(&stream{tile{machine: m, rows: r, vectors: vectors}}).emit()
 			}
 			for r := 1; r <= rows && vectors <= 2; r++ {
 				(&tile{machine: m, rows: r, vectors: vectors, packs: true}).emit()
@@ -76,14 +81,7 @@ func (t *tile) emit() {
 	t.args = Load(Param("t"), GP64()).(reg.GPVirtual)
 	lanes := t.get(offLanes)
 	t.last = t.lanesMask(lanes)
-	t.acc = make([][]reg.VecVirtual, t.rows)
-	for r := range t.acc {
-		for range t.vectors {
-			v := t.vec()
-			t.zero(v)
-			t.acc[r] = append(t.acc[r], v)
-		}
-	}
+	t.acc = t.sums()
 	t.prefetchC()
 	t.loop()
 	t.finish()
@@ -91,7 +89,20 @@ func (t *tile) emit() {
 	RET()
 }
 
-// rowsOf returns the addresses of rows 0.. at base pointers five rows apart, for a run-time row stride.
+// sums returns a zero for each vector of the tile.
+func (t *tile) sums() [][]reg.VecVirtual {
+	acc := make([][]reg.VecVirtual, t.rows)
+	for r := range acc {
+		for range t.vectors {
+			v := t.vec()
+			t.zero(v)
+			acc[r] = append(acc[r], v)
+		}
+	}
+	return acc
+}
+
+// rowAddresses returns the addresses of rows 0.. at base pointers five rows apart, for a run-time row stride.
 func rowAddresses(rows int, first, stride reg.GPVirtual) (bases []reg.GPVirtual, at []Mem) {
 	triple := stride
 	if rows > 3 {
