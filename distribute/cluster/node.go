@@ -17,7 +17,7 @@ import (
 )
 
 // closeGrace is how long Close lets calls that are being served finish.
-const closeGrace = 2 * time.Second
+const closeGrace = 500 * time.Millisecond
 
 // Node is one task's place in the cluster: a server for the others' calls, and
 // connections to them. Its methods may be called from several goroutines.

@@ -18,7 +18,7 @@ func explainTLS(err error) error {
 	var name x509.HostnameError
 	var invalid x509.CertificateInvalidError
 	var header tls.RecordHeaderError
-	var alert tls.AlertError
+	var alert *net.OpError
 	switch {
 	case errors.As(err, &authority):
 		return fmt.Errorf("its certificate is not signed by this task's rpc.ca_file: give all tasks the same CA: %w", err)
@@ -30,7 +30,7 @@ func explainTLS(err error) error {
 		return fmt.Errorf("its certificate cannot be used: replace its rpc.cert_file: %w", err)
 	case errors.As(err, &header):
 		return fmt.Errorf("it does not speak TLS: set rpc.cert_file and rpc.key_file for it as well: %w", err)
-	case errors.As(err, &alert):
+	case errors.As(err, &alert) && alert.Op == "remote error": // how crypto/tls names an alert
 		return fmt.Errorf("it refuses this task's connection: check this task's rpc.cert_file (signed by the CA that the peer trusts, not expired) and rpc.key_file: %w", err)
 	}
 	return nil
