@@ -5,14 +5,14 @@ import "unsafe"
 // Blocking, after Goto and van de Geijn, "Anatomy of high-performance matrix multiplication" (2008): a strip of B stays in
 // the L1 cache while the panels of a task, which stay in the L2 cache, go by. Figures measured on Zen 5.
 const (
-	blockK      = 512     // longest run of k in one tile
-	blockN      = 2048    // columns of B packed at a time
-	groupPanels = 16      // most panels of A in one task
-	splitPanels = 4       // panels of A that make a task of their own worth while
-	compactB    = 4096    // B of so many elements, rows' distances included, stays in the L1 cache as it is
-	copyStrips  = 8       // A of awkward distance between rows is copied when a task has so many strips of B
-	coldB       = 1 << 20 // elements of B from which it comes from memory rather than from the L2 cache
-	directStrip = 2       // transposed A is used in place when a task has at most so many strips of B
+	blockK      = 512      // longest run of k in one tile
+	blockN      = 2048     // columns of B packed at a time
+	groupPanels = 16       // most panels of A in one task
+	splitPanels = 4        // panels of A that make a task of their own worth while
+	compactB    = 40 << 10 // bytes of B, what lies between rows included, that stay in the L1 cache as they are
+	copyStrips  = 8        // A of awkward distance between rows is copied when a task has so many strips of B
+	coldB       = 1 << 20  // elements of B from which it comes from memory rather than from the L2 cache
+	directStrip = 2        // transposed A is used in place when a task has at most so many strips of B
 )
 
 type gemmPhase int
@@ -67,7 +67,7 @@ func (j *gemmJob[T]) plan(parallel bool) {
 	switch {
 	case j.packed != nil:
 		j.sourceB = prepared
-	case !j.TransB && (j.M <= 2 || j.LDB == j.nr || j.kc*j.LDB <= compactB):
+	case !j.TransB && (j.M <= 2 || j.LDB == j.nr || j.kc*j.LDB*int(unsafe.Sizeof(j.Alpha)) <= compactB):
 		j.sourceB = inPlace
 	case !j.TransB && j.K*j.N >= coldB:
 		j.sourceB = perStrip
@@ -84,7 +84,7 @@ func (j *gemmJob[T]) streams() bool { return j.packed != nil && j.M <= 2 }
 
 // tallest returns the most rows of a panel. Only kernels that do not pack are made for more than two vectors have.
 func (j *gemmJob[T]) tallest() int {
-	if j.TransA || (j.packed == nil && j.kc*j.LDB > compactB) {
+	if j.TransA || (j.packed == nil && j.kc*j.LDB*int(unsafe.Sizeof(j.Alpha)) > compactB) {
 		return j.tiles.rows
 	}
 	return j.tiles.height(j.N)

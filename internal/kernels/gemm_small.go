@@ -8,7 +8,7 @@ const smallProduct = 1 << 18
 // gemmSmall does a product whose operands fit into the L1 cache as they are, and reports whether this was one: below
 // some thousand multiplications a plan would cost more than the product.
 func gemmSmall[T Float](g *GemmArgs[T]) bool {
-	if g.M*g.N*g.K > smallProduct || g.TransB || g.K*g.LDB > compactB || g.K == 0 || g.Alpha == 0 || (g.Beta != 0 && g.Beta != 1) || g.N == 1 {
+	if g.M*g.N*g.K > smallProduct || g.TransB || g.K*g.LDB*int(unsafe.Sizeof(g.Alpha)) > compactB || g.K == 0 || g.Alpha == 0 || (g.Beta != 0 && g.Beta != 1) || g.N == 1 {
 		return false
 	}
 	tiles, size := tilesFor[T](ActiveLevel()), int(unsafe.Sizeof(T(0)))

@@ -97,7 +97,16 @@ type PackedArgs[T Float] struct {
 
 // MatMulPacked computes the product on as many workers as it is worth. The order of the additions within one element of C
 // depends on the size of B alone.
-func MatMulPacked[T Float](g PackedArgs[T]) { g.multiply(g.M*g.B.n*g.B.k >= gemmParallelFrom) }
+func MatMulPacked[T Float](g PackedArgs[T]) {
+	from := gemmParallelFrom
+	if g.M <= 2 {
+		from = streamParallelFrom
+	}
+	g.multiply(g.M*g.B.n*g.B.k >= from)
+}
+
+// streamParallelFrom is gemmParallelFrom of products that are bound by the reading of B.
+const streamParallelFrom = 100_000
 
 // packedSerial is MatMulPacked on the calling goroutine.
 func packedSerial[T Float](g PackedArgs[T]) { g.multiply(false) }
