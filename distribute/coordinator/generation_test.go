@@ -117,6 +117,7 @@ func (s *sim) process(ctx context.Context, rank int, incarnation uint64) {
 			s.mu.Lock()
 			s.missing = append(s.missing, err)
 			s.mu.Unlock()
+			pause(ctx, 100*time.Millisecond, nil, nil)
 			continue
 		}
 		select {
