@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -289,10 +290,12 @@ func TestPartitionedVariables(t *testing.T) {
 	a, _ := graph.FromSlice([]float32{1, 2, 3, 4}, 2, 2)
 	b, _ := graph.FromSlice([]float32{5, 6}, 1, 2)
 	snap := snapshot(1)
-	snap.Parts = []Part{
+	parts := []Part{
 		{Name: "table", Full: []int{3, 2}, Slice: Slice{{Start: 0, Length: 2}, {Start: 0, Length: 2}}, Tensor: a},
 		{Name: "table", Full: []int{3, 2}, Slice: Slice{{Start: 2, Length: 1}, {Start: 0, Length: 2}}, Tensor: b},
+		{Name: "whole", Tensor: b},
 	}
+	snap.Parts = PartsOf(parts...)
 	for range 2 {
 		if _, err := s.Save(ctx, snap); err != nil {
 			t.Fatal(err)
@@ -309,5 +312,26 @@ func TestPartitionedVariables(t *testing.T) {
 		if d := cmp.Diff([]float32{1, 2, 3, 4, 5, 6}, graph.Of[float32](got.Tensors["table"])); d != "" {
 			t.Fatal(d)
 		}
+		rows, err := r.Rows("table", 1, 3)
+		if err != nil || !slices.Equal(graph.Of[float32](rows), []float32{3, 4, 5, 6}) {
+			t.Fatalf("rows %v, %v", rows, err)
+		}
+		if info, _ := r.Lookup("whole"); len(info.Slices) != 0 || !slices.Equal(graph.Of[float32](got.Tensors["whole"]), []float32{5, 6}) {
+			t.Fatalf("whole: %+v", info)
+		}
 	}
+	broken := errors.New("broken")
+	snap.Parts = func(yield func(Part, error) bool) { _ = yield(parts[0], nil) && yield(Part{}, broken) }
+	if _, err := s.Save(ctx, snap); !errors.Is(err, broken) {
+		t.Errorf("a part that fails: %v", err)
+	}
+	snap.Parts = PartsOf(Part{Name: "none"})
+	if _, err := s.Save(ctx, snap); err == nil {
+		t.Error("a part without a value: expected an error")
+	}
+	r, err := s.OpenLatest(ctx)
+	if err != nil || r.Step() != 1 {
+		t.Fatalf("after failures: %v", err)
+	}
+	_ = r.Close()
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"log/slog"
 	"maps"
 	"path/filepath"
@@ -210,7 +211,7 @@ func (s *Saver) save(ctx context.Context, prefix string, snap Snapshot) error {
 	if err := fpStart.Here(); err != nil {
 		return err
 	}
-	shards, same, err := s.prepare(prefix, tensors, len(snap.Parts) > 0)
+	shards, same, err := s.prepare(prefix, tensors, snap.Parts != nil)
 	if err != nil {
 		return err
 	}
@@ -275,7 +276,7 @@ func (s *Saver) prepare(prefix string, tensors map[string]*graph.Tensor, parts b
 	return 1, false, fpUnusable.Here()
 }
 
-func (s *Saver) write(ctx context.Context, prefix string, shards int, tensors map[string]*graph.Tensor, parts []Part) error {
+func (s *Saver) write(ctx context.Context, prefix string, shards int, tensors map[string]*graph.Tensor, parts iter.Seq2[Part, error]) error {
 	w, err := bundle.NewWriter(s.fs, prefix, shards)
 	if err != nil {
 		return err
@@ -289,15 +290,31 @@ func (s *Saver) write(ctx context.Context, prefix string, shards int, tensors ma
 			return err
 		}
 	}
-	for _, p := range parts {
-		if err := ctx.Err(); err != nil {
-			return err
+	if parts == nil {
+		return w.Finish()
+	}
+	for p, err := range parts {
+		if err == nil {
+			err = ctx.Err()
 		}
-		if err := w.AddSlice(p.Name, p.Full, p.Slice, p.Tensor); err != nil {
+		if err == nil {
+			err = addPart(w, p)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return w.Finish()
+}
+
+func addPart(w *bundle.Writer, p Part) error {
+	if p.Tensor == nil {
+		return fmt.Errorf("tensor %q: a part has no value", p.Name)
+	}
+	if p.Slice == nil {
+		return w.Add(p.Name, p.Tensor)
+	}
+	return w.AddSlice(p.Name, p.Full, p.Slice, p.Tensor)
 }
 
 // relative returns a prefix as the list holds it.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 
@@ -26,16 +27,31 @@ type Snapshot struct {
 	Step int64
 	// Tensors by name. GlobalStep is added; where it is given it must equal Step.
 	Tensors map[string]*graph.Tensor
-	// Parts of partitioned tensors; those of one name must cover it exactly once.
-	Parts []Part
+	// Parts are further tensors, and slices of partitioned ones; those of one name
+	// must cover it exactly once. They are asked for one after the other, once, and
+	// each is written before the next, so that they may be made as they are asked
+	// for. An error ends the save. Nil: there are none.
+	Parts iter.Seq2[Part, error]
 }
 
-// Part is one slice of a partitioned tensor whose whole shape is Full.
+// Part is one slice of a partitioned tensor whose whole shape is Full; without
+// a Slice, a whole tensor.
 type Part struct {
 	Name   string
 	Full   []int
 	Slice  Slice
 	Tensor *graph.Tensor
+}
+
+// PartsOf yields parts that are in memory.
+func PartsOf(parts ...Part) iter.Seq2[Part, error] {
+	return func(yield func(Part, error) bool) {
+		for _, p := range parts {
+			if !yield(p, nil) {
+				return
+			}
+		}
+	}
 }
 
 // complete returns the snapshot's tensors with GlobalStep among them.
@@ -87,6 +103,10 @@ func (r *Reader) Lookup(name string) (Info, bool) { return r.b.Lookup(name) }
 // Tensor reads one tensor and checks it. The error wraps ErrNotFound where the
 // checkpoint lacks it, or is a *CorruptError.
 func (r *Reader) Tensor(name string) (*graph.Tensor, error) { return r.b.Tensor(name) }
+
+// Rows reads rows [lo, hi) along the first dimension of a tensor, however it is
+// partitioned, and no more. It checks no checksums: OpenLatest has.
+func (r *Reader) Rows(name string, lo, hi int) (*graph.Tensor, error) { return r.b.Rows(name, lo, hi) }
 
 // Verify reads every byte and returns the first *CorruptError.
 func (r *Reader) Verify() error { return r.b.Verify() }
