@@ -160,7 +160,7 @@ func (a *app) launch(ctx context.Context, f launchFlags) error {
 	outcomes, err := launcher.Run(ctx, launcher.Local{
 		Job: f.job, Environ: os.Environ(), MaxRestarts: f.maxRestarts, FirstDelay: restartDelay,
 		FinishTimeout: f.finishTimeout, PSTimeout: psTimeout, LogDir: f.logDir,
-		Stdout: a.stdout, Stderr: a.stderr, Color: a.bars && isTerminal(a.stdout), Log: a.log, Kill: kill,
+		Stdout: a.stdout, Stderr: a.stderr, Color: a.bars && isTerminal(a.stdout) && os.Getenv("NO_COLOR") == "", Log: a.log, Kill: kill,
 	})
 	err = launchError(err)
 	if f.asJSON && outcomes != nil {
