@@ -13,9 +13,10 @@ import (
 // Config chooses a strategy and how its programs run.
 type Config struct {
 	runconfig.Strategy
-	Threads       int  // threads of the kernels; 0: one per core
-	CheckNumerics bool // name the first node that makes a NaN or an infinity
-	Job           *Job // the cluster that this task is in; nil: this process alone
+	Threads       int      // threads of the kernels; 0: one per core
+	CheckNumerics bool     // name the first node that makes a NaN or an infinity
+	Job           *Job     // the cluster that this task is in; nil: this process alone
+	Sessions      Sessions // of parameter_server, on the chief
 }
 
 // strategies makes each strategy by its name.
@@ -26,6 +27,7 @@ var strategies = map[string]func(Config) (Strategy, error){
 	"mirrored":              func(c Config) (Strategy, error) { return newReplicated(c, c.localReplicas(), false, device.NewHost) },
 	"central_storage":       func(c Config) (Strategy, error) { return newReplicated(c, c.localReplicas(), true, device.NewHost) },
 	"multi_worker_mirrored": newMultiWorker,
+	"parameter_server":      newParameterServer,
 	"tpu": func(Config) (Strategy, error) {
 		return nil, fmt.Errorf("strategy tpu: no TPU runtime is present: choose default")
 	},

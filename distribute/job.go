@@ -41,7 +41,19 @@ type board interface {
 
 // Join makes this process the task of a cluster that its RunConfig names: it
 // listens at the task's address and serves the other tasks, until Close.
-func Join(rc runconfig.RunConfig, log *slog.Logger, services ...cluster.Service) (*Job, error) {
+func Join(rc runconfig.RunConfig, log *slog.Logger) (*Job, error) {
+	j, err := open(rc, log)
+	if err != nil {
+		return nil, err
+	}
+	if err := j.serve(j.positions.service()); err != nil {
+		return nil, errors.Join(err, j.Close())
+	}
+	return j, nil
+}
+
+// open listens, but serves nobody yet.
+func open(rc runconfig.RunConfig, log *slog.Logger) (*Job, error) {
 	j := &Job{config: rc, log: log, rank: rc.WorkerRank(), positions: newPositions()}
 	spec := rc.ClusterSpec()
 	j.servers = tasks(spec, runconfig.PS)
@@ -59,25 +71,18 @@ func Join(rc runconfig.RunConfig, log *slog.Logger, services ...cluster.Service)
 			ClientAuth: rpc.ClientAuth, ServerName: rpc.ServerName, Token: os.Getenv(TokenVariable)},
 		CallTimeout: seconds(rpc.CallTimeoutSecs), PeerTimeout: seconds(rpc.PeerTimeoutSecs), MaxMessageBytes: rpc.MaxMessageMB << 20,
 	})
-	if err != nil {
-		return nil, err
-	}
-	if err := j.serve(self, services); err != nil {
-		return nil, errors.Join(err, j.node.Close())
-	}
-	return j, nil
+	return j, err
 }
 
-// serve registers what this task serves, and begins.
-func (j *Job) serve(self cluster.Task, services []cluster.Service) error {
-	if self == j.leader {
+// serve registers services, the blackboard among them on the leader, and begins.
+func (j *Job) serve(services ...cluster.Service) error {
+	if self := j.node.Task(); self == j.leader {
 		b := coordinator.NewBoard(coordinator.Options{Self: cluster.Peer{Task: self, Incarnation: j.node.Incarnation()}})
 		j.board = b
 		services = append(services, b.Service())
 	} else {
 		j.board = coordinator.NewClient(j.node, j.leader)
 	}
-	services = append(services, j.positions.service())
 	for _, s := range services {
 		if err := j.node.Register(s); err != nil {
 			return err

@@ -99,8 +99,8 @@ func near(t *testing.T, what string, got *graph.Tensor, want float64) {
 	}
 }
 
-// lookup is the program loss = sum over ids of table[id]^2 / 2, whose gradient is sparse.
-func lookup(b *graph.Builder, rows int) TrainProgram {
+// embedding is the program loss = sum over ids of table[id]^2 / 2, whose gradient is sparse.
+func embedding(b *graph.Builder, rows int) TrainProgram {
 	f := graph.Float64
 	ids := b.Placeholder("ids", graph.Type{DType: graph.Int64, Shape: graph.BatchOf()})
 	tableType := graph.Type{DType: f, Shape: graph.ShapeOf(rows, 2)}
@@ -136,7 +136,7 @@ func TestSparseGradientsAreJoined(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	stepper, err := s.Train(lookup(graph.NewBuilder(graph.New()), 4))
+	stepper, err := s.Train(embedding(graph.NewBuilder(graph.New()), 4))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -109,6 +109,7 @@ type Part struct {
 	Type  graph.Type // of the whole
 	First int
 	Rows  int
+	Whole bool // there is no other piece
 	// Read returns the piece's value. It may be called once, while the snapshot is open.
 	Read func() (*graph.Tensor, error)
 }

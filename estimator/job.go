@@ -1,10 +1,11 @@
 package estimator
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/goestimator/goestimator/distribute"
+	"github.com/goestimator/goestimator/estimator/checkpoint"
+	"github.com/goestimator/goestimator/internal/atomicfile"
 	"github.com/goestimator/goestimator/runconfig"
 )
 
@@ -13,12 +14,59 @@ func (e *Estimator) localStrategy() distribute.Config {
 	return distribute.Config{Strategy: runconfig.Strategy{Name: "default"}, Threads: e.strategy.Threads, CheckNumerics: e.strategy.CheckNumerics}
 }
 
+// distributed reports whether several tasks train together.
+func (e *Estimator) distributed() bool { return e.config.NumWorkers() > 1 || e.config.NumPS() > 0 }
+
 // joinJob returns the strategy that this task trains with and, in a cluster,
 // makes it a member of the job until leave is called.
-func (e *Estimator) joinJob(context.Context) (config distribute.Config, leave func() error, err error) {
-	if e.config.NumWorkers() > 1 || e.config.NumPS() > 0 || !e.config.IsChief() {
-		return e.strategy, nil, fmt.Errorf("task %s/%d of a cluster: distributed training needs a strategy that this build does not have: unset TF_CONFIG to train in one process",
-			e.config.TaskType(), e.config.TaskID())
+func (e *Estimator) joinJob() (config distribute.Config, leave func() error, err error) {
+	config, leave = e.strategy, func() error { return nil }
+	if !e.distributed() {
+		if !e.config.IsChief() {
+			return config, leave, fmt.Errorf("task %s/%d is not the chief and knows of no other task: expected ps tasks in the cluster, or all its workers",
+				e.config.TaskType(), e.config.TaskID())
+		}
+		return config, leave, nil
 	}
-	return e.strategy, func() error { return nil }, nil
+	if config.Strategy, err = e.clusterStrategy(); err != nil {
+		return config, leave, err
+	}
+	config.Job, err = distribute.Join(e.config, e.log)
+	if err != nil {
+		return config, leave, err
+	}
+	config.Sessions = sessionFile{e.modelDir}
+	return config, config.Job.Close, nil
+}
+
+// sessionFile keeps the name of the job's session on the parameter servers in
+// model_dir, as a chief that is started again must know its own.
+type sessionFile struct{ dir string }
+
+// Session returns the name, "" for none.
+func (f sessionFile) Session() (string, error) {
+	s, err := checkpoint.LoadRunState(atomicfile.OS{}, f.dir)
+	return s.Session, err
+}
+
+// SetSession notes the name.
+func (f sessionFile) SetSession(id string) error {
+	return checkpoint.UpdateRunState(atomicfile.OS{}, f.dir, func(s *checkpoint.RunState) { s.Session = id })
+}
+
+// clusterStrategy is the strategy of a cluster: as in tf.estimator, parameter
+// servers are used where there are any and nothing else was chosen.
+func (e *Estimator) clusterStrategy() (runconfig.Strategy, error) {
+	s := e.strategy.Strategy
+	switch {
+	case s.Name == "parameter_server" && e.config.NumPS() == 0:
+		return s, fmt.Errorf("strategy parameter_server: the cluster has no ps task: add one, or choose multi_worker_mirrored")
+	case s.Name == "parameter_server", s.Name == "multi_worker_mirrored":
+		return s, nil
+	case (s.Name == "" || s.Name == "default") && e.config.NumPS() > 0:
+		s.Name = "parameter_server"
+		return s, nil
+	}
+	return s, fmt.Errorf("strategy %s trains in one process, but the cluster has %d tasks that train: choose multi_worker_mirrored, or parameter_server and ps tasks",
+		s.Name, e.config.NumWorkers())
 }

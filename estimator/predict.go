@@ -62,7 +62,8 @@ func (e *Estimator) predict(ctx context.Context, input InputFn, opts []RunOption
 	if err := s.prepare(ctx, hs, o); err != nil {
 		return err
 	}
-	if err := s.each(ctx, ds, o.steps, func() error { return s.emitRows(keys, emit) }); err != nil {
+	rows := &predictedRows{session: s.session, keys: keys, batch: make([]*graph.Tensor, len(keys)), emit: emit}
+	if err := s.each(ctx, ds, o.steps, rows.next); err != nil {
 		return err
 	}
 	return s.end(ctx)
@@ -70,16 +71,17 @@ func (e *Estimator) predict(ctx context.Context, input InputFn, opts []RunOption
 
 // predictions chooses the outputs to yield and asks for all of the model's, so
 // that another choice needs no new program.
-func (s *inference) predictions(keys []string) ([]named, error) {
-	var chosen []named
+func (s *inference) predictions(keys []string) ([]predicted, error) {
+	var chosen []predicted
 	for _, p := range s.program.predictions {
 		shape := p.output.Shape()
 		if len(shape.Dims) == 0 || shape.Dims[0] != graph.Batch {
 			return nil, fmt.Errorf("batch length of predictions should be same: %s has shape %v, expected [B,...]", p.name, shape)
 		}
-		s.fetchOutput(p.output.String(), p.output)
+		tensor := p.output.String()
+		s.fetchOutput(tensor, p.output)
 		if len(keys) == 0 || slices.Contains(keys, p.name) {
-			chosen = append(chosen, p)
+			chosen = append(chosen, predicted{p.name, tensor})
 		}
 	}
 	if len(chosen) == 0 || (len(keys) > 0 && len(chosen) < len(keys)) {
@@ -92,24 +94,49 @@ func (s *inference) predictions(keys []string) ([]named, error) {
 	return chosen, nil
 }
 
-// emitRows hands out the rows of the last batch as tensors of their own.
-func (s *inference) emitRows(keys []named, emit func(Prediction) error) error {
-	batch := make([]*graph.Tensor, len(keys))
-	for i, k := range keys {
-		v, err := s.Value(k.output.String())
+// predicted is an output to yield and the name of the tensor that it is.
+type predicted struct{ name, tensor string }
+
+// predictedRows hands out the rows of batches as tensors of their own.
+type predictedRows struct {
+	*session
+	keys  []predicted
+	batch []*graph.Tensor
+	emit  func(Prediction) error
+}
+
+// next yields the rows of the batch that was run last. They share one copy of it and one array of tensors, so that an
+// example costs its map alone.
+func (r *predictedRows) next() error {
+	for i, k := range r.keys {
+		v, err := r.Value(k.tensor)
 		if err != nil {
 			return err
 		}
-		batch[i] = v.Clone()
+		r.batch[i] = v.Clone()
 	}
-	for row := range s.rows {
-		p := make(Prediction, len(keys))
-		for i, k := range keys {
-			p[k.name] = batch[i].Row(row)
+	tensors := make([]graph.Tensor, r.rows*len(r.keys))
+	for row := range r.rows {
+		p := make(Prediction, len(r.keys))
+		for i, k := range r.keys {
+			t := &tensors[row*len(r.keys)+i]
+			*t = rowOf(r.batch[i], row, r.rows)
+			p[k.name] = t
 		}
-		if err := emit(p); err != nil {
+		if err := r.emit(p); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// rowOf is element i of dimension 0, of size n, as a view of t.
+func rowOf(t *graph.Tensor, i, n int) graph.Tensor {
+	r := graph.Tensor{DType: t.DType, Shape: t.Shape[1:]}
+	if each := len(t.Strings) / n; each > 0 {
+		r.Strings = t.Strings[i*each : (i+1)*each]
+	}
+	each := len(t.Bytes) / n
+	r.Bytes = t.Bytes[i*each : (i+1)*each]
+	return r
 }

@@ -165,13 +165,14 @@ func TestRefusedTrainingLeavesTheGraphOfTheModel(t *testing.T) {
 	}
 }
 
-func TestTasksOfAClusterAreRefused(t *testing.T) {
-	for _, tf := range []string{
-		`{"cluster":{"chief":["a:1"],"worker":["b:1"]},"task":{"type":"worker","index":0}}`,
-		`{"cluster":{"chief":["a:1"],"ps":["b:1"]},"task":{"type":"chief","index":0}}`,
-		`{"cluster":{"worker":{"1":"a:1"},"ps":null},"task":{"type":"worker","index":1}}`,
+func TestTasksThatCannotTrainAreRefused(t *testing.T) {
+	for _, c := range []struct{ tf, strategy, want string }{
+		{`{"cluster":{"chief":["a:1"],"worker":["b:1"]},"task":{"type":"worker","index":0}}`, "default", "choose multi_worker_mirrored"},
+		{`{"cluster":{"chief":["a:1"],"worker":["b:1"]},"task":{"type":"worker","index":0}}`, "mirrored", "choose multi_worker_mirrored"},
+		{`{"cluster":{"chief":["a:1"],"worker":["b:1"]},"task":{"type":"worker","index":0}}`, "parameter_server", "the cluster has no ps task"},
+		{`{"cluster":{"worker":{"1":"a:1"},"ps":null},"task":{"type":"worker","index":1}}`, "default", "knows of no other task"},
 	} {
-		rc, err := runconfig.FromTFConfig(tf, runconfig.ModelDir(t.TempDir()))
+		rc, err := runconfig.FromTFConfig(c.tf, runconfig.ModelDir(t.TempDir()), runconfig.TrainDistribute(runconfig.Strategy{Name: c.strategy}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -179,8 +180,8 @@ func TestTasksOfAClusterAreRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := e.Train(context.Background(), &toyData{}); err == nil || !strings.Contains(err.Error(), "needs a strategy") {
-			t.Errorf("%s: got %v, expected a refusal: it would train alone on its share of the data", tf, err)
+		if _, err := e.Train(context.Background(), &toyData{}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s with %s: got %v, expected %q: it would train alone on its share of the data", c.tf, c.strategy, err, c.want)
 		}
 	}
 }

@@ -45,9 +45,12 @@ func (e *Estimator) Train(ctx context.Context, input InputFn, opts ...RunOption)
 		return TrainResult{}, fmt.Errorf("train has been called in task %s: only chief and workers train", t)
 	}
 	if done, step, err := e.alreadyTrained(o); err != nil || done {
+		if done {
+			err = errors.Join(e.noteSkipped(step), e.releaseServers(ctx))
+		}
 		return TrainResult{GlobalStep: step, Loss: math.NaN(), StopReason: StopMaxSteps}, err
 	}
-	config, leave, err := e.joinJob(ctx)
+	config, leave, err := e.joinJob()
 	if err != nil {
 		return TrainResult{}, err
 	}
@@ -62,6 +65,9 @@ func (e *Estimator) train(ctx context.Context, input InputFn, config distribute.
 		return TrainResult{}, err
 	}
 	err = t.run(ctx)
+	if nerr := t.noteEnd(err); err == nil {
+		err = nerr
+	}
 	if cerr := t.close(); err == nil {
 		err = cerr
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/goestimator/goestimator/estimator/metrics"
 	"github.com/goestimator/goestimator/estimator/summary"
 	"github.com/goestimator/goestimator/models"
-	"github.com/goestimator/goestimator/runconfig"
 )
 
 // TrainSpec says how TrainAndEvaluate trains.
@@ -86,10 +85,7 @@ func TrainAndEvaluate(ctx context.Context, e *Estimator, train TrainSpec, eval E
 	if err := errors.Join(train.validate(), eval.validate()); err != nil {
 		return Result{}, err
 	}
-	if alone := e.config.NumWorkers() == 1 && e.config.NumPS() == 0 && e.config.ClusterSpec().NumTasks(runconfig.Evaluator) == 0; !alone || !e.config.IsChief() {
-		return Result{}, fmt.Errorf("task %s/%d of a cluster", e.config.TaskType(), e.config.TaskID())
-	}
-	return e.trainAndEvaluateLocal(ctx, train, eval)
+	return e.runRole(ctx, train, eval)
 }
 
 func (e *Estimator) trainAndEvaluateLocal(ctx context.Context, train TrainSpec, eval EvalSpec) (Result, error) {

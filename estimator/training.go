@@ -116,6 +116,9 @@ func (t *training) openFiles() error {
 	if t.lock, err = lockDir(t.est.modelDir); err != nil {
 		return err
 	}
+	if err := t.noteStart(); err != nil {
+		return err
+	}
 	rc := t.est.config
 	t.saver, err = checkpoint.NewSaver(t.est.modelDir, checkpoint.Options{
 		MaxToKeep: rc.KeepCheckpointMax(), KeepEveryNHours: rc.KeepCheckpointEveryNHours()})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strconv"
 	"strings"
 
@@ -201,5 +202,28 @@ func (t *training) save(ctx context.Context, snap *distribute.Snapshot) (string,
 	if err := t.events.Flush(); err != nil {
 		return "", err
 	}
-	return t.saver.Save(ctx, checkpoint.Snapshot{Step: snap.Step, Tensors: tensors})
+	return t.saver.Save(ctx, checkpoint.Snapshot{Step: snap.Step, Tensors: tensors, Parts: partsOf(snap)})
+}
+
+// partsOf reads the pieces of variables one after the other as they are written.
+func partsOf(snap *distribute.Snapshot) iter.Seq2[checkpoint.Part, error] {
+	if len(snap.Parts) == 0 {
+		return nil
+	}
+	return func(yield func(checkpoint.Part, error) bool) {
+		for _, p := range snap.Parts {
+			value, err := p.Read()
+			part := checkpoint.Part{Name: p.Name, Full: p.Type.Shape.At(0), Tensor: value}
+			if !p.Whole {
+				part.Slice = make(checkpoint.Slice, len(part.Full))
+				for i := range part.Slice {
+					part.Slice[i] = checkpoint.Extent{Length: -1}
+				}
+				part.Slice[0] = checkpoint.Extent{Start: p.First, Length: p.Rows}
+			}
+			if !yield(part, err) || err != nil {
+				return
+			}
+		}
+	}
 }

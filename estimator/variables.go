@@ -12,6 +12,7 @@ import (
 	"github.com/goestimator/goestimator/internal/device"
 	"github.com/goestimator/goestimator/internal/graph"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/initializers"
 )
 
 // ErrNoCheckpoint is returned where a trained model is needed and model_dir has none.
@@ -63,17 +64,17 @@ func (s *session) initialize(put func(name string, t graph.Type, value distribut
 func (s *session) initial(name string, t graph.Type, init models.Initializer) distribute.Fill {
 	key := models.Key(s.est.seed, name)
 	return func(dst *graph.Tensor, first int) error {
-		whole := dst
-		if !slices.Equal(dst.Shape, t.Shape.At(0)) {
-			whole = graph.NewTensor(t.DType, t.Shape.At(0)...)
+		whole := t.Shape.At(0)
+		var err error
+		if slices.Equal(dst.Shape, whole) {
+			err = init.Init(dst, key)
+		} else {
+			err = initializers.InitRows(init, dst, initializers.Rows{Full: whole, First: first}, key)
 		}
-		if err := init.Init(whole, key); err != nil {
+		if err != nil {
 			return fmt.Errorf("initial value of %s: %w", name, err)
 		}
-		if whole == dst {
-			return nil
-		}
-		return distribute.Whole(whole)(dst, first)
+		return nil
 	}
 }
 
@@ -131,7 +132,7 @@ func (s *session) restore(r *checkpoint.Reader) error {
 			continue
 		}
 		if shared {
-			values[name] = func(dst *graph.Tensor, first int) error { return s.readRows(r, name, dst, first) }
+			values[name] = func(dst *graph.Tensor, first int) error { return readRows(r, name, dst, first) }
 			continue
 		}
 		// Read before any is set, so that a damaged one leaves all as they were.
@@ -153,12 +154,19 @@ func (s *session) restore(r *checkpoint.Reader) error {
 }
 
 // readRows reads rows of a variable from a checkpoint.
-func (s *session) readRows(r *checkpoint.Reader, name string, dst *graph.Tensor, first int) error {
-	t, err := r.Tensor(name)
+func readRows(r *checkpoint.Reader, name string, dst *graph.Tensor, first int) error {
+	if len(dst.Shape) == 0 {
+		t, err := r.Tensor(name)
+		if err != nil {
+			return err
+		}
+		return distribute.Whole(t)(dst, first)
+	}
+	t, err := r.Rows(name, first, first+dst.Shape[0])
 	if err != nil {
 		return err
 	}
-	return distribute.Whole(t)(dst, first)
+	return distribute.Whole(t)(dst, 0)
 }
 
 // readStep takes the loop's step count from the global step variable.

@@ -15,6 +15,7 @@ const (
 	exitDone        = 0
 	exitError       = 1
 	exitUsage       = 2
+	exitRetry       = 138
 	exitInterrupted = 143
 )
 
@@ -71,6 +72,8 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.Is(err, estimator.ErrInterrupted), errors.As(err, &i):
 		return exitInterrupted
+	case errors.Is(err, estimator.ErrPeerLost):
+		return exitRetry
 	}
 	return exitError
 }

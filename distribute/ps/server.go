@@ -107,7 +107,7 @@ func (s *Server) Service() cluster.Service {
 	return cluster.Service{Name: ServiceName,
 		Unary: map[string]cluster.Handler{
 			"Status": unary(s.status), "Create": unary(s.create), "Ready": unary(s.ready),
-			"WaitStep": unary(s.waitStep), "Stop": unary(s.stop), "Finish": unary(s.finish),
+			"WaitStep": unary(s.waitStep), "Position": unary(s.position), "Stop": unary(s.stop), "Finish": unary(s.finish),
 			"FenceBegin": unary(s.fenceBegin), "FenceMark": unary(s.fenceMark), "FenceEnd": unary(s.fenceEnd), "Release": unary(s.release),
 			"ReadSlice": s.readSlice, "Norms": unary(s.norms), "Apply": unary(s.applyRound),
 		},

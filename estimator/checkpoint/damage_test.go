@@ -233,7 +233,7 @@ func TestRunState(t *testing.T) {
 	if got, err := LoadRunState(m, "/d"); err != nil || got != (RunState{}) {
 		t.Fatalf("got %v, %v", got, err)
 	}
-	if err := want.Save(m, "/d"); err != nil {
+	if err := UpdateRunState(m, "/d", func(s *RunState) { *s = want }); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := LoadRunState(m, "/d"); err != nil || got != want {

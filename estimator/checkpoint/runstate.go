@@ -16,7 +16,23 @@ const RunStateFile = "state.json"
 // RunState is what a run knows of its own past in wall-clock terms. It lives
 // beside the checkpoints, never in them, so that they depend on the seed alone.
 type RunState struct {
-	TrainSeconds float64 `json:"train_seconds"` // spent in training, over all restarts
+	TrainSeconds float64   `json:"train_seconds"` // spent in training, over all restarts
+	Finished     *Finished `json:"finished,omitempty"`
+	Failures     *Failures `json:"failures,omitempty"`
+	Session      string    `json:"session,omitempty"` // of the parameter servers
+}
+
+// Finished tells the other tasks that training is over.
+type Finished struct {
+	GlobalStep int64  `json:"global_step"`
+	Reason     string `json:"reason"` // "max_steps", "early_stopping", ...
+}
+
+// Failures are the exits of the chief since its last checkpoint that it chose
+// itself, to be started again.
+type Failures struct {
+	GlobalStep int64    `json:"global_step"` // of that checkpoint, -1 for none
+	Reasons    []string `json:"reasons"`
 }
 
 // LoadRunState reads a model_dir's RunState; the zero one where there is no file
@@ -37,8 +53,18 @@ func LoadRunState(fsys atomicfile.FS, dir string) (RunState, error) {
 	return s, nil
 }
 
-// Save replaces the file, durably.
-func (s RunState) Save(fsys atomicfile.FS, dir string) error {
+// UpdateRunState changes a model_dir's RunState. Only the chief does so.
+func UpdateRunState(fsys atomicfile.FS, dir string, change func(*RunState)) error {
+	s, err := LoadRunState(fsys, dir)
+	if err != nil {
+		return err
+	}
+	change(&s)
+	return s.save(fsys, dir)
+}
+
+// save replaces the file, durably.
+func (s RunState) save(fsys atomicfile.FS, dir string) error {
 	text, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		return fmt.Errorf("run state: %w", err)

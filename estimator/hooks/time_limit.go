@@ -73,10 +73,7 @@ func (h *TimeLimit) check(r Run) error {
 func (h *TimeLimit) End(context.Context, Run) error { return h.note() }
 
 func (h *TimeLimit) note() error {
-	s, err := checkpoint.LoadRunState(atomicfile.OS{}, h.dir)
-	if err != nil {
-		return err
-	}
-	s.TrainSeconds = (h.spent + h.now().Sub(h.begun)).Seconds()
-	return s.Save(atomicfile.OS{}, h.dir)
+	return checkpoint.UpdateRunState(atomicfile.OS{}, h.dir, func(s *checkpoint.RunState) {
+		s.TrainSeconds = (h.spent + h.now().Sub(h.begun)).Seconds()
+	})
 }

@@ -1,0 +1,207 @@
+package distribute
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/goestimator/goestimator/distribute/ps"
+	"github.com/goestimator/goestimator/internal/engine"
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// lookup is a variable that the program reads only by rows whose ids follow from
+// the features: GatherV2 along axis 0. Its rows are fed in the gather's place.
+type lookup struct {
+	variable string
+	ids      graph.Output
+	rows     graph.Output // of the gather
+}
+
+// findLookups returns the lookups of variables of which the program reads
+// nothing else, for variables with a sparse gradient.
+func findLookups(p TrainProgram, fetches []graph.Output) []lookup {
+	sparse := map[string]bool{}
+	i := 0
+	for _, g := range p.Train.Groups {
+		for _, v := range g.Variables {
+			sparse[v.Name] = p.Gradients[i].Sparse()
+			i++
+		}
+	}
+	live := reachable(fetches, nil)
+	var out []lookup
+	for name, reads := range readsOf(live) {
+		if !sparse[name] {
+			continue
+		}
+		if found, ok := onlyGathered(name, reads, live, fetches); ok {
+			out = append(out, found...)
+		}
+	}
+	slices.SortFunc(out, func(a, b lookup) int {
+		if a.rows.Node.Name < b.rows.Node.Name {
+			return -1
+		}
+		return 1
+	})
+	return out
+}
+
+// reachable are the nodes that the outputs depend on, in no order; those of stop are not gone beyond.
+func reachable(outputs []graph.Output, stop map[*graph.Node]bool) map[*graph.Node]bool {
+	seen := map[*graph.Node]bool{}
+	var todo []*graph.Node
+	visit := func(n *graph.Node) {
+		if n != nil && !seen[n] {
+			seen[n] = true
+			todo = append(todo, n)
+		}
+	}
+	for _, o := range outputs {
+		visit(o.Node)
+	}
+	for len(todo) > 0 {
+		n := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if stop[n] {
+			continue
+		}
+		for _, in := range n.Inputs {
+			visit(in.Node)
+		}
+		for _, c := range n.Control {
+			visit(c)
+		}
+	}
+	return seen
+}
+
+// readsOf are the nodes that read each variable.
+func readsOf(live map[*graph.Node]bool) map[string][]*graph.Node {
+	reads := map[string][]*graph.Node{}
+	for n := range live {
+		if n.Op == "ReadVariableOp" && len(n.Inputs) > 0 {
+			name := n.Inputs[0].Node.Name
+			reads[name] = append(reads[name], n)
+		}
+	}
+	return reads
+}
+
+// onlyGathered returns the lookups of a variable if all its reads serve nothing else.
+func onlyGathered(name string, reads []*graph.Node, live map[*graph.Node]bool, fetches []graph.Output) ([]lookup, bool) {
+	var out []lookup
+	for _, o := range fetches {
+		if slices.Contains(reads, o.Node) {
+			return nil, false
+		}
+	}
+	for n := range live {
+		for i, in := range n.Inputs {
+			if !slices.Contains(reads, in.Node) {
+				continue
+			}
+			if i != 0 || n.Op != "GatherV2" || n.Int("batch_dims", 0) != 0 || !axisZero(n) || readsVariables(n.Inputs[1]) {
+				return nil, false
+			}
+			out = append(out, lookup{variable: name, ids: n.Inputs[1], rows: n.Out(0)})
+		}
+	}
+	return out, len(out) > 0
+}
+
+func axisZero(gather *graph.Node) bool {
+	if len(gather.Inputs) < 3 {
+		return false
+	}
+	axis, ok := gather.Inputs[2].Node.Attrs["value"].(*graph.Tensor)
+	return ok && axis.Len() == 1 && axis.Float(0) == 0
+}
+
+// readsVariables reports whether an output depends on variables.
+func readsVariables(o graph.Output) bool {
+	for n := range reachable([]graph.Output{o}, nil) {
+		if n.Op == "ReadVariableOp" {
+			return true
+		}
+	}
+	return false
+}
+
+// lookups fetches the rows that a batch needs.
+type lookups struct {
+	list    []lookup
+	program *engine.Program // computes the ids; nil where there is no lookup
+	rows    []*graph.Tensor // by lookup
+}
+
+// newLookups compiles the program that computes the ids of a batch.
+func newLookups(p *parameterServer, t TrainProgram, list []lookup) (*lookups, error) {
+	l := &lookups{list: list, rows: make([]*graph.Tensor, len(list))}
+	if len(list) == 0 {
+		return l, nil
+	}
+	var ids []graph.Output
+	for _, x := range list {
+		ids = append(ids, x.ids)
+	}
+	var err error
+	l.program, err = engine.Compile(t.Graph, engine.Spec{Feeds: t.Feeds, Fetches: ids}, p.dev, p.copies, engine.Options{})
+	return l, err
+}
+
+// pull computes the ids of a batch and fetches their rows.
+func (l *lookups) pull(ctx context.Context, c *ps.Client, b Batch) error {
+	if l.program == nil {
+		return nil
+	}
+	if err := l.program.Run(ctx, b.Rows, b.Feeds); err != nil {
+		return fmt.Errorf("ids: %w", err)
+	}
+	_, err := c.PullRows(ctx, l.request()...)
+	return err
+}
+
+func (l *lookups) close() error {
+	if l.program == nil {
+		return nil
+	}
+	return l.program.Close()
+}
+
+// request says which rows a batch needs; the ids program has run on it.
+func (l *lookups) request() []ps.Rows {
+	var out []ps.Rows
+	for i, x := range l.list {
+		ids := l.program.Value(i)
+		shape := append(slices.Clone(ids.Shape), x.rows.Shape().At(1)[len(ids.Shape):]...)
+		l.rows[i] = resized(l.rows[i], x.rows.DType(), shape)
+		flat := *l.rows[i]
+		flat.Shape = append([]int{ids.Len()}, shape[len(ids.Shape):]...)
+		out = append(out, ps.Rows{Variable: x.variable, IDs: int64s(ids), Into: &flat})
+	}
+	return out
+}
+
+// resized returns a tensor of that shape, in the old one's memory where it is large enough.
+func resized(t *graph.Tensor, d graph.DType, shape []int) *graph.Tensor {
+	n := graph.NumElements(shape) * d.Size()
+	if t == nil || cap(t.Bytes) < n {
+		return graph.NewTensor(d, shape...)
+	}
+	t.Bytes, t.Shape = t.Bytes[:n], shape
+	return t
+}
+
+// int64s returns ids of either type.
+func int64s(t *graph.Tensor) []int64 {
+	if t.DType == graph.Int64 {
+		return graph.Of[int64](t)
+	}
+	out := make([]int64, t.Len())
+	for i, id := range graph.Of[int32](t) {
+		out[i] = int64(id)
+	}
+	return out
+}

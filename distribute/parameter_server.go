@@ -1,0 +1,311 @@
+package distribute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/goestimator/goestimator/distribute/cluster"
+	"github.com/goestimator/goestimator/distribute/coordinator"
+	"github.com/goestimator/goestimator/distribute/ps"
+	"github.com/goestimator/goestimator/internal/device"
+	"github.com/goestimator/goestimator/internal/engine"
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/models"
+)
+
+// Sessions remembers which session on the parameter servers is the job's, so
+// that a chief that was started again takes over its own and no other.
+type Sessions interface {
+	// Session returns what SetSession was given last, "" for nothing.
+	Session() (string, error)
+	SetSession(id string) error
+}
+
+// parameterServer keeps variables on ps tasks. Workers pull values, compute
+// gradients and push them; the optimizer runs next to the variables.
+type parameterServer struct {
+	config   Config
+	job      *Job
+	client   *ps.Client
+	plan     *ps.Plan
+	vars     *remoteVariables
+	dev      device.Device
+	copies   *engine.Variables // of what this worker's program reads whole
+	presence *coordinator.Presence
+}
+
+var _ Shared = (*parameterServer)(nil)
+
+func newParameterServer(c Config) (Strategy, error) {
+	if c.Job == nil || len(c.Job.servers) == 0 {
+		return nil, errors.New("strategy parameter_server needs a cluster with ps tasks: set TF_CONFIG, or use `goestimator launch --ps 1`")
+	}
+	transfer, err := ps.ParseTransfer(c.Transfer)
+	if err != nil {
+		return nil, err
+	}
+	p := &parameterServer{config: c, job: c.Job, vars: &remoteVariables{}, dev: device.NewHost()}
+	if p.copies, err = engine.NewVariables(p.dev); err != nil {
+		return nil, errors.Join(err, p.dev.Close())
+	}
+	p.client = ps.NewClient(ps.ClientConfig{Client: c.Job.node, Servers: c.Job.servers, Rank: max(c.Job.rank, 0), Transfer: transfer,
+		Timeout: seconds(c.Job.config.Connections().CallTimeoutSecs), Log: c.Job.log})
+	return p, nil
+}
+
+// Name is "parameter_server".
+func (p *parameterServer) Name() string { return "parameter_server" }
+
+// Replicas are in sync only where gradients are aggregated.
+func (p *parameterServer) Replicas() Replicas {
+	if s := p.sync(); s != nil {
+		return Replicas{InSync: s.Aggregate, Local: 1}
+	}
+	return Replicas{InSync: 1, Local: 1}
+}
+
+// sync says how gradients are aggregated, nil for each by itself.
+func (p *parameterServer) sync() *ps.Sync {
+	if !p.config.Sync {
+		return nil
+	}
+	n := max(p.job.config.NumWorkers(), 1)
+	aggregate := p.config.ReplicasToAggregate
+	if aggregate == 0 {
+		aggregate = n
+	}
+	return &ps.Sync{Aggregate: aggregate, Workers: max(n, aggregate)}
+}
+
+// Variables are declared here until Synchronize, and on the servers then.
+func (p *parameterServer) Variables() Variables { return p.vars }
+
+// Infer is not for this strategy: evaluation runs on one device, from checkpoints.
+func (p *parameterServer) Infer(Program) (Stepper, error) {
+	return nil, errors.New("strategy parameter_server only trains: evaluate a checkpoint with the strategy default")
+}
+
+// Train makes the plan of the variables and compiles the gradient program.
+func (p *parameterServer) Train(t TrainProgram) (Stepper, error) {
+	if err := p.makePlan(t); err != nil {
+		return nil, fmt.Errorf("strategy %s: %w", p.Name(), err)
+	}
+	s, err := newWorkerStep(p, t)
+	if err != nil {
+		return nil, fmt.Errorf("strategy %s: %w", p.Name(), err)
+	}
+	if p.config.Sync || len(s.lookups.list) == 0 {
+		return s, nil
+	}
+	return newPrefetchingStep(s)
+}
+
+func (p *parameterServer) makePlan(t TrainProgram) error {
+	slots := map[string]bool{GlobalStep: true}
+	for _, s := range t.Train.Slots() {
+		slots[s.Name] = true
+	}
+	var list []*models.Variable
+	for _, name := range p.vars.Names() {
+		if !slots[name] {
+			typ := p.vars.declared[name].typ
+			list = append(list, &models.Variable{Name: name, DType: typ.DType, Shape: typ.Shape.At(0)})
+		}
+	}
+	cut := p.config.Partitioner
+	partitioner, err := partitionerOf(cut.Kind, cut.Shards, cut.Bytes, len(p.job.servers))
+	if err != nil {
+		return err
+	}
+	p.plan, err = ps.NewPlan(list, ps.Config{Servers: len(p.job.servers), Partitioner: partitioner, Train: t.Train, Sync: p.sync(), Staleness: p.config.StalenessBound})
+	p.vars.plan = p.plan
+	return err
+}
+
+func partitionerOf(kind string, shards int, bytes int64, servers int) (ps.Partitioner, error) {
+	if shards == 0 {
+		shards = servers
+	}
+	if kind == "fixed_shards" {
+		return ps.NewPartitioner(kind, int64(shards), servers)
+	}
+	return ps.NewPartitioner(kind, bytes, shards)
+}
+
+// Synchronize joins the session on the servers. The chief begins one, unless
+// they still have the one that it began before.
+func (p *parameterServer) Synchronize(ctx context.Context, restore func() (Notes, error)) (Notes, error) {
+	timeout := p.job.sessionTimeout()
+	if p.presence != nil {
+		timeout = p.job.rejoinTimeout()
+	}
+	limited, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	p.vars.client = nil
+	join := p.joinSession
+	if p.job.chief() {
+		join = func(ctx context.Context) error { return p.leadSession(ctx, restore) }
+	}
+	if err := join(limited); err != nil {
+		if ctx.Err() == nil && (limited.Err() != nil || errors.Is(err, cluster.ErrPeerLost)) {
+			return Notes{}, lost(fmt.Sprintf("the parameter servers were not ready within %v", timeout), err)
+		}
+		return Notes{}, err
+	}
+	p.vars.client = p.client
+	if err := p.register(limited); err != nil {
+		return Notes{}, err
+	}
+	position, err := p.client.Position(limited)
+	if err != nil || position == nil {
+		return Notes{}, err
+	}
+	return Notes{Positions: map[int][]byte{max(p.job.rank, 0): position}}, nil
+}
+
+// joinSession waits for the chief to have begun a session.
+func (p *parameterServer) joinSession(ctx context.Context) error {
+	_, err := p.client.WaitReady(ctx, p.plan)
+	return err
+}
+
+// leadSession takes over the session that this job has, or begins one.
+func (p *parameterServer) leadSession(ctx context.Context, restore func() (Notes, error)) error {
+	status, err := p.client.Connect(ctx, p.plan)
+	if err != nil && !errors.Is(err, ps.ErrPlan) {
+		return err
+	}
+	mine, err := p.config.Sessions.Session()
+	if err != nil {
+		return err
+	}
+	if status.Ready && mine == sessionName(status.Session) {
+		p.job.log.Info("taking over the variables on the parameter servers", "global_step", status.GlobalStep)
+		return nil
+	}
+	notes, err := restore()
+	if err != nil {
+		return err
+	}
+	step, err := p.vars.Get(GlobalStep)
+	if err != nil {
+		return err
+	}
+	err = p.client.Create(ctx, p.plan, ps.State{Step: graph.Of[int64](step)[0], Value: p.vars.fill, Positions: notes.Positions, Replace: true})
+	if err != nil {
+		return err
+	}
+	if status, err = p.client.Connect(ctx, p.plan); err != nil {
+		return err
+	}
+	return p.config.Sessions.SetSession(sessionName(status.Session))
+}
+
+func sessionName(id uint64) string { return fmt.Sprintf("%016x", id) }
+
+// register tells the leader that this worker is here. The first server may have
+// been replaced since, so it is done again in every session.
+func (p *parameterServer) register(ctx context.Context) error {
+	if p.presence != nil {
+		p.presence.Close()
+		p.job.board = coordinator.NewClient(p.job.node, p.job.leader)
+	}
+	var err error
+	p.presence, err = coordinator.Join(ctx, coordinator.PresenceConfig{Pulse: p.job.board, Rank: max(p.job.rank, 0)})
+	return err
+}
+
+// Snapshot fences the servers; training goes on while the snapshot is read.
+func (p *parameterServer) Snapshot(ctx context.Context) (*Snapshot, error) {
+	f, err := p.client.Fence(ctx)
+	if err != nil {
+		return nil, p.recoverable(err)
+	}
+	s := &Snapshot{Step: f.Step, Tensors: map[string]*graph.Tensor{GlobalStep: graph.ScalarOf(f.Step)}, Notes: Notes{Positions: f.Positions}, Close: f.Close}
+	maps.Copy(s.Tensors, f.Scalars)
+	for _, x := range f.Parts {
+		s.Parts = append(s.Parts, Part{Name: x.Name, Type: x.Type, First: x.First, Rows: x.Rows, Whole: x.Whole,
+			Read: func() (*graph.Tensor, error) { return x.Read(ctx) }})
+	}
+	return s, nil
+}
+
+// recoverable marks errors after which the job can go on.
+func (p *parameterServer) recoverable(err error) error {
+	if errors.Is(err, ps.ErrReset) || errors.Is(err, cluster.ErrPeerLost) {
+		return fmt.Errorf("%w: %w", ErrSessionLost, err)
+	}
+	return err
+}
+
+// settlePoll is how often the chief looks whether workers are still there.
+const settlePoll = 200 * time.Millisecond
+
+// Settle ends this worker's part. The chief waits for the others: they stop at
+// their next step or, draining, at the ends of their inputs. In synchronous
+// training the end of one input is the end of training.
+func (p *parameterServer) Settle(ctx context.Context, drain bool) error {
+	if !drain || p.config.Sync {
+		if err := p.client.SetStop(ctx, "finished"); err != nil {
+			return err
+		}
+	}
+	if !p.job.chief() {
+		return nil
+	}
+	limit := time.Now().Add(p.job.rejoinTimeout())
+	for {
+		others, err := p.others(ctx)
+		if err != nil {
+			return err
+		}
+		if len(others) == 0 {
+			return nil
+		}
+		if (!drain || p.config.Sync) && time.Now().After(limit) {
+			p.job.log.Warn("workers did not stop; training ends without them", "workers", others)
+			return nil
+		}
+		select {
+		case <-time.After(settlePoll):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// others are the workers that train besides this one.
+func (p *parameterServer) others(ctx context.Context) ([]cluster.Task, error) {
+	members, err := p.job.board.Members(ctx)
+	var out []cluster.Task
+	for _, m := range members {
+		if m.State == coordinator.Active && m.Task != p.job.node.Task() {
+			out = append(out, m.Task)
+		}
+	}
+	slices.SortFunc(out, func(a, b cluster.Task) int { return a.Index - b.Index })
+	return out, err
+}
+
+// Finish leaves the job; the chief ends the servers where training is over.
+func (p *parameterServer) Finish(ctx context.Context, over bool) error {
+	if err := p.presence.Leave(ctx); err != nil {
+		return err
+	}
+	if !p.job.chief() || !over {
+		return nil
+	}
+	return p.client.Finish(ctx, "finished")
+}
+
+// Close frees what this task holds.
+func (p *parameterServer) Close() error {
+	if p.presence != nil {
+		p.presence.Close()
+	}
+	return p.dev.Close()
+}

@@ -1,0 +1,73 @@
+package distribute
+
+import (
+	"context"
+	"errors"
+)
+
+// prefetchingStep fetches the next batch's rows while a step runs. They may
+// lack what this step pushes, which asynchronous training allows.
+type prefetchingStep struct {
+	*workerStep
+	other   *lookups // the pair takes turns with workerStep's
+	next    []Batch
+	arrived chan error // what came of fetching into other; nil: nothing is on the way
+}
+
+var _ Prefetcher = (*prefetchingStep)(nil)
+
+func newPrefetchingStep(s *workerStep) (*prefetchingStep, error) {
+	other, err := newLookups(s.strategy, s.train, s.lookups.list)
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return &prefetchingStep{workerStep: s, other: other}, nil
+}
+
+// Prefetch notes the batches of the next step; the present one fetches their rows.
+func (s *prefetchingStep) Prefetch(_ context.Context, batches []Batch) error {
+	s.next = batches
+	return nil
+}
+
+// Step uses the rows that came during the step before, and fetches the next.
+func (s *prefetchingStep) Step(ctx context.Context, in Step) (Outcome, error) {
+	next := s.next
+	s.next = nil
+	if s.arrived == nil {
+		if err := s.lookups.pull(ctx, s.strategy.client, in.Batches[0]); err != nil {
+			return Outcome{}, s.strategy.recoverable(err)
+		}
+	} else {
+		err := s.await()
+		s.lookups, s.other = s.other, s.lookups
+		if err != nil {
+			return Outcome{}, s.strategy.recoverable(err)
+		}
+	}
+	if len(next) > 0 {
+		s.arrived = make(chan error, 1)
+		go func(l *lookups) { s.arrived <- l.pull(ctx, s.strategy.client, next[0]) }(s.other)
+	}
+	out, err := s.run(ctx, in)
+	if err != nil && s.arrived != nil {
+		// The loop begins elsewhere in the input if it goes on at all.
+		err = errors.Join(err, s.await())
+	}
+	return out, err
+}
+
+// await takes what is on the way.
+func (s *prefetchingStep) await() error {
+	err := <-s.arrived
+	s.arrived = nil
+	return err
+}
+
+// Close frees the programs.
+func (s *prefetchingStep) Close() error {
+	if s.arrived != nil {
+		_ = s.await() // nobody needs the rows any more
+	}
+	return errors.Join(s.workerStep.Close(), s.other.close())
+}

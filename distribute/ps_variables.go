@@ -1,0 +1,98 @@
+package distribute
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/goestimator/goestimator/distribute/ps"
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// remoteVariables are declared here and live on parameter servers. Until the
+// strategy is synchronized they are only how to make their values.
+type remoteVariables struct {
+	declared map[string]*declaration
+	client   *ps.Client // nil until the strategy is synchronized
+	plan     *ps.Plan
+}
+
+type declaration struct {
+	typ   graph.Type
+	value Fill
+}
+
+var _ Variables = (*remoteVariables)(nil)
+
+// Create declares a variable.
+func (v *remoteVariables) Create(name string, t graph.Type, initial Fill) error {
+	if v.declared[name] != nil {
+		return fmt.Errorf("variable %s already exists", name)
+	}
+	if v.declared == nil {
+		v.declared = map[string]*declaration{}
+	}
+	v.declared[name] = &declaration{t, initial}
+	return nil
+}
+
+// Names returns all names, sorted.
+func (v *remoteVariables) Names() []string { return slices.Sorted(maps.Keys(v.declared)) }
+
+// Type returns a variable's type.
+func (v *remoteVariables) Type(name string) (graph.Type, bool) {
+	d := v.declared[name]
+	if d == nil {
+		return graph.Type{}, false
+	}
+	return d.typ, true
+}
+
+// Set replaces the value that the variable is to begin with.
+func (v *remoteVariables) Set(name string, value Fill) error {
+	d := v.declared[name]
+	switch {
+	case d == nil:
+		return fmt.Errorf("no variable %s among %d", name, len(v.declared))
+	case v.client != nil:
+		return fmt.Errorf("set variable %s: it is on parameter servers already: set it before training starts", name)
+	}
+	d.value = value
+	return nil
+}
+
+// Get makes or fetches a whole value. Of the optimizer's state only the initial
+// values can be had; checkpoints have the others.
+func (v *remoteVariables) Get(name string) (*graph.Tensor, error) {
+	d := v.declared[name]
+	if d == nil {
+		return nil, fmt.Errorf("no variable %s among %d", name, len(v.declared))
+	}
+	if v.client == nil {
+		return d.value.tensor(d.typ)
+	}
+	if name == GlobalStep {
+		p, err := v.client.Pull(context.Background(), &ps.Mirror{})
+		if err != nil {
+			return nil, err
+		}
+		return graph.ScalarOf(p.GlobalStep), nil
+	}
+	m, err := ps.NewMirror(v.plan, name)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := v.client.Pull(context.Background(), m); err != nil {
+		return nil, err
+	}
+	return m.Tensor(name), nil
+}
+
+// fill returns how to make a value, nil where it is not known here.
+func (v *remoteVariables) fill(name string) ps.Fill {
+	if d := v.declared[name]; d != nil {
+		return ps.Fill(d.value)
+	}
+	return nil
+}

@@ -1,0 +1,51 @@
+package distribute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/goestimator/goestimator/distribute/ps"
+	"github.com/goestimator/goestimator/runconfig"
+)
+
+// Serve runs this task, a parameter server of the cluster that rc names, until
+// the chief says that training is over, or ctx ends; that is its error then.
+func Serve(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger) error {
+	if rc.TaskType() != runconfig.PS {
+		return fmt.Errorf("task %s/%d is no parameter server", rc.TaskType(), rc.TaskID())
+	}
+	j, err := open(rc, log)
+	if err != nil {
+		return err
+	}
+	server := ps.NewServer(ps.ServerConfig{Incarnation: j.node.Incarnation(), Client: j.node, Servers: j.servers, Log: log})
+	if err := j.serve(server.Service()); err != nil {
+		return errors.Join(err, server.Close(), j.Close())
+	}
+	log.Info("serving variables", "task", j.node.Task(), "address", j.node.Addr())
+	select {
+	case <-server.Done():
+		log.Info("training is over", "reason", server.Reason())
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	return errors.Join(err, server.Close(), j.Close())
+}
+
+// Release tells parameter servers that training is over, on behalf of a chief
+// that has found nothing left to do. Servers that are not there are done already.
+func Release(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger) error {
+	j, err := open(rc, log)
+	if err != nil {
+		return err
+	}
+	client := ps.NewClient(ps.ClientConfig{Client: j.node, Servers: j.servers, Log: log})
+	ctx, cancel := context.WithTimeout(ctx, j.rejoinTimeout())
+	defer cancel()
+	if err := client.Finish(ctx, "max_steps"); err != nil {
+		log.Warn("parameter servers were not told that training is over", "error", err)
+	}
+	return j.Close()
+}

@@ -1,0 +1,211 @@
+package distribute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/goestimator/goestimator/distribute/cluster"
+	"github.com/goestimator/goestimator/distribute/ps"
+	"github.com/goestimator/goestimator/internal/engine"
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// workerStep makes the steps of one worker: pull, compute, push.
+type workerStep struct {
+	strategy *parameterServer
+	train    TrainProgram
+	layout   *layout
+	names    []string // variables, in the order of the gradients
+	program  *engine.Program
+	lookups  *lookups
+	mirror   *ps.Mirror // of the variables that are read whole
+	feeds    []*graph.Tensor
+	step     int64 // of the values that were pulled
+	rate     float64
+	push     ps.Push
+}
+
+func newWorkerStep(p *parameterServer, t TrainProgram) (*workerStep, error) {
+	l, err := newLayout(t)
+	if err != nil {
+		return nil, err
+	}
+	s := &workerStep{strategy: p, train: t, layout: l}
+	for _, g := range t.Train.Groups {
+		for _, v := range g.Variables {
+			s.names = append(s.names, v.Name)
+		}
+	}
+	if s.lookups, err = newLookups(p, t, findLookups(t, l.fetches)); err != nil {
+		return nil, err
+	}
+	if err := s.copyVariables(); err != nil {
+		return nil, err
+	}
+	spec := engine.Spec{Feeds: append(t.Feeds[:len(t.Feeds):len(t.Feeds)], t.GlobalStep), Fetches: l.fetches}
+	for _, x := range s.lookups.list {
+		spec.Feeds = append(spec.Feeds, x.rows)
+	}
+	s.program, err = engine.Compile(t.Graph, spec, p.dev, p.copies, engine.Options{CheckNumerics: p.config.CheckNumerics, Profile: t.Profile})
+	return s, err
+}
+
+// copyVariables makes room for the variables that the program reads whole.
+func (s *workerStep) copyVariables() error {
+	p := s.strategy
+	fed := map[*graph.Node]bool{s.train.GlobalStep.Node: true}
+	for _, x := range s.lookups.list {
+		fed[x.rows.Node] = true
+	}
+	var whole []string
+	for name := range readsOf(reachable(s.layout.fetches, fed)) {
+		if name != GlobalStep {
+			whole = append(whole, name)
+		}
+	}
+	if len(whole) == 0 {
+		s.mirror = &ps.Mirror{}
+		return nil
+	}
+	var err error
+	if s.mirror, err = ps.NewMirror(p.plan, whole...); err != nil {
+		return err
+	}
+	for _, name := range whole {
+		if _, ok := p.copies.Type(name); ok {
+			continue // of an earlier program
+		}
+		if err := p.copies.Create(name, s.mirror.Tensor(name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Step pulls, computes and pushes.
+func (s *workerStep) Step(ctx context.Context, in Step) (Outcome, error) {
+	if len(in.Batches) != 1 {
+		return Outcome{}, fmt.Errorf("step: expected one batch, got %d", len(in.Batches))
+	}
+	if err := s.lookups.pull(ctx, s.strategy.client, in.Batches[0]); err != nil {
+		return Outcome{}, s.strategy.recoverable(err)
+	}
+	return s.run(ctx, in)
+}
+
+// run makes the step of a batch whose rows are there.
+func (s *workerStep) run(ctx context.Context, in Step) (Outcome, error) {
+	b := in.Batches[0]
+	if err := s.pull(ctx); err != nil {
+		return Outcome{}, s.strategy.recoverable(err)
+	}
+	step := graph.ScalarOf(s.step | int64(s.strategy.job.rank)<<40)
+	s.feeds = append(append(append(s.feeds[:0], b.Feeds...), step), s.lookups.rows...)
+	if err := s.program.Run(ctx, b.Rows, s.feeds); err != nil {
+		return Outcome{}, err
+	}
+	s.rate = s.train.Train.Groups[0].LearningRate.At(s.step)
+	if err := s.fill(in); err != nil {
+		return Outcome{}, err
+	}
+	reply, err := s.strategy.client.Push(ctx, s.push)
+	if err != nil {
+		return Outcome{}, s.strategy.recoverable(err)
+	}
+	if s.strategy.config.Sync {
+		if reply.Progress, err = s.strategy.awaitStep(ctx, s.step+1); err != nil {
+			return Outcome{}, s.strategy.recoverable(err)
+		}
+	}
+	out := Outcome{GlobalStep: reply.GlobalStep, Applied: true}
+	if reply.Stop {
+		out.Stop = Finished
+	}
+	return out, nil
+}
+
+// pull brings the variables that are read whole up to date.
+func (s *workerStep) pull(ctx context.Context) error {
+	progress, err := s.strategy.client.Pull(ctx, s.mirror)
+	if err != nil {
+		return err
+	}
+	s.step = progress.GlobalStep
+	for _, name := range s.mirror.Names() {
+		if err := s.strategy.copies.Set(name, s.mirror.Tensor(name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fill collects what the step pushes.
+func (s *workerStep) fill(in Step) error {
+	x := &s.push
+	x.Step, x.Weight = s.step, 1
+	x.Gradients, x.Assign = x.Gradients[:0], x.Assign[:0]
+	for i, at := range s.layout.grads {
+		g := ps.Gradient{Variable: s.names[i]}
+		if at.sparse {
+			pair := s.layout.sparse[at.index]
+			g.Value, g.IDs = s.program.Value(pair.rows), int64s(s.program.Value(pair.ids))
+		} else {
+			g.Value = s.program.Value(s.layout.dense[at.index])
+		}
+		x.Gradients = append(x.Gradients, g)
+	}
+	for i, u := range s.train.Updates {
+		x.Assign = append(x.Assign, ps.Assignment{Variable: u.Variable, Value: s.program.Value(s.layout.dense[s.layout.updates[i]])})
+	}
+	x.Position = nil
+	if in.Position == nil {
+		return nil
+	}
+	var err error
+	if x.Position, err = in.Position(); err != nil {
+		return fmt.Errorf("input position: %w", err)
+	}
+	return nil
+}
+
+// awaitStep waits for a synchronous step to be made: as long as there are
+// enough workers for it, and for lost ones to come back.
+func (p *parameterServer) awaitStep(ctx context.Context, step int64) (ps.Progress, error) {
+	missing := time.Time{}
+	for {
+		wait, cancel := context.WithTimeout(ctx, 2*time.Second)
+		progress, err := p.client.WaitStep(wait, step)
+		late := wait.Err() != nil && ctx.Err() == nil
+		cancel()
+		if err == nil || !late || errors.Is(err, cluster.ErrPeerLost) || errors.Is(err, ps.ErrReset) {
+			return progress, err
+		}
+		others, err := p.others(ctx)
+		switch {
+		case err != nil:
+			return progress, err
+		case len(others)+1 >= p.sync().Aggregate:
+			missing = time.Time{}
+		case missing.IsZero():
+			missing = time.Now()
+		case time.Since(missing) > p.job.rejoinTimeout():
+			return progress, lost(fmt.Sprintf("step %d needs the gradients of %d workers, %d are there", step, p.sync().Aggregate, len(others)+1), context.DeadlineExceeded)
+		}
+	}
+}
+
+// Value returns a fetch of the last step.
+func (s *workerStep) Value(i int) *graph.Tensor { return s.program.Value(i) }
+
+// LearningRate returns the rate of the values that the last step began with.
+func (s *workerStep) LearningRate() float64 { return s.rate }
+
+// Profile returns the times of this worker's program.
+func (s *workerStep) Profile() []NodeTime { return s.program.Profile() }
+
+// Close frees the programs.
+func (s *workerStep) Close() error {
+	return errors.Join(s.program.Close(), s.lookups.close())
+}

@@ -1,0 +1,119 @@
+package estimator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/goestimator/goestimator/estimator/checkpoint"
+	"github.com/goestimator/goestimator/estimator/summary"
+	"github.com/goestimator/goestimator/internal/atomicfile"
+)
+
+// evaluatorPoll is how often an evaluator looks for a new checkpoint, at most.
+const evaluatorPoll = time.Second
+
+// runEvaluator evaluates the newest checkpoint again and again until training is over.
+func (e *Estimator) runEvaluator(ctx context.Context, maxSteps int64, eval EvalSpec) (Result, error) {
+	if e.config.TaskID() > 0 {
+		return Result{}, fmt.Errorf("for distributed training, there can only be one evaluator task (with task id 0), given task id %d", e.config.TaskID())
+	}
+	if err := sleep(ctx, eval.StartDelay); err != nil {
+		return Result{}, err
+	}
+	v := &evaluator{est: e, spec: eval, maxSteps: maxSteps, evaluated: e.lastEvaluated(eval.Name)}
+	for {
+		began := time.Now()
+		over, err := v.turn(ctx)
+		if err != nil || over {
+			return Result{TrainResult: TrainResult{GlobalStep: v.evaluated, StopReason: v.reason}, Eval: v.last}, err
+		}
+		if err := v.wait(ctx, eval.Throttle-time.Since(began)); err != nil {
+			return Result{}, err
+		}
+	}
+}
+
+// evaluator is a side-car that evaluates what the chief saves.
+type evaluator struct {
+	est       *Estimator
+	spec      EvalSpec
+	maxSteps  int64
+	evaluated int64 // step of the last evaluation, -1 for none
+	last      *EvalResult
+	reason    string
+	warned    time.Time
+}
+
+// turn evaluates the newest checkpoint if it is new, and reports whether training is over.
+func (v *evaluator) turn(ctx context.Context) (over bool, err error) {
+	state, err := checkpoint.LoadRunState(atomicfile.OS{}, v.est.modelDir)
+	if err != nil {
+		return false, err
+	}
+	r, err := checkpoint.OpenLatest(ctx, v.est.modelDir)
+	if errors.Is(err, checkpoint.ErrNone) {
+		v.warn("there is no checkpoint yet", "model_dir", v.est.modelDir)
+		return state.Finished != nil, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	step := r.Step()
+	if err := r.Close(); err != nil {
+		return false, err
+	}
+	over = state.Finished != nil && step >= state.Finished.GlobalStep || v.maxSteps > 0 && step >= v.maxSteps
+	if state.Finished != nil {
+		v.reason = state.Finished.Reason
+	}
+	if step == v.evaluated {
+		return over, nil
+	}
+	res, err := v.est.Evaluate(ctx, v.spec.Input, v.spec.options()...)
+	if err != nil {
+		if ctx.Err() != nil {
+			return false, fmt.Errorf("%w: %w", ErrInterrupted, context.Cause(ctx))
+		}
+		return false, err
+	}
+	v.evaluated, v.last = res.GlobalStep, &res
+	if v.spec.AfterEval == nil {
+		return over, nil
+	}
+	return over, v.spec.AfterEval(ctx, res, over)
+}
+
+// warn tells something that is no error, but not too often.
+func (v *evaluator) warn(text string, args ...any) {
+	if time.Since(v.warned) < 10*time.Minute {
+		return
+	}
+	v.warned = time.Now()
+	v.est.log.Warn(text, args...)
+}
+
+// wait lets time pass between two evaluations; the end of training cuts it short.
+func (v *evaluator) wait(ctx context.Context, d time.Duration) error {
+	until := time.Now().Add(max(d, evaluatorPoll))
+	for time.Now().Before(until) {
+		if err := sleep(ctx, min(time.Until(until), evaluatorPoll)); err != nil {
+			return err
+		}
+		if s, err := checkpoint.LoadRunState(atomicfile.OS{}, v.est.modelDir); err == nil && s.Finished != nil {
+			return nil
+		}
+	}
+	return nil
+}
+
+// lastEvaluated is the step of the last evaluation in the events, -1 for none.
+func (e *Estimator) lastEvaluated(name string) int64 {
+	all, err := summary.ReadScalars(e.EvalDir(name))
+	if err != nil || len(all) == 0 {
+		return -1
+	}
+	return slices.Max(all.Steps())
+}

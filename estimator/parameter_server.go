@@ -1,0 +1,27 @@
+package estimator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/goestimator/goestimator/distribute"
+)
+
+// RunParameterServer serves this task's share of the variables until the chief
+// says that training is over, or ctx ends; the error wraps ErrInterrupted then.
+func (e *Estimator) RunParameterServer(ctx context.Context) error {
+	err := distribute.Serve(ctx, e.config, e.log)
+	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return fmt.Errorf("%w: %w", ErrInterrupted, context.Cause(ctx))
+	}
+	return err
+}
+
+// releaseServers ends parameter servers that wait for training that is over already.
+func (e *Estimator) releaseServers(ctx context.Context) error {
+	if !e.config.IsChief() || e.config.NumPS() == 0 {
+		return nil
+	}
+	return distribute.Release(ctx, e.config, e.log)
+}

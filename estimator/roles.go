@@ -1,0 +1,85 @@
+package estimator
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/goestimator/goestimator/distribute"
+	"github.com/goestimator/goestimator/runconfig"
+)
+
+// ErrPeerLost is wrapped by errors that end a task because another one of its
+// cluster was lost: it should be started again, and goes on then.
+var ErrPeerLost = distribute.ErrPeerLost
+
+// runRole does what the task's role asks for. See tf.estimator's
+// train_and_evaluate: only the legacy master evaluates beside its training, for
+// the chief an evaluator task does.
+func (e *Estimator) runRole(ctx context.Context, train TrainSpec, eval EvalSpec) (Result, error) {
+	switch e.config.TaskType() {
+	case runconfig.Evaluator:
+		return e.runEvaluator(ctx, train.MaxSteps, eval)
+	case runconfig.PS:
+		return Result{}, e.RunParameterServer(ctx)
+	case runconfig.Master:
+		return e.trainAndEvaluateLocal(ctx, train, eval)
+	}
+	if e.config.ClusterSpec().Len() <= 1 {
+		return e.trainAndEvaluateLocal(ctx, train, eval)
+	}
+	if !e.config.IsChief() {
+		if err := e.delayStart(ctx); err != nil {
+			return Result{}, err
+		}
+	}
+	opts := []RunOption{WithHooks(train.Hooks...)}
+	if e.config.IsChief() {
+		opts = append(opts, WithSavingListeners(train.Listeners...))
+	}
+	if train.MaxSteps > 0 {
+		opts = append(opts, MaxSteps(train.MaxSteps))
+	}
+	tr, err := e.Train(ctx, train.Input, opts...)
+	if err == nil && e.config.IsChief() {
+		err = e.awaitEvaluator(ctx, eval.Name, tr.GlobalStep)
+	}
+	return Result{TrainResult: tr}, err
+}
+
+// awaitEvaluator waits, where the RunConfig asks for it, until the evaluator has
+// evaluated the last step, so that nobody ends it in the middle of that.
+func (e *Estimator) awaitEvaluator(ctx context.Context, name string, step int64) error {
+	limit := time.Duration(e.config.EvaluatorWaitSecs() * float64(time.Second))
+	for until := time.Now().Add(limit); time.Now().Before(until) && e.lastEvaluated(name) < step; {
+		if err := sleep(ctx, evaluatorPoll); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// delayStart lets the chief and earlier workers begin first, as tf.estimator
+// does. Tasks in lock step wait for each other anyway.
+func (e *Estimator) delayStart(ctx context.Context) error {
+	if e.strategy.Name == "multi_worker_mirrored" {
+		return nil
+	}
+	delay := min(time.Duration(e.config.ExperimentalMaxWorkerDelaySecs())*time.Second, time.Duration(e.config.TaskID()+1)*5*time.Second)
+	if delay > 0 {
+		e.log.Info("waiting before training starts", "delay", delay)
+	}
+	return sleep(ctx, delay)
+}
+
+// sleep waits, or returns an error that wraps ErrInterrupted where ctx ends before.
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", ErrInterrupted, context.Cause(ctx))
+	}
+}

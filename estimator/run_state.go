@@ -1,0 +1,80 @@
+package estimator
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/goestimator/goestimator/estimator/checkpoint"
+	"github.com/goestimator/goestimator/internal/atomicfile"
+)
+
+// noteStart clears what an earlier run told of its end, and refuses to train
+// where too many starts brought no new checkpoint.
+func (t *training) noteStart() error {
+	limit := t.est.config.MaxRestarts()
+	var failed error
+	err := checkpoint.UpdateRunState(atomicfile.OS{}, t.est.modelDir, func(s *checkpoint.RunState) {
+		s.Finished = nil
+		if s.Failures == nil {
+			return
+		}
+		if s.Failures.GlobalStep != t.newestStep() {
+			s.Failures = nil
+			return
+		}
+		if n := len(s.Failures.Reasons); limit > 0 && n >= limit {
+			failed = fmt.Errorf("gave up after %d starts without a new checkpoint (run.max_restarts); the reasons, the last first: %v: remove %s from model_dir to try again",
+				n, reversed(s.Failures.Reasons), checkpoint.RunStateFile)
+		}
+	})
+	return errors.Join(err, failed)
+}
+
+// newestStep is the step of the newest checkpoint, -1 for none.
+func (t *training) newestStep() int64 {
+	prefix, err := checkpoint.LatestPrefix(t.est.modelDir)
+	if err != nil {
+		return -1
+	}
+	step, _ := checkpoint.StepOf(prefix)
+	return step
+}
+
+func reversed(in []string) []string {
+	var out []string
+	for i := len(in) - 1; i >= 0 && len(out) < 5; i-- {
+		out = append(out, in[i])
+	}
+	return out
+}
+
+// noteSkipped tells the other tasks that there was nothing left to train.
+func (e *Estimator) noteSkipped(step int64) error {
+	if !e.config.IsChief() {
+		return nil
+	}
+	return checkpoint.UpdateRunState(atomicfile.OS{}, e.modelDir, func(s *checkpoint.RunState) {
+		if s.Finished == nil {
+			s.Finished = &checkpoint.Finished{GlobalStep: step, Reason: StopMaxSteps}
+		}
+	})
+}
+
+// noteEnd tells the other tasks that training is over, or counts a failure that
+// the chief chose to be started again for.
+func (t *training) noteEnd(cause error) error {
+	if t.saver == nil || cause != nil && !errors.Is(cause, ErrPeerLost) {
+		return nil
+	}
+	return checkpoint.UpdateRunState(atomicfile.OS{}, t.est.modelDir, func(s *checkpoint.RunState) {
+		if cause == nil {
+			s.Finished, s.Failures = &checkpoint.Finished{GlobalStep: t.step, Reason: t.reason}, nil
+			return
+		}
+		step := t.newestStep()
+		if s.Failures == nil || s.Failures.GlobalStep != step {
+			s.Failures = &checkpoint.Failures{GlobalStep: step}
+		}
+		s.Failures.Reasons = append(s.Failures.Reasons, cause.Error())
+	})
+}
