@@ -1,5 +1,7 @@
 package kernels
 
+import "math"
+
 // run of pixels: the output pixels of one row that a filter tap joins with input pixels, each with one channel vector.
 // out and in are the offsets of the first pair; the pairs lie outStep and inStep elements apart.
 type pixelRun struct {
@@ -36,17 +38,39 @@ func (w *Window) columns(kw int) (from, to int) {
 	return from, min(w.OutW, (w.InW-1-first+w.StrideW)/w.StrideW)
 }
 
-// maxPixels sets dst = max(dst, x) for count vectors of the given width, ds and xs elements apart.
-func maxPixels[T Float](dst []T, ds int, x []T, xs int, width, count int) {
-	if simdMaxPixels(dst, ds, x, xs, width, count) {
+// pixelWindow is the input pixels under a run of output pixels of one row: lines x taps of them each, whose distances are
+// in elements.
+type pixelWindow struct {
+	channels, count, step int // of the output pixels; step is between the windows
+	lines, lineStep       int
+	taps, tapStep         int
+}
+
+// maxWindow sets each pixel of dst to the largest of the pixels of x in its window, the first of which starts at x[0].
+func maxWindow[T Float](dst, x []T, w *pixelWindow) {
+	if simdMaxWindow(dst, x, w) {
 		return
 	}
-	for i := range count {
-		d, v := dst[i*ds:][:width], x[i*xs:][:width]
-		for c := range d {
-			d[c] = max(d[c], v[c])
+	for i := range w.count {
+		d := dst[i*w.channels:][:w.channels]
+		Fill(d, T(math.Inf(-1)))
+		for l := range w.lines {
+			for t := range w.taps {
+				v := x[i*w.step+l*w.lineStep+t*w.tapStep:][:w.channels]
+				for c := range d {
+					d[c] = max(d[c], v[c])
+				}
+			}
 		}
 	}
+}
+
+// tapsInside returns the range of taps of a window that lie in [0, size), the first tap being at from.
+func tapsInside(from, taps, step, size int) (first, end int) {
+	if from < 0 {
+		first = min(ceilDiv(-from, step), taps)
+	}
+	return first, max(first, min(taps, ceilDiv(size-from, step)))
 }
 
 // mulAddPixels adds x*w to dst likewise, w being one vector.

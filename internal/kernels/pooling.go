@@ -17,8 +17,25 @@ var doMaxPool = convFunc{runMaxPool[float32], runMaxPool[float64]}
 
 func runMaxPool[T Float](c *conv[T], lo, hi int) {
 	for r := lo; r < hi; r++ {
-		Fill(c.y[r*c.OutW*c.OutC:(r+1)*c.OutW*c.OutC], T(math.Inf(-1)))
-		c.taps(r, func(p pixelRun) { maxPixels(c.y[p.out:], p.outStep, c.x[p.in:], p.inStep, c.InC, p.count) })
+		n, top := r/c.OutH, r%c.OutH*c.StrideH-c.PadTop
+		kh0, kh1 := tapsInside(top, c.KH, c.DilH, c.InH)
+		line := (n*c.InH + top + kh0*c.DilH) * c.InW
+		w := pixelWindow{channels: c.InC, step: c.StrideW * c.InC, lines: kh1 - kh0, lineStep: c.DilH * c.InW * c.InC,
+			tapStep: c.DilW * c.InC}
+		for from := 0; from < c.OutW; from += w.count {
+			left := from*c.StrideW - c.PadLeft
+			kw0, kw1 := tapsInside(left, c.KW, c.DilW, c.InW)
+			w.taps, w.count = kw1-kw0, 1
+			if w.taps == c.KW { // so it is up to the right edge
+				w.count = max(1, min(c.OutW, (c.InW-1-(c.KW-1)*c.DilW+c.PadLeft)/c.StrideW+1)-from)
+			}
+			dst := c.y[(r*c.OutW+from)*c.InC:][:w.count*c.InC]
+			if w.lines*w.taps == 0 {
+				Fill(dst, T(math.Inf(-1)))
+				continue
+			}
+			maxWindow(dst, c.x[(line+left+kw0*c.DilW)*c.InC:], &w)
+		}
 	}
 }
 

@@ -33,7 +33,7 @@ func simdMomentum[T Float](_, _, _ []T, _ *[6]T, _ bool) bool { return false }
 
 func simdAdam[T Float](_, _, _, _ []T, _ *[6]T) bool { return false }
 
-func simdMaxPixels[T Float](_ []T, _ int, _ []T, _ int, _, _ int) bool { return false }
+func simdMaxWindow[T Float](_, _ []T, _ *pixelWindow) bool { return false }
 
 func simdMulAddPixels[T Float](_ []T, _ int, _ []T, _ int, _ []T, _ int) bool { return false }
 

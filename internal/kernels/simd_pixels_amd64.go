@@ -12,14 +12,14 @@ func checkPixels[T Float](x []T, step, width, count int) {
 }
 
 //go:noinline
-func simdMaxPixels[T Float](dst []T, ds int, x []T, xs int, width, count int) bool {
+func simdMaxWindow[T Float](dst, x []T, w *pixelWindow) bool {
 	s, size := simdFor[T](), int(unsafe.Sizeof(T(0)))
-	if s == nil || count == 0 {
+	if s == nil {
 		return false
 	}
-	checkPixels(dst, ds, width, count)
-	checkPixels(x, xs, width, count)
-	s.pixels.max(count, width, ds*size, xs*size, at(dst), at(x))
+	checkPixels(dst, w.channels, w.channels, w.count)
+	checkPixels(x, w.step, (w.lines-1)*w.lineStep+(w.taps-1)*w.tapStep+w.channels, w.count)
+	s.pixels.max(w.count, w.channels, w.channels*size, w.step*size, w.lines, w.lineStep*size, w.taps, w.tapStep*size, at(dst), at(x))
 	return true
 }
 

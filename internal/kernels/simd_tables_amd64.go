@@ -28,7 +28,7 @@ type simdSet struct {
 
 // pixelSet is the kernels over pixels; stride0 belongs to the first operand or pair of operands.
 type pixelSet struct {
-	max    func(rows, cols, stride0, stride1 int, dst, x *byte)
+	max    func(rows, cols, stride0, stride1, lines, lineStep, taps, tapStep int, dst, x *byte)
 	mulAdd func(rows, cols, stride0, stride1 int, dst, x, w *byte)
 	dot    func(rows, cols, stride0, stride1 int, x, y, acc *byte)
 	route  func(rows, cols, stride0, stride1 int, dx, x, left, y *byte)
@@ -75,7 +75,7 @@ var simdF32AVX2 = simdSet{
 	momentum: [2]func(n int, w, m, g, k *byte){momentumF32AVX2, nesterovF32AVX2},
 	adam:     adamF32AVX2,
 	adagrad:  adagradF32AVX2,
-	pixels: pixelSet{max: maxPixelsF32AVX2, mulAdd: mulAddPixelsF32AVX2, dot: dotPixelsF32AVX2, route: routePixelsF32AVX2,
+	pixels: pixelSet{max: maxWindowF32AVX2, mulAdd: mulAddPixelsF32AVX2, dot: dotPixelsF32AVX2, route: routePixelsF32AVX2,
 		copy: copyRowsF32AVX2},
 }
 
@@ -119,7 +119,7 @@ var simdF32AVX512 = simdSet{
 	momentum: [2]func(n int, w, m, g, k *byte){momentumF32AVX512, nesterovF32AVX512},
 	adam:     adamF32AVX2,
 	adagrad:  adagradF32AVX512,
-	pixels: pixelSet{max: maxPixelsF32AVX512, mulAdd: mulAddPixelsF32AVX512, dot: dotPixelsF32AVX512, route: routePixelsF32AVX512,
+	pixels: pixelSet{max: maxWindowF32AVX512, mulAdd: mulAddPixelsF32AVX512, dot: dotPixelsF32AVX512, route: routePixelsF32AVX512,
 		copy: copyRowsF32AVX512},
 }
 
@@ -160,7 +160,7 @@ var simdF64AVX2 = simdSet{
 	momentum: [2]func(n int, w, m, g, k *byte){momentumF64AVX2, nesterovF64AVX2},
 	adam:     adamF64AVX2,
 	adagrad:  adagradF64AVX2,
-	pixels: pixelSet{max: maxPixelsF64AVX2, mulAdd: mulAddPixelsF64AVX2, dot: dotPixelsF64AVX2, route: routePixelsF64AVX2,
+	pixels: pixelSet{max: maxWindowF64AVX2, mulAdd: mulAddPixelsF64AVX2, dot: dotPixelsF64AVX2, route: routePixelsF64AVX2,
 		copy: copyRowsF64AVX2},
 }
 
@@ -201,7 +201,7 @@ var simdF64AVX512 = simdSet{
 	momentum: [2]func(n int, w, m, g, k *byte){momentumF64AVX512, nesterovF64AVX512},
 	adam:     adamF64AVX2,
 	adagrad:  adagradF64AVX512,
-	pixels: pixelSet{max: maxPixelsF64AVX512, mulAdd: mulAddPixelsF64AVX512, dot: dotPixelsF64AVX512, route: routePixelsF64AVX512,
+	pixels: pixelSet{max: maxWindowF64AVX512, mulAdd: mulAddPixelsF64AVX512, dot: dotPixelsF64AVX512, route: routePixelsF64AVX512,
 		copy: copyRowsF64AVX512},
 }
 

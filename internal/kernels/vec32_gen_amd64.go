@@ -204,10 +204,10 @@ func adagradF32AVX2(n int, w *byte, a *byte, grad *byte, k *byte)
 //go:noescape
 func adamF32AVX2(n int, w *byte, m *byte, v *byte, grad *byte, k *byte)
 
-// maxPixelsF32AVX2 goes through pixels; rows > 0.
+// maxWindowF32AVX2 is max pooling; rows, lines and taps > 0.
 //
 //go:noescape
-func maxPixelsF32AVX2(rows int, cols int, stride0 int, stride1 int, dst *byte, x *byte)
+func maxWindowF32AVX2(rows int, cols int, stride0 int, stride1 int, lines int, lineStep int, taps int, tapStep int, dst *byte, x *byte)
 
 // mulAddPixelsF32AVX2 goes through pixels; rows > 0.
 //
@@ -439,10 +439,10 @@ func nesterovF32AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
 //go:noescape
 func adagradF32AVX512(n int, w *byte, a *byte, grad *byte, k *byte)
 
-// maxPixelsF32AVX512 goes through pixels; rows > 0.
+// maxWindowF32AVX512 is max pooling; rows, lines and taps > 0.
 //
 //go:noescape
-func maxPixelsF32AVX512(rows int, cols int, stride0 int, stride1 int, dst *byte, x *byte)
+func maxWindowF32AVX512(rows int, cols int, stride0 int, stride1 int, lines int, lineStep int, taps int, tapStep int, dst *byte, x *byte)
 
 // mulAddPixelsF32AVX512 goes through pixels; rows > 0.
 //

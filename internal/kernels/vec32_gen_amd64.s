@@ -3014,87 +3014,142 @@ done64:
 	VZEROUPPER
 	RET
 
-// func maxPixelsF32AVX2(rows int, cols int, stride0 int, stride1 int, dst *byte, x *byte)
+// func maxWindowF32AVX2(rows int, cols int, stride0 int, stride1 int, lines int, lineStep int, taps int, tapStep int, dst *byte, x *byte)
 // Requires: AVX, AVX2
-TEXT ·maxPixelsF32AVX2(SB), NOSPLIT, $0-48
-	MOVQ rows+0(FP), AX
-	MOVQ cols+8(FP), CX
-	MOVQ stride0+16(FP), DX
-	MOVQ stride1+24(FP), BX
-	MOVQ dst+32(FP), SI
-	MOVQ x+40(FP), DI
+TEXT ·maxWindowF32AVX2(SB), NOSPLIT, $0-80
+	MOVQ dst+64(FP), AX
+	MOVQ x+72(FP), CX
+	MOVQ cols+8(FP), DX
 
 wide65:
-	CMPQ CX, $0x00000010
+	CMPQ DX, $0x00000010
 	JLT  narrow65
-	MOVQ AX, R8
-	MOVQ SI, R9
-	MOVQ DI, R10
+	MOVQ rows+0(FP), BX
+	MOVQ AX, SI
+	MOVQ CX, DI
 
 pixel66:
-	VMOVUPS   (R9), Y0
-	VMOVUPS   (R10), Y1
-	VMAXPS    Y0, Y1, Y0
-	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, Y1, Y0, Y0
-	VMOVUPS   Y0, (R9)
-	VMOVUPS   32(R9), Y0
-	VMOVUPS   32(R10), Y1
-	VMAXPS    Y0, Y1, Y0
-	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, Y1, Y0, Y0
-	VMOVUPS   Y0, 32(R9)
-	ADDQ      DX, R9
-	ADDQ      BX, R10
-	DECQ      R8
+	VMOVUPS constF32_ff800000<>+0(SB), Y0
+	VMOVUPS constF32_ff800000<>+0(SB), Y1
+	MOVQ    lines+32(FP), R9
+	MOVQ    DI, R8
+
+line66:
+	MOVQ taps+48(FP), R11
+	MOVQ R8, R10
+
+tap66:
+	VMOVUPS   (R10), Y2
+	VMAXPS    Y2, Y0, Y2
+	VCMPPS    $0x03, Y0, Y0, Y3
+	VBLENDVPS Y3, Y0, Y2, Y0
+	VMOVUPS   Y0, Y0
+	VMOVUPS   32(R10), Y2
+	VMAXPS    Y2, Y1, Y2
+	VCMPPS    $0x03, Y1, Y1, Y3
+	VBLENDVPS Y3, Y1, Y2, Y1
+	VMOVUPS   Y1, Y1
+	MOVQ      tapStep+56(FP), R12
+	ADDQ      R12, R10
+	DECQ      R11
+	JNZ       tap66
+	MOVQ      lineStep+40(FP), R10
+	ADDQ      R10, R8
+	DECQ      R9
+	JNZ       line66
+	VMOVUPS   Y0, (SI)
+	VMOVUPS   Y1, 32(SI)
+	MOVQ      stride0+16(FP), R8
+	ADDQ      R8, SI
+	MOVQ      stride1+24(FP), R8
+	ADDQ      R8, DI
+	DECQ      BX
 	JNZ       pixel66
-	ADDQ      $0x00000040, SI
-	ADDQ      $0x00000040, DI
-	SUBQ      $0x00000010, CX
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000040, CX
+	SUBQ      $0x00000010, DX
 	JMP       wide65
 
 narrow65:
-	CMPQ CX, $0x00000008
+	CMPQ DX, $0x00000008
 	JLT  edge65
-	MOVQ AX, R8
-	MOVQ SI, R9
-	MOVQ DI, R10
+	MOVQ rows+0(FP), BX
+	MOVQ AX, SI
+	MOVQ CX, DI
 
 pixel67:
-	VMOVUPS   (R9), Y0
+	VMOVUPS constF32_ff800000<>+0(SB), Y0
+	MOVQ    lines+32(FP), R9
+	MOVQ    DI, R8
+
+line67:
+	MOVQ taps+48(FP), R11
+	MOVQ R8, R10
+
+tap67:
 	VMOVUPS   (R10), Y1
-	VMAXPS    Y0, Y1, Y0
-	VCMPPS    $0x03, Y1, Y1, Y2
-	VBLENDVPS Y2, Y1, Y0, Y0
-	VMOVUPS   Y0, (R9)
-	ADDQ      DX, R9
-	ADDQ      BX, R10
-	DECQ      R8
+	VMAXPS    Y1, Y0, Y1
+	VCMPPS    $0x03, Y0, Y0, Y2
+	VBLENDVPS Y2, Y0, Y1, Y0
+	VMOVUPS   Y0, Y0
+	MOVQ      tapStep+56(FP), R12
+	ADDQ      R12, R10
+	DECQ      R11
+	JNZ       tap67
+	MOVQ      lineStep+40(FP), R10
+	ADDQ      R10, R8
+	DECQ      R9
+	JNZ       line67
+	VMOVUPS   Y0, (SI)
+	MOVQ      stride0+16(FP), R8
+	ADDQ      R8, SI
+	MOVQ      stride1+24(FP), R8
+	ADDQ      R8, DI
+	DECQ      BX
 	JNZ       pixel67
-	ADDQ      $0x00000020, SI
-	ADDQ      $0x00000020, DI
-	SUBQ      $0x00000008, CX
+	ADDQ      $0x00000020, AX
+	ADDQ      $0x00000020, CX
+	SUBQ      $0x00000008, DX
 	JMP       narrow65
 
 edge65:
-	TESTQ        CX, CX
+	TESTQ        DX, DX
 	JZ           end65
-	VMOVQ        CX, X0
+	VMOVQ        DX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
-	MOVQ         SI, CX
-	MOVQ         DI, SI
+	MOVQ         rows+0(FP), DX
+	MOVQ         AX, AX
 
 pixel68:
-	VMASKMOVPS (CX), Y0, Y1
-	VMASKMOVPS (SI), Y0, Y2
-	VMAXPS     Y1, Y2, Y1
-	VCMPPS     $0x03, Y2, Y2, Y3
-	VBLENDVPS  Y3, Y2, Y1, Y1
-	VMASKMOVPS Y1, Y0, (CX)
-	ADDQ       DX, CX
-	ADDQ       BX, SI
-	DECQ       AX
+	VMOVUPS constF32_ff800000<>+0(SB), Y1
+	MOVQ    lines+32(FP), SI
+	MOVQ    CX, BX
+
+line68:
+	MOVQ taps+48(FP), R8
+	MOVQ BX, DI
+
+tap68:
+	VMASKMOVPS (DI), Y0, Y2
+	VMAXPS     Y2, Y1, Y2
+	VCMPPS     $0x03, Y1, Y1, Y3
+	VBLENDVPS  Y3, Y1, Y2, Y1
+	VMOVUPS    Y1, Y1
+	MOVQ       tapStep+56(FP), R9
+	ADDQ       R9, DI
+	DECQ       R8
+	JNZ        tap68
+	MOVQ       lineStep+40(FP), DI
+	ADDQ       DI, BX
+	DECQ       SI
+	JNZ        line68
+	VMASKMOVPS Y1, Y0, (AX)
+	MOVQ       stride0+16(FP), BX
+	ADDQ       BX, AX
+	MOVQ       stride1+24(FP), BX
+	ADDQ       BX, CX
+	DECQ       DX
 	JNZ        pixel68
 
 end65:
@@ -7068,89 +7123,144 @@ done150:
 	VZEROUPPER
 	RET
 
-// func maxPixelsF32AVX512(rows int, cols int, stride0 int, stride1 int, dst *byte, x *byte)
+// func maxWindowF32AVX512(rows int, cols int, stride0 int, stride1 int, lines int, lineStep int, taps int, tapStep int, dst *byte, x *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·maxPixelsF32AVX512(SB), NOSPLIT, $0-48
-	MOVQ rows+0(FP), AX
-	MOVQ cols+8(FP), CX
-	MOVQ stride0+16(FP), DX
-	MOVQ stride1+24(FP), BX
-	MOVQ dst+32(FP), SI
-	MOVQ x+40(FP), DI
+TEXT ·maxWindowF32AVX512(SB), NOSPLIT, $0-80
+	MOVQ dst+64(FP), AX
+	MOVQ x+72(FP), CX
+	MOVQ cols+8(FP), DX
 
 wide151:
-	CMPQ CX, $0x00000020
+	CMPQ DX, $0x00000020
 	JLT  narrow151
-	MOVQ AX, R8
-	MOVQ SI, R9
-	MOVQ DI, R10
+	MOVQ rows+0(FP), BX
+	MOVQ AX, SI
+	MOVQ CX, DI
 
 pixel152:
-	VMOVUPS   (R9), Z0
-	VMOVUPS   (R10), Z1
-	VMAXPS    Z0, Z1, Z0
+	VMOVUPS constF32_ff800000<>+0(SB), Z0
+	VMOVUPS constF32_ff800000<>+0(SB), Z1
+	MOVQ    lines+32(FP), R9
+	MOVQ    DI, R8
+
+line152:
+	MOVQ taps+48(FP), R11
+	MOVQ R8, R10
+
+tap152:
+	VMOVUPS   (R10), Z2
+	VMAXPS    Z2, Z0, Z2
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z2, K1, Z3
+	VMOVUPS   Z3, Z0
+	VMOVUPS   64(R10), Z2
+	VMAXPS    Z2, Z1, Z2
 	VCMPPS    $0x03, Z1, Z1, K1
-	VBLENDMPS Z1, Z0, K1, Z2
-	VMOVUPS   Z2, (R9)
-	VMOVUPS   64(R9), Z0
-	VMOVUPS   64(R10), Z1
-	VMAXPS    Z0, Z1, Z0
-	VCMPPS    $0x03, Z1, Z1, K1
-	VBLENDMPS Z1, Z0, K1, Z3
-	VMOVUPS   Z3, 64(R9)
-	ADDQ      DX, R9
-	ADDQ      BX, R10
-	DECQ      R8
+	VBLENDMPS Z1, Z2, K1, Z4
+	VMOVUPS   Z4, Z1
+	MOVQ      tapStep+56(FP), R12
+	ADDQ      R12, R10
+	DECQ      R11
+	JNZ       tap152
+	MOVQ      lineStep+40(FP), R10
+	ADDQ      R10, R8
+	DECQ      R9
+	JNZ       line152
+	VMOVUPS   Z0, (SI)
+	VMOVUPS   Z1, 64(SI)
+	MOVQ      stride0+16(FP), R8
+	ADDQ      R8, SI
+	MOVQ      stride1+24(FP), R8
+	ADDQ      R8, DI
+	DECQ      BX
 	JNZ       pixel152
-	ADDQ      $0x00000080, SI
-	ADDQ      $0x00000080, DI
-	SUBQ      $0x00000020, CX
+	ADDQ      $0x00000080, AX
+	ADDQ      $0x00000080, CX
+	SUBQ      $0x00000020, DX
 	JMP       wide151
 
 narrow151:
-	CMPQ CX, $0x00000010
+	CMPQ DX, $0x00000010
 	JLT  edge151
-	MOVQ AX, R8
-	MOVQ SI, R9
-	MOVQ DI, R10
+	MOVQ rows+0(FP), BX
+	MOVQ AX, SI
+	MOVQ CX, DI
 
 pixel153:
-	VMOVUPS   (R9), Z0
+	VMOVUPS constF32_ff800000<>+0(SB), Z0
+	MOVQ    lines+32(FP), R9
+	MOVQ    DI, R8
+
+line153:
+	MOVQ taps+48(FP), R11
+	MOVQ R8, R10
+
+tap153:
 	VMOVUPS   (R10), Z1
-	VMAXPS    Z0, Z1, Z0
-	VCMPPS    $0x03, Z1, Z1, K1
-	VBLENDMPS Z1, Z0, K1, Z4
-	VMOVUPS   Z4, (R9)
-	ADDQ      DX, R9
-	ADDQ      BX, R10
-	DECQ      R8
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z5
+	VMOVUPS   Z5, Z0
+	MOVQ      tapStep+56(FP), R12
+	ADDQ      R12, R10
+	DECQ      R11
+	JNZ       tap153
+	MOVQ      lineStep+40(FP), R10
+	ADDQ      R10, R8
+	DECQ      R9
+	JNZ       line153
+	VMOVUPS   Z0, (SI)
+	MOVQ      stride0+16(FP), R8
+	ADDQ      R8, SI
+	MOVQ      stride1+24(FP), R8
+	ADDQ      R8, DI
+	DECQ      BX
 	JNZ       pixel153
-	ADDQ      $0x00000040, SI
-	ADDQ      $0x00000040, DI
-	SUBQ      $0x00000010, CX
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000040, CX
+	SUBQ      $0x00000010, DX
 	JMP       narrow151
 
 edge151:
-	TESTQ CX, CX
+	TESTQ DX, DX
 	JZ    end151
-	MOVQ  CX, R8
-	MOVQ  $0x0000000000000001, CX
-	SHLXQ R8, CX, CX
-	DECQ  CX
-	KMOVW CX, K1
-	MOVQ  SI, CX
-	MOVQ  DI, SI
+	MOVQ  DX, BX
+	MOVQ  $0x0000000000000001, DX
+	SHLXQ BX, DX, DX
+	DECQ  DX
+	KMOVW DX, K1
+	MOVQ  rows+0(FP), DX
+	MOVQ  AX, AX
 
 pixel154:
-	VMOVUPS.Z (CX), K1, Z0
-	VMOVUPS.Z (SI), K1, Z1
-	VMAXPS    Z0, Z1, Z0
-	VCMPPS    $0x03, Z1, Z1, K2
-	VBLENDMPS Z1, Z0, K2, Z5
-	VMOVUPS   Z5, K1, (CX)
-	ADDQ      DX, CX
-	ADDQ      BX, SI
-	DECQ      AX
+	VMOVUPS constF32_ff800000<>+0(SB), Z0
+	MOVQ    lines+32(FP), SI
+	MOVQ    CX, BX
+
+line154:
+	MOVQ taps+48(FP), R8
+	MOVQ BX, DI
+
+tap154:
+	VMOVUPS.Z (DI), K1, Z1
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K2
+	VBLENDMPS Z0, Z1, K2, Z6
+	VMOVUPS   Z6, Z0
+	MOVQ      tapStep+56(FP), R9
+	ADDQ      R9, DI
+	DECQ      R8
+	JNZ       tap154
+	MOVQ      lineStep+40(FP), DI
+	ADDQ      DI, BX
+	DECQ      SI
+	JNZ       line154
+	VMOVUPS   Z0, K1, (AX)
+	MOVQ      stride0+16(FP), BX
+	ADDQ      BX, AX
+	MOVQ      stride1+24(FP), BX
+	ADDQ      BX, CX
+	DECQ      DX
 	JNZ       pixel154
 
 end151:

@@ -204,10 +204,10 @@ func adagradF64AVX2(n int, w *byte, a *byte, grad *byte, k *byte)
 //go:noescape
 func adamF64AVX2(n int, w *byte, m *byte, v *byte, grad *byte, k *byte)
 
-// maxPixelsF64AVX2 goes through pixels; rows > 0.
+// maxWindowF64AVX2 is max pooling; rows, lines and taps > 0.
 //
 //go:noescape
-func maxPixelsF64AVX2(rows int, cols int, stride0 int, stride1 int, dst *byte, x *byte)
+func maxWindowF64AVX2(rows int, cols int, stride0 int, stride1 int, lines int, lineStep int, taps int, tapStep int, dst *byte, x *byte)
 
 // mulAddPixelsF64AVX2 goes through pixels; rows > 0.
 //
@@ -424,10 +424,10 @@ func nesterovF64AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
 //go:noescape
 func adagradF64AVX512(n int, w *byte, a *byte, grad *byte, k *byte)
 
-// maxPixelsF64AVX512 goes through pixels; rows > 0.
+// maxWindowF64AVX512 is max pooling; rows, lines and taps > 0.
 //
 //go:noescape
-func maxPixelsF64AVX512(rows int, cols int, stride0 int, stride1 int, dst *byte, x *byte)
+func maxWindowF64AVX512(rows int, cols int, stride0 int, stride1 int, lines int, lineStep int, taps int, tapStep int, dst *byte, x *byte)
 
 // mulAddPixelsF64AVX512 goes through pixels; rows > 0.
 //

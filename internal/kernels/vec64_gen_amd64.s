@@ -2950,87 +2950,142 @@ done64:
 	VZEROUPPER
 	RET
 
-// func maxPixelsF64AVX2(rows int, cols int, stride0 int, stride1 int, dst *byte, x *byte)
+// func maxWindowF64AVX2(rows int, cols int, stride0 int, stride1 int, lines int, lineStep int, taps int, tapStep int, dst *byte, x *byte)
 // Requires: AVX, AVX2
-TEXT ·maxPixelsF64AVX2(SB), NOSPLIT, $0-48
-	MOVQ rows+0(FP), AX
-	MOVQ cols+8(FP), CX
-	MOVQ stride0+16(FP), DX
-	MOVQ stride1+24(FP), BX
-	MOVQ dst+32(FP), SI
-	MOVQ x+40(FP), DI
+TEXT ·maxWindowF64AVX2(SB), NOSPLIT, $0-80
+	MOVQ dst+64(FP), AX
+	MOVQ x+72(FP), CX
+	MOVQ cols+8(FP), DX
 
 wide65:
-	CMPQ CX, $0x00000008
+	CMPQ DX, $0x00000008
 	JLT  narrow65
-	MOVQ AX, R8
-	MOVQ SI, R9
-	MOVQ DI, R10
+	MOVQ rows+0(FP), BX
+	MOVQ AX, SI
+	MOVQ CX, DI
 
 pixel66:
-	VMOVUPD   (R9), Y0
-	VMOVUPD   (R10), Y1
-	VMAXPD    Y0, Y1, Y0
-	VCMPPD    $0x03, Y1, Y1, Y2
-	VBLENDVPD Y2, Y1, Y0, Y0
-	VMOVUPD   Y0, (R9)
-	VMOVUPD   32(R9), Y0
-	VMOVUPD   32(R10), Y1
-	VMAXPD    Y0, Y1, Y0
-	VCMPPD    $0x03, Y1, Y1, Y2
-	VBLENDVPD Y2, Y1, Y0, Y0
-	VMOVUPD   Y0, 32(R9)
-	ADDQ      DX, R9
-	ADDQ      BX, R10
-	DECQ      R8
+	VMOVUPD constF64_fff0000000000000<>+0(SB), Y0
+	VMOVUPD constF64_fff0000000000000<>+0(SB), Y1
+	MOVQ    lines+32(FP), R9
+	MOVQ    DI, R8
+
+line66:
+	MOVQ taps+48(FP), R11
+	MOVQ R8, R10
+
+tap66:
+	VMOVUPD   (R10), Y2
+	VMAXPD    Y2, Y0, Y2
+	VCMPPD    $0x03, Y0, Y0, Y3
+	VBLENDVPD Y3, Y0, Y2, Y0
+	VMOVUPD   Y0, Y0
+	VMOVUPD   32(R10), Y2
+	VMAXPD    Y2, Y1, Y2
+	VCMPPD    $0x03, Y1, Y1, Y3
+	VBLENDVPD Y3, Y1, Y2, Y1
+	VMOVUPD   Y1, Y1
+	MOVQ      tapStep+56(FP), R12
+	ADDQ      R12, R10
+	DECQ      R11
+	JNZ       tap66
+	MOVQ      lineStep+40(FP), R10
+	ADDQ      R10, R8
+	DECQ      R9
+	JNZ       line66
+	VMOVUPD   Y0, (SI)
+	VMOVUPD   Y1, 32(SI)
+	MOVQ      stride0+16(FP), R8
+	ADDQ      R8, SI
+	MOVQ      stride1+24(FP), R8
+	ADDQ      R8, DI
+	DECQ      BX
 	JNZ       pixel66
-	ADDQ      $0x00000040, SI
-	ADDQ      $0x00000040, DI
-	SUBQ      $0x00000008, CX
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000040, CX
+	SUBQ      $0x00000008, DX
 	JMP       wide65
 
 narrow65:
-	CMPQ CX, $0x00000004
+	CMPQ DX, $0x00000004
 	JLT  edge65
-	MOVQ AX, R8
-	MOVQ SI, R9
-	MOVQ DI, R10
+	MOVQ rows+0(FP), BX
+	MOVQ AX, SI
+	MOVQ CX, DI
 
 pixel67:
-	VMOVUPD   (R9), Y0
+	VMOVUPD constF64_fff0000000000000<>+0(SB), Y0
+	MOVQ    lines+32(FP), R9
+	MOVQ    DI, R8
+
+line67:
+	MOVQ taps+48(FP), R11
+	MOVQ R8, R10
+
+tap67:
 	VMOVUPD   (R10), Y1
-	VMAXPD    Y0, Y1, Y0
-	VCMPPD    $0x03, Y1, Y1, Y2
-	VBLENDVPD Y2, Y1, Y0, Y0
-	VMOVUPD   Y0, (R9)
-	ADDQ      DX, R9
-	ADDQ      BX, R10
-	DECQ      R8
+	VMAXPD    Y1, Y0, Y1
+	VCMPPD    $0x03, Y0, Y0, Y2
+	VBLENDVPD Y2, Y0, Y1, Y0
+	VMOVUPD   Y0, Y0
+	MOVQ      tapStep+56(FP), R12
+	ADDQ      R12, R10
+	DECQ      R11
+	JNZ       tap67
+	MOVQ      lineStep+40(FP), R10
+	ADDQ      R10, R8
+	DECQ      R9
+	JNZ       line67
+	VMOVUPD   Y0, (SI)
+	MOVQ      stride0+16(FP), R8
+	ADDQ      R8, SI
+	MOVQ      stride1+24(FP), R8
+	ADDQ      R8, DI
+	DECQ      BX
 	JNZ       pixel67
-	ADDQ      $0x00000020, SI
-	ADDQ      $0x00000020, DI
-	SUBQ      $0x00000004, CX
+	ADDQ      $0x00000020, AX
+	ADDQ      $0x00000020, CX
+	SUBQ      $0x00000004, DX
 	JMP       narrow65
 
 edge65:
-	TESTQ        CX, CX
+	TESTQ        DX, DX
 	JZ           end65
-	VMOVQ        CX, X0
+	VMOVQ        DX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
-	MOVQ         SI, CX
-	MOVQ         DI, SI
+	MOVQ         rows+0(FP), DX
+	MOVQ         AX, AX
 
 pixel68:
-	VMASKMOVPD (CX), Y0, Y1
-	VMASKMOVPD (SI), Y0, Y2
-	VMAXPD     Y1, Y2, Y1
-	VCMPPD     $0x03, Y2, Y2, Y3
-	VBLENDVPD  Y3, Y2, Y1, Y1
-	VMASKMOVPD Y1, Y0, (CX)
-	ADDQ       DX, CX
-	ADDQ       BX, SI
-	DECQ       AX
+	VMOVUPD constF64_fff0000000000000<>+0(SB), Y1
+	MOVQ    lines+32(FP), SI
+	MOVQ    CX, BX
+
+line68:
+	MOVQ taps+48(FP), R8
+	MOVQ BX, DI
+
+tap68:
+	VMASKMOVPD (DI), Y0, Y2
+	VMAXPD     Y2, Y1, Y2
+	VCMPPD     $0x03, Y1, Y1, Y3
+	VBLENDVPD  Y3, Y1, Y2, Y1
+	VMOVUPD    Y1, Y1
+	MOVQ       tapStep+56(FP), R9
+	ADDQ       R9, DI
+	DECQ       R8
+	JNZ        tap68
+	MOVQ       lineStep+40(FP), DI
+	ADDQ       DI, BX
+	DECQ       SI
+	JNZ        line68
+	VMASKMOVPD Y1, Y0, (AX)
+	MOVQ       stride0+16(FP), BX
+	ADDQ       BX, AX
+	MOVQ       stride1+24(FP), BX
+	ADDQ       BX, CX
+	DECQ       DX
 	JNZ        pixel68
 
 end65:
@@ -6294,89 +6349,144 @@ done147:
 	VZEROUPPER
 	RET
 
-// func maxPixelsF64AVX512(rows int, cols int, stride0 int, stride1 int, dst *byte, x *byte)
+// func maxWindowF64AVX512(rows int, cols int, stride0 int, stride1 int, lines int, lineStep int, taps int, tapStep int, dst *byte, x *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·maxPixelsF64AVX512(SB), NOSPLIT, $0-48
-	MOVQ rows+0(FP), AX
-	MOVQ cols+8(FP), CX
-	MOVQ stride0+16(FP), DX
-	MOVQ stride1+24(FP), BX
-	MOVQ dst+32(FP), SI
-	MOVQ x+40(FP), DI
+TEXT ·maxWindowF64AVX512(SB), NOSPLIT, $0-80
+	MOVQ dst+64(FP), AX
+	MOVQ x+72(FP), CX
+	MOVQ cols+8(FP), DX
 
 wide148:
-	CMPQ CX, $0x00000010
+	CMPQ DX, $0x00000010
 	JLT  narrow148
-	MOVQ AX, R8
-	MOVQ SI, R9
-	MOVQ DI, R10
+	MOVQ rows+0(FP), BX
+	MOVQ AX, SI
+	MOVQ CX, DI
 
 pixel149:
-	VMOVUPD   (R9), Z0
-	VMOVUPD   (R10), Z1
-	VMAXPD    Z0, Z1, Z0
+	VMOVUPD constF64_fff0000000000000<>+0(SB), Z0
+	VMOVUPD constF64_fff0000000000000<>+0(SB), Z1
+	MOVQ    lines+32(FP), R9
+	MOVQ    DI, R8
+
+line149:
+	MOVQ taps+48(FP), R11
+	MOVQ R8, R10
+
+tap149:
+	VMOVUPD   (R10), Z2
+	VMAXPD    Z2, Z0, Z2
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z2, K1, Z3
+	VMOVUPD   Z3, Z0
+	VMOVUPD   64(R10), Z2
+	VMAXPD    Z2, Z1, Z2
 	VCMPPD    $0x03, Z1, Z1, K1
-	VBLENDMPD Z1, Z0, K1, Z2
-	VMOVUPD   Z2, (R9)
-	VMOVUPD   64(R9), Z0
-	VMOVUPD   64(R10), Z1
-	VMAXPD    Z0, Z1, Z0
-	VCMPPD    $0x03, Z1, Z1, K1
-	VBLENDMPD Z1, Z0, K1, Z3
-	VMOVUPD   Z3, 64(R9)
-	ADDQ      DX, R9
-	ADDQ      BX, R10
-	DECQ      R8
+	VBLENDMPD Z1, Z2, K1, Z4
+	VMOVUPD   Z4, Z1
+	MOVQ      tapStep+56(FP), R12
+	ADDQ      R12, R10
+	DECQ      R11
+	JNZ       tap149
+	MOVQ      lineStep+40(FP), R10
+	ADDQ      R10, R8
+	DECQ      R9
+	JNZ       line149
+	VMOVUPD   Z0, (SI)
+	VMOVUPD   Z1, 64(SI)
+	MOVQ      stride0+16(FP), R8
+	ADDQ      R8, SI
+	MOVQ      stride1+24(FP), R8
+	ADDQ      R8, DI
+	DECQ      BX
 	JNZ       pixel149
-	ADDQ      $0x00000080, SI
-	ADDQ      $0x00000080, DI
-	SUBQ      $0x00000010, CX
+	ADDQ      $0x00000080, AX
+	ADDQ      $0x00000080, CX
+	SUBQ      $0x00000010, DX
 	JMP       wide148
 
 narrow148:
-	CMPQ CX, $0x00000008
+	CMPQ DX, $0x00000008
 	JLT  edge148
-	MOVQ AX, R8
-	MOVQ SI, R9
-	MOVQ DI, R10
+	MOVQ rows+0(FP), BX
+	MOVQ AX, SI
+	MOVQ CX, DI
 
 pixel150:
-	VMOVUPD   (R9), Z0
+	VMOVUPD constF64_fff0000000000000<>+0(SB), Z0
+	MOVQ    lines+32(FP), R9
+	MOVQ    DI, R8
+
+line150:
+	MOVQ taps+48(FP), R11
+	MOVQ R8, R10
+
+tap150:
 	VMOVUPD   (R10), Z1
-	VMAXPD    Z0, Z1, Z0
-	VCMPPD    $0x03, Z1, Z1, K1
-	VBLENDMPD Z1, Z0, K1, Z4
-	VMOVUPD   Z4, (R9)
-	ADDQ      DX, R9
-	ADDQ      BX, R10
-	DECQ      R8
+	VMAXPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z5
+	VMOVUPD   Z5, Z0
+	MOVQ      tapStep+56(FP), R12
+	ADDQ      R12, R10
+	DECQ      R11
+	JNZ       tap150
+	MOVQ      lineStep+40(FP), R10
+	ADDQ      R10, R8
+	DECQ      R9
+	JNZ       line150
+	VMOVUPD   Z0, (SI)
+	MOVQ      stride0+16(FP), R8
+	ADDQ      R8, SI
+	MOVQ      stride1+24(FP), R8
+	ADDQ      R8, DI
+	DECQ      BX
 	JNZ       pixel150
-	ADDQ      $0x00000040, SI
-	ADDQ      $0x00000040, DI
-	SUBQ      $0x00000008, CX
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000040, CX
+	SUBQ      $0x00000008, DX
 	JMP       narrow148
 
 edge148:
-	TESTQ CX, CX
+	TESTQ DX, DX
 	JZ    end148
-	MOVQ  CX, R8
-	MOVQ  $0x0000000000000001, CX
-	SHLXQ R8, CX, CX
-	DECQ  CX
-	KMOVW CX, K1
-	MOVQ  SI, CX
-	MOVQ  DI, SI
+	MOVQ  DX, BX
+	MOVQ  $0x0000000000000001, DX
+	SHLXQ BX, DX, DX
+	DECQ  DX
+	KMOVW DX, K1
+	MOVQ  rows+0(FP), DX
+	MOVQ  AX, AX
 
 pixel151:
-	VMOVUPD.Z (CX), K1, Z0
-	VMOVUPD.Z (SI), K1, Z1
-	VMAXPD    Z0, Z1, Z0
-	VCMPPD    $0x03, Z1, Z1, K2
-	VBLENDMPD Z1, Z0, K2, Z5
-	VMOVUPD   Z5, K1, (CX)
-	ADDQ      DX, CX
-	ADDQ      BX, SI
-	DECQ      AX
+	VMOVUPD constF64_fff0000000000000<>+0(SB), Z0
+	MOVQ    lines+32(FP), SI
+	MOVQ    CX, BX
+
+line151:
+	MOVQ taps+48(FP), R8
+	MOVQ BX, DI
+
+tap151:
+	VMOVUPD.Z (DI), K1, Z1
+	VMAXPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K2
+	VBLENDMPD Z0, Z1, K2, Z6
+	VMOVUPD   Z6, Z0
+	MOVQ      tapStep+56(FP), R9
+	ADDQ      R9, DI
+	DECQ      R8
+	JNZ       tap151
+	MOVQ      lineStep+40(FP), DI
+	ADDQ      DI, BX
+	DECQ      SI
+	JNZ       line151
+	VMOVUPD   Z0, K1, (AX)
+	MOVQ      stride0+16(FP), BX
+	ADDQ      BX, AX
+	MOVQ      stride1+24(FP), BX
+	ADDQ      BX, CX
+	DECQ      DX
 	JNZ       pixel151
 
 end148:

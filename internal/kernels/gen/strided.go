@@ -1,6 +1,8 @@
 package main
 
 import (
+	"math"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -9,10 +11,7 @@ import (
 // strided writes the kernels of pooling and depthwise convolution: rows of cols channels, every row a pixel, with a
 // stride in bytes for each operand.
 func (m *machine) strided() {
-	m.walk("maxPixels", []string{"dst", "x"}, nil, func(p []Mem, _ []reg.VecVirtual, k *mask) {
-		v := m.loadAll(p, k)
-		m.store(m.nanSafe(m.max)([]reg.VecVirtual{v[1], v[0]}), p[0], k)
-	})
+	m.maxWindow()
 	m.walk("mulAddPixels", []string{"dst", "x"}, []string{"w"}, func(p []Mem, w []reg.VecVirtual, k *mask) {
 		v := m.loadAll(p, k)
 		m.fma231(w[0], v[1], v[0])
@@ -30,6 +29,51 @@ func (m *machine) strided() {
 		m.store(v[0], p[0], k)
 		m.store(v[2], p[2], k)
 	})
+}
+
+// maxWindow writes the kernel of max pooling: for a run of pixels of one output row, the largest of lines x taps input
+// pixels, channel by channel. The sizes are more than there are registers for: the inner loops read them where they are.
+func (m *machine) maxWindow() {
+	m.text("maxWindow", "func(rows, cols, stride0, stride1, lines, lineStep, taps, tapStep int, dst, x *byte)",
+		"is max pooling; rows, lines and taps > 0.")
+	param := func(name string) reg.GPVirtual { return Load(Param(name), GP64()).(reg.GPVirtual) }
+	p, cols := []reg.GPVirtual{param("dst"), param("x")}, param("cols")
+	m.stripsOf(2, cols, p, func(width int, k *mask) {
+		rows, at := m.rowCursor(param("rows"), p)
+		l := newLabels("pixel", "line", "tap")
+		Label(l[0])
+		top := make([]reg.VecVirtual, width)
+		for w := range top {
+			top[w] = m.vec()
+			m.mov(m.constant(math.Inf(-1)), top[w])
+		}
+		line, lines := GP64(), param("lines")
+		MOVQ(at[1], line)
+		Label(l[1])
+		tap, taps := GP64(), param("taps")
+		MOVQ(line, tap)
+		Label(l[2])
+		for w, best := range top {
+			v := m.vec()
+			m.load(Mem{Base: tap, Disp: w * m.width}, v, k)
+			m.max(v, best, v) // the second source, the new one, is returned where it is NaN
+			m.mov(m.compare(unordered, best, best).pick(best, v), best)
+		}
+		ADDQ(param("tapStep"), tap)
+		DECQ(taps)
+		JNZ(LabelRef(l[2]))
+		ADDQ(param("lineStep"), line)
+		DECQ(lines)
+		JNZ(LabelRef(l[1]))
+		for w, v := range top {
+			m.store(v, Mem{Base: at[0], Disp: w * m.width}, k)
+		}
+		ADDQ(param("stride0"), at[0])
+		ADDQ(param("stride1"), at[1])
+		DECQ(rows)
+		JNZ(LabelRef(l[0]))
+	})
+	end()
 }
 
 // copyRows writes the kernel that packs: rows of cols elements from one stride to another. It asks for rows ahead, which
