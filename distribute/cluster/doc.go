@@ -1,3 +1,77 @@
 // Package cluster is the transport of a distributed job: one gRPC server per
-// task, connections to the other tasks, frames of raw bytes, security.
+// task, a connection to each other task, frames of raw bytes, and security.
+//
+// A Node is one task. Open listens, Register adds services, Serve starts to
+// answer; Call and Stream reach other tasks by name:
+//
+//	n, err := cluster.Open(cluster.Config{Task: me, Address: address, Spec: spec, Security: sec})
+//	err = n.Register(service)
+//	n.Serve()
+//	answer, err := n.Call(ctx, cluster.Task{Job: "ps"}, "/goestimator.PS/Pull", &cluster.Frame{Header: header})
+//
+// NewLocal gives a cluster that lives in memory; package clustertest has one
+// over sockets, both with faults to inject.
+//
+// # Waiting and losing
+//
+// Tasks start in any order. A call waits for a peer that is not up yet, or whose
+// name does not resolve yet, until its context's deadline; a call without one
+// gets Config.CallTimeout. Attempts to connect are repeated at least every 2 s
+// or so, and resolve the name anew. A stream may live as long as its context,
+// but the wait for its peer is bounded by Config.CallTimeout.
+//
+// Connections are pinged after 10 s of silence, by both sides, so that a peer
+// whose host is down, whose network swallows packets or whose process is
+// stopped is noticed within Config.PeerTimeout (25 s of the default of 30 s; the
+// least is 12 s, because gRPC pings no sooner). Every pending call and stream
+// then fails with ErrPeerLost, and handlers' contexts end. A call whose deadline
+// passes fails with context.DeadlineExceeded, and with ErrPeerLost as well where
+// the peer does not answer a health check within 1 s.
+//
+// # Refusals
+//
+// Where it can be known that a peer will not talk to this task, calls that wait
+// for it fail at once with ErrRefused and a sentence that says what to do: one
+// side speaks TLS and the other does not, a certificate is not accepted, the job
+// token is missing or wrong, a method is unknown. Attempts to connect go on
+// meanwhile, so calls succeed again soon after the cause is gone.
+//
+// # Security
+//
+// Without certificates tasks talk in plaintext, and are warned of it once; with
+// them (Security) in TLS 1.2 or later. Files are read again at every handshake.
+// The job token, where set, is compared in constant time before anything of a
+// message is read. Health checks need no token, so that probes work: they tell
+// no more than that the task serves. HTTP proxy variables are ignored.
+//
+// A task whose address is of loopback listens there only; any other listens on
+// all interfaces, because the name that others know it by need not be this
+// host's (a Kubernetes service).
+//
+// A malformed or hostile message is an error of its call, a panic of a handler
+// an Internal error; both leave the server alone. Messages larger than
+// Config.MaxMessageBytes are neither sent nor received, and lengths inside a
+// message allocate nothing before they are checked.
+//
+// # Wire format
+//
+// Calls are gRPC (HTTP/2) with content type application/grpc+goestimator-frame
+// and the metadata
+//
+//	goestimator-task         "/job:worker/task:1", the caller
+//	goestimator-incarnation  a nonzero hexadecimal number, new with every start of the caller
+//	authorization            "Bearer " and the job token, where one is set
+//
+// A message, behind gRPC's own 5-byte prefix (0, then its length as a 32-bit
+// big-endian number), is
+//
+//	bytes 0-3    47 45 46 01: "GEF" and the version of this framing, 1
+//	bytes 4-7    h, the length of the header, 32-bit little-endian; at most the rest of the message
+//	h bytes      the header: a marshalled proto, the method's package says which
+//	the rest     the body: raw bytes, tensors in their little-endian layout
+//
+// There is no compression and no padding. The body is not copied on its way to
+// gRPC: it takes the sender's memory as it is, and Send and Call return when its
+// writer has passed on the last byte of it. On a socket of loopback that gives
+// 0.5 to 0.8 of the throughput of a bare TCP connection (BenchmarkStream).
 package cluster

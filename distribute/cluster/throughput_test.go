@@ -129,3 +129,37 @@ func rawTCP(b *testing.B, size int) {
 	c.(*net.TCPConn).CloseWrite()
 	io.ReadAll(c)
 }
+
+// BenchmarkCall is the latency of a call with little in it.
+func BenchmarkCall(b *testing.B) {
+	from, _ := sockets(b, nil, echo())
+	ctx := context.Background()
+	req := &Frame{Header: make([]byte, 64)}
+	for b.Loop() {
+		f, err := from.Call(ctx, ps0, "/test.Echo/Echo", req)
+		if err != nil {
+			b.Fatal(err)
+		}
+		f.Release()
+	}
+}
+
+// BenchmarkPull is a call with a large answer.
+func BenchmarkPull(b *testing.B) {
+	const size = 100 << 20
+	body := make([]byte, size)
+	pull := Service{Name: "test.Pull", Unary: map[string]Handler{"Pull": func(context.Context, *Frame) (*Frame, error) {
+		return &Frame{Body: [][]byte{body}}, nil
+	}}}
+	from, _ := sockets(b, func(c *Config) { c.MaxMessageBytes = 128 << 20 }, pull)
+	dst := make([]byte, size)
+	b.SetBytes(size)
+	for b.Loop() {
+		f, err := from.Call(context.Background(), ps0, "/test.Pull/Pull", &Frame{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		f.CopyTo(dst, 0)
+		f.Release()
+	}
+}
