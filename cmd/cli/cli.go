@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 
+	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/spf13/cobra"
 )
@@ -102,6 +103,6 @@ func (a *app) root() *cobra.Command {
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
-	root.AddCommand(a.trainCommand(), a.evaluateCommand(), a.predictCommand(), a.inspectCommand(), a.reportCommand(), a.doctorCommand(), a.launchCommand())
+	root.AddCommand(a.trainCommand(), a.evaluateCommand(), a.predictCommand(), a.inspectCommand(), a.reportCommand(), a.doctorCommand(), a.launchCommand(), a.serverCommand(distribute.Serve))
 	return root
 }

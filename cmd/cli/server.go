@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -13,9 +14,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// serverCommand runs one task of a cluster that is given by flags; run serves it
-// until training is over.
-func (a *app) serverCommand(run func(context.Context, runconfig.RunConfig) error) *cobra.Command {
+// serverCommand runs one task of a cluster that is given by flags; serve is
+// [distribute.Serve].
+func (a *app) serverCommand(serve func(context.Context, runconfig.RunConfig, *slog.Logger) error) *cobra.Command {
 	var cluster string
 	var task replica.Task
 	var f configFlags
@@ -39,9 +40,7 @@ the tasks of a cluster must agree in it.`,
 			if err != nil {
 				return usage(err)
 			}
-			address, _ := rc.ClusterSpec().Address(task.Type, task.Index)
-			a.log.Info(fmt.Sprintf("%s serves at %s", task, address))
-			return run(cmd.Context(), rc)
+			return serve(cmd.Context(), rc, a.log)
 		},
 	}
 	flags := cmd.Flags()
