@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -28,7 +29,7 @@ func (e *Estimator) runEvaluator(ctx context.Context, maxSteps int64, eval EvalS
 		began := time.Now()
 		over, err := v.turn(ctx)
 		if err != nil || over {
-			return Result{TrainResult: TrainResult{GlobalStep: v.evaluated, StopReason: v.reason}, Eval: v.last}, err
+			return Result{TrainResult: TrainResult{GlobalStep: v.evaluated, Loss: math.NaN(), StopReason: v.reason}, Eval: v.last}, err
 		}
 		if err := v.wait(ctx, eval.Throttle-time.Since(began)); err != nil {
 			return Result{}, err

@@ -3,6 +3,7 @@ package estimator
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/goestimator/goestimator/distribute"
@@ -21,7 +22,7 @@ func (e *Estimator) runRole(ctx context.Context, train TrainSpec, eval EvalSpec)
 	case runconfig.Evaluator:
 		return e.runEvaluator(ctx, train.MaxSteps, eval)
 	case runconfig.PS:
-		return Result{}, e.RunParameterServer(ctx)
+		return Result{TrainResult: TrainResult{Loss: math.NaN()}}, e.RunParameterServer(ctx)
 	case runconfig.Master:
 		return e.trainAndEvaluateLocal(ctx, train, eval)
 	}

@@ -111,13 +111,21 @@ func (e *Estimator) takeSeed(r *checkpoint.Reader) error {
 	return nil
 }
 
-// inputContext describes this task's input pipeline.
+// inputContext describes this task's input pipeline. As in tf.estimator, every
+// replica takes batches of its own, and every worker has its share of the data.
 func (e *Estimator) inputContext(mode models.Mode) inputs.Context {
 	ic := inputs.Context{Mode: mode, NumPipelines: 1, ReplicasInSync: 1, Seed: e.seed}
-	if mode == models.Train {
-		if n := e.config.NumWorkers(); n > 1 {
-			ic.Pipeline, ic.NumPipelines = e.config.WorkerRank(), n
-		}
+	if mode != models.Train {
+		return ic
+	}
+	if n := e.config.NumWorkers(); n > 1 {
+		ic.Pipeline, ic.NumPipelines = e.config.WorkerRank(), n
+	}
+	switch s := e.strategy.Strategy; {
+	case s.Name == "mirrored" || s.Name == "central_storage":
+		ic.ReplicasInSync = max(s.Replicas, 1)
+	case s.Name == "multi_worker_mirrored" || s.Sync:
+		ic.ReplicasInSync = ic.NumPipelines
 	}
 	return ic
 }

@@ -81,7 +81,7 @@ func (t *training) trainStep(ctx, quiet context.Context, step distribute.Step) (
 		}
 		return true, fmt.Errorf("step %d: %w", t.step, err)
 	}
-	if t.ran {
+	if t.ran && out.Applied {
 		loss, err := t.Value("loss")
 		if err != nil {
 			return true, err
