@@ -1,0 +1,96 @@
+package costmodel
+
+import (
+	"container/heap"
+	"math/rand/v2"
+)
+
+// engine runs events in the order of their times.
+type engine struct {
+	now    float64
+	count  int
+	queue  events
+	c      Cluster
+	shared resource
+	random *rand.Rand
+}
+
+type event struct {
+	at    float64
+	order int // of those at the same time
+	do    func()
+}
+
+type events []event
+
+func (q events) Len() int { return len(q) }
+func (q events) Less(i, j int) bool {
+	return q[i].at < q[j].at || q[i].at == q[j].at && q[i].order < q[j].order
+}
+func (q events) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+func (q *events) Push(x any)   { *q = append(*q, x.(event)) }
+func (q *events) Pop() any {
+	last := len(*q) - 1
+	e := (*q)[last]
+	*q = (*q)[:last]
+	return e
+}
+
+// after runs do so much later.
+func (e *engine) after(delay float64, do func()) {
+	heap.Push(&e.queue, event{e.now + delay, e.count, do})
+	e.count++
+}
+
+// run ends when stop says so, or when nothing is left to happen.
+func (e *engine) run(stop func() bool) {
+	for len(e.queue) > 0 && !stop() {
+		next := heap.Pop(&e.queue).(event)
+		e.now = next.at
+		next.do()
+	}
+}
+
+// resource serves one after the other, first come, first served.
+type resource struct{ free float64 }
+
+// take occupies the resource from start on, or when it is free, for so long, and
+// tells when that begins and ends. Bytes that come from a slower resource, which ends
+// at end, end no earlier; between them there is room for others.
+func (r *resource) take(start, long, end float64) (from, to float64) {
+	from = max(start, r.free)
+	r.free = from + long
+	return from, max(r.free, end)
+}
+
+// port is the link of a task.
+type port struct{ in, out resource }
+
+// send moves bytes from a to b and then calls arrived. They pass the sender's
+// link, what is shared and the receiver's link, each as soon as the one before begins.
+func (e *engine) send(a, b *port, bytes float64, arrived func()) {
+	e.pass(a, b, bytes, func() {}, arrived)
+}
+
+// share is send in pieces, between which others have their turn, as connections share a link.
+func (e *engine) share(a, b *port, bytes float64, pieces int, arrived func()) {
+	if pieces == 1 {
+		e.send(a, b, bytes, arrived)
+		return
+	}
+	piece := bytes / float64(pieces)
+	e.pass(a, b, piece, func() { e.share(a, b, bytes-piece, pieces-1, arrived) }, func() {})
+}
+
+// pass is send that tells also when the bytes have left.
+func (e *engine) pass(a, b *port, bytes float64, left, arrived func()) {
+	from, to := a.out.take(e.now, per(bytes, e.c.Bandwidth), 0)
+	e.after(to-e.now, left)
+	e.after(from-e.now, func() {
+		from, to := e.shared.take(e.now, per(bytes, e.c.Shared), to)
+		e.after(from-e.now+e.c.Latency, func() {
+			_, end := b.in.take(e.now, per(bytes, e.c.Bandwidth), to+e.c.Latency)
+			e.after(end-e.now, arrived)
+		})
+	})
+}

@@ -1,0 +1,77 @@
+package costmodel
+
+import "math"
+
+// Network is what is between tasks.
+type Network struct {
+	Latency   float64 // from sending a message to its arrival, if it had no bytes; software included
+	Bandwidth float64 // of the link of a task, in each direction
+	Shared    float64 // of all messages together, 0 if nothing is shared; tasks of one machine share its memory and cores
+}
+
+// Cluster is who takes part.
+type Cluster struct {
+	Network
+	Workers int
+	Servers int // parameter servers; none take part in an all-reduce
+}
+
+// Job is what every worker does in a step.
+type Job struct {
+	Compute  float64 // forward and backward pass of a worker's batch, on average
+	Forward  float64 // share of Compute after which the first gradient is complete
+	Jitter   float64 // standard deviation of Compute over its mean (log-normal)
+	Dense    float64 // bytes of the dense gradients, and of the variables they belong to
+	Rows     float64 // bytes of the rows of sparse gradients, ids included
+	Buckets  int     // the dense gradients go around the ring in so many parts
+	Overlap  bool    // with the backward pass (all-reduce)
+	Backup   int     // synchronous ps: a step waits for all workers but these
+	Add      float64 // rate at which a worker adds arriving gradients, 0: at no cost
+	Apply    float64 // rate at which a ps adds and applies gradients, 0: at no cost
+	Examples float64 // in a worker's batch
+}
+
+// Prediction is one step of all workers.
+type Prediction struct {
+	Step        float64 // time of a step of a worker
+	Rate        float64 // steps of all workers, added up
+	Exposed     float64 // the part of Step in which a worker neither computes nor waits for others' computing
+	WorkerBytes float64 // sent by a worker in a step; it receives as many
+	ServerBytes float64 // sent by a ps while every worker does a step; it receives as many
+	Bound       string  // what to improve first
+}
+
+// Efficiency is the share of the step that is computing.
+func (p Prediction) Efficiency(j Job) float64 { return j.Compute / p.Step }
+
+// per is bytes over rate, 0 if there is no limit.
+func per(bytes, rate float64) float64 {
+	if rate <= 0 {
+		return 0
+	}
+	return bytes / rate
+}
+
+// straggle is the expectation of the n-th fastest of all workers' computing: Blom's
+// approximation of the order statistics of the normal distribution, through the log-normal.
+func (j Job) straggle(n, workers int) float64 {
+	if j.Jitter == 0 || workers == 1 {
+		return j.Compute
+	}
+	p := (float64(n) - 0.375) / (float64(workers) + 0.25)
+	sigma := j.sigma()
+	return j.Compute * math.Exp(sigma*math.Sqrt2*math.Erfinv(2*p-1)-sigma*sigma/2)
+}
+
+// sigma is the parameter of the log-normal distribution with this Jitter.
+func (j Job) sigma() float64 { return math.Sqrt(math.Log1p(j.Jitter * j.Jitter)) }
+
+func (j Job) buckets() int { return max(j.Buckets, 1) }
+
+// ready is the time at which bucket k is complete, if computing takes compute.
+func (j Job) ready(k int, compute float64) float64 {
+	if !j.Overlap {
+		return compute
+	}
+	return compute * (j.Forward + (1-j.Forward)*float64(k+1)/float64(j.buckets()))
+}

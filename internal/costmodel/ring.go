@@ -1,0 +1,56 @@
+package costmodel
+
+// Ring predicts synchronous training by ring all-reduce; sparse gradients are
+// all-gathered behind the dense ones.
+func Ring(c Cluster, j Job) Prediction {
+	n := float64(c.Workers)
+	slowest := j.straggle(c.Workers, c.Workers)
+	end := slowest
+	if c.Workers > 1 {
+		end = 0
+		for k := range j.buckets() {
+			end = max(end, j.ready(k, slowest)) + c.allReduce(j.Dense/float64(j.buckets()), j.Add)
+		}
+		end = max(end, slowest) + c.allGather(j.Rows)
+	}
+	p := Prediction{Step: end, Rate: n / end, Exposed: end - slowest}
+	if c.Workers > 1 {
+		p.WorkerBytes = 2*(n-1)/n*j.Dense + (n-1)*j.Rows
+	}
+	p.Bound = c.ringBound(j, p)
+	return p
+}
+
+// allReduce is the time of one bucket: 2(n-1) rounds, in each of which every
+// worker sends an n-th of it to the next; half of the rounds add what arrives.
+func (c Cluster) allReduce(bytes, add float64) float64 {
+	if bytes == 0 {
+		return 0
+	}
+	n := float64(c.Workers)
+	return 2*(n-1)*c.round(bytes/n) + (n-1)*per(bytes/n, add)
+}
+
+// allGather is the time of n-1 rounds, in each of which every worker sends one worker's rows.
+func (c Cluster) allGather(bytes float64) float64 {
+	if bytes == 0 {
+		return 0
+	}
+	return float64(c.Workers-1) * c.round(bytes)
+}
+
+// round is the time in which every worker sends bytes to the next.
+func (c Cluster) round(bytes float64) float64 {
+	return c.Latency + max(per(bytes, c.Bandwidth), per(float64(c.Workers)*bytes, c.Shared))
+}
+
+func (c Cluster) ringBound(j Job, p Prediction) string {
+	n := float64(c.Workers)
+	rounds := 2 * (n - 1) * float64(j.buckets())
+	if j.Rows > 0 {
+		rounds += n - 1
+	}
+	latency, shared := rounds*c.Latency, per(n*p.WorkerBytes, c.Shared)
+	wire, adding := per(p.WorkerBytes, c.Bandwidth), per((n-1)/n*j.Dense, j.Add)
+	return bound(p, j, map[string]float64{"latency": latency, "worker link": wire, "shared link": shared, "adding": adding})
+}

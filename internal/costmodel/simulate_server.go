@@ -1,0 +1,112 @@
+package costmodel
+
+// pieces is how fine the messages of a task with several others alternate.
+const pieces = 8
+
+// psWorker is one worker of a simulated job with parameter servers.
+type psWorker struct {
+	port
+	index   int
+	version int // of the values that it pulled
+	pending int // messages until it goes on
+}
+
+// psServer is one parameter server.
+type psServer struct {
+	port
+	apply resource
+}
+
+// psJob is a simulated job with parameter servers.
+type psJob struct {
+	e       *engine
+	j       Job
+	sync    bool
+	part    float64 // bytes of a message with gradients or values
+	servers []*psServer
+	waiting []*psWorker // for the next version
+	version int         // steps that were applied
+	arrived int         // workers whose gradients of the current version were applied
+	steps   int         // of workers
+	dropped int
+	bytes   float64
+}
+
+func simulateServers(e *engine, j Job, steps int, sync bool) Simulated {
+	p := &psJob{e: e, j: j, sync: sync, part: (j.Dense + j.Rows) / float64(e.c.Servers)}
+	for range e.c.Servers {
+		p.servers = append(p.servers, &psServer{})
+	}
+	n := e.c.Workers
+	for i := range n {
+		p.pull(&psWorker{index: i})
+	}
+	e.run(func() bool { return p.steps >= steps*n })
+	done := float64(p.steps)
+	return Simulated{Step: e.now * float64(n) / done, Rate: (done - float64(p.dropped)) / e.now, Dropped: float64(p.dropped) / done, Bytes: p.bytes / done}
+}
+
+// each calls do for every server, each worker beginning with another one.
+func (p *psJob) each(w *psWorker, do func(*psServer)) {
+	w.pending = len(p.servers)
+	for i := range p.servers {
+		do(p.servers[(w.index+i)%len(p.servers)])
+	}
+}
+
+// arrive goes on when the last of a worker's messages has come.
+func (w *psWorker) arrive(then func()) {
+	if w.pending--; w.pending == 0 {
+		then()
+	}
+}
+
+// pull asks all servers for their values, and computes when they are there.
+func (p *psJob) pull(w *psWorker) {
+	w.version = p.version
+	p.each(w, func(s *psServer) {
+		p.e.after(p.e.c.Latency, func() {
+			p.bytes += p.part
+			p.e.share(&s.port, &w.port, p.part, pieces, func() {
+				w.arrive(func() { p.e.after(p.e.compute(p.j), func() { p.push(w) }) })
+			})
+		})
+	})
+}
+
+// push sends the gradients to all servers, which apply them one worker after the other.
+func (p *psJob) push(w *psWorker) {
+	p.each(w, func(s *psServer) {
+		p.bytes += p.part
+		p.e.share(&w.port, &s.port, p.part, pieces, func() {
+			long := per(p.part, p.j.Apply)
+			if p.sync && w.version < p.version {
+				long = 0 // too late
+			}
+			_, end := s.apply.take(p.e.now, long, 0)
+			p.e.after(end-p.e.now+p.e.c.Latency, func() { w.arrive(func() { p.pushed(w) }) })
+		})
+	})
+}
+
+// pushed is when all servers have told that they are done with a worker's gradients.
+func (p *psJob) pushed(w *psWorker) {
+	p.steps++
+	switch {
+	case !p.sync:
+		p.pull(w)
+	case w.version < p.version:
+		p.dropped++
+		p.pull(w)
+	default:
+		p.waiting = append(p.waiting, w)
+		if p.arrived++; p.arrived == p.e.c.Workers-p.j.Backup {
+			all := p.waiting
+			p.waiting, p.arrived = nil, 0
+			p.version++
+			for _, w := range all {
+				p.pull(w)
+			}
+		}
+	}
+}
