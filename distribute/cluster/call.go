@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	grpcpeer "google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 )
 
@@ -45,8 +46,9 @@ func (n *Node) Call(ctx context.Context, to Task, method string, req *Frame) (*F
 	defer w.cancel(nil)
 	defer p.leave(w)
 	answer := new(Frame)
-	err = p.conn.Invoke(ctx, method, o, answer, grpc.WaitForReady(true), grpc.CallContentSubtype(codecName))
-	o.wait(over, &p.conns)
+	var by grpcpeer.Peer
+	err = p.conn.Invoke(ctx, method, o, answer, grpc.WaitForReady(true), grpc.CallContentSubtype(codecName), grpc.Peer(&by))
+	o.wait(over, connOf(&by))
 	if err != nil {
 		answer.Release()
 		return nil, p.failure(ctx, short(method), err)

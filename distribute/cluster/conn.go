@@ -2,9 +2,10 @@ package cluster
 
 import (
 	"net"
-	"sync"
 	"sync/atomic"
 	"time"
+
+	grpcpeer "google.golang.org/grpc/peer"
 )
 
 // watchedConn is a connection that tells how its first read went, and whether a
@@ -14,8 +15,7 @@ type watchedConn struct {
 	onFirstRead  func(p []byte, err error) // nil: nobody wants to know
 	readBefore   bool
 	writingSince atomic.Int64 // unix nanoseconds, 0: no write is going on
-	closed       func()
-	once         sync.Once
+	closed       atomic.Bool
 }
 
 // Read is called by one goroutine at a time.
@@ -37,7 +37,7 @@ func (c *watchedConn) Write(p []byte) (int, error) {
 }
 
 func (c *watchedConn) Close() error {
-	c.once.Do(c.closed)
+	c.closed.Store(true)
 	return c.Conn.Close()
 }
 
@@ -47,55 +47,15 @@ func (c *watchedConn) stuck(d time.Duration) bool {
 	return since != 0 && time.Since(time.Unix(0, since)) >= d
 }
 
-// connSet holds the live connections of one peer, or of a server.
-type connSet struct {
-	mu    sync.Mutex
-	conns map[*watchedConn]struct{}
-}
+// isClosed reports whether Close was called.
+func (c *watchedConn) isClosed() bool { return c.closed.Load() }
 
-// add watches c until it is closed.
-func (s *connSet) add(c net.Conn, onFirstRead func([]byte, error)) *watchedConn {
-	w := &watchedConn{Conn: c, onFirstRead: onFirstRead}
-	w.closed = func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.conns, w)
+// connOf returns the connection that a call goes by, as the context of its
+// stream tells; nil where it does not.
+func connOf(p *grpcpeer.Peer) *watchedConn {
+	if p == nil {
+		return nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.conns == nil {
-		s.conns = map[*watchedConn]struct{}{}
-	}
-	s.conns[w] = struct{}{}
-	return w
-}
-
-// of returns the set that holds c alone.
-func setOf(c *watchedConn) *connSet { return &connSet{conns: map[*watchedConn]struct{}{c: {}}} }
-
-// writing reports whether a write has been going on for d on any connection.
-func (s *connSet) writing(d time.Duration) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for c := range s.conns {
-		if c.stuck(d) {
-			return true
-		}
-	}
-	return false
-}
-
-// closeWriting closes the connections in whose write d have passed.
-func (s *connSet) closeWriting(d time.Duration) {
-	s.mu.Lock()
-	var stuck []*watchedConn
-	for c := range s.conns {
-		if c.stuck(d) {
-			stuck = append(stuck, c)
-		}
-	}
-	s.mu.Unlock()
-	for _, c := range stuck {
-		c.Close()
-	}
+	info, _ := p.AuthInfo.(authInfo)
+	return info.conn
 }

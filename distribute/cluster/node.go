@@ -174,20 +174,32 @@ func (n *Node) Close() error {
 			errs = append(errs, n.listener.Close())
 		}
 	}
-	n.served.Wait()
 	return errors.Join(errs...)
 }
 
+// stopServer lets the calls being served finish for closeGrace, then ends them
+// and waits for their handlers as long again. A handler that does not heed its
+// context is left behind.
 func (n *Node) stopServer() {
 	n.health.Shutdown()
 	stopped := make(chan struct{})
-	go func() { n.server.GracefulStop(); close(stopped) }()
-	select {
-	case <-stopped:
-	case <-time.After(closeGrace):
-		n.server.Stop()
-		<-stopped
+	go func() {
+		n.server.GracefulStop()
+		n.served.Wait()
+		close(stopped)
+	}()
+	for _, then := range []func(){func() { go n.server.Stop() }, n.leftBehind} {
+		select {
+		case <-stopped:
+			return
+		case <-time.After(closeGrace):
+			then()
+		}
 	}
+}
+
+func (n *Node) leftBehind() {
+	n.config.Log.Warn("the task stops serving while a handler goes on that does not heed its context", "task", n.config.Task.String())
 }
 
 // Healthy asks a task's health service once, within the context's deadline or

@@ -292,3 +292,41 @@ func TestCloseDoesNotWaitForHandlers(t *testing.T) {
 		t.Errorf("the stream ended with %v, want a lost peer", err)
 	}
 }
+
+func TestCloseLeavesAHandlerThatDoesNotEnd(t *testing.T) {
+	release, entered := make(chan struct{}), make(chan struct{})
+	caller, server := sockets(t, nil, Service{Name: "test.Deaf", Unary: map[string]Handler{"Deaf": func(context.Context, *Frame) (*Frame, error) {
+		close(entered)
+		<-release
+		return nil, nil
+	}}})
+	errs := make(chan error, 1)
+	go func() {
+		_, err := caller.Call(testContext(t), ps0, "/test.Deaf/Deaf", &Frame{})
+		errs <- err
+	}()
+	<-entered
+	if err := server.Close(); err != nil {
+		t.Error(err)
+	}
+	close(release)
+	if err := <-errs; !errors.Is(err, ErrPeerLost) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestOwnCloseEndsCalls(t *testing.T) {
+	caller, _, _ := local(t)
+	errs := make(chan error, 1)
+	go func() {
+		_, err := caller.Call(testContext(t), ps0, "/test.Echo/Hang", &Frame{})
+		errs <- err
+	}()
+	if err := caller.Healthy(testContext(t), ps0); err != nil {
+		t.Fatal(err)
+	}
+	caller.Close()
+	if err := <-errs; !errors.Is(err, net.ErrClosed) || errors.Is(err, ErrPeerLost) {
+		t.Errorf("got %v", err)
+	}
+}

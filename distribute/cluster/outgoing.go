@@ -67,10 +67,10 @@ func (o *outgoing) Put(*[]byte) {
 // wait returns when the transport does not read the chunks any more. Once the
 // stream is over that is soon: what was queued is dropped. But gRPC does not
 // drop its references where the connection broke, or where the frame was queued
-// behind the end of the stream, and its writer may be stuck in a write with a
-// part of the frame still to come. The latter connection is closed after a
-// while, so that the peer cannot see chunks that were changed meanwhile.
-func (o *outgoing) wait(over <-chan struct{}, conns *connSet) {
+// behind the end of the stream; and its writer may be stuck in a write with a
+// part of the frame still to come. In that last case the connection is closed
+// after a while, so that the peer cannot see chunks that were changed meanwhile.
+func (o *outgoing) wait(over <-chan struct{}, conn *watchedConn) {
 	if o.done == nil {
 		return
 	}
@@ -82,17 +82,19 @@ func (o *outgoing) wait(over <-chan struct{}, conns *connSet) {
 	const step = 10 * time.Millisecond
 	ticker := time.NewTicker(step)
 	defer ticker.Stop()
-	for idle, waited := 0, time.Duration(0); waited < sendGrace; waited += step {
+	for dead, waited := 0, time.Duration(0); waited < sendGrace; waited += step {
 		select {
 		case <-o.done:
 			return
 		case <-ticker.C:
 		}
-		if conns.writing(step) {
-			idle = 0
-		} else if idle++; idle == 5 {
-			return
+		if conn != nil && conn.isClosed() {
+			if dead++; dead == 3 { // a writer between two writes has come to its end
+				return
+			}
 		}
 	}
-	conns.closeWriting(sendGrace / 2)
+	if conn != nil && conn.stuck(sendGrace/2) {
+		conn.Close()
+	}
 }

@@ -24,7 +24,6 @@ type peer struct {
 	task    Task
 	address string
 	conn    *grpc.ClientConn
-	conns   connSet
 
 	mu      sync.Mutex
 	refusal error // why the last attempt to connect was refused, nil where it was not
@@ -126,6 +125,8 @@ func (p *peer) failure(ctx context.Context, method string, err error) error {
 		if !p.alive() {
 			e.Kind = ErrPeerLost
 		}
+	case p.conn.GetState() == connectivity.Shutdown:
+		e.Err = fmt.Errorf("%w: %w", net.ErrClosed, err)
 	case code == codes.Canceled && errors.Is(cause, context.Canceled):
 		e.Err = fmt.Errorf("%w: %w", context.Canceled, err)
 	}

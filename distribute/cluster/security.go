@@ -113,13 +113,13 @@ func (c clientCredentials) ClientHandshake(ctx context.Context, authority string
 		}
 		raw = secured
 	}
-	w := c.peer.conns.add(raw, func(p []byte, err error) {
+	w := &watchedConn{Conn: raw, onFirstRead: func(p []byte, err error) {
 		if why := explainFirstRead(p, err, c.files != nil); why != nil {
 			c.peer.refused(why)
 		} else if err == nil {
 			c.peer.accepted()
 		}
-	})
+	}}
 	return w, c.info(kind, w), nil
 }
 
@@ -137,7 +137,7 @@ func (c serverCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials.
 		}
 		return nil, nil, err
 	}
-	w := new(connSet).add(raw, nil)
+	w := &watchedConn{Conn: raw}
 	return w, c.info(kind, w), nil
 }
 

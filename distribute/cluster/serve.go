@@ -60,13 +60,8 @@ func (n *Node) guard(method string, h StreamHandler) grpc.StreamHandler {
 				err = status.Errorf(codes.Internal, "%v: %s panicked: %v", n.config.Task, method, r)
 			}
 		}()
-		conns := new(connSet)
-		if p, ok := grpcpeer.FromContext(s.Context()); ok {
-			if info, ok := p.AuthInfo.(authInfo); ok {
-				conns = setOf(info.conn)
-			}
-		}
-		return h(s.Context(), &serverStream{stream: s, limit: n.config.MaxMessageBytes, conns: conns})
+		p, _ := grpcpeer.FromContext(s.Context())
+		return h(s.Context(), &serverStream{stream: s, limit: n.config.MaxMessageBytes, conn: connOf(p)})
 	}
 }
 
@@ -74,7 +69,7 @@ func (n *Node) guard(method string, h StreamHandler) grpc.StreamHandler {
 type serverStream struct {
 	stream grpc.ServerStream
 	limit  int
-	conns  *connSet // the connection it came by
+	conn   *watchedConn // it came by
 }
 
 func (s *serverStream) Send(f *Frame) error {
@@ -83,7 +78,7 @@ func (s *serverStream) Send(f *Frame) error {
 		return err
 	}
 	err = s.stream.SendMsg(o)
-	o.wait(s.stream.Context().Done(), s.conns)
+	o.wait(s.stream.Context().Done(), s.conn)
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"google.golang.org/grpc"
+	grpcpeer "google.golang.org/grpc/peer"
 )
 
 // clientStream is the calling side of a stream.
@@ -30,7 +31,8 @@ func (s *clientStream) Send(f *Frame) error {
 		return s.peer.failure(s.ctx, s.method, err)
 	}
 	err = s.stream.SendMsg(o)
-	o.wait(s.stream.Context().Done(), &s.peer.conns)
+	p, _ := grpcpeer.FromContext(s.stream.Context())
+	o.wait(s.stream.Context().Done(), connOf(p))
 	switch {
 	case errors.Is(err, io.EOF):
 		return s.drain()
