@@ -15,8 +15,11 @@ func Example() {
 		worker, ps := cluster.Task{Job: "worker"}, cluster.Task{Job: "ps"}
 		c := clustertest.Start(t, nil, worker, ps)
 		c.Nodes[ps].Serve()
-		fmt.Println(c.Nodes[worker].Healthy(context.Background(), ps))
+		if err := c.Nodes[worker].Healthy(context.Background(), ps); err != nil {
+			t.Error(err)
+		}
 	}
-	testing.RunTests(func(string, string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: "TestPing", F: test}})
-	// Output: <nil>
+	passed := testing.RunTests(func(string, string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: "TestPing", F: test}})
+	fmt.Println("passed:", passed)
+	// Output: passed: true
 }
