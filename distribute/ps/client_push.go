@@ -143,6 +143,9 @@ func (o *outgoing) check(g Gradient) (int, error) {
 		return 0, fmt.Errorf("no variable %s in the plan", g.Variable)
 	}
 	v := &o.p.Variables[i]
+	if v.Group < 0 {
+		return 0, fmt.Errorf("variable %s has no optimizer: assign to it", v.Name)
+	}
 	want := v.Shape
 	if g.IDs != nil {
 		if len(v.Shape) == 0 {
@@ -234,10 +237,11 @@ func sumRows(v *Variable, g Gradient) *sparseRows {
 	if index == nil {
 		return &sparseRows{unique, g.Value.Bytes}
 	}
-	size := v.rowBytes()
-	r := &sparseRows{unique, graph.NewTensor(graph.Uint8, len(unique)*size).Bytes}
-	for i, k := range index {
-		addScaled(v.DType, r.values[int(k)*size:(int(k)+1)*size], g.Value.Bytes[i*size:(i+1)*size], 1)
+	r := &sparseRows{unique, graph.NewTensor(graph.Uint8, len(unique)*v.rowBytes()).Bytes}
+	if v.DType == graph.Float32 {
+		addRowsAt(floats[float32](r.values), floats[float32](g.Value.Bytes), index)
+	} else {
+		addRowsAt(floats[float64](r.values), floats[float64](g.Value.Bytes), index)
 	}
 	return r
 }
