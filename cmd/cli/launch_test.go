@@ -88,3 +88,17 @@ func TestLaunchIsKilledByTheSecondInterrupt(t *testing.T) {
 		t.Errorf("exit code %d, printed %s", code, out)
 	}
 }
+
+func TestOwnNameIsThisBinary(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &app{name: "no-such-program-in-path"}
+	if got, err := a.findCommand([]string{a.name, "train"}); err != nil || len(got) != 2 || got[0] != self {
+		t.Errorf("got %v, %v", got, err)
+	}
+	if got, err := a.findCommand([]string{"another-program-not-in-path"}); err == nil {
+		t.Errorf("got %v", got)
+	}
+}
