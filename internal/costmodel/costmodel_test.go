@@ -62,6 +62,7 @@ func TestFormulasAgreeWithTheSimulation(t *testing.T) {
 		for name, change := range map[string]func(*Cluster, *Job){
 			"plain":    func(*Cluster, *Job) {},
 			"overlap":  func(_ *Cluster, j *Job) { j.Overlap = true },
+			"direct":   func(_ *Cluster, j *Job) { j.Dense, j.Direct = 40e3, 16e3 },
 			"rows":     func(_ *Cluster, j *Job) { j.Dense, j.Rows = 1e6, 2e6 },
 			"add":      func(_ *Cluster, j *Job) { j.Add, j.Apply = 5e9, 2e9 },
 			"loopback": func(c *Cluster, _ *Job) { c.Shared = 1.25e9 },

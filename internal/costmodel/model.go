@@ -24,6 +24,7 @@ type Job struct {
 	Dense    float64 // bytes of the dense gradients, and of the variables they belong to
 	Rows     float64 // bytes of the rows of sparse gradients, ids included
 	Buckets  int     // the dense gradients go around the ring in so many parts
+	Direct   float64 // buckets of at most so many bytes go from each worker to each other, in one hop (groups of at most meshSize)
 	Overlap  bool    // with the backward pass (all-reduce)
 	Backup   int     // synchronous ps: a step waits for all workers but these
 	Add      float64 // rate at which a worker adds arriving gradients, 0: at no cost
@@ -43,6 +44,14 @@ type Prediction struct {
 
 // Efficiency is the share of the step that is computing.
 func (p Prediction) Efficiency(j Job) float64 { return j.Compute / p.Step }
+
+// meshSize is the largest group in which each worker has a link to each other.
+const meshSize = 16
+
+// direct tells whether the buckets go to all at once.
+func (j Job) direct(workers int) bool {
+	return workers <= meshSize && j.Dense/float64(j.buckets()) <= j.Direct
+}
 
 // per is bytes over rate, 0 if there is no limit.
 func per(bytes, rate float64) float64 {

@@ -9,26 +9,33 @@ func Ring(c Cluster, j Job) Prediction {
 	if c.Workers > 1 {
 		end = 0
 		for k := range j.buckets() {
-			end = max(end, j.ready(k, slowest)) + c.allReduce(j.Dense/float64(j.buckets()), j.Add)
+			end = max(end, j.ready(k, slowest)) + c.allReduce(j)
 		}
 		end = max(end, slowest) + c.allGather(j.Rows)
 	}
 	p := Prediction{Step: end, Rate: n / end, Exposed: end - slowest}
 	if c.Workers > 1 {
 		p.WorkerBytes = 2*(n-1)/n*j.Dense + (n-1)*j.Rows
+		if j.direct(c.Workers) {
+			p.WorkerBytes = (n - 1) * (j.Dense + j.Rows)
+		}
 	}
 	p.Bound = c.ringBound(j, p)
 	return p
 }
 
 // allReduce is the time of one bucket: 2(n-1) rounds, in each of which every
-// worker sends an n-th of it to the next; half of the rounds add what arrives.
-func (c Cluster) allReduce(bytes, add float64) float64 {
-	if bytes == 0 {
+// worker sends an n-th of it to the next, and half of which add what arrives; or,
+// if it is small, one round in which every worker sends it to all others.
+func (c Cluster) allReduce(j Job) float64 {
+	bytes, n := j.Dense/float64(j.buckets()), float64(c.Workers)
+	switch {
+	case bytes == 0:
 		return 0
+	case j.direct(c.Workers):
+		return c.round((n-1)*bytes) + (n-1)*per(bytes, j.Add)
 	}
-	n := float64(c.Workers)
-	return 2*(n-1)*c.round(bytes/n) + (n-1)*per(bytes/n, add)
+	return 2*(n-1)*c.round(bytes/n) + (n-1)*per(bytes/n, j.Add)
 }
 
 // allGather is the time of n-1 rounds, in each of which every worker sends one worker's rows.

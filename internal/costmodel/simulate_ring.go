@@ -1,9 +1,8 @@
 package costmodel
 
-// ringWorker is one worker of a simulated ring. Buckets are counted over all steps.
+// ringWorker is one worker of a simulated ring; it sends to the one after it. Buckets are counted over all steps.
 type ringWorker struct {
 	port
-	next   *ringWorker
 	ready  int         // buckets whose gradients of its own are complete
 	bucket int         // the one that it works at
 	sent   int         // rounds of that
@@ -28,9 +27,8 @@ func simulateRing(e *engine, j Job, steps int) Simulated {
 	for range e.c.Workers {
 		r.workers = append(r.workers, &ringWorker{got: map[int]int{}})
 	}
-	for i, w := range r.workers {
-		w.next = r.workers[(i+1)%len(r.workers)]
-		r.step(w)
+	for i := range r.workers {
+		r.step(i)
 	}
 	n := steps * len(r.workers)
 	e.run(func() bool { return r.done >= n })
@@ -38,7 +36,7 @@ func simulateRing(e *engine, j Job, steps int) Simulated {
 }
 
 // step starts a worker's computing, on the way of which its buckets become ready.
-func (r *ring) step(w *ringWorker) {
+func (r *ring) step(i int) {
 	compute := r.e.compute(r.j)
 	for k := range r.parts {
 		at := compute
@@ -46,54 +44,69 @@ func (r *ring) step(w *ringWorker) {
 			at = r.j.ready(k, compute)
 		}
 		r.e.after(at, func() {
-			w.ready++
-			r.advance(w)
+			r.workers[i].ready++
+			r.advance(i)
 		})
 	}
 }
 
-// shape is the number of rounds of a bucket and the bytes of a message in it.
-func (r *ring) shape(bucket int) (rounds int, chunk float64, adds bool) {
-	n := len(r.workers)
-	if bucket%r.parts == r.j.buckets() {
-		return n - 1, r.j.Rows, false
+// shape is how a bucket goes around.
+type shape struct {
+	sends, gets int // messages
+	bytes       float64
+	direct      bool // to all others at once
+	adds        int  // so many of the messages are added where they arrive
+}
+
+func (r *ring) shape(bucket int) shape {
+	n, bytes := len(r.workers), r.j.Dense/float64(r.j.buckets())
+	switch {
+	case bucket%r.parts == r.j.buckets():
+		return shape{sends: n - 1, gets: n - 1, bytes: r.j.Rows}
+	case bytes == 0:
+		return shape{}
+	case r.j.direct(n):
+		return shape{sends: n - 1, gets: n - 1, bytes: bytes, direct: true, adds: n - 1}
 	}
-	if r.j.Dense == 0 {
-		return 0, 0, false
-	}
-	return 2 * (n - 1), r.j.Dense / float64(r.j.buckets()) / float64(n), true
+	return shape{sends: 2 * (n - 1), gets: 2 * (n - 1), bytes: bytes / float64(n), adds: n - 1}
 }
 
 // advance lets a worker do all that it can.
-func (r *ring) advance(w *ringWorker) {
+func (r *ring) advance(i int) {
+	w := r.workers[i]
 	for w.bucket < w.ready {
-		rounds, chunk, adds := r.shape(w.bucket)
-		for w.sent < rounds && w.sent <= w.got[w.bucket] {
-			r.send(w, w.bucket, chunk, adds && w.sent < rounds/2)
+		s := r.shape(w.bucket)
+		for w.sent < s.sends && (s.direct || w.sent <= w.got[w.bucket]) {
+			to := i + 1
+			if s.direct {
+				to += w.sent
+			}
+			r.send(w, to%len(r.workers), s, w.bucket)
 			w.sent++
 		}
-		if w.got[w.bucket] < rounds {
+		if w.got[w.bucket] < s.gets {
 			return
 		}
 		delete(w.got, w.bucket)
 		w.bucket, w.sent = w.bucket+1, 0
 		if w.bucket%r.parts == 0 {
 			r.done++
-			r.step(w)
+			r.step(i)
 		}
 	}
 }
 
-func (r *ring) send(w *ringWorker, bucket int, chunk float64, adds bool) {
-	r.bytes += chunk
+func (r *ring) send(w *ringWorker, to int, s shape, bucket int) {
+	r.bytes += s.bytes
 	delay := 0.0
-	if adds {
-		delay = per(chunk, r.j.Add)
+	if w.sent < s.adds {
+		delay = per(s.bytes, r.j.Add)
 	}
-	r.e.send(&w.port, &w.next.port, chunk, func() {
+	next := r.workers[to]
+	r.e.send(&w.port, &next.port, s.bytes, func() {
 		r.e.after(delay, func() {
-			w.next.got[bucket]++
-			r.advance(w.next)
+			next.got[bucket]++
+			r.advance(to)
 		})
 	})
 }
