@@ -65,6 +65,26 @@ func maxWindow[T Float](dst, x []T, w *pixelWindow) {
 	}
 }
 
+// routeWindow sets the pixels of dx in the windows, which do not overlap, under the pixels of y: the first that equals y
+// in x gets dy, the others zero.
+func routeWindow[T Float](dx, x, dy, y []T, w *pixelWindow) {
+	if simdRouteWindow(dx, x, dy, y, w) {
+		return
+	}
+	for i := range w.count * w.channels {
+		left, at := dy[i], i/w.channels*w.step+i%w.channels
+		for l := range w.lines {
+			for t := range w.taps {
+				in := at + l*w.lineStep + t*w.tapStep
+				dx[in] = 0
+				if x[in] == y[i] {
+					dx[in], left = left, 0
+				}
+			}
+		}
+	}
+}
+
 // tapsInside returns the range of taps of a window that lie in [0, size), the first tap being at from.
 func tapsInside(from, taps, step, size int) (first, end int) {
 	if from < 0 {

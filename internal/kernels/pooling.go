@@ -17,25 +17,33 @@ var doMaxPool = convFunc{runMaxPool[float32], runMaxPool[float64]}
 
 func runMaxPool[T Float](c *conv[T], lo, hi int) {
 	for r := lo; r < hi; r++ {
-		n, top := r/c.OutH, r%c.OutH*c.StrideH-c.PadTop
-		kh0, kh1 := tapsInside(top, c.KH, c.DilH, c.InH)
-		line := (n*c.InH + top + kh0*c.DilH) * c.InW
-		w := pixelWindow{channels: c.InC, step: c.StrideW * c.InC, lines: kh1 - kh0, lineStep: c.DilH * c.InW * c.InC,
-			tapStep: c.DilW * c.InC}
-		for from := 0; from < c.OutW; from += w.count {
-			left := from*c.StrideW - c.PadLeft
-			kw0, kw1 := tapsInside(left, c.KW, c.DilW, c.InW)
-			w.taps, w.count = kw1-kw0, 1
-			if w.taps == c.KW { // so it is up to the right edge
-				w.count = max(1, min(c.OutW, (c.InW-1-(c.KW-1)*c.DilW+c.PadLeft)/c.StrideW+1)-from)
-			}
-			dst := c.y[(r*c.OutW+from)*c.InC:][:w.count*c.InC]
+		c.windows(r, func(out, in int, w pixelWindow) {
+			dst := c.y[out:][:w.count*c.InC]
 			if w.lines*w.taps == 0 {
 				Fill(dst, T(math.Inf(-1)))
-				continue
+				return
 			}
-			maxWindow(dst, c.x[(line+left+kw0*c.DilW)*c.InC:], &w)
+			maxWindow(dst, c.x[in:], &w)
+		})
+	}
+}
+
+// windows calls f for the runs of pixels of output row r (counted over the batch) whose windows have the same shape inside
+// the image; out and in are where the pixels and the first window start.
+func (c *conv[T]) windows(r int, f func(out, in int, w pixelWindow)) {
+	n, top := r/c.OutH, r%c.OutH*c.StrideH-c.PadTop
+	kh0, kh1 := tapsInside(top, c.KH, c.DilH, c.InH)
+	line := (n*c.InH + top + kh0*c.DilH) * c.InW
+	w := pixelWindow{channels: c.InC, step: c.StrideW * c.InC, lines: kh1 - kh0, lineStep: c.DilH * c.InW * c.InC,
+		tapStep: c.DilW * c.InC}
+	for from := 0; from < c.OutW; from += w.count {
+		left := from*c.StrideW - c.PadLeft
+		kw0, kw1 := tapsInside(left, c.KW, c.DilW, c.InW)
+		w.taps, w.count = kw1-kw0, 1
+		if w.taps == c.KW { // so it is up to the right edge
+			w.count = max(1, min(c.OutW, (c.InW-1-(c.KW-1)*c.DilW+c.PadLeft)/c.StrideW+1)-from)
 		}
+		f((r*c.OutW+from)*c.InC, (line+left+kw0*c.DilW)*c.InC, w)
 	}
 }
 
@@ -54,9 +62,16 @@ func runMaxPoolGrad[T Float](c *conv[T], lo, hi int) {
 	image, row := c.InH*c.InW*c.InC, c.OutW*c.OutC
 	s := scratches[T]().get()
 	left := s.take(row)
+	apart := c.StrideH > (c.KH-1)*c.DilH && c.StrideW > (c.KW-1)*c.DilW
 	for n := lo; n < hi; n++ {
-		clear(c.w[n*image : (n+1)*image])
+		if !apart || !c.covered() {
+			clear(c.w[n*image : (n+1)*image])
+		}
 		for r := n * c.OutH; r < (n+1)*c.OutH; r++ {
+			if apart {
+				c.routeApart(r)
+				continue
+			}
 			copy(left, c.dy[r*row:])
 			c.taps(r, func(p pixelRun) {
 				routePixels(p, c.w[p.in:], c.x[p.in:], left[p.out-r*row:], c.y[p.out:], c.InC)
@@ -64,6 +79,21 @@ func runMaxPoolGrad[T Float](c *conv[T], lo, hi int) {
 		}
 	}
 	scratches[T]().put(s)
+}
+
+// covered reports whether every pixel of an image lies in a window, given that windows do not overlap.
+func (w *Window) covered() bool {
+	return w.KH == w.StrideH && w.KW == w.StrideW && w.DilH == 1 && w.DilW == 1 &&
+		w.OutH*w.StrideH-w.PadTop >= w.InH && w.OutW*w.StrideW-w.PadLeft >= w.InW
+}
+
+// routeApart does the windows of output row r, which do not overlap.
+func (c *conv[T]) routeApart(r int) {
+	c.windows(r, func(out, in int, w pixelWindow) {
+		if w.lines*w.taps > 0 {
+			routeWindow(c.w[in:], c.x[in:], c.dy[out:], c.y[out:], &w)
+		}
+	})
 }
 
 // AvgPool sets y to the mean of each window and channel over the pixels inside the image.

@@ -24,6 +24,22 @@ func simdMaxWindow[T Float](dst, x []T, w *pixelWindow) bool {
 }
 
 //go:noinline
+func simdRouteWindow[T Float](dx, x, dy, y []T, w *pixelWindow) bool {
+	s, size := simdFor[T](), int(unsafe.Sizeof(T(0)))
+	if s == nil {
+		return false
+	}
+	extent := (w.lines-1)*w.lineStep + (w.taps-1)*w.tapStep + w.channels
+	checkPixels(dx, w.step, extent, w.count)
+	checkPixels(x, w.step, extent, w.count)
+	checkPixels(dy, w.channels, w.channels, w.count)
+	checkPixels(y, w.channels, w.channels, w.count)
+	s.pixels.routeWindow(w.count, w.channels, w.channels*size, w.step*size, w.lines, w.lineStep*size, w.taps, w.tapStep*size,
+		at(dx), at(x), at(dy), at(y))
+	return true
+}
+
+//go:noinline
 func simdMulAddPixels[T Float](dst []T, ds int, x []T, xs int, w []T, count int) bool {
 	s, size := simdFor[T](), int(unsafe.Sizeof(T(0)))
 	if s == nil || count == 0 {

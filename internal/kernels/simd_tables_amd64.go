@@ -28,11 +28,12 @@ type simdSet struct {
 
 // pixelSet is the kernels over pixels; stride0 belongs to the first operand or pair of operands.
 type pixelSet struct {
-	max    func(rows, cols, stride0, stride1, lines, lineStep, taps, tapStep int, dst, x *byte)
-	mulAdd func(rows, cols, stride0, stride1 int, dst, x, w *byte)
-	dot    func(rows, cols, stride0, stride1 int, x, y, acc *byte)
-	route  func(rows, cols, stride0, stride1 int, dx, x, left, y *byte)
-	copy   func(rows, cols, stride0, stride1 int, dst, x *byte)
+	max         func(rows, cols, stride0, stride1, lines, lineStep, taps, tapStep int, dst, x *byte)
+	routeWindow func(rows, cols, stride0, stride1, lines, lineStep, taps, tapStep int, dx, x, dy, y *byte)
+	mulAdd      func(rows, cols, stride0, stride1 int, dst, x, w *byte)
+	dot         func(rows, cols, stride0, stride1 int, x, y, acc *byte)
+	route       func(rows, cols, stride0, stride1 int, dx, x, left, y *byte)
+	copy        func(rows, cols, stride0, stride1 int, dst, x *byte)
 }
 
 var simdF32AVX2 = simdSet{
@@ -76,7 +77,7 @@ var simdF32AVX2 = simdSet{
 	adam:     adamF32AVX2,
 	adagrad:  adagradF32AVX2,
 	pixels: pixelSet{max: maxWindowF32AVX2, mulAdd: mulAddPixelsF32AVX2, dot: dotPixelsF32AVX2, route: routePixelsF32AVX2,
-		copy: copyRowsF32AVX2},
+		copy: copyRowsF32AVX2, routeWindow: routeWindowF32AVX2},
 }
 
 var simdF32AVX512 = simdSet{
@@ -120,7 +121,7 @@ var simdF32AVX512 = simdSet{
 	adam:     adamF32AVX2,
 	adagrad:  adagradF32AVX512,
 	pixels: pixelSet{max: maxWindowF32AVX512, mulAdd: mulAddPixelsF32AVX512, dot: dotPixelsF32AVX512, route: routePixelsF32AVX512,
-		copy: copyRowsF32AVX512},
+		copy: copyRowsF32AVX512, routeWindow: routeWindowF32AVX512},
 }
 
 var simdF64AVX2 = simdSet{
@@ -161,7 +162,7 @@ var simdF64AVX2 = simdSet{
 	adam:     adamF64AVX2,
 	adagrad:  adagradF64AVX2,
 	pixels: pixelSet{max: maxWindowF64AVX2, mulAdd: mulAddPixelsF64AVX2, dot: dotPixelsF64AVX2, route: routePixelsF64AVX2,
-		copy: copyRowsF64AVX2},
+		copy: copyRowsF64AVX2, routeWindow: routeWindowF64AVX2},
 }
 
 var simdF64AVX512 = simdSet{
@@ -202,7 +203,7 @@ var simdF64AVX512 = simdSet{
 	adam:     adamF64AVX2,
 	adagrad:  adagradF64AVX512,
 	pixels: pixelSet{max: maxWindowF64AVX512, mulAdd: mulAddPixelsF64AVX512, dot: dotPixelsF64AVX512, route: routePixelsF64AVX512,
-		copy: copyRowsF64AVX512},
+		copy: copyRowsF64AVX512, routeWindow: routeWindowF64AVX512},
 }
 
 func init() {

@@ -209,6 +209,11 @@ func adamF32AVX2(n int, w *byte, m *byte, v *byte, grad *byte, k *byte)
 //go:noescape
 func maxWindowF32AVX2(rows int, cols int, stride0 int, stride1 int, lines int, lineStep int, taps int, tapStep int, dst *byte, x *byte)
 
+// routeWindowF32AVX2 is the gradient of max pooling; rows, lines and taps > 0.
+//
+//go:noescape
+func routeWindowF32AVX2(rows int, cols int, stride0 int, stride1 int, lines int, lineStep int, taps int, tapStep int, dx *byte, x *byte, dy *byte, y *byte)
+
 // mulAddPixelsF32AVX2 goes through pixels; rows > 0.
 //
 //go:noescape
@@ -443,6 +448,11 @@ func adagradF32AVX512(n int, w *byte, a *byte, grad *byte, k *byte)
 //
 //go:noescape
 func maxWindowF32AVX512(rows int, cols int, stride0 int, stride1 int, lines int, lineStep int, taps int, tapStep int, dst *byte, x *byte)
+
+// routeWindowF32AVX512 is the gradient of max pooling; rows, lines and taps > 0.
+//
+//go:noescape
+func routeWindowF32AVX512(rows int, cols int, stride0 int, stride1 int, lines int, lineStep int, taps int, tapStep int, dx *byte, x *byte, dy *byte, y *byte)
 
 // mulAddPixelsF32AVX512 goes through pixels; rows > 0.
 //

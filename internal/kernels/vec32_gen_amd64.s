@@ -3156,6 +3156,155 @@ end65:
 	VZEROUPPER
 	RET
 
+// func routeWindowF32AVX2(rows int, cols int, stride0 int, stride1 int, lines int, lineStep int, taps int, tapStep int, dx *byte, x *byte, dy *byte, y *byte)
+// Requires: AVX, AVX2
+TEXT ·routeWindowF32AVX2(SB), NOSPLIT, $0-96
+	MOVQ dx+64(FP), AX
+	MOVQ x+72(FP), CX
+	MOVQ dy+80(FP), DX
+	MOVQ y+88(FP), BX
+	MOVQ cols+8(FP), SI
+
+wide69:
+	CMPQ SI, $0x00000010
+	JLT  narrow69
+	MOVQ rows+0(FP), DI
+	XORQ R8, R8
+	XORQ R9, R9
+
+pixel70:
+	VMOVUPS (BX)(R8*1), Y0
+	VMOVUPS (DX)(R8*1), Y1
+	VMOVUPS 32(BX)(R8*1), Y2
+	VMOVUPS 32(DX)(R8*1), Y3
+	MOVQ    lines+32(FP), R11
+	MOVQ    R9, R10
+
+line70:
+	MOVQ taps+48(FP), R13
+	MOVQ R10, R12
+
+tap70:
+	VMOVUPS (CX)(R12*1), Y4
+	VCMPPS  $0x00, Y0, Y4, Y4
+	VANDPS  Y1, Y4, Y4
+	VXORPS  Y4, Y1, Y1
+	VMOVUPS Y4, (AX)(R12*1)
+	VMOVUPS 32(CX)(R12*1), Y4
+	VCMPPS  $0x00, Y2, Y4, Y4
+	VANDPS  Y3, Y4, Y4
+	VXORPS  Y4, Y3, Y3
+	VMOVUPS Y4, 32(AX)(R12*1)
+	MOVQ    tapStep+56(FP), R14
+	ADDQ    R14, R12
+	DECQ    R13
+	JNZ     tap70
+	MOVQ    lineStep+40(FP), R12
+	ADDQ    R12, R10
+	DECQ    R11
+	JNZ     line70
+	MOVQ    stride0+16(FP), R10
+	ADDQ    R10, R8
+	MOVQ    stride1+24(FP), R10
+	ADDQ    R10, R9
+	DECQ    DI
+	JNZ     pixel70
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, SI
+	JMP     wide69
+
+narrow69:
+	CMPQ SI, $0x00000008
+	JLT  edge69
+	MOVQ rows+0(FP), DI
+	XORQ R8, R8
+	XORQ R9, R9
+
+pixel71:
+	VMOVUPS (BX)(R8*1), Y0
+	VMOVUPS (DX)(R8*1), Y1
+	MOVQ    lines+32(FP), R11
+	MOVQ    R9, R10
+
+line71:
+	MOVQ taps+48(FP), R13
+	MOVQ R10, R12
+
+tap71:
+	VMOVUPS (CX)(R12*1), Y2
+	VCMPPS  $0x00, Y0, Y2, Y2
+	VANDPS  Y1, Y2, Y2
+	VXORPS  Y2, Y1, Y1
+	VMOVUPS Y2, (AX)(R12*1)
+	MOVQ    tapStep+56(FP), R14
+	ADDQ    R14, R12
+	DECQ    R13
+	JNZ     tap71
+	MOVQ    lineStep+40(FP), R12
+	ADDQ    R12, R10
+	DECQ    R11
+	JNZ     line71
+	MOVQ    stride0+16(FP), R10
+	ADDQ    R10, R8
+	MOVQ    stride1+24(FP), R10
+	ADDQ    R10, R9
+	DECQ    DI
+	JNZ     pixel71
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	ADDQ    $0x00000020, BX
+	SUBQ    $0x00000008, SI
+	JMP     narrow69
+
+edge69:
+	TESTQ        SI, SI
+	JZ           end69
+	VMOVQ        SI, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
+	MOVQ         rows+0(FP), SI
+	XORQ         DI, DI
+	XORQ         R8, R8
+
+pixel72:
+	VMASKMOVPS (BX)(DI*1), Y0, Y1
+	VMASKMOVPS (DX)(DI*1), Y0, Y2
+	MOVQ       lines+32(FP), R10
+	MOVQ       R8, R9
+
+line72:
+	MOVQ taps+48(FP), R12
+	MOVQ R9, R11
+
+tap72:
+	VMASKMOVPS (CX)(R11*1), Y0, Y3
+	VCMPPS     $0x00, Y1, Y3, Y3
+	VANDPS     Y2, Y3, Y3
+	VXORPS     Y3, Y2, Y2
+	VMASKMOVPS Y3, Y0, (AX)(R11*1)
+	MOVQ       tapStep+56(FP), R13
+	ADDQ       R13, R11
+	DECQ       R12
+	JNZ        tap72
+	MOVQ       lineStep+40(FP), R11
+	ADDQ       R11, R9
+	DECQ       R10
+	JNZ        line72
+	MOVQ       stride0+16(FP), R9
+	ADDQ       R9, DI
+	MOVQ       stride1+24(FP), R9
+	ADDQ       R9, R8
+	DECQ       SI
+	JNZ        pixel72
+
+end69:
+	VZEROUPPER
+	RET
+
 // func mulAddPixelsF32AVX2(rows int, cols int, stride0 int, stride1 int, dst *byte, x *byte, w *byte)
 // Requires: AVX, AVX2, FMA3
 TEXT ·mulAddPixelsF32AVX2(SB), NOSPLIT, $0-56
@@ -3166,92 +3315,6 @@ TEXT ·mulAddPixelsF32AVX2(SB), NOSPLIT, $0-56
 	MOVQ dst+32(FP), SI
 	MOVQ x+40(FP), DI
 	MOVQ w+48(FP), R8
-
-wide69:
-	CMPQ    CX, $0x00000010
-	JLT     narrow69
-	VMOVUPS (R8), Y0
-	VMOVUPS 32(R8), Y1
-	MOVQ    AX, R9
-	MOVQ    SI, R10
-	MOVQ    DI, R11
-
-pixel70:
-	VMOVUPS     (R10), Y2
-	VMOVUPS     (R11), Y3
-	VFMADD231PS Y0, Y3, Y2
-	VMOVUPS     Y2, (R10)
-	VMOVUPS     32(R10), Y2
-	VMOVUPS     32(R11), Y3
-	VFMADD231PS Y1, Y3, Y2
-	VMOVUPS     Y2, 32(R10)
-	ADDQ        DX, R10
-	ADDQ        BX, R11
-	DECQ        R9
-	JNZ         pixel70
-	ADDQ        $0x00000040, SI
-	ADDQ        $0x00000040, DI
-	ADDQ        $0x00000040, R8
-	SUBQ        $0x00000010, CX
-	JMP         wide69
-
-narrow69:
-	CMPQ    CX, $0x00000008
-	JLT     edge69
-	VMOVUPS (R8), Y0
-	MOVQ    AX, R9
-	MOVQ    SI, R10
-	MOVQ    DI, R11
-
-pixel71:
-	VMOVUPS     (R10), Y1
-	VMOVUPS     (R11), Y2
-	VFMADD231PS Y0, Y2, Y1
-	VMOVUPS     Y1, (R10)
-	ADDQ        DX, R10
-	ADDQ        BX, R11
-	DECQ        R9
-	JNZ         pixel71
-	ADDQ        $0x00000020, SI
-	ADDQ        $0x00000020, DI
-	ADDQ        $0x00000020, R8
-	SUBQ        $0x00000008, CX
-	JMP         narrow69
-
-edge69:
-	TESTQ        CX, CX
-	JZ           end69
-	VMOVQ        CX, X0
-	VPBROADCASTD X0, Y0
-	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
-	VMASKMOVPS   (R8), Y0, Y1
-	MOVQ         SI, CX
-	MOVQ         DI, SI
-
-pixel72:
-	VMASKMOVPS  (CX), Y0, Y2
-	VMASKMOVPS  (SI), Y0, Y3
-	VFMADD231PS Y1, Y3, Y2
-	VMASKMOVPS  Y2, Y0, (CX)
-	ADDQ        DX, CX
-	ADDQ        BX, SI
-	DECQ        AX
-	JNZ         pixel72
-
-end69:
-	VZEROUPPER
-	RET
-
-// func dotPixelsF32AVX2(rows int, cols int, stride0 int, stride1 int, x *byte, y *byte, acc *byte)
-// Requires: AVX, AVX2, FMA3
-TEXT ·dotPixelsF32AVX2(SB), NOSPLIT, $0-56
-	MOVQ rows+0(FP), AX
-	MOVQ cols+8(FP), CX
-	MOVQ stride0+16(FP), DX
-	MOVQ stride1+24(FP), BX
-	MOVQ x+32(FP), SI
-	MOVQ y+40(FP), DI
-	MOVQ acc+48(FP), R8
 
 wide73:
 	CMPQ    CX, $0x00000010
@@ -3265,16 +3328,16 @@ wide73:
 pixel74:
 	VMOVUPS     (R10), Y2
 	VMOVUPS     (R11), Y3
-	VFMADD231PS Y2, Y3, Y0
+	VFMADD231PS Y0, Y3, Y2
+	VMOVUPS     Y2, (R10)
 	VMOVUPS     32(R10), Y2
 	VMOVUPS     32(R11), Y3
-	VFMADD231PS Y2, Y3, Y1
+	VFMADD231PS Y1, Y3, Y2
+	VMOVUPS     Y2, 32(R10)
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
 	JNZ         pixel74
-	VMOVUPS     Y0, (R8)
-	VMOVUPS     Y1, 32(R8)
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
@@ -3292,12 +3355,12 @@ narrow73:
 pixel75:
 	VMOVUPS     (R10), Y1
 	VMOVUPS     (R11), Y2
-	VFMADD231PS Y1, Y2, Y0
+	VFMADD231PS Y0, Y2, Y1
+	VMOVUPS     Y1, (R10)
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
 	JNZ         pixel75
-	VMOVUPS     Y0, (R8)
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
@@ -3317,14 +3380,100 @@ edge73:
 pixel76:
 	VMASKMOVPS  (CX), Y0, Y2
 	VMASKMOVPS  (SI), Y0, Y3
-	VFMADD231PS Y2, Y3, Y1
+	VFMADD231PS Y1, Y3, Y2
+	VMASKMOVPS  Y2, Y0, (CX)
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
 	JNZ         pixel76
-	VMASKMOVPS  Y1, Y0, (R8)
 
 end73:
+	VZEROUPPER
+	RET
+
+// func dotPixelsF32AVX2(rows int, cols int, stride0 int, stride1 int, x *byte, y *byte, acc *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·dotPixelsF32AVX2(SB), NOSPLIT, $0-56
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	MOVQ stride0+16(FP), DX
+	MOVQ stride1+24(FP), BX
+	MOVQ x+32(FP), SI
+	MOVQ y+40(FP), DI
+	MOVQ acc+48(FP), R8
+
+wide77:
+	CMPQ    CX, $0x00000010
+	JLT     narrow77
+	VMOVUPS (R8), Y0
+	VMOVUPS 32(R8), Y1
+	MOVQ    AX, R9
+	MOVQ    SI, R10
+	MOVQ    DI, R11
+
+pixel78:
+	VMOVUPS     (R10), Y2
+	VMOVUPS     (R11), Y3
+	VFMADD231PS Y2, Y3, Y0
+	VMOVUPS     32(R10), Y2
+	VMOVUPS     32(R11), Y3
+	VFMADD231PS Y2, Y3, Y1
+	ADDQ        DX, R10
+	ADDQ        BX, R11
+	DECQ        R9
+	JNZ         pixel78
+	VMOVUPS     Y0, (R8)
+	VMOVUPS     Y1, 32(R8)
+	ADDQ        $0x00000040, SI
+	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, R8
+	SUBQ        $0x00000010, CX
+	JMP         wide77
+
+narrow77:
+	CMPQ    CX, $0x00000008
+	JLT     edge77
+	VMOVUPS (R8), Y0
+	MOVQ    AX, R9
+	MOVQ    SI, R10
+	MOVQ    DI, R11
+
+pixel79:
+	VMOVUPS     (R10), Y1
+	VMOVUPS     (R11), Y2
+	VFMADD231PS Y1, Y2, Y0
+	ADDQ        DX, R10
+	ADDQ        BX, R11
+	DECQ        R9
+	JNZ         pixel79
+	VMOVUPS     Y0, (R8)
+	ADDQ        $0x00000020, SI
+	ADDQ        $0x00000020, DI
+	ADDQ        $0x00000020, R8
+	SUBQ        $0x00000008, CX
+	JMP         narrow77
+
+edge77:
+	TESTQ        CX, CX
+	JZ           end77
+	VMOVQ        CX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
+	VMASKMOVPS   (R8), Y0, Y1
+	MOVQ         SI, CX
+	MOVQ         DI, SI
+
+pixel80:
+	VMASKMOVPS  (CX), Y0, Y2
+	VMASKMOVPS  (SI), Y0, Y3
+	VFMADD231PS Y2, Y3, Y1
+	ADDQ        DX, CX
+	ADDQ        BX, SI
+	DECQ        AX
+	JNZ         pixel80
+	VMASKMOVPS  Y1, Y0, (R8)
+
+end77:
 	VZEROUPPER
 	RET
 
@@ -3340,16 +3489,16 @@ TEXT ·routePixelsF32AVX2(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide77:
+wide81:
 	CMPQ CX, $0x00000010
-	JLT  narrow77
+	JLT  narrow81
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel78:
+pixel82:
 	VMOVUPS (R11), Y0
 	VMOVUPS (R12), Y1
 	VMOVUPS (R13), Y2
@@ -3375,24 +3524,24 @@ pixel78:
 	ADDQ    BX, R13
 	ADDQ    BX, R14
 	DECQ    R10
-	JNZ     pixel78
+	JNZ     pixel82
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	ADDQ    $0x00000040, R8
 	ADDQ    $0x00000040, R9
 	SUBQ    $0x00000010, CX
-	JMP     wide77
+	JMP     wide81
 
-narrow77:
+narrow81:
 	CMPQ CX, $0x00000008
-	JLT  edge77
+	JLT  edge81
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel79:
+pixel83:
 	VMOVUPS (R11), Y0
 	VMOVUPS (R12), Y1
 	VMOVUPS (R13), Y2
@@ -3408,17 +3557,17 @@ pixel79:
 	ADDQ    BX, R13
 	ADDQ    BX, R14
 	DECQ    R10
-	JNZ     pixel79
+	JNZ     pixel83
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	ADDQ    $0x00000020, R8
 	ADDQ    $0x00000020, R9
 	SUBQ    $0x00000008, CX
-	JMP     narrow77
+	JMP     narrow81
 
-edge77:
+edge81:
 	TESTQ        CX, CX
-	JZ           end77
+	JZ           end81
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -3427,7 +3576,7 @@ edge77:
 	MOVQ         R8, DI
 	MOVQ         R9, R8
 
-pixel80:
+pixel84:
 	VMASKMOVPS (CX), Y0, Y1
 	VMASKMOVPS (SI), Y0, Y2
 	VMASKMOVPS (DI), Y0, Y3
@@ -3443,9 +3592,9 @@ pixel80:
 	ADDQ       BX, DI
 	ADDQ       BX, R8
 	DECQ       AX
-	JNZ        pixel80
+	JNZ        pixel84
 
-end77:
+end81:
 	VZEROUPPER
 	RET
 
@@ -3459,14 +3608,14 @@ TEXT ·copyRowsF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ dst+32(FP), SI
 	MOVQ x+40(FP), DI
 
-wide81:
+wide85:
 	CMPQ CX, $0x00000010
-	JLT  narrow81
+	JLT  narrow85
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy82:
+copy86:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPS    (R10), Y0
 	VMOVUPS    Y0, (R9)
@@ -3476,51 +3625,51 @@ copy82:
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy82
+	JNZ        copy86
 	ADDQ       $0x00000040, SI
 	ADDQ       $0x00000040, DI
 	SUBQ       $0x00000010, CX
-	JMP        wide81
+	JMP        wide85
 
-narrow81:
+narrow85:
 	CMPQ CX, $0x00000008
-	JLT  edge81
+	JLT  edge85
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy83:
+copy87:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPS    (R10), Y0
 	VMOVUPS    Y0, (R9)
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy83
+	JNZ        copy87
 	ADDQ       $0x00000020, SI
 	ADDQ       $0x00000020, DI
 	SUBQ       $0x00000008, CX
-	JMP        narrow81
+	JMP        narrow85
 
-edge81:
+edge85:
 	TESTQ        CX, CX
-	JZ           end81
+	JZ           end85
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
 	MOVQ         SI, CX
 	MOVQ         DI, SI
 
-copy84:
+copy88:
 	PREFETCHT0 (SI)(BX*8)
 	VMASKMOVPS (SI), Y0, Y1
 	VMASKMOVPS Y1, Y0, (CX)
 	ADDQ       DX, CX
 	ADDQ       BX, SI
 	DECQ       AX
-	JNZ        copy84
+	JNZ        copy88
 
-end81:
+end85:
 	VZEROUPPER
 	RET
 
@@ -3531,9 +3680,9 @@ TEXT ·expF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many85:
+many89:
 	CMPQ         AX, $0x00000010
-	JLT          one85
+	JLT          one89
 	VMOVUPS      (DX), Y0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Y1
 	VMOVUPS      constF32_42b20000<>+0(SB), Y2
@@ -3593,11 +3742,11 @@ many85:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          many85
+	JMP          many89
 
-one85:
+one89:
 	CMPQ         AX, $0x00000008
-	JLT          rest85
+	JLT          rest89
 	VMOVUPS      (DX), Y0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Y1
 	VMOVUPS      constF32_42b20000<>+0(SB), Y2
@@ -3629,11 +3778,11 @@ one85:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one85
+	JMP          one89
 
-rest85:
+rest89:
 	TESTQ        AX, AX
-	JZ           done85
+	JZ           done89
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -3666,7 +3815,7 @@ rest85:
 	VMULPS       Y1, Y3, Y3
 	VMASKMOVPS   Y3, Y0, (CX)
 
-done85:
+done89:
 	VZEROUPPER
 	RET
 
@@ -3893,9 +4042,9 @@ TEXT ·sigmoidF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one86:
+one90:
 	CMPQ         AX, $0x00000008
-	JLT          rest86
+	JLT          rest90
 	VMOVUPS      (DX), Y0
 	VORPS        constF32_80000000<>+0(SB), Y0, Y1
 	VMOVUPS      constF32_c2d00000<>+0(SB), Y2
@@ -3933,11 +4082,11 @@ one86:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one86
+	JMP          one90
 
-rest86:
+rest90:
 	TESTQ        AX, AX
-	JZ           done86
+	JZ           done90
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -3976,7 +4125,7 @@ rest86:
 	VDIVPS       Y3, Y1, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done86:
+done90:
 	VZEROUPPER
 	RET
 
@@ -3987,9 +4136,9 @@ TEXT ·tanhF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one87:
+one91:
 	CMPQ         AX, $0x00000008
-	JLT          rest87
+	JLT          rest91
 	VMOVUPS      (DX), Y0
 	VANDPS       constF32_7fffffff<>+0(SB), Y0, Y1
 	VADDPS       Y1, Y1, Y2
@@ -4040,11 +4189,11 @@ one87:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one87
+	JMP          one91
 
-rest87:
+rest91:
 	TESTQ        AX, AX
-	JZ           done87
+	JZ           done91
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -4096,7 +4245,7 @@ rest87:
 	VBLENDVPS    Y1, Y5, Y4, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done87:
+done91:
 	VZEROUPPER
 	RET
 
@@ -4234,305 +4383,43 @@ TEXT ·addF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many88:
-	CMPQ    AX, $0x00000040
-	JLT     one88
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VMOVUPS 64(BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VMOVUPS 128(BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VMOVUPS 192(BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000040, AX
-	JMP     many88
-
-one88:
-	CMPQ    AX, $0x00000010
-	JLT     rest88
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000010, AX
-	JMP     one88
-
-rest88:
-	TESTQ     AX, AX
-	JZ        done88
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS.Z (BX), K1, Z1
-	VADDPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done88:
-	VZEROUPPER
-	RET
-
-// func subF32AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·subF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many89:
-	CMPQ    AX, $0x00000040
-	JLT     one89
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VMOVUPS 64(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VMOVUPS 128(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VMOVUPS 192(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000040, AX
-	JMP     many89
-
-one89:
-	CMPQ    AX, $0x00000010
-	JLT     rest89
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000010, AX
-	JMP     one89
-
-rest89:
-	TESTQ     AX, AX
-	JZ        done89
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS.Z (BX), K1, Z1
-	VSUBPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done89:
-	VZEROUPPER
-	RET
-
-// func mulF32AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·mulF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many90:
-	CMPQ    AX, $0x00000040
-	JLT     one90
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VMULPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VMOVUPS 64(BX), Z1
-	VMULPS  Z1, Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VMOVUPS 128(BX), Z1
-	VMULPS  Z1, Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VMOVUPS 192(BX), Z1
-	VMULPS  Z1, Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000040, AX
-	JMP     many90
-
-one90:
-	CMPQ    AX, $0x00000010
-	JLT     rest90
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VMULPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000010, AX
-	JMP     one90
-
-rest90:
-	TESTQ     AX, AX
-	JZ        done90
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS.Z (BX), K1, Z1
-	VMULPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done90:
-	VZEROUPPER
-	RET
-
-// func divF32AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·divF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many91:
-	CMPQ    AX, $0x00000040
-	JLT     one91
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VDIVPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VMOVUPS 64(BX), Z1
-	VDIVPS  Z1, Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VMOVUPS 128(BX), Z1
-	VDIVPS  Z1, Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VMOVUPS 192(BX), Z1
-	VDIVPS  Z1, Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000040, AX
-	JMP     many91
-
-one91:
-	CMPQ    AX, $0x00000010
-	JLT     rest91
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VDIVPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000010, AX
-	JMP     one91
-
-rest91:
-	TESTQ     AX, AX
-	JZ        done91
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS.Z (BX), K1, Z1
-	VDIVPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done91:
-	VZEROUPPER
-	RET
-
-// func maxF32AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·maxF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
 many92:
-	CMPQ      AX, $0x00000040
-	JLT       one92
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z2
-	VMOVUPS   Z2, (CX)
-	VMOVUPS   64(DX), Z0
-	VMOVUPS   64(BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z3
-	VMOVUPS   Z3, 64(CX)
-	VMOVUPS   128(DX), Z0
-	VMOVUPS   128(BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z4
-	VMOVUPS   Z4, 128(CX)
-	VMOVUPS   192(DX), Z0
-	VMOVUPS   192(BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z5
-	VMOVUPS   Z5, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000040, AX
-	JMP       many92
+	CMPQ    AX, $0x00000040
+	JLT     one92
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VADDPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VMOVUPS 64(BX), Z1
+	VADDPS  Z1, Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMOVUPS 128(BX), Z1
+	VADDPS  Z1, Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMOVUPS 192(BX), Z1
+	VADDPS  Z1, Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000040, AX
+	JMP     many92
 
 one92:
-	CMPQ      AX, $0x00000010
-	JLT       rest92
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z6
-	VMOVUPS   Z6, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000010, AX
-	JMP       one92
+	CMPQ    AX, $0x00000010
+	JLT     rest92
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VADDPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, AX
+	JMP     one92
 
 rest92:
 	TESTQ     AX, AX
@@ -4544,70 +4431,58 @@ rest92:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K2
-	VBLENDMPS Z0, Z1, K2, Z7
-	VMOVUPS   Z7, K1, (CX)
+	VADDPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
 
 done92:
 	VZEROUPPER
 	RET
 
-// func minF32AVX512(n int, dst *byte, a *byte, b *byte)
+// func subF32AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·minF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·subF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
 many93:
-	CMPQ      AX, $0x00000040
-	JLT       one93
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z2
-	VMOVUPS   Z2, (CX)
-	VMOVUPS   64(DX), Z0
-	VMOVUPS   64(BX), Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z3
-	VMOVUPS   Z3, 64(CX)
-	VMOVUPS   128(DX), Z0
-	VMOVUPS   128(BX), Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z4
-	VMOVUPS   Z4, 128(CX)
-	VMOVUPS   192(DX), Z0
-	VMOVUPS   192(BX), Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z5
-	VMOVUPS   Z5, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000040, AX
-	JMP       many93
+	CMPQ    AX, $0x00000040
+	JLT     one93
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VMOVUPS 64(BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMOVUPS 128(BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMOVUPS 192(BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000040, AX
+	JMP     many93
 
 one93:
-	CMPQ      AX, $0x00000010
-	JLT       rest93
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z6
-	VMOVUPS   Z6, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000010, AX
-	JMP       one93
+	CMPQ    AX, $0x00000010
+	JLT     rest93
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, AX
+	JMP     one93
 
 rest93:
 	TESTQ     AX, AX
@@ -4619,18 +4494,16 @@ rest93:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K2
-	VBLENDMPS Z0, Z1, K2, Z7
-	VMOVUPS   Z7, K1, (CX)
+	VSUBPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
 
 done93:
 	VZEROUPPER
 	RET
 
-// func squaredDifferenceF32AVX512(n int, dst *byte, a *byte, b *byte)
+// func mulF32AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·squaredDifferenceF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·mulF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -4641,23 +4514,19 @@ many94:
 	JLT     one94
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMULPS  Z0, Z0, Z0
+	VMULPS  Z1, Z0, Z0
 	VMOVUPS Z0, (CX)
 	VMOVUPS 64(DX), Z0
 	VMOVUPS 64(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMULPS  Z0, Z0, Z0
+	VMULPS  Z1, Z0, Z0
 	VMOVUPS Z0, 64(CX)
 	VMOVUPS 128(DX), Z0
 	VMOVUPS 128(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMULPS  Z0, Z0, Z0
+	VMULPS  Z1, Z0, Z0
 	VMOVUPS Z0, 128(CX)
 	VMOVUPS 192(DX), Z0
 	VMOVUPS 192(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMULPS  Z0, Z0, Z0
+	VMULPS  Z1, Z0, Z0
 	VMOVUPS Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -4670,8 +4539,7 @@ one94:
 	JLT     rest94
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMULPS  Z0, Z0, Z0
+	VMULPS  Z1, Z0, Z0
 	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -4689,64 +4557,58 @@ rest94:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VSUBPS    Z1, Z0, Z0
-	VMULPS    Z0, Z0, Z0
+	VMULPS    Z1, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
 done94:
 	VZEROUPPER
 	RET
 
-// func reluGradF32AVX512(n int, dst *byte, a *byte, b *byte)
+// func divF32AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·reluGradF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·divF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
 many95:
-	CMPQ      AX, $0x00000040
-	JLT       one95
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, (CX)
-	VMOVUPS   64(DX), Z0
-	VMOVUPS   64(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, 64(CX)
-	VMOVUPS   128(DX), Z0
-	VMOVUPS   128(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, 128(CX)
-	VMOVUPS   192(DX), Z0
-	VMOVUPS   192(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000040, AX
-	JMP       many95
+	CMPQ    AX, $0x00000040
+	JLT     one95
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VDIVPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VMOVUPS 64(BX), Z1
+	VDIVPS  Z1, Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMOVUPS 128(BX), Z1
+	VDIVPS  Z1, Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMOVUPS 192(BX), Z1
+	VDIVPS  Z1, Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000040, AX
+	JMP     many95
 
 one95:
-	CMPQ      AX, $0x00000010
-	JLT       rest95
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000010, AX
-	JMP       one95
+	CMPQ    AX, $0x00000010
+	JLT     rest95
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VDIVPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, AX
+	JMP     one95
 
 rest95:
 	TESTQ     AX, AX
@@ -4758,17 +4620,16 @@ rest95:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K2
-	VMOVUPS.Z Z0, K2, Z0
+	VDIVPS    Z1, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
 done95:
 	VZEROUPPER
 	RET
 
-// func relu6GradF32AVX512(n int, dst *byte, a *byte, b *byte)
+// func maxF32AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·relu6GradF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·maxF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -4779,32 +4640,28 @@ many96:
 	JLT       one96
 	VMOVUPS   (DX), Z0
 	VMOVUPS   (BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, (CX)
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z2
+	VMOVUPS   Z2, (CX)
 	VMOVUPS   64(DX), Z0
 	VMOVUPS   64(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, 64(CX)
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z3
+	VMOVUPS   Z3, 64(CX)
 	VMOVUPS   128(DX), Z0
 	VMOVUPS   128(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, 128(CX)
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z4
+	VMOVUPS   Z4, 128(CX)
 	VMOVUPS   192(DX), Z0
 	VMOVUPS   192(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, 192(CX)
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z5
+	VMOVUPS   Z5, 192(CX)
 	ADDQ      $0x00000100, CX
 	ADDQ      $0x00000100, DX
 	ADDQ      $0x00000100, BX
@@ -4816,11 +4673,10 @@ one96:
 	JLT       rest96
 	VMOVUPS   (DX), Z0
 	VMOVUPS   (BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, (CX)
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z6
+	VMOVUPS   Z6, (CX)
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
@@ -4837,13 +4693,306 @@ rest96:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K2
+	VBLENDMPS Z0, Z1, K2, Z7
+	VMOVUPS   Z7, K1, (CX)
+
+done96:
+	VZEROUPPER
+	RET
+
+// func minF32AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·minF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many97:
+	CMPQ      AX, $0x00000040
+	JLT       one97
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z2
+	VMOVUPS   Z2, (CX)
+	VMOVUPS   64(DX), Z0
+	VMOVUPS   64(BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z3
+	VMOVUPS   Z3, 64(CX)
+	VMOVUPS   128(DX), Z0
+	VMOVUPS   128(BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z4
+	VMOVUPS   Z4, 128(CX)
+	VMOVUPS   192(DX), Z0
+	VMOVUPS   192(BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z5
+	VMOVUPS   Z5, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000040, AX
+	JMP       many97
+
+one97:
+	CMPQ      AX, $0x00000010
+	JLT       rest97
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z6
+	VMOVUPS   Z6, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000010, AX
+	JMP       one97
+
+rest97:
+	TESTQ     AX, AX
+	JZ        done97
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K2
+	VBLENDMPS Z0, Z1, K2, Z7
+	VMOVUPS   Z7, K1, (CX)
+
+done97:
+	VZEROUPPER
+	RET
+
+// func squaredDifferenceF32AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·squaredDifferenceF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many98:
+	CMPQ    AX, $0x00000040
+	JLT     one98
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VMOVUPS 64(BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMOVUPS 128(BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMOVUPS 192(BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000040, AX
+	JMP     many98
+
+one98:
+	CMPQ    AX, $0x00000010
+	JLT     rest98
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, AX
+	JMP     one98
+
+rest98:
+	TESTQ     AX, AX
+	JZ        done98
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
+	VSUBPS    Z1, Z0, Z0
+	VMULPS    Z0, Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done98:
+	VZEROUPPER
+	RET
+
+// func reluGradF32AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·reluGradF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many99:
+	CMPQ      AX, $0x00000040
+	JLT       one99
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, (CX)
+	VMOVUPS   64(DX), Z0
+	VMOVUPS   64(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, 64(CX)
+	VMOVUPS   128(DX), Z0
+	VMOVUPS   128(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, 128(CX)
+	VMOVUPS   192(DX), Z0
+	VMOVUPS   192(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000040, AX
+	JMP       many99
+
+one99:
+	CMPQ      AX, $0x00000010
+	JLT       rest99
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000010, AX
+	JMP       one99
+
+rest99:
+	TESTQ     AX, AX
+	JZ        done99
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K2
+	VMOVUPS.Z Z0, K2, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done99:
+	VZEROUPPER
+	RET
+
+// func relu6GradF32AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·relu6GradF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many100:
+	CMPQ      AX, $0x00000040
+	JLT       one100
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, (CX)
+	VMOVUPS   64(DX), Z0
+	VMOVUPS   64(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, 64(CX)
+	VMOVUPS   128(DX), Z0
+	VMOVUPS   128(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, 128(CX)
+	VMOVUPS   192(DX), Z0
+	VMOVUPS   192(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000040, AX
+	JMP       many100
+
+one100:
+	CMPQ      AX, $0x00000010
+	JLT       rest100
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000010, AX
+	JMP       one100
+
+rest100:
+	TESTQ     AX, AX
+	JZ        done100
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
 	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K2
 	VMOVUPS.Z Z0, K2, Z0
 	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K2
 	VMOVUPS.Z Z0, K2, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done96:
+done100:
 	VZEROUPPER
 	RET
 
@@ -4855,9 +5004,9 @@ TEXT ·sigmoidGradF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many97:
+many101:
 	CMPQ    AX, $0x00000040
-	JLT     one97
+	JLT     one101
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VMOVUPS constF32_3f800000<>+0(SB), Z2
@@ -4890,11 +5039,11 @@ many97:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000040, AX
-	JMP     many97
+	JMP     many101
 
-one97:
+one101:
 	CMPQ    AX, $0x00000010
-	JLT     rest97
+	JLT     rest101
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VMOVUPS constF32_3f800000<>+0(SB), Z2
@@ -4906,11 +5055,11 @@ one97:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, AX
-	JMP     one97
+	JMP     one101
 
-rest97:
+rest101:
 	TESTQ     AX, AX
-	JZ        done97
+	JZ        done101
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -4924,7 +5073,7 @@ rest97:
 	VMULPS    Z2, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done97:
+done101:
 	VZEROUPPER
 	RET
 
@@ -4936,9 +5085,9 @@ TEXT ·tanhGradF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many98:
+many102:
 	CMPQ         AX, $0x00000040
-	JLT          one98
+	JLT          one102
 	VMOVUPS      (DX), Z0
 	VMOVUPS      (BX), Z1
 	VMOVUPS      constF32_3f800000<>+0(SB), Z2
@@ -4967,11 +5116,11 @@ many98:
 	ADDQ         $0x00000100, DX
 	ADDQ         $0x00000100, BX
 	SUBQ         $0x00000040, AX
-	JMP          many98
+	JMP          many102
 
-one98:
+one102:
 	CMPQ         AX, $0x00000010
-	JLT          rest98
+	JLT          rest102
 	VMOVUPS      (DX), Z0
 	VMOVUPS      (BX), Z1
 	VMOVUPS      constF32_3f800000<>+0(SB), Z2
@@ -4982,11 +5131,11 @@ one98:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, AX
-	JMP          one98
+	JMP          one102
 
-rest98:
+rest102:
 	TESTQ        AX, AX
-	JZ           done98
+	JZ           done102
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -4999,7 +5148,7 @@ rest98:
 	VMULPS       Z2, Z0, Z0
 	VMOVUPS      Z0, K1, (CX)
 
-done98:
+done102:
 	VZEROUPPER
 	RET
 
@@ -5010,245 +5159,21 @@ TEXT ·negF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many99:
-	CMPQ    AX, $0x00000040
-	JLT     one99
-	VMOVUPS (DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many99
-
-one99:
-	CMPQ    AX, $0x00000010
-	JLT     rest99
-	VMOVUPS (DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one99
-
-rest99:
-	TESTQ     AX, AX
-	JZ        done99
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VXORPS    constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done99:
-	VZEROUPPER
-	RET
-
-// func absF32AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·absF32AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
-many100:
-	CMPQ    AX, $0x00000040
-	JLT     one100
-	VMOVUPS (DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many100
-
-one100:
-	CMPQ    AX, $0x00000010
-	JLT     rest100
-	VMOVUPS (DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one100
-
-rest100:
-	TESTQ     AX, AX
-	JZ        done100
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VANDPS    constF32_7fffffff<>+0(SB), Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done100:
-	VZEROUPPER
-	RET
-
-// func squareF32AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·squareF32AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
-many101:
-	CMPQ    AX, $0x00000040
-	JLT     one101
-	VMOVUPS (DX), Z0
-	VMULPS  Z0, Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VMULPS  Z0, Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VMULPS  Z0, Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VMULPS  Z0, Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many101
-
-one101:
-	CMPQ    AX, $0x00000010
-	JLT     rest101
-	VMOVUPS (DX), Z0
-	VMULPS  Z0, Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one101
-
-rest101:
-	TESTQ     AX, AX
-	JZ        done101
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMULPS    Z0, Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done101:
-	VZEROUPPER
-	RET
-
-// func sqrtF32AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·sqrtF32AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
-many102:
-	CMPQ    AX, $0x00000040
-	JLT     one102
-	VMOVUPS (DX), Z0
-	VSQRTPS Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VSQRTPS Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VSQRTPS Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VSQRTPS Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many102
-
-one102:
-	CMPQ    AX, $0x00000010
-	JLT     rest102
-	VMOVUPS (DX), Z0
-	VSQRTPS Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one102
-
-rest102:
-	TESTQ     AX, AX
-	JZ        done102
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VSQRTPS   Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done102:
-	VZEROUPPER
-	RET
-
-// func rsqrtF32AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·rsqrtF32AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
 many103:
 	CMPQ    AX, $0x00000040
 	JLT     one103
 	VMOVUPS (DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
-	VSQRTPS Z0, Z0
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
+	VMOVUPS Z0, (CX)
 	VMOVUPS 64(DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
-	VSQRTPS Z0, Z0
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, 64(CX)
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
+	VMOVUPS Z0, 64(CX)
 	VMOVUPS 128(DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
-	VSQRTPS Z0, Z0
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, 128(CX)
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
+	VMOVUPS Z0, 128(CX)
 	VMOVUPS 192(DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
-	VSQRTPS Z0, Z0
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, 192(CX)
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
+	VMOVUPS Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
@@ -5258,10 +5183,8 @@ one103:
 	CMPQ    AX, $0x00000010
 	JLT     rest103
 	VMOVUPS (DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
-	VSQRTPS Z0, Z0
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
+	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
@@ -5276,12 +5199,238 @@ rest103:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
+	VXORPS    constF32_80000000<>+0(SB), Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done103:
+	VZEROUPPER
+	RET
+
+// func absF32AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·absF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many104:
+	CMPQ    AX, $0x00000040
+	JLT     one104
+	VMOVUPS (DX), Z0
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many104
+
+one104:
+	CMPQ    AX, $0x00000010
+	JLT     rest104
+	VMOVUPS (DX), Z0
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one104
+
+rest104:
+	TESTQ     AX, AX
+	JZ        done104
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VANDPS    constF32_7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done104:
+	VZEROUPPER
+	RET
+
+// func squareF32AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·squareF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many105:
+	CMPQ    AX, $0x00000040
+	JLT     one105
+	VMOVUPS (DX), Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many105
+
+one105:
+	CMPQ    AX, $0x00000010
+	JLT     rest105
+	VMOVUPS (DX), Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one105
+
+rest105:
+	TESTQ     AX, AX
+	JZ        done105
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMULPS    Z0, Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done105:
+	VZEROUPPER
+	RET
+
+// func sqrtF32AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·sqrtF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many106:
+	CMPQ    AX, $0x00000040
+	JLT     one106
+	VMOVUPS (DX), Z0
+	VSQRTPS Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VSQRTPS Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VSQRTPS Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VSQRTPS Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many106
+
+one106:
+	CMPQ    AX, $0x00000010
+	JLT     rest106
+	VMOVUPS (DX), Z0
+	VSQRTPS Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one106
+
+rest106:
+	TESTQ     AX, AX
+	JZ        done106
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VSQRTPS   Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done106:
+	VZEROUPPER
+	RET
+
+// func rsqrtF32AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·rsqrtF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many107:
+	CMPQ    AX, $0x00000040
+	JLT     one107
+	VMOVUPS (DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VSQRTPS Z0, Z0
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	VMOVUPS 64(DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VSQRTPS Z0, Z0
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VSQRTPS Z0, Z0
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VSQRTPS Z0, Z0
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many107
+
+one107:
+	CMPQ    AX, $0x00000010
+	JLT     rest107
+	VMOVUPS (DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VSQRTPS Z0, Z0
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one107
+
+rest107:
+	TESTQ     AX, AX
+	JZ        done107
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS   constF32_3f800000<>+0(SB), Z1
 	VSQRTPS   Z0, Z0
 	VDIVPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
-done103:
+done107:
 	VZEROUPPER
 	RET
 
@@ -5292,9 +5441,9 @@ TEXT ·reciprocalF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many104:
+many108:
 	CMPQ    AX, $0x00000040
-	JLT     one104
+	JLT     one108
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_3f800000<>+0(SB), Z1
 	VDIVPS  Z0, Z1, Z1
@@ -5314,11 +5463,11 @@ many104:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many104
+	JMP     many108
 
-one104:
+one108:
 	CMPQ    AX, $0x00000010
-	JLT     rest104
+	JLT     rest108
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_3f800000<>+0(SB), Z1
 	VDIVPS  Z0, Z1, Z1
@@ -5326,11 +5475,11 @@ one104:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
-	JMP     one104
+	JMP     one108
 
-rest104:
+rest108:
 	TESTQ     AX, AX
-	JZ        done104
+	JZ        done108
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -5341,7 +5490,7 @@ rest104:
 	VDIVPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
-done104:
+done108:
 	VZEROUPPER
 	RET
 
@@ -5352,9 +5501,9 @@ TEXT ·reluF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many105:
+many109:
 	CMPQ    AX, $0x00000040
-	JLT     one105
+	JLT     one109
 	VMOVUPS (DX), Z0
 	VPXORD  Z1, Z1, Z1
 	VMAXPS  Z0, Z1, Z1
@@ -5374,11 +5523,11 @@ many105:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many105
+	JMP     many109
 
-one105:
+one109:
 	CMPQ    AX, $0x00000010
-	JLT     rest105
+	JLT     rest109
 	VMOVUPS (DX), Z0
 	VPXORD  Z5, Z5, Z5
 	VMAXPS  Z0, Z5, Z5
@@ -5386,11 +5535,11 @@ one105:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
-	JMP     one105
+	JMP     one109
 
-rest105:
+rest109:
 	TESTQ     AX, AX
-	JZ        done105
+	JZ        done109
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -5401,7 +5550,7 @@ rest105:
 	VMAXPS    Z0, Z6, Z6
 	VMOVUPS   Z6, K1, (CX)
 
-done105:
+done109:
 	VZEROUPPER
 	RET
 
@@ -5412,9 +5561,9 @@ TEXT ·relu6F32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many106:
+many110:
 	CMPQ    AX, $0x00000040
-	JLT     one106
+	JLT     one110
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_40c00000<>+0(SB), Z2
 	VPXORD  Z1, Z1, Z1
@@ -5442,247 +5591,16 @@ many106:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many106
-
-one106:
-	CMPQ    AX, $0x00000010
-	JLT     rest106
-	VMOVUPS (DX), Z0
-	VMOVUPS constF32_40c00000<>+0(SB), Z1
-	VPXORD  Z6, Z6, Z6
-	VMAXPS  Z0, Z6, Z6
-	VMINPS  Z6, Z1, Z1
-	VMOVUPS Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one106
-
-rest106:
-	TESTQ     AX, AX
-	JZ        done106
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS   constF32_40c00000<>+0(SB), Z1
-	VPXORD    Z7, Z7, Z7
-	VMAXPS    Z0, Z7, Z7
-	VMINPS    Z7, Z1, Z1
-	VMOVUPS   Z1, K1, (CX)
-
-done106:
-	VZEROUPPER
-	RET
-
-// func addScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·addScalarF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSS X0, Z0
-
-many107:
-	CMPQ    AX, $0x00000040
-	JLT     one107
-	VMOVUPS (DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	VMOVUPS 64(DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, 64(CX)
-	VMOVUPS 128(DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, 128(CX)
-	VMOVUPS 192(DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many107
-
-one107:
-	CMPQ    AX, $0x00000010
-	JLT     rest107
-	VMOVUPS (DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one107
-
-rest107:
-	TESTQ     AX, AX
-	JZ        done107
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z1
-	VADDPS    Z0, Z1, Z1
-	VMOVUPS   Z1, K1, (CX)
-
-done107:
-	VZEROUPPER
-	RET
-
-// func subScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·subScalarF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSS X0, Z0
-
-many108:
-	CMPQ    AX, $0x00000040
-	JLT     one108
-	VMOVUPS (DX), Z1
-	VSUBPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	VMOVUPS 64(DX), Z1
-	VSUBPS  Z0, Z1, Z1
-	VMOVUPS Z1, 64(CX)
-	VMOVUPS 128(DX), Z1
-	VSUBPS  Z0, Z1, Z1
-	VMOVUPS Z1, 128(CX)
-	VMOVUPS 192(DX), Z1
-	VSUBPS  Z0, Z1, Z1
-	VMOVUPS Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many108
-
-one108:
-	CMPQ    AX, $0x00000010
-	JLT     rest108
-	VMOVUPS (DX), Z1
-	VSUBPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one108
-
-rest108:
-	TESTQ     AX, AX
-	JZ        done108
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z1
-	VSUBPS    Z0, Z1, Z1
-	VMOVUPS   Z1, K1, (CX)
-
-done108:
-	VZEROUPPER
-	RET
-
-// func mulScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·mulScalarF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSS X0, Z0
-
-many109:
-	CMPQ    AX, $0x00000040
-	JLT     one109
-	VMOVUPS (DX), Z1
-	VMULPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	VMOVUPS 64(DX), Z1
-	VMULPS  Z0, Z1, Z1
-	VMOVUPS Z1, 64(CX)
-	VMOVUPS 128(DX), Z1
-	VMULPS  Z0, Z1, Z1
-	VMOVUPS Z1, 128(CX)
-	VMOVUPS 192(DX), Z1
-	VMULPS  Z0, Z1, Z1
-	VMOVUPS Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many109
-
-one109:
-	CMPQ    AX, $0x00000010
-	JLT     rest109
-	VMOVUPS (DX), Z1
-	VMULPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one109
-
-rest109:
-	TESTQ     AX, AX
-	JZ        done109
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z1
-	VMULPS    Z0, Z1, Z1
-	VMOVUPS   Z1, K1, (CX)
-
-done109:
-	VZEROUPPER
-	RET
-
-// func divScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·divScalarF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSS X0, Z0
-
-many110:
-	CMPQ    AX, $0x00000040
-	JLT     one110
-	VMOVUPS (DX), Z1
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	VMOVUPS 64(DX), Z1
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, 64(CX)
-	VMOVUPS 128(DX), Z1
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, 128(CX)
-	VMOVUPS 192(DX), Z1
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
 	JMP     many110
 
 one110:
 	CMPQ    AX, $0x00000010
 	JLT     rest110
-	VMOVUPS (DX), Z1
-	VDIVPS  Z0, Z1, Z1
+	VMOVUPS (DX), Z0
+	VMOVUPS constF32_40c00000<>+0(SB), Z1
+	VPXORD  Z6, Z6, Z6
+	VMAXPS  Z0, Z6, Z6
+	VMINPS  Z6, Z1, Z1
 	VMOVUPS Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -5697,11 +5615,242 @@ rest110:
 	SHLXQ     BX, AX, AX
 	DECQ      AX
 	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS   constF32_40c00000<>+0(SB), Z1
+	VPXORD    Z7, Z7, Z7
+	VMAXPS    Z0, Z7, Z7
+	VMINPS    Z7, Z1, Z1
+	VMOVUPS   Z1, K1, (CX)
+
+done110:
+	VZEROUPPER
+	RET
+
+// func addScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·addScalarF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSS X0, Z0
+
+many111:
+	CMPQ    AX, $0x00000040
+	JLT     one111
+	VMOVUPS (DX), Z1
+	VADDPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	VMOVUPS 64(DX), Z1
+	VADDPS  Z0, Z1, Z1
+	VMOVUPS Z1, 64(CX)
+	VMOVUPS 128(DX), Z1
+	VADDPS  Z0, Z1, Z1
+	VMOVUPS Z1, 128(CX)
+	VMOVUPS 192(DX), Z1
+	VADDPS  Z0, Z1, Z1
+	VMOVUPS Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many111
+
+one111:
+	CMPQ    AX, $0x00000010
+	JLT     rest111
+	VMOVUPS (DX), Z1
+	VADDPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one111
+
+rest111:
+	TESTQ     AX, AX
+	JZ        done111
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z1
+	VADDPS    Z0, Z1, Z1
+	VMOVUPS   Z1, K1, (CX)
+
+done111:
+	VZEROUPPER
+	RET
+
+// func subScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·subScalarF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSS X0, Z0
+
+many112:
+	CMPQ    AX, $0x00000040
+	JLT     one112
+	VMOVUPS (DX), Z1
+	VSUBPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	VMOVUPS 64(DX), Z1
+	VSUBPS  Z0, Z1, Z1
+	VMOVUPS Z1, 64(CX)
+	VMOVUPS 128(DX), Z1
+	VSUBPS  Z0, Z1, Z1
+	VMOVUPS Z1, 128(CX)
+	VMOVUPS 192(DX), Z1
+	VSUBPS  Z0, Z1, Z1
+	VMOVUPS Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many112
+
+one112:
+	CMPQ    AX, $0x00000010
+	JLT     rest112
+	VMOVUPS (DX), Z1
+	VSUBPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one112
+
+rest112:
+	TESTQ     AX, AX
+	JZ        done112
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z1
+	VSUBPS    Z0, Z1, Z1
+	VMOVUPS   Z1, K1, (CX)
+
+done112:
+	VZEROUPPER
+	RET
+
+// func mulScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·mulScalarF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSS X0, Z0
+
+many113:
+	CMPQ    AX, $0x00000040
+	JLT     one113
+	VMOVUPS (DX), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	VMOVUPS 64(DX), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, 64(CX)
+	VMOVUPS 128(DX), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, 128(CX)
+	VMOVUPS 192(DX), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many113
+
+one113:
+	CMPQ    AX, $0x00000010
+	JLT     rest113
+	VMOVUPS (DX), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one113
+
+rest113:
+	TESTQ     AX, AX
+	JZ        done113
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, K1, (CX)
+
+done113:
+	VZEROUPPER
+	RET
+
+// func divScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·divScalarF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSS X0, Z0
+
+many114:
+	CMPQ    AX, $0x00000040
+	JLT     one114
+	VMOVUPS (DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	VMOVUPS 64(DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 64(CX)
+	VMOVUPS 128(DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 128(CX)
+	VMOVUPS 192(DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many114
+
+one114:
+	CMPQ    AX, $0x00000010
+	JLT     rest114
+	VMOVUPS (DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one114
+
+rest114:
+	TESTQ     AX, AX
+	JZ        done114
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z1
 	VDIVPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
-done110:
+done114:
 	VZEROUPPER
 	RET
 
@@ -5715,9 +5864,9 @@ TEXT ·axpyF32AVX512(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSS X0, Z0
 
-many111:
+many115:
 	CMPQ        AX, $0x00000040
-	JLT         one111
+	JLT         one115
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z1
 	VFMADD231PS Z1, Z0, Z2
@@ -5737,11 +5886,11 @@ many111:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000040, AX
-	JMP         many111
+	JMP         many115
 
-one111:
+one115:
 	CMPQ        AX, $0x00000010
-	JLT         rest111
+	JLT         rest115
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z1
 	VFMADD231PS Z1, Z0, Z2
@@ -5749,11 +5898,11 @@ one111:
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, AX
-	JMP         one111
+	JMP         one115
 
-rest111:
+rest115:
 	TESTQ       AX, AX
-	JZ          done111
+	JZ          done115
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -5764,7 +5913,7 @@ rest111:
 	VFMADD231PS Z1, Z0, Z2
 	VMOVUPS     Z2, K1, (CX)
 
-done111:
+done115:
 	VZEROUPPER
 	RET
 
@@ -5782,9 +5931,9 @@ TEXT ·dropoutF32AVX512(SB), NOSPLIT, $0-48
 	VMOVQ        SI, X1
 	VBROADCASTSS X1, Z1
 
-many112:
+many116:
 	CMPQ      AX, $0x00000040
-	JLT       one112
+	JLT       one116
 	VMOVUPS   (DX), Z2
 	VMOVUPS   (BX), Z3
 	VMULPS    Z1, Z2, Z2
@@ -5813,11 +5962,11 @@ many112:
 	ADDQ      $0x00000100, DX
 	ADDQ      $0x00000100, BX
 	SUBQ      $0x00000040, AX
-	JMP       many112
+	JMP       many116
 
-one112:
+one116:
 	CMPQ      AX, $0x00000010
-	JLT       rest112
+	JLT       rest116
 	VMOVUPS   (DX), Z2
 	VMOVUPS   (BX), Z3
 	VMULPS    Z1, Z2, Z2
@@ -5828,11 +5977,11 @@ one112:
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000010, AX
-	JMP       one112
+	JMP       one116
 
-rest112:
+rest116:
 	TESTQ     AX, AX
-	JZ        done112
+	JZ        done116
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -5845,7 +5994,7 @@ rest112:
 	VMOVUPS.Z Z2, K2, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done112:
+done116:
 	VZEROUPPER
 	RET
 
@@ -5859,9 +6008,9 @@ TEXT ·sumF32AVX512(SB), NOSPLIT, $0-24
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many113:
+many117:
 	CMPQ    AX, $0x00000040
-	JLT     one113
+	JLT     one117
 	VMOVUPS (CX), Z4
 	VADDPS  Z4, Z0, Z0
 	VMOVUPS 64(CX), Z4
@@ -5872,20 +6021,20 @@ many113:
 	VADDPS  Z4, Z3, Z3
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000040, AX
-	JMP     many113
+	JMP     many117
 
-one113:
+one117:
 	CMPQ    AX, $0x00000010
-	JLT     rest113
+	JLT     rest117
 	VMOVUPS (CX), Z4
 	VADDPS  Z4, Z0, Z0
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000010, AX
-	JMP     one113
+	JMP     one117
 
-rest113:
+rest117:
 	TESTQ     AX, AX
-	JZ        done113
+	JZ        done117
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -5894,7 +6043,7 @@ rest113:
 	VMOVUPS.Z (CX), K1, Z4
 	VADDPS    Z4, Z0, Z0
 
-done113:
+done117:
 	VADDPS        Z1, Z0, Z0
 	VADDPS        Z3, Z2, Z2
 	VADDPS        Z2, Z0, Z0
@@ -5922,9 +6071,9 @@ TEXT ·dotF32AVX512(SB), NOSPLIT, $0-32
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many114:
+many118:
 	CMPQ        AX, $0x00000040
-	JLT         one114
+	JLT         one118
 	VMOVUPS     (CX), Z4
 	VMOVUPS     (DX), Z5
 	VFMADD231PS Z4, Z5, Z0
@@ -5940,22 +6089,22 @@ many114:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000040, AX
-	JMP         many114
+	JMP         many118
 
-one114:
+one118:
 	CMPQ        AX, $0x00000010
-	JLT         rest114
+	JLT         rest118
 	VMOVUPS     (CX), Z4
 	VMOVUPS     (DX), Z5
 	VFMADD231PS Z4, Z5, Z0
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, AX
-	JMP         one114
+	JMP         one118
 
-rest114:
+rest118:
 	TESTQ       AX, AX
-	JZ          done114
+	JZ          done118
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -5965,7 +6114,7 @@ rest114:
 	VMOVUPS.Z   (DX), K1, Z5
 	VFMADD231PS Z4, Z5, Z0
 
-done114:
+done118:
 	VADDPS        Z1, Z0, Z0
 	VADDPS        Z3, Z2, Z2
 	VADDPS        Z2, Z0, Z0
@@ -5992,9 +6141,9 @@ TEXT ·maxOfF32AVX512(SB), NOSPLIT, $0-24
 	VMOVUPS constF32_ff800000<>+0(SB), Z2
 	VPXORD  Z3, Z3, Z3
 
-many115:
+many119:
 	CMPQ      AX, $0x00000020
-	JLT       one115
+	JLT       one119
 	VMOVUPS   (CX), Z4
 	VCMPPS    $0x03, Z4, Z4, K1
 	VMOVUPS.Z Z4, K1, Z5
@@ -6007,11 +6156,11 @@ many115:
 	VMAXPS    Z4, Z2, Z2
 	ADDQ      $0x00000080, CX
 	SUBQ      $0x00000020, AX
-	JMP       many115
+	JMP       many119
 
-one115:
+one119:
 	CMPQ      AX, $0x00000010
-	JLT       rest115
+	JLT       rest119
 	VMOVUPS   (CX), Z4
 	VCMPPS    $0x03, Z4, Z4, K1
 	VMOVUPS.Z Z4, K1, Z5
@@ -6019,11 +6168,11 @@ one115:
 	VMAXPS    Z4, Z1, Z1
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, AX
-	JMP       one115
+	JMP       one119
 
-rest115:
+rest119:
 	TESTQ     AX, AX
-	JZ        done115
+	JZ        done119
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -6036,7 +6185,7 @@ rest115:
 	VORPS     Z0, Z3, Z3
 	VMAXPS    Z6, Z1, Z1
 
-done115:
+done119:
 	VMAXPS        Z2, Z1, Z1
 	VCMPPS        $0x03, Z3, Z3, K1
 	VMOVUPS.Z     Z3, K1, Z0
@@ -6072,9 +6221,9 @@ TEXT ·colSumF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ CX, SI
 	SHLQ $0x02, SI
 
-wide116:
+wide120:
 	CMPQ    CX, $0x00000040
-	JLT     narrow116
+	JLT     narrow120
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 	VMOVUPS 128(DX), Z2
@@ -6082,7 +6231,7 @@ wide116:
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row117:
+row121:
 	VMOVUPS (R8), Z4
 	VADDPS  Z4, Z0, Z0
 	VMOVUPS 64(R8), Z4
@@ -6093,7 +6242,7 @@ row117:
 	VADDPS  Z4, Z3, Z3
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row117
+	JNZ     row121
 	VMOVUPS Z0, (DX)
 	VMOVUPS Z1, 64(DX)
 	VMOVUPS Z2, 128(DX)
@@ -6101,30 +6250,30 @@ row117:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000040, CX
-	JMP     wide116
+	JMP     wide120
 
-narrow116:
+narrow120:
 	CMPQ    CX, $0x00000010
-	JLT     edge116
+	JLT     edge120
 	VMOVUPS (DX), Z0
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row118:
+row122:
 	VMOVUPS (R8), Z1
 	VADDPS  Z1, Z0, Z0
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row118
+	JNZ     row122
 	VMOVUPS Z0, (DX)
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, CX
-	JMP     narrow116
+	JMP     narrow120
 
-edge116:
+edge120:
 	TESTQ     CX, CX
-	JZ        end116
+	JZ        end120
 	MOVQ      CX, DI
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     DI, CX, CX
@@ -6133,15 +6282,15 @@ edge116:
 	VMOVUPS.Z (DX), K1, Z0
 	MOVQ      BX, CX
 
-row119:
+row123:
 	VMOVUPS.Z (CX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 	ADDQ      SI, CX
 	DECQ      AX
-	JNZ       row119
+	JNZ       row123
 	VMOVUPS   Z0, K1, (DX)
 
-end116:
+end120:
 	VZEROUPPER
 	RET
 
@@ -6156,9 +6305,9 @@ TEXT ·colCenteredF32AVX512(SB), NOSPLIT, $0-40
 	MOVQ CX, DI
 	SHLQ $0x02, DI
 
-wide120:
+wide124:
 	CMPQ    CX, $0x00000040
-	JLT     narrow120
+	JLT     narrow124
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 	VMOVUPS 128(DX), Z2
@@ -6170,7 +6319,7 @@ wide120:
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row121:
+row125:
 	VMOVUPS     (R9), Z8
 	VSUBPS      Z4, Z8, Z8
 	VFMADD231PS Z8, Z8, Z0
@@ -6185,7 +6334,7 @@ row121:
 	VFMADD231PS Z8, Z8, Z3
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row121
+	JNZ         row125
 	VMOVUPS     Z0, (DX)
 	VMOVUPS     Z1, 64(DX)
 	VMOVUPS     Z2, 128(DX)
@@ -6194,33 +6343,33 @@ row121:
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	SUBQ        $0x00000040, CX
-	JMP         wide120
+	JMP         wide124
 
-narrow120:
+narrow124:
 	CMPQ    CX, $0x00000010
-	JLT     edge120
+	JLT     edge124
 	VMOVUPS (DX), Z0
 	VMOVUPS (SI), Z1
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row122:
+row126:
 	VMOVUPS     (R9), Z2
 	VSUBPS      Z1, Z2, Z2
 	VFMADD231PS Z2, Z2, Z0
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row122
+	JNZ         row126
 	VMOVUPS     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000010, CX
-	JMP         narrow120
+	JMP         narrow124
 
-edge120:
+edge124:
 	TESTQ     CX, CX
-	JZ        end120
+	JZ        end124
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -6230,16 +6379,16 @@ edge120:
 	VMOVUPS.Z (SI), K1, Z1
 	MOVQ      BX, CX
 
-row123:
+row127:
 	VMOVUPS.Z   (CX), K1, Z2
 	VSUBPS      Z1, Z2, Z2
 	VFMADD231PS Z2, Z2, Z0
 	ADDQ        DI, CX
 	DECQ        AX
-	JNZ         row123
+	JNZ         row127
 	VMOVUPS     Z0, K1, (DX)
 
-end120:
+end124:
 	VZEROUPPER
 	RET
 
@@ -6255,9 +6404,9 @@ TEXT ·colDotF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ CX, R8
 	SHLQ $0x02, R8
 
-wide124:
+wide128:
 	CMPQ    CX, $0x00000040
-	JLT     narrow124
+	JLT     narrow128
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 	VMOVUPS 128(DX), Z2
@@ -6270,7 +6419,7 @@ wide124:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row125:
+row129:
 	VMOVUPS     (R10), Z8
 	VMOVUPS     (R11), Z9
 	VSUBPS      Z4, Z9, Z9
@@ -6290,7 +6439,7 @@ row125:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row125
+	JNZ         row129
 	VMOVUPS     Z0, (DX)
 	VMOVUPS     Z1, 64(DX)
 	VMOVUPS     Z2, 128(DX)
@@ -6300,18 +6449,18 @@ row125:
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	SUBQ        $0x00000040, CX
-	JMP         wide124
+	JMP         wide128
 
-narrow124:
+narrow128:
 	CMPQ    CX, $0x00000010
-	JLT     edge124
+	JLT     edge128
 	VMOVUPS (DX), Z0
 	VMOVUPS (DI), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row126:
+row130:
 	VMOVUPS     (R10), Z2
 	VMOVUPS     (R11), Z3
 	VSUBPS      Z1, Z3, Z3
@@ -6319,18 +6468,18 @@ row126:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row126
+	JNZ         row130
 	VMOVUPS     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	SUBQ        $0x00000010, CX
-	JMP         narrow124
+	JMP         narrow128
 
-edge124:
+edge128:
 	TESTQ     CX, CX
-	JZ        end124
+	JZ        end128
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -6341,7 +6490,7 @@ edge124:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row127:
+row131:
 	VMOVUPS.Z   (CX), K1, Z2
 	VMOVUPS.Z   (BX), K1, Z3
 	VSUBPS      Z1, Z3, Z3
@@ -6349,107 +6498,16 @@ row127:
 	ADDQ        R8, CX
 	ADDQ        R8, BX
 	DECQ        AX
-	JNZ         row127
+	JNZ         row131
 	VMOVUPS     Z0, K1, (DX)
 
-end124:
+end128:
 	VZEROUPPER
 	RET
 
 // func biasRowsF32AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·biasRowsF32AVX512(SB), NOSPLIT, $0-48
-	MOVQ rows+0(FP), AX
-	MOVQ cols+8(FP), CX
-	MOVQ stride+16(FP), DX
-	MOVQ dst+24(FP), BX
-	MOVQ x+32(FP), SI
-	MOVQ shift+40(FP), DI
-
-wide128:
-	CMPQ    CX, $0x00000040
-	JLT     narrow128
-	VMOVUPS (DI), Z0
-	VMOVUPS 64(DI), Z1
-	VMOVUPS 128(DI), Z2
-	VMOVUPS 192(DI), Z3
-	MOVQ    AX, R8
-	MOVQ    BX, R9
-	MOVQ    SI, R10
-
-row129:
-	VMOVUPS (R10), Z4
-	VADDPS  Z0, Z4, Z4
-	VMOVUPS Z4, (R9)
-	VMOVUPS 64(R10), Z4
-	VADDPS  Z1, Z4, Z4
-	VMOVUPS Z4, 64(R9)
-	VMOVUPS 128(R10), Z4
-	VADDPS  Z2, Z4, Z4
-	VMOVUPS Z4, 128(R9)
-	VMOVUPS 192(R10), Z4
-	VADDPS  Z3, Z4, Z4
-	VMOVUPS Z4, 192(R9)
-	ADDQ    DX, R9
-	ADDQ    DX, R10
-	DECQ    R8
-	JNZ     row129
-	ADDQ    $0x00000100, BX
-	ADDQ    $0x00000100, SI
-	ADDQ    $0x00000100, DI
-	SUBQ    $0x00000040, CX
-	JMP     wide128
-
-narrow128:
-	CMPQ    CX, $0x00000010
-	JLT     edge128
-	VMOVUPS (DI), Z0
-	MOVQ    AX, R8
-	MOVQ    BX, R9
-	MOVQ    SI, R10
-
-row130:
-	VMOVUPS (R10), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, (R9)
-	ADDQ    DX, R9
-	ADDQ    DX, R10
-	DECQ    R8
-	JNZ     row130
-	ADDQ    $0x00000040, BX
-	ADDQ    $0x00000040, SI
-	ADDQ    $0x00000040, DI
-	SUBQ    $0x00000010, CX
-	JMP     narrow128
-
-edge128:
-	TESTQ     CX, CX
-	JZ        end128
-	MOVQ      CX, R8
-	MOVQ      $0x0000000000000001, CX
-	SHLXQ     R8, CX, CX
-	DECQ      CX
-	KMOVW     CX, K1
-	VMOVUPS.Z (DI), K1, Z0
-	MOVQ      BX, CX
-	MOVQ      SI, BX
-
-row131:
-	VMOVUPS.Z (BX), K1, Z1
-	VADDPS    Z0, Z1, Z1
-	VMOVUPS   Z1, K1, (CX)
-	ADDQ      DX, CX
-	ADDQ      DX, BX
-	DECQ      AX
-	JNZ       row131
-
-end128:
-	VZEROUPPER
-	RET
-
-// func biasReluRowsF32AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·biasReluRowsF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ rows+0(FP), AX
 	MOVQ cols+8(FP), CX
 	MOVQ stride+16(FP), DX
@@ -6471,24 +6529,16 @@ wide132:
 row133:
 	VMOVUPS (R10), Z4
 	VADDPS  Z0, Z4, Z4
-	VPXORD  Z5, Z5, Z5
-	VMAXPS  Z4, Z5, Z5
-	VMOVUPS Z5, (R9)
+	VMOVUPS Z4, (R9)
 	VMOVUPS 64(R10), Z4
 	VADDPS  Z1, Z4, Z4
-	VPXORD  Z6, Z6, Z6
-	VMAXPS  Z4, Z6, Z6
-	VMOVUPS Z6, 64(R9)
+	VMOVUPS Z4, 64(R9)
 	VMOVUPS 128(R10), Z4
 	VADDPS  Z2, Z4, Z4
-	VPXORD  Z7, Z7, Z7
-	VMAXPS  Z4, Z7, Z7
-	VMOVUPS Z7, 128(R9)
+	VMOVUPS Z4, 128(R9)
 	VMOVUPS 192(R10), Z4
 	VADDPS  Z3, Z4, Z4
-	VPXORD  Z8, Z8, Z8
-	VMAXPS  Z4, Z8, Z8
-	VMOVUPS Z8, 192(R9)
+	VMOVUPS Z4, 192(R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
@@ -6510,9 +6560,7 @@ narrow132:
 row134:
 	VMOVUPS (R10), Z1
 	VADDPS  Z0, Z1, Z1
-	VPXORD  Z9, Z9, Z9
-	VMAXPS  Z1, Z9, Z9
-	VMOVUPS Z9, (R9)
+	VMOVUPS Z1, (R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
@@ -6538,9 +6586,7 @@ edge132:
 row135:
 	VMOVUPS.Z (BX), K1, Z1
 	VADDPS    Z0, Z1, Z1
-	VPXORD    Z10, Z10, Z10
-	VMAXPS    Z1, Z10, Z10
-	VMOVUPS   Z10, K1, (CX)
+	VMOVUPS   Z1, K1, (CX)
 	ADDQ      DX, CX
 	ADDQ      DX, BX
 	DECQ      AX
@@ -6550,16 +6596,15 @@ end132:
 	VZEROUPPER
 	RET
 
-// func scaleRowsF32AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte, scale *byte)
+// func biasReluRowsF32AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·scaleRowsF32AVX512(SB), NOSPLIT, $0-56
+TEXT ·biasReluRowsF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ rows+0(FP), AX
 	MOVQ cols+8(FP), CX
 	MOVQ stride+16(FP), DX
 	MOVQ dst+24(FP), BX
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
-	MOVQ scale+48(FP), R8
 
 wide136:
 	CMPQ    CX, $0x00000040
@@ -6568,91 +6613,95 @@ wide136:
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
 	VMOVUPS 192(DI), Z3
-	VMOVUPS (R8), Z4
-	VMOVUPS 64(R8), Z5
-	VMOVUPS 128(R8), Z6
-	VMOVUPS 192(R8), Z7
-	MOVQ    AX, R9
-	MOVQ    BX, R10
-	MOVQ    SI, R11
+	MOVQ    AX, R8
+	MOVQ    BX, R9
+	MOVQ    SI, R10
 
 row137:
-	VMOVUPS     (R11), Z8
-	VFMADD213PS Z0, Z4, Z8
-	VMOVUPS     Z8, (R10)
-	VMOVUPS     64(R11), Z8
-	VFMADD213PS Z1, Z5, Z8
-	VMOVUPS     Z8, 64(R10)
-	VMOVUPS     128(R11), Z8
-	VFMADD213PS Z2, Z6, Z8
-	VMOVUPS     Z8, 128(R10)
-	VMOVUPS     192(R11), Z8
-	VFMADD213PS Z3, Z7, Z8
-	VMOVUPS     Z8, 192(R10)
-	ADDQ        DX, R10
-	ADDQ        DX, R11
-	DECQ        R9
-	JNZ         row137
-	ADDQ        $0x00000100, BX
-	ADDQ        $0x00000100, SI
-	ADDQ        $0x00000100, DI
-	ADDQ        $0x00000100, R8
-	SUBQ        $0x00000040, CX
-	JMP         wide136
+	VMOVUPS (R10), Z4
+	VADDPS  Z0, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VMAXPS  Z4, Z5, Z5
+	VMOVUPS Z5, (R9)
+	VMOVUPS 64(R10), Z4
+	VADDPS  Z1, Z4, Z4
+	VPXORD  Z6, Z6, Z6
+	VMAXPS  Z4, Z6, Z6
+	VMOVUPS Z6, 64(R9)
+	VMOVUPS 128(R10), Z4
+	VADDPS  Z2, Z4, Z4
+	VPXORD  Z7, Z7, Z7
+	VMAXPS  Z4, Z7, Z7
+	VMOVUPS Z7, 128(R9)
+	VMOVUPS 192(R10), Z4
+	VADDPS  Z3, Z4, Z4
+	VPXORD  Z8, Z8, Z8
+	VMAXPS  Z4, Z8, Z8
+	VMOVUPS Z8, 192(R9)
+	ADDQ    DX, R9
+	ADDQ    DX, R10
+	DECQ    R8
+	JNZ     row137
+	ADDQ    $0x00000100, BX
+	ADDQ    $0x00000100, SI
+	ADDQ    $0x00000100, DI
+	SUBQ    $0x00000040, CX
+	JMP     wide136
 
 narrow136:
 	CMPQ    CX, $0x00000010
 	JLT     edge136
 	VMOVUPS (DI), Z0
-	VMOVUPS (R8), Z1
-	MOVQ    AX, R9
-	MOVQ    BX, R10
-	MOVQ    SI, R11
+	MOVQ    AX, R8
+	MOVQ    BX, R9
+	MOVQ    SI, R10
 
 row138:
-	VMOVUPS     (R11), Z2
-	VFMADD213PS Z0, Z1, Z2
-	VMOVUPS     Z2, (R10)
-	ADDQ        DX, R10
-	ADDQ        DX, R11
-	DECQ        R9
-	JNZ         row138
-	ADDQ        $0x00000040, BX
-	ADDQ        $0x00000040, SI
-	ADDQ        $0x00000040, DI
-	ADDQ        $0x00000040, R8
-	SUBQ        $0x00000010, CX
-	JMP         narrow136
+	VMOVUPS (R10), Z1
+	VADDPS  Z0, Z1, Z1
+	VPXORD  Z9, Z9, Z9
+	VMAXPS  Z1, Z9, Z9
+	VMOVUPS Z9, (R9)
+	ADDQ    DX, R9
+	ADDQ    DX, R10
+	DECQ    R8
+	JNZ     row138
+	ADDQ    $0x00000040, BX
+	ADDQ    $0x00000040, SI
+	ADDQ    $0x00000040, DI
+	SUBQ    $0x00000010, CX
+	JMP     narrow136
 
 edge136:
 	TESTQ     CX, CX
 	JZ        end136
-	MOVQ      CX, R9
+	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
-	SHLXQ     R9, CX, CX
+	SHLXQ     R8, CX, CX
 	DECQ      CX
 	KMOVW     CX, K1
 	VMOVUPS.Z (DI), K1, Z0
-	VMOVUPS.Z (R8), K1, Z1
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
 row139:
-	VMOVUPS.Z   (BX), K1, Z2
-	VFMADD213PS Z0, Z1, Z2
-	VMOVUPS     Z2, K1, (CX)
-	ADDQ        DX, CX
-	ADDQ        DX, BX
-	DECQ        AX
-	JNZ         row139
+	VMOVUPS.Z (BX), K1, Z1
+	VADDPS    Z0, Z1, Z1
+	VPXORD    Z10, Z10, Z10
+	VMAXPS    Z1, Z10, Z10
+	VMOVUPS   Z10, K1, (CX)
+	ADDQ      DX, CX
+	ADDQ      DX, BX
+	DECQ      AX
+	JNZ       row139
 
 end136:
 	VZEROUPPER
 	RET
 
-// func scaleReluRowsF32AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte, scale *byte)
+// func scaleRowsF32AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte, scale *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·scaleReluRowsF32AVX512(SB), NOSPLIT, $0-56
+TEXT ·scaleRowsF32AVX512(SB), NOSPLIT, $0-56
 	MOVQ rows+0(FP), AX
 	MOVQ cols+8(FP), CX
 	MOVQ stride+16(FP), DX
@@ -6679,24 +6728,16 @@ wide140:
 row141:
 	VMOVUPS     (R11), Z8
 	VFMADD213PS Z0, Z4, Z8
-	VPXORD      Z9, Z9, Z9
-	VMAXPS      Z8, Z9, Z9
-	VMOVUPS     Z9, (R10)
+	VMOVUPS     Z8, (R10)
 	VMOVUPS     64(R11), Z8
 	VFMADD213PS Z1, Z5, Z8
-	VPXORD      Z10, Z10, Z10
-	VMAXPS      Z8, Z10, Z10
-	VMOVUPS     Z10, 64(R10)
+	VMOVUPS     Z8, 64(R10)
 	VMOVUPS     128(R11), Z8
 	VFMADD213PS Z2, Z6, Z8
-	VPXORD      Z11, Z11, Z11
-	VMAXPS      Z8, Z11, Z11
-	VMOVUPS     Z11, 128(R10)
+	VMOVUPS     Z8, 128(R10)
 	VMOVUPS     192(R11), Z8
 	VFMADD213PS Z3, Z7, Z8
-	VPXORD      Z12, Z12, Z12
-	VMAXPS      Z8, Z12, Z12
-	VMOVUPS     Z12, 192(R10)
+	VMOVUPS     Z8, 192(R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
@@ -6720,9 +6761,7 @@ narrow140:
 row142:
 	VMOVUPS     (R11), Z2
 	VFMADD213PS Z0, Z1, Z2
-	VPXORD      Z13, Z13, Z13
-	VMAXPS      Z2, Z13, Z13
-	VMOVUPS     Z13, (R10)
+	VMOVUPS     Z2, (R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
@@ -6750,15 +6789,125 @@ edge140:
 row143:
 	VMOVUPS.Z   (BX), K1, Z2
 	VFMADD213PS Z0, Z1, Z2
-	VPXORD      Z14, Z14, Z14
-	VMAXPS      Z2, Z14, Z14
-	VMOVUPS     Z14, K1, (CX)
+	VMOVUPS     Z2, K1, (CX)
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
 	JNZ         row143
 
 end140:
+	VZEROUPPER
+	RET
+
+// func scaleReluRowsF32AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte, scale *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·scaleReluRowsF32AVX512(SB), NOSPLIT, $0-56
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	MOVQ stride+16(FP), DX
+	MOVQ dst+24(FP), BX
+	MOVQ x+32(FP), SI
+	MOVQ shift+40(FP), DI
+	MOVQ scale+48(FP), R8
+
+wide144:
+	CMPQ    CX, $0x00000040
+	JLT     narrow144
+	VMOVUPS (DI), Z0
+	VMOVUPS 64(DI), Z1
+	VMOVUPS 128(DI), Z2
+	VMOVUPS 192(DI), Z3
+	VMOVUPS (R8), Z4
+	VMOVUPS 64(R8), Z5
+	VMOVUPS 128(R8), Z6
+	VMOVUPS 192(R8), Z7
+	MOVQ    AX, R9
+	MOVQ    BX, R10
+	MOVQ    SI, R11
+
+row145:
+	VMOVUPS     (R11), Z8
+	VFMADD213PS Z0, Z4, Z8
+	VPXORD      Z9, Z9, Z9
+	VMAXPS      Z8, Z9, Z9
+	VMOVUPS     Z9, (R10)
+	VMOVUPS     64(R11), Z8
+	VFMADD213PS Z1, Z5, Z8
+	VPXORD      Z10, Z10, Z10
+	VMAXPS      Z8, Z10, Z10
+	VMOVUPS     Z10, 64(R10)
+	VMOVUPS     128(R11), Z8
+	VFMADD213PS Z2, Z6, Z8
+	VPXORD      Z11, Z11, Z11
+	VMAXPS      Z8, Z11, Z11
+	VMOVUPS     Z11, 128(R10)
+	VMOVUPS     192(R11), Z8
+	VFMADD213PS Z3, Z7, Z8
+	VPXORD      Z12, Z12, Z12
+	VMAXPS      Z8, Z12, Z12
+	VMOVUPS     Z12, 192(R10)
+	ADDQ        DX, R10
+	ADDQ        DX, R11
+	DECQ        R9
+	JNZ         row145
+	ADDQ        $0x00000100, BX
+	ADDQ        $0x00000100, SI
+	ADDQ        $0x00000100, DI
+	ADDQ        $0x00000100, R8
+	SUBQ        $0x00000040, CX
+	JMP         wide144
+
+narrow144:
+	CMPQ    CX, $0x00000010
+	JLT     edge144
+	VMOVUPS (DI), Z0
+	VMOVUPS (R8), Z1
+	MOVQ    AX, R9
+	MOVQ    BX, R10
+	MOVQ    SI, R11
+
+row146:
+	VMOVUPS     (R11), Z2
+	VFMADD213PS Z0, Z1, Z2
+	VPXORD      Z13, Z13, Z13
+	VMAXPS      Z2, Z13, Z13
+	VMOVUPS     Z13, (R10)
+	ADDQ        DX, R10
+	ADDQ        DX, R11
+	DECQ        R9
+	JNZ         row146
+	ADDQ        $0x00000040, BX
+	ADDQ        $0x00000040, SI
+	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, R8
+	SUBQ        $0x00000010, CX
+	JMP         narrow144
+
+edge144:
+	TESTQ     CX, CX
+	JZ        end144
+	MOVQ      CX, R9
+	MOVQ      $0x0000000000000001, CX
+	SHLXQ     R9, CX, CX
+	DECQ      CX
+	KMOVW     CX, K1
+	VMOVUPS.Z (DI), K1, Z0
+	VMOVUPS.Z (R8), K1, Z1
+	MOVQ      BX, CX
+	MOVQ      SI, BX
+
+row147:
+	VMOVUPS.Z   (BX), K1, Z2
+	VFMADD213PS Z0, Z1, Z2
+	VPXORD      Z14, Z14, Z14
+	VMAXPS      Z2, Z14, Z14
+	VMOVUPS     Z14, K1, (CX)
+	ADDQ        DX, CX
+	ADDQ        DX, BX
+	DECQ        AX
+	JNZ         row147
+
+end144:
 	VZEROUPPER
 	RET
 
@@ -6776,9 +6925,9 @@ TEXT ·normGradRowsF32AVX512(SB), NOSPLIT, $0-64
 	MOVQ CX, R10
 	SHLQ $0x02, R10
 
-wide144:
+wide148:
 	CMPQ    CX, $0x00000040
-	JLT     narrow144
+	JLT     narrow148
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
@@ -6796,7 +6945,7 @@ wide144:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row145:
+row149:
 	VMOVUPS     (R13), Z12
 	VMOVUPS     (R14), Z13
 	VFMADD213PS Z8, Z4, Z13
@@ -6821,7 +6970,7 @@ row145:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row145
+	JNZ         row149
 	ADDQ        $0x00000100, DX
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
@@ -6829,11 +6978,11 @@ row145:
 	ADDQ        $0x00000100, R8
 	ADDQ        $0x00000100, R9
 	SUBQ        $0x00000040, CX
-	JMP         wide144
+	JMP         wide148
 
-narrow144:
+narrow148:
 	CMPQ    CX, $0x00000010
-	JLT     edge144
+	JLT     edge148
 	VMOVUPS (DI), Z0
 	VMOVUPS (R8), Z1
 	VMOVUPS (R9), Z2
@@ -6842,7 +6991,7 @@ narrow144:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row146:
+row150:
 	VMOVUPS     (R13), Z3
 	VMOVUPS     (R14), Z4
 	VFMADD213PS Z2, Z1, Z4
@@ -6852,7 +7001,7 @@ row146:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row146
+	JNZ         row150
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
@@ -6860,11 +7009,11 @@ row146:
 	ADDQ        $0x00000040, R8
 	ADDQ        $0x00000040, R9
 	SUBQ        $0x00000010, CX
-	JMP         narrow144
+	JMP         narrow148
 
-edge144:
+edge148:
 	TESTQ     CX, CX
-	JZ        end144
+	JZ        end148
 	MOVQ      CX, R11
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R11, CX, CX
@@ -6877,7 +7026,7 @@ edge144:
 	MOVQ      BX, DX
 	MOVQ      SI, BX
 
-row147:
+row151:
 	VMOVUPS.Z   (DX), K1, Z3
 	VMOVUPS.Z   (BX), K1, Z4
 	VFMADD213PS Z2, Z1, Z4
@@ -6887,9 +7036,9 @@ row147:
 	ADDQ        R10, DX
 	ADDQ        R10, BX
 	DECQ        AX
-	JNZ         row147
+	JNZ         row151
 
-end144:
+end148:
 	VZEROUPPER
 	RET
 
@@ -6904,9 +7053,9 @@ TEXT ·momentumF32AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z1
 
-many148:
+many152:
 	CMPQ         AX, $0x00000020
-	JLT          one148
+	JLT          one152
 	VMOVUPS      (CX), Z2
 	VMOVUPS      (DX), Z3
 	VMOVUPS      (BX), Z4
@@ -6925,11 +7074,11 @@ many148:
 	ADDQ         $0x00000080, DX
 	ADDQ         $0x00000080, BX
 	SUBQ         $0x00000020, AX
-	JMP          many148
+	JMP          many152
 
-one148:
+one152:
 	CMPQ         AX, $0x00000010
-	JLT          rest148
+	JLT          rest152
 	VMOVUPS      (CX), Z2
 	VMOVUPS      (DX), Z3
 	VMOVUPS      (BX), Z4
@@ -6941,11 +7090,11 @@ one148:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, AX
-	JMP          one148
+	JMP          one152
 
-rest148:
+rest152:
 	TESTQ        AX, AX
-	JZ           done148
+	JZ           done152
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -6959,7 +7108,7 @@ rest148:
 	VFNMADD231PS Z0, Z3, Z2
 	VMOVUPS      Z2, K1, (CX)
 
-done148:
+done152:
 	VZEROUPPER
 	RET
 
@@ -6974,9 +7123,9 @@ TEXT ·nesterovF32AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z1
 
-many149:
+many153:
 	CMPQ         AX, $0x00000020
-	JLT          one149
+	JLT          one153
 	VMOVUPS      (CX), Z2
 	VMOVUPS      (DX), Z3
 	VMOVUPS      (BX), Z4
@@ -6997,11 +7146,11 @@ many149:
 	ADDQ         $0x00000080, DX
 	ADDQ         $0x00000080, BX
 	SUBQ         $0x00000020, AX
-	JMP          many149
+	JMP          many153
 
-one149:
+one153:
 	CMPQ         AX, $0x00000010
-	JLT          rest149
+	JLT          rest153
 	VMOVUPS      (CX), Z2
 	VMOVUPS      (DX), Z3
 	VMOVUPS      (BX), Z4
@@ -7014,11 +7163,11 @@ one149:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, AX
-	JMP          one149
+	JMP          one153
 
-rest149:
+rest153:
 	TESTQ        AX, AX
-	JZ           done149
+	JZ           done153
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -7033,7 +7182,7 @@ rest149:
 	VFNMADD231PS Z0, Z4, Z2
 	VMOVUPS      Z2, K1, (CX)
 
-done149:
+done153:
 	VZEROUPPER
 	RET
 
@@ -7048,9 +7197,9 @@ TEXT ·adagradF32AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z1
 
-many150:
+many154:
 	CMPQ        AX, $0x00000020
-	JLT         one150
+	JLT         one154
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z3
 	VMOVUPS     (BX), Z4
@@ -7077,11 +7226,11 @@ many150:
 	ADDQ        $0x00000080, DX
 	ADDQ        $0x00000080, BX
 	SUBQ        $0x00000020, AX
-	JMP         many150
+	JMP         many154
 
-one150:
+one154:
 	CMPQ        AX, $0x00000010
-	JLT         rest150
+	JLT         rest154
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z3
 	VMOVUPS     (BX), Z4
@@ -7097,11 +7246,11 @@ one150:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000010, AX
-	JMP         one150
+	JMP         one154
 
-rest150:
+rest154:
 	TESTQ       AX, AX
-	JZ          done150
+	JZ          done154
 	MOVQ        AX, SI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       SI, AX, AX
@@ -7119,7 +7268,7 @@ rest150:
 	VSUBPS      Z4, Z2, Z2
 	VMOVUPS     Z2, K1, (CX)
 
-done150:
+done154:
 	VZEROUPPER
 	RET
 
@@ -7130,24 +7279,24 @@ TEXT ·maxWindowF32AVX512(SB), NOSPLIT, $0-80
 	MOVQ x+72(FP), CX
 	MOVQ cols+8(FP), DX
 
-wide151:
+wide155:
 	CMPQ DX, $0x00000020
-	JLT  narrow151
+	JLT  narrow155
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel152:
+pixel156:
 	VMOVUPS constF32_ff800000<>+0(SB), Z0
 	VMOVUPS constF32_ff800000<>+0(SB), Z1
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line152:
+line156:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap152:
+tap156:
 	VMOVUPS   (R10), Z2
 	VMAXPS    Z2, Z0, Z2
 	VCMPPS    $0x03, Z0, Z0, K1
@@ -7161,11 +7310,11 @@ tap152:
 	MOVQ      tapStep+56(FP), R12
 	ADDQ      R12, R10
 	DECQ      R11
-	JNZ       tap152
+	JNZ       tap156
 	MOVQ      lineStep+40(FP), R10
 	ADDQ      R10, R8
 	DECQ      R9
-	JNZ       line152
+	JNZ       line156
 	VMOVUPS   Z0, (SI)
 	VMOVUPS   Z1, 64(SI)
 	MOVQ      stride0+16(FP), R8
@@ -7173,29 +7322,29 @@ tap152:
 	MOVQ      stride1+24(FP), R8
 	ADDQ      R8, DI
 	DECQ      BX
-	JNZ       pixel152
+	JNZ       pixel156
 	ADDQ      $0x00000080, AX
 	ADDQ      $0x00000080, CX
 	SUBQ      $0x00000020, DX
-	JMP       wide151
+	JMP       wide155
 
-narrow151:
+narrow155:
 	CMPQ DX, $0x00000010
-	JLT  edge151
+	JLT  edge155
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel153:
+pixel157:
 	VMOVUPS constF32_ff800000<>+0(SB), Z0
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line153:
+line157:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap153:
+tap157:
 	VMOVUPS   (R10), Z1
 	VMAXPS    Z1, Z0, Z1
 	VCMPPS    $0x03, Z0, Z0, K1
@@ -7204,26 +7353,26 @@ tap153:
 	MOVQ      tapStep+56(FP), R12
 	ADDQ      R12, R10
 	DECQ      R11
-	JNZ       tap153
+	JNZ       tap157
 	MOVQ      lineStep+40(FP), R10
 	ADDQ      R10, R8
 	DECQ      R9
-	JNZ       line153
+	JNZ       line157
 	VMOVUPS   Z0, (SI)
 	MOVQ      stride0+16(FP), R8
 	ADDQ      R8, SI
 	MOVQ      stride1+24(FP), R8
 	ADDQ      R8, DI
 	DECQ      BX
-	JNZ       pixel153
+	JNZ       pixel157
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       narrow151
+	JMP       narrow155
 
-edge151:
+edge155:
 	TESTQ DX, DX
-	JZ    end151
+	JZ    end155
 	MOVQ  DX, BX
 	MOVQ  $0x0000000000000001, DX
 	SHLXQ BX, DX, DX
@@ -7232,16 +7381,16 @@ edge151:
 	MOVQ  rows+0(FP), DX
 	MOVQ  AX, AX
 
-pixel154:
+pixel158:
 	VMOVUPS constF32_ff800000<>+0(SB), Z0
 	MOVQ    lines+32(FP), SI
 	MOVQ    CX, BX
 
-line154:
+line158:
 	MOVQ taps+48(FP), R8
 	MOVQ BX, DI
 
-tap154:
+tap158:
 	VMOVUPS.Z (DI), K1, Z1
 	VMAXPS    Z1, Z0, Z1
 	VCMPPS    $0x03, Z0, Z0, K2
@@ -7250,20 +7399,171 @@ tap154:
 	MOVQ      tapStep+56(FP), R9
 	ADDQ      R9, DI
 	DECQ      R8
-	JNZ       tap154
+	JNZ       tap158
 	MOVQ      lineStep+40(FP), DI
 	ADDQ      DI, BX
 	DECQ      SI
-	JNZ       line154
+	JNZ       line158
 	VMOVUPS   Z0, K1, (AX)
 	MOVQ      stride0+16(FP), BX
 	ADDQ      BX, AX
 	MOVQ      stride1+24(FP), BX
 	ADDQ      BX, CX
 	DECQ      DX
-	JNZ       pixel154
+	JNZ       pixel158
 
-end151:
+end155:
+	VZEROUPPER
+	RET
+
+// func routeWindowF32AVX512(rows int, cols int, stride0 int, stride1 int, lines int, lineStep int, taps int, tapStep int, dx *byte, x *byte, dy *byte, y *byte)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·routeWindowF32AVX512(SB), NOSPLIT, $0-96
+	MOVQ dx+64(FP), AX
+	MOVQ x+72(FP), CX
+	MOVQ dy+80(FP), DX
+	MOVQ y+88(FP), BX
+	MOVQ cols+8(FP), SI
+
+wide159:
+	CMPQ SI, $0x00000020
+	JLT  narrow159
+	MOVQ rows+0(FP), DI
+	XORQ R8, R8
+	XORQ R9, R9
+
+pixel160:
+	VMOVUPS (BX)(R8*1), Z0
+	VMOVUPS (DX)(R8*1), Z1
+	VMOVUPS 64(BX)(R8*1), Z2
+	VMOVUPS 64(DX)(R8*1), Z3
+	MOVQ    lines+32(FP), R11
+	MOVQ    R9, R10
+
+line160:
+	MOVQ taps+48(FP), R13
+	MOVQ R10, R12
+
+tap160:
+	VMOVUPS   (CX)(R12*1), Z4
+	VCMPPS    $0x00, Z0, Z4, K1
+	VMOVUPS.Z Z1, K1, Z4
+	VXORPS    Z4, Z1, Z1
+	VMOVUPS   Z4, (AX)(R12*1)
+	VMOVUPS   64(CX)(R12*1), Z4
+	VCMPPS    $0x00, Z2, Z4, K1
+	VMOVUPS.Z Z3, K1, Z4
+	VXORPS    Z4, Z3, Z3
+	VMOVUPS   Z4, 64(AX)(R12*1)
+	MOVQ      tapStep+56(FP), R14
+	ADDQ      R14, R12
+	DECQ      R13
+	JNZ       tap160
+	MOVQ      lineStep+40(FP), R12
+	ADDQ      R12, R10
+	DECQ      R11
+	JNZ       line160
+	MOVQ      stride0+16(FP), R10
+	ADDQ      R10, R8
+	MOVQ      stride1+24(FP), R10
+	ADDQ      R10, R9
+	DECQ      DI
+	JNZ       pixel160
+	ADDQ      $0x00000080, AX
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000080, DX
+	ADDQ      $0x00000080, BX
+	SUBQ      $0x00000020, SI
+	JMP       wide159
+
+narrow159:
+	CMPQ SI, $0x00000010
+	JLT  edge159
+	MOVQ rows+0(FP), DI
+	XORQ R8, R8
+	XORQ R9, R9
+
+pixel161:
+	VMOVUPS (BX)(R8*1), Z0
+	VMOVUPS (DX)(R8*1), Z1
+	MOVQ    lines+32(FP), R11
+	MOVQ    R9, R10
+
+line161:
+	MOVQ taps+48(FP), R13
+	MOVQ R10, R12
+
+tap161:
+	VMOVUPS   (CX)(R12*1), Z2
+	VCMPPS    $0x00, Z0, Z2, K1
+	VMOVUPS.Z Z1, K1, Z2
+	VXORPS    Z2, Z1, Z1
+	VMOVUPS   Z2, (AX)(R12*1)
+	MOVQ      tapStep+56(FP), R14
+	ADDQ      R14, R12
+	DECQ      R13
+	JNZ       tap161
+	MOVQ      lineStep+40(FP), R12
+	ADDQ      R12, R10
+	DECQ      R11
+	JNZ       line161
+	MOVQ      stride0+16(FP), R10
+	ADDQ      R10, R8
+	MOVQ      stride1+24(FP), R10
+	ADDQ      R10, R9
+	DECQ      DI
+	JNZ       pixel161
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000010, SI
+	JMP       narrow159
+
+edge159:
+	TESTQ SI, SI
+	JZ    end159
+	MOVQ  SI, DI
+	MOVQ  $0x0000000000000001, SI
+	SHLXQ DI, SI, SI
+	DECQ  SI
+	KMOVW SI, K1
+	MOVQ  rows+0(FP), SI
+	XORQ  DI, DI
+	XORQ  R8, R8
+
+pixel162:
+	VMOVUPS.Z (BX)(DI*1), K1, Z0
+	VMOVUPS.Z (DX)(DI*1), K1, Z1
+	MOVQ      lines+32(FP), R10
+	MOVQ      R8, R9
+
+line162:
+	MOVQ taps+48(FP), R12
+	MOVQ R9, R11
+
+tap162:
+	VMOVUPS.Z (CX)(R11*1), K1, Z2
+	VCMPPS    $0x00, Z0, Z2, K2
+	VMOVUPS.Z Z1, K2, Z2
+	VXORPS    Z2, Z1, Z1
+	VMOVUPS   Z2, K1, (AX)(R11*1)
+	MOVQ      tapStep+56(FP), R13
+	ADDQ      R13, R11
+	DECQ      R12
+	JNZ       tap162
+	MOVQ      lineStep+40(FP), R11
+	ADDQ      R11, R9
+	DECQ      R10
+	JNZ       line162
+	MOVQ      stride0+16(FP), R9
+	ADDQ      R9, DI
+	MOVQ      stride1+24(FP), R9
+	ADDQ      R9, R8
+	DECQ      SI
+	JNZ       pixel162
+
+end159:
 	VZEROUPPER
 	RET
 
@@ -7278,16 +7578,16 @@ TEXT ·mulAddPixelsF32AVX512(SB), NOSPLIT, $0-56
 	MOVQ x+40(FP), DI
 	MOVQ w+48(FP), R8
 
-wide155:
+wide163:
 	CMPQ    CX, $0x00000020
-	JLT     narrow155
+	JLT     narrow163
 	VMOVUPS (R8), Z0
 	VMOVUPS 64(R8), Z1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel156:
+pixel164:
 	VMOVUPS     (R10), Z2
 	VMOVUPS     (R11), Z3
 	VFMADD231PS Z0, Z3, Z2
@@ -7299,22 +7599,22 @@ pixel156:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel156
+	JNZ         pixel164
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide155
+	JMP         wide163
 
-narrow155:
+narrow163:
 	CMPQ    CX, $0x00000010
-	JLT     edge155
+	JLT     edge163
 	VMOVUPS (R8), Z0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel157:
+pixel165:
 	VMOVUPS     (R10), Z1
 	VMOVUPS     (R11), Z2
 	VFMADD231PS Z0, Z2, Z1
@@ -7322,16 +7622,16 @@ pixel157:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel157
+	JNZ         pixel165
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         narrow155
+	JMP         narrow163
 
-edge155:
+edge163:
 	TESTQ     CX, CX
-	JZ        end155
+	JZ        end163
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -7341,7 +7641,7 @@ edge155:
 	MOVQ      SI, CX
 	MOVQ      DI, SI
 
-pixel158:
+pixel166:
 	VMOVUPS.Z   (CX), K1, Z1
 	VMOVUPS.Z   (SI), K1, Z2
 	VFMADD231PS Z0, Z2, Z1
@@ -7349,9 +7649,9 @@ pixel158:
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel158
+	JNZ         pixel166
 
-end155:
+end163:
 	VZEROUPPER
 	RET
 
@@ -7366,16 +7666,16 @@ TEXT ·dotPixelsF32AVX512(SB), NOSPLIT, $0-56
 	MOVQ y+40(FP), DI
 	MOVQ acc+48(FP), R8
 
-wide159:
+wide167:
 	CMPQ    CX, $0x00000020
-	JLT     narrow159
+	JLT     narrow167
 	VMOVUPS (R8), Z0
 	VMOVUPS 64(R8), Z1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel160:
+pixel168:
 	VMOVUPS     (R10), Z2
 	VMOVUPS     (R11), Z3
 	VFMADD231PS Z2, Z3, Z0
@@ -7385,41 +7685,41 @@ pixel160:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel160
+	JNZ         pixel168
 	VMOVUPS     Z0, (R8)
 	VMOVUPS     Z1, 64(R8)
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide159
+	JMP         wide167
 
-narrow159:
+narrow167:
 	CMPQ    CX, $0x00000010
-	JLT     edge159
+	JLT     edge167
 	VMOVUPS (R8), Z0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel161:
+pixel169:
 	VMOVUPS     (R10), Z1
 	VMOVUPS     (R11), Z2
 	VFMADD231PS Z1, Z2, Z0
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel161
+	JNZ         pixel169
 	VMOVUPS     Z0, (R8)
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         narrow159
+	JMP         narrow167
 
-edge159:
+edge167:
 	TESTQ     CX, CX
-	JZ        end159
+	JZ        end167
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -7429,17 +7729,17 @@ edge159:
 	MOVQ      SI, CX
 	MOVQ      DI, SI
 
-pixel162:
+pixel170:
 	VMOVUPS.Z   (CX), K1, Z1
 	VMOVUPS.Z   (SI), K1, Z2
 	VFMADD231PS Z1, Z2, Z0
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel162
+	JNZ         pixel170
 	VMOVUPS     Z0, K1, (R8)
 
-end159:
+end167:
 	VZEROUPPER
 	RET
 
@@ -7455,16 +7755,16 @@ TEXT ·routePixelsF32AVX512(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide163:
+wide171:
 	CMPQ CX, $0x00000020
-	JLT  narrow163
+	JLT  narrow171
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel164:
+pixel172:
 	VMOVUPS   (R11), Z0
 	VMOVUPS   (R12), Z1
 	VMOVUPS   (R13), Z2
@@ -7490,24 +7790,24 @@ pixel164:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel164
+	JNZ       pixel172
 	ADDQ      $0x00000080, SI
 	ADDQ      $0x00000080, DI
 	ADDQ      $0x00000080, R8
 	ADDQ      $0x00000080, R9
 	SUBQ      $0x00000020, CX
-	JMP       wide163
+	JMP       wide171
 
-narrow163:
+narrow171:
 	CMPQ CX, $0x00000010
-	JLT  edge163
+	JLT  edge171
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel165:
+pixel173:
 	VMOVUPS   (R11), Z0
 	VMOVUPS   (R12), Z1
 	VMOVUPS   (R13), Z2
@@ -7523,17 +7823,17 @@ pixel165:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel165
+	JNZ       pixel173
 	ADDQ      $0x00000040, SI
 	ADDQ      $0x00000040, DI
 	ADDQ      $0x00000040, R8
 	ADDQ      $0x00000040, R9
 	SUBQ      $0x00000010, CX
-	JMP       narrow163
+	JMP       narrow171
 
-edge163:
+edge171:
 	TESTQ CX, CX
-	JZ    end163
+	JZ    end171
 	MOVQ  CX, R10
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R10, CX, CX
@@ -7544,7 +7844,7 @@ edge163:
 	MOVQ  R8, DI
 	MOVQ  R9, R8
 
-pixel166:
+pixel174:
 	VMOVUPS.Z (CX), K1, Z0
 	VMOVUPS.Z (SI), K1, Z1
 	VMOVUPS.Z (DI), K1, Z2
@@ -7560,9 +7860,9 @@ pixel166:
 	ADDQ      BX, DI
 	ADDQ      BX, R8
 	DECQ      AX
-	JNZ       pixel166
+	JNZ       pixel174
 
-end163:
+end171:
 	VZEROUPPER
 	RET
 
@@ -7576,14 +7876,14 @@ TEXT ·copyRowsF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ dst+32(FP), SI
 	MOVQ x+40(FP), DI
 
-wide167:
+wide175:
 	CMPQ CX, $0x00000020
-	JLT  narrow167
+	JLT  narrow175
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy168:
+copy176:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPS    (R10), Z0
 	VMOVUPS    Z0, (R9)
@@ -7593,35 +7893,35 @@ copy168:
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy168
+	JNZ        copy176
 	ADDQ       $0x00000080, SI
 	ADDQ       $0x00000080, DI
 	SUBQ       $0x00000020, CX
-	JMP        wide167
+	JMP        wide175
 
-narrow167:
+narrow175:
 	CMPQ CX, $0x00000010
-	JLT  edge167
+	JLT  edge175
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy169:
+copy177:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPS    (R10), Z0
 	VMOVUPS    Z0, (R9)
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy169
+	JNZ        copy177
 	ADDQ       $0x00000040, SI
 	ADDQ       $0x00000040, DI
 	SUBQ       $0x00000010, CX
-	JMP        narrow167
+	JMP        narrow175
 
-edge167:
+edge175:
 	TESTQ CX, CX
-	JZ    end167
+	JZ    end175
 	MOVQ  CX, R8
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R8, CX, CX
@@ -7630,16 +7930,16 @@ edge167:
 	MOVQ  SI, CX
 	MOVQ  DI, SI
 
-copy170:
+copy178:
 	PREFETCHT0 (SI)(BX*8)
 	VMOVUPS.Z  (SI), K1, Z0
 	VMOVUPS    Z0, K1, (CX)
 	ADDQ       DX, CX
 	ADDQ       BX, SI
 	DECQ       AX
-	JNZ        copy170
+	JNZ        copy178
 
-end167:
+end175:
 	VZEROUPPER
 	RET
 
@@ -7650,9 +7950,9 @@ TEXT ·expF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many171:
+many179:
 	CMPQ         AX, $0x00000020
-	JLT          one171
+	JLT          one179
 	VMOVUPS      (DX), Z0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z1
 	VMOVUPS      constF32_42b20000<>+0(SB), Z2
@@ -7696,11 +7996,11 @@ many171:
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x00000080, DX
 	SUBQ         $0x00000020, AX
-	JMP          many171
+	JMP          many179
 
-one171:
+one179:
 	CMPQ         AX, $0x00000010
-	JLT          rest171
+	JLT          rest179
 	VMOVUPS      (DX), Z0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z1
 	VMOVUPS      constF32_42b20000<>+0(SB), Z2
@@ -7724,11 +8024,11 @@ one171:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one171
+	JMP          one179
 
-rest171:
+rest179:
 	TESTQ        AX, AX
-	JZ           done171
+	JZ           done179
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -7755,7 +8055,7 @@ rest171:
 	VSCALEFPS    Z0, Z2, Z2
 	VMOVUPS      Z2, K1, (CX)
 
-done171:
+done179:
 	VZEROUPPER
 	RET
 
@@ -7766,9 +8066,9 @@ TEXT ·sigmoidF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one172:
+one180:
 	CMPQ         AX, $0x00000010
-	JLT          rest172
+	JLT          rest180
 	VMOVUPS      (DX), Z0
 	VORPS        constF32_80000000<>+0(SB), Z0, Z1
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z2
@@ -7798,11 +8098,11 @@ one172:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one172
+	JMP          one180
 
-rest172:
+rest180:
 	TESTQ        AX, AX
-	JZ           done172
+	JZ           done180
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -7835,7 +8135,7 @@ rest172:
 	VDIVPS       Z2, Z5, Z5
 	VMOVUPS      Z5, K1, (CX)
 
-done172:
+done180:
 	VZEROUPPER
 	RET
 
@@ -7846,9 +8146,9 @@ TEXT ·tanhF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one173:
+one181:
 	CMPQ         AX, $0x00000010
-	JLT          rest173
+	JLT          rest181
 	VMOVUPS      (DX), Z0
 	VANDPS       constF32_7fffffff<>+0(SB), Z0, Z1
 	VADDPS       Z1, Z1, Z2
@@ -7891,11 +8191,11 @@ one173:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one173
+	JMP          one181
 
-rest173:
+rest181:
 	TESTQ        AX, AX
-	JZ           done173
+	JZ           done181
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -7941,7 +8241,7 @@ rest173:
 	VBLENDMPS    Z4, Z3, K2, Z6
 	VMOVUPS      Z6, K1, (CX)
 
-done173:
+done181:
 	VZEROUPPER
 	RET
 

@@ -209,6 +209,11 @@ func adamF64AVX2(n int, w *byte, m *byte, v *byte, grad *byte, k *byte)
 //go:noescape
 func maxWindowF64AVX2(rows int, cols int, stride0 int, stride1 int, lines int, lineStep int, taps int, tapStep int, dst *byte, x *byte)
 
+// routeWindowF64AVX2 is the gradient of max pooling; rows, lines and taps > 0.
+//
+//go:noescape
+func routeWindowF64AVX2(rows int, cols int, stride0 int, stride1 int, lines int, lineStep int, taps int, tapStep int, dx *byte, x *byte, dy *byte, y *byte)
+
 // mulAddPixelsF64AVX2 goes through pixels; rows > 0.
 //
 //go:noescape
@@ -428,6 +433,11 @@ func adagradF64AVX512(n int, w *byte, a *byte, grad *byte, k *byte)
 //
 //go:noescape
 func maxWindowF64AVX512(rows int, cols int, stride0 int, stride1 int, lines int, lineStep int, taps int, tapStep int, dst *byte, x *byte)
+
+// routeWindowF64AVX512 is the gradient of max pooling; rows, lines and taps > 0.
+//
+//go:noescape
+func routeWindowF64AVX512(rows int, cols int, stride0 int, stride1 int, lines int, lineStep int, taps int, tapStep int, dx *byte, x *byte, dy *byte, y *byte)
 
 // mulAddPixelsF64AVX512 goes through pixels; rows > 0.
 //

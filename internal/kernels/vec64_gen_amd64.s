@@ -3092,6 +3092,155 @@ end65:
 	VZEROUPPER
 	RET
 
+// func routeWindowF64AVX2(rows int, cols int, stride0 int, stride1 int, lines int, lineStep int, taps int, tapStep int, dx *byte, x *byte, dy *byte, y *byte)
+// Requires: AVX, AVX2
+TEXT ·routeWindowF64AVX2(SB), NOSPLIT, $0-96
+	MOVQ dx+64(FP), AX
+	MOVQ x+72(FP), CX
+	MOVQ dy+80(FP), DX
+	MOVQ y+88(FP), BX
+	MOVQ cols+8(FP), SI
+
+wide69:
+	CMPQ SI, $0x00000008
+	JLT  narrow69
+	MOVQ rows+0(FP), DI
+	XORQ R8, R8
+	XORQ R9, R9
+
+pixel70:
+	VMOVUPD (BX)(R8*1), Y0
+	VMOVUPD (DX)(R8*1), Y1
+	VMOVUPD 32(BX)(R8*1), Y2
+	VMOVUPD 32(DX)(R8*1), Y3
+	MOVQ    lines+32(FP), R11
+	MOVQ    R9, R10
+
+line70:
+	MOVQ taps+48(FP), R13
+	MOVQ R10, R12
+
+tap70:
+	VMOVUPD (CX)(R12*1), Y4
+	VCMPPD  $0x00, Y0, Y4, Y4
+	VANDPD  Y1, Y4, Y4
+	VXORPD  Y4, Y1, Y1
+	VMOVUPD Y4, (AX)(R12*1)
+	VMOVUPD 32(CX)(R12*1), Y4
+	VCMPPD  $0x00, Y2, Y4, Y4
+	VANDPD  Y3, Y4, Y4
+	VXORPD  Y4, Y3, Y3
+	VMOVUPD Y4, 32(AX)(R12*1)
+	MOVQ    tapStep+56(FP), R14
+	ADDQ    R14, R12
+	DECQ    R13
+	JNZ     tap70
+	MOVQ    lineStep+40(FP), R12
+	ADDQ    R12, R10
+	DECQ    R11
+	JNZ     line70
+	MOVQ    stride0+16(FP), R10
+	ADDQ    R10, R8
+	MOVQ    stride1+24(FP), R10
+	ADDQ    R10, R9
+	DECQ    DI
+	JNZ     pixel70
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000008, SI
+	JMP     wide69
+
+narrow69:
+	CMPQ SI, $0x00000004
+	JLT  edge69
+	MOVQ rows+0(FP), DI
+	XORQ R8, R8
+	XORQ R9, R9
+
+pixel71:
+	VMOVUPD (BX)(R8*1), Y0
+	VMOVUPD (DX)(R8*1), Y1
+	MOVQ    lines+32(FP), R11
+	MOVQ    R9, R10
+
+line71:
+	MOVQ taps+48(FP), R13
+	MOVQ R10, R12
+
+tap71:
+	VMOVUPD (CX)(R12*1), Y2
+	VCMPPD  $0x00, Y0, Y2, Y2
+	VANDPD  Y1, Y2, Y2
+	VXORPD  Y2, Y1, Y1
+	VMOVUPD Y2, (AX)(R12*1)
+	MOVQ    tapStep+56(FP), R14
+	ADDQ    R14, R12
+	DECQ    R13
+	JNZ     tap71
+	MOVQ    lineStep+40(FP), R12
+	ADDQ    R12, R10
+	DECQ    R11
+	JNZ     line71
+	MOVQ    stride0+16(FP), R10
+	ADDQ    R10, R8
+	MOVQ    stride1+24(FP), R10
+	ADDQ    R10, R9
+	DECQ    DI
+	JNZ     pixel71
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	ADDQ    $0x00000020, BX
+	SUBQ    $0x00000004, SI
+	JMP     narrow69
+
+edge69:
+	TESTQ        SI, SI
+	JZ           end69
+	VMOVQ        SI, X0
+	VPBROADCASTQ X0, Y0
+	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
+	MOVQ         rows+0(FP), SI
+	XORQ         DI, DI
+	XORQ         R8, R8
+
+pixel72:
+	VMASKMOVPD (BX)(DI*1), Y0, Y1
+	VMASKMOVPD (DX)(DI*1), Y0, Y2
+	MOVQ       lines+32(FP), R10
+	MOVQ       R8, R9
+
+line72:
+	MOVQ taps+48(FP), R12
+	MOVQ R9, R11
+
+tap72:
+	VMASKMOVPD (CX)(R11*1), Y0, Y3
+	VCMPPD     $0x00, Y1, Y3, Y3
+	VANDPD     Y2, Y3, Y3
+	VXORPD     Y3, Y2, Y2
+	VMASKMOVPD Y3, Y0, (AX)(R11*1)
+	MOVQ       tapStep+56(FP), R13
+	ADDQ       R13, R11
+	DECQ       R12
+	JNZ        tap72
+	MOVQ       lineStep+40(FP), R11
+	ADDQ       R11, R9
+	DECQ       R10
+	JNZ        line72
+	MOVQ       stride0+16(FP), R9
+	ADDQ       R9, DI
+	MOVQ       stride1+24(FP), R9
+	ADDQ       R9, R8
+	DECQ       SI
+	JNZ        pixel72
+
+end69:
+	VZEROUPPER
+	RET
+
 // func mulAddPixelsF64AVX2(rows int, cols int, stride0 int, stride1 int, dst *byte, x *byte, w *byte)
 // Requires: AVX, AVX2, FMA3
 TEXT ·mulAddPixelsF64AVX2(SB), NOSPLIT, $0-56
@@ -3102,92 +3251,6 @@ TEXT ·mulAddPixelsF64AVX2(SB), NOSPLIT, $0-56
 	MOVQ dst+32(FP), SI
 	MOVQ x+40(FP), DI
 	MOVQ w+48(FP), R8
-
-wide69:
-	CMPQ    CX, $0x00000008
-	JLT     narrow69
-	VMOVUPD (R8), Y0
-	VMOVUPD 32(R8), Y1
-	MOVQ    AX, R9
-	MOVQ    SI, R10
-	MOVQ    DI, R11
-
-pixel70:
-	VMOVUPD     (R10), Y2
-	VMOVUPD     (R11), Y3
-	VFMADD231PD Y0, Y3, Y2
-	VMOVUPD     Y2, (R10)
-	VMOVUPD     32(R10), Y2
-	VMOVUPD     32(R11), Y3
-	VFMADD231PD Y1, Y3, Y2
-	VMOVUPD     Y2, 32(R10)
-	ADDQ        DX, R10
-	ADDQ        BX, R11
-	DECQ        R9
-	JNZ         pixel70
-	ADDQ        $0x00000040, SI
-	ADDQ        $0x00000040, DI
-	ADDQ        $0x00000040, R8
-	SUBQ        $0x00000008, CX
-	JMP         wide69
-
-narrow69:
-	CMPQ    CX, $0x00000004
-	JLT     edge69
-	VMOVUPD (R8), Y0
-	MOVQ    AX, R9
-	MOVQ    SI, R10
-	MOVQ    DI, R11
-
-pixel71:
-	VMOVUPD     (R10), Y1
-	VMOVUPD     (R11), Y2
-	VFMADD231PD Y0, Y2, Y1
-	VMOVUPD     Y1, (R10)
-	ADDQ        DX, R10
-	ADDQ        BX, R11
-	DECQ        R9
-	JNZ         pixel71
-	ADDQ        $0x00000020, SI
-	ADDQ        $0x00000020, DI
-	ADDQ        $0x00000020, R8
-	SUBQ        $0x00000004, CX
-	JMP         narrow69
-
-edge69:
-	TESTQ        CX, CX
-	JZ           end69
-	VMOVQ        CX, X0
-	VPBROADCASTQ X0, Y0
-	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
-	VMASKMOVPD   (R8), Y0, Y1
-	MOVQ         SI, CX
-	MOVQ         DI, SI
-
-pixel72:
-	VMASKMOVPD  (CX), Y0, Y2
-	VMASKMOVPD  (SI), Y0, Y3
-	VFMADD231PD Y1, Y3, Y2
-	VMASKMOVPD  Y2, Y0, (CX)
-	ADDQ        DX, CX
-	ADDQ        BX, SI
-	DECQ        AX
-	JNZ         pixel72
-
-end69:
-	VZEROUPPER
-	RET
-
-// func dotPixelsF64AVX2(rows int, cols int, stride0 int, stride1 int, x *byte, y *byte, acc *byte)
-// Requires: AVX, AVX2, FMA3
-TEXT ·dotPixelsF64AVX2(SB), NOSPLIT, $0-56
-	MOVQ rows+0(FP), AX
-	MOVQ cols+8(FP), CX
-	MOVQ stride0+16(FP), DX
-	MOVQ stride1+24(FP), BX
-	MOVQ x+32(FP), SI
-	MOVQ y+40(FP), DI
-	MOVQ acc+48(FP), R8
 
 wide73:
 	CMPQ    CX, $0x00000008
@@ -3201,16 +3264,16 @@ wide73:
 pixel74:
 	VMOVUPD     (R10), Y2
 	VMOVUPD     (R11), Y3
-	VFMADD231PD Y2, Y3, Y0
+	VFMADD231PD Y0, Y3, Y2
+	VMOVUPD     Y2, (R10)
 	VMOVUPD     32(R10), Y2
 	VMOVUPD     32(R11), Y3
-	VFMADD231PD Y2, Y3, Y1
+	VFMADD231PD Y1, Y3, Y2
+	VMOVUPD     Y2, 32(R10)
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
 	JNZ         pixel74
-	VMOVUPD     Y0, (R8)
-	VMOVUPD     Y1, 32(R8)
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
@@ -3228,12 +3291,12 @@ narrow73:
 pixel75:
 	VMOVUPD     (R10), Y1
 	VMOVUPD     (R11), Y2
-	VFMADD231PD Y1, Y2, Y0
+	VFMADD231PD Y0, Y2, Y1
+	VMOVUPD     Y1, (R10)
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
 	JNZ         pixel75
-	VMOVUPD     Y0, (R8)
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
@@ -3253,14 +3316,100 @@ edge73:
 pixel76:
 	VMASKMOVPD  (CX), Y0, Y2
 	VMASKMOVPD  (SI), Y0, Y3
-	VFMADD231PD Y2, Y3, Y1
+	VFMADD231PD Y1, Y3, Y2
+	VMASKMOVPD  Y2, Y0, (CX)
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
 	JNZ         pixel76
-	VMASKMOVPD  Y1, Y0, (R8)
 
 end73:
+	VZEROUPPER
+	RET
+
+// func dotPixelsF64AVX2(rows int, cols int, stride0 int, stride1 int, x *byte, y *byte, acc *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·dotPixelsF64AVX2(SB), NOSPLIT, $0-56
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	MOVQ stride0+16(FP), DX
+	MOVQ stride1+24(FP), BX
+	MOVQ x+32(FP), SI
+	MOVQ y+40(FP), DI
+	MOVQ acc+48(FP), R8
+
+wide77:
+	CMPQ    CX, $0x00000008
+	JLT     narrow77
+	VMOVUPD (R8), Y0
+	VMOVUPD 32(R8), Y1
+	MOVQ    AX, R9
+	MOVQ    SI, R10
+	MOVQ    DI, R11
+
+pixel78:
+	VMOVUPD     (R10), Y2
+	VMOVUPD     (R11), Y3
+	VFMADD231PD Y2, Y3, Y0
+	VMOVUPD     32(R10), Y2
+	VMOVUPD     32(R11), Y3
+	VFMADD231PD Y2, Y3, Y1
+	ADDQ        DX, R10
+	ADDQ        BX, R11
+	DECQ        R9
+	JNZ         pixel78
+	VMOVUPD     Y0, (R8)
+	VMOVUPD     Y1, 32(R8)
+	ADDQ        $0x00000040, SI
+	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, R8
+	SUBQ        $0x00000008, CX
+	JMP         wide77
+
+narrow77:
+	CMPQ    CX, $0x00000004
+	JLT     edge77
+	VMOVUPD (R8), Y0
+	MOVQ    AX, R9
+	MOVQ    SI, R10
+	MOVQ    DI, R11
+
+pixel79:
+	VMOVUPD     (R10), Y1
+	VMOVUPD     (R11), Y2
+	VFMADD231PD Y1, Y2, Y0
+	ADDQ        DX, R10
+	ADDQ        BX, R11
+	DECQ        R9
+	JNZ         pixel79
+	VMOVUPD     Y0, (R8)
+	ADDQ        $0x00000020, SI
+	ADDQ        $0x00000020, DI
+	ADDQ        $0x00000020, R8
+	SUBQ        $0x00000004, CX
+	JMP         narrow77
+
+edge77:
+	TESTQ        CX, CX
+	JZ           end77
+	VMOVQ        CX, X0
+	VPBROADCASTQ X0, Y0
+	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
+	VMASKMOVPD   (R8), Y0, Y1
+	MOVQ         SI, CX
+	MOVQ         DI, SI
+
+pixel80:
+	VMASKMOVPD  (CX), Y0, Y2
+	VMASKMOVPD  (SI), Y0, Y3
+	VFMADD231PD Y2, Y3, Y1
+	ADDQ        DX, CX
+	ADDQ        BX, SI
+	DECQ        AX
+	JNZ         pixel80
+	VMASKMOVPD  Y1, Y0, (R8)
+
+end77:
 	VZEROUPPER
 	RET
 
@@ -3276,16 +3425,16 @@ TEXT ·routePixelsF64AVX2(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide77:
+wide81:
 	CMPQ CX, $0x00000008
-	JLT  narrow77
+	JLT  narrow81
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel78:
+pixel82:
 	VMOVUPD (R11), Y0
 	VMOVUPD (R12), Y1
 	VMOVUPD (R13), Y2
@@ -3311,24 +3460,24 @@ pixel78:
 	ADDQ    BX, R13
 	ADDQ    BX, R14
 	DECQ    R10
-	JNZ     pixel78
+	JNZ     pixel82
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	ADDQ    $0x00000040, R8
 	ADDQ    $0x00000040, R9
 	SUBQ    $0x00000008, CX
-	JMP     wide77
+	JMP     wide81
 
-narrow77:
+narrow81:
 	CMPQ CX, $0x00000004
-	JLT  edge77
+	JLT  edge81
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel79:
+pixel83:
 	VMOVUPD (R11), Y0
 	VMOVUPD (R12), Y1
 	VMOVUPD (R13), Y2
@@ -3344,17 +3493,17 @@ pixel79:
 	ADDQ    BX, R13
 	ADDQ    BX, R14
 	DECQ    R10
-	JNZ     pixel79
+	JNZ     pixel83
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	ADDQ    $0x00000020, R8
 	ADDQ    $0x00000020, R9
 	SUBQ    $0x00000004, CX
-	JMP     narrow77
+	JMP     narrow81
 
-edge77:
+edge81:
 	TESTQ        CX, CX
-	JZ           end77
+	JZ           end81
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -3363,7 +3512,7 @@ edge77:
 	MOVQ         R8, DI
 	MOVQ         R9, R8
 
-pixel80:
+pixel84:
 	VMASKMOVPD (CX), Y0, Y1
 	VMASKMOVPD (SI), Y0, Y2
 	VMASKMOVPD (DI), Y0, Y3
@@ -3379,9 +3528,9 @@ pixel80:
 	ADDQ       BX, DI
 	ADDQ       BX, R8
 	DECQ       AX
-	JNZ        pixel80
+	JNZ        pixel84
 
-end77:
+end81:
 	VZEROUPPER
 	RET
 
@@ -3395,14 +3544,14 @@ TEXT ·copyRowsF64AVX2(SB), NOSPLIT, $0-48
 	MOVQ dst+32(FP), SI
 	MOVQ x+40(FP), DI
 
-wide81:
+wide85:
 	CMPQ CX, $0x00000008
-	JLT  narrow81
+	JLT  narrow85
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy82:
+copy86:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPD    (R10), Y0
 	VMOVUPD    Y0, (R9)
@@ -3412,51 +3561,51 @@ copy82:
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy82
+	JNZ        copy86
 	ADDQ       $0x00000040, SI
 	ADDQ       $0x00000040, DI
 	SUBQ       $0x00000008, CX
-	JMP        wide81
+	JMP        wide85
 
-narrow81:
+narrow85:
 	CMPQ CX, $0x00000004
-	JLT  edge81
+	JLT  edge85
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy83:
+copy87:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPD    (R10), Y0
 	VMOVUPD    Y0, (R9)
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy83
+	JNZ        copy87
 	ADDQ       $0x00000020, SI
 	ADDQ       $0x00000020, DI
 	SUBQ       $0x00000004, CX
-	JMP        narrow81
+	JMP        narrow85
 
-edge81:
+edge85:
 	TESTQ        CX, CX
-	JZ           end81
+	JZ           end85
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
 	MOVQ         SI, CX
 	MOVQ         DI, SI
 
-copy84:
+copy88:
 	PREFETCHT0 (SI)(BX*8)
 	VMASKMOVPD (SI), Y0, Y1
 	VMASKMOVPD Y1, Y0, (CX)
 	ADDQ       DX, CX
 	ADDQ       BX, SI
 	DECQ       AX
-	JNZ        copy84
+	JNZ        copy88
 
-end81:
+end85:
 	VZEROUPPER
 	RET
 
@@ -3468,305 +3617,43 @@ TEXT ·addF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many85:
-	CMPQ    AX, $0x00000020
-	JLT     one85
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VMOVUPD 64(BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VMOVUPD 128(BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VMOVUPD 192(BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000020, AX
-	JMP     many85
-
-one85:
-	CMPQ    AX, $0x00000008
-	JLT     rest85
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000008, AX
-	JMP     one85
-
-rest85:
-	TESTQ     AX, AX
-	JZ        done85
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD.Z (BX), K1, Z1
-	VADDPD    Z1, Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done85:
-	VZEROUPPER
-	RET
-
-// func subF64AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·subF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many86:
-	CMPQ    AX, $0x00000020
-	JLT     one86
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VMOVUPD 64(BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VMOVUPD 128(BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VMOVUPD 192(BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000020, AX
-	JMP     many86
-
-one86:
-	CMPQ    AX, $0x00000008
-	JLT     rest86
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000008, AX
-	JMP     one86
-
-rest86:
-	TESTQ     AX, AX
-	JZ        done86
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD.Z (BX), K1, Z1
-	VSUBPD    Z1, Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done86:
-	VZEROUPPER
-	RET
-
-// func mulF64AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·mulF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many87:
-	CMPQ    AX, $0x00000020
-	JLT     one87
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VMULPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VMOVUPD 64(BX), Z1
-	VMULPD  Z1, Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VMOVUPD 128(BX), Z1
-	VMULPD  Z1, Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VMOVUPD 192(BX), Z1
-	VMULPD  Z1, Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000020, AX
-	JMP     many87
-
-one87:
-	CMPQ    AX, $0x00000008
-	JLT     rest87
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VMULPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000008, AX
-	JMP     one87
-
-rest87:
-	TESTQ     AX, AX
-	JZ        done87
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD.Z (BX), K1, Z1
-	VMULPD    Z1, Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done87:
-	VZEROUPPER
-	RET
-
-// func divF64AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·divF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many88:
-	CMPQ    AX, $0x00000020
-	JLT     one88
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VDIVPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VMOVUPD 64(BX), Z1
-	VDIVPD  Z1, Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VMOVUPD 128(BX), Z1
-	VDIVPD  Z1, Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VMOVUPD 192(BX), Z1
-	VDIVPD  Z1, Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000020, AX
-	JMP     many88
-
-one88:
-	CMPQ    AX, $0x00000008
-	JLT     rest88
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VDIVPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000008, AX
-	JMP     one88
-
-rest88:
-	TESTQ     AX, AX
-	JZ        done88
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD.Z (BX), K1, Z1
-	VDIVPD    Z1, Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done88:
-	VZEROUPPER
-	RET
-
-// func maxF64AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·maxF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
 many89:
-	CMPQ      AX, $0x00000020
-	JLT       one89
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z2
-	VMOVUPD   Z2, (CX)
-	VMOVUPD   64(DX), Z0
-	VMOVUPD   64(BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z3
-	VMOVUPD   Z3, 64(CX)
-	VMOVUPD   128(DX), Z0
-	VMOVUPD   128(BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z4
-	VMOVUPD   Z4, 128(CX)
-	VMOVUPD   192(DX), Z0
-	VMOVUPD   192(BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z5
-	VMOVUPD   Z5, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000020, AX
-	JMP       many89
+	CMPQ    AX, $0x00000020
+	JLT     one89
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VADDPD  Z1, Z0, Z0
+	VMOVUPD Z0, (CX)
+	VMOVUPD 64(DX), Z0
+	VMOVUPD 64(BX), Z1
+	VADDPD  Z1, Z0, Z0
+	VMOVUPD Z0, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VMOVUPD 128(BX), Z1
+	VADDPD  Z1, Z0, Z0
+	VMOVUPD Z0, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VMOVUPD 192(BX), Z1
+	VADDPD  Z1, Z0, Z0
+	VMOVUPD Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000020, AX
+	JMP     many89
 
 one89:
-	CMPQ      AX, $0x00000008
-	JLT       rest89
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z6
-	VMOVUPD   Z6, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000008, AX
-	JMP       one89
+	CMPQ    AX, $0x00000008
+	JLT     rest89
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VADDPD  Z1, Z0, Z0
+	VMOVUPD Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000008, AX
+	JMP     one89
 
 rest89:
 	TESTQ     AX, AX
@@ -3778,70 +3665,58 @@ rest89:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K2
-	VBLENDMPD Z0, Z1, K2, Z7
-	VMOVUPD   Z7, K1, (CX)
+	VADDPD    Z1, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
 
 done89:
 	VZEROUPPER
 	RET
 
-// func minF64AVX512(n int, dst *byte, a *byte, b *byte)
+// func subF64AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·minF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·subF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
 many90:
-	CMPQ      AX, $0x00000020
-	JLT       one90
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VMINPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z2
-	VMOVUPD   Z2, (CX)
-	VMOVUPD   64(DX), Z0
-	VMOVUPD   64(BX), Z1
-	VMINPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z3
-	VMOVUPD   Z3, 64(CX)
-	VMOVUPD   128(DX), Z0
-	VMOVUPD   128(BX), Z1
-	VMINPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z4
-	VMOVUPD   Z4, 128(CX)
-	VMOVUPD   192(DX), Z0
-	VMOVUPD   192(BX), Z1
-	VMINPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z5
-	VMOVUPD   Z5, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000020, AX
-	JMP       many90
+	CMPQ    AX, $0x00000020
+	JLT     one90
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMOVUPD Z0, (CX)
+	VMOVUPD 64(DX), Z0
+	VMOVUPD 64(BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMOVUPD Z0, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VMOVUPD 128(BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMOVUPD Z0, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VMOVUPD 192(BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMOVUPD Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000020, AX
+	JMP     many90
 
 one90:
-	CMPQ      AX, $0x00000008
-	JLT       rest90
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VMINPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z6
-	VMOVUPD   Z6, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000008, AX
-	JMP       one90
+	CMPQ    AX, $0x00000008
+	JLT     rest90
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMOVUPD Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000008, AX
+	JMP     one90
 
 rest90:
 	TESTQ     AX, AX
@@ -3853,18 +3728,16 @@ rest90:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
-	VMINPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K2
-	VBLENDMPD Z0, Z1, K2, Z7
-	VMOVUPD   Z7, K1, (CX)
+	VSUBPD    Z1, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
 
 done90:
 	VZEROUPPER
 	RET
 
-// func squaredDifferenceF64AVX512(n int, dst *byte, a *byte, b *byte)
+// func mulF64AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·squaredDifferenceF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·mulF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -3875,23 +3748,19 @@ many91:
 	JLT     one91
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMULPD  Z0, Z0, Z0
+	VMULPD  Z1, Z0, Z0
 	VMOVUPD Z0, (CX)
 	VMOVUPD 64(DX), Z0
 	VMOVUPD 64(BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMULPD  Z0, Z0, Z0
+	VMULPD  Z1, Z0, Z0
 	VMOVUPD Z0, 64(CX)
 	VMOVUPD 128(DX), Z0
 	VMOVUPD 128(BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMULPD  Z0, Z0, Z0
+	VMULPD  Z1, Z0, Z0
 	VMOVUPD Z0, 128(CX)
 	VMOVUPD 192(DX), Z0
 	VMOVUPD 192(BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMULPD  Z0, Z0, Z0
+	VMULPD  Z1, Z0, Z0
 	VMOVUPD Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -3904,8 +3773,7 @@ one91:
 	JLT     rest91
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMULPD  Z0, Z0, Z0
+	VMULPD  Z1, Z0, Z0
 	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -3923,64 +3791,58 @@ rest91:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
-	VSUBPD    Z1, Z0, Z0
-	VMULPD    Z0, Z0, Z0
+	VMULPD    Z1, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
 done91:
 	VZEROUPPER
 	RET
 
-// func reluGradF64AVX512(n int, dst *byte, a *byte, b *byte)
+// func divF64AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·reluGradF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·divF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
 many92:
-	CMPQ      AX, $0x00000020
-	JLT       one92
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VMOVUPD   Z0, (CX)
-	VMOVUPD   64(DX), Z0
-	VMOVUPD   64(BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VMOVUPD   Z0, 64(CX)
-	VMOVUPD   128(DX), Z0
-	VMOVUPD   128(BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VMOVUPD   Z0, 128(CX)
-	VMOVUPD   192(DX), Z0
-	VMOVUPD   192(BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VMOVUPD   Z0, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000020, AX
-	JMP       many92
+	CMPQ    AX, $0x00000020
+	JLT     one92
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VDIVPD  Z1, Z0, Z0
+	VMOVUPD Z0, (CX)
+	VMOVUPD 64(DX), Z0
+	VMOVUPD 64(BX), Z1
+	VDIVPD  Z1, Z0, Z0
+	VMOVUPD Z0, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VMOVUPD 128(BX), Z1
+	VDIVPD  Z1, Z0, Z0
+	VMOVUPD Z0, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VMOVUPD 192(BX), Z1
+	VDIVPD  Z1, Z0, Z0
+	VMOVUPD Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000020, AX
+	JMP     many92
 
 one92:
-	CMPQ      AX, $0x00000008
-	JLT       rest92
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VMOVUPD   Z0, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000008, AX
-	JMP       one92
+	CMPQ    AX, $0x00000008
+	JLT     rest92
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VDIVPD  Z1, Z0, Z0
+	VMOVUPD Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000008, AX
+	JMP     one92
 
 rest92:
 	TESTQ     AX, AX
@@ -3992,17 +3854,16 @@ rest92:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K2
-	VMOVUPD.Z Z0, K2, Z0
+	VDIVPD    Z1, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
 done92:
 	VZEROUPPER
 	RET
 
-// func relu6GradF64AVX512(n int, dst *byte, a *byte, b *byte)
+// func maxF64AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·relu6GradF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·maxF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -4013,32 +3874,28 @@ many93:
 	JLT       one93
 	VMOVUPD   (DX), Z0
 	VMOVUPD   (BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VMOVUPD   Z0, (CX)
+	VMAXPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z2
+	VMOVUPD   Z2, (CX)
 	VMOVUPD   64(DX), Z0
 	VMOVUPD   64(BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VMOVUPD   Z0, 64(CX)
+	VMAXPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z3
+	VMOVUPD   Z3, 64(CX)
 	VMOVUPD   128(DX), Z0
 	VMOVUPD   128(BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VMOVUPD   Z0, 128(CX)
+	VMAXPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z4
+	VMOVUPD   Z4, 128(CX)
 	VMOVUPD   192(DX), Z0
 	VMOVUPD   192(BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VMOVUPD   Z0, 192(CX)
+	VMAXPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z5
+	VMOVUPD   Z5, 192(CX)
 	ADDQ      $0x00000100, CX
 	ADDQ      $0x00000100, DX
 	ADDQ      $0x00000100, BX
@@ -4050,11 +3907,10 @@ one93:
 	JLT       rest93
 	VMOVUPD   (DX), Z0
 	VMOVUPD   (BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VMOVUPD   Z0, (CX)
+	VMAXPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z6
+	VMOVUPD   Z6, (CX)
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
@@ -4071,13 +3927,306 @@ rest93:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
+	VMAXPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K2
+	VBLENDMPD Z0, Z1, K2, Z7
+	VMOVUPD   Z7, K1, (CX)
+
+done93:
+	VZEROUPPER
+	RET
+
+// func minF64AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·minF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many94:
+	CMPQ      AX, $0x00000020
+	JLT       one94
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z2
+	VMOVUPD   Z2, (CX)
+	VMOVUPD   64(DX), Z0
+	VMOVUPD   64(BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z3
+	VMOVUPD   Z3, 64(CX)
+	VMOVUPD   128(DX), Z0
+	VMOVUPD   128(BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z4
+	VMOVUPD   Z4, 128(CX)
+	VMOVUPD   192(DX), Z0
+	VMOVUPD   192(BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z5
+	VMOVUPD   Z5, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000020, AX
+	JMP       many94
+
+one94:
+	CMPQ      AX, $0x00000008
+	JLT       rest94
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z6
+	VMOVUPD   Z6, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000008, AX
+	JMP       one94
+
+rest94:
+	TESTQ     AX, AX
+	JZ        done94
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD.Z (BX), K1, Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K2
+	VBLENDMPD Z0, Z1, K2, Z7
+	VMOVUPD   Z7, K1, (CX)
+
+done94:
+	VZEROUPPER
+	RET
+
+// func squaredDifferenceF64AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·squaredDifferenceF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many95:
+	CMPQ    AX, $0x00000020
+	JLT     one95
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, (CX)
+	VMOVUPD 64(DX), Z0
+	VMOVUPD 64(BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VMOVUPD 128(BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VMOVUPD 192(BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000020, AX
+	JMP     many95
+
+one95:
+	CMPQ    AX, $0x00000008
+	JLT     rest95
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000008, AX
+	JMP     one95
+
+rest95:
+	TESTQ     AX, AX
+	JZ        done95
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD.Z (BX), K1, Z1
+	VSUBPD    Z1, Z0, Z0
+	VMULPD    Z0, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
+
+done95:
+	VZEROUPPER
+	RET
+
+// func reluGradF64AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·reluGradF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many96:
+	CMPQ      AX, $0x00000020
+	JLT       one96
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VMOVUPD   Z0, (CX)
+	VMOVUPD   64(DX), Z0
+	VMOVUPD   64(BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VMOVUPD   Z0, 64(CX)
+	VMOVUPD   128(DX), Z0
+	VMOVUPD   128(BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VMOVUPD   Z0, 128(CX)
+	VMOVUPD   192(DX), Z0
+	VMOVUPD   192(BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VMOVUPD   Z0, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000020, AX
+	JMP       many96
+
+one96:
+	CMPQ      AX, $0x00000008
+	JLT       rest96
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VMOVUPD   Z0, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000008, AX
+	JMP       one96
+
+rest96:
+	TESTQ     AX, AX
+	JZ        done96
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD.Z (BX), K1, Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K2
+	VMOVUPD.Z Z0, K2, Z0
+	VMOVUPD   Z0, K1, (CX)
+
+done96:
+	VZEROUPPER
+	RET
+
+// func relu6GradF64AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·relu6GradF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many97:
+	CMPQ      AX, $0x00000020
+	JLT       one97
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VMOVUPD   Z0, (CX)
+	VMOVUPD   64(DX), Z0
+	VMOVUPD   64(BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VMOVUPD   Z0, 64(CX)
+	VMOVUPD   128(DX), Z0
+	VMOVUPD   128(BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VMOVUPD   Z0, 128(CX)
+	VMOVUPD   192(DX), Z0
+	VMOVUPD   192(BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VMOVUPD   Z0, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000020, AX
+	JMP       many97
+
+one97:
+	CMPQ      AX, $0x00000008
+	JLT       rest97
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VMOVUPD   Z0, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000008, AX
+	JMP       one97
+
+rest97:
+	TESTQ     AX, AX
+	JZ        done97
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD.Z (BX), K1, Z1
 	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K2
 	VMOVUPD.Z Z0, K2, Z0
 	VCMPPD    $0x11, constF64_4018000000000000<>+0(SB), Z1, K2
 	VMOVUPD.Z Z0, K2, Z0
 	VMOVUPD   Z0, K1, (CX)
 
-done93:
+done97:
 	VZEROUPPER
 	RET
 
@@ -4089,9 +4238,9 @@ TEXT ·sigmoidGradF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many94:
+many98:
 	CMPQ    AX, $0x00000020
-	JLT     one94
+	JLT     one98
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z2
@@ -4124,11 +4273,11 @@ many94:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000020, AX
-	JMP     many94
+	JMP     many98
 
-one94:
+one98:
 	CMPQ    AX, $0x00000008
-	JLT     rest94
+	JLT     rest98
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z2
@@ -4140,11 +4289,11 @@ one94:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, AX
-	JMP     one94
+	JMP     one98
 
-rest94:
+rest98:
 	TESTQ     AX, AX
-	JZ        done94
+	JZ        done98
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -4158,7 +4307,7 @@ rest94:
 	VMULPD    Z2, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
-done94:
+done98:
 	VZEROUPPER
 	RET
 
@@ -4170,9 +4319,9 @@ TEXT ·tanhGradF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many95:
+many99:
 	CMPQ         AX, $0x00000020
-	JLT          one95
+	JLT          one99
 	VMOVUPD      (DX), Z0
 	VMOVUPD      (BX), Z1
 	VMOVUPD      constF64_3ff0000000000000<>+0(SB), Z2
@@ -4201,11 +4350,11 @@ many95:
 	ADDQ         $0x00000100, DX
 	ADDQ         $0x00000100, BX
 	SUBQ         $0x00000020, AX
-	JMP          many95
+	JMP          many99
 
-one95:
+one99:
 	CMPQ         AX, $0x00000008
-	JLT          rest95
+	JLT          rest99
 	VMOVUPD      (DX), Z0
 	VMOVUPD      (BX), Z1
 	VMOVUPD      constF64_3ff0000000000000<>+0(SB), Z2
@@ -4216,11 +4365,11 @@ one95:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000008, AX
-	JMP          one95
+	JMP          one99
 
-rest95:
+rest99:
 	TESTQ        AX, AX
-	JZ           done95
+	JZ           done99
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -4233,7 +4382,7 @@ rest95:
 	VMULPD       Z2, Z0, Z0
 	VMOVUPD      Z0, K1, (CX)
 
-done95:
+done99:
 	VZEROUPPER
 	RET
 
@@ -4244,245 +4393,21 @@ TEXT ·negF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many96:
-	CMPQ    AX, $0x00000020
-	JLT     one96
-	VMOVUPD (DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
-	JMP     many96
-
-one96:
-	CMPQ    AX, $0x00000008
-	JLT     rest96
-	VMOVUPD (DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one96
-
-rest96:
-	TESTQ     AX, AX
-	JZ        done96
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VXORPD    constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done96:
-	VZEROUPPER
-	RET
-
-// func absF64AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·absF64AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
-many97:
-	CMPQ    AX, $0x00000020
-	JLT     one97
-	VMOVUPD (DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
-	JMP     many97
-
-one97:
-	CMPQ    AX, $0x00000008
-	JLT     rest97
-	VMOVUPD (DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one97
-
-rest97:
-	TESTQ     AX, AX
-	JZ        done97
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VANDPD    constF64_7fffffffffffffff<>+0(SB), Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done97:
-	VZEROUPPER
-	RET
-
-// func squareF64AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·squareF64AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
-many98:
-	CMPQ    AX, $0x00000020
-	JLT     one98
-	VMOVUPD (DX), Z0
-	VMULPD  Z0, Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VMULPD  Z0, Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VMULPD  Z0, Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VMULPD  Z0, Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
-	JMP     many98
-
-one98:
-	CMPQ    AX, $0x00000008
-	JLT     rest98
-	VMOVUPD (DX), Z0
-	VMULPD  Z0, Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one98
-
-rest98:
-	TESTQ     AX, AX
-	JZ        done98
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMULPD    Z0, Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done98:
-	VZEROUPPER
-	RET
-
-// func sqrtF64AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·sqrtF64AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
-many99:
-	CMPQ    AX, $0x00000020
-	JLT     one99
-	VMOVUPD (DX), Z0
-	VSQRTPD Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VSQRTPD Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VSQRTPD Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VSQRTPD Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
-	JMP     many99
-
-one99:
-	CMPQ    AX, $0x00000008
-	JLT     rest99
-	VMOVUPD (DX), Z0
-	VSQRTPD Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one99
-
-rest99:
-	TESTQ     AX, AX
-	JZ        done99
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VSQRTPD   Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done99:
-	VZEROUPPER
-	RET
-
-// func rsqrtF64AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·rsqrtF64AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
 many100:
 	CMPQ    AX, $0x00000020
 	JLT     one100
 	VMOVUPD (DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
-	VSQRTPD Z0, Z0
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
+	VMOVUPD Z0, (CX)
 	VMOVUPD 64(DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
-	VSQRTPD Z0, Z0
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, 64(CX)
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
+	VMOVUPD Z0, 64(CX)
 	VMOVUPD 128(DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
-	VSQRTPD Z0, Z0
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, 128(CX)
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
+	VMOVUPD Z0, 128(CX)
 	VMOVUPD 192(DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
-	VSQRTPD Z0, Z0
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, 192(CX)
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
+	VMOVUPD Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
@@ -4492,10 +4417,8 @@ one100:
 	CMPQ    AX, $0x00000008
 	JLT     rest100
 	VMOVUPD (DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
-	VSQRTPD Z0, Z0
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
+	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000008, AX
@@ -4510,12 +4433,238 @@ rest100:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
+	VXORPD    constF64_8000000000000000<>+0(SB), Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
+
+done100:
+	VZEROUPPER
+	RET
+
+// func absF64AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·absF64AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many101:
+	CMPQ    AX, $0x00000020
+	JLT     one101
+	VMOVUPD (DX), Z0
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VMOVUPD Z0, (CX)
+	VMOVUPD 64(DX), Z0
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VMOVUPD Z0, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VMOVUPD Z0, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VMOVUPD Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many101
+
+one101:
+	CMPQ    AX, $0x00000008
+	JLT     rest101
+	VMOVUPD (DX), Z0
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VMOVUPD Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one101
+
+rest101:
+	TESTQ     AX, AX
+	JZ        done101
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VANDPD    constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
+
+done101:
+	VZEROUPPER
+	RET
+
+// func squareF64AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·squareF64AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many102:
+	CMPQ    AX, $0x00000020
+	JLT     one102
+	VMOVUPD (DX), Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, (CX)
+	VMOVUPD 64(DX), Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many102
+
+one102:
+	CMPQ    AX, $0x00000008
+	JLT     rest102
+	VMOVUPD (DX), Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one102
+
+rest102:
+	TESTQ     AX, AX
+	JZ        done102
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMULPD    Z0, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
+
+done102:
+	VZEROUPPER
+	RET
+
+// func sqrtF64AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·sqrtF64AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many103:
+	CMPQ    AX, $0x00000020
+	JLT     one103
+	VMOVUPD (DX), Z0
+	VSQRTPD Z0, Z0
+	VMOVUPD Z0, (CX)
+	VMOVUPD 64(DX), Z0
+	VSQRTPD Z0, Z0
+	VMOVUPD Z0, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VSQRTPD Z0, Z0
+	VMOVUPD Z0, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VSQRTPD Z0, Z0
+	VMOVUPD Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many103
+
+one103:
+	CMPQ    AX, $0x00000008
+	JLT     rest103
+	VMOVUPD (DX), Z0
+	VSQRTPD Z0, Z0
+	VMOVUPD Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one103
+
+rest103:
+	TESTQ     AX, AX
+	JZ        done103
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VSQRTPD   Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
+
+done103:
+	VZEROUPPER
+	RET
+
+// func rsqrtF64AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·rsqrtF64AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many104:
+	CMPQ    AX, $0x00000020
+	JLT     one104
+	VMOVUPD (DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD Z0, Z0
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	VMOVUPD 64(DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD Z0, Z0
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD Z0, Z0
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD Z0, Z0
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many104
+
+one104:
+	CMPQ    AX, $0x00000008
+	JLT     rest104
+	VMOVUPD (DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD Z0, Z0
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one104
+
+rest104:
+	TESTQ     AX, AX
+	JZ        done104
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
 	VSQRTPD   Z0, Z0
 	VDIVPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
-done100:
+done104:
 	VZEROUPPER
 	RET
 
@@ -4526,9 +4675,9 @@ TEXT ·reciprocalF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many101:
+many105:
 	CMPQ    AX, $0x00000020
-	JLT     one101
+	JLT     one105
 	VMOVUPD (DX), Z0
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
 	VDIVPD  Z0, Z1, Z1
@@ -4548,11 +4697,11 @@ many101:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
-	JMP     many101
+	JMP     many105
 
-one101:
+one105:
 	CMPQ    AX, $0x00000008
-	JLT     rest101
+	JLT     rest105
 	VMOVUPD (DX), Z0
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
 	VDIVPD  Z0, Z1, Z1
@@ -4560,11 +4709,11 @@ one101:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000008, AX
-	JMP     one101
+	JMP     one105
 
-rest101:
+rest105:
 	TESTQ     AX, AX
-	JZ        done101
+	JZ        done105
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -4575,7 +4724,7 @@ rest101:
 	VDIVPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
-done101:
+done105:
 	VZEROUPPER
 	RET
 
@@ -4586,9 +4735,9 @@ TEXT ·reluF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many102:
+many106:
 	CMPQ    AX, $0x00000020
-	JLT     one102
+	JLT     one106
 	VMOVUPD (DX), Z0
 	VPXORD  Z1, Z1, Z1
 	VMAXPD  Z0, Z1, Z1
@@ -4608,11 +4757,11 @@ many102:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
-	JMP     many102
+	JMP     many106
 
-one102:
+one106:
 	CMPQ    AX, $0x00000008
-	JLT     rest102
+	JLT     rest106
 	VMOVUPD (DX), Z0
 	VPXORD  Z5, Z5, Z5
 	VMAXPD  Z0, Z5, Z5
@@ -4620,11 +4769,11 @@ one102:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000008, AX
-	JMP     one102
+	JMP     one106
 
-rest102:
+rest106:
 	TESTQ     AX, AX
-	JZ        done102
+	JZ        done106
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -4635,7 +4784,7 @@ rest102:
 	VMAXPD    Z0, Z6, Z6
 	VMOVUPD   Z6, K1, (CX)
 
-done102:
+done106:
 	VZEROUPPER
 	RET
 
@@ -4646,9 +4795,9 @@ TEXT ·relu6F64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many103:
+many107:
 	CMPQ    AX, $0x00000020
-	JLT     one103
+	JLT     one107
 	VMOVUPD (DX), Z0
 	VMOVUPD constF64_4018000000000000<>+0(SB), Z2
 	VPXORD  Z1, Z1, Z1
@@ -4676,247 +4825,16 @@ many103:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
-	JMP     many103
-
-one103:
-	CMPQ    AX, $0x00000008
-	JLT     rest103
-	VMOVUPD (DX), Z0
-	VMOVUPD constF64_4018000000000000<>+0(SB), Z1
-	VPXORD  Z6, Z6, Z6
-	VMAXPD  Z0, Z6, Z6
-	VMINPD  Z6, Z1, Z1
-	VMOVUPD Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one103
-
-rest103:
-	TESTQ     AX, AX
-	JZ        done103
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD   constF64_4018000000000000<>+0(SB), Z1
-	VPXORD    Z7, Z7, Z7
-	VMAXPD    Z0, Z7, Z7
-	VMINPD    Z7, Z1, Z1
-	VMOVUPD   Z1, K1, (CX)
-
-done103:
-	VZEROUPPER
-	RET
-
-// func addScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·addScalarF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSD X0, Z0
-
-many104:
-	CMPQ    AX, $0x00000020
-	JLT     one104
-	VMOVUPD (DX), Z1
-	VADDPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
-	VMOVUPD 64(DX), Z1
-	VADDPD  Z0, Z1, Z1
-	VMOVUPD Z1, 64(CX)
-	VMOVUPD 128(DX), Z1
-	VADDPD  Z0, Z1, Z1
-	VMOVUPD Z1, 128(CX)
-	VMOVUPD 192(DX), Z1
-	VADDPD  Z0, Z1, Z1
-	VMOVUPD Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
-	JMP     many104
-
-one104:
-	CMPQ    AX, $0x00000008
-	JLT     rest104
-	VMOVUPD (DX), Z1
-	VADDPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one104
-
-rest104:
-	TESTQ     AX, AX
-	JZ        done104
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z1
-	VADDPD    Z0, Z1, Z1
-	VMOVUPD   Z1, K1, (CX)
-
-done104:
-	VZEROUPPER
-	RET
-
-// func subScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·subScalarF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSD X0, Z0
-
-many105:
-	CMPQ    AX, $0x00000020
-	JLT     one105
-	VMOVUPD (DX), Z1
-	VSUBPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
-	VMOVUPD 64(DX), Z1
-	VSUBPD  Z0, Z1, Z1
-	VMOVUPD Z1, 64(CX)
-	VMOVUPD 128(DX), Z1
-	VSUBPD  Z0, Z1, Z1
-	VMOVUPD Z1, 128(CX)
-	VMOVUPD 192(DX), Z1
-	VSUBPD  Z0, Z1, Z1
-	VMOVUPD Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
-	JMP     many105
-
-one105:
-	CMPQ    AX, $0x00000008
-	JLT     rest105
-	VMOVUPD (DX), Z1
-	VSUBPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one105
-
-rest105:
-	TESTQ     AX, AX
-	JZ        done105
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z1
-	VSUBPD    Z0, Z1, Z1
-	VMOVUPD   Z1, K1, (CX)
-
-done105:
-	VZEROUPPER
-	RET
-
-// func mulScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·mulScalarF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSD X0, Z0
-
-many106:
-	CMPQ    AX, $0x00000020
-	JLT     one106
-	VMOVUPD (DX), Z1
-	VMULPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
-	VMOVUPD 64(DX), Z1
-	VMULPD  Z0, Z1, Z1
-	VMOVUPD Z1, 64(CX)
-	VMOVUPD 128(DX), Z1
-	VMULPD  Z0, Z1, Z1
-	VMOVUPD Z1, 128(CX)
-	VMOVUPD 192(DX), Z1
-	VMULPD  Z0, Z1, Z1
-	VMOVUPD Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
-	JMP     many106
-
-one106:
-	CMPQ    AX, $0x00000008
-	JLT     rest106
-	VMOVUPD (DX), Z1
-	VMULPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one106
-
-rest106:
-	TESTQ     AX, AX
-	JZ        done106
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z1
-	VMULPD    Z0, Z1, Z1
-	VMOVUPD   Z1, K1, (CX)
-
-done106:
-	VZEROUPPER
-	RET
-
-// func divScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·divScalarF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSD X0, Z0
-
-many107:
-	CMPQ    AX, $0x00000020
-	JLT     one107
-	VMOVUPD (DX), Z1
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
-	VMOVUPD 64(DX), Z1
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, 64(CX)
-	VMOVUPD 128(DX), Z1
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, 128(CX)
-	VMOVUPD 192(DX), Z1
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
 	JMP     many107
 
 one107:
 	CMPQ    AX, $0x00000008
 	JLT     rest107
-	VMOVUPD (DX), Z1
-	VDIVPD  Z0, Z1, Z1
+	VMOVUPD (DX), Z0
+	VMOVUPD constF64_4018000000000000<>+0(SB), Z1
+	VPXORD  Z6, Z6, Z6
+	VMAXPD  Z0, Z6, Z6
+	VMINPD  Z6, Z1, Z1
 	VMOVUPD Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -4931,11 +4849,242 @@ rest107:
 	SHLXQ     BX, AX, AX
 	DECQ      AX
 	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD   constF64_4018000000000000<>+0(SB), Z1
+	VPXORD    Z7, Z7, Z7
+	VMAXPD    Z0, Z7, Z7
+	VMINPD    Z7, Z1, Z1
+	VMOVUPD   Z1, K1, (CX)
+
+done107:
+	VZEROUPPER
+	RET
+
+// func addScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·addScalarF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSD X0, Z0
+
+many108:
+	CMPQ    AX, $0x00000020
+	JLT     one108
+	VMOVUPD (DX), Z1
+	VADDPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	VMOVUPD 64(DX), Z1
+	VADDPD  Z0, Z1, Z1
+	VMOVUPD Z1, 64(CX)
+	VMOVUPD 128(DX), Z1
+	VADDPD  Z0, Z1, Z1
+	VMOVUPD Z1, 128(CX)
+	VMOVUPD 192(DX), Z1
+	VADDPD  Z0, Z1, Z1
+	VMOVUPD Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many108
+
+one108:
+	CMPQ    AX, $0x00000008
+	JLT     rest108
+	VMOVUPD (DX), Z1
+	VADDPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one108
+
+rest108:
+	TESTQ     AX, AX
+	JZ        done108
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z1
+	VADDPD    Z0, Z1, Z1
+	VMOVUPD   Z1, K1, (CX)
+
+done108:
+	VZEROUPPER
+	RET
+
+// func subScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·subScalarF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSD X0, Z0
+
+many109:
+	CMPQ    AX, $0x00000020
+	JLT     one109
+	VMOVUPD (DX), Z1
+	VSUBPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	VMOVUPD 64(DX), Z1
+	VSUBPD  Z0, Z1, Z1
+	VMOVUPD Z1, 64(CX)
+	VMOVUPD 128(DX), Z1
+	VSUBPD  Z0, Z1, Z1
+	VMOVUPD Z1, 128(CX)
+	VMOVUPD 192(DX), Z1
+	VSUBPD  Z0, Z1, Z1
+	VMOVUPD Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many109
+
+one109:
+	CMPQ    AX, $0x00000008
+	JLT     rest109
+	VMOVUPD (DX), Z1
+	VSUBPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one109
+
+rest109:
+	TESTQ     AX, AX
+	JZ        done109
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z1
+	VSUBPD    Z0, Z1, Z1
+	VMOVUPD   Z1, K1, (CX)
+
+done109:
+	VZEROUPPER
+	RET
+
+// func mulScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·mulScalarF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSD X0, Z0
+
+many110:
+	CMPQ    AX, $0x00000020
+	JLT     one110
+	VMOVUPD (DX), Z1
+	VMULPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	VMOVUPD 64(DX), Z1
+	VMULPD  Z0, Z1, Z1
+	VMOVUPD Z1, 64(CX)
+	VMOVUPD 128(DX), Z1
+	VMULPD  Z0, Z1, Z1
+	VMOVUPD Z1, 128(CX)
+	VMOVUPD 192(DX), Z1
+	VMULPD  Z0, Z1, Z1
+	VMOVUPD Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many110
+
+one110:
+	CMPQ    AX, $0x00000008
+	JLT     rest110
+	VMOVUPD (DX), Z1
+	VMULPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one110
+
+rest110:
+	TESTQ     AX, AX
+	JZ        done110
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z1
+	VMULPD    Z0, Z1, Z1
+	VMOVUPD   Z1, K1, (CX)
+
+done110:
+	VZEROUPPER
+	RET
+
+// func divScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·divScalarF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSD X0, Z0
+
+many111:
+	CMPQ    AX, $0x00000020
+	JLT     one111
+	VMOVUPD (DX), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	VMOVUPD 64(DX), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 64(CX)
+	VMOVUPD 128(DX), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 128(CX)
+	VMOVUPD 192(DX), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many111
+
+one111:
+	CMPQ    AX, $0x00000008
+	JLT     rest111
+	VMOVUPD (DX), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one111
+
+rest111:
+	TESTQ     AX, AX
+	JZ        done111
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z1
 	VDIVPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
-done107:
+done111:
 	VZEROUPPER
 	RET
 
@@ -4949,9 +5098,9 @@ TEXT ·axpyF64AVX512(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSD X0, Z0
 
-many108:
+many112:
 	CMPQ        AX, $0x00000020
-	JLT         one108
+	JLT         one112
 	VMOVUPD     (CX), Z2
 	VMOVUPD     (DX), Z1
 	VFMADD231PD Z1, Z0, Z2
@@ -4971,11 +5120,11 @@ many108:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000020, AX
-	JMP         many108
+	JMP         many112
 
-one108:
+one112:
 	CMPQ        AX, $0x00000008
-	JLT         rest108
+	JLT         rest112
 	VMOVUPD     (CX), Z2
 	VMOVUPD     (DX), Z1
 	VFMADD231PD Z1, Z0, Z2
@@ -4983,11 +5132,11 @@ one108:
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000008, AX
-	JMP         one108
+	JMP         one112
 
-rest108:
+rest112:
 	TESTQ       AX, AX
-	JZ          done108
+	JZ          done112
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -4998,7 +5147,7 @@ rest108:
 	VFMADD231PD Z1, Z0, Z2
 	VMOVUPD     Z2, K1, (CX)
 
-done108:
+done112:
 	VZEROUPPER
 	RET
 
@@ -5016,9 +5165,9 @@ TEXT ·dropoutF64AVX512(SB), NOSPLIT, $0-48
 	VMOVQ        SI, X1
 	VBROADCASTSD X1, Z1
 
-many109:
+many113:
 	CMPQ      AX, $0x00000020
-	JLT       one109
+	JLT       one113
 	VMOVUPD   (DX), Z2
 	VMOVUPD   (BX), Z3
 	VMULPD    Z1, Z2, Z2
@@ -5047,11 +5196,11 @@ many109:
 	ADDQ      $0x00000100, DX
 	ADDQ      $0x00000100, BX
 	SUBQ      $0x00000020, AX
-	JMP       many109
+	JMP       many113
 
-one109:
+one113:
 	CMPQ      AX, $0x00000008
-	JLT       rest109
+	JLT       rest113
 	VMOVUPD   (DX), Z2
 	VMOVUPD   (BX), Z3
 	VMULPD    Z1, Z2, Z2
@@ -5062,11 +5211,11 @@ one109:
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000008, AX
-	JMP       one109
+	JMP       one113
 
-rest109:
+rest113:
 	TESTQ     AX, AX
-	JZ        done109
+	JZ        done113
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -5079,7 +5228,7 @@ rest109:
 	VMOVUPD.Z Z2, K2, Z0
 	VMOVUPD   Z0, K1, (CX)
 
-done109:
+done113:
 	VZEROUPPER
 	RET
 
@@ -5093,9 +5242,9 @@ TEXT ·sumF64AVX512(SB), NOSPLIT, $0-24
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many110:
+many114:
 	CMPQ    AX, $0x00000020
-	JLT     one110
+	JLT     one114
 	VMOVUPD (CX), Z4
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD 64(CX), Z4
@@ -5106,20 +5255,20 @@ many110:
 	VADDPD  Z4, Z3, Z3
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000020, AX
-	JMP     many110
+	JMP     many114
 
-one110:
+one114:
 	CMPQ    AX, $0x00000008
-	JLT     rest110
+	JLT     rest114
 	VMOVUPD (CX), Z4
 	VADDPD  Z4, Z0, Z0
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000008, AX
-	JMP     one110
+	JMP     one114
 
-rest110:
+rest114:
 	TESTQ     AX, AX
-	JZ        done110
+	JZ        done114
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -5128,7 +5277,7 @@ rest110:
 	VMOVUPD.Z (CX), K1, Z4
 	VADDPD    Z4, Z0, Z0
 
-done110:
+done114:
 	VADDPD        Z1, Z0, Z0
 	VADDPD        Z3, Z2, Z2
 	VADDPD        Z2, Z0, Z0
@@ -5154,9 +5303,9 @@ TEXT ·dotF64AVX512(SB), NOSPLIT, $0-32
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many111:
+many115:
 	CMPQ        AX, $0x00000020
-	JLT         one111
+	JLT         one115
 	VMOVUPD     (CX), Z4
 	VMOVUPD     (DX), Z5
 	VFMADD231PD Z4, Z5, Z0
@@ -5172,22 +5321,22 @@ many111:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000020, AX
-	JMP         many111
+	JMP         many115
 
-one111:
+one115:
 	CMPQ        AX, $0x00000008
-	JLT         rest111
+	JLT         rest115
 	VMOVUPD     (CX), Z4
 	VMOVUPD     (DX), Z5
 	VFMADD231PD Z4, Z5, Z0
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000008, AX
-	JMP         one111
+	JMP         one115
 
-rest111:
+rest115:
 	TESTQ       AX, AX
-	JZ          done111
+	JZ          done115
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -5197,7 +5346,7 @@ rest111:
 	VMOVUPD.Z   (DX), K1, Z5
 	VFMADD231PD Z4, Z5, Z0
 
-done111:
+done115:
 	VADDPD        Z1, Z0, Z0
 	VADDPD        Z3, Z2, Z2
 	VADDPD        Z2, Z0, Z0
@@ -5222,9 +5371,9 @@ TEXT ·maxOfF64AVX512(SB), NOSPLIT, $0-24
 	VMOVUPD constF64_fff0000000000000<>+0(SB), Z2
 	VPXORD  Z3, Z3, Z3
 
-many112:
+many116:
 	CMPQ      AX, $0x00000010
-	JLT       one112
+	JLT       one116
 	VMOVUPD   (CX), Z4
 	VCMPPD    $0x03, Z4, Z4, K1
 	VMOVUPD.Z Z4, K1, Z5
@@ -5237,11 +5386,11 @@ many112:
 	VMAXPD    Z4, Z2, Z2
 	ADDQ      $0x00000080, CX
 	SUBQ      $0x00000010, AX
-	JMP       many112
+	JMP       many116
 
-one112:
+one116:
 	CMPQ      AX, $0x00000008
-	JLT       rest112
+	JLT       rest116
 	VMOVUPD   (CX), Z4
 	VCMPPD    $0x03, Z4, Z4, K1
 	VMOVUPD.Z Z4, K1, Z5
@@ -5249,11 +5398,11 @@ one112:
 	VMAXPD    Z4, Z1, Z1
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000008, AX
-	JMP       one112
+	JMP       one116
 
-rest112:
+rest116:
 	TESTQ     AX, AX
-	JZ        done112
+	JZ        done116
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -5266,7 +5415,7 @@ rest112:
 	VORPD     Z0, Z3, Z3
 	VMAXPD    Z6, Z1, Z1
 
-done112:
+done116:
 	VMAXPD        Z2, Z1, Z1
 	VCMPPD        $0x03, Z3, Z3, K1
 	VMOVUPD.Z     Z3, K1, Z0
@@ -5298,9 +5447,9 @@ TEXT ·colSumF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ CX, SI
 	SHLQ $0x03, SI
 
-wide113:
+wide117:
 	CMPQ    CX, $0x00000020
-	JLT     narrow113
+	JLT     narrow117
 	VMOVUPD (DX), Z0
 	VMOVUPD 64(DX), Z1
 	VMOVUPD 128(DX), Z2
@@ -5308,7 +5457,7 @@ wide113:
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row114:
+row118:
 	VMOVUPD (R8), Z4
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD 64(R8), Z4
@@ -5319,7 +5468,7 @@ row114:
 	VADDPD  Z4, Z3, Z3
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row114
+	JNZ     row118
 	VMOVUPD Z0, (DX)
 	VMOVUPD Z1, 64(DX)
 	VMOVUPD Z2, 128(DX)
@@ -5327,30 +5476,30 @@ row114:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000020, CX
-	JMP     wide113
+	JMP     wide117
 
-narrow113:
+narrow117:
 	CMPQ    CX, $0x00000008
-	JLT     edge113
+	JLT     edge117
 	VMOVUPD (DX), Z0
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row115:
+row119:
 	VMOVUPD (R8), Z1
 	VADDPD  Z1, Z0, Z0
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row115
+	JNZ     row119
 	VMOVUPD Z0, (DX)
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, CX
-	JMP     narrow113
+	JMP     narrow117
 
-edge113:
+edge117:
 	TESTQ     CX, CX
-	JZ        end113
+	JZ        end117
 	MOVQ      CX, DI
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     DI, CX, CX
@@ -5359,15 +5508,15 @@ edge113:
 	VMOVUPD.Z (DX), K1, Z0
 	MOVQ      BX, CX
 
-row116:
+row120:
 	VMOVUPD.Z (CX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	ADDQ      SI, CX
 	DECQ      AX
-	JNZ       row116
+	JNZ       row120
 	VMOVUPD   Z0, K1, (DX)
 
-end113:
+end117:
 	VZEROUPPER
 	RET
 
@@ -5382,9 +5531,9 @@ TEXT ·colCenteredF64AVX512(SB), NOSPLIT, $0-40
 	MOVQ CX, DI
 	SHLQ $0x03, DI
 
-wide117:
+wide121:
 	CMPQ    CX, $0x00000020
-	JLT     narrow117
+	JLT     narrow121
 	VMOVUPD (DX), Z0
 	VMOVUPD 64(DX), Z1
 	VMOVUPD 128(DX), Z2
@@ -5396,7 +5545,7 @@ wide117:
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row118:
+row122:
 	VMOVUPD     (R9), Z8
 	VSUBPD      Z4, Z8, Z8
 	VFMADD231PD Z8, Z8, Z0
@@ -5411,7 +5560,7 @@ row118:
 	VFMADD231PD Z8, Z8, Z3
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row118
+	JNZ         row122
 	VMOVUPD     Z0, (DX)
 	VMOVUPD     Z1, 64(DX)
 	VMOVUPD     Z2, 128(DX)
@@ -5420,33 +5569,33 @@ row118:
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	SUBQ        $0x00000020, CX
-	JMP         wide117
+	JMP         wide121
 
-narrow117:
+narrow121:
 	CMPQ    CX, $0x00000008
-	JLT     edge117
+	JLT     edge121
 	VMOVUPD (DX), Z0
 	VMOVUPD (SI), Z1
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row119:
+row123:
 	VMOVUPD     (R9), Z2
 	VSUBPD      Z1, Z2, Z2
 	VFMADD231PD Z2, Z2, Z0
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row119
+	JNZ         row123
 	VMOVUPD     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000008, CX
-	JMP         narrow117
+	JMP         narrow121
 
-edge117:
+edge121:
 	TESTQ     CX, CX
-	JZ        end117
+	JZ        end121
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -5456,16 +5605,16 @@ edge117:
 	VMOVUPD.Z (SI), K1, Z1
 	MOVQ      BX, CX
 
-row120:
+row124:
 	VMOVUPD.Z   (CX), K1, Z2
 	VSUBPD      Z1, Z2, Z2
 	VFMADD231PD Z2, Z2, Z0
 	ADDQ        DI, CX
 	DECQ        AX
-	JNZ         row120
+	JNZ         row124
 	VMOVUPD     Z0, K1, (DX)
 
-end117:
+end121:
 	VZEROUPPER
 	RET
 
@@ -5481,9 +5630,9 @@ TEXT ·colDotF64AVX512(SB), NOSPLIT, $0-48
 	MOVQ CX, R8
 	SHLQ $0x03, R8
 
-wide121:
+wide125:
 	CMPQ    CX, $0x00000020
-	JLT     narrow121
+	JLT     narrow125
 	VMOVUPD (DX), Z0
 	VMOVUPD 64(DX), Z1
 	VMOVUPD 128(DX), Z2
@@ -5496,7 +5645,7 @@ wide121:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row122:
+row126:
 	VMOVUPD     (R10), Z8
 	VMOVUPD     (R11), Z9
 	VSUBPD      Z4, Z9, Z9
@@ -5516,7 +5665,7 @@ row122:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row122
+	JNZ         row126
 	VMOVUPD     Z0, (DX)
 	VMOVUPD     Z1, 64(DX)
 	VMOVUPD     Z2, 128(DX)
@@ -5526,18 +5675,18 @@ row122:
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	SUBQ        $0x00000020, CX
-	JMP         wide121
+	JMP         wide125
 
-narrow121:
+narrow125:
 	CMPQ    CX, $0x00000008
-	JLT     edge121
+	JLT     edge125
 	VMOVUPD (DX), Z0
 	VMOVUPD (DI), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row123:
+row127:
 	VMOVUPD     (R10), Z2
 	VMOVUPD     (R11), Z3
 	VSUBPD      Z1, Z3, Z3
@@ -5545,18 +5694,18 @@ row123:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row123
+	JNZ         row127
 	VMOVUPD     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	SUBQ        $0x00000008, CX
-	JMP         narrow121
+	JMP         narrow125
 
-edge121:
+edge125:
 	TESTQ     CX, CX
-	JZ        end121
+	JZ        end125
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -5567,7 +5716,7 @@ edge121:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row124:
+row128:
 	VMOVUPD.Z   (CX), K1, Z2
 	VMOVUPD.Z   (BX), K1, Z3
 	VSUBPD      Z1, Z3, Z3
@@ -5575,107 +5724,16 @@ row124:
 	ADDQ        R8, CX
 	ADDQ        R8, BX
 	DECQ        AX
-	JNZ         row124
+	JNZ         row128
 	VMOVUPD     Z0, K1, (DX)
 
-end121:
+end125:
 	VZEROUPPER
 	RET
 
 // func biasRowsF64AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·biasRowsF64AVX512(SB), NOSPLIT, $0-48
-	MOVQ rows+0(FP), AX
-	MOVQ cols+8(FP), CX
-	MOVQ stride+16(FP), DX
-	MOVQ dst+24(FP), BX
-	MOVQ x+32(FP), SI
-	MOVQ shift+40(FP), DI
-
-wide125:
-	CMPQ    CX, $0x00000020
-	JLT     narrow125
-	VMOVUPD (DI), Z0
-	VMOVUPD 64(DI), Z1
-	VMOVUPD 128(DI), Z2
-	VMOVUPD 192(DI), Z3
-	MOVQ    AX, R8
-	MOVQ    BX, R9
-	MOVQ    SI, R10
-
-row126:
-	VMOVUPD (R10), Z4
-	VADDPD  Z0, Z4, Z4
-	VMOVUPD Z4, (R9)
-	VMOVUPD 64(R10), Z4
-	VADDPD  Z1, Z4, Z4
-	VMOVUPD Z4, 64(R9)
-	VMOVUPD 128(R10), Z4
-	VADDPD  Z2, Z4, Z4
-	VMOVUPD Z4, 128(R9)
-	VMOVUPD 192(R10), Z4
-	VADDPD  Z3, Z4, Z4
-	VMOVUPD Z4, 192(R9)
-	ADDQ    DX, R9
-	ADDQ    DX, R10
-	DECQ    R8
-	JNZ     row126
-	ADDQ    $0x00000100, BX
-	ADDQ    $0x00000100, SI
-	ADDQ    $0x00000100, DI
-	SUBQ    $0x00000020, CX
-	JMP     wide125
-
-narrow125:
-	CMPQ    CX, $0x00000008
-	JLT     edge125
-	VMOVUPD (DI), Z0
-	MOVQ    AX, R8
-	MOVQ    BX, R9
-	MOVQ    SI, R10
-
-row127:
-	VMOVUPD (R10), Z1
-	VADDPD  Z0, Z1, Z1
-	VMOVUPD Z1, (R9)
-	ADDQ    DX, R9
-	ADDQ    DX, R10
-	DECQ    R8
-	JNZ     row127
-	ADDQ    $0x00000040, BX
-	ADDQ    $0x00000040, SI
-	ADDQ    $0x00000040, DI
-	SUBQ    $0x00000008, CX
-	JMP     narrow125
-
-edge125:
-	TESTQ     CX, CX
-	JZ        end125
-	MOVQ      CX, R8
-	MOVQ      $0x0000000000000001, CX
-	SHLXQ     R8, CX, CX
-	DECQ      CX
-	KMOVW     CX, K1
-	VMOVUPD.Z (DI), K1, Z0
-	MOVQ      BX, CX
-	MOVQ      SI, BX
-
-row128:
-	VMOVUPD.Z (BX), K1, Z1
-	VADDPD    Z0, Z1, Z1
-	VMOVUPD   Z1, K1, (CX)
-	ADDQ      DX, CX
-	ADDQ      DX, BX
-	DECQ      AX
-	JNZ       row128
-
-end125:
-	VZEROUPPER
-	RET
-
-// func biasReluRowsF64AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·biasReluRowsF64AVX512(SB), NOSPLIT, $0-48
 	MOVQ rows+0(FP), AX
 	MOVQ cols+8(FP), CX
 	MOVQ stride+16(FP), DX
@@ -5697,24 +5755,16 @@ wide129:
 row130:
 	VMOVUPD (R10), Z4
 	VADDPD  Z0, Z4, Z4
-	VPXORD  Z5, Z5, Z5
-	VMAXPD  Z4, Z5, Z5
-	VMOVUPD Z5, (R9)
+	VMOVUPD Z4, (R9)
 	VMOVUPD 64(R10), Z4
 	VADDPD  Z1, Z4, Z4
-	VPXORD  Z6, Z6, Z6
-	VMAXPD  Z4, Z6, Z6
-	VMOVUPD Z6, 64(R9)
+	VMOVUPD Z4, 64(R9)
 	VMOVUPD 128(R10), Z4
 	VADDPD  Z2, Z4, Z4
-	VPXORD  Z7, Z7, Z7
-	VMAXPD  Z4, Z7, Z7
-	VMOVUPD Z7, 128(R9)
+	VMOVUPD Z4, 128(R9)
 	VMOVUPD 192(R10), Z4
 	VADDPD  Z3, Z4, Z4
-	VPXORD  Z8, Z8, Z8
-	VMAXPD  Z4, Z8, Z8
-	VMOVUPD Z8, 192(R9)
+	VMOVUPD Z4, 192(R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
@@ -5736,9 +5786,7 @@ narrow129:
 row131:
 	VMOVUPD (R10), Z1
 	VADDPD  Z0, Z1, Z1
-	VPXORD  Z9, Z9, Z9
-	VMAXPD  Z1, Z9, Z9
-	VMOVUPD Z9, (R9)
+	VMOVUPD Z1, (R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
@@ -5764,9 +5812,7 @@ edge129:
 row132:
 	VMOVUPD.Z (BX), K1, Z1
 	VADDPD    Z0, Z1, Z1
-	VPXORD    Z10, Z10, Z10
-	VMAXPD    Z1, Z10, Z10
-	VMOVUPD   Z10, K1, (CX)
+	VMOVUPD   Z1, K1, (CX)
 	ADDQ      DX, CX
 	ADDQ      DX, BX
 	DECQ      AX
@@ -5776,16 +5822,15 @@ end129:
 	VZEROUPPER
 	RET
 
-// func scaleRowsF64AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte, scale *byte)
+// func biasReluRowsF64AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·scaleRowsF64AVX512(SB), NOSPLIT, $0-56
+TEXT ·biasReluRowsF64AVX512(SB), NOSPLIT, $0-48
 	MOVQ rows+0(FP), AX
 	MOVQ cols+8(FP), CX
 	MOVQ stride+16(FP), DX
 	MOVQ dst+24(FP), BX
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
-	MOVQ scale+48(FP), R8
 
 wide133:
 	CMPQ    CX, $0x00000020
@@ -5794,91 +5839,95 @@ wide133:
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
 	VMOVUPD 192(DI), Z3
-	VMOVUPD (R8), Z4
-	VMOVUPD 64(R8), Z5
-	VMOVUPD 128(R8), Z6
-	VMOVUPD 192(R8), Z7
-	MOVQ    AX, R9
-	MOVQ    BX, R10
-	MOVQ    SI, R11
+	MOVQ    AX, R8
+	MOVQ    BX, R9
+	MOVQ    SI, R10
 
 row134:
-	VMOVUPD     (R11), Z8
-	VFMADD213PD Z0, Z4, Z8
-	VMOVUPD     Z8, (R10)
-	VMOVUPD     64(R11), Z8
-	VFMADD213PD Z1, Z5, Z8
-	VMOVUPD     Z8, 64(R10)
-	VMOVUPD     128(R11), Z8
-	VFMADD213PD Z2, Z6, Z8
-	VMOVUPD     Z8, 128(R10)
-	VMOVUPD     192(R11), Z8
-	VFMADD213PD Z3, Z7, Z8
-	VMOVUPD     Z8, 192(R10)
-	ADDQ        DX, R10
-	ADDQ        DX, R11
-	DECQ        R9
-	JNZ         row134
-	ADDQ        $0x00000100, BX
-	ADDQ        $0x00000100, SI
-	ADDQ        $0x00000100, DI
-	ADDQ        $0x00000100, R8
-	SUBQ        $0x00000020, CX
-	JMP         wide133
+	VMOVUPD (R10), Z4
+	VADDPD  Z0, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VMAXPD  Z4, Z5, Z5
+	VMOVUPD Z5, (R9)
+	VMOVUPD 64(R10), Z4
+	VADDPD  Z1, Z4, Z4
+	VPXORD  Z6, Z6, Z6
+	VMAXPD  Z4, Z6, Z6
+	VMOVUPD Z6, 64(R9)
+	VMOVUPD 128(R10), Z4
+	VADDPD  Z2, Z4, Z4
+	VPXORD  Z7, Z7, Z7
+	VMAXPD  Z4, Z7, Z7
+	VMOVUPD Z7, 128(R9)
+	VMOVUPD 192(R10), Z4
+	VADDPD  Z3, Z4, Z4
+	VPXORD  Z8, Z8, Z8
+	VMAXPD  Z4, Z8, Z8
+	VMOVUPD Z8, 192(R9)
+	ADDQ    DX, R9
+	ADDQ    DX, R10
+	DECQ    R8
+	JNZ     row134
+	ADDQ    $0x00000100, BX
+	ADDQ    $0x00000100, SI
+	ADDQ    $0x00000100, DI
+	SUBQ    $0x00000020, CX
+	JMP     wide133
 
 narrow133:
 	CMPQ    CX, $0x00000008
 	JLT     edge133
 	VMOVUPD (DI), Z0
-	VMOVUPD (R8), Z1
-	MOVQ    AX, R9
-	MOVQ    BX, R10
-	MOVQ    SI, R11
+	MOVQ    AX, R8
+	MOVQ    BX, R9
+	MOVQ    SI, R10
 
 row135:
-	VMOVUPD     (R11), Z2
-	VFMADD213PD Z0, Z1, Z2
-	VMOVUPD     Z2, (R10)
-	ADDQ        DX, R10
-	ADDQ        DX, R11
-	DECQ        R9
-	JNZ         row135
-	ADDQ        $0x00000040, BX
-	ADDQ        $0x00000040, SI
-	ADDQ        $0x00000040, DI
-	ADDQ        $0x00000040, R8
-	SUBQ        $0x00000008, CX
-	JMP         narrow133
+	VMOVUPD (R10), Z1
+	VADDPD  Z0, Z1, Z1
+	VPXORD  Z9, Z9, Z9
+	VMAXPD  Z1, Z9, Z9
+	VMOVUPD Z9, (R9)
+	ADDQ    DX, R9
+	ADDQ    DX, R10
+	DECQ    R8
+	JNZ     row135
+	ADDQ    $0x00000040, BX
+	ADDQ    $0x00000040, SI
+	ADDQ    $0x00000040, DI
+	SUBQ    $0x00000008, CX
+	JMP     narrow133
 
 edge133:
 	TESTQ     CX, CX
 	JZ        end133
-	MOVQ      CX, R9
+	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
-	SHLXQ     R9, CX, CX
+	SHLXQ     R8, CX, CX
 	DECQ      CX
 	KMOVW     CX, K1
 	VMOVUPD.Z (DI), K1, Z0
-	VMOVUPD.Z (R8), K1, Z1
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
 row136:
-	VMOVUPD.Z   (BX), K1, Z2
-	VFMADD213PD Z0, Z1, Z2
-	VMOVUPD     Z2, K1, (CX)
-	ADDQ        DX, CX
-	ADDQ        DX, BX
-	DECQ        AX
-	JNZ         row136
+	VMOVUPD.Z (BX), K1, Z1
+	VADDPD    Z0, Z1, Z1
+	VPXORD    Z10, Z10, Z10
+	VMAXPD    Z1, Z10, Z10
+	VMOVUPD   Z10, K1, (CX)
+	ADDQ      DX, CX
+	ADDQ      DX, BX
+	DECQ      AX
+	JNZ       row136
 
 end133:
 	VZEROUPPER
 	RET
 
-// func scaleReluRowsF64AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte, scale *byte)
+// func scaleRowsF64AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte, scale *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·scaleReluRowsF64AVX512(SB), NOSPLIT, $0-56
+TEXT ·scaleRowsF64AVX512(SB), NOSPLIT, $0-56
 	MOVQ rows+0(FP), AX
 	MOVQ cols+8(FP), CX
 	MOVQ stride+16(FP), DX
@@ -5905,24 +5954,16 @@ wide137:
 row138:
 	VMOVUPD     (R11), Z8
 	VFMADD213PD Z0, Z4, Z8
-	VPXORD      Z9, Z9, Z9
-	VMAXPD      Z8, Z9, Z9
-	VMOVUPD     Z9, (R10)
+	VMOVUPD     Z8, (R10)
 	VMOVUPD     64(R11), Z8
 	VFMADD213PD Z1, Z5, Z8
-	VPXORD      Z10, Z10, Z10
-	VMAXPD      Z8, Z10, Z10
-	VMOVUPD     Z10, 64(R10)
+	VMOVUPD     Z8, 64(R10)
 	VMOVUPD     128(R11), Z8
 	VFMADD213PD Z2, Z6, Z8
-	VPXORD      Z11, Z11, Z11
-	VMAXPD      Z8, Z11, Z11
-	VMOVUPD     Z11, 128(R10)
+	VMOVUPD     Z8, 128(R10)
 	VMOVUPD     192(R11), Z8
 	VFMADD213PD Z3, Z7, Z8
-	VPXORD      Z12, Z12, Z12
-	VMAXPD      Z8, Z12, Z12
-	VMOVUPD     Z12, 192(R10)
+	VMOVUPD     Z8, 192(R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
@@ -5946,9 +5987,7 @@ narrow137:
 row139:
 	VMOVUPD     (R11), Z2
 	VFMADD213PD Z0, Z1, Z2
-	VPXORD      Z13, Z13, Z13
-	VMAXPD      Z2, Z13, Z13
-	VMOVUPD     Z13, (R10)
+	VMOVUPD     Z2, (R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
@@ -5976,15 +6015,125 @@ edge137:
 row140:
 	VMOVUPD.Z   (BX), K1, Z2
 	VFMADD213PD Z0, Z1, Z2
-	VPXORD      Z14, Z14, Z14
-	VMAXPD      Z2, Z14, Z14
-	VMOVUPD     Z14, K1, (CX)
+	VMOVUPD     Z2, K1, (CX)
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
 	JNZ         row140
 
 end137:
+	VZEROUPPER
+	RET
+
+// func scaleReluRowsF64AVX512(rows int, cols int, stride int, dst *byte, x *byte, shift *byte, scale *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·scaleReluRowsF64AVX512(SB), NOSPLIT, $0-56
+	MOVQ rows+0(FP), AX
+	MOVQ cols+8(FP), CX
+	MOVQ stride+16(FP), DX
+	MOVQ dst+24(FP), BX
+	MOVQ x+32(FP), SI
+	MOVQ shift+40(FP), DI
+	MOVQ scale+48(FP), R8
+
+wide141:
+	CMPQ    CX, $0x00000020
+	JLT     narrow141
+	VMOVUPD (DI), Z0
+	VMOVUPD 64(DI), Z1
+	VMOVUPD 128(DI), Z2
+	VMOVUPD 192(DI), Z3
+	VMOVUPD (R8), Z4
+	VMOVUPD 64(R8), Z5
+	VMOVUPD 128(R8), Z6
+	VMOVUPD 192(R8), Z7
+	MOVQ    AX, R9
+	MOVQ    BX, R10
+	MOVQ    SI, R11
+
+row142:
+	VMOVUPD     (R11), Z8
+	VFMADD213PD Z0, Z4, Z8
+	VPXORD      Z9, Z9, Z9
+	VMAXPD      Z8, Z9, Z9
+	VMOVUPD     Z9, (R10)
+	VMOVUPD     64(R11), Z8
+	VFMADD213PD Z1, Z5, Z8
+	VPXORD      Z10, Z10, Z10
+	VMAXPD      Z8, Z10, Z10
+	VMOVUPD     Z10, 64(R10)
+	VMOVUPD     128(R11), Z8
+	VFMADD213PD Z2, Z6, Z8
+	VPXORD      Z11, Z11, Z11
+	VMAXPD      Z8, Z11, Z11
+	VMOVUPD     Z11, 128(R10)
+	VMOVUPD     192(R11), Z8
+	VFMADD213PD Z3, Z7, Z8
+	VPXORD      Z12, Z12, Z12
+	VMAXPD      Z8, Z12, Z12
+	VMOVUPD     Z12, 192(R10)
+	ADDQ        DX, R10
+	ADDQ        DX, R11
+	DECQ        R9
+	JNZ         row142
+	ADDQ        $0x00000100, BX
+	ADDQ        $0x00000100, SI
+	ADDQ        $0x00000100, DI
+	ADDQ        $0x00000100, R8
+	SUBQ        $0x00000020, CX
+	JMP         wide141
+
+narrow141:
+	CMPQ    CX, $0x00000008
+	JLT     edge141
+	VMOVUPD (DI), Z0
+	VMOVUPD (R8), Z1
+	MOVQ    AX, R9
+	MOVQ    BX, R10
+	MOVQ    SI, R11
+
+row143:
+	VMOVUPD     (R11), Z2
+	VFMADD213PD Z0, Z1, Z2
+	VPXORD      Z13, Z13, Z13
+	VMAXPD      Z2, Z13, Z13
+	VMOVUPD     Z13, (R10)
+	ADDQ        DX, R10
+	ADDQ        DX, R11
+	DECQ        R9
+	JNZ         row143
+	ADDQ        $0x00000040, BX
+	ADDQ        $0x00000040, SI
+	ADDQ        $0x00000040, DI
+	ADDQ        $0x00000040, R8
+	SUBQ        $0x00000008, CX
+	JMP         narrow141
+
+edge141:
+	TESTQ     CX, CX
+	JZ        end141
+	MOVQ      CX, R9
+	MOVQ      $0x0000000000000001, CX
+	SHLXQ     R9, CX, CX
+	DECQ      CX
+	KMOVW     CX, K1
+	VMOVUPD.Z (DI), K1, Z0
+	VMOVUPD.Z (R8), K1, Z1
+	MOVQ      BX, CX
+	MOVQ      SI, BX
+
+row144:
+	VMOVUPD.Z   (BX), K1, Z2
+	VFMADD213PD Z0, Z1, Z2
+	VPXORD      Z14, Z14, Z14
+	VMAXPD      Z2, Z14, Z14
+	VMOVUPD     Z14, K1, (CX)
+	ADDQ        DX, CX
+	ADDQ        DX, BX
+	DECQ        AX
+	JNZ         row144
+
+end141:
 	VZEROUPPER
 	RET
 
@@ -6002,9 +6151,9 @@ TEXT ·normGradRowsF64AVX512(SB), NOSPLIT, $0-64
 	MOVQ CX, R10
 	SHLQ $0x03, R10
 
-wide141:
+wide145:
 	CMPQ    CX, $0x00000020
-	JLT     narrow141
+	JLT     narrow145
 	VMOVUPD (DI), Z0
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
@@ -6022,7 +6171,7 @@ wide141:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row142:
+row146:
 	VMOVUPD     (R13), Z12
 	VMOVUPD     (R14), Z13
 	VFMADD213PD Z8, Z4, Z13
@@ -6047,7 +6196,7 @@ row142:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row142
+	JNZ         row146
 	ADDQ        $0x00000100, DX
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
@@ -6055,11 +6204,11 @@ row142:
 	ADDQ        $0x00000100, R8
 	ADDQ        $0x00000100, R9
 	SUBQ        $0x00000020, CX
-	JMP         wide141
+	JMP         wide145
 
-narrow141:
+narrow145:
 	CMPQ    CX, $0x00000008
-	JLT     edge141
+	JLT     edge145
 	VMOVUPD (DI), Z0
 	VMOVUPD (R8), Z1
 	VMOVUPD (R9), Z2
@@ -6068,7 +6217,7 @@ narrow141:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row143:
+row147:
 	VMOVUPD     (R13), Z3
 	VMOVUPD     (R14), Z4
 	VFMADD213PD Z2, Z1, Z4
@@ -6078,7 +6227,7 @@ row143:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row143
+	JNZ         row147
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
@@ -6086,11 +6235,11 @@ row143:
 	ADDQ        $0x00000040, R8
 	ADDQ        $0x00000040, R9
 	SUBQ        $0x00000008, CX
-	JMP         narrow141
+	JMP         narrow145
 
-edge141:
+edge145:
 	TESTQ     CX, CX
-	JZ        end141
+	JZ        end145
 	MOVQ      CX, R11
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R11, CX, CX
@@ -6103,7 +6252,7 @@ edge141:
 	MOVQ      BX, DX
 	MOVQ      SI, BX
 
-row144:
+row148:
 	VMOVUPD.Z   (DX), K1, Z3
 	VMOVUPD.Z   (BX), K1, Z4
 	VFMADD213PD Z2, Z1, Z4
@@ -6113,9 +6262,9 @@ row144:
 	ADDQ        R10, DX
 	ADDQ        R10, BX
 	DECQ        AX
-	JNZ         row144
+	JNZ         row148
 
-end141:
+end145:
 	VZEROUPPER
 	RET
 
@@ -6130,9 +6279,9 @@ TEXT ·momentumF64AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Z0
 	VBROADCASTSD 8(SI), Z1
 
-many145:
+many149:
 	CMPQ         AX, $0x00000010
-	JLT          one145
+	JLT          one149
 	VMOVUPD      (CX), Z2
 	VMOVUPD      (DX), Z3
 	VMOVUPD      (BX), Z4
@@ -6151,11 +6300,11 @@ many145:
 	ADDQ         $0x00000080, DX
 	ADDQ         $0x00000080, BX
 	SUBQ         $0x00000010, AX
-	JMP          many145
+	JMP          many149
 
-one145:
+one149:
 	CMPQ         AX, $0x00000008
-	JLT          rest145
+	JLT          rest149
 	VMOVUPD      (CX), Z2
 	VMOVUPD      (DX), Z3
 	VMOVUPD      (BX), Z4
@@ -6167,11 +6316,11 @@ one145:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000008, AX
-	JMP          one145
+	JMP          one149
 
-rest145:
+rest149:
 	TESTQ        AX, AX
-	JZ           done145
+	JZ           done149
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -6185,7 +6334,7 @@ rest145:
 	VFNMADD231PD Z0, Z3, Z2
 	VMOVUPD      Z2, K1, (CX)
 
-done145:
+done149:
 	VZEROUPPER
 	RET
 
@@ -6200,9 +6349,9 @@ TEXT ·nesterovF64AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Z0
 	VBROADCASTSD 8(SI), Z1
 
-many146:
+many150:
 	CMPQ         AX, $0x00000010
-	JLT          one146
+	JLT          one150
 	VMOVUPD      (CX), Z2
 	VMOVUPD      (DX), Z3
 	VMOVUPD      (BX), Z4
@@ -6223,11 +6372,11 @@ many146:
 	ADDQ         $0x00000080, DX
 	ADDQ         $0x00000080, BX
 	SUBQ         $0x00000010, AX
-	JMP          many146
+	JMP          many150
 
-one146:
+one150:
 	CMPQ         AX, $0x00000008
-	JLT          rest146
+	JLT          rest150
 	VMOVUPD      (CX), Z2
 	VMOVUPD      (DX), Z3
 	VMOVUPD      (BX), Z4
@@ -6240,11 +6389,11 @@ one146:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000008, AX
-	JMP          one146
+	JMP          one150
 
-rest146:
+rest150:
 	TESTQ        AX, AX
-	JZ           done146
+	JZ           done150
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -6259,7 +6408,7 @@ rest146:
 	VFNMADD231PD Z0, Z4, Z2
 	VMOVUPD      Z2, K1, (CX)
 
-done146:
+done150:
 	VZEROUPPER
 	RET
 
@@ -6274,9 +6423,9 @@ TEXT ·adagradF64AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Z0
 	VBROADCASTSD 8(SI), Z1
 
-many147:
+many151:
 	CMPQ        AX, $0x00000010
-	JLT         one147
+	JLT         one151
 	VMOVUPD     (CX), Z2
 	VMOVUPD     (DX), Z3
 	VMOVUPD     (BX), Z4
@@ -6303,11 +6452,11 @@ many147:
 	ADDQ        $0x00000080, DX
 	ADDQ        $0x00000080, BX
 	SUBQ        $0x00000010, AX
-	JMP         many147
+	JMP         many151
 
-one147:
+one151:
 	CMPQ        AX, $0x00000008
-	JLT         rest147
+	JLT         rest151
 	VMOVUPD     (CX), Z2
 	VMOVUPD     (DX), Z3
 	VMOVUPD     (BX), Z4
@@ -6323,11 +6472,11 @@ one147:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000008, AX
-	JMP         one147
+	JMP         one151
 
-rest147:
+rest151:
 	TESTQ       AX, AX
-	JZ          done147
+	JZ          done151
 	MOVQ        AX, SI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       SI, AX, AX
@@ -6345,7 +6494,7 @@ rest147:
 	VSUBPD      Z4, Z2, Z2
 	VMOVUPD     Z2, K1, (CX)
 
-done147:
+done151:
 	VZEROUPPER
 	RET
 
@@ -6356,24 +6505,24 @@ TEXT ·maxWindowF64AVX512(SB), NOSPLIT, $0-80
 	MOVQ x+72(FP), CX
 	MOVQ cols+8(FP), DX
 
-wide148:
+wide152:
 	CMPQ DX, $0x00000010
-	JLT  narrow148
+	JLT  narrow152
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel149:
+pixel153:
 	VMOVUPD constF64_fff0000000000000<>+0(SB), Z0
 	VMOVUPD constF64_fff0000000000000<>+0(SB), Z1
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line149:
+line153:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap149:
+tap153:
 	VMOVUPD   (R10), Z2
 	VMAXPD    Z2, Z0, Z2
 	VCMPPD    $0x03, Z0, Z0, K1
@@ -6387,11 +6536,11 @@ tap149:
 	MOVQ      tapStep+56(FP), R12
 	ADDQ      R12, R10
 	DECQ      R11
-	JNZ       tap149
+	JNZ       tap153
 	MOVQ      lineStep+40(FP), R10
 	ADDQ      R10, R8
 	DECQ      R9
-	JNZ       line149
+	JNZ       line153
 	VMOVUPD   Z0, (SI)
 	VMOVUPD   Z1, 64(SI)
 	MOVQ      stride0+16(FP), R8
@@ -6399,29 +6548,29 @@ tap149:
 	MOVQ      stride1+24(FP), R8
 	ADDQ      R8, DI
 	DECQ      BX
-	JNZ       pixel149
+	JNZ       pixel153
 	ADDQ      $0x00000080, AX
 	ADDQ      $0x00000080, CX
 	SUBQ      $0x00000010, DX
-	JMP       wide148
+	JMP       wide152
 
-narrow148:
+narrow152:
 	CMPQ DX, $0x00000008
-	JLT  edge148
+	JLT  edge152
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel150:
+pixel154:
 	VMOVUPD constF64_fff0000000000000<>+0(SB), Z0
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line150:
+line154:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap150:
+tap154:
 	VMOVUPD   (R10), Z1
 	VMAXPD    Z1, Z0, Z1
 	VCMPPD    $0x03, Z0, Z0, K1
@@ -6430,26 +6579,26 @@ tap150:
 	MOVQ      tapStep+56(FP), R12
 	ADDQ      R12, R10
 	DECQ      R11
-	JNZ       tap150
+	JNZ       tap154
 	MOVQ      lineStep+40(FP), R10
 	ADDQ      R10, R8
 	DECQ      R9
-	JNZ       line150
+	JNZ       line154
 	VMOVUPD   Z0, (SI)
 	MOVQ      stride0+16(FP), R8
 	ADDQ      R8, SI
 	MOVQ      stride1+24(FP), R8
 	ADDQ      R8, DI
 	DECQ      BX
-	JNZ       pixel150
+	JNZ       pixel154
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000008, DX
-	JMP       narrow148
+	JMP       narrow152
 
-edge148:
+edge152:
 	TESTQ DX, DX
-	JZ    end148
+	JZ    end152
 	MOVQ  DX, BX
 	MOVQ  $0x0000000000000001, DX
 	SHLXQ BX, DX, DX
@@ -6458,16 +6607,16 @@ edge148:
 	MOVQ  rows+0(FP), DX
 	MOVQ  AX, AX
 
-pixel151:
+pixel155:
 	VMOVUPD constF64_fff0000000000000<>+0(SB), Z0
 	MOVQ    lines+32(FP), SI
 	MOVQ    CX, BX
 
-line151:
+line155:
 	MOVQ taps+48(FP), R8
 	MOVQ BX, DI
 
-tap151:
+tap155:
 	VMOVUPD.Z (DI), K1, Z1
 	VMAXPD    Z1, Z0, Z1
 	VCMPPD    $0x03, Z0, Z0, K2
@@ -6476,20 +6625,171 @@ tap151:
 	MOVQ      tapStep+56(FP), R9
 	ADDQ      R9, DI
 	DECQ      R8
-	JNZ       tap151
+	JNZ       tap155
 	MOVQ      lineStep+40(FP), DI
 	ADDQ      DI, BX
 	DECQ      SI
-	JNZ       line151
+	JNZ       line155
 	VMOVUPD   Z0, K1, (AX)
 	MOVQ      stride0+16(FP), BX
 	ADDQ      BX, AX
 	MOVQ      stride1+24(FP), BX
 	ADDQ      BX, CX
 	DECQ      DX
-	JNZ       pixel151
+	JNZ       pixel155
 
-end148:
+end152:
+	VZEROUPPER
+	RET
+
+// func routeWindowF64AVX512(rows int, cols int, stride0 int, stride1 int, lines int, lineStep int, taps int, tapStep int, dx *byte, x *byte, dy *byte, y *byte)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·routeWindowF64AVX512(SB), NOSPLIT, $0-96
+	MOVQ dx+64(FP), AX
+	MOVQ x+72(FP), CX
+	MOVQ dy+80(FP), DX
+	MOVQ y+88(FP), BX
+	MOVQ cols+8(FP), SI
+
+wide156:
+	CMPQ SI, $0x00000010
+	JLT  narrow156
+	MOVQ rows+0(FP), DI
+	XORQ R8, R8
+	XORQ R9, R9
+
+pixel157:
+	VMOVUPD (BX)(R8*1), Z0
+	VMOVUPD (DX)(R8*1), Z1
+	VMOVUPD 64(BX)(R8*1), Z2
+	VMOVUPD 64(DX)(R8*1), Z3
+	MOVQ    lines+32(FP), R11
+	MOVQ    R9, R10
+
+line157:
+	MOVQ taps+48(FP), R13
+	MOVQ R10, R12
+
+tap157:
+	VMOVUPD   (CX)(R12*1), Z4
+	VCMPPD    $0x00, Z0, Z4, K1
+	VMOVUPD.Z Z1, K1, Z4
+	VXORPD    Z4, Z1, Z1
+	VMOVUPD   Z4, (AX)(R12*1)
+	VMOVUPD   64(CX)(R12*1), Z4
+	VCMPPD    $0x00, Z2, Z4, K1
+	VMOVUPD.Z Z3, K1, Z4
+	VXORPD    Z4, Z3, Z3
+	VMOVUPD   Z4, 64(AX)(R12*1)
+	MOVQ      tapStep+56(FP), R14
+	ADDQ      R14, R12
+	DECQ      R13
+	JNZ       tap157
+	MOVQ      lineStep+40(FP), R12
+	ADDQ      R12, R10
+	DECQ      R11
+	JNZ       line157
+	MOVQ      stride0+16(FP), R10
+	ADDQ      R10, R8
+	MOVQ      stride1+24(FP), R10
+	ADDQ      R10, R9
+	DECQ      DI
+	JNZ       pixel157
+	ADDQ      $0x00000080, AX
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000080, DX
+	ADDQ      $0x00000080, BX
+	SUBQ      $0x00000010, SI
+	JMP       wide156
+
+narrow156:
+	CMPQ SI, $0x00000008
+	JLT  edge156
+	MOVQ rows+0(FP), DI
+	XORQ R8, R8
+	XORQ R9, R9
+
+pixel158:
+	VMOVUPD (BX)(R8*1), Z0
+	VMOVUPD (DX)(R8*1), Z1
+	MOVQ    lines+32(FP), R11
+	MOVQ    R9, R10
+
+line158:
+	MOVQ taps+48(FP), R13
+	MOVQ R10, R12
+
+tap158:
+	VMOVUPD   (CX)(R12*1), Z2
+	VCMPPD    $0x00, Z0, Z2, K1
+	VMOVUPD.Z Z1, K1, Z2
+	VXORPD    Z2, Z1, Z1
+	VMOVUPD   Z2, (AX)(R12*1)
+	MOVQ      tapStep+56(FP), R14
+	ADDQ      R14, R12
+	DECQ      R13
+	JNZ       tap158
+	MOVQ      lineStep+40(FP), R12
+	ADDQ      R12, R10
+	DECQ      R11
+	JNZ       line158
+	MOVQ      stride0+16(FP), R10
+	ADDQ      R10, R8
+	MOVQ      stride1+24(FP), R10
+	ADDQ      R10, R9
+	DECQ      DI
+	JNZ       pixel158
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000008, SI
+	JMP       narrow156
+
+edge156:
+	TESTQ SI, SI
+	JZ    end156
+	MOVQ  SI, DI
+	MOVQ  $0x0000000000000001, SI
+	SHLXQ DI, SI, SI
+	DECQ  SI
+	KMOVW SI, K1
+	MOVQ  rows+0(FP), SI
+	XORQ  DI, DI
+	XORQ  R8, R8
+
+pixel159:
+	VMOVUPD.Z (BX)(DI*1), K1, Z0
+	VMOVUPD.Z (DX)(DI*1), K1, Z1
+	MOVQ      lines+32(FP), R10
+	MOVQ      R8, R9
+
+line159:
+	MOVQ taps+48(FP), R12
+	MOVQ R9, R11
+
+tap159:
+	VMOVUPD.Z (CX)(R11*1), K1, Z2
+	VCMPPD    $0x00, Z0, Z2, K2
+	VMOVUPD.Z Z1, K2, Z2
+	VXORPD    Z2, Z1, Z1
+	VMOVUPD   Z2, K1, (AX)(R11*1)
+	MOVQ      tapStep+56(FP), R13
+	ADDQ      R13, R11
+	DECQ      R12
+	JNZ       tap159
+	MOVQ      lineStep+40(FP), R11
+	ADDQ      R11, R9
+	DECQ      R10
+	JNZ       line159
+	MOVQ      stride0+16(FP), R9
+	ADDQ      R9, DI
+	MOVQ      stride1+24(FP), R9
+	ADDQ      R9, R8
+	DECQ      SI
+	JNZ       pixel159
+
+end156:
 	VZEROUPPER
 	RET
 
@@ -6504,16 +6804,16 @@ TEXT ·mulAddPixelsF64AVX512(SB), NOSPLIT, $0-56
 	MOVQ x+40(FP), DI
 	MOVQ w+48(FP), R8
 
-wide152:
+wide160:
 	CMPQ    CX, $0x00000010
-	JLT     narrow152
+	JLT     narrow160
 	VMOVUPD (R8), Z0
 	VMOVUPD 64(R8), Z1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel153:
+pixel161:
 	VMOVUPD     (R10), Z2
 	VMOVUPD     (R11), Z3
 	VFMADD231PD Z0, Z3, Z2
@@ -6525,22 +6825,22 @@ pixel153:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel153
+	JNZ         pixel161
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000010, CX
-	JMP         wide152
+	JMP         wide160
 
-narrow152:
+narrow160:
 	CMPQ    CX, $0x00000008
-	JLT     edge152
+	JLT     edge160
 	VMOVUPD (R8), Z0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel154:
+pixel162:
 	VMOVUPD     (R10), Z1
 	VMOVUPD     (R11), Z2
 	VFMADD231PD Z0, Z2, Z1
@@ -6548,16 +6848,16 @@ pixel154:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel154
+	JNZ         pixel162
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow152
+	JMP         narrow160
 
-edge152:
+edge160:
 	TESTQ     CX, CX
-	JZ        end152
+	JZ        end160
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -6567,7 +6867,7 @@ edge152:
 	MOVQ      SI, CX
 	MOVQ      DI, SI
 
-pixel155:
+pixel163:
 	VMOVUPD.Z   (CX), K1, Z1
 	VMOVUPD.Z   (SI), K1, Z2
 	VFMADD231PD Z0, Z2, Z1
@@ -6575,9 +6875,9 @@ pixel155:
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel155
+	JNZ         pixel163
 
-end152:
+end160:
 	VZEROUPPER
 	RET
 
@@ -6592,16 +6892,16 @@ TEXT ·dotPixelsF64AVX512(SB), NOSPLIT, $0-56
 	MOVQ y+40(FP), DI
 	MOVQ acc+48(FP), R8
 
-wide156:
+wide164:
 	CMPQ    CX, $0x00000010
-	JLT     narrow156
+	JLT     narrow164
 	VMOVUPD (R8), Z0
 	VMOVUPD 64(R8), Z1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel157:
+pixel165:
 	VMOVUPD     (R10), Z2
 	VMOVUPD     (R11), Z3
 	VFMADD231PD Z2, Z3, Z0
@@ -6611,41 +6911,41 @@ pixel157:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel157
+	JNZ         pixel165
 	VMOVUPD     Z0, (R8)
 	VMOVUPD     Z1, 64(R8)
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000010, CX
-	JMP         wide156
+	JMP         wide164
 
-narrow156:
+narrow164:
 	CMPQ    CX, $0x00000008
-	JLT     edge156
+	JLT     edge164
 	VMOVUPD (R8), Z0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel158:
+pixel166:
 	VMOVUPD     (R10), Z1
 	VMOVUPD     (R11), Z2
 	VFMADD231PD Z1, Z2, Z0
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel158
+	JNZ         pixel166
 	VMOVUPD     Z0, (R8)
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow156
+	JMP         narrow164
 
-edge156:
+edge164:
 	TESTQ     CX, CX
-	JZ        end156
+	JZ        end164
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -6655,17 +6955,17 @@ edge156:
 	MOVQ      SI, CX
 	MOVQ      DI, SI
 
-pixel159:
+pixel167:
 	VMOVUPD.Z   (CX), K1, Z1
 	VMOVUPD.Z   (SI), K1, Z2
 	VFMADD231PD Z1, Z2, Z0
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel159
+	JNZ         pixel167
 	VMOVUPD     Z0, K1, (R8)
 
-end156:
+end164:
 	VZEROUPPER
 	RET
 
@@ -6681,16 +6981,16 @@ TEXT ·routePixelsF64AVX512(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide160:
+wide168:
 	CMPQ CX, $0x00000010
-	JLT  narrow160
+	JLT  narrow168
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel161:
+pixel169:
 	VMOVUPD   (R11), Z0
 	VMOVUPD   (R12), Z1
 	VMOVUPD   (R13), Z2
@@ -6716,24 +7016,24 @@ pixel161:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel161
+	JNZ       pixel169
 	ADDQ      $0x00000080, SI
 	ADDQ      $0x00000080, DI
 	ADDQ      $0x00000080, R8
 	ADDQ      $0x00000080, R9
 	SUBQ      $0x00000010, CX
-	JMP       wide160
+	JMP       wide168
 
-narrow160:
+narrow168:
 	CMPQ CX, $0x00000008
-	JLT  edge160
+	JLT  edge168
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel162:
+pixel170:
 	VMOVUPD   (R11), Z0
 	VMOVUPD   (R12), Z1
 	VMOVUPD   (R13), Z2
@@ -6749,17 +7049,17 @@ pixel162:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel162
+	JNZ       pixel170
 	ADDQ      $0x00000040, SI
 	ADDQ      $0x00000040, DI
 	ADDQ      $0x00000040, R8
 	ADDQ      $0x00000040, R9
 	SUBQ      $0x00000008, CX
-	JMP       narrow160
+	JMP       narrow168
 
-edge160:
+edge168:
 	TESTQ CX, CX
-	JZ    end160
+	JZ    end168
 	MOVQ  CX, R10
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R10, CX, CX
@@ -6770,7 +7070,7 @@ edge160:
 	MOVQ  R8, DI
 	MOVQ  R9, R8
 
-pixel163:
+pixel171:
 	VMOVUPD.Z (CX), K1, Z0
 	VMOVUPD.Z (SI), K1, Z1
 	VMOVUPD.Z (DI), K1, Z2
@@ -6786,9 +7086,9 @@ pixel163:
 	ADDQ      BX, DI
 	ADDQ      BX, R8
 	DECQ      AX
-	JNZ       pixel163
+	JNZ       pixel171
 
-end160:
+end168:
 	VZEROUPPER
 	RET
 
@@ -6802,14 +7102,14 @@ TEXT ·copyRowsF64AVX512(SB), NOSPLIT, $0-48
 	MOVQ dst+32(FP), SI
 	MOVQ x+40(FP), DI
 
-wide164:
+wide172:
 	CMPQ CX, $0x00000010
-	JLT  narrow164
+	JLT  narrow172
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy165:
+copy173:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPD    (R10), Z0
 	VMOVUPD    Z0, (R9)
@@ -6819,35 +7119,35 @@ copy165:
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy165
+	JNZ        copy173
 	ADDQ       $0x00000080, SI
 	ADDQ       $0x00000080, DI
 	SUBQ       $0x00000010, CX
-	JMP        wide164
+	JMP        wide172
 
-narrow164:
+narrow172:
 	CMPQ CX, $0x00000008
-	JLT  edge164
+	JLT  edge172
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy166:
+copy174:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPD    (R10), Z0
 	VMOVUPD    Z0, (R9)
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy166
+	JNZ        copy174
 	ADDQ       $0x00000040, SI
 	ADDQ       $0x00000040, DI
 	SUBQ       $0x00000008, CX
-	JMP        narrow164
+	JMP        narrow172
 
-edge164:
+edge172:
 	TESTQ CX, CX
-	JZ    end164
+	JZ    end172
 	MOVQ  CX, R8
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R8, CX, CX
@@ -6856,15 +7156,15 @@ edge164:
 	MOVQ  SI, CX
 	MOVQ  DI, SI
 
-copy167:
+copy175:
 	PREFETCHT0 (SI)(BX*8)
 	VMOVUPD.Z  (SI), K1, Z0
 	VMOVUPD    Z0, K1, (CX)
 	ADDQ       DX, CX
 	ADDQ       BX, SI
 	DECQ       AX
-	JNZ        copy167
+	JNZ        copy175
 
-end164:
+end172:
 	VZEROUPPER
 	RET

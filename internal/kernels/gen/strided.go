@@ -12,6 +12,7 @@ import (
 // stride in bytes for each operand.
 func (m *machine) strided() {
 	m.maxWindow()
+	m.routeWindow()
 	m.walk("mulAddPixels", []string{"dst", "x"}, []string{"w"}, func(p []Mem, w []reg.VecVirtual, k *mask) {
 		v := m.loadAll(p, k)
 		m.fma231(w[0], v[1], v[0])
@@ -70,6 +71,52 @@ func (m *machine) maxWindow() {
 		}
 		ADDQ(param("stride0"), at[0])
 		ADDQ(param("stride1"), at[1])
+		DECQ(rows)
+		JNZ(LabelRef(l[0]))
+	})
+	end()
+}
+
+// routeWindow writes the kernel of the gradient of max pooling where windows do not overlap: the gradient of an output
+// pixel goes to the first input pixel that equals it, channel by channel, and the others get zero.
+func (m *machine) routeWindow() {
+	m.text("routeWindow", "func(rows, cols, stride0, stride1, lines, lineStep, taps, tapStep int, dx, x, dy, y *byte)",
+		"is the gradient of max pooling; rows, lines and taps > 0.")
+	param := func(name string) reg.GPVirtual { return Load(Param(name), GP64()).(reg.GPVirtual) }
+	p, cols := []reg.GPVirtual{param("dx"), param("x"), param("dy"), param("y")}, param("cols")
+	m.stripsOf(2, cols, p, func(width int, k *mask) {
+		rows, out, in := param("rows"), GP64(), GP64()
+		XORQ(out, out)
+		XORQ(in, in)
+		l := newLabels("pixel", "line", "tap")
+		Label(l[0])
+		top, left := make([]reg.VecVirtual, width), make([]reg.VecVirtual, width)
+		for w := range top {
+			top[w], left[w] = m.vec(), m.vec()
+			m.load(Mem{Base: p[3], Index: out, Scale: 1, Disp: w * m.width}, top[w], k)
+			m.load(Mem{Base: p[2], Index: out, Scale: 1, Disp: w * m.width}, left[w], k)
+		}
+		line, lines := GP64(), param("lines")
+		MOVQ(in, line)
+		Label(l[1])
+		tap, taps := GP64(), param("taps")
+		MOVQ(line, tap)
+		Label(l[2])
+		for w := range top {
+			x := m.vec()
+			m.load(Mem{Base: p[1], Index: tap, Scale: 1, Disp: w * m.width}, x, k)
+			taken := m.compare(equal, x, top[w]).keep(left[w])
+			m.xor(taken, left[w], left[w]) // what is taken is either all of left or nothing
+			m.store(taken, Mem{Base: p[0], Index: tap, Scale: 1, Disp: w * m.width}, k)
+		}
+		ADDQ(param("tapStep"), tap)
+		DECQ(taps)
+		JNZ(LabelRef(l[2]))
+		ADDQ(param("lineStep"), line)
+		DECQ(lines)
+		JNZ(LabelRef(l[1]))
+		ADDQ(param("stride0"), out)
+		ADDQ(param("stride1"), in)
 		DECQ(rows)
 		JNZ(LabelRef(l[0]))
 	})
