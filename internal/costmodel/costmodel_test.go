@@ -31,7 +31,7 @@ func predict(t *testing.T, s Strategy, c Cluster, j Job) Prediction {
 
 func simulate(t *testing.T, s Strategy, c Cluster, j Job) Simulated {
 	t.Helper()
-	got, err := Simulate(s, c, j, 6, 1)
+	got, err := Simulate(s, c, j, 4, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,15 +63,20 @@ func TestFormulasAgreeWithTheSimulation(t *testing.T) {
 			"plain":    func(*Cluster, *Job) {},
 			"overlap":  func(_ *Cluster, j *Job) { j.Overlap = true },
 			"direct":   func(_ *Cluster, j *Job) { j.Dense, j.Direct = 40e3, 16e3 },
+			"small":    func(c *Cluster, j *Job) { c.Cores, j.Compute, j.Dense, j.Buckets = 2, 1e-4, 1e3, 1 },
 			"rows":     func(_ *Cluster, j *Job) { j.Dense, j.Rows = 1e6, 2e6 },
 			"add":      func(_ *Cluster, j *Job) { j.Add, j.Apply = 5e9, 2e9 },
-			"loopback": func(c *Cluster, _ *Job) { c.Shared = 1.25e9 },
+			"loopback": func(c *Cluster, _ *Job) { c.Shared, c.Cores = 1.25e9, 2 },
 		} {
 			c, j := fast(workers, 2)
 			change(&c, &j)
 			for _, s := range []Strategy{RingStrategy, SynchronousStrategy} {
 				p, got := predict(t, s, c, j), simulate(t, s, c, j)
-				near(t, name+" "+s.String()+" step", p.Step, got.Step, 0.1)
+				tolerance := 0.1
+				if name == "small" { // all is the handling of messages, which overlaps a little
+					tolerance = 0.2
+				}
+				near(t, name+" "+s.String()+" step", p.Step, got.Step, tolerance)
 			}
 			// What the workers do without each other, and what one resource allows, bound
 			// the rate from above; queues cost some of it.

@@ -12,6 +12,7 @@ type engine struct {
 	queue  events
 	c      Cluster
 	shared resource
+	cores  resource // that handle messages
 	random *rand.Rand
 }
 
@@ -69,7 +70,7 @@ type port struct{ in, out resource }
 // send moves bytes from a to b and then calls arrived. They pass the sender's
 // link, what is shared and the receiver's link, each as soon as the one before begins.
 func (e *engine) send(a, b *port, bytes float64, arrived func()) {
-	e.pass(a, b, bytes, func() {}, arrived)
+	e.pass(a, b, bytes, e.handle, func() {}, arrived)
 }
 
 // share is send in pieces, between which others have their turn, as connections share a link.
@@ -79,18 +80,28 @@ func (e *engine) share(a, b *port, bytes float64, pieces int, arrived func()) {
 		return
 	}
 	piece := bytes / float64(pieces)
-	e.pass(a, b, piece, func() { e.share(a, b, bytes-piece, pieces-1, arrived) }, func() {})
+	latency := func() float64 { return e.c.Latency } // a message is handled once, with its last piece
+	e.pass(a, b, piece, latency, func() { e.share(a, b, bytes-piece, pieces-1, arrived) }, func() {})
 }
 
 // pass is send that tells also when the bytes have left.
-func (e *engine) pass(a, b *port, bytes float64, left, arrived func()) {
+func (e *engine) pass(a, b *port, bytes float64, latency func() float64, left, arrived func()) {
 	from, to := a.out.take(e.now, per(bytes, e.c.Bandwidth), 0)
 	e.after(to-e.now, left)
 	e.after(from-e.now, func() {
 		from, to := e.shared.take(e.now, per(bytes, e.c.Shared), to)
-		e.after(from-e.now+e.c.Latency, func() {
+		e.after(from-e.now+latency(), func() {
 			_, end := b.in.take(e.now, per(bytes, e.c.Bandwidth), to+e.c.Latency)
 			e.after(end-e.now, arrived)
 		})
 	})
+}
+
+// handle is how long the handling of one more message takes from now on.
+func (e *engine) handle() float64 {
+	if e.c.Cores == 0 {
+		return e.c.Latency
+	}
+	_, end := e.cores.take(e.now, e.c.Latency/float64(e.c.Cores), e.now+e.c.Latency)
+	return end - e.now
 }

@@ -65,14 +65,14 @@ const (
 
 // Fit takes the network of one machine from two all-reduces of two workers: a small
 // one, which is one hop, and a large one, which is the rate of a link. On one
-// machine a link is the work of a core at both of its ends, so that at most as
-// many run at once as there are cores.
+// machine messages and links are the work of its cores, so that at most as many
+// run at once as there are cores.
 func Fit(r *Recording) (Network, error) {
 	small, large := r.rate(latencyCase), r.rate(bandwidthCase)
 	if small <= 0 || large <= 0 {
 		return Network{}, fmt.Errorf("recording of %s: cases %s and %s are needed", r.Subject, latencyCase, bandwidthCase)
 	}
-	n := Network{Latency: 4e3 / small, Bandwidth: large, Shared: large * float64(max(r.Cores, 1))}
+	n := Network{Latency: 4e3 / small, Bandwidth: large, Shared: large * float64(max(r.Cores, 1)), Cores: max(r.Cores, 1)}
 	n.Latency = max(n.Latency-4e3/n.Bandwidth, 0)
 	return n, nil
 }

@@ -35,7 +35,7 @@ func record(t *testing.T, dir string, n Network) {
 
 func TestFitFindsTheNetworkAndPredicts(t *testing.T) {
 	dir := t.TempDir()
-	want := Network{Latency: 80e-6, Bandwidth: 1.5e9, Shared: 3e9}
+	want := Network{Latency: 80e-6, Bandwidth: 1.5e9, Shared: 3e9, Cores: 2}
 	record(t, dir, want)
 	r, err := Load(dir, "allreduce")
 	if err != nil {

@@ -7,6 +7,7 @@ type Network struct {
 	Latency   float64 // from sending a message to its arrival, if it had no bytes; software included
 	Bandwidth float64 // of the link of a task, in each direction
 	Shared    float64 // of all messages together, 0 if nothing is shared; tasks of one machine share its memory and cores
+	Cores     int     // tasks of one machine handle so many messages at once, each for Latency; 0 if every task has its own machine
 }
 
 // Cluster is who takes part.
@@ -51,6 +52,14 @@ const meshSize = 16
 // direct tells whether the buckets go to all at once.
 func (j Job) direct(workers int) bool {
 	return workers <= meshSize && j.Dense/float64(j.buckets()) <= j.Direct
+}
+
+// latency is that of so many messages at once.
+func (n Network) latency(messages float64) float64 {
+	if n.Cores == 0 {
+		return n.Latency
+	}
+	return n.Latency * max(1, messages/float64(n.Cores))
 }
 
 // per is bytes over rate, 0 if there is no limit.

@@ -33,9 +33,9 @@ func (c Cluster) allReduce(j Job) float64 {
 	case bytes == 0:
 		return 0
 	case j.direct(c.Workers):
-		return c.round((n-1)*bytes) + (n-1)*per(bytes, j.Add)
+		return c.round(n-1, (n-1)*bytes) + (n-1)*per(bytes, j.Add)
 	}
-	return 2*(n-1)*c.round(bytes/n) + (n-1)*per(bytes/n, j.Add)
+	return 2*(n-1)*c.round(1, bytes/n) + (n-1)*per(bytes/n, j.Add)
 }
 
 // allGather is the time of n-1 rounds, in each of which every worker sends one worker's rows.
@@ -43,12 +43,13 @@ func (c Cluster) allGather(bytes float64) float64 {
 	if bytes == 0 {
 		return 0
 	}
-	return float64(c.Workers-1) * c.round(bytes)
+	return float64(c.Workers-1) * c.round(1, bytes)
 }
 
-// round is the time in which every worker sends bytes to the next.
-func (c Cluster) round(bytes float64) float64 {
-	return c.Latency + max(per(bytes, c.Bandwidth), per(float64(c.Workers)*bytes, c.Shared))
+// round is the time in which every worker sends bytes in so many messages.
+func (c Cluster) round(messages, bytes float64) float64 {
+	n := float64(c.Workers)
+	return c.latency(n*messages) + max(per(bytes, c.Bandwidth), per(n*bytes, c.Shared))
 }
 
 func (c Cluster) ringBound(j Job, p Prediction) string {
@@ -57,7 +58,7 @@ func (c Cluster) ringBound(j Job, p Prediction) string {
 	if j.Rows > 0 {
 		rounds += n - 1
 	}
-	latency, shared := rounds*c.Latency, per(n*p.WorkerBytes, c.Shared)
+	latency, shared := rounds*c.latency(n), per(n*p.WorkerBytes, c.Shared)
 	wire, adding := per(p.WorkerBytes, c.Bandwidth), per((n-1)/n*j.Dense, j.Add)
 	return bound(p, j, map[string]float64{"latency": latency, "worker link": wire, "shared link": shared, "adding": adding})
 }

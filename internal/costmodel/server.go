@@ -11,8 +11,9 @@ func Synchronous(c Cluster, j Job) Prediction {
 	arrive, apply := c.spread(bytes, used), per(bytes/float64(c.Servers), j.Apply)
 	// Applying goes on while more arrives: the slower of the two, and one of the other.
 	single := per(bytes/float64(c.Servers), c.Bandwidth)
-	push := 2*c.Latency + max(arrive+apply, single+used*apply)
-	pull := 2*c.Latency + c.spread(bytes, n)
+	latency := c.latency(n * float64(c.Servers))
+	push := 2*latency + max(arrive+apply, single+used*apply)
+	pull := 2*latency + c.spread(bytes, n)
 	p := Prediction{Step: wait + push + pull, Exposed: push + pull}
 	p.Rate = used / p.Step
 	c.served(j, &p, used*apply)
@@ -26,8 +27,11 @@ func Synchronous(c Cluster, j Job) Prediction {
 func Asynchronous(c Cluster, j Job) Prediction {
 	n, s := float64(c.Workers), float64(c.Servers)
 	bytes := j.Dense + j.Rows
-	alone := j.Compute + 4*c.Latency + 2*c.spread(bytes, 1) + per(bytes/s, j.Apply)
+	alone := j.Compute + 4*c.latency(s) + 2*c.spread(bytes, 1) + per(bytes/s, j.Apply)
 	p := Prediction{Rate: n / alone}
+	if c.Cores > 0 {
+		p.Rate = math.Min(p.Rate, float64(c.Cores)/(4*s*c.Latency))
+	}
 	for _, each := range []float64{per(bytes, s*c.Bandwidth), per(bytes, s*j.Apply), per(2*bytes, c.Shared)} {
 		if each > 0 {
 			p.Rate = math.Min(p.Rate, 1/each)
@@ -50,7 +54,7 @@ func (c Cluster) served(j Job, p *Prediction, apply float64) {
 	p.WorkerBytes = j.Dense + j.Rows
 	p.ServerBytes = n * p.WorkerBytes / float64(c.Servers)
 	p.Bound = bound(*p, j, map[string]float64{
-		"latency": 4 * c.Latency, "worker link": 2 * per(p.WorkerBytes, c.Bandwidth), "server link": 2 * per(p.ServerBytes, c.Bandwidth),
+		"latency": 4 * c.latency(n*float64(c.Servers)), "worker link": 2 * per(p.WorkerBytes, c.Bandwidth), "server link": 2 * per(p.ServerBytes, c.Bandwidth),
 		"shared link": per(2*n*p.WorkerBytes, c.Shared), "server update": apply,
 	})
 }

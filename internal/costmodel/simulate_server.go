@@ -65,7 +65,7 @@ func (w *psWorker) arrive(then func()) {
 func (p *psJob) pull(w *psWorker) {
 	w.version = p.version
 	p.each(w, func(s *psServer) {
-		p.e.after(p.e.c.Latency, func() {
+		p.e.after(p.e.handle(), func() {
 			p.bytes += p.part
 			p.e.share(&s.port, &w.port, p.part, pieces, func() {
 				w.arrive(func() { p.e.after(p.e.compute(p.j), func() { p.push(w) }) })
@@ -84,7 +84,7 @@ func (p *psJob) push(w *psWorker) {
 				long = 0 // too late
 			}
 			_, end := s.apply.take(p.e.now, long, 0)
-			p.e.after(end-p.e.now+p.e.c.Latency, func() { w.arrive(func() { p.pushed(w) }) })
+			p.e.after(end-p.e.now+p.e.handle(), func() { w.arrive(func() { p.pushed(w) }) })
 		})
 	})
 }
