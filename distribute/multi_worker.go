@@ -22,7 +22,10 @@ type multiWorker struct {
 	generation int64
 }
 
-var _ Shared = (*multiWorker)(nil)
+var (
+	_ Shared   = (*multiWorker)(nil)
+	_ Gatherer = (*multiWorker)(nil)
+)
 
 // newMultiWorker returns multi_worker_mirrored; in a process alone it is
 // mirrored with one replica.
@@ -162,6 +165,21 @@ func (m *multiWorker) Snapshot(ctx context.Context) (*Snapshot, error) {
 		}
 	}
 	return s, nil
+}
+
+// Rank is this worker's number.
+func (m *multiWorker) Rank() int { return m.job.rank }
+
+// Gather returns the values of all workers by rank.
+func (m *multiWorker) Gather(ctx context.Context, value []byte) ([][]byte, error) {
+	if m.ring.group == nil {
+		return nil, errNotSynchronized
+	}
+	all, err := m.ring.group.AllGather(ctx, value)
+	if err != nil {
+		return nil, sessionLost(err)
+	}
+	return all, nil
 }
 
 // Settle has nothing to wait for: all workers made the same steps.

@@ -25,13 +25,15 @@ type ring struct {
 
 var _ lockstep = (*ring)(nil)
 
+var errNotSynchronized = errors.New("the strategy is not synchronized yet: call Synchronize first")
+
 // rank is this worker's number.
 func (r *ring) rank() int { return r.job.rank }
 
 // begin starts the reduction: dense results, then the votes, which are there already.
 func (r *ring) begin(ctx context.Context, s *sums, in Step) error {
 	if r.group == nil {
-		return errors.New("step: the strategy is not synchronized yet")
+		return errNotSynchronized
 	}
 	if in.Position != nil {
 		position, err := in.Position()

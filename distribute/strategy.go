@@ -67,6 +67,15 @@ type Shared interface {
 	Finish(ctx context.Context, over bool) error
 }
 
+// A Gatherer is a strategy whose tasks, in lock step, can tell each other more
+// than gradients.
+type Gatherer interface {
+	// Rank is this task's number among those that gather.
+	Rank() int
+	// Gather returns the values of all tasks by rank. All call it between the same two steps.
+	Gather(ctx context.Context, value []byte) ([][]byte, error)
+}
+
 // Notes are what tasks share besides variables: the state of each input
 // pipeline by worker rank, behind the batches that the variables have seen.
 type Notes struct {

@@ -75,6 +75,11 @@ func (s *inference) evaluate(ctx context.Context, ds inputs.Dataset, o runOption
 	if err != nil {
 		return EvalResult{}, err
 	}
+	if o.merge != nil {
+		if batches, err = o.merge(ctx, acc, batches); err != nil {
+			return EvalResult{}, err
+		}
+	}
 	if batches == 0 {
 		return EvalResult{}, fmt.Errorf("no batch to evaluate on: %w", inputs.ErrEmpty)
 	}
@@ -91,9 +96,10 @@ type accumulators struct {
 }
 
 type boundMetric struct {
-	name string
-	acc  metrics.Accumulator
-	args []string // names that the operands are fetched by
+	name  string
+	acc   metrics.Accumulator
+	empty func() (metrics.Accumulator, error) // makes another
+	args  []string                            // names that the operands are fetched by
 }
 
 // accumulators makes empty accumulators and asks for their operands.
@@ -105,7 +111,7 @@ func (s *inference) accumulators() (*accumulators, error) {
 		if err != nil {
 			return nil, fmt.Errorf("metric %s: %w", m.name, err)
 		}
-		b := boundMetric{name: m.name, acc: acc}
+		b := boundMetric{name: m.name, acc: acc, empty: m.metric.New}
 		for _, o := range m.args {
 			b.args = append(b.args, o.String())
 			s.fetchOutput(o.String(), o)

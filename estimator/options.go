@@ -1,6 +1,7 @@
 package estimator
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -22,7 +23,11 @@ type runOptions struct {
 	checkpoint            string
 	name                  string
 	keys                  []string
+	bare                  bool // no hooks at all
 	inMemory              bool // the variables are as they should be: load no checkpoint
+	// merge, where set, adds what other tasks accumulated over so many batches to
+	// the accumulators, and returns the number of batches of all.
+	merge func(ctx context.Context, acc *accumulators, batches int64) (int64, error)
 }
 
 // Steps bounds a call to n steps: of training, added to those done; of

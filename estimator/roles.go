@@ -38,6 +38,10 @@ func (e *Estimator) runRole(ctx context.Context, train TrainSpec, eval EvalSpec)
 	if e.config.IsChief() {
 		opts = append(opts, WithSavingListeners(train.Listeners...))
 	}
+	joint := newJointEvaluator(e, eval)
+	if e.evaluatesTogether() {
+		opts = append(opts, WithHooks(joint))
+	}
 	if train.MaxSteps > 0 {
 		opts = append(opts, MaxSteps(train.MaxSteps))
 	}
@@ -45,7 +49,7 @@ func (e *Estimator) runRole(ctx context.Context, train TrainSpec, eval EvalSpec)
 	if err == nil && e.config.IsChief() {
 		err = e.awaitEvaluator(ctx, eval.Name, tr.GlobalStep)
 	}
-	return Result{TrainResult: tr}, err
+	return Result{TrainResult: tr, Eval: joint.last}, err
 }
 
 // awaitEvaluator waits, where the RunConfig asks for it, until the evaluator has

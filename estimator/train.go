@@ -115,7 +115,7 @@ func (e *Estimator) takeSeed(r *checkpoint.Reader) error {
 // replica takes batches of its own, and every worker has its share of the data.
 func (e *Estimator) inputContext(mode models.Mode) inputs.Context {
 	ic := inputs.Context{Mode: mode, NumPipelines: 1, ReplicasInSync: 1, Seed: e.seed}
-	if mode != models.Train {
+	if mode == models.Predict || mode == models.Eval && !e.evaluatesTogether() {
 		return ic
 	}
 	if n := e.config.NumWorkers(); n > 1 {

@@ -9,6 +9,9 @@ import (
 // trainingHooks are all hooks of a training loop: the caller's, the model_fn's
 // and the framework's own, as the RunConfig asks for them.
 func (e *Estimator) trainingHooks(t *training, o runOptions) ([]hooks.Hook, error) {
+	if o.bare {
+		return nil, nil
+	}
 	rc, spec := e.config, t.program.spec
 	hs := append([]hooks.Hook{}, o.hooks...)
 	switch {

@@ -1,0 +1,172 @@
+package estimator
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/goestimator/goestimator/distribute"
+	"github.com/goestimator/goestimator/estimator/hooks"
+	"github.com/goestimator/goestimator/estimator/metrics"
+	"github.com/goestimator/goestimator/models"
+)
+
+// evaluatesTogether reports whether all workers evaluate, each its share of the data.
+func (e *Estimator) evaluatesTogether() bool {
+	return e.config.EvalDistribute().Name == "multi_worker_mirrored" && e.config.NumWorkers() > 1
+}
+
+// jointEvaluator is a hook of every worker in lock step: at the same steps each
+// evaluates the variables as they are on its share of the data, and the metrics
+// are merged, so that every example counts once.
+type jointEvaluator struct {
+	hooks.Base
+	est    *Estimator
+	spec   EvalSpec
+	latest int64 // step of the last evaluation, -1 for none
+	last   *EvalResult
+}
+
+var _ hooks.Hook = (*jointEvaluator)(nil)
+
+func newJointEvaluator(e *Estimator, spec EvalSpec) *jointEvaluator {
+	return &jointEvaluator{est: e, spec: spec, latest: -1}
+}
+
+// AfterRun evaluates every so many steps, where asked.
+func (h *jointEvaluator) AfterRun(ctx context.Context, r hooks.Run) error {
+	if h.spec.EverySteps == 0 || r.GlobalStep()%h.spec.EverySteps != 0 {
+		return nil
+	}
+	return h.evaluate(ctx, r, false)
+}
+
+// End evaluates the last step.
+func (h *jointEvaluator) End(ctx context.Context, r hooks.Run) error {
+	if h.latest == r.GlobalStep() {
+		return nil
+	}
+	return h.evaluate(ctx, r, true)
+}
+
+func (h *jointEvaluator) evaluate(ctx context.Context, r hooks.Run, final bool) error {
+	t, ok := r.(*training)
+	if !ok {
+		return errors.New("joint evaluation: expected a training loop")
+	}
+	all, ok := t.strategy.(distribute.Gatherer)
+	if !ok {
+		return fmt.Errorf("joint evaluation: strategy %s has no workers in lock step", t.strategy.Name())
+	}
+	o, err := newRunOptions(h.spec.options())
+	if err != nil {
+		return err
+	}
+	o.inMemory = true
+	o.merge = func(ctx context.Context, acc *accumulators, batches int64) (int64, error) {
+		return acc.mergeAll(ctx, all, batches)
+	}
+	ds, err := h.est.openInput(ctx, h.spec.Input, models.Eval)
+	if err != nil {
+		return err
+	}
+	inf, err := h.est.inference(models.Eval, ds.Schema())
+	if err != nil {
+		return err
+	}
+	if err := inf.copyFrom(t.session); err != nil {
+		return err
+	}
+	res, err := inf.evaluate(ctx, ds, o)
+	if err != nil {
+		return fmt.Errorf("joint evaluation: %w", err)
+	}
+	h.latest, h.last = r.GlobalStep(), &res
+	if !t.IsChief() {
+		return nil
+	}
+	if err := h.est.writeEvalEvents(o.name, res); err != nil || h.spec.AfterEval == nil {
+		return err
+	}
+	return h.spec.AfterEval(ctx, res, final)
+}
+
+// mergeAll replaces what was accumulated here by what all tasks accumulated, in
+// the order of their ranks, so that all have the same to the bit. Each tells its
+// batches and, with its size before it, each state; numbers are 8 bytes, little endian.
+func (a *accumulators) mergeAll(ctx context.Context, g distribute.Gatherer, batches int64) (int64, error) {
+	mine := binary.LittleEndian.AppendUint64(nil, uint64(batches))
+	for _, acc := range a.list() {
+		state, err := acc.MarshalBinary()
+		if err != nil {
+			return 0, err
+		}
+		mine = append(binary.LittleEndian.AppendUint64(mine, uint64(len(state))), state...)
+	}
+	all, err := g.Gather(ctx, mine)
+	if err != nil {
+		return 0, err
+	}
+	others, err := a.others()
+	if err != nil {
+		return 0, err
+	}
+	total := int64(0)
+	for rank, b := range all {
+		n, err := a.mergeOne(b, others, rank == 0)
+		if err != nil {
+			return 0, fmt.Errorf("metrics of worker %d: %w", rank, err)
+		}
+		total += n
+	}
+	return total, nil
+}
+
+// list are all accumulators, in one order everywhere.
+func (a *accumulators) list() []metrics.Accumulator {
+	out := []metrics.Accumulator{a.loss}
+	for _, b := range a.bound {
+		out = append(out, b.acc)
+	}
+	return out
+}
+
+// others are empty accumulators like those of list.
+func (a *accumulators) others() ([]metrics.Accumulator, error) {
+	out := []metrics.Accumulator{metrics.NewMean()}
+	for _, b := range a.bound {
+		acc, err := b.empty()
+		if err != nil {
+			return nil, fmt.Errorf("metric %s: %w", b.name, err)
+		}
+		out = append(out, acc)
+	}
+	return out, nil
+}
+
+// mergeOne takes in a task's message; the first one replaces what is here.
+func (a *accumulators) mergeOne(b []byte, others []metrics.Accumulator, first bool) (batches int64, err error) {
+	if len(b) < 8 {
+		return 0, fmt.Errorf("expected at least 8 bytes, got %d", len(b))
+	}
+	batches = int64(binary.LittleEndian.Uint64(b))
+	b = b[8:]
+	for i, acc := range a.list() {
+		if len(b) < 8 || uint64(len(b)-8) < binary.LittleEndian.Uint64(b) {
+			return 0, fmt.Errorf("expected the states of %d metrics, got fewer", 1+len(a.bound))
+		}
+		n := binary.LittleEndian.Uint64(b)
+		state := b[8 : 8+n]
+		b = b[8+n:]
+		if first {
+			err = acc.UnmarshalBinary(state)
+		} else if err = others[i].UnmarshalBinary(state); err == nil {
+			err = acc.Merge(others[i])
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	return batches, nil
+}

@@ -1,0 +1,114 @@
+package estimator
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/goestimator/goestimator/distribute"
+)
+
+// Loop trains a model step by step under its strategy, in one process or as a
+// task of a cluster, for programs that write the training loop themselves. There
+// are no hooks, and checkpoints only where Save is called.
+type Loop struct {
+	est   *Estimator
+	t     *training
+	leave func() error
+	lost  bool // a step failed: the others are not waited for
+}
+
+// OpenLoop builds the model, joins the cluster that TF_CONFIG names, and goes on
+// from the newest checkpoint in model_dir where there is one.
+func OpenLoop(ctx context.Context, modelFn ModelFn, input InputFn, opts ...Option) (*Loop, error) {
+	e, err := New(modelFn, opts...)
+	if err != nil {
+		return nil, err
+	}
+	config, leave, err := e.joinJob()
+	if err != nil {
+		return nil, err
+	}
+	t, err := e.openTraining(ctx, input, config, runOptions{bare: true})
+	if err != nil {
+		return nil, errors.Join(err, leave())
+	}
+	return &Loop{est: e, t: t, leave: leave}, nil
+}
+
+// Step trains on the next batch of each local replica. It returns false where
+// training is over: at the end of the input, or because another task in lock
+// step has stopped. After a peer was lost and came back, training has gone back
+// to the last checkpoint; see GlobalStep.
+func (l *Loop) Step(ctx context.Context) (bool, error) {
+	over, err := l.t.turn(ctx, context.WithoutCancel(ctx))
+	if errors.Is(err, distribute.ErrSessionLost) {
+		over, err = false, l.t.recover(ctx, err)
+	}
+	l.lost = l.lost || err != nil
+	return !over && err == nil, err
+}
+
+// GlobalStep returns the number of training steps done, by all tasks.
+func (l *Loop) GlobalStep() int64 { return l.t.step }
+
+// Loss returns the loss of the last step, the mean over the replicas in sync;
+// NaN before the first.
+func (l *Loop) Loss() float64 { return l.t.lastLoss }
+
+// Replicas returns how many replicas make one step.
+func (l *Loop) Replicas() distribute.Replicas { return l.t.strategy.Replicas() }
+
+// ReduceOp says how Reduce combines values.
+type ReduceOp int
+
+// The operations of Reduce.
+const (
+	Sum ReduceOp = iota
+	Mean
+)
+
+// Reduce combines a value of each task in lock step; all call it between the
+// same two steps, and get the same result to the bit. Where tasks are not in
+// lock step it returns x.
+func (l *Loop) Reduce(ctx context.Context, op ReduceOp, x float64) (float64, error) {
+	g, ok := l.t.strategy.(distribute.Gatherer)
+	if !ok {
+		return x, nil
+	}
+	all, err := g.Gather(ctx, binary.LittleEndian.AppendUint64(nil, math.Float64bits(x)))
+	if err != nil {
+		return 0, err
+	}
+	sum := 0.0
+	for rank, b := range all {
+		if len(b) != 8 {
+			return 0, fmt.Errorf("reduce: worker %d sent %d bytes, expected 8: do all tasks run the same program?", rank, len(b))
+		}
+		sum += math.Float64frombits(binary.LittleEndian.Uint64(b))
+	}
+	if op == Mean {
+		sum /= float64(len(all))
+	}
+	return sum, nil
+}
+
+// Save writes a checkpoint of the present step on the chief, and does nothing
+// elsewhere. It returns the prefix.
+func (l *Loop) Save(ctx context.Context) (string, error) {
+	if !l.t.IsChief() {
+		return "", nil
+	}
+	return l.t.SaveCheckpoint(ctx)
+}
+
+// Close ends training in all tasks and frees everything.
+func (l *Loop) Close(ctx context.Context) error {
+	var errs []error
+	if l.t.shared != nil && !l.lost {
+		errs = append(errs, l.t.shared.Settle(ctx, false), l.t.shared.Finish(ctx, true))
+	}
+	return errors.Join(append(errs, l.t.close(), l.leave(), l.est.Close())...)
+}
