@@ -36,7 +36,9 @@ type batchNorm[T kernels.Float] struct {
 	epsilon      float64
 	factor       float64 // exponential_avg_factor
 	scale, shift []T
-	relu         bool // activation_mode of the fused op
+	relu         bool   // activation_mode of the fused op
+	add          *value // its side input, nil for none
+	blocks       func(n int)
 }
 
 // compileBatchNorm takes x, scale, offset, mean, variance and gives y, mean, variance (with Bessel's correction) and
@@ -58,6 +60,12 @@ func compileBatchNorm[T kernels.Float](c *binding) (runFunc, error) {
 		factor: float64(c.node.Float("exponential_avg_factor", 1)), scale: make([]T, n), shift: make([]T, n), relu: c.node.Str("activation_mode") == "Relu"}
 	if err := errors.Join(checkTypes[T](c.in[0], c.out[0]), checkShape("result", c.out[0], c.in[0].typ.Shape.Dims), c.channelsLast()); err != nil {
 		return nil, err
+	}
+	if c.node.Int("num_side_inputs", 0) > 0 {
+		if len(c.in) != 6 || !sameType(c.in[5].typ, c.out[0].typ) {
+			return nil, fmt.Errorf("num_side_inputs: expected one more input of type %v and shape %v", c.out[0].typ.DType, c.out[0].typ.Shape)
+		}
+		b.add, b.blocks = c.in[5], parallel(max(1, chainBlock/max(1, n)), b.addRows)
 	}
 	if training {
 		return b.train, nil
@@ -110,7 +118,28 @@ func (b *batchNorm[T]) normalize(mean, variance []T) {
 		b.scale[i] = T(s)
 		b.shift[i] = T(float64(beta[i]) - float64(mean[i])*s)
 	}
+	if b.add != nil {
+		rows, _ := rowsCols(b.in[0])
+		b.blocks(rows)
+		return
+	}
 	kernels.ScaleShift(view[T](b.out[0]), view[T](b.in[0]), b.scale, b.shift, b.relu)
+}
+
+// addRows sets rows of y with the side input, some that stay in the L1 cache at a time.
+func (b *batchNorm[T]) addRows(lo, hi int) {
+	cols := len(b.shift)
+	block := max(1, chainBlock/max(1, cols))
+	y, x, add := view[T](b.out[0]), view[T](b.in[0]), view[T](b.add)
+	for ; lo < hi; lo += block {
+		from, to := lo*cols, min(lo+block, hi)*cols
+		d := y[from:to]
+		kernels.ScaleShift(d, x[from:to], b.scale, b.shift, false)
+		kernels.Binary(kernels.Add, d, d, add[from:to])
+		if b.relu {
+			kernels.Unary(kernels.Relu, d, d)
+		}
+	}
 }
 
 // batchNormGrad holds what the gradient needs between its stages.

@@ -48,7 +48,8 @@ func (f *fuser) chains(ops []*op) {
 
 // linkable reports whether an op is a chain or can be part of one: each input is of the result's shape, or a scalar.
 func linkable(o *op) bool {
-	if o.feed >= 0 || o.def.elemental == nil && o.links == nil || len(o.node.Outputs) != 1 {
+	if e := o.def.elemental; o.links == nil && (e == nil || e.binary != (len(o.in) == 2) || len(o.in) < 1 || len(o.in) > 2) ||
+		o.feed >= 0 || len(o.node.Outputs) != 1 {
 		return false
 	}
 	t := o.node.Outputs[0]

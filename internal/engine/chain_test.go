@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"errors"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -80,5 +82,63 @@ func TestChainKeepsLateOperands(t *testing.T) {
 	}
 	if got := graph.Of[float32](p.Value(0)); got[0] != -1 || got[1] != -1 {
 		t.Errorf("expected [-1 -1], got %v (%v)", got, opsOf(p))
+	}
+}
+
+// TestNormAddFusion sees that a normalization in training adds the shortcut and clips, in one node, and gives what the
+// nodes give alone.
+func TestNormAddFusion(t *testing.T) {
+	onDevices(t, func(t *testing.T, dev device.Device) {
+		b := graph.NewBuilder(graph.New())
+		ft, ct := batchType(graph.Float32, 3, 7), fixedType(graph.Float32, 7)
+		x, side := b.Placeholder("x", ft), b.Placeholder("side", ft)
+		one, zero := b.Op("OnesLike", "one", ct, nil, b.Const("c", graph.NewTensor(graph.Float32, 7))), b.Const("zero", graph.NewTensor(graph.Float32, 7))
+		bn := b.Node("FusedBatchNormV3", "bn", []graph.Type{ft, ct, ct, ct, ct, fixedType(graph.Float32)}, graph.Attrs{"epsilon": float32(.1), "is_training": true}, x, one, zero, zero, one)
+		sum := b.Op("AddV2", "sum", ft, nil, b.Op("Neg", "neg", ft, nil, side), bn.Out(0))
+		relu := b.Op("Relu", "relu", ft, nil, sum)
+		spec := Spec{Feeds: []graph.Output{x, side}, Fetches: []graph.Output{relu, bn.Out(1)}}
+		fused := ok(Compile(b.Graph, spec, dev, ok(NewVariables(dev)), Options{Profile: true}))
+		if got := opsOf(fused); !slices.Equal(got, []string{"OnesLike", "Neg", "_FusedBatchNormEx"}) {
+			t.Errorf("got %v", got)
+		}
+		spec.Fetches = append(spec.Fetches, sum, bn.Out(0))
+		apart := ok(Compile(b.Graph, spec, dev, ok(NewVariables(dev)), Options{}))
+		for _, n := range []int{2, 2000} {
+			feeds := []*graph.Tensor{mlpRows(n, 1), mlpRows(n, 2)}
+			for _, p := range []*Program{fused, apart} {
+				if err := p.Run(bg, n, feeds); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for i := range 2 {
+				if string(fused.Value(i).Bytes) != string(apart.Value(i).Bytes) {
+					t.Errorf("batch of %d, fetch %d: fused and alone differ", n, i)
+				}
+			}
+		}
+		times := fused.Profile()
+		if got := times[len(times)-1].Op; got != "FusedBatchNorm+Add+Relu" {
+			t.Errorf("profile: got %v", got)
+		}
+	})
+}
+
+func mlpRows(n int, seed uint64) *graph.Tensor {
+	t := graph.NewTensor(graph.Float32, n, 3, 7)
+	fillRandom(rand.New(rand.NewPCG(seed, 0)), t, 1)
+	return t
+}
+
+// TestWrongLinksAreErrors sees that an op with too few inputs is refused, not merged.
+func TestWrongLinksAreErrors(t *testing.T) {
+	b := graph.NewBuilder(graph.New())
+	typ := batchType(graph.Float32, 2)
+	x := b.Placeholder("x", typ)
+	y := b.Op("Neg", "y", typ, nil, b.Op("Mul", "mul", typ, nil, b.Op("Neg", "neg", typ, nil, x)))
+	dev := device.NewHost()
+	_, err := Compile(b.Graph, Spec{Feeds: []graph.Output{x}, Fetches: []graph.Output{y}}, dev, ok(NewVariables(dev)), Options{})
+	var e *UnsupportedOpError
+	if !errors.As(err, &e) || e.Node != "mul" {
+		t.Errorf("expected an error of node mul, got %v", err)
 	}
 }

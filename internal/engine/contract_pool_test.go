@@ -106,6 +106,15 @@ func normCases() []*opCase {
 					}
 					return r
 				}})
+			added := graph.Attrs{"is_training": training, "epsilon": float32(0.01), "num_side_inputs": int64(1)}
+			all = append(all, &opCase{op: "_FusedBatchNormEx", attrs: added, tol: 20, in: []operand{x, p, feedOf("5"), feedOf("5"), p, feedOf(s)}, out: outs,
+				ref: func(in []nd, out [][]int) []nd {
+					r := normRef(in[:5], training, 1)
+					for i := range r[0].data {
+						r[0].data[i] += in[5].data[i]
+					}
+					return r
+				}})
 			a := graph.Attrs{"is_training": training, "epsilon": float32(0.01)}
 			all = append(all, &opCase{op: "FusedBatchNormGradV3", attrs: a, tol: 50, in: []operand{feedOf(s), x, p, feedOf("5"), p, feedOf("")},
 				out: []graph.Type{fl(s), fl("5"), fl("5"), fl("0"), fl("0")}, ref: func(in []nd, out [][]int) []nd { return normGradRef(in, training) }})

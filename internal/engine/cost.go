@@ -154,6 +154,15 @@ func (o *op) label() string {
 			name += "+" + string(f)
 		}
 	}
+	if name == "_FusedBatchNormEx" {
+		name = "FusedBatchNorm"
+		if o.node.Int("num_side_inputs", 0) > 0 {
+			name += "+Add"
+		}
+		if a := o.node.Str("activation_mode"); a != "" {
+			name += "+" + a
+		}
+	}
 	return name
 }
 

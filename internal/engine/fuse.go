@@ -32,6 +32,7 @@ func fuse(ops []*op, fetched []port, written map[*variable]bool, checked bool) [
 			f.norm(o)
 		case "AddV2", "Add":
 			f.add(o)
+			f.normAdd(o, ops, fetched)
 		case "Relu":
 			f.relu(o)
 			f.normRelu(o, ops, fetched)
@@ -62,15 +63,16 @@ func (f *fuser) reluGradients(ops []*op) {
 	}
 	for _, o := range ops {
 		if o.node.Op == "ReluGrad" && len(o.in) == 2 {
-			if r := result[o.in[1]]; r != nil && !dependsOn(r, o) {
+			// A strange graph could make the exchange a cycle.
+			if r := result[o.in[1]]; r != nil && !needs(r, o) {
 				o.in[1] = port{r, 0}
 			}
 		}
 	}
 }
 
-// dependsOn reports whether r needs o: a strange graph could make the exchange a cycle.
-func dependsOn(r, o *op) bool {
+// needs reports whether r is o or depends on it.
+func needs(r, o *op) bool {
 	seen := map[*op]bool{}
 	var walk func(x *op) bool
 	walk = func(x *op) bool {
@@ -119,19 +121,41 @@ func (f *fuser) relu(o *op) {
 	f.replace(o, x, fusedName[x.node.Op], "Relu", x.in)
 }
 
+// normAdd makes a batch normalization add the tensor that alone is added to its result.
+func (f *fuser) normAdd(o *op, ops []*op, fetched []port) {
+	if len(o.in) != 2 || o.feed >= 0 || f.gone[o] || f.waited[o] || len(o.after) > 0 || len(o.node.Outputs) != 1 {
+		return
+	}
+	for i, x := range o.in {
+		other := o.in[1-i]
+		if f.normalized(x) && x.op.node.Op == "FusedBatchNormV3" && len(x.op.in) == 5 && whole(o, i) && whole(o, 1-i) && !needs(other.op, x.op) {
+			x.op.in = append(slices.Clone(x.op.in), other)
+			f.absorb(o, x, graph.Attrs{"num_side_inputs": int64(1)}, ops, fetched)
+			return
+		}
+	}
+}
+
 // normRelu makes a batch normalization apply the ReLU that alone uses its result.
 func (f *fuser) normRelu(o *op, ops []*op, fetched []port) {
 	if len(o.in) != 1 || o.feed >= 0 || f.gone[o] || f.waited[o] || len(o.after) > 0 {
 		return
 	}
-	x := o.in[0]
-	if f.uses[x] != 1 || x.idx != 0 || x.op.feed >= 0 || x.op.node.Op != "FusedBatchNormV3" {
-		return
+	if x := o.in[0]; f.normalized(x) && x.op.node.Str("activation_mode") == "" {
+		f.absorb(o, x, graph.Attrs{"activation_mode": []byte("Relu")}, ops, fetched)
 	}
-	attrs := maps.Clone(x.op.node.Attrs)
-	attrs["activation_mode"] = []byte("Relu")
+}
+
+// normalized reports whether x is the result of a batch normalization that one other op uses.
+func (f *fuser) normalized(x port) bool {
+	return f.uses[x] == 1 && x.idx == 0 && x.op.feed < 0 && (x.op.node.Op == "FusedBatchNormV3" || x.op.node.Op == "_FusedBatchNormEx")
+}
+
+// absorb gives the work of o, said by attributes, to the batch normalization with the result x.
+func (f *fuser) absorb(o *op, x port, more graph.Attrs, ops []*op, fetched []port) {
 	n := *x.op.node
-	n.Op, n.Attrs = "_FusedBatchNormEx", attrs
+	n.Op, n.Attrs = "_FusedBatchNormEx", maps.Clone(n.Attrs)
+	maps.Copy(n.Attrs, more)
 	x.op.node, x.op.def = &n, registry()[n.Op]
 	f.uses[x] = f.uses[port{o, 0}]
 	f.gone[o] = true

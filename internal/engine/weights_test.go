@@ -283,3 +283,36 @@ func TestInferenceDoesNotAllocate(t *testing.T) {
 		t.Errorf("expected 0 allocations, got %v", n)
 	}
 }
+
+// TestEmptyWeights multiplies by matrices without rows or columns.
+func TestEmptyWeights(t *testing.T) {
+	dev := device.NewHost()
+	for _, size := range [][2]int{{0, 3}, {3, 0}, {0, 0}} {
+		b := graph.NewBuilder(graph.New())
+		vars := ok(NewVariables(dev))
+		if err := vars.Create("w", graph.NewTensor(graph.Float32, size[:]...)); err != nil {
+			t.Fatal(err)
+		}
+		wt := fixedType(graph.Float32, size[:]...)
+		x := b.Placeholder("x", batchType(graph.Float32, size[0]))
+		y := b.Op("MatMul", "y", batchType(graph.Float32, size[1]), nil, x, b.Read(b.Variable("w", wt), wt))
+		z := b.Op("BiasAdd", "z", y.Type(), nil, y, b.Const("one", onesTensor(size[1])))
+		p := ok(Compile(b.Graph, Spec{Feeds: []graph.Output{x}, Fetches: []graph.Output{z}}, dev, vars, Options{}))
+		if err := p.Run(bg, 2, []*graph.Tensor{graph.NewTensor(graph.Float32, 2, size[0])}); err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range graph.Of[float32](p.Value(0)) {
+			if v != 1 {
+				t.Errorf("%v: expected ones, got %v", size, graph.Of[float32](p.Value(0)))
+			}
+		}
+	}
+}
+
+func onesTensor(n int) *graph.Tensor {
+	t := graph.NewTensor(graph.Float32, n)
+	for i := range n {
+		graph.Of[float32](t)[i] = 1
+	}
+	return t
+}
