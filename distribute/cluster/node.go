@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -29,6 +30,7 @@ type Node struct {
 	health      *health.Server
 	security    *security
 	served      sync.WaitGroup
+	calls       atomic.Int64 // being served; streams do not count
 
 	mu       sync.Mutex
 	peers    map[Task]*peer
@@ -152,8 +154,8 @@ func (n *Node) Serve() {
 }
 
 // Close stops the server, which first lets the calls being served finish for a
-// short while, and closes the connections to peers. It is bounded; a second
-// Close does nothing.
+// short while, and closes the connections to peers. Streams end. It is bounded;
+// a second Close does nothing.
 func (n *Node) Close() error {
 	n.mu.Lock()
 	if n.closed {
@@ -177,9 +179,10 @@ func (n *Node) Close() error {
 	return errors.Join(errs...)
 }
 
-// stopServer lets the calls being served finish for closeGrace, then ends them
-// and waits for their handlers as long again. A handler that does not heed its
-// context is left behind.
+// stopServer lets the calls being served finish, for closeGrace at most, then
+// ends what is left: streams, which would go on as long as their callers. It
+// waits for the handlers as long again; one that does not heed its context is
+// left behind.
 func (n *Node) stopServer() {
 	n.health.Shutdown()
 	stopped := make(chan struct{})
@@ -188,13 +191,23 @@ func (n *Node) stopServer() {
 		n.served.Wait()
 		close(stopped)
 	}()
-	for _, then := range []func(){func() { go n.server.Stop() }, n.leftBehind} {
+	const step, flush = 10 * time.Millisecond, 5 // the last answers take a moment to go out
+	quiet := 0
+	for waited := time.Duration(0); waited < closeGrace && quiet < flush; waited += step {
 		select {
 		case <-stopped:
 			return
-		case <-time.After(closeGrace):
-			then()
+		case <-time.After(step):
 		}
+		if quiet++; n.calls.Load() > 0 {
+			quiet = 0
+		}
+	}
+	go n.server.Stop()
+	select {
+	case <-stopped:
+	case <-time.After(closeGrace):
+		n.leftBehind()
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 func (n *Node) describe(s Service) *grpc.ServiceDesc {
 	d := &grpc.ServiceDesc{ServiceName: s.Name}
 	for name, h := range s.Unary {
-		d.Streams = append(d.Streams, grpc.StreamDesc{StreamName: name, Handler: n.guard("/"+s.Name+"/"+name, answer(h)), ServerStreams: true, ClientStreams: true})
+		d.Streams = append(d.Streams, grpc.StreamDesc{StreamName: name, Handler: n.guard("/"+s.Name+"/"+name, n.answer(h)), ServerStreams: true, ClientStreams: true})
 	}
 	for name, h := range s.Streams {
 		d.Streams = append(d.Streams, grpc.StreamDesc{StreamName: name, Handler: n.guard("/"+s.Name+"/"+name, h), ServerStreams: true, ClientStreams: true})
@@ -27,8 +27,10 @@ func (n *Node) describe(s Service) *grpc.ServiceDesc {
 }
 
 // answer serves one call as a stream.
-func answer(h Handler) StreamHandler {
+func (n *Node) answer(h Handler) StreamHandler {
 	return func(ctx context.Context, s Stream) error {
+		n.calls.Add(1)
+		defer n.calls.Add(-1)
 		req, err := s.Recv()
 		if errors.Is(err, io.EOF) {
 			return status.Error(codes.Internal, "the call has no message")
