@@ -109,7 +109,7 @@ func TestTranscendentalAccuracy(t *testing.T) {
 			x = append(x, float32(v), float32(v/100))
 		}
 		y := make([]float32, len(x))
-		for _, op := range []UnaryOp{Exp, Sigmoid, Tanh} {
+		for _, op := range []UnaryOp{Exp, Sigmoid, Tanh, Log, Log1p, Softplus} {
 			Unary(op, y, x)
 			worst := 0.0
 			for i, v := range x {

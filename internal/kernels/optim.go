@@ -45,6 +45,9 @@ var doKerasMomentum = spanFunc{runKerasMomentum[float32], runKerasMomentum[float
 
 func runKerasMomentum[T Float](s *span[T], lo, hi int) {
 	w, g, m, lr, mu := s.dst[lo:hi], s.a[lo:hi], s.b[lo:hi], s.k[0], s.k[1]
+	if simdKerasMomentum(w, m, g, &s.k, s.flag) {
+		return
+	}
 	for i, d := range g {
 		v := mu*m[i] - lr*d
 		m[i] = v
@@ -149,6 +152,9 @@ var doRMSProp = spanFunc{runRMSProp[float32], runRMSProp[float64]}
 func runRMSProp[T Float](s *span[T], lo, hi int) {
 	lr, c, mu, eps := s.k[0], s.k[1], s.k[2], s.k[3]
 	mom, mg := s.c, s.coef[0]
+	if !s.flag && mom != nil && simdRMSProp(s.dst[lo:hi], s.b[lo:hi], mom[lo:hi], rangeOf(mg, lo, hi), s.a[lo:hi], &s.k) {
+		return
+	}
 	for i := lo; i < hi; i++ {
 		d := s.a[i]
 		ms := s.b[i] + (d*d-s.b[i])*c
@@ -171,6 +177,14 @@ func runRMSProp[T Float](s *span[T], lo, hi int) {
 	}
 }
 
+// rangeOf is x[lo:hi], or nil for nil.
+func rangeOf[T Float](x []T, lo, hi int) []T {
+	if x == nil {
+		return nil
+	}
+	return x[lo:hi]
+}
+
 // FtrlParams are the constants of Ftrl.
 type FtrlParams[T Float] struct {
 	LR, L1, L2  T
@@ -189,6 +203,9 @@ var doFtrl = spanFunc{runFtrl[float32], runFtrl[float64]}
 
 func runFtrl[T Float](s *span[T], lo, hi int) {
 	lr, l1, l2, shrink, power := s.k[0], s.k[1], s.k[2], s.k[3], s.k[4]
+	if power == -0.5 && simdFtrl(s.dst[lo:hi], s.b[lo:hi], s.c[lo:hi], s.a[lo:hi], &s.k) {
+		return
+	}
 	for i := lo; i < hi; i++ {
 		d, w, old := s.a[i], s.dst[i], s.b[i]
 		next := old + d*d

@@ -176,6 +176,50 @@ func simdMomentum[T Float](w, m, g []T, k *[6]T, nesterov bool) bool {
 }
 
 //go:noinline
+func simdKerasMomentum[T Float](w, m, g []T, k *[6]T, nesterov bool) bool {
+	s := simdFor[T]()
+	if s == nil {
+		return false
+	}
+	_, _ = m[:len(w)], g[:len(w)]
+	i := 0
+	if nesterov {
+		i = 1
+	}
+	s.keras[i](len(w), at(w), at(m), at(g), at(k[:]))
+	return true
+}
+
+// simdRMSProp has epsilon under the root; mg is nil but for the centered form.
+//
+//go:noinline
+func simdRMSProp[T Float](w, ms, mom, mg, g []T, k *[6]T) bool {
+	s := simdFor[T]()
+	if s == nil {
+		return false
+	}
+	_, _, _ = ms[:len(w)], mom[:len(w)], g[:len(w)]
+	if mg == nil {
+		s.rmsprop(len(w), at(w), at(ms), at(mom), at(g), at(k[:]))
+		return true
+	}
+	_ = mg[:len(w)]
+	s.centered(len(w), at(w), at(ms), at(mom), at(mg), at(g), at(k[:]))
+	return true
+}
+
+//go:noinline
+func simdFtrl[T Float](w, accum, linear, g []T, k *[6]T) bool {
+	s := simdFor[T]()
+	if s == nil {
+		return false
+	}
+	_, _, _ = accum[:len(w)], linear[:len(w)], g[:len(w)]
+	s.ftrl(len(w), at(w), at(accum), at(linear), at(g), at(k[:]))
+	return true
+}
+
+//go:noinline
 func simdAdam[T Float](w, m, v, g []T, k *[6]T) bool {
 	s := simdFor[T]()
 	if s == nil {

@@ -48,3 +48,9 @@ func simdDropout[T Float](_, _, _ []T, _, _ T) bool { return false }
 func simdCopyRows[T Float](_ []T, _ int, _ []T, _ int, _, _ int) bool { return false }
 
 func simdRouteWindow[T Float](_, _, _, _ []T, _ *pixelWindow) bool { return false }
+
+func simdKerasMomentum[T Float](_, _, _ []T, _ *[6]T, _ bool) bool { return false }
+
+func simdRMSProp[T Float](_, _, _, _, _ []T, _ *[6]T) bool { return false }
+
+func simdFtrl[T Float](_, _, _, _ []T, _ *[6]T) bool { return false }

@@ -21,6 +21,10 @@ type simdSet struct {
 	scale    [2]func(rows, cols, stride int, dst, x, shift, scale *byte) // with Relu: 1
 	normGrad func(rows, cols int, dst, dy, x, a, b, c *byte)
 	momentum [2]func(n int, w, m, g, k *byte) // nesterov: 1
+	keras    [2]func(n int, w, m, g, k *byte) // nesterov: 1
+	rmsprop  func(n int, w, ms, mom, g, k *byte)
+	centered func(n int, w, ms, mom, mg, g, k *byte)
+	ftrl     func(n int, w, accum, linear, g, k *byte)
 	adam     func(n int, w, m, v, g, k *byte)
 	adagrad  func(n int, w, a, g, k *byte)
 	pixels   pixelSet
@@ -62,6 +66,9 @@ var simdF32AVX2 = simdSet{
 		Exp:        expF32AVX2,
 		Sigmoid:    sigmoidF32AVX2,
 		Tanh:       tanhF32AVX2,
+		Log:        logF32AVX2,
+		Log1p:      log1pF32AVX2,
+		Softplus:   softplusF32AVX2,
 	},
 	scalar: [binaryCount]func(n int, dst, a *byte, k uint64){
 		Add: addScalarF32AVX2,
@@ -74,8 +81,10 @@ var simdF32AVX2 = simdSet{
 	scale:    [2]func(rows, cols, stride int, dst, x, shift, scale *byte){scaleRowsF32AVX2, scaleReluRowsF32AVX2},
 	normGrad: normGradRowsF32AVX2,
 	momentum: [2]func(n int, w, m, g, k *byte){momentumF32AVX2, nesterovF32AVX2},
-	adam:     adamF32AVX2,
-	adagrad:  adagradF32AVX2,
+	keras:    [2]func(n int, w, m, g, k *byte){kerasMomentumF32AVX2, kerasNesterovF32AVX2},
+	rmsprop:  rmspropF32AVX2, centered: rmspropCenteredF32AVX2, ftrl: ftrlF32AVX2,
+	adam:    adamF32AVX2,
+	adagrad: adagradF32AVX2,
 	pixels: pixelSet{max: maxWindowF32AVX2, mulAdd: mulAddPixelsF32AVX2, dot: dotPixelsF32AVX2, route: routePixelsF32AVX2,
 		copy: copyRowsF32AVX2, routeWindow: routeWindowF32AVX2},
 }
@@ -106,6 +115,9 @@ var simdF32AVX512 = simdSet{
 		Exp:        expF32AVX512,
 		Sigmoid:    sigmoidF32AVX512,
 		Tanh:       tanhF32AVX512,
+		Log:        logF32AVX512,
+		Log1p:      log1pF32AVX512,
+		Softplus:   softplusF32AVX512,
 	},
 	scalar: [binaryCount]func(n int, dst, a *byte, k uint64){
 		Add: addScalarF32AVX512,
@@ -118,8 +130,10 @@ var simdF32AVX512 = simdSet{
 	scale:    [2]func(rows, cols, stride int, dst, x, shift, scale *byte){scaleRowsF32AVX512, scaleReluRowsF32AVX512},
 	normGrad: normGradRowsF32AVX512,
 	momentum: [2]func(n int, w, m, g, k *byte){momentumF32AVX512, nesterovF32AVX512},
-	adam:     adamF32AVX2,
-	adagrad:  adagradF32AVX512,
+	keras:    [2]func(n int, w, m, g, k *byte){kerasMomentumF32AVX512, kerasNesterovF32AVX512},
+	rmsprop:  rmspropF32AVX512, centered: rmspropCenteredF32AVX512, ftrl: ftrlF32AVX512,
+	adam:    adamF32AVX2,
+	adagrad: adagradF32AVX512,
 	pixels: pixelSet{max: maxWindowF32AVX512, mulAdd: mulAddPixelsF32AVX512, dot: dotPixelsF32AVX512, route: routePixelsF32AVX512,
 		copy: copyRowsF32AVX512, routeWindow: routeWindowF32AVX512},
 }
@@ -159,8 +173,10 @@ var simdF64AVX2 = simdSet{
 	scale:    [2]func(rows, cols, stride int, dst, x, shift, scale *byte){scaleRowsF64AVX2, scaleReluRowsF64AVX2},
 	normGrad: normGradRowsF64AVX2,
 	momentum: [2]func(n int, w, m, g, k *byte){momentumF64AVX2, nesterovF64AVX2},
-	adam:     adamF64AVX2,
-	adagrad:  adagradF64AVX2,
+	keras:    [2]func(n int, w, m, g, k *byte){kerasMomentumF64AVX2, kerasNesterovF64AVX2},
+	rmsprop:  rmspropF64AVX2, centered: rmspropCenteredF64AVX2, ftrl: ftrlF64AVX2,
+	adam:    adamF64AVX2,
+	adagrad: adagradF64AVX2,
 	pixels: pixelSet{max: maxWindowF64AVX2, mulAdd: mulAddPixelsF64AVX2, dot: dotPixelsF64AVX2, route: routePixelsF64AVX2,
 		copy: copyRowsF64AVX2, routeWindow: routeWindowF64AVX2},
 }
@@ -200,8 +216,10 @@ var simdF64AVX512 = simdSet{
 	scale:    [2]func(rows, cols, stride int, dst, x, shift, scale *byte){scaleRowsF64AVX512, scaleReluRowsF64AVX512},
 	normGrad: normGradRowsF64AVX512,
 	momentum: [2]func(n int, w, m, g, k *byte){momentumF64AVX512, nesterovF64AVX512},
-	adam:     adamF64AVX2,
-	adagrad:  adagradF64AVX512,
+	keras:    [2]func(n int, w, m, g, k *byte){kerasMomentumF64AVX512, kerasNesterovF64AVX512},
+	rmsprop:  rmspropF64AVX512, centered: rmspropCenteredF64AVX512, ftrl: ftrlF64AVX512,
+	adam:    adamF64AVX2,
+	adagrad: adagradF64AVX512,
 	pixels: pixelSet{max: maxWindowF64AVX512, mulAdd: mulAddPixelsF64AVX512, dot: dotPixelsF64AVX512, route: routePixelsF64AVX512,
 		copy: copyRowsF64AVX512, routeWindow: routeWindowF64AVX512},
 }

@@ -189,15 +189,40 @@ func normGradRowsF32AVX2(rows int, cols int, dst *byte, dy *byte, x *byte, a *by
 //go:noescape
 func momentumF32AVX2(n int, w *byte, m *byte, grad *byte, k *byte)
 
+// kerasMomentumF32AVX2 is a fused momentum update as Keras does it; k holds lr, momentum.
+//
+//go:noescape
+func kerasMomentumF32AVX2(n int, w *byte, m *byte, grad *byte, k *byte)
+
 // nesterovF32AVX2 is a fused momentum update; k holds lr, momentum.
 //
 //go:noescape
 func nesterovF32AVX2(n int, w *byte, m *byte, grad *byte, k *byte)
 
+// kerasNesterovF32AVX2 is a fused momentum update as Keras does it; k holds lr, momentum.
+//
+//go:noescape
+func kerasNesterovF32AVX2(n int, w *byte, m *byte, grad *byte, k *byte)
+
 // adagradF32AVX2 is a fused Adagrad update; k holds lr, epsilon.
 //
 //go:noescape
 func adagradF32AVX2(n int, w *byte, a *byte, grad *byte, k *byte)
+
+// rmspropF32AVX2 is a fused RMSProp update; k holds lr, 1-rho, momentum, epsilon.
+//
+//go:noescape
+func rmspropF32AVX2(n int, w *byte, ms *byte, mom *byte, grad *byte, k *byte)
+
+// rmspropCenteredF32AVX2 is a fused RMSProp update; k holds lr, 1-rho, momentum, epsilon.
+//
+//go:noescape
+func rmspropCenteredF32AVX2(n int, w *byte, ms *byte, mom *byte, mg *byte, grad *byte, k *byte)
+
+// ftrlF32AVX2 is a fused FTRL update of power -0.5; k holds lr, l1, l2, l2 shrinkage.
+//
+//go:noescape
+func ftrlF32AVX2(n int, w *byte, accum *byte, linear *byte, grad *byte, k *byte)
 
 // adamF32AVX2 is a fused Adam update; k as in AdamParams' span.
 //
@@ -248,6 +273,21 @@ func sigmoidF32AVX2(n int, dst *byte, a *byte)
 //
 //go:noescape
 func tanhF32AVX2(n int, dst *byte, a *byte)
+
+// logF32AVX2 is an elementwise kernel.
+//
+//go:noescape
+func logF32AVX2(n int, dst *byte, a *byte)
+
+// log1pF32AVX2 is an elementwise kernel.
+//
+//go:noescape
+func log1pF32AVX2(n int, dst *byte, a *byte)
+
+// softplusF32AVX2 is an elementwise kernel.
+//
+//go:noescape
+func softplusF32AVX2(n int, dst *byte, a *byte)
 
 // addF32AVX512 is an elementwise kernel.
 //
@@ -434,15 +474,40 @@ func normGradRowsF32AVX512(rows int, cols int, dst *byte, dy *byte, x *byte, a *
 //go:noescape
 func momentumF32AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
 
+// kerasMomentumF32AVX512 is a fused momentum update as Keras does it; k holds lr, momentum.
+//
+//go:noescape
+func kerasMomentumF32AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
+
 // nesterovF32AVX512 is a fused momentum update; k holds lr, momentum.
 //
 //go:noescape
 func nesterovF32AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
 
+// kerasNesterovF32AVX512 is a fused momentum update as Keras does it; k holds lr, momentum.
+//
+//go:noescape
+func kerasNesterovF32AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
+
 // adagradF32AVX512 is a fused Adagrad update; k holds lr, epsilon.
 //
 //go:noescape
 func adagradF32AVX512(n int, w *byte, a *byte, grad *byte, k *byte)
+
+// rmspropF32AVX512 is a fused RMSProp update; k holds lr, 1-rho, momentum, epsilon.
+//
+//go:noescape
+func rmspropF32AVX512(n int, w *byte, ms *byte, mom *byte, grad *byte, k *byte)
+
+// rmspropCenteredF32AVX512 is a fused RMSProp update; k holds lr, 1-rho, momentum, epsilon.
+//
+//go:noescape
+func rmspropCenteredF32AVX512(n int, w *byte, ms *byte, mom *byte, mg *byte, grad *byte, k *byte)
+
+// ftrlF32AVX512 is a fused FTRL update of power -0.5; k holds lr, l1, l2, l2 shrinkage.
+//
+//go:noescape
+func ftrlF32AVX512(n int, w *byte, accum *byte, linear *byte, grad *byte, k *byte)
 
 // maxWindowF32AVX512 is max pooling; rows, lines and taps > 0.
 //
@@ -488,6 +553,21 @@ func sigmoidF32AVX512(n int, dst *byte, a *byte)
 //
 //go:noescape
 func tanhF32AVX512(n int, dst *byte, a *byte)
+
+// logF32AVX512 is an elementwise kernel.
+//
+//go:noescape
+func logF32AVX512(n int, dst *byte, a *byte)
+
+// log1pF32AVX512 is an elementwise kernel.
+//
+//go:noescape
+func log1pF32AVX512(n int, dst *byte, a *byte)
+
+// softplusF32AVX512 is an elementwise kernel.
+//
+//go:noescape
+func softplusF32AVX512(n int, dst *byte, a *byte)
 
 // pauseCPU waits some tens of cycles.
 func pauseCPU()

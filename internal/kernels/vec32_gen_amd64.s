@@ -2785,6 +2785,82 @@ done61:
 	VZEROUPPER
 	RET
 
+// func kerasMomentumF32AVX2(n int, w *byte, m *byte, grad *byte, k *byte)
+// Requires: AVX, AVX2
+TEXT ·kerasMomentumF32AVX2(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         m+16(FP), DX
+	MOVQ         grad+24(FP), BX
+	MOVQ         k+32(FP), SI
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y1
+
+many62:
+	CMPQ    AX, $0x00000010
+	JLT     one62
+	VMOVUPS (CX), Y2
+	VMOVUPS (DX), Y3
+	VMOVUPS (BX), Y4
+	VMULPS  Y0, Y4, Y4
+	VMULPS  Y1, Y3, Y3
+	VSUBPS  Y4, Y3, Y3
+	VMOVUPS Y3, (DX)
+	VADDPS  Y3, Y2, Y2
+	VMOVUPS Y2, (CX)
+	VMOVUPS 32(CX), Y2
+	VMOVUPS 32(DX), Y3
+	VMOVUPS 32(BX), Y4
+	VMULPS  Y0, Y4, Y4
+	VMULPS  Y1, Y3, Y3
+	VSUBPS  Y4, Y3, Y3
+	VMOVUPS Y3, 32(DX)
+	VADDPS  Y3, Y2, Y2
+	VMOVUPS Y2, 32(CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, AX
+	JMP     many62
+
+one62:
+	CMPQ    AX, $0x00000008
+	JLT     rest62
+	VMOVUPS (CX), Y2
+	VMOVUPS (DX), Y3
+	VMOVUPS (BX), Y4
+	VMULPS  Y0, Y4, Y4
+	VMULPS  Y1, Y3, Y3
+	VSUBPS  Y4, Y3, Y3
+	VMOVUPS Y3, (DX)
+	VADDPS  Y3, Y2, Y2
+	VMOVUPS Y2, (CX)
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	ADDQ    $0x00000020, BX
+	SUBQ    $0x00000008, AX
+	JMP     one62
+
+rest62:
+	TESTQ        AX, AX
+	JZ           done62
+	VMOVQ        AX, X2
+	VPBROADCASTD X2, Y2
+	VPCMPGTD     iotaF32<>+0(SB), Y2, Y2
+	VMASKMOVPS   (CX), Y2, Y3
+	VMASKMOVPS   (DX), Y2, Y4
+	VMASKMOVPS   (BX), Y2, Y5
+	VMULPS       Y0, Y5, Y5
+	VMULPS       Y1, Y4, Y4
+	VSUBPS       Y5, Y4, Y4
+	VMASKMOVPS   Y4, Y2, (DX)
+	VADDPS       Y4, Y3, Y3
+	VMASKMOVPS   Y3, Y2, (CX)
+
+done62:
+	VZEROUPPER
+	RET
+
 // func nesterovF32AVX2(n int, w *byte, m *byte, grad *byte, k *byte)
 // Requires: AVX, AVX2, FMA3
 TEXT ·nesterovF32AVX2(SB), NOSPLIT, $0-40
@@ -2796,9 +2872,9 @@ TEXT ·nesterovF32AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Y0
 	VBROADCASTSS 4(SI), Y1
 
-many62:
+many63:
 	CMPQ         AX, $0x00000010
-	JLT          one62
+	JLT          one63
 	VMOVUPS      (CX), Y2
 	VMOVUPS      (DX), Y3
 	VMOVUPS      (BX), Y4
@@ -2819,11 +2895,11 @@ many62:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, AX
-	JMP          many62
+	JMP          many63
 
-one62:
+one63:
 	CMPQ         AX, $0x00000008
-	JLT          rest62
+	JLT          rest63
 	VMOVUPS      (CX), Y2
 	VMOVUPS      (DX), Y3
 	VMOVUPS      (BX), Y4
@@ -2836,11 +2912,11 @@ one62:
 	ADDQ         $0x00000020, DX
 	ADDQ         $0x00000020, BX
 	SUBQ         $0x00000008, AX
-	JMP          one62
+	JMP          one63
 
-rest62:
+rest63:
 	TESTQ        AX, AX
-	JZ           done62
+	JZ           done63
 	VMOVQ        AX, X2
 	VPBROADCASTD X2, Y2
 	VPCMPGTD     iotaF32<>+0(SB), Y2, Y2
@@ -2853,7 +2929,91 @@ rest62:
 	VFNMADD231PS Y0, Y5, Y3
 	VMASKMOVPS   Y3, Y2, (CX)
 
-done62:
+done63:
+	VZEROUPPER
+	RET
+
+// func kerasNesterovF32AVX2(n int, w *byte, m *byte, grad *byte, k *byte)
+// Requires: AVX, AVX2
+TEXT ·kerasNesterovF32AVX2(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         m+16(FP), DX
+	MOVQ         grad+24(FP), BX
+	MOVQ         k+32(FP), SI
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y1
+
+many64:
+	CMPQ    AX, $0x00000010
+	JLT     one64
+	VMOVUPS (CX), Y2
+	VMOVUPS (DX), Y3
+	VMOVUPS (BX), Y4
+	VMULPS  Y0, Y4, Y4
+	VMULPS  Y1, Y3, Y3
+	VSUBPS  Y4, Y3, Y3
+	VMOVUPS Y3, (DX)
+	VMULPS  Y1, Y3, Y3
+	VSUBPS  Y4, Y3, Y3
+	VADDPS  Y3, Y2, Y2
+	VMOVUPS Y2, (CX)
+	VMOVUPS 32(CX), Y2
+	VMOVUPS 32(DX), Y3
+	VMOVUPS 32(BX), Y4
+	VMULPS  Y0, Y4, Y4
+	VMULPS  Y1, Y3, Y3
+	VSUBPS  Y4, Y3, Y3
+	VMOVUPS Y3, 32(DX)
+	VMULPS  Y1, Y3, Y3
+	VSUBPS  Y4, Y3, Y3
+	VADDPS  Y3, Y2, Y2
+	VMOVUPS Y2, 32(CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, AX
+	JMP     many64
+
+one64:
+	CMPQ    AX, $0x00000008
+	JLT     rest64
+	VMOVUPS (CX), Y2
+	VMOVUPS (DX), Y3
+	VMOVUPS (BX), Y4
+	VMULPS  Y0, Y4, Y4
+	VMULPS  Y1, Y3, Y3
+	VSUBPS  Y4, Y3, Y3
+	VMOVUPS Y3, (DX)
+	VMULPS  Y1, Y3, Y3
+	VSUBPS  Y4, Y3, Y3
+	VADDPS  Y3, Y2, Y2
+	VMOVUPS Y2, (CX)
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	ADDQ    $0x00000020, BX
+	SUBQ    $0x00000008, AX
+	JMP     one64
+
+rest64:
+	TESTQ        AX, AX
+	JZ           done64
+	VMOVQ        AX, X2
+	VPBROADCASTD X2, Y2
+	VPCMPGTD     iotaF32<>+0(SB), Y2, Y2
+	VMASKMOVPS   (CX), Y2, Y3
+	VMASKMOVPS   (DX), Y2, Y4
+	VMASKMOVPS   (BX), Y2, Y5
+	VMULPS       Y0, Y5, Y5
+	VMULPS       Y1, Y4, Y4
+	VSUBPS       Y5, Y4, Y4
+	VMASKMOVPS   Y4, Y2, (DX)
+	VMULPS       Y1, Y4, Y4
+	VSUBPS       Y5, Y4, Y4
+	VADDPS       Y4, Y3, Y3
+	VMASKMOVPS   Y3, Y2, (CX)
+
+done64:
 	VZEROUPPER
 	RET
 
@@ -2868,9 +3028,9 @@ TEXT ·adagradF32AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Y0
 	VBROADCASTSS 4(SI), Y1
 
-many63:
+many65:
 	CMPQ        AX, $0x00000010
-	JLT         one63
+	JLT         one65
 	VMOVUPS     (CX), Y2
 	VMOVUPS     (DX), Y3
 	VMOVUPS     (BX), Y4
@@ -2897,11 +3057,11 @@ many63:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000010, AX
-	JMP         many63
+	JMP         many65
 
-one63:
+one65:
 	CMPQ        AX, $0x00000008
-	JLT         rest63
+	JLT         rest65
 	VMOVUPS     (CX), Y2
 	VMOVUPS     (DX), Y3
 	VMOVUPS     (BX), Y4
@@ -2917,11 +3077,11 @@ one63:
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	SUBQ        $0x00000008, AX
-	JMP         one63
+	JMP         one65
 
-rest63:
+rest65:
 	TESTQ        AX, AX
-	JZ           done63
+	JZ           done65
 	VMOVQ        AX, X2
 	VPBROADCASTD X2, Y2
 	VPCMPGTD     iotaF32<>+0(SB), Y2, Y2
@@ -2937,7 +3097,242 @@ rest63:
 	VSUBPS       Y5, Y3, Y3
 	VMASKMOVPS   Y3, Y2, (CX)
 
-done63:
+done65:
+	VZEROUPPER
+	RET
+
+// func rmspropF32AVX2(n int, w *byte, ms *byte, mom *byte, grad *byte, k *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·rmspropF32AVX2(SB), NOSPLIT, $0-48
+	MOVQ         n+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         ms+16(FP), DX
+	MOVQ         mom+24(FP), BX
+	MOVQ         grad+32(FP), SI
+	MOVQ         k+40(FP), DI
+	VBROADCASTSS (DI), Y0
+	VBROADCASTSS 4(DI), Y1
+	VBROADCASTSS 8(DI), Y2
+	VBROADCASTSS 12(DI), Y3
+
+one66:
+	CMPQ        AX, $0x00000008
+	JLT         rest66
+	VMOVUPS     (CX), Y4
+	VMOVUPS     (DX), Y5
+	VMOVUPS     (BX), Y6
+	VMOVUPS     (SI), Y7
+	VMULPS      Y7, Y7, Y8
+	VSUBPS      Y5, Y8, Y8
+	VFMADD231PS Y1, Y8, Y5
+	VMOVUPS     Y5, (DX)
+	VADDPS      Y3, Y5, Y5
+	VSQRTPS     Y5, Y5
+	VMULPS      Y0, Y7, Y7
+	VDIVPS      Y5, Y7, Y7
+	VFMADD213PS Y7, Y2, Y6
+	VMOVUPS     Y6, (BX)
+	VSUBPS      Y6, Y4, Y4
+	VMOVUPS     Y4, (CX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000020, DX
+	ADDQ        $0x00000020, BX
+	ADDQ        $0x00000020, SI
+	SUBQ        $0x00000008, AX
+	JMP         one66
+
+rest66:
+	TESTQ        AX, AX
+	JZ           done66
+	VMOVQ        AX, X4
+	VPBROADCASTD X4, Y4
+	VPCMPGTD     iotaF32<>+0(SB), Y4, Y4
+	VMASKMOVPS   (CX), Y4, Y5
+	VMASKMOVPS   (DX), Y4, Y6
+	VMASKMOVPS   (BX), Y4, Y7
+	VMASKMOVPS   (SI), Y4, Y8
+	VMULPS       Y8, Y8, Y9
+	VSUBPS       Y6, Y9, Y9
+	VFMADD231PS  Y1, Y9, Y6
+	VMASKMOVPS   Y6, Y4, (DX)
+	VADDPS       Y3, Y6, Y6
+	VSQRTPS      Y6, Y6
+	VMULPS       Y0, Y8, Y8
+	VDIVPS       Y6, Y8, Y8
+	VFMADD213PS  Y8, Y2, Y7
+	VMASKMOVPS   Y7, Y4, (BX)
+	VSUBPS       Y7, Y5, Y5
+	VMASKMOVPS   Y5, Y4, (CX)
+
+done66:
+	VZEROUPPER
+	RET
+
+// func rmspropCenteredF32AVX2(n int, w *byte, ms *byte, mom *byte, mg *byte, grad *byte, k *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·rmspropCenteredF32AVX2(SB), NOSPLIT, $0-56
+	MOVQ         n+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         ms+16(FP), DX
+	MOVQ         mom+24(FP), BX
+	MOVQ         mg+32(FP), SI
+	MOVQ         grad+40(FP), DI
+	MOVQ         k+48(FP), R8
+	VBROADCASTSS (R8), Y0
+	VBROADCASTSS 4(R8), Y1
+	VBROADCASTSS 8(R8), Y2
+	VBROADCASTSS 12(R8), Y3
+
+one67:
+	CMPQ         AX, $0x00000008
+	JLT          rest67
+	VMOVUPS      (CX), Y4
+	VMOVUPS      (DX), Y5
+	VMOVUPS      (BX), Y6
+	VMOVUPS      (SI), Y7
+	VMOVUPS      (DI), Y8
+	VMULPS       Y8, Y8, Y9
+	VSUBPS       Y5, Y9, Y9
+	VFMADD231PS  Y1, Y9, Y5
+	VMOVUPS      Y5, (DX)
+	VSUBPS       Y7, Y8, Y9
+	VFMADD231PS  Y1, Y9, Y7
+	VMOVUPS      Y7, (SI)
+	VFNMADD231PS Y7, Y7, Y5
+	VADDPS       Y3, Y5, Y5
+	VSQRTPS      Y5, Y5
+	VMULPS       Y0, Y8, Y8
+	VDIVPS       Y5, Y8, Y8
+	VFMADD213PS  Y8, Y2, Y6
+	VMOVUPS      Y6, (BX)
+	VSUBPS       Y6, Y4, Y4
+	VMOVUPS      Y4, (CX)
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
+	ADDQ         $0x00000020, SI
+	ADDQ         $0x00000020, DI
+	SUBQ         $0x00000008, AX
+	JMP          one67
+
+rest67:
+	TESTQ        AX, AX
+	JZ           done67
+	VMOVQ        AX, X4
+	VPBROADCASTD X4, Y4
+	VPCMPGTD     iotaF32<>+0(SB), Y4, Y4
+	VMASKMOVPS   (CX), Y4, Y5
+	VMASKMOVPS   (DX), Y4, Y6
+	VMASKMOVPS   (BX), Y4, Y7
+	VMASKMOVPS   (SI), Y4, Y8
+	VMASKMOVPS   (DI), Y4, Y9
+	VMULPS       Y9, Y9, Y10
+	VSUBPS       Y6, Y10, Y10
+	VFMADD231PS  Y1, Y10, Y6
+	VMASKMOVPS   Y6, Y4, (DX)
+	VSUBPS       Y8, Y9, Y10
+	VFMADD231PS  Y1, Y10, Y8
+	VMASKMOVPS   Y8, Y4, (SI)
+	VFNMADD231PS Y8, Y8, Y6
+	VADDPS       Y3, Y6, Y6
+	VSQRTPS      Y6, Y6
+	VMULPS       Y0, Y9, Y9
+	VDIVPS       Y6, Y9, Y9
+	VFMADD213PS  Y9, Y2, Y7
+	VMASKMOVPS   Y7, Y4, (BX)
+	VSUBPS       Y7, Y5, Y5
+	VMASKMOVPS   Y5, Y4, (CX)
+
+done67:
+	VZEROUPPER
+	RET
+
+// func ftrlF32AVX2(n int, w *byte, accum *byte, linear *byte, grad *byte, k *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·ftrlF32AVX2(SB), NOSPLIT, $0-48
+	MOVQ         n+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         accum+16(FP), DX
+	MOVQ         linear+24(FP), BX
+	MOVQ         grad+32(FP), SI
+	MOVQ         k+40(FP), DI
+	VBROADCASTSS (DI), Y0
+	VBROADCASTSS 4(DI), Y1
+	VBROADCASTSS 8(DI), Y2
+	VBROADCASTSS 12(DI), Y3
+
+one68:
+	CMPQ         AX, $0x00000008
+	JLT          rest68
+	VMOVUPS      (CX), Y4
+	VMOVUPS      (DX), Y5
+	VMOVUPS      (BX), Y6
+	VMOVUPS      (SI), Y7
+	VSQRTPS      Y5, Y8
+	VFMADD231PS  Y7, Y7, Y5
+	VMOVUPS      Y5, (DX)
+	VSQRTPS      Y5, Y5
+	VSUBPS       Y8, Y5, Y8
+	VDIVPS       Y0, Y8, Y8
+	VADDPS       Y7, Y6, Y6
+	VMULPS       Y3, Y4, Y7
+	VADDPS       Y7, Y7, Y7
+	VADDPS       Y7, Y6, Y6
+	VFNMADD231PS Y8, Y4, Y6
+	VMOVUPS      Y6, (BX)
+	VDIVPS       Y0, Y5, Y5
+	VADDPS       Y2, Y5, Y5
+	VADDPS       Y2, Y5, Y5
+	VANDPS       constF32_80000000<>+0(SB), Y6, Y7
+	VORPS        Y1, Y7, Y7
+	VSUBPS       Y6, Y7, Y7
+	VDIVPS       Y5, Y7, Y7
+	VANDPS       constF32_7fffffff<>+0(SB), Y6, Y4
+	VCMPPS       $0x1e, Y1, Y4, Y4
+	VANDPS       Y7, Y4, Y4
+	VMOVUPS      Y4, (CX)
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
+	ADDQ         $0x00000020, SI
+	SUBQ         $0x00000008, AX
+	JMP          one68
+
+rest68:
+	TESTQ        AX, AX
+	JZ           done68
+	VMOVQ        AX, X4
+	VPBROADCASTD X4, Y4
+	VPCMPGTD     iotaF32<>+0(SB), Y4, Y4
+	VMASKMOVPS   (CX), Y4, Y5
+	VMASKMOVPS   (DX), Y4, Y6
+	VMASKMOVPS   (BX), Y4, Y7
+	VMASKMOVPS   (SI), Y4, Y8
+	VSQRTPS      Y6, Y9
+	VFMADD231PS  Y8, Y8, Y6
+	VMASKMOVPS   Y6, Y4, (DX)
+	VSQRTPS      Y6, Y6
+	VSUBPS       Y9, Y6, Y9
+	VDIVPS       Y0, Y9, Y9
+	VADDPS       Y8, Y7, Y7
+	VMULPS       Y3, Y5, Y8
+	VADDPS       Y8, Y8, Y8
+	VADDPS       Y8, Y7, Y7
+	VFNMADD231PS Y9, Y5, Y7
+	VMASKMOVPS   Y7, Y4, (BX)
+	VDIVPS       Y0, Y6, Y6
+	VADDPS       Y2, Y6, Y6
+	VADDPS       Y2, Y6, Y6
+	VANDPS       constF32_80000000<>+0(SB), Y7, Y8
+	VORPS        Y1, Y8, Y8
+	VSUBPS       Y7, Y8, Y8
+	VDIVPS       Y6, Y8, Y8
+	VANDPS       constF32_7fffffff<>+0(SB), Y7, Y0
+	VCMPPS       $0x1e, Y1, Y0, Y0
+	VANDPS       Y8, Y0, Y0
+	VMASKMOVPS   Y0, Y4, (CX)
+
+done68:
 	VZEROUPPER
 	RET
 
@@ -2957,9 +3352,9 @@ TEXT ·adamF32AVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSS 16(DI), Y3
 	VBROADCASTSS 20(DI), Y4
 
-one64:
+one69:
 	CMPQ        AX, $0x00000008
-	JLT         rest64
+	JLT         rest69
 	VMOVUPS     (CX), Y5
 	VMOVUPS     (DX), Y6
 	VMOVUPS     (BX), Y7
@@ -2983,11 +3378,11 @@ one64:
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x00000008, AX
-	JMP         one64
+	JMP         one69
 
-rest64:
+rest69:
 	TESTQ        AX, AX
-	JZ           done64
+	JZ           done69
 	VMOVQ        AX, X5
 	VPBROADCASTD X5, Y5
 	VPCMPGTD     iotaF32<>+0(SB), Y5, Y5
@@ -3010,7 +3405,7 @@ rest64:
 	VSUBPS       Y7, Y6, Y6
 	VMASKMOVPS   Y6, Y5, (CX)
 
-done64:
+done69:
 	VZEROUPPER
 	RET
 
@@ -3021,24 +3416,24 @@ TEXT ·maxWindowF32AVX2(SB), NOSPLIT, $0-80
 	MOVQ x+72(FP), CX
 	MOVQ cols+8(FP), DX
 
-wide65:
+wide70:
 	CMPQ DX, $0x00000010
-	JLT  narrow65
+	JLT  narrow70
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel66:
+pixel71:
 	VMOVUPS constF32_ff800000<>+0(SB), Y0
 	VMOVUPS constF32_ff800000<>+0(SB), Y1
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line66:
+line71:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap66:
+tap71:
 	VMOVUPS   (R10), Y2
 	VMAXPS    Y2, Y0, Y2
 	VCMPPS    $0x03, Y0, Y0, Y3
@@ -3052,11 +3447,11 @@ tap66:
 	MOVQ      tapStep+56(FP), R12
 	ADDQ      R12, R10
 	DECQ      R11
-	JNZ       tap66
+	JNZ       tap71
 	MOVQ      lineStep+40(FP), R10
 	ADDQ      R10, R8
 	DECQ      R9
-	JNZ       line66
+	JNZ       line71
 	VMOVUPS   Y0, (SI)
 	VMOVUPS   Y1, 32(SI)
 	MOVQ      stride0+16(FP), R8
@@ -3064,29 +3459,29 @@ tap66:
 	MOVQ      stride1+24(FP), R8
 	ADDQ      R8, DI
 	DECQ      BX
-	JNZ       pixel66
+	JNZ       pixel71
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       wide65
+	JMP       wide70
 
-narrow65:
+narrow70:
 	CMPQ DX, $0x00000008
-	JLT  edge65
+	JLT  edge70
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel67:
+pixel72:
 	VMOVUPS constF32_ff800000<>+0(SB), Y0
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line67:
+line72:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap67:
+tap72:
 	VMOVUPS   (R10), Y1
 	VMAXPS    Y1, Y0, Y1
 	VCMPPS    $0x03, Y0, Y0, Y2
@@ -3095,42 +3490,42 @@ tap67:
 	MOVQ      tapStep+56(FP), R12
 	ADDQ      R12, R10
 	DECQ      R11
-	JNZ       tap67
+	JNZ       tap72
 	MOVQ      lineStep+40(FP), R10
 	ADDQ      R10, R8
 	DECQ      R9
-	JNZ       line67
+	JNZ       line72
 	VMOVUPS   Y0, (SI)
 	MOVQ      stride0+16(FP), R8
 	ADDQ      R8, SI
 	MOVQ      stride1+24(FP), R8
 	ADDQ      R8, DI
 	DECQ      BX
-	JNZ       pixel67
+	JNZ       pixel72
 	ADDQ      $0x00000020, AX
 	ADDQ      $0x00000020, CX
 	SUBQ      $0x00000008, DX
-	JMP       narrow65
+	JMP       narrow70
 
-edge65:
+edge70:
 	TESTQ        DX, DX
-	JZ           end65
+	JZ           end70
 	VMOVQ        DX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
 	MOVQ         rows+0(FP), DX
 	MOVQ         AX, AX
 
-pixel68:
+pixel73:
 	VMOVUPS constF32_ff800000<>+0(SB), Y1
 	MOVQ    lines+32(FP), SI
 	MOVQ    CX, BX
 
-line68:
+line73:
 	MOVQ taps+48(FP), R8
 	MOVQ BX, DI
 
-tap68:
+tap73:
 	VMASKMOVPS (DI), Y0, Y2
 	VMAXPS     Y2, Y1, Y2
 	VCMPPS     $0x03, Y1, Y1, Y3
@@ -3139,20 +3534,20 @@ tap68:
 	MOVQ       tapStep+56(FP), R9
 	ADDQ       R9, DI
 	DECQ       R8
-	JNZ        tap68
+	JNZ        tap73
 	MOVQ       lineStep+40(FP), DI
 	ADDQ       DI, BX
 	DECQ       SI
-	JNZ        line68
+	JNZ        line73
 	VMASKMOVPS Y1, Y0, (AX)
 	MOVQ       stride0+16(FP), BX
 	ADDQ       BX, AX
 	MOVQ       stride1+24(FP), BX
 	ADDQ       BX, CX
 	DECQ       DX
-	JNZ        pixel68
+	JNZ        pixel73
 
-end65:
+end70:
 	VZEROUPPER
 	RET
 
@@ -3165,14 +3560,14 @@ TEXT ·routeWindowF32AVX2(SB), NOSPLIT, $0-96
 	MOVQ y+88(FP), BX
 	MOVQ cols+8(FP), SI
 
-wide69:
+wide74:
 	CMPQ SI, $0x00000010
-	JLT  narrow69
+	JLT  narrow74
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel70:
+pixel75:
 	VMOVUPS (BX)(R8*1), Y0
 	VMOVUPS (DX)(R8*1), Y1
 	VMOVUPS 32(BX)(R8*1), Y2
@@ -3180,11 +3575,11 @@ pixel70:
 	MOVQ    lines+32(FP), R11
 	MOVQ    R9, R10
 
-line70:
+line75:
 	MOVQ taps+48(FP), R13
 	MOVQ R10, R12
 
-tap70:
+tap75:
 	VMOVUPS (CX)(R12*1), Y4
 	VCMPPS  $0x00, Y0, Y4, Y4
 	VANDPS  Y1, Y4, Y4
@@ -3198,42 +3593,42 @@ tap70:
 	MOVQ    tapStep+56(FP), R14
 	ADDQ    R14, R12
 	DECQ    R13
-	JNZ     tap70
+	JNZ     tap75
 	MOVQ    lineStep+40(FP), R12
 	ADDQ    R12, R10
 	DECQ    R11
-	JNZ     line70
+	JNZ     line75
 	MOVQ    stride0+16(FP), R10
 	ADDQ    R10, R8
 	MOVQ    stride1+24(FP), R10
 	ADDQ    R10, R9
 	DECQ    DI
-	JNZ     pixel70
+	JNZ     pixel75
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, SI
-	JMP     wide69
+	JMP     wide74
 
-narrow69:
+narrow74:
 	CMPQ SI, $0x00000008
-	JLT  edge69
+	JLT  edge74
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel71:
+pixel76:
 	VMOVUPS (BX)(R8*1), Y0
 	VMOVUPS (DX)(R8*1), Y1
 	MOVQ    lines+32(FP), R11
 	MOVQ    R9, R10
 
-line71:
+line76:
 	MOVQ taps+48(FP), R13
 	MOVQ R10, R12
 
-tap71:
+tap76:
 	VMOVUPS (CX)(R12*1), Y2
 	VCMPPS  $0x00, Y0, Y2, Y2
 	VANDPS  Y1, Y2, Y2
@@ -3242,27 +3637,27 @@ tap71:
 	MOVQ    tapStep+56(FP), R14
 	ADDQ    R14, R12
 	DECQ    R13
-	JNZ     tap71
+	JNZ     tap76
 	MOVQ    lineStep+40(FP), R12
 	ADDQ    R12, R10
 	DECQ    R11
-	JNZ     line71
+	JNZ     line76
 	MOVQ    stride0+16(FP), R10
 	ADDQ    R10, R8
 	MOVQ    stride1+24(FP), R10
 	ADDQ    R10, R9
 	DECQ    DI
-	JNZ     pixel71
+	JNZ     pixel76
 	ADDQ    $0x00000020, AX
 	ADDQ    $0x00000020, CX
 	ADDQ    $0x00000020, DX
 	ADDQ    $0x00000020, BX
 	SUBQ    $0x00000008, SI
-	JMP     narrow69
+	JMP     narrow74
 
-edge69:
+edge74:
 	TESTQ        SI, SI
-	JZ           end69
+	JZ           end74
 	VMOVQ        SI, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -3270,17 +3665,17 @@ edge69:
 	XORQ         DI, DI
 	XORQ         R8, R8
 
-pixel72:
+pixel77:
 	VMASKMOVPS (BX)(DI*1), Y0, Y1
 	VMASKMOVPS (DX)(DI*1), Y0, Y2
 	MOVQ       lines+32(FP), R10
 	MOVQ       R8, R9
 
-line72:
+line77:
 	MOVQ taps+48(FP), R12
 	MOVQ R9, R11
 
-tap72:
+tap77:
 	VMASKMOVPS (CX)(R11*1), Y0, Y3
 	VCMPPS     $0x00, Y1, Y3, Y3
 	VANDPS     Y2, Y3, Y3
@@ -3289,19 +3684,19 @@ tap72:
 	MOVQ       tapStep+56(FP), R13
 	ADDQ       R13, R11
 	DECQ       R12
-	JNZ        tap72
+	JNZ        tap77
 	MOVQ       lineStep+40(FP), R11
 	ADDQ       R11, R9
 	DECQ       R10
-	JNZ        line72
+	JNZ        line77
 	MOVQ       stride0+16(FP), R9
 	ADDQ       R9, DI
 	MOVQ       stride1+24(FP), R9
 	ADDQ       R9, R8
 	DECQ       SI
-	JNZ        pixel72
+	JNZ        pixel77
 
-end69:
+end74:
 	VZEROUPPER
 	RET
 
@@ -3316,16 +3711,16 @@ TEXT ·mulAddPixelsF32AVX2(SB), NOSPLIT, $0-56
 	MOVQ x+40(FP), DI
 	MOVQ w+48(FP), R8
 
-wide73:
+wide78:
 	CMPQ    CX, $0x00000010
-	JLT     narrow73
+	JLT     narrow78
 	VMOVUPS (R8), Y0
 	VMOVUPS 32(R8), Y1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel74:
+pixel79:
 	VMOVUPS     (R10), Y2
 	VMOVUPS     (R11), Y3
 	VFMADD231PS Y0, Y3, Y2
@@ -3337,22 +3732,22 @@ pixel74:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel74
+	JNZ         pixel79
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         wide73
+	JMP         wide78
 
-narrow73:
+narrow78:
 	CMPQ    CX, $0x00000008
-	JLT     edge73
+	JLT     edge78
 	VMOVUPS (R8), Y0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel75:
+pixel80:
 	VMOVUPS     (R10), Y1
 	VMOVUPS     (R11), Y2
 	VFMADD231PS Y0, Y2, Y1
@@ -3360,16 +3755,16 @@ pixel75:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel75
+	JNZ         pixel80
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow73
+	JMP         narrow78
 
-edge73:
+edge78:
 	TESTQ        CX, CX
-	JZ           end73
+	JZ           end78
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -3377,7 +3772,7 @@ edge73:
 	MOVQ         SI, CX
 	MOVQ         DI, SI
 
-pixel76:
+pixel81:
 	VMASKMOVPS  (CX), Y0, Y2
 	VMASKMOVPS  (SI), Y0, Y3
 	VFMADD231PS Y1, Y3, Y2
@@ -3385,9 +3780,9 @@ pixel76:
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel76
+	JNZ         pixel81
 
-end73:
+end78:
 	VZEROUPPER
 	RET
 
@@ -3402,16 +3797,16 @@ TEXT ·dotPixelsF32AVX2(SB), NOSPLIT, $0-56
 	MOVQ y+40(FP), DI
 	MOVQ acc+48(FP), R8
 
-wide77:
+wide82:
 	CMPQ    CX, $0x00000010
-	JLT     narrow77
+	JLT     narrow82
 	VMOVUPS (R8), Y0
 	VMOVUPS 32(R8), Y1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel78:
+pixel83:
 	VMOVUPS     (R10), Y2
 	VMOVUPS     (R11), Y3
 	VFMADD231PS Y2, Y3, Y0
@@ -3421,41 +3816,41 @@ pixel78:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel78
+	JNZ         pixel83
 	VMOVUPS     Y0, (R8)
 	VMOVUPS     Y1, 32(R8)
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         wide77
+	JMP         wide82
 
-narrow77:
+narrow82:
 	CMPQ    CX, $0x00000008
-	JLT     edge77
+	JLT     edge82
 	VMOVUPS (R8), Y0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel79:
+pixel84:
 	VMOVUPS     (R10), Y1
 	VMOVUPS     (R11), Y2
 	VFMADD231PS Y1, Y2, Y0
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel79
+	JNZ         pixel84
 	VMOVUPS     Y0, (R8)
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow77
+	JMP         narrow82
 
-edge77:
+edge82:
 	TESTQ        CX, CX
-	JZ           end77
+	JZ           end82
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -3463,17 +3858,17 @@ edge77:
 	MOVQ         SI, CX
 	MOVQ         DI, SI
 
-pixel80:
+pixel85:
 	VMASKMOVPS  (CX), Y0, Y2
 	VMASKMOVPS  (SI), Y0, Y3
 	VFMADD231PS Y2, Y3, Y1
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel80
+	JNZ         pixel85
 	VMASKMOVPS  Y1, Y0, (R8)
 
-end77:
+end82:
 	VZEROUPPER
 	RET
 
@@ -3489,16 +3884,16 @@ TEXT ·routePixelsF32AVX2(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide81:
+wide86:
 	CMPQ CX, $0x00000010
-	JLT  narrow81
+	JLT  narrow86
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel82:
+pixel87:
 	VMOVUPS (R11), Y0
 	VMOVUPS (R12), Y1
 	VMOVUPS (R13), Y2
@@ -3524,24 +3919,24 @@ pixel82:
 	ADDQ    BX, R13
 	ADDQ    BX, R14
 	DECQ    R10
-	JNZ     pixel82
+	JNZ     pixel87
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	ADDQ    $0x00000040, R8
 	ADDQ    $0x00000040, R9
 	SUBQ    $0x00000010, CX
-	JMP     wide81
+	JMP     wide86
 
-narrow81:
+narrow86:
 	CMPQ CX, $0x00000008
-	JLT  edge81
+	JLT  edge86
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel83:
+pixel88:
 	VMOVUPS (R11), Y0
 	VMOVUPS (R12), Y1
 	VMOVUPS (R13), Y2
@@ -3557,17 +3952,17 @@ pixel83:
 	ADDQ    BX, R13
 	ADDQ    BX, R14
 	DECQ    R10
-	JNZ     pixel83
+	JNZ     pixel88
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	ADDQ    $0x00000020, R8
 	ADDQ    $0x00000020, R9
 	SUBQ    $0x00000008, CX
-	JMP     narrow81
+	JMP     narrow86
 
-edge81:
+edge86:
 	TESTQ        CX, CX
-	JZ           end81
+	JZ           end86
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -3576,7 +3971,7 @@ edge81:
 	MOVQ         R8, DI
 	MOVQ         R9, R8
 
-pixel84:
+pixel89:
 	VMASKMOVPS (CX), Y0, Y1
 	VMASKMOVPS (SI), Y0, Y2
 	VMASKMOVPS (DI), Y0, Y3
@@ -3592,9 +3987,9 @@ pixel84:
 	ADDQ       BX, DI
 	ADDQ       BX, R8
 	DECQ       AX
-	JNZ        pixel84
+	JNZ        pixel89
 
-end81:
+end86:
 	VZEROUPPER
 	RET
 
@@ -3608,14 +4003,14 @@ TEXT ·copyRowsF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ dst+32(FP), SI
 	MOVQ x+40(FP), DI
 
-wide85:
+wide90:
 	CMPQ CX, $0x00000010
-	JLT  narrow85
+	JLT  narrow90
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy86:
+copy91:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPS    (R10), Y0
 	VMOVUPS    Y0, (R9)
@@ -3625,51 +4020,51 @@ copy86:
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy86
+	JNZ        copy91
 	ADDQ       $0x00000040, SI
 	ADDQ       $0x00000040, DI
 	SUBQ       $0x00000010, CX
-	JMP        wide85
+	JMP        wide90
 
-narrow85:
+narrow90:
 	CMPQ CX, $0x00000008
-	JLT  edge85
+	JLT  edge90
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy87:
+copy92:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPS    (R10), Y0
 	VMOVUPS    Y0, (R9)
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy87
+	JNZ        copy92
 	ADDQ       $0x00000020, SI
 	ADDQ       $0x00000020, DI
 	SUBQ       $0x00000008, CX
-	JMP        narrow85
+	JMP        narrow90
 
-edge85:
+edge90:
 	TESTQ        CX, CX
-	JZ           end85
+	JZ           end90
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
 	MOVQ         SI, CX
 	MOVQ         DI, SI
 
-copy88:
+copy93:
 	PREFETCHT0 (SI)(BX*8)
 	VMASKMOVPS (SI), Y0, Y1
 	VMASKMOVPS Y1, Y0, (CX)
 	ADDQ       DX, CX
 	ADDQ       BX, SI
 	DECQ       AX
-	JNZ        copy88
+	JNZ        copy93
 
-end85:
+end90:
 	VZEROUPPER
 	RET
 
@@ -3680,9 +4075,9 @@ TEXT ·expF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many89:
+many94:
 	CMPQ         AX, $0x00000010
-	JLT          one89
+	JLT          one94
 	VMOVUPS      (DX), Y0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Y1
 	VMOVUPS      constF32_42b20000<>+0(SB), Y2
@@ -3742,11 +4137,11 @@ many89:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          many89
+	JMP          many94
 
-one89:
+one94:
 	CMPQ         AX, $0x00000008
-	JLT          rest89
+	JLT          rest94
 	VMOVUPS      (DX), Y0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Y1
 	VMOVUPS      constF32_42b20000<>+0(SB), Y2
@@ -3778,11 +4173,11 @@ one89:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one89
+	JMP          one94
 
-rest89:
+rest94:
 	TESTQ        AX, AX
-	JZ           done89
+	JZ           done94
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -3815,7 +4210,7 @@ rest89:
 	VMULPS       Y1, Y3, Y3
 	VMASKMOVPS   Y3, Y0, (CX)
 
-done89:
+done94:
 	VZEROUPPER
 	RET
 
@@ -4042,9 +4437,9 @@ TEXT ·sigmoidF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one90:
+one95:
 	CMPQ         AX, $0x00000008
-	JLT          rest90
+	JLT          rest95
 	VMOVUPS      (DX), Y0
 	VORPS        constF32_80000000<>+0(SB), Y0, Y1
 	VMOVUPS      constF32_c2d00000<>+0(SB), Y2
@@ -4082,11 +4477,11 @@ one90:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one90
+	JMP          one95
 
-rest90:
+rest95:
 	TESTQ        AX, AX
-	JZ           done90
+	JZ           done95
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -4125,7 +4520,7 @@ rest90:
 	VDIVPS       Y3, Y1, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done90:
+done95:
 	VZEROUPPER
 	RET
 
@@ -4136,9 +4531,9 @@ TEXT ·tanhF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one91:
+one96:
 	CMPQ         AX, $0x00000008
-	JLT          rest91
+	JLT          rest96
 	VMOVUPS      (DX), Y0
 	VANDPS       constF32_7fffffff<>+0(SB), Y0, Y1
 	VADDPS       Y1, Y1, Y2
@@ -4189,11 +4584,11 @@ one91:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one91
+	JMP          one96
 
-rest91:
+rest96:
 	TESTQ        AX, AX
-	JZ           done91
+	JZ           done96
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -4245,7 +4640,7 @@ rest91:
 	VBLENDVPS    Y1, Y5, Y4, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done91:
+done96:
 	VZEROUPPER
 	RET
 
@@ -4375,6 +4770,762 @@ DATA constF32_3f200000<>+56(SB)/4, $0x3f200000
 DATA constF32_3f200000<>+60(SB)/4, $0x3f200000
 GLOBL constF32_3f200000<>(SB), RODATA|NOPTR, $64
 
+// func logF32AVX2(n int, dst *byte, a *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·logF32AVX2(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+one97:
+	CMPQ         AX, $0x00000008
+	JLT          rest97
+	VMOVUPS      (DX), Y0
+	VMULPS       constF32_4c000000<>+0(SB), Y0, Y1
+	VCMPPS       $0x11, constF32_800000<>+0(SB), Y0, Y2
+	VBLENDVPS    Y2, Y1, Y0, Y1
+	VMOVUPS      constF32_c3170000<>+0(SB), Y3
+	VMOVUPS      constF32_c2fc0000<>+0(SB), Y4
+	VBLENDVPS    Y2, Y3, Y4, Y3
+	VPSRLD       $0x17, Y1, Y2
+	VCVTDQ2PS    Y2, Y2
+	VADDPS       Y2, Y3, Y3
+	VANDPS       constF32_7fffff<>+0(SB), Y1, Y1
+	VORPS        constF32_3f000000<>+0(SB), Y1, Y1
+	VCMPPS       $0x11, constF32_3f3504f3<>+0(SB), Y1, Y2
+	VANDPS       Y1, Y2, Y4
+	VMOVUPS      constF32_3f800000<>+0(SB), Y5
+	VANDPS       Y5, Y2, Y2
+	VSUBPS       Y2, Y3, Y3
+	VSUBPS       constF32_3f800000<>+0(SB), Y1, Y1
+	VADDPS       Y4, Y1, Y1
+	VMOVUPS      constF32_3d9021bb<>+0(SB), Y2
+	VFMADD213PS  constF32_bdebd1b8<>+0(SB), Y1, Y2
+	VFMADD213PS  constF32_3def251a<>+0(SB), Y1, Y2
+	VFMADD213PS  constF32_bdfe5d4f<>+0(SB), Y1, Y2
+	VFMADD213PS  constF32_3e11e9bf<>+0(SB), Y1, Y2
+	VFMADD213PS  constF32_be2aae50<>+0(SB), Y1, Y2
+	VFMADD213PS  constF32_3e4cceac<>+0(SB), Y1, Y2
+	VFMADD213PS  constF32_be7ffffc<>+0(SB), Y1, Y2
+	VFMADD213PS  constF32_3eaaaaaa<>+0(SB), Y1, Y2
+	VMULPS       Y1, Y1, Y4
+	VMULPS       Y1, Y2, Y2
+	VMULPS       Y4, Y2, Y2
+	VFMADD231PS  constF32_b95e8083<>+0(SB), Y3, Y2
+	VFNMADD231PS constF32_3f000000<>+0(SB), Y4, Y2
+	VADDPS       Y2, Y1, Y1
+	VFMADD231PS  constF32_3f318000<>+0(SB), Y3, Y1
+	VCMPPS       $0x00, constF32_0<>+0(SB), Y0, Y2
+	VMOVUPS      constF32_ff800000<>+0(SB), Y3
+	VBLENDVPS    Y2, Y3, Y1, Y1
+	VCMPPS       $0x11, constF32_0<>+0(SB), Y0, Y2
+	VMOVUPS      constF32_7fc00000<>+0(SB), Y3
+	VBLENDVPS    Y2, Y3, Y1, Y1
+	VCMPPS       $0x00, constF32_7f800000<>+0(SB), Y0, Y2
+	VBLENDVPS    Y2, Y0, Y1, Y1
+	VCMPPS       $0x03, Y0, Y0, Y2
+	VBLENDVPS    Y2, Y0, Y1, Y0
+	VMOVUPS      Y0, (CX)
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x00000008, AX
+	JMP          one97
+
+rest97:
+	TESTQ        AX, AX
+	JZ           done97
+	VMOVQ        AX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
+	VMASKMOVPS   (DX), Y0, Y1
+	VMULPS       constF32_4c000000<>+0(SB), Y1, Y2
+	VCMPPS       $0x11, constF32_800000<>+0(SB), Y1, Y3
+	VBLENDVPS    Y3, Y2, Y1, Y2
+	VMOVUPS      constF32_c3170000<>+0(SB), Y4
+	VMOVUPS      constF32_c2fc0000<>+0(SB), Y5
+	VBLENDVPS    Y3, Y4, Y5, Y4
+	VPSRLD       $0x17, Y2, Y3
+	VCVTDQ2PS    Y3, Y3
+	VADDPS       Y3, Y4, Y4
+	VANDPS       constF32_7fffff<>+0(SB), Y2, Y2
+	VORPS        constF32_3f000000<>+0(SB), Y2, Y2
+	VCMPPS       $0x11, constF32_3f3504f3<>+0(SB), Y2, Y3
+	VANDPS       Y2, Y3, Y5
+	VMOVUPS      constF32_3f800000<>+0(SB), Y6
+	VANDPS       Y6, Y3, Y3
+	VSUBPS       Y3, Y4, Y4
+	VSUBPS       constF32_3f800000<>+0(SB), Y2, Y2
+	VADDPS       Y5, Y2, Y2
+	VMOVUPS      constF32_3d9021bb<>+0(SB), Y3
+	VFMADD213PS  constF32_bdebd1b8<>+0(SB), Y2, Y3
+	VFMADD213PS  constF32_3def251a<>+0(SB), Y2, Y3
+	VFMADD213PS  constF32_bdfe5d4f<>+0(SB), Y2, Y3
+	VFMADD213PS  constF32_3e11e9bf<>+0(SB), Y2, Y3
+	VFMADD213PS  constF32_be2aae50<>+0(SB), Y2, Y3
+	VFMADD213PS  constF32_3e4cceac<>+0(SB), Y2, Y3
+	VFMADD213PS  constF32_be7ffffc<>+0(SB), Y2, Y3
+	VFMADD213PS  constF32_3eaaaaaa<>+0(SB), Y2, Y3
+	VMULPS       Y2, Y2, Y5
+	VMULPS       Y2, Y3, Y3
+	VMULPS       Y5, Y3, Y3
+	VFMADD231PS  constF32_b95e8083<>+0(SB), Y4, Y3
+	VFNMADD231PS constF32_3f000000<>+0(SB), Y5, Y3
+	VADDPS       Y3, Y2, Y2
+	VFMADD231PS  constF32_3f318000<>+0(SB), Y4, Y2
+	VCMPPS       $0x00, constF32_0<>+0(SB), Y1, Y3
+	VMOVUPS      constF32_ff800000<>+0(SB), Y4
+	VBLENDVPS    Y3, Y4, Y2, Y2
+	VCMPPS       $0x11, constF32_0<>+0(SB), Y1, Y3
+	VMOVUPS      constF32_7fc00000<>+0(SB), Y4
+	VBLENDVPS    Y3, Y4, Y2, Y2
+	VCMPPS       $0x00, constF32_7f800000<>+0(SB), Y1, Y3
+	VBLENDVPS    Y3, Y1, Y2, Y2
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, Y1, Y2, Y1
+	VMASKMOVPS   Y1, Y0, (CX)
+
+done97:
+	VZEROUPPER
+	RET
+
+DATA constF32_4c000000<>+0(SB)/4, $0x4c000000
+DATA constF32_4c000000<>+4(SB)/4, $0x4c000000
+DATA constF32_4c000000<>+8(SB)/4, $0x4c000000
+DATA constF32_4c000000<>+12(SB)/4, $0x4c000000
+DATA constF32_4c000000<>+16(SB)/4, $0x4c000000
+DATA constF32_4c000000<>+20(SB)/4, $0x4c000000
+DATA constF32_4c000000<>+24(SB)/4, $0x4c000000
+DATA constF32_4c000000<>+28(SB)/4, $0x4c000000
+DATA constF32_4c000000<>+32(SB)/4, $0x4c000000
+DATA constF32_4c000000<>+36(SB)/4, $0x4c000000
+DATA constF32_4c000000<>+40(SB)/4, $0x4c000000
+DATA constF32_4c000000<>+44(SB)/4, $0x4c000000
+DATA constF32_4c000000<>+48(SB)/4, $0x4c000000
+DATA constF32_4c000000<>+52(SB)/4, $0x4c000000
+DATA constF32_4c000000<>+56(SB)/4, $0x4c000000
+DATA constF32_4c000000<>+60(SB)/4, $0x4c000000
+GLOBL constF32_4c000000<>(SB), RODATA|NOPTR, $64
+
+DATA constF32_800000<>+0(SB)/4, $0x00800000
+DATA constF32_800000<>+4(SB)/4, $0x00800000
+DATA constF32_800000<>+8(SB)/4, $0x00800000
+DATA constF32_800000<>+12(SB)/4, $0x00800000
+DATA constF32_800000<>+16(SB)/4, $0x00800000
+DATA constF32_800000<>+20(SB)/4, $0x00800000
+DATA constF32_800000<>+24(SB)/4, $0x00800000
+DATA constF32_800000<>+28(SB)/4, $0x00800000
+DATA constF32_800000<>+32(SB)/4, $0x00800000
+DATA constF32_800000<>+36(SB)/4, $0x00800000
+DATA constF32_800000<>+40(SB)/4, $0x00800000
+DATA constF32_800000<>+44(SB)/4, $0x00800000
+DATA constF32_800000<>+48(SB)/4, $0x00800000
+DATA constF32_800000<>+52(SB)/4, $0x00800000
+DATA constF32_800000<>+56(SB)/4, $0x00800000
+DATA constF32_800000<>+60(SB)/4, $0x00800000
+GLOBL constF32_800000<>(SB), RODATA|NOPTR, $64
+
+DATA constF32_c3170000<>+0(SB)/4, $0xc3170000
+DATA constF32_c3170000<>+4(SB)/4, $0xc3170000
+DATA constF32_c3170000<>+8(SB)/4, $0xc3170000
+DATA constF32_c3170000<>+12(SB)/4, $0xc3170000
+DATA constF32_c3170000<>+16(SB)/4, $0xc3170000
+DATA constF32_c3170000<>+20(SB)/4, $0xc3170000
+DATA constF32_c3170000<>+24(SB)/4, $0xc3170000
+DATA constF32_c3170000<>+28(SB)/4, $0xc3170000
+DATA constF32_c3170000<>+32(SB)/4, $0xc3170000
+DATA constF32_c3170000<>+36(SB)/4, $0xc3170000
+DATA constF32_c3170000<>+40(SB)/4, $0xc3170000
+DATA constF32_c3170000<>+44(SB)/4, $0xc3170000
+DATA constF32_c3170000<>+48(SB)/4, $0xc3170000
+DATA constF32_c3170000<>+52(SB)/4, $0xc3170000
+DATA constF32_c3170000<>+56(SB)/4, $0xc3170000
+DATA constF32_c3170000<>+60(SB)/4, $0xc3170000
+GLOBL constF32_c3170000<>(SB), RODATA|NOPTR, $64
+
+DATA constF32_c2fc0000<>+0(SB)/4, $0xc2fc0000
+DATA constF32_c2fc0000<>+4(SB)/4, $0xc2fc0000
+DATA constF32_c2fc0000<>+8(SB)/4, $0xc2fc0000
+DATA constF32_c2fc0000<>+12(SB)/4, $0xc2fc0000
+DATA constF32_c2fc0000<>+16(SB)/4, $0xc2fc0000
+DATA constF32_c2fc0000<>+20(SB)/4, $0xc2fc0000
+DATA constF32_c2fc0000<>+24(SB)/4, $0xc2fc0000
+DATA constF32_c2fc0000<>+28(SB)/4, $0xc2fc0000
+DATA constF32_c2fc0000<>+32(SB)/4, $0xc2fc0000
+DATA constF32_c2fc0000<>+36(SB)/4, $0xc2fc0000
+DATA constF32_c2fc0000<>+40(SB)/4, $0xc2fc0000
+DATA constF32_c2fc0000<>+44(SB)/4, $0xc2fc0000
+DATA constF32_c2fc0000<>+48(SB)/4, $0xc2fc0000
+DATA constF32_c2fc0000<>+52(SB)/4, $0xc2fc0000
+DATA constF32_c2fc0000<>+56(SB)/4, $0xc2fc0000
+DATA constF32_c2fc0000<>+60(SB)/4, $0xc2fc0000
+GLOBL constF32_c2fc0000<>(SB), RODATA|NOPTR, $64
+
+DATA constF32_7fffff<>+0(SB)/4, $0x007fffff
+DATA constF32_7fffff<>+4(SB)/4, $0x007fffff
+DATA constF32_7fffff<>+8(SB)/4, $0x007fffff
+DATA constF32_7fffff<>+12(SB)/4, $0x007fffff
+DATA constF32_7fffff<>+16(SB)/4, $0x007fffff
+DATA constF32_7fffff<>+20(SB)/4, $0x007fffff
+DATA constF32_7fffff<>+24(SB)/4, $0x007fffff
+DATA constF32_7fffff<>+28(SB)/4, $0x007fffff
+DATA constF32_7fffff<>+32(SB)/4, $0x007fffff
+DATA constF32_7fffff<>+36(SB)/4, $0x007fffff
+DATA constF32_7fffff<>+40(SB)/4, $0x007fffff
+DATA constF32_7fffff<>+44(SB)/4, $0x007fffff
+DATA constF32_7fffff<>+48(SB)/4, $0x007fffff
+DATA constF32_7fffff<>+52(SB)/4, $0x007fffff
+DATA constF32_7fffff<>+56(SB)/4, $0x007fffff
+DATA constF32_7fffff<>+60(SB)/4, $0x007fffff
+GLOBL constF32_7fffff<>(SB), RODATA|NOPTR, $64
+
+DATA constF32_3f3504f3<>+0(SB)/4, $0x3f3504f3
+DATA constF32_3f3504f3<>+4(SB)/4, $0x3f3504f3
+DATA constF32_3f3504f3<>+8(SB)/4, $0x3f3504f3
+DATA constF32_3f3504f3<>+12(SB)/4, $0x3f3504f3
+DATA constF32_3f3504f3<>+16(SB)/4, $0x3f3504f3
+DATA constF32_3f3504f3<>+20(SB)/4, $0x3f3504f3
+DATA constF32_3f3504f3<>+24(SB)/4, $0x3f3504f3
+DATA constF32_3f3504f3<>+28(SB)/4, $0x3f3504f3
+DATA constF32_3f3504f3<>+32(SB)/4, $0x3f3504f3
+DATA constF32_3f3504f3<>+36(SB)/4, $0x3f3504f3
+DATA constF32_3f3504f3<>+40(SB)/4, $0x3f3504f3
+DATA constF32_3f3504f3<>+44(SB)/4, $0x3f3504f3
+DATA constF32_3f3504f3<>+48(SB)/4, $0x3f3504f3
+DATA constF32_3f3504f3<>+52(SB)/4, $0x3f3504f3
+DATA constF32_3f3504f3<>+56(SB)/4, $0x3f3504f3
+DATA constF32_3f3504f3<>+60(SB)/4, $0x3f3504f3
+GLOBL constF32_3f3504f3<>(SB), RODATA|NOPTR, $64
+
+DATA constF32_3d9021bb<>+0(SB)/4, $0x3d9021bb
+DATA constF32_3d9021bb<>+4(SB)/4, $0x3d9021bb
+DATA constF32_3d9021bb<>+8(SB)/4, $0x3d9021bb
+DATA constF32_3d9021bb<>+12(SB)/4, $0x3d9021bb
+DATA constF32_3d9021bb<>+16(SB)/4, $0x3d9021bb
+DATA constF32_3d9021bb<>+20(SB)/4, $0x3d9021bb
+DATA constF32_3d9021bb<>+24(SB)/4, $0x3d9021bb
+DATA constF32_3d9021bb<>+28(SB)/4, $0x3d9021bb
+DATA constF32_3d9021bb<>+32(SB)/4, $0x3d9021bb
+DATA constF32_3d9021bb<>+36(SB)/4, $0x3d9021bb
+DATA constF32_3d9021bb<>+40(SB)/4, $0x3d9021bb
+DATA constF32_3d9021bb<>+44(SB)/4, $0x3d9021bb
+DATA constF32_3d9021bb<>+48(SB)/4, $0x3d9021bb
+DATA constF32_3d9021bb<>+52(SB)/4, $0x3d9021bb
+DATA constF32_3d9021bb<>+56(SB)/4, $0x3d9021bb
+DATA constF32_3d9021bb<>+60(SB)/4, $0x3d9021bb
+GLOBL constF32_3d9021bb<>(SB), RODATA|NOPTR, $64
+
+DATA constF32_bdebd1b8<>+0(SB)/4, $0xbdebd1b8
+DATA constF32_bdebd1b8<>+4(SB)/4, $0xbdebd1b8
+DATA constF32_bdebd1b8<>+8(SB)/4, $0xbdebd1b8
+DATA constF32_bdebd1b8<>+12(SB)/4, $0xbdebd1b8
+DATA constF32_bdebd1b8<>+16(SB)/4, $0xbdebd1b8
+DATA constF32_bdebd1b8<>+20(SB)/4, $0xbdebd1b8
+DATA constF32_bdebd1b8<>+24(SB)/4, $0xbdebd1b8
+DATA constF32_bdebd1b8<>+28(SB)/4, $0xbdebd1b8
+DATA constF32_bdebd1b8<>+32(SB)/4, $0xbdebd1b8
+DATA constF32_bdebd1b8<>+36(SB)/4, $0xbdebd1b8
+DATA constF32_bdebd1b8<>+40(SB)/4, $0xbdebd1b8
+DATA constF32_bdebd1b8<>+44(SB)/4, $0xbdebd1b8
+DATA constF32_bdebd1b8<>+48(SB)/4, $0xbdebd1b8
+DATA constF32_bdebd1b8<>+52(SB)/4, $0xbdebd1b8
+DATA constF32_bdebd1b8<>+56(SB)/4, $0xbdebd1b8
+DATA constF32_bdebd1b8<>+60(SB)/4, $0xbdebd1b8
+GLOBL constF32_bdebd1b8<>(SB), RODATA|NOPTR, $64
+
+DATA constF32_3def251a<>+0(SB)/4, $0x3def251a
+DATA constF32_3def251a<>+4(SB)/4, $0x3def251a
+DATA constF32_3def251a<>+8(SB)/4, $0x3def251a
+DATA constF32_3def251a<>+12(SB)/4, $0x3def251a
+DATA constF32_3def251a<>+16(SB)/4, $0x3def251a
+DATA constF32_3def251a<>+20(SB)/4, $0x3def251a
+DATA constF32_3def251a<>+24(SB)/4, $0x3def251a
+DATA constF32_3def251a<>+28(SB)/4, $0x3def251a
+DATA constF32_3def251a<>+32(SB)/4, $0x3def251a
+DATA constF32_3def251a<>+36(SB)/4, $0x3def251a
+DATA constF32_3def251a<>+40(SB)/4, $0x3def251a
+DATA constF32_3def251a<>+44(SB)/4, $0x3def251a
+DATA constF32_3def251a<>+48(SB)/4, $0x3def251a
+DATA constF32_3def251a<>+52(SB)/4, $0x3def251a
+DATA constF32_3def251a<>+56(SB)/4, $0x3def251a
+DATA constF32_3def251a<>+60(SB)/4, $0x3def251a
+GLOBL constF32_3def251a<>(SB), RODATA|NOPTR, $64
+
+DATA constF32_bdfe5d4f<>+0(SB)/4, $0xbdfe5d4f
+DATA constF32_bdfe5d4f<>+4(SB)/4, $0xbdfe5d4f
+DATA constF32_bdfe5d4f<>+8(SB)/4, $0xbdfe5d4f
+DATA constF32_bdfe5d4f<>+12(SB)/4, $0xbdfe5d4f
+DATA constF32_bdfe5d4f<>+16(SB)/4, $0xbdfe5d4f
+DATA constF32_bdfe5d4f<>+20(SB)/4, $0xbdfe5d4f
+DATA constF32_bdfe5d4f<>+24(SB)/4, $0xbdfe5d4f
+DATA constF32_bdfe5d4f<>+28(SB)/4, $0xbdfe5d4f
+DATA constF32_bdfe5d4f<>+32(SB)/4, $0xbdfe5d4f
+DATA constF32_bdfe5d4f<>+36(SB)/4, $0xbdfe5d4f
+DATA constF32_bdfe5d4f<>+40(SB)/4, $0xbdfe5d4f
+DATA constF32_bdfe5d4f<>+44(SB)/4, $0xbdfe5d4f
+DATA constF32_bdfe5d4f<>+48(SB)/4, $0xbdfe5d4f
+DATA constF32_bdfe5d4f<>+52(SB)/4, $0xbdfe5d4f
+DATA constF32_bdfe5d4f<>+56(SB)/4, $0xbdfe5d4f
+DATA constF32_bdfe5d4f<>+60(SB)/4, $0xbdfe5d4f
+GLOBL constF32_bdfe5d4f<>(SB), RODATA|NOPTR, $64
+
+DATA constF32_3e11e9bf<>+0(SB)/4, $0x3e11e9bf
+DATA constF32_3e11e9bf<>+4(SB)/4, $0x3e11e9bf
+DATA constF32_3e11e9bf<>+8(SB)/4, $0x3e11e9bf
+DATA constF32_3e11e9bf<>+12(SB)/4, $0x3e11e9bf
+DATA constF32_3e11e9bf<>+16(SB)/4, $0x3e11e9bf
+DATA constF32_3e11e9bf<>+20(SB)/4, $0x3e11e9bf
+DATA constF32_3e11e9bf<>+24(SB)/4, $0x3e11e9bf
+DATA constF32_3e11e9bf<>+28(SB)/4, $0x3e11e9bf
+DATA constF32_3e11e9bf<>+32(SB)/4, $0x3e11e9bf
+DATA constF32_3e11e9bf<>+36(SB)/4, $0x3e11e9bf
+DATA constF32_3e11e9bf<>+40(SB)/4, $0x3e11e9bf
+DATA constF32_3e11e9bf<>+44(SB)/4, $0x3e11e9bf
+DATA constF32_3e11e9bf<>+48(SB)/4, $0x3e11e9bf
+DATA constF32_3e11e9bf<>+52(SB)/4, $0x3e11e9bf
+DATA constF32_3e11e9bf<>+56(SB)/4, $0x3e11e9bf
+DATA constF32_3e11e9bf<>+60(SB)/4, $0x3e11e9bf
+GLOBL constF32_3e11e9bf<>(SB), RODATA|NOPTR, $64
+
+DATA constF32_be2aae50<>+0(SB)/4, $0xbe2aae50
+DATA constF32_be2aae50<>+4(SB)/4, $0xbe2aae50
+DATA constF32_be2aae50<>+8(SB)/4, $0xbe2aae50
+DATA constF32_be2aae50<>+12(SB)/4, $0xbe2aae50
+DATA constF32_be2aae50<>+16(SB)/4, $0xbe2aae50
+DATA constF32_be2aae50<>+20(SB)/4, $0xbe2aae50
+DATA constF32_be2aae50<>+24(SB)/4, $0xbe2aae50
+DATA constF32_be2aae50<>+28(SB)/4, $0xbe2aae50
+DATA constF32_be2aae50<>+32(SB)/4, $0xbe2aae50
+DATA constF32_be2aae50<>+36(SB)/4, $0xbe2aae50
+DATA constF32_be2aae50<>+40(SB)/4, $0xbe2aae50
+DATA constF32_be2aae50<>+44(SB)/4, $0xbe2aae50
+DATA constF32_be2aae50<>+48(SB)/4, $0xbe2aae50
+DATA constF32_be2aae50<>+52(SB)/4, $0xbe2aae50
+DATA constF32_be2aae50<>+56(SB)/4, $0xbe2aae50
+DATA constF32_be2aae50<>+60(SB)/4, $0xbe2aae50
+GLOBL constF32_be2aae50<>(SB), RODATA|NOPTR, $64
+
+DATA constF32_3e4cceac<>+0(SB)/4, $0x3e4cceac
+DATA constF32_3e4cceac<>+4(SB)/4, $0x3e4cceac
+DATA constF32_3e4cceac<>+8(SB)/4, $0x3e4cceac
+DATA constF32_3e4cceac<>+12(SB)/4, $0x3e4cceac
+DATA constF32_3e4cceac<>+16(SB)/4, $0x3e4cceac
+DATA constF32_3e4cceac<>+20(SB)/4, $0x3e4cceac
+DATA constF32_3e4cceac<>+24(SB)/4, $0x3e4cceac
+DATA constF32_3e4cceac<>+28(SB)/4, $0x3e4cceac
+DATA constF32_3e4cceac<>+32(SB)/4, $0x3e4cceac
+DATA constF32_3e4cceac<>+36(SB)/4, $0x3e4cceac
+DATA constF32_3e4cceac<>+40(SB)/4, $0x3e4cceac
+DATA constF32_3e4cceac<>+44(SB)/4, $0x3e4cceac
+DATA constF32_3e4cceac<>+48(SB)/4, $0x3e4cceac
+DATA constF32_3e4cceac<>+52(SB)/4, $0x3e4cceac
+DATA constF32_3e4cceac<>+56(SB)/4, $0x3e4cceac
+DATA constF32_3e4cceac<>+60(SB)/4, $0x3e4cceac
+GLOBL constF32_3e4cceac<>(SB), RODATA|NOPTR, $64
+
+DATA constF32_be7ffffc<>+0(SB)/4, $0xbe7ffffc
+DATA constF32_be7ffffc<>+4(SB)/4, $0xbe7ffffc
+DATA constF32_be7ffffc<>+8(SB)/4, $0xbe7ffffc
+DATA constF32_be7ffffc<>+12(SB)/4, $0xbe7ffffc
+DATA constF32_be7ffffc<>+16(SB)/4, $0xbe7ffffc
+DATA constF32_be7ffffc<>+20(SB)/4, $0xbe7ffffc
+DATA constF32_be7ffffc<>+24(SB)/4, $0xbe7ffffc
+DATA constF32_be7ffffc<>+28(SB)/4, $0xbe7ffffc
+DATA constF32_be7ffffc<>+32(SB)/4, $0xbe7ffffc
+DATA constF32_be7ffffc<>+36(SB)/4, $0xbe7ffffc
+DATA constF32_be7ffffc<>+40(SB)/4, $0xbe7ffffc
+DATA constF32_be7ffffc<>+44(SB)/4, $0xbe7ffffc
+DATA constF32_be7ffffc<>+48(SB)/4, $0xbe7ffffc
+DATA constF32_be7ffffc<>+52(SB)/4, $0xbe7ffffc
+DATA constF32_be7ffffc<>+56(SB)/4, $0xbe7ffffc
+DATA constF32_be7ffffc<>+60(SB)/4, $0xbe7ffffc
+GLOBL constF32_be7ffffc<>(SB), RODATA|NOPTR, $64
+
+DATA constF32_3eaaaaaa<>+0(SB)/4, $0x3eaaaaaa
+DATA constF32_3eaaaaaa<>+4(SB)/4, $0x3eaaaaaa
+DATA constF32_3eaaaaaa<>+8(SB)/4, $0x3eaaaaaa
+DATA constF32_3eaaaaaa<>+12(SB)/4, $0x3eaaaaaa
+DATA constF32_3eaaaaaa<>+16(SB)/4, $0x3eaaaaaa
+DATA constF32_3eaaaaaa<>+20(SB)/4, $0x3eaaaaaa
+DATA constF32_3eaaaaaa<>+24(SB)/4, $0x3eaaaaaa
+DATA constF32_3eaaaaaa<>+28(SB)/4, $0x3eaaaaaa
+DATA constF32_3eaaaaaa<>+32(SB)/4, $0x3eaaaaaa
+DATA constF32_3eaaaaaa<>+36(SB)/4, $0x3eaaaaaa
+DATA constF32_3eaaaaaa<>+40(SB)/4, $0x3eaaaaaa
+DATA constF32_3eaaaaaa<>+44(SB)/4, $0x3eaaaaaa
+DATA constF32_3eaaaaaa<>+48(SB)/4, $0x3eaaaaaa
+DATA constF32_3eaaaaaa<>+52(SB)/4, $0x3eaaaaaa
+DATA constF32_3eaaaaaa<>+56(SB)/4, $0x3eaaaaaa
+DATA constF32_3eaaaaaa<>+60(SB)/4, $0x3eaaaaaa
+GLOBL constF32_3eaaaaaa<>(SB), RODATA|NOPTR, $64
+
+DATA constF32_7fc00000<>+0(SB)/4, $0x7fc00000
+DATA constF32_7fc00000<>+4(SB)/4, $0x7fc00000
+DATA constF32_7fc00000<>+8(SB)/4, $0x7fc00000
+DATA constF32_7fc00000<>+12(SB)/4, $0x7fc00000
+DATA constF32_7fc00000<>+16(SB)/4, $0x7fc00000
+DATA constF32_7fc00000<>+20(SB)/4, $0x7fc00000
+DATA constF32_7fc00000<>+24(SB)/4, $0x7fc00000
+DATA constF32_7fc00000<>+28(SB)/4, $0x7fc00000
+DATA constF32_7fc00000<>+32(SB)/4, $0x7fc00000
+DATA constF32_7fc00000<>+36(SB)/4, $0x7fc00000
+DATA constF32_7fc00000<>+40(SB)/4, $0x7fc00000
+DATA constF32_7fc00000<>+44(SB)/4, $0x7fc00000
+DATA constF32_7fc00000<>+48(SB)/4, $0x7fc00000
+DATA constF32_7fc00000<>+52(SB)/4, $0x7fc00000
+DATA constF32_7fc00000<>+56(SB)/4, $0x7fc00000
+DATA constF32_7fc00000<>+60(SB)/4, $0x7fc00000
+GLOBL constF32_7fc00000<>(SB), RODATA|NOPTR, $64
+
+DATA constF32_7f800000<>+0(SB)/4, $0x7f800000
+DATA constF32_7f800000<>+4(SB)/4, $0x7f800000
+DATA constF32_7f800000<>+8(SB)/4, $0x7f800000
+DATA constF32_7f800000<>+12(SB)/4, $0x7f800000
+DATA constF32_7f800000<>+16(SB)/4, $0x7f800000
+DATA constF32_7f800000<>+20(SB)/4, $0x7f800000
+DATA constF32_7f800000<>+24(SB)/4, $0x7f800000
+DATA constF32_7f800000<>+28(SB)/4, $0x7f800000
+DATA constF32_7f800000<>+32(SB)/4, $0x7f800000
+DATA constF32_7f800000<>+36(SB)/4, $0x7f800000
+DATA constF32_7f800000<>+40(SB)/4, $0x7f800000
+DATA constF32_7f800000<>+44(SB)/4, $0x7f800000
+DATA constF32_7f800000<>+48(SB)/4, $0x7f800000
+DATA constF32_7f800000<>+52(SB)/4, $0x7f800000
+DATA constF32_7f800000<>+56(SB)/4, $0x7f800000
+DATA constF32_7f800000<>+60(SB)/4, $0x7f800000
+GLOBL constF32_7f800000<>(SB), RODATA|NOPTR, $64
+
+// func log1pF32AVX2(n int, dst *byte, a *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·log1pF32AVX2(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+one98:
+	CMPQ         AX, $0x00000008
+	JLT          rest98
+	VMOVUPS      (DX), Y0
+	VMOVUPS      constF32_3f800000<>+0(SB), Y1
+	VADDPS       Y0, Y1, Y1
+	VMULPS       constF32_4c000000<>+0(SB), Y1, Y2
+	VCMPPS       $0x11, constF32_800000<>+0(SB), Y1, Y3
+	VBLENDVPS    Y3, Y2, Y1, Y2
+	VMOVUPS      constF32_c3170000<>+0(SB), Y4
+	VMOVUPS      constF32_c2fc0000<>+0(SB), Y5
+	VBLENDVPS    Y3, Y4, Y5, Y4
+	VPSRLD       $0x17, Y2, Y3
+	VCVTDQ2PS    Y3, Y3
+	VADDPS       Y3, Y4, Y4
+	VANDPS       constF32_7fffff<>+0(SB), Y2, Y2
+	VORPS        constF32_3f000000<>+0(SB), Y2, Y2
+	VCMPPS       $0x11, constF32_3f3504f3<>+0(SB), Y2, Y3
+	VANDPS       Y2, Y3, Y5
+	VMOVUPS      constF32_3f800000<>+0(SB), Y6
+	VANDPS       Y6, Y3, Y3
+	VSUBPS       Y3, Y4, Y4
+	VSUBPS       constF32_3f800000<>+0(SB), Y2, Y2
+	VADDPS       Y5, Y2, Y2
+	VMOVUPS      constF32_3d9021bb<>+0(SB), Y3
+	VFMADD213PS  constF32_bdebd1b8<>+0(SB), Y2, Y3
+	VFMADD213PS  constF32_3def251a<>+0(SB), Y2, Y3
+	VFMADD213PS  constF32_bdfe5d4f<>+0(SB), Y2, Y3
+	VFMADD213PS  constF32_3e11e9bf<>+0(SB), Y2, Y3
+	VFMADD213PS  constF32_be2aae50<>+0(SB), Y2, Y3
+	VFMADD213PS  constF32_3e4cceac<>+0(SB), Y2, Y3
+	VFMADD213PS  constF32_be7ffffc<>+0(SB), Y2, Y3
+	VFMADD213PS  constF32_3eaaaaaa<>+0(SB), Y2, Y3
+	VMULPS       Y2, Y2, Y5
+	VMULPS       Y2, Y3, Y3
+	VMULPS       Y5, Y3, Y3
+	VFMADD231PS  constF32_b95e8083<>+0(SB), Y4, Y3
+	VFNMADD231PS constF32_3f000000<>+0(SB), Y5, Y3
+	VADDPS       Y3, Y2, Y2
+	VFMADD231PS  constF32_3f318000<>+0(SB), Y4, Y2
+	VCMPPS       $0x00, constF32_0<>+0(SB), Y1, Y3
+	VMOVUPS      constF32_ff800000<>+0(SB), Y4
+	VBLENDVPS    Y3, Y4, Y2, Y2
+	VCMPPS       $0x11, constF32_0<>+0(SB), Y1, Y3
+	VMOVUPS      constF32_7fc00000<>+0(SB), Y4
+	VBLENDVPS    Y3, Y4, Y2, Y2
+	VCMPPS       $0x00, constF32_7f800000<>+0(SB), Y1, Y3
+	VBLENDVPS    Y3, Y1, Y2, Y2
+	VCMPPS       $0x03, Y1, Y1, Y3
+	VBLENDVPS    Y3, Y1, Y2, Y3
+	VSUBPS       constF32_3f800000<>+0(SB), Y1, Y2
+	VDIVPS       Y2, Y0, Y2
+	VMULPS       Y2, Y3, Y3
+	VCMPPS       $0x00, constF32_3f800000<>+0(SB), Y1, Y1
+	VBLENDVPS    Y1, Y0, Y3, Y1
+	VCMPPS       $0x00, constF32_7f800000<>+0(SB), Y0, Y2
+	VBLENDVPS    Y2, Y0, Y1, Y0
+	VMOVUPS      Y0, (CX)
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x00000008, AX
+	JMP          one98
+
+rest98:
+	TESTQ        AX, AX
+	JZ           done98
+	VMOVQ        AX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
+	VMASKMOVPS   (DX), Y0, Y1
+	VMOVUPS      constF32_3f800000<>+0(SB), Y2
+	VADDPS       Y1, Y2, Y2
+	VMULPS       constF32_4c000000<>+0(SB), Y2, Y3
+	VCMPPS       $0x11, constF32_800000<>+0(SB), Y2, Y4
+	VBLENDVPS    Y4, Y3, Y2, Y3
+	VMOVUPS      constF32_c3170000<>+0(SB), Y5
+	VMOVUPS      constF32_c2fc0000<>+0(SB), Y6
+	VBLENDVPS    Y4, Y5, Y6, Y5
+	VPSRLD       $0x17, Y3, Y4
+	VCVTDQ2PS    Y4, Y4
+	VADDPS       Y4, Y5, Y5
+	VANDPS       constF32_7fffff<>+0(SB), Y3, Y3
+	VORPS        constF32_3f000000<>+0(SB), Y3, Y3
+	VCMPPS       $0x11, constF32_3f3504f3<>+0(SB), Y3, Y4
+	VANDPS       Y3, Y4, Y6
+	VMOVUPS      constF32_3f800000<>+0(SB), Y7
+	VANDPS       Y7, Y4, Y4
+	VSUBPS       Y4, Y5, Y5
+	VSUBPS       constF32_3f800000<>+0(SB), Y3, Y3
+	VADDPS       Y6, Y3, Y3
+	VMOVUPS      constF32_3d9021bb<>+0(SB), Y4
+	VFMADD213PS  constF32_bdebd1b8<>+0(SB), Y3, Y4
+	VFMADD213PS  constF32_3def251a<>+0(SB), Y3, Y4
+	VFMADD213PS  constF32_bdfe5d4f<>+0(SB), Y3, Y4
+	VFMADD213PS  constF32_3e11e9bf<>+0(SB), Y3, Y4
+	VFMADD213PS  constF32_be2aae50<>+0(SB), Y3, Y4
+	VFMADD213PS  constF32_3e4cceac<>+0(SB), Y3, Y4
+	VFMADD213PS  constF32_be7ffffc<>+0(SB), Y3, Y4
+	VFMADD213PS  constF32_3eaaaaaa<>+0(SB), Y3, Y4
+	VMULPS       Y3, Y3, Y6
+	VMULPS       Y3, Y4, Y4
+	VMULPS       Y6, Y4, Y4
+	VFMADD231PS  constF32_b95e8083<>+0(SB), Y5, Y4
+	VFNMADD231PS constF32_3f000000<>+0(SB), Y6, Y4
+	VADDPS       Y4, Y3, Y3
+	VFMADD231PS  constF32_3f318000<>+0(SB), Y5, Y3
+	VCMPPS       $0x00, constF32_0<>+0(SB), Y2, Y4
+	VMOVUPS      constF32_ff800000<>+0(SB), Y5
+	VBLENDVPS    Y4, Y5, Y3, Y3
+	VCMPPS       $0x11, constF32_0<>+0(SB), Y2, Y4
+	VMOVUPS      constF32_7fc00000<>+0(SB), Y5
+	VBLENDVPS    Y4, Y5, Y3, Y3
+	VCMPPS       $0x00, constF32_7f800000<>+0(SB), Y2, Y4
+	VBLENDVPS    Y4, Y2, Y3, Y3
+	VCMPPS       $0x03, Y2, Y2, Y4
+	VBLENDVPS    Y4, Y2, Y3, Y4
+	VSUBPS       constF32_3f800000<>+0(SB), Y2, Y3
+	VDIVPS       Y3, Y1, Y3
+	VMULPS       Y3, Y4, Y4
+	VCMPPS       $0x00, constF32_3f800000<>+0(SB), Y2, Y2
+	VBLENDVPS    Y2, Y1, Y4, Y2
+	VCMPPS       $0x00, constF32_7f800000<>+0(SB), Y1, Y3
+	VBLENDVPS    Y3, Y1, Y2, Y1
+	VMASKMOVPS   Y1, Y0, (CX)
+
+done98:
+	VZEROUPPER
+	RET
+
+// func softplusF32AVX2(n int, dst *byte, a *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·softplusF32AVX2(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+one99:
+	CMPQ         AX, $0x00000008
+	JLT          rest99
+	VMOVUPS      (DX), Y0
+	VORPS        constF32_80000000<>+0(SB), Y0, Y1
+	VMOVUPS      constF32_c2d00000<>+0(SB), Y2
+	VMOVUPS      constF32_42b20000<>+0(SB), Y3
+	VMAXPS       Y1, Y2, Y2
+	VMINPS       Y2, Y3, Y2
+	VMULPS       constF32_3fb8aa3b<>+0(SB), Y2, Y1
+	VROUNDPS     $0x08, Y1, Y1
+	VFNMADD231PS constF32_3f318000<>+0(SB), Y1, Y2
+	VFNMADD231PS constF32_b95e8083<>+0(SB), Y1, Y2
+	VMOVUPS      constF32_39506967<>+0(SB), Y3
+	VFMADD213PS  constF32_3ab743ce<>+0(SB), Y2, Y3
+	VFMADD213PS  constF32_3c088908<>+0(SB), Y2, Y3
+	VFMADD213PS  constF32_3d2aa9c1<>+0(SB), Y2, Y3
+	VFMADD213PS  constF32_3e2aaaaa<>+0(SB), Y2, Y3
+	VFMADD213PS  constF32_3f000000<>+0(SB), Y2, Y3
+	VMULPS       Y2, Y2, Y4
+	VFMADD213PS  Y2, Y4, Y3
+	VADDPS       constF32_3f800000<>+0(SB), Y3, Y3
+	VCVTPS2DQ    Y1, Y1
+	VPSRAD       $0x01, Y1, Y2
+	VPSUBD       Y2, Y1, Y1
+	VPADDD       constF32_7f<>+0(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y3, Y3
+	VPADDD       constF32_7f<>+0(SB), Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y3, Y3
+	VMOVUPS      constF32_3f800000<>+0(SB), Y1
+	VADDPS       Y3, Y1, Y1
+	VMULPS       constF32_4c000000<>+0(SB), Y1, Y2
+	VCMPPS       $0x11, constF32_800000<>+0(SB), Y1, Y4
+	VBLENDVPS    Y4, Y2, Y1, Y2
+	VMOVUPS      constF32_c3170000<>+0(SB), Y5
+	VMOVUPS      constF32_c2fc0000<>+0(SB), Y6
+	VBLENDVPS    Y4, Y5, Y6, Y5
+	VPSRLD       $0x17, Y2, Y4
+	VCVTDQ2PS    Y4, Y4
+	VADDPS       Y4, Y5, Y5
+	VANDPS       constF32_7fffff<>+0(SB), Y2, Y2
+	VORPS        constF32_3f000000<>+0(SB), Y2, Y2
+	VCMPPS       $0x11, constF32_3f3504f3<>+0(SB), Y2, Y4
+	VANDPS       Y2, Y4, Y6
+	VMOVUPS      constF32_3f800000<>+0(SB), Y7
+	VANDPS       Y7, Y4, Y4
+	VSUBPS       Y4, Y5, Y5
+	VSUBPS       constF32_3f800000<>+0(SB), Y2, Y2
+	VADDPS       Y6, Y2, Y2
+	VMOVUPS      constF32_3d9021bb<>+0(SB), Y4
+	VFMADD213PS  constF32_bdebd1b8<>+0(SB), Y2, Y4
+	VFMADD213PS  constF32_3def251a<>+0(SB), Y2, Y4
+	VFMADD213PS  constF32_bdfe5d4f<>+0(SB), Y2, Y4
+	VFMADD213PS  constF32_3e11e9bf<>+0(SB), Y2, Y4
+	VFMADD213PS  constF32_be2aae50<>+0(SB), Y2, Y4
+	VFMADD213PS  constF32_3e4cceac<>+0(SB), Y2, Y4
+	VFMADD213PS  constF32_be7ffffc<>+0(SB), Y2, Y4
+	VFMADD213PS  constF32_3eaaaaaa<>+0(SB), Y2, Y4
+	VMULPS       Y2, Y2, Y6
+	VMULPS       Y2, Y4, Y4
+	VMULPS       Y6, Y4, Y4
+	VFMADD231PS  constF32_b95e8083<>+0(SB), Y5, Y4
+	VFNMADD231PS constF32_3f000000<>+0(SB), Y6, Y4
+	VADDPS       Y4, Y2, Y2
+	VFMADD231PS  constF32_3f318000<>+0(SB), Y5, Y2
+	VCMPPS       $0x00, constF32_0<>+0(SB), Y1, Y4
+	VMOVUPS      constF32_ff800000<>+0(SB), Y5
+	VBLENDVPS    Y4, Y5, Y2, Y2
+	VCMPPS       $0x11, constF32_0<>+0(SB), Y1, Y4
+	VMOVUPS      constF32_7fc00000<>+0(SB), Y5
+	VBLENDVPS    Y4, Y5, Y2, Y2
+	VCMPPS       $0x00, constF32_7f800000<>+0(SB), Y1, Y4
+	VBLENDVPS    Y4, Y1, Y2, Y2
+	VCMPPS       $0x03, Y1, Y1, Y4
+	VBLENDVPS    Y4, Y1, Y2, Y4
+	VSUBPS       constF32_3f800000<>+0(SB), Y1, Y2
+	VDIVPS       Y2, Y3, Y2
+	VMULPS       Y2, Y4, Y4
+	VCMPPS       $0x00, constF32_3f800000<>+0(SB), Y1, Y1
+	VBLENDVPS    Y1, Y3, Y4, Y1
+	VCMPPS       $0x00, constF32_7f800000<>+0(SB), Y3, Y2
+	VBLENDVPS    Y2, Y3, Y1, Y2
+	VXORPS       Y1, Y1, Y1
+	VMAXPS       Y0, Y1, Y1
+	VADDPS       Y1, Y2, Y2
+	VMOVUPS      Y2, (CX)
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x00000008, AX
+	JMP          one99
+
+rest99:
+	TESTQ        AX, AX
+	JZ           done99
+	VMOVQ        AX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
+	VMASKMOVPS   (DX), Y0, Y1
+	VORPS        constF32_80000000<>+0(SB), Y1, Y2
+	VMOVUPS      constF32_c2d00000<>+0(SB), Y3
+	VMOVUPS      constF32_42b20000<>+0(SB), Y4
+	VMAXPS       Y2, Y3, Y3
+	VMINPS       Y3, Y4, Y3
+	VMULPS       constF32_3fb8aa3b<>+0(SB), Y3, Y2
+	VROUNDPS     $0x08, Y2, Y2
+	VFNMADD231PS constF32_3f318000<>+0(SB), Y2, Y3
+	VFNMADD231PS constF32_b95e8083<>+0(SB), Y2, Y3
+	VMOVUPS      constF32_39506967<>+0(SB), Y4
+	VFMADD213PS  constF32_3ab743ce<>+0(SB), Y3, Y4
+	VFMADD213PS  constF32_3c088908<>+0(SB), Y3, Y4
+	VFMADD213PS  constF32_3d2aa9c1<>+0(SB), Y3, Y4
+	VFMADD213PS  constF32_3e2aaaaa<>+0(SB), Y3, Y4
+	VFMADD213PS  constF32_3f000000<>+0(SB), Y3, Y4
+	VMULPS       Y3, Y3, Y5
+	VFMADD213PS  Y3, Y5, Y4
+	VADDPS       constF32_3f800000<>+0(SB), Y4, Y4
+	VCVTPS2DQ    Y2, Y2
+	VPSRAD       $0x01, Y2, Y3
+	VPSUBD       Y3, Y2, Y2
+	VPADDD       constF32_7f<>+0(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VPADDD       constF32_7f<>+0(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y4, Y4
+	VMOVUPS      constF32_3f800000<>+0(SB), Y2
+	VADDPS       Y4, Y2, Y2
+	VMULPS       constF32_4c000000<>+0(SB), Y2, Y3
+	VCMPPS       $0x11, constF32_800000<>+0(SB), Y2, Y5
+	VBLENDVPS    Y5, Y3, Y2, Y3
+	VMOVUPS      constF32_c3170000<>+0(SB), Y6
+	VMOVUPS      constF32_c2fc0000<>+0(SB), Y7
+	VBLENDVPS    Y5, Y6, Y7, Y6
+	VPSRLD       $0x17, Y3, Y5
+	VCVTDQ2PS    Y5, Y5
+	VADDPS       Y5, Y6, Y6
+	VANDPS       constF32_7fffff<>+0(SB), Y3, Y3
+	VORPS        constF32_3f000000<>+0(SB), Y3, Y3
+	VCMPPS       $0x11, constF32_3f3504f3<>+0(SB), Y3, Y5
+	VANDPS       Y3, Y5, Y7
+	VMOVUPS      constF32_3f800000<>+0(SB), Y8
+	VANDPS       Y8, Y5, Y5
+	VSUBPS       Y5, Y6, Y6
+	VSUBPS       constF32_3f800000<>+0(SB), Y3, Y3
+	VADDPS       Y7, Y3, Y3
+	VMOVUPS      constF32_3d9021bb<>+0(SB), Y5
+	VFMADD213PS  constF32_bdebd1b8<>+0(SB), Y3, Y5
+	VFMADD213PS  constF32_3def251a<>+0(SB), Y3, Y5
+	VFMADD213PS  constF32_bdfe5d4f<>+0(SB), Y3, Y5
+	VFMADD213PS  constF32_3e11e9bf<>+0(SB), Y3, Y5
+	VFMADD213PS  constF32_be2aae50<>+0(SB), Y3, Y5
+	VFMADD213PS  constF32_3e4cceac<>+0(SB), Y3, Y5
+	VFMADD213PS  constF32_be7ffffc<>+0(SB), Y3, Y5
+	VFMADD213PS  constF32_3eaaaaaa<>+0(SB), Y3, Y5
+	VMULPS       Y3, Y3, Y7
+	VMULPS       Y3, Y5, Y5
+	VMULPS       Y7, Y5, Y5
+	VFMADD231PS  constF32_b95e8083<>+0(SB), Y6, Y5
+	VFNMADD231PS constF32_3f000000<>+0(SB), Y7, Y5
+	VADDPS       Y5, Y3, Y3
+	VFMADD231PS  constF32_3f318000<>+0(SB), Y6, Y3
+	VCMPPS       $0x00, constF32_0<>+0(SB), Y2, Y5
+	VMOVUPS      constF32_ff800000<>+0(SB), Y6
+	VBLENDVPS    Y5, Y6, Y3, Y3
+	VCMPPS       $0x11, constF32_0<>+0(SB), Y2, Y5
+	VMOVUPS      constF32_7fc00000<>+0(SB), Y6
+	VBLENDVPS    Y5, Y6, Y3, Y3
+	VCMPPS       $0x00, constF32_7f800000<>+0(SB), Y2, Y5
+	VBLENDVPS    Y5, Y2, Y3, Y3
+	VCMPPS       $0x03, Y2, Y2, Y5
+	VBLENDVPS    Y5, Y2, Y3, Y5
+	VSUBPS       constF32_3f800000<>+0(SB), Y2, Y3
+	VDIVPS       Y3, Y4, Y3
+	VMULPS       Y3, Y5, Y5
+	VCMPPS       $0x00, constF32_3f800000<>+0(SB), Y2, Y2
+	VBLENDVPS    Y2, Y4, Y5, Y2
+	VCMPPS       $0x00, constF32_7f800000<>+0(SB), Y4, Y3
+	VBLENDVPS    Y3, Y4, Y2, Y3
+	VXORPS       Y2, Y2, Y2
+	VMAXPS       Y1, Y2, Y2
+	VADDPS       Y2, Y3, Y3
+	VMASKMOVPS   Y3, Y0, (CX)
+
+done99:
+	VZEROUPPER
+	RET
+
 // func addF32AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·addF32AVX512(SB), NOSPLIT, $0-32
@@ -4383,598 +5534,43 @@ TEXT ·addF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many92:
-	CMPQ    AX, $0x00000040
-	JLT     one92
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VMOVUPS 64(BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VMOVUPS 128(BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VMOVUPS 192(BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000040, AX
-	JMP     many92
-
-one92:
-	CMPQ    AX, $0x00000010
-	JLT     rest92
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000010, AX
-	JMP     one92
-
-rest92:
-	TESTQ     AX, AX
-	JZ        done92
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS.Z (BX), K1, Z1
-	VADDPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done92:
-	VZEROUPPER
-	RET
-
-// func subF32AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·subF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many93:
-	CMPQ    AX, $0x00000040
-	JLT     one93
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VMOVUPS 64(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VMOVUPS 128(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VMOVUPS 192(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000040, AX
-	JMP     many93
-
-one93:
-	CMPQ    AX, $0x00000010
-	JLT     rest93
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000010, AX
-	JMP     one93
-
-rest93:
-	TESTQ     AX, AX
-	JZ        done93
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS.Z (BX), K1, Z1
-	VSUBPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done93:
-	VZEROUPPER
-	RET
-
-// func mulF32AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·mulF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many94:
-	CMPQ    AX, $0x00000040
-	JLT     one94
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VMULPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VMOVUPS 64(BX), Z1
-	VMULPS  Z1, Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VMOVUPS 128(BX), Z1
-	VMULPS  Z1, Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VMOVUPS 192(BX), Z1
-	VMULPS  Z1, Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000040, AX
-	JMP     many94
-
-one94:
-	CMPQ    AX, $0x00000010
-	JLT     rest94
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VMULPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000010, AX
-	JMP     one94
-
-rest94:
-	TESTQ     AX, AX
-	JZ        done94
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS.Z (BX), K1, Z1
-	VMULPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done94:
-	VZEROUPPER
-	RET
-
-// func divF32AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·divF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many95:
-	CMPQ    AX, $0x00000040
-	JLT     one95
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VDIVPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VMOVUPS 64(BX), Z1
-	VDIVPS  Z1, Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VMOVUPS 128(BX), Z1
-	VDIVPS  Z1, Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VMOVUPS 192(BX), Z1
-	VDIVPS  Z1, Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000040, AX
-	JMP     many95
-
-one95:
-	CMPQ    AX, $0x00000010
-	JLT     rest95
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VDIVPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000010, AX
-	JMP     one95
-
-rest95:
-	TESTQ     AX, AX
-	JZ        done95
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS.Z (BX), K1, Z1
-	VDIVPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done95:
-	VZEROUPPER
-	RET
-
-// func maxF32AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·maxF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many96:
-	CMPQ      AX, $0x00000040
-	JLT       one96
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z2
-	VMOVUPS   Z2, (CX)
-	VMOVUPS   64(DX), Z0
-	VMOVUPS   64(BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z3
-	VMOVUPS   Z3, 64(CX)
-	VMOVUPS   128(DX), Z0
-	VMOVUPS   128(BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z4
-	VMOVUPS   Z4, 128(CX)
-	VMOVUPS   192(DX), Z0
-	VMOVUPS   192(BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z5
-	VMOVUPS   Z5, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000040, AX
-	JMP       many96
-
-one96:
-	CMPQ      AX, $0x00000010
-	JLT       rest96
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z6
-	VMOVUPS   Z6, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000010, AX
-	JMP       one96
-
-rest96:
-	TESTQ     AX, AX
-	JZ        done96
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS.Z (BX), K1, Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K2
-	VBLENDMPS Z0, Z1, K2, Z7
-	VMOVUPS   Z7, K1, (CX)
-
-done96:
-	VZEROUPPER
-	RET
-
-// func minF32AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·minF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many97:
-	CMPQ      AX, $0x00000040
-	JLT       one97
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z2
-	VMOVUPS   Z2, (CX)
-	VMOVUPS   64(DX), Z0
-	VMOVUPS   64(BX), Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z3
-	VMOVUPS   Z3, 64(CX)
-	VMOVUPS   128(DX), Z0
-	VMOVUPS   128(BX), Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z4
-	VMOVUPS   Z4, 128(CX)
-	VMOVUPS   192(DX), Z0
-	VMOVUPS   192(BX), Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z5
-	VMOVUPS   Z5, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000040, AX
-	JMP       many97
-
-one97:
-	CMPQ      AX, $0x00000010
-	JLT       rest97
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z6
-	VMOVUPS   Z6, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000010, AX
-	JMP       one97
-
-rest97:
-	TESTQ     AX, AX
-	JZ        done97
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS.Z (BX), K1, Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K2
-	VBLENDMPS Z0, Z1, K2, Z7
-	VMOVUPS   Z7, K1, (CX)
-
-done97:
-	VZEROUPPER
-	RET
-
-// func squaredDifferenceF32AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·squaredDifferenceF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many98:
-	CMPQ    AX, $0x00000040
-	JLT     one98
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMULPS  Z0, Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VMOVUPS 64(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMULPS  Z0, Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VMOVUPS 128(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMULPS  Z0, Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VMOVUPS 192(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMULPS  Z0, Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000040, AX
-	JMP     many98
-
-one98:
-	CMPQ    AX, $0x00000010
-	JLT     rest98
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMULPS  Z0, Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000010, AX
-	JMP     one98
-
-rest98:
-	TESTQ     AX, AX
-	JZ        done98
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS.Z (BX), K1, Z1
-	VSUBPS    Z1, Z0, Z0
-	VMULPS    Z0, Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done98:
-	VZEROUPPER
-	RET
-
-// func reluGradF32AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·reluGradF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many99:
-	CMPQ      AX, $0x00000040
-	JLT       one99
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, (CX)
-	VMOVUPS   64(DX), Z0
-	VMOVUPS   64(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, 64(CX)
-	VMOVUPS   128(DX), Z0
-	VMOVUPS   128(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, 128(CX)
-	VMOVUPS   192(DX), Z0
-	VMOVUPS   192(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000040, AX
-	JMP       many99
-
-one99:
-	CMPQ      AX, $0x00000010
-	JLT       rest99
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000010, AX
-	JMP       one99
-
-rest99:
-	TESTQ     AX, AX
-	JZ        done99
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS.Z (BX), K1, Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K2
-	VMOVUPS.Z Z0, K2, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done99:
-	VZEROUPPER
-	RET
-
-// func relu6GradF32AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·relu6GradF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
 many100:
-	CMPQ      AX, $0x00000040
-	JLT       one100
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, (CX)
-	VMOVUPS   64(DX), Z0
-	VMOVUPS   64(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, 64(CX)
-	VMOVUPS   128(DX), Z0
-	VMOVUPS   128(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, 128(CX)
-	VMOVUPS   192(DX), Z0
-	VMOVUPS   192(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000040, AX
-	JMP       many100
+	CMPQ    AX, $0x00000040
+	JLT     one100
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VADDPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VMOVUPS 64(BX), Z1
+	VADDPS  Z1, Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMOVUPS 128(BX), Z1
+	VADDPS  Z1, Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMOVUPS 192(BX), Z1
+	VADDPS  Z1, Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000040, AX
+	JMP     many100
 
 one100:
-	CMPQ      AX, $0x00000010
-	JLT       rest100
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000010, AX
-	JMP       one100
+	CMPQ    AX, $0x00000010
+	JLT     rest100
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VADDPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, AX
+	JMP     one100
 
 rest100:
 	TESTQ     AX, AX
@@ -4986,19 +5582,16 @@ rest100:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K2
-	VMOVUPS.Z Z0, K2, Z0
-	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K2
-	VMOVUPS.Z Z0, K2, Z0
+	VADDPS    Z1, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
 done100:
 	VZEROUPPER
 	RET
 
-// func sigmoidGradF32AVX512(n int, dst *byte, a *byte, b *byte)
+// func subF32AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·sigmoidGradF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·subF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -5009,31 +5602,19 @@ many101:
 	JLT     one101
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
-	VMOVUPS constF32_3f800000<>+0(SB), Z2
-	VSUBPS  Z1, Z2, Z2
-	VMULPS  Z1, Z0, Z0
-	VMULPS  Z2, Z0, Z0
+	VSUBPS  Z1, Z0, Z0
 	VMOVUPS Z0, (CX)
 	VMOVUPS 64(DX), Z0
 	VMOVUPS 64(BX), Z1
-	VMOVUPS constF32_3f800000<>+0(SB), Z2
-	VSUBPS  Z1, Z2, Z2
-	VMULPS  Z1, Z0, Z0
-	VMULPS  Z2, Z0, Z0
+	VSUBPS  Z1, Z0, Z0
 	VMOVUPS Z0, 64(CX)
 	VMOVUPS 128(DX), Z0
 	VMOVUPS 128(BX), Z1
-	VMOVUPS constF32_3f800000<>+0(SB), Z2
-	VSUBPS  Z1, Z2, Z2
-	VMULPS  Z1, Z0, Z0
-	VMULPS  Z2, Z0, Z0
+	VSUBPS  Z1, Z0, Z0
 	VMOVUPS Z0, 128(CX)
 	VMOVUPS 192(DX), Z0
 	VMOVUPS 192(BX), Z1
-	VMOVUPS constF32_3f800000<>+0(SB), Z2
-	VSUBPS  Z1, Z2, Z2
-	VMULPS  Z1, Z0, Z0
-	VMULPS  Z2, Z0, Z0
+	VSUBPS  Z1, Z0, Z0
 	VMOVUPS Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -5046,10 +5627,7 @@ one101:
 	JLT     rest101
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
-	VMOVUPS constF32_3f800000<>+0(SB), Z2
-	VSUBPS  Z1, Z2, Z2
-	VMULPS  Z1, Z0, Z0
-	VMULPS  Z2, Z0, Z0
+	VSUBPS  Z1, Z0, Z0
 	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -5067,13 +5645,586 @@ rest101:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
+	VSUBPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done101:
+	VZEROUPPER
+	RET
+
+// func mulF32AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·mulF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many102:
+	CMPQ    AX, $0x00000040
+	JLT     one102
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VMOVUPS 64(BX), Z1
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMOVUPS 128(BX), Z1
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMOVUPS 192(BX), Z1
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000040, AX
+	JMP     many102
+
+one102:
+	CMPQ    AX, $0x00000010
+	JLT     rest102
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, AX
+	JMP     one102
+
+rest102:
+	TESTQ     AX, AX
+	JZ        done102
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
+	VMULPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done102:
+	VZEROUPPER
+	RET
+
+// func divF32AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·divF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many103:
+	CMPQ    AX, $0x00000040
+	JLT     one103
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VDIVPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VMOVUPS 64(BX), Z1
+	VDIVPS  Z1, Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMOVUPS 128(BX), Z1
+	VDIVPS  Z1, Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMOVUPS 192(BX), Z1
+	VDIVPS  Z1, Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000040, AX
+	JMP     many103
+
+one103:
+	CMPQ    AX, $0x00000010
+	JLT     rest103
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VDIVPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, AX
+	JMP     one103
+
+rest103:
+	TESTQ     AX, AX
+	JZ        done103
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
+	VDIVPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done103:
+	VZEROUPPER
+	RET
+
+// func maxF32AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·maxF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many104:
+	CMPQ      AX, $0x00000040
+	JLT       one104
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z2
+	VMOVUPS   Z2, (CX)
+	VMOVUPS   64(DX), Z0
+	VMOVUPS   64(BX), Z1
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z3
+	VMOVUPS   Z3, 64(CX)
+	VMOVUPS   128(DX), Z0
+	VMOVUPS   128(BX), Z1
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z4
+	VMOVUPS   Z4, 128(CX)
+	VMOVUPS   192(DX), Z0
+	VMOVUPS   192(BX), Z1
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z5
+	VMOVUPS   Z5, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000040, AX
+	JMP       many104
+
+one104:
+	CMPQ      AX, $0x00000010
+	JLT       rest104
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z6
+	VMOVUPS   Z6, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000010, AX
+	JMP       one104
+
+rest104:
+	TESTQ     AX, AX
+	JZ        done104
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K2
+	VBLENDMPS Z0, Z1, K2, Z7
+	VMOVUPS   Z7, K1, (CX)
+
+done104:
+	VZEROUPPER
+	RET
+
+// func minF32AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·minF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many105:
+	CMPQ      AX, $0x00000040
+	JLT       one105
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z2
+	VMOVUPS   Z2, (CX)
+	VMOVUPS   64(DX), Z0
+	VMOVUPS   64(BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z3
+	VMOVUPS   Z3, 64(CX)
+	VMOVUPS   128(DX), Z0
+	VMOVUPS   128(BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z4
+	VMOVUPS   Z4, 128(CX)
+	VMOVUPS   192(DX), Z0
+	VMOVUPS   192(BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z5
+	VMOVUPS   Z5, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000040, AX
+	JMP       many105
+
+one105:
+	CMPQ      AX, $0x00000010
+	JLT       rest105
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z6
+	VMOVUPS   Z6, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000010, AX
+	JMP       one105
+
+rest105:
+	TESTQ     AX, AX
+	JZ        done105
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K2
+	VBLENDMPS Z0, Z1, K2, Z7
+	VMOVUPS   Z7, K1, (CX)
+
+done105:
+	VZEROUPPER
+	RET
+
+// func squaredDifferenceF32AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·squaredDifferenceF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many106:
+	CMPQ    AX, $0x00000040
+	JLT     one106
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VMOVUPS 64(BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMOVUPS 128(BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMOVUPS 192(BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000040, AX
+	JMP     many106
+
+one106:
+	CMPQ    AX, $0x00000010
+	JLT     rest106
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, AX
+	JMP     one106
+
+rest106:
+	TESTQ     AX, AX
+	JZ        done106
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
+	VSUBPS    Z1, Z0, Z0
+	VMULPS    Z0, Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done106:
+	VZEROUPPER
+	RET
+
+// func reluGradF32AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·reluGradF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many107:
+	CMPQ      AX, $0x00000040
+	JLT       one107
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, (CX)
+	VMOVUPS   64(DX), Z0
+	VMOVUPS   64(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, 64(CX)
+	VMOVUPS   128(DX), Z0
+	VMOVUPS   128(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, 128(CX)
+	VMOVUPS   192(DX), Z0
+	VMOVUPS   192(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000040, AX
+	JMP       many107
+
+one107:
+	CMPQ      AX, $0x00000010
+	JLT       rest107
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000010, AX
+	JMP       one107
+
+rest107:
+	TESTQ     AX, AX
+	JZ        done107
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K2
+	VMOVUPS.Z Z0, K2, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done107:
+	VZEROUPPER
+	RET
+
+// func relu6GradF32AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·relu6GradF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many108:
+	CMPQ      AX, $0x00000040
+	JLT       one108
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, (CX)
+	VMOVUPS   64(DX), Z0
+	VMOVUPS   64(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, 64(CX)
+	VMOVUPS   128(DX), Z0
+	VMOVUPS   128(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, 128(CX)
+	VMOVUPS   192(DX), Z0
+	VMOVUPS   192(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000040, AX
+	JMP       many108
+
+one108:
+	CMPQ      AX, $0x00000010
+	JLT       rest108
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000010, AX
+	JMP       one108
+
+rest108:
+	TESTQ     AX, AX
+	JZ        done108
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K2
+	VMOVUPS.Z Z0, K2, Z0
+	VCMPPS    $0x11, constF32_40c00000<>+0(SB), Z1, K2
+	VMOVUPS.Z Z0, K2, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done108:
+	VZEROUPPER
+	RET
+
+// func sigmoidGradF32AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·sigmoidGradF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many109:
+	CMPQ    AX, $0x00000040
+	JLT     one109
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VMOVUPS constF32_3f800000<>+0(SB), Z2
+	VSUBPS  Z1, Z2, Z2
+	VMULPS  Z1, Z0, Z0
+	VMULPS  Z2, Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VMOVUPS 64(BX), Z1
+	VMOVUPS constF32_3f800000<>+0(SB), Z2
+	VSUBPS  Z1, Z2, Z2
+	VMULPS  Z1, Z0, Z0
+	VMULPS  Z2, Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMOVUPS 128(BX), Z1
+	VMOVUPS constF32_3f800000<>+0(SB), Z2
+	VSUBPS  Z1, Z2, Z2
+	VMULPS  Z1, Z0, Z0
+	VMULPS  Z2, Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMOVUPS 192(BX), Z1
+	VMOVUPS constF32_3f800000<>+0(SB), Z2
+	VSUBPS  Z1, Z2, Z2
+	VMULPS  Z1, Z0, Z0
+	VMULPS  Z2, Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000040, AX
+	JMP     many109
+
+one109:
+	CMPQ    AX, $0x00000010
+	JLT     rest109
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VMOVUPS constF32_3f800000<>+0(SB), Z2
+	VSUBPS  Z1, Z2, Z2
+	VMULPS  Z1, Z0, Z0
+	VMULPS  Z2, Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, AX
+	JMP     one109
+
+rest109:
+	TESTQ     AX, AX
+	JZ        done109
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
 	VMOVUPS   constF32_3f800000<>+0(SB), Z2
 	VSUBPS    Z1, Z2, Z2
 	VMULPS    Z1, Z0, Z0
 	VMULPS    Z2, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done101:
+done109:
 	VZEROUPPER
 	RET
 
@@ -5085,9 +6236,9 @@ TEXT ·tanhGradF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many102:
+many110:
 	CMPQ         AX, $0x00000040
-	JLT          one102
+	JLT          one110
 	VMOVUPS      (DX), Z0
 	VMOVUPS      (BX), Z1
 	VMOVUPS      constF32_3f800000<>+0(SB), Z2
@@ -5116,11 +6267,11 @@ many102:
 	ADDQ         $0x00000100, DX
 	ADDQ         $0x00000100, BX
 	SUBQ         $0x00000040, AX
-	JMP          many102
+	JMP          many110
 
-one102:
+one110:
 	CMPQ         AX, $0x00000010
-	JLT          rest102
+	JLT          rest110
 	VMOVUPS      (DX), Z0
 	VMOVUPS      (BX), Z1
 	VMOVUPS      constF32_3f800000<>+0(SB), Z2
@@ -5131,11 +6282,11 @@ one102:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, AX
-	JMP          one102
+	JMP          one110
 
-rest102:
+rest110:
 	TESTQ        AX, AX
-	JZ           done102
+	JZ           done110
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -5148,7 +6299,7 @@ rest102:
 	VMULPS       Z2, Z0, Z0
 	VMOVUPS      Z0, K1, (CX)
 
-done102:
+done110:
 	VZEROUPPER
 	RET
 
@@ -5159,9 +6310,9 @@ TEXT ·negF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many103:
+many111:
 	CMPQ    AX, $0x00000040
-	JLT     one103
+	JLT     one111
 	VMOVUPS (DX), Z0
 	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (CX)
@@ -5177,22 +6328,22 @@ many103:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many103
+	JMP     many111
 
-one103:
+one111:
 	CMPQ    AX, $0x00000010
-	JLT     rest103
+	JLT     rest111
 	VMOVUPS (DX), Z0
 	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
-	JMP     one103
+	JMP     one111
 
-rest103:
+rest111:
 	TESTQ     AX, AX
-	JZ        done103
+	JZ        done111
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -5202,7 +6353,7 @@ rest103:
 	VXORPS    constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done103:
+done111:
 	VZEROUPPER
 	RET
 
@@ -5213,9 +6364,9 @@ TEXT ·absF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many104:
+many112:
 	CMPQ    AX, $0x00000040
-	JLT     one104
+	JLT     one112
 	VMOVUPS (DX), Z0
 	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (CX)
@@ -5231,22 +6382,22 @@ many104:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many104
+	JMP     many112
 
-one104:
+one112:
 	CMPQ    AX, $0x00000010
-	JLT     rest104
+	JLT     rest112
 	VMOVUPS (DX), Z0
 	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
-	JMP     one104
+	JMP     one112
 
-rest104:
+rest112:
 	TESTQ     AX, AX
-	JZ        done104
+	JZ        done112
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -5256,7 +6407,7 @@ rest104:
 	VANDPS    constF32_7fffffff<>+0(SB), Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done104:
+done112:
 	VZEROUPPER
 	RET
 
@@ -5267,9 +6418,9 @@ TEXT ·squareF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many105:
+many113:
 	CMPQ    AX, $0x00000040
-	JLT     one105
+	JLT     one113
 	VMOVUPS (DX), Z0
 	VMULPS  Z0, Z0, Z0
 	VMOVUPS Z0, (CX)
@@ -5285,22 +6436,22 @@ many105:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many105
+	JMP     many113
 
-one105:
+one113:
 	CMPQ    AX, $0x00000010
-	JLT     rest105
+	JLT     rest113
 	VMOVUPS (DX), Z0
 	VMULPS  Z0, Z0, Z0
 	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
-	JMP     one105
+	JMP     one113
 
-rest105:
+rest113:
 	TESTQ     AX, AX
-	JZ        done105
+	JZ        done113
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -5310,7 +6461,7 @@ rest105:
 	VMULPS    Z0, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done105:
+done113:
 	VZEROUPPER
 	RET
 
@@ -5321,9 +6472,9 @@ TEXT ·sqrtF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many106:
+many114:
 	CMPQ    AX, $0x00000040
-	JLT     one106
+	JLT     one114
 	VMOVUPS (DX), Z0
 	VSQRTPS Z0, Z0
 	VMOVUPS Z0, (CX)
@@ -5339,22 +6490,22 @@ many106:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many106
+	JMP     many114
 
-one106:
+one114:
 	CMPQ    AX, $0x00000010
-	JLT     rest106
+	JLT     rest114
 	VMOVUPS (DX), Z0
 	VSQRTPS Z0, Z0
 	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
-	JMP     one106
+	JMP     one114
 
-rest106:
+rest114:
 	TESTQ     AX, AX
-	JZ        done106
+	JZ        done114
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -5364,7 +6515,7 @@ rest106:
 	VSQRTPS   Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done106:
+done114:
 	VZEROUPPER
 	RET
 
@@ -5375,9 +6526,9 @@ TEXT ·rsqrtF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many107:
+many115:
 	CMPQ    AX, $0x00000040
-	JLT     one107
+	JLT     one115
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_3f800000<>+0(SB), Z1
 	VSQRTPS Z0, Z0
@@ -5401,11 +6552,11 @@ many107:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many107
+	JMP     many115
 
-one107:
+one115:
 	CMPQ    AX, $0x00000010
-	JLT     rest107
+	JLT     rest115
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_3f800000<>+0(SB), Z1
 	VSQRTPS Z0, Z0
@@ -5414,11 +6565,11 @@ one107:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
-	JMP     one107
+	JMP     one115
 
-rest107:
+rest115:
 	TESTQ     AX, AX
-	JZ        done107
+	JZ        done115
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -5430,7 +6581,7 @@ rest107:
 	VDIVPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
-done107:
+done115:
 	VZEROUPPER
 	RET
 
@@ -5441,9 +6592,9 @@ TEXT ·reciprocalF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many108:
+many116:
 	CMPQ    AX, $0x00000040
-	JLT     one108
+	JLT     one116
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_3f800000<>+0(SB), Z1
 	VDIVPS  Z0, Z1, Z1
@@ -5463,11 +6614,11 @@ many108:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many108
+	JMP     many116
 
-one108:
+one116:
 	CMPQ    AX, $0x00000010
-	JLT     rest108
+	JLT     rest116
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_3f800000<>+0(SB), Z1
 	VDIVPS  Z0, Z1, Z1
@@ -5475,11 +6626,11 @@ one108:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
-	JMP     one108
+	JMP     one116
 
-rest108:
+rest116:
 	TESTQ     AX, AX
-	JZ        done108
+	JZ        done116
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -5490,7 +6641,7 @@ rest108:
 	VDIVPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
-done108:
+done116:
 	VZEROUPPER
 	RET
 
@@ -5501,9 +6652,9 @@ TEXT ·reluF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many109:
+many117:
 	CMPQ    AX, $0x00000040
-	JLT     one109
+	JLT     one117
 	VMOVUPS (DX), Z0
 	VPXORD  Z1, Z1, Z1
 	VMAXPS  Z0, Z1, Z1
@@ -5523,11 +6674,11 @@ many109:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many109
+	JMP     many117
 
-one109:
+one117:
 	CMPQ    AX, $0x00000010
-	JLT     rest109
+	JLT     rest117
 	VMOVUPS (DX), Z0
 	VPXORD  Z5, Z5, Z5
 	VMAXPS  Z0, Z5, Z5
@@ -5535,11 +6686,11 @@ one109:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
-	JMP     one109
+	JMP     one117
 
-rest109:
+rest117:
 	TESTQ     AX, AX
-	JZ        done109
+	JZ        done117
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -5550,7 +6701,7 @@ rest109:
 	VMAXPS    Z0, Z6, Z6
 	VMOVUPS   Z6, K1, (CX)
 
-done109:
+done117:
 	VZEROUPPER
 	RET
 
@@ -5561,9 +6712,9 @@ TEXT ·relu6F32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many110:
+many118:
 	CMPQ    AX, $0x00000040
-	JLT     one110
+	JLT     one118
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_40c00000<>+0(SB), Z2
 	VPXORD  Z1, Z1, Z1
@@ -5591,11 +6742,11 @@ many110:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many110
+	JMP     many118
 
-one110:
+one118:
 	CMPQ    AX, $0x00000010
-	JLT     rest110
+	JLT     rest118
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_40c00000<>+0(SB), Z1
 	VPXORD  Z6, Z6, Z6
@@ -5605,11 +6756,11 @@ one110:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
-	JMP     one110
+	JMP     one118
 
-rest110:
+rest118:
 	TESTQ     AX, AX
-	JZ        done110
+	JZ        done118
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -5622,7 +6773,7 @@ rest110:
 	VMINPS    Z7, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
-done110:
+done118:
 	VZEROUPPER
 	RET
 
@@ -5636,9 +6787,9 @@ TEXT ·addScalarF32AVX512(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSS X0, Z0
 
-many111:
+many119:
 	CMPQ    AX, $0x00000040
-	JLT     one111
+	JLT     one119
 	VMOVUPS (DX), Z1
 	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
@@ -5654,22 +6805,22 @@ many111:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many111
+	JMP     many119
 
-one111:
+one119:
 	CMPQ    AX, $0x00000010
-	JLT     rest111
+	JLT     rest119
 	VMOVUPS (DX), Z1
 	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
-	JMP     one111
+	JMP     one119
 
-rest111:
+rest119:
 	TESTQ     AX, AX
-	JZ        done111
+	JZ        done119
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -5679,7 +6830,7 @@ rest111:
 	VADDPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
-done111:
+done119:
 	VZEROUPPER
 	RET
 
@@ -5693,9 +6844,9 @@ TEXT ·subScalarF32AVX512(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSS X0, Z0
 
-many112:
+many120:
 	CMPQ    AX, $0x00000040
-	JLT     one112
+	JLT     one120
 	VMOVUPS (DX), Z1
 	VSUBPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
@@ -5711,22 +6862,22 @@ many112:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many112
+	JMP     many120
 
-one112:
+one120:
 	CMPQ    AX, $0x00000010
-	JLT     rest112
+	JLT     rest120
 	VMOVUPS (DX), Z1
 	VSUBPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
-	JMP     one112
+	JMP     one120
 
-rest112:
+rest120:
 	TESTQ     AX, AX
-	JZ        done112
+	JZ        done120
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -5736,7 +6887,7 @@ rest112:
 	VSUBPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
-done112:
+done120:
 	VZEROUPPER
 	RET
 
@@ -5750,9 +6901,9 @@ TEXT ·mulScalarF32AVX512(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSS X0, Z0
 
-many113:
+many121:
 	CMPQ    AX, $0x00000040
-	JLT     one113
+	JLT     one121
 	VMOVUPS (DX), Z1
 	VMULPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
@@ -5768,22 +6919,22 @@ many113:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many113
+	JMP     many121
 
-one113:
+one121:
 	CMPQ    AX, $0x00000010
-	JLT     rest113
+	JLT     rest121
 	VMOVUPS (DX), Z1
 	VMULPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
-	JMP     one113
+	JMP     one121
 
-rest113:
+rest121:
 	TESTQ     AX, AX
-	JZ        done113
+	JZ        done121
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -5793,7 +6944,7 @@ rest113:
 	VMULPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
-done113:
+done121:
 	VZEROUPPER
 	RET
 
@@ -5807,9 +6958,9 @@ TEXT ·divScalarF32AVX512(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSS X0, Z0
 
-many114:
+many122:
 	CMPQ    AX, $0x00000040
-	JLT     one114
+	JLT     one122
 	VMOVUPS (DX), Z1
 	VDIVPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
@@ -5825,22 +6976,22 @@ many114:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many114
+	JMP     many122
 
-one114:
+one122:
 	CMPQ    AX, $0x00000010
-	JLT     rest114
+	JLT     rest122
 	VMOVUPS (DX), Z1
 	VDIVPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
-	JMP     one114
+	JMP     one122
 
-rest114:
+rest122:
 	TESTQ     AX, AX
-	JZ        done114
+	JZ        done122
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -5850,7 +7001,7 @@ rest114:
 	VDIVPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
-done114:
+done122:
 	VZEROUPPER
 	RET
 
@@ -5864,9 +7015,9 @@ TEXT ·axpyF32AVX512(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSS X0, Z0
 
-many115:
+many123:
 	CMPQ        AX, $0x00000040
-	JLT         one115
+	JLT         one123
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z1
 	VFMADD231PS Z1, Z0, Z2
@@ -5886,11 +7037,11 @@ many115:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000040, AX
-	JMP         many115
+	JMP         many123
 
-one115:
+one123:
 	CMPQ        AX, $0x00000010
-	JLT         rest115
+	JLT         rest123
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z1
 	VFMADD231PS Z1, Z0, Z2
@@ -5898,11 +7049,11 @@ one115:
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, AX
-	JMP         one115
+	JMP         one123
 
-rest115:
+rest123:
 	TESTQ       AX, AX
-	JZ          done115
+	JZ          done123
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -5913,7 +7064,7 @@ rest115:
 	VFMADD231PS Z1, Z0, Z2
 	VMOVUPS     Z2, K1, (CX)
 
-done115:
+done123:
 	VZEROUPPER
 	RET
 
@@ -5931,9 +7082,9 @@ TEXT ·dropoutF32AVX512(SB), NOSPLIT, $0-48
 	VMOVQ        SI, X1
 	VBROADCASTSS X1, Z1
 
-many116:
+many124:
 	CMPQ      AX, $0x00000040
-	JLT       one116
+	JLT       one124
 	VMOVUPS   (DX), Z2
 	VMOVUPS   (BX), Z3
 	VMULPS    Z1, Z2, Z2
@@ -5962,11 +7113,11 @@ many116:
 	ADDQ      $0x00000100, DX
 	ADDQ      $0x00000100, BX
 	SUBQ      $0x00000040, AX
-	JMP       many116
+	JMP       many124
 
-one116:
+one124:
 	CMPQ      AX, $0x00000010
-	JLT       rest116
+	JLT       rest124
 	VMOVUPS   (DX), Z2
 	VMOVUPS   (BX), Z3
 	VMULPS    Z1, Z2, Z2
@@ -5977,11 +7128,11 @@ one116:
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000010, AX
-	JMP       one116
+	JMP       one124
 
-rest116:
+rest124:
 	TESTQ     AX, AX
-	JZ        done116
+	JZ        done124
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -5994,7 +7145,7 @@ rest116:
 	VMOVUPS.Z Z2, K2, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done116:
+done124:
 	VZEROUPPER
 	RET
 
@@ -6008,9 +7159,9 @@ TEXT ·sumF32AVX512(SB), NOSPLIT, $0-24
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many117:
+many125:
 	CMPQ    AX, $0x00000040
-	JLT     one117
+	JLT     one125
 	VMOVUPS (CX), Z4
 	VADDPS  Z4, Z0, Z0
 	VMOVUPS 64(CX), Z4
@@ -6021,20 +7172,20 @@ many117:
 	VADDPS  Z4, Z3, Z3
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000040, AX
-	JMP     many117
+	JMP     many125
 
-one117:
+one125:
 	CMPQ    AX, $0x00000010
-	JLT     rest117
+	JLT     rest125
 	VMOVUPS (CX), Z4
 	VADDPS  Z4, Z0, Z0
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000010, AX
-	JMP     one117
+	JMP     one125
 
-rest117:
+rest125:
 	TESTQ     AX, AX
-	JZ        done117
+	JZ        done125
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -6043,7 +7194,7 @@ rest117:
 	VMOVUPS.Z (CX), K1, Z4
 	VADDPS    Z4, Z0, Z0
 
-done117:
+done125:
 	VADDPS        Z1, Z0, Z0
 	VADDPS        Z3, Z2, Z2
 	VADDPS        Z2, Z0, Z0
@@ -6071,9 +7222,9 @@ TEXT ·dotF32AVX512(SB), NOSPLIT, $0-32
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many118:
+many126:
 	CMPQ        AX, $0x00000040
-	JLT         one118
+	JLT         one126
 	VMOVUPS     (CX), Z4
 	VMOVUPS     (DX), Z5
 	VFMADD231PS Z4, Z5, Z0
@@ -6089,22 +7240,22 @@ many118:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000040, AX
-	JMP         many118
+	JMP         many126
 
-one118:
+one126:
 	CMPQ        AX, $0x00000010
-	JLT         rest118
+	JLT         rest126
 	VMOVUPS     (CX), Z4
 	VMOVUPS     (DX), Z5
 	VFMADD231PS Z4, Z5, Z0
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, AX
-	JMP         one118
+	JMP         one126
 
-rest118:
+rest126:
 	TESTQ       AX, AX
-	JZ          done118
+	JZ          done126
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -6114,7 +7265,7 @@ rest118:
 	VMOVUPS.Z   (DX), K1, Z5
 	VFMADD231PS Z4, Z5, Z0
 
-done118:
+done126:
 	VADDPS        Z1, Z0, Z0
 	VADDPS        Z3, Z2, Z2
 	VADDPS        Z2, Z0, Z0
@@ -6141,9 +7292,9 @@ TEXT ·maxOfF32AVX512(SB), NOSPLIT, $0-24
 	VMOVUPS constF32_ff800000<>+0(SB), Z2
 	VPXORD  Z3, Z3, Z3
 
-many119:
+many127:
 	CMPQ      AX, $0x00000020
-	JLT       one119
+	JLT       one127
 	VMOVUPS   (CX), Z4
 	VCMPPS    $0x03, Z4, Z4, K1
 	VMOVUPS.Z Z4, K1, Z5
@@ -6156,11 +7307,11 @@ many119:
 	VMAXPS    Z4, Z2, Z2
 	ADDQ      $0x00000080, CX
 	SUBQ      $0x00000020, AX
-	JMP       many119
+	JMP       many127
 
-one119:
+one127:
 	CMPQ      AX, $0x00000010
-	JLT       rest119
+	JLT       rest127
 	VMOVUPS   (CX), Z4
 	VCMPPS    $0x03, Z4, Z4, K1
 	VMOVUPS.Z Z4, K1, Z5
@@ -6168,11 +7319,11 @@ one119:
 	VMAXPS    Z4, Z1, Z1
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, AX
-	JMP       one119
+	JMP       one127
 
-rest119:
+rest127:
 	TESTQ     AX, AX
-	JZ        done119
+	JZ        done127
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -6185,7 +7336,7 @@ rest119:
 	VORPS     Z0, Z3, Z3
 	VMAXPS    Z6, Z1, Z1
 
-done119:
+done127:
 	VMAXPS        Z2, Z1, Z1
 	VCMPPS        $0x03, Z3, Z3, K1
 	VMOVUPS.Z     Z3, K1, Z0
@@ -6221,9 +7372,9 @@ TEXT ·colSumF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ CX, SI
 	SHLQ $0x02, SI
 
-wide120:
+wide128:
 	CMPQ    CX, $0x00000040
-	JLT     narrow120
+	JLT     narrow128
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 	VMOVUPS 128(DX), Z2
@@ -6231,7 +7382,7 @@ wide120:
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row121:
+row129:
 	VMOVUPS (R8), Z4
 	VADDPS  Z4, Z0, Z0
 	VMOVUPS 64(R8), Z4
@@ -6242,7 +7393,7 @@ row121:
 	VADDPS  Z4, Z3, Z3
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row121
+	JNZ     row129
 	VMOVUPS Z0, (DX)
 	VMOVUPS Z1, 64(DX)
 	VMOVUPS Z2, 128(DX)
@@ -6250,30 +7401,30 @@ row121:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000040, CX
-	JMP     wide120
+	JMP     wide128
 
-narrow120:
+narrow128:
 	CMPQ    CX, $0x00000010
-	JLT     edge120
+	JLT     edge128
 	VMOVUPS (DX), Z0
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row122:
+row130:
 	VMOVUPS (R8), Z1
 	VADDPS  Z1, Z0, Z0
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row122
+	JNZ     row130
 	VMOVUPS Z0, (DX)
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, CX
-	JMP     narrow120
+	JMP     narrow128
 
-edge120:
+edge128:
 	TESTQ     CX, CX
-	JZ        end120
+	JZ        end128
 	MOVQ      CX, DI
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     DI, CX, CX
@@ -6282,15 +7433,15 @@ edge120:
 	VMOVUPS.Z (DX), K1, Z0
 	MOVQ      BX, CX
 
-row123:
+row131:
 	VMOVUPS.Z (CX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 	ADDQ      SI, CX
 	DECQ      AX
-	JNZ       row123
+	JNZ       row131
 	VMOVUPS   Z0, K1, (DX)
 
-end120:
+end128:
 	VZEROUPPER
 	RET
 
@@ -6305,9 +7456,9 @@ TEXT ·colCenteredF32AVX512(SB), NOSPLIT, $0-40
 	MOVQ CX, DI
 	SHLQ $0x02, DI
 
-wide124:
+wide132:
 	CMPQ    CX, $0x00000040
-	JLT     narrow124
+	JLT     narrow132
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 	VMOVUPS 128(DX), Z2
@@ -6319,7 +7470,7 @@ wide124:
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row125:
+row133:
 	VMOVUPS     (R9), Z8
 	VSUBPS      Z4, Z8, Z8
 	VFMADD231PS Z8, Z8, Z0
@@ -6334,7 +7485,7 @@ row125:
 	VFMADD231PS Z8, Z8, Z3
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row125
+	JNZ         row133
 	VMOVUPS     Z0, (DX)
 	VMOVUPS     Z1, 64(DX)
 	VMOVUPS     Z2, 128(DX)
@@ -6343,33 +7494,33 @@ row125:
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	SUBQ        $0x00000040, CX
-	JMP         wide124
+	JMP         wide132
 
-narrow124:
+narrow132:
 	CMPQ    CX, $0x00000010
-	JLT     edge124
+	JLT     edge132
 	VMOVUPS (DX), Z0
 	VMOVUPS (SI), Z1
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row126:
+row134:
 	VMOVUPS     (R9), Z2
 	VSUBPS      Z1, Z2, Z2
 	VFMADD231PS Z2, Z2, Z0
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row126
+	JNZ         row134
 	VMOVUPS     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000010, CX
-	JMP         narrow124
+	JMP         narrow132
 
-edge124:
+edge132:
 	TESTQ     CX, CX
-	JZ        end124
+	JZ        end132
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -6379,16 +7530,16 @@ edge124:
 	VMOVUPS.Z (SI), K1, Z1
 	MOVQ      BX, CX
 
-row127:
+row135:
 	VMOVUPS.Z   (CX), K1, Z2
 	VSUBPS      Z1, Z2, Z2
 	VFMADD231PS Z2, Z2, Z0
 	ADDQ        DI, CX
 	DECQ        AX
-	JNZ         row127
+	JNZ         row135
 	VMOVUPS     Z0, K1, (DX)
 
-end124:
+end132:
 	VZEROUPPER
 	RET
 
@@ -6404,9 +7555,9 @@ TEXT ·colDotF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ CX, R8
 	SHLQ $0x02, R8
 
-wide128:
+wide136:
 	CMPQ    CX, $0x00000040
-	JLT     narrow128
+	JLT     narrow136
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 	VMOVUPS 128(DX), Z2
@@ -6419,7 +7570,7 @@ wide128:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row129:
+row137:
 	VMOVUPS     (R10), Z8
 	VMOVUPS     (R11), Z9
 	VSUBPS      Z4, Z9, Z9
@@ -6439,7 +7590,7 @@ row129:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row129
+	JNZ         row137
 	VMOVUPS     Z0, (DX)
 	VMOVUPS     Z1, 64(DX)
 	VMOVUPS     Z2, 128(DX)
@@ -6449,18 +7600,18 @@ row129:
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	SUBQ        $0x00000040, CX
-	JMP         wide128
+	JMP         wide136
 
-narrow128:
+narrow136:
 	CMPQ    CX, $0x00000010
-	JLT     edge128
+	JLT     edge136
 	VMOVUPS (DX), Z0
 	VMOVUPS (DI), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row130:
+row138:
 	VMOVUPS     (R10), Z2
 	VMOVUPS     (R11), Z3
 	VSUBPS      Z1, Z3, Z3
@@ -6468,18 +7619,18 @@ row130:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row130
+	JNZ         row138
 	VMOVUPS     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	SUBQ        $0x00000010, CX
-	JMP         narrow128
+	JMP         narrow136
 
-edge128:
+edge136:
 	TESTQ     CX, CX
-	JZ        end128
+	JZ        end136
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -6490,7 +7641,7 @@ edge128:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row131:
+row139:
 	VMOVUPS.Z   (CX), K1, Z2
 	VMOVUPS.Z   (BX), K1, Z3
 	VSUBPS      Z1, Z3, Z3
@@ -6498,10 +7649,10 @@ row131:
 	ADDQ        R8, CX
 	ADDQ        R8, BX
 	DECQ        AX
-	JNZ         row131
+	JNZ         row139
 	VMOVUPS     Z0, K1, (DX)
 
-end128:
+end136:
 	VZEROUPPER
 	RET
 
@@ -6515,9 +7666,9 @@ TEXT ·biasRowsF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide132:
+wide140:
 	CMPQ    CX, $0x00000040
-	JLT     narrow132
+	JLT     narrow140
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
@@ -6526,7 +7677,7 @@ wide132:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row133:
+row141:
 	VMOVUPS (R10), Z4
 	VADDPS  Z0, Z4, Z4
 	VMOVUPS Z4, (R9)
@@ -6542,38 +7693,38 @@ row133:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row133
+	JNZ     row141
 	ADDQ    $0x00000100, BX
 	ADDQ    $0x00000100, SI
 	ADDQ    $0x00000100, DI
 	SUBQ    $0x00000040, CX
-	JMP     wide132
+	JMP     wide140
 
-narrow132:
+narrow140:
 	CMPQ    CX, $0x00000010
-	JLT     edge132
+	JLT     edge140
 	VMOVUPS (DI), Z0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row134:
+row142:
 	VMOVUPS (R10), Z1
 	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, (R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row134
+	JNZ     row142
 	ADDQ    $0x00000040, BX
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	SUBQ    $0x00000010, CX
-	JMP     narrow132
+	JMP     narrow140
 
-edge132:
+edge140:
 	TESTQ     CX, CX
-	JZ        end132
+	JZ        end140
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -6583,16 +7734,16 @@ edge132:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row135:
+row143:
 	VMOVUPS.Z (BX), K1, Z1
 	VADDPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 	ADDQ      DX, CX
 	ADDQ      DX, BX
 	DECQ      AX
-	JNZ       row135
+	JNZ       row143
 
-end132:
+end140:
 	VZEROUPPER
 	RET
 
@@ -6606,9 +7757,9 @@ TEXT ·biasReluRowsF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide136:
+wide144:
 	CMPQ    CX, $0x00000040
-	JLT     narrow136
+	JLT     narrow144
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
@@ -6617,7 +7768,7 @@ wide136:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row137:
+row145:
 	VMOVUPS (R10), Z4
 	VADDPS  Z0, Z4, Z4
 	VPXORD  Z5, Z5, Z5
@@ -6641,22 +7792,22 @@ row137:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row137
+	JNZ     row145
 	ADDQ    $0x00000100, BX
 	ADDQ    $0x00000100, SI
 	ADDQ    $0x00000100, DI
 	SUBQ    $0x00000040, CX
-	JMP     wide136
+	JMP     wide144
 
-narrow136:
+narrow144:
 	CMPQ    CX, $0x00000010
-	JLT     edge136
+	JLT     edge144
 	VMOVUPS (DI), Z0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row138:
+row146:
 	VMOVUPS (R10), Z1
 	VADDPS  Z0, Z1, Z1
 	VPXORD  Z9, Z9, Z9
@@ -6665,16 +7816,16 @@ row138:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row138
+	JNZ     row146
 	ADDQ    $0x00000040, BX
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	SUBQ    $0x00000010, CX
-	JMP     narrow136
+	JMP     narrow144
 
-edge136:
+edge144:
 	TESTQ     CX, CX
-	JZ        end136
+	JZ        end144
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -6684,7 +7835,7 @@ edge136:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row139:
+row147:
 	VMOVUPS.Z (BX), K1, Z1
 	VADDPS    Z0, Z1, Z1
 	VPXORD    Z10, Z10, Z10
@@ -6693,9 +7844,9 @@ row139:
 	ADDQ      DX, CX
 	ADDQ      DX, BX
 	DECQ      AX
-	JNZ       row139
+	JNZ       row147
 
-end136:
+end144:
 	VZEROUPPER
 	RET
 
@@ -6710,9 +7861,9 @@ TEXT ·scaleRowsF32AVX512(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide140:
+wide148:
 	CMPQ    CX, $0x00000040
-	JLT     narrow140
+	JLT     narrow148
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
@@ -6725,7 +7876,7 @@ wide140:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row141:
+row149:
 	VMOVUPS     (R11), Z8
 	VFMADD213PS Z0, Z4, Z8
 	VMOVUPS     Z8, (R10)
@@ -6741,41 +7892,41 @@ row141:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row141
+	JNZ         row149
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	ADDQ        $0x00000100, R8
 	SUBQ        $0x00000040, CX
-	JMP         wide140
+	JMP         wide148
 
-narrow140:
+narrow148:
 	CMPQ    CX, $0x00000010
-	JLT     edge140
+	JLT     edge148
 	VMOVUPS (DI), Z0
 	VMOVUPS (R8), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row142:
+row150:
 	VMOVUPS     (R11), Z2
 	VFMADD213PS Z0, Z1, Z2
 	VMOVUPS     Z2, (R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row142
+	JNZ         row150
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         narrow140
+	JMP         narrow148
 
-edge140:
+edge148:
 	TESTQ     CX, CX
-	JZ        end140
+	JZ        end148
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -6786,16 +7937,16 @@ edge140:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row143:
+row151:
 	VMOVUPS.Z   (BX), K1, Z2
 	VFMADD213PS Z0, Z1, Z2
 	VMOVUPS     Z2, K1, (CX)
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row143
+	JNZ         row151
 
-end140:
+end148:
 	VZEROUPPER
 	RET
 
@@ -6810,9 +7961,9 @@ TEXT ·scaleReluRowsF32AVX512(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide144:
+wide152:
 	CMPQ    CX, $0x00000040
-	JLT     narrow144
+	JLT     narrow152
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
@@ -6825,7 +7976,7 @@ wide144:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row145:
+row153:
 	VMOVUPS     (R11), Z8
 	VFMADD213PS Z0, Z4, Z8
 	VPXORD      Z9, Z9, Z9
@@ -6849,24 +8000,24 @@ row145:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row145
+	JNZ         row153
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	ADDQ        $0x00000100, R8
 	SUBQ        $0x00000040, CX
-	JMP         wide144
+	JMP         wide152
 
-narrow144:
+narrow152:
 	CMPQ    CX, $0x00000010
-	JLT     edge144
+	JLT     edge152
 	VMOVUPS (DI), Z0
 	VMOVUPS (R8), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row146:
+row154:
 	VMOVUPS     (R11), Z2
 	VFMADD213PS Z0, Z1, Z2
 	VPXORD      Z13, Z13, Z13
@@ -6875,17 +8026,17 @@ row146:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row146
+	JNZ         row154
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         narrow144
+	JMP         narrow152
 
-edge144:
+edge152:
 	TESTQ     CX, CX
-	JZ        end144
+	JZ        end152
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -6896,7 +8047,7 @@ edge144:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row147:
+row155:
 	VMOVUPS.Z   (BX), K1, Z2
 	VFMADD213PS Z0, Z1, Z2
 	VPXORD      Z14, Z14, Z14
@@ -6905,9 +8056,9 @@ row147:
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row147
+	JNZ         row155
 
-end144:
+end152:
 	VZEROUPPER
 	RET
 
@@ -6925,9 +8076,9 @@ TEXT ·normGradRowsF32AVX512(SB), NOSPLIT, $0-64
 	MOVQ CX, R10
 	SHLQ $0x02, R10
 
-wide148:
+wide156:
 	CMPQ    CX, $0x00000040
-	JLT     narrow148
+	JLT     narrow156
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
@@ -6945,7 +8096,7 @@ wide148:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row149:
+row157:
 	VMOVUPS     (R13), Z12
 	VMOVUPS     (R14), Z13
 	VFMADD213PS Z8, Z4, Z13
@@ -6970,7 +8121,7 @@ row149:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row149
+	JNZ         row157
 	ADDQ        $0x00000100, DX
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
@@ -6978,11 +8129,11 @@ row149:
 	ADDQ        $0x00000100, R8
 	ADDQ        $0x00000100, R9
 	SUBQ        $0x00000040, CX
-	JMP         wide148
+	JMP         wide156
 
-narrow148:
+narrow156:
 	CMPQ    CX, $0x00000010
-	JLT     edge148
+	JLT     edge156
 	VMOVUPS (DI), Z0
 	VMOVUPS (R8), Z1
 	VMOVUPS (R9), Z2
@@ -6991,7 +8142,7 @@ narrow148:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row150:
+row158:
 	VMOVUPS     (R13), Z3
 	VMOVUPS     (R14), Z4
 	VFMADD213PS Z2, Z1, Z4
@@ -7001,7 +8152,7 @@ row150:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row150
+	JNZ         row158
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
@@ -7009,11 +8160,11 @@ row150:
 	ADDQ        $0x00000040, R8
 	ADDQ        $0x00000040, R9
 	SUBQ        $0x00000010, CX
-	JMP         narrow148
+	JMP         narrow156
 
-edge148:
+edge156:
 	TESTQ     CX, CX
-	JZ        end148
+	JZ        end156
 	MOVQ      CX, R11
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R11, CX, CX
@@ -7026,7 +8177,7 @@ edge148:
 	MOVQ      BX, DX
 	MOVQ      SI, BX
 
-row151:
+row159:
 	VMOVUPS.Z   (DX), K1, Z3
 	VMOVUPS.Z   (BX), K1, Z4
 	VFMADD213PS Z2, Z1, Z4
@@ -7036,9 +8187,9 @@ row151:
 	ADDQ        R10, DX
 	ADDQ        R10, BX
 	DECQ        AX
-	JNZ         row151
+	JNZ         row159
 
-end148:
+end156:
 	VZEROUPPER
 	RET
 
@@ -7053,9 +8204,9 @@ TEXT ·momentumF32AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z1
 
-many152:
+many160:
 	CMPQ         AX, $0x00000020
-	JLT          one152
+	JLT          one160
 	VMOVUPS      (CX), Z2
 	VMOVUPS      (DX), Z3
 	VMOVUPS      (BX), Z4
@@ -7074,11 +8225,11 @@ many152:
 	ADDQ         $0x00000080, DX
 	ADDQ         $0x00000080, BX
 	SUBQ         $0x00000020, AX
-	JMP          many152
+	JMP          many160
 
-one152:
+one160:
 	CMPQ         AX, $0x00000010
-	JLT          rest152
+	JLT          rest160
 	VMOVUPS      (CX), Z2
 	VMOVUPS      (DX), Z3
 	VMOVUPS      (BX), Z4
@@ -7090,11 +8241,11 @@ one152:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, AX
-	JMP          one152
+	JMP          one160
 
-rest152:
+rest160:
 	TESTQ        AX, AX
-	JZ           done152
+	JZ           done160
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -7108,7 +8259,85 @@ rest152:
 	VFNMADD231PS Z0, Z3, Z2
 	VMOVUPS      Z2, K1, (CX)
 
-done152:
+done160:
+	VZEROUPPER
+	RET
+
+// func kerasMomentumF32AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·kerasMomentumF32AVX512(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         m+16(FP), DX
+	MOVQ         grad+24(FP), BX
+	MOVQ         k+32(FP), SI
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z1
+
+many161:
+	CMPQ    AX, $0x00000020
+	JLT     one161
+	VMOVUPS (CX), Z2
+	VMOVUPS (DX), Z3
+	VMOVUPS (BX), Z4
+	VMULPS  Z0, Z4, Z4
+	VMULPS  Z1, Z3, Z3
+	VSUBPS  Z4, Z3, Z3
+	VMOVUPS Z3, (DX)
+	VADDPS  Z3, Z2, Z2
+	VMOVUPS Z2, (CX)
+	VMOVUPS 64(CX), Z2
+	VMOVUPS 64(DX), Z3
+	VMOVUPS 64(BX), Z4
+	VMULPS  Z0, Z4, Z4
+	VMULPS  Z1, Z3, Z3
+	VSUBPS  Z4, Z3, Z3
+	VMOVUPS Z3, 64(DX)
+	VADDPS  Z3, Z2, Z2
+	VMOVUPS Z2, 64(CX)
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	ADDQ    $0x00000080, BX
+	SUBQ    $0x00000020, AX
+	JMP     many161
+
+one161:
+	CMPQ    AX, $0x00000010
+	JLT     rest161
+	VMOVUPS (CX), Z2
+	VMOVUPS (DX), Z3
+	VMOVUPS (BX), Z4
+	VMULPS  Z0, Z4, Z4
+	VMULPS  Z1, Z3, Z3
+	VSUBPS  Z4, Z3, Z3
+	VMOVUPS Z3, (DX)
+	VADDPS  Z3, Z2, Z2
+	VMOVUPS Z2, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, AX
+	JMP     one161
+
+rest161:
+	TESTQ     AX, AX
+	JZ        done161
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (CX), K1, Z2
+	VMOVUPS.Z (DX), K1, Z3
+	VMOVUPS.Z (BX), K1, Z4
+	VMULPS    Z0, Z4, Z4
+	VMULPS    Z1, Z3, Z3
+	VSUBPS    Z4, Z3, Z3
+	VMOVUPS   Z3, K1, (DX)
+	VADDPS    Z3, Z2, Z2
+	VMOVUPS   Z2, K1, (CX)
+
+done161:
 	VZEROUPPER
 	RET
 
@@ -7123,9 +8352,9 @@ TEXT ·nesterovF32AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z1
 
-many153:
+many162:
 	CMPQ         AX, $0x00000020
-	JLT          one153
+	JLT          one162
 	VMOVUPS      (CX), Z2
 	VMOVUPS      (DX), Z3
 	VMOVUPS      (BX), Z4
@@ -7146,11 +8375,11 @@ many153:
 	ADDQ         $0x00000080, DX
 	ADDQ         $0x00000080, BX
 	SUBQ         $0x00000020, AX
-	JMP          many153
+	JMP          many162
 
-one153:
+one162:
 	CMPQ         AX, $0x00000010
-	JLT          rest153
+	JLT          rest162
 	VMOVUPS      (CX), Z2
 	VMOVUPS      (DX), Z3
 	VMOVUPS      (BX), Z4
@@ -7163,11 +8392,11 @@ one153:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, AX
-	JMP          one153
+	JMP          one162
 
-rest153:
+rest162:
 	TESTQ        AX, AX
-	JZ           done153
+	JZ           done162
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -7182,7 +8411,93 @@ rest153:
 	VFNMADD231PS Z0, Z4, Z2
 	VMOVUPS      Z2, K1, (CX)
 
-done153:
+done162:
+	VZEROUPPER
+	RET
+
+// func kerasNesterovF32AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·kerasNesterovF32AVX512(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         m+16(FP), DX
+	MOVQ         grad+24(FP), BX
+	MOVQ         k+32(FP), SI
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z1
+
+many163:
+	CMPQ    AX, $0x00000020
+	JLT     one163
+	VMOVUPS (CX), Z2
+	VMOVUPS (DX), Z3
+	VMOVUPS (BX), Z4
+	VMULPS  Z0, Z4, Z4
+	VMULPS  Z1, Z3, Z3
+	VSUBPS  Z4, Z3, Z3
+	VMOVUPS Z3, (DX)
+	VMULPS  Z1, Z3, Z3
+	VSUBPS  Z4, Z3, Z3
+	VADDPS  Z3, Z2, Z2
+	VMOVUPS Z2, (CX)
+	VMOVUPS 64(CX), Z2
+	VMOVUPS 64(DX), Z3
+	VMOVUPS 64(BX), Z4
+	VMULPS  Z0, Z4, Z4
+	VMULPS  Z1, Z3, Z3
+	VSUBPS  Z4, Z3, Z3
+	VMOVUPS Z3, 64(DX)
+	VMULPS  Z1, Z3, Z3
+	VSUBPS  Z4, Z3, Z3
+	VADDPS  Z3, Z2, Z2
+	VMOVUPS Z2, 64(CX)
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	ADDQ    $0x00000080, BX
+	SUBQ    $0x00000020, AX
+	JMP     many163
+
+one163:
+	CMPQ    AX, $0x00000010
+	JLT     rest163
+	VMOVUPS (CX), Z2
+	VMOVUPS (DX), Z3
+	VMOVUPS (BX), Z4
+	VMULPS  Z0, Z4, Z4
+	VMULPS  Z1, Z3, Z3
+	VSUBPS  Z4, Z3, Z3
+	VMOVUPS Z3, (DX)
+	VMULPS  Z1, Z3, Z3
+	VSUBPS  Z4, Z3, Z3
+	VADDPS  Z3, Z2, Z2
+	VMOVUPS Z2, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, AX
+	JMP     one163
+
+rest163:
+	TESTQ     AX, AX
+	JZ        done163
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (CX), K1, Z2
+	VMOVUPS.Z (DX), K1, Z3
+	VMOVUPS.Z (BX), K1, Z4
+	VMULPS    Z0, Z4, Z4
+	VMULPS    Z1, Z3, Z3
+	VSUBPS    Z4, Z3, Z3
+	VMOVUPS   Z3, K1, (DX)
+	VMULPS    Z1, Z3, Z3
+	VSUBPS    Z4, Z3, Z3
+	VADDPS    Z3, Z2, Z2
+	VMOVUPS   Z2, K1, (CX)
+
+done163:
 	VZEROUPPER
 	RET
 
@@ -7197,9 +8512,9 @@ TEXT ·adagradF32AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z1
 
-many154:
+many164:
 	CMPQ        AX, $0x00000020
-	JLT         one154
+	JLT         one164
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z3
 	VMOVUPS     (BX), Z4
@@ -7226,11 +8541,11 @@ many154:
 	ADDQ        $0x00000080, DX
 	ADDQ        $0x00000080, BX
 	SUBQ        $0x00000020, AX
-	JMP         many154
+	JMP         many164
 
-one154:
+one164:
 	CMPQ        AX, $0x00000010
-	JLT         rest154
+	JLT         rest164
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z3
 	VMOVUPS     (BX), Z4
@@ -7246,11 +8561,11 @@ one154:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000010, AX
-	JMP         one154
+	JMP         one164
 
-rest154:
+rest164:
 	TESTQ       AX, AX
-	JZ          done154
+	JZ          done164
 	MOVQ        AX, SI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       SI, AX, AX
@@ -7268,7 +8583,248 @@ rest154:
 	VSUBPS      Z4, Z2, Z2
 	VMOVUPS     Z2, K1, (CX)
 
-done154:
+done164:
+	VZEROUPPER
+	RET
+
+// func rmspropF32AVX512(n int, w *byte, ms *byte, mom *byte, grad *byte, k *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·rmspropF32AVX512(SB), NOSPLIT, $0-48
+	MOVQ         n+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         ms+16(FP), DX
+	MOVQ         mom+24(FP), BX
+	MOVQ         grad+32(FP), SI
+	MOVQ         k+40(FP), DI
+	VBROADCASTSS (DI), Z0
+	VBROADCASTSS 4(DI), Z1
+	VBROADCASTSS 8(DI), Z2
+	VBROADCASTSS 12(DI), Z3
+
+one165:
+	CMPQ        AX, $0x00000010
+	JLT         rest165
+	VMOVUPS     (CX), Z4
+	VMOVUPS     (DX), Z5
+	VMOVUPS     (BX), Z6
+	VMOVUPS     (SI), Z7
+	VMULPS      Z7, Z7, Z8
+	VSUBPS      Z5, Z8, Z8
+	VFMADD231PS Z1, Z8, Z5
+	VMOVUPS     Z5, (DX)
+	VADDPS      Z3, Z5, Z5
+	VSQRTPS     Z5, Z5
+	VMULPS      Z0, Z7, Z7
+	VDIVPS      Z5, Z7, Z7
+	VFMADD213PS Z7, Z2, Z6
+	VMOVUPS     Z6, (BX)
+	VSUBPS      Z6, Z4, Z4
+	VMOVUPS     Z4, (CX)
+	ADDQ        $0x00000040, CX
+	ADDQ        $0x00000040, DX
+	ADDQ        $0x00000040, BX
+	ADDQ        $0x00000040, SI
+	SUBQ        $0x00000010, AX
+	JMP         one165
+
+rest165:
+	TESTQ       AX, AX
+	JZ          done165
+	MOVQ        AX, DI
+	MOVQ        $0x0000000000000001, AX
+	SHLXQ       DI, AX, AX
+	DECQ        AX
+	KMOVW       AX, K1
+	VMOVUPS.Z   (CX), K1, Z4
+	VMOVUPS.Z   (DX), K1, Z5
+	VMOVUPS.Z   (BX), K1, Z6
+	VMOVUPS.Z   (SI), K1, Z7
+	VMULPS      Z7, Z7, Z8
+	VSUBPS      Z5, Z8, Z8
+	VFMADD231PS Z1, Z8, Z5
+	VMOVUPS     Z5, K1, (DX)
+	VADDPS      Z3, Z5, Z5
+	VSQRTPS     Z5, Z5
+	VMULPS      Z0, Z7, Z7
+	VDIVPS      Z5, Z7, Z7
+	VFMADD213PS Z7, Z2, Z6
+	VMOVUPS     Z6, K1, (BX)
+	VSUBPS      Z6, Z4, Z4
+	VMOVUPS     Z4, K1, (CX)
+
+done165:
+	VZEROUPPER
+	RET
+
+// func rmspropCenteredF32AVX512(n int, w *byte, ms *byte, mom *byte, mg *byte, grad *byte, k *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·rmspropCenteredF32AVX512(SB), NOSPLIT, $0-56
+	MOVQ         n+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         ms+16(FP), DX
+	MOVQ         mom+24(FP), BX
+	MOVQ         mg+32(FP), SI
+	MOVQ         grad+40(FP), DI
+	MOVQ         k+48(FP), R8
+	VBROADCASTSS (R8), Z0
+	VBROADCASTSS 4(R8), Z1
+	VBROADCASTSS 8(R8), Z2
+	VBROADCASTSS 12(R8), Z3
+
+one166:
+	CMPQ         AX, $0x00000010
+	JLT          rest166
+	VMOVUPS      (CX), Z4
+	VMOVUPS      (DX), Z5
+	VMOVUPS      (BX), Z6
+	VMOVUPS      (SI), Z7
+	VMOVUPS      (DI), Z8
+	VMULPS       Z8, Z8, Z9
+	VSUBPS       Z5, Z9, Z9
+	VFMADD231PS  Z1, Z9, Z5
+	VMOVUPS      Z5, (DX)
+	VSUBPS       Z7, Z8, Z9
+	VFMADD231PS  Z1, Z9, Z7
+	VMOVUPS      Z7, (SI)
+	VFNMADD231PS Z7, Z7, Z5
+	VADDPS       Z3, Z5, Z5
+	VSQRTPS      Z5, Z5
+	VMULPS       Z0, Z8, Z8
+	VDIVPS       Z5, Z8, Z8
+	VFMADD213PS  Z8, Z2, Z6
+	VMOVUPS      Z6, (BX)
+	VSUBPS       Z6, Z4, Z4
+	VMOVUPS      Z4, (CX)
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	ADDQ         $0x00000040, SI
+	ADDQ         $0x00000040, DI
+	SUBQ         $0x00000010, AX
+	JMP          one166
+
+rest166:
+	TESTQ        AX, AX
+	JZ           done166
+	MOVQ         AX, R8
+	MOVQ         $0x0000000000000001, AX
+	SHLXQ        R8, AX, AX
+	DECQ         AX
+	KMOVW        AX, K1
+	VMOVUPS.Z    (CX), K1, Z4
+	VMOVUPS.Z    (DX), K1, Z5
+	VMOVUPS.Z    (BX), K1, Z6
+	VMOVUPS.Z    (SI), K1, Z7
+	VMOVUPS.Z    (DI), K1, Z8
+	VMULPS       Z8, Z8, Z9
+	VSUBPS       Z5, Z9, Z9
+	VFMADD231PS  Z1, Z9, Z5
+	VMOVUPS      Z5, K1, (DX)
+	VSUBPS       Z7, Z8, Z9
+	VFMADD231PS  Z1, Z9, Z7
+	VMOVUPS      Z7, K1, (SI)
+	VFNMADD231PS Z7, Z7, Z5
+	VADDPS       Z3, Z5, Z5
+	VSQRTPS      Z5, Z5
+	VMULPS       Z0, Z8, Z8
+	VDIVPS       Z5, Z8, Z8
+	VFMADD213PS  Z8, Z2, Z6
+	VMOVUPS      Z6, K1, (BX)
+	VSUBPS       Z6, Z4, Z4
+	VMOVUPS      Z4, K1, (CX)
+
+done166:
+	VZEROUPPER
+	RET
+
+// func ftrlF32AVX512(n int, w *byte, accum *byte, linear *byte, grad *byte, k *byte)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·ftrlF32AVX512(SB), NOSPLIT, $0-48
+	MOVQ         n+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         accum+16(FP), DX
+	MOVQ         linear+24(FP), BX
+	MOVQ         grad+32(FP), SI
+	MOVQ         k+40(FP), DI
+	VBROADCASTSS (DI), Z0
+	VBROADCASTSS 4(DI), Z1
+	VBROADCASTSS 8(DI), Z2
+	VBROADCASTSS 12(DI), Z3
+
+one167:
+	CMPQ         AX, $0x00000010
+	JLT          rest167
+	VMOVUPS      (CX), Z4
+	VMOVUPS      (DX), Z5
+	VMOVUPS      (BX), Z6
+	VMOVUPS      (SI), Z7
+	VSQRTPS      Z5, Z8
+	VFMADD231PS  Z7, Z7, Z5
+	VMOVUPS      Z5, (DX)
+	VSQRTPS      Z5, Z5
+	VSUBPS       Z8, Z5, Z8
+	VDIVPS       Z0, Z8, Z8
+	VADDPS       Z7, Z6, Z6
+	VMULPS       Z3, Z4, Z7
+	VADDPS       Z7, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VFNMADD231PS Z8, Z4, Z6
+	VMOVUPS      Z6, (BX)
+	VDIVPS       Z0, Z5, Z5
+	VADDPS       Z2, Z5, Z5
+	VADDPS       Z2, Z5, Z5
+	VANDPS       constF32_80000000<>+0(SB), Z6, Z7
+	VORPS        Z1, Z7, Z7
+	VSUBPS       Z6, Z7, Z7
+	VDIVPS       Z5, Z7, Z7
+	VANDPS       constF32_7fffffff<>+0(SB), Z6, Z4
+	VCMPPS       $0x1e, Z1, Z4, K1
+	VMOVUPS.Z    Z7, K1, Z4
+	VMOVUPS      Z4, (CX)
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	ADDQ         $0x00000040, SI
+	SUBQ         $0x00000010, AX
+	JMP          one167
+
+rest167:
+	TESTQ        AX, AX
+	JZ           done167
+	MOVQ         AX, DI
+	MOVQ         $0x0000000000000001, AX
+	SHLXQ        DI, AX, AX
+	DECQ         AX
+	KMOVW        AX, K1
+	VMOVUPS.Z    (CX), K1, Z4
+	VMOVUPS.Z    (DX), K1, Z5
+	VMOVUPS.Z    (BX), K1, Z6
+	VMOVUPS.Z    (SI), K1, Z7
+	VSQRTPS      Z5, Z8
+	VFMADD231PS  Z7, Z7, Z5
+	VMOVUPS      Z5, K1, (DX)
+	VSQRTPS      Z5, Z5
+	VSUBPS       Z8, Z5, Z8
+	VDIVPS       Z0, Z8, Z8
+	VADDPS       Z7, Z6, Z6
+	VMULPS       Z3, Z4, Z7
+	VADDPS       Z7, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VFNMADD231PS Z8, Z4, Z6
+	VMOVUPS      Z6, K1, (BX)
+	VDIVPS       Z0, Z5, Z5
+	VADDPS       Z2, Z5, Z5
+	VADDPS       Z2, Z5, Z5
+	VANDPS       constF32_80000000<>+0(SB), Z6, Z7
+	VORPS        Z1, Z7, Z7
+	VSUBPS       Z6, Z7, Z7
+	VDIVPS       Z5, Z7, Z7
+	VANDPS       constF32_7fffffff<>+0(SB), Z6, Z0
+	VCMPPS       $0x1e, Z1, Z0, K2
+	VMOVUPS.Z    Z7, K2, Z0
+	VMOVUPS      Z0, K1, (CX)
+
+done167:
 	VZEROUPPER
 	RET
 
@@ -7279,24 +8835,24 @@ TEXT ·maxWindowF32AVX512(SB), NOSPLIT, $0-80
 	MOVQ x+72(FP), CX
 	MOVQ cols+8(FP), DX
 
-wide155:
+wide168:
 	CMPQ DX, $0x00000020
-	JLT  narrow155
+	JLT  narrow168
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel156:
+pixel169:
 	VMOVUPS constF32_ff800000<>+0(SB), Z0
 	VMOVUPS constF32_ff800000<>+0(SB), Z1
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line156:
+line169:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap156:
+tap169:
 	VMOVUPS   (R10), Z2
 	VMAXPS    Z2, Z0, Z2
 	VCMPPS    $0x03, Z0, Z0, K1
@@ -7310,11 +8866,11 @@ tap156:
 	MOVQ      tapStep+56(FP), R12
 	ADDQ      R12, R10
 	DECQ      R11
-	JNZ       tap156
+	JNZ       tap169
 	MOVQ      lineStep+40(FP), R10
 	ADDQ      R10, R8
 	DECQ      R9
-	JNZ       line156
+	JNZ       line169
 	VMOVUPS   Z0, (SI)
 	VMOVUPS   Z1, 64(SI)
 	MOVQ      stride0+16(FP), R8
@@ -7322,29 +8878,29 @@ tap156:
 	MOVQ      stride1+24(FP), R8
 	ADDQ      R8, DI
 	DECQ      BX
-	JNZ       pixel156
+	JNZ       pixel169
 	ADDQ      $0x00000080, AX
 	ADDQ      $0x00000080, CX
 	SUBQ      $0x00000020, DX
-	JMP       wide155
+	JMP       wide168
 
-narrow155:
+narrow168:
 	CMPQ DX, $0x00000010
-	JLT  edge155
+	JLT  edge168
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel157:
+pixel170:
 	VMOVUPS constF32_ff800000<>+0(SB), Z0
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line157:
+line170:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap157:
+tap170:
 	VMOVUPS   (R10), Z1
 	VMAXPS    Z1, Z0, Z1
 	VCMPPS    $0x03, Z0, Z0, K1
@@ -7353,26 +8909,26 @@ tap157:
 	MOVQ      tapStep+56(FP), R12
 	ADDQ      R12, R10
 	DECQ      R11
-	JNZ       tap157
+	JNZ       tap170
 	MOVQ      lineStep+40(FP), R10
 	ADDQ      R10, R8
 	DECQ      R9
-	JNZ       line157
+	JNZ       line170
 	VMOVUPS   Z0, (SI)
 	MOVQ      stride0+16(FP), R8
 	ADDQ      R8, SI
 	MOVQ      stride1+24(FP), R8
 	ADDQ      R8, DI
 	DECQ      BX
-	JNZ       pixel157
+	JNZ       pixel170
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       narrow155
+	JMP       narrow168
 
-edge155:
+edge168:
 	TESTQ DX, DX
-	JZ    end155
+	JZ    end168
 	MOVQ  DX, BX
 	MOVQ  $0x0000000000000001, DX
 	SHLXQ BX, DX, DX
@@ -7381,16 +8937,16 @@ edge155:
 	MOVQ  rows+0(FP), DX
 	MOVQ  AX, AX
 
-pixel158:
+pixel171:
 	VMOVUPS constF32_ff800000<>+0(SB), Z0
 	MOVQ    lines+32(FP), SI
 	MOVQ    CX, BX
 
-line158:
+line171:
 	MOVQ taps+48(FP), R8
 	MOVQ BX, DI
 
-tap158:
+tap171:
 	VMOVUPS.Z (DI), K1, Z1
 	VMAXPS    Z1, Z0, Z1
 	VCMPPS    $0x03, Z0, Z0, K2
@@ -7399,20 +8955,20 @@ tap158:
 	MOVQ      tapStep+56(FP), R9
 	ADDQ      R9, DI
 	DECQ      R8
-	JNZ       tap158
+	JNZ       tap171
 	MOVQ      lineStep+40(FP), DI
 	ADDQ      DI, BX
 	DECQ      SI
-	JNZ       line158
+	JNZ       line171
 	VMOVUPS   Z0, K1, (AX)
 	MOVQ      stride0+16(FP), BX
 	ADDQ      BX, AX
 	MOVQ      stride1+24(FP), BX
 	ADDQ      BX, CX
 	DECQ      DX
-	JNZ       pixel158
+	JNZ       pixel171
 
-end155:
+end168:
 	VZEROUPPER
 	RET
 
@@ -7425,14 +8981,14 @@ TEXT ·routeWindowF32AVX512(SB), NOSPLIT, $0-96
 	MOVQ y+88(FP), BX
 	MOVQ cols+8(FP), SI
 
-wide159:
+wide172:
 	CMPQ SI, $0x00000020
-	JLT  narrow159
+	JLT  narrow172
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel160:
+pixel173:
 	VMOVUPS (BX)(R8*1), Z0
 	VMOVUPS (DX)(R8*1), Z1
 	VMOVUPS 64(BX)(R8*1), Z2
@@ -7440,11 +8996,11 @@ pixel160:
 	MOVQ    lines+32(FP), R11
 	MOVQ    R9, R10
 
-line160:
+line173:
 	MOVQ taps+48(FP), R13
 	MOVQ R10, R12
 
-tap160:
+tap173:
 	VMOVUPS   (CX)(R12*1), Z4
 	VCMPPS    $0x00, Z0, Z4, K1
 	VMOVUPS.Z Z1, K1, Z4
@@ -7458,42 +9014,42 @@ tap160:
 	MOVQ      tapStep+56(FP), R14
 	ADDQ      R14, R12
 	DECQ      R13
-	JNZ       tap160
+	JNZ       tap173
 	MOVQ      lineStep+40(FP), R12
 	ADDQ      R12, R10
 	DECQ      R11
-	JNZ       line160
+	JNZ       line173
 	MOVQ      stride0+16(FP), R10
 	ADDQ      R10, R8
 	MOVQ      stride1+24(FP), R10
 	ADDQ      R10, R9
 	DECQ      DI
-	JNZ       pixel160
+	JNZ       pixel173
 	ADDQ      $0x00000080, AX
 	ADDQ      $0x00000080, CX
 	ADDQ      $0x00000080, DX
 	ADDQ      $0x00000080, BX
 	SUBQ      $0x00000020, SI
-	JMP       wide159
+	JMP       wide172
 
-narrow159:
+narrow172:
 	CMPQ SI, $0x00000010
-	JLT  edge159
+	JLT  edge172
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel161:
+pixel174:
 	VMOVUPS (BX)(R8*1), Z0
 	VMOVUPS (DX)(R8*1), Z1
 	MOVQ    lines+32(FP), R11
 	MOVQ    R9, R10
 
-line161:
+line174:
 	MOVQ taps+48(FP), R13
 	MOVQ R10, R12
 
-tap161:
+tap174:
 	VMOVUPS   (CX)(R12*1), Z2
 	VCMPPS    $0x00, Z0, Z2, K1
 	VMOVUPS.Z Z1, K1, Z2
@@ -7502,27 +9058,27 @@ tap161:
 	MOVQ      tapStep+56(FP), R14
 	ADDQ      R14, R12
 	DECQ      R13
-	JNZ       tap161
+	JNZ       tap174
 	MOVQ      lineStep+40(FP), R12
 	ADDQ      R12, R10
 	DECQ      R11
-	JNZ       line161
+	JNZ       line174
 	MOVQ      stride0+16(FP), R10
 	ADDQ      R10, R8
 	MOVQ      stride1+24(FP), R10
 	ADDQ      R10, R9
 	DECQ      DI
-	JNZ       pixel161
+	JNZ       pixel174
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000010, SI
-	JMP       narrow159
+	JMP       narrow172
 
-edge159:
+edge172:
 	TESTQ SI, SI
-	JZ    end159
+	JZ    end172
 	MOVQ  SI, DI
 	MOVQ  $0x0000000000000001, SI
 	SHLXQ DI, SI, SI
@@ -7532,17 +9088,17 @@ edge159:
 	XORQ  DI, DI
 	XORQ  R8, R8
 
-pixel162:
+pixel175:
 	VMOVUPS.Z (BX)(DI*1), K1, Z0
 	VMOVUPS.Z (DX)(DI*1), K1, Z1
 	MOVQ      lines+32(FP), R10
 	MOVQ      R8, R9
 
-line162:
+line175:
 	MOVQ taps+48(FP), R12
 	MOVQ R9, R11
 
-tap162:
+tap175:
 	VMOVUPS.Z (CX)(R11*1), K1, Z2
 	VCMPPS    $0x00, Z0, Z2, K2
 	VMOVUPS.Z Z1, K2, Z2
@@ -7551,19 +9107,19 @@ tap162:
 	MOVQ      tapStep+56(FP), R13
 	ADDQ      R13, R11
 	DECQ      R12
-	JNZ       tap162
+	JNZ       tap175
 	MOVQ      lineStep+40(FP), R11
 	ADDQ      R11, R9
 	DECQ      R10
-	JNZ       line162
+	JNZ       line175
 	MOVQ      stride0+16(FP), R9
 	ADDQ      R9, DI
 	MOVQ      stride1+24(FP), R9
 	ADDQ      R9, R8
 	DECQ      SI
-	JNZ       pixel162
+	JNZ       pixel175
 
-end159:
+end172:
 	VZEROUPPER
 	RET
 
@@ -7578,16 +9134,16 @@ TEXT ·mulAddPixelsF32AVX512(SB), NOSPLIT, $0-56
 	MOVQ x+40(FP), DI
 	MOVQ w+48(FP), R8
 
-wide163:
+wide176:
 	CMPQ    CX, $0x00000020
-	JLT     narrow163
+	JLT     narrow176
 	VMOVUPS (R8), Z0
 	VMOVUPS 64(R8), Z1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel164:
+pixel177:
 	VMOVUPS     (R10), Z2
 	VMOVUPS     (R11), Z3
 	VFMADD231PS Z0, Z3, Z2
@@ -7599,22 +9155,22 @@ pixel164:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel164
+	JNZ         pixel177
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide163
+	JMP         wide176
 
-narrow163:
+narrow176:
 	CMPQ    CX, $0x00000010
-	JLT     edge163
+	JLT     edge176
 	VMOVUPS (R8), Z0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel165:
+pixel178:
 	VMOVUPS     (R10), Z1
 	VMOVUPS     (R11), Z2
 	VFMADD231PS Z0, Z2, Z1
@@ -7622,16 +9178,16 @@ pixel165:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel165
+	JNZ         pixel178
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         narrow163
+	JMP         narrow176
 
-edge163:
+edge176:
 	TESTQ     CX, CX
-	JZ        end163
+	JZ        end176
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -7641,7 +9197,7 @@ edge163:
 	MOVQ      SI, CX
 	MOVQ      DI, SI
 
-pixel166:
+pixel179:
 	VMOVUPS.Z   (CX), K1, Z1
 	VMOVUPS.Z   (SI), K1, Z2
 	VFMADD231PS Z0, Z2, Z1
@@ -7649,9 +9205,9 @@ pixel166:
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel166
+	JNZ         pixel179
 
-end163:
+end176:
 	VZEROUPPER
 	RET
 
@@ -7666,16 +9222,16 @@ TEXT ·dotPixelsF32AVX512(SB), NOSPLIT, $0-56
 	MOVQ y+40(FP), DI
 	MOVQ acc+48(FP), R8
 
-wide167:
+wide180:
 	CMPQ    CX, $0x00000020
-	JLT     narrow167
+	JLT     narrow180
 	VMOVUPS (R8), Z0
 	VMOVUPS 64(R8), Z1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel168:
+pixel181:
 	VMOVUPS     (R10), Z2
 	VMOVUPS     (R11), Z3
 	VFMADD231PS Z2, Z3, Z0
@@ -7685,41 +9241,41 @@ pixel168:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel168
+	JNZ         pixel181
 	VMOVUPS     Z0, (R8)
 	VMOVUPS     Z1, 64(R8)
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide167
+	JMP         wide180
 
-narrow167:
+narrow180:
 	CMPQ    CX, $0x00000010
-	JLT     edge167
+	JLT     edge180
 	VMOVUPS (R8), Z0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel169:
+pixel182:
 	VMOVUPS     (R10), Z1
 	VMOVUPS     (R11), Z2
 	VFMADD231PS Z1, Z2, Z0
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel169
+	JNZ         pixel182
 	VMOVUPS     Z0, (R8)
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         narrow167
+	JMP         narrow180
 
-edge167:
+edge180:
 	TESTQ     CX, CX
-	JZ        end167
+	JZ        end180
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -7729,17 +9285,17 @@ edge167:
 	MOVQ      SI, CX
 	MOVQ      DI, SI
 
-pixel170:
+pixel183:
 	VMOVUPS.Z   (CX), K1, Z1
 	VMOVUPS.Z   (SI), K1, Z2
 	VFMADD231PS Z1, Z2, Z0
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel170
+	JNZ         pixel183
 	VMOVUPS     Z0, K1, (R8)
 
-end167:
+end180:
 	VZEROUPPER
 	RET
 
@@ -7755,16 +9311,16 @@ TEXT ·routePixelsF32AVX512(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide171:
+wide184:
 	CMPQ CX, $0x00000020
-	JLT  narrow171
+	JLT  narrow184
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel172:
+pixel185:
 	VMOVUPS   (R11), Z0
 	VMOVUPS   (R12), Z1
 	VMOVUPS   (R13), Z2
@@ -7790,24 +9346,24 @@ pixel172:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel172
+	JNZ       pixel185
 	ADDQ      $0x00000080, SI
 	ADDQ      $0x00000080, DI
 	ADDQ      $0x00000080, R8
 	ADDQ      $0x00000080, R9
 	SUBQ      $0x00000020, CX
-	JMP       wide171
+	JMP       wide184
 
-narrow171:
+narrow184:
 	CMPQ CX, $0x00000010
-	JLT  edge171
+	JLT  edge184
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel173:
+pixel186:
 	VMOVUPS   (R11), Z0
 	VMOVUPS   (R12), Z1
 	VMOVUPS   (R13), Z2
@@ -7823,17 +9379,17 @@ pixel173:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel173
+	JNZ       pixel186
 	ADDQ      $0x00000040, SI
 	ADDQ      $0x00000040, DI
 	ADDQ      $0x00000040, R8
 	ADDQ      $0x00000040, R9
 	SUBQ      $0x00000010, CX
-	JMP       narrow171
+	JMP       narrow184
 
-edge171:
+edge184:
 	TESTQ CX, CX
-	JZ    end171
+	JZ    end184
 	MOVQ  CX, R10
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R10, CX, CX
@@ -7844,7 +9400,7 @@ edge171:
 	MOVQ  R8, DI
 	MOVQ  R9, R8
 
-pixel174:
+pixel187:
 	VMOVUPS.Z (CX), K1, Z0
 	VMOVUPS.Z (SI), K1, Z1
 	VMOVUPS.Z (DI), K1, Z2
@@ -7860,9 +9416,9 @@ pixel174:
 	ADDQ      BX, DI
 	ADDQ      BX, R8
 	DECQ      AX
-	JNZ       pixel174
+	JNZ       pixel187
 
-end171:
+end184:
 	VZEROUPPER
 	RET
 
@@ -7876,14 +9432,14 @@ TEXT ·copyRowsF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ dst+32(FP), SI
 	MOVQ x+40(FP), DI
 
-wide175:
+wide188:
 	CMPQ CX, $0x00000020
-	JLT  narrow175
+	JLT  narrow188
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy176:
+copy189:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPS    (R10), Z0
 	VMOVUPS    Z0, (R9)
@@ -7893,35 +9449,35 @@ copy176:
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy176
+	JNZ        copy189
 	ADDQ       $0x00000080, SI
 	ADDQ       $0x00000080, DI
 	SUBQ       $0x00000020, CX
-	JMP        wide175
+	JMP        wide188
 
-narrow175:
+narrow188:
 	CMPQ CX, $0x00000010
-	JLT  edge175
+	JLT  edge188
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy177:
+copy190:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPS    (R10), Z0
 	VMOVUPS    Z0, (R9)
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy177
+	JNZ        copy190
 	ADDQ       $0x00000040, SI
 	ADDQ       $0x00000040, DI
 	SUBQ       $0x00000010, CX
-	JMP        narrow175
+	JMP        narrow188
 
-edge175:
+edge188:
 	TESTQ CX, CX
-	JZ    end175
+	JZ    end188
 	MOVQ  CX, R8
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R8, CX, CX
@@ -7930,16 +9486,16 @@ edge175:
 	MOVQ  SI, CX
 	MOVQ  DI, SI
 
-copy178:
+copy191:
 	PREFETCHT0 (SI)(BX*8)
 	VMOVUPS.Z  (SI), K1, Z0
 	VMOVUPS    Z0, K1, (CX)
 	ADDQ       DX, CX
 	ADDQ       BX, SI
 	DECQ       AX
-	JNZ        copy178
+	JNZ        copy191
 
-end175:
+end188:
 	VZEROUPPER
 	RET
 
@@ -7950,9 +9506,9 @@ TEXT ·expF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many179:
+many192:
 	CMPQ         AX, $0x00000020
-	JLT          one179
+	JLT          one192
 	VMOVUPS      (DX), Z0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z1
 	VMOVUPS      constF32_42b20000<>+0(SB), Z2
@@ -7996,11 +9552,11 @@ many179:
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x00000080, DX
 	SUBQ         $0x00000020, AX
-	JMP          many179
+	JMP          many192
 
-one179:
+one192:
 	CMPQ         AX, $0x00000010
-	JLT          rest179
+	JLT          rest192
 	VMOVUPS      (DX), Z0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z1
 	VMOVUPS      constF32_42b20000<>+0(SB), Z2
@@ -8024,11 +9580,11 @@ one179:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one179
+	JMP          one192
 
-rest179:
+rest192:
 	TESTQ        AX, AX
-	JZ           done179
+	JZ           done192
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -8055,7 +9611,7 @@ rest179:
 	VSCALEFPS    Z0, Z2, Z2
 	VMOVUPS      Z2, K1, (CX)
 
-done179:
+done192:
 	VZEROUPPER
 	RET
 
@@ -8066,9 +9622,9 @@ TEXT ·sigmoidF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one180:
+one193:
 	CMPQ         AX, $0x00000010
-	JLT          rest180
+	JLT          rest193
 	VMOVUPS      (DX), Z0
 	VORPS        constF32_80000000<>+0(SB), Z0, Z1
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z2
@@ -8098,11 +9654,11 @@ one180:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one180
+	JMP          one193
 
-rest180:
+rest193:
 	TESTQ        AX, AX
-	JZ           done180
+	JZ           done193
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -8135,7 +9691,7 @@ rest180:
 	VDIVPS       Z2, Z5, Z5
 	VMOVUPS      Z5, K1, (CX)
 
-done180:
+done193:
 	VZEROUPPER
 	RET
 
@@ -8146,9 +9702,9 @@ TEXT ·tanhF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one181:
+one194:
 	CMPQ         AX, $0x00000010
-	JLT          rest181
+	JLT          rest194
 	VMOVUPS      (DX), Z0
 	VANDPS       constF32_7fffffff<>+0(SB), Z0, Z1
 	VADDPS       Z1, Z1, Z2
@@ -8191,11 +9747,11 @@ one181:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one181
+	JMP          one194
 
-rest181:
+rest194:
 	TESTQ        AX, AX
-	JZ           done181
+	JZ           done194
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -8241,7 +9797,447 @@ rest181:
 	VBLENDMPS    Z4, Z3, K2, Z6
 	VMOVUPS      Z6, K1, (CX)
 
-done181:
+done194:
+	VZEROUPPER
+	RET
+
+// func logF32AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·logF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+one195:
+	CMPQ         AX, $0x00000010
+	JLT          rest195
+	VMOVUPS      (DX), Z0
+	VMULPS       constF32_4c000000<>+0(SB), Z0, Z1
+	VCMPPS       $0x11, constF32_800000<>+0(SB), Z0, K1
+	VBLENDMPS    Z1, Z0, K1, Z2
+	VMOVUPS      constF32_c3170000<>+0(SB), Z1
+	VMOVUPS      constF32_c2fc0000<>+0(SB), Z14
+	VBLENDMPS    Z1, Z14, K1, Z3
+	VPSRLD       $0x17, Z2, Z1
+	VCVTDQ2PS    Z1, Z1
+	VADDPS       Z1, Z3, Z3
+	VANDPS       constF32_7fffff<>+0(SB), Z2, Z2
+	VORPS        constF32_3f000000<>+0(SB), Z2, Z2
+	VCMPPS       $0x11, constF32_3f3504f3<>+0(SB), Z2, K1
+	VMOVUPS.Z    Z2, K1, Z1
+	VMOVUPS      constF32_3f800000<>+0(SB), Z14
+	VMOVUPS.Z    Z14, K1, Z14
+	VSUBPS       Z14, Z3, Z3
+	VSUBPS       constF32_3f800000<>+0(SB), Z2, Z2
+	VADDPS       Z1, Z2, Z2
+	VMOVUPS      constF32_3d9021bb<>+0(SB), Z1
+	VFMADD213PS  constF32_bdebd1b8<>+0(SB), Z2, Z1
+	VFMADD213PS  constF32_3def251a<>+0(SB), Z2, Z1
+	VFMADD213PS  constF32_bdfe5d4f<>+0(SB), Z2, Z1
+	VFMADD213PS  constF32_3e11e9bf<>+0(SB), Z2, Z1
+	VFMADD213PS  constF32_be2aae50<>+0(SB), Z2, Z1
+	VFMADD213PS  constF32_3e4cceac<>+0(SB), Z2, Z1
+	VFMADD213PS  constF32_be7ffffc<>+0(SB), Z2, Z1
+	VFMADD213PS  constF32_3eaaaaaa<>+0(SB), Z2, Z1
+	VMULPS       Z2, Z2, Z14
+	VMULPS       Z2, Z1, Z1
+	VMULPS       Z14, Z1, Z1
+	VFMADD231PS  constF32_b95e8083<>+0(SB), Z3, Z1
+	VFNMADD231PS constF32_3f000000<>+0(SB), Z14, Z1
+	VADDPS       Z1, Z2, Z2
+	VFMADD231PS  constF32_3f318000<>+0(SB), Z3, Z2
+	VCMPPS       $0x00, constF32_0<>+0(SB), Z0, K1
+	VMOVUPS      constF32_ff800000<>+0(SB), Z1
+	VBLENDMPS    Z1, Z2, K1, Z4
+	VCMPPS       $0x11, constF32_0<>+0(SB), Z0, K1
+	VMOVUPS      constF32_7fc00000<>+0(SB), Z1
+	VBLENDMPS    Z1, Z4, K1, Z5
+	VCMPPS       $0x00, constF32_7f800000<>+0(SB), Z0, K1
+	VBLENDMPS    Z0, Z5, K1, Z6
+	VCMPPS       $0x03, Z0, Z0, K1
+	VBLENDMPS    Z0, Z6, K1, Z7
+	VMOVUPS      Z7, (CX)
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, DX
+	SUBQ         $0x00000010, AX
+	JMP          one195
+
+rest195:
+	TESTQ        AX, AX
+	JZ           done195
+	MOVQ         AX, BX
+	MOVQ         $0x0000000000000001, AX
+	SHLXQ        BX, AX, AX
+	DECQ         AX
+	KMOVW        AX, K1
+	VMOVUPS.Z    (DX), K1, Z0
+	VMULPS       constF32_4c000000<>+0(SB), Z0, Z1
+	VCMPPS       $0x11, constF32_800000<>+0(SB), Z0, K2
+	VBLENDMPS    Z1, Z0, K2, Z8
+	VMOVUPS      constF32_c3170000<>+0(SB), Z1
+	VMOVUPS      constF32_c2fc0000<>+0(SB), Z2
+	VBLENDMPS    Z1, Z2, K2, Z9
+	VPSRLD       $0x17, Z8, Z1
+	VCVTDQ2PS    Z1, Z1
+	VADDPS       Z1, Z9, Z9
+	VANDPS       constF32_7fffff<>+0(SB), Z8, Z8
+	VORPS        constF32_3f000000<>+0(SB), Z8, Z8
+	VCMPPS       $0x11, constF32_3f3504f3<>+0(SB), Z8, K2
+	VMOVUPS.Z    Z8, K2, Z1
+	VMOVUPS      constF32_3f800000<>+0(SB), Z2
+	VMOVUPS.Z    Z2, K2, Z2
+	VSUBPS       Z2, Z9, Z9
+	VSUBPS       constF32_3f800000<>+0(SB), Z8, Z8
+	VADDPS       Z1, Z8, Z8
+	VMOVUPS      constF32_3d9021bb<>+0(SB), Z1
+	VFMADD213PS  constF32_bdebd1b8<>+0(SB), Z8, Z1
+	VFMADD213PS  constF32_3def251a<>+0(SB), Z8, Z1
+	VFMADD213PS  constF32_bdfe5d4f<>+0(SB), Z8, Z1
+	VFMADD213PS  constF32_3e11e9bf<>+0(SB), Z8, Z1
+	VFMADD213PS  constF32_be2aae50<>+0(SB), Z8, Z1
+	VFMADD213PS  constF32_3e4cceac<>+0(SB), Z8, Z1
+	VFMADD213PS  constF32_be7ffffc<>+0(SB), Z8, Z1
+	VFMADD213PS  constF32_3eaaaaaa<>+0(SB), Z8, Z1
+	VMULPS       Z8, Z8, Z2
+	VMULPS       Z8, Z1, Z1
+	VMULPS       Z2, Z1, Z1
+	VFMADD231PS  constF32_b95e8083<>+0(SB), Z9, Z1
+	VFNMADD231PS constF32_3f000000<>+0(SB), Z2, Z1
+	VADDPS       Z1, Z8, Z8
+	VFMADD231PS  constF32_3f318000<>+0(SB), Z9, Z8
+	VCMPPS       $0x00, constF32_0<>+0(SB), Z0, K2
+	VMOVUPS      constF32_ff800000<>+0(SB), Z1
+	VBLENDMPS    Z1, Z8, K2, Z10
+	VCMPPS       $0x11, constF32_0<>+0(SB), Z0, K2
+	VMOVUPS      constF32_7fc00000<>+0(SB), Z1
+	VBLENDMPS    Z1, Z10, K2, Z11
+	VCMPPS       $0x00, constF32_7f800000<>+0(SB), Z0, K2
+	VBLENDMPS    Z0, Z11, K2, Z12
+	VCMPPS       $0x03, Z0, Z0, K2
+	VBLENDMPS    Z0, Z12, K2, Z13
+	VMOVUPS      Z13, K1, (CX)
+
+done195:
+	VZEROUPPER
+	RET
+
+// func log1pF32AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·log1pF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+one196:
+	CMPQ         AX, $0x00000010
+	JLT          rest196
+	VMOVUPS      (DX), Z0
+	VMOVUPS      constF32_3f800000<>+0(SB), Z1
+	VADDPS       Z0, Z1, Z1
+	VMULPS       constF32_4c000000<>+0(SB), Z1, Z2
+	VCMPPS       $0x11, constF32_800000<>+0(SB), Z1, K1
+	VBLENDMPS    Z2, Z1, K1, Z3
+	VMOVUPS      constF32_c3170000<>+0(SB), Z2
+	VMOVUPS      constF32_c2fc0000<>+0(SB), Z19
+	VBLENDMPS    Z2, Z19, K1, Z4
+	VPSRLD       $0x17, Z3, Z2
+	VCVTDQ2PS    Z2, Z2
+	VADDPS       Z2, Z4, Z4
+	VANDPS       constF32_7fffff<>+0(SB), Z3, Z3
+	VORPS        constF32_3f000000<>+0(SB), Z3, Z3
+	VCMPPS       $0x11, constF32_3f3504f3<>+0(SB), Z3, K1
+	VMOVUPS.Z    Z3, K1, Z2
+	VMOVUPS      constF32_3f800000<>+0(SB), Z19
+	VMOVUPS.Z    Z19, K1, Z19
+	VSUBPS       Z19, Z4, Z4
+	VSUBPS       constF32_3f800000<>+0(SB), Z3, Z3
+	VADDPS       Z2, Z3, Z3
+	VMOVUPS      constF32_3d9021bb<>+0(SB), Z2
+	VFMADD213PS  constF32_bdebd1b8<>+0(SB), Z3, Z2
+	VFMADD213PS  constF32_3def251a<>+0(SB), Z3, Z2
+	VFMADD213PS  constF32_bdfe5d4f<>+0(SB), Z3, Z2
+	VFMADD213PS  constF32_3e11e9bf<>+0(SB), Z3, Z2
+	VFMADD213PS  constF32_be2aae50<>+0(SB), Z3, Z2
+	VFMADD213PS  constF32_3e4cceac<>+0(SB), Z3, Z2
+	VFMADD213PS  constF32_be7ffffc<>+0(SB), Z3, Z2
+	VFMADD213PS  constF32_3eaaaaaa<>+0(SB), Z3, Z2
+	VMULPS       Z3, Z3, Z19
+	VMULPS       Z3, Z2, Z2
+	VMULPS       Z19, Z2, Z2
+	VFMADD231PS  constF32_b95e8083<>+0(SB), Z4, Z2
+	VFNMADD231PS constF32_3f000000<>+0(SB), Z19, Z2
+	VADDPS       Z2, Z3, Z3
+	VFMADD231PS  constF32_3f318000<>+0(SB), Z4, Z3
+	VCMPPS       $0x00, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS      constF32_ff800000<>+0(SB), Z2
+	VBLENDMPS    Z2, Z3, K1, Z5
+	VCMPPS       $0x11, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS      constF32_7fc00000<>+0(SB), Z2
+	VBLENDMPS    Z2, Z5, K1, Z6
+	VCMPPS       $0x00, constF32_7f800000<>+0(SB), Z1, K1
+	VBLENDMPS    Z1, Z6, K1, Z7
+	VCMPPS       $0x03, Z1, Z1, K1
+	VBLENDMPS    Z1, Z7, K1, Z8
+	VSUBPS       constF32_3f800000<>+0(SB), Z1, Z2
+	VDIVPS       Z2, Z0, Z2
+	VMULPS       Z2, Z8, Z8
+	VCMPPS       $0x00, constF32_3f800000<>+0(SB), Z1, K1
+	VBLENDMPS    Z0, Z8, K1, Z9
+	VCMPPS       $0x00, constF32_7f800000<>+0(SB), Z0, K1
+	VBLENDMPS    Z0, Z9, K1, Z10
+	VMOVUPS      Z10, (CX)
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, DX
+	SUBQ         $0x00000010, AX
+	JMP          one196
+
+rest196:
+	TESTQ        AX, AX
+	JZ           done196
+	MOVQ         AX, BX
+	MOVQ         $0x0000000000000001, AX
+	SHLXQ        BX, AX, AX
+	DECQ         AX
+	KMOVW        AX, K1
+	VMOVUPS.Z    (DX), K1, Z0
+	VMOVUPS      constF32_3f800000<>+0(SB), Z1
+	VADDPS       Z0, Z1, Z1
+	VMULPS       constF32_4c000000<>+0(SB), Z1, Z2
+	VCMPPS       $0x11, constF32_800000<>+0(SB), Z1, K2
+	VBLENDMPS    Z2, Z1, K2, Z11
+	VMOVUPS      constF32_c3170000<>+0(SB), Z2
+	VMOVUPS      constF32_c2fc0000<>+0(SB), Z3
+	VBLENDMPS    Z2, Z3, K2, Z12
+	VPSRLD       $0x17, Z11, Z2
+	VCVTDQ2PS    Z2, Z2
+	VADDPS       Z2, Z12, Z12
+	VANDPS       constF32_7fffff<>+0(SB), Z11, Z11
+	VORPS        constF32_3f000000<>+0(SB), Z11, Z11
+	VCMPPS       $0x11, constF32_3f3504f3<>+0(SB), Z11, K2
+	VMOVUPS.Z    Z11, K2, Z2
+	VMOVUPS      constF32_3f800000<>+0(SB), Z3
+	VMOVUPS.Z    Z3, K2, Z3
+	VSUBPS       Z3, Z12, Z12
+	VSUBPS       constF32_3f800000<>+0(SB), Z11, Z11
+	VADDPS       Z2, Z11, Z11
+	VMOVUPS      constF32_3d9021bb<>+0(SB), Z2
+	VFMADD213PS  constF32_bdebd1b8<>+0(SB), Z11, Z2
+	VFMADD213PS  constF32_3def251a<>+0(SB), Z11, Z2
+	VFMADD213PS  constF32_bdfe5d4f<>+0(SB), Z11, Z2
+	VFMADD213PS  constF32_3e11e9bf<>+0(SB), Z11, Z2
+	VFMADD213PS  constF32_be2aae50<>+0(SB), Z11, Z2
+	VFMADD213PS  constF32_3e4cceac<>+0(SB), Z11, Z2
+	VFMADD213PS  constF32_be7ffffc<>+0(SB), Z11, Z2
+	VFMADD213PS  constF32_3eaaaaaa<>+0(SB), Z11, Z2
+	VMULPS       Z11, Z11, Z3
+	VMULPS       Z11, Z2, Z2
+	VMULPS       Z3, Z2, Z2
+	VFMADD231PS  constF32_b95e8083<>+0(SB), Z12, Z2
+	VFNMADD231PS constF32_3f000000<>+0(SB), Z3, Z2
+	VADDPS       Z2, Z11, Z11
+	VFMADD231PS  constF32_3f318000<>+0(SB), Z12, Z11
+	VCMPPS       $0x00, constF32_0<>+0(SB), Z1, K2
+	VMOVUPS      constF32_ff800000<>+0(SB), Z2
+	VBLENDMPS    Z2, Z11, K2, Z13
+	VCMPPS       $0x11, constF32_0<>+0(SB), Z1, K2
+	VMOVUPS      constF32_7fc00000<>+0(SB), Z2
+	VBLENDMPS    Z2, Z13, K2, Z14
+	VCMPPS       $0x00, constF32_7f800000<>+0(SB), Z1, K2
+	VBLENDMPS    Z1, Z14, K2, Z15
+	VCMPPS       $0x03, Z1, Z1, K2
+	VBLENDMPS    Z1, Z15, K2, Z16
+	VSUBPS       constF32_3f800000<>+0(SB), Z1, Z2
+	VDIVPS       Z2, Z0, Z2
+	VMULPS       Z2, Z16, Z16
+	VCMPPS       $0x00, constF32_3f800000<>+0(SB), Z1, K2
+	VBLENDMPS    Z0, Z16, K2, Z17
+	VCMPPS       $0x00, constF32_7f800000<>+0(SB), Z0, K2
+	VBLENDMPS    Z0, Z17, K2, Z18
+	VMOVUPS      Z18, K1, (CX)
+
+done196:
+	VZEROUPPER
+	RET
+
+// func softplusF32AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·softplusF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+one197:
+	CMPQ         AX, $0x00000010
+	JLT          rest197
+	VMOVUPS      (DX), Z0
+	VORPS        constF32_80000000<>+0(SB), Z0, Z1
+	VMOVUPS      constF32_c2d00000<>+0(SB), Z3
+	VMOVUPS      constF32_42b20000<>+0(SB), Z4
+	VMAXPS       Z1, Z3, Z3
+	VMINPS       Z3, Z4, Z3
+	VMULPS       constF32_3fb8aa3b<>+0(SB), Z3, Z1
+	VRNDSCALEPS  $0x08, Z1, Z1
+	VFNMADD231PS constF32_3f318000<>+0(SB), Z1, Z3
+	VFNMADD231PS constF32_b95e8083<>+0(SB), Z1, Z3
+	VMOVUPS      constF32_39506967<>+0(SB), Z4
+	VFMADD213PS  constF32_3ab743ce<>+0(SB), Z3, Z4
+	VFMADD213PS  constF32_3c088908<>+0(SB), Z3, Z4
+	VFMADD213PS  constF32_3d2aa9c1<>+0(SB), Z3, Z4
+	VFMADD213PS  constF32_3e2aaaaa<>+0(SB), Z3, Z4
+	VFMADD213PS  constF32_3f000000<>+0(SB), Z3, Z4
+	VMULPS       Z3, Z3, Z22
+	VFMADD213PS  Z3, Z22, Z4
+	VADDPS       constF32_3f800000<>+0(SB), Z4, Z4
+	VSCALEFPS    Z1, Z4, Z4
+	VMOVUPS      constF32_3f800000<>+0(SB), Z1
+	VADDPS       Z4, Z1, Z1
+	VMULPS       constF32_4c000000<>+0(SB), Z1, Z3
+	VCMPPS       $0x11, constF32_800000<>+0(SB), Z1, K1
+	VBLENDMPS    Z3, Z1, K1, Z5
+	VMOVUPS      constF32_c3170000<>+0(SB), Z3
+	VMOVUPS      constF32_c2fc0000<>+0(SB), Z22
+	VBLENDMPS    Z3, Z22, K1, Z6
+	VPSRLD       $0x17, Z5, Z3
+	VCVTDQ2PS    Z3, Z3
+	VADDPS       Z3, Z6, Z6
+	VANDPS       constF32_7fffff<>+0(SB), Z5, Z5
+	VORPS        constF32_3f000000<>+0(SB), Z5, Z5
+	VCMPPS       $0x11, constF32_3f3504f3<>+0(SB), Z5, K1
+	VMOVUPS.Z    Z5, K1, Z3
+	VMOVUPS      constF32_3f800000<>+0(SB), Z22
+	VMOVUPS.Z    Z22, K1, Z22
+	VSUBPS       Z22, Z6, Z6
+	VSUBPS       constF32_3f800000<>+0(SB), Z5, Z5
+	VADDPS       Z3, Z5, Z5
+	VMOVUPS      constF32_3d9021bb<>+0(SB), Z3
+	VFMADD213PS  constF32_bdebd1b8<>+0(SB), Z5, Z3
+	VFMADD213PS  constF32_3def251a<>+0(SB), Z5, Z3
+	VFMADD213PS  constF32_bdfe5d4f<>+0(SB), Z5, Z3
+	VFMADD213PS  constF32_3e11e9bf<>+0(SB), Z5, Z3
+	VFMADD213PS  constF32_be2aae50<>+0(SB), Z5, Z3
+	VFMADD213PS  constF32_3e4cceac<>+0(SB), Z5, Z3
+	VFMADD213PS  constF32_be7ffffc<>+0(SB), Z5, Z3
+	VFMADD213PS  constF32_3eaaaaaa<>+0(SB), Z5, Z3
+	VMULPS       Z5, Z5, Z22
+	VMULPS       Z5, Z3, Z3
+	VMULPS       Z22, Z3, Z3
+	VFMADD231PS  constF32_b95e8083<>+0(SB), Z6, Z3
+	VFNMADD231PS constF32_3f000000<>+0(SB), Z22, Z3
+	VADDPS       Z3, Z5, Z5
+	VFMADD231PS  constF32_3f318000<>+0(SB), Z6, Z5
+	VCMPPS       $0x00, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS      constF32_ff800000<>+0(SB), Z3
+	VBLENDMPS    Z3, Z5, K1, Z7
+	VCMPPS       $0x11, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS      constF32_7fc00000<>+0(SB), Z3
+	VBLENDMPS    Z3, Z7, K1, Z8
+	VCMPPS       $0x00, constF32_7f800000<>+0(SB), Z1, K1
+	VBLENDMPS    Z1, Z8, K1, Z9
+	VCMPPS       $0x03, Z1, Z1, K1
+	VBLENDMPS    Z1, Z9, K1, Z10
+	VSUBPS       constF32_3f800000<>+0(SB), Z1, Z3
+	VDIVPS       Z3, Z4, Z3
+	VMULPS       Z3, Z10, Z10
+	VCMPPS       $0x00, constF32_3f800000<>+0(SB), Z1, K1
+	VBLENDMPS    Z4, Z10, K1, Z11
+	VCMPPS       $0x00, constF32_7f800000<>+0(SB), Z4, K1
+	VBLENDMPS    Z4, Z11, K1, Z12
+	VPXORD       Z2, Z2, Z2
+	VMAXPS       Z0, Z2, Z2
+	VADDPS       Z2, Z12, Z12
+	VMOVUPS      Z12, (CX)
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, DX
+	SUBQ         $0x00000010, AX
+	JMP          one197
+
+rest197:
+	TESTQ        AX, AX
+	JZ           done197
+	MOVQ         AX, BX
+	MOVQ         $0x0000000000000001, AX
+	SHLXQ        BX, AX, AX
+	DECQ         AX
+	KMOVW        AX, K1
+	VMOVUPS.Z    (DX), K1, Z0
+	VORPS        constF32_80000000<>+0(SB), Z0, Z1
+	VMOVUPS      constF32_c2d00000<>+0(SB), Z2
+	VMOVUPS      constF32_42b20000<>+0(SB), Z3
+	VMAXPS       Z1, Z2, Z2
+	VMINPS       Z2, Z3, Z2
+	VMULPS       constF32_3fb8aa3b<>+0(SB), Z2, Z1
+	VRNDSCALEPS  $0x08, Z1, Z1
+	VFNMADD231PS constF32_3f318000<>+0(SB), Z1, Z2
+	VFNMADD231PS constF32_b95e8083<>+0(SB), Z1, Z2
+	VMOVUPS      constF32_39506967<>+0(SB), Z3
+	VFMADD213PS  constF32_3ab743ce<>+0(SB), Z2, Z3
+	VFMADD213PS  constF32_3c088908<>+0(SB), Z2, Z3
+	VFMADD213PS  constF32_3d2aa9c1<>+0(SB), Z2, Z3
+	VFMADD213PS  constF32_3e2aaaaa<>+0(SB), Z2, Z3
+	VFMADD213PS  constF32_3f000000<>+0(SB), Z2, Z3
+	VMULPS       Z2, Z2, Z4
+	VFMADD213PS  Z2, Z4, Z3
+	VADDPS       constF32_3f800000<>+0(SB), Z3, Z3
+	VSCALEFPS    Z1, Z3, Z3
+	VMOVUPS      constF32_3f800000<>+0(SB), Z1
+	VADDPS       Z3, Z1, Z1
+	VMULPS       constF32_4c000000<>+0(SB), Z1, Z2
+	VCMPPS       $0x11, constF32_800000<>+0(SB), Z1, K2
+	VBLENDMPS    Z2, Z1, K2, Z14
+	VMOVUPS      constF32_c3170000<>+0(SB), Z2
+	VMOVUPS      constF32_c2fc0000<>+0(SB), Z4
+	VBLENDMPS    Z2, Z4, K2, Z15
+	VPSRLD       $0x17, Z14, Z2
+	VCVTDQ2PS    Z2, Z2
+	VADDPS       Z2, Z15, Z15
+	VANDPS       constF32_7fffff<>+0(SB), Z14, Z14
+	VORPS        constF32_3f000000<>+0(SB), Z14, Z14
+	VCMPPS       $0x11, constF32_3f3504f3<>+0(SB), Z14, K2
+	VMOVUPS.Z    Z14, K2, Z2
+	VMOVUPS      constF32_3f800000<>+0(SB), Z4
+	VMOVUPS.Z    Z4, K2, Z4
+	VSUBPS       Z4, Z15, Z15
+	VSUBPS       constF32_3f800000<>+0(SB), Z14, Z14
+	VADDPS       Z2, Z14, Z14
+	VMOVUPS      constF32_3d9021bb<>+0(SB), Z2
+	VFMADD213PS  constF32_bdebd1b8<>+0(SB), Z14, Z2
+	VFMADD213PS  constF32_3def251a<>+0(SB), Z14, Z2
+	VFMADD213PS  constF32_bdfe5d4f<>+0(SB), Z14, Z2
+	VFMADD213PS  constF32_3e11e9bf<>+0(SB), Z14, Z2
+	VFMADD213PS  constF32_be2aae50<>+0(SB), Z14, Z2
+	VFMADD213PS  constF32_3e4cceac<>+0(SB), Z14, Z2
+	VFMADD213PS  constF32_be7ffffc<>+0(SB), Z14, Z2
+	VFMADD213PS  constF32_3eaaaaaa<>+0(SB), Z14, Z2
+	VMULPS       Z14, Z14, Z4
+	VMULPS       Z14, Z2, Z2
+	VMULPS       Z4, Z2, Z2
+	VFMADD231PS  constF32_b95e8083<>+0(SB), Z15, Z2
+	VFNMADD231PS constF32_3f000000<>+0(SB), Z4, Z2
+	VADDPS       Z2, Z14, Z14
+	VFMADD231PS  constF32_3f318000<>+0(SB), Z15, Z14
+	VCMPPS       $0x00, constF32_0<>+0(SB), Z1, K2
+	VMOVUPS      constF32_ff800000<>+0(SB), Z2
+	VBLENDMPS    Z2, Z14, K2, Z16
+	VCMPPS       $0x11, constF32_0<>+0(SB), Z1, K2
+	VMOVUPS      constF32_7fc00000<>+0(SB), Z2
+	VBLENDMPS    Z2, Z16, K2, Z17
+	VCMPPS       $0x00, constF32_7f800000<>+0(SB), Z1, K2
+	VBLENDMPS    Z1, Z17, K2, Z18
+	VCMPPS       $0x03, Z1, Z1, K2
+	VBLENDMPS    Z1, Z18, K2, Z19
+	VSUBPS       constF32_3f800000<>+0(SB), Z1, Z2
+	VDIVPS       Z2, Z3, Z2
+	VMULPS       Z2, Z19, Z19
+	VCMPPS       $0x00, constF32_3f800000<>+0(SB), Z1, K2
+	VBLENDMPS    Z3, Z19, K2, Z20
+	VCMPPS       $0x00, constF32_7f800000<>+0(SB), Z3, K2
+	VBLENDMPS    Z3, Z20, K2, Z21
+	VPXORD       Z13, Z13, Z13
+	VMAXPS       Z0, Z13, Z13
+	VADDPS       Z13, Z21, Z21
+	VMOVUPS      Z21, K1, (CX)
+
+done197:
 	VZEROUPPER
 	RET
 

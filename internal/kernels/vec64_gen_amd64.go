@@ -189,15 +189,40 @@ func normGradRowsF64AVX2(rows int, cols int, dst *byte, dy *byte, x *byte, a *by
 //go:noescape
 func momentumF64AVX2(n int, w *byte, m *byte, grad *byte, k *byte)
 
+// kerasMomentumF64AVX2 is a fused momentum update as Keras does it; k holds lr, momentum.
+//
+//go:noescape
+func kerasMomentumF64AVX2(n int, w *byte, m *byte, grad *byte, k *byte)
+
 // nesterovF64AVX2 is a fused momentum update; k holds lr, momentum.
 //
 //go:noescape
 func nesterovF64AVX2(n int, w *byte, m *byte, grad *byte, k *byte)
 
+// kerasNesterovF64AVX2 is a fused momentum update as Keras does it; k holds lr, momentum.
+//
+//go:noescape
+func kerasNesterovF64AVX2(n int, w *byte, m *byte, grad *byte, k *byte)
+
 // adagradF64AVX2 is a fused Adagrad update; k holds lr, epsilon.
 //
 //go:noescape
 func adagradF64AVX2(n int, w *byte, a *byte, grad *byte, k *byte)
+
+// rmspropF64AVX2 is a fused RMSProp update; k holds lr, 1-rho, momentum, epsilon.
+//
+//go:noescape
+func rmspropF64AVX2(n int, w *byte, ms *byte, mom *byte, grad *byte, k *byte)
+
+// rmspropCenteredF64AVX2 is a fused RMSProp update; k holds lr, 1-rho, momentum, epsilon.
+//
+//go:noescape
+func rmspropCenteredF64AVX2(n int, w *byte, ms *byte, mom *byte, mg *byte, grad *byte, k *byte)
+
+// ftrlF64AVX2 is a fused FTRL update of power -0.5; k holds lr, l1, l2, l2 shrinkage.
+//
+//go:noescape
+func ftrlF64AVX2(n int, w *byte, accum *byte, linear *byte, grad *byte, k *byte)
 
 // adamF64AVX2 is a fused Adam update; k as in AdamParams' span.
 //
@@ -419,15 +444,40 @@ func normGradRowsF64AVX512(rows int, cols int, dst *byte, dy *byte, x *byte, a *
 //go:noescape
 func momentumF64AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
 
+// kerasMomentumF64AVX512 is a fused momentum update as Keras does it; k holds lr, momentum.
+//
+//go:noescape
+func kerasMomentumF64AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
+
 // nesterovF64AVX512 is a fused momentum update; k holds lr, momentum.
 //
 //go:noescape
 func nesterovF64AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
 
+// kerasNesterovF64AVX512 is a fused momentum update as Keras does it; k holds lr, momentum.
+//
+//go:noescape
+func kerasNesterovF64AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
+
 // adagradF64AVX512 is a fused Adagrad update; k holds lr, epsilon.
 //
 //go:noescape
 func adagradF64AVX512(n int, w *byte, a *byte, grad *byte, k *byte)
+
+// rmspropF64AVX512 is a fused RMSProp update; k holds lr, 1-rho, momentum, epsilon.
+//
+//go:noescape
+func rmspropF64AVX512(n int, w *byte, ms *byte, mom *byte, grad *byte, k *byte)
+
+// rmspropCenteredF64AVX512 is a fused RMSProp update; k holds lr, 1-rho, momentum, epsilon.
+//
+//go:noescape
+func rmspropCenteredF64AVX512(n int, w *byte, ms *byte, mom *byte, mg *byte, grad *byte, k *byte)
+
+// ftrlF64AVX512 is a fused FTRL update of power -0.5; k holds lr, l1, l2, l2 shrinkage.
+//
+//go:noescape
+func ftrlF64AVX512(n int, w *byte, accum *byte, linear *byte, grad *byte, k *byte)
 
 // maxWindowF64AVX512 is max pooling; rows, lines and taps > 0.
 //

@@ -2721,6 +2721,82 @@ done61:
 	VZEROUPPER
 	RET
 
+// func kerasMomentumF64AVX2(n int, w *byte, m *byte, grad *byte, k *byte)
+// Requires: AVX, AVX2
+TEXT ·kerasMomentumF64AVX2(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         m+16(FP), DX
+	MOVQ         grad+24(FP), BX
+	MOVQ         k+32(FP), SI
+	VBROADCASTSD (SI), Y0
+	VBROADCASTSD 8(SI), Y1
+
+many62:
+	CMPQ    AX, $0x00000008
+	JLT     one62
+	VMOVUPD (CX), Y2
+	VMOVUPD (DX), Y3
+	VMOVUPD (BX), Y4
+	VMULPD  Y0, Y4, Y4
+	VMULPD  Y1, Y3, Y3
+	VSUBPD  Y4, Y3, Y3
+	VMOVUPD Y3, (DX)
+	VADDPD  Y3, Y2, Y2
+	VMOVUPD Y2, (CX)
+	VMOVUPD 32(CX), Y2
+	VMOVUPD 32(DX), Y3
+	VMOVUPD 32(BX), Y4
+	VMULPD  Y0, Y4, Y4
+	VMULPD  Y1, Y3, Y3
+	VSUBPD  Y4, Y3, Y3
+	VMOVUPD Y3, 32(DX)
+	VADDPD  Y3, Y2, Y2
+	VMOVUPD Y2, 32(CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000008, AX
+	JMP     many62
+
+one62:
+	CMPQ    AX, $0x00000004
+	JLT     rest62
+	VMOVUPD (CX), Y2
+	VMOVUPD (DX), Y3
+	VMOVUPD (BX), Y4
+	VMULPD  Y0, Y4, Y4
+	VMULPD  Y1, Y3, Y3
+	VSUBPD  Y4, Y3, Y3
+	VMOVUPD Y3, (DX)
+	VADDPD  Y3, Y2, Y2
+	VMOVUPD Y2, (CX)
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	ADDQ    $0x00000020, BX
+	SUBQ    $0x00000004, AX
+	JMP     one62
+
+rest62:
+	TESTQ        AX, AX
+	JZ           done62
+	VMOVQ        AX, X2
+	VPBROADCASTQ X2, Y2
+	VPCMPGTQ     iotaF64<>+0(SB), Y2, Y2
+	VMASKMOVPD   (CX), Y2, Y3
+	VMASKMOVPD   (DX), Y2, Y4
+	VMASKMOVPD   (BX), Y2, Y5
+	VMULPD       Y0, Y5, Y5
+	VMULPD       Y1, Y4, Y4
+	VSUBPD       Y5, Y4, Y4
+	VMASKMOVPD   Y4, Y2, (DX)
+	VADDPD       Y4, Y3, Y3
+	VMASKMOVPD   Y3, Y2, (CX)
+
+done62:
+	VZEROUPPER
+	RET
+
 // func nesterovF64AVX2(n int, w *byte, m *byte, grad *byte, k *byte)
 // Requires: AVX, AVX2, FMA3
 TEXT ·nesterovF64AVX2(SB), NOSPLIT, $0-40
@@ -2732,9 +2808,9 @@ TEXT ·nesterovF64AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Y0
 	VBROADCASTSD 8(SI), Y1
 
-many62:
+many63:
 	CMPQ         AX, $0x00000008
-	JLT          one62
+	JLT          one63
 	VMOVUPD      (CX), Y2
 	VMOVUPD      (DX), Y3
 	VMOVUPD      (BX), Y4
@@ -2755,11 +2831,11 @@ many62:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000008, AX
-	JMP          many62
+	JMP          many63
 
-one62:
+one63:
 	CMPQ         AX, $0x00000004
-	JLT          rest62
+	JLT          rest63
 	VMOVUPD      (CX), Y2
 	VMOVUPD      (DX), Y3
 	VMOVUPD      (BX), Y4
@@ -2772,11 +2848,11 @@ one62:
 	ADDQ         $0x00000020, DX
 	ADDQ         $0x00000020, BX
 	SUBQ         $0x00000004, AX
-	JMP          one62
+	JMP          one63
 
-rest62:
+rest63:
 	TESTQ        AX, AX
-	JZ           done62
+	JZ           done63
 	VMOVQ        AX, X2
 	VPBROADCASTQ X2, Y2
 	VPCMPGTQ     iotaF64<>+0(SB), Y2, Y2
@@ -2789,7 +2865,91 @@ rest62:
 	VFNMADD231PD Y0, Y5, Y3
 	VMASKMOVPD   Y3, Y2, (CX)
 
-done62:
+done63:
+	VZEROUPPER
+	RET
+
+// func kerasNesterovF64AVX2(n int, w *byte, m *byte, grad *byte, k *byte)
+// Requires: AVX, AVX2
+TEXT ·kerasNesterovF64AVX2(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         m+16(FP), DX
+	MOVQ         grad+24(FP), BX
+	MOVQ         k+32(FP), SI
+	VBROADCASTSD (SI), Y0
+	VBROADCASTSD 8(SI), Y1
+
+many64:
+	CMPQ    AX, $0x00000008
+	JLT     one64
+	VMOVUPD (CX), Y2
+	VMOVUPD (DX), Y3
+	VMOVUPD (BX), Y4
+	VMULPD  Y0, Y4, Y4
+	VMULPD  Y1, Y3, Y3
+	VSUBPD  Y4, Y3, Y3
+	VMOVUPD Y3, (DX)
+	VMULPD  Y1, Y3, Y3
+	VSUBPD  Y4, Y3, Y3
+	VADDPD  Y3, Y2, Y2
+	VMOVUPD Y2, (CX)
+	VMOVUPD 32(CX), Y2
+	VMOVUPD 32(DX), Y3
+	VMOVUPD 32(BX), Y4
+	VMULPD  Y0, Y4, Y4
+	VMULPD  Y1, Y3, Y3
+	VSUBPD  Y4, Y3, Y3
+	VMOVUPD Y3, 32(DX)
+	VMULPD  Y1, Y3, Y3
+	VSUBPD  Y4, Y3, Y3
+	VADDPD  Y3, Y2, Y2
+	VMOVUPD Y2, 32(CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000008, AX
+	JMP     many64
+
+one64:
+	CMPQ    AX, $0x00000004
+	JLT     rest64
+	VMOVUPD (CX), Y2
+	VMOVUPD (DX), Y3
+	VMOVUPD (BX), Y4
+	VMULPD  Y0, Y4, Y4
+	VMULPD  Y1, Y3, Y3
+	VSUBPD  Y4, Y3, Y3
+	VMOVUPD Y3, (DX)
+	VMULPD  Y1, Y3, Y3
+	VSUBPD  Y4, Y3, Y3
+	VADDPD  Y3, Y2, Y2
+	VMOVUPD Y2, (CX)
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	ADDQ    $0x00000020, BX
+	SUBQ    $0x00000004, AX
+	JMP     one64
+
+rest64:
+	TESTQ        AX, AX
+	JZ           done64
+	VMOVQ        AX, X2
+	VPBROADCASTQ X2, Y2
+	VPCMPGTQ     iotaF64<>+0(SB), Y2, Y2
+	VMASKMOVPD   (CX), Y2, Y3
+	VMASKMOVPD   (DX), Y2, Y4
+	VMASKMOVPD   (BX), Y2, Y5
+	VMULPD       Y0, Y5, Y5
+	VMULPD       Y1, Y4, Y4
+	VSUBPD       Y5, Y4, Y4
+	VMASKMOVPD   Y4, Y2, (DX)
+	VMULPD       Y1, Y4, Y4
+	VSUBPD       Y5, Y4, Y4
+	VADDPD       Y4, Y3, Y3
+	VMASKMOVPD   Y3, Y2, (CX)
+
+done64:
 	VZEROUPPER
 	RET
 
@@ -2804,9 +2964,9 @@ TEXT ·adagradF64AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Y0
 	VBROADCASTSD 8(SI), Y1
 
-many63:
+many65:
 	CMPQ        AX, $0x00000008
-	JLT         one63
+	JLT         one65
 	VMOVUPD     (CX), Y2
 	VMOVUPD     (DX), Y3
 	VMOVUPD     (BX), Y4
@@ -2833,11 +2993,11 @@ many63:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000008, AX
-	JMP         many63
+	JMP         many65
 
-one63:
+one65:
 	CMPQ        AX, $0x00000004
-	JLT         rest63
+	JLT         rest65
 	VMOVUPD     (CX), Y2
 	VMOVUPD     (DX), Y3
 	VMOVUPD     (BX), Y4
@@ -2853,11 +3013,11 @@ one63:
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	SUBQ        $0x00000004, AX
-	JMP         one63
+	JMP         one65
 
-rest63:
+rest65:
 	TESTQ        AX, AX
-	JZ           done63
+	JZ           done65
 	VMOVQ        AX, X2
 	VPBROADCASTQ X2, Y2
 	VPCMPGTQ     iotaF64<>+0(SB), Y2, Y2
@@ -2873,7 +3033,242 @@ rest63:
 	VSUBPD       Y5, Y3, Y3
 	VMASKMOVPD   Y3, Y2, (CX)
 
-done63:
+done65:
+	VZEROUPPER
+	RET
+
+// func rmspropF64AVX2(n int, w *byte, ms *byte, mom *byte, grad *byte, k *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·rmspropF64AVX2(SB), NOSPLIT, $0-48
+	MOVQ         n+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         ms+16(FP), DX
+	MOVQ         mom+24(FP), BX
+	MOVQ         grad+32(FP), SI
+	MOVQ         k+40(FP), DI
+	VBROADCASTSD (DI), Y0
+	VBROADCASTSD 8(DI), Y1
+	VBROADCASTSD 16(DI), Y2
+	VBROADCASTSD 24(DI), Y3
+
+one66:
+	CMPQ        AX, $0x00000004
+	JLT         rest66
+	VMOVUPD     (CX), Y4
+	VMOVUPD     (DX), Y5
+	VMOVUPD     (BX), Y6
+	VMOVUPD     (SI), Y7
+	VMULPD      Y7, Y7, Y8
+	VSUBPD      Y5, Y8, Y8
+	VFMADD231PD Y1, Y8, Y5
+	VMOVUPD     Y5, (DX)
+	VADDPD      Y3, Y5, Y5
+	VSQRTPD     Y5, Y5
+	VMULPD      Y0, Y7, Y7
+	VDIVPD      Y5, Y7, Y7
+	VFMADD213PD Y7, Y2, Y6
+	VMOVUPD     Y6, (BX)
+	VSUBPD      Y6, Y4, Y4
+	VMOVUPD     Y4, (CX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000020, DX
+	ADDQ        $0x00000020, BX
+	ADDQ        $0x00000020, SI
+	SUBQ        $0x00000004, AX
+	JMP         one66
+
+rest66:
+	TESTQ        AX, AX
+	JZ           done66
+	VMOVQ        AX, X4
+	VPBROADCASTQ X4, Y4
+	VPCMPGTQ     iotaF64<>+0(SB), Y4, Y4
+	VMASKMOVPD   (CX), Y4, Y5
+	VMASKMOVPD   (DX), Y4, Y6
+	VMASKMOVPD   (BX), Y4, Y7
+	VMASKMOVPD   (SI), Y4, Y8
+	VMULPD       Y8, Y8, Y9
+	VSUBPD       Y6, Y9, Y9
+	VFMADD231PD  Y1, Y9, Y6
+	VMASKMOVPD   Y6, Y4, (DX)
+	VADDPD       Y3, Y6, Y6
+	VSQRTPD      Y6, Y6
+	VMULPD       Y0, Y8, Y8
+	VDIVPD       Y6, Y8, Y8
+	VFMADD213PD  Y8, Y2, Y7
+	VMASKMOVPD   Y7, Y4, (BX)
+	VSUBPD       Y7, Y5, Y5
+	VMASKMOVPD   Y5, Y4, (CX)
+
+done66:
+	VZEROUPPER
+	RET
+
+// func rmspropCenteredF64AVX2(n int, w *byte, ms *byte, mom *byte, mg *byte, grad *byte, k *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·rmspropCenteredF64AVX2(SB), NOSPLIT, $0-56
+	MOVQ         n+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         ms+16(FP), DX
+	MOVQ         mom+24(FP), BX
+	MOVQ         mg+32(FP), SI
+	MOVQ         grad+40(FP), DI
+	MOVQ         k+48(FP), R8
+	VBROADCASTSD (R8), Y0
+	VBROADCASTSD 8(R8), Y1
+	VBROADCASTSD 16(R8), Y2
+	VBROADCASTSD 24(R8), Y3
+
+one67:
+	CMPQ         AX, $0x00000004
+	JLT          rest67
+	VMOVUPD      (CX), Y4
+	VMOVUPD      (DX), Y5
+	VMOVUPD      (BX), Y6
+	VMOVUPD      (SI), Y7
+	VMOVUPD      (DI), Y8
+	VMULPD       Y8, Y8, Y9
+	VSUBPD       Y5, Y9, Y9
+	VFMADD231PD  Y1, Y9, Y5
+	VMOVUPD      Y5, (DX)
+	VSUBPD       Y7, Y8, Y9
+	VFMADD231PD  Y1, Y9, Y7
+	VMOVUPD      Y7, (SI)
+	VFNMADD231PD Y7, Y7, Y5
+	VADDPD       Y3, Y5, Y5
+	VSQRTPD      Y5, Y5
+	VMULPD       Y0, Y8, Y8
+	VDIVPD       Y5, Y8, Y8
+	VFMADD213PD  Y8, Y2, Y6
+	VMOVUPD      Y6, (BX)
+	VSUBPD       Y6, Y4, Y4
+	VMOVUPD      Y4, (CX)
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
+	ADDQ         $0x00000020, SI
+	ADDQ         $0x00000020, DI
+	SUBQ         $0x00000004, AX
+	JMP          one67
+
+rest67:
+	TESTQ        AX, AX
+	JZ           done67
+	VMOVQ        AX, X4
+	VPBROADCASTQ X4, Y4
+	VPCMPGTQ     iotaF64<>+0(SB), Y4, Y4
+	VMASKMOVPD   (CX), Y4, Y5
+	VMASKMOVPD   (DX), Y4, Y6
+	VMASKMOVPD   (BX), Y4, Y7
+	VMASKMOVPD   (SI), Y4, Y8
+	VMASKMOVPD   (DI), Y4, Y9
+	VMULPD       Y9, Y9, Y10
+	VSUBPD       Y6, Y10, Y10
+	VFMADD231PD  Y1, Y10, Y6
+	VMASKMOVPD   Y6, Y4, (DX)
+	VSUBPD       Y8, Y9, Y10
+	VFMADD231PD  Y1, Y10, Y8
+	VMASKMOVPD   Y8, Y4, (SI)
+	VFNMADD231PD Y8, Y8, Y6
+	VADDPD       Y3, Y6, Y6
+	VSQRTPD      Y6, Y6
+	VMULPD       Y0, Y9, Y9
+	VDIVPD       Y6, Y9, Y9
+	VFMADD213PD  Y9, Y2, Y7
+	VMASKMOVPD   Y7, Y4, (BX)
+	VSUBPD       Y7, Y5, Y5
+	VMASKMOVPD   Y5, Y4, (CX)
+
+done67:
+	VZEROUPPER
+	RET
+
+// func ftrlF64AVX2(n int, w *byte, accum *byte, linear *byte, grad *byte, k *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·ftrlF64AVX2(SB), NOSPLIT, $0-48
+	MOVQ         n+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         accum+16(FP), DX
+	MOVQ         linear+24(FP), BX
+	MOVQ         grad+32(FP), SI
+	MOVQ         k+40(FP), DI
+	VBROADCASTSD (DI), Y0
+	VBROADCASTSD 8(DI), Y1
+	VBROADCASTSD 16(DI), Y2
+	VBROADCASTSD 24(DI), Y3
+
+one68:
+	CMPQ         AX, $0x00000004
+	JLT          rest68
+	VMOVUPD      (CX), Y4
+	VMOVUPD      (DX), Y5
+	VMOVUPD      (BX), Y6
+	VMOVUPD      (SI), Y7
+	VSQRTPD      Y5, Y8
+	VFMADD231PD  Y7, Y7, Y5
+	VMOVUPD      Y5, (DX)
+	VSQRTPD      Y5, Y5
+	VSUBPD       Y8, Y5, Y8
+	VDIVPD       Y0, Y8, Y8
+	VADDPD       Y7, Y6, Y6
+	VMULPD       Y3, Y4, Y7
+	VADDPD       Y7, Y7, Y7
+	VADDPD       Y7, Y6, Y6
+	VFNMADD231PD Y8, Y4, Y6
+	VMOVUPD      Y6, (BX)
+	VDIVPD       Y0, Y5, Y5
+	VADDPD       Y2, Y5, Y5
+	VADDPD       Y2, Y5, Y5
+	VANDPD       constF64_8000000000000000<>+0(SB), Y6, Y7
+	VORPD        Y1, Y7, Y7
+	VSUBPD       Y6, Y7, Y7
+	VDIVPD       Y5, Y7, Y7
+	VANDPD       constF64_7fffffffffffffff<>+0(SB), Y6, Y4
+	VCMPPD       $0x1e, Y1, Y4, Y4
+	VANDPD       Y7, Y4, Y4
+	VMOVUPD      Y4, (CX)
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
+	ADDQ         $0x00000020, SI
+	SUBQ         $0x00000004, AX
+	JMP          one68
+
+rest68:
+	TESTQ        AX, AX
+	JZ           done68
+	VMOVQ        AX, X4
+	VPBROADCASTQ X4, Y4
+	VPCMPGTQ     iotaF64<>+0(SB), Y4, Y4
+	VMASKMOVPD   (CX), Y4, Y5
+	VMASKMOVPD   (DX), Y4, Y6
+	VMASKMOVPD   (BX), Y4, Y7
+	VMASKMOVPD   (SI), Y4, Y8
+	VSQRTPD      Y6, Y9
+	VFMADD231PD  Y8, Y8, Y6
+	VMASKMOVPD   Y6, Y4, (DX)
+	VSQRTPD      Y6, Y6
+	VSUBPD       Y9, Y6, Y9
+	VDIVPD       Y0, Y9, Y9
+	VADDPD       Y8, Y7, Y7
+	VMULPD       Y3, Y5, Y8
+	VADDPD       Y8, Y8, Y8
+	VADDPD       Y8, Y7, Y7
+	VFNMADD231PD Y9, Y5, Y7
+	VMASKMOVPD   Y7, Y4, (BX)
+	VDIVPD       Y0, Y6, Y6
+	VADDPD       Y2, Y6, Y6
+	VADDPD       Y2, Y6, Y6
+	VANDPD       constF64_8000000000000000<>+0(SB), Y7, Y8
+	VORPD        Y1, Y8, Y8
+	VSUBPD       Y7, Y8, Y8
+	VDIVPD       Y6, Y8, Y8
+	VANDPD       constF64_7fffffffffffffff<>+0(SB), Y7, Y0
+	VCMPPD       $0x1e, Y1, Y0, Y0
+	VANDPD       Y8, Y0, Y0
+	VMASKMOVPD   Y0, Y4, (CX)
+
+done68:
 	VZEROUPPER
 	RET
 
@@ -2893,9 +3288,9 @@ TEXT ·adamF64AVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSD 32(DI), Y3
 	VBROADCASTSD 40(DI), Y4
 
-one64:
+one69:
 	CMPQ        AX, $0x00000004
-	JLT         rest64
+	JLT         rest69
 	VMOVUPD     (CX), Y5
 	VMOVUPD     (DX), Y6
 	VMOVUPD     (BX), Y7
@@ -2919,11 +3314,11 @@ one64:
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x00000004, AX
-	JMP         one64
+	JMP         one69
 
-rest64:
+rest69:
 	TESTQ        AX, AX
-	JZ           done64
+	JZ           done69
 	VMOVQ        AX, X5
 	VPBROADCASTQ X5, Y5
 	VPCMPGTQ     iotaF64<>+0(SB), Y5, Y5
@@ -2946,7 +3341,7 @@ rest64:
 	VSUBPD       Y7, Y6, Y6
 	VMASKMOVPD   Y6, Y5, (CX)
 
-done64:
+done69:
 	VZEROUPPER
 	RET
 
@@ -2957,24 +3352,24 @@ TEXT ·maxWindowF64AVX2(SB), NOSPLIT, $0-80
 	MOVQ x+72(FP), CX
 	MOVQ cols+8(FP), DX
 
-wide65:
+wide70:
 	CMPQ DX, $0x00000008
-	JLT  narrow65
+	JLT  narrow70
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel66:
+pixel71:
 	VMOVUPD constF64_fff0000000000000<>+0(SB), Y0
 	VMOVUPD constF64_fff0000000000000<>+0(SB), Y1
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line66:
+line71:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap66:
+tap71:
 	VMOVUPD   (R10), Y2
 	VMAXPD    Y2, Y0, Y2
 	VCMPPD    $0x03, Y0, Y0, Y3
@@ -2988,11 +3383,11 @@ tap66:
 	MOVQ      tapStep+56(FP), R12
 	ADDQ      R12, R10
 	DECQ      R11
-	JNZ       tap66
+	JNZ       tap71
 	MOVQ      lineStep+40(FP), R10
 	ADDQ      R10, R8
 	DECQ      R9
-	JNZ       line66
+	JNZ       line71
 	VMOVUPD   Y0, (SI)
 	VMOVUPD   Y1, 32(SI)
 	MOVQ      stride0+16(FP), R8
@@ -3000,29 +3395,29 @@ tap66:
 	MOVQ      stride1+24(FP), R8
 	ADDQ      R8, DI
 	DECQ      BX
-	JNZ       pixel66
+	JNZ       pixel71
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000008, DX
-	JMP       wide65
+	JMP       wide70
 
-narrow65:
+narrow70:
 	CMPQ DX, $0x00000004
-	JLT  edge65
+	JLT  edge70
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel67:
+pixel72:
 	VMOVUPD constF64_fff0000000000000<>+0(SB), Y0
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line67:
+line72:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap67:
+tap72:
 	VMOVUPD   (R10), Y1
 	VMAXPD    Y1, Y0, Y1
 	VCMPPD    $0x03, Y0, Y0, Y2
@@ -3031,42 +3426,42 @@ tap67:
 	MOVQ      tapStep+56(FP), R12
 	ADDQ      R12, R10
 	DECQ      R11
-	JNZ       tap67
+	JNZ       tap72
 	MOVQ      lineStep+40(FP), R10
 	ADDQ      R10, R8
 	DECQ      R9
-	JNZ       line67
+	JNZ       line72
 	VMOVUPD   Y0, (SI)
 	MOVQ      stride0+16(FP), R8
 	ADDQ      R8, SI
 	MOVQ      stride1+24(FP), R8
 	ADDQ      R8, DI
 	DECQ      BX
-	JNZ       pixel67
+	JNZ       pixel72
 	ADDQ      $0x00000020, AX
 	ADDQ      $0x00000020, CX
 	SUBQ      $0x00000004, DX
-	JMP       narrow65
+	JMP       narrow70
 
-edge65:
+edge70:
 	TESTQ        DX, DX
-	JZ           end65
+	JZ           end70
 	VMOVQ        DX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
 	MOVQ         rows+0(FP), DX
 	MOVQ         AX, AX
 
-pixel68:
+pixel73:
 	VMOVUPD constF64_fff0000000000000<>+0(SB), Y1
 	MOVQ    lines+32(FP), SI
 	MOVQ    CX, BX
 
-line68:
+line73:
 	MOVQ taps+48(FP), R8
 	MOVQ BX, DI
 
-tap68:
+tap73:
 	VMASKMOVPD (DI), Y0, Y2
 	VMAXPD     Y2, Y1, Y2
 	VCMPPD     $0x03, Y1, Y1, Y3
@@ -3075,20 +3470,20 @@ tap68:
 	MOVQ       tapStep+56(FP), R9
 	ADDQ       R9, DI
 	DECQ       R8
-	JNZ        tap68
+	JNZ        tap73
 	MOVQ       lineStep+40(FP), DI
 	ADDQ       DI, BX
 	DECQ       SI
-	JNZ        line68
+	JNZ        line73
 	VMASKMOVPD Y1, Y0, (AX)
 	MOVQ       stride0+16(FP), BX
 	ADDQ       BX, AX
 	MOVQ       stride1+24(FP), BX
 	ADDQ       BX, CX
 	DECQ       DX
-	JNZ        pixel68
+	JNZ        pixel73
 
-end65:
+end70:
 	VZEROUPPER
 	RET
 
@@ -3101,14 +3496,14 @@ TEXT ·routeWindowF64AVX2(SB), NOSPLIT, $0-96
 	MOVQ y+88(FP), BX
 	MOVQ cols+8(FP), SI
 
-wide69:
+wide74:
 	CMPQ SI, $0x00000008
-	JLT  narrow69
+	JLT  narrow74
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel70:
+pixel75:
 	VMOVUPD (BX)(R8*1), Y0
 	VMOVUPD (DX)(R8*1), Y1
 	VMOVUPD 32(BX)(R8*1), Y2
@@ -3116,11 +3511,11 @@ pixel70:
 	MOVQ    lines+32(FP), R11
 	MOVQ    R9, R10
 
-line70:
+line75:
 	MOVQ taps+48(FP), R13
 	MOVQ R10, R12
 
-tap70:
+tap75:
 	VMOVUPD (CX)(R12*1), Y4
 	VCMPPD  $0x00, Y0, Y4, Y4
 	VANDPD  Y1, Y4, Y4
@@ -3134,42 +3529,42 @@ tap70:
 	MOVQ    tapStep+56(FP), R14
 	ADDQ    R14, R12
 	DECQ    R13
-	JNZ     tap70
+	JNZ     tap75
 	MOVQ    lineStep+40(FP), R12
 	ADDQ    R12, R10
 	DECQ    R11
-	JNZ     line70
+	JNZ     line75
 	MOVQ    stride0+16(FP), R10
 	ADDQ    R10, R8
 	MOVQ    stride1+24(FP), R10
 	ADDQ    R10, R9
 	DECQ    DI
-	JNZ     pixel70
+	JNZ     pixel75
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, SI
-	JMP     wide69
+	JMP     wide74
 
-narrow69:
+narrow74:
 	CMPQ SI, $0x00000004
-	JLT  edge69
+	JLT  edge74
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel71:
+pixel76:
 	VMOVUPD (BX)(R8*1), Y0
 	VMOVUPD (DX)(R8*1), Y1
 	MOVQ    lines+32(FP), R11
 	MOVQ    R9, R10
 
-line71:
+line76:
 	MOVQ taps+48(FP), R13
 	MOVQ R10, R12
 
-tap71:
+tap76:
 	VMOVUPD (CX)(R12*1), Y2
 	VCMPPD  $0x00, Y0, Y2, Y2
 	VANDPD  Y1, Y2, Y2
@@ -3178,27 +3573,27 @@ tap71:
 	MOVQ    tapStep+56(FP), R14
 	ADDQ    R14, R12
 	DECQ    R13
-	JNZ     tap71
+	JNZ     tap76
 	MOVQ    lineStep+40(FP), R12
 	ADDQ    R12, R10
 	DECQ    R11
-	JNZ     line71
+	JNZ     line76
 	MOVQ    stride0+16(FP), R10
 	ADDQ    R10, R8
 	MOVQ    stride1+24(FP), R10
 	ADDQ    R10, R9
 	DECQ    DI
-	JNZ     pixel71
+	JNZ     pixel76
 	ADDQ    $0x00000020, AX
 	ADDQ    $0x00000020, CX
 	ADDQ    $0x00000020, DX
 	ADDQ    $0x00000020, BX
 	SUBQ    $0x00000004, SI
-	JMP     narrow69
+	JMP     narrow74
 
-edge69:
+edge74:
 	TESTQ        SI, SI
-	JZ           end69
+	JZ           end74
 	VMOVQ        SI, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -3206,17 +3601,17 @@ edge69:
 	XORQ         DI, DI
 	XORQ         R8, R8
 
-pixel72:
+pixel77:
 	VMASKMOVPD (BX)(DI*1), Y0, Y1
 	VMASKMOVPD (DX)(DI*1), Y0, Y2
 	MOVQ       lines+32(FP), R10
 	MOVQ       R8, R9
 
-line72:
+line77:
 	MOVQ taps+48(FP), R12
 	MOVQ R9, R11
 
-tap72:
+tap77:
 	VMASKMOVPD (CX)(R11*1), Y0, Y3
 	VCMPPD     $0x00, Y1, Y3, Y3
 	VANDPD     Y2, Y3, Y3
@@ -3225,19 +3620,19 @@ tap72:
 	MOVQ       tapStep+56(FP), R13
 	ADDQ       R13, R11
 	DECQ       R12
-	JNZ        tap72
+	JNZ        tap77
 	MOVQ       lineStep+40(FP), R11
 	ADDQ       R11, R9
 	DECQ       R10
-	JNZ        line72
+	JNZ        line77
 	MOVQ       stride0+16(FP), R9
 	ADDQ       R9, DI
 	MOVQ       stride1+24(FP), R9
 	ADDQ       R9, R8
 	DECQ       SI
-	JNZ        pixel72
+	JNZ        pixel77
 
-end69:
+end74:
 	VZEROUPPER
 	RET
 
@@ -3252,16 +3647,16 @@ TEXT ·mulAddPixelsF64AVX2(SB), NOSPLIT, $0-56
 	MOVQ x+40(FP), DI
 	MOVQ w+48(FP), R8
 
-wide73:
+wide78:
 	CMPQ    CX, $0x00000008
-	JLT     narrow73
+	JLT     narrow78
 	VMOVUPD (R8), Y0
 	VMOVUPD 32(R8), Y1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel74:
+pixel79:
 	VMOVUPD     (R10), Y2
 	VMOVUPD     (R11), Y3
 	VFMADD231PD Y0, Y3, Y2
@@ -3273,22 +3668,22 @@ pixel74:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel74
+	JNZ         pixel79
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         wide73
+	JMP         wide78
 
-narrow73:
+narrow78:
 	CMPQ    CX, $0x00000004
-	JLT     edge73
+	JLT     edge78
 	VMOVUPD (R8), Y0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel75:
+pixel80:
 	VMOVUPD     (R10), Y1
 	VMOVUPD     (R11), Y2
 	VFMADD231PD Y0, Y2, Y1
@@ -3296,16 +3691,16 @@ pixel75:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel75
+	JNZ         pixel80
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000004, CX
-	JMP         narrow73
+	JMP         narrow78
 
-edge73:
+edge78:
 	TESTQ        CX, CX
-	JZ           end73
+	JZ           end78
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -3313,7 +3708,7 @@ edge73:
 	MOVQ         SI, CX
 	MOVQ         DI, SI
 
-pixel76:
+pixel81:
 	VMASKMOVPD  (CX), Y0, Y2
 	VMASKMOVPD  (SI), Y0, Y3
 	VFMADD231PD Y1, Y3, Y2
@@ -3321,9 +3716,9 @@ pixel76:
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel76
+	JNZ         pixel81
 
-end73:
+end78:
 	VZEROUPPER
 	RET
 
@@ -3338,16 +3733,16 @@ TEXT ·dotPixelsF64AVX2(SB), NOSPLIT, $0-56
 	MOVQ y+40(FP), DI
 	MOVQ acc+48(FP), R8
 
-wide77:
+wide82:
 	CMPQ    CX, $0x00000008
-	JLT     narrow77
+	JLT     narrow82
 	VMOVUPD (R8), Y0
 	VMOVUPD 32(R8), Y1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel78:
+pixel83:
 	VMOVUPD     (R10), Y2
 	VMOVUPD     (R11), Y3
 	VFMADD231PD Y2, Y3, Y0
@@ -3357,41 +3752,41 @@ pixel78:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel78
+	JNZ         pixel83
 	VMOVUPD     Y0, (R8)
 	VMOVUPD     Y1, 32(R8)
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         wide77
+	JMP         wide82
 
-narrow77:
+narrow82:
 	CMPQ    CX, $0x00000004
-	JLT     edge77
+	JLT     edge82
 	VMOVUPD (R8), Y0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel79:
+pixel84:
 	VMOVUPD     (R10), Y1
 	VMOVUPD     (R11), Y2
 	VFMADD231PD Y1, Y2, Y0
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel79
+	JNZ         pixel84
 	VMOVUPD     Y0, (R8)
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000004, CX
-	JMP         narrow77
+	JMP         narrow82
 
-edge77:
+edge82:
 	TESTQ        CX, CX
-	JZ           end77
+	JZ           end82
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -3399,17 +3794,17 @@ edge77:
 	MOVQ         SI, CX
 	MOVQ         DI, SI
 
-pixel80:
+pixel85:
 	VMASKMOVPD  (CX), Y0, Y2
 	VMASKMOVPD  (SI), Y0, Y3
 	VFMADD231PD Y2, Y3, Y1
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel80
+	JNZ         pixel85
 	VMASKMOVPD  Y1, Y0, (R8)
 
-end77:
+end82:
 	VZEROUPPER
 	RET
 
@@ -3425,16 +3820,16 @@ TEXT ·routePixelsF64AVX2(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide81:
+wide86:
 	CMPQ CX, $0x00000008
-	JLT  narrow81
+	JLT  narrow86
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel82:
+pixel87:
 	VMOVUPD (R11), Y0
 	VMOVUPD (R12), Y1
 	VMOVUPD (R13), Y2
@@ -3460,24 +3855,24 @@ pixel82:
 	ADDQ    BX, R13
 	ADDQ    BX, R14
 	DECQ    R10
-	JNZ     pixel82
+	JNZ     pixel87
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	ADDQ    $0x00000040, R8
 	ADDQ    $0x00000040, R9
 	SUBQ    $0x00000008, CX
-	JMP     wide81
+	JMP     wide86
 
-narrow81:
+narrow86:
 	CMPQ CX, $0x00000004
-	JLT  edge81
+	JLT  edge86
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel83:
+pixel88:
 	VMOVUPD (R11), Y0
 	VMOVUPD (R12), Y1
 	VMOVUPD (R13), Y2
@@ -3493,17 +3888,17 @@ pixel83:
 	ADDQ    BX, R13
 	ADDQ    BX, R14
 	DECQ    R10
-	JNZ     pixel83
+	JNZ     pixel88
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	ADDQ    $0x00000020, R8
 	ADDQ    $0x00000020, R9
 	SUBQ    $0x00000004, CX
-	JMP     narrow81
+	JMP     narrow86
 
-edge81:
+edge86:
 	TESTQ        CX, CX
-	JZ           end81
+	JZ           end86
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -3512,7 +3907,7 @@ edge81:
 	MOVQ         R8, DI
 	MOVQ         R9, R8
 
-pixel84:
+pixel89:
 	VMASKMOVPD (CX), Y0, Y1
 	VMASKMOVPD (SI), Y0, Y2
 	VMASKMOVPD (DI), Y0, Y3
@@ -3528,9 +3923,9 @@ pixel84:
 	ADDQ       BX, DI
 	ADDQ       BX, R8
 	DECQ       AX
-	JNZ        pixel84
+	JNZ        pixel89
 
-end81:
+end86:
 	VZEROUPPER
 	RET
 
@@ -3544,14 +3939,14 @@ TEXT ·copyRowsF64AVX2(SB), NOSPLIT, $0-48
 	MOVQ dst+32(FP), SI
 	MOVQ x+40(FP), DI
 
-wide85:
+wide90:
 	CMPQ CX, $0x00000008
-	JLT  narrow85
+	JLT  narrow90
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy86:
+copy91:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPD    (R10), Y0
 	VMOVUPD    Y0, (R9)
@@ -3561,51 +3956,51 @@ copy86:
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy86
+	JNZ        copy91
 	ADDQ       $0x00000040, SI
 	ADDQ       $0x00000040, DI
 	SUBQ       $0x00000008, CX
-	JMP        wide85
+	JMP        wide90
 
-narrow85:
+narrow90:
 	CMPQ CX, $0x00000004
-	JLT  edge85
+	JLT  edge90
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy87:
+copy92:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPD    (R10), Y0
 	VMOVUPD    Y0, (R9)
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy87
+	JNZ        copy92
 	ADDQ       $0x00000020, SI
 	ADDQ       $0x00000020, DI
 	SUBQ       $0x00000004, CX
-	JMP        narrow85
+	JMP        narrow90
 
-edge85:
+edge90:
 	TESTQ        CX, CX
-	JZ           end85
+	JZ           end90
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
 	MOVQ         SI, CX
 	MOVQ         DI, SI
 
-copy88:
+copy93:
 	PREFETCHT0 (SI)(BX*8)
 	VMASKMOVPD (SI), Y0, Y1
 	VMASKMOVPD Y1, Y0, (CX)
 	ADDQ       DX, CX
 	ADDQ       BX, SI
 	DECQ       AX
-	JNZ        copy88
+	JNZ        copy93
 
-end85:
+end90:
 	VZEROUPPER
 	RET
 
@@ -3617,380 +4012,43 @@ TEXT ·addF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many89:
-	CMPQ    AX, $0x00000020
-	JLT     one89
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VMOVUPD 64(BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VMOVUPD 128(BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VMOVUPD 192(BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000020, AX
-	JMP     many89
-
-one89:
-	CMPQ    AX, $0x00000008
-	JLT     rest89
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000008, AX
-	JMP     one89
-
-rest89:
-	TESTQ     AX, AX
-	JZ        done89
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD.Z (BX), K1, Z1
-	VADDPD    Z1, Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done89:
-	VZEROUPPER
-	RET
-
-// func subF64AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·subF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many90:
-	CMPQ    AX, $0x00000020
-	JLT     one90
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VMOVUPD 64(BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VMOVUPD 128(BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VMOVUPD 192(BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000020, AX
-	JMP     many90
-
-one90:
-	CMPQ    AX, $0x00000008
-	JLT     rest90
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000008, AX
-	JMP     one90
-
-rest90:
-	TESTQ     AX, AX
-	JZ        done90
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD.Z (BX), K1, Z1
-	VSUBPD    Z1, Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done90:
-	VZEROUPPER
-	RET
-
-// func mulF64AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·mulF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many91:
-	CMPQ    AX, $0x00000020
-	JLT     one91
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VMULPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VMOVUPD 64(BX), Z1
-	VMULPD  Z1, Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VMOVUPD 128(BX), Z1
-	VMULPD  Z1, Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VMOVUPD 192(BX), Z1
-	VMULPD  Z1, Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000020, AX
-	JMP     many91
-
-one91:
-	CMPQ    AX, $0x00000008
-	JLT     rest91
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VMULPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000008, AX
-	JMP     one91
-
-rest91:
-	TESTQ     AX, AX
-	JZ        done91
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD.Z (BX), K1, Z1
-	VMULPD    Z1, Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done91:
-	VZEROUPPER
-	RET
-
-// func divF64AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·divF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many92:
-	CMPQ    AX, $0x00000020
-	JLT     one92
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VDIVPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VMOVUPD 64(BX), Z1
-	VDIVPD  Z1, Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VMOVUPD 128(BX), Z1
-	VDIVPD  Z1, Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VMOVUPD 192(BX), Z1
-	VDIVPD  Z1, Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000020, AX
-	JMP     many92
-
-one92:
-	CMPQ    AX, $0x00000008
-	JLT     rest92
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VDIVPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000008, AX
-	JMP     one92
-
-rest92:
-	TESTQ     AX, AX
-	JZ        done92
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD.Z (BX), K1, Z1
-	VDIVPD    Z1, Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done92:
-	VZEROUPPER
-	RET
-
-// func maxF64AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·maxF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many93:
-	CMPQ      AX, $0x00000020
-	JLT       one93
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z2
-	VMOVUPD   Z2, (CX)
-	VMOVUPD   64(DX), Z0
-	VMOVUPD   64(BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z3
-	VMOVUPD   Z3, 64(CX)
-	VMOVUPD   128(DX), Z0
-	VMOVUPD   128(BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z4
-	VMOVUPD   Z4, 128(CX)
-	VMOVUPD   192(DX), Z0
-	VMOVUPD   192(BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z5
-	VMOVUPD   Z5, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000020, AX
-	JMP       many93
-
-one93:
-	CMPQ      AX, $0x00000008
-	JLT       rest93
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z6
-	VMOVUPD   Z6, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000008, AX
-	JMP       one93
-
-rest93:
-	TESTQ     AX, AX
-	JZ        done93
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD.Z (BX), K1, Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K2
-	VBLENDMPD Z0, Z1, K2, Z7
-	VMOVUPD   Z7, K1, (CX)
-
-done93:
-	VZEROUPPER
-	RET
-
-// func minF64AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·minF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
 many94:
-	CMPQ      AX, $0x00000020
-	JLT       one94
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VMINPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z2
-	VMOVUPD   Z2, (CX)
-	VMOVUPD   64(DX), Z0
-	VMOVUPD   64(BX), Z1
-	VMINPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z3
-	VMOVUPD   Z3, 64(CX)
-	VMOVUPD   128(DX), Z0
-	VMOVUPD   128(BX), Z1
-	VMINPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z4
-	VMOVUPD   Z4, 128(CX)
-	VMOVUPD   192(DX), Z0
-	VMOVUPD   192(BX), Z1
-	VMINPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z5
-	VMOVUPD   Z5, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000020, AX
-	JMP       many94
+	CMPQ    AX, $0x00000020
+	JLT     one94
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VADDPD  Z1, Z0, Z0
+	VMOVUPD Z0, (CX)
+	VMOVUPD 64(DX), Z0
+	VMOVUPD 64(BX), Z1
+	VADDPD  Z1, Z0, Z0
+	VMOVUPD Z0, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VMOVUPD 128(BX), Z1
+	VADDPD  Z1, Z0, Z0
+	VMOVUPD Z0, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VMOVUPD 192(BX), Z1
+	VADDPD  Z1, Z0, Z0
+	VMOVUPD Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000020, AX
+	JMP     many94
 
 one94:
-	CMPQ      AX, $0x00000008
-	JLT       rest94
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VMINPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z6
-	VMOVUPD   Z6, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000008, AX
-	JMP       one94
+	CMPQ    AX, $0x00000008
+	JLT     rest94
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VADDPD  Z1, Z0, Z0
+	VMOVUPD Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000008, AX
+	JMP     one94
 
 rest94:
 	TESTQ     AX, AX
@@ -4002,18 +4060,16 @@ rest94:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
-	VMINPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K2
-	VBLENDMPD Z0, Z1, K2, Z7
-	VMOVUPD   Z7, K1, (CX)
+	VADDPD    Z1, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
 
 done94:
 	VZEROUPPER
 	RET
 
-// func squaredDifferenceF64AVX512(n int, dst *byte, a *byte, b *byte)
+// func subF64AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·squaredDifferenceF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·subF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -4025,22 +4081,18 @@ many95:
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VSUBPD  Z1, Z0, Z0
-	VMULPD  Z0, Z0, Z0
 	VMOVUPD Z0, (CX)
 	VMOVUPD 64(DX), Z0
 	VMOVUPD 64(BX), Z1
 	VSUBPD  Z1, Z0, Z0
-	VMULPD  Z0, Z0, Z0
 	VMOVUPD Z0, 64(CX)
 	VMOVUPD 128(DX), Z0
 	VMOVUPD 128(BX), Z1
 	VSUBPD  Z1, Z0, Z0
-	VMULPD  Z0, Z0, Z0
 	VMOVUPD Z0, 128(CX)
 	VMOVUPD 192(DX), Z0
 	VMOVUPD 192(BX), Z1
 	VSUBPD  Z1, Z0, Z0
-	VMULPD  Z0, Z0, Z0
 	VMOVUPD Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -4054,7 +4106,6 @@ one95:
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VSUBPD  Z1, Z0, Z0
-	VMULPD  Z0, Z0, Z0
 	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -4073,63 +4124,57 @@ rest95:
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
 	VSUBPD    Z1, Z0, Z0
-	VMULPD    Z0, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
 done95:
 	VZEROUPPER
 	RET
 
-// func reluGradF64AVX512(n int, dst *byte, a *byte, b *byte)
+// func mulF64AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·reluGradF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·mulF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
 many96:
-	CMPQ      AX, $0x00000020
-	JLT       one96
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VMOVUPD   Z0, (CX)
-	VMOVUPD   64(DX), Z0
-	VMOVUPD   64(BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VMOVUPD   Z0, 64(CX)
-	VMOVUPD   128(DX), Z0
-	VMOVUPD   128(BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VMOVUPD   Z0, 128(CX)
-	VMOVUPD   192(DX), Z0
-	VMOVUPD   192(BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VMOVUPD   Z0, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000020, AX
-	JMP       many96
+	CMPQ    AX, $0x00000020
+	JLT     one96
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VMULPD  Z1, Z0, Z0
+	VMOVUPD Z0, (CX)
+	VMOVUPD 64(DX), Z0
+	VMOVUPD 64(BX), Z1
+	VMULPD  Z1, Z0, Z0
+	VMOVUPD Z0, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VMOVUPD 128(BX), Z1
+	VMULPD  Z1, Z0, Z0
+	VMOVUPD Z0, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VMOVUPD 192(BX), Z1
+	VMULPD  Z1, Z0, Z0
+	VMOVUPD Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000020, AX
+	JMP     many96
 
 one96:
-	CMPQ      AX, $0x00000008
-	JLT       rest96
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VMOVUPD   Z0, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000008, AX
-	JMP       one96
+	CMPQ    AX, $0x00000008
+	JLT     rest96
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VMULPD  Z1, Z0, Z0
+	VMOVUPD Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000008, AX
+	JMP     one96
 
 rest96:
 	TESTQ     AX, AX
@@ -4141,11 +4186,361 @@ rest96:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
+	VMULPD    Z1, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
+
+done96:
+	VZEROUPPER
+	RET
+
+// func divF64AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·divF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many97:
+	CMPQ    AX, $0x00000020
+	JLT     one97
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VDIVPD  Z1, Z0, Z0
+	VMOVUPD Z0, (CX)
+	VMOVUPD 64(DX), Z0
+	VMOVUPD 64(BX), Z1
+	VDIVPD  Z1, Z0, Z0
+	VMOVUPD Z0, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VMOVUPD 128(BX), Z1
+	VDIVPD  Z1, Z0, Z0
+	VMOVUPD Z0, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VMOVUPD 192(BX), Z1
+	VDIVPD  Z1, Z0, Z0
+	VMOVUPD Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000020, AX
+	JMP     many97
+
+one97:
+	CMPQ    AX, $0x00000008
+	JLT     rest97
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VDIVPD  Z1, Z0, Z0
+	VMOVUPD Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000008, AX
+	JMP     one97
+
+rest97:
+	TESTQ     AX, AX
+	JZ        done97
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD.Z (BX), K1, Z1
+	VDIVPD    Z1, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
+
+done97:
+	VZEROUPPER
+	RET
+
+// func maxF64AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·maxF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many98:
+	CMPQ      AX, $0x00000020
+	JLT       one98
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VMAXPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z2
+	VMOVUPD   Z2, (CX)
+	VMOVUPD   64(DX), Z0
+	VMOVUPD   64(BX), Z1
+	VMAXPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z3
+	VMOVUPD   Z3, 64(CX)
+	VMOVUPD   128(DX), Z0
+	VMOVUPD   128(BX), Z1
+	VMAXPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z4
+	VMOVUPD   Z4, 128(CX)
+	VMOVUPD   192(DX), Z0
+	VMOVUPD   192(BX), Z1
+	VMAXPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z5
+	VMOVUPD   Z5, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000020, AX
+	JMP       many98
+
+one98:
+	CMPQ      AX, $0x00000008
+	JLT       rest98
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VMAXPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z6
+	VMOVUPD   Z6, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000008, AX
+	JMP       one98
+
+rest98:
+	TESTQ     AX, AX
+	JZ        done98
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD.Z (BX), K1, Z1
+	VMAXPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K2
+	VBLENDMPD Z0, Z1, K2, Z7
+	VMOVUPD   Z7, K1, (CX)
+
+done98:
+	VZEROUPPER
+	RET
+
+// func minF64AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·minF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many99:
+	CMPQ      AX, $0x00000020
+	JLT       one99
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z2
+	VMOVUPD   Z2, (CX)
+	VMOVUPD   64(DX), Z0
+	VMOVUPD   64(BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z3
+	VMOVUPD   Z3, 64(CX)
+	VMOVUPD   128(DX), Z0
+	VMOVUPD   128(BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z4
+	VMOVUPD   Z4, 128(CX)
+	VMOVUPD   192(DX), Z0
+	VMOVUPD   192(BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z5
+	VMOVUPD   Z5, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000020, AX
+	JMP       many99
+
+one99:
+	CMPQ      AX, $0x00000008
+	JLT       rest99
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z6
+	VMOVUPD   Z6, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000008, AX
+	JMP       one99
+
+rest99:
+	TESTQ     AX, AX
+	JZ        done99
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD.Z (BX), K1, Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K2
+	VBLENDMPD Z0, Z1, K2, Z7
+	VMOVUPD   Z7, K1, (CX)
+
+done99:
+	VZEROUPPER
+	RET
+
+// func squaredDifferenceF64AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·squaredDifferenceF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many100:
+	CMPQ    AX, $0x00000020
+	JLT     one100
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, (CX)
+	VMOVUPD 64(DX), Z0
+	VMOVUPD 64(BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VMOVUPD 128(BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VMOVUPD 192(BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000020, AX
+	JMP     many100
+
+one100:
+	CMPQ    AX, $0x00000008
+	JLT     rest100
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000008, AX
+	JMP     one100
+
+rest100:
+	TESTQ     AX, AX
+	JZ        done100
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD.Z (BX), K1, Z1
+	VSUBPD    Z1, Z0, Z0
+	VMULPD    Z0, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
+
+done100:
+	VZEROUPPER
+	RET
+
+// func reluGradF64AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·reluGradF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many101:
+	CMPQ      AX, $0x00000020
+	JLT       one101
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VMOVUPD   Z0, (CX)
+	VMOVUPD   64(DX), Z0
+	VMOVUPD   64(BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VMOVUPD   Z0, 64(CX)
+	VMOVUPD   128(DX), Z0
+	VMOVUPD   128(BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VMOVUPD   Z0, 128(CX)
+	VMOVUPD   192(DX), Z0
+	VMOVUPD   192(BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VMOVUPD   Z0, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000020, AX
+	JMP       many101
+
+one101:
+	CMPQ      AX, $0x00000008
+	JLT       rest101
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VMOVUPD   Z0, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000008, AX
+	JMP       one101
+
+rest101:
+	TESTQ     AX, AX
+	JZ        done101
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD.Z (BX), K1, Z1
 	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K2
 	VMOVUPD.Z Z0, K2, Z0
 	VMOVUPD   Z0, K1, (CX)
 
-done96:
+done101:
 	VZEROUPPER
 	RET
 
@@ -4157,9 +4552,9 @@ TEXT ·relu6GradF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many97:
+many102:
 	CMPQ      AX, $0x00000020
-	JLT       one97
+	JLT       one102
 	VMOVUPD   (DX), Z0
 	VMOVUPD   (BX), Z1
 	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
@@ -4192,11 +4587,11 @@ many97:
 	ADDQ      $0x00000100, DX
 	ADDQ      $0x00000100, BX
 	SUBQ      $0x00000020, AX
-	JMP       many97
+	JMP       many102
 
-one97:
+one102:
 	CMPQ      AX, $0x00000008
-	JLT       rest97
+	JLT       rest102
 	VMOVUPD   (DX), Z0
 	VMOVUPD   (BX), Z1
 	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
@@ -4208,11 +4603,11 @@ one97:
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000008, AX
-	JMP       one97
+	JMP       one102
 
-rest97:
+rest102:
 	TESTQ     AX, AX
-	JZ        done97
+	JZ        done102
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -4226,7 +4621,7 @@ rest97:
 	VMOVUPD.Z Z0, K2, Z0
 	VMOVUPD   Z0, K1, (CX)
 
-done97:
+done102:
 	VZEROUPPER
 	RET
 
@@ -4238,9 +4633,9 @@ TEXT ·sigmoidGradF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many98:
+many103:
 	CMPQ    AX, $0x00000020
-	JLT     one98
+	JLT     one103
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z2
@@ -4273,11 +4668,11 @@ many98:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000020, AX
-	JMP     many98
+	JMP     many103
 
-one98:
+one103:
 	CMPQ    AX, $0x00000008
-	JLT     rest98
+	JLT     rest103
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z2
@@ -4289,11 +4684,11 @@ one98:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, AX
-	JMP     one98
+	JMP     one103
 
-rest98:
+rest103:
 	TESTQ     AX, AX
-	JZ        done98
+	JZ        done103
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -4307,7 +4702,7 @@ rest98:
 	VMULPD    Z2, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
-done98:
+done103:
 	VZEROUPPER
 	RET
 
@@ -4319,9 +4714,9 @@ TEXT ·tanhGradF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many99:
+many104:
 	CMPQ         AX, $0x00000020
-	JLT          one99
+	JLT          one104
 	VMOVUPD      (DX), Z0
 	VMOVUPD      (BX), Z1
 	VMOVUPD      constF64_3ff0000000000000<>+0(SB), Z2
@@ -4350,11 +4745,11 @@ many99:
 	ADDQ         $0x00000100, DX
 	ADDQ         $0x00000100, BX
 	SUBQ         $0x00000020, AX
-	JMP          many99
+	JMP          many104
 
-one99:
+one104:
 	CMPQ         AX, $0x00000008
-	JLT          rest99
+	JLT          rest104
 	VMOVUPD      (DX), Z0
 	VMOVUPD      (BX), Z1
 	VMOVUPD      constF64_3ff0000000000000<>+0(SB), Z2
@@ -4365,11 +4760,11 @@ one99:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000008, AX
-	JMP          one99
+	JMP          one104
 
-rest99:
+rest104:
 	TESTQ        AX, AX
-	JZ           done99
+	JZ           done104
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -4382,7 +4777,7 @@ rest99:
 	VMULPD       Z2, Z0, Z0
 	VMOVUPD      Z0, K1, (CX)
 
-done99:
+done104:
 	VZEROUPPER
 	RET
 
@@ -4393,307 +4788,21 @@ TEXT ·negF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many100:
-	CMPQ    AX, $0x00000020
-	JLT     one100
-	VMOVUPD (DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
-	JMP     many100
-
-one100:
-	CMPQ    AX, $0x00000008
-	JLT     rest100
-	VMOVUPD (DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one100
-
-rest100:
-	TESTQ     AX, AX
-	JZ        done100
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VXORPD    constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done100:
-	VZEROUPPER
-	RET
-
-// func absF64AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·absF64AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
-many101:
-	CMPQ    AX, $0x00000020
-	JLT     one101
-	VMOVUPD (DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
-	JMP     many101
-
-one101:
-	CMPQ    AX, $0x00000008
-	JLT     rest101
-	VMOVUPD (DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one101
-
-rest101:
-	TESTQ     AX, AX
-	JZ        done101
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VANDPD    constF64_7fffffffffffffff<>+0(SB), Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done101:
-	VZEROUPPER
-	RET
-
-// func squareF64AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·squareF64AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
-many102:
-	CMPQ    AX, $0x00000020
-	JLT     one102
-	VMOVUPD (DX), Z0
-	VMULPD  Z0, Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VMULPD  Z0, Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VMULPD  Z0, Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VMULPD  Z0, Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
-	JMP     many102
-
-one102:
-	CMPQ    AX, $0x00000008
-	JLT     rest102
-	VMOVUPD (DX), Z0
-	VMULPD  Z0, Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one102
-
-rest102:
-	TESTQ     AX, AX
-	JZ        done102
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMULPD    Z0, Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done102:
-	VZEROUPPER
-	RET
-
-// func sqrtF64AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·sqrtF64AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
-many103:
-	CMPQ    AX, $0x00000020
-	JLT     one103
-	VMOVUPD (DX), Z0
-	VSQRTPD Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VSQRTPD Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VSQRTPD Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VSQRTPD Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
-	JMP     many103
-
-one103:
-	CMPQ    AX, $0x00000008
-	JLT     rest103
-	VMOVUPD (DX), Z0
-	VSQRTPD Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one103
-
-rest103:
-	TESTQ     AX, AX
-	JZ        done103
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VSQRTPD   Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done103:
-	VZEROUPPER
-	RET
-
-// func rsqrtF64AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·rsqrtF64AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
-many104:
-	CMPQ    AX, $0x00000020
-	JLT     one104
-	VMOVUPD (DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
-	VSQRTPD Z0, Z0
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
-	VMOVUPD 64(DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
-	VSQRTPD Z0, Z0
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
-	VSQRTPD Z0, Z0
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
-	VSQRTPD Z0, Z0
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
-	JMP     many104
-
-one104:
-	CMPQ    AX, $0x00000008
-	JLT     rest104
-	VMOVUPD (DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
-	VSQRTPD Z0, Z0
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one104
-
-rest104:
-	TESTQ     AX, AX
-	JZ        done104
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
-	VSQRTPD   Z0, Z0
-	VDIVPD    Z0, Z1, Z1
-	VMOVUPD   Z1, K1, (CX)
-
-done104:
-	VZEROUPPER
-	RET
-
-// func reciprocalF64AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·reciprocalF64AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
 many105:
 	CMPQ    AX, $0x00000020
 	JLT     one105
 	VMOVUPD (DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
+	VMOVUPD Z0, (CX)
 	VMOVUPD 64(DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, 64(CX)
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
+	VMOVUPD Z0, 64(CX)
 	VMOVUPD 128(DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, 128(CX)
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
+	VMOVUPD Z0, 128(CX)
 	VMOVUPD 192(DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, 192(CX)
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
+	VMOVUPD Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
@@ -4703,9 +4812,8 @@ one105:
 	CMPQ    AX, $0x00000008
 	JLT     rest105
 	VMOVUPD (DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
+	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000008, AX
@@ -4720,11 +4828,298 @@ rest105:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
+	VXORPD    constF64_8000000000000000<>+0(SB), Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
+
+done105:
+	VZEROUPPER
+	RET
+
+// func absF64AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·absF64AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many106:
+	CMPQ    AX, $0x00000020
+	JLT     one106
+	VMOVUPD (DX), Z0
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VMOVUPD Z0, (CX)
+	VMOVUPD 64(DX), Z0
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VMOVUPD Z0, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VMOVUPD Z0, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VMOVUPD Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many106
+
+one106:
+	CMPQ    AX, $0x00000008
+	JLT     rest106
+	VMOVUPD (DX), Z0
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VMOVUPD Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one106
+
+rest106:
+	TESTQ     AX, AX
+	JZ        done106
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VANDPD    constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
+
+done106:
+	VZEROUPPER
+	RET
+
+// func squareF64AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·squareF64AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many107:
+	CMPQ    AX, $0x00000020
+	JLT     one107
+	VMOVUPD (DX), Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, (CX)
+	VMOVUPD 64(DX), Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many107
+
+one107:
+	CMPQ    AX, $0x00000008
+	JLT     rest107
+	VMOVUPD (DX), Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one107
+
+rest107:
+	TESTQ     AX, AX
+	JZ        done107
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMULPD    Z0, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
+
+done107:
+	VZEROUPPER
+	RET
+
+// func sqrtF64AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·sqrtF64AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many108:
+	CMPQ    AX, $0x00000020
+	JLT     one108
+	VMOVUPD (DX), Z0
+	VSQRTPD Z0, Z0
+	VMOVUPD Z0, (CX)
+	VMOVUPD 64(DX), Z0
+	VSQRTPD Z0, Z0
+	VMOVUPD Z0, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VSQRTPD Z0, Z0
+	VMOVUPD Z0, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VSQRTPD Z0, Z0
+	VMOVUPD Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many108
+
+one108:
+	CMPQ    AX, $0x00000008
+	JLT     rest108
+	VMOVUPD (DX), Z0
+	VSQRTPD Z0, Z0
+	VMOVUPD Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one108
+
+rest108:
+	TESTQ     AX, AX
+	JZ        done108
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VSQRTPD   Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
+
+done108:
+	VZEROUPPER
+	RET
+
+// func rsqrtF64AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·rsqrtF64AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many109:
+	CMPQ    AX, $0x00000020
+	JLT     one109
+	VMOVUPD (DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD Z0, Z0
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	VMOVUPD 64(DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD Z0, Z0
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD Z0, Z0
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD Z0, Z0
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many109
+
+one109:
+	CMPQ    AX, $0x00000008
+	JLT     rest109
+	VMOVUPD (DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD Z0, Z0
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one109
+
+rest109:
+	TESTQ     AX, AX
+	JZ        done109
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD   Z0, Z0
+	VDIVPD    Z0, Z1, Z1
+	VMOVUPD   Z1, K1, (CX)
+
+done109:
+	VZEROUPPER
+	RET
+
+// func reciprocalF64AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·reciprocalF64AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many110:
+	CMPQ    AX, $0x00000020
+	JLT     one110
+	VMOVUPD (DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	VMOVUPD 64(DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many110
+
+one110:
+	CMPQ    AX, $0x00000008
+	JLT     rest110
+	VMOVUPD (DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one110
+
+rest110:
+	TESTQ     AX, AX
+	JZ        done110
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
 	VDIVPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
-done105:
+done110:
 	VZEROUPPER
 	RET
 
@@ -4735,9 +5130,9 @@ TEXT ·reluF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many106:
+many111:
 	CMPQ    AX, $0x00000020
-	JLT     one106
+	JLT     one111
 	VMOVUPD (DX), Z0
 	VPXORD  Z1, Z1, Z1
 	VMAXPD  Z0, Z1, Z1
@@ -4757,11 +5152,11 @@ many106:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
-	JMP     many106
+	JMP     many111
 
-one106:
+one111:
 	CMPQ    AX, $0x00000008
-	JLT     rest106
+	JLT     rest111
 	VMOVUPD (DX), Z0
 	VPXORD  Z5, Z5, Z5
 	VMAXPD  Z0, Z5, Z5
@@ -4769,11 +5164,11 @@ one106:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000008, AX
-	JMP     one106
+	JMP     one111
 
-rest106:
+rest111:
 	TESTQ     AX, AX
-	JZ        done106
+	JZ        done111
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -4784,7 +5179,7 @@ rest106:
 	VMAXPD    Z0, Z6, Z6
 	VMOVUPD   Z6, K1, (CX)
 
-done106:
+done111:
 	VZEROUPPER
 	RET
 
@@ -4795,9 +5190,9 @@ TEXT ·relu6F64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many107:
+many112:
 	CMPQ    AX, $0x00000020
-	JLT     one107
+	JLT     one112
 	VMOVUPD (DX), Z0
 	VMOVUPD constF64_4018000000000000<>+0(SB), Z2
 	VPXORD  Z1, Z1, Z1
@@ -4825,11 +5220,11 @@ many107:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
-	JMP     many107
+	JMP     many112
 
-one107:
+one112:
 	CMPQ    AX, $0x00000008
-	JLT     rest107
+	JLT     rest112
 	VMOVUPD (DX), Z0
 	VMOVUPD constF64_4018000000000000<>+0(SB), Z1
 	VPXORD  Z6, Z6, Z6
@@ -4839,11 +5234,11 @@ one107:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000008, AX
-	JMP     one107
+	JMP     one112
 
-rest107:
+rest112:
 	TESTQ     AX, AX
-	JZ        done107
+	JZ        done112
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -4856,7 +5251,7 @@ rest107:
 	VMINPD    Z7, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
-done107:
+done112:
 	VZEROUPPER
 	RET
 
@@ -4870,9 +5265,9 @@ TEXT ·addScalarF64AVX512(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSD X0, Z0
 
-many108:
+many113:
 	CMPQ    AX, $0x00000020
-	JLT     one108
+	JLT     one113
 	VMOVUPD (DX), Z1
 	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
@@ -4888,22 +5283,22 @@ many108:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
-	JMP     many108
+	JMP     many113
 
-one108:
+one113:
 	CMPQ    AX, $0x00000008
-	JLT     rest108
+	JLT     rest113
 	VMOVUPD (DX), Z1
 	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000008, AX
-	JMP     one108
+	JMP     one113
 
-rest108:
+rest113:
 	TESTQ     AX, AX
-	JZ        done108
+	JZ        done113
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -4913,7 +5308,7 @@ rest108:
 	VADDPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
-done108:
+done113:
 	VZEROUPPER
 	RET
 
@@ -4927,9 +5322,9 @@ TEXT ·subScalarF64AVX512(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSD X0, Z0
 
-many109:
+many114:
 	CMPQ    AX, $0x00000020
-	JLT     one109
+	JLT     one114
 	VMOVUPD (DX), Z1
 	VSUBPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
@@ -4945,22 +5340,22 @@ many109:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
-	JMP     many109
+	JMP     many114
 
-one109:
+one114:
 	CMPQ    AX, $0x00000008
-	JLT     rest109
+	JLT     rest114
 	VMOVUPD (DX), Z1
 	VSUBPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000008, AX
-	JMP     one109
+	JMP     one114
 
-rest109:
+rest114:
 	TESTQ     AX, AX
-	JZ        done109
+	JZ        done114
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -4970,7 +5365,7 @@ rest109:
 	VSUBPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
-done109:
+done114:
 	VZEROUPPER
 	RET
 
@@ -4984,9 +5379,9 @@ TEXT ·mulScalarF64AVX512(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSD X0, Z0
 
-many110:
+many115:
 	CMPQ    AX, $0x00000020
-	JLT     one110
+	JLT     one115
 	VMOVUPD (DX), Z1
 	VMULPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
@@ -5002,22 +5397,22 @@ many110:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
-	JMP     many110
+	JMP     many115
 
-one110:
+one115:
 	CMPQ    AX, $0x00000008
-	JLT     rest110
+	JLT     rest115
 	VMOVUPD (DX), Z1
 	VMULPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000008, AX
-	JMP     one110
+	JMP     one115
 
-rest110:
+rest115:
 	TESTQ     AX, AX
-	JZ        done110
+	JZ        done115
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -5027,7 +5422,7 @@ rest110:
 	VMULPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
-done110:
+done115:
 	VZEROUPPER
 	RET
 
@@ -5041,9 +5436,9 @@ TEXT ·divScalarF64AVX512(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSD X0, Z0
 
-many111:
+many116:
 	CMPQ    AX, $0x00000020
-	JLT     one111
+	JLT     one116
 	VMOVUPD (DX), Z1
 	VDIVPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
@@ -5059,22 +5454,22 @@ many111:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
-	JMP     many111
+	JMP     many116
 
-one111:
+one116:
 	CMPQ    AX, $0x00000008
-	JLT     rest111
+	JLT     rest116
 	VMOVUPD (DX), Z1
 	VDIVPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000008, AX
-	JMP     one111
+	JMP     one116
 
-rest111:
+rest116:
 	TESTQ     AX, AX
-	JZ        done111
+	JZ        done116
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -5084,7 +5479,7 @@ rest111:
 	VDIVPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
-done111:
+done116:
 	VZEROUPPER
 	RET
 
@@ -5098,9 +5493,9 @@ TEXT ·axpyF64AVX512(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSD X0, Z0
 
-many112:
+many117:
 	CMPQ        AX, $0x00000020
-	JLT         one112
+	JLT         one117
 	VMOVUPD     (CX), Z2
 	VMOVUPD     (DX), Z1
 	VFMADD231PD Z1, Z0, Z2
@@ -5120,11 +5515,11 @@ many112:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000020, AX
-	JMP         many112
+	JMP         many117
 
-one112:
+one117:
 	CMPQ        AX, $0x00000008
-	JLT         rest112
+	JLT         rest117
 	VMOVUPD     (CX), Z2
 	VMOVUPD     (DX), Z1
 	VFMADD231PD Z1, Z0, Z2
@@ -5132,11 +5527,11 @@ one112:
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000008, AX
-	JMP         one112
+	JMP         one117
 
-rest112:
+rest117:
 	TESTQ       AX, AX
-	JZ          done112
+	JZ          done117
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -5147,7 +5542,7 @@ rest112:
 	VFMADD231PD Z1, Z0, Z2
 	VMOVUPD     Z2, K1, (CX)
 
-done112:
+done117:
 	VZEROUPPER
 	RET
 
@@ -5165,9 +5560,9 @@ TEXT ·dropoutF64AVX512(SB), NOSPLIT, $0-48
 	VMOVQ        SI, X1
 	VBROADCASTSD X1, Z1
 
-many113:
+many118:
 	CMPQ      AX, $0x00000020
-	JLT       one113
+	JLT       one118
 	VMOVUPD   (DX), Z2
 	VMOVUPD   (BX), Z3
 	VMULPD    Z1, Z2, Z2
@@ -5196,11 +5591,11 @@ many113:
 	ADDQ      $0x00000100, DX
 	ADDQ      $0x00000100, BX
 	SUBQ      $0x00000020, AX
-	JMP       many113
+	JMP       many118
 
-one113:
+one118:
 	CMPQ      AX, $0x00000008
-	JLT       rest113
+	JLT       rest118
 	VMOVUPD   (DX), Z2
 	VMOVUPD   (BX), Z3
 	VMULPD    Z1, Z2, Z2
@@ -5211,11 +5606,11 @@ one113:
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000008, AX
-	JMP       one113
+	JMP       one118
 
-rest113:
+rest118:
 	TESTQ     AX, AX
-	JZ        done113
+	JZ        done118
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -5228,7 +5623,7 @@ rest113:
 	VMOVUPD.Z Z2, K2, Z0
 	VMOVUPD   Z0, K1, (CX)
 
-done113:
+done118:
 	VZEROUPPER
 	RET
 
@@ -5242,9 +5637,9 @@ TEXT ·sumF64AVX512(SB), NOSPLIT, $0-24
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many114:
+many119:
 	CMPQ    AX, $0x00000020
-	JLT     one114
+	JLT     one119
 	VMOVUPD (CX), Z4
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD 64(CX), Z4
@@ -5255,20 +5650,20 @@ many114:
 	VADDPD  Z4, Z3, Z3
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000020, AX
-	JMP     many114
+	JMP     many119
 
-one114:
+one119:
 	CMPQ    AX, $0x00000008
-	JLT     rest114
+	JLT     rest119
 	VMOVUPD (CX), Z4
 	VADDPD  Z4, Z0, Z0
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000008, AX
-	JMP     one114
+	JMP     one119
 
-rest114:
+rest119:
 	TESTQ     AX, AX
-	JZ        done114
+	JZ        done119
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -5277,7 +5672,7 @@ rest114:
 	VMOVUPD.Z (CX), K1, Z4
 	VADDPD    Z4, Z0, Z0
 
-done114:
+done119:
 	VADDPD        Z1, Z0, Z0
 	VADDPD        Z3, Z2, Z2
 	VADDPD        Z2, Z0, Z0
@@ -5303,9 +5698,9 @@ TEXT ·dotF64AVX512(SB), NOSPLIT, $0-32
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many115:
+many120:
 	CMPQ        AX, $0x00000020
-	JLT         one115
+	JLT         one120
 	VMOVUPD     (CX), Z4
 	VMOVUPD     (DX), Z5
 	VFMADD231PD Z4, Z5, Z0
@@ -5321,22 +5716,22 @@ many115:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000020, AX
-	JMP         many115
+	JMP         many120
 
-one115:
+one120:
 	CMPQ        AX, $0x00000008
-	JLT         rest115
+	JLT         rest120
 	VMOVUPD     (CX), Z4
 	VMOVUPD     (DX), Z5
 	VFMADD231PD Z4, Z5, Z0
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000008, AX
-	JMP         one115
+	JMP         one120
 
-rest115:
+rest120:
 	TESTQ       AX, AX
-	JZ          done115
+	JZ          done120
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -5346,7 +5741,7 @@ rest115:
 	VMOVUPD.Z   (DX), K1, Z5
 	VFMADD231PD Z4, Z5, Z0
 
-done115:
+done120:
 	VADDPD        Z1, Z0, Z0
 	VADDPD        Z3, Z2, Z2
 	VADDPD        Z2, Z0, Z0
@@ -5371,9 +5766,9 @@ TEXT ·maxOfF64AVX512(SB), NOSPLIT, $0-24
 	VMOVUPD constF64_fff0000000000000<>+0(SB), Z2
 	VPXORD  Z3, Z3, Z3
 
-many116:
+many121:
 	CMPQ      AX, $0x00000010
-	JLT       one116
+	JLT       one121
 	VMOVUPD   (CX), Z4
 	VCMPPD    $0x03, Z4, Z4, K1
 	VMOVUPD.Z Z4, K1, Z5
@@ -5386,11 +5781,11 @@ many116:
 	VMAXPD    Z4, Z2, Z2
 	ADDQ      $0x00000080, CX
 	SUBQ      $0x00000010, AX
-	JMP       many116
+	JMP       many121
 
-one116:
+one121:
 	CMPQ      AX, $0x00000008
-	JLT       rest116
+	JLT       rest121
 	VMOVUPD   (CX), Z4
 	VCMPPD    $0x03, Z4, Z4, K1
 	VMOVUPD.Z Z4, K1, Z5
@@ -5398,11 +5793,11 @@ one116:
 	VMAXPD    Z4, Z1, Z1
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000008, AX
-	JMP       one116
+	JMP       one121
 
-rest116:
+rest121:
 	TESTQ     AX, AX
-	JZ        done116
+	JZ        done121
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -5415,7 +5810,7 @@ rest116:
 	VORPD     Z0, Z3, Z3
 	VMAXPD    Z6, Z1, Z1
 
-done116:
+done121:
 	VMAXPD        Z2, Z1, Z1
 	VCMPPD        $0x03, Z3, Z3, K1
 	VMOVUPD.Z     Z3, K1, Z0
@@ -5447,9 +5842,9 @@ TEXT ·colSumF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ CX, SI
 	SHLQ $0x03, SI
 
-wide117:
+wide122:
 	CMPQ    CX, $0x00000020
-	JLT     narrow117
+	JLT     narrow122
 	VMOVUPD (DX), Z0
 	VMOVUPD 64(DX), Z1
 	VMOVUPD 128(DX), Z2
@@ -5457,7 +5852,7 @@ wide117:
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row118:
+row123:
 	VMOVUPD (R8), Z4
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD 64(R8), Z4
@@ -5468,7 +5863,7 @@ row118:
 	VADDPD  Z4, Z3, Z3
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row118
+	JNZ     row123
 	VMOVUPD Z0, (DX)
 	VMOVUPD Z1, 64(DX)
 	VMOVUPD Z2, 128(DX)
@@ -5476,30 +5871,30 @@ row118:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000020, CX
-	JMP     wide117
+	JMP     wide122
 
-narrow117:
+narrow122:
 	CMPQ    CX, $0x00000008
-	JLT     edge117
+	JLT     edge122
 	VMOVUPD (DX), Z0
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row119:
+row124:
 	VMOVUPD (R8), Z1
 	VADDPD  Z1, Z0, Z0
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row119
+	JNZ     row124
 	VMOVUPD Z0, (DX)
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, CX
-	JMP     narrow117
+	JMP     narrow122
 
-edge117:
+edge122:
 	TESTQ     CX, CX
-	JZ        end117
+	JZ        end122
 	MOVQ      CX, DI
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     DI, CX, CX
@@ -5508,15 +5903,15 @@ edge117:
 	VMOVUPD.Z (DX), K1, Z0
 	MOVQ      BX, CX
 
-row120:
+row125:
 	VMOVUPD.Z (CX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	ADDQ      SI, CX
 	DECQ      AX
-	JNZ       row120
+	JNZ       row125
 	VMOVUPD   Z0, K1, (DX)
 
-end117:
+end122:
 	VZEROUPPER
 	RET
 
@@ -5531,9 +5926,9 @@ TEXT ·colCenteredF64AVX512(SB), NOSPLIT, $0-40
 	MOVQ CX, DI
 	SHLQ $0x03, DI
 
-wide121:
+wide126:
 	CMPQ    CX, $0x00000020
-	JLT     narrow121
+	JLT     narrow126
 	VMOVUPD (DX), Z0
 	VMOVUPD 64(DX), Z1
 	VMOVUPD 128(DX), Z2
@@ -5545,7 +5940,7 @@ wide121:
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row122:
+row127:
 	VMOVUPD     (R9), Z8
 	VSUBPD      Z4, Z8, Z8
 	VFMADD231PD Z8, Z8, Z0
@@ -5560,7 +5955,7 @@ row122:
 	VFMADD231PD Z8, Z8, Z3
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row122
+	JNZ         row127
 	VMOVUPD     Z0, (DX)
 	VMOVUPD     Z1, 64(DX)
 	VMOVUPD     Z2, 128(DX)
@@ -5569,33 +5964,33 @@ row122:
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	SUBQ        $0x00000020, CX
-	JMP         wide121
+	JMP         wide126
 
-narrow121:
+narrow126:
 	CMPQ    CX, $0x00000008
-	JLT     edge121
+	JLT     edge126
 	VMOVUPD (DX), Z0
 	VMOVUPD (SI), Z1
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row123:
+row128:
 	VMOVUPD     (R9), Z2
 	VSUBPD      Z1, Z2, Z2
 	VFMADD231PD Z2, Z2, Z0
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row123
+	JNZ         row128
 	VMOVUPD     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000008, CX
-	JMP         narrow121
+	JMP         narrow126
 
-edge121:
+edge126:
 	TESTQ     CX, CX
-	JZ        end121
+	JZ        end126
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -5605,16 +6000,16 @@ edge121:
 	VMOVUPD.Z (SI), K1, Z1
 	MOVQ      BX, CX
 
-row124:
+row129:
 	VMOVUPD.Z   (CX), K1, Z2
 	VSUBPD      Z1, Z2, Z2
 	VFMADD231PD Z2, Z2, Z0
 	ADDQ        DI, CX
 	DECQ        AX
-	JNZ         row124
+	JNZ         row129
 	VMOVUPD     Z0, K1, (DX)
 
-end121:
+end126:
 	VZEROUPPER
 	RET
 
@@ -5630,9 +6025,9 @@ TEXT ·colDotF64AVX512(SB), NOSPLIT, $0-48
 	MOVQ CX, R8
 	SHLQ $0x03, R8
 
-wide125:
+wide130:
 	CMPQ    CX, $0x00000020
-	JLT     narrow125
+	JLT     narrow130
 	VMOVUPD (DX), Z0
 	VMOVUPD 64(DX), Z1
 	VMOVUPD 128(DX), Z2
@@ -5645,7 +6040,7 @@ wide125:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row126:
+row131:
 	VMOVUPD     (R10), Z8
 	VMOVUPD     (R11), Z9
 	VSUBPD      Z4, Z9, Z9
@@ -5665,7 +6060,7 @@ row126:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row126
+	JNZ         row131
 	VMOVUPD     Z0, (DX)
 	VMOVUPD     Z1, 64(DX)
 	VMOVUPD     Z2, 128(DX)
@@ -5675,18 +6070,18 @@ row126:
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	SUBQ        $0x00000020, CX
-	JMP         wide125
+	JMP         wide130
 
-narrow125:
+narrow130:
 	CMPQ    CX, $0x00000008
-	JLT     edge125
+	JLT     edge130
 	VMOVUPD (DX), Z0
 	VMOVUPD (DI), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row127:
+row132:
 	VMOVUPD     (R10), Z2
 	VMOVUPD     (R11), Z3
 	VSUBPD      Z1, Z3, Z3
@@ -5694,18 +6089,18 @@ row127:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row127
+	JNZ         row132
 	VMOVUPD     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	SUBQ        $0x00000008, CX
-	JMP         narrow125
+	JMP         narrow130
 
-edge125:
+edge130:
 	TESTQ     CX, CX
-	JZ        end125
+	JZ        end130
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -5716,7 +6111,7 @@ edge125:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row128:
+row133:
 	VMOVUPD.Z   (CX), K1, Z2
 	VMOVUPD.Z   (BX), K1, Z3
 	VSUBPD      Z1, Z3, Z3
@@ -5724,10 +6119,10 @@ row128:
 	ADDQ        R8, CX
 	ADDQ        R8, BX
 	DECQ        AX
-	JNZ         row128
+	JNZ         row133
 	VMOVUPD     Z0, K1, (DX)
 
-end125:
+end130:
 	VZEROUPPER
 	RET
 
@@ -5741,9 +6136,9 @@ TEXT ·biasRowsF64AVX512(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide129:
+wide134:
 	CMPQ    CX, $0x00000020
-	JLT     narrow129
+	JLT     narrow134
 	VMOVUPD (DI), Z0
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
@@ -5752,7 +6147,7 @@ wide129:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row130:
+row135:
 	VMOVUPD (R10), Z4
 	VADDPD  Z0, Z4, Z4
 	VMOVUPD Z4, (R9)
@@ -5768,38 +6163,38 @@ row130:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row130
+	JNZ     row135
 	ADDQ    $0x00000100, BX
 	ADDQ    $0x00000100, SI
 	ADDQ    $0x00000100, DI
 	SUBQ    $0x00000020, CX
-	JMP     wide129
+	JMP     wide134
 
-narrow129:
+narrow134:
 	CMPQ    CX, $0x00000008
-	JLT     edge129
+	JLT     edge134
 	VMOVUPD (DI), Z0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row131:
+row136:
 	VMOVUPD (R10), Z1
 	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, (R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row131
+	JNZ     row136
 	ADDQ    $0x00000040, BX
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	SUBQ    $0x00000008, CX
-	JMP     narrow129
+	JMP     narrow134
 
-edge129:
+edge134:
 	TESTQ     CX, CX
-	JZ        end129
+	JZ        end134
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -5809,16 +6204,16 @@ edge129:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row132:
+row137:
 	VMOVUPD.Z (BX), K1, Z1
 	VADDPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 	ADDQ      DX, CX
 	ADDQ      DX, BX
 	DECQ      AX
-	JNZ       row132
+	JNZ       row137
 
-end129:
+end134:
 	VZEROUPPER
 	RET
 
@@ -5832,9 +6227,9 @@ TEXT ·biasReluRowsF64AVX512(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide133:
+wide138:
 	CMPQ    CX, $0x00000020
-	JLT     narrow133
+	JLT     narrow138
 	VMOVUPD (DI), Z0
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
@@ -5843,7 +6238,7 @@ wide133:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row134:
+row139:
 	VMOVUPD (R10), Z4
 	VADDPD  Z0, Z4, Z4
 	VPXORD  Z5, Z5, Z5
@@ -5867,22 +6262,22 @@ row134:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row134
+	JNZ     row139
 	ADDQ    $0x00000100, BX
 	ADDQ    $0x00000100, SI
 	ADDQ    $0x00000100, DI
 	SUBQ    $0x00000020, CX
-	JMP     wide133
+	JMP     wide138
 
-narrow133:
+narrow138:
 	CMPQ    CX, $0x00000008
-	JLT     edge133
+	JLT     edge138
 	VMOVUPD (DI), Z0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row135:
+row140:
 	VMOVUPD (R10), Z1
 	VADDPD  Z0, Z1, Z1
 	VPXORD  Z9, Z9, Z9
@@ -5891,16 +6286,16 @@ row135:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row135
+	JNZ     row140
 	ADDQ    $0x00000040, BX
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	SUBQ    $0x00000008, CX
-	JMP     narrow133
+	JMP     narrow138
 
-edge133:
+edge138:
 	TESTQ     CX, CX
-	JZ        end133
+	JZ        end138
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -5910,7 +6305,7 @@ edge133:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row136:
+row141:
 	VMOVUPD.Z (BX), K1, Z1
 	VADDPD    Z0, Z1, Z1
 	VPXORD    Z10, Z10, Z10
@@ -5919,9 +6314,9 @@ row136:
 	ADDQ      DX, CX
 	ADDQ      DX, BX
 	DECQ      AX
-	JNZ       row136
+	JNZ       row141
 
-end133:
+end138:
 	VZEROUPPER
 	RET
 
@@ -5936,9 +6331,9 @@ TEXT ·scaleRowsF64AVX512(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide137:
+wide142:
 	CMPQ    CX, $0x00000020
-	JLT     narrow137
+	JLT     narrow142
 	VMOVUPD (DI), Z0
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
@@ -5951,7 +6346,7 @@ wide137:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row138:
+row143:
 	VMOVUPD     (R11), Z8
 	VFMADD213PD Z0, Z4, Z8
 	VMOVUPD     Z8, (R10)
@@ -5967,41 +6362,41 @@ row138:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row138
+	JNZ         row143
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	ADDQ        $0x00000100, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide137
+	JMP         wide142
 
-narrow137:
+narrow142:
 	CMPQ    CX, $0x00000008
-	JLT     edge137
+	JLT     edge142
 	VMOVUPD (DI), Z0
 	VMOVUPD (R8), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row139:
+row144:
 	VMOVUPD     (R11), Z2
 	VFMADD213PD Z0, Z1, Z2
 	VMOVUPD     Z2, (R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row139
+	JNZ         row144
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow137
+	JMP         narrow142
 
-edge137:
+edge142:
 	TESTQ     CX, CX
-	JZ        end137
+	JZ        end142
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -6012,16 +6407,16 @@ edge137:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row140:
+row145:
 	VMOVUPD.Z   (BX), K1, Z2
 	VFMADD213PD Z0, Z1, Z2
 	VMOVUPD     Z2, K1, (CX)
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row140
+	JNZ         row145
 
-end137:
+end142:
 	VZEROUPPER
 	RET
 
@@ -6036,9 +6431,9 @@ TEXT ·scaleReluRowsF64AVX512(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide141:
+wide146:
 	CMPQ    CX, $0x00000020
-	JLT     narrow141
+	JLT     narrow146
 	VMOVUPD (DI), Z0
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
@@ -6051,7 +6446,7 @@ wide141:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row142:
+row147:
 	VMOVUPD     (R11), Z8
 	VFMADD213PD Z0, Z4, Z8
 	VPXORD      Z9, Z9, Z9
@@ -6075,24 +6470,24 @@ row142:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row142
+	JNZ         row147
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	ADDQ        $0x00000100, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide141
+	JMP         wide146
 
-narrow141:
+narrow146:
 	CMPQ    CX, $0x00000008
-	JLT     edge141
+	JLT     edge146
 	VMOVUPD (DI), Z0
 	VMOVUPD (R8), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row143:
+row148:
 	VMOVUPD     (R11), Z2
 	VFMADD213PD Z0, Z1, Z2
 	VPXORD      Z13, Z13, Z13
@@ -6101,17 +6496,17 @@ row143:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row143
+	JNZ         row148
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow141
+	JMP         narrow146
 
-edge141:
+edge146:
 	TESTQ     CX, CX
-	JZ        end141
+	JZ        end146
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -6122,7 +6517,7 @@ edge141:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row144:
+row149:
 	VMOVUPD.Z   (BX), K1, Z2
 	VFMADD213PD Z0, Z1, Z2
 	VPXORD      Z14, Z14, Z14
@@ -6131,9 +6526,9 @@ row144:
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row144
+	JNZ         row149
 
-end141:
+end146:
 	VZEROUPPER
 	RET
 
@@ -6151,9 +6546,9 @@ TEXT ·normGradRowsF64AVX512(SB), NOSPLIT, $0-64
 	MOVQ CX, R10
 	SHLQ $0x03, R10
 
-wide145:
+wide150:
 	CMPQ    CX, $0x00000020
-	JLT     narrow145
+	JLT     narrow150
 	VMOVUPD (DI), Z0
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
@@ -6171,7 +6566,7 @@ wide145:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row146:
+row151:
 	VMOVUPD     (R13), Z12
 	VMOVUPD     (R14), Z13
 	VFMADD213PD Z8, Z4, Z13
@@ -6196,7 +6591,7 @@ row146:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row146
+	JNZ         row151
 	ADDQ        $0x00000100, DX
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
@@ -6204,11 +6599,11 @@ row146:
 	ADDQ        $0x00000100, R8
 	ADDQ        $0x00000100, R9
 	SUBQ        $0x00000020, CX
-	JMP         wide145
+	JMP         wide150
 
-narrow145:
+narrow150:
 	CMPQ    CX, $0x00000008
-	JLT     edge145
+	JLT     edge150
 	VMOVUPD (DI), Z0
 	VMOVUPD (R8), Z1
 	VMOVUPD (R9), Z2
@@ -6217,7 +6612,7 @@ narrow145:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row147:
+row152:
 	VMOVUPD     (R13), Z3
 	VMOVUPD     (R14), Z4
 	VFMADD213PD Z2, Z1, Z4
@@ -6227,7 +6622,7 @@ row147:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row147
+	JNZ         row152
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
@@ -6235,11 +6630,11 @@ row147:
 	ADDQ        $0x00000040, R8
 	ADDQ        $0x00000040, R9
 	SUBQ        $0x00000008, CX
-	JMP         narrow145
+	JMP         narrow150
 
-edge145:
+edge150:
 	TESTQ     CX, CX
-	JZ        end145
+	JZ        end150
 	MOVQ      CX, R11
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R11, CX, CX
@@ -6252,7 +6647,7 @@ edge145:
 	MOVQ      BX, DX
 	MOVQ      SI, BX
 
-row148:
+row153:
 	VMOVUPD.Z   (DX), K1, Z3
 	VMOVUPD.Z   (BX), K1, Z4
 	VFMADD213PD Z2, Z1, Z4
@@ -6262,9 +6657,9 @@ row148:
 	ADDQ        R10, DX
 	ADDQ        R10, BX
 	DECQ        AX
-	JNZ         row148
+	JNZ         row153
 
-end145:
+end150:
 	VZEROUPPER
 	RET
 
@@ -6279,9 +6674,9 @@ TEXT ·momentumF64AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Z0
 	VBROADCASTSD 8(SI), Z1
 
-many149:
+many154:
 	CMPQ         AX, $0x00000010
-	JLT          one149
+	JLT          one154
 	VMOVUPD      (CX), Z2
 	VMOVUPD      (DX), Z3
 	VMOVUPD      (BX), Z4
@@ -6300,11 +6695,11 @@ many149:
 	ADDQ         $0x00000080, DX
 	ADDQ         $0x00000080, BX
 	SUBQ         $0x00000010, AX
-	JMP          many149
+	JMP          many154
 
-one149:
+one154:
 	CMPQ         AX, $0x00000008
-	JLT          rest149
+	JLT          rest154
 	VMOVUPD      (CX), Z2
 	VMOVUPD      (DX), Z3
 	VMOVUPD      (BX), Z4
@@ -6316,11 +6711,11 @@ one149:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000008, AX
-	JMP          one149
+	JMP          one154
 
-rest149:
+rest154:
 	TESTQ        AX, AX
-	JZ           done149
+	JZ           done154
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -6334,7 +6729,85 @@ rest149:
 	VFNMADD231PD Z0, Z3, Z2
 	VMOVUPD      Z2, K1, (CX)
 
-done149:
+done154:
+	VZEROUPPER
+	RET
+
+// func kerasMomentumF64AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·kerasMomentumF64AVX512(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         m+16(FP), DX
+	MOVQ         grad+24(FP), BX
+	MOVQ         k+32(FP), SI
+	VBROADCASTSD (SI), Z0
+	VBROADCASTSD 8(SI), Z1
+
+many155:
+	CMPQ    AX, $0x00000010
+	JLT     one155
+	VMOVUPD (CX), Z2
+	VMOVUPD (DX), Z3
+	VMOVUPD (BX), Z4
+	VMULPD  Z0, Z4, Z4
+	VMULPD  Z1, Z3, Z3
+	VSUBPD  Z4, Z3, Z3
+	VMOVUPD Z3, (DX)
+	VADDPD  Z3, Z2, Z2
+	VMOVUPD Z2, (CX)
+	VMOVUPD 64(CX), Z2
+	VMOVUPD 64(DX), Z3
+	VMOVUPD 64(BX), Z4
+	VMULPD  Z0, Z4, Z4
+	VMULPD  Z1, Z3, Z3
+	VSUBPD  Z4, Z3, Z3
+	VMOVUPD Z3, 64(DX)
+	VADDPD  Z3, Z2, Z2
+	VMOVUPD Z2, 64(CX)
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	ADDQ    $0x00000080, BX
+	SUBQ    $0x00000010, AX
+	JMP     many155
+
+one155:
+	CMPQ    AX, $0x00000008
+	JLT     rest155
+	VMOVUPD (CX), Z2
+	VMOVUPD (DX), Z3
+	VMOVUPD (BX), Z4
+	VMULPD  Z0, Z4, Z4
+	VMULPD  Z1, Z3, Z3
+	VSUBPD  Z4, Z3, Z3
+	VMOVUPD Z3, (DX)
+	VADDPD  Z3, Z2, Z2
+	VMOVUPD Z2, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000008, AX
+	JMP     one155
+
+rest155:
+	TESTQ     AX, AX
+	JZ        done155
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (CX), K1, Z2
+	VMOVUPD.Z (DX), K1, Z3
+	VMOVUPD.Z (BX), K1, Z4
+	VMULPD    Z0, Z4, Z4
+	VMULPD    Z1, Z3, Z3
+	VSUBPD    Z4, Z3, Z3
+	VMOVUPD   Z3, K1, (DX)
+	VADDPD    Z3, Z2, Z2
+	VMOVUPD   Z2, K1, (CX)
+
+done155:
 	VZEROUPPER
 	RET
 
@@ -6349,9 +6822,9 @@ TEXT ·nesterovF64AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Z0
 	VBROADCASTSD 8(SI), Z1
 
-many150:
+many156:
 	CMPQ         AX, $0x00000010
-	JLT          one150
+	JLT          one156
 	VMOVUPD      (CX), Z2
 	VMOVUPD      (DX), Z3
 	VMOVUPD      (BX), Z4
@@ -6372,11 +6845,11 @@ many150:
 	ADDQ         $0x00000080, DX
 	ADDQ         $0x00000080, BX
 	SUBQ         $0x00000010, AX
-	JMP          many150
+	JMP          many156
 
-one150:
+one156:
 	CMPQ         AX, $0x00000008
-	JLT          rest150
+	JLT          rest156
 	VMOVUPD      (CX), Z2
 	VMOVUPD      (DX), Z3
 	VMOVUPD      (BX), Z4
@@ -6389,11 +6862,11 @@ one150:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000008, AX
-	JMP          one150
+	JMP          one156
 
-rest150:
+rest156:
 	TESTQ        AX, AX
-	JZ           done150
+	JZ           done156
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -6408,7 +6881,93 @@ rest150:
 	VFNMADD231PD Z0, Z4, Z2
 	VMOVUPD      Z2, K1, (CX)
 
-done150:
+done156:
+	VZEROUPPER
+	RET
+
+// func kerasNesterovF64AVX512(n int, w *byte, m *byte, grad *byte, k *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·kerasNesterovF64AVX512(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         m+16(FP), DX
+	MOVQ         grad+24(FP), BX
+	MOVQ         k+32(FP), SI
+	VBROADCASTSD (SI), Z0
+	VBROADCASTSD 8(SI), Z1
+
+many157:
+	CMPQ    AX, $0x00000010
+	JLT     one157
+	VMOVUPD (CX), Z2
+	VMOVUPD (DX), Z3
+	VMOVUPD (BX), Z4
+	VMULPD  Z0, Z4, Z4
+	VMULPD  Z1, Z3, Z3
+	VSUBPD  Z4, Z3, Z3
+	VMOVUPD Z3, (DX)
+	VMULPD  Z1, Z3, Z3
+	VSUBPD  Z4, Z3, Z3
+	VADDPD  Z3, Z2, Z2
+	VMOVUPD Z2, (CX)
+	VMOVUPD 64(CX), Z2
+	VMOVUPD 64(DX), Z3
+	VMOVUPD 64(BX), Z4
+	VMULPD  Z0, Z4, Z4
+	VMULPD  Z1, Z3, Z3
+	VSUBPD  Z4, Z3, Z3
+	VMOVUPD Z3, 64(DX)
+	VMULPD  Z1, Z3, Z3
+	VSUBPD  Z4, Z3, Z3
+	VADDPD  Z3, Z2, Z2
+	VMOVUPD Z2, 64(CX)
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	ADDQ    $0x00000080, BX
+	SUBQ    $0x00000010, AX
+	JMP     many157
+
+one157:
+	CMPQ    AX, $0x00000008
+	JLT     rest157
+	VMOVUPD (CX), Z2
+	VMOVUPD (DX), Z3
+	VMOVUPD (BX), Z4
+	VMULPD  Z0, Z4, Z4
+	VMULPD  Z1, Z3, Z3
+	VSUBPD  Z4, Z3, Z3
+	VMOVUPD Z3, (DX)
+	VMULPD  Z1, Z3, Z3
+	VSUBPD  Z4, Z3, Z3
+	VADDPD  Z3, Z2, Z2
+	VMOVUPD Z2, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000008, AX
+	JMP     one157
+
+rest157:
+	TESTQ     AX, AX
+	JZ        done157
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (CX), K1, Z2
+	VMOVUPD.Z (DX), K1, Z3
+	VMOVUPD.Z (BX), K1, Z4
+	VMULPD    Z0, Z4, Z4
+	VMULPD    Z1, Z3, Z3
+	VSUBPD    Z4, Z3, Z3
+	VMOVUPD   Z3, K1, (DX)
+	VMULPD    Z1, Z3, Z3
+	VSUBPD    Z4, Z3, Z3
+	VADDPD    Z3, Z2, Z2
+	VMOVUPD   Z2, K1, (CX)
+
+done157:
 	VZEROUPPER
 	RET
 
@@ -6423,9 +6982,9 @@ TEXT ·adagradF64AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Z0
 	VBROADCASTSD 8(SI), Z1
 
-many151:
+many158:
 	CMPQ        AX, $0x00000010
-	JLT         one151
+	JLT         one158
 	VMOVUPD     (CX), Z2
 	VMOVUPD     (DX), Z3
 	VMOVUPD     (BX), Z4
@@ -6452,11 +7011,11 @@ many151:
 	ADDQ        $0x00000080, DX
 	ADDQ        $0x00000080, BX
 	SUBQ        $0x00000010, AX
-	JMP         many151
+	JMP         many158
 
-one151:
+one158:
 	CMPQ        AX, $0x00000008
-	JLT         rest151
+	JLT         rest158
 	VMOVUPD     (CX), Z2
 	VMOVUPD     (DX), Z3
 	VMOVUPD     (BX), Z4
@@ -6472,11 +7031,11 @@ one151:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000008, AX
-	JMP         one151
+	JMP         one158
 
-rest151:
+rest158:
 	TESTQ       AX, AX
-	JZ          done151
+	JZ          done158
 	MOVQ        AX, SI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       SI, AX, AX
@@ -6494,7 +7053,248 @@ rest151:
 	VSUBPD      Z4, Z2, Z2
 	VMOVUPD     Z2, K1, (CX)
 
-done151:
+done158:
+	VZEROUPPER
+	RET
+
+// func rmspropF64AVX512(n int, w *byte, ms *byte, mom *byte, grad *byte, k *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·rmspropF64AVX512(SB), NOSPLIT, $0-48
+	MOVQ         n+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         ms+16(FP), DX
+	MOVQ         mom+24(FP), BX
+	MOVQ         grad+32(FP), SI
+	MOVQ         k+40(FP), DI
+	VBROADCASTSD (DI), Z0
+	VBROADCASTSD 8(DI), Z1
+	VBROADCASTSD 16(DI), Z2
+	VBROADCASTSD 24(DI), Z3
+
+one159:
+	CMPQ        AX, $0x00000008
+	JLT         rest159
+	VMOVUPD     (CX), Z4
+	VMOVUPD     (DX), Z5
+	VMOVUPD     (BX), Z6
+	VMOVUPD     (SI), Z7
+	VMULPD      Z7, Z7, Z8
+	VSUBPD      Z5, Z8, Z8
+	VFMADD231PD Z1, Z8, Z5
+	VMOVUPD     Z5, (DX)
+	VADDPD      Z3, Z5, Z5
+	VSQRTPD     Z5, Z5
+	VMULPD      Z0, Z7, Z7
+	VDIVPD      Z5, Z7, Z7
+	VFMADD213PD Z7, Z2, Z6
+	VMOVUPD     Z6, (BX)
+	VSUBPD      Z6, Z4, Z4
+	VMOVUPD     Z4, (CX)
+	ADDQ        $0x00000040, CX
+	ADDQ        $0x00000040, DX
+	ADDQ        $0x00000040, BX
+	ADDQ        $0x00000040, SI
+	SUBQ        $0x00000008, AX
+	JMP         one159
+
+rest159:
+	TESTQ       AX, AX
+	JZ          done159
+	MOVQ        AX, DI
+	MOVQ        $0x0000000000000001, AX
+	SHLXQ       DI, AX, AX
+	DECQ        AX
+	KMOVW       AX, K1
+	VMOVUPD.Z   (CX), K1, Z4
+	VMOVUPD.Z   (DX), K1, Z5
+	VMOVUPD.Z   (BX), K1, Z6
+	VMOVUPD.Z   (SI), K1, Z7
+	VMULPD      Z7, Z7, Z8
+	VSUBPD      Z5, Z8, Z8
+	VFMADD231PD Z1, Z8, Z5
+	VMOVUPD     Z5, K1, (DX)
+	VADDPD      Z3, Z5, Z5
+	VSQRTPD     Z5, Z5
+	VMULPD      Z0, Z7, Z7
+	VDIVPD      Z5, Z7, Z7
+	VFMADD213PD Z7, Z2, Z6
+	VMOVUPD     Z6, K1, (BX)
+	VSUBPD      Z6, Z4, Z4
+	VMOVUPD     Z4, K1, (CX)
+
+done159:
+	VZEROUPPER
+	RET
+
+// func rmspropCenteredF64AVX512(n int, w *byte, ms *byte, mom *byte, mg *byte, grad *byte, k *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·rmspropCenteredF64AVX512(SB), NOSPLIT, $0-56
+	MOVQ         n+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         ms+16(FP), DX
+	MOVQ         mom+24(FP), BX
+	MOVQ         mg+32(FP), SI
+	MOVQ         grad+40(FP), DI
+	MOVQ         k+48(FP), R8
+	VBROADCASTSD (R8), Z0
+	VBROADCASTSD 8(R8), Z1
+	VBROADCASTSD 16(R8), Z2
+	VBROADCASTSD 24(R8), Z3
+
+one160:
+	CMPQ         AX, $0x00000008
+	JLT          rest160
+	VMOVUPD      (CX), Z4
+	VMOVUPD      (DX), Z5
+	VMOVUPD      (BX), Z6
+	VMOVUPD      (SI), Z7
+	VMOVUPD      (DI), Z8
+	VMULPD       Z8, Z8, Z9
+	VSUBPD       Z5, Z9, Z9
+	VFMADD231PD  Z1, Z9, Z5
+	VMOVUPD      Z5, (DX)
+	VSUBPD       Z7, Z8, Z9
+	VFMADD231PD  Z1, Z9, Z7
+	VMOVUPD      Z7, (SI)
+	VFNMADD231PD Z7, Z7, Z5
+	VADDPD       Z3, Z5, Z5
+	VSQRTPD      Z5, Z5
+	VMULPD       Z0, Z8, Z8
+	VDIVPD       Z5, Z8, Z8
+	VFMADD213PD  Z8, Z2, Z6
+	VMOVUPD      Z6, (BX)
+	VSUBPD       Z6, Z4, Z4
+	VMOVUPD      Z4, (CX)
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	ADDQ         $0x00000040, SI
+	ADDQ         $0x00000040, DI
+	SUBQ         $0x00000008, AX
+	JMP          one160
+
+rest160:
+	TESTQ        AX, AX
+	JZ           done160
+	MOVQ         AX, R8
+	MOVQ         $0x0000000000000001, AX
+	SHLXQ        R8, AX, AX
+	DECQ         AX
+	KMOVW        AX, K1
+	VMOVUPD.Z    (CX), K1, Z4
+	VMOVUPD.Z    (DX), K1, Z5
+	VMOVUPD.Z    (BX), K1, Z6
+	VMOVUPD.Z    (SI), K1, Z7
+	VMOVUPD.Z    (DI), K1, Z8
+	VMULPD       Z8, Z8, Z9
+	VSUBPD       Z5, Z9, Z9
+	VFMADD231PD  Z1, Z9, Z5
+	VMOVUPD      Z5, K1, (DX)
+	VSUBPD       Z7, Z8, Z9
+	VFMADD231PD  Z1, Z9, Z7
+	VMOVUPD      Z7, K1, (SI)
+	VFNMADD231PD Z7, Z7, Z5
+	VADDPD       Z3, Z5, Z5
+	VSQRTPD      Z5, Z5
+	VMULPD       Z0, Z8, Z8
+	VDIVPD       Z5, Z8, Z8
+	VFMADD213PD  Z8, Z2, Z6
+	VMOVUPD      Z6, K1, (BX)
+	VSUBPD       Z6, Z4, Z4
+	VMOVUPD      Z4, K1, (CX)
+
+done160:
+	VZEROUPPER
+	RET
+
+// func ftrlF64AVX512(n int, w *byte, accum *byte, linear *byte, grad *byte, k *byte)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·ftrlF64AVX512(SB), NOSPLIT, $0-48
+	MOVQ         n+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         accum+16(FP), DX
+	MOVQ         linear+24(FP), BX
+	MOVQ         grad+32(FP), SI
+	MOVQ         k+40(FP), DI
+	VBROADCASTSD (DI), Z0
+	VBROADCASTSD 8(DI), Z1
+	VBROADCASTSD 16(DI), Z2
+	VBROADCASTSD 24(DI), Z3
+
+one161:
+	CMPQ         AX, $0x00000008
+	JLT          rest161
+	VMOVUPD      (CX), Z4
+	VMOVUPD      (DX), Z5
+	VMOVUPD      (BX), Z6
+	VMOVUPD      (SI), Z7
+	VSQRTPD      Z5, Z8
+	VFMADD231PD  Z7, Z7, Z5
+	VMOVUPD      Z5, (DX)
+	VSQRTPD      Z5, Z5
+	VSUBPD       Z8, Z5, Z8
+	VDIVPD       Z0, Z8, Z8
+	VADDPD       Z7, Z6, Z6
+	VMULPD       Z3, Z4, Z7
+	VADDPD       Z7, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VFNMADD231PD Z8, Z4, Z6
+	VMOVUPD      Z6, (BX)
+	VDIVPD       Z0, Z5, Z5
+	VADDPD       Z2, Z5, Z5
+	VADDPD       Z2, Z5, Z5
+	VANDPD       constF64_8000000000000000<>+0(SB), Z6, Z7
+	VORPD        Z1, Z7, Z7
+	VSUBPD       Z6, Z7, Z7
+	VDIVPD       Z5, Z7, Z7
+	VANDPD       constF64_7fffffffffffffff<>+0(SB), Z6, Z4
+	VCMPPD       $0x1e, Z1, Z4, K1
+	VMOVUPD.Z    Z7, K1, Z4
+	VMOVUPD      Z4, (CX)
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	ADDQ         $0x00000040, SI
+	SUBQ         $0x00000008, AX
+	JMP          one161
+
+rest161:
+	TESTQ        AX, AX
+	JZ           done161
+	MOVQ         AX, DI
+	MOVQ         $0x0000000000000001, AX
+	SHLXQ        DI, AX, AX
+	DECQ         AX
+	KMOVW        AX, K1
+	VMOVUPD.Z    (CX), K1, Z4
+	VMOVUPD.Z    (DX), K1, Z5
+	VMOVUPD.Z    (BX), K1, Z6
+	VMOVUPD.Z    (SI), K1, Z7
+	VSQRTPD      Z5, Z8
+	VFMADD231PD  Z7, Z7, Z5
+	VMOVUPD      Z5, K1, (DX)
+	VSQRTPD      Z5, Z5
+	VSUBPD       Z8, Z5, Z8
+	VDIVPD       Z0, Z8, Z8
+	VADDPD       Z7, Z6, Z6
+	VMULPD       Z3, Z4, Z7
+	VADDPD       Z7, Z7, Z7
+	VADDPD       Z7, Z6, Z6
+	VFNMADD231PD Z8, Z4, Z6
+	VMOVUPD      Z6, K1, (BX)
+	VDIVPD       Z0, Z5, Z5
+	VADDPD       Z2, Z5, Z5
+	VADDPD       Z2, Z5, Z5
+	VANDPD       constF64_8000000000000000<>+0(SB), Z6, Z7
+	VORPD        Z1, Z7, Z7
+	VSUBPD       Z6, Z7, Z7
+	VDIVPD       Z5, Z7, Z7
+	VANDPD       constF64_7fffffffffffffff<>+0(SB), Z6, Z0
+	VCMPPD       $0x1e, Z1, Z0, K2
+	VMOVUPD.Z    Z7, K2, Z0
+	VMOVUPD      Z0, K1, (CX)
+
+done161:
 	VZEROUPPER
 	RET
 
@@ -6505,24 +7305,24 @@ TEXT ·maxWindowF64AVX512(SB), NOSPLIT, $0-80
 	MOVQ x+72(FP), CX
 	MOVQ cols+8(FP), DX
 
-wide152:
+wide162:
 	CMPQ DX, $0x00000010
-	JLT  narrow152
+	JLT  narrow162
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel153:
+pixel163:
 	VMOVUPD constF64_fff0000000000000<>+0(SB), Z0
 	VMOVUPD constF64_fff0000000000000<>+0(SB), Z1
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line153:
+line163:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap153:
+tap163:
 	VMOVUPD   (R10), Z2
 	VMAXPD    Z2, Z0, Z2
 	VCMPPD    $0x03, Z0, Z0, K1
@@ -6536,11 +7336,11 @@ tap153:
 	MOVQ      tapStep+56(FP), R12
 	ADDQ      R12, R10
 	DECQ      R11
-	JNZ       tap153
+	JNZ       tap163
 	MOVQ      lineStep+40(FP), R10
 	ADDQ      R10, R8
 	DECQ      R9
-	JNZ       line153
+	JNZ       line163
 	VMOVUPD   Z0, (SI)
 	VMOVUPD   Z1, 64(SI)
 	MOVQ      stride0+16(FP), R8
@@ -6548,29 +7348,29 @@ tap153:
 	MOVQ      stride1+24(FP), R8
 	ADDQ      R8, DI
 	DECQ      BX
-	JNZ       pixel153
+	JNZ       pixel163
 	ADDQ      $0x00000080, AX
 	ADDQ      $0x00000080, CX
 	SUBQ      $0x00000010, DX
-	JMP       wide152
+	JMP       wide162
 
-narrow152:
+narrow162:
 	CMPQ DX, $0x00000008
-	JLT  edge152
+	JLT  edge162
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel154:
+pixel164:
 	VMOVUPD constF64_fff0000000000000<>+0(SB), Z0
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line154:
+line164:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap154:
+tap164:
 	VMOVUPD   (R10), Z1
 	VMAXPD    Z1, Z0, Z1
 	VCMPPD    $0x03, Z0, Z0, K1
@@ -6579,26 +7379,26 @@ tap154:
 	MOVQ      tapStep+56(FP), R12
 	ADDQ      R12, R10
 	DECQ      R11
-	JNZ       tap154
+	JNZ       tap164
 	MOVQ      lineStep+40(FP), R10
 	ADDQ      R10, R8
 	DECQ      R9
-	JNZ       line154
+	JNZ       line164
 	VMOVUPD   Z0, (SI)
 	MOVQ      stride0+16(FP), R8
 	ADDQ      R8, SI
 	MOVQ      stride1+24(FP), R8
 	ADDQ      R8, DI
 	DECQ      BX
-	JNZ       pixel154
+	JNZ       pixel164
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000008, DX
-	JMP       narrow152
+	JMP       narrow162
 
-edge152:
+edge162:
 	TESTQ DX, DX
-	JZ    end152
+	JZ    end162
 	MOVQ  DX, BX
 	MOVQ  $0x0000000000000001, DX
 	SHLXQ BX, DX, DX
@@ -6607,16 +7407,16 @@ edge152:
 	MOVQ  rows+0(FP), DX
 	MOVQ  AX, AX
 
-pixel155:
+pixel165:
 	VMOVUPD constF64_fff0000000000000<>+0(SB), Z0
 	MOVQ    lines+32(FP), SI
 	MOVQ    CX, BX
 
-line155:
+line165:
 	MOVQ taps+48(FP), R8
 	MOVQ BX, DI
 
-tap155:
+tap165:
 	VMOVUPD.Z (DI), K1, Z1
 	VMAXPD    Z1, Z0, Z1
 	VCMPPD    $0x03, Z0, Z0, K2
@@ -6625,20 +7425,20 @@ tap155:
 	MOVQ      tapStep+56(FP), R9
 	ADDQ      R9, DI
 	DECQ      R8
-	JNZ       tap155
+	JNZ       tap165
 	MOVQ      lineStep+40(FP), DI
 	ADDQ      DI, BX
 	DECQ      SI
-	JNZ       line155
+	JNZ       line165
 	VMOVUPD   Z0, K1, (AX)
 	MOVQ      stride0+16(FP), BX
 	ADDQ      BX, AX
 	MOVQ      stride1+24(FP), BX
 	ADDQ      BX, CX
 	DECQ      DX
-	JNZ       pixel155
+	JNZ       pixel165
 
-end152:
+end162:
 	VZEROUPPER
 	RET
 
@@ -6651,14 +7451,14 @@ TEXT ·routeWindowF64AVX512(SB), NOSPLIT, $0-96
 	MOVQ y+88(FP), BX
 	MOVQ cols+8(FP), SI
 
-wide156:
+wide166:
 	CMPQ SI, $0x00000010
-	JLT  narrow156
+	JLT  narrow166
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel157:
+pixel167:
 	VMOVUPD (BX)(R8*1), Z0
 	VMOVUPD (DX)(R8*1), Z1
 	VMOVUPD 64(BX)(R8*1), Z2
@@ -6666,11 +7466,11 @@ pixel157:
 	MOVQ    lines+32(FP), R11
 	MOVQ    R9, R10
 
-line157:
+line167:
 	MOVQ taps+48(FP), R13
 	MOVQ R10, R12
 
-tap157:
+tap167:
 	VMOVUPD   (CX)(R12*1), Z4
 	VCMPPD    $0x00, Z0, Z4, K1
 	VMOVUPD.Z Z1, K1, Z4
@@ -6684,42 +7484,42 @@ tap157:
 	MOVQ      tapStep+56(FP), R14
 	ADDQ      R14, R12
 	DECQ      R13
-	JNZ       tap157
+	JNZ       tap167
 	MOVQ      lineStep+40(FP), R12
 	ADDQ      R12, R10
 	DECQ      R11
-	JNZ       line157
+	JNZ       line167
 	MOVQ      stride0+16(FP), R10
 	ADDQ      R10, R8
 	MOVQ      stride1+24(FP), R10
 	ADDQ      R10, R9
 	DECQ      DI
-	JNZ       pixel157
+	JNZ       pixel167
 	ADDQ      $0x00000080, AX
 	ADDQ      $0x00000080, CX
 	ADDQ      $0x00000080, DX
 	ADDQ      $0x00000080, BX
 	SUBQ      $0x00000010, SI
-	JMP       wide156
+	JMP       wide166
 
-narrow156:
+narrow166:
 	CMPQ SI, $0x00000008
-	JLT  edge156
+	JLT  edge166
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel158:
+pixel168:
 	VMOVUPD (BX)(R8*1), Z0
 	VMOVUPD (DX)(R8*1), Z1
 	MOVQ    lines+32(FP), R11
 	MOVQ    R9, R10
 
-line158:
+line168:
 	MOVQ taps+48(FP), R13
 	MOVQ R10, R12
 
-tap158:
+tap168:
 	VMOVUPD   (CX)(R12*1), Z2
 	VCMPPD    $0x00, Z0, Z2, K1
 	VMOVUPD.Z Z1, K1, Z2
@@ -6728,27 +7528,27 @@ tap158:
 	MOVQ      tapStep+56(FP), R14
 	ADDQ      R14, R12
 	DECQ      R13
-	JNZ       tap158
+	JNZ       tap168
 	MOVQ      lineStep+40(FP), R12
 	ADDQ      R12, R10
 	DECQ      R11
-	JNZ       line158
+	JNZ       line168
 	MOVQ      stride0+16(FP), R10
 	ADDQ      R10, R8
 	MOVQ      stride1+24(FP), R10
 	ADDQ      R10, R9
 	DECQ      DI
-	JNZ       pixel158
+	JNZ       pixel168
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000008, SI
-	JMP       narrow156
+	JMP       narrow166
 
-edge156:
+edge166:
 	TESTQ SI, SI
-	JZ    end156
+	JZ    end166
 	MOVQ  SI, DI
 	MOVQ  $0x0000000000000001, SI
 	SHLXQ DI, SI, SI
@@ -6758,17 +7558,17 @@ edge156:
 	XORQ  DI, DI
 	XORQ  R8, R8
 
-pixel159:
+pixel169:
 	VMOVUPD.Z (BX)(DI*1), K1, Z0
 	VMOVUPD.Z (DX)(DI*1), K1, Z1
 	MOVQ      lines+32(FP), R10
 	MOVQ      R8, R9
 
-line159:
+line169:
 	MOVQ taps+48(FP), R12
 	MOVQ R9, R11
 
-tap159:
+tap169:
 	VMOVUPD.Z (CX)(R11*1), K1, Z2
 	VCMPPD    $0x00, Z0, Z2, K2
 	VMOVUPD.Z Z1, K2, Z2
@@ -6777,19 +7577,19 @@ tap159:
 	MOVQ      tapStep+56(FP), R13
 	ADDQ      R13, R11
 	DECQ      R12
-	JNZ       tap159
+	JNZ       tap169
 	MOVQ      lineStep+40(FP), R11
 	ADDQ      R11, R9
 	DECQ      R10
-	JNZ       line159
+	JNZ       line169
 	MOVQ      stride0+16(FP), R9
 	ADDQ      R9, DI
 	MOVQ      stride1+24(FP), R9
 	ADDQ      R9, R8
 	DECQ      SI
-	JNZ       pixel159
+	JNZ       pixel169
 
-end156:
+end166:
 	VZEROUPPER
 	RET
 
@@ -6804,16 +7604,16 @@ TEXT ·mulAddPixelsF64AVX512(SB), NOSPLIT, $0-56
 	MOVQ x+40(FP), DI
 	MOVQ w+48(FP), R8
 
-wide160:
+wide170:
 	CMPQ    CX, $0x00000010
-	JLT     narrow160
+	JLT     narrow170
 	VMOVUPD (R8), Z0
 	VMOVUPD 64(R8), Z1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel161:
+pixel171:
 	VMOVUPD     (R10), Z2
 	VMOVUPD     (R11), Z3
 	VFMADD231PD Z0, Z3, Z2
@@ -6825,22 +7625,22 @@ pixel161:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel161
+	JNZ         pixel171
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000010, CX
-	JMP         wide160
+	JMP         wide170
 
-narrow160:
+narrow170:
 	CMPQ    CX, $0x00000008
-	JLT     edge160
+	JLT     edge170
 	VMOVUPD (R8), Z0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel162:
+pixel172:
 	VMOVUPD     (R10), Z1
 	VMOVUPD     (R11), Z2
 	VFMADD231PD Z0, Z2, Z1
@@ -6848,16 +7648,16 @@ pixel162:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel162
+	JNZ         pixel172
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow160
+	JMP         narrow170
 
-edge160:
+edge170:
 	TESTQ     CX, CX
-	JZ        end160
+	JZ        end170
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -6867,7 +7667,7 @@ edge160:
 	MOVQ      SI, CX
 	MOVQ      DI, SI
 
-pixel163:
+pixel173:
 	VMOVUPD.Z   (CX), K1, Z1
 	VMOVUPD.Z   (SI), K1, Z2
 	VFMADD231PD Z0, Z2, Z1
@@ -6875,9 +7675,9 @@ pixel163:
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel163
+	JNZ         pixel173
 
-end160:
+end170:
 	VZEROUPPER
 	RET
 
@@ -6892,16 +7692,16 @@ TEXT ·dotPixelsF64AVX512(SB), NOSPLIT, $0-56
 	MOVQ y+40(FP), DI
 	MOVQ acc+48(FP), R8
 
-wide164:
+wide174:
 	CMPQ    CX, $0x00000010
-	JLT     narrow164
+	JLT     narrow174
 	VMOVUPD (R8), Z0
 	VMOVUPD 64(R8), Z1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel165:
+pixel175:
 	VMOVUPD     (R10), Z2
 	VMOVUPD     (R11), Z3
 	VFMADD231PD Z2, Z3, Z0
@@ -6911,41 +7711,41 @@ pixel165:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel165
+	JNZ         pixel175
 	VMOVUPD     Z0, (R8)
 	VMOVUPD     Z1, 64(R8)
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000010, CX
-	JMP         wide164
+	JMP         wide174
 
-narrow164:
+narrow174:
 	CMPQ    CX, $0x00000008
-	JLT     edge164
+	JLT     edge174
 	VMOVUPD (R8), Z0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel166:
+pixel176:
 	VMOVUPD     (R10), Z1
 	VMOVUPD     (R11), Z2
 	VFMADD231PD Z1, Z2, Z0
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel166
+	JNZ         pixel176
 	VMOVUPD     Z0, (R8)
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow164
+	JMP         narrow174
 
-edge164:
+edge174:
 	TESTQ     CX, CX
-	JZ        end164
+	JZ        end174
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -6955,17 +7755,17 @@ edge164:
 	MOVQ      SI, CX
 	MOVQ      DI, SI
 
-pixel167:
+pixel177:
 	VMOVUPD.Z   (CX), K1, Z1
 	VMOVUPD.Z   (SI), K1, Z2
 	VFMADD231PD Z1, Z2, Z0
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel167
+	JNZ         pixel177
 	VMOVUPD     Z0, K1, (R8)
 
-end164:
+end174:
 	VZEROUPPER
 	RET
 
@@ -6981,16 +7781,16 @@ TEXT ·routePixelsF64AVX512(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide168:
+wide178:
 	CMPQ CX, $0x00000010
-	JLT  narrow168
+	JLT  narrow178
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel169:
+pixel179:
 	VMOVUPD   (R11), Z0
 	VMOVUPD   (R12), Z1
 	VMOVUPD   (R13), Z2
@@ -7016,24 +7816,24 @@ pixel169:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel169
+	JNZ       pixel179
 	ADDQ      $0x00000080, SI
 	ADDQ      $0x00000080, DI
 	ADDQ      $0x00000080, R8
 	ADDQ      $0x00000080, R9
 	SUBQ      $0x00000010, CX
-	JMP       wide168
+	JMP       wide178
 
-narrow168:
+narrow178:
 	CMPQ CX, $0x00000008
-	JLT  edge168
+	JLT  edge178
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel170:
+pixel180:
 	VMOVUPD   (R11), Z0
 	VMOVUPD   (R12), Z1
 	VMOVUPD   (R13), Z2
@@ -7049,17 +7849,17 @@ pixel170:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel170
+	JNZ       pixel180
 	ADDQ      $0x00000040, SI
 	ADDQ      $0x00000040, DI
 	ADDQ      $0x00000040, R8
 	ADDQ      $0x00000040, R9
 	SUBQ      $0x00000008, CX
-	JMP       narrow168
+	JMP       narrow178
 
-edge168:
+edge178:
 	TESTQ CX, CX
-	JZ    end168
+	JZ    end178
 	MOVQ  CX, R10
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R10, CX, CX
@@ -7070,7 +7870,7 @@ edge168:
 	MOVQ  R8, DI
 	MOVQ  R9, R8
 
-pixel171:
+pixel181:
 	VMOVUPD.Z (CX), K1, Z0
 	VMOVUPD.Z (SI), K1, Z1
 	VMOVUPD.Z (DI), K1, Z2
@@ -7086,9 +7886,9 @@ pixel171:
 	ADDQ      BX, DI
 	ADDQ      BX, R8
 	DECQ      AX
-	JNZ       pixel171
+	JNZ       pixel181
 
-end168:
+end178:
 	VZEROUPPER
 	RET
 
@@ -7102,14 +7902,14 @@ TEXT ·copyRowsF64AVX512(SB), NOSPLIT, $0-48
 	MOVQ dst+32(FP), SI
 	MOVQ x+40(FP), DI
 
-wide172:
+wide182:
 	CMPQ CX, $0x00000010
-	JLT  narrow172
+	JLT  narrow182
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy173:
+copy183:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPD    (R10), Z0
 	VMOVUPD    Z0, (R9)
@@ -7119,35 +7919,35 @@ copy173:
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy173
+	JNZ        copy183
 	ADDQ       $0x00000080, SI
 	ADDQ       $0x00000080, DI
 	SUBQ       $0x00000010, CX
-	JMP        wide172
+	JMP        wide182
 
-narrow172:
+narrow182:
 	CMPQ CX, $0x00000008
-	JLT  edge172
+	JLT  edge182
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy174:
+copy184:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPD    (R10), Z0
 	VMOVUPD    Z0, (R9)
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy174
+	JNZ        copy184
 	ADDQ       $0x00000040, SI
 	ADDQ       $0x00000040, DI
 	SUBQ       $0x00000008, CX
-	JMP        narrow172
+	JMP        narrow182
 
-edge172:
+edge182:
 	TESTQ CX, CX
-	JZ    end172
+	JZ    end182
 	MOVQ  CX, R8
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R8, CX, CX
@@ -7156,15 +7956,15 @@ edge172:
 	MOVQ  SI, CX
 	MOVQ  DI, SI
 
-copy175:
+copy185:
 	PREFETCHT0 (SI)(BX*8)
 	VMOVUPD.Z  (SI), K1, Z0
 	VMOVUPD    Z0, K1, (CX)
 	ADDQ       DX, CX
 	ADDQ       BX, SI
 	DECQ       AX
-	JNZ        copy175
+	JNZ        copy185
 
-end172:
+end182:
 	VZEROUPPER
 	RET

@@ -1,17 +1,22 @@
 package main
 
 import (
+	"math"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// transcendental writes exp, sigmoid and tanh for single precision. The polynomials are those of Moshier's Cephes
-// library (expf, tanhf); errors stay below 2 units in the last place.
+// transcendental writes exp, sigmoid, tanh, log, log1p and softplus for single precision. The polynomials are those of
+// Moshier's Cephes library (expf, tanhf, logf); errors stay below 2.5 units in the last place.
 func (m *machine) transcendental() {
 	m.elementwise("exp", 1, 2, func(v []reg.VecVirtual) reg.VecVirtual { return m.exp(v[0]) })
 	m.elementwise("sigmoid", 1, 1, func(v []reg.VecVirtual) reg.VecVirtual { return m.sigmoid(v[0]) })
 	m.elementwise("tanh", 1, 1, func(v []reg.VecVirtual) reg.VecVirtual { return m.tanh(v[0]) })
+	m.elementwise("log", 1, 1, func(v []reg.VecVirtual) reg.VecVirtual { return m.log(v[0]) })
+	m.elementwise("log1p", 1, 1, func(v []reg.VecVirtual) reg.VecVirtual { return m.log1p(v[0]) })
+	m.elementwise("softplus", 1, 1, func(v []reg.VecVirtual) reg.VecVirtual { return m.softplus(v[0]) })
 }
 
 // horner evaluates a polynomial with the given coefficients, highest first, at x.
@@ -100,4 +105,59 @@ func (m *machine) tanh(x reg.VecVirtual) reg.VecVirtual {
 	m.mul(square, p, p)
 	m.fma213(x, x, p)
 	return m.compare(less, size, m.constant(0.625)).pick(p, far)
+}
+
+// log takes x apart into z*2^e with z in [sqrt(1/2), sqrt(2)) and adds e*log(2), in two parts, to the series of log(z).
+func (m *machine) log(x reg.VecVirtual) reg.VecVirtual {
+	z, i := m.vec(), m.vec()
+	m.mul(m.constant(1<<25), x, z)
+	subnormal := m.compare(less, x, m.constant(0x1p-126))
+	z, e := subnormal.pick(z, x), subnormal.pick(m.value(-126-25), m.value(-126))
+	VPSRLD(Imm(23), z, i)
+	VCVTDQ2PS(i, i)
+	m.add(i, e, e)
+	m.and(m.pattern(0x007fffff), z, z)
+	m.or(m.pattern(0x3f000000), z, z)
+	low := m.compare(less, z, m.constant(math.Sqrt2/2))
+	twice, one := low.keep(z), low.keep(m.value(1))
+	m.sub(one, e, e)
+	m.sub(m.constant(1), z, z)
+	m.add(twice, z, z)
+	p := m.horner(z, 7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
+		-1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1)
+	square := m.vec()
+	m.mul(z, z, square)
+	m.mul(z, p, p)
+	m.mul(square, p, p)
+	m.fma231(m.constant(-2.12194440e-4), e, p)
+	m.fnma231(m.constant(0.5), square, p)
+	m.add(p, z, z)
+	m.fma231(m.constant(0.693359375), e, z)
+	z = m.compare(equal, x, m.constant(0)).pick(m.value(math.Inf(-1)), z)
+	z = m.compare(less, x, m.constant(0)).pick(m.value(math.NaN()), z)
+	z = m.compare(equal, x, m.constant(math.Inf(1))).pick(x, z)
+	return m.compare(unordered, x, x).pick(x, z)
+}
+
+// log1p is log(u)*x/(u-1) with u = 1+x: the quotient makes good what rounding took from u (Kahan).
+func (m *machine) log1p(x reg.VecVirtual) reg.VecVirtual {
+	u, share := m.value(1), m.vec()
+	m.add(x, u, u)
+	l := m.log(u)
+	m.sub(m.constant(1), u, share)
+	m.div(share, x, share)
+	m.mul(share, l, l)
+	l = m.compare(equal, u, m.constant(1)).pick(x, l)
+	return m.compare(equal, x, m.constant(math.Inf(1))).pick(x, l)
+}
+
+// softplus is max(x, 0) + log1p(exp(-|x|)).
+func (m *machine) softplus(x reg.VecVirtual) reg.VecVirtual {
+	t, top := m.vec(), m.vec()
+	m.or(m.sign(), x, t)
+	l := m.log1p(m.exp(t))
+	m.zero(top)
+	m.max(x, top, top) // the second source is returned where it is NaN
+	m.add(top, l, l)
+	return l
 }
