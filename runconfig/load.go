@@ -54,6 +54,11 @@ func load(o LoadOptions, source []byte) (*Config, error) {
 		return nil, err
 	}
 	cfg.tfConfig = tfConfig
+	if cfg.Run.ClusterResolver == "slurm" {
+		if cfg.tfConfig, err = SlurmTFConfig(lookup(o.Env)); err != nil {
+			return nil, err
+		}
+	}
 	cfg.complete()
 	known := len(vs.list)
 	cfg.validate(vs)
@@ -64,6 +69,19 @@ func load(o LoadOptions, source []byte) (*Config, error) {
 		return nil, err
 	}
 	return cfg, nil
+}
+
+// lookup finds variables of an environment.
+func lookup(environ []string) func(string) string {
+	return func(name string) string {
+		value := ""
+		for _, pair := range environ {
+			if v, ok := strings.CutPrefix(pair, name+"="); ok {
+				value = v
+			}
+		}
+		return value
+	}
 }
 
 // merge lays the layers, lowest first, over the defaults. The second result

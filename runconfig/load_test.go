@@ -136,3 +136,22 @@ func TestLearningRateForms(t *testing.T) {
 		}
 	}
 }
+
+func TestSlurmGivesTheCluster(t *testing.T) {
+	env := []string{"GOESTIMATOR_RUN_CLUSTER_RESOLVER=slurm", "GOESTIMATOR_SLURM_JOBS=chief=1,worker=1", "SLURM_PROCID=1", "SLURM_STEP_NUM_TASKS=2",
+		"SLURM_STEP_NODELIST=n[1-2]", "SLURM_STEP_TASKS_PER_NODE=1(x2)"}
+	cfg, err := Load(LoadOptions{Env: env})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rc, err := cfg.RunConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := rc.ClusterSpec().String() + " " + rc.TaskType(); got != "chief|0=n1:8888,worker|0=n2:8888 worker" {
+		t.Errorf("got %s", got)
+	}
+	if _, err := Load(LoadOptions{Env: env[:1]}); err == nil || !strings.Contains(err.Error(), "slurm: ") {
+		t.Errorf("outside of a step: got %v, expected an error", err)
+	}
+}

@@ -13,12 +13,7 @@ import (
 // tfLayer takes model_dir of TF_CONFIG, and the text of it for RunConfig.
 func tfLayer(vs *violations, environ []string) (*layer, string) {
 	l := newLayer(vs, func(string) string { return "TF_CONFIG" })
-	text := ""
-	for _, pair := range environ {
-		if rest, ok := strings.CutPrefix(pair, "TF_CONFIG="); ok {
-			text = rest
-		}
-	}
+	text := lookup(environ)("TF_CONFIG")
 	// What is wrong in it is reported with the role, by validate.
 	if tf := parseTFConfig(text, &violations{}); tf.modelDir != "" {
 		l.values["model_dir"] = tf.modelDir
