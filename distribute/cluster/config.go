@@ -17,8 +17,8 @@ type Config struct {
 	Spec        runconfig.ClusterSpec // addresses of the peers
 	Security    Security
 	CallTimeout time.Duration // deadline of calls whose context has none; 0: 60 s
-	PeerTimeout time.Duration // a silent peer is lost after this; 0: 30 s
-	// MaxMessageBytes bounds a message; 0: 64 MiB.
+	PeerTimeout time.Duration // a silent peer is lost after this, or after 12 s where this is less; 0: 30 s
+	// MaxMessageBytes bounds header and body of a message; 0: 64 MiB, at most nearly 2 GiB.
 	MaxMessageBytes int
 	Log             *slog.Logger // nil: slog.Default()
 
@@ -26,15 +26,16 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.CallTimeout == 0 {
+	if c.CallTimeout <= 0 {
 		c.CallTimeout = 60 * time.Second
 	}
-	if c.PeerTimeout == 0 {
+	if c.PeerTimeout <= 0 {
 		c.PeerTimeout = 30 * time.Second
 	}
-	if c.MaxMessageBytes == 0 {
+	if c.MaxMessageBytes <= 0 {
 		c.MaxMessageBytes = 64 << 20
 	}
+	c.MaxMessageBytes = min(c.MaxMessageBytes, 1<<31-1024) // gRPC counts in 32 bits
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc/credentials"
@@ -39,6 +40,8 @@ func (s Security) check(serves bool) error {
 		return errors.New("of rpc.cert_file and rpc.key_file only one is set: set both")
 	case s.tls() && serves && s.Cert == "":
 		return errors.New("rpc.ca_file is set, but this task serves others and has no certificate: set rpc.cert_file and rpc.key_file")
+	case strings.ContainsFunc(s.Token, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return errors.New("the job token (GOESTIMATOR_JOB_TOKEN) holds spaces or characters beyond ASCII: use letters and digits")
 	case s.ClientAuth && (s.CA == "" || s.Cert == ""):
 		return errors.New("rpc.client_auth needs rpc.ca_file, to check callers' certificates, and rpc.cert_file and rpc.key_file, to call with")
 	}

@@ -3,6 +3,7 @@ package cluster_test
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net"
@@ -223,6 +224,7 @@ func TestSettingsThatCannotWork(t *testing.T) {
 		"rpc.security is tls, but":            {Mode: "tls"},
 		"only one is set":                     {Cert: good.Cert},
 		"set rpc.cert_file and rpc.key_file":  {CA: a.CAFile},
+		"the job token":                       {Token: "two\nlines"},
 		"rpc.client_auth needs":               {Cert: good.Cert, Key: good.Key, ClientAuth: true},
 		"holds no certificate in PEM form":    {CA: garbage, Cert: good.Cert, Key: good.Key},
 		"rpc.cert_file " + garbage:            {Cert: garbage, Key: good.Key},
@@ -250,6 +252,47 @@ func TestPlaintextIsWarnedOfOnce(t *testing.T) {
 		n.Close()
 		if got := strings.Count(out.String(), "plaintext"); got != c.want {
 			t.Errorf("%d warnings, want %d: %s", got, c.want, out.String())
+		}
+	}
+}
+
+func TestOldTLSIsRefused(t *testing.T) {
+	n := serve(t, issue(t, clustertest.NewAuthority(t), clustertest.Certificate{}), "127.0.0.1:0")
+	for version, want := range map[uint16]bool{tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
+		c, err := tls.Dial("tcp", n.Addr(), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}, MinVersion: version, MaxVersion: version})
+		if (err == nil) != want {
+			t.Errorf("%s: got %v", tls.VersionName(version), err)
+		}
+		if err == nil {
+			c.Close()
+		}
+	}
+}
+
+// TestTheServerSaysWhomItRefused: once, however often the caller tries.
+func TestTheServerSaysWhomItRefused(t *testing.T) {
+	for want, s := range map[string]cluster.Security{
+		"the caller speaks plaintext, this task TLS": issue(t, clustertest.NewAuthority(t), clustertest.Certificate{}),
+		"the caller speaks TLS, this task has no":    {},
+	} {
+		var out bytes.Buffer
+		n, err := cluster.Open(cluster.Config{Task: ps, Address: "127.0.0.1:0", Security: s, Log: slog.New(slog.NewTextHandler(&out, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n.Serve()
+		caller := cluster.Security{}
+		if s.CA == "" {
+			caller = issue(t, clustertest.NewAuthority(t), clustertest.Certificate{})
+		}
+		for range 2 {
+			if err := call(t, caller, n.Addr()); !errors.Is(err, cluster.ErrRefused) {
+				t.Error(err)
+			}
+		}
+		n.Close()
+		if got := strings.Count(out.String(), want); got != 1 {
+			t.Errorf("%q was logged %d times: %s", want, got, out.String())
 		}
 	}
 }
