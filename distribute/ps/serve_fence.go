@@ -68,11 +68,14 @@ func (s *Server) fenceEnd(_ context.Context, req *fenceRequest) (message, error)
 
 // mark closes the gate and freezes all units.
 func (s *Server) mark(ctx context.Context, x *session, fence uint64) error {
+	if fence == 0 {
+		return status.Error(codes.InvalidArgument, "checkpoint 0: expected a number other than 0")
+	}
 	ctx, cancel := context.WithTimeout(ctx, s.c.FenceHold)
 	defer cancel()
 	defer context.AfterFunc(x.ends, cancel)()
 	if err := x.gate.close(ctx); err != nil {
-		return status.Errorf(codes.DeadlineExceeded, "checkpoint: pushes did not end within %v: %v", s.c.FenceHold, err)
+		return status.Errorf(codes.ResourceExhausted, "checkpoint: pushes did not end within %v: %v", s.c.FenceHold, err)
 	}
 	x.fences.begin(x, fence, s.c)
 	for _, u := range x.units {
@@ -111,7 +114,7 @@ func (s *session) unhold(fence uint64) (time.Duration, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.holding || f.latest != fence {
-		return 0, status.Error(codes.Aborted, "the checkpoint took too long: pushes go on already")
+		return 0, status.Error(codes.NotFound, "the checkpoint took too long: pushes go on already")
 	}
 	f.holding = false
 	f.hold.Stop()
@@ -126,7 +129,7 @@ func (s *session) thaw(fence uint64) bool {
 	f := &s.fences
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.latest != fence {
+	if f.latest != fence || fence == 0 {
 		return false
 	}
 	f.latest = 0
@@ -146,7 +149,9 @@ func (s *Server) release(_ context.Context, req *fenceRequest) (message, error) 
 	if _, err := x.unhold(req.fence); err == nil {
 		s.c.Log.Warn("a checkpoint was given up while it held pushes back")
 	}
-	x.thaw(req.fence)
+	if x.thaw(req.fence) {
+		x.noteCheckpoint()
+	}
 	return &nothing{}, nil
 }
 
@@ -173,7 +178,7 @@ func (s *Server) readSlice(_ context.Context, f *cluster.Frame) (*cluster.Frame,
 		return nil, status.Errorf(codes.InvalidArgument, "%d bytes: expected at most %d", req.length, maxSlice)
 	}
 	if !x.fences.renew(req.fence, s.c.FenceLease) {
-		return nil, status.Errorf(codes.Aborted, "there is no checkpoint %x: it was given up, or another began", req.fence)
+		return nil, status.Errorf(codes.NotFound, "there is no checkpoint %x: it was given up, or another began", req.fence)
 	}
 	b := sliceBuffers.Get().(*[]byte)
 	if cap(*b) < req.length {

@@ -13,6 +13,9 @@ import (
 	"github.com/goestimator/goestimator/distribute/cluster"
 )
 
+// maxPosition bounds the state of a worker's input.
+const maxPosition = 16 << 20
+
 // push receives the gradients of one worker's step for this server and, in
 // asynchronous plans, applies them; in synchronous ones they wait for the others'.
 func (s *Server) push(ctx context.Context, st cluster.Stream) error {
@@ -36,6 +39,9 @@ func (s *Server) push(ctx context.Context, st cluster.Stream) error {
 		return err
 	}
 	end, err := receive(st, all, h.transfer)
+	if err == nil && len(end.position) > maxPosition {
+		err = status.Errorf(codes.InvalidArgument, "a position of %d bytes: expected at most %d", len(end.position), maxPosition)
+	}
 	if err != nil {
 		freeAll(all)
 		return err

@@ -28,10 +28,11 @@ type session struct {
 	changed chan struct{} // closed when step, stop, ready or failed change
 	ready   bool
 	progress
-	failed    error // a synchronous step could not be finished: the session is of no more use
-	positions map[int][]byte
-	ranks     map[int]*rank
-	stats     Stats
+	failed      error // a synchronous step could not be finished: the session is of no more use
+	positions   map[int][]byte
+	ranks       map[int]*rank
+	stats       Stats
+	checkpoints int // that have been read
 
 	fences fences
 	rounds rounds // of synchronous plans

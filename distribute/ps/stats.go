@@ -19,5 +19,7 @@ func (m *Stats) wire(c *coder) {
 	for _, v := range []*uint64{&m.Pushes, &m.Duplicates, &m.Stale, &m.Steps, &m.Fences, &held, &m.Queued, &m.CopiedBytes} {
 		c.uint64(v)
 	}
-	m.FenceHeld = time.Duration(held)
+	if c.reading {
+		m.FenceHeld = time.Duration(held)
+	}
 }

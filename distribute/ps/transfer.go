@@ -15,6 +15,9 @@ type transfer graph.DType
 func (m *transfer) wire(c *coder) {
 	u := uint64(*m)
 	c.uint64(&u)
+	if !c.reading {
+		return
+	}
 	switch d := graph.DType(u); d {
 	case graph.Float32, graph.BFloat16, graph.Float16:
 		*m = transfer(d)

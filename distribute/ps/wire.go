@@ -8,7 +8,7 @@ import (
 )
 
 // message is what a header holds. wire names its fields in order, once, for
-// both directions.
+// both directions; writing does not change them.
 type message interface{ wire(c *coder) }
 
 // coder writes or reads fields: varints (zigzag for signed numbers), 8 bytes
@@ -72,7 +72,9 @@ func (c *coder) int64(v *int64) {
 func (c *coder) int(v *int) {
 	x := int64(*v)
 	c.int64(&x)
-	*v = int(x)
+	if c.reading {
+		*v = int(x)
+	}
 }
 
 func (c *coder) bool(v *bool) {
@@ -81,7 +83,10 @@ func (c *coder) bool(v *bool) {
 		u = 1
 	}
 	c.uint64(&u)
-	if c.reading && u > 1 {
+	if !c.reading {
+		return
+	}
+	if u > 1 {
 		c.fail(fmt.Errorf("expected 0 or 1, got %d", u))
 	}
 	*v = u == 1
@@ -116,7 +121,9 @@ func (c *coder) bytes(v *[]byte) {
 func (c *coder) string(v *string) {
 	b := []byte(*v)
 	c.bytes(&b)
-	*v = string(b)
+	if c.reading {
+		*v = string(b)
+	}
 }
 
 // list codes the elements of a list, each of which takes a byte or more.

@@ -1,0 +1,42 @@
+package ps
+
+import "context"
+
+// Part serves on, for a process that was told to end, until the chief, which was
+// probably told so too, has read a last checkpoint or finished, or until ctx
+// ends. Where there is no session it returns at once.
+func (s *Server) Part(ctx context.Context) {
+	s.mu.Lock()
+	x := s.session
+	s.mu.Unlock()
+	if x == nil {
+		return
+	}
+	before := -1
+	for {
+		x.mu.Lock()
+		changed, n := x.changed, x.checkpoints
+		x.mu.Unlock()
+		if before < 0 {
+			before = n
+		}
+		if n > before {
+			return
+		}
+		select {
+		case <-changed:
+		case <-s.finished:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// noteCheckpoint tells that a checkpoint has been read.
+func (s *session) noteCheckpoint() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.checkpoints++
+	s.signal()
+}
