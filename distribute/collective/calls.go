@@ -13,11 +13,11 @@ import (
 // same types and sizes in the same order. The results are the same bits on all
 // workers. After an error the tensors hold neither the old values nor the result.
 func (g *Group) AllReduce(ctx context.Context, tensors []*graph.Tensor, op Op) error {
-	end, err := g.begin(ctx)
+	stop, err := g.begin(ctx)
 	if err != nil {
 		return err
 	}
-	defer end()
+	defer g.end(stop)
 	p, err := g.plan(op, tensors)
 	if err != nil || g.size == 1 {
 		return err
@@ -55,11 +55,11 @@ func (g *Group) plan(op Op, tensors []*graph.Tensor) (*plan, error) {
 // Broadcast replaces the values of tensors, of any type but strings, by those of
 // the root.
 func (g *Group) Broadcast(ctx context.Context, root int, tensors []*graph.Tensor) error {
-	end, err := g.begin(ctx)
+	stop, err := g.begin(ctx)
 	if err != nil {
 		return err
 	}
-	defer end()
+	defer g.end(stop)
 	p := &pass{}
 	parts := make([]part, 0, len(tensors))
 	for i, t := range tensors {
@@ -91,11 +91,11 @@ const maxGather = 1 << 30
 // AllGather returns the values of all workers, by rank; they may differ in length.
 // All together are at most 1 GiB.
 func (g *Group) AllGather(ctx context.Context, value []byte) ([][]byte, error) {
-	end, err := g.begin(ctx)
+	stop, err := g.begin(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer end()
+	defer g.end(stop)
 	lengths := make([]int64, g.size)
 	lengths[g.rank] = int64(len(value))
 	table, err := graph.FromSlice(lengths, g.size)

@@ -124,14 +124,16 @@ func (g *Group) linked() []int { // ranks that this one sends to and receives fr
 	return to
 }
 
-// begin waits for this call's turn and starts its clock. The caller calls end.
-func (g *Group) begin(ctx context.Context) (end func(), err error) {
+// begin waits for this call's turn and starts its clock. The caller passes stop
+// to end.
+func (g *Group) begin(ctx context.Context) (stop func() bool, err error) {
 	select {
 	case <-g.turn:
 	case <-g.done:
 		return nil, g.Err()
 	case <-ctx.Done():
-		return nil, fmt.Errorf("collective: waiting for another call: %w", ctx.Err())
+		g.kill(fmt.Errorf("this task gave up: %w", context.Cause(ctx))) // the others may have begun
+		return nil, g.Err()
 	}
 	if err := g.Err(); err != nil {
 		g.turn <- struct{}{}
@@ -148,13 +150,15 @@ func (g *Group) begin(ctx context.Context) (end func(), err error) {
 	}
 	g.limit.Reset(g.callTimeout)
 	if ctx.Done() == nil {
-		return g.end, nil
+		return nil, nil
 	}
-	stop := context.AfterFunc(ctx, func() { g.kill(fmt.Errorf("this task gave up: %w", context.Cause(ctx))) })
-	return func() { stop(); g.end() }, nil
+	return context.AfterFunc(ctx, func() { g.kill(fmt.Errorf("this task gave up: %w", context.Cause(ctx))) }), nil
 }
 
-func (g *Group) end() {
+func (g *Group) end(stop func() bool) {
+	if stop != nil {
+		stop()
+	}
 	g.limit.Stop()
 	g.turn <- struct{}{}
 }

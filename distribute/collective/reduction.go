@@ -12,7 +12,7 @@ type Reduction struct {
 	g     *Group
 	plan  *plan
 	ready []atomic.Bool
-	end   func()
+	stop  func() bool
 	err   error
 	done  chan struct{} // holds a token when the reduction is over
 }
@@ -28,17 +28,17 @@ func (r *Reduction) init(g *Group, p *plan) {
 // touched from its Ready until Wait has returned. To give a reduction up, end ctx,
 // which kills the group. The Reduction is valid until the next call of Start.
 func (g *Group) Start(ctx context.Context, tensors []*graph.Tensor, op Op) (*Reduction, error) {
-	end, err := g.begin(ctx)
+	stop, err := g.begin(ctx)
 	if err != nil {
 		return nil, err
 	}
 	p, err := g.plan(op, tensors)
 	if err != nil {
-		end()
+		g.end(stop)
 		return nil, err
 	}
 	r := &p.r
-	r.end, r.err = end, nil
+	r.stop, r.err = stop, nil
 	select {
 	case <-r.done: // nobody waited for the last one
 	default:
@@ -53,7 +53,7 @@ func (g *Group) Start(ctx context.Context, tensors []*graph.Tensor, op Op) (*Red
 	case g.runs <- p:
 		return r, nil
 	case <-g.done:
-		end()
+		g.end(stop)
 		return nil, g.Err()
 	}
 }
@@ -88,7 +88,7 @@ func (g *Group) reduceLoop() {
 			if g.size > 1 {
 				p.r.err = g.execute(&p.schedule)
 			}
-			p.r.end()
+			g.end(p.r.stop)
 			p.r.done <- struct{}{}
 		}
 	}
