@@ -5,10 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/goestimator/goestimator/distribute/ps"
 	"github.com/goestimator/goestimator/runconfig"
 )
+
+// partingTime is how long a server that was told to end lets the chief save.
+const partingTime = 15 * time.Second
 
 // Serve runs this task, a parameter server of the cluster that rc names, until
 // the chief says that training is over, or ctx ends; that is its error then.
@@ -30,6 +34,9 @@ func Serve(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger) error 
 		log.Info("training is over", "reason", server.Reason())
 	case <-ctx.Done():
 		err = ctx.Err()
+		last, cancel := context.WithTimeout(context.Background(), partingTime)
+		server.Part(last)
+		cancel()
 	}
 	return errors.Join(err, server.Close(), j.Close())
 }
