@@ -8828,6 +8828,81 @@ done167:
 	VZEROUPPER
 	RET
 
+// func adamF32AVX512(n int, w *byte, m *byte, v *byte, grad *byte, k *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·adamF32AVX512(SB), NOSPLIT, $0-48
+	MOVQ         n+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         m+16(FP), DX
+	MOVQ         v+24(FP), BX
+	MOVQ         grad+32(FP), SI
+	MOVQ         k+40(FP), DI
+	VBROADCASTSS (DI), Z0
+	VBROADCASTSS 4(DI), Z1
+	VBROADCASTSS 8(DI), Z1
+	VBROADCASTSS 12(DI), Z2
+	VBROADCASTSS 16(DI), Z3
+	VBROADCASTSS 20(DI), Z4
+
+one168:
+	CMPQ        AX, $0x00000010
+	JLT         rest168
+	VMOVUPS     (CX), Z5
+	VMOVUPS     (DX), Z6
+	VMOVUPS     (BX), Z7
+	VMOVUPS     (SI), Z8
+	VSUBPS      Z6, Z8, Z9
+	VFMADD231PS Z1, Z9, Z6
+	VMOVUPS     Z6, (DX)
+	VMULPS      Z8, Z8, Z8
+	VSUBPS      Z7, Z8, Z8
+	VFMADD231PS Z2, Z8, Z7
+	VMOVUPS     Z7, (BX)
+	VSQRTPS     Z7, Z7
+	VADDPS      Z3, Z7, Z7
+	VMULPS      Z0, Z6, Z6
+	VDIVPS      Z7, Z6, Z6
+	VMULPS      Z4, Z5, Z5
+	VSUBPS      Z6, Z5, Z5
+	VMOVUPS     Z5, (CX)
+	ADDQ        $0x00000040, CX
+	ADDQ        $0x00000040, DX
+	ADDQ        $0x00000040, BX
+	ADDQ        $0x00000040, SI
+	SUBQ        $0x00000010, AX
+	JMP         one168
+
+rest168:
+	TESTQ       AX, AX
+	JZ          done168
+	MOVQ        AX, DI
+	MOVQ        $0x0000000000000001, AX
+	SHLXQ       DI, AX, AX
+	DECQ        AX
+	KMOVW       AX, K1
+	VMOVUPS.Z   (CX), K1, Z5
+	VMOVUPS.Z   (DX), K1, Z6
+	VMOVUPS.Z   (BX), K1, Z7
+	VMOVUPS.Z   (SI), K1, Z8
+	VSUBPS      Z6, Z8, Z9
+	VFMADD231PS Z1, Z9, Z6
+	VMOVUPS     Z6, K1, (DX)
+	VMULPS      Z8, Z8, Z8
+	VSUBPS      Z7, Z8, Z8
+	VFMADD231PS Z2, Z8, Z7
+	VMOVUPS     Z7, K1, (BX)
+	VSQRTPS     Z7, Z7
+	VADDPS      Z3, Z7, Z7
+	VMULPS      Z0, Z6, Z6
+	VDIVPS      Z7, Z6, Z6
+	VMULPS      Z4, Z5, Z5
+	VSUBPS      Z6, Z5, Z5
+	VMOVUPS     Z5, K1, (CX)
+
+done168:
+	VZEROUPPER
+	RET
+
 // func maxWindowF32AVX512(rows int, cols int, stride0 int, stride1 int, lines int, lineStep int, taps int, tapStep int, dst *byte, x *byte)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·maxWindowF32AVX512(SB), NOSPLIT, $0-80
@@ -8835,24 +8910,24 @@ TEXT ·maxWindowF32AVX512(SB), NOSPLIT, $0-80
 	MOVQ x+72(FP), CX
 	MOVQ cols+8(FP), DX
 
-wide168:
+wide169:
 	CMPQ DX, $0x00000020
-	JLT  narrow168
+	JLT  narrow169
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel169:
+pixel170:
 	VMOVUPS constF32_ff800000<>+0(SB), Z0
 	VMOVUPS constF32_ff800000<>+0(SB), Z1
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line169:
+line170:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap169:
+tap170:
 	VMOVUPS   (R10), Z2
 	VMAXPS    Z2, Z0, Z2
 	VCMPPS    $0x03, Z0, Z0, K1
@@ -8866,11 +8941,11 @@ tap169:
 	MOVQ      tapStep+56(FP), R12
 	ADDQ      R12, R10
 	DECQ      R11
-	JNZ       tap169
+	JNZ       tap170
 	MOVQ      lineStep+40(FP), R10
 	ADDQ      R10, R8
 	DECQ      R9
-	JNZ       line169
+	JNZ       line170
 	VMOVUPS   Z0, (SI)
 	VMOVUPS   Z1, 64(SI)
 	MOVQ      stride0+16(FP), R8
@@ -8878,29 +8953,29 @@ tap169:
 	MOVQ      stride1+24(FP), R8
 	ADDQ      R8, DI
 	DECQ      BX
-	JNZ       pixel169
+	JNZ       pixel170
 	ADDQ      $0x00000080, AX
 	ADDQ      $0x00000080, CX
 	SUBQ      $0x00000020, DX
-	JMP       wide168
+	JMP       wide169
 
-narrow168:
+narrow169:
 	CMPQ DX, $0x00000010
-	JLT  edge168
+	JLT  edge169
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel170:
+pixel171:
 	VMOVUPS constF32_ff800000<>+0(SB), Z0
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line170:
+line171:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap170:
+tap171:
 	VMOVUPS   (R10), Z1
 	VMAXPS    Z1, Z0, Z1
 	VCMPPS    $0x03, Z0, Z0, K1
@@ -8909,26 +8984,26 @@ tap170:
 	MOVQ      tapStep+56(FP), R12
 	ADDQ      R12, R10
 	DECQ      R11
-	JNZ       tap170
+	JNZ       tap171
 	MOVQ      lineStep+40(FP), R10
 	ADDQ      R10, R8
 	DECQ      R9
-	JNZ       line170
+	JNZ       line171
 	VMOVUPS   Z0, (SI)
 	MOVQ      stride0+16(FP), R8
 	ADDQ      R8, SI
 	MOVQ      stride1+24(FP), R8
 	ADDQ      R8, DI
 	DECQ      BX
-	JNZ       pixel170
+	JNZ       pixel171
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       narrow168
+	JMP       narrow169
 
-edge168:
+edge169:
 	TESTQ DX, DX
-	JZ    end168
+	JZ    end169
 	MOVQ  DX, BX
 	MOVQ  $0x0000000000000001, DX
 	SHLXQ BX, DX, DX
@@ -8937,16 +9012,16 @@ edge168:
 	MOVQ  rows+0(FP), DX
 	MOVQ  AX, AX
 
-pixel171:
+pixel172:
 	VMOVUPS constF32_ff800000<>+0(SB), Z0
 	MOVQ    lines+32(FP), SI
 	MOVQ    CX, BX
 
-line171:
+line172:
 	MOVQ taps+48(FP), R8
 	MOVQ BX, DI
 
-tap171:
+tap172:
 	VMOVUPS.Z (DI), K1, Z1
 	VMAXPS    Z1, Z0, Z1
 	VCMPPS    $0x03, Z0, Z0, K2
@@ -8955,20 +9030,20 @@ tap171:
 	MOVQ      tapStep+56(FP), R9
 	ADDQ      R9, DI
 	DECQ      R8
-	JNZ       tap171
+	JNZ       tap172
 	MOVQ      lineStep+40(FP), DI
 	ADDQ      DI, BX
 	DECQ      SI
-	JNZ       line171
+	JNZ       line172
 	VMOVUPS   Z0, K1, (AX)
 	MOVQ      stride0+16(FP), BX
 	ADDQ      BX, AX
 	MOVQ      stride1+24(FP), BX
 	ADDQ      BX, CX
 	DECQ      DX
-	JNZ       pixel171
+	JNZ       pixel172
 
-end168:
+end169:
 	VZEROUPPER
 	RET
 
@@ -8981,14 +9056,14 @@ TEXT ·routeWindowF32AVX512(SB), NOSPLIT, $0-96
 	MOVQ y+88(FP), BX
 	MOVQ cols+8(FP), SI
 
-wide172:
+wide173:
 	CMPQ SI, $0x00000020
-	JLT  narrow172
+	JLT  narrow173
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel173:
+pixel174:
 	VMOVUPS (BX)(R8*1), Z0
 	VMOVUPS (DX)(R8*1), Z1
 	VMOVUPS 64(BX)(R8*1), Z2
@@ -8996,11 +9071,11 @@ pixel173:
 	MOVQ    lines+32(FP), R11
 	MOVQ    R9, R10
 
-line173:
+line174:
 	MOVQ taps+48(FP), R13
 	MOVQ R10, R12
 
-tap173:
+tap174:
 	VMOVUPS   (CX)(R12*1), Z4
 	VCMPPS    $0x00, Z0, Z4, K1
 	VMOVUPS.Z Z1, K1, Z4
@@ -9011,50 +9086,6 @@ tap173:
 	VMOVUPS.Z Z3, K1, Z4
 	VXORPS    Z4, Z3, Z3
 	VMOVUPS   Z4, 64(AX)(R12*1)
-	MOVQ      tapStep+56(FP), R14
-	ADDQ      R14, R12
-	DECQ      R13
-	JNZ       tap173
-	MOVQ      lineStep+40(FP), R12
-	ADDQ      R12, R10
-	DECQ      R11
-	JNZ       line173
-	MOVQ      stride0+16(FP), R10
-	ADDQ      R10, R8
-	MOVQ      stride1+24(FP), R10
-	ADDQ      R10, R9
-	DECQ      DI
-	JNZ       pixel173
-	ADDQ      $0x00000080, AX
-	ADDQ      $0x00000080, CX
-	ADDQ      $0x00000080, DX
-	ADDQ      $0x00000080, BX
-	SUBQ      $0x00000020, SI
-	JMP       wide172
-
-narrow172:
-	CMPQ SI, $0x00000010
-	JLT  edge172
-	MOVQ rows+0(FP), DI
-	XORQ R8, R8
-	XORQ R9, R9
-
-pixel174:
-	VMOVUPS (BX)(R8*1), Z0
-	VMOVUPS (DX)(R8*1), Z1
-	MOVQ    lines+32(FP), R11
-	MOVQ    R9, R10
-
-line174:
-	MOVQ taps+48(FP), R13
-	MOVQ R10, R12
-
-tap174:
-	VMOVUPS   (CX)(R12*1), Z2
-	VCMPPS    $0x00, Z0, Z2, K1
-	VMOVUPS.Z Z1, K1, Z2
-	VXORPS    Z2, Z1, Z1
-	VMOVUPS   Z2, (AX)(R12*1)
 	MOVQ      tapStep+56(FP), R14
 	ADDQ      R14, R12
 	DECQ      R13
@@ -9069,16 +9100,60 @@ tap174:
 	ADDQ      R10, R9
 	DECQ      DI
 	JNZ       pixel174
+	ADDQ      $0x00000080, AX
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000080, DX
+	ADDQ      $0x00000080, BX
+	SUBQ      $0x00000020, SI
+	JMP       wide173
+
+narrow173:
+	CMPQ SI, $0x00000010
+	JLT  edge173
+	MOVQ rows+0(FP), DI
+	XORQ R8, R8
+	XORQ R9, R9
+
+pixel175:
+	VMOVUPS (BX)(R8*1), Z0
+	VMOVUPS (DX)(R8*1), Z1
+	MOVQ    lines+32(FP), R11
+	MOVQ    R9, R10
+
+line175:
+	MOVQ taps+48(FP), R13
+	MOVQ R10, R12
+
+tap175:
+	VMOVUPS   (CX)(R12*1), Z2
+	VCMPPS    $0x00, Z0, Z2, K1
+	VMOVUPS.Z Z1, K1, Z2
+	VXORPS    Z2, Z1, Z1
+	VMOVUPS   Z2, (AX)(R12*1)
+	MOVQ      tapStep+56(FP), R14
+	ADDQ      R14, R12
+	DECQ      R13
+	JNZ       tap175
+	MOVQ      lineStep+40(FP), R12
+	ADDQ      R12, R10
+	DECQ      R11
+	JNZ       line175
+	MOVQ      stride0+16(FP), R10
+	ADDQ      R10, R8
+	MOVQ      stride1+24(FP), R10
+	ADDQ      R10, R9
+	DECQ      DI
+	JNZ       pixel175
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000010, SI
-	JMP       narrow172
+	JMP       narrow173
 
-edge172:
+edge173:
 	TESTQ SI, SI
-	JZ    end172
+	JZ    end173
 	MOVQ  SI, DI
 	MOVQ  $0x0000000000000001, SI
 	SHLXQ DI, SI, SI
@@ -9088,17 +9163,17 @@ edge172:
 	XORQ  DI, DI
 	XORQ  R8, R8
 
-pixel175:
+pixel176:
 	VMOVUPS.Z (BX)(DI*1), K1, Z0
 	VMOVUPS.Z (DX)(DI*1), K1, Z1
 	MOVQ      lines+32(FP), R10
 	MOVQ      R8, R9
 
-line175:
+line176:
 	MOVQ taps+48(FP), R12
 	MOVQ R9, R11
 
-tap175:
+tap176:
 	VMOVUPS.Z (CX)(R11*1), K1, Z2
 	VCMPPS    $0x00, Z0, Z2, K2
 	VMOVUPS.Z Z1, K2, Z2
@@ -9107,19 +9182,19 @@ tap175:
 	MOVQ      tapStep+56(FP), R13
 	ADDQ      R13, R11
 	DECQ      R12
-	JNZ       tap175
+	JNZ       tap176
 	MOVQ      lineStep+40(FP), R11
 	ADDQ      R11, R9
 	DECQ      R10
-	JNZ       line175
+	JNZ       line176
 	MOVQ      stride0+16(FP), R9
 	ADDQ      R9, DI
 	MOVQ      stride1+24(FP), R9
 	ADDQ      R9, R8
 	DECQ      SI
-	JNZ       pixel175
+	JNZ       pixel176
 
-end172:
+end173:
 	VZEROUPPER
 	RET
 
@@ -9134,16 +9209,16 @@ TEXT ·mulAddPixelsF32AVX512(SB), NOSPLIT, $0-56
 	MOVQ x+40(FP), DI
 	MOVQ w+48(FP), R8
 
-wide176:
+wide177:
 	CMPQ    CX, $0x00000020
-	JLT     narrow176
+	JLT     narrow177
 	VMOVUPS (R8), Z0
 	VMOVUPS 64(R8), Z1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel177:
+pixel178:
 	VMOVUPS     (R10), Z2
 	VMOVUPS     (R11), Z3
 	VFMADD231PS Z0, Z3, Z2
@@ -9155,22 +9230,22 @@ pixel177:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel177
+	JNZ         pixel178
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide176
+	JMP         wide177
 
-narrow176:
+narrow177:
 	CMPQ    CX, $0x00000010
-	JLT     edge176
+	JLT     edge177
 	VMOVUPS (R8), Z0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel178:
+pixel179:
 	VMOVUPS     (R10), Z1
 	VMOVUPS     (R11), Z2
 	VFMADD231PS Z0, Z2, Z1
@@ -9178,16 +9253,16 @@ pixel178:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel178
+	JNZ         pixel179
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         narrow176
+	JMP         narrow177
 
-edge176:
+edge177:
 	TESTQ     CX, CX
-	JZ        end176
+	JZ        end177
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -9197,7 +9272,7 @@ edge176:
 	MOVQ      SI, CX
 	MOVQ      DI, SI
 
-pixel179:
+pixel180:
 	VMOVUPS.Z   (CX), K1, Z1
 	VMOVUPS.Z   (SI), K1, Z2
 	VFMADD231PS Z0, Z2, Z1
@@ -9205,9 +9280,9 @@ pixel179:
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel179
+	JNZ         pixel180
 
-end176:
+end177:
 	VZEROUPPER
 	RET
 
@@ -9222,16 +9297,16 @@ TEXT ·dotPixelsF32AVX512(SB), NOSPLIT, $0-56
 	MOVQ y+40(FP), DI
 	MOVQ acc+48(FP), R8
 
-wide180:
+wide181:
 	CMPQ    CX, $0x00000020
-	JLT     narrow180
+	JLT     narrow181
 	VMOVUPS (R8), Z0
 	VMOVUPS 64(R8), Z1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel181:
+pixel182:
 	VMOVUPS     (R10), Z2
 	VMOVUPS     (R11), Z3
 	VFMADD231PS Z2, Z3, Z0
@@ -9241,41 +9316,41 @@ pixel181:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel181
+	JNZ         pixel182
 	VMOVUPS     Z0, (R8)
 	VMOVUPS     Z1, 64(R8)
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide180
+	JMP         wide181
 
-narrow180:
+narrow181:
 	CMPQ    CX, $0x00000010
-	JLT     edge180
+	JLT     edge181
 	VMOVUPS (R8), Z0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel182:
+pixel183:
 	VMOVUPS     (R10), Z1
 	VMOVUPS     (R11), Z2
 	VFMADD231PS Z1, Z2, Z0
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel182
+	JNZ         pixel183
 	VMOVUPS     Z0, (R8)
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         narrow180
+	JMP         narrow181
 
-edge180:
+edge181:
 	TESTQ     CX, CX
-	JZ        end180
+	JZ        end181
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -9285,17 +9360,17 @@ edge180:
 	MOVQ      SI, CX
 	MOVQ      DI, SI
 
-pixel183:
+pixel184:
 	VMOVUPS.Z   (CX), K1, Z1
 	VMOVUPS.Z   (SI), K1, Z2
 	VFMADD231PS Z1, Z2, Z0
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel183
+	JNZ         pixel184
 	VMOVUPS     Z0, K1, (R8)
 
-end180:
+end181:
 	VZEROUPPER
 	RET
 
@@ -9311,16 +9386,16 @@ TEXT ·routePixelsF32AVX512(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide184:
+wide185:
 	CMPQ CX, $0x00000020
-	JLT  narrow184
+	JLT  narrow185
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel185:
+pixel186:
 	VMOVUPS   (R11), Z0
 	VMOVUPS   (R12), Z1
 	VMOVUPS   (R13), Z2
@@ -9346,24 +9421,24 @@ pixel185:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel185
+	JNZ       pixel186
 	ADDQ      $0x00000080, SI
 	ADDQ      $0x00000080, DI
 	ADDQ      $0x00000080, R8
 	ADDQ      $0x00000080, R9
 	SUBQ      $0x00000020, CX
-	JMP       wide184
+	JMP       wide185
 
-narrow184:
+narrow185:
 	CMPQ CX, $0x00000010
-	JLT  edge184
+	JLT  edge185
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel186:
+pixel187:
 	VMOVUPS   (R11), Z0
 	VMOVUPS   (R12), Z1
 	VMOVUPS   (R13), Z2
@@ -9379,17 +9454,17 @@ pixel186:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel186
+	JNZ       pixel187
 	ADDQ      $0x00000040, SI
 	ADDQ      $0x00000040, DI
 	ADDQ      $0x00000040, R8
 	ADDQ      $0x00000040, R9
 	SUBQ      $0x00000010, CX
-	JMP       narrow184
+	JMP       narrow185
 
-edge184:
+edge185:
 	TESTQ CX, CX
-	JZ    end184
+	JZ    end185
 	MOVQ  CX, R10
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R10, CX, CX
@@ -9400,7 +9475,7 @@ edge184:
 	MOVQ  R8, DI
 	MOVQ  R9, R8
 
-pixel187:
+pixel188:
 	VMOVUPS.Z (CX), K1, Z0
 	VMOVUPS.Z (SI), K1, Z1
 	VMOVUPS.Z (DI), K1, Z2
@@ -9416,9 +9491,9 @@ pixel187:
 	ADDQ      BX, DI
 	ADDQ      BX, R8
 	DECQ      AX
-	JNZ       pixel187
+	JNZ       pixel188
 
-end184:
+end185:
 	VZEROUPPER
 	RET
 
@@ -9432,14 +9507,14 @@ TEXT ·copyRowsF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ dst+32(FP), SI
 	MOVQ x+40(FP), DI
 
-wide188:
+wide189:
 	CMPQ CX, $0x00000020
-	JLT  narrow188
+	JLT  narrow189
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy189:
+copy190:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPS    (R10), Z0
 	VMOVUPS    Z0, (R9)
@@ -9449,35 +9524,35 @@ copy189:
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy189
+	JNZ        copy190
 	ADDQ       $0x00000080, SI
 	ADDQ       $0x00000080, DI
 	SUBQ       $0x00000020, CX
-	JMP        wide188
+	JMP        wide189
 
-narrow188:
+narrow189:
 	CMPQ CX, $0x00000010
-	JLT  edge188
+	JLT  edge189
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy190:
+copy191:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPS    (R10), Z0
 	VMOVUPS    Z0, (R9)
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy190
+	JNZ        copy191
 	ADDQ       $0x00000040, SI
 	ADDQ       $0x00000040, DI
 	SUBQ       $0x00000010, CX
-	JMP        narrow188
+	JMP        narrow189
 
-edge188:
+edge189:
 	TESTQ CX, CX
-	JZ    end188
+	JZ    end189
 	MOVQ  CX, R8
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R8, CX, CX
@@ -9486,16 +9561,16 @@ edge188:
 	MOVQ  SI, CX
 	MOVQ  DI, SI
 
-copy191:
+copy192:
 	PREFETCHT0 (SI)(BX*8)
 	VMOVUPS.Z  (SI), K1, Z0
 	VMOVUPS    Z0, K1, (CX)
 	ADDQ       DX, CX
 	ADDQ       BX, SI
 	DECQ       AX
-	JNZ        copy191
+	JNZ        copy192
 
-end188:
+end189:
 	VZEROUPPER
 	RET
 
@@ -9506,9 +9581,9 @@ TEXT ·expF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many192:
+many193:
 	CMPQ         AX, $0x00000020
-	JLT          one192
+	JLT          one193
 	VMOVUPS      (DX), Z0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z1
 	VMOVUPS      constF32_42b20000<>+0(SB), Z2
@@ -9552,11 +9627,11 @@ many192:
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x00000080, DX
 	SUBQ         $0x00000020, AX
-	JMP          many192
+	JMP          many193
 
-one192:
+one193:
 	CMPQ         AX, $0x00000010
-	JLT          rest192
+	JLT          rest193
 	VMOVUPS      (DX), Z0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z1
 	VMOVUPS      constF32_42b20000<>+0(SB), Z2
@@ -9580,11 +9655,11 @@ one192:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one192
+	JMP          one193
 
-rest192:
+rest193:
 	TESTQ        AX, AX
-	JZ           done192
+	JZ           done193
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -9611,7 +9686,7 @@ rest192:
 	VSCALEFPS    Z0, Z2, Z2
 	VMOVUPS      Z2, K1, (CX)
 
-done192:
+done193:
 	VZEROUPPER
 	RET
 
@@ -9622,9 +9697,9 @@ TEXT ·sigmoidF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one193:
+one194:
 	CMPQ         AX, $0x00000010
-	JLT          rest193
+	JLT          rest194
 	VMOVUPS      (DX), Z0
 	VORPS        constF32_80000000<>+0(SB), Z0, Z1
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z2
@@ -9654,11 +9729,11 @@ one193:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one193
+	JMP          one194
 
-rest193:
+rest194:
 	TESTQ        AX, AX
-	JZ           done193
+	JZ           done194
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -9691,7 +9766,7 @@ rest193:
 	VDIVPS       Z2, Z5, Z5
 	VMOVUPS      Z5, K1, (CX)
 
-done193:
+done194:
 	VZEROUPPER
 	RET
 
@@ -9702,9 +9777,9 @@ TEXT ·tanhF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one194:
+one195:
 	CMPQ         AX, $0x00000010
-	JLT          rest194
+	JLT          rest195
 	VMOVUPS      (DX), Z0
 	VANDPS       constF32_7fffffff<>+0(SB), Z0, Z1
 	VADDPS       Z1, Z1, Z2
@@ -9747,11 +9822,11 @@ one194:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one194
+	JMP          one195
 
-rest194:
+rest195:
 	TESTQ        AX, AX
-	JZ           done194
+	JZ           done195
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -9797,7 +9872,7 @@ rest194:
 	VBLENDMPS    Z4, Z3, K2, Z6
 	VMOVUPS      Z6, K1, (CX)
 
-done194:
+done195:
 	VZEROUPPER
 	RET
 
@@ -9808,9 +9883,9 @@ TEXT ·logF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one195:
+one196:
 	CMPQ         AX, $0x00000010
-	JLT          rest195
+	JLT          rest196
 	VMOVUPS      (DX), Z0
 	VMULPS       constF32_4c000000<>+0(SB), Z0, Z1
 	VCMPPS       $0x11, constF32_800000<>+0(SB), Z0, K1
@@ -9860,11 +9935,11 @@ one195:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one195
+	JMP          one196
 
-rest195:
+rest196:
 	TESTQ        AX, AX
-	JZ           done195
+	JZ           done196
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -9917,7 +9992,7 @@ rest195:
 	VBLENDMPS    Z0, Z12, K2, Z13
 	VMOVUPS      Z13, K1, (CX)
 
-done195:
+done196:
 	VZEROUPPER
 	RET
 
@@ -9928,9 +10003,9 @@ TEXT ·log1pF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one196:
+one197:
 	CMPQ         AX, $0x00000010
-	JLT          rest196
+	JLT          rest197
 	VMOVUPS      (DX), Z0
 	VMOVUPS      constF32_3f800000<>+0(SB), Z1
 	VADDPS       Z0, Z1, Z1
@@ -9989,11 +10064,11 @@ one196:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one196
+	JMP          one197
 
-rest196:
+rest197:
 	TESTQ        AX, AX
-	JZ           done196
+	JZ           done197
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -10055,7 +10130,7 @@ rest196:
 	VBLENDMPS    Z0, Z17, K2, Z18
 	VMOVUPS      Z18, K1, (CX)
 
-done196:
+done197:
 	VZEROUPPER
 	RET
 
@@ -10066,9 +10141,9 @@ TEXT ·softplusF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one197:
+one198:
 	CMPQ         AX, $0x00000010
-	JLT          rest197
+	JLT          rest198
 	VMOVUPS      (DX), Z0
 	VORPS        constF32_80000000<>+0(SB), Z0, Z1
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z3
@@ -10149,11 +10224,11 @@ one197:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one197
+	JMP          one198
 
-rest197:
+rest198:
 	TESTQ        AX, AX
-	JZ           done197
+	JZ           done198
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -10237,7 +10312,7 @@ rest197:
 	VADDPS       Z13, Z21, Z21
 	VMOVUPS      Z21, K1, (CX)
 
-done197:
+done198:
 	VZEROUPPER
 	RET
 

@@ -479,6 +479,11 @@ func rmspropCenteredF64AVX512(n int, w *byte, ms *byte, mom *byte, mg *byte, gra
 //go:noescape
 func ftrlF64AVX512(n int, w *byte, accum *byte, linear *byte, grad *byte, k *byte)
 
+// adamF64AVX512 is a fused Adam update; k as in AdamParams' span.
+//
+//go:noescape
+func adamF64AVX512(n int, w *byte, m *byte, v *byte, grad *byte, k *byte)
+
 // maxWindowF64AVX512 is max pooling; rows, lines and taps > 0.
 //
 //go:noescape

@@ -7298,6 +7298,81 @@ done161:
 	VZEROUPPER
 	RET
 
+// func adamF64AVX512(n int, w *byte, m *byte, v *byte, grad *byte, k *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·adamF64AVX512(SB), NOSPLIT, $0-48
+	MOVQ         n+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         m+16(FP), DX
+	MOVQ         v+24(FP), BX
+	MOVQ         grad+32(FP), SI
+	MOVQ         k+40(FP), DI
+	VBROADCASTSD (DI), Z0
+	VBROADCASTSD 8(DI), Z1
+	VBROADCASTSD 16(DI), Z1
+	VBROADCASTSD 24(DI), Z2
+	VBROADCASTSD 32(DI), Z3
+	VBROADCASTSD 40(DI), Z4
+
+one162:
+	CMPQ        AX, $0x00000008
+	JLT         rest162
+	VMOVUPD     (CX), Z5
+	VMOVUPD     (DX), Z6
+	VMOVUPD     (BX), Z7
+	VMOVUPD     (SI), Z8
+	VSUBPD      Z6, Z8, Z9
+	VFMADD231PD Z1, Z9, Z6
+	VMOVUPD     Z6, (DX)
+	VMULPD      Z8, Z8, Z8
+	VSUBPD      Z7, Z8, Z8
+	VFMADD231PD Z2, Z8, Z7
+	VMOVUPD     Z7, (BX)
+	VSQRTPD     Z7, Z7
+	VADDPD      Z3, Z7, Z7
+	VMULPD      Z0, Z6, Z6
+	VDIVPD      Z7, Z6, Z6
+	VMULPD      Z4, Z5, Z5
+	VSUBPD      Z6, Z5, Z5
+	VMOVUPD     Z5, (CX)
+	ADDQ        $0x00000040, CX
+	ADDQ        $0x00000040, DX
+	ADDQ        $0x00000040, BX
+	ADDQ        $0x00000040, SI
+	SUBQ        $0x00000008, AX
+	JMP         one162
+
+rest162:
+	TESTQ       AX, AX
+	JZ          done162
+	MOVQ        AX, DI
+	MOVQ        $0x0000000000000001, AX
+	SHLXQ       DI, AX, AX
+	DECQ        AX
+	KMOVW       AX, K1
+	VMOVUPD.Z   (CX), K1, Z5
+	VMOVUPD.Z   (DX), K1, Z6
+	VMOVUPD.Z   (BX), K1, Z7
+	VMOVUPD.Z   (SI), K1, Z8
+	VSUBPD      Z6, Z8, Z9
+	VFMADD231PD Z1, Z9, Z6
+	VMOVUPD     Z6, K1, (DX)
+	VMULPD      Z8, Z8, Z8
+	VSUBPD      Z7, Z8, Z8
+	VFMADD231PD Z2, Z8, Z7
+	VMOVUPD     Z7, K1, (BX)
+	VSQRTPD     Z7, Z7
+	VADDPD      Z3, Z7, Z7
+	VMULPD      Z0, Z6, Z6
+	VDIVPD      Z7, Z6, Z6
+	VMULPD      Z4, Z5, Z5
+	VSUBPD      Z6, Z5, Z5
+	VMOVUPD     Z5, K1, (CX)
+
+done162:
+	VZEROUPPER
+	RET
+
 // func maxWindowF64AVX512(rows int, cols int, stride0 int, stride1 int, lines int, lineStep int, taps int, tapStep int, dst *byte, x *byte)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·maxWindowF64AVX512(SB), NOSPLIT, $0-80
@@ -7305,24 +7380,24 @@ TEXT ·maxWindowF64AVX512(SB), NOSPLIT, $0-80
 	MOVQ x+72(FP), CX
 	MOVQ cols+8(FP), DX
 
-wide162:
+wide163:
 	CMPQ DX, $0x00000010
-	JLT  narrow162
+	JLT  narrow163
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel163:
+pixel164:
 	VMOVUPD constF64_fff0000000000000<>+0(SB), Z0
 	VMOVUPD constF64_fff0000000000000<>+0(SB), Z1
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line163:
+line164:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap163:
+tap164:
 	VMOVUPD   (R10), Z2
 	VMAXPD    Z2, Z0, Z2
 	VCMPPD    $0x03, Z0, Z0, K1
@@ -7336,11 +7411,11 @@ tap163:
 	MOVQ      tapStep+56(FP), R12
 	ADDQ      R12, R10
 	DECQ      R11
-	JNZ       tap163
+	JNZ       tap164
 	MOVQ      lineStep+40(FP), R10
 	ADDQ      R10, R8
 	DECQ      R9
-	JNZ       line163
+	JNZ       line164
 	VMOVUPD   Z0, (SI)
 	VMOVUPD   Z1, 64(SI)
 	MOVQ      stride0+16(FP), R8
@@ -7348,29 +7423,29 @@ tap163:
 	MOVQ      stride1+24(FP), R8
 	ADDQ      R8, DI
 	DECQ      BX
-	JNZ       pixel163
+	JNZ       pixel164
 	ADDQ      $0x00000080, AX
 	ADDQ      $0x00000080, CX
 	SUBQ      $0x00000010, DX
-	JMP       wide162
+	JMP       wide163
 
-narrow162:
+narrow163:
 	CMPQ DX, $0x00000008
-	JLT  edge162
+	JLT  edge163
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel164:
+pixel165:
 	VMOVUPD constF64_fff0000000000000<>+0(SB), Z0
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line164:
+line165:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap164:
+tap165:
 	VMOVUPD   (R10), Z1
 	VMAXPD    Z1, Z0, Z1
 	VCMPPD    $0x03, Z0, Z0, K1
@@ -7379,26 +7454,26 @@ tap164:
 	MOVQ      tapStep+56(FP), R12
 	ADDQ      R12, R10
 	DECQ      R11
-	JNZ       tap164
+	JNZ       tap165
 	MOVQ      lineStep+40(FP), R10
 	ADDQ      R10, R8
 	DECQ      R9
-	JNZ       line164
+	JNZ       line165
 	VMOVUPD   Z0, (SI)
 	MOVQ      stride0+16(FP), R8
 	ADDQ      R8, SI
 	MOVQ      stride1+24(FP), R8
 	ADDQ      R8, DI
 	DECQ      BX
-	JNZ       pixel164
+	JNZ       pixel165
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000008, DX
-	JMP       narrow162
+	JMP       narrow163
 
-edge162:
+edge163:
 	TESTQ DX, DX
-	JZ    end162
+	JZ    end163
 	MOVQ  DX, BX
 	MOVQ  $0x0000000000000001, DX
 	SHLXQ BX, DX, DX
@@ -7407,16 +7482,16 @@ edge162:
 	MOVQ  rows+0(FP), DX
 	MOVQ  AX, AX
 
-pixel165:
+pixel166:
 	VMOVUPD constF64_fff0000000000000<>+0(SB), Z0
 	MOVQ    lines+32(FP), SI
 	MOVQ    CX, BX
 
-line165:
+line166:
 	MOVQ taps+48(FP), R8
 	MOVQ BX, DI
 
-tap165:
+tap166:
 	VMOVUPD.Z (DI), K1, Z1
 	VMAXPD    Z1, Z0, Z1
 	VCMPPD    $0x03, Z0, Z0, K2
@@ -7425,20 +7500,20 @@ tap165:
 	MOVQ      tapStep+56(FP), R9
 	ADDQ      R9, DI
 	DECQ      R8
-	JNZ       tap165
+	JNZ       tap166
 	MOVQ      lineStep+40(FP), DI
 	ADDQ      DI, BX
 	DECQ      SI
-	JNZ       line165
+	JNZ       line166
 	VMOVUPD   Z0, K1, (AX)
 	MOVQ      stride0+16(FP), BX
 	ADDQ      BX, AX
 	MOVQ      stride1+24(FP), BX
 	ADDQ      BX, CX
 	DECQ      DX
-	JNZ       pixel165
+	JNZ       pixel166
 
-end162:
+end163:
 	VZEROUPPER
 	RET
 
@@ -7451,14 +7526,14 @@ TEXT ·routeWindowF64AVX512(SB), NOSPLIT, $0-96
 	MOVQ y+88(FP), BX
 	MOVQ cols+8(FP), SI
 
-wide166:
+wide167:
 	CMPQ SI, $0x00000010
-	JLT  narrow166
+	JLT  narrow167
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel167:
+pixel168:
 	VMOVUPD (BX)(R8*1), Z0
 	VMOVUPD (DX)(R8*1), Z1
 	VMOVUPD 64(BX)(R8*1), Z2
@@ -7466,11 +7541,11 @@ pixel167:
 	MOVQ    lines+32(FP), R11
 	MOVQ    R9, R10
 
-line167:
+line168:
 	MOVQ taps+48(FP), R13
 	MOVQ R10, R12
 
-tap167:
+tap168:
 	VMOVUPD   (CX)(R12*1), Z4
 	VCMPPD    $0x00, Z0, Z4, K1
 	VMOVUPD.Z Z1, K1, Z4
@@ -7481,50 +7556,6 @@ tap167:
 	VMOVUPD.Z Z3, K1, Z4
 	VXORPD    Z4, Z3, Z3
 	VMOVUPD   Z4, 64(AX)(R12*1)
-	MOVQ      tapStep+56(FP), R14
-	ADDQ      R14, R12
-	DECQ      R13
-	JNZ       tap167
-	MOVQ      lineStep+40(FP), R12
-	ADDQ      R12, R10
-	DECQ      R11
-	JNZ       line167
-	MOVQ      stride0+16(FP), R10
-	ADDQ      R10, R8
-	MOVQ      stride1+24(FP), R10
-	ADDQ      R10, R9
-	DECQ      DI
-	JNZ       pixel167
-	ADDQ      $0x00000080, AX
-	ADDQ      $0x00000080, CX
-	ADDQ      $0x00000080, DX
-	ADDQ      $0x00000080, BX
-	SUBQ      $0x00000010, SI
-	JMP       wide166
-
-narrow166:
-	CMPQ SI, $0x00000008
-	JLT  edge166
-	MOVQ rows+0(FP), DI
-	XORQ R8, R8
-	XORQ R9, R9
-
-pixel168:
-	VMOVUPD (BX)(R8*1), Z0
-	VMOVUPD (DX)(R8*1), Z1
-	MOVQ    lines+32(FP), R11
-	MOVQ    R9, R10
-
-line168:
-	MOVQ taps+48(FP), R13
-	MOVQ R10, R12
-
-tap168:
-	VMOVUPD   (CX)(R12*1), Z2
-	VCMPPD    $0x00, Z0, Z2, K1
-	VMOVUPD.Z Z1, K1, Z2
-	VXORPD    Z2, Z1, Z1
-	VMOVUPD   Z2, (AX)(R12*1)
 	MOVQ      tapStep+56(FP), R14
 	ADDQ      R14, R12
 	DECQ      R13
@@ -7539,16 +7570,60 @@ tap168:
 	ADDQ      R10, R9
 	DECQ      DI
 	JNZ       pixel168
+	ADDQ      $0x00000080, AX
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000080, DX
+	ADDQ      $0x00000080, BX
+	SUBQ      $0x00000010, SI
+	JMP       wide167
+
+narrow167:
+	CMPQ SI, $0x00000008
+	JLT  edge167
+	MOVQ rows+0(FP), DI
+	XORQ R8, R8
+	XORQ R9, R9
+
+pixel169:
+	VMOVUPD (BX)(R8*1), Z0
+	VMOVUPD (DX)(R8*1), Z1
+	MOVQ    lines+32(FP), R11
+	MOVQ    R9, R10
+
+line169:
+	MOVQ taps+48(FP), R13
+	MOVQ R10, R12
+
+tap169:
+	VMOVUPD   (CX)(R12*1), Z2
+	VCMPPD    $0x00, Z0, Z2, K1
+	VMOVUPD.Z Z1, K1, Z2
+	VXORPD    Z2, Z1, Z1
+	VMOVUPD   Z2, (AX)(R12*1)
+	MOVQ      tapStep+56(FP), R14
+	ADDQ      R14, R12
+	DECQ      R13
+	JNZ       tap169
+	MOVQ      lineStep+40(FP), R12
+	ADDQ      R12, R10
+	DECQ      R11
+	JNZ       line169
+	MOVQ      stride0+16(FP), R10
+	ADDQ      R10, R8
+	MOVQ      stride1+24(FP), R10
+	ADDQ      R10, R9
+	DECQ      DI
+	JNZ       pixel169
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000008, SI
-	JMP       narrow166
+	JMP       narrow167
 
-edge166:
+edge167:
 	TESTQ SI, SI
-	JZ    end166
+	JZ    end167
 	MOVQ  SI, DI
 	MOVQ  $0x0000000000000001, SI
 	SHLXQ DI, SI, SI
@@ -7558,17 +7633,17 @@ edge166:
 	XORQ  DI, DI
 	XORQ  R8, R8
 
-pixel169:
+pixel170:
 	VMOVUPD.Z (BX)(DI*1), K1, Z0
 	VMOVUPD.Z (DX)(DI*1), K1, Z1
 	MOVQ      lines+32(FP), R10
 	MOVQ      R8, R9
 
-line169:
+line170:
 	MOVQ taps+48(FP), R12
 	MOVQ R9, R11
 
-tap169:
+tap170:
 	VMOVUPD.Z (CX)(R11*1), K1, Z2
 	VCMPPD    $0x00, Z0, Z2, K2
 	VMOVUPD.Z Z1, K2, Z2
@@ -7577,19 +7652,19 @@ tap169:
 	MOVQ      tapStep+56(FP), R13
 	ADDQ      R13, R11
 	DECQ      R12
-	JNZ       tap169
+	JNZ       tap170
 	MOVQ      lineStep+40(FP), R11
 	ADDQ      R11, R9
 	DECQ      R10
-	JNZ       line169
+	JNZ       line170
 	MOVQ      stride0+16(FP), R9
 	ADDQ      R9, DI
 	MOVQ      stride1+24(FP), R9
 	ADDQ      R9, R8
 	DECQ      SI
-	JNZ       pixel169
+	JNZ       pixel170
 
-end166:
+end167:
 	VZEROUPPER
 	RET
 
@@ -7604,16 +7679,16 @@ TEXT ·mulAddPixelsF64AVX512(SB), NOSPLIT, $0-56
 	MOVQ x+40(FP), DI
 	MOVQ w+48(FP), R8
 
-wide170:
+wide171:
 	CMPQ    CX, $0x00000010
-	JLT     narrow170
+	JLT     narrow171
 	VMOVUPD (R8), Z0
 	VMOVUPD 64(R8), Z1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel171:
+pixel172:
 	VMOVUPD     (R10), Z2
 	VMOVUPD     (R11), Z3
 	VFMADD231PD Z0, Z3, Z2
@@ -7625,22 +7700,22 @@ pixel171:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel171
+	JNZ         pixel172
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000010, CX
-	JMP         wide170
+	JMP         wide171
 
-narrow170:
+narrow171:
 	CMPQ    CX, $0x00000008
-	JLT     edge170
+	JLT     edge171
 	VMOVUPD (R8), Z0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel172:
+pixel173:
 	VMOVUPD     (R10), Z1
 	VMOVUPD     (R11), Z2
 	VFMADD231PD Z0, Z2, Z1
@@ -7648,16 +7723,16 @@ pixel172:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel172
+	JNZ         pixel173
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow170
+	JMP         narrow171
 
-edge170:
+edge171:
 	TESTQ     CX, CX
-	JZ        end170
+	JZ        end171
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -7667,7 +7742,7 @@ edge170:
 	MOVQ      SI, CX
 	MOVQ      DI, SI
 
-pixel173:
+pixel174:
 	VMOVUPD.Z   (CX), K1, Z1
 	VMOVUPD.Z   (SI), K1, Z2
 	VFMADD231PD Z0, Z2, Z1
@@ -7675,9 +7750,9 @@ pixel173:
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel173
+	JNZ         pixel174
 
-end170:
+end171:
 	VZEROUPPER
 	RET
 
@@ -7692,16 +7767,16 @@ TEXT ·dotPixelsF64AVX512(SB), NOSPLIT, $0-56
 	MOVQ y+40(FP), DI
 	MOVQ acc+48(FP), R8
 
-wide174:
+wide175:
 	CMPQ    CX, $0x00000010
-	JLT     narrow174
+	JLT     narrow175
 	VMOVUPD (R8), Z0
 	VMOVUPD 64(R8), Z1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel175:
+pixel176:
 	VMOVUPD     (R10), Z2
 	VMOVUPD     (R11), Z3
 	VFMADD231PD Z2, Z3, Z0
@@ -7711,41 +7786,41 @@ pixel175:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel175
+	JNZ         pixel176
 	VMOVUPD     Z0, (R8)
 	VMOVUPD     Z1, 64(R8)
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000010, CX
-	JMP         wide174
+	JMP         wide175
 
-narrow174:
+narrow175:
 	CMPQ    CX, $0x00000008
-	JLT     edge174
+	JLT     edge175
 	VMOVUPD (R8), Z0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel176:
+pixel177:
 	VMOVUPD     (R10), Z1
 	VMOVUPD     (R11), Z2
 	VFMADD231PD Z1, Z2, Z0
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel176
+	JNZ         pixel177
 	VMOVUPD     Z0, (R8)
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow174
+	JMP         narrow175
 
-edge174:
+edge175:
 	TESTQ     CX, CX
-	JZ        end174
+	JZ        end175
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -7755,17 +7830,17 @@ edge174:
 	MOVQ      SI, CX
 	MOVQ      DI, SI
 
-pixel177:
+pixel178:
 	VMOVUPD.Z   (CX), K1, Z1
 	VMOVUPD.Z   (SI), K1, Z2
 	VFMADD231PD Z1, Z2, Z0
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel177
+	JNZ         pixel178
 	VMOVUPD     Z0, K1, (R8)
 
-end174:
+end175:
 	VZEROUPPER
 	RET
 
@@ -7781,16 +7856,16 @@ TEXT ·routePixelsF64AVX512(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide178:
+wide179:
 	CMPQ CX, $0x00000010
-	JLT  narrow178
+	JLT  narrow179
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel179:
+pixel180:
 	VMOVUPD   (R11), Z0
 	VMOVUPD   (R12), Z1
 	VMOVUPD   (R13), Z2
@@ -7816,24 +7891,24 @@ pixel179:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel179
+	JNZ       pixel180
 	ADDQ      $0x00000080, SI
 	ADDQ      $0x00000080, DI
 	ADDQ      $0x00000080, R8
 	ADDQ      $0x00000080, R9
 	SUBQ      $0x00000010, CX
-	JMP       wide178
+	JMP       wide179
 
-narrow178:
+narrow179:
 	CMPQ CX, $0x00000008
-	JLT  edge178
+	JLT  edge179
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel180:
+pixel181:
 	VMOVUPD   (R11), Z0
 	VMOVUPD   (R12), Z1
 	VMOVUPD   (R13), Z2
@@ -7849,17 +7924,17 @@ pixel180:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel180
+	JNZ       pixel181
 	ADDQ      $0x00000040, SI
 	ADDQ      $0x00000040, DI
 	ADDQ      $0x00000040, R8
 	ADDQ      $0x00000040, R9
 	SUBQ      $0x00000008, CX
-	JMP       narrow178
+	JMP       narrow179
 
-edge178:
+edge179:
 	TESTQ CX, CX
-	JZ    end178
+	JZ    end179
 	MOVQ  CX, R10
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R10, CX, CX
@@ -7870,7 +7945,7 @@ edge178:
 	MOVQ  R8, DI
 	MOVQ  R9, R8
 
-pixel181:
+pixel182:
 	VMOVUPD.Z (CX), K1, Z0
 	VMOVUPD.Z (SI), K1, Z1
 	VMOVUPD.Z (DI), K1, Z2
@@ -7886,9 +7961,9 @@ pixel181:
 	ADDQ      BX, DI
 	ADDQ      BX, R8
 	DECQ      AX
-	JNZ       pixel181
+	JNZ       pixel182
 
-end178:
+end179:
 	VZEROUPPER
 	RET
 
@@ -7902,14 +7977,14 @@ TEXT ·copyRowsF64AVX512(SB), NOSPLIT, $0-48
 	MOVQ dst+32(FP), SI
 	MOVQ x+40(FP), DI
 
-wide182:
+wide183:
 	CMPQ CX, $0x00000010
-	JLT  narrow182
+	JLT  narrow183
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy183:
+copy184:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPD    (R10), Z0
 	VMOVUPD    Z0, (R9)
@@ -7919,35 +7994,35 @@ copy183:
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy183
+	JNZ        copy184
 	ADDQ       $0x00000080, SI
 	ADDQ       $0x00000080, DI
 	SUBQ       $0x00000010, CX
-	JMP        wide182
+	JMP        wide183
 
-narrow182:
+narrow183:
 	CMPQ CX, $0x00000008
-	JLT  edge182
+	JLT  edge183
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy184:
+copy185:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPD    (R10), Z0
 	VMOVUPD    Z0, (R9)
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy184
+	JNZ        copy185
 	ADDQ       $0x00000040, SI
 	ADDQ       $0x00000040, DI
 	SUBQ       $0x00000008, CX
-	JMP        narrow182
+	JMP        narrow183
 
-edge182:
+edge183:
 	TESTQ CX, CX
-	JZ    end182
+	JZ    end183
 	MOVQ  CX, R8
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R8, CX, CX
@@ -7956,15 +8031,15 @@ edge182:
 	MOVQ  SI, CX
 	MOVQ  DI, SI
 
-copy185:
+copy186:
 	PREFETCHT0 (SI)(BX*8)
 	VMOVUPD.Z  (SI), K1, Z0
 	VMOVUPD    Z0, K1, (CX)
 	ADDQ       DX, CX
 	ADDQ       BX, SI
 	DECQ       AX
-	JNZ        copy185
+	JNZ        copy186
 
-end182:
+end183:
 	VZEROUPPER
 	RET

@@ -41,9 +41,6 @@ func (m *machine) optimizers() {
 	m.rmsprop(false)
 	m.rmsprop(true)
 	m.ftrl()
-	if m.wide() {
-		return // square root and division of 512 bits made Adam slower than with 256 on Zen 4
-	}
 	m.update("adam", "is a fused Adam update; k as in AdamParams' span.", []string{"m", "v"}, 6, 1,
 		func(v, s []reg.VecVirtual, put func(int, reg.VecVirtual)) {
 			t := m.vec()
