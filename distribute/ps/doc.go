@@ -1,2 +1,107 @@
-// Package ps is the parameter server and its client.
+// Package ps holds the variables of a job on parameter servers.
+//
+// A Server runs in each ps task as a cluster.Service. It knows nothing of
+// models: a Plan says which variables there are, how they are cut along axis 0
+// and which server has which part, and a TrainOp's rules as data. Each part is
+// a unit: value, slots and the optimizer's scalars under one lock, with an
+// update program compiled for it. Units share no lock, so pushes of several
+// workers are applied at the same time.
+//
+// A Client is how workers and the chief reach the servers:
+//
+//	plan, err := ps.NewPlan(variables, ps.Config{Servers: n, Partitioner: ps.MinSize{MaxPartitions: n}, Train: trainOp})
+//	client := ps.NewClient(ps.ClientConfig{Client: node, Servers: tasks, Rank: rank})
+//	err = client.Create(ctx, plan, ps.State{Value: ps.Initial(variables, seed)})   // the chief
+//	status, err := client.WaitReady(ctx, plan)                                     // the others
+//	progress, err := client.Pull(ctx, mirror)                                      // whole variables
+//	progress, err = client.PullRows(ctx, ps.Rows{...})                             // rows of tables
+//	reply, err := client.Push(ctx, ps.Push{Step: progress.GlobalStep, Gradients: ...})
+//
+// # Sessions
+//
+// Create begins a session, a random number that all servers of a job share.
+// Every later request carries the number and the server's incarnation, which is
+// new in every process: a server that came back empty, or that the chief gave
+// new values, refuses with FailedPrecondition, and the client's error wraps
+// ErrReset. Connect tells the state of all; a restarted chief joins a session
+// that is whole and replaces one that is not.
+//
+// # Asynchronous steps
+//
+// A push goes to all servers at once; server 0 gets its last frame when the
+// others have answered, applies its share, counts the global step, and notes
+// the worker's input position. So the position and the step belong to gradients
+// that are in. A push has a number; one that comes again is answered, not
+// applied. With Config.Staleness, server 0 is asked first and refuses gradients
+// that are older; a refused push reaches no server. The bound is checked when
+// the push begins.
+//
+// # Synchronous steps
+//
+// With Config.Sync, as with tf.train.SyncReplicasOptimizer, a step is the mean
+// of the gradients of Aggregate workers; those of more workers (backups) are
+// dropped, as are those of an earlier step. Servers keep what workers push,
+// server 0 last: its first Aggregate pushes decide which workers make the step.
+// It tells the other servers these ranks, and they apply the mean of just
+// these, summed in the order of ranks, so that the result does not depend on
+// the order of arrival. A worker that dies before server 0 has its push never
+// counts; one that dies after it, does. Between both, global clips ask all
+// servers for the norms of their means. The global step is counted when all
+// have applied; if one cannot within ServerConfig.Timeout, the session is
+// given up with an error that names it. Gradients of up to Aggregate (on
+// server 0) or Workers (on the others) workers are in memory until then.
+//
+// Means are weighted by Push.Weight, the rows of the batch: then shards of
+// different size make the mean of the whole batch.
+//
+// # Checkpoints
+//
+// Fence holds pushes back on server 0 (which therefore finishes no step), and
+// on the others one after the other only while they mark their units. The
+// units' first change afterwards copies what it touches, in blocks of 256 KiB;
+// what was read already is not copied. A snapshot is exact for synchronous
+// steps and for one server. With several servers and asynchronous steps, pushes
+// under way may be in it on some servers and not on others, as they may be
+// for any worker that pulls. ServerConfig.FenceHold and FenceLease end what a
+// lost chief leaves.
+//
+// # Differences from one process
+//
+// Repeated rows of a sparse gradient are summed before clips, which therefore
+// see the norm of the gradient itself. Scalars that the variables of a group
+// share (Adam's powers) are kept in each part, as parts are updated
+// independently, and checkpointed once, from the first. Where gradients are
+// accumulated over steps, each part counts its own pushes, and the schedule
+// follows that count; clips cannot be combined with it.
+//
+// # Protocol
+//
+// Methods are of the service goestimator.ParameterServer. Headers hold fields one after the
+// other: u is an unsigned varint, i a zigzag varint, f a little-endian float64, b a
+// byte 0 or 1, s a length (u) and bytes, [..] a count (u) and elements. Bodies are
+// raw little-endian tensor elements. "id" is incarnation u, session u. "progress" is
+// step i, stop b, reason s. A transfer u is TensorFlow's number of float32,
+// bfloat16 or float16: what float32 elements travel as.
+//
+//	Status    b wait                                       -> id, ready b, server i, plan digest s, progress, done b,
+//	                                                          counters: pushes u, duplicates u, stale u, steps u, fences u, held ns u, queued u, copied u
+//	Create    id, server i, step i, replace b, plan s (JSON) -> (empty)
+//	Fill      stream of: id, unit i, field i, offset i, body: bytes from the offset on; at the end -> (empty)
+//	Ready     id, positions [rank i, state s]              -> (empty)
+//	Pull      id, transfer u, [unit i, version u]          -> stream of: unit i, version u, offset i, body: elements; last: -1 i, progress
+//	PullRows  id, transfer u, [unit i, rows i], body: row numbers int32 -> stream of: unit i, 0 u, 0 i, body: rows; last: -1 i, progress
+//	Push      stream of: id, rank i, client u, number u, step i, weight f, transfer u, ask b,
+//	          [unit i, kind u (0 dense, 1 sparse, 2 assignment), rows i, scale f, clip f];
+//	          with ask, the verdict: progress, stale b, used before b; if neither, frames without a header whose bodies
+//	          are the entries' (sparse: row numbers int32, increasing) and values, then: position s; the answer is a verdict
+//	WaitStep  id, step i                                   -> progress, when it is reached, stopped, or after 10 s
+//	Stop      id, reason s                                 -> (empty)
+//	Finish    id, reason s                                 -> (empty); any session
+//	FenceBegin, FenceMark, FenceEnd, Release: id, fence u  -> step i, held ns i, positions [rank i, state s]; Release: (empty)
+//	ReadSlice id, fence u, unit i, field i, offset i, length i -> body: bytes
+//	Norms     id, step i, ranks [i], factors [f]           -> sums of squares by variable [f]; between servers
+//	Apply     id, step i, ranks [i], factors [f]           -> (empty); between servers
+//
+// Units are numbered in the plan's order; field 0 of a unit is its value, then
+// come its slots, then shared scalars.
 package ps

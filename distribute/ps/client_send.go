@@ -1,0 +1,165 @@
+package ps
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/goestimator/goestimator/distribute/cluster"
+)
+
+// send brings the shares to the servers. Server 0's commit waits for the
+// others' answers; where a verdict is asked for, they wait for that.
+func (o *outgoing) send(ctx context.Context, ids []ident, cancel context.CancelFunc) (Reply, error) {
+	admitted, others := make(chan struct{}), make(chan struct{})
+	if !o.ask {
+		close(admitted)
+	}
+	var reply pushReply
+	errs := make([]error, o.p.Servers)
+	var first, rest sync.WaitGroup
+	for i := range o.parts {
+		if i == 0 {
+			first.Go(func() { reply, errs[0] = o.sendFirst(ctx, ids[0], admitted, others) })
+			continue
+		}
+		if len(o.parts[i].entries) == 0 {
+			continue
+		}
+		rest.Go(func() {
+			select {
+			case <-admitted:
+				_, errs[i] = o.retry(ctx, i, func() (pushReply, error) { return o.attempt(ctx, i, ids[i], nil, nil) })
+			case <-ctx.Done():
+				errs[i] = ctx.Err()
+			}
+			if errs[i] != nil {
+				cancel() // server 0 must not count this push
+			}
+		})
+	}
+	go func() { rest.Wait(); close(others) }()
+	first.Wait()
+	if errs[0] != nil || reply.stale {
+		cancel()
+	}
+	rest.Wait()
+	if errs[0] == nil {
+		return Reply{Progress: reply.progress.export(), Stale: reply.stale}, nil
+	}
+	return Reply{}, fmt.Errorf("push of step %d: %w", o.Step, join(errs))
+}
+
+// sendFirst is the part of server 0.
+func (o *outgoing) sendFirst(ctx context.Context, id ident, admitted, others chan struct{}) (pushReply, error) {
+	var once sync.Once
+	admit := func() {
+		if o.ask {
+			once.Do(func() { close(admitted) })
+		}
+	}
+	return o.retry(ctx, 0, func() (pushReply, error) { return o.attempt(ctx, 0, id, admit, others) })
+}
+
+// retry sends again where the connection broke.
+func (o *outgoing) retry(ctx context.Context, server int, attempt func() (pushReply, error)) (pushReply, error) {
+	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		r, err := attempt()
+		if err == nil || !again(err) || ctx.Err() != nil {
+			return r, err
+		}
+		o.c.c.Log.Warn("a push is sent again", "server", o.c.c.Servers[server], "error", err)
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return r, err
+		}
+	}
+}
+
+// attempt sends one server's share once.
+func (o *outgoing) attempt(ctx context.Context, server int, id ident, admit func(), others chan struct{}) (pushReply, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	task := o.c.c.Servers[server]
+	st, err := o.c.c.Client.Stream(ctx, task, methodName("Push"))
+	if err != nil {
+		return pushReply{}, explain(task, err)
+	}
+	r, err := o.stream(ctx, st, server, id, admit, others)
+	if err != nil {
+		return r, explain(task, reason(st, err))
+	}
+	return r, nil
+}
+
+func (o *outgoing) stream(ctx context.Context, st cluster.ClientStream, server int, id ident, admit func(), others chan struct{}) (r pushReply, err error) {
+	part := &o.parts[server]
+	h := &pushHeader{ident: id, rank: o.c.c.Rank, client: o.c.id, sequence: o.sequence, step: o.Step, weight: o.Weight,
+		transfer: transfer(o.c.c.Transfer), ask: o.ask && server == 0, entries: part.entries}
+	if err := st.Send(&cluster.Frame{Header: encode(h)}); err != nil {
+		return r, err
+	}
+	if h.ask {
+		if r, err = receiveReply(st); err != nil || r.stale || r.done {
+			return r, err
+		}
+		admit()
+	}
+	if err := sendSegments(st, part.segments); err != nil {
+		return r, err
+	}
+	if others != nil {
+		select {
+		case <-others:
+		case <-ctx.Done():
+		}
+		if err := ctx.Err(); err != nil {
+			return r, err
+		}
+	}
+	if err := st.Send(&cluster.Frame{Header: encode(&pushEnd{o.Position})}); err != nil {
+		return r, err
+	}
+	if err := st.CloseSend(); err != nil {
+		return r, err
+	}
+	return receiveReply(st)
+}
+
+func receiveReply(st cluster.ClientStream) (r pushReply, err error) {
+	f, err := st.Recv()
+	if err != nil {
+		return r, err
+	}
+	defer f.Release()
+	return r, decode(f.Header, &r)
+}
+
+// sendSegments sends the body in frames of frameBytes.
+func sendSegments(st cluster.ClientStream, segments [][]byte) error {
+	var f cluster.Frame
+	size := 0
+	flush := func() error {
+		if size == 0 {
+			return nil
+		}
+		err := st.Send(&f)
+		f, size = cluster.Frame{}, 0
+		return err
+	}
+	for _, s := range segments {
+		for len(s) > 0 {
+			n := min(len(s), frameBytes-size)
+			f.Body = append(f.Body, s[:n])
+			s, size = s[n:], size+n
+			if size == frameBytes {
+				if err := flush(); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return flush()
+}
