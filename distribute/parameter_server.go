@@ -126,12 +126,18 @@ func (p *parameterServer) makePlan(t TrainProgram) error {
 	return err
 }
 
+// minShardBytes is the default of tf.distribute's MinSizePartitioner.
+const minShardBytes = 256 << 10
+
 func partitionerOf(kind string, shards int, bytes int64, servers int) (ps.Partitioner, error) {
 	if shards == 0 {
 		shards = servers
 	}
-	if kind == "fixed_shards" {
+	switch {
+	case kind == "fixed_shards":
 		return ps.NewPartitioner(kind, int64(shards), servers)
+	case kind == "min_size" && bytes == 0:
+		bytes = minShardBytes
 	}
 	return ps.NewPartitioner(kind, bytes, shards)
 }
