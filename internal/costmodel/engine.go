@@ -1,9 +1,6 @@
 package costmodel
 
-import (
-	"container/heap"
-	"math/rand/v2"
-)
+import "math/rand/v2"
 
 // engine runs events in the order of their times.
 type engine struct {
@@ -22,31 +19,53 @@ type event struct {
 	do    func()
 }
 
+func (a event) before(b event) bool { return a.at < b.at || a.at == b.at && a.order < b.order }
+
+// events is a binary heap; the first event is the next.
 type events []event
 
-func (q events) Len() int { return len(q) }
-func (q events) Less(i, j int) bool {
-	return q[i].at < q[j].at || q[i].at == q[j].at && q[i].order < q[j].order
+func (q *events) push(x event) {
+	*q = append(*q, x)
+	h := *q
+	for i := len(h) - 1; i > 0; {
+		up := (i - 1) / 2
+		if !h[i].before(h[up]) {
+			return
+		}
+		h[i], h[up] = h[up], h[i]
+		i = up
+	}
 }
-func (q events) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q *events) Push(x any)   { *q = append(*q, x.(event)) }
-func (q *events) Pop() any {
-	last := len(*q) - 1
-	e := (*q)[last]
-	*q = (*q)[:last]
-	return e
+
+func (q *events) pop() event {
+	h := *q
+	first, last := h[0], len(h)-1
+	h[0], h[last] = h[last], event{}
+	h = h[:last]
+	*q = h
+	for i := 0; ; {
+		down := 2*i + 1
+		if down+1 < len(h) && h[down+1].before(h[down]) {
+			down++
+		}
+		if down >= len(h) || !h[down].before(h[i]) {
+			return first
+		}
+		h[i], h[down] = h[down], h[i]
+		i = down
+	}
 }
 
 // after runs do so much later.
 func (e *engine) after(delay float64, do func()) {
-	heap.Push(&e.queue, event{e.now + delay, e.count, do})
+	e.queue.push(event{e.now + delay, e.count, do})
 	e.count++
 }
 
 // run ends when stop says so, or when nothing is left to happen.
 func (e *engine) run(stop func() bool) {
 	for len(e.queue) > 0 && !stop() {
-		next := heap.Pop(&e.queue).(event)
+		next := e.queue.pop()
 		e.now = next.at
 		next.do()
 	}

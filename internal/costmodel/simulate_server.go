@@ -1,7 +1,8 @@
 package costmodel
 
-// pieces is how fine the messages of a task with several others alternate.
-const pieces = 8
+// pieces is how fine the messages between a task and several others alternate: those to
+// many servers are short as they are.
+func pieces(servers int) int { return max(1, 16/servers) }
 
 // psWorker is one worker of a simulated job with parameter servers.
 type psWorker struct {
@@ -22,6 +23,7 @@ type psJob struct {
 	e       *engine
 	j       Job
 	sync    bool
+	pieces  int
 	part    float64 // bytes of a message with gradients or values
 	servers []*psServer
 	waiting []*psWorker // for the next version
@@ -33,7 +35,7 @@ type psJob struct {
 }
 
 func simulateServers(e *engine, j Job, steps int, sync bool) Simulated {
-	p := &psJob{e: e, j: j, sync: sync, part: (j.Dense + j.Rows) / float64(e.c.Servers)}
+	p := &psJob{e: e, j: j, sync: sync, pieces: pieces(e.c.Servers), part: (j.Dense + j.Rows) / float64(e.c.Servers)}
 	for range e.c.Servers {
 		p.servers = append(p.servers, &psServer{})
 	}
@@ -67,7 +69,7 @@ func (p *psJob) pull(w *psWorker) {
 	p.each(w, func(s *psServer) {
 		p.e.after(p.e.handle(), func() {
 			p.bytes += p.part
-			p.e.share(&s.port, &w.port, p.part, pieces, func() {
+			p.e.share(&s.port, &w.port, p.part, p.pieces, func() {
 				w.arrive(func() { p.e.after(p.e.compute(p.j), func() { p.push(w) }) })
 			})
 		})
@@ -78,7 +80,7 @@ func (p *psJob) pull(w *psWorker) {
 func (p *psJob) push(w *psWorker) {
 	p.each(w, func(s *psServer) {
 		p.bytes += p.part
-		p.e.share(&w.port, &s.port, p.part, pieces, func() {
+		p.e.share(&w.port, &s.port, p.part, p.pieces, func() {
 			long := per(p.part, p.j.Apply)
 			if p.sync && w.version < p.version {
 				long = 0 // too late

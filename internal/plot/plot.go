@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -19,6 +20,7 @@ type Panel struct {
 type Line struct {
 	Name   string
 	Points [][2]float64
+	Rings  [][2]float64 // what is compared with the line: circles of its colour
 }
 
 // The measures of a panel, in pixels.
@@ -43,7 +45,7 @@ func SVG(panels ...Panel) []byte {
 func (p Panel) span(i int) (lo, hi float64) {
 	lo, hi = math.Inf(1), 0
 	for _, l := range p.Lines {
-		for _, xy := range l.Points {
+		for _, xy := range slices.Concat(l.Points, l.Rings) {
 			lo, hi = min(lo, xy[i]), max(hi, xy[i])
 		}
 	}
@@ -93,5 +95,9 @@ func (l Line) draw(b *bytes.Buffer, left, i int, place func([2]float64) (x, y fl
 		if i == 0 {
 			fmt.Fprintf(b, `<text x="%.0f" y="305" text-anchor="middle">%.0f</text>`, x, xy[0])
 		}
+	}
+	for _, xy := range l.Rings {
+		x, y := place(xy)
+		fmt.Fprintf(b, `<circle cx="%.0f" cy="%.0f" r="6" fill="none" stroke="%s"/>`, x, y, colour)
 	}
 }

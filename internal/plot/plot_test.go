@@ -12,10 +12,10 @@ import (
 func TestPicturesAreWellFormed(t *testing.T) {
 	for name, p := range map[string]Panel{
 		"empty":    {},
-		"escaped":  {Title: "a < b & c", Lines: []Line{{"<>", [][2]float64{{1, 2}, {10, 3}}}}},
-		"point":    {Lines: []Line{{"one", [][2]float64{{1, 1}}}}},
-		"negative": {Lines: []Line{{"one", [][2]float64{{-1, 1}}}}},
-		"nan":      {Lines: []Line{{"one", [][2]float64{{1, math.NaN()}, {2, math.Inf(1)}}}}},
+		"escaped":  {Title: "a < b & c", Lines: []Line{{Name: "<>", Points: [][2]float64{{1, 2}, {10, 3}}, Rings: [][2]float64{{2, 9}}}}},
+		"point":    {Lines: []Line{{Name: "one", Points: [][2]float64{{1, 1}}}}},
+		"negative": {Lines: []Line{{Name: "one", Points: [][2]float64{{-1, 1}}}}},
+		"nan":      {Lines: []Line{{Name: "one", Points: [][2]float64{{1, math.NaN()}, {2, math.Inf(1)}}}}},
 	} {
 		svg := string(SVG(p, p))
 		d := xml.NewDecoder(strings.NewReader(svg))
@@ -33,7 +33,7 @@ func TestPicturesAreWellFormed(t *testing.T) {
 }
 
 func ExampleSVG() {
-	svg := SVG(Panel{Title: "seconds over workers", Lines: []Line{{"ring", [][2]float64{{1, 1}, {10, 2}, {100, 2.5}}}}})
+	svg := SVG(Panel{Title: "seconds over workers", Lines: []Line{{Name: "ring", Points: [][2]float64{{1, 1}, {10, 2}, {100, 2.5}}}}})
 	fmt.Println(strings.Count(string(svg), "<circle"), "points")
 	// Output: 3 points
 }
