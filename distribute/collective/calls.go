@@ -25,6 +25,9 @@ func (g *Group) AllReduce(ctx context.Context, tensors []*graph.Tensor, op Op) e
 	for _, q := range p.passes {
 		q.reset(0)
 	}
+	if p.small {
+		return g.executeSmall(&p.schedule)
+	}
 	return g.execute(&p.schedule)
 }
 

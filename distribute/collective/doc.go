@@ -1,3 +1,57 @@
 // Package collective lets workers compute together: all-reduce, broadcast and
 // all-gather over the streams of package cluster.
+//
+// A node gets an [Endpoint] before it serves. [Form] meets the other workers at
+// the coordinator's board, checks that all have the same settings, and links up: a
+// [Group] has a stream to the next worker of the ring and, among up to 16 workers,
+// one to every other. A group is formed with a generation; who still is in an
+// older one, or was not there when the group formed, is refused.
+//
+// # Reductions
+//
+// Tensors are packed, from the last to the first and by type, into packs of at
+// least Config.BytesPerPack; no tensor is split. Packs are views: nothing is
+// copied into them. A pack of more than 16 KiB goes round the ring: every worker
+// owns a part of it, sums pass from worker to worker until each has the whole sum
+// of its part (reduce-scatter), and then the results do (all-gather). Parts go in
+// messages of up to 256 KiB, which are passed on while the next ones come. Smaller
+// packs are sent to all at once and added in the order of the ranks, which takes
+// one hop instead of 2(N-1). Each sum is computed in one place, or everywhere in
+// the same order, so the result is the same bits on all workers and the same for
+// the same inputs, layout, number of workers and BytesPerPack.
+//
+// [Group.AllReduce] waits for the result. [Group.Start] takes tensors that are
+// still being computed, as gradients in a backward pass: packs whose tensors are
+// ready are reduced meanwhile, in one order on all workers.
+//
+// # Failure
+//
+// The first error anywhere kills the group everywhere: the worker that meets it
+// tells its neighbours why, in a last message and as the status of the streams
+// that come to it, and they do the same. So it is when a call's context ends, when
+// a call takes longer than Config.CallTimeout, and when a worker closes its end
+// while others call. All pending and later calls fail with a [GroupError], which
+// is cluster.ErrPeerLost and names the peer and the cause. A peer that is silent
+// is lost after the transport's peer timeout. After an error a group is closed and
+// the next generation is formed. Where programs differ (another layout, another
+// call, other settings) the error is [ErrMismatch] instead: trying again is no use.
+//
+// # On the wire
+//
+// A stream /goestimator.Collective/Link carries messages one way. Each is a frame
+// whose header says, as a protocol buffer,
+//
+//	1 kind        1 hello, 2 data, 3 farewell
+//	2 group       fixed64, new for each formation
+//	3 generation  4 rank of the sender
+//	5 call        number of the call in the group, from 1
+//	6 layout      fixed64, digest of what the call does
+//	7 index       number of the message on this link in this call, from 0
+//	8 text        hello: the group's name; data 0: what the call does; farewell: the reason
+//	9 mismatch    farewell: because programs differ
+//
+// and whose body is a run of little-endian elements: which run follows from the
+// call's layout and the index. The first message is hello; the stream ends when
+// the receiver's group does, with status OK (closed in good order), Aborted (its
+// reason) or FailedPrecondition (a mismatch).
 package collective

@@ -3,6 +3,25 @@ package collective
 // A small pack is not worth the 2(N-1) hops of the ring: every worker sends its
 // whole pack to every other, and adds all of them in the order of the ranks.
 
+// executeSmall does a schedule of exchanges that are small enough to be sent
+// without a goroutine that waits for room on the way.
+func (g *Group) executeSmall(s *schedule) error {
+	for _, p := range s.passes {
+		if err := g.sendToAll(s, p); err != nil {
+			g.kill(err)
+			return g.Err()
+		}
+		p.sent.Store(true)
+	}
+	for _, p := range s.passes {
+		if err := g.receiveFromAll(s, p); err != nil {
+			g.kill(err)
+			break
+		}
+	}
+	return g.Err()
+}
+
 // sendToAll sends this worker's pack to all others.
 func (g *Group) sendToAll(s *schedule, p *pass) error {
 	for i := 1; i < g.size; i++ {

@@ -57,6 +57,7 @@ type plan struct {
 	op    Op
 	parts []part
 	pass  []int // of each tensor
+	small bool  // all is exchanged, and fits the transport's buffers
 	r     Reduction
 }
 
@@ -119,8 +120,12 @@ func (g *Group) newPlan(op Op, tensors []*graph.Tensor) (*plan, error) {
 		p.parts = append(p.parts, part{t.DType, len(t.Bytes)})
 	}
 	p.bind(tensors)
+	p.small = true
+	total := 0
 	for _, q := range p.passes {
 		q.exchange = g.meshed() && q.len() <= exchangeBytes
+		total += q.len()
+		p.small = p.small && q.exchange && total <= 2*exchangeBytes
 		if !q.exchange {
 			e := p.parts[q.tensors[0]].dtype.Size()
 			q.ring(evenly(nil, q.len()/e, e, g.size), g.rank)
