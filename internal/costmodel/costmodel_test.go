@@ -10,7 +10,7 @@ import (
 // fast is a network of 10 Gbit/s and a model of 100 MB.
 func fast(workers, servers int) (Cluster, Job) {
 	return Cluster{Network{Latency: 50e-6, Bandwidth: 1.25e9}, workers, servers},
-		Job{Compute: 0.1, Forward: 0.3, Dense: 100e6, Buckets: 4, Examples: 32}
+		Job{Compute: 0.1, Forward: 0.3, Dense: 100e6, Buckets: 4}
 }
 
 func near(t *testing.T, what string, got, want, tolerance float64) {

@@ -19,18 +19,17 @@ type Cluster struct {
 
 // Job is what every worker does in a step.
 type Job struct {
-	Compute  float64 // forward and backward pass of a worker's batch, on average
-	Forward  float64 // share of Compute after which the first gradient is complete
-	Jitter   float64 // standard deviation of Compute over its mean (log-normal)
-	Dense    float64 // bytes of the dense gradients, and of the variables they belong to
-	Rows     float64 // bytes of the rows of sparse gradients, ids included
-	Buckets  int     // the dense gradients go around the ring in so many parts
-	Direct   float64 // buckets of at most so many bytes go from each worker to each other, in one hop (groups of at most meshSize)
-	Overlap  bool    // with the backward pass (all-reduce)
-	Backup   int     // synchronous ps: a step waits for all workers but these
-	Add      float64 // rate at which a worker adds arriving gradients, 0: at no cost
-	Apply    float64 // rate at which a ps adds and applies gradients, 0: at no cost
-	Examples float64 // in a worker's batch
+	Compute float64 // forward and backward pass of a worker's batch, on average
+	Forward float64 // share of Compute after which the first gradient is complete
+	Jitter  float64 // standard deviation of Compute over its mean (log-normal)
+	Dense   float64 // bytes of the dense gradients, and of the variables they belong to
+	Rows    float64 // bytes of the rows of sparse gradients, ids included
+	Buckets int     // the dense gradients go around the ring in so many parts
+	Direct  float64 // buckets of at most so many bytes go from each worker to each other, in one hop (groups of at most meshSize)
+	Overlap bool    // with the backward pass (all-reduce)
+	Backup  int     // synchronous ps: a step waits for all workers but these
+	Add     float64 // rate at which a worker adds arriving gradients, 0: at no cost
+	Apply   float64 // rate at which a ps adds and applies gradients, 0: at no cost
 }
 
 // Prediction is one step of all workers.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -66,7 +67,9 @@ func (p Panel) draw(b *bytes.Buffer, left int) {
 	}
 	label := p.Label
 	if label == nil {
-		label = func(y float64) string { return fmt.Sprintf("%.3g", y) }
+		label = func(y float64) string {
+			return strconv.FormatFloat(y, 'f', max(0, 2-int(math.Floor(math.Log10(y)))), 64)
+		}
 	}
 	for _, y := range []float64{y0, math.Sqrt(y0 * y1), y1} {
 		_, at := place([2]float64{x0, y})
