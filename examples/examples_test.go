@@ -26,7 +26,7 @@ func TestExamples(t *testing.T) {
 		{"own_binary", []string{"train", "--config", "own_binary/xor.yaml"}, []string{"accuracy=1\n", "stop_reason=max_steps"}},
 	}
 	bin := t.TempDir()
-	if out, err := exec.Command("go", "build", "-o", bin, "./...").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", bin, "./...", "../cmd/goestimator").CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
 	for _, c := range cases {
@@ -48,6 +48,21 @@ func TestExamples(t *testing.T) {
 				if !strings.Contains(stdout.String(), w) {
 					t.Errorf("printed %q, expected %q in it", stdout.String(), w)
 				}
+			}
+		})
+	}
+	for _, c := range []struct{ name, launch, strategy string }{
+		{"parameter_server", "--chief 1 --workers 1 --ps 2 --evaluator 1", "default"},
+		{"multi_worker_mirrored", "--chief 1 --workers 1 --evaluator 1", "multi_worker_mirrored"},
+	} {
+		t.Run("cluster/"+c.name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+			defer cancel()
+			args := append([]string{"launch"}, strings.Fields(c.launch)...)
+			args = append(args, "--", filepath.Join(bin, "cluster"), "-model-dir", filepath.Join(bin, c.name), "-strategy", c.strategy)
+			out, err := exec.CommandContext(ctx, filepath.Join(bin, "goestimator"), args...).CombinedOutput()
+			if err != nil || !strings.Contains(string(out), "evaluator: accuracy above 0.9: true") {
+				t.Errorf("%v\n%s\nexpected the evaluator's accuracy above 0.9", err, out)
 			}
 		})
 	}

@@ -10,13 +10,11 @@ import (
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// The exit codes.
+// The exit codes that commands have besides those of package estimator.
 const (
-	exitDone        = 0
-	exitError       = 1
+	exitDone        = estimator.ExitDone
 	exitUsage       = 2
-	exitRetry       = 138
-	exitInterrupted = 143
+	exitInterrupted = estimator.ExitInterrupted
 )
 
 // errQuiet marks an error that has been told already.
@@ -70,12 +68,10 @@ func exitCode(err error) int {
 		return c.code
 	case errors.As(err, &u), errors.As(err, &v):
 		return exitUsage
-	case errors.Is(err, estimator.ErrInterrupted), errors.As(err, &i):
+	case errors.As(err, &i):
 		return exitInterrupted
-	case errors.Is(err, estimator.ErrPeerLost):
-		return exitRetry
 	}
-	return exitError
+	return estimator.ExitCode(err)
 }
 
 // oneLine joins the lines of an error.
