@@ -96,7 +96,7 @@ type PackedArgs[T Float] struct {
 }
 
 // MatMulPacked computes the product on as many workers as it is worth. The order of the additions within one element of C
-// depends on the size of B alone.
+// depends on M and the size of B alone.
 func MatMulPacked[T Float](g PackedArgs[T]) {
 	from := gemmParallelFrom
 	if g.M <= 2 {
