@@ -27,8 +27,12 @@ func long(t *testing.T) bool {
 	return false
 }
 
-// binary builds goestimator once and returns its path.
+// binary builds goestimator once and returns its path; GOESTIMATOR_BINARY names
+// one that is there already.
 var binary = sync.OnceValues(func() (string, error) {
+	if path := os.Getenv("GOESTIMATOR_BINARY"); path != "" {
+		return filepath.Abs(path)
+	}
 	dir, err := os.MkdirTemp("", "goestimator-accept-")
 	if err != nil {
 		return "", err
@@ -44,7 +48,7 @@ var binary = sync.OnceValues(func() (string, error) {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if os.Getenv("GOESTIMATOR_ACCEPT") != "" {
+	if os.Getenv("GOESTIMATOR_ACCEPT") != "" && os.Getenv("GOESTIMATOR_BINARY") == "" {
 		if path, err := binary(); err == nil {
 			os.RemoveAll(filepath.Dir(path))
 		}

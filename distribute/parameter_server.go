@@ -36,6 +36,7 @@ type parameterServer struct {
 	dev      device.Device
 	copies   *engine.Variables // of what this worker's program reads whole
 	presence *coordinator.Presence
+	forget   func() // drops what the stepper fetched ahead; nil where it does not
 }
 
 var _ Shared = (*parameterServer)(nil)
@@ -151,22 +152,46 @@ func (p *parameterServer) Synchronize(ctx context.Context, restore func() (Notes
 	}
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	p.vars.client = nil
-	join := p.joinSession
-	if p.job.chief() {
-		join = func(ctx context.Context) error { return p.leadSession(ctx, restore) }
+	if p.forget != nil {
+		p.forget()
 	}
-	if err := join(limited); err != nil {
-		if ctx.Err() == nil && (limited.Err() != nil || errors.Is(err, cluster.ErrPeerLost)) {
+	for {
+		notes, err := p.synchronizeOnce(limited, restore)
+		if err == nil || ctx.Err() != nil {
+			return notes, err
+		}
+		again := errors.Is(p.recoverable(err), ErrSessionLost)
+		if limited.Err() != nil && (again || errors.Is(err, context.DeadlineExceeded)) {
 			return Notes{}, lost(fmt.Sprintf("the parameter servers were not ready within %v", timeout), err)
 		}
+		if !again {
+			return Notes{}, err
+		}
+		// A server ended, or began anew, in the middle.
+		p.job.log.Warn("looking for the parameter servers again", "cause", err)
+		select {
+		case <-time.After(settlePoll):
+		case <-limited.Done():
+		}
+	}
+}
+
+func (p *parameterServer) synchronizeOnce(ctx context.Context, restore func() (Notes, error)) (Notes, error) {
+	p.vars.client = nil
+	var err error
+	if p.job.chief() {
+		err = p.leadSession(ctx, restore)
+	} else {
+		err = p.joinSession(ctx)
+	}
+	if err != nil {
 		return Notes{}, err
 	}
 	p.vars.client = p.client
-	if err := p.register(limited); err != nil {
+	if err := p.register(ctx); err != nil {
 		return Notes{}, err
 	}
-	position, err := p.client.Position(limited)
+	position, err := p.client.Position(ctx)
 	if err != nil || position == nil {
 		return Notes{}, err
 	}
@@ -231,18 +256,27 @@ func (p *parameterServer) Snapshot(ctx context.Context) (*Snapshot, error) {
 	if err != nil {
 		return nil, p.recoverable(err)
 	}
-	s := &Snapshot{Step: f.Step, Tensors: map[string]*graph.Tensor{GlobalStep: graph.ScalarOf(f.Step)}, Notes: Notes{Positions: f.Positions}, Close: f.Close}
+	s := &Snapshot{Step: f.Step, Tensors: map[string]*graph.Tensor{GlobalStep: graph.ScalarOf(f.Step)}, Notes: Notes{Positions: f.Positions}}
+	s.Close = func() error {
+		if err := f.Close(); err != nil { // what was read is whole, and the servers drop it after a while
+			p.job.log.Warn("a parameter server was not told that the checkpoint has been read", "error", err)
+		}
+		return nil
+	}
 	maps.Copy(s.Tensors, f.Scalars)
 	for _, x := range f.Parts {
 		s.Parts = append(s.Parts, Part{Name: x.Name, Type: x.Type, First: x.First, Rows: x.Rows, Whole: x.Whole,
-			Read: func() (*graph.Tensor, error) { return x.Read(ctx) }})
+			Read: func() (*graph.Tensor, error) {
+				t, err := x.Read(ctx)
+				return t, p.recoverable(err)
+			}})
 	}
 	return s, nil
 }
 
 // recoverable marks errors after which the job can go on.
 func (p *parameterServer) recoverable(err error) error {
-	if errors.Is(err, ps.ErrReset) || errors.Is(err, cluster.ErrPeerLost) {
+	if errors.Is(err, ps.ErrReset) || errors.Is(err, cluster.ErrPeerLost) || errors.Is(err, coordinator.ErrLeaderReset) {
 		return fmt.Errorf("%w: %w", ErrSessionLost, err)
 	}
 	return err

@@ -21,7 +21,17 @@ func newPrefetchingStep(s *workerStep) (*prefetchingStep, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	return &prefetchingStep{workerStep: s, other: other}, nil
+	p := &prefetchingStep{workerStep: s, other: other}
+	s.strategy.forget = p.forget
+	return p, nil
+}
+
+// forget drops what is on the way: the input goes on elsewhere.
+func (s *prefetchingStep) forget() {
+	s.next = nil
+	if s.arrived != nil {
+		_ = s.await()
+	}
 }
 
 // Prefetch notes the batches of the next step; the present one fetches their rows.
@@ -66,8 +76,6 @@ func (s *prefetchingStep) await() error {
 
 // Close frees the programs.
 func (s *prefetchingStep) Close() error {
-	if s.arrived != nil {
-		_ = s.await() // nobody needs the rows any more
-	}
+	s.forget()
 	return errors.Join(s.workerStep.Close(), s.other.close())
 }

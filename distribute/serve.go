@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
+	"github.com/goestimator/goestimator/distribute/coordinator"
 	"github.com/goestimator/goestimator/distribute/ps"
 	"github.com/goestimator/goestimator/runconfig"
 )
@@ -34,11 +36,33 @@ func Serve(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger) error 
 		log.Info("training is over", "reason", server.Reason())
 	case <-ctx.Done():
 		err = ctx.Err()
-		last, cancel := context.WithTimeout(context.Background(), partingTime)
-		server.Part(last)
-		cancel()
+		j.part(server)
 	}
 	return errors.Join(err, server.Close(), j.Close())
+}
+
+// part lets the chief save first, as long as anybody trains.
+func (j *Job) part(server *ps.Server) {
+	last, cancel := context.WithTimeout(context.Background(), partingTime)
+	defer cancel()
+	go func() {
+		defer cancel()
+		for j.anyActive(last) {
+			select {
+			case <-time.After(settlePoll):
+			case <-last.Done():
+			}
+		}
+	}()
+	server.Part(last)
+}
+
+// anyActive reports whether the leader knows of a task that trains.
+func (j *Job) anyActive(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	members, err := j.board.Members(ctx)
+	return err == nil && slices.ContainsFunc(members, func(m coordinator.Member) bool { return m.State == coordinator.Active })
 }
 
 // Release tells parameter servers that training is over, on behalf of a chief

@@ -163,6 +163,9 @@ type Step struct {
 	Position func() ([]byte, error)
 	// Stop asks all tasks in lock step with this one to stop after this step.
 	Stop Stop
+	// Waiting ends the waiting for other tasks' share of the step: the outcome is
+	// then not applied, and Interrupted. Nil: it is waited for.
+	Waiting context.Context
 }
 
 // Stop tells whether and why training stops. Of several the greatest counts.

@@ -115,7 +115,13 @@ func (s *workerStep) run(ctx context.Context, in Step) (Outcome, error) {
 		return Outcome{}, s.strategy.recoverable(err)
 	}
 	if s.strategy.config.Sync {
-		if reply.Progress, err = s.strategy.awaitStep(ctx, s.step+1); err != nil {
+		if in.Waiting == nil {
+			in.Waiting = ctx
+		}
+		if reply.Progress, err = s.strategy.awaitStep(in.Waiting, s.step+1); err != nil {
+			if in.Waiting.Err() != nil {
+				return Outcome{GlobalStep: s.step, Stop: Interrupted}, nil
+			}
 			return Outcome{}, s.strategy.recoverable(err)
 		}
 	}
@@ -191,7 +197,8 @@ func (p *parameterServer) awaitStep(ctx context.Context, step int64) (ps.Progres
 		case missing.IsZero():
 			missing = time.Now()
 		case time.Since(missing) > p.job.rejoinTimeout():
-			return progress, lost(fmt.Sprintf("step %d needs the gradients of %d workers, %d are there", step, p.sync().Aggregate, len(others)+1), context.DeadlineExceeded)
+			return progress, lost(fmt.Sprintf("step %d needs the gradients of %d workers; after %v there are only %v", step, p.sync().Aggregate,
+				p.job.rejoinTimeout(), append(others, p.job.node.Task())), context.DeadlineExceeded)
 		}
 	}
 }

@@ -30,7 +30,7 @@ func (e *Estimator) runRole(ctx context.Context, train TrainSpec, eval EvalSpec)
 		return e.trainAndEvaluateLocal(ctx, train, eval)
 	}
 	if !e.config.IsChief() {
-		if err := e.delayStart(ctx); err != nil {
+		if err := e.delayStart(ctx, train.MaxSteps); err != nil {
 			return Result{}, err
 		}
 	}
@@ -65,9 +65,10 @@ func (e *Estimator) awaitEvaluator(ctx context.Context, name string, step int64)
 }
 
 // delayStart lets the chief and earlier workers begin first, as tf.estimator
-// does. Tasks in lock step wait for each other anyway.
-func (e *Estimator) delayStart(ctx context.Context) error {
-	if e.strategy.Name == "multi_worker_mirrored" {
+// does. Tasks in lock step wait for each other anyway, and where training is
+// over there is nothing to wait for.
+func (e *Estimator) delayStart(ctx context.Context, maxSteps int64) error {
+	if e.strategy.Name == "multi_worker_mirrored" || maxSteps > 0 && e.savedStep() >= maxSteps {
 		return nil
 	}
 	delay := min(time.Duration(e.config.ExperimentalMaxWorkerDelaySecs())*time.Second, time.Duration(e.config.TaskID()+1)*5*time.Second)

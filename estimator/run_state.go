@@ -18,7 +18,7 @@ func (t *training) noteStart() error {
 		if s.Failures == nil {
 			return
 		}
-		if s.Failures.GlobalStep != t.newestStep() {
+		if s.Failures.GlobalStep != t.est.savedStep() {
 			s.Failures = nil
 			return
 		}
@@ -30,9 +30,9 @@ func (t *training) noteStart() error {
 	return errors.Join(err, failed)
 }
 
-// newestStep is the step of the newest checkpoint, -1 for none.
-func (t *training) newestStep() int64 {
-	prefix, err := checkpoint.LatestPrefix(t.est.modelDir)
+// savedStep is the step of the newest checkpoint, -1 for none.
+func (e *Estimator) savedStep() int64 {
+	prefix, err := checkpoint.LatestPrefix(e.modelDir)
 	if err != nil {
 		return -1
 	}
@@ -53,10 +53,11 @@ func (e *Estimator) noteSkipped(step int64) error {
 	if !e.config.IsChief() {
 		return nil
 	}
+	if s, err := checkpoint.LoadRunState(atomicfile.OS{}, e.modelDir); err != nil || s.Finished != nil {
+		return err
+	}
 	return checkpoint.UpdateRunState(atomicfile.OS{}, e.modelDir, func(s *checkpoint.RunState) {
-		if s.Finished == nil {
-			s.Finished = &checkpoint.Finished{GlobalStep: step, Reason: StopMaxSteps}
-		}
+		s.Finished = &checkpoint.Finished{GlobalStep: step, Reason: StopMaxSteps}
 	})
 }
 
@@ -71,7 +72,7 @@ func (t *training) noteEnd(cause error) error {
 			s.Finished, s.Failures = &checkpoint.Finished{GlobalStep: t.step, Reason: t.reason}, nil
 			return
 		}
-		step := t.newestStep()
+		step := t.est.savedStep()
 		if s.Failures == nil || s.Failures.GlobalStep != step {
 			s.Failures = &checkpoint.Failures{GlobalStep: step}
 		}

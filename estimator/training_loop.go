@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/estimator/hooks"
@@ -39,7 +41,7 @@ func (t *training) run(ctx context.Context) error {
 
 // turn makes one step unless training is over.
 func (t *training) turn(ctx, quiet context.Context) (over bool, err error) {
-	step := distribute.Step{Position: t.position}
+	step := distribute.Step{Position: t.position, Waiting: ctx}
 	lockstep := t.strategy.Replicas().Lockstep
 	switch {
 	case t.reason != "" && !lockstep:
@@ -119,7 +121,7 @@ func (t *training) prefetch(ctx context.Context, p distribute.Prefetcher) error 
 
 // recover brings a job together again that lost a task or its variables.
 func (t *training) recover(ctx context.Context, cause error) error {
-	t.est.log.Warn("the tasks of the job synchronize again", "global_step", t.step, "cause", cause)
+	t.est.log.Warn("the tasks of the job synchronize again", "global_step", t.step, "cause", strings.ReplaceAll(cause.Error(), "\n", "; "))
 	if err := t.synchronize(ctx); err != nil {
 		if ctx.Err() != nil {
 			return fmt.Errorf("%w at step %d, without a checkpoint: %w", ErrInterrupted, t.step, context.Cause(ctx))
@@ -159,8 +161,20 @@ func (t *training) interrupted(ctx context.Context, cause error) error {
 		}
 		return errors.Join(err, serr)
 	}
-	return errors.Join(err, t.saveOnExit(ctx))
+	err = errors.Join(err, t.saveOnExit(ctx))
+	if t.shared == nil {
+		return err
+	}
+	leaving, cancel := context.WithTimeout(ctx, leaveTime)
+	defer cancel()
+	if lerr := t.shared.Finish(leaving, false); lerr != nil {
+		t.est.log.Warn("the other tasks were not told that this one leaves", "error", lerr)
+	}
+	return err
 }
+
+// leaveTime bounds how long a task that was told to end tries to tell the others.
+const leaveTime = 3 * time.Second
 
 // saveOnExit saves a checkpoint where this task does so at all.
 func (t *training) saveOnExit(ctx context.Context) error {

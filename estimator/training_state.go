@@ -21,6 +21,9 @@ import (
 func (t *training) synchronize(ctx context.Context) error {
 	var r *checkpoint.Reader
 	restore := func() (notes distribute.Notes, err error) {
+		if r != nil { // it began again
+			r.Close()
+		}
 		r, notes, err = t.restoreOrInit()
 		return notes, err
 	}
@@ -182,11 +185,13 @@ func (t *training) save(ctx context.Context, snap *distribute.Snapshot) (string,
 	for rank, position := range snap.Notes.Positions {
 		tensors[inputKey(rank)] = stringScalar(position)
 	}
-	position, err := t.input.state()
-	if err != nil {
-		return "", fmt.Errorf("input position: %w", err)
+	if snap.Notes.Positions[t.rank()] == nil {
+		position, err := t.input.state()
+		if err != nil {
+			return "", fmt.Errorf("input position: %w", err)
+		}
+		tensors[inputKey(t.rank())] = stringScalar(position)
 	}
-	tensors[inputKey(t.rank())] = stringScalar(position)
 	tensors[featuresKey] = stringScalar([]byte(t.featureSignature()))
 	tensors[seedKey] = stringScalar(strconv.AppendInt(nil, t.est.seed, 10))
 	for _, h := range t.hooks {

@@ -56,9 +56,9 @@ func (n *Node) Call(ctx context.Context, to Task, method string, req *Frame) (*F
 	return answer, nil
 }
 
-// Stream opens a stream to a task; it waits for the task as Call does. The
-// stream itself has no deadline but the context's: a silent peer ends it after
-// the peer timeout.
+// Stream opens a stream to a task; it waits for the task as Call does, but for
+// one that was there before only for the peer timeout. The stream itself has no
+// deadline but the context's: a silent peer ends it after the peer timeout.
 func (n *Node) Stream(ctx context.Context, to Task, method string) (ClientStream, error) {
 	p, err := n.peer(to)
 	if err != nil {
@@ -68,7 +68,11 @@ func (n *Node) Stream(ctx context.Context, to Task, method string) (ClientStream
 	if err != nil {
 		return nil, p.failure(context.Background(), short(method), err)
 	}
-	late := time.AfterFunc(n.config.CallTimeout, func() { w.cancel(context.DeadlineExceeded) })
+	patience := n.config.CallTimeout
+	if p.met() {
+		patience = min(patience, n.config.PeerTimeout)
+	}
+	late := time.AfterFunc(patience, func() { w.cancel(context.DeadlineExceeded) })
 	desc := &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}
 	s, err := p.conn.NewStream(ctx, desc, method, grpc.WaitForReady(true), grpc.CallContentSubtype(codecName))
 	p.leave(w)

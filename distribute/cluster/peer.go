@@ -27,6 +27,7 @@ type peer struct {
 
 	mu      sync.Mutex
 	refusal error // why the last attempt to connect was refused, nil where it was not
+	known   bool  // it has talked to this node
 	waiting map[*waiter]struct{}
 }
 
@@ -77,7 +78,14 @@ func (p *peer) refused(why error) {
 func (p *peer) accepted() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.refusal = nil
+	p.refusal, p.known = nil, true
+}
+
+// met reports whether the peer has ever talked to this node.
+func (p *peer) met() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.known
 }
 
 // enter returns a context that ends when the peer refuses to talk, until leave

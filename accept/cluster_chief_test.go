@@ -1,0 +1,80 @@
+package accept
+
+import (
+	"testing"
+	"time"
+)
+
+// TestClusterChiefKilled kills the chief of a job with parameter servers: it
+// takes over their variables, and loses no step.
+func TestClusterChiefKilled(t *testing.T) {
+	long(t)
+	r := newRig(t, "chief-0 worker-0 ps-0 ps-1", set(asynchronous, "run.save_checkpoints_steps=100000")...)
+	r.start()
+	r.reach("chief-0", 200)
+	r.reach("worker-0", 200)
+	r.kill("chief-0")
+	killed := time.Now()
+	at := r.step("worker-0")
+	r.reach("worker-0", at+200) // it does not need the chief
+	r.start("chief-0")
+	r.await("chief-0", `taking over the variables on the parameter servers global_step=\d+`)
+	if n := r.reach("chief-0", 1); n < at+200 {
+		t.Errorf("the chief goes on from step %d, the worker had reached %d", n, at+200)
+	}
+	t.Logf("the chief takes part again after %v", time.Since(killed))
+	r.exit("worker-0", 0)
+	r.exit("ps-0", 0)
+	r.exit("ps-1", 0)
+	r.ended("chief-0", 3000, 3001)
+}
+
+// TestClusterChiefAndServerKilled kills the chief and a parameter server:
+// there is nothing to take over, so that all go back to the last checkpoint.
+func TestClusterChiefAndServerKilled(t *testing.T) {
+	whole(t)
+	r := newRig(t, "chief-0 worker-0 ps-0 ps-1", asynchronous...)
+	r.start()
+	r.reach("worker-0", 500)
+	r.kill("ps-1", "chief-0")
+	saved := r.latest()
+	r.start("ps-1", "chief-0")
+	r.await("chief-0", `restored checkpoint`)
+	if n := r.reach("chief-0", 1); n < saved || n > saved+300 {
+		t.Errorf("the chief goes on from step %d, the last checkpoint was of step %d", n, saved)
+	}
+	r.exit("worker-0", 0)
+	r.exit("ps-0", 0)
+	r.exit("ps-1", 0)
+	r.ended("chief-0", 3000, 3001)
+}
+
+// TestClusterChiefOfSyncKilled kills the chief of a synchronous job.
+func TestClusterChiefOfSyncKilled(t *testing.T) {
+	whole(t)
+	r := newRig(t, "chief-0 worker-0 ps-0", set(synchronous, "train.max_steps=1000")...)
+	r.start()
+	r.reach("chief-0", 250)
+	r.kill("chief-0")
+	r.start("chief-0")
+	r.await("chief-0", `taking over the variables`)
+	r.exit("worker-0", 0)
+	r.exit("ps-0", 0)
+	r.ended("chief-0", 1000, 1000)
+}
+
+// TestClusterChiefComesLast kills the chief and starts it when the workers have
+// done all steps: it saves the last state and ends the servers.
+func TestClusterChiefComesLast(t *testing.T) {
+	whole(t)
+	r := newRig(t, "chief-0 worker-0 ps-0", set(asynchronous, "train.max_steps=1000")...)
+	r.start()
+	r.reach("chief-0", 200)
+	r.reach("worker-0", 200)
+	r.kill("chief-0")
+	r.exit("worker-0", 0)
+	r.running("ps-0")
+	r.start("chief-0")
+	r.exit("ps-0", 0)
+	r.ended("chief-0", 1000, 1002)
+}

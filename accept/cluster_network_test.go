@@ -1,0 +1,192 @@
+package accept
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestClusterBlackHole lets nothing pass between a worker and a parameter
+// server: the worker notices and, after rejoin_secs, ends with 138; the others go on.
+func TestClusterBlackHole(t *testing.T) {
+	long(t)
+	r := newRig(t, "chief-0 worker-0 ps-0 ps-1", set(asynchronous, "train.max_steps=100000", "rpc.rejoin_secs=2")...)
+	p := r.proxy("worker-0", "ps-1")
+	r.start()
+	r.reach("worker-0", 100)
+	p.Drop()
+	dropped := time.Now()
+	r.await("worker-0", `synchronize again`)
+	noticed := time.Since(dropped)
+	r.exit("worker-0", 138)
+	t.Logf("noticed after %v (rpc.peer_timeout_secs=3), ended after %v", noticed, time.Since(dropped))
+	last := lastLine(r.tasks["worker-0"].all())
+	if !strings.Contains(last, "/job:ps/task:1") {
+		t.Errorf("the last line does not name the server: %s", last)
+	}
+	at := r.step("chief-0")
+	r.reach("chief-0", at+100)
+}
+
+// lastLine is the last line of a log.
+func lastLine(s string) string {
+	s = strings.TrimSpace(s)
+	return s[strings.LastIndex(s, "\n")+1:]
+}
+
+// TestClusterBlackHoleOfDefaults is that with the time-outs that users get.
+func TestClusterBlackHoleOfDefaults(t *testing.T) {
+	whole(t)
+	r := newRig(t, "chief-0 worker-0 ps-0", set(asynchronous, "train.max_steps=1000000", "rpc.peer_timeout_secs=30")...)
+	p := r.proxy("worker-0", "ps-0")
+	r.start()
+	r.reach("worker-0", 100)
+	p.Drop()
+	dropped := time.Now()
+	r.await("worker-0", `synchronize again`)
+	noticed := time.Since(dropped)
+	t.Logf("noticed after %v", noticed)
+	if noticed > 31*time.Second {
+		t.Errorf("the black hole was noticed after %v, expected 30 s", noticed)
+	}
+	p.Heal()
+	healed := r.step("worker-0")
+	r.reach("worker-0", healed+200)
+	t.Logf("steps again after %v", time.Since(dropped))
+	r.running("chief-0", "ps-0")
+}
+
+// TestClusterBlackHoleInRing lets nothing pass between two workers of an
+// all-reduce job: all give up, or go on from the last checkpoint once it heals.
+func TestClusterBlackHoleInRing(t *testing.T) {
+	args := set(allReduce, "train.max_steps=100000", "rpc.rejoin_secs=5")
+	t.Run("for_ever", func(t *testing.T) {
+		whole(t)
+		r := newRig(t, "chief-0 worker-0 worker-1", args...)
+		p := r.proxy("worker-0", "worker-1")
+		r.start()
+		r.reach("chief-0", 250)
+		p.Drop()
+		dropped := time.Now()
+		r.await("chief-0", `synchronize again`)
+		t.Logf("noticed after %v", time.Since(dropped))
+		for _, name := range []string{"chief-0", "worker-0", "worker-1"} {
+			r.exit(name, 138)
+			t.Logf("%s ended after %v: %s", name, time.Since(dropped), lastLine(r.tasks[name].all()))
+		}
+	})
+	t.Run("healed", func(t *testing.T) {
+		whole(t)
+		r := newRig(t, "chief-0 worker-0 worker-1", set(args, "train.max_steps=1500", "rpc.rejoin_secs=20")...)
+		p := r.proxy("worker-0", "worker-1")
+		r.start()
+		r.reach("chief-0", 250)
+		p.Drop()
+		dropped := time.Now()
+		r.await("chief-0", `synchronize again`)
+		p.Heal()
+		r.await("chief-0", `restored checkpoint`)
+		r.ended("chief-0", 1500, 1500)
+		t.Logf("finished %v after", time.Since(dropped))
+		r.exit("worker-0", 0)
+		r.exit("worker-1", 0)
+	})
+}
+
+// TestClusterSlowPeer delays what passes between tasks, and stops a process for
+// less than the peer timeout: nobody is taken for lost.
+func TestClusterSlowPeer(t *testing.T) {
+	for name, args := range map[string][]string{"asynchronous": asynchronous, "all_reduce": allReduce} {
+		t.Run(name, func(t *testing.T) {
+			whole(t)
+			tasks, peer := "chief-0 worker-0 ps-0", "ps-0"
+			if name == "all_reduce" {
+				tasks, peer = "chief-0 worker-0", "chief-0"
+			}
+			r := newRig(t, tasks, set(args, "train.max_steps=600")...)
+			p := r.proxy("worker-0", peer)
+			r.start()
+			at := r.reach("worker-0", 50)
+			p.Delay(30 * time.Millisecond)
+			r.reach("worker-0", at+20)
+			r.signal(syscall.SIGSTOP, peer)
+			time.Sleep(1500 * time.Millisecond) // the fault itself: shorter than peer_timeout_secs
+			r.signal(syscall.SIGCONT, peer)
+			r.reach("worker-0", at+60)
+			p.Heal()
+			r.ended("chief-0", 600, 601)
+			r.exit("worker-0", 0)
+			for task, x := range r.tasks {
+				if strings.Contains(x.all(), "synchronize again") {
+					t.Errorf("%s took a slow peer for lost", task)
+				}
+			}
+		})
+	}
+}
+
+// TestClusterFrozenPeer stops a process for good, which looks like a black hole.
+func TestClusterFrozenPeer(t *testing.T) {
+	whole(t)
+	r := newRig(t, "chief-0 worker-0", set(allReduce, "train.max_steps=1000", "rpc.rejoin_secs=30")...)
+	r.start()
+	r.reach("chief-0", 250)
+	r.signal(syscall.SIGSTOP, "worker-0")
+	frozen := time.Now()
+	r.await("chief-0", `synchronize again`)
+	t.Logf("noticed after %v (rpc.peer_timeout_secs=3)", time.Since(frozen))
+	r.kill("worker-0")
+	r.start("worker-0")
+	r.exit("worker-0", 0)
+	r.ended("chief-0", 1000, 1000)
+}
+
+// TestClusterProxyVariables runs with HTTP proxies that are not there.
+func TestClusterProxyVariables(t *testing.T) {
+	long(t)
+	r := newRig(t, "chief-0 worker-0 ps-0", set(asynchronous, "train.max_steps=200")...)
+	for _, name := range []string{"http_proxy", "https_proxy", "all_proxy", "grpc_proxy"} {
+		r.env = append(r.env, name+"=http://127.0.0.1:9", strings.ToUpper(name)+"=http://127.0.0.1:9")
+	}
+	r.env = append(r.env, "no_proxy=", "NO_PROXY=")
+	r.start()
+	r.ended("chief-0", 200, 201)
+	r.exit("worker-0", 0)
+	r.exit("ps-0", 0)
+}
+
+// TestClusterToken starts a worker without the job's token, or with another:
+// it is refused at once, and the job goes on.
+func TestClusterToken(t *testing.T) {
+	for name, args := range map[string][]string{"parameter_server": asynchronous, "all_reduce": allReduce} {
+		t.Run(name, func(t *testing.T) {
+			if !long(t) && name == "all_reduce" {
+				t.Skip("skipped: not part of the short form; set GOESTIMATOR_ACCEPT=1")
+			}
+			tasks, rest := "chief-0 worker-0 worker-1 ps-0", []string{"chief-0", "worker-1", "ps-0"}
+			if name == "all_reduce" {
+				tasks, rest = "chief-0 worker-0", []string{"chief-0"}
+			}
+			r := newRig(t, tasks, set(args, "train.max_steps=1000")...)
+			r.env = []string{"GOESTIMATOR_JOB_TOKEN=of the job"}
+			x := r.tasks["worker-0"]
+			r.start(rest...)
+			for _, token := range []string{"", "another"} {
+				x.env = []string{"GOESTIMATOR_JOB_TOKEN=" + token}
+				r.start("worker-0")
+				took := r.exit("worker-0", 1)
+				text, _ := x.text()
+				t.Logf("token %q: refused after %v: %s", token, took, lastLine(text))
+				if !strings.Contains(text, "GOESTIMATOR_JOB_TOKEN") || strings.Contains(text, "of the job") {
+					t.Errorf("the error does not say what is wrong, or tells too much:\n%s", text)
+				}
+				r.running("chief-0")
+			}
+			x.env = nil
+			r.start("worker-0")
+			r.ended("chief-0", 1000, 1002)
+			r.exit("worker-0", 0)
+		})
+	}
+}

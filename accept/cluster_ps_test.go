@@ -1,0 +1,96 @@
+package accept
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestClusterServerKilled kills each parameter server in turn and starts it
+// again, empty: that is noticed, and training goes on from the last checkpoint.
+func TestClusterServerKilled(t *testing.T) {
+	all := long(t)
+	r := newRig(t, "chief-0 worker-0 ps-0 ps-1", set(asynchronous, "train.max_steps=5000")...)
+	r.start()
+	victims := []string{"ps-1", "ps-0"}
+	if !all {
+		victims = victims[:1]
+	}
+	for _, victim := range victims {
+		r.awaitCheckpoint(r.step("chief-0") + 200)
+		chief, worker := r.at("chief-0"), r.at("worker-0")
+		r.kill(victim)
+		killed := time.Now()
+		r.start(victim)
+		r.awaitFrom("chief-0", chief, patience, `synchronize again`)
+		r.awaitFrom("chief-0", chief, patience, `restored checkpoint`)
+		r.awaitFrom("worker-0", worker, patience, `synchronize again`)
+		r.awaitFrom("worker-0", r.at("worker-0"), patience, `step=`)
+		t.Logf("%s: steps again after %v", victim, time.Since(killed))
+	}
+	r.exit("worker-0", 0)
+	r.exit("ps-0", 0)
+	r.exit("ps-1", 0)
+	r.ended("chief-0", 5000, 5001)
+}
+
+// TestClusterServerGone waits in vain for a parameter server.
+func TestClusterServerGone(t *testing.T) {
+	for _, victim := range []string{"ps-1", "ps-0"} {
+		t.Run(victim, func(t *testing.T) {
+			whole(t)
+			r := newRig(t, "chief-0 worker-0 ps-0 ps-1", set(asynchronous, "rpc.rejoin_secs=3", "train.max_steps=100000")...)
+			r.start()
+			r.reach("worker-0", 300)
+			r.kill(victim)
+			took := r.exit("chief-0", 138)
+			r.exit("worker-0", 138)
+			t.Logf("given up after %v", took)
+			typ, index, _ := strings.Cut(victim, "-")
+			for _, name := range []string{"chief-0", "worker-0"} {
+				text := strings.TrimSpace(r.tasks[name].all())
+				last := text[strings.LastIndex(text, "\n")+1:]
+				if !strings.Contains(last, "/job:"+typ+"/task:"+index) {
+					t.Errorf("the last line of %s does not name the server that is gone: %s", name, last)
+				}
+			}
+		})
+	}
+}
+
+// TestClusterServerDiesWhileWorkerRecovers kills a worker, and the server while
+// the worker starts again.
+func TestClusterServerDiesWhileWorkerRecovers(t *testing.T) {
+	whole(t)
+	r := newRig(t, "chief-0 worker-0 ps-0 ps-1", asynchronous...)
+	r.start()
+	r.reach("worker-0", 300)
+	r.kill("worker-0")
+	r.start("worker-0")
+	r.await("worker-0", `plaintext`) // it has joined the cluster and is about to look for the variables
+	r.kill("ps-0")
+	r.start("ps-0")
+	r.reach("worker-0", 1)
+	r.exit("worker-0", 0)
+	r.exit("ps-0", 0)
+	r.exit("ps-1", 0)
+	r.ended("chief-0", 3000, 3001)
+}
+
+// TestClusterServerOfSyncKilled kills a server of a synchronous job.
+func TestClusterServerOfSyncKilled(t *testing.T) {
+	for _, victim := range []string{"ps-1", "ps-0"} {
+		t.Run(victim, func(t *testing.T) {
+			whole(t)
+			r := newRig(t, "chief-0 worker-0 ps-0 ps-1", set(synchronous, "train.max_steps=1000")...)
+			r.start()
+			r.reach("worker-0", 300)
+			r.kill(victim)
+			r.start(victim)
+			r.exit("worker-0", 0)
+			r.exit("ps-0", 0)
+			r.exit("ps-1", 0)
+			r.ended("chief-0", 1000, 1000)
+		})
+	}
+}

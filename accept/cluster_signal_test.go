@@ -1,0 +1,199 @@
+package accept
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// checkpoints counts the checkpoints in model_dir.
+func (r *rig) checkpoints() int {
+	found, err := filepath.Glob(filepath.Join(r.dir, "model.ckpt-*.index"))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return len(found)
+}
+
+// TestClusterTerminated sends SIGTERM to all tasks: they end with 143 after one
+// checkpoint, and started again go on exactly there.
+func TestClusterTerminated(t *testing.T) {
+	cases := []struct {
+		name, tasks string
+		args        []string
+		short       bool
+		high        int64 // last step, at most
+	}{
+		{"all_reduce", "chief-0 worker-0", allReduce, true, 1000},
+		{"one_worker", "chief-0 ps-0 ps-1", asynchronous, true, 1000},
+		{"asynchronous", "chief-0 worker-0 ps-0 ps-1", asynchronous, false, 1001},
+		{"synchronous", "chief-0 worker-0 ps-0", synchronous, false, 1000},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			if !long(t) && !c.short {
+				t.Skip("skipped: not part of the short form; set GOESTIMATOR_ACCEPT=1")
+			}
+			args := set(c.args, "train.max_steps=1000", "run.save_checkpoints_steps=100000")
+			r := newRig(t, c.tasks, args...)
+			r.start()
+			r.reach("chief-0", 200)
+			before := r.checkpoints()
+			var names []string
+			for name := range r.tasks {
+				names = append(names, name)
+			}
+			r.signal(syscall.SIGTERM, names...)
+			for _, name := range names {
+				t.Logf("%s ended after %v", name, r.exit(name, 143))
+			}
+			if n := r.checkpoints() - before; n != 1 {
+				t.Errorf("%d checkpoints were written, expected 1", n)
+			}
+			saved := r.latest()
+			r.start()
+			r.await("chief-0", fmt.Sprintf(`restored checkpoint .*global_step=%d\b`, saved))
+			for _, name := range names {
+				r.exit(name, 0)
+			}
+			r.ended("chief-0", 1000, c.high)
+			if len(names) > 3 || c.name == "synchronous" {
+				return // the order of updates is not that of another run
+			}
+			quiet := newRig(t, c.tasks, args...)
+			quiet.start()
+			quiet.ended("chief-0", 1000, 1000)
+			compare(t, quiet.dir, r.dir, "1000")
+		})
+	}
+}
+
+// TestClusterWorkerTerminated sends SIGTERM to one worker: of parameter servers
+// it leaves and the others go on, of all-reduce all stop at the same step.
+func TestClusterWorkerTerminated(t *testing.T) {
+	t.Run("asynchronous", func(t *testing.T) {
+		whole(t)
+		r := newRig(t, "chief-0 worker-0 ps-0", set(asynchronous, "train.max_steps=1500")...)
+		r.start()
+		r.reach("worker-0", 100)
+		r.signal(syscall.SIGTERM, "worker-0")
+		r.exit("worker-0", 143)
+		r.exit("ps-0", 0)
+		r.ended("chief-0", 1500, 1500)
+	})
+	t.Run("all_reduce", func(t *testing.T) {
+		whole(t)
+		r := newRig(t, "chief-0 worker-0 worker-1", set(allReduce, "train.max_steps=1000", "run.save_checkpoints_steps=100000")...)
+		r.start()
+		r.reach("worker-0", 100)
+		r.signal(syscall.SIGTERM, "worker-0")
+		for _, name := range []string{"worker-0", "worker-1", "chief-0"} {
+			r.exit(name, 143)
+		}
+		if n := r.checkpoints(); n != 2 { // with that of step 0
+			t.Errorf("%d checkpoints, expected that of step 0 and one more", n)
+		}
+		r.start()
+		r.ended("chief-0", 1000, 1000)
+	})
+}
+
+// TestClusterChiefTerminated evicts the chief of a job with parameter servers.
+func TestClusterChiefTerminated(t *testing.T) {
+	whole(t)
+	r := newRig(t, "chief-0 worker-0 ps-0", set(asynchronous, "run.save_checkpoints_steps=100000")...)
+	r.start()
+	r.reach("worker-0", 200)
+	r.reach("chief-0", 200)
+	r.signal(syscall.SIGTERM, "chief-0")
+	r.exit("chief-0", 143)
+	at := r.step("worker-0")
+	if saved := r.latest(); saved < at-100 {
+		t.Errorf("the checkpoint is of step %d, the worker is at %d", saved, at)
+	}
+	r.reach("worker-0", at+200)
+	r.start("chief-0")
+	r.await("chief-0", `taking over the variables`)
+	r.exit("worker-0", 0)
+	r.exit("ps-0", 0)
+	r.ended("chief-0", 3000, 3001)
+}
+
+// TestClusterServerTerminated evicts a parameter server that nobody saves: it
+// goes on for a while and ends; started again it is filled again.
+func TestClusterServerTerminated(t *testing.T) {
+	whole(t)
+	r := newRig(t, "chief-0 worker-0 ps-0", asynchronous...)
+	r.start()
+	r.reach("worker-0", 300)
+	r.signal(syscall.SIGTERM, "ps-0")
+	t.Logf("the server ended after %v", r.exit("ps-0", 143))
+	r.start("ps-0")
+	r.exit("worker-0", 0)
+	r.exit("ps-0", 0)
+	r.ended("chief-0", 3000, 3001)
+}
+
+// snapshot lists a folder's files with their contents' size and time.
+func snapshot(t *testing.T, dir string) string {
+	t.Helper()
+	out := ""
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		out += fmt.Sprintln(path, info.Size(), info.ModTime().UnixNano())
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestClusterRestartAfterCompletion starts the tasks of a finished job again,
+// alone and together: they end at once with 0 and write nothing.
+func TestClusterRestartAfterCompletion(t *testing.T) {
+	cases := []struct {
+		name, tasks string
+		args        []string
+	}{
+		{"parameter_server", "chief-0 worker-0 ps-0 evaluator-0", asynchronous},
+		{"all_reduce", "chief-0 worker-0 evaluator-0", allReduce},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			long(t)
+			r := newRig(t, c.tasks, set(c.args, "train.max_steps=100", "run.experimental_max_worker_delay_secs=60")...)
+			if c.name == "parameter_server" {
+				r.tasks["worker-0"].args = set(nil, "run.experimental_max_worker_delay_secs=0")
+			}
+			r.start()
+			for name := range r.tasks {
+				r.exit(name, 0)
+			}
+			r.tasks["worker-0"].args = nil
+			before := snapshot(t, r.dir)
+			for _, name := range []string{"worker-0", "evaluator-0", "chief-0"} {
+				if name == "chief-0" && r.tasks["ps-0"] != nil {
+					r.start("ps-0")
+				}
+				r.start(name)
+				took := r.exit(name, 0)
+				t.Logf("%s ended after %v", name, took)
+			}
+			if r.tasks["ps-0"] != nil {
+				r.exit("ps-0", 0)
+			}
+			if after := snapshot(t, r.dir); after != before {
+				t.Errorf("files were written:\nbefore\n%s\nafter\n%s", before, after)
+			}
+		})
+	}
+}

@@ -1,0 +1,172 @@
+package accept
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// The strategies' settings.
+var (
+	asynchronous = []string{"--set", "strategy.name=parameter_server"}
+	synchronous  = []string{"--set", "strategy.name=parameter_server", "--set", "strategy.sync=true"}
+	allReduce    = []string{"--set", "strategy.name=multi_worker_mirrored"}
+)
+
+// set adds settings.
+func set(settings []string, more ...string) []string {
+	out := append([]string{}, settings...)
+	for _, s := range more {
+		out = append(out, "--set", s)
+	}
+	return out
+}
+
+// whole skips a test that the short form leaves out.
+func whole(t *testing.T) {
+	t.Helper()
+	if !long(t) {
+		t.Skip("skipped: not part of the short form; set GOESTIMATOR_ACCEPT=1")
+	}
+}
+
+// ended checks the last step of a job that has ended, and its checkpoint.
+func (r *rig) ended(name string, low, high int64) {
+	r.t.Helper()
+	r.exit(name, 0)
+	n := r.finished(name)
+	if n < low || n > high {
+		r.t.Errorf("%s ended at step %d, expected %d to %d", name, n, low, high)
+	}
+	if saved := r.latest(); saved != n {
+		r.t.Errorf("the last checkpoint is of step %d, training ended at %d", saved, n)
+	}
+	r.clean()
+}
+
+// TestClusterWorkerKilled kills workers of an asynchronous job: the others go
+// on, and who is started again takes part again.
+func TestClusterWorkerKilled(t *testing.T) {
+	long(t)
+	r := newRig(t, "chief-0 worker-0 worker-1 ps-0", asynchronous...)
+	r.start()
+	r.reach("worker-1", 100)
+	r.reach("worker-0", 100)
+	r.kill("worker-0", "worker-1")
+	at := r.reach("chief-0", 1)
+	r.reach("chief-0", at+200)
+	r.start("worker-1")
+	r.reach("worker-1", at+200)
+	r.exit("worker-1", 0)
+	r.exit("ps-0", 0)
+	r.ended("chief-0", 3000, 3002)
+}
+
+// TestClusterWorkerKilledInALoop kills a worker whenever it has taken part for a while.
+func TestClusterWorkerKilledInALoop(t *testing.T) {
+	whole(t)
+	r := newRig(t, "chief-0 worker-0 ps-0 ps-1", set(asynchronous, "train.max_steps=12000")...)
+	r.start()
+	r.reach("chief-0", 1)
+	kills := 0
+	for ; r.step("chief-0") < 10000; kills++ {
+		r.reach("worker-0", r.step("chief-0")+300)
+		r.kill("worker-0")
+		r.start("worker-0")
+	}
+	t.Logf("%d kills", kills)
+	r.exit("worker-0", 0)
+	r.exit("ps-0", 0)
+	r.exit("ps-1", 0)
+	r.ended("chief-0", 12000, 12001)
+}
+
+// TestClusterSyncWorkerKilled kills a worker whose gradients every step needs:
+// the others wait for it, and the last step is exact.
+func TestClusterSyncWorkerKilled(t *testing.T) {
+	whole(t)
+	r := newRig(t, "chief-0 worker-0 ps-0 ps-1", set(synchronous, "train.max_steps=1000")...)
+	r.start()
+	r.reach("worker-0", 200)
+	r.kill("worker-0")
+	r.start("worker-0")
+	r.reach("worker-0", 300)
+	r.exit("worker-0", 0)
+	r.exit("ps-0", 0)
+	r.exit("ps-1", 0)
+	r.ended("chief-0", 1000, 1000)
+}
+
+// TestClusterSyncWorkerGone waits in vain for such a worker.
+func TestClusterSyncWorkerGone(t *testing.T) {
+	whole(t)
+	r := newRig(t, "chief-0 worker-0 ps-0", set(synchronous, "rpc.rejoin_secs=3", "train.max_steps=100000")...)
+	r.start()
+	r.reach("worker-0", 100)
+	r.kill("worker-0")
+	t.Logf("given up after %v", r.exit("chief-0", 138))
+	r.await("chief-0", `needs the gradients of 2 workers, 1 (is|are) there`)
+}
+
+// TestClusterBackupWorkerKilled kills a worker that synchronous steps can do without.
+func TestClusterBackupWorkerKilled(t *testing.T) {
+	whole(t)
+	r := newRig(t, "chief-0 worker-0 worker-1 ps-0", set(synchronous, "strategy.replicas_to_aggregate=2", "train.max_steps=1000")...)
+	r.start()
+	r.reach("worker-0", 100)
+	r.reach("worker-1", 100)
+	r.kill("worker-0")
+	r.exit("worker-1", 0)
+	r.exit("ps-0", 0)
+	r.ended("chief-0", 1000, 1000)
+}
+
+// TestClusterRingWorkerKilled kills a worker of an all-reduce job, then the
+// chief: the survivors wait, then all go on from the last checkpoint, and the
+// last one has the bytes of a run without a fault.
+func TestClusterRingWorkerKilled(t *testing.T) {
+	all := long(t)
+	args := set(allReduce, "train.max_steps=1500")
+	r := newRig(t, "chief-0 worker-0 worker-1", args...)
+	r.start()
+	for _, victim := range []string{"worker-1", "chief-0"} {
+		r.reach(victim, 250)
+		at := r.at("worker-0")
+		r.kill(victim)
+		killed := time.Now()
+		r.awaitFrom("worker-0", at, patience, `synchronize again`)
+		noticed := time.Since(killed)
+		r.start(victim)
+		r.awaitFrom("worker-0", r.at("worker-0"), patience, `step=`)
+		t.Logf("%s: noticed after %v, steps again after %v", victim, noticed, time.Since(killed))
+	}
+	r.exit("worker-0", 0)
+	r.exit("worker-1", 0)
+	r.ended("chief-0", 1500, 1500)
+	if !all {
+		return
+	}
+	quiet := newRig(t, "chief-0 worker-0 worker-1", args...)
+	quiet.start()
+	quiet.ended("chief-0", 1500, 1500)
+	compare(t, quiet.dir, r.dir, "1500")
+}
+
+// TestClusterRingWorkerGone waits in vain for a worker of an all-reduce job.
+func TestClusterRingWorkerGone(t *testing.T) {
+	whole(t)
+	r := newRig(t, "chief-0 worker-0 worker-1", set(allReduce, "rpc.rejoin_secs=3", "train.max_steps=100000")...)
+	r.start()
+	r.reach("worker-0", 300)
+	r.kill("worker-1")
+	t.Logf("chief given up after %v", r.exit("chief-0", 138))
+	r.exit("worker-0", 138)
+	for _, name := range []string{"chief-0", "worker-0"} {
+		if text, _ := r.tasks[name].text(); !strings.Contains(text, "/job:worker/task:1") {
+			t.Errorf("%s does not name the worker that is gone", name)
+		}
+	}
+	if n := r.latest(); n%200 != 0 || n == 0 {
+		t.Errorf("the last checkpoint is of step %d, expected a multiple of 200", n)
+	}
+}
