@@ -6,6 +6,12 @@
 // step, and can be cancelled between kernels up to the first update of a variable: after it the run completes, so that
 // a cancelled or failed run leaves the variables as they were.
 //
+// Compile also merges ops: products and convolutions take what follows them (bias, normalization by fixed statistics,
+// addition, ReLU), batch normalization the addition and ReLU after it, chains of elementwise ops become one pass. Weights
+// that a program only reads are packed for the kernels once, shared by all such programs, and packed again when
+// Variables.Set or another program has changed them. Profiles name the parts of what is merged. With
+// Options.CheckNumerics chains stay apart, so that the node is named in which a NaN arises.
+//
 // Fetches can be read while a run goes on, each as soon as it is complete (Options.OnFetch), and be changed in place
 // between runs (Options.OwnFetches): so are gradients exchanged with other workers while more are computed.
 //
