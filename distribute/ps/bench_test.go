@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"testing"
+	"time"
 
 	"github.com/goestimator/goestimator/distribute/cluster"
 	"github.com/goestimator/goestimator/internal/graph"
@@ -120,6 +121,31 @@ func BenchmarkEmbedding(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(b.N*batch)/b.Elapsed().Seconds(), "examples/s")
+}
+
+// BenchmarkFence takes and reads a checkpoint of a table of 10 million rows.
+func BenchmarkFence(b *testing.B) {
+	v := []*models.Variable{{Name: "table", DType: graph.Float32, Shape: []int{10_000_000, 16}, Init: initializers.Zeros()}}
+	c := loopback(b, 2, ClientConfig{})
+	begin(b, c, v, Config{Servers: 2, Partitioner: FixedShards(2)})
+	b.SetBytes(640_000_000)
+	held := time.Duration(0)
+	for b.Loop() {
+		s, err := c.Fence(context.Background())
+		if err != nil {
+			b.Fatal(err)
+		}
+		held += s.Held
+		for _, x := range s.Parts {
+			if _, err := x.Read(context.Background()); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if err := s.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(held.Microseconds())/float64(b.N), "held-us")
 }
 
 // BenchmarkRawTCP copies 100 MB over loopback there and back: what PullPush is

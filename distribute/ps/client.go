@@ -119,7 +119,7 @@ func (c *Client) connect(ctx context.Context, p *Plan, wait bool) (Status, error
 	}
 	replies := make([]statusReply, p.Servers)
 	err := c.each(func(i int) error {
-		return c.call(ctx, i, "Status", &statusRequest{wait: wait}, &replies[i])
+		return c.ask(ctx, i, "Status", &statusRequest{wait: wait}, &replies[i])
 	})
 	if err != nil {
 		return Status{}, err
@@ -199,6 +199,29 @@ func (c *Client) deadline(ctx context.Context) (context.Context, context.CancelF
 	return context.WithTimeout(ctx, c.c.Timeout)
 }
 
+// retry repeats what may be repeated while the connection to a server breaks.
+func (c *Client) retry(ctx context.Context, server int, method string, attempt func() error) error {
+	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		err := attempt()
+		if err == nil || status.Code(err) != codes.Unavailable || ctx.Err() != nil {
+			return err
+		}
+		c.c.Log.Warn("the connection to a parameter server broke; the request is sent again", "server", c.c.Servers[server], "method", method, "error", err)
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// ask is call for requests that may arrive twice.
+func (c *Client) ask(ctx context.Context, server int, method string, req, reply message) error {
+	ctx, cancel := c.deadline(ctx)
+	defer cancel()
+	return c.retry(ctx, server, method, func() error { return c.call(ctx, server, method, req, reply) })
+}
+
 // call sends a request to a server and decodes its answer.
 func (c *Client) call(ctx context.Context, server int, method string, req, reply message) error {
 	ctx, cancel := c.deadline(ctx)
@@ -225,7 +248,7 @@ func (c *Client) WaitStep(ctx context.Context, step int64) (Progress, error) {
 			return Progress{}, err
 		}
 		var p progress
-		if err := c.call(ctx, 0, "WaitStep", &waitRequest{ids[0], step}, &p); err != nil {
+		if err := c.ask(ctx, 0, "WaitStep", &waitRequest{ids[0], step}, &p); err != nil {
 			return Progress{}, err
 		}
 		if p.step >= step || p.stop {
@@ -244,7 +267,7 @@ func (c *Client) SetStop(ctx context.Context, reason string) error {
 	if err != nil {
 		return err
 	}
-	return c.call(ctx, 0, "Stop", &stopRequest{ids[0], reason}, &nothing{})
+	return c.ask(ctx, 0, "Stop", &stopRequest{ids[0], reason}, &nothing{})
 }
 
 // Finish tells all servers that training is over: their processes end. It needs
@@ -252,9 +275,9 @@ func (c *Client) SetStop(ctx context.Context, reason string) error {
 func (c *Client) Finish(ctx context.Context, reason string) error {
 	return c.each(func(i int) error {
 		var s statusReply
-		if err := c.call(ctx, i, "Status", &statusRequest{}, &s); err != nil {
+		if err := c.ask(ctx, i, "Status", &statusRequest{}, &s); err != nil {
 			return err
 		}
-		return c.call(ctx, i, "Finish", &stopRequest{s.ident, reason}, &nothing{})
+		return c.ask(ctx, i, "Finish", &stopRequest{s.ident, reason}, &nothing{})
 	})
 }

@@ -59,7 +59,7 @@ func (c *Client) Create(ctx context.Context, p *Plan, s State) error {
 	m := &creation{c: c, p: p, State: s}
 	err = c.each(func(i int) error {
 		req := &createRequest{ident: ids[i], server: i, step: s.Step, replace: s.Replace, plan: text}
-		if err := c.call(ctx, i, "Create", req, &nothing{}); err != nil {
+		if err := c.ask(ctx, i, "Create", req, &nothing{}); err != nil {
 			return err
 		}
 		return m.fill(ctx, i, ids[i])
@@ -74,7 +74,7 @@ func (c *Client) Create(ctx context.Context, p *Plan, s State) error {
 				req.positions = append(req.positions, position{r, state})
 			}
 		}
-		if err := c.call(ctx, i, "Ready", req, &nothing{}); err != nil {
+		if err := c.ask(ctx, i, "Ready", req, &nothing{}); err != nil {
 			return err
 		}
 	}

@@ -136,11 +136,13 @@ func (s *Snapshot) readScalars(ctx context.Context) error {
 
 // read reads bytes of a field.
 func (s *Snapshot) read(ctx context.Context, unit, field, offset int, dst []byte) error {
+	ctx, cancel := s.c.deadline(ctx)
+	defer cancel()
 	server := s.p.units[unit].Server
 	for len(dst) > 0 {
 		n := min(len(dst), chunkBytes)
 		req := &sliceRequest{fenceRequest: *s.request(server), unit: unit, field: field, offset: offset, length: n}
-		if err := s.slice(ctx, server, req, dst[:n]); err != nil {
+		if err := s.c.retry(ctx, server, "ReadSlice", func() error { return s.slice(ctx, server, req, dst[:n]) }); err != nil {
 			return err
 		}
 		dst, offset = dst[n:], offset+n
@@ -149,8 +151,6 @@ func (s *Snapshot) read(ctx context.Context, unit, field, offset int, dst []byte
 }
 
 func (s *Snapshot) slice(ctx context.Context, server int, req *sliceRequest, dst []byte) error {
-	ctx, cancel := s.c.deadline(ctx)
-	defer cancel()
 	task := s.c.c.Servers[server]
 	f, err := s.c.c.Client.Call(ctx, task, methodName("ReadSlice"), &cluster.Frame{Header: encode(req)})
 	if err != nil {
@@ -182,7 +182,7 @@ func (x Part) Read(ctx context.Context) (*graph.Tensor, error) {
 func (s *Snapshot) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.c.c.Timeout)
 	defer cancel()
-	return s.c.each(func(i int) error { return s.c.call(ctx, i, "Release", s.request(i), &nothing{}) })
+	return s.c.each(func(i int) error { return s.c.ask(ctx, i, "Release", s.request(i), &nothing{}) })
 }
 
 // giveUpTime bounds the clean-up of a snapshot that failed; servers that are
@@ -193,7 +193,7 @@ const giveUpTime = 2 * time.Second
 func (s *Snapshot) giveUp() {
 	ctx, cancel := context.WithTimeout(context.Background(), giveUpTime)
 	defer cancel()
-	err := s.c.each(func(i int) error { return s.c.call(ctx, i, "Release", s.request(i), &nothing{}) })
+	err := s.c.each(func(i int) error { return s.c.ask(ctx, i, "Release", s.request(i), &nothing{}) })
 	if err != nil {
 		s.c.c.Log.Warn("a checkpoint that failed could not be released", "error", err)
 	}

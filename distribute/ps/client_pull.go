@@ -99,11 +99,13 @@ func (c *Client) Pull(ctx context.Context, m *Mirror) (Progress, error) {
 			return nil
 		}
 		requests[i].ident, requests[i].transfer = ids[i], transfer(c.c.Transfer)
-		end, err := c.pullFrom(ctx, i, &requests[i], got)
-		if i == 0 {
-			now = end.export()
-		}
-		return err
+		return c.retry(ctx, i, "Pull", func() error {
+			end, err := c.pullFrom(ctx, i, &requests[i], got)
+			if i == 0 {
+				now = end.export()
+			}
+			return err
+		})
 	})
 	return now, err
 }
@@ -216,11 +218,15 @@ func (c *Client) PullRows(ctx context.Context, rows ...Rows) (Progress, error) {
 		if i > 0 && len(requests[i].req.want) == 0 {
 			return nil
 		}
-		end, err := c.rowsFrom(ctx, i, requests[i])
-		if i == 0 {
-			now = end.export()
-		}
-		return err
+		return c.retry(ctx, i, "PullRows", func() error {
+			r := *requests[i] // it counts what has come
+			r.into = slices.Clone(r.into)
+			end, err := c.rowsFrom(ctx, i, &r)
+			if i == 0 {
+				now = end.export()
+			}
+			return err
+		})
 	})
 	if err != nil {
 		return now, err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/goestimator/goestimator/distribute/cluster"
 )
@@ -62,20 +61,13 @@ func (o *outgoing) sendFirst(ctx context.Context, id ident, admitted, others cha
 	return o.retry(ctx, 0, func() (pushReply, error) { return o.attempt(ctx, 0, id, admit, others) })
 }
 
-// retry sends again where the connection broke.
-func (o *outgoing) retry(ctx context.Context, server int, attempt func() (pushReply, error)) (pushReply, error) {
-	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-		r, err := attempt()
-		if err == nil || !again(err) || ctx.Err() != nil {
-			return r, err
-		}
-		o.c.c.Log.Warn("a push is sent again", "server", o.c.c.Servers[server], "error", err)
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return r, err
-		}
-	}
+// retry attempts again where the connection broke.
+func (o *outgoing) retry(ctx context.Context, server int, attempt func() (pushReply, error)) (r pushReply, err error) {
+	err = o.c.retry(ctx, server, "Push", func() error {
+		r, err = attempt()
+		return err
+	})
+	return r, err
 }
 
 // attempt sends one server's share once.

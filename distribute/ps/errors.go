@@ -38,6 +38,3 @@ func explain(task cluster.Task, err error) error {
 	}
 	return fmt.Errorf("parameter server %v: %w: %w", task, known, err)
 }
-
-// again reports whether a request may succeed when it is sent once more.
-func again(err error) bool { return status.Code(err) == codes.Unavailable }

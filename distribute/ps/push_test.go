@@ -156,16 +156,17 @@ func TestRefusedPushes(t *testing.T) {
 	}
 }
 
-// lossy loses the answers of pushes to one server, once each.
+// lossy loses answers of a method, so many of each server.
 type lossy struct {
 	cluster.Client
-	mu   sync.Mutex
-	lose map[cluster.Task]int
+	mu     sync.Mutex
+	lose   map[cluster.Task]int
+	method string
 }
 
 func (l *lossy) Stream(ctx context.Context, to cluster.Task, method string) (cluster.ClientStream, error) {
 	s, err := l.Client.Stream(ctx, to, method)
-	if err != nil || !strings.HasSuffix(method, "/Push") {
+	if err != nil || !strings.HasSuffix(method, l.method) {
 		return s, err
 	}
 	return &lossyStream{s, l, to}, nil
@@ -195,7 +196,7 @@ func TestLostAnswers(t *testing.T) {
 	for _, c := range []Config{{Servers: 2}, {Servers: 2, Staleness: 3}, {Servers: 2, Sync: &Sync{1, 1}}} {
 		for _, losses := range []int{1, 2} {
 			b := begin2(t, c, 1, ServerConfig{})
-			l := &lossy{Client: b.workers[0], lose: map[cluster.Task]int{b.Tasks[0]: losses, b.Tasks[1]: losses}}
+			l := &lossy{Client: b.workers[0], lose: map[cluster.Task]int{b.Tasks[0]: losses, b.Tasks[1]: losses}, method: "/Push"}
 			client := NewClient(ClientConfig{Client: l, Servers: b.Tasks})
 			if _, err := client.WaitReady(testContext(t), b.p); err != nil {
 				t.Fatal(err)
@@ -217,6 +218,23 @@ func TestLostAnswers(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestBrokenStreams breaks the connections of pulls, once each.
+func TestBrokenStreams(t *testing.T) {
+	b := begin2(t, Config{Servers: 2, Partitioner: FixedShards(2)}, 1, ServerConfig{})
+	l := &lossy{Client: b.workers[0], lose: map[cluster.Task]int{b.Tasks[0]: 1, b.Tasks[1]: 1}, method: "/Pull"}
+	client := NewClient(ClientConfig{Client: l, Servers: b.Tasks})
+	if _, err := client.WaitReady(testContext(t), b.p); err != nil {
+		t.Fatal(err)
+	}
+	compare(t, b.mirror(t, client).tensors, b.first, 0)
+	l.method, l.lose = "/PullRows", map[cluster.Task]int{b.Tasks[0]: 1, b.Tasks[1]: 1}
+	into := graph.NewTensor(graph.Float32, 11, 2)
+	if _, err := client.PullRows(testContext(t), Rows{"table", []int64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, into}); err != nil {
+		t.Fatal(err)
+	}
+	compare(t, map[string]*graph.Tensor{"table": into}, map[string]*graph.Tensor{"table": b.first["table"]}, 0)
 }
 
 // TestStaleness drops what is older than the bound, on all servers.

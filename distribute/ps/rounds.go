@@ -47,11 +47,12 @@ func (r *rounds) reach(c ServerConfig) { r.servers = c }
 // wait waits for a step that is being finished.
 func (r *rounds) wait() { r.running.Wait() }
 
-// over reports whether a step has all its gradients, here.
-func (r *rounds) over(step int64) bool {
+// over reports whether a step takes no gradients of a rank any more: it has
+// enough, or, from the worker before it was restarted, this one's.
+func (r *rounds) over(step int64, rank int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return step < r.step || step == r.step && r.closing
+	return step < r.step || step == r.step && (r.closing || r.got[rank] != nil)
 }
 
 // add takes a worker's gradients. Those of a rank replace earlier ones, except

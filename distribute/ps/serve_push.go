@@ -70,18 +70,18 @@ func (s *session) verdict(r *rank, h *pushHeader) pushReply {
 		s.count(func(c *Stats) { c.Duplicates++ })
 		return v
 	}
-	if v.stale = s.tooOld(h.step); v.stale {
+	if v.stale = s.tooOld(h); v.stale {
 		s.count(func(c *Stats) { c.Stale++ })
 	}
 	return v
 }
 
-// tooOld reports whether gradients of a step will not be used.
-func (s *session) tooOld(step int64) bool {
+// tooOld reports whether gradients will not be used.
+func (s *session) tooOld(h *pushHeader) bool {
 	if s.plan.Sync != nil {
-		return s.rounds.over(step)
+		return s.rounds.over(h.step, h.rank)
 	}
-	return s.plan.Staleness > 0 && s.now().step-step > s.plan.Staleness
+	return s.plan.Staleness > 0 && s.now().step-h.step > s.plan.Staleness
 }
 
 // commit uses a push exactly once. It owns the entries' memory.

@@ -96,6 +96,32 @@ func TestWorkerGone(t *testing.T) {
 	}
 }
 
+// TestRestartedWorker has a worker that pushed, was restarted, and pushes
+// again: what it pushed first counts, everywhere.
+func TestRestartedWorker(t *testing.T) {
+	b := begin2(t, Config{Servers: 2, Partitioner: FixedShards(2), Sync: &Sync{Aggregate: 2, Workers: 2}}, 2, ServerConfig{})
+	ctx := testContext(t)
+	first, second, other := b.gradients(1), b.gradients(2), b.gradients(3)
+	for i, g := range [][]Gradient{first, second} {
+		c := b.Client(1, ClientConfig{})
+		if _, err := c.WaitReady(ctx, b.p); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := c.Push(ctx, Push{Gradients: g}); err != nil || r.Stale != (i == 1) {
+			t.Fatalf("push %d: %+v, %v", i, r, err)
+		}
+	}
+	if _, err := b.c.Push(ctx, Push{Gradients: other}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.c.WaitStep(ctx, 1); err != nil {
+		t.Fatal(err)
+	}
+	one := newReference(t, b.job)
+	one.run(other, first)
+	compare(t, b.mirror(t, b.c).tensors, one.all(), 1e-6)
+}
+
 // TestWeights takes workers' batches of different size, one of them empty, and
 // the mean of assignments.
 func TestWeights(t *testing.T) {
