@@ -158,7 +158,7 @@ func (m *multiWorker) Snapshot(ctx context.Context) (*Snapshot, error) {
 		}
 		p, ok, err := positionOf(ctx, m.job.node, task, s.Step)
 		if err != nil {
-			return nil, err
+			return nil, sessionLost(err)
 		}
 		if ok {
 			s.Notes.Positions[rank] = p
