@@ -201,12 +201,20 @@ func (c *Client) deadline(ctx context.Context) (context.Context, context.CancelF
 
 // retry repeats what may be repeated while the connection to a server breaks.
 func (c *Client) retry(ctx context.Context, server int, method string, attempt func() error) error {
+	return retry(ctx, attempt, func(err error) {
+		c.c.Log.Warn("the connection to a parameter server broke; the request is sent again", "server", c.c.Servers[server], "method", method, "error", err)
+	})
+}
+
+// retry attempts again, with growing pauses, while a connection breaks and ctx
+// lasts. Note is told of each failure but the last.
+func retry(ctx context.Context, attempt func() error, note func(error)) error {
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		err := attempt()
 		if err == nil || status.Code(err) != codes.Unavailable || ctx.Err() != nil {
 			return err
 		}
-		c.c.Log.Warn("the connection to a parameter server broke; the request is sent again", "server", c.c.Servers[server], "method", method, "error", err)
+		note(err)
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():

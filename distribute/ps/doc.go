@@ -7,6 +7,8 @@
 // update program compiled for it. Units share no lock, so pushes of several
 // workers are applied at the same time.
 //
+// The global step is no variable of a plan: server 0 counts it.
+//
 // A Client is how workers and the chief reach the servers:
 //
 //	plan, err := ps.NewPlan(variables, ps.Config{Servers: n, Partitioner: ps.MinSize{MaxPartitions: n}, Train: trainOp})

@@ -289,7 +289,7 @@ func TestCheckpoint(t *testing.T) {
 
 // TestSessions follows a job through a lost server and a new session.
 func TestSessions(t *testing.T) {
-	b := begin2(t, Config{Servers: 2}, 3, ServerConfig{})
+	b := newBegun(t, Config{Servers: 2}, 3, ServerConfig{})
 	ctx := testContext(t)
 	if err := b.c.Create(ctx, b.p, b.state()); !errors.Is(err, ErrExists) {
 		t.Errorf("a second session: %v", err)

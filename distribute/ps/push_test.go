@@ -24,7 +24,7 @@ type begun struct {
 	c *Client // of worker 0
 }
 
-func begin2(t *testing.T, c Config, workers int, s ServerConfig) *begun {
+func newBegun(t *testing.T, c Config, workers int, s ServerConfig) *begun {
 	t.Helper()
 	b := &begun{job: newJob(t, "sgd", nil), Local: newLocal(t, c.Servers, workers, s)}
 	b.p = b.plan(t, c)
@@ -50,7 +50,7 @@ func (b *begun) mirror(t *testing.T, c *Client) *Mirror {
 
 // TestPullUnchanged checks that parts that have not changed are not sent again.
 func TestPullUnchanged(t *testing.T) {
-	b := begin2(t, Config{Servers: 2, Partitioner: FixedShards(3)}, 1, ServerConfig{})
+	b := newBegun(t, Config{Servers: 2, Partitioner: FixedShards(3)}, 1, ServerConfig{})
 	ctx := testContext(t)
 	m := b.mirror(t, b.c)
 	for n, want := range b.first {
@@ -78,7 +78,7 @@ func TestPullUnchanged(t *testing.T) {
 
 func TestPullRows(t *testing.T) {
 	for _, d := range []graph.DType{graph.Float32, graph.BFloat16, graph.Float16} {
-		b := begin2(t, Config{Servers: 3, Partitioner: FixedShards(4)}, 1, ServerConfig{})
+		b := newBegun(t, Config{Servers: 3, Partitioner: FixedShards(4)}, 1, ServerConfig{})
 		c := b.Client(0, ClientConfig{Transfer: d})
 		if _, err := c.WaitReady(testContext(t), b.p); err != nil {
 			t.Fatal(err)
@@ -105,7 +105,7 @@ func TestPullRows(t *testing.T) {
 // TestTransfer trains with two-byte gradients and values.
 func TestTransfer(t *testing.T) {
 	for _, d := range []graph.DType{graph.BFloat16, graph.Float16} {
-		b := begin2(t, Config{Servers: 2, Partitioner: FixedShards(2)}, 1, ServerConfig{})
+		b := newBegun(t, Config{Servers: 2, Partitioner: FixedShards(2)}, 1, ServerConfig{})
 		one := newReference(t, b.job)
 		c := b.Client(0, ClientConfig{Transfer: d})
 		if _, err := c.WaitReady(testContext(t), b.p); err != nil {
@@ -123,7 +123,7 @@ func TestTransfer(t *testing.T) {
 }
 
 func TestAssign(t *testing.T) {
-	b := begin2(t, Config{Servers: 2}, 1, ServerConfig{})
+	b := newBegun(t, Config{Servers: 2}, 1, ServerConfig{})
 	mean, _ := graph.FromSlice([]float32{1, 2, 3, 4}, 4)
 	r, err := b.c.Push(testContext(t), Push{Assign: []Assignment{{"mean", mean}, {"count", graph.ScalarOf(int64(7))}}})
 	if err != nil || r.GlobalStep != 1 {
@@ -134,7 +134,7 @@ func TestAssign(t *testing.T) {
 }
 
 func TestRefusedPushes(t *testing.T) {
-	b := begin2(t, Config{Servers: 2}, 1, ServerConfig{})
+	b := newBegun(t, Config{Servers: 2}, 1, ServerConfig{})
 	f := func(shape ...int) *graph.Tensor { return graph.NewTensor(graph.Float32, shape...) }
 	for want, x := range map[string]Push{
 		"no variable x":                {Gradients: []Gradient{{Variable: "x", Value: f()}}},
@@ -195,7 +195,7 @@ func (s *lossyStream) Recv() (*cluster.Frame, error) {
 func TestLostAnswers(t *testing.T) {
 	for _, c := range []Config{{Servers: 2}, {Servers: 2, Staleness: 3}, {Servers: 2, Sync: &Sync{1, 1}}} {
 		for _, losses := range []int{1, 2} {
-			b := begin2(t, c, 1, ServerConfig{})
+			b := newBegun(t, c, 1, ServerConfig{})
 			l := &lossy{Client: b.workers[0], lose: map[cluster.Task]int{b.Tasks[0]: losses, b.Tasks[1]: losses}, method: "/Push"}
 			client := NewClient(ClientConfig{Client: l, Servers: b.Tasks})
 			if _, err := client.WaitReady(testContext(t), b.p); err != nil {
@@ -222,7 +222,7 @@ func TestLostAnswers(t *testing.T) {
 
 // TestBrokenStreams breaks the connections of pulls, once each.
 func TestBrokenStreams(t *testing.T) {
-	b := begin2(t, Config{Servers: 2, Partitioner: FixedShards(2)}, 1, ServerConfig{})
+	b := newBegun(t, Config{Servers: 2, Partitioner: FixedShards(2)}, 1, ServerConfig{})
 	l := &lossy{Client: b.workers[0], lose: map[cluster.Task]int{b.Tasks[0]: 1, b.Tasks[1]: 1}, method: "/Pull"}
 	client := NewClient(ClientConfig{Client: l, Servers: b.Tasks})
 	if _, err := client.WaitReady(testContext(t), b.p); err != nil {
@@ -239,7 +239,7 @@ func TestBrokenStreams(t *testing.T) {
 
 // TestStaleness drops what is older than the bound, on all servers.
 func TestStaleness(t *testing.T) {
-	b := begin2(t, Config{Servers: 2, Staleness: 1}, 1, ServerConfig{})
+	b := newBegun(t, Config{Servers: 2, Staleness: 1}, 1, ServerConfig{})
 	ctx := testContext(t)
 	for i, want := range []bool{false, false, true} {
 		before := b.mirror(t, b.c)
@@ -261,7 +261,7 @@ func TestStaleness(t *testing.T) {
 // matter, and every gradient counts.
 func TestParallelPushes(t *testing.T) {
 	const workers, steps = 4, 10
-	b := begin2(t, Config{Servers: 2, Partitioner: FixedShards(2)}, workers, ServerConfig{})
+	b := newBegun(t, Config{Servers: 2, Partitioner: FixedShards(2)}, workers, ServerConfig{})
 	one := newReference(t, b.job)
 	for i := range workers * steps {
 		one.run(b.gradients(i))
@@ -294,7 +294,7 @@ func TestParallelPushes(t *testing.T) {
 }
 
 func TestStopAndFinish(t *testing.T) {
-	b := begin2(t, Config{Servers: 2}, 1, ServerConfig{})
+	b := newBegun(t, Config{Servers: 2}, 1, ServerConfig{})
 	ctx := testContext(t)
 	short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 	defer cancel()

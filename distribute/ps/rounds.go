@@ -200,12 +200,17 @@ func (r *rounds) others(ctx context.Context, method string, req *roundRequest, r
 func (r *rounds) call(ctx context.Context, to cluster.Task, method string, req *roundRequest, reply message) error {
 	q := *req
 	q.session = r.s.id
-	f, err := r.servers.Client.Call(ctx, to, methodName(method), &cluster.Frame{Header: encode(&q)})
-	if err != nil {
-		return err
+	once := func() error {
+		f, err := r.servers.Client.Call(ctx, to, methodName(method), &cluster.Frame{Header: encode(&q)})
+		if err != nil {
+			return err
+		}
+		defer f.Release()
+		return decode(f.Header, reply)
 	}
-	defer f.Release()
-	return decode(f.Header, reply)
+	return retry(ctx, once, func(err error) {
+		r.servers.Log.Warn("the connection between parameter servers broke; the request is sent again", "server", to, "method", method, "error", err)
+	})
 }
 
 // merge computes the means of the given ranks' gradients, once; mu is held.

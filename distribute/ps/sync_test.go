@@ -12,7 +12,7 @@ import (
 // TestBackups aggregates two of three workers: the third's gradients are
 // stale, are counted, and change nothing; all servers take the same two.
 func TestBackups(t *testing.T) {
-	b := begin2(t, Config{Servers: 2, Partitioner: FixedShards(2), Sync: &Sync{Aggregate: 2, Workers: 3}}, 3, ServerConfig{})
+	b := newBegun(t, Config{Servers: 2, Partitioner: FixedShards(2), Sync: &Sync{Aggregate: 2, Workers: 3}}, 3, ServerConfig{})
 	ctx := testContext(t)
 	one := newReference(t, b.job)
 	for step := range int64(5) {
@@ -64,7 +64,7 @@ func TestBackups(t *testing.T) {
 // TestWorkerGone has a worker that gives its gradients to one server and then
 // is gone: another one's make the step.
 func TestWorkerGone(t *testing.T) {
-	b := begin2(t, Config{Servers: 2, Sync: &Sync{Aggregate: 1, Workers: 2}}, 2, ServerConfig{})
+	b := newBegun(t, Config{Servers: 2, Sync: &Sync{Aggregate: 1, Workers: 2}}, 2, ServerConfig{})
 	ctx := testContext(t)
 	gone := b.Client(1, ClientConfig{})
 	if _, err := gone.WaitReady(ctx, b.p); err != nil {
@@ -99,7 +99,7 @@ func TestWorkerGone(t *testing.T) {
 // TestRestartedWorker has a worker that pushed, was restarted, and pushes
 // again: what it pushed first counts, everywhere.
 func TestRestartedWorker(t *testing.T) {
-	b := begin2(t, Config{Servers: 2, Partitioner: FixedShards(2), Sync: &Sync{Aggregate: 2, Workers: 2}}, 2, ServerConfig{})
+	b := newBegun(t, Config{Servers: 2, Partitioner: FixedShards(2), Sync: &Sync{Aggregate: 2, Workers: 2}}, 2, ServerConfig{})
 	ctx := testContext(t)
 	first, second, other := b.gradients(1), b.gradients(2), b.gradients(3)
 	for i, g := range [][]Gradient{first, second} {
@@ -125,7 +125,7 @@ func TestRestartedWorker(t *testing.T) {
 // TestWeights takes workers' batches of different size, one of them empty, and
 // the mean of assignments.
 func TestWeights(t *testing.T) {
-	b := begin2(t, Config{Servers: 2, Sync: &Sync{Aggregate: 3, Workers: 3}}, 3, ServerConfig{})
+	b := newBegun(t, Config{Servers: 2, Sync: &Sync{Aggregate: 3, Workers: 3}}, 3, ServerConfig{})
 	ctx := testContext(t)
 	scalar := func(x float32) *graph.Tensor { return graph.ScalarOf(x) }
 	pushes := []Push{
@@ -160,10 +160,29 @@ func vector(x ...float32) *graph.Tensor {
 	return t
 }
 
+// TestRoundWaits cuts the servers from each other for a while: the step is
+// finished when they see each other again.
+func TestRoundWaits(t *testing.T) {
+	b := newBegun(t, Config{Servers: 2, Sync: &Sync{Aggregate: 1, Workers: 1}}, 1, ServerConfig{})
+	ctx := testContext(t)
+	b.Faults.Cut(b.Tasks[0], b.Tasks[1])
+	g := b.gradients(1)
+	if _, err := b.c.Push(ctx, Push{Gradients: g}); err != nil {
+		t.Fatal(err)
+	}
+	b.Faults.Heal(b.Tasks[0], b.Tasks[1])
+	if p, err := b.c.WaitStep(ctx, 1); err != nil || p.GlobalStep != 1 {
+		t.Fatal(p, err)
+	}
+	one := newReference(t, b.job)
+	one.run(g)
+	compare(t, b.mirror(t, b.c).tensors, one.all(), 1e-6)
+}
+
 // TestRoundFails has a server that is gone when a step is to be finished: all
 // get a named error, not a wait for ever.
 func TestRoundFails(t *testing.T) {
-	b := begin2(t, Config{Servers: 2, Sync: &Sync{Aggregate: 1, Workers: 1}}, 1, ServerConfig{Timeout: 300 * time.Millisecond})
+	b := newBegun(t, Config{Servers: 2, Sync: &Sync{Aggregate: 1, Workers: 1}}, 1, ServerConfig{Timeout: 300 * time.Millisecond})
 	ctx := testContext(t)
 	b.Faults.Cut(b.Tasks[0], b.Tasks[1])
 	if _, err := b.c.Push(ctx, Push{Gradients: b.gradients(1)}); err != nil {
