@@ -28,6 +28,8 @@ var subjects = []subject{
 		value: func(name string, steps int, r reply) float64 {
 			return ringBytes(name) * float64(steps) / r.Seconds / 1e9
 		}},
+	{name: "ps", title: "pull and push of a model of 100 MB, bytes both ways", unit: "GB/s", cases: psCases, setup: psField,
+		value: func(_ string, steps int, r reply) float64 { return psBytes(steps, r) }},
 }
 
 func subjectNames() []string {

@@ -19,6 +19,8 @@ func work(kind string, args []string) error {
 		"train": trainWorker, "predict": predictWorker, "matmul": matmulWorker, "ceilings": ceilingsWorker,
 		"gorgonia": gorgoniaWorker, "growth": growthWorker, "profile": profileWorker,
 		"ring": ringWorker("ring", connectCollective), "ring_tcp": ringWorker("ring_tcp", connectTCP),
+		"ps": psLeader("ps_server", connectPS), "ps_server": psServerWorker,
+		"ps_tcp": psLeader("ps_tcp_server", connectPSTCP), "ps_tcp_server": psTCPServer,
 	}
 	w, ok := workers[kind]
 	if !ok {
