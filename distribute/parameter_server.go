@@ -285,11 +285,12 @@ func (p *parameterServer) recoverable(err error) error {
 // settlePoll is how often the chief looks whether workers are still there.
 const settlePoll = 200 * time.Millisecond
 
-// Settle ends this worker's part. The chief waits for the others: they stop at
-// their next step or, draining, at the ends of their inputs. In synchronous
-// training the end of one input is the end of training.
+// Settle ends this worker's part, which for other workers than the chief is
+// nobody else's business. The chief waits for the others: they stop at their
+// next step or, draining, at the ends of their inputs. In synchronous training
+// the end of one input is the end of training.
 func (p *parameterServer) Settle(ctx context.Context, drain bool) error {
-	if !drain || p.config.Sync {
+	if p.job.chief() && !drain || p.config.Sync {
 		if err := p.client.SetStop(ctx, "finished"); err != nil {
 			return err
 		}
