@@ -30,7 +30,7 @@ func fill(r *rand.Rand, t *graph.Tensor) {
 
 // drawLayout draws types and sizes: none, one, a few, around the chunk and the exchange.
 func drawLayout(t *rapid.T) []*graph.Tensor {
-	size := rapid.OneOf(rapid.IntRange(0, 9), rapid.IntRange(0, 5000), rapid.IntRange(chunkBytes/4-3, chunkBytes/4+3), rapid.IntRange(0, 80_000))
+	size := rapid.OneOf(rapid.IntRange(0, 9), rapid.IntRange(0, 5000), rapid.IntRange(chunkBytes/4-3, chunkBytes/4+3), rapid.IntRange(0, 2*chunkBytes/4))
 	var out []*graph.Tensor
 	for range rapid.IntRange(0, 5).Draw(t, "tensors") {
 		out = append(out, graph.NewTensor(rapid.SampledFrom(reduced).Draw(t, "type"), size.Draw(t, "size")))

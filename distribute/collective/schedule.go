@@ -5,7 +5,7 @@ import "sync/atomic"
 // chunkBytes is the most that one message carries: small enough that a worker
 // forwards the start of a block long before its end is there. A multiple of
 // every element's size.
-const chunkBytes = 256 << 10
+const chunkBytes = 512 << 10
 
 // stage is a run of bytes of a vector that one worker sends or receives.
 type stage struct {
