@@ -3,6 +3,7 @@ package ps
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"net"
 	"testing"
@@ -29,11 +30,11 @@ func loopback(b *testing.B, servers int, c ClientConfig) *Client {
 		listeners = append(listeners, l)
 		jobs["ps"] = append(jobs["ps"], l.Addr().String())
 	}
-	spec := runconfig.NewClusterSpec(jobs)
+	spec, quiet := runconfig.NewClusterSpec(jobs), slog.New(slog.DiscardHandler)
 	for i, l := range listeners {
 		task := cluster.Task{Job: "ps", Index: i}
 		c.Servers = append(c.Servers, task)
-		n, err := cluster.Open(cluster.Config{Task: task, Listener: l, Spec: spec})
+		n, err := cluster.Open(cluster.Config{Task: task, Listener: l, Spec: spec, Log: quiet})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -44,7 +45,7 @@ func loopback(b *testing.B, servers int, c ClientConfig) *Client {
 		n.Serve()
 		b.Cleanup(func() { s.Close(); n.Close() })
 	}
-	n, err := cluster.Open(cluster.Config{Task: cluster.Task{Job: "worker"}, Spec: spec})
+	n, err := cluster.Open(cluster.Config{Task: cluster.Task{Job: "worker"}, Spec: spec, Log: quiet})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -24,16 +24,53 @@ func (s *Server) pull(_ context.Context, st cluster.Stream) error {
 	if graph.DType(req.transfer) != graph.Float32 {
 		scratch = make([]byte, frameBytes/2)
 	}
-	for _, h := range req.want {
-		u, err := x.unit(h.unit)
-		if err != nil {
-			return err
-		}
-		if err := sendUnit(st, u, h.version, req.transfer, scratch); err != nil {
+	next := x.load(req.want)
+	defer func() { next.drop() }()
+	for range req.want {
+		now := next
+		next = x.load(now.rest) // while this one is sent
+		if err := sendImage(st, now, req.transfer, scratch); err != nil {
 			return err
 		}
 	}
 	return st.Send(&cluster.Frame{Header: encode(&pullFrame{unit: -1, progress: x.now()})})
+}
+
+// loading is an image that is being made, and what is to come after it.
+type loading struct {
+	rest []have
+	done chan struct{}
+	u    *unit
+	m    *image // nil: the caller has the version
+	err  error
+}
+
+// load begins to make the image of the first of what is wanted.
+func (s *session) load(want []have) *loading {
+	l := &loading{done: make(chan struct{})}
+	if len(want) == 0 {
+		close(l.done)
+		return l
+	}
+	l.rest = want[1:]
+	go func() {
+		defer close(l.done)
+		if l.u, l.err = s.unit(want[0].unit); l.err != nil {
+			return
+		}
+		if l.m, l.err = l.u.image(want[0].version); l.err != nil {
+			l.err = status.Error(codes.Internal, l.err.Error())
+		}
+	}()
+	return l
+}
+
+// drop waits for the image and gives it back.
+func (l *loading) drop() {
+	<-l.done
+	if l.m != nil {
+		l.u.release(l.m)
+	}
 }
 
 // open receives a stream's first frame and finds its session.
@@ -49,16 +86,14 @@ func (s *Server) open(st cluster.Stream, m message, id func() ident) (*session, 
 	return s.find(id())
 }
 
-// sendUnit sends a unit's value, unless it has the version that the caller has.
-func sendUnit(st cluster.Stream, u *unit, version uint64, t transfer, scratch []byte) error {
-	m, err := u.image(version)
-	if err != nil {
-		return status.Error(codes.Internal, err.Error())
+// sendImage sends an image when it is made.
+func sendImage(st cluster.Stream, l *loading, t transfer, scratch []byte) error {
+	defer l.drop()
+	<-l.done
+	u, m := l.u, l.m
+	if l.err != nil || m == nil {
+		return l.err
 	}
-	if m == nil {
-		return nil
-	}
-	defer u.release(m)
 	for at := 0; at == 0 || at < len(m.bytes); at += frameBytes {
 		chunk := m.bytes[at:min(at+frameBytes, len(m.bytes))]
 		if t.half(u.v.DType) {
