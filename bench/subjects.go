@@ -30,6 +30,8 @@ var subjects = []subject{
 		}},
 	{name: "ps", title: "pull and push of a model of 100 MB, bytes both ways", unit: "GB/s", cases: psCases, setup: psField,
 		value: func(_ string, steps int, r reply) float64 { return psBytes(steps, r) }},
+	{name: "embedding", title: "embedding of 10,000,000 x 16 on 2 parameter servers, 40 rows per example, batch 512, Adagrad", unit: "examples/s", cases: []string{""}, setup: embeddingField,
+		value: func(_ string, steps int, r reply) float64 { return tableBatch * float64(steps) / r.Seconds }},
 }
 
 func subjectNames() []string {

@@ -21,6 +21,7 @@ func work(kind string, args []string) error {
 		"ring": ringWorker("ring", connectCollective), "ring_tcp": ringWorker("ring_tcp", connectTCP),
 		"ps": psLeader("ps_server", connectPS), "ps_server": psServerWorker,
 		"ps_tcp": psLeader("ps_tcp_server", connectPSTCP), "ps_tcp_server": psTCPServer,
+		"embedding": embeddingWorker, "ps_task": psTask,
 	}
 	w, ok := workers[kind]
 	if !ok {
