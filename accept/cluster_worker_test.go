@@ -105,7 +105,7 @@ func TestClusterSyncWorkerGone(t *testing.T) {
 	r.reach("worker-0", 100)
 	r.kill("worker-0")
 	t.Logf("given up after %v", r.exit("chief-0", 138))
-	r.await("chief-0", `needs the gradients of 2 workers, 1 (is|are) there`)
+	r.await("chief-0", `needs the gradients of 2 workers; after 3s there are only \[/job:chief/task:0\]`)
 }
 
 // TestClusterBackupWorkerKilled kills a worker that synchronous steps can do without.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/goestimator/goestimator/distribute/cluster"
 	"github.com/goestimator/goestimator/distribute/collective"
@@ -46,9 +47,55 @@ func (m *multiWorker) Replicas() Replicas {
 
 // Synchronize forms the next ring and gives every worker the chief's variables.
 func (m *multiWorker) Synchronize(ctx context.Context, restore func() (Notes, error)) (Notes, error) {
-	if err := m.form(ctx); err != nil {
-		return Notes{}, err
+	timeout := m.job.sessionTimeout()
+	if m.generation > 0 {
+		timeout = m.job.rejoinTimeout()
 	}
+	limited, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	for {
+		if err := m.form(limited); err != nil {
+			return Notes{}, m.apart(ctx, timeout, err)
+		}
+		// As long as the others are there it may take its time.
+		notes, err := m.agree(ctx, restore)
+		if !errors.Is(err, ErrSessionLost) {
+			return notes, err
+		}
+		if limited.Err() != nil {
+			return Notes{}, m.apart(ctx, timeout, err)
+		}
+		m.job.log.Warn("forming the ring of workers again", "cause", err)
+		select {
+		case <-time.After(settlePoll):
+		case <-limited.Done():
+		}
+	}
+}
+
+// apart is the error of workers that did not come together in time, with the
+// names of those that are known to be missing.
+func (m *multiWorker) apart(ctx context.Context, timeout time.Duration, err error) error {
+	if ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, ErrSessionLost) {
+		return err
+	}
+	what := fmt.Sprintf("the %d workers did not come together within %v", len(m.job.workers), timeout)
+	var missing *coordinator.MissingError
+	if errors.As(err, &missing) {
+		absent := []cluster.Task{m.job.leader}
+		if missing.Ranks != nil {
+			absent = nil
+		}
+		for _, rank := range missing.Ranks {
+			absent = append(absent, m.job.workers[rank])
+		}
+		what += fmt.Sprintf(", %v did not come", absent)
+	}
+	return lost(what, err)
+}
+
+// agree takes the chief's variables and notes.
+func (m *multiWorker) agree(ctx context.Context, restore func() (Notes, error)) (Notes, error) {
 	var notes Notes
 	if m.job.chief() {
 		var err error
@@ -66,24 +113,18 @@ func (m *multiWorker) Synchronize(ctx context.Context, restore func() (Notes, er
 	return notes, err
 }
 
-// form meets the other workers, for as long as it may take them to start.
+// form meets the other workers, until ctx ends.
 func (m *multiWorker) form(ctx context.Context) error {
 	if err := m.ring.close(); err != nil {
 		return err
 	}
-	timeout := m.job.sessionTimeout()
-	if m.generation > 0 {
-		timeout = m.job.rejoinTimeout()
-	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
 	for {
 		err := m.formOnce(ctx)
-		if err == nil || errors.Is(err, collective.ErrMismatch) || errors.Is(err, coordinator.ErrSuperseded) {
+		if err == nil || errors.Is(err, collective.ErrMismatch) || errors.Is(err, coordinator.ErrSuperseded) || errors.Is(err, cluster.ErrRefused) {
 			return err
 		}
 		if ctx.Err() != nil {
-			return lost(fmt.Sprintf("the %d workers did not come together within %v", len(m.job.workers), timeout), err)
+			return fmt.Errorf("%w: %w", ctx.Err(), err)
 		}
 		m.job.log.Warn("forming the ring of workers again", "cause", err)
 	}

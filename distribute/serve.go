@@ -16,6 +16,9 @@ import (
 // partingTime is how long a server that was told to end lets the chief save.
 const partingTime = 15 * time.Second
 
+// leavingTime is how long it waits then for tasks to leave.
+const leavingTime = 2 * time.Second
+
 // Serve runs this task, a parameter server of the cluster that rc names, until
 // the chief says that training is over, or ctx ends; that is its error then.
 func Serve(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger) error {
@@ -55,6 +58,10 @@ func (j *Job) part(server *ps.Server) {
 		}
 	}()
 	server.Part(last)
+	// Those that saved have still to tell that they leave.
+	for until := time.Now().Add(leavingTime); time.Now().Before(until) && j.anyActive(last); {
+		time.Sleep(settlePoll / 4)
+	}
 }
 
 // anyActive reports whether the leader knows of a task that trains.

@@ -70,7 +70,7 @@ func (e *Estimator) openTraining(ctx context.Context, input InputFn, config dist
 	t.position = t.input.state
 	s.self = t
 	if err := t.open(ctx, o); err != nil {
-		return nil, errors.Join(err, t.close())
+		return nil, errors.Join(err, t.noteEnd(err), t.close())
 	}
 	return t, nil
 }

@@ -51,7 +51,11 @@ func (t *training) turn(ctx, quiet context.Context) (over bool, err error) {
 	case ctx.Err() != nil && !lockstep:
 		return true, t.interrupted(quiet, context.Cause(ctx))
 	case ctx.Err() != nil:
+		// The others do not know yet: without this task's batch the step would be another one.
 		step.Stop = distribute.Interrupted
+		if step.Batches, err = t.input.next(quiet); err != nil {
+			return true, fmt.Errorf("after step %d: %w", t.step, err)
+		}
 	default:
 		step.Batches, err = t.input.next(ctx)
 		if err != nil && ctx.Err() != nil {
