@@ -59,7 +59,7 @@ func growthWorker(l *link, args []string) error {
 			return reply{}, err
 		}
 		b := &block{steps: c.steps}
-		err = train(w, filepath.Join(args[0], c.name), b)
+		err = train(context.Background(), w, filepath.Join(args[0], c.name), b)
 		return reply{Seconds: b.seconds}, err
 	})
 }

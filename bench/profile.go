@@ -96,7 +96,7 @@ func profileWorker(_ *link, args []string) error {
 	if inference {
 		err = predictAll(dir, args[0], p)
 	} else {
-		err = train(w, filepath.Join(dir, name), p)
+		err = train(context.Background(), w, filepath.Join(dir, name), p)
 	}
 	if err != nil {
 		return err

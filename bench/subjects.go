@@ -32,6 +32,7 @@ var subjects = []subject{
 		value: func(_ string, steps int, r reply) float64 { return psBytes(steps, r) }},
 	{name: "embedding", title: "embedding of 10,000,000 x 16 on 2 parameter servers, 40 rows per example, batch 512, Adagrad", unit: "examples/s", cases: []string{""}, setup: embeddingField,
 		value: func(_ string, steps int, r reply) float64 { return tableBatch * float64(steps) / r.Seconds }},
+	{name: "overhead", title: "step of the MLP (batch 128, Adam) of a task of a cluster", unit: "ms", cases: overheadCases, setup: overheadField},
 }
 
 func subjectNames() []string {

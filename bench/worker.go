@@ -10,6 +10,7 @@ import (
 
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/hooks"
+	"github.com/goestimator/goestimator/runconfig"
 )
 
 // work is a worker process of ours: bench worker KIND ARGUMENTS.
@@ -22,6 +23,9 @@ func work(kind string, args []string) error {
 		"ps": psLeader("ps_server", connectPS), "ps_server": psServerWorker,
 		"ps_tcp": psLeader("ps_tcp_server", connectPSTCP), "ps_tcp_server": psTCPServer,
 		"embedding": embeddingWorker, "ps_task": psTask,
+		"overhead": overheadWorker, "worker_task": workerTask,
+		"overhead_ps":   chiefWorker("ps", runconfig.Strategy{Name: "parameter_server"}),
+		"overhead_ring": chiefWorker("worker", runconfig.Strategy{Name: "multi_worker_mirrored"}),
 	}
 	w, ok := workers[kind]
 	if !ok {
@@ -43,11 +47,11 @@ func trainWorker(l *link, args []string) error {
 	if len(args) > 2 && args[2] == "startup" {
 		checked = 1
 	}
-	return train(w, args[1], &pacer{link: l, checked: checked})
+	return train(context.Background(), w, args[1], &pacer{link: l, checked: checked})
 }
 
 // train trains a workload on what is given in dir until the hook has enough.
-func train(w workload, dir string, p hooks.Hook) error {
+func train(ctx context.Context, w workload, dir string, p hooks.Hook, opts ...estimator.Option) error {
 	g, err := readGiven(dir)
 	if err != nil {
 		return err
@@ -65,11 +69,12 @@ func train(w workload, dir string, p hooks.Hook) error {
 		return err
 	}
 	defer os.RemoveAll(model)
-	e, err := w.estimator(estimator.WithModelDir(model), estimator.WithWarmStart(estimator.WarmStart{From: filepath.Join(dir, "weights")}))
+	opts = append(opts, estimator.WithModelDir(model), estimator.WithWarmStart(estimator.WarmStart{From: filepath.Join(dir, "weights")}))
+	e, err := w.estimator(opts...)
 	if err != nil {
 		return err
 	}
-	_, err = e.Train(context.Background(), w.input(x, y, w.batch), estimator.WithHooks(p))
+	_, err = e.Train(ctx, w.input(x, y, w.batch), estimator.WithHooks(p))
 	return err
 }
 
