@@ -1,7 +1,9 @@
 package distribute
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,6 +23,7 @@ type multiWorker struct {
 	job        *Job
 	ring       *ring
 	generation int64
+	program    []byte // identifies what is trained
 }
 
 var (
@@ -43,6 +46,18 @@ func newMultiWorker(c Config) (Strategy, error) {
 // Replicas are one per worker.
 func (m *multiWorker) Replicas() Replicas {
 	return Replicas{InSync: len(m.job.workers) * m.replicas, Local: m.replicas, Lockstep: true}
+}
+
+// Train prepares a step, and notes what is trained, for the workers to compare.
+func (m *multiWorker) Train(p TrainProgram) (Stepper, error) {
+	h := sha256.New()
+	vars := m.Variables()
+	for _, name := range vars.Names() {
+		t, _ := vars.Type(name)
+		fmt.Fprintf(h, "%s %v\n", name, t)
+	}
+	m.program = h.Sum(nil)
+	return m.replicated.Train(p)
 }
 
 // Synchronize forms the next ring and gives every worker the chief's variables.
@@ -105,7 +120,7 @@ func (m *multiWorker) agree(ctx context.Context, restore func() (Notes, error)) 
 	}
 	notes, err := m.share(ctx, notes)
 	if err != nil {
-		return notes, fmt.Errorf("%w: %w", ErrSessionLost, err)
+		return notes, sessionLost(err)
 	}
 	step, err := m.globalStep()
 	m.job.positions.reset(step, notes.Positions[m.job.rank])
@@ -120,23 +135,42 @@ func (m *multiWorker) form(ctx context.Context) error {
 	}
 	for {
 		err := m.formOnce(ctx)
-		if err == nil || errors.Is(err, collective.ErrMismatch) || errors.Is(err, coordinator.ErrSuperseded) || errors.Is(err, cluster.ErrRefused) {
+		if err == nil || hopeless(err) {
 			return err
 		}
 		if ctx.Err() != nil {
 			return fmt.Errorf("%w: %w", ctx.Err(), err)
 		}
 		m.job.log.Warn("forming the ring of workers again", "cause", err)
+		select {
+		case <-time.After(settlePoll):
+		case <-ctx.Done():
+		}
 	}
 }
 
+// hopeless reports errors that forming the ring again does not help against.
+func hopeless(err error) bool {
+	for _, final := range []error{collective.ErrMismatch, coordinator.ErrSuperseded, coordinator.ErrInvalid, cluster.ErrRefused} {
+		if errors.Is(err, final) {
+			return true
+		}
+	}
+	return false
+}
+
 func (m *multiWorker) formOnce(ctx context.Context) error {
-	g := coordinator.Gather{Name: "workers", Rank: m.job.rank, Size: len(m.job.workers)}
+	g := coordinator.Gather{Name: "workers", Rank: m.job.rank, Size: len(m.job.workers), Value: m.program}
 	next, err := m.job.nextGeneration(ctx, g, m.generation)
 	if err != nil {
 		return err
 	}
 	m.generation = next.Number
+	for rank, program := range next.Values {
+		if !bytes.Equal(program, m.program) {
+			return fmt.Errorf("%w: %v has other variables: start all tasks with the same model and optimizer", collective.ErrMismatch, m.job.workers[rank])
+		}
+	}
 	m.ring.group, err = collective.Form(ctx, collective.Config{Endpoint: m.job.links, Board: m.job.board, Tasks: m.job.workers, Rank: m.job.rank,
 		Generation: next.Number, BytesPerPack: m.config.BytesPerPack})
 	return err

@@ -61,6 +61,8 @@ func (e *Estimator) clusterStrategy() (runconfig.Strategy, error) {
 	switch {
 	case s.Name == "parameter_server" && e.config.NumPS() == 0:
 		return s, fmt.Errorf("strategy parameter_server: the cluster has no ps task: add one, or choose multi_worker_mirrored")
+	case s.Name == "multi_worker_mirrored" && e.config.NumPS() > 0:
+		return s, fmt.Errorf("strategy multi_worker_mirrored: the cluster has %d ps tasks, which it has no use for: leave them out, or choose parameter_server", e.config.NumPS())
 	case s.Name == "parameter_server", s.Name == "multi_worker_mirrored":
 		return s, nil
 	case (s.Name == "" || s.Name == "default") && e.config.NumPS() > 0:

@@ -11,6 +11,9 @@ import (
 // RunParameterServer serves this task's share of the variables until the chief
 // says that training is over, or ctx ends; the error wraps ErrInterrupted then.
 func (e *Estimator) RunParameterServer(ctx context.Context) error {
+	if _, err := e.clusterStrategy(); err != nil {
+		return err
+	}
 	err := distribute.Serve(ctx, e.config, e.log)
 	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return fmt.Errorf("%w: %w", ErrInterrupted, context.Cause(ctx))

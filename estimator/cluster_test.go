@@ -1,0 +1,155 @@
+package estimator_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/estimator/hooks"
+	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/runconfig"
+)
+
+// member is what one task of a small cluster in this process runs.
+type member struct {
+	text  string // TF_CONFIG
+	fn    estimator.ModelFn
+	input estimator.InputFn
+	run   []runconfig.Option
+	opts  []estimator.RunOption
+	ctx   context.Context
+	train func(ctx context.Context, e *estimator.Estimator) (estimator.TrainResult, error) // nil: Train
+}
+
+// ended is how a task ended.
+type ended struct {
+	task string
+	estimator.TrainResult
+	err error
+}
+
+// trainCluster runs workers and parameter servers, each an Estimator of this
+// process; adjust says what each does that is not what all do. Parameter servers
+// are told to end once all workers have.
+func trainCluster(t *testing.T, dir string, workers, servers int, s runconfig.Strategy, adjust func(rank int, m *member)) []ended {
+	t.Helper()
+	all, stop := context.WithTimeout(t.Context(), 50*time.Second)
+	defer stop()
+	var tasks, serving sync.WaitGroup
+	out := make([]ended, workers+servers)
+	for i, text := range equalTasks(t, workers, servers) {
+		m := &member{text: text, fn: equalModel(optimizers.Momentum{Momentum: 0.9}, 0.05, true), input: estimator.InputFunc(equalData), ctx: all}
+		rpc := runconfig.RPC{Security: "auto", PeerTimeoutSecs: 10, RejoinSecs: 3, CallTimeoutSecs: 20, MaxMessageMB: 64}
+		m.run = []runconfig.Option{runconfig.ModelDir(dir), runconfig.TFRandomSeed(1), runconfig.LogStepCountSteps(0), runconfig.TrainDistribute(s),
+			runconfig.Connections(rpc), runconfig.SessionCreationTimeoutSecs(5)}
+		if i < workers && adjust != nil {
+			adjust(i, m)
+		}
+		rc, err := runconfig.FromTFConfig(m.text, m.run...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := estimator.New(m.fn, estimator.WithRunConfig(rc), estimator.WithLogger(slog.New(slog.DiscardHandler)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.Close()
+		if i >= workers {
+			serving.Go(func() {
+				err := e.RunParameterServer(all)
+				if errors.Is(err, estimator.ErrInterrupted) {
+					err = nil
+				}
+				out[i] = ended{task: rc.TaskType(), err: err}
+			})
+			continue
+		}
+		tasks.Go(func() {
+			if m.train == nil {
+				m.train = func(ctx context.Context, e *estimator.Estimator) (estimator.TrainResult, error) {
+					return e.Train(ctx, m.input, m.opts...)
+				}
+			}
+			res, err := m.train(m.ctx, e)
+			out[i] = ended{rc.TaskType(), res, err}
+		})
+	}
+	tasks.Wait()
+	stop()
+	serving.Wait()
+	return out
+}
+
+// TestInterruptedClusterResumesExactly: a synchronous cluster that is
+// interrupted and goes on has the losses of one that is not.
+func TestInterruptedClusterResumesExactly(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		servers int
+		s       runconfig.Strategy
+	}{
+		{"multi_worker_mirrored", 0, runconfig.Strategy{Name: "multi_worker_mirrored"}},
+		{"parameter_server", 2, runconfig.Strategy{Name: "parameter_server", Sync: true}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			const workers, last = 3, 30
+			whole := lossesOf(t, t.TempDir(), workers, c.servers, c.s, nil, last)
+			dir := t.TempDir()
+			pieces := map[int64]float64{}
+			for who, at := range []int64{4, 11, 17} {
+				for step, x := range lossesOf(t, dir, workers, c.servers, c.s, &at, last, who) {
+					pieces[step] = x
+				}
+			}
+			for step, x := range lossesOf(t, dir, workers, c.servers, c.s, nil, last) {
+				pieces[step] = x
+			}
+			if len(pieces) != len(whole) {
+				t.Errorf("%d steps in pieces, %d without", len(pieces), len(whole))
+			}
+			for step, want := range whole {
+				if got := pieces[step]; math.Abs(got-want) > 1e-5*math.Abs(want) {
+					t.Errorf("step %d: loss %v, without interruption %v", step, got, want)
+				}
+			}
+		})
+	}
+}
+
+// lossesOf trains to the last step, or until all tasks are interrupted in the
+// hooks of one of them after a step, and returns the mean losses by step.
+func lossesOf(t *testing.T, dir string, workers, servers int, s runconfig.Strategy, at *int64, last int64, who ...int) map[int64]float64 {
+	t.Helper()
+	record := &lossRecorder{mu: new(sync.Mutex), losses: map[int64][]float64{}}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	res := trainCluster(t, dir, workers, servers, s, func(rank int, m *member) {
+		m.ctx = ctx
+		hs := []hooks.Hook{record}
+		if at != nil && slices.Contains(who, rank) {
+			hs = append(hs, &cancelAt{step: *at, cancel: cancel})
+		}
+		m.opts = []estimator.RunOption{estimator.MaxSteps(last), estimator.WithHooks(hs...)}
+	})
+	for _, r := range res[:workers] {
+		if at == nil && r.err != nil || at != nil && !errors.Is(r.err, estimator.ErrInterrupted) {
+			t.Fatalf("%s: %v", r.task, r.err)
+		}
+	}
+	out := map[int64]float64{}
+	for step, all := range record.losses {
+		if len(all) < workers && servers > 0 {
+			continue // made, or not, when it was interrupted
+		}
+		for _, x := range all {
+			out[step] += x / float64(len(all))
+		}
+	}
+	return out
+}

@@ -1,0 +1,49 @@
+package estimator_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/runconfig"
+)
+
+// TestClusterOfDifferentTasks: tasks that are not started alike say so, and none hangs.
+func TestClusterOfDifferentTasks(t *testing.T) {
+	ring, ps := runconfig.Strategy{Name: "multi_worker_mirrored"}, runconfig.Strategy{Name: "parameter_server"}
+	strategy := func(m *member, s runconfig.Strategy) { m.run = append(m.run, runconfig.TrainDistribute(s)) }
+	for _, c := range []struct {
+		name    string
+		servers int
+		s       runconfig.Strategy
+		other   func(m *member) // what the last worker has that is different
+		want    string          // in the error of some task
+	}{
+		{"ring, other model", 0, ring, func(m *member) { m.fn = equalModel(optimizers.Momentum{Momentum: 0.9}, 0.05, false) }, "differ"},
+		{"ring, other optimizer", 0, ring, func(m *member) { m.fn = equalModel(optimizers.SGD{}, 0.05, true) }, "differ"},
+		{"ring, other packs", 0, ring, func(m *member) { strategy(m, runconfig.Strategy{Name: "multi_worker_mirrored", BytesPerPack: 1000}) }, "differ"},
+		{"ring, other cluster", 0, ring, func(m *member) {
+			m.text = strings.Replace(m.text, `"worker":[`, `"worker":["localhost:1",`, 1)
+			m.text = strings.Replace(m.text, `"index":1`, `"index":2`, 1)
+		}, "ranks"},
+		{"servers, other model", 2, ps, func(m *member) { m.fn = equalModel(optimizers.Momentum{Momentum: 0.9}, 0.05, false) }, "same model"},
+		{"servers, ring", 1, ring, nil, "ps tasks"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			res := trainCluster(t, t.TempDir(), 3, c.servers, c.s, func(rank int, m *member) {
+				m.opts = []estimator.RunOption{estimator.MaxSteps(5)}
+				if rank == 2 && c.other != nil {
+					c.other(m)
+				}
+			})
+			said := false
+			for _, r := range res {
+				said = said || r.err != nil && strings.Contains(r.err.Error(), c.want)
+			}
+			if !said {
+				t.Errorf("no task says %q: %+v", c.want, res)
+			}
+		})
+	}
+}
