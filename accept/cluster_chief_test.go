@@ -1,8 +1,15 @@
 package accept
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/goestimator/goestimator/internal/failpoint"
 )
 
 // TestClusterChiefKilled kills the chief of a job with parameter servers: it
@@ -77,4 +84,69 @@ func TestClusterChiefComesLast(t *testing.T) {
 	r.start("chief-0")
 	r.exit("ps-0", 0)
 	r.ended("chief-0", 1000, 1002)
+}
+
+// TestClusterChiefKilledWhileSaving kills the chief inside every step of a save.
+func TestClusterChiefKilledWhileSaving(t *testing.T) {
+	whole(t)
+	for _, point := range failpoint.Names("") {
+		if point == "checkpoint/unusable-removed" || point == "checkpoint/broken-renamed" {
+			continue // these need a damaged folder to begin with
+		}
+		t.Run(strings.ReplaceAll(point, "/", "_"), func(t *testing.T) {
+			r := newRig(t, "chief-0 worker-0 ps-0", set(asynchronous, "train.max_steps=800", "run.save_checkpoints_steps=50")...)
+			chief := r.tasks["chief-0"]
+			chief.env = []string{"GOESTIMATOR_FAILPOINTS=" + point + "=kill@4"}
+			r.start()
+			r.exit("chief-0", 137)
+			r.latest() // which must load
+			chief.env = nil
+			r.start("chief-0")
+			r.await("chief-0", `taking over the variables`)
+			r.exit("worker-0", 0)
+			r.exit("ps-0", 0)
+			r.ended("chief-0", 800, 802)
+		})
+	}
+}
+
+// TestClusterDamagedCheckpoint kills the chief and the server, and damages the
+// newest checkpoint: training goes on from the one before.
+func TestClusterDamagedCheckpoint(t *testing.T) {
+	whole(t)
+	r := newRig(t, "chief-0 worker-0 ps-0", asynchronous...)
+	r.start()
+	r.awaitCheckpoint(600)
+	r.kill("ps-0", "chief-0", "worker-0")
+	newest := r.latest()
+	data := filepath.Join(r.dir, fmt.Sprintf("model.ckpt-%d.data-00000-of-00001", newest))
+	if err := os.Truncate(data, 1000); err != nil {
+		t.Fatal(err)
+	}
+	if before := r.latest(); before >= newest {
+		t.Fatalf("the newest whole checkpoint is of step %d after that of step %d was damaged", before, newest)
+	}
+	before := r.latest()
+	r.start()
+	r.await("chief-0", fmt.Sprintf(`restored checkpoint .*global_step=%d\b`, before))
+	r.exit("worker-0", 0)
+	r.exit("ps-0", 0)
+	r.exit("chief-0", 0)
+	if found, err := filepath.Glob(filepath.Join(r.dir, "*.broken*")); err != nil || len(found) == 0 {
+		t.Errorf("the damaged checkpoint was not kept: %v", err)
+	}
+}
+
+// TestClusterLateWorker stops a worker until the others have ended without it:
+// it sees in model_dir that training is over.
+func TestClusterLateWorker(t *testing.T) {
+	whole(t)
+	r := newRig(t, "chief-0 worker-0 ps-0", set(asynchronous, "train.max_steps=1000")...)
+	r.start()
+	r.reach("worker-0", 200)
+	r.signal(syscall.SIGSTOP, "worker-0")
+	r.exit("ps-0", 0)
+	r.ended("chief-0", 1000, 1001)
+	r.signal(syscall.SIGCONT, "worker-0")
+	t.Logf("the worker ended after %v", r.exit("worker-0", 0))
 }

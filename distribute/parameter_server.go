@@ -160,7 +160,7 @@ func (p *parameterServer) Synchronize(ctx context.Context, restore func() (Notes
 		if err == nil || ctx.Err() != nil {
 			return notes, err
 		}
-		again := errors.Is(p.recoverable(err), ErrSessionLost)
+		again := errors.Is(recoverable(err), ErrSessionLost)
 		if limited.Err() != nil && (again || errors.Is(err, context.DeadlineExceeded)) {
 			return Notes{}, lost(fmt.Sprintf("the parameter servers were not ready within %v", timeout), err)
 		}
@@ -255,9 +255,11 @@ func (p *parameterServer) register(ctx context.Context) error {
 
 // Snapshot fences the servers; training goes on while the snapshot is read.
 func (p *parameterServer) Snapshot(ctx context.Context) (*Snapshot, error) {
-	f, err := p.client.Fence(ctx)
+	limited, cancel := context.WithTimeout(ctx, fenceTime)
+	defer cancel()
+	f, err := p.client.Fence(limited)
 	if err != nil {
-		return nil, p.recoverable(err)
+		return nil, recoverable(err)
 	}
 	s := &Snapshot{Step: f.Step, Tensors: map[string]*graph.Tensor{GlobalStep: graph.ScalarOf(f.Step)}, Notes: Notes{Positions: f.Positions}}
 	s.Close = func() error {
@@ -271,14 +273,18 @@ func (p *parameterServer) Snapshot(ctx context.Context) (*Snapshot, error) {
 		s.Parts = append(s.Parts, Part{Name: x.Name, Type: x.Type, First: x.First, Rows: x.Rows, Whole: x.Whole,
 			Read: func() (*graph.Tensor, error) {
 				t, err := x.Read(ctx)
-				return t, p.recoverable(err)
+				return t, recoverable(err)
 			}})
 	}
 	return s, nil
 }
 
+// fenceTime bounds how long a checkpoint waits for the servers: a task that was
+// told to end has little time, and they hold pushes back no longer than 10 s.
+const fenceTime = 15 * time.Second
+
 // recoverable marks errors after which the job can go on.
-func (p *parameterServer) recoverable(err error) error {
+func recoverable(err error) error {
 	if errors.Is(err, ps.ErrReset) || errors.Is(err, cluster.ErrPeerLost) || errors.Is(err, coordinator.ErrLeaderReset) {
 		return fmt.Errorf("%w: %w", ErrSessionLost, err)
 	}
@@ -295,7 +301,7 @@ const settlePoll = 200 * time.Millisecond
 func (p *parameterServer) Settle(ctx context.Context, drain bool) error {
 	if p.job.chief() && !drain || p.config.Sync {
 		if err := p.client.SetStop(ctx, "finished"); err != nil {
-			return err
+			return recoverable(err)
 		}
 	}
 	if !p.job.chief() {
@@ -305,7 +311,7 @@ func (p *parameterServer) Settle(ctx context.Context, drain bool) error {
 	for {
 		others, err := p.others(ctx)
 		if err != nil {
-			return err
+			return recoverable(err)
 		}
 		if len(others) == 0 {
 			return nil
@@ -337,13 +343,20 @@ func (p *parameterServer) others(ctx context.Context) ([]cluster.Task, error) {
 
 // Finish leaves the job; the chief ends the servers where training is over.
 func (p *parameterServer) Finish(ctx context.Context, over bool) error {
-	if err := p.presence.Leave(ctx); err != nil {
+	err := p.presence.Leave(ctx)
+	if !over {
 		return err
 	}
-	if !p.job.chief() || !over {
-		return nil
+	// All is saved: a server that does not hear of the end spoils nothing.
+	if p.job.chief() {
+		ctx, cancel := context.WithTimeout(ctx, p.job.rejoinTimeout())
+		defer cancel()
+		err = errors.Join(err, p.client.Finish(ctx, "finished"))
 	}
-	return p.client.Finish(ctx, "finished")
+	if err != nil {
+		p.job.log.Warn("parameter servers were not told that training is over", "error", err)
+	}
+	return nil
 }
 
 // Close frees what this task holds.

@@ -75,7 +75,7 @@ func (v *remoteVariables) Get(name string) (*graph.Tensor, error) {
 	if name == GlobalStep {
 		p, err := v.client.Pull(context.Background(), &ps.Mirror{})
 		if err != nil {
-			return nil, err
+			return nil, recoverable(err)
 		}
 		return graph.ScalarOf(p.GlobalStep), nil
 	}
@@ -84,7 +84,7 @@ func (v *remoteVariables) Get(name string) (*graph.Tensor, error) {
 		return nil, err
 	}
 	if _, err := v.client.Pull(context.Background(), m); err != nil {
-		return nil, err
+		return nil, recoverable(err)
 	}
 	return m.Tensor(name), nil
 }

@@ -90,7 +90,7 @@ func (s *workerStep) Step(ctx context.Context, in Step) (Outcome, error) {
 		return Outcome{}, fmt.Errorf("step: expected one batch, got %d", len(in.Batches))
 	}
 	if err := s.lookups.pull(ctx, s.strategy.client, in.Batches[0]); err != nil {
-		return Outcome{}, s.strategy.recoverable(err)
+		return Outcome{}, recoverable(err)
 	}
 	return s.run(ctx, in)
 }
@@ -99,7 +99,7 @@ func (s *workerStep) Step(ctx context.Context, in Step) (Outcome, error) {
 func (s *workerStep) run(ctx context.Context, in Step) (Outcome, error) {
 	b := in.Batches[0]
 	if err := s.pull(ctx); err != nil {
-		return Outcome{}, s.strategy.recoverable(err)
+		return Outcome{}, recoverable(err)
 	}
 	step := graph.ScalarOf(s.step | int64(s.strategy.job.rank)<<40)
 	s.feeds = append(append(append(s.feeds[:0], b.Feeds...), step), s.lookups.rows...)
@@ -112,7 +112,7 @@ func (s *workerStep) run(ctx context.Context, in Step) (Outcome, error) {
 	}
 	reply, err := s.strategy.client.Push(ctx, s.push)
 	if err != nil {
-		return Outcome{}, s.strategy.recoverable(err)
+		return Outcome{}, recoverable(err)
 	}
 	if s.strategy.config.Sync {
 		if in.Waiting == nil {
@@ -122,7 +122,7 @@ func (s *workerStep) run(ctx context.Context, in Step) (Outcome, error) {
 			if in.Waiting.Err() != nil {
 				return Outcome{GlobalStep: s.step, Stop: Interrupted}, nil
 			}
-			return Outcome{}, s.strategy.recoverable(err)
+			return Outcome{}, recoverable(err)
 		}
 	}
 	out := Outcome{GlobalStep: reply.GlobalStep, Applied: true}

@@ -45,7 +45,7 @@ func OpenLoop(ctx context.Context, modelFn ModelFn, input InputFn, opts ...Optio
 func (l *Loop) Step(ctx context.Context) (bool, error) {
 	over, err := l.t.turn(ctx, context.WithoutCancel(ctx))
 	if errors.Is(err, distribute.ErrSessionLost) {
-		over, err = false, l.t.recover(ctx, err)
+		over, err = l.t.recover(ctx, err)
 	}
 	l.lost = l.lost || err != nil
 	return !over && err == nil, err

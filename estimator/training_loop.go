@@ -8,14 +8,33 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/distribute"
+	"github.com/goestimator/goestimator/estimator/checkpoint"
 	"github.com/goestimator/goestimator/estimator/hooks"
+	"github.com/goestimator/goestimator/internal/atomicfile"
 )
 
 // errOtherTask is why training is interrupted where another task in lock step asked for it.
 var errOtherTask = errors.New("another task of the cluster was interrupted")
 
-// run is the training loop.
+// run trains to the end, through losses of the session.
 func (t *training) run(ctx context.Context) error {
+	for {
+		err := t.runSession(ctx)
+		if !errors.Is(err, distribute.ErrSessionLost) || errors.Is(err, ErrInterrupted) {
+			return err
+		}
+		over, err := t.recover(ctx, err)
+		if err != nil {
+			return err
+		}
+		if over {
+			return t.end(context.WithoutCancel(ctx))
+		}
+	}
+}
+
+// runSession is the training loop.
+func (t *training) runSession(ctx context.Context) error {
 	// A step that has begun is finished, so that what is saved is whole, and a
 	// batch that was read is trained on: the input's position is behind it.
 	quiet := context.WithoutCancel(ctx)
@@ -25,11 +44,7 @@ func (t *training) run(ctx context.Context) error {
 	first := t.step
 	for over := false; !over; {
 		var err error
-		over, err = t.turn(ctx, quiet)
-		if errors.Is(err, distribute.ErrSessionLost) {
-			over, err = false, t.recover(ctx, err)
-		}
-		if err != nil {
+		if over, err = t.turn(ctx, quiet); err != nil {
 			return err
 		}
 	}
@@ -123,16 +138,37 @@ func (t *training) prefetch(ctx context.Context, p distribute.Prefetcher) error 
 	return p.Prefetch(ctx, batches)
 }
 
-// recover brings a job together again that lost a task or its variables.
-func (t *training) recover(ctx context.Context, cause error) error {
-	t.est.log.Warn("the tasks of the job synchronize again", "global_step", t.step, "cause", strings.ReplaceAll(cause.Error(), "\n", "; "))
-	if err := t.synchronize(ctx); err != nil {
-		if ctx.Err() != nil {
-			return fmt.Errorf("%w at step %d, without a checkpoint: %w", ErrInterrupted, t.step, context.Cause(ctx))
-		}
-		return err
+// recover brings a job together again that lost a task or its variables. It
+// reports whether the others have ended the training meanwhile.
+func (t *training) recover(ctx context.Context, cause error) (over bool, err error) {
+	if t.endedElsewhere() {
+		return true, nil
 	}
-	return t.start(context.WithoutCancel(ctx))
+	t.est.log.Warn("the tasks of the job synchronize again", "global_step", t.step, "cause", strings.ReplaceAll(cause.Error(), "\n", "; "))
+	t.reason = "" // it is for the steps that come now to tell
+	switch err = t.synchronize(ctx); {
+	case err == nil:
+		return false, nil
+	case ctx.Err() != nil:
+		return false, fmt.Errorf("%w at step %d, without a checkpoint: %w", ErrInterrupted, t.step, context.Cause(ctx))
+	case errors.Is(err, distribute.ErrPeerLost) && t.endedElsewhere():
+		return true, nil
+	}
+	return false, err
+}
+
+// endedElsewhere reports whether the chief has finished the training, which
+// this task, having come late, can only see in model_dir.
+func (t *training) endedElsewhere() bool {
+	if t.IsChief() {
+		return false
+	}
+	s, err := checkpoint.LoadRunState(atomicfile.OS{}, t.est.modelDir)
+	if err != nil || s.Finished == nil {
+		return false
+	}
+	t.RequestStop(StopOtherTask)
+	return true
 }
 
 // finish ends training in all tasks, then tells the hooks.
@@ -149,7 +185,11 @@ func (t *training) finish(ctx context.Context) error {
 	if err := t.end(ctx); err != nil {
 		return err
 	}
-	return t.shared.Finish(ctx, true)
+	err := t.shared.Finish(ctx, true)
+	if errors.Is(err, distribute.ErrPeerLost) && t.endedElsewhere() {
+		return nil
+	}
+	return err
 }
 
 // interrupted saves what was done and tells why training stopped. Hooks are not
