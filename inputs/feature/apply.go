@@ -1,0 +1,157 @@
+package feature
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/goestimator/goestimator/inputs"
+)
+
+// binding is a Plan for records of one schema.
+type binding struct {
+	in    *arrow.Schema
+	out   *inputs.Schema
+	index map[string]int // of the features that columns read
+	pass  []int          // columns of in that out begins with
+}
+
+// schema returns the schema of the transformed records.
+func (p *Plan) schema(in *inputs.Schema) (*inputs.Schema, error) {
+	b, err := p.bind(in)
+	if err != nil {
+		return nil, err
+	}
+	return b.out, nil
+}
+
+// bind checks that the data has what the columns read.
+func (p *Plan) bind(in *inputs.Schema) (*binding, error) {
+	b := &binding{in: in.Arrow(), index: map[string]int{}}
+	for _, r := range p.reads {
+		c, err := in.Column(r.key)
+		if err != nil {
+			return nil, fmt.Errorf("feature columns: %w", err)
+		}
+		if err := r.accepts(c); err != nil {
+			return nil, fmt.Errorf("feature columns: %w", err)
+		}
+		b.index[r.key] = in.Index(r.key)
+	}
+	for _, name := range p.columns.Keep {
+		if _, err := in.Column(name); err != nil {
+			return nil, fmt.Errorf("feature columns: keep: %w", err)
+		}
+	}
+	var fields []arrow.Field
+	for i, c := range in.Columns() {
+		if c.Role != inputs.Feature || slices.Contains(p.columns.Keep, c.Name) {
+			b.pass, fields = append(b.pass, i), append(fields, in.Arrow().Field(i))
+		}
+	}
+	made := make([]inputs.Column, len(p.outputs))
+	for i, o := range p.outputs {
+		made[i] = o.describe()
+	}
+	s, err := inputs.NewSchema(made...)
+	if err != nil {
+		return nil, fmt.Errorf("feature columns: %w", err)
+	}
+	if b.out, err = inputs.SchemaFromArrow(arrow.NewSchema(append(fields, s.Arrow().Fields()...), nil)); err != nil {
+		return nil, fmt.Errorf("feature columns: %w", err)
+	}
+	return b, nil
+}
+
+// Apply transforms one record, as Transform does those of a pipeline. It does not
+// release in.
+func (p *Plan) Apply(ctx context.Context, in arrow.Record) (arrow.Record, error) {
+	return p.apply(ctx, in, inputs.Rows{})
+}
+
+func (p *Plan) apply(ctx context.Context, in arrow.Record, rows inputs.Rows) (arrow.Record, error) {
+	bound := p.bound.Load()
+	if bound == nil || bound.in != in.Schema() && !bound.in.Equal(in.Schema()) {
+		s, err := inputs.SchemaFromArrow(in.Schema())
+		if err != nil {
+			return nil, err
+		}
+		if bound, err = p.bind(s); err != nil {
+			return nil, err
+		}
+		p.bound.Store(bound)
+	}
+	arrays := make([]arrow.Array, len(bound.pass)+len(p.outputs))
+	for i, at := range bound.pass {
+		arrays[i] = in.Column(at)
+		arrays[i].Retain()
+	}
+	defer func() {
+		for _, a := range arrays {
+			if a != nil {
+				a.Release()
+			}
+		}
+	}()
+	if err := p.compute(ctx, newBatch(in, rows.First, bound.index), arrays[len(bound.pass):]); err != nil {
+		return nil, err
+	}
+	return array.NewRecord(bound.out.Arrow(), arrays, in.NumRows()), nil
+}
+
+// parallelFrom is the rows times outputs from which several goroutines pay.
+const parallelFrom = 1 << 14
+
+// compute makes all outputs, in parallel where there is enough to do.
+func (p *Plan) compute(ctx context.Context, b *batch, to []arrow.Array) error {
+	workers := min(runtime.GOMAXPROCS(0), len(p.outputs))
+	if b.rows()*len(p.outputs) < parallelFrom {
+		workers = 1
+	}
+	errs := make([]error, len(p.outputs))
+	var next atomic.Int64
+	work := func() {
+		for {
+			i := int(next.Add(1)) - 1
+			if i >= len(p.outputs) || ctx.Err() != nil {
+				return
+			}
+			to[i], errs[i] = p.outputs[i].safely(b)
+		}
+	}
+	var wg sync.WaitGroup
+	for range workers - 1 {
+		wg.Go(work)
+	}
+	work()
+	wg.Wait()
+	for _, err := range errs { // the first, in the order of columns
+		if err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// safely is make, whose panic becomes an error: it may run in the background.
+func (o *output) safely(b *batch) (arr arrow.Array, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = columnError(o.column, fmt.Errorf("panicked at a batch that begins with row %d: %v", b.first, p))
+		}
+	}()
+	if arr, err = o.make(b); err != nil {
+		if row := (*RowError)(nil); errors.As(err, &row) {
+			return nil, err
+		}
+		return nil, columnError(o.column, err)
+	}
+	return arr, nil
+}

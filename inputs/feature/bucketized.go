@@ -1,0 +1,77 @@
+package feature
+
+import (
+	"fmt"
+	"sort"
+)
+
+// Bucketized is bucketized_column: the bucket of a number, i where it lies in
+// [Boundaries[i-1], Boundaries[i]). As a dense column it is one-hot; as a
+// categorical one, number j of an example has ids from j*(len(Boundaries)+1) on.
+type Bucketized struct {
+	Of         *Numeric  // of one dimension
+	Boundaries []float64 // strictly increasing; compared as float32
+}
+
+// Name is the numeric column's with the suffix _bucketized.
+func (c *Bucketized) Name() string { return c.Of.Name() + "_bucketized" }
+
+// String is like bucketized(numeric(age), [18 25]).
+func (c *Bucketized) String() string { return fmt.Sprintf("bucketized(%v, %v)", c.Of, c.Boundaries) }
+
+// Buckets is the number of ids.
+func (c *Bucketized) Buckets() int { return c.Of.Width() * (len(c.Boundaries) + 1) }
+
+// Width is the length of the one-hot vectors of an example together.
+func (c *Bucketized) Width() int { return c.Buckets() }
+
+func (c *Bucketized) check() error {
+	if len(c.Of.Shape) > 1 {
+		return fmt.Errorf("expected a numeric column of one dimension, got shape %v", c.Of.Shape)
+	}
+	if len(c.Boundaries) == 0 {
+		return fmt.Errorf("no boundaries: give at least one")
+	}
+	for i, x := range c.Boundaries {
+		if x != x {
+			return fmt.Errorf("boundary %d is NaN", i)
+		}
+		if i > 0 && x <= c.Boundaries[i-1] {
+			return fmt.Errorf("boundaries must increase strictly, got %g after %g at place %d", x, c.Boundaries[i-1], i)
+		}
+	}
+	return nil
+}
+
+func (c *Bucketized) parents() []Column { return []Column{c.Of} }
+func (c *Bucketized) reads() []read     { return nil }
+
+// buckets calls put with the bucket of every number of the batch. NaN, where it
+// is allowed, lies in the last one.
+func (c *Bucketized) buckets(b *batch, put func(i, bucket int)) error {
+	x, err := c.Of.values(b)
+	if err != nil {
+		return err
+	}
+	edges := convert[float32](c.Boundaries)
+	for i, v := range x {
+		put(i, sort.Search(len(edges), func(j int) bool { return v < edges[j] }))
+	}
+	return nil
+}
+
+func (c *Bucketized) dense(b *batch, out []float32) error {
+	n := len(c.Boundaries) + 1
+	return c.buckets(b, func(i, bucket int) { out[i*n+bucket] = 1 })
+}
+
+func (c *Bucketized) ids(b *batch) (*idList, error) {
+	return once(b, idsOf{c}, func() (*idList, error) {
+		w, n := c.Of.Width(), len(c.Boundaries)+1
+		l := &idList{values: make([]int64, b.rows()*w), offsets: evenOffsets(b.rows(), w)}
+		return l, c.buckets(b, func(i, bucket int) { l.values[i] = int64(i%w*n + bucket) })
+	})
+}
+
+// idsOf is the key of the ids of a column.
+type idsOf struct{ column Column }

@@ -1,0 +1,195 @@
+package feature
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// fields are those of a Spec that count for each type, but for name and type.
+var fields = map[string]string{
+	"numeric":           "key shape default defaults normalize allow_nan sequence",
+	"bucketized":        "of boundaries",
+	"hash_bucket":       "key buckets dtype sequence",
+	"vocabulary":        "key vocabulary dtype default oov_buckets sequence",
+	"vocabulary_file":   "key file size dtype default oov_buckets sequence",
+	"identity":          "key buckets default sequence",
+	"crossed":           "keys buckets hash_key",
+	"weighted":          "of weight_key",
+	"indicator":         "of",
+	"embedding":         "of dimension combiner stddev max_norm frozen checkpoint tensor",
+	"shared_embeddings": "columns dimension combiner stddev max_norm frozen checkpoint tensor table",
+}
+
+// Types returns the known values of Spec.Type.
+func Types() []string {
+	var out []string
+	for t := range fields {
+		out = append(out, t)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// checkFields reports a field that is set without counting.
+func (s Spec) checkFields() error {
+	list, ok := fields[s.Type]
+	if !ok {
+		return fmt.Errorf("unknown type %q: expected one of %s", s.Type, strings.Join(Types(), ", "))
+	}
+	allowed := append(strings.Fields(list), "type")
+	if s.Type != "shared_embeddings" {
+		allowed = append(allowed, "name")
+	}
+	v := reflect.ValueOf(s)
+	for i := range v.NumField() {
+		name := v.Type().Field(i).Tag.Get("json")
+		if !v.Field(i).IsZero() && !slices.Contains(allowed, name) {
+			return fmt.Errorf("%s says nothing about a column of type %s: remove it (known: %s)", name, s.Type, list)
+		}
+	}
+	return nil
+}
+
+// build makes the columns of a declaration.
+func (s *Set) build(spec Spec) ([]Column, error) {
+	switch spec.Type {
+	case "numeric":
+		return spec.numeric()
+	case "bucketized":
+		return s.bucketized(spec)
+	case "crossed":
+		return s.crossed(spec)
+	case "weighted", "indicator", "embedding":
+		return s.wrapped(spec)
+	case "shared_embeddings":
+		return s.shared(spec)
+	}
+	return spec.categorical()
+}
+
+func (s Spec) numeric() ([]Column, error) {
+	n := Normalizer{Scale: float32(s.Normalize.Scale), Log: s.Normalize.Log, Mean: convert[float32](s.Normalize.Mean), Std: convert[float32](s.Normalize.Std)}
+	if s.Default != nil && len(s.Defaults) > 0 {
+		return nil, fmt.Errorf("default and defaults exclude each other")
+	}
+	if !s.Sequence {
+		c := &Numeric{Key: s.Key, Shape: s.Shape, Normalizer: n, AllowNaN: s.AllowNaN}
+		if s.Default != nil {
+			c.Default = []float32{float32(*s.Default)}
+		}
+		if len(s.Defaults) > 0 {
+			c.Default = convert[float32](s.Defaults)
+		}
+		return []Column{c}, nil
+	}
+	if len(s.Defaults) > 0 {
+		return nil, fmt.Errorf("a sequence has one default, not defaults")
+	}
+	c := &SequenceNumeric{Key: s.Key, Shape: s.Shape, Normalizer: n, AllowNaN: s.AllowNaN}
+	if s.Default != nil {
+		c.Default = float32(*s.Default)
+	}
+	return []Column{c}, nil
+}
+
+// categorical makes a column of one feature.
+func (s Spec) categorical() ([]Column, error) {
+	d, err := s.dtype()
+	if err != nil {
+		return nil, err
+	}
+	id, err := s.id()
+	if err != nil {
+		return nil, err
+	}
+	var c Categorical
+	switch s.Type {
+	case "hash_bucket":
+		c = &HashBucket{Key: s.Key, Size: s.Buckets, DType: d}
+	case "identity":
+		c = &Identity{Key: s.Key, Size: s.Buckets, Default: id}
+	case "vocabulary_file":
+		c = &VocabularyFile{Key: s.Key, File: s.File, Size: s.Size, DType: d, Default: id, OOVBuckets: s.OOVBuckets}
+	case "vocabulary":
+		v := &Vocabulary{Key: s.Key, Default: id, OOVBuckets: s.OOVBuckets}
+		if v.Values = s.Vocabulary; dtypeKind(d) == integer {
+			v.Values = nil
+			if v.Ints, err = parseInts(s.Vocabulary); err != nil {
+				return nil, err
+			}
+		}
+		c = v
+	}
+	if s.Sequence {
+		return []Column{&Sequence{Of: c}}, nil
+	}
+	return []Column{c}, nil
+}
+
+func (s *Set) bucketized(spec Spec) ([]Column, error) {
+	c, ok := s.columns[spec.Of]
+	if !ok {
+		return nil, s.unknown(spec.Of)
+	}
+	n, ok := c.(*Numeric)
+	if !ok {
+		return nil, fmt.Errorf("column %q is %v: expected a numeric column", spec.Of, c)
+	}
+	return []Column{&Bucketized{Of: n, Boundaries: spec.Boundaries}}, nil
+}
+
+func (s *Set) crossed(spec Spec) ([]Column, error) {
+	c := &Crossed{Size: spec.Buckets, HashKey: spec.HashKey}
+	for i, k := range spec.Keys {
+		switch {
+		case (k.Key == "") == (k.Column == ""):
+			return nil, fmt.Errorf("keys, entry %d: give the key of a feature or the name of a column", i+1)
+		case k.Key != "":
+			c.Of = append(c.Of, Key(k.Key))
+		default:
+			part, ok := s.columns[k.Column]
+			if !ok {
+				return nil, s.unknown(k.Column)
+			}
+			c.Of = append(c.Of, part)
+		}
+	}
+	return []Column{c}, nil
+}
+
+func (s *Set) wrapped(spec Spec) ([]Column, error) {
+	of, err := s.categorical(spec.Of)
+	if err != nil {
+		return nil, err
+	}
+	switch spec.Type {
+	case "weighted":
+		return []Column{&Weighted{Of: of, WeightKey: spec.WeightKey}}, nil
+	case "indicator":
+		return []Column{&Indicator{Of: of}}, nil
+	}
+	e := spec.embedding()
+	e.Of = of
+	return []Column{&e}, nil
+}
+
+func (s Spec) embedding() Embedding {
+	return Embedding{Dimension: s.Dimension, Combiner: Combiner(s.Combiner), Stddev: s.Stddev, MaxNorm: s.MaxNorm,
+		Frozen: s.Frozen, Checkpoint: s.Checkpoint, Tensor: s.Tensor, Table: s.Table}
+}
+
+func (s *Set) shared(spec Spec) ([]Column, error) {
+	if len(spec.Columns) == 0 {
+		return nil, fmt.Errorf("columns is empty: name the categorical columns that share the table")
+	}
+	of := make([]Categorical, len(spec.Columns))
+	for i, name := range spec.Columns {
+		var err error
+		if of[i], err = s.categorical(name); err != nil {
+			return nil, err
+		}
+	}
+	return SharedEmbeddings(of, spec.embedding()), nil
+}

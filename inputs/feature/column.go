@@ -1,0 +1,154 @@
+package feature
+
+import (
+	"fmt"
+	"regexp"
+
+	"github.com/goestimator/goestimator/inputs"
+)
+
+// A Column is a feature column: plain data that says how features are read. The
+// pointer types of this package are the columns; they must not be changed once a
+// Plan has them.
+type Column interface {
+	// Name is TensorFlow's name of the column, part of its variables' names.
+	Name() string
+	// String is the declaration, for reports and to tell columns apart.
+	String() string
+	// check returns what is wrong with the column itself.
+	check() error
+	// parents are the columns that it is made of.
+	parents() []Column
+	// reads are the raw features that it takes itself.
+	reads() []read
+}
+
+// A Categorical column turns features into ids.
+type Categorical interface {
+	Column
+	// Buckets is the number of ids: they lie in [0, Buckets).
+	Buckets() int
+	ids(b *batch) (*idList, error)
+}
+
+// A Dense column makes a vector of every example, of Width numbers.
+type Dense interface {
+	Column
+	Width() int
+	// dense writes rows*Width numbers over out, which is all zeros.
+	dense(b *batch, out []float32) error
+}
+
+// kind says what values a column can read.
+type kind string
+
+const (
+	text    kind = "strings"
+	integer kind = "integers"
+	number  kind = "numbers"
+	token   kind = "strings or integers"
+)
+
+// read is a raw feature that a column takes.
+type read struct {
+	key   string
+	kind  kind
+	size  int         // numbers of an example; 0: any, and ragged ones too
+	shape []int       // of an example, for messages and example specs
+	spec  ExampleSpec // how it is parsed from examples
+}
+
+// accepts reports whether a column of the data can be read so.
+func (r read) accepts(c inputs.Column) error {
+	var ok bool
+	switch r.kind {
+	case text:
+		ok = c.DType == inputs.String
+	case integer:
+		ok = isInteger(c.DType)
+	case token:
+		ok = c.DType == inputs.String || isInteger(c.DType)
+	case number:
+		ok = c.DType == inputs.Float32 || c.DType == inputs.Float64 || c.DType == inputs.Bool || isInteger(c.DType)
+	}
+	switch {
+	case !ok:
+		return fmt.Errorf("feature %q: expected %s, the data has %s: set dtype, or use another kind of column", r.key, r.kind, c)
+	case r.size > 0 && (c.Ragged || c.Size() != r.size):
+		return fmt.Errorf("feature %q: expected shape %v, the data has %s", r.key, r.shape, c)
+	case c.Role == inputs.Label:
+		return fmt.Errorf("feature %q is a label of the data: a column cannot read it", r.key)
+	}
+	return nil
+}
+
+func isInteger(d inputs.DType) bool {
+	switch d {
+	case inputs.Int8, inputs.Int16, inputs.Int32, inputs.Int64, inputs.Uint8, inputs.Uint16, inputs.Uint32, inputs.Uint64:
+		return true
+	}
+	return false
+}
+
+// A RowError says in which row a feature holds what its column cannot take.
+type RowError struct {
+	Column string // its name
+	Row    int64  // of the pass over the data set, from 0
+	Value  string // what is there, quoted where it is a string; "" where that says nothing
+	Err    error  // what is wrong with it
+}
+
+// Error returns "column "age", row 17: value NaN: what is wrong".
+func (e *RowError) Error() string {
+	if e.Value == "" {
+		return fmt.Sprintf("column %q, row %d: %v", e.Column, e.Row, e.Err)
+	}
+	return fmt.Sprintf("column %q, row %d: value %s: %v", e.Column, e.Row, e.Value, e.Err)
+}
+
+// Unwrap returns what is wrong.
+func (e *RowError) Unwrap() error { return e.Err }
+
+var notInScope = regexp.MustCompile(`[^A-Za-z0-9_.\-]`)
+
+// scope is a column's name as part of a variable's.
+func scope(name string) string { return notInScope.ReplaceAllString(name, "_") }
+
+// positive is a check of a number that must be at least 1.
+func positive(what string, n int) error {
+	if n < 1 {
+		return fmt.Errorf("%s must be at least 1, got %d", what, n)
+	}
+	return nil
+}
+
+func noKey(key string) error {
+	if key == "" {
+		return fmt.Errorf("no key: name the feature that the column reads")
+	}
+	return nil
+}
+
+// dtypeKind is the kind of values of a categorical column's element type;
+// Invalid, the zero value, means strings.
+func dtypeKind(d inputs.DType) kind {
+	if isInteger(d) {
+		return integer
+	}
+	return text
+}
+
+func checkDType(d inputs.DType) error {
+	if d != 0 && d != inputs.String && !isInteger(d) {
+		return fmt.Errorf("dtype must be string or an integer type, got %s", d)
+	}
+	return nil
+}
+
+// categoryRead is what a categorical column of one feature reads.
+func categoryRead(key string, d inputs.DType) []read {
+	if d == 0 {
+		d = inputs.String
+	}
+	return []read{{key: key, kind: dtypeKind(d), spec: ExampleSpec{Key: key, DType: d, VarLen: true}}}
+}

@@ -1,0 +1,31 @@
+// Package feature turns raw columns of record batches into what a model reads:
+// the feature columns of TensorFlow, with the same ids, the same numbers and the
+// same names, and Keras' preprocessing layers.
+//
+// A column is plain data:
+//
+//	age := &feature.Numeric{Key: "age"}
+//	ages := &feature.Bucketized{Of: age, Boundaries: []float64{18, 25, 30}}
+//	job := &feature.HashBucket{Key: "occupation", Buckets: 1000}
+//	plan, err := feature.New(feature.Columns{
+//		Linear: []feature.Column{ages, job, &feature.Crossed{Keys: []feature.Column{ages, feature.Key("occupation")}, Buckets: 10000}},
+//		Dense:  []feature.Column{age, &feature.Embedding{Of: job, Dimension: 8}},
+//	})
+//	ds = inputs.Pipe(ds, inputs.Batch(128, true), plan.Transform(2), inputs.Prefetch(2))
+//
+// A Plan has two halves. On the host, Transform replaces the feature columns of
+// every record by what the columns make of them: dense float32 vectors, and
+// ragged int64 ids with optional float32 weights. Columns are computed in
+// parallel, each from the memory of the record, and a column that several others
+// use once. Labels and weights pass through.
+//
+// For the model, Linear, Dense and Sequence say which columns of the transformed
+// records each column became, and which variables it has: Input is plain data.
+//
+// Columns can also be declared in a config file: see Spec and Build.
+//
+// The semantics are those of tensorflow/python/feature_column of TensorFlow 2.15,
+// held against it by the golden values of testdata. Where TensorFlow would go on
+// with nonsense (a NaN, an id out of range), the result is a RowError that names
+// the column, the row and the value.
+package feature

@@ -1,0 +1,48 @@
+package feature
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/goestimator/goestimator/inputs"
+)
+
+// ExampleSpec says how a feature is parsed from a tf.train.Example.
+type ExampleSpec struct {
+	Key     string
+	DType   inputs.DType
+	VarLen  bool      // VarLenFeature; otherwise FixedLenFeature of
+	Shape   []int     // numbers
+	Default []float32 // and this default, one for each; nil: it must be there
+}
+
+// String is like VarLenFeature(string) or FixedLenFeature([1], float32).
+func (e ExampleSpec) String() string {
+	if e.VarLen {
+		return fmt.Sprintf("VarLenFeature(%s)", e.DType)
+	}
+	if e.Default != nil {
+		return fmt.Sprintf("FixedLenFeature(%v, %s, default %v)", e.Shape, e.DType, e.Default)
+	}
+	return fmt.Sprintf("FixedLenFeature(%v, %s)", e.Shape, e.DType)
+}
+
+// ExampleSpecs is make_parse_example_spec of all columns, sorted by key. The error
+// names a feature that columns want to parse in different ways.
+func (p *Plan) ExampleSpecs() ([]ExampleSpec, error) {
+	known := map[string]ExampleSpec{}
+	var out []ExampleSpec
+	for _, r := range p.reads {
+		e, ok := known[r.key]
+		switch {
+		case !ok:
+			known[r.key], out = r.spec, append(out, r.spec)
+		case !reflect.DeepEqual(e, r.spec):
+			return nil, fmt.Errorf("feature %q is parsed as %v by one column and as %v by another: make them agree, or give one of them a feature of its own", r.key, e, r.spec)
+		}
+	}
+	slices.SortFunc(out, func(a, b ExampleSpec) int { return strings.Compare(a.Key, b.Key) })
+	return out, nil
+}

@@ -1,0 +1,3 @@
+package feature
+
+type goldenKeras struct{}

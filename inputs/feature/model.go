@@ -1,0 +1,112 @@
+package feature
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Kind says what a model receives from a column.
+type Kind int
+
+// The kinds of an Input.
+const (
+	Numbers     Kind = iota // float32 [Width] an example
+	IDs                     // ragged ids, perhaps with weights, that choose rows of a variable, combined for each example
+	NumberSteps             // ragged float32: Width numbers a step, one step after the other
+	IDSteps                 // ragged ids, one a step, that choose a row of Table for each; -1 chooses zeros
+)
+
+// String is the kind's name.
+func (k Kind) String() string {
+	return [...]string{"numbers", "ids", "number steps", "id steps"}[k]
+}
+
+// Input says what a model reads of one column and which variables it has.
+//
+// Combining rows of a variable by ids: with weights w (all 1 where there are
+// none), sum is the sum of w*row, mean is that over the sum of w, sqrtn over the
+// root of the sum of w*w; no ids, or a divisor of 0, give zeros.
+type Input struct {
+	Column  string // TensorFlow's name
+	Kind    Kind
+	Values  string // column of the transformed records
+	Weights string // column of the ids' weights, float32, as ragged as Values; "": all are 1
+	Width   int    // numbers that an example (a step) adds to a dense layer; 0 for ids of a linear model
+	Buckets int    // ids lie in [0, Buckets)
+
+	Combiner Combiner  // of ids; for an embedding in a linear model, of Table
+	MaxNorm  float64   // rows of Table of a larger L2 norm are scaled to it when read; 0: no limit
+	Table    *Variable // [Buckets, Width], of an embedding
+	Kernel   *Variable // of a linear model: [Buckets or Width, units]
+	Pad      float32   // of NumberSteps: what stands after the last step where examples are padded
+}
+
+// Variable describes a variable of a column.
+type Variable struct {
+	Name   string // below the scope of the layer; for a Global one the whole name
+	Global bool   // shared by columns of several layers
+	Shape  []int
+	Stddev float64 // of the truncated normal distribution around 0 that it starts from; 0: zeros
+	// Trainable is false for frozen embeddings.
+	Trainable bool
+	// Checkpoint and Tensor say what it starts from instead; "": nothing.
+	Checkpoint, Tensor string
+}
+
+// The scopes of tf.estimator's canned models.
+const (
+	LinearScope = "linear/linear_model"
+	DenseScope  = "dnn/input_from_feature_columns/input_layer"
+)
+
+// In returns the name of the variable within a scope, as LinearScope.
+func (v *Variable) In(scope string) string {
+	if v.Global || scope == "" {
+		return v.Name
+	}
+	return scope + "/" + v.Name
+}
+
+// Dense returns what a dense layer reads, in the order of concatenation.
+func (p *Plan) Dense() []Input { return slices.Clone(p.dense) }
+
+// Sequence returns what a sequence layer reads, in the order of concatenation.
+func (p *Plan) Sequence() []Input { return slices.Clone(p.series) }
+
+// Linear returns what a linear model of that many outputs reads. Its bias,
+// [units], is named bias_weights.
+func (p *Plan) Linear(units int) ([]Input, error) {
+	if err := positive("the number of outputs of a linear model", units); err != nil {
+		return nil, err
+	}
+	out := slices.Clone(p.linear)
+	for i := range out {
+		k := *out[i].Kernel
+		k.Shape = []int{k.Shape[0], units}
+		out[i].Kernel = &k
+	}
+	return out, nil
+}
+
+// Width returns the length of the concatenated dense inputs.
+func Width(in []Input) int {
+	n := 0
+	for _, i := range in {
+		n += i.Width
+	}
+	return n
+}
+
+// String is like "job_embedding: ids of job/ids, [1000 8] mean".
+func (in Input) String() string {
+	s := fmt.Sprintf("%s: %s of %s", in.Column, in.Kind, in.Values)
+	if in.Weights != "" {
+		s += " weighted by " + in.Weights
+	}
+	for _, v := range []*Variable{in.Table, in.Kernel} {
+		if v != nil {
+			s += fmt.Sprintf(", %s %v", v.Name, v.Shape)
+		}
+	}
+	return s
+}

@@ -1,0 +1,242 @@
+package feature
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/goestimator/goestimator/inputs"
+)
+
+// Numeric is numeric_column: numbers as they are, as float32.
+type Numeric struct {
+	Key        string
+	Shape      []int // of one example; empty: [1]
+	Default    []float32
+	Normalizer Normalizer
+	AllowNaN   bool // NaN passes, instead of being a RowError
+}
+
+// Normalizer is a numeric column's normalizer_fn as data, applied in this order:
+// x / Scale, its logarithm, (x - Mean) / Std, Func. Its zero value does nothing.
+type Normalizer struct {
+	Scale float32 // 0: 1
+	Log   bool
+	Mean  []float32 // one value, or one for each number of an example; empty: 0
+	Std   []float32 // likewise; empty: 1
+	// Func changes the numbers of whole examples in place; it is called
+	// concurrently, and with any part of the data. Name tells it from others.
+	Func func(x []float32)
+	Name string
+}
+
+// Name is the key.
+func (c *Numeric) Name() string { return c.Key }
+
+// Width is the number of numbers of an example.
+func (c *Numeric) Width() int { return shapeSize(c.Shape) }
+
+// String is like numeric(age) or numeric(age, shape=[2], log, mean=[1], std=[2]).
+func (c *Numeric) String() string {
+	s := "numeric(" + c.Key + shapeText(c.Shape)
+	if c.Default != nil {
+		s += fmt.Sprintf(", default=%v", c.Default)
+	}
+	if c.AllowNaN {
+		s += ", allow_nan"
+	}
+	return s + c.Normalizer.String() + ")"
+}
+
+func shapeSize(shape []int) int {
+	n := 1
+	for _, d := range shape {
+		n *= d
+	}
+	return n
+}
+
+func shapeText(shape []int) string {
+	if shapeSize(shape) == 1 {
+		return ""
+	}
+	return fmt.Sprintf(", shape=%v", shape)
+}
+
+// String lists what the normalizer does, each after a comma.
+func (n Normalizer) String() string {
+	s := ""
+	if n.Scale != 0 && n.Scale != 1 {
+		s += fmt.Sprintf(", scale=%g", n.Scale)
+	}
+	if n.Log {
+		s += ", log"
+	}
+	if len(n.Mean) > 0 {
+		s += fmt.Sprintf(", mean=%v", n.Mean)
+	}
+	if len(n.Std) > 0 {
+		s += fmt.Sprintf(", std=%v", n.Std)
+	}
+	if n.Func != nil {
+		s += ", func=" + n.Name
+	}
+	return s
+}
+
+func (n Normalizer) check(size int) error {
+	if n.Scale < 0 || n.Scale != n.Scale {
+		return fmt.Errorf("scale must be positive, got %g: it is a divisor", n.Scale)
+	}
+	if l := len(n.Mean); l > 1 && l != size {
+		return fmt.Errorf("mean has %d values, expected 1 or %d, one for each number of an example", l, size)
+	}
+	if l := len(n.Std); l > 1 && l != size {
+		return fmt.Errorf("std has %d values, expected 1 or %d, one for each number of an example", l, size)
+	}
+	for _, s := range n.Std {
+		if s == 0 || s != s {
+			return fmt.Errorf("std must not be 0, got %v", n.Std)
+		}
+	}
+	if n.Func != nil && n.Name == "" {
+		return fmt.Errorf("a normalizer func needs a name, which becomes part of the pipeline's description: set Normalizer.Name")
+	}
+	return nil
+}
+
+// apply changes examples of size numbers each.
+func (n Normalizer) apply(x []float32, size int) {
+	if n.Scale != 0 && n.Scale != 1 {
+		for i := range x {
+			x[i] /= n.Scale
+		}
+	}
+	if n.Log {
+		for i, v := range x {
+			x[i] = float32(math.Log(float64(v)))
+		}
+	}
+	if len(n.Mean) > 0 || len(n.Std) > 0 {
+		mean, std := spread(n.Mean, 0, size), spread(n.Std, 1, size)
+		for i := range x {
+			x[i] = (x[i] - mean[i%size]) / std[i%size]
+		}
+	}
+	if n.Func != nil {
+		n.Func(x)
+	}
+}
+
+// spread returns values for each of size numbers.
+func spread(v []float32, none float32, size int) []float32 {
+	if len(v) == size {
+		return v
+	}
+	if len(v) == 1 {
+		none = v[0]
+	}
+	out := make([]float32, size)
+	for i := range out {
+		out[i] = none
+	}
+	return out
+}
+
+func checkShape(shape []int) error {
+	n := 1
+	for _, d := range shape {
+		if d <= 0 || n > 1<<24/d {
+			return fmt.Errorf("shape must have positive dimensions, at most 2^24 numbers in all, got %v", shape)
+		}
+		n *= d
+	}
+	return nil
+}
+
+func (c *Numeric) check() error {
+	if err := noKey(c.Key); err != nil {
+		return err
+	}
+	if err := checkShape(c.Shape); err != nil {
+		return err
+	}
+	if l := len(c.Default); l > 1 && l != c.Width() {
+		return fmt.Errorf("default has %d values, expected 1 or %d, the numbers of an example", l, c.Width())
+	}
+	return c.Normalizer.check(c.Width())
+}
+
+func (c *Numeric) parents() []Column { return nil }
+
+func (c *Numeric) reads() []read {
+	shape := c.Shape
+	if len(shape) == 0 {
+		shape = []int{1}
+	}
+	spec := ExampleSpec{Key: c.Key, DType: inputs.Float32, Shape: shape}
+	if c.Default != nil {
+		spec.Default = spread(c.Default, 0, c.Width())
+	}
+	return []read{{key: c.Key, kind: number, size: c.Width(), shape: shape, spec: spec}}
+}
+
+func (c *Numeric) dense(b *batch, out []float32) error {
+	x, err := b.floats(c.Key)
+	if err != nil {
+		return err
+	}
+	if len(x) != len(out) {
+		return fmt.Errorf("feature %q has %d numbers in %d rows, expected %d a row", c.Key, len(x), b.rows(), c.Width())
+	}
+	cells, err := b.cells(c.Key)
+	if err != nil {
+		return err
+	}
+	copy(out, x)
+	w := c.Width()
+	for i, missing := range cells.missing {
+		switch {
+		case !missing:
+		case c.Default == nil:
+			return &RowError{Column: c.Key, Row: b.first + int64(i/w), Value: "null", Err: errMissing}
+		default:
+			out[i] = c.Default[min(i%w, len(c.Default)-1)]
+		}
+	}
+	c.Normalizer.apply(out, w)
+	if c.AllowNaN {
+		return nil
+	}
+	if i := firstNaN(out); i >= 0 {
+		return nanError(c.Key, b.first+int64(i/w), cells.show(i))
+	}
+	return nil
+}
+
+var errMissing = fmt.Errorf("missing value of a numeric column: give it a default, or filter such rows")
+
+func firstNaN(x []float32) int {
+	for i, v := range x {
+		if v != v {
+			return i
+		}
+	}
+	return -1
+}
+
+func nanError(column string, row int64, value string) error {
+	err := fmt.Errorf("not a number: filter such rows, or set allow_nan")
+	if _, e := strconv.ParseFloat(value, 64); e == nil && value != "NaN" {
+		err = fmt.Errorf("the normalizer makes it NaN: correct the value or the normalizer")
+	}
+	return &RowError{Column: column, Row: row, Value: value, Err: err}
+}
+
+// values returns the normalised numbers, computed once for the columns over it.
+func (c *Numeric) values(b *batch) ([]float32, error) {
+	return once(b, c, func() ([]float32, error) {
+		out := make([]float32, b.rows()*c.Width())
+		return out, c.dense(b, out)
+	})
+}

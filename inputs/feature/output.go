@@ -1,0 +1,128 @@
+package feature
+
+import (
+	"fmt"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/goestimator/goestimator/inputs"
+)
+
+// form is what an output holds of its column.
+type form int
+
+const (
+	formDense           form = iota // float32 [Width]
+	formIDs                         // ragged int64
+	formWeights                     // ragged float32
+	formPositiveIDs                 // formIDs of positive weight
+	formPositiveWeights             // their weights
+	formIDSteps                     // ragged int64, a step each, -1: none
+	formNumberSteps                 // ragged float32, Width a step
+)
+
+func (f form) suffix() string {
+	return [...]string{"", "/ids", "/weights", "/positive/ids", "/positive/weights", "/steps", "/steps"}[f]
+}
+
+// output is a column of the transformed records.
+type output struct {
+	name   string
+	form   form
+	column Column
+}
+
+// describe is the output as a column of a data set.
+func (o *output) describe() inputs.Column {
+	c := inputs.Column{Name: o.name, DType: inputs.Float32, Ragged: true}
+	switch o.form {
+	case formDense:
+		c.Ragged, c.Shape = false, []int{o.column.(Dense).Width()}
+	case formIDs, formPositiveIDs, formIDSteps:
+		c.DType = inputs.Int64
+	}
+	return c
+}
+
+// make computes the output.
+func (o *output) make(b *batch) (arrow.Array, error) {
+	switch o.form {
+	case formDense:
+		c := o.column.(Dense)
+		out := make([]float32, b.rows()*c.Width())
+		if err := c.dense(b, out); err != nil {
+			return nil, err
+		}
+		return vectors(out, b.rows(), c.Width()), nil
+	case formNumberSteps:
+		x, offsets, err := o.column.(series).steps(b)
+		if err != nil {
+			return nil, err
+		}
+		return lists(floatData(x), offsets), nil
+	case formIDSteps:
+		l, err := o.column.(Categorical).ids(b)
+		if err != nil {
+			return nil, err
+		}
+		return lists(intData(l.values), l.offsets), nil
+	}
+	l, err := o.known(b)
+	if err != nil {
+		return nil, err
+	}
+	if o.form == formWeights || o.form == formPositiveWeights {
+		return lists(floatData(l.weights), l.offsets), nil
+	}
+	return lists(intData(l.values), l.offsets), nil
+}
+
+// knownOf is the key of ids without those of -1.
+type knownOf struct {
+	column   Column
+	positive bool
+}
+
+func (o *output) known(b *batch) (*idList, error) {
+	positive := o.form == formPositiveIDs || o.form == formPositiveWeights
+	return once(b, knownOf{o.column, positive}, func() (*idList, error) {
+		l, err := o.column.(Categorical).ids(b)
+		if err != nil {
+			return nil, err
+		}
+		return l.known(positive), nil
+	})
+}
+
+func floatData(x []float32) arrow.ArrayData {
+	return array.NewData(arrow.PrimitiveTypes.Float32, len(x), []*memory.Buffer{nil, memory.NewBufferBytes(arrow.Float32Traits.CastToBytes(x))}, nil, 0, 0)
+}
+
+func intData(x []int64) arrow.ArrayData {
+	return array.NewData(arrow.PrimitiveTypes.Int64, len(x), []*memory.Buffer{nil, memory.NewBufferBytes(arrow.Int64Traits.CastToBytes(x))}, nil, 0, 0)
+}
+
+// vectors is an array of rows of width numbers.
+func vectors(x []float32, rows, width int) arrow.Array {
+	child := floatData(x)
+	defer child.Release()
+	d := array.NewData(arrow.FixedSizeListOf(int32(width), arrow.PrimitiveTypes.Float32), rows, []*memory.Buffer{nil}, []arrow.ArrayData{child}, 0, 0)
+	defer d.Release()
+	return array.MakeFromData(d)
+}
+
+// lists is an array of lists; it takes the values over.
+func lists(values arrow.ArrayData, offsets []int32) arrow.Array {
+	defer values.Release()
+	buffers := []*memory.Buffer{nil, memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(offsets))}
+	d := array.NewData(arrow.ListOf(values.DataType()), len(offsets)-1, buffers, []arrow.ArrayData{values}, 0, 0)
+	defer d.Release()
+	return array.MakeFromData(d)
+}
+
+// columnError names the column of an error that does not do so itself.
+func columnError(c Column, err error) error {
+	return fmt.Errorf("column %q: %w", c.Name(), err)
+}

@@ -1,0 +1,264 @@
+package feature
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/goestimator/goestimator/inputs"
+)
+
+// Columns says which columns feed which part of a model. A column may be in
+// several parts.
+type Columns struct {
+	// Linear feeds a linear model: categorical columns, and dense ones.
+	Linear []Column
+	// LinearCombiner is the linear model's sparse_combiner; "" means Sum.
+	LinearCombiner Combiner
+	// Dense feeds an input layer: Numeric, Bucketized, Indicator, Embedding.
+	Dense []Column
+	// Sequence feeds sequence features: SequenceNumeric, and Indicator and
+	// Embedding over a Sequence.
+	Sequence []Column
+	// Keep names raw features that the transformed records keep.
+	Keep []string
+}
+
+// A Plan computes columns. It is safe for concurrent use.
+type Plan struct {
+	columns Columns
+	dense   []Input
+	linear  []Input
+	series  []Input
+	outputs []*output
+	names   map[string]bool // of outputs
+	reads   []read
+	seen    map[string]bool // declarations whose reads are known
+	bound   atomic.Pointer[binding]
+}
+
+// New checks columns, reads their vocabulary files and plans their computation.
+// The error names the column.
+func New(c Columns) (*Plan, error) {
+	p := &Plan{columns: c, names: map[string]bool{}, seen: map[string]bool{}}
+	for _, part := range []struct {
+		name    string
+		columns []Column
+		to      *[]Input
+		add     func(Column) (Input, error)
+	}{
+		{"linear", c.Linear, &p.linear, p.addLinear},
+		{"dense", c.Dense, &p.dense, p.addDense},
+		{"sequence", c.Sequence, &p.series, p.addSequence},
+	} {
+		var err error
+		if *part.to, err = p.addAll(part.columns, part.add); err != nil {
+			return nil, fmt.Errorf("%s columns: %w", part.name, err)
+		}
+	}
+	if err := c.LinearCombiner.check(); err != nil {
+		return nil, fmt.Errorf("linear columns: %w", err)
+	}
+	if len(p.outputs) == 0 {
+		return nil, fmt.Errorf("no feature columns: give at least one")
+	}
+	return p, p.checkTables()
+}
+
+// addAll adds the columns of a part, in the order of their names, as TensorFlow does.
+func (p *Plan) addAll(columns []Column, add func(Column) (Input, error)) ([]Input, error) {
+	for _, c := range columns {
+		if err := p.visit(c, 0); err != nil {
+			return nil, err
+		}
+	}
+	columns = slices.Clone(columns)
+	slices.SortStableFunc(columns, func(a, b Column) int { return strings.Compare(a.Name(), b.Name()) })
+	inputs := make([]Input, len(columns))
+	for i, c := range columns {
+		if i > 0 && c.Name() == columns[i-1].Name() {
+			return nil, fmt.Errorf("two columns are named %q, %v and %v: remove one, or give its feature another name", c.Name(), columns[i-1], c)
+		}
+		var err error
+		if inputs[i], err = add(c); err != nil {
+			return nil, fmt.Errorf("column %q: %w", c.Name(), err)
+		}
+	}
+	return inputs, nil
+}
+
+// visit checks a column and those that it is made of, and notes what they read.
+func (p *Plan) visit(c Column, depth int) error {
+	if v := reflect.ValueOf(c); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		return fmt.Errorf("a column, or the one that a column is made of, is nil: set it")
+	}
+	if depth > 100 {
+		return fmt.Errorf("columns are made of one another more than 100 deep: is one a part of itself?")
+	}
+	for _, parent := range c.parents() {
+		if err := p.visit(parent, depth+1); err != nil {
+			return err
+		}
+	}
+	if err := c.check(); err != nil {
+		return fmt.Errorf("column %q: %w", c.Name(), err)
+	}
+	if !p.seen[c.String()] {
+		p.seen[c.String()] = true
+		p.reads = append(p.reads, c.reads()...)
+	}
+	return nil
+}
+
+func overSequence(c Column) bool {
+	for _, p := range c.parents() {
+		if _, ok := p.(*Sequence); ok {
+			return true
+		}
+	}
+	_, ok := c.(*Sequence)
+	return ok
+}
+
+func (p *Plan) addLinear(c Column) (Input, error) {
+	in := Input{Column: c.Name(), Kernel: &Variable{Name: scope(c.Name()) + "/weights", Trainable: true}}
+	if cat, ok := c.(Categorical); ok && !overSequence(c) {
+		comb := p.columns.LinearCombiner.or(Sum)
+		in.Kind, in.Combiner, in.Buckets = IDs, comb, cat.Buckets()
+		in.Kernel.Shape = []int{cat.Buckets(), 0}
+		in.Values, in.Weights = p.idOutputs(cat, comb)
+		return in, nil
+	}
+	kernel := in.Kernel
+	in, err := p.addDense(c)
+	if err != nil {
+		return in, err
+	}
+	in.Kernel = kernel
+	in.Kernel.Shape = []int{in.Width, 0}
+	return in, nil
+}
+
+func (p *Plan) addDense(c Column) (Input, error) {
+	if overSequence(c) {
+		return Input{}, fmt.Errorf("%v is a sequence: move it to the sequence columns", c)
+	}
+	switch c := c.(type) {
+	case *Embedding:
+		return p.addEmbedding(c, IDs), nil
+	case Dense:
+		return Input{Column: c.Name(), Kind: Numbers, Width: c.Width(), Values: p.output(c, formDense).name}, nil
+	case *SequenceNumeric:
+		return Input{}, fmt.Errorf("%v is a sequence: move it to the sequence columns", c)
+	}
+	return Input{}, fmt.Errorf("%v has no dense form: wrap it in an indicator or embedding column", c)
+}
+
+func (p *Plan) addSequence(c Column) (Input, error) {
+	_, embedding := c.(*Embedding)
+	s, ok := c.(series)
+	switch {
+	case overSequence(c) && embedding:
+		return p.addEmbedding(c.(*Embedding), IDSteps), nil
+	case ok && (overSequence(c) || isSequenceNumeric(c)):
+		in := Input{Column: c.Name(), Kind: NumberSteps, Width: s.Width(), Values: p.output(c, formNumberSteps).name}
+		if n, ok := c.(*SequenceNumeric); ok {
+			in.Pad = n.Default
+		}
+		return in, nil
+	}
+	return Input{}, fmt.Errorf("%v is no sequence: expected a sequence_numeric column, or an indicator or embedding over a sequence", c)
+}
+
+// series are the columns that make numbers of every step.
+type series interface {
+	Column
+	Width() int
+	steps(b *batch) ([]float32, []int32, error)
+}
+
+func isSequenceNumeric(c Column) bool { _, ok := c.(*SequenceNumeric); return ok }
+
+func (p *Plan) addEmbedding(c *Embedding, kind Kind) Input {
+	in := Input{Column: c.Name(), Kind: kind, Width: c.Dimension, Buckets: c.Of.Buckets(), Combiner: c.Combiner.or(Mean), MaxNorm: c.MaxNorm, Table: c.variable()}
+	if kind == IDSteps {
+		in.Values = p.output(c.Of, formIDSteps).name
+	} else {
+		in.Values, in.Weights = p.idOutputs(c.Of, in.Combiner)
+	}
+	return in
+}
+
+// idOutputs returns the names of the ids and weights of a column. Mean and SqrtN
+// leave out ids whose weight is not positive.
+func (p *Plan) idOutputs(c Categorical, comb Combiner) (ids, weights string) {
+	w, ok := c.(*Weighted)
+	switch {
+	case !ok:
+		return p.output(c, formIDs).name, ""
+	case comb == Sum:
+		return p.output(w, formIDs).name, p.output(w, formWeights).name
+	}
+	return p.output(w, formPositiveIDs).name, p.output(w, formPositiveWeights).name
+}
+
+// output returns the output of a column, a new one where there is none yet.
+func (p *Plan) output(c Column, form form) *output {
+	for _, o := range p.outputs {
+		if o.form == form && o.column.String() == c.String() {
+			return o
+		}
+	}
+	base := c.Name() + form.suffix()
+	name := base
+	for i := 2; p.names[name]; i++ {
+		name = fmt.Sprintf("%s/%d", base, i)
+	}
+	p.names[name] = true
+	o := &output{name: name, form: form, column: c}
+	p.outputs = append(p.outputs, o)
+	return o
+}
+
+// checkTables checks that columns that share a table agree about it.
+func (p *Plan) checkTables() error {
+	known := map[string]Input{}
+	for _, in := range slices.Concat(p.linear, p.dense, p.series) {
+		if in.Table == nil || !in.Table.Global {
+			continue
+		}
+		first, ok := known[in.Table.Name]
+		if !ok {
+			known[in.Table.Name] = in
+			continue
+		}
+		if !reflect.DeepEqual(first.Table, in.Table) || first.MaxNorm != in.MaxNorm || first.Combiner != in.Combiner {
+			return fmt.Errorf("columns %q and %q share table %q but differ in buckets (%d and %d) or in settings: make them equal",
+				first.Column, in.Column, in.Table.Name, first.Buckets, in.Buckets)
+		}
+	}
+	return nil
+}
+
+// String is the declaration of all columns; it is part of a pipeline's description.
+func (p *Plan) String() string {
+	return fmt.Sprintf("linear %v dense %v sequence %v %s keep %v", p.columns.Linear, p.columns.Dense, p.columns.Sequence, p.columns.LinearCombiner.or(Sum), p.columns.Keep)
+}
+
+// Mapper returns the host side as a Mapper: it replaces features by what the
+// columns make of them.
+func (p *Plan) Mapper() inputs.Mapper {
+	return inputs.Mapper{
+		Name:   fmt.Sprintf("feature(%016x)", Fingerprint64([]byte(p.String()))),
+		Schema: p.schema,
+		Map:    p.apply,
+	}
+}
+
+// Transform returns the host side as a transform, which computes in the given
+// number of goroutines ahead of the consumer.
+func (p *Plan) Transform(workers int) inputs.Transform {
+	return inputs.ParallelMap(p.Mapper(), workers)
+}

@@ -1,0 +1,88 @@
+package feature
+
+import (
+	"fmt"
+
+	"github.com/goestimator/goestimator/inputs"
+)
+
+// Weighted is weighted_categorical_column: ids whose weights are another feature,
+// of as many numbers in every row.
+type Weighted struct {
+	Of        Categorical
+	WeightKey string
+}
+
+// Name is like word_weighted_by_count.
+func (c *Weighted) Name() string { return c.Of.Name() + "_weighted_by_" + c.WeightKey }
+
+// String is like weighted(hash_bucket(word, 100), count).
+func (c *Weighted) String() string { return fmt.Sprintf("weighted(%v, %s)", c.Of, c.WeightKey) }
+
+// Buckets is that of the categorical column.
+func (c *Weighted) Buckets() int { return c.Of.Buckets() }
+
+func (c *Weighted) check() error {
+	switch c.Of.(type) {
+	case nil:
+		return fmt.Errorf("no categorical column")
+	case *Weighted, *Sequence:
+		return fmt.Errorf("%v cannot be weighted", c.Of)
+	}
+	return noKey(c.WeightKey)
+}
+
+func (c *Weighted) parents() []Column { return []Column{c.Of} }
+func (c *Weighted) reads() []read {
+	return []read{{key: c.WeightKey, kind: number, spec: ExampleSpec{Key: c.WeightKey, DType: inputs.Float32, VarLen: true}}}
+}
+
+func (c *Weighted) ids(b *batch) (*idList, error) {
+	return once(b, idsOf{c}, func() (*idList, error) {
+		l, err := c.Of.ids(b)
+		if err != nil {
+			return nil, err
+		}
+		w, err := b.floats(c.WeightKey)
+		if err != nil {
+			return nil, err
+		}
+		cells, err := b.cells(c.WeightKey)
+		if err != nil {
+			return nil, err
+		}
+		out := &idList{values: l.values, offsets: l.offsets, weights: make([]float32, len(l.values))}
+		for row := range b.rows() {
+			if err := c.weigh(b, out, l.at, cells, w, row); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	})
+}
+
+// weigh writes the weights of a row. Ids of a dense feature may lack some of its
+// values; a dense weight is then found by its place.
+func (c *Weighted) weigh(b *batch, out *idList, at []int32, cells *cells, w []float32, row int) error {
+	from, to := int(out.offsets[row]), int(out.offsets[row+1])
+	start, end := cells.span(row)
+	if at == nil || cells.offsets != nil {
+		if to-from != end-start {
+			return &RowError{Column: c.Name(), Row: b.first + int64(row),
+				Err: fmt.Errorf("%d ids but %d weights in %q: expected a weight for each", to-from, end-start, c.WeightKey)}
+		}
+	}
+	for i := from; i < to; i++ {
+		v := start + i - from
+		if at != nil && cells.offsets == nil {
+			v = int(at[i])
+		}
+		if v >= end {
+			return &RowError{Column: c.Name(), Row: b.first + int64(row), Err: fmt.Errorf("%q has %d weights, fewer than there are ids", c.WeightKey, end-start)}
+		}
+		if out.weights[i] = w[v]; w[v] != w[v] || cells.missing != nil && cells.missing[v] {
+			return &RowError{Column: c.Name(), Row: b.first + int64(row), Value: cells.show(v), Err: fmt.Errorf("not a weight: correct feature %q", c.WeightKey)}
+		}
+	}
+	return nil
+}
