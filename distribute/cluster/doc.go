@@ -38,8 +38,8 @@
 //
 // # Security
 //
-// Without certificates tasks talk in plaintext, and are warned of it once; with
-// them (Security) in TLS 1.2 or later. Files are read again at every handshake.
+// Without certificates tasks talk in plaintext, and are warned of it once unless
+// all are on this machine; with them (Security) in TLS 1.2 or later. Files are read again at every handshake.
 // The job token, where set, is compared in constant time before anything of a
 // message is read. Health checks need no token, so that probes work: they tell
 // no more than that the task serves. HTTP proxy variables are ignored.

@@ -92,10 +92,29 @@ func listenAddress(address string) string {
 	if err != nil {
 		return address // net.Listen says what is wrong with it
 	}
-	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
+	if loopback(host) {
 		return address
 	}
 	return net.JoinHostPort("", port)
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// local reports whether no message of the cluster leaves this machine.
+func (c Config) local() bool {
+	addresses := []string{c.Address}
+	for _, job := range c.Spec.Jobs() {
+		addresses = append(addresses, c.Spec.Addresses(job)...)
+	}
+	for _, a := range addresses {
+		if host, _, err := net.SplitHostPort(a); err != nil || !loopback(host) {
+			return false
+		}
+	}
+	return c.Listener == nil
 }
 
 // Task returns the task that this node is.

@@ -63,7 +63,7 @@ func newSecurity(c Config) (*security, error) {
 		return nil, fmt.Errorf("cluster: %v: %w", c.Task, err)
 	}
 	if !c.Security.tls() {
-		if c.dial == nil {
+		if c.dial == nil && !c.local() {
 			s.log.Warn("tasks talk in plaintext: whoever can reach their ports reads and changes what they exchange; "+
 				"to secure them set rpc.ca_file, rpc.cert_file and rpc.key_file (and GOESTIMATOR_JOB_TOKEN)", "task", c.Task.String())
 		}

@@ -241,10 +241,12 @@ func TestPlaintextIsWarnedOfOnce(t *testing.T) {
 	good := issue(t, clustertest.NewAuthority(t), clustertest.Certificate{})
 	for _, c := range []struct {
 		s    cluster.Security
+		peer string
 		want int
-	}{{cluster.Security{}, 1}, {good, 0}} {
+	}{{cluster.Security{}, "elsewhere:1", 1}, {cluster.Security{}, "localhost:1", 0}, {good, "elsewhere:1", 0}} {
 		var out bytes.Buffer
-		n, err := cluster.Open(cluster.Config{Task: ps, Address: "127.0.0.1:0", Security: c.s, Log: slog.New(slog.NewTextHandler(&out, nil))})
+		spec := runconfig.NewClusterSpec(map[string][]string{"worker": {c.peer}})
+		n, err := cluster.Open(cluster.Config{Task: ps, Address: "127.0.0.1:0", Spec: spec, Security: c.s, Log: slog.New(slog.NewTextHandler(&out, nil))})
 		if err != nil {
 			t.Fatal(err)
 		}
