@@ -244,3 +244,42 @@ func TestLinkRefusesUnknownCommands(t *testing.T) {
 		}
 	}
 }
+
+// A contender takes part in its own cases alone, and is checked in no other.
+func TestContenderOfSomeCases(t *testing.T) {
+	sub := fakeSubject(t, "right", "peer")
+	sub.cases = []string{"", "other"}
+	setup := sub.setup
+	sub.setup = func(ctx context.Context, s settings, dir string) (field, error) {
+		f, err := setup(ctx, s, dir)
+		f.contenders[1].cases = []string{"other"}
+		return f, err
+	}
+	s := quick
+	s.threads = []int{1}
+	r, err := s.measure(t.Context(), sub)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []key
+	for _, x := range r.Rows {
+		got = append(got, x.key)
+	}
+	if d := cmp.Diff([]key{{"", 1, ours}, {"other", 1, ours}, {"other", 1, "peer"}}, got); d != "" {
+		t.Errorf("rows (-want +got):\n%s", d)
+	}
+}
+
+// Without its module GoMLX is named and left out; with -ours nobody asks.
+func TestGoMLXIsLeftOut(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var f, none field
+	f.addGoMLX(t.Context(), settings{}, t.TempDir(), "train")
+	if len(f.contenders) != 0 || len(f.missing) != 1 || !strings.HasPrefix(f.missing[0], "GoMLX: ") {
+		t.Errorf("contenders %v, left out: %q", f.contenders, f.missing)
+	}
+	none.addGoMLX(t.Context(), settings{oursOnly: true}, t.TempDir(), "train")
+	if len(none.missing) != 0 {
+		t.Errorf("-ours: left out %q, expected nothing", none.missing)
+	}
+}

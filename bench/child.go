@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 )
@@ -20,7 +21,12 @@ type contender struct {
 	env  []string
 	// tolerance of its results where its definitions differ a little; 0: the field's.
 	tolerance float64
+	// cases that it takes part in; nil: all.
+	cases []string
 }
+
+// runs reports whether it takes part in a case.
+func (c contender) runs(name string) bool { return c.cases == nil || slices.Contains(c.cases, name) }
 
 // child is a running worker, as its parent sees it.
 type child struct {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"time"
 )
 
@@ -121,7 +122,8 @@ func (s settings) process(ctx context.Context, j job) error {
 		j.r.Versions[c.name] = w.ready.Version
 	}
 	for _, name := range j.cases {
-		if err := s.alternate(ctx, j, name, ws); err != nil {
+		in := slices.DeleteFunc(slices.Clone(ws), func(w *child) bool { return !w.runs(name) })
+		if err := s.alternate(ctx, j, name, in); err != nil {
 			return err
 		}
 	}
@@ -192,6 +194,9 @@ func (j job) correct(w *child) error {
 		tolerance = w.tolerance
 	}
 	for name, want := range j.reference {
+		if !w.runs(name) {
+			continue
+		}
 		got, ok := w.ready.Values[name]
 		if !ok || len(got) < len(want) {
 			return fmt.Errorf("%s: case %q: expected %d values to check, got %d", w.name, name, len(want), len(got))

@@ -77,7 +77,11 @@ func (r *result) ratio(x row, of func(row) float64) string {
 	if !ok || x.Contender == ours || of(x) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%.2f", of(mine)/of(x))
+	v := of(mine) / of(x)
+	if v < 0.01 {
+		return fmt.Sprintf("%.1g", v)
+	}
+	return fmt.Sprintf("%.2f", v)
 }
 
 // allocs are the allocations of a step, where the contender tells.

@@ -82,6 +82,7 @@ func mlpField(ctx context.Context, s settings, dir string) (field, error) {
 		s.peer("tf.keras", "tf_train.py", "mlp", dir, "keras"),
 		// Gorgonia's Adam corrects the bias before it adds epsilon.
 		contender{name: "stock Gorgonia", argv: argv, tolerance: 5e-3})
+	f.addGoMLX(ctx, s, dir, "train")
 	return f, err
 }
 
@@ -112,8 +113,10 @@ func inferenceField(ctx context.Context, s settings, dir string) (field, error) 
 	}
 	argv, err := self("predict", dir)
 	check := s.peer("reference", "infer.py", dir, "float64")
-	return field{check: &check, tolerance: 1e-4, contenders: []contender{{name: ours, argv: argv},
-		s.peer("onnxruntime", "infer.py", dir, "onnxruntime"), s.peer("torch", "infer.py", dir, "torch")}}, err
+	f := field{check: &check, tolerance: 1e-4, contenders: []contender{{name: ours, argv: argv},
+		s.peer("onnxruntime", "infer.py", dir, "onnxruntime"), s.peer("torch", "infer.py", dir, "torch")}}
+	f.addGoMLX(ctx, s, dir, "predict", "mlp/1", "mlp/64", "cnn/1", "cnn/64")
+	return f, err
 }
 
 func sparseField(ctx context.Context, s settings, dir string) (field, error) {

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strconv"
+
+	"github.com/gomlx/gomlx/backends"
+	"github.com/gomlx/gomlx/backends/simplego"
+)
+
+// version is that of go.mod.
+const version = "0.26.0, Go backend"
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "worker:", err)
+		os.Exit(1)
+	}
+}
+
+// run is the worker; what GoMLX panics with becomes an error.
+func run(args []string) (err error) {
+	defer func() {
+		if e := recover(); e != nil {
+			err = fmt.Errorf("gomlx: %v", e)
+		}
+	}()
+	kinds := map[string]func(b backends.Backend, dir string, in io.Reader, out io.Writer) error{"train": trainWorker, "predict": predictWorker}
+	if len(args) != 2 || kinds[args[0]] == nil {
+		return fmt.Errorf("arguments %q: expected train DIR or predict DIR", args)
+	}
+	b, err := newBackend()
+	if err != nil {
+		return err
+	}
+	return kinds[args[0]](b, args[1], os.Stdin, os.Stdout)
+}
+
+// newBackend holds both Go's scheduler and GoMLX's pool to the threads that the
+// parent allows.
+func newBackend() (backends.Backend, error) {
+	n, err := strconv.Atoi(os.Getenv("BENCH_THREADS"))
+	if err != nil || n < 1 {
+		n = runtime.NumCPU()
+	}
+	runtime.GOMAXPROCS(n)
+	return simplego.New(fmt.Sprintf("parallelism=%d", n))
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"io"
+
+	"github.com/gomlx/gomlx/backends"
+	"github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/tensors"
+	"github.com/gomlx/gomlx/pkg/ml/context"
+	"github.com/gomlx/gomlx/pkg/ml/train"
+	"github.com/gomlx/gomlx/pkg/ml/train/losses"
+	"github.com/gomlx/gomlx/pkg/ml/train/optimizers"
+)
+
+const (
+	trainBatch   = 128
+	checkedSteps = 4 // are compared with the reference before anything is timed
+)
+
+// training is the mlp with GoMLX's Trainer and its Adam.
+type training struct {
+	trainer *train.Trainer
+	xs, ys  []*tensors.Tensor // batches, used in turn
+	at      int
+}
+
+func newTraining(b backends.Backend, dir string) (*training, error) {
+	g, err := readGiven(dir)
+	if err != nil {
+		return nil, err
+	}
+	ctx, err := newContext(g)
+	if err != nil {
+		return nil, err
+	}
+	t := &training{}
+	if t.xs, err = batches[float32](g, "x", trainBatch); err != nil {
+		return nil, err
+	}
+	if t.ys, err = batches[int64](g, "y", trainBatch); err != nil {
+		return nil, err
+	}
+	model := func(ctx *context.Context, _ any, inputs []*graph.Node) []*graph.Node {
+		return []*graph.Node{networks["mlp"](ctx, inputs[0])}
+	}
+	adam := optimizers.Adam().LearningRate(0.001).Epsilon(1e-8).Done()
+	t.trainer = train.NewTrainer(b, ctx, model, losses.SparseCategoricalCrossEntropyLogits, adam, nil, nil)
+	return t, nil
+}
+
+// batches cuts a tensor up; labels get a second dimension, as GoMLX wants it.
+func batches[T float32 | int64](g *given, name string, size int) ([]*tensors.Tensor, error) {
+	v, t, err := read[T](g, name)
+	if err != nil {
+		return nil, err
+	}
+	shape := append([]int{size}, t.Shape[1:]...)
+	if len(shape) == 1 {
+		shape = append(shape, 1)
+	}
+	n := len(v) / t.Shape[0] * size
+	var out []*tensors.Tensor
+	for ; len(v) >= n; v = v[n:] {
+		out = append(out, tensors.FromFlatDataAndDimensions(v[:n], shape...))
+	}
+	return out, nil
+}
+
+// step trains on the next batch and returns GoMLX's metrics, first the loss.
+func (t *training) step() ([]*tensors.Tensor, error) {
+	i := t.at
+	t.at = (i + 1) % len(t.xs)
+	return t.trainer.TrainStep(nil, t.xs[i:i+1], t.ys[i:i+1])
+}
+
+// trainWorker trains the mlp given in dir.
+func trainWorker(b backends.Backend, dir string, in io.Reader, out io.Writer) error {
+	t, err := newTraining(b, dir)
+	if err != nil {
+		return err
+	}
+	var checked []float64
+	for range checkedSteps {
+		metrics, err := t.step()
+		if err != nil {
+			return err
+		}
+		checked = append(checked, float64(tensors.ToScalar[float32](metrics[0])))
+	}
+	return serve(in, out, reply{Values: map[string][]float64{"": checked}, Version: version}, func(string) error {
+		metrics, err := t.step()
+		if err != nil {
+			return err
+		}
+		return finalize(metrics)
+	})
+}
+
+// finalize gives tensors' memory back, as GoMLX's own training loop does.
+func finalize(ts []*tensors.Tensor) error {
+	for _, t := range ts {
+		if err := t.FinalizeAll(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
