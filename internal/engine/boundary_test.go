@@ -126,3 +126,24 @@ func TestGrowthFails(t *testing.T) {
 		}
 	})
 }
+
+// TestRefusedFeedsLeaveTheBatch sees that a run whose feeds are refused does not count as one of its batch size: what
+// depends on that is made by the next run.
+func TestRefusedFeedsLeaveTheBatch(t *testing.T) {
+	onDevices(t, func(t *testing.T, dev device.Device) {
+		b := graph.NewBuilder(graph.New())
+		x := b.Placeholder("x", graph.Type{DType: graph.Float32, Shape: graph.BatchOf()})
+		rows := b.Op("Cast", "rows", fixedType(graph.Float32), nil, b.Op("Size", "size", fixedType(graph.Int32), nil, x))
+		y := b.Op("Mul", "y", x.Type(), nil, x, rows)
+		p := ok(Compile(b.Graph, Spec{Feeds: []graph.Output{x}, Fetches: []graph.Output{y}}, dev, ok(NewVariables(dev)), Options{Capacity: 4}))
+		if err := p.Run(bg, 1, column(1)); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Run(bg, 3, column(1)); err == nil {
+			t.Error("expected an error for 1 row in a batch of 3")
+		}
+		if err := p.Run(bg, 3, column(1, 2, 3)); err != nil || p.Value(0).Float(0) != 3 {
+			t.Errorf("expected 3 after refused feeds, got %v (%v)", p.Value(0), err)
+		}
+	})
+}

@@ -61,7 +61,7 @@ func Compile(g *graph.Graph, spec Spec, dev device.Device, vars *Variables, opts
 	p.ready = make([]atomic.Bool, len(p.fetched))
 	p.splitRun()
 	if p.stream, err = dev.NewStream(); err != nil {
-		return nil, fmt.Errorf("compile: %w", err)
+		return nil, errors.Join(fmt.Errorf("compile: %w", err), p.Close())
 	}
 	if err := p.uploadConstants(ops); err != nil {
 		return nil, errors.Join(fmt.Errorf("compile: %w", err), p.Close())

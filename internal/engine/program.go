@@ -84,14 +84,14 @@ func (p *Program) Run(ctx context.Context, batch int, feeds []*graph.Tensor) (er
 			return err
 		}
 	}
+	if err := p.bindFeeds(batch, feeds); err != nil {
+		return err
+	}
 	rebatch := batch != p.batch
-	if rebatch {
+	if rebatch { // only now: from here on what depends on the batch size is made, or the run fails
 		if err := p.resize(batch); err != nil {
 			return err
 		}
-	}
-	if err := p.bindFeeds(batch, feeds); err != nil {
-		return err
 	}
 	p.exec.ctx, p.exec.rebatch = ctx, rebatch
 	err = p.launch()
