@@ -22,7 +22,7 @@ func PackB[T Float](b []T, ldb, k, n int, trans bool) *PackedB[T] {
 	}
 	p := &PackedB[T]{k: k, n: n, tiles: tilesFor[T](ActiveLevel())}
 	p.data = aligned[T](k * ceilDiv(n, p.tiles.lanes) * p.tiles.lanes)
-	for at := 0; at < n; at += p.stripWidth() {
+	for at := 0; at < n && k > 0; at += p.stripWidth() {
 		dst, ld, cols := p.strip(at)
 		if trans {
 			transposeRange(dst, ld, b[at*ldb:], ldb, cols, k)

@@ -97,6 +97,17 @@ func TestPackedOperandOfAnotherSize(t *testing.T) {
 	Conv2DPacked(g, make([]float32, g.outSize()), make([]float32, g.inSize()), f, Epilogue[float32]{})
 }
 
+// TestPackedWithoutRows sees that an operand of no rows may be empty whatever the distance of its rows.
+func TestPackedWithoutRows(t *testing.T) {
+	for _, trans := range []bool{false, true} {
+		c := []float32{1, 2}
+		MatMulPacked(PackedArgs[float32]{M: 1, B: PackB[float32](nil, 40, 0, 2, trans), C: c, LDC: 2, Epilogue: Epilogue[float32]{Add: []float32{3, 4}}})
+		if c[0] != 3 || c[1] != 4 {
+			t.Errorf("transposed %v: got %v, want the addend", trans, c)
+		}
+	}
+}
+
 func TestPackedDoesNotAllocate(t *testing.T) {
 	g := cnnLayer(1, 14, 32, 64)
 	x, y, w := vector[float32](newRand(1), g.inSize()), make([]float32, g.outSize()), vector[float32](newRand(3), g.weights())
