@@ -100,23 +100,23 @@ func TestClusterSlowPeer(t *testing.T) {
 	for name, args := range map[string][]string{"asynchronous": asynchronous, "all_reduce": allReduce} {
 		t.Run(name, func(t *testing.T) {
 			whole(t)
-			tasks, peer := "chief-0 worker-0 ps-0", "ps-0"
+			tasks, peer := "chief-0 ps-0", "ps-0"
 			if name == "all_reduce" {
-				tasks, peer = "chief-0 worker-0", "chief-0"
+				tasks, peer = "chief-0 worker-0", "worker-0"
 			}
-			r := newRig(t, tasks, set(args, "train.max_steps=600")...)
-			p := r.proxy("worker-0", peer)
+			r := newRig(t, tasks, set(args, "train.max_steps=400")...)
+			p := r.proxy("chief-0", peer)
 			r.start()
-			at := r.reach("worker-0", 50)
-			p.Delay(30 * time.Millisecond)
-			r.reach("worker-0", at+20)
+			at := r.reach("chief-0", 40)
+			p.Delay(5 * time.Millisecond)
+			r.reach("chief-0", at+20)
 			r.signal(syscall.SIGSTOP, peer)
 			time.Sleep(1500 * time.Millisecond) // the fault itself: shorter than peer_timeout_secs
 			r.signal(syscall.SIGCONT, peer)
-			r.reach("worker-0", at+60)
+			r.reach("chief-0", at+60)
 			p.Heal()
-			r.ended("chief-0", 600, 601)
-			r.exit("worker-0", 0)
+			r.ended("chief-0", 400, 400)
+			r.exit(peer, 0)
 			for task, x := range r.tasks {
 				if strings.Contains(x.all(), "synchronize again") {
 					t.Errorf("%s took a slow peer for lost", task)

@@ -1,6 +1,7 @@
 package accept
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -10,12 +11,12 @@ import (
 // again, empty: that is noticed, and training goes on from the last checkpoint.
 func TestClusterServerKilled(t *testing.T) {
 	all := long(t)
-	r := newRig(t, "chief-0 worker-0 ps-0 ps-1", set(asynchronous, "train.max_steps=5000")...)
-	r.start()
-	victims := []string{"ps-1", "ps-0"}
+	victims, steps := []string{"ps-1", "ps-0"}, int64(4000)
 	if !all {
-		victims = victims[:1]
+		victims, steps = victims[:1], 1500
 	}
+	r := newRig(t, "chief-0 worker-0 ps-0 ps-1", set(asynchronous, fmt.Sprintf("train.max_steps=%d", steps))...)
+	r.start()
 	for _, victim := range victims {
 		r.awaitCheckpoint(r.step("chief-0") + 200)
 		chief, worker := r.at("chief-0"), r.at("worker-0")
@@ -31,7 +32,7 @@ func TestClusterServerKilled(t *testing.T) {
 	r.exit("worker-0", 0)
 	r.exit("ps-0", 0)
 	r.exit("ps-1", 0)
-	r.ended("chief-0", 5000, 5001)
+	r.ended("chief-0", steps, steps+1)
 }
 
 // TestClusterServerGone waits in vain for a parameter server.
