@@ -105,10 +105,12 @@ func intData(x []int64) arrow.ArrayData {
 }
 
 // vectors is an array of rows of width numbers.
-func vectors(x []float32, rows, width int) arrow.Array {
-	child := floatData(x)
+func vectors(x []float32, rows, width int) arrow.Array { return fixed(floatData(x), rows, width) }
+
+// fixed is an array of lists of one length; it takes the values over.
+func fixed(child arrow.ArrayData, rows, width int) arrow.Array {
 	defer child.Release()
-	d := array.NewData(arrow.FixedSizeListOf(int32(width), arrow.PrimitiveTypes.Float32), rows, []*memory.Buffer{nil}, []arrow.ArrayData{child}, 0, 0)
+	d := array.NewData(arrow.FixedSizeListOf(int32(width), child.DataType()), rows, []*memory.Buffer{nil}, []arrow.ArrayData{child}, 0, 0)
 	defer d.Release()
 	return array.MakeFromData(d)
 }
