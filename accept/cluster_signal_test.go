@@ -26,17 +26,17 @@ func TestClusterTerminated(t *testing.T) {
 		short       bool
 		high        int64 // last step, at most
 	}{
-		{"all_reduce", "chief-0 worker-0", allReduce, true, 1000},
-		{"one_worker", "chief-0 ps-0 ps-1", asynchronous, true, 1000},
-		{"asynchronous", "chief-0 worker-0 ps-0 ps-1", asynchronous, false, 1001},
-		{"synchronous", "chief-0 worker-0 ps-0", synchronous, false, 1000},
+		{"all_reduce", "chief-0 worker-0", allReduce, true, 600},
+		{"one_worker", "chief-0 ps-0 ps-1", asynchronous, true, 600},
+		{"asynchronous", "chief-0 worker-0 ps-0 ps-1", asynchronous, false, 601},
+		{"synchronous", "chief-0 worker-0 ps-0", synchronous, false, 600},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			if !long(t) && !c.short {
 				t.Skip("skipped: not part of the short form; set GOESTIMATOR_ACCEPT=1")
 			}
-			args := set(c.args, "train.max_steps=1000", "run.save_checkpoints_steps=100000")
+			args := set(c.args, "train.max_steps=600", "run.save_checkpoints_steps=100000")
 			r := newRig(t, c.tasks, args...)
 			r.start()
 			r.reach("chief-0", 200)
@@ -58,14 +58,14 @@ func TestClusterTerminated(t *testing.T) {
 			for _, name := range names {
 				r.exit(name, 0)
 			}
-			r.ended("chief-0", 1000, c.high)
+			r.ended("chief-0", 600, c.high)
 			if len(names) > 3 || c.name == "synchronous" {
 				return // the order of updates is not that of another run
 			}
 			quiet := newRig(t, c.tasks, args...)
 			quiet.start()
-			quiet.ended("chief-0", 1000, 1000)
-			compare(t, quiet.dir, r.dir, "1000")
+			quiet.ended("chief-0", 600, 600)
+			compare(t, quiet.dir, r.dir, "600")
 		})
 	}
 }

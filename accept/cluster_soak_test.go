@@ -99,8 +99,11 @@ func (s *soak) soon() time.Time {
 	return time.Now().Add(time.Second + time.Duration(s.random.Int64N(int64(5*time.Second))))
 }
 
-// hurt kills a task, mostly as kill -9 does.
+// hurt kills a task or two, mostly as kill -9 does.
 func (s *soak) hurt() {
+	if s.random.IntN(4) == 0 {
+		defer s.hurt()
+	}
 	name := s.victims[s.random.IntN(len(s.victims))]
 	how := syscall.SIGKILL
 	if s.random.IntN(5) == 0 {
