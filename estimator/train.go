@@ -121,6 +121,10 @@ func (e *Estimator) inputContext(mode models.Mode) inputs.Context {
 	if n := e.config.NumWorkers(); n > 1 {
 		ic.Pipeline, ic.NumPipelines = e.config.WorkerRank(), n
 	}
+	if e.config.ClusterSpec().Sparse() {
+		// Nobody knows how many workers there are: each reads all data, in an order of its own.
+		ic.Seed += int64(max(e.config.WorkerRank(), 0))
+	}
 	switch s := e.strategy.Strategy; {
 	case s.Name == "mirrored" || s.Name == "central_storage":
 		ic.ReplicasInSync = max(s.Replicas, 1)
