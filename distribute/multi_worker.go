@@ -260,19 +260,54 @@ func (m *multiWorker) Gather(ctx context.Context, value []byte) ([][]byte, error
 // Settle has nothing to wait for: all workers made the same steps.
 func (m *multiWorker) Settle(context.Context, bool) error { return nil }
 
-// Finish keeps the workers together until the chief has saved the last state.
+// Finish keeps the workers together until the chief has saved the last state
+// and all have heard of it.
 func (m *multiWorker) Finish(ctx context.Context, over bool) error {
-	key := fmt.Sprintf("finished/%d", m.generation)
+	saved, left := fmt.Sprintf("finished/%d", m.generation), func(rank int) string { return fmt.Sprintf("left/%d/%d", m.generation, rank) }
 	if m.job.chief() {
-		return m.job.board.Set(ctx, key, []byte(fmt.Sprint(over)))
-	}
-	if _, err := m.job.board.Wait(ctx, key); err != nil {
-		if errors.Is(err, cluster.ErrPeerLost) || errors.Is(err, coordinator.ErrLeaderReset) {
-			return lost("the chief was lost before it saved the last state", err)
+		if err := m.job.board.Set(ctx, saved, nil); err != nil {
+			return err
 		}
-		return err
+		return m.awaitLeaving(ctx, over, left)
 	}
-	return nil
+	for {
+		_, err := m.job.board.Wait(ctx, saved)
+		switch {
+		case err == nil:
+			if err := m.job.board.Set(ctx, left(m.job.rank), nil); err != nil {
+				m.job.log.Warn("the chief was not told that this worker leaves", "error", err)
+			}
+			return nil
+		case errors.Is(err, cluster.ErrPeerLost), errors.Is(err, coordinator.ErrLeaderReset):
+			return lost("the chief was lost before it saved the last state", err)
+		case ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded):
+			return err
+		}
+		m.job.log.Info("waiting for the chief to end training")
+	}
+}
+
+// leaveTime is how long workers that have to end soon are waited for.
+const leaveTime = 3 * time.Second
+
+// awaitLeaving gives the others time to do what they do at the end: where the
+// chief was gone they could not know that all went well.
+func (m *multiWorker) awaitLeaving(ctx context.Context, over bool, left func(rank int) string) error {
+	limit := leaveTime
+	if over {
+		limit = max(limit, m.job.rejoinTimeout())
+	}
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	for rank, task := range m.job.workers {
+		if rank == m.job.rank {
+			continue
+		}
+		if _, err := m.job.board.Wait(limited, left(rank)); err != nil {
+			m.job.log.Warn("a worker did not end in time; training ends without it", "worker", task, "error", err)
+		}
+	}
+	return ctx.Err()
 }
 
 // Close leaves the ring and frees the variables.

@@ -183,7 +183,8 @@ func (p *parameterServer) awaitStep(ctx context.Context, step int64) (ps.Progres
 	for {
 		wait, cancel := context.WithTimeout(ctx, 2*time.Second)
 		progress, err := p.client.WaitStep(wait, step)
-		late := wait.Err() != nil && ctx.Err() == nil
+		// The server's clock may find that time is up before this one does.
+		late := (wait.Err() != nil || errors.Is(err, context.DeadlineExceeded)) && ctx.Err() == nil
 		cancel()
 		if err == nil || !late || errors.Is(err, cluster.ErrPeerLost) || errors.Is(err, ps.ErrReset) {
 			return progress, err

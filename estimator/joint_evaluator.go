@@ -28,11 +28,14 @@ type jointEvaluator struct {
 	last   *EvalResult
 }
 
-var _ hooks.Hook = (*jointEvaluator)(nil)
+var _ hooks.Tensorless = (*jointEvaluator)(nil)
 
 func newJointEvaluator(e *Estimator, spec EvalSpec) *jointEvaluator {
 	return &jointEvaluator{est: e, spec: spec, latest: -1}
 }
+
+// Tensorless marks that a worker without data to train on takes part.
+func (h *jointEvaluator) Tensorless() {}
 
 // AfterRun evaluates every so many steps, where asked.
 func (h *jointEvaluator) AfterRun(ctx context.Context, r hooks.Run) error {

@@ -23,10 +23,8 @@ func (e *Estimator) runRole(ctx context.Context, train TrainSpec, eval EvalSpec)
 		return e.runEvaluator(ctx, train.MaxSteps, eval)
 	case runconfig.PS:
 		return Result{TrainResult: TrainResult{Loss: math.NaN()}}, e.RunParameterServer(ctx)
-	case runconfig.Master:
-		return e.trainAndEvaluateLocal(ctx, train, eval)
 	}
-	if e.config.ClusterSpec().Len() <= 1 {
+	if e.config.ClusterSpec().Len() <= 1 || e.config.TaskType() == runconfig.Master && !e.evaluatesTogether() {
 		return e.trainAndEvaluateLocal(ctx, train, eval)
 	}
 	if !e.config.IsChief() {

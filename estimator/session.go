@@ -232,10 +232,10 @@ func (s *session) runStep(ctx context.Context, in distribute.Step) (distribute.O
 	if s.program.mode == models.Train {
 		s.step = out.GlobalStep
 	}
-	if !s.ran {
-		return out, nil
-	}
 	for _, h := range s.hooks {
+		if _, ok := h.(hooks.Tensorless); !ok && !s.ran {
+			continue
+		}
 		if err := h.AfterRun(ctx, s.self); err != nil {
 			return out, err
 		}

@@ -14,6 +14,13 @@ type Checkpointer interface {
 	SaveCheckpoint(ctx context.Context) (prefix string, err error)
 }
 
+// Tensorless hooks take no tensors: they are told of all steps, those of other
+// tasks too in which this one has had no data yet, so that tensors have no values.
+type Tensorless interface {
+	Hook
+	Tensorless()
+}
+
 // Summarizer is a Run that has an event file: training on the chief.
 type Summarizer interface {
 	Events() summary.Writer

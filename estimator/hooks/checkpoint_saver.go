@@ -30,6 +30,7 @@ type CheckpointSaver struct {
 var (
 	_ Hook        = (*CheckpointSaver)(nil)
 	_ Prioritized = (*CheckpointSaver)(nil)
+	_ Tensorless  = (*CheckpointSaver)(nil)
 )
 
 // NewCheckpointSaver returns a saver with the given listeners.
@@ -50,6 +51,9 @@ func (h *CheckpointSaver) With(ls ...CheckpointListener) *CheckpointSaver {
 
 // Priority is the last: what other hooks keep is saved as of this step.
 func (h *CheckpointSaver) Priority() int { return PrioritySave }
+
+// Tensorless marks that only variables are saved.
+func (h *CheckpointSaver) Tensorless() {}
 
 // Begin tells the listeners.
 func (h *CheckpointSaver) Begin(Setup) error {

@@ -12,13 +12,16 @@ type StopAtStep struct {
 	extra int64 // set instead of last: steps after the first AfterCreateSession
 }
 
-var _ Hook = (*StopAtStep)(nil)
+var _ Tensorless = (*StopAtStep)(nil)
 
 // NewStopAtStep ends training when the global step reaches last.
 func NewStopAtStep(last int64) *StopAtStep { return &StopAtStep{last: last} }
 
 // NewStopAfterSteps ends training n steps after it begins.
 func NewStopAfterSteps(n int64) *StopAtStep { return &StopAtStep{extra: n} }
+
+// Tensorless marks that steps are only counted.
+func (h *StopAtStep) Tensorless() {}
 
 // AfterCreateSession fixes the last step, the first time.
 func (h *StopAtStep) AfterCreateSession(_ context.Context, r Run) error {
