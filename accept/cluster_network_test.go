@@ -5,6 +5,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/goestimator/goestimator/distribute/cluster/clustertest"
 )
 
 // TestClusterBlackHole lets nothing pass between a worker and a parameter
@@ -189,4 +191,24 @@ func TestClusterToken(t *testing.T) {
 			r.exit("worker-0", 0)
 		})
 	}
+}
+
+// TestClusterTLS trains with mutual TLS; a worker without it is refused.
+func TestClusterTLS(t *testing.T) {
+	whole(t)
+	a := clustertest.NewAuthority(t)
+	cert, key := a.Issue(t, t.TempDir(), clustertest.Certificate{})
+	r := newRig(t, "chief-0 worker-0 ps-0", set(asynchronous, "train.max_steps=3000",
+		"rpc.security=tls", "rpc.client_auth=true", "rpc.ca_file="+a.CAFile, "rpc.cert_file="+cert, "rpc.key_file="+key)...)
+	r.start("chief-0", "ps-0")
+	plain := r.tasks["worker-0"]
+	plain.args = set(nil, "rpc.security=auto", "rpc.client_auth=false", "rpc.ca_file=", "rpc.cert_file=", "rpc.key_file=")
+	r.start("worker-0")
+	t.Logf("without TLS: refused after %v: %s", r.exit("worker-0", 1), lastLine(plain.all()))
+	plain.args = nil
+	r.start("worker-0")
+	r.reach("worker-0", 1)
+	r.exit("worker-0", 0)
+	r.exit("ps-0", 0)
+	r.ended("chief-0", 3000, 3001)
 }

@@ -63,23 +63,25 @@ func TestClusterWorkerKilled(t *testing.T) {
 	r.ended("chief-0", 3000, 3002)
 }
 
-// TestClusterWorkerKilledInALoop kills a worker whenever it has taken part for a while.
+// TestClusterWorkerKilledInALoop kills two of four workers whenever they have taken part for a while.
 func TestClusterWorkerKilledInALoop(t *testing.T) {
 	whole(t)
-	r := newRig(t, "chief-0 worker-0 ps-0 ps-1", set(asynchronous, "train.max_steps=12000")...)
+	r := newRig(t, "chief-0 worker-0 worker-1 worker-2 ps-0 ps-1", set(asynchronous, "train.max_steps=12000")...)
 	r.start()
 	r.reach("chief-0", 1)
 	kills := 0
 	for ; r.step("chief-0") < 10000; kills++ {
 		r.reach("worker-0", r.step("chief-0")+300)
-		r.kill("worker-0")
-		r.start("worker-0")
+		r.kill("worker-0", "worker-1")
+		r.start("worker-0", "worker-1")
 	}
-	t.Logf("%d kills", kills)
-	r.exit("worker-0", 0)
+	t.Logf("%d times two kills", kills)
+	for _, name := range []string{"worker-0", "worker-1", "worker-2"} {
+		r.exit(name, 0)
+	}
 	r.exit("ps-0", 0)
 	r.exit("ps-1", 0)
-	r.ended("chief-0", 12000, 12001)
+	r.ended("chief-0", 12000, 12003)
 }
 
 // TestClusterSyncWorkerKilled kills a worker whose gradients every step needs:
