@@ -17,6 +17,7 @@ type Loop struct {
 	est   *Estimator
 	t     *training
 	leave func() error
+	over  bool // training is over, in all tasks that are in lock step
 	lost  bool // a step failed: the others are not waited for
 }
 
@@ -29,11 +30,11 @@ func OpenLoop(ctx context.Context, modelFn ModelFn, input InputFn, opts ...Optio
 	}
 	config, leave, err := e.joinJob()
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, e.Close())
 	}
 	t, err := e.openTraining(ctx, input, config, runOptions{bare: true})
 	if err != nil {
-		return nil, errors.Join(err, leave())
+		return nil, errors.Join(err, leave(), e.Close())
 	}
 	return &Loop{est: e, t: t, leave: leave}, nil
 }
@@ -43,11 +44,14 @@ func OpenLoop(ctx context.Context, modelFn ModelFn, input InputFn, opts ...Optio
 // step has stopped. After a peer was lost and came back, training has gone back
 // to the last checkpoint; see GlobalStep.
 func (l *Loop) Step(ctx context.Context) (bool, error) {
+	if l.over || l.lost {
+		return false, nil
+	}
 	over, err := l.t.turn(ctx, context.WithoutCancel(ctx))
 	if errors.Is(err, distribute.ErrSessionLost) {
 		over, err = l.t.recover(ctx, err)
 	}
-	l.lost = l.lost || err != nil
+	l.over, l.lost = over, err != nil
 	return !over && err == nil, err
 }
 
@@ -104,11 +108,23 @@ func (l *Loop) Save(ctx context.Context) (string, error) {
 	return l.t.SaveCheckpoint(ctx)
 }
 
-// Close ends training in all tasks and frees everything.
+// Close ends training and frees everything. In lock step, and on the chief,
+// training ends in all tasks: their next Step returns false.
 func (l *Loop) Close(ctx context.Context) error {
 	var errs []error
 	if l.t.shared != nil && !l.lost {
-		errs = append(errs, l.t.shared.Settle(ctx, false), l.t.shared.Finish(ctx, true))
+		errs = append(errs, l.end(ctx))
 	}
 	return errors.Join(append(errs, l.t.close(), l.leave(), l.est.Close())...)
+}
+
+// end tells the other tasks that training is over.
+func (l *Loop) end(ctx context.Context) error {
+	if l.Replicas().Lockstep && !l.over {
+		l.t.RequestStop("closed")
+		if _, err := l.t.turn(ctx, context.WithoutCancel(ctx)); err != nil {
+			return err
+		}
+	}
+	return errors.Join(l.t.shared.Settle(ctx, false), l.t.shared.Finish(ctx, true))
 }

@@ -205,12 +205,13 @@ func (t *training) Variables() []hooks.VariableInfo { return t.program.variableI
 // close frees everything; what was written stays.
 func (t *training) close() error {
 	var errs []error
-	errs = append(errs, t.input.close())
+	// The stepper may still read batches that it fetches rows for.
+	errs = append(errs, t.session.close(), t.input.close())
 	if t.events != nil {
 		errs = append(errs, t.events.Close())
 	}
 	if t.lock != nil {
 		errs = append(errs, t.lock.Close())
 	}
-	return errors.Join(append(errs, t.session.close())...)
+	return errors.Join(errs...)
 }
