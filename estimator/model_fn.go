@@ -9,6 +9,7 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/runconfig"
+	G "gorgonia.org/gorgonia"
 )
 
 // A ModelFn builds the graph of one mode. It is called more than once for a
@@ -45,6 +46,10 @@ type ModelContext struct {
 	*models.Builder
 	params Params
 	config runconfig.RunConfig
+
+	columns []inputs.Column
+	leaves  []*G.Node // of the columns
+	encoded []encoded
 }
 
 // Params returns the Estimator's hyper-parameters.

@@ -81,7 +81,7 @@ func (s *inference) predictions(keys []string) ([]predicted, error) {
 		tensor := p.output.String()
 		s.fetchOutput(tensor, p.output)
 		if len(keys) == 0 || slices.Contains(keys, p.name) {
-			chosen = append(chosen, predicted{p.name, tensor})
+			chosen = append(chosen, predicted{p.name, tensor, p.text})
 		}
 	}
 	if len(chosen) == 0 || (len(keys) > 0 && len(chosen) < len(keys)) {
@@ -94,8 +94,12 @@ func (s *inference) predictions(keys []string) ([]predicted, error) {
 	return chosen, nil
 }
 
-// predicted is an output to yield and the name of the tensor that it is.
-type predicted struct{ name, tensor string }
+// predicted is an output to yield and the name of the tensor that it is, or
+// that the ids of its words are.
+type predicted struct {
+	name, tensor string
+	text         *Text
+}
 
 // predictedRows hands out the rows of batches as tensors of their own.
 type predictedRows struct {
@@ -113,7 +117,11 @@ func (r *predictedRows) next() error {
 		if err != nil {
 			return err
 		}
-		r.batch[i] = v.Clone()
+		if k.text == nil {
+			r.batch[i] = v.Clone()
+		} else if r.batch[i], err = k.text.decode(v); err != nil {
+			return fmt.Errorf("prediction %s: %w", k.name, err)
+		}
 	}
 	tensors := make([]graph.Tensor, r.rows*len(r.keys))
 	for row := range r.rows {

@@ -40,13 +40,15 @@ type program struct {
 }
 
 type feed struct {
-	column inputs.Column
-	output graph.Output
+	column  inputs.Column
+	output  graph.Output
+	encoder *Encoder // nil: the column is fed as it is
 }
 
 type named struct {
 	name   string
 	output graph.Output
+	text   *Text // nil: the output is the prediction
 }
 
 type metricArgs struct {
@@ -76,7 +78,7 @@ func (e *Estimator) buildProgram(mode models.Mode, schema *inputs.Schema) (*prog
 		return nil, fmt.Errorf("model_fn, mode %s: %w", mode, err)
 	}
 	p := b.rebase(u)
-	if err := b.leaveOutText(); err != nil {
+	if err := b.leaveOutUnfed(); err != nil {
 		return nil, fmt.Errorf("model_fn, mode %s: %w", mode, err)
 	}
 	return p, nil
@@ -120,7 +122,10 @@ func (e *Estimator) render(mode models.Mode, columns []inputs.Column, batch int)
 		if err != nil {
 			return err
 		}
-		mc := &ModelContext{Builder: b, params: e.params.clone(), config: e.config}
+		mc := &ModelContext{Builder: b, params: e.params.clone(), config: e.config, columns: columns}
+		for _, in := range b.Inputs() {
+			mc.leaves = append(mc.leaves, in.Node)
+		}
 		spec, err := e.modelFn.Model(mc, features, labels)
 		if err != nil {
 			return err
@@ -132,7 +137,7 @@ func (e *Estimator) render(mode models.Mode, columns []inputs.Column, batch int)
 			return err
 		}
 		r.program.spec = spec
-		return r.lower(b, columns)
+		return r.lower(mc)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("model_fn, mode %s: %w", mode, err)
@@ -144,13 +149,17 @@ func addInputs(b *models.Builder, columns []inputs.Column) (features, labels mod
 	var fs, ls []models.Feature
 	var weights *G.Node
 	for _, c := range columns {
-		if c.Ragged {
+		if c.Ragged && c.Role != inputs.Label {
 			return features, labels, fmt.Errorf("column %q is ragged: give it a fixed length, or leave it out with role: ignore", c.Name)
 		}
 		shape := append([]int{b.Batch()}, c.Shape...)
 		switch c.Role {
 		case inputs.Label:
-			ls = append(ls, models.Feature{Name: c.Name, Dense: b.Input("labels/"+c.Name, c.DType, shape...)})
+			l := models.Feature{Name: c.Name, Dense: b.Input("labels/"+c.Name, c.DType, shape...)}
+			if c.Ragged {
+				l.Ragged, l.Dense = &models.Ragged{Values: l.Dense}, nil
+			}
+			ls = append(ls, l)
 		case inputs.Weight:
 			if weights != nil {
 				return features, labels, fmt.Errorf("column %q is a second weight: expected one column with the role weight at most", c.Name)
@@ -164,15 +173,20 @@ func addInputs(b *models.Builder, columns []inputs.Column) (features, labels mod
 }
 
 // lower translates everything that the Spec and the Builder name.
-func (r *rendering) lower(b *models.Builder, columns []inputs.Column) error {
-	p := r.program
+func (r *rendering) lower(mc *ModelContext) error {
+	p, b := r.program, mc.Builder
 	p.variables = b.Variables()
 	gb := graph.NewBuilder(p.graph)
 	leaves := map[*G.Node]graph.Output{}
-	for i, in := range b.Inputs()[:len(columns)] {
+	for i, in := range b.Inputs() {
 		out := gb.Placeholder(in.Name, graph.Type{DType: in.DType, Shape: graph.ShapeOf(in.Node.Shape()...)})
-		p.feeds = append(p.feeds, feed{columns[i], out})
 		leaves[in.Node] = out
+		if i < len(mc.columns) {
+			p.feeds = append(p.feeds, feed{column: mc.columns[i], output: out})
+		}
+	}
+	for _, e := range mc.encoded {
+		p.feeds = append(p.feeds, e.feed(mc.columns, leaves[e.node]))
 	}
 	for _, v := range p.variables {
 		leaves[v.Node] = gb.Read(gb.Variable(v.Name, v.Type()), v.Type())
@@ -206,11 +220,16 @@ func (r *rendering) collect(b *models.Builder) {
 	if p.spec.Loss != nil {
 		r.addDense(p.spec.Loss, "loss", &p.loss)
 	}
-	names := sortedKeys(p.spec.Predictions)
+	names := slices.Concat(sortedKeys(p.spec.Predictions), sortedKeys(p.spec.Texts))
+	slices.Sort(names)
 	p.predictions = make([]named, len(names))
 	for i, name := range names {
 		p.predictions[i].name = name
-		r.addDense(p.spec.Predictions[name], "prediction "+name, &p.predictions[i].output)
+		n := p.spec.Predictions[name]
+		if t, ok := p.spec.Texts[name]; ok {
+			p.predictions[i].text, n = &t, t.IDs
+		}
+		r.addDense(n, "prediction "+name, &p.predictions[i].output)
 	}
 	if p.mode == models.Eval {
 		r.collectMetrics()
@@ -277,9 +296,10 @@ func (r *rendering) rebase(u *graph.Graph) *program {
 	return r.program
 }
 
-// leaveOutText takes the columns of text that nothing uses from the feeds and
-// refuses the others: programs compute with numbers.
-func (r *rendering) leaveOutText() error {
+// leaveOutUnfed takes the columns of text, ragged ones, and those that are fed
+// encoded from the feeds where nothing uses them. Text and ragged columns that
+// something uses it refuses: programs compute with dense numbers.
+func (r *rendering) leaveOutUnfed() error {
 	used := map[graph.Output]bool{}
 	for _, n := range r.program.graph.Nodes() {
 		for _, in := range n.Inputs {
@@ -291,12 +311,19 @@ func (r *rendering) leaveOutText() error {
 			used[*at.dense] = true
 		}
 	}
+	encoded := map[string]bool{}
+	for _, f := range r.program.feeds {
+		encoded[f.column.Name] = encoded[f.column.Name] || f.encoder != nil
+	}
 	var errs []error
 	var feeds []feed
 	for _, f := range r.program.feeds {
+		unfit := f.column.DType == graph.String || f.column.Ragged
 		switch {
-		case f.column.DType != graph.String:
+		case f.encoder != nil, !unfit && (used[f.output] || !encoded[f.column.Name]):
 			feeds = append(feeds, f)
+		case used[f.output] && f.column.Ragged:
+			errs = append(errs, fmt.Errorf("column %q is ragged, and the model uses it: give it a fixed length, or leave it out with role: ignore", f.column.Name))
 		case used[f.output]:
 			errs = append(errs, fmt.Errorf("column %q is text, and the model uses it: give it a vocabulary, or leave it out with role: ignore", f.column.Name))
 		}

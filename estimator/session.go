@@ -29,8 +29,8 @@ type session struct {
 	compiled int            // how many fetches the stepper knows
 	profile  bool           // time the nodes
 	profiled bool           // the stepper does
-	feeds    []int          // column of the schema that each feed takes
-	batches  *stager        // of the step that runs
+	feeds    []fed
+	batches  *stager // of the step that runs
 
 	step   int64
 	rows   int
@@ -60,7 +60,7 @@ func (e *Estimator) newSession(mode models.Mode, schema *inputs.Schema, config d
 	s := &session{est: e, program: p, schema: schema, index: map[string]int{}}
 	s.self = s
 	for _, f := range p.feeds {
-		s.feeds = append(s.feeds, schema.Index(f.column.Name))
+		s.feeds = append(s.feeds, fed{schema.Index(f.column.Name), f.encoder})
 	}
 	if s.strategy, err = distribute.New(config); err != nil {
 		return nil, err

@@ -19,6 +19,8 @@ type Spec struct {
 
 	// Predictions by name; dimension 0 of each is the batch.
 	Predictions Nodes
+	// Texts are predictions too, of words that the host makes of ids.
+	Texts Texts
 	// Loss is the scalar to minimise.
 	Loss *G.Node
 	// TrainOp says how the loss is minimised; optimizers.Optimizer.Minimize makes one.
@@ -57,6 +59,7 @@ const (
 type ExportOutput struct {
 	Kind    ExportKind
 	Outputs Nodes
+	Texts   Texts // outputs of words
 }
 
 // Scaffold adjusts how a model gets its first values.
@@ -93,12 +96,17 @@ func (s *Spec) validate(mode models.Mode) error {
 			return errors.New("missing loss: a Spec for evaluation needs one")
 		}
 	case models.Predict:
-		if len(s.Predictions) == 0 {
+		if len(s.Predictions)+len(s.Texts) == 0 {
 			return errors.New("missing predictions: a Spec for prediction needs at least one")
 		}
 	}
 	if s.Loss != nil && s.Loss.Shape().TotalSize() != 1 {
 		return fmt.Errorf("loss must be scalar, given: %v", s.Loss.Shape())
+	}
+	for name, t := range s.Texts {
+		if s.Predictions[name] != nil || t.IDs == nil {
+			return fmt.Errorf("text %q: expected ids, and no prediction of that name", name)
+		}
 	}
 	for name, m := range s.EvalMetrics {
 		if name == "loss" || name == "global_step" {

@@ -10,18 +10,30 @@ import (
 // stager turns the records of one step, one per local replica, into batches of
 // tensors. It keeps the records while the step needs their memory.
 type stager struct {
-	feeds   []int // column of the schema that each feed takes
+	feeds   []fed
 	readers []*inputs.TensorReader
 	staged  []distribute.Batch
 	records []arrow.Record
 	rows    int
 }
 
-func newStager(schema *inputs.Schema, feeds []int, replicas int) *stager {
+// fed says what a feed takes.
+type fed struct {
+	column  int      // of the schema
+	encoder *Encoder // nil: the column as it is
+}
+
+func newStager(schema *inputs.Schema, feeds []fed, replicas int) *stager {
 	s := &stager{feeds: feeds}
 	for range replicas {
 		s.readers = append(s.readers, inputs.NewTensorReader(schema))
-		s.staged = append(s.staged, distribute.Batch{Feeds: make([]*graph.Tensor, len(feeds))})
+		b := distribute.Batch{Feeds: make([]*graph.Tensor, len(feeds))}
+		for i, f := range feeds {
+			if f.encoder != nil {
+				b.Feeds[i] = &graph.Tensor{}
+			}
+		}
+		s.staged = append(s.staged, b)
 	}
 	return s
 }
@@ -39,8 +51,14 @@ func (s *stager) add(rec arrow.Record) error {
 	}
 	b := &s.staged[n]
 	b.Rows = int(rec.NumRows())
-	for i, c := range s.feeds {
-		b.Feeds[i] = tensors[c].Tensor
+	for i, f := range s.feeds {
+		if f.encoder == nil {
+			b.Feeds[i] = tensors[f.column].Tensor
+			continue
+		}
+		if err := f.encoder.run(b.Feeds[i], tensors[f.column], b.Rows); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -3,28 +3,52 @@ package heads
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/losses"
 	"github.com/goestimator/goestimator/models/networks"
+	"github.com/goestimator/goestimator/models/ops"
 	"github.com/goestimator/goestimator/models/optimizers"
 	G "gorgonia.org/gorgonia"
 )
 
 // A Head makes the Spec of a model out of its logits.
 type Head interface {
+	// Name is what its metrics are suffixed with, "" for none.
+	Name() string
 	// LogitsDimension is the number of logits that it needs per example.
 	LogitsDimension() int
+	// LossReduction is how the losses of the examples become one number.
+	LossReduction() losses.Reduction
+	// Part returns what the head makes of the logits in mc's mode.
+	Part(mc *estimator.ModelContext, in Inputs) (*Part, error)
 	// Spec returns the Spec of mc's mode; in.Labels is empty when predicting.
 	Spec(mc *estimator.ModelContext, in Inputs) (*estimator.Spec, error)
 }
 
 // Inputs are what a Head works on.
 type Inputs struct {
-	Features  models.Features
-	Labels    models.Labels
-	Logits    *G.Node // [batch, LogitsDimension]
+	Features models.Features
+	Labels   models.Labels
+	// Logits are [batch, LogitsDimension].
+	Logits *G.Node
+	// HeadLogits are the logits of each head of a Multi by its name, in place of Logits.
+	HeadLogits map[string]*G.Node
+	// Optimizer minimises the loss when training.
 	Optimizer *optimizers.Optimizer
+	// TrainOp, in place of an Optimizer, says how the loss is minimised.
+	TrainOp func(loss *G.Node) *optimizers.TrainOp
+}
+
+// Part is what a head makes of logits, before regularization and training.
+type Part struct {
+	Predictions   estimator.Nodes
+	Texts         estimator.Texts
+	ExportOutputs map[string]estimator.ExportOutput
+	Loss          *G.Node // scalar; nil when predicting
+	Metrics       estimator.Metrics
 }
 
 // ModelFn is the model_fn of a network with a head, trained by an optimizer.
@@ -38,39 +62,111 @@ func ModelFn(n networks.Network, h Head, o *optimizers.Optimizer) estimator.Mode
 	})
 }
 
-// label returns the only label.
-func label(mc *estimator.ModelContext, labels models.Labels) (*G.Node, error) {
-	if labels.Len() == 0 {
-		return nil, errors.New("you must provide labels: the input has no column with the role label")
-	}
-	if n := labels.Only(); n != nil {
-		return n, nil
-	}
-	return nil, mc.Err()
+// base is what the heads have in common: their options and the logits that they need.
+type base struct {
+	options
+	dimension int
 }
 
-// checkLogits reports logits of another shape than [batch, want].
-func checkLogits(logits *G.Node, want int) error {
-	if s := logits.Shape(); len(s) != 2 || s[1] != want {
-		return fmt.Errorf("logits have shape %v: expected [batch %d]", s, want)
+// Name is the name of WithName, "" without.
+func (b base) Name() string { return b.name }
+
+// LogitsDimension is the number of logits per example.
+func (b base) LogitsDimension() int { return b.dimension }
+
+// LossReduction is that of WithLossReduction.
+func (b base) LossReduction() losses.Reduction { return b.reduction }
+
+// checkLogits reports logits of another shape than [batch, dimension].
+func (b base) checkLogits(logits *G.Node) error {
+	if logits == nil {
+		return errors.New("the logits are nil: expected a node [batch, logits_dimension]")
+	}
+	if s := logits.Shape(); len(s) != 2 || s[1] != b.dimension {
+		return fmt.Errorf("logits shape must be [D0, D1, ... DN, logits_dimension], got %v: expected [batch %d]", s, b.dimension)
 	}
 	return nil
 }
 
-// trained adds to a Spec what its mode needs of the loss: the regularization
-// losses and, when training, the optimizer.
-func trained(mc *estimator.ModelContext, spec *estimator.Spec, loss *G.Node, o *optimizers.Optimizer) *estimator.Spec {
-	spec.Loss = optimizers.TotalLoss(mc, loss)
-	if mc.Mode() == models.Train {
-		spec.TrainOp = o.Minimize(mc, spec.Loss)
+// loss reduces the losses of examples; without loss_fn they are what own makes.
+func (b base) loss(mc *estimator.ModelContext, in LossInputs, weights *G.Node, width int, own func(losses.Options) *G.Node) (each, total *G.Node, err error) {
+	reduced := losses.Options{Weights: weights, Reduction: b.reduction}
+	if b.lossFn == nil {
+		return own(losses.Options{Reduction: losses.None}), own(reduced), nil
 	}
-	return spec
+	each = b.lossFn(mc, in)
+	if mc.Failed() {
+		return nil, nil, mc.Err()
+	}
+	if each == nil || len(each.Shape()) != 2 || each.Shape()[0] != in.Logits.Shape()[0] || each.Shape()[1] != width {
+		return nil, nil, fmt.Errorf("loss_fn must return a node of shape [D0, D1, ... DN, %d]: logits_shape: %v, loss_shape: %v", width, in.Logits.Shape(), shapeOf(each))
+	}
+	return each, losses.Weighted(mc, each, reduced), nil
 }
 
-// operands are labels and values of a metric, with the weights where there are any.
-func operands(weights *G.Node, args ...*G.Node) []*G.Node {
-	if weights == nil {
-		return args
+func shapeOf(n *G.Node) any {
+	if n == nil {
+		return "nil"
 	}
-	return append(args, weights)
+	return n.Shape()
+}
+
+// spec makes a Spec of a head's part: what its mode needs of the loss besides.
+func spec(mc *estimator.ModelContext, h Head, in Inputs) (*estimator.Spec, error) {
+	p, err := h.Part(mc, in)
+	if err != nil {
+		return nil, err
+	}
+	s := &estimator.Spec{Mode: mc.Mode(), Predictions: p.Predictions, Texts: p.Texts, ExportOutputs: p.ExportOutputs, EvalMetrics: p.Metrics}
+	if mc.Mode() == models.Predict || mc.Failed() {
+		return s, mc.Err()
+	}
+	s.Loss = optimizers.TotalLoss(mc, p.Loss)
+	if rs := mc.RegularizationLosses(); len(rs) > 0 {
+		total := rs[0]
+		for _, r := range rs[1:] {
+			total = ops.Add(mc, total, r)
+		}
+		s.EvalMetrics[suffixed("regularization_loss", h.Name())] = meanOf(total)
+		summarize(mc, h, "regularization_loss", total)
+	}
+	summarize(mc, h, "loss", s.Loss)
+	if mc.Mode() != models.Train {
+		return s, mc.Err()
+	}
+	if s.TrainOp, err = trainOp(mc, in, s.Loss); err != nil {
+		return nil, err
+	}
+	return s, mc.Err()
+}
+
+func trainOp(mc *estimator.ModelContext, in Inputs, loss *G.Node) (*optimizers.TrainOp, error) {
+	switch {
+	case in.Optimizer != nil && in.TrainOp != nil:
+		return nil, errors.New("train_op_fn and optimizer cannot both be set")
+	case in.Optimizer != nil:
+		return in.Optimizer.Minimize(mc, loss), nil
+	case in.TrainOp != nil:
+		return in.TrainOp(loss), nil
+	}
+	return nil, errors.New("train_op_fn and optimizer cannot both be nil")
+}
+
+// summarize shows a loss of a training step; "loss" itself the training loop shows.
+func summarize(mc *estimator.ModelContext, h Head, key string, n *G.Node) {
+	tag := suffixed(key, h.Name())
+	if _, ok := h.(Multi); ok {
+		tag = key
+	}
+	if mc.Training() && tag != "loss" {
+		mc.Summarize(models.ScalarSummary, tag, n)
+	}
+}
+
+// suffixed is a metric's name in a head of that name.
+func suffixed(key, name string) string {
+	if name == "" {
+		return key
+	}
+	return strings.Join([]string{key, name}, "/")
 }

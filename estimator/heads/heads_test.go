@@ -14,40 +14,11 @@ import (
 	"github.com/goestimator/goestimator/estimator/heads"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/models"
-	"github.com/goestimator/goestimator/models/initializers"
-	"github.com/goestimator/goestimator/models/layers"
-	"github.com/goestimator/goestimator/models/optimizers"
-	G "gorgonia.org/gorgonia"
 )
-
-// passThrough is a network whose logits are the feature "logits" times a weight that begins as 1.
-func passThrough(c models.Context, f models.Features, units int) *G.Node {
-	x := f.Dense("logits")
-	if c.Core().Failed() || x.Shape()[1] != units {
-		return x
-	}
-	return layers.Dense(c, x, units, layers.Weights{NoBias: true, KernelInit: initializers.Identity{Gain: 1}})
-}
-
-func sgd() *optimizers.Optimizer {
-	return &optimizers.Optimizer{Rule: optimizers.SGD{}, LearningRate: optimizers.Constant(0.1)}
-}
 
 func run(t *testing.T, h heads.Head, columns ...inputs.NamedTensor) (*estimator.Estimator, estimator.InputFn, estimator.EvalResult, error) {
 	t.Helper()
-	e, err := estimator.New(heads.ModelFn(passThrough, h, sgd()), estimator.WithModelDir(t.TempDir()),
-		estimator.WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil))))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { e.Close() })
-	in := estimator.InputFunc(func(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
-		ds, err := inputs.Slices(ic.Allocator, columns...)
-		if err != nil {
-			return nil, err
-		}
-		return inputs.Pipe(ds, inputs.Batch(100, false)), nil
-	})
+	e, in := openHead(t, h), batchesOf(100, columns...)
 	res, err := e.Evaluate(context.Background(), in)
 	return e, in, res, err
 }
@@ -100,8 +71,8 @@ func TestMultiClass(t *testing.T) {
 			for _, x := range models.Values[float32](p["probabilities"]) {
 				sum += x
 			}
-			if math.Abs(float64(sum)-1) > 1e-5 || len(p) != 3 {
-				t.Errorf("prediction %v: expected logits, probabilities of sum 1 and class_ids", p)
+			if math.Abs(float64(sum)-1) > 1e-5 || len(p) != 6 {
+				t.Errorf("prediction %v: expected logits, probabilities of sum 1, class_ids, classes and all of both", p)
 			}
 		}
 		if fmt.Sprint(ids) != "[0 1 2]" {
@@ -140,11 +111,11 @@ func TestRegression(t *testing.T) {
 }
 
 func TestTrainingLowersTheLoss(t *testing.T) {
-	h, err := heads.NewMultiClass(2)
+	h, err := heads.NewMultiClass(3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, in, before, err := run(t, h, inputs.Slice("logits", inputs.Feature, []float32{1, 0, 0, 1}, 2), inputs.Slice("label", inputs.Label, []int64{1, 0}))
+	e, in, before, err := run(t, h, inputs.Slice("logits", inputs.Feature, []float32{1, 0, 0, 0, 1, 0}, 3), inputs.Slice("label", inputs.Label, []int64{1, 0}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,12 +149,12 @@ func TestWrongInputs(t *testing.T) {
 		columns []inputs.NamedTensor
 		want    string
 	}{
-		{"no label", classes, []inputs.NamedTensor{logits(3)}, "must provide labels"},
+		{"no label", classes, []inputs.NamedTensor{logits(3)}, "you must provide a labels tensor. Given: none"},
 		{"two labels", classes, []inputs.NamedTensor{logits(3), inputs.Slice("a", inputs.Label, []int64{0, 1}), inputs.Slice("b", inputs.Label, []int64{0, 1})}, "exactly one"},
-		{"float classes", classes, []inputs.NamedTensor{logits(3), inputs.Slice("a", inputs.Label, []float32{0, 1})}, "expected integers in [0, 3)"},
+		{"float classes", classes, []inputs.NamedTensor{logits(3), inputs.Slice("a", inputs.Label, []float32{0, 1})}, "labels dtype should be integer. Instead got float32"},
 		{"labels of another shape", classes, []inputs.NamedTensor{logits(3), inputs.Slice("a", inputs.Label, []int64{0, 1, 0, 1}, 2)}, "mismatched label shape"},
-		{"too many logits", classes, []inputs.NamedTensor{logits(4), inputs.Slice("a", inputs.Label, []int64{0, 1})}, "logits have shape"},
-		{"label dimension", values, []inputs.NamedTensor{logits(2), inputs.Slice("a", inputs.Label, []float32{0, 1})}, "expected labels dimension=2"},
+		{"too many logits", classes, []inputs.NamedTensor{logits(4), inputs.Slice("a", inputs.Label, []int64{0, 1})}, "logits shape must be [D0, D1, ... DN, logits_dimension], got (1009, 4)"},
+		{"label dimension", values, []inputs.NamedTensor{logits(2), inputs.Slice("a", inputs.Label, []float32{0, 1})}, "mismatched label shape. Expected labels dimension=2.  Received (1009)"},
 		{"a class too high", classes, []inputs.NamedTensor{logits(3), inputs.Slice("a", inputs.Label, []int64{0, 3})}, "3"},
 		{"two weights", classes, []inputs.NamedTensor{logits(3), inputs.Slice("a", inputs.Label, []int64{0, 1}),
 			inputs.Slice("v", inputs.Weight, []float32{1, 1}), inputs.Slice("w", inputs.Weight, []float32{1, 1})}, "second weight"},
@@ -202,7 +173,7 @@ func TestWrongInputs(t *testing.T) {
 }
 
 func ExampleModelFn() {
-	head, err := heads.NewMultiClass(2)
+	head, err := heads.NewBinaryClass(heads.WithLabelVocabulary("no", "yes"))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -213,7 +184,7 @@ func ExampleModelFn() {
 		return
 	}
 	defer os.RemoveAll(dir)
-	est, err := estimator.New(heads.ModelFn(passThrough, head, sgd()), estimator.WithModelDir(dir),
+	est, err := estimator.New(heads.ModelFn(passThrough, head, sgd(0.1)), estimator.WithModelDir(dir),
 		estimator.WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil))))
 	if err != nil {
 		fmt.Println(err)
@@ -221,7 +192,7 @@ func ExampleModelFn() {
 	}
 	defer est.Close()
 	input := estimator.InputFunc(func(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
-		return inputs.Slices(ic.Allocator, inputs.Slice("logits", inputs.Feature, []float32{0, 5}, 2), inputs.Slice("label", inputs.Label, []int64{1}))
+		return inputs.Slices(ic.Allocator, inputs.Slice("logits", inputs.Feature, []float32{5}, 1), inputs.Strings("label", inputs.Label, []string{"yes"}))
 	})
 	res, err := est.Evaluate(context.Background(), input)
 	if err != nil {
@@ -230,5 +201,14 @@ func ExampleModelFn() {
 	}
 	accuracy, _ := res.Scalar("accuracy")
 	fmt.Println("accuracy", accuracy)
-	// Output: accuracy 1
+	for p, err := range est.Predict(context.Background(), input) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Printf("class %s of %s\n", p["classes"].Strings, p["all_classes"].Strings)
+	}
+	// Output:
+	// accuracy 1
+	// class [yes] of [no yes]
 }

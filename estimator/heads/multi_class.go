@@ -4,81 +4,90 @@ import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/estimator"
-	"github.com/goestimator/goestimator/estimator/metrics"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/losses"
 	"github.com/goestimator/goestimator/models/ops"
 	G "gorgonia.org/gorgonia"
 )
 
-// MultiClass classifies each example into one of several classes: softmax
-// cross-entropy over integer labels in [0, classes), the mean over the batch.
-// Predictions are logits, probabilities and class_ids; metrics are accuracy and
-// average_loss.
-type MultiClass struct{ classes int }
+// MultiClass classifies each example into one of three or more classes: softmax
+// cross-entropy over class ids (tf.estimator.MultiClassHead). Predictions are
+// logits, probabilities, class_ids, classes, all_class_ids and all_classes;
+// metrics are accuracy and average_loss.
+type MultiClass struct{ base }
 
 var _ Head = MultiClass{}
 
-// NewMultiClass returns a head for n classes, at least two.
-func NewMultiClass(n int) (MultiClass, error) {
-	if n < 2 {
-		return MultiClass{}, fmt.Errorf("n_classes must be >= 2: %d", n)
+// NewMultiClass returns a head for n classes, more than two (see ForClasses). It
+// takes WithName, WithWeightColumn, WithLabelVocabulary, WithLossReduction and WithLossFn.
+func NewMultiClass(n int, opts ...Option) (MultiClass, error) {
+	if n <= 2 {
+		return MultiClass{}, fmt.Errorf("%w: n_classes must be > 2: %d; two classes are NewBinaryClass's", ErrOption, n)
 	}
-	return MultiClass{n}, nil
+	o, err := newOptions("multi-class", []string{"label_vocabulary", "loss_fn"}, opts)
+	if err == nil {
+		err = o.checkVocabulary(n)
+	}
+	if err != nil {
+		return MultiClass{}, err
+	}
+	return MultiClass{base{o, n}}, nil
 }
-
-// LogitsDimension is the number of classes.
-func (h MultiClass) LogitsDimension() int { return h.classes }
 
 // Spec returns the Spec of mc's mode.
 func (h MultiClass) Spec(mc *estimator.ModelContext, in Inputs) (*estimator.Spec, error) {
-	if err := checkLogits(in.Logits, h.classes); err != nil {
+	return spec(mc, h, in)
+}
+
+// Part returns predictions, loss and metrics.
+func (h MultiClass) Part(mc *estimator.ModelContext, in Inputs) (*Part, error) {
+	if err := h.checkLogits(in.Logits); err != nil {
 		return nil, err
 	}
-	ids := ops.ArgMax(mc, in.Logits, 1)
-	predictions := estimator.Nodes{"logits": in.Logits, "probabilities": ops.Softmax(mc, in.Logits), "class_ids": ops.ExpandDims(mc, ids, -1)}
-	spec := &estimator.Spec{Mode: mc.Mode(), Predictions: predictions}
-	spec.ExportOutputs = map[string]estimator.ExportOutput{
-		"serving_default": {Kind: estimator.ExportClassify, Outputs: estimator.Nodes{"scores": predictions["probabilities"]}},
-		"classification":  {Kind: estimator.ExportClassify, Outputs: estimator.Nodes{"scores": predictions["probabilities"]}},
-		"predict":         {Kind: estimator.ExportPredict, Outputs: predictions},
-	}
-	if mc.Mode() == models.Predict {
-		return spec, mc.Err()
+	z := in.Logits
+	ids := ops.ExpandDims(mc, ops.ArgMax(mc, z, 1), -1)
+	p := &Part{Predictions: estimator.Nodes{"logits": z, "probabilities": ops.Softmax(mc, z)}}
+	h.classifying(p, ids, allClassIDs(mc, z, h.dimension))
+	if mc.Mode() == models.Predict || mc.Failed() {
+		return p, mc.Err()
 	}
 	labels, err := h.labels(mc, in.Labels)
 	if err != nil {
 		return nil, err
 	}
-	weights := in.Features.Weights()
-	each := losses.SparseSoftmaxCrossEntropy(mc, labels, in.Logits, losses.Options{Reduction: losses.None})
-	loss := losses.SparseSoftmaxCrossEntropy(mc, labels, in.Logits, losses.Options{Weights: weights, Reduction: losses.SumOverBatchSize})
-	spec.EvalMetrics = estimator.Metrics{
-		"accuracy":     estimator.NewMetric("accuracy", operands(weights, labels, ids)...),
-		"average_loss": {New: func() (metrics.Accumulator, error) { return metrics.NewMean(), nil }, Args: operands(weights, each)},
-	}
-	return trained(mc, spec, loss, in.Optimizer), mc.Err()
-}
-
-// labels returns integer labels [batch].
-func (h MultiClass) labels(mc *estimator.ModelContext, labels models.Labels) (*G.Node, error) {
-	n, err := label(mc, labels)
+	weights, err := h.weights(mc, in.Features, false)
 	if err != nil {
 		return nil, err
 	}
-	switch d := models.GraphType(n.Dtype()); d {
-	case models.Int32, models.Int64:
-	case models.Uint8, models.Bool:
-		n = ops.Cast(mc, n, models.Int64)
-	default:
-		return nil, fmt.Errorf("label %s has type %v: expected integers in [0, %d); give text labels a vocabulary", labels.Names()[0], d, h.classes)
+	column := ops.ExpandDims(mc, labels, -1)
+	each, total, err := h.loss(mc, LossInputs{column, z, in.Features}, weights, 1, func(o losses.Options) *G.Node {
+		return losses.SparseSoftmaxCrossEntropy(mc, labels, z, o)
+	})
+	if err != nil {
+		return nil, err
 	}
-	switch s := n.Shape(); {
-	case len(s) == 1:
-		return n, nil
-	case len(s) == 2 && s[1] == 1:
-		return ops.Squeeze(mc, n, 1), nil
-	default:
-		return nil, fmt.Errorf("mismatched label shape: expected labels of shape [batch] or [batch 1], received %v", s)
+	p.Loss = total
+	m := h.newMetrics(weights)
+	m.add("average_loss", "mean", []*G.Node{each})
+	m.add("accuracy", "accuracy", []*G.Node{column, ids})
+	p.Metrics = m.all
+	return p, mc.Err()
+}
+
+// labels returns class ids, int64 [batch].
+func (h MultiClass) labels(mc *estimator.ModelContext, labels models.Labels) (*G.Node, error) {
+	t, err := only(mc, labels)
+	if err != nil {
+		return nil, err
 	}
+	if err := t.dense(1); err != nil {
+		return nil, err
+	}
+	if err := h.checkWords(t); err != nil {
+		return nil, err
+	}
+	if h.vocabulary == nil && !whole(t.dtype()) {
+		return nil, fmt.Errorf("labels dtype should be integer. Instead got %v, of label %s: expected class ids in [0, %d)", t.dtype(), t.name, h.dimension)
+	}
+	return t.encode(mc, encoding{models.Int64, nil, inRange(h.dimension), h.vocabulary}), mc.Err()
 }

@@ -10,78 +10,146 @@ import (
 	G "gorgonia.org/gorgonia"
 )
 
-// Regression predicts real values: mean squared error, the mean over the batch.
-// The prediction is "predictions"; metrics are average_loss, prediction/mean,
-// label/mean and, besides tf.estimator's, rmse and mae.
-type Regression struct{ dimension int }
+// Regression predicts real values: squared error (tf.estimator.RegressionHead),
+// or the losses of NewPoisson and NewLogistic. The prediction is "predictions",
+// and "logits" where there is an inverse link; metrics are average_loss,
+// prediction/mean, label/mean and, of squared error, rmse and mae.
+type Regression struct {
+	base
+	own   func(mc *estimator.ModelContext, labels, logits *G.Node, o losses.Options) *G.Node // nil: squared error
+	check func(float64) error                                                                // of one label; nil: any number
+}
 
 var _ Head = Regression{}
 
-// NewRegression returns a head for labels of n values per example.
-func NewRegression(n int) (Regression, error) {
-	if n < 1 {
-		return Regression{}, fmt.Errorf("label_dimension must be >= 1: %d", n)
-	}
-	return Regression{n}, nil
+// NewRegression returns a head for labels of n values per example. It takes
+// WithName, WithWeightColumn, WithLossReduction, WithLossFn and WithInverseLink.
+func NewRegression(n int, opts ...Option) (Regression, error) {
+	return newRegression("regression", n, []string{"loss_fn", "inverse_link_fn"}, opts)
 }
 
-// LogitsDimension is the number of values per label.
-func (h Regression) LogitsDimension() int { return h.dimension }
+// NewPoisson returns a head for n counts per example, whose logits are logarithms
+// of rates (tf.estimator.PoissonRegressionHead). It takes WithName,
+// WithWeightColumn, WithLossReduction and WithFullLoss.
+func NewPoisson(n int, opts ...Option) (Regression, error) {
+	h, err := newRegression("Poisson", n, []string{"compute_full_loss"}, opts)
+	h.inverseLink = ops.Exp
+	h.own = func(mc *estimator.ModelContext, labels, logits *G.Node, o losses.Options) *G.Node {
+		return losses.LogPoisson(mc, labels, logits, !h.shortLoss, o)
+	}
+	h.check = func(v float64) error {
+		if !(v >= 0) {
+			return fmt.Errorf("label %v: labels must be >= 0", v)
+		}
+		return nil
+	}
+	return h, err
+}
+
+// NewLogistic returns a head for labels in [0, 1], whose logits are log-odds
+// (tf.estimator.LogisticRegressionHead). It takes WithName, WithWeightColumn and
+// WithLossReduction.
+func NewLogistic(opts ...Option) (Regression, error) {
+	h, err := newRegression("logistic", 1, nil, opts)
+	h.inverseLink = ops.Sigmoid
+	h.own = func(mc *estimator.ModelContext, labels, logits *G.Node, o losses.Options) *G.Node {
+		return losses.SigmoidCrossEntropy(mc, labels, logits, o)
+	}
+	h.check = func(v float64) error {
+		if !(v >= 0 && v <= 1) {
+			return fmt.Errorf("label %v: labels must be in range [0, 1]", v)
+		}
+		return nil
+	}
+	return h, err
+}
+
+func newRegression(head string, n int, takes []string, opts []Option) (Regression, error) {
+	if n < 1 {
+		return Regression{}, fmt.Errorf("%w: invalid label_dimension %d", ErrOption, n)
+	}
+	o, err := newOptions(head, takes, opts)
+	return Regression{base: base{o, n}}, err
+}
 
 // Spec returns the Spec of mc's mode.
 func (h Regression) Spec(mc *estimator.ModelContext, in Inputs) (*estimator.Spec, error) {
-	if err := checkLogits(in.Logits, h.dimension); err != nil {
+	return spec(mc, h, in)
+}
+
+// Part returns predictions, loss and metrics.
+func (h Regression) Part(mc *estimator.ModelContext, in Inputs) (*Part, error) {
+	if err := h.checkLogits(in.Logits); err != nil {
 		return nil, err
 	}
-	predictions := estimator.Nodes{"predictions": in.Logits}
-	spec := &estimator.Spec{Mode: mc.Mode(), Predictions: predictions}
-	spec.ExportOutputs = map[string]estimator.ExportOutput{
-		"serving_default": {Kind: estimator.ExportRegress, Outputs: estimator.Nodes{"outputs": in.Logits}},
-		"regression":      {Kind: estimator.ExportRegress, Outputs: estimator.Nodes{"outputs": in.Logits}},
-		"predict":         {Kind: estimator.ExportPredict, Outputs: predictions},
-	}
-	if mc.Mode() == models.Predict {
-		return spec, mc.Err()
+	z := in.Logits
+	p := h.predicted(mc, z)
+	if mc.Mode() == models.Predict || mc.Failed() {
+		return p, mc.Err()
 	}
 	labels, err := h.labels(mc, in.Labels)
 	if err != nil {
 		return nil, err
 	}
-	weights := in.Features.Weights()
-	column := weights
-	if column != nil && column.Shape().Dims() == 1 {
-		column = ops.ExpandDims(mc, column, -1)
-	}
-	loss := losses.MeanSquaredError(mc, labels, in.Logits, losses.Options{Weights: column, Reduction: losses.SumOverBatchSize})
-	spec.EvalMetrics = estimator.Metrics{
-		"average_loss":    estimator.NewMetric("mse", operands(weights, labels, in.Logits)...),
-		"rmse":            estimator.NewMetric("rmse", operands(weights, labels, in.Logits)...),
-		"mae":             estimator.NewMetric("mae", operands(weights, labels, in.Logits)...),
-		"prediction/mean": estimator.NewMetric("mean", operands(weights, in.Logits)...),
-		"label/mean":      estimator.NewMetric("mean", operands(weights, labels)...),
-	}
-	return trained(mc, spec, loss, in.Optimizer), mc.Err()
-}
-
-// labels returns float labels [batch, dimension].
-func (h Regression) labels(mc *estimator.ModelContext, labels models.Labels) (*G.Node, error) {
-	n, err := label(mc, labels)
+	weights, err := h.weights(mc, in.Features, true)
 	if err != nil {
 		return nil, err
 	}
-	if d := models.GraphType(n.Dtype()); d == models.String || d == models.Bool {
-		return nil, fmt.Errorf("label %s has type %v: expected numbers", labels.Names()[0], d)
+	each, total, err := h.loss(mc, LossInputs{labels, z, in.Features}, weights, h.dimension, func(o losses.Options) *G.Node {
+		if h.own != nil {
+			return h.own(mc, labels, z, o)
+		}
+		return losses.MeanSquaredError(mc, labels, z, o)
+	})
+	if err != nil {
+		return nil, err
 	}
-	n = ops.Cast(mc, n, mc.DType())
-	if mc.Failed() {
-		return nil, mc.Err()
+	p.Loss = total
+	p.Metrics = h.metrics(weights, each, labels, p.Predictions["predictions"])
+	return p, mc.Err()
+}
+
+// predicted returns predictions and signatures.
+func (h Regression) predicted(mc *estimator.ModelContext, z *G.Node) *Part {
+	p := &Part{Predictions: estimator.Nodes{"predictions": z}}
+	if h.inverseLink != nil {
+		p.Predictions = estimator.Nodes{"predictions": h.inverseLink(mc, z), "logits": z}
 	}
-	s := n.Shape()
-	if len(s) == 1 && h.dimension == 1 {
-		return ops.ExpandDims(mc, n, -1), mc.Err()
+	regress := regressing(p.Predictions["predictions"])
+	p.ExportOutputs = map[string]estimator.ExportOutput{
+		"serving_default": regress,
+		"regression":      regress,
+		"predict":         {Kind: estimator.ExportPredict, Outputs: p.Predictions},
 	}
-	if len(s) != 2 || s[1] != h.dimension {
-		return nil, fmt.Errorf("mismatched label shape: expected labels dimension=%d, received %v", h.dimension, s)
+	return p
+}
+
+// labels returns floats [batch, dimension].
+func (h Regression) labels(mc *estimator.ModelContext, labels models.Labels) (*G.Node, error) {
+	t, err := only(mc, labels)
+	if err != nil {
+		return nil, err
 	}
-	return n, nil
+	if err := t.dense(h.dimension); err != nil {
+		return nil, err
+	}
+	if d := t.dtype(); d == models.String || d == models.Bool {
+		return nil, fmt.Errorf("label %s has type %v: expected numbers", t.name, d)
+	}
+	if h.check == nil {
+		return t.numbers(mc, h.dimension), mc.Err()
+	}
+	return t.encode(mc, encoding{mc.DType(), []int{h.dimension}, h.check, nil}), mc.Err()
+}
+
+func (h Regression) metrics(weights, each, labels, predictions *G.Node) estimator.Metrics {
+	m := h.newMetrics(weights)
+	m.add("average_loss", "mean", []*G.Node{each})
+	m.add("prediction/mean", "mean", []*G.Node{predictions})
+	m.add("label/mean", "mean", []*G.Node{labels})
+	if h.own == nil && h.lossFn == nil {
+		m.add("rmse", "rmse", []*G.Node{labels, predictions})
+		m.add("mae", "mae", []*G.Node{labels, predictions})
+	}
+	return m.all
 }

@@ -54,14 +54,17 @@ func cases() []lossCase {
 		{"absolute", losses.MeanAbsoluteError, bits, x, false, []float64{0, 2, 3, 2}},
 		{"huber", func(c models.Context, l, p *G.Node, o losses.Options) *G.Node { return losses.Huber(c, l, p, 1.5, o) },
 			bits, []float64{0, 2, 3, -0.5}, false, []float64{0.5, 1.5*2 - 1.125, 1.5*3 - 1.125, 1.125}},
-		{"poisson", func(c models.Context, l, p *G.Node, o losses.Options) *G.Node {
-			return losses.Poisson(c, l, p, false, o)
-		},
-			bits, []float64{2, 1, 3, 0.5}, false, []float64{2 - math.Log(2+1e-7), 1, 3, 0.5 - math.Log(0.5+1e-7)}},
+		{"poisson", losses.Poisson, bits, []float64{2, 1, 3, 0.5}, false, []float64{2 - math.Log(2+1e-7), 1, 3, 0.5 - math.Log(0.5+1e-7)}},
 		{"log poisson", func(c models.Context, l, p *G.Node, o losses.Options) *G.Node {
-			return losses.Poisson(c, l, p, true, o)
+			return losses.LogPoisson(c, l, p, false, o)
 		},
 			bits, x, false, []float64{math.E - 1, math.Exp(2), math.Exp(3), math.Exp(-1) + 1}},
+		{"full log poisson", func(c models.Context, l, p *G.Node, o losses.Options) *G.Node {
+			return losses.LogPoisson(c, l, p, true, o)
+		},
+			[]float64{1, 0, 2, 5}, x, false, []float64{math.E - 1, math.Exp(2),
+				math.Exp(3) - 6 + 2*math.Log(2) - 2 + math.Log(4*math.Pi)/2,
+				math.Exp(-1) + 5 + 5*math.Log(5) - 5 + math.Log(10*math.Pi)/2}},
 		{"cosine", losses.CosineDistance, []float64{1, 0, 0, 1}, []float64{0.6, 0.8, 0.6, -0.8}, false, []float64{0.4, 1.8}},
 	}
 }

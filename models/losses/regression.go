@@ -1,6 +1,8 @@
 package losses
 
 import (
+	"math"
+
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/ops"
 	G "gorgonia.org/gorgonia"
@@ -39,18 +41,39 @@ func Huber(c models.Context, labels, predictions *G.Node, delta float64, o Optio
 }
 
 // Poisson is predictions - labels·log(predictions), elementwise, where
-// predictions are positive rates. With logInput they are logarithms of rates,
-// and the loss is exp(predictions) - labels·predictions (tf.nn.log_poisson_loss).
-func Poisson(c models.Context, labels, predictions *G.Node, logInput bool, o Options) *G.Node {
+// predictions are positive rates.
+func Poisson(c models.Context, labels, predictions *G.Node, o Options) *G.Node {
 	labels, p, ok := pair(c, "poisson", labels, predictions)
 	if !ok {
 		return nil
 	}
-	if logInput {
-		return Weighted(c, ops.Sub(c, ops.Exp(c, p), ops.Mul(c, labels, p)), o)
-	}
 	log := ops.Log(c, ops.Add(c, p, constant(c, p, 1e-7)))
 	return Weighted(c, ops.Sub(c, p, ops.Mul(c, labels, log)), o)
+}
+
+// LogPoisson is exp(logRates) - labels·logRates, elementwise, where labels are
+// counts (tf.nn.log_poisson_loss). The full loss adds Stirling's approximation of
+// log(labels!), labels·log(labels) - labels + log(2π·labels)/2, for labels above 1.
+func LogPoisson(c models.Context, labels, logRates *G.Node, full bool, o Options) *G.Node {
+	labels, z, ok := pair(c, "log poisson", labels, logRates)
+	if !ok {
+		return nil
+	}
+	loss := ops.Sub(c, ops.Exp(c, z), ops.Mul(c, labels, z))
+	if full {
+		loss = ops.Add(c, loss, stirling(c, labels))
+	}
+	return Weighted(c, loss, o)
+}
+
+// stirling is the approximation of log(n!) for n > 1, else 0.
+func stirling(c models.Context, n *G.Node) *G.Node {
+	one := constant(c, n, 1)
+	safe := ops.Maximum(c, n, one) // no logarithm of 0 where the result is not used
+	half := ops.Mul(c, constant(c, n, 0.5), ops.Log(c, ops.Mul(c, constant(c, n, 2*math.Pi), safe)))
+	log := ops.Add(c, ops.Sub(c, ops.Mul(c, safe, ops.Log(c, safe)), safe), half)
+	above := ops.Cast(c, ops.Greater(c, n, one), models.GraphType(n.Dtype()))
+	return ops.Mul(c, above, log)
 }
 
 // CosineDistance is 1 - sum(labels·predictions) along the last axis; both must

@@ -1,0 +1,74 @@
+package estimator
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/models"
+	G "gorgonia.org/gorgonia"
+)
+
+// An Encoder makes numbers of a column of the input, on the host, each time
+// that a batch is fed: programs compute with numbers, data has words.
+type Encoder struct {
+	DType models.DType // of what it makes; not String
+	Shape []int        // of one example's; empty for a scalar
+	// Encode sets dst, which is zero, [rows, Shape...], from the column's values.
+	// Its errors should name the value and its row. It may be called by several
+	// goroutines at once.
+	Encode func(dst *models.Tensor, column inputs.NamedTensor) error
+}
+
+// encoded is a leaf of the program that is fed with what an encoder makes.
+type encoded struct {
+	node    *G.Node
+	column  int // of the columns that the model_fn was given
+	encoder *Encoder
+}
+
+// Encode returns a node [batch, e.Shape...] that is fed with what e makes of a
+// column. The column is given by its node, as the model_fn got it; a ragged one
+// by the node of its values. Text that is only encoded need not be numbers.
+func (mc *ModelContext) Encode(column *G.Node, e Encoder) *G.Node {
+	if mc.Failed() {
+		return nil
+	}
+	i := slices.Index(mc.leaves, column)
+	if i < 0 || column == nil {
+		mc.Failf("encode %v: it is no column of the input: give a feature or a label as the model_fn got it", column)
+		return nil
+	}
+	if e.DType == models.String || e.Encode == nil {
+		mc.Failf("encode column %q: expected an encoder to numbers, got one to %v", mc.columns[i].Name, e.DType)
+		return nil
+	}
+	shape := append([]int{mc.Batch()}, e.Shape...)
+	n := mc.Input("encoded/"+mc.columns[i].Name, e.DType, shape...)
+	mc.encoded = append(mc.encoded, encoded{n, i, &e})
+	return n
+}
+
+// IsColumn reports whether a node is a column of the input, so that Encode takes it.
+func (mc *ModelContext) IsColumn(n *G.Node) bool { return n != nil && slices.Contains(mc.leaves, n) }
+
+// encodedFeed says what an encoded leaf is fed with: a column of the encoder's type.
+func (e encoded) feed(columns []inputs.Column, out graph.Output) feed {
+	c := columns[e.column]
+	c.DType, c.Shape, c.Ragged = e.encoder.DType, e.encoder.Shape, false
+	return feed{column: c, output: out, encoder: e.encoder}
+}
+
+// run encodes a column of rows rows into dst, whose memory it uses again.
+func (e *Encoder) run(dst *graph.Tensor, column inputs.NamedTensor, rows int) error {
+	dst.DType = e.DType
+	dst.Shape = append(append(dst.Shape[:0], rows), e.Shape...)
+	n := dst.Len() * e.DType.Size()
+	dst.Bytes = slices.Grow(dst.Bytes[:0], n)[:n]
+	clear(dst.Bytes)
+	if err := e.Encode(dst, column); err != nil {
+		return fmt.Errorf("column %q: %w", column.Name, err)
+	}
+	return nil
+}

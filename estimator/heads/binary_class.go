@@ -1,0 +1,112 @@
+package heads
+
+import (
+	"fmt"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/losses"
+	"github.com/goestimator/goestimator/models/ops"
+	G "gorgonia.org/gorgonia"
+)
+
+// BinaryClass classifies each example into one of two classes by one logit:
+// sigmoid cross-entropy over labels 0 and 1 (tf.estimator.BinaryClassHead).
+// Predictions are logits, logistic, probabilities [batch, 2], class_ids, classes,
+// all_class_ids and all_classes.
+type BinaryClass struct{ base }
+
+var _ Head = BinaryClass{}
+
+// NewBinaryClass returns a head for two classes. It takes WithName,
+// WithWeightColumn, WithThresholds, WithLabelVocabulary, WithLossReduction and WithLossFn.
+func NewBinaryClass(opts ...Option) (BinaryClass, error) {
+	o, err := newOptions("binary class", []string{"thresholds", "label_vocabulary", "loss_fn"}, opts)
+	if err == nil {
+		err = o.checkVocabulary(2)
+	}
+	if err != nil {
+		return BinaryClass{}, err
+	}
+	return BinaryClass{base{o, 1}}, nil
+}
+
+// Spec returns the Spec of mc's mode.
+func (h BinaryClass) Spec(mc *estimator.ModelContext, in Inputs) (*estimator.Spec, error) {
+	return spec(mc, h, in)
+}
+
+// Part returns predictions, loss and metrics.
+func (h BinaryClass) Part(mc *estimator.ModelContext, in Inputs) (*Part, error) {
+	if err := h.checkLogits(in.Logits); err != nil {
+		return nil, err
+	}
+	z := in.Logits
+	two := ops.Concat(mc, 1, ops.ZerosLike(mc, z), z)
+	class := ops.ArgMax(mc, two, 1)
+	logistic := ops.Sigmoid(mc, z)
+	p := &Part{Predictions: estimator.Nodes{"logits": z, "logistic": logistic, "probabilities": ops.Softmax(mc, two)}}
+	h.classifying(p, ops.ExpandDims(mc, class, -1), allClassIDs(mc, z, 2))
+	p.ExportOutputs["regression"] = regressing(logistic)
+	if mc.Mode() == models.Predict || mc.Failed() {
+		return p, mc.Err()
+	}
+	labels, err := h.labels(mc, in.Labels)
+	if err != nil {
+		return nil, err
+	}
+	weights, err := h.weights(mc, in.Features, false)
+	if err != nil {
+		return nil, err
+	}
+	each, total, err := h.loss(mc, LossInputs{labels, z, in.Features}, weights, 1, func(o losses.Options) *G.Node {
+		return losses.SigmoidCrossEntropy(mc, labels, z, o)
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.Loss = total
+	p.Metrics = h.metrics(weights, each, labels, p)
+	return p, mc.Err()
+}
+
+// labels returns 0 and 1 as floats [batch, 1].
+func (h BinaryClass) labels(mc *estimator.ModelContext, labels models.Labels) (*G.Node, error) {
+	t, err := only(mc, labels)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.dense(1); err != nil {
+		return nil, err
+	}
+	if err := h.checkWords(t); err != nil {
+		return nil, err
+	}
+	return t.encode(mc, encoding{mc.DType(), []int{1}, inRange(2), h.vocabulary}), mc.Err()
+}
+
+// checkWords compares the type of labels with the vocabulary.
+func (b base) checkWords(t target) error {
+	switch words := t.dtype() == models.String; {
+	case b.vocabulary != nil && !words:
+		return fmt.Errorf("labels dtype should be string if there is a vocabulary. Instead got %v, of label %s", t.dtype(), t.name)
+	case b.vocabulary == nil && words:
+		return fmt.Errorf("label %s is text: give a label_vocabulary", t.name)
+	}
+	return nil
+}
+
+func (h BinaryClass) metrics(weights, each, labels *G.Node, p *Part) estimator.Metrics {
+	m := h.newMetrics(weights)
+	logistic, ids := p.Predictions["logistic"], p.Predictions["class_ids"]
+	m.add("average_loss", "mean", []*G.Node{each})
+	for _, kind := range []string{"accuracy", "precision", "recall"} {
+		m.add(kind, kind, []*G.Node{labels, ids})
+	}
+	m.add("prediction/mean", "mean", []*G.Node{logistic})
+	m.add("label/mean", "mean", []*G.Node{labels})
+	m.add("accuracy_baseline", "accuracy_baseline", []*G.Node{labels})
+	m.addAUC("", labels, logistic)
+	m.addAt(h.thresholds, labels, logistic)
+	return m.all
+}

@@ -1,0 +1,52 @@
+package heads
+
+import (
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/ops"
+	G "gorgonia.org/gorgonia"
+)
+
+// ForClasses returns what tf.estimator's canned classifiers take for n classes:
+// NewBinaryClass for 2, else NewMultiClass.
+func ForClasses(n int, opts ...Option) (Head, error) {
+	if n == 2 {
+		return made(NewBinaryClass(opts...))
+	}
+	return made(NewMultiClass(n, opts...))
+}
+
+// allClassIDs returns 0 to n-1 for each example, int32 [batch, n].
+func allClassIDs(mc *estimator.ModelContext, logits *G.Node, n int) *G.Node {
+	row := graph.NewTensor(models.GraphType(logits.Dtype()), 1, n)
+	set := setter(row)
+	for i := range n {
+		set(i, float64(i))
+	}
+	return ops.Cast(mc, ops.Add(mc, ops.ZerosLike(mc, logits), ops.Constant(mc, row)), models.Int32)
+}
+
+// classifying completes a part of a classifier: the words of its predictions, and
+// its signatures. ids are the predicted classes, nil where there are no single ones.
+func (b base) classifying(p *Part, ids, all *G.Node) {
+	words := estimator.Text{IDs: all, Vocabulary: b.vocabulary}
+	if ids == nil {
+		p.Texts = estimator.Texts{"classes": words}
+	} else {
+		p.Predictions["class_ids"], p.Predictions["all_class_ids"] = ids, all
+		p.Texts = estimator.Texts{"classes": {IDs: ids, Vocabulary: b.vocabulary}, "all_classes": words}
+	}
+	classify := estimator.ExportOutput{Kind: estimator.ExportClassify, Outputs: estimator.Nodes{"scores": p.Predictions["probabilities"]},
+		Texts: estimator.Texts{"classes": words}}
+	p.ExportOutputs = map[string]estimator.ExportOutput{
+		"serving_default": classify,
+		"classification":  classify,
+		"predict":         {Kind: estimator.ExportPredict, Outputs: p.Predictions, Texts: p.Texts},
+	}
+}
+
+// regressing is the signature of predicted values.
+func regressing(value *G.Node) estimator.ExportOutput {
+	return estimator.ExportOutput{Kind: estimator.ExportRegress, Outputs: estimator.Nodes{"outputs": value}}
+}

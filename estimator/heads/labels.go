@@ -1,0 +1,174 @@
+package heads
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/ops"
+	G "gorgonia.org/gorgonia"
+)
+
+// errNoLabels is tf.estimator's.
+var errNoLabels = errors.New("you must provide a labels tensor. Given: none. Suggested troubleshooting steps: check that your data " +
+	"contains your label feature, a column with the role label, and that your input_fn returns it")
+
+// target is the label of a head: its node, of the values where it is ragged.
+type target struct {
+	name   string
+	node   *G.Node
+	ragged bool
+}
+
+// only returns the only label.
+func only(mc *estimator.ModelContext, labels models.Labels) (target, error) {
+	all := labels.All()
+	switch {
+	case len(all) == 0:
+		return target{}, errNoLabels
+	case len(all) == 1 && all[0].Ragged != nil:
+		return target{all[0].Name, all[0].Ragged.Values, true}, nil
+	}
+	n := labels.Only()
+	if n == nil {
+		return target{}, mc.Err()
+	}
+	return target{name: labels.Names()[0], node: n}, nil
+}
+
+func (t target) dtype() models.DType { return models.GraphType(t.node.Dtype()) }
+
+// whole reports whether the labels are whole numbers.
+func whole(d models.DType) bool { return d != models.String && !d.Float() }
+
+// dense checks that a label has shape [batch, dimension], or [batch] where dimension is 1.
+func (t target) dense(dimension int) error {
+	if t.ragged {
+		return fmt.Errorf("SparseTensor labels are not supported. Label %s is ragged: expected shape [batch %d]", t.name, dimension)
+	}
+	s := t.node.Shape()
+	if len(s) == 1 && dimension == 1 || len(s) == 2 && s[1] == dimension {
+		return nil
+	}
+	return fmt.Errorf("mismatched label shape. Expected labels dimension=%d.  Received %v. Suggested fix: if your classifier expects one-hot encoding label, "+
+		"check your n_classes argument to the estimator and/or the shape of your label. Otherwise, check the shape of label %s", dimension, s, t.name)
+}
+
+// numbers returns labels of numbers as floats [batch, dimension].
+func (t target) numbers(mc *estimator.ModelContext, dimension int) *G.Node {
+	n := ops.Cast(mc, t.node, mc.DType())
+	if mc.Failed() || len(n.Shape()) == 2 {
+		return n
+	}
+	return ops.ExpandDims(mc, n, -1)
+}
+
+// encoding says what values labels may have and what they become.
+type encoding struct {
+	dtype models.DType
+	shape []int               // of an example
+	check func(float64) error // of one number
+	words []string            // nil: labels are numbers
+}
+
+// encode returns the labels as e makes them. Numbers that the model computed,
+// rather than took from the input, are only cast.
+func (t target) encode(mc *estimator.ModelContext, e encoding) *G.Node {
+	if !mc.IsColumn(t.node) {
+		n := ops.Cast(mc, t.node, e.dtype)
+		if mc.Failed() || len(n.Shape()) == 1+len(e.shape) {
+			return n
+		}
+		return ops.Reshape(mc, n, append([]int{n.Shape()[0]}, e.shape...)...)
+	}
+	ids := make(map[string]float64, len(e.words))
+	for i, w := range e.words {
+		ids[w] = float64(i)
+	}
+	return mc.Encode(t.node, estimator.Encoder{DType: e.dtype, Shape: e.shape, Encode: func(dst *models.Tensor, c inputs.NamedTensor) error {
+		set := setter(dst)
+		each := max(1, dst.Len()/max(1, dst.Shape[0]))
+		for i := range c.Tensor.Len() {
+			v, err := value(c.Tensor, i, ids)
+			if err == nil {
+				err = e.check(v)
+			}
+			if err != nil {
+				return fmt.Errorf("row %d of its batch: %w", i/each, err)
+			}
+			set(i, v)
+		}
+		return nil
+	}})
+}
+
+// multiHot returns labels that are lists of ids or words as 0 and 1 for each of n classes.
+func (t target) multiHot(mc *estimator.ModelContext, n int, words []string) *G.Node {
+	ids := make(map[string]float64, len(words))
+	for i, w := range words {
+		ids[w] = float64(i)
+	}
+	return mc.Encode(t.node, estimator.Encoder{DType: mc.DType(), Shape: []int{n}, Encode: func(dst *models.Tensor, c inputs.NamedTensor) error {
+		set := setter(dst)
+		for row := range dst.Shape[0] {
+			each := c.Tensor.Len() / dst.Shape[0]
+			from, to := row*each, (row+1)*each
+			if c.Offsets != nil {
+				from, to = int(c.Offsets[row]), int(c.Offsets[row+1])
+			}
+			for i := from; i < to; i++ {
+				v, err := value(c.Tensor, i, ids)
+				if err == nil && (!(v >= 0 && v < float64(n)) || v != math.Trunc(v)) {
+					err = fmt.Errorf("label %v: labels must be an integer SparseTensor with values in [0, %d)", v, n)
+				}
+				if err != nil {
+					return fmt.Errorf("row %d of its batch: %w", row, err)
+				}
+				set(row*n+int(v), 1)
+			}
+		}
+		return nil
+	}})
+}
+
+// value is element i of a label as a number, by the vocabulary where it is a word.
+func value(t *models.Tensor, i int, ids map[string]float64) (float64, error) {
+	if t.DType != models.String {
+		return t.Float(i), nil
+	}
+	id, ok := ids[string(t.Strings[i])]
+	if !ok {
+		return 0, fmt.Errorf("label %q is not in the label_vocabulary of %d words", t.Strings[i], len(ids))
+	}
+	return id, nil
+}
+
+// inRange checks a number against [0, n-1].
+func inRange(n int) func(float64) error {
+	return func(v float64) error {
+		switch {
+		case !(v <= float64(n-1)):
+			return fmt.Errorf("label %v: labels must be <= n_classes - 1 (%d)", v, n-1)
+		case v < 0:
+			return fmt.Errorf("label %v: labels must be >= 0", v)
+		}
+		return nil
+	}
+}
+
+// setter returns what sets an element of a tensor of that type.
+func setter(dst *models.Tensor) func(i int, v float64) {
+	switch dst.DType {
+	case models.Float32:
+		s := models.Values[float32](dst)
+		return func(i int, v float64) { s[i] = float32(v) }
+	case models.Float64:
+		s := models.Values[float64](dst)
+		return func(i int, v float64) { s[i] = v }
+	}
+	s := models.Values[int64](dst)
+	return func(i int, v float64) { s[i] = int64(v) }
+}

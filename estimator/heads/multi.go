@@ -1,0 +1,188 @@
+package heads
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/losses"
+	"github.com/goestimator/goestimator/models/ops"
+	G "gorgonia.org/gorgonia"
+)
+
+// Multi is several heads over one model: its loss is the weighted sum of theirs
+// (tf.estimator.MultiHead). The label of each is the one of its name. Metrics are
+// loss/<head> and theirs; a prediction's name is <head>/<key>.
+type Multi struct {
+	heads   []Head
+	weights []float64
+}
+
+var _ Head = Multi{}
+
+// NewMulti returns the head of several, all named and of one loss reduction; the
+// first is the default when serving. headWeights weigh their losses; nil weighs all 1.
+func NewMulti(hs []Head, headWeights []float64) (Multi, error) {
+	if len(hs) == 0 {
+		return Multi{}, fmt.Errorf("%w: must specify heads. Given: %v", ErrOption, hs)
+	}
+	if headWeights != nil && len(headWeights) != len(hs) {
+		return Multi{}, fmt.Errorf("%w: heads and head_weights must have the same size. Given len(heads): %d. Given len(head_weights): %d", ErrOption, len(hs), len(headWeights))
+	}
+	var names []string
+	var reductions []losses.Reduction
+	for i, h := range hs {
+		if h == nil || h.Name() == "" {
+			return Multi{}, fmt.Errorf("%w: all given heads must have name specified. Head %d has none", ErrOption, i)
+		}
+		if slices.Contains(names, h.Name()) {
+			return Multi{}, fmt.Errorf("%w: two heads have the name %q", ErrOption, h.Name())
+		}
+		names, reductions = append(names, h.Name()), append(reductions, h.LossReduction())
+	}
+	if len(slices.Compact(slices.Clone(reductions))) > 1 {
+		return Multi{}, fmt.Errorf("%w: the loss_reduction must be the same for different heads. Given: %v", ErrOption, reductions)
+	}
+	return Multi{slices.Clone(hs), slices.Clone(headWeights)}, nil
+}
+
+// Name is the names of the heads, joined by "_".
+func (m Multi) Name() string { return strings.Join(m.names(), "_") }
+
+func (m Multi) names() []string {
+	var names []string
+	for _, h := range m.heads {
+		names = append(names, h.Name())
+	}
+	return names
+}
+
+// LogitsDimension is the sum of those of the heads.
+func (m Multi) LogitsDimension() int {
+	n := 0
+	for _, h := range m.heads {
+		n += h.LogitsDimension()
+	}
+	return n
+}
+
+// LossReduction is that of the heads.
+func (m Multi) LossReduction() losses.Reduction { return m.heads[0].LossReduction() }
+
+// Spec returns the Spec of mc's mode.
+func (m Multi) Spec(mc *estimator.ModelContext, in Inputs) (*estimator.Spec, error) {
+	return spec(mc, m, in)
+}
+
+// Part merges the parts of the heads.
+func (m Multi) Part(mc *estimator.ModelContext, in Inputs) (*Part, error) {
+	logits, err := m.split(mc, in)
+	if err != nil {
+		return nil, err
+	}
+	labels, err := m.labels(mc, in.Labels)
+	if err != nil {
+		return nil, err
+	}
+	out := &Part{Predictions: estimator.Nodes{}, Texts: estimator.Texts{}, Metrics: estimator.Metrics{},
+		ExportOutputs: map[string]estimator.ExportOutput{}}
+	for i, h := range m.heads {
+		p, err := h.Part(mc, Inputs{Features: in.Features, Labels: labels[i], Logits: logits[i]})
+		if err != nil {
+			return nil, fmt.Errorf("head %s: %w", h.Name(), err)
+		}
+		out.addPredictions(h.Name(), p)
+		if p.Loss == nil {
+			continue
+		}
+		summarize(mc, h, "loss", p.Loss)
+		out.addLoss(mc, h.Name(), p, m.weight(i))
+	}
+	out.ExportOutputs["serving_default"] = out.ExportOutputs[m.heads[0].Name()]
+	out.ExportOutputs["predict"] = estimator.ExportOutput{Kind: estimator.ExportPredict, Outputs: out.Predictions, Texts: out.Texts}
+	return out, mc.Err()
+}
+
+func (m Multi) weight(i int) float64 {
+	if m.weights == nil {
+		return 1
+	}
+	return m.weights[i]
+}
+
+// addPredictions adds what a head predicts, and its signatures.
+func (p *Part) addPredictions(head string, of *Part) {
+	for k, n := range of.Predictions {
+		p.Predictions[head+"/"+k] = n
+	}
+	for k, t := range of.Texts {
+		p.Texts[head+"/"+k] = t
+	}
+	for k, e := range of.ExportOutputs {
+		if k == "serving_default" {
+			p.ExportOutputs[head] = e
+		} else {
+			p.ExportOutputs[head+"/"+k] = e
+		}
+	}
+}
+
+// addLoss adds a head's weighted loss, and its metrics.
+func (p *Part) addLoss(mc *estimator.ModelContext, head string, of *Part, weight float64) {
+	p.Metrics["loss/"+head] = meanOf(of.Loss)
+	for k, m := range of.Metrics {
+		p.Metrics[k] = m
+	}
+	loss := of.Loss
+	if weight != 1 {
+		loss = ops.Mul(mc, loss, ops.Scalar(mc, models.GraphType(loss.Dtype()), weight))
+	}
+	if p.Loss != nil {
+		loss = ops.Add(mc, p.Loss, loss)
+	}
+	p.Loss = loss
+}
+
+// split returns the logits of each head.
+func (m Multi) split(mc *estimator.ModelContext, in Inputs) ([]*G.Node, error) {
+	out := make([]*G.Node, len(m.heads))
+	if in.HeadLogits != nil {
+		for i, h := range m.heads {
+			if out[i] = in.HeadLogits[h.Name()]; out[i] == nil {
+				return nil, fmt.Errorf("logits has missing values for head(s): %s", h.Name())
+			}
+		}
+		return out, nil
+	}
+	if in.Logits == nil || len(in.Logits.Shape()) != 2 || in.Logits.Shape()[1] != m.LogitsDimension() {
+		return nil, fmt.Errorf("could not split logits of shape %v among the heads %v. The last dimension of the logits tensor should equal %d",
+			shapeOf(in.Logits), m.names(), m.LogitsDimension())
+	}
+	from := 0
+	for i, h := range m.heads {
+		out[i] = column(mc, in.Logits, from, h.LogitsDimension())
+		from += h.LogitsDimension()
+	}
+	return out, mc.Err()
+}
+
+// labels returns the label of each head, none when predicting.
+func (m Multi) labels(mc *estimator.ModelContext, labels models.Labels) ([]models.Labels, error) {
+	out := make([]models.Labels, len(m.heads))
+	if mc.Mode() == models.Predict {
+		return out, nil
+	}
+	if labels.Len() == 0 {
+		return nil, errNoLabels
+	}
+	for i, h := range m.heads {
+		at := slices.Index(labels.Names(), h.Name())
+		if at < 0 {
+			return nil, fmt.Errorf("labels has missing values for head(s): %s. The input has %v", h.Name(), labels.Names())
+		}
+		out[i] = models.NewFeatures(mc, labels.All()[at])
+	}
+	return out, nil
+}

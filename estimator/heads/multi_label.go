@@ -1,0 +1,148 @@
+package heads
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/losses"
+	"github.com/goestimator/goestimator/models/ops"
+	G "gorgonia.org/gorgonia"
+)
+
+// MultiLabel says of each of several classes whether an example is in it: the
+// mean over the classes of sigmoid cross-entropy (tf.estimator.MultiLabelHead).
+// Labels are 0 or 1 per class, [batch, n_classes], or lists of class ids or words, ragged
+// or (words) of a fixed length. Predictions are logits, probabilities and
+// classes, which are all classes.
+type MultiLabel struct{ base }
+
+var _ Head = MultiLabel{}
+
+// NewMultiLabel returns a head for n classes, at least two. It takes WithName,
+// WithWeightColumn, WithThresholds, WithLabelVocabulary, WithLossReduction,
+// WithLossFn, WithClassMetrics and WithClassMetricsByName.
+func NewMultiLabel(n int, opts ...Option) (MultiLabel, error) {
+	if n < 2 {
+		return MultiLabel{}, fmt.Errorf("%w: n_classes must be > 1 for multi-label classification. Given: %d", ErrOption, n)
+	}
+	o, err := newOptions("multi-label", []string{"thresholds", "label_vocabulary", "loss_fn", "classes_for_class_based_metrics"}, opts)
+	if err == nil {
+		err = o.checkVocabulary(n)
+	}
+	if err == nil {
+		err = o.resolveClasses(n)
+	}
+	if err != nil {
+		return MultiLabel{}, err
+	}
+	return MultiLabel{base{o, n}}, nil
+}
+
+// resolveClasses checks the classes that have metrics of their own and turns names into ids.
+func (o *options) resolveClasses(n int) error {
+	if len(o.classNames) > 0 && o.vocabulary == nil {
+		return fmt.Errorf("%w: label_vocabulary must be provided when classes_for_class_based_metrics are strings", ErrOption)
+	}
+	for _, w := range o.classNames {
+		i := slices.Index(o.vocabulary, w)
+		if i < 0 {
+			return fmt.Errorf("%w: classes_for_class_based_metrics: %q is not in the label_vocabulary %q", ErrOption, w, o.vocabulary)
+		}
+		o.classMetrics = append(o.classMetrics, i)
+	}
+	for _, id := range o.classMetrics {
+		if id < 0 || id >= n {
+			return fmt.Errorf("%w: all classes_for_class_based_metrics must be in range [0, %d]. Given: %d", ErrOption, n-1, id)
+		}
+	}
+	return nil
+}
+
+// Spec returns the Spec of mc's mode.
+func (h MultiLabel) Spec(mc *estimator.ModelContext, in Inputs) (*estimator.Spec, error) {
+	return spec(mc, h, in)
+}
+
+// Part returns predictions, loss and metrics.
+func (h MultiLabel) Part(mc *estimator.ModelContext, in Inputs) (*Part, error) {
+	if err := h.checkLogits(in.Logits); err != nil {
+		return nil, err
+	}
+	z := in.Logits
+	p := &Part{Predictions: estimator.Nodes{"logits": z, "probabilities": ops.Sigmoid(mc, z)}}
+	h.classifying(p, nil, allClassIDs(mc, z, h.dimension))
+	if mc.Mode() == models.Predict || mc.Failed() {
+		return p, mc.Err()
+	}
+	labels, err := h.labels(mc, in.Labels)
+	if err != nil {
+		return nil, err
+	}
+	weights, err := h.weights(mc, in.Features, false)
+	if err != nil {
+		return nil, err
+	}
+	each, total, err := h.loss(mc, LossInputs{labels, z, in.Features}, weights, 1, func(o losses.Options) *G.Node {
+		each := losses.SigmoidCrossEntropy(mc, labels, z, losses.Options{Reduction: losses.None})
+		return losses.Weighted(mc, ops.Mean(mc, each, ops.KeepAxes(1)), o)
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.Loss = total
+	p.Metrics = h.metrics(mc, weights, each, labels, p.Predictions["probabilities"])
+	return p, mc.Err()
+}
+
+// labels returns 0 and 1 as floats [batch, classes].
+func (h MultiLabel) labels(mc *estimator.ModelContext, labels models.Labels) (*G.Node, error) {
+	t, err := only(mc, labels)
+	if err != nil {
+		return nil, err
+	}
+	if t.dtype() == models.String || t.ragged {
+		if err := h.checkWords(t); t.dtype() == models.String && err != nil {
+			return nil, err
+		}
+		if t.dtype() != models.String && !whole(t.dtype()) {
+			return nil, fmt.Errorf("labels dtype should be integer. Instead got %v, of label %s", t.dtype(), t.name)
+		}
+		return t.multiHot(mc, h.dimension, h.vocabulary), mc.Err()
+	}
+	if err := t.dense(h.dimension); err != nil {
+		return nil, err
+	}
+	return t.encode(mc, encoding{mc.DType(), []int{h.dimension}, indicator, nil}), mc.Err()
+}
+
+// indicator checks that a number is 0 or 1.
+func indicator(v float64) error {
+	if v != 0 && v != 1 {
+		return fmt.Errorf("label %v: labels must be an integer indicator tensor with values in [0, 1]", v)
+	}
+	return nil
+}
+
+func (h MultiLabel) metrics(mc *estimator.ModelContext, weights, each, labels, probabilities *G.Node) estimator.Metrics {
+	m := h.newMetrics(weights)
+	m.add("average_loss", "mean", []*G.Node{each})
+	m.addAUC("", labels, probabilities)
+	m.addAt(h.thresholds, labels, probabilities)
+	for _, id := range h.classMetrics {
+		suffix := fmt.Sprintf("/class%d", id)
+		if h.vocabulary != nil {
+			suffix = "/" + h.vocabulary[id]
+		}
+		y, p := column(mc, labels, id, 1), column(mc, probabilities, id, 1)
+		m.add("probability_mean"+suffix, "mean", []*G.Node{p})
+		m.addAUC(suffix, y, p)
+	}
+	return m.all
+}
+
+// column is the part of x [batch, ...] of some columns.
+func column(mc *estimator.ModelContext, x *G.Node, from, width int) *G.Node {
+	return ops.Slice(mc, x, []int{0, from}, []int{-1, width})
+}

@@ -1,0 +1,137 @@
+package heads
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/losses"
+	G "gorgonia.org/gorgonia"
+)
+
+// ErrOption is wrapped by the errors of constructors that were given an option
+// that the head does not take, or one out of its range.
+var ErrOption = errors.New("invalid option of a head")
+
+// LossFn makes the losses of examples, [batch, 1] for classification and
+// [batch, label_dimension] for regression; the head weighs and reduces them.
+type LossFn func(mc *estimator.ModelContext, in LossInputs) *G.Node
+
+// LossInputs are what a LossFn works on. Labels are ids [batch, 1], numbers
+// [batch, label_dimension], or 0 and 1 [batch, n_classes].
+type LossInputs struct {
+	Labels, Logits *G.Node
+	Features       models.Features
+}
+
+// An Option sets one option of a head; its name is tf.estimator's argument's.
+type Option struct {
+	name string
+	set  func(*options)
+}
+
+// options are those of all heads; each head reads its own.
+type options struct {
+	name         string
+	weightColumn string
+	thresholds   []float64
+	vocabulary   []string
+	reduction    losses.Reduction
+	lossFn       LossFn
+	inverseLink  func(c models.Context, logits *G.Node) *G.Node
+	classMetrics []int
+	classNames   []string
+	shortLoss    bool
+}
+
+// WithName names the head: "/name" is appended to its metrics. A head of a Multi needs one.
+func WithName(name string) Option { return Option{"name", func(o *options) { o.name = name }} }
+
+// WithWeightColumn names the feature that weighs the examples, [batch] or
+// [batch, 1], for regression also [batch, label_dimension]. Default: the input's column
+// of the role weight, where it has one.
+func WithWeightColumn(feature string) Option {
+	return Option{"weight_column", func(o *options) { o.weightColumn = feature }}
+}
+
+// WithThresholds adds accuracy, precision and recall at thresholds of the probability, in (0, 1).
+func WithThresholds(ts ...float64) Option {
+	return Option{"thresholds", func(o *options) { o.thresholds = slices.Clone(ts) }}
+}
+
+// WithLabelVocabulary says that labels are words; the id of a word is its place.
+func WithLabelVocabulary(words ...string) Option {
+	return Option{"label_vocabulary", func(o *options) { o.vocabulary = append([]string{}, words...) }}
+}
+
+// WithLossReduction says how the losses of examples become one. Default
+// losses.SumOverBatchSize; losses.Sum is that of tf.compat.v1's canned estimators.
+func WithLossReduction(r losses.Reduction) Option {
+	return Option{"loss_reduction", func(o *options) { o.reduction = r }}
+}
+
+// WithLossFn replaces the head's own loss.
+func WithLossFn(fn LossFn) Option { return Option{"loss_fn", func(o *options) { o.lossFn = fn }} }
+
+// WithInverseLink makes predictions of the logits of a regression. Default: the logits.
+func WithInverseLink(fn func(c models.Context, logits *G.Node) *G.Node) Option {
+	return Option{"inverse_link_fn", func(o *options) { o.inverseLink = fn }}
+}
+
+// WithClassMetrics adds probability_mean, auc and auc_precision_recall of
+// single classes (classes_for_class_based_metrics), by their ids.
+func WithClassMetrics(ids ...int) Option {
+	return Option{"classes_for_class_based_metrics", func(o *options) { o.classMetrics = slices.Clone(ids) }}
+}
+
+// WithClassMetricsByName is WithClassMetrics with words of the label vocabulary.
+func WithClassMetricsByName(words ...string) Option {
+	return Option{"classes_for_class_based_metrics", func(o *options) { o.classNames = slices.Clone(words) }}
+}
+
+// WithFullLoss says whether the Poisson loss has its constant term log(label!). Default true.
+func WithFullLoss(on bool) Option {
+	return Option{"compute_full_loss", func(o *options) { o.shortLoss = !on }}
+}
+
+// newOptions applies the options of a head that takes those named, and checks what
+// does not depend on the number of classes.
+func newOptions(head string, takes []string, opts []Option) (options, error) {
+	o := options{reduction: losses.SumOverBatchSize}
+	takes = append([]string{"name", "weight_column", "loss_reduction"}, takes...)
+	for _, opt := range opts {
+		if !slices.Contains(takes, opt.name) {
+			return o, fmt.Errorf("%s head: %w: %s: expected one of %s", head, ErrOption, opt.name, strings.Join(takes, ", "))
+		}
+		opt.set(&o)
+	}
+	if r, err := losses.ParseReduction(string(o.reduction)); err != nil || o.reduction == "" || r == losses.None {
+		return o, fmt.Errorf("%s head: %w: invalid loss_reduction: %q: expected %s or %s", head, ErrOption, o.reduction, losses.SumOverBatchSize, losses.Sum)
+	}
+	for _, t := range o.thresholds {
+		if !(t > 0 && t < 1) {
+			return o, fmt.Errorf("%s head: %w: thresholds not in (0, 1): %v", head, ErrOption, o.thresholds)
+		}
+	}
+	return o, nil
+}
+
+// checkVocabulary reports a vocabulary of another size than n, or one that has a word twice.
+func (o options) checkVocabulary(n int) error {
+	if o.vocabulary == nil {
+		return nil
+	}
+	if len(o.vocabulary) != n {
+		return fmt.Errorf(`%w: "label_vocabulary" does not have "n_classes" items: len(label_vocabulary)=%d, n_classes=%d, label_vocabulary=%q`,
+			ErrOption, len(o.vocabulary), n, o.vocabulary)
+	}
+	for i, w := range o.vocabulary {
+		if first := slices.Index(o.vocabulary, w); first < i {
+			return fmt.Errorf("%w: label_vocabulary has %q twice, as items %d and %d", ErrOption, w, first, i)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,54 @@
+package estimator
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/goestimator/goestimator/internal/graph"
+	G "gorgonia.org/gorgonia"
+)
+
+// Text is a prediction of words: the host makes them of ids, since programs
+// compute with numbers. The word of id i is Vocabulary[i], "UNK" for an id outside
+// of it; without a vocabulary it is the id in decimal.
+type Text struct {
+	IDs        *G.Node // int32 or int64, [batch, ...]
+	Vocabulary []string
+}
+
+// Texts are predictions of words by name.
+type Texts map[string]Text
+
+// unknownWord is what tf.lookup.index_to_string_table_from_tensor gives for an id without a word.
+const unknownWord = "UNK"
+
+// decode returns the words of ids, in memory of its own.
+func (t *Text) decode(ids *graph.Tensor) (*graph.Tensor, error) {
+	out := graph.NewTensor(graph.String, ids.Shape...)
+	words := make([][]byte, len(t.Vocabulary))
+	for i, w := range t.Vocabulary {
+		words[i] = []byte(w)
+	}
+	switch ids.DType {
+	case graph.Int32:
+		decodeInto(out.Strings, graph.Of[int32](ids), words)
+	case graph.Int64:
+		decodeInto(out.Strings, graph.Of[int64](ids), words)
+	default:
+		return nil, fmt.Errorf("ids of words have type %v: expected int32 or int64", ids.DType)
+	}
+	return out, nil
+}
+
+func decodeInto[I int32 | int64](out [][]byte, ids []I, words [][]byte) {
+	for i, id := range ids {
+		switch {
+		case len(words) == 0:
+			out[i] = strconv.AppendInt(nil, int64(id), 10)
+		case id >= 0 && int(id) < len(words):
+			out[i] = words[id]
+		default:
+			out[i] = []byte(unknownWord)
+		}
+	}
+}
