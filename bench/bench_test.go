@@ -274,11 +274,11 @@ func TestContenderOfSomeCases(t *testing.T) {
 func TestGoMLXIsLeftOut(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var f, none field
-	f.addGoMLX(t.Context(), settings{}, t.TempDir(), "train")
+	f.addGoMLX(t.Context(), settings{}, t.TempDir(), contender{name: "GoMLX"})
 	if len(f.contenders) != 0 || len(f.missing) != 1 || !strings.HasPrefix(f.missing[0], "GoMLX: ") {
 		t.Errorf("contenders %v, left out: %q", f.contenders, f.missing)
 	}
-	none.addGoMLX(t.Context(), settings{oursOnly: true}, t.TempDir(), "train")
+	none.addGoMLX(t.Context(), settings{oursOnly: true}, t.TempDir(), contender{name: "GoMLX"})
 	if len(none.missing) != 0 {
 		t.Errorf("-ours: left out %q, expected nothing", none.missing)
 	}

@@ -1,5 +1,5 @@
 // Command bench measures goestimator side by side with PyTorch, TensorFlow, ONNX
-// Runtime, OpenBLAS and stock Gorgonia:
+// Runtime, OpenBLAS, stock Gorgonia and GoMLX:
 //
 //	go run ./bench -subject mlp,cnn -threads 1,2 -rounds 7 -processes 3
 //

@@ -9,12 +9,12 @@ import (
 )
 
 // addGoMLX builds the worker of bench/gomlx, a module of its own, into dir and
-// adds it to the contenders; where it cannot be built, because its modules cannot be
-// downloaded, it is left out.
+// adds contenders that run it with their argv; where it cannot be built, because
+// its modules cannot be downloaded, they are left out.
 //
-// cases are those that its backend in Go can run. It has no gradients of
-// convolutions and max pools, and no batch norm: no step of cnn and resnet20.
-func (f *field) addGoMLX(ctx context.Context, s settings, dir, kind string, cases ...string) {
+// Its backend in Go has no gradients of convolutions and max pools: no step of
+// cnn and resnet20.
+func (f *field) addGoMLX(ctx context.Context, s settings, dir string, cs ...contender) {
 	if s.oursOnly {
 		return
 	}
@@ -31,6 +31,8 @@ func (f *field) addGoMLX(ctx context.Context, s settings, dir, kind string, case
 		f.missing = append(f.missing, fmt.Sprintf("GoMLX: not built (%v): go -C bench/gomlx build tells why", err))
 		return
 	}
-	// Its Adam corrects the bias before it adds epsilon.
-	f.contenders = append(f.contenders, contender{name: "GoMLX", argv: []string{exe, kind, dir}, cases: cases, tolerance: 5e-3})
+	for _, c := range cs {
+		c.argv = append([]string{exe}, c.argv...)
+		f.contenders = append(f.contenders, c)
+	}
 }

@@ -80,9 +80,10 @@ func mlpField(ctx context.Context, s settings, dir string) (field, error) {
 		s.peer("torch compile, fused Adam", "torch_train.py", "mlp", dir, "compile"),
 		s.peer("tf.estimator", "tf_train.py", "mlp", dir, "estimator"),
 		s.peer("tf.keras", "tf_train.py", "mlp", dir, "keras"),
-		// Gorgonia's Adam corrects the bias before it adds epsilon.
+		// Gorgonia's Adam, and GoMLX's, correct the bias before they add epsilon.
 		contender{name: "stock Gorgonia", argv: argv, tolerance: 5e-3})
-	f.addGoMLX(ctx, s, dir, "train")
+	f.addGoMLX(ctx, s, dir, contender{name: "GoMLX", argv: []string{"train", dir}, tolerance: 5e-3},
+		contender{name: "GoMLX, gradients by hand", argv: []string{"train_by_hand", dir}, tolerance: 5e-3})
 	return f, err
 }
 
@@ -115,7 +116,7 @@ func inferenceField(ctx context.Context, s settings, dir string) (field, error) 
 	check := s.peer("reference", "infer.py", dir, "float64")
 	f := field{check: &check, tolerance: 1e-4, contenders: []contender{{name: ours, argv: argv},
 		s.peer("onnxruntime", "infer.py", dir, "onnxruntime"), s.peer("torch", "infer.py", dir, "torch")}}
-	f.addGoMLX(ctx, s, dir, "predict", "mlp/1", "mlp/64", "cnn/1", "cnn/64")
+	f.addGoMLX(ctx, s, dir, contender{name: "GoMLX", argv: []string{"predict", dir}, cases: []string{"mlp/1", "mlp/64", "cnn/1", "cnn/64"}})
 	return f, err
 }
 

@@ -21,6 +21,9 @@ func main() {
 	}
 }
 
+// worker answers on out what it is told on in, on the data in dir.
+type worker func(b backends.Backend, dir string, in io.Reader, out io.Writer) error
+
 // run is the worker; what GoMLX panics with becomes an error.
 func run(args []string) (err error) {
 	defer func() {
@@ -28,9 +31,9 @@ func run(args []string) (err error) {
 			err = fmt.Errorf("gomlx: %v", e)
 		}
 	}()
-	kinds := map[string]func(b backends.Backend, dir string, in io.Reader, out io.Writer) error{"train": trainWorker, "predict": predictWorker}
+	kinds := map[string]worker{"train": trainWorker(false), "train_by_hand": trainWorker(true), "predict": predictWorker}
 	if len(args) != 2 || kinds[args[0]] == nil {
-		return fmt.Errorf("arguments %q: expected train DIR or predict DIR", args)
+		return fmt.Errorf("arguments %q: expected train, train_by_hand or predict, and DIR", args)
 	}
 	b, err := newBackend()
 	if err != nil {
@@ -40,12 +43,13 @@ func run(args []string) (err error) {
 }
 
 // newBackend holds both Go's scheduler and GoMLX's pool to the threads that the
-// parent allows.
+// parent allows. Ops run one after the other, each on all threads: two products
+// at once wait for each other for ever in a pool of one.
 func newBackend() (backends.Backend, error) {
 	n, err := strconv.Atoi(os.Getenv("BENCH_THREADS"))
 	if err != nil || n < 1 {
 		n = runtime.NumCPU()
 	}
 	runtime.GOMAXPROCS(n)
-	return simplego.New(fmt.Sprintf("parallelism=%d", n))
+	return simplego.New(fmt.Sprintf("parallelism=%d,ops_sequential", n))
 }

@@ -24,7 +24,8 @@ type training struct {
 	at      int
 }
 
-func newTraining(b backends.Backend, dir string) (*training, error) {
+// newTraining takes gradients from GoMLX, or writes them byHand.
+func newTraining(b backends.Backend, dir string, hand bool) (*training, error) {
 	g, err := readGiven(dir)
 	if err != nil {
 		return nil, err
@@ -40,11 +41,15 @@ func newTraining(b backends.Backend, dir string) (*training, error) {
 	if t.ys, err = batches[int64](g, "y", trainBatch); err != nil {
 		return nil, err
 	}
-	model := func(ctx *context.Context, _ any, inputs []*graph.Node) []*graph.Node {
-		return []*graph.Node{networks["mlp"](ctx, inputs[0])}
+	network, optimizer := networks["mlp"], optimizers.Adam().LearningRate(0.001).Epsilon(1e-8).Done()
+	if hand {
+		o := &byHand{Interface: optimizer}
+		network, optimizer = o.model, o
 	}
-	adam := optimizers.Adam().LearningRate(0.001).Epsilon(1e-8).Done()
-	t.trainer = train.NewTrainer(b, ctx, model, losses.SparseCategoricalCrossEntropyLogits, adam, nil, nil)
+	model := func(ctx *context.Context, _ any, inputs []*graph.Node) []*graph.Node {
+		return []*graph.Node{network(ctx, inputs[0])}
+	}
+	t.trainer = train.NewTrainer(b, ctx, model, losses.SparseCategoricalCrossEntropyLogits, optimizer, nil, nil)
 	return t, nil
 }
 
@@ -74,11 +79,17 @@ func (t *training) step() ([]*tensors.Tensor, error) {
 }
 
 // trainWorker trains the mlp given in dir.
-func trainWorker(b backends.Backend, dir string, in io.Reader, out io.Writer) error {
-	t, err := newTraining(b, dir)
-	if err != nil {
-		return err
+func trainWorker(hand bool) worker {
+	return func(b backends.Backend, dir string, in io.Reader, out io.Writer) error {
+		t, err := newTraining(b, dir, hand)
+		if err != nil {
+			return err
+		}
+		return t.serve(in, out)
 	}
+}
+
+func (t *training) serve(in io.Reader, out io.Writer) error {
 	var checked []float64
 	for range checkedSteps {
 		metrics, err := t.step()

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/ml/context"
+	"github.com/gomlx/gomlx/pkg/ml/layers"
+	"github.com/gomlx/gomlx/pkg/ml/layers/activations"
+	"github.com/gomlx/gomlx/pkg/ml/train/optimizers"
+)
+
+// byHand is an optimizer of the mlp that writes its gradients as products.
+//
+// GoMLX's gradient of a product is an outer product of three dimensions and its
+// sum. XLA fuses the two into a product; the backend in Go does not, and they are
+// most of a step's time. This shows what the backend can do without them.
+type byHand struct {
+	optimizers.Interface // updates with given gradients
+	// of the layers: what comes in and the weights
+	inputs, weights []*Node
+	logits          *Node
+}
+
+// gradientUpdater is what GoMLX's Adam can do besides.
+type gradientUpdater interface {
+	UpdateGraphWithGradients(ctx *context.Context, grads []*Node, lossDType dtypes.DType)
+}
+
+// UpdateGraph adds the gradients and their update to the graph.
+func (o *byHand) UpdateGraph(ctx *context.Context, _ *Graph, loss *Node) {
+	d := Gradient(loss, o.logits)[0]
+	grads := make([]*Node, 2*len(o.weights)) // kernels and biases, in the order of the context's variables
+	for i := len(o.weights) - 1; i >= 0; i-- {
+		x := o.inputs[i]
+		grads[2*i] = DotGeneral(x, []int{0}, nil, d, []int{0}, nil)
+		grads[2*i+1] = ReduceSum(d, 0)
+		if i > 0 {
+			d = DotGeneral(d, []int{1}, nil, o.weights[i], []int{1}, nil)
+			d = Where(GreaterThan(x, ScalarZero(x.Graph(), x.DType())), d, ZerosLike(d))
+		}
+	}
+	o.Interface.(gradientUpdater).UpdateGraphWithGradients(ctx, grads, loss.DType())
+}
+
+// model is the mlp again, which keeps what the gradients need.
+func (o *byHand) model(ctx *context.Context, x *Node) *Node {
+	o.inputs, o.weights = nil, nil
+	for i, units := range []int{512, 256, 10} {
+		if i > 0 {
+			x = activations.Relu(x)
+		}
+		scope := ctx.In(numbered("dense", i))
+		o.inputs = append(o.inputs, x)
+		x = layers.DenseWithBias(scope, x, units)
+		w := scope.In("dense").GetVariable("weights")
+		o.weights = append(o.weights, w.ValueGraph(x.Graph()))
+	}
+	o.logits = x
+	return x
+}
