@@ -51,12 +51,13 @@ func once[T any](b *batch, key any, f func() (T, error)) (T, error) {
 	return l.value.(T), nil
 }
 
-// Keys of what is kept by raw feature.
+// Keys of what is kept, most by raw feature.
 type (
 	cellsOf  string
 	intsOf   string
 	floatsOf string
 	hashesOf string
+	evenOf   int // by width
 	tokensOf struct {
 		key   string
 		steps bool
@@ -149,7 +150,7 @@ func (b *batch) tokens(key string, steps bool) (*tokens, error) {
 		if absent != nil {
 			t.drop(absent, steps)
 		} else if t.offsets == nil {
-			t.offsets = evenOffsets(c.rows, c.width)
+			t.offsets = b.even(c.width)
 		}
 		return t, nil
 	})
@@ -205,11 +206,15 @@ func (t *tokens) drop(absent []bool, steps bool) {
 	}
 }
 
-func evenOffsets(rows, width int) []int32 {
-	out := make([]int32, rows+1)
-	for i := range out {
-		out[i] = int32(i * width)
-	}
+// even returns the offsets of rows of width values each.
+func (b *batch) even(width int) []int32 {
+	out, _ := once(b, evenOf(width), func() ([]int32, error) {
+		out := make([]int32, b.rows()+1)
+		for i := range out {
+			out[i] = int32(i * width)
+		}
+		return out, nil
+	})
 	return out
 }
 

@@ -68,7 +68,7 @@ func (c *Bucketized) dense(b *batch, out []float32) error {
 func (c *Bucketized) ids(b *batch) (*idList, error) {
 	return once(b, idsOf{c}, func() (*idList, error) {
 		w, n := c.Of.Width(), len(c.Boundaries)+1
-		l := &idList{values: make([]int64, b.rows()*w), offsets: evenOffsets(b.rows(), w)}
+		l := &idList{values: make([]int64, b.rows()*w), offsets: b.even(w)}
 		return l, c.buckets(b, func(i, bucket int) { l.values[i] = int64(i%w*n + bucket) })
 	})
 }

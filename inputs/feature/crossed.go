@@ -132,7 +132,7 @@ func newPart(b *batch, leaf Column) (part, error) {
 			return part{}, fmt.Errorf("feature %q has null values, which cannot be crossed: fill them, or cross a vocabulary column of it", k)
 		}
 		if cells.offsets == nil {
-			return part{hashes: h, offsets: evenOffsets(cells.rows, cells.width), dense: true}, nil
+			return part{hashes: h, offsets: b.even(cells.width), dense: true}, nil
 		}
 		return part{hashes: h, offsets: cells.offsets}, nil
 	}
@@ -153,31 +153,22 @@ func (c *Crossed) ids(b *batch) (*idList, error) {
 		if seed == 0 {
 			seed = DefaultHashKey
 		}
-		l := &idList{}
-		if l.offsets, err = productOffsets(parts, b.rows()); err != nil {
-			return nil, err
-		}
-		l.values = make([]int64, l.offsets[b.rows()])
-		if slices.ContainsFunc(parts, func(p part) bool { return !p.single() }) {
-			crossRows(l, parts, seed)
-		} else {
+		l := &idList{offsets: b.even(1)}
+		if one := !slices.ContainsFunc(parts, func(p part) bool { return !slices.Equal(p.offsets, l.offsets) }); one {
+			l.values = make([]int64, b.rows())
 			crossSingles(l.values, parts, seed)
+		} else {
+			if l.offsets, err = productOffsets(parts, b.rows()); err != nil {
+				return nil, err
+			}
+			l.values = make([]int64, l.offsets[b.rows()])
+			crossRows(l, parts, seed)
 		}
 		for i, v := range l.values {
 			l.values[i] = int64(uint64(v) % uint64(c.Size))
 		}
 		return l, nil
 	})
-}
-
-// single reports whether every row has one value.
-func (p part) single() bool {
-	for i, o := range p.offsets {
-		if int(o) != i {
-			return false
-		}
-	}
-	return true
 }
 
 // maxCrossed bounds the combinations of a batch.

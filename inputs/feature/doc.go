@@ -6,9 +6,9 @@
 //
 //	age := &feature.Numeric{Key: "age"}
 //	ages := &feature.Bucketized{Of: age, Boundaries: []float64{18, 25, 30}}
-//	job := &feature.HashBucket{Key: "occupation", Buckets: 1000}
+//	job := &feature.HashBucket{Key: "occupation", Size: 1000}
 //	plan, err := feature.New(feature.Columns{
-//		Linear: []feature.Column{ages, job, &feature.Crossed{Keys: []feature.Column{ages, feature.Key("occupation")}, Buckets: 10000}},
+//		Linear: []feature.Column{ages, job, &feature.Crossed{Of: []feature.Column{ages, feature.Key("occupation")}, Size: 10000}},
 //		Dense:  []feature.Column{age, &feature.Embedding{Of: job, Dimension: 8}},
 //	})
 //	ds = inputs.Pipe(ds, inputs.Batch(128, true), plan.Transform(2), inputs.Prefetch(2))
