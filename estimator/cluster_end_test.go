@@ -116,12 +116,12 @@ func TestClusterWorkerFails(t *testing.T) {
 		}
 	}
 	rest := lossesOf(t, dir, 2, 0, s, nil, 20)
-	if len(rest) != 10 {
-		t.Errorf("%d steps were made after the failure, expected 11 to 20", len(rest))
+	if len(rest) != 2*10 {
+		t.Errorf("%d losses after the failure, expected those of two workers in steps 11 to 20", len(rest))
 	}
-	for step, got := range rest {
-		if got != whole[step] {
-			t.Errorf("step %d: loss %v, without failure %v", step, got, whole[step])
+	for at, got := range rest {
+		if got != whole[at] {
+			t.Errorf("%+v: loss %v, without failure %v", at, got, whole[at])
 		}
 	}
 }

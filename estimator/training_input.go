@@ -18,7 +18,7 @@ type trainingInput struct {
 	now      *stager
 	ahead    *stager
 	isAhead  bool   // ahead holds the next step's batches
-	position []byte // behind now, where isAhead
+	position []byte // behind the batches of the last step; nil: that is where it is
 }
 
 // rewind starts a pass at a position, or at the beginning for nil.
@@ -38,11 +38,20 @@ func (in *trainingInput) rewind(ctx context.Context, position []byte) error {
 func (in *trainingInput) next(ctx context.Context) ([]distribute.Batch, error) {
 	in.now.release()
 	if in.isAhead {
-		in.now, in.ahead, in.isAhead = in.ahead, in.now, false
+		in.now, in.ahead, in.isAhead, in.position = in.ahead, in.now, false, nil
 		return in.now.batches(), nil
 	}
-	err := in.fill(ctx, in.now)
-	return in.now.batches(), err
+	if len(in.now.readers) > 1 { // what was read of a step that then is not made comes again
+		var err error
+		if in.position, err = in.it.State(); err != nil {
+			return nil, err
+		}
+	}
+	if err := in.fill(ctx, in.now); err != nil {
+		return nil, err
+	}
+	in.position = nil
+	return in.now.batches(), nil
 }
 
 // readAhead reads the batches of the step after the present one.
@@ -79,7 +88,7 @@ func (in *trainingInput) fill(ctx context.Context, st *stager) error {
 
 // state returns the position behind the present step's batches.
 func (in *trainingInput) state() ([]byte, error) {
-	if in.isAhead {
+	if in.position != nil {
 		return in.position, nil
 	}
 	return in.it.State()
@@ -89,7 +98,7 @@ func (in *trainingInput) state() ([]byte, error) {
 func (in *trainingInput) close() error {
 	in.now.release()
 	in.ahead.release()
-	in.isAhead = false
+	in.isAhead, in.position = false, nil
 	if in.it == nil {
 		return nil
 	}

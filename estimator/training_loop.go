@@ -68,7 +68,7 @@ func (t *training) turn(ctx, quiet context.Context) (over bool, err error) {
 	case ctx.Err() != nil:
 		// The others do not know yet: without this task's batch the step would be another one.
 		step.Stop = distribute.Interrupted
-		if step.Batches, err = t.input.next(quiet); err != nil {
+		if step.Batches, err = t.lastBatches(quiet); err != nil {
 			return true, fmt.Errorf("after step %d: %w", t.step, err)
 		}
 	default:
@@ -85,6 +85,18 @@ func (t *training) turn(ctx, quiet context.Context) (over bool, err error) {
 		}
 	}
 	return t.trainStep(ctx, quiet, step)
+}
+
+// lastBatches reads those of the step with which training is interrupted, none
+// where that takes too long.
+func (t *training) lastBatches(ctx context.Context) ([]distribute.Batch, error) {
+	ctx, cancel := context.WithTimeout(ctx, leaveTime)
+	defer cancel()
+	batches, err := t.input.next(ctx)
+	if err != nil && ctx.Err() != nil {
+		return nil, nil
+	}
+	return batches, err
 }
 
 // trainStep runs one step and takes in what came of it.
