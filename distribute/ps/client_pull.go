@@ -263,7 +263,7 @@ func newWanted(p *Plan, r Rows) (*wantedRows, error) {
 	}
 	w.values = r.Into.Bytes
 	if w.index != nil {
-		w.values = graph.NewTensor(graph.Uint8, len(w.unique)*v.rowBytes()).Bytes
+		w.values = takeScratch(len(w.unique) * v.rowBytes())
 	}
 	return w, nil
 }
@@ -304,6 +304,8 @@ func (w *wantedRows) spread() {
 	for i, k := range w.index {
 		copy(w.Into.Bytes[i*size:(i+1)*size], w.values[int(k)*size:])
 	}
+	giveScratch(w.values)
+	w.values = nil
 }
 
 // rowsCall is a request for rows to one server, and where they go.

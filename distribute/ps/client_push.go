@@ -63,6 +63,7 @@ func (c *Client) Push(ctx context.Context, x Push) (Reply, error) {
 	c.sequence++
 	out.sequence = c.sequence
 	c.mu.Unlock()
+	defer out.free()
 	ctx, cancel := c.deadline(ctx)
 	defer cancel()
 	return out.send(ctx, ids, cancel)
@@ -76,6 +77,16 @@ type outgoing struct {
 	ask      bool
 	sequence uint64
 	parts    []outgoingPart // by server
+	sparse   []*sparseRows  // by gradient; nil: dense
+}
+
+// free gives the memory of summed rows back.
+func (o *outgoing) free() {
+	for _, r := range o.sparse {
+		if r != nil && r.own {
+			giveScratch(r.values)
+		}
+	}
 }
 
 // outgoingPart is the share of one server: segments follow each other in the body.
@@ -86,7 +97,7 @@ type outgoingPart struct {
 
 // prepare cuts all values into the shares of the servers.
 func (o *outgoing) prepare() error {
-	sparse := make([]*sparseRows, len(o.Gradients))
+	o.sparse = make([]*sparseRows, len(o.Gradients))
 	squared := make([]float64, len(o.p.Variables))
 	kind, limit := o.p.Rules.clip()
 	here := o.p.Sync == nil
@@ -97,8 +108,8 @@ func (o *outgoing) prepare() error {
 		}
 		values := g.Value.Bytes
 		if g.IDs != nil {
-			sparse[i] = sumRows(&o.p.Variables[v], g)
-			values = sparse[i].values
+			o.sparse[i] = sumRows(&o.p.Variables[v], g)
+			values = o.sparse[i].values
 		}
 		if here && (kind == optimizers.ClipNorm || kind == optimizers.ClipGlobalNorm) {
 			squared[v] += squares(g.Value.DType, values)
@@ -114,8 +125,8 @@ func (o *outgoing) prepare() error {
 		if here && kind == optimizers.ClipValue {
 			e.clip = limit
 		}
-		if sparse[i] != nil {
-			o.addRows(v, sparse[i], e)
+		if o.sparse[i] != nil {
+			o.addRows(v, o.sparse[i], e)
 		} else {
 			o.add(v, g.Value.Bytes, e)
 		}
@@ -226,15 +237,17 @@ func (o *outgoing) wire(variable int, b []byte) []byte {
 type sparseRows struct {
 	ids    []int64
 	values []byte
+	own    bool // values are scratch
 }
 
 // sumRows sums rows of equal ids.
 func sumRows(v *Variable, g Gradient) *sparseRows {
 	unique, index := Unique(g.IDs)
 	if index == nil {
-		return &sparseRows{unique, g.Value.Bytes}
+		return &sparseRows{unique, g.Value.Bytes, false}
 	}
-	r := &sparseRows{unique, graph.NewTensor(graph.Uint8, len(unique)*v.rowBytes()).Bytes}
+	r := &sparseRows{unique, takeScratch(len(unique) * v.rowBytes()), true}
+	clear(r.values)
 	if v.DType == graph.Float32 {
 		addRowsAt(floats[float32](r.values), floats[float32](g.Value.Bytes), index)
 	} else {

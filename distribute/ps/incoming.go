@@ -9,7 +9,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/goestimator/goestimator/distribute/cluster"
-	"github.com/goestimator/goestimator/internal/graph"
 )
 
 // incoming is an entry of a push with its memory.
@@ -17,7 +16,8 @@ type incoming struct {
 	entry
 	u *unit
 	gradient
-	sent int // bytes of the values on the wire
+	numbers []byte // what ids is a view of
+	sent    int    // bytes of the values on the wire
 }
 
 // prepare checks a push's entries and makes room for them.
@@ -64,18 +64,23 @@ func (in *incoming) makeRoom(t transfer) {
 		in.values = in.u.takeBuffer()
 	} else {
 		in.sparse = true
-		in.ids = graph.Of[int32](graph.NewTensor(graph.Int32, in.rows))
-		in.values = graph.NewTensor(graph.Uint8, in.rows*in.u.v.rowBytes()).Bytes
+		in.numbers = takeScratch(4 * in.rows)
+		in.ids = int32s(in.numbers)
+		in.values = takeScratch(in.rows * in.u.v.rowBytes())
 	}
 	in.sent = t.size(in.u.v.DType, len(in.values))
 }
 
 // free gives the memory back.
 func (in *incoming) free() {
-	if in.kind != sparseGradient && in.values != nil {
+	switch {
+	case in.kind == sparseGradient:
+		giveScratch(in.values)
+		giveScratch(in.numbers)
+	case in.values != nil:
 		in.u.giveBuffer(in.values)
 	}
-	in.values, in.ids = nil, nil
+	in.values, in.ids, in.numbers = nil, nil, nil
 }
 
 func freeAll(all []*incoming) {
@@ -102,14 +107,8 @@ func receive(st cluster.Stream, all []*incoming, t transfer) (end pushEnd, err e
 	in := &body{st: st}
 	defer in.release()
 	for _, x := range all {
-		if len(x.ids) > 0 {
-			ids, err := graph.FromSlice(x.ids, len(x.ids))
-			if err != nil {
-				return end, err
-			}
-			if err := in.read(ids.Bytes); err != nil {
-				return end, err
-			}
+		if err := in.read(x.numbers); err != nil {
+			return end, err
 		}
 		// Two-byte values go to the upper half of their place, which widen then
 		// overwrites from below and never ahead of what it reads.

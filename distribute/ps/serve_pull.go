@@ -136,10 +136,12 @@ func (s *Server) pullRows(_ context.Context, st cluster.Stream) error {
 	if first.Len() != 4*n {
 		return status.Errorf(codes.InvalidArgument, "%d bytes of row numbers, expected %d", first.Len(), 4*n)
 	}
-	ids := graph.NewTensor(graph.Int32, n)
-	first.CopyTo(ids.Bytes, 0)
-	rest := graph.Of[int32](ids)
+	numbers := takeScratch(4 * n)
+	defer giveScratch(numbers)
+	first.CopyTo(numbers, 0)
+	rest := int32s(numbers)
 	out := &rowSender{st: st, transfer: req.transfer}
+	defer out.free()
 	for _, w := range req.want {
 		u, err := x.unit(w.unit)
 		if err != nil {
@@ -167,7 +169,8 @@ func (r *rowSender) send(u *unit, ids []int32) error {
 	for len(ids) > 0 {
 		n := min(len(ids), most)
 		if need := n * size; cap(r.buf) < need {
-			r.buf = make([]byte, need)
+			giveScratch(r.buf)
+			r.buf = takeScratch(need)
 		}
 		chunk := r.buf[:n*size]
 		if err := u.readRows(ids[:n], chunk); err != nil {
@@ -175,7 +178,8 @@ func (r *rowSender) send(u *unit, ids []int32) error {
 		}
 		if r.transfer.half(u.v.DType) {
 			if cap(r.half) < len(chunk)/2 {
-				r.half = make([]byte, len(chunk)/2)
+				giveScratch(r.half)
+				r.half = takeScratch(len(chunk) / 2)
 			}
 			r.transfer.narrow(r.half[:len(chunk)/2], chunk)
 			chunk = r.half[:len(chunk)/2]
@@ -186,4 +190,9 @@ func (r *rowSender) send(u *unit, ids []int32) error {
 		ids = ids[n:]
 	}
 	return nil
+}
+
+func (r *rowSender) free() {
+	giveScratch(r.buf)
+	giveScratch(r.half)
 }

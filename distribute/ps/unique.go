@@ -56,7 +56,8 @@ func sortedOrder(ids []int64) []int32 {
 	}
 	other := make([]int32, len(ids))
 	var count [1<<radixBits + 1]int32
-	for shift := 0; slices.Max(ids)>>shift > 0; shift += radixBits {
+	most := slices.Max(ids)
+	for shift := 0; most>>shift > 0; shift += radixBits {
 		clear(count[:])
 		for _, id := range ids {
 			count[id>>shift&(1<<radixBits-1)+1]++
