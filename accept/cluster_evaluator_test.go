@@ -81,3 +81,18 @@ func TestClusterEvaluatorEndsWithTraining(t *testing.T) {
 		})
 	}
 }
+
+// TestClusterEvaluatorAwaited has the chief wait for the last evaluation.
+func TestClusterEvaluatorAwaited(t *testing.T) {
+	whole(t)
+	r := newRig(t, "chief-0 ps-0 evaluator-0", set(asynchronous, "train.max_steps=500", "run.evaluator_wait_secs=60")...)
+	r.start("evaluator-0")
+	r.await("evaluator-0", `there is no checkpoint yet`)
+	r.signal(syscall.SIGSTOP, "evaluator-0")
+	r.start("chief-0", "ps-0")
+	r.exit("ps-0", 0)
+	r.running("chief-0")
+	r.signal(syscall.SIGCONT, "evaluator-0")
+	r.exit("evaluator-0", 0)
+	r.ended("chief-0", 500, 500)
+}

@@ -201,10 +201,10 @@ func (p *parameterServer) synchronizeOnce(ctx context.Context, restore func() (N
 // joinSession waits for the chief to have begun a session.
 func (p *parameterServer) joinSession(ctx context.Context) error {
 	_, err := p.client.WaitReady(ctx, p.plan)
-	if err != nil && len(p.job.workers) > 0 {
-		return fmt.Errorf("waiting for %v: %w", p.job.workers[0], err)
+	if err != nil {
+		return fmt.Errorf("waiting for %v: %w", p.job.firstWorker(), err)
 	}
-	return err
+	return nil
 }
 
 // leadSession takes over the session that this job has, or begins one.

@@ -34,14 +34,48 @@ func Serve(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger) error 
 		return errors.Join(err, server.Close(), j.Close())
 	}
 	log.Info("serving variables", "task", j.node.Task(), "address", j.node.Addr())
+	watching, stop := context.WithCancel(ctx)
 	select {
 	case <-server.Done():
 		log.Info("training is over", "reason", server.Reason())
 	case <-ctx.Done():
 		err = ctx.Err()
 		j.part(server)
+	case err = <-j.abandoned(watching):
 	}
+	stop()
 	return errors.Join(err, server.Close(), j.Close())
+}
+
+// abandoned tells when nobody has trained for as long as a session may take to begin.
+func (j *Job) abandoned(ctx context.Context) <-chan error {
+	out := make(chan error, 1)
+	limit := j.sessionTimeout()
+	go func() {
+		for since := time.Now(); ; {
+			select {
+			case <-time.After(min(limit/10, 10*time.Second)):
+			case <-ctx.Done():
+				return
+			}
+			if j.anyActive(ctx) {
+				since = time.Now()
+			}
+			if time.Since(since) >= limit {
+				out <- lost(fmt.Sprintf("nobody has trained for %v: waiting for %v", limit, j.firstWorker()), context.DeadlineExceeded)
+				return
+			}
+		}
+	}()
+	return out
+}
+
+// firstWorker names the task that begins the session.
+func (j *Job) firstWorker() string {
+	if len(j.workers) == 0 {
+		return "the chief"
+	}
+	return j.workers[0].String()
 }
 
 // part lets the chief save first, as long as anybody trains.
@@ -50,10 +84,14 @@ func (j *Job) part(server *ps.Server) {
 	defer cancel()
 	go func() {
 		defer cancel()
-		for j.anyActive(last) {
+		for idle := 0; idle < 3; idle++ { // once may be by chance: a leader that is busy, or just ends
+			if j.anyActive(last) {
+				idle = -1
+			}
 			select {
-			case <-time.After(settlePoll):
+			case <-time.After(settlePoll / 2):
 			case <-last.Done():
+				return
 			}
 		}
 	}()
@@ -68,7 +106,11 @@ func (j *Job) part(server *ps.Server) {
 func (j *Job) anyActive(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	members, err := j.board.Members(ctx)
+	board := j.board
+	if j.node.Task() != j.leader { // a client of its own, which a leader that was replaced does not refuse
+		board = coordinator.NewClient(j.node, j.leader)
+	}
+	members, err := board.Members(ctx)
 	return err == nil && slices.ContainsFunc(members, func(m coordinator.Member) bool { return m.State == coordinator.Active })
 }
 
