@@ -68,7 +68,7 @@ func TestClusterServerDiesWhileWorkerRecovers(t *testing.T) {
 	r.reach("worker-0", 300)
 	r.kill("worker-0")
 	r.start("worker-0")
-	r.await("worker-0", `plaintext`) // it has joined the cluster and is about to look for the variables
+	r.listening("worker-0") // it has joined the cluster and is about to look for the variables
 	r.kill("ps-0")
 	r.start("ps-0")
 	r.reach("worker-0", 1)

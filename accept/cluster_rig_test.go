@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -227,6 +228,21 @@ func (r *rig) exitWithin(name string, code int, limit time.Duration) time.Durati
 		r.t.Fatalf("%s: exit code %d, expected %d", name, got, code)
 	}
 	return time.Since(began)
+}
+
+// listening waits until a task has opened its port.
+func (r *rig) listening(name string) {
+	r.t.Helper()
+	typ, i := split(name)
+	until := time.Now().Add(patience)
+	for tick := time.NewTicker(5 * time.Millisecond); time.Now().Before(until); <-tick.C {
+		r.running(name)
+		if c, err := net.Dial("tcp", r.cluster[typ][i]); err == nil {
+			c.Close()
+			return
+		}
+	}
+	r.t.Fatalf("%s does not listen after %v", name, patience)
 }
 
 // running fails where a task has ended.

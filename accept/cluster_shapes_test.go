@@ -79,7 +79,7 @@ func TestClusterRestartBudget(t *testing.T) {
 	r := newRig(t, "chief-0 ps-0", set(asynchronous, "run.session_creation_timeout_secs=1", "run.max_restarts=2", "train.max_steps=300")...)
 	for range 3 {
 		r.start("chief-0")
-		r.await("chief-0", `plaintext`)
+		r.listening("chief-0")
 		r.kill("chief-0")
 	}
 	for range 2 {
