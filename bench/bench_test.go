@@ -283,3 +283,14 @@ func TestGoMLXIsLeftOut(t *testing.T) {
 		t.Errorf("-ours: left out %q, expected nothing", none.missing)
 	}
 }
+
+// With -spin PyTorch takes part twice, under two names.
+func TestSpin(t *testing.T) {
+	if cs := (settings{}).torch("torch eager", "x.py"); len(cs) != 1 || len(cs[0].env) != 1 {
+		t.Errorf("without -spin: %+v, expected passive waiting alone", cs)
+	}
+	cs := settings{spin: true}.torch("torch eager", "x.py")
+	if len(cs) != 2 || cs[0].name != "torch eager" || len(cs[0].env) != 1 || cs[1].name != "torch eager, spinning" || len(cs[1].env) != 0 {
+		t.Errorf("-spin: %+v, expected passive and spinning threads", cs)
+	}
+}

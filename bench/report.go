@@ -43,7 +43,7 @@ func (r *result) means() []string {
 	var order []group
 	for _, x := range r.Rows {
 		library, _, _ := strings.Cut(x.Contender, " ")
-		g := group{library, x.Threads}
+		g := group{strings.TrimSuffix(library, ","), x.Threads}
 		if peers[g] == nil {
 			peers[g] = map[string]row{}
 			order = append(order, g)

@@ -60,6 +60,17 @@ func (s settings) peer(name, script string, args ...string) contender {
 		env: []string{"OMP_WAIT_POLICY=passive"}}
 }
 
+// torch is a worker that runs PyTorch, and with -spin its twin.
+func (s settings) torch(name, script string, args ...string) []contender {
+	passive := s.peer(name, script, args...)
+	if !s.spin {
+		return []contender{passive}
+	}
+	spinning := passive
+	spinning.name, spinning.env = name+", spinning", nil
+	return []contender{passive, spinning}
+}
+
 // trainField is our training of a workload against those peers.
 func (s settings) trainField(ctx context.Context, name, dir string) (field, error) {
 	if _, err := workloads[name].give(ctx, dir); err != nil {
@@ -76,8 +87,8 @@ func mlpField(ctx context.Context, s settings, dir string) (field, error) {
 		return f, err
 	}
 	argv, err := self("gorgonia", dir)
+	f.contenders = append(f.contenders, s.torch("torch compile, fused Adam", "torch_train.py", "mlp", dir, "compile")...)
 	f.contenders = append(f.contenders,
-		s.peer("torch compile, fused Adam", "torch_train.py", "mlp", dir, "compile"),
 		s.peer("tf.estimator", "tf_train.py", "mlp", dir, "estimator"),
 		s.peer("tf.keras", "tf_train.py", "mlp", dir, "keras"),
 		// Gorgonia's Adam, and GoMLX's, correct the bias before they add epsilon.
@@ -92,15 +103,9 @@ func mlpField(ctx context.Context, s settings, dir string) (field, error) {
 func torchField(name string) func(context.Context, settings, string) (field, error) {
 	return func(ctx context.Context, s settings, dir string) (field, error) {
 		f, err := s.trainField(ctx, name, dir)
-		eager := s.peer("torch eager", "torch_train.py", name, dir, "eager")
-		f.contenders = append(f.contenders, eager)
-		if s.spin {
-			spinning := eager
-			spinning.name, spinning.env = "torch eager, spinning", nil
-			f.contenders = append(f.contenders, spinning)
-		}
+		f.contenders = append(f.contenders, s.torch("torch eager", "torch_train.py", name, dir, "eager")...)
 		if name != "mlp" {
-			f.contenders = append(f.contenders, s.peer("torch eager, channels last", "torch_train.py", name, dir, "channels_last"))
+			f.contenders = append(f.contenders, s.torch("torch eager, channels last", "torch_train.py", name, dir, "channels_last")...)
 		}
 		return f, err
 	}
@@ -115,7 +120,8 @@ func inferenceField(ctx context.Context, s settings, dir string) (field, error) 
 	argv, err := self("predict", dir)
 	check := s.peer("reference", "infer.py", dir, "float64")
 	f := field{check: &check, tolerance: 1e-4, contenders: []contender{{name: ours, argv: argv},
-		s.peer("onnxruntime", "infer.py", dir, "onnxruntime"), s.peer("torch", "infer.py", dir, "torch")}}
+		s.peer("onnxruntime", "infer.py", dir, "onnxruntime")}}
+	f.contenders = append(f.contenders, s.torch("torch", "infer.py", dir, "torch")...)
 	f.addGoMLX(ctx, s, dir, contender{name: "GoMLX", argv: []string{"predict", dir}, cases: []string{"mlp/1", "mlp/64", "cnn/1", "cnn/64"}})
 	return f, err
 }
