@@ -81,7 +81,7 @@ func (s *inference) predictions(keys []string) ([]predicted, error) {
 		tensor := p.output.String()
 		s.fetchOutput(tensor, p.output)
 		if len(keys) == 0 || slices.Contains(keys, p.name) {
-			chosen = append(chosen, predicted{p.name, tensor, p.text})
+			chosen = append(chosen, predicted{p.name, tensor, p.text.decoder()})
 		}
 	}
 	if len(chosen) == 0 || (len(keys) > 0 && len(chosen) < len(keys)) {
@@ -98,7 +98,7 @@ func (s *inference) predictions(keys []string) ([]predicted, error) {
 // that the ids of its words are.
 type predicted struct {
 	name, tensor string
-	text         *Text
+	text         *decoder // nil: the tensor is the prediction
 }
 
 // predictedRows hands out the rows of batches as tensors of their own.

@@ -22,18 +22,28 @@ type Texts map[string]Text
 // unknownWord is what tf.lookup.index_to_string_table_from_tensor gives for an id without a word.
 const unknownWord = "UNK"
 
-// decode returns the words of ids, in memory of its own.
-func (t *Text) decode(ids *graph.Tensor) (*graph.Tensor, error) {
-	out := graph.NewTensor(graph.String, ids.Shape...)
-	words := make([][]byte, len(t.Vocabulary))
-	for i, w := range t.Vocabulary {
-		words[i] = []byte(w)
+// decoder makes the words of ids.
+type decoder struct{ words [][]byte }
+
+func (t *Text) decoder() *decoder {
+	if t == nil {
+		return nil
 	}
+	d := &decoder{make([][]byte, len(t.Vocabulary))}
+	for i, w := range t.Vocabulary {
+		d.words[i] = []byte(w)
+	}
+	return d
+}
+
+// decode returns the words of ids in a tensor of its own.
+func (d *decoder) decode(ids *graph.Tensor) (*graph.Tensor, error) {
+	out := graph.NewTensor(graph.String, ids.Shape...)
 	switch ids.DType {
 	case graph.Int32:
-		decodeInto(out.Strings, graph.Of[int32](ids), words)
+		decodeInto(out.Strings, graph.Of[int32](ids), d.words)
 	case graph.Int64:
-		decodeInto(out.Strings, graph.Of[int64](ids), words)
+		decodeInto(out.Strings, graph.Of[int64](ids), d.words)
 	default:
 		return nil, fmt.Errorf("ids of words have type %v: expected int32 or int64", ids.DType)
 	}

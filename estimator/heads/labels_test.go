@@ -1,0 +1,176 @@
+package heads_test
+
+import (
+	"context"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/estimator/heads"
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/losses"
+	"github.com/goestimator/goestimator/models/ops"
+	G "gorgonia.org/gorgonia"
+)
+
+func must[H heads.Head](h H, err error) heads.Head {
+	if err != nil {
+		panic(err)
+	}
+	return h
+}
+
+// words is a column of lists of words, ragged.
+func words(rows ...[]string) inputs.NamedTensor {
+	var all []string
+	offsets := []int32{0}
+	for _, r := range rows {
+		all = append(all, r...)
+		offsets = append(offsets, int32(len(all)))
+	}
+	c := inputs.Strings("y", inputs.Label, all)
+	c.Offsets = offsets
+	return c
+}
+
+func TestWrongLabels(t *testing.T) {
+	zeros := func(n int) inputs.NamedTensor {
+		return inputs.Slice("logits", inputs.Feature, make([]float32, 3*n), n)
+	}
+	text := inputs.Strings("y", inputs.Label, []string{"yes", "no", "maybe"})
+	ids := func(v ...int64) inputs.NamedTensor { return inputs.Slice("y", inputs.Label, v) }
+	floats := func(v ...float32) inputs.NamedTensor { return inputs.Slice("y", inputs.Label, v) }
+	ragged := words([]string{"a"}, []string{"b", "z"}, nil)
+	three := heads.WithLabelVocabulary("a", "b", "c")
+	yesNo := heads.WithLabelVocabulary("no", "yes")
+	nan := float32(math.NaN())
+	cases := []struct {
+		name   string
+		head   heads.Head
+		labels inputs.NamedTensor
+		want   string
+	}{
+		{"class too high", must(heads.NewMultiClass(3)), ids(0, 3, 1), `column "y": row 1 of its batch: label 3: labels must be <= n_classes - 1 (2)`},
+		{"class too low", must(heads.NewMultiClass(3)), ids(0, 1, -1), `column "y": row 2 of its batch: label -1: labels must be >= 0`},
+		{"binary too high", must(heads.NewBinaryClass()), ids(0, 2, 1), "row 1 of its batch: label 2: labels must be <= n_classes - 1 (1)"},
+		{"binary NaN", must(heads.NewBinaryClass()), floats(0, 1, nan), "row 2 of its batch: label NaN: labels must be <= n_classes - 1 (1)"},
+		{"text without vocabulary", must(heads.NewBinaryClass()), text, "label y is text: give a label_vocabulary"},
+		{"vocabulary without text", must(heads.NewBinaryClass(yesNo)), ids(0, 1, 1), "labels dtype should be string if there is a vocabulary. Instead got int64"},
+		{"unknown word", must(heads.NewBinaryClass(yesNo)), text, `column "y": row 2 of its batch: label "maybe" is not in the label_vocabulary of 2 words`},
+		{"ragged", must(heads.NewMultiClass(3, three)), ragged, "SparseTensor labels are not supported"},
+		{"indicator", must(heads.NewMultiLabel(3)), inputs.Slice("y", inputs.Label, []int64{0, 1, 0, 0, 0, 2, 0, 0, 1}, 3),
+			"row 1 of its batch: label 2: labels must be an integer indicator tensor with values in [0, 1]"},
+		{"indicator width", must(heads.NewMultiLabel(3)), ids(0, 1, 1), "mismatched label shape. Expected labels dimension=3"},
+		{"unknown word in a list", must(heads.NewMultiLabel(3, three)), ragged, `row 1 of its batch: label "z" is not in the label_vocabulary of 3 words`},
+		{"list without vocabulary", must(heads.NewMultiLabel(3)), ragged, "label y is text: give a label_vocabulary"},
+		{"text for a regression", must(heads.NewRegression(1)), text, "label y has type string: expected numbers"},
+		{"negative count", must(heads.NewPoisson(1)), floats(1, -1, 0), "row 1 of its batch: label -1: labels must be >= 0"},
+		{"above one", must(heads.NewLogistic()), floats(0.5, 0, 1.5), "row 2 of its batch: label 1.5: labels must be in range [0, 1]"},
+	}
+	for _, c := range cases {
+		_, err := openHead(t, c.head).Evaluate(context.Background(), batchesOf(100, zeros(c.head.LogitsDimension()), c.labels))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, expected %q", c.name, err, c.want)
+		}
+	}
+}
+
+func TestWrongWeights(t *testing.T) {
+	logits := inputs.Slice("logits", inputs.Feature, make([]float32, 2), 1)
+	labels := inputs.Slice("y", inputs.Label, []float32{0, 1})
+	weight := func(shape ...int) inputs.NamedTensor {
+		return inputs.Slice("w", inputs.Feature, make([]float32, 2*max(1, len(shape))), shape...)
+	}
+	cases := []struct {
+		head   heads.Head
+		weight inputs.NamedTensor
+		want   string
+	}{
+		{must(heads.NewBinaryClass(heads.WithWeightColumn("v"))), weight(), `weight_column "v" is no feature: the input has [logits w]`},
+		{must(heads.NewBinaryClass(heads.WithWeightColumn("w"))), inputs.Slice("w", inputs.Feature, make([]float32, 4), 2),
+			"weights shape must be [D0, D1, ... DN] or [D0, D1, ... DN, 1], logits_shape: [1009 1]. weights_shape: (1009, 2)"},
+		{must(heads.NewRegression(1, heads.WithWeightColumn("w"))), inputs.Slice("w", inputs.Feature, make([]float32, 4), 2),
+			"weights shape must be [D0, D1, ... DN], [D0, D1, ... DN, 1] or [D0, D1, ... DN, logits_dimension]"},
+		{must(heads.NewRegression(1, heads.WithWeightColumn("w"))), inputs.Strings("w", inputs.Feature, []string{"1", "2"}),
+			"weight column should be castable to float. Given dtype: string"},
+	}
+	for _, c := range cases {
+		_, err := openHead(t, c.head).Evaluate(context.Background(), batchesOf(100, logits, c.weight, labels))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("got %v, expected %q", err, c.want)
+		}
+	}
+}
+
+// TestLabelForms: the same labels, in every form that a head takes, give the same metrics.
+func TestLabelForms(t *testing.T) {
+	logits := inputs.Slice("logits", inputs.Feature, []float32{1, -2, 0.5, 0, 2, -1}, 3)
+	vocabulary := heads.WithLabelVocabulary("a", "b", "c")
+	hot := inputs.Slice("y", inputs.Label, []int64{1, 0, 1, 0, 1, 0}, 3)
+	want, err := openHead(t, must(heads.NewMultiLabel(3))).Evaluate(context.Background(), batchesOf(100, logits, hot))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := inputs.NamedTensor{Name: "y", Role: inputs.Label, Tensor: inputs.Slice("", "", []int64{0, 2, 1}).Tensor, Offsets: []int32{0, 2, 3}}
+	pairs := inputs.Strings("y", inputs.Label, []string{"c", "a", "b", "b"})
+	pairs.Tensor.Shape = []int{2, 2}
+	for _, c := range []struct {
+		head   heads.Head
+		labels inputs.NamedTensor
+	}{
+		{must(heads.NewMultiLabel(3, vocabulary)), words([]string{"a", "c"}, []string{"b"})},
+		{must(heads.NewMultiLabel(3)), ids},
+		{must(heads.NewMultiLabel(3, vocabulary)), pairs},
+		{must(heads.NewMultiLabel(3)), inputs.Slice("y", inputs.Label, []bool{true, false, true, false, true, false}, 3)},
+	} {
+		got, err := openHead(t, c.head).Evaluate(context.Background(), batchesOf(100, logits, c.labels))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, w := range want.Metrics {
+			if g := got.Metrics[name]; g.String() != w.String() {
+				t.Errorf("%s is %v, expected %v", name, g, w)
+			}
+		}
+	}
+}
+
+// TestComputedLabels: labels need not be columns of the input.
+func TestComputedLabels(t *testing.T) {
+	h := must(heads.NewBinaryClass())
+	e := open(t, func(mc *estimator.ModelContext, f models.Features, l models.Labels) (*estimator.Spec, error) {
+		above := ops.Greater(mc, l.Only(), ops.Scalar(mc, models.Float32, 10))
+		return h.Spec(mc, heads.Inputs{Features: f, Labels: models.NewFeatures(mc, models.Feature{Name: "y", Dense: above}),
+			Logits: passThrough(mc, f, 1), Optimizer: sgd(0.1)})
+	})
+	res, err := e.Evaluate(context.Background(), batchesOf(100, inputs.Slice("logits", inputs.Feature, []float32{1, -1, 2, 3}, 1),
+		inputs.Slice("y", inputs.Label, []float32{12, 8, 9, 11})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, _ := res.Scalar("accuracy"); a != 0.75 {
+		t.Errorf("accuracy %g, expected 0.75", a)
+	}
+}
+
+func TestOwnLossAndLink(t *testing.T) {
+	absolute := func(mc *estimator.ModelContext, in heads.LossInputs) *G.Node {
+		return losses.MeanAbsoluteError(mc, in.Labels, in.Logits, losses.Options{Reduction: losses.None})
+	}
+	h := must(heads.NewRegression(1, heads.WithLossFn(absolute), heads.WithInverseLink(ops.Exp)))
+	columns := []inputs.NamedTensor{inputs.Slice("logits", inputs.Feature, []float32{1, 2}, 1), inputs.Slice("y", inputs.Label, []float32{3, 1})}
+	_, _, res, err := run(t, h, columns...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, res, map[string]float64{"loss": 1.5, "average_loss": 1.5, "label/mean": 2, "prediction/mean": (math.E + math.Exp(2)) / 2})
+	scalar := func(mc *estimator.ModelContext, in heads.LossInputs) *G.Node { return ops.Sum(mc, in.Logits) }
+	for _, fn := range []heads.LossFn{scalar, func(*estimator.ModelContext, heads.LossInputs) *G.Node { return nil }} {
+		_, _, _, err = run(t, must(heads.NewRegression(1, heads.WithLossFn(fn))), columns...)
+		if err == nil || !strings.Contains(err.Error(), "loss_fn must return a node of shape [D0, D1, ... DN, 1]") {
+			t.Errorf("got %v, expected the shape of the loss to be refused", err)
+		}
+	}
+}
