@@ -114,3 +114,21 @@ func TestExampleSpecs(t *testing.T) {
 		t.Error("no error though a feature is parsed in two ways")
 	}
 }
+
+// TestVocabularyFilesByContent: a plan's description, part of an iterator's state,
+// depends on what a vocabulary file holds and not on where it lies.
+func TestVocabularyFilesByContent(t *testing.T) {
+	describe := func(text string) string {
+		plan, err := New(Columns{Linear: []Column{&VocabularyFile{Key: "v", File: file(t, text)}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return plan.Mapper().Name
+	}
+	if a, b := describe("a\nb\n"), describe("a\nb"); a != b {
+		t.Errorf("moved: %q became %q", a, b)
+	}
+	if a, b := describe("a\nb\n"), describe("a\nc\n"); a == b {
+		t.Errorf("other entries, but still %q", a)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 
 	"github.com/goestimator/goestimator/inputs"
@@ -28,13 +29,18 @@ type VocabularyFile struct {
 // Name is the key.
 func (c *VocabularyFile) Name() string { return c.Key }
 
-// String is like vocabulary_file(word, words.txt).
+// String is like vocabulary_file(word, words.txt). Once the file is read, a
+// fingerprint of its entries stands for its folder, so that it can be moved.
 func (c *VocabularyFile) String() string {
 	size := ""
 	if c.Size > 0 {
 		size = fmt.Sprintf(", size=%d", c.Size)
 	}
-	return fmt.Sprintf("vocabulary_file(%s, %s%s%s%s%s)", c.Key, c.File, size, dtypeText(c.DType), defaultText(c.Default), oovText(c.OOVBuckets))
+	file := c.File
+	if c.entries.size > 0 {
+		file = fmt.Sprintf("%s %016x", filepath.Base(c.File), c.entries.print)
+	}
+	return fmt.Sprintf("vocabulary_file(%s, %s%s%s%s%s)", c.Key, file, size, dtypeText(c.DType), defaultText(c.Default), oovText(c.OOVBuckets))
 }
 
 // Buckets is the number of entries and of out-of-vocabulary buckets together; it
@@ -67,6 +73,9 @@ func (c *VocabularyFile) load() error {
 	values, err := ReadVocabulary(f, c.Size)
 	if err != nil {
 		return fmt.Errorf("vocabulary file %s: %w", c.File, err)
+	}
+	for _, v := range values {
+		c.entries.print = FingerprintCat64(c.entries.print, Fingerprint64([]byte(v)))
 	}
 	if dtypeKind(c.DType) == text {
 		return wrapFile(c.File, c.entries.fill(values, nil))

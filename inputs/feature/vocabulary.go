@@ -26,6 +26,7 @@ type table struct {
 	strings map[string]int64
 	ints    map[int64]int64
 	size    int
+	print   uint64 // of a file: fingerprint of the entries
 	err     error
 }
 

@@ -269,6 +269,15 @@ def cases():
              dict(type="embedding", name="qhe", of="qh", dimension=2), dict(type="embedding", name="qve", of="qv", dimension=2),
              dict(type="indicator", name="qii", of="qi"), dict(type="indicator", name="qvi", of="qv"), dict(type="embedding", name="qfe", of="qf", dimension=2, combiner="sqrtn")]
     out.append(run("sequence", dict(sn=sn, ss=ss, si=si), specs, sequence=["sn", "sn2", "qhe", "qve", "qii", "qvi", "qfe"]))
+
+    full = lambda n: [rnd.choice(words[1:]) for _ in range(n)]
+    dw = Feature("strings", full(24), 2)
+    ww = Feature("floats", [float(np.float32(rnd.uniform(0.1, 2))) for _ in range(24)], 2)
+    sd = Feature("strings", pick(36), 3)
+    specs = [dict(type="hash_bucket", key="dw", buckets=6), dict(type="weighted", name="w", of="dw", weight_key="ww"), dict(type="indicator", name="i", of="w"),
+             dict(type="embedding", name="e", of="w", dimension=2, combiner="sqrtn"),
+             q(type="hash_bucket", name="s", key="sd", buckets=5), dict(type="embedding", name="se", of="s", dimension=2), dict(type="indicator", name="sc", of="s")]
+    out.append(run("dense", dict(dw=dw, ww=ww, sd=sd), specs, ids=["w"], dense=["i", "e"], sequence=["se", "sc"]))
     return out
 
 
