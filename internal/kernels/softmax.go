@@ -36,6 +36,10 @@ func softmaxRows[T Float](run *spanFunc, dst, x []T, rows, cols int) {
 var doSoftmax = spanFunc{runSoftmax[float32], runSoftmax[float64]}
 
 func runSoftmax[T Float](s *span[T], lo, hi int) {
+	if s.cols > 0 && s.cols <= narrowRow {
+		narrowSoftmaxRows(s, lo, hi)
+		return
+	}
 	for r := lo; r < hi; r++ {
 		from, to := r*s.cols, (r+1)*s.cols
 		dst := s.dst[from:to]
@@ -109,6 +113,10 @@ func SparseSoftmaxXent[T Float, L int32 | int64](loss, backprop, logits []T, lab
 var doSparseXent = spanFunc{runSparseXent[float32], runSparseXent[float64]}
 
 func runSparseXent[T Float](s *span[T], lo, hi int) {
+	if s.cols <= narrowRow {
+		narrowSparseXent(s, lo, hi)
+		return
+	}
 	t := scratches[T]().get()
 	for r := lo; r < hi; r++ {
 		from, to := r*s.cols, (r+1)*s.cols
