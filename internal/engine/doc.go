@@ -19,5 +19,6 @@
 // write. Writes of one variable that nothing orders happen in the order of the graph's nodes, as far as their inputs
 // allow.
 //
-// The same program, feeds, thread count and SIMD level give bit-identical results.
+// The same program, feeds, thread count and SIMD level give bit-identical results. A row can differ by rounding from the
+// same row in a batch of another size: products of one or two rows add up in another order than those of more.
 package engine

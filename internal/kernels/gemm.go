@@ -24,7 +24,8 @@ type GemmArgs[T Float] struct {
 }
 
 // Gemm computes the product on all workers. C must not overlap A or B. The order of the additions within one element
-// of C depends on K alone.
+// of C depends on the sizes and layouts of the matrices alone, but on M too: a row by itself can differ by rounding from
+// the same row among others.
 func Gemm[T Float](g GemmArgs[T]) {
 	g.check()
 	if g.M == 0 || g.N == 0 || gemmSmall(&g) {
