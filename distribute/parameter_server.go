@@ -36,7 +36,8 @@ type parameterServer struct {
 	dev      device.Device
 	copies   *engine.Variables // of what this worker's program reads whole
 	presence *coordinator.Presence
-	forget   func() // drops what the stepper fetched ahead; nil where it does not
+	began    time.Time // of training here
+	forget   func()    // drops what the stepper fetched ahead; nil where it does not
 }
 
 var _ Shared = (*parameterServer)(nil)
@@ -248,6 +249,9 @@ func (p *parameterServer) register(ctx context.Context) error {
 		p.presence.Close()
 		p.job.board = coordinator.NewClient(p.job.node, p.job.leader)
 	}
+	if p.began.IsZero() {
+		p.began = time.Now()
+	}
 	var err error
 	p.presence, err = coordinator.Join(ctx, coordinator.PresenceConfig{Pulse: p.job.board, Rank: max(p.job.rank, 0)})
 	return err
@@ -296,8 +300,8 @@ const settlePoll = 200 * time.Millisecond
 
 // Settle ends this worker's part, which for other workers than the chief is
 // nobody else's business. The chief waits for the others: they stop at their
-// next step or, draining, at the ends of their inputs. In synchronous training
-// the end of one input is the end of training.
+// next step or, draining, at the ends of their inputs, those too that begin
+// later. In synchronous training the end of one input is the end of training.
 func (p *parameterServer) Settle(ctx context.Context, drain bool) error {
 	if p.job.chief() && !drain || p.config.Sync {
 		if err := p.client.SetStop(ctx, "finished"); err != nil {
@@ -307,16 +311,18 @@ func (p *parameterServer) Settle(ctx context.Context, drain bool) error {
 	if !p.job.chief() {
 		return nil
 	}
+	drain = drain && !p.config.Sync
 	limit := time.Now().Add(p.job.rejoinTimeout())
 	for {
-		others, err := p.others(ctx)
+		members, err := p.job.board.Members(ctx)
 		if err != nil {
 			return recoverable(err)
 		}
-		if len(others) == 0 {
+		others := p.active(members)
+		if len(others) == 0 && !(drain && p.expects(members)) {
 			return nil
 		}
-		if (!drain || p.config.Sync) && time.Now().After(limit) {
+		if !drain && time.Now().After(limit) {
 			p.job.log.Warn("workers did not stop; training ends without them", "workers", others)
 			return nil
 		}
@@ -331,6 +337,10 @@ func (p *parameterServer) Settle(ctx context.Context, drain bool) error {
 // others are the workers that train besides this one.
 func (p *parameterServer) others(ctx context.Context) ([]cluster.Task, error) {
 	members, err := p.job.board.Members(ctx)
+	return p.active(members), err
+}
+
+func (p *parameterServer) active(members []coordinator.Member) []cluster.Task {
 	var out []cluster.Task
 	for _, m := range members {
 		if m.State == coordinator.Active && m.Task != p.job.node.Task() {
@@ -338,7 +348,16 @@ func (p *parameterServer) others(ctx context.Context) ([]cluster.Task, error) {
 		}
 	}
 	slices.SortFunc(out, func(a, b cluster.Task) int { return a.Index - b.Index })
-	return out, err
+	return out
+}
+
+// startTime is how long workers may take to start, besides the delay that they begin with.
+const startTime = 10 * time.Second
+
+// expects reports whether a worker has not come yet, and still may.
+func (p *parameterServer) expects(members []coordinator.Member) bool {
+	delay := min(p.job.config.ExperimentalMaxWorkerDelaySecs(), 5*len(p.job.workers))
+	return len(members) < len(p.job.workers) && time.Since(p.began) < startTime+time.Duration(delay)*time.Second
 }
 
 // Finish leaves the job; the chief ends the servers where training is over.

@@ -51,7 +51,7 @@ func (t *training) runSession(ctx context.Context) error {
 	if t.step == first && t.reason == StopEndOfInput {
 		t.est.log.Warn("training made no steps: perhaps the input is empty or misspecified")
 	}
-	return t.finish(quiet)
+	return t.finish(ctx, quiet)
 }
 
 // turn makes one step unless training is over.
@@ -184,20 +184,25 @@ func (t *training) endedElsewhere() bool {
 }
 
 // finish ends training in all tasks, then tells the hooks.
-func (t *training) finish(ctx context.Context) error {
+func (t *training) finish(ctx, quiet context.Context) error {
 	if t.shared == nil {
-		return t.end(ctx)
+		return t.end(quiet)
 	}
-	if err := t.shared.Settle(ctx, t.reason == StopEndOfInput); err != nil {
+	err := t.shared.Settle(ctx, t.reason == StopEndOfInput)
+	cut := err != nil && ctx.Err() != nil
+	if err != nil && !cut {
 		return err
 	}
 	if err := t.readStep(); err != nil {
 		return err
 	}
-	if err := t.end(ctx); err != nil {
+	if cut {
+		return t.interrupted(quiet, context.Cause(ctx))
+	}
+	if err := t.end(quiet); err != nil {
 		return err
 	}
-	err := t.shared.Finish(ctx, true)
+	err = t.shared.Finish(quiet, true)
 	if errors.Is(err, distribute.ErrPeerLost) && t.endedElsewhere() {
 		return nil
 	}

@@ -1,0 +1,68 @@
+package estimator_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/runconfig"
+)
+
+// TestAsynchronousWorkersReadTheirShares: every worker trains on all of its
+// share, one too that starts when the others are done. Rows are fetched ahead.
+func TestAsynchronousWorkersReadTheirShares(t *testing.T) {
+	const batches = (equalSteps*equalBatch/3 + equalBatch - 1) / equalBatch // of each
+	s := runconfig.Strategy{Name: "parameter_server"}
+	for _, r := range trainCluster(t, t.TempDir(), 3, 2, s, func(rank int, m *member) {
+		m.train = func(ctx context.Context, e *estimator.Estimator) (estimator.TrainResult, error) {
+			if rank == 2 {
+				time.Sleep(time.Second)
+			}
+			return e.Train(ctx, m.input)
+		}
+	}) {
+		if r.err != nil {
+			t.Errorf("%s: %v", r.task, r.err)
+		}
+		if r.task == "chief" && (r.GlobalStep != 3*batches || r.StopReason != estimator.StopEndOfInput) {
+			t.Errorf("chief: %+v, expected step %d at the end of the input", r.TrainResult, 3*batches)
+		}
+	}
+}
+
+// TestChiefIsInterruptedWhileOthersTrain: a chief at the end of its input, which
+// waits for the others, saves and ends when it is told to.
+func TestChiefIsInterruptedWhileOthersTrain(t *testing.T) {
+	chief, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	dir := t.TempDir()
+	for _, r := range trainCluster(t, dir, 2, 1, runconfig.Strategy{Name: "parameter_server"}, func(rank int, m *member) {
+		if rank == 0 {
+			m.ctx = chief
+			return
+		}
+		m.input = estimator.InputFunc(func(ctx context.Context, ic inputs.Context) (inputs.Dataset, error) {
+			ds, err := equalData(ctx, ic)
+			if err != nil {
+				return nil, err
+			}
+			return inputs.Pipe(ds, inputs.Repeat(0)), nil
+		})
+		m.train = func(ctx context.Context, e *estimator.Estimator) (estimator.TrainResult, error) {
+			ctx, stop := context.WithTimeoutCause(ctx, 2*time.Second, errStopHere)
+			defer stop()
+			time.AfterFunc(time.Second, func() { cancel(errStopHere) })
+			return e.Train(ctx, m.input)
+		}
+	}) {
+		if r.task != "ps" && !errors.Is(r.err, estimator.ErrInterrupted) {
+			t.Errorf("%s: %v, expected an interruption", r.task, r.err)
+		}
+		if r.task == "chief" && r.GlobalStep <= equalSteps/2+1 {
+			t.Errorf("the chief saved at step %d, expected steps of the other worker in it", r.GlobalStep)
+		}
+	}
+}
