@@ -3,6 +3,7 @@ package accept
 import (
 	"fmt"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -94,4 +95,24 @@ func TestClusterServerOfSyncKilled(t *testing.T) {
 			r.ended("chief-0", 1000, 1000)
 		})
 	}
+}
+
+// TestClusterServerStopped stops a server until all take it for lost, and lets
+// it go on: it still has its variables, and no step is lost.
+func TestClusterServerStopped(t *testing.T) {
+	whole(t)
+	r := newRig(t, "chief-0 worker-0 ps-0", set(asynchronous, "run.save_checkpoints_steps=100000")...)
+	r.start()
+	r.reach("worker-0", 200)
+	chief, worker := r.at("chief-0"), r.at("worker-0")
+	r.signal(syscall.SIGSTOP, "ps-0")
+	stopped := time.Now()
+	r.awaitFrom("chief-0", chief, patience, `synchronize again`)
+	r.awaitFrom("worker-0", worker, patience, `synchronize again`)
+	t.Logf("both look for the server again after %v", time.Since(stopped))
+	r.signal(syscall.SIGCONT, "ps-0")
+	r.awaitFrom("chief-0", chief, patience, `taking over the variables on the parameter servers`)
+	r.exit("worker-0", 0)
+	r.exit("ps-0", 0)
+	r.ended("chief-0", 3000, 3001)
 }
