@@ -44,8 +44,9 @@ func (f InputFunc) Input(ctx context.Context, ic inputs.Context) (inputs.Dataset
 // was given.
 type ModelContext struct {
 	*models.Builder
-	params Params
-	config runconfig.RunConfig
+	params   Params
+	config   runconfig.RunConfig
+	replicas int
 
 	columns []inputs.Column
 	leaves  []*G.Node // of the columns
@@ -57,6 +58,10 @@ func (mc *ModelContext) Params() Params { return mc.params }
 
 // Config returns the Estimator's RunConfig.
 func (mc *ModelContext) Config() runconfig.RunConfig { return mc.config }
+
+// ReplicasInSync returns the number of replicas whose gradients make one step,
+// at least 1. Strategies apply the mean of the replicas' gradients.
+func (mc *ModelContext) ReplicasInSync() int { return mc.replicas }
 
 // Params are a model's hyper-parameters by name.
 type Params map[string]any

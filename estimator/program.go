@@ -123,6 +123,7 @@ func (e *Estimator) render(mode models.Mode, columns []inputs.Column, batch int)
 			return err
 		}
 		mc := &ModelContext{Builder: b, params: e.params.clone(), config: e.config, columns: columns}
+		mc.replicas = e.inputContext(mode).ReplicasInSync
 		for _, in := range b.Inputs() {
 			mc.leaves = append(mc.leaves, in.Node)
 		}

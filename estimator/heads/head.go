@@ -134,6 +134,10 @@ func spec(mc *estimator.ModelContext, h Head, in Inputs) (*estimator.Spec, error
 	if mc.Mode() != models.Train {
 		return s, mc.Err()
 	}
+	if n := mc.ReplicasInSync(); n > 1 && h.LossReduction() == losses.Sum {
+		// The mean over replicas, which strategies take, is to be their sum.
+		s.Loss = ops.Mul(mc, s.Loss, ops.Scalar(mc, models.GraphType(s.Loss.Dtype()), float64(n)))
+	}
 	if s.TrainOp, err = trainOp(mc, in, s.Loss); err != nil {
 		return nil, err
 	}
