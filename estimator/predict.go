@@ -142,9 +142,9 @@ func (r *predictedRows) next() error {
 func rowOf(t *graph.Tensor, i, n int) graph.Tensor {
 	r := graph.Tensor{DType: t.DType, Shape: t.Shape[1:]}
 	if each := len(t.Strings) / n; each > 0 {
-		r.Strings = t.Strings[i*each : (i+1)*each]
+		r.Strings = t.Strings[i*each : (i+1)*each : (i+1)*each]
 	}
 	each := len(t.Bytes) / n
-	r.Bytes = t.Bytes[i*each : (i+1)*each]
+	r.Bytes = t.Bytes[i*each : (i+1)*each : (i+1)*each]
 	return r
 }
