@@ -149,6 +149,10 @@ func (m *multiWorker) form(ctx context.Context) error {
 	}
 }
 
+// longestCall is how long the others are waited for in a step, at least: one may
+// evaluate or export between two steps. That it is alive is looked after otherwise.
+const longestCall = 10 * time.Minute
+
 // hopeless reports errors that forming the ring again does not help against.
 func hopeless(err error) bool {
 	for _, final := range []error{collective.ErrMismatch, coordinator.ErrSuperseded, coordinator.ErrInvalid, cluster.ErrRefused} {
@@ -172,7 +176,7 @@ func (m *multiWorker) formOnce(ctx context.Context) error {
 		}
 	}
 	m.ring.group, err = collective.Form(ctx, collective.Config{Endpoint: m.job.links, Board: m.job.board, Tasks: m.job.workers, Rank: m.job.rank,
-		Generation: next.Number, BytesPerPack: m.config.BytesPerPack})
+		Generation: next.Number, BytesPerPack: m.config.BytesPerPack, CallTimeout: max(longestCall, m.job.sessionTimeout())})
 	return err
 }
 

@@ -66,7 +66,10 @@ func (v *evaluator) turn(ctx context.Context) (over bool, err error) {
 	if err := r.Close(); err != nil {
 		return false, err
 	}
-	over = state.Finished != nil && step >= state.Finished.GlobalStep || v.maxSteps > 0 && step >= v.maxSteps
+	// Nothing comes after the end, though the last checkpoint may be damaged or
+	// never have been written. But max_steps may have been raised since.
+	raised := state.Finished != nil && state.Finished.Reason == StopMaxSteps && state.Finished.GlobalStep < v.maxSteps
+	over = state.Finished != nil && !raised || v.maxSteps > 0 && step >= v.maxSteps
 	if state.Finished != nil {
 		v.reason = state.Finished.Reason
 	}

@@ -128,6 +128,8 @@ func (e *Estimator) inputContext(mode models.Mode) inputs.Context {
 	switch s := e.strategy.Strategy; {
 	case s.Name == "mirrored" || s.Name == "central_storage":
 		ic.ReplicasInSync = max(s.Replicas, 1)
+	case s.Sync && s.ReplicasToAggregate > 0:
+		ic.ReplicasInSync = s.ReplicasToAggregate
 	case s.Name == "multi_worker_mirrored" || s.Sync:
 		ic.ReplicasInSync = ic.NumPipelines
 	}

@@ -1,0 +1,60 @@
+package estimator_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/estimator/checkpoint"
+	"github.com/goestimator/goestimator/internal/atomicfile"
+	"github.com/goestimator/goestimator/runconfig"
+)
+
+// TestEvaluatorEnds: where training has ended without its last checkpoint, and,
+// where max_steps was raised since, with the new training only.
+func TestEvaluatorEnds(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		ended          checkpoint.Finished
+		maxSteps, last int64
+	}{
+		{"the last checkpoint is missing", checkpoint.Finished{GlobalStep: 5, Reason: estimator.StopEndOfInput}, 0, 3},
+		{"max_steps was raised", checkpoint.Finished{GlobalStep: 3, Reason: estimator.StopMaxSteps}, 6, 6},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			defer cancel()
+			dir := t.TempDir()
+			var training sync.WaitGroup
+			defer training.Wait()
+			train := func(last int64) {
+				if _, err := toy(t, dir).Train(ctx, forever(&toyData{}), estimator.MaxSteps(last)); err != nil {
+					t.Error(err)
+				}
+			}
+			train(3)
+			err := checkpoint.UpdateRunState(atomicfile.OS{}, dir, func(s *checkpoint.RunState) { s.Finished = &c.ended })
+			if err != nil {
+				t.Fatal(err)
+			}
+			rc, err := runconfig.FromTFConfig(`{"cluster":{"chief":["a:1"],"worker":["b:1"]},"task":{"type":"evaluator","index":0}}`,
+				runconfig.ModelDir(dir), runconfig.TFRandomSeed(1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			spec := estimator.EvalSpec{Input: &toyData{}, AfterEval: func(_ context.Context, r estimator.EvalResult, _ bool) error {
+				if r.GlobalStep < c.last {
+					training.Go(func() { train(c.last) })
+				}
+				return nil
+			}}
+			e := custom(t, estimator.ModelFunc(toyModel), dir, estimator.WithRunConfig(rc))
+			res, err := estimator.TrainAndEvaluate(ctx, e, estimator.TrainSpec{Input: &toyData{}, MaxSteps: c.maxSteps}, spec)
+			if err != nil || res.Eval == nil || res.Eval.GlobalStep != c.last {
+				t.Errorf("got %+v (%v), expected an evaluation of step %d", res, err, c.last)
+			}
+		})
+	}
+}
