@@ -39,8 +39,12 @@ func Serve(ctx context.Context, rc runconfig.RunConfig, log *slog.Logger) error 
 	case <-server.Done():
 		log.Info("training is over", "reason", server.Reason())
 	case <-ctx.Done():
-		err = ctx.Err()
 		j.part(server)
+		select {
+		case <-server.Done(): // just before its own end
+		default:
+			err = ctx.Err()
+		}
 	case err = <-j.abandoned(watching):
 	}
 	stop()
