@@ -91,6 +91,11 @@ func (g *rowReader) Run() error {
 		if r < 0 || int(r) >= count {
 			return &IndexError{Index: int(r), Position: i, Size: count}
 		}
+	}
+	for i, r := range g.rows {
+		if i%touched == 0 && g.size > 0 {
+			touch(mem, g.rows[i:min(i+touched, len(g.rows))], g.size)
+		}
 		copy(g.dst[i*g.size:(i+1)*g.size], mem[int(r)*g.size:])
 	}
 	return nil

@@ -56,9 +56,7 @@ func (k *rowBlock[T]) update(b *bound[T], u *uniqueRows[T], lo, hi int) {
 	}
 	ids := u.ids[lo:hi]
 	if n == 1 {
-		for r := range ids {
-			k.g[r] = u.sum(lo + r)[0]
-		}
+		copy(k.g, u.sums[lo:hi])
 	} else {
 		for r := range ids {
 			copy(k.g[r*n:(r+1)*n], u.sum(lo+r))
@@ -84,9 +82,28 @@ func gatherRows[T kernels.Float](dst, table []T, ids []int64, n int) {
 		}
 		return
 	}
-	for i, id := range ids {
-		copy(dst[i*n:(i+1)*n], table[int(id)*n:(int(id)+1)*n])
+	for lo := 0; lo < len(ids); lo += touched {
+		some := ids[lo:min(lo+touched, len(ids))]
+		touch(table, some, n)
+		for i, id := range some {
+			copy(dst[(lo+i)*n:(lo+i+1)*n], table[int(id)*n:(int(id)+1)*n])
+		}
 	}
+}
+
+// touched is how many rows are touched before they are copied.
+const touched = 64
+
+// touch reads an element of each row, so that the cache misses of many rows
+// overlap; a copy has too many instructions for the processor to see the next.
+// It is not inlined, as the reads would be left out.
+//
+//go:noinline
+func touch[T any, I int32 | int64](table []T, ids []I, n int) (last T) {
+	for _, id := range ids {
+		last = table[int(id)*n]
+	}
+	return last
 }
 
 // scatterRows is the inverse of gatherRows.
@@ -172,6 +189,10 @@ func (u *uniqueRows[T]) collect(rows *rowUpdate) error {
 	if n > 0 {
 		u.width = rows.values.n / n
 	}
+	if u.width == 1 {
+		u.collectScalars(rows, n)
+		return nil
+	}
 	for r := range n {
 		u.next[r] = -1
 		k := u.find(int64(rows.ids.at(r)))
@@ -183,6 +204,19 @@ func (u *uniqueRows[T]) collect(rows *rowUpdate) error {
 		u.last[k] = int32(r)
 	}
 	return nil
+}
+
+// collectScalars sums rows of one element as it groups them, in their order.
+func (u *uniqueRows[T]) collectScalars(rows *rowUpdate, n int) {
+	sums, values := u.sums[:n], u.values[:n]
+	for r, v := range values {
+		known := len(u.ids)
+		if k := u.find(int64(rows.ids.at(r))); k == known {
+			sums[k] = v
+		} else {
+			sums[k] += v
+		}
+	}
 }
 
 // find returns the position of id among the distinct ones, adding it at the end.
@@ -201,7 +235,7 @@ func (u *uniqueRows[T]) find(id int64) int {
 	}
 }
 
-// sum returns the sum of the rows of distinct index k, in their order.
+// sum returns the sum of the rows of distinct index k, in their order, of rows of more than one element.
 func (u *uniqueRows[T]) sum(k int) []T {
 	n, r := u.width, int(u.first[k])
 	row := u.values[r*n : (r+1)*n]
