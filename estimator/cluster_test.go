@@ -46,7 +46,7 @@ func trainCluster(t *testing.T, dir string, workers, servers int, s runconfig.St
 	out := make([]ended, workers+servers)
 	for i, text := range equalTasks(t, workers, servers) {
 		m := &member{text: text, fn: equalModel(optimizers.Momentum{Momentum: 0.9}, 0.05, true), input: estimator.InputFunc(equalData), ctx: all}
-		rpc := runconfig.RPC{Security: "auto", PeerTimeoutSecs: 10, RejoinSecs: 3, CallTimeoutSecs: 20, MaxMessageMB: 64}
+		rpc := runconfig.RPC{Security: "auto", PeerTimeoutSecs: 10, RejoinSecs: 2, CallTimeoutSecs: 20, MaxMessageMB: 64}
 		m.run = []runconfig.Option{runconfig.ModelDir(dir), runconfig.TFRandomSeed(1), runconfig.LogStepCountSteps(0), runconfig.TrainDistribute(s),
 			runconfig.Connections(rpc), runconfig.SessionCreationTimeoutSecs(5)}
 		if i < workers && adjust != nil {

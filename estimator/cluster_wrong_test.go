@@ -33,6 +33,7 @@ func TestClusterOfDifferentTasks(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			res := trainCluster(t, t.TempDir(), 3, c.servers, c.s, func(rank int, m *member) {
 				m.opts = []estimator.RunOption{estimator.MaxSteps(5)}
+				m.run = append(m.run, runconfig.SessionCreationTimeoutSecs(2))
 				if rank == 2 && c.other != nil {
 					c.other(m)
 				}
