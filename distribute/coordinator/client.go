@@ -31,6 +31,7 @@ func NewClient(node cluster.Client, leader cluster.Task) *Client {
 
 const (
 	clientHold  = 5 * time.Second  // a waiting request is held for so long
+	clockSkew   = time.Second      // between the end of a call and that of its context
 	leaderGrace = 10 * time.Second // and its answer may take so much longer
 	leaderLost  = 30 * time.Second // a leader that was there and is silent for so long is lost
 )
@@ -106,6 +107,9 @@ func (c *Client) poll(ctx context.Context, method string, r request) (*reply, er
 		case err == nil:
 			last, heard = out, time.Now()
 		case ctx.Err() != nil:
+			return last, err
+		case errors.Is(err, context.DeadlineExceeded) && time.Until(deadline) < clockSkew:
+			<-ctx.Done() // the call's end was seen a moment before ctx's own
 			return last, err
 		case !errors.Is(err, cluster.ErrPeerLost):
 			return last, err

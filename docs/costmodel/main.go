@@ -79,7 +79,7 @@ func compared(w *bytes.Buffer, results string) error {
 	fmt.Fprintf(w, "\nMeasured %s on %s, %d cores. From the cases marked with *: latency %.3g ms, link %.3g GB/s, all together %.3g GB/s.\n\n",
 		ring.Time, ring.CPU, ring.Cores, network.Latency*1e3, network.Bandwidth/1e9, network.Shared/1e9)
 	fmt.Fprintf(w, "| case | measured ms | predicted ms | error |\n|---|--:|--:|--:|\n")
-	pull, err := costmodel.Load(results, "pullpush")
+	pull, err := costmodel.Load(results, "ps")
 	if err != nil {
 		return err
 	}

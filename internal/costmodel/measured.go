@@ -56,11 +56,12 @@ func (r *Recording) rate(name string) float64 {
 }
 
 // The cases of the subjects allreduce (WORKERSxSIZE, rate of what a worker sends) and
-// pullpush (WORKERSxSERVERSxSIZE, rate of what a worker receives and sends).
+// ps (SERVERSps, rate of what one worker receives and sends of a model of modelBytes).
 const (
 	latencyCase   = "2x4KB"
 	bandwidthCase = "2x100MB"
 	directBytes   = 16 << 10
+	modelBytes    = 100e6
 )
 
 // Fit takes the network of one machine from two all-reduces of two workers: a small
@@ -94,7 +95,7 @@ func Compare(r *Recording, n Network) []Compared {
 	for _, x := range r.Rows {
 		var c Compared
 		var ok bool
-		if r.Subject == "pullpush" {
+		if r.Subject == "ps" {
 			c, ok = comparePullPush(x.Case, r.rate(x.Case), n)
 		} else {
 			c, ok = compareAllReduce(x.Case, r.rate(x.Case), n)
@@ -123,17 +124,14 @@ func compareAllReduce(name string, rate float64, n Network) (Compared, bool) {
 }
 
 func comparePullPush(name string, rate float64, n Network) (Compared, bool) {
-	var workers, servers int
-	var size float64
-	var unit string
-	if _, err := fmt.Sscanf(name, "%dx%dx%f%s", &workers, &servers, &size, &unit); err != nil {
+	var servers int
+	if _, err := fmt.Sscanf(name, "%dps", &servers); err != nil {
 		return Compared{}, false
 	}
-	bytes := size * units[unit]
-	c := Compared{Case: name, Measured: 2 * bytes / rate}
-	p, err := Predict(AsynchronousStrategy, Cluster{n, workers, servers}, Job{Dense: bytes})
+	c := Compared{Case: name, Measured: 2 * modelBytes / rate}
+	p, err := Predict(AsynchronousStrategy, Cluster{n, 1, servers}, Job{Dense: modelBytes})
 	c.Predicted = p.Step
-	return c, err == nil && bytes > 0
+	return c, err == nil
 }
 
 var units = map[string]float64{"KB": 1e3, "MB": 1e6, "GB": 1e9}
