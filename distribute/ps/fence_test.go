@@ -243,7 +243,7 @@ func TestCheckpoint(t *testing.T) {
 	_, err = saver.Save(ctx, checkpoint.Snapshot{Step: s.Step, Tensors: s.Scalars, Parts: func(yield func(checkpoint.Part, error) bool) {
 		for _, x := range s.Parts {
 			v, err := x.Read(ctx)
-			if !yield(checkpoint.Part{Name: x.Name, Full: x.Type.Shape.At(0), Slice: x.Slice(), Tensor: v}, err) || err != nil {
+			if !yield(checkpoint.Part{Name: x.Name, Full: x.Type.Shape.At(0), Slice: sliceOf(x), Tensor: v}, err) || err != nil {
 				return
 			}
 		}
@@ -265,7 +265,7 @@ func TestCheckpoint(t *testing.T) {
 	for _, other := range []Config{{Servers: 1}, {Servers: 2, Partitioner: FixedShards(3)}} {
 		two := newLocal(t, other.Servers, 1, ServerConfig{})
 		c := two.Client(0, ClientConfig{})
-		if err := c.Create(ctx, j.plan(t, other), State{Step: r.Step(), Value: Restored(r, nil), Positions: s.Positions}); err != nil {
+		if err := c.Create(ctx, j.plan(t, other), State{Step: r.Step(), Value: restored(r, nil), Positions: s.Positions}); err != nil {
 			t.Fatal(err)
 		}
 		again, err := c.Fence(ctx)
@@ -282,7 +282,7 @@ func TestCheckpoint(t *testing.T) {
 	}
 	wrong := newJob(t, "adam", nil)
 	wrong.variables[0].Shape = []int{7, 4}
-	if err := c.Create(ctx, wrong.plan(t, Config{Servers: 3}), State{Value: Restored(r, nil), Replace: true}); err == nil || !strings.Contains(err.Error(), "the checkpoint's w is a float32[7 3]") {
+	if err := c.Create(ctx, wrong.plan(t, Config{Servers: 3}), State{Value: restored(r, nil), Replace: true}); err == nil || !strings.Contains(err.Error(), "the checkpoint's w is a float32[7 3]") {
 		t.Errorf("another shape: %v", err)
 	}
 }
