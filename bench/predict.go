@@ -64,10 +64,10 @@ func (p *predictor) run() (estimator.Prediction, error) {
 	for range p.batch {
 		v, err, ok := p.next()
 		if err != nil {
-			return nil, err
+			return last, err
 		}
 		if !ok {
-			return nil, fmt.Errorf("the input ended")
+			return last, fmt.Errorf("the input ended")
 		}
 		last = v
 	}
@@ -88,7 +88,7 @@ func predictWorker(l *link, args []string) error {
 		if err != nil {
 			return err
 		}
-		for _, v := range graph.Of[float32](last[p.key]) {
+		for _, v := range graph.Of[float32](last.Get(p.key)) {
 			values[name] = append(values[name], float64(v))
 		}
 		ps[name] = p

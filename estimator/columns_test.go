@@ -57,10 +57,10 @@ func TestColumnsOfAnyName(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(p) != 2 || p["Größe (cm)"] == nil {
-			t.Fatalf("predictions %v", p)
+		if len(p.Names()) != 2 || p.Get("Größe (cm)") == nil {
+			t.Fatalf("predictions %v", p.Names())
 		}
-		got = append(got, p["sepal length (cm)"].Float(0))
+		got = append(got, p.Get("sepal length (cm)").Float(0))
 	}
 	if d := cmp.Diff([]float64{1, 2, 3, 4}, got); d != "" {
 		t.Error(d)

@@ -162,7 +162,7 @@ func TestTrainedModelPredicts(t *testing.T) {
 			}
 			i := float64(n)
 			want := 2*math.Mod(i*3, 7)/7 - math.Mod(i*4, 7)/7 + 0.5
-			if got := p["y"].Float(0); math.Abs(got-want) > 0.05 {
+			if got := p.Get("y").Float(0); math.Abs(got-want) > 0.05 {
 				t.Errorf("row %d: predicted %g, expected %g", n, got, want)
 			}
 			n++

@@ -80,7 +80,7 @@ func TestEncode(t *testing.T) {
 	}
 	var all []float32
 	for _, p := range got {
-		all = append(all, models.Values[float32](p["x"])...)
+		all = append(all, models.Values[float32](p.Get("x"))...)
 	}
 	if fmt.Sprint(all) != "[3 0 0 1 5 0 4 0 2 0]" {
 		t.Errorf("encoded %v, expected lengths and emptiness", all)
@@ -132,13 +132,13 @@ func TestTexts(t *testing.T) {
 	}
 	var all []string
 	for _, p := range got {
-		all = append(all, string(p["word"].Strings[0])+" "+string(p["decimal"].Strings[0]))
+		all = append(all, string(p.Get("word").Strings[0])+" "+string(p.Get("decimal").Strings[0]))
 	}
 	if want := "[zero 0 one 1 UNK 2 UNK -1]"; fmt.Sprint(all) != want {
 		t.Errorf("texts %v, expected %s", all, want)
 	}
 	chosen, err := predictAll(e, columnsOf(ids), estimator.PredictKeys("word"))
-	if err != nil || len(chosen) != 4 || len(chosen[0]) != 1 || string(chosen[1]["word"].Strings[0]) != "one" {
+	if err != nil || len(chosen) != 4 || len(chosen[0].Names()) != 1 || string(chosen[1].Get("word").Strings[0]) != "one" {
 		t.Errorf("got %v, %v: expected the words alone", chosen, err)
 	}
 }

@@ -70,7 +70,7 @@ func Example() {
 			fmt.Println(err)
 			return
 		}
-		fmt.Printf("%.2f ", models.Values[float32](p["y"])[0])
+		fmt.Printf("%.2f ", models.Values[float32](p.Get("y"))[0])
 	}
 	// Output:
 	// step 500 max_steps

@@ -12,10 +12,6 @@ import (
 	"github.com/goestimator/goestimator/models"
 )
 
-// Prediction is what the model says of one example, by the names of its Spec's
-// predictions; each tensor has the shape of one example's.
-type Prediction map[string]*models.Tensor
-
 // errStop tells the loop that the caller wants no more predictions.
 var errStop = errors.New("stop")
 
@@ -31,7 +27,7 @@ func (e *Estimator) Predict(ctx context.Context, input InputFn, opts ...RunOptio
 			return nil
 		})
 		if err != nil && !errors.Is(err, errStop) {
-			yield(nil, fmt.Errorf("predict: %w", err))
+			yield(Prediction{}, fmt.Errorf("predict: %w", err))
 		}
 	}
 }
@@ -62,7 +58,7 @@ func (e *Estimator) predict(ctx context.Context, input InputFn, opts []RunOption
 	if err := s.prepare(ctx, hs, o); err != nil {
 		return err
 	}
-	rows := &predictedRows{session: s.session, keys: keys, batch: make([]*graph.Tensor, len(keys)), emit: emit}
+	rows := newPredictedRows(s.session, keys, emit)
 	if err := s.each(ctx, ds, o.steps, rows.next); err != nil {
 		return err
 	}
@@ -99,52 +95,4 @@ func (s *inference) predictions(keys []string) ([]predicted, error) {
 type predicted struct {
 	name, tensor string
 	text         *decoder // nil: the tensor is the prediction
-}
-
-// predictedRows hands out the rows of batches as tensors of their own.
-type predictedRows struct {
-	*session
-	keys  []predicted
-	batch []*graph.Tensor
-	emit  func(Prediction) error
-}
-
-// next yields the rows of the batch that was run last. They share one copy of it and one array of tensors, so that an
-// example costs its map alone.
-func (r *predictedRows) next() error {
-	for i, k := range r.keys {
-		v, err := r.Value(k.tensor)
-		if err != nil {
-			return err
-		}
-		if k.text == nil {
-			r.batch[i] = v.Clone()
-		} else if r.batch[i], err = k.text.decode(v); err != nil {
-			return fmt.Errorf("prediction %s: %w", k.name, err)
-		}
-	}
-	tensors := make([]graph.Tensor, r.rows*len(r.keys))
-	for row := range r.rows {
-		p := make(Prediction, len(r.keys))
-		for i, k := range r.keys {
-			t := &tensors[row*len(r.keys)+i]
-			*t = rowOf(r.batch[i], row, r.rows)
-			p[k.name] = t
-		}
-		if err := r.emit(p); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// rowOf is element i of dimension 0, of size n, as a view of t.
-func rowOf(t *graph.Tensor, i, n int) graph.Tensor {
-	r := graph.Tensor{DType: t.DType, Shape: t.Shape[1:]}
-	if each := len(t.Strings) / n; each > 0 {
-		r.Strings = t.Strings[i*each : (i+1)*each : (i+1)*each]
-	}
-	each := len(t.Bytes) / n
-	r.Bytes = t.Bytes[i*each : (i+1)*each : (i+1)*each]
-	return r
 }

@@ -71,8 +71,8 @@ func TestTrainLearnsGlyphs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(p["probabilities"].Shape) != 1 || p["probabilities"].Shape[0] != 10 {
-			t.Errorf("probabilities of shape %v, expected [10]", p["probabilities"].Shape)
+		if len(p.Get("probabilities").Shape) != 1 || p.Get("probabilities").Shape[0] != 10 {
+			t.Errorf("probabilities of shape %v, expected [10]", p.Get("probabilities").Shape)
 		}
 		n++
 	}

@@ -162,7 +162,7 @@ func logits(t *testing.T, e *estimator.Estimator, d data) *graph.Tensor {
 		if err != nil {
 			t.Fatal(err)
 		}
-		copy(out.Row(row).Bytes, p["logits"].Bytes)
+		copy(out.Row(row).Bytes, p.Get("logits").Bytes)
 		row++
 	}
 	return out

@@ -73,7 +73,7 @@ func (w *columnar) flush() error {
 		return nil
 	}
 	var columns []inputs.NamedTensor
-	for _, name := range sortedNames(w.rows[0]) {
+	for _, name := range w.rows[0].Names() {
 		columns = append(columns, inputs.NamedTensor{Name: name, Role: inputs.Feature, Tensor: stack(w.rows, name)})
 	}
 	ds, err := inputs.Slices(nil, columns...)
@@ -100,11 +100,11 @@ func (w *columnar) flush() error {
 
 // stack makes one tensor of what the rows predict under a name, row by row.
 func stack(rows []estimator.Prediction, name string) *models.Tensor {
-	first := rows[0][name]
+	first := rows[0].Get(name)
 	t := &models.Tensor{DType: first.DType, Shape: slices.Concat([]int{len(rows)}, first.Shape)}
 	for _, p := range rows {
-		t.Bytes = append(t.Bytes, p[name].Bytes...)
-		t.Strings = append(t.Strings, p[name].Strings...)
+		t.Bytes = append(t.Bytes, p.Get(name).Bytes...)
+		t.Strings = append(t.Strings, p.Get(name).Strings...)
 	}
 	return t
 }

@@ -23,8 +23,8 @@ func newJSONLines(w io.Writer) predictionWriter { return &jsonLines{out: bufio.N
 
 func (w *jsonLines) Write(p estimator.Prediction) error {
 	b := append(w.line[:0], '{')
-	for i, name := range sortedNames(p) {
-		if i > 0 {
+	for name, x := range p.All() {
+		if len(b) > 1 {
 			b = append(b, ',')
 		}
 		key, err := json.Marshal(name)
@@ -32,7 +32,7 @@ func (w *jsonLines) Write(p estimator.Prediction) error {
 			return err
 		}
 		b = append(append(b, key...), ':')
-		if b, err = appendTensor(b, p[name], p[name].Shape, 0); err != nil {
+		if b, err = appendTensor(b, x, x.Shape, 0); err != nil {
 			return fmt.Errorf("prediction %s: %w", name, err)
 		}
 	}

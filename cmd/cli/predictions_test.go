@@ -9,6 +9,7 @@ import (
 
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/models"
 )
 
 func TestJSONLines(t *testing.T) {
@@ -26,8 +27,8 @@ func TestJSONLines(t *testing.T) {
 	}
 	var out bytes.Buffer
 	w := newJSONLines(&out)
-	p := estimator.Prediction{"m": matrix, "w": words, "id": graph.ScalarOf(int64(math.MaxInt64)), "ok": graph.ScalarOf(true),
-		"byte": graph.ScalarOf(uint8(200)), "d": graph.ScalarOf(0.1), "none": none}
+	p := estimator.PredictionOf(map[string]*models.Tensor{"m": matrix, "w": words, "id": graph.ScalarOf(int64(math.MaxInt64)), "ok": graph.ScalarOf(true),
+		"byte": graph.ScalarOf(uint8(200)), "d": graph.ScalarOf(0.1), "none": none})
 	if err := w.Write(p); err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +39,7 @@ func TestJSONLines(t *testing.T) {
 	if out.String() != want {
 		t.Errorf("got  %sexpected %s", out.String(), want)
 	}
-	if err := w.Write(estimator.Prediction{"c": graph.NewTensor(graph.Complex64)}); err == nil {
+	if err := w.Write(estimator.PredictionOf(map[string]*models.Tensor{"c": graph.NewTensor(graph.Complex64)})); err == nil {
 		t.Error("complex64: expected an error")
 	}
 }

@@ -53,7 +53,7 @@ func logitsOf(p estimator.Prediction) []float64 {
 	var out []float64
 	for _, keys := range [][]string{{"logits", "predictions"}, {"kind/logits"}, {"size/predictions"}, {"sold/logits"}} {
 		for _, key := range keys {
-			if x := p[key]; x != nil {
+			if x := p.Get(key); x != nil {
 				for i := range x.Len() {
 					out = append(out, x.Float(i))
 				}

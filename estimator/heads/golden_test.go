@@ -278,7 +278,7 @@ func (k goldenCase) checkPredictions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for name, x := range p {
+		for name, x := range p.All() {
 			got[name] = append(got[name], listed(x))
 		}
 	}

@@ -66,12 +66,12 @@ func TestMultiClass(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ids = append(ids, models.Values[int64](p["class_ids"])...)
+			ids = append(ids, models.Values[int64](p.Get("class_ids"))...)
 			sum := float32(0)
-			for _, x := range models.Values[float32](p["probabilities"]) {
+			for _, x := range models.Values[float32](p.Get("probabilities")) {
 				sum += x
 			}
-			if math.Abs(float64(sum)-1) > 1e-5 || len(p) != 6 {
+			if math.Abs(float64(sum)-1) > 1e-5 || len(p.Names()) != 6 {
 				t.Errorf("prediction %v: expected logits, probabilities of sum 1, class_ids, classes and all of both", p)
 			}
 		}
@@ -206,7 +206,7 @@ func ExampleModelFn() {
 			fmt.Println(err)
 			return
 		}
-		fmt.Printf("class %s of %s\n", p["classes"].Strings, p["all_classes"].Strings)
+		fmt.Printf("class %s of %s\n", p.Get("classes").Strings, p.Get("all_classes").Strings)
 	}
 	// Output:
 	// accuracy 1

@@ -112,16 +112,16 @@ func TestPredictionProperties(t *testing.T) {
 			}
 			sum, best := 0.0, 0
 			for i := range 4 {
-				sum += p["probabilities"].Float(i)
-				if p["logits"].Float(i) > p["logits"].Float(best) {
+				sum += p.Get("probabilities").Float(i)
+				if p.Get("logits").Float(i) > p.Get("logits").Float(best) {
 					best = i
 				}
 			}
-			if id := int(p["class_ids"].Float(0)); math.Abs(sum-1) > 1e-5 || id != best || string(p["classes"].Strings[0]) != vocabulary[best] {
-				t.Fatalf("sum of probabilities %g, class %d %q: expected 1, %d %q", sum, id, p["classes"].Strings[0], best, vocabulary[best])
+			if id := int(p.Get("class_ids").Float(0)); math.Abs(sum-1) > 1e-5 || id != best || string(p.Get("classes").Strings[0]) != vocabulary[best] {
+				t.Fatalf("sum of probabilities %g, class %d %q: expected 1, %d %q", sum, id, p.Get("classes").Strings[0], best, vocabulary[best])
 			}
 			all := make([]string, 4)
-			for i, w := range p["all_classes"].Strings {
+			for i, w := range p.Get("all_classes").Strings {
 				all[i] = string(w)
 			}
 			if !slices.Equal(all, vocabulary) {

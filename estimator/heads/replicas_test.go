@@ -43,7 +43,7 @@ func TestReplicas(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				after[i] = p["logits"].Float(0)
+				after[i] = p.Get("logits").Float(0)
 			}
 		}
 		if math.Abs(after[0]-after[1]) > 1e-6 || math.Abs(loss[0]-loss[1]) > 1e-5 || after[0] == 1 {

@@ -1,0 +1,131 @@
+package estimator
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/models"
+)
+
+// Prediction is what the model says of one example: a tensor of one example's
+// shape for each name of its Spec's predictions. It is a view of its batch's
+// results and stays valid and unchanged for as long as the caller keeps it;
+// keeping one keeps those of its batch. The zero Prediction has no names.
+type Prediction struct {
+	batch *predictedBatch
+	row   int
+}
+
+// predictedBatch has the tensors of all names, row by row.
+type predictedBatch struct {
+	names   []string // in order
+	tensors []models.Tensor
+}
+
+// PredictionOf returns a Prediction of given tensors, as Predict yields them:
+// for tests of what takes predictions.
+func PredictionOf(tensors map[string]*models.Tensor) Prediction {
+	b := &predictedBatch{names: slices.Sorted(maps.Keys(tensors))}
+	for _, name := range b.names {
+		b.tensors = append(b.tensors, *tensors[name])
+	}
+	return Prediction{batch: b}
+}
+
+// Get returns what is predicted under a name, nil where there is no such name.
+func (p Prediction) Get(name string) *models.Tensor {
+	for i, n := range p.Names() {
+		if n == name {
+			return p.at(i)
+		}
+	}
+	return nil
+}
+
+// Names returns the names in order. The caller must not change them.
+func (p Prediction) Names() []string {
+	if p.batch == nil {
+		return nil
+	}
+	return p.batch.names
+}
+
+// All yields each name and what is predicted under it, names in order.
+func (p Prediction) All() iter.Seq2[string, *models.Tensor] {
+	return func(yield func(string, *models.Tensor) bool) {
+		for i, name := range p.Names() {
+			if !yield(name, p.at(i)) {
+				return
+			}
+		}
+	}
+}
+
+func (p Prediction) at(i int) *models.Tensor {
+	return &p.batch.tensors[p.row*len(p.batch.names)+i]
+}
+
+// predictedRows hands out the rows of batches.
+type predictedRows struct {
+	*session
+	keys   []predicted
+	names  []string
+	shapes [][]int // of one example's tensors, shared by all batches
+	emit   func(Prediction) error
+}
+
+// newPredictedRows hands out the given outputs of a session's batches.
+func newPredictedRows(s *session, keys []predicted, emit func(Prediction) error) *predictedRows {
+	r := &predictedRows{session: s, keys: slices.Clone(keys), shapes: make([][]int, len(keys)), emit: emit}
+	slices.SortFunc(r.keys, func(a, b predicted) int { return cmp.Compare(a.name, b.name) })
+	for _, k := range r.keys {
+		r.names = append(r.names, k.name)
+	}
+	return r
+}
+
+// next yields the rows of the batch that was run last. They share one copy of it and one array of tensors, so that
+// an example by itself costs nothing.
+func (r *predictedRows) next() error {
+	b := &predictedBatch{names: r.names, tensors: make([]models.Tensor, r.rows*len(r.keys))}
+	for i, k := range r.keys {
+		v, err := r.Value(k.tensor)
+		if err != nil {
+			return err
+		}
+		if k.text != nil {
+			if v, err = k.text.decode(v); err != nil {
+				return fmt.Errorf("prediction %s: %w", k.name, err)
+			}
+		}
+		r.split(b, i, v)
+	}
+	for row := range r.rows {
+		if err := r.emit(Prediction{b, row}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// split makes name i of every row a view of v's words, or of a copy of its numbers: v is the program's.
+func (r *predictedRows) split(b *predictedBatch, i int, v *graph.Tensor) {
+	if !slices.Equal(r.shapes[i], v.Shape[1:]) {
+		r.shapes[i] = slices.Clone(v.Shape[1:])
+	}
+	bytes := graph.NewTensor(graph.Uint8, len(v.Bytes)).Bytes
+	copy(bytes, v.Bytes)
+	size, words := len(bytes)/r.rows, len(v.Strings)/r.rows
+	for row := range r.rows {
+		t := &b.tensors[row*len(r.keys)+i]
+		t.DType, t.Shape = v.DType, r.shapes[i]
+		t.Bytes = bytes[row*size : (row+1)*size : (row+1)*size]
+		if words > 0 {
+			t.Strings = v.Strings[row*words : (row+1)*words : (row+1)*words]
+		}
+	}
+}
