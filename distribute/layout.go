@@ -15,6 +15,7 @@ type layout struct {
 	sparse  []pair
 	grads   []place // in the order of the TrainProgram's gradients
 	updates []int   // of dense, in the order of the updates
+	args    []int   // of the step function; they are not summed
 }
 
 // pair is a sparse gradient: rows and the ids that they belong to.
@@ -31,6 +32,9 @@ type place struct {
 func newLayout(p TrainProgram) (*layout, error) {
 	if !p.Loss.Valid() {
 		return nil, fmt.Errorf("train program: expected a loss")
+	}
+	if p.Train.Step != nil && len(p.Updates) > 0 {
+		return nil, fmt.Errorf("update of %s beside step function %q: the function changes variables by itself, let it do this too", p.Updates[0].Variable, p.Train.Step.Function)
 	}
 	l := &layout{fetches: p.Fetches[:len(p.Fetches):len(p.Fetches)]}
 	b := graph.NewBuilder(p.Graph)
@@ -49,6 +53,9 @@ func newLayout(p TrainProgram) (*layout, error) {
 		l.updates = append(l.updates, l.addDense(u.Value))
 	}
 	l.addDense(p.Loss)
+	for _, a := range p.Args {
+		l.args = append(l.args, l.fetch(a))
+	}
 	return l, b.Err()
 }
 

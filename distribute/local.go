@@ -55,6 +55,9 @@ func (l *local) Close() error { return l.dev.Close() }
 
 // Train appends the optimizer to the program's graph, so that a step is one program run.
 func (l *local) Train(p TrainProgram) (Stepper, error) {
+	if p.Train.Step != nil {
+		return (&replicated{config: l.config, replicas: 1, copies: []*engine.Variables{l.vars}, devices: []device.Device{l.dev}, peers: alone{}}).Train(p)
+	}
 	b := graph.NewBuilder(p.Graph)
 	applied, err := p.Train.Emit(b, optimizers.Env{GlobalStep: p.GlobalStep, Gradients: p.Gradients})
 	if err != nil {

@@ -1,6 +1,10 @@
 package distribute
 
-import "context"
+import (
+	"context"
+
+	"github.com/goestimator/goestimator/models/optimizers"
+)
 
 // lockstep is what the tasks that make each step together do of it.
 type lockstep interface {
@@ -13,6 +17,8 @@ type lockstep interface {
 	ready(i int)
 	// wait returns when s holds the sums over all tasks.
 	wait(ctx context.Context, s *sums) error
+	// tally adds what the step function collected in all tasks to t, after wait.
+	tally(ctx context.Context, t *optimizers.Tally) error
 	// abort ends a step that failed here, for all tasks, and returns why.
 	abort(err error) error
 }
@@ -24,4 +30,7 @@ func (alone) rank() int                                { return 0 }
 func (alone) begin(context.Context, *sums, Step) error { return nil }
 func (alone) ready(int)                                {}
 func (alone) wait(context.Context, *sums) error        { return nil }
-func (alone) abort(err error) error                    { return err }
+func (alone) tally(context.Context, *optimizers.Tally) error {
+	return nil
+}
+func (alone) abort(err error) error { return err }

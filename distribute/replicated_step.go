@@ -14,7 +14,8 @@ type replicatedStepper struct {
 	strategy *replicated
 	layout   *layout
 	replicas []*replica
-	updates  []*application // one per copy
+	updates  []*application // one per copy; none where a step function does it
+	function *stepFunction  // nil: gradients
 	sums     *sums
 	loss     int // fetch that is the loss, -1 for none
 	feeds    []*graph.Tensor
@@ -36,6 +37,11 @@ func (s *replicatedStepper) compile(p TrainProgram) error {
 		}
 		s.replicas = append(s.replicas, rep)
 		p.Profile = false // the first tells for all
+	}
+	if p.Train.Step != nil {
+		var err error
+		s.function, err = newStepFunction(p.Train.Step, s.layout.args, r)
+		return err
 	}
 	for i, vars := range r.copies {
 		a, err := compileApplication(p, s.layout, r.devices[i], vars)
@@ -62,6 +68,11 @@ func (s *replicatedStepper) Step(ctx context.Context, in Step) (Outcome, error) 
 		return Outcome{}, fmt.Errorf("step: expected at most %d batches, got %d", len(s.replicas), len(in.Batches))
 	}
 	s.sums.begin(in)
+	if s.function != nil {
+		if err := s.function.load(); err != nil {
+			return Outcome{}, s.strategy.peers.abort(err)
+		}
+	}
 	if err := s.strategy.peers.begin(ctx, s.sums, in); err != nil {
 		return Outcome{}, err
 	}
@@ -84,7 +95,7 @@ func (s *replicatedStepper) Step(ctx context.Context, in Step) (Outcome, error) 
 // compute runs the replicas at once and sums what they made in their order.
 func (s *replicatedStepper) compute(ctx context.Context, batches []Batch) error {
 	if len(s.replicas) == 1 && len(batches) == 1 {
-		if err := s.replicas[0].run(ctx, batches[0]); err != nil {
+		if err := s.run(ctx, 0, batches[0]); err != nil {
 			return err
 		}
 		return s.sums.join(s.replicas[0], batches[0].Rows)
@@ -92,7 +103,7 @@ func (s *replicatedStepper) compute(ctx context.Context, batches []Batch) error 
 	s.failed = append(s.failed[:0], make([]error, len(batches))...)
 	var all sync.WaitGroup
 	for i, b := range batches {
-		all.Go(func() { s.failed[i] = s.replicas[i].run(ctx, b) })
+		all.Go(func() { s.failed[i] = s.run(ctx, i, b) })
 	}
 	all.Wait()
 	if err := errors.Join(s.failed...); err != nil {
@@ -116,9 +127,20 @@ func (s *replicatedStepper) compute(ctx context.Context, batches []Batch) error 
 	return nil
 }
 
+// run runs a replica on its batch.
+func (s *replicatedStepper) run(ctx context.Context, i int, b Batch) error {
+	if err := s.replicas[i].run(ctx, b); err != nil || s.function == nil {
+		return err
+	}
+	return s.function.collect(i, s.replicas[i].program.Value)
+}
+
 // apply updates every copy of the variables by the means.
 func (s *replicatedStepper) apply(ctx context.Context) (step int64, err error) {
 	s.sums.mean()
+	if s.function != nil {
+		return s.function.apply(ctx)
+	}
 	s.feeds = s.sums.feeds(s.feeds)
 	for _, u := range s.updates {
 		if step, err = u.run(ctx, s.sums.rows, s.feeds); err != nil {
@@ -146,7 +168,12 @@ func (s *replicatedStepper) Value(i int) *graph.Tensor {
 }
 
 // LearningRate returns the rate of the last step.
-func (s *replicatedStepper) LearningRate() float64 { return s.updates[0].learningRate() }
+func (s *replicatedStepper) LearningRate() float64 {
+	if s.function != nil {
+		return 0
+	}
+	return s.updates[0].learningRate()
+}
 
 // Profile returns the times of the first replica, and of its update.
 func (s *replicatedStepper) Profile() []NodeTime { return s.replicas[0].program.Profile() }

@@ -137,7 +137,8 @@ type TrainProgram struct {
 	GlobalStep graph.Output // value of the global step at the start of a step
 	Loss       graph.Output // float scalar
 	Train      *optimizers.TrainOp
-	Gradients  []lower.Value // in the order of Train's groups and their variables
+	Gradients  []lower.Value  // in the order of Train's groups and their variables
+	Args       []graph.Output // of Train's step function
 	Updates    []Update
 }
 

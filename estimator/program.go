@@ -35,6 +35,7 @@ type program struct {
 	predictions []named
 	metrics     []metricArgs
 	gradients   []*lower.Value
+	args        []graph.Output // of the step function
 	updates     []distribute.Update
 	summaries   []summaryOutput
 }
@@ -265,6 +266,12 @@ func (r *rendering) collectEffects(b *models.Builder) {
 			p.gradients = append(p.gradients, v)
 			r.nodes = append(r.nodes, n)
 			r.places = append(r.places, place{what: "gradient of " + g.Variables[i].Name, value: v})
+		}
+	}
+	if op := p.spec.TrainOp.Step; op != nil {
+		p.args = make([]graph.Output, len(op.Args))
+		for i, n := range op.Args {
+			r.addDense(n, fmt.Sprintf("argument %d of step function %s", i, op.Function), &p.args[i])
 		}
 	}
 	p.updates = make([]distribute.Update, len(b.Updates()))

@@ -187,7 +187,8 @@ func (s *session) compile() (distribute.Stepper, error) {
 	if s.program.mode != models.Train {
 		return s.strategy.Infer(p)
 	}
-	t := distribute.TrainProgram{Program: p, GlobalStep: s.program.step, Loss: s.program.loss, Train: s.program.spec.TrainOp, Updates: s.program.updates}
+	t := distribute.TrainProgram{Program: p, GlobalStep: s.program.step, Loss: s.program.loss, Train: s.program.spec.TrainOp,
+		Args: s.program.args, Updates: s.program.updates}
 	for _, g := range s.program.gradients {
 		t.Gradients = append(t.Gradients, *g)
 	}

@@ -91,6 +91,9 @@ func (s *Spec) validate(mode models.Mode) error {
 		if s.TrainOp == nil {
 			return errors.New("missing train_op: a Spec for training needs one, see optimizers.Optimizer.Minimize")
 		}
+		if err := s.TrainOp.Check(); err != nil {
+			return err
+		}
 	case models.Eval:
 		if s.Loss == nil {
 			return errors.New("missing loss: a Spec for evaluation needs one")

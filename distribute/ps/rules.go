@@ -34,8 +34,8 @@ func newRules(t *optimizers.TrainOp) (Rules, error) {
 	if t == nil {
 		return Rules{}, nil
 	}
-	if t.StepFunction != "" {
-		return Rules{}, fmt.Errorf("%w: %s", optimizers.ErrStepFunction, t.StepFunction)
+	if t.Step != nil {
+		return Rules{}, fmt.Errorf("%w: %s", optimizers.ErrStepFunction, t.Step.Function)
 	}
 	r := Rules{Transforms: t.Transforms, AccumulateSteps: t.AccumulateSteps, SlotNames: t.SlotNames}
 	for _, g := range t.Groups {

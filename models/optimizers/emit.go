@@ -24,7 +24,7 @@ type Applied struct {
 	LearningRate graph.Output  // float64 scalar: the first group's rate in this step
 }
 
-// ErrStepFunction is returned for a TrainOp that names a step function instead of groups.
+// ErrStepFunction is returned for a TrainOp with a step function instead of groups.
 var ErrStepFunction = errors.New("train op is a step function: it has no gradients to apply")
 
 // Emit adds the update to b: accumulation, transforms, and each variable's
@@ -33,8 +33,8 @@ var ErrStepFunction = errors.New("train op is a step function: it has no gradien
 // values at the start of the step. The global step is not changed. Variables
 // that do not reach the loss are named in the log.
 func (t *TrainOp) Emit(b *graph.Builder, e Env) (Applied, error) {
-	if t.StepFunction != "" {
-		return Applied{}, fmt.Errorf("%w: %s", ErrStepFunction, t.StepFunction)
+	if t.Step != nil {
+		return Applied{}, fmt.Errorf("%w: %s", ErrStepFunction, t.Step.Function)
 	}
 	if err := t.check(e); err != nil {
 		return Applied{}, err

@@ -219,7 +219,7 @@ func TestTotalLoss(t *testing.T) {
 func TestEmitErrors(t *testing.T) {
 	b := graph.NewBuilder(graph.New())
 	step := b.Scalar("step", graph.Int64, 0)
-	if _, err := (&TrainOp{StepFunction: "kmeans"}).Emit(b, Env{}); !errors.Is(err, ErrStepFunction) {
+	if _, err := (&TrainOp{Step: &StepOp{Function: "kmeans"}}).Emit(b, Env{}); !errors.Is(err, ErrStepFunction) {
 		t.Errorf("step function: got %v", err)
 	}
 	one := trainOp(sgd(1), variable("w", 1))

@@ -10,8 +10,7 @@ import (
 )
 
 // TrainOp says how a loss is minimised: groups of variables with their
-// gradients, rules and schedules. A TrainOp that names a StepFunction has no
-// groups: the strategy runs the function registered under that name instead.
+// gradients, rules and schedules; or which step function does it, without groups.
 type TrainOp struct {
 	Loss            *G.Node
 	Groups          []Group
@@ -19,7 +18,7 @@ type TrainOp struct {
 	Transforms      []Transform
 	AccumulateSteps int // 0 is 1
 	SlotNames       SlotNames
-	StepFunction    string
+	Step            *StepOp
 }
 
 // Group is a set of variables under one rule.

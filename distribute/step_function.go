@@ -1,0 +1,151 @@
+package distribute
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/goestimator/goestimator/distribute/collective"
+	"github.com/goestimator/goestimator/internal/engine"
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/models/optimizers"
+)
+
+// stepFunction runs a StepOp on the copies of its variables: replicas collect,
+// their tallies are added in order, over all tasks too, and one result becomes
+// the value of every copy.
+type stepFunction struct {
+	args     []int // fetches
+	copies   []*engine.Variables
+	peers    lockstep
+	replicas []*collector
+	tensors  map[string]*graph.Tensor
+	values   *optimizers.StepValues // as of the beginning of the step
+	total    optimizers.Tally
+}
+
+// collector is what a replica collects with.
+type collector struct {
+	run    *optimizers.StepRun
+	values *optimizers.StepValues // shares the tensors
+	tally  optimizers.Tally
+	used   bool // in the present step
+	args   []*graph.Tensor
+}
+
+func newStepFunction(op *optimizers.StepOp, args []int, r *replicated) (*stepFunction, error) {
+	f := &stepFunction{args: args, copies: r.copies, peers: r.peers, tensors: map[string]*graph.Tensor{}}
+	for _, v := range op.Variables {
+		if t, ok := r.copies[0].Type(v.Name); !ok || t.DType != v.DType || !t.Shape.Equal(v.Type().Shape) {
+			return nil, fmt.Errorf("step function %q: no variable %s of %v%v", op.Function, v.Name, v.DType, v.Shape)
+		}
+		f.tensors[v.Name] = graph.NewTensor(v.DType, v.Shape...)
+	}
+	f.values = optimizers.NewStepValues(f.tensors)
+	for range r.replicas {
+		run, err := optimizers.NewStepRun(op.Function, op.Config)
+		if err != nil {
+			return nil, err
+		}
+		f.replicas = append(f.replicas, &collector{run: run, values: optimizers.NewStepValues(f.tensors)})
+	}
+	return f, nil
+}
+
+// load reads the variables and begins the tallies of a step.
+func (f *stepFunction) load() error {
+	for name, t := range f.tensors {
+		if err := f.copies[0].ReadAt(name, t.Bytes, 0); err != nil {
+			return err
+		}
+	}
+	for _, c := range f.replicas {
+		c.used = false
+	}
+	return f.replicas[0].run.Begin(f.values, &f.total)
+}
+
+// collect takes what the program of a replica told of its batch; value returns
+// a fetch. Replicas may collect at the same time.
+func (f *stepFunction) collect(replica int, value func(int) *graph.Tensor) error {
+	c := f.replicas[replica]
+	c.used = true
+	return c.collect(f.args, value)
+}
+
+func (c *collector) collect(args []int, value func(int) *graph.Tensor) error {
+	c.args = c.args[:0]
+	for _, i := range args {
+		c.args = append(c.args, value(i))
+	}
+	if err := c.run.Begin(c.values, &c.tally); err != nil {
+		return err
+	}
+	return c.run.Collect(c.values, c.args, &c.tally)
+}
+
+// apply adds what all tasks collected and changes the variables. It returns the
+// global step after it.
+func (f *stepFunction) apply(ctx context.Context) (int64, error) {
+	for _, c := range f.replicas {
+		if !c.used {
+			continue
+		}
+		if err := f.total.Add(&c.tally); err != nil {
+			return 0, f.peers.abort(err)
+		}
+	}
+	if err := f.peers.tally(ctx, &f.total); err != nil {
+		return 0, err
+	}
+	if err := f.replicas[0].run.Apply(f.values, &f.total); err != nil {
+		return 0, f.peers.abort(err)
+	}
+	step, err := f.copies[0].Get(GlobalStep)
+	if err != nil {
+		return 0, err
+	}
+	graph.Of[int64](step)[0]++
+	for _, vars := range f.copies {
+		for _, name := range f.values.Changed() {
+			if err := vars.Set(name, f.tensors[name]); err != nil {
+				return 0, err
+			}
+		}
+		if err := vars.Set(GlobalStep, step); err != nil {
+			return 0, err
+		}
+	}
+	return graph.Of[int64](step)[0], nil
+}
+
+// tally adds the sums over the ring, then joins the records by rank.
+func (r *ring) tally(ctx context.Context, t *optimizers.Tally) error {
+	if r.group == nil {
+		return errNotSynchronized
+	}
+	tell := graph.ScalarOf(float64(len(t.Records)))
+	tensors := []*graph.Tensor{tell}
+	if len(t.Sums) > 0 {
+		sums, err := graph.FromSlice(t.Sums, len(t.Sums)) // a view
+		if err != nil {
+			return r.abort(err)
+		}
+		tensors = append(tensors, sums)
+	}
+	if err := r.group.AllReduce(ctx, tensors, collective.Sum); err != nil {
+		return sessionLost(err)
+	}
+	if tell.Float(0) == 0 {
+		return nil
+	}
+	all, err := r.group.AllGather(ctx, t.Records)
+	if err != nil {
+		return sessionLost(err)
+	}
+	joined := make([]byte, 0, int(tell.Float(0)))
+	for _, b := range all {
+		joined = append(joined, b...)
+	}
+	t.Records = joined
+	return nil
+}

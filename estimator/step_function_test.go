@@ -1,0 +1,169 @@
+package estimator_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/initializers"
+	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/runconfig"
+	G "gorgonia.org/gorgonia"
+)
+
+// meanStep keeps the mean of all rows seen, their number, and the greatest first
+// element, which travels as a record.
+type meanStep struct{ fail string }
+
+func init() {
+	optimizers.RegisterStepFunction("toy_mean", func(config []byte) (optimizers.StepFunction, error) {
+		return meanStep{string(config)}, nil
+	})
+}
+
+func (f meanStep) Begin(vars optimizers.StepVariables) (sums int, stamp int64, err error) {
+	return vars.Value("mean").Len() + 1, 0, nil
+}
+
+func (f meanStep) Collect(vars optimizers.StepVariables, args []*models.Tensor, t *optimizers.Tally) error {
+	if f.fail == "collect" {
+		return errors.New("as asked")
+	}
+	x, d := models.Values[float32](args[0]), len(t.Sums)-1
+	top := math.Inf(-1)
+	for i, v := range x {
+		t.Sums[i%d] += float64(v)
+		if i%d == 0 {
+			t.Sums[d]++
+			top = max(top, float64(v))
+		}
+	}
+	t.Records = binary.LittleEndian.AppendUint64(t.Records, math.Float64bits(top))
+	return nil
+}
+
+func (f meanStep) Apply(vars optimizers.StepVariables, t *optimizers.Tally) error {
+	mean, seen, top := models.Values[float64](vars.Change("mean")), models.Values[int64](vars.Change("seen")), models.Values[float64](vars.Change("top"))
+	if f.fail == "apply" {
+		seen[7] = 0 // panics
+	}
+	d := len(mean)
+	n := float64(seen[0]) + t.Sums[d]
+	for i := range mean {
+		mean[i] = (mean[i]*float64(seen[0]) + t.Sums[i]) / n
+	}
+	seen[0] = int64(n)
+	for b := t.Records; len(b) > 0; b = b[8:] {
+		top[0] = max(top[0], math.Float64frombits(binary.LittleEndian.Uint64(b)))
+	}
+	return nil
+}
+
+// meanModel is trained by meanStep; its loss is the mean of x.
+func meanModel(fail string) estimator.ModelFn {
+	return estimator.ModelFunc(func(mc *estimator.ModelContext, features models.Features, labels models.Labels) (*estimator.Spec, error) {
+		x := features.Dense("x")
+		var vars []*models.Variable
+		add := func(name string, d models.DType, n int) {
+			vars = append(vars, mc.VariableOf(mc.Variable(name, []int{n}, models.WithDType(d), models.NonTrainable(), models.WithInit(initializers.Zeros()))))
+		}
+		add("mean", models.Float64, 6)
+		add("seen", models.Int64, 1)
+		add("top", models.Float64, 1)
+		spec := &estimator.Spec{Loss: ops.Mean(mc, x), Predictions: estimator.Nodes{"x": x}}
+		if mc.Mode() == models.Train {
+			spec.TrainOp = &optimizers.TrainOp{Loss: spec.Loss, Step: &optimizers.StepOp{Function: "toy_mean", Config: []byte(fail), Args: []*G.Node{x}, Variables: vars}}
+		}
+		return spec, nil
+	})
+}
+
+// stepStrategies are all strategies, with how many tasks.
+var stepStrategies = []struct {
+	name             string
+	workers, servers int
+	s                runconfig.Strategy
+}{
+	{"default", 1, 0, runconfig.Strategy{Name: "default"}},
+	{"one_device", 1, 0, runconfig.Strategy{Name: "one_device"}},
+	{"mirrored", 1, 0, runconfig.Strategy{Name: "mirrored", Replicas: 3}},
+	{"central_storage", 1, 0, runconfig.Strategy{Name: "central_storage", Replicas: 2}},
+	{"multi_worker_mirrored", 3, 0, runconfig.Strategy{Name: "multi_worker_mirrored"}},
+}
+
+// TestStepFunctionIsTheSameEverywhere: a step function gives the same variables under every strategy.
+func TestStepFunctionIsTheSameEverywhere(t *testing.T) {
+	var x [6]float64
+	rows, top := 0, math.Inf(-1)
+	for i := range equalSteps * equalBatch {
+		h := uint32(i) * 2654435761
+		var row [6]float32
+		for j := range uint32(6) {
+			row[j] = float32((h>>(j*3))%97)/97 - 0.5
+		}
+		row[5] += float32(h >> 8 % equalRows % 3)
+		for j, v := range row {
+			x[j] += float64(v)
+		}
+		top = max(top, float64(row[0]))
+		rows++
+	}
+	for _, c := range stepStrategies {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			for _, r := range trainCluster(t, dir, c.workers, c.servers, c.s, func(_ int, m *member) {
+				m.fn, m.opts = meanModel(""), []estimator.RunOption{estimator.MaxSteps(equalSteps)}
+			}) {
+				if r.err != nil {
+					t.Fatalf("%s: %v", r.task, r.err)
+				}
+			}
+			e := custom(t, meanModel(""), dir)
+			check := func(name string, i int, want float64) {
+				v, err := e.VariableValue(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := v.Float(i); math.Abs(got-want) > 1e-9*(1+math.Abs(want)) {
+					t.Errorf("%s[%d] is %v, expected %v", name, i, got, want)
+				}
+			}
+			steps := equalSteps
+			if c.servers > 0 && !c.s.Sync {
+				steps = equalSteps * c.workers
+			}
+			_ = steps
+			check("global_step", 0, equalSteps)
+			for j := range 6 {
+				check("mean", j, x[j]/float64(rows))
+			}
+			check("seen", 0, float64(rows))
+			check("top", 0, top)
+		})
+	}
+}
+
+// TestFailingStepFunction: errors and panics of a step function end the training and name it.
+func TestFailingStepFunction(t *testing.T) {
+	for fail, want := range map[string]string{"collect": `step function "toy_mean": collect: as asked`, "apply": `step function "toy_mean": apply: panic: `} {
+		for _, c := range stepStrategies {
+			t.Run(fmt.Sprintf("%s under %s", fail, c.name), func(t *testing.T) {
+				found := false
+				for _, r := range trainCluster(t, t.TempDir(), c.workers, c.servers, c.s, func(_ int, m *member) {
+					m.fn, m.opts = meanModel(fail), []estimator.RunOption{estimator.MaxSteps(3)}
+				}) {
+					found = found || r.err != nil && strings.Contains(r.err.Error(), want)
+				}
+				if !found {
+					t.Errorf("no task ended with %s", want)
+				}
+			})
+		}
+	}
+}

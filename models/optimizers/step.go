@@ -1,0 +1,133 @@
+package optimizers
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/goestimator/goestimator/models"
+	G "gorgonia.org/gorgonia"
+)
+
+// StepOp trains by a registered function over named variables, in place of
+// gradients: K-means, boosted trees, dual coordinate ascent. It is data, so that
+// every strategy can run the function where the variables are.
+type StepOp struct {
+	Function  string             // as registered
+	Config    []byte             // what the function is made with
+	Args      []*G.Node          // of the graph; Collect gets their values for each batch
+	Variables []*models.Variable // that Apply may change, and both may read
+}
+
+// StepFunction is one training step as a map and a reduce. An instance is used
+// by one goroutine at a time, and there are several: it keeps nothing between
+// calls but memory to use again. What it knows is in the variables.
+//
+// Tensors of float32 may be rounded on their way between workers and parameter
+// servers where the strategy's transfer says so; those of other types are not.
+type StepFunction interface {
+	// Begin tells how many sums a step has at the variables' present values, and
+	// their stamp: sums of one stamp can be added. Tallies of another are stale,
+	// such as those for the nodes of a layer that a tree has no more, and are
+	// dropped. A function that can use late sums has one stamp for ever.
+	Begin(vars StepVariables) (sums int, stamp int64, err error)
+	// Collect adds to t what a batch tells. It changes no variable.
+	Collect(vars StepVariables, args []*models.Tensor, t *Tally) error
+	// Apply changes the variables by a tally of one or more batches. It depends on
+	// its arguments alone: where there are copies of the variables all get the same
+	// bits. After an error the variables are as they were before.
+	Apply(vars StepVariables, t *Tally) error
+}
+
+// StepVariables are the variables of a step function by name.
+type StepVariables interface {
+	// Value returns a variable's present value, to be read; nil where the StepOp has none of that name.
+	Value(name string) *models.Tensor
+	// Change returns a value that is to be changed in place, in Apply.
+	Change(name string) *models.Tensor
+}
+
+// Tally is what Collect makes of batches and Apply uses.
+type Tally struct {
+	// Stamp and the length of Sums are those that Begin told; a new tally's sums are 0.
+	Stamp int64
+	Sums  []float64
+	// Records are put one behind the other, in the order of the replicas.
+	Records []byte
+}
+
+// reset empties the tally, keeping its memory.
+func (t *Tally) reset(sums int, stamp int64) {
+	if cap(t.Sums) < sums {
+		t.Sums = make([]float64, sums)
+	}
+	t.Sums = t.Sums[:sums]
+	clear(t.Sums)
+	t.Stamp, t.Records = stamp, t.Records[:0]
+}
+
+// Set makes t a copy of other.
+func (t *Tally) Set(other *Tally) {
+	t.Stamp, t.Sums, t.Records = other.Stamp, append(t.Sums[:0], other.Sums...), append(t.Records[:0], other.Records...)
+}
+
+// Add adds a tally of the same stamp and length.
+func (t *Tally) Add(other *Tally) error {
+	if t.Stamp != other.Stamp || len(t.Sums) != len(other.Sums) {
+		return fmt.Errorf("tally of %d sums with stamp %d: expected %d with stamp %d", len(other.Sums), other.Stamp, len(t.Sums), t.Stamp)
+	}
+	for i, x := range other.Sums {
+		t.Sums[i] += x
+	}
+	t.Records = append(t.Records, other.Records...)
+	return nil
+}
+
+// MakeStepFunction makes a function of a StepOp's Config.
+type MakeStepFunction func(config []byte) (StepFunction, error)
+
+var stepFunctions = map[string]MakeStepFunction{}
+
+// RegisterStepFunction makes a function available under a name that no other
+// has, in this process: call it in an init function of a package that is linked
+// into every task's binary, the parameter servers' too.
+func RegisterStepFunction(name string, make MakeStepFunction) {
+	if name == "" || make == nil || stepFunctions[name] != nil {
+		panic(fmt.Sprintf("step function %q: expected a new name and a function", name))
+	}
+	stepFunctions[name] = make
+}
+
+// check reports a StepOp that cannot run.
+func (o *StepOp) check() error {
+	if len(o.Variables) == 0 {
+		return fmt.Errorf("step function %q: expected variables that it changes, got none", o.Function)
+	}
+	for i, n := range o.Args {
+		if n == nil {
+			return fmt.Errorf("step function %q: argument %d is nil: expected a node", o.Function, i)
+		}
+	}
+	names := map[string]bool{}
+	for i, v := range o.Variables {
+		if v == nil || names[v.Name] {
+			return fmt.Errorf("step function %q: variable %d is nil or there twice", o.Function, i)
+		}
+		names[v.Name] = true
+	}
+	_, err := NewStepRun(o.Function, o.Config)
+	return err
+}
+
+// Check reports a TrainOp that has neither or both of groups and a step function,
+// or whose function cannot run.
+func (t *TrainOp) Check() error {
+	switch {
+	case t.Step == nil && len(t.Groups) == 0:
+		return errors.New("train op: expected groups of variables, or a step function")
+	case t.Step == nil:
+		return nil
+	case len(t.Groups) > 0:
+		return fmt.Errorf("train op: step function %q beside %d groups of variables: expected one or the other", t.Step.Function, len(t.Groups))
+	}
+	return t.Step.check()
+}

@@ -1,0 +1,141 @@
+package optimizers
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/goestimator/goestimator/models"
+)
+
+// StepRun calls an instance of a step function for a strategy. Errors name the
+// function, and its panics are errors.
+type StepRun struct {
+	name string
+	f    StepFunction
+}
+
+// NewStepRun makes an instance of a registered function.
+func NewStepRun(function string, config []byte) (r *StepRun, err error) {
+	make := stepFunctions[function]
+	if make == nil {
+		return nil, fmt.Errorf("step function %q is not registered in this program: expected one of %q; link the package that registers it", function, slices.Sorted(maps.Keys(stepFunctions)))
+	}
+	r = &StepRun{name: function}
+	err = r.guard("configuration", func() error {
+		r.f, err = make(config)
+		return err
+	})
+	if err == nil && r.f == nil {
+		err = fmt.Errorf("step function %q: made no function", function)
+	}
+	return r, err
+}
+
+func (r *StepRun) guard(what string, call func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("step function %q: %s: panic: %v", r.name, what, p)
+		}
+	}()
+	if err := call(); err != nil {
+		return fmt.Errorf("step function %q: %s: %w", r.name, what, err)
+	}
+	return nil
+}
+
+// Begin empties a tally, for the values that the variables have now.
+func (r *StepRun) Begin(v *StepValues, t *Tally) error {
+	return r.guard("begin", func() error {
+		v.open = false
+		n, stamp, err := r.f.Begin(v)
+		if err != nil {
+			return err
+		}
+		if n < 0 || n > maxSums {
+			return fmt.Errorf("%d sums: expected 0 to %d", n, maxSums)
+		}
+		t.reset(n, stamp)
+		return nil
+	})
+}
+
+// maxSums bounds the sums of a step: more come from a mistake.
+const maxSums = 1 << 30
+
+// Collect adds a batch to a tally that Begin emptied.
+func (r *StepRun) Collect(v *StepValues, args []*models.Tensor, t *Tally) error {
+	return r.guard("collect", func() error {
+		v.open = false
+		n, stamp := len(t.Sums), t.Stamp
+		if err := r.f.Collect(v, args, t); err != nil {
+			return err
+		}
+		if len(t.Sums) != n || t.Stamp != stamp {
+			return fmt.Errorf("the tally has %d sums with stamp %d now: expected %d with stamp %d, as Begin told", len(t.Sums), t.Stamp, n, stamp)
+		}
+		return nil
+	})
+}
+
+// Fits reports whether a tally belongs to the variables' present values. One of
+// their stamp but another length is an error.
+func (r *StepRun) Fits(v *StepValues, t *Tally) (fits bool, err error) {
+	err = r.guard("begin", func() error {
+		v.open = false
+		n, stamp, err := r.f.Begin(v)
+		if err != nil || stamp != t.Stamp {
+			return err
+		}
+		if n != len(t.Sums) {
+			return fmt.Errorf("a tally of %d sums with stamp %d: expected %d", len(t.Sums), stamp, n)
+		}
+		fits = true
+		return nil
+	})
+	return fits, err
+}
+
+// Apply changes the values. After an error they are of no more use.
+func (r *StepRun) Apply(v *StepValues, t *Tally) error {
+	clear(v.changed)
+	defer func() { v.open = false }()
+	return r.guard("apply", func() error {
+		v.open = true
+		return r.f.Apply(v, t)
+	})
+}
+
+// StepValues are a step function's variables in memory.
+type StepValues struct {
+	tensors map[string]*models.Tensor
+	changed map[string]bool
+	open    bool // to changes
+}
+
+var _ StepVariables = (*StepValues)(nil)
+
+// NewStepValues takes tensors by the names of their variables.
+func NewStepValues(tensors map[string]*models.Tensor) *StepValues {
+	return &StepValues{tensors: tensors, changed: map[string]bool{}}
+}
+
+// Value returns a value, nil where there is none of that name.
+func (v *StepValues) Value(name string) *models.Tensor { return v.tensors[name] }
+
+// Change returns a value and notes that it is changed. It panics where that is
+// not allowed, which StepRun makes an error of.
+func (v *StepValues) Change(name string) *models.Tensor {
+	t := v.tensors[name]
+	if t == nil {
+		return nil
+	}
+	if !v.open {
+		panic(fmt.Sprintf("variable %s is changed outside Apply", name))
+	}
+	v.changed[name] = true
+	return t
+}
+
+// Changed returns the names of what the last Apply changed, sorted.
+func (v *StepValues) Changed() []string { return slices.Sorted(maps.Keys(v.changed)) }
