@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	grpcpeer "google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 )
@@ -73,8 +74,7 @@ func (n *Node) Stream(ctx context.Context, to Task, method string) (ClientStream
 		patience = min(patience, n.config.PeerTimeout)
 	}
 	late := time.AfterFunc(patience, func() { w.cancel(context.DeadlineExceeded) })
-	desc := &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}
-	s, err := p.conn.NewStream(ctx, desc, method, grpc.WaitForReady(true), grpc.CallContentSubtype(codecName))
+	st, err := n.open(ctx, w.cancel, p, method)
 	p.leave(w)
 	if !late.Stop() && err == nil {
 		err = status.Error(codes.DeadlineExceeded, "the peer is not up")
@@ -84,5 +84,38 @@ func (n *Node) Stream(ctx context.Context, to Task, method string) (ClientStream
 		w.cancel(err)
 		return nil, err
 	}
-	return &clientStream{peer: p, method: short(method), limit: n.config.MaxMessageBytes, stream: s, ctx: ctx, cancel: w.cancel}, nil
+	return st, nil
+}
+
+// open opens a stream whose frames go over a bulk connection, where there is
+// one, which must belong to the gRPC connection that the stream goes by.
+// cancel ends ctx.
+func (n *Node) open(ctx context.Context, cancel context.CancelCauseFunc, p *peer, method string) (ClientStream, error) {
+	desc := &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}
+	for {
+		with, stop := context.WithCancel(ctx)
+		bulk := n.bulk(ctx, p)
+		if bulk != nil {
+			with = metadata.AppendToOutgoingContext(with, bulkKey, bulk.ticket.String())
+		}
+		s, err := p.conn.NewStream(with, desc, method, grpc.WaitForReady(true), grpc.CallContentSubtype(codecName))
+		if err != nil {
+			stop()
+			if bulk != nil {
+				bulk.drop()
+			}
+			return nil, err
+		}
+		end := func(cause error) { cancel(cause); stop() }
+		if bulk == nil {
+			return &clientStream{peer: p, method: short(method), limit: n.config.MaxMessageBytes, stream: s, ctx: ctx, cancel: end}, nil
+		}
+		if by, _ := grpcpeer.FromContext(s.Context()); connOf(by) == bulk.carrier {
+			st := &bulkClientStream{peer: p, method: short(method), stream: s, ctx: ctx, cancel: end, conn: bulk, over: make(chan struct{})}
+			go st.watch()
+			return st, nil
+		}
+		stop() // the peer was connected anew meanwhile
+		bulk.drop()
+	}
 }

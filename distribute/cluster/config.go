@@ -22,7 +22,8 @@ type Config struct {
 	MaxMessageBytes int
 	Log             *slog.Logger // nil: slog.Default()
 
-	dial func(ctx context.Context, to Task) (net.Conn, error) // of NewLocal
+	dial   func(ctx context.Context, to Task) (net.Conn, error) // of NewLocal
+	noBulk bool                                                 // of tests: all goes by gRPC
 }
 
 func (c Config) withDefaults() Config {

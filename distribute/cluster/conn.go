@@ -1,21 +1,26 @@
 package cluster
 
 import (
+	"io"
 	"net"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	grpcpeer "google.golang.org/grpc/peer"
 )
 
-// watchedConn is a connection that tells how its first read went, and whether a
-// write is stuck.
+// watchedConn is a gRPC connection that tells how its first read went, and
+// whether a write is stuck. It takes along, when it is closed, what belongs to it.
 type watchedConn struct {
 	net.Conn
 	onFirstRead  func(p []byte, err error) // nil: nobody wants to know
 	readBefore   bool
 	writingSince atomic.Int64 // unix nanoseconds, 0: no write is going on
 	closed       atomic.Bool
+
+	mu    sync.Mutex
+	owned map[io.Closer]struct{}
 }
 
 // Read is called by one goroutine at a time.
@@ -38,7 +43,36 @@ func (c *watchedConn) Write(p []byte) (int, error) {
 
 func (c *watchedConn) Close() error {
 	c.closed.Store(true)
-	return c.Conn.Close()
+	err := c.Conn.Close()
+	c.mu.Lock()
+	owned := c.owned
+	c.owned = nil
+	c.mu.Unlock()
+	for o := range owned {
+		o.Close()
+	}
+	return err
+}
+
+// adopt makes o be closed with this connection; it reports whether that is open.
+func (c *watchedConn) adopt(o io.Closer) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed.Load() {
+		return false
+	}
+	if c.owned == nil {
+		c.owned = map[io.Closer]struct{}{}
+	}
+	c.owned[o] = struct{}{}
+	return true
+}
+
+// release is the end of adopt.
+func (c *watchedConn) release(o io.Closer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.owned, o)
 }
 
 // stuck reports whether a write has been going on for d.

@@ -29,6 +29,7 @@ type Node struct {
 	server      *grpc.Server
 	health      *health.Server
 	security    *security
+	bulkServer  *bulkServer
 	served      sync.WaitGroup
 	calls       atomic.Int64 // being served; streams do not count
 
@@ -48,7 +49,7 @@ func Open(c Config) (*Node, error) {
 		return nil, err
 	}
 	n := &Node{
-		config: c, security: sec,
+		config: c, security: sec, bulkServer: newBulkServer(c.MaxMessageBytes),
 		incarnation: newIncarnation(),
 		health:      health.NewServer(),
 		peers:       map[Task]*peer{},
@@ -60,6 +61,7 @@ func Open(c Config) (*Node, error) {
 	if n.listener != nil {
 		n.server = grpc.NewServer(n.serverOptions()...)
 		healthpb.RegisterHealthServer(n.server, n.health)
+		n.server.RegisterService(n.describe(n.bulkServer.service()), nil)
 	}
 	return n, nil
 }

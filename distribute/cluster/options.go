@@ -10,12 +10,15 @@ import (
 	"google.golang.org/grpc/keepalive"
 )
 
-// Window is how many bytes of a stream may be on their way: Send of a frame up
-// to this size (header, body and a few bytes) does not wait for the peer to
-// receive it where the peer has received all before. A larger one does, so two
+// Window is how many bytes of a stream may always be on their way: Send of a
+// frame up to this size (header, body and a few bytes) does not wait for the peer
+// to receive it where the peer has received all before. A larger one may, so two
 // tasks that both send first and receive then must do it from two goroutines.
-// Larger windows are slower on loopback: what is on its way leaves the caches.
-const Window = 4 << 20
+const Window = 64 << 10
+
+// grpcWindow is the window of gRPC's streams and connections. Larger ones are
+// slower on loopback: what is on its way leaves the caches.
+const grpcWindow = 4 << 20
 
 const (
 	// bufferSize is how much a connection writes and reads at once.
@@ -37,12 +40,7 @@ func (c Config) pingTimeout() time.Duration {
 // attempts stay short. Requests are not kept to be sent again (the retry buffer
 // is empty), because their chunks belong to the caller.
 func (n *Node) dialOptions(p *peer) []grpc.DialOption {
-	dial := func(ctx context.Context, address string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "tcp", address)
-	}
-	if n.config.dial != nil {
-		dial = func(ctx context.Context, address string) (net.Conn, error) { return n.config.dial(ctx, p.task) }
-	}
+	dial := func(ctx context.Context, _ string) (net.Conn, error) { return n.dialPeer(ctx, p) }
 	limit := n.config.MaxMessageBytes + prefixLen
 	return []grpc.DialOption{
 		grpc.WithTransportCredentials(clientCredentials{security: n.security, peer: p}),
@@ -51,8 +49,8 @@ func (n *Node) dialOptions(p *peer) []grpc.DialOption {
 		grpc.WithDisableServiceConfig(),
 		grpc.WithDisableRetry(),
 		grpc.WithIdleTimeout(0),
-		grpc.WithInitialWindowSize(Window),
-		grpc.WithInitialConnWindowSize(Window),
+		grpc.WithInitialWindowSize(grpcWindow),
+		grpc.WithInitialConnWindowSize(grpcWindow),
 		grpc.WithWriteBufferSize(bufferSize),
 		grpc.WithReadBufferSize(bufferSize),
 		grpc.WithSharedWriteBuffer(true),
@@ -68,15 +66,15 @@ func (n *Node) dialOptions(p *peer) []grpc.DialOption {
 func (n *Node) serverOptions() []grpc.ServerOption {
 	limit := n.config.MaxMessageBytes + prefixLen
 	return []grpc.ServerOption{
-		grpc.Creds(serverCredentials{n.security}),
+		grpc.Creds(serverCredentials{n.security, n.bulkServer}),
 		grpc.InTapHandle(n.admit),
 		grpc.MaxRecvMsgSize(limit),
 		grpc.MaxSendMsgSize(limit),
 		grpc.MaxConcurrentStreams(1024),
 		grpc.MaxHeaderListSize(64 << 10),
 		grpc.ConnectionTimeout(10 * time.Second),
-		grpc.InitialWindowSize(Window),
-		grpc.InitialConnWindowSize(Window),
+		grpc.InitialWindowSize(grpcWindow),
+		grpc.InitialConnWindowSize(grpcWindow),
 		grpc.WriteBufferSize(bufferSize),
 		grpc.ReadBufferSize(bufferSize),
 		grpc.SharedWriteBuffer(true),

@@ -27,10 +27,15 @@ type outgoing struct {
 	done    chan struct{} // nil until there is something to wait for
 }
 
+// errTooLong is of a message that is longer than allowed.
+func errTooLong(n, limit int) error {
+	return status.Errorf(codes.ResourceExhausted, "a message of %d bytes exceeds the limit of %d: send it in parts, or raise rpc.max_message_mb for all tasks", n, limit)
+}
+
 // newOutgoing returns f as a message, or an error where it exceeds the limit.
 func newOutgoing(f *Frame, limit int) (*outgoing, error) {
 	if n := len(f.Header) + f.Len(); n > limit {
-		return nil, status.Errorf(codes.ResourceExhausted, "a message of %d bytes exceeds the limit of %d: send it in parts, or raise rpc.max_message_mb for all tasks", n, limit)
+		return nil, errTooLong(n, limit)
 	}
 	return &outgoing{frame: f}, nil
 }

@@ -24,6 +24,7 @@ type peer struct {
 	task    Task
 	address string
 	conn    *grpc.ClientConn
+	bulk    bulkPool
 
 	mu      sync.Mutex
 	refusal error // why the last attempt to connect was refused, nil where it was not

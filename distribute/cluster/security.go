@@ -83,7 +83,10 @@ type clientCredentials struct {
 }
 
 // serverCredentials are those of the connections that others make to this task.
-type serverCredentials struct{ *security }
+type serverCredentials struct {
+	*security
+	bulk *bulkServer
+}
 
 // authInfo goes with a connection: gRPC shows it to handlers.
 type authInfo struct {
@@ -123,6 +126,7 @@ func (c clientCredentials) ClientHandshake(ctx context.Context, authority string
 			c.peer.accepted()
 		}
 	}}
+	c.peer.bulk.carried(w)
 	return w, c.info(kind, w), nil
 }
 
@@ -134,6 +138,13 @@ func (c serverCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials.
 		kind = "tls"
 		raw, _, err = credentials.NewTLS(c.files.serverConfig(c.settings)).ServerHandshake(raw)
 	}
+	isBulk := false
+	if err == nil {
+		raw, isBulk, err = c.divide(raw)
+	}
+	if isBulk {
+		return nil, nil, credentials.ErrConnDispatched
+	}
 	if err != nil {
 		if !errors.Is(err, io.EOF) && c.refusals.allow() { // probes connect and leave
 			c.log.Warn("refused a connection", "task", c.task.String(), "from", from, "err", err)
@@ -142,6 +153,23 @@ func (c serverCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials.
 	}
 	w := &watchedConn{Conn: raw}
 	return w, c.info(kind, w), nil
+}
+
+// divide tells bulk connections, which it keeps, from those of gRPC, which read
+// again what it has read.
+func (c serverCredentials) divide(raw net.Conn) (_ net.Conn, isBulk bool, err error) {
+	first := make([]byte, len(bulkMagic))
+	if _, err := io.ReadFull(raw, first); err != nil {
+		return raw, false, err
+	}
+	if [4]byte(first) != bulkMagic {
+		return &prefixedConn{Conn: raw, prefix: first}, false, nil
+	}
+	if p, ok := raw.(*prefixedConn); ok {
+		raw = p.Conn // its prefix has been read
+	}
+	err = c.bulk.accept(raw)
+	return raw, err == nil, err
 }
 
 // ServerHandshake is not used: these are the credentials of callers.

@@ -62,6 +62,13 @@ func (n *Node) guard(method string, h StreamHandler) grpc.StreamHandler {
 				err = status.Errorf(codes.Internal, "%v: %s panicked: %v", n.config.Task, method, r)
 			}
 		}()
+		slot, err := n.bulkServer.bind(s.Context())
+		switch {
+		case err != nil:
+			return err
+		case slot != nil:
+			return serveBulk(s, slot, h)
+		}
 		p, _ := grpcpeer.FromContext(s.Context())
 		return h(s.Context(), &serverStream{stream: s, limit: n.config.MaxMessageBytes, conn: connOf(p)})
 	}

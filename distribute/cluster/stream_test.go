@@ -16,17 +16,17 @@ func TestStreamEchoes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	body := make([]byte, 100000)
-	for i := range 20 {
-		body[99999] = byte(i)
-		if err := s.Send(&Frame{Body: [][]byte{body}}); err != nil {
-			t.Fatal(err)
+	sent := make(chan error, 1)
+	go func() {
+		body := make([]byte, 100000)
+		var err error
+		for i := range 20 {
+			body[99999] = byte(i)
+			err = errors.Join(err, s.Send(&Frame{Body: [][]byte{body}}))
+			clear(body) // the frame is on its way already
 		}
-		clear(body) // the frame is on its way already
-	}
-	if err := s.CloseSend(); err != nil {
-		t.Fatal(err)
-	}
+		sent <- errors.Join(err, s.CloseSend())
+	}()
 	for i := range 20 {
 		f, err := s.Recv()
 		if err != nil {
@@ -37,6 +37,9 @@ func TestStreamEchoes(t *testing.T) {
 			t.Errorf("frame %d ends with %d", i, last[0])
 		}
 		f.Release()
+	}
+	if err := <-sent; err != nil {
+		t.Error(err)
 	}
 	for range 2 {
 		if _, err := s.Recv(); err != io.EOF {

@@ -1,0 +1,196 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/credentials"
+	grpcpeer "google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+)
+
+const (
+	// bulkIdle is how many bulk connections to a peer are kept for later streams.
+	bulkIdle = 8
+	// bulkPatience bounds what a stream waits for a bulk connection to a peer that is there.
+	bulkPatience = 5 * time.Second
+	// bulkPause is how long a peer is not asked again that does not take bulk connections.
+	bulkPause = 30 * time.Second
+)
+
+// bulkPool holds the bulk connections to a peer.
+type bulkPool struct {
+	mu      sync.Mutex
+	idle    []*bulkConn
+	carrier *watchedConn // the latest gRPC connection to the peer
+	without *watchedConn // a gRPC connection whose peer takes no bulk connections
+	until   time.Time    // it is not asked again before
+}
+
+// carried says what the latest gRPC connection to the peer is.
+func (p *bulkPool) carried(w *watchedConn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.carrier = w
+}
+
+// take returns an idle connection, nil where there is none; ask says whether the
+// peer may be asked for one.
+func (p *bulkPool) take() (c *bulkConn, ask bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for n := len(p.idle); n > 0; n-- {
+		c := p.idle[n-1]
+		p.idle = p.idle[:n-1]
+		if !c.carrier.isClosed() && !c.broken.Load() {
+			c.renew()
+			return c, true
+		}
+	}
+	return nil, p.without == nil || p.without != p.carrier || time.Now().After(p.until)
+}
+
+// put keeps a connection whose stream has ended for another.
+func (p *bulkPool) put(c *bulkConn) {
+	p.mu.Lock()
+	if len(p.idle) < bulkIdle && !c.broken.Load() {
+		p.idle = append(p.idle, c)
+		c = nil
+	}
+	p.mu.Unlock()
+	if c != nil {
+		c.drop()
+	}
+}
+
+// refuse remembers that the peer takes no bulk connections.
+func (p *bulkPool) refuse() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.without, p.until = p.carrier, time.Now().Add(bulkPause)
+}
+
+// drop closes the connection at the caller's end.
+func (c *bulkConn) drop() {
+	c.carrier.release(c)
+	c.Close()
+}
+
+// bulk returns a bulk connection to a peer for one stream, when the peer is
+// there; nil where there is none to be had, and the stream's frames go by gRPC.
+func (n *Node) bulk(ctx context.Context, p *peer) *bulkConn {
+	for !n.config.noBulk && p.awaitReady(ctx) {
+		c, ask := p.bulk.take()
+		if c != nil || !ask {
+			return c
+		}
+		bounded, cancel := context.WithTimeout(ctx, bulkPatience)
+		c, err := n.openBulk(bounded, p)
+		cancel()
+		switch {
+		case err == nil:
+			return c
+		case status.Code(err) == codes.Unavailable: // the connection to the peer is another by now
+		default:
+			p.bulk.refuse()
+			n.config.Log.Debug("a peer takes tensors by gRPC only", "peer", p.task.String(), "err", err)
+			return nil
+		}
+	}
+	return nil
+}
+
+// awaitReady waits until the peer is connected.
+func (p *peer) awaitReady(ctx context.Context) bool {
+	for {
+		switch s := p.conn.GetState(); s {
+		case connectivity.Ready:
+			return true
+		case connectivity.Shutdown:
+			return false
+		case connectivity.Idle:
+			p.conn.Connect()
+			fallthrough
+		default:
+			if !p.conn.WaitForStateChange(ctx, s) {
+				return false
+			}
+		}
+	}
+}
+
+// openBulk asks the peer for a ticket, and shows it on a new connection.
+func (n *Node) openBulk(ctx context.Context, p *peer) (*bulkConn, error) {
+	var by grpcpeer.Peer
+	var answer Frame
+	err := p.conn.Invoke(ctx, bulkOpen, &outgoing{frame: &Frame{}}, &answer, grpc.CallContentSubtype(codecName), grpc.Peer(&by))
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Release()
+	carrier := connOf(&by)
+	var t ticket
+	if len(answer.Header) != len(t) || carrier == nil {
+		return nil, fmt.Errorf("%v answered with a ticket of %d bytes, expected %d", p.task, len(answer.Header), len(t))
+	}
+	copy(t[:], answer.Header)
+	raw, err := n.dialBulk(ctx, p, t)
+	if err != nil {
+		return nil, fmt.Errorf("a bulk connection to %v: %w", p.task, err)
+	}
+	c := newBulkConn(raw, carrier, t, n.config.MaxMessageBytes)
+	if !carrier.adopt(c) {
+		c.Close()
+		return nil, status.Error(codes.Unavailable, "the connection to the peer is closed")
+	}
+	return c, nil
+}
+
+func (n *Node) dialBulk(ctx context.Context, p *peer, t ticket) (net.Conn, error) {
+	c, err := n.dialPeer(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { c.Close() })
+	defer stop()
+	if f := n.security.files; f != nil {
+		secured, _, err := credentials.NewTLS(f.clientConfig(n.config.Security)).ClientHandshake(ctx, cmp.Or(n.config.Security.ServerName, p.address), c)
+		if err != nil {
+			c.Close()
+			return nil, err
+		}
+		c = secured
+	}
+	var answer [len(bulkMagic)]byte
+	_, err = c.Write(append(bulkMagic[:], t[:]...))
+	if err == nil {
+		_, err = io.ReadFull(c, answer[:])
+	}
+	if err == nil && answer != bulkMagic {
+		err = fmt.Errorf("%w: the answer is %x, expected %x", ErrMalformed, answer, bulkMagic)
+	}
+	if err == nil && !stop() {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// dialPeer connects to a peer.
+func (n *Node) dialPeer(ctx context.Context, p *peer) (net.Conn, error) {
+	if n.config.dial != nil {
+		return n.config.dial(ctx, p.task)
+	}
+	return new(net.Dialer).DialContext(ctx, "tcp", p.address)
+}

@@ -1,0 +1,171 @@
+package cluster
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	grpcpeer "google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+)
+
+const (
+	bulkService = "goestimator.Bulk"
+	bulkOpen    = "/" + bulkService + "/Open"
+	// bulkKey is the metadata of a stream whose frames go over a bulk connection:
+	// its ticket in hexadecimal. In the trailer it says that the connection's last
+	// record is on its way.
+	bulkKey = "goestimator-bulk"
+	// bulkTimeout bounds the time from the ticket to the connection's first stream.
+	bulkTimeout = 10 * time.Second
+	// bulkLimit is how many bulk connections a gRPC connection may have.
+	bulkLimit = 64
+)
+
+// bulkMagic starts a bulk connection, where gRPC starts with "PRI ", and is the
+// answer that it is taken. Its last byte is the version of the protocol.
+var bulkMagic = [4]byte{'G', 'E', 'B', 1}
+
+// ticket names a bulk connection, and is known to both its ends alone.
+type ticket [16]byte
+
+func (t ticket) String() string { return hex.EncodeToString(t[:]) }
+
+func parseTicket(s string) (t ticket, ok bool) {
+	b, err := hex.DecodeString(s)
+	return ticket(append(b, t[:]...)), err == nil && len(b) == len(t)
+}
+
+// bulkServer keeps the bulk connections that peers have made to a node. A peer
+// asks for a ticket by gRPC, which knows who it is, and shows it on a new
+// connection to the same address.
+type bulkServer struct {
+	limit int // of messages
+
+	mu    sync.Mutex
+	slots map[ticket]*bulkSlot
+}
+
+// bulkSlot is the place of one connection.
+type bulkSlot struct {
+	server  *bulkServer
+	ticket  ticket
+	carrier *watchedConn // the gRPC connection that the ticket was given by: it takes this one along
+	given   time.Time
+	conn    *bulkConn // nil until the peer has shown the ticket
+	busy    bool      // it serves a stream
+	fresh   bool      // it has served none
+}
+
+func newBulkServer(limit int) *bulkServer {
+	return &bulkServer{limit: limit, slots: map[ticket]*bulkSlot{}}
+}
+
+func (s *bulkServer) service() Service {
+	return Service{Name: bulkService, Unary: map[string]Handler{"Open": s.open}}
+}
+
+// open answers with a ticket.
+func (s *bulkServer) open(ctx context.Context, _ *Frame) (*Frame, error) {
+	p, _ := grpcpeer.FromContext(ctx)
+	carrier := connOf(p)
+	if carrier == nil {
+		return nil, status.Error(codes.Unimplemented, "bulk connections need a gRPC connection to belong to")
+	}
+	slot := &bulkSlot{server: s, carrier: carrier, given: time.Now()}
+	if _, err := rand.Read(slot.ticket[:]); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	mine := 0
+	for t, other := range s.slots {
+		if other.conn == nil && time.Since(other.given) > bulkTimeout {
+			delete(s.slots, t)
+		} else if other.carrier == carrier {
+			mine++
+		}
+	}
+	if mine < bulkLimit {
+		s.slots[slot.ticket] = slot
+	}
+	s.mu.Unlock()
+	if mine >= bulkLimit {
+		return nil, status.Errorf(codes.ResourceExhausted, "the caller has %d bulk connections already", mine)
+	}
+	return &Frame{Header: slot.ticket[:]}, nil
+}
+
+var errTicket = errors.New("a bulk connection without a ticket that was given: it came too late, or from a stranger")
+
+// accept takes a connection that has shown the magic, when it shows a ticket,
+// too. The caller has set a deadline.
+func (s *bulkServer) accept(c net.Conn) error {
+	var t ticket
+	if _, err := io.ReadFull(c, t[:]); err != nil {
+		return fmt.Errorf("a bulk connection: %w", err)
+	}
+	s.mu.Lock()
+	slot := s.slots[t]
+	if slot == nil || slot.conn != nil || time.Since(slot.given) > bulkTimeout {
+		s.mu.Unlock()
+		return errTicket
+	}
+	slot.conn, slot.fresh = newBulkConn(c, slot.carrier, t, s.limit), true
+	s.mu.Unlock()
+	if !slot.carrier.adopt(slot) {
+		slot.Close()
+		return net.ErrClosed
+	}
+	if _, err := c.Write(bulkMagic[:]); err != nil {
+		slot.Close()
+		return err
+	}
+	return nil
+}
+
+// bind returns the connection that a stream's frames go over, nil where they go by gRPC.
+func (s *bulkServer) bind(ctx context.Context) (*bulkSlot, error) {
+	md, _ := metadata.FromIncomingContext(ctx)
+	name := first(md, bulkKey)
+	if name == "" {
+		return nil, nil
+	}
+	p, _ := grpcpeer.FromContext(ctx)
+	t, _ := parseTicket(name)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	slot := s.slots[t]
+	if slot == nil || slot.conn == nil || slot.busy || slot.carrier != connOf(p) {
+		return nil, status.Error(codes.Unavailable, "the stream's bulk connection is gone")
+	}
+	slot.busy = true
+	return slot, nil
+}
+
+// free lets the connection serve another stream, or closes it where it cannot.
+func (l *bulkSlot) free() {
+	if l.conn.broken.Load() {
+		l.Close()
+		return
+	}
+	l.server.mu.Lock()
+	defer l.server.mu.Unlock()
+	l.busy = false
+}
+
+// Close ends the connection.
+func (l *bulkSlot) Close() error {
+	l.server.mu.Lock()
+	delete(l.server.slots, l.ticket)
+	l.server.mu.Unlock()
+	l.carrier.release(l)
+	return l.conn.Close()
+}

@@ -1,0 +1,313 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+const (
+	// bulkGrace is how long the end of a bulk connection waits for gRPC to say why.
+	bulkGrace = time.Second
+	// bulkFarewell bounds the last record of a stream that the peer has ended.
+	bulkFarewell = 100 * time.Millisecond
+)
+
+// bulkClientStream is the calling side of a stream whose frames go over a bulk
+// connection. The stream's life is that of a gRPC stream without messages.
+type bulkClientStream struct {
+	peer   *peer
+	method string
+	stream grpc.ClientStream
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	conn   *bulkConn
+
+	over   chan struct{} // closed when gRPC has said how the stream ended
+	status error         // what it said; io.EOF: well
+
+	sending   sync.Mutex
+	receiving sync.Mutex
+	final     error // what Recv returns from now on; the connection is not this stream's any more
+	message   Message
+}
+
+// watch waits for the end of the gRPC stream and ends the connection's part in it.
+func (s *bulkClientStream) watch() {
+	err := s.stream.RecvMsg(new(Frame))
+	if err == nil {
+		err = status.Error(codes.Internal, "a message came by gRPC, expected none")
+	}
+	s.status = err
+	if len(s.stream.Trailer().Get(bulkKey)) > 0 {
+		// What the peer has sent is still to be received; it does not receive any more.
+		s.conn.conn.SetWriteDeadline(time.Unix(1, 0))
+	} else {
+		s.conn.drop()
+	}
+	close(s.over)
+}
+
+// why returns what ended the stream, where err is how the connection ended:
+// io.EOF, its last record, or an error.
+func (s *bulkClientStream) why(err error) error {
+	if errors.Is(err, io.EOF) {
+		<-s.over // gRPC watches over the peer
+		return s.failure(s.status)
+	}
+	if code := status.Code(err); code == codes.Unknown {
+		t := time.NewTimer(bulkGrace)
+		defer t.Stop()
+		select {
+		case <-s.over:
+			if !errors.Is(s.status, io.EOF) {
+				return s.failure(s.status)
+			}
+		case <-t.C:
+		}
+		err = status.Errorf(codes.Unavailable, "the stream's connection broke: %v", err)
+	}
+	s.conn.drop()
+	final := s.failure(err)
+	s.cancel(final)
+	return final
+}
+
+func (s *bulkClientStream) failure(err error) error {
+	if errors.Is(err, io.EOF) {
+		return err
+	}
+	return s.peer.failure(s.ctx, s.method, err)
+}
+
+// Send sends a frame; where the stream has ended the error says what ended it.
+func (s *bulkClientStream) Send(f *Frame) error {
+	s.sending.Lock()
+	defer s.sending.Unlock()
+	if s.ended() {
+		return s.failure(s.status)
+	}
+	err := s.conn.send(f)
+	switch {
+	case err == nil:
+		return nil
+	case !s.conn.broken.Load(): // the frame cannot be sent
+		return s.failure(err)
+	case s.ended():
+		return s.failure(s.status)
+	}
+	return s.why(err)
+}
+
+// ended reports whether gRPC has said how the stream ended.
+func (s *bulkClientStream) ended() bool {
+	select {
+	case <-s.over:
+		return true
+	default:
+		return false
+	}
+}
+
+// CloseSend says that no more frames will be sent.
+func (s *bulkClientStream) CloseSend() error {
+	s.sending.Lock()
+	defer s.sending.Unlock()
+	if !s.ended() && !s.conn.endSent {
+		_ = s.conn.sendEnd() // Recv says what is wrong
+	}
+	return nil
+}
+
+// Recv receives a frame; io.EOF at the peer's end.
+func (s *bulkClientStream) Recv() (*Frame, error) {
+	m, err := s.next()
+	if err != nil {
+		return nil, err
+	}
+	return m.frame()
+}
+
+func (s *bulkClientStream) next() (*Message, error) {
+	s.receiving.Lock()
+	defer s.receiving.Unlock()
+	if s.final != nil {
+		return nil, s.final
+	}
+	m, err := s.conn.next()
+	if err != nil {
+		s.end(err)
+		return nil, s.final
+	}
+	s.message = Message{Header: m.Header, left: m.left, from: s}
+	return &s.message, nil
+}
+
+func (s *bulkClientStream) readBody(p []byte) (int, error) {
+	s.receiving.Lock()
+	defer s.receiving.Unlock()
+	if s.final != nil {
+		return 0, s.final
+	}
+	n, err := s.conn.message.Read(p)
+	if err != nil {
+		s.end(err)
+		err = s.final
+	}
+	return n, err
+}
+
+// end is the end of the stream, which err is of the connection. That serves
+// another stream where all has come, and the peer knows that no more follows.
+func (s *bulkClientStream) end(err error) {
+	s.final = s.why(err)
+	if !s.sending.TryLock() {
+		s.conn.drop()
+		return
+	}
+	defer s.sending.Unlock()
+	if errors.Is(err, io.EOF) && !s.conn.endSent && !s.conn.broken.Load() {
+		s.conn.conn.SetWriteDeadline(time.Now().Add(bulkFarewell))
+		_ = s.conn.sendEnd()
+	}
+	if !errors.Is(err, io.EOF) || s.conn.broken.Load() {
+		s.conn.drop()
+		s.cancel(s.final)
+		return
+	}
+	s.conn.conn.SetWriteDeadline(time.Time{})
+	s.peer.bulk.put(s.conn)
+	s.cancel(s.final)
+}
+
+// bulkServerStream is the serving side.
+type bulkServerStream struct {
+	ctx  context.Context
+	slot *bulkSlot
+	conn *bulkConn
+
+	sending   sync.Mutex
+	receiving sync.Mutex
+	over      bool // guarded by both
+	message   Message
+}
+
+// serveBulk runs a handler whose frames go over a bulk connection.
+func serveBulk(s grpc.ServerStream, slot *bulkSlot, h StreamHandler) error {
+	stop := context.AfterFunc(s.Context(), func() { slot.Close() })
+	defer slot.free()
+	defer stop()
+	b := &bulkServerStream{ctx: s.Context(), slot: slot, conn: slot.conn}
+	returned := false
+	defer func() {
+		if !returned { // a panic
+			slot.Close()
+		}
+	}()
+	err := b.begin()
+	if err == nil {
+		err = h(s.Context(), b)
+	}
+	returned = true
+	if b.finish() {
+		s.SetTrailer(metadata.Pairs(bulkKey, "end"))
+	}
+	return err
+}
+
+// begin drops what the caller has sent to the stream before that its handler did not receive.
+func (s *bulkServerStream) begin() error {
+	if s.slot.fresh {
+		s.slot.fresh = false
+		return nil
+	}
+	for !s.conn.ended {
+		if _, err := s.conn.next(); err != nil && !errors.Is(err, io.EOF) {
+			return s.failure(err)
+		}
+	}
+	s.conn.renew()
+	return nil
+}
+
+// finish ends the handler's use of the connection, and reports whether the
+// caller will find the end there.
+func (s *bulkServerStream) finish() bool {
+	for _, m := range []*sync.Mutex{&s.sending, &s.receiving} {
+		if !m.TryLock() { // a goroutine of the handler's still uses it
+			s.conn.Close()
+			m.Lock()
+		}
+		defer m.Unlock()
+	}
+	s.over = true
+	return !s.conn.broken.Load() && s.conn.sendEnd() == nil
+}
+
+func (s *bulkServerStream) failure(err error) error {
+	switch {
+	case errors.Is(err, io.EOF):
+		return io.EOF
+	case s.ctx.Err() != nil:
+		return status.FromContextError(s.ctx.Err()).Err()
+	case status.Code(err) != codes.Unknown:
+		return err
+	}
+	return status.Errorf(codes.Unavailable, "the stream's connection broke: %v", err)
+}
+
+var errStreamOver = status.Error(codes.Canceled, "the stream is over: its handler has returned")
+
+func (s *bulkServerStream) Send(f *Frame) error {
+	s.sending.Lock()
+	defer s.sending.Unlock()
+	if s.over {
+		return errStreamOver
+	}
+	if err := s.conn.send(f); err != nil {
+		return s.failure(err)
+	}
+	return nil
+}
+
+func (s *bulkServerStream) Recv() (*Frame, error) {
+	m, err := s.next()
+	if err != nil {
+		return nil, err
+	}
+	return m.frame()
+}
+
+func (s *bulkServerStream) next() (*Message, error) {
+	s.receiving.Lock()
+	defer s.receiving.Unlock()
+	if s.over {
+		return nil, errStreamOver
+	}
+	m, err := s.conn.next()
+	if err != nil {
+		return nil, s.failure(err)
+	}
+	s.message = Message{Header: m.Header, left: m.left, from: s}
+	return &s.message, nil
+}
+
+func (s *bulkServerStream) readBody(p []byte) (int, error) {
+	s.receiving.Lock()
+	defer s.receiving.Unlock()
+	if s.over {
+		return 0, errStreamOver
+	}
+	n, err := s.conn.message.Read(p)
+	if err != nil {
+		err = s.failure(err)
+	}
+	return n, err
+}
