@@ -45,6 +45,7 @@ type bulkConn struct {
 
 	in      *bufio.Reader
 	message Message
+	prefix  [recordPrefix]byte
 	header  []byte
 	ended   bool // the peer said that no more messages follow
 
@@ -120,8 +121,8 @@ func (c *bulkConn) read() (*Message, error) {
 	if err := c.discard(); err != nil {
 		return nil, unfinished(err)
 	}
-	var p [recordPrefix]byte
-	if _, err := io.ReadFull(c.in, p[:]); err != nil {
+	p := c.prefix[:]
+	if _, err := io.ReadFull(c.in, p); err != nil {
 		return nil, unfinished(err)
 	}
 	headerLen, bodyLen := int(binary.LittleEndian.Uint32(p[4:])), int(binary.LittleEndian.Uint32(p[8:]))

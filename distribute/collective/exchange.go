@@ -72,15 +72,12 @@ func (g *Group) addRank(s *schedule, p *pass, r int, sum []byte) error {
 		}
 		return nil
 	}
-	f, err := g.receive(r, s, len(sum))
+	m, err := g.receive(r, s, len(sum))
 	if err != nil {
 		return err
 	}
-	defer f.Release()
 	if r == 0 {
-		f.CopyTo(sum, 0)
-		return nil
+		return g.fill(r, m, sum)
 	}
-	g.addFrom(p.arithmetic, sum, f, 0)
-	return nil
+	return g.add(r, m, p.arithmetic, sum)
 }

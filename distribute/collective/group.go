@@ -75,7 +75,7 @@ func newGroup(c Config) *Group {
 		out: make([]*outlet, len(c.Tasks)), in: make([]*inlet, len(c.Tasks)),
 		turn: make(chan struct{}, 1), jobs: make(chan *schedule), runs: make(chan *plan), sent: make(chan struct{}),
 		wakeSend: make(chan struct{}, 1), wakeRecv: make(chan struct{}, 1), done: make(chan struct{}),
-		buffers: buffers{block: aligned(blockBytes), sum: aligned(exchangeBytes)}}
+		buffers: buffers{block: aligned(readBytes), sum: aligned(exchangeBytes)}}
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	g.limit = time.AfterFunc(time.Hour, func() {
 		g.kill(fmt.Errorf("a call took longer than %v", g.callTimeout))

@@ -89,26 +89,23 @@ type inlet struct {
 	index  uint64 // of the next message of this call
 }
 
-// receive returns the next message; the caller releases it.
-func (i *inlet) receive() (*cluster.Frame, header, error) {
-	f, err := i.stream.Recv()
+// receive returns the next message, which is valid until the next call.
+func (i *inlet) receive() (*cluster.Message, header, error) {
+	m, err := cluster.Next(i.stream)
 	if errors.Is(err, io.EOF) {
 		return nil, header{}, fmt.Errorf("lost %v: it has left the group", i.peer)
 	}
 	if err != nil {
 		return nil, header{}, peerError(i.peer, err)
 	}
-	h, err := parseHeader(f.Header)
-	if err != nil {
-		f.Release()
+	h, err := parseHeader(m.Header)
+	switch {
+	case err != nil:
 		return nil, h, fmt.Errorf("%v: %w", i.peer, err)
-	}
-	if h.kind == farewell {
-		f.Release()
-		if h.mismatch {
-			return nil, h, fmt.Errorf("%v: %w: %s", i.peer, ErrMismatch, h.text)
-		}
+	case h.kind == farewell && h.mismatch:
+		return nil, h, fmt.Errorf("%v: %w: %s", i.peer, ErrMismatch, h.text)
+	case h.kind == farewell:
 		return nil, h, fmt.Errorf("%v gave up: %s", i.peer, h.text)
 	}
-	return f, h, nil
+	return m, h, nil
 }

@@ -7,9 +7,13 @@ import (
 	"github.com/goestimator/goestimator/internal/kernels"
 )
 
-// blockBytes is how much is copied out of a message before it is added: it stays
-// in the first-level cache, and the kernels do it on the calling goroutine.
-const blockBytes = 16 << 10
+const (
+	// readBytes is how much of a message is read before it is added: it stays in
+	// the second-level cache, and a system call for it costs little beside the copy.
+	readBytes = 64 << 10
+	// blockBytes is how much is added at once: the kernels do it on the calling goroutine.
+	blockBytes = 16 << 10
+)
 
 // arithmetic is what a reduction does with the bytes of a data type. The
 // operands are aligned and of the same length.

@@ -142,12 +142,13 @@ func (g *Group) receivePass(s *schedule, p *pass) error {
 	for _, st := range p.receives {
 		for i := range st.chunks() {
 			lo, hi := st.chunk(i)
-			f, err := g.receive(g.previous(), s, hi-lo)
+			m, err := g.receive(g.previous(), s, hi-lo)
+			if err == nil {
+				err = g.place(m, p, st, lo, hi)
+			}
 			if err != nil {
 				return err
 			}
-			g.place(f, p, st, lo, hi)
-			f.Release()
 			p.received.Add(1)
 			signal(g.wakeSend)
 		}
@@ -156,45 +157,60 @@ func (g *Group) receivePass(s *schedule, p *pass) error {
 }
 
 // place puts or adds a message's bytes where they belong.
-func (g *Group) place(f *cluster.Frame, p *pass, st stage, lo, hi int) {
+func (g *Group) place(m *cluster.Message, p *pass, st stage, lo, hi int) (err error) {
 	g.buffers.parts = p.view(g.buffers.parts[:0], lo, hi)
-	offset := 0
 	for _, dst := range g.buffers.parts {
 		if st.add {
-			g.addFrom(p.arithmetic, dst, f, offset)
+			err = g.add(g.previous(), m, p.arithmetic, dst)
 		} else {
-			f.CopyTo(dst, offset)
+			err = g.fill(g.previous(), m, dst)
+		}
+		if err != nil {
+			return err
 		}
 		if st.divide && p.divisor > 0 {
 			p.arithmetic.divide(dst, p.divisor)
 		}
-		offset += len(dst)
 	}
+	return nil
 }
 
-// addFrom adds the body's bytes from offset on to dst.
-func (g *Group) addFrom(a *arithmetic, dst []byte, f *cluster.Frame, offset int) {
-	for len(dst) > 0 {
-		n := min(len(dst), blockBytes)
-		f.CopyTo(g.buffers.block[:n], offset)
-		a.add(dst[:n], g.buffers.block[:n])
-		dst, offset = dst[n:], offset+n
+// fill reads the next bytes of a message into dst.
+func (g *Group) fill(from int, m *cluster.Message, dst []byte) error {
+	if _, err := io.ReadFull(m, dst); err != nil {
+		return peerError(g.in[from].peer, err)
 	}
+	return nil
+}
+
+// add adds the next bytes of a message to dst.
+func (g *Group) add(from int, m *cluster.Message, a *arithmetic, dst []byte) error {
+	for len(dst) > 0 {
+		block := g.buffers.block[:min(len(dst), readBytes)]
+		if err := g.fill(from, m, block); err != nil {
+			return err
+		}
+		for len(block) > 0 {
+			n := min(len(block), blockBytes)
+			a.add(dst[:n], block[:n])
+			dst, block = dst[n:], block[n:]
+		}
+	}
+	return nil
 }
 
 // receive returns the next message from a peer, which must carry n bytes of this call.
-func (g *Group) receive(from int, s *schedule, n int) (*cluster.Frame, error) {
+func (g *Group) receive(from int, s *schedule, n int) (*cluster.Message, error) {
 	i := g.in[from]
-	f, h, err := i.receive()
+	m, h, err := i.receive()
 	if err != nil {
 		return nil, err
 	}
-	if err := g.check(i, &h, s, f.Len(), n); err != nil {
-		f.Release()
+	if err := g.check(i, &h, s, m.Len(), n); err != nil {
 		return nil, err
 	}
 	i.index++
-	return f, nil
+	return m, nil
 }
 
 // check refuses a message that is not the expected one.
