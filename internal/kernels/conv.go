@@ -47,7 +47,8 @@ type conv[T Float] struct {
 	filter  *PackedB[T] // nil, or w packed
 	Epilogue[T]
 	groups  int
-	rows    int // of a block of the forward direction
+	rows    int // of a block of the forward direction, or of tiles
+	points  []T // the filter in Winograd's form
 	part    scratch[T]
 	partial []T
 }
@@ -130,7 +131,14 @@ func Conv2DPacked[T Float](g Window, y, x []T, filter *PackedB[T], e Epilogue[T]
 // forward runs and recycles a convolution that is no plain product.
 func (c *conv[T]) forward() {
 	f, tasks := &doConv, ceilDiv(c.pixels(), convBlock)
-	if c.direct() {
+	filters := 1
+	if c.filter != nil {
+		filters = 0 // it keeps its points
+	}
+	switch {
+	case c.winograd(filters):
+		f, tasks = c.byTiles()
+	case c.direct():
 		c.rows = c.forwardRows()
 		f, tasks = &doConvDirect, c.Batch*ceilDiv(c.OutH, c.rows)
 	}
@@ -221,13 +229,22 @@ func runConvInputGrad[T Float](c *conv[T], lo, hi int) {
 // Conv2DFilterGrad sets dw to the gradient of Conv2D's w, given x and dy.
 func Conv2DFilterGrad[T Float](g Window, dw, x, dy []T) {
 	_, _, _ = x[:g.inSize()], dw[:g.weights()], dy[:g.outSize()]
+	c := newConv(g, nil, x, dw, dy)
 	f, blocks := &doConvFilterGrad, ceilDiv(g.pixels(), convBlock)
-	if g.direct() {
+	switch {
+	case c.filterGradByTiles():
+		f, blocks = c.gradByTiles()
+	case c.direct():
 		f, blocks = &doFilterGradDirect, g.Batch*g.directBlocks()
 	}
-	c := newConv(g, f, x, dw, dy)
-	c.groups = filterGroups(blocks, g.weights())
-	c.partial = c.part.take(c.groups * g.weights())
+	c.sum(f, blocks)
+}
+
+// sum adds up a gradient over blocks, in groups that run at once, and recycles the convolution.
+func (c *conv[T]) sum(f *convFunc, blocks int) {
+	c.run = pickConv[T](f)
+	c.groups = filterGroups(blocks, c.weights())
+	c.partial = c.part.take(c.groups * c.weights())
 	Parallel(c.groups, 1, c)
 	c.addPartials()
 	c.recycle()

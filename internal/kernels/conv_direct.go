@@ -48,28 +48,39 @@ func (c *conv[T]) block(s *scratch[T], i, rows int) rowBlock[T] {
 	blocks := ceilDiv(c.OutH, rows)
 	n, oh := i/blocks, i%blocks*rows
 	b := rowBlock[T]{row: n*c.OutH + oh, rows: min(rows, c.OutH-oh)}
-	image := c.x[n*c.InH*c.InW*c.InC:][:c.InH*c.InW*c.InC]
+	image := padding{height: c.InH, width: c.InW, channels: c.InC, left: c.PadLeft, columns: (c.OutW-1)*c.StrideW + c.KW}
 	first, count := oh*c.StrideH-c.PadTop, (b.rows-1)*c.StrideH+(c.KH-1)*c.DilH+1
-	columns := (c.OutW-1)*c.StrideW + c.KW
-	if first >= 0 && first+count <= c.InH && c.PadLeft == 0 && columns <= c.InW {
-		b.line = c.InW * c.InC
-		b.lines = image[first*b.line:]
-		return b
+	size := c.InH * c.InW * c.InC
+	b.lines, b.line = padLines(image, s.take(count*image.columns*c.InC), c.x[n*size:][:size], first, count)
+	return b
+}
+
+// padding is how the lines of an image go into longer ones.
+type padding struct {
+	height, width, channels int
+	left, columns           int // pixels before the image's, and of a line
+}
+
+// padLines returns count lines of an image from the given one on, zero where there is no image, and the distance between
+// two: in dst, or the image itself where nothing is missing.
+func padLines[T Float](p padding, dst, image []T, first, count int) (lines []T, line int) {
+	if first >= 0 && first+count <= p.height && p.left == 0 && p.columns <= p.width {
+		line = p.width * p.channels
+		return image[first*line:], line
 	}
-	b.line = columns * c.InC
-	b.lines = s.take(count * b.line)
-	from, to := max(0, c.PadLeft), min(columns, c.PadLeft+c.InW)
+	line = p.columns * p.channels
+	from, to := max(0, p.left), min(p.columns, p.left+p.width)
 	for i := range count {
-		dst, h := b.lines[i*b.line:][:b.line], first+i
-		if h < 0 || h >= c.InH || from >= to {
+		dst, h := dst[i*line:][:line], first+i
+		if h < 0 || h >= p.height || from >= to {
 			clear(dst)
 			continue
 		}
-		clear(dst[:from*c.InC])
-		copy(dst[from*c.InC:to*c.InC], image[(h*c.InW+from-c.PadLeft)*c.InC:])
-		clear(dst[to*c.InC:])
+		clear(dst[:from*p.channels])
+		copy(dst[from*p.channels:to*p.channels], image[(h*p.width+from-p.left)*p.channels:])
+		clear(dst[to*p.channels:])
 	}
-	return b
+	return dst, line
 }
 
 // newTile returns tile arguments for a product with op(A) = the lines of a block.

@@ -2,6 +2,7 @@ package kernels
 
 import (
 	"fmt"
+	"sync"
 	"unsafe"
 )
 
@@ -11,6 +12,9 @@ type PackedB[T Float] struct {
 	k, n  int
 	tiles tileSet
 	data  []T // strips of two vectors of columns, each k rows; the last strip may be one vector wide
+
+	once   sync.Once
+	points []T // of a filter: its form of winograd.go, made when a convolution first needs it
 }
 
 // PackB copies op(B) [k, n], whose rows lie ldb elements apart (b is [n, k] when trans), for the level in use.
@@ -46,6 +50,21 @@ func (p *PackedB[T]) strip(n int) (data []T, ld, cols int) {
 	cols = min(p.stripWidth(), p.n-n)
 	ld = ceilDiv(cols, p.tiles.lanes) * p.tiles.lanes
 	return p.data[n*p.k:], ld, cols
+}
+
+// filterPoints returns the points of the filter of 3x3 that the operand is.
+func (p *PackedB[T]) filterPoints() []T {
+	p.once.Do(func() {
+		taps := make([]T, p.k*p.n)
+		for at := 0; at < p.n; at += p.stripWidth() {
+			src, ld, cols := p.strip(at)
+			copyRows(taps[at:], p.n, src, ld, cols, p.k)
+		}
+		pairs := len(taps) / 9
+		p.points = aligned[T](winogradPoints * pairStride[T](pairs))
+		filterPoints(p.points, taps, pairs)
+	})
+	return p.points
 }
 
 // cacheLine is the alignment of operands that vectors are read from, in bytes.

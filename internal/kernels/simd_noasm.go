@@ -54,3 +54,5 @@ func simdKerasMomentum[T Float](_, _, _ []T, _ *[6]T, _ bool) bool { return fals
 func simdRMSProp[T Float](_, _, _, _, _ []T, _ *[6]T) bool { return false }
 
 func simdFtrl[T Float](_, _, _, _ []T, _ *[6]T) bool { return false }
+
+func simdTransform[T Float](transform, *transformArgs) bool { return false }

@@ -88,3 +88,13 @@ func simdCopyRows[T Float](dst []T, ds int, x []T, xs int, width, count int) boo
 	s.pixels.copy(count, width, ds*size, xs*size, at(dst), at(x))
 	return true
 }
+
+//go:noinline
+func simdTransform[T Float](kind transform, t *transformArgs) bool {
+	s := simdFor[T]()
+	if s == nil || s.winograd[kind] == nil {
+		return false
+	}
+	s.winograd[kind]((*byte)(unsafe.Pointer(t)))
+	return true
+}

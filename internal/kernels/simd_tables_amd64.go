@@ -30,6 +30,7 @@ type simdSet struct {
 	adam     func(n int, w, m, v, g, k *byte)
 	adagrad  func(n int, w, a, g, k *byte)
 	pixels   pixelSet
+	winograd [transformCount]func(t *byte)
 }
 
 // pixelSet is the kernels over pixels; stride0 belongs to the first operand or pair of operands.
@@ -89,6 +90,13 @@ var simdF32AVX2 = simdSet{
 	adagrad: adagradF32AVX2,
 	pixels: pixelSet{max: maxWindowF32AVX2, mulAdd: mulAddPixelsF32AVX2, dot: dotPixelsF32AVX2, route: routePixelsF32AVX2,
 		copy: copyRowsF32AVX2, routeWindow: routeWindowF32AVX2},
+	winograd: [transformCount]func(t *byte){
+		inputTransform:      winogradInputF32AVX2,
+		outputTransform:     winogradOutputF32AVX2,
+		gradTransform:       winogradGradF32AVX2,
+		filterTransform:     winogradFilterF32AVX2,
+		filterGradTransform: winogradFilterGradF32AVX2,
+	},
 }
 
 var simdF32AVX512 = simdSet{
@@ -138,6 +146,13 @@ var simdF32AVX512 = simdSet{
 	adagrad: adagradF32AVX512,
 	pixels: pixelSet{max: maxWindowF32AVX512, mulAdd: mulAddPixelsF32AVX512, dot: dotPixelsF32AVX512, route: routePixelsF32AVX512,
 		copy: copyRowsF32AVX512, routeWindow: routeWindowF32AVX512},
+	winograd: [transformCount]func(t *byte){
+		inputTransform:      winogradInputF32AVX512,
+		outputTransform:     winogradOutputF32AVX512,
+		gradTransform:       winogradGradF32AVX512,
+		filterTransform:     winogradFilterF32AVX512,
+		filterGradTransform: winogradFilterGradF32AVX512,
+	},
 }
 
 var simdF64AVX2 = simdSet{

@@ -289,6 +289,31 @@ func log1pF32AVX2(n int, dst *byte, a *byte)
 //go:noescape
 func softplusF32AVX2(n int, dst *byte, a *byte)
 
+// winogradInputF32AVX2 is a transform of Winograd's convolution.
+//
+//go:noescape
+func winogradInputF32AVX2(t *byte)
+
+// winogradOutputF32AVX2 is a transform of Winograd's convolution.
+//
+//go:noescape
+func winogradOutputF32AVX2(t *byte)
+
+// winogradGradF32AVX2 is a transform of Winograd's convolution.
+//
+//go:noescape
+func winogradGradF32AVX2(t *byte)
+
+// winogradFilterF32AVX2 is a transform of Winograd's convolution.
+//
+//go:noescape
+func winogradFilterF32AVX2(t *byte)
+
+// winogradFilterGradF32AVX2 is a transform of Winograd's convolution.
+//
+//go:noescape
+func winogradFilterGradF32AVX2(t *byte)
+
 // addF32AVX512 is an elementwise kernel.
 //
 //go:noescape
@@ -573,6 +598,31 @@ func log1pF32AVX512(n int, dst *byte, a *byte)
 //
 //go:noescape
 func softplusF32AVX512(n int, dst *byte, a *byte)
+
+// winogradInputF32AVX512 is a transform of Winograd's convolution.
+//
+//go:noescape
+func winogradInputF32AVX512(t *byte)
+
+// winogradOutputF32AVX512 is a transform of Winograd's convolution.
+//
+//go:noescape
+func winogradOutputF32AVX512(t *byte)
+
+// winogradGradF32AVX512 is a transform of Winograd's convolution.
+//
+//go:noescape
+func winogradGradF32AVX512(t *byte)
+
+// winogradFilterF32AVX512 is a transform of Winograd's convolution.
+//
+//go:noescape
+func winogradFilterF32AVX512(t *byte)
+
+// winogradFilterGradF32AVX512 is a transform of Winograd's convolution.
+//
+//go:noescape
+func winogradFilterGradF32AVX512(t *byte)
 
 // pauseCPU waits some tens of cycles.
 func pauseCPU()

@@ -23,6 +23,7 @@ func vectors(e *elem) {
 		m.copyRows()
 		if m.bytes == 4 {
 			m.transcendental()
+			m.winograd()
 		}
 	}
 }
