@@ -52,20 +52,6 @@ func addScaledAs[T float32 | float64](dst, src []T, scale T) {
 	}
 }
 
-// addRowsAt adds row i of src to row index[i] of dst.
-func addRowsAt[T float32 | float64](dst, src []T, index []int32) {
-	if len(index) == 0 {
-		return
-	}
-	n := len(src) / len(index)
-	for i, k := range index {
-		to, from := dst[int(k)*n:int(k)*n+n], src[i*n:i*n+n]
-		for j, x := range from {
-			to[j] += x
-		}
-	}
-}
-
 // squares returns the sum of squares of values of a float type.
 func squares(d graph.DType, b []byte) (sum float64) {
 	switch d {

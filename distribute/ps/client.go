@@ -36,6 +36,8 @@ type Client struct {
 	c  ClientConfig
 	id uint64 // of this run of the worker
 
+	known knownIDs
+
 	mu       sync.Mutex
 	plan     *Plan
 	ids      []ident // by server; nil: not connected

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sort"
 
 	"github.com/goestimator/goestimator/internal/graph"
 	"github.com/goestimator/goestimator/models/optimizers"
@@ -92,7 +93,14 @@ func (o *outgoing) free() {
 // outgoingPart is the share of one server: segments follow each other in the body.
 type outgoingPart struct {
 	entries  []entry
-	segments [][]byte
+	segments []segment
+}
+
+// segment is bytes as they travel, or rows [lo, hi) that are summed on the way.
+type segment struct {
+	bytes  []byte
+	rows   *sparseRows
+	lo, hi int
 }
 
 // prepare cuts all values into the shares of the servers.
@@ -108,10 +116,13 @@ func (o *outgoing) prepare() error {
 		}
 		values := g.Value.Bytes
 		if g.IDs != nil {
-			o.sparse[i] = sumRows(&o.p.Variables[v], g)
-			values = o.sparse[i].values
+			o.sparse[i] = newSparseRows(&o.p.Variables[v], g, o.c.known.distinct(g.Variable, g.IDs))
 		}
 		if here && (kind == optimizers.ClipNorm || kind == optimizers.ClipGlobalNorm) {
+			if o.sparse[i] != nil {
+				o.sparse[i].sum()
+				values = o.sparse[i].values
+			}
 			squared[v] += squares(g.Value.DType, values)
 		}
 	}
@@ -179,7 +190,7 @@ func (o *outgoing) add(variable int, value []byte, e entry) {
 	for i := lo; i < hi; i++ {
 		u := o.p.units[i]
 		e.unit = i
-		o.put(u, e, o.wire(variable, value[u.Lo*size:u.Hi*size]))
+		o.put(u, e, segment{bytes: o.wire(variable, value[u.Lo*size:u.Hi*size])})
 	}
 }
 
@@ -190,16 +201,13 @@ func (o *outgoing) addRows(variable int, r *sparseRows, e entry) {
 	size := v.rowBytes()
 	e.kind = sparseGradient
 	lo, hi := o.p.unitsOf(variable)
-	from := 0
+	from, all := 0, r.d.unique
 	for i := lo; i < hi; i++ {
 		u := o.p.units[i]
 		e.unit = i
-		to := from
-		for to < len(r.ids) && r.ids[to] < int64(u.Hi) {
-			to++
-		}
+		to := from + sort.Search(len(all)-from, func(k int) bool { return all[from+k] >= int64(u.Hi) })
 		local := make([]int32, to-from)
-		for k, id := range r.ids[from:to] {
+		for k, id := range all[from:to] {
 			local[k] = int32(id - int64(u.Lo))
 		}
 		e.rows = len(local)
@@ -207,19 +215,19 @@ func (o *outgoing) addRows(variable int, r *sparseRows, e entry) {
 		if t, err := graph.FromSlice(local, len(local)); err == nil { // the length fits
 			ids = *t
 		}
-		o.put(u, e, ids.Bytes, o.wire(variable, r.values[from*size:to*size]))
+		values := segment{rows: r, lo: from, hi: to}
+		if r.summed {
+			values = segment{bytes: o.wire(variable, r.values[from*size:to*size])}
+		}
+		o.put(u, e, segment{bytes: ids.Bytes}, values)
 		from = to
 	}
 }
 
-func (o *outgoing) put(u Unit, e entry, segments ...[]byte) {
+func (o *outgoing) put(u Unit, e entry, segments ...segment) {
 	part := &o.parts[u.Server]
 	part.entries = append(part.entries, e)
-	for _, s := range segments {
-		if len(s) > 0 {
-			part.segments = append(part.segments, s)
-		}
-	}
+	part.segments = append(part.segments, segments...)
 }
 
 // wire returns values as they travel.
@@ -231,27 +239,4 @@ func (o *outgoing) wire(variable int, b []byte) []byte {
 	out := make([]byte, len(b)/2)
 	t.narrow(out, b)
 	return out
-}
-
-// sparseRows has increasing ids.
-type sparseRows struct {
-	ids    []int64
-	values []byte
-	own    bool // values are scratch
-}
-
-// sumRows sums rows of equal ids.
-func sumRows(v *Variable, g Gradient) *sparseRows {
-	unique, index := Unique(g.IDs)
-	if index == nil {
-		return &sparseRows{unique, g.Value.Bytes, false}
-	}
-	r := &sparseRows{unique, takeScratch(len(unique) * v.rowBytes()), true}
-	clear(r.values)
-	if v.DType == graph.Float32 {
-		addRowsAt(floats[float32](r.values), floats[float32](g.Value.Bytes), index)
-	} else {
-		addRowsAt(floats[float64](r.values), floats[float64](g.Value.Bytes), index)
-	}
-	return r
 }

@@ -99,7 +99,7 @@ func (o *outgoing) stream(ctx context.Context, st cluster.ClientStream, server i
 		}
 		admit()
 	}
-	if err := sendSegments(st, part.segments); err != nil {
+	if err := sendSegments(st, h.transfer, part.segments); err != nil {
 		return r, err
 	}
 	if others != nil {
@@ -129,29 +129,80 @@ func receiveReply(st cluster.ClientStream) (r pushReply, err error) {
 	return r, decode(f.Header, &r)
 }
 
-// sendSegments sends the body in frames of frameBytes.
-func sendSegments(st cluster.ClientStream, segments [][]byte) error {
-	var f cluster.Frame
-	size := 0
-	flush := func() error {
-		if size == 0 {
-			return nil
-		}
-		err := st.Send(&f)
-		f, size = cluster.Frame{}, 0
-		return err
-	}
+// frames sends a body in frames of about frameBytes.
+type frames struct {
+	st          cluster.ClientStream
+	transfer    transfer
+	f           cluster.Frame
+	size        int
+	block, half []byte
+}
+
+func sendSegments(st cluster.ClientStream, t transfer, segments []segment) error {
+	out := &frames{st: st, transfer: t}
+	defer func() { giveScratch(out.block); giveScratch(out.half) }()
 	for _, s := range segments {
-		for len(s) > 0 {
-			n := min(len(s), frameBytes-size)
-			f.Body = append(f.Body, s[:n])
-			s, size = s[n:], size+n
-			if size == frameBytes {
-				if err := flush(); err != nil {
-					return err
-				}
+		var err error
+		if s.rows != nil {
+			err = out.addRows(s)
+		} else {
+			err = out.add(s.bytes)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return out.flush()
+}
+
+func (o *frames) flush() error {
+	if o.size == 0 {
+		return nil
+	}
+	err := o.st.Send(&o.f)
+	o.f, o.size = cluster.Frame{}, 0
+	return err
+}
+
+// add sends bytes now or with the next; they must stay until the next flush.
+func (o *frames) add(b []byte) error {
+	for len(b) > 0 {
+		n := min(len(b), frameBytes-o.size)
+		o.f.Body = append(o.f.Body, b[:n])
+		b, o.size = b[n:], o.size+n
+		if o.size == frameBytes {
+			if err := o.flush(); err != nil {
+				return err
 			}
 		}
 	}
-	return flush()
+	return nil
+}
+
+// rowFrame is how many bytes of rows are summed before they are sent: few
+// enough that the other end works on them while the next are summed.
+const rowFrame = 256 << 10
+
+func (o *frames) addRows(s segment) error {
+	v := s.rows.v
+	size := v.rowBytes()
+	most := max(rowFrame/max(size, 1), 1)
+	for lo := s.lo; lo < s.hi; {
+		hi := min(lo+most, s.hi)
+		block := resizeScratch(&o.block, (hi-lo)*size)
+		s.rows.read(block, lo, hi)
+		if o.transfer.half(v.DType) {
+			half := resizeScratch(&o.half, len(block)/2)
+			o.transfer.narrow(half, block)
+			block = half
+		}
+		if err := o.add(block); err != nil {
+			return err
+		}
+		if err := o.flush(); err != nil { // the block is used again
+			return err
+		}
+		lo = hi
+	}
+	return nil
 }

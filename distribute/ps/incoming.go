@@ -17,7 +17,6 @@ type incoming struct {
 	u *unit
 	gradient
 	numbers []byte // what ids is a view of
-	sent    int    // bytes of the values on the wire
 }
 
 // prepare checks a push's entries and makes room for them.
@@ -53,13 +52,13 @@ func (s *session) prepare(h *pushHeader) ([]*incoming, error) {
 		all = append(all, &incoming{entry: e, u: u})
 	}
 	for _, in := range all {
-		in.makeRoom(h.transfer)
+		in.makeRoom()
 	}
 	return all, nil
 }
 
 // makeRoom takes memory for the entry's values and row numbers.
-func (in *incoming) makeRoom(t transfer) {
+func (in *incoming) makeRoom() {
 	if in.kind != sparseGradient {
 		in.values = in.u.takeBuffer()
 	} else {
@@ -68,7 +67,6 @@ func (in *incoming) makeRoom(t transfer) {
 		in.ids = int32s(in.numbers)
 		in.values = takeScratch(in.rows * in.u.v.rowBytes())
 	}
-	in.sent = t.size(in.u.v.DType, len(in.values))
 }
 
 // free gives the memory back.
@@ -105,19 +103,12 @@ func (u *unit) giveBuffer(b []byte) {
 // receive reads the bodies of the entries and the push's end.
 func receive(st cluster.Stream, all []*incoming, t transfer) (end pushEnd, err error) {
 	in := &body{st: st}
-	defer in.release()
 	for _, x := range all {
-		if err := in.read(x.numbers); err != nil {
+		if _, err := io.ReadFull(in, x.numbers); err != nil {
 			return end, err
 		}
-		// Two-byte values go to the upper half of their place, which widen then
-		// overwrites from below and never ahead of what it reads.
-		raw := x.values[len(x.values)-x.sent:]
-		if err := in.read(raw); err != nil {
+		if err := fillFrom(in, x.values, t, x.u.v.DType); err != nil {
 			return end, err
-		}
-		if x.sent < len(x.values) {
-			t.widen(x.values, raw)
 		}
 		if err := x.finish(); err != nil {
 			return end, err
@@ -143,53 +134,40 @@ func (in *incoming) finish() error {
 
 // body reads the bytes of several frames as one sequence.
 type body struct {
-	st    cluster.Stream
-	frame *cluster.Frame
-	at    int
+	st cluster.Stream
+	m  *cluster.Message
 }
 
 var errBody = errors.New("the body of a push has another length than its header says")
 
-func (b *body) read(dst []byte) error {
-	for len(dst) > 0 {
-		if b.frame == nil || b.at == b.frame.Len() {
-			if err := b.next(); err != nil {
-				return err
-			}
-			if len(b.frame.Header) > 0 {
-				return status.Error(codes.InvalidArgument, errBody.Error())
-			}
-			continue
+// Read implements io.Reader; a frame with a header ends the sequence with an error.
+func (b *body) Read(dst []byte) (int, error) {
+	for b.m == nil || b.m.Len() == 0 {
+		if err := b.next(); err != nil {
+			return 0, err
 		}
-		n := b.frame.CopyTo(dst, b.at)
-		b.at += n
-		dst = dst[n:]
+		if len(b.m.Header) > 0 {
+			return 0, status.Error(codes.InvalidArgument, errBody.Error())
+		}
 	}
-	return nil
+	return b.m.Read(dst)
 }
 
 func (b *body) next() (err error) {
-	b.release()
-	b.at = 0
-	b.frame, err = b.st.Recv()
+	b.m, err = cluster.Next(b.st)
 	if errors.Is(err, io.EOF) {
 		return status.Error(codes.InvalidArgument, errBody.Error())
 	}
 	return err
 }
 
-func (b *body) release() {
-	b.frame.Release()
-	b.frame = nil
-}
-
 // end reads the frame with the pushEnd.
 func (b *body) end(m *pushEnd) error {
-	if b.frame != nil && b.at != b.frame.Len() {
+	if b.m != nil && b.m.Len() > 0 {
 		return status.Error(codes.InvalidArgument, errBody.Error())
 	}
 	if err := b.next(); err != nil {
 		return err
 	}
-	return parse(b.frame, m)
+	return parse(b.m.Header, m)
 }

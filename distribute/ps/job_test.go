@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -95,12 +96,12 @@ type reference struct {
 }
 
 func sumRepeated(ids []int64, rows []float32) ([]int64, []float32) {
-	unique, index := Unique(ids)
-	if index == nil {
-		return ids, rows
-	}
+	unique := slices.Clone(ids)
+	slices.Sort(unique)
+	unique = slices.Compact(unique)
 	out := make([]float32, 2*len(unique))
-	for i, k := range index {
+	for i, id := range ids {
+		k, _ := slices.BinarySearch(unique, id)
 		out[2*k] += rows[2*i]
 		out[2*k+1] += rows[2*i+1]
 	}

@@ -35,3 +35,12 @@ func giveScratch(b []byte) {
 func int32s(b []byte) []int32 {
 	return graph.Of[int32](&graph.Tensor{DType: graph.Int32, Shape: []int{len(b) / 4}, Bytes: b})
 }
+
+// resizeScratch returns n bytes of any contents in *b, which is replaced where it is too small.
+func resizeScratch(b *[]byte, n int) []byte {
+	if cap(*b) < n {
+		giveScratch(*b)
+		*b = takeScratch(n)
+	}
+	return (*b)[:n]
+}

@@ -163,7 +163,7 @@ var sliceBuffers = sync.Pool{New: func() any { return new([]byte) }}
 // readSlice returns bytes of a field as of a fence.
 func (s *Server) readSlice(_ context.Context, f *cluster.Frame) (*cluster.Frame, error) {
 	var req sliceRequest
-	if err := parse(f, &req); err != nil {
+	if err := parse(f.Header, &req); err != nil {
 		return nil, err
 	}
 	x, err := s.find(req.ident)

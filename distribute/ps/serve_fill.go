@@ -31,7 +31,7 @@ func (s *Server) fill(_ context.Context, st cluster.Stream) error {
 
 func (s *Server) fillFrame(f *cluster.Frame) error {
 	var h fillHeader
-	if err := parse(f, &h); err != nil {
+	if err := parse(f.Header, &h); err != nil {
 		return err
 	}
 	x, err := s.findAny(h.ident)

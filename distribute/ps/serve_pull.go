@@ -80,7 +80,7 @@ func (s *Server) open(st cluster.Stream, m message, id func() ident) (*session, 
 		return nil, err
 	}
 	defer f.Release()
-	if err := parse(f, m); err != nil {
+	if err := parse(f.Header, m); err != nil {
 		return nil, err
 	}
 	return s.find(id())
@@ -119,7 +119,7 @@ func (s *Server) pullRows(_ context.Context, st cluster.Stream) error {
 	}
 	defer first.Release()
 	var req rowsRequest
-	if err := parse(first, &req); err != nil {
+	if err := parse(first.Header, &req); err != nil {
 		return err
 	}
 	x, err := s.find(req.ident)
@@ -155,7 +155,7 @@ func (s *Server) pullRows(_ context.Context, st cluster.Stream) error {
 	return st.Send(&cluster.Frame{Header: encode(&pullFrame{unit: -1, progress: x.now()})})
 }
 
-// rowSender sends rows in frames of about frameBytes.
+// rowSender sends rows in frames of about rowFrame bytes.
 type rowSender struct {
 	st       cluster.Stream
 	transfer transfer
@@ -165,24 +165,17 @@ type rowSender struct {
 
 func (r *rowSender) send(u *unit, ids []int32) error {
 	size := u.v.rowBytes()
-	most := max(frameBytes/max(size, 1), 1)
+	most := max(rowFrame/max(size, 1), 1)
 	for len(ids) > 0 {
 		n := min(len(ids), most)
-		if need := n * size; cap(r.buf) < need {
-			giveScratch(r.buf)
-			r.buf = takeScratch(need)
-		}
-		chunk := r.buf[:n*size]
+		chunk := resizeScratch(&r.buf, n*size)
 		if err := u.readRows(ids[:n], chunk); err != nil {
 			return status.Errorf(codes.InvalidArgument, "rows of %s: %v", u.v.Name, err)
 		}
 		if r.transfer.half(u.v.DType) {
-			if cap(r.half) < len(chunk)/2 {
-				giveScratch(r.half)
-				r.half = takeScratch(len(chunk) / 2)
-			}
-			r.transfer.narrow(r.half[:len(chunk)/2], chunk)
-			chunk = r.half[:len(chunk)/2]
+			half := resizeScratch(&r.half, len(chunk)/2)
+			r.transfer.narrow(half, chunk)
+			chunk = half
 		}
 		if err := r.st.Send(&cluster.Frame{Header: encode(&pullFrame{unit: u.number}), Body: [][]byte{chunk}}); err != nil {
 			return err

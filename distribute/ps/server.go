@@ -125,7 +125,7 @@ type pointerTo[T any] interface {
 func unary[Q any, PQ pointerTo[Q]](f func(context.Context, PQ) (message, error)) cluster.Handler {
 	return func(ctx context.Context, req *cluster.Frame) (*cluster.Frame, error) {
 		q := PQ(new(Q))
-		if err := parse(req, q); err != nil {
+		if err := parse(req.Header, q); err != nil {
 			return nil, err
 		}
 		reply, err := f(ctx, q)
@@ -136,8 +136,8 @@ func unary[Q any, PQ pointerTo[Q]](f func(context.Context, PQ) (message, error))
 	}
 }
 
-func parse(f *cluster.Frame, m message) error {
-	if err := decode(f.Header, m); err != nil {
+func parse(header []byte, m message) error {
+	if err := decode(header, m); err != nil {
 		return status.Error(codes.InvalidArgument, err.Error())
 	}
 	return nil

@@ -1,23 +1,46 @@
 package ps
 
-import "slices"
+import (
+	"math/bits"
+	"slices"
+)
 
-// Unique returns the different ids in increasing order, and for each id its
-// index among them; nil where they are increasing already.
-func Unique(ids []int64) (unique []int64, index []int32) {
+// distinct is a list of ids without its repetitions.
+type distinct struct {
+	all    []int64
+	unique []int64 // increasing
+	order  []int32 // positions in all, in the order of the ids; nil: all is increasing
+	ends   []int32 // where the positions of each unique id end in order; nil: none repeats
+}
+
+// newDistinct keeps ids, which must not change.
+func newDistinct(ids []int64) *distinct {
+	d := &distinct{all: ids, unique: ids}
 	if increasing(ids) {
-		return ids, nil
+		return d
 	}
-	order := sortedOrder(ids)
-	index = make([]int32, len(ids))
-	unique = make([]int64, 0, len(ids))
-	for _, at := range order {
-		if id := ids[at]; len(unique) == 0 || unique[len(unique)-1] != id {
-			unique = append(unique, id)
+	d.order = sortedOrder(ids)
+	d.unique = make([]int64, 0, len(ids))
+	last := int64(0)
+	for i, at := range d.order {
+		id := ids[at]
+		switch {
+		case i == 0 || id != last:
+			d.unique = append(d.unique, id)
+			if d.ends != nil {
+				d.ends = append(d.ends, int32(i+1))
+			}
+			last = id
+			continue
+		case d.ends == nil:
+			d.ends = make([]int32, i, len(ids))
+			for k := range d.ends {
+				d.ends[k] = int32(k + 1)
+			}
 		}
-		index[at] = int32(len(unique) - 1)
+		d.ends[len(d.ends)-1] = int32(i + 1)
 	}
-	return unique, index
+	return d
 }
 
 func increasing(ids []int64) bool {
@@ -29,9 +52,53 @@ func increasing(ids []int64) bool {
 	return true
 }
 
-// radixBits is the digit of the radix sort; few ids are sorted by comparison.
+// at returns the positions of unique id k; order must be there.
+func (d *distinct) at(k int) []int32 {
+	if d.ends == nil {
+		return d.order[k : k+1]
+	}
+	first := int32(0)
+	if k > 0 {
+		first = d.ends[k-1]
+	}
+	return d.order[first:d.ends[k]]
+}
+
+// spread copies rows, those of the unique ids from number k on, to where the
+// list of ids has them in dst.
+func (d *distinct) spread(dst, rows []byte, k, size int) {
+	if d.order == nil {
+		copy(dst[k*size:], rows)
+		return
+	}
+	for ; len(rows) > 0; rows, k = rows[size:], k+1 {
+		for _, at := range d.at(k) {
+			copy(dst[int(at)*size:(int(at)+1)*size], rows)
+		}
+	}
+}
+
+// sumRows writes the sums of src's rows of each of the unique ids from number
+// lo to hi to dst, in the order in which the list has them.
+func sumRows[T float32 | float64](d *distinct, dst, src []T, lo, hi, n int) {
+	if d.order == nil {
+		copy(dst, src[lo*n:hi*n])
+		return
+	}
+	for k := lo; k < hi; k++ {
+		to, places := dst[(k-lo)*n:(k-lo+1)*n], d.at(k)
+		copy(to, src[int(places[0])*n:])
+		for _, at := range places[1:] {
+			for i, x := range src[int(at)*n : (int(at)+1)*n] {
+				to[i] += x
+			}
+		}
+	}
+}
+
+// radixBits is the largest digit of the radix sort; few ids are sorted by comparison.
 const (
-	radixBits  = 11
+	radixBits  = 12
 	radixLeast = 256
 )
 
@@ -39,10 +106,13 @@ const (
 // theirs.
 func sortedOrder(ids []int64) []int32 {
 	order := make([]int32, len(ids))
-	for i := range order {
-		order[i] = int32(i)
-	}
-	if len(ids) < radixLeast || slices.Min(ids) < 0 {
+	least, most := slices.Min(ids), slices.Max(ids)
+	width := bits.Len64(uint64(most - least))
+	place := bits.Len(uint(len(ids)))
+	if len(ids) < radixLeast || least < 0 || width+place > 64 {
+		for i := range order {
+			order[i] = int32(i)
+		}
 		slices.SortStableFunc(order, func(a, b int32) int {
 			switch {
 			case ids[a] < ids[b]:
@@ -54,23 +124,40 @@ func sortedOrder(ids []int64) []int32 {
 		})
 		return order
 	}
-	other := make([]int32, len(ids))
-	var count [1<<radixBits + 1]int32
-	most := slices.Max(ids)
-	for shift := 0; most>>shift > 0; shift += radixBits {
-		clear(count[:])
-		for _, id := range ids {
-			count[id>>shift&(1<<radixBits-1)+1]++
-		}
-		for i := 1; i < len(count); i++ {
-			count[i] += count[i-1]
-		}
-		for _, at := range order {
-			digit := ids[at] >> shift & (1<<radixBits - 1)
-			other[count[digit]] = at
-			count[digit]++
-		}
-		order, other = other, order
+	// Keys are an id above its position, so that a pass reads nothing else.
+	keys := make([]uint64, 2*len(ids))
+	keys, other := keys[:len(ids)], keys[len(ids):]
+	for i, id := range ids {
+		keys[i] = uint64(id-least)<<place | uint64(i)
+	}
+	passes := (width + radixBits - 1) / radixBits
+	for p := range passes {
+		// Digits of equal width, the last one the rest.
+		digit := (width + passes - 1) / passes
+		radixPass(other, keys, place+p*digit, digit)
+		keys, other = other, keys
+	}
+	for i, k := range keys {
+		order[i] = int32(k & (1<<place - 1))
 	}
 	return order
+}
+
+// radixPass sorts src by the digit at a bit into dst; equal ones keep their order.
+func radixPass(dst, src []uint64, shift, digit int) {
+	var count [1 << radixBits]int32
+	mask := uint64(1)<<digit - 1
+	for _, k := range src {
+		count[k>>shift&mask&(1<<radixBits-1)]++
+	}
+	sum := int32(0)
+	for i, n := range count[:mask+1] {
+		count[i] = sum
+		sum += n
+	}
+	for _, k := range src {
+		c := &count[k>>shift&mask&(1<<radixBits-1)]
+		dst[*c] = k
+		*c++
+	}
 }

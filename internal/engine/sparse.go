@@ -3,6 +3,7 @@ package engine
 import (
 	"sync"
 
+	"github.com/goestimator/goestimator/internal/graph"
 	"github.com/goestimator/goestimator/internal/kernels"
 )
 
@@ -179,23 +180,30 @@ func (u *uniqueRows[T]) prepare(rows *rowUpdate) {
 
 // collect groups the rows of this run.
 func (u *uniqueRows[T]) collect(rows *rowUpdate) error {
-	if err := rows.ids.check(rows.size); err != nil {
+	if err := rows.ids.below(rows.size); err != nil {
 		return err
 	}
-	clear(u.table)
 	u.ids, u.first, u.last = u.ids[:0], u.first[:0], u.last[:0]
 	n := rows.ids.v.n
 	u.next, u.values, u.width = u.next[:n], view[T](rows.values), 0
 	if n > 0 {
 		u.width = rows.values.n / n
 	}
+	if u.increasing(rows) {
+		return nil
+	}
+	clear(u.table)
 	if u.width == 1 {
 		u.collectScalars(rows, n)
 		return nil
 	}
 	for r := range n {
 		u.next[r] = -1
-		k := u.find(int64(rows.ids.at(r)))
+		id := rows.ids.at(r)
+		if id < 0 {
+			continue
+		}
+		k := u.find(int64(id))
 		if k == len(u.first) {
 			u.first, u.last = append(u.first, int32(r)), append(u.last, int32(r))
 			continue
@@ -206,12 +214,41 @@ func (u *uniqueRows[T]) collect(rows *rowUpdate) error {
 	return nil
 }
 
+// increasing takes increasing indices, such as parameter servers get, as they
+// are: no two are equal. It reports false, without effect, where they are not.
+func (u *uniqueRows[T]) increasing(rows *rowUpdate) bool {
+	if rows.ids.v.typ.DType == graph.Int32 {
+		return takeIncreasing(u, view[int32](rows.ids.v))
+	}
+	return takeIncreasing(u, view[int64](rows.ids.v))
+}
+
+func takeIncreasing[T kernels.Float, I int32 | int64](u *uniqueRows[T], ids []I) bool {
+	for i := 1; i < len(ids); i++ {
+		if ids[i] <= ids[i-1] {
+			return false
+		}
+	}
+	u.ids, u.first = u.ids[:len(ids)], u.first[:len(ids)]
+	for i, id := range ids {
+		u.ids[i], u.first[i], u.next[i] = int64(id), int32(i), -1
+	}
+	if u.width == 1 {
+		copy(u.sums, u.values[:len(ids)])
+	}
+	return true
+}
+
 // collectScalars sums rows of one element as it groups them, in their order.
 func (u *uniqueRows[T]) collectScalars(rows *rowUpdate, n int) {
 	sums, values := u.sums[:n], u.values[:n]
 	for r, v := range values {
+		id := rows.ids.at(r)
+		if id < 0 {
+			continue
+		}
 		known := len(u.ids)
-		if k := u.find(int64(rows.ids.at(r))); k == known {
+		if k := u.find(int64(id)); k == known {
 			sums[k] = v
 		} else {
 			sums[k] += v

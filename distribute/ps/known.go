@@ -1,0 +1,42 @@
+package ps
+
+import (
+	"slices"
+	"sync"
+)
+
+// knownIDs remembers the ids of the rows that were pulled last, by variable:
+// gradients are mostly of the same, and need not be sorted once more.
+type knownIDs struct {
+	mu sync.Mutex
+	of map[string][]*distinct // the latest last
+}
+
+// knownLists is how many lists of a variable are remembered: those of steps
+// whose rows are fetched ahead come before the gradients of the present one.
+const knownLists = 3
+
+func (k *knownIDs) keep(variable string, d *distinct) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.of == nil {
+		k.of = map[string][]*distinct{}
+	}
+	list := k.of[variable]
+	if len(list) == knownLists {
+		list = slices.Delete(list, 0, 1)
+	}
+	k.of[variable] = append(list, d)
+}
+
+// distinct returns ids without repetitions.
+func (k *knownIDs) distinct(variable string, ids []int64) *distinct {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, d := range k.of[variable] {
+		if slices.Equal(d.all, ids) {
+			return d
+		}
+	}
+	return newDistinct(ids)
+}
