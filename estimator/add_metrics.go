@@ -14,7 +14,7 @@ type MetricFn func(mc *ModelContext, features models.Features, labels models.Lab
 // evaluations have the metrics of fn besides. A name that the model has itself is replaced.
 func AddMetrics(e *Estimator, fn MetricFn) *Estimator {
 	inner := e.modelFn
-	return e.with(ModelFunc(func(mc *ModelContext, features models.Features, labels models.Labels) (*Spec, error) {
+	wrapped := ModelFunc(func(mc *ModelContext, features models.Features, labels models.Labels) (*Spec, error) {
 		if fn == nil {
 			return nil, errors.New("add metrics: metric_fn must be provided")
 		}
@@ -36,5 +36,9 @@ func AddMetrics(e *Estimator, fn MetricFn) *Estimator {
 		extended := *spec
 		extended.EvalMetrics = all
 		return &extended, nil
-	}))
+	})
+	if p, ok := inner.(Preparer); ok {
+		return e.with(prepared{wrapped, p})
+	}
+	return e.with(wrapped)
 }

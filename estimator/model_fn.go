@@ -19,6 +19,20 @@ type ModelFn interface {
 	Model(mc *ModelContext, features models.Features, labels models.Labels) (*Spec, error)
 }
 
+// A Preparer is a ModelFn that reads other columns than the data has: the
+// Estimator puts Prepare upon the data set of every input_fn, in every mode and
+// every task, and the model_fn is given the columns of the result. Labels and
+// weights must pass through. It must not read the data.
+type Preparer interface {
+	Prepare(ds inputs.Dataset) (inputs.Dataset, error)
+}
+
+// prepared is a ModelFn with the Preparer of another one.
+type prepared struct {
+	ModelFn
+	Preparer
+}
+
 // ModelFunc is a function as a ModelFn.
 type ModelFunc func(mc *ModelContext, features models.Features, labels models.Labels) (*Spec, error)
 

@@ -136,7 +136,7 @@ func (e *Estimator) inputContext(mode models.Mode) inputs.Context {
 	return ic
 }
 
-// openInput calls the input_fn.
+// openInput calls the input_fn; a model_fn that is a Preparer prepares what it returns.
 func (e *Estimator) openInput(ctx context.Context, input InputFn, mode models.Mode) (inputs.Dataset, error) {
 	if input == nil {
 		return nil, errors.New("input_fn must be provided")
@@ -147,6 +147,13 @@ func (e *Estimator) openInput(ctx context.Context, input InputFn, mode models.Mo
 	}
 	if ds == nil {
 		return nil, fmt.Errorf("input_fn, mode %s: returned no data set", mode)
+	}
+	p, ok := e.modelFn.(Preparer)
+	if !ok {
+		return ds, nil
+	}
+	if ds, err = p.Prepare(ds); err != nil {
+		return nil, fmt.Errorf("preparing the input, mode %s: %w", mode, err)
 	}
 	return ds, nil
 }

@@ -12,6 +12,8 @@ type Config struct {
 	DataDir string `yaml:"data_dir,omitempty"`
 	// Seed of initial values, dropout, shuffling and augmentation. 0: none given, a fresh one is drawn at each start.
 	Seed int64 `yaml:"seed"`
+	// How canned models read the features. A column is declared before those that are made of it.
+	FeatureColumns []FeatureColumn `yaml:"feature_columns,omitempty"`
 	// The network.
 	Model Model `yaml:"model"`
 	// How gradients become updates.
@@ -34,7 +36,7 @@ type Config struct {
 
 // Model names a model_fn and its parameters.
 type Model struct {
-	// A registered model_fn or a network (linear, mlp, cnn, resnet20).
+	// A registered model_fn, a network (linear, mlp, cnn, resnet20) or a canned model over feature_columns (linear_classifier, dnn_linear_combined_classifier, ...; docs/canned.md).
 	Name string `yaml:"name,omitempty"`
 	// The model_fn's own parameters, for example classes or hidden_units. Keys are lower-cased and split at dots.
 	Params map[string]any `yaml:"params,omitempty"`

@@ -19,6 +19,8 @@ type Input struct {
 	Delimiter string `yaml:"delimiter"`
 	// csv: cells that mean a missing value, besides the empty cell.
 	MissingValues []string `yaml:"missing_values,omitempty"`
+	// csv: character that starts lines to pass over. Empty: none.
+	Comment string `yaml:"comment,omitempty"`
 	// Parameters of a registered input_fn. Keys are lower-cased and split at dots.
 	Params map[string]any `yaml:"params,omitempty"`
 	// glyphs: number of examples. 0: endless.

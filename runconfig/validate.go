@@ -53,6 +53,7 @@ func (c *Config) validate(vs *violations) {
 	c.Train.Input.validate("train.input", vs)
 	c.Eval.Input.validate("eval.input", vs)
 	c.Predict.Input.validate("predict.input", vs)
+	validateColumns(c.FeatureColumns, vs)
 	vs.regexp("model.warm_start.vars", c.Model.WarmStart.Vars)
 	vs.regexp("optimizer.weight_decay_exclude", c.Optimizer.WeightDecayExclude)
 }

@@ -26,7 +26,7 @@ func inputSpec(in runconfig.Input) (inputs.Spec, error) {
 	}
 	spec := inputs.Spec{
 		Format: in.Format, Files: in.Files, Images: in.Images, Labels: in.Labels,
-		Header: in.Header, Delimiter: in.Delimiter, MissingValues: in.MissingValues, Count: in.Count,
+		Header: in.Header, Delimiter: in.Delimiter, MissingValues: in.MissingValues, Comment: in.Comment, Count: in.Count,
 		Split: inputs.SplitSpec{Folds: in.Split.Folds, HeldOut: in.Split.HeldOut, Part: in.Split.Part},
 		Shard: in.Shard, Skip: in.Skip, Take: in.Take, Repeat: in.Repeat, Shuffle: in.Shuffle,
 		Scale: in.Scale, Mean: in.Mean, Std: in.Std,
