@@ -192,6 +192,9 @@ func (t *training) save(ctx context.Context, snap *distribute.Snapshot) (string,
 		}
 		tensors[inputKey(t.rank())] = stringScalar(position)
 	}
+	for name, v := range t.program.spec.TrainOp.Hyperparameters() {
+		tensors[name] = graph.ScalarOf(float32(v))
+	}
 	tensors[featuresKey] = stringScalar([]byte(t.featureSignature()))
 	tensors[seedKey] = stringScalar(strconv.AppendInt(nil, t.est.seed, 10))
 	for _, h := range t.hooks {

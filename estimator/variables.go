@@ -121,7 +121,8 @@ func (s *session) restore(r *checkpoint.Reader) error {
 	_, shared := s.strategy.(distribute.Shared)
 	for _, name := range vars.Names() {
 		want, _ := vars.Type(name)
-		have, ok := r.Lookup(name)
+		from := s.storedName(r, name)
+		have, ok := r.Lookup(from)
 		if !ok {
 			mismatch.Problems = append(mismatch.Problems, fmt.Sprintf("no variable %s", name))
 			continue
@@ -132,11 +133,11 @@ func (s *session) restore(r *checkpoint.Reader) error {
 			continue
 		}
 		if shared {
-			values[name] = func(dst *graph.Tensor, first int) error { return readRows(r, name, dst, first) }
+			values[name] = func(dst *graph.Tensor, first int) error { return readRows(r, from, dst, first) }
 			continue
 		}
 		// Read before any is set, so that a damaged one leaves all as they were.
-		t, err := r.Tensor(name)
+		t, err := r.Tensor(from)
 		if err != nil {
 			return err
 		}
@@ -151,6 +152,15 @@ func (s *session) restore(r *checkpoint.Reader) error {
 		}
 	}
 	return nil
+}
+
+// storedName is the name of a variable's value in a checkpoint: its own, but for
+// a count of updates that tf.estimator has no variable for beside the global step.
+func (s *session) storedName(r *checkpoint.Reader, name string) string {
+	if _, ok := r.Lookup(name); ok || s.program.mode != models.Train || !s.program.spec.TrainOp.Iterations(name) {
+		return name
+	}
+	return distribute.GlobalStep
 }
 
 // readRows reads rows of a variable from a checkpoint.
