@@ -121,6 +121,9 @@ func (s *inference) each(ctx context.Context, ds inputs.Dataset, limit int64, fn
 			continue
 		}
 		if err = s.batches.add(rec); err == nil {
+			err = s.fit(s.batches)
+		}
+		if err == nil {
 			_, err = s.runStep(ctx, distribute.Step{Batches: s.batches.batches()})
 		}
 		if err == nil {

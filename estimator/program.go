@@ -38,12 +38,16 @@ type program struct {
 	args        []graph.Output // of the step function
 	updates     []distribute.Update
 	summaries   []summaryOutput
+	sizes       raggedSizes // that it was built for
 }
 
 type feed struct {
 	column  inputs.Column
 	output  graph.Output
 	encoder *Encoder // nil: the column is fed as it is
+
+	ragged  *models.RaggedInput // of a ragged feature, with
+	offsets graph.Output        // another placeholder; else nil
 }
 
 type named struct {
@@ -64,13 +68,14 @@ type summaryOutput struct {
 }
 
 // buildProgram runs the model_fn at two batch sizes and unifies what it made.
-func (e *Estimator) buildProgram(mode models.Mode, schema *inputs.Schema) (*program, error) {
-	columns := fedColumns(mode, schema)
-	a, err := e.render(mode, columns, firstBatch)
+// Ragged columns have the room that sizes says.
+func (e *Estimator) buildProgram(mode models.Mode, schema *inputs.Schema, sizes raggedSizes) (*program, error) {
+	in := inputSpec{columns: fedColumns(mode, schema), sizes: sizes}
+	a, err := e.render(mode, in, firstBatch)
 	if err != nil {
 		return nil, err
 	}
-	b, err := e.render(mode, columns, secondBatch)
+	b, err := e.render(mode, in, secondBatch)
 	if err != nil {
 		return nil, err
 	}
@@ -115,18 +120,21 @@ func (r *rendering) addDense(n *G.Node, what string, dst *graph.Output) {
 	r.places = append(r.places, place{what: what, dense: dst})
 }
 
-func (e *Estimator) render(mode models.Mode, columns []inputs.Column, batch int) (*rendering, error) {
-	r := &rendering{program: &program{mode: mode, graph: graph.New()}}
+// inputSpec says what a program takes in.
+type inputSpec struct {
+	columns []inputs.Column
+	sizes   raggedSizes
+}
+
+func (e *Estimator) render(mode models.Mode, in inputSpec, batch int) (*rendering, error) {
+	r := &rendering{program: &program{mode: mode, graph: graph.New(), sizes: in.sizes}}
 	opts := models.Options{Mode: mode, Batch: batch, Seed: e.seed, DType: e.dtype}
 	_, err := models.Build(opts, func(b *models.Builder) error {
-		features, labels, err := addInputs(b, columns)
+		mc := &ModelContext{Builder: b, params: e.params.clone(), config: e.config, columns: in.columns}
+		mc.replicas = e.inputContext(mode).ReplicasInSync
+		features, labels, err := mc.addInputs(in)
 		if err != nil {
 			return err
-		}
-		mc := &ModelContext{Builder: b, params: e.params.clone(), config: e.config, columns: columns}
-		mc.replicas = e.inputContext(mode).ReplicasInSync
-		for _, in := range b.Inputs() {
-			mc.leaves = append(mc.leaves, in.Node)
 		}
 		spec, err := e.modelFn.Model(mc, features, labels)
 		if err != nil {
@@ -147,29 +155,39 @@ func (e *Estimator) render(mode models.Mode, columns []inputs.Column, batch int)
 	return r, nil
 }
 
-func addInputs(b *models.Builder, columns []inputs.Column) (features, labels models.Features, err error) {
+// addInputs makes a leaf for each column, and a second one for the offsets of a ragged feature.
+func (mc *ModelContext) addInputs(in inputSpec) (features, labels models.Features, err error) {
+	b := mc.Builder
 	var fs, ls []models.Feature
 	var weights *G.Node
-	for _, c := range columns {
-		if c.Ragged && c.Role != inputs.Label {
-			return features, labels, fmt.Errorf("column %q is ragged: give it a fixed length, or leave it out with role: ignore", c.Name)
-		}
+	for _, c := range in.columns {
 		shape := append([]int{b.Batch()}, c.Shape...)
-		switch c.Role {
-		case inputs.Label:
-			l := models.Feature{Name: c.Name, Dense: b.Input("labels/"+c.Name, c.DType, shape...)}
+		var leaf *G.Node
+		switch {
+		case c.Role == inputs.Label:
+			leaf = b.Input("labels/"+c.Name, c.DType, shape...)
+			l := models.Feature{Name: c.Name, Dense: leaf}
 			if c.Ragged {
 				l.Ragged, l.Dense = &models.Ragged{Values: l.Dense}, nil
 			}
 			ls = append(ls, l)
-		case inputs.Weight:
+		case c.Role == inputs.Weight && c.Ragged:
+			return features, labels, fmt.Errorf("column %q is ragged: expected one weight for each example", c.Name)
+		case c.Role == inputs.Weight:
 			if weights != nil {
 				return features, labels, fmt.Errorf("column %q is a second weight: expected one column with the role weight at most", c.Name)
 			}
 			weights = b.Input("weights/"+c.Name, c.DType, shape...)
+			leaf = weights
+		case c.Ragged:
+			r := b.Ragged(c.Name, c.DType, in.sizes[c.Name])
+			leaf = r.Values
+			fs = append(fs, models.Feature{Name: c.Name, Ragged: r})
 		default:
-			fs = append(fs, models.Feature{Name: c.Name, Dense: b.Input("features/"+c.Name, c.DType, shape...)})
+			leaf = b.Input("features/"+c.Name, c.DType, shape...)
+			fs = append(fs, models.Feature{Name: c.Name, Dense: leaf})
 		}
+		mc.leaves = append(mc.leaves, leaf)
 	}
 	return models.NewFeatures(b, fs...).WithWeights(weights), models.NewFeatures(b, ls...), b.Err()
 }
@@ -180,12 +198,15 @@ func (r *rendering) lower(mc *ModelContext) error {
 	p.variables = b.Variables()
 	gb := graph.NewBuilder(p.graph)
 	leaves := map[*G.Node]graph.Output{}
-	for i, in := range b.Inputs() {
-		out := gb.Placeholder(in.Name, graph.Type{DType: in.DType, Shape: graph.ShapeOf(in.Node.Shape()...)})
-		leaves[in.Node] = out
-		if i < len(mc.columns) {
-			p.feeds = append(p.feeds, feed{column: mc.columns[i], output: out})
-		}
+	for _, in := range b.Inputs() {
+		leaves[in.Node] = gb.Placeholder(in.Name, graph.Type{DType: in.DType, Shape: graph.ShapeOf(in.Node.Shape()...)})
+	}
+	for i, c := range mc.columns {
+		p.feeds = append(p.feeds, feed{column: c, output: leaves[mc.leaves[i]]})
+	}
+	for _, in := range b.RaggedInputs() {
+		f := &p.feeds[slices.Index(mc.leaves, in.Values)]
+		f.ragged, f.offsets = in, leaves[in.Offsets]
 	}
 	for _, e := range mc.encoded {
 		p.feeds = append(p.feeds, e.feed(mc.columns, leaves[e.node]))
@@ -298,6 +319,7 @@ func (r *rendering) rebase(u *graph.Graph) *program {
 	}
 	for i := range r.program.feeds {
 		move(&r.program.feeds[i].output)
+		move(&r.program.feeds[i].offsets)
 	}
 	move(&r.program.step)
 	r.program.graph = u
@@ -305,8 +327,8 @@ func (r *rendering) rebase(u *graph.Graph) *program {
 }
 
 // leaveOutUnfed takes the columns of text, ragged ones, and those that are fed
-// encoded from the feeds where nothing uses them. Text and ragged columns that
-// something uses it refuses: programs compute with dense numbers.
+// encoded from the feeds where nothing uses them. Text, and ragged labels, that
+// something uses it refuses: programs compute with numbers.
 func (r *rendering) leaveOutUnfed() error {
 	used := map[graph.Output]bool{}
 	for _, n := range r.program.graph.Nodes() {
@@ -326,12 +348,16 @@ func (r *rendering) leaveOutUnfed() error {
 	var errs []error
 	var feeds []feed
 	for _, f := range r.program.feeds {
-		unfit := f.column.DType == graph.String || f.column.Ragged
+		unfit := f.column.DType == graph.String || f.column.Ragged && f.ragged == nil
 		switch {
+		case f.ragged != nil && !unfit:
+			if used[f.output] || used[f.offsets] {
+				feeds = append(feeds, f)
+			}
 		case f.encoder != nil, !unfit && (used[f.output] || !encoded[f.column.Name]):
 			feeds = append(feeds, f)
-		case used[f.output] && f.column.Ragged:
-			errs = append(errs, fmt.Errorf("column %q is ragged, and the model uses it: give it a fixed length, or leave it out with role: ignore", f.column.Name))
+		case used[f.output] && f.column.Ragged && f.column.DType != graph.String:
+			errs = append(errs, fmt.Errorf("column %q is a ragged label, and the model uses its values: expected a head that encodes them", f.column.Name))
 		case used[f.output]:
 			errs = append(errs, fmt.Errorf("column %q is text, and the model uses it: give it a vocabulary, or leave it out with role: ignore", f.column.Name))
 		}

@@ -53,15 +53,13 @@ const learningRate = "learning_rate"
 // newSession builds a mode's program for data of that schema and creates its
 // variables with their initial values on a strategy of that config.
 func (e *Estimator) newSession(mode models.Mode, schema *inputs.Schema, config distribute.Config) (*session, error) {
-	p, err := e.buildProgram(mode, schema)
+	p, err := e.buildProgram(mode, schema, nil)
 	if err != nil {
 		return nil, err
 	}
 	s := &session{est: e, program: p, schema: schema, index: map[string]int{}}
 	s.self = s
-	for _, f := range p.feeds {
-		s.feeds = append(s.feeds, fed{schema.Index(f.column.Name), f.encoder})
-	}
+	s.setFeeds()
 	if s.strategy, err = distribute.New(config); err != nil {
 		return nil, err
 	}
@@ -92,7 +90,7 @@ func (s *session) Fetch(name string) error {
 }
 
 func (s *session) fetchOutput(name string, o graph.Output) {
-	if _, ok := s.index[name]; !ok {
+	if i, ok := s.index[name]; !ok || s.fetches[i] != o {
 		s.index[name] = len(s.fetches)
 		s.fetches = append(s.fetches, o)
 	}
@@ -183,6 +181,9 @@ func (s *session) compile() (distribute.Stepper, error) {
 	p := distribute.Program{Graph: s.program.graph, Fetches: s.fetches, Profile: s.profile}
 	for _, f := range s.program.feeds {
 		p.Feeds = append(p.Feeds, f.output)
+		if f.ragged != nil {
+			p.Feeds = append(p.Feeds, f.offsets)
+		}
 	}
 	if s.program.mode != models.Train {
 		return s.strategy.Infer(p)

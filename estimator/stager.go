@@ -5,37 +5,57 @@ import (
 	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/models"
 )
 
 // stager turns the records of one step, one per local replica, into batches of
 // tensors. It keeps the records while the step needs their memory.
 type stager struct {
+	schema  *inputs.Schema
 	feeds   []fed
 	readers []*inputs.TensorReader
 	staged  []distribute.Batch
+	ragged  [][]raggedTensors // by replica and feed
 	records []arrow.Record
 	rows    int
+	need    raggedSizes // what the program has no room for; nil where all was staged
 }
 
 // fed says what a feed takes.
 type fed struct {
-	column  int      // of the schema
-	encoder *Encoder // nil: the column as it is
+	column  int         // of the schema
+	encoder *Encoder    // nil: the column as it is
+	ragged  *raggedFeed // of a ragged column, which makes two feeds; else nil
 }
 
 func newStager(schema *inputs.Schema, feeds []fed, replicas int) *stager {
-	s := &stager{feeds: feeds}
+	s := &stager{schema: schema}
 	for range replicas {
 		s.readers = append(s.readers, inputs.NewTensorReader(schema))
-		b := distribute.Batch{Feeds: make([]*graph.Tensor, len(feeds))}
+	}
+	s.staged = make([]distribute.Batch, replicas)
+	s.ragged = make([][]raggedTensors, replicas)
+	s.setFeeds(feeds)
+	return s
+}
+
+// setFeeds says what batches consist of from now on.
+func (s *stager) setFeeds(feeds []fed) {
+	s.feeds = feeds
+	for n := range s.staged {
+		b := &s.staged[n]
+		s.ragged[n], b.Feeds = make([]raggedTensors, len(feeds)), nil
 		for i, f := range feeds {
-			if f.encoder != nil {
-				b.Feeds[i] = &graph.Tensor{}
+			switch {
+			case f.ragged != nil:
+				b.Feeds = append(b.Feeds, &s.ragged[n][i].values, &s.ragged[n][i].offsets)
+			case f.encoder != nil:
+				b.Feeds = append(b.Feeds, &graph.Tensor{})
+			default:
+				b.Feeds = append(b.Feeds, nil)
 			}
 		}
-		s.staged = append(s.staged, b)
 	}
-	return s
 }
 
 // full reports whether every replica has a batch.
@@ -43,22 +63,50 @@ func (s *stager) full() bool { return len(s.records) == len(s.readers) }
 
 // add stages a record and takes it over, whether or not it fails.
 func (s *stager) add(rec arrow.Record) error {
-	n := len(s.records)
 	s.records = append(s.records, rec)
+	return s.stage(len(s.records) - 1)
+}
+
+// again stages all records anew.
+func (s *stager) again() error {
+	s.need = nil
+	for n := range s.records {
+		if err := s.stage(n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stage makes the batch of record n.
+func (s *stager) stage(n int) error {
+	rec := s.records[n]
 	tensors, err := s.readers[n].Read(rec)
 	if err != nil {
 		return err
 	}
 	b := &s.staged[n]
 	b.Rows = int(rec.NumRows())
+	at := 0
 	for i, f := range s.feeds {
-		if f.encoder == nil {
-			b.Feeds[i] = tensors[f.column].Tensor
-			continue
+		switch {
+		case f.ragged != nil:
+			need, err := f.ragged.stage(&s.ragged[n][i], tensors, b.Rows)
+			if err != nil {
+				return err
+			}
+			if need.Capacity > f.ragged.Capacity || need.Length > f.ragged.Length {
+				s.need = s.need.raise(map[string]models.RaggedSize{f.ragged.Name: need})
+			}
+			at++
+		case f.encoder != nil:
+			if err := f.encoder.run(b.Feeds[at], tensors[f.column], b.Rows); err != nil {
+				return err
+			}
+		default:
+			b.Feeds[at] = tensors[f.column].Tensor
 		}
-		if err := f.encoder.run(b.Feeds[i], tensors[f.column], b.Rows); err != nil {
-			return err
-		}
+		at++
 	}
 	return nil
 }
@@ -72,5 +120,5 @@ func (s *stager) release() {
 		r.Release()
 		s.records[i] = nil
 	}
-	s.records = s.records[:0]
+	s.records, s.need = s.records[:0], nil
 }

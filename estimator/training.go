@@ -172,7 +172,11 @@ func (s *session) featureSignature() string {
 	var parts []string
 	for _, c := range s.schema.Columns() {
 		if c.Role == inputs.Feature {
-			parts = append(parts, fmt.Sprintf("%s %v%v", c.Name, c.DType, c.Shape))
+			shape := any(c.Shape)
+			if c.Ragged {
+				shape = "[...]"
+			}
+			parts = append(parts, fmt.Sprintf("%s %v%v", c.Name, c.DType, shape))
 		}
 	}
 	return strings.Join(parts, ", ")

@@ -101,6 +101,9 @@ func (t *training) lastBatches(ctx context.Context) ([]distribute.Batch, error) 
 
 // trainStep runs one step and takes in what came of it.
 func (t *training) trainStep(ctx, quiet context.Context, step distribute.Step) (over bool, err error) {
+	if err := t.fit(t.input.now, t.input.ahead); err != nil {
+		return true, fmt.Errorf("step %d: %w", t.step, err)
+	}
 	if p, ok := t.stepper.(distribute.Prefetcher); ok && len(step.Batches) > 0 {
 		if err := t.prefetch(ctx, p); err != nil {
 			return true, err
@@ -146,6 +149,9 @@ func (t *training) prefetch(ctx context.Context, p distribute.Prefetcher) error 
 	}
 	if err != nil {
 		return fmt.Errorf("after step %d: %w", t.step, err)
+	}
+	if t.input.ahead.need != nil {
+		return nil // the program has no room for them yet
 	}
 	return p.Prefetch(ctx, batches)
 }

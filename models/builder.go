@@ -20,6 +20,7 @@ type Builder struct {
 	used   map[string]int // names of ops and of unique scopes
 
 	inputs    []Input
+	ragged    []*RaggedInput
 	variables []*Variable
 	byName    map[string]*Variable
 	byNode    map[*G.Node]*Variable

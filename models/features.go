@@ -14,13 +14,6 @@ type Feature struct {
 	Ragged *Ragged
 }
 
-// Ragged is a feature with a varying number of values per example: Values
-// holds them all, padded to a capacity, and example i owns
-// Values[Offsets[i]:Offsets[i+1]]. Weights, one per value, may be nil.
-type Ragged struct {
-	Values, Offsets, Weights *G.Node
-}
-
 // Features is an ordered set of named features and, optionally, one weight per example.
 type Features struct {
 	b       *Builder

@@ -45,6 +45,7 @@ func Compile(g *graph.Graph, spec Spec, dev device.Device, vars *Variables, opts
 		return nil, fmt.Errorf("compile: %w", err)
 	}
 	p.written = writtenBy(ops)
+	ops = fuseRagged(ops, p.fetched)
 	ops = fuse(ops, p.fetched, p.written, opts.CheckNumerics)
 	if opts.OwnFetches {
 		ops = ownFetches(ops, p.fetched)

@@ -40,6 +40,9 @@ func compileGather(c *binding) (runFunc, error) {
 	if want := (graph.Shape{Dims: dims}); !want.Equal(out.typ.Shape) {
 		return nil, fmt.Errorf("expected a result of shape %v, got %v", want, out.typ.Shape)
 	}
+	if c.node.Bool(graph.NegativeGivesZeros) {
+		return gatherPadded(x, out, ids, axis)
+	}
 	size := x.typ.DType.Size()
 	do := parallel(64, func(lo, hi int) {
 		inner := rowBytes(x, axis) * size

@@ -48,7 +48,24 @@ func (x indices) check(size int) error {
 	return nil
 }
 
-// rowUpdate are rows of values that go to rows of a variable.
+// below fails where an index is not less than size. Negative ones pass: they stand for no row.
+func (x indices) below(size int) error {
+	if x.v.typ.DType == graph.Int32 {
+		return firstBelow(view[int32](x.v), size)
+	}
+	return firstBelow(view[int64](x.v), size)
+}
+
+func firstBelow[I int32 | int64](ids []I, size int) error {
+	for i, id := range ids {
+		if int(id) >= size {
+			return &IndexError{int(id), i, size}
+		}
+	}
+	return nil
+}
+
+// rowUpdate are rows of values that go to rows of a variable; those of negative indices, which pad a gradient, are left out.
 type rowUpdate struct {
 	ids    indices
 	values *value
@@ -78,7 +95,7 @@ func (c *binding) rowUpdate(v *variable, ids, values int) (*rowUpdate, error) {
 
 // each calls f(row of the variable, row of the values, length of a row) in order, after checking all indices.
 func (u *rowUpdate) each(f func(at, row, n int)) error {
-	if err := u.ids.check(u.size); err != nil {
+	if err := u.ids.below(u.size); err != nil {
 		return err
 	}
 	count := u.ids.v.n
@@ -87,7 +104,9 @@ func (u *rowUpdate) each(f func(at, row, n int)) error {
 	}
 	n := u.values.n / count
 	for r := range count {
-		f(u.ids.at(r), r, n)
+		if at := u.ids.at(r); at >= 0 {
+			f(at, r, n)
+		}
 	}
 	return nil
 }

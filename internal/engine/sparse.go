@@ -224,8 +224,8 @@ func (u *uniqueRows[T]) increasing(rows *rowUpdate) bool {
 }
 
 func takeIncreasing[T kernels.Float, I int32 | int64](u *uniqueRows[T], ids []I) bool {
-	for i := 1; i < len(ids); i++ {
-		if ids[i] <= ids[i-1] {
+	for i, id := range ids {
+		if i == 0 && id < 0 || i > 0 && id <= ids[i-1] {
 			return false
 		}
 	}

@@ -103,7 +103,7 @@ func scatterBy[T kernels.Float](op kernels.BinaryOp) compileFunc {
 			return nil, err
 		}
 		return func() error {
-			if err := rows.ids.check(rows.size); err != nil || rows.ids.v.n == 0 {
+			if err := rows.ids.below(rows.size); err != nil || rows.ids.v.n == 0 {
 				return err
 			}
 			w, g, n := elements[T](v), view[T](rows.values), rows.values.n/rows.ids.v.n

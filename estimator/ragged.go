@@ -1,0 +1,171 @@
+package estimator
+
+import (
+	"fmt"
+	"maps"
+	"math/bits"
+	"slices"
+	"unsafe"
+
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/models"
+)
+
+// raggedSizes is how much room a build of a program has for each ragged column.
+// It begins with the least, as most columns have one value per example, and
+// grows with the data.
+type raggedSizes map[string]models.RaggedSize
+
+// raise returns sizes of at least both.
+func (s raggedSizes) raise(o raggedSizes) raggedSizes {
+	out := maps.Clone(s)
+	if out == nil {
+		out = raggedSizes{}
+	}
+	for name, b := range o {
+		a := out[name]
+		out[name] = models.RaggedSize{Capacity: max(a.Capacity, b.Capacity, 1), Length: max(a.Length, b.Length, 1)}
+	}
+	return out
+}
+
+// raggedFeed stages a ragged column: its values, padded to the capacity, and its offsets.
+type raggedFeed struct {
+	*models.RaggedInput
+	column int // of the schema
+	like   int // the column of the schema whose offsets must be equal, -1 for none
+}
+
+// raggedTensors are a batch's two tensors of a ragged column.
+type raggedTensors struct {
+	values, offsets graph.Tensor
+	padded          []byte // memory of values where they are not the record's
+	wide            []int64
+}
+
+// stage sets dst to the column's tensors for a batch of rows. Where they do not
+// fit, need says the room that they take, and dst is not to be used.
+func (f *raggedFeed) stage(dst *raggedTensors, columns []inputs.NamedTensor, rows int) (need models.RaggedSize, err error) {
+	t := columns[f.column]
+	if err := f.check(t, columns); err != nil {
+		return need, err
+	}
+	values := t.Tensor.Shape[0]
+	need.Capacity = powerOfTwo((values + rows - 1) / max(rows, 1))
+	longest := 0
+	for i := range rows {
+		longest = max(longest, int(t.Offsets[i+1]-t.Offsets[i]))
+	}
+	if f.Padded {
+		need.Length = powerOfTwo((longest + f.Step - 1) / f.Step)
+	}
+	if need.Capacity > f.Capacity || need.Length > f.Length {
+		return need, nil
+	}
+	dst.set(t, f.Capacity*rows)
+	return need, nil
+}
+
+// check compares values and offsets with what the model takes.
+func (f *raggedFeed) check(t inputs.NamedTensor, columns []inputs.NamedTensor) error {
+	if f.like >= 0 {
+		if o := columns[f.like]; !slices.Equal(o.Offsets, t.Offsets) {
+			row := 0
+			for row+1 < min(len(o.Offsets), len(t.Offsets))-1 && o.Offsets[row+1] == t.Offsets[row+1] {
+				row++
+			}
+			return fmt.Errorf("column %q, row %d of its batch: expected as many values as in column %q", f.Name, row, o.Name)
+		}
+	}
+	if f.Step > 1 {
+		for i := range len(t.Offsets) - 1 {
+			if n := int(t.Offsets[i+1] - t.Offsets[i]); n%f.Step != 0 {
+				return fmt.Errorf("column %q, row %d of its batch: %d values: expected a multiple of %d, the values of a step", f.Name, i, n, f.Step)
+			}
+		}
+	}
+	if f.Limit == 0 {
+		return nil
+	}
+	at := -1
+	switch t.Tensor.DType {
+	case graph.Int64:
+		at = firstNotBelow(graph.Of[int64](t.Tensor), f.Limit)
+	case graph.Int32:
+		at = firstNotBelow(graph.Of[int32](t.Tensor), f.Limit)
+	}
+	if at < 0 {
+		return nil
+	}
+	e := &IDError{Column: f.Name, Limit: f.Limit}
+	e.Row, _ = slices.BinarySearch(t.Offsets, int32(at+1))
+	e.Row--
+	if t.Tensor.DType == graph.Int32 {
+		e.ID = int64(graph.Of[int32](t.Tensor)[at])
+	} else {
+		e.ID = graph.Of[int64](t.Tensor)[at]
+	}
+	return e
+}
+
+// IDError tells of an id that chooses no row of a model's table.
+type IDError struct {
+	Column string
+	Row    int // of its batch
+	ID     int64
+	Limit  int64 // rows of the table
+}
+
+// Error names column, row and value.
+func (e *IDError) Error() string {
+	return fmt.Sprintf("column %q, row %d of its batch: id %d: expected an id below %d, the rows of the model's table", e.Column, e.Row, e.ID, e.Limit)
+}
+
+func firstNotBelow[T int32 | int64](ids []T, limit int64) int {
+	for i, id := range ids {
+		if int64(id) >= limit {
+			return i
+		}
+	}
+	return -1
+}
+
+// set makes the tensors those of t, padded to n values.
+func (d *raggedTensors) set(t inputs.NamedTensor, n int) {
+	d.values.DType, d.values.Shape = t.Tensor.DType, append(d.values.Shape[:0], n)
+	if size := n * t.Tensor.DType.Size(); size == len(t.Tensor.Bytes) {
+		d.values.Bytes = t.Tensor.Bytes
+	} else {
+		if cap(d.padded) < size {
+			d.padded = graph.NewTensor(graph.Uint8, size).Bytes
+		}
+		d.values.Bytes = d.padded[:size]
+		pad(d.values.Bytes[copy(d.values.Bytes, t.Tensor.Bytes):], t.Tensor.DType)
+	}
+	d.wide = slices.Grow(d.wide[:0], len(t.Offsets))[:len(t.Offsets)]
+	for i, o := range t.Offsets {
+		d.wide[i] = int64(o)
+	}
+	d.offsets.DType, d.offsets.Shape = graph.Int64, append(d.offsets.Shape[:0], len(d.wide))
+	d.offsets.Bytes = unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(d.wide))), 8*len(d.wide))
+}
+
+// pad fills b with -1 of an integer type, 0 of another.
+func pad(b []byte, d graph.DType) {
+	if d != graph.Int32 && d != graph.Int64 {
+		clear(b)
+		return
+	}
+	for i := range b {
+		b[i] = 0xff
+	}
+}
+
+// powerOfTwo is the least power of two that is not less than n, 1 at least.
+func powerOfTwo(n int) int {
+	if n <= 1 {
+		return 1
+	}
+	return 1 << bits.Len(uint(n-1))
+}

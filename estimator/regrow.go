@@ -1,0 +1,119 @@
+package estimator
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// setFeeds says what the program's feeds take of each record.
+func (s *session) setFeeds() {
+	s.feeds = nil
+	for _, f := range s.program.feeds {
+		next := fed{column: s.schema.Index(f.column.Name), encoder: f.encoder}
+		if f.ragged != nil {
+			next.ragged = &raggedFeed{RaggedInput: f.ragged, column: next.column, like: s.schema.Index(f.ragged.Like)}
+		}
+		s.feeds = append(s.feeds, next)
+	}
+}
+
+// fit makes room in the program for what the stagers hold: where a ragged column
+// has more values, or a longer example, than the program was built for, it is
+// built and compiled again, and the records are staged anew.
+func (s *session) fit(stagers ...*stager) error {
+	for {
+		var need raggedSizes
+		for _, st := range stagers {
+			need = need.raise(st.need)
+		}
+		if len(need) == 0 {
+			return nil
+		}
+		if err := s.regrow(s.program.sizes.raise(need)); err != nil {
+			return err
+		}
+		for _, st := range stagers {
+			st.setFeeds(s.feeds)
+			if err := st.again(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// regrow replaces the program by one of other sizes, with the same variables and fetches.
+func (s *session) regrow(sizes raggedSizes) error {
+	p, err := s.est.buildProgram(s.program.mode, s.schema, sizes)
+	if err != nil {
+		return err
+	}
+	if err := s.program.sameVariables(p); err != nil {
+		return err
+	}
+	fetches, err := s.program.moved(s.fetches, p)
+	if err != nil {
+		return err
+	}
+	if p.spec.TrainOp != nil {
+		p.spec.TrainOp.Unreached = nil // told once
+	}
+	if err := s.stepper.Close(); err != nil {
+		return err
+	}
+	s.program, s.fetches = p, fetches
+	s.setFeeds()
+	s.stepper, err = s.compile()
+	return err
+}
+
+// sameVariables fails where the variables depend on the sizes that a program is built for.
+func (p *program) sameVariables(o *program) error {
+	for i, v := range p.variables {
+		if i >= len(o.variables) || o.variables[i].Name != v.Name || o.variables[i].DType != v.DType || !slices.Equal(o.variables[i].Shape, v.Shape) {
+			return fmt.Errorf("variable %s depends on the length of a ragged column: expected the same variables for data of any length", v.Name)
+		}
+	}
+	if len(o.variables) > len(p.variables) {
+		return fmt.Errorf("variable %s depends on the length of a ragged column: expected the same variables for data of any length", o.variables[len(p.variables)].Name)
+	}
+	return nil
+}
+
+// moved returns the outputs of another build of p that are what the given ones
+// are in p: the same loss, prediction and so on, or else of the same name.
+func (p *program) moved(outputs []graph.Output, to *program) ([]graph.Output, error) {
+	from, there := p.outputs(), to.outputs()
+	out := make([]graph.Output, len(outputs))
+	for i, o := range outputs {
+		if k := slices.Index(from, o); k >= 0 && k < len(there) {
+			out[i] = there[k]
+			continue
+		}
+		n := to.graph.Node(o.Node.Name)
+		if n == nil || o.Index >= len(n.Outputs) {
+			return nil, fmt.Errorf("tensor %s is not there for data of another length: fetch one that does not depend on it", o)
+		}
+		out[i] = n.Out(o.Index)
+	}
+	return out, nil
+}
+
+// outputs are those that a program names, in one order for all builds of a model.
+func (p *program) outputs() []graph.Output {
+	out := []graph.Output{p.loss, p.step}
+	for _, x := range p.predictions {
+		out = append(out, x.output)
+	}
+	for _, m := range p.metrics {
+		out = append(out, m.args...)
+	}
+	for _, g := range p.gradients {
+		out = append(out, g.Output, g.Indices)
+	}
+	for _, x := range p.summaries {
+		out = append(out, x.output)
+	}
+	return append(out, p.args...)
+}

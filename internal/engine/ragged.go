@@ -1,0 +1,300 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/kernels"
+)
+
+// raggedOps work on values of examples of different lengths: example i owns values offsets[i] to offsets[i+1]-1.
+// _RowNumbers and _RaggedCombine are what fuseRagged makes.
+var raggedOps = map[string]opDef{
+	"UpperBound":           {compile: byType(map[graph.DType]compileFunc{graph.Int32: upperBound[int32], graph.Int64: upperBound[int64], graph.Float32: upperBound[float32], graph.Float64: upperBound[float64]}, in0)},
+	"RaggedTensorToTensor": {unread: []int{0}, compile: raggedToTensor},
+	"_RowNumbers":          {compile: compileRowNumbers},
+	"_RaggedCombine":       {compile: floats(compileCombine[float32], compileCombine[float64])},
+}
+
+// upperBound takes sorted rows [n,m] and values [n,k] and gives, for each value, how many elements of its row are not
+// greater. Sorted values cost one pass.
+func upperBound[T number](c *binding) (runFunc, error) {
+	if err := c.need(2, 1); err != nil {
+		return nil, err
+	}
+	sorted, values, out := c.in[0], c.in[1], c.out[0]
+	store, err := storeInts(out)
+	err = errors.Join(err, checkTypes[T](sorted, values), checkRank("sorted_inputs", sorted, 2), checkRank("values", values, 2))
+	if err == nil {
+		err = errors.Join(checkShape("values", values, sorted.typ.Shape.Dims[:1], values.typ.Shape.Dims[1:]), checkShape("result", out, values.typ.Shape.Dims))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return func() error {
+		m, k := sorted.dims[1], values.dims[1]
+		for r := range sorted.dims[0] {
+			row, at := view[T](sorted)[r*m:(r+1)*m], 0
+			for i, v := range view[T](values)[r*k : (r+1)*k] {
+				if at > 0 && row[at-1] > v {
+					at = 0
+				}
+				for at < m && !(row[at] > v) {
+					at++
+				}
+				store(r*k+i, at)
+			}
+		}
+		return nil
+	}, nil
+}
+
+// offsets returns input i as the offsets of rows examples: int64 [rows+1].
+func (c *binding) offsets(i int, rows graph.Dim) (*value, error) {
+	v := c.in[i]
+	rows.Const++
+	if v.typ.DType != graph.Int64 || !v.typ.Shape.Equal(graph.Shape{Dims: []graph.Dim{rows}}) {
+		return nil, fmt.Errorf("input %d: expected offsets int64 [%v], got %v %v", i, rows, v.typ.DType, v.typ.Shape)
+	}
+	return v, nil
+}
+
+// checkOffsets fails where offsets do not divide n values.
+func checkOffsets(offsets []int64, n int) error {
+	last := int64(0)
+	for i, o := range offsets {
+		if o < last || o > int64(n) || i == 0 && o != 0 {
+			return fmt.Errorf("offset %d is %d: expected offsets from 0 on that do not fall, at most %d", i, o, n)
+		}
+		last = o
+	}
+	return nil
+}
+
+// raggedToTensor takes shape (not read), values [n], a default value and row_splits, and gives [rows, m]: the first m
+// values of each example.
+func raggedToTensor(c *binding) (runFunc, error) {
+	if err := c.need(4, 1); err != nil {
+		return nil, err
+	}
+	if k, ok := c.node.Attrs["row_partition_types"].([][]byte); !ok || len(k) != 1 || string(k[0]) != "ROW_SPLITS" || len(c.in) != 4 {
+		return nil, fmt.Errorf("expected one row partition of the type ROW_SPLITS, got %q", k)
+	}
+	x, none, out := c.in[1], c.in[2], c.out[0]
+	if err := errors.Join(checkRank("values", x, 1), checkRank("default_value", none, 0), checkRank("result", out, 2), checkSame(x, none), checkSame(x, out)); err != nil {
+		return nil, err
+	}
+	splits, err := c.offsets(3, out.typ.Shape.Dims[0])
+	if err != nil {
+		return nil, err
+	}
+	fill, err := filler(c, out, 2)
+	if err != nil {
+		return nil, err
+	}
+	return func() error {
+		at := view[int64](splits)
+		if err := checkOffsets(at, x.n); err != nil {
+			return err
+		}
+		fill()
+		m := out.dims[1]
+		for r := range out.dims[0] {
+			n := min(int(at[r+1]-at[r]), m)
+			copy(out.mem[r*m*out.elem:][:n*out.elem], x.mem[int(at[r])*x.elem:])
+		}
+		return nil
+	}, nil
+}
+
+// compileRowNumbers takes ids [n] and offsets and gives the example of each value, -1 where the id is negative.
+func compileRowNumbers(c *binding) (runFunc, error) {
+	if err := c.need(2, 1); err != nil {
+		return nil, err
+	}
+	ids, err := c.integers(0)
+	if err != nil {
+		return nil, err
+	}
+	offsets, out := c.in[1], c.out[0]
+	if err := errors.Join(checkTypes[int32](out), checkTypes[int64](offsets), checkRank("offsets", offsets, 1), checkShape("result", out, ids.v.typ.Shape.Dims)); err != nil {
+		return nil, err
+	}
+	return func() error {
+		if err := checkOffsets(view[int64](offsets), ids.v.n); err != nil {
+			return err
+		}
+		if ids.v.typ.DType == graph.Int32 {
+			numberRows(view[int32](out), view[int32](ids.v), view[int64](offsets))
+		} else {
+			numberRows(view[int32](out), view[int64](ids.v), view[int64](offsets))
+		}
+		return nil
+	}, nil
+}
+
+func numberRows[I int32 | int64](dst []int32, ids []I, offsets []int64) {
+	for r := range len(offsets) - 1 {
+		part := dst[offsets[r]:offsets[r+1]]
+		for p, id := range ids[offsets[r]:offsets[r+1]] {
+			part[p] = int32(r) | int32(int64(id)>>63) // -1 for a negative id
+		}
+	}
+	rest := dst[offsets[len(offsets)-1]:]
+	for i := range rest {
+		rest[i] = -1
+	}
+}
+
+// compileCombine takes rows [n, ...], ids [n], offsets and perhaps weights [n] and gives the sum of the rows of each
+// example, [rows, ...]; those of negative ids are left out. With the attribute gather the rows are those of a table
+// that the ids name.
+func compileCombine[T kernels.Float](c *binding) (runFunc, error) {
+	if err := c.need(3, 1); err != nil {
+		return nil, err
+	}
+	k := &combine[T]{rows: c.in[0], out: c.out[0], gather: c.node.Bool("gather")}
+	var err error
+	if k.ids, err = c.integers(1); err != nil {
+		return nil, err
+	}
+	if err := errors.Join(checkTypes[T](k.rows, k.out), checkRank("ids", k.ids.v, 1)); err != nil || len(k.out.dims) == 0 || len(k.rows.dims) == 0 {
+		return nil, errors.Join(err, fmt.Errorf("expected rows [n, ...], got %v", k.rows.typ.Shape))
+	}
+	n := k.rows.typ.Shape.Dims[:1]
+	if !k.gather {
+		n = k.ids.v.typ.Shape.Dims
+	}
+	if err := checkShape("rows", k.rows, n, k.out.typ.Shape.Dims[1:]); err != nil {
+		return nil, err
+	}
+	if k.offsets, err = c.offsets(2, k.out.typ.Shape.Dims[0]); err != nil {
+		return nil, err
+	}
+	if len(c.in) > 3 {
+		k.weights = c.in[3]
+		if err := checkTypes[T](k.weights); err != nil {
+			return nil, err
+		}
+		c.onBatch = func() error {
+			if k.weights.n != k.ids.v.n {
+				return fmt.Errorf("expected %d weights, got %d", k.ids.v.n, k.weights.n)
+			}
+			return nil
+		}
+	}
+	return k.step, nil
+}
+
+// combine sums the rows of each example.
+type combine[T kernels.Float] struct {
+	rows, out, offsets, weights *value
+	ids                         indices
+	gather                      bool
+
+	mu  sync.Mutex
+	bad *IndexError // the first id that names no row
+}
+
+// combineGrain is how many elements make a part that is worth a thread.
+const combineGrain = 4096
+
+func (k *combine[T]) step() error {
+	if err := checkOffsets(view[int64](k.offsets), k.ids.v.n); err != nil {
+		return err
+	}
+	clear(k.out.bytes())
+	k.bad = nil
+	rows := k.out.dims[0]
+	each := max(k.ids.v.n*rowBytes(k.out, 0)/max(rows, 1), 1)
+	kernels.Parallel(rows, max(combineGrain/each, 1), k)
+	if k.bad != nil {
+		return k.bad
+	}
+	return nil
+}
+
+// Run sums the examples [lo, hi): it implements kernels.Task.
+func (k *combine[T]) Run(lo, hi int) {
+	if k.ids.v.typ.DType == graph.Int32 {
+		combineRows(k, view[int32](k.ids.v), lo, hi)
+	} else {
+		combineRows(k, view[int64](k.ids.v), lo, hi)
+	}
+}
+
+func combineRows[T kernels.Float, I int32 | int64](k *combine[T], ids []I, lo, hi int) {
+	offsets, dst, rows := view[int64](k.offsets), view[T](k.out), view[T](k.rows)
+	var weights []T
+	if k.weights != nil {
+		weights = view[T](k.weights)
+	}
+	cols := rowBytes(k.out, 0)
+	for r := lo; r < hi; r++ {
+		from, to := int(offsets[r]), int(offsets[r+1])
+		some, w, sum := ids[from:to], weights, dst[r*cols:(r+1)*cols]
+		if w != nil {
+			w = w[from:to]
+		}
+		if !k.gather {
+			kernels.SumRows(sum, rows[from*cols:to*cols], some, w)
+			continue
+		}
+		if i := slices.IndexFunc(some, func(id I) bool { return int(id) >= k.rows.dims[0] }); i >= 0 {
+			k.fail(&IndexError{int(some[i]), from + i, k.rows.dims[0]})
+			return
+		}
+		kernels.GatherSum(sum, rows, some, w)
+	}
+}
+
+// fail keeps the error of the first position.
+func (k *combine[T]) fail(e *IndexError) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.bad == nil || e.Position < k.bad.Position {
+		k.bad = e
+	}
+}
+
+// gatherPadded is GatherV2 along axis 0 with zeros for negative indices.
+func gatherPadded(x, out *value, ids indices, axis int) (runFunc, error) {
+	if axis != 0 {
+		return nil, fmt.Errorf("%s: expected axis 0, got %d", graph.NegativeGivesZeros, axis)
+	}
+	do := parallel(64, func(lo, hi int) {
+		inner := rowBytes(x, 0) * x.elem
+		if inner == 4 && x.typ.DType == graph.Float32 && ids.v.typ.DType == graph.Int32 {
+			scalarsOrZero(view[float32](out)[lo:hi], view[float32](x), view[int32](ids.v)[lo:hi])
+			return
+		}
+		for r := lo; r < hi; r++ {
+			to := out.mem[r*inner : (r+1)*inner]
+			if id := ids.at(r); id >= 0 {
+				copy(to, x.mem[id*inner:(id+1)*inner])
+			} else {
+				clear(to)
+			}
+		}
+	})
+	return func() error {
+		if err := ids.below(x.dims[0]); err != nil {
+			return err
+		}
+		do(ids.v.n)
+		return nil
+	}, checkSame(x, out)
+}
+
+func scalarsOrZero(dst, table []float32, ids []int32) {
+	for i, id := range ids {
+		if id >= 0 {
+			dst[i] = table[id]
+		} else {
+			dst[i] = 0
+		}
+	}
+}

@@ -1,0 +1,6 @@
+package graph
+
+// NegativeGivesZeros is an attribute of a GatherV2 along axis 0 whose negative
+// indices give zeros: how a gradient leaves padding out. It is this project's
+// own, for training alone: TensorFlow refuses such indices on a CPU.
+const NegativeGivesZeros = "_negative_gives_zeros"

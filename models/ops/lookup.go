@@ -1,0 +1,163 @@
+package ops
+
+import (
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/lower"
+	"github.com/goestimator/goestimator/models"
+	G "gorgonia.org/gorgonia"
+)
+
+// LookupSparse combines, for every example, the rows of table [rows, ...] that
+// its ids choose: shape [batch, ...]. Combiners are those of TensorFlow's
+// safe_embedding_lookup_sparse, whose results it has: "sum" of weight times
+// row, "mean", that over the sum of the weights, and "sqrtn", over the root of
+// the sum of their squares. A negative id counts as none, and so does, but for
+// "sum", a weight that is not positive; an example without ids gives zeros.
+// Rows of a larger L2 norm than maxNorm, where that is not 0, are scaled to it.
+//
+// An id of a row that table lacks is an error of the step that names column,
+// row and value. The gradient of the table is sparse.
+func LookupSparse(c models.Context, table *G.Node, ids *models.Ragged, combiner string, maxNorm float64) *G.Node {
+	const name = "LookupSparse"
+	if !readyRagged(c, name, ids, table) || !isTable(c, name, table) || !isIDs(c, name, ids.Values) {
+		return nil
+	}
+	if combiner != "mean" && combiner != "sqrtn" && combiner != "sum" {
+		c.Core().Failf("%s: combiner %q: expected mean, sqrtn or sum", name, combiner)
+		return nil
+	}
+	if !(maxNorm >= 0) {
+		c.Core().Failf("%s: norm %v: expected a limit > 0, or 0 for none", name, maxNorm)
+		return nil
+	}
+	ids.Below(table.Shape()[0])
+	kept, weights := keptIDs(c, table, ids, combiner)
+	rows := clipRows(c, rowsOf(c, table, kept), maxNorm)
+	if weights != nil {
+		rows = Mul(c, rows, column(c, weights, rows))
+	}
+	numbers := rowNumbers(c, kept, ids.Offsets)
+	out := segmentSum(c, rows, numbers, ids.Offsets)
+	if combiner == "sum" || c.Core().Failed() {
+		return out
+	}
+	if weights == nil {
+		weights = OnesLike(c, Cast(c, kept, models.GraphType(table.Dtype())))
+	}
+	if combiner == "sqrtn" {
+		weights = Square(c, weights)
+	}
+	by := segmentSum(c, weights, numbers, ids.Offsets)
+	if combiner == "sqrtn" {
+		by = Sqrt(c, by)
+	}
+	return DivNoNan(c, out, column(c, by, out))
+}
+
+// Lookup returns the rows of table [rows, ...] at ids (int32 or int64, any
+// shape), zeros for a negative id: shape ids + table[1:]. The gradient of the
+// table is sparse.
+func Lookup(c models.Context, table, ids *G.Node) *G.Node {
+	const name = "Lookup"
+	if !ready(c, name, table, ids) || !isTable(c, name, table) || !isIDs(c, name, ids) {
+		return nil
+	}
+	rows := rowsOf(c, table, ids)
+	there := Cast(c, GreaterEqual(c, ids, scalarLike(c, ids, 0)), models.GraphType(table.Dtype()))
+	return Mul(c, rows, column(c, there, rows))
+}
+
+// keptIDs are the ids that count, -1 in the place of others, and their weights, nil where all are 1.
+func keptIDs(c models.Context, table *G.Node, ids *models.Ragged, combiner string) (kept, weights *G.Node) {
+	if ids.Weights == nil {
+		return ids.Values, nil
+	}
+	kept, weights = ids.Values, Cast(c, ids.Weights, models.GraphType(table.Dtype()))
+	if combiner != "sum" {
+		positive := Greater(c, weights, scalarLike(c, weights, 0))
+		kept = Where(c, positive, kept, scalarLike(c, kept, -1))
+	}
+	return kept, weights
+}
+
+// column gives w, of x's first dimensions, ones as its other dimensions, so that it broadcasts.
+func column(c models.Context, w, x *G.Node) *G.Node {
+	if !ready(c, "LookupSparse", w, x) {
+		return nil
+	}
+	shape := append([]int{}, w.Shape()...)
+	for len(shape) < len(x.Shape()) {
+		shape = append(shape, 1)
+	}
+	return Reshape(c, w, shape...)
+}
+
+// clipRows is clip_by_norm of each row: x * limit / max(norm, limit).
+func clipRows(c models.Context, rows *G.Node, limit float64) *G.Node {
+	if limit == 0 || !ready(c, "LookupSparse", rows) {
+		return rows
+	}
+	squares := Square(c, rows)
+	if n := len(rows.Shape()); n > 1 {
+		var axes []int
+		for i := 1; i < n; i++ {
+			axes = append(axes, i)
+		}
+		squares = Sum(c, squares, Axes(axes...))
+	}
+	// Below half the limit the norm does not matter, and that of 0 has no gradient.
+	norm := Sqrt(c, Maximum(c, squares, scalarLike(c, rows, limit*limit/4)))
+	most := scalarLike(c, rows, limit)
+	return Mul(c, rows, column(c, Div(c, most, Maximum(c, norm, most)), rows))
+}
+
+// rowsOf returns the rows of table at ids; what stands for a negative id is row
+// 0, and the gradient leaves it out.
+func rowsOf(c models.Context, table, ids *G.Node) *G.Node {
+	if !ready(c, "GatherV2", table, ids) {
+		return nil
+	}
+	dt, it := models.GraphType(table.Dtype()), models.GraphType(ids.Dtype())
+	out := append(append([]int{}, ids.Shape()...), table.Shape()[1:]...)
+	return apply(c, spec{op: "GatherV2", outs: []kind{{table.Dtype(), out}}, consts: []operand{scalarInt("axis", 0)},
+		attrs: graph.Attrs{"Tparams": dt, "Tindices": it, "Taxis": graph.Int32, "batch_dims": int64(0)},
+		emit: func(e *emission) []graph.Output {
+			return e.all(e.in[0], e.notNegative(e.in[1]))
+		},
+		grad: func(a *adjoint) []*G.Node { return []*G.Node{gatherGrad(a), nil} }}, table, ids)
+}
+
+// notNegative emits x with 0 in the place of negative elements.
+func (e *emission) notNegative(x graph.Output) graph.Output {
+	return e.Op("Maximum", e.Name+"/Maximum", x.Type(), graph.Attrs{"T": x.DType()}, x, e.Scalar(e.Name+"/zero", x.DType(), 0))
+}
+
+// segmentSum sums the rows of x with equal row numbers: [batch, ...].
+func segmentSum(c models.Context, x, numbers, offsets *G.Node) *G.Node {
+	if !ready(c, "UnsortedSegmentSum", x, numbers, offsets) {
+		return nil
+	}
+	out := append([]int{offsets.Shape()[0] - 1}, x.Shape()[1:]...)
+	return apply(c, spec{op: "UnsortedSegmentSum", outs: []kind{{x.Dtype(), out}},
+		attrs: with(typeAttr(x.Dtype()), "Tindices", graph.Int32, "Tnumsegments", graph.Int32),
+		emit: func(e *emission) []graph.Output {
+			return e.all(e.in[0], e.in[1], e.rowCount(e.in[2]))
+		},
+		grad: func(a *adjoint) []*G.Node { return []*G.Node{toValues(a), nil, nil} }}, x, numbers, offsets)
+}
+
+// rowCount emits the number of rows that offsets are of.
+func (e *emission) rowCount(offsets graph.Output) graph.Output {
+	t := graph.Type{DType: graph.Int32}
+	n := e.Op("Size", e.Name+"/Size", t, graph.Attrs{"T": offsets.DType(), "out_type": graph.Int32}, offsets)
+	return e.Op("Sub", e.Name+"/num_segments", t, graph.Attrs{"T": graph.Int32}, n, e.Scalar(e.Name+"/one", graph.Int32, 1))
+}
+
+// toValues gives every value the gradient of its example, and zeros to those of none.
+func toValues(a *adjoint) *G.Node {
+	x, numbers := a.in[0], a.in[1]
+	return apply(a, spec{op: "GatherV2", outs: []kind{kindOf(x)}, emit: func(e *emission) []graph.Output {
+		dy, at := e.in[0], e.in[1]
+		return []graph.Output{lower.GatherPadded(e.Builder, e.Name, dy, at)}
+	}}, a.grad, numbers)
+}

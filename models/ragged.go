@@ -1,0 +1,129 @@
+package models
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/graph"
+	G "gorgonia.org/gorgonia"
+)
+
+// Ragged is a feature with a varying number of values per example: Values
+// [capacity*batch] holds them all, one example after the other, and example i
+// owns Values[Offsets[i]:Offsets[i+1]]; Offsets is int64 [batch+1]. What lies
+// behind the last example's values is -1 for integers and 0 for other types.
+// Weights, one per value, may be nil.
+//
+// The capacity is a power of two that the Estimator raises, building the model
+// again, when a batch holds more values.
+type Ragged struct {
+	Values, Offsets, Weights *G.Node
+
+	input *RaggedInput // nil for a label, which only an encoder can read
+	width int          // values of a step; 0 means 1
+}
+
+// RaggedInput is a ragged column that is fed, and what the model needs of it.
+type RaggedInput struct {
+	Name            string // the column's
+	Values, Offsets *G.Node
+	Capacity        int // values per example, on average, that Values has room for
+	Length          int // steps of an example that MaxLength tells of
+
+	Limit  int64  // every value is below it, where it is not 0
+	Step   int    // values of a step where the model asked for MaxLength or SequenceLengths; else 0
+	Padded bool   // the model depends on Length
+	Like   string // the column that must have equal offsets, "" for none
+}
+
+// RaggedSize says how much room a build of a model has for a ragged column.
+type RaggedSize struct {
+	Capacity int // values per example, on average
+	Length   int // steps of the longest example
+}
+
+// Ragged adds the two leaves of a ragged column: see the type. Its size has
+// powers of two; columns of strings and booleans have no ragged form.
+func (b *Builder) Ragged(name string, d DType, size RaggedSize) *Ragged {
+	r := &Ragged{input: &RaggedInput{Name: name, Capacity: max(size.Capacity, 1), Length: max(size.Length, 1)}}
+	r.Values = b.Input("features/"+name, d, r.input.Capacity*b.Batch())
+	r.Offsets = b.Input("features/"+name+"/offsets", graph.Int64, b.Batch()+1)
+	r.input.Values, r.input.Offsets = r.Values, r.Offsets
+	b.ragged = append(b.ragged, r.input)
+	return r
+}
+
+// RaggedInputs returns the ragged columns in the order of their making.
+func (b *Builder) RaggedInputs() []*RaggedInput { return b.ragged }
+
+// Name is the column's name, "" where the feature is not fed as it is.
+func (r *Ragged) Name() string {
+	if r.input == nil {
+		return ""
+	}
+	return r.input.Name
+}
+
+// Steps returns r as a sequence of steps of width values each.
+func (r *Ragged) Steps(width int) *Ragged {
+	s := *r
+	s.width = width
+	if s.input != nil && width > 0 {
+		s.input.Step = width
+	}
+	return &s
+}
+
+// Width is the number of values of a step, 1 unless Steps said otherwise.
+func (r *Ragged) Width() int { return max(r.width, 1) }
+
+// MaxLength returns a number of steps, a power of two, that no example exceeds,
+// and marks that the model depends on it: it is built again when longer ones come.
+func (r *Ragged) MaxLength() int {
+	if r.input == nil {
+		return 1
+	}
+	r.input.Padded, r.input.Step = true, r.Width()
+	return r.input.Length
+}
+
+// Below marks that every value must be below limit: the Estimator refuses a
+// batch with others, naming column, row and value.
+func (r *Ragged) Below(limit int) {
+	if r.input != nil && (r.input.Limit == 0 || int64(limit) < r.input.Limit) {
+		r.input.Limit = int64(limit)
+	}
+}
+
+// WithWeights returns r with the values of another ragged column as weights. Both
+// columns must have as many values in every example.
+func (r *Ragged) WithWeights(c Context, w *Ragged) *Ragged {
+	b := c.Core()
+	if b.Failed() || r == nil {
+		return r
+	}
+	if w == nil || w.input == nil || r.input == nil {
+		b.Failf("weights of a ragged column: expected two ragged features")
+		return r
+	}
+	if !slices.Equal(w.Values.Shape(), r.Values.Shape()) || !GraphType(w.Values.Dtype()).Float() {
+		b.Failf("weights %q of column %q are %v%v: expected floats of shape %v", w.Name(), r.Name(), w.Values.Dtype(), w.Values.Shape(), r.Values.Shape())
+		return r
+	}
+	w.input.Like = r.input.Name
+	s := *r
+	s.Weights = w.Values
+	return &s
+}
+
+// Ragged returns the ragged feature of that name. An unknown or dense one fails
+// the model, naming those that exist, and gives nil.
+func (f Features) Ragged(name string) *Ragged {
+	for _, e := range f.list {
+		if e.Name == name && e.Ragged != nil {
+			return e.Ragged
+		}
+	}
+	f.fail(fmt.Errorf("no ragged feature %q: the input has %s", name, f.describe()))
+	return nil
+}
