@@ -6,21 +6,28 @@ import (
 	"strings"
 
 	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/estimator/canned"
 	"github.com/goestimator/goestimator/estimator/heads"
 	"github.com/goestimator/goestimator/models/networks"
 	"github.com/goestimator/goestimator/runconfig"
 )
 
-// modelFn finds the model_fn that a config names: one of the user's, or a
-// network with the head that its parameters ask for.
+// modelFn finds the model_fn that a config names: one of the user's, a canned
+// model, or a network with the head that its parameters ask for.
 func (a *app) modelFn(cfg *runconfig.Config) (estimator.ModelFn, error) {
 	name := cfg.Model.Name
 	if fn, err := a.models.Lookup(name); err == nil {
 		return fn, nil
 	}
+	if slices.Contains(canned.Names(), name) {
+		return cannedModel(cfg)
+	}
 	if !slices.Contains(networks.Names(), name) {
 		return nil, fmt.Errorf("model.name: unknown model %q: expected one of %s", name,
-			strings.Join(append(networks.Names(), a.models.Names()...), ", "))
+			strings.Join(slices.Concat(networks.Names(), a.models.Names(), canned.Names()), ", "))
+	}
+	if len(cfg.FeatureColumns) > 0 {
+		return nil, fmt.Errorf("feature_columns: model %s reads none: expected one of %s", name, strings.Join(canned.Names(), ", "))
 	}
 	head, params, err := heads.FromParams(cfg.Model.Params)
 	if err != nil {

@@ -1,0 +1,144 @@
+package canned
+
+import (
+	"fmt"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/estimator/heads"
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/initializers"
+	"github.com/goestimator/goestimator/models/losses"
+	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/models/optimizers"
+	G "gorgonia.org/gorgonia"
+)
+
+// BaselineClassifier is tf.estimator.BaselineClassifier: it learns how frequent
+// the classes are and ignores the features.
+type BaselineClassifier struct {
+	Classes         int                   // n_classes; 0: 2
+	WeightColumn    string                // the feature that weighs the examples; "": none
+	LabelVocabulary []string              // labels are words; nil: they are ids
+	Optimizer       *optimizers.Optimizer // nil: Ftrl with learning rate 0.3
+	LossReduction   losses.Reduction      // "": losses.SumOverBatchSize
+}
+
+// ModelFn returns the model_fn; its error names the option that is wrong.
+func (o BaselineClassifier) ModelFn() (*Baseline, error) {
+	h, err := classifier(o.Classes, o.WeightColumn, o.LabelVocabulary, o.LossReduction)
+	if err != nil {
+		return nil, err
+	}
+	return BaselineEstimator{Head: h, WeightColumn: o.WeightColumn, Optimizer: o.Optimizer}.ModelFn()
+}
+
+// New returns the Estimator of the model.
+func (o BaselineClassifier) New(opts ...estimator.Option) (*estimator.Estimator, error) {
+	return newEstimator(o.ModelFn, opts)
+}
+
+// BaselineRegressor is tf.estimator.BaselineRegressor: it learns the mean of the
+// labels and ignores the features.
+type BaselineRegressor struct {
+	LabelDimension int                   // numbers of a label; 0: 1
+	WeightColumn   string                // the feature that weighs the examples; "": none
+	Optimizer      *optimizers.Optimizer // nil: Ftrl with learning rate 0.3
+	LossReduction  losses.Reduction      // "": losses.SumOverBatchSize
+}
+
+// ModelFn returns the model_fn; its error names the option that is wrong.
+func (o BaselineRegressor) ModelFn() (*Baseline, error) {
+	h, err := regressor(o.LabelDimension, o.WeightColumn, o.LossReduction)
+	if err != nil {
+		return nil, err
+	}
+	return BaselineEstimator{Head: h, WeightColumn: o.WeightColumn, Optimizer: o.Optimizer}.ModelFn()
+}
+
+// New returns the Estimator of the model.
+func (o BaselineRegressor) New(opts ...estimator.Option) (*estimator.Estimator, error) {
+	return newEstimator(o.ModelFn, opts)
+}
+
+// BaselineEstimator is tf.estimator.BaselineEstimator: one bias for each logit
+// of any head.
+type BaselineEstimator struct {
+	Head         heads.Head
+	WeightColumn string                // the feature that the head's weight column names; "": none
+	Optimizer    *optimizers.Optimizer // nil: Ftrl with learning rate 0.3
+}
+
+// ModelFn returns the model_fn; its error names the option that is wrong.
+func (o BaselineEstimator) ModelFn() (*Baseline, error) {
+	if o.Head == nil {
+		return nil, errNoHead
+	}
+	b := &Baseline{head: o.Head, weights: o.WeightColumn, optimizer: o.Optimizer}
+	if b.optimizer != nil {
+		return b, nil
+	}
+	var err error
+	b.optimizer, err = named("Ftrl", baselineRate)
+	return b, err
+}
+
+// New returns the Estimator of the model.
+func (o BaselineEstimator) New(opts ...estimator.Option) (*estimator.Estimator, error) {
+	return newEstimator(o.ModelFn, opts)
+}
+
+// Baseline is the model_fn of the baselines. Of the features it reads one, to
+// learn how many examples there are, and the weights.
+type Baseline struct {
+	head      heads.Head
+	weights   string
+	optimizer *optimizers.Optimizer
+}
+
+var _ estimator.Preparer = (*Baseline)(nil)
+
+// Prepare leaves labels, weights and one feature of fixed length.
+func (b *Baseline) Prepare(ds inputs.Dataset) (inputs.Dataset, error) {
+	var names []string
+	one := false
+	for _, c := range ds.Schema().Columns() {
+		switch {
+		case c.Role != inputs.Feature || c.Name == b.weights:
+			names = append(names, c.Name)
+		case !one && !c.Ragged:
+			one = true
+			names = append(names, c.Name)
+		}
+	}
+	if !one {
+		return nil, fmt.Errorf("baseline: the data has no feature: expected at least one of fixed length, which says how many examples there are")
+	}
+	return inputs.Project(names...)(ds), nil
+}
+
+// Model builds the graph of a mode.
+func (b *Baseline) Model(mc *estimator.ModelContext, features models.Features, labels models.Labels) (*estimator.Spec, error) {
+	units := b.head.LogitsDimension()
+	bias := mc.Variable("baseline/bias", []int{units}, models.WithInit(initializers.Zeros()))
+	logits := ops.MatMul(mc, b.ones(mc, features), ops.ExpandDims(mc, bias, 0))
+	if mc.Failed() {
+		return nil, mc.Err()
+	}
+	return b.head.Spec(mc, heads.Inputs{Features: features, Labels: labels, Logits: logits, Optimizer: b.optimizer})
+}
+
+// ones returns a one for each example, [batch, 1].
+func (b *Baseline) ones(mc *estimator.ModelContext, features models.Features) *G.Node {
+	for _, f := range features.All() {
+		if f.Dense != nil && f.Name != b.weights {
+			return mc.Encode(f.Dense, estimator.Encoder{DType: mc.DType(), Shape: []int{1}, Encode: fillOnes})
+		}
+	}
+	mc.Failf("baseline: no feature of fixed length")
+	return nil
+}
+
+func fillOnes(dst *models.Tensor, _ inputs.NamedTensor) error {
+	return initializers.Ones().Init(dst, 0)
+}

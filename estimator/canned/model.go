@@ -1,0 +1,80 @@
+package canned
+
+import (
+	"errors"
+	"runtime"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/estimator/heads"
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/inputs/feature"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/optimizers"
+	G "gorgonia.org/gorgonia"
+)
+
+// Model is a canned estimator's model_fn with its feature columns, ready for
+// estimator.New.
+type Model struct {
+	plan     *feature.Plan
+	weighted *feature.Plan // with the weight column, which is no feature column; nil where there is none
+	weights  string        // its name
+	head     heads.Head
+	body     body
+}
+
+var errNoHead = errors.New("the model has no head: expected one of estimator/heads")
+
+var (
+	_ estimator.ModelFn  = (*Model)(nil)
+	_ estimator.Preparer = (*Model)(nil)
+)
+
+// body is what canned models differ in.
+type body interface {
+	// logits returns the head's logits [batch, units].
+	logits(mc *estimator.ModelContext, f models.Features, units int) *G.Node
+	// minimize says how the loss is minimised.
+	minimize(mc *estimator.ModelContext, loss *G.Node) *optimizers.TrainOp
+}
+
+// newModel plans the columns; the body is to be set.
+func newModel(c feature.Columns, h heads.Head, weights string) (*Model, error) {
+	if h == nil {
+		return nil, errNoHead
+	}
+	m := &Model{head: h, weights: weights}
+	var err error
+	if m.plan, err = feature.New(c); err != nil || weights == "" {
+		return m, err
+	}
+	c.Keep = []string{weights}
+	m.weighted, err = feature.New(c)
+	return m, err
+}
+
+// Model builds the graph of a mode.
+func (m *Model) Model(mc *estimator.ModelContext, features models.Features, labels models.Labels) (*estimator.Spec, error) {
+	logits := m.body.logits(mc, features, m.head.LogitsDimension())
+	if mc.Failed() {
+		return nil, mc.Err()
+	}
+	return m.head.Spec(mc, heads.Inputs{Features: features, Labels: labels, Logits: logits,
+		TrainOp: func(loss *G.Node) *optimizers.TrainOp { return m.body.minimize(mc, loss) }})
+}
+
+// Prepare puts the feature columns upon a data set. An error names the column
+// that does not fit the data.
+func (m *Model) Prepare(ds inputs.Dataset) (inputs.Dataset, error) {
+	plan := m.plan
+	if m.weighted != nil && ds.Schema().Index(m.weights) >= 0 { // data to predict needs no weights
+		plan = m.weighted
+	}
+	if _, err := plan.Mapper().Schema(ds.Schema()); err != nil {
+		return nil, err
+	}
+	return plan.Transform(runtime.GOMAXPROCS(0))(ds), nil
+}
+
+// Plan returns the model's feature columns.
+func (m *Model) Plan() *feature.Plan { return m.plan }

@@ -1,0 +1,97 @@
+package canned
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/inputs/feature"
+)
+
+// maker makes a model of its parameters.
+type maker func(r *paramReader) (estimator.ModelFn, error)
+
+// registry holds the models by the names that config files know them by.
+var registry = map[string]maker{
+	"linear_classifier":              linearOf(classes),
+	"linear_regressor":               linearOf(numbers),
+	"linear_estimator":               linearOf(anyHead),
+	"dnn_classifier":                 dnnOf(classes),
+	"dnn_regressor":                  dnnOf(numbers),
+	"dnn_estimator":                  dnnOf(anyHead),
+	"dnn_linear_combined_classifier": combinedOf(classes),
+	"dnn_linear_combined_regressor":  combinedOf(numbers),
+	"dnn_linear_combined_estimator":  combinedOf(anyHead),
+	"baseline_classifier":            baselineOf(classes),
+	"baseline_regressor":             baselineOf(numbers),
+	"baseline_estimator":             baselineOf(anyHead),
+}
+
+// Names returns the names that Named knows, sorted.
+func Names() []string { return slices.Sorted(maps.Keys(registry)) }
+
+// Named makes the model that a config file names. Parameters have the names of
+// tf.estimator's arguments; feature_columns, linear_feature_columns and
+// dnn_feature_columns are names of columns of set. An optimizer is one of
+// tf.estimator's names (Adagrad, Adam, Ftrl, RMSProp, SGD), which then has
+// tf.estimator's learning rate for the model, or a map of a name and
+// hyper-parameters, as optimizers.New takes them. Models under any head
+// (..._estimator) have the parameters of heads.FromParams.
+//
+// All errors are reported together; each names its parameter.
+func Named(name string, p estimator.Params, set *feature.Set) (estimator.ModelFn, error) {
+	mk, ok := registry[name]
+	if !ok {
+		return nil, fmt.Errorf("unknown model %q: expected one of %s", name, strings.Join(Names(), ", "))
+	}
+	return mk(&paramReader{params: p, set: set})
+}
+
+// finish makes the model of options that were read without an error.
+func finish[M estimator.ModelFn](r *paramReader, modelFn func() (M, error)) (estimator.ModelFn, error) {
+	if err := r.done(); err != nil {
+		return nil, err
+	}
+	m, err := modelFn()
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+func linearOf(k kindOfHead) maker {
+	return func(r *paramReader) (estimator.ModelFn, error) {
+		o := LinearEstimator{Head: r.head(k), Columns: r.columns("feature_columns"), WeightColumn: r.text("weight_column"),
+			Optimizer: r.optimizer("optimizer", linearRate), SparseCombiner: r.combiner("sparse_combiner")}
+		return finish(r, o.ModelFn)
+	}
+}
+
+func dnnOf(k kindOfHead) maker {
+	return func(r *paramReader) (estimator.ModelFn, error) {
+		o := DNNEstimator{Head: r.head(k), Columns: r.columns("feature_columns"), WeightColumn: r.text("weight_column"),
+			HiddenUnits: r.wholes("hidden_units"), Optimizer: r.optimizer("optimizer", ownRate), Activation: r.activation("activation_fn"),
+			Dropout: r.number("dropout", 0), BatchNorm: r.truth("batch_norm")}
+		return finish(r, o.ModelFn)
+	}
+}
+
+func combinedOf(k kindOfHead) maker {
+	return func(r *paramReader) (estimator.ModelFn, error) {
+		o := DNNLinearCombinedEstimator{Head: r.head(k), WeightColumn: r.text("weight_column"),
+			Linear: r.columns("linear_feature_columns"), DNN: r.columns("dnn_feature_columns"), HiddenUnits: r.wholes("dnn_hidden_units"),
+			DNNOptimizer: r.optimizer("dnn_optimizer", combinedDNNRate), Activation: r.activation("dnn_activation_fn"),
+			Dropout: r.number("dnn_dropout", 0), BatchNorm: r.truth("batch_norm"), SparseCombiner: r.combiner("linear_sparse_combiner")}
+		o.LinearOptimizer = r.optimizer("linear_optimizer", rateOfColumns(max(len(o.Linear), 1)))
+		return finish(r, o.ModelFn)
+	}
+}
+
+func baselineOf(k kindOfHead) maker {
+	return func(r *paramReader) (estimator.ModelFn, error) {
+		o := BaselineEstimator{Head: r.head(k), WeightColumn: r.text("weight_column"), Optimizer: r.optimizer("optimizer", baselineRate)}
+		return finish(r, o.ModelFn)
+	}
+}

@@ -1,0 +1,52 @@
+package canned
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/goestimator/goestimator/models/optimizers"
+)
+
+// The learning rates that tf.estimator gives an optimizer that is known by its
+// name alone.
+const (
+	linearRate         = 0.2
+	baselineRate       = 0.3
+	combinedDNNRate    = 0.001
+	combinedLinearRate = 0.005 // at most; see rateOfColumns
+	ownRate            = 0     // the optimizer's own default
+)
+
+// kerasRules are the optimizers that tf.estimator knows by name.
+var kerasRules = map[string]string{
+	"Adagrad": "keras_adagrad", "Adam": "keras_adam", "Ftrl": "keras_ftrl", "RMSProp": "keras_rmsprop", "SGD": "keras_sgd",
+}
+
+// named returns an optimizer of tf.estimator's name or of one of optimizers.Names.
+func named(name string, rate float64) (*optimizers.Optimizer, error) {
+	params := map[string]any{}
+	if rate != ownRate {
+		params["learning_rate"] = rate
+	}
+	return made(name, params)
+}
+
+// made returns an optimizer with parameters. Rules of Keras name their state as
+// Keras does, unless slot_names says otherwise.
+func made(name string, params map[string]any) (*optimizers.Optimizer, error) {
+	rule, ok := kerasRules[name]
+	if !ok {
+		rule = name
+		if !slices.Contains(optimizers.Names(), name) {
+			return nil, fmt.Errorf("unknown optimizer %q: expected one of %s, or of %s", name,
+				strings.Join(slices.Sorted(maps.Keys(kerasRules)), ", "), strings.Join(optimizers.Names(), ", "))
+		}
+	}
+	if _, ok := params["slot_names"]; !ok && strings.HasPrefix(rule, "keras_") {
+		params = maps.Clone(params)
+		params["slot_names"] = string(optimizers.KerasNames)
+	}
+	return optimizers.New(rule, params)
+}

@@ -1,0 +1,31 @@
+package canned
+
+import (
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/goestimator/goestimator/estimator/checkpoint"
+	"github.com/goestimator/goestimator/inputs/feature"
+)
+
+// startingPoints replaces folders of checkpoints, which embeddings start from,
+// by their newest checkpoint.
+func startingPoints(in []feature.Input) ([]feature.Input, error) {
+	out := slices.Clone(in)
+	for i, input := range out {
+		if input.Table == nil || input.Table.Checkpoint == "" {
+			continue
+		}
+		prefix := input.Table.Checkpoint
+		if s, err := os.Stat(prefix); err == nil && s.IsDir() {
+			if prefix, err = checkpoint.LatestPrefix(prefix); err != nil {
+				return nil, fmt.Errorf("column %q: checkpoint %s: %w", input.Column, input.Table.Checkpoint, err)
+			}
+		}
+		t := *input.Table
+		t.Checkpoint = prefix
+		out[i].Table = &t
+	}
+	return out, nil
+}

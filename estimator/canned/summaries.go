@@ -1,0 +1,39 @@
+package canned
+
+import (
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/ops"
+	G "gorgonia.org/gorgonia"
+)
+
+// summarizeLayer shows a layer's output, by the name of its scope.
+func summarizeLayer(mc *estimator.ModelContext, scope string, x *G.Node) {
+	if mc.Failed() || !mc.Training() {
+		return
+	}
+	mc.Summarize(models.ScalarSummary, scope+"/fraction_of_zero_values", ops.Mean(mc, zeros(mc, x)))
+	mc.Summarize(models.HistogramSummary, scope+"/activation", x)
+}
+
+// zerosOf returns which part of the variables' elements is zero.
+func zerosOf(mc *estimator.ModelContext, vars []*models.Variable) *G.Node {
+	var sum *G.Node
+	total := 0
+	for _, v := range vars {
+		n := ops.Sum(mc, zeros(mc, v.Node))
+		if sum == nil {
+			sum = n
+		} else {
+			sum = ops.Add(mc, sum, n)
+		}
+		total += graph.NumElements(v.Shape)
+	}
+	return ops.Div(mc, sum, ops.Scalar(mc, graph.Float32, float64(total)))
+}
+
+// zeros is 1 where x is zero, else 0.
+func zeros(mc *estimator.ModelContext, x *G.Node) *G.Node {
+	return ops.Cast(mc, ops.Equal(mc, x, ops.ZerosLike(mc, x)), graph.Float32)
+}
