@@ -42,13 +42,26 @@ func newStepFunction(op *optimizers.StepOp, args []int, r *replicated) (*stepFun
 	}
 	f.values = optimizers.NewStepValues(f.tensors)
 	for range r.replicas {
-		run, err := optimizers.NewStepRun(op.Function, op.Config)
+		c, err := newCollector(op, func(name string) *graph.Tensor { return f.tensors[name] })
 		if err != nil {
 			return nil, err
 		}
-		f.replicas = append(f.replicas, &collector{run: run, values: optimizers.NewStepValues(f.tensors)})
+		f.replicas = append(f.replicas, c)
 	}
 	return f, nil
+}
+
+// newCollector returns a replica's end of a function, of which tensor holds the variables' values.
+func newCollector(op *optimizers.StepOp, tensor func(name string) *graph.Tensor) (*collector, error) {
+	run, err := optimizers.NewStepRun(op.Function, op.Config)
+	if err != nil {
+		return nil, err
+	}
+	tensors := map[string]*graph.Tensor{}
+	for _, v := range op.Variables {
+		tensors[v.Name] = tensor(v.Name)
+	}
+	return &collector{run: run, values: optimizers.NewStepValues(tensors)}, nil
 }
 
 // load reads the variables and begins the tallies of a step.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/goestimator/goestimator/distribute/cluster"
@@ -20,6 +21,7 @@ type workerStep struct {
 	names    []string // variables, in the order of the gradients
 	program  *engine.Program
 	lookups  *lookups
+	function *collector // nil: gradients
 	mirror   *ps.Mirror // of the variables that are read whole
 	feeds    []*graph.Tensor
 	step     int64 // of the values that were pulled
@@ -44,6 +46,11 @@ func newWorkerStep(p *parameterServer, t TrainProgram) (*workerStep, error) {
 	if err := s.copyVariables(); err != nil {
 		return nil, err
 	}
+	if op := t.Train.Step; op != nil {
+		if s.function, err = newCollector(op, s.mirror.Tensor); err != nil {
+			return nil, err
+		}
+	}
 	spec := engine.Spec{Feeds: append(t.Feeds[:len(t.Feeds):len(t.Feeds)], t.GlobalStep), Fetches: l.fetches}
 	for _, x := range s.lookups.list {
 		spec.Feeds = append(spec.Feeds, x.rows)
@@ -63,6 +70,13 @@ func (s *workerStep) copyVariables() error {
 	for name := range readsOf(reachable(s.layout.fetches, fed)) {
 		if name != GlobalStep {
 			whole = append(whole, name)
+		}
+	}
+	if op := s.train.Train.Step; op != nil {
+		for _, v := range op.Variables {
+			if !slices.Contains(whole, v.Name) {
+				whole = append(whole, v.Name)
+			}
 		}
 	}
 	if len(whole) == 0 {
@@ -106,7 +120,14 @@ func (s *workerStep) run(ctx context.Context, in Step) (Outcome, error) {
 	if err := s.program.Run(ctx, b.Rows, s.feeds); err != nil {
 		return Outcome{}, err
 	}
-	s.rate = s.train.Train.Groups[0].LearningRate.At(s.step)
+	if s.function != nil {
+		if err := s.function.collect(s.layout.args, s.program.Value); err != nil {
+			return Outcome{}, err
+		}
+		s.push.Tally = &s.function.tally
+	} else {
+		s.rate = s.train.Train.Groups[0].LearningRate.At(s.step)
+	}
 	if err := s.fill(in); err != nil {
 		return Outcome{}, err
 	}

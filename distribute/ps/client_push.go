@@ -29,6 +29,8 @@ type Push struct {
 	Step      int64 // the global step of the values that the gradients were computed with
 	Gradients []Gradient
 	Assign    []Assignment // asynchronous: the last counts; synchronous: the mean
+	// Tally is what a step function collected at these values.
+	Tally *optimizers.Tally
 	// Weight is the share of these gradients in a synchronous step's mean, such as
 	// the number of rows of the batch; 0 takes part without weight.
 	Weight float64
@@ -152,7 +154,7 @@ func (o *outgoing) prepare() error {
 		}
 		o.add(v, a.Value.Bytes, entry{kind: assignment, scale: 1})
 	}
-	return nil
+	return o.addTally()
 }
 
 // check returns the variable of a gradient that fits it.

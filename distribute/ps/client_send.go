@@ -90,6 +90,9 @@ func (o *outgoing) stream(ctx context.Context, st cluster.ClientStream, server i
 	part := &o.parts[server]
 	h := &pushHeader{ident: id, rank: o.c.c.Rank, client: o.c.id, sequence: o.sequence, step: o.Step, weight: o.Weight,
 		transfer: transfer(o.c.c.Transfer), ask: o.ask && server == 0, entries: part.entries}
+	if server == 0 {
+		h.tally = headerOf(o.Tally)
+	}
 	if err := st.Send(&cluster.Frame{Header: encode(h)}); err != nil {
 		return r, err
 	}

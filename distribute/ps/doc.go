@@ -56,6 +56,15 @@
 // Means are weighted by Push.Weight, the rows of the batch: then shards of
 // different size make the mean of the whole batch.
 //
+// # Step functions
+//
+// The variables of a TrainOp's step function are whole and on server 0, which
+// runs it as it counts the step: with each push's tally or, where Sync is set,
+// with the sum of those that make the step. They change together, and whoever
+// pulls them gets all as of one moment. A tally whose stamp is not that of the
+// variables is dropped and counted as stale. A function that fails changes
+// nothing; its error ends the training.
+//
 // # Checkpoints
 //
 // Fence holds pushes back on server 0 (which therefore finishes no step), and
@@ -93,9 +102,10 @@
 //	Pull      id, transfer u, [unit i, version u]          -> stream of: unit i, version u, offset i, body: elements; last: -1 i, progress
 //	PullRows  id, transfer u, [unit i, rows i], body: row numbers int32 -> stream of: unit i, 0 u, 0 i, body: rows; last: -1 i, progress
 //	Push      stream of: id, rank i, client u, number u, step i, weight f, transfer u, ask b,
-//	          [unit i, kind u (0 dense, 1 sparse, 2 assignment), rows i, scale f, clip f];
+//	          [unit i, kind u (0 dense, 1 sparse, 2 assignment), rows i, scale f, clip f], tally b; with it: stamp i, sums i, records i;
 //	          with ask, the verdict: progress, stale b, used before b; if neither, frames without a header whose bodies
-//	          are the entries' (sparse: row numbers int32, increasing) and values, then: position s; the answer is a verdict
+//	          are the entries' (sparse: row numbers int32, increasing) and values, then the
+//	          tally's sums (8 bytes each) and records; then: position s; the answer is a verdict
 //	WaitStep  id, step i                                   -> progress, when it is reached, stopped, or after 10 s
 //	Stop      id, reason s                                 -> (empty)
 //	Finish    id, reason s                                 -> (empty); any session

@@ -58,6 +58,7 @@ func FuzzServer(f *testing.F) {
 	floats := make([]byte, 84)
 	for i, m := range []message{
 		&pushHeader{ident: ok, client: 1, sequence: 1, transfer: 1, entries: []entry{{unit: 0, scale: 1}}},
+		&pushHeader{ident: ok, client: 1, sequence: 1, transfer: 1, tally: &tallyHeader{sums: 1 << 40, records: 3}},
 		&pushHeader{ident: ok, client: 1, sequence: 2, transfer: 19, entries: []entry{{unit: 1, kind: sparseGradient, rows: 2, scale: 1, clip: 1}}},
 		&pullRequest{ident: ok, transfer: 14, want: []have{{0, 0}, {1, 9}}},
 		&rowsRequest{ident: ok, transfer: 1, want: []rowCount{{1, 2}, {0, 1}}},

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/goestimator/goestimator/distribute/cluster"
+	"github.com/goestimator/goestimator/models/optimizers"
 )
 
 // incoming is an entry of a push with its memory.
@@ -100,21 +101,24 @@ func (u *unit) giveBuffer(b []byte) {
 	u.images.give(b)
 }
 
-// receive reads the bodies of the entries and the push's end.
-func receive(st cluster.Stream, all []*incoming, t transfer) (end pushEnd, err error) {
+// receive reads the bodies of the entries, the tally, and the push's end.
+func receive(st cluster.Stream, all []*incoming, h *pushHeader) (tally *optimizers.Tally, end pushEnd, err error) {
 	in := &body{st: st}
 	for _, x := range all {
 		if _, err := io.ReadFull(in, x.numbers); err != nil {
-			return end, err
+			return nil, end, err
 		}
-		if err := fillFrom(in, x.values, t, x.u.v.DType); err != nil {
-			return end, err
+		if err := fillFrom(in, x.values, h.transfer, x.u.v.DType); err != nil {
+			return nil, end, err
 		}
 		if err := x.finish(); err != nil {
-			return end, err
+			return nil, end, err
 		}
 	}
-	return end, in.end(&end)
+	if tally, err = in.tally(h.tally); err != nil {
+		return nil, end, err
+	}
+	return tally, end, in.end(&end)
 }
 
 // finish checks the row numbers and applies scale and bound.

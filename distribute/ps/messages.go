@@ -163,6 +163,7 @@ type pushHeader struct {
 	transfer transfer
 	ask      bool // for a verdict before the body
 	entries  []entry
+	tally    *tallyHeader // to server 0, of a step function; its body follows those of the entries
 }
 
 // entry is a gradient or value of one unit.
@@ -198,6 +199,14 @@ func (m *pushHeader) wire(c *coder) {
 		c.float64(&e.scale)
 		c.float64(&e.clip)
 	})
+	has := m.tally != nil
+	c.bool(&has)
+	if has && c.reading {
+		m.tally = &tallyHeader{}
+	}
+	if has {
+		m.tally.wire(c)
+	}
 }
 
 // pushEnd commits a push.

@@ -22,6 +22,8 @@ type Variable struct {
 	Shape []int
 	Parts int // along axis 0
 	Group int // index of its rule in Rules.Groups; -1: no gradients, only assignments
+	// Step tells that the rules' step function changes it: it is whole, on server 0.
+	Step bool `json:",omitempty"`
 	// Slots are the names, in checkpoints, of the optimizer's state of this
 	// variable's shape; Shared those of the scalars that its whole group shares.
 	Slots, Shared []Slot
@@ -112,6 +114,9 @@ func NewPlan(variables []*models.Variable, c Config) (*Plan, error) {
 		}
 		p.Variables = append(p.Variables, x)
 	}
+	if err := p.assignStep(c.Train); err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
 	for name := range group {
 		return nil, fmt.Errorf("plan: the optimizer's variable %s is not among the variables", name)
 	}
@@ -195,6 +200,9 @@ func (v *Variable) check(groups int) error {
 	if v.Parts < 1 || v.Parts > max(v.rows(), 1) || len(v.Shape) == 0 && v.Parts != 1 {
 		return bad("%d parts of shape %v", v.Parts, v.Shape)
 	}
+	if v.Step && (v.Parts != 1 || v.Group >= 0) {
+		return bad("%d parts, group %d: expected one part without a group for a step function", v.Parts, v.Group)
+	}
 	if v.rows()/v.Parts >= math.MaxInt32 {
 		return bad("%d rows in %d parts: expected parts of less than 2^31 rows", v.rows(), v.Parts)
 	}
@@ -231,6 +239,9 @@ func (p *Plan) check() error {
 			return fmt.Errorf("variable %q is there twice", v.Name)
 		}
 		p.byName[v.Name] = i
+		if v.Step && p.Rules.Step == nil {
+			return fmt.Errorf("variable %q is a step function's, and there is none", v.Name)
+		}
 		if units += v.Parts; units > maxUnits {
 			return fmt.Errorf("more than %d parts", maxUnits)
 		}
@@ -256,7 +267,15 @@ func (p *Plan) place() {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p.bytes(p.units[b]), p.bytes(p.units[a])) })
 	load := make([]int64, p.Servers)
+	for _, u := range p.units {
+		if p.Variables[u.Variable].Step {
+			load[0] += p.bytes(u)
+		}
+	}
 	for _, i := range order {
+		if p.Variables[p.units[i].Variable].Step {
+			continue // on server 0, which counts the steps
+		}
 		s := slices.Index(load, slices.Min(load))
 		p.units[i].Server = s
 		load[s] += p.bytes(p.units[i])

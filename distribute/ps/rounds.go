@@ -308,6 +308,9 @@ func (r *rounds) apply(req *roundRequest) error {
 	if err := parallel(len(units), func(i int) error { return r.update(units[i], m, req) }); err != nil {
 		return err
 	}
+	if err := r.applyTallies(req.ranks); err != nil {
+		return err
+	}
 	for u, g := range m.gradients {
 		if !g.sparse {
 			u.giveBuffer(g.values)

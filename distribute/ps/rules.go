@@ -19,6 +19,7 @@ type Rules struct {
 	Transforms      []optimizers.Transform `json:",omitempty"`
 	AccumulateSteps int                    `json:",omitempty"`
 	SlotNames       optimizers.SlotNames   `json:",omitempty"`
+	Step            *StepRule              `json:",omitempty"`
 }
 
 // Rule is one group's.
@@ -35,7 +36,8 @@ func newRules(t *optimizers.TrainOp) (Rules, error) {
 		return Rules{}, nil
 	}
 	if t.Step != nil {
-		return Rules{}, fmt.Errorf("%w: %s", optimizers.ErrStepFunction, t.Step.Function)
+		r := Rules{Step: &StepRule{Function: t.Step.Function, Config: t.Step.Config}}
+		return r, t.Check()
 	}
 	r := Rules{Transforms: t.Transforms, AccumulateSteps: t.AccumulateSteps, SlotNames: t.SlotNames}
 	for _, g := range t.Groups {
@@ -47,6 +49,9 @@ func newRules(t *optimizers.TrainOp) (Rules, error) {
 func (r *Rules) check() error {
 	if len(r.Groups) > maxVariables || r.AccumulateSteps < 0 {
 		return fmt.Errorf("rules: %d groups, %d steps to accumulate", len(r.Groups), r.AccumulateSteps)
+	}
+	if r.Step != nil && (len(r.Groups) > 0 || len(r.Transforms) > 0) {
+		return fmt.Errorf("rules: step function %q beside %d groups and %d transforms", r.Step.Function, len(r.Groups), len(r.Transforms))
 	}
 	for i, g := range r.Groups {
 		if g.Rule.Rule == nil || g.LearningRate.Schedule == nil {
@@ -122,8 +127,8 @@ func assignGroups(t *optimizers.TrainOp) (map[string]*grouped, error) {
 		return out, nil
 	}
 	rules, err := newRules(t)
-	if err != nil {
-		return nil, err
+	if err != nil || rules.Step != nil {
+		return out, err
 	}
 	left := t.Slots()
 	take := func(n int) (s []Slot) {

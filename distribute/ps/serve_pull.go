@@ -24,11 +24,16 @@ func (s *Server) pull(_ context.Context, st cluster.Stream) error {
 	if graph.DType(req.transfer) != graph.Float32 {
 		scratch = make([]byte, frameBytes/2)
 	}
-	next := x.load(req.want)
+	held, err := x.function.images(req.want)
+	if err != nil {
+		return err
+	}
+	defer held.free()
+	next := x.load(req.want, held)
 	defer func() { next.drop() }()
 	for range req.want {
 		now := next
-		next = x.load(now.rest) // while this one is sent
+		next = x.load(now.rest, held) // while this one is sent
 		if err := sendImage(st, now, req.transfer, scratch); err != nil {
 			return err
 		}
@@ -46,13 +51,18 @@ type loading struct {
 }
 
 // load begins to make the image of the first of what is wanted.
-func (s *session) load(want []have) *loading {
+func (s *session) load(want []have, held heldImages) *loading {
 	l := &loading{done: make(chan struct{})}
 	if len(want) == 0 {
 		close(l.done)
 		return l
 	}
 	l.rest = want[1:]
+	if x, ok := held.take(want[0].unit); ok {
+		l.u, l.m = x.u, x.m
+		close(l.done)
+		return l
+	}
 	go func() {
 		defer close(l.done)
 		if l.u, l.err = s.unit(want[0].unit); l.err != nil {

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/goestimator/goestimator/distribute/cluster"
+	"github.com/goestimator/goestimator/models/optimizers"
 )
 
 // maxPosition bounds the state of a worker's input.
@@ -34,11 +35,14 @@ func (s *Server) push(ctx context.Context, st cluster.Stream) error {
 			return err
 		}
 	}
+	if err := x.expectTally(&h); err != nil {
+		return err
+	}
 	all, err := x.prepare(&h)
 	if err != nil {
 		return err
 	}
-	end, err := receive(st, all, h.transfer)
+	tally, end, err := receive(st, all, &h)
 	if err == nil && len(end.position) > maxPosition {
 		err = status.Errorf(codes.InvalidArgument, "a position of %d bytes: expected at most %d", len(end.position), maxPosition)
 	}
@@ -46,7 +50,7 @@ func (s *Server) push(ctx context.Context, st cluster.Stream) error {
 		freeAll(all)
 		return err
 	}
-	stale, err := x.commit(ctx, r, &arrival{pushHeader: h, all: all, position: end.position})
+	stale, err := x.commit(ctx, r, &arrival{pushHeader: h, all: all, tally: tally, position: end.position})
 	if err != nil {
 		return err
 	}
@@ -57,6 +61,7 @@ func (s *Server) push(ctx context.Context, st cluster.Stream) error {
 type arrival struct {
 	pushHeader
 	all      []*incoming
+	tally    *optimizers.Tally // nil: none
 	position []byte
 }
 
@@ -104,7 +109,7 @@ func (s *session) commit(ctx context.Context, r *rank, a *arrival) (stale bool, 
 			return false, err
 		}
 		defer s.gate.leave()
-		err = s.applyNow(a)
+		stale, err = s.applyNow(a)
 	}
 	r.client, r.sequence, r.stale, r.err = a.client, a.sequence, stale, err
 	s.count(func(c *Stats) {
@@ -134,12 +139,19 @@ func (s *session) enter(ctx context.Context) error {
 	}
 }
 
-// applyNow applies a push of an asynchronous plan; server 0 counts it.
-func (s *session) applyNow(a *arrival) error {
+// applyNow applies a push of an asynchronous plan; server 0 counts it, but for
+// one whose tally is of no use any more.
+func (s *session) applyNow(a *arrival) (stale bool, err error) {
 	defer freeAll(a.all)
-	err := parallel(len(a.all), func(i int) error { return a.all[i].use(a.step) })
+	err = parallel(len(a.all), func(i int) error { return a.all[i].use(a.step) })
+	if err == nil && a.tally != nil {
+		stale, err = s.function.apply(a.tally)
+	}
 	if err != nil {
-		return status.Error(codes.Internal, err.Error())
+		return false, status.Error(codes.Internal, err.Error())
+	}
+	if stale {
+		return true, nil
 	}
 	if s.server == 0 {
 		s.mu.Lock()
@@ -150,7 +162,7 @@ func (s *session) applyNow(a *arrival) error {
 		}
 		s.signal()
 	}
-	return nil
+	return false, nil
 }
 
 // use updates the entry's unit. What has begun is not given up half-way.

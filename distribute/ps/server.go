@@ -155,7 +155,7 @@ func (s *Server) find(id ident) (*session, error) {
 		return nil, status.Errorf(codes.FailedPrecondition, "session %x is still being created", id.session)
 	}
 	if x.failed != nil {
-		return nil, status.Error(codes.Aborted, x.failed.Error())
+		return nil, failure(x.failed)
 	}
 	return x, nil
 }

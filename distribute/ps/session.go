@@ -34,6 +34,8 @@ type session struct {
 	stats       Stats
 	checkpoints int // that have been read
 
+	function *stepUnits // on server 0 of a plan with a step function
+
 	fences fences
 	rounds rounds // of synchronous plans
 }
@@ -72,6 +74,13 @@ func newSession(p *Plan, req *createRequest) (*session, error) {
 			return nil, err
 		}
 	}
+	if p.Rules.Step != nil && req.server == 0 {
+		var err error
+		if s.function, err = newStepUnits(p, s.units); err != nil {
+			s.close(err)
+			return nil, err
+		}
+	}
 	return s, nil
 }
 
@@ -104,7 +113,7 @@ func (s *session) wait(ctx context.Context, holds func() bool) (progress, error)
 	defer s.mu.Unlock()
 	for {
 		if s.failed != nil {
-			return s.progress, status.Error(codes.Aborted, s.failed.Error())
+			return s.progress, failure(s.failed)
 		}
 		if holds() || ctx.Err() != nil {
 			return s.progress, nil
