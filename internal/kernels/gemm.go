@@ -106,7 +106,7 @@ func (j *gemmJob[T]) gemm(g GemmArgs[T], parallel bool) {
 		j.n0, j.n1 = n, min(n+j.nc, g.N)
 		for k := 0; k < g.K; k += j.kc {
 			j.k0, j.k1 = k, min(k+j.kc, g.K)
-			if j.sourceB == turned {
+			if j.sourceB == shared {
 				j.phase = packPhase
 				j.dispatch(ceilDiv(j.n1-j.n0, j.nr), parallel)
 			}

@@ -17,8 +17,12 @@ func (j *gemmJob[T]) packA(dst []T, p int) {
 	}
 }
 
-// turnB transposes one strip of B[:, k0:k1] from row n on, cols of them, to rows nr apart.
-func (j *gemmJob[T]) turnB(dst []T, n, cols int) {
+// packB copies one strip of op(B)[k0:k1] from column n on, cols of them, to rows nr apart.
+func (j *gemmJob[T]) packB(dst []T, n, cols int) {
+	if !j.TransB {
+		copyRows(dst, j.nr, j.B[j.k0*j.LDB+n:], j.LDB, cols, j.k1-j.k0)
+		return
+	}
 	transposeRange(dst, j.nr, j.B[n*j.LDB+j.k0:], j.LDB, cols, j.k1-j.k0)
 }
 

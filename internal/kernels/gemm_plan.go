@@ -11,6 +11,7 @@ const (
 	splitPanels = 4        // panels of A that make a task of their own worth while
 	compactB    = 40 << 10 // bytes of B, what lies between rows included, that stay in the L1 cache as they are
 	copyStrips  = 8        // A of awkward distance between rows is copied when a task has so many strips of B
+	sharedTasks = 3        // groups of rows from which all use one packed copy of cold B
 	coldB       = 1 << 20  // elements of B from which it comes from memory rather than from the L2 cache
 	directStrip = 2        // transposed A is used in place when a task has at most so many strips of B
 )
@@ -50,7 +51,7 @@ const (
 	prepared         // PackedB
 	perTask          // each task packs a strip as its first panel goes by
 	perStrip         // each task packs a strip before its first panel
-	turned           // transposed for all tasks before they start
+	shared           // packed for all tasks before they start
 )
 
 func (j *gemmJob[T]) plan(parallel bool) {
@@ -69,12 +70,12 @@ func (j *gemmJob[T]) plan(parallel bool) {
 		j.sourceB = prepared
 	case !j.TransB && (j.M <= 2 || j.LDB == j.nr || j.kc*j.LDB*int(unsafe.Sizeof(j.Alpha)) <= compactB):
 		j.sourceB = inPlace
-	case !j.TransB && j.K*j.N >= coldB:
+	case !j.TransB && j.K*j.N >= coldB && j.mTasks < sharedTasks:
 		j.sourceB = perStrip
-	case !j.TransB:
+	case !j.TransB && j.K*j.N < coldB:
 		j.sourceB = perTask
 	default:
-		j.sourceB = turned
+		j.sourceB = shared
 		j.bufB = j.spaceB.take(j.nc * j.kc)
 	}
 }
@@ -136,13 +137,13 @@ func (j *gemmJob[T]) panel(p int) (from, to int) {
 	return from, to
 }
 
-// Run implements Task: strips of B to transpose, tasks of the product, or rows of B to multiply by a vector.
+// Run implements Task: strips of B to pack, tasks of the product, or rows of B to multiply by a vector.
 func (j *gemmJob[T]) Run(lo, hi int) {
 	switch j.phase {
 	case packPhase:
 		for p := lo; p < hi; p++ {
 			n := j.n0 + p*j.nr
-			j.turnB(j.bufB[p*j.nr*(j.k1-j.k0):], n, min(j.nr, j.n1-n))
+			j.packB(j.bufB[p*j.nr*(j.k1-j.k0):], n, min(j.nr, j.n1-n))
 		}
 		return
 	case dotPhase:
@@ -260,7 +261,7 @@ func (j *gemmJob[T]) stripB(t *tileArgs, n int) {
 	case prepared:
 		strip, wide, _ := j.packed.strip(n)
 		t.b, ld = unsafe.Pointer(&strip[j.k0*wide]), wide
-	case turned:
+	case shared:
 		t.b = unsafe.Pointer(&j.bufB[(n-j.n0)*(j.k1-j.k0)])
 	default:
 		t.b, ld = unsafe.Pointer(&j.B[j.k0*j.LDB+n]), j.LDB

@@ -270,3 +270,29 @@ func benchmarkGemm[T Float](b *testing.B) {
 
 func BenchmarkGemm32(b *testing.B) { benchmarkGemm[float32](b) }
 func BenchmarkGemm64(b *testing.B) { benchmarkGemm[float64](b) }
+
+// TestGemmCold multiplies by a B that comes from memory, in blocks: the sums of its columns are compared.
+func TestGemmCold(t *testing.T) {
+	eachLevel(t, func(t *testing.T) {
+		const m, n, k = 470, 1030, 1020
+		g := gemmCase[float32](7, m, n, k, false, false, 1)
+		g.Alpha, g.Beta = 1, 0
+		sums := make([]float64, k)
+		for i := range sums {
+			for _, v := range g.B[i*g.LDB:][:n] {
+				sums[i] += float64(v)
+			}
+		}
+		Gemm(g)
+		got, want := make([]float64, m), make([]float64, m)
+		for i := range want {
+			for j, v := range g.A[i*g.LDA:][:k] {
+				want[i] += float64(v) * sums[j]
+			}
+			for _, v := range g.C[i*g.LDC:][:n] {
+				got[i] += float64(v)
+			}
+		}
+		requireClose(t, "sums of rows", got, want, tolerance[float32](k), float64(k))
+	})
+}

@@ -102,7 +102,7 @@ func TestWinograd(t *testing.T) {
 
 // TestWinogradError compares the errors of the two forms on layers of a network, all additions counted.
 func TestWinogradError(t *testing.T) {
-	for _, g := range []Window{cnnLayer(2, 32, 16, 16), cnnLayer(2, 16, 32, 32), cnnLayer(2, 8, 64, 64), cnnLayer(1, 14, 32, 64)} {
+	for _, g := range []Window{cnnLayer(2, 32, 16, 16), cnnLayer(2, 16, 32, 32), cnnLayer(2, 8, 64, 64), cnnLayer(1, 14, 32, 64), cnnLayer(1, 6, 71, 67)} {
 		w := newWinogradCase(g, 1)
 		direct, dw := make([]float32, g.outSize()), make([]float32, g.weights())
 		c := newConv(g, &doConvDirect, w.x, w.w, direct)
