@@ -18,8 +18,6 @@ import (
 )
 
 const (
-	// bulkIdle is how many bulk connections to a peer are kept for later streams.
-	bulkIdle = 8
 	// bulkPatience bounds what a stream waits for a bulk connection to a peer that is there.
 	bulkPatience = 5 * time.Second
 	// bulkPause is how long a peer is not asked again that does not take bulk connections.
@@ -61,14 +59,8 @@ func (p *bulkPool) take() (c *bulkConn, ask bool) {
 // put keeps a connection whose stream has ended for another.
 func (p *bulkPool) put(c *bulkConn) {
 	p.mu.Lock()
-	if len(p.idle) < bulkIdle && !c.broken.Load() {
-		p.idle = append(p.idle, c)
-		c = nil
-	}
-	p.mu.Unlock()
-	if c != nil {
-		c.drop()
-	}
+	defer p.mu.Unlock()
+	p.idle = append(p.idle, c)
 }
 
 // refuse remembers that the peer takes no bulk connections.
@@ -192,5 +184,10 @@ func (n *Node) dialPeer(ctx context.Context, p *peer) (net.Conn, error) {
 	if n.config.dial != nil {
 		return n.config.dial(ctx, p.task)
 	}
-	return new(net.Dialer).DialContext(ctx, "tcp", p.address)
+	c, err := new(net.Dialer).DialContext(ctx, "tcp", p.address)
+	if err != nil {
+		return nil, err
+	}
+	loseAfter(c, n.config.PeerTimeout)
+	return c, nil
 }

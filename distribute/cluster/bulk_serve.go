@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"sync"
 	"time"
 
@@ -48,7 +49,8 @@ func parseTicket(s string) (t ticket, ok bool) {
 // asks for a ticket by gRPC, which knows who it is, and shows it on a new
 // connection to the same address.
 type bulkServer struct {
-	limit int // of messages
+	limit   int // of messages
+	pruning sync.RWMutex
 
 	mu    sync.Mutex
 	slots map[ticket]*bulkSlot
@@ -84,23 +86,55 @@ func (s *bulkServer) open(ctx context.Context, _ *Frame) (*Frame, error) {
 	if _, err := rand.Read(slot.ticket[:]); err != nil {
 		return nil, err
 	}
+	if !s.enter(slot) {
+		s.prune(carrier)
+		if !s.enter(slot) {
+			return nil, status.Errorf(codes.ResourceExhausted, "the caller has %d bulk connections already", bulkLimit)
+		}
+	}
+	return &Frame{Header: slot.ticket[:]}, nil
+}
+
+// enter gives out a slot's ticket, unless the carrier has too many.
+func (s *bulkServer) enter(slot *bulkSlot) bool {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	mine := 0
 	for t, other := range s.slots {
 		if other.conn == nil && time.Since(other.given) > bulkTimeout {
 			delete(s.slots, t)
-		} else if other.carrier == carrier {
+		} else if other.carrier == slot.carrier {
 			mine++
 		}
 	}
-	if mine < bulkLimit {
-		s.slots[slot.ticket] = slot
+	if mine >= bulkLimit {
+		return false
+	}
+	s.slots[slot.ticket] = slot
+	return true
+}
+
+// prune closes a carrier's idle connections that the peer has closed: nobody
+// reads from them, so it is not noticed otherwise.
+func (s *bulkServer) prune(carrier *watchedConn) {
+	s.pruning.Lock() // no stream is bound meanwhile
+	defer s.pruning.Unlock()
+	var idle []*bulkSlot
+	s.mu.Lock()
+	for _, l := range s.slots {
+		if l.carrier == carrier && l.conn != nil && !l.busy {
+			idle = append(idle, l)
+		}
 	}
 	s.mu.Unlock()
-	if mine >= bulkLimit {
-		return nil, status.Errorf(codes.ResourceExhausted, "the caller has %d bulk connections already", mine)
+	for _, l := range idle {
+		l.conn.conn.SetReadDeadline(time.Now().Add(time.Millisecond))
+		_, err := l.conn.in.Peek(1)
+		l.conn.conn.SetReadDeadline(time.Time{})
+		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+			l.Close()
+		}
 	}
-	return &Frame{Header: slot.ticket[:]}, nil
 }
 
 var errTicket = errors.New("a bulk connection without a ticket that was given: it came too late, or from a stranger")
@@ -140,6 +174,8 @@ func (s *bulkServer) bind(ctx context.Context) (*bulkSlot, error) {
 	}
 	p, _ := grpcpeer.FromContext(ctx)
 	t, _ := parseTicket(name)
+	s.pruning.RLock()
+	defer s.pruning.RUnlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	slot := s.slots[t]

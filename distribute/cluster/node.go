@@ -61,7 +61,9 @@ func Open(c Config) (*Node, error) {
 	if n.listener != nil {
 		n.server = grpc.NewServer(n.serverOptions()...)
 		healthpb.RegisterHealthServer(n.server, n.health)
-		n.server.RegisterService(n.describe(n.bulkServer.service()), nil)
+		if !c.noBulk {
+			n.server.RegisterService(n.describe(n.bulkServer.service()), nil)
+		}
 	}
 	return n, nil
 }

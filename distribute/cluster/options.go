@@ -66,7 +66,7 @@ func (n *Node) dialOptions(p *peer) []grpc.DialOption {
 func (n *Node) serverOptions() []grpc.ServerOption {
 	limit := n.config.MaxMessageBytes + prefixLen
 	return []grpc.ServerOption{
-		grpc.Creds(serverCredentials{n.security, n.bulkServer}),
+		grpc.Creds(serverCredentials{n.security, n.bulkServer, n.config.PeerTimeout}),
 		grpc.InTapHandle(n.admit),
 		grpc.MaxRecvMsgSize(limit),
 		grpc.MaxSendMsgSize(limit),

@@ -85,7 +85,8 @@ type clientCredentials struct {
 // serverCredentials are those of the connections that others make to this task.
 type serverCredentials struct {
 	*security
-	bulk *bulkServer
+	bulk        *bulkServer
+	peerTimeout time.Duration
 }
 
 // authInfo goes with a connection: gRPC shows it to handlers.
@@ -133,6 +134,7 @@ func (c clientCredentials) ClientHandshake(ctx context.Context, authority string
 // ServerHandshake makes a caller's connection secure, or refuses it.
 func (c serverCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	kind, from := "plaintext", raw.RemoteAddr()
+	loseAfter(raw, c.peerTimeout)
 	raw, err := sniff(raw, c.files != nil)
 	if err == nil && c.files != nil {
 		kind = "tls"

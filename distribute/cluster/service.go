@@ -13,14 +13,16 @@ type StreamHandler func(ctx context.Context, s Stream) error
 // Stream sends and receives frames in both directions. One goroutine may send
 // while another receives. Send returns when the chunks of the frame may be
 // changed, which may wait for the peer (see Window). Recv returns io.EOF at the
-// peer's end.
+// peer's end; Next receives without a copy.
 type Stream interface {
 	Send(*Frame) error
 	Recv() (*Frame, error)
 }
 
 // ClientStream is the calling side of a stream. It ends with Recv's error, or
-// with the context it was opened with, which must be cancelled in the end.
+// with the context it was opened with, which must be cancelled in the end. Receive
+// until io.EOF where it comes soon: only then a later stream can use the stream's
+// connection; one that is cancelled is closed.
 type ClientStream interface {
 	Stream
 	// CloseSend says that no more frames will be sent.

@@ -1,0 +1,155 @@
+package cluster
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"runtime"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// bytesConn is a connection that gives bytes and takes any.
+type bytesConn struct {
+	net.Conn
+	in  *bytes.Reader
+	out bytes.Buffer
+}
+
+func (c *bytesConn) Read(p []byte) (int, error)  { return c.in.Read(p) }
+func (c *bytesConn) Write(p []byte) (int, error) { return c.out.Write(p) }
+func (c *bytesConn) Close() error                { return nil }
+
+func bulkOver(b []byte, limit int) *bulkConn {
+	return newBulkConn(&bytesConn{in: bytes.NewReader(b)}, nil, ticket{}, limit)
+}
+
+// records are the bytes of frames, and the end.
+func records(t testing.TB, frames ...*Frame) []byte {
+	c := bulkOver(nil, 1<<30)
+	for _, f := range frames {
+		if err := c.send(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.sendEnd(); err != nil {
+		t.Fatal(err)
+	}
+	return c.conn.(*bytesConn).out.Bytes()
+}
+
+func TestRecords(t *testing.T) {
+	large := bytes.Repeat([]byte("x"), 3<<20)
+	b := records(t, &Frame{}, &Frame{Header: []byte("head"), Body: [][]byte{[]byte("a"), nil, []byte("b")}}, &Frame{Header: large, Body: [][]byte{large, large}})
+	if want := "GEF\x01\x00\x00\x00\x00\x00\x00\x00\x00GEF\x01\x04\x00\x00\x00\x02\x00\x00\x00headab"; string(b[:len(want)]) != want {
+		t.Errorf("got %q", b[:len(want)])
+	}
+	c := bulkOver(b, 16<<20)
+	for i, want := range [][2]string{{"", ""}, {"head", "ab"}, {string(large), string(large) + string(large)}} {
+		m, err := c.next()
+		if err != nil {
+			t.Fatalf("frame %d: %v", i, err)
+		}
+		f, err := m.frame()
+		if err != nil {
+			t.Fatalf("frame %d: %v", i, err)
+		}
+		got := make([]byte, f.Len())
+		if f.CopyTo(got, 0); string(f.Header) != want[0] || string(got) != want[1] {
+			t.Errorf("frame %d: header of %d bytes, body of %d, expected %d and %d", i, len(f.Header), len(got), len(want[0]), len(want[1]))
+		}
+		f.Release()
+	}
+	for range 2 {
+		if _, err := c.next(); err != io.EOF {
+			t.Errorf("at the end: got %v", err)
+		}
+	}
+}
+
+func TestMalformedRecords(t *testing.T) {
+	whole := records(t, &Frame{Header: []byte("head"), Body: [][]byte{[]byte("body")}})
+	for n := range len(whole) {
+		c := bulkOver(whole[:n], 100)
+		m, err := c.next()
+		if err == nil {
+			_, err = m.frame()
+		}
+		if err == nil {
+			_, err = c.next()
+		}
+		if err != io.ErrUnexpectedEOF || !c.broken.Load() {
+			t.Errorf("the first %d bytes: got %v", n, err)
+		}
+	}
+	for text, code := range map[string]codes.Code{
+		"GEF\x01\xff\xff\xff\xff\xff\xff\xff\xff": codes.ResourceExhausted,
+		"GEF\x01\x00\x00\x00\x00\x65\x00\x00\x00": codes.ResourceExhausted,
+		"GEF\x02\x00\x00\x00\x00\x00\x00\x00\x00": codes.Internal,
+		"GEE\x01\x00\x00\x00\x00\x01\x00\x00\x00": codes.Internal,
+		"PRI * HTTP/2.0\r\n\r\n":                  codes.Internal,
+	} {
+		c := bulkOver([]byte(text), 100)
+		if _, err := c.next(); status.Code(err) != code || !c.broken.Load() {
+			t.Errorf("%q: got %v", text, err)
+		}
+	}
+}
+
+func FuzzRecords(f *testing.F) {
+	f.Add(records(f, &Frame{Header: []byte("head"), Body: [][]byte{[]byte("body")}}, &Frame{}), 100)
+	f.Add([]byte("GEF\x01\x00\x00\x00\x00\xff\xff\xff\x00"), 1<<30)
+	f.Fuzz(func(t *testing.T, b []byte, limit int) {
+		c := bulkOver(b, limit)
+		for {
+			m, err := c.next()
+			if err != nil {
+				if status.Code(err) == codes.Unknown && err != io.EOF && err != io.ErrUnexpectedEOF {
+					t.Fatal(err)
+				}
+				return
+			}
+			if n := len(m.Header) + m.Len(); n > limit || len(m.Header) > len(b) {
+				t.Fatalf("a message of %d bytes, limit %d, of %d bytes", n, limit, len(b))
+			}
+			f, err := m.frame()
+			if err != nil {
+				return
+			}
+			f.Release()
+		}
+	})
+}
+
+// TestHeadersTakeMemoryAsTheyCome: what a record claims is not taken at its word.
+func TestHeadersTakeMemoryAsTheyCome(t *testing.T) {
+	for _, b := range []string{"GEF\x01\x00\x00\x00\x40\x00\x00\x00\x00", "GEF\x01\x00\x00\x00\x00\x00\x00\x00\x40"} {
+		c := bulkOver([]byte(b), 1<<31-1)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		m, err := c.next()
+		if err == nil {
+			_, err = m.frame()
+		}
+		runtime.ReadMemStats(&after)
+		if err == nil {
+			t.Error("no error")
+		}
+		took := after.TotalAlloc - before.TotalAlloc
+		if took > 4*piece { // other tests' goroutines take some
+			t.Errorf("a record that claims 1 GiB took %d bytes", took)
+		}
+	}
+}
+
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !is(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within 30 s: %s", what)
+		}
+	}
+}

@@ -1,0 +1,28 @@
+package cluster
+
+import (
+	"net"
+	"syscall"
+	"time"
+)
+
+// tcpUserTimeout is TCP_USER_TIMEOUT, which package syscall does not name.
+const tcpUserTimeout = 18
+
+// loseAfter makes the system end a connection whose peer's host acknowledges
+// nothing for d, so that a connection that alone is swallowed by the network,
+// unlike the gRPC connection that it belongs to, is noticed, too.
+func loseAfter(c net.Conn, d time.Duration) {
+	t, ok := c.(*net.TCPConn)
+	if !ok {
+		return
+	}
+	raw, err := t.SyscallConn()
+	if err != nil {
+		return
+	}
+	// Without it the system's own patience, of minutes, has to do.
+	_ = raw.Control(func(fd uintptr) {
+		_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpUserTimeout, int(d/time.Millisecond))
+	})
+}
