@@ -2,14 +2,17 @@ package distribute
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/goestimator/goestimator/internal/graph"
 )
 
-// joined collects the rows of one sparse gradient over replicas and tasks.
+// joined collects the rows of one sparse gradient over replicas and tasks, but
+// for those of negative ids.
 type joined struct {
 	rows, ids *graph.Tensor
 	rowBytes  int
+	perRow    int // ids for each row of a batch, as the program that takes them has it
 }
 
 // newJoined returns an empty collection for a gradient of these types, whose
@@ -18,7 +21,7 @@ func newJoined(rows, ids graph.Type) *joined {
 	shape := rows.Shape.At(0)
 	shape[0] = 1
 	j := &joined{rows: graph.NewTensor(rows.DType, shape...), ids: graph.NewTensor(ids.DType, 0)}
-	j.rowBytes = len(j.rows.Bytes)
+	j.rowBytes, j.perRow = len(j.rows.Bytes), max(ids.Shape.Dims[0].PerBatch, 1)
 	j.reset()
 	return j
 }
@@ -35,8 +38,47 @@ func (j *joined) add(rows, ids []byte) error {
 	if n*j.ids.DType.Size() != len(ids) || n*j.rowBytes != len(rows) {
 		return fmt.Errorf("expected ids of %d bytes with a row of %d bytes each, got %d and %d bytes", j.ids.DType.Size(), j.rowBytes, len(ids), len(rows))
 	}
-	j.rows.Bytes, j.ids.Bytes = append(j.rows.Bytes, rows...), append(j.ids.Bytes, ids...)
-	j.rows.Shape[0] += n
-	j.ids.Shape[0] += n
+	for at := 0; at < n; {
+		from := at
+		for from < n && j.negative(ids, from) {
+			from++
+		}
+		for at = from; at < n && !j.negative(ids, at); {
+			at++
+		}
+		size := j.ids.DType.Size()
+		j.rows.Bytes, j.ids.Bytes = append(j.rows.Bytes, rows[from*j.rowBytes:at*j.rowBytes]...), append(j.ids.Bytes, ids[from*size:at*size]...)
+	}
+	j.count()
 	return nil
+}
+
+// negative reports whether id i is: the sign is in the last byte, values being little endian.
+func (j *joined) negative(ids []byte, i int) bool {
+	return ids[(i+1)*j.ids.DType.Size()-1]&0x80 != 0
+}
+
+// count sets the shapes to what there is.
+func (j *joined) count() {
+	n := len(j.ids.Bytes) / j.ids.DType.Size()
+	j.rows.Shape[0], j.ids.Shape[0] = n, n
+}
+
+// batch is the number of rows of a batch that has room for the collection.
+func (j *joined) batch() int { return (j.ids.Shape[0] + j.perRow - 1) / j.perRow }
+
+// fill adds rows of zeros with negative ids to what a batch of rows has.
+func (j *joined) fill(rows int) {
+	n := rows*j.perRow - j.ids.Shape[0]
+	j.rows.Bytes = appendBytes(j.rows.Bytes, n*j.rowBytes, 0)
+	j.ids.Bytes = appendBytes(j.ids.Bytes, n*j.ids.DType.Size(), 0xff)
+	j.count()
+}
+
+func appendBytes(b []byte, n int, v byte) []byte {
+	b = slices.Grow(b, n)
+	for range n {
+		b = append(b, v)
+	}
+	return b
 }

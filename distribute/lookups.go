@@ -18,6 +18,16 @@ type lookup struct {
 	rows     graph.Output // of the gather
 }
 
+// idsOf are the indices of a gather, before it raised the negative ones where
+// nothing comes of their rows.
+func idsOf(gather *graph.Node) graph.Output {
+	ids := gather.Inputs[1]
+	if gather.Bool(graph.NegativeLeftOut) && ids.Node.Op == "Maximum" && len(ids.Node.Inputs) == 2 {
+		return ids.Node.Inputs[0]
+	}
+	return ids
+}
+
 // findLookups returns the lookups of variables of which the program reads
 // nothing else, for variables with a sparse gradient.
 func findLookups(p TrainProgram, fetches []graph.Output) []lookup {
@@ -105,7 +115,7 @@ func onlyGathered(name string, reads []*graph.Node, live map[*graph.Node]bool, f
 			if i != 0 || n.Op != "GatherV2" || n.Int("batch_dims", 0) != 0 || !axisZero(n) || readsVariables(n.Inputs[1]) {
 				return nil, false
 			}
-			out = append(out, lookup{variable: name, ids: n.Inputs[1], rows: n.Out(0)})
+			out = append(out, lookup{variable: name, ids: idsOf(n), rows: n.Out(0)})
 		}
 	}
 	return out, len(out) > 0
@@ -134,11 +144,12 @@ type lookups struct {
 	list    []lookup
 	program *engine.Program // computes the ids; nil where there is no lookup
 	rows    []*graph.Tensor // by lookup
+	ids     [][]int64       // likewise: negative ones have no row
 }
 
 // newLookups compiles the program that computes the ids of a batch.
 func newLookups(p *parameterServer, t TrainProgram, list []lookup) (*lookups, error) {
-	l := &lookups{list: list, rows: make([]*graph.Tensor, len(list))}
+	l := &lookups{list: list, rows: make([]*graph.Tensor, len(list)), ids: make([][]int64, len(list))}
 	if len(list) == 0 {
 		return l, nil
 	}
@@ -159,8 +170,14 @@ func (l *lookups) pull(ctx context.Context, c *ps.Client, b Batch) error {
 	if err := l.program.Run(ctx, b.Rows, b.Feeds); err != nil {
 		return fmt.Errorf("ids: %w", err)
 	}
-	_, err := c.PullRows(ctx, l.request()...)
-	return err
+	asked := l.request()
+	if _, err := c.PullRows(ctx, asked...); err != nil {
+		return err
+	}
+	for i, r := range l.rows {
+		putApart(r, l.ids[i], len(asked[i].IDs))
+	}
+	return nil
 }
 
 func (l *lookups) close() error {
@@ -177,9 +194,12 @@ func (l *lookups) request() []ps.Rows {
 		ids := l.program.Value(i)
 		shape := append(slices.Clone(ids.Shape), x.rows.Shape().At(1)[len(ids.Shape):]...)
 		l.rows[i] = resized(l.rows[i], x.rows.DType(), shape)
+		l.ids[i] = int64s(ids)
+		kept := present(l.ids[i])
 		flat := *l.rows[i]
-		flat.Shape = append([]int{ids.Len()}, shape[len(ids.Shape):]...)
-		out = append(out, ps.Rows{Variable: x.variable, IDs: int64s(ids), Into: &flat})
+		flat.Shape = append([]int{len(kept)}, shape[len(ids.Shape):]...)
+		flat.Bytes = flat.Bytes[:flat.Len()*flat.DType.Size()]
+		out = append(out, ps.Rows{Variable: x.variable, IDs: kept, Into: &flat})
 	}
 	return out
 }

@@ -107,6 +107,9 @@ func (p *parameterServer) Train(t TrainProgram) (Stepper, error) {
 }
 
 func (p *parameterServer) makePlan(t TrainProgram) error {
+	if p.plan != nil {
+		return nil // the program is another build of the same model
+	}
 	slots := map[string]bool{GlobalStep: true}
 	for _, s := range t.Train.Slots() {
 		slots[s.Name] = true

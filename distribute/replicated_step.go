@@ -141,9 +141,10 @@ func (s *replicatedStepper) apply(ctx context.Context) (step int64, err error) {
 	if s.function != nil {
 		return s.function.apply(ctx)
 	}
-	s.feeds = s.sums.feeds(s.feeds)
+	rows := s.sums.batch()
+	s.feeds = s.sums.feeds(s.feeds, rows)
 	for _, u := range s.updates {
-		if step, err = u.run(ctx, s.sums.rows, s.feeds); err != nil {
+		if step, err = u.run(ctx, rows, s.feeds); err != nil {
 			return 0, err
 		}
 	}

@@ -104,10 +104,21 @@ func (s *sums) mean() {
 // loss is the last of the dense results.
 func (s *sums) loss() *graph.Tensor { return s.dense[len(s.dense)-1] }
 
-// feeds are what an application takes.
-func (s *sums) feeds(dst []*graph.Tensor) []*graph.Tensor {
+// batch is the number of rows of a batch that all sparse results fit into: that
+// of the replicas, or more, where other tasks have longer ones.
+func (s *sums) batch() int {
+	rows := max(s.rows, 1)
+	for _, j := range s.sparse {
+		rows = max(rows, j.batch())
+	}
+	return rows
+}
+
+// feeds are what an application takes for a batch of that many rows.
+func (s *sums) feeds(dst []*graph.Tensor, rows int) []*graph.Tensor {
 	dst = append(dst[:0], s.dense[:len(s.dense)-1]...)
 	for _, j := range s.sparse {
+		j.fill(rows)
 		dst = append(dst, j.rows, j.ids)
 	}
 	return dst

@@ -177,7 +177,9 @@ func (s *workerStep) fill(in Step) error {
 		g := ps.Gradient{Variable: s.names[i]}
 		if at.sparse {
 			pair := s.layout.sparse[at.index]
-			g.Value, g.IDs = s.program.Value(pair.rows), int64s(s.program.Value(pair.ids))
+			ids := int64s(s.program.Value(pair.ids))
+			g.IDs = present(ids)
+			g.Value = presentRows(s.program.Value(pair.rows), ids, g.IDs)
 		} else {
 			g.Value = s.program.Value(s.layout.dense[at.index])
 		}

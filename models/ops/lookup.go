@@ -120,7 +120,7 @@ func rowsOf(c models.Context, table, ids *G.Node) *G.Node {
 	dt, it := models.GraphType(table.Dtype()), models.GraphType(ids.Dtype())
 	out := append(append([]int{}, ids.Shape()...), table.Shape()[1:]...)
 	return apply(c, spec{op: "GatherV2", outs: []kind{{table.Dtype(), out}}, consts: []operand{scalarInt("axis", 0)},
-		attrs: graph.Attrs{"Tparams": dt, "Tindices": it, "Taxis": graph.Int32, "batch_dims": int64(0)},
+		attrs: graph.Attrs{"Tparams": dt, "Tindices": it, "Taxis": graph.Int32, "batch_dims": int64(0), graph.NegativeLeftOut: true},
 		emit: func(e *emission) []graph.Output {
 			return e.all(e.in[0], e.notNegative(e.in[1]))
 		},
