@@ -1,0 +1,106 @@
+package trees
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrEnsemble is wrapped by errors about arrays that are no ensemble.
+var ErrEnsemble = errors.New("invalid ensemble of boosted trees")
+
+// Ensemble is trees in arrays of fixed length: a checkpoint holds them as they are. Tree t has the nodes from
+// t*treeNodes on, its root first, then layer after layer. The children of a node are Left and Left+1.
+//
+// An example's outputs are the sum over the trees of the Values of the leaves that it reaches. While a tree grows, its
+// last layer are leaves as well.
+type Ensemble struct {
+	Feature   []int32   // column of the example that a node asks for
+	Threshold []float32 // an example goes left where it is below
+	Left      []int32   // 0: a leaf
+	Values    []float32 // [nodes, dim]: of a leaf, and of an inner node before it was split
+	Gains     []float32 // of a node's split, per example of its layer, less the tree's complexity
+	State     []int64   // see the constants
+}
+
+// Where State has what.
+const (
+	StateTrees  = iota // finished trees
+	StateLayers        // grown layers of the tree that grows
+	StateFirst         // the nodes to split next: from StateFirst on, before StateEnd
+	StateEnd
+	StateCentered // steps of centering the bias: -1 once it is centred
+	StateSteps    // steps of training
+	StateSize
+)
+
+// NewEnsemble returns an empty ensemble, as long as c says.
+func NewEnsemble(c *Config) *Ensemble {
+	n := c.Nodes()
+	e := &Ensemble{Feature: make([]int32, n), Threshold: make([]float32, n), Left: make([]int32, n),
+		Values: make([]float32, n*c.Dim), Gains: make([]float32, n), State: make([]int64, StateSize)}
+	e.State[StateEnd] = 1
+	if !c.CenterBias {
+		e.State[StateCentered] = -1
+	}
+	return e
+}
+
+// Check tells an ensemble that fits c and examples of width columns from arrays that would lead out of themselves.
+func (e *Ensemble) Check(c *Config, width int) error {
+	n := c.Nodes()
+	if len(e.Feature) != n || len(e.Threshold) != n || len(e.Left) != n || len(e.Gains) != n ||
+		len(e.Values) != n*c.Dim || len(e.State) != StateSize {
+		return fmt.Errorf("%w: expected %d nodes of %d outputs", ErrEnsemble, n, c.Dim)
+	}
+	per := int32(c.treeNodes())
+	for i, left := range e.Left {
+		at := int32(i)
+		if left == 0 {
+			continue
+		}
+		if left <= at || left/per != at/per || (left+1)/per != at/per {
+			return fmt.Errorf("%w: node %d has the children %d and %d, expected later ones of the same tree", ErrEnsemble, i, left, left+1)
+		}
+		if e.Feature[i] < 0 || int(e.Feature[i]) >= width {
+			return fmt.Errorf("%w: node %d asks for column %d of %d", ErrEnsemble, i, e.Feature[i], width)
+		}
+	}
+	s, size := e.State, int64(n)
+	if s[StateTrees] < 0 || s[StateTrees] > int64(c.Trees) || s[StateLayers] < 0 || s[StateLayers] >= int64(c.Depth) ||
+		s[StateFirst] < 0 || s[StateFirst] >= s[StateEnd] || s[StateEnd] > size {
+		return fmt.Errorf("%w: its state is %v", ErrEnsemble, s)
+	}
+	return nil
+}
+
+// Done reports whether all trees are finished.
+func (e *Ensemble) Done(c *Config) bool { return e.State[StateTrees] >= int64(c.Trees) }
+
+// Active returns the nodes that the next layer splits, from first on, before end. There are none when Done.
+func (e *Ensemble) Active(c *Config) (first, end int) {
+	if e.Done(c) {
+		return 0, 0
+	}
+	return int(e.State[StateFirst]), int(e.State[StateEnd])
+}
+
+// Importances returns how much each feature gained, as part of the whole when normalised. Negative gains count as 0.
+func (e *Ensemble) Importances(s *Space, normalise bool) []float64 {
+	sums := make([]float64, len(s.Features))
+	all := 0.0
+	for i, left := range e.Left {
+		if left == 0 || e.Gains[i] <= 0 {
+			continue
+		}
+		if f := s.FeatureOf(int(e.Feature[i])); f >= 0 {
+			sums[f] += float64(e.Gains[i])
+			all += float64(e.Gains[i])
+		}
+	}
+	if normalise && all > 0 {
+		for i := range sums {
+			sums[i] /= all
+		}
+	}
+	return sums
+}

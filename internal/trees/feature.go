@@ -1,0 +1,107 @@
+package trees
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// ErrFeature is wrapped by errors about features that trees cannot be grown from.
+var ErrFeature = errors.New("invalid feature of boosted trees")
+
+// maxBins is how many bins one histogram column has at most: a bin is a byte.
+const maxBins = 256
+
+// present is the threshold of the columns of a categorical feature: an example has the id from here on.
+const present float32 = 0.5
+
+// Feature is one feature of the examples: a number, or the ids of a categorical column.
+//
+// Examples are rows of float32. An ordered feature (Width 0) is the column First, and its bin i holds the numbers in
+// [Boundaries[i-1], Boundaries[i]); NaN is larger than all. A categorical feature is Width columns from First on, one
+// for each id, at least 0.5 where the example has it; a split asks for one id.
+type Feature struct {
+	Name       string
+	First      int
+	Width      int       // 0: ordered
+	Boundaries []float32 // of an ordered feature: finite, strictly increasing, at most 255
+}
+
+// Group is a column of the histograms: the bins of an ordered feature, or bin 0 for none and up to 255 ids of a
+// categorical one in the bins after it.
+type Group struct {
+	Feature int // index
+	Base    int // column of the example: of the number, or of the id in bin 1
+	Bins    int
+	Offset  int // of its bins among those of all groups
+	Ordered bool
+}
+
+// Space is what splits are sought in: features and the columns of their histograms.
+type Space struct {
+	Features []Feature
+	Groups   []Group
+	Bins     int // of all groups
+	Width    int // columns of an example
+}
+
+// NewSpace checks features and lays out their histograms. The error wraps ErrFeature and names the feature.
+func NewSpace(features []Feature, width int) (*Space, error) {
+	s := &Space{Features: features, Width: width}
+	for i, f := range features {
+		if err := f.check(width); err != nil {
+			return nil, fmt.Errorf("%w: %q: %w", ErrFeature, f.Name, err)
+		}
+		if f.Width == 0 {
+			s.add(Group{Feature: i, Base: f.First, Bins: len(f.Boundaries) + 1, Ordered: true})
+			continue
+		}
+		for id := 0; id < f.Width; id += maxBins - 1 {
+			s.add(Group{Feature: i, Base: f.First + id, Bins: 1 + min(maxBins-1, f.Width-id)})
+		}
+	}
+	return s, nil
+}
+
+func (s *Space) add(g Group) {
+	g.Offset = s.Bins
+	s.Bins += g.Bins
+	s.Groups = append(s.Groups, g)
+}
+
+func (f Feature) check(width int) error {
+	if f.First < 0 || f.Width < 0 || f.First+max(f.Width, 1) > width {
+		return fmt.Errorf("columns [%d, %d) are outside the %d of an example", f.First, f.First+max(f.Width, 1), width)
+	}
+	if len(f.Boundaries) >= maxBins {
+		return fmt.Errorf("%d bucket boundaries, expected at most %d", len(f.Boundaries), maxBins-1)
+	}
+	before := float32(math.Inf(-1))
+	for i, b := range f.Boundaries {
+		if !(b > before) || math.IsInf(float64(b), 1) {
+			return fmt.Errorf("boundary %d is %v after %v, expected finite, strictly increasing ones", i, b, before)
+		}
+		before = b
+	}
+	return nil
+}
+
+// Cut returns the column and the threshold of the split at a bin of a group: an example goes left where its number is
+// below the threshold.
+func (s *Space) Cut(group, bin int) (column int, threshold float32) {
+	g := s.Groups[group]
+	if g.Ordered {
+		return g.Base, s.Features[g.Feature].Boundaries[bin-1]
+	}
+	return g.Base + bin - 1, present
+}
+
+// FeatureOf returns the index of the feature that has a column of the example, -1 for none.
+func (s *Space) FeatureOf(column int) int {
+	for i, f := range s.Features {
+		if column >= f.First && column < f.First+max(f.Width, 1) {
+			return i
+		}
+	}
+	return -1
+}
