@@ -95,21 +95,30 @@ func (r *lossRecorder) AfterRun(_ context.Context, run hooks.Run) error {
 	return nil
 }
 
+// equalJob is what equalRun trains.
+type equalJob struct {
+	fn               estimator.ModelFn
+	data             estimator.InputFunc
+	strategy         runconfig.Strategy
+	workers, servers int
+}
+
 // equalRun trains with a strategy on that many workers and parameter servers,
 // each an Estimator of this process, and returns the mean losses by step.
-func equalRun(t *testing.T, fn estimator.ModelFn, s runconfig.Strategy, workers, servers int) []float64 {
+func equalRun(t *testing.T, j equalJob) []float64 {
 	t.Helper()
+	workers, servers := j.workers, j.servers
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	record := &lossRecorder{mu: new(sync.Mutex), losses: map[int64][]float64{}}
 	dir := t.TempDir()
 	var all sync.WaitGroup
 	for _, c := range equalTasks(t, workers, servers) {
-		rc, err := runconfig.FromTFConfig(c, runconfig.ModelDir(dir), runconfig.TFRandomSeed(1), runconfig.LogStepCountSteps(0), runconfig.TrainDistribute(s))
+		rc, err := runconfig.FromTFConfig(c, runconfig.ModelDir(dir), runconfig.TFRandomSeed(1), runconfig.LogStepCountSteps(0), runconfig.TrainDistribute(j.strategy))
 		if err != nil {
 			t.Fatal(err)
 		}
-		e, err := estimator.New(fn, estimator.WithRunConfig(rc), estimator.WithLogger(slog.New(slog.DiscardHandler)))
+		e, err := estimator.New(j.fn, estimator.WithRunConfig(rc), estimator.WithLogger(slog.New(slog.DiscardHandler)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,7 +128,7 @@ func equalRun(t *testing.T, fn estimator.ModelFn, s runconfig.Strategy, workers,
 			if rc.TaskType() == runconfig.PS {
 				err = e.RunParameterServer(ctx)
 			} else {
-				_, err = e.Train(ctx, estimator.InputFunc(equalData), estimator.MaxSteps(equalSteps), estimator.WithHooks(record))
+				_, err = e.Train(ctx, j.data, estimator.MaxSteps(equalSteps), estimator.WithHooks(record))
 			}
 			if err != nil {
 				t.Errorf("%s %d: %v", rc.TaskType(), rc.TaskID(), err)
@@ -178,21 +187,23 @@ func equalTasks(t *testing.T, workers, servers int) []string {
 	return tasks
 }
 
+// equalStrategies are the synchronous strategies and the tasks that they run with.
+var equalStrategies = []struct {
+	name             string
+	strategy         runconfig.Strategy
+	workers, servers int
+}{
+	{"mirrored", runconfig.Strategy{Name: "mirrored", Replicas: 2}, 1, 0},
+	{"central_storage", runconfig.Strategy{Name: "central_storage", Replicas: 2}, 1, 0},
+	{"all_reduce_2", runconfig.Strategy{Name: "multi_worker_mirrored"}, 2, 0},
+	{"all_reduce_4", runconfig.Strategy{Name: "multi_worker_mirrored"}, 4, 0},
+	{"parameter_server_2", runconfig.Strategy{Name: "parameter_server", Sync: true}, 2, 1},
+	{"parameter_server_3", runconfig.Strategy{Name: "parameter_server", Sync: true, Partitioner: runconfig.Partitioner{Kind: "fixed_shards"}}, 3, 2},
+}
+
 // TestSynchronousEquivalence: workers whose k-th shards together are batch k
 // have the losses of one process with the whole batch.
 func TestSynchronousEquivalence(t *testing.T) {
-	strategies := []struct {
-		name             string
-		strategy         runconfig.Strategy
-		workers, servers int
-	}{
-		{"mirrored", runconfig.Strategy{Name: "mirrored", Replicas: 2}, 1, 0},
-		{"central_storage", runconfig.Strategy{Name: "central_storage", Replicas: 2}, 1, 0},
-		{"all_reduce_2", runconfig.Strategy{Name: "multi_worker_mirrored"}, 2, 0},
-		{"all_reduce_4", runconfig.Strategy{Name: "multi_worker_mirrored"}, 4, 0},
-		{"parameter_server_2", runconfig.Strategy{Name: "parameter_server", Sync: true}, 2, 1},
-		{"parameter_server_3", runconfig.Strategy{Name: "parameter_server", Sync: true, Partitioner: runconfig.Partitioner{Kind: "fixed_shards"}}, 3, 2},
-	}
 	rules := []struct {
 		name string
 		rule optimizers.Rule
@@ -205,13 +216,13 @@ func TestSynchronousEquivalence(t *testing.T) {
 	for _, rule := range rules {
 		for _, embedding := range []bool{false, true} {
 			fn := equalModel(rule.rule, rule.rate, embedding)
-			want := equalRun(t, fn, runconfig.Strategy{Name: "default"}, 1, 0)
+			want := equalRun(t, equalJob{fn: fn, data: equalData, strategy: runconfig.Strategy{Name: "default"}, workers: 1})
 			if want[equalSteps-1] >= want[0] {
 				t.Fatalf("%s: the loss went from %v to %v", rule.name, want[0], want[equalSteps-1])
 			}
-			for _, s := range strategies {
+			for _, s := range equalStrategies {
 				t.Run(fmt.Sprintf("%s/%s/embedding=%v", rule.name, s.name, embedding), func(t *testing.T) {
-					got := equalRun(t, fn, s.strategy, s.workers, s.servers)
+					got := equalRun(t, equalJob{fn: fn, data: equalData, strategy: s.strategy, workers: s.workers, servers: s.servers})
 					worst := 0.0
 					for i := range want {
 						worst = max(worst, math.Abs(got[i]-want[i])/want[i])
