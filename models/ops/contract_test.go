@@ -27,7 +27,14 @@ type operand struct {
 	dtype  graph.DType
 	// fixed says that no gradient flows to the operand though it is a float.
 	fixed bool
+	draw  func(rows int) []float64 // the values; nil: random ones
 }
+
+// Dimensions that stand for others than the batch: of the values of a ragged operand, and of its offsets.
+const (
+	raggedDim  = -2
+	offsetsDim = -3
+)
 
 // batch is an operand [batch, dims...] of floats in -2..2.
 func batch(dims ...int) operand { return operand{shape: append([]int{-1}, dims...)} }
@@ -48,8 +55,13 @@ func (o operand) kind(d graph.DType) graph.DType {
 func sized(shape []int, rows int) []int {
 	out := slices.Clone(shape)
 	for i, n := range out {
-		if n == -1 {
+		switch n {
+		case -1:
 			out[i] = rows
+		case raggedDim:
+			out[i] = raggedCapacity * rows
+		case offsetsDim:
+			out[i] = rows + 1
 		}
 	}
 	return out
@@ -63,6 +75,8 @@ type opCase struct {
 	build  func(c models.Context, in []*G.Node) *G.Node
 	ref    func(in []*array) *array
 	noGrad bool
+	// ours says that the gradient is in a form that TensorFlow does not run.
+	ours bool
 	// loose is the relative tolerance in float32; 0 means 2e-5.
 	loose float64
 }
@@ -131,6 +145,10 @@ func (c opCase) values(rows int) []*array {
 			lo, hi = -2, 2
 		}
 		a := randomArray(r, o.sized(rows), lo, hi)
+		if o.draw != nil {
+			out = append(out, &array{a.shape, o.draw(rows)})
+			continue
+		}
 		for i, v := range a.data {
 			switch {
 			case !o.float():
@@ -212,6 +230,9 @@ func (c opCase) run(t *testing.T, p *modeltest.Program, dev device.Device, d gra
 	for i, o := range c.in {
 		if len(o.shape) > 0 && o.shape[0] == -1 {
 			rows = in[i].shape[0]
+		}
+		if len(o.shape) > 0 && o.shape[0] == offsetsDim {
+			rows = in[i].shape[0] - 1
 		}
 		feeds = append(feeds, modeltest.Tensor(o.kind(d), in[i].data, in[i].shape...))
 	}
