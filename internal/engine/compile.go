@@ -20,7 +20,7 @@ type Spec struct {
 type Options struct {
 	Capacity      int  // batch rows to plan memory for; 0 means 1. A larger batch grows it.
 	CheckNumerics bool // fail with a NumericsError at the first NaN or infinity
-	Profile       bool // measure the time of every node: see Program.Profile
+	Profile       bool // measure the time of every node, each by itself: see Program.Profile
 	// OwnFetches gives every fetch memory of its own: no node uses it once the fetch is complete, no other fetch shares
 	// it, and it is not that of a feed, a constant or a variable. The caller may then change what Value returned, from
 	// OnFetch on until the next run.
@@ -30,6 +30,8 @@ type Options struct {
 	// Nodes that make fetches run as early as they can. OnFetch must not call the program's other methods or those of
 	// its variables.
 	OnFetch func(i int)
+
+	together bool // run at the same time what can be, whether or not it pays: for tests
 }
 
 // Compile makes a program that runs on dev with the variables vars (of the same device; all that the program touches
@@ -61,6 +63,7 @@ func Compile(g *graph.Graph, spec Spec, dev device.Device, vars *Variables, opts
 	p.splitStages()
 	p.ready = make([]atomic.Bool, len(p.fetched))
 	p.splitRun()
+	p.connect()
 	if p.stream, err = dev.NewStream(); err != nil {
 		return nil, errors.Join(fmt.Errorf("compile: %w", err), p.Close())
 	}

@@ -12,6 +12,10 @@
 // Variables.Set or another program has changed them. Profiles name the parts of what is merged. With
 // Options.CheckNumerics chains stay apart, so that the node is named in which a NaN arises.
 //
+// Steps run one after the other, each on all workers. Steps that are too small for that and do not depend on each other
+// form teams, where an estimate of their times says that it pays: the workers then take one each. Memory is planned
+// so that what a team uses does not overlap, and results are the same bits.
+//
 // Fetches can be read while a run goes on, each as soon as it is complete (Options.OnFetch), and be changed in place
 // between runs (Options.OwnFetches): so are gradients exchanged with other workers while more are computed.
 //

@@ -83,6 +83,7 @@ func (p *Program) plan(capacity int) error {
 	if err := p.checkSizes(capacity); err != nil {
 		return err
 	}
+	p.arrange(capacity)
 	planned, persist := p.lifetimes(capacity)
 	size := place(planned)
 	for _, v := range persist {
@@ -161,22 +162,28 @@ func (v *variable) memory() []byte {
 // the bases that need room in the arena: those planned by lifetime and those kept from run to run.
 func (p *Program) lifetimes(capacity int) (planned, persist []*value) {
 	p.unshare()
-	run := p.staged[perRun]
-	for i, s := range run {
-		for _, v := range s.out {
-			v.def, v.last = i, i
+	run := p.teams()
+	for i, t := range run {
+		for _, s := range t.steps {
+			for _, v := range s.out {
+				v.def, v.last = i, i
+			}
 		}
 	}
-	for i, s := range run {
-		for _, v := range s.in {
-			v.base().last = max(v.base().last, i)
+	for i, t := range run {
+		for _, s := range t.steps {
+			for _, v := range s.in {
+				v.base().last = max(v.base().last, i)
+			}
 		}
 	}
 	for _, f := range p.fetched {
 		f.value().base().last = forever
 	}
-	for i, s := range run {
-		s.takeOver(i)
+	for i, t := range run {
+		for _, s := range t.steps {
+			s.takeOver(i, t)
+		}
 	}
 	for _, o := range p.ops {
 		for _, v := range o.out {
@@ -207,10 +214,10 @@ func (p *Program) unshare() {
 	}
 }
 
-// takeOver lets an output of step i live in the storage of an input that dies here.
-func (s *step) takeOver(i int) {
+// takeOver lets an output of a step of team i live in the storage of an input that dies here.
+func (s *step) takeOver(i int, t team) {
 	for _, k := range s.op.def.inplace {
-		if k < len(s.in) && s.canTake(i, k) {
+		if k < len(s.in) && s.canTake(i, k, t) {
 			from, out := s.in[k].base(), s.out[s.op.def.into]
 			from.last = max(from.last, out.last)
 			out.root = from
@@ -219,7 +226,7 @@ func (s *step) takeOver(i int) {
 	}
 }
 
-func (s *step) canTake(i, k int) bool {
+func (s *step) canTake(i, k int, t team) bool {
 	in, out := s.in[k], s.out[s.op.def.into]
 	from := in.base()
 	if from.home != inArena || from.last != i || out.root != out || out.home != inArena ||
@@ -231,7 +238,21 @@ func (s *step) canTake(i, k int) bool {
 			return false
 		}
 	}
-	return true
+	return !slices.ContainsFunc(t.steps, func(o *step) bool { return o != s && o.reads(from) })
+}
+
+// reads reports whether an input lies in a base's storage.
+func (s *step) reads(base *value) bool {
+	return slices.ContainsFunc(s.in, func(v *value) bool { return v.base() == base })
+}
+
+// teams returns those of all sections in the order of their running.
+func (p *Program) teams() []team {
+	var all []team
+	for _, r := range p.sections {
+		all = append(all, r.teams...)
+	}
+	return all
 }
 
 // place gives planned roots offsets such that those alive at the same time do not overlap: largest first, each into

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
@@ -52,6 +51,11 @@ type step struct {
 	onBatch func() error
 	in, out []*value
 	profile stepTime
+
+	index int     // among the steps of a run, in the order in which they would run one by one
+	needs []*step // that have to be done before
+	alone float64 // nanoseconds that it is estimated to take on one worker
+	level int     // while teams are formed: see arranger.wait
 }
 
 // Capacity returns the number of batch rows that memory is planned for.
@@ -109,13 +113,9 @@ func (p *Program) recovered(err *error) {
 	if r == nil {
 		return
 	}
-	e := &PanicError{Value: r, Stack: debug.Stack()}
-	if p.at != nil {
-		e.Op, e.Node = p.at.op.node.Op, p.at.op.node.Name
-	}
+	*err = newPanicError(r, p.at)
 	p.exec.ctx, p.exec.done, p.at, p.batch = nil, nil, nil, 0
 	p.forget()
-	*err = e
 }
 
 // launch runs the steps, section by section, and brings the fetches to the host.
@@ -194,8 +194,7 @@ func (e *execution) Run() error {
 			return err
 		}
 	}
-	r := p.sections[e.section]
-	if err := e.runSteps(p.staged[perRun][r.from:r.to]); err != nil {
+	if err := e.runTeams(p.sections[e.section].teams); err != nil {
 		if ctxErr := e.ctx.Err(); err == errStopped && ctxErr != nil {
 			return ctxErr
 		}
@@ -204,28 +203,26 @@ func (e *execution) Run() error {
 	return nil
 }
 
-// prepare runs what need not run each time.
+// prepare runs what need not run each time, to its end: it is not to be left half made.
 func (e *execution) prepare() error {
-	done := e.done
-	e.done = nil // not to be left half made
-	defer func() { e.done = done }()
 	p := e.p
 	if p.fresh {
-		if err := e.runSteps(p.staged[perCompile]); err != nil {
+		if err := p.runSteps(p.staged[perCompile]); err != nil {
 			return err
 		}
 		p.fresh = false
 	}
 	if e.rebatch {
-		return e.runSteps(p.staged[perBatch])
+		return p.runSteps(p.staged[perBatch])
 	}
 	return nil
 }
 
-func (e *execution) runSteps(steps []*step) error {
-	p := e.p
-	for _, s := range steps {
-		if len(s.op.write) > 0 {
+// runTeams runs teams until it is stopped. In the first that writes, all steps write: see arrange.
+func (e *execution) runTeams(teams []team) error {
+	for i := range teams {
+		t := &teams[i]
+		if len(t.steps[0].op.write) > 0 {
 			e.done = nil
 		}
 		select {
@@ -233,6 +230,16 @@ func (e *execution) runSteps(steps []*step) error {
 			return errStopped
 		default:
 		}
+		if err := t.run(); err != nil {
+			return err
+		}
+	}
+	e.p.at = nil
+	return nil
+}
+
+func (p *Program) runSteps(steps []*step) error {
+	for _, s := range steps {
 		p.at = s
 		if err := p.runStep(s); err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 type section struct {
 	from, to int
 	fetches  []int
+	teams    []team // of its steps: set by plan
 }
 
 // splitRun cuts a run after every step that makes a fetch, where somebody wants to know; else all is one section.
@@ -34,7 +35,7 @@ func (p *Program) splitRun() {
 		if made[n] == nil && n < len(steps) {
 			continue
 		}
-		p.sections = append(p.sections, section{from, n, made[n]})
+		p.sections = append(p.sections, section{from: from, to: n, fetches: made[n]})
 		from = n
 	}
 }
