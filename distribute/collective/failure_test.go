@@ -219,6 +219,8 @@ func TestBlackHole(t *testing.T) {
 	if d := time.Since(begun); d > 35*time.Second {
 		t.Errorf("noticed after %v, expected 30 s", d)
 	}
+	s.faults.Heal(s.tasks[0], s.tasks[1]) // the transport says goodbye at once, not after 5 s
+	s.faults.Heal(s.tasks[1], s.tasks[2])
 }
 
 func TestFormationWithoutAWorker(t *testing.T) {
