@@ -10,7 +10,7 @@ import (
 const (
 	// readBytes is how much of a message is read before it is added: it stays in
 	// the second-level cache, and a system call for it costs little beside the copy.
-	readBytes = 64 << 10
+	readBytes = 256 << 10
 	// blockBytes is how much is added at once: the kernels do it on the calling goroutine.
 	blockBytes = 16 << 10
 )
