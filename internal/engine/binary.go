@@ -167,18 +167,21 @@ func scalarBinary[T, R graph.Element](f func(a, b T) R) compileFunc {
 		var a, b []T
 		var k T
 		vv := parallel(cheapGrain, func(lo, hi int) {
-			for i := lo; i < hi; i++ {
-				dst[i] = f(a[i], b[i])
+			d, x, y := dst[lo:hi], a[lo:hi], b[lo:hi]
+			for i := range d {
+				d[i] = f(x[i], y[i])
 			}
 		})
 		vs := parallel(cheapGrain, func(lo, hi int) {
-			for i := lo; i < hi; i++ {
-				dst[i] = f(a[i], k)
+			d, x, s := dst[lo:hi], a[lo:hi], k
+			for i := range d {
+				d[i] = f(x[i], s)
 			}
 		})
 		sv := parallel(cheapGrain, func(lo, hi int) {
-			for i := lo; i < hi; i++ {
-				dst[i] = f(k, b[i])
+			d, s, y := dst[lo:hi], k, b[lo:hi]
+			for i := range d {
+				d[i] = f(s, y[i])
 			}
 		})
 		return compileBinary(c, &vectors[T, R]{

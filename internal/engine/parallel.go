@@ -13,8 +13,14 @@ type ranged struct{ f func(lo, hi int) }
 // Run implements kernels.Task.
 func (r *ranged) Run(lo, hi int) { r.f(lo, hi) }
 
-// parallel returns a function that runs f over [0, n) on all workers.
+// parallel returns a function that runs f over [0, n) on all workers, and at once where that is one range.
 func parallel(grain int, f func(lo, hi int)) func(n int) {
 	t := &ranged{f}
-	return func(n int) { kernels.Parallel(n, grain, t) }
+	return func(n int) {
+		if n > 0 && n <= grain {
+			f(0, n)
+			return
+		}
+		kernels.Parallel(n, grain, t)
+	}
 }
