@@ -33,8 +33,12 @@ func compileGather(c *binding) (runFunc, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.node.Int("batch_dims", 0) != 0 {
-		return nil, fmt.Errorf("batch_dims: expected 0, got %d", c.node.Int("batch_dims", 0))
+	switch n := c.node.Int("batch_dims", 0); n {
+	case 0:
+	case 1:
+		return gatherEach(x, out, ids, axis)
+	default:
+		return nil, fmt.Errorf("batch_dims: expected 0 or 1, got %d", n)
 	}
 	dims := append(append(append([]graph.Dim(nil), x.typ.Shape.Dims[:axis]...), ids.v.typ.Shape.Dims...), x.typ.Shape.Dims[axis+1:]...)
 	if want := (graph.Shape{Dims: dims}); !want.Equal(out.typ.Shape) {

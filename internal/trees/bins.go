@@ -48,7 +48,7 @@ func (s *Space) most(g Group, x []float32) int {
 	for at := g.Base; at < len(x); at += s.Width {
 		n := 0
 		for _, v := range x[at : at+g.Bins-1] {
-			if !(v < present) {
+			if v >= present {
 				n++
 			}
 		}
@@ -76,7 +76,7 @@ func (t *binTask) Run(lo, hi int) {
 		for r := lo; r < hi; r++ {
 			at := r*b.stride + slot
 			for id, v := range t.x[r*s.Width+group.Base : r*s.Width+group.Base+group.Bins-1] {
-				if !(v < present) {
+				if v >= present {
 					b.bins[at] = uint8(id + 1)
 					at++
 				}
@@ -85,15 +85,15 @@ func (t *binTask) Run(lo, hi int) {
 	}
 }
 
-// bucket returns how many boundaries v is not below.
+// bucket returns how many boundaries v reaches; NaN reaches none.
 func bucket(boundaries []float32, v float32) uint8 {
 	lo, hi := 0, len(boundaries)
 	for lo < hi {
 		mid := int(uint(lo+hi) >> 1)
-		if v < boundaries[mid] {
-			hi = mid
-		} else {
+		if v >= boundaries[mid] {
 			lo = mid + 1
+		} else {
+			hi = mid
 		}
 	}
 	return uint8(lo)

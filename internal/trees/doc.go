@@ -16,9 +16,9 @@
 // An Ensemble is flat arrays, so that other runtimes can predict with dense operators alone. With node [batch, trees],
 // which starts as t * (2^(depth+1)-1) in column t, do depth times
 //
-//	left = gather(Left, node)
 //	x    = gather(example, gather(Feature, node)), each from its row
-//	node = where(left == 0, node, left + (1 - (x < gather(Threshold, node))))
+//	node = gather(Left, node) + (x >= gather(Threshold, node))
 //
-// and add up gather(Values, node) over the trees.
+// and add up gather(Values, node) over the trees. A leaf is its own left child, and no number below math.MaxFloat32
+// reaches its threshold.
 package trees

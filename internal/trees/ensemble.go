@@ -3,6 +3,7 @@ package trees
 import (
 	"errors"
 	"fmt"
+	"math"
 )
 
 // ErrEnsemble is wrapped by errors about arrays that are no ensemble.
@@ -15,8 +16,8 @@ var ErrEnsemble = errors.New("invalid ensemble of boosted trees")
 // last layer are leaves as well.
 type Ensemble struct {
 	Feature   []int32   // column of the example that a node asks for
-	Threshold []float32 // an example goes left where it is below
-	Left      []int32   // 0: a leaf
+	Threshold []float32 // an example goes right where it reaches it; of a leaf math.MaxFloat32
+	Left      []int32   // of a leaf the leaf itself
 	Values    []float32 // [nodes, dim]: of a leaf, and of an inner node before it was split
 	Gains     []float32 // of a node's split, per example of its layer, less the tree's complexity
 	State     []int64   // see the constants
@@ -29,7 +30,9 @@ const (
 	StateFirst         // the nodes to split next: from StateFirst on, before StateEnd
 	StateEnd
 	StateCentered // steps of centering the bias: -1 once it is centred
-	StateSteps    // steps of training
+	StateSteps    // layers grown, and steps of centering: tells one layer's sums from another's
+	StateBatches  // batches collected for what comes next
+	StateBounded  // 1 once all features have boundaries
 	StateSize
 )
 
@@ -38,11 +41,23 @@ func NewEnsemble(c *Config) *Ensemble {
 	n := c.Nodes()
 	e := &Ensemble{Feature: make([]int32, n), Threshold: make([]float32, n), Left: make([]int32, n),
 		Values: make([]float32, n*c.Dim), Gains: make([]float32, n), State: make([]int64, StateSize)}
+	e.Clear(c)
+	return e
+}
+
+// Clear makes it empty.
+func (e *Ensemble) Clear(c *Config) {
+	clear(e.Feature)
+	clear(e.Values)
+	clear(e.Gains)
+	clear(e.State)
+	for i := range e.Left {
+		e.Left[i], e.Threshold[i] = int32(i), math.MaxFloat32
+	}
 	e.State[StateEnd] = 1
 	if !c.CenterBias {
 		e.State[StateCentered] = -1
 	}
-	return e
 }
 
 // Check tells an ensemble that fits c and examples of width columns from arrays that would lead out of themselves.
@@ -55,10 +70,10 @@ func (e *Ensemble) Check(c *Config, width int) error {
 	per := int32(c.treeNodes())
 	for i, left := range e.Left {
 		at := int32(i)
-		if left == 0 {
+		if left == at {
 			continue
 		}
-		if left <= at || left/per != at/per || (left+1)/per != at/per {
+		if left < at || left/per != at/per || (left+1)/per != at/per {
 			return fmt.Errorf("%w: node %d has the children %d and %d, expected later ones of the same tree", ErrEnsemble, i, left, left+1)
 		}
 		if e.Feature[i] < 0 || int(e.Feature[i]) >= width {
@@ -89,7 +104,7 @@ func (e *Ensemble) Importances(s *Space, normalise bool) []float64 {
 	sums := make([]float64, len(s.Features))
 	all := 0.0
 	for i, left := range e.Left {
-		if left == 0 || e.Gains[i] <= 0 {
+		if int(left) == i || e.Gains[i] <= 0 {
 			continue
 		}
 		if f := s.FeatureOf(int(e.Feature[i])); f >= 0 {

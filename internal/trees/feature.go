@@ -18,7 +18,7 @@ const present float32 = 0.5
 // Feature is one feature of the examples: a number, or the ids of a categorical column.
 //
 // Examples are rows of float32. An ordered feature (Width 0) is the column First, and its bin i holds the numbers in
-// [Boundaries[i-1], Boundaries[i]); NaN is larger than all. A categorical feature is Width columns from First on, one
+// [Boundaries[i-1], Boundaries[i]); NaN is smaller than all. A categorical feature is Width columns from First on, one
 // for each id, at least 0.5 where the example has it; a split asks for one id.
 type Feature struct {
 	Name       string
@@ -86,8 +86,8 @@ func (f Feature) check(width int) error {
 	return nil
 }
 
-// Cut returns the column and the threshold of the split at a bin of a group: an example goes left where its number is
-// below the threshold.
+// Cut returns the column and the threshold of the split at a bin of a group: an example goes right where its number
+// reaches the threshold.
 func (s *Space) Cut(group, bin int) (column int, threshold float32) {
 	g := s.Groups[group]
 	if g.Ordered {

@@ -123,10 +123,10 @@ func (e *Ensemble) prune(c *Config, end int) []int32 {
 	for n := end - 1; n >= root; n-- {
 		survivor[n-root] = int32(n - root)
 		left := int(e.Left[n])
-		if left == 0 || e.Left[left] != 0 || e.Left[left+1] != 0 || e.Gains[n] >= 0 {
+		if left == n || int(e.Left[left]) != left || int(e.Left[left+1]) != left+1 || e.Gains[n] >= 0 {
 			continue
 		}
-		e.Feature[n], e.Threshold[n], e.Left[n], e.Gains[n] = 0, 0, 0, 0
+		e.Feature[n], e.Threshold[n], e.Left[n], e.Gains[n] = 0, math.MaxFloat32, int32(n), 0
 		clear(e.Values[left*c.Dim : (left+2)*c.Dim])
 		survivor[left-root], survivor[left+1-root] = int32(n-root), int32(n-root)
 	}

@@ -52,7 +52,7 @@ func (t *predictTask) Run(lo, hi int) {
 // add adds a tree's values to those of the rows.
 func (t *predictTask) add(lo, hi int, root int32) {
 	dim := t.c.Dim
-	if t.e.Left[root] == 0 && zero(t.e.Values[int(root)*dim:(int(root)+1)*dim]) {
+	if t.e.Left[root] == root && zero(t.e.Values[int(root)*dim:(int(root)+1)*dim]) {
 		return
 	}
 	for r := lo; r < hi; r++ {
@@ -76,13 +76,12 @@ func zero(v []float32) bool {
 func (e *Ensemble) leaf(x []float32, n int32) int32 {
 	for {
 		left := e.Left[n]
-		if left == 0 {
+		if left == n {
 			return n
 		}
-		if x[e.Feature[n]] < e.Threshold[n] {
-			n = left
-		} else {
-			n = left + 1
+		if x[e.Feature[n]] >= e.Threshold[n] {
+			left++
 		}
+		n = left
 	}
 }

@@ -44,7 +44,7 @@ func (r *reference) sums(at []int, node int, logits []float64, column int, thres
 			i := row*r.c.Dim + k
 			g, h := r.grad(logits[i], r.labels[i])
 			all[2*k], all[2*k+1] = all[2*k]+g, all[2*k+1]+h
-			if r.x[row*r.space.Width+column] < threshold {
+			if !(r.x[row*r.space.Width+column] >= threshold) {
 				left[2*k], left[2*k+1] = left[2*k]+g, left[2*k+1]+h
 			}
 		}
@@ -99,12 +99,12 @@ func (r *reference) follow(t *testing.T, e *Ensemble, tree int) {
 		var next []int
 		for _, n := range layer {
 			r.compare(t, e, n, at, logits)
-			if left := int(e.Left[n]); left != 0 {
+			if left := int(e.Left[n]); left != n {
 				next = append(next, left, left+1)
 			}
 		}
 		for row := range at {
-			if n := at[row]; e.Left[n] != 0 {
+			if n := at[row]; int(e.Left[n]) != n {
 				at[row] = int(e.leafStep(r.x[row*r.space.Width:], int32(n)))
 			}
 			for k := range r.c.Dim {
@@ -117,10 +117,10 @@ func (r *reference) follow(t *testing.T, e *Ensemble, tree int) {
 }
 
 func (e *Ensemble) leafStep(x []float32, n int32) int32 {
-	if x[e.Feature[n]] < e.Threshold[n] {
-		return e.Left[n]
+	if x[e.Feature[n]] >= e.Threshold[n] {
+		return e.Left[n] + 1
 	}
-	return e.Left[n] + 1
+	return e.Left[n]
 }
 
 // compare checks one node's split and its children's values.
@@ -135,7 +135,7 @@ func (r *reference) compare(t *testing.T, e *Ensemble, n int, at []int, logits [
 		scale = r.score(all)
 	}
 	tolerance := 2e-3*best + 1e-4*scale + 1e-4
-	if e.Left[n] == 0 {
+	if int(e.Left[n]) == n {
 		if best > tolerance {
 			t.Errorf("node %d is not split, expected a gain of %v", n, best)
 		}
