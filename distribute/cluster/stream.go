@@ -5,9 +5,18 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"google.golang.org/grpc"
 	grpcpeer "google.golang.org/grpc/peer"
+)
+
+const (
+	// sendDoubt is how long a Send waits until it looks whether the stream is over.
+	sendDoubt = 50 * time.Millisecond
+	// maxEarly bounds the frames that are received ahead.
+	maxEarly = 64
 )
 
 // clientStream is the calling side of a stream.
@@ -20,8 +29,10 @@ type clientStream struct {
 	cancel context.CancelCauseFunc
 
 	mu    sync.Mutex // guards receiving
-	early []*Frame   // received by Send on its way to the stream's error
+	early []*Frame   // received ahead, on the way to the stream's end
 	final error      // what ended the stream
+
+	waiting atomic.Bool // a Send waits for its frame to leave
 }
 
 // Send sends a frame; where the stream has ended the error says what ended it.
@@ -32,7 +43,11 @@ func (s *clientStream) Send(f *Frame) error {
 	}
 	err = s.stream.SendMsg(o)
 	p, _ := grpcpeer.FromContext(s.stream.Context())
+	s.waiting.Store(true)
+	look := time.AfterFunc(sendDoubt, s.look)
 	o.wait(s.stream.Context().Done(), connOf(p))
+	look.Stop()
+	s.waiting.Store(false)
 	switch {
 	case errors.Is(err, io.EOF):
 		return s.drain()
@@ -54,6 +69,21 @@ func (s *clientStream) drain() error {
 		}
 	}
 	return s.final
+}
+
+// look receives a frame ahead, because gRPC does not tell otherwise that the
+// peer has ended a stream, nor does it let go of a frame that it was just about
+// to send then: without this a Send could wait for that until its deadline.
+func (s *clientStream) look() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.waiting.Load() || s.final != nil || len(s.early) >= maxEarly {
+		return
+	}
+	if f := s.receive(); f != nil {
+		s.early = append(s.early, f)
+		time.AfterFunc(sendDoubt, s.look)
+	}
 }
 
 // Recv receives a frame; io.EOF at the peer's end.

@@ -1,0 +1,41 @@
+package cluster
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// Whatever the moment at which the peer ends a stream, a Send returns, long
+// before its context does: gRPC forgets frames that it is about to queue then.
+func TestSendToAStreamThatEnds(t *testing.T) {
+	caller, _, _ := local(t)
+	body := make([]byte, 64<<10)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 300 {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				s, err := caller.Stream(ctx, ps0, "/test.Echo/TwoThenFail")
+				if err != nil {
+					t.Error(err)
+					cancel()
+					return
+				}
+				begin := time.Now()
+				for err == nil {
+					err = s.Send(&Frame{Body: [][]byte{body}})
+				}
+				if took := time.Since(begin); took > 30*time.Second || status.Code(err) != codes.Aborted {
+					t.Errorf("after %v: %v", took, err)
+				}
+				cancel()
+			}
+		})
+	}
+	wg.Wait()
+}
