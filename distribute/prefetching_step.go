@@ -28,6 +28,7 @@ func newPrefetchingStep(s *workerStep) (*prefetchingStep, error) {
 
 // forget drops what is on the way: the input goes on elsewhere.
 func (s *prefetchingStep) forget() {
+	s.workerStep.forget()
 	s.next = nil
 	if s.arrived != nil {
 		_ = s.await()

@@ -24,7 +24,9 @@ type workerStep struct {
 	function *collector // nil: gradients
 	mirror   *ps.Mirror // of the variables that are read whole
 	feeds    []*graph.Tensor
-	step     int64 // of the values that were pulled
+	step     int64             // of the values that were pulled
+	pulled   time.Time         // when the latest push brought values along; zero: it did not
+	copied   map[string]uint64 // versions of what the program's variables hold
 	rate     float64
 	push     ps.Push
 }
@@ -34,7 +36,8 @@ func newWorkerStep(p *parameterServer, t TrainProgram) (*workerStep, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &workerStep{strategy: p, train: t, layout: l}
+	s := &workerStep{strategy: p, train: t, layout: l, copied: map[string]uint64{}}
+	p.forget = s.forget
 	for _, g := range t.Train.Groups {
 		for _, v := range g.Variables {
 			s.names = append(s.names, v.Name)
@@ -135,6 +138,9 @@ func (s *workerStep) run(ctx context.Context, in Step) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, recoverable(err)
 	}
+	if reply.Pulled {
+		s.pulled, s.step = time.Now(), reply.GlobalStep
+	}
 	if s.strategy.config.Sync {
 		if in.Waiting == nil {
 			in.Waiting = ctx
@@ -153,17 +159,34 @@ func (s *workerStep) run(ctx context.Context, in Step) (Outcome, error) {
 	return out, nil
 }
 
+// forget drops what is known of the variables: they may be of another session.
+func (s *workerStep) forget() {
+	s.pulled = time.Time{}
+	clear(s.copied)
+}
+
+// fresh is how long values that came with a push are taken for new ones.
+const fresh = 100 * time.Millisecond
+
 // pull brings the variables that are read whole up to date.
 func (s *workerStep) pull(ctx context.Context) error {
-	progress, err := s.strategy.client.Pull(ctx, s.mirror)
-	if err != nil {
-		return err
+	if time.Since(s.pulled) > fresh {
+		progress, err := s.strategy.client.Pull(ctx, s.mirror)
+		if err != nil {
+			return err
+		}
+		s.step = progress.GlobalStep
 	}
-	s.step = progress.GlobalStep
+	s.pulled = time.Time{}
 	for _, name := range s.mirror.Names() {
+		v := s.mirror.Version(name)
+		if s.copied[name] == v {
+			continue
+		}
 		if err := s.strategy.copies.Set(name, s.mirror.Tensor(name)); err != nil {
 			return err
 		}
+		s.copied[name] = v
 	}
 	return nil
 }
@@ -171,7 +194,10 @@ func (s *workerStep) pull(ctx context.Context) error {
 // fill collects what the step pushes.
 func (s *workerStep) fill(in Step) error {
 	x := &s.push
-	x.Step, x.Weight = s.step, 1
+	x.Step, x.Weight, x.Into = s.step, 1, nil
+	if !s.strategy.config.Sync && len(s.mirror.Names()) > 0 {
+		x.Into = s.mirror
+	}
 	x.Gradients, x.Assign = x.Gradients[:0], x.Assign[:0]
 	for i, at := range s.layout.grads {
 		g := ps.Gradient{Variable: s.names[i]}

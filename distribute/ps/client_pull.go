@@ -38,6 +38,8 @@ type Mirror struct {
 	names   []string
 	session uint64
 	have    map[int]uint64 // versions by unit
+
+	versions map[string]uint64 // sums of have
 }
 
 // NewMirror returns a copy, of zeros until the first Pull, of the named
@@ -48,7 +50,7 @@ func NewMirror(p *Plan, names ...string) (*Mirror, error) {
 			names = append(names, v.Name)
 		}
 	}
-	m := &Mirror{tensors: map[string]*graph.Tensor{}, names: slices.Clone(names), have: map[int]uint64{}}
+	m := &Mirror{tensors: map[string]*graph.Tensor{}, names: slices.Clone(names), have: map[int]uint64{}, versions: map[string]uint64{}}
 	for _, n := range names {
 		i, ok := p.Index(n)
 		if !ok {
@@ -66,6 +68,10 @@ func (m *Mirror) Tensor(name string) *graph.Tensor { return m.tensors[name] }
 // Names returns the names of the variables.
 func (m *Mirror) Names() []string { return m.names }
 
+// Version changes with the value of a variable, as long as the client's session
+// is the same; 0: it was not pulled yet.
+func (m *Mirror) Version(name string) uint64 { return m.versions[name] }
+
 // Pull brings a mirror up to date. After an error its values may be of
 // different versions, until the next Pull.
 func (c *Client) Pull(ctx context.Context, m *Mirror) (Progress, error) {
@@ -73,33 +79,20 @@ func (c *Client) Pull(ctx context.Context, m *Mirror) (Progress, error) {
 	if err != nil {
 		return Progress{}, err
 	}
-	if m.session != ids[0].session {
-		m.session = ids[0].session
-		clear(m.have)
-	}
-	requests := make([]pullRequest, p.Servers)
-	for _, name := range m.names {
-		v, ok := p.Index(name)
-		if !ok || !slices.Equal(m.tensors[name].Shape, p.Variables[v].Shape) {
-			return Progress{}, fmt.Errorf("mirror of %s%v: the session's plan has another variable", name, m.tensors[name].Shape)
-		}
-		lo, hi := p.unitsOf(v)
-		for i := lo; i < hi; i++ {
-			r := &requests[p.units[i].Server]
-			r.want = append(r.want, have{i, m.have[i]})
-		}
+	want, err := m.wanted(p, ids)
+	if err != nil {
+		return Progress{}, err
 	}
 	ctx, cancel := c.deadline(ctx)
 	defer cancel()
 	var now Progress
 	got := &arrivals{p: p, m: m}
 	err = c.each(func(i int) error {
-		if i > 0 && len(requests[i].want) == 0 {
+		if i > 0 && len(want[i]) == 0 {
 			return nil
 		}
-		requests[i].ident, requests[i].transfer = ids[i], transfer(c.c.Transfer)
 		return c.retry(ctx, i, "Pull", func() error {
-			end, err := c.pullFrom(ctx, i, &requests[i], got)
+			end, err := c.pullFrom(ctx, i, &pullRequest{ids[i], transfer(c.c.Transfer), want[i]}, got)
 			if i == 0 {
 				now = end.export()
 			}
@@ -107,6 +100,28 @@ func (c *Client) Pull(ctx context.Context, m *Mirror) (Progress, error) {
 		})
 	})
 	return now, err
+}
+
+// wanted are the parts of the variables by server, with the versions that are here.
+func (m *Mirror) wanted(p *Plan, ids []ident) ([][]have, error) {
+	if m.session != ids[0].session {
+		m.session = ids[0].session
+		clear(m.have)
+		clear(m.versions)
+	}
+	want := make([][]have, p.Servers)
+	for _, name := range m.names {
+		v, ok := p.Index(name)
+		if !ok || !slices.Equal(m.tensors[name].Shape, p.Variables[v].Shape) {
+			return nil, fmt.Errorf("mirror of %s%v: the session's plan has another variable", name, m.tensors[name].Shape)
+		}
+		lo, hi := p.unitsOf(v)
+		for i := lo; i < hi; i++ {
+			server := p.units[i].Server
+			want[server] = append(want[server], have{i, m.have[i]})
+		}
+	}
+	return want, nil
 }
 
 // arrivals puts what several servers send in its place.
@@ -179,6 +194,7 @@ func (a *arrivals) put(h *pullFrame, f *cluster.Message, t transfer) error {
 	}
 	if h.offset+n == len(part) {
 		a.mu.Lock()
+		a.m.versions[v.Name] += h.version - a.m.have[h.unit]
 		a.m.have[h.unit] = h.version
 		a.mu.Unlock()
 	}

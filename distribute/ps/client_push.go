@@ -37,6 +37,9 @@ type Push struct {
 	// Position is the place of the worker's input behind the batch; it becomes
 	// part of checkpoints together with the gradients. Nil: unchanged.
 	Position []byte
+	// Into, where set, is brought up to date by the answers, as by a Pull that
+	// follows at once. It is for asynchronous plans.
+	Into *Mirror
 }
 
 // Reply is the outcome of a Push.
@@ -45,6 +48,8 @@ type Reply struct {
 	// Stale tells that the gradients were too old and were dropped. In synchronous
 	// plans that is so too where enough others had come: WaitStep, pull, go on.
 	Stale bool
+	// Pulled tells that the mirror of the push was brought up to date.
+	Pulled bool
 }
 
 // Push brings gradients to all servers, server 0 last. The clip of the plan's
@@ -60,6 +65,9 @@ func (c *Client) Push(ctx context.Context, x Push) (Reply, error) {
 	}
 	out := &outgoing{c: c, p: p, Push: x, parts: make([]outgoingPart, p.Servers), ask: p.Sync != nil || p.Staleness > 0}
 	if err := out.prepare(); err != nil {
+		return Reply{}, err
+	}
+	if err := out.want(ids); err != nil {
 		return Reply{}, err
 	}
 	c.mu.Lock()
@@ -81,6 +89,7 @@ type outgoing struct {
 	sequence uint64
 	parts    []outgoingPart // by server
 	sparse   []*sparseRows  // by gradient; nil: dense
+	got      *arrivals      // nil: nothing is pulled
 }
 
 // free gives the memory of summed rows back.
@@ -95,6 +104,7 @@ func (o *outgoing) free() {
 // outgoingPart is the share of one server: segments follow each other in the body.
 type outgoingPart struct {
 	entries  []entry
+	want     []have
 	segments []segment
 }
 
@@ -155,6 +165,22 @@ func (o *outgoing) prepare() error {
 		o.add(v, a.Value.Bytes, entry{kind: assignment, scale: 1})
 	}
 	return o.addTally()
+}
+
+// want asks for the values that are to come with the answers.
+func (o *outgoing) want(ids []ident) error {
+	if o.Into == nil || o.p.Sync != nil {
+		return nil
+	}
+	want, err := o.Into.wanted(o.p, ids)
+	if err != nil {
+		return err
+	}
+	for i := range want {
+		o.parts[i].want = want[i]
+	}
+	o.got = &arrivals{p: o.p, m: o.Into}
+	return nil
 }
 
 // check returns the variable of a gradient that fits it.

@@ -23,7 +23,7 @@ func (o *outgoing) send(ctx context.Context, ids []ident, cancel context.CancelF
 			first.Go(func() { reply, errs[0] = o.sendFirst(ctx, ids[0], admitted, others) })
 			continue
 		}
-		if len(o.parts[i].entries) == 0 {
+		if len(o.parts[i].entries) == 0 && len(o.parts[i].want) == 0 {
 			continue
 		}
 		rest.Go(func() {
@@ -45,7 +45,7 @@ func (o *outgoing) send(ctx context.Context, ids []ident, cancel context.CancelF
 	}
 	rest.Wait()
 	if errs[0] == nil {
-		return Reply{Progress: reply.progress.export(), Stale: reply.stale}, nil
+		return Reply{Progress: reply.progress.export(), Stale: reply.stale, Pulled: o.got != nil && !reply.stale && !reply.done}, nil
 	}
 	return Reply{}, fmt.Errorf("push of step %d: %w", o.Step, join(errs))
 }
@@ -89,7 +89,7 @@ func (o *outgoing) attempt(ctx context.Context, server int, id ident, admit func
 func (o *outgoing) stream(ctx context.Context, st cluster.ClientStream, server int, id ident, admit func(), others chan struct{}) (r pushReply, err error) {
 	part := &o.parts[server]
 	h := &pushHeader{ident: id, rank: o.c.c.Rank, client: o.c.id, sequence: o.sequence, step: o.Step, weight: o.Weight,
-		transfer: transfer(o.c.c.Transfer), ask: o.ask && server == 0, entries: part.entries}
+		transfer: transfer(o.c.c.Transfer), ask: o.ask && server == 0, want: part.want, entries: part.entries}
 	if server == 0 {
 		h.tally = headerOf(o.Tally)
 	}
@@ -120,7 +120,17 @@ func (o *outgoing) stream(ctx context.Context, st cluster.ClientStream, server i
 	if err := st.CloseSend(); err != nil {
 		return r, err
 	}
-	return receiveReply(st)
+	return o.receiveAnswer(st, part.want)
+}
+
+// receiveAnswer reads the outcome, and then the values that were wanted.
+func (o *outgoing) receiveAnswer(st cluster.ClientStream, want []have) (pushReply, error) {
+	r, err := receiveReply(st)
+	if err != nil || len(want) == 0 {
+		return r, err
+	}
+	_, err = eachFrame(st, func(h *pullFrame, m *cluster.Message) error { return o.got.put(h, m, transfer(o.c.c.Transfer)) })
+	return r, err
 }
 
 func receiveReply(st cluster.ClientStream) (r pushReply, err error) {

@@ -30,13 +30,21 @@
 //
 // # Asynchronous steps
 //
-// A push goes to all servers at once; server 0 gets its last frame when the
-// others have answered, applies its share, counts the global step, and notes
-// the worker's input position. So the position and the step belong to gradients
-// that are in. A push has a number; one that comes again is answered, not
+// A push goes to all servers at once, and all apply their shares as they come.
+// Server 0 gets its last frame when the others have answered, counts the global
+// step, and notes the worker's input position. So the position and the step
+// belong to gradients that are in. The answers can bring the new values of
+// variables along (Push.Into), which saves the Pull of the next step. A push has a number; one that comes again is answered, not
 // applied. With Config.Staleness, server 0 is asked first and refuses gradients
 // that are older; a refused push reaches no server. The bound is checked when
 // the push begins.
+//
+// # Limits of asynchronous steps
+//
+// Config.Staleness drops gradients that are too old; it makes no worker wait for a
+// slower one, and tf.estimator bounds nothing. A worker whose gradients are
+// dropped pulls the present values for its next step, so a slow worker does not
+// hold up the others, but its work is lost as long as it is too slow.
 //
 // # Synchronous steps
 //
@@ -72,7 +80,8 @@
 // units' first change afterwards copies what it touches, in blocks of 256 KiB;
 // what was read already is not copied. A snapshot is exact for synchronous
 // steps and for one server. With several servers and asynchronous steps, pushes
-// under way may be in it on some servers and not on others, as they may be
+// under way, which the snapshot's global step and positions do not count, may be
+// in it on some servers and not on others, as they may be
 // for any worker that pulls. ServerConfig.FenceHold and FenceLease end what a
 // lost chief leaves.
 //
@@ -101,11 +110,12 @@
 //	Ready     id, positions [rank i, state s]              -> (empty)
 //	Pull      id, transfer u, [unit i, version u]          -> stream of: unit i, version u, offset i, body: elements; last: -1 i, progress
 //	PullRows  id, transfer u, [unit i, rows i], body: row numbers int32 -> stream of: unit i, 0 u, 0 i, body: rows; last: -1 i, progress
-//	Push      stream of: id, rank i, client u, number u, step i, weight f, transfer u, ask b,
+//	Push      stream of: id, rank i, client u, number u, step i, weight f, transfer u, ask b, [unit i, version u] wanted,
 //	          [unit i, kind u (0 dense, 1 sparse, 2 assignment), rows i, scale f, clip f], tally b; with it: stamp i, sums i, records i;
 //	          with ask, the verdict: progress, stale b, used before b; if neither, frames without a header whose bodies
 //	          are the entries' (sparse: row numbers int32, increasing) and values, then the
-//	          tally's sums (8 bytes each) and records; then: position s; the answer is a verdict
+//	          tally's sums (8 bytes each) and records; then: position s; the answer is a verdict and,
+//	          where values are wanted, what Pull answers
 //	WaitStep  id, step i                                   -> progress, when it is reached, stopped, or after 10 s
 //	Stop      id, reason s                                 -> (empty)
 //	Finish    id, reason s                                 -> (empty); any session

@@ -101,24 +101,20 @@ func (u *unit) giveBuffer(b []byte) {
 	u.images.give(b)
 }
 
-// receive reads the bodies of the entries, the tally, and the push's end.
-func receive(st cluster.Stream, all []*incoming, h *pushHeader) (tally *optimizers.Tally, end pushEnd, err error) {
-	in := &body{st: st}
+// receive reads the bodies of the entries and the tally; the push's end is left.
+func receive(in *body, all []*incoming, h *pushHeader) (*optimizers.Tally, error) {
 	for _, x := range all {
 		if _, err := io.ReadFull(in, x.numbers); err != nil {
-			return nil, end, err
+			return nil, err
 		}
 		if err := fillFrom(in, x.values, h.transfer, x.u.v.DType); err != nil {
-			return nil, end, err
+			return nil, err
 		}
 		if err := x.finish(); err != nil {
-			return nil, end, err
+			return nil, err
 		}
 	}
-	if tally, err = in.tally(h.tally); err != nil {
-		return nil, end, err
-	}
-	return tally, end, in.end(&end)
+	return in.tally(h.tally)
 }
 
 // finish checks the row numbers and applies scale and bound.

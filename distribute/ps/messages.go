@@ -114,7 +114,12 @@ type have struct {
 func (m *pullRequest) wire(c *coder) {
 	m.ident.wire(c)
 	m.transfer.wire(c)
-	list(c, &m.want, func(h *have) { c.int(&h.unit); c.uint64(&h.version) })
+	list(c, &m.want, func(h *have) { h.wire(c) })
+}
+
+func (m *have) wire(c *coder) {
+	c.int(&m.unit)
+	c.uint64(&m.version)
 }
 
 // pullFrame comes with bytes of a unit's value, or ends the answer.
@@ -161,7 +166,8 @@ type pushHeader struct {
 	step     int64  // the global step that the gradients were computed at
 	weight   float64
 	transfer transfer
-	ask      bool // for a verdict before the body
+	ask      bool   // for a verdict before the body
+	want     []have // values that are to come with the answer, where they are newer
 	entries  []entry
 	tally    *tallyHeader // to server 0, of a step function; its body follows those of the entries
 }
@@ -192,6 +198,7 @@ func (m *pushHeader) wire(c *coder) {
 	c.float64(&m.weight)
 	m.transfer.wire(c)
 	c.bool(&m.ask)
+	list(c, &m.want, func(h *have) { h.wire(c) })
 	list(c, &m.entries, func(e *entry) {
 		c.int(&e.unit)
 		c.uint64((*uint64)(&e.kind))

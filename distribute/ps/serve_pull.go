@@ -20,25 +20,31 @@ func (s *Server) pull(_ context.Context, st cluster.Stream) error {
 	if err != nil {
 		return err
 	}
+	return x.sendValues(st, req.want, req.transfer)
+}
+
+// sendValues sends the values of units that are newer than the caller's, and
+// the progress at their end.
+func (s *session) sendValues(st cluster.Stream, want []have, t transfer) error {
 	var scratch []byte
-	if graph.DType(req.transfer) != graph.Float32 {
+	if graph.DType(t) != graph.Float32 && len(want) > 0 {
 		scratch = make([]byte, frameBytes/2)
 	}
-	held, err := x.function.images(req.want)
+	held, err := s.function.images(want)
 	if err != nil {
 		return err
 	}
 	defer held.free()
-	next := x.load(req.want, held)
+	next := s.load(want, held)
 	defer func() { next.drop() }()
-	for range req.want {
+	for range want {
 		now := next
-		next = x.load(now.rest, held) // while this one is sent
-		if err := sendImage(st, now, req.transfer, scratch); err != nil {
+		next = s.load(now.rest, held) // while this one is sent
+		if err := sendImage(st, now, t, scratch); err != nil {
 			return err
 		}
 	}
-	return st.Send(&cluster.Frame{Header: encode(&pullFrame{unit: -1, progress: x.now()})})
+	return st.Send(&cluster.Frame{Header: encode(&pullFrame{unit: -1, progress: s.now()})})
 }
 
 // loading is an image that is being made, and what is to come after it.

@@ -42,19 +42,59 @@ func (s *Server) push(ctx context.Context, st cluster.Stream) error {
 	if err != nil {
 		return err
 	}
-	tally, end, err := receive(st, all, &h)
+	stale, err := x.take(ctx, st, r, &arrival{pushHeader: h, all: all})
+	if err != nil {
+		return err
+	}
+	err = st.Send(&cluster.Frame{Header: encode(&pushReply{progress: x.now(), stale: stale})})
+	if err != nil || len(h.want) == 0 {
+		return err
+	}
+	return x.sendValues(st, h.want, h.transfer)
+}
+
+// take receives the rest of a push and uses it. Where other servers have a share,
+// server 0 applies its own before it hears that they have theirs.
+func (s *session) take(ctx context.Context, st cluster.Stream, r *rank, a *arrival) (stale bool, err error) {
+	in := &body{st: st}
+	if a.tally, err = receive(in, a.all, &a.pushHeader); err == nil && s.server == 0 && s.plan.Servers > 1 && s.plan.Sync == nil && a.tally == nil {
+		err = s.applyEarly(ctx, r, a)
+	}
+	var end pushEnd
+	if err == nil {
+		err = in.end(&end)
+	}
 	if err == nil && len(end.position) > maxPosition {
 		err = status.Errorf(codes.InvalidArgument, "a position of %d bytes: expected at most %d", len(end.position), maxPosition)
 	}
 	if err != nil {
-		freeAll(all)
+		freeAll(a.all)
+		return false, err
+	}
+	a.position = end.position
+	return s.commit(ctx, r, a)
+}
+
+// applyEarly applies a push that is not counted yet.
+func (s *session) applyEarly(ctx context.Context, r *rank, a *arrival) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.client == a.client && a.sequence <= max(r.sequence, r.early) {
+		return nil // it came before
+	}
+	if err := s.enter(ctx); err != nil {
 		return err
 	}
-	stale, err := x.commit(ctx, r, &arrival{pushHeader: h, all: all, tally: tally, position: end.position})
-	if err != nil {
-		return err
+	defer s.gate.leave()
+	if r.client != a.client {
+		r.client, r.sequence, r.stale, r.err = a.client, 0, false, nil
 	}
-	return st.Send(&cluster.Frame{Header: encode(&pushReply{progress: x.now(), stale: stale})})
+	r.early = a.sequence
+	if err := s.applyAll(a); err != nil {
+		r.sequence, r.err = a.sequence, status.Error(codes.Internal, err.Error())
+		return r.err
+	}
+	return nil
 }
 
 // arrival is a push that has come whole.
@@ -109,7 +149,7 @@ func (s *session) commit(ctx context.Context, r *rank, a *arrival) (stale bool, 
 			return false, err
 		}
 		defer s.gate.leave()
-		stale, err = s.applyNow(a)
+		stale, err = s.applyNow(a, r.client == a.client && r.early == a.sequence)
 	}
 	r.client, r.sequence, r.stale, r.err = a.client, a.sequence, stale, err
 	s.count(func(c *Stats) {
@@ -140,10 +180,12 @@ func (s *session) enter(ctx context.Context) error {
 }
 
 // applyNow applies a push of an asynchronous plan; server 0 counts it, but for
-// one whose tally is of no use any more.
-func (s *session) applyNow(a *arrival) (stale bool, err error) {
+// one whose tally is of no use any more. Early tells that it is applied already.
+func (s *session) applyNow(a *arrival, early bool) (stale bool, err error) {
 	defer freeAll(a.all)
-	err = parallel(len(a.all), func(i int) error { return a.all[i].use(a.step) })
+	if !early {
+		err = s.applyAll(a)
+	}
 	if err == nil && a.tally != nil {
 		stale, err = s.function.apply(a.tally)
 	}
@@ -163,6 +205,11 @@ func (s *session) applyNow(a *arrival) (stale bool, err error) {
 		s.signal()
 	}
 	return false, nil
+}
+
+// applyAll updates the units of all entries.
+func (s *session) applyAll(a *arrival) error {
+	return parallel(len(a.all), func(i int) error { return a.all[i].use(a.step) })
 }
 
 // use updates the entry's unit. What has begun is not given up half-way.

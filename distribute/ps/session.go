@@ -47,6 +47,7 @@ type rank struct {
 	sequence uint64 // of the last push that was dealt with
 	stale    bool   // its outcome
 	err      error
+	early    uint64 // of the last push that was applied ahead of its end
 }
 
 // errEnded is the cause of the end of a replaced session.
