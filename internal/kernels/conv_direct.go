@@ -109,7 +109,7 @@ func runConvDirect[T Float](c *conv[T], lo, hi int) {
 		b := c.block(s, i, c.rows)
 		t.aSkip = (c.DilH*b.line - t.k) * size
 		for n := 0; n < c.OutC; n += 2 * tiles.lanes {
-			c.convStrip(t, &tiles, b, n)
+			c.convStrip(t, tiles, b, n)
 		}
 	}
 	recycleTile(t)
@@ -117,7 +117,7 @@ func runConvDirect[T Float](c *conv[T], lo, hi int) {
 }
 
 // convTiles returns the micro-kernels of a convolution: those that its filter was packed for.
-func (c *conv[T]) convTiles() tileSet {
+func (c *conv[T]) convTiles() *tileSet {
 	if c.filter != nil {
 		return c.filter.tiles
 	}
@@ -172,7 +172,7 @@ func runFilterGradDirect[T Float](c *conv[T], lo, hi int) {
 			b := c.block(s, j, c.blockRows())
 			t.runs, t.aSkip = b.rows, c.StrideH*b.line*size-c.OutW*t.aK
 			for kh := range c.KH {
-				c.filterLine(t, &tiles, b, dw, kh)
+				c.filterLine(t, tiles, b, dw, kh)
 			}
 			t.old = t.c // from now on something is there
 		}

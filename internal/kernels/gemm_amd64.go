@@ -4,22 +4,25 @@ package kernels
 
 import "unsafe"
 
+// The micro-kernels of both element types.
+var (
+	setF32AVX512 = tileSet{rows: 14, lanes: 16, widest: 8, pad: 16, table: &tilesF32AVX512, packs: &packsF32AVX512, stream: &streamsF32AVX512}
+	setF64AVX512 = tileSet{rows: 14, lanes: 8, widest: 8, pad: 16, table: &tilesF64AVX512, packs: &packsF64AVX512, stream: &streamsF64AVX512}
+	setF32AVX2   = tileSet{rows: 6, lanes: 8, widest: 4, pad: 8, table: &tilesF32AVX2, packs: &packsF32AVX2, stream: &streamsF32AVX2}
+	setF64AVX2   = tileSet{rows: 6, lanes: 4, widest: 4, pad: 8, table: &tilesF64AVX2, packs: &packsF64AVX2, stream: &streamsF64AVX2}
+)
+
 // tilesFor returns the micro-kernels of an element type at a level.
-func tilesFor[T Float](l Level) tileSet {
-	size := int(unsafe.Sizeof(T(0)))
-	switch l {
-	case AVX512:
-		s := tileSet{rows: 14, lanes: 64 / size, widest: 8, pad: 16, table: &tilesF32AVX512, packs: &packsF32AVX512, stream: &streamsF32AVX512}
-		if size == 8 {
-			s.table, s.packs, s.stream = &tilesF64AVX512, &packsF64AVX512, &streamsF64AVX512
-		}
-		return s
-	case AVX2:
-		s := tileSet{rows: 6, lanes: 32 / size, widest: 4, pad: 8, table: &tilesF32AVX2, packs: &packsF32AVX2, stream: &streamsF32AVX2}
-		if size == 8 {
-			s.table, s.packs, s.stream = &tilesF64AVX2, &packsF64AVX2, &streamsF64AVX2
-		}
-		return s
+func tilesFor[T Float](l Level) *tileSet {
+	switch {
+	case l == AVX512 && is32[T]():
+		return &setF32AVX512
+	case l == AVX512:
+		return &setF64AVX512
+	case l == AVX2 && is32[T]():
+		return &setF32AVX2
+	case l == AVX2:
+		return &setF64AVX2
 	default:
 		return portableTiles[T]()
 	}

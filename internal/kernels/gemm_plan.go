@@ -27,7 +27,7 @@ const (
 // gemmJob is one product in progress and its buffers, which outlive it.
 type gemmJob[T Float] struct {
 	GemmArgs[T]
-	tiles  tileSet
+	tiles  *tileSet
 	packed *PackedB[T] // nil, or B
 	add    []T         // nil, or what to add to the result
 

@@ -104,8 +104,16 @@ func portablePack(t *tileArgs, s *tileSet, cols int) {
 	}
 }
 
-func portableTiles[T Float]() tileSet {
-	return tileSet{rows: 4, lanes: 2, widest: 2, pad: 4, go32: is32[T](), go64: !is32[T]()}
+var (
+	setF32Portable = tileSet{rows: 4, lanes: 2, widest: 2, pad: 4, go32: true}
+	setF64Portable = tileSet{rows: 4, lanes: 2, widest: 2, pad: 4, go64: true}
+)
+
+func portableTiles[T Float]() *tileSet {
+	if is32[T]() {
+		return &setF32Portable
+	}
+	return &setF64Portable
 }
 
 // floatBits returns v as the micro-kernels load it.

@@ -10,7 +10,7 @@ import (
 // it: made once for weights that do not change. It may be shared by any number of products at once.
 type PackedB[T Float] struct {
 	k, n  int
-	tiles tileSet
+	tiles *tileSet
 	data  []T // strips of two vectors of columns, each k rows; the last strip may be one vector wide
 
 	once   sync.Once

@@ -27,7 +27,7 @@ func simdNormGrad[T Float](_, _, _ []T, _ *[3][]T) bool { return false }
 // simdTranspose returns how many columns of the source it has done.
 func simdTranspose[T Float](_ []T, _ int, _ []T, _ int, _, _ int) int { return 0 }
 
-func tilesFor[T Float](Level) tileSet { return portableTiles[T]() }
+func tilesFor[T Float](Level) *tileSet { return portableTiles[T]() }
 
 func simdMomentum[T Float](_, _, _ []T, _ *[6]T, _ bool) bool { return false }
 

@@ -78,7 +78,7 @@ type winogradForm[T Float] struct {
 	*conv[T]
 	transform *transformArgs
 	tile      *tileArgs
-	tiles     tileSet
+	tiles     *tileSet
 	line      int // elements of a padded line
 	lines     []T // six of them, or four of the gradient
 	in, out   pointSpace[T]
