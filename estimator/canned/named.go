@@ -27,6 +27,7 @@ var registry = map[string]maker{
 	"baseline_classifier":            baselineOf(classes),
 	"baseline_regressor":             baselineOf(numbers),
 	"baseline_estimator":             baselineOf(anyHead),
+	"kmeans":                         kmeansNamed,
 }
 
 // Names returns the names that Named knows, sorted.

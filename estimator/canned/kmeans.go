@@ -1,0 +1,320 @@
+package canned
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/estimator/hooks"
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/inputs/feature"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/columns"
+	"github.com/goestimator/goestimator/models/initializers"
+	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/models/optimizers"
+	G "gorgonia.org/gorgonia"
+)
+
+// What InitialClusters of KMeans may be besides centers, and its DistanceMetric.
+const (
+	RandomInit         = "random"
+	KMeansPlusPlusInit = "kmeans_plus_plus"
+
+	SquaredEuclidean = "squared_euclidean"
+	Cosine           = "cosine"
+)
+
+// The keys of what KMeans predicts and measures.
+const (
+	ClusterIndex = "cluster_index" // int64 [batch]: the closest center
+	AllDistances = "all_distances" // float32 [batch, clusters]: squared euclidean, or cosine, distances
+	Score        = "score"         // the sum of the distances to the closest centers, mean over batches
+)
+
+// ClusterCenters is the name of the variable that holds the centers.
+const ClusterCenters = "clusters"
+
+// KMeans is tf.compat.v1.estimator.experimental.KMeans: K-means over whole
+// batches, or by mini-batches (Sculley 2010), with tf's variables: clusters,
+// initialized and, for mini-batches, Variable (the update counts), clusters_updated
+// and update_in_steps.
+//
+// Where the centers are chosen from the data, the first step, or as many as it
+// takes, does that alone; its loss is 0. tf.estimator does it before its first
+// step. With several replicas the centers come from the first one's batch.
+//
+// A mini-batch moves a center x that had n points by (sum of its k new points -
+// k*x) / (n+k), as tf documents it. What tf.estimator 2.15 computes lies between
+// that and a division by n+2k, as it reads the counts while it changes them.
+type KMeans struct {
+	NumClusters     int              // at least 1; with Centers it may be 0
+	InitialClusters string           // RandomInit or KMeansPlusPlusInit; "": RandomInit
+	Centers         [][]float32      // the initial clusters, in place of InitialClusters
+	DistanceMetric  string           // SquaredEuclidean or Cosine; "": SquaredEuclidean
+	Seed            int64            // of the choice of centers; 0: the Estimator's
+	FullBatch       bool             // each batch is all the data (use_mini_batch=False)
+	MiniBatchSteps  int              // mini_batch_steps_per_iteration; 0: 1
+	Retries         int              // kmeans_plus_plus_num_retries; 0: 2, negative: about log(NumClusters)
+	Tolerance       float64          // relative_tolerance: training ends where the loss changes less; 0: it does not
+	Columns         []feature.Column // nil: all features, which are then dense, by name
+}
+
+// KMeansModel is the model_fn of KMeans.
+type KMeansModel struct {
+	options KMeans
+	plan    *feature.Plan // nil: all features as they are
+}
+
+var _ estimator.Preparer = (*KMeansModel)(nil)
+
+// ModelFn returns the model_fn; its error names the option that is wrong.
+func (o KMeans) ModelFn() (*KMeansModel, error) {
+	if o.InitialClusters == "" {
+		o.InitialClusters = RandomInit
+	}
+	if o.DistanceMetric == "" {
+		o.DistanceMetric = SquaredEuclidean
+	}
+	if o.MiniBatchSteps == 0 {
+		o.MiniBatchSteps = 1
+	}
+	if o.Retries == 0 {
+		o.Retries = 2
+	}
+	if len(o.Centers) > 0 && o.NumClusters == 0 {
+		o.NumClusters = len(o.Centers)
+	}
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	m := &KMeansModel{options: o}
+	if o.Columns == nil {
+		return m, nil
+	}
+	var err error
+	m.plan, err = feature.New(feature.Columns{Dense: o.Columns})
+	return m, err
+}
+
+func (o KMeans) check() error {
+	switch {
+	case o.NumClusters < 1 || o.NumClusters > 1<<24:
+		return fmt.Errorf("num_clusters: expected 1 to 2^24, got %d", o.NumClusters)
+	case o.InitialClusters != RandomInit && o.InitialClusters != KMeansPlusPlusInit:
+		return fmt.Errorf("initial_clusters: expected %s, %s or centers, got %q", RandomInit, KMeansPlusPlusInit, o.InitialClusters)
+	case len(o.Centers) > 0 && len(o.Centers) != o.NumClusters:
+		return fmt.Errorf("initial_clusters: expected %d centers, as num_clusters says, got %d", o.NumClusters, len(o.Centers))
+	case o.DistanceMetric != SquaredEuclidean && o.DistanceMetric != Cosine:
+		return fmt.Errorf("distance_metric: expected %s or %s, got %q", SquaredEuclidean, Cosine, o.DistanceMetric)
+	case o.MiniBatchSteps < 1:
+		return fmt.Errorf("mini_batch_steps_per_iteration: expected >= 1, got %d", o.MiniBatchSteps)
+	case o.FullBatch && o.MiniBatchSteps > 1:
+		return fmt.Errorf("mini_batch_steps_per_iteration: expected 1 where use_mini_batch is false, got %d", o.MiniBatchSteps)
+	case !(o.Tolerance >= 0):
+		return fmt.Errorf("relative_tolerance: expected >= 0, got %v", o.Tolerance)
+	}
+	for i, c := range o.Centers {
+		if len(c) == 0 || len(c) != len(o.Centers[0]) {
+			return fmt.Errorf("initial_clusters: center %d has %d numbers, expected as many as the first, which has %d, and at least one", i, len(c), len(o.Centers[0]))
+		}
+		for _, x := range c {
+			if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
+				return fmt.Errorf("initial_clusters: center %d has the number %v: expected finite ones", i, x)
+			}
+		}
+	}
+	return nil
+}
+
+// New returns the Estimator of the model.
+func (o KMeans) New(opts ...estimator.Option) (*estimator.Estimator, error) {
+	return newEstimator(o.ModelFn, opts)
+}
+
+// Prepare puts the feature columns upon a data set.
+func (m *KMeansModel) Prepare(ds inputs.Dataset) (inputs.Dataset, error) {
+	if m.plan == nil {
+		return ds, nil
+	}
+	if _, err := m.plan.Mapper().Schema(ds.Schema()); err != nil {
+		return nil, err
+	}
+	return m.plan.Transform(runtime.GOMAXPROCS(0))(ds), nil
+}
+
+// points returns what is clustered, [batch, d], of unit length where the
+// distance is cosine.
+func (m *KMeansModel) points(mc *estimator.ModelContext, f models.Features) *G.Node {
+	var x *G.Node
+	if m.plan != nil {
+		x = columns.InputLayer(mc, f, m.plan.Dense(), feature.DenseScope)
+	} else {
+		all := f.All()
+		slices.SortFunc(all, func(a, b models.Feature) int {
+			if a.Name < b.Name {
+				return -1
+			}
+			return 1
+		})
+		var parts []*G.Node
+		for _, one := range all {
+			if one.Dense == nil {
+				mc.Failf("kmeans: feature %q is not dense: give the model feature columns", one.Name)
+				return nil
+			}
+			parts = append(parts, ops.Cast(mc, ops.Flatten(mc, one.Dense), models.Float32))
+		}
+		if len(parts) == 0 {
+			mc.Failf("kmeans: expected at least one feature, got none")
+			return nil
+		}
+		x = parts[0]
+		if len(parts) > 1 {
+			x = ops.Concat(mc, 1, parts...)
+		}
+	}
+	x = ops.Cast(mc, x, models.Float32)
+	if m.options.DistanceMetric == Cosine {
+		x = unit(mc, x)
+	}
+	return x
+}
+
+// unit scales rows to length 1, as tf.math.l2_normalize.
+func unit(mc *estimator.ModelContext, x *G.Node) *G.Node {
+	squares := ops.Sum(mc, ops.Square(mc, x), ops.KeepAxes(1))
+	return ops.Mul(mc, x, ops.Rsqrt(mc, ops.Maximum(mc, squares, ops.Scalar(mc, models.Float32, 1e-12))))
+}
+
+// distances returns those of all points to all centers, [batch, clusters].
+func (m *KMeansModel) distances(mc *estimator.ModelContext, x, centers *G.Node) *G.Node {
+	if m.options.DistanceMetric == Cosine {
+		return ops.Sub(mc, ops.Scalar(mc, models.Float32, 1), ops.MatMulT(mc, x, centers, false, true))
+	}
+	products := ops.MatMulT(mc, x, ops.Mul(mc, centers, ops.Scalar(mc, models.Float32, 2)), false, true)
+	lengths := ops.Sum(mc, ops.Square(mc, x), ops.KeepAxes(1))
+	return ops.Add(mc, ops.Sub(mc, lengths, products), ops.ExpandDims(mc, ops.Sum(mc, ops.Square(mc, centers), ops.Axes(1)), 0))
+}
+
+// Model builds the graph of a mode.
+func (m *KMeansModel) Model(mc *estimator.ModelContext, features models.Features, _ models.Labels) (*estimator.Spec, error) {
+	x := m.points(mc, features)
+	if mc.Failed() {
+		return nil, mc.Err()
+	}
+	v := m.variables(mc, x.Shape()[1])
+	centers := v.centers
+	if mc.Training() {
+		// What is not chosen yet is no number to compute with.
+		centers = ops.Where(mc, v.initialized, centers, ops.ZerosLike(mc, centers))
+		if v.updateIn != nil { // an iteration begins: it goes on from what the last one made
+			begins := ops.LessEqual(mc, v.updateIn, ops.Scalar(mc, models.Int64, 0))
+			centers = ops.Where(mc, begins, v.updated, centers)
+		}
+	}
+	if m.options.DistanceMetric == Cosine && (mc.Training() || !m.options.normalized()) {
+		centers = unit(mc, centers)
+	}
+	all := m.distances(mc, x, centers)
+	index := ops.ArgMax(mc, ops.Neg(mc, all), 1)
+	zero := ops.Scalar(mc, models.Float32, 0)
+	loss := ops.Sum(mc, ops.Maximum(mc, ops.Min(mc, all, ops.Axes(1)), zero))
+	spec := &estimator.Spec{Loss: loss, Predictions: estimator.Nodes{ClusterIndex: index, AllDistances: all},
+		EvalMetrics: estimator.Metrics{Score: estimator.NewMetric("mean", loss)},
+		ExportOutputs: map[string]estimator.ExportOutput{
+			AllDistances:      {Kind: estimator.ExportPredict, Outputs: estimator.Nodes{"output": all}},
+			ClusterIndex:      {Kind: estimator.ExportPredict, Outputs: estimator.Nodes{"output": index}},
+			"serving_default": {Kind: estimator.ExportPredict, Outputs: estimator.Nodes{"output": index}},
+		}}
+	if !mc.Training() || mc.Failed() {
+		return spec, mc.Err()
+	}
+	spec.Loss = ops.Where(mc, v.initialized, loss, zero)
+	mc.Summarize(models.ScalarSummary, "loss/raw", spec.Loss)
+	if m.options.Tolerance > 0 {
+		spec.TrainingHooks = append(spec.TrainingHooks, &toleranceHook{tolerance: m.options.Tolerance})
+	}
+	seed := m.options.Seed
+	if seed == 0 {
+		seed = mc.Seed()
+	}
+	o := m.options
+	config, err := json.Marshal(kmeansStep{Clusters: o.NumClusters, Dimension: x.Shape()[1], Cosine: o.DistanceMetric == Cosine, FullBatch: o.FullBatch,
+		Steps: o.MiniBatchSteps, PlusPlus: o.InitialClusters == KMeansPlusPlusInit, Retries: o.Retries, Seed: seed})
+	if err != nil {
+		return nil, err
+	}
+	spec.TrainOp = &optimizers.TrainOp{Loss: spec.Loss, Step: &optimizers.StepOp{Function: "kmeans", Config: config, Args: []*G.Node{x, index}, Variables: v.all}}
+	return spec, mc.Err()
+}
+
+// normalized tells whether the variable holds centers of length 1 after each step.
+func (o KMeans) normalized() bool {
+	return o.DistanceMetric == Cosine && (o.FullBatch || o.MiniBatchSteps > 1)
+}
+
+// kmeansVariables are those that a mode needs; nil where it does not.
+type kmeansVariables struct {
+	centers, initialized, updated, updateIn *G.Node
+	all                                     []*models.Variable
+}
+
+func (m *KMeansModel) variables(mc *estimator.ModelContext, dimension int) (v kmeansVariables) {
+	o := m.options
+	if len(o.Centers) > 0 && len(o.Centers[0]) != dimension {
+		mc.Failf("initial_clusters: the centers have %d numbers, the features %d", len(o.Centers[0]), dimension)
+		return v
+	}
+	add := func(name string, shape []int, d models.DType, init models.Initializer) *G.Node {
+		n := mc.Variable(name, shape, models.WithDType(d), models.NonTrainable(), models.WithInit(init))
+		v.all = append(v.all, mc.VariableOf(n))
+		return n
+	}
+	first := func() models.Initializer { return initialCenters(o) }
+	v.centers = add(ClusterCenters, []int{o.NumClusters, dimension}, models.Float32, first())
+	if !mc.Training() {
+		return v
+	}
+	v.initialized = add("initialized", nil, models.Bool, truth(len(o.Centers) > 0))
+	if o.MiniBatchSteps > 1 {
+		v.updated = add("clusters_updated", []int{o.NumClusters, dimension}, models.Float32, first())
+		v.updateIn = add("update_in_steps", nil, models.Int64, initializers.Constant{Value: float64(o.MiniBatchSteps)})
+		add(updateCounts, []int{o.NumClusters}, models.Int64, initializers.Zeros())
+	} else if !o.FullBatch {
+		add(updateCounts, []int{o.NumClusters}, models.Int64, initializers.Ones())
+	}
+	return v
+}
+
+// updateCounts is the name that tf gives the counts of points by cluster.
+const updateCounts = "Variable"
+
+// toleranceHook ends training where the loss of a step differs little from that
+// of the step before.
+type toleranceHook struct {
+	hooks.Base
+	tolerance float64
+	last      float64 // 0: none yet
+}
+
+// Begin asks for the loss.
+func (h *toleranceHook) Begin(s hooks.Setup) error { return s.Fetch("loss") }
+
+// AfterRun compares.
+func (h *toleranceHook) AfterRun(_ context.Context, r hooks.Run) error {
+	v, err := r.Value("loss")
+	if err != nil {
+		return err
+	}
+	loss := v.Float(0)
+	if h.last != 0 && math.Abs(loss-h.last)/(1+math.Abs(h.last)) < h.tolerance {
+		r.RequestStop("relative_tolerance of the loss is reached")
+	}
+	h.last = loss
+	return nil
+}
