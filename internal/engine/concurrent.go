@@ -152,7 +152,7 @@ func (s *step) estimate(batch int) {
 
 // looksUp reports whether an op reads or writes rows that its integers name, wherever they are in memory.
 func looksUp(op string) bool {
-	return strings.Contains(op, "Gather") || strings.Contains(op, "Sparse") || strings.Contains(op, "Scatter") || strings.Contains(op, "Segment")
+	return slices.ContainsFunc([]string{"Gather", "Scatter", "Sparse", "Ragged", "Segment"}, func(s string) bool { return strings.Contains(op, s) })
 }
 
 func (a *arranger) waits(s *step) bool { return s.level > 0 }
