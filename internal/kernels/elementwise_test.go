@@ -109,7 +109,7 @@ func TestTranscendentalAccuracy(t *testing.T) {
 			x = append(x, float32(v), float32(v/100))
 		}
 		y := make([]float32, len(x))
-		for _, op := range []UnaryOp{Exp, Sigmoid, Tanh, Log, Log1p, Softplus} {
+		for _, op := range []UnaryOp{Exp, Sigmoid, Tanh, Log, Log1p, Softplus, Erf, Sin, Cos} {
 			Unary(op, y, x)
 			worst := 0.0
 			for i, v := range x {
@@ -120,6 +120,26 @@ func TestTranscendentalAccuracy(t *testing.T) {
 			}
 			if worst > 3e-7 {
 				t.Errorf("op %d: relative error %g", op, worst)
+			}
+		}
+	})
+}
+
+// TestSineOfTurns goes to where sine or cosine vanish, and beyond the angles that the kernels serve.
+func TestSineOfTurns(t *testing.T) {
+	eachLevel(t, func(t *testing.T) {
+		for turns := 1; turns < 50000; turns += 100 {
+			x := make([]float32, 100)
+			for i := range x {
+				x[i] = float32(float64(turns+i) * math.Pi / 2)
+			}
+			y, want := make([]float32, len(x)), make([]float64, len(x))
+			for _, op := range []UnaryOp{Sin, Cos} {
+				Unary(op, y, x)
+				for i, v := range x {
+					want[i] = unaryReference[op](float64(v))
+				}
+				requireClose(t, fmt.Sprint("op ", op, " from turn ", turns), y, want, 3e-7, 0)
 			}
 		}
 	})
@@ -244,6 +264,8 @@ func BenchmarkElementwise(b *testing.B) {
 	run("exp", 8, func() { Unary(Exp, z, x) })
 	run("sigmoid", 8, func() { Unary(Sigmoid, z, x) })
 	run("tanh", 8, func() { Unary(Tanh, z, x) })
+	run("erf", 8, func() { Unary(Erf, z, x) })
+	run("sin", 8, func() { Unary(Sin, z, x) })
 	run("scale", 8, func() { BinaryScalar(Mul, z, x, 2) })
 	run("axpy", 12, func() { Axpy(0, x, y) })
 	b.Run("one", func(b *testing.B) {

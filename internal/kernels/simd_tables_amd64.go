@@ -72,6 +72,9 @@ var simdF32AVX2 = simdSet{
 		Log:        logF32AVX2,
 		Log1p:      log1pF32AVX2,
 		Softplus:   softplusF32AVX2,
+		Erf:        erfF32AVX2,
+		Sin:        sinF32AVX2,
+		Cos:        cosF32AVX2,
 	},
 	scalar: [binaryCount]func(n int, dst, a *byte, k uint64){
 		Add: addScalarF32AVX2,
@@ -128,6 +131,9 @@ var simdF32AVX512 = simdSet{
 		Log:        logF32AVX512,
 		Log1p:      log1pF32AVX512,
 		Softplus:   softplusF32AVX512,
+		Erf:        erfF32AVX512,
+		Sin:        sinF32AVX512,
+		Cos:        cosF32AVX512,
 	},
 	scalar: [binaryCount]func(n int, dst, a *byte, k uint64){
 		Add: addScalarF32AVX512,

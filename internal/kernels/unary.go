@@ -57,7 +57,7 @@ func runUnary[T Float](s *span[T], lo, hi int) {
 
 // unaryRange is Unary on the calling goroutine.
 func unaryRange[T Float](op UnaryOp, dst, x []T) {
-	if simdUnary(op, dst, x) {
+	if ((op != Sin && op != Cos) || turnable(x)) && simdUnary(op, dst, x) {
 		return
 	}
 	if op < Exp {
@@ -68,6 +68,19 @@ func unaryRange[T Float](op UnaryOp, dst, x []T) {
 	for i, v := range x[:len(dst)] {
 		dst[i] = T(f(float64(v)))
 	}
+}
+
+// mostTurned is the largest angle whose quarter turns the kernels of sine and cosine count.
+const mostTurned = 65536
+
+// turnable reports whether all angles are that small.
+func turnable[T Float](x []T) bool {
+	for _, v := range x {
+		if !(abs(v) <= mostTurned) {
+			return false
+		}
+	}
+	return true
 }
 
 // unaryCheap does the operations that need no mathematical library.

@@ -289,6 +289,21 @@ func log1pF32AVX2(n int, dst *byte, a *byte)
 //go:noescape
 func softplusF32AVX2(n int, dst *byte, a *byte)
 
+// erfF32AVX2 is an elementwise kernel.
+//
+//go:noescape
+func erfF32AVX2(n int, dst *byte, a *byte)
+
+// sinF32AVX2 is an elementwise kernel.
+//
+//go:noescape
+func sinF32AVX2(n int, dst *byte, a *byte)
+
+// cosF32AVX2 is an elementwise kernel.
+//
+//go:noescape
+func cosF32AVX2(n int, dst *byte, a *byte)
+
 // winogradInputF32AVX2 is a transform of Winograd's convolution.
 //
 //go:noescape
@@ -598,6 +613,21 @@ func log1pF32AVX512(n int, dst *byte, a *byte)
 //
 //go:noescape
 func softplusF32AVX512(n int, dst *byte, a *byte)
+
+// erfF32AVX512 is an elementwise kernel.
+//
+//go:noescape
+func erfF32AVX512(n int, dst *byte, a *byte)
+
+// sinF32AVX512 is an elementwise kernel.
+//
+//go:noescape
+func sinF32AVX512(n int, dst *byte, a *byte)
+
+// cosF32AVX512 is an elementwise kernel.
+//
+//go:noescape
+func cosF32AVX512(n int, dst *byte, a *byte)
 
 // winogradInputF32AVX512 is a transform of Winograd's convolution.
 //

@@ -5526,6 +5526,860 @@ done99:
 	VZEROUPPER
 	RET
 
+// func erfF32AVX2(n int, dst *byte, a *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·erfF32AVX2(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+one100:
+	CMPQ         AX, $0x00000008
+	JLT          rest100
+	VMOVUPS      (DX), Y0
+	VMOVUPS      constF32_40800000<>+0(SB), Y2
+	VANDPS       constF32_7fffffff<>+0(SB), Y0, Y1
+	VMINPS       Y1, Y2, Y2
+	VMOVUPS      constF32_34d02ecb<>+0(SB), Y3
+	VFMADD213PS  constF32_b7e4586a<>+0(SB), Y2, Y3
+	VFMADD213PS  constF32_39f9243b<>+0(SB), Y2, Y3
+	VFMADD213PS  constF32_bb8d942c<>+0(SB), Y2, Y3
+	VFMADD213PS  constF32_3cd0810b<>+0(SB), Y2, Y3
+	VFMADD213PS  constF32_bddeb347<>+0(SB), Y2, Y3
+	VFMADD213PS  constF32_bf2209a0<>+0(SB), Y2, Y3
+	VFMADD213PS  constF32_bf9099e8<>+0(SB), Y2, Y3
+	VFMADD213PS  constF32_395d6c52<>+0(SB), Y2, Y3
+	VMOVUPS      constF32_c2d00000<>+0(SB), Y2
+	VMOVUPS      constF32_42b20000<>+0(SB), Y4
+	VMAXPS       Y3, Y2, Y2
+	VMINPS       Y2, Y4, Y2
+	VMULPS       constF32_3fb8aa3b<>+0(SB), Y2, Y4
+	VROUNDPS     $0x08, Y4, Y4
+	VFNMADD231PS constF32_3f318000<>+0(SB), Y4, Y2
+	VFNMADD231PS constF32_b95e8083<>+0(SB), Y4, Y2
+	VMOVUPS      constF32_39506967<>+0(SB), Y3
+	VFMADD213PS  constF32_3ab743ce<>+0(SB), Y2, Y3
+	VFMADD213PS  constF32_3c088908<>+0(SB), Y2, Y3
+	VFMADD213PS  constF32_3d2aa9c1<>+0(SB), Y2, Y3
+	VFMADD213PS  constF32_3e2aaaaa<>+0(SB), Y2, Y3
+	VFMADD213PS  constF32_3f000000<>+0(SB), Y2, Y3
+	VMULPS       Y2, Y2, Y5
+	VFMADD213PS  Y2, Y5, Y3
+	VADDPS       constF32_3f800000<>+0(SB), Y3, Y3
+	VCVTPS2DQ    Y4, Y2
+	VPSRAD       $0x01, Y2, Y4
+	VPSUBD       Y4, Y2, Y2
+	VPADDD       constF32_7f<>+0(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VPADDD       constF32_7f<>+0(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y3, Y3
+	VMOVUPS      constF32_3f800000<>+0(SB), Y2
+	VSUBPS       Y3, Y2, Y3
+	VANDPS       constF32_80000000<>+0(SB), Y0, Y2
+	VORPS        Y2, Y3, Y3
+	VMULPS       Y0, Y0, Y2
+	VMOVUPS      constF32_38a54ed6<>+0(SB), Y4
+	VFMADD213PS  constF32_ba5235a0<>+0(SB), Y2, Y4
+	VFMADD213PS  constF32_3baa0b1b<>+0(SB), Y2, Y4
+	VFMADD213PS  constF32_bcdbfd9c<>+0(SB), Y2, Y4
+	VFMADD213PS  constF32_3de7168c<>+0(SB), Y2, Y4
+	VFMADD213PS  constF32_bec0939f<>+0(SB), Y2, Y4
+	VFMADD213PS  constF32_3f906eba<>+0(SB), Y2, Y4
+	VMULPS       Y0, Y4, Y4
+	VCMPPS       $0x11, constF32_3f800000<>+0(SB), Y1, Y0
+	VBLENDVPS    Y0, Y4, Y3, Y0
+	VMOVUPS      Y0, (CX)
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x00000008, AX
+	JMP          one100
+
+rest100:
+	TESTQ        AX, AX
+	JZ           done100
+	VMOVQ        AX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
+	VMASKMOVPS   (DX), Y0, Y1
+	VMOVUPS      constF32_40800000<>+0(SB), Y3
+	VANDPS       constF32_7fffffff<>+0(SB), Y1, Y2
+	VMINPS       Y2, Y3, Y3
+	VMOVUPS      constF32_34d02ecb<>+0(SB), Y4
+	VFMADD213PS  constF32_b7e4586a<>+0(SB), Y3, Y4
+	VFMADD213PS  constF32_39f9243b<>+0(SB), Y3, Y4
+	VFMADD213PS  constF32_bb8d942c<>+0(SB), Y3, Y4
+	VFMADD213PS  constF32_3cd0810b<>+0(SB), Y3, Y4
+	VFMADD213PS  constF32_bddeb347<>+0(SB), Y3, Y4
+	VFMADD213PS  constF32_bf2209a0<>+0(SB), Y3, Y4
+	VFMADD213PS  constF32_bf9099e8<>+0(SB), Y3, Y4
+	VFMADD213PS  constF32_395d6c52<>+0(SB), Y3, Y4
+	VMOVUPS      constF32_c2d00000<>+0(SB), Y3
+	VMOVUPS      constF32_42b20000<>+0(SB), Y5
+	VMAXPS       Y4, Y3, Y3
+	VMINPS       Y3, Y5, Y3
+	VMULPS       constF32_3fb8aa3b<>+0(SB), Y3, Y5
+	VROUNDPS     $0x08, Y5, Y5
+	VFNMADD231PS constF32_3f318000<>+0(SB), Y5, Y3
+	VFNMADD231PS constF32_b95e8083<>+0(SB), Y5, Y3
+	VMOVUPS      constF32_39506967<>+0(SB), Y4
+	VFMADD213PS  constF32_3ab743ce<>+0(SB), Y3, Y4
+	VFMADD213PS  constF32_3c088908<>+0(SB), Y3, Y4
+	VFMADD213PS  constF32_3d2aa9c1<>+0(SB), Y3, Y4
+	VFMADD213PS  constF32_3e2aaaaa<>+0(SB), Y3, Y4
+	VFMADD213PS  constF32_3f000000<>+0(SB), Y3, Y4
+	VMULPS       Y3, Y3, Y6
+	VFMADD213PS  Y3, Y6, Y4
+	VADDPS       constF32_3f800000<>+0(SB), Y4, Y4
+	VCVTPS2DQ    Y5, Y3
+	VPSRAD       $0x01, Y3, Y5
+	VPSUBD       Y5, Y3, Y3
+	VPADDD       constF32_7f<>+0(SB), Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y4, Y4
+	VPADDD       constF32_7f<>+0(SB), Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VMOVUPS      constF32_3f800000<>+0(SB), Y3
+	VSUBPS       Y4, Y3, Y4
+	VANDPS       constF32_80000000<>+0(SB), Y1, Y3
+	VORPS        Y3, Y4, Y4
+	VMULPS       Y1, Y1, Y3
+	VMOVUPS      constF32_38a54ed6<>+0(SB), Y5
+	VFMADD213PS  constF32_ba5235a0<>+0(SB), Y3, Y5
+	VFMADD213PS  constF32_3baa0b1b<>+0(SB), Y3, Y5
+	VFMADD213PS  constF32_bcdbfd9c<>+0(SB), Y3, Y5
+	VFMADD213PS  constF32_3de7168c<>+0(SB), Y3, Y5
+	VFMADD213PS  constF32_bec0939f<>+0(SB), Y3, Y5
+	VFMADD213PS  constF32_3f906eba<>+0(SB), Y3, Y5
+	VMULPS       Y1, Y5, Y5
+	VCMPPS       $0x11, constF32_3f800000<>+0(SB), Y2, Y1
+	VBLENDVPS    Y1, Y5, Y4, Y1
+	VMASKMOVPS   Y1, Y0, (CX)
+
+done100:
+	VZEROUPPER
+	RET
+
+DATA constF32_40800000<>+0(SB)/4, $0x40800000
+DATA constF32_40800000<>+4(SB)/4, $0x40800000
+DATA constF32_40800000<>+8(SB)/4, $0x40800000
+DATA constF32_40800000<>+12(SB)/4, $0x40800000
+DATA constF32_40800000<>+16(SB)/4, $0x40800000
+DATA constF32_40800000<>+20(SB)/4, $0x40800000
+DATA constF32_40800000<>+24(SB)/4, $0x40800000
+DATA constF32_40800000<>+28(SB)/4, $0x40800000
+DATA constF32_40800000<>+32(SB)/4, $0x40800000
+DATA constF32_40800000<>+36(SB)/4, $0x40800000
+DATA constF32_40800000<>+40(SB)/4, $0x40800000
+DATA constF32_40800000<>+44(SB)/4, $0x40800000
+DATA constF32_40800000<>+48(SB)/4, $0x40800000
+DATA constF32_40800000<>+52(SB)/4, $0x40800000
+DATA constF32_40800000<>+56(SB)/4, $0x40800000
+DATA constF32_40800000<>+60(SB)/4, $0x40800000
+GLOBL constF32_40800000<>(SB), RODATA|NOPTR, $64
+
+DATA constF32_34d02ecb<>+0(SB)/4, $0x34d02ecb
+DATA constF32_34d02ecb<>+4(SB)/4, $0x34d02ecb
+DATA constF32_34d02ecb<>+8(SB)/4, $0x34d02ecb
+DATA constF32_34d02ecb<>+12(SB)/4, $0x34d02ecb
+DATA constF32_34d02ecb<>+16(SB)/4, $0x34d02ecb
+DATA constF32_34d02ecb<>+20(SB)/4, $0x34d02ecb
+DATA constF32_34d02ecb<>+24(SB)/4, $0x34d02ecb
+DATA constF32_34d02ecb<>+28(SB)/4, $0x34d02ecb
+DATA constF32_34d02ecb<>+32(SB)/4, $0x34d02ecb
+DATA constF32_34d02ecb<>+36(SB)/4, $0x34d02ecb
+DATA constF32_34d02ecb<>+40(SB)/4, $0x34d02ecb
+DATA constF32_34d02ecb<>+44(SB)/4, $0x34d02ecb
+DATA constF32_34d02ecb<>+48(SB)/4, $0x34d02ecb
+DATA constF32_34d02ecb<>+52(SB)/4, $0x34d02ecb
+DATA constF32_34d02ecb<>+56(SB)/4, $0x34d02ecb
+DATA constF32_34d02ecb<>+60(SB)/4, $0x34d02ecb
+GLOBL constF32_34d02ecb<>(SB), RODATA|NOPTR, $64
+
+DATA constF32_b7e4586a<>+0(SB)/4, $0xb7e4586a
+DATA constF32_b7e4586a<>+4(SB)/4, $0xb7e4586a
+DATA constF32_b7e4586a<>+8(SB)/4, $0xb7e4586a
+DATA constF32_b7e4586a<>+12(SB)/4, $0xb7e4586a
+DATA constF32_b7e4586a<>+16(SB)/4, $0xb7e4586a
+DATA constF32_b7e4586a<>+20(SB)/4, $0xb7e4586a
+DATA constF32_b7e4586a<>+24(SB)/4, $0xb7e4586a
+DATA constF32_b7e4586a<>+28(SB)/4, $0xb7e4586a
+DATA constF32_b7e4586a<>+32(SB)/4, $0xb7e4586a
+DATA constF32_b7e4586a<>+36(SB)/4, $0xb7e4586a
+DATA constF32_b7e4586a<>+40(SB)/4, $0xb7e4586a
+DATA constF32_b7e4586a<>+44(SB)/4, $0xb7e4586a
+DATA constF32_b7e4586a<>+48(SB)/4, $0xb7e4586a
+DATA constF32_b7e4586a<>+52(SB)/4, $0xb7e4586a
+DATA constF32_b7e4586a<>+56(SB)/4, $0xb7e4586a
+DATA constF32_b7e4586a<>+60(SB)/4, $0xb7e4586a
+GLOBL constF32_b7e4586a<>(SB), RODATA|NOPTR, $64
+
+DATA constF32_39f9243b<>+0(SB)/4, $0x39f9243b
+DATA constF32_39f9243b<>+4(SB)/4, $0x39f9243b
+DATA constF32_39f9243b<>+8(SB)/4, $0x39f9243b
+DATA constF32_39f9243b<>+12(SB)/4, $0x39f9243b
+DATA constF32_39f9243b<>+16(SB)/4, $0x39f9243b
+DATA constF32_39f9243b<>+20(SB)/4, $0x39f9243b
+DATA constF32_39f9243b<>+24(SB)/4, $0x39f9243b
+DATA constF32_39f9243b<>+28(SB)/4, $0x39f9243b
+DATA constF32_39f9243b<>+32(SB)/4, $0x39f9243b
+DATA constF32_39f9243b<>+36(SB)/4, $0x39f9243b
+DATA constF32_39f9243b<>+40(SB)/4, $0x39f9243b
+DATA constF32_39f9243b<>+44(SB)/4, $0x39f9243b
+DATA constF32_39f9243b<>+48(SB)/4, $0x39f9243b
+DATA constF32_39f9243b<>+52(SB)/4, $0x39f9243b
+DATA constF32_39f9243b<>+56(SB)/4, $0x39f9243b
+DATA constF32_39f9243b<>+60(SB)/4, $0x39f9243b
+GLOBL constF32_39f9243b<>(SB), RODATA|NOPTR, $64
+
+DATA constF32_bb8d942c<>+0(SB)/4, $0xbb8d942c
+DATA constF32_bb8d942c<>+4(SB)/4, $0xbb8d942c
+DATA constF32_bb8d942c<>+8(SB)/4, $0xbb8d942c
+DATA constF32_bb8d942c<>+12(SB)/4, $0xbb8d942c
+DATA constF32_bb8d942c<>+16(SB)/4, $0xbb8d942c
+DATA constF32_bb8d942c<>+20(SB)/4, $0xbb8d942c
+DATA constF32_bb8d942c<>+24(SB)/4, $0xbb8d942c
+DATA constF32_bb8d942c<>+28(SB)/4, $0xbb8d942c
+DATA constF32_bb8d942c<>+32(SB)/4, $0xbb8d942c
+DATA constF32_bb8d942c<>+36(SB)/4, $0xbb8d942c
+DATA constF32_bb8d942c<>+40(SB)/4, $0xbb8d942c
+DATA constF32_bb8d942c<>+44(SB)/4, $0xbb8d942c
+DATA constF32_bb8d942c<>+48(SB)/4, $0xbb8d942c
+DATA constF32_bb8d942c<>+52(SB)/4, $0xbb8d942c
+DATA constF32_bb8d942c<>+56(SB)/4, $0xbb8d942c
+DATA constF32_bb8d942c<>+60(SB)/4, $0xbb8d942c
+GLOBL constF32_bb8d942c<>(SB), RODATA|NOPTR, $64
+
+DATA constF32_3cd0810b<>+0(SB)/4, $0x3cd0810b
+DATA constF32_3cd0810b<>+4(SB)/4, $0x3cd0810b
+DATA constF32_3cd0810b<>+8(SB)/4, $0x3cd0810b
+DATA constF32_3cd0810b<>+12(SB)/4, $0x3cd0810b
+DATA constF32_3cd0810b<>+16(SB)/4, $0x3cd0810b
+DATA constF32_3cd0810b<>+20(SB)/4, $0x3cd0810b
+DATA constF32_3cd0810b<>+24(SB)/4, $0x3cd0810b
+DATA constF32_3cd0810b<>+28(SB)/4, $0x3cd0810b
+DATA constF32_3cd0810b<>+32(SB)/4, $0x3cd0810b
+DATA constF32_3cd0810b<>+36(SB)/4, $0x3cd0810b
+DATA constF32_3cd0810b<>+40(SB)/4, $0x3cd0810b
+DATA constF32_3cd0810b<>+44(SB)/4, $0x3cd0810b
+DATA constF32_3cd0810b<>+48(SB)/4, $0x3cd0810b
+DATA constF32_3cd0810b<>+52(SB)/4, $0x3cd0810b
+DATA constF32_3cd0810b<>+56(SB)/4, $0x3cd0810b
+DATA constF32_3cd0810b<>+60(SB)/4, $0x3cd0810b
+GLOBL constF32_3cd0810b<>(SB), RODATA|NOPTR, $64
+
+DATA constF32_bddeb347<>+0(SB)/4, $0xbddeb347
+DATA constF32_bddeb347<>+4(SB)/4, $0xbddeb347
+DATA constF32_bddeb347<>+8(SB)/4, $0xbddeb347
+DATA constF32_bddeb347<>+12(SB)/4, $0xbddeb347
+DATA constF32_bddeb347<>+16(SB)/4, $0xbddeb347
+DATA constF32_bddeb347<>+20(SB)/4, $0xbddeb347
+DATA constF32_bddeb347<>+24(SB)/4, $0xbddeb347
+DATA constF32_bddeb347<>+28(SB)/4, $0xbddeb347
+DATA constF32_bddeb347<>+32(SB)/4, $0xbddeb347
+DATA constF32_bddeb347<>+36(SB)/4, $0xbddeb347
+DATA constF32_bddeb347<>+40(SB)/4, $0xbddeb347
+DATA constF32_bddeb347<>+44(SB)/4, $0xbddeb347
+DATA constF32_bddeb347<>+48(SB)/4, $0xbddeb347
+DATA constF32_bddeb347<>+52(SB)/4, $0xbddeb347
+DATA constF32_bddeb347<>+56(SB)/4, $0xbddeb347
+DATA constF32_bddeb347<>+60(SB)/4, $0xbddeb347
+GLOBL constF32_bddeb347<>(SB), RODATA|NOPTR, $64
+
+DATA constF32_bf2209a0<>+0(SB)/4, $0xbf2209a0
+DATA constF32_bf2209a0<>+4(SB)/4, $0xbf2209a0
+DATA constF32_bf2209a0<>+8(SB)/4, $0xbf2209a0
+DATA constF32_bf2209a0<>+12(SB)/4, $0xbf2209a0
+DATA constF32_bf2209a0<>+16(SB)/4, $0xbf2209a0
+DATA constF32_bf2209a0<>+20(SB)/4, $0xbf2209a0
+DATA constF32_bf2209a0<>+24(SB)/4, $0xbf2209a0
+DATA constF32_bf2209a0<>+28(SB)/4, $0xbf2209a0
+DATA constF32_bf2209a0<>+32(SB)/4, $0xbf2209a0
+DATA constF32_bf2209a0<>+36(SB)/4, $0xbf2209a0
+DATA constF32_bf2209a0<>+40(SB)/4, $0xbf2209a0
+DATA constF32_bf2209a0<>+44(SB)/4, $0xbf2209a0
+DATA constF32_bf2209a0<>+48(SB)/4, $0xbf2209a0
+DATA constF32_bf2209a0<>+52(SB)/4, $0xbf2209a0
+DATA constF32_bf2209a0<>+56(SB)/4, $0xbf2209a0
+DATA constF32_bf2209a0<>+60(SB)/4, $0xbf2209a0
+GLOBL constF32_bf2209a0<>(SB), RODATA|NOPTR, $64
+
+DATA constF32_bf9099e8<>+0(SB)/4, $0xbf9099e8
+DATA constF32_bf9099e8<>+4(SB)/4, $0xbf9099e8
+DATA constF32_bf9099e8<>+8(SB)/4, $0xbf9099e8
+DATA constF32_bf9099e8<>+12(SB)/4, $0xbf9099e8
+DATA constF32_bf9099e8<>+16(SB)/4, $0xbf9099e8
+DATA constF32_bf9099e8<>+20(SB)/4, $0xbf9099e8
+DATA constF32_bf9099e8<>+24(SB)/4, $0xbf9099e8
+DATA constF32_bf9099e8<>+28(SB)/4, $0xbf9099e8
+DATA constF32_bf9099e8<>+32(SB)/4, $0xbf9099e8
+DATA constF32_bf9099e8<>+36(SB)/4, $0xbf9099e8
+DATA constF32_bf9099e8<>+40(SB)/4, $0xbf9099e8
+DATA constF32_bf9099e8<>+44(SB)/4, $0xbf9099e8
+DATA constF32_bf9099e8<>+48(SB)/4, $0xbf9099e8
+DATA constF32_bf9099e8<>+52(SB)/4, $0xbf9099e8
+DATA constF32_bf9099e8<>+56(SB)/4, $0xbf9099e8
+DATA constF32_bf9099e8<>+60(SB)/4, $0xbf9099e8
+GLOBL constF32_bf9099e8<>(SB), RODATA|NOPTR, $64
+
+DATA constF32_395d6c52<>+0(SB)/4, $0x395d6c52
+DATA constF32_395d6c52<>+4(SB)/4, $0x395d6c52
+DATA constF32_395d6c52<>+8(SB)/4, $0x395d6c52
+DATA constF32_395d6c52<>+12(SB)/4, $0x395d6c52
+DATA constF32_395d6c52<>+16(SB)/4, $0x395d6c52
+DATA constF32_395d6c52<>+20(SB)/4, $0x395d6c52
+DATA constF32_395d6c52<>+24(SB)/4, $0x395d6c52
+DATA constF32_395d6c52<>+28(SB)/4, $0x395d6c52
+DATA constF32_395d6c52<>+32(SB)/4, $0x395d6c52
+DATA constF32_395d6c52<>+36(SB)/4, $0x395d6c52
+DATA constF32_395d6c52<>+40(SB)/4, $0x395d6c52
+DATA constF32_395d6c52<>+44(SB)/4, $0x395d6c52
+DATA constF32_395d6c52<>+48(SB)/4, $0x395d6c52
+DATA constF32_395d6c52<>+52(SB)/4, $0x395d6c52
+DATA constF32_395d6c52<>+56(SB)/4, $0x395d6c52
+DATA constF32_395d6c52<>+60(SB)/4, $0x395d6c52
+GLOBL constF32_395d6c52<>(SB), RODATA|NOPTR, $64
+
+DATA constF32_38a54ed6<>+0(SB)/4, $0x38a54ed6
+DATA constF32_38a54ed6<>+4(SB)/4, $0x38a54ed6
+DATA constF32_38a54ed6<>+8(SB)/4, $0x38a54ed6
+DATA constF32_38a54ed6<>+12(SB)/4, $0x38a54ed6
+DATA constF32_38a54ed6<>+16(SB)/4, $0x38a54ed6
+DATA constF32_38a54ed6<>+20(SB)/4, $0x38a54ed6
+DATA constF32_38a54ed6<>+24(SB)/4, $0x38a54ed6
+DATA constF32_38a54ed6<>+28(SB)/4, $0x38a54ed6
+DATA constF32_38a54ed6<>+32(SB)/4, $0x38a54ed6
+DATA constF32_38a54ed6<>+36(SB)/4, $0x38a54ed6
+DATA constF32_38a54ed6<>+40(SB)/4, $0x38a54ed6
+DATA constF32_38a54ed6<>+44(SB)/4, $0x38a54ed6
+DATA constF32_38a54ed6<>+48(SB)/4, $0x38a54ed6
+DATA constF32_38a54ed6<>+52(SB)/4, $0x38a54ed6
+DATA constF32_38a54ed6<>+56(SB)/4, $0x38a54ed6
+DATA constF32_38a54ed6<>+60(SB)/4, $0x38a54ed6
+GLOBL constF32_38a54ed6<>(SB), RODATA|NOPTR, $64
+
+DATA constF32_ba5235a0<>+0(SB)/4, $0xba5235a0
+DATA constF32_ba5235a0<>+4(SB)/4, $0xba5235a0
+DATA constF32_ba5235a0<>+8(SB)/4, $0xba5235a0
+DATA constF32_ba5235a0<>+12(SB)/4, $0xba5235a0
+DATA constF32_ba5235a0<>+16(SB)/4, $0xba5235a0
+DATA constF32_ba5235a0<>+20(SB)/4, $0xba5235a0
+DATA constF32_ba5235a0<>+24(SB)/4, $0xba5235a0
+DATA constF32_ba5235a0<>+28(SB)/4, $0xba5235a0
+DATA constF32_ba5235a0<>+32(SB)/4, $0xba5235a0
+DATA constF32_ba5235a0<>+36(SB)/4, $0xba5235a0
+DATA constF32_ba5235a0<>+40(SB)/4, $0xba5235a0
+DATA constF32_ba5235a0<>+44(SB)/4, $0xba5235a0
+DATA constF32_ba5235a0<>+48(SB)/4, $0xba5235a0
+DATA constF32_ba5235a0<>+52(SB)/4, $0xba5235a0
+DATA constF32_ba5235a0<>+56(SB)/4, $0xba5235a0
+DATA constF32_ba5235a0<>+60(SB)/4, $0xba5235a0
+GLOBL constF32_ba5235a0<>(SB), RODATA|NOPTR, $64
+
+DATA constF32_3baa0b1b<>+0(SB)/4, $0x3baa0b1b
+DATA constF32_3baa0b1b<>+4(SB)/4, $0x3baa0b1b
+DATA constF32_3baa0b1b<>+8(SB)/4, $0x3baa0b1b
+DATA constF32_3baa0b1b<>+12(SB)/4, $0x3baa0b1b
+DATA constF32_3baa0b1b<>+16(SB)/4, $0x3baa0b1b
+DATA constF32_3baa0b1b<>+20(SB)/4, $0x3baa0b1b
+DATA constF32_3baa0b1b<>+24(SB)/4, $0x3baa0b1b
+DATA constF32_3baa0b1b<>+28(SB)/4, $0x3baa0b1b
+DATA constF32_3baa0b1b<>+32(SB)/4, $0x3baa0b1b
+DATA constF32_3baa0b1b<>+36(SB)/4, $0x3baa0b1b
+DATA constF32_3baa0b1b<>+40(SB)/4, $0x3baa0b1b
+DATA constF32_3baa0b1b<>+44(SB)/4, $0x3baa0b1b
+DATA constF32_3baa0b1b<>+48(SB)/4, $0x3baa0b1b
+DATA constF32_3baa0b1b<>+52(SB)/4, $0x3baa0b1b
+DATA constF32_3baa0b1b<>+56(SB)/4, $0x3baa0b1b
+DATA constF32_3baa0b1b<>+60(SB)/4, $0x3baa0b1b
+GLOBL constF32_3baa0b1b<>(SB), RODATA|NOPTR, $64
+
+DATA constF32_bcdbfd9c<>+0(SB)/4, $0xbcdbfd9c
+DATA constF32_bcdbfd9c<>+4(SB)/4, $0xbcdbfd9c
+DATA constF32_bcdbfd9c<>+8(SB)/4, $0xbcdbfd9c
+DATA constF32_bcdbfd9c<>+12(SB)/4, $0xbcdbfd9c
+DATA constF32_bcdbfd9c<>+16(SB)/4, $0xbcdbfd9c
+DATA constF32_bcdbfd9c<>+20(SB)/4, $0xbcdbfd9c
+DATA constF32_bcdbfd9c<>+24(SB)/4, $0xbcdbfd9c
+DATA constF32_bcdbfd9c<>+28(SB)/4, $0xbcdbfd9c
+DATA constF32_bcdbfd9c<>+32(SB)/4, $0xbcdbfd9c
+DATA constF32_bcdbfd9c<>+36(SB)/4, $0xbcdbfd9c
+DATA constF32_bcdbfd9c<>+40(SB)/4, $0xbcdbfd9c
+DATA constF32_bcdbfd9c<>+44(SB)/4, $0xbcdbfd9c
+DATA constF32_bcdbfd9c<>+48(SB)/4, $0xbcdbfd9c
+DATA constF32_bcdbfd9c<>+52(SB)/4, $0xbcdbfd9c
+DATA constF32_bcdbfd9c<>+56(SB)/4, $0xbcdbfd9c
+DATA constF32_bcdbfd9c<>+60(SB)/4, $0xbcdbfd9c
+GLOBL constF32_bcdbfd9c<>(SB), RODATA|NOPTR, $64
+
+DATA constF32_3de7168c<>+0(SB)/4, $0x3de7168c
+DATA constF32_3de7168c<>+4(SB)/4, $0x3de7168c
+DATA constF32_3de7168c<>+8(SB)/4, $0x3de7168c
+DATA constF32_3de7168c<>+12(SB)/4, $0x3de7168c
+DATA constF32_3de7168c<>+16(SB)/4, $0x3de7168c
+DATA constF32_3de7168c<>+20(SB)/4, $0x3de7168c
+DATA constF32_3de7168c<>+24(SB)/4, $0x3de7168c
+DATA constF32_3de7168c<>+28(SB)/4, $0x3de7168c
+DATA constF32_3de7168c<>+32(SB)/4, $0x3de7168c
+DATA constF32_3de7168c<>+36(SB)/4, $0x3de7168c
+DATA constF32_3de7168c<>+40(SB)/4, $0x3de7168c
+DATA constF32_3de7168c<>+44(SB)/4, $0x3de7168c
+DATA constF32_3de7168c<>+48(SB)/4, $0x3de7168c
+DATA constF32_3de7168c<>+52(SB)/4, $0x3de7168c
+DATA constF32_3de7168c<>+56(SB)/4, $0x3de7168c
+DATA constF32_3de7168c<>+60(SB)/4, $0x3de7168c
+GLOBL constF32_3de7168c<>(SB), RODATA|NOPTR, $64
+
+DATA constF32_bec0939f<>+0(SB)/4, $0xbec0939f
+DATA constF32_bec0939f<>+4(SB)/4, $0xbec0939f
+DATA constF32_bec0939f<>+8(SB)/4, $0xbec0939f
+DATA constF32_bec0939f<>+12(SB)/4, $0xbec0939f
+DATA constF32_bec0939f<>+16(SB)/4, $0xbec0939f
+DATA constF32_bec0939f<>+20(SB)/4, $0xbec0939f
+DATA constF32_bec0939f<>+24(SB)/4, $0xbec0939f
+DATA constF32_bec0939f<>+28(SB)/4, $0xbec0939f
+DATA constF32_bec0939f<>+32(SB)/4, $0xbec0939f
+DATA constF32_bec0939f<>+36(SB)/4, $0xbec0939f
+DATA constF32_bec0939f<>+40(SB)/4, $0xbec0939f
+DATA constF32_bec0939f<>+44(SB)/4, $0xbec0939f
+DATA constF32_bec0939f<>+48(SB)/4, $0xbec0939f
+DATA constF32_bec0939f<>+52(SB)/4, $0xbec0939f
+DATA constF32_bec0939f<>+56(SB)/4, $0xbec0939f
+DATA constF32_bec0939f<>+60(SB)/4, $0xbec0939f
+GLOBL constF32_bec0939f<>(SB), RODATA|NOPTR, $64
+
+DATA constF32_3f906eba<>+0(SB)/4, $0x3f906eba
+DATA constF32_3f906eba<>+4(SB)/4, $0x3f906eba
+DATA constF32_3f906eba<>+8(SB)/4, $0x3f906eba
+DATA constF32_3f906eba<>+12(SB)/4, $0x3f906eba
+DATA constF32_3f906eba<>+16(SB)/4, $0x3f906eba
+DATA constF32_3f906eba<>+20(SB)/4, $0x3f906eba
+DATA constF32_3f906eba<>+24(SB)/4, $0x3f906eba
+DATA constF32_3f906eba<>+28(SB)/4, $0x3f906eba
+DATA constF32_3f906eba<>+32(SB)/4, $0x3f906eba
+DATA constF32_3f906eba<>+36(SB)/4, $0x3f906eba
+DATA constF32_3f906eba<>+40(SB)/4, $0x3f906eba
+DATA constF32_3f906eba<>+44(SB)/4, $0x3f906eba
+DATA constF32_3f906eba<>+48(SB)/4, $0x3f906eba
+DATA constF32_3f906eba<>+52(SB)/4, $0x3f906eba
+DATA constF32_3f906eba<>+56(SB)/4, $0x3f906eba
+DATA constF32_3f906eba<>+60(SB)/4, $0x3f906eba
+GLOBL constF32_3f906eba<>(SB), RODATA|NOPTR, $64
+
+// func sinF32AVX2(n int, dst *byte, a *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·sinF32AVX2(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+one101:
+	CMPQ         AX, $0x00000008
+	JLT          rest101
+	VMOVUPS      (DX), Y0
+	VMULPS       constF32_3f22f983<>+0(SB), Y0, Y1
+	VROUNDPS     $0x08, Y1, Y1
+	VCVTPS2DQ    Y1, Y2
+	VMOVUPS      Y0, Y0
+	VFNMADD231PS constF32_3fc90fdb<>+0(SB), Y1, Y0
+	VFNMADD231PS constF32_b33bbd2e<>+0(SB), Y1, Y0
+	VFNMADD231PS constF32_a6f72ced<>+0(SB), Y1, Y0
+	VMOVUPS      constF32_3f800000<>+0(SB), Y3
+	VMULPS       Y0, Y0, Y1
+	VMOVUPS      constF32_3636df15<>+0(SB), Y4
+	VFMADD213PS  constF32_b95009d4<>+0(SB), Y1, Y4
+	VFMADD213PS  constF32_3c088887<>+0(SB), Y1, Y4
+	VFMADD213PS  constF32_be2aaaab<>+0(SB), Y1, Y4
+	VMULPS       Y1, Y4, Y4
+	VFMADD213PS  Y0, Y0, Y4
+	VMOVUPS      constF32_b492927b<>+0(SB), Y0
+	VFMADD213PS  constF32_37d00ae4<>+0(SB), Y1, Y0
+	VFMADD213PS  constF32_bab60b60<>+0(SB), Y1, Y0
+	VFMADD213PS  constF32_3d2aaaab<>+0(SB), Y1, Y0
+	VFNMADD231PS constF32_3f000000<>+0(SB), Y1, Y3
+	VMULPS       Y1, Y1, Y1
+	VFMADD231PS  Y1, Y0, Y3
+	VPSLLD       $0x1f, Y2, Y0
+	VORPS        constF32_3f800000<>+0(SB), Y0, Y0
+	VCMPPS       $0x11, constF32_0<>+0(SB), Y0, Y0
+	VBLENDVPS    Y0, Y3, Y4, Y0
+	VPSLLD       $0x1e, Y2, Y2
+	VANDPS       constF32_80000000<>+0(SB), Y2, Y2
+	VXORPS       Y2, Y0, Y0
+	VMOVUPS      Y0, (CX)
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x00000008, AX
+	JMP          one101
+
+rest101:
+	TESTQ        AX, AX
+	JZ           done101
+	VMOVQ        AX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
+	VMASKMOVPS   (DX), Y0, Y1
+	VMULPS       constF32_3f22f983<>+0(SB), Y1, Y2
+	VROUNDPS     $0x08, Y2, Y2
+	VCVTPS2DQ    Y2, Y3
+	VMOVUPS      Y1, Y1
+	VFNMADD231PS constF32_3fc90fdb<>+0(SB), Y2, Y1
+	VFNMADD231PS constF32_b33bbd2e<>+0(SB), Y2, Y1
+	VFNMADD231PS constF32_a6f72ced<>+0(SB), Y2, Y1
+	VMOVUPS      constF32_3f800000<>+0(SB), Y4
+	VMULPS       Y1, Y1, Y2
+	VMOVUPS      constF32_3636df15<>+0(SB), Y5
+	VFMADD213PS  constF32_b95009d4<>+0(SB), Y2, Y5
+	VFMADD213PS  constF32_3c088887<>+0(SB), Y2, Y5
+	VFMADD213PS  constF32_be2aaaab<>+0(SB), Y2, Y5
+	VMULPS       Y2, Y5, Y5
+	VFMADD213PS  Y1, Y1, Y5
+	VMOVUPS      constF32_b492927b<>+0(SB), Y1
+	VFMADD213PS  constF32_37d00ae4<>+0(SB), Y2, Y1
+	VFMADD213PS  constF32_bab60b60<>+0(SB), Y2, Y1
+	VFMADD213PS  constF32_3d2aaaab<>+0(SB), Y2, Y1
+	VFNMADD231PS constF32_3f000000<>+0(SB), Y2, Y4
+	VMULPS       Y2, Y2, Y2
+	VFMADD231PS  Y2, Y1, Y4
+	VPSLLD       $0x1f, Y3, Y1
+	VORPS        constF32_3f800000<>+0(SB), Y1, Y1
+	VCMPPS       $0x11, constF32_0<>+0(SB), Y1, Y1
+	VBLENDVPS    Y1, Y4, Y5, Y1
+	VPSLLD       $0x1e, Y3, Y3
+	VANDPS       constF32_80000000<>+0(SB), Y3, Y3
+	VXORPS       Y3, Y1, Y1
+	VMASKMOVPS   Y1, Y0, (CX)
+
+done101:
+	VZEROUPPER
+	RET
+
+DATA constF32_3f22f983<>+0(SB)/4, $0x3f22f983
+DATA constF32_3f22f983<>+4(SB)/4, $0x3f22f983
+DATA constF32_3f22f983<>+8(SB)/4, $0x3f22f983
+DATA constF32_3f22f983<>+12(SB)/4, $0x3f22f983
+DATA constF32_3f22f983<>+16(SB)/4, $0x3f22f983
+DATA constF32_3f22f983<>+20(SB)/4, $0x3f22f983
+DATA constF32_3f22f983<>+24(SB)/4, $0x3f22f983
+DATA constF32_3f22f983<>+28(SB)/4, $0x3f22f983
+DATA constF32_3f22f983<>+32(SB)/4, $0x3f22f983
+DATA constF32_3f22f983<>+36(SB)/4, $0x3f22f983
+DATA constF32_3f22f983<>+40(SB)/4, $0x3f22f983
+DATA constF32_3f22f983<>+44(SB)/4, $0x3f22f983
+DATA constF32_3f22f983<>+48(SB)/4, $0x3f22f983
+DATA constF32_3f22f983<>+52(SB)/4, $0x3f22f983
+DATA constF32_3f22f983<>+56(SB)/4, $0x3f22f983
+DATA constF32_3f22f983<>+60(SB)/4, $0x3f22f983
+GLOBL constF32_3f22f983<>(SB), RODATA|NOPTR, $64
+
+DATA constF32_3fc90fdb<>+0(SB)/4, $0x3fc90fdb
+DATA constF32_3fc90fdb<>+4(SB)/4, $0x3fc90fdb
+DATA constF32_3fc90fdb<>+8(SB)/4, $0x3fc90fdb
+DATA constF32_3fc90fdb<>+12(SB)/4, $0x3fc90fdb
+DATA constF32_3fc90fdb<>+16(SB)/4, $0x3fc90fdb
+DATA constF32_3fc90fdb<>+20(SB)/4, $0x3fc90fdb
+DATA constF32_3fc90fdb<>+24(SB)/4, $0x3fc90fdb
+DATA constF32_3fc90fdb<>+28(SB)/4, $0x3fc90fdb
+DATA constF32_3fc90fdb<>+32(SB)/4, $0x3fc90fdb
+DATA constF32_3fc90fdb<>+36(SB)/4, $0x3fc90fdb
+DATA constF32_3fc90fdb<>+40(SB)/4, $0x3fc90fdb
+DATA constF32_3fc90fdb<>+44(SB)/4, $0x3fc90fdb
+DATA constF32_3fc90fdb<>+48(SB)/4, $0x3fc90fdb
+DATA constF32_3fc90fdb<>+52(SB)/4, $0x3fc90fdb
+DATA constF32_3fc90fdb<>+56(SB)/4, $0x3fc90fdb
+DATA constF32_3fc90fdb<>+60(SB)/4, $0x3fc90fdb
+GLOBL constF32_3fc90fdb<>(SB), RODATA|NOPTR, $64
+
+DATA constF32_b33bbd2e<>+0(SB)/4, $0xb33bbd2e
+DATA constF32_b33bbd2e<>+4(SB)/4, $0xb33bbd2e
+DATA constF32_b33bbd2e<>+8(SB)/4, $0xb33bbd2e
+DATA constF32_b33bbd2e<>+12(SB)/4, $0xb33bbd2e
+DATA constF32_b33bbd2e<>+16(SB)/4, $0xb33bbd2e
+DATA constF32_b33bbd2e<>+20(SB)/4, $0xb33bbd2e
+DATA constF32_b33bbd2e<>+24(SB)/4, $0xb33bbd2e
+DATA constF32_b33bbd2e<>+28(SB)/4, $0xb33bbd2e
+DATA constF32_b33bbd2e<>+32(SB)/4, $0xb33bbd2e
+DATA constF32_b33bbd2e<>+36(SB)/4, $0xb33bbd2e
+DATA constF32_b33bbd2e<>+40(SB)/4, $0xb33bbd2e
+DATA constF32_b33bbd2e<>+44(SB)/4, $0xb33bbd2e
+DATA constF32_b33bbd2e<>+48(SB)/4, $0xb33bbd2e
+DATA constF32_b33bbd2e<>+52(SB)/4, $0xb33bbd2e
+DATA constF32_b33bbd2e<>+56(SB)/4, $0xb33bbd2e
+DATA constF32_b33bbd2e<>+60(SB)/4, $0xb33bbd2e
+GLOBL constF32_b33bbd2e<>(SB), RODATA|NOPTR, $64
+
+DATA constF32_a6f72ced<>+0(SB)/4, $0xa6f72ced
+DATA constF32_a6f72ced<>+4(SB)/4, $0xa6f72ced
+DATA constF32_a6f72ced<>+8(SB)/4, $0xa6f72ced
+DATA constF32_a6f72ced<>+12(SB)/4, $0xa6f72ced
+DATA constF32_a6f72ced<>+16(SB)/4, $0xa6f72ced
+DATA constF32_a6f72ced<>+20(SB)/4, $0xa6f72ced
+DATA constF32_a6f72ced<>+24(SB)/4, $0xa6f72ced
+DATA constF32_a6f72ced<>+28(SB)/4, $0xa6f72ced
+DATA constF32_a6f72ced<>+32(SB)/4, $0xa6f72ced
+DATA constF32_a6f72ced<>+36(SB)/4, $0xa6f72ced
+DATA constF32_a6f72ced<>+40(SB)/4, $0xa6f72ced
+DATA constF32_a6f72ced<>+44(SB)/4, $0xa6f72ced
+DATA constF32_a6f72ced<>+48(SB)/4, $0xa6f72ced
+DATA constF32_a6f72ced<>+52(SB)/4, $0xa6f72ced
+DATA constF32_a6f72ced<>+56(SB)/4, $0xa6f72ced
+DATA constF32_a6f72ced<>+60(SB)/4, $0xa6f72ced
+GLOBL constF32_a6f72ced<>(SB), RODATA|NOPTR, $64
+
+DATA constF32_3636df15<>+0(SB)/4, $0x3636df15
+DATA constF32_3636df15<>+4(SB)/4, $0x3636df15
+DATA constF32_3636df15<>+8(SB)/4, $0x3636df15
+DATA constF32_3636df15<>+12(SB)/4, $0x3636df15
+DATA constF32_3636df15<>+16(SB)/4, $0x3636df15
+DATA constF32_3636df15<>+20(SB)/4, $0x3636df15
+DATA constF32_3636df15<>+24(SB)/4, $0x3636df15
+DATA constF32_3636df15<>+28(SB)/4, $0x3636df15
+DATA constF32_3636df15<>+32(SB)/4, $0x3636df15
+DATA constF32_3636df15<>+36(SB)/4, $0x3636df15
+DATA constF32_3636df15<>+40(SB)/4, $0x3636df15
+DATA constF32_3636df15<>+44(SB)/4, $0x3636df15
+DATA constF32_3636df15<>+48(SB)/4, $0x3636df15
+DATA constF32_3636df15<>+52(SB)/4, $0x3636df15
+DATA constF32_3636df15<>+56(SB)/4, $0x3636df15
+DATA constF32_3636df15<>+60(SB)/4, $0x3636df15
+GLOBL constF32_3636df15<>(SB), RODATA|NOPTR, $64
+
+DATA constF32_b95009d4<>+0(SB)/4, $0xb95009d4
+DATA constF32_b95009d4<>+4(SB)/4, $0xb95009d4
+DATA constF32_b95009d4<>+8(SB)/4, $0xb95009d4
+DATA constF32_b95009d4<>+12(SB)/4, $0xb95009d4
+DATA constF32_b95009d4<>+16(SB)/4, $0xb95009d4
+DATA constF32_b95009d4<>+20(SB)/4, $0xb95009d4
+DATA constF32_b95009d4<>+24(SB)/4, $0xb95009d4
+DATA constF32_b95009d4<>+28(SB)/4, $0xb95009d4
+DATA constF32_b95009d4<>+32(SB)/4, $0xb95009d4
+DATA constF32_b95009d4<>+36(SB)/4, $0xb95009d4
+DATA constF32_b95009d4<>+40(SB)/4, $0xb95009d4
+DATA constF32_b95009d4<>+44(SB)/4, $0xb95009d4
+DATA constF32_b95009d4<>+48(SB)/4, $0xb95009d4
+DATA constF32_b95009d4<>+52(SB)/4, $0xb95009d4
+DATA constF32_b95009d4<>+56(SB)/4, $0xb95009d4
+DATA constF32_b95009d4<>+60(SB)/4, $0xb95009d4
+GLOBL constF32_b95009d4<>(SB), RODATA|NOPTR, $64
+
+DATA constF32_3c088887<>+0(SB)/4, $0x3c088887
+DATA constF32_3c088887<>+4(SB)/4, $0x3c088887
+DATA constF32_3c088887<>+8(SB)/4, $0x3c088887
+DATA constF32_3c088887<>+12(SB)/4, $0x3c088887
+DATA constF32_3c088887<>+16(SB)/4, $0x3c088887
+DATA constF32_3c088887<>+20(SB)/4, $0x3c088887
+DATA constF32_3c088887<>+24(SB)/4, $0x3c088887
+DATA constF32_3c088887<>+28(SB)/4, $0x3c088887
+DATA constF32_3c088887<>+32(SB)/4, $0x3c088887
+DATA constF32_3c088887<>+36(SB)/4, $0x3c088887
+DATA constF32_3c088887<>+40(SB)/4, $0x3c088887
+DATA constF32_3c088887<>+44(SB)/4, $0x3c088887
+DATA constF32_3c088887<>+48(SB)/4, $0x3c088887
+DATA constF32_3c088887<>+52(SB)/4, $0x3c088887
+DATA constF32_3c088887<>+56(SB)/4, $0x3c088887
+DATA constF32_3c088887<>+60(SB)/4, $0x3c088887
+GLOBL constF32_3c088887<>(SB), RODATA|NOPTR, $64
+
+DATA constF32_be2aaaab<>+0(SB)/4, $0xbe2aaaab
+DATA constF32_be2aaaab<>+4(SB)/4, $0xbe2aaaab
+DATA constF32_be2aaaab<>+8(SB)/4, $0xbe2aaaab
+DATA constF32_be2aaaab<>+12(SB)/4, $0xbe2aaaab
+DATA constF32_be2aaaab<>+16(SB)/4, $0xbe2aaaab
+DATA constF32_be2aaaab<>+20(SB)/4, $0xbe2aaaab
+DATA constF32_be2aaaab<>+24(SB)/4, $0xbe2aaaab
+DATA constF32_be2aaaab<>+28(SB)/4, $0xbe2aaaab
+DATA constF32_be2aaaab<>+32(SB)/4, $0xbe2aaaab
+DATA constF32_be2aaaab<>+36(SB)/4, $0xbe2aaaab
+DATA constF32_be2aaaab<>+40(SB)/4, $0xbe2aaaab
+DATA constF32_be2aaaab<>+44(SB)/4, $0xbe2aaaab
+DATA constF32_be2aaaab<>+48(SB)/4, $0xbe2aaaab
+DATA constF32_be2aaaab<>+52(SB)/4, $0xbe2aaaab
+DATA constF32_be2aaaab<>+56(SB)/4, $0xbe2aaaab
+DATA constF32_be2aaaab<>+60(SB)/4, $0xbe2aaaab
+GLOBL constF32_be2aaaab<>(SB), RODATA|NOPTR, $64
+
+DATA constF32_b492927b<>+0(SB)/4, $0xb492927b
+DATA constF32_b492927b<>+4(SB)/4, $0xb492927b
+DATA constF32_b492927b<>+8(SB)/4, $0xb492927b
+DATA constF32_b492927b<>+12(SB)/4, $0xb492927b
+DATA constF32_b492927b<>+16(SB)/4, $0xb492927b
+DATA constF32_b492927b<>+20(SB)/4, $0xb492927b
+DATA constF32_b492927b<>+24(SB)/4, $0xb492927b
+DATA constF32_b492927b<>+28(SB)/4, $0xb492927b
+DATA constF32_b492927b<>+32(SB)/4, $0xb492927b
+DATA constF32_b492927b<>+36(SB)/4, $0xb492927b
+DATA constF32_b492927b<>+40(SB)/4, $0xb492927b
+DATA constF32_b492927b<>+44(SB)/4, $0xb492927b
+DATA constF32_b492927b<>+48(SB)/4, $0xb492927b
+DATA constF32_b492927b<>+52(SB)/4, $0xb492927b
+DATA constF32_b492927b<>+56(SB)/4, $0xb492927b
+DATA constF32_b492927b<>+60(SB)/4, $0xb492927b
+GLOBL constF32_b492927b<>(SB), RODATA|NOPTR, $64
+
+DATA constF32_37d00ae4<>+0(SB)/4, $0x37d00ae4
+DATA constF32_37d00ae4<>+4(SB)/4, $0x37d00ae4
+DATA constF32_37d00ae4<>+8(SB)/4, $0x37d00ae4
+DATA constF32_37d00ae4<>+12(SB)/4, $0x37d00ae4
+DATA constF32_37d00ae4<>+16(SB)/4, $0x37d00ae4
+DATA constF32_37d00ae4<>+20(SB)/4, $0x37d00ae4
+DATA constF32_37d00ae4<>+24(SB)/4, $0x37d00ae4
+DATA constF32_37d00ae4<>+28(SB)/4, $0x37d00ae4
+DATA constF32_37d00ae4<>+32(SB)/4, $0x37d00ae4
+DATA constF32_37d00ae4<>+36(SB)/4, $0x37d00ae4
+DATA constF32_37d00ae4<>+40(SB)/4, $0x37d00ae4
+DATA constF32_37d00ae4<>+44(SB)/4, $0x37d00ae4
+DATA constF32_37d00ae4<>+48(SB)/4, $0x37d00ae4
+DATA constF32_37d00ae4<>+52(SB)/4, $0x37d00ae4
+DATA constF32_37d00ae4<>+56(SB)/4, $0x37d00ae4
+DATA constF32_37d00ae4<>+60(SB)/4, $0x37d00ae4
+GLOBL constF32_37d00ae4<>(SB), RODATA|NOPTR, $64
+
+DATA constF32_bab60b60<>+0(SB)/4, $0xbab60b60
+DATA constF32_bab60b60<>+4(SB)/4, $0xbab60b60
+DATA constF32_bab60b60<>+8(SB)/4, $0xbab60b60
+DATA constF32_bab60b60<>+12(SB)/4, $0xbab60b60
+DATA constF32_bab60b60<>+16(SB)/4, $0xbab60b60
+DATA constF32_bab60b60<>+20(SB)/4, $0xbab60b60
+DATA constF32_bab60b60<>+24(SB)/4, $0xbab60b60
+DATA constF32_bab60b60<>+28(SB)/4, $0xbab60b60
+DATA constF32_bab60b60<>+32(SB)/4, $0xbab60b60
+DATA constF32_bab60b60<>+36(SB)/4, $0xbab60b60
+DATA constF32_bab60b60<>+40(SB)/4, $0xbab60b60
+DATA constF32_bab60b60<>+44(SB)/4, $0xbab60b60
+DATA constF32_bab60b60<>+48(SB)/4, $0xbab60b60
+DATA constF32_bab60b60<>+52(SB)/4, $0xbab60b60
+DATA constF32_bab60b60<>+56(SB)/4, $0xbab60b60
+DATA constF32_bab60b60<>+60(SB)/4, $0xbab60b60
+GLOBL constF32_bab60b60<>(SB), RODATA|NOPTR, $64
+
+DATA constF32_3d2aaaab<>+0(SB)/4, $0x3d2aaaab
+DATA constF32_3d2aaaab<>+4(SB)/4, $0x3d2aaaab
+DATA constF32_3d2aaaab<>+8(SB)/4, $0x3d2aaaab
+DATA constF32_3d2aaaab<>+12(SB)/4, $0x3d2aaaab
+DATA constF32_3d2aaaab<>+16(SB)/4, $0x3d2aaaab
+DATA constF32_3d2aaaab<>+20(SB)/4, $0x3d2aaaab
+DATA constF32_3d2aaaab<>+24(SB)/4, $0x3d2aaaab
+DATA constF32_3d2aaaab<>+28(SB)/4, $0x3d2aaaab
+DATA constF32_3d2aaaab<>+32(SB)/4, $0x3d2aaaab
+DATA constF32_3d2aaaab<>+36(SB)/4, $0x3d2aaaab
+DATA constF32_3d2aaaab<>+40(SB)/4, $0x3d2aaaab
+DATA constF32_3d2aaaab<>+44(SB)/4, $0x3d2aaaab
+DATA constF32_3d2aaaab<>+48(SB)/4, $0x3d2aaaab
+DATA constF32_3d2aaaab<>+52(SB)/4, $0x3d2aaaab
+DATA constF32_3d2aaaab<>+56(SB)/4, $0x3d2aaaab
+DATA constF32_3d2aaaab<>+60(SB)/4, $0x3d2aaaab
+GLOBL constF32_3d2aaaab<>(SB), RODATA|NOPTR, $64
+
+// func cosF32AVX2(n int, dst *byte, a *byte)
+// Requires: AVX, AVX2, FMA3
+TEXT ·cosF32AVX2(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+one102:
+	CMPQ         AX, $0x00000008
+	JLT          rest102
+	VMOVUPS      (DX), Y0
+	VMULPS       constF32_3f22f983<>+0(SB), Y0, Y1
+	VROUNDPS     $0x08, Y1, Y1
+	VCVTPS2DQ    Y1, Y2
+	VMOVUPS      Y0, Y0
+	VFNMADD231PS constF32_3fc90fdb<>+0(SB), Y1, Y0
+	VFNMADD231PS constF32_b33bbd2e<>+0(SB), Y1, Y0
+	VFNMADD231PS constF32_a6f72ced<>+0(SB), Y1, Y0
+	VMOVUPS      constF32_3f800000<>+0(SB), Y3
+	VMULPS       Y0, Y0, Y1
+	VMOVUPS      constF32_3636df15<>+0(SB), Y4
+	VFMADD213PS  constF32_b95009d4<>+0(SB), Y1, Y4
+	VFMADD213PS  constF32_3c088887<>+0(SB), Y1, Y4
+	VFMADD213PS  constF32_be2aaaab<>+0(SB), Y1, Y4
+	VMULPS       Y1, Y4, Y4
+	VFMADD213PS  Y0, Y0, Y4
+	VMOVUPS      constF32_b492927b<>+0(SB), Y0
+	VFMADD213PS  constF32_37d00ae4<>+0(SB), Y1, Y0
+	VFMADD213PS  constF32_bab60b60<>+0(SB), Y1, Y0
+	VFMADD213PS  constF32_3d2aaaab<>+0(SB), Y1, Y0
+	VFNMADD231PS constF32_3f000000<>+0(SB), Y1, Y3
+	VMULPS       Y1, Y1, Y1
+	VFMADD231PS  Y1, Y0, Y3
+	VPADDD       constF32_1<>+0(SB), Y2, Y2
+	VPSLLD       $0x1f, Y2, Y0
+	VORPS        constF32_3f800000<>+0(SB), Y0, Y0
+	VCMPPS       $0x11, constF32_0<>+0(SB), Y0, Y0
+	VBLENDVPS    Y0, Y3, Y4, Y0
+	VPSLLD       $0x1e, Y2, Y2
+	VANDPS       constF32_80000000<>+0(SB), Y2, Y2
+	VXORPS       Y2, Y0, Y0
+	VMOVUPS      Y0, (CX)
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x00000008, AX
+	JMP          one102
+
+rest102:
+	TESTQ        AX, AX
+	JZ           done102
+	VMOVQ        AX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
+	VMASKMOVPS   (DX), Y0, Y1
+	VMULPS       constF32_3f22f983<>+0(SB), Y1, Y2
+	VROUNDPS     $0x08, Y2, Y2
+	VCVTPS2DQ    Y2, Y3
+	VMOVUPS      Y1, Y1
+	VFNMADD231PS constF32_3fc90fdb<>+0(SB), Y2, Y1
+	VFNMADD231PS constF32_b33bbd2e<>+0(SB), Y2, Y1
+	VFNMADD231PS constF32_a6f72ced<>+0(SB), Y2, Y1
+	VMOVUPS      constF32_3f800000<>+0(SB), Y4
+	VMULPS       Y1, Y1, Y2
+	VMOVUPS      constF32_3636df15<>+0(SB), Y5
+	VFMADD213PS  constF32_b95009d4<>+0(SB), Y2, Y5
+	VFMADD213PS  constF32_3c088887<>+0(SB), Y2, Y5
+	VFMADD213PS  constF32_be2aaaab<>+0(SB), Y2, Y5
+	VMULPS       Y2, Y5, Y5
+	VFMADD213PS  Y1, Y1, Y5
+	VMOVUPS      constF32_b492927b<>+0(SB), Y1
+	VFMADD213PS  constF32_37d00ae4<>+0(SB), Y2, Y1
+	VFMADD213PS  constF32_bab60b60<>+0(SB), Y2, Y1
+	VFMADD213PS  constF32_3d2aaaab<>+0(SB), Y2, Y1
+	VFNMADD231PS constF32_3f000000<>+0(SB), Y2, Y4
+	VMULPS       Y2, Y2, Y2
+	VFMADD231PS  Y2, Y1, Y4
+	VPADDD       constF32_1<>+0(SB), Y3, Y3
+	VPSLLD       $0x1f, Y3, Y1
+	VORPS        constF32_3f800000<>+0(SB), Y1, Y1
+	VCMPPS       $0x11, constF32_0<>+0(SB), Y1, Y1
+	VBLENDVPS    Y1, Y4, Y5, Y1
+	VPSLLD       $0x1e, Y3, Y3
+	VANDPS       constF32_80000000<>+0(SB), Y3, Y3
+	VXORPS       Y3, Y1, Y1
+	VMASKMOVPS   Y1, Y0, (CX)
+
+done102:
+	VZEROUPPER
+	RET
+
+DATA constF32_1<>+0(SB)/4, $0x00000001
+DATA constF32_1<>+4(SB)/4, $0x00000001
+DATA constF32_1<>+8(SB)/4, $0x00000001
+DATA constF32_1<>+12(SB)/4, $0x00000001
+DATA constF32_1<>+16(SB)/4, $0x00000001
+DATA constF32_1<>+20(SB)/4, $0x00000001
+DATA constF32_1<>+24(SB)/4, $0x00000001
+DATA constF32_1<>+28(SB)/4, $0x00000001
+DATA constF32_1<>+32(SB)/4, $0x00000001
+DATA constF32_1<>+36(SB)/4, $0x00000001
+DATA constF32_1<>+40(SB)/4, $0x00000001
+DATA constF32_1<>+44(SB)/4, $0x00000001
+DATA constF32_1<>+48(SB)/4, $0x00000001
+DATA constF32_1<>+52(SB)/4, $0x00000001
+DATA constF32_1<>+56(SB)/4, $0x00000001
+DATA constF32_1<>+60(SB)/4, $0x00000001
+GLOBL constF32_1<>(SB), RODATA|NOPTR, $64
+
 // func winogradInputF32AVX2(t *byte)
 // Requires: AVX, AVX2, FMA3
 TEXT ·winogradInputF32AVX2(SB), NOSPLIT, $0-8
@@ -5539,14 +6393,14 @@ TEXT ·winogradInputF32AVX2(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide100:
+wide103:
 	CMPQ BX, $0x00000008
-	JLT  narrow100
+	JLT  narrow103
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile101:
+tile104:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	LEAQ         (R10)(R10*2), R11
@@ -5960,20 +6814,20 @@ tile101:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile101
+	JNZ          tile104
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, BX
-	JMP          wide100
+	JMP          wide103
 
-narrow100:
+narrow103:
 	CMPQ BX, $0x00000008
-	JLT  edge100
+	JLT  edge103
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile102:
+tile105:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	LEAQ         (R10)(R10*2), R11
@@ -6387,22 +7241,22 @@ tile102:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile102
+	JNZ          tile105
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, BX
-	JMP          narrow100
+	JMP          narrow103
 
-edge100:
+edge103:
 	TESTQ        BX, BX
-	JZ           end100
+	JZ           end103
 	VMOVQ        BX, X5
 	VPBROADCASTD X5, Y5
 	VPCMPGTD     iotaF32<>+0(SB), Y5, Y5
 	MOVQ         DX, DX
 	MOVQ         16(AX), BX
 
-tile103:
+tile106:
 	MOVQ         64(AX), DI
 	MOVQ         DX, SI
 	LEAQ         (DI)(DI*2), R8
@@ -6816,9 +7670,9 @@ tile103:
 	ADDQ         32(AX), CX
 	ADDQ         56(AX), DX
 	DECQ         BX
-	JNZ          tile103
+	JNZ          tile106
 
-end100:
+end103:
 	VZEROUPPER
 	RET
 
@@ -6875,15 +7729,15 @@ TEXT ·winogradOutputF32AVX2(SB), NOSPLIT, $0-8
 	MOVQ    88(AX), DI
 	SUBQ    CX, DI
 
-wide104:
+wide107:
 	CMPQ BX, $0x00000008
-	JLT  narrow104
+	JLT  narrow107
 	MOVQ CX, R8
 	MOVQ DX, R9
 	MOVQ 16(AX), R10
 	MOVQ 112(AX), R10
 
-tile105:
+tile108:
 	MOVQ        64(AX), R12
 	MOVQ        R9, R11
 	LEAQ        (R12)(R12*2), R13
@@ -7057,101 +7911,101 @@ tile105:
 	VADDPS      Y12, Y6, Y6
 	VADDPS      Y8, Y6, Y6
 	CMPQ        80(AX), $0x00
-	JE          biased107
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
-
-biased107:
-	CMPQ    88(AX), $0x00
-	JE      added107
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added107:
-	CMPQ    96(AX), $0x00
-	JE      clipped107
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped107:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row106
-	CMPQ        80(AX), $0x00
-	JE          biased108
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
-
-biased108:
-	CMPQ    88(AX), $0x00
-	JE      added108
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added108:
-	CMPQ    96(AX), $0x00
-	JE      clipped108
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped108:
-	VMOVUPS     Y6, (R11)(R12*1)
-	VMULPS      Y12, Y2, Y6
-	VFMADD231PS Y8, Y3, Y6
-	CMPQ        R10, $0x02
-	JLE         row106
-	CMPQ        80(AX), $0x00
-	JE          biased109
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
-
-biased109:
-	CMPQ    88(AX), $0x00
-	JE      added109
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Y8
-	VADDPS  Y8, Y6, Y6
-
-added109:
-	CMPQ    96(AX), $0x00
-	JE      clipped109
-	VMOVUPS constF32_0<>+0(SB), Y8
-	VMAXPS  Y6, Y8, Y6
-
-clipped109:
-	VMOVUPS     Y6, (R11)(R12*2)
-	VFMADD231PS Y7, Y4, Y11
-	VFMADD231PS Y9, Y5, Y11
-	CMPQ        R10, $0x03
-	JLE         row106
-	CMPQ        80(AX), $0x00
 	JE          biased110
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
 
 biased110:
 	CMPQ    88(AX), $0x00
 	JE      added110
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Y6
-	VADDPS  Y6, Y11, Y11
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added110:
 	CMPQ    96(AX), $0x00
 	JE      clipped110
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped110:
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row109
+	CMPQ        80(AX), $0x00
+	JE          biased111
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
+
+biased111:
+	CMPQ    88(AX), $0x00
+	JE      added111
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
+
+added111:
+	CMPQ    96(AX), $0x00
+	JE      clipped111
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped111:
+	VMOVUPS     Y6, (R11)(R12*1)
+	VMULPS      Y12, Y2, Y6
+	VFMADD231PS Y8, Y3, Y6
+	CMPQ        R10, $0x02
+	JLE         row109
+	CMPQ        80(AX), $0x00
+	JE          biased112
+	VMOVUPS     (SI), Y8
+	VADDPS      Y8, Y6, Y6
+
+biased112:
+	CMPQ    88(AX), $0x00
+	JE      added112
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Y8
+	VADDPS  Y8, Y6, Y6
+
+added112:
+	CMPQ    96(AX), $0x00
+	JE      clipped112
+	VMOVUPS constF32_0<>+0(SB), Y8
+	VMAXPS  Y6, Y8, Y6
+
+clipped112:
+	VMOVUPS     Y6, (R11)(R12*2)
+	VFMADD231PS Y7, Y4, Y11
+	VFMADD231PS Y9, Y5, Y11
+	CMPQ        R10, $0x03
+	JLE         row109
+	CMPQ        80(AX), $0x00
+	JE          biased113
+	VMOVUPS     (SI), Y6
+	VADDPS      Y6, Y11, Y11
+
+biased113:
+	CMPQ    88(AX), $0x00
+	JE      added113
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Y6
+	VADDPS  Y6, Y11, Y11
+
+added113:
+	CMPQ    96(AX), $0x00
+	JE      clipped113
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped110:
+clipped113:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row106:
+row109:
 	CMPQ    104(AX), $0x01
-	JLE     done105
+	JLE     done108
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 320(AX), Y6
@@ -7167,101 +8021,101 @@ row106:
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
 	CMPQ    80(AX), $0x00
-	JE      biased112
+	JE      biased115
 	VMOVUPS (SI), Y10
 	VADDPS  Y10, Y6, Y6
-
-biased112:
-	CMPQ    88(AX), $0x00
-	JE      added112
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added112:
-	CMPQ    96(AX), $0x00
-	JE      clipped112
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped112:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row111
-	CMPQ        80(AX), $0x00
-	JE          biased113
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
-
-biased113:
-	CMPQ    88(AX), $0x00
-	JE      added113
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added113:
-	CMPQ    96(AX), $0x00
-	JE      clipped113
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped113:
-	VMOVUPS     Y6, (R11)(R12*1)
-	VMULPS      Y12, Y2, Y6
-	VFMADD231PS Y8, Y3, Y6
-	CMPQ        R10, $0x02
-	JLE         row111
-	CMPQ        80(AX), $0x00
-	JE          biased114
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
-
-biased114:
-	CMPQ    88(AX), $0x00
-	JE      added114
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Y8
-	VADDPS  Y8, Y6, Y6
-
-added114:
-	CMPQ    96(AX), $0x00
-	JE      clipped114
-	VMOVUPS constF32_0<>+0(SB), Y8
-	VMAXPS  Y6, Y8, Y6
-
-clipped114:
-	VMOVUPS     Y6, (R11)(R12*2)
-	VFMADD231PS Y7, Y4, Y11
-	VFMADD231PS Y9, Y5, Y11
-	CMPQ        R10, $0x03
-	JLE         row111
-	CMPQ        80(AX), $0x00
-	JE          biased115
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
 
 biased115:
 	CMPQ    88(AX), $0x00
 	JE      added115
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Y6
-	VADDPS  Y6, Y11, Y11
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added115:
 	CMPQ    96(AX), $0x00
 	JE      clipped115
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped115:
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row114
+	CMPQ        80(AX), $0x00
+	JE          biased116
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
+
+biased116:
+	CMPQ    88(AX), $0x00
+	JE      added116
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
+
+added116:
+	CMPQ    96(AX), $0x00
+	JE      clipped116
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped116:
+	VMOVUPS     Y6, (R11)(R12*1)
+	VMULPS      Y12, Y2, Y6
+	VFMADD231PS Y8, Y3, Y6
+	CMPQ        R10, $0x02
+	JLE         row114
+	CMPQ        80(AX), $0x00
+	JE          biased117
+	VMOVUPS     (SI), Y8
+	VADDPS      Y8, Y6, Y6
+
+biased117:
+	CMPQ    88(AX), $0x00
+	JE      added117
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Y8
+	VADDPS  Y8, Y6, Y6
+
+added117:
+	CMPQ    96(AX), $0x00
+	JE      clipped117
+	VMOVUPS constF32_0<>+0(SB), Y8
+	VMAXPS  Y6, Y8, Y6
+
+clipped117:
+	VMOVUPS     Y6, (R11)(R12*2)
+	VFMADD231PS Y7, Y4, Y11
+	VFMADD231PS Y9, Y5, Y11
+	CMPQ        R10, $0x03
+	JLE         row114
+	CMPQ        80(AX), $0x00
+	JE          biased118
+	VMOVUPS     (SI), Y6
+	VADDPS      Y6, Y11, Y11
+
+biased118:
+	CMPQ    88(AX), $0x00
+	JE      added118
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Y6
+	VADDPS  Y6, Y11, Y11
+
+added118:
+	CMPQ    96(AX), $0x00
+	JE      clipped118
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped115:
+clipped118:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row111:
+row114:
 	CMPQ    104(AX), $0x02
-	JLE     done105
+	JLE     done108
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 512(AX), Y6
@@ -7277,101 +8131,101 @@ row111:
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
 	CMPQ    80(AX), $0x00
-	JE      biased117
+	JE      biased120
 	VMOVUPS (SI), Y10
 	VADDPS  Y10, Y6, Y6
-
-biased117:
-	CMPQ    88(AX), $0x00
-	JE      added117
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added117:
-	CMPQ    96(AX), $0x00
-	JE      clipped117
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped117:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row116
-	CMPQ        80(AX), $0x00
-	JE          biased118
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
-
-biased118:
-	CMPQ    88(AX), $0x00
-	JE      added118
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added118:
-	CMPQ    96(AX), $0x00
-	JE      clipped118
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped118:
-	VMOVUPS     Y6, (R11)(R12*1)
-	VMULPS      Y12, Y2, Y6
-	VFMADD231PS Y8, Y3, Y6
-	CMPQ        R10, $0x02
-	JLE         row116
-	CMPQ        80(AX), $0x00
-	JE          biased119
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
-
-biased119:
-	CMPQ    88(AX), $0x00
-	JE      added119
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Y8
-	VADDPS  Y8, Y6, Y6
-
-added119:
-	CMPQ    96(AX), $0x00
-	JE      clipped119
-	VMOVUPS constF32_0<>+0(SB), Y8
-	VMAXPS  Y6, Y8, Y6
-
-clipped119:
-	VMOVUPS     Y6, (R11)(R12*2)
-	VFMADD231PS Y7, Y4, Y11
-	VFMADD231PS Y9, Y5, Y11
-	CMPQ        R10, $0x03
-	JLE         row116
-	CMPQ        80(AX), $0x00
-	JE          biased120
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
 
 biased120:
 	CMPQ    88(AX), $0x00
 	JE      added120
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Y6
-	VADDPS  Y6, Y11, Y11
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added120:
 	CMPQ    96(AX), $0x00
 	JE      clipped120
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped120:
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row119
+	CMPQ        80(AX), $0x00
+	JE          biased121
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
+
+biased121:
+	CMPQ    88(AX), $0x00
+	JE      added121
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
+
+added121:
+	CMPQ    96(AX), $0x00
+	JE      clipped121
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped121:
+	VMOVUPS     Y6, (R11)(R12*1)
+	VMULPS      Y12, Y2, Y6
+	VFMADD231PS Y8, Y3, Y6
+	CMPQ        R10, $0x02
+	JLE         row119
+	CMPQ        80(AX), $0x00
+	JE          biased122
+	VMOVUPS     (SI), Y8
+	VADDPS      Y8, Y6, Y6
+
+biased122:
+	CMPQ    88(AX), $0x00
+	JE      added122
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Y8
+	VADDPS  Y8, Y6, Y6
+
+added122:
+	CMPQ    96(AX), $0x00
+	JE      clipped122
+	VMOVUPS constF32_0<>+0(SB), Y8
+	VMAXPS  Y6, Y8, Y6
+
+clipped122:
+	VMOVUPS     Y6, (R11)(R12*2)
+	VFMADD231PS Y7, Y4, Y11
+	VFMADD231PS Y9, Y5, Y11
+	CMPQ        R10, $0x03
+	JLE         row119
+	CMPQ        80(AX), $0x00
+	JE          biased123
+	VMOVUPS     (SI), Y6
+	VADDPS      Y6, Y11, Y11
+
+biased123:
+	CMPQ    88(AX), $0x00
+	JE      added123
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Y6
+	VADDPS  Y6, Y11, Y11
+
+added123:
+	CMPQ    96(AX), $0x00
+	JE      clipped123
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped120:
+clipped123:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row116:
+row119:
 	CMPQ    104(AX), $0x03
-	JLE     done105
+	JLE     done108
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 704(AX), Y6
@@ -7387,122 +8241,122 @@ row116:
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
 	CMPQ    80(AX), $0x00
-	JE      biased122
+	JE      biased125
 	VMOVUPS (SI), Y10
 	VADDPS  Y10, Y6, Y6
-
-biased122:
-	CMPQ    88(AX), $0x00
-	JE      added122
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added122:
-	CMPQ    96(AX), $0x00
-	JE      clipped122
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped122:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row121
-	CMPQ        80(AX), $0x00
-	JE          biased123
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
-
-biased123:
-	CMPQ    88(AX), $0x00
-	JE      added123
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added123:
-	CMPQ    96(AX), $0x00
-	JE      clipped123
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped123:
-	VMOVUPS     Y6, (R11)(R12*1)
-	VMULPS      Y12, Y2, Y6
-	VFMADD231PS Y8, Y3, Y6
-	CMPQ        R10, $0x02
-	JLE         row121
-	CMPQ        80(AX), $0x00
-	JE          biased124
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
-
-biased124:
-	CMPQ    88(AX), $0x00
-	JE      added124
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Y8
-	VADDPS  Y8, Y6, Y6
-
-added124:
-	CMPQ    96(AX), $0x00
-	JE      clipped124
-	VMOVUPS constF32_0<>+0(SB), Y8
-	VMAXPS  Y6, Y8, Y6
-
-clipped124:
-	VMOVUPS     Y6, (R11)(R12*2)
-	VFMADD231PS Y7, Y4, Y11
-	VFMADD231PS Y9, Y5, Y11
-	CMPQ        R10, $0x03
-	JLE         row121
-	CMPQ        80(AX), $0x00
-	JE          biased125
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
 
 biased125:
 	CMPQ    88(AX), $0x00
 	JE      added125
-	LEAQ    (R11)(R13*1), R12
-	VMOVUPS (R12)(DI*1), Y6
-	VADDPS  Y6, Y11, Y11
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added125:
 	CMPQ    96(AX), $0x00
 	JE      clipped125
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped125:
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row124
+	CMPQ        80(AX), $0x00
+	JE          biased126
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
+
+biased126:
+	CMPQ    88(AX), $0x00
+	JE      added126
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
+
+added126:
+	CMPQ    96(AX), $0x00
+	JE      clipped126
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped126:
+	VMOVUPS     Y6, (R11)(R12*1)
+	VMULPS      Y12, Y2, Y6
+	VFMADD231PS Y8, Y3, Y6
+	CMPQ        R10, $0x02
+	JLE         row124
+	CMPQ        80(AX), $0x00
+	JE          biased127
+	VMOVUPS     (SI), Y8
+	VADDPS      Y8, Y6, Y6
+
+biased127:
+	CMPQ    88(AX), $0x00
+	JE      added127
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Y8
+	VADDPS  Y8, Y6, Y6
+
+added127:
+	CMPQ    96(AX), $0x00
+	JE      clipped127
+	VMOVUPS constF32_0<>+0(SB), Y8
+	VMAXPS  Y6, Y8, Y6
+
+clipped127:
+	VMOVUPS     Y6, (R11)(R12*2)
+	VFMADD231PS Y7, Y4, Y11
+	VFMADD231PS Y9, Y5, Y11
+	CMPQ        R10, $0x03
+	JLE         row124
+	CMPQ        80(AX), $0x00
+	JE          biased128
+	VMOVUPS     (SI), Y6
+	VADDPS      Y6, Y11, Y11
+
+biased128:
+	CMPQ    88(AX), $0x00
+	JE      added128
+	LEAQ    (R11)(R13*1), R12
+	VMOVUPS (R12)(DI*1), Y6
+	VADDPS  Y6, Y11, Y11
+
+added128:
+	CMPQ    96(AX), $0x00
+	JE      clipped128
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped125:
+clipped128:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row121:
+row124:
 	CMPQ 104(AX), $0x04
-	JLE  done105
+	JLE  done108
 
-done105:
+done108:
 	ADDQ 32(AX), R8
 	ADDQ 56(AX), R9
 	SUBQ $0x04, R10
-	JG   tile105
+	JG   tile108
 	ADDQ $0x00000020, CX
 	ADDQ $0x00000020, DX
 	ADDQ $0x00000020, SI
 	SUBQ $0x00000008, BX
-	JMP  wide104
+	JMP  wide107
 
-narrow104:
+narrow107:
 	CMPQ BX, $0x00000008
-	JLT  edge104
+	JLT  edge107
 	MOVQ CX, R8
 	MOVQ DX, R9
 	MOVQ 16(AX), R10
 	MOVQ 112(AX), R10
 
-tile126:
+tile129:
 	MOVQ        64(AX), R12
 	MOVQ        R9, R11
 	LEAQ        (R12)(R12*2), R13
@@ -7676,101 +8530,101 @@ tile126:
 	VADDPS      Y12, Y6, Y6
 	VADDPS      Y8, Y6, Y6
 	CMPQ        80(AX), $0x00
-	JE          biased128
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
-
-biased128:
-	CMPQ    88(AX), $0x00
-	JE      added128
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added128:
-	CMPQ    96(AX), $0x00
-	JE      clipped128
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped128:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row127
-	CMPQ        80(AX), $0x00
-	JE          biased129
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
-
-biased129:
-	CMPQ    88(AX), $0x00
-	JE      added129
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added129:
-	CMPQ    96(AX), $0x00
-	JE      clipped129
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped129:
-	VMOVUPS     Y6, (R11)(R12*1)
-	VMULPS      Y12, Y2, Y6
-	VFMADD231PS Y8, Y3, Y6
-	CMPQ        R10, $0x02
-	JLE         row127
-	CMPQ        80(AX), $0x00
-	JE          biased130
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
-
-biased130:
-	CMPQ    88(AX), $0x00
-	JE      added130
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Y8
-	VADDPS  Y8, Y6, Y6
-
-added130:
-	CMPQ    96(AX), $0x00
-	JE      clipped130
-	VMOVUPS constF32_0<>+0(SB), Y8
-	VMAXPS  Y6, Y8, Y6
-
-clipped130:
-	VMOVUPS     Y6, (R11)(R12*2)
-	VFMADD231PS Y7, Y4, Y11
-	VFMADD231PS Y9, Y5, Y11
-	CMPQ        R10, $0x03
-	JLE         row127
-	CMPQ        80(AX), $0x00
 	JE          biased131
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
 
 biased131:
 	CMPQ    88(AX), $0x00
 	JE      added131
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Y6
-	VADDPS  Y6, Y11, Y11
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added131:
 	CMPQ    96(AX), $0x00
 	JE      clipped131
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped131:
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row130
+	CMPQ        80(AX), $0x00
+	JE          biased132
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
+
+biased132:
+	CMPQ    88(AX), $0x00
+	JE      added132
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
+
+added132:
+	CMPQ    96(AX), $0x00
+	JE      clipped132
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped132:
+	VMOVUPS     Y6, (R11)(R12*1)
+	VMULPS      Y12, Y2, Y6
+	VFMADD231PS Y8, Y3, Y6
+	CMPQ        R10, $0x02
+	JLE         row130
+	CMPQ        80(AX), $0x00
+	JE          biased133
+	VMOVUPS     (SI), Y8
+	VADDPS      Y8, Y6, Y6
+
+biased133:
+	CMPQ    88(AX), $0x00
+	JE      added133
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Y8
+	VADDPS  Y8, Y6, Y6
+
+added133:
+	CMPQ    96(AX), $0x00
+	JE      clipped133
+	VMOVUPS constF32_0<>+0(SB), Y8
+	VMAXPS  Y6, Y8, Y6
+
+clipped133:
+	VMOVUPS     Y6, (R11)(R12*2)
+	VFMADD231PS Y7, Y4, Y11
+	VFMADD231PS Y9, Y5, Y11
+	CMPQ        R10, $0x03
+	JLE         row130
+	CMPQ        80(AX), $0x00
+	JE          biased134
+	VMOVUPS     (SI), Y6
+	VADDPS      Y6, Y11, Y11
+
+biased134:
+	CMPQ    88(AX), $0x00
+	JE      added134
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Y6
+	VADDPS  Y6, Y11, Y11
+
+added134:
+	CMPQ    96(AX), $0x00
+	JE      clipped134
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped131:
+clipped134:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row127:
+row130:
 	CMPQ    104(AX), $0x01
-	JLE     done126
+	JLE     done129
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 320(AX), Y6
@@ -7786,101 +8640,101 @@ row127:
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
 	CMPQ    80(AX), $0x00
-	JE      biased133
+	JE      biased136
 	VMOVUPS (SI), Y10
 	VADDPS  Y10, Y6, Y6
-
-biased133:
-	CMPQ    88(AX), $0x00
-	JE      added133
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added133:
-	CMPQ    96(AX), $0x00
-	JE      clipped133
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped133:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row132
-	CMPQ        80(AX), $0x00
-	JE          biased134
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
-
-biased134:
-	CMPQ    88(AX), $0x00
-	JE      added134
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added134:
-	CMPQ    96(AX), $0x00
-	JE      clipped134
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped134:
-	VMOVUPS     Y6, (R11)(R12*1)
-	VMULPS      Y12, Y2, Y6
-	VFMADD231PS Y8, Y3, Y6
-	CMPQ        R10, $0x02
-	JLE         row132
-	CMPQ        80(AX), $0x00
-	JE          biased135
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
-
-biased135:
-	CMPQ    88(AX), $0x00
-	JE      added135
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Y8
-	VADDPS  Y8, Y6, Y6
-
-added135:
-	CMPQ    96(AX), $0x00
-	JE      clipped135
-	VMOVUPS constF32_0<>+0(SB), Y8
-	VMAXPS  Y6, Y8, Y6
-
-clipped135:
-	VMOVUPS     Y6, (R11)(R12*2)
-	VFMADD231PS Y7, Y4, Y11
-	VFMADD231PS Y9, Y5, Y11
-	CMPQ        R10, $0x03
-	JLE         row132
-	CMPQ        80(AX), $0x00
-	JE          biased136
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
 
 biased136:
 	CMPQ    88(AX), $0x00
 	JE      added136
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Y6
-	VADDPS  Y6, Y11, Y11
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added136:
 	CMPQ    96(AX), $0x00
 	JE      clipped136
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped136:
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row135
+	CMPQ        80(AX), $0x00
+	JE          biased137
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
+
+biased137:
+	CMPQ    88(AX), $0x00
+	JE      added137
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
+
+added137:
+	CMPQ    96(AX), $0x00
+	JE      clipped137
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped137:
+	VMOVUPS     Y6, (R11)(R12*1)
+	VMULPS      Y12, Y2, Y6
+	VFMADD231PS Y8, Y3, Y6
+	CMPQ        R10, $0x02
+	JLE         row135
+	CMPQ        80(AX), $0x00
+	JE          biased138
+	VMOVUPS     (SI), Y8
+	VADDPS      Y8, Y6, Y6
+
+biased138:
+	CMPQ    88(AX), $0x00
+	JE      added138
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Y8
+	VADDPS  Y8, Y6, Y6
+
+added138:
+	CMPQ    96(AX), $0x00
+	JE      clipped138
+	VMOVUPS constF32_0<>+0(SB), Y8
+	VMAXPS  Y6, Y8, Y6
+
+clipped138:
+	VMOVUPS     Y6, (R11)(R12*2)
+	VFMADD231PS Y7, Y4, Y11
+	VFMADD231PS Y9, Y5, Y11
+	CMPQ        R10, $0x03
+	JLE         row135
+	CMPQ        80(AX), $0x00
+	JE          biased139
+	VMOVUPS     (SI), Y6
+	VADDPS      Y6, Y11, Y11
+
+biased139:
+	CMPQ    88(AX), $0x00
+	JE      added139
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Y6
+	VADDPS  Y6, Y11, Y11
+
+added139:
+	CMPQ    96(AX), $0x00
+	JE      clipped139
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped136:
+clipped139:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row132:
+row135:
 	CMPQ    104(AX), $0x02
-	JLE     done126
+	JLE     done129
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 512(AX), Y6
@@ -7896,101 +8750,101 @@ row132:
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
 	CMPQ    80(AX), $0x00
-	JE      biased138
+	JE      biased141
 	VMOVUPS (SI), Y10
 	VADDPS  Y10, Y6, Y6
-
-biased138:
-	CMPQ    88(AX), $0x00
-	JE      added138
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added138:
-	CMPQ    96(AX), $0x00
-	JE      clipped138
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped138:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row137
-	CMPQ        80(AX), $0x00
-	JE          biased139
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
-
-biased139:
-	CMPQ    88(AX), $0x00
-	JE      added139
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added139:
-	CMPQ    96(AX), $0x00
-	JE      clipped139
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped139:
-	VMOVUPS     Y6, (R11)(R12*1)
-	VMULPS      Y12, Y2, Y6
-	VFMADD231PS Y8, Y3, Y6
-	CMPQ        R10, $0x02
-	JLE         row137
-	CMPQ        80(AX), $0x00
-	JE          biased140
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
-
-biased140:
-	CMPQ    88(AX), $0x00
-	JE      added140
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Y8
-	VADDPS  Y8, Y6, Y6
-
-added140:
-	CMPQ    96(AX), $0x00
-	JE      clipped140
-	VMOVUPS constF32_0<>+0(SB), Y8
-	VMAXPS  Y6, Y8, Y6
-
-clipped140:
-	VMOVUPS     Y6, (R11)(R12*2)
-	VFMADD231PS Y7, Y4, Y11
-	VFMADD231PS Y9, Y5, Y11
-	CMPQ        R10, $0x03
-	JLE         row137
-	CMPQ        80(AX), $0x00
-	JE          biased141
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
 
 biased141:
 	CMPQ    88(AX), $0x00
 	JE      added141
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Y6
-	VADDPS  Y6, Y11, Y11
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added141:
 	CMPQ    96(AX), $0x00
 	JE      clipped141
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped141:
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row140
+	CMPQ        80(AX), $0x00
+	JE          biased142
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
+
+biased142:
+	CMPQ    88(AX), $0x00
+	JE      added142
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
+
+added142:
+	CMPQ    96(AX), $0x00
+	JE      clipped142
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped142:
+	VMOVUPS     Y6, (R11)(R12*1)
+	VMULPS      Y12, Y2, Y6
+	VFMADD231PS Y8, Y3, Y6
+	CMPQ        R10, $0x02
+	JLE         row140
+	CMPQ        80(AX), $0x00
+	JE          biased143
+	VMOVUPS     (SI), Y8
+	VADDPS      Y8, Y6, Y6
+
+biased143:
+	CMPQ    88(AX), $0x00
+	JE      added143
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Y8
+	VADDPS  Y8, Y6, Y6
+
+added143:
+	CMPQ    96(AX), $0x00
+	JE      clipped143
+	VMOVUPS constF32_0<>+0(SB), Y8
+	VMAXPS  Y6, Y8, Y6
+
+clipped143:
+	VMOVUPS     Y6, (R11)(R12*2)
+	VFMADD231PS Y7, Y4, Y11
+	VFMADD231PS Y9, Y5, Y11
+	CMPQ        R10, $0x03
+	JLE         row140
+	CMPQ        80(AX), $0x00
+	JE          biased144
+	VMOVUPS     (SI), Y6
+	VADDPS      Y6, Y11, Y11
+
+biased144:
+	CMPQ    88(AX), $0x00
+	JE      added144
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Y6
+	VADDPS  Y6, Y11, Y11
+
+added144:
+	CMPQ    96(AX), $0x00
+	JE      clipped144
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped141:
+clipped144:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row137:
+row140:
 	CMPQ    104(AX), $0x03
-	JLE     done126
+	JLE     done129
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 704(AX), Y6
@@ -8006,116 +8860,116 @@ row137:
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
 	CMPQ    80(AX), $0x00
-	JE      biased143
+	JE      biased146
 	VMOVUPS (SI), Y10
 	VADDPS  Y10, Y6, Y6
-
-biased143:
-	CMPQ    88(AX), $0x00
-	JE      added143
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added143:
-	CMPQ    96(AX), $0x00
-	JE      clipped143
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped143:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row142
-	CMPQ        80(AX), $0x00
-	JE          biased144
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
-
-biased144:
-	CMPQ    88(AX), $0x00
-	JE      added144
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added144:
-	CMPQ    96(AX), $0x00
-	JE      clipped144
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped144:
-	VMOVUPS     Y6, (R11)(R12*1)
-	VMULPS      Y12, Y2, Y6
-	VFMADD231PS Y8, Y3, Y6
-	CMPQ        R10, $0x02
-	JLE         row142
-	CMPQ        80(AX), $0x00
-	JE          biased145
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
-
-biased145:
-	CMPQ    88(AX), $0x00
-	JE      added145
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Y8
-	VADDPS  Y8, Y6, Y6
-
-added145:
-	CMPQ    96(AX), $0x00
-	JE      clipped145
-	VMOVUPS constF32_0<>+0(SB), Y8
-	VMAXPS  Y6, Y8, Y6
-
-clipped145:
-	VMOVUPS     Y6, (R11)(R12*2)
-	VFMADD231PS Y7, Y4, Y11
-	VFMADD231PS Y9, Y5, Y11
-	CMPQ        R10, $0x03
-	JLE         row142
-	CMPQ        80(AX), $0x00
-	JE          biased146
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
 
 biased146:
 	CMPQ    88(AX), $0x00
 	JE      added146
-	LEAQ    (R11)(R13*1), R12
-	VMOVUPS (R12)(DI*1), Y6
-	VADDPS  Y6, Y11, Y11
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added146:
 	CMPQ    96(AX), $0x00
 	JE      clipped146
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped146:
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row145
+	CMPQ        80(AX), $0x00
+	JE          biased147
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
+
+biased147:
+	CMPQ    88(AX), $0x00
+	JE      added147
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
+
+added147:
+	CMPQ    96(AX), $0x00
+	JE      clipped147
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped147:
+	VMOVUPS     Y6, (R11)(R12*1)
+	VMULPS      Y12, Y2, Y6
+	VFMADD231PS Y8, Y3, Y6
+	CMPQ        R10, $0x02
+	JLE         row145
+	CMPQ        80(AX), $0x00
+	JE          biased148
+	VMOVUPS     (SI), Y8
+	VADDPS      Y8, Y6, Y6
+
+biased148:
+	CMPQ    88(AX), $0x00
+	JE      added148
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Y8
+	VADDPS  Y8, Y6, Y6
+
+added148:
+	CMPQ    96(AX), $0x00
+	JE      clipped148
+	VMOVUPS constF32_0<>+0(SB), Y8
+	VMAXPS  Y6, Y8, Y6
+
+clipped148:
+	VMOVUPS     Y6, (R11)(R12*2)
+	VFMADD231PS Y7, Y4, Y11
+	VFMADD231PS Y9, Y5, Y11
+	CMPQ        R10, $0x03
+	JLE         row145
+	CMPQ        80(AX), $0x00
+	JE          biased149
+	VMOVUPS     (SI), Y6
+	VADDPS      Y6, Y11, Y11
+
+biased149:
+	CMPQ    88(AX), $0x00
+	JE      added149
+	LEAQ    (R11)(R13*1), R12
+	VMOVUPS (R12)(DI*1), Y6
+	VADDPS  Y6, Y11, Y11
+
+added149:
+	CMPQ    96(AX), $0x00
+	JE      clipped149
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped146:
+clipped149:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row142:
+row145:
 	CMPQ 104(AX), $0x04
-	JLE  done126
+	JLE  done129
 
-done126:
+done129:
 	ADDQ 32(AX), R8
 	ADDQ 56(AX), R9
 	SUBQ $0x04, R10
-	JG   tile126
+	JG   tile129
 	ADDQ $0x00000020, CX
 	ADDQ $0x00000020, DX
 	ADDQ $0x00000020, SI
 	SUBQ $0x00000008, BX
-	JMP  narrow104
+	JMP  narrow107
 
-edge104:
+edge107:
 	TESTQ        BX, BX
-	JZ           end104
+	JZ           end107
 	VMOVQ        BX, X6
 	VPBROADCASTD X6, Y6
 	VPCMPGTD     iotaF32<>+0(SB), Y6, Y6
@@ -8123,7 +8977,7 @@ edge104:
 	MOVQ         16(AX), BX
 	MOVQ         112(AX), BX
 
-tile147:
+tile150:
 	MOVQ        64(AX), R9
 	MOVQ        DX, R8
 	LEAQ        (R9)(R9*2), R10
@@ -8297,101 +9151,101 @@ tile147:
 	VADDPS      Y13, Y7, Y7
 	VADDPS      Y9, Y7, Y7
 	CMPQ        80(AX), $0x00
-	JE          biased149
-	VMASKMOVPS  (SI), Y6, Y11
-	VADDPS      Y11, Y7, Y7
-
-biased149:
-	CMPQ       88(AX), $0x00
-	JE         added149
-	LEAQ       (R8), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y11
-	VADDPS     Y11, Y7, Y7
-
-added149:
-	CMPQ    96(AX), $0x00
-	JE      clipped149
-	VMOVUPS constF32_0<>+0(SB), Y11
-	VMAXPS  Y7, Y11, Y7
-
-clipped149:
-	VMASKMOVPS  Y7, Y6, (R8)
-	VMULPS      Y8, Y0, Y7
-	VFMADD231PS Y10, Y1, Y7
-	CMPQ        BX, $0x01
-	JLE         row148
-	CMPQ        80(AX), $0x00
-	JE          biased150
-	VMASKMOVPS  (SI), Y6, Y11
-	VADDPS      Y11, Y7, Y7
-
-biased150:
-	CMPQ       88(AX), $0x00
-	JE         added150
-	LEAQ       (R8)(R9*1), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y11
-	VADDPS     Y11, Y7, Y7
-
-added150:
-	CMPQ    96(AX), $0x00
-	JE      clipped150
-	VMOVUPS constF32_0<>+0(SB), Y11
-	VMAXPS  Y7, Y11, Y7
-
-clipped150:
-	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
-	VMULPS      Y13, Y2, Y7
-	VFMADD231PS Y9, Y3, Y7
-	CMPQ        BX, $0x02
-	JLE         row148
-	CMPQ        80(AX), $0x00
-	JE          biased151
-	VMASKMOVPS  (SI), Y6, Y9
-	VADDPS      Y9, Y7, Y7
-
-biased151:
-	CMPQ       88(AX), $0x00
-	JE         added151
-	LEAQ       (R8)(R9*2), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y9
-	VADDPS     Y9, Y7, Y7
-
-added151:
-	CMPQ    96(AX), $0x00
-	JE      clipped151
-	VMOVUPS constF32_0<>+0(SB), Y9
-	VMAXPS  Y7, Y9, Y7
-
-clipped151:
-	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
-	VFMADD231PS Y8, Y4, Y12
-	VFMADD231PS Y10, Y5, Y12
-	CMPQ        BX, $0x03
-	JLE         row148
-	CMPQ        80(AX), $0x00
 	JE          biased152
-	VMASKMOVPS  (SI), Y6, Y7
-	VADDPS      Y7, Y12, Y12
+	VMASKMOVPS  (SI), Y6, Y11
+	VADDPS      Y11, Y7, Y7
 
 biased152:
 	CMPQ       88(AX), $0x00
 	JE         added152
-	LEAQ       (R8)(R10*1), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y7
-	VADDPS     Y7, Y12, Y12
+	LEAQ       (R8), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y11
+	VADDPS     Y11, Y7, Y7
 
 added152:
 	CMPQ    96(AX), $0x00
 	JE      clipped152
+	VMOVUPS constF32_0<>+0(SB), Y11
+	VMAXPS  Y7, Y11, Y7
+
+clipped152:
+	VMASKMOVPS  Y7, Y6, (R8)
+	VMULPS      Y8, Y0, Y7
+	VFMADD231PS Y10, Y1, Y7
+	CMPQ        BX, $0x01
+	JLE         row151
+	CMPQ        80(AX), $0x00
+	JE          biased153
+	VMASKMOVPS  (SI), Y6, Y11
+	VADDPS      Y11, Y7, Y7
+
+biased153:
+	CMPQ       88(AX), $0x00
+	JE         added153
+	LEAQ       (R8)(R9*1), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y11
+	VADDPS     Y11, Y7, Y7
+
+added153:
+	CMPQ    96(AX), $0x00
+	JE      clipped153
+	VMOVUPS constF32_0<>+0(SB), Y11
+	VMAXPS  Y7, Y11, Y7
+
+clipped153:
+	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
+	VMULPS      Y13, Y2, Y7
+	VFMADD231PS Y9, Y3, Y7
+	CMPQ        BX, $0x02
+	JLE         row151
+	CMPQ        80(AX), $0x00
+	JE          biased154
+	VMASKMOVPS  (SI), Y6, Y9
+	VADDPS      Y9, Y7, Y7
+
+biased154:
+	CMPQ       88(AX), $0x00
+	JE         added154
+	LEAQ       (R8)(R9*2), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y9
+	VADDPS     Y9, Y7, Y7
+
+added154:
+	CMPQ    96(AX), $0x00
+	JE      clipped154
+	VMOVUPS constF32_0<>+0(SB), Y9
+	VMAXPS  Y7, Y9, Y7
+
+clipped154:
+	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
+	VFMADD231PS Y8, Y4, Y12
+	VFMADD231PS Y10, Y5, Y12
+	CMPQ        BX, $0x03
+	JLE         row151
+	CMPQ        80(AX), $0x00
+	JE          biased155
+	VMASKMOVPS  (SI), Y6, Y7
+	VADDPS      Y7, Y12, Y12
+
+biased155:
+	CMPQ       88(AX), $0x00
+	JE         added155
+	LEAQ       (R8)(R10*1), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y7
+	VADDPS     Y7, Y12, Y12
+
+added155:
+	CMPQ    96(AX), $0x00
+	JE      clipped155
 	VMOVUPS constF32_0<>+0(SB), Y7
 	VMAXPS  Y12, Y7, Y12
 
-clipped152:
+clipped155:
 	VMASKMOVPS Y12, Y6, (R8)(R10*1)
 
-row148:
+row151:
 	CMPQ       104(AX), $0x01
-	JLE        done147
+	JLE        done150
 	ADDQ       40(AX), R8
 	LEAQ       (R9)(R9*2), R10
 	VMOVUPS    320(AX), Y7
@@ -8407,101 +9261,101 @@ row148:
 	VADDPS     Y13, Y7, Y7
 	VADDPS     Y9, Y7, Y7
 	CMPQ       80(AX), $0x00
-	JE         biased154
+	JE         biased157
 	VMASKMOVPS (SI), Y6, Y11
 	VADDPS     Y11, Y7, Y7
-
-biased154:
-	CMPQ       88(AX), $0x00
-	JE         added154
-	LEAQ       (R8), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y11
-	VADDPS     Y11, Y7, Y7
-
-added154:
-	CMPQ    96(AX), $0x00
-	JE      clipped154
-	VMOVUPS constF32_0<>+0(SB), Y11
-	VMAXPS  Y7, Y11, Y7
-
-clipped154:
-	VMASKMOVPS  Y7, Y6, (R8)
-	VMULPS      Y8, Y0, Y7
-	VFMADD231PS Y10, Y1, Y7
-	CMPQ        BX, $0x01
-	JLE         row153
-	CMPQ        80(AX), $0x00
-	JE          biased155
-	VMASKMOVPS  (SI), Y6, Y11
-	VADDPS      Y11, Y7, Y7
-
-biased155:
-	CMPQ       88(AX), $0x00
-	JE         added155
-	LEAQ       (R8)(R9*1), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y11
-	VADDPS     Y11, Y7, Y7
-
-added155:
-	CMPQ    96(AX), $0x00
-	JE      clipped155
-	VMOVUPS constF32_0<>+0(SB), Y11
-	VMAXPS  Y7, Y11, Y7
-
-clipped155:
-	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
-	VMULPS      Y13, Y2, Y7
-	VFMADD231PS Y9, Y3, Y7
-	CMPQ        BX, $0x02
-	JLE         row153
-	CMPQ        80(AX), $0x00
-	JE          biased156
-	VMASKMOVPS  (SI), Y6, Y9
-	VADDPS      Y9, Y7, Y7
-
-biased156:
-	CMPQ       88(AX), $0x00
-	JE         added156
-	LEAQ       (R8)(R9*2), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y9
-	VADDPS     Y9, Y7, Y7
-
-added156:
-	CMPQ    96(AX), $0x00
-	JE      clipped156
-	VMOVUPS constF32_0<>+0(SB), Y9
-	VMAXPS  Y7, Y9, Y7
-
-clipped156:
-	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
-	VFMADD231PS Y8, Y4, Y12
-	VFMADD231PS Y10, Y5, Y12
-	CMPQ        BX, $0x03
-	JLE         row153
-	CMPQ        80(AX), $0x00
-	JE          biased157
-	VMASKMOVPS  (SI), Y6, Y7
-	VADDPS      Y7, Y12, Y12
 
 biased157:
 	CMPQ       88(AX), $0x00
 	JE         added157
-	LEAQ       (R8)(R10*1), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y7
-	VADDPS     Y7, Y12, Y12
+	LEAQ       (R8), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y11
+	VADDPS     Y11, Y7, Y7
 
 added157:
 	CMPQ    96(AX), $0x00
 	JE      clipped157
+	VMOVUPS constF32_0<>+0(SB), Y11
+	VMAXPS  Y7, Y11, Y7
+
+clipped157:
+	VMASKMOVPS  Y7, Y6, (R8)
+	VMULPS      Y8, Y0, Y7
+	VFMADD231PS Y10, Y1, Y7
+	CMPQ        BX, $0x01
+	JLE         row156
+	CMPQ        80(AX), $0x00
+	JE          biased158
+	VMASKMOVPS  (SI), Y6, Y11
+	VADDPS      Y11, Y7, Y7
+
+biased158:
+	CMPQ       88(AX), $0x00
+	JE         added158
+	LEAQ       (R8)(R9*1), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y11
+	VADDPS     Y11, Y7, Y7
+
+added158:
+	CMPQ    96(AX), $0x00
+	JE      clipped158
+	VMOVUPS constF32_0<>+0(SB), Y11
+	VMAXPS  Y7, Y11, Y7
+
+clipped158:
+	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
+	VMULPS      Y13, Y2, Y7
+	VFMADD231PS Y9, Y3, Y7
+	CMPQ        BX, $0x02
+	JLE         row156
+	CMPQ        80(AX), $0x00
+	JE          biased159
+	VMASKMOVPS  (SI), Y6, Y9
+	VADDPS      Y9, Y7, Y7
+
+biased159:
+	CMPQ       88(AX), $0x00
+	JE         added159
+	LEAQ       (R8)(R9*2), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y9
+	VADDPS     Y9, Y7, Y7
+
+added159:
+	CMPQ    96(AX), $0x00
+	JE      clipped159
+	VMOVUPS constF32_0<>+0(SB), Y9
+	VMAXPS  Y7, Y9, Y7
+
+clipped159:
+	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
+	VFMADD231PS Y8, Y4, Y12
+	VFMADD231PS Y10, Y5, Y12
+	CMPQ        BX, $0x03
+	JLE         row156
+	CMPQ        80(AX), $0x00
+	JE          biased160
+	VMASKMOVPS  (SI), Y6, Y7
+	VADDPS      Y7, Y12, Y12
+
+biased160:
+	CMPQ       88(AX), $0x00
+	JE         added160
+	LEAQ       (R8)(R10*1), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y7
+	VADDPS     Y7, Y12, Y12
+
+added160:
+	CMPQ    96(AX), $0x00
+	JE      clipped160
 	VMOVUPS constF32_0<>+0(SB), Y7
 	VMAXPS  Y12, Y7, Y12
 
-clipped157:
+clipped160:
 	VMASKMOVPS Y12, Y6, (R8)(R10*1)
 
-row153:
+row156:
 	CMPQ       104(AX), $0x02
-	JLE        done147
+	JLE        done150
 	ADDQ       40(AX), R8
 	LEAQ       (R9)(R9*2), R10
 	VMOVUPS    512(AX), Y7
@@ -8517,101 +9371,101 @@ row153:
 	VADDPS     Y13, Y7, Y7
 	VADDPS     Y9, Y7, Y7
 	CMPQ       80(AX), $0x00
-	JE         biased159
+	JE         biased162
 	VMASKMOVPS (SI), Y6, Y11
 	VADDPS     Y11, Y7, Y7
-
-biased159:
-	CMPQ       88(AX), $0x00
-	JE         added159
-	LEAQ       (R8), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y11
-	VADDPS     Y11, Y7, Y7
-
-added159:
-	CMPQ    96(AX), $0x00
-	JE      clipped159
-	VMOVUPS constF32_0<>+0(SB), Y11
-	VMAXPS  Y7, Y11, Y7
-
-clipped159:
-	VMASKMOVPS  Y7, Y6, (R8)
-	VMULPS      Y8, Y0, Y7
-	VFMADD231PS Y10, Y1, Y7
-	CMPQ        BX, $0x01
-	JLE         row158
-	CMPQ        80(AX), $0x00
-	JE          biased160
-	VMASKMOVPS  (SI), Y6, Y11
-	VADDPS      Y11, Y7, Y7
-
-biased160:
-	CMPQ       88(AX), $0x00
-	JE         added160
-	LEAQ       (R8)(R9*1), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y11
-	VADDPS     Y11, Y7, Y7
-
-added160:
-	CMPQ    96(AX), $0x00
-	JE      clipped160
-	VMOVUPS constF32_0<>+0(SB), Y11
-	VMAXPS  Y7, Y11, Y7
-
-clipped160:
-	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
-	VMULPS      Y13, Y2, Y7
-	VFMADD231PS Y9, Y3, Y7
-	CMPQ        BX, $0x02
-	JLE         row158
-	CMPQ        80(AX), $0x00
-	JE          biased161
-	VMASKMOVPS  (SI), Y6, Y9
-	VADDPS      Y9, Y7, Y7
-
-biased161:
-	CMPQ       88(AX), $0x00
-	JE         added161
-	LEAQ       (R8)(R9*2), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y9
-	VADDPS     Y9, Y7, Y7
-
-added161:
-	CMPQ    96(AX), $0x00
-	JE      clipped161
-	VMOVUPS constF32_0<>+0(SB), Y9
-	VMAXPS  Y7, Y9, Y7
-
-clipped161:
-	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
-	VFMADD231PS Y8, Y4, Y12
-	VFMADD231PS Y10, Y5, Y12
-	CMPQ        BX, $0x03
-	JLE         row158
-	CMPQ        80(AX), $0x00
-	JE          biased162
-	VMASKMOVPS  (SI), Y6, Y7
-	VADDPS      Y7, Y12, Y12
 
 biased162:
 	CMPQ       88(AX), $0x00
 	JE         added162
-	LEAQ       (R8)(R10*1), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y7
-	VADDPS     Y7, Y12, Y12
+	LEAQ       (R8), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y11
+	VADDPS     Y11, Y7, Y7
 
 added162:
 	CMPQ    96(AX), $0x00
 	JE      clipped162
+	VMOVUPS constF32_0<>+0(SB), Y11
+	VMAXPS  Y7, Y11, Y7
+
+clipped162:
+	VMASKMOVPS  Y7, Y6, (R8)
+	VMULPS      Y8, Y0, Y7
+	VFMADD231PS Y10, Y1, Y7
+	CMPQ        BX, $0x01
+	JLE         row161
+	CMPQ        80(AX), $0x00
+	JE          biased163
+	VMASKMOVPS  (SI), Y6, Y11
+	VADDPS      Y11, Y7, Y7
+
+biased163:
+	CMPQ       88(AX), $0x00
+	JE         added163
+	LEAQ       (R8)(R9*1), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y11
+	VADDPS     Y11, Y7, Y7
+
+added163:
+	CMPQ    96(AX), $0x00
+	JE      clipped163
+	VMOVUPS constF32_0<>+0(SB), Y11
+	VMAXPS  Y7, Y11, Y7
+
+clipped163:
+	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
+	VMULPS      Y13, Y2, Y7
+	VFMADD231PS Y9, Y3, Y7
+	CMPQ        BX, $0x02
+	JLE         row161
+	CMPQ        80(AX), $0x00
+	JE          biased164
+	VMASKMOVPS  (SI), Y6, Y9
+	VADDPS      Y9, Y7, Y7
+
+biased164:
+	CMPQ       88(AX), $0x00
+	JE         added164
+	LEAQ       (R8)(R9*2), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y9
+	VADDPS     Y9, Y7, Y7
+
+added164:
+	CMPQ    96(AX), $0x00
+	JE      clipped164
+	VMOVUPS constF32_0<>+0(SB), Y9
+	VMAXPS  Y7, Y9, Y7
+
+clipped164:
+	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
+	VFMADD231PS Y8, Y4, Y12
+	VFMADD231PS Y10, Y5, Y12
+	CMPQ        BX, $0x03
+	JLE         row161
+	CMPQ        80(AX), $0x00
+	JE          biased165
+	VMASKMOVPS  (SI), Y6, Y7
+	VADDPS      Y7, Y12, Y12
+
+biased165:
+	CMPQ       88(AX), $0x00
+	JE         added165
+	LEAQ       (R8)(R10*1), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y7
+	VADDPS     Y7, Y12, Y12
+
+added165:
+	CMPQ    96(AX), $0x00
+	JE      clipped165
 	VMOVUPS constF32_0<>+0(SB), Y7
 	VMAXPS  Y12, Y7, Y12
 
-clipped162:
+clipped165:
 	VMASKMOVPS Y12, Y6, (R8)(R10*1)
 
-row158:
+row161:
 	CMPQ       104(AX), $0x03
-	JLE        done147
+	JLE        done150
 	ADDQ       40(AX), R8
 	LEAQ       (R9)(R9*2), R10
 	VMOVUPS    704(AX), Y7
@@ -8627,109 +9481,109 @@ row158:
 	VADDPS     Y13, Y7, Y7
 	VADDPS     Y9, Y7, Y7
 	CMPQ       80(AX), $0x00
-	JE         biased164
+	JE         biased167
 	VMASKMOVPS (SI), Y6, Y11
 	VADDPS     Y11, Y7, Y7
-
-biased164:
-	CMPQ       88(AX), $0x00
-	JE         added164
-	LEAQ       (R8), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y11
-	VADDPS     Y11, Y7, Y7
-
-added164:
-	CMPQ    96(AX), $0x00
-	JE      clipped164
-	VMOVUPS constF32_0<>+0(SB), Y11
-	VMAXPS  Y7, Y11, Y7
-
-clipped164:
-	VMASKMOVPS  Y7, Y6, (R8)
-	VMULPS      Y8, Y0, Y7
-	VFMADD231PS Y10, Y1, Y7
-	CMPQ        BX, $0x01
-	JLE         row163
-	CMPQ        80(AX), $0x00
-	JE          biased165
-	VMASKMOVPS  (SI), Y6, Y11
-	VADDPS      Y11, Y7, Y7
-
-biased165:
-	CMPQ       88(AX), $0x00
-	JE         added165
-	LEAQ       (R8)(R9*1), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y11
-	VADDPS     Y11, Y7, Y7
-
-added165:
-	CMPQ    96(AX), $0x00
-	JE      clipped165
-	VMOVUPS constF32_0<>+0(SB), Y11
-	VMAXPS  Y7, Y11, Y7
-
-clipped165:
-	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
-	VMULPS      Y13, Y2, Y7
-	VFMADD231PS Y9, Y3, Y7
-	CMPQ        BX, $0x02
-	JLE         row163
-	CMPQ        80(AX), $0x00
-	JE          biased166
-	VMASKMOVPS  (SI), Y6, Y9
-	VADDPS      Y9, Y7, Y7
-
-biased166:
-	CMPQ       88(AX), $0x00
-	JE         added166
-	LEAQ       (R8)(R9*2), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y9
-	VADDPS     Y9, Y7, Y7
-
-added166:
-	CMPQ    96(AX), $0x00
-	JE      clipped166
-	VMOVUPS constF32_0<>+0(SB), Y9
-	VMAXPS  Y7, Y9, Y7
-
-clipped166:
-	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
-	VFMADD231PS Y8, Y4, Y12
-	VFMADD231PS Y10, Y5, Y12
-	CMPQ        BX, $0x03
-	JLE         row163
-	CMPQ        80(AX), $0x00
-	JE          biased167
-	VMASKMOVPS  (SI), Y6, Y7
-	VADDPS      Y7, Y12, Y12
 
 biased167:
 	CMPQ       88(AX), $0x00
 	JE         added167
-	LEAQ       (R8)(R10*1), R9
-	VMASKMOVPS (R9)(DI*1), Y6, Y7
-	VADDPS     Y7, Y12, Y12
+	LEAQ       (R8), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y11
+	VADDPS     Y11, Y7, Y7
 
 added167:
 	CMPQ    96(AX), $0x00
 	JE      clipped167
+	VMOVUPS constF32_0<>+0(SB), Y11
+	VMAXPS  Y7, Y11, Y7
+
+clipped167:
+	VMASKMOVPS  Y7, Y6, (R8)
+	VMULPS      Y8, Y0, Y7
+	VFMADD231PS Y10, Y1, Y7
+	CMPQ        BX, $0x01
+	JLE         row166
+	CMPQ        80(AX), $0x00
+	JE          biased168
+	VMASKMOVPS  (SI), Y6, Y11
+	VADDPS      Y11, Y7, Y7
+
+biased168:
+	CMPQ       88(AX), $0x00
+	JE         added168
+	LEAQ       (R8)(R9*1), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y11
+	VADDPS     Y11, Y7, Y7
+
+added168:
+	CMPQ    96(AX), $0x00
+	JE      clipped168
+	VMOVUPS constF32_0<>+0(SB), Y11
+	VMAXPS  Y7, Y11, Y7
+
+clipped168:
+	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
+	VMULPS      Y13, Y2, Y7
+	VFMADD231PS Y9, Y3, Y7
+	CMPQ        BX, $0x02
+	JLE         row166
+	CMPQ        80(AX), $0x00
+	JE          biased169
+	VMASKMOVPS  (SI), Y6, Y9
+	VADDPS      Y9, Y7, Y7
+
+biased169:
+	CMPQ       88(AX), $0x00
+	JE         added169
+	LEAQ       (R8)(R9*2), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y9
+	VADDPS     Y9, Y7, Y7
+
+added169:
+	CMPQ    96(AX), $0x00
+	JE      clipped169
+	VMOVUPS constF32_0<>+0(SB), Y9
+	VMAXPS  Y7, Y9, Y7
+
+clipped169:
+	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
+	VFMADD231PS Y8, Y4, Y12
+	VFMADD231PS Y10, Y5, Y12
+	CMPQ        BX, $0x03
+	JLE         row166
+	CMPQ        80(AX), $0x00
+	JE          biased170
+	VMASKMOVPS  (SI), Y6, Y7
+	VADDPS      Y7, Y12, Y12
+
+biased170:
+	CMPQ       88(AX), $0x00
+	JE         added170
+	LEAQ       (R8)(R10*1), R9
+	VMASKMOVPS (R9)(DI*1), Y6, Y7
+	VADDPS     Y7, Y12, Y12
+
+added170:
+	CMPQ    96(AX), $0x00
+	JE      clipped170
 	VMOVUPS constF32_0<>+0(SB), Y7
 	VMAXPS  Y12, Y7, Y12
 
-clipped167:
+clipped170:
 	VMASKMOVPS Y12, Y6, (R8)(R10*1)
 
-row163:
+row166:
 	CMPQ 104(AX), $0x04
-	JLE  done147
+	JLE  done150
 
-done147:
+done150:
 	ADDQ 32(AX), CX
 	ADDQ 56(AX), DX
 	SUBQ $0x04, BX
-	JG   tile147
+	JG   tile150
 
-end104:
+end107:
 	VZEROUPPER
 	RET
 
@@ -8781,14 +9635,14 @@ TEXT ·winogradGradF32AVX2(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide168:
+wide171:
 	CMPQ BX, $0x00000008
-	JLT  narrow168
+	JLT  narrow171
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile169:
+tile172:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	LEAQ         (R10)(R10*2), R11
@@ -9066,20 +9920,20 @@ tile169:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile169
+	JNZ          tile172
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, BX
-	JMP          wide168
+	JMP          wide171
 
-narrow168:
+narrow171:
 	CMPQ BX, $0x00000008
-	JLT  edge168
+	JLT  edge171
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile170:
+tile173:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	LEAQ         (R10)(R10*2), R11
@@ -9357,22 +10211,22 @@ tile170:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile170
+	JNZ          tile173
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, BX
-	JMP          narrow168
+	JMP          narrow171
 
-edge168:
+edge171:
 	TESTQ        BX, BX
-	JZ           end168
+	JZ           end171
 	VMOVQ        BX, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     iotaF32<>+0(SB), Y4, Y4
 	MOVQ         DX, DX
 	MOVQ         16(AX), BX
 
-tile171:
+tile174:
 	MOVQ         64(AX), DI
 	MOVQ         DX, SI
 	LEAQ         (DI)(DI*2), R8
@@ -9650,9 +10504,9 @@ tile171:
 	ADDQ         32(AX), CX
 	ADDQ         56(AX), DX
 	DECQ         BX
-	JNZ          tile171
+	JNZ          tile174
 
-end168:
+end171:
 	VZEROUPPER
 	RET
 
@@ -9670,14 +10524,14 @@ TEXT ·winogradFilterF32AVX2(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide172:
+wide175:
 	CMPQ BX, $0x00000008
-	JLT  narrow172
+	JLT  narrow175
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile173:
+tile176:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	VMOVUPS      (R9), Y6
@@ -9917,20 +10771,20 @@ tile173:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile173
+	JNZ          tile176
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, BX
-	JMP          wide172
+	JMP          wide175
 
-narrow172:
+narrow175:
 	CMPQ BX, $0x00000008
-	JLT  edge172
+	JLT  edge175
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile174:
+tile177:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	VMOVUPS      (R9), Y6
@@ -10170,22 +11024,22 @@ tile174:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile174
+	JNZ          tile177
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, BX
-	JMP          narrow172
+	JMP          narrow175
 
-edge172:
+edge175:
 	TESTQ        BX, BX
-	JZ           end172
+	JZ           end175
 	VMOVQ        BX, X6
 	VPBROADCASTD X6, Y6
 	VPCMPGTD     iotaF32<>+0(SB), Y6, Y6
 	MOVQ         DX, DX
 	MOVQ         16(AX), BX
 
-tile175:
+tile178:
 	MOVQ         64(AX), DI
 	MOVQ         DX, SI
 	VMASKMOVPS   (SI), Y6, Y7
@@ -10425,9 +11279,9 @@ tile175:
 	ADDQ         32(AX), CX
 	ADDQ         56(AX), DX
 	DECQ         BX
-	JNZ          tile175
+	JNZ          tile178
 
-end172:
+end175:
 	VZEROUPPER
 	RET
 
@@ -10481,14 +11335,14 @@ TEXT ·winogradFilterGradF32AVX2(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide176:
+wide179:
 	CMPQ BX, $0x00000008
-	JLT  narrow176
+	JLT  narrow179
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile177:
+tile180:
 	MOVQ        64(AX), R10
 	MOVQ        DI, R9
 	LEAQ        (R10)(R10*2), R11
@@ -10728,20 +11582,20 @@ tile177:
 	ADDQ        32(AX), SI
 	ADDQ        56(AX), DI
 	DECQ        R8
-	JNZ         tile177
+	JNZ         tile180
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000020, DX
 	SUBQ        $0x00000008, BX
-	JMP         wide176
+	JMP         wide179
 
-narrow176:
+narrow179:
 	CMPQ BX, $0x00000008
-	JLT  edge176
+	JLT  edge179
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile178:
+tile181:
 	MOVQ        64(AX), R10
 	MOVQ        DI, R9
 	LEAQ        (R10)(R10*2), R11
@@ -10981,22 +11835,22 @@ tile178:
 	ADDQ        32(AX), SI
 	ADDQ        56(AX), DI
 	DECQ        R8
-	JNZ         tile178
+	JNZ         tile181
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000020, DX
 	SUBQ        $0x00000008, BX
-	JMP         narrow176
+	JMP         narrow179
 
-edge176:
+edge179:
 	TESTQ        BX, BX
-	JZ           end176
+	JZ           end179
 	VMOVQ        BX, X6
 	VPBROADCASTD X6, Y6
 	VPCMPGTD     iotaF32<>+0(SB), Y6, Y6
 	MOVQ         DX, DX
 	MOVQ         16(AX), BX
 
-tile179:
+tile182:
 	MOVQ        64(AX), DI
 	MOVQ        DX, SI
 	LEAQ        (DI)(DI*2), R8
@@ -11236,9 +12090,9 @@ tile179:
 	ADDQ        32(AX), CX
 	ADDQ        56(AX), DX
 	DECQ        BX
-	JNZ         tile179
+	JNZ         tile182
 
-end176:
+end179:
 	VZEROUPPER
 	RET
 
@@ -11250,213 +12104,24 @@ TEXT ·addF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many180:
-	CMPQ    AX, $0x00000040
-	JLT     one180
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VMOVUPS 64(BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VMOVUPS 128(BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VMOVUPS 192(BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000040, AX
-	JMP     many180
-
-one180:
-	CMPQ    AX, $0x00000010
-	JLT     rest180
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000010, AX
-	JMP     one180
-
-rest180:
-	TESTQ     AX, AX
-	JZ        done180
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS.Z (BX), K1, Z1
-	VADDPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done180:
-	VZEROUPPER
-	RET
-
-// func subF32AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·subF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many181:
-	CMPQ    AX, $0x00000040
-	JLT     one181
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VMOVUPS 64(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VMOVUPS 128(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VMOVUPS 192(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000040, AX
-	JMP     many181
-
-one181:
-	CMPQ    AX, $0x00000010
-	JLT     rest181
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000010, AX
-	JMP     one181
-
-rest181:
-	TESTQ     AX, AX
-	JZ        done181
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS.Z (BX), K1, Z1
-	VSUBPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done181:
-	VZEROUPPER
-	RET
-
-// func mulF32AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·mulF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many182:
-	CMPQ    AX, $0x00000040
-	JLT     one182
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VMULPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VMOVUPS 64(BX), Z1
-	VMULPS  Z1, Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VMOVUPS 128(BX), Z1
-	VMULPS  Z1, Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VMOVUPS 192(BX), Z1
-	VMULPS  Z1, Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000040, AX
-	JMP     many182
-
-one182:
-	CMPQ    AX, $0x00000010
-	JLT     rest182
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VMULPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000010, AX
-	JMP     one182
-
-rest182:
-	TESTQ     AX, AX
-	JZ        done182
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS.Z (BX), K1, Z1
-	VMULPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done182:
-	VZEROUPPER
-	RET
-
-// func divF32AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·divF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
 many183:
 	CMPQ    AX, $0x00000040
 	JLT     one183
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
-	VDIVPS  Z1, Z0, Z0
+	VADDPS  Z1, Z0, Z0
 	VMOVUPS Z0, (CX)
 	VMOVUPS 64(DX), Z0
 	VMOVUPS 64(BX), Z1
-	VDIVPS  Z1, Z0, Z0
+	VADDPS  Z1, Z0, Z0
 	VMOVUPS Z0, 64(CX)
 	VMOVUPS 128(DX), Z0
 	VMOVUPS 128(BX), Z1
-	VDIVPS  Z1, Z0, Z0
+	VADDPS  Z1, Z0, Z0
 	VMOVUPS Z0, 128(CX)
 	VMOVUPS 192(DX), Z0
 	VMOVUPS 192(BX), Z1
-	VDIVPS  Z1, Z0, Z0
+	VADDPS  Z1, Z0, Z0
 	VMOVUPS Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -11469,7 +12134,7 @@ one183:
 	JLT     rest183
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
-	VDIVPS  Z1, Z0, Z0
+	VADDPS  Z1, Z0, Z0
 	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -11487,68 +12152,58 @@ rest183:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VDIVPS    Z1, Z0, Z0
+	VADDPS    Z1, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
 done183:
 	VZEROUPPER
 	RET
 
-// func maxF32AVX512(n int, dst *byte, a *byte, b *byte)
+// func subF32AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·maxF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·subF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
 many184:
-	CMPQ      AX, $0x00000040
-	JLT       one184
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z2
-	VMOVUPS   Z2, (CX)
-	VMOVUPS   64(DX), Z0
-	VMOVUPS   64(BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z3
-	VMOVUPS   Z3, 64(CX)
-	VMOVUPS   128(DX), Z0
-	VMOVUPS   128(BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z4
-	VMOVUPS   Z4, 128(CX)
-	VMOVUPS   192(DX), Z0
-	VMOVUPS   192(BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z5
-	VMOVUPS   Z5, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000040, AX
-	JMP       many184
+	CMPQ    AX, $0x00000040
+	JLT     one184
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VMOVUPS 64(BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMOVUPS 128(BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMOVUPS 192(BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000040, AX
+	JMP     many184
 
 one184:
-	CMPQ      AX, $0x00000010
-	JLT       rest184
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z6
-	VMOVUPS   Z6, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000010, AX
-	JMP       one184
+	CMPQ    AX, $0x00000010
+	JLT     rest184
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, AX
+	JMP     one184
 
 rest184:
 	TESTQ     AX, AX
@@ -11560,70 +12215,58 @@ rest184:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K2
-	VBLENDMPS Z0, Z1, K2, Z7
-	VMOVUPS   Z7, K1, (CX)
+	VSUBPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
 
 done184:
 	VZEROUPPER
 	RET
 
-// func minF32AVX512(n int, dst *byte, a *byte, b *byte)
+// func mulF32AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·minF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·mulF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
 many185:
-	CMPQ      AX, $0x00000040
-	JLT       one185
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z2
-	VMOVUPS   Z2, (CX)
-	VMOVUPS   64(DX), Z0
-	VMOVUPS   64(BX), Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z3
-	VMOVUPS   Z3, 64(CX)
-	VMOVUPS   128(DX), Z0
-	VMOVUPS   128(BX), Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z4
-	VMOVUPS   Z4, 128(CX)
-	VMOVUPS   192(DX), Z0
-	VMOVUPS   192(BX), Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z5
-	VMOVUPS   Z5, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000040, AX
-	JMP       many185
+	CMPQ    AX, $0x00000040
+	JLT     one185
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VMOVUPS 64(BX), Z1
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMOVUPS 128(BX), Z1
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMOVUPS 192(BX), Z1
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000040, AX
+	JMP     many185
 
 one185:
-	CMPQ      AX, $0x00000010
-	JLT       rest185
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z6
-	VMOVUPS   Z6, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000010, AX
-	JMP       one185
+	CMPQ    AX, $0x00000010
+	JLT     rest185
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, AX
+	JMP     one185
 
 rest185:
 	TESTQ     AX, AX
@@ -11635,18 +12278,16 @@ rest185:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K2
-	VBLENDMPS Z0, Z1, K2, Z7
-	VMOVUPS   Z7, K1, (CX)
+	VMULPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
 
 done185:
 	VZEROUPPER
 	RET
 
-// func squaredDifferenceF32AVX512(n int, dst *byte, a *byte, b *byte)
+// func divF32AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·squaredDifferenceF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·divF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -11657,23 +12298,19 @@ many186:
 	JLT     one186
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMULPS  Z0, Z0, Z0
+	VDIVPS  Z1, Z0, Z0
 	VMOVUPS Z0, (CX)
 	VMOVUPS 64(DX), Z0
 	VMOVUPS 64(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMULPS  Z0, Z0, Z0
+	VDIVPS  Z1, Z0, Z0
 	VMOVUPS Z0, 64(CX)
 	VMOVUPS 128(DX), Z0
 	VMOVUPS 128(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMULPS  Z0, Z0, Z0
+	VDIVPS  Z1, Z0, Z0
 	VMOVUPS Z0, 128(CX)
 	VMOVUPS 192(DX), Z0
 	VMOVUPS 192(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMULPS  Z0, Z0, Z0
+	VDIVPS  Z1, Z0, Z0
 	VMOVUPS Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -11686,8 +12323,7 @@ one186:
 	JLT     rest186
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMULPS  Z0, Z0, Z0
+	VDIVPS  Z1, Z0, Z0
 	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -11705,17 +12341,16 @@ rest186:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VSUBPS    Z1, Z0, Z0
-	VMULPS    Z0, Z0, Z0
+	VDIVPS    Z1, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
 done186:
 	VZEROUPPER
 	RET
 
-// func reluGradF32AVX512(n int, dst *byte, a *byte, b *byte)
+// func maxF32AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·reluGradF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·maxF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -11726,24 +12361,28 @@ many187:
 	JLT       one187
 	VMOVUPS   (DX), Z0
 	VMOVUPS   (BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, (CX)
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z2
+	VMOVUPS   Z2, (CX)
 	VMOVUPS   64(DX), Z0
 	VMOVUPS   64(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, 64(CX)
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z3
+	VMOVUPS   Z3, 64(CX)
 	VMOVUPS   128(DX), Z0
 	VMOVUPS   128(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, 128(CX)
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z4
+	VMOVUPS   Z4, 128(CX)
 	VMOVUPS   192(DX), Z0
 	VMOVUPS   192(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, 192(CX)
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z5
+	VMOVUPS   Z5, 192(CX)
 	ADDQ      $0x00000100, CX
 	ADDQ      $0x00000100, DX
 	ADDQ      $0x00000100, BX
@@ -11755,9 +12394,10 @@ one187:
 	JLT       rest187
 	VMOVUPS   (DX), Z0
 	VMOVUPS   (BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, (CX)
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z6
+	VMOVUPS   Z6, (CX)
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
@@ -11774,11 +12414,225 @@ rest187:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K2
+	VBLENDMPS Z0, Z1, K2, Z7
+	VMOVUPS   Z7, K1, (CX)
+
+done187:
+	VZEROUPPER
+	RET
+
+// func minF32AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·minF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many188:
+	CMPQ      AX, $0x00000040
+	JLT       one188
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z2
+	VMOVUPS   Z2, (CX)
+	VMOVUPS   64(DX), Z0
+	VMOVUPS   64(BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z3
+	VMOVUPS   Z3, 64(CX)
+	VMOVUPS   128(DX), Z0
+	VMOVUPS   128(BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z4
+	VMOVUPS   Z4, 128(CX)
+	VMOVUPS   192(DX), Z0
+	VMOVUPS   192(BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z5
+	VMOVUPS   Z5, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000040, AX
+	JMP       many188
+
+one188:
+	CMPQ      AX, $0x00000010
+	JLT       rest188
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z6
+	VMOVUPS   Z6, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000010, AX
+	JMP       one188
+
+rest188:
+	TESTQ     AX, AX
+	JZ        done188
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K2
+	VBLENDMPS Z0, Z1, K2, Z7
+	VMOVUPS   Z7, K1, (CX)
+
+done188:
+	VZEROUPPER
+	RET
+
+// func squaredDifferenceF32AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·squaredDifferenceF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many189:
+	CMPQ    AX, $0x00000040
+	JLT     one189
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VMOVUPS 64(BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMOVUPS 128(BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMOVUPS 192(BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000040, AX
+	JMP     many189
+
+one189:
+	CMPQ    AX, $0x00000010
+	JLT     rest189
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, AX
+	JMP     one189
+
+rest189:
+	TESTQ     AX, AX
+	JZ        done189
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
+	VSUBPS    Z1, Z0, Z0
+	VMULPS    Z0, Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done189:
+	VZEROUPPER
+	RET
+
+// func reluGradF32AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·reluGradF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many190:
+	CMPQ      AX, $0x00000040
+	JLT       one190
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, (CX)
+	VMOVUPS   64(DX), Z0
+	VMOVUPS   64(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, 64(CX)
+	VMOVUPS   128(DX), Z0
+	VMOVUPS   128(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, 128(CX)
+	VMOVUPS   192(DX), Z0
+	VMOVUPS   192(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000040, AX
+	JMP       many190
+
+one190:
+	CMPQ      AX, $0x00000010
+	JLT       rest190
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000010, AX
+	JMP       one190
+
+rest190:
+	TESTQ     AX, AX
+	JZ        done190
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
 	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K2
 	VMOVUPS.Z Z0, K2, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done187:
+done190:
 	VZEROUPPER
 	RET
 
@@ -11790,9 +12644,9 @@ TEXT ·relu6GradF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many188:
+many191:
 	CMPQ      AX, $0x00000040
-	JLT       one188
+	JLT       one191
 	VMOVUPS   (DX), Z0
 	VMOVUPS   (BX), Z1
 	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
@@ -11825,11 +12679,11 @@ many188:
 	ADDQ      $0x00000100, DX
 	ADDQ      $0x00000100, BX
 	SUBQ      $0x00000040, AX
-	JMP       many188
+	JMP       many191
 
-one188:
+one191:
 	CMPQ      AX, $0x00000010
-	JLT       rest188
+	JLT       rest191
 	VMOVUPS   (DX), Z0
 	VMOVUPS   (BX), Z1
 	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
@@ -11841,11 +12695,11 @@ one188:
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000010, AX
-	JMP       one188
+	JMP       one191
 
-rest188:
+rest191:
 	TESTQ     AX, AX
-	JZ        done188
+	JZ        done191
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -11859,7 +12713,7 @@ rest188:
 	VMOVUPS.Z Z0, K2, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done188:
+done191:
 	VZEROUPPER
 	RET
 
@@ -11871,9 +12725,9 @@ TEXT ·sigmoidGradF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many189:
+many192:
 	CMPQ    AX, $0x00000040
-	JLT     one189
+	JLT     one192
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VMOVUPS constF32_3f800000<>+0(SB), Z2
@@ -11906,11 +12760,11 @@ many189:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000040, AX
-	JMP     many189
+	JMP     many192
 
-one189:
+one192:
 	CMPQ    AX, $0x00000010
-	JLT     rest189
+	JLT     rest192
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VMOVUPS constF32_3f800000<>+0(SB), Z2
@@ -11922,11 +12776,11 @@ one189:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, AX
-	JMP     one189
+	JMP     one192
 
-rest189:
+rest192:
 	TESTQ     AX, AX
-	JZ        done189
+	JZ        done192
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -11940,7 +12794,7 @@ rest189:
 	VMULPS    Z2, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done189:
+done192:
 	VZEROUPPER
 	RET
 
@@ -11952,9 +12806,9 @@ TEXT ·tanhGradF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many190:
+many193:
 	CMPQ         AX, $0x00000040
-	JLT          one190
+	JLT          one193
 	VMOVUPS      (DX), Z0
 	VMOVUPS      (BX), Z1
 	VMOVUPS      constF32_3f800000<>+0(SB), Z2
@@ -11983,11 +12837,11 @@ many190:
 	ADDQ         $0x00000100, DX
 	ADDQ         $0x00000100, BX
 	SUBQ         $0x00000040, AX
-	JMP          many190
+	JMP          many193
 
-one190:
+one193:
 	CMPQ         AX, $0x00000010
-	JLT          rest190
+	JLT          rest193
 	VMOVUPS      (DX), Z0
 	VMOVUPS      (BX), Z1
 	VMOVUPS      constF32_3f800000<>+0(SB), Z2
@@ -11998,11 +12852,11 @@ one190:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, AX
-	JMP          one190
+	JMP          one193
 
-rest190:
+rest193:
 	TESTQ        AX, AX
-	JZ           done190
+	JZ           done193
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -12015,7 +12869,7 @@ rest190:
 	VMULPS       Z2, Z0, Z0
 	VMOVUPS      Z0, K1, (CX)
 
-done190:
+done193:
 	VZEROUPPER
 	RET
 
@@ -12026,182 +12880,20 @@ TEXT ·negF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many191:
-	CMPQ    AX, $0x00000040
-	JLT     one191
-	VMOVUPS (DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many191
-
-one191:
-	CMPQ    AX, $0x00000010
-	JLT     rest191
-	VMOVUPS (DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one191
-
-rest191:
-	TESTQ     AX, AX
-	JZ        done191
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VXORPS    constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done191:
-	VZEROUPPER
-	RET
-
-// func absF32AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·absF32AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
-many192:
-	CMPQ    AX, $0x00000040
-	JLT     one192
-	VMOVUPS (DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many192
-
-one192:
-	CMPQ    AX, $0x00000010
-	JLT     rest192
-	VMOVUPS (DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one192
-
-rest192:
-	TESTQ     AX, AX
-	JZ        done192
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VANDPS    constF32_7fffffff<>+0(SB), Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done192:
-	VZEROUPPER
-	RET
-
-// func squareF32AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·squareF32AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
-many193:
-	CMPQ    AX, $0x00000040
-	JLT     one193
-	VMOVUPS (DX), Z0
-	VMULPS  Z0, Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VMULPS  Z0, Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VMULPS  Z0, Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VMULPS  Z0, Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many193
-
-one193:
-	CMPQ    AX, $0x00000010
-	JLT     rest193
-	VMOVUPS (DX), Z0
-	VMULPS  Z0, Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one193
-
-rest193:
-	TESTQ     AX, AX
-	JZ        done193
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMULPS    Z0, Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done193:
-	VZEROUPPER
-	RET
-
-// func sqrtF32AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·sqrtF32AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
 many194:
 	CMPQ    AX, $0x00000040
 	JLT     one194
 	VMOVUPS (DX), Z0
-	VSQRTPS Z0, Z0
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (CX)
 	VMOVUPS 64(DX), Z0
-	VSQRTPS Z0, Z0
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, 64(CX)
 	VMOVUPS 128(DX), Z0
-	VSQRTPS Z0, Z0
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, 128(CX)
 	VMOVUPS 192(DX), Z0
-	VSQRTPS Z0, Z0
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -12212,7 +12904,7 @@ one194:
 	CMPQ    AX, $0x00000010
 	JLT     rest194
 	VMOVUPS (DX), Z0
-	VSQRTPS Z0, Z0
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -12228,16 +12920,16 @@ rest194:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
-	VSQRTPS   Z0, Z0
+	VXORPS    constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
 done194:
 	VZEROUPPER
 	RET
 
-// func rsqrtF32AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·rsqrtF32AVX512(SB), NOSPLIT, $0-24
+// func absF32AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·absF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -12246,25 +12938,17 @@ many195:
 	CMPQ    AX, $0x00000040
 	JLT     one195
 	VMOVUPS (DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
-	VSQRTPS Z0, Z0
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS Z0, (CX)
 	VMOVUPS 64(DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
-	VSQRTPS Z0, Z0
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, 64(CX)
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS Z0, 64(CX)
 	VMOVUPS 128(DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
-	VSQRTPS Z0, Z0
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, 128(CX)
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS Z0, 128(CX)
 	VMOVUPS 192(DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
-	VSQRTPS Z0, Z0
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, 192(CX)
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
@@ -12274,10 +12958,8 @@ one195:
 	CMPQ    AX, $0x00000010
 	JLT     rest195
 	VMOVUPS (DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
-	VSQRTPS Z0, Z0
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
@@ -12292,12 +12974,184 @@ rest195:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
+	VANDPS    constF32_7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done195:
+	VZEROUPPER
+	RET
+
+// func squareF32AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·squareF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many196:
+	CMPQ    AX, $0x00000040
+	JLT     one196
+	VMOVUPS (DX), Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many196
+
+one196:
+	CMPQ    AX, $0x00000010
+	JLT     rest196
+	VMOVUPS (DX), Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one196
+
+rest196:
+	TESTQ     AX, AX
+	JZ        done196
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMULPS    Z0, Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done196:
+	VZEROUPPER
+	RET
+
+// func sqrtF32AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·sqrtF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many197:
+	CMPQ    AX, $0x00000040
+	JLT     one197
+	VMOVUPS (DX), Z0
+	VSQRTPS Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VSQRTPS Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VSQRTPS Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VSQRTPS Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many197
+
+one197:
+	CMPQ    AX, $0x00000010
+	JLT     rest197
+	VMOVUPS (DX), Z0
+	VSQRTPS Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one197
+
+rest197:
+	TESTQ     AX, AX
+	JZ        done197
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VSQRTPS   Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done197:
+	VZEROUPPER
+	RET
+
+// func rsqrtF32AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·rsqrtF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many198:
+	CMPQ    AX, $0x00000040
+	JLT     one198
+	VMOVUPS (DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VSQRTPS Z0, Z0
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	VMOVUPS 64(DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VSQRTPS Z0, Z0
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VSQRTPS Z0, Z0
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VSQRTPS Z0, Z0
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many198
+
+one198:
+	CMPQ    AX, $0x00000010
+	JLT     rest198
+	VMOVUPS (DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VSQRTPS Z0, Z0
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one198
+
+rest198:
+	TESTQ     AX, AX
+	JZ        done198
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS   constF32_3f800000<>+0(SB), Z1
 	VSQRTPS   Z0, Z0
 	VDIVPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
-done195:
+done198:
 	VZEROUPPER
 	RET
 
@@ -12308,9 +13162,9 @@ TEXT ·reciprocalF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many196:
+many199:
 	CMPQ    AX, $0x00000040
-	JLT     one196
+	JLT     one199
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_3f800000<>+0(SB), Z1
 	VDIVPS  Z0, Z1, Z1
@@ -12330,11 +13184,11 @@ many196:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many196
+	JMP     many199
 
-one196:
+one199:
 	CMPQ    AX, $0x00000010
-	JLT     rest196
+	JLT     rest199
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_3f800000<>+0(SB), Z1
 	VDIVPS  Z0, Z1, Z1
@@ -12342,11 +13196,11 @@ one196:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
-	JMP     one196
+	JMP     one199
 
-rest196:
+rest199:
 	TESTQ     AX, AX
-	JZ        done196
+	JZ        done199
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -12357,7 +13211,7 @@ rest196:
 	VDIVPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
-done196:
+done199:
 	VZEROUPPER
 	RET
 
@@ -12368,9 +13222,9 @@ TEXT ·reluF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many197:
+many200:
 	CMPQ    AX, $0x00000040
-	JLT     one197
+	JLT     one200
 	VMOVUPS (DX), Z0
 	VPXORD  Z1, Z1, Z1
 	VMAXPS  Z0, Z1, Z1
@@ -12390,11 +13244,11 @@ many197:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many197
+	JMP     many200
 
-one197:
+one200:
 	CMPQ    AX, $0x00000010
-	JLT     rest197
+	JLT     rest200
 	VMOVUPS (DX), Z0
 	VPXORD  Z5, Z5, Z5
 	VMAXPS  Z0, Z5, Z5
@@ -12402,11 +13256,11 @@ one197:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
-	JMP     one197
+	JMP     one200
 
-rest197:
+rest200:
 	TESTQ     AX, AX
-	JZ        done197
+	JZ        done200
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -12417,7 +13271,7 @@ rest197:
 	VMAXPS    Z0, Z6, Z6
 	VMOVUPS   Z6, K1, (CX)
 
-done197:
+done200:
 	VZEROUPPER
 	RET
 
@@ -12428,9 +13282,9 @@ TEXT ·relu6F32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many198:
+many201:
 	CMPQ    AX, $0x00000040
-	JLT     one198
+	JLT     one201
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_40c00000<>+0(SB), Z2
 	VPXORD  Z1, Z1, Z1
@@ -12458,190 +13312,16 @@ many198:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many198
-
-one198:
-	CMPQ    AX, $0x00000010
-	JLT     rest198
-	VMOVUPS (DX), Z0
-	VMOVUPS constF32_40c00000<>+0(SB), Z1
-	VPXORD  Z6, Z6, Z6
-	VMAXPS  Z0, Z6, Z6
-	VMINPS  Z6, Z1, Z1
-	VMOVUPS Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one198
-
-rest198:
-	TESTQ     AX, AX
-	JZ        done198
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS   constF32_40c00000<>+0(SB), Z1
-	VPXORD    Z7, Z7, Z7
-	VMAXPS    Z0, Z7, Z7
-	VMINPS    Z7, Z1, Z1
-	VMOVUPS   Z1, K1, (CX)
-
-done198:
-	VZEROUPPER
-	RET
-
-// func addScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·addScalarF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSS X0, Z0
-
-many199:
-	CMPQ    AX, $0x00000040
-	JLT     one199
-	VMOVUPS (DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	VMOVUPS 64(DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, 64(CX)
-	VMOVUPS 128(DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, 128(CX)
-	VMOVUPS 192(DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many199
-
-one199:
-	CMPQ    AX, $0x00000010
-	JLT     rest199
-	VMOVUPS (DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one199
-
-rest199:
-	TESTQ     AX, AX
-	JZ        done199
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z1
-	VADDPS    Z0, Z1, Z1
-	VMOVUPS   Z1, K1, (CX)
-
-done199:
-	VZEROUPPER
-	RET
-
-// func subScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·subScalarF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSS X0, Z0
-
-many200:
-	CMPQ    AX, $0x00000040
-	JLT     one200
-	VMOVUPS (DX), Z1
-	VSUBPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	VMOVUPS 64(DX), Z1
-	VSUBPS  Z0, Z1, Z1
-	VMOVUPS Z1, 64(CX)
-	VMOVUPS 128(DX), Z1
-	VSUBPS  Z0, Z1, Z1
-	VMOVUPS Z1, 128(CX)
-	VMOVUPS 192(DX), Z1
-	VSUBPS  Z0, Z1, Z1
-	VMOVUPS Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many200
-
-one200:
-	CMPQ    AX, $0x00000010
-	JLT     rest200
-	VMOVUPS (DX), Z1
-	VSUBPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one200
-
-rest200:
-	TESTQ     AX, AX
-	JZ        done200
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z1
-	VSUBPS    Z0, Z1, Z1
-	VMOVUPS   Z1, K1, (CX)
-
-done200:
-	VZEROUPPER
-	RET
-
-// func mulScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·mulScalarF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSS X0, Z0
-
-many201:
-	CMPQ    AX, $0x00000040
-	JLT     one201
-	VMOVUPS (DX), Z1
-	VMULPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	VMOVUPS 64(DX), Z1
-	VMULPS  Z0, Z1, Z1
-	VMOVUPS Z1, 64(CX)
-	VMOVUPS 128(DX), Z1
-	VMULPS  Z0, Z1, Z1
-	VMOVUPS Z1, 128(CX)
-	VMOVUPS 192(DX), Z1
-	VMULPS  Z0, Z1, Z1
-	VMOVUPS Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
 	JMP     many201
 
 one201:
 	CMPQ    AX, $0x00000010
 	JLT     rest201
-	VMOVUPS (DX), Z1
-	VMULPS  Z0, Z1, Z1
+	VMOVUPS (DX), Z0
+	VMOVUPS constF32_40c00000<>+0(SB), Z1
+	VPXORD  Z6, Z6, Z6
+	VMAXPS  Z0, Z6, Z6
+	VMINPS  Z6, Z1, Z1
 	VMOVUPS Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -12656,17 +13336,20 @@ rest201:
 	SHLXQ     BX, AX, AX
 	DECQ      AX
 	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z1
-	VMULPS    Z0, Z1, Z1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS   constF32_40c00000<>+0(SB), Z1
+	VPXORD    Z7, Z7, Z7
+	VMAXPS    Z0, Z7, Z7
+	VMINPS    Z7, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
 done201:
 	VZEROUPPER
 	RET
 
-// func divScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+// func addScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·divScalarF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·addScalarF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ         n+0(FP), AX
 	MOVQ         dst+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -12678,16 +13361,16 @@ many202:
 	CMPQ    AX, $0x00000040
 	JLT     one202
 	VMOVUPS (DX), Z1
-	VDIVPS  Z0, Z1, Z1
+	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
 	VMOVUPS 64(DX), Z1
-	VDIVPS  Z0, Z1, Z1
+	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, 64(CX)
 	VMOVUPS 128(DX), Z1
-	VDIVPS  Z0, Z1, Z1
+	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, 128(CX)
 	VMOVUPS 192(DX), Z1
-	VDIVPS  Z0, Z1, Z1
+	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -12698,7 +13381,7 @@ one202:
 	CMPQ    AX, $0x00000010
 	JLT     rest202
 	VMOVUPS (DX), Z1
-	VDIVPS  Z0, Z1, Z1
+	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -12714,10 +13397,181 @@ rest202:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z1
-	VDIVPS    Z0, Z1, Z1
+	VADDPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
 done202:
+	VZEROUPPER
+	RET
+
+// func subScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·subScalarF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSS X0, Z0
+
+many203:
+	CMPQ    AX, $0x00000040
+	JLT     one203
+	VMOVUPS (DX), Z1
+	VSUBPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	VMOVUPS 64(DX), Z1
+	VSUBPS  Z0, Z1, Z1
+	VMOVUPS Z1, 64(CX)
+	VMOVUPS 128(DX), Z1
+	VSUBPS  Z0, Z1, Z1
+	VMOVUPS Z1, 128(CX)
+	VMOVUPS 192(DX), Z1
+	VSUBPS  Z0, Z1, Z1
+	VMOVUPS Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many203
+
+one203:
+	CMPQ    AX, $0x00000010
+	JLT     rest203
+	VMOVUPS (DX), Z1
+	VSUBPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one203
+
+rest203:
+	TESTQ     AX, AX
+	JZ        done203
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z1
+	VSUBPS    Z0, Z1, Z1
+	VMOVUPS   Z1, K1, (CX)
+
+done203:
+	VZEROUPPER
+	RET
+
+// func mulScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·mulScalarF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSS X0, Z0
+
+many204:
+	CMPQ    AX, $0x00000040
+	JLT     one204
+	VMOVUPS (DX), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	VMOVUPS 64(DX), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, 64(CX)
+	VMOVUPS 128(DX), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, 128(CX)
+	VMOVUPS 192(DX), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many204
+
+one204:
+	CMPQ    AX, $0x00000010
+	JLT     rest204
+	VMOVUPS (DX), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one204
+
+rest204:
+	TESTQ     AX, AX
+	JZ        done204
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, K1, (CX)
+
+done204:
+	VZEROUPPER
+	RET
+
+// func divScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·divScalarF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSS X0, Z0
+
+many205:
+	CMPQ    AX, $0x00000040
+	JLT     one205
+	VMOVUPS (DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	VMOVUPS 64(DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 64(CX)
+	VMOVUPS 128(DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 128(CX)
+	VMOVUPS 192(DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many205
+
+one205:
+	CMPQ    AX, $0x00000010
+	JLT     rest205
+	VMOVUPS (DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one205
+
+rest205:
+	TESTQ     AX, AX
+	JZ        done205
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z1
+	VDIVPS    Z0, Z1, Z1
+	VMOVUPS   Z1, K1, (CX)
+
+done205:
 	VZEROUPPER
 	RET
 
@@ -12731,9 +13585,9 @@ TEXT ·axpyF32AVX512(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSS X0, Z0
 
-many203:
+many206:
 	CMPQ        AX, $0x00000040
-	JLT         one203
+	JLT         one206
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z1
 	VFMADD231PS Z1, Z0, Z2
@@ -12753,11 +13607,11 @@ many203:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000040, AX
-	JMP         many203
+	JMP         many206
 
-one203:
+one206:
 	CMPQ        AX, $0x00000010
-	JLT         rest203
+	JLT         rest206
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z1
 	VFMADD231PS Z1, Z0, Z2
@@ -12765,11 +13619,11 @@ one203:
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, AX
-	JMP         one203
+	JMP         one206
 
-rest203:
+rest206:
 	TESTQ       AX, AX
-	JZ          done203
+	JZ          done206
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -12780,7 +13634,7 @@ rest203:
 	VFMADD231PS Z1, Z0, Z2
 	VMOVUPS     Z2, K1, (CX)
 
-done203:
+done206:
 	VZEROUPPER
 	RET
 
@@ -12798,9 +13652,9 @@ TEXT ·dropoutF32AVX512(SB), NOSPLIT, $0-48
 	VMOVQ        SI, X1
 	VBROADCASTSS X1, Z1
 
-many204:
+many207:
 	CMPQ      AX, $0x00000040
-	JLT       one204
+	JLT       one207
 	VMOVUPS   (DX), Z2
 	VMOVUPS   (BX), Z3
 	VMULPS    Z1, Z2, Z2
@@ -12829,11 +13683,11 @@ many204:
 	ADDQ      $0x00000100, DX
 	ADDQ      $0x00000100, BX
 	SUBQ      $0x00000040, AX
-	JMP       many204
+	JMP       many207
 
-one204:
+one207:
 	CMPQ      AX, $0x00000010
-	JLT       rest204
+	JLT       rest207
 	VMOVUPS   (DX), Z2
 	VMOVUPS   (BX), Z3
 	VMULPS    Z1, Z2, Z2
@@ -12844,11 +13698,11 @@ one204:
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000010, AX
-	JMP       one204
+	JMP       one207
 
-rest204:
+rest207:
 	TESTQ     AX, AX
-	JZ        done204
+	JZ        done207
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -12861,7 +13715,7 @@ rest204:
 	VMOVUPS.Z Z2, K2, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done204:
+done207:
 	VZEROUPPER
 	RET
 
@@ -12875,9 +13729,9 @@ TEXT ·sumF32AVX512(SB), NOSPLIT, $0-24
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many205:
+many208:
 	CMPQ    AX, $0x00000040
-	JLT     one205
+	JLT     one208
 	VMOVUPS (CX), Z4
 	VADDPS  Z4, Z0, Z0
 	VMOVUPS 64(CX), Z4
@@ -12888,20 +13742,20 @@ many205:
 	VADDPS  Z4, Z3, Z3
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000040, AX
-	JMP     many205
+	JMP     many208
 
-one205:
+one208:
 	CMPQ    AX, $0x00000010
-	JLT     rest205
+	JLT     rest208
 	VMOVUPS (CX), Z4
 	VADDPS  Z4, Z0, Z0
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000010, AX
-	JMP     one205
+	JMP     one208
 
-rest205:
+rest208:
 	TESTQ     AX, AX
-	JZ        done205
+	JZ        done208
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -12910,7 +13764,7 @@ rest205:
 	VMOVUPS.Z (CX), K1, Z4
 	VADDPS    Z4, Z0, Z0
 
-done205:
+done208:
 	VADDPS        Z1, Z0, Z0
 	VADDPS        Z3, Z2, Z2
 	VADDPS        Z2, Z0, Z0
@@ -12938,9 +13792,9 @@ TEXT ·dotF32AVX512(SB), NOSPLIT, $0-32
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many206:
+many209:
 	CMPQ        AX, $0x00000040
-	JLT         one206
+	JLT         one209
 	VMOVUPS     (CX), Z4
 	VMOVUPS     (DX), Z5
 	VFMADD231PS Z4, Z5, Z0
@@ -12956,22 +13810,22 @@ many206:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000040, AX
-	JMP         many206
+	JMP         many209
 
-one206:
+one209:
 	CMPQ        AX, $0x00000010
-	JLT         rest206
+	JLT         rest209
 	VMOVUPS     (CX), Z4
 	VMOVUPS     (DX), Z5
 	VFMADD231PS Z4, Z5, Z0
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, AX
-	JMP         one206
+	JMP         one209
 
-rest206:
+rest209:
 	TESTQ       AX, AX
-	JZ          done206
+	JZ          done209
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -12981,7 +13835,7 @@ rest206:
 	VMOVUPS.Z   (DX), K1, Z5
 	VFMADD231PS Z4, Z5, Z0
 
-done206:
+done209:
 	VADDPS        Z1, Z0, Z0
 	VADDPS        Z3, Z2, Z2
 	VADDPS        Z2, Z0, Z0
@@ -13008,9 +13862,9 @@ TEXT ·maxOfF32AVX512(SB), NOSPLIT, $0-24
 	VMOVUPS constF32_ff800000<>+0(SB), Z2
 	VPXORD  Z3, Z3, Z3
 
-many207:
+many210:
 	CMPQ      AX, $0x00000020
-	JLT       one207
+	JLT       one210
 	VMOVUPS   (CX), Z4
 	VCMPPS    $0x03, Z4, Z4, K1
 	VMOVUPS.Z Z4, K1, Z5
@@ -13023,11 +13877,11 @@ many207:
 	VMAXPS    Z4, Z2, Z2
 	ADDQ      $0x00000080, CX
 	SUBQ      $0x00000020, AX
-	JMP       many207
+	JMP       many210
 
-one207:
+one210:
 	CMPQ      AX, $0x00000010
-	JLT       rest207
+	JLT       rest210
 	VMOVUPS   (CX), Z4
 	VCMPPS    $0x03, Z4, Z4, K1
 	VMOVUPS.Z Z4, K1, Z5
@@ -13035,11 +13889,11 @@ one207:
 	VMAXPS    Z4, Z1, Z1
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, AX
-	JMP       one207
+	JMP       one210
 
-rest207:
+rest210:
 	TESTQ     AX, AX
-	JZ        done207
+	JZ        done210
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -13052,7 +13906,7 @@ rest207:
 	VORPS     Z0, Z3, Z3
 	VMAXPS    Z6, Z1, Z1
 
-done207:
+done210:
 	VMAXPS        Z2, Z1, Z1
 	VCMPPS        $0x03, Z3, Z3, K1
 	VMOVUPS.Z     Z3, K1, Z0
@@ -13088,9 +13942,9 @@ TEXT ·colSumF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ CX, SI
 	SHLQ $0x02, SI
 
-wide208:
+wide211:
 	CMPQ    CX, $0x00000040
-	JLT     narrow208
+	JLT     narrow211
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 	VMOVUPS 128(DX), Z2
@@ -13098,7 +13952,7 @@ wide208:
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row209:
+row212:
 	VMOVUPS (R8), Z4
 	VADDPS  Z4, Z0, Z0
 	VMOVUPS 64(R8), Z4
@@ -13109,7 +13963,7 @@ row209:
 	VADDPS  Z4, Z3, Z3
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row209
+	JNZ     row212
 	VMOVUPS Z0, (DX)
 	VMOVUPS Z1, 64(DX)
 	VMOVUPS Z2, 128(DX)
@@ -13117,30 +13971,30 @@ row209:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000040, CX
-	JMP     wide208
+	JMP     wide211
 
-narrow208:
+narrow211:
 	CMPQ    CX, $0x00000010
-	JLT     edge208
+	JLT     edge211
 	VMOVUPS (DX), Z0
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row210:
+row213:
 	VMOVUPS (R8), Z1
 	VADDPS  Z1, Z0, Z0
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row210
+	JNZ     row213
 	VMOVUPS Z0, (DX)
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, CX
-	JMP     narrow208
+	JMP     narrow211
 
-edge208:
+edge211:
 	TESTQ     CX, CX
-	JZ        end208
+	JZ        end211
 	MOVQ      CX, DI
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     DI, CX, CX
@@ -13149,15 +14003,15 @@ edge208:
 	VMOVUPS.Z (DX), K1, Z0
 	MOVQ      BX, CX
 
-row211:
+row214:
 	VMOVUPS.Z (CX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 	ADDQ      SI, CX
 	DECQ      AX
-	JNZ       row211
+	JNZ       row214
 	VMOVUPS   Z0, K1, (DX)
 
-end208:
+end211:
 	VZEROUPPER
 	RET
 
@@ -13172,9 +14026,9 @@ TEXT ·colCenteredF32AVX512(SB), NOSPLIT, $0-40
 	MOVQ CX, DI
 	SHLQ $0x02, DI
 
-wide212:
+wide215:
 	CMPQ    CX, $0x00000040
-	JLT     narrow212
+	JLT     narrow215
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 	VMOVUPS 128(DX), Z2
@@ -13186,7 +14040,7 @@ wide212:
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row213:
+row216:
 	VMOVUPS     (R9), Z8
 	VSUBPS      Z4, Z8, Z8
 	VFMADD231PS Z8, Z8, Z0
@@ -13201,7 +14055,7 @@ row213:
 	VFMADD231PS Z8, Z8, Z3
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row213
+	JNZ         row216
 	VMOVUPS     Z0, (DX)
 	VMOVUPS     Z1, 64(DX)
 	VMOVUPS     Z2, 128(DX)
@@ -13210,33 +14064,33 @@ row213:
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	SUBQ        $0x00000040, CX
-	JMP         wide212
+	JMP         wide215
 
-narrow212:
+narrow215:
 	CMPQ    CX, $0x00000010
-	JLT     edge212
+	JLT     edge215
 	VMOVUPS (DX), Z0
 	VMOVUPS (SI), Z1
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row214:
+row217:
 	VMOVUPS     (R9), Z2
 	VSUBPS      Z1, Z2, Z2
 	VFMADD231PS Z2, Z2, Z0
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row214
+	JNZ         row217
 	VMOVUPS     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000010, CX
-	JMP         narrow212
+	JMP         narrow215
 
-edge212:
+edge215:
 	TESTQ     CX, CX
-	JZ        end212
+	JZ        end215
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -13246,16 +14100,16 @@ edge212:
 	VMOVUPS.Z (SI), K1, Z1
 	MOVQ      BX, CX
 
-row215:
+row218:
 	VMOVUPS.Z   (CX), K1, Z2
 	VSUBPS      Z1, Z2, Z2
 	VFMADD231PS Z2, Z2, Z0
 	ADDQ        DI, CX
 	DECQ        AX
-	JNZ         row215
+	JNZ         row218
 	VMOVUPS     Z0, K1, (DX)
 
-end212:
+end215:
 	VZEROUPPER
 	RET
 
@@ -13271,9 +14125,9 @@ TEXT ·colDotF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ CX, R8
 	SHLQ $0x02, R8
 
-wide216:
+wide219:
 	CMPQ    CX, $0x00000040
-	JLT     narrow216
+	JLT     narrow219
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 	VMOVUPS 128(DX), Z2
@@ -13286,7 +14140,7 @@ wide216:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row217:
+row220:
 	VMOVUPS     (R10), Z8
 	VMOVUPS     (R11), Z9
 	VSUBPS      Z4, Z9, Z9
@@ -13306,7 +14160,7 @@ row217:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row217
+	JNZ         row220
 	VMOVUPS     Z0, (DX)
 	VMOVUPS     Z1, 64(DX)
 	VMOVUPS     Z2, 128(DX)
@@ -13316,18 +14170,18 @@ row217:
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	SUBQ        $0x00000040, CX
-	JMP         wide216
+	JMP         wide219
 
-narrow216:
+narrow219:
 	CMPQ    CX, $0x00000010
-	JLT     edge216
+	JLT     edge219
 	VMOVUPS (DX), Z0
 	VMOVUPS (DI), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row218:
+row221:
 	VMOVUPS     (R10), Z2
 	VMOVUPS     (R11), Z3
 	VSUBPS      Z1, Z3, Z3
@@ -13335,18 +14189,18 @@ row218:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row218
+	JNZ         row221
 	VMOVUPS     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	SUBQ        $0x00000010, CX
-	JMP         narrow216
+	JMP         narrow219
 
-edge216:
+edge219:
 	TESTQ     CX, CX
-	JZ        end216
+	JZ        end219
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -13357,7 +14211,7 @@ edge216:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row219:
+row222:
 	VMOVUPS.Z   (CX), K1, Z2
 	VMOVUPS.Z   (BX), K1, Z3
 	VSUBPS      Z1, Z3, Z3
@@ -13365,10 +14219,10 @@ row219:
 	ADDQ        R8, CX
 	ADDQ        R8, BX
 	DECQ        AX
-	JNZ         row219
+	JNZ         row222
 	VMOVUPS     Z0, K1, (DX)
 
-end216:
+end219:
 	VZEROUPPER
 	RET
 
@@ -13382,9 +14236,9 @@ TEXT ·biasRowsF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide220:
+wide223:
 	CMPQ    CX, $0x00000040
-	JLT     narrow220
+	JLT     narrow223
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
@@ -13393,7 +14247,7 @@ wide220:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row221:
+row224:
 	VMOVUPS (R10), Z4
 	VADDPS  Z0, Z4, Z4
 	VMOVUPS Z4, (R9)
@@ -13409,38 +14263,38 @@ row221:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row221
+	JNZ     row224
 	ADDQ    $0x00000100, BX
 	ADDQ    $0x00000100, SI
 	ADDQ    $0x00000100, DI
 	SUBQ    $0x00000040, CX
-	JMP     wide220
+	JMP     wide223
 
-narrow220:
+narrow223:
 	CMPQ    CX, $0x00000010
-	JLT     edge220
+	JLT     edge223
 	VMOVUPS (DI), Z0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row222:
+row225:
 	VMOVUPS (R10), Z1
 	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, (R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row222
+	JNZ     row225
 	ADDQ    $0x00000040, BX
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	SUBQ    $0x00000010, CX
-	JMP     narrow220
+	JMP     narrow223
 
-edge220:
+edge223:
 	TESTQ     CX, CX
-	JZ        end220
+	JZ        end223
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -13450,16 +14304,16 @@ edge220:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row223:
+row226:
 	VMOVUPS.Z (BX), K1, Z1
 	VADDPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 	ADDQ      DX, CX
 	ADDQ      DX, BX
 	DECQ      AX
-	JNZ       row223
+	JNZ       row226
 
-end220:
+end223:
 	VZEROUPPER
 	RET
 
@@ -13473,9 +14327,9 @@ TEXT ·biasReluRowsF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide224:
+wide227:
 	CMPQ    CX, $0x00000040
-	JLT     narrow224
+	JLT     narrow227
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
@@ -13484,7 +14338,7 @@ wide224:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row225:
+row228:
 	VMOVUPS (R10), Z4
 	VADDPS  Z0, Z4, Z4
 	VPXORD  Z5, Z5, Z5
@@ -13508,22 +14362,22 @@ row225:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row225
+	JNZ     row228
 	ADDQ    $0x00000100, BX
 	ADDQ    $0x00000100, SI
 	ADDQ    $0x00000100, DI
 	SUBQ    $0x00000040, CX
-	JMP     wide224
+	JMP     wide227
 
-narrow224:
+narrow227:
 	CMPQ    CX, $0x00000010
-	JLT     edge224
+	JLT     edge227
 	VMOVUPS (DI), Z0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row226:
+row229:
 	VMOVUPS (R10), Z1
 	VADDPS  Z0, Z1, Z1
 	VPXORD  Z9, Z9, Z9
@@ -13532,16 +14386,16 @@ row226:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row226
+	JNZ     row229
 	ADDQ    $0x00000040, BX
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	SUBQ    $0x00000010, CX
-	JMP     narrow224
+	JMP     narrow227
 
-edge224:
+edge227:
 	TESTQ     CX, CX
-	JZ        end224
+	JZ        end227
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -13551,7 +14405,7 @@ edge224:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row227:
+row230:
 	VMOVUPS.Z (BX), K1, Z1
 	VADDPS    Z0, Z1, Z1
 	VPXORD    Z10, Z10, Z10
@@ -13560,9 +14414,9 @@ row227:
 	ADDQ      DX, CX
 	ADDQ      DX, BX
 	DECQ      AX
-	JNZ       row227
+	JNZ       row230
 
-end224:
+end227:
 	VZEROUPPER
 	RET
 
@@ -13577,9 +14431,9 @@ TEXT ·scaleRowsF32AVX512(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide228:
+wide231:
 	CMPQ    CX, $0x00000040
-	JLT     narrow228
+	JLT     narrow231
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
@@ -13592,7 +14446,7 @@ wide228:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row229:
+row232:
 	VMOVUPS     (R11), Z8
 	VFMADD213PS Z0, Z4, Z8
 	VMOVUPS     Z8, (R10)
@@ -13608,41 +14462,41 @@ row229:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row229
+	JNZ         row232
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	ADDQ        $0x00000100, R8
 	SUBQ        $0x00000040, CX
-	JMP         wide228
+	JMP         wide231
 
-narrow228:
+narrow231:
 	CMPQ    CX, $0x00000010
-	JLT     edge228
+	JLT     edge231
 	VMOVUPS (DI), Z0
 	VMOVUPS (R8), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row230:
+row233:
 	VMOVUPS     (R11), Z2
 	VFMADD213PS Z0, Z1, Z2
 	VMOVUPS     Z2, (R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row230
+	JNZ         row233
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         narrow228
+	JMP         narrow231
 
-edge228:
+edge231:
 	TESTQ     CX, CX
-	JZ        end228
+	JZ        end231
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -13653,16 +14507,16 @@ edge228:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row231:
+row234:
 	VMOVUPS.Z   (BX), K1, Z2
 	VFMADD213PS Z0, Z1, Z2
 	VMOVUPS     Z2, K1, (CX)
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row231
+	JNZ         row234
 
-end228:
+end231:
 	VZEROUPPER
 	RET
 
@@ -13677,9 +14531,9 @@ TEXT ·scaleReluRowsF32AVX512(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide232:
+wide235:
 	CMPQ    CX, $0x00000040
-	JLT     narrow232
+	JLT     narrow235
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
@@ -13692,7 +14546,7 @@ wide232:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row233:
+row236:
 	VMOVUPS     (R11), Z8
 	VFMADD213PS Z0, Z4, Z8
 	VPXORD      Z9, Z9, Z9
@@ -13716,24 +14570,24 @@ row233:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row233
+	JNZ         row236
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	ADDQ        $0x00000100, R8
 	SUBQ        $0x00000040, CX
-	JMP         wide232
+	JMP         wide235
 
-narrow232:
+narrow235:
 	CMPQ    CX, $0x00000010
-	JLT     edge232
+	JLT     edge235
 	VMOVUPS (DI), Z0
 	VMOVUPS (R8), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row234:
+row237:
 	VMOVUPS     (R11), Z2
 	VFMADD213PS Z0, Z1, Z2
 	VPXORD      Z13, Z13, Z13
@@ -13742,17 +14596,17 @@ row234:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row234
+	JNZ         row237
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         narrow232
+	JMP         narrow235
 
-edge232:
+edge235:
 	TESTQ     CX, CX
-	JZ        end232
+	JZ        end235
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -13763,7 +14617,7 @@ edge232:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row235:
+row238:
 	VMOVUPS.Z   (BX), K1, Z2
 	VFMADD213PS Z0, Z1, Z2
 	VPXORD      Z14, Z14, Z14
@@ -13772,9 +14626,9 @@ row235:
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row235
+	JNZ         row238
 
-end232:
+end235:
 	VZEROUPPER
 	RET
 
@@ -13792,9 +14646,9 @@ TEXT ·normGradRowsF32AVX512(SB), NOSPLIT, $0-64
 	MOVQ CX, R10
 	SHLQ $0x02, R10
 
-wide236:
+wide239:
 	CMPQ    CX, $0x00000040
-	JLT     narrow236
+	JLT     narrow239
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
@@ -13812,7 +14666,7 @@ wide236:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row237:
+row240:
 	VMOVUPS     (R13), Z12
 	VMOVUPS     (R14), Z13
 	VFMADD213PS Z8, Z4, Z13
@@ -13837,7 +14691,7 @@ row237:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row237
+	JNZ         row240
 	ADDQ        $0x00000100, DX
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
@@ -13845,11 +14699,11 @@ row237:
 	ADDQ        $0x00000100, R8
 	ADDQ        $0x00000100, R9
 	SUBQ        $0x00000040, CX
-	JMP         wide236
+	JMP         wide239
 
-narrow236:
+narrow239:
 	CMPQ    CX, $0x00000010
-	JLT     edge236
+	JLT     edge239
 	VMOVUPS (DI), Z0
 	VMOVUPS (R8), Z1
 	VMOVUPS (R9), Z2
@@ -13858,7 +14712,7 @@ narrow236:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row238:
+row241:
 	VMOVUPS     (R13), Z3
 	VMOVUPS     (R14), Z4
 	VFMADD213PS Z2, Z1, Z4
@@ -13868,7 +14722,7 @@ row238:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row238
+	JNZ         row241
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
@@ -13876,11 +14730,11 @@ row238:
 	ADDQ        $0x00000040, R8
 	ADDQ        $0x00000040, R9
 	SUBQ        $0x00000010, CX
-	JMP         narrow236
+	JMP         narrow239
 
-edge236:
+edge239:
 	TESTQ     CX, CX
-	JZ        end236
+	JZ        end239
 	MOVQ      CX, R11
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R11, CX, CX
@@ -13893,7 +14747,7 @@ edge236:
 	MOVQ      BX, DX
 	MOVQ      SI, BX
 
-row239:
+row242:
 	VMOVUPS.Z   (DX), K1, Z3
 	VMOVUPS.Z   (BX), K1, Z4
 	VFMADD213PS Z2, Z1, Z4
@@ -13903,9 +14757,9 @@ row239:
 	ADDQ        R10, DX
 	ADDQ        R10, BX
 	DECQ        AX
-	JNZ         row239
+	JNZ         row242
 
-end236:
+end239:
 	VZEROUPPER
 	RET
 
@@ -13920,9 +14774,9 @@ TEXT ·momentumF32AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z1
 
-many240:
+many243:
 	CMPQ         AX, $0x00000020
-	JLT          one240
+	JLT          one243
 	VMOVUPS      (CX), Z2
 	VMOVUPS      (DX), Z3
 	VMOVUPS      (BX), Z4
@@ -13941,11 +14795,11 @@ many240:
 	ADDQ         $0x00000080, DX
 	ADDQ         $0x00000080, BX
 	SUBQ         $0x00000020, AX
-	JMP          many240
+	JMP          many243
 
-one240:
+one243:
 	CMPQ         AX, $0x00000010
-	JLT          rest240
+	JLT          rest243
 	VMOVUPS      (CX), Z2
 	VMOVUPS      (DX), Z3
 	VMOVUPS      (BX), Z4
@@ -13957,11 +14811,11 @@ one240:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, AX
-	JMP          one240
+	JMP          one243
 
-rest240:
+rest243:
 	TESTQ        AX, AX
-	JZ           done240
+	JZ           done243
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -13975,7 +14829,7 @@ rest240:
 	VFNMADD231PS Z0, Z3, Z2
 	VMOVUPS      Z2, K1, (CX)
 
-done240:
+done243:
 	VZEROUPPER
 	RET
 
@@ -13990,9 +14844,9 @@ TEXT ·kerasMomentumF32AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z1
 
-many241:
+many244:
 	CMPQ    AX, $0x00000020
-	JLT     one241
+	JLT     one244
 	VMOVUPS (CX), Z2
 	VMOVUPS (DX), Z3
 	VMOVUPS (BX), Z4
@@ -14015,11 +14869,11 @@ many241:
 	ADDQ    $0x00000080, DX
 	ADDQ    $0x00000080, BX
 	SUBQ    $0x00000020, AX
-	JMP     many241
+	JMP     many244
 
-one241:
+one244:
 	CMPQ    AX, $0x00000010
-	JLT     rest241
+	JLT     rest244
 	VMOVUPS (CX), Z2
 	VMOVUPS (DX), Z3
 	VMOVUPS (BX), Z4
@@ -14033,11 +14887,11 @@ one241:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, AX
-	JMP     one241
+	JMP     one244
 
-rest241:
+rest244:
 	TESTQ     AX, AX
-	JZ        done241
+	JZ        done244
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -14053,7 +14907,7 @@ rest241:
 	VADDPS    Z3, Z2, Z2
 	VMOVUPS   Z2, K1, (CX)
 
-done241:
+done244:
 	VZEROUPPER
 	RET
 
@@ -14068,9 +14922,9 @@ TEXT ·nesterovF32AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z1
 
-many242:
+many245:
 	CMPQ         AX, $0x00000020
-	JLT          one242
+	JLT          one245
 	VMOVUPS      (CX), Z2
 	VMOVUPS      (DX), Z3
 	VMOVUPS      (BX), Z4
@@ -14091,11 +14945,11 @@ many242:
 	ADDQ         $0x00000080, DX
 	ADDQ         $0x00000080, BX
 	SUBQ         $0x00000020, AX
-	JMP          many242
+	JMP          many245
 
-one242:
+one245:
 	CMPQ         AX, $0x00000010
-	JLT          rest242
+	JLT          rest245
 	VMOVUPS      (CX), Z2
 	VMOVUPS      (DX), Z3
 	VMOVUPS      (BX), Z4
@@ -14108,11 +14962,11 @@ one242:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, AX
-	JMP          one242
+	JMP          one245
 
-rest242:
+rest245:
 	TESTQ        AX, AX
-	JZ           done242
+	JZ           done245
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -14127,7 +14981,7 @@ rest242:
 	VFNMADD231PS Z0, Z4, Z2
 	VMOVUPS      Z2, K1, (CX)
 
-done242:
+done245:
 	VZEROUPPER
 	RET
 
@@ -14142,9 +14996,9 @@ TEXT ·kerasNesterovF32AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z1
 
-many243:
+many246:
 	CMPQ    AX, $0x00000020
-	JLT     one243
+	JLT     one246
 	VMOVUPS (CX), Z2
 	VMOVUPS (DX), Z3
 	VMOVUPS (BX), Z4
@@ -14171,11 +15025,11 @@ many243:
 	ADDQ    $0x00000080, DX
 	ADDQ    $0x00000080, BX
 	SUBQ    $0x00000020, AX
-	JMP     many243
+	JMP     many246
 
-one243:
+one246:
 	CMPQ    AX, $0x00000010
-	JLT     rest243
+	JLT     rest246
 	VMOVUPS (CX), Z2
 	VMOVUPS (DX), Z3
 	VMOVUPS (BX), Z4
@@ -14191,11 +15045,11 @@ one243:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, AX
-	JMP     one243
+	JMP     one246
 
-rest243:
+rest246:
 	TESTQ     AX, AX
-	JZ        done243
+	JZ        done246
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -14213,7 +15067,7 @@ rest243:
 	VADDPS    Z3, Z2, Z2
 	VMOVUPS   Z2, K1, (CX)
 
-done243:
+done246:
 	VZEROUPPER
 	RET
 
@@ -14228,9 +15082,9 @@ TEXT ·adagradF32AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z1
 
-many244:
+many247:
 	CMPQ        AX, $0x00000020
-	JLT         one244
+	JLT         one247
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z3
 	VMOVUPS     (BX), Z4
@@ -14257,11 +15111,11 @@ many244:
 	ADDQ        $0x00000080, DX
 	ADDQ        $0x00000080, BX
 	SUBQ        $0x00000020, AX
-	JMP         many244
+	JMP         many247
 
-one244:
+one247:
 	CMPQ        AX, $0x00000010
-	JLT         rest244
+	JLT         rest247
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z3
 	VMOVUPS     (BX), Z4
@@ -14277,11 +15131,11 @@ one244:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000010, AX
-	JMP         one244
+	JMP         one247
 
-rest244:
+rest247:
 	TESTQ       AX, AX
-	JZ          done244
+	JZ          done247
 	MOVQ        AX, SI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       SI, AX, AX
@@ -14299,7 +15153,7 @@ rest244:
 	VSUBPS      Z4, Z2, Z2
 	VMOVUPS     Z2, K1, (CX)
 
-done244:
+done247:
 	VZEROUPPER
 	RET
 
@@ -14317,9 +15171,9 @@ TEXT ·rmspropF32AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSS 8(DI), Z2
 	VBROADCASTSS 12(DI), Z3
 
-one245:
+one248:
 	CMPQ        AX, $0x00000010
-	JLT         rest245
+	JLT         rest248
 	VMOVUPS     (CX), Z4
 	VMOVUPS     (DX), Z5
 	VMOVUPS     (BX), Z6
@@ -14341,11 +15195,11 @@ one245:
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000010, AX
-	JMP         one245
+	JMP         one248
 
-rest245:
+rest248:
 	TESTQ       AX, AX
-	JZ          done245
+	JZ          done248
 	MOVQ        AX, DI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       DI, AX, AX
@@ -14368,7 +15222,7 @@ rest245:
 	VSUBPS      Z6, Z4, Z4
 	VMOVUPS     Z4, K1, (CX)
 
-done245:
+done248:
 	VZEROUPPER
 	RET
 
@@ -14387,9 +15241,9 @@ TEXT ·rmspropCenteredF32AVX512(SB), NOSPLIT, $0-56
 	VBROADCASTSS 8(R8), Z2
 	VBROADCASTSS 12(R8), Z3
 
-one246:
+one249:
 	CMPQ         AX, $0x00000010
-	JLT          rest246
+	JLT          rest249
 	VMOVUPS      (CX), Z4
 	VMOVUPS      (DX), Z5
 	VMOVUPS      (BX), Z6
@@ -14417,11 +15271,11 @@ one246:
 	ADDQ         $0x00000040, SI
 	ADDQ         $0x00000040, DI
 	SUBQ         $0x00000010, AX
-	JMP          one246
+	JMP          one249
 
-rest246:
+rest249:
 	TESTQ        AX, AX
-	JZ           done246
+	JZ           done249
 	MOVQ         AX, R8
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        R8, AX, AX
@@ -14449,7 +15303,7 @@ rest246:
 	VSUBPS       Z6, Z4, Z4
 	VMOVUPS      Z4, K1, (CX)
 
-done246:
+done249:
 	VZEROUPPER
 	RET
 
@@ -14467,9 +15321,9 @@ TEXT ·ftrlF32AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSS 8(DI), Z2
 	VBROADCASTSS 12(DI), Z3
 
-one247:
+one250:
 	CMPQ         AX, $0x00000010
-	JLT          rest247
+	JLT          rest250
 	VMOVUPS      (CX), Z4
 	VMOVUPS      (DX), Z5
 	VMOVUPS      (BX), Z6
@@ -14502,11 +15356,11 @@ one247:
 	ADDQ         $0x00000040, BX
 	ADDQ         $0x00000040, SI
 	SUBQ         $0x00000010, AX
-	JMP          one247
+	JMP          one250
 
-rest247:
+rest250:
 	TESTQ        AX, AX
-	JZ           done247
+	JZ           done250
 	MOVQ         AX, DI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        DI, AX, AX
@@ -14540,7 +15394,7 @@ rest247:
 	VMOVUPS.Z    Z7, K2, Z0
 	VMOVUPS      Z0, K1, (CX)
 
-done247:
+done250:
 	VZEROUPPER
 	RET
 
@@ -14560,9 +15414,9 @@ TEXT ·adamF32AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSS 16(DI), Z3
 	VBROADCASTSS 20(DI), Z4
 
-one248:
+one251:
 	CMPQ        AX, $0x00000010
-	JLT         rest248
+	JLT         rest251
 	VMOVUPS     (CX), Z5
 	VMOVUPS     (DX), Z6
 	VMOVUPS     (BX), Z7
@@ -14586,11 +15440,11 @@ one248:
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000010, AX
-	JMP         one248
+	JMP         one251
 
-rest248:
+rest251:
 	TESTQ       AX, AX
-	JZ          done248
+	JZ          done251
 	MOVQ        AX, DI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       DI, AX, AX
@@ -14615,7 +15469,7 @@ rest248:
 	VSUBPS      Z6, Z5, Z5
 	VMOVUPS     Z5, K1, (CX)
 
-done248:
+done251:
 	VZEROUPPER
 	RET
 
@@ -14626,24 +15480,24 @@ TEXT ·maxWindowF32AVX512(SB), NOSPLIT, $0-80
 	MOVQ x+72(FP), CX
 	MOVQ cols+8(FP), DX
 
-wide249:
+wide252:
 	CMPQ DX, $0x00000020
-	JLT  narrow249
+	JLT  narrow252
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel250:
+pixel253:
 	VMOVUPS constF32_ff800000<>+0(SB), Z0
 	VMOVUPS constF32_ff800000<>+0(SB), Z1
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line250:
+line253:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap250:
+tap253:
 	VMOVUPS   (R10), Z2
 	VMAXPS    Z2, Z0, Z2
 	VCMPPS    $0x03, Z0, Z0, K1
@@ -14657,11 +15511,11 @@ tap250:
 	MOVQ      tapStep+56(FP), R12
 	ADDQ      R12, R10
 	DECQ      R11
-	JNZ       tap250
+	JNZ       tap253
 	MOVQ      lineStep+40(FP), R10
 	ADDQ      R10, R8
 	DECQ      R9
-	JNZ       line250
+	JNZ       line253
 	VMOVUPS   Z0, (SI)
 	VMOVUPS   Z1, 64(SI)
 	MOVQ      stride0+16(FP), R8
@@ -14669,29 +15523,29 @@ tap250:
 	MOVQ      stride1+24(FP), R8
 	ADDQ      R8, DI
 	DECQ      BX
-	JNZ       pixel250
+	JNZ       pixel253
 	ADDQ      $0x00000080, AX
 	ADDQ      $0x00000080, CX
 	SUBQ      $0x00000020, DX
-	JMP       wide249
+	JMP       wide252
 
-narrow249:
+narrow252:
 	CMPQ DX, $0x00000010
-	JLT  edge249
+	JLT  edge252
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel251:
+pixel254:
 	VMOVUPS constF32_ff800000<>+0(SB), Z0
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line251:
+line254:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap251:
+tap254:
 	VMOVUPS   (R10), Z1
 	VMAXPS    Z1, Z0, Z1
 	VCMPPS    $0x03, Z0, Z0, K1
@@ -14700,26 +15554,26 @@ tap251:
 	MOVQ      tapStep+56(FP), R12
 	ADDQ      R12, R10
 	DECQ      R11
-	JNZ       tap251
+	JNZ       tap254
 	MOVQ      lineStep+40(FP), R10
 	ADDQ      R10, R8
 	DECQ      R9
-	JNZ       line251
+	JNZ       line254
 	VMOVUPS   Z0, (SI)
 	MOVQ      stride0+16(FP), R8
 	ADDQ      R8, SI
 	MOVQ      stride1+24(FP), R8
 	ADDQ      R8, DI
 	DECQ      BX
-	JNZ       pixel251
+	JNZ       pixel254
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       narrow249
+	JMP       narrow252
 
-edge249:
+edge252:
 	TESTQ DX, DX
-	JZ    end249
+	JZ    end252
 	MOVQ  DX, BX
 	MOVQ  $0x0000000000000001, DX
 	SHLXQ BX, DX, DX
@@ -14728,16 +15582,16 @@ edge249:
 	MOVQ  rows+0(FP), DX
 	MOVQ  AX, AX
 
-pixel252:
+pixel255:
 	VMOVUPS constF32_ff800000<>+0(SB), Z0
 	MOVQ    lines+32(FP), SI
 	MOVQ    CX, BX
 
-line252:
+line255:
 	MOVQ taps+48(FP), R8
 	MOVQ BX, DI
 
-tap252:
+tap255:
 	VMOVUPS.Z (DI), K1, Z1
 	VMAXPS    Z1, Z0, Z1
 	VCMPPS    $0x03, Z0, Z0, K2
@@ -14746,20 +15600,20 @@ tap252:
 	MOVQ      tapStep+56(FP), R9
 	ADDQ      R9, DI
 	DECQ      R8
-	JNZ       tap252
+	JNZ       tap255
 	MOVQ      lineStep+40(FP), DI
 	ADDQ      DI, BX
 	DECQ      SI
-	JNZ       line252
+	JNZ       line255
 	VMOVUPS   Z0, K1, (AX)
 	MOVQ      stride0+16(FP), BX
 	ADDQ      BX, AX
 	MOVQ      stride1+24(FP), BX
 	ADDQ      BX, CX
 	DECQ      DX
-	JNZ       pixel252
+	JNZ       pixel255
 
-end249:
+end252:
 	VZEROUPPER
 	RET
 
@@ -14772,14 +15626,14 @@ TEXT ·routeWindowF32AVX512(SB), NOSPLIT, $0-96
 	MOVQ y+88(FP), BX
 	MOVQ cols+8(FP), SI
 
-wide253:
+wide256:
 	CMPQ SI, $0x00000020
-	JLT  narrow253
+	JLT  narrow256
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel254:
+pixel257:
 	VMOVUPS (BX)(R8*1), Z0
 	VMOVUPS (DX)(R8*1), Z1
 	VMOVUPS 64(BX)(R8*1), Z2
@@ -14787,11 +15641,11 @@ pixel254:
 	MOVQ    lines+32(FP), R11
 	MOVQ    R9, R10
 
-line254:
+line257:
 	MOVQ taps+48(FP), R13
 	MOVQ R10, R12
 
-tap254:
+tap257:
 	VMOVUPS   (CX)(R12*1), Z4
 	VCMPPS    $0x00, Z0, Z4, K1
 	VMOVUPS.Z Z1, K1, Z4
@@ -14805,42 +15659,42 @@ tap254:
 	MOVQ      tapStep+56(FP), R14
 	ADDQ      R14, R12
 	DECQ      R13
-	JNZ       tap254
+	JNZ       tap257
 	MOVQ      lineStep+40(FP), R12
 	ADDQ      R12, R10
 	DECQ      R11
-	JNZ       line254
+	JNZ       line257
 	MOVQ      stride0+16(FP), R10
 	ADDQ      R10, R8
 	MOVQ      stride1+24(FP), R10
 	ADDQ      R10, R9
 	DECQ      DI
-	JNZ       pixel254
+	JNZ       pixel257
 	ADDQ      $0x00000080, AX
 	ADDQ      $0x00000080, CX
 	ADDQ      $0x00000080, DX
 	ADDQ      $0x00000080, BX
 	SUBQ      $0x00000020, SI
-	JMP       wide253
+	JMP       wide256
 
-narrow253:
+narrow256:
 	CMPQ SI, $0x00000010
-	JLT  edge253
+	JLT  edge256
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel255:
+pixel258:
 	VMOVUPS (BX)(R8*1), Z0
 	VMOVUPS (DX)(R8*1), Z1
 	MOVQ    lines+32(FP), R11
 	MOVQ    R9, R10
 
-line255:
+line258:
 	MOVQ taps+48(FP), R13
 	MOVQ R10, R12
 
-tap255:
+tap258:
 	VMOVUPS   (CX)(R12*1), Z2
 	VCMPPS    $0x00, Z0, Z2, K1
 	VMOVUPS.Z Z1, K1, Z2
@@ -14849,27 +15703,27 @@ tap255:
 	MOVQ      tapStep+56(FP), R14
 	ADDQ      R14, R12
 	DECQ      R13
-	JNZ       tap255
+	JNZ       tap258
 	MOVQ      lineStep+40(FP), R12
 	ADDQ      R12, R10
 	DECQ      R11
-	JNZ       line255
+	JNZ       line258
 	MOVQ      stride0+16(FP), R10
 	ADDQ      R10, R8
 	MOVQ      stride1+24(FP), R10
 	ADDQ      R10, R9
 	DECQ      DI
-	JNZ       pixel255
+	JNZ       pixel258
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000010, SI
-	JMP       narrow253
+	JMP       narrow256
 
-edge253:
+edge256:
 	TESTQ SI, SI
-	JZ    end253
+	JZ    end256
 	MOVQ  SI, DI
 	MOVQ  $0x0000000000000001, SI
 	SHLXQ DI, SI, SI
@@ -14879,17 +15733,17 @@ edge253:
 	XORQ  DI, DI
 	XORQ  R8, R8
 
-pixel256:
+pixel259:
 	VMOVUPS.Z (BX)(DI*1), K1, Z0
 	VMOVUPS.Z (DX)(DI*1), K1, Z1
 	MOVQ      lines+32(FP), R10
 	MOVQ      R8, R9
 
-line256:
+line259:
 	MOVQ taps+48(FP), R12
 	MOVQ R9, R11
 
-tap256:
+tap259:
 	VMOVUPS.Z (CX)(R11*1), K1, Z2
 	VCMPPS    $0x00, Z0, Z2, K2
 	VMOVUPS.Z Z1, K2, Z2
@@ -14898,19 +15752,19 @@ tap256:
 	MOVQ      tapStep+56(FP), R13
 	ADDQ      R13, R11
 	DECQ      R12
-	JNZ       tap256
+	JNZ       tap259
 	MOVQ      lineStep+40(FP), R11
 	ADDQ      R11, R9
 	DECQ      R10
-	JNZ       line256
+	JNZ       line259
 	MOVQ      stride0+16(FP), R9
 	ADDQ      R9, DI
 	MOVQ      stride1+24(FP), R9
 	ADDQ      R9, R8
 	DECQ      SI
-	JNZ       pixel256
+	JNZ       pixel259
 
-end253:
+end256:
 	VZEROUPPER
 	RET
 
@@ -14925,16 +15779,16 @@ TEXT ·mulAddPixelsF32AVX512(SB), NOSPLIT, $0-56
 	MOVQ x+40(FP), DI
 	MOVQ w+48(FP), R8
 
-wide257:
+wide260:
 	CMPQ    CX, $0x00000020
-	JLT     narrow257
+	JLT     narrow260
 	VMOVUPS (R8), Z0
 	VMOVUPS 64(R8), Z1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel258:
+pixel261:
 	VMOVUPS     (R10), Z2
 	VMOVUPS     (R11), Z3
 	VFMADD231PS Z0, Z3, Z2
@@ -14946,22 +15800,22 @@ pixel258:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel258
+	JNZ         pixel261
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide257
+	JMP         wide260
 
-narrow257:
+narrow260:
 	CMPQ    CX, $0x00000010
-	JLT     edge257
+	JLT     edge260
 	VMOVUPS (R8), Z0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel259:
+pixel262:
 	VMOVUPS     (R10), Z1
 	VMOVUPS     (R11), Z2
 	VFMADD231PS Z0, Z2, Z1
@@ -14969,16 +15823,16 @@ pixel259:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel259
+	JNZ         pixel262
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         narrow257
+	JMP         narrow260
 
-edge257:
+edge260:
 	TESTQ     CX, CX
-	JZ        end257
+	JZ        end260
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -14988,7 +15842,7 @@ edge257:
 	MOVQ      SI, CX
 	MOVQ      DI, SI
 
-pixel260:
+pixel263:
 	VMOVUPS.Z   (CX), K1, Z1
 	VMOVUPS.Z   (SI), K1, Z2
 	VFMADD231PS Z0, Z2, Z1
@@ -14996,9 +15850,9 @@ pixel260:
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel260
+	JNZ         pixel263
 
-end257:
+end260:
 	VZEROUPPER
 	RET
 
@@ -15013,16 +15867,16 @@ TEXT ·dotPixelsF32AVX512(SB), NOSPLIT, $0-56
 	MOVQ y+40(FP), DI
 	MOVQ acc+48(FP), R8
 
-wide261:
+wide264:
 	CMPQ    CX, $0x00000020
-	JLT     narrow261
+	JLT     narrow264
 	VMOVUPS (R8), Z0
 	VMOVUPS 64(R8), Z1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel262:
+pixel265:
 	VMOVUPS     (R10), Z2
 	VMOVUPS     (R11), Z3
 	VFMADD231PS Z2, Z3, Z0
@@ -15032,41 +15886,41 @@ pixel262:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel262
+	JNZ         pixel265
 	VMOVUPS     Z0, (R8)
 	VMOVUPS     Z1, 64(R8)
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide261
+	JMP         wide264
 
-narrow261:
+narrow264:
 	CMPQ    CX, $0x00000010
-	JLT     edge261
+	JLT     edge264
 	VMOVUPS (R8), Z0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel263:
+pixel266:
 	VMOVUPS     (R10), Z1
 	VMOVUPS     (R11), Z2
 	VFMADD231PS Z1, Z2, Z0
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel263
+	JNZ         pixel266
 	VMOVUPS     Z0, (R8)
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         narrow261
+	JMP         narrow264
 
-edge261:
+edge264:
 	TESTQ     CX, CX
-	JZ        end261
+	JZ        end264
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -15076,17 +15930,17 @@ edge261:
 	MOVQ      SI, CX
 	MOVQ      DI, SI
 
-pixel264:
+pixel267:
 	VMOVUPS.Z   (CX), K1, Z1
 	VMOVUPS.Z   (SI), K1, Z2
 	VFMADD231PS Z1, Z2, Z0
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel264
+	JNZ         pixel267
 	VMOVUPS     Z0, K1, (R8)
 
-end261:
+end264:
 	VZEROUPPER
 	RET
 
@@ -15102,16 +15956,16 @@ TEXT ·routePixelsF32AVX512(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide265:
+wide268:
 	CMPQ CX, $0x00000020
-	JLT  narrow265
+	JLT  narrow268
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel266:
+pixel269:
 	VMOVUPS   (R11), Z0
 	VMOVUPS   (R12), Z1
 	VMOVUPS   (R13), Z2
@@ -15137,24 +15991,24 @@ pixel266:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel266
+	JNZ       pixel269
 	ADDQ      $0x00000080, SI
 	ADDQ      $0x00000080, DI
 	ADDQ      $0x00000080, R8
 	ADDQ      $0x00000080, R9
 	SUBQ      $0x00000020, CX
-	JMP       wide265
+	JMP       wide268
 
-narrow265:
+narrow268:
 	CMPQ CX, $0x00000010
-	JLT  edge265
+	JLT  edge268
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel267:
+pixel270:
 	VMOVUPS   (R11), Z0
 	VMOVUPS   (R12), Z1
 	VMOVUPS   (R13), Z2
@@ -15170,17 +16024,17 @@ pixel267:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel267
+	JNZ       pixel270
 	ADDQ      $0x00000040, SI
 	ADDQ      $0x00000040, DI
 	ADDQ      $0x00000040, R8
 	ADDQ      $0x00000040, R9
 	SUBQ      $0x00000010, CX
-	JMP       narrow265
+	JMP       narrow268
 
-edge265:
+edge268:
 	TESTQ CX, CX
-	JZ    end265
+	JZ    end268
 	MOVQ  CX, R10
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R10, CX, CX
@@ -15191,7 +16045,7 @@ edge265:
 	MOVQ  R8, DI
 	MOVQ  R9, R8
 
-pixel268:
+pixel271:
 	VMOVUPS.Z (CX), K1, Z0
 	VMOVUPS.Z (SI), K1, Z1
 	VMOVUPS.Z (DI), K1, Z2
@@ -15207,9 +16061,9 @@ pixel268:
 	ADDQ      BX, DI
 	ADDQ      BX, R8
 	DECQ      AX
-	JNZ       pixel268
+	JNZ       pixel271
 
-end265:
+end268:
 	VZEROUPPER
 	RET
 
@@ -15223,14 +16077,14 @@ TEXT ·copyRowsF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ dst+32(FP), SI
 	MOVQ x+40(FP), DI
 
-wide269:
+wide272:
 	CMPQ CX, $0x00000020
-	JLT  narrow269
+	JLT  narrow272
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy270:
+copy273:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPS    (R10), Z0
 	VMOVUPS    Z0, (R9)
@@ -15240,35 +16094,35 @@ copy270:
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy270
+	JNZ        copy273
 	ADDQ       $0x00000080, SI
 	ADDQ       $0x00000080, DI
 	SUBQ       $0x00000020, CX
-	JMP        wide269
+	JMP        wide272
 
-narrow269:
+narrow272:
 	CMPQ CX, $0x00000010
-	JLT  edge269
+	JLT  edge272
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy271:
+copy274:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPS    (R10), Z0
 	VMOVUPS    Z0, (R9)
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy271
+	JNZ        copy274
 	ADDQ       $0x00000040, SI
 	ADDQ       $0x00000040, DI
 	SUBQ       $0x00000010, CX
-	JMP        narrow269
+	JMP        narrow272
 
-edge269:
+edge272:
 	TESTQ CX, CX
-	JZ    end269
+	JZ    end272
 	MOVQ  CX, R8
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R8, CX, CX
@@ -15277,16 +16131,16 @@ edge269:
 	MOVQ  SI, CX
 	MOVQ  DI, SI
 
-copy272:
+copy275:
 	PREFETCHT0 (SI)(BX*8)
 	VMOVUPS.Z  (SI), K1, Z0
 	VMOVUPS    Z0, K1, (CX)
 	ADDQ       DX, CX
 	ADDQ       BX, SI
 	DECQ       AX
-	JNZ        copy272
+	JNZ        copy275
 
-end269:
+end272:
 	VZEROUPPER
 	RET
 
@@ -15297,9 +16151,9 @@ TEXT ·expF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many273:
+many276:
 	CMPQ         AX, $0x00000020
-	JLT          one273
+	JLT          one276
 	VMOVUPS      (DX), Z0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z1
 	VMOVUPS      constF32_42b20000<>+0(SB), Z2
@@ -15343,11 +16197,11 @@ many273:
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x00000080, DX
 	SUBQ         $0x00000020, AX
-	JMP          many273
+	JMP          many276
 
-one273:
+one276:
 	CMPQ         AX, $0x00000010
-	JLT          rest273
+	JLT          rest276
 	VMOVUPS      (DX), Z0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z1
 	VMOVUPS      constF32_42b20000<>+0(SB), Z2
@@ -15371,11 +16225,11 @@ one273:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one273
+	JMP          one276
 
-rest273:
+rest276:
 	TESTQ        AX, AX
-	JZ           done273
+	JZ           done276
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -15402,7 +16256,7 @@ rest273:
 	VSCALEFPS    Z0, Z2, Z2
 	VMOVUPS      Z2, K1, (CX)
 
-done273:
+done276:
 	VZEROUPPER
 	RET
 
@@ -15413,9 +16267,9 @@ TEXT ·sigmoidF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one274:
+one277:
 	CMPQ         AX, $0x00000010
-	JLT          rest274
+	JLT          rest277
 	VMOVUPS      (DX), Z0
 	VORPS        constF32_80000000<>+0(SB), Z0, Z1
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z2
@@ -15445,11 +16299,11 @@ one274:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one274
+	JMP          one277
 
-rest274:
+rest277:
 	TESTQ        AX, AX
-	JZ           done274
+	JZ           done277
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -15482,7 +16336,7 @@ rest274:
 	VDIVPS       Z2, Z5, Z5
 	VMOVUPS      Z5, K1, (CX)
 
-done274:
+done277:
 	VZEROUPPER
 	RET
 
@@ -15493,9 +16347,9 @@ TEXT ·tanhF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one275:
+one278:
 	CMPQ         AX, $0x00000010
-	JLT          rest275
+	JLT          rest278
 	VMOVUPS      (DX), Z0
 	VANDPS       constF32_7fffffff<>+0(SB), Z0, Z1
 	VADDPS       Z1, Z1, Z2
@@ -15538,11 +16392,11 @@ one275:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one275
+	JMP          one278
 
-rest275:
+rest278:
 	TESTQ        AX, AX
-	JZ           done275
+	JZ           done278
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -15588,7 +16442,7 @@ rest275:
 	VBLENDMPS    Z4, Z3, K2, Z6
 	VMOVUPS      Z6, K1, (CX)
 
-done275:
+done278:
 	VZEROUPPER
 	RET
 
@@ -15599,9 +16453,9 @@ TEXT ·logF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one276:
+one279:
 	CMPQ         AX, $0x00000010
-	JLT          rest276
+	JLT          rest279
 	VMOVUPS      (DX), Z0
 	VMULPS       constF32_4c000000<>+0(SB), Z0, Z1
 	VCMPPS       $0x11, constF32_800000<>+0(SB), Z0, K1
@@ -15651,11 +16505,11 @@ one276:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one276
+	JMP          one279
 
-rest276:
+rest279:
 	TESTQ        AX, AX
-	JZ           done276
+	JZ           done279
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -15708,7 +16562,7 @@ rest276:
 	VBLENDMPS    Z0, Z12, K2, Z13
 	VMOVUPS      Z13, K1, (CX)
 
-done276:
+done279:
 	VZEROUPPER
 	RET
 
@@ -15719,9 +16573,9 @@ TEXT ·log1pF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one277:
+one280:
 	CMPQ         AX, $0x00000010
-	JLT          rest277
+	JLT          rest280
 	VMOVUPS      (DX), Z0
 	VMOVUPS      constF32_3f800000<>+0(SB), Z1
 	VADDPS       Z0, Z1, Z1
@@ -15780,11 +16634,11 @@ one277:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one277
+	JMP          one280
 
-rest277:
+rest280:
 	TESTQ        AX, AX
-	JZ           done277
+	JZ           done280
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -15846,7 +16700,7 @@ rest277:
 	VBLENDMPS    Z0, Z17, K2, Z18
 	VMOVUPS      Z18, K1, (CX)
 
-done277:
+done280:
 	VZEROUPPER
 	RET
 
@@ -15857,9 +16711,9 @@ TEXT ·softplusF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one278:
+one281:
 	CMPQ         AX, $0x00000010
-	JLT          rest278
+	JLT          rest281
 	VMOVUPS      (DX), Z0
 	VORPS        constF32_80000000<>+0(SB), Z0, Z1
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z3
@@ -15940,11 +16794,11 @@ one278:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one278
+	JMP          one281
 
-rest278:
+rest281:
 	TESTQ        AX, AX
-	JZ           done278
+	JZ           done281
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -16028,7 +16882,311 @@ rest278:
 	VADDPS       Z13, Z21, Z21
 	VMOVUPS      Z21, K1, (CX)
 
-done278:
+done281:
+	VZEROUPPER
+	RET
+
+// func erfF32AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·erfF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+one282:
+	CMPQ         AX, $0x00000010
+	JLT          rest282
+	VMOVUPS      (DX), Z0
+	VMOVUPS      constF32_40800000<>+0(SB), Z2
+	VANDPS       constF32_7fffffff<>+0(SB), Z0, Z1
+	VMINPS       Z1, Z2, Z2
+	VMOVUPS      constF32_34d02ecb<>+0(SB), Z3
+	VFMADD213PS  constF32_b7e4586a<>+0(SB), Z2, Z3
+	VFMADD213PS  constF32_39f9243b<>+0(SB), Z2, Z3
+	VFMADD213PS  constF32_bb8d942c<>+0(SB), Z2, Z3
+	VFMADD213PS  constF32_3cd0810b<>+0(SB), Z2, Z3
+	VFMADD213PS  constF32_bddeb347<>+0(SB), Z2, Z3
+	VFMADD213PS  constF32_bf2209a0<>+0(SB), Z2, Z3
+	VFMADD213PS  constF32_bf9099e8<>+0(SB), Z2, Z3
+	VFMADD213PS  constF32_395d6c52<>+0(SB), Z2, Z3
+	VMOVUPS      constF32_c2d00000<>+0(SB), Z2
+	VMOVUPS      constF32_42b20000<>+0(SB), Z6
+	VMAXPS       Z3, Z2, Z2
+	VMINPS       Z2, Z6, Z2
+	VMULPS       constF32_3fb8aa3b<>+0(SB), Z2, Z6
+	VRNDSCALEPS  $0x08, Z6, Z6
+	VFNMADD231PS constF32_3f318000<>+0(SB), Z6, Z2
+	VFNMADD231PS constF32_b95e8083<>+0(SB), Z6, Z2
+	VMOVUPS      constF32_39506967<>+0(SB), Z3
+	VFMADD213PS  constF32_3ab743ce<>+0(SB), Z2, Z3
+	VFMADD213PS  constF32_3c088908<>+0(SB), Z2, Z3
+	VFMADD213PS  constF32_3d2aa9c1<>+0(SB), Z2, Z3
+	VFMADD213PS  constF32_3e2aaaaa<>+0(SB), Z2, Z3
+	VFMADD213PS  constF32_3f000000<>+0(SB), Z2, Z3
+	VMULPS       Z2, Z2, Z7
+	VFMADD213PS  Z2, Z7, Z3
+	VADDPS       constF32_3f800000<>+0(SB), Z3, Z3
+	VSCALEFPS    Z6, Z3, Z3
+	VMOVUPS      constF32_3f800000<>+0(SB), Z2
+	VSUBPS       Z3, Z2, Z3
+	VANDPS       constF32_80000000<>+0(SB), Z0, Z2
+	VORPS        Z2, Z3, Z3
+	VMULPS       Z0, Z0, Z2
+	VMOVUPS      constF32_38a54ed6<>+0(SB), Z6
+	VFMADD213PS  constF32_ba5235a0<>+0(SB), Z2, Z6
+	VFMADD213PS  constF32_3baa0b1b<>+0(SB), Z2, Z6
+	VFMADD213PS  constF32_bcdbfd9c<>+0(SB), Z2, Z6
+	VFMADD213PS  constF32_3de7168c<>+0(SB), Z2, Z6
+	VFMADD213PS  constF32_bec0939f<>+0(SB), Z2, Z6
+	VFMADD213PS  constF32_3f906eba<>+0(SB), Z2, Z6
+	VMULPS       Z0, Z6, Z6
+	VCMPPS       $0x11, constF32_3f800000<>+0(SB), Z1, K1
+	VBLENDMPS    Z6, Z3, K1, Z4
+	VMOVUPS      Z4, (CX)
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, DX
+	SUBQ         $0x00000010, AX
+	JMP          one282
+
+rest282:
+	TESTQ        AX, AX
+	JZ           done282
+	MOVQ         AX, BX
+	MOVQ         $0x0000000000000001, AX
+	SHLXQ        BX, AX, AX
+	DECQ         AX
+	KMOVW        AX, K1
+	VMOVUPS.Z    (DX), K1, Z0
+	VMOVUPS      constF32_40800000<>+0(SB), Z2
+	VANDPS       constF32_7fffffff<>+0(SB), Z0, Z1
+	VMINPS       Z1, Z2, Z2
+	VMOVUPS      constF32_34d02ecb<>+0(SB), Z3
+	VFMADD213PS  constF32_b7e4586a<>+0(SB), Z2, Z3
+	VFMADD213PS  constF32_39f9243b<>+0(SB), Z2, Z3
+	VFMADD213PS  constF32_bb8d942c<>+0(SB), Z2, Z3
+	VFMADD213PS  constF32_3cd0810b<>+0(SB), Z2, Z3
+	VFMADD213PS  constF32_bddeb347<>+0(SB), Z2, Z3
+	VFMADD213PS  constF32_bf2209a0<>+0(SB), Z2, Z3
+	VFMADD213PS  constF32_bf9099e8<>+0(SB), Z2, Z3
+	VFMADD213PS  constF32_395d6c52<>+0(SB), Z2, Z3
+	VMOVUPS      constF32_c2d00000<>+0(SB), Z2
+	VMOVUPS      constF32_42b20000<>+0(SB), Z4
+	VMAXPS       Z3, Z2, Z2
+	VMINPS       Z2, Z4, Z2
+	VMULPS       constF32_3fb8aa3b<>+0(SB), Z2, Z4
+	VRNDSCALEPS  $0x08, Z4, Z4
+	VFNMADD231PS constF32_3f318000<>+0(SB), Z4, Z2
+	VFNMADD231PS constF32_b95e8083<>+0(SB), Z4, Z2
+	VMOVUPS      constF32_39506967<>+0(SB), Z3
+	VFMADD213PS  constF32_3ab743ce<>+0(SB), Z2, Z3
+	VFMADD213PS  constF32_3c088908<>+0(SB), Z2, Z3
+	VFMADD213PS  constF32_3d2aa9c1<>+0(SB), Z2, Z3
+	VFMADD213PS  constF32_3e2aaaaa<>+0(SB), Z2, Z3
+	VFMADD213PS  constF32_3f000000<>+0(SB), Z2, Z3
+	VMULPS       Z2, Z2, Z6
+	VFMADD213PS  Z2, Z6, Z3
+	VADDPS       constF32_3f800000<>+0(SB), Z3, Z3
+	VSCALEFPS    Z4, Z3, Z3
+	VMOVUPS      constF32_3f800000<>+0(SB), Z2
+	VSUBPS       Z3, Z2, Z3
+	VANDPS       constF32_80000000<>+0(SB), Z0, Z2
+	VORPS        Z2, Z3, Z3
+	VMULPS       Z0, Z0, Z2
+	VMOVUPS      constF32_38a54ed6<>+0(SB), Z4
+	VFMADD213PS  constF32_ba5235a0<>+0(SB), Z2, Z4
+	VFMADD213PS  constF32_3baa0b1b<>+0(SB), Z2, Z4
+	VFMADD213PS  constF32_bcdbfd9c<>+0(SB), Z2, Z4
+	VFMADD213PS  constF32_3de7168c<>+0(SB), Z2, Z4
+	VFMADD213PS  constF32_bec0939f<>+0(SB), Z2, Z4
+	VFMADD213PS  constF32_3f906eba<>+0(SB), Z2, Z4
+	VMULPS       Z0, Z4, Z4
+	VCMPPS       $0x11, constF32_3f800000<>+0(SB), Z1, K2
+	VBLENDMPS    Z4, Z3, K2, Z5
+	VMOVUPS      Z5, K1, (CX)
+
+done282:
+	VZEROUPPER
+	RET
+
+// func sinF32AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·sinF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+one283:
+	CMPQ         AX, $0x00000010
+	JLT          rest283
+	VMOVUPS      (DX), Z0
+	VMULPS       constF32_3f22f983<>+0(SB), Z0, Z1
+	VRNDSCALEPS  $0x08, Z1, Z1
+	VCVTPS2DQ    Z1, Z2
+	VMOVUPS      Z0, Z0
+	VFNMADD231PS constF32_3fc90fdb<>+0(SB), Z1, Z0
+	VFNMADD231PS constF32_b33bbd2e<>+0(SB), Z1, Z0
+	VFNMADD231PS constF32_a6f72ced<>+0(SB), Z1, Z0
+	VMOVUPS      constF32_3f800000<>+0(SB), Z5
+	VMULPS       Z0, Z0, Z1
+	VMOVUPS      constF32_3636df15<>+0(SB), Z6
+	VFMADD213PS  constF32_b95009d4<>+0(SB), Z1, Z6
+	VFMADD213PS  constF32_3c088887<>+0(SB), Z1, Z6
+	VFMADD213PS  constF32_be2aaaab<>+0(SB), Z1, Z6
+	VMULPS       Z1, Z6, Z6
+	VFMADD213PS  Z0, Z0, Z6
+	VMOVUPS      constF32_b492927b<>+0(SB), Z0
+	VFMADD213PS  constF32_37d00ae4<>+0(SB), Z1, Z0
+	VFMADD213PS  constF32_bab60b60<>+0(SB), Z1, Z0
+	VFMADD213PS  constF32_3d2aaaab<>+0(SB), Z1, Z0
+	VFNMADD231PS constF32_3f000000<>+0(SB), Z1, Z5
+	VMULPS       Z1, Z1, Z1
+	VFMADD231PS  Z1, Z0, Z5
+	VPSLLD       $0x1f, Z2, Z0
+	VORPS        constF32_3f800000<>+0(SB), Z0, Z0
+	VCMPPS       $0x11, constF32_0<>+0(SB), Z0, K1
+	VBLENDMPS    Z5, Z6, K1, Z3
+	VPSLLD       $0x1e, Z2, Z2
+	VANDPS       constF32_80000000<>+0(SB), Z2, Z2
+	VXORPS       Z2, Z3, Z3
+	VMOVUPS      Z3, (CX)
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, DX
+	SUBQ         $0x00000010, AX
+	JMP          one283
+
+rest283:
+	TESTQ        AX, AX
+	JZ           done283
+	MOVQ         AX, BX
+	MOVQ         $0x0000000000000001, AX
+	SHLXQ        BX, AX, AX
+	DECQ         AX
+	KMOVW        AX, K1
+	VMOVUPS.Z    (DX), K1, Z0
+	VMULPS       constF32_3f22f983<>+0(SB), Z0, Z1
+	VRNDSCALEPS  $0x08, Z1, Z1
+	VCVTPS2DQ    Z1, Z2
+	VMOVUPS      Z0, Z0
+	VFNMADD231PS constF32_3fc90fdb<>+0(SB), Z1, Z0
+	VFNMADD231PS constF32_b33bbd2e<>+0(SB), Z1, Z0
+	VFNMADD231PS constF32_a6f72ced<>+0(SB), Z1, Z0
+	VMOVUPS      constF32_3f800000<>+0(SB), Z3
+	VMULPS       Z0, Z0, Z1
+	VMOVUPS      constF32_3636df15<>+0(SB), Z5
+	VFMADD213PS  constF32_b95009d4<>+0(SB), Z1, Z5
+	VFMADD213PS  constF32_3c088887<>+0(SB), Z1, Z5
+	VFMADD213PS  constF32_be2aaaab<>+0(SB), Z1, Z5
+	VMULPS       Z1, Z5, Z5
+	VFMADD213PS  Z0, Z0, Z5
+	VMOVUPS      constF32_b492927b<>+0(SB), Z0
+	VFMADD213PS  constF32_37d00ae4<>+0(SB), Z1, Z0
+	VFMADD213PS  constF32_bab60b60<>+0(SB), Z1, Z0
+	VFMADD213PS  constF32_3d2aaaab<>+0(SB), Z1, Z0
+	VFNMADD231PS constF32_3f000000<>+0(SB), Z1, Z3
+	VMULPS       Z1, Z1, Z1
+	VFMADD231PS  Z1, Z0, Z3
+	VPSLLD       $0x1f, Z2, Z0
+	VORPS        constF32_3f800000<>+0(SB), Z0, Z0
+	VCMPPS       $0x11, constF32_0<>+0(SB), Z0, K2
+	VBLENDMPS    Z3, Z5, K2, Z4
+	VPSLLD       $0x1e, Z2, Z2
+	VANDPS       constF32_80000000<>+0(SB), Z2, Z2
+	VXORPS       Z2, Z4, Z4
+	VMOVUPS      Z4, K1, (CX)
+
+done283:
+	VZEROUPPER
+	RET
+
+// func cosF32AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·cosF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+one284:
+	CMPQ         AX, $0x00000010
+	JLT          rest284
+	VMOVUPS      (DX), Z0
+	VMULPS       constF32_3f22f983<>+0(SB), Z0, Z1
+	VRNDSCALEPS  $0x08, Z1, Z1
+	VCVTPS2DQ    Z1, Z2
+	VMOVUPS      Z0, Z0
+	VFNMADD231PS constF32_3fc90fdb<>+0(SB), Z1, Z0
+	VFNMADD231PS constF32_b33bbd2e<>+0(SB), Z1, Z0
+	VFNMADD231PS constF32_a6f72ced<>+0(SB), Z1, Z0
+	VMOVUPS      constF32_3f800000<>+0(SB), Z5
+	VMULPS       Z0, Z0, Z1
+	VMOVUPS      constF32_3636df15<>+0(SB), Z6
+	VFMADD213PS  constF32_b95009d4<>+0(SB), Z1, Z6
+	VFMADD213PS  constF32_3c088887<>+0(SB), Z1, Z6
+	VFMADD213PS  constF32_be2aaaab<>+0(SB), Z1, Z6
+	VMULPS       Z1, Z6, Z6
+	VFMADD213PS  Z0, Z0, Z6
+	VMOVUPS      constF32_b492927b<>+0(SB), Z0
+	VFMADD213PS  constF32_37d00ae4<>+0(SB), Z1, Z0
+	VFMADD213PS  constF32_bab60b60<>+0(SB), Z1, Z0
+	VFMADD213PS  constF32_3d2aaaab<>+0(SB), Z1, Z0
+	VFNMADD231PS constF32_3f000000<>+0(SB), Z1, Z5
+	VMULPS       Z1, Z1, Z1
+	VFMADD231PS  Z1, Z0, Z5
+	VPADDD       constF32_1<>+0(SB), Z2, Z2
+	VPSLLD       $0x1f, Z2, Z0
+	VORPS        constF32_3f800000<>+0(SB), Z0, Z0
+	VCMPPS       $0x11, constF32_0<>+0(SB), Z0, K1
+	VBLENDMPS    Z5, Z6, K1, Z3
+	VPSLLD       $0x1e, Z2, Z2
+	VANDPS       constF32_80000000<>+0(SB), Z2, Z2
+	VXORPS       Z2, Z3, Z3
+	VMOVUPS      Z3, (CX)
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, DX
+	SUBQ         $0x00000010, AX
+	JMP          one284
+
+rest284:
+	TESTQ        AX, AX
+	JZ           done284
+	MOVQ         AX, BX
+	MOVQ         $0x0000000000000001, AX
+	SHLXQ        BX, AX, AX
+	DECQ         AX
+	KMOVW        AX, K1
+	VMOVUPS.Z    (DX), K1, Z0
+	VMULPS       constF32_3f22f983<>+0(SB), Z0, Z1
+	VRNDSCALEPS  $0x08, Z1, Z1
+	VCVTPS2DQ    Z1, Z2
+	VMOVUPS      Z0, Z0
+	VFNMADD231PS constF32_3fc90fdb<>+0(SB), Z1, Z0
+	VFNMADD231PS constF32_b33bbd2e<>+0(SB), Z1, Z0
+	VFNMADD231PS constF32_a6f72ced<>+0(SB), Z1, Z0
+	VMOVUPS      constF32_3f800000<>+0(SB), Z3
+	VMULPS       Z0, Z0, Z1
+	VMOVUPS      constF32_3636df15<>+0(SB), Z5
+	VFMADD213PS  constF32_b95009d4<>+0(SB), Z1, Z5
+	VFMADD213PS  constF32_3c088887<>+0(SB), Z1, Z5
+	VFMADD213PS  constF32_be2aaaab<>+0(SB), Z1, Z5
+	VMULPS       Z1, Z5, Z5
+	VFMADD213PS  Z0, Z0, Z5
+	VMOVUPS      constF32_b492927b<>+0(SB), Z0
+	VFMADD213PS  constF32_37d00ae4<>+0(SB), Z1, Z0
+	VFMADD213PS  constF32_bab60b60<>+0(SB), Z1, Z0
+	VFMADD213PS  constF32_3d2aaaab<>+0(SB), Z1, Z0
+	VFNMADD231PS constF32_3f000000<>+0(SB), Z1, Z3
+	VMULPS       Z1, Z1, Z1
+	VFMADD231PS  Z1, Z0, Z3
+	VPADDD       constF32_1<>+0(SB), Z2, Z2
+	VPSLLD       $0x1f, Z2, Z0
+	VORPS        constF32_3f800000<>+0(SB), Z0, Z0
+	VCMPPS       $0x11, constF32_0<>+0(SB), Z0, K2
+	VBLENDMPS    Z3, Z5, K2, Z4
+	VPSLLD       $0x1e, Z2, Z2
+	VANDPS       constF32_80000000<>+0(SB), Z2, Z2
+	VXORPS       Z2, Z4, Z4
+	VMOVUPS      Z4, K1, (CX)
+
+done284:
 	VZEROUPPER
 	RET
 
@@ -16045,14 +17203,14 @@ TEXT ·winogradInputF32AVX512(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide279:
+wide285:
 	CMPQ BX, $0x00000010
-	JLT  narrow279
+	JLT  narrow285
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile280:
+tile286:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	LEAQ         (R10)(R10*2), R11
@@ -16466,20 +17624,20 @@ tile280:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile280
+	JNZ          tile286
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, BX
-	JMP          wide279
+	JMP          wide285
 
-narrow279:
+narrow285:
 	CMPQ BX, $0x00000010
-	JLT  edge279
+	JLT  edge285
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile281:
+tile287:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	LEAQ         (R10)(R10*2), R11
@@ -16893,15 +18051,15 @@ tile281:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile281
+	JNZ          tile287
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, BX
-	JMP          narrow279
+	JMP          narrow285
 
-edge279:
+edge285:
 	TESTQ BX, BX
-	JZ    end279
+	JZ    end285
 	MOVQ  BX, SI
 	MOVQ  $0x0000000000000001, BX
 	SHLXQ SI, BX, BX
@@ -16910,7 +18068,7 @@ edge279:
 	MOVQ  DX, DX
 	MOVQ  16(AX), BX
 
-tile282:
+tile288:
 	MOVQ         64(AX), DI
 	MOVQ         DX, SI
 	LEAQ         (DI)(DI*2), R8
@@ -17324,9 +18482,9 @@ tile282:
 	ADDQ         32(AX), CX
 	ADDQ         56(AX), DX
 	DECQ         BX
-	JNZ          tile282
+	JNZ          tile288
 
-end279:
+end285:
 	VZEROUPPER
 	RET
 
@@ -17347,15 +18505,15 @@ TEXT ·winogradOutputF32AVX512(SB), NOSPLIT, $0-8
 	MOVQ    88(AX), DI
 	SUBQ    CX, DI
 
-wide283:
+wide289:
 	CMPQ BX, $0x00000010
-	JLT  narrow283
+	JLT  narrow289
 	MOVQ CX, R8
 	MOVQ DX, R9
 	MOVQ 16(AX), R10
 	MOVQ 112(AX), R10
 
-tile284:
+tile290:
 	MOVQ        64(AX), R12
 	MOVQ        R9, R11
 	LEAQ        (R12)(R12*2), R13
@@ -17529,101 +18687,101 @@ tile284:
 	VADDPS      Z12, Z6, Z6
 	VADDPS      Z8, Z6, Z6
 	CMPQ        80(AX), $0x00
-	JE          biased286
+	JE          biased292
 	VMOVUPS     (SI), Z10
 	VADDPS      Z10, Z6, Z6
 
-biased286:
+biased292:
 	CMPQ    88(AX), $0x00
-	JE      added286
+	JE      added292
 	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added286:
+added292:
 	CMPQ    96(AX), $0x00
-	JE      clipped286
+	JE      clipped292
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped286:
+clipped292:
 	VMOVUPS     Z6, (R11)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        R10, $0x01
-	JLE         row285
+	JLE         row291
 	CMPQ        80(AX), $0x00
-	JE          biased287
+	JE          biased293
 	VMOVUPS     (SI), Z10
 	VADDPS      Z10, Z6, Z6
 
-biased287:
+biased293:
 	CMPQ    88(AX), $0x00
-	JE      added287
+	JE      added293
 	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added287:
+added293:
 	CMPQ    96(AX), $0x00
-	JE      clipped287
+	JE      clipped293
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped287:
+clipped293:
 	VMOVUPS     Z6, (R11)(R12*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        R10, $0x02
-	JLE         row285
+	JLE         row291
 	CMPQ        80(AX), $0x00
-	JE          biased288
+	JE          biased294
 	VMOVUPS     (SI), Z8
 	VADDPS      Z8, Z6, Z6
 
-biased288:
+biased294:
 	CMPQ    88(AX), $0x00
-	JE      added288
+	JE      added294
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Z8
 	VADDPS  Z8, Z6, Z6
 
-added288:
+added294:
 	CMPQ    96(AX), $0x00
-	JE      clipped288
+	JE      clipped294
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped288:
+clipped294:
 	VMOVUPS     Z6, (R11)(R12*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        R10, $0x03
-	JLE         row285
+	JLE         row291
 	CMPQ        80(AX), $0x00
-	JE          biased289
+	JE          biased295
 	VMOVUPS     (SI), Z6
 	VADDPS      Z6, Z11, Z11
 
-biased289:
+biased295:
 	CMPQ    88(AX), $0x00
-	JE      added289
+	JE      added295
 	LEAQ    (R11)(R13*1), R14
 	VMOVUPS (R14)(DI*1), Z6
 	VADDPS  Z6, Z11, Z11
 
-added289:
+added295:
 	CMPQ    96(AX), $0x00
-	JE      clipped289
+	JE      clipped295
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped289:
+clipped295:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row285:
+row291:
 	CMPQ    104(AX), $0x01
-	JLE     done284
+	JLE     done290
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 512(AX), Z6
@@ -17639,101 +18797,101 @@ row285:
 	VADDPS  Z12, Z6, Z6
 	VADDPS  Z8, Z6, Z6
 	CMPQ    80(AX), $0x00
-	JE      biased291
+	JE      biased297
 	VMOVUPS (SI), Z10
 	VADDPS  Z10, Z6, Z6
 
-biased291:
+biased297:
 	CMPQ    88(AX), $0x00
-	JE      added291
+	JE      added297
 	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added291:
+added297:
 	CMPQ    96(AX), $0x00
-	JE      clipped291
+	JE      clipped297
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped291:
+clipped297:
 	VMOVUPS     Z6, (R11)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        R10, $0x01
-	JLE         row290
+	JLE         row296
 	CMPQ        80(AX), $0x00
-	JE          biased292
+	JE          biased298
 	VMOVUPS     (SI), Z10
 	VADDPS      Z10, Z6, Z6
 
-biased292:
+biased298:
 	CMPQ    88(AX), $0x00
-	JE      added292
+	JE      added298
 	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added292:
+added298:
 	CMPQ    96(AX), $0x00
-	JE      clipped292
+	JE      clipped298
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped292:
+clipped298:
 	VMOVUPS     Z6, (R11)(R12*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        R10, $0x02
-	JLE         row290
+	JLE         row296
 	CMPQ        80(AX), $0x00
-	JE          biased293
+	JE          biased299
 	VMOVUPS     (SI), Z8
 	VADDPS      Z8, Z6, Z6
 
-biased293:
+biased299:
 	CMPQ    88(AX), $0x00
-	JE      added293
+	JE      added299
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Z8
 	VADDPS  Z8, Z6, Z6
 
-added293:
+added299:
 	CMPQ    96(AX), $0x00
-	JE      clipped293
+	JE      clipped299
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped293:
+clipped299:
 	VMOVUPS     Z6, (R11)(R12*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        R10, $0x03
-	JLE         row290
+	JLE         row296
 	CMPQ        80(AX), $0x00
-	JE          biased294
+	JE          biased300
 	VMOVUPS     (SI), Z6
 	VADDPS      Z6, Z11, Z11
 
-biased294:
+biased300:
 	CMPQ    88(AX), $0x00
-	JE      added294
+	JE      added300
 	LEAQ    (R11)(R13*1), R14
 	VMOVUPS (R14)(DI*1), Z6
 	VADDPS  Z6, Z11, Z11
 
-added294:
+added300:
 	CMPQ    96(AX), $0x00
-	JE      clipped294
+	JE      clipped300
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped294:
+clipped300:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row290:
+row296:
 	CMPQ    104(AX), $0x02
-	JLE     done284
+	JLE     done290
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 896(AX), Z6
@@ -17749,101 +18907,101 @@ row290:
 	VADDPS  Z12, Z6, Z6
 	VADDPS  Z8, Z6, Z6
 	CMPQ    80(AX), $0x00
-	JE      biased296
+	JE      biased302
 	VMOVUPS (SI), Z10
 	VADDPS  Z10, Z6, Z6
 
-biased296:
+biased302:
 	CMPQ    88(AX), $0x00
-	JE      added296
+	JE      added302
 	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added296:
+added302:
 	CMPQ    96(AX), $0x00
-	JE      clipped296
+	JE      clipped302
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped296:
+clipped302:
 	VMOVUPS     Z6, (R11)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        R10, $0x01
-	JLE         row295
+	JLE         row301
 	CMPQ        80(AX), $0x00
-	JE          biased297
+	JE          biased303
 	VMOVUPS     (SI), Z10
 	VADDPS      Z10, Z6, Z6
 
-biased297:
+biased303:
 	CMPQ    88(AX), $0x00
-	JE      added297
+	JE      added303
 	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added297:
+added303:
 	CMPQ    96(AX), $0x00
-	JE      clipped297
+	JE      clipped303
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped297:
+clipped303:
 	VMOVUPS     Z6, (R11)(R12*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        R10, $0x02
-	JLE         row295
+	JLE         row301
 	CMPQ        80(AX), $0x00
-	JE          biased298
+	JE          biased304
 	VMOVUPS     (SI), Z8
 	VADDPS      Z8, Z6, Z6
 
-biased298:
+biased304:
 	CMPQ    88(AX), $0x00
-	JE      added298
+	JE      added304
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Z8
 	VADDPS  Z8, Z6, Z6
 
-added298:
+added304:
 	CMPQ    96(AX), $0x00
-	JE      clipped298
+	JE      clipped304
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped298:
+clipped304:
 	VMOVUPS     Z6, (R11)(R12*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        R10, $0x03
-	JLE         row295
+	JLE         row301
 	CMPQ        80(AX), $0x00
-	JE          biased299
+	JE          biased305
 	VMOVUPS     (SI), Z6
 	VADDPS      Z6, Z11, Z11
 
-biased299:
+biased305:
 	CMPQ    88(AX), $0x00
-	JE      added299
+	JE      added305
 	LEAQ    (R11)(R13*1), R14
 	VMOVUPS (R14)(DI*1), Z6
 	VADDPS  Z6, Z11, Z11
 
-added299:
+added305:
 	CMPQ    96(AX), $0x00
-	JE      clipped299
+	JE      clipped305
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped299:
+clipped305:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row295:
+row301:
 	CMPQ    104(AX), $0x03
-	JLE     done284
+	JLE     done290
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 1280(AX), Z6
@@ -17859,298 +19017,9 @@ row295:
 	VADDPS  Z12, Z6, Z6
 	VADDPS  Z8, Z6, Z6
 	CMPQ    80(AX), $0x00
-	JE      biased301
+	JE      biased307
 	VMOVUPS (SI), Z10
 	VADDPS  Z10, Z6, Z6
-
-biased301:
-	CMPQ    88(AX), $0x00
-	JE      added301
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Z10
-	VADDPS  Z10, Z6, Z6
-
-added301:
-	CMPQ    96(AX), $0x00
-	JE      clipped301
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped301:
-	VMOVUPS     Z6, (R11)
-	VMULPS      Z7, Z0, Z6
-	VFMADD231PS Z9, Z1, Z6
-	CMPQ        R10, $0x01
-	JLE         row300
-	CMPQ        80(AX), $0x00
-	JE          biased302
-	VMOVUPS     (SI), Z10
-	VADDPS      Z10, Z6, Z6
-
-biased302:
-	CMPQ    88(AX), $0x00
-	JE      added302
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Z10
-	VADDPS  Z10, Z6, Z6
-
-added302:
-	CMPQ    96(AX), $0x00
-	JE      clipped302
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped302:
-	VMOVUPS     Z6, (R11)(R12*1)
-	VMULPS      Z12, Z2, Z6
-	VFMADD231PS Z8, Z3, Z6
-	CMPQ        R10, $0x02
-	JLE         row300
-	CMPQ        80(AX), $0x00
-	JE          biased303
-	VMOVUPS     (SI), Z8
-	VADDPS      Z8, Z6, Z6
-
-biased303:
-	CMPQ    88(AX), $0x00
-	JE      added303
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Z8
-	VADDPS  Z8, Z6, Z6
-
-added303:
-	CMPQ    96(AX), $0x00
-	JE      clipped303
-	VMOVUPS constF32_0<>+0(SB), Z8
-	VMAXPS  Z6, Z8, Z6
-
-clipped303:
-	VMOVUPS     Z6, (R11)(R12*2)
-	VFMADD231PS Z7, Z4, Z11
-	VFMADD231PS Z9, Z5, Z11
-	CMPQ        R10, $0x03
-	JLE         row300
-	CMPQ        80(AX), $0x00
-	JE          biased304
-	VMOVUPS     (SI), Z6
-	VADDPS      Z6, Z11, Z11
-
-biased304:
-	CMPQ    88(AX), $0x00
-	JE      added304
-	LEAQ    (R11)(R13*1), R12
-	VMOVUPS (R12)(DI*1), Z6
-	VADDPS  Z6, Z11, Z11
-
-added304:
-	CMPQ    96(AX), $0x00
-	JE      clipped304
-	VMOVUPS constF32_0<>+0(SB), Z6
-	VMAXPS  Z11, Z6, Z11
-
-clipped304:
-	VMOVUPS Z11, (R11)(R13*1)
-
-row300:
-	CMPQ 104(AX), $0x04
-	JLE  done284
-
-done284:
-	ADDQ 32(AX), R8
-	ADDQ 56(AX), R9
-	SUBQ $0x04, R10
-	JG   tile284
-	ADDQ $0x00000040, CX
-	ADDQ $0x00000040, DX
-	ADDQ $0x00000040, SI
-	SUBQ $0x00000010, BX
-	JMP  wide283
-
-narrow283:
-	CMPQ BX, $0x00000010
-	JLT  edge283
-	MOVQ CX, R8
-	MOVQ DX, R9
-	MOVQ 16(AX), R10
-	MOVQ 112(AX), R10
-
-tile305:
-	MOVQ        64(AX), R12
-	MOVQ        R9, R11
-	LEAQ        (R12)(R12*2), R13
-	LEAQ        (R11)(R12*4), R14
-	ADDQ        R12, R14
-	VMOVUPS     (R11), Z6
-	VMOVUPS     (R11)(R12*1), Z7
-	VMOVUPS     (R11)(R12*2), Z8
-	VMOVUPS     (R11)(R13*1), Z9
-	VMOVUPS     (R11)(R12*4), Z10
-	VMOVUPS     (R14), Z11
-	VADDPS      Z7, Z8, Z12
-	VSUBPS      Z8, Z7, Z7
-	VADDPS      Z9, Z10, Z8
-	VSUBPS      Z10, Z9, Z9
-	VADDPS      Z12, Z6, Z6
-	VADDPS      Z8, Z6, Z6
-	VMOVUPS     Z6, 128(AX)
-	VMULPS      Z7, Z0, Z6
-	VFMADD231PS Z9, Z1, Z6
-	VMOVUPS     Z6, 512(AX)
-	VMULPS      Z12, Z2, Z6
-	VFMADD231PS Z8, Z3, Z6
-	VMOVUPS     Z6, 896(AX)
-	VFMADD231PS Z7, Z4, Z11
-	VFMADD231PS Z9, Z5, Z11
-	VMOVUPS     Z11, 1280(AX)
-	ADDQ        72(AX), R11
-	LEAQ        (R12)(R12*2), R13
-	LEAQ        (R11)(R12*4), R14
-	ADDQ        R12, R14
-	VMOVUPS     (R11), Z6
-	VMOVUPS     (R11)(R12*1), Z7
-	VMOVUPS     (R11)(R12*2), Z8
-	VMOVUPS     (R11)(R13*1), Z9
-	VMOVUPS     (R11)(R12*4), Z10
-	VMOVUPS     (R14), Z11
-	VADDPS      Z7, Z8, Z12
-	VSUBPS      Z8, Z7, Z7
-	VADDPS      Z9, Z10, Z8
-	VSUBPS      Z10, Z9, Z9
-	VADDPS      Z12, Z6, Z6
-	VADDPS      Z8, Z6, Z6
-	VMOVUPS     Z6, 192(AX)
-	VMULPS      Z7, Z0, Z6
-	VFMADD231PS Z9, Z1, Z6
-	VMOVUPS     Z6, 576(AX)
-	VMULPS      Z12, Z2, Z6
-	VFMADD231PS Z8, Z3, Z6
-	VMOVUPS     Z6, 960(AX)
-	VFMADD231PS Z7, Z4, Z11
-	VFMADD231PS Z9, Z5, Z11
-	VMOVUPS     Z11, 1344(AX)
-	ADDQ        72(AX), R11
-	LEAQ        (R12)(R12*2), R13
-	LEAQ        (R11)(R12*4), R14
-	ADDQ        R12, R14
-	VMOVUPS     (R11), Z6
-	VMOVUPS     (R11)(R12*1), Z7
-	VMOVUPS     (R11)(R12*2), Z8
-	VMOVUPS     (R11)(R13*1), Z9
-	VMOVUPS     (R11)(R12*4), Z10
-	VMOVUPS     (R14), Z11
-	VADDPS      Z7, Z8, Z12
-	VSUBPS      Z8, Z7, Z7
-	VADDPS      Z9, Z10, Z8
-	VSUBPS      Z10, Z9, Z9
-	VADDPS      Z12, Z6, Z6
-	VADDPS      Z8, Z6, Z6
-	VMOVUPS     Z6, 256(AX)
-	VMULPS      Z7, Z0, Z6
-	VFMADD231PS Z9, Z1, Z6
-	VMOVUPS     Z6, 640(AX)
-	VMULPS      Z12, Z2, Z6
-	VFMADD231PS Z8, Z3, Z6
-	VMOVUPS     Z6, 1024(AX)
-	VFMADD231PS Z7, Z4, Z11
-	VFMADD231PS Z9, Z5, Z11
-	VMOVUPS     Z11, 1408(AX)
-	ADDQ        72(AX), R11
-	LEAQ        (R12)(R12*2), R13
-	LEAQ        (R11)(R12*4), R14
-	ADDQ        R12, R14
-	VMOVUPS     (R11), Z6
-	VMOVUPS     (R11)(R12*1), Z7
-	VMOVUPS     (R11)(R12*2), Z8
-	VMOVUPS     (R11)(R13*1), Z9
-	VMOVUPS     (R11)(R12*4), Z10
-	VMOVUPS     (R14), Z11
-	VADDPS      Z7, Z8, Z12
-	VSUBPS      Z8, Z7, Z7
-	VADDPS      Z9, Z10, Z8
-	VSUBPS      Z10, Z9, Z9
-	VADDPS      Z12, Z6, Z6
-	VADDPS      Z8, Z6, Z6
-	VMOVUPS     Z6, 320(AX)
-	VMULPS      Z7, Z0, Z6
-	VFMADD231PS Z9, Z1, Z6
-	VMOVUPS     Z6, 704(AX)
-	VMULPS      Z12, Z2, Z6
-	VFMADD231PS Z8, Z3, Z6
-	VMOVUPS     Z6, 1088(AX)
-	VFMADD231PS Z7, Z4, Z11
-	VFMADD231PS Z9, Z5, Z11
-	VMOVUPS     Z11, 1472(AX)
-	ADDQ        72(AX), R11
-	LEAQ        (R12)(R12*2), R13
-	LEAQ        (R11)(R12*4), R14
-	ADDQ        R12, R14
-	VMOVUPS     (R11), Z6
-	VMOVUPS     (R11)(R12*1), Z7
-	VMOVUPS     (R11)(R12*2), Z8
-	VMOVUPS     (R11)(R13*1), Z9
-	VMOVUPS     (R11)(R12*4), Z10
-	VMOVUPS     (R14), Z11
-	VADDPS      Z7, Z8, Z12
-	VSUBPS      Z8, Z7, Z7
-	VADDPS      Z9, Z10, Z8
-	VSUBPS      Z10, Z9, Z9
-	VADDPS      Z12, Z6, Z6
-	VADDPS      Z8, Z6, Z6
-	VMOVUPS     Z6, 384(AX)
-	VMULPS      Z7, Z0, Z6
-	VFMADD231PS Z9, Z1, Z6
-	VMOVUPS     Z6, 768(AX)
-	VMULPS      Z12, Z2, Z6
-	VFMADD231PS Z8, Z3, Z6
-	VMOVUPS     Z6, 1152(AX)
-	VFMADD231PS Z7, Z4, Z11
-	VFMADD231PS Z9, Z5, Z11
-	VMOVUPS     Z11, 1536(AX)
-	ADDQ        72(AX), R11
-	LEAQ        (R12)(R12*2), R13
-	LEAQ        (R11)(R12*4), R14
-	ADDQ        R12, R14
-	VMOVUPS     (R11), Z6
-	VMOVUPS     (R11)(R12*1), Z7
-	VMOVUPS     (R11)(R12*2), Z8
-	VMOVUPS     (R11)(R13*1), Z9
-	VMOVUPS     (R11)(R12*4), Z10
-	VMOVUPS     (R14), Z11
-	VADDPS      Z7, Z8, Z12
-	VSUBPS      Z8, Z7, Z7
-	VADDPS      Z9, Z10, Z8
-	VSUBPS      Z10, Z9, Z9
-	VADDPS      Z12, Z6, Z6
-	VADDPS      Z8, Z6, Z6
-	VMOVUPS     Z6, 448(AX)
-	VMULPS      Z7, Z0, Z6
-	VFMADD231PS Z9, Z1, Z6
-	VMOVUPS     Z6, 832(AX)
-	VMULPS      Z12, Z2, Z6
-	VFMADD231PS Z8, Z3, Z6
-	VMOVUPS     Z6, 1216(AX)
-	VFMADD231PS Z7, Z4, Z11
-	VFMADD231PS Z9, Z5, Z11
-	VMOVUPS     Z11, 1600(AX)
-	MOVQ        48(AX), R12
-	MOVQ        R8, R11
-	LEAQ        (R12)(R12*2), R13
-	VMOVUPS     128(AX), Z6
-	VMOVUPS     192(AX), Z7
-	VMOVUPS     256(AX), Z8
-	VMOVUPS     320(AX), Z9
-	VMOVUPS     384(AX), Z10
-	VMOVUPS     448(AX), Z11
-	VADDPS      Z7, Z8, Z12
-	VSUBPS      Z8, Z7, Z7
-	VADDPS      Z9, Z10, Z8
-	VSUBPS      Z10, Z9, Z9
-	VADDPS      Z12, Z6, Z6
-	VADDPS      Z8, Z6, Z6
-	CMPQ        80(AX), $0x00
-	JE          biased307
-	VMOVUPS     (SI), Z10
-	VADDPS      Z10, Z6, Z6
 
 biased307:
 	CMPQ    88(AX), $0x00
@@ -18227,8 +19096,8 @@ clipped309:
 biased310:
 	CMPQ    88(AX), $0x00
 	JE      added310
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Z6
+	LEAQ    (R11)(R13*1), R12
+	VMOVUPS (R12)(DI*1), Z6
 	VADDPS  Z6, Z11, Z11
 
 added310:
@@ -18241,8 +19110,297 @@ clipped310:
 	VMOVUPS Z11, (R11)(R13*1)
 
 row306:
+	CMPQ 104(AX), $0x04
+	JLE  done290
+
+done290:
+	ADDQ 32(AX), R8
+	ADDQ 56(AX), R9
+	SUBQ $0x04, R10
+	JG   tile290
+	ADDQ $0x00000040, CX
+	ADDQ $0x00000040, DX
+	ADDQ $0x00000040, SI
+	SUBQ $0x00000010, BX
+	JMP  wide289
+
+narrow289:
+	CMPQ BX, $0x00000010
+	JLT  edge289
+	MOVQ CX, R8
+	MOVQ DX, R9
+	MOVQ 16(AX), R10
+	MOVQ 112(AX), R10
+
+tile311:
+	MOVQ        64(AX), R12
+	MOVQ        R9, R11
+	LEAQ        (R12)(R12*2), R13
+	LEAQ        (R11)(R12*4), R14
+	ADDQ        R12, R14
+	VMOVUPS     (R11), Z6
+	VMOVUPS     (R11)(R12*1), Z7
+	VMOVUPS     (R11)(R12*2), Z8
+	VMOVUPS     (R11)(R13*1), Z9
+	VMOVUPS     (R11)(R12*4), Z10
+	VMOVUPS     (R14), Z11
+	VADDPS      Z7, Z8, Z12
+	VSUBPS      Z8, Z7, Z7
+	VADDPS      Z9, Z10, Z8
+	VSUBPS      Z10, Z9, Z9
+	VADDPS      Z12, Z6, Z6
+	VADDPS      Z8, Z6, Z6
+	VMOVUPS     Z6, 128(AX)
+	VMULPS      Z7, Z0, Z6
+	VFMADD231PS Z9, Z1, Z6
+	VMOVUPS     Z6, 512(AX)
+	VMULPS      Z12, Z2, Z6
+	VFMADD231PS Z8, Z3, Z6
+	VMOVUPS     Z6, 896(AX)
+	VFMADD231PS Z7, Z4, Z11
+	VFMADD231PS Z9, Z5, Z11
+	VMOVUPS     Z11, 1280(AX)
+	ADDQ        72(AX), R11
+	LEAQ        (R12)(R12*2), R13
+	LEAQ        (R11)(R12*4), R14
+	ADDQ        R12, R14
+	VMOVUPS     (R11), Z6
+	VMOVUPS     (R11)(R12*1), Z7
+	VMOVUPS     (R11)(R12*2), Z8
+	VMOVUPS     (R11)(R13*1), Z9
+	VMOVUPS     (R11)(R12*4), Z10
+	VMOVUPS     (R14), Z11
+	VADDPS      Z7, Z8, Z12
+	VSUBPS      Z8, Z7, Z7
+	VADDPS      Z9, Z10, Z8
+	VSUBPS      Z10, Z9, Z9
+	VADDPS      Z12, Z6, Z6
+	VADDPS      Z8, Z6, Z6
+	VMOVUPS     Z6, 192(AX)
+	VMULPS      Z7, Z0, Z6
+	VFMADD231PS Z9, Z1, Z6
+	VMOVUPS     Z6, 576(AX)
+	VMULPS      Z12, Z2, Z6
+	VFMADD231PS Z8, Z3, Z6
+	VMOVUPS     Z6, 960(AX)
+	VFMADD231PS Z7, Z4, Z11
+	VFMADD231PS Z9, Z5, Z11
+	VMOVUPS     Z11, 1344(AX)
+	ADDQ        72(AX), R11
+	LEAQ        (R12)(R12*2), R13
+	LEAQ        (R11)(R12*4), R14
+	ADDQ        R12, R14
+	VMOVUPS     (R11), Z6
+	VMOVUPS     (R11)(R12*1), Z7
+	VMOVUPS     (R11)(R12*2), Z8
+	VMOVUPS     (R11)(R13*1), Z9
+	VMOVUPS     (R11)(R12*4), Z10
+	VMOVUPS     (R14), Z11
+	VADDPS      Z7, Z8, Z12
+	VSUBPS      Z8, Z7, Z7
+	VADDPS      Z9, Z10, Z8
+	VSUBPS      Z10, Z9, Z9
+	VADDPS      Z12, Z6, Z6
+	VADDPS      Z8, Z6, Z6
+	VMOVUPS     Z6, 256(AX)
+	VMULPS      Z7, Z0, Z6
+	VFMADD231PS Z9, Z1, Z6
+	VMOVUPS     Z6, 640(AX)
+	VMULPS      Z12, Z2, Z6
+	VFMADD231PS Z8, Z3, Z6
+	VMOVUPS     Z6, 1024(AX)
+	VFMADD231PS Z7, Z4, Z11
+	VFMADD231PS Z9, Z5, Z11
+	VMOVUPS     Z11, 1408(AX)
+	ADDQ        72(AX), R11
+	LEAQ        (R12)(R12*2), R13
+	LEAQ        (R11)(R12*4), R14
+	ADDQ        R12, R14
+	VMOVUPS     (R11), Z6
+	VMOVUPS     (R11)(R12*1), Z7
+	VMOVUPS     (R11)(R12*2), Z8
+	VMOVUPS     (R11)(R13*1), Z9
+	VMOVUPS     (R11)(R12*4), Z10
+	VMOVUPS     (R14), Z11
+	VADDPS      Z7, Z8, Z12
+	VSUBPS      Z8, Z7, Z7
+	VADDPS      Z9, Z10, Z8
+	VSUBPS      Z10, Z9, Z9
+	VADDPS      Z12, Z6, Z6
+	VADDPS      Z8, Z6, Z6
+	VMOVUPS     Z6, 320(AX)
+	VMULPS      Z7, Z0, Z6
+	VFMADD231PS Z9, Z1, Z6
+	VMOVUPS     Z6, 704(AX)
+	VMULPS      Z12, Z2, Z6
+	VFMADD231PS Z8, Z3, Z6
+	VMOVUPS     Z6, 1088(AX)
+	VFMADD231PS Z7, Z4, Z11
+	VFMADD231PS Z9, Z5, Z11
+	VMOVUPS     Z11, 1472(AX)
+	ADDQ        72(AX), R11
+	LEAQ        (R12)(R12*2), R13
+	LEAQ        (R11)(R12*4), R14
+	ADDQ        R12, R14
+	VMOVUPS     (R11), Z6
+	VMOVUPS     (R11)(R12*1), Z7
+	VMOVUPS     (R11)(R12*2), Z8
+	VMOVUPS     (R11)(R13*1), Z9
+	VMOVUPS     (R11)(R12*4), Z10
+	VMOVUPS     (R14), Z11
+	VADDPS      Z7, Z8, Z12
+	VSUBPS      Z8, Z7, Z7
+	VADDPS      Z9, Z10, Z8
+	VSUBPS      Z10, Z9, Z9
+	VADDPS      Z12, Z6, Z6
+	VADDPS      Z8, Z6, Z6
+	VMOVUPS     Z6, 384(AX)
+	VMULPS      Z7, Z0, Z6
+	VFMADD231PS Z9, Z1, Z6
+	VMOVUPS     Z6, 768(AX)
+	VMULPS      Z12, Z2, Z6
+	VFMADD231PS Z8, Z3, Z6
+	VMOVUPS     Z6, 1152(AX)
+	VFMADD231PS Z7, Z4, Z11
+	VFMADD231PS Z9, Z5, Z11
+	VMOVUPS     Z11, 1536(AX)
+	ADDQ        72(AX), R11
+	LEAQ        (R12)(R12*2), R13
+	LEAQ        (R11)(R12*4), R14
+	ADDQ        R12, R14
+	VMOVUPS     (R11), Z6
+	VMOVUPS     (R11)(R12*1), Z7
+	VMOVUPS     (R11)(R12*2), Z8
+	VMOVUPS     (R11)(R13*1), Z9
+	VMOVUPS     (R11)(R12*4), Z10
+	VMOVUPS     (R14), Z11
+	VADDPS      Z7, Z8, Z12
+	VSUBPS      Z8, Z7, Z7
+	VADDPS      Z9, Z10, Z8
+	VSUBPS      Z10, Z9, Z9
+	VADDPS      Z12, Z6, Z6
+	VADDPS      Z8, Z6, Z6
+	VMOVUPS     Z6, 448(AX)
+	VMULPS      Z7, Z0, Z6
+	VFMADD231PS Z9, Z1, Z6
+	VMOVUPS     Z6, 832(AX)
+	VMULPS      Z12, Z2, Z6
+	VFMADD231PS Z8, Z3, Z6
+	VMOVUPS     Z6, 1216(AX)
+	VFMADD231PS Z7, Z4, Z11
+	VFMADD231PS Z9, Z5, Z11
+	VMOVUPS     Z11, 1600(AX)
+	MOVQ        48(AX), R12
+	MOVQ        R8, R11
+	LEAQ        (R12)(R12*2), R13
+	VMOVUPS     128(AX), Z6
+	VMOVUPS     192(AX), Z7
+	VMOVUPS     256(AX), Z8
+	VMOVUPS     320(AX), Z9
+	VMOVUPS     384(AX), Z10
+	VMOVUPS     448(AX), Z11
+	VADDPS      Z7, Z8, Z12
+	VSUBPS      Z8, Z7, Z7
+	VADDPS      Z9, Z10, Z8
+	VSUBPS      Z10, Z9, Z9
+	VADDPS      Z12, Z6, Z6
+	VADDPS      Z8, Z6, Z6
+	CMPQ        80(AX), $0x00
+	JE          biased313
+	VMOVUPS     (SI), Z10
+	VADDPS      Z10, Z6, Z6
+
+biased313:
+	CMPQ    88(AX), $0x00
+	JE      added313
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Z10
+	VADDPS  Z10, Z6, Z6
+
+added313:
+	CMPQ    96(AX), $0x00
+	JE      clipped313
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
+
+clipped313:
+	VMOVUPS     Z6, (R11)
+	VMULPS      Z7, Z0, Z6
+	VFMADD231PS Z9, Z1, Z6
+	CMPQ        R10, $0x01
+	JLE         row312
+	CMPQ        80(AX), $0x00
+	JE          biased314
+	VMOVUPS     (SI), Z10
+	VADDPS      Z10, Z6, Z6
+
+biased314:
+	CMPQ    88(AX), $0x00
+	JE      added314
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Z10
+	VADDPS  Z10, Z6, Z6
+
+added314:
+	CMPQ    96(AX), $0x00
+	JE      clipped314
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
+
+clipped314:
+	VMOVUPS     Z6, (R11)(R12*1)
+	VMULPS      Z12, Z2, Z6
+	VFMADD231PS Z8, Z3, Z6
+	CMPQ        R10, $0x02
+	JLE         row312
+	CMPQ        80(AX), $0x00
+	JE          biased315
+	VMOVUPS     (SI), Z8
+	VADDPS      Z8, Z6, Z6
+
+biased315:
+	CMPQ    88(AX), $0x00
+	JE      added315
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Z8
+	VADDPS  Z8, Z6, Z6
+
+added315:
+	CMPQ    96(AX), $0x00
+	JE      clipped315
+	VMOVUPS constF32_0<>+0(SB), Z8
+	VMAXPS  Z6, Z8, Z6
+
+clipped315:
+	VMOVUPS     Z6, (R11)(R12*2)
+	VFMADD231PS Z7, Z4, Z11
+	VFMADD231PS Z9, Z5, Z11
+	CMPQ        R10, $0x03
+	JLE         row312
+	CMPQ        80(AX), $0x00
+	JE          biased316
+	VMOVUPS     (SI), Z6
+	VADDPS      Z6, Z11, Z11
+
+biased316:
+	CMPQ    88(AX), $0x00
+	JE      added316
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Z6
+	VADDPS  Z6, Z11, Z11
+
+added316:
+	CMPQ    96(AX), $0x00
+	JE      clipped316
+	VMOVUPS constF32_0<>+0(SB), Z6
+	VMAXPS  Z11, Z6, Z11
+
+clipped316:
+	VMOVUPS Z11, (R11)(R13*1)
+
+row312:
 	CMPQ    104(AX), $0x01
-	JLE     done305
+	JLE     done311
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 512(AX), Z6
@@ -18258,101 +19416,101 @@ row306:
 	VADDPS  Z12, Z6, Z6
 	VADDPS  Z8, Z6, Z6
 	CMPQ    80(AX), $0x00
-	JE      biased312
+	JE      biased318
 	VMOVUPS (SI), Z10
 	VADDPS  Z10, Z6, Z6
 
-biased312:
+biased318:
 	CMPQ    88(AX), $0x00
-	JE      added312
+	JE      added318
 	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added312:
+added318:
 	CMPQ    96(AX), $0x00
-	JE      clipped312
+	JE      clipped318
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped312:
+clipped318:
 	VMOVUPS     Z6, (R11)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        R10, $0x01
-	JLE         row311
+	JLE         row317
 	CMPQ        80(AX), $0x00
-	JE          biased313
+	JE          biased319
 	VMOVUPS     (SI), Z10
 	VADDPS      Z10, Z6, Z6
 
-biased313:
+biased319:
 	CMPQ    88(AX), $0x00
-	JE      added313
+	JE      added319
 	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added313:
+added319:
 	CMPQ    96(AX), $0x00
-	JE      clipped313
+	JE      clipped319
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped313:
+clipped319:
 	VMOVUPS     Z6, (R11)(R12*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        R10, $0x02
-	JLE         row311
+	JLE         row317
 	CMPQ        80(AX), $0x00
-	JE          biased314
+	JE          biased320
 	VMOVUPS     (SI), Z8
 	VADDPS      Z8, Z6, Z6
 
-biased314:
+biased320:
 	CMPQ    88(AX), $0x00
-	JE      added314
+	JE      added320
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Z8
 	VADDPS  Z8, Z6, Z6
 
-added314:
+added320:
 	CMPQ    96(AX), $0x00
-	JE      clipped314
+	JE      clipped320
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped314:
+clipped320:
 	VMOVUPS     Z6, (R11)(R12*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        R10, $0x03
-	JLE         row311
+	JLE         row317
 	CMPQ        80(AX), $0x00
-	JE          biased315
+	JE          biased321
 	VMOVUPS     (SI), Z6
 	VADDPS      Z6, Z11, Z11
 
-biased315:
+biased321:
 	CMPQ    88(AX), $0x00
-	JE      added315
+	JE      added321
 	LEAQ    (R11)(R13*1), R14
 	VMOVUPS (R14)(DI*1), Z6
 	VADDPS  Z6, Z11, Z11
 
-added315:
+added321:
 	CMPQ    96(AX), $0x00
-	JE      clipped315
+	JE      clipped321
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped315:
+clipped321:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row311:
+row317:
 	CMPQ    104(AX), $0x02
-	JLE     done305
+	JLE     done311
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 896(AX), Z6
@@ -18368,101 +19526,101 @@ row311:
 	VADDPS  Z12, Z6, Z6
 	VADDPS  Z8, Z6, Z6
 	CMPQ    80(AX), $0x00
-	JE      biased317
+	JE      biased323
 	VMOVUPS (SI), Z10
 	VADDPS  Z10, Z6, Z6
 
-biased317:
+biased323:
 	CMPQ    88(AX), $0x00
-	JE      added317
+	JE      added323
 	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added317:
+added323:
 	CMPQ    96(AX), $0x00
-	JE      clipped317
+	JE      clipped323
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped317:
+clipped323:
 	VMOVUPS     Z6, (R11)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        R10, $0x01
-	JLE         row316
+	JLE         row322
 	CMPQ        80(AX), $0x00
-	JE          biased318
+	JE          biased324
 	VMOVUPS     (SI), Z10
 	VADDPS      Z10, Z6, Z6
 
-biased318:
+biased324:
 	CMPQ    88(AX), $0x00
-	JE      added318
+	JE      added324
 	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added318:
+added324:
 	CMPQ    96(AX), $0x00
-	JE      clipped318
+	JE      clipped324
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped318:
+clipped324:
 	VMOVUPS     Z6, (R11)(R12*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        R10, $0x02
-	JLE         row316
+	JLE         row322
 	CMPQ        80(AX), $0x00
-	JE          biased319
+	JE          biased325
 	VMOVUPS     (SI), Z8
 	VADDPS      Z8, Z6, Z6
 
-biased319:
+biased325:
 	CMPQ    88(AX), $0x00
-	JE      added319
+	JE      added325
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Z8
 	VADDPS  Z8, Z6, Z6
 
-added319:
+added325:
 	CMPQ    96(AX), $0x00
-	JE      clipped319
+	JE      clipped325
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped319:
+clipped325:
 	VMOVUPS     Z6, (R11)(R12*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        R10, $0x03
-	JLE         row316
+	JLE         row322
 	CMPQ        80(AX), $0x00
-	JE          biased320
+	JE          biased326
 	VMOVUPS     (SI), Z6
 	VADDPS      Z6, Z11, Z11
 
-biased320:
+biased326:
 	CMPQ    88(AX), $0x00
-	JE      added320
+	JE      added326
 	LEAQ    (R11)(R13*1), R14
 	VMOVUPS (R14)(DI*1), Z6
 	VADDPS  Z6, Z11, Z11
 
-added320:
+added326:
 	CMPQ    96(AX), $0x00
-	JE      clipped320
+	JE      clipped326
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped320:
+clipped326:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row316:
+row322:
 	CMPQ    104(AX), $0x03
-	JLE     done305
+	JLE     done311
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 1280(AX), Z6
@@ -18478,116 +19636,116 @@ row316:
 	VADDPS  Z12, Z6, Z6
 	VADDPS  Z8, Z6, Z6
 	CMPQ    80(AX), $0x00
-	JE      biased322
+	JE      biased328
 	VMOVUPS (SI), Z10
 	VADDPS  Z10, Z6, Z6
 
-biased322:
+biased328:
 	CMPQ    88(AX), $0x00
-	JE      added322
+	JE      added328
 	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added322:
+added328:
 	CMPQ    96(AX), $0x00
-	JE      clipped322
+	JE      clipped328
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped322:
+clipped328:
 	VMOVUPS     Z6, (R11)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        R10, $0x01
-	JLE         row321
+	JLE         row327
 	CMPQ        80(AX), $0x00
-	JE          biased323
+	JE          biased329
 	VMOVUPS     (SI), Z10
 	VADDPS      Z10, Z6, Z6
 
-biased323:
+biased329:
 	CMPQ    88(AX), $0x00
-	JE      added323
+	JE      added329
 	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added323:
+added329:
 	CMPQ    96(AX), $0x00
-	JE      clipped323
+	JE      clipped329
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped323:
+clipped329:
 	VMOVUPS     Z6, (R11)(R12*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        R10, $0x02
-	JLE         row321
+	JLE         row327
 	CMPQ        80(AX), $0x00
-	JE          biased324
+	JE          biased330
 	VMOVUPS     (SI), Z8
 	VADDPS      Z8, Z6, Z6
 
-biased324:
+biased330:
 	CMPQ    88(AX), $0x00
-	JE      added324
+	JE      added330
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Z8
 	VADDPS  Z8, Z6, Z6
 
-added324:
+added330:
 	CMPQ    96(AX), $0x00
-	JE      clipped324
+	JE      clipped330
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped324:
+clipped330:
 	VMOVUPS     Z6, (R11)(R12*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        R10, $0x03
-	JLE         row321
+	JLE         row327
 	CMPQ        80(AX), $0x00
-	JE          biased325
+	JE          biased331
 	VMOVUPS     (SI), Z6
 	VADDPS      Z6, Z11, Z11
 
-biased325:
+biased331:
 	CMPQ    88(AX), $0x00
-	JE      added325
+	JE      added331
 	LEAQ    (R11)(R13*1), R12
 	VMOVUPS (R12)(DI*1), Z6
 	VADDPS  Z6, Z11, Z11
 
-added325:
+added331:
 	CMPQ    96(AX), $0x00
-	JE      clipped325
+	JE      clipped331
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped325:
+clipped331:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row321:
+row327:
 	CMPQ 104(AX), $0x04
-	JLE  done305
+	JLE  done311
 
-done305:
+done311:
 	ADDQ 32(AX), R8
 	ADDQ 56(AX), R9
 	SUBQ $0x04, R10
-	JG   tile305
+	JG   tile311
 	ADDQ $0x00000040, CX
 	ADDQ $0x00000040, DX
 	ADDQ $0x00000040, SI
 	SUBQ $0x00000010, BX
-	JMP  narrow283
+	JMP  narrow289
 
-edge283:
+edge289:
 	TESTQ BX, BX
-	JZ    end283
+	JZ    end289
 	MOVQ  BX, R8
 	MOVQ  $0x0000000000000001, BX
 	SHLXQ R8, BX, BX
@@ -18597,7 +19755,7 @@ edge283:
 	MOVQ  16(AX), BX
 	MOVQ  112(AX), BX
 
-tile326:
+tile332:
 	MOVQ        64(AX), R9
 	MOVQ        DX, R8
 	LEAQ        (R9)(R9*2), R10
@@ -18771,101 +19929,101 @@ tile326:
 	VADDPS      Z12, Z6, Z6
 	VADDPS      Z8, Z6, Z6
 	CMPQ        80(AX), $0x00
-	JE          biased328
+	JE          biased334
 	VMOVUPS.Z   (SI), K1, Z10
 	VADDPS      Z10, Z6, Z6
 
-biased328:
+biased334:
 	CMPQ      88(AX), $0x00
-	JE        added328
+	JE        added334
 	LEAQ      (R8), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-added328:
+added334:
 	CMPQ    96(AX), $0x00
-	JE      clipped328
+	JE      clipped334
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped328:
+clipped334:
 	VMOVUPS     Z6, K1, (R8)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        BX, $0x01
-	JLE         row327
+	JLE         row333
 	CMPQ        80(AX), $0x00
-	JE          biased329
+	JE          biased335
 	VMOVUPS.Z   (SI), K1, Z10
 	VADDPS      Z10, Z6, Z6
 
-biased329:
+biased335:
 	CMPQ      88(AX), $0x00
-	JE        added329
+	JE        added335
 	LEAQ      (R8)(R9*1), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-added329:
+added335:
 	CMPQ    96(AX), $0x00
-	JE      clipped329
+	JE      clipped335
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped329:
+clipped335:
 	VMOVUPS     Z6, K1, (R8)(R9*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        BX, $0x02
-	JLE         row327
+	JLE         row333
 	CMPQ        80(AX), $0x00
-	JE          biased330
+	JE          biased336
 	VMOVUPS.Z   (SI), K1, Z8
 	VADDPS      Z8, Z6, Z6
 
-biased330:
+biased336:
 	CMPQ      88(AX), $0x00
-	JE        added330
+	JE        added336
 	LEAQ      (R8)(R9*2), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z8
 	VADDPS    Z8, Z6, Z6
 
-added330:
+added336:
 	CMPQ    96(AX), $0x00
-	JE      clipped330
+	JE      clipped336
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped330:
+clipped336:
 	VMOVUPS     Z6, K1, (R8)(R9*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        BX, $0x03
-	JLE         row327
+	JLE         row333
 	CMPQ        80(AX), $0x00
-	JE          biased331
+	JE          biased337
 	VMOVUPS.Z   (SI), K1, Z6
 	VADDPS      Z6, Z11, Z11
 
-biased331:
+biased337:
 	CMPQ      88(AX), $0x00
-	JE        added331
+	JE        added337
 	LEAQ      (R8)(R10*1), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z6
 	VADDPS    Z6, Z11, Z11
 
-added331:
+added337:
 	CMPQ    96(AX), $0x00
-	JE      clipped331
+	JE      clipped337
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped331:
+clipped337:
 	VMOVUPS Z11, K1, (R8)(R10*1)
 
-row327:
+row333:
 	CMPQ      104(AX), $0x01
-	JLE       done326
+	JLE       done332
 	ADDQ      40(AX), R8
 	LEAQ      (R9)(R9*2), R10
 	VMOVUPS   512(AX), Z6
@@ -18881,101 +20039,101 @@ row327:
 	VADDPS    Z12, Z6, Z6
 	VADDPS    Z8, Z6, Z6
 	CMPQ      80(AX), $0x00
-	JE        biased333
+	JE        biased339
 	VMOVUPS.Z (SI), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-biased333:
+biased339:
 	CMPQ      88(AX), $0x00
-	JE        added333
+	JE        added339
 	LEAQ      (R8), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-added333:
+added339:
 	CMPQ    96(AX), $0x00
-	JE      clipped333
+	JE      clipped339
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped333:
+clipped339:
 	VMOVUPS     Z6, K1, (R8)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        BX, $0x01
-	JLE         row332
+	JLE         row338
 	CMPQ        80(AX), $0x00
-	JE          biased334
+	JE          biased340
 	VMOVUPS.Z   (SI), K1, Z10
 	VADDPS      Z10, Z6, Z6
 
-biased334:
+biased340:
 	CMPQ      88(AX), $0x00
-	JE        added334
+	JE        added340
 	LEAQ      (R8)(R9*1), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-added334:
+added340:
 	CMPQ    96(AX), $0x00
-	JE      clipped334
+	JE      clipped340
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped334:
+clipped340:
 	VMOVUPS     Z6, K1, (R8)(R9*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        BX, $0x02
-	JLE         row332
+	JLE         row338
 	CMPQ        80(AX), $0x00
-	JE          biased335
+	JE          biased341
 	VMOVUPS.Z   (SI), K1, Z8
 	VADDPS      Z8, Z6, Z6
 
-biased335:
+biased341:
 	CMPQ      88(AX), $0x00
-	JE        added335
+	JE        added341
 	LEAQ      (R8)(R9*2), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z8
 	VADDPS    Z8, Z6, Z6
 
-added335:
+added341:
 	CMPQ    96(AX), $0x00
-	JE      clipped335
+	JE      clipped341
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped335:
+clipped341:
 	VMOVUPS     Z6, K1, (R8)(R9*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        BX, $0x03
-	JLE         row332
+	JLE         row338
 	CMPQ        80(AX), $0x00
-	JE          biased336
+	JE          biased342
 	VMOVUPS.Z   (SI), K1, Z6
 	VADDPS      Z6, Z11, Z11
 
-biased336:
+biased342:
 	CMPQ      88(AX), $0x00
-	JE        added336
+	JE        added342
 	LEAQ      (R8)(R10*1), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z6
 	VADDPS    Z6, Z11, Z11
 
-added336:
+added342:
 	CMPQ    96(AX), $0x00
-	JE      clipped336
+	JE      clipped342
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped336:
+clipped342:
 	VMOVUPS Z11, K1, (R8)(R10*1)
 
-row332:
+row338:
 	CMPQ      104(AX), $0x02
-	JLE       done326
+	JLE       done332
 	ADDQ      40(AX), R8
 	LEAQ      (R9)(R9*2), R10
 	VMOVUPS   896(AX), Z6
@@ -18991,101 +20149,101 @@ row332:
 	VADDPS    Z12, Z6, Z6
 	VADDPS    Z8, Z6, Z6
 	CMPQ      80(AX), $0x00
-	JE        biased338
+	JE        biased344
 	VMOVUPS.Z (SI), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-biased338:
+biased344:
 	CMPQ      88(AX), $0x00
-	JE        added338
+	JE        added344
 	LEAQ      (R8), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-added338:
+added344:
 	CMPQ    96(AX), $0x00
-	JE      clipped338
+	JE      clipped344
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped338:
+clipped344:
 	VMOVUPS     Z6, K1, (R8)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        BX, $0x01
-	JLE         row337
+	JLE         row343
 	CMPQ        80(AX), $0x00
-	JE          biased339
+	JE          biased345
 	VMOVUPS.Z   (SI), K1, Z10
 	VADDPS      Z10, Z6, Z6
 
-biased339:
+biased345:
 	CMPQ      88(AX), $0x00
-	JE        added339
+	JE        added345
 	LEAQ      (R8)(R9*1), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-added339:
+added345:
 	CMPQ    96(AX), $0x00
-	JE      clipped339
+	JE      clipped345
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped339:
+clipped345:
 	VMOVUPS     Z6, K1, (R8)(R9*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        BX, $0x02
-	JLE         row337
+	JLE         row343
 	CMPQ        80(AX), $0x00
-	JE          biased340
+	JE          biased346
 	VMOVUPS.Z   (SI), K1, Z8
 	VADDPS      Z8, Z6, Z6
 
-biased340:
+biased346:
 	CMPQ      88(AX), $0x00
-	JE        added340
+	JE        added346
 	LEAQ      (R8)(R9*2), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z8
 	VADDPS    Z8, Z6, Z6
 
-added340:
+added346:
 	CMPQ    96(AX), $0x00
-	JE      clipped340
+	JE      clipped346
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped340:
+clipped346:
 	VMOVUPS     Z6, K1, (R8)(R9*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        BX, $0x03
-	JLE         row337
+	JLE         row343
 	CMPQ        80(AX), $0x00
-	JE          biased341
+	JE          biased347
 	VMOVUPS.Z   (SI), K1, Z6
 	VADDPS      Z6, Z11, Z11
 
-biased341:
+biased347:
 	CMPQ      88(AX), $0x00
-	JE        added341
+	JE        added347
 	LEAQ      (R8)(R10*1), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z6
 	VADDPS    Z6, Z11, Z11
 
-added341:
+added347:
 	CMPQ    96(AX), $0x00
-	JE      clipped341
+	JE      clipped347
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped341:
+clipped347:
 	VMOVUPS Z11, K1, (R8)(R10*1)
 
-row337:
+row343:
 	CMPQ      104(AX), $0x03
-	JLE       done326
+	JLE       done332
 	ADDQ      40(AX), R8
 	LEAQ      (R9)(R9*2), R10
 	VMOVUPS   1280(AX), Z6
@@ -19101,109 +20259,109 @@ row337:
 	VADDPS    Z12, Z6, Z6
 	VADDPS    Z8, Z6, Z6
 	CMPQ      80(AX), $0x00
-	JE        biased343
+	JE        biased349
 	VMOVUPS.Z (SI), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-biased343:
+biased349:
 	CMPQ      88(AX), $0x00
-	JE        added343
+	JE        added349
 	LEAQ      (R8), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-added343:
+added349:
 	CMPQ    96(AX), $0x00
-	JE      clipped343
+	JE      clipped349
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped343:
+clipped349:
 	VMOVUPS     Z6, K1, (R8)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        BX, $0x01
-	JLE         row342
+	JLE         row348
 	CMPQ        80(AX), $0x00
-	JE          biased344
+	JE          biased350
 	VMOVUPS.Z   (SI), K1, Z10
 	VADDPS      Z10, Z6, Z6
 
-biased344:
+biased350:
 	CMPQ      88(AX), $0x00
-	JE        added344
+	JE        added350
 	LEAQ      (R8)(R9*1), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-added344:
+added350:
 	CMPQ    96(AX), $0x00
-	JE      clipped344
+	JE      clipped350
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped344:
+clipped350:
 	VMOVUPS     Z6, K1, (R8)(R9*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        BX, $0x02
-	JLE         row342
+	JLE         row348
 	CMPQ        80(AX), $0x00
-	JE          biased345
+	JE          biased351
 	VMOVUPS.Z   (SI), K1, Z8
 	VADDPS      Z8, Z6, Z6
 
-biased345:
+biased351:
 	CMPQ      88(AX), $0x00
-	JE        added345
+	JE        added351
 	LEAQ      (R8)(R9*2), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z8
 	VADDPS    Z8, Z6, Z6
 
-added345:
+added351:
 	CMPQ    96(AX), $0x00
-	JE      clipped345
+	JE      clipped351
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped345:
+clipped351:
 	VMOVUPS     Z6, K1, (R8)(R9*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        BX, $0x03
-	JLE         row342
+	JLE         row348
 	CMPQ        80(AX), $0x00
-	JE          biased346
+	JE          biased352
 	VMOVUPS.Z   (SI), K1, Z6
 	VADDPS      Z6, Z11, Z11
 
-biased346:
+biased352:
 	CMPQ      88(AX), $0x00
-	JE        added346
+	JE        added352
 	LEAQ      (R8)(R10*1), R9
 	VMOVUPS.Z (R9)(DI*1), K1, Z6
 	VADDPS    Z6, Z11, Z11
 
-added346:
+added352:
 	CMPQ    96(AX), $0x00
-	JE      clipped346
+	JE      clipped352
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped346:
+clipped352:
 	VMOVUPS Z11, K1, (R8)(R10*1)
 
-row342:
+row348:
 	CMPQ 104(AX), $0x04
-	JLE  done326
+	JLE  done332
 
-done326:
+done332:
 	ADDQ 32(AX), CX
 	ADDQ 56(AX), DX
 	SUBQ $0x04, BX
-	JG   tile326
+	JG   tile332
 
-end283:
+end289:
 	VZEROUPPER
 	RET
 
@@ -19219,14 +20377,14 @@ TEXT ·winogradGradF32AVX512(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide347:
+wide353:
 	CMPQ BX, $0x00000010
-	JLT  narrow347
+	JLT  narrow353
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile348:
+tile354:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	LEAQ         (R10)(R10*2), R11
@@ -19504,20 +20662,20 @@ tile348:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile348
+	JNZ          tile354
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, BX
-	JMP          wide347
+	JMP          wide353
 
-narrow347:
+narrow353:
 	CMPQ BX, $0x00000010
-	JLT  edge347
+	JLT  edge353
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile349:
+tile355:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	LEAQ         (R10)(R10*2), R11
@@ -19795,15 +20953,15 @@ tile349:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile349
+	JNZ          tile355
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, BX
-	JMP          narrow347
+	JMP          narrow353
 
-edge347:
+edge353:
 	TESTQ BX, BX
-	JZ    end347
+	JZ    end353
 	MOVQ  BX, SI
 	MOVQ  $0x0000000000000001, BX
 	SHLXQ SI, BX, BX
@@ -19812,7 +20970,7 @@ edge347:
 	MOVQ  DX, DX
 	MOVQ  16(AX), BX
 
-tile350:
+tile356:
 	MOVQ         64(AX), DI
 	MOVQ         DX, SI
 	LEAQ         (DI)(DI*2), R8
@@ -20090,9 +21248,9 @@ tile350:
 	ADDQ         32(AX), CX
 	ADDQ         56(AX), DX
 	DECQ         BX
-	JNZ          tile350
+	JNZ          tile356
 
-end347:
+end353:
 	VZEROUPPER
 	RET
 
@@ -20110,14 +21268,14 @@ TEXT ·winogradFilterF32AVX512(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide351:
+wide357:
 	CMPQ BX, $0x00000010
-	JLT  narrow351
+	JLT  narrow357
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile352:
+tile358:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	VMOVUPS      (R9), Z6
@@ -20357,20 +21515,20 @@ tile352:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile352
+	JNZ          tile358
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, BX
-	JMP          wide351
+	JMP          wide357
 
-narrow351:
+narrow357:
 	CMPQ BX, $0x00000010
-	JLT  edge351
+	JLT  edge357
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile353:
+tile359:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	VMOVUPS      (R9), Z6
@@ -20610,15 +21768,15 @@ tile353:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile353
+	JNZ          tile359
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, BX
-	JMP          narrow351
+	JMP          narrow357
 
-edge351:
+edge357:
 	TESTQ BX, BX
-	JZ    end351
+	JZ    end357
 	MOVQ  BX, SI
 	MOVQ  $0x0000000000000001, BX
 	SHLXQ SI, BX, BX
@@ -20627,7 +21785,7 @@ edge351:
 	MOVQ  DX, DX
 	MOVQ  16(AX), BX
 
-tile354:
+tile360:
 	MOVQ         64(AX), DI
 	MOVQ         DX, SI
 	VMOVUPS.Z    (SI), K1, Z6
@@ -20867,9 +22025,9 @@ tile354:
 	ADDQ         32(AX), CX
 	ADDQ         56(AX), DX
 	DECQ         BX
-	JNZ          tile354
+	JNZ          tile360
 
-end351:
+end357:
 	VZEROUPPER
 	RET
 
@@ -20887,14 +22045,14 @@ TEXT ·winogradFilterGradF32AVX512(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide355:
+wide361:
 	CMPQ BX, $0x00000010
-	JLT  narrow355
+	JLT  narrow361
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile356:
+tile362:
 	MOVQ        64(AX), R10
 	MOVQ        DI, R9
 	LEAQ        (R10)(R10*2), R11
@@ -21134,20 +22292,20 @@ tile356:
 	ADDQ        32(AX), SI
 	ADDQ        56(AX), DI
 	DECQ        R8
-	JNZ         tile356
+	JNZ         tile362
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, BX
-	JMP         wide355
+	JMP         wide361
 
-narrow355:
+narrow361:
 	CMPQ BX, $0x00000010
-	JLT  edge355
+	JLT  edge361
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile357:
+tile363:
 	MOVQ        64(AX), R10
 	MOVQ        DI, R9
 	LEAQ        (R10)(R10*2), R11
@@ -21387,15 +22545,15 @@ tile357:
 	ADDQ        32(AX), SI
 	ADDQ        56(AX), DI
 	DECQ        R8
-	JNZ         tile357
+	JNZ         tile363
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, BX
-	JMP         narrow355
+	JMP         narrow361
 
-edge355:
+edge361:
 	TESTQ BX, BX
-	JZ    end355
+	JZ    end361
 	MOVQ  BX, SI
 	MOVQ  $0x0000000000000001, BX
 	SHLXQ SI, BX, BX
@@ -21404,7 +22562,7 @@ edge355:
 	MOVQ  DX, DX
 	MOVQ  16(AX), BX
 
-tile358:
+tile364:
 	MOVQ        64(AX), DI
 	MOVQ        DX, SI
 	LEAQ        (DI)(DI*2), R8
@@ -21644,9 +22802,9 @@ tile358:
 	ADDQ        32(AX), CX
 	ADDQ        56(AX), DX
 	DECQ        BX
-	JNZ         tile358
+	JNZ         tile364
 
-end355:
+end361:
 	VZEROUPPER
 	RET
 

@@ -8,8 +8,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// transcendental writes exp, sigmoid, tanh, log, log1p and softplus for single precision. The polynomials are those of
-// Moshier's Cephes library (expf, tanhf, logf); errors stay below 2.5 units in the last place.
+// transcendental writes exp, sigmoid, tanh, log, log1p, softplus, erf, sin and cos for single precision. The polynomials are
+// those of Moshier's Cephes library (expf, tanhf, logf), and those of erf, sin and cos fits at Chebyshev's points; errors stay
+// below 2.5 units in the last place.
 func (m *machine) transcendental() {
 	m.elementwise("exp", 1, 2, func(v []reg.VecVirtual) reg.VecVirtual { return m.exp(v[0]) })
 	m.elementwise("sigmoid", 1, 1, func(v []reg.VecVirtual) reg.VecVirtual { return m.sigmoid(v[0]) })
@@ -17,6 +18,9 @@ func (m *machine) transcendental() {
 	m.elementwise("log", 1, 1, func(v []reg.VecVirtual) reg.VecVirtual { return m.log(v[0]) })
 	m.elementwise("log1p", 1, 1, func(v []reg.VecVirtual) reg.VecVirtual { return m.log1p(v[0]) })
 	m.elementwise("softplus", 1, 1, func(v []reg.VecVirtual) reg.VecVirtual { return m.softplus(v[0]) })
+	m.elementwise("erf", 1, 1, func(v []reg.VecVirtual) reg.VecVirtual { return m.erf(v[0]) })
+	m.elementwise("sin", 1, 1, func(v []reg.VecVirtual) reg.VecVirtual { return m.sine(v[0], 0) })
+	m.elementwise("cos", 1, 1, func(v []reg.VecVirtual) reg.VecVirtual { return m.sine(v[0], 1) })
 }
 
 // horner evaluates a polynomial with the given coefficients, highest first, at x.
@@ -160,4 +164,59 @@ func (m *machine) softplus(x reg.VecVirtual) reg.VecVirtual {
 	m.max(x, top, top) // the second source is returned where it is NaN
 	m.add(top, l, l)
 	return l
+}
+
+// erf is x*P(x^2) for |x| < 1, else sign(x)*(1 - exp(Q(|x|))), where Q is the logarithm of erfc.
+func (m *machine) erf(x reg.VecVirtual) reg.VecVirtual {
+	size, signs, t := m.vec(), m.vec(), m.value(4)
+	m.and(m.magnitude(), x, size)
+	m.min(size, t, t) // the second source is returned where it is NaN
+	far := m.exp(m.horner(t, 3.877706507681035e-07, -2.7220888130022928e-05, 4.751997487319711e-04, -4.3206421381154075e-03,
+		2.545215694785691e-02, -1.0874037963913546e-01, -6.329593890209795e-01, -1.1296967881406925, 2.1116555176714513e-04))
+	one := m.value(1)
+	m.sub(far, one, far)
+	m.and(m.sign(), x, signs)
+	m.or(signs, far, far)
+	square := m.vec()
+	m.mul(x, x, square)
+	p := m.horner(square, 7.88249710832916e-05, -8.018854992306741e-04, 5.1893119426372055e-03, -2.6854328796043346e-02,
+		1.1283597463487535e-01, -3.7612626903580443e-01, 1.1283791658815026)
+	m.mul(x, p, p)
+	return m.compare(less, size, m.constant(1)).pick(p, far)
+}
+
+// sine takes n quarter turns from x, in three parts of which the first leaves an exact rest, and turns to the series of sine
+// or cosine: n plus the given number tells which, and the sign. It serves |x| up to 65536.
+func (m *machine) sine(x reg.VecVirtual, turns int) reg.VecVirtual {
+	n, quarter := m.vec(), m.vec()
+	m.mul(m.constant(2/math.Pi), x, n)
+	m.round(n)
+	VCVTPS2DQ(n, quarter)
+	const beyond = 6.123233995736766e-17 // pi/2 less its float64
+	first := float64(float32(math.Pi / 2))
+	second := float64(float32(math.Pi/2 - first))
+	left := m.copied(x)
+	for _, part := range []float64{first, second, math.Pi/2 - first - second + beyond} {
+		m.fnma231(m.constant(part), n, left)
+	}
+	square, cosine := m.vec(), m.value(1)
+	m.mul(left, left, square)
+	sine := m.horner(square, 2.7249963764519473e-06, -1.9840087086801393e-04, 8.33333187552398e-03, -1.6666666663858085e-01)
+	m.mul(square, sine, sine)
+	m.fma213(left, left, sine)
+	p := m.horner(square, -2.7301197165619397e-07, 2.4800602923006964e-05, -1.3888887679780835e-03, 4.166666666438053e-02)
+	m.fnma231(m.constant(0.5), square, cosine)
+	m.mul(square, square, square)
+	m.fma231(square, p, cosine)
+	if turns == 1 {
+		VPADDD(m.pattern(1), quarter, quarter)
+	}
+	odd := m.vec()
+	VPSLLD(Imm(31), quarter, odd)
+	m.or(m.constant(1), odd, odd) // -1 where n is odd
+	y := m.compare(less, odd, m.constant(0)).pick(cosine, sine)
+	VPSLLD(Imm(30), quarter, quarter)
+	m.and(m.sign(), quarter, quarter)
+	m.xor(quarter, y, y)
+	return y
 }
