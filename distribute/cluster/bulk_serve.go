@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -49,8 +51,7 @@ func parseTicket(s string) (t ticket, ok bool) {
 // asks for a ticket by gRPC, which knows who it is, and shows it on a new
 // connection to the same address.
 type bulkServer struct {
-	limit   int // of messages
-	pruning sync.RWMutex
+	limit int // of messages
 
 	mu    sync.Mutex
 	slots map[ticket]*bulkSlot
@@ -62,9 +63,12 @@ type bulkSlot struct {
 	ticket  ticket
 	carrier *watchedConn // the gRPC connection that the ticket was given by: it takes this one along
 	given   time.Time
-	conn    *bulkConn // nil until the peer has shown the ticket
-	busy    bool      // it serves a stream
-	fresh   bool      // it has served none
+	conn    *bulkConn     // nil until the peer has shown the ticket
+	idle    chan struct{} // holds a token while it serves no stream
+	gone    chan struct{} // closed when it is
+	fresh   bool          // it has served no stream
+
+	closing sync.Once
 }
 
 func newBulkServer(limit int) *bulkServer {
@@ -82,7 +86,7 @@ func (s *bulkServer) open(ctx context.Context, _ *Frame) (*Frame, error) {
 	if carrier == nil {
 		return nil, status.Error(codes.Unimplemented, "bulk connections need a gRPC connection to belong to")
 	}
-	slot := &bulkSlot{server: s, carrier: carrier, given: time.Now()}
+	slot := &bulkSlot{server: s, carrier: carrier, given: time.Now(), idle: make(chan struct{}, 1), gone: make(chan struct{})}
 	if _, err := rand.Read(slot.ticket[:]); err != nil {
 		return nil, err
 	}
@@ -117,23 +121,25 @@ func (s *bulkServer) enter(slot *bulkSlot) bool {
 // prune closes a carrier's idle connections that the peer has closed: nobody
 // reads from them, so it is not noticed otherwise.
 func (s *bulkServer) prune(carrier *watchedConn) {
-	s.pruning.Lock() // no stream is bound meanwhile
-	defer s.pruning.Unlock()
-	var idle []*bulkSlot
 	s.mu.Lock()
-	for _, l := range s.slots {
-		if l.carrier == carrier && l.conn != nil && !l.busy {
-			idle = append(idle, l)
-		}
-	}
+	slots := slices.Collect(maps.Values(s.slots))
 	s.mu.Unlock()
-	for _, l := range idle {
+	for _, l := range slots {
+		if l.carrier != carrier {
+			continue
+		}
+		select {
+		case <-l.idle:
+		default:
+			continue
+		}
 		l.conn.conn.SetReadDeadline(time.Now().Add(time.Millisecond))
 		_, err := l.conn.in.Peek(1)
 		l.conn.conn.SetReadDeadline(time.Time{})
 		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-			l.Close()
+			l.conn.broken.Store(true)
 		}
+		l.free()
 	}
 }
 
@@ -158,6 +164,7 @@ func (s *bulkServer) accept(c net.Conn) error {
 		slot.Close()
 		return net.ErrClosed
 	}
+	slot.idle <- struct{}{}
 	if _, err := c.Write(bulkMagic[:]); err != nil {
 		slot.Close()
 		return err
@@ -174,16 +181,21 @@ func (s *bulkServer) bind(ctx context.Context) (*bulkSlot, error) {
 	}
 	p, _ := grpcpeer.FromContext(ctx)
 	t, _ := parseTicket(name)
-	s.pruning.RLock()
-	defer s.pruning.RUnlock()
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	slot := s.slots[t]
-	if slot == nil || slot.conn == nil || slot.busy || slot.carrier != connOf(p) {
-		return nil, status.Error(codes.Unavailable, "the stream's bulk connection is gone")
+	s.mu.Unlock()
+	gone := status.Error(codes.Unavailable, "the stream's bulk connection is gone")
+	if slot == nil || slot.carrier != connOf(p) {
+		return nil, gone
 	}
-	slot.busy = true
-	return slot, nil
+	select {
+	case <-slot.idle: // soon, if the stream before has just ended
+		return slot, nil
+	case <-slot.gone:
+		return nil, gone
+	case <-ctx.Done():
+		return nil, status.FromContextError(ctx.Err()).Err()
+	}
 }
 
 // free lets the connection serve another stream, or closes it where it cannot.
@@ -192,16 +204,18 @@ func (l *bulkSlot) free() {
 		l.Close()
 		return
 	}
-	l.server.mu.Lock()
-	defer l.server.mu.Unlock()
-	l.busy = false
+	l.idle <- struct{}{}
 }
 
 // Close ends the connection.
-func (l *bulkSlot) Close() error {
-	l.server.mu.Lock()
-	delete(l.server.slots, l.ticket)
-	l.server.mu.Unlock()
-	l.carrier.release(l)
-	return l.conn.Close()
+func (l *bulkSlot) Close() (err error) {
+	l.closing.Do(func() {
+		close(l.gone)
+		l.server.mu.Lock()
+		delete(l.server.slots, l.ticket)
+		l.server.mu.Unlock()
+		l.carrier.release(l)
+		err = l.conn.Close()
+	})
+	return err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -30,8 +31,9 @@ type bulkClientStream struct {
 	cancel context.CancelCauseFunc
 	conn   *bulkConn
 
-	over   chan struct{} // closed when gRPC has said how the stream ended
-	status error         // what it said; io.EOF: well
+	settled atomic.Bool   // somebody sees to what becomes of the connection
+	over    chan struct{} // closed when gRPC has said how the stream ended
+	status  error         // what it said; io.EOF: well
 
 	sending   sync.Mutex
 	receiving sync.Mutex
@@ -46,13 +48,62 @@ func (s *bulkClientStream) watch() {
 		err = status.Error(codes.Internal, "a message came by gRPC, expected none")
 	}
 	s.status = err
-	if len(s.stream.Trailer().Get(bulkKey)) > 0 {
+	switch {
+	case len(s.stream.Trailer().Get(bulkKey)) > 0:
 		// What the peer has sent is still to be received; it does not receive any more.
 		s.conn.conn.SetWriteDeadline(time.Unix(1, 0))
-	} else {
+		close(s.over)
+		<-s.ctx.Done() // all was received, or the caller gave up
+		s.abandon()
+	case status.Code(err) == codes.Canceled:
+		close(s.over)
+		s.abandon()
+	default:
 		s.conn.drop()
+		close(s.over)
 	}
-	close(s.over)
+}
+
+// abandon takes the connection from a stream that its caller has left before its
+// end. Where the peer was at the end already, the connection serves another.
+func (s *bulkClientStream) abandon() {
+	if s.settled.Swap(true) {
+		return
+	}
+	if !s.sending.TryLock() {
+		s.conn.drop()
+		return
+	}
+	defer s.sending.Unlock()
+	if !s.receiving.TryLock() {
+		s.conn.drop()
+		return
+	}
+	s.final = s.failure(status.FromContextError(s.ctx.Err()).Err())
+	s.receiving.Unlock()
+	s.conn.conn.SetReadDeadline(time.Now().Add(bulkGrace))
+	for !s.conn.ended {
+		if _, err := s.conn.next(); err != nil && !errors.Is(err, io.EOF) {
+			s.conn.drop()
+			return
+		}
+	}
+	s.conn.conn.SetReadDeadline(time.Time{})
+	s.keep()
+}
+
+// keep gives the connection, which the peer has done with, to later streams.
+func (s *bulkClientStream) keep() {
+	if !s.conn.endSent && !s.conn.broken.Load() {
+		s.conn.conn.SetWriteDeadline(time.Now().Add(bulkFarewell))
+		_ = s.conn.sendEnd()
+	}
+	if s.conn.broken.Load() {
+		s.conn.drop()
+		return
+	}
+	s.conn.conn.SetWriteDeadline(time.Time{})
+	s.peer.bulk.put(s.conn)
 }
 
 // why returns what ended the stream, where err is how the connection ended:
@@ -167,23 +218,16 @@ func (s *bulkClientStream) readBody(p []byte) (int, error) {
 // end is the end of the stream, which err is of the connection. That serves
 // another stream where all has come, and the peer knows that no more follows.
 func (s *bulkClientStream) end(err error) {
+	abandoned := s.settled.Swap(true)
 	s.final = s.why(err)
-	if !s.sending.TryLock() {
+	switch {
+	case abandoned:
+	case errors.Is(err, io.EOF) && s.sending.TryLock():
+		s.keep()
+		s.sending.Unlock()
+	default:
 		s.conn.drop()
-		return
 	}
-	defer s.sending.Unlock()
-	if errors.Is(err, io.EOF) && !s.conn.endSent && !s.conn.broken.Load() {
-		s.conn.conn.SetWriteDeadline(time.Now().Add(bulkFarewell))
-		_ = s.conn.sendEnd()
-	}
-	if !errors.Is(err, io.EOF) || s.conn.broken.Load() {
-		s.conn.drop()
-		s.cancel(s.final)
-		return
-	}
-	s.conn.conn.SetWriteDeadline(time.Time{})
-	s.peer.bulk.put(s.conn)
 	s.cancel(s.final)
 }
 
@@ -197,14 +241,47 @@ type bulkServerStream struct {
 	receiving sync.Mutex
 	over      bool // guarded by both
 	message   Message
+
+	mu    sync.Mutex
+	phase bulkPhase
+}
+
+// bulkPhase is how far a stream has come at its serving side.
+type bulkPhase int
+
+const (
+	bulkServing bulkPhase = iota
+	bulkEnding            // the last record is being sent
+	bulkEnded
+)
+
+// interrupt ends what is read and written when the caller gives the stream up. A
+// connection whose last record has gone out is kept, as the caller will keep it.
+func (s *bulkServerStream) interrupt() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch s.phase {
+	case bulkServing:
+		s.slot.Close()
+	case bulkEnding:
+		s.conn.conn.SetWriteDeadline(time.Unix(1, 0))
+	}
+}
+
+func (s *bulkServerStream) enter(p bulkPhase) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.phase = p; p == bulkEnded {
+		s.conn.conn.SetWriteDeadline(time.Time{})
+	}
 }
 
 // serveBulk runs a handler whose frames go over a bulk connection.
 func serveBulk(s grpc.ServerStream, slot *bulkSlot, h StreamHandler) error {
-	stop := context.AfterFunc(s.Context(), func() { slot.Close() })
+	b := &bulkServerStream{ctx: s.Context(), slot: slot, conn: slot.conn}
+	stop := context.AfterFunc(s.Context(), b.interrupt)
 	defer slot.free()
 	defer stop()
-	b := &bulkServerStream{ctx: s.Context(), slot: slot, conn: slot.conn}
 	returned := false
 	defer func() {
 		if !returned { // a panic
@@ -248,6 +325,8 @@ func (s *bulkServerStream) finish() bool {
 		defer m.Unlock()
 	}
 	s.over = true
+	s.enter(bulkEnding)
+	defer s.enter(bulkEnded)
 	return !s.conn.broken.Load() && s.conn.sendEnd() == nil
 }
 

@@ -101,6 +101,77 @@ func TestUnreadMessagesDoNotReachTheNextStream(t *testing.T) {
 	}
 }
 
+// TestStreamsThatAreLeftKeepTheirConnection: a caller need not receive to the
+// end, if the handler is there.
+func TestStreamsThatAreLeftKeepTheirConnection(t *testing.T) {
+	from, to := sockets(t, nil, Service{Name: "test.Three", Streams: map[string]StreamHandler{"Three": func(_ context.Context, s Stream) error {
+		for i := range 3 {
+			if err := s.Send(&Frame{Header: []byte{byte(i)}, Body: [][]byte{make([]byte, 10000)}}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}})
+	for received := range 4 {
+		ctx, cancel := context.WithCancel(testContext(t))
+		s, err := from.Stream(ctx, ps0, "/test.Three/Three")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range received {
+			if f, err := s.Recv(); err != nil || f.Header[0] != byte(i) {
+				t.Fatalf("message %d: %v", i, err)
+			}
+		}
+		<-s.(*bulkClientStream).over // the handler has returned
+		cancel()
+		pool := &from.peers[ps0].bulk
+		eventually(t, "the connection is kept", func() bool {
+			pool.mu.Lock()
+			defer pool.mu.Unlock()
+			return len(pool.idle) == 1
+		})
+		if _, err := s.Recv(); !errors.Is(err, context.Canceled) {
+			t.Errorf("a stream that was left: got %v", err)
+		}
+	}
+	if n := to.bulkServer.count(); n != 1 {
+		t.Errorf("%d connections, expected 1", n)
+	}
+}
+
+// TestStreamsThatAreCancelled: whenever that happens, later streams work.
+func TestStreamsThatAreCancelled(t *testing.T) {
+	from, to := sockets(t, nil, echo(), Service{Name: "test.Three", Streams: map[string]StreamHandler{"Three": func(_ context.Context, s Stream) error {
+		for range 3 {
+			if err := s.Send(&Frame{Body: [][]byte{make([]byte, 10000)}}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}})
+	for i := range 200 {
+		ctx, cancel := context.WithCancel(testContext(t))
+		s, err := from.Stream(ctx, ps0, "/test.Three/Three")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range i % 4 {
+			if _, err := s.Recv(); err != nil {
+				t.Fatalf("stream %d: %v", i, err)
+			}
+		}
+		cancel()
+		if i%10 == 0 {
+			s := open(t, from, "/test.Echo/Stream")
+			exchange(t, s, "after it")
+			finish(t, s)
+		}
+	}
+	from.Close()
+	eventually(t, "no connection is left", func() bool { return to.bulkServer.count() == 0 })
+}
+
 // TestSendToAHandlerThatHasReturned: the caller's Send does not hang.
 func TestSendToAHandlerThatHasReturned(t *testing.T) {
 	from, _ := sockets(t, nil, echo(), Service{Name: "test.Gone", Streams: map[string]StreamHandler{"Gone": func(_ context.Context, s Stream) error {

@@ -20,9 +20,7 @@ type Stream interface {
 }
 
 // ClientStream is the calling side of a stream. It ends with Recv's error, or
-// with the context it was opened with, which must be cancelled in the end. Receive
-// until io.EOF where it comes soon: only then a later stream can use the stream's
-// connection; one that is cancelled is closed.
+// with the context it was opened with, which must be cancelled in the end.
 type ClientStream interface {
 	Stream
 	// CloseSend says that no more frames will be sent.
