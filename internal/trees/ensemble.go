@@ -119,3 +119,23 @@ func (e *Ensemble) Importances(s *Space, normalise bool) []float64 {
 	}
 	return sums
 }
+
+// Set makes it a copy of another of the same length.
+func (e *Ensemble) Set(other *Ensemble) {
+	copy(e.Feature, other.Feature)
+	copy(e.Threshold, other.Threshold)
+	copy(e.Left, other.Left)
+	copy(e.Values, other.Values)
+	copy(e.Gains, other.Gains)
+	copy(e.State, other.State)
+}
+
+// Collected counts a batch and reports whether there are n now, whereupon it begins at 0 again.
+func (e *Ensemble) Collected(n int) bool {
+	e.State[StateBatches]++
+	if e.State[StateBatches] < int64(n) {
+		return false
+	}
+	e.State[StateBatches] = 0
+	return true
+}

@@ -290,9 +290,12 @@ func appendBoundary(out []float32, v float64) []float32 {
 	return append(out, b)
 }
 
+// MaxBytes is how many bytes AppendBinary appends at most.
+func (s *Sketch) MaxBytes() int { return 4 + 32*(s.size+2) }
+
 // AppendBinary appends the sketch to b.
 func (s *Sketch) AppendBinary(b []byte) ([]byte, error) {
-	all := s.all()
+	all := prune(s.all(), s.size)
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(all)))
 	for _, e := range all {
 		for _, v := range [4]float64{e.V, e.Min, e.Max, e.W} {

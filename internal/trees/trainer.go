@@ -191,3 +191,14 @@ func (t *Trainer) survive(survivor []int32) {
 		t.base.add([]int32{int32(r)}, t.Ensemble.Values[leaf*dim:(leaf+1)*dim])
 	}
 }
+
+// Outputs are the present ones of the examples, [rows, dim]; they change with the next Layer.
+func (t *Trainer) Outputs() []float32 {
+	dim := t.Config.Dim
+	out := append(outputs(nil), t.base...)
+	for n, s := range t.spans {
+		node := t.first + n
+		out.add(t.rows[s.from:s.to], t.Ensemble.Values[node*dim:(node+1)*dim])
+	}
+	return out
+}

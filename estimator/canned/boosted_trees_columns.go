@@ -1,0 +1,74 @@
+package canned
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goestimator/goestimator/inputs/feature"
+	"github.com/goestimator/goestimator/internal/trees"
+)
+
+// treeColumns are the dense columns that a boosted trees model reads: bucketized
+// ones are read as numbers, and categorical ones as indicators.
+func treeColumns(columns []feature.Column) ([]feature.Column, error) {
+	var dense []feature.Column
+	add := func(c feature.Column) {
+		if !slices.ContainsFunc(dense, func(d feature.Column) bool { return d.String() == c.String() }) {
+			dense = append(dense, c)
+		}
+	}
+	for _, c := range columns {
+		switch c := c.(type) {
+		case *feature.Numeric, *feature.Indicator:
+			add(c)
+		case *feature.Bucketized:
+			add(c.Of)
+		case *feature.Embedding, *feature.SequenceNumeric, *feature.Sequence:
+			return nil, fmt.Errorf("column %q: boosted trees have no use for %s: expected numeric, bucketized and categorical columns", c.Name(), c)
+		case feature.Categorical:
+			add(&feature.Indicator{Of: c})
+		default:
+			return nil, fmt.Errorf("column %q: boosted trees cannot split %s: expected numeric, bucketized and categorical columns", c.Name(), c)
+		}
+	}
+	return dense, nil
+}
+
+// treeFeatures are the features of columns, in the model's input [batch, width].
+func treeFeatures(columns []feature.Column, in []feature.Input) (features []trees.Feature, width int) {
+	first := map[string]int{}
+	for _, i := range in {
+		first[i.Column] = width
+		width += i.Width
+	}
+	for _, c := range columns {
+		switch c := c.(type) {
+		case *feature.Numeric:
+			features = append(features, numbersOf(c, c.Name(), first[c.Name()], nil)...)
+		case *feature.Bucketized:
+			boundaries := make([]float32, len(c.Boundaries))
+			for i, b := range c.Boundaries {
+				boundaries[i] = float32(b)
+			}
+			features = append(features, numbersOf(c.Of, c.Name(), first[c.Of.Name()], boundaries)...)
+		case *feature.Indicator:
+			features = append(features, trees.Feature{Name: c.Name(), First: first[c.Name()], Width: c.Width()})
+		case feature.Categorical:
+			ind := &feature.Indicator{Of: c}
+			features = append(features, trees.Feature{Name: c.Name(), First: first[ind.Name()], Width: ind.Width()})
+		}
+	}
+	return features, width
+}
+
+// numbersOf are the features of a numeric column, one for each number.
+func numbersOf(c *feature.Numeric, name string, first int, boundaries []float32) []trees.Feature {
+	out := make([]trees.Feature, c.Width())
+	for i := range out {
+		out[i] = trees.Feature{Name: name, First: first + i, Boundaries: boundaries}
+		if len(out) > 1 {
+			out[i].Name = fmt.Sprintf("%s[%d]", name, i)
+		}
+	}
+	return out
+}

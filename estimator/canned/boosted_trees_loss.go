@@ -1,0 +1,107 @@
+package canned
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/estimator/heads"
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/losses"
+	"github.com/goestimator/goestimator/models/ops"
+	G "gorgonia.org/gorgonia"
+)
+
+// checkLoss reports a head whose loss cannot be followed to its second
+// derivative, and whether the loss is a mean rather than a sum.
+func checkLoss(h heads.Head) (mean bool, err error) {
+	if heads.KindOfLoss(h) == heads.OtherLoss {
+		return false, fmt.Errorf("boosted trees: a head %T of a loss of its own: expected one of the losses of estimator/heads", h)
+	}
+	switch r := h.LossReduction(); r {
+	case losses.SumOverBatchSize, losses.Sum:
+		return r == losses.SumOverBatchSize, nil
+	default:
+		return false, fmt.Errorf("boosted trees: loss_reduction %s: expected sum_over_batch_size or sum", r)
+	}
+}
+
+// hessian is the second derivative of an example's unweighted loss by its own
+// logits, as the heads define it.
+func hessian(mc *estimator.ModelContext, h heads.Head, logits *G.Node) *G.Node {
+	spread := func(p *G.Node) *G.Node { return ops.Sub(mc, p, ops.Square(mc, p)) } // p(1-p)
+	switch heads.KindOfLoss(h) {
+	case heads.SquaredLoss:
+		return ops.Add(mc, ops.OnesLike(mc, logits), ops.OnesLike(mc, logits))
+	case heads.PoissonLoss:
+		return ops.Exp(mc, logits)
+	case heads.SoftmaxLoss:
+		return spread(ops.Softmax(mc, logits))
+	}
+	return spread(ops.Sigmoid(mc, logits))
+}
+
+// memoryLoss names the loss of a head that can be trained in memory.
+func memoryLoss(h heads.Head) (heads.LossKind, error) {
+	kind := heads.KindOfLoss(h)
+	if _, several := h.(heads.MultiLabel); several || kind == heads.PoissonLoss {
+		return "", fmt.Errorf("boosted trees: a head %T of a loss %s cannot be trained in memory: set train_in_memory to false", h, kind)
+	}
+	return kind, nil
+}
+
+// memorySpec trains from arguments that hold the whole data. Neither logits nor
+// the head are in the graph: the step function makes them.
+func (b *BoostedTrees) memorySpec(mc *estimator.ModelContext, v treeNodes, features models.Features, labels models.Labels) (*estimator.Spec, error) {
+	if mc.ReplicasInSync() > 1 {
+		return nil, fmt.Errorf("boosted trees: train_in_memory with %d replicas: expected one; set train_in_memory to false", mc.ReplicasInSync())
+	}
+	y, err := b.memoryLabels(mc, labels)
+	if err != nil {
+		return nil, err
+	}
+	args := []*G.Node{y}
+	b.config.Weighted = false
+	if w := b.weightsOf(features); w != nil {
+		b.config.Weighted = true
+		args = append(args, ops.Cast(mc, w, models.Float32))
+	}
+	for _, in := range b.model.plan.Dense() {
+		args = append(args, features.Dense(in.Values))
+	}
+	loss := ops.Identity(mc, v["loss"])
+	if mc.Failed() {
+		return nil, mc.Err()
+	}
+	return &estimator.Spec{Mode: mc.Mode(), Loss: loss, TrainOp: b.trainOp(mc, v, loss, args)}, mc.Err()
+}
+
+// memoryLabels are the labels as float32, words by their vocabulary.
+func (b *BoostedTrees) memoryLabels(mc *estimator.ModelContext, labels models.Labels) (*G.Node, error) {
+	n := labels.Only()
+	if n == nil {
+		return nil, errors.Join(mc.Err(), errors.New("you must provide a labels tensor. Given: none"))
+	}
+	if models.GraphType(n.Dtype()) != models.String {
+		return ops.Cast(mc, n, models.Float32), mc.Err()
+	}
+	if b.words == nil {
+		return nil, fmt.Errorf("label %s is text: give a label_vocabulary", labels.Names()[0])
+	}
+	ids := make(map[string]float32, len(b.words))
+	for i, w := range b.words {
+		ids[w] = float32(i)
+	}
+	return mc.Encode(n, estimator.Encoder{DType: models.Float32, Encode: func(dst *models.Tensor, c inputs.NamedTensor) error {
+		out := models.Values[float32](dst)
+		for i, word := range c.Tensor.Strings {
+			id, ok := ids[string(word)]
+			if !ok {
+				return fmt.Errorf("row %d of its batch: label %q is not in the label_vocabulary of %d words", i, word, len(ids))
+			}
+			out[i] = id
+		}
+		return nil
+	}}), mc.Err()
+}

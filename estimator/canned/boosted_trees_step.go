@@ -1,0 +1,319 @@
+package canned
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/goestimator/goestimator/internal/trees"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/optimizers"
+)
+
+// treeStepName is the name of the step function that grows trees.
+const treeStepName = "boosted_trees"
+
+func init() {
+	optimizers.RegisterStepFunction(treeStepName, func(config []byte) (optimizers.StepFunction, error) {
+		f := &treeStep{}
+		if err := json.Unmarshal(config, &f.config); err != nil {
+			return nil, err
+		}
+		return f, f.config.check()
+	})
+}
+
+// treeStep grows a layer per step: batches tell sums for the nodes of the layer,
+// or, before the first one, sketches of the numbers whose buckets are sought.
+type treeStep struct {
+	config    treeConfig
+	collector trees.Collector
+	memory    memory
+}
+
+// stampSketch is the stamp of tallies of sketches.
+const stampSketch = -1
+
+// startBoundaries sets the boundaries that are given: of feature i row i, ended by NaN. A row that is to be sought begins with +Inf.
+func (c *treeConfig) startBoundaries(t *models.Tensor) {
+	v := models.Values[float32](t)
+	for i, f := range c.Features {
+		row := v[i*256 : (i+1)*256]
+		setBoundaries(row, f.Boundaries)
+		if c.sought(i) {
+			row[0] = unbounded
+		}
+	}
+}
+
+// unbounded stands for boundaries that are not there yet, and for the end of those that are.
+const unbounded = math.MaxFloat32
+
+func setBoundaries(row, b []float32) {
+	for i := range row {
+		row[i] = unbounded
+	}
+	copy(row, b)
+}
+
+// sought reports whether the boundaries of feature i are those of a sketch.
+func (c *treeConfig) sought(i int) bool {
+	return c.Features[i].Width == 0 && c.Features[i].Boundaries == nil
+}
+
+// space is the space of features at the present boundaries.
+func (c *treeConfig) space(boundaries []float32) (*trees.Space, error) {
+	features := append([]trees.Feature(nil), c.Features...)
+	for i := range features {
+		if !c.sought(i) {
+			continue
+		}
+		row := boundaries[i*256 : (i+1)*256]
+		n := 0
+		for n < len(row)-1 && row[n] != unbounded {
+			n++
+		}
+		features[i].Boundaries = row[:n]
+	}
+	return trees.NewSpace(features, c.Width)
+}
+
+// bounded reports whether no boundaries are to be sought.
+func (c *treeConfig) bounded(e *trees.Ensemble) bool {
+	if e.State[trees.StateBounded] != 0 {
+		return true
+	}
+	for i := range c.Features {
+		if c.sought(i) {
+			return false
+		}
+	}
+	return true
+}
+
+// collected is how many numbers the sums of the widest layer and their examples are.
+func (c *treeConfig) collected() int {
+	bins := 0
+	for i, f := range c.Features {
+		switch {
+		case f.Width > 0:
+			bins += f.Width + (f.Width+254)/255
+		case c.sought(i):
+			bins += c.Buckets
+		default:
+			bins += len(f.Boundaries) + 1
+		}
+	}
+	return (1<<(c.Depth-1))*c.Dim*(bins+1)*2 + 1
+}
+
+// sketchBytes is how many bytes the sketches of all features take at most.
+func (c *treeConfig) sketchBytes() int {
+	n := 0
+	for i := range c.Features {
+		if c.sought(i) {
+			n += trees.NewSketch(c.Epsilon).MaxBytes()
+		}
+	}
+	return n
+}
+
+// values is the ensemble in the variables; get is Value or Change.
+func (c *treeConfig) values(get func(name string) *models.Tensor) (*trees.Ensemble, []float32, error) {
+	e := &trees.Ensemble{Feature: models.Values[int32](get(treeVariable("feature"))), Threshold: models.Values[float32](get(treeVariable("threshold"))),
+		Left: models.Values[int32](get(treeVariable("left"))), Values: models.Values[float32](get(treeVariable("value"))),
+		Gains: models.Values[float32](get(treeVariable("gain"))), State: models.Values[int64](get(treeVariable("state")))}
+	return e, models.Values[float32](get(treeVariable("bucket_boundaries"))), e.Check(&c.Config, c.Width)
+}
+
+// Begin tells how many sums the next layer has.
+func (f *treeStep) Begin(vars optimizers.StepVariables) (sums int, stamp int64, err error) {
+	c := &f.config
+	e, boundaries, err := c.values(vars.Value)
+	switch {
+	case err != nil:
+		return 0, 0, err
+	case e.Done(&c.Config):
+		return 0, math.MaxInt64, nil
+	case c.Loss != "":
+		return 1, e.State[trees.StateSteps], nil
+	case !c.bounded(e):
+		return 1, stampSketch, nil
+	}
+	s, err := c.space(boundaries)
+	if err != nil {
+		return 0, 0, err
+	}
+	return e.Size(&c.Config, s) + 1, e.State[trees.StateSteps], nil
+}
+
+// Collect adds a batch: its sketches, or its sums and, at the end, the number of its examples.
+func (f *treeStep) Collect(vars optimizers.StepVariables, args []*models.Tensor, t *optimizers.Tally) error {
+	c := &f.config
+	if len(t.Sums) == 0 {
+		return nil
+	}
+	e, boundaries, err := c.values(vars.Value)
+	if err != nil {
+		return err
+	}
+	if c.Loss != "" {
+		return f.memory.collect(c, memoryStep{e: e, boundaries: boundaries, args: args, tally: t})
+	}
+	x := models.Values[float32](args[0])
+	rows := len(x) / c.Width
+	t.Sums[len(t.Sums)-1] += float64(rows)
+	if !c.bounded(e) {
+		t.Records, err = c.sketch(x, nil, t.Records)
+		return err
+	}
+	s, err := c.space(boundaries)
+	if err != nil {
+		return err
+	}
+	loss := trees.Given{G: floats(args[1]), H: floats(args[2]), Dim: c.Dim}
+	if c.Mean {
+		scaled := make([]float32, len(loss.G))
+		for i, g := range loss.G {
+			scaled[i] = g * float32(rows*c.PerExample)
+		}
+		loss.G = scaled
+	}
+	return f.collector.Collect(&c.Config, s, e, x, loss, t.Sums[:len(t.Sums)-1])
+}
+
+// floats are a tensor's numbers as float32.
+func floats(t *models.Tensor) []float32 {
+	if v := models.Values[float32](t); v != nil {
+		return v
+	}
+	out := make([]float32, t.Len())
+	for i := range out {
+		out[i] = float32(t.Float(i))
+	}
+	return out
+}
+
+// sketch appends the sketches of a batch's numbers.
+func (c *treeConfig) sketch(x, weights []float32, b []byte) ([]byte, error) {
+	var err error
+	for i, feature := range c.Features {
+		if !c.sought(i) {
+			continue
+		}
+		s := trees.NewSketch(c.Epsilon)
+		s.Push(x[feature.First:], c.Width, weights)
+		if b, err = s.AppendBinary(b); err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+// Apply grows a layer, or sets the boundaries, once enough batches are collected.
+func (f *treeStep) Apply(vars optimizers.StepVariables, t *optimizers.Tally) error {
+	c := &f.config
+	if len(t.Sums) == 0 {
+		return nil
+	}
+	e, boundaries, err := c.values(vars.Change)
+	if err != nil {
+		return err
+	}
+	if c.Loss != "" {
+		return c.applyMemory(e, boundaries, vars.Change(treeVariable("loss")), t)
+	}
+	if !c.bounded(e) {
+		return c.applySketches(e, boundaries, vars, t)
+	}
+	sums := t.Sums
+	if c.Batches > 1 {
+		collected := models.Values[float64](vars.Change(treeVariable("collected")))[:len(sums)]
+		if e.State[trees.StateBatches] == 0 {
+			clear(collected)
+		}
+		for i, v := range sums {
+			collected[i] += v
+		}
+		sums = collected
+	}
+	if !e.Collected(c.Batches) {
+		return nil
+	}
+	s, err := c.space(boundaries)
+	if err != nil {
+		return err
+	}
+	examples := sums[len(sums)-1]
+	if examples == 0 {
+		return nil
+	}
+	first, end := e.Active(&c.Config)
+	e.Grow(&c.Config, s, &trees.Sums{Nodes: end - first, Dim: c.Dim, Bins: s.Bins, V: sums[:len(sums)-1]}, examples)
+	return nil
+}
+
+// applySketches merges sketches, and sets the boundaries by them once there are enough.
+func (c *treeConfig) applySketches(e *trees.Ensemble, boundaries []float32, vars optimizers.StepVariables, t *optimizers.Tally) error {
+	merged, err := c.merge(t.Records)
+	if err != nil {
+		return err
+	}
+	if c.Batches > 1 {
+		kept := models.Values[uint8](vars.Change(treeVariable("sketches")))
+		if e.State[trees.StateBatches] > 0 {
+			rest := kept
+			for i, s := range merged {
+				if s == nil {
+					continue
+				}
+				if rest, err = merged[i].MergeBinary(rest); err != nil {
+					return err
+				}
+			}
+		}
+		b := kept[:0]
+		for _, s := range merged {
+			if s == nil {
+				continue
+			}
+			if b, err = s.AppendBinary(b); err != nil {
+				return err
+			}
+		}
+		if len(b) > len(kept) {
+			return errors.New("sketches are larger than expected")
+		}
+	}
+	if !e.Collected(c.Batches) {
+		return nil
+	}
+	for i, s := range merged {
+		if s != nil {
+			setBoundaries(boundaries[i*256:(i+1)*256], s.Boundaries(c.Buckets))
+		}
+	}
+	e.State[trees.StateBounded] = 1
+	return nil
+}
+
+// merge merges the records of one or more batches; the result has a sketch for each feature that is sought.
+func (c *treeConfig) merge(records []byte) ([]*trees.Sketch, error) {
+	out := make([]*trees.Sketch, len(c.Features))
+	for first := true; first || len(records) > 0; first = false {
+		for i := range c.Features {
+			if !c.sought(i) {
+				continue
+			}
+			if out[i] == nil {
+				out[i] = trees.NewSketch(c.Epsilon)
+			}
+			var err error
+			if records, err = out[i].MergeBinary(records); err != nil {
+				return nil, fmt.Errorf("feature %q: %w", c.Features[i].Name, err)
+			}
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,293 @@
+package canned_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/estimator/canned"
+	"github.com/goestimator/goestimator/estimator/hooks"
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/inputs/feature"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/runconfig"
+)
+
+// forest is data whose label depends on numbers and a word: a class of n, or a number.
+type forest struct {
+	rows, batch int
+	classes     int // 0: a number
+	weighted    bool
+	words       bool // of labels
+}
+
+var jobs = []string{"baker", "nurse", "smith", "cook"}
+
+func (f forest) input(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	var age, income, y, w []float32
+	var job, word []string
+	var id []int64
+	for range f.rows {
+		a, b, j := rng.Float32()*80, rng.Float32()*10-5, rng.IntN(len(jobs))
+		v := 0.0
+		if a > 40 {
+			v = 1
+		}
+		if jobs[j] == "smith" {
+			v = 1 - v
+		}
+		if b > 3 {
+			v += 1
+		}
+		age, income, job, w = append(age, a), append(income, b), append(job, jobs[j]), append(w, 0.5+rng.Float32())
+		class := int64(v) % int64(max(f.classes, 1))
+		if rng.IntN(20) == 0 && f.classes > 0 {
+			class = rng.Int64N(int64(f.classes))
+		}
+		y, id = append(y, float32(v)+rng.Float32()/10), append(id, class)
+		word = append(word, []string{"no", "yes", "maybe"}[class])
+	}
+	cols := []inputs.NamedTensor{inputs.Slice("age", inputs.Feature, age), inputs.Slice("income", inputs.Feature, income),
+		inputs.Strings("job", inputs.Feature, job)}
+	if f.weighted {
+		cols = append(cols, inputs.Slice("w", inputs.Feature, w))
+	}
+	switch {
+	case f.classes == 0:
+		cols = append(cols, inputs.Slice("y", inputs.Label, y))
+	case f.words:
+		cols = append(cols, inputs.Strings("y", inputs.Label, word))
+	default:
+		cols = append(cols, inputs.Slice("y", inputs.Label, id))
+	}
+	ds, err := inputs.Slices(nil, cols...)
+	if err != nil {
+		return nil, err
+	}
+	if ic.Mode == inputs.Train {
+		return inputs.Pipe(ds, inputs.Repeat(0), inputs.Batch(f.batch, false)), nil
+	}
+	return inputs.Pipe(ds, inputs.Batch(f.batch, false)), nil
+}
+
+func forestColumns() []feature.Column {
+	return []feature.Column{&feature.Numeric{Key: "age"}, &feature.Bucketized{Of: &feature.Numeric{Key: "income"}, Boundaries: []float64{-2, 0, 2, 3, 4}},
+		&feature.Vocabulary{Key: "job", Values: jobs}}
+}
+
+// grow trains a model until its trees are all grown and evaluates it.
+func grow(t *testing.T, dir string, fn estimator.ModelFn, f forest, s runconfig.Strategy, opts ...estimator.RunOption) (*estimator.Estimator, map[string]float64) {
+	t.Helper()
+	rc, err := runconfig.FromTFConfig("", runconfig.ModelDir(dir), runconfig.TFRandomSeed(1), runconfig.LogStepCountSteps(0), runconfig.TrainDistribute(s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := estimator.New(fn, estimator.WithRunConfig(rc), estimator.WithLogger(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	if _, err := e.Train(t.Context(), estimator.InputFunc(f.input), opts...); err != nil {
+		t.Fatal(err)
+	}
+	r, err := e.Evaluate(t.Context(), estimator.InputFunc(f.input))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]float64{"global_step": float64(r.GlobalStep)}
+	for _, name := range []string{"accuracy", "average_loss", "loss"} {
+		if v, ok := r.Scalar(name); ok {
+			out[name] = v
+		}
+	}
+	return e, out
+}
+
+func TestBoostedTreesLearn(t *testing.T) {
+	small := canned.BoostedTreesOptions{Columns: forestColumns(), Trees: 10, MaxDepth: 3, LearningRate: 0.3, L2: 0.001}
+	with := func(change func(o *canned.BoostedTreesOptions)) canned.BoostedTreesOptions {
+		o := small
+		change(&o)
+		return o
+	}
+	memory := with(func(o *canned.BoostedTreesOptions) { o.TrainInMemory = true })
+	pruned := with(func(o *canned.BoostedTreesOptions) {
+		o.PruningMode, o.TreeComplexity, o.CenterBias = "post", 1e-3, true
+	})
+	prunedMemory := pruned
+	prunedMemory.TrainInMemory = true
+	batches := with(func(o *canned.BoostedTreesOptions) { o.BatchesPerLayer = 3 })
+	for name, c := range map[string]struct {
+		model interface {
+			ModelFn() (*canned.BoostedTrees, error)
+		}
+		data  forest
+		steps float64
+	}{
+		"binary":         {canned.BoostedTreesClassifier{BoostedTreesOptions: small}, forest{rows: 600, batch: 600, classes: 2}, 32},
+		"memory":         {canned.BoostedTreesClassifier{BoostedTreesOptions: memory}, forest{rows: 600, batch: 600, classes: 2}, 2},
+		"words":          {canned.BoostedTreesClassifier{BoostedTreesOptions: memory, LabelVocabulary: []string{"no", "yes"}}, forest{rows: 600, batch: 600, classes: 2, words: true}, 2},
+		"weighted":       {canned.BoostedTreesClassifier{BoostedTreesOptions: small, WeightColumn: "w"}, forest{rows: 600, batch: 600, classes: 2, weighted: true}, 32},
+		"three":          {canned.BoostedTreesClassifier{BoostedTreesOptions: small, Classes: 3}, forest{rows: 600, batch: 600, classes: 3}, 32},
+		"three, memory":  {canned.BoostedTreesClassifier{BoostedTreesOptions: memory, Classes: 3, WeightColumn: "w"}, forest{rows: 600, batch: 600, classes: 3, weighted: true}, 2},
+		"number":         {canned.BoostedTreesRegressor{BoostedTreesOptions: small}, forest{rows: 600, batch: 600}, 32},
+		"number, memory": {canned.BoostedTreesRegressor{BoostedTreesOptions: memory}, forest{rows: 600, batch: 600}, 2},
+		"pruned":         {canned.BoostedTreesClassifier{BoostedTreesOptions: pruned}, forest{rows: 600, batch: 600, classes: 2}, 0},
+		"pruned, memory": {canned.BoostedTreesClassifier{BoostedTreesOptions: prunedMemory}, forest{rows: 600, batch: 600, classes: 2}, 0},
+		"batches":        {canned.BoostedTreesClassifier{BoostedTreesOptions: batches}, forest{rows: 600, batch: 200, classes: 2}, 94},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fn, err := c.model.ModelFn()
+			if err != nil {
+				t.Fatal(err)
+			}
+			e, got := grow(t, t.TempDir(), fn, c.data, runconfig.Strategy{Name: "default"})
+			if c.data.classes > 0 && !(got["accuracy"] > 0.93) || !(got["average_loss"] < 0.25) || c.steps > 0 && got["global_step"] != c.steps {
+				t.Errorf("got %v, expected %v steps", got, c.steps)
+			}
+			for p, err := range e.Predict(t.Context(), estimator.InputFunc(c.data.input)) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = p
+				break
+			}
+		})
+	}
+}
+
+// TestBoostedTreesInMemoryAreTheSame: training in memory and by batches of the
+// whole data grow the same trees, but for the rounding of logits.
+func TestBoostedTreesInMemoryAreTheSame(t *testing.T) {
+	o := canned.BoostedTreesOptions{Columns: forestColumns(), Trees: 4, MaxDepth: 3, LearningRate: 0.3}
+	f := forest{rows: 500, batch: 500}
+	var values [2]*models.Tensor
+	for i, memory := range []bool{false, true} {
+		o.TrainInMemory = memory
+		fn, err := canned.BoostedTreesRegressor{BoostedTreesOptions: o}.ModelFn()
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, _ := grow(t, t.TempDir(), fn, f, runconfig.Strategy{Name: "default"})
+		if values[i], err = e.VariableValue("boosted_trees/value"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, v := range models.Values[float32](values[0]) {
+		if w := models.Values[float32](values[1])[i]; math.Abs(float64(v-w)) > 1e-5 {
+			t.Fatalf("value %d is %v by batches and %v in memory", i, v, w)
+		}
+	}
+}
+
+// cancelTraining ends a training as a signal would.
+type cancelTraining struct {
+	hooks.Base
+	at     int64
+	cancel context.CancelFunc
+}
+
+func (h *cancelTraining) AfterRun(_ context.Context, r hooks.Run) error {
+	if r.GlobalStep() == h.at {
+		h.cancel()
+	}
+	return nil
+}
+
+func TestBoostedTreesResumeExactly(t *testing.T) {
+	for name, o := range map[string]canned.BoostedTreesOptions{
+		"layers":  {Columns: forestColumns(), Trees: 4, MaxDepth: 3, LearningRate: 0.3, CenterBias: true},
+		"batches": {Columns: forestColumns(), Trees: 2, MaxDepth: 3, LearningRate: 0.3, BatchesPerLayer: 3, PruningMode: "post", TreeComplexity: 1e-3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := forest{rows: 300, batch: 100, classes: 2}
+			train := func(dir string, at int64) *estimator.Estimator {
+				fn, err := canned.BoostedTreesClassifier{BoostedTreesOptions: o}.ModelFn()
+				if err != nil {
+					t.Fatal(err)
+				}
+				rc, err := runconfig.FromTFConfig("", runconfig.ModelDir(dir), runconfig.TFRandomSeed(1), runconfig.LogStepCountSteps(0))
+				if err != nil {
+					t.Fatal(err)
+				}
+				e, err := estimator.New(fn, estimator.WithRunConfig(rc), estimator.WithLogger(slog.New(slog.DiscardHandler)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { e.Close() })
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				_, err = e.Train(ctx, estimator.InputFunc(f.input), estimator.MaxSteps(21), estimator.WithHooks(&cancelTraining{at: at, cancel: cancel}))
+				if err != nil && !(at > 0 && errors.Is(err, estimator.ErrInterrupted)) {
+					t.Fatal(err)
+				}
+				return e
+			}
+			whole, dir := train(t.TempDir(), 0), t.TempDir()
+			train(dir, 2)
+			train(dir, 11)
+			cut := train(dir, 0)
+			for _, v := range []string{"feature", "threshold", "left", "value", "gain", "state", "bucket_boundaries"} {
+				a, err1 := whole.VariableValue("boosted_trees/" + v)
+				b, err2 := cut.VariableValue("boosted_trees/" + v)
+				if err1 != nil || err2 != nil {
+					t.Fatal(err1, err2)
+				}
+				if string(a.Bytes) != string(b.Bytes) {
+					t.Errorf("%s differs", v)
+				}
+			}
+		})
+	}
+}
+
+// TestBoostedTreesUnderStrategies: replicas that together have the data of one grow trees as good.
+func TestBoostedTreesUnderStrategies(t *testing.T) {
+	o := canned.BoostedTreesOptions{Columns: forestColumns(), Trees: 5, MaxDepth: 3, LearningRate: 0.3, L2: 0.001}
+	for _, s := range []runconfig.Strategy{{Name: "default"}, {Name: "mirrored", Replicas: 3}, {Name: "central_storage", Replicas: 2}} {
+		t.Run(s.Name, func(t *testing.T) {
+			fn, err := canned.BoostedTreesClassifier{BoostedTreesOptions: o}.ModelFn()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, got := grow(t, t.TempDir(), fn, forest{rows: 600, batch: 600 / max(s.Replicas, 1), classes: 2}, s); !(got["accuracy"] > 0.93) {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+}
+
+func TestBoostedTreesOptionsThatAreWrong(t *testing.T) {
+	number := []feature.Column{&feature.Numeric{Key: "age"}}
+	for want, o := range map[string]canned.BoostedTreesOptions{
+		"no feature columns":      {},
+		"boosted trees have no":   {Columns: []feature.Column{&feature.Embedding{Of: &feature.Identity{Key: "a", Size: 3}, Dimension: 2}}},
+		"max_depth -1":            {Columns: number, MaxDepth: -1},
+		"n_trees -1":              {Columns: number, Trees: -1},
+		"pruning_mode \"some\"":   {Columns: number, PruningMode: "some"},
+		"without pruning":         {Columns: number, TreeComplexity: 1},
+		"l2_regularization -1":    {Columns: number, L2: -1},
+		"learning_rate -1":        {Columns: number, LearningRate: -1},
+		"n_batches_per_layer -1":  {Columns: number, BatchesPerLayer: -1},
+		"quantile_sketch_epsilon": {Columns: number, QuantileSketchEpsilon: 2},
+		"train_in_memory, whose":  {Columns: number, BatchesPerLayer: 2, TrainInMemory: true},
+	} {
+		if _, err := (canned.BoostedTreesRegressor{BoostedTreesOptions: o}).ModelFn(); err == nil || !contains(err, want) {
+			t.Errorf("got error %v, expected %q", err, want)
+		}
+	}
+}
+
+func contains(err error, text string) bool {
+	for i := range len(err.Error()) - len(text) + 1 {
+		if err.Error()[i:i+len(text)] == text {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,43 @@
+package heads
+
+// LossKind says which loss a head has, for those who need more of it than its
+// first derivative.
+type LossKind string
+
+// The kinds of losses.
+const (
+	OtherLoss   LossKind = ""            // of WithLossFn, or of several heads
+	SquaredLoss LossKind = "squared"     // the squared difference
+	SigmoidLoss LossKind = "sigmoid"     // sigmoid cross-entropy of each logit
+	SoftmaxLoss LossKind = "softmax"     // softmax cross-entropy over the logits
+	PoissonLoss LossKind = "log_poisson" // exp(logit) - label*logit, and what depends on the label alone
+)
+
+// KindOfLoss returns the kind of a head's loss.
+func KindOfLoss(h Head) LossKind {
+	switch h := h.(type) {
+	case BinaryClass:
+		return h.kindUnless(SigmoidLoss)
+	case MultiLabel:
+		return h.kindUnless(SigmoidLoss)
+	case MultiClass:
+		return h.kindUnless(SoftmaxLoss)
+	case Regression:
+		switch { // by what its labels may be
+		case h.own == nil:
+			return h.kindUnless(SquaredLoss)
+		case h.check(2) != nil:
+			return SigmoidLoss
+		}
+		return PoissonLoss
+	}
+	return OtherLoss
+}
+
+// kindUnless is k where there is no loss_fn.
+func (b base) kindUnless(k LossKind) LossKind {
+	if b.lossFn != nil {
+		return OtherLoss
+	}
+	return k
+}
