@@ -52,7 +52,7 @@ func (f *raggedFeed) stage(dst *raggedTensors, columns []inputs.NamedTensor, row
 		return need, err
 	}
 	values := t.Tensor.Shape[0]
-	need.Capacity = powerOfTwo((values + rows - 1) / max(rows, 1))
+	need.Capacity = roundedUp((values + rows - 1) / max(rows, 1))
 	longest := 0
 	for i := range rows {
 		longest = max(longest, int(t.Offsets[i+1]-t.Offsets[i]))
@@ -160,6 +160,14 @@ func pad(b []byte, d graph.DType) {
 	for i := range b {
 		b[i] = 0xff
 	}
+}
+
+// roundedUp is the least number of three significant bits that is not less than
+// n, 1 at least: room for a quarter more than there is at most, so that a batch
+// rarely asks for more.
+func roundedUp(n int) int {
+	step := 1 << max(bits.Len(uint(max(n, 1)))-3, 0)
+	return max((n+step-1)/step*step, 1)
 }
 
 // powerOfTwo is the least power of two that is not less than n, 1 at least.

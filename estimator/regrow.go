@@ -26,7 +26,9 @@ func (s *session) fit(stagers ...*stager) error {
 	for {
 		var need raggedSizes
 		for _, st := range stagers {
-			need = need.raise(st.need)
+			if st.need != nil {
+				need = need.raise(st.need)
+			}
 		}
 		if len(need) == 0 {
 			return nil

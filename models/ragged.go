@@ -14,8 +14,8 @@ import (
 // behind the last example's values is -1 for integers and 0 for other types.
 // Weights, one per value, may be nil.
 //
-// The capacity is a power of two that the Estimator raises, building the model
-// again, when a batch holds more values.
+// The Estimator raises the capacity, building the model again, when a batch holds
+// more values.
 type Ragged struct {
 	Values, Offsets, Weights *G.Node
 
@@ -42,8 +42,7 @@ type RaggedSize struct {
 	Length   int // steps of the longest example
 }
 
-// Ragged adds the two leaves of a ragged column: see the type. Its size has
-// powers of two; columns of strings and booleans have no ragged form.
+// Ragged adds the two leaves of a ragged column: see the type.
 func (b *Builder) Ragged(name string, d DType, size RaggedSize) *Ragged {
 	r := &Ragged{input: &RaggedInput{Name: name, Capacity: max(size.Capacity, 1), Length: max(size.Length, 1)}}
 	r.Values = b.Input("features/"+name, d, r.input.Capacity*b.Batch())

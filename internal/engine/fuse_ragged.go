@@ -7,8 +7,8 @@ import (
 )
 
 // fuseRagged makes one op each of the nodes that number the values of a ragged tensor by example (see
-// lower.RowNumbers), and of the sum of a table's rows by those numbers, with the gather of the rows and their weights
-// before it: the rows are then summed where they lie. It returns the ops that are left.
+// lower.RowNumbers), of the sum of a table's rows by those numbers, with the gather of the rows and their weights before
+// it, and of its gradient: rows are then summed where they lie. It returns the ops that are left.
 func fuseRagged(ops []*op, fetched []port) []*op {
 	var dropped []*op
 	for _, o := range ops {
@@ -23,8 +23,12 @@ func fuseRagged(ops []*op, fetched []port) []*op {
 	}
 	uses := countUses(ops, fetched)
 	for _, o := range ops {
-		if o.feed < 0 && o.node.Op == "UnsortedSegmentSum" {
+		switch {
+		case o.feed >= 0:
+		case o.node.Op == "UnsortedSegmentSum":
 			dropped = append(dropped, combineAtOnce(o, uses)...)
+		case o.node.Op == "GatherV2" && o.node.Bool(graph.NegativeGivesZeros):
+			dropped = append(dropped, spreadAtOnce(o)...)
 		}
 	}
 	return withoutUnused(ops, dropped, fetched)
@@ -89,6 +93,22 @@ func combineAtOnce(o *op, uses map[port]int) []*op {
 	}
 	o.become("_RaggedCombine", graph.Attrs{"gather": gathered}, in...)
 	return old
+}
+
+// spreadAtOnce lets what gives every value the row of its example, and zeros to padding, work along the offsets.
+func spreadAtOnce(o *op) []*op {
+	if len(o.in) != 3 || o.in[1].op.node.Op != "_RowNumbers" || !isScalar(o.in[2], 0) || !typeOf(o.in[0]).DType.Float() {
+		return nil
+	}
+	numbers := o.in[1].op
+	ids, offsets := numbers.in[0], numbers.in[1]
+	rows := typeOf(offsets).Shape.Dims[0]
+	rows.Const--
+	if x := typeOf(o.in[0]).Shape; x.Rank() < 1 || x.Dims[0] != rows {
+		return nil
+	}
+	o.become("_RaggedSpread", nil, o.in[0], ids, offsets)
+	return []*op{numbers}
 }
 
 // weighted splits rows times weights [n, 1, ...] that nothing else uses.

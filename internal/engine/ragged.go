@@ -3,7 +3,6 @@ package engine
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/goestimator/goestimator/internal/graph"
@@ -11,12 +10,13 @@ import (
 )
 
 // raggedOps work on values of examples of different lengths: example i owns values offsets[i] to offsets[i+1]-1.
-// _RowNumbers and _RaggedCombine are what fuseRagged makes.
+// Those that begin with _ are what fuseRagged makes.
 var raggedOps = map[string]opDef{
 	"UpperBound":           {compile: byType(map[graph.DType]compileFunc{graph.Int32: upperBound[int32], graph.Int64: upperBound[int64], graph.Float32: upperBound[float32], graph.Float64: upperBound[float64]}, in0)},
 	"RaggedTensorToTensor": {unread: []int{0}, compile: raggedToTensor},
 	"_RowNumbers":          {compile: compileRowNumbers},
 	"_RaggedCombine":       {compile: floats(compileCombine[float32], compileCombine[float64])},
+	"_RaggedSpread":        {compile: floats(compileSpread[float32], compileSpread[float64])},
 }
 
 // upperBound takes sorted rows [n,m] and values [n,k] and gives, for each value, how many elements of its row are not
@@ -243,11 +243,10 @@ func combineRows[T kernels.Float, I int32 | int64](k *combine[T], ids []I, lo, h
 			kernels.SumRows(sum, rows[from*cols:to*cols], some, w)
 			continue
 		}
-		if i := slices.IndexFunc(some, func(id I) bool { return int(id) >= k.rows.dims[0] }); i >= 0 {
+		if i := kernels.GatherSum(sum, rows, some, w); i >= 0 {
 			k.fail(&IndexError{int(some[i]), from + i, k.rows.dims[0]})
 			return
 		}
-		kernels.GatherSum(sum, rows, some, w)
 	}
 }
 
@@ -257,6 +256,69 @@ func (k *combine[T]) fail(e *IndexError) {
 	defer k.mu.Unlock()
 	if k.bad == nil || e.Position < k.bad.Position {
 		k.bad = e
+	}
+}
+
+// compileSpread takes rows [rows, ...], ids [n] and offsets and gives every value the row of its example, zeros where the
+// id is negative and behind the last example.
+func compileSpread[T kernels.Float](c *binding) (runFunc, error) {
+	if err := c.need(3, 1); err != nil {
+		return nil, err
+	}
+	x, out := c.in[0], c.out[0]
+	ids, err := c.integers(1)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(checkTypes[T](x, out), checkRank("ids", ids.v, 1)); err != nil || len(x.dims) == 0 {
+		return nil, errors.Join(err, fmt.Errorf("expected rows [n, ...], got %v", x.typ.Shape))
+	}
+	if err := checkShape("result", out, ids.v.typ.Shape.Dims, x.typ.Shape.Dims[1:]); err != nil {
+		return nil, err
+	}
+	offsets, err := c.offsets(2, x.typ.Shape.Dims[0])
+	if err != nil {
+		return nil, err
+	}
+	do := parallel(64, func(lo, hi int) {
+		at, n := view[int64](offsets), rowBytes(x, 0)
+		for r := lo; r < hi; r++ {
+			part := view[T](out)[int(at[r])*n : int(at[r+1])*n]
+			if ids.v.typ.DType == graph.Int32 {
+				spreadRow(part, view[T](x)[r*n:(r+1)*n], view[int32](ids.v)[at[r]:at[r+1]])
+			} else {
+				spreadRow(part, view[T](x)[r*n:(r+1)*n], view[int64](ids.v)[at[r]:at[r+1]])
+			}
+		}
+	})
+	return func() error {
+		at := view[int64](offsets)
+		if err := checkOffsets(at, ids.v.n); err != nil {
+			return err
+		}
+		do(x.dims[0])
+		clear(view[T](out)[int(at[len(at)-1])*rowBytes(x, 0):])
+		return nil
+	}, nil
+}
+
+// spreadRow repeats row x for each id, zeros for a negative one.
+func spreadRow[T kernels.Float, I int32 | int64](dst, x []T, ids []I) {
+	if len(x) == 1 {
+		v := x[0]
+		for i, id := range ids {
+			if dst[i] = v; id < 0 {
+				dst[i] = 0
+			}
+		}
+		return
+	}
+	for i, id := range ids {
+		if to := dst[i*len(x) : (i+1)*len(x)]; id >= 0 {
+			copy(to, x)
+		} else {
+			clear(to)
+		}
 	}
 }
 

@@ -189,17 +189,29 @@ func (u *uniqueRows[T]) collect(rows *rowUpdate) error {
 	if n > 0 {
 		u.width = rows.values.n / n
 	}
-	if u.increasing(rows) {
-		return nil
+	if rows.ids.v.typ.DType == graph.Int32 {
+		group(u, view[int32](rows.ids.v))
+	} else {
+		group(u, view[int64](rows.ids.v))
+	}
+	return nil
+}
+
+// group groups the rows by their ids; those of negative ids are in no group.
+func group[T kernels.Float, I int32 | int64](u *uniqueRows[T], ids []I) {
+	for len(ids) > 0 && ids[len(ids)-1] < 0 { // padding
+		ids = ids[:len(ids)-1]
+	}
+	if takeIncreasing(u, ids) {
+		return
 	}
 	clear(u.table)
 	if u.width == 1 {
-		u.collectScalars(rows, n)
-		return nil
+		groupScalars(u, ids)
+		return
 	}
-	for r := range n {
+	for r, id := range ids {
 		u.next[r] = -1
-		id := rows.ids.at(r)
 		if id < 0 {
 			continue
 		}
@@ -211,18 +223,10 @@ func (u *uniqueRows[T]) collect(rows *rowUpdate) error {
 		u.next[u.last[k]] = int32(r)
 		u.last[k] = int32(r)
 	}
-	return nil
 }
 
-// increasing takes increasing indices, such as parameter servers get, as they
+// takeIncreasing takes increasing indices, such as parameter servers get, as they
 // are: no two are equal. It reports false, without effect, where they are not.
-func (u *uniqueRows[T]) increasing(rows *rowUpdate) bool {
-	if rows.ids.v.typ.DType == graph.Int32 {
-		return takeIncreasing(u, view[int32](rows.ids.v))
-	}
-	return takeIncreasing(u, view[int64](rows.ids.v))
-}
-
 func takeIncreasing[T kernels.Float, I int32 | int64](u *uniqueRows[T], ids []I) bool {
 	for i, id := range ids {
 		if i == 0 && id < 0 || i > 0 && id <= ids[i-1] {
@@ -239,19 +243,18 @@ func takeIncreasing[T kernels.Float, I int32 | int64](u *uniqueRows[T], ids []I)
 	return true
 }
 
-// collectScalars sums rows of one element as it groups them, in their order.
-func (u *uniqueRows[T]) collectScalars(rows *rowUpdate, n int) {
-	sums, values := u.sums[:n], u.values[:n]
-	for r, v := range values {
-		id := rows.ids.at(r)
+// groupScalars sums rows of one element as it groups them, in their order.
+func groupScalars[T kernels.Float, I int32 | int64](u *uniqueRows[T], ids []I) {
+	sums, values := u.sums[:len(ids)], u.values[:len(ids)]
+	for r, id := range ids {
 		if id < 0 {
 			continue
 		}
 		known := len(u.ids)
 		if k := u.find(int64(id)); k == known {
-			sums[k] = v
+			sums[k] = values[r]
 		} else {
-			sums[k] += v
+			sums[k] += values[r]
 		}
 	}
 }

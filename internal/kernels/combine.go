@@ -2,18 +2,42 @@ package kernels
 
 // GatherSum adds to dst the rows of table that the ids name, of len(dst)
 // elements each, every one times its weight; a nil w means weights of 1. Negative
-// ids are skipped; the others must be rows of the table.
-func GatherSum[T Float, I int32 | int64](dst, table []T, ids []I, w []T) {
-	if len(dst) == 1 {
-		dst[0] += gatherSumScalars(table, ids, w)
-		return
-	}
+// ids are skipped. It returns the place of the first id that is no row of the
+// table, where it ends, or -1.
+func GatherSum[T Float, I int32 | int64](dst, table []T, ids []I, w []T) int {
 	cols := len(dst)
-	for p, id := range ids {
-		if id >= 0 {
-			addRow(dst, table[int(id)*cols:][:cols], w, p)
+	if cols == 1 && w == nil {
+		return gatherSumScalars(dst, table, ids)
+	}
+	rows := uint64(len(table) / max(cols, 1))
+	for lo := 0; lo < len(ids); lo += touched {
+		some := ids[lo:min(lo+touched, len(ids))]
+		touchRows(table, some, cols, rows)
+		for p, id := range some {
+			if uint64(id) < rows {
+				addRow(dst, table[int(id)*cols:][:cols], w, lo+p)
+			} else if id >= 0 {
+				return lo + p
+			}
 		}
 	}
+	return -1
+}
+
+// touched is how many rows are touched before they are used.
+const touched = 64
+
+// touchRows reads an element of each row that is there, so that the cache misses
+// of many rows overlap. It is not inlined, as the reads would be left out.
+//
+//go:noinline
+func touchRows[T Float, I int32 | int64](table []T, ids []I, cols int, rows uint64) (last T) {
+	for _, id := range ids {
+		if uint64(id) < rows {
+			last = table[int(id)*cols]
+		}
+	}
+	return last
 }
 
 // SumRows adds to dst the rows that lie one after the other, but for those with
@@ -28,22 +52,17 @@ func SumRows[T Float, I int32 | int64](dst, rows []T, ids []I, w []T) {
 }
 
 // gatherSumScalars is GatherSum of a column, a linear model's weights.
-func gatherSumScalars[T Float, I int32 | int64](table []T, ids []I, w []T) T {
-	var sum T
-	if w == nil {
-		for _, id := range ids {
-			if id >= 0 {
-				sum += table[id]
-			}
-		}
-		return sum
-	}
+func gatherSumScalars[T Float, I int32 | int64](dst, table []T, ids []I) int {
+	sum := dst[0]
 	for p, id := range ids {
-		if id >= 0 {
-			sum += T(w[p] * table[id])
+		if uint64(id) < uint64(len(table)) {
+			sum += table[id]
+		} else if id >= 0 {
+			return p
 		}
 	}
-	return sum
+	dst[0] = sum
+	return -1
 }
 
 // addRow adds row x, times weight p where there are weights, to dst.
