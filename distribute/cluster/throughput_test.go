@@ -47,49 +47,55 @@ func sink(size int) Service {
 	return Service{Name: "test.Sink", Streams: map[string]StreamHandler{"Sink": func(_ context.Context, s Stream) error {
 		buf := make([]byte, size)
 		for {
-			f, err := s.Recv()
+			m, err := Next(s)
 			if err == io.EOF {
 				return s.Send(&Frame{})
 			}
 			if err != nil {
 				return err
 			}
-			f.CopyTo(buf, 0)
-			f.Release()
+			if _, err := io.ReadFull(m, buf[:m.Len()]); err != nil {
+				return err
+			}
 		}
 	}}}
 }
 
 func BenchmarkStream(b *testing.B) {
 	for _, size := range []int{64 << 10, 1 << 20, 4 << 20, 16 << 20, 100 << 20} {
-		b.Run(fmt.Sprintf("grpc/%dKB", size>>10), func(b *testing.B) {
-			from, _ := sockets(b, func(c *Config) { c.MaxMessageBytes = 128 << 20 }, sink(size))
-			ctx, cancel := context.WithCancel(context.Background())
-			defer cancel()
-			body := make([]byte, size)
-			send := func(n int) {
-				s, err := from.Stream(ctx, ps0, "/test.Sink/Sink")
-				if err != nil {
-					b.Fatal(err)
-				}
-				for range n {
-					f := &Frame{Body: [][]byte{body}}
-					if err := s.Send(f); err != nil {
-						b.Fatal(err)
-					}
-				}
-				s.CloseSend()
-				if _, err := s.Recv(); err != nil {
-					b.Fatal(err)
-				}
-			}
-			send(1)
-			b.SetBytes(int64(size))
-			b.ResetTimer()
-			send(b.N)
-		})
+		for _, way := range []string{"bulk", "grpc"} {
+			b.Run(fmt.Sprintf("%s/%dKB", way, size>>10), func(b *testing.B) { streamed(b, size, way == "grpc") })
+		}
 		b.Run(fmt.Sprintf("tcp/%dKB", size>>10), func(b *testing.B) { rawTCP(b, size) })
 	}
+}
+
+// streamed is a stream of messages of a size, with or without a bulk connection.
+func streamed(b *testing.B, size int, noBulk bool) {
+	from, _ := sockets(b, func(c *Config) { c.MaxMessageBytes, c.noBulk = 128<<20, noBulk }, sink(size))
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	body := make([]byte, size)
+	send := func(n int) {
+		s, err := from.Stream(ctx, ps0, "/test.Sink/Sink")
+		if err != nil {
+			b.Fatal(err)
+		}
+		for range n {
+			f := &Frame{Body: [][]byte{body}}
+			if err := s.Send(f); err != nil {
+				b.Fatal(err)
+			}
+		}
+		s.CloseSend()
+		if _, err := s.Recv(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	send(1)
+	b.SetBytes(int64(size))
+	b.ResetTimer()
+	send(b.N)
 }
 
 // rawTCP is what a copy over a loopback socket gives.

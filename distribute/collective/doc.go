@@ -14,7 +14,8 @@
 // copied into them. A pack of more than 16 KiB goes round the ring: every worker
 // owns a part of it, sums pass from worker to worker until each has the whole sum
 // of its part (reduce-scatter), and then the results do (all-gather). Parts go in
-// messages of up to 512 KiB, which are passed on while the next ones come. Smaller
+// messages of up to 512 KiB, which are added, or put in their place, as they are
+// read, and passed on while the next ones come. Smaller
 // packs are sent to all at once and added in the order of the ranks, which takes
 // one hop instead of 2(N-1). Each sum is computed in one place, or everywhere in
 // the same order, so the result is the same bits on all workers and the same for
