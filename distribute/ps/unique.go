@@ -3,6 +3,8 @@ package ps
 import (
 	"math/bits"
 	"slices"
+
+	"github.com/goestimator/goestimator/internal/graph"
 )
 
 // distinct is a list of ids without its repetitions.
@@ -71,11 +73,37 @@ func (d *distinct) spread(dst, rows []byte, k, size int) {
 		copy(dst[k*size:], rows)
 		return
 	}
-	for ; len(rows) > 0; rows, k = rows[size:], k+1 {
-		for _, at := range d.at(k) {
-			copy(dst[int(at)*size:(int(at)+1)*size], rows)
+	for i := 0; i*size < len(rows); i++ {
+		if i%touched == 0 {
+			touch(dst, d.first(k+i, min(touched, len(rows)/size-i)), size)
+		}
+		for _, at := range d.at(k + i) {
+			copy(dst[int(at)*size:(int(at)+1)*size], rows[i*size:])
 		}
 	}
+}
+
+// touched is how many rows are touched before they are copied.
+const touched = 32
+
+// first returns the places of about n rows from number k on.
+func (d *distinct) first(k, n int) []int32 {
+	from := k
+	if d.ends != nil && k > 0 {
+		from = int(d.ends[k-1])
+	}
+	return d.order[from:min(from+n, len(d.order))]
+}
+
+// touch reads an element of each row, so that their cache misses overlap, which
+// those of copies do not. It is not inlined, as the reads would be left out.
+//
+//go:noinline
+func touch[T any](rows []T, places []int32, n int) (last T) {
+	for _, at := range places {
+		last = rows[int(at)*n]
+	}
+	return last
 }
 
 // sumRows writes the sums of src's rows of each of the unique ids from number
@@ -86,6 +114,9 @@ func sumRows[T float32 | float64](d *distinct, dst, src []T, lo, hi, n int) {
 		return
 	}
 	for k := lo; k < hi; k++ {
+		if (k-lo)%touched == 0 && n > 0 {
+			touch(src, d.first(k, min(touched, hi-k)), n)
+		}
 		to, places := dst[(k-lo)*n:(k-lo+1)*n], d.at(k)
 		copy(to, src[int(places[0])*n:])
 		for _, at := range places[1:] {
@@ -125,8 +156,10 @@ func sortedOrder(ids []int64) []int32 {
 		return order
 	}
 	// Keys are an id above its position, so that a pass reads nothing else.
-	keys := make([]uint64, 2*len(ids))
-	keys, other := keys[:len(ids)], keys[len(ids):]
+	memory := takeScratch(16 * len(ids))
+	defer giveScratch(memory)
+	all := graph.Of[uint64](&graph.Tensor{DType: graph.Uint64, Shape: []int{2 * len(ids)}, Bytes: memory})
+	keys, other := all[:len(ids)], all[len(ids):]
 	for i, id := range ids {
 		keys[i] = uint64(id-least)<<place | uint64(i)
 	}
