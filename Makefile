@@ -4,7 +4,7 @@ GO     ?= go
 PYTHON ?= python3
 VENV   ?= .venv
 
-.PHONY: check fmt vet test race examples fuzz-short accept interop peers bench bench-peers bench-record generate
+.PHONY: check fmt vet test race examples fuzz-short accept interop parity peers bench bench-peers bench-record generate
 
 check: fmt vet test race examples ## all fast checks
 
@@ -38,6 +38,9 @@ $(VENV)/ready: interop/requirements.txt
 
 interop: ## against TensorFlow, TensorBoard, PyTorch and pyarrow; what is not installed is skipped
 	GOESTIMATOR_ACCEPT=1 $(GO) test -count=1 -timeout 20m ./interop/...
+
+parity: ## canned models side by side with tf.estimator's
+	GOESTIMATOR_ACCEPT=1 $(GO) test -count=1 -timeout 20m -v -run 'CannedAgainst|IDsAgainst' ./interop/
 
 bench: ## our times against the recorded ones; a loss of more than 5 % fails
 	$(GO) run ./bench -ours -compare -python $(VENV)/bin/python $(BENCHFLAGS)

@@ -24,6 +24,9 @@ type WarmStart struct {
 	Vars string
 	// Previous maps names of variables here to their names in the checkpoint.
 	Previous map[string]string
+	// Vocabularies are of variables, by their names here, whose vocabulary is
+	// another one than in the checkpoint.
+	Vocabularies map[string]VocabInfo
 }
 
 // WithWarmStart sets where initial values come from.
@@ -34,6 +37,11 @@ func WithWarmStart(w WarmStart) Option {
 		}
 		if _, err := regexp.Compile(w.Vars); err != nil {
 			return fmt.Errorf("warm start: vars: %w", err)
+		}
+		for name, v := range w.Vocabularies {
+			if err := v.check(); err != nil {
+				return fmt.Errorf("warm start: vocabulary of %s: %w", name, err)
+			}
 		}
 		e.warm = &w
 		return nil
@@ -62,7 +70,7 @@ func (s *session) warmStart() error {
 	}
 	defer r.Close()
 	match := regexp.MustCompile("^(?:" + w.Vars + ")")
-	taken, renamed := 0, 0
+	taken, renamed, remapped := 0, 0, 0
 	for _, v := range s.program.variables {
 		if !v.Trainable || !match.MatchString(v.Name) {
 			continue
@@ -74,6 +82,9 @@ func (s *session) warmStart() error {
 		if _, ok := w.Previous[v.Name]; ok {
 			renamed++
 		}
+		if _, ok := w.Vocabularies[v.Name]; ok {
+			remapped++
+		}
 	}
 	if taken == 0 {
 		return fmt.Errorf("warm start from %s: no trainable variable matches %q", w.From, w.Vars)
@@ -81,6 +92,10 @@ func (s *session) warmStart() error {
 	if renamed < len(w.Previous) {
 		return fmt.Errorf("warm start from %s: %d of the %d variables named in Previous are not among those to take: expected names of trainable variables that match %q",
 			w.From, len(w.Previous)-renamed, len(w.Previous), w.Vars)
+	}
+	if remapped < len(w.Vocabularies) {
+		return fmt.Errorf("warm start from %s: %d of the %d variables named in Vocabularies are not among those to take: expected names of trainable variables that match %q",
+			w.From, len(w.Vocabularies)-remapped, len(w.Vocabularies), w.Vars)
 	}
 	s.est.log.Info("warm-started", "from", r.Prefix(), "variables", taken)
 	return nil
@@ -93,6 +108,13 @@ func (s *session) warmStartVariable(r *checkpoint.Reader, v *models.Variable) er
 	}
 	if _, ok := r.Lookup(old); !ok {
 		return fmt.Errorf("no variable %s: name it in Previous, or leave %s out of Vars", old, v.Name)
+	}
+	if info, ok := s.est.warm.Vocabularies[v.Name]; ok {
+		t, err := info.remap(r, old, v, models.Key(s.est.seed, v.Name))
+		if err != nil {
+			return err
+		}
+		return s.strategy.Variables().Set(v.Name, distribute.Whole(t))
 	}
 	t, err := r.Tensor(old)
 	if err != nil {

@@ -52,6 +52,29 @@ type WarmStart struct {
 	Vars string `yaml:"vars,omitempty"`
 	// Renamed variables, each with its name here and its name in the checkpoint.
 	Renames []Rename `yaml:"renames,omitempty"`
+	// Variables whose rows follow a vocabulary that was another one in the checkpoint.
+	Vocabularies []VocabInfo `yaml:"vocabularies,omitempty"`
+}
+
+// VocabInfo maps the entries of a variable from one vocabulary to another: an
+// entry of both keeps its values; new ones and out-of-vocabulary buckets get backup values.
+type VocabInfo struct {
+	// Name of the variable in this model.
+	Name string `yaml:"name"`
+	// File of this model's vocabulary, an entry a line. Relative to data_dir.
+	NewVocab string `yaml:"new_vocab"`
+	// Lines of it that are used. 0: all.
+	NewVocabSize int `yaml:"new_vocab_size,omitempty"`
+	// Out-of-vocabulary buckets after the entries.
+	NumOOVBuckets int `yaml:"num_oov_buckets,omitempty"`
+	// File of the checkpoint's vocabulary. Relative to data_dir.
+	OldVocab string `yaml:"old_vocab"`
+	// Lines of it that were used. 0: all.
+	OldVocabSize int `yaml:"old_vocab_size,omitempty"`
+	// Initializer of what the checkpoint lacks: its name and parameters, for example {name: truncated_normal, stddev: 0.1}. Empty: zeros.
+	BackupInitializer map[string]any `yaml:"backup_initializer,omitempty"`
+	// Dimension that follows the vocabulary: 0, or 1 for the kernel of an output layer of classes.
+	Axis int `yaml:"axis,omitempty"`
 }
 
 // Rename maps a variable of this model to one of a checkpoint.

@@ -58,10 +58,10 @@ func (a *app) newJob(cfg *runconfig.Config) (*job, error) {
 	}
 	opts := []estimator.Option{estimator.WithRunConfig(rc), estimator.WithParams(cfg.Model.Params), estimator.WithLogger(a.log),
 		estimator.WithAutoSummaries(estimator.AutoSummaries{Histograms: cfg.Run.SummaryHistograms, Images: cfg.Run.SummaryImages})}
-	if w := cfg.Model.WarmStart; w.From != "" {
-		ws := estimator.WarmStart{From: w.From, Vars: w.Vars, Previous: map[string]string{}}
-		for _, r := range w.Renames {
-			ws.Previous[r.Name] = r.Previous
+	if cfg.Model.WarmStart.From != "" {
+		ws, err := warmStart(cfg)
+		if err != nil {
+			return nil, usage(fmt.Errorf("model.warm_start.%w", err))
 		}
 		opts = append(opts, estimator.WithWarmStart(ws))
 	}

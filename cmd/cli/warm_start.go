@@ -1,0 +1,38 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/models/initializers"
+	"github.com/goestimator/goestimator/runconfig"
+)
+
+// warmStart translates the section of the config; files of vocabularies start from data_dir.
+func warmStart(cfg *runconfig.Config) (estimator.WarmStart, error) {
+	w := cfg.Model.WarmStart
+	out := estimator.WarmStart{From: w.From, Vars: w.Vars, Previous: map[string]string{}, Vocabularies: map[string]estimator.VocabInfo{}}
+	for _, r := range w.Renames {
+		out.Previous[r.Name] = r.Previous
+	}
+	for i, v := range w.Vocabularies {
+		info := estimator.VocabInfo{NewVocab: cfg.InputPath(v.NewVocab), NewVocabSize: v.NewVocabSize, NumOOVBuckets: v.NumOOVBuckets,
+			OldVocab: cfg.InputPath(v.OldVocab), OldVocabSize: v.OldVocabSize, Axis: v.Axis}
+		if len(v.BackupInitializer) > 0 {
+			params := maps.Clone(v.BackupInitializer)
+			name, ok := params["name"].(string)
+			if !ok {
+				return out, fmt.Errorf("vocabularies[%d].backup_initializer: %w", i, errors.New("expected the name of an initializer"))
+			}
+			delete(params, "name")
+			var err error
+			if info.BackupInitializer, err = initializers.New(name, params); err != nil {
+				return out, fmt.Errorf("vocabularies[%d].backup_initializer: %w", i, err)
+			}
+		}
+		out.Vocabularies[v.Name] = info
+	}
+	return out, nil
+}

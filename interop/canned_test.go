@@ -1,0 +1,344 @@
+package interop_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/estimator/canned"
+	"github.com/goestimator/goestimator/estimator/summary"
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/inputs/feature"
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/runconfig"
+)
+
+// Every canned model against tf.estimator's: the losses of 200 steps from the
+// same initial values over the same batches agree to 1e-3; predictions of the
+// same checkpoint, made by either, agree to 1e-5; each trains on from the
+// other's checkpoint. Metrics and names of summaries agree too.
+func TestCannedAgainstTensorFlow(t *testing.T) {
+	if os.Getenv("GOESTIMATOR_ACCEPT") == "" {
+		t.Skip("skipped: takes minutes (GOESTIMATOR_ACCEPT=1, make parity)")
+	}
+	py := peers(t)
+	cases, d := chosen(cannedCases()), cannedData((cannedSteps+cannedMore)*cannedBatch)
+	work := t.TempDir()
+	given, list := save(t, filepath.Join(work, "data"), d), filepath.Join(work, "cases.json")
+	text, err := json.Marshal(cases)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, list, text)
+	theirs, ours := filepath.Join(work, "theirs"), filepath.Join(work, "ours")
+	py.run(t, "canned.py", "train", list, given, theirs)
+	told := map[string]*cannedRun{}
+	for _, c := range cases {
+		t.Run(c.Name, func(t *testing.T) {
+			r := &cannedRun{cannedCase: c, data: d}
+			r.fromTheirs(t, filepath.Join(theirs, c.Name), filepath.Join(ours, c.Name))
+			told[c.Name] = r
+		})
+	}
+	if t.Failed() {
+		return
+	}
+	py.run(t, "canned.py", "resume", list, given, ours)
+	for _, c := range cases {
+		t.Run(c.Name+"/taken_over", func(t *testing.T) {
+			told[c.Name].checkTold(t, filepath.Join(ours, c.Name, "told"))
+		})
+	}
+}
+
+// chosen are the cases whose names hold $CANNED, all where it is not set.
+func chosen(list []cannedCase) []cannedCase {
+	return slices.DeleteFunc(list, func(c cannedCase) bool { return !strings.Contains(c.Name, os.Getenv("CANNED")) })
+}
+
+// cannedRun is one case on our side.
+type cannedRun struct {
+	cannedCase
+	data map[string]*graph.Tensor
+
+	predictions *graph.Tensor // of our checkpoint
+	metrics     map[string]float64
+	losses      []float64 // of the steps after it
+}
+
+// fromTheirs trains from the initial values of another's checkpoint, and
+// evaluates what the other made of them.
+func (r *cannedRun) fromTheirs(t *testing.T, theirs, dir string) {
+	copyCheckpoint(t, theirs, dir, "model.ckpt-0")
+	e := r.estimator(t, dir)
+	h := &lossHook{}
+	if _, err := e.Train(t.Context(), r.batches(), estimator.MaxSteps(int64(r.Steps)), estimator.WithHooks(h)); err != nil {
+		t.Fatal(err)
+	}
+	told := load(t, filepath.Join(theirs, "told"))
+	within(t, "losses", h.losses, graph.Of[float64](told["losses"]), 1e-3)
+	trained := filepath.Join(theirs, "model.ckpt-200")
+	closeTo(t, "predictions of their checkpoint", r.predict(t, e, estimator.CheckpointPath(trained)), told["predictions"], 1e-5)
+	r.checkMetrics(t, told, r.evaluate(t, e, estimator.CheckpointPath(trained)))
+	r.checkTags(t, theirs, dir)
+	checkVariables(t, stored(t, filepath.Join(dir, "model.ckpt-200")), stored(t, trained))
+
+	// What the other side is to find in our checkpoint.
+	r.predictions, r.metrics = r.predict(t, e), r.evaluate(t, e)
+	keep := filepath.Join(dir+"_on", "x")
+	copyCheckpoint(t, dir, filepath.Dir(keep), "model.ckpt-200")
+	h = &lossHook{}
+	if _, err := r.estimator(t, filepath.Dir(keep)).Train(t.Context(), r.batches(), estimator.Steps(int64(r.More)), estimator.WithHooks(h)); err != nil {
+		t.Fatal(err)
+	}
+	r.losses = h.losses
+}
+
+// checkTold compares with what the other side made of our checkpoint.
+func (r *cannedRun) checkTold(t *testing.T, dir string) {
+	told := load(t, dir)
+	closeTo(t, "their predictions of our checkpoint", told["predictions"], r.predictions, 1e-5)
+	within(t, "their losses from our checkpoint", graph.Of[float64](told["losses"]), r.losses, 1e-3)
+	r.checkMetrics(t, told, r.metrics)
+}
+
+func (r *cannedRun) checkMetrics(t *testing.T, told map[string]*graph.Tensor, got map[string]float64) {
+	t.Helper()
+	for i, name := range told["metrics"].Strings {
+		want := graph.Of[float64](told["values"])[i]
+		x, ok := got[string(name)]
+		if !ok || math.Abs(x-want) > 2e-5*max(1, math.Abs(want)) {
+			t.Errorf("metric %s: expected %v, got %v", name, want, x)
+		}
+	}
+}
+
+// checkTags compares the names of the summaries.
+func (r *cannedRun) checkTags(t *testing.T, theirs, ours string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(theirs, "tags"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(ours, "events.*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no events in %s: %v", ours, err)
+	}
+	have := map[string]bool{}
+	for _, f := range files {
+		for e, err := range summary.ReadFile(f) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range e.GetSummary().GetValue() {
+				have[v.Tag] = true
+			}
+		}
+	}
+	for tag := range strings.Lines(string(text)) {
+		if tag = strings.TrimSpace(tag); !have[tag] && tag != "global_step/sec" {
+			t.Errorf("no summary %s: got %v", tag, have)
+		}
+	}
+}
+
+// checkVariables compares what both sides hold after the same steps: variables and
+// the optimizers' state. Ours has its own besides, and a count of updates where
+// tf.estimator uses the global step.
+func checkVariables(t *testing.T, ours, theirs map[string]*graph.Tensor) {
+	t.Helper()
+	for name, want := range theirs {
+		got := ours[name]
+		switch {
+		case got == nil:
+			t.Errorf("no variable %s: ours has %v", name, slices.Sorted(maps.Keys(ours)))
+			continue
+		case got.DType != want.DType || !slices.Equal(got.Shape, want.Shape):
+			t.Errorf("variable %s: expected %v%v, got %v%v", name, want.DType, want.Shape, got.DType, got.Shape)
+			continue
+		}
+		size, worst := 1e-3, 0.0
+		for i := range want.Len() {
+			size = max(size, math.Abs(want.Float(i)))
+			worst = max(worst, math.Abs(got.Float(i)-want.Float(i)))
+		}
+		if worst > 5e-3*size {
+			t.Errorf("variable %s after training: differs by %v, largest value %v", name, worst, size)
+		}
+	}
+	for name := range ours {
+		if theirs[name] == nil && !strings.HasPrefix(name, "goestimator/") && !strings.HasSuffix(name, "/iter") {
+			t.Errorf("our variable %s is none of theirs", name)
+		}
+	}
+}
+
+func (r *cannedRun) estimator(t *testing.T, dir string) *estimator.Estimator {
+	t.Helper()
+	set, err := feature.Build(r.Columns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fn, err := canned.Named(r.model, r.Params, set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rc, err := runconfig.FromTFConfig("", runconfig.ModelDir(dir), runconfig.TFRandomSeed(7), runconfig.SaveSummarySteps(50), runconfig.LogStepCountSteps(50))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := estimator.New(fn, estimator.WithRunConfig(rc), estimator.WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	return e
+}
+
+// few are as many batches as are predicted and evaluated.
+const few = 20
+
+func (r *cannedRun) predict(t *testing.T, e *estimator.Estimator, opts ...estimator.RunOption) *graph.Tensor {
+	t.Helper()
+	var rows []*graph.Tensor
+	for p, err := range e.Predict(t.Context(), r.batches(few), opts...) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := p.Get("logits")
+		if x == nil {
+			x = p.Get("predictions")
+		}
+		rows = append(rows, x.Clone())
+	}
+	out := graph.NewTensor(graph.Float32, append([]int{len(rows)}, rows[0].Shape...)...)
+	for i, x := range rows {
+		copy(out.Row(i).Bytes, x.Bytes)
+	}
+	return out
+}
+
+func (r *cannedRun) evaluate(t *testing.T, e *estimator.Estimator, opts ...estimator.RunOption) map[string]float64 {
+	t.Helper()
+	result, err := e.Evaluate(t.Context(), r.batches(few), opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]float64{"global_step": float64(result.GlobalStep)}
+	for name := range result.Metrics {
+		out[name], _ = result.Scalar(name)
+	}
+	return out
+}
+
+// batches yields the data in order, the first few batches or all.
+func (r *cannedRun) batches(limit ...int) estimator.InputFn {
+	return estimator.InputFunc(func(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
+		ds, err := cannedSet(r.data, r.Label, ic.Mode == inputs.Predict)
+		if err != nil {
+			return nil, err
+		}
+		steps := []inputs.Transform{inputs.Batch(r.Batch, false)}
+		if len(limit) > 0 {
+			steps = []inputs.Transform{inputs.Take(int64(limit[0] * r.Batch)), steps[0]}
+		}
+		return inputs.Pipe(ds, steps...), nil
+	})
+}
+
+// cannedSet is the data as one record, with one of the labels or none.
+func cannedSet(d map[string]*graph.Tensor, label string, unlabelled bool) (inputs.Dataset, error) {
+	n := d["age"].Shape[0]
+	var columns []inputs.Column
+	var arrays []arrow.Array
+	for _, name := range slices.Sorted(maps.Keys(d)) {
+		x := d[name]
+		c := inputs.Column{Name: name, DType: x.DType, Shape: x.Shape[1:], Role: inputs.Feature}
+		switch {
+		case name == "offsets", strings.HasPrefix(name, "label") && (name != label || unlabelled):
+			continue
+		case name == label:
+			c.Role = inputs.Label
+		case name == "words" || name == "weights":
+			c.Ragged = true
+		}
+		columns = append(columns, c)
+		arrays = append(arrays, cannedArray(x, c, d["offsets"]))
+	}
+	s, err := inputs.NewSchema(columns...)
+	if err != nil {
+		return nil, err
+	}
+	rec := array.NewRecord(s.Arrow(), arrays, int64(n))
+	return inputs.Records(s, []arrow.Record{rec}, memory.DefaultAllocator)
+}
+
+// cannedArray is a column's Arrow form.
+func cannedArray(x *graph.Tensor, c inputs.Column, offsets *graph.Tensor) arrow.Array {
+	values := arrowValues(x)
+	switch {
+	case c.Ragged:
+		to := make([]int32, len(graph.Of[int64](offsets)))
+		for i, o := range graph.Of[int64](offsets) {
+			to[i] = int32(o)
+		}
+		data := array.NewData(arrow.ListOf(values.DataType()), len(to)-1, []*memory.Buffer{nil, memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(to))},
+			[]arrow.ArrayData{values.Data()}, 0, 0)
+		return array.MakeFromData(data)
+	case len(c.Shape) > 0:
+		data := array.NewData(arrow.FixedSizeListOf(int32(c.Size()), values.DataType()), x.Shape[0], []*memory.Buffer{nil}, []arrow.ArrayData{values.Data()}, 0, 0)
+		return array.MakeFromData(data)
+	}
+	return values
+}
+
+func arrowValues(x *graph.Tensor) arrow.Array {
+	switch x.DType {
+	case graph.String:
+		b := array.NewBinaryBuilder(memory.DefaultAllocator, arrow.BinaryTypes.Binary)
+		for _, s := range x.Strings {
+			b.Append(s)
+		}
+		return b.NewArray()
+	case graph.Int64:
+		b := array.NewInt64Builder(memory.DefaultAllocator)
+		b.AppendValues(graph.Of[int64](x), nil)
+		return b.NewArray()
+	}
+	b := array.NewFloat32Builder(memory.DefaultAllocator)
+	b.AppendValues(graph.Of[float32](x), nil)
+	return b.NewArray()
+}
+
+// copyCheckpoint makes a model_dir of one checkpoint of another.
+func copyCheckpoint(t *testing.T, from, to, name string) {
+	t.Helper()
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(from, name+".*"))
+	if err != nil || len(files) < 2 {
+		t.Fatalf("checkpoint %s in %s: %d files, %v", name, from, len(files), err)
+	}
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(to, filepath.Base(f)), b)
+	}
+	write(t, filepath.Join(to, "checkpoint"), []byte("model_checkpoint_path: \""+name+"\"\nall_model_checkpoint_paths: \""+name+"\"\n"))
+}
