@@ -291,3 +291,26 @@ func contains(err error, text string) bool {
 	}
 	return false
 }
+
+func TestBoostedTreesImportances(t *testing.T) {
+	o := canned.BoostedTreesOptions{Columns: forestColumns(), Trees: 10, MaxDepth: 3, LearningRate: 0.3, TrainInMemory: true}
+	fn, err := canned.BoostedTreesClassifier{BoostedTreesOptions: o}.ModelFn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, _ := grow(t, t.TempDir(), fn, forest{rows: 600, batch: 600, classes: 2}, runconfig.Strategy{Name: "default"})
+	got, err := fn.Importances(e.VariableValue, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := 0.0
+	for _, i := range got {
+		sum += i.Gain
+	}
+	if len(got) != 3 || math.Abs(sum-1) > 1e-6 || got[2].Gain < 0.01 || got[0].Gain < got[1].Gain {
+		t.Errorf("got %v", got)
+	}
+	if _, err := fn.Importances(func(name string) (*models.Tensor, error) { return nil, errors.New("no " + name) }, true); err == nil || !contains(err, "no boosted_trees/") {
+		t.Errorf("got error %v", err)
+	}
+}

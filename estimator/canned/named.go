@@ -27,6 +27,9 @@ var registry = map[string]maker{
 	"baseline_classifier":            baselineOf(classes),
 	"baseline_regressor":             baselineOf(numbers),
 	"baseline_estimator":             baselineOf(anyHead),
+	"boosted_trees_classifier":       treesOf(classes),
+	"boosted_trees_regressor":        treesOf(numbers),
+	"boosted_trees_estimator":        treesOf(anyHead),
 	"kmeans":                         kmeansNamed,
 }
 

@@ -1,0 +1,45 @@
+package canned
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/trees"
+	"github.com/goestimator/goestimator/models"
+)
+
+// Importance is what the splits by one column gained.
+type Importance struct {
+	Column string // of several numbers "name[i]"
+	Gain   float64
+}
+
+// Importances returns what each feature column gained in all trees, the largest
+// first; normalized, they sum to 1, as experimental_feature_importances of
+// tf.estimator. value reads a variable of a trained model:
+// (*estimator.Estimator).VariableValue.
+func (b *BoostedTrees) Importances(value func(name string) (*models.Tensor, error), normalize bool) ([]Importance, error) {
+	var failed error
+	e, _, err := b.config.values(func(name string) *models.Tensor {
+		t, err := value(name)
+		if err != nil {
+			failed = cmp.Or(failed, err)
+			return &models.Tensor{}
+		}
+		return t
+	})
+	if err = cmp.Or(failed, err); err != nil {
+		return nil, fmt.Errorf("feature importances: %w", err)
+	}
+	space, err := trees.NewSpace(b.config.Features, b.config.Width)
+	if err != nil {
+		return nil, err
+	}
+	var out []Importance
+	for i, gain := range e.Importances(space, normalize) {
+		out = append(out, Importance{b.config.Features[i].Name, gain})
+	}
+	slices.SortStableFunc(out, func(x, y Importance) int { return cmp.Compare(y.Gain, x.Gain) })
+	return out, nil
+}
