@@ -104,7 +104,7 @@ func raggedModel(mc *estimator.ModelContext, f models.Features, l models.Labels)
 func TestRaggedColumnsGrow(t *testing.T) {
 	ctx := context.Background()
 	data := newRaggedData(64, 12, 8)
-	e := custom(t, estimator.ModelFunc(raggedModel), t.TempDir())
+	e := custom(t, estimator.ModelFunc(raggedModel), t.TempDir(), estimator.WithAutoSummaries(estimator.AutoSummaries{Histograms: true}))
 	if _, err := e.Train(ctx, forever(data), estimator.MaxSteps(500)); err != nil {
 		t.Fatal(err)
 	}
@@ -158,5 +158,89 @@ func TestRaggedColumnsThatDoNotFitTheModel(t *testing.T) {
 		if strings.Contains(want, "id 23") && (!errors.As(err, &id) || id.Column != "ids" || id.Row != 3 || id.ID != 23) {
 			t.Errorf("got %+v", id)
 		}
+	}
+}
+
+// unrolledModel adds up the steps of an example one after the other: how many
+// nodes it has depends on the longest example.
+func unrolledModel(mc *estimator.ModelContext, f models.Features, l models.Labels) (*estimator.Spec, error) {
+	steps := f.Ragged("steps").Steps(2)
+	n := steps.MaxLength()
+	padded := ops.RaggedToDense(mc, steps, n)
+	w := mc.Variable("w", []int{2, 1}, models.WithInit(initializers.Constant{Value: 0.5}))
+	y := ops.MatMul(mc, ops.Reshape(mc, ops.Slice(mc, padded, []int{0, 0, 0}, []int{-1, 1, -1}), -1, 2), w)
+	for t := 1; t < n; t++ {
+		y = ops.Add(mc, y, ops.MatMul(mc, ops.Reshape(mc, ops.Slice(mc, padded, []int{0, t, 0}, []int{-1, 1, -1}), -1, 2), w))
+	}
+	spec := &estimator.Spec{Predictions: estimator.Nodes{"y": y}}
+	if mc.Mode() == models.Predict {
+		return spec, nil
+	}
+	spec.Loss = losses.MeanSquaredError(mc, l.Only(), y, losses.Options{})
+	spec.EvalMetrics = estimator.Metrics{"rmse": estimator.NewMetric("rmse", l.Only(), y)}
+	if mc.Mode() == models.Train {
+		mc.Summarize(models.ScalarSummary, "mean_y", ops.Mean(mc, y))
+		o := optimizers.Optimizer{Rule: optimizers.SGD{}, LearningRate: optimizers.Constant(0.001)}
+		spec.TrainOp = o.Minimize(mc, spec.Loss)
+	}
+	return spec, nil
+}
+
+// TestProgramsThatDependOnTheLength: what is fetched stays the same when a longer example makes another graph, and
+// training goes on from a checkpoint with longer examples than before.
+func TestProgramsThatDependOnTheLength(t *testing.T) {
+	ctx := context.Background()
+	data := newRaggedData(64, 12, 8)
+	dir := t.TempDir()
+	e := custom(t, estimator.ModelFunc(unrolledModel), dir)
+	rmse := func(w0, w1 float64) float64 {
+		sum := 0.0
+		for i, y := range data.y {
+			d := float64(y)
+			for k, x := range data.steps[i] {
+				d -= float64(x) * []float64{w0, w1}[k%2]
+			}
+			sum += d * d
+		}
+		return math.Sqrt(sum / float64(len(data.y)))
+	}
+	for range 2 { // the second time the graph is the long one from the start
+		res, err := e.Evaluate(ctx, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := res.Scalar("rmse"); math.Abs(got-rmse(0.5, 0.5)) > 1e-4 {
+			t.Errorf("rmse %v, expected %v", got, rmse(0.5, 0.5))
+		}
+	}
+	short := newRaggedData(64, 2, 8)
+	for _, in := range []*raggedData{short, data} {
+		if _, err := custom(t, estimator.ModelFunc(unrolledModel), dir).Train(ctx, forever(in), estimator.Steps(50)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w, err := e.VariableValue("w")
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := e.Evaluate(ctx, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := res.Scalar("rmse"); res.GlobalStep != 100 || math.Abs(got-rmse(w.Float(0), w.Float(1))) > 1e-4 || got >= rmse(0.5, 0.5) {
+		t.Errorf("step %d: rmse %v, expected %v, less than %v", res.GlobalStep, got, rmse(w.Float(0), w.Float(1)), rmse(0.5, 0.5))
+	}
+}
+
+func TestVariablesMustNotDependOnTheLength(t *testing.T) {
+	fn := estimator.ModelFunc(func(mc *estimator.ModelContext, f models.Features, l models.Labels) (*estimator.Spec, error) {
+		r := f.Ragged("steps")
+		w := mc.Variable("positions", []int{r.MaxLength(), 1})
+		y := ops.MatMul(mc, ops.RaggedToDense(mc, r, r.MaxLength()), w)
+		return &estimator.Spec{Loss: losses.MeanSquaredError(mc, l.Only(), y, losses.Options{}), Predictions: estimator.Nodes{"y": y}}, nil
+	})
+	_, err := custom(t, fn, t.TempDir()).Evaluate(context.Background(), newRaggedData(64, 12, 8))
+	if err == nil || !strings.Contains(err.Error(), "variable positions depends on the length of a ragged column") {
+		t.Errorf("got %v", err)
 	}
 }

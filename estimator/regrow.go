@@ -94,6 +94,12 @@ func (p *program) moved(outputs []graph.Output, to *program) ([]graph.Output, er
 			continue
 		}
 		n := to.graph.Node(o.Node.Name)
+		if n == nil && o.Node.Op == "ReadVariableOp" { // of a summary of a variable
+			if v := to.graph.Node(o.Node.Inputs[0].Node.Name); v != nil {
+				out[i] = graph.NewBuilder(to.graph).Read(v.Out(0), o.Type())
+				continue
+			}
+		}
 		if n == nil || o.Index >= len(n.Outputs) {
 			return nil, fmt.Errorf("tensor %s is not there for data of another length: fetch one that does not depend on it", o)
 		}

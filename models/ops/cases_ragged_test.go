@@ -100,6 +100,11 @@ func raggedCases() []opCase {
 				return ops.RaggedToDense(c, (&models.Ragged{Values: in[0], Offsets: in[1]}).Steps(2), 3)
 			},
 			ref: func(in []*array) *array { return padded(pad(in), in[1].data, 3, 2, 0) }},
+		opCase{fn: "RaggedToDense", detail: "bytes", in: []operand{raggedOperand(graph.Uint8, 0, func(i int) float64 { return float64(250 + i%5) }), offsetsOperand()}, noGrad: true,
+			build: func(c models.Context, in []*G.Node) *G.Node {
+				return ops.RaggedToDense(c, &models.Ragged{Values: in[0], Offsets: in[1]}, 2)
+			},
+			ref: func(in []*array) *array { return padded(pad(in), in[1].data, 2, 1, 0) }},
 		opCase{fn: "SequenceLengths", in: []operand{offsetsOperand(), ids}, noGrad: true,
 			build: func(c models.Context, in []*G.Node) *G.Node {
 				return ops.SequenceLengths(c, &models.Ragged{Values: in[1], Offsets: in[0]})
