@@ -63,10 +63,10 @@ func (c *treeConfig) labels() int {
 
 // load makes a trainer unless there is one of the same data at the same state.
 func (m *memory) load(c *treeConfig, s memoryStep) error {
-	y, args := floats(s.args[0]), s.args[1:len(s.args)-1]
+	y, args := float32s(s.args[0]), s.args[1:len(s.args)-1]
 	var w []float32
 	if c.Weighted {
-		w, args = floats(args[0]), args[1:]
+		w, args = float32s(args[0]), args[1:]
 	}
 	if m.trainer != nil && slices.Equal(y, m.y) && slices.Equal(w, m.w) && slices.Equal(m.trainer.Ensemble.State, s.e.State) {
 		return nil
@@ -107,7 +107,7 @@ func joined(columns []*models.Tensor, rows, width int) []float32 {
 	x := make([]float32, rows*width)
 	at := 0
 	for _, t := range columns {
-		v := floats(t)
+		v := float32s(t)
 		n := len(v) / rows
 		for r := range rows {
 			copy(x[r*width+at:r*width+at+n], v[r*n:(r+1)*n])

@@ -172,7 +172,7 @@ func (f *treeStep) Collect(vars optimizers.StepVariables, args []*models.Tensor,
 	if err != nil {
 		return err
 	}
-	loss := trees.Given{G: floats(args[1]), H: floats(args[2]), Dim: c.Dim}
+	loss := trees.Given{G: float32s(args[1]), H: float32s(args[2]), Dim: c.Dim}
 	if c.Mean {
 		scaled := make([]float32, len(loss.G))
 		for i, g := range loss.G {
@@ -183,8 +183,8 @@ func (f *treeStep) Collect(vars optimizers.StepVariables, args []*models.Tensor,
 	return f.collector.Collect(&c.Config, s, e, x, loss, t.Sums[:len(t.Sums)-1])
 }
 
-// floats are a tensor's numbers as float32.
-func floats(t *models.Tensor) []float32 {
+// float32s are a tensor's numbers as float32.
+func float32s(t *models.Tensor) []float32 {
 	if v := models.Values[float32](t); v != nil {
 		return v
 	}
