@@ -19,45 +19,57 @@ import (
 func (a *app) inspectModelCommand() *cobra.Command {
 	var f configFlags
 	var mode string
-	var text bool
+	var text, weights bool
 	cmd := &cobra.Command{
 		Use:   "model --config FILE",
 		Short: "show the graph that a config describes",
 		Long: `Builds and compiles the graph of each mode (train, eval, infer) for the inputs of
-the config and shows inputs, variables, outputs and how often each op occurs. No
-checkpoint is read or written. With --graph, the graph itself is printed as a
-GraphDef in text form.`,
+the config and shows inputs, variables, outputs and how often each op occurs, and
+the feature columns of a canned model. No checkpoint is read or written. With
+--graph, the graph itself is printed as a GraphDef in text form. With --weights,
+what the newest checkpoint has learnt of the columns is shown: the weights of a
+linear model (or of the linear part of one) by the values of its columns, those
+that are zero left out; the importances of the columns of boosted trees.`,
 		Example: `  goestimator inspect model --config configs/glyphs.yaml
-  goestimator inspect model --config configs/glyphs.yaml --mode infer --graph > graph.pbtxt`,
+  goestimator inspect model --config configs/glyphs.yaml --mode infer --graph > graph.pbtxt
+  goestimator inspect model --config configs/adult_wide_deep.yaml --weights`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := f.load()
 			if err != nil {
 				return err
 			}
-			ds, err := a.describe(cmd.Context(), cfg, mode)
+			if weights {
+				return a.printWeights(cfg, f.json)
+			}
+			j, err := a.looseJob(cfg)
+			if err != nil {
+				return err
+			}
+			defer j.est.Close()
+			ds, err := j.describe(cmd.Context(), mode)
 			if err != nil {
 				return err
 			}
 			if text {
 				return a.printGraph(ds[0])
 			}
-			return a.printModel(ds, f.json)
+			columns, err := columnInfos(j.fn)
+			if err != nil {
+				return err
+			}
+			return a.printModel(ds, columns, f.json)
 		},
 	}
 	f.add(cmd)
 	cmd.Flags().StringVar(&mode, "mode", "", "only this mode: train, eval or infer")
 	cmd.Flags().BoolVar(&text, "graph", false, "print the GraphDef of --mode (default: train) as text")
+	cmd.Flags().BoolVar(&weights, "weights", false, "print the linear weights, or importances, of the newest checkpoint")
 	return cmd
 }
 
 // describe compiles the modes that have an input, or the wanted one.
-func (a *app) describe(ctx context.Context, cfg *runconfig.Config, mode string) ([]*estimator.Description, error) {
-	j, err := a.looseJob(cfg)
-	if err != nil {
-		return nil, err
-	}
-	defer j.est.Close()
+func (j *job) describe(ctx context.Context, mode string) ([]*estimator.Description, error) {
 	sections := j.sections()
 	var out []*estimator.Description
 	for _, s := range sections {
@@ -78,7 +90,7 @@ func (a *app) describe(ctx context.Context, cfg *runconfig.Config, mode string) 
 	case len(out) == 0 && mode != "":
 		return nil, usage(fmt.Errorf("--mode %s: expected train, eval or infer", mode))
 	case len(out) == 0:
-		return nil, usage(fmt.Errorf("the config names no input: set train.input.format to one of %s", a.formats()))
+		return nil, usage(fmt.Errorf("the config names no input: set train.input.format to one of %s", j.app.formats()))
 	}
 	return out, nil
 }
@@ -151,7 +163,7 @@ func tensorInfos(vars []hooks.VariableInfo) []tensorInfo {
 	return out
 }
 
-func (a *app) printModel(ds []*estimator.Description, asJSON bool) error {
+func (a *app) printModel(ds []*estimator.Description, columns []columnInfo, asJSON bool) error {
 	infos := map[string]modelInfo{}
 	var b strings.Builder
 	for _, d := range ds {
@@ -165,8 +177,13 @@ func (a *app) printModel(ds []*estimator.Description, asJSON bool) error {
 		addLine(&b, "ops", opCounts(i.Ops))
 	}
 	if asJSON {
-		return a.printJSON(map[string]any{"modes": infos})
+		out := map[string]any{"modes": infos}
+		if len(columns) > 0 {
+			out["feature_columns"] = columns
+		}
+		return a.printJSON(out)
 	}
+	b.WriteString(formatColumns(columns))
 	b.WriteString(formatVariables(ds[0].Variables))
 	if slots := infos[string(models.Train)].Slots; len(slots) > 0 {
 		bytes := int64(0)

@@ -18,6 +18,7 @@ type job struct {
 	app     *app
 	cfg     *runconfig.Config
 	est     *estimator.Estimator
+	fn      estimator.ModelFn
 	profile bool // train tells where its time goes
 }
 
@@ -69,7 +70,7 @@ func (a *app) newJob(cfg *runconfig.Config) (*job, error) {
 	if err != nil {
 		return nil, usage(err)
 	}
-	return &job{app: a, cfg: cfg, est: est}, nil
+	return &job{app: a, cfg: cfg, est: est, fn: fn}, nil
 }
 
 // configWriter leaves the resolved config beside the checkpoints, once the

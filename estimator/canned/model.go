@@ -19,6 +19,7 @@ type Model struct {
 	plan     *feature.Plan
 	weighted *feature.Plan // with the weight column, which is no feature column; nil where there is none
 	weights  string        // its name
+	linear   []feature.Column
 	head     heads.Head
 	body     body
 }
@@ -43,7 +44,7 @@ func newModel(c feature.Columns, h heads.Head, weights string) (*Model, error) {
 	if h == nil {
 		return nil, errNoHead
 	}
-	m := &Model{head: h, weights: weights}
+	m := &Model{head: h, weights: weights, linear: c.Linear}
 	var err error
 	if m.plan, err = feature.New(c); err != nil || weights == "" {
 		return m, err
