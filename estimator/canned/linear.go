@@ -20,6 +20,7 @@ type LinearClassifier struct {
 	WeightColumn    string                // the feature that weighs the examples; "": none
 	LabelVocabulary []string              // labels are words; nil: they are ids
 	Optimizer       *optimizers.Optimizer // nil: Ftrl with learning rate 0.2
+	SDCA            *LinearSDCA           // in place of Optimizer; nil: none
 	LossReduction   losses.Reduction      // "": losses.SumOverBatchSize
 	SparseCombiner  feature.Combiner      // of several ids of a column; "": feature.Sum
 }
@@ -30,7 +31,11 @@ func (o LinearClassifier) ModelFn() (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return LinearEstimator{Head: h, Columns: o.Columns, WeightColumn: o.WeightColumn, Optimizer: o.Optimizer, SparseCombiner: o.SparseCombiner}.ModelFn()
+	e := LinearEstimator{Head: h, Columns: o.Columns, WeightColumn: o.WeightColumn, Optimizer: o.Optimizer, SparseCombiner: o.SparseCombiner}
+	if o.SDCA != nil {
+		return sdcaModel(e, sdca{options: *o.SDCA, loss: logisticLoss, words: o.LabelVocabulary})
+	}
+	return e.ModelFn()
 }
 
 // New returns the Estimator of the model.
@@ -45,6 +50,7 @@ type LinearRegressor struct {
 	LabelDimension int                   // numbers of a label; 0: 1
 	WeightColumn   string                // the feature that weighs the examples; "": none
 	Optimizer      *optimizers.Optimizer // nil: Ftrl with learning rate 0.2
+	SDCA           *LinearSDCA           // in place of Optimizer; nil: none
 	LossReduction  losses.Reduction      // "": losses.SumOverBatchSize
 	SparseCombiner feature.Combiner      // of several ids of a column; "": feature.Sum
 }
@@ -55,7 +61,11 @@ func (o LinearRegressor) ModelFn() (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return LinearEstimator{Head: h, Columns: o.Columns, WeightColumn: o.WeightColumn, Optimizer: o.Optimizer, SparseCombiner: o.SparseCombiner}.ModelFn()
+	e := LinearEstimator{Head: h, Columns: o.Columns, WeightColumn: o.WeightColumn, Optimizer: o.Optimizer, SparseCombiner: o.SparseCombiner}
+	if o.SDCA != nil {
+		return sdcaModel(e, sdca{options: *o.SDCA, loss: squaredLoss})
+	}
+	return e.ModelFn()
 }
 
 // New returns the Estimator of the model.

@@ -16,12 +16,12 @@ import (
 // Model is a canned estimator's model_fn with its feature columns, ready for
 // estimator.New.
 type Model struct {
-	plan     *feature.Plan
-	weighted *feature.Plan // with the weight column, which is no feature column; nil where there is none
-	weights  string        // its name
-	linear   []feature.Column
-	head     heads.Head
-	body     body
+	columns feature.Columns
+	plan    *feature.Plan
+	weights string   // the weight column; "": none
+	keep    []string // what is no feature column and stays where the data has it
+	head    heads.Head
+	body    body
 }
 
 var errNoHead = errors.New("the model has no head: expected one of estimator/heads")
@@ -39,18 +39,22 @@ type body interface {
 	minimize(mc *estimator.ModelContext, loss *G.Node) *optimizers.TrainOp
 }
 
+// dataTrained is a body whose training reads more of the data than the loss does.
+type dataTrained interface {
+	train(mc *estimator.ModelContext, in heads.Inputs, loss *G.Node) *optimizers.TrainOp
+}
+
 // newModel plans the columns; the body is to be set.
 func newModel(c feature.Columns, h heads.Head, weights string) (*Model, error) {
 	if h == nil {
 		return nil, errNoHead
 	}
-	m := &Model{head: h, weights: weights, linear: c.Linear}
-	var err error
-	if m.plan, err = feature.New(c); err != nil || weights == "" {
-		return m, err
+	m := &Model{head: h, columns: c, weights: weights}
+	if weights != "" {
+		m.keep = []string{weights}
 	}
-	c.Keep = []string{weights}
-	m.weighted, err = feature.New(c)
+	var err error
+	m.plan, err = feature.New(c)
 	return m, err
 }
 
@@ -60,16 +64,31 @@ func (m *Model) Model(mc *estimator.ModelContext, features models.Features, labe
 	if mc.Failed() {
 		return nil, mc.Err()
 	}
-	return m.head.Spec(mc, heads.Inputs{Features: features, Labels: labels, Logits: logits,
-		TrainOp: func(loss *G.Node) *optimizers.TrainOp { return m.body.minimize(mc, loss) }})
+	in := heads.Inputs{Features: features, Labels: labels, Logits: logits}
+	data := in
+	in.TrainOp = func(loss *G.Node) *optimizers.TrainOp {
+		if t, ok := m.body.(dataTrained); ok {
+			return t.train(mc, data, loss)
+		}
+		return m.body.minimize(mc, loss)
+	}
+	return m.head.Spec(mc, in)
 }
 
 // Prepare puts the feature columns upon a data set. An error names the column
 // that does not fit the data.
 func (m *Model) Prepare(ds inputs.Dataset) (inputs.Dataset, error) {
-	plan := m.plan
-	if m.weighted != nil && ds.Schema().Index(m.weights) >= 0 { // data to predict needs no weights
-		plan = m.weighted
+	plan, c := m.plan, m.columns
+	for _, name := range m.keep {
+		if ds.Schema().Index(name) >= 0 { // data to predict needs no weights
+			c.Keep = append(c.Keep[:len(c.Keep):len(c.Keep)], name)
+		}
+	}
+	if len(c.Keep) > 0 {
+		var err error
+		if plan, err = feature.New(c); err != nil {
+			return nil, err
+		}
 	}
 	if _, err := plan.Mapper().Schema(ds.Schema()); err != nil {
 		return nil, err

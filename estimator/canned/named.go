@@ -68,7 +68,11 @@ func finish[M estimator.ModelFn](r *paramReader, modelFn func() (M, error)) (est
 func linearOf(k kindOfHead) maker {
 	return func(r *paramReader) (estimator.ModelFn, error) {
 		o := LinearEstimator{Head: r.head(k), Columns: r.columns("feature_columns"), WeightColumn: r.text("weight_column"),
-			Optimizer: r.optimizer("optimizer", linearRate), SparseCombiner: r.combiner("sparse_combiner")}
+			SparseCombiner: r.combiner("sparse_combiner")}
+		if s := r.sdca("optimizer", k); s != nil {
+			return finish(r, func() (*Model, error) { return sdcaModel(o, *s) })
+		}
+		o.Optimizer = r.optimizer("optimizer", linearRate)
 		return finish(r, o.ModelFn)
 	}
 }

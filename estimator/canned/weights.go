@@ -33,14 +33,14 @@ func (m *Model) LinearWeights(read func(variable string) (*models.Tensor, error)
 	}
 	out := []Weight{{Column: "bias", Weight: rowOf(x)}}
 	for _, input := range in {
-		i := slices.IndexFunc(m.linear, func(c feature.Column) bool { return c.Name() == input.Column })
+		i := slices.IndexFunc(m.columns.Linear, func(c feature.Column) bool { return c.Name() == input.Column })
 		if i < 0 {
 			return nil, fmt.Errorf("column %q is not among the model's", input.Column)
 		}
 		if x, err = read(input.Kernel.In(feature.LinearScope)); err != nil {
 			return nil, err
 		}
-		names, err := valueNames(m.linear[i])
+		names, err := valueNames(m.columns.Linear[i])
 		if err != nil {
 			return nil, err
 		}

@@ -1,0 +1,258 @@
+package canned
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/estimator/heads"
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/inputs/feature"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/columns"
+	"github.com/goestimator/goestimator/models/initializers"
+	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/models/optimizers"
+	G "gorgonia.org/gorgonia"
+)
+
+// LinearSDCA is tf.estimator.experimental.LinearSDCA: it trains a LinearClassifier of two
+// classes or a LinearRegressor of one number by stochastic dual coordinate
+// ascent (Shalev-Shwartz and Zhang 2013; with several replicas the adding of Ma
+// et al. 2015). It minimises, over the examples i with their weights c_i,
+//
+//	sum of c_i*loss(y_i, w*x_i) + SymmetricL1*|w| + SymmetricL2/2*|w|^2
+//
+// where the bias is a weight of a feature that is always 1, the logistic loss is
+// the cross entropy, and the squared loss half the squared error. No learning
+// rate is needed.
+//
+// What is known of each example, by the fingerprint of its id, is in the
+// variables sdca/example_ids and sdca/example_state, so that a checkpoint has it.
+type LinearSDCA struct {
+	ExampleIDColumn   string  // text or whole numbers; equal ids are one example
+	NumLossPartitions int     // batches that are worked on at once; 0: as many as replicas in sync
+	SymmetricL1       float64 // symmetric_l1_regularization, at least 0
+	SymmetricL2       float64 // symmetric_l2_regularization, above 0; 0: 1
+	Adaptive          bool    // examples of a batch are drawn by how much is to be gained from each (Csiba et al. 2015)
+	Examples          int     // how many different examples there may be; 0: 65536
+}
+
+// check sets defaults.
+func (o *LinearSDCA) check() error {
+	if o.SymmetricL2 == 0 {
+		o.SymmetricL2 = 1
+	}
+	if o.Examples == 0 {
+		o.Examples = 1 << 16
+	}
+	finite := func(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+	switch {
+	case o.ExampleIDColumn == "":
+		return fmt.Errorf("optimizer sdca: example_id_column: expected the column that identifies examples")
+	case o.NumLossPartitions < 0:
+		return fmt.Errorf("optimizer sdca: num_loss_partitions: expected >= 1, got %d", o.NumLossPartitions)
+	case !(o.SymmetricL1 >= 0) || !finite(o.SymmetricL1):
+		return fmt.Errorf("optimizer sdca: symmetric_l1_regularization: expected >= 0, got %v", o.SymmetricL1)
+	case !(o.SymmetricL2 > 0) || !finite(o.SymmetricL2):
+		return fmt.Errorf("optimizer sdca: symmetric_l2_regularization: expected > 0, got %v", o.SymmetricL2)
+	case o.Examples < 1 || o.Examples > 1<<28:
+		return fmt.Errorf("optimizer sdca: num_examples: expected 1 to 2^28, got %d", o.Examples)
+	}
+	return nil
+}
+
+// The losses of SDCA, by TensorFlow's names.
+const (
+	logisticLoss = "logistic_loss"
+	squaredLoss  = "squared_loss"
+)
+
+// sdca is a linear model that is trained by dual coordinate ascent.
+type sdca struct {
+	linear
+	options LinearSDCA
+	loss    string
+	weights string
+	words   []string // label vocabulary
+}
+
+// sdcaModel returns the model_fn of a linear model under a head of one logit.
+func sdcaModel(o LinearEstimator, s sdca) (*Model, error) {
+	if err := s.options.check(); err != nil {
+		return nil, err
+	}
+	switch {
+	case o.Optimizer != nil:
+		return nil, fmt.Errorf("optimizer: expected either an optimizer or SDCA, got both")
+	case o.SparseCombiner != "" && o.SparseCombiner != feature.Sum:
+		return nil, fmt.Errorf("sparse_combiner: expected sum with the optimizer sdca, got %s", o.SparseCombiner)
+	case o.Head == nil || o.Head.LogitsDimension() != 1:
+		return nil, fmt.Errorf("optimizer sdca: expected two classes, or a label of one number")
+	}
+	m, err := newModel(feature.Columns{Linear: o.Columns}, o.Head, o.WeightColumn)
+	if err != nil {
+		return nil, err
+	}
+	m.keep = append(m.keep, s.options.ExampleIDColumn)
+	part, err := newLinear(m, nil, linearRate)
+	if err != nil {
+		return nil, err
+	}
+	for _, in := range part.inputs {
+		if in.Table != nil || in.Kind != feature.Numbers && in.Kind != feature.IDs {
+			return nil, fmt.Errorf("column %s: the optimizer sdca takes numeric and categorical columns", in.Column)
+		}
+	}
+	s.linear, s.weights = *part, o.WeightColumn
+	m.body = &s
+	return m, nil
+}
+
+var _ dataTrained = (*sdca)(nil)
+
+// train says how the weights are found.
+func (s *sdca) train(mc *estimator.ModelContext, in heads.Inputs, loss *G.Node) *optimizers.TrainOp {
+	step := sdcaStep{Loss: s.loss, L1: s.options.SymmetricL1, L2: s.options.SymmetricL2, Adaptive: s.options.Adaptive, Seed: mc.Seed(),
+		Partitions: max(s.options.NumLossPartitions, mc.ReplicasInSync()), Capacity: s.options.Examples + s.options.Examples/2}
+	op := &optimizers.StepOp{Function: "sdca", Args: []*G.Node{s.labels(mc, in.Labels), s.exampleWeights(mc, in), s.exampleIDs(mc, in.Features)}}
+	byName := map[string]*models.Variable{}
+	for _, v := range mc.Variables() {
+		byName[v.Name] = v
+	}
+	add := func(name string, c sdcaColumn, args ...*G.Node) {
+		v := byName[name]
+		if v == nil {
+			mc.Failf("optimizer sdca: no variable %s", name)
+			return
+		}
+		if slices.Contains(op.Variables, v) {
+			mc.Failf("optimizer sdca: two columns share the weights %s: expected weights of their own", name)
+			return
+		}
+		c.Variable, c.Rows = name, v.Shape[0]
+		u := mc.Variable(name+"_unshrunk", v.Shape, models.WithDType(models.Float32), models.NonTrainable(), models.WithInit(initializers.Zeros()))
+		op.Variables = append(op.Variables, v, mc.VariableOf(u))
+		step.Columns = append(step.Columns, c)
+		op.Args = append(op.Args, args...)
+	}
+	for _, one := range s.inputs {
+		name := one.Kernel.In(feature.LinearScope)
+		if one.Kind == feature.Numbers {
+			add(name, sdcaColumn{Dense: true}, ops.Cast(mc, columns.InputLayer(mc, in.Features, []feature.Input{one}, feature.LinearScope), models.Float32))
+			continue
+		}
+		ids := in.Features.Ragged(one.Values)
+		if mc.Failed() {
+			return nil
+		}
+		args := []*G.Node{ids.Values, ids.Offsets}
+		if one.Weights != "" {
+			args = append(args, in.Features.Ragged(one.Weights).Values)
+		}
+		add(name, sdcaColumn{Weighted: one.Weights != ""}, args...)
+	}
+	add(feature.LinearScope+"/bias_weights", sdcaColumn{Bias: true})
+	ids := mc.Variable(sdcaIDs, []int{step.Capacity}, models.WithDType(models.Int64), models.NonTrainable(), models.WithInit(initializers.Zeros()))
+	state := mc.Variable(sdcaState, []int{step.Capacity, 4}, models.WithDType(models.Float32), models.NonTrainable(), models.WithInit(initializers.Zeros()))
+	if mc.Failed() {
+		return nil
+	}
+	op.Variables = append(op.Variables, mc.VariableOf(ids), mc.VariableOf(state))
+	mc.Summarize(models.ScalarSummary, "sdca/approximate_duality_gap", s.dualityGap(mc, op.Variables, state))
+	config, err := json.Marshal(step)
+	if err != nil {
+		mc.Fail(err)
+	}
+	op.Config = config
+	return &optimizers.TrainOp{Loss: loss, Step: op}
+}
+
+// dualityGap returns how far the objective is from its minimum at most, by
+// example, as far as the examples' state is up to date.
+func (s *sdca) dualityGap(mc *estimator.ModelContext, vars []*models.Variable, state *G.Node) *G.Node {
+	number := func(x float64) *G.Node { return ops.Scalar(mc, models.Float32, x) }
+	sums := ops.Sum(mc, state, ops.Axes(0))
+	total := ops.Sum(mc, ops.Mul(mc, sums, mask(mc, 0, 1, 1, 0)))
+	for i := 0; i+2 < len(vars); i += 2 {
+		w := ops.Cast(mc, vars[i].Node, models.Float32)
+		total = ops.Add(mc, total, ops.Add(mc, ops.Mul(mc, number(s.options.SymmetricL1), ops.Sum(mc, ops.Abs(mc, w))),
+			ops.Mul(mc, number(s.options.SymmetricL2), ops.Sum(mc, ops.Square(mc, w)))))
+	}
+	return ops.DivNoNan(mc, total, ops.Sum(mc, ops.Mul(mc, sums, mask(mc, 0, 0, 0, 1))))
+}
+
+// mask is a constant vector.
+func mask(mc *estimator.ModelContext, x ...float32) *G.Node {
+	t := &models.Tensor{DType: models.Float32, Shape: []int{len(x)}, Bytes: appendFloats(nil, x)}
+	return ops.Constant(mc, t)
+}
+
+// labels returns one number an example: of classes 0 or 1.
+func (s *sdca) labels(mc *estimator.ModelContext, labels models.Labels) *G.Node {
+	n := labels.Only()
+	if mc.Failed() {
+		return nil
+	}
+	if len(s.words) == 0 {
+		return ops.Cast(mc, n, models.Float32)
+	}
+	return mc.Encode(n, estimator.Encoder{DType: models.Float32, Encode: func(dst *models.Tensor, c inputs.NamedTensor) error {
+		out := models.Values[float32](dst)
+		for i := range out {
+			id := slices.Index(s.words, string(c.Tensor.Strings[i]))
+			if id < 0 {
+				return fmt.Errorf("row %d of its batch: label %q: expected one of %q", i, c.Tensor.Strings[i], s.words)
+			}
+			out[i] = float32(id)
+		}
+		return nil
+	}})
+}
+
+// exampleWeights returns one number an example.
+func (s *sdca) exampleWeights(mc *estimator.ModelContext, in heads.Inputs) *G.Node {
+	w := in.Features.Weights()
+	if s.weights != "" {
+		w = in.Features.Dense(s.weights)
+	}
+	if w == nil && !mc.Failed() {
+		w = ops.OnesLike(mc, ops.Sum(mc, in.Logits, ops.Axes(1)))
+	}
+	if mc.Failed() {
+		return nil
+	}
+	return ops.Cast(mc, w, models.Float32)
+}
+
+// exampleIDs returns the fingerprint of each example's id.
+func (s *sdca) exampleIDs(mc *estimator.ModelContext, f models.Features) *G.Node {
+	n := f.Dense(s.options.ExampleIDColumn)
+	if mc.Failed() {
+		return nil
+	}
+	return mc.Encode(n, estimator.Encoder{DType: models.Int64, Encode: func(dst *models.Tensor, c inputs.NamedTensor) error {
+		out, t := models.Values[int64](dst), c.Tensor
+		if t.Len() != len(out) {
+			return fmt.Errorf("expected one id an example, got %d for %d", t.Len(), len(out))
+		}
+		for i := range out {
+			switch t.DType {
+			case models.String:
+				out[i] = int64(feature.Fingerprint64(t.Strings[i]))
+			case models.Int64:
+				out[i] = int64(feature.Fingerprint64(fmt.Append(nil, models.Values[int64](t)[i])))
+			case models.Int32:
+				out[i] = int64(feature.Fingerprint64(fmt.Append(nil, models.Values[int32](t)[i])))
+			default:
+				return fmt.Errorf("ids of type %v: expected text or whole numbers", t.DType)
+			}
+			if out[i] == 0 { // which is the mark of a free place
+				out[i] = 1
+			}
+		}
+		return nil
+	}})
+}

@@ -1,0 +1,81 @@
+package canned
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+)
+
+// exampleState is what a step makes of one example.
+type exampleState struct {
+	id                       int64
+	old, dual                float64 // the dual variable before and after
+	primal, dualLoss, weight float64 // as of before, for the duality gap
+}
+
+// stateBytes is the length of a record.
+const stateBytes = 6 * 8
+
+func (x exampleState) append(b []byte) []byte {
+	b = binary.LittleEndian.AppendUint64(b, uint64(x.id))
+	for _, v := range []float64{x.old, x.dual, x.primal, x.dualLoss, x.weight} {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
+	}
+	return b
+}
+
+// take reads a record and returns what follows it.
+func (x *exampleState) take(b []byte) ([]byte, error) {
+	if len(b) < stateBytes {
+		return nil, errors.New("a record of an example is too short")
+	}
+	x.id = int64(binary.LittleEndian.Uint64(b))
+	for i, v := range []*float64{&x.old, &x.dual, &x.primal, &x.dualLoss, &x.weight} {
+		*v = math.Float64frombits(binary.LittleEndian.Uint64(b[8+8*i:]))
+	}
+	return b[stateBytes:], nil
+}
+
+// exampleTable is a hash table with open addressing in two variables: the
+// fingerprint of each example, and four numbers of it.
+type exampleTable struct {
+	ids   []int64
+	state []float32
+}
+
+// place returns where an example is, or is to be; false where there is no room.
+func (t exampleTable) place(id int64) (int, bool) {
+	n := uint64(len(t.ids))
+	for i := range n {
+		at := (uint64(id) + i) % n
+		if t.ids[at] == id || t.ids[at] == 0 {
+			return int(at), true
+		}
+	}
+	return 0, false
+}
+
+// dual returns the dual variable of an example, 0 for a new one.
+func (t exampleTable) dual(id int64) float64 {
+	at, ok := t.place(id)
+	if !ok {
+		return 0
+	}
+	return float64(t.state[4*at])
+}
+
+// add puts an example's new state in its place. The dual variable changes by as
+// much as it did for whoever worked on it, as the weights do: their relation
+// holds even where two worked on one example at a time.
+func (t exampleTable) add(x exampleState) error {
+	at, ok := t.place(x.id)
+	if !ok {
+		return fmt.Errorf("there are more than %d different examples: raise num_examples of the optimizer sdca, in another model_dir", len(t.ids)*2/3)
+	}
+	t.ids[at] = x.id
+	s := t.state[4*at : 4*at+4]
+	s[0] += float32(x.dual - x.old)
+	s[1], s[2], s[3] = float32(x.primal), float32(x.dualLoss), float32(x.weight)
+	return nil
+}
