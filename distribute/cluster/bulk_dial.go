@@ -20,6 +20,8 @@ import (
 const (
 	// bulkPatience bounds what a stream waits for a bulk connection to a peer that is there.
 	bulkPatience = 5 * time.Second
+	// bulkAttempts is how often a connection that breaks meanwhile is tried anew.
+	bulkAttempts = 3
 	// bulkPause is how long a peer is not asked again that does not take bulk connections.
 	bulkPause = 30 * time.Second
 )
@@ -79,7 +81,13 @@ func (c *bulkConn) drop() {
 // bulk returns a bulk connection to a peer for one stream, when the peer is
 // there; nil where there is none to be had, and the stream's frames go by gRPC.
 func (n *Node) bulk(ctx context.Context, p *peer) *bulkConn {
-	for !n.config.noBulk && p.awaitReady(ctx) {
+	if n.config.noBulk {
+		return nil
+	}
+	for range bulkAttempts {
+		if !p.awaitReady(ctx) {
+			return nil
+		}
 		c, ask := p.bulk.take()
 		if c != nil || !ask {
 			return c
