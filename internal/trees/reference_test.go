@@ -211,7 +211,7 @@ func TestTreesAreThoseOfTheReference(t *testing.T) {
 	} {
 		for _, loss := range []string{"logistic", "squared"} {
 			t.Run(fmt.Sprint(seed, loss), func(t *testing.T) {
-				rows := 400 + seed*1500
+				rows := 400 + seed*500
 				space, x, labels := toy(rand.New(rand.NewPCG(uint64(seed), 7)), rows, c.Dim)
 				ref := &reference{c: &c, space: space, x: x, base: make([]float64, rows*c.Dim), labels: make([]float64, len(labels))}
 				for i, v := range labels {
