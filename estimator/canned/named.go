@@ -30,6 +30,8 @@ var registry = map[string]maker{
 	"boosted_trees_classifier":       treesOf(classes),
 	"boosted_trees_regressor":        treesOf(numbers),
 	"boosted_trees_estimator":        treesOf(anyHead),
+	"rnn_classifier":                 rnnOf(classes),
+	"rnn_estimator":                  rnnOf(anyHead),
 	"kmeans":                         kmeansNamed,
 }
 

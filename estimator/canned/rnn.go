@@ -1,0 +1,119 @@
+package canned
+
+import (
+	"fmt"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/estimator/heads"
+	"github.com/goestimator/goestimator/inputs/feature"
+	"github.com/goestimator/goestimator/models/layers"
+	"github.com/goestimator/goestimator/models/losses"
+	"github.com/goestimator/goestimator/models/optimizers"
+)
+
+// RNNClassifier is tf.estimator.experimental.RNNClassifier: recurrent layers along
+// sequence columns, for two or more classes.
+type RNNClassifier struct {
+	SequenceColumns []feature.Column // sequence_feature_columns; at least one
+	ContextColumns  []feature.Column // context_feature_columns: dense ones, repeated at every step
+	Units           []int            // units of each layer; at least one
+	CellType        layers.Cell      // "": layers.SimpleRNN
+	ReturnSequences bool             // a prediction, and a label, for each step
+	Classes         int              // n_classes; 0: 2
+	WeightColumn    string           // the feature that weighs the examples, or the steps; "": none
+	LabelVocabulary []string         // labels are words; nil: they are ids
+	Optimizer       *optimizers.Optimizer
+	LossReduction   losses.Reduction // "": losses.SumOverBatchSize
+	SequenceMask    string           // of SequentialHead; "": sequence_mask
+}
+
+// ModelFn returns the model_fn; its error names the option that is wrong.
+func (o RNNClassifier) ModelFn() (*Model, error) {
+	h, err := classifier(o.Classes, o.WeightColumn, o.LabelVocabulary, o.LossReduction)
+	if err != nil {
+		return nil, err
+	}
+	return RNNEstimator{Head: h, SequenceColumns: o.SequenceColumns, ContextColumns: o.ContextColumns, WeightColumn: o.WeightColumn,
+		Units: o.Units, CellType: o.CellType, ReturnSequences: o.ReturnSequences, Optimizer: o.Optimizer}.ModelFn()
+}
+
+// New returns the Estimator of the model.
+func (o RNNClassifier) New(opts ...estimator.Option) (*estimator.Estimator, error) {
+	return newEstimator(o.ModelFn, opts)
+}
+
+// RNNEstimator is tf.estimator.experimental.RNNEstimator: recurrent layers along
+// sequence columns under any head.
+type RNNEstimator struct {
+	Head            heads.Head
+	SequenceColumns []feature.Column // sequence_feature_columns; at least one
+	ContextColumns  []feature.Column // context_feature_columns: dense ones, repeated at every step
+	WeightColumn    string           // the feature that the head's weight column names; "": none
+	Units           []int            // units of each layer; at least one
+	CellType        layers.Cell      // "": layers.SimpleRNN
+	ReturnSequences bool             // a prediction, and a label, for each step
+	// Optimizer; nil: Adagrad with learning rate 0.05 and gradients of a norm of at most 5.
+	Optimizer *optimizers.Optimizer
+}
+
+// tf.estimator's, of an optimizer that is known by its name alone.
+const (
+	rnnRate = 0.05
+	rnnClip = 5.0
+)
+
+// ModelFn returns the model_fn; its error names the option that is wrong.
+func (o RNNEstimator) ModelFn() (*Model, error) {
+	if len(o.SequenceColumns) == 0 {
+		return nil, fmt.Errorf("sequence_feature_columns: expected at least one column")
+	}
+	if len(o.Units) == 0 {
+		return nil, fmt.Errorf("units: expected the units of at least one layer")
+	}
+	for i, n := range o.Units {
+		if n < 1 {
+			return nil, fmt.Errorf("units[%d]: expected >= 1, got %d", i, n)
+		}
+	}
+	m, err := newModel(feature.Columns{Sequence: o.SequenceColumns, Dense: o.ContextColumns}, o.Head, o.WeightColumn)
+	if err != nil {
+		return nil, err
+	}
+	r := &rnn{units: o.Units, cell: o.CellType, optimizer: o.Optimizer}
+	m.body = r
+	return m, r.complete(m)
+}
+
+// New returns the Estimator of the model.
+func (o RNNEstimator) New(opts ...estimator.Option) (*estimator.Estimator, error) {
+	return newEstimator(o.ModelFn, opts)
+}
+
+// complete reads the model's plan and sets defaults.
+func (r *rnn) complete(m *Model) (err error) {
+	if r.cell == "" {
+		r.cell = layers.SimpleRNN
+	}
+	if err := r.cell.Check(); err != nil {
+		return fmt.Errorf("cell_type: %w", err)
+	}
+	if r.sequence, err = startingPoints(m.plan.Sequence()); err != nil {
+		return err
+	}
+	if r.context, err = startingPoints(m.plan.Dense()); err != nil {
+		return err
+	}
+	if r.optimizer == nil {
+		if r.optimizer, err = named("Adagrad", rnnRate); err == nil {
+			r.optimizer = clipped(r.optimizer)
+		}
+	}
+	return err
+}
+
+// clipped bounds the norm of each gradient.
+func clipped(o *optimizers.Optimizer) *optimizers.Optimizer {
+	c := *o
+	c.Transforms = []optimizers.Transform{{Kind: optimizers.ClipNorm, Limit: rnnClip}}
+	return &c
+}

@@ -1,0 +1,61 @@
+package canned
+
+import (
+	"fmt"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/inputs/feature"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/columns"
+	"github.com/goestimator/goestimator/models/layers"
+	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/models/optimizers"
+	G "gorgonia.org/gorgonia"
+)
+
+// rnn is recurrent layers as a body.
+type rnn struct {
+	sequence, context []feature.Input
+	units             []int
+	cell              layers.Cell
+	optimizer         *optimizers.Optimizer
+}
+
+// logits builds the layers along the steps and a dense one upon the last output.
+func (r *rnn) logits(mc *estimator.ModelContext, f models.Features, units int) *G.Node {
+	s := columns.SequenceInput(mc, f, r.sequence, columns.SequenceScope)
+	if mc.Failed() {
+		return nil
+	}
+	mc.Summarize(models.HistogramSummary, "rnn_model/sequence_input_layer/sequence_length", ops.Cast(mc, s.Lengths, mc.DType()))
+	mask := s.Mask(mc)
+	if len(r.context) > 0 {
+		s = s.WithContext(mc, columns.InputLayer(mc, f, r.context, columns.ContextScope))
+	}
+	x := s.Steps
+	for i, n := range r.units {
+		x = layers.Recurrent(mc, x, mask, layers.Rnn{Name: r.layer(i), Cell: r.cell, Units: n})
+	}
+	if mc.Failed() {
+		return nil
+	}
+	last := x.Shape()[1] - 1
+	x = ops.Squeeze(mc, ops.Slice(mc, x, []int{0, last, 0}, []int{-1, 1, -1}), 1)
+	return layers.Dense(mc, x, units, layers.Weights{Name: "rnn_model/logits"})
+}
+
+// layer is the scope of a layer's variables.
+func (r *rnn) layer(i int) string {
+	name := fmt.Sprintf("rnn_model/rnn/%s_cell", r.cell)
+	if len(r.units) > 1 {
+		name = fmt.Sprintf("rnn_model/rnn/stacked_rnn_cells/%s_cell", r.cell)
+	}
+	if i > 0 {
+		name += fmt.Sprintf("_%d", i)
+	}
+	return name
+}
+
+func (r *rnn) minimize(mc *estimator.ModelContext, loss *G.Node) *optimizers.TrainOp {
+	return r.optimizer.Minimize(mc, loss)
+}

@@ -1,0 +1,123 @@
+package columns
+
+import (
+	"github.com/goestimator/goestimator/inputs/feature"
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/ops"
+	G "gorgonia.org/gorgonia"
+)
+
+// SequenceScope is the scope of the tables in tf.estimator's recurrent models, and
+// ContextScope that of the tables of what is repeated at every step.
+const (
+	SequenceScope = "sequence_features"
+	ContextScope  = "dense_features"
+)
+
+// Sequence is the input of a recurrent network.
+type Sequence struct {
+	Steps   *G.Node // [batch, T, width]; what stands after an example's last step means nothing
+	Lengths *G.Node // steps of each example, int64 [batch]
+}
+
+// SequenceInput returns the sequence columns side by side, in the order of in,
+// padded to T steps, a power of two that no example of the batch exceeds: the
+// model is built again when longer ones come. Tables are variables below scope,
+// for example SequenceScope. Every example must have as many steps in
+// every column, which the caller has made sure of.
+func SequenceInput(c models.Context, f models.Features, in []feature.Input, scope string) Sequence {
+	if len(in) == 0 {
+		c.Core().Failf("sequence input: no columns: expected at least one")
+		return Sequence{}
+	}
+	rs, length := make([]*models.Ragged, len(in)), 1
+	for i, input := range in {
+		if rs[i] = steps(c, f, input); rs[i] == nil {
+			return Sequence{}
+		}
+		length = max(length, rs[i].MaxLength())
+	}
+	parts := make([]*G.Node, len(in))
+	for i, input := range in {
+		if input.Kind == feature.IDSteps {
+			parts[i] = rowsOfSteps(c, input, ops.RaggedToDense(c, rs[i], length), table(c, input.Table, scope))
+			continue
+		}
+		x := ops.Cast(c, ops.RaggedToDense(c, rs[i], length), c.Core().DType())
+		if input.Width == 1 {
+			x = ops.ExpandDims(c, x, -1)
+		}
+		parts[i] = x
+	}
+	s := Sequence{Steps: ops.Concat(c, 2, parts...), Lengths: ops.SequenceLengths(c, rs[0])}
+	if c.Core().Failed() {
+		return Sequence{}
+	}
+	return s
+}
+
+// steps returns the ragged feature of a column as a sequence, nil where it fails.
+func steps(c models.Context, f models.Features, in feature.Input) *models.Ragged {
+	var width int
+	switch in.Kind {
+	case feature.NumberSteps:
+		width = in.Width
+	case feature.IDSteps:
+		width = 1
+	default:
+		c.Core().Failf("column %s: %s are no sequence: expected steps of numbers or of ids", in.Column, in.Kind)
+	}
+	if c.Core().Failed() {
+		return nil
+	}
+	r := f.Ragged(in.Values)
+	if r == nil {
+		return nil
+	}
+	if in.Kind == feature.IDSteps {
+		r.Below(in.Buckets)
+	}
+	return r.Steps(width)
+}
+
+// rowsOfSteps returns the row of each step's id, zeros where it is -1, each of at most in.MaxNorm.
+func rowsOfSteps(c models.Context, in feature.Input, ids, rows *G.Node) *G.Node {
+	x := ops.Lookup(c, rows, ids)
+	if in.MaxNorm == 0 || c.Core().Failed() {
+		return x
+	}
+	// Below half the limit the norm does not matter, and that of 0 has no gradient.
+	limit := func(v float64) *G.Node { return ops.Scalar(c, c.Core().DType(), v) }
+	squares := ops.Sum(c, ops.Square(c, x), ops.KeepAxes(-1))
+	norm := ops.Sqrt(c, ops.Maximum(c, squares, limit(in.MaxNorm*in.MaxNorm/4)))
+	return ops.Mul(c, x, ops.Div(c, limit(in.MaxNorm), ops.Maximum(c, norm, limit(in.MaxNorm))))
+}
+
+// WithContext repeats the context [batch, d] at every step, after the columns of
+// the sequence.
+func (s Sequence) WithContext(c models.Context, context *G.Node) Sequence {
+	if c.Core().Failed() {
+		return Sequence{}
+	}
+	shape := s.Steps.Shape()
+	repeated := ops.Tile(c, ops.ExpandDims(c, context, 1), 1, shape[1], 1)
+	return Sequence{Steps: ops.Concat(c, 2, s.Steps, repeated), Lengths: s.Lengths}
+}
+
+// Mask says which steps there are, bool [batch, T].
+func (s Sequence) Mask(c models.Context) *G.Node {
+	if c.Core().Failed() {
+		return nil
+	}
+	places := make([]int64, s.Steps.Shape()[1])
+	for i := range places {
+		places[i] = int64(i)
+	}
+	t, err := graph.FromSlice(places, 1, len(places))
+	if err != nil {
+		c.Core().Fail(err)
+		return nil
+	}
+	return ops.Less(c, ops.Constant(c, t), ops.ExpandDims(c, s.Lengths, -1))
+}
