@@ -322,7 +322,7 @@ func (s *Sketch) MergeBinary(b []byte) ([]byte, error) {
 			b = b[8:]
 		}
 		e := entry{v[0], v[1], v[2], v[3]}
-		if !(e.Min >= 0 && e.Max >= e.Min && e.W >= 0) || math.IsInf(e.Max, 0) || i > 0 && !(e.V > entries[i-1].V) || e.V != e.V {
+		if !(e.Min >= 0 && e.Max >= e.Min && e.W >= 0) || math.IsInf(e.Max, 0) || i > 0 && !(e.V > entries[i-1].V) || float64(float32(e.V)) != e.V {
 			return nil, fmt.Errorf("%w: entry %d is %v", ErrSketch, i, v)
 		}
 		entries[i] = e
