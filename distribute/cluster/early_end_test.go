@@ -12,8 +12,9 @@ import (
 
 // Whatever the moment at which the peer ends a stream, a Send returns, long
 // before its context does: gRPC forgets frames that it is about to queue then.
-func TestSendToAStreamThatEnds(t *testing.T) {
-	caller, _, _ := local(t)
+func TestSendToAStreamThatEnds(t *testing.T) { eachWay(t, testSendToAStreamThatEnds) }
+
+func testSendToAStreamThatEnds(t *testing.T, caller *Node) {
 	body := make([]byte, 64<<10)
 	var wg sync.WaitGroup
 	for range 8 {

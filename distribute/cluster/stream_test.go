@@ -10,8 +10,20 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-func TestStreamEchoes(t *testing.T) {
-	caller, _, _ := local(t)
+// eachWay tests streams with and without bulk connections.
+func eachWay(t *testing.T, test func(t *testing.T, caller *Node)) {
+	for name, noBulk := range map[string]bool{"bulk": false, "grpc": true} {
+		t.Run(name, func(t *testing.T) {
+			caller, _, _ := local(t)
+			caller.config.noBulk = noBulk
+			test(t, caller)
+		})
+	}
+}
+
+func TestStreamEchoes(t *testing.T) { eachWay(t, testStreamEchoes) }
+
+func testStreamEchoes(t *testing.T, caller *Node) {
 	s, err := caller.Stream(testContext(t), ps0, "/test.Echo/Stream")
 	if err != nil {
 		t.Fatal(err)
@@ -48,8 +60,9 @@ func TestStreamEchoes(t *testing.T) {
 	}
 }
 
-func TestStreamErrors(t *testing.T) {
-	caller, _, _ := local(t)
+func TestStreamErrors(t *testing.T) { eachWay(t, testStreamErrors) }
+
+func testStreamErrors(t *testing.T, caller *Node) {
 	ctx := testContext(t)
 	s, err := caller.Stream(ctx, ps0, "/test.Echo/TwoThenFail")
 	if err != nil {
@@ -79,8 +92,9 @@ func TestStreamErrors(t *testing.T) {
 	}
 }
 
-func TestStreamEndsWithItsContext(t *testing.T) {
-	caller, _, _ := local(t)
+func TestStreamEndsWithItsContext(t *testing.T) { eachWay(t, testStreamEndsWithItsContext) }
+
+func testStreamEndsWithItsContext(t *testing.T, caller *Node) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s, err := caller.Stream(ctx, ps0, "/test.Echo/Stream")
 	if err != nil {
