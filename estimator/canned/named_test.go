@@ -1,0 +1,132 @@
+package canned_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/estimator/canned"
+	"github.com/goestimator/goestimator/inputs/feature"
+	"github.com/goestimator/goestimator/models"
+	"go.yaml.in/yaml/v3"
+)
+
+// trades declares the columns that the tests name.
+func trades() *feature.Set {
+	return ok(feature.Build([]feature.Spec{
+		{Name: "age", Type: "numeric", Key: "age"},
+		{Name: "trade", Type: "vocabulary", Key: "trade", Vocabulary: []string{"baker", "nurse"}},
+		{Name: "present", Type: "indicator", Of: "trade"},
+	}))
+}
+
+// An optimizer that is known by its name alone has tf.estimator's learning rate.
+func TestLearningRates(t *testing.T) {
+	many := []string{"trade", "age"}
+	for _, c := range []struct {
+		name   string
+		params estimator.Params
+		want   map[string]float64
+	}{
+		{"linear_classifier", estimator.Params{"feature_columns": many}, map[string]float64{"training/Ftrl/learning_rate": 0.2}},
+		{"linear_regressor", estimator.Params{"feature_columns": []any{"trade"}, "optimizer": "Adam"}, map[string]float64{"training/Adam/learning_rate": 0.2}},
+		{"linear_classifier", estimator.Params{"feature_columns": many, "optimizer": map[string]any{"name": "Adam"}}, map[string]float64{"training/Adam/learning_rate": 0.001}},
+		{"dnn_classifier", estimator.Params{"feature_columns": "age", "hidden_units": 4}, map[string]float64{"training/Adagrad/learning_rate": 0.001}},
+		{"dnn_regressor", estimator.Params{"feature_columns": "age,present", "hidden_units": []any{4, 3.0}, "optimizer": "SGD"}, map[string]float64{"training/SGD/learning_rate": 0.01}},
+		{"dnn_linear_combined_classifier", estimator.Params{"linear_feature_columns": "trade", "dnn_feature_columns": "age", "dnn_hidden_units": 4},
+			map[string]float64{"training/Adagrad/learning_rate": 0.001, "training/Ftrl/learning_rate": 0.005}},
+		{"dnn_linear_combined_regressor", estimator.Params{"linear_feature_columns": "trade", "dnn_feature_columns": "age", "dnn_hidden_units": 4, "dnn_optimizer": "SGD", "linear_optimizer": "RMSProp"},
+			map[string]float64{"training/SGD/learning_rate": 0.001, "training/RMSprop/learning_rate": 0.005}},
+		{"baseline_classifier", nil, map[string]float64{"training/Ftrl/learning_rate": 0.3}},
+		{"baseline_estimator", estimator.Params{"head": "poisson"}, map[string]float64{"training/Ftrl/learning_rate": 0.3}},
+	} {
+		label := "rich"
+		if strings.Contains(c.name, "regressor") || c.params["head"] != nil {
+			label = "income"
+		}
+		e := ok(estimator.New(ok(canned.Named(c.name, c.params, trades())), scratch(t)...))
+		ok(e.Train(t.Context(), someone.of(label), estimator.Steps(1)))
+		for name, want := range c.want {
+			got, err := e.VariableValue(name)
+			if err != nil || math.Abs(got.Float(0)-want) > 1e-7 {
+				t.Errorf("%s %v: %s is %v (%v), expected %v", c.name, c.params, name, values(got), err, want)
+			}
+		}
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func values(x *models.Tensor) any {
+	if x == nil {
+		return nil
+	}
+	return x.Float(0)
+}
+
+// Errors name the parameter, all of them at once.
+func TestNamedRefuses(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		params estimator.Params
+		want   []string
+	}{
+		{"linear", nil, []string{`unknown model "linear": expected one of baseline_classifier`}},
+		{"linear_classifier", nil, []string{"no feature columns"}},
+		{"linear_classifier", estimator.Params{"feature_columns": 3, "n_classes": "two", "size": 1, "optimizer": []int{1}},
+			[]string{"feature_columns: expected a list of words, got 3", "classes: expected a whole number", "unknown parameter size: known are feature_columns", "optimizer: expected a name, or a map"}},
+		{"linear_classifier", estimator.Params{"feature_columns": "height"}, []string{`feature_columns: unknown column "height"`}},
+		{"linear_classifier", estimator.Params{"feature_columns": "age", "n_classes": 1}, []string{"n_classes must be > 2"}},
+		{"linear_classifier", estimator.Params{"feature_columns": "trade", "sparse_combiner": "max"}, []string{"max"}},
+		{"linear_regressor", estimator.Params{"feature_columns": "age", "optimizer": map[string]any{"learning_rate": 1}}, []string{"optimizer.name: expected the name of an optimizer"}},
+		{"dnn_classifier", estimator.Params{"feature_columns": "age"}, []string{"hidden_units: expected the units of at least one hidden layer"}},
+		{"dnn_classifier", estimator.Params{"feature_columns": "age", "hidden_units": []any{4, "x"}, "batch_norm": "yes", "dropout": "much", "activation_fn": "rely"},
+			[]string{"hidden_units: expected a list of whole numbers", "batch_norm: expected true or false, got yes", "dropout: expected a number, got much", `activation_fn: unknown activation "rely"`}},
+		{"dnn_classifier", estimator.Params{"feature_columns": "age", "hidden_units": 4, "dropout": 1.0}, []string{"dropout: expected 0 <= dropout < 1, got 1"}},
+		{"dnn_linear_combined_classifier", nil, []string{"either linear_feature_columns or dnn_feature_columns must be defined"}},
+		{"dnn_linear_combined_classifier", estimator.Params{"dnn_feature_columns": "age"}, []string{"dnn_hidden_units must be defined when dnn_feature_columns is specified"}},
+		{"dnn_linear_combined_classifier", estimator.Params{"dnn_feature_columns": "age", "dnn_hidden_units": 2, "linear_feature_columns": "trade", "linear_optimizer": "sgd"},
+			[]string{"linear_optimizer and dnn_optimizer: expected equal slot_names"}},
+		{"baseline_classifier", estimator.Params{"feature_columns": "age"}, []string{"unknown parameter feature_columns"}},
+		{"dnn_estimator", estimator.Params{"feature_columns": "age", "hidden_units": 2, "head": "logistics"}, []string{`unknown head "logistics"`}},
+	} {
+		fn, err := canned.Named(c.name, c.params, trades())
+		if err == nil || fn != nil {
+			t.Errorf("%s %v: got %v, expected an error", c.name, c.params, fn)
+			continue
+		}
+		for _, want := range c.want {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s %v: got %q, expected %q in it", c.name, c.params, err, want)
+			}
+		}
+	}
+	if _, err := canned.Named("linear_classifier", estimator.Params{"feature_columns": "age"}, nil); err == nil || !strings.Contains(err.Error(), "no columns are declared") {
+		t.Errorf("without columns: got %v", err)
+	}
+	if _, err := (canned.LinearEstimator{}).ModelFn(); err == nil || !strings.Contains(err.Error(), "no head") {
+		t.Errorf("without a head: got %v", err)
+	}
+}
+
+// FuzzNamed reads parameters of any form: an error or a model, never a panic.
+func FuzzNamed(f *testing.F) {
+	for _, text := range []string{"{}", "{feature_columns: [age, trade], n_classes: 3}", "{feature_columns: age, hidden_units: [4, -1], optimizer: {name: Adam, learning_rate: {schedule: cosine}}}",
+		"{dnn_feature_columns: [present], dnn_hidden_units: 3, linear_feature_columns: [trade], label_vocabulary: [a, b]}", "{head: multi_label, n_classes: 5, thresholds: [0.5, 2]}"} {
+		f.Add(text)
+	}
+	set := trades()
+	f.Fuzz(func(t *testing.T, text string) {
+		var params map[string]any
+		if yaml.Unmarshal([]byte(text), &params) != nil {
+			return
+		}
+		for _, name := range []string{"linear_classifier", "linear_estimator", "dnn_regressor", "dnn_linear_combined_classifier", "baseline_estimator"} {
+			if fn, err := canned.Named(name, params, set); (fn == nil) == (err == nil) {
+				t.Fatalf("%s of %q: model %v, error %v: expected one of them", name, text, fn, err)
+			}
+		}
+	})
+}
