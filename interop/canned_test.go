@@ -271,7 +271,7 @@ func cannedSet(d map[string]*graph.Tensor, label string, unlabelled bool) (input
 		case name == "offsets", strings.HasPrefix(name, "label") && (name != label || unlabelled):
 			continue
 		case name == label:
-			c.Role = inputs.Label
+			c.Role, c.Ragged = inputs.Label, name == "label_steps"
 		case name == "words" || name == "weights":
 			c.Ragged = true
 		}

@@ -44,6 +44,11 @@ type dataTrained interface {
 	train(mc *estimator.ModelContext, in heads.Inputs, loss *G.Node) *optimizers.TrainOp
 }
 
+// checked is a body that refuses some of what the columns made of the data.
+type checked interface {
+	check(ds inputs.Dataset) inputs.Dataset
+}
+
 // newModel plans the columns; the body is to be set.
 func newModel(c feature.Columns, h heads.Head, weights string) (*Model, error) {
 	if h == nil {
@@ -93,7 +98,11 @@ func (m *Model) Prepare(ds inputs.Dataset) (inputs.Dataset, error) {
 	if _, err := plan.Mapper().Schema(ds.Schema()); err != nil {
 		return nil, err
 	}
-	return plan.Transform(runtime.GOMAXPROCS(0))(ds), nil
+	ds = plan.Transform(runtime.GOMAXPROCS(0))(ds)
+	if b, ok := m.body.(checked); ok {
+		ds = b.check(ds)
+	}
+	return ds, nil
 }
 
 // Plan returns the model's feature columns.

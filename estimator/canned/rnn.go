@@ -18,13 +18,16 @@ type RNNClassifier struct {
 	ContextColumns  []feature.Column // context_feature_columns: dense ones, repeated at every step
 	Units           []int            // units of each layer; at least one
 	CellType        layers.Cell      // "": layers.SimpleRNN
-	ReturnSequences bool             // a prediction, and a label, for each step
+	ReturnSequences bool             // a prediction for each step, and a label: a ragged column of as many
 	Classes         int              // n_classes; 0: 2
 	WeightColumn    string           // the feature that weighs the examples, or the steps; "": none
 	LabelVocabulary []string         // labels are words; nil: they are ids
-	Optimizer       *optimizers.Optimizer
-	LossReduction   losses.Reduction // "": losses.SumOverBatchSize
-	SequenceMask    string           // of SequentialHead; "": sequence_mask
+	// Optimizer; nil: Adagrad with learning rate 0.05 and gradients of a norm of at most 5.
+	Optimizer     *optimizers.Optimizer
+	LossReduction losses.Reduction // "": losses.SumOverBatchSize
+	// SequenceMask names the prediction that says which steps there are, with
+	// ReturnSequences; "": sequence_mask.
+	SequenceMask string
 }
 
 // ModelFn returns the model_fn; its error names the option that is wrong.
@@ -32,6 +35,11 @@ func (o RNNClassifier) ModelFn() (*Model, error) {
 	h, err := classifier(o.Classes, o.WeightColumn, o.LabelVocabulary, o.LossReduction)
 	if err != nil {
 		return nil, err
+	}
+	if o.ReturnSequences {
+		if h, err = sequential(h, o.SequenceMask); err != nil {
+			return nil, err
+		}
 	}
 	return RNNEstimator{Head: h, SequenceColumns: o.SequenceColumns, ContextColumns: o.ContextColumns, WeightColumn: o.WeightColumn,
 		Units: o.Units, CellType: o.CellType, ReturnSequences: o.ReturnSequences, Optimizer: o.Optimizer}.ModelFn()
@@ -45,13 +53,13 @@ func (o RNNClassifier) New(opts ...estimator.Option) (*estimator.Estimator, erro
 // RNNEstimator is tf.estimator.experimental.RNNEstimator: recurrent layers along
 // sequence columns under any head.
 type RNNEstimator struct {
-	Head            heads.Head
+	Head            heads.Head       // with ReturnSequences a heads.Sequential
 	SequenceColumns []feature.Column // sequence_feature_columns; at least one
 	ContextColumns  []feature.Column // context_feature_columns: dense ones, repeated at every step
 	WeightColumn    string           // the feature that the head's weight column names; "": none
 	Units           []int            // units of each layer; at least one
 	CellType        layers.Cell      // "": layers.SimpleRNN
-	ReturnSequences bool             // a prediction, and a label, for each step
+	ReturnSequences bool             // a prediction for each step, and a label: a ragged column of as many
 	// Optimizer; nil: Adagrad with learning rate 0.05 and gradients of a norm of at most 5.
 	Optimizer *optimizers.Optimizer
 }
@@ -75,13 +83,24 @@ func (o RNNEstimator) ModelFn() (*Model, error) {
 			return nil, fmt.Errorf("units[%d]: expected >= 1, got %d", i, n)
 		}
 	}
+	seq, each := o.Head.(heads.Sequential)
+	if o.Head != nil && each != o.ReturnSequences {
+		return nil, fmt.Errorf("return_sequences is %v and the head a %T: expected a heads.Sequential where, and only where, return_sequences is true", o.ReturnSequences, o.Head)
+	}
 	m, err := newModel(feature.Columns{Sequence: o.SequenceColumns, Dense: o.ContextColumns}, o.Head, o.WeightColumn)
 	if err != nil {
 		return nil, err
 	}
-	r := &rnn{units: o.Units, cell: o.CellType, optimizer: o.Optimizer}
+	r := &rnn{units: o.Units, cell: o.CellType, optimizer: o.Optimizer, sequences: each, weights: o.WeightColumn}
 	m.body = r
-	return m, r.complete(m)
+	if err := r.complete(m); err != nil {
+		return nil, err
+	}
+	if each {
+		r.labels = seq.LabelDimension()
+		m.head = maskedHead{seq, r.sequence}
+	}
+	return m, nil
 }
 
 // New returns the Estimator of the model.

@@ -2,8 +2,10 @@ package canned
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/estimator/heads"
 	"github.com/goestimator/goestimator/inputs/feature"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/columns"
@@ -19,16 +21,21 @@ type rnn struct {
 	units             []int
 	cell              layers.Cell
 	optimizer         *optimizers.Optimizer
+
+	sequences bool   // a prediction for each step
+	weights   string // then the weight column, and
+	labels    int    // the numbers of a step's label
 }
 
-// logits builds the layers along the steps and a dense one upon the last output.
+// logits builds the layers along the steps and a dense one upon the last output,
+// or, of sequences, upon every step's: [batch, T, units].
 func (r *rnn) logits(mc *estimator.ModelContext, f models.Features, units int) *G.Node {
 	s := columns.SequenceInput(mc, f, r.sequence, columns.SequenceScope)
 	if mc.Failed() {
 		return nil
 	}
 	mc.Summarize(models.HistogramSummary, "rnn_model/sequence_input_layer/sequence_length", ops.Cast(mc, s.Lengths, mc.DType()))
-	mask := s.Mask(mc)
+	mask := columns.SequenceMask(mc, f, r.sequence)
 	if len(r.context) > 0 {
 		s = s.WithContext(mc, columns.InputLayer(mc, f, r.context, columns.ContextScope))
 	}
@@ -39,8 +46,10 @@ func (r *rnn) logits(mc *estimator.ModelContext, f models.Features, units int) *
 	if mc.Failed() {
 		return nil
 	}
-	last := x.Shape()[1] - 1
-	x = ops.Squeeze(mc, ops.Slice(mc, x, []int{0, last, 0}, []int{-1, 1, -1}), 1)
+	if !r.sequences {
+		last := x.Shape()[1] - 1
+		x = ops.Squeeze(mc, ops.Slice(mc, x, []int{0, last, 0}, []int{-1, 1, -1}), 1)
+	}
 	return layers.Dense(mc, x, units, layers.Weights{Name: "rnn_model/logits"})
 }
 
@@ -58,4 +67,21 @@ func (r *rnn) layer(i int) string {
 
 func (r *rnn) minimize(mc *estimator.ModelContext, loss *G.Node) *optimizers.TrainOp {
 	return r.optimizer.Minimize(mc, loss)
+}
+
+// maskedHead gives a head of steps the mask of the steps that there are.
+type maskedHead struct {
+	heads.Sequential
+	sequence []feature.Input
+}
+
+// Spec returns the Spec of mc's mode.
+func (h maskedHead) Spec(mc *estimator.ModelContext, in heads.Inputs) (*estimator.Spec, error) {
+	mask := columns.SequenceMask(mc, in.Features, h.sequence)
+	if mc.Failed() {
+		return nil, mc.Err()
+	}
+	list := append(slices.Clone(in.Features.All()), models.Feature{Name: h.Mask(), Dense: mask})
+	in.Features = models.NewFeatures(mc, list...)
+	return h.Sequential.Spec(mc, in)
 }

@@ -188,4 +188,5 @@ def main():
         print(case["name"], end=" ")
 
 
-main()
+if __name__ == "__main__":
+    main()

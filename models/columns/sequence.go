@@ -27,16 +27,9 @@ type Sequence struct {
 // for example SequenceScope. Every example must have as many steps in
 // every column, which the caller has made sure of.
 func SequenceInput(c models.Context, f models.Features, in []feature.Input, scope string) Sequence {
-	if len(in) == 0 {
-		c.Core().Failf("sequence input: no columns: expected at least one")
+	rs, length := sequences(c, f, in)
+	if c.Core().Failed() {
 		return Sequence{}
-	}
-	rs, length := make([]*models.Ragged, len(in)), 1
-	for i, input := range in {
-		if rs[i] = steps(c, f, input); rs[i] == nil {
-			return Sequence{}
-		}
-		length = max(length, rs[i].MaxLength())
 	}
 	parts := make([]*G.Node, len(in))
 	for i, input := range in {
@@ -55,6 +48,21 @@ func SequenceInput(c models.Context, f models.Features, in []feature.Input, scop
 		return Sequence{}
 	}
 	return s
+}
+
+// sequences returns the ragged features of the columns and T.
+func sequences(c models.Context, f models.Features, in []feature.Input) ([]*models.Ragged, int) {
+	if len(in) == 0 {
+		c.Core().Failf("sequence input: no columns: expected at least one")
+	}
+	rs, length := make([]*models.Ragged, len(in)), 1
+	for i, input := range in {
+		if rs[i] = steps(c, f, input); rs[i] == nil {
+			return nil, 0
+		}
+		length = max(length, rs[i].MaxLength())
+	}
+	return rs, length
 }
 
 // steps returns the ragged feature of a column as a sequence, nil where it fails.
@@ -105,19 +113,20 @@ func (s Sequence) WithContext(c models.Context, context *G.Node) Sequence {
 	return Sequence{Steps: ops.Concat(c, 2, s.Steps, repeated), Lengths: s.Lengths}
 }
 
-// Mask says which steps there are, bool [batch, T].
-func (s Sequence) Mask(c models.Context) *G.Node {
+// SequenceMask says which of SequenceInput's steps there are, bool [batch, T].
+func SequenceMask(c models.Context, f models.Features, in []feature.Input) *G.Node {
+	rs, length := sequences(c, f, in)
 	if c.Core().Failed() {
 		return nil
 	}
-	places := make([]int64, s.Steps.Shape()[1])
+	places := make([]int64, length)
 	for i := range places {
 		places[i] = int64(i)
 	}
-	t, err := graph.FromSlice(places, 1, len(places))
+	t, err := graph.FromSlice(places, 1, length)
 	if err != nil {
 		c.Core().Fail(err)
 		return nil
 	}
-	return ops.Less(c, ops.Constant(c, t), ops.ExpandDims(c, s.Lengths, -1))
+	return ops.Less(c, ops.Constant(c, t), ops.ExpandDims(c, ops.SequenceLengths(c, rs[0]), -1))
 }

@@ -1,0 +1,182 @@
+package heads
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/losses"
+	"github.com/goestimator/goestimator/models/ops"
+	G "gorgonia.org/gorgonia"
+)
+
+// Sequential makes a prediction for every step of a sequence by another head
+// (tf.estimator's SequentialHeadWrapper). Logits are [batch, T, LogitsDimension];
+// the label, and the weight column if the head has one, are ragged features
+// with as many values as the example has steps, times the label's dimension. A
+// dense feature, bool [batch, T], says which steps there are; the others count
+// neither in the loss nor in the metrics. Predictions are the head's with a
+// dimension of T after the batch, and that mask.
+type Sequential struct {
+	static Head
+	mask   string
+}
+
+var _ Head = Sequential{}
+
+// NewSequential returns a head for every step: a BinaryClass, MultiClass or
+// Regression. mask names the feature that says which steps there are; "" means
+// sequence_length_mask.
+func NewSequential(static Head, mask string) (Sequential, error) {
+	switch static.(type) {
+	case BinaryClass, MultiClass, Regression:
+	default:
+		return Sequential{}, fmt.Errorf("%w: sequential head: %T is not supported: expected a binary, multi-class or regression head", ErrOption, static)
+	}
+	if mask == "" {
+		mask = "sequence_length_mask"
+	}
+	return Sequential{static, mask}, nil
+}
+
+// Mask is the name of the feature that says which steps there are.
+func (h Sequential) Mask() string { return h.mask }
+
+// LabelDimension is the number of values of a step's label.
+func (h Sequential) LabelDimension() int {
+	_, own := withoutWords(h.static)
+	return own.dimension
+}
+
+// Name is the head's with the suffix _sequential, "" where it has none.
+func (h Sequential) Name() string {
+	if h.static.Name() == "" {
+		return ""
+	}
+	return h.static.Name() + "_sequential"
+}
+
+// LogitsDimension is the number of logits per step.
+func (h Sequential) LogitsDimension() int { return h.static.LogitsDimension() }
+
+// LossReduction is the head's.
+func (h Sequential) LossReduction() losses.Reduction { return h.static.LossReduction() }
+
+// Spec returns the Spec of mc's mode.
+func (h Sequential) Spec(mc *estimator.ModelContext, in Inputs) (*estimator.Spec, error) {
+	return spec(mc, h, in)
+}
+
+// Part returns predictions, loss and metrics.
+func (h Sequential) Part(mc *estimator.ModelContext, in Inputs) (*Part, error) {
+	s, err := h.steps(mc, in)
+	if err != nil {
+		return nil, err
+	}
+	static, own := withoutWords(h.static)
+	each := Inputs{Logits: s.logits}
+	if mc.Mode() != models.Predict {
+		if each.Labels, err = s.labels(mc, in.Labels, own); err != nil {
+			return nil, err
+		}
+		if each.Features, err = s.features(mc, in.Features, own.weightColumn); err != nil {
+			return nil, err
+		}
+	}
+	p, err := static.Part(mc, each)
+	if err != nil {
+		return nil, err
+	}
+	s.unflatten(mc, p, own.words)
+	p.Predictions[h.mask] = s.mask
+	if p.Loss != nil && h.LossReduction() == losses.SumOverBatchSize {
+		// The head has divided by all steps, those that are not there too.
+		all := ops.Sum(mc, ops.OnesLike(mc, s.there))
+		p.Loss = ops.Mul(mc, p.Loss, ops.DivNoNan(mc, all, ops.Sum(mc, s.there)))
+	}
+	return p, mc.Err()
+}
+
+// withoutWords returns the head for labels that are ids already, and what it makes of them.
+func withoutWords(static Head) (Head, stepLabels) {
+	switch h := static.(type) {
+	case BinaryClass:
+		own := stepLabels{h.options, encoding{check: inRange(2), words: h.vocabulary}, 1, false}
+		h.vocabulary = nil
+		return h, own
+	case MultiClass:
+		own := stepLabels{h.options, encoding{dtype: models.Int64, check: inRange(h.dimension), words: h.vocabulary}, 1, true}
+		h.vocabulary = nil
+		return h, own
+	case Regression:
+		check := h.check
+		if check == nil {
+			check = func(float64) error { return nil }
+		}
+		return h, stepLabels{h.options, encoding{check: check}, h.dimension, false}
+	}
+	return static, stepLabels{}
+}
+
+// stepsOf is the steps of all examples as examples of their own.
+type stepsOf struct {
+	shape  []int   // [batch, T]
+	logits *G.Node // [batch*T, dimension]
+	mask   *G.Node // bool [batch, T]
+	there  *G.Node // 0 or 1, [batch*T, 1]
+}
+
+func (h Sequential) steps(mc *estimator.ModelContext, in Inputs) (s stepsOf, err error) {
+	if in.Logits == nil || len(in.Logits.Shape()) != 3 || in.Logits.Shape()[2] != h.LogitsDimension() {
+		return s, fmt.Errorf("logits shape of a sequential head must be [batch, steps, logits_dimension], got %v: expected [batch steps %d]", shapeOf(in.Logits), h.LogitsDimension())
+	}
+	if !slices.Contains(in.Features.Names(), h.mask) {
+		return s, fmt.Errorf("the provided sequence_length_mask key %q should be included in the features, but was not found. Found: %v", h.mask, in.Features.Names())
+	}
+	s.shape = in.Logits.Shape()[:2]
+	if s.mask = in.Features.Dense(h.mask); mc.Failed() {
+		return s, mc.Err()
+	}
+	if !slices.Equal(s.mask.Shape(), s.shape) || models.GraphType(s.mask.Dtype()) != models.Bool {
+		return s, fmt.Errorf("mask %q is %v%v: expected bool%v, the steps of the logits", h.mask, s.mask.Dtype(), s.mask.Shape(), s.shape)
+	}
+	s.logits = s.flat(mc, in.Logits, h.LogitsDimension())
+	s.there = s.flat(mc, ops.Cast(mc, s.mask, mc.DType()), 1)
+	return s, mc.Err()
+}
+
+// flat returns x [batch, T, ...] as [batch*T, width].
+func (s stepsOf) flat(mc *estimator.ModelContext, x *G.Node, width int) *G.Node {
+	return ops.Reshape(mc, x, -1, width)
+}
+
+// unflatten gives the predictions their steps again, and the words.
+func (s stepsOf) unflatten(mc *estimator.ModelContext, p *Part, words []string) {
+	made := map[*G.Node]*G.Node{}
+	one := func(n *G.Node) *G.Node {
+		if made[n] == nil && !mc.Failed() {
+			made[n] = ops.Reshape(mc, n, slices.Concat(s.shape, n.Shape()[1:])...)
+		}
+		return made[n]
+	}
+	nodes := func(in estimator.Nodes) estimator.Nodes {
+		out := make(estimator.Nodes, len(in))
+		for name, n := range in {
+			out[name] = one(n)
+		}
+		return out
+	}
+	texts := func(in estimator.Texts) estimator.Texts {
+		out := make(estimator.Texts, len(in))
+		for name, t := range in {
+			out[name] = estimator.Text{IDs: one(t.IDs), Vocabulary: words}
+		}
+		return out
+	}
+	p.Predictions, p.Texts = nodes(p.Predictions), texts(p.Texts)
+	for name, e := range p.ExportOutputs {
+		e.Outputs, e.Texts = nodes(e.Outputs), texts(e.Texts)
+		p.ExportOutputs[name] = e
+	}
+}

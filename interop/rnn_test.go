@@ -1,0 +1,94 @@
+package interop_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/inputs/feature"
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// rnnColumns are the sequences, and what is repeated at every step. The sequences
+// of some examples are empty.
+var rnnColumns = []feature.Spec{
+	{Name: "age", Type: "numeric", Key: "age", Normalize: feature.NormalizeSpec{Mean: []float64{40}, Std: []float64{12}}},
+	{Name: "job", Type: "vocabulary", Key: "job", Vocabulary: []string{"baker", "nurse", "smith"}, OOVBuckets: 2},
+	{Name: "job_vector", Type: "embedding", Of: "job", Dimension: 4},
+	{Name: "words", Type: "hash_bucket", Key: "words", Buckets: 40, Sequence: true},
+	{Name: "words_vector", Type: "embedding", Of: "words", Dimension: 5},
+	{Name: "known", Type: "vocabulary", Key: "words", Vocabulary: []string{"w1", "w2", "w3", "w5", "w8"}, Sequence: true},
+	{Name: "known_vector", Type: "embedding", Of: "known", Dimension: 3, MaxNorm: 0.5},
+	{Name: "known_present", Type: "indicator", Of: "known"},
+	{Name: "weights", Type: "numeric", Key: "weights", Sequence: true},
+}
+
+func rnnCases() []cannedCase {
+	sequence, around := []string{"words_vector", "weights"}, []string{"age", "job_vector"}
+	list := []cannedCase{
+		{Class: "RNNClassifier", Label: "label2", Params: estimator.Params{"sequence_feature_columns": sequence, "context_feature_columns": around, "units": []int{8}}},
+		{Class: "RNNClassifier", Label: "label_word", Params: estimator.Params{"sequence_feature_columns": []string{"known_vector", "weights"}, "units": []int{6, 4}, "cell_type": "lstm",
+			"n_classes": 3, "label_vocabulary": []string{"low", "mid", "high"}, "weight_column": "importance", "context_feature_columns": around, "optimizer": "Adam"}},
+		{Class: "RNNEstimator", Label: "label_number", Params: estimator.Params{"sequence_feature_columns": []string{"known_present"}, "context_feature_columns": []string{"age"},
+			"units": []int{7}, "cell_type": "gru", "head": "regression", "optimizer": map[string]any{"name": "SGD", "learning_rate": 0.02}}},
+		{Class: "RNNClassifier", Label: "label_steps", Params: estimator.Params{"sequence_feature_columns": sequence, "units": []int{6}, "cell_type": "gru",
+			"return_sequences": true}},
+		{Class: "RNNClassifier", Label: "label_steps", Params: estimator.Params{"sequence_feature_columns": []string{"words_vector"}, "context_feature_columns": around, "units": []int{5, 4},
+			"cell_type": "lstm", "return_sequences": true, "n_classes": 4, "weight_column": "weights", "optimizer": map[string]any{"name": "Adagrad", "learning_rate": 0.1}}},
+	}
+	names := map[string]string{"RNNClassifier": "rnn_classifier", "RNNEstimator": "rnn_estimator"}
+	for i := range list {
+		c := &list[i]
+		c.Name = fmt.Sprintf("%02d_%s", i, c.Class)
+		c.Columns, c.Batch, c.Steps, c.More, c.model = rnnColumns, cannedBatch, cannedSteps, cannedMore, names[c.Class]
+	}
+	return list
+}
+
+// rnnData is cannedData with a label for each word.
+func rnnData(n int) map[string]*graph.Tensor {
+	d := cannedData(n)
+	words := d["words"].Strings
+	d["label_steps"] = graph.NewTensor(graph.Int64, len(words))
+	for i, w := range words {
+		graph.Of[int64](d["label_steps"])[i] = int64(w[len(w)-1]) & 1
+	}
+	return d
+}
+
+// Recurrent models against tf.estimator's, as TestCannedAgainstTensorFlow says.
+func TestRNNAgainstTensorFlow(t *testing.T) {
+	if os.Getenv("GOESTIMATOR_ACCEPT") == "" {
+		t.Skip("skipped: takes minutes (GOESTIMATOR_ACCEPT=1, make parity)")
+	}
+	py := peers(t)
+	cases, d := chosen(rnnCases()), rnnData((cannedSteps+cannedMore)*cannedBatch)
+	work := t.TempDir()
+	given, list := save(t, filepath.Join(work, "data"), d), filepath.Join(work, "cases.json")
+	text, err := json.Marshal(cases)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, list, text)
+	theirs, ours := filepath.Join(work, "theirs"), filepath.Join(work, "ours")
+	py.run(t, "rnn.py", "train", list, given, theirs)
+	told := map[string]*cannedRun{}
+	for _, c := range cases {
+		t.Run(c.Name, func(t *testing.T) {
+			told[c.Name] = &cannedRun{cannedCase: c, data: d}
+			told[c.Name].fromTheirs(t, filepath.Join(theirs, c.Name), filepath.Join(ours, c.Name))
+		})
+	}
+	if t.Failed() {
+		return
+	}
+	py.run(t, "rnn.py", "resume", list, given, ours)
+	for _, c := range cases {
+		t.Run(c.Name+"/taken_over", func(t *testing.T) {
+			told[c.Name].checkTold(t, filepath.Join(ours, c.Name, "told"))
+		})
+	}
+}
