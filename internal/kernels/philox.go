@@ -45,3 +45,26 @@ func (p *philox) next() [4]uint32 {
 	p.skip(1)
 	return [4]uint32{c0, c1, c2, c3}
 }
+
+// philoxRun is what the vector kernels take: the first counter, the distance from one to the next (below 2^32) and the
+// keys of the ten rounds. The counters' high half stays what it is.
+type philoxRun struct {
+	counter, high uint64
+	step          uint64
+	keys          [20]uint32
+}
+
+// run describes n counters from p's on, and reports whether all of them share the high half.
+func (p *philox) run(n int, step uint64) (r philoxRun, ok bool) {
+	r.counter = uint64(p.counter[0]) | uint64(p.counter[1])<<32
+	r.high = uint64(p.counter[2]) | uint64(p.counter[3])<<32
+	r.step = step
+	k0, k1 := p.key[0], p.key[1]
+	for i := 0; i < len(r.keys); i += 2 {
+		r.keys[i], r.keys[i+1] = k0, k1
+		k0 += philoxW0
+		k1 += philoxW1
+	}
+	_, carry := bits.Add64(r.counter, uint64(n)*step, 0)
+	return r, carry == 0
+}

@@ -10,12 +10,12 @@ type Rand struct {
 }
 
 const (
-	randGrain = 256 // groups of four numbers
-	// normalGroups is how many counters TensorFlow reserves for one group of truncated normals: 256 draws an output.
-	normalGroups32 = 256
-	normalGroups64 = 128
-	cutoff         = 2    // truncated normals lie strictly within +-2
-	smallUniform   = 1e-7 // keeps the logarithm finite
+	randGrain = 256  // groups of a range
+	randCall  = 1024 // groups of a call of assembly
+	// truncatedStep is how many counters TensorFlow reserves for a group of four truncated normals; for two, half of them.
+	truncatedStep = 256
+	cutoff        = 2    // truncated normals lie strictly within +-2
+	smallUniform  = 1e-7 // keeps the logarithm finite
 )
 
 // random is one fill in progress.
@@ -50,58 +50,112 @@ func fillRandom[T Float](kind randKind, dst []T, r Rand) {
 	f.kind, f.rand = kind, r
 	if is32[T]() {
 		f.f32 = as[float32](dst)
-		f.do(ceilDiv(len(dst), 4))
-		return
+	} else {
+		f.f64 = as[float64](dst)
 	}
-	f.f64 = as[float64](dst)
-	f.do(ceilDiv(len(dst), 2))
-}
-
-func (f *random) do(groups int) {
-	Parallel(groups, randGrain, f)
+	Parallel(ceilDiv(len(dst), groupSize[T]()), randGrain, f)
 	*f = random{}
 	randoms.put(f)
 }
 
-// Run implements Task over groups of one counter value.
+// groupSize is how many numbers the four words of a counter give.
+func groupSize[T Float]() int {
+	if is32[T]() {
+		return 4
+	}
+	return 2
+}
+
+// Run implements Task over groups.
 func (f *random) Run(lo, hi int) {
-	p := newPhilox(f.rand.Key, f.rand.Counter)
+	for ; lo < hi; lo += randCall {
+		if end := min(lo+randCall, hi); f.f32 != nil {
+			fillGroups(f, f.f32[4*lo:min(4*end, len(f.f32))], lo)
+		} else {
+			fillGroups(f, f.f64[2*lo:min(2*end, len(f.f64))], lo)
+		}
+	}
+}
+
+// fillGroups fills dst from the given group on: what it can in vectors, the rest group by group.
+func fillGroups[T Float](f *random, dst []T, group int) {
+	size, step := groupSize[T](), uint64(1)
 	if f.kind == truncated {
-		f.truncated(p, lo, hi)
-		return
+		step = truncatedStep / uint64(4/size)
 	}
-	p.skip(uint64(lo))
-	for g := lo; g < hi; g++ {
-		w := p.next()
-		switch {
-		case f.f32 != nil:
-			v := group32(f.kind, w)
-			copy(f.f32[4*g:], v[:])
-		case f.f64 != nil:
-			v := group64(f.kind, w)
-			copy(f.f64[2*g:], v[:])
+	p := newPhilox(f.rand.Key, f.rand.Counter)
+	p.skip(uint64(group) * step)
+	done := 0
+	if r, ok := p.run(randCall, step); ok {
+		done = size * simdRandom(f.kind, dst, &r)
+	}
+	for i := 0; f.kind == truncated && i < done; i += size {
+		if group := dst[i : i+size]; !allInside(group) {
+			q := p
+			q.skip(uint64(i/size)*step + 1)
+			redraw(group, &q)
 		}
+	}
+	p.skip(uint64(done/size) * step)
+	for i := done; i < len(dst); i += size {
+		q := p
+		v := draw[T](f.kind, q.next())
+		if f.kind == truncated {
+			redraw(v[:size], &q)
+		}
+		copy(dst[i:], v[:size])
+		p.skip(step)
 	}
 }
 
-func group32(kind randKind, w [4]uint32) (v [4]float32) {
-	if kind == uniform {
+// draw makes of the words of a counter a group of four numbers or, in double precision, two.
+func draw[T Float](kind randKind, w [4]uint32) (v [4]T) {
+	switch {
+	case kind == uniform && is32[T]():
 		for i := range v {
-			v[i] = unit32(w[i])
+			v[i] = T(unit32(w[i]))
 		}
-		return v
+	case kind == uniform:
+		v[0], v[1] = T(unit64(w[0], w[1])), T(unit64(w[2], w[3]))
+	case is32[T]():
+		for i := 0; i < 4; i += 2 {
+			a, b := boxMuller32(w[i], w[i+1])
+			v[i], v[i+1] = T(a), T(b)
+		}
+	default:
+		a, b := boxMuller64(w)
+		v[0], v[1] = T(a), T(b)
 	}
-	v[0], v[1] = boxMuller32(w[0], w[1])
-	v[2], v[3] = boxMuller32(w[2], w[3])
 	return v
 }
 
-func group64(kind randKind, w [4]uint32) (v [2]float64) {
-	if kind == uniform {
-		return [2]float64{unit64(w[0], w[1]), unit64(w[2], w[3])}
+// redraw keeps the numbers of a group of normals that lie within the cutoff and fills up from the group's next counters.
+func redraw[T Float](group []T, next *philox) {
+	n := keepInside(group, group)
+	for n < len(group) {
+		v := draw[T](normal, next.next())
+		n += keepInside(group[n:], v[:len(group)])
 	}
-	v[0], v[1] = boxMuller64(w)
-	return v
+}
+
+func allInside[T Float](x []T) bool {
+	for _, v := range x {
+		if !(abs(v) < cutoff) {
+			return false
+		}
+	}
+	return true
+}
+
+// keepInside copies those of x within the cutoff to dst, as many as it holds, and returns how many. dst may be x.
+func keepInside[T Float](dst, x []T) (n int) {
+	for _, v := range x {
+		if n < len(dst) && abs(v) < cutoff {
+			dst[n] = v
+			n++
+		}
+	}
+	return n
 }
 
 // unit32 makes a float in [0, 1) of the low 23 bits.
@@ -124,51 +178,4 @@ func boxMuller64(w [4]uint32) (float64, float64) {
 	sin, cos := math.Sincos(2 * math.Pi * unit64(w[2], w[3]))
 	radius := math.Sqrt(-2 * math.Log(u))
 	return sin * radius, cos * radius
-}
-
-// truncated fills groups, each from its own reserved run of counters.
-func (f *random) truncated(base philox, lo, hi int) {
-	for g := lo; g < hi; g++ {
-		p := base
-		if f.f32 != nil {
-			p.skip(uint64(g) * normalGroups32)
-			v := truncated32(&p)
-			copy(f.f32[4*g:], v[:])
-			continue
-		}
-		p.skip(uint64(g) * normalGroups64)
-		v := truncated64(&p)
-		copy(f.f64[2*g:], v[:])
-	}
-}
-
-func truncated32(p *philox) (v [4]float32) {
-	for n := 0; ; {
-		w := p.next()
-		for i := 0; i < 4; i += 2 {
-			a, b := boxMuller32(w[i], w[i+1])
-			for _, x := range [2]float32{a, b} {
-				if abs(x) < cutoff {
-					v[n] = x
-					if n++; n == len(v) {
-						return v
-					}
-				}
-			}
-		}
-	}
-}
-
-func truncated64(p *philox) (v [2]float64) {
-	for n := 0; ; {
-		a, b := boxMuller64(p.next())
-		for _, x := range [2]float64{a, b} {
-			if abs(x) < cutoff {
-				v[n] = x
-				if n++; n == len(v) {
-					return v
-				}
-			}
-		}
-	}
 }

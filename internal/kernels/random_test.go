@@ -108,6 +108,51 @@ func TestRandomIsIndependentOfThreads(t *testing.T) {
 	}
 }
 
+// atPortable returns what fill gives without vectors.
+func atPortable[T Float](fill func([]T, Rand), n int, r Rand) []T {
+	was := ActiveLevel()
+	defer SetLevel(was)
+	SetLevel(Portable)
+	x := make([]T, n)
+	fill(x, r)
+	return x
+}
+
+func testLevelsAgree[T Float](t *testing.T) {
+	for name, fill := range map[string]func([]T, Rand){"uniform": Uniform[T], "normal": Normal[T], "truncated": TruncatedNormal[T]} {
+		for _, c := range []struct {
+			n int
+			r Rand
+		}{
+			{20_011, Rand{Key: 0x0123456789abcdef, Counter: [2]uint64{5, 1 << 63}}},
+			{9_001, Rand{Key: 3, Counter: [2]uint64{1<<32 - 77, 0xfedcba9876543210}}},
+			{9_001, Rand{Key: ^uint64(0), Counter: [2]uint64{^uint64(0) - 1500, 1<<32 - 1}}},
+		} {
+			got, want := make([]T, c.n), atPortable(fill, c.n, c.r)
+			fill(got, c.r)
+			requireBits(t, fmt.Sprintf("%s of %+v", name, c.r), got, want)
+		}
+		r := Rand{Key: 11, Counter: [2]uint64{^uint64(0) - 9, 4}}
+		want := atPortable(fill, 200, r)
+		for n := range 150 {
+			got := make([]T, n+2)
+			fill(got[1:n+1], r)
+			requireBits(t, fmt.Sprint(name, " of length ", n), got[1:n+1], want)
+			if got[0] != 0 || got[n+1] != 0 {
+				t.Fatalf("%s of length %d writes beyond its slice", name, n)
+			}
+		}
+	}
+}
+
+// TestLevelsAgree checks that random bits depend on nothing but the stream, whatever its length and wherever it carries.
+func TestLevelsAgree(t *testing.T) {
+	eachLevel(t, func(t *testing.T) {
+		t.Run("float32", testLevelsAgree[float32])
+		t.Run("float64", testLevelsAgree[float64])
+	})
+}
+
 func BenchmarkRandom(b *testing.B) {
 	x := make([]float32, 1<<17)
 	for name, f := range map[string]func([]float32, Rand){"uniform": Uniform[float32], "normal": Normal[float32],

@@ -56,3 +56,5 @@ func simdRMSProp[T Float](_, _, _, _, _ []T, _ *[6]T) bool { return false }
 func simdFtrl[T Float](_, _, _, _ []T, _ *[6]T) bool { return false }
 
 func simdTransform[T Float](transform, *transformArgs) bool { return false }
+
+func simdRandom[T Float](randKind, []T, *philoxRun) int { return 0 }

@@ -10,7 +10,7 @@ import (
 )
 
 func main() {
-	set := flag.String("set", "", "family of kernels: gemm32, gemm64, vec32 or vec64")
+	set := flag.String("set", "", "family of kernels: gemm32, gemm64, vec32, vec64 or random")
 	flag.Parse()
 	build.ConstraintExpr("amd64,!noasm")
 	sets := map[string]func(){
@@ -18,10 +18,11 @@ func main() {
 		"gemm64": func() { gemm(double) },
 		"vec32":  func() { vectors(single); pause() },
 		"vec64":  func() { vectors(double) },
+		"random": random,
 	}
 	emit := sets[*set]
 	if emit == nil {
-		log.Fatalf("unknown set %q: expected gemm32, gemm64, vec32 or vec64", *set)
+		log.Fatalf("unknown set %q: expected gemm32, gemm64, vec32, vec64 or random", *set)
 	}
 	emit()
 	build.Generate()
