@@ -19,6 +19,7 @@ var subjects = []subject{
 	{name: "resnet20", title: "ResNet-20 on 32x32x3, batch 128, momentum, one step", unit: "ms", cases: []string{""}, setup: torchField("resnet20")},
 	{name: "inference", title: "one batch to probabilities", unit: "ms", cases: inferenceCases, setup: inferenceField},
 	{name: "sparse_linear", title: "logistic regression on 1,000,000 ids, 40 per example, batch 512, Adagrad, one step", unit: "ms", cases: []string{""}, setup: sparseField},
+	{name: "wide_deep", title: "wide and deep model on raw rows of Adult, 15 linear and 12 deep columns, batch 128, one step", unit: "ms", cases: []string{""}, setup: wideDeepField},
 	{name: "loop", title: "1x1 linear model, batch 1, one step", unit: "us", cases: []string{""}, setup: loopField},
 	{name: "startup", title: "process start to first finished step (mlp)", unit: "s", cases: []string{""}, setup: startupField, startup: true},
 	{name: "memory", title: "peak resident memory of 30 training steps", unit: "MB", cases: []string{""}, setup: memoryField("mlp"), steps: 30, value: peakMB},
@@ -32,6 +33,7 @@ var subjects = []subject{
 		value: func(_ string, steps int, r reply) float64 { return psBytes(steps, r) }},
 	{name: "embedding", title: "embedding of 10,000,000 x 16 on 2 parameter servers, 40 rows per example, batch 512, Adagrad", unit: "examples/s", cases: []string{""}, setup: embeddingField,
 		value: func(_ string, steps int, r reply) float64 { return tableBatch * float64(steps) / r.Seconds }},
+	{name: "trees", title: "boosted trees, 100 of depth 6, from data in memory to a trained model", unit: "ms", cases: treeCases, setup: treesField},
 	{name: "overhead", title: "step of the MLP (batch 128, Adam) of a task of a cluster", unit: "ms", cases: overheadCases, setup: overheadField},
 }
 
