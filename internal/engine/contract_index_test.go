@@ -29,6 +29,16 @@ func indexCases() []*opCase {
 				}})
 		}
 	}
+	for _, d := range []graph.DType{graph.Int32, graph.Int64} {
+		all = append(all, &opCase{op: "GatherV2", attrs: graph.Attrs{"batch_dims": int64(1)}, in: []operand{feedOf("B,6"), intsOf(d, "B,3", 6), ints2(1)},
+			out: []graph.Type{fl("B,3")}, ref: func(in []nd, out [][]int) []nd {
+				r := newND(out[0])
+				for i := range r.data {
+					r.data[i] = in[0].data[i/3*6+int(in[1].data[i])]
+				}
+				return []nd{r}
+			}})
+	}
 	signed := func(d graph.DType, s string) operand {
 		return operand{typ: ty(d, s), gen: func(r *rand.Rand, _ int) float64 { return float64(r.IntN(5) - 1) }}
 	}
