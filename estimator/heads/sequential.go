@@ -2,6 +2,7 @@ package heads
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/goestimator/goestimator/estimator"
@@ -151,7 +152,8 @@ func (s stepsOf) flat(mc *estimator.ModelContext, x *G.Node, width int) *G.Node 
 	return ops.Reshape(mc, x, -1, width)
 }
 
-// unflatten gives the predictions their steps again, and the words.
+// unflatten gives the predictions their steps again, and the words, in an order
+// that is the same in every build.
 func (s stepsOf) unflatten(mc *estimator.ModelContext, p *Part, words []string) {
 	made := map[*G.Node]*G.Node{}
 	one := func(n *G.Node) *G.Node {
@@ -162,20 +164,21 @@ func (s stepsOf) unflatten(mc *estimator.ModelContext, p *Part, words []string) 
 	}
 	nodes := func(in estimator.Nodes) estimator.Nodes {
 		out := make(estimator.Nodes, len(in))
-		for name, n := range in {
-			out[name] = one(n)
+		for _, name := range slices.Sorted(maps.Keys(in)) {
+			out[name] = one(in[name])
 		}
 		return out
 	}
 	texts := func(in estimator.Texts) estimator.Texts {
 		out := make(estimator.Texts, len(in))
-		for name, t := range in {
-			out[name] = estimator.Text{IDs: one(t.IDs), Vocabulary: words}
+		for _, name := range slices.Sorted(maps.Keys(in)) {
+			out[name] = estimator.Text{IDs: one(in[name].IDs), Vocabulary: words}
 		}
 		return out
 	}
 	p.Predictions, p.Texts = nodes(p.Predictions), texts(p.Texts)
-	for name, e := range p.ExportOutputs {
+	for _, name := range slices.Sorted(maps.Keys(p.ExportOutputs)) {
+		e := p.ExportOutputs[name]
 		e.Outputs, e.Texts = nodes(e.Outputs), texts(e.Texts)
 		p.ExportOutputs[name] = e
 	}
