@@ -89,19 +89,15 @@ func fillGroups[T Float](f *random, dst []T, group int) {
 	if r, ok := p.run(randCall, step); ok {
 		done = size * simdRandom(f.kind, dst, &r)
 	}
-	for i := 0; f.kind == truncated && i < done; i += size {
-		if group := dst[i : i+size]; !allInside(group) {
-			q := p
-			q.skip(uint64(i/size)*step + 1)
-			redraw(group, &q)
-		}
+	if f.kind == truncated && done > 0 {
+		redrawAll(p, dst[:done], step)
 	}
 	p.skip(uint64(done/size) * step)
 	for i := done; i < len(dst); i += size {
 		q := p
 		v := draw[T](f.kind, q.next())
 		if f.kind == truncated {
-			redraw(v[:size], &q)
+			redraw(v[:size], keepInside(v[:size], v[:size]), &q)
 		}
 		copy(dst[i:], v[:size])
 		p.skip(step)
@@ -129,9 +125,36 @@ func draw[T Float](kind randKind, w [4]uint32) (v [4]T) {
 	return v
 }
 
-// redraw keeps the numbers of a group of normals that lie within the cutoff and fills up from the group's next counters.
-func redraw[T Float](group []T, next *philox) {
-	n := keepInside(group, group)
+// redrawAll redraws groups that the vector kernels drew from counters step apart. The second draw, which nearly every one
+// in need of it does with, is theirs too.
+func redrawAll[T Float](p philox, groups []T, step uint64) {
+	var buffer [4 * randCall]T
+	second, size := buffer[:len(groups)], groupSize[T]()
+	p.skip(1)
+	done := 0
+	if r, ok := p.run(randCall, step); ok {
+		done = size * simdRandom(normal, second, &r)
+	}
+	for i := 0; i < len(groups); i += size {
+		group := groups[i : i+size]
+		if allInside(group) {
+			continue
+		}
+		n := keepInside(group, group)
+		q := p
+		if n < size && i < done {
+			n += keepInside(group[n:], second[i:i+size])
+			q.skip(1)
+		}
+		if n < size {
+			q.skip(uint64(i/size) * step)
+			redraw(group, n, &q)
+		}
+	}
+}
+
+// redraw fills up a group of which n numbers are done from its next counters.
+func redraw[T Float](group []T, n int, next *philox) {
 	for n < len(group) {
 		v := draw[T](normal, next.next())
 		n += keepInside(group[n:], v[:len(group)])
@@ -140,7 +163,7 @@ func redraw[T Float](group []T, next *philox) {
 
 func allInside[T Float](x []T) bool {
 	for _, v := range x {
-		if !(abs(v) < cutoff) {
+		if abs(v) >= cutoff {
 			return false
 		}
 	}

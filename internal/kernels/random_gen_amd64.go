@@ -14,10 +14,15 @@ func uniform32AVX2(n int, dst *byte, state *byte)
 //go:noescape
 func uniform64AVX2(n int, dst *byte, state *byte)
 
-// normal32AVX2 fills n groups, a multiple of the lanes, from a philoxRun.
+// words32AVX2 fills n groups, a multiple of the lanes, from a philoxRun.
 //
 //go:noescape
-func normal32AVX2(n int, dst *byte, state *byte)
+func words32AVX2(n int, dst *byte, state *byte)
+
+// boxMuller32AVX2 turns n pairs of words, a multiple of the lanes, into normals.
+//
+//go:noescape
+func boxMuller32AVX2(n int, dst *byte)
 
 // uniform32AVX512 fills n groups, a multiple of the lanes, from a philoxRun.
 //
@@ -29,7 +34,12 @@ func uniform32AVX512(n int, dst *byte, state *byte)
 //go:noescape
 func uniform64AVX512(n int, dst *byte, state *byte)
 
-// normal32AVX512 fills n groups, a multiple of the lanes, from a philoxRun.
+// words32AVX512 fills n groups, a multiple of the lanes, from a philoxRun.
 //
 //go:noescape
-func normal32AVX512(n int, dst *byte, state *byte)
+func words32AVX512(n int, dst *byte, state *byte)
+
+// boxMuller32AVX512 turns n pairs of words, a multiple of the lanes, into normals.
+//
+//go:noescape
+func boxMuller32AVX512(n int, dst *byte)

@@ -58,3 +58,5 @@ func simdFtrl[T Float](_, _, _, _ []T, _ *[6]T) bool { return false }
 func simdTransform[T Float](transform, *transformArgs) bool { return false }
 
 func simdRandom[T Float](randKind, []T, *philoxRun) int { return 0 }
+
+func simdNormals([]float32) bool { return false }

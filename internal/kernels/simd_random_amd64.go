@@ -9,30 +9,44 @@ import "unsafe"
 //
 //go:noinline
 func simdRandom[T Float](kind randKind, dst []T, r *philoxRun) int {
-	groups, state := len(dst)/groupSize[T](), (*byte)(unsafe.Pointer(r))
-	switch l := ActiveLevel(); {
-	case l == Portable || (kind != uniform && !is32[T]()):
+	groups, state, wide := len(dst)/groupSize[T](), (*byte)(unsafe.Pointer(r)), ActiveLevel() == AVX512
+	if ActiveLevel() == Portable || (kind != uniform && !is32[T]()) {
 		return 0
-	case l == AVX512:
+	}
+	if groups &^= 3; wide {
 		groups &^= 7 // the kernels do whole vectors
-		switch {
-		case kind != uniform:
-			normal32AVX512(groups, at(dst), state)
-		case is32[T]():
-			uniform32AVX512(groups, at(dst), state)
-		default:
-			uniform64AVX512(groups, at(dst), state)
-		}
+	}
+	switch {
+	case kind == uniform && is32[T]() && wide:
+		uniform32AVX512(groups, at(dst), state)
+	case kind == uniform && is32[T]():
+		uniform32AVX2(groups, at(dst), state)
+	case kind == uniform && wide:
+		uniform64AVX512(groups, at(dst), state)
+	case kind == uniform:
+		uniform64AVX2(groups, at(dst), state)
+	case wide:
+		words32AVX512(groups, at(dst), state)
 	default:
-		groups &^= 3
-		switch {
-		case kind != uniform:
-			normal32AVX2(groups, at(dst), state)
-		case is32[T]():
-			uniform32AVX2(groups, at(dst), state)
-		default:
-			uniform64AVX2(groups, at(dst), state)
-		}
+		words32AVX2(groups, at(dst), state)
+	}
+	if kind != uniform {
+		simdNormals(as[float32](dst[:4*groups]))
 	}
 	return groups
+}
+
+// simdNormals makes two normals of every two words in x, whose length is a multiple of 16.
+//
+//go:noinline
+func simdNormals(x []float32) bool {
+	switch ActiveLevel() {
+	case AVX512:
+		boxMuller32AVX512(len(x)/2, at(x))
+	case AVX2:
+		boxMuller32AVX2(len(x)/2, at(x))
+	default:
+		return false
+	}
+	return true
 }

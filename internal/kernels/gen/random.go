@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
@@ -17,8 +16,8 @@ const (
 	offKeys    = 24
 )
 
-// random writes the kernels of Philox4x32-10: uniform numbers of both types and normal ones of single precision. A lane of
-// 64 bits holds one word of one counter, so that VPMULUDQ needs no shuffling; the upper half of a lane is left over.
+// random writes the kernels of Philox4x32-10: its words, uniform numbers of both types, and the transform of words to normal
+// numbers of single precision. A lane of 64 bits holds one word of one counter, so that VPMULUDQ needs no shuffling; the upper half of a lane is left over.
 func random() {
 	lanes := *double
 	lanes.name = ""
@@ -30,7 +29,8 @@ func random() {
 		p := &philox{machine: m, single: &machine{single, m.isa, m.width}}
 		p.emit("uniform32", chains, p.uniform32)
 		p.emit("uniform64", chains, p.uniform64)
-		p.emit("normal32", 1, p.normal32)
+		p.emit("words32", chains, p.words32)
+		m.normals()
 	}
 }
 
@@ -55,12 +55,8 @@ func (p *philox) emit(name string, chains int, put func(w words, to Mem)) {
 	p.mov(p.pattern(0xD2511F53), p.m0)
 	p.mov(p.pattern(0xCD9E8D57), p.m1)
 	p.start()
-	sizes := []int{chains, 1}
-	if chains == 1 {
-		sizes = sizes[1:]
-	}
-	l := newLabels("many", "one", "done")[2-len(sizes):]
-	for i, vectors := range sizes {
+	l := newLabels("many", "one", "done")
+	for i, vectors := range []int{chains, 1} {
 		Label(l[i])
 		CMPQ(n[0], U32(vectors*p.lanes()))
 		JLT(LabelRef(l[i+1]))
@@ -69,7 +65,7 @@ func (p *philox) emit(name string, chains int, put func(w words, to Mem)) {
 		SUBQ(U32(vectors*p.lanes()), n[0])
 		JMP(LabelRef(l[i]))
 	}
-	Label(l[len(sizes)])
+	Label(l[2])
 	end()
 }
 
@@ -171,30 +167,8 @@ func (p *philox) uniform64(w words, to Mem) {
 	}
 }
 
-func (p *philox) normal32(w words, to Mem) {
-	w[0], w[1] = p.boxMuller(w[0], w[1])
-	w[2], w[3] = p.boxMuller(w[2], w[3])
+func (p *philox) words32(w words, to Mem) {
 	for i, v := range p.groups(w) {
 		p.mov(v, to.Offset(i*p.width))
 	}
-}
-
-// boxMuller makes two normals of two words, in the low halves of the lanes. It computes in double precision and rounds to
-// single where boxMuller32 of package kernels does.
-func (p *philox) boxMuller(w0, w1 reg.VecVirtual) (sine, cosine reg.VecVirtual) {
-	u := p.unit23(w0)
-	p.max(p.constant(float64(float32(1e-7))), u, u)
-	radius := p.narrowed(p.logOfUnit(u))
-	VMULPS(p.single.constant(-2), radius, radius)
-	VSQRTPS(radius, radius)
-	angle := p.unit23(w1)
-	p.mul(p.constant(2*math.Pi), angle, angle)
-	VCVTPS2PD(p.narrowed(angle), angle)
-	sine, cosine = p.sineAndCosine(angle)
-	for _, v := range []reg.VecVirtual{sine, cosine} {
-		half := p.narrowed(v)
-		VMULPS(radius, half, half)
-		VPMOVZXDQ(half, v)
-	}
-	return sine, cosine
 }

@@ -8,6 +8,46 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
+// normals writes the kernel that makes two normals of every two words, where they lie: one lane. It computes in double
+// precision and rounds to single where boxMuller32 of package kernels does.
+func (m *machine) normals() {
+	n, p := m.function("boxMuller32", "turns n pairs of words, a multiple of the lanes, into normals.", []string{"n"}, []string{"dst"})
+	l := newLabels("turn", "done")
+	Label(l[0])
+	CMPQ(n[0], U32(m.lanes()))
+	JLT(LabelRef(l[1]))
+	w := m.vec()
+	m.mov(Mem{Base: p[0]}, w)
+	m.mov(m.boxMuller(w), Mem{Base: p[0]})
+	ADDQ(U32(m.width), p[0])
+	SUBQ(U32(m.lanes()), n[0])
+	JMP(LabelRef(l[0]))
+	Label(l[1])
+	end()
+}
+
+func (m *machine) boxMuller(w reg.VecVirtual) reg.VecVirtual {
+	ps := &machine{single, m.isa, m.width}
+	u := m.unit23(w)
+	m.max(m.constant(float64(float32(1e-7))), u, u)
+	radius := m.narrowed(m.logOfUnit(u))
+	ps.mul(ps.constant(-2), radius, radius)
+	ps.sqrt(radius, radius)
+	VPSRLQ(Imm(32), w, w)
+	angle := m.unit23(w)
+	m.mul(m.constant(2*math.Pi), angle, angle)
+	VCVTPS2PD(m.narrowed(angle), angle)
+	sine, cosine := m.sineAndCosine(angle)
+	for _, v := range []reg.VecVirtual{sine, cosine} {
+		half := m.narrowed(v)
+		ps.mul(radius, half, half)
+		VPMOVZXDQ(half, v)
+	}
+	VPSLLQ(Imm(32), cosine, cosine)
+	m.or(sine, cosine, cosine)
+	return cosine
+}
+
 // unit23 is the double in [0, 1) of the low 23 bits of each lane.
 func (m *machine) unit23(w reg.VecVirtual) reg.VecVirtual {
 	v := m.vec()
