@@ -31,7 +31,7 @@ func rnnCases() []cannedCase {
 	list := []cannedCase{
 		{Class: "RNNClassifier", Label: "label2", Params: estimator.Params{"sequence_feature_columns": sequence, "context_feature_columns": around, "units": []int{8}}},
 		{Class: "RNNClassifier", Label: "label_word", Params: estimator.Params{"sequence_feature_columns": []string{"known_vector", "weights"}, "units": []int{6, 4}, "cell_type": "lstm",
-			"n_classes": 3, "label_vocabulary": []string{"low", "mid", "high"}, "weight_column": "importance", "context_feature_columns": around, "optimizer": "Adam"}},
+			"n_classes": 3, "label_vocabulary": []string{"low", "mid", "high"}, "weight_column": "importance", "context_feature_columns": around, "optimizer": map[string]any{"name": "Adam", "learning_rate": 0.003}}},
 		{Class: "RNNEstimator", Label: "label_number", Params: estimator.Params{"sequence_feature_columns": []string{"known_present"}, "context_feature_columns": []string{"age"},
 			"units": []int{7}, "cell_type": "gru", "head": "regression", "optimizer": map[string]any{"name": "SGD", "learning_rate": 0.02}}},
 		{Class: "RNNClassifier", Label: "label_steps", Params: estimator.Params{"sequence_feature_columns": sequence, "units": []int{6}, "cell_type": "gru",
@@ -60,7 +60,7 @@ func rnnData(n int) map[string]*graph.Tensor {
 }
 
 // Recurrent models against tf.estimator's, as TestCannedAgainstTensorFlow says.
-func TestRNNAgainstTensorFlow(t *testing.T) {
+func TestRecurrentCannedAgainstTensorFlow(t *testing.T) {
 	if os.Getenv("GOESTIMATOR_ACCEPT") == "" {
 		t.Skip("skipped: takes minutes (GOESTIMATOR_ACCEPT=1, make parity)")
 	}
