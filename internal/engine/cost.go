@@ -91,6 +91,15 @@ func typeBytes(t *graph.Type, batch int) int64 {
 	return int64(t.Shape.ElementsAt(batch)) * int64(t.DType.Size())
 }
 
+// rowsBytes is the size of a row of a table for each id.
+func rowsBytes(table, ids *graph.Type, batch int) int64 {
+	if ids == nil || table.Shape.Rank() < 1 {
+		return 0
+	}
+	row := graph.Type{DType: table.DType, Shape: graph.Shape{Dims: table.Shape.Dims[1:]}}
+	return int64(ids.Shape.ElementsAt(batch)) * typeBytes(&row, batch)
+}
+
 func bytesOf(n *graph.Node, batch int) int64 {
 	var results, operands, widest int64
 	for _, t := range n.Outputs {
@@ -107,6 +116,8 @@ func bytesOf(n *graph.Node, batch int) int64 {
 			variables = append(variables, in.Node)
 		case i == 0 && n.Op == "GatherV2": // of the table no more than what comes out
 			operands += results
+		case i == 0 && n.Op == "_RaggedCombine" && n.Bool("gather"): // a row for each id
+			operands += rowsBytes(t, typeAt(n, 1), batch)
 		default:
 			operands += typeBytes(t, batch)
 			widest = max(widest, typeBytes(t, batch))

@@ -45,6 +45,8 @@ func TestCost(t *testing.T) {
 		{"Relu", nil, []graph.Type{y}, []graph.Output{dy}, 0, 2 * 4 * 7 * 30},
 		{"ZerosLike", nil, []graph.Type{y}, []graph.Output{dy}, 0, 4 * 7 * 30},
 		{"GatherV2", nil, []graph.Type{f32(graph.BatchOf(4))}, []graph.Output{table, ids, rate}, 0, 4 * (2*7*4 + 7 + 1)},
+		{"_RaggedCombine", graph.Attrs{"gather": true}, []graph.Type{f32(graph.BatchOf(4))}, []graph.Output{table, ids, rate}, 0, 4 * (2*7*4 + 7 + 1)},
+		{"_RaggedCombine", nil, []graph.Type{f32(graph.BatchOf(4))}, []graph.Output{rows, ids, rate}, 0, 4 * (2*7*4 + 7 + 1)},
 		{"ResourceApplyGradientDescent", nil, nil, []graph.Output{v, rate, w}, 0, 4 * (2*600 + 1 + 600)},
 		{"AssignVariableOp", nil, nil, []graph.Output{v, w}, 0, 4 * (600 + 600)},
 		{"ReadVariableOp", nil, []graph.Type{w.Type()}, []graph.Output{v}, 0, 4 * (600 + 600)},

@@ -15,7 +15,7 @@ func fuseRagged(ops []*op, fetched []port) []*op {
 		switch {
 		case o.feed >= 0:
 		case o.node.Op == "SelectV2":
-			dropped = append(dropped, numberRowsAtOnce(o)...)
+			dropped = append(dropped, o.follow(numberRowsAtOnce(o))...)
 		}
 	}
 	if dropped == nil {
@@ -26,9 +26,9 @@ func fuseRagged(ops []*op, fetched []port) []*op {
 		switch {
 		case o.feed >= 0:
 		case o.node.Op == "UnsortedSegmentSum":
-			dropped = append(dropped, combineAtOnce(o, uses)...)
+			dropped = append(dropped, o.follow(combineAtOnce(o, uses))...)
 		case o.node.Op == "GatherV2" && o.node.Bool(graph.NegativeGivesZeros):
-			dropped = append(dropped, spreadAtOnce(o)...)
+			dropped = append(dropped, o.follow(spreadAtOnce(o))...)
 		}
 	}
 	return withoutUnused(ops, dropped, fetched)
@@ -38,6 +38,14 @@ func fuseRagged(ops []*op, fetched []port) []*op {
 func (o *op) become(name string, attrs graph.Attrs, in ...port) {
 	o.node = &graph.Node{Name: o.node.Name, Op: name, Device: o.node.Device, Attrs: attrs, Outputs: o.node.Outputs}
 	o.in, o.def = in, registry()[name]
+}
+
+// follow puts o behind all that the ops whose work it does were behind.
+func (o *op) follow(done []*op) []*op {
+	for _, d := range done {
+		o.after = append(o.after, d.after...)
+	}
+	return done
 }
 
 // numberRowsAtOnce turns the end of the nodes of lower.RowNumbers into one op, and returns those that may be unused then.
@@ -59,8 +67,14 @@ func numberRowsAtOnce(o *op) []*op {
 		return nil
 	}
 	ids := there.in[0]
-	if typeOf(ids).Shape.Rank() != 1 || typeOf(offsets).Shape.Rank() != 1 || typeOf(offsets).DType != graph.Int64 ||
-		typeOf(ids).DType != graph.Int32 && typeOf(ids).DType != graph.Int64 || !typeOf(ids).Shape.Equal(o.node.Outputs[0].Shape) {
+	n := typeOf(ids).Shape
+	single := graph.Shape{Dims: append([]graph.Dim{graph.Fixed(1)}, n.Dims...)}
+	if !typeOf(above.in[1]).Shape.Equal(single) || typeOf(above.in[0]).Shape.Rank() != 2 || typeOf(above.in[0]).Shape.Dims[0] != graph.Fixed(1) ||
+		o.node.Outputs[0].DType != graph.Int32 {
+		return nil
+	}
+	if n.Rank() != 1 || typeOf(offsets).Shape.Rank() != 1 || typeOf(offsets).DType != graph.Int64 ||
+		typeOf(ids).DType != graph.Int32 && typeOf(ids).DType != graph.Int64 || !n.Equal(o.node.Outputs[0].Shape) {
 		return nil
 	}
 	old := []*op{there, row, row.in[0].op, above, above.in[0].op, above.in[1].op, at}

@@ -99,6 +99,79 @@ func TestRaggedLookupsAreFused(t *testing.T) {
 	})
 }
 
+// TestFusedLookupsFollow: what is read after a lookup is read after all that the lookup waited for.
+func TestFusedLookupsFollow(t *testing.T) {
+	g, feeds, rows, sum, _ := lookupGraph(t)
+	b, two := graph.NewBuilder(g), fixedType(graph.Float32, 2)
+	v := b.Variable("v", two)
+	add := b.Node("AssignAddVariableOp", "add", nil, nil, v, b.Const("ones", tensor([]float32{1, 1}, 2)))
+	rows.Node.Control = append(rows.Node.Control, add)
+	read := b.Op("ReadVariableOp", "read", two, nil, v)
+	read.Node.Control = append(read.Node.Control, sum.Node)
+	if err := b.Err(); err != nil {
+		t.Fatal(err)
+	}
+	dev := device.NewHost()
+	vars := ok(NewVariables(dev))
+	if err := vars.Create("v", graph.NewTensor(graph.Float32, 2)); err != nil {
+		t.Fatal(err)
+	}
+	p := ok(Compile(g, Spec{Feeds: feeds, Fetches: []graph.Output{sum, read}}, dev, vars, Options{}))
+	values := []*graph.Tensor{tensor([]int64{3, -1, 8}, 3), tensor([]int64{0, 3}, 2), graph.NewTensor(graph.Float32, 3, 1), graph.NewTensor(graph.Float32, 9, 2)}
+	if err := p.Run(bg, 1, values); err != nil {
+		t.Fatal(err)
+	}
+	if got := graph.Of[float32](p.Value(1)); !slices.Contains(opNames(p), "_RaggedCombine") || !slices.Equal(got, []float32{1, 1}) {
+		t.Errorf("ops %v, read %v: expected the variable after its update", opNames(p), got)
+	}
+}
+
+// TestRowNumbersOfOtherShapes: nodes that only look like lower.RowNumbers are left as they are.
+func TestRowNumbersOfOtherShapes(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		positions int // of the range
+		out       graph.DType
+		want      []int64
+	}{
+		{"int64", 4, graph.Int64, []int64{0, 0, -1, 1}},
+		{"one position for all", 1, graph.Int32, []int64{0, 0, -1, 0}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := graph.NewBuilder(graph.New())
+			ids, offsets := b.Placeholder("ids", fixedType(graph.Int64, 4)), b.Placeholder("offsets", fixedType(graph.Int64, 3))
+			flat := func(x graph.Output, name string, dims ...int) graph.Output {
+				to := make([]int32, len(dims))
+				for i, d := range dims {
+					to[i] = int32(d)
+				}
+				return b.Op("Reshape", name, fixedType(x.DType(), dims...), nil, x, b.Const(name+"/shape", tensor(to, len(to))))
+			}
+			at := b.Op("Range", "at", fixedType(graph.Int64, c.positions), nil, b.Scalar("start", graph.Int64, 0), b.Scalar("limit", graph.Int64, float64(c.positions)), b.Scalar("delta", graph.Int64, 1))
+			above := b.Op("UpperBound", "above", fixedType(c.out, 1, c.positions), nil, flat(offsets, "table", 1, 3), flat(at, "positions", 1, c.positions))
+			row := b.Op("Sub", "row", fixedType(c.out, c.positions), nil, flat(above, "line", c.positions), b.Scalar("one", c.out, 1))
+			there := b.Op("GreaterEqual", "there", fixedType(graph.Bool, 4), nil, ids, b.Scalar("zero", graph.Int64, 0))
+			numbers := b.Op("SelectV2", "numbers", fixedType(c.out, 4), nil, there, row, b.Scalar("none", c.out, -1))
+			if err := b.Err(); err != nil {
+				t.Fatal(err)
+			}
+			dev := device.NewHost()
+			p, err := Compile(b.Graph, Spec{Feeds: []graph.Output{ids, offsets}, Fetches: []graph.Output{numbers}}, dev, ok(NewVariables(dev)), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := p.Run(bg, 1, []*graph.Tensor{tensor([]int64{5, 5, -1, 5}, 4), tensor([]int64{0, 3, 4}, 3)}); err != nil {
+				t.Fatal(err)
+			}
+			for i, want := range c.want {
+				if got := p.Value(0).Float(i); got != float64(want) {
+					t.Errorf("value %d: number %g, expected %d", i, got, want)
+				}
+			}
+		})
+	}
+}
+
 // TestNegativeIndicesAreNotApplied: padding of a gradient changes no row, in any rule.
 func TestNegativeIndicesAreNotApplied(t *testing.T) {
 	for _, width := range []int{1, 3} {
