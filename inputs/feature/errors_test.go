@@ -142,6 +142,34 @@ func TestRowsRefused(t *testing.T) {
 	}
 }
 
+// An infinite number is refused where a model would compute with it; a bucket takes it.
+func TestInfiniteNumbers(t *testing.T) {
+	b := array.NewFloat32Builder(memory.DefaultAllocator)
+	b.AppendValues([]float32{1, 0, float32(math.Inf(-1))}, nil)
+	x := b.NewArray()
+	rec := array.NewRecord(arrow.NewSchema([]arrow.Field{{Name: "x", Type: x.DataType()}}, nil), []arrow.Array{x}, 3)
+	for _, c := range []struct {
+		column Column
+		want   string // "": no error
+	}{
+		{&Numeric{Key: "x"}, `column "x", row 2: value -Inf: not a finite number: filter such rows, or set allow_nan`},
+		{&Numeric{Key: "x", AllowNaN: true}, ""},
+		{&Numeric{Key: "x", AllowNaN: true, Normalizer: Normalizer{Log: true}}, ""},
+		{&Numeric{Key: "x", Normalizer: Normalizer{Log: true, Func: func(x []float32) { x[2] = 0 }, Name: "f"}},
+			`column "x", row 1: value 0: the normalizer makes it infinite: correct the value or the normalizer`},
+		{&Bucketized{Of: &Numeric{Key: "x"}, Boundaries: []float64{0}}, ""},
+	} {
+		plan, err := New(Columns{Linear: []Column{c.column}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = plan.Apply(context.Background(), rec)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%v: error %v, want %q", c.column, err, c.want)
+		}
+	}
+}
+
 func TestMissingValues(t *testing.T) {
 	plan, err := New(Columns{
 		Linear: []Column{&HashBucket{Key: "s", Size: 5}, &Identity{Key: "i", Size: 10}},

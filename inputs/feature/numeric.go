@@ -14,7 +14,7 @@ type Numeric struct {
 	Shape      []int // of one example; empty: [1]
 	Default    []float32
 	Normalizer Normalizer
-	AllowNaN   bool // NaN passes, instead of being a RowError
+	AllowNaN   bool // NaN and infinite numbers pass, instead of being a RowError
 }
 
 // Normalizer is a numeric column's normalizer_fn as data, applied in this order:
@@ -181,7 +181,26 @@ func (c *Numeric) reads() []read {
 	return []read{{key: c.Key, kind: number, size: c.Width(), shape: shape, spec: spec}}
 }
 
+// dense writes the normalised numbers as a model takes them. An infinite one would
+// make its loss NaN many ops later, where nobody knows of the row.
 func (c *Numeric) dense(b *batch, out []float32) error {
+	if err := c.read(b, out); err != nil || c.AllowNaN {
+		return err
+	}
+	for i, v := range out {
+		if math.IsInf(float64(v), 0) {
+			cells, err := b.cells(c.Key)
+			if err != nil {
+				return err
+			}
+			return infiniteError(c.Key, b.first+int64(i/c.Width()), cells.show(i))
+		}
+	}
+	return nil
+}
+
+// read writes the normalised numbers, which may be infinite: buckets are for these, too.
+func (c *Numeric) read(b *batch, out []float32) error {
 	x, err := b.floats(c.Key)
 	if err != nil {
 		return err
@@ -233,10 +252,18 @@ func nanError(column string, row int64, value string) error {
 	return &RowError{Column: column, Row: row, Value: value, Err: err}
 }
 
+func infiniteError(column string, row int64, value string) error {
+	err := fmt.Errorf("not a finite number: filter such rows, or set allow_nan")
+	if v, e := strconv.ParseFloat(value, 64); e == nil && !math.IsInf(v, 0) {
+		err = fmt.Errorf("the normalizer makes it infinite: correct the value or the normalizer")
+	}
+	return &RowError{Column: column, Row: row, Value: value, Err: err}
+}
+
 // values returns the normalised numbers, computed once for the columns over it.
 func (c *Numeric) values(b *batch) ([]float32, error) {
 	return once(b, c, func() ([]float32, error) {
 		out := make([]float32, b.rows()*c.Width())
-		return out, c.dense(b, out)
+		return out, c.read(b, out)
 	})
 }
