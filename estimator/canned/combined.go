@@ -118,6 +118,9 @@ func (o DNNLinearCombinedEstimator) ModelFn() (*Model, error) {
 			return nil, fmt.Errorf("dnn_hidden_units must be defined when dnn_feature_columns is specified")
 		}
 		c.deep = &dnn{hidden: o.HiddenUnits, activation: o.Activation, dropout: o.Dropout, batchNorm: o.BatchNorm, optimizer: o.DNNOptimizer}
+		if err := c.deep.check(); err != nil {
+			return nil, fmt.Errorf("dnn_%w", err)
+		}
 		if err := c.deep.complete(m, combinedDNNRate); err != nil {
 			return nil, err
 		}

@@ -89,6 +89,9 @@ func (o DNNEstimator) ModelFn() (*Model, error) {
 		return nil, err
 	}
 	d := &dnn{hidden: o.HiddenUnits, activation: o.Activation, dropout: o.Dropout, batchNorm: o.BatchNorm, optimizer: o.Optimizer}
+	if err := d.check(); err != nil {
+		return nil, err
+	}
 	m.body = d
 	return m, d.complete(m, ownRate)
 }
@@ -98,9 +101,8 @@ func (o DNNEstimator) New(opts ...estimator.Option) (*estimator.Estimator, error
 	return newEstimator(o.ModelFn, opts)
 }
 
-// complete reads the model's plan, sets defaults and checks the options; rate
-// is the default optimizer's.
-func (d *dnn) complete(m *Model, rate float64) (err error) {
+// check reports options that make no sense.
+func (d *dnn) check() error {
 	if len(d.hidden) == 0 {
 		return fmt.Errorf("hidden_units: expected the units of at least one hidden layer")
 	}
@@ -112,6 +114,11 @@ func (d *dnn) complete(m *Model, rate float64) (err error) {
 	if !(d.dropout >= 0 && d.dropout < 1) {
 		return fmt.Errorf("dropout: expected 0 <= dropout < 1, got %v", d.dropout)
 	}
+	return nil
+}
+
+// complete reads the model's plan and sets defaults; rate is the default optimizer's.
+func (d *dnn) complete(m *Model, rate float64) (err error) {
 	if d.activation == nil {
 		if d.activation, err = layers.ActivationByName("relu"); err != nil {
 			return err

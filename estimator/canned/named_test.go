@@ -89,6 +89,10 @@ func TestNamedRefuses(t *testing.T) {
 		{"dnn_linear_combined_classifier", estimator.Params{"dnn_feature_columns": "age"}, []string{"dnn_hidden_units must be defined when dnn_feature_columns is specified"}},
 		{"dnn_linear_combined_classifier", estimator.Params{"dnn_feature_columns": "age", "dnn_hidden_units": 2, "linear_feature_columns": "trade", "linear_optimizer": "sgd"},
 			[]string{"linear_optimizer and dnn_optimizer: expected equal slot_names"}},
+		{"dnn_linear_combined_classifier", estimator.Params{"dnn_feature_columns": "age", "dnn_hidden_units": []any{4, 0}}, []string{"dnn_hidden_units[1]: expected >= 1, got 0"}},
+		{"dnn_linear_combined_classifier", estimator.Params{"dnn_feature_columns": "age", "dnn_hidden_units": 2, "dnn_dropout": 1}, []string{"dnn_dropout: expected 0 <= dropout < 1, got 1"}},
+		{"linear_classifier", estimator.Params{"feature_columns": "age", "optimizer": map[string]any{"name": "sdca", "example_id_column": "id", "symmetric_l2_regularization": 0}},
+			[]string{"optimizer: symmetric_l2_regularization: expected > 0, got 0"}},
 		{"baseline_classifier", estimator.Params{"feature_columns": "age"}, []string{"unknown parameter feature_columns"}},
 		{"dnn_estimator", estimator.Params{"feature_columns": "age", "hidden_units": 2, "head": "logistics"}, []string{`unknown head "logistics"`}},
 	} {

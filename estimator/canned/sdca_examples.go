@@ -71,7 +71,7 @@ func (t exampleTable) dual(id int64) float64 {
 func (t exampleTable) add(x exampleState) error {
 	at, ok := t.place(x.id)
 	if !ok {
-		return fmt.Errorf("there are more than %d different examples: raise num_examples of the optimizer sdca, in another model_dir", len(t.ids)*2/3)
+		return fmt.Errorf("there are more than %d different examples: raise num_examples of the optimizer sdca, in another model_dir", (2*len(t.ids)+1)/3)
 	}
 	t.ids[at] = x.id
 	s := t.state[4*at : 4*at+4]

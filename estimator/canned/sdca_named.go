@@ -18,6 +18,9 @@ func (r *paramReader) sdca(name string, k kindOfHead) *sdca {
 	s := &sdca{loss: logisticLoss, words: r.texts("label_vocabulary"), options: LinearSDCA{ExampleIDColumn: own.text("example_id_column"),
 		NumLossPartitions: own.whole("num_loss_partitions"), SymmetricL1: own.number("symmetric_l1_regularization", 0),
 		SymmetricL2: own.number("symmetric_l2_regularization", 1), Adaptive: own.truth("adaptive"), Examples: own.whole("num_examples")}}
+	if _, given := own.get("symmetric_l2_regularization"); given && !(s.options.SymmetricL2 > 0) { // 0 of the option is the default
+		own.refuse("symmetric_l2_regularization", "> 0")
+	}
 	own.get("num_table_shards") // the table is one variable
 	if k == numbers {
 		s.loss, s.words = squaredLoss, nil

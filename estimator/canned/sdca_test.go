@@ -276,7 +276,7 @@ func TestWrongSDCA(t *testing.T) {
 	}
 	e := quiet(t, g.model(t, "class", canned.LinearSDCA{Examples: 10}))
 	_, err := e.Train(context.Background(), g.input("class"), estimator.MaxSteps(8))
-	if err == nil || !strings.Contains(err.Error(), "raise num_examples") {
+	if err == nil || !strings.Contains(err.Error(), "more than 10 different examples: raise num_examples") {
 		t.Errorf("got %v, expected that there is no room for so many examples", err)
 	}
 	bad := g
