@@ -237,7 +237,7 @@ func (m *multiWorker) Snapshot(ctx context.Context) (*Snapshot, error) {
 		}
 		p, ok, err := positionOf(ctx, m.job.node, task, s.Step)
 		if err != nil {
-			return nil, sessionLost(err)
+			return nil, recoverable(ctx, err)
 		}
 		if ok {
 			s.Notes.Positions[rank] = p

@@ -164,7 +164,8 @@ func (p *parameterServer) Synchronize(ctx context.Context, restore func() (Notes
 		if err == nil || ctx.Err() != nil {
 			return notes, err
 		}
-		again := errors.Is(recoverable(err), ErrSessionLost)
+		err = recoverable(limited, err)
+		again := errors.Is(err, ErrSessionLost)
 		if limited.Err() != nil && (again || errors.Is(err, context.DeadlineExceeded)) {
 			return Notes{}, lost(fmt.Sprintf("the parameter servers were not ready within %v", timeout), err)
 		}
@@ -262,11 +263,11 @@ func (p *parameterServer) register(ctx context.Context) error {
 
 // Snapshot fences the servers; training goes on while the snapshot is read.
 func (p *parameterServer) Snapshot(ctx context.Context) (*Snapshot, error) {
-	limited, cancel := context.WithTimeout(ctx, fenceTime)
+	limited, cancel := cluster.WithTimeout(ctx, fenceTime)
 	defer cancel()
 	f, err := p.client.Fence(limited)
 	if err != nil {
-		return nil, recoverable(err)
+		return nil, recoverable(ctx, err)
 	}
 	s := &Snapshot{Step: f.Step, Tensors: map[string]*graph.Tensor{GlobalStep: graph.ScalarOf(f.Step)}, Notes: Notes{Positions: f.Positions}}
 	s.Close = func() error {
@@ -280,7 +281,7 @@ func (p *parameterServer) Snapshot(ctx context.Context) (*Snapshot, error) {
 		s.Parts = append(s.Parts, Part{Name: x.Name, Type: x.Type, First: x.First, Rows: x.Rows, Whole: x.Whole,
 			Read: func() (*graph.Tensor, error) {
 				t, err := x.Read(ctx)
-				return t, recoverable(err)
+				return t, recoverable(ctx, err)
 			}})
 	}
 	return s, nil
@@ -290,10 +291,15 @@ func (p *parameterServer) Snapshot(ctx context.Context) (*Snapshot, error) {
 // told to end has little time, and they hold pushes back no longer than 10 s.
 const fenceTime = 15 * time.Second
 
-// recoverable marks errors after which the job can go on.
-func recoverable(err error) error {
-	if errors.Is(err, ps.ErrReset) || errors.Is(err, cluster.ErrPeerLost) || errors.Is(err, coordinator.ErrLeaderReset) {
+// recoverable marks errors after which the job can go on, and those of tasks that
+// are there, but did not answer a request in time: this task is to be started
+// again. ctx is what the requests were made with.
+func recoverable(ctx context.Context, err error) error {
+	switch {
+	case errors.Is(err, ps.ErrReset), errors.Is(err, cluster.ErrPeerLost), errors.Is(err, coordinator.ErrLeaderReset):
 		return fmt.Errorf("%w: %w", ErrSessionLost, err)
+	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+		return lost("a request ran into its deadline", err)
 	}
 	return err
 }
@@ -308,7 +314,7 @@ const settlePoll = 200 * time.Millisecond
 func (p *parameterServer) Settle(ctx context.Context, drain bool) error {
 	if p.job.chief() && !drain || p.config.Sync {
 		if err := p.client.SetStop(ctx, "finished"); err != nil {
-			return recoverable(err)
+			return recoverable(ctx, err)
 		}
 	}
 	if !p.job.chief() {
@@ -319,7 +325,7 @@ func (p *parameterServer) Settle(ctx context.Context, drain bool) error {
 	for {
 		members, err := p.job.board.Members(ctx)
 		if err != nil {
-			return recoverable(err)
+			return recoverable(ctx, err)
 		}
 		others := p.active(members)
 		if len(others) == 0 && !(drain && p.expects(members)) {

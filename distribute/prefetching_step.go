@@ -47,13 +47,13 @@ func (s *prefetchingStep) Step(ctx context.Context, in Step) (Outcome, error) {
 	s.next = nil
 	if s.arrived == nil {
 		if err := s.lookups.pull(ctx, s.strategy.client, in.Batches[0]); err != nil {
-			return Outcome{}, recoverable(err)
+			return Outcome{}, recoverable(ctx, err)
 		}
 	} else {
 		err := s.await()
 		s.lookups, s.other = s.other, s.lookups
 		if err != nil {
-			return Outcome{}, recoverable(err)
+			return Outcome{}, recoverable(ctx, err)
 		}
 	}
 	if len(next) > 0 {

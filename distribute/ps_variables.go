@@ -72,10 +72,11 @@ func (v *remoteVariables) Get(name string) (*graph.Tensor, error) {
 	if v.client == nil {
 		return d.value.tensor(d.typ)
 	}
+	ctx := context.Background()
 	if name == GlobalStep {
-		p, err := v.client.Pull(context.Background(), &ps.Mirror{})
+		p, err := v.client.Pull(ctx, &ps.Mirror{})
 		if err != nil {
-			return nil, recoverable(err)
+			return nil, recoverable(ctx, err)
 		}
 		return graph.ScalarOf(p.GlobalStep), nil
 	}
@@ -83,8 +84,8 @@ func (v *remoteVariables) Get(name string) (*graph.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := v.client.Pull(context.Background(), m); err != nil {
-		return nil, recoverable(err)
+	if _, err := v.client.Pull(ctx, m); err != nil {
+		return nil, recoverable(ctx, err)
 	}
 	return m.Tensor(name), nil
 }

@@ -107,7 +107,7 @@ func (s *workerStep) Step(ctx context.Context, in Step) (Outcome, error) {
 		return Outcome{}, fmt.Errorf("step: expected one batch, got %d", len(in.Batches))
 	}
 	if err := s.lookups.pull(ctx, s.strategy.client, in.Batches[0]); err != nil {
-		return Outcome{}, recoverable(err)
+		return Outcome{}, recoverable(ctx, err)
 	}
 	return s.run(ctx, in)
 }
@@ -116,7 +116,7 @@ func (s *workerStep) Step(ctx context.Context, in Step) (Outcome, error) {
 func (s *workerStep) run(ctx context.Context, in Step) (Outcome, error) {
 	b := in.Batches[0]
 	if err := s.pull(ctx); err != nil {
-		return Outcome{}, recoverable(err)
+		return Outcome{}, recoverable(ctx, err)
 	}
 	step := graph.ScalarOf(s.step | int64(s.strategy.job.rank)<<40)
 	s.feeds = append(append(append(s.feeds[:0], b.Feeds...), step), s.lookups.rows...)
@@ -136,7 +136,7 @@ func (s *workerStep) run(ctx context.Context, in Step) (Outcome, error) {
 	}
 	reply, err := s.strategy.client.Push(ctx, s.push)
 	if err != nil {
-		return Outcome{}, recoverable(err)
+		return Outcome{}, recoverable(ctx, err)
 	}
 	if reply.Pulled {
 		s.pulled, s.step = time.Now(), reply.GlobalStep
@@ -149,7 +149,7 @@ func (s *workerStep) run(ctx context.Context, in Step) (Outcome, error) {
 			if in.Waiting.Err() != nil {
 				return Outcome{GlobalStep: s.step, Stop: Interrupted}, nil
 			}
-			return Outcome{}, recoverable(err)
+			return Outcome{}, recoverable(ctx, err)
 		}
 	}
 	out := Outcome{GlobalStep: reply.GlobalStep, Applied: true}

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -15,11 +16,17 @@ import (
 // over is for calls that are over when they return.
 var over = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
+// WithTimeout is context.WithTimeout for calls, whose errors then say how long
+// they have waited.
+func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, d, fmt.Errorf("no answer within %v: %w", d, context.DeadlineExceeded))
+}
+
 func (n *Node) withDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
 	if _, ok := ctx.Deadline(); ok {
 		return ctx, func() {}
 	}
-	return context.WithTimeout(ctx, n.config.CallTimeout)
+	return WithTimeout(ctx, n.config.CallTimeout)
 }
 
 // short returns the method's name without the service's.

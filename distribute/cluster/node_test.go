@@ -165,10 +165,13 @@ func TestCallWaitsForAPeerThatStartsLater(t *testing.T) {
 
 func TestCallThatNobodyAnswers(t *testing.T) {
 	caller, _, _ := local(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	if _, err := caller.Call(testContext(t), ps0, "/test.Echo/Echo", &Frame{}); err != nil { // connect first
+		t.Fatal(err)
+	}
+	ctx, cancel := WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	_, err := caller.Call(ctx, ps0, "/test.Echo/Hang", &Frame{})
-	if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrPeerLost) {
+	if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrPeerLost) || !strings.Contains(err.Error(), "no answer within 50ms") {
 		t.Errorf("a slow handler: got %v, want a deadline and no lost peer", err)
 	}
 	cancelled, cancel := context.WithCancel(t.Context())

@@ -130,16 +130,30 @@ func (p *peer) failure(ctx context.Context, method string, err error) error {
 	case code == codes.Unavailable:
 		e.Kind = ErrPeerLost
 	case code == codes.DeadlineExceeded, code == codes.Canceled && errors.Is(cause, context.DeadlineExceeded):
-		e.Err = fmt.Errorf("%w: %w", context.DeadlineExceeded, err)
 		if !p.alive() {
 			e.Kind = ErrPeerLost
 		}
+		e.Err = fmt.Errorf("%w: %w", deadlineOf(ctx), err)
 	case p.conn.GetState() == connectivity.Shutdown:
 		e.Err = fmt.Errorf("%w: %w", net.ErrClosed, err)
 	case code == codes.Canceled && errors.Is(cause, context.Canceled):
 		e.Err = fmt.Errorf("%w: %w", context.Canceled, err)
 	}
 	return e
+}
+
+// clockSkew is how much earlier the peer may find that a deadline is over.
+const clockSkew = 100 * time.Millisecond
+
+// deadlineOf says which deadline a call has run into: its context's where that is over.
+func deadlineOf(ctx context.Context) error {
+	if at, ok := ctx.Deadline(); ok && time.Until(at) < clockSkew {
+		<-ctx.Done()
+	}
+	if cause := context.Cause(ctx); errors.Is(cause, context.DeadlineExceeded) {
+		return cause
+	}
+	return context.DeadlineExceeded
 }
 
 // alive reports whether the peer answers: one that does was only slow with a call.

@@ -198,7 +198,7 @@ func (c *Client) deadline(ctx context.Context) (context.Context, context.CancelF
 	if _, ok := ctx.Deadline(); ok {
 		return context.WithCancel(ctx)
 	}
-	return context.WithTimeout(ctx, c.c.Timeout)
+	return cluster.WithTimeout(ctx, c.c.Timeout)
 }
 
 // retry repeats what may be repeated while the connection to a server breaks.

@@ -2,6 +2,7 @@ package ps
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -180,9 +181,19 @@ func (x Part) Read(ctx context.Context) (*graph.Tensor, error) {
 
 // Close lets the servers forget the snapshot.
 func (s *Snapshot) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), s.c.c.Timeout)
+	ctx, cancel := cluster.WithTimeout(context.Background(), s.c.c.Timeout)
 	defer cancel()
-	return s.c.each(func(i int) error { return s.c.ask(ctx, i, "Release", s.request(i), &nothing{}) })
+	return s.release(ctx)
+}
+
+// release drops the snapshot on all servers; those that were restarted have none.
+func (s *Snapshot) release(ctx context.Context) error {
+	return s.c.each(func(i int) error {
+		if err := s.c.ask(ctx, i, "Release", s.request(i), &nothing{}); !errors.Is(err, ErrReset) {
+			return err
+		}
+		return nil
+	})
 }
 
 // giveUpTime bounds the clean-up of a snapshot that failed; servers that are
@@ -193,8 +204,7 @@ const giveUpTime = 2 * time.Second
 func (s *Snapshot) giveUp() {
 	ctx, cancel := context.WithTimeout(context.Background(), giveUpTime)
 	defer cancel()
-	err := s.c.each(func(i int) error { return s.c.ask(ctx, i, "Release", s.request(i), &nothing{}) })
-	if err != nil {
+	if err := s.release(ctx); err != nil {
 		s.c.c.Log.Warn("a checkpoint that failed could not be released", "error", err)
 	}
 }

@@ -31,7 +31,7 @@ func (o *outgoing) send(ctx context.Context, ids []ident, cancel context.CancelF
 			case <-admitted:
 				_, errs[i] = o.retry(ctx, i, func() (pushReply, error) { return o.attempt(ctx, i, ids[i], nil, nil) })
 			case <-ctx.Done():
-				errs[i] = ctx.Err()
+				errs[i] = context.Cause(ctx)
 			}
 			if errs[i] != nil {
 				cancel() // server 0 must not count this push
@@ -110,8 +110,8 @@ func (o *outgoing) stream(ctx context.Context, st cluster.ClientStream, server i
 		case <-others:
 		case <-ctx.Done():
 		}
-		if err := ctx.Err(); err != nil {
-			return r, err
+		if ctx.Err() != nil {
+			return r, fmt.Errorf("the other servers have not taken their shares: %w", context.Cause(ctx))
 		}
 	}
 	if err := st.Send(&cluster.Frame{Header: encode(&pushEnd{o.Position})}); err != nil {
