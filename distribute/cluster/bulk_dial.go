@@ -98,6 +98,8 @@ func (n *Node) bulk(ctx context.Context, p *peer) *bulkConn {
 		switch {
 		case err == nil:
 			return c
+		case ctx.Err() != nil: // the caller's end says nothing of the peer
+			return nil
 		case status.Code(err) == codes.Unavailable: // the connection to the peer is another by now
 		default:
 			p.bulk.refuse()

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net"
 	"runtime"
@@ -151,5 +152,26 @@ func eventually(t *testing.T, what string, is func() bool) {
 		if time.Now().After(deadline) {
 			t.Fatalf("not within 30 s: %s", what)
 		}
+	}
+}
+
+// TestCallerThatLeaves gives up while a bulk connection is opened: that is no reason
+// not to ask the peer for the next stream's.
+func TestCallerThatLeaves(t *testing.T) {
+	caller, _, _ := local(t)
+	if _, err := caller.Call(testContext(t), ps0, "/test.Echo/Echo", &Frame{}); err != nil {
+		t.Fatal(err)
+	}
+	p, err := caller.peer(ps0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left, cancel := context.WithCancel(t.Context())
+	cancel()
+	if c := caller.bulk(left, p); c != nil {
+		t.Error("a connection for a caller that has left")
+	}
+	if _, ask := p.bulk.take(); !ask {
+		t.Error("the peer is not asked for bulk connections any more")
 	}
 }
