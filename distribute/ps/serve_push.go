@@ -151,6 +151,9 @@ func (s *session) commit(ctx context.Context, r *rank, a *arrival) (stale bool, 
 		defer s.gate.leave()
 		stale, err = s.applyNow(a, r.client == a.client && r.early == a.sequence)
 	}
+	if r.client != a.client {
+		r.early = 0 // it was of the worker's run before
+	}
 	r.client, r.sequence, r.stale, r.err = a.client, a.sequence, stale, err
 	s.count(func(c *Stats) {
 		if stale {
