@@ -94,7 +94,7 @@ func TestClusterChiefKilledWhileSaving(t *testing.T) {
 			continue // these need a damaged folder to begin with
 		}
 		t.Run(strings.ReplaceAll(point, "/", "_"), func(t *testing.T) {
-			r := newRig(t, "chief-0 worker-0 ps-0", set(asynchronous, "train.max_steps=1500", "run.save_checkpoints_steps=50")...)
+			r := newRig(t, "chief-0 worker-0 ps-0", set(asynchronous, "train.max_steps=6000", "run.save_checkpoints_steps=50")...)
 			chief := r.tasks["chief-0"]
 			chief.env = []string{"GOESTIMATOR_FAILPOINTS=" + point + "=kill@3"}
 			r.start()
@@ -105,7 +105,7 @@ func TestClusterChiefKilledWhileSaving(t *testing.T) {
 			r.await("chief-0", `taking over the variables`)
 			r.exit("worker-0", 0)
 			r.exit("ps-0", 0)
-			r.ended("chief-0", 1500, 1501)
+			r.ended("chief-0", 6000, 6001)
 		})
 	}
 }
