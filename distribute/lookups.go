@@ -216,10 +216,10 @@ func resized(t *graph.Tensor, d graph.DType, shape []int) *graph.Tensor {
 
 // int64s returns ids of either type.
 func int64s(t *graph.Tensor) []int64 {
-	if t.DType == graph.Int64 {
+	if t.DType == graph.Int64 && t.Len() > 0 {
 		return graph.Of[int64](t)
 	}
-	out := make([]int64, t.Len())
+	out := make([]int64, t.Len()) // not nil, which would say that there are no ids but all rows
 	for i, id := range graph.Of[int32](t) {
 		out[i] = int64(id)
 	}
