@@ -217,10 +217,18 @@ func (m *KMeansModel) Model(mc *estimator.ModelContext, features models.Features
 			centers = ops.Where(mc, begins, v.updated, centers)
 		}
 	}
+	var chosen *G.Node
+	if !mc.Training() { // training may have ended before all were chosen: nothing is near to the others
+		chosen = ops.Greater(mc, ops.Min(mc, centers, ops.Axes(1)), ops.Scalar(mc, models.Float32, unchosen/2))
+		centers = ops.Where(mc, ops.ExpandDims(mc, chosen, 1), centers, ops.ZerosLike(mc, centers))
+	}
 	if m.options.DistanceMetric == Cosine && (mc.Training() || !m.options.normalized()) {
 		centers = unit(mc, centers)
 	}
 	all := m.distances(mc, x, centers)
+	if chosen != nil {
+		all = ops.Where(mc, ops.ExpandDims(mc, chosen, 0), all, ops.Scalar(mc, models.Float32, math.MaxFloat32))
+	}
 	index := ops.ArgMax(mc, ops.Neg(mc, all), 1)
 	zero := ops.Scalar(mc, models.Float32, 0)
 	loss := ops.Sum(mc, ops.Maximum(mc, ops.Min(mc, all, ops.Axes(1)), zero))

@@ -345,6 +345,22 @@ func TestWrongKMeans(t *testing.T) {
 	}
 }
 
+// Training that ends before all centers are chosen leaves some that are near to nothing.
+func TestKMeansEvaluatesWithFewCenters(t *testing.T) {
+	for _, metric := range []string{canned.SquaredEuclidean, canned.Cosine} {
+		e := quiet(t, made(t, canned.KMeans{NumClusters: 50, DistanceMetric: metric, Seed: 3}.ModelFn))
+		x := points(blobs(8, 2), 4)
+		train(t, e, x, 1)
+		m, err := e.Evaluate(context.Background(), x, estimator.Steps(2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s, _ := m.Scalar(canned.Score); !(s >= 0 && s < 1e6) {
+			t.Errorf("%s: score %v", metric, s)
+		}
+	}
+}
+
 // TestKMeansNamed: the model of a config file.
 func TestKMeansNamed(t *testing.T) {
 	g := readKMeansGolden(t)

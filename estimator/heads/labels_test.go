@@ -66,6 +66,7 @@ func TestWrongLabels(t *testing.T) {
 		{"unknown word in a list", must(heads.NewMultiLabel(3, three)), ragged, `row 1 of its batch: label "z" is not in the label_vocabulary of 3 words`},
 		{"list without vocabulary", must(heads.NewMultiLabel(3)), ragged, "label y is text: give a label_vocabulary"},
 		{"text for a regression", must(heads.NewRegression(1)), text, "label y has type string: expected numbers"},
+		{"NaN for a regression", must(heads.NewRegression(1)), floats(1, nan, 0), `column "y": row 1 of its batch: label NaN: labels must be finite`},
 		{"negative count", must(heads.NewPoisson(1)), floats(1, -1, 0), "row 1 of its batch: label -1: labels must be >= 0"},
 		{"above one", must(heads.NewLogistic()), floats(0.5, 0, 1.5), "row 2 of its batch: label 1.5: labels must be in range [0, 1]"},
 	}

@@ -2,6 +2,7 @@ package heads
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/models"
@@ -25,7 +26,16 @@ var _ Head = Regression{}
 // NewRegression returns a head for labels of n values per example. It takes
 // WithName, WithWeightColumn, WithLossReduction, WithLossFn and WithInverseLink.
 func NewRegression(n int, opts ...Option) (Regression, error) {
-	return newRegression("regression", n, []string{"loss_fn", "inverse_link_fn"}, opts)
+	h, err := newRegression("regression", n, []string{"loss_fn", "inverse_link_fn"}, opts)
+	if h.lossFn == nil { // which may give such numbers a meaning
+		h.check = func(v float64) error {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return fmt.Errorf("label %v: labels must be finite", v)
+			}
+			return nil
+		}
+	}
+	return h, err
 }
 
 // NewPoisson returns a head for n counts per example, whose logits are logarithms
