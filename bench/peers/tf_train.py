@@ -8,7 +8,7 @@ import link
 
 import tensorflow as tf
 
-from pacing import Pacer, PacerHook, config, loss_of
+from pacing import Pacer, PacerHook, checked, config, loss_of
 
 v1 = tf.compat.v1
 logging.disable(logging.WARNING)
