@@ -34,8 +34,13 @@ func TestCannedAgainstTensorFlow(t *testing.T) {
 	if os.Getenv("GOESTIMATOR_ACCEPT") == "" {
 		t.Skip("skipped: takes minutes (GOESTIMATOR_ACCEPT=1, make parity)")
 	}
-	py := peers(t)
-	cases, d := chosen(cannedCases()), cannedData((cannedSteps+cannedMore)*cannedBatch)
+	sideBySide(t, "canned.py", cannedCases(), cannedData((cannedSteps+cannedMore)*cannedBatch))
+}
+
+// sideBySide trains the chosen cases there and here, each from the other's
+// checkpoint too. script is the other side.
+func sideBySide(t *testing.T, script string, all []cannedCase, d map[string]*graph.Tensor) {
+	py, cases := peers(t), chosen(all)
 	work := t.TempDir()
 	given, list := save(t, filepath.Join(work, "data"), d), filepath.Join(work, "cases.json")
 	text, err := json.Marshal(cases)
@@ -44,7 +49,7 @@ func TestCannedAgainstTensorFlow(t *testing.T) {
 	}
 	write(t, list, text)
 	theirs, ours := filepath.Join(work, "theirs"), filepath.Join(work, "ours")
-	py.run(t, "canned.py", "train", list, given, theirs)
+	py.run(t, script, "train", list, given, theirs)
 	told := map[string]*cannedRun{}
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
@@ -56,7 +61,7 @@ func TestCannedAgainstTensorFlow(t *testing.T) {
 	if t.Failed() {
 		return
 	}
-	py.run(t, "canned.py", "resume", list, given, ours)
+	py.run(t, script, "resume", list, given, ours)
 	for _, c := range cases {
 		t.Run(c.Name+"/taken_over", func(t *testing.T) {
 			told[c.Name].checkTold(t, filepath.Join(ours, c.Name, "told"))

@@ -1,10 +1,8 @@
 package interop_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/goestimator/goestimator/estimator"
@@ -64,31 +62,5 @@ func TestRecurrentCannedAgainstTensorFlow(t *testing.T) {
 	if os.Getenv("GOESTIMATOR_ACCEPT") == "" {
 		t.Skip("skipped: takes minutes (GOESTIMATOR_ACCEPT=1, make parity)")
 	}
-	py := peers(t)
-	cases, d := chosen(rnnCases()), rnnData((cannedSteps+cannedMore)*cannedBatch)
-	work := t.TempDir()
-	given, list := save(t, filepath.Join(work, "data"), d), filepath.Join(work, "cases.json")
-	text, err := json.Marshal(cases)
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, list, text)
-	theirs, ours := filepath.Join(work, "theirs"), filepath.Join(work, "ours")
-	py.run(t, "rnn.py", "train", list, given, theirs)
-	told := map[string]*cannedRun{}
-	for _, c := range cases {
-		t.Run(c.Name, func(t *testing.T) {
-			told[c.Name] = &cannedRun{cannedCase: c, data: d}
-			told[c.Name].fromTheirs(t, filepath.Join(theirs, c.Name), filepath.Join(ours, c.Name))
-		})
-	}
-	if t.Failed() {
-		return
-	}
-	py.run(t, "rnn.py", "resume", list, given, ours)
-	for _, c := range cases {
-		t.Run(c.Name+"/taken_over", func(t *testing.T) {
-			told[c.Name].checkTold(t, filepath.Join(ours, c.Name, "told"))
-		})
-	}
+	sideBySide(t, "rnn.py", rnnCases(), rnnData((cannedSteps+cannedMore)*cannedBatch))
 }
