@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/fingerprint"
 )
 
 // Hashing maps strings and integers, in decimal, to bins: by fingerprint, or by
@@ -63,7 +64,7 @@ func (l *Hashing) call(c *cells, _ func(int, error) error) (result, error) {
 		switch {
 		case masked && string(s) == *l.Mask:
 		case l.Salt != nil:
-			ids[i] = first + int64(sipHash(*l.Salt, s)%bins)
+			ids[i] = first + int64(fingerprint.Sip64(*l.Salt, s)%bins)
 		default:
 			ids[i] = first + int64(Fingerprint64(s)%bins)
 		}

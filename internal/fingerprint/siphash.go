@@ -1,13 +1,13 @@
-package feature
+package fingerprint
 
 import (
 	"encoding/binary"
 	"math/bits"
 )
 
-// sipHash is SipHash-2-4 (Aumasson, Bernstein, 2012), the keyed hash that Keras'
+// Sip64 is SipHash-2-4 (Aumasson, Bernstein, 2012), the keyed hash that Keras'
 // Hashing uses with a salt.
-func sipHash(key [2]uint64, s []byte) uint64 {
+func Sip64(key [2]uint64, s []byte) uint64 {
 	v0, v1 := key[0]^0x736f6d6570736575, key[1]^0x646f72616e646f6d
 	v2, v3 := key[0]^0x6c7967656e657261, key[1]^0x7465646279746573
 	round := func() {
