@@ -1,0 +1,83 @@
+package export
+
+import (
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/inputs/feature"
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/models"
+	"github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
+)
+
+// Model is what is exported.
+type Model struct {
+	// Graphs holds one graph a mode: that of Predict to be served, those of Train and
+	// Eval where they are asked for. They share the variables.
+	Graphs    []Graph
+	Variables Variables
+	Assets    map[string][]byte // further files, below assets.extra/
+	// WarmUp holds requests that a server replays before a model is available.
+	WarmUp []*apis_go_proto.PredictionLog
+}
+
+// Variables gives the values of the variables, by name.
+type Variables struct {
+	// Value returns the value of a variable, as (*bundle.Reader).Tensor does.
+	Value func(name string) (*graph.Tensor, error)
+	// Trainable says which ones an optimizer changes; nil: all but global_step.
+	Trainable func(name string) bool
+}
+
+// Graph is a model's graph of one mode.
+type Graph struct {
+	Mode  models.Mode
+	IR    *graph.Graph // is not changed
+	Input ServingInput
+	Feeds []Feed
+	// Columns are the feature columns that make feeds of raw features; nil: there are none.
+	Columns *feature.Plan
+	// Signatures say what the graph offers. One alone is offered as serving_default too.
+	Signatures []Signature
+}
+
+// Feed is a column of the input and the placeholders of the graph that take it.
+type Feed struct {
+	Column inputs.Column
+	// Values is the placeholder of a dense column [B, shape...], or of the values
+	// of a ragged one, of which
+	Values graph.Output
+	// Offsets is the other placeholder, int64 [B+1]; else invalid.
+	Offsets graph.Output
+	// Length is the number of steps of Width values that the graph has room for in an
+	// example of a ragged column; 0: any. Longer examples are an error of the exported model.
+	Length, Width int
+}
+
+// Kind is the kind of a signature.
+type Kind string
+
+// The kinds of signatures.
+const (
+	Predict  Kind = "predict"
+	Classify Kind = "classify" // outputs "classes" (words) and "scores", float32 [B, classes]
+	Regress  Kind = "regress"  // one output, float32 [B] or [B, 1]
+	Training Kind = "train"    // of a graph of mode Train
+	Eval     Kind = "eval"     // of a graph of mode Eval
+)
+
+// Signature is a set of outputs under a key.
+type Signature struct {
+	Name    string
+	Kind    Kind
+	Outputs []Named
+}
+
+// Named is an output of a signature.
+type Named struct {
+	Name   string
+	Output graph.Output // dimension 0 is the batch
+	Text   *Text        // not nil: Output are ids, and words are offered
+}
+
+// Text makes words of ids: Words[id], "UNK" for an id outside of it; with no Words
+// the id in decimal.
+type Text struct{ Words []string }

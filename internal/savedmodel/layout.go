@@ -1,0 +1,42 @@
+package savedmodel
+
+// The names within a SavedModel directory.
+const (
+	BinaryFile      = "saved_model.pb"
+	TextFile        = "saved_model.pbtxt"
+	FingerprintFile = "fingerprint.pb"
+	VariablesDir    = "variables"
+	VariablesPrefix = "variables/variables" // of the bundle
+	AssetsDir       = "assets"
+	ExtraDir        = "assets.extra"
+	WarmUpFile      = "tf_serving_warmup_requests" // in ExtraDir
+)
+
+// The tags that TensorFlow gives graphs.
+const (
+	TagServe = "serve"
+	TagTrain = "train"
+	TagEval  = "eval"
+)
+
+// DefaultSignature is the key of the signature that is meant where none is named.
+const DefaultSignature = "serving_default"
+
+// Method names of signatures.
+const (
+	MethodPredict  = "tensorflow/serving/predict"
+	MethodClassify = "tensorflow/serving/classify"
+	MethodRegress  = "tensorflow/serving/regress"
+	MethodTrain    = "tensorflow/supervised/training"
+	MethodEval     = "tensorflow/supervised/eval"
+)
+
+// Collections of a MetaGraphDef, and the key of the signature with the init op of TensorFlow 2.
+const (
+	collectionMainOp       = "saved_model_main_op"
+	collectionLegacyInitOp = "legacy_init_op"
+	signatureInitOp        = "__saved_model_init_op"
+)
+
+// schemaVersion is the version of the format.
+const schemaVersion = 1
