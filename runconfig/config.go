@@ -24,6 +24,8 @@ type Config struct {
 	Eval Eval `yaml:"eval"`
 	// Prediction.
 	Predict Predict `yaml:"predict,omitempty"`
+	// What an exported model takes and contains: of exporters and of the command export.
+	Export Export `yaml:"export,omitempty"`
 	// How the run is made: checkpoints, summaries, logs, threads.
 	Run Run `yaml:"run"`
 	// Where variables live and how gradients travel.
@@ -99,6 +101,7 @@ func Default() Config {
 		Eval:     Eval{Input: in},
 		Predict:  Predict{Input: in},
 		Run:      defaultRun(),
+		Export:   Export{ServingInput: "auto"},
 		Strategy: Strategy{Name: "default"},
 		RPC:      defaultRPC(),
 	}

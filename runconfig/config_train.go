@@ -69,6 +69,16 @@ type Exporter struct {
 	Steps []int64 `yaml:"steps,omitempty"`
 }
 
+// Export says what an exported model takes and contains.
+type Export struct {
+	// How the model is fed: raw, a tensor for each feature; parsing, serialized tf.Examples; auto: parsing where the model has feature columns, else raw.
+	ServingInput string `yaml:"serving_input,omitempty"`
+	// Steps of the longest sequence that an exported recurrent model takes.
+	MaxSequenceLength int `yaml:"max_sequence_length,omitempty"`
+	// Requests, made of the first examples of eval.input, that a server sends to the model before it is used.
+	WarmUpRequests int `yaml:"warm_up_requests,omitempty"`
+}
+
 // Predict says what predictions are made of.
 type Predict struct {
 	// The examples; where its format is left out, those of eval.input. Labels are not needed.

@@ -36,6 +36,7 @@ var validSets = map[string][]string{
 	"train.input.repeat":                     {"true", "false"},
 	"train.input.mean":                       {"[0.5, 1]", "0.5"},
 	"train.input.split":                      {"{folds: 5, held_out: 1, part: eval}"},
+	"export.serving_input":                   {"raw", "auto"},
 	"eval.exporters":                         {"[{name: b, kind: best}, {name: l, kind: latest, exports_to_keep: -1}]", "[]"},
 	"eval.name":                              {"", "test set"},
 	"predict.keys":                           {"logits", "[a, b]"},

@@ -53,6 +53,7 @@ func (c *Config) validate(vs *violations) {
 	c.Train.Input.validate("train.input", vs)
 	c.Eval.Input.validate("eval.input", vs)
 	c.Predict.Input.validate("predict.input", vs)
+	c.Export.validate(vs)
 	validateColumns(c.FeatureColumns, vs)
 	vs.regexp("model.warm_start.vars", c.Model.WarmStart.Vars)
 	vs.regexp("optimizer.weight_decay_exclude", c.Optimizer.WeightDecayExclude)
@@ -120,6 +121,12 @@ func (e Eval) validate(vs *violations) {
 		vs.require(x.ExportsToKeep >= -1, field+".exports_to_keep", x.ExportsToKeep, "expected > 0, 0 for the default, or -1 for all")
 		vs.require(x.Kind != "steps" || len(x.Steps) > 0, field+".steps", x.Steps, "expected at least one step")
 	}
+}
+
+func (e Export) validate(vs *violations) {
+	vs.oneOf("export.serving_input", e.ServingInput, "auto", "raw", "parsing")
+	vs.require(e.MaxSequenceLength >= 0 && e.MaxSequenceLength <= 1<<16, "export.max_sequence_length", e.MaxSequenceLength, "expected > 0, or 0 where the model has no sequences")
+	vs.require(e.WarmUpRequests >= 0 && e.WarmUpRequests <= 1000, "export.warm_up_requests", e.WarmUpRequests, "expected 0 to 1000")
 }
 
 // endsSomewhere reports whether an input is finite.
