@@ -1,0 +1,250 @@
+package graphdef
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"unsafe"
+
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
+	"github.com/wamuir/graft/tensorflow/core/framework/tensor_shape_go_proto"
+	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
+)
+
+// maxRank is TensorFlow's limit on the dimensions of a tensor.
+const maxRank = 254
+
+// ViewTensorProto returns a tensor that shares p's memory where p lays the elements out as a tensor does, else a copy:
+// p must not change while the tensor is in use. It reads what TensorFlow's runtime reads of a request: raw content or
+// typed values, of which fewer than elements repeat the last, none are zeros, and more are left out. In contrast to
+// FromTensorProto, names of dimensions and unknown fields are passed over, since nothing is written back.
+func ViewTensorProto(p *tensor_go_proto.TensorProto) (*graph.Tensor, error) {
+	d := graph.DType(p.GetDtype())
+	size := d.Size()
+	if d == graph.String {
+		size = 24 // the header of a string
+	}
+	if size == 0 {
+		return nil, fmt.Errorf("tensor of type %v: expected a numeric type, bool or string", p.GetDtype())
+	}
+	shape, err := wireShape(p.GetTensorShape())
+	if err != nil {
+		return nil, err
+	}
+	n, ok := elements(shape, math.MaxInt/size)
+	if !ok {
+		return nil, fmt.Errorf("tensor of shape %v is too large", shape)
+	}
+	t := &graph.Tensor{DType: d, Shape: shape}
+	if d == graph.String {
+		t.Strings, err = wireStrings(p, n)
+		return t, err
+	}
+	t.Bytes, err = wireBytes(p, d, n)
+	return t, err
+}
+
+func wireShape(s *tensor_shape_go_proto.TensorShapeProto) ([]int, error) {
+	if s.GetUnknownRank() || len(s.GetDim()) > maxRank {
+		return nil, fmt.Errorf("tensor of unknown rank or more than %d dimensions", maxRank)
+	}
+	if len(s.GetDim()) == 0 {
+		return nil, nil
+	}
+	shape := make([]int, len(s.GetDim()))
+	for i, d := range s.GetDim() {
+		if d.GetSize() < 0 || int64(int(d.GetSize())) != d.GetSize() {
+			return nil, fmt.Errorf("dimension %d of a tensor is %d: expected >= 0", i, d.GetSize())
+		}
+		shape[i] = int(d.GetSize())
+	}
+	return shape, nil
+}
+
+// expandable refuses few values that stand for very many.
+func expandable(n, size int) error {
+	if n > maxExpanded/size {
+		return fmt.Errorf("a tensor of %d elements given by fewer values takes more than %d bytes", n, maxExpanded)
+	}
+	return nil
+}
+
+func wireStrings(p *tensor_go_proto.TensorProto, n int) ([][]byte, error) {
+	if len(p.GetTensorContent()) > 0 {
+		return stringContent(p.GetTensorContent(), n)
+	}
+	vals := p.GetStringVal()
+	if len(vals) >= n {
+		return vals[:n:n], nil
+	}
+	if err := expandable(n, 24); err != nil {
+		return nil, err
+	}
+	out := make([][]byte, n)
+	for i := range out {
+		if len(vals) > 0 {
+			out[i] = vals[min(i, len(vals)-1)]
+		}
+	}
+	return out, nil
+}
+
+// stringContent reads TensorFlow's raw form of strings: all lengths as varints, then all bytes.
+func stringContent(content []byte, n int) ([][]byte, error) {
+	bad := fmt.Errorf("%d bytes of content are not %d strings", len(content), n)
+	if n > len(content) {
+		return nil, bad
+	}
+	out, sizes, total := make([][]byte, n), make([]int, n), 0
+	for i := range sizes {
+		v, k := binary.Uvarint(content)
+		if k <= 0 || v > uint64(len(content)) {
+			return nil, bad
+		}
+		content, sizes[i], total = content[k:], int(v), total+int(v)
+	}
+	if total != len(content) {
+		return nil, bad
+	}
+	for i, k := range sizes {
+		out[i], content = content[:k:k], content[k:]
+	}
+	return out, nil
+}
+
+func wireBytes(p *tensor_go_proto.TensorProto, d graph.DType, n int) ([]byte, error) {
+	size := d.Size()
+	if content := p.GetTensorContent(); len(content) > 0 {
+		if len(content) != n*size {
+			return nil, fmt.Errorf("tensor of %d %v with %d bytes of content: expected %d", n, d, len(content), n*size)
+		}
+		return usable(content, d), nil
+	}
+	if b := sameLayout(p, d); len(b) >= n*size {
+		return b[: n*size : n*size], nil
+	}
+	have, put := fields(p, d)
+	if have < n {
+		if err := expandable(n, size); err != nil {
+			return nil, err
+		}
+	}
+	b := graph.NewTensor(d, n).Bytes
+	have = min(have, n)
+	for i := range have {
+		put(b[i*size:], i)
+	}
+	for i := have; have > 0 && i < n; i++ {
+		copy(b[i*size:], b[(have-1)*size:have*size])
+	}
+	return b, nil
+}
+
+// usable returns content, or a copy where it is not aligned or holds booleans other than 0 and 1.
+func usable(content []byte, d graph.DType) []byte {
+	whole := uintptr(unsafe.Pointer(unsafe.SliceData(content)))%8 == 0
+	if d == graph.Bool {
+		whole = true
+		for _, b := range content {
+			whole = whole && b <= 1
+		}
+	}
+	if whole {
+		return content
+	}
+	t := graph.NewTensor(d, len(content)/d.Size())
+	copy(t.Bytes, content)
+	if d == graph.Bool {
+		for i, b := range t.Bytes {
+			t.Bytes[i] = min(b, 1)
+		}
+	}
+	return t.Bytes
+}
+
+// sameLayout returns the typed values of p as bytes, nil where a tensor of type d holds them in another form.
+func sameLayout(p *tensor_go_proto.TensorProto, d graph.DType) []byte {
+	switch d {
+	case graph.Float32:
+		return bytesOf(p.GetFloatVal())
+	case graph.Float64:
+		return bytesOf(p.GetDoubleVal())
+	case graph.Int32:
+		return bytesOf(p.GetIntVal())
+	case graph.Int64:
+		return bytesOf(p.GetInt64Val())
+	case graph.Uint32:
+		return bytesOf(p.GetUint32Val())
+	case graph.Uint64:
+		return bytesOf(p.GetUint64Val())
+	case graph.Bool:
+		return bytesOf(p.GetBoolVal())
+	}
+	return nil
+}
+
+func bytesOf[T graph.Element](v []T) []byte {
+	var z T
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*int(unsafe.Sizeof(z)))
+}
+
+// ToTensorProto converts a tensor to typed values, or to raw content where content is set and it is not of strings.
+// The result shares t's memory where the forms agree. It fails where t's elements do not fit its type and shape.
+func ToTensorProto(t *graph.Tensor, content bool) (*tensor_go_proto.TensorProto, error) {
+	if t == nil {
+		return nil, fmt.Errorf("tensor is nil")
+	}
+	n, ok := elements(t.Shape, math.MaxInt)
+	if !ok || t.DType == graph.String && len(t.Strings) != n || t.DType != graph.String && (t.DType.Size() == 0 || len(t.Bytes) != n*t.DType.Size()) {
+		return nil, fmt.Errorf("tensor of %v%v with %d bytes and %d strings", t.DType, t.Shape, len(t.Bytes), len(t.Strings))
+	}
+	p := &tensor_go_proto.TensorProto{Dtype: types_go_proto.DataType(t.DType), TensorShape: protoShape(t.Shape)}
+	if content && t.DType != graph.String {
+		p.TensorContent = t.Bytes
+		return p, nil
+	}
+	switch t.DType {
+	case graph.String:
+		p.StringVal = t.Strings
+	case graph.Float32:
+		p.FloatVal = aligned[float32](t)
+	case graph.Float64:
+		p.DoubleVal = aligned[float64](t)
+	case graph.Int32:
+		p.IntVal = aligned[int32](t)
+	case graph.Int64:
+		p.Int64Val = aligned[int64](t)
+	case graph.Uint32:
+		p.Uint32Val = aligned[uint32](t)
+	case graph.Uint64:
+		p.Uint64Val = aligned[uint64](t)
+	case graph.Bool:
+		p.BoolVal = aligned[bool](t)
+	default:
+		toFields(p, t, n)
+	}
+	return p, nil
+}
+
+// aligned is graph.Of, of a copy where t's memory is not fit for it.
+func aligned[T graph.Element](t *graph.Tensor) []T {
+	if b := usable(t.Bytes, t.DType); len(b) > 0 {
+		return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), t.Len())
+	}
+	return nil
+}
+
+func protoShape(shape []int) *tensor_shape_go_proto.TensorShapeProto {
+	p := &tensor_shape_go_proto.TensorShapeProto{}
+	if len(shape) == 0 {
+		return p
+	}
+	dims := make([]tensor_shape_go_proto.TensorShapeProto_Dim, len(shape))
+	p.Dim = make([]*tensor_shape_go_proto.TensorShapeProto_Dim, len(shape))
+	for i, d := range shape {
+		dims[i].Size = int64(d)
+		p.Dim[i] = &dims[i]
+	}
+	return p
+}
