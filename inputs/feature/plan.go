@@ -177,6 +177,8 @@ type series interface {
 	Column
 	Width() int
 	steps(b *batch) ([]float32, []int32, error)
+	// emitSteps adds to a graph what steps computes.
+	emitSteps(e *emitter) Emitted
 }
 
 func isSequenceNumeric(c Column) bool { _, ok := c.(*SequenceNumeric); return ok }

@@ -1,0 +1,191 @@
+package feature
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// Raw is a raw feature as a graph has it: exactly one of its fields is set.
+type Raw struct {
+	// Dense is [B, ...], of as many values in every row; of a scalar feature [B].
+	// In a categorical feature "" and -1 stand for no value, as in Transform.
+	Dense graph.Output
+	// Sparse is ragged: every value that it lists counts.
+	Sparse *SparseTensor
+}
+
+// SparseTensor is a tensor of rank 2, [B, longest row], in row-major order.
+type SparseTensor struct {
+	Indices    graph.Output // int64 [n, 2]: row, and place in the row
+	Values     graph.Output // [n]
+	DenseShape graph.Output // int64 [2]
+}
+
+// dtype is the type of the values.
+func (r Raw) dtype() graph.DType {
+	if r.Sparse != nil {
+		return r.Sparse.Values.DType()
+	}
+	return r.Dense.DType()
+}
+
+// Emitted is an output of a plan in a graph: Dense, float32 [B, Width], or ragged
+// Values [n], int64 ids or steps of ids, float32 weights or steps of numbers, with Offsets
+// int64 [B+1]: row i has the values Offsets[i] to Offsets[i+1]-1.
+type Emitted struct {
+	Dense           graph.Output
+	Values, Offsets graph.Output
+}
+
+// Asset is a file that a graph reads when it is initialised.
+type Asset struct {
+	Name    string       // of the file, unique in its Emission
+	Content []byte       // one vocabulary entry a line
+	Tensor  graph.Output // the constant string [] that holds Name; a loader feeds the file's path instead
+}
+
+// Emission is what Emit added to a graph.
+type Emission struct {
+	// Outputs are the columns that Transform makes, by name (Input.Values,
+	// Input.Weights), and the features of Columns.Keep that raw has, as they are.
+	Outputs map[string]Emitted
+	// Init are the operations that fill lookup tables: a part of the graph's
+	// initialisation, to run once before the outputs. They may run again.
+	Init   []*graph.Node
+	Assets []Asset
+}
+
+// Emit adds TensorFlow operations to the graph of b that compute what Transform
+// computes, bit for bit, from raw features by key; TensorFlow runs them too. It
+// needs every feature that columns read, and the error names the feature or column: a
+// Normalizer.Func has no operations. Where Transform fails with a RowError, the operations do what
+// TensorFlow's columns do: NaN and infinite numbers pass; an id that is too large for
+// an Identity, and weights that do not belong to the ids, fail the run.
+func (p *Plan) Emit(b *graph.Builder, raw map[string]Raw) (*Emission, error) {
+	for _, r := range p.reads {
+		if err := r.emittable(raw); err != nil {
+			return nil, fmt.Errorf("feature columns: %w", err)
+		}
+	}
+	e := &emitter{b: b, raw: raw, known: map[any]any{}, out: &Emission{Outputs: map[string]Emitted{}}}
+	for _, o := range p.outputs {
+		e.out.Outputs[o.name] = o.emit(e)
+	}
+	for _, key := range p.columns.Keep {
+		if r, ok := raw[key]; ok && r.check() == nil {
+			e.out.Outputs[key] = e.keep(key, r)
+		}
+	}
+	if err := b.Err(); err != nil {
+		return nil, fmt.Errorf("feature columns: %w", err)
+	}
+	return e.out, nil
+}
+
+// keep is a raw feature as it is.
+func (e *emitter) keep(key string, r Raw) Emitted {
+	if r.Sparse == nil {
+		return Emitted{Dense: r.Dense}
+	}
+	l := e.at(key).listed(*r.Sparse)
+	return Emitted{Values: l.values, Offsets: l.offsets()}
+}
+
+// check is what is wrong with a raw feature whatever reads it.
+func (r Raw) check() error {
+	switch s := r.Sparse; {
+	case (s != nil) == r.Dense.Valid():
+		return fmt.Errorf("expected a dense tensor or a sparse one")
+	case s != nil && !(s.Indices.Valid() && s.Values.Valid() && s.DenseShape.Valid()):
+		return fmt.Errorf("its sparse tensor lacks indices, values or shape")
+	case s != nil:
+		return nil
+	}
+	shape := r.Dense.Shape()
+	if shape.Rank() < 1 || shape.Rank() > 2 && slices.ContainsFunc(shape.Dims[1:], func(d graph.Dim) bool { return !d.Static() }) {
+		return fmt.Errorf("it has shape %v: expected [B], [B, n] or fixed dimensions after the first", shape)
+	}
+	return nil
+}
+
+// emittable reports whether a column can read raw features of a graph.
+func (r read) emittable(raw map[string]Raw) error {
+	x, ok := raw[r.key]
+	if !ok {
+		return fmt.Errorf("feature %q is missing: the columns read it", r.key)
+	}
+	if err := x.check(); err != nil {
+		return fmt.Errorf("feature %q: %w", r.key, err)
+	}
+	c := inputs.Column{Name: r.key, DType: x.dtype(), Ragged: x.Sparse != nil, Shape: r.shape}
+	if x.Sparse == nil {
+		if n, known := rowSize(x.Dense.Shape()); known {
+			c.Shape = []int{n}
+		}
+	}
+	return r.accepts(c)
+}
+
+// rowSize is how many values a row of that shape has.
+func rowSize(s graph.Shape) (n int, known bool) {
+	n = 1
+	for _, d := range s.Dims[1:] {
+		if !d.Static() {
+			return 0, false
+		}
+		n *= d.Const
+	}
+	return n, true
+}
+
+// emitter adds the nodes of a plan. What several columns need is added once. Its
+// errors are the builder's.
+type emitter struct {
+	b     *graph.Builder
+	raw   map[string]Raw
+	known map[any]any
+	out   *Emission
+	scope string // of the names of nodes
+}
+
+// at returns e for the nodes of a column or feature.
+func (e *emitter) at(name string) *emitter {
+	to := *e
+	to.scope = "feature_columns/" + scope(name) + "/"
+	return &to
+}
+
+// emitOnce returns what f adds, which is kept under key.
+func emitOnce[T any](e *emitter, key any, f func() T) T {
+	if v, ok := e.known[key]; ok {
+		return v.(T)
+	}
+	v := f()
+	e.known[key] = v
+	return v
+}
+
+// emit adds the nodes of an output.
+func (o *output) emit(e *emitter) Emitted {
+	e = e.at(o.column.Name())
+	switch o.form {
+	case formDense:
+		return Emitted{Dense: o.column.(Dense).emitDense(e)}
+	case formNumberSteps:
+		return o.column.(series).emitSteps(e)
+	}
+	l := o.column.(Categorical).emitIDs(e, false)
+	switch o.form {
+	case formIDs, formWeights:
+		l = l.present(false)
+	case formPositiveIDs, formPositiveWeights:
+		l = l.present(true)
+	}
+	if o.form == formWeights || o.form == formPositiveWeights {
+		return Emitted{Values: l.weights, Offsets: l.offsets()}
+	}
+	return Emitted{Values: l.values, Offsets: l.offsets()}
+}

@@ -1,0 +1,61 @@
+package feature
+
+import "github.com/goestimator/goestimator/internal/graph"
+
+// crossNodes are the inputs of a SparseCross.
+type crossNodes struct {
+	indices, values, shapes, dense []graph.Output
+}
+
+// add adds a part, as newPart makes it: dense features come last in the op, too.
+func (x *crossNodes) add(e *emitter, leaf Column) {
+	k, ok := leaf.(Key)
+	if ok && e.raw[string(k)].Sparse == nil {
+		x.dense = append(x.dense, e.at(string(k)).integers(e.matrix(string(k))))
+		return
+	}
+	var l listNodes
+	if ok {
+		l = e.all(string(k))
+		l.values = e.at(string(k)).integers(l.values)
+	} else {
+		l = leaf.(Categorical).emitIDs(e, false)
+	}
+	x.indices, x.values, x.shapes = append(x.indices, l.indices), append(x.values, l.values), append(x.shapes, l.shape)
+}
+
+func (c *Crossed) emitIDs(e *emitter, _ bool) listNodes {
+	return emitOnce(e, idsOf{c}, func() listNodes {
+		e := e.at(c.Name())
+		var x crossNodes
+		for _, leaf := range c.leaves() {
+			x.add(e, leaf)
+		}
+		seed := c.HashKey
+		if seed == 0 {
+			seed = DefaultHashKey
+		}
+		attrs := graph.Attrs{"N": int64(len(x.indices)), "hashed_output": true, "num_buckets": int64(c.Size), "hash_key": int64(seed),
+			"sparse_types": typesOf(x.values), "dense_types": typesOf(x.dense), "out_type": graph.Int64, "internal_type": graph.String}
+		out := []graph.Type{{DType: graph.Int64, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(2)}}},
+			{DType: graph.Int64, Shape: vector}, {DType: graph.Int64, Shape: graph.ShapeOf(2)}}
+		var in []graph.Output
+		for _, list := range [][]graph.Output{x.indices, x.values, x.shapes, x.dense} {
+			in = append(in, list...)
+		}
+		n := e.b.Node("SparseCross", e.scope+"cross", out, attrs, in...)
+		return listNodes{e: e, indices: n.Out(0), values: n.Out(1), shape: n.Out(2)}
+	})
+}
+
+// typesOf are the types of values, as an attribute.
+func typesOf(values []graph.Output) any {
+	if len(values) == 0 {
+		return graph.EmptyList{}
+	}
+	out := make([]graph.DType, len(values))
+	for i, v := range values {
+		out[i] = v.DType()
+	}
+	return out
+}

@@ -1,0 +1,138 @@
+package feature
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// EmitParse adds a ParseExampleV2 that parses a vector of serialized tf.train.Examples, string [B],
+// as specs say (Plan.ExampleSpecs), and returns the features by key: VarLen ones sparse, the others
+// dense, [B] and their shape. Integers come as int64, numbers as float32.
+func EmitParse(b *graph.Builder, serialized graph.Output, specs []ExampleSpec) (map[string]Raw, error) {
+	if err := checkSpecs(specs); err != nil {
+		return nil, fmt.Errorf("parsing of examples: %w", err)
+	}
+	if b.Err() == nil && (!serialized.Valid() || serialized.DType() != graph.String) {
+		return nil, fmt.Errorf("parsing of examples: expected a vector of strings, got %v", serialized)
+	}
+	specs = slices.SortedFunc(slices.Values(specs), func(a, b ExampleSpec) int { return strings.Compare(a.Key, b.Key) })
+	e := &emitter{b: b, scope: "parse_example/"}
+	p := newParsing(e, specs)
+	sparse, dense := len(p.sparse), len(p.dense)
+	in := append([]graph.Output{serialized, e.texts("names", nil, 0), e.texts("sparse_keys", p.keys(p.sparse), sparse),
+		e.texts("dense_keys", p.keys(p.dense), dense), e.texts("ragged_keys", nil, 0)}, p.defaults...)
+	n := b.Node("ParseExampleV2", "parse_example/ParseExampleV2", p.outputs(), p.attrs(), in...)
+	if err := b.Err(); err != nil {
+		return nil, fmt.Errorf("parsing of examples: %w", err)
+	}
+	out := map[string]Raw{}
+	for i, s := range p.sparse {
+		out[s.Key] = Raw{Sparse: &SparseTensor{Indices: n.Out(i), Values: n.Out(sparse + i), DenseShape: n.Out(2*sparse + i)}}
+	}
+	for i, s := range p.dense {
+		out[s.Key] = Raw{Dense: n.Out(3*sparse + i)}
+	}
+	return out, nil
+}
+
+func checkSpecs(specs []ExampleSpec) error {
+	if len(specs) == 0 {
+		return fmt.Errorf("no features: give at least one")
+	}
+	seen := map[string]bool{}
+	for _, s := range specs {
+		switch {
+		case seen[s.Key]:
+			return fmt.Errorf("feature %q is there twice", s.Key)
+		case exampleType(s.DType) == graph.Invalid:
+			return fmt.Errorf("feature %q: examples have no %s: expected string, float32 or an integer type", s.Key, s.DType)
+		case !s.VarLen && s.Default != nil && (exampleType(s.DType) != graph.Float32 || len(s.Default) != shapeSize(s.Shape)):
+			return fmt.Errorf("feature %q: a default of %d numbers for %s of shape %v", s.Key, len(s.Default), s.DType, s.Shape)
+		}
+		seen[s.Key] = true
+	}
+	return nil
+}
+
+// exampleType is the type that a feature of an example is parsed as.
+func exampleType(d inputs.DType) graph.DType {
+	switch {
+	case d == inputs.String:
+		return graph.String
+	case d == inputs.Float32 || d == inputs.Float64:
+		return graph.Float32
+	case isInteger(d):
+		return graph.Int64
+	}
+	return graph.Invalid
+}
+
+// parsing is a ParseExampleV2 as it is being made.
+type parsing struct {
+	sparse, dense []ExampleSpec
+	defaults      []graph.Output // of the dense ones; [0] where there must be a value
+}
+
+func newParsing(e *emitter, specs []ExampleSpec) parsing {
+	var p parsing
+	for _, s := range specs {
+		if s.VarLen {
+			p.sparse = append(p.sparse, s)
+			continue
+		}
+		p.dense = append(p.dense, s)
+		name := scope(s.Key) + "/default"
+		if s.Default != nil {
+			p.defaults = append(p.defaults, e.floats(name, s.Default, s.Shape...))
+		} else {
+			p.defaults = append(p.defaults, e.constant(name, graph.NewTensor(exampleType(s.DType), 0), nil))
+		}
+	}
+	return p
+}
+
+func (p parsing) keys(specs []ExampleSpec) [][]byte {
+	out := make([][]byte, len(specs))
+	for i, s := range specs {
+		out[i] = []byte(s.Key)
+	}
+	return out
+}
+
+func (p parsing) attrs() graph.Attrs {
+	a := graph.Attrs{"num_sparse": int64(len(p.sparse)), "sparse_types": graph.EmptyList{}, "Tdense": graph.EmptyList{}, "dense_shapes": graph.EmptyList{},
+		"ragged_value_types": graph.EmptyList{}, "ragged_split_types": graph.EmptyList{}}
+	var sparse, dense []graph.DType
+	var shapes []graph.Shape
+	for _, s := range p.sparse {
+		sparse = append(sparse, exampleType(s.DType))
+	}
+	for _, s := range p.dense {
+		dense, shapes = append(dense, exampleType(s.DType)), append(shapes, graph.ShapeOf(s.Shape...))
+	}
+	if len(sparse) > 0 {
+		a["sparse_types"] = sparse
+	}
+	if len(dense) > 0 {
+		a["Tdense"], a["dense_shapes"] = dense, shapes
+	}
+	return a
+}
+
+// outputs are indices, values and shapes of the sparse features, then the dense ones.
+func (p parsing) outputs() []graph.Type {
+	var indices, values, shapes, dense []graph.Type
+	for _, s := range p.sparse {
+		indices = append(indices, graph.Type{DType: graph.Int64, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(2)}}})
+		values = append(values, graph.Type{DType: exampleType(s.DType), Shape: vector})
+		shapes = append(shapes, graph.Type{DType: graph.Int64, Shape: graph.ShapeOf(2)})
+	}
+	for _, s := range p.dense {
+		dense = append(dense, graph.Type{DType: exampleType(s.DType), Shape: graph.BatchOf(s.Shape...)})
+	}
+	return slices.Concat(indices, values, shapes, dense)
+}

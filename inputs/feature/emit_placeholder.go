@@ -1,0 +1,45 @@
+package feature
+
+import (
+	"fmt"
+
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// EmitPlaceholders adds a placeholder for every column of the data and returns them, and the raw
+// features that they make, by name. A placeholder has the column's name and type and is [B] and the column's
+// shape. That of a ragged column is [B, longest row], rows being filled up with "" or -1, which
+// count for nothing there; numbers are filled up with NaN, weights with anything.
+func EmitPlaceholders(b *graph.Builder, columns []inputs.Column) (map[string]Raw, map[string]graph.Output, error) {
+	raw, feeds := map[string]Raw{}, map[string]graph.Output{}
+	e := &emitter{b: b, raw: raw, known: map[any]any{}}
+	for _, c := range columns {
+		if _, twice := feeds[c.Name]; twice {
+			return nil, nil, fmt.Errorf("placeholders of features: column %q is there twice", c.Name)
+		}
+		shape := graph.BatchOf(c.Shape...)
+		if c.Ragged {
+			shape = graph.Shape{Dims: []graph.Dim{graph.Batch, graph.Unknown}}
+		}
+		x := b.Placeholder(nodeName(c.Name), graph.Type{DType: c.DType, Shape: shape})
+		feeds[c.Name], raw[c.Name] = x, Raw{Dense: x}
+		if c.Ragged && (c.DType == graph.String || isInteger(c.DType)) {
+			l, _ := e.tokens(c.Name, false)
+			raw[c.Name] = Raw{Sparse: &SparseTensor{Indices: l.indices, Values: l.values, DenseShape: l.shape}}
+		}
+	}
+	if err := b.Err(); err != nil {
+		return nil, nil, fmt.Errorf("placeholders of features: %w", err)
+	}
+	return raw, feeds, nil
+}
+
+// nodeName is a feature's name as that of a node, which begins with a letter, a digit or a dot.
+func nodeName(name string) string {
+	name = scope(name)
+	if name == "" || name[0] == '_' || name[0] == '-' {
+		return "x" + name
+	}
+	return name
+}

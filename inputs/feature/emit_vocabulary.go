@@ -1,0 +1,141 @@
+package feature
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// vocabularyNodes is what is looked up in a graph: see table.
+type vocabularyNodes struct {
+	table   *table
+	outside int64 // the id of values outside the table
+	oov     int   // or so many buckets after it
+	// fill adds the operation that fills the table.
+	fill func(e *emitter, handle graph.Output) *graph.Node
+}
+
+func newVocabularyNodes(t *table, def *int, oov int) vocabularyNodes {
+	v := vocabularyNodes{table: t, outside: -1, oov: oov}
+	if def != nil {
+		v.outside = int64(*def)
+	}
+	return v
+}
+
+func (c *Vocabulary) emitIDs(e *emitter, steps bool) listNodes {
+	v := newVocabularyNodes(&c.entries, c.Default, c.OOVBuckets)
+	v.fill = v.fromList
+	return v.emit(e, c, c.Key, steps)
+}
+
+func (c *VocabularyFile) emitIDs(e *emitter, steps bool) listNodes {
+	v := newVocabularyNodes(&c.entries, c.Default, c.OOVBuckets)
+	v.fill = func(e *emitter, handle graph.Output) *graph.Node { return v.fromFile(e, handle, c.File) }
+	return v.emit(e, c, c.Key, steps)
+}
+
+func (v vocabularyNodes) emit(e *emitter, c Column, key string, steps bool) listNodes {
+	l := emitTokenIDs(e, c, key, steps, func(e *emitter, values graph.Output) graph.Output {
+		handle := v.handle(e, c)
+		found := e.op("LookupTableFindV2", "lookup", int64s(values), graph.Attrs{"Tin": values.DType(), "Tout": graph.Int64},
+			handle, values, e.scalar("outside", v.outside))
+		if v.oov == 0 {
+			return found
+		}
+		other := e.binary("AddV2", "oov_ids", e.bucket(values, v.oov), e.scalar("entries", int64(v.table.size)))
+		return e.selected("ids", e.compare("GreaterEqual", "in_vocabulary", found, e.scalar("first", 0)), found, other)
+	})
+	l.absent = l.absent || v.oov == 0 && v.outside < 0
+	return l
+}
+
+// handle is the table of a column, one for its ids and its steps.
+func (v vocabularyNodes) handle(e *emitter, c Column) graph.Output {
+	type handleOf string
+	return emitOnce(e, handleOf(c.String()), func() graph.Output {
+		handle := e.op("HashTableV2", "table", graph.Type{DType: graph.Resource}, graph.Attrs{"container": []byte{}, "shared_name": []byte{},
+			"use_node_name_sharing": true, "key_dtype": v.keys(), "value_dtype": graph.Int64})
+		e.out.Init = append(e.out.Init, v.fill(e, handle))
+		return handle
+	})
+}
+
+func (v vocabularyNodes) keys() graph.DType {
+	if v.table.ints != nil {
+		return graph.Int64
+	}
+	return graph.String
+}
+
+// fromList fills the table from constants.
+func (v vocabularyNodes) fromList(e *emitter, handle graph.Output) *graph.Node {
+	n := v.table.size
+	ids := make([]int64, n)
+	for i := range ids {
+		ids[i] = int64(i)
+	}
+	var keys graph.Output
+	if v.table.ints != nil {
+		keys = e.ints("entries_list", graph.Int64, inOrder(v.table.ints), n)
+	} else {
+		texts := make([][]byte, n)
+		for i, s := range inOrder(v.table.strings) {
+			texts[i] = []byte(s)
+		}
+		keys = e.texts("entries_list", texts, n)
+	}
+	return e.b.Node("LookupTableImportV2", e.scope+"table_init", nil, graph.Attrs{"Tin": v.keys(), "Tout": graph.Int64},
+		handle, keys, e.ints("entries_ids", graph.Int64, ids, n))
+}
+
+// fromFile fills the table from an asset.
+func (v vocabularyNodes) fromFile(e *emitter, handle graph.Output, file string) *graph.Node {
+	const wholeLine, lineNumber = -2, -1
+	attrs := graph.Attrs{"vocab_size": int64(v.table.size), "key_index": int64(wholeLine), "value_index": int64(lineNumber),
+		"delimiter": []byte("\t"), "offset": int64(0)}
+	return e.b.Node("InitializeTableFromTextFileV2", e.scope+"table_init", nil, attrs, handle, e.asset(file, v.table.lines()))
+}
+
+// inOrder are the keys of a vocabulary by their ids.
+func inOrder[K comparable](ids map[K]int64) []K {
+	out := make([]K, len(ids))
+	for k, id := range ids {
+		out[id] = k
+	}
+	return out
+}
+
+// lines is the vocabulary as a file: what was read of it when the Plan was made.
+func (t *table) lines() []byte {
+	var out bytes.Buffer
+	for _, v := range inOrder(t.ints) {
+		fmt.Fprintln(&out, v)
+	}
+	for _, v := range inOrder(t.strings) {
+		fmt.Fprintln(&out, v)
+	}
+	return out.Bytes()
+}
+
+// asset returns the constant with the name of a file, one for equal files.
+func (e *emitter) asset(file string, content []byte) graph.Output {
+	base := filepath.Base(file)
+	stem, ext := strings.TrimSuffix(base, filepath.Ext(base)), filepath.Ext(base)
+	taken := map[string]bool{}
+	for _, a := range e.out.Assets {
+		if taken[a.Name] = true; strings.HasPrefix(a.Name, stem) && bytes.Equal(a.Content, content) {
+			return a.Tensor
+		}
+	}
+	name := base
+	for i := 1; taken[name]; i++ {
+		name = fmt.Sprintf("%s_%d%s", stem, i, ext)
+	}
+	tensor := e.texts("asset_path", [][]byte{[]byte(name)})
+	e.out.Assets = append(e.out.Assets, Asset{Name: name, Content: content, Tensor: tensor})
+	return tensor
+}
