@@ -1,0 +1,72 @@
+package grpcapi
+
+import (
+	"context"
+	"log/slog"
+	"math"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// messageLimit is how much of an error's text is sent, in bytes.
+const messageLimit = 1024
+
+// DefaultTimeout bounds calls whose client set no deadline.
+const DefaultTimeout = 10 * time.Minute
+
+// Limits says how a server answers; the zero value is ready.
+type Limits struct {
+	Timeout time.Duration // of calls without a deadline; 0: DefaultTimeout
+	Log     *slog.Logger  // panics; nil: slog.Default
+}
+
+// Options returns what a server for Register is made with: messages of up to 2 GiB, a deadline for every call,
+// error texts of at most 1024 bytes and then "...TRUNCATED", and INTERNAL for a handler that panics.
+func Options(l Limits) []grpc.ServerOption {
+	return []grpc.ServerOption{
+		grpc.MaxRecvMsgSize(math.MaxInt32),
+		grpc.MaxSendMsgSize(math.MaxInt32),
+		grpc.ChainUnaryInterceptor(l.intercept),
+	}
+}
+
+func (l Limits) intercept(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (resp any, err error) {
+	if _, ok := ctx.Deadline(); !ok {
+		limit := l.Timeout
+		if limit == 0 {
+			limit = DefaultTimeout
+		}
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, limit)
+		defer stop()
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			log := l.Log
+			if log == nil {
+				log = slog.Default()
+			}
+			log.Error("a call panicked", "method", info.FullMethod, "panic", p, "stack", string(debug.Stack()))
+			resp, err = nil, status.Errorf(codes.Internal, "%s panicked", info.FullMethod)
+		}
+		err = truncated(err)
+	}()
+	return next(ctx, req)
+}
+
+// truncated shortens the text of an error and makes it valid UTF-8.
+func truncated(err error) error {
+	if err == nil {
+		return nil
+	}
+	st := status.Convert(err)
+	if len(st.Message()) <= messageLimit {
+		return st.Err()
+	}
+	return status.Error(st.Code(), strings.ToValidUTF8(st.Message()[:messageLimit], "")+"...TRUNCATED")
+}
