@@ -1,0 +1,135 @@
+package batching
+
+import (
+	"context"
+	"runtime/debug"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/serving/tracing"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// process runs a batch and sets the results of its tasks.
+func (m *Model) process(b *batch) {
+	defer m.s.finish(b)
+	ran := Ran{Model: m.id, Pool: m.s.opts.Name}
+	var tasks []*task
+	for _, t := range b.tasks {
+		ran.Waits = append(ran.Waits, t.wait)
+		tracing.Past(t.req.ctx, "queue", t.queued, t.queued.Add(t.wait))
+		if t.req.ctx.Err() != nil {
+			t.err = ended(t.req.ctx, true)
+			continue
+		}
+		tasks = append(tasks, t)
+	}
+	tasks = compatible(tasks, m.p.PadVariableLengthInputs)
+	if len(tasks) == 0 {
+		close(b.free)
+		return
+	}
+	for _, t := range tasks {
+		ran.Tasks = append(ran.Tasks, t.rows())
+		ran.Rows += t.rows()
+	}
+	total := m.p.allowed(ran.Rows)
+	ran.Padding = total - ran.Rows
+	start := time.Now()
+	ran.Err = m.runTasks(b, tasks, total)
+	ran.Run = time.Since(start)
+	if o := m.s.opts.Observer; o != nil {
+		o.Batch(ran)
+	}
+}
+
+func (m *Model) runTasks(b *batch, tasks []*task, total int) error {
+	if first := tasks[0]; len(tasks) == 1 && first.rows() == total {
+		defer close(b.free)
+		m.runAlone(b, first, first.feeds())
+		return first.err
+	}
+	if inflates(tasks, total) {
+		return m.runEach(b, tasks)
+	}
+	feeds := merge(tasks, total)
+	close(b.free)
+	out, err := m.run(b, feeds, total)
+	if c := status.Code(err); len(tasks) > 1 && (c == codes.InvalidArgument || c == codes.OutOfRange) {
+		at := 0
+		for _, t := range tasks {
+			m.runAlone(b, t, rowsOf(feeds, at, at+t.rows()))
+			at += t.rows()
+		}
+		return err
+	}
+	at := 0
+	for _, t := range tasks {
+		if t.err = err; err == nil {
+			for _, o := range out {
+				t.outputs = append(t.outputs, rows(o, at, at+t.rows()))
+			}
+		}
+		at += t.rows()
+	}
+	return err
+}
+
+// runEach runs the tasks one after another, on copies of their feeds, so that no caller has to wait for another's run.
+func (m *Model) runEach(b *batch, tasks []*task) error {
+	feeds := make([]map[string]*graph.Tensor, len(tasks))
+	for i, t := range tasks {
+		feeds[i] = map[string]*graph.Tensor{}
+		for name, x := range t.feeds() {
+			feeds[i][name] = x.Clone()
+		}
+	}
+	close(b.free)
+	var first error
+	for i, t := range tasks {
+		m.runAlone(b, t, feeds[i])
+		if first == nil {
+			first = t.err
+		}
+	}
+	return first
+}
+
+// runAlone runs one task, without padding.
+func (m *Model) runAlone(b *batch, t *task, feeds map[string]*graph.Tensor) {
+	t.outputs, t.err = m.run(b, feeds, t.rows())
+}
+
+// run calls the model and checks that the results are a batch of so many rows.
+func (m *Model) run(b *batch, feeds map[string]*graph.Tensor, rows int) (out []*graph.Tensor, err error) {
+	ctx, end := tracing.Start(b.ctx, "run")
+	defer func() { end(err) }()
+	out, err = call(ctx, m, feeds, b.queue.fetches)
+	if err != nil {
+		return nil, err
+	}
+	if len(out) != len(b.queue.fetches) {
+		return nil, status.Error(codes.Internal, "Wrong number of batched output tensors")
+	}
+	for _, o := range out {
+		if len(o.Shape) == 0 {
+			return nil, status.Error(codes.FailedPrecondition, "Batched output tensor has 0 dimensions")
+		}
+		if o.Shape[0] != rows {
+			return nil, status.Error(codes.FailedPrecondition, "Batched output tensor's 0th dimension does not equal the sum of the 0th "+
+				"dimension sizes of the input tensors")
+		}
+	}
+	return out, nil
+}
+
+// call makes a panic of the model an error: a worker must live on.
+func call(ctx context.Context, m *Model, feeds map[string]*graph.Tensor, fetches []string) (out []*graph.Tensor, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = status.Errorf(codes.Internal, "the model %s panicked: %v\n%s", m.id, p, debug.Stack())
+		}
+	}()
+	return m.inner.Run(ctx, feeds, fetches)
+}

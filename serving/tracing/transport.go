@@ -1,0 +1,55 @@
+package tracing
+
+import (
+	"net/http"
+
+	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+	"google.golang.org/grpc/stats"
+)
+
+// StatsHandler makes a span of each call of a gRPC server: grpc.NewServer(grpc.StatsHandler(tracing.StatsHandler())). Call
+// it after Setup.
+func StatsHandler() stats.Handler { return otelgrpc.NewServerHandler() }
+
+// Handler makes a span of each request to h, within the trace that the request's headers name.
+func Handler(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx := otel.GetTextMapPropagator().Extract(r.Context(), propagation.HeaderCarrier(r.Header))
+		ctx, span := otel.Tracer(scope).Start(ctx, r.Method+" "+r.URL.Path, trace.WithSpanKind(trace.SpanKindServer),
+			trace.WithAttributes(attribute.String("http.request.method", r.Method), attribute.String("url.path", r.URL.Path)))
+		defer span.End()
+		out := &recorder{ResponseWriter: w, status: http.StatusOK}
+		h.ServeHTTP(out, r.WithContext(ctx))
+		span.SetAttributes(attribute.Int("http.response.status_code", out.status))
+		if out.status >= http.StatusInternalServerError {
+			span.SetStatus(codes.Error, http.StatusText(out.status))
+		}
+	})
+}
+
+// recorder remembers the status of a response.
+type recorder struct {
+	http.ResponseWriter
+	status int
+	wrote  bool
+}
+
+func (r *recorder) WriteHeader(status int) {
+	if !r.wrote {
+		r.status, r.wrote = status, true
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+func (r *recorder) Write(b []byte) (int, error) {
+	r.wrote = true
+	return r.ResponseWriter.Write(b)
+}
+
+// Unwrap gives http.ResponseController what the writer below can do.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
