@@ -29,7 +29,7 @@ func (e *Estimator) runEvaluator(ctx context.Context, maxSteps int64, eval EvalS
 		began := time.Now()
 		over, err := v.turn(ctx)
 		if err != nil || over {
-			return Result{TrainResult: TrainResult{GlobalStep: v.evaluated, Loss: math.NaN(), StopReason: v.reason}, Eval: v.last}, err
+			return Result{TrainResult: TrainResult{GlobalStep: v.evaluated, Loss: math.NaN(), StopReason: v.reason}, Eval: v.last, Exports: v.exports}, err
 		}
 		if err := v.wait(ctx, eval.Throttle-time.Since(began)); err != nil {
 			return Result{}, err
@@ -44,6 +44,8 @@ type evaluator struct {
 	maxSteps  int64
 	evaluated int64 // step of the last evaluation, -1 for none
 	last      *EvalResult
+	exports   []string
+	closed    bool // the last evaluation was passed on as the last one
 	reason    string
 	warned    time.Time
 }
@@ -74,7 +76,7 @@ func (v *evaluator) turn(ctx context.Context) (over bool, err error) {
 		v.reason = state.Finished.Reason
 	}
 	if step == v.evaluated {
-		return over, nil
+		return over, v.close(ctx, over)
 	}
 	res, err := v.est.Evaluate(ctx, v.spec.Input, v.spec.options()...)
 	if err != nil {
@@ -83,11 +85,44 @@ func (v *evaluator) turn(ctx context.Context) (over bool, err error) {
 		}
 		return false, err
 	}
-	v.evaluated, v.last = res.GlobalStep, &res
-	if v.spec.AfterEval == nil {
-		return over, nil
+	v.evaluated = res.GlobalStep
+	return over, v.told(ctx, res, over)
+}
+
+// told passes an evaluation on.
+func (v *evaluator) told(ctx context.Context, res EvalResult, final bool) error {
+	v.last, v.closed = &res, final
+	dirs, err := v.spec.after(ctx, v.est, res, final)
+	v.exports = append(v.exports, dirs...)
+	return err
+}
+
+// close tells the exporters that training is over where that was not known when
+// its last step was evaluated, or where the evaluator ended in between.
+func (v *evaluator) close(ctx context.Context, over bool) error {
+	if !over || v.closed {
+		return nil
 	}
-	return over, v.spec.AfterEval(ctx, res, over)
+	dirs, err := v.est.exportLast(ctx, v.spec, v.last, v.evaluated)
+	v.closed, v.exports = true, append(v.exports, dirs...)
+	return err
+}
+
+// exportLast exports the end of a training: the newest checkpoint with its
+// evaluation, by default that in the events.
+func (e *Estimator) exportLast(ctx context.Context, spec EvalSpec, last *EvalResult, step int64) ([]string, error) {
+	if last == nil {
+		last = e.recordedEvaluation(spec.Name, step)
+	}
+	prefix, err := e.LatestCheckpoint()
+	if err != nil || last == nil {
+		return nil, err
+	}
+	res := *last
+	if res.Checkpoint == "" {
+		res.Checkpoint = prefix
+	}
+	return spec.export(ctx, e, res, true)
 }
 
 // warn tells something that is no error, but not too often.

@@ -33,6 +33,7 @@ type program struct {
 
 	loss        graph.Output // invalid where the mode has none
 	predictions []named
+	exports     []exported // signatures; of mode Predict
 	metrics     []metricArgs
 	gradients   []*lower.Value
 	args        []graph.Output // of the step function
@@ -54,6 +55,13 @@ type named struct {
 	name   string
 	output graph.Output
 	text   *Text // nil: the output is the prediction
+}
+
+// exported is a signature of the exported model.
+type exported struct {
+	name    string
+	kind    ExportKind
+	outputs []named
 }
 
 type metricArgs struct {
@@ -243,18 +251,11 @@ func (r *rendering) collect(b *models.Builder) {
 	if p.spec.Loss != nil {
 		r.addDense(p.spec.Loss, "loss", &p.loss)
 	}
-	names := slices.Concat(sortedKeys(p.spec.Predictions), sortedKeys(p.spec.Texts))
-	slices.Sort(names)
-	p.predictions = make([]named, len(names))
-	for i, name := range names {
-		p.predictions[i].name = name
-		n := p.spec.Predictions[name]
-		if t, ok := p.spec.Texts[name]; ok {
-			p.predictions[i].text, n = &t, t.IDs
-		}
-		r.addDense(n, "prediction "+name, &p.predictions[i].output)
-	}
-	if p.mode == models.Eval {
+	p.predictions = r.named("prediction", p.spec.Predictions, p.spec.Texts)
+	switch p.mode {
+	case models.Predict:
+		r.collectExports()
+	case models.Eval:
 		r.collectMetrics()
 	}
 	if p.mode == models.Train {
@@ -264,6 +265,29 @@ func (r *rendering) collect(b *models.Builder) {
 	for i, s := range b.Summaries() {
 		p.summaries[i].Summary = s
 		r.addDense(s.Node, "summary "+s.Tag, &p.summaries[i].output)
+	}
+}
+
+// named lists nodes and texts by name.
+func (r *rendering) named(what string, nodes Nodes, texts Texts) []named {
+	names := slices.Concat(sortedKeys(nodes), sortedKeys(texts))
+	slices.Sort(names)
+	out := make([]named, len(names))
+	for i, name := range names {
+		out[i].name = name
+		n := nodes[name]
+		if t, ok := texts[name]; ok {
+			out[i].text, n = &t, t.IDs
+		}
+		r.addDense(n, what+" "+name, &out[i].output)
+	}
+	return out
+}
+
+func (r *rendering) collectExports() {
+	for _, name := range sortedKeys(r.program.spec.ExportOutputs) {
+		o := r.program.spec.ExportOutputs[name]
+		r.program.exports = append(r.program.exports, exported{name, o.Kind, r.named("export output "+name, o.Outputs, o.Texts)})
 	}
 }
 

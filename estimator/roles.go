@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/goestimator/goestimator/distribute"
@@ -44,17 +45,28 @@ func (e *Estimator) runRole(ctx context.Context, train TrainSpec, eval EvalSpec)
 		opts = append(opts, MaxSteps(train.MaxSteps))
 	}
 	tr, err := e.Train(ctx, train.Input, opts...)
-	if err == nil && e.config.IsChief() {
-		err = e.awaitEvaluator(ctx, eval.Name, tr.GlobalStep)
+	res := Result{TrainResult: tr, Eval: joint.last}
+	switch {
+	case err != nil || !e.config.IsChief():
+	case e.evaluatesTogether():
+		res.Exports, err = e.exportLast(ctx, eval, joint.last, tr.GlobalStep)
+	default:
+		err = e.awaitEvaluator(ctx, eval, tr.GlobalStep)
 	}
-	return Result{TrainResult: tr, Eval: joint.last}, err
+	return res, err
 }
 
 // awaitEvaluator waits, where the RunConfig asks for it, until the evaluator has
-// evaluated the last step, so that nobody ends it in the middle of that.
-func (e *Estimator) awaitEvaluator(ctx context.Context, name string, step int64) error {
+// evaluated and exported the last step, so that nobody ends it in the middle of that.
+func (e *Estimator) awaitEvaluator(ctx context.Context, eval EvalSpec, step int64) error {
 	limit := time.Duration(e.config.EvaluatorWaitSecs() * float64(time.Second))
-	for until := time.Now().Add(limit); time.Now().Before(until) && e.lastEvaluated(name) < step; {
+	done := func() bool {
+		return e.lastEvaluated(eval.Name) >= step && !slices.ContainsFunc(eval.Exporters, func(x Exporter) bool {
+			own, ok := x.(*exporter)
+			return ok && !own.done(e.exportDir(x.Name()), step)
+		})
+	}
+	for until := time.Now().Add(limit); time.Now().Before(until) && !done(); {
 		if err := sleep(ctx, evaluatorPoll); err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/goestimator/goestimator/estimator/hooks"
@@ -33,6 +34,8 @@ type EvalSpec struct {
 	EverySteps int64         // besides: evaluate every so many steps, without a checkpoint; 0: off
 	// AfterEval is called with each evaluation; final tells that training is over.
 	AfterEval func(ctx context.Context, res EvalResult, final bool) error
+	// Exporters export to model_dir/export/<name> after evaluations, in the process that evaluates.
+	Exporters []Exporter
 }
 
 // options are those of each evaluation.
@@ -47,7 +50,8 @@ func (s EvalSpec) options() []RunOption {
 // Result is what TrainAndEvaluate leaves behind.
 type Result struct {
 	TrainResult
-	Eval *EvalResult // the last evaluation; nil where there was none
+	Eval    *EvalResult // the last evaluation; nil where there was none
+	Exports []string    // folders that exporters wrote, or left from an earlier run of the same evaluation
 }
 
 func (s TrainSpec) validate() error {
@@ -72,6 +76,13 @@ func (s EvalSpec) validate() error {
 		return fmt.Errorf("eval spec: must specify throttle_secs >= 0, given: %v", s.Throttle)
 	case s.EverySteps < 0:
 		return fmt.Errorf("eval spec: must specify every_steps >= 0, given: %d", s.EverySteps)
+	}
+	names := map[string]bool{}
+	for _, x := range s.Exporters {
+		if x == nil || x.Name() == "" || names[x.Name()] {
+			return errors.New("eval spec: exporters must have names, each its own")
+		}
+		names[x.Name()] = true
 	}
 	return nil
 }
@@ -104,14 +115,14 @@ func (e *Estimator) trainAndEvaluateLocal(ctx context.Context, train TrainSpec, 
 		opts = append(opts, MaxSteps(train.MaxSteps))
 	}
 	tr, err := e.Train(ctx, train.Input, opts...)
-	res := Result{TrainResult: tr, Eval: l.last}
+	res := Result{TrainResult: tr, Eval: l.last, Exports: l.exports}
 	if err != nil {
 		return res, err
 	}
 	if l.evaluated != tr.GlobalStep {
 		// Training was skipped, or its end was not saved by a listener's saver.
 		err = l.makeUp(ctx, tr.GlobalStep)
-		res.Eval = l.last
+		res.Eval, res.Exports = l.last, l.exports
 	}
 	return res, err
 }
@@ -176,6 +187,7 @@ type evalListener struct {
 	skipped   bool // the checkpoint that training began with is not evaluated
 	prefix    string
 	last      *EvalResult
+	exports   []string
 }
 
 var _ hooks.CheckpointListener = (*evalListener)(nil)
@@ -238,8 +250,34 @@ func (l *evalListener) evaluate(ctx context.Context, prefix string, final bool) 
 // told passes an evaluation on.
 func (l *evalListener) told(ctx context.Context, res EvalResult, final bool) error {
 	l.evaluated, l.last = res.GlobalStep, &res
-	if l.spec.AfterEval == nil {
-		return nil
-	}
-	return l.spec.AfterEval(ctx, res, final)
+	dirs, err := l.spec.after(ctx, l.est, res, final)
+	l.exports = append(l.exports, dirs...)
+	return err
 }
+
+// after does what is asked for after an evaluation and returns the exports.
+func (s EvalSpec) after(ctx context.Context, e *Estimator, res EvalResult, final bool) ([]string, error) {
+	if s.AfterEval != nil {
+		if err := s.AfterEval(ctx, res, final); err != nil {
+			return nil, err
+		}
+	}
+	return s.export(ctx, e, res, final)
+}
+
+// export asks the exporters, and returns the exports of the evaluation.
+func (s EvalSpec) export(ctx context.Context, e *Estimator, res EvalResult, final bool) (dirs []string, err error) {
+	for _, x := range s.Exporters {
+		dir, err := x.Export(ctx, e, e.exportDir(x.Name()), Evaluation{EvalResult: res, Name: s.Name, Final: final})
+		if err != nil {
+			return dirs, err
+		}
+		if dir != "" {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs, nil
+}
+
+// exportDir is the folder of an exporter's exports.
+func (e *Estimator) exportDir(name string) string { return filepath.Join(e.modelDir, "export", name) }

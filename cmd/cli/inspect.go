@@ -11,21 +11,22 @@ import (
 func (a *app) inspectCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inspect",
-		Short: "look into checkpoints, events, models, data and TF_CONFIG",
+		Short: "look into checkpoints, events, SavedModels, models, data and TF_CONFIG",
 		Example: `  goestimator inspect checkpoint runs/glyphs
   goestimator inspect events runs/glyphs --tag loss
+  goestimator inspect savedmodel exports/glyphs
   goestimator inspect model --config configs/glyphs.yaml
   goestimator inspect data --config configs/iris.yaml
   goestimator inspect tf-config`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage(fmt.Errorf("inspect: unknown subject %q: expected checkpoint, events, model, data or tf-config", args[0]))
+				return usage(fmt.Errorf("inspect: unknown subject %q: expected checkpoint, events, savedmodel, model, data or tf-config", args[0]))
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.inspectCheckpointCommand(), a.inspectEventsCommand(), a.inspectModelCommand(), a.inspectDataCommand(), a.inspectTFConfigCommand())
+	cmd.AddCommand(a.inspectCheckpointCommand(), a.inspectEventsCommand(), a.inspectSavedModelCommand(), a.inspectModelCommand(), a.inspectDataCommand(), a.inspectTFConfigCommand())
 	return cmd
 }
 

@@ -14,6 +14,14 @@ import (
 // planned is a model of feature columns.
 type planned interface{ Plan() *feature.Plan }
 
+// planOf returns the feature columns of a model_fn, nil where it has none.
+func planOf(fn estimator.ModelFn) *feature.Plan {
+	if m, ok := fn.(planned); ok {
+		return m.Plan()
+	}
+	return nil
+}
+
 // columnInfo is what a model reads of a feature column, as JSON.
 type columnInfo struct {
 	Part    string `json:"part"` // linear, dense or sequence
@@ -27,11 +35,10 @@ type columnInfo struct {
 
 // columnInfos lists the parsed columns of a model; none of other models.
 func columnInfos(fn estimator.ModelFn) ([]columnInfo, error) {
-	m, ok := fn.(planned)
-	if !ok {
+	plan := planOf(fn)
+	if plan == nil {
 		return nil, nil
 	}
-	plan := m.Plan()
 	linear, err := plan.Linear(1)
 	if err != nil {
 		return nil, err

@@ -75,9 +75,6 @@ func (a *app) train(ctx context.Context, cfg *runconfig.Config, f trainFlags) er
 	}
 	j.profile = f.profile
 	defer j.est.Close()
-	if err := j.refuseUnbuilt(); err != nil {
-		return err
-	}
 	if err := checkWritable(j.est.ModelDir()); err != nil {
 		return err
 	}
@@ -86,14 +83,6 @@ func (a *app) train(ctx context.Context, cfg *runconfig.Config, f trainFlags) er
 		return err
 	}
 	return a.printResult(newSummary(j, res), f.json)
-}
-
-// refuseUnbuilt refuses what a config may say but this version cannot do.
-func (j *job) refuseUnbuilt() error {
-	if n := len(j.cfg.Eval.Exporters); n > 0 {
-		return usage(fmt.Errorf("eval.exporters: this version does not export yet: remove the %d exporters", n))
-	}
-	return nil
 }
 
 func (j *job) trainAndEvaluate(ctx context.Context) (estimator.Result, error) {
@@ -119,10 +108,14 @@ func (j *job) trainAndEvaluate(ctx context.Context) (estimator.Result, error) {
 	if err != nil {
 		return estimator.Result{}, err
 	}
+	exporters, err := j.exporters(ctx)
+	if err != nil {
+		return estimator.Result{}, err
+	}
 	train := estimator.TrainSpec{Input: trainInput, MaxSteps: j.cfg.Train.MaxSteps, Hooks: hs}
 	eval := estimator.EvalSpec{Input: evalInput, Steps: j.cfg.Eval.Steps, Name: j.cfg.Eval.Name,
 		StartDelay: seconds(j.cfg.Eval.StartDelaySecs), Throttle: seconds(j.cfg.Eval.ThrottleSecs), EverySteps: j.cfg.Eval.EverySteps,
-		AfterEval: j.tellEval}
+		AfterEval: j.tellEval, Exporters: exporters}
 	return estimator.TrainAndEvaluate(ctx, j.est, train, eval)
 }
 
@@ -223,7 +216,7 @@ type summary struct {
 }
 
 func newSummary(j *job, res estimator.Result) summary {
-	s := summary{GlobalStep: res.GlobalStep, ModelDir: j.est.ModelDir(), Exports: []string{}, StopReason: res.StopReason, Metrics: map[string]any{}}
+	s := summary{GlobalStep: res.GlobalStep, ModelDir: j.est.ModelDir(), Exports: append([]string{}, res.Exports...), StopReason: res.StopReason, Metrics: map[string]any{}}
 	if !math.IsNaN(res.Loss) && !math.IsInf(res.Loss, 0) {
 		s.Loss = &res.Loss
 	}
@@ -270,6 +263,9 @@ func (a *app) printResult(s summary, asJSON bool) error {
 	}
 	if s.ModelDir != "" {
 		fmt.Fprintf(a.stdout, "model_dir=%s\n", s.ModelDir)
+	}
+	for _, dir := range s.Exports {
+		fmt.Fprintf(a.stdout, "export=%s\n", dir)
 	}
 	if s.StopReason != "" {
 		fmt.Fprintf(a.stdout, "stop_reason=%s\n", s.StopReason)

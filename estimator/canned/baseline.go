@@ -98,23 +98,22 @@ type Baseline struct {
 
 var _ estimator.Preparer = (*Baseline)(nil)
 
-// Prepare leaves labels, weights and one feature of fixed length.
+// Prepare leaves labels, weights and one feature of fixed length, of numbers if there is one.
 func (b *Baseline) Prepare(ds inputs.Dataset) (inputs.Dataset, error) {
 	var names []string
-	one := false
+	var one *inputs.Column
 	for _, c := range ds.Schema().Columns() {
 		switch {
 		case c.Role != inputs.Feature || c.Name == b.weights:
 			names = append(names, c.Name)
-		case !one && !c.Ragged:
-			one = true
-			names = append(names, c.Name)
+		case !c.Ragged && (one == nil || one.DType == inputs.String && c.DType != inputs.String):
+			one = &c
 		}
 	}
-	if !one {
+	if one == nil {
 		return nil, fmt.Errorf("baseline: the data has no feature: expected at least one of fixed length, which says how many examples there are")
 	}
-	return inputs.Project(names...)(ds), nil
+	return inputs.Project(append(names, one.Name)...)(ds), nil
 }
 
 // Model builds the graph of a mode.
@@ -128,11 +127,16 @@ func (b *Baseline) Model(mc *estimator.ModelContext, features models.Features, l
 	return b.head.Spec(mc, heads.Inputs{Features: features, Labels: labels, Logits: logits, Optimizer: b.optimizer})
 }
 
-// ones returns a one for each example, [batch, 1].
+// ones returns a one for each example, [batch, 1]. Text, which programs cannot read, is encoded so.
 func (b *Baseline) ones(mc *estimator.ModelContext, features models.Features) *G.Node {
 	for _, f := range features.All() {
-		if f.Dense != nil && f.Name != b.weights {
+		switch {
+		case f.Dense == nil || f.Name == b.weights:
+		case models.GraphType(f.Dense.Dtype()) == models.String:
 			return mc.Encode(f.Dense, estimator.Encoder{DType: mc.DType(), Shape: []int{1}, Encode: fillOnes})
+		default:
+			rows := ops.Reshape(mc, f.Dense, mc.Batch(), f.Dense.Shape().TotalSize()/mc.Batch())
+			return ops.OnesLike(mc, ops.Cast(mc, ops.Slice(mc, rows, []int{0, 0}, []int{-1, 1}), mc.DType()))
 		}
 	}
 	mc.Failf("baseline: no feature of fixed length")

@@ -147,6 +147,9 @@ func (m *KMeansModel) Prepare(ds inputs.Dataset) (inputs.Dataset, error) {
 	return m.plan.Transform(runtime.GOMAXPROCS(0))(ds), nil
 }
 
+// Plan returns the model's feature columns, nil where it reads all features as they are.
+func (m *KMeansModel) Plan() *feature.Plan { return m.plan }
+
 // points returns what is clustered, [batch, d], of unit length where the
 // distance is cosine.
 func (m *KMeansModel) points(mc *estimator.ModelContext, f models.Features) *G.Node {

@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/runconfig"
+	"github.com/spf13/cobra"
+)
+
+// exportFlags are the flags of export.
+type exportFlags struct {
+	configFlags
+	to, format, checkpoint string
+	text                   bool
+}
+
+func (a *app) exportCommand() *cobra.Command {
+	var f exportFlags
+	cmd := &cobra.Command{
+		Use:   "export --config FILE --to DIR",
+		Short: "write a trained model as a SavedModel",
+		Long: `Writes the newest checkpoint in model_dir, or the one that --checkpoint names, to
+a new folder DIR/<Unix time>, which appears whole: a SavedModel, which
+goestimator serve, TensorFlow and TensorFlow Serving load.
+
+export.serving_input says how the model is fed: raw, a tensor for each feature of
+eval.input (as its columns say, after its transformations); parsing, serialized
+tf.Examples; auto: parsing for models of feature columns, else raw. Requests to
+classify and to regress are answered by models that parse examples.`,
+		Example: `  goestimator export --config configs/glyphs.yaml --to exports/glyphs
+  goestimator export --config configs/adult_wide_deep.yaml --to exports/adult --set export.serving_input=raw`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := f.load()
+			if err != nil {
+				return err
+			}
+			return a.export(cmd.Context(), cfg, f)
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&f.to, "to", "", "folder that gets the export, in a folder of its own")
+	cmd.Flags().StringVar(&f.format, "format", "savedmodel", "savedmodel")
+	cmd.Flags().BoolVar(&f.text, "text", false, "write saved_model.pbtxt instead of saved_model.pb")
+	addCheckpointFlag(cmd, &f.checkpoint)
+	return cmd
+}
+
+func (a *app) export(ctx context.Context, cfg *runconfig.Config, f exportFlags) error {
+	switch {
+	case f.to == "":
+		return usage(errors.New("no folder: give --to DIR"))
+	case f.format != "savedmodel":
+		return usage(fmt.Errorf("--format %s: expected savedmodel", f.format))
+	}
+	j, prefix, err := a.trainedJob(cfg, f.checkpoint)
+	if err != nil {
+		return err
+	}
+	defer j.est.Close()
+	serving, opts, err := j.serving(ctx)
+	if err != nil {
+		return err
+	}
+	opts = append(opts, estimator.ExportCheckpoint(prefix))
+	if f.text {
+		opts = append(opts, estimator.ExportText())
+	}
+	dir, err := j.est.ExportSavedModel(ctx, f.to, serving, opts...)
+	if err != nil {
+		return err
+	}
+	if f.json {
+		return a.printJSON(map[string]string{"export": dir, "format": f.format, "serving_input": serving.String()})
+	}
+	_, err = fmt.Fprintf(a.stdout, "export=%s\nserving_input=%s\n", dir, serving)
+	return err
+}
+
+// serving says how the models of a config are exported.
+func (j *job) serving(ctx context.Context) (estimator.ServingInput, []estimator.ExportOption, error) {
+	c := j.cfg.Export
+	var none estimator.ServingInput
+	var opts []estimator.ExportOption
+	if c.MaxSequenceLength > 0 {
+		opts = append(opts, estimator.ExportSequenceLength(c.MaxSequenceLength))
+	}
+	planned := planOf(j.fn) != nil
+	raw := c.ServingInput == "raw" || c.ServingInput == "auto" && !planned
+	if planned && raw {
+		return estimator.RawServingInput(), opts, nil
+	}
+	if planned {
+		return estimator.ParsingServingInput(), opts, nil
+	}
+	in := j.cfg.Eval.Input
+	if in.Format == "" {
+		in = j.cfg.Train.Input
+	}
+	input, err := j.input(j.cfg.Resolve(in), "eval")
+	if err != nil {
+		return none, nil, err
+	}
+	columns, err := j.est.ServingColumns(ctx, input)
+	if err != nil {
+		return none, nil, fmt.Errorf("what the model is fed with follows from eval.input: %w", err)
+	}
+	if raw {
+		return estimator.RawServingInput(columns...), opts, nil
+	}
+	return estimator.ParsingServingInput(columns...), opts, nil
+}
+
+// exporters are those of eval.exporters.
+func (j *job) exporters(ctx context.Context) ([]estimator.Exporter, error) {
+	if len(j.cfg.Eval.Exporters) == 0 {
+		return nil, nil
+	}
+	serving, opts, err := j.serving(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []estimator.Exporter
+	for _, c := range j.cfg.Eval.Exporters {
+		o := estimator.ExporterOptions{Name: c.Name, Serving: serving, Options: opts, Keep: c.ExportsToKeep}
+		x, err := newExporter(c, o)
+		if err != nil {
+			return nil, usage(fmt.Errorf("eval.exporters: %w", err))
+		}
+		out = append(out, x)
+	}
+	return out, nil
+}
+
+func newExporter(c runconfig.Exporter, o estimator.ExporterOptions) (estimator.Exporter, error) {
+	switch c.Kind {
+	case "final":
+		return estimator.NewFinalExporter(o)
+	case "latest":
+		return estimator.NewLatestExporter(o)
+	case "best":
+		return estimator.NewBestExporter(o, c.Metric, c.HigherIsBetter)
+	case "steps":
+		return estimator.NewStepsExporter(o, c.Steps...)
+	}
+	return nil, fmt.Errorf("kind %q: expected final, latest, best or steps", c.Kind)
+}

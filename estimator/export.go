@@ -1,0 +1,356 @@
+package estimator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/goestimator/goestimator/estimator/checkpoint"
+	"github.com/goestimator/goestimator/export"
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/inputs/feature"
+	"github.com/goestimator/goestimator/internal/atomicfile"
+	"github.com/goestimator/goestimator/models"
+	"github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
+)
+
+// ServingInput says what an exported model is fed with.
+type ServingInput struct {
+	form    export.ServingInput
+	columns []inputs.Column
+}
+
+// RawServingInput feeds a tensor for each feature. A model of feature columns
+// knows what it reads; for others give the columns, as the data has them
+// (ServingColumns). Such a model offers predictions alone.
+func RawServingInput(columns ...inputs.Column) ServingInput {
+	return ServingInput{export.Raw(), columns}
+}
+
+// ParsingServingInput feeds serialized tf.train.Examples. Columns are as for RawServingInput.
+func ParsingServingInput(columns ...inputs.Column) ServingInput {
+	return ServingInput{export.Parsing(), columns}
+}
+
+// String is "raw" or "parsing".
+func (s ServingInput) String() string { return s.form.String() }
+
+// ServingColumns returns the columns of an input_fn's data, without reading it.
+func (e *Estimator) ServingColumns(ctx context.Context, input InputFn) ([]inputs.Column, error) {
+	if input == nil {
+		return nil, errors.New("input_fn must be provided")
+	}
+	ds, err := input.Input(ctx, e.inputContext(models.Predict))
+	if err != nil {
+		return nil, fmt.Errorf("input_fn: %w", err)
+	}
+	return slices.Clone(ds.Schema().Columns()), nil
+}
+
+// ExportOption adjusts an export.
+type ExportOption func(*exportOptions)
+
+type exportOptions struct {
+	checkpoint string
+	steps      int
+	modes      []models.Mode
+	assets     map[string][]byte
+	warmUp     []*apis_go_proto.PredictionLog
+	write      export.Options
+}
+
+// ExportCheckpoint exports the checkpoint of that prefix instead of the newest.
+func ExportCheckpoint(prefix string) ExportOption {
+	return func(o *exportOptions) { o.checkpoint = prefix }
+}
+
+// ExportSequenceLength is the number of steps of the longest sequence that an
+// exported model of sequences takes; it is rounded up to a power of two.
+func ExportSequenceLength(steps int) ExportOption {
+	return func(o *exportOptions) { o.steps = steps }
+}
+
+// ExportModes adds the graphs of Train or Eval to that of Predict, with the tags
+// "train" and "eval". Their serving input needs labels among its columns.
+func ExportModes(modes ...models.Mode) ExportOption {
+	return func(o *exportOptions) { o.modes = modes }
+}
+
+// ExportAssets adds files below assets.extra, by name.
+func ExportAssets(files map[string][]byte) ExportOption {
+	return func(o *exportOptions) { o.assets = files }
+}
+
+// ExportWarmUp adds requests that a server replays before it uses the model.
+func ExportWarmUp(requests ...*apis_go_proto.PredictionLog) ExportOption {
+	return func(o *exportOptions) { o.warmUp = requests }
+}
+
+// ExportText writes saved_model.pbtxt instead of saved_model.pb.
+func ExportText() ExportOption {
+	return func(o *exportOptions) { o.write.Text = true }
+}
+
+// ExportSavedModel writes the newest checkpoint as a SavedModel to a new folder
+// of base, whose name is the Unix time in seconds, and returns that folder, which
+// appears whole. Signatures follow the Spec's ExportOutputs: each under its name,
+// and one of them, the only one or that of this name, as serving_default. Without
+// a checkpoint the error wraps ErrNoCheckpoint.
+func (e *Estimator) ExportSavedModel(ctx context.Context, base string, serving ServingInput, opts ...ExportOption) (string, error) {
+	dir, err := e.export(ctx, serving, opts, func(m export.Model, o exportOptions) (string, error) {
+		return export.SavedModel(atomicfile.OS{}, base, m, o.write)
+	})
+	if err != nil {
+		return "", fmt.Errorf("export: %w", err)
+	}
+	return dir, nil
+}
+
+// export builds what is exported and gives it to write.
+func (e *Estimator) export(ctx context.Context, serving ServingInput, opts []ExportOption, write func(export.Model, exportOptions) (string, error)) (string, error) {
+	o := exportOptions{write: export.Options{Log: e.log}}
+	for _, f := range opts {
+		f(&o)
+	}
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	r, err := e.openForInference(o.checkpoint)
+	if errors.Is(err, checkpoint.ErrNone) {
+		return "", fmt.Errorf("%w in model_dir: %s", ErrNoCheckpoint, e.modelDir)
+	}
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	m := export.Model{Assets: o.assets, WarmUp: o.warmUp}
+	x := &exporting{est: e, serving: serving, options: o, reader: r}
+	for _, mode := range append([]models.Mode{models.Predict}, o.modes...) {
+		g, err := x.graph(mode)
+		if err != nil {
+			return "", fmt.Errorf("mode %s: %w", mode, err)
+		}
+		m.Graphs = append(m.Graphs, g)
+	}
+	m.Variables = export.Variables{Value: r.Tensor, Trainable: func(name string) bool { return x.trainable[name] }}
+	return write(m, o)
+}
+
+// exporting makes the graphs of one export.
+type exporting struct {
+	est       *Estimator
+	serving   ServingInput
+	options   exportOptions
+	reader    *checkpoint.Reader
+	trainable map[string]bool
+}
+
+// graph builds a mode's graph and says what feeds it and what it offers.
+func (x *exporting) graph(mode models.Mode) (export.Graph, error) {
+	p, err := x.program(mode)
+	if err != nil {
+		return export.Graph{}, err
+	}
+	if err := x.check(p); err != nil {
+		return export.Graph{}, err
+	}
+	g := export.Graph{Mode: mode, IR: p.graph, Input: x.serving.form}
+	if plan := planOf(x.est.modelFn); plan != nil {
+		g.Columns = plan
+	}
+	for _, f := range p.feeds {
+		if f.encoder != nil {
+			return g, fmt.Errorf("column %q is encoded on the host by the model_fn: a model that does so when it predicts cannot be exported", f.column.Name)
+		}
+		feed := export.Feed{Column: f.column, Values: f.output, Offsets: f.offsets}
+		if f.ragged != nil && f.ragged.Padded {
+			feed.Length, feed.Width = f.ragged.Length, max(f.ragged.Step, 1)
+		}
+		g.Feeds = append(g.Feeds, feed)
+	}
+	g.Signatures, err = p.signatures()
+	return g, err
+}
+
+// program builds the program of a mode for what the exported model is fed with.
+func (x *exporting) program(mode models.Mode) (*program, error) {
+	schema, err := x.est.exportedSchema(x.serving.columns)
+	if err != nil {
+		return nil, err
+	}
+	build := func(sizes raggedSizes) (*program, error) {
+		if mode != models.Train {
+			return x.est.buildProgram(mode, schema, sizes)
+		}
+		return x.est.trainProgram(schema, sizes)
+	}
+	p, err := build(nil)
+	if err != nil {
+		return nil, err
+	}
+	sizes := raggedSizes{}
+	for _, f := range p.feeds {
+		if f.ragged == nil || !f.ragged.Padded {
+			continue
+		}
+		if x.options.steps < 1 {
+			return nil, fmt.Errorf("column %q is a sequence: say how many steps the longest has (export.max_sequence_length, or ExportSequenceLength)", f.column.Name)
+		}
+		steps := powerOfTwo(x.options.steps)
+		sizes[f.column.Name] = models.RaggedSize{Capacity: steps * max(f.ragged.Step, 1), Length: steps}
+	}
+	if len(sizes) == 0 {
+		return p, nil
+	}
+	return build(sizes)
+}
+
+// trainProgram is the program of training with its update, for the variables here.
+func (e *Estimator) trainProgram(schema *inputs.Schema, sizes raggedSizes) (p *program, err error) {
+	s, err := e.newSession(models.Train, schema, e.localStrategy())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	if len(sizes) > 0 {
+		return nil, errors.New("a model of sequences is exported to predict and to evaluate only")
+	}
+	s.fetchOutput("loss", s.program.loss)
+	if err := s.begin(nil); err != nil {
+		return nil, err
+	}
+	return s.program, nil
+}
+
+// exportedSchema is that of the data that the model_fn is given where the
+// exported model is fed with columns.
+func (e *Estimator) exportedSchema(columns []inputs.Column) (*inputs.Schema, error) {
+	if plan := planOf(e.modelFn); plan != nil {
+		specs, err := plan.ExampleSpecs()
+		if err != nil {
+			return nil, err
+		}
+		columns = keepLabels(columns)
+		for _, s := range specs {
+			columns = append(columns, inputs.Column{Name: s.Key, DType: s.DType, Shape: s.Shape, Ragged: s.VarLen})
+		}
+		raw, err := inputs.NewSchema(columns...)
+		if err != nil {
+			return nil, err
+		}
+		return plan.Mapper().Schema(raw)
+	}
+	if len(columns) == 0 {
+		return nil, errors.New("no columns: say what the model is fed with, for example by ServingColumns")
+	}
+	raw, err := inputs.NewSchema(columns...)
+	if err != nil {
+		return nil, err
+	}
+	p, ok := e.modelFn.(Preparer)
+	if !ok {
+		return raw, nil
+	}
+	ds, err := p.Prepare(described{raw})
+	if err != nil {
+		return nil, err
+	}
+	return ds.Schema(), nil
+}
+
+func keepLabels(columns []inputs.Column) []inputs.Column {
+	return slices.DeleteFunc(slices.Clone(columns), func(c inputs.Column) bool { return c.Role != inputs.Label && c.Role != inputs.Weight })
+}
+
+// described is a data set that nobody reads.
+type described struct{ schema *inputs.Schema }
+
+// Schema implements inputs.Dataset.
+func (d described) Schema() *inputs.Schema { return d.schema }
+
+// Iterate implements inputs.Dataset.
+func (d described) Iterate(context.Context) (inputs.Iterator, error) {
+	return nil, errors.New("this data set is a description, without data")
+}
+
+// planOf returns the feature columns of a model_fn, nil where it has none.
+func planOf(fn ModelFn) *feature.Plan {
+	if p, ok := fn.(prepared); ok {
+		fn, _ = p.Preparer.(ModelFn)
+	}
+	if p, ok := fn.(interface{ Plan() *feature.Plan }); ok {
+		return p.Plan()
+	}
+	return nil
+}
+
+// check fails unless the checkpoint holds the program's variables.
+func (x *exporting) check(p *program) error {
+	if x.trainable == nil {
+		x.trainable = map[string]bool{}
+	}
+	mismatch := &MismatchError{Prefix: x.reader.Prefix()}
+	for _, v := range p.variables {
+		x.trainable[v.Name] = v.Trainable
+		have, ok := x.reader.Lookup(v.Name)
+		switch {
+		case !ok:
+			mismatch.Problems = append(mismatch.Problems, fmt.Sprintf("no variable %s", v.Name))
+		case have.DType != v.DType || !slices.Equal(have.Shape, v.Shape):
+			mismatch.Problems = append(mismatch.Problems, fmt.Sprintf("variable %s: expected %v%v, got %v%v", v.Name, v.DType, v.Shape, have.DType, have.Shape))
+		}
+	}
+	if len(mismatch.Problems) > 0 {
+		return mismatch
+	}
+	return nil
+}
+
+// signatures are what the graph of the program's mode offers.
+func (p *program) signatures() ([]export.Signature, error) {
+	loss := export.Named{Name: "loss", Output: p.loss}
+	switch p.mode {
+	case models.Train:
+		return []export.Signature{{Name: "train", Kind: export.Training, Outputs: []export.Named{loss}}}, nil
+	case models.Eval:
+		out := export.Signature{Name: "eval", Kind: export.Eval, Outputs: []export.Named{loss}}
+		for _, n := range p.predictions {
+			n.name = "predictions/" + n.name
+			out.Outputs = append(out.Outputs, n.exported())
+		}
+		return []export.Signature{out}, nil
+	}
+	if len(p.exports) == 0 {
+		all := export.Signature{Name: defaultSignature, Kind: export.Predict}
+		for _, n := range p.predictions {
+			all.Outputs = append(all.Outputs, n.exported())
+		}
+		return []export.Signature{all}, nil
+	}
+	var out []export.Signature
+	found := false
+	for _, s := range p.exports {
+		sig := export.Signature{Name: s.name, Kind: export.Kind(s.kind)}
+		for _, n := range s.outputs {
+			sig.Outputs = append(sig.Outputs, n.exported())
+		}
+		found = found || s.name == defaultSignature
+		out = append(out, sig)
+	}
+	if !found && len(out) > 1 {
+		return nil, fmt.Errorf("multiple export_outputs were provided, but none of them is specified as the default: name one of them %s", defaultSignature)
+	}
+	return out, nil
+}
+
+// defaultSignature is the signature that a request means which names none.
+const defaultSignature = "serving_default"
+
+func (n named) exported() export.Named {
+	out := export.Named{Name: n.name, Output: n.output}
+	if n.text != nil {
+		out.Text = &export.Text{Words: n.text.Vocabulary}
+	}
+	return out
+}

@@ -1,0 +1,65 @@
+package estimator
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/goestimator/goestimator/internal/atomicfile"
+)
+
+// exportStateFile lies beside an exporter's exports.
+const exportStateFile = "exporter.json"
+
+// exportState is what an exporter remembers from evaluation to evaluation, and from run to run.
+type exportState struct {
+	Dir   string   `json:"dir,omitempty"`  // the newest export, "" for none
+	Step  int64    `json:"step"`           // of it; -1 for none
+	Best  *float64 `json:"best,omitempty"` // its metric
+	Seen  int64    `json:"seen"`           // step of the last evaluation that was dealt with
+	Final bool     `json:"final"`          // it was the last one of a training
+}
+
+// readExportState reads the state in base. Without one, or where the export that
+// it tells of is gone, the newest export there counts, of an unknown step.
+func readExportState(base string) (exportState, error) {
+	st := exportState{Step: -1, Seen: -1}
+	path := filepath.Join(base, exportStateFile)
+	data, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return st, err
+	}
+	if err == nil {
+		if err := json.Unmarshal(data, &st); err != nil {
+			return st, fmt.Errorf("%s: %w: remove the file to start afresh", path, err)
+		}
+	}
+	names, err := exports(base)
+	if err != nil {
+		return st, err
+	}
+	if len(names) == 0 {
+		st.Dir, st.Step, st.Best = "", -1, nil
+		return st, nil
+	}
+	if newest := names[len(names)-1]; st.Dir != newest {
+		st.Dir, st.Step = newest, -1 // somebody else's, or one of a run that ended before it wrote this file
+	}
+	return st, nil
+}
+
+func (st exportState) path(base string) string { return filepath.Join(base, st.Dir) }
+
+// write replaces the state in base.
+func (st exportState) write(base string) error {
+	if err := (atomicfile.OS{}).MkdirAll(base); err != nil {
+		return err
+	}
+	data, err := json.Marshal(st)
+	if err != nil {
+		return err
+	}
+	return atomicfile.WriteFile(atomicfile.OS{}, filepath.Join(base, exportStateFile), append(data, '\n'))
+}

@@ -1,0 +1,224 @@
+package estimator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+
+	"github.com/goestimator/goestimator/estimator/summary"
+	"github.com/goestimator/goestimator/internal/atomicfile"
+)
+
+// An Exporter decides after each evaluation of TrainAndEvaluate whether the
+// model is exported, and exports it.
+type Exporter interface {
+	// Name is the folder of its exports below model_dir/export.
+	Name() string
+	// Export exports the evaluated model to a new folder in base, or does not. It returns the folder that holds this
+	// evaluation's export, "" where there is none. It is called again for an evaluation whose export was cut short.
+	Export(ctx context.Context, e *Estimator, base string, ev Evaluation) (dir string, err error)
+}
+
+// Evaluation is what an Exporter decides by.
+type Evaluation struct {
+	EvalResult
+	Name  string // of the evaluation
+	Final bool   // training is over
+}
+
+// ExporterOptions are what all exporters have. Their semantics are those of
+// tf.estimator's exporters; but a run that was started again knows what it
+// exported before.
+type ExporterOptions struct {
+	Name    string
+	Serving ServingInput
+	Options []ExportOption
+	// Keep is how many exports are kept, the newest; 0: 5, -1: all. It has no meaning for final and steps.
+	Keep int
+}
+
+// NewFinalExporter exports once, when training is over.
+func NewFinalExporter(o ExporterOptions) (Exporter, error) {
+	o.Keep = -1
+	return newExporter(o, func(_ *Estimator, _ exportState, ev Evaluation) (bool, error) { return ev.Final, nil })
+}
+
+// NewLatestExporter exports after every evaluation.
+func NewLatestExporter(o ExporterOptions) (Exporter, error) {
+	return newExporter(o, func(*Estimator, exportState, Evaluation) (bool, error) { return true, nil })
+}
+
+// NewStepsExporter exports after the first evaluation at or after each of steps.
+func NewStepsExporter(o ExporterOptions, steps ...int64) (Exporter, error) {
+	if len(steps) == 0 {
+		return nil, fmt.Errorf("exporter %q: no steps: give at least one", o.Name)
+	}
+	o.Keep = -1
+	return newExporter(o, func(_ *Estimator, st exportState, ev Evaluation) (bool, error) {
+		return slices.ContainsFunc(steps, func(s int64) bool { return st.Step < s && s <= ev.GlobalStep }), nil
+	})
+}
+
+// NewBestExporter exports when a metric is better than in all evaluations
+// before, of earlier runs too. metric "" means loss.
+func NewBestExporter(o ExporterOptions, metric string, higherIsBetter bool) (Exporter, error) {
+	if metric == "" {
+		metric = "loss"
+	}
+	b := best{metric: metric, higher: higherIsBetter}
+	x, err := newExporter(o, b.improved)
+	if err != nil {
+		return nil, err
+	}
+	x.metric = metric
+	return x, nil
+}
+
+// best compares evaluations by a metric.
+type best struct {
+	metric string
+	higher bool
+}
+
+func (b best) improved(e *Estimator, st exportState, ev Evaluation) (bool, error) {
+	v, ok := ev.Scalar(b.metric)
+	if !ok {
+		return false, fmt.Errorf("no scalar metric %q: expected one of %v", b.metric, sortedKeys(ev.Metrics))
+	}
+	before := math.NaN()
+	if st.Best != nil {
+		before = *st.Best
+	} else if st.Dir != "" {
+		before = b.recorded(e, ev)
+	}
+	switch {
+	case math.IsNaN(v):
+		return false, nil
+	case math.IsNaN(before):
+		return true, nil
+	case b.higher:
+		return v > before, nil
+	}
+	return v < before, nil
+}
+
+// recorded is the best value in the events of earlier evaluations, NaN for none: of exports that tf.estimator wrote.
+func (b best) recorded(e *Estimator, ev Evaluation) float64 {
+	all, err := summary.ReadScalars(e.EvalDir(ev.Name))
+	found := math.NaN()
+	if err != nil {
+		return found
+	}
+	for step, values := range all {
+		v, ok := values[b.metric]
+		if ok && step < ev.GlobalStep && (math.IsNaN(found) || b.higher == (v > found)) {
+			found = v
+		}
+	}
+	return found
+}
+
+// exporter exports where its rule says so.
+type exporter struct {
+	ExporterOptions
+	rule   func(*Estimator, exportState, Evaluation) (bool, error)
+	metric string // whose value is remembered; "": none
+}
+
+func newExporter(o ExporterOptions, rule func(*Estimator, exportState, Evaluation) (bool, error)) (*exporter, error) {
+	if o.Name == "" || o.Name != filepath.Base(o.Name) || o.Name[0] == '.' {
+		return nil, fmt.Errorf("exporter %q: expected the name of a folder", o.Name)
+	}
+	if o.Keep < -1 {
+		return nil, fmt.Errorf("exporter %q: exports_to_keep: expected > 0, got %d", o.Name, o.Keep)
+	}
+	if o.Keep == 0 {
+		o.Keep = 5
+	}
+	return &exporter{ExporterOptions: o, rule: rule}, nil
+}
+
+// Name implements Exporter.
+func (x *exporter) Name() string { return x.ExporterOptions.Name }
+
+// Export implements Exporter.
+func (x *exporter) Export(ctx context.Context, e *Estimator, base string, ev Evaluation) (string, error) {
+	dir, err := x.export(ctx, e, base, ev)
+	if err != nil {
+		return "", fmt.Errorf("exporter %s: %w", x.Name(), err)
+	}
+	return dir, nil
+}
+
+func (x *exporter) export(ctx context.Context, e *Estimator, base string, ev Evaluation) (string, error) {
+	st, err := readExportState(base)
+	if err != nil {
+		return "", err
+	}
+	if st.Dir != "" && st.Step == ev.GlobalStep {
+		return st.path(base), x.seen(base, st, ev)
+	}
+	wanted, err := x.rule(e, st, ev)
+	if err != nil {
+		return "", err
+	}
+	if !wanted {
+		return "", x.seen(base, st, ev)
+	}
+	opts := append(slices.Clone(x.Options), ExportCheckpoint(ev.Checkpoint))
+	dir, err := e.ExportSavedModel(ctx, base, x.Serving, opts...)
+	if err != nil {
+		return "", err
+	}
+	st.Step, st.Dir = ev.GlobalStep, filepath.Base(dir)
+	if v, ok := ev.Scalar(x.metric); ok {
+		st.Best = &v
+	}
+	return dir, errors.Join(x.seen(base, st, ev), x.collect(base))
+}
+
+// seen remembers that an evaluation was dealt with.
+func (x *exporter) seen(base string, st exportState, ev Evaluation) error {
+	st.Seen, st.Final = ev.GlobalStep, ev.Final
+	return st.write(base)
+}
+
+// done reports whether the evaluation of that step, the last one, was dealt with.
+func (x *exporter) done(base string, step int64) bool {
+	st, err := readExportState(base)
+	return err == nil && st.Final && st.Seen >= step
+}
+
+var exportName = regexp.MustCompile(`^\d{10}$`)
+
+// collect removes the oldest exports. A server that polls base sees each vanish at once.
+func (x *exporter) collect(base string) error {
+	names, err := exports(base)
+	if err != nil || x.Keep < 0 || len(names) <= x.Keep {
+		return err
+	}
+	for _, name := range names[:len(names)-x.Keep] {
+		gone := filepath.Join(base, "temp-removed-"+name)
+		if err := os.Rename(filepath.Join(base, name), gone); err != nil {
+			return fmt.Errorf("removing an old export: %w", err)
+		}
+		if err := os.RemoveAll(gone); err != nil {
+			return fmt.Errorf("removing an old export: %w", err)
+		}
+	}
+	return nil
+}
+
+// exports are the names of the exports in base, the oldest first; none where there is no base.
+func exports(base string) ([]string, error) {
+	names, err := atomicfile.OS{}.ReadDir(base)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	return slices.DeleteFunc(names, func(n string) bool { return !exportName.MatchString(n) }), err
+}
