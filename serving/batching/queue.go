@@ -39,10 +39,10 @@ type batch struct {
 	opened  time.Time
 	timer   *time.Timer // wakes a worker when it has waited long enough; nil: none
 	started bool
-	live    int                // callers that wait for it, once it started
-	ctx     context.Context    // of its run
+	live    int             // callers that wait for it, once it started
+	ctx     context.Context // of its run
 	cancel  context.CancelFunc
-	free    chan struct{}      // closed when it reads the callers' feeds no more
+	free    chan struct{} // closed when it reads the callers' feeds no more
 }
 
 // A queue is the batches of one model that have the same names of inputs and outputs. Only the last one is open.

@@ -1,0 +1,106 @@
+package security
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// Files name the PEM files of a server. They are looked at again at handshakes, at most once a second, and read where their
+// size or time changed; files that cannot be read then, such as half-written ones, leave the last good ones in force.
+type Files struct {
+	Cert, Key string
+	ClientCA  string       // authorities that sign clients' certificates, which are then required; empty: none are asked for
+	Log       *slog.Logger // hears of reloads; nil: nobody
+}
+
+// Config reads the files and makes TLS settings for a server.
+func (f Files) Config() (*tls.Config, error) {
+	if f.Cert == "" || f.Key == "" {
+		return nil, errors.New("tls: expected both a certificate and a key file")
+	}
+	r := &reloader{files: f, every: time.Second}
+	if err := r.read(); err != nil {
+		return nil, err
+	}
+	return base(r.current), nil
+}
+
+type reloader struct {
+	files Files
+	every time.Duration
+
+	mu      sync.Mutex
+	now     settings
+	stamps  string
+	checked time.Time
+}
+
+func (r *reloader) current() (settings, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if time.Since(r.checked) < r.every {
+		return r.now, nil
+	}
+	r.checked = time.Now()
+	if stamps := r.look(); stamps != r.stamps {
+		err := r.read()
+		if r.files.Log == nil {
+			return r.now, nil
+		}
+		if err != nil {
+			r.files.Log.Error("certificates changed, but cannot be used: the old ones stay", "error", err)
+		} else {
+			r.files.Log.Info("certificates read again", "cert", r.files.Cert)
+		}
+	}
+	return r.now, nil
+}
+
+func (r *reloader) paths() []string {
+	paths := []string{r.files.Cert, r.files.Key}
+	if r.files.ClientCA != "" {
+		paths = append(paths, r.files.ClientCA)
+	}
+	return paths
+}
+
+// look says what the files look like, without reading them.
+func (r *reloader) look() string {
+	var all string
+	for _, p := range r.paths() {
+		if info, err := os.Stat(p); err == nil {
+			all += fmt.Sprint(info.Size(), info.ModTime().UnixNano(), " ")
+		} else {
+			all += "- "
+		}
+	}
+	return all
+}
+
+func (r *reloader) read() error {
+	stamps := r.look()
+	var pem [3][]byte
+	for i, p := range r.paths() {
+		b, err := os.ReadFile(filepath.Clean(p))
+		if err != nil {
+			return fmt.Errorf("tls: %w", err)
+		}
+		pem[i] = b
+	}
+	pair, err := tls.X509KeyPair(pem[0], pem[1])
+	if err != nil {
+		return fmt.Errorf("tls: %s and %s: %w", r.files.Cert, r.files.Key, err)
+	}
+	clients, err := pool(string(pem[2]), r.files.ClientCA != "")
+	if err != nil {
+		return fmt.Errorf("tls: %s: %w", r.files.ClientCA, err)
+	}
+	r.now, r.stamps, r.checked = settings{&pair, clients}, stamps, time.Now()
+	return nil
+}

@@ -1,0 +1,85 @@
+package security
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	config "github.com/wamuir/graft/tensorflow/serving/config_go_proto"
+	"google.golang.org/protobuf/encoding/prototext"
+)
+
+// ReadSSLConfig reads TensorFlow Serving's --ssl_config_file: an SSLConfig in text form that holds PEM strings.
+func ReadSSLConfig(path string) (*tls.Config, error) {
+	text, err := os.ReadFile(filepath.Clean(path))
+	if err != nil {
+		return nil, fmt.Errorf("ssl config: %w", err)
+	}
+	c, err := ParseSSLConfig(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return c, nil
+}
+
+// ParseSSLConfig makes TLS settings of an SSLConfig in text form.
+func ParseSSLConfig(text []byte) (*tls.Config, error) {
+	var m config.SSLConfig
+	if err := prototext.Unmarshal(text, &m); err != nil {
+		return nil, fmt.Errorf("ssl config: %w", err)
+	}
+	pair, err := tls.X509KeyPair([]byte(m.ServerCert), []byte(m.ServerKey))
+	if err != nil {
+		return nil, fmt.Errorf("ssl config: server_cert and server_key: %w; both are the PEM text itself, not the names of files", err)
+	}
+	s := settings{pair: &pair}
+	if s.clients, err = pool(m.CustomCa, m.ClientVerify); err != nil {
+		return nil, fmt.Errorf("ssl config: custom_ca: %w", err)
+	}
+	return base(func() (settings, error) { return s, nil }), nil
+}
+
+// settings are what a handshake needs.
+type settings struct {
+	pair    *tls.Certificate
+	clients *x509.CertPool // that sign clients' certificates; nil: no certificate is asked for
+}
+
+// pool reads the authorities of clients. Without any, and where clients must have a certificate, those of the system count.
+func pool(pem string, verify bool) (*x509.CertPool, error) {
+	if !verify {
+		return nil, nil
+	}
+	if pem == "" {
+		return x509.SystemCertPool()
+	}
+	p := x509.NewCertPool()
+	if !p.AppendCertsFromPEM([]byte(pem)) {
+		return nil, errors.New("no certificate found: expected PEM")
+	}
+	return p, nil
+}
+
+// base makes TLS settings that ask current at each handshake. A nil pool asks no client for a certificate.
+func base(current func() (settings, error)) *tls.Config {
+	c := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
+	c.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		s, err := current()
+		if err != nil {
+			return nil, err
+		}
+		one := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: c.NextProtos, Certificates: []tls.Certificate{*s.pair}}
+		if s.clients != nil {
+			one.ClientAuth, one.ClientCAs = tls.RequireAndVerifyClientCert, s.clients
+		}
+		return one, nil
+	}
+	c.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+		s, err := current()
+		return s.pair, err
+	}
+	return c
+}

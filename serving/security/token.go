@@ -1,0 +1,102 @@
+package security
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+// Token is a secret that requests show as "Authorization: Bearer <secret>". It is compared in constant time.
+type Token struct {
+	sum    [sha256.Size]byte
+	exempt map[string]bool
+}
+
+// NewToken makes a Token of a secret. Requests to the paths in exempt need none, such as health checks; gRPC's health service
+// never does.
+func NewToken(secret string, exempt ...string) (*Token, error) {
+	if secret == "" {
+		return nil, errors.New("token: the secret is empty")
+	}
+	t := &Token{sum: sha256.Sum256([]byte(secret)), exempt: map[string]bool{}}
+	for _, p := range exempt {
+		t.exempt[p] = true
+	}
+	return t, nil
+}
+
+// ReadToken reads the secret from a file, without the space around it.
+func ReadToken(path string, exempt ...string) (*Token, error) {
+	b, err := os.ReadFile(filepath.Clean(path))
+	if err != nil {
+		return nil, fmt.Errorf("token: %w", err)
+	}
+	t, err := NewToken(strings.TrimSpace(string(b)), exempt...)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return t, nil
+}
+
+// shows says whether a value of the authorization header has the secret.
+func (t *Token) shows(header string) bool {
+	scheme, secret, _ := strings.Cut(header, " ")
+	sum := sha256.Sum256([]byte(strings.TrimSpace(secret)))
+	return strings.EqualFold(scheme, "bearer") && subtle.ConstantTimeCompare(sum[:], t.sum[:]) == 1
+}
+
+const refusal = "the request has no valid token: send the header \"authorization: Bearer <token>\""
+
+// Handler answers 401 to requests without the token.
+func (t *Token) Handler(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if t.exempt[r.URL.Path] || t.shows(r.Header.Get("Authorization")) {
+			h.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("WWW-Authenticate", "Bearer")
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusUnauthorized)
+		_ = json.NewEncoder(w).Encode(map[string]string{"error": refusal})
+	})
+}
+
+func (t *Token) check(ctx context.Context, method string) error {
+	if strings.HasPrefix(method, "/grpc.health.v1.Health/") || t.exempt[method] {
+		return nil
+	}
+	for _, h := range metadata.ValueFromIncomingContext(ctx, "authorization") {
+		if t.shows(h) {
+			return nil
+		}
+	}
+	return status.Error(codes.Unauthenticated, refusal)
+}
+
+// Unary refuses calls without the token: grpc.ChainUnaryInterceptor(t.Unary).
+func (t *Token) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	if err := t.check(ctx, info.FullMethod); err != nil {
+		return nil, err
+	}
+	return handler(ctx, req)
+}
+
+// Stream refuses streams without the token: grpc.ChainStreamInterceptor(t.Stream).
+func (t *Token) Stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	if err := t.check(ss.Context(), info.FullMethod); err != nil {
+		return err
+	}
+	return handler(srv, ss)
+}
