@@ -167,9 +167,19 @@ func signatureSlots(tensors map[string]*pb.TensorInfo) []signatureSlot {
 			}
 			shape = "[" + strings.Join(dims, " ") + "]"
 		}
-		out = append(out, signatureSlot{Name: name, DType: graph.DType(t.GetDtype()).String(), Shape: shape, Tensor: t.GetName()})
+		out = append(out, signatureSlot{Name: name, DType: typeName(graph.DType(t.GetDtype())), Shape: shape, Tensor: t.GetName()})
 	}
 	return out
+}
+
+// refTypes is what the numbers of reference types, those of variables of TensorFlow 1, have more than their elements'.
+const refTypes = 100
+
+func typeName(d graph.DType) string {
+	if d > refTypes {
+		return (d - refTypes).String() + "_ref"
+	}
+	return d.String()
 }
 
 // String shows the model as text.

@@ -20,9 +20,9 @@ func ForClasses(n int, opts ...Option) (Head, error) {
 // allClassIDs returns 0 to n-1 for each example, int32 [batch, n].
 func allClassIDs(mc *estimator.ModelContext, logits *G.Node, n int) *G.Node {
 	row := graph.NewTensor(models.GraphType(logits.Dtype()), 1, n)
-	set := setter(row)
+	out := cellsOf(row)
 	for i := range n {
-		set(i, float64(i))
+		out.set(i, float64(i))
 	}
 	return ops.Cast(mc, ops.Add(mc, ops.ZerosLike(mc, logits), ops.Constant(mc, row)), models.Int32)
 }

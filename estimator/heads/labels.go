@@ -89,7 +89,7 @@ func (t target) encode(mc *estimator.ModelContext, e encoding) *G.Node {
 		ids[w] = float64(i)
 	}
 	return mc.Encode(t.node, estimator.Encoder{DType: e.dtype, Shape: e.shape, Encode: func(dst *models.Tensor, c inputs.NamedTensor) error {
-		set := setter(dst)
+		out := cellsOf(dst)
 		each := max(1, dst.Len()/max(1, dst.Shape[0]))
 		for i := range c.Tensor.Len() {
 			v, err := value(c.Tensor, i, ids)
@@ -99,7 +99,7 @@ func (t target) encode(mc *estimator.ModelContext, e encoding) *G.Node {
 			if err != nil {
 				return fmt.Errorf("row %d of its batch: %w", i/each, err)
 			}
-			set(i, v)
+			out.set(i, v)
 		}
 		return nil
 	}})
@@ -112,7 +112,7 @@ func (t target) multiHot(mc *estimator.ModelContext, n int, words []string) *G.N
 		ids[w] = float64(i)
 	}
 	return mc.Encode(t.node, estimator.Encoder{DType: mc.DType(), Shape: []int{n}, Encode: func(dst *models.Tensor, c inputs.NamedTensor) error {
-		set := setter(dst)
+		out := cellsOf(dst)
 		for row := range dst.Shape[0] {
 			each := c.Tensor.Len() / dst.Shape[0]
 			from, to := row*each, (row+1)*each
@@ -127,7 +127,7 @@ func (t target) multiHot(mc *estimator.ModelContext, n int, words []string) *G.N
 				if err != nil {
 					return fmt.Errorf("row %d of its batch: %w", row, err)
 				}
-				set(row*n+int(v), 1)
+				out.set(row*n+int(v), 1)
 			}
 		}
 		return nil
@@ -159,16 +159,25 @@ func inRange(n int) func(float64) error {
 	}
 }
 
-// setter returns what sets an element of a tensor of that type.
-func setter(dst *models.Tensor) func(i int, v float64) {
-	switch dst.DType {
-	case models.Float32:
-		s := models.Values[float32](dst)
-		return func(i int, v float64) { s[i] = float32(v) }
-	case models.Float64:
-		s := models.Values[float64](dst)
-		return func(i int, v float64) { s[i] = v }
+// cells are the elements of a tensor of one of the types that labels are made of.
+type cells struct {
+	f32 []float32
+	f64 []float64
+	i64 []int64
+}
+
+func cellsOf(dst *models.Tensor) cells {
+	return cells{models.Values[float32](dst), models.Values[float64](dst), models.Values[int64](dst)}
+}
+
+// set sets element i.
+func (c cells) set(i int, v float64) {
+	switch {
+	case c.f32 != nil:
+		c.f32[i] = float32(v)
+	case c.f64 != nil:
+		c.f64[i] = v
+	default:
+		c.i64[i] = int64(v)
 	}
-	s := models.Values[int64](dst)
-	return func(i int, v float64) { s[i] = int64(v) }
 }

@@ -55,7 +55,7 @@ func (own stepLabels) encode(dst *models.Tensor, c inputs.NamedTensor) error {
 	if own.ids {
 		missing = -1
 	}
-	set, each := setter(dst), dst.Shape[1]*dst.Shape[2]
+	out, each := cellsOf(dst), dst.Shape[1]*dst.Shape[2]
 	for row := range dst.Shape[0] {
 		from := int(c.Offsets[row])
 		n := min(int(c.Offsets[row+1])-from, each)
@@ -67,10 +67,10 @@ func (own stepLabels) encode(dst *models.Tensor, c inputs.NamedTensor) error {
 			if err != nil {
 				return fmt.Errorf("row %d of its batch, step %d: %w", row, i/own.dimension, err)
 			}
-			set(row*each+i, v)
+			out.set(row*each+i, v)
 		}
 		for i := n; i < each; i++ {
-			set(row*each+i, missing)
+			out.set(row*each+i, missing)
 		}
 	}
 	return nil
