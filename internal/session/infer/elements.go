@@ -1,0 +1,114 @@
+package infer
+
+import (
+	"slices"
+	"strings"
+)
+
+// elementRules are of ops that work element by element.
+var elementRules = elementTable()
+
+const sameAsFirst = `Identity StopGradient PreventGradient Snapshot CheckNumerics DeepCopy EnsureShape PlaceholderWithDefault
+Neg Abs Square Sqrt Rsqrt Exp Log Log1p Expm1 Sign Reciprocal Inv Floor Ceil Round Rint Erf Erfc Erfinv Lgamma Digamma Sin Cos Tan Asin Acos Atan Sinh Cosh
+Asinh Acosh Atanh Tanh Sigmoid Relu Relu6 LeakyRelu Elu Selu Softplus Softsign Softmax LogSoftmax IsFinite IsInf IsNan LogicalNot Cast ZerosLike OnesLike Invert
+BiasAdd BiasAddV1 Cumsum Cumprod ReverseV2 Reverse ReverseSequence MatrixBandPart Roll LRN ClipByValue Bucketize InvertPermutation
+AsString StringToNumber StringToHashBucketFast StringToHashBucketStrong StringToHashBucket StringLower StringUpper StringStrip StringLength RegexReplace StaticRegexReplace
+StaticRegexFullMatch RegexFullMatch Substr EncodeBase64 DecodeBase64 Bitcast_ RGBToHSV HSVToRGB AdjustContrastv2 AdjustHue AdjustSaturation InTopK_ FakeQuantWithMinMaxArgs FakeQuantWithMinMaxVars`
+
+const twoBroadcast = `Add AddV2 Sub Mul Div RealDiv DivNoNan MulNoNan FloorDiv TruncateDiv FloorMod Mod TruncateMod Maximum Minimum Pow SquaredDifference Atan2 Xdivy Xlogy Xlog1py
+Equal NotEqual Less LessEqual Greater GreaterEqual LogicalAnd LogicalOr BitwiseAnd BitwiseOr BitwiseXor LeftShift RightShift ApproximateEqual`
+
+func elementTable() map[string]rule {
+	t := map[string]rule{"AddN": same, "AccumulateNV2": same, "IdentityN": each, "Select": selectShape, "SelectV2": selectV2, "LookupTableFindV2": lookup,
+		"LookupTableFind": lookup, "StringJoin": join}
+	for _, op := range strings.Fields(sameAsFirst) {
+		t[op] = same
+	}
+	for _, op := range strings.Fields(twoBroadcast) {
+		t[op] = binary
+	}
+	return t
+}
+
+func same(s *site) ([]Value, error) {
+	x, err := s.shape(0)
+	if err != nil {
+		return nil, err
+	}
+	v := Value{Known: true, Shape: x}
+	switch s.n.Op {
+	case "Identity", "StopGradient", "PreventGradient", "Snapshot", "EnsureShape":
+		v.T = s.in[0].T
+	}
+	return []Value{v}, nil
+}
+
+func each(s *site) ([]Value, error) { return slices.Clone(s.in), nil }
+
+func binary(s *site) ([]Value, error) {
+	a, err := s.shape(0)
+	if err != nil {
+		return nil, err
+	}
+	b, err := s.shape(1)
+	if err != nil {
+		return nil, err
+	}
+	out, err := broadcast(a, b)
+	if err != nil {
+		return nil, err
+	}
+	return one(out...)
+}
+
+// selectShape: the condition of a Select is of the shape of its choices, a vector of rows, or a scalar.
+func selectShape(s *site) ([]Value, error) {
+	x, err := s.shape(1)
+	if err == nil {
+		return one(x...)
+	}
+	if x, err = s.shape(2); err != nil {
+		return nil, err
+	}
+	return one(x...)
+}
+
+func selectV2(s *site) ([]Value, error) {
+	var out []int
+	for i := range 3 {
+		x, err := s.shape(i)
+		if err != nil {
+			return nil, err
+		}
+		if out, err = broadcast(out, x); err != nil {
+			return nil, err
+		}
+	}
+	return one(out...)
+}
+
+// lookup: tables have scalar keys and values.
+func lookup(s *site) ([]Value, error) {
+	x, err := s.shape(1)
+	if err != nil {
+		return nil, err
+	}
+	if d, err := s.shape(2); err != nil || len(d) != 0 {
+		return nil, errUnknown
+	}
+	return one(x...)
+}
+
+func join(s *site) ([]Value, error) {
+	var out []int
+	for i := range s.in {
+		x, err := s.shape(i)
+		if err != nil {
+			return nil, err
+		}
+		if len(x) > 0 {
+			out = x
+		}
+	}
+	return one(out...)
+}

@@ -1,0 +1,175 @@
+package infer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// mathRules are of products and reductions.
+var mathRules = map[string]rule{
+	"MatMul": matMul, "BatchMatMul": batchMatMul, "BatchMatMulV2": batchMatMul, "BatchMatMulV3": batchMatMul, "Einsum": einsum,
+	"Sum": reduce, "Mean": reduce, "Max": reduce, "Min": reduce, "Prod": reduce, "All": reduce, "Any": reduce, "EuclideanNorm": reduce,
+	"ArgMax": arg, "ArgMin": arg, "TopKV2": topK, "L2Loss": toScalar, "UnsortedSegmentSum": segments, "UnsortedSegmentMax": segments, "UnsortedSegmentMin": segments,
+	"UnsortedSegmentProd": segments, "InTopKV2": inTopK,
+}
+
+func matMul(s *site) ([]Value, error) {
+	a, err := s.rank(0, 2)
+	if err != nil {
+		return nil, err
+	}
+	b, err := s.rank(1, 2)
+	if err != nil {
+		return nil, err
+	}
+	return product(nil, a, b, s.n.Bool("transpose_a"), s.n.Bool("transpose_b"))
+}
+
+// product multiplies matrices below the given leading sizes.
+func product(lead, a, b []int, ta, tb bool) ([]Value, error) {
+	m, k, l, n := a[0], a[1], b[0], b[1]
+	if ta {
+		m, k = k, m
+	}
+	if tb {
+		l, n = n, l
+	}
+	if k != l {
+		return nil, fmt.Errorf("matrices %v and %v cannot be multiplied (transposed: %v, %v)", a, b, ta, tb)
+	}
+	return one(slices.Concat(lead, []int{m, n})...)
+}
+
+func batchMatMul(s *site) ([]Value, error) {
+	a, err := s.shape(0)
+	if err != nil {
+		return nil, err
+	}
+	b, err := s.shape(1)
+	if err != nil {
+		return nil, err
+	}
+	if len(a) < 2 || len(b) < 2 {
+		return nil, fmt.Errorf("expected matrices, got %v and %v", a, b)
+	}
+	lead, err := broadcast(a[:len(a)-2], b[:len(b)-2])
+	if err != nil {
+		return nil, err
+	}
+	return product(lead, a[len(a)-2:], b[len(b)-2:], s.n.Bool("adj_x"), s.n.Bool("adj_y"))
+}
+
+// einsum covers equations of single letters, without ellipsis.
+func einsum(s *site) ([]Value, error) {
+	left, right, ok := strings.Cut(s.n.Str("equation"), "->")
+	terms := strings.Split(left, ",")
+	if !ok || strings.Contains(left, ".") || len(terms) != len(s.in) {
+		return nil, errUnknown
+	}
+	sizes := map[rune]int{}
+	for i, t := range terms {
+		x, err := s.rank(i, len(t))
+		if err != nil {
+			return nil, err
+		}
+		for j, l := range t {
+			if d, ok := sizes[l]; ok && d != x[j] {
+				return nil, fmt.Errorf("%q: sizes %d and %d of %q", s.n.Str("equation"), d, x[j], l)
+			}
+			sizes[l] = x[j]
+		}
+	}
+	var out []int
+	for _, l := range right {
+		d, ok := sizes[l]
+		if !ok {
+			return nil, fmt.Errorf("%q: %q is no index of an input", s.n.Str("equation"), l)
+		}
+		out = append(out, d)
+	}
+	return one(out...)
+}
+
+func reduce(s *site) ([]Value, error) {
+	x, err := s.shape(0)
+	if err != nil {
+		return nil, err
+	}
+	axes, err := s.ints(1)
+	if err != nil {
+		return nil, err
+	}
+	gone := make([]bool, len(x))
+	for _, a := range axes {
+		if a, err = axis(a, len(x)); err != nil {
+			return nil, err
+		}
+		gone[a] = true
+	}
+	out := []int{}
+	for i, d := range x {
+		switch {
+		case !gone[i]:
+			out = append(out, d)
+		case s.n.Bool("keep_dims"):
+			out = append(out, 1)
+		}
+	}
+	return one(out...)
+}
+
+func arg(s *site) ([]Value, error) {
+	x, err := s.shape(0)
+	if err != nil {
+		return nil, err
+	}
+	a, err := s.axisAt(1, len(x))
+	if err != nil {
+		return nil, err
+	}
+	return one(slices.Delete(slices.Clone(x), a, a+1)...)
+}
+
+func topK(s *site) ([]Value, error) {
+	x, err := s.shape(0)
+	if err != nil {
+		return nil, err
+	}
+	k, err := s.scalar(1)
+	if err != nil {
+		return nil, err
+	}
+	if len(x) == 0 || k < 0 || k > x[len(x)-1] {
+		return nil, fmt.Errorf("the %d largest of shape %v", k, x)
+	}
+	to := slices.Clone(x)
+	to[len(to)-1] = k
+	return repeat(2, to), nil
+}
+
+func toScalar(*site) ([]Value, error) { return one() }
+
+func segments(s *site) ([]Value, error) {
+	x, err := s.shape(0)
+	if err != nil {
+		return nil, err
+	}
+	ids, err := s.shape(1)
+	if err != nil {
+		return nil, err
+	}
+	n, err := s.scalar(2)
+	if err != nil {
+		return nil, err
+	}
+	return one(slices.Concat([]int{n}, x[len(ids):])...)
+}
+
+func inTopK(s *site) ([]Value, error) {
+	x, err := s.shape(1)
+	if err != nil {
+		return nil, err
+	}
+	return one(x...)
+}

@@ -1,0 +1,219 @@
+package inline
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/wamuir/graft/tensorflow/core/framework/attr_value_go_proto"
+	"github.com/wamuir/graft/tensorflow/core/framework/function_go_proto"
+	"github.com/wamuir/graft/tensorflow/core/framework/graph_go_proto"
+	"github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
+	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
+	"google.golang.org/protobuf/proto"
+)
+
+type (
+	nodeDef   = node_def_go_proto.NodeDef
+	attrValue = attr_value_go_proto.AttrValue
+	function  = function_go_proto.FunctionDef
+)
+
+// Bounds of what a graph may become.
+const (
+	maxNodes = 1 << 20
+	maxDepth = 64
+)
+
+// Flatten returns the part of gd that the nodes of the given names need, without function calls and reference
+// variables. gd stays as it is. Functions that are branches or bodies of If and While stay in the library.
+func Flatten(gd *graph_go_proto.GraphDef, keep []string) (*graph_go_proto.GraphDef, error) {
+	f := &flattener{functions: map[string]*function{}, taken: map[string]bool{},
+		out: &graph_go_proto.GraphDef{Versions: gd.GetVersions(), Library: gd.GetLibrary()}}
+	for _, fn := range gd.GetLibrary().GetFunction() {
+		f.functions[fn.GetSignature().GetName()] = fn
+	}
+	nodes, err := reachable(gd.GetNode(), keep, nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range nodes {
+		f.taken[n.GetName()] = true
+	}
+	for _, n := range nodes {
+		if err := f.add(n, nil); err != nil {
+			return nil, err
+		}
+	}
+	if err := lowerReferences(f.out, f.taken); err != nil {
+		return nil, err
+	}
+	return f.out, nil
+}
+
+type flattener struct {
+	functions map[string]*function
+	taken     map[string]bool
+	out       *graph_go_proto.GraphDef
+}
+
+// nodeName returns the node of an input such as "a", "a:1", "^a" or, in functions, "a:out:1".
+func nodeName(input string) string {
+	input = strings.TrimPrefix(input, "^")
+	name, _, _ := strings.Cut(input, ":")
+	return name
+}
+
+// reachable returns the nodes that those of the given names need, in their order; args are names of no node.
+func reachable(all []*nodeDef, keep []string, args map[string]bool) ([]*nodeDef, error) {
+	byName := make(map[string]*nodeDef, len(all))
+	for _, n := range all {
+		byName[n.GetName()] = n
+	}
+	seen := map[string]bool{}
+	stack := slices.Clone(keep)
+	for len(stack) > 0 {
+		name := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if seen[name] || args[name] {
+			continue
+		}
+		n := byName[name]
+		if n == nil {
+			return nil, fmt.Errorf("the graph has no node %q", name)
+		}
+		seen[name] = true
+		for _, in := range n.GetInput() {
+			stack = append(stack, nodeName(in))
+		}
+	}
+	var out []*nodeDef
+	for _, n := range all {
+		if seen[n.GetName()] {
+			out = append(out, n)
+		}
+	}
+	return out, nil
+}
+
+// add appends a node or, for a call, the called function. Inputs are those of the flat graph already.
+func (f *flattener) add(n *nodeDef, calls []string) error {
+	if len(f.out.Node) >= maxNodes {
+		return fmt.Errorf("node %q: the graph has more than %d nodes once its functions are inlined", n.GetName(), maxNodes)
+	}
+	fn, attrs, err := f.called(n)
+	switch {
+	case err != nil:
+		return err
+	case fn == nil:
+		f.out.Node = append(f.out.Node, n)
+		return nil
+	}
+	name := fn.GetSignature().GetName()
+	if slices.Contains(calls, name) || len(calls) >= maxDepth {
+		return fmt.Errorf("node %q: function %q calls itself or lies deeper than %d calls: such functions cannot be inlined", n.GetName(), name, maxDepth)
+	}
+	if err := f.inline(n, fn, attrs, append(slices.Clone(calls), name)); err != nil {
+		return fmt.Errorf("function %q: %w", name, err)
+	}
+	return nil
+}
+
+// called returns the function that a node calls and the attributes that it is called with, nil for other nodes.
+func (f *flattener) called(n *nodeDef) (*function, map[string]*attrValue, error) {
+	switch n.GetOp() {
+	case "PartitionedCall", "StatefulPartitionedCall":
+		call := n.GetAttr()["f"].GetFunc()
+		fn := f.functions[call.GetName()]
+		if fn == nil {
+			return nil, nil, fmt.Errorf("node %q calls function %q: the library has no such function", n.GetName(), call.GetName())
+		}
+		return fn, call.GetAttr(), nil
+	}
+	return f.functions[n.GetOp()], n.GetAttr(), nil
+}
+
+// inline appends the body of fn in place of call n.
+func (f *flattener) inline(n *nodeDef, fn *function, attrs map[string]*attrValue, calls []string) error {
+	body, err := reachable(fn.GetNodeDef(), bodyRoots(fn), argNames(fn))
+	if err != nil {
+		return err
+	}
+	b := &bodyScope{call: n, fn: fn, attrs: attrs, prefix: f.prefix(n.GetName(), body), args: map[string]string{}, nodes: map[string]*nodeDef{}, functions: f.functions}
+	if err := b.bindArguments(); err != nil {
+		return err
+	}
+	for _, m := range body {
+		b.nodes[m.GetName()] = m
+	}
+	if len(b.controls) > 0 {
+		gate := &nodeDef{Name: b.prefix + "_begin", Op: "NoOp", Input: b.controls}
+		b.gate = "^" + gate.Name
+		f.out.Node = append(f.out.Node, gate)
+	}
+	for _, m := range body {
+		c, err := b.rename(m)
+		if err != nil {
+			return err
+		}
+		if err := f.add(c, calls); err != nil {
+			return err
+		}
+	}
+	end, err := b.results()
+	if err != nil {
+		return err
+	}
+	f.out.Node = append(f.out.Node, end)
+	return nil
+}
+
+// prefix takes names for the nodes of a body.
+func (f *flattener) prefix(call string, body []*nodeDef) string {
+	for i := 0; ; i++ {
+		p := call + "/"
+		if i > 0 {
+			p = fmt.Sprintf("%s_%d/", call, i)
+		}
+		free := !f.taken[p+"_begin"]
+		for _, m := range body {
+			free = free && !f.taken[p+m.GetName()]
+		}
+		if !free {
+			continue
+		}
+		f.taken[p+"_begin"] = true
+		for _, m := range body {
+			f.taken[p+m.GetName()] = true
+		}
+		return p
+	}
+}
+
+// argNames are the names of a function's arguments.
+func argNames(fn *function) map[string]bool {
+	args := map[string]bool{}
+	for _, a := range fn.GetSignature().GetInputArg() {
+		args[a.GetName()] = true
+	}
+	return args
+}
+
+// bodyRoots are the nodes of a body, or arguments, that its results and effects come from.
+func bodyRoots(fn *function) []string {
+	var names []string
+	for _, r := range fn.GetRet() {
+		names = append(names, nodeName(r))
+	}
+	for _, r := range fn.GetControlRet() {
+		names = append(names, r)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func typeList(types []types_go_proto.DataType) *attrValue {
+	return &attrValue{Value: &attr_value_go_proto.AttrValue_List{List: &attr_value_go_proto.AttrValue_ListValue{Type: types}}}
+}
+
+func clone(n *nodeDef) *nodeDef { return proto.Clone(n).(*nodeDef) }
