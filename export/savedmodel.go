@@ -44,7 +44,3 @@ func SavedModel(fsys atomicfile.FS, base string, m Model, o Options) (dir string
 	}
 	return dir, err
 }
-
-func assemble(m Model, o Options) (savedmodel.Writing, error) {
-	return savedmodel.Writing{Text: o.Text}, nil
-}

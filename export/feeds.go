@@ -1,0 +1,102 @@
+package export
+
+import (
+	"fmt"
+
+	"github.com/goestimator/goestimator/inputs/feature"
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// feed puts the serving input before the graph: it takes the place of the
+// placeholders that something reads.
+func (a *assembly) feed() error {
+	used := graph.Reachable(a.roots()...)
+	var feeds []Feed
+	for _, f := range a.feeds {
+		if used[f.Values.Node] || f.Offsets.Valid() && used[f.Offsets.Node] {
+			feeds = append(feeds, f)
+		}
+	}
+	w, err := a.wants(feeds)
+	if err != nil {
+		return err
+	}
+	raw, err := a.serve(w)
+	if err != nil {
+		return err
+	}
+	made, err := a.emitColumns(raw)
+	if err != nil {
+		return err
+	}
+	for _, f := range feeds {
+		name := f.Column.Name
+		by, ok := made[name]
+		if w.plain[name] {
+			by, ok = a.plain(f, raw[name]), true
+		}
+		if !ok {
+			return fmt.Errorf("column %q: the feature columns do not make it", name)
+		}
+		if by.Offsets.Valid() != f.Offsets.Valid() {
+			return fmt.Errorf("column %q: the graph and the serving input do not agree whether it is ragged", name)
+		}
+		a.connect(f, by)
+	}
+	return a.Err()
+}
+
+// emitColumns adds the nodes of the feature columns and returns what they make.
+func (a *assembly) emitColumns(raw map[string]feature.Raw) (map[string]feature.Emitted, error) {
+	if a.columns == nil {
+		return nil, nil
+	}
+	em, err := a.columns.Emit(a.Builder, raw)
+	if err != nil {
+		return nil, err
+	}
+	a.init, a.assets = append(a.init, em.Init...), append(a.assets, em.Assets...)
+	return em.Outputs, nil
+}
+
+// plain is a feature as a feed takes it.
+func (a *assembly) plain(f Feed, r feature.Raw) feature.Emitted {
+	if !f.Offsets.Valid() {
+		return feature.Emitted{Dense: r.Dense}
+	}
+	values, offsets := a.listed("fed/"+f.Column.Name, r)
+	return feature.Emitted{Values: values, Offsets: offsets}
+}
+
+// connect lets what is served take the place of a feed's placeholders.
+func (a *assembly) connect(f Feed, by feature.Emitted) {
+	name := "fed/" + f.Column.Name
+	if !f.Offsets.Valid() {
+		a.swap(f.Values, a.shaped(name, a.cast(name+"/cast", by.Dense, f.Values.DType()), f.Values.Shape()))
+		return
+	}
+	offsets := a.cast(name+"/offsets/cast", by.Offsets, f.Offsets.DType())
+	if f.Length > 0 {
+		offsets = a.atMost(name, offsets, f)
+	}
+	a.swap(f.Values, a.cast(name+"/cast", by.Values, f.Values.DType()))
+	a.swap(f.Offsets, offsets)
+}
+
+func (a *assembly) swap(old, by graph.Output) { replace(usersOf(a.Graph, old), old, by) }
+
+// shaped reshapes the rows of x where they are not of the wanted shape.
+func (a *assembly) shaped(name string, x graph.Output, want graph.Shape) graph.Output {
+	if !x.Valid() || want.Equal(x.Shape()) {
+		return x
+	}
+	target := make([]int32, want.Rank())
+	for i, d := range want.Dims {
+		target[i] = int32(d.Const)
+		if !d.Static() {
+			target[i] = -1
+		}
+	}
+	return a.Op("Reshape", name+"/reshape", graph.Type{DType: x.DType(), Shape: want}, graph.Attrs{"T": x.DType(), "Tshape": graph.Int32},
+		x, a.ints(name+"/shape", target...))
+}

@@ -1,0 +1,73 @@
+package export
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// portable rewrites the nodes of a graph that only this project's engine runs to
+// such that TensorFlow runs on a CPU. It fails for an op that TensorFlow lacks.
+func portable(e emitter) error {
+	for _, n := range e.Graph.Nodes() {
+		if strings.HasPrefix(n.Op, "_") {
+			return fmt.Errorf("node %s is an internal op, %s, which TensorFlow lacks: it cannot be exported", n.Name, n.Op)
+		}
+		if n.Op == "GatherV2" && n.Bool(graph.NegativeGivesZeros) {
+			padded(e, n)
+		}
+		for name := range n.Attrs {
+			if private(name) {
+				delete(n.Attrs, name)
+			}
+		}
+	}
+	return e.Err()
+}
+
+// private reports whether an attribute is for this project's engine alone.
+func private(name string) bool { return strings.HasPrefix(name, "_") }
+
+// padded makes an ordinary gather of one whose negative indices give zeros:
+// TensorFlow refuses these. It reads row 0 in their place and chooses zeros.
+func padded(e emitter, n *graph.Node) {
+	x, at := n.Inputs[0], n.Inputs[1]
+	gathered := n.Out(0)
+	users := usersOf(e.Graph, gathered)
+	zero := e.Scalar(n.Name+"/zero", at.DType(), 0)
+	n.Inputs[1] = e.like("Maximum", n.Name+"/row", at.DType(), at, zero)
+	there := e.Op("GreaterEqual", n.Name+"/there", graph.Type{DType: graph.Bool, Shape: at.Shape()}, graph.Attrs{"T": at.DType()}, at, zero)
+	for i := range x.Shape().Rank() - 1 {
+		shape := graph.Shape{Dims: append(append([]graph.Dim(nil), there.Shape().Dims...), graph.Fixed(1))}
+		there = e.Op("ExpandDims", fmt.Sprintf("%s/there/%d", n.Name, i), graph.Type{DType: graph.Bool, Shape: shape},
+			graph.Attrs{"T": graph.Bool, "Tdim": graph.Int32}, there, e.Scalar(fmt.Sprintf("%s/dim/%d", n.Name, i), graph.Int32, -1))
+	}
+	none := e.Scalar(n.Name+"/none", x.DType(), 0)
+	replace(users, gathered, e.choose(n.Name+"/padded", there, gathered, none))
+}
+
+// usersOf returns the nodes that take x.
+func usersOf(g *graph.Graph, x graph.Output) []*graph.Node {
+	var out []*graph.Node
+	for _, n := range g.Nodes() {
+		for _, in := range n.Inputs {
+			if in == x {
+				out = append(out, n)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// replace gives the users of old another operand instead.
+func replace(users []*graph.Node, old, by graph.Output) {
+	for _, n := range users {
+		for i := range n.Inputs {
+			if n.Inputs[i] == old {
+				n.Inputs[i] = by
+			}
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package export
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/inputs/feature"
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// The placeholder of serialized examples, and its key in signatures: those to
+// classify and regress have another.
+const (
+	examplesPlaceholder = "input_example_tensor"
+	examplesKey         = "examples"
+	inputsKey           = "inputs"
+)
+
+// input is an input of the signatures.
+type input struct {
+	key    string
+	tensor graph.Output
+}
+
+// wanted lists the features that a graph reads: those of its feature columns, and
+// the feeds that these do not make.
+type wanted struct {
+	specs   []feature.ExampleSpec // one a feature
+	columns []inputs.Column       // the same as columns of the data
+	plain   map[string]bool       // by key: it is fed as it is
+}
+
+func (w *wanted) add(s feature.ExampleSpec, c inputs.Column) {
+	w.specs, w.columns = append(w.specs, s), append(w.columns, c)
+}
+
+// wants returns what to serve: feature columns parse features in their own way;
+// raw ones have the type and shape that the data have, where that is known.
+func (a *assembly) wants(feeds []Feed) (*wanted, error) {
+	w := &wanted{plain: map[string]bool{}}
+	made := map[string]bool{}
+	if a.columns != nil {
+		specs, err := a.columns.ExampleSpecs()
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range specs {
+			w.add(s, a.asGiven(inputs.Column{Name: s.Key, DType: s.DType, Shape: s.Shape, Ragged: s.VarLen}))
+		}
+		if made, err = madeBy(a.columns); err != nil {
+			return nil, err
+		}
+	}
+	for _, f := range feeds {
+		if name := f.Column.Name; !made[name] {
+			if err := w.feed(f); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return w, nil
+}
+
+// feed adds a column that is fed as it is. A feature column may read it too.
+func (w *wanted) feed(f Feed) error {
+	c := f.Column
+	if c.Ragged = f.Offsets.Valid(); c.Ragged {
+		c.Shape = nil
+	}
+	i := slices.IndexFunc(w.specs, func(s feature.ExampleSpec) bool { return s.Key == c.Name })
+	if w.plain[c.Name] || i >= 0 && w.specs[i].VarLen != c.Ragged {
+		return fmt.Errorf("column %q is fed in two ways: give one of them another name", c.Name)
+	}
+	w.plain[c.Name] = true
+	if i < 0 {
+		w.add(feature.ExampleSpec{Key: c.Name, DType: exampleType(c.DType), VarLen: c.Ragged, Shape: c.Shape}, c)
+	}
+	return nil
+}
+
+// exampleType is the type that a column of type d has in a tf.train.Example.
+func exampleType(d graph.DType) graph.DType {
+	switch {
+	case d == graph.String:
+		return d
+	case d.Float():
+		return graph.Float32
+	}
+	return graph.Int64
+}
+
+// asGiven returns the column of the data of that name, else c.
+func (a *assembly) asGiven(c inputs.Column) inputs.Column {
+	if i := slices.IndexFunc(a.rawColumns, func(r inputs.Column) bool { return r.Name == c.Name }); i >= 0 {
+		return a.rawColumns[i]
+	}
+	return c
+}
+
+// madeBy returns the names of the columns that feature columns make.
+func madeBy(p *feature.Plan) (map[string]bool, error) {
+	linear, err := p.Linear(1)
+	if err != nil {
+		return nil, err
+	}
+	made := map[string]bool{}
+	for _, in := range slices.Concat(linear, p.Dense(), p.Sequence()) {
+		made[in.Values], made[in.Weights] = true, true
+	}
+	delete(made, "")
+	return made, nil
+}
+
+// serve adds the serving input.
+func (a *assembly) serve(w *wanted) (map[string]feature.Raw, error) {
+	if !a.input.parsing {
+		raw, placeholders, err := feature.EmitPlaceholders(a.Builder, w.columns)
+		for _, c := range w.columns {
+			a.inputs = append(a.inputs, input{c.Name, placeholders[c.Name]})
+			if w.plain[c.Name] {
+				raw[c.Name] = feature.Raw{Dense: placeholders[c.Name]}
+			}
+		}
+		return raw, err
+	}
+	examples := a.Placeholder(examplesPlaceholder, ofRank(graph.String, graph.Batch))
+	a.inputs = []input{{examplesKey, examples}}
+	if len(w.specs) == 0 {
+		return nil, nil
+	}
+	return feature.EmitParse(a.Builder, examples, w.specs)
+}
