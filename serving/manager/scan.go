@@ -1,0 +1,88 @@
+package manager
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// found is a version directory below a base path.
+type found struct {
+	number int64
+	dir    string
+	mark   string // changes with the directory's content; "" where nobody asked for it
+}
+
+// scan returns the versions below base, the newest first: children whose name
+// is a number. warn is told of what is left out.
+func scan(name, base string, warn func(string)) ([]found, error) {
+	children, err := os.ReadDir(base)
+	if err != nil {
+		code := codes.Unavailable
+		if errors.Is(err, fs.ErrNotExist) {
+			code = codes.NotFound
+		}
+		return nil, status.Errorf(code, "Could not find base path %s for servable %s with error %v", base, name, err)
+	}
+	byNumber := map[int64]found{}
+	for _, c := range children {
+		number, err := strconv.ParseInt(c.Name(), 10, 64)
+		if err != nil || number < 0 {
+			continue
+		}
+		dir := filepath.Join(base, c.Name())
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			continue // a file, or gone again
+		}
+		if other, ok := byNumber[number]; ok {
+			warn(fmt.Sprintf("Duplicate version directories detected. Version %d will be loaded from %s, %s will be ignored", number, dir, other.dir))
+		}
+		byNumber[number] = found{number: number, dir: dir}
+	}
+	out := make([]found, 0, len(byNumber))
+	for _, v := range byNumber {
+		out = append(out, v)
+	}
+	slices.SortFunc(out, func(a, b found) int { return cmp.Compare(b.number, a.number) })
+	if len(out) == 0 {
+		warn(noVersions(name, base))
+	}
+	return out, nil
+}
+
+func noVersions(name, base string) string {
+	return fmt.Sprintf("No versions of servable %s found under base path %s. Did you forget to name your leaf directory as a number (eg. '/1/')?", name, base)
+}
+
+// markLimit bounds how many files of a version directory are looked at.
+const markLimit = 1000
+
+// mark is a digest of names, sizes and times of the files in dir. It tells
+// whether a version that failed to load is worth another try.
+func mark(dir string) string {
+	h := fnv.New64a()
+	n := 0
+	// Walk's error is not of interest: what cannot be read has no part in the digest.
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if n++; n > markLimit {
+			return fs.SkipAll
+		}
+		if err != nil {
+			return nil
+		}
+		if info, err := d.Info(); err == nil {
+			fmt.Fprintln(h, path, info.Size(), info.ModTime().UnixNano())
+		}
+		return nil
+	})
+	return strconv.FormatUint(h.Sum64(), 16)
+}

@@ -1,0 +1,34 @@
+package manager
+
+import (
+	"fmt"
+	"slices"
+
+	config "github.com/wamuir/graft/tensorflow/serving/config_go_proto"
+)
+
+// choose returns those of all versions (the newest first) that policy asks for: the
+// latest one where it says nothing.
+func choose(name string, all []found, policy *config.FileSystemStoragePathSourceConfig_ServableVersionPolicy, warn func(string)) []found {
+	switch p := policy.GetPolicyChoice().(type) {
+	case *config.FileSystemStoragePathSourceConfig_ServableVersionPolicy_All_:
+		return all
+	case *config.FileSystemStoragePathSourceConfig_ServableVersionPolicy_Specific_:
+		var out []found
+		for _, number := range p.Specific.GetVersions() {
+			i := slices.IndexFunc(all, func(v found) bool { return v.number == number })
+			switch {
+			case i < 0:
+				warn(fmt.Sprintf("Version %d of servable %s, which was requested to be served as a 'specific' version in the servable's version policy, was not found in the file system", number, name))
+			case !slices.Contains(out, all[i]):
+				out = append(out, all[i])
+			}
+		}
+		return out
+	}
+	n := policy.GetLatest().GetNumVersions()
+	if n == 0 {
+		n = 1
+	}
+	return all[:min(uint64(n), uint64(len(all)))]
+}

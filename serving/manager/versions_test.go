@@ -1,0 +1,47 @@
+package manager
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/status"
+)
+
+func TestVersions(t *testing.T) {
+	d := newDisk(t)
+	for _, v := range []string{"3", "00000012", "7", "notes", "-1", "0x5"} {
+		d.put("m", v, "ok")
+	}
+	d.put("dup", "5", "ok")
+	d.put("dup", "005", "ok")
+	d.put("empty", "notes", "ok")
+	for _, c := range []struct{ model, policy, want string }{
+		{"m", ``, "12"},
+		{"m", `model_version_policy {}`, "12"},
+		{"m", `model_version_policy {latest {}}`, "12"},
+		{"m", `model_version_policy {latest {num_versions: 2}}`, "12 7"},
+		{"m", `model_version_policy {latest {num_versions: 9}}`, "12 7 3"},
+		{"m", `model_version_policy {all {}}`, "12 7 3"},
+		{"m", `model_version_policy {specific {versions: 3 versions: 7 versions: 3}}`, "3 7"},
+		{"m", `model_version_policy {specific {versions: 3 versions: 4}}`, "3; Version 4 of servable m, which was requested to be served as a 'specific' version in the servable's version policy, was not found in the file system"},
+		{"m", `model_version_policy {specific {}}`, ""},
+		{"dup", ``, "5; Duplicate version directories detected. Version 5 will be loaded from $/dup/5, $/dup/005 will be ignored"},
+		{"empty", ``, "; No versions of servable empty found under base path $/empty. Did you forget to name your leaf directory as a number (eg. '/1/')?"},
+		{"none", ``, "; Could not find base path $/none for servable none with error open $/none: no such file or directory"},
+	} {
+		cfg := parse(t, fmt.Sprintf(`model_config_list {config {name: %q base_path: %q model_platform: "tensorflow" %s}}`, c.model, d.base(c.model), c.policy))
+		chosen, told, err := survey(cfg.GetModelConfigList().GetConfig()[0])
+		var got []string
+		for _, v := range chosen {
+			got = append(got, fmt.Sprint(v.number))
+		}
+		text := strings.Join(got, " ")
+		if told != "" {
+			text += "; " + strings.ReplaceAll(told, d.root, "$")
+		}
+		if text != c.want || (err != nil) != (c.model == "none") {
+			t.Errorf("%s %s: got %q, %v; want %q", c.model, c.policy, text, status.Convert(err).Err(), c.want)
+		}
+	}
+}
