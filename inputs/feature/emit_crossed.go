@@ -1,6 +1,10 @@
 package feature
 
-import "github.com/goestimator/goestimator/internal/graph"
+import (
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/graph"
+)
 
 // crossNodes are the inputs of a SparseCross.
 type crossNodes struct {
@@ -24,6 +28,16 @@ func (x *crossNodes) add(e *emitter, leaf Column) {
 	x.indices, x.values, x.shapes = append(x.indices, l.indices), append(x.values, l.values), append(x.shapes, l.shape)
 }
 
+// internal is string where all parts are, as the op wants it.
+func (x *crossNodes) internal() graph.DType {
+	for _, v := range slices.Concat(x.values, x.dense) {
+		if v.DType() != graph.String {
+			return v.DType()
+		}
+	}
+	return graph.String
+}
+
 func (c *Crossed) emitIDs(e *emitter, _ bool) listNodes {
 	return emitOnce(e, idsOf{c}, func() listNodes {
 		e := e.at(c.Name())
@@ -36,14 +50,10 @@ func (c *Crossed) emitIDs(e *emitter, _ bool) listNodes {
 			seed = DefaultHashKey
 		}
 		attrs := graph.Attrs{"N": int64(len(x.indices)), "hashed_output": true, "num_buckets": int64(c.Size), "hash_key": int64(seed),
-			"sparse_types": typesOf(x.values), "dense_types": typesOf(x.dense), "out_type": graph.Int64, "internal_type": graph.String}
+			"sparse_types": typesOf(x.values), "dense_types": typesOf(x.dense), "out_type": graph.Int64, "internal_type": x.internal()}
 		out := []graph.Type{{DType: graph.Int64, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Fixed(2)}}},
 			{DType: graph.Int64, Shape: vector}, {DType: graph.Int64, Shape: graph.ShapeOf(2)}}
-		var in []graph.Output
-		for _, list := range [][]graph.Output{x.indices, x.values, x.shapes, x.dense} {
-			in = append(in, list...)
-		}
-		n := e.b.Node("SparseCross", e.scope+"cross", out, attrs, in...)
+		n := e.b.Node("SparseCross", e.scope+"cross", out, attrs, slices.Concat(x.indices, x.values, x.shapes, x.dense)...)
 		return listNodes{e: e, indices: n.Out(0), values: n.Out(1), shape: n.Out(2)}
 	})
 }

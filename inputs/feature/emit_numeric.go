@@ -29,7 +29,7 @@ func (n Normalizer) emit(e *emitter, c Column, x graph.Output, each func(name st
 		return x
 	}
 	if n.Scale != 0 && n.Scale != 1 {
-		x = e.binary("RealDiv", "scaled", x, e.floats("scale", []float32{n.Scale}))
+		x = e.divided("scaled", x, e.floats("scale", []float32{n.Scale}))
 	}
 	if n.Log { // of float64, as apply has it: that of float32 differs in its last bit
 		wide := e.cast("wide", x, graph.Float64)
@@ -39,9 +39,17 @@ func (n Normalizer) emit(e *emitter, c Column, x graph.Output, each func(name st
 		x = e.binary("Sub", "centred", x, each("mean", n.Mean, 0))
 	}
 	if len(n.Std) > 0 {
-		x = e.binary("RealDiv", "normalized", x, each("std", n.Std, 1))
+		x = e.divided("normalized", x, each("std", n.Std, 1))
 	}
 	return x
+}
+
+// divided is x/y, exactly rounded whatever an optimizer does: TensorFlow's multiplies by the
+// reciprocal of a constant. In float64 that is near enough: a quotient of two float32 numbers is
+// never as near to the middle between two others as the error of the product.
+func (e *emitter) divided(name string, x, y graph.Output) graph.Output {
+	x, y = e.cast(name+"/wide", x, graph.Float64), e.cast(name+"/by", y, graph.Float64)
+	return e.cast(name, e.binary("RealDiv", name+"/quotient", x, y), graph.Float32)
 }
 
 func (c *Numeric) emitDense(e *emitter) graph.Output { return c.emitValues(e) }
