@@ -1,0 +1,178 @@
+package estimator_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/estimator/metrics"
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/savedmodel"
+	"github.com/goestimator/goestimator/runconfig"
+)
+
+// toyColumns are those of toyData.
+func toyColumns(t *testing.T) []inputs.Column {
+	t.Helper()
+	ds, err := (&toyData{}).Input(context.Background(), inputs.Context{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ds.Schema().Columns()
+}
+
+func exported(t *testing.T, base string) []string {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(base, "[0-9]*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+func TestExporters(t *testing.T) {
+	serving := estimator.RawServingInput(toyColumns(t)...)
+	for name, c := range map[string]struct {
+		make  func(o estimator.ExporterOptions) (estimator.Exporter, error)
+		keep  int
+		first int // exports that a training to step 12 leaves; 5, 10 and 12 are evaluated
+		told  int // that it tells of
+	}{
+		"final":  {make: estimator.NewFinalExporter, first: 1, told: 1},
+		"latest": {make: estimator.NewLatestExporter, keep: 2, first: 2, told: 3},
+		"best": {make: func(o estimator.ExporterOptions) (estimator.Exporter, error) {
+			return estimator.NewBestExporter(o, "", false)
+		}, keep: -1, first: 3, told: 3},
+		"highest": {make: func(o estimator.ExporterOptions) (estimator.Exporter, error) {
+			return estimator.NewBestExporter(o, "loss", true)
+		}, first: 1, told: 1},
+		"steps": {make: func(o estimator.ExporterOptions) (estimator.Exporter, error) {
+			return estimator.NewStepsExporter(o, 3, 4, 11, 100)
+		}, first: 2, told: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			x, err := c.make(estimator.ExporterOptions{Name: name, Serving: serving, Keep: c.keep})
+			if err != nil {
+				t.Fatal(err)
+			}
+			run := func() estimator.Result {
+				rc, err := runconfig.FromTFConfig("", runconfig.ModelDir(dir), runconfig.TFRandomSeed(1), runconfig.SaveCheckpointsSteps(5))
+				if err != nil {
+					t.Fatal(err)
+				}
+				e, err := estimator.New(estimator.ModelFunc(toyModel), estimator.WithRunConfig(rc))
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer e.Close()
+				res, err := estimator.TrainAndEvaluate(context.Background(), e, estimator.TrainSpec{Input: forever(&toyData{}), MaxSteps: 12},
+					estimator.EvalSpec{Input: &toyData{}, Exporters: []estimator.Exporter{x}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return res
+			}
+			res := run()
+			base := filepath.Join(dir, "export", name)
+			left := exported(t, base)
+			if len(left) != c.first || len(res.Exports) != c.told || filepath.Base(res.Exports[c.told-1]) != filepath.Base(left[len(left)-1]) {
+				t.Fatalf("exports %v, told of %v: expected %d and %d of them, the newest the same", left, res.Exports, c.first, c.told)
+			}
+			if _, err := savedmodel.Read(left[0], savedmodel.Limits{}); err != nil {
+				t.Error(err)
+			}
+			again := run()
+			if after := exported(t, base); !slices.Equal(after, left) {
+				t.Errorf("a run that had nothing to do left %v, before it there were %v", after, left)
+			}
+			if name == "final" && !slices.Equal(again.Exports, res.Exports) {
+				t.Errorf("told of %v, expected %v", again.Exports, res.Exports)
+			}
+			if temp, _ := filepath.Glob(filepath.Join(base, "temp-*")); len(temp) > 0 {
+				t.Errorf("left over: %v", temp)
+			}
+		})
+	}
+}
+
+// TestBestExporterRemembers: what was best is known in another run, with the state
+// and, of exports that somebody else wrote, from the events.
+func TestBestExporterRemembers(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	e := toy(t, dir)
+	if _, err := e.Train(ctx, &toyData{}, estimator.Steps(1)); err != nil {
+		t.Fatal(err)
+	}
+	base := filepath.Join(dir, "export", "best")
+	evaluation := func(step int64, accuracy float64) estimator.Evaluation {
+		prefix, err := e.LatestCheckpoint()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return estimator.Evaluation{EvalResult: estimator.EvalResult{GlobalStep: step, Checkpoint: prefix,
+			Metrics: map[string]metrics.Value{"accuracy": {Data: []float64{accuracy}}}}}
+	}
+	export := func(step int64, accuracy float64) string {
+		x, err := estimator.NewBestExporter(estimator.ExporterOptions{Name: "best", Serving: estimator.RawServingInput(toyColumns(t)...)}, "accuracy", true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made, err := x.Export(ctx, e, base, evaluation(step, accuracy))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return made
+	}
+	first := export(10, 0.5)
+	if first == "" || export(20, 0.4) != "" || export(30, 0.5) != "" {
+		t.Error("expected an export of the first evaluation alone: the others are not better")
+	}
+	if export(40, 0.6) == "" {
+		t.Error("expected an export of a better one")
+	}
+	if err := os.WriteFile(filepath.Join(base, "exporter.json"), []byte("{"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	x, err := estimator.NewBestExporter(estimator.ExporterOptions{Name: "best", Serving: estimator.RawServingInput(toyColumns(t)...)}, "auc", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.Export(ctx, e, base, evaluation(50, 1)); err == nil || !strings.Contains(err.Error(), "remove the file") {
+		t.Errorf("damaged state: got %v", err)
+	}
+	if err := os.Remove(filepath.Join(base, "exporter.json")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.Export(ctx, e, base, evaluation(50, 1)); err == nil || !strings.Contains(err.Error(), `no scalar metric "auc": expected one of [accuracy]`) {
+		t.Errorf("unknown metric: got %v", err)
+	}
+}
+
+func TestExporterOptions(t *testing.T) {
+	for _, name := range []string{"", "a/b", "..", ".hidden"} {
+		if _, err := estimator.NewLatestExporter(estimator.ExporterOptions{Name: name}); err == nil {
+			t.Errorf("name %q: expected an error", name)
+		}
+	}
+	if _, err := estimator.NewLatestExporter(estimator.ExporterOptions{Name: "a", Keep: -2}); err == nil {
+		t.Error("keep -2: expected an error")
+	}
+	if _, err := estimator.NewStepsExporter(estimator.ExporterOptions{Name: "a"}); err == nil {
+		t.Error("no steps: expected an error")
+	}
+	e := toy(t, t.TempDir())
+	x, err := estimator.NewFinalExporter(estimator.ExporterOptions{Name: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = estimator.TrainAndEvaluate(context.Background(), e, estimator.TrainSpec{Input: &toyData{}}, estimator.EvalSpec{Input: &toyData{}, Exporters: []estimator.Exporter{x, x}})
+	if err == nil || !strings.Contains(err.Error(), "exporters must have names") {
+		t.Errorf("two exporters of one name: got %v", err)
+	}
+}
