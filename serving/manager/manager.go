@@ -41,6 +41,8 @@ type Options struct {
 	LazyWait time.Duration
 	// StartWait is how long the first Reload waits for base paths and versions that are not there yet.
 	StartWait time.Duration
+	// Partial makes the first config good although models of it fail; they are logged.
+	Partial bool
 	// Loaded is told of each attempt to load.
 	Loaded func(Load)
 	// FreeMemory runs after unloading, at most once a second; the default gives free memory back to the system.

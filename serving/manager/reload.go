@@ -40,7 +40,12 @@ func (m *Manager) Reload(ctx context.Context, cfg *config.ModelServerConfig) err
 	} else {
 		m.look(m.configured())
 	}
-	if err := m.await(ctx, await); err != nil {
+	err = m.await(ctx, await)
+	if m.o.Partial && !m.Ready() && status.Code(err) == codes.Unknown {
+		m.o.Log.Error(status.Convert(err).Message())
+		err = nil
+	}
+	if err != nil {
 		return err
 	}
 	if err := m.label(cfg); err != nil {

@@ -36,7 +36,7 @@ func TestSwapsFailNobody(t *testing.T) {
 			}
 		})
 	}
-	const swaps = 200
+	const swaps = 100
 	for i := 1; i <= swaps; i++ {
 		d.put("m", fmt.Sprint(i), "ok")
 		d.remove("m", fmt.Sprint(i-1))
