@@ -1,0 +1,160 @@
+package requestlog
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/goestimator/goestimator/serving/inference"
+	config "github.com/wamuir/graft/tensorflow/serving/config_go_proto"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+)
+
+// Options of a Logger; zero values have defaults.
+type Options struct {
+	FileBytes  int64         // a file that has grown to this is followed by another; default 64 MiB
+	QueueBytes int           // records that wait for the disk; default 64 MiB
+	Flush      time.Duration // how long a record may wait in memory; default 1 s
+	Log        *slog.Logger  // hears of files that cannot be written; nil: slog.Default
+	// Logged hears of each record of a model that was written (nil) or dropped (with a gRPC status); may be nil.
+	Logged func(model string, err error)
+
+	now func() time.Time
+}
+
+// A Logger writes requests and responses to files. It is safe for concurrent use.
+type Logger struct {
+	o       Options
+	models  atomic.Pointer[map[string]*config.LoggingConfig]
+	dropped atomic.Int64
+
+	mu     sync.Mutex
+	queue  []entry
+	bytes  int
+	closed bool
+
+	signal chan struct{} // that there is work, or that it is closed
+	done   chan struct{} // closed when the writer ended
+}
+
+// entry is a record on its way to a file.
+type entry struct {
+	model, prefix string
+	record        []byte
+}
+
+// New starts a Logger that logs nothing until it is configured; Close ends it.
+func New(o Options) *Logger {
+	if o.FileBytes <= 0 {
+		o.FileBytes = 64 << 20
+	}
+	if o.QueueBytes <= 0 {
+		o.QueueBytes = 64 << 20
+	}
+	if o.Flush <= 0 {
+		o.Flush = time.Second
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.Logged == nil {
+		o.Logged = func(string, error) {}
+	}
+	if o.now == nil {
+		o.now = time.Now
+	}
+	l := &Logger{o: o, signal: make(chan struct{}, 1), done: make(chan struct{})}
+	l.models.Store(&map[string]*config.LoggingConfig{})
+	go l.write()
+	return l
+}
+
+// Dropped returns how many records were lost: the queue was full, or the disk failed.
+func (l *Logger) Dropped() int64 { return l.dropped.Load() }
+
+// Done implements inference.Observer: it samples calls that were answered, and puts them in the queue.
+func (l *Logger) Done(c inference.Call) {
+	if c.Err != nil {
+		return
+	}
+	cfg := (*l.models.Load())[c.Model]
+	if cfg == nil || rand.Float64() >= cfg.GetSamplingConfig().GetSamplingRate() { //nolint:gosec // a sample, not a secret
+		return
+	}
+	if l.full() {
+		l.drop(c.Model, errFull)
+		return
+	}
+	m := prediction(c, cfg.GetSamplingConfig())
+	if m == nil {
+		return // of a kind that has no log
+	}
+	record, err := proto.Marshal(m)
+	if err != nil {
+		l.drop(c.Model, status.Errorf(codes.Internal, "request log: %v", err))
+		return
+	}
+	l.put(entry{c.Model, cfg.GetLogCollectorConfig().GetFilenamePrefix(), record})
+}
+
+var errFull = status.Error(codes.ResourceExhausted, "request log: the queue is full")
+
+// full saves the work of making a record that would be dropped.
+func (l *Logger) full() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.bytes >= l.o.QueueBytes
+}
+
+func (l *Logger) put(e entry) {
+	l.mu.Lock()
+	if l.closed || l.bytes+len(e.record) > l.o.QueueBytes {
+		l.mu.Unlock()
+		l.drop(e.model, errFull)
+		return
+	}
+	l.queue = append(l.queue, e)
+	l.bytes += len(e.record)
+	l.mu.Unlock()
+	l.wake()
+}
+
+func (l *Logger) wake() {
+	select {
+	case l.signal <- struct{}{}:
+	default:
+	}
+}
+
+func (l *Logger) drop(model string, err error) {
+	l.dropped.Add(1)
+	l.o.Logged(model, err)
+}
+
+// take empties the queue.
+func (l *Logger) take() (entries []entry, closed bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	entries, l.queue, l.bytes = l.queue, nil, 0
+	return entries, l.closed
+}
+
+// Close writes what is in the queue, closes the files and ends the Logger; at the end of ctx it no longer waits.
+func (l *Logger) Close(ctx context.Context) error {
+	l.mu.Lock()
+	l.closed = true
+	l.mu.Unlock()
+	l.wake()
+	select {
+	case <-l.done:
+		return nil
+	case <-ctx.Done():
+		return errors.Join(errors.New("request log: not everything was written"), ctx.Err())
+	}
+}
