@@ -106,5 +106,14 @@ func (r *Resources) table(name string, make func() *Table) *Table {
 	return t
 }
 
+// load returns the value of a variable.
+func load(v Value) (*graph.Tensor, error) {
+	variable, ok := v.Resource.(Variable)
+	if !ok {
+		return nil, fmt.Errorf("expected a variable, got %T", v.Resource)
+	}
+	return variable.Load()
+}
+
 // Table is a lookup table.
 type Table struct{}

@@ -11,9 +11,15 @@ import (
 // stringHeader is what a string of a tensor takes besides its bytes.
 const stringHeader = int(unsafe.Sizeof([]byte(nil)))
 
+// maxRank is TensorFlow's.
+const maxRank = 254
+
 // elements returns the number of elements of a shape, or an error where a
 // dimension is negative or the product overflows.
 func elements(shape []int) (int, error) {
+	if len(shape) > maxRank {
+		return 0, fmt.Errorf("expected at most %d dimensions, got %d", maxRank, len(shape))
+	}
 	n, zero := uint64(1), false
 	for _, d := range shape {
 		if d < 0 {

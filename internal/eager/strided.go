@@ -1,0 +1,150 @@
+package eager
+
+import (
+	"fmt"
+)
+
+// sliceMasks are the bits of a StridedSlice's attributes.
+type sliceMasks struct{ begin, end, ellipsis, newAxis, shrink int }
+
+func stridedSlice(s *site) (kernel, error) {
+	m := sliceMasks{s.node.Int("begin_mask", 0), s.node.Int("end_mask", 0), s.node.Int("ellipsis_mask", 0),
+		s.node.Int("new_axis_mask", 0), s.node.Int("shrink_axis_mask", 0)}
+	if m.ellipsis&(m.ellipsis-1) != 0 {
+		return nil, fmt.Errorf("multiple ellipses in slice spec not allowed")
+	}
+	return func(c call) error {
+		var spec [3][]int
+		for i := range spec {
+			v, err := integers([]string{"begin", "end", "strides"}[i], c.t(i+1))
+			if err != nil {
+				return err
+			}
+			spec[i] = v
+		}
+		if len(spec[0]) != len(spec[1]) || len(spec[0]) != len(spec[2]) {
+			return fmt.Errorf("expected begin, end and strides of one length, got %d, %d and %d", len(spec[0]), len(spec[1]), len(spec[2]))
+		}
+		if len(spec[0]) > 32 {
+			return fmt.Errorf("expected at most 32 entries, got %d", len(spec[0]))
+		}
+		t := c.t(0)
+		fine, final, from, err := sliceBox(t.Shape, spec, m)
+		if err != nil {
+			return err
+		}
+		if err := c.box(t, fine, from); err != nil {
+			return err
+		}
+		c.out[0].T.Shape = final
+		return nil
+	}, nil
+}
+
+// sliceBox returns what StridedSlice takes of a tensor: the box with one
+// dimension for each of the input's, and the shape in which it is given.
+func sliceBox(in []int, spec [3][]int, m sliceMasks) (fine, final []int, from stride, err error) {
+	from = contiguous(in)
+	k := 0 // dimension of the input
+	whole := func() {
+		fine, final = append(fine, in[k]), append(final, in[k])
+		k++
+	}
+	n := len(spec[0])
+	for i := range n {
+		bit := 1 << i
+		switch {
+		case m.ellipsis&bit != 0:
+			later := 0 // entries after the ellipsis that take a dimension
+			for j := i + 1; j < n; j++ {
+				if m.newAxis>>j&1 == 0 {
+					later++
+				}
+			}
+			for k < len(in)-later {
+				whole()
+			}
+		case m.newAxis&bit != 0:
+			final = append(final, 1)
+		case k >= len(in):
+			return nil, nil, from, fmt.Errorf("index out of range using input dim %d; input has only %d dims", k, len(in))
+		default:
+			e := sliceEntry{spec[0][i], spec[1][i], spec[2][i], m.begin&bit != 0, m.end&bit != 0}
+			shrink := m.shrink&bit != 0
+			first, size, err := e.resolve(in[k], shrink)
+			if err != nil {
+				return nil, nil, from, fmt.Errorf("dimension %d: %w", k, err)
+			}
+			fine = append(fine, size)
+			if !shrink {
+				final = append(final, size)
+			}
+			from.base += first * from.steps[k]
+			if size > 1 {
+				from.steps[k] *= e.stride
+			}
+			k++
+		}
+	}
+	for k < len(in) {
+		whole()
+	}
+	return fine, final, from, nil
+}
+
+// sliceEntry is one begin:end:stride.
+type sliceEntry struct {
+	begin, end, stride int
+	noBegin, noEnd     bool
+}
+
+// resolve returns the first index and how many there are.
+func (e sliceEntry) resolve(dim int, shrink bool) (first, size int, err error) {
+	if e.stride == 0 {
+		return 0, 0, fmt.Errorf("strides must be non-zero")
+	}
+	if shrink {
+		i := e.begin // whatever the mask says
+		if i < 0 {
+			i += dim
+		}
+		if i < 0 || i >= dim {
+			return 0, 0, fmt.Errorf("slice index %d out of bounds for size %d", e.begin, dim)
+		}
+		if e.stride < 0 {
+			return 0, 0, fmt.Errorf("only stride 1 allowed on non-range indexing")
+		}
+		return i, 1, nil
+	}
+	lo, hi := 0, dim // where begin and end are clamped to
+	if e.stride < 0 {
+		lo, hi = -1, dim-1
+	}
+	clamp := func(v int, masked bool, def int) int {
+		if masked {
+			return def
+		}
+		if v < 0 {
+			v += dim // of a very negative one, this stays negative
+		}
+		return min(max(v, lo), hi)
+	}
+	begin, end := clamp(e.begin, e.noBegin, lo), clamp(e.end, e.noEnd, hi)
+	if e.stride < 0 {
+		begin, end = clamp(e.begin, e.noBegin, hi), clamp(e.end, e.noEnd, lo)
+		if begin <= end {
+			return max(begin, 0), 0, nil
+		}
+		if e.stride < -dim {
+			return begin, 1, nil
+		}
+		return begin, (begin - end - e.stride - 1) / -e.stride, nil
+	}
+	if begin >= end {
+		return min(begin, max(dim-1, 0)), 0, nil
+	}
+	if e.stride > dim {
+		return begin, 1, nil
+	}
+	return begin, (end - begin + e.stride - 1) / e.stride, nil
+}
