@@ -1,0 +1,136 @@
+package rest
+
+import "bytes"
+
+// cursor is a place in a document: the value at p; n is the next list or object that opens from there on.
+type cursor struct {
+	d *document
+	p int
+	n uint32
+}
+
+// cursor returns the place of the document's value.
+func (d *document) cursor() cursor { return cursor{d: d, p: d.root} }
+
+// kind names the type of the value as RapidJSON does.
+func (c cursor) kind() string {
+	switch c.d.b[c.p] {
+	case '{':
+		return "Object"
+	case '[':
+		return "Array"
+	case '"':
+		return "String"
+	case 't':
+		return "True"
+	case 'f':
+		return "False"
+	case 'n':
+		return "Null"
+	}
+	return "Number"
+}
+
+func (c cursor) isList() bool   { return c.d.b[c.p] == '[' }
+func (c cursor) isObject() bool { return c.d.b[c.p] == '{' }
+func (c cursor) isString() bool { return c.d.b[c.p] == '"' }
+
+// count is the number of elements or members of the list or object.
+func (c cursor) count() int { return int(c.d.nodes[c.n].count) }
+
+// enter moves to the first element of a list, or the first name of an object, or its closing bracket.
+func (c *cursor) enter() {
+	c.p = space(c.d.b, c.p+1)
+	c.n++
+}
+
+// end returns the offset behind the value.
+func (c cursor) end() int {
+	b, p := c.d.b, c.p
+	switch b[p] {
+	case '{', '[':
+		return int(c.d.nodes[c.n].end)
+	case '"':
+		return stringEnd(b, p)
+	}
+	for ; ; p++ {
+		switch b[p] {
+		case ',', ']', '}', ' ', '\n', '\r', '\t', 0:
+			return p
+		}
+	}
+}
+
+// skip moves behind the value and what separates it from the next.
+func (c *cursor) skip() {
+	end := c.end()
+	if c.isList() || c.isObject() {
+		c.n = c.d.nodes[c.n].next
+	}
+	c.separator(end)
+}
+
+// separator moves behind the comma that follows at p, or to the closing bracket.
+func (c *cursor) separator(p int) {
+	b := c.d.b
+	if b[p] != ',' {
+		if p = space(b, p); b[p] != ',' {
+			c.p = p
+			return
+		}
+	}
+	c.p = space(b, p+1)
+}
+
+// name reads the name of the member that begins here, and moves to its value.
+func (c *cursor) name() []byte {
+	b := c.d.b
+	end := stringEnd(b, c.p)
+	name := unquote(b[c.p:end])
+	c.p = space(b, space(b, end)+1)
+	return name
+}
+
+// text is the value as written.
+func (c cursor) text() []byte { return c.d.b[c.p:c.end()] }
+
+// member finds the first member of that name of an object.
+func (c cursor) member(name string) (value cursor, ok bool) {
+	count := c.count()
+	c.enter()
+	for range count {
+		if string(c.name()) == name {
+			return c, true
+		}
+		c.skip()
+	}
+	return c, false
+}
+
+// base64 returns the content of {"b64": "..."} as written.
+func (c cursor) base64() (content []byte, ok bool) {
+	if !c.isObject() || c.count() != 1 {
+		return nil, false
+	}
+	c.enter()
+	if string(c.name()) != "b64" || !c.isString() {
+		return nil, false
+	}
+	return unquote(c.text()), true
+}
+
+// bytes returns the bytes of a string or of {"b64": "..."}; shared says that they lie in the text.
+func (c cursor) decodeBase64() ([]byte, error) {
+	content, ok := c.base64()
+	if !ok {
+		return nil, invalid("JSON Value: %s not formatted correctly for base64 data", c.d.debug(c))
+	}
+	out, ok := decodeBase64(content)
+	if !ok {
+		return nil, invalid("Unable to base64 decode")
+	}
+	return out, nil
+}
+
+// copyString returns a copy of what the string means.
+func (c cursor) copyString() []byte { return bytes.Clone(unquote(c.text())) }

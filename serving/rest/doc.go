@@ -1,0 +1,34 @@
+// Package rest is the REST API of TensorFlow Serving: the same paths, bodies, replies, error texts and HTTP codes, so
+// that its clients cannot tell the difference.
+//
+//	POST /v1/models/NAME[/versions/N|/labels/LABEL]:predict    {"signature_name"?, "instances": [...] | "inputs": ...}
+//	POST /v1/models/NAME[...]:classify, :regress               {"signature_name"?, "context"?: {...}, "examples": [{...}]}
+//	GET  /v1/models/NAME[...]                                  states of the versions
+//	GET  /v1/models/NAME[...]/metadata                         signatures
+//	OPTIONS /v1/...                                            CORS preflight
+//
+// and besides, what TensorFlow Serving lacks:
+//
+//	GET /v1/models:list    all models with the states of their versions ("GET /v1/models" is an error there, and here)
+//	GET /healthz           200 as long as the server lives
+//	GET /readyz            200 once Options.Ready says so, else 503
+//
+// Bodies in gzip are read (bounded after decompression too), replies are compressed for clients that accept it. A
+// body that comes too slowly is refused with 408, one that is too large with 413.
+//
+// # JSON
+//
+// The parser is the package's own, since encoding/json takes neither NaN nor Infinity and boxes every number: one pass
+// checks the syntax with RapidJSON's errors and offsets and notes where lists and objects lie, a second reads numbers
+// straight into tensors. Neither recurses deeper than the rank of a tensor. Memory is bounded by the size of the body:
+// shapes that a request claims are not believed before the elements are there.
+//
+// # Where it differs
+//
+// TensorFlow Serving is followed even where it is odd: integers for tensors of 8 and 16 bits are taken from the 32-bit
+// range and cut; a label in a status request is ignored; ":Predict" is malformed though "/V1/Models" is not. It is not
+// followed where a client would lose something: a version that is no number and a preflight without an
+// origin are refused with a body that says so (there it is empty), doubles are read to the nearest one (there up to
+// three units off), a name given twice in an instance counts once (there its rows shift), maps are sorted (there they
+// have no order), and a path outside of /v1/ is refused in JSON (there in HTML).
+package rest

@@ -1,0 +1,100 @@
+package rest
+
+// The functions below read len(dst) elements from c on into dst, and return how many: all, or as many as come before
+// one that is of another type, where they leave c.
+
+func floats32(c *cursor, dst []float32) int {
+	b := c.d.b
+	for i := range dst {
+		x, end, ok := readDecimal(b, c.p)
+		if ok {
+			dst[i] = x.float32(b[c.p:end])
+		} else {
+			var f float64
+			if f, end, ok = special(b, c.p); !ok {
+				return i
+			}
+			dst[i] = float32(f)
+		}
+		c.separator(end)
+	}
+	return len(dst)
+}
+
+func floats64(c *cursor, dst []float64) int {
+	b := c.d.b
+	for i := range dst {
+		x, end, ok := readDecimal(b, c.p)
+		if ok {
+			dst[i] = x.float64(b[c.p:end])
+		} else if dst[i], end, ok = special(b, c.p); !ok {
+			return i
+		}
+		c.separator(end)
+	}
+	return len(dst)
+}
+
+type integer interface {
+	int8 | int16 | int32 | int64 | uint8 | uint32 | uint64
+}
+
+// ints takes integers from low to high. They are cut to T's width: TensorFlow Serving takes any
+// 32-bit number for a tensor of 8 or 16 bits.
+func ints[T integer](c *cursor, dst []T, low int64, high uint64) int {
+	b := c.d.b
+	for i := range dst {
+		x, end, ok := readDecimal(b, c.p)
+		switch {
+		case !ok || !x.integer:
+			return i
+		case x.neg && x.m > 0:
+			if low == 0 || x.m-1 > uint64(-(low+1)) {
+				return i
+			}
+			dst[i] = T(-x.m)
+		case x.m > high:
+			return i
+		default:
+			dst[i] = T(x.m)
+		}
+		c.separator(end)
+	}
+	return len(dst)
+}
+
+func bools(c *cursor, dst []bool) int {
+	b := c.d.b
+	for i := range dst {
+		switch b[c.p] {
+		case 't':
+			dst[i] = true
+			c.separator(c.p + 4)
+		case 'f':
+			dst[i] = false
+			c.separator(c.p + 5)
+		default:
+			return i
+		}
+	}
+	return len(dst)
+}
+
+// byteStrings takes strings and {"b64": "..."}; its error is that of a bad one of those.
+func byteStrings(c *cursor, dst [][]byte) (int, error) {
+	for i := range dst {
+		switch {
+		case c.isString():
+			dst[i] = c.copyString()
+		case c.isObject():
+			var err error
+			if dst[i], err = c.decodeBase64(); err != nil {
+				return i, err
+			}
+		default:
+			return i, nil
+		}
+		c.skip()
+	}
+	return len(dst), nil
+}

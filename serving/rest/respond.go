@@ -1,0 +1,61 @@
+package rest
+
+import (
+	"bytes"
+	"compress/gzip"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+)
+
+var compressors = sync.Pool{New: func() any {
+	z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is a valid one
+	return z
+}}
+
+// reply sends JSON, compressed where it is large and the client accepts that.
+func (h *handler) reply(w http.ResponseWriter, r *http.Request, code int, body []byte) {
+	w.Header().Set("Content-Type", "application/json")
+	if h.GzipMin >= 0 && len(body) >= h.GzipMin {
+		w.Header().Add("Vary", "Accept-Encoding")
+		if acceptsGzip(r) {
+			body = compress(body)
+			w.Header().Set("Content-Encoding", "gzip")
+		}
+	}
+	h.send(w, code, body)
+}
+
+func compress(body []byte) []byte {
+	var buf bytes.Buffer
+	z := compressors.Get().(*gzip.Writer)
+	defer compressors.Put(z)
+	z.Reset(&buf)
+	// A bytes.Buffer takes all that is written.
+	_, _ = z.Write(body)
+	_ = z.Close()
+	return buf.Bytes()
+}
+
+// send sends a reply that must be taken within the timeout. That the client has gone is no concern of the server's.
+func (h *handler) send(w http.ResponseWriter, code int, body []byte) {
+	rc := http.NewResponseController(w)
+	_ = rc.SetWriteDeadline(time.Now().Add(h.WriteTimeout))
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(code)
+	_, _ = w.Write(body)
+	_ = rc.Flush()
+	_ = rc.SetWriteDeadline(time.Time{})
+}
+
+// health answers a probe.
+func (h *handler) health(w http.ResponseWriter, ok bool) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	if !ok {
+		h.send(w, http.StatusServiceUnavailable, []byte("not ready\n"))
+		return
+	}
+	h.send(w, http.StatusOK, []byte("ok\n"))
+}

@@ -1,0 +1,177 @@
+package rest
+
+import (
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// padding is the number of zero bytes behind a text: the first ends every scan, eight may be loaded at once.
+const padding = 8
+
+// document is a JSON text and where its lists and objects lie. Like RapidJSON, which TensorFlow Serving parses with,
+// it takes NaN, Inf and Infinity, stops behind the first value, and takes a zero byte for the end of the text.
+type document struct {
+	b     []byte // with padding
+	nodes []node // lists and objects in the order in which they open
+	stack []uint32
+	root  int // where the value begins
+}
+
+// node is a list or an object.
+type node struct {
+	count uint32 // elements or members
+	end   uint32 // offset behind its bracket
+	next  uint32 // the first node behind it
+}
+
+// The texts of RapidJSON 1.1's parse errors.
+const (
+	errEmpty      = "The document is empty."
+	errValue      = "Invalid value."
+	errName       = "Missing a name for object member."
+	errColon      = "Missing a colon after a name of object member."
+	errObjectNext = "Missing a comma or '}' after an object member."
+	errArrayNext  = "Missing a comma or ']' after an array element."
+	errHex        = "Incorrect hex digit after \\u escape in string."
+	errSurrogate  = "The surrogate pair in string is invalid."
+	errEscape     = "Invalid escape character in string."
+	errQuote      = "Missing a closing quotation mark in string."
+	errTooBig     = "Number too big to be stored in double."
+	errFraction   = "Miss fraction part in number."
+	errExponent   = "Miss exponent in number."
+)
+
+// parse checks the syntax of text and finds its lists and objects. It uses the room behind text up to its capacity.
+func (d *document) parse(text []byte) error {
+	if len(text) == 0 {
+		return invalid("JSON Parse error: The document is empty")
+	}
+	d.b = append(text, make([]byte, padding)...)
+	d.nodes, d.stack = d.nodes[:0], d.stack[:0]
+	if text, at := d.scan(); text != "" {
+		return invalid("JSON Parse error: %s at offset: %d", text, at)
+	}
+	if d.b[d.root] != '{' {
+		return invalid("JSON Value: %s Is not object", d.debug(d.cursor()))
+	}
+	return nil
+}
+
+// scan walks over the text without recursion; it returns the error and its offset, or "".
+func (d *document) scan() (string, int) {
+	b := d.b
+	p := 0
+	for _, mark := range []byte("\xEF\xBB\xBF") {
+		if b[p] == mark {
+			p++
+		}
+	}
+	p = space(b, p)
+	d.root = p
+	var text string
+value:
+	switch c := b[p]; c {
+	case '{':
+		d.open(1)
+		if p = space(b, p+1); b[p] == '}' {
+			goto closing
+		}
+		goto name
+	case '[':
+		d.open(0)
+		if p = space(b, p+1); b[p] == ']' {
+			goto closing
+		}
+		goto value
+	case '"':
+		p, text = scanString(b, p)
+	case 't':
+		p, text = scanWord(b, p, "true")
+	case 'f':
+		p, text = scanWord(b, p, "false")
+	case 'n':
+		p, text = scanWord(b, p, "null")
+	case ',', ':', ']', '}', 0:
+		if len(d.stack) == 0 {
+			return errEmpty, p
+		}
+		return errValue, p
+	default:
+		p, text = scanNumber(b, p)
+	}
+	if text != "" {
+		return text, p
+	}
+	if len(d.stack) == 0 {
+		return "", p
+	}
+behind:
+	{
+		top := d.stack[len(d.stack)-1]
+		d.nodes[top>>1].count++
+		p = space(b, p)
+		switch c := b[p]; {
+		case c == ',':
+			p = space(b, p+1)
+			if top&1 == 1 {
+				goto name
+			}
+			goto value
+		case top&1 == 1 && c == '}', top&1 == 0 && c == ']':
+			goto closing
+		case top&1 == 1:
+			return errObjectNext, p
+		}
+		return errArrayNext, p
+	}
+name:
+	if b[p] != '"' {
+		return errName, p
+	}
+	if p, text = scanString(b, p); text != "" {
+		return text, p
+	}
+	if p = space(b, p); b[p] != ':' {
+		return errColon, p
+	}
+	p = space(b, p+1)
+	goto value
+closing:
+	p++
+	top := len(d.stack) - 1
+	n := &d.nodes[d.stack[top]>>1]
+	n.end, n.next = uint32(p), uint32(len(d.nodes))
+	d.stack = d.stack[:top]
+	if top == 0 {
+		return "", p
+	}
+	goto behind
+}
+
+func (d *document) open(object uint32) {
+	d.stack = append(d.stack, uint32(len(d.nodes))<<1|object)
+	d.nodes = append(d.nodes, node{})
+}
+
+// space returns the first offset from p on that is not white space.
+func space(b []byte, p int) int {
+	for b[p] == ' ' || b[p] == '\n' || b[p] == '\r' || b[p] == '\t' {
+		p++
+	}
+	return p
+}
+
+func scanWord(b []byte, p int, word string) (int, string) {
+	for i := range len(word) {
+		if b[p] != word[i] {
+			return p, errValue
+		}
+		p++
+	}
+	return p, ""
+}
+
+// invalid is the error of a bad request.
+func invalid(format string, args ...any) error {
+	return status.Errorf(codes.InvalidArgument, format, args...)
+}
