@@ -1,0 +1,86 @@
+package feature
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+func TestEmitParse(t *testing.T) {
+	b := graph.NewBuilder(graph.New())
+	examples := b.Placeholder("examples", graph.Type{DType: graph.String, Shape: graph.BatchOf()})
+	raw, err := EmitParse(b, examples, []ExampleSpec{{Key: "w", DType: inputs.String, VarLen: true}, {Key: "y", DType: inputs.Float64, Shape: []int{2}, Default: []float32{1, 2}},
+		{Key: "i", DType: inputs.Uint8, VarLen: true}, {Key: "s", DType: inputs.String, Shape: []int{1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := raw["y"].Dense.Node
+	want := graph.Attrs{"num_sparse": int64(2), "sparse_types": []graph.DType{graph.Int64, graph.String}, "Tdense": []graph.DType{graph.String, graph.Float32},
+		"dense_shapes": []graph.Shape{graph.ShapeOf(1), graph.ShapeOf(2)}, "ragged_value_types": graph.EmptyList{}, "ragged_split_types": graph.EmptyList{}}
+	if diff := cmp.Diff(want, n.Attrs); diff != "" || n.Op != "ParseExampleV2" {
+		t.Errorf("%s: attributes differ (-want +got):\n%s", n.Op, diff)
+	}
+	if got := raw["w"].Sparse; got.Indices != n.Out(1) || got.Values != n.Out(3) || got.DenseShape != n.Out(5) || raw["y"].Dense != n.Out(7) {
+		t.Errorf("w is %v, y %v", got, raw["y"])
+	}
+	checkType(t, "i", raw["i"].Sparse.Values, graph.Type{DType: graph.Int64, Shape: vector})
+	checkType(t, "s", raw["s"].Dense, graph.Type{DType: graph.String, Shape: graph.BatchOf(1)})
+	value := func(i int) *graph.Tensor { return n.Inputs[i].Node.Attrs["value"].(*graph.Tensor) }
+	if required, given := value(5), value(6); required.Len() != 0 || required.DType != graph.String || given.Len() != 2 {
+		t.Errorf("defaults %v and %v: expected none of strings, and two numbers", required, given)
+	}
+}
+
+func TestEmitParseRefuses(t *testing.T) {
+	b := graph.NewBuilder(graph.New())
+	examples := b.Placeholder("examples", graph.Type{DType: graph.String, Shape: graph.BatchOf()})
+	word := ExampleSpec{Key: "w", DType: inputs.String, VarLen: true}
+	for want, c := range map[string]struct {
+		from  graph.Output
+		specs []ExampleSpec
+	}{
+		"no features":                        {examples, nil},
+		`feature "w" is there twice`:         {examples, []ExampleSpec{word, word}},
+		`feature "b": examples have no bool`: {examples, []ExampleSpec{{Key: "b", DType: inputs.Bool, VarLen: true}}},
+		`feature "x": a default of 1 number`: {examples, []ExampleSpec{{Key: "x", DType: inputs.Float32, Shape: []int{2}, Default: []float32{1}}}},
+		"expected a vector of strings":       {graph.Output{}, []ExampleSpec{word}},
+	} {
+		if _, err := EmitParse(b, c.from, c.specs); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want an error with %s", err, want)
+		}
+	}
+}
+
+// TestEmitAfterAnError: the builder's first error is the one reported.
+func TestEmitAfterAnError(t *testing.T) {
+	b := graph.NewBuilder(graph.New())
+	failed := errors.New("earlier")
+	b.Fail(failed)
+	raw, _, err := EmitPlaceholders(b, []inputs.Column{{Name: "x", DType: inputs.Float32}, {Name: "w", DType: inputs.String, Ragged: true}})
+	if !errors.Is(err, failed) {
+		t.Errorf("placeholders: got %v", err)
+	}
+	if _, err := EmitParse(b, graph.Output{}, []ExampleSpec{{Key: "x", DType: inputs.Float32, Shape: []int{1}}}); !errors.Is(err, failed) || raw != nil {
+		t.Errorf("parsing: got %v", err)
+	}
+}
+
+func TestEmitPlaceholdersRefuses(t *testing.T) {
+	x := inputs.Column{Name: "x", DType: inputs.Float32}
+	if _, _, err := EmitPlaceholders(graph.NewBuilder(graph.New()), []inputs.Column{x, x}); err == nil || !strings.Contains(err.Error(), `column "x" is there twice`) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestNodeNames(t *testing.T) {
+	for name, want := range map[string]string{"capital.gain": "capital.gain", "_id": "x_id", "größe": "gr__e", "": "x", "a b/c": "a_b_c", "-": "x-"} {
+		if got := nodeName(name); got != want {
+			t.Errorf("%q: got %q, want %q", name, got, want)
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package feature
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/graphdef"
+)
+
+// emitParsed emits columns over serialized examples.
+func emitParsed(t *testing.T, c Columns) (*graph.Builder, *Plan, *Emission) {
+	t.Helper()
+	plan, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	specs, err := plan.ExampleSpecs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := graph.NewBuilder(graph.New())
+	raw, err := EmitParse(b, b.Placeholder("examples", graph.Type{DType: graph.String, Shape: graph.BatchOf()}), specs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := plan.Emit(b, raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b, plan, e
+}
+
+// TestEmitted: every output is there with its type and shape, and the graph is whole.
+func TestEmitted(t *testing.T) {
+	columns := manyColumns()
+	columns.Dense[0] = &Numeric{Key: "x", Shape: []int{2}, Default: []float32{9}, Normalizer: Normalizer{Scale: 2, Log: true, Mean: []float32{1}, Std: []float32{2, 3}}}
+	columns.Linear = append(columns.Linear, &Identity{Key: "levels", Size: 3, Default: new(int)}, &Vocabulary{Key: "numbers", Ints: []int64{4, 2}, OOVBuckets: 2})
+	b, plan, e := emitParsed(t, columns)
+	if err := graph.Validate(b.Graph); err != nil {
+		t.Error(err)
+	}
+	def, err := graphdef.Marshal(b.Graph)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := graphdef.Unmarshal(def); err != nil {
+		t.Error(err)
+	}
+	for _, o := range plan.outputs {
+		got, want := e.Outputs[o.name], o.describe()
+		if !want.Ragged {
+			checkType(t, o.name, got.Dense, graph.Type{DType: graph.Float32, Shape: graph.BatchOf(want.Shape...)})
+			continue
+		}
+		checkType(t, o.name, got.Values, graph.Type{DType: want.DType, Shape: vector})
+		checkType(t, o.name+" offsets", got.Offsets, graph.Type{DType: graph.Int64, Shape: graph.Shape{Dims: []graph.Dim{{PerBatch: 1, Const: 1}}}})
+	}
+	if len(e.Outputs) != len(plan.outputs) || len(e.Init) != 2 || len(e.Assets) != 0 {
+		t.Errorf("%d outputs, %d initialisers, %d assets: expected %d, one for each of 2 vocabularies, none", len(e.Outputs), len(e.Init), len(e.Assets), len(plan.outputs))
+	}
+}
+
+func checkType(t *testing.T, name string, got graph.Output, want graph.Type) {
+	t.Helper()
+	if !got.Valid() {
+		t.Errorf("%s: no output", name)
+	} else if diff := cmp.Diff(want, got.Type()); diff != "" {
+		t.Errorf("%s: type differs (-want +got):\n%s", name, diff)
+	}
+}
+
+// TestEmittedAssets: equal files are one asset, others have names of their own.
+func TestEmittedAssets(t *testing.T) {
+	dir := t.TempDir()
+	file := func(folder, content string) string {
+		path := filepath.Join(dir, folder, "words.txt")
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	one := file("1", "a\r\nb\nc")
+	_, _, e := emitParsed(t, Columns{Linear: []Column{&VocabularyFile{Key: "u", File: one}, &VocabularyFile{Key: "v", File: one, OOVBuckets: 3},
+		&VocabularyFile{Key: "w", File: file("2", "x\n")}, &VocabularyFile{Key: "n", File: file("3", "07\n-1\n"), DType: inputs.Int64}, &VocabularyFile{Key: "y", File: one, Size: 2}}})
+	got := map[string]string{}
+	for _, a := range e.Assets {
+		got[a.Name] = string(a.Content)
+		value := a.Tensor.Node.Attrs["value"].(*graph.Tensor)
+		if len(value.Shape) != 0 || string(value.Strings[0]) != a.Name {
+			t.Errorf("asset %s: constant %v %q", a.Name, value.Shape, value.Strings)
+		}
+	}
+	want := map[string]string{"words.txt": "7\n-1\n", "words_1.txt": "a\nb\nc\n", "words_2.txt": "x\n", "words_3.txt": "a\nb\n"}
+	if diff := cmp.Diff(want, got); diff != "" || len(e.Init) != 5 {
+		t.Errorf("%d initialisers; assets differ (-want +got):\n%s", len(e.Init), diff)
+	}
+}
+
+// TestEmitKeeps: kept features pass as they are.
+func TestEmitKeeps(t *testing.T) {
+	plan, err := New(Columns{Dense: []Column{&Numeric{Key: "x"}}, Keep: []string{"image", "word", "absent"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := graph.NewBuilder(graph.New())
+	raw, feeds, err := EmitPlaceholders(b, []inputs.Column{{Name: "x", DType: inputs.Int16}, {Name: "image", DType: inputs.Uint8, Shape: []int{2, 2}}, {Name: "word", DType: inputs.String, Ragged: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := plan.Emit(b, raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.Outputs["image"].Dense != feeds["image"] || !e.Outputs["word"].Offsets.Valid() || len(e.Outputs) != 3 {
+		t.Errorf("got %v", e.Outputs)
+	}
+	checkType(t, "image", feeds["image"], graph.Type{DType: graph.Uint8, Shape: graph.BatchOf(2, 2)})
+	checkType(t, "word", feeds["word"], graph.Type{DType: graph.String, Shape: graph.Shape{Dims: []graph.Dim{graph.Batch, graph.Unknown}}})
+}
+
+func TestEmitRefuses(t *testing.T) {
+	b := graph.NewBuilder(graph.New())
+	input := func(d graph.DType, s graph.Shape) Raw {
+		return Raw{Dense: b.Placeholder("raw", graph.Type{DType: d, Shape: s})}
+	}
+	sparse := Raw{Sparse: &SparseTensor{Indices: input(graph.Int64, grid).Dense, Values: input(graph.Float32, vector).Dense, DenseShape: input(graph.Int64, graph.ShapeOf(2)).Dense}}
+	x := &Numeric{Key: "x", Shape: []int{2}}
+	custom := &Numeric{Key: "x", Shape: []int{2}, Normalizer: Normalizer{Name: "twice", Func: func(x []float32) {}}}
+	for want, c := range map[string]struct {
+		column Column
+		raw    map[string]Raw
+	}{
+		`feature "x" is missing`:                               {x, nil},
+		`feature "x": expected a dense tensor or a sparse`:     {x, map[string]Raw{"x": {}}},
+		`feature "x": its sparse tensor lacks`:                 {x, map[string]Raw{"x": {Sparse: &SparseTensor{}}}},
+		`expected shape [2], the data has x float32[3]`:        {x, map[string]Raw{"x": input(graph.Float32, graph.BatchOf(3))}},
+		`expected shape [2], the data has x float32[...]`:      {x, map[string]Raw{"x": sparse}},
+		`expected numbers, the data has x string`:              {x, map[string]Raw{"x": input(graph.String, graph.BatchOf(2))}},
+		`expected integers, the data has i float32`:            {&Identity{Key: "i", Size: 3}, map[string]Raw{"i": input(graph.Float32, graph.BatchOf(2))}},
+		`it has shape <unknown rank>: expected [B]`:            {x, map[string]Raw{"x": input(graph.Float32, graph.Shape{UnknownRank: true})}},
+		`it has shape [B,?,2]`:                                 {x, map[string]Raw{"x": input(graph.Float32, graph.Shape{Dims: []graph.Dim{graph.Batch, graph.Unknown, graph.Fixed(2)}})}},
+		`column "x": normalizer func "twice" is a function of`: {custom, map[string]Raw{"x": input(graph.Float32, graph.BatchOf(2))}},
+	} {
+		plan, err := New(Columns{Dense: []Column{dense(c.column)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := plan.Emit(graph.NewBuilder(graph.New()), c.raw); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want an error with %s", err, want)
+		}
+	}
+	if err := b.Err(); err != nil {
+		t.Error(err)
+	}
+}
+
+// dense is a column, or one of its counts.
+func dense(c Column) Column {
+	if cat, ok := c.(Categorical); ok {
+		return &Indicator{Of: cat}
+	}
+	return c
+}
