@@ -1,0 +1,10 @@
+// Package echarts holds Apache ECharts, which draws the charts of our pages:
+// inside the binary, so that no page needs a network.
+package echarts
+
+import _ "embed" // for Script
+
+// Script is the library as JavaScript.
+//
+//go:embed echarts.min.js
+var Script string
