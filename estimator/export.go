@@ -11,6 +11,7 @@ import (
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/inputs/feature"
 	"github.com/goestimator/goestimator/internal/atomicfile"
+	"github.com/goestimator/goestimator/internal/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 )
@@ -21,9 +22,10 @@ type ServingInput struct {
 	columns []inputs.Column
 }
 
-// RawServingInput feeds a tensor for each feature. A model of feature columns
-// knows what it reads; for others give the columns, as the data has them
-// (ServingColumns). Such a model offers predictions alone.
+// RawServingInput feeds a tensor for each feature. Columns are those of the data
+// (ServingColumns); a model of feature columns knows what it reads, but not in
+// which shapes, and takes lists where no columns are given. Such a model offers
+// predictions alone.
 func RawServingInput(columns ...inputs.Column) ServingInput {
 	return ServingInput{export.Raw(), columns}
 }
@@ -157,9 +159,16 @@ func (x *exporting) graph(mode models.Mode) (export.Graph, error) {
 	}
 	g := export.Graph{Mode: mode, IR: p.graph, Input: x.serving.form}
 	if plan := planOf(x.est.modelFn); plan != nil {
-		g.Columns = plan
+		g.Columns, g.Raw = plan, x.serving.columns
 	}
+	if g.Signatures, err = p.signatures(); err != nil {
+		return g, err
+	}
+	used := needed(g.Signatures)
 	for _, f := range p.feeds {
+		if mode != models.Train && !used[f.output.Node] && !used[f.offsets.Node] {
+			continue // a column that nothing is computed of
+		}
 		if f.encoder != nil {
 			return g, fmt.Errorf("column %q is encoded on the host by the model_fn: a model that does so when it predicts cannot be exported", f.column.Name)
 		}
@@ -169,8 +178,18 @@ func (x *exporting) graph(mode models.Mode) (export.Graph, error) {
 		}
 		g.Feeds = append(g.Feeds, feed)
 	}
-	g.Signatures, err = p.signatures()
-	return g, err
+	return g, nil
+}
+
+// needed are the nodes that signatures depend on.
+func needed(list []export.Signature) map[*graph.Node]bool {
+	var nodes []*graph.Node
+	for _, s := range list {
+		for _, o := range s.Outputs {
+			nodes = append(nodes, o.Output.Node)
+		}
+	}
+	return graph.Reachable(nodes...)
 }
 
 // program builds the program of a mode for what the exported model is fed with.

@@ -90,17 +90,7 @@ func (j *job) serving(ctx context.Context) (estimator.ServingInput, []estimator.
 	}
 	planned := planOf(j.fn) != nil
 	raw := c.ServingInput == "raw" || c.ServingInput == "auto" && !planned
-	if planned && raw {
-		return estimator.RawServingInput(), opts, nil
-	}
-	if planned {
-		return estimator.ParsingServingInput(), opts, nil
-	}
-	in := j.cfg.Eval.Input
-	if in.Format == "" {
-		in = j.cfg.Train.Input
-	}
-	input, err := j.input(j.cfg.Resolve(in), "eval")
+	input, err := j.exampleInput()
 	if err != nil {
 		return none, nil, err
 	}
@@ -108,10 +98,27 @@ func (j *job) serving(ctx context.Context) (estimator.ServingInput, []estimator.
 	if err != nil {
 		return none, nil, fmt.Errorf("what the model is fed with follows from eval.input: %w", err)
 	}
+	serving := estimator.ParsingServingInput(columns...)
 	if raw {
-		return estimator.RawServingInput(columns...), opts, nil
+		serving = estimator.RawServingInput(columns...)
 	}
-	return estimator.ParsingServingInput(columns...), opts, nil
+	if c.WarmUpRequests > 0 {
+		requests, err := j.est.WarmUpRequests(ctx, serving, input, c.WarmUpRequests)
+		if err != nil {
+			return none, nil, fmt.Errorf("export.warm_up_requests: %w", err)
+		}
+		opts = append(opts, estimator.ExportWarmUp(requests...))
+	}
+	return serving, opts, nil
+}
+
+// exampleInput is the input_fn of examples like those that an exported model is fed with.
+func (j *job) exampleInput() (estimator.InputFn, error) {
+	in := j.cfg.Eval.Input
+	if in.Format == "" {
+		in = j.cfg.Train.Input
+	}
+	return j.input(j.cfg.Resolve(in), "eval")
 }
 
 // exporters are those of eval.exporters.
