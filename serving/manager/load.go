@@ -169,6 +169,9 @@ func mayPass(err error) bool {
 func (m *Manager) unload(f *model, e *entry) {
 	<-e.drained
 	m.close(e.id, e.model)
+	if m.o.Unloaded != nil {
+		m.o.Unloaded(e.id, e.dir)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e.model = nil

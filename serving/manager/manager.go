@@ -45,6 +45,8 @@ type Options struct {
 	Partial bool
 	// Loaded is told of each attempt to load.
 	Loaded func(Load)
+	// Unloaded is told of each version that was available and is closed.
+	Unloaded func(id servable.ID, dir string)
 	// FreeMemory runs after unloading, at most once a second; the default gives free memory back to the system.
 	FreeMemory func()
 	Clock      Clock

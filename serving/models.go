@@ -1,0 +1,82 @@
+package serving
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/goestimator/goestimator/serving/batching"
+	"github.com/goestimator/goestimator/serving/batching/limit"
+	"github.com/goestimator/goestimator/serving/manager"
+	"github.com/goestimator/goestimator/serving/servable"
+	config "github.com/wamuir/graft/tensorflow/serving/config_go_proto"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// newManager makes the manager of s, whose models are batched, limited, warmed
+// up and counted as the options say.
+func (s *Server) newManager() (*manager.Manager, error) {
+	o := s.o.Manager
+	o.Loader, o.Wrap, o.Log = s.o.Loader, s.wrap, s.o.Log
+	o.Partial = o.Partial || s.o.Models.Root != ""
+	o.Loaded = func(l manager.Load) {
+		s.registry.Loaded(l.Dir, l.Duration, l.Err)
+		if l.WarmUp > 0 {
+			s.registry.WarmedUp(l.Dir, l.WarmUp, l.Err)
+		}
+	}
+	o.Unloaded = s.registry.Forget
+	return manager.New(o)
+}
+
+// wrap puts batching and the refusal of overload before a model.
+func (s *Server) wrap(id servable.ID, m servable.Model, dir string) (servable.Model, error) {
+	over := limit.Options{Hold: true}
+	if b := s.o.Batching; b != nil {
+		p := b.Parameters
+		if b.PerModel {
+			own, ok, err := batching.ForModel(dir)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", batching.ParametersFile, err)
+			}
+			if ok {
+				p = own
+			}
+		}
+		m = batching.New(id, m, p, s.scheduler)
+		over = limit.Options{Rows: true, Slots: b.NumBatchThreads * p.MaxBatchSize}
+	}
+	if s.o.Overload == nil {
+		return m, nil
+	}
+	if over.Hold {
+		over.Slots = s.o.Overload.Slots
+	}
+	over.MaxDelay = s.o.Overload.MaxDelay
+	return limit.New(over).Wrap(m), nil
+}
+
+// source is the models as requests see them: until the first config is loaded,
+// what is missing may come, so that clients may try again.
+type source struct{ *manager.Manager }
+
+// Acquire implements servable.Source.
+func (s source) Acquire(name string, v servable.Version) (servable.Handle, error) {
+	h, err := s.Manager.Acquire(name, v)
+	if err != nil && status.Code(err) == codes.NotFound && !s.Ready() {
+		return nil, status.Errorf(codes.Unavailable, "%s: the server is loading its models", status.Convert(err).Message())
+	}
+	return h, err
+}
+
+// Reload replaces the models that are served: see manager.Manager.Reload. Which
+// requests are logged changes with it.
+func (s *Server) Reload(ctx context.Context, cfg *config.ModelServerConfig) error {
+	if err := manager.Validate(s.models.Config(), cfg); err != nil {
+		return err
+	}
+	if err := s.requests.Configure(cfg); err != nil {
+		return err
+	}
+	return s.models.Reload(ctx, cfg)
+}

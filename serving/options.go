@@ -1,0 +1,104 @@
+package serving
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"time"
+
+	"github.com/goestimator/goestimator/serving/batching"
+	"github.com/goestimator/goestimator/serving/manager"
+	"github.com/goestimator/goestimator/serving/security"
+	"github.com/goestimator/goestimator/serving/servable"
+	"github.com/goestimator/goestimator/serving/tracing"
+)
+
+// Options say what a Server serves and how. Loader and Models are required; the zero
+// value of everything else is a default.
+type Options struct {
+	Loader servable.Loader // of version directories
+	Models Models
+	// Manager says how models are kept. Its Loader, Wrap, WarmUp, Loaded and Unloaded are the Server's.
+	Manager manager.Options
+
+	Listen   Listen
+	TLS      *tls.Config     // of the gRPC port; nil: plaintext
+	RESTTLS  *tls.Config     // of the REST port; nil: plaintext
+	Token    *security.Token // that requests on all ports show; nil: none is asked for
+	Batching *Batching       // nil: requests do not share runs
+	Overload *Overload       // nil: nothing is refused for its wait
+	NoWarmUp bool            // warm-up requests in models are not replayed
+	// WarmUpRuns is how often each of them is replayed; 0: once.
+	WarmUpRuns int
+	Requests   Requests
+
+	Metrics   string           // path of Prometheus' metrics on the REST port; "": none
+	AccessLog bool             // a log line for each request
+	Tracing   *tracing.Options // nil: no spans
+
+	// Drain is how long requests that are going on may take when the Server is told to end; default 30 s.
+	Drain time.Duration
+	Log   *slog.Logger
+}
+
+// Listen says where requests are taken.
+type Listen struct {
+	Host   string // of both ports; "": all addresses
+	Port   int    // gRPC; 0: a free one; below 0: none
+	REST   int    // REST; 0: a free one; below 0: none
+	Socket string // path of a Unix socket for gRPC, without TLS; "": none
+}
+
+// Batching says that requests share runs, and how.
+type Batching struct {
+	batching.Parameters
+	PerModel bool // a version directory may have its own parameters
+}
+
+// Overload says that requests are refused which would wait long.
+type Overload struct {
+	Slots    int           // runs of a model at the same time; 0: as many as there are CPUs
+	MaxDelay time.Duration // longest estimated wait; 0: as long as one run takes
+}
+
+// Requests says how requests are answered.
+type Requests struct {
+	RESTTimeout  time.Duration // of a REST call; 0: 30 s
+	GRPCTimeout  time.Duration // of a gRPC call without a deadline; 0: 10 min
+	CORS         bool          // pages of any origin may call
+	Content      bool          // tensors in replies as tensor_content
+	CheckMethods bool          // a signature's method must fit the call
+	MaxBody      int64         // bytes of a REST body; 0: 512 MiB
+}
+
+func (o *Options) setDefaults() error {
+	if o.Loader == nil {
+		return errors.New("serving: no loader")
+	}
+	if err := o.Models.validate(); err != nil {
+		return err
+	}
+	if o.Listen.Port < 0 && o.Listen.REST < 0 && o.Listen.Socket == "" {
+		return errors.New("neither a gRPC port, a REST port nor a socket to listen on")
+	}
+	if o.Metrics != "" && o.Listen.REST < 0 {
+		return errors.New("metrics are on the REST port, which is off")
+	}
+	if o.Batching != nil {
+		if err := o.Batching.Validate(); err != nil {
+			return fmt.Errorf("batching: %w", err)
+		}
+	}
+	if o.Overload != nil && o.Overload.Slots == 0 {
+		o.Overload.Slots = runtime.GOMAXPROCS(0)
+	}
+	if o.Drain <= 0 {
+		o.Drain = 30 * time.Second
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return nil
+}

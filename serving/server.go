@@ -1,0 +1,237 @@
+package serving
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/goestimator/goestimator/serving/batching"
+	"github.com/goestimator/goestimator/serving/inference"
+	"github.com/goestimator/goestimator/serving/manager"
+	"github.com/goestimator/goestimator/serving/monitoring"
+	"github.com/goestimator/goestimator/serving/requestlog"
+	"github.com/goestimator/goestimator/serving/servable"
+	"github.com/goestimator/goestimator/serving/tracing"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	"google.golang.org/grpc/health/grpc_health_v1"
+)
+
+// Server is a model server.
+type Server struct {
+	o         Options
+	listeners listeners
+	models    *manager.Manager
+	registry  *monitoring.Registry
+	requests  *requestlog.Logger
+	scheduler *batching.Scheduler // nil: no batching
+	observers []inference.Observer
+	health    *health.Server
+	grpc      []*grpc.Server // of the port and of the socket
+	rest      *http.Server   // nil: none
+
+	ready     atomic.Bool
+	available chan struct{} // closed when the models are available
+	draining  context.Context
+	drain     context.CancelFunc
+}
+
+// New makes a Server and listens; Run makes it answer. A Server that is not run
+// is to be closed.
+func New(o Options) (*Server, error) {
+	if err := o.setDefaults(); err != nil {
+		return nil, err
+	}
+	ls, err := o.Listen.open()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{o: o, listeners: ls, health: newHealth(), available: make(chan struct{})}
+	s.draining, s.drain = context.WithCancel(context.Background())
+	s.registry = monitoring.New(func(model string) bool { return slices.Contains(s.models.Models(), model) })
+	if s.models, err = s.newManager(); err != nil {
+		ls.close()
+		return nil, err
+	}
+	s.requests = requestlog.New(requestlog.Options{Log: o.Log, Logged: s.registry.Logged})
+	s.observers = []inference.Observer{s.registry, s.requests}
+	if o.AccessLog {
+		s.observers = append(s.observers, requestlog.Access{Log: o.Log})
+	}
+	if b := o.Batching; b != nil {
+		s.scheduler = batching.NewScheduler(batching.Options{Threads: b.NumBatchThreads, Name: b.ThreadPoolName, Observer: s.registry})
+	}
+	return s, nil
+}
+
+// Addresses are those that a Server listens at, as host:port or a path; "" where it does not.
+type Addresses struct {
+	GRPC   string `json:"grpc,omitempty"`
+	REST   string `json:"rest,omitempty"`
+	Socket string `json:"socket,omitempty"`
+}
+
+// Addresses returns where s listens; free ports have been chosen.
+func (s *Server) Addresses() Addresses {
+	return Addresses{GRPC: address(s.listeners.grpc), REST: address(s.listeners.rest), Socket: address(s.listeners.socket)}
+}
+
+// Catalog returns the models that s keeps.
+func (s *Server) Catalog() servable.Catalog { return s.models }
+
+// Ready reports whether the models of the config are available and s is not ending.
+func (s *Server) Ready() bool { return s.ready.Load() }
+
+// Available is closed when s is ready for the first time.
+func (s *Server) Available() <-chan struct{} { return s.available }
+
+// Run answers requests until ctx ends. It answers from the beginning, requests
+// for models with UNAVAILABLE until these are loaded; a config whose
+// models cannot be loaded is an error. When ctx ends it takes no new connections,
+// lets requests finish as long as Options.Drain, and unloads. It returns nil
+// where all did finish.
+func (s *Server) Run(ctx context.Context) (err error) {
+	if s.o.Tracing != nil {
+		shutdown, err := tracing.Setup(ctx, *s.o.Tracing)
+		if err != nil {
+			return errors.Join(fmt.Errorf("tracing: %w", err), s.Close())
+		}
+		defer func() {
+			within, stop := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+			defer stop()
+			if err := shutdown(within); err != nil {
+				s.o.Log.Warn("spans were lost", "error", err)
+			}
+		}()
+	}
+	broken := make(chan error, 3)
+	var work sync.WaitGroup
+	s.serve(&work, broken)
+
+	ctx, stop := context.WithCancel(ctx)
+	work.Go(func() {
+		if err := s.start(ctx); err != nil && ctx.Err() == nil {
+			broken <- err
+		}
+	})
+	select {
+	case <-ctx.Done():
+	case err = <-broken:
+	}
+	stop()
+	err = errors.Join(err, s.Close())
+	work.Wait()
+	return err
+}
+
+// serve begins to answer on all ports; broken is told of a port that fails.
+func (s *Server) serve(work *sync.WaitGroup, broken chan<- error) {
+	take := func(serve func(net.Listener) error, l net.Listener) {
+		work.Go(func() {
+			if err := serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, grpc.ErrServerStopped) {
+				broken <- fmt.Errorf("serving on %s: %w", l.Addr(), err)
+			}
+		})
+	}
+	if l := s.listeners.grpc; l != nil {
+		g := s.newGRPC(s.o.TLS)
+		s.grpc = append(s.grpc, g)
+		take(g.Serve, l)
+	}
+	if l := s.listeners.socket; l != nil {
+		g := s.newGRPC(nil)
+		s.grpc = append(s.grpc, g)
+		take(g.Serve, l)
+	}
+	if l := s.listeners.rest; l != nil {
+		s.rest = s.newREST()
+		serve := s.rest.Serve
+		if s.o.RESTTLS != nil {
+			serve = func(l net.Listener) error { return s.rest.ServeTLS(l, "", "") }
+		}
+		take(serve, l)
+	}
+	a := s.Addresses()
+	s.o.Log.Info("listening", "grpc", a.GRPC, "rest", a.REST, "socket", a.Socket)
+}
+
+// start loads the models and follows the source of the config.
+func (s *Server) start(ctx context.Context) error {
+	cfg, err := s.o.Models.read()
+	if err != nil {
+		return err
+	}
+	if err := s.Reload(ctx, cfg); err != nil {
+		return err
+	}
+	s.ready.Store(true)
+	setHealth(s.health, grpc_health_v1.HealthCheckResponse_SERVING)
+	close(s.available)
+	s.o.Log.Info("ready", "models", strings.Join(s.models.Models(), ","))
+	s.follow(ctx, cfg)
+	return nil
+}
+
+// Close ends the Server: see Run. It is for Servers that are not run.
+func (s *Server) Close() error {
+	s.ready.Store(false)
+	setHealth(s.health, grpc_health_v1.HealthCheckResponse_NOT_SERVING)
+	s.drain()
+	ctx, stop := context.WithTimeout(context.Background(), s.o.Drain)
+	defer stop()
+	var ending sync.WaitGroup
+	var cut atomic.Bool
+	for _, g := range s.grpc {
+		ending.Go(func() {
+			if !stopGracefully(ctx, g) {
+				cut.Store(true)
+			}
+		})
+	}
+	if s.rest != nil {
+		ending.Go(func() {
+			if err := s.rest.Shutdown(ctx); err != nil {
+				cut.Store(true)
+				_ = s.rest.Close() // what is left is cut off
+			}
+		})
+	}
+	ending.Wait()
+	s.listeners.close()
+	var err error
+	if cut.Load() {
+		err = fmt.Errorf("requests were cut off that were not done after %v", s.o.Drain)
+	}
+	// What was cut off still lets go of its model, but soon.
+	last, end := context.WithTimeout(context.Background(), 5*time.Second)
+	defer end()
+	err = errors.Join(err, s.models.Close(last), s.requests.Close(last))
+	if s.scheduler != nil {
+		s.scheduler.Close()
+	}
+	return err
+}
+
+// stopGracefully lets the calls of g finish and reports whether they did before ctx ended.
+func stopGracefully(ctx context.Context, g *grpc.Server) bool {
+	done := make(chan struct{})
+	go func() {
+		g.GracefulStop()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return true
+	case <-ctx.Done():
+		g.Stop()
+		<-done
+		return false
+	}
+}

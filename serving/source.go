@@ -1,0 +1,91 @@
+package serving
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/goestimator/goestimator/serving/manager"
+	config "github.com/wamuir/graft/tensorflow/serving/config_go_proto"
+	"google.golang.org/protobuf/proto"
+)
+
+// Models says which models are served: one of Config, File and Root.
+type Models struct {
+	Config *config.ModelServerConfig
+	File   string // a ModelServerConfig in text form
+	Root   string // every folder in it that has versions is a model
+	// Poll is the time between two looks at File or Root; 0: one look only.
+	Poll time.Duration
+}
+
+func (m Models) validate() error {
+	n := 0
+	for _, set := range []bool{m.Config != nil, m.File != "", m.Root != ""} {
+		if set {
+			n++
+		}
+	}
+	if n != 1 {
+		return errors.New("models: expected exactly one of a config, a config file and a root folder")
+	}
+	return nil
+}
+
+// read returns the config as it is now.
+func (m Models) read() (*config.ModelServerConfig, error) {
+	switch {
+	case m.File != "":
+		text, err := os.ReadFile(m.File)
+		if err != nil {
+			return nil, fmt.Errorf("model config file: %w", err)
+		}
+		cfg, err := manager.ParseConfig(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", m.File, err)
+		}
+		return cfg, nil
+	case m.Root != "":
+		return manager.Discover(m.Root)
+	}
+	return m.Config, nil
+}
+
+// reloadLimit bounds a reload that nobody waits for.
+const reloadLimit = 10 * time.Minute
+
+// follow reloads the config when its source has changed, until ctx ends. What was
+// set through the API in the meantime stays until then.
+func (s *Server) follow(ctx context.Context, last *config.ModelServerConfig) {
+	if s.o.Models.Config != nil || s.o.Models.Poll <= 0 {
+		return
+	}
+	tick := time.NewTicker(s.o.Models.Poll)
+	defer tick.Stop()
+	told := ""
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		next, err := s.o.Models.read()
+		if err == nil && !proto.Equal(next, last) {
+			last = next
+			within, stop := context.WithTimeout(ctx, reloadLimit)
+			err = s.Reload(within, next)
+			stop()
+			if err == nil {
+				s.o.Log.Info("models reloaded", "models", len(s.models.Models()))
+			}
+		}
+		if err == nil {
+			told = ""
+		} else if err.Error() != told && ctx.Err() == nil {
+			told = err.Error()
+			s.o.Log.Error("reloading models", "error", err)
+		}
+	}
+}

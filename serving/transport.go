@@ -1,0 +1,116 @@
+package serving
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/goestimator/goestimator/serving/grpcapi"
+	"github.com/goestimator/goestimator/serving/inference"
+	"github.com/goestimator/goestimator/serving/rest"
+	"github.com/goestimator/goestimator/serving/tracing"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/health"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/reflection"
+)
+
+// service makes the inference service of one entry point.
+func (s *Server) service(entrypoint string) *inference.Service {
+	return &inference.Service{
+		Models: source{s.models}, Observers: s.observers, Entrypoint: entrypoint,
+		Content: s.o.Requests.Content, CheckMethods: s.o.Requests.CheckMethods, Log: s.o.Log,
+	}
+}
+
+// newGRPC makes a gRPC server with all services; secure is nil for plaintext.
+func (s *Server) newGRPC(secure *tls.Config) *grpc.Server {
+	opts := []grpc.ServerOption{
+		grpc.ChainUnaryInterceptor(s.registry.Unary),
+		grpc.ChainStreamInterceptor(s.registry.Stream, s.endStreams),
+		// Clients may keep connections through proxies alive; those of hosts that are gone are found out.
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
+	}
+	if secure != nil {
+		opts = append(opts, grpc.Creds(credentials.NewTLS(secure)))
+	}
+	if s.o.Token != nil {
+		opts = append(opts, grpc.ChainUnaryInterceptor(s.o.Token.Unary), grpc.ChainStreamInterceptor(s.o.Token.Stream))
+	}
+	if s.o.Tracing != nil {
+		opts = append(opts, grpc.StatsHandler(tracing.StatsHandler()))
+	}
+	opts = append(opts, grpcapi.Options(grpcapi.Limits{Timeout: s.o.Requests.GRPCTimeout, Log: s.o.Log})...)
+	g := grpc.NewServer(opts...)
+	grpcapi.Register(g, s.service("GRPC"), &grpcapi.Models{Catalog: s.models, Reloader: s, Metric: s.metric})
+	grpc_health_v1.RegisterHealthServer(g, s.health)
+	reflection.Register(g)
+	return g
+}
+
+func (s *Server) metric(name string) int64 {
+	sum, _ := s.registry.Sum(name)
+	return int64(sum)
+}
+
+// endStreams ends streams, such as those that watch the health, when the server
+// drains: they would go on for ever.
+func (s *Server) endStreams(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	ctx, stop := context.WithCancel(stream.Context())
+	defer stop()
+	defer context.AfterFunc(s.draining, stop)()
+	return handler(srv, endingStream{stream, ctx})
+}
+
+// endingStream is a stream with a context that ends early.
+type endingStream struct {
+	grpc.ServerStream
+	ctx context.Context
+}
+
+// Context implements grpc.ServerStream.
+func (s endingStream) Context() context.Context { return s.ctx }
+
+// services are the names under which gRPC's health service is asked: those of
+// TensorFlow Serving, the full names, and the server as a whole.
+var services = []string{"", "PredictionService", "ModelService", grpcapi.PredictionService, grpcapi.ModelService}
+
+func newHealth() *health.Server {
+	h := health.NewServer()
+	setHealth(h, grpc_health_v1.HealthCheckResponse_NOT_SERVING)
+	return h
+}
+
+func setHealth(h *health.Server, now grpc_health_v1.HealthCheckResponse_ServingStatus) {
+	for _, name := range services {
+		h.SetServingStatus(name, now)
+	}
+}
+
+// newREST makes the HTTP server.
+func (s *Server) newREST() *http.Server {
+	extra := map[string]http.Handler{}
+	if s.o.Metrics != "" {
+		extra[s.o.Metrics] = s.registry.Handler()
+	}
+	h := rest.New(rest.Options{
+		Service: s.service("REST"), Catalog: s.models, Ready: s.Ready, Observers: s.observers,
+		Timeout: s.o.Requests.RESTTimeout, MaxBody: s.o.Requests.MaxBody, CORS: s.o.Requests.CORS, Extra: extra,
+	})
+	if s.o.Token != nil {
+		h = s.o.Token.Handler(h)
+	}
+	if s.o.Tracing != nil {
+		h = tracing.Handler(h)
+	}
+	return &http.Server{
+		Handler: h, TLSConfig: s.o.RESTTLS,
+		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+		ErrorLog: slog.NewLogLogger(s.o.Log.Handler(), slog.LevelWarn),
+	}
+}
