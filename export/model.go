@@ -35,8 +35,8 @@ type Graph struct {
 	Feeds []Feed
 	// Columns are the feature columns that make feeds of raw features; nil: there are none.
 	Columns *feature.Plan
-	// Raw are the columns of the data, so that a raw input of Columns has the type
-	// and shape that it has there; one that is not listed has those that Columns parse.
+	// Raw are the columns of the data, so that what Columns read has the type, and as
+	// a raw input the shape, that it has there; one that is not listed is as Columns parse it.
 	Raw []inputs.Column
 	// Signatures say what the graph offers. One alone is offered as serving_default too.
 	Signatures []Signature

@@ -1,0 +1,191 @@
+package interop_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/wamuir/graft/tensorflow/core/example/example_protos_go_proto"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/inputs/feature"
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// servedCase is an exported model and what it must compute.
+type servedCase struct {
+	Name  string `json:"name"`
+	Model string `json:"model"`
+	Feeds string `json:"feeds"`
+	Want  string `json:"want"`
+}
+
+// TestExportsAreServed exports models of feature columns, recurrent ones and
+// networks on images, fed with tensors and with examples: TensorFlow's loaders give the
+// predictions that the estimator gives. All of them with GOESTIMATOR_ACCEPT=1.
+func TestExportsAreServed(t *testing.T) {
+	py := peers(t)
+	all, recurrent := chosen(cannedCases()), chosen(rnnCases())
+	if os.Getenv("GOESTIMATOR_ACCEPT") == "" {
+		all, recurrent = all[:min(len(all), 1)], recurrent[:min(len(recurrent), 1)]
+	}
+	work := t.TempDir()
+	var list []servedCase
+	for _, c := range slices.Concat(all, recurrent) {
+		list = append(list, exportCanned(t, filepath.Join(work, c.Name), c)...)
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := filepath.Join(work, "cases.json")
+	write(t, cases, text)
+	py.run(t, "export_serve.py", cases)
+}
+
+// exportCanned trains a canned model for a few steps and exports it both ways.
+func exportCanned(t *testing.T, dir string, c cannedCase) []servedCase {
+	t.Helper()
+	c.Batch, c.Columns = 16, slices.Clone(c.Columns)
+	for i := range c.Columns {
+		// By its key a number is crossed by its digits where it comes in an example.
+		if c.Columns[i].Type == "crossed" && len(c.Columns[i].Keys) == 3 {
+			c.Columns[i].Keys = []feature.PartOf{{Key: "job"}, {Column: "ages"}, {Column: "level"}}
+		}
+	}
+	r := &cannedRun{cannedCase: c, data: rnnData(3 * 16)}
+	for i, s := range r.data["job"].Strings {
+		if len(s) == 0 {
+			r.data["job"].Strings[i] = []byte("none") // a cross takes an empty text for a value, no text for none
+		}
+	}
+	e := r.estimator(t, filepath.Join(dir, "model"))
+	if _, err := e.Train(t.Context(), r.batches(), estimator.MaxSteps(3)); err != nil {
+		t.Fatal(err)
+	}
+	want := save(t, filepath.Join(dir, "want"), predictions(t, e, r.batches()))
+	feeds := rawFeeds(r.data)
+	feeds["examples"] = examplesOf(t, r.data)
+	feeds["inputs"] = feeds["examples"]
+	given := save(t, filepath.Join(dir, "feeds"), feeds)
+	columns, err := e.ServingColumns(t.Context(), r.batches())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []servedCase
+	for _, serving := range []estimator.ServingInput{estimator.RawServingInput(columns...), estimator.ParsingServingInput(columns...)} {
+		model, err := e.ExportSavedModel(t.Context(), filepath.Join(dir, serving.String()), serving, estimator.ExportSequenceLength(8))
+		if err != nil {
+			t.Fatalf("%s: %v", c.Name, err)
+		}
+		out = append(out, servedCase{c.Name + "/" + serving.String(), model, given, want})
+	}
+	return out
+}
+
+// predictions are those of all examples by name.
+func predictions(t *testing.T, e *estimator.Estimator, in estimator.InputFn) map[string]*graph.Tensor {
+	t.Helper()
+	rows := map[string][]*graph.Tensor{}
+	for p, err := range e.Predict(t.Context(), in) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range p.Names() {
+			rows[name] = append(rows[name], p.Get(name).Clone())
+		}
+	}
+	out := map[string]*graph.Tensor{}
+	for name, list := range rows {
+		x := graph.NewTensor(list[0].DType, append([]int{len(list)}, list[0].Shape...)...)
+		for i, row := range list {
+			if x.DType == graph.String {
+				copy(x.Strings[i*row.Len():], row.Strings)
+			} else {
+				copy(x.Row(i).Bytes, row.Bytes)
+			}
+		}
+		out[name] = x
+	}
+	return out
+}
+
+// rawFeeds are the features as a raw input takes them: ragged ones filled up with
+// what stands for nothing.
+func rawFeeds(d map[string]*graph.Tensor) map[string]*graph.Tensor {
+	offsets := graph.Of[int64](d["offsets"])
+	out := map[string]*graph.Tensor{}
+	for name, x := range d {
+		if name != "words" && name != "weights" {
+			out[name] = x
+			continue
+		}
+		n, longest := len(offsets)-1, 0
+		for i := range n {
+			longest = max(longest, int(offsets[i+1]-offsets[i]))
+		}
+		y := graph.NewTensor(x.DType, n, longest)
+		for i := range y.Strings {
+			y.Strings[i] = []byte{}
+		}
+		for i := range n {
+			for j := range longest {
+				from := int(offsets[i]) + j
+				switch {
+				case x.DType == graph.String && from < int(offsets[i+1]):
+					y.Strings[i*longest+j] = x.Strings[from]
+				case x.DType == graph.Float32 && from < int(offsets[i+1]):
+					graph.Of[float32](y)[i*longest+j] = graph.Of[float32](x)[from]
+				case x.DType == graph.Float32:
+					graph.Of[float32](y)[i*longest+j] = float32(math.NaN())
+				}
+			}
+		}
+		out[name] = y
+	}
+	return out
+}
+
+// examplesOf are the features as serialized tf.train.Examples.
+func examplesOf(t *testing.T, d map[string]*graph.Tensor) *graph.Tensor {
+	t.Helper()
+	offsets := graph.Of[int64](d["offsets"])
+	out := graph.NewTensor(graph.String, len(offsets)-1)
+	for i := range out.Strings {
+		features := map[string]*example_protos_go_proto.Feature{}
+		for name, x := range d {
+			if name == "offsets" {
+				continue
+			}
+			lo, hi := i*x.Len()/x.Shape[0], (i+1)*x.Len()/x.Shape[0]
+			if strings.HasPrefix(name, "w") || name == "label_steps" {
+				lo, hi = int(offsets[i]), int(offsets[i+1])
+			}
+			features[name] = exampleFeature(x, lo, hi)
+		}
+		b, err := proto.Marshal(&example_protos_go_proto.Example{Features: &example_protos_go_proto.Features{Feature: features}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.Strings[i] = b
+	}
+	return out
+}
+
+func exampleFeature(x *graph.Tensor, lo, hi int) *example_protos_go_proto.Feature {
+	switch x.DType {
+	case graph.String:
+		return &example_protos_go_proto.Feature{Kind: &example_protos_go_proto.Feature_BytesList{BytesList: &example_protos_go_proto.BytesList{Value: x.Strings[lo:hi]}}}
+	case graph.Float32:
+		return &example_protos_go_proto.Feature{Kind: &example_protos_go_proto.Feature_FloatList{FloatList: &example_protos_go_proto.FloatList{Value: graph.Of[float32](x)[lo:hi]}}}
+	case graph.Int64:
+		return &example_protos_go_proto.Feature{Kind: &example_protos_go_proto.Feature_Int64List{Int64List: &example_protos_go_proto.Int64List{Value: graph.Of[int64](x)[lo:hi]}}}
+	}
+	panic(fmt.Sprintf("no feature of type %v", x.DType))
+}

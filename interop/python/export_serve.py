@@ -1,0 +1,84 @@
+"""export_serve.py CASES: TensorFlow loads exported models and serves them.
+
+CASES lists {name, model, feeds, want}: every signature of the model, run on the
+feeds by both of TensorFlow's loaders, must give what want has.
+"""
+import json
+import sys
+
+import numpy as np
+import tensorflow as tf
+
+import exchange
+
+# What a signature's outputs are among the predictions.
+SAME = {"scores": ["probabilities"], "classes": ["all_classes", "classes"], "outputs": ["logistic", "predictions"]}
+
+
+def fitted(value, info):
+    """A raw feature, which may lack the dimension of its one value."""
+    rank = len(info.tensor_shape.dim)
+    return value.reshape([len(value), -1]) if rank == 2 and value.ndim == 1 else value
+
+
+def compare(what, got, want, bad):
+    got = np.asarray(got)
+    if got.dtype.kind in "OS":
+        same = got.shape == want.shape and all(a == b for a, b in zip(got.ravel().tolist(), want.ravel().tolist()))
+        difference = float(not same)
+    elif got.shape != want.shape or got.dtype != want.dtype:
+        bad.append("%s: TensorFlow has %s%s, we %s%s" % (what, got.dtype, got.shape, want.dtype, want.shape))
+        return 0.0
+    elif got.dtype.kind == "f":
+        difference = float(np.max(np.abs(got - want) / np.maximum(1, np.abs(want)), initial=0))
+    else:
+        difference = float(not np.array_equal(got, want))
+    if not difference <= 1e-5:
+        bad.append("%s: differs by %g\nTensorFlow %s\nours %s" % (what, difference, got.ravel()[:8], want.ravel()[:8]))
+    return difference
+
+
+def check(case, bad):
+    feeds, want = exchange.load(case["feeds"]), exchange.load(case["want"])
+    values, worst = 0, 0.0
+    results = {}
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        meta = tf.compat.v1.saved_model.loader.load(session, ["serve"], case["model"])
+        for key, sig in meta.signature_def.items():
+            fed = {info.name: fitted(feeds[name], info) for name, info in sig.inputs.items()}
+            results[key] = session.run({name: info.name for name, info in sig.outputs.items()}, fed)
+            for name, info in sig.outputs.items():
+                dims = [d.size for d in info.tensor_shape.dim]
+                shape = results[key][name].shape
+                if len(dims) != len(shape) or any(d not in (-1, s) for d, s in zip(dims, shape)):
+                    bad.append("%s: %s of %s has shape %s, the signature says %s" % (case["name"], name, key, shape, dims))
+                names = [name] if sig.method_name.endswith("predict") else SAME[name]
+                target = next(want[n] for n in names if n in want)
+                worst = max(worst, compare("%s/%s/%s" % (case["name"], key, name), results[key][name], target, bad))
+                values += 1
+    loaded = tf.saved_model.load(case["model"])
+    for key, run in loaded.signatures.items():
+        sig = meta.signature_def[key]
+        out = run(**{name: tf.constant(fitted(feeds[name], info)) for name, info in sig.inputs.items()})
+        for name, value in out.items():
+            compare("%s/%s/%s, second loader" % (case["name"], key, name), value.numpy(), np.asarray(results[key][name]), bad)
+    return values, worst
+
+
+def main():
+    with open(sys.argv[1]) as f:
+        cases = json.load(f)
+    bad, values, worst = [], 0, 0.0
+    for case in cases:
+        try:
+            n, d = check(case, bad)
+            values, worst = values + n, max(worst, d)
+        except Exception as e:  # the other cases tell more
+            bad.append("%s: %s: %s" % (case["name"], type(e).__name__, str(e)[:1500]))
+    print("%d models, %d outputs, largest difference of floats %g, %d differ" % (len(cases), values, worst, len(bad)))
+    if bad:
+        print("\n".join(bad))
+        sys.exit(1)
+
+
+main()
