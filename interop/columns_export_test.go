@@ -47,6 +47,7 @@ type exportFiles struct {
 	Init    []string          `json:"init"`
 	Assets  map[string]string `json:"assets"` // files by the tensors that hold their names
 	Batches []string          `json:"batches"`
+	Refused map[string]string `json:"refused"` // batches that fail, and a part of the error
 }
 
 // write writes the graph, and batches with what they must become.
@@ -64,7 +65,7 @@ func (c columnsExport) write(t *testing.T, plan *feature.Plan, dir string) {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, "graph.pb"), def)
-	files := exportFiles{Assets: map[string]string{}}
+	files := exportFiles{Assets: map[string]string{}, Refused: map[string]string{}}
 	for _, n := range e.Init {
 		files.Init = append(files.Init, n.Name)
 	}
@@ -80,11 +81,32 @@ func (c columnsExport) write(t *testing.T, plan *feature.Plan, dir string) {
 		save(t, filepath.Join(dir, name, "want"), wanted(t, plan, d, e))
 		files.Batches = append(files.Batches, name)
 	}
+	if c.parse {
+		for name, message := range map[string]string{"i1": "expected ids below 7", "v0": "expected a weight for each id"} {
+			save(t, filepath.Join(dir, name, "feeds"), c.fed(t, spoiled(c, name), feeds))
+			files.Refused[name] = message
+		}
+	}
 	manifest, err := json.Marshal(files)
 	if err != nil {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, "manifest.json"), manifest)
+}
+
+// spoiled are rows of which one has a value too many of a feature, which no id can be.
+func spoiled(c columnsExport, name string) []exportFeature {
+	d := drawFeatures(20, c)
+	for _, f := range d {
+		switch {
+		case f.name != name:
+		case f.ints != nil:
+			f.ints[7] = append(f.ints[7], 7)
+		default:
+			f.floats[7] = append(f.floats[7], 7)
+		}
+	}
+	return d
 }
 
 // raw adds the raw features; feeds are the placeholders by column, "" of examples.

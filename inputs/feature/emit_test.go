@@ -40,7 +40,7 @@ func emitParsed(t *testing.T, c Columns) (*graph.Builder, *Plan, *Emission) {
 func TestEmitted(t *testing.T) {
 	columns := manyColumns()
 	columns.Dense[0] = &Numeric{Key: "x", Shape: []int{2}, Default: []float32{9}, Normalizer: Normalizer{Scale: 2, Log: true, Mean: []float32{1}, Std: []float32{2, 3}}}
-	columns.Linear = append(columns.Linear, &Identity{Key: "levels", Size: 3, Default: new(int)}, &Vocabulary{Key: "numbers", Ints: []int64{4, 2}, OOVBuckets: 2})
+	columns.Linear = append(columns.Linear, &Numeric{Key: "image", Shape: []int{2, 3}}, &Identity{Key: "levels", Size: 3, Default: new(int)}, &Vocabulary{Key: "numbers", Ints: []int64{4, 2}, OOVBuckets: 2})
 	b, plan, e := emitParsed(t, columns)
 	if err := graph.Validate(b.Graph); err != nil {
 		t.Error(err)

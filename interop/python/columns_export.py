@@ -27,6 +27,13 @@ def check(folder):
             for name, got in session.run({name: name for name in want}, feeds).items():
                 tensors, values = tensors + 1, values + got.size
                 compare(batch + " " + name, got, want[name])
+        for batch, message in manifest["refused"].items():
+            try:
+                session.run(list(want), exchange.load(os.path.join(folder, batch, "feeds")))
+                bad.append("%s: TensorFlow computes it, expected an error with %s" % (batch, message))
+            except tf.errors.InvalidArgumentError as e:
+                if message not in str(e):
+                    bad.append("%s: expected an error with %s, got %s" % (batch, message, e))
 
 
 def compare(name, got, want):
