@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sort"
@@ -126,6 +127,18 @@ func (v *Variables) Snapshot() (map[string]*graph.Tensor, error) {
 		all[n] = t
 	}
 	return all, nil
+}
+
+// Close frees all values. No program that was compiled against them may run any more.
+func (v *Variables) Close() error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	var errs []error
+	for _, x := range v.byName {
+		errs = append(errs, x.buf.Free())
+	}
+	clear(v.byName)
+	return errors.Join(errs...)
 }
 
 func (v *Variables) unknown(name string) error {

@@ -1,0 +1,46 @@
+package session
+
+import (
+	"context"
+
+	"github.com/goestimator/goestimator/internal/eager"
+)
+
+// eagerStage runs nodes one by one.
+type eagerStage struct {
+	env   *eager.Env
+	steps []eagerStep
+	width int // most inputs and outputs of a step
+}
+
+// eagerStep is one node: its kernel and the slots of its values.
+type eagerStep struct {
+	kernel  eager.Kernel
+	in, out []int // -1: fed, so that the result is dropped
+}
+
+func (s *eagerStage) run(ctx context.Context, r *run) error {
+	room := make([]eager.Value, s.width)
+	for i := range s.steps {
+		st := &s.steps[i]
+		in, out := room[:len(st.in)], room[len(st.in):len(st.in)+len(st.out)]
+		for k, at := range st.in {
+			in[k] = r.values[at]
+		}
+		clear(out)
+		if err := st.kernel(ctx, s.env, in, out); err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		for k, at := range st.out {
+			if at >= 0 {
+				r.values[at] = out[k]
+			}
+		}
+	}
+	return nil
+}
+
+func (s *eagerStage) close() {}

@@ -1,0 +1,62 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/goestimator/goestimator/internal/device"
+	"github.com/goestimator/goestimator/internal/eager"
+	"github.com/goestimator/goestimator/internal/engine"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+var errClosed = status.Error(codes.Unavailable, "the model is closed")
+
+// invalid is the error of feeds that do not fit.
+func invalid(format string, args ...any) error {
+	return status.Errorf(codes.InvalidArgument, format, args...)
+}
+
+// statusOf gives an error a code that says whose fault it is.
+func statusOf(err error) error {
+	if _, ok := err.(interface{ GRPCStatus() *status.Status }); ok {
+		return err
+	}
+	return status.Error(codeOf(err), err.Error())
+}
+
+func codeOf(err error) codes.Code {
+	var panicked *engine.PanicError
+	var index *engine.IndexError
+	var node *eager.Error
+	var coded interface{ GRPCStatus() *status.Status }
+	switch {
+	case errors.As(err, &coded):
+		return coded.GRPCStatus().Code()
+	case errors.Is(err, context.DeadlineExceeded):
+		return codes.DeadlineExceeded
+	case errors.Is(err, context.Canceled):
+		return codes.Canceled
+	case errors.Is(err, eager.ErrLimit), errors.Is(err, device.ErrMemory):
+		return codes.ResourceExhausted
+	case errors.Is(err, eager.ErrUnsupported):
+		return codes.Unimplemented
+	case errors.Is(err, eager.ErrUninitialized):
+		return codes.FailedPrecondition
+	case errors.As(err, &panicked):
+		return codes.Internal
+	case errors.As(err, &index), errors.As(err, &node):
+		return codes.InvalidArgument
+	}
+	return codes.Internal
+}
+
+// recovered makes an error of a panic: the one boundary between a request and the process.
+func recovered(err *error) {
+	if r := recover(); r != nil {
+		*err = status.Error(codes.Internal, fmt.Sprintf("panic: %v\n%s", r, debug.Stack()))
+	}
+}
