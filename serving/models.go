@@ -8,6 +8,7 @@ import (
 	"github.com/goestimator/goestimator/serving/batching/limit"
 	"github.com/goestimator/goestimator/serving/manager"
 	"github.com/goestimator/goestimator/serving/servable"
+	"github.com/goestimator/goestimator/serving/warmup"
 	config "github.com/wamuir/graft/tensorflow/serving/config_go_proto"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -18,6 +19,11 @@ import (
 func (s *Server) newManager() (*manager.Manager, error) {
 	o := s.o.Manager
 	o.Loader, o.Wrap, o.Log = s.o.Loader, s.wrap, s.o.Log
+	if !s.o.NoWarmUp {
+		o.WarmUp = func(ctx context.Context, id servable.ID, m servable.Model, dir string) error {
+			return warmup.Run(ctx, m, id, dir, s.o.WarmUpRuns)
+		}
+	}
 	o.Partial = o.Partial || s.o.Models.Root != ""
 	o.Loaded = func(l manager.Load) {
 		s.registry.Loaded(l.Dir, l.Duration, l.Err)

@@ -35,6 +35,7 @@ type Options struct {
 	Requests   Requests
 
 	Metrics   string           // path of Prometheus' metrics on the REST port; "": none
+	NoPage    bool             // the web page on the REST port is left out
 	AccessLog bool             // a log line for each request
 	Tracing   *tracing.Options // nil: no spans
 

@@ -16,6 +16,7 @@ import (
 	"github.com/goestimator/goestimator/serving/inference"
 	"github.com/goestimator/goestimator/serving/manager"
 	"github.com/goestimator/goestimator/serving/monitoring"
+	"github.com/goestimator/goestimator/serving/page"
 	"github.com/goestimator/goestimator/serving/requestlog"
 	"github.com/goestimator/goestimator/serving/servable"
 	"github.com/goestimator/goestimator/serving/tracing"
@@ -33,6 +34,7 @@ type Server struct {
 	requests  *requestlog.Logger
 	scheduler *batching.Scheduler // nil: no batching
 	observers []inference.Observer
+	page      *page.Page // nil: none
 	health    *health.Server
 	grpc      []*grpc.Server // of the port and of the socket
 	rest      *http.Server   // nil: none
@@ -62,6 +64,12 @@ func New(o Options) (*Server, error) {
 	}
 	s.requests = requestlog.New(requestlog.Options{Log: o.Log, Logged: s.registry.Logged})
 	s.observers = []inference.Observer{s.registry, s.requests}
+	if o.Listen.REST >= 0 && !o.NoPage {
+		if s.page, err = page.New(page.Options{Models: source{s.models}, Catalog: s.models}); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+		s.observers = append(s.observers, s.page)
+	}
 	if o.AccessLog {
 		s.observers = append(s.observers, requestlog.Access{Log: o.Log})
 	}

@@ -98,6 +98,9 @@ func (s *Server) newREST() *http.Server {
 	if s.o.Metrics != "" {
 		extra[s.o.Metrics] = s.registry.Handler()
 	}
+	if s.page != nil {
+		extra["/"], extra["/page/"] = s.page, s.page
+	}
 	h := rest.New(rest.Options{
 		Service: s.service("REST"), Catalog: s.models, Ready: s.Ready, Observers: s.observers,
 		Timeout: s.o.Requests.RESTTimeout, MaxBody: s.o.Requests.MaxBody, CORS: s.o.Requests.CORS, Extra: extra,

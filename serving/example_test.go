@@ -1,0 +1,61 @@
+package serving_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/goestimator/goestimator/serving"
+	"github.com/goestimator/goestimator/serving/client"
+	"github.com/goestimator/goestimator/serving/inference/modeltest"
+	"github.com/goestimator/goestimator/serving/manager"
+	"github.com/goestimator/goestimator/serving/servable"
+)
+
+// A server in a program of one's own, on free ports.
+func Example() {
+	base, err := os.MkdirTemp("", "model")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(base)
+	if err := os.Mkdir(filepath.Join(base, "1"), 0o755); err != nil {
+		fmt.Println(err)
+		return
+	}
+	s, err := serving.New(serving.Options{
+		Loader: servable.LoaderFunc(func(context.Context, string) (servable.Model, error) { return modeltest.New(), nil }),
+		Models: serving.Models{Config: manager.Single(map[string]string{"half_plus_two": base})},
+		Listen: serving.Listen{Host: "127.0.0.1"},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	<-s.Available()
+
+	c, err := client.Dial(s.Addresses().GRPC, client.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	p, err := c.Predict(ctx, client.Model{Name: "half_plus_two"}, client.Inputs{"x": []float32{1, 2, 5}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(client.Output[[]float32](p, "y"))
+	fmt.Println(c.Close())
+	stop()
+	fmt.Println(<-ended)
+	// Output:
+	// [2.5 3 4.5] <nil>
+	// <nil>
+	// <nil>
+}
