@@ -8,9 +8,12 @@ import (
 
 // kmeansNamed makes KMeans of parameters that have the names of tf's arguments.
 func kmeansNamed(r *paramReader) (estimator.ModelFn, error) {
-	o := KMeans{Columns: r.columns("feature_columns"), NumClusters: r.whole("num_clusters"), DistanceMetric: r.text("distance_metric"),
-		Seed: int64(r.whole("seed")), MiniBatchSteps: r.whole("mini_batch_steps_per_iteration"), Retries: r.whole("kmeans_plus_plus_num_retries"),
+	o := KMeans{Columns: r.columns("feature_columns"), NumClusters: r.count("num_clusters"), DistanceMetric: r.text("distance_metric"),
+		Seed: int64(r.whole("seed")), MiniBatchSteps: r.count("mini_batch_steps_per_iteration"), Retries: r.whole("kmeans_plus_plus_num_retries"),
 		Tolerance: r.number("relative_tolerance", 0)}
+	if _, given := r.get("kmeans_plus_plus_num_retries"); given && o.Retries == 0 {
+		r.refuse("kmeans_plus_plus_num_retries", "a whole number of at least 1, or a negative one for about the logarithm of num_clusters")
+	}
 	if _, given := r.get("use_mini_batch"); given {
 		o.FullBatch = !r.truth("use_mini_batch")
 	}
@@ -30,6 +33,15 @@ func (r *paramReader) whole(name string) int {
 	n, ok := r.params.Int(name, 0)
 	if !ok {
 		r.refuse(name, "a whole number")
+	}
+	return n
+}
+
+// count is a whole number of at least 1, 0 where it is not given.
+func (r *paramReader) count(name string) int {
+	n := r.whole(name)
+	if _, given := r.get(name); given && n < 1 {
+		r.refuse(name, "a whole number of at least 1")
 	}
 	return n
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/ops"
 	G "gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
 )
 
 // errNoLabels is tf.estimator's.
@@ -54,7 +55,16 @@ func (t target) dense(dimension int) error {
 		return nil
 	}
 	return fmt.Errorf("mismatched label shape. Expected labels dimension=%d.  Received %v. Suggested fix: if your classifier expects one-hot encoding label, "+
-		"check your n_classes argument to the estimator and/or the shape of your label. Otherwise, check the shape of label %s", dimension, s, t.name)
+		"check your n_classes argument to the estimator and/or the shape of your label. Otherwise, check the shape of label %s", dimension, exampleShape(s), t.name)
+}
+
+// exampleShape is a shape with its first dimension called what it stands for.
+func exampleShape(s tensor.Shape) string {
+	text := "[batch"
+	for _, d := range s[min(1, len(s)):] {
+		text += fmt.Sprintf(" %d", d)
+	}
+	return text + "]"
 }
 
 // numbers returns labels of numbers as floats [batch, dimension].

@@ -22,7 +22,7 @@ var _ Head = MultiClass{}
 // takes WithName, WithWeightColumn, WithLabelVocabulary, WithLossReduction and WithLossFn.
 func NewMultiClass(n int, opts ...Option) (MultiClass, error) {
 	if n <= 2 {
-		return MultiClass{}, fmt.Errorf("%w: n_classes must be > 2: %d; two classes are NewBinaryClass's", ErrOption, n)
+		return MultiClass{}, fmt.Errorf("%w: n_classes must be > 2: %d; or 2, for which there is a head of its own", ErrOption, n)
 	}
 	o, err := newOptions("multi-class", []string{"label_vocabulary", "loss_fn"}, opts)
 	if err == nil {
