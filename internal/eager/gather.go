@@ -161,6 +161,9 @@ func slotsOf(idx *graph.Tensor, shape []int) (slots, error) {
 	if k > len(shape) {
 		return s, fmt.Errorf("indices of shape %v: expected a last dimension of at most %d", idx.Shape, len(shape))
 	}
+	if n := product(s.lead); k == 0 && n > 1<<20 {
+		return s, fmt.Errorf("%w: %d empty indices", ErrLimit, n)
+	}
 	s.rest = shape[k:]
 	steps := contiguous(shape).steps
 	s.places = make([]int, product(s.lead))

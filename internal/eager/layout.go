@@ -89,7 +89,7 @@ func join(c call, parts []Value, k int) error {
 		shape[k] += got[k]
 	}
 	out, err := c.output(0, first.DType, shape...)
-	if err != nil {
+	if err != nil || out.Len() == 0 {
 		return err
 	}
 	outer, inner := product(shape[:k]), product(shape[k+1:])

@@ -11,8 +11,13 @@ import (
 // stringHeader is what a string of a tensor takes besides its bytes.
 const stringHeader = int(unsafe.Sizeof([]byte(nil)))
 
-// maxRank is TensorFlow's.
-const maxRank = 254
+// Bounds of shapes. maxRank is TensorFlow's. Of a tensor without elements, the
+// other sizes are bounded too, as kernels loop over them.
+const (
+	maxRank     = 254
+	maxElements = 1 << 60
+	maxEmpty    = 1 << 28
+)
 
 // elements returns the number of elements of a shape, or an error where a
 // dimension is negative or the product overflows.
@@ -30,15 +35,26 @@ func elements(shape []int) (int, error) {
 			continue
 		}
 		hi, lo := bits.Mul64(n, uint64(d))
-		if hi != 0 || lo > 1<<62 {
+		if hi != 0 || lo > maxElements {
 			return 0, fmt.Errorf("shape %v: %w: the number of elements overflows", shape, ErrLimit)
 		}
 		n = lo
 	}
-	if zero {
-		return 0, nil
+	if !zero {
+		return int(n), nil
 	}
-	return int(n), nil
+	if n > maxEmpty {
+		return 0, fmt.Errorf("shape %v: %w, although it is empty", shape, ErrLimit)
+	}
+	return 0, nil
+}
+
+// room fails unless n things of the given size fit into the limit.
+func (c call) room(n, size int) error {
+	if limit := c.env.limit(); n > limit/size {
+		return fmt.Errorf("%w: %d times %d bytes, the limit is %d", ErrLimit, n, size, limit)
+	}
+	return nil
 }
 
 // alloc returns a zeroed tensor within the limit.
@@ -54,8 +70,8 @@ func (c call) alloc(d graph.DType, shape ...int) (*graph.Tensor, error) {
 	if size == 0 {
 		return nil, fmt.Errorf("elements of type %v %w", d, ErrUnsupported)
 	}
-	if limit := c.env.limit(); n > limit/size {
-		return nil, fmt.Errorf("%w: %v of shape %v takes %d bytes or more, the limit is %d", ErrLimit, d, shape, n, limit)
+	if err := c.room(n, size); err != nil {
+		return nil, fmt.Errorf("%v of shape %v: %w", d, shape, err)
 	}
 	return graph.NewTensor(d, shape...), nil
 }
