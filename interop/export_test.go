@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/inputs/feature"
 	"github.com/goestimator/goestimator/internal/graph"
 )
@@ -37,16 +38,10 @@ func TestExportsAreServed(t *testing.T) {
 	}
 	work := t.TempDir()
 	var list []servedCase
-	for _, c := range slices.Concat(all, recurrent) {
+	for _, c := range slices.Concat(all, recurrent, chosen(stepCases())) {
 		list = append(list, exportCanned(t, filepath.Join(work, c.Name), c)...)
 	}
-	text, err := json.Marshal(list)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cases := filepath.Join(work, "cases.json")
-	write(t, cases, text)
-	py.run(t, "export_serve.py", cases)
+	checkServed(t, py, work, list)
 }
 
 // exportCanned trains a canned model for a few steps and exports it both ways.
@@ -188,4 +183,82 @@ func exampleFeature(x *graph.Tensor, lo, hi int) *example_protos_go_proto.Featur
 		return &example_protos_go_proto.Feature{Kind: &example_protos_go_proto.Feature_Int64List{Int64List: &example_protos_go_proto.Int64List{Value: graph.Of[int64](x)[lo:hi]}}}
 	}
 	panic(fmt.Sprintf("no feature of type %v", x.DType))
+}
+
+// More models to export: those whose training is a step function.
+func stepCases() []cannedCase {
+	list := []cannedCase{
+		{Name: "kmeans", model: "kmeans", Params: estimator.Params{"num_clusters": 3, "feature_columns": []string{"age", "pair"}}},
+		{Name: "trees", model: "boosted_trees_classifier", Label: "label2", Params: estimator.Params{"feature_columns": []string{"age", "pair", "job_present"}, "n_batches_per_layer": 1, "max_depth": 3}},
+	}
+	for i := range list {
+		list[i].Columns = cannedColumns
+	}
+	return list
+}
+
+// TestImageModelsAreServed exports networks with convolutions, pooling and batch
+// normalisation, with the graphs of evaluation and training beside.
+func TestImageModelsAreServed(t *testing.T) {
+	py := peers(t)
+	jobs := map[string]job{"mlp": small("adam", "")}
+	if os.Getenv("GOESTIMATOR_ACCEPT") != "" {
+		jobs["cnn"] = job{network: "cnn", params: map[string]any{"filters": []any{4, 3}, "dense_units": 8, "batch_norm": true}, optimizer: "sgd"}
+		jobs["resnet20"] = job{network: "resnet20", params: map[string]any{"blocks": 1, "width": 4}, optimizer: "sgd"}
+	}
+	work, d := t.TempDir(), glyphs(t, 24)
+	var list []servedCase
+	for name, j := range jobs {
+		dir := filepath.Join(work, name)
+		j.dir = filepath.Join(dir, "model")
+		e := j.estimator(t)
+		train(t, e, d, 8)
+		columns, err := e.ServingColumns(t.Context(), d.batches(8))
+		if err != nil {
+			t.Fatal(err)
+		}
+		columns = append(columns, inputs.Column{Name: "label", DType: graph.Int64, Role: inputs.Label})
+		images := exampleImages(t, d)
+		feeds := save(t, filepath.Join(dir, "feeds"), map[string]*graph.Tensor{"image": d.images, "examples": images, "inputs": images})
+		want := save(t, filepath.Join(dir, "want"), predictions(t, e, d.batches(8)))
+		for _, serving := range []estimator.ServingInput{estimator.RawServingInput(columns...), estimator.ParsingServingInput(columns...)} {
+			model, err := e.ExportSavedModel(t.Context(), filepath.Join(dir, serving.String()), serving)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, servedCase{name + "/" + serving.String(), model, feeds, want})
+		}
+	}
+	checkServed(t, py, work, list)
+}
+
+func exampleImages(t *testing.T, d data) *graph.Tensor {
+	t.Helper()
+	n := d.images.Shape[0]
+	out := graph.NewTensor(graph.String, n)
+	for i := range out.Strings {
+		pixels := make([]int64, d.images.Len()/n)
+		for k := range pixels {
+			pixels[k] = int64(d.images.Bytes[i*len(pixels)+k])
+		}
+		image := &example_protos_go_proto.Feature{Kind: &example_protos_go_proto.Feature_Int64List{Int64List: &example_protos_go_proto.Int64List{Value: pixels}}}
+		b, err := proto.Marshal(&example_protos_go_proto.Example{Features: &example_protos_go_proto.Features{Feature: map[string]*example_protos_go_proto.Feature{"image": image}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.Strings[i] = b
+	}
+	return out
+}
+
+// checkServed lets TensorFlow load and run the models.
+func checkServed(t *testing.T, py python, work string, list []servedCase) {
+	t.Helper()
+	text, err := json.Marshal(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := filepath.Join(work, "cases.json")
+	write(t, cases, text)
+	py.run(t, "export_serve.py", cases)
 }

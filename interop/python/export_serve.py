@@ -12,7 +12,7 @@ import tensorflow as tf
 import exchange
 
 # What a signature's outputs are among the predictions.
-SAME = {"scores": ["probabilities"], "classes": ["all_classes", "classes"], "outputs": ["logistic", "predictions"]}
+SAME = {"scores": ["probabilities"], "outputs": ["logistic", "predictions"]}
 
 
 def fitted(value, info):
@@ -52,7 +52,12 @@ def check(case, bad):
                 shape = results[key][name].shape
                 if len(dims) != len(shape) or any(d not in (-1, s) for d, s in zip(dims, shape)):
                     bad.append("%s: %s of %s has shape %s, the signature says %s" % (case["name"], name, key, shape, dims))
-                names = [name] if sig.method_name.endswith("predict") else SAME[name]
+                if name == "classes" and sig.method_name.endswith("classify"):
+                    names = ["all_classes", "classes"]
+                elif name == "output":
+                    names = [key, "cluster_index"]
+                else:
+                    names = [name] + SAME.get(name, [])
                 target = next(want[n] for n in names if n in want)
                 worst = max(worst, compare("%s/%s/%s" % (case["name"], key, name), results[key][name], target, bad))
                 values += 1
