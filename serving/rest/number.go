@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 	"strconv"
@@ -87,23 +88,23 @@ func scanSpecial(b []byte, p int) (int, string) {
 }
 
 // tooBig reports what RapidJSON finds too big for a double: an integer part from about 1.8e308 on, or an exponent
-// above 308 plus the digits of the fraction that it has counted.
+// above 308 plus the digits of the fraction that it uses: up to 2^53, and up to 17 digits.
 func tooBig(num []byte) bool {
-	d, i, used, fraction := 0.0, 0, 0, 0
+	i := 0
 	if num[0] == '-' {
 		i++
 	}
+	first, d := i, 0.0
 	for ; i < len(num) && digit(num[i]); i++ {
 		if d >= 1.7976931348623157e307 {
 			return true
 		}
-		if d = d*10 + float64(num[i]-'0'); d > 0 {
-			used++
-		}
+		d = d*10 + float64(num[i]-'0')
 	}
+	used, fraction := i-first-1, 0
 	if i < len(num) && num[i] == '.' {
 		for i++; i < len(num) && digit(num[i]); i++ {
-			if used >= 17 {
+			if d >= 1<<53 && used >= 17 {
 				continue
 			}
 			fraction++
@@ -116,10 +117,7 @@ func tooBig(num []byte) bool {
 		return false
 	}
 	exp := 0
-	for _, c := range num[i+1:] {
-		if c == '+' {
-			continue
-		}
+	for _, c := range bytes.TrimLeft(num[i+1:], "+") {
 		if exp = exp*10 + int(c-'0'); exp > 308+fraction {
 			return true
 		}

@@ -1,6 +1,8 @@
 package rest
 
 import (
+	"bytes"
+
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -47,6 +49,9 @@ func (d *document) parse(text []byte) error {
 		return invalid("JSON Parse error: The document is empty")
 	}
 	d.b = append(text, make([]byte, padding)...)
+	if n := bytes.Count(text, []byte("[")) + bytes.Count(text, []byte("{")); n > cap(d.nodes) {
+		d.nodes = make([]node, 0, n)
+	}
 	d.nodes, d.stack = d.nodes[:0], d.stack[:0]
 	if text, at := d.scan(); text != "" {
 		return invalid("JSON Parse error: %s at offset: %d", text, at)
