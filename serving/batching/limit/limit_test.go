@@ -1,0 +1,205 @@
+package limit
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/serving/batching"
+	"github.com/goestimator/goestimator/serving/servable"
+	"go.uber.org/goleak"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const run = 5 * time.Millisecond
+
+// fixed takes five milliseconds for any batch, on so many processors.
+func fixed(processors int) servable.Model {
+	free := make(chan struct{}, processors)
+	return &servable.Func{Compute: func(_ context.Context, feeds map[string]*graph.Tensor, _ []string) ([]*graph.Tensor, error) {
+		free <- struct{}{}
+		time.Sleep(run)
+		<-free
+		return []*graph.Tensor{feeds["x:0"]}, nil
+	}}
+}
+
+// load is what a model made of requests that came at random moments.
+type load struct {
+	offered, accepted int
+	latencies         []time.Duration // of accepted requests, sorted
+	slowestRefusal    time.Duration
+}
+
+func (l load) p99() time.Duration { return l.latencies[len(l.latencies)*99/100] }
+
+// offer sends so many requests at a mean rate, at moments that do not depend on the answers. Time is the bubble's.
+func offer(t *testing.T, m servable.Model, requests int, perSecond float64) load {
+	r := rand.New(rand.NewPCG(1, 2))
+	feeds := map[string]*graph.Tensor{"x:0": graph.NewTensor(graph.Float32, 1)}
+	l := load{offered: requests}
+	var mu sync.Mutex
+	var calls sync.WaitGroup
+	for range requests {
+		time.Sleep(time.Duration(-math.Log(1-r.Float64()) / perSecond * float64(time.Second)))
+		calls.Go(func() {
+			start := time.Now()
+			_, err := m.Run(context.Background(), feeds, []string{"y:0"})
+			took := time.Since(start)
+			mu.Lock()
+			defer mu.Unlock()
+			switch status.Code(err) {
+			case codes.OK:
+				l.accepted++
+				l.latencies = append(l.latencies, took)
+			case codes.ResourceExhausted:
+				l.slowestRefusal = max(l.slowestRefusal, took)
+			default:
+				t.Error(err)
+			}
+		})
+	}
+	calls.Wait()
+	slices.Sort(l.latencies)
+	return l
+}
+
+// At twice the capacity the accepted requests take at most twice the unloaded p99, the others are refused at once, and the
+// model is kept busy: without batching, and with.
+func TestOverload(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		processors int
+		o          Options
+		capacity   float64 // requests per second
+		batch      int     // rows; 0: no batching
+	}{
+		{"one processor", 1, Options{Slots: 1, Hold: true}, 200, 0},
+		{"four processors", 4, Options{Slots: 4, Hold: true}, 800, 0},
+		{"not held", 4, Options{Slots: 4}, 800, 0},
+		{"batches", 2, Options{Slots: 16, Rows: true}, 3200, 8},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := New(c.o)
+				m := fixed(c.processors)
+				if c.batch > 0 {
+					s := batching.NewScheduler(batching.Options{Threads: c.processors})
+					defer s.Close()
+					p := batching.Defaults()
+					p.MaxBatchSize = c.batch
+					m = batching.New(servable.ID{}, m, p, s)
+				}
+				m = l.Wrap(m)
+				calm := offer(t, m, 500, c.capacity/50)
+				busy := offer(t, m, int(c.capacity)*3, 2*c.capacity)
+				t.Logf("unloaded p99 %v; at twice the capacity p50 %v, p99 %v, accepted %d of %d", calm.p99(), busy.latencies[busy.accepted/2], busy.p99(), busy.accepted, busy.offered)
+				if calm.accepted != calm.offered && c.processors > 1 {
+					t.Errorf("%d of %d were refused without need", calm.offered-calm.accepted, calm.offered)
+				}
+				if busy.p99() > 2*calm.p99() {
+					t.Errorf("p99 %v, more than twice %v", busy.p99(), calm.p99())
+				}
+				if busy.slowestRefusal != 0 {
+					t.Errorf("a refusal took %v", busy.slowestRefusal)
+				}
+				if used := float64(busy.accepted) / float64(busy.offered) * 2; used < 0.9 {
+					t.Errorf("only %.0f%% of the capacity was used", used*100)
+				}
+				if s := l.Stats(); s.InFlight != 0 || s.Refused == 0 || s.Wait != 0 {
+					t.Errorf("%+v", s)
+				}
+			})
+		})
+	}
+}
+
+// The mean of runs is that of the model, with or without waiting, so that delays and deadlines are judged rightly.
+func TestDelayAndDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := New(Options{Slots: 1, Hold: true, MaxDelay: 3 * run})
+		m := l.Wrap(fixed(1))
+		feeds := map[string]*graph.Tensor{"x:0": graph.NewTensor(graph.Float32, 1)}
+		ask := func(ctx context.Context) error {
+			_, err := m.Run(ctx, feeds, []string{"y:0"})
+			return err
+		}
+		if err := ask(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if s := l.Stats(); s.Run != run {
+			t.Errorf("a run takes %v, expected %v", s.Run, run)
+		}
+		var calls sync.WaitGroup
+		for i := range 6 {
+			calls.Go(func() {
+				err := ask(t.Context())
+				if late := i >= 4; late != (status.Code(err) == codes.ResourceExhausted) {
+					t.Errorf("request %d: %v", i, err)
+				}
+			})
+			synctest.Wait()
+		}
+		calls.Wait()
+		calls.Go(func() { _ = ask(t.Context()) })
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), run+run/2)
+		defer cancel()
+		if err := ask(ctx); status.Code(err) != codes.ResourceExhausted || !strings.Contains(err.Error(), "past its deadline") {
+			t.Errorf("a request that cannot be answered in time: %v", err)
+		}
+		ctx, leave := context.WithCancel(t.Context())
+		calls.Go(func() {
+			if err := ask(ctx); status.Code(err) != codes.Canceled {
+				t.Errorf("a request that left: %v", err)
+			}
+		})
+		synctest.Wait()
+		leave()
+		calls.Wait()
+		if s := l.Stats(); s.InFlight != 0 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// A request of more rows than slots is taken when nothing else is there.
+func TestLargeRequest(t *testing.T) {
+	l := New(Options{Slots: 4, Rows: true})
+	done, err := l.Admit(t.Context(), 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Admit(t.Context(), 1); status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("beside it: %v", err)
+	}
+	done()
+	if done, err = l.Admit(t.Context(), 1); err != nil {
+		t.Error(err)
+	} else {
+		done()
+	}
+}
+
+// With one slot taken and one request waiting, the next one is refused.
+func Example() {
+	l := New(Options{Slots: 1})
+	first, _ := l.Admit(context.Background(), 1)
+	second, _ := l.Admit(context.Background(), 1)
+	_, err := l.Admit(context.Background(), 1)
+	fmt.Println(status.Code(err), l.Stats().InFlight, l.Stats().Refused)
+	first()
+	second()
+	// Output: ResourceExhausted 2 1
+}
