@@ -114,6 +114,3 @@ func load(v Value) (*graph.Tensor, error) {
 	}
 	return variable.Load()
 }
-
-// Table is a lookup table.
-type Table struct{}
