@@ -28,7 +28,7 @@ func (f Files) Config() (*tls.Config, error) {
 	if err := r.read(); err != nil {
 		return nil, err
 	}
-	return base(r.current), nil
+	return r.config(), nil
 }
 
 type reloader struct {
@@ -36,22 +36,28 @@ type reloader struct {
 	every time.Duration
 
 	mu      sync.Mutex
-	now     settings
+	now     *tls.Config
 	stamps  string
 	checked time.Time
 }
 
-func (r *reloader) current() (settings, error) {
+// config asks for the present settings at each handshake.
+func (r *reloader) config() *tls.Config {
+	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: protocols,
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return r.current(), nil }}
+}
+
+func (r *reloader) current() *tls.Config {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if time.Since(r.checked) < r.every {
-		return r.now, nil
+		return r.now
 	}
 	r.checked = time.Now()
 	if stamps := r.look(); stamps != r.stamps {
 		err := r.read()
 		if r.files.Log == nil {
-			return r.now, nil
+			return r.now
 		}
 		if err != nil {
 			r.files.Log.Error("certificates changed, but cannot be used: the old ones stay", "error", err)
@@ -59,7 +65,7 @@ func (r *reloader) current() (settings, error) {
 			r.files.Log.Info("certificates read again", "cert", r.files.Cert)
 		}
 	}
-	return r.now, nil
+	return r.now
 }
 
 func (r *reloader) paths() []string {
@@ -101,6 +107,6 @@ func (r *reloader) read() error {
 	if err != nil {
 		return fmt.Errorf("tls: %s: %w", r.files.ClientCA, err)
 	}
-	r.now, r.stamps, r.checked = settings{&pair, clients}, stamps, time.Now()
+	r.now, r.stamps, r.checked = settings(pair, clients), stamps, time.Now()
 	return nil
 }

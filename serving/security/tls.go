@@ -35,17 +35,11 @@ func ParseSSLConfig(text []byte) (*tls.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ssl config: server_cert and server_key: %w; both are the PEM text itself, not the names of files", err)
 	}
-	s := settings{pair: &pair}
-	if s.clients, err = pool(m.CustomCa, m.ClientVerify); err != nil {
+	clients, err := pool(m.CustomCa, m.ClientVerify)
+	if err != nil {
 		return nil, fmt.Errorf("ssl config: custom_ca: %w", err)
 	}
-	return base(func() (settings, error) { return s, nil }), nil
-}
-
-// settings are what a handshake needs.
-type settings struct {
-	pair    *tls.Certificate
-	clients *x509.CertPool // that sign clients' certificates; nil: no certificate is asked for
+	return settings(pair, clients), nil
 }
 
 // pool reads the authorities of clients. Without any, and where clients must have a certificate, those of the system count.
@@ -63,23 +57,13 @@ func pool(pem string, verify bool) (*x509.CertPool, error) {
 	return p, nil
 }
 
-// base makes TLS settings that ask current at each handshake. A nil pool asks no client for a certificate.
-func base(current func() (settings, error)) *tls.Config {
-	c := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
-	c.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
-		s, err := current()
-		if err != nil {
-			return nil, err
-		}
-		one := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: c.NextProtos, Certificates: []tls.Certificate{*s.pair}}
-		if s.clients != nil {
-			one.ClientAuth, one.ClientCAs = tls.RequireAndVerifyClientCert, s.clients
-		}
-		return one, nil
-	}
-	c.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-		s, err := current()
-		return s.pair, err
+// settings are what a handshake needs. A nil pool asks no client for a certificate.
+func settings(pair tls.Certificate, clients *x509.CertPool) *tls.Config {
+	c := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: protocols, Certificates: []tls.Certificate{pair}}
+	if clients != nil {
+		c.ClientAuth, c.ClientCAs = tls.RequireAndVerifyClientCert, clients
 	}
 	return c
 }
+
+var protocols = []string{"h2", "http/1.1"}
