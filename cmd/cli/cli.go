@@ -103,6 +103,6 @@ func (a *app) root() *cobra.Command {
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
-	root.AddCommand(a.trainCommand(), a.evaluateCommand(), a.predictCommand(), a.exportCommand(), a.inspectCommand(), a.reportCommand(), a.doctorCommand(), a.launchCommand(), a.serverCommand(distribute.Serve))
+	root.AddCommand(a.trainCommand(), a.evaluateCommand(), a.predictCommand(), a.exportCommand(), a.inspectCommand(), a.reportCommand(), a.doctorCommand(), a.launchCommand(), a.serverCommand(distribute.Serve), a.serveCommand())
 	return root
 }

@@ -1,0 +1,245 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/goestimator/goestimator/serving"
+	"github.com/goestimator/goestimator/serving/batching"
+	"github.com/goestimator/goestimator/serving/manager"
+	"github.com/goestimator/goestimator/serving/monitoring"
+	"github.com/goestimator/goestimator/serving/page"
+	"github.com/goestimator/goestimator/serving/security"
+	"github.com/goestimator/goestimator/serving/tracing"
+	"github.com/spf13/pflag"
+	"google.golang.org/grpc/status"
+)
+
+// options checks the flags and makes the options of a server of them.
+func (f *serveFlags) options(set *pflag.FlagSet, log *slog.Logger) (serving.Options, error) {
+	o := serving.Options{
+		Listen:    serving.Listen{Host: f.host, Port: f.port, REST: f.restPort, Socket: f.socket},
+		Manager:   f.manager(),
+		NoWarmUp:  !f.warmUp,
+		NoPage:    f.noPage,
+		AccessLog: f.accessLog,
+		Requests: serving.Requests{
+			RESTTimeout: time.Duration(f.restTimeout) * time.Millisecond, CORS: f.cors, Content: f.content, CheckMethods: f.checkMethods,
+		},
+		WarmUpRuns: f.warmUpRuns,
+		Drain:      time.Duration(f.drain) * time.Second,
+		Log:        log,
+	}
+	for _, step := range []func(*serving.Options, *pflag.FlagSet) error{
+		f.checkNumbers, f.setModels, f.setBatching, f.setMetrics, f.setSecurity,
+	} {
+		if err := step(&o, set); err != nil {
+			return o, err
+		}
+	}
+	if f.traces != "" || os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" {
+		o.Tracing = &tracing.Options{Endpoint: f.traces, Insecure: f.traces != ""}
+	}
+	f.warn(log)
+	return o, nil
+}
+
+func (f *serveFlags) manager() manager.Options {
+	o := manager.Options{
+		Poll: time.Duration(f.poll) * time.Second, StartWait: time.Duration(f.startWait) * time.Second,
+		Retries: f.retries, RetryInterval: time.Duration(f.retryMicros) * time.Microsecond,
+		Threads: f.loadThreads, Lazy: f.loaded, LabelsForUnavailable: f.anyLabels,
+	}
+	if f.unloadFirst {
+		o.Policy = manager.ResourcePreserving
+	}
+	return o
+}
+
+// checkNumbers refuses numbers that make no sense.
+func (f *serveFlags) checkNumbers(_ *serving.Options, _ *pflag.FlagSet) error {
+	for _, n := range []struct {
+		flag     string
+		is       int
+		min, max int
+	}{
+		{"port", f.port, -1, 65535}, {"rest-port", f.restPort, -1, 65535},
+		{"model-config-file-poll-wait-seconds", f.configPoll, 0, 1 << 30}, {"file-system-poll-wait-seconds", f.poll, -1, 1 << 30},
+		{"startup-wait-seconds", f.startWait, 0, 1 << 30}, {"drain-seconds", f.drain, 1, 1 << 30},
+		{"max-loaded-models", f.loaded, 0, 1 << 30}, {"num-load-threads", f.loadThreads, 0, 1 << 20},
+		{"max-num-load-retries", f.retries, 0, 1 << 30}, {"load-retry-interval-micros", f.retryMicros, 0, 1 << 50},
+		{"num-request-iterations-for-warmup", f.warmUpRuns, 1, 1 << 20}, {"rest-api-timeout-in-ms", f.restTimeout, 1, 1 << 40},
+		{"max-concurrent-runs", f.runs, 0, 1 << 20}, {"max-wait-ms", f.maxWait, 0, 1 << 40},
+	} {
+		if n.is < n.min || n.is > n.max {
+			return fmt.Errorf("--%s: got %d, expected %d to %d", n.flag, n.is, n.min, n.max)
+		}
+	}
+	if f.port > 0 && f.port == f.restPort {
+		return fmt.Errorf("--port and --rest-port are both %d: expected two ports", f.port)
+	}
+	if f.tags != "serve" {
+		return fmt.Errorf("--saved-model-tags: got %q, expected serve: other graphs cannot be served", f.tags)
+	}
+	return nil
+}
+
+// setModels says what is served.
+func (f *serveFlags) setModels(o *serving.Options, set *pflag.FlagSet) error {
+	given := 0
+	for _, is := range []bool{len(f.models) > 0 || f.basePath != "", f.configFile != "", f.root != ""} {
+		if is {
+			given++
+		}
+	}
+	switch {
+	case given == 0:
+		return errors.New("no models: give --model NAME=DIR, --model-config-file FILE or --model-root DIR")
+	case given > 1:
+		return errors.New("--model, --model-config-file and --model-root: expected one of them")
+	case set.Changed("model-name") && f.basePath == "":
+		return errors.New("--model-name without --model-base-path")
+	case set.Changed("model-config-file-poll-wait-seconds") && f.configFile == "":
+		return errors.New("--model-config-file-poll-wait-seconds without --model-config-file")
+	case f.configFile != "":
+		o.Models = serving.Models{File: f.configFile, Poll: time.Duration(f.configPoll) * time.Second}
+		return checkConfigFile(f.configFile)
+	case f.root != "":
+		if _, err := os.ReadDir(f.root); err != nil {
+			return fmt.Errorf("--model-root: %w", err)
+		}
+		o.Models = serving.Models{Root: f.root, Poll: time.Duration(max(f.poll, 0)) * time.Second}
+		return nil
+	}
+	bases, err := f.basePaths()
+	o.Models = serving.Models{Config: manager.Single(bases)}
+	return err
+}
+
+func checkConfigFile(path string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("--model-config-file: %w", err)
+	}
+	cfg, err := manager.ParseConfig(text)
+	if err == nil {
+		err = manager.Validate(nil, cfg)
+	}
+	if err != nil {
+		return fmt.Errorf("--model-config-file %s: %w", path, plain(err))
+	}
+	return nil
+}
+
+// basePaths are the folders of --model and --model-base-path by name.
+func (f *serveFlags) basePaths() (map[string]string, error) {
+	given := f.models
+	if f.basePath != "" {
+		given = append(given[:len(given):len(given)], f.name+"="+f.basePath)
+	}
+	bases := map[string]string{}
+	for _, m := range given {
+		name, dir, ok := strings.Cut(m, "=")
+		if !ok || name == "" || dir == "" {
+			return nil, fmt.Errorf("--model: got %q, expected NAME=DIR, for example fashion=exports/fashion", m)
+		}
+		if bases[name] != "" {
+			return nil, fmt.Errorf("--model: %s is given twice", name)
+		}
+		for _, file := range []string{"saved_model.pb", "saved_model.pbtxt"} {
+			if _, err := os.Stat(filepath.Join(dir, file)); err == nil {
+				return nil, fmt.Errorf("--model %s: %s is a SavedModel itself: expected the folder above it, in which each version has a folder named by its number", name, dir)
+			}
+		}
+		abs, err := filepath.Abs(dir)
+		if err != nil {
+			return nil, fmt.Errorf("--model %s: %w", name, err)
+		}
+		bases[name] = abs
+	}
+	return bases, nil
+}
+
+func (f *serveFlags) setBatching(o *serving.Options, set *pflag.FlagSet) error {
+	if !f.batching {
+		for _, name := range []string{"batching-parameters-file", "enable-per-model-batching-parameters"} {
+			if set.Changed(name) {
+				return fmt.Errorf("--%s without --enable-batching", name)
+			}
+		}
+	} else {
+		b := serving.Batching{Parameters: batching.Defaults(), PerModel: f.perModelBatching}
+		if f.batchingFile != "" {
+			p, err := batching.ReadFile(f.batchingFile)
+			if err != nil {
+				return fmt.Errorf("--batching-parameters-file: %w", plain(err))
+			}
+			b.Parameters = p
+		}
+		o.Batching = &b
+	}
+	if f.maxWait > 0 {
+		o.Overload = &serving.Overload{Slots: f.runs, MaxDelay: time.Duration(f.maxWait) * time.Millisecond}
+	}
+	return nil
+}
+
+func (f *serveFlags) setMetrics(o *serving.Options, _ *pflag.FlagSet) error {
+	if f.monitoringFile == "" {
+		if f.restPort >= 0 {
+			o.Metrics = monitoring.DefaultPath
+		}
+		return nil
+	}
+	c, err := monitoring.ReadConfig(f.monitoringFile)
+	if err != nil {
+		return fmt.Errorf("--monitoring-config-file: %w", plain(err))
+	}
+	if !c.Enable {
+		return nil
+	}
+	if f.restPort < 0 {
+		return errors.New("--monitoring-config-file enables metrics, which are on the REST port: expected --rest-port")
+	}
+	o.Metrics = c.Path
+	return nil
+}
+
+func (f *serveFlags) setSecurity(o *serving.Options, _ *pflag.FlagSet) (err error) {
+	switch {
+	case f.sslFile != "" && (f.cert != "" || f.key != "" || f.clientCA != ""):
+		return errors.New("--ssl-config-file and --tls-cert, --tls-key or --tls-client-ca: expected the one or the other")
+	case (f.cert == "") != (f.key == ""):
+		return errors.New("--tls-cert and --tls-key: expected both or none")
+	case f.clientCA != "" && f.cert == "":
+		return errors.New("--tls-client-ca without --tls-cert and --tls-key")
+	case f.sslFile != "":
+		if o.TLS, err = security.ReadSSLConfig(f.sslFile); err != nil {
+			return fmt.Errorf("--ssl-config-file: %w", plain(err))
+		}
+	case f.cert != "":
+		if o.TLS, err = (security.Files{Cert: f.cert, Key: f.key, ClientCA: f.clientCA, Log: o.Log}).Config(); err != nil {
+			return fmt.Errorf("--tls-cert, --tls-key: %w", plain(err))
+		}
+		o.RESTTLS = o.TLS
+	}
+	if f.tokenFile != "" {
+		if o.Token, err = security.ReadToken(f.tokenFile, append([]string{"/healthz", "/readyz"}, page.Public...)...); err != nil {
+			return fmt.Errorf("--token-file: %w", plain(err))
+		}
+	}
+	return nil
+}
+
+// plain is err without the form that a gRPC status gives to its text.
+func plain(err error) error {
+	if s, ok := status.FromError(err); ok {
+		return errors.New(s.Message())
+	}
+	return err
+}
