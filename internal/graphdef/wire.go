@@ -135,10 +135,17 @@ func wireBytes(p *tensor_go_proto.TensorProto, d graph.DType, n int) ([]byte, er
 	for i := range have {
 		put(b[i*size:], i)
 	}
-	for i := have; have > 0 && i < n; i++ {
-		copy(b[i*size:], b[(have-1)*size:have*size])
+	if have > 0 {
+		repeat(b[(have-1)*size:], size)
 	}
 	return b, nil
+}
+
+// repeat fills b with its first size bytes.
+func repeat(b []byte, size int) {
+	for done := size; done < len(b); done *= 2 {
+		copy(b[done:], b[:done])
+	}
 }
 
 // usable returns content, or a copy where it is not aligned or holds booleans other than 0 and 1.

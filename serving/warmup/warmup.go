@@ -72,27 +72,37 @@ func Run(ctx context.Context, m servable.Model, id servable.ID, dir string, iter
 		return status.Errorf(codes.Internal, "warm-up: %v", err)
 	}
 	defer func() { _ = f.Close() }() // only read
-	s := &inference.Service{Models: only{id, m}}
-	r := tfrecord.NewReader(bufio.NewReader(f))
+	return replayAll(ctx, &inference.Service{Models: only{id, m}}, file{bufio.NewReader(f), path, id.Name, iterations})
+}
+
+// file is a stream of records: where it lies, the model that they are for, and how often each is replayed.
+type file struct {
+	io.Reader
+	path, model string
+	iterations  int
+}
+
+func replayAll(ctx context.Context, s *inference.Service, f file) error {
+	r := tfrecord.NewReader(f)
 	for n := 0; ; n++ {
 		record, err := r.Next()
 		if err == io.EOF {
 			return nil
 		}
 		if err != nil {
-			return status.Errorf(codes.DataLoss, "%s: %v. Please verify your warmup data is in TFRecord format.", path, err)
+			return status.Errorf(codes.DataLoss, "%s: %v. Please verify your warmup data is in TFRecord format.", f.path, err)
 		}
 		if n == MaxRecords {
-			return status.Errorf(codes.InvalidArgument, "Number of warmup records exceeds the maximum (%d) at %s", MaxRecords, path)
+			return status.Errorf(codes.InvalidArgument, "Number of warmup records exceeds the maximum (%d) at %s", MaxRecords, f.path)
 		}
 		l := &apis.PredictionLog{}
 		if err := proto.Unmarshal(record, l); err != nil {
-			return status.Errorf(codes.InvalidArgument, "Failed to parse warmup record: number %d from %s", n, path)
+			return status.Errorf(codes.InvalidArgument, "Failed to parse warmup record: number %d from %s", n, f.path)
 		}
-		for range max(iterations, 1) {
-			if err := replay(ctx, s, id.Name, l); err != nil {
+		for range max(f.iterations, 1) {
+			if err := replay(ctx, s, f.model, l); err != nil {
 				st := status.Convert(err)
-				return status.Errorf(st.Code(), "warm-up record %d of %s: %s", n, path, st.Message())
+				return status.Errorf(st.Code(), "warm-up record %d of %s: %s", n, f.path, st.Message())
 			}
 		}
 	}

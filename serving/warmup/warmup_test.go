@@ -153,17 +153,3 @@ func TestFailures(t *testing.T) {
 		t.Error("a log of a session was encoded")
 	}
 }
-
-func FuzzRun(f *testing.F) {
-	file, err := warmup.Encode(parse(f, predict, labelled, regress, multi)...)
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(file)
-	f.Add(file[:len(file)/2])
-	m := modeltest.New()
-	delete(m.Sigs, "waits")
-	f.Fuzz(func(t *testing.T, file []byte) {
-		_ = warmup.Run(t.Context(), m, id, directory(t, file), 1) // does not panic or hang
-	})
-}

@@ -1,0 +1,114 @@
+package graphdef_test
+
+import (
+	"bytes"
+	"testing"
+	"unsafe"
+
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/graphdef"
+	"github.com/google/go-cmp/cmp"
+	"github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
+	"github.com/wamuir/graft/tensorflow/core/framework/tensor_shape_go_proto"
+	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
+	"google.golang.org/protobuf/proto"
+	"pgregory.net/rapid"
+)
+
+var wireTypes = []graph.DType{graph.Float32, graph.Float64, graph.Int8, graph.Int16, graph.Int32, graph.Int64, graph.Uint8, graph.Uint16,
+	graph.Uint32, graph.Uint64, graph.Bool, graph.String, graph.Float16, graph.BFloat16, graph.Complex64}
+
+// A tensor written either way, sent and read is itself, by both readers.
+func TestWireRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		x := graph.NewTensor(rapid.SampledFrom(wireTypes).Draw(t, "type"), rapid.SliceOfN(rapid.IntRange(0, 4), 0, 3).Draw(t, "shape")...)
+		for i := range x.Bytes {
+			if x.Bytes[i] = rapid.Byte().Draw(t, "byte"); x.DType == graph.Bool {
+				x.Bytes[i] &= 1
+			}
+		}
+		for i := range x.Strings {
+			x.Strings[i] = rapid.SliceOf(rapid.Byte()).Draw(t, "string")
+		}
+		p, err := graphdef.ToTensorProto(x, rapid.Bool().Draw(t, "content"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := proto.Marshal(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent := &tensor_go_proto.TensorProto{}
+		if err := proto.Unmarshal(b, sent); err != nil {
+			t.Fatal(err)
+		}
+		for name, read := range map[string]func(*tensor_go_proto.TensorProto) (*graph.Tensor, error){"view": graphdef.ViewTensorProto, "copy": graphdef.FromTensorProto} {
+			y, err := read(sent)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			same := x.DType == y.DType && len(x.Shape) == len(y.Shape) && cmp.Equal(append([]int{}, x.Shape...), append([]int{}, y.Shape...)) && bytes.Equal(x.Bytes, y.Bytes)
+			for i, s := range x.Strings {
+				same = same && bytes.Equal(s, y.Strings[i])
+			}
+			if !same {
+				t.Fatalf("%s: %v became %v", name, x, y)
+			}
+		}
+	})
+}
+
+func TestWireSharesMemory(t *testing.T) {
+	x, err := graph.FromSlice([]float32{1, 2}, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := graphdef.ToTensorProto(x, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	y, err := graphdef.ViewTensorProto(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	graph.Of[float32](x)[1] = 7
+	if graph.Of[float32](y)[1] != 7 {
+		t.Error("a copy was made on the way")
+	}
+}
+
+func TestWireOddForms(t *testing.T) {
+	shape := func(dims ...int64) *tensor_shape_go_proto.TensorShapeProto {
+		s := &tensor_shape_go_proto.TensorShapeProto{}
+		for _, d := range dims {
+			s.Dim = append(s.Dim, &tensor_shape_go_proto.TensorShapeProto_Dim{Size: d})
+		}
+		return s
+	}
+	// Content that is not aligned, and booleans that are neither 0 nor 1.
+	odd := unsafe.Slice((*byte)(unsafe.Pointer(&make([]uint64, 2)[0])), 16)[1:9]
+	y, err := graphdef.ViewTensorProto(&tensor_go_proto.TensorProto{Dtype: types_go_proto.DataType_DT_INT64, TensorShape: shape(1), TensorContent: odd})
+	if err != nil || uintptr(unsafe.Pointer(&y.Bytes[0]))%8 != 0 {
+		t.Errorf("%v %v", y, err)
+	}
+	y, err = graphdef.ViewTensorProto(&tensor_go_proto.TensorProto{Dtype: types_go_proto.DataType_DT_BOOL, TensorShape: shape(3), TensorContent: []byte{0, 1, 2}})
+	if err != nil || !cmp.Equal(graph.Of[bool](y), []bool{false, true, true}) {
+		t.Errorf("%v %v", y, err)
+	}
+	y, err = graphdef.ViewTensorProto(&tensor_go_proto.TensorProto{Dtype: types_go_proto.DataType_DT_STRING, TensorShape: shape(3), StringVal: [][]byte{[]byte("a"), []byte("b")}})
+	if err != nil || string(y.Strings[2]) != "b" {
+		t.Errorf("%v %v", y, err)
+	}
+	for _, bad := range []*tensor_go_proto.TensorProto{nil, {}, {Dtype: types_go_proto.DataType_DT_VARIANT}, {Dtype: types_go_proto.DataType_DT_FLOAT, TensorShape: shape(1<<62, 1<<62)},
+		{Dtype: types_go_proto.DataType_DT_STRING, TensorShape: shape(1 << 40)}, {Dtype: types_go_proto.DataType_DT_STRING, TensorShape: shape(2), TensorContent: []byte{255}},
+		{Dtype: types_go_proto.DataType_DT_FLOAT, TensorShape: shape(make([]int64, 255)...)}} {
+		if y, err := graphdef.ViewTensorProto(bad); err == nil {
+			t.Errorf("%v was read as %v", bad, y)
+		}
+	}
+	for _, bad := range []*graph.Tensor{nil, {}, {DType: graph.Float32, Shape: []int{2}}, {DType: graph.String, Shape: []int{1}}, {DType: graph.Resource}} {
+		if p, err := graphdef.ToTensorProto(bad, false); err == nil {
+			t.Errorf("%v was written as %v", bad, p)
+		}
+	}
+}
