@@ -139,7 +139,7 @@ func (o KMeans) New(opts ...estimator.Option) (*estimator.Estimator, error) {
 // Prepare puts the feature columns upon a data set.
 func (m *KMeansModel) Prepare(ds inputs.Dataset) (inputs.Dataset, error) {
 	if m.plan == nil {
-		return ds, nil
+		return finiteFeatures(ds), nil
 	}
 	if _, err := m.plan.Mapper().Schema(ds.Schema()); err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package canned_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -14,6 +15,7 @@ import (
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/canned"
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/inputs/feature"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/runconfig"
 )
@@ -358,6 +360,18 @@ func TestKMeansEvaluatesWithFewCenters(t *testing.T) {
 		if s, _ := m.Scalar(canned.Score); !(s >= 0 && s < 1e6) {
 			t.Errorf("%s: score %v", metric, s)
 		}
+	}
+}
+
+// TestKMeansRefusesNaN: column, row and value are named, although there are no feature columns.
+func TestKMeansRefusesNaN(t *testing.T) {
+	x := blobs(8, 2)
+	x[5][1] = float32(math.NaN())
+	e := quiet(t, made(t, canned.KMeans{NumClusters: 2}.ModelFn))
+	_, err := e.Train(context.Background(), points(x, 4), estimator.Steps(4))
+	var bad *feature.RowError
+	if !errors.As(err, &bad) || bad.Row != 5 || bad.Value != "NaN" || bad.Column == "" {
+		t.Errorf("got %v, expected an error that names row 5", err)
 	}
 }
 
