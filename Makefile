@@ -31,9 +31,10 @@ accept: ## the long runs: accuracies, 50 kills, soaks
 	GOESTIMATOR_ACCEPT=1 $(GO) test -count=1 -timeout 90m ./accept/...
 
 peers: $(VENV)/ready ## a Python environment with the real peers
-$(VENV)/ready: interop/requirements.txt
+$(VENV)/ready: interop/requirements.txt interop/requirements-nodeps.txt
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r interop/requirements.txt
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps -r interop/requirements-nodeps.txt
 	touch $@
 
 interop: ## against TensorFlow, TensorBoard, PyTorch and pyarrow; what is not installed is skipped
