@@ -5,7 +5,6 @@
 //	variables/variables.*    the values of the variables, a TensorBundle
 //	assets/                  files that the graphs read
 //	assets.extra/            files for others, such as requests to warm up with
-//	fingerprint.pb           checksums of the above
 //
 // Read takes directories from anywhere: what is wrong with one is an error, never
 // a panic, and memory stays in proportion to the files. Nothing is executed.

@@ -4,7 +4,6 @@ package savedmodel
 const (
 	BinaryFile      = "saved_model.pb"
 	TextFile        = "saved_model.pbtxt"
-	FingerprintFile = "fingerprint.pb"
 	VariablesDir    = "variables"
 	VariablesPrefix = "variables/variables" // of the bundle
 	AssetsDir       = "assets"

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/goestimator/goestimator/internal/atomicfile"
 	"github.com/goestimator/goestimator/internal/bundle"
@@ -68,11 +69,9 @@ func publish(fsys atomicfile.FS, base, name string, w Writing) (err error) {
 	if slices.Contains(siblings, name) {
 		return fs.ErrExist
 	}
-	// Servers take children whose names are numbers for versions; this is none.
-	temp := filepath.Join(base, fmt.Sprintf("temp-%s-%d", name, os.Getpid()))
-	if slices.Contains(siblings, filepath.Base(temp)) {
-		return fmt.Errorf("%s is there: another export runs, or one was killed; remove it", temp)
-	}
+	// Servers take children whose names are numbers for versions; this is none, and
+	// no other export's, whether that runs or was killed.
+	temp := filepath.Join(base, fmt.Sprintf("temp-%s-%d-%d", name, os.Getpid(), time.Now().UnixNano()))
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, removeAll(fsys, temp))
