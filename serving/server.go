@@ -167,7 +167,13 @@ func (s *Server) serve(work *sync.WaitGroup, broken chan<- error) {
 		take(serve, l)
 	}
 	a := s.Addresses()
-	s.o.Log.Info("listening", "grpc", a.GRPC, "rest", a.REST, "socket", a.Socket)
+	var at []any
+	for _, l := range []struct{ api, address string }{{"grpc", a.GRPC}, {"rest", a.REST}, {"socket", a.Socket}} {
+		if l.address != "" {
+			at = append(at, l.api, l.address)
+		}
+	}
+	s.o.Log.Info("listening", at...)
 }
 
 // start loads the models and follows the source of the config.

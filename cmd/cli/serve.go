@@ -93,7 +93,7 @@ func (a *app) serve(ctx context.Context, o serving.Options, asJSON bool) error {
 	go func() { ended <- s.Run(ctx) }()
 	select {
 	case err := <-ended:
-		return err
+		return plain(err)
 	case <-s.Available():
 	}
 	if asJSON {
@@ -101,7 +101,7 @@ func (a *app) serve(ctx context.Context, o serving.Options, asJSON bool) error {
 			a.log.Warn("addresses could not be printed", "error", err)
 		}
 	}
-	return <-ended
+	return plain(<-ended)
 }
 
 func (f *serveFlags) add(flags *pflag.FlagSet) {

@@ -83,6 +83,9 @@ func (f *serveFlags) checkNumbers(_ *serving.Options, _ *pflag.FlagSet) error {
 	if f.port > 0 && f.port == f.restPort {
 		return fmt.Errorf("--port and --rest-port are both %d: expected two ports", f.port)
 	}
+	if f.port < 0 && f.restPort < 0 && f.socket == "" {
+		return errors.New("--port, --rest-port: got none, and no --grpc-socket-path: expected one to listen on")
+	}
 	if f.tags != "serve" {
 		return fmt.Errorf("--saved-model-tags: got %q, expected serve: other graphs cannot be served", f.tags)
 	}
@@ -236,10 +239,14 @@ func (f *serveFlags) setSecurity(o *serving.Options, _ *pflag.FlagSet) (err erro
 	return nil
 }
 
-// plain is err without the form that a gRPC status gives to its text.
+// plain is err without the form that a gRPC status in it gives to its text.
 func plain(err error) error {
-	if s, ok := status.FromError(err); ok {
-		return errors.New(s.Message())
+	var s interface {
+		error
+		GRPCStatus() *status.Status
 	}
-	return err
+	if !errors.As(err, &s) {
+		return err
+	}
+	return errors.New(strings.Replace(err.Error(), s.Error(), s.GRPCStatus().Message(), 1))
 }
