@@ -172,13 +172,17 @@ func (d *division) layers() int {
 // available fails where a node that is not compiled has no eager form, and names all such.
 func (d *division) available() error {
 	lacking := map[string][]string{}
+	var why error
 	for i, n := range d.p.nodes {
 		if d.needed[i] && !d.compiled[i] && !eager.Supported(n.Op) {
 			lacking[n.Op] = append(lacking[n.Op], n.Name)
+			if why == nil {
+				why = d.p.forced[n]
+			}
 		}
 	}
 	if len(lacking) > 0 {
-		return &LackingError{lacking}
+		return &LackingError{Ops: lacking, Why: why}
 	}
 	return nil
 }

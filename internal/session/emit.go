@@ -11,7 +11,7 @@ import (
 
 // compilable reports whether a node may be part of a program, whatever the sizes.
 func (p *plan) compilable(n *graph.Node) bool {
-	if p.forced[n] || !compiles(n.Op) || len(n.Outputs) == 0 {
+	if p.forced[n] != nil || !compiles(n.Op) || len(n.Outputs) == 0 {
 		return false
 	}
 	for _, t := range n.Outputs {
@@ -52,10 +52,10 @@ func (s *compiledStage) emit(sp *special) (*emitter, engine.Spec, error) {
 		e.made[at] = o
 		spec.Feeds = append(spec.Feeds, o)
 	}
-	var refused []*graph.Node
+	refused := map[*graph.Node]error{}
 	for _, i := range s.nodes {
 		if err := e.node(i); err != nil {
-			refused = append(refused, e.p.nodes[i])
+			refused[e.p.nodes[i]] = err
 		}
 	}
 	if len(refused) > 0 {
@@ -169,7 +169,7 @@ func (e *emitter) read(o graph.Output) (graph.Output, error) {
 
 // refused finds the nodes that the engine did not take.
 func (s *compiledStage) refused(err error, owners map[string]*graph.Node) error {
-	var nodes []*graph.Node
+	nodes := map[*graph.Node]error{}
 	for _, e := range leaves(err) {
 		var u *engine.UnsupportedOpError
 		if !errors.As(e, &u) {
@@ -179,7 +179,7 @@ func (s *compiledStage) refused(err error, owners map[string]*graph.Node) error 
 		if n == nil {
 			return err
 		}
-		nodes = append(nodes, n)
+		nodes[n] = u
 	}
 	if len(nodes) == 0 {
 		return err

@@ -5,6 +5,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/eager"
 	"github.com/goestimator/goestimator/internal/graph"
+	"google.golang.org/grpc/codes"
 )
 
 // feed is a tensor that the caller gives.
@@ -19,12 +20,7 @@ func (f *feed) check(t *graph.Tensor) error {
 	if t == nil {
 		return invalid("input %q: expected %v %v, got nothing", f.name, f.typ.DType, f.typ.Shape)
 	}
-	ok := t.DType == f.typ.DType && (f.typ.Shape.UnknownRank || len(t.Shape) == len(f.typ.Shape.Dims))
-	for i := 0; ok && i < len(t.Shape) && !f.typ.Shape.UnknownRank; i++ {
-		d := f.typ.Shape.Dims[i]
-		ok = !d.Static() || d.Const == t.Shape[i]
-	}
-	if !ok {
+	if t.DType != f.typ.DType {
 		return invalid("input %q: expected %v %v, got %v %v", f.name, f.typ.DType, f.typ.Shape, t.DType, t.Shape)
 	}
 	n := 1
@@ -41,9 +37,44 @@ func (f *feed) check(t *graph.Tensor) error {
 	return nil
 }
 
-// open reports whether dimension 0 may be of any size: it is the batch.
-func (f *feed) open() bool {
-	return f.typ.Shape.UnknownRank || len(f.typ.Shape.Dims) > 0 && !f.typ.Shape.Dims[0].Static()
+// asDeclared reports whether a tensor has the sizes that the model states. TensorFlow computes others too, as long as the
+// ops do; clients rely on it.
+func (f *feed) asDeclared(t *graph.Tensor) bool {
+	if f.typ.Shape.UnknownRank {
+		return true
+	}
+	if len(t.Shape) != len(f.typ.Shape.Dims) {
+		return false
+	}
+	for i, d := range f.typ.Shape.Dims {
+		if d.Static() && d.Const != t.Shape[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// open reports whether dimension 0 of a tensor is the batch: where the model does not state its size.
+func (f *feed) open(t *graph.Tensor) bool {
+	if len(t.Shape) == 0 {
+		return false
+	}
+	dims := f.typ.Shape.Dims
+	return f.typ.Shape.UnknownRank || len(dims) == 0 || !dims[0].Static() || dims[0].Const != t.Shape[0]
+}
+
+// blame names the inputs that are not of the stated sizes in an error that may well come of them.
+func (r *run) blame(err error) error {
+	if c := codeOf(err); c != codes.InvalidArgument && c != codes.Internal {
+		return err
+	}
+	for i := range r.p.feeds {
+		f := &r.p.feeds[i]
+		if t := r.values[f.slot].T; t != nil && !f.asDeclared(t) {
+			return invalid("input %q: expected %v %v, got %v %v: %v", f.name, f.typ.DType, f.typ.Shape, t.DType, t.Shape, err)
+		}
+	}
+	return err
 }
 
 // feed puts the caller's tensors into their slots and finds the batch.
@@ -56,7 +87,7 @@ func (r *run) feed(feeds map[string]*graph.Tensor) error {
 			return err
 		}
 		r.values[f.slot] = eager.Value{T: t}
-		if r.batch < 0 && f.open() && len(t.Shape) > 0 {
+		if r.batch < 0 && f.open(t) {
 			r.batch = t.Shape[0]
 		}
 	}

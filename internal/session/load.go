@@ -207,6 +207,7 @@ func (s *Session) signaturePlans() ([]*plan, error) {
 // LackingError lists the ops of a model that goestimator does not have.
 type LackingError struct {
 	Ops map[string][]string // op -> nodes
+	Why error               // what the engine says of one of them, or nil
 }
 
 // Error names each op and one of its nodes.
@@ -216,7 +217,11 @@ func (e *LackingError) Error() string {
 		parts = append(parts, fmt.Sprintf("%s (node %s, %d in all)", op, nodes[0], len(nodes)))
 	}
 	slices.Sort(parts)
-	return "the model needs ops that are not supported: " + strings.Join(parts, ", ")
+	s := "the model needs ops that are not supported: " + strings.Join(parts, ", ")
+	if e.Why != nil {
+		s += "; " + e.Why.Error()
+	}
+	return s
 }
 
 // Unwrap says of what kind the error is.
@@ -234,7 +239,7 @@ func checkOps(plans []*plan) error {
 		}
 	}
 	if len(lacking) > 0 {
-		return &LackingError{lacking}
+		return &LackingError{Ops: lacking}
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -30,14 +31,14 @@ type plan struct {
 	kernels  map[*graph.Node]eager.Kernel
 
 	mu       sync.Mutex
-	forced   map[*graph.Node]bool // nodes that turned out not to compile
-	variants []*variant           // by use, the latest first
+	forced   map[*graph.Node]error // nodes that turned out not to compile, and why
+	variants []*variant            // by use, the latest first
 	closed   bool
 }
 
 // newPlan prunes and sorts the graph for the given names; targets are nodes run for their effects.
 func (s *Session) newPlan(feeds, fetches, targets []string) (*plan, error) {
-	p := &plan{s: s, slots: map[graph.Output]int{}, forced: map[*graph.Node]bool{}, kernels: map[*graph.Node]eager.Kernel{}}
+	p := &plan{s: s, slots: map[graph.Output]int{}, forced: map[*graph.Node]error{}, kernels: map[*graph.Node]eager.Kernel{}}
 	fed := map[graph.Output]bool{}
 	for _, name := range feeds {
 		o, ok := tensor(s.graph, name)
@@ -229,6 +230,16 @@ func (p *plan) run(ctx context.Context, feeds map[string]*graph.Tensor) ([]*grap
 	if err := r.feed(feeds); err != nil {
 		return nil, err
 	}
+	out, err := r.settle(ctx)
+	if err != nil {
+		return nil, r.blame(err)
+	}
+	return out, nil
+}
+
+// settle runs the plan, again where nodes turn out not to compile.
+func (r *run) settle(ctx context.Context) ([]*graph.Tensor, error) {
+	p := r.p
 	for range len(p.nodes) + 2 {
 		v, err := p.variant(r)
 		if err != nil {
@@ -248,12 +259,10 @@ func (p *plan) run(ctx context.Context, feeds map[string]*graph.Tensor) ([]*grap
 }
 
 // force makes nodes eager from now on.
-func (p *plan) force(nodes []*graph.Node) {
+func (p *plan) force(nodes map[*graph.Node]error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, n := range nodes {
-		p.forced[n] = true
-	}
+	maps.Copy(p.forced, nodes)
 	for _, v := range p.variants {
 		v.close()
 	}

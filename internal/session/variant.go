@@ -41,7 +41,7 @@ type stage interface {
 }
 
 // notCompiled says that nodes cannot be compiled after all.
-type notCompiled struct{ nodes []*graph.Node }
+type notCompiled struct{ nodes map[*graph.Node]error }
 
 // Error implements error.
 func (e *notCompiled) Error() string { return fmt.Sprintf("%d nodes cannot be compiled", len(e.nodes)) }
@@ -155,7 +155,7 @@ func (p *plan) infer(r *run, concrete bool) (*variant, error) {
 	v := &variant{p: p, concrete: concrete, batch: r.batch, verified: map[int]bool{}, fresh: make([]bool, p.size)}
 	for i := range p.feeds {
 		f := &p.feeds[i]
-		v.feeds = append(v.feeds, pattern(r.values[f.slot].T, r.batch, f.open() && !concrete))
+		v.feeds = append(v.feeds, pattern(r.values[f.slot].T, r.batch, f.open(r.values[f.slot].T) && !concrete))
 	}
 	if concrete {
 		at, err := v.known(r.batch, nil)

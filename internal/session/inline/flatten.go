@@ -106,7 +106,7 @@ func (f *flattener) add(n *nodeDef, calls []string) error {
 	case err != nil:
 		return err
 	case fn == nil:
-		f.out.Node = append(f.out.Node, n)
+		f.out.Node = append(f.out.Node, fill(n))
 		return nil
 	}
 	name := fn.GetSignature().GetName()

@@ -17,18 +17,19 @@ var resourceForms = map[string]string{
 
 // references replaces reference variables.
 type references struct {
-	handles map[string]string // name of a variable's node -> name of its handle's
-	taken   map[string]bool
-	out     []*nodeDef
+	handles   map[string]string // name of a node that stands for a variable -> name of its handle
+	variables map[string]bool   // names of those that are variables, not updates
+	taken     map[string]bool
+	out       []*nodeDef
 }
 
 // lowerReferences makes resource variables of VariableV2 and Variable nodes: the node itself becomes a read, "node/handle"
 // the handle; a node that updates becomes a read after the update "node/update".
 func lowerReferences(gd *graph_go_proto.GraphDef, taken map[string]bool) error {
-	r := &references{handles: map[string]string{}, taken: taken}
+	r := &references{handles: map[string]string{}, variables: map[string]bool{}, taken: taken}
 	for _, n := range gd.Node {
 		if n.GetOp() == "VariableV2" || n.GetOp() == "Variable" {
-			r.handles[n.GetName()] = r.name(n.GetName() + "/handle")
+			r.handles[n.GetName()], r.variables[n.GetName()] = r.name(n.GetName()+"/handle"), true
 		}
 	}
 	if len(r.handles) == 0 {
@@ -128,7 +129,16 @@ func (r *references) update(n *nodeDef, handle string) error {
 // after returns what node n, which names a variable in input 0, has to wait for: its control inputs, and the update whose
 // result that input is.
 func (r *references) after(n *nodeDef) []string {
-	return append([]string{"^" + nodeName(n.GetInput()[0])}, controls(n)...)
+	return r.following(nodeName(n.GetInput()[0]), controls(n))
+}
+
+// following adds an update, the result of which is read, to what is to be waited for. A variable itself is not: it may
+// have no value yet.
+func (r *references) following(node string, after []string) []string {
+	if r.variables[node] {
+		return after
+	}
+	return append([]string{"^" + node}, after...)
 }
 
 // values returns the data inputs from position i on.
@@ -158,7 +168,7 @@ func (r *references) reader(n *nodeDef) {
 		if dtype == nil {
 			break // not an op on one type: it reads as early as it may
 		}
-		read := r.read(r.name(fmt.Sprintf("%s/input_%d", n.GetName(), i)), h, dtype, append([]string{"^" + nodeName(in)}, after...))
+		read := r.read(r.name(fmt.Sprintf("%s/input_%d", n.GetName(), i)), h, dtype, r.following(nodeName(in), after))
 		r.out = append(r.out, read)
 		c.Input[i] = read.Name
 	}

@@ -1,0 +1,138 @@
+package interop_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/session"
+	"github.com/goestimator/goestimator/serving/servable"
+)
+
+// kerasTensor is a tensor as keras_models.py writes it.
+type kerasTensor struct {
+	DType string          `json:"dtype"`
+	Shape []int           `json:"shape"`
+	Data  json.RawMessage `json:"data"`
+}
+
+// kerasRun is one call of a signature.
+type kerasRun struct {
+	Inputs  map[string]kerasTensor `json:"inputs"`
+	Outputs map[string]kerasTensor `json:"outputs"`
+}
+
+func (r kerasTensor) tensor(t testing.TB) *graph.Tensor {
+	t.Helper()
+	if r.DType == "string" {
+		var texts [][]byte // encoding/json decodes base64
+		if err := json.Unmarshal(r.Data, &texts); err != nil {
+			t.Fatal(err)
+		}
+		x, err := graph.StringTensor(texts, r.Shape...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	d, err := graph.ParseDType(r.DType)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text string
+	if err := json.Unmarshal(r.Data, &text); err != nil {
+		t.Fatal(err)
+	}
+	data, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := graph.NewTensor(d, r.Shape...)
+	copy(x.Bytes, data)
+	return x
+}
+
+// replayRuns compares a model with what TensorFlow computed.
+func replayRuns(t *testing.T, m servable.Model, signature, file string) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var runs []kerasRun
+	if err := json.Unmarshal(data, &runs); err != nil {
+		t.Fatal(err)
+	}
+	sig := m.Signatures()[signature]
+	if sig == nil {
+		t.Fatalf("no signature %q", signature)
+	}
+	for _, r := range runs {
+		feeds := map[string]*graph.Tensor{}
+		for alias, in := range r.Inputs {
+			feeds[sig.GetInputs()[alias].GetName()] = in.tensor(t)
+		}
+		for alias, want := range r.Outputs {
+			got, err := m.Run(context.Background(), feeds, []string{sig.GetOutputs()[alias].GetName()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			alike(t, alias, got[0], want.tensor(t))
+		}
+	}
+}
+
+func alike(t *testing.T, what string, got, want *graph.Tensor) {
+	t.Helper()
+	if got.DType != want.DType || !slices.Equal(got.Shape, want.Shape) {
+		t.Fatalf("%s: got %v %v, TensorFlow has %v %v", what, got.DType, got.Shape, want.DType, want.Shape)
+	}
+	for i := range want.Strings {
+		if string(got.Strings[i]) != string(want.Strings[i]) {
+			t.Fatalf("%s: element %d is %q, TensorFlow has %q", what, i, got.Strings[i], want.Strings[i])
+		}
+	}
+	for i := range want.Len() * min(1, want.DType.Size()) {
+		a, b := got.Float(i), want.Float(i)
+		if !(math.Abs(a-b) <= 1e-5*math.Max(1, math.Abs(b))) {
+			t.Fatalf("%s: element %d is %v, TensorFlow has %v", what, i, a, b)
+		}
+	}
+}
+
+// TestKerasModels loads what Keras saves and compares with TensorFlow's results.
+func TestKerasModels(t *testing.T) {
+	models := []string{"mlp", "cnn", "mobilenet", "ids", "lookup", "text", "attention", "resize"}
+	dir := os.Getenv("GOESTIMATOR_KERAS_MODELS")
+	if dir == "" {
+		if os.Getenv("GOESTIMATOR_ACCEPT") == "" {
+			t.Skip("skipped: takes a minute (GOESTIMATOR_ACCEPT=1)")
+		}
+		dir = t.TempDir()
+		p := peers(t)
+		if out := p.run(t, "keras_models.py", append([]string{dir}, models...)...); strings.Count(out, "ok") != len(models) {
+			t.Fatalf("not all models were saved: %s", out)
+		}
+	}
+	for _, name := range models {
+		t.Run(name, func(t *testing.T) {
+			m, err := session.Loader(session.Options{}).Load(context.Background(), filepath.Join(dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if err := m.Close(); err != nil {
+					t.Error(err)
+				}
+			}()
+			replayRuns(t, m, "serving_default", filepath.Join(dir, name+".json"))
+		})
+	}
+}
