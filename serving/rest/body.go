@@ -33,9 +33,9 @@ func readBody(w http.ResponseWriter, r *http.Request, buf []byte, o *Options) ([
 		return buf, tooLarge(o.MaxBody)
 	}
 	rc := http.NewResponseController(w)
-	// A connection that takes no deadlines, such as a test's, has none.
+	// A connection that takes no deadlines, such as a test's, has none. One that fails keeps its deadline, under
+	// which the server looks for the rest of the body.
 	_ = rc.SetReadDeadline(time.Now().Add(o.ReadTimeout))
-	defer func() { _ = rc.SetReadDeadline(time.Time{}) }()
 
 	body := io.Reader(http.MaxBytesReader(w, r.Body, o.MaxBody))
 	if strings.Contains(r.Header.Get("Content-Encoding"), "gzip") {
@@ -58,6 +58,7 @@ func readBody(w http.ResponseWriter, r *http.Request, buf []byte, o *Options) ([
 		case int64(len(buf)) > o.MaxBody:
 			return buf, tooLarge(o.MaxBody)
 		case err == io.EOF:
+			_ = rc.SetReadDeadline(time.Time{})
 			return buf, nil
 		case err != nil:
 			return buf, bodyError(err, o)
