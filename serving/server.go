@@ -119,7 +119,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 			}
 		}()
 	}
-	broken := make(chan error, 3)
+	broken := make(chan error, 4) // of the ports and of the start
 	var work sync.WaitGroup
 	s.serve(&work, broken)
 

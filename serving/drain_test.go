@@ -1,0 +1,113 @@
+package serving
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/serving/inference/modeltest"
+	"github.com/goestimator/goestimator/serving/servable"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/health/grpc_health_v1"
+)
+
+// slow is a model whose runs wait for a token.
+func slow(began chan<- struct{}, token <-chan struct{}) servable.Loader {
+	return servable.LoaderFunc(func(context.Context, string) (servable.Model, error) {
+		m := modeltest.New()
+		compute := m.Compute
+		m.Compute = func(ctx context.Context, feeds map[string]*graph.Tensor, fetches []string) ([]*graph.Tensor, error) {
+			began <- struct{}{}
+			<-token
+			return compute(ctx, feeds, fetches)
+		}
+		return m, nil
+	})
+}
+
+// TestDrains: requests that are going on are answered, whoever comes later finds the door closed.
+func TestDrains(t *testing.T) {
+	root := folders(t, "m/1")
+	began, token := make(chan struct{}), make(chan struct{})
+	s := run(t, Options{Models: single(root, "m"), Loader: slow(began, token), Drain: patience}).wait(t)
+	at := s.Addresses()
+	c := dial(t, at.GRPC)
+
+	conn, err := grpc.NewClient(at.GRPC, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	watch, err := grpc_health_v1.NewHealthClient(conn).Watch(testContext(t), &grpc_health_v1.HealthCheckRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := watch.Recv(); err != nil || r.Status != grpc_health_v1.HealthCheckResponse_SERVING {
+		t.Fatalf("health: %v, %v", r, err)
+	}
+	answers := make(chan error, 2)
+	go func() { _, err := predict(t, c, "m"); answers <- err }()
+	go func() {
+		if got := do(t, "POST", "http://"+at.REST+"/v1/models/m:predict", `{"instances": [1]}`); !strings.HasPrefix(got, "200") {
+			answers <- errors.New(got)
+			return
+		}
+		answers <- nil
+	}()
+	<-began
+	<-began
+	s.stop()
+	<-s.draining.Done()
+	if s.Ready() {
+		t.Error("ready while draining")
+	}
+	if r, err := watch.Recv(); err == nil && r.Status != grpc_health_v1.HealthCheckResponse_NOT_SERVING {
+		t.Errorf("health while draining: %v", r) // a stream that has ended already is good too
+	}
+	close(token)
+	for range 2 {
+		if err := <-answers; err != nil {
+			t.Errorf("a request that was going on: %v", err)
+		}
+	}
+	err = <-s.done
+	s.done <- err
+	if err != nil {
+		t.Error(err)
+	}
+	if l, err := net.Dial("tcp", at.GRPC); err == nil {
+		l.Close()
+		t.Error("the port still answers")
+	}
+}
+
+// TestDrainEnds: a request that does not end is cut off, and Run says so.
+func TestDrainEnds(t *testing.T) {
+	root := folders(t, "m/1")
+	began, token := make(chan struct{}), make(chan struct{})
+	s, err := New(Options{Models: single(root, "m"), Loader: slow(began, token), Drain: 10 * time.Millisecond, Listen: Listen{Host: "127.0.0.1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(testContext(t))
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	<-s.Available()
+	c := dial(t, s.Addresses().GRPC)
+	answer := make(chan error, 1)
+	go func() { _, err := predict(t, c, "m"); answer <- err }()
+	<-began
+	stop()
+	if err := <-answer; err == nil {
+		t.Error("the request was answered")
+	}
+	close(token)
+	if err := <-done; err == nil || !strings.Contains(err.Error(), "requests were cut off that were not done after 10ms") {
+		t.Errorf("got %v, want the requests that were cut off", err)
+	}
+}
