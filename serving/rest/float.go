@@ -11,16 +11,21 @@ func appendFloat(out []byte, v float64, bits int) []byte {
 	switch {
 	case math.IsNaN(v):
 		return append(out, "NaN"...)
+	case v == 0 && !math.Signbit(v):
+		return append(out, "0.0"...)
 	case math.IsInf(v, 1):
 		return append(out, "Infinity"...)
 	case math.IsInf(v, -1):
 		return append(out, "-Infinity"...)
 	}
-	start := len(out)
-	digits := 9
-	if bits == 64 {
-		digits = 17
+	digits := 17
+	if bits == 32 {
+		if n, exp, ok := nineDigits(math.Abs(v)); ok {
+			return appendFast(out, v, n, exp)
+		}
+		digits = 9
 	}
+	start := len(out)
 	out = strconv.AppendFloat(out, v, 'g', 6, bits)
 	if back, _ := strconv.ParseFloat(string(out[start:]), bits); back != v {
 		out = strconv.AppendFloat(out[:start], v, 'g', digits, bits)
@@ -31,4 +36,79 @@ func appendFloat(out []byte, v float64, bits int) []byte {
 		}
 	}
 	return append(out, ".0"...)
+}
+
+// nineDigits returns v, above zero, rounded to n × 10^(exp-8) with 10^8 <= n < 10^9. The product is good to sixteen digits;
+// ok is false where those do not tell which way to round, and for sizes that are rare.
+func nineDigits(v float64) (n uint64, exp int, ok bool) {
+	if v < 1e-13 || v >= 1e20 {
+		return 0, 0, false
+	}
+	exp = (int(math.Float64bits(v)>>52)-1023)*1233>>12 + 1 // at most one above the decimal exponent
+	y := v * tenths[22+8-exp]
+	if y < 1e8 {
+		exp--
+		y = v * tenths[22+8-exp]
+	}
+	n = uint64(y)
+	rest := y - float64(n)
+	if rest > 0.5 {
+		n++
+	}
+	return n, exp, math.Abs(rest-0.5) > 1e-5 && n >= 1e8 && n < 1e9
+}
+
+// appendFast appends the float32 v that nineDigits has rounded. Six digits give v back only where the other three are
+// near zero or a thousand: half a unit of v's last place is less than 61 of them.
+func appendFast(out []byte, v float64, n uint64, exp int) []byte {
+	digits := 9
+	if last := n % 1000; last <= 60 || last >= 940 {
+		six, e := (n+500)/1000, exp-5
+		text := strconv.AppendUint(make([]byte, 0, 32), six, 10)
+		text = strconv.AppendInt(append(text, 'e'), int64(e), 10)
+		if float64(decimal{m: six, e: e}.float32(text)) == math.Abs(v) {
+			n, digits = six*1000, 6
+			if six == 1e6 {
+				n, exp = 1e8, exp+1
+			}
+		}
+	}
+	var buf [9]byte
+	for i := 8; i >= 0; i-- {
+		buf[i] = byte('0' + n%10)
+		n /= 10
+	}
+	s := buf[:]
+	for s[len(s)-1] == '0' && len(s) > 1 {
+		s = s[:len(s)-1]
+	}
+	if v < 0 {
+		out = append(out, '-')
+	}
+	return appendDigits(out, s, exp, digits)
+}
+
+// appendDigits appends the number d.ddd × 10^exp as %g with that many digits does, a whole one with ".0".
+func appendDigits(out, s []byte, exp, digits int) []byte {
+	switch {
+	case exp < -4 || exp >= digits:
+		out = append(out, s[0])
+		if len(s) > 1 {
+			out = append(append(out, '.'), s[1:]...)
+		}
+		sign := byte('+')
+		if exp < 0 {
+			sign, exp = '-', -exp
+		}
+		return append(out, 'e', sign, byte('0'+exp/10), byte('0'+exp%10))
+	case exp < 0:
+		out = append(out, "0.000"[:1-exp]...)
+		return append(out, s...)
+	case len(s) > exp+1:
+		out = append(append(out, s[:exp+1]...), '.')
+		return append(out, s[exp+1:]...)
+	default:
+		out = append(out, s...)
+		return append(out, "00000000.0"[len(s)+7-exp:]...)
+	}
 }
