@@ -196,14 +196,14 @@ func (s *compiledStage) inferred(sp *special, r *run) error {
 		for i, b := range probes {
 			at, err := s.v.known(b, s.over(sp.types, b))
 			if err != nil {
-				return invalid("%v", err)
+				return unfit(err)
 			}
 			sp.probes[i] = at
 		}
 		if !sp.concrete {
 			at, err := s.v.known(r.batch, s.over(sp.types, r.batch))
 			if err != nil {
-				return invalid("%v", err)
+				return unfit(err)
 			}
 			if !s.v.agrees(sp.probes, at, r.batch) {
 				return errNotLinear

@@ -45,6 +45,9 @@ func Load(ctx context.Context, mg *savedmodel.MetaGraph, o Options) (s *Session,
 	if o.MaxConcurrent <= 0 {
 		o.MaxConcurrent = runtime.GOMAXPROCS(0)
 	}
+	if o.Limit <= 0 {
+		o.Limit = eager.DefaultLimit
+	}
 	flat, err := inline.Flatten(mg.Proto.GetGraphDef(), roots(mg))
 	if err != nil {
 		return nil, fmt.Errorf("saved model %s: %w", mg.Dir, err)

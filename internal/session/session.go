@@ -16,7 +16,7 @@ import (
 // Options say how a model is run.
 type Options struct {
 	MaxConcurrent int           // programs of one kind at the same time; 0: GOMAXPROCS
-	Limit         int64         // most bytes of one tensor of the eager part; 0: eager.DefaultLimit
+	Limit         int64         // most bytes of one tensor; 0: eager.DefaultLimit
 	Device        device.Device // of compiled parts; nil: the host
 }
 

@@ -125,7 +125,7 @@ func (p *plan) newVariant(r *run) (*variant, error) {
 	}
 	v, err := p.infer(r, true)
 	if err != nil {
-		return nil, invalid("%v", err)
+		return nil, unfit(err)
 	}
 	return v, v.divide()
 }
@@ -198,12 +198,33 @@ func (v *variant) known(batch int, over map[int]infer.Value) ([]infer.Value, err
 			if x, ok := over[at]; ok {
 				o = x
 			}
-			if !fed[at] {
-				all[at] = o
+			if fed[at] {
+				continue
 			}
+			if err := p.s.affordable(o, n.Outputs[k].DType); err != nil && batch != probeA && batch != probeB {
+				return nil, fmt.Errorf("node %q (%s): %w", n.Name, n.Op, err)
+			}
+			all[at] = o
 		}
 	}
 	return all, nil
+}
+
+// affordable fails for a tensor that is larger than the session allows.
+func (s *Session) affordable(v infer.Value, d graph.DType) error {
+	n, err := infer.Elements(v.Shape)
+	if size := int64(max(d.Size(), 1)); v.Known && err == nil && int64(n) > s.options.Limit/size {
+		return fmt.Errorf("%w: %v of shape %v, the limit is %d bytes", eager.ErrLimit, d, v.Shape, s.options.Limit)
+	}
+	return nil
+}
+
+// unfit is the error of feeds for which no sizes can be inferred.
+func unfit(err error) error {
+	if errors.Is(err, eager.ErrLimit) {
+		return err
+	}
+	return invalid("%v", err)
 }
 
 // right reports whether the sizes at a run's batch are those that the variant takes for granted.
