@@ -112,8 +112,10 @@ func size(feeds map[string]*graph.Tensor) (int, error) {
 		return 0, invalid("Batching Run() must have at least one input tensor")
 	}
 	rows := -1
-	for _, t := range feeds {
+	for name, t := range feeds {
 		switch {
+		case !whole(t):
+			return 0, invalid("the data of input %s does not fit its shape %v of %s", name, t.Shape, t.DType)
 		case len(t.Shape) == 0:
 			return 0, invalid("Batching Run() input tensors must have at least one dimension")
 		case rows >= 0 && t.Shape[0] != rows:
@@ -122,6 +124,17 @@ func size(feeds map[string]*graph.Tensor) (int, error) {
 		rows = t.Shape[0]
 	}
 	return rows, nil
+}
+
+// whole says whether a tensor has the elements that its shape says.
+func whole(t *graph.Tensor) bool {
+	if slices.ContainsFunc(t.Shape, func(d int) bool { return d < 0 }) {
+		return false
+	}
+	if t.DType == graph.String {
+		return len(t.Strings) == t.Len()
+	}
+	return t.DType.Size() > 0 && len(t.Bytes) == t.Len()*t.DType.Size()
 }
 
 // input is what signatures say of a tensor.

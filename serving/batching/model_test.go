@@ -300,6 +300,8 @@ func TestShapesThatDoNotJoin(t *testing.T) {
 		b.go1(b.Context(), b.fails(codes.InvalidArgument, "Batching Run() input tensors must have at least one dimension"), []float32{1})
 		_, err := b.m.Run(b.Context(), nil, []string{"y:0"})
 		b.fails(codes.InvalidArgument, "Batching Run() must have at least one input tensor")(nil, err)
+		_, err = b.m.Run(b.Context(), map[string]*graph.Tensor{"x:0": {DType: graph.Float32, Shape: []int{3}, Bytes: make([]byte, 8)}}, []string{"y:0"})
+		b.fails(codes.InvalidArgument, "the data of input x:0 does not fit its shape [3] of float32")(nil, err)
 		_, err = b.m.Run(b.Context(), map[string]*graph.Tensor{"a": graph.NewTensor(graph.Float32, 1), "b": graph.NewTensor(graph.Float32, 2)}, []string{"y:0"})
 		b.fails(codes.InvalidArgument, "Batching Run() input tensors must have equal 0th-dimension size")(nil, err)
 	})

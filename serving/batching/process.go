@@ -113,6 +113,9 @@ func (m *Model) run(b *batch, feeds map[string]*graph.Tensor, rows int) (out []*
 		return nil, status.Error(codes.Internal, "Wrong number of batched output tensors")
 	}
 	for _, o := range out {
+		if o == nil || !whole(o) {
+			return nil, status.Errorf(codes.Internal, "an output of the model %s does not have the data of its shape", m.id)
+		}
 		if len(o.Shape) == 0 {
 			return nil, status.Error(codes.FailedPrecondition, "Batched output tensor has 0 dimensions")
 		}

@@ -26,6 +26,8 @@ func TestModelsThatMisbehave(t *testing.T) {
 		{func(*graph.Tensor) []*graph.Tensor { return []*graph.Tensor{graph.ScalarOf(float32(1))} }, codes.FailedPrecondition, "Batched output tensor has 0 dimensions"},
 		{func(*graph.Tensor) []*graph.Tensor { return []*graph.Tensor{graph.NewTensor(graph.Float32, 3)} }, codes.FailedPrecondition,
 			"Batched output tensor's 0th dimension does not equal the sum of the 0th dimension sizes of the input tensors"},
+		{func(*graph.Tensor) []*graph.Tensor { return []*graph.Tensor{{DType: graph.Float32, Shape: []int{2}}} }, codes.Internal, "does not have the data of its shape"},
+		{func(*graph.Tensor) []*graph.Tensor { return []*graph.Tensor{nil} }, codes.Internal, "does not have the data of its shape"},
 		{func(*graph.Tensor) []*graph.Tensor { return nil }, codes.Internal, "Wrong number of batched output tensors"},
 		{func(*graph.Tensor) []*graph.Tensor { panic("no") }, codes.Internal, "panicked: no"},
 	} {
@@ -148,4 +150,24 @@ func TestFetchOrder(t *testing.T) {
 	if err != nil || string(out[0].Strings[0]) != "z" || string(out[1].Strings[0]) != "a" || string(out[2].Strings[0]) != "z" || out[0] == out[2] {
 		t.Errorf("got %v, %v", out, err)
 	}
+}
+
+// Batches that become ready together run on as many workers as there are.
+func TestAllWorkers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &half{busy: time.Second}
+		s := NewScheduler(Options{Threads: 3})
+		defer s.Close()
+		m := New(servable.ID{Name: "half"}, h.model(), small(func(p *Parameters) {
+			p.MaxBatchSize, p.EnableLargeBatchSplitting, p.MaxExecutionBatchSize = 12, true, 4
+		}), s)
+		synctest.Wait()
+		start := time.Now()
+		if _, err := m.Run(t.Context(), floats(t, make([]float32, 12), 12), []string{"y:0"}); err != nil {
+			t.Error(err)
+		}
+		if d := time.Since(start); d != time.Second {
+			t.Errorf("three batches took %v on three workers", d)
+		}
+	})
 }

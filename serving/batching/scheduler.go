@@ -93,9 +93,10 @@ func (s *Scheduler) work() {
 	}
 }
 
-// next takes a batch that is ready from the queue whose turn it is.
+// next takes a batch that is ready from the queue whose turn it is, and wakes another worker where there is one more.
 func (s *Scheduler) next(now time.Time) *batch {
-	i := slices.IndexFunc(s.active, func(q *queue) bool { return q.ready(now, s.closed) })
+	ready := func(q *queue) bool { return q.ready(now, s.closed) }
+	i := slices.IndexFunc(s.active, ready)
 	if i < 0 {
 		return nil
 	}
@@ -106,6 +107,9 @@ func (s *Scheduler) next(now time.Time) *batch {
 		s.active = append(s.active, q)
 	} else {
 		delete(q.model.queues, q.key)
+	}
+	if slices.ContainsFunc(s.active, ready) {
+		s.wake.Signal()
 	}
 	b.start(now)
 	return b

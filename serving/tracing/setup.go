@@ -44,7 +44,9 @@ func Setup(ctx context.Context, o Options) (shutdown func(context.Context) error
 	before, beforeText := otel.GetTracerProvider(), otel.GetTextMapPropagator()
 	otel.SetTracerProvider(p)
 	otel.SetTextMapPropagator(propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{}))
+	recording.Store(true)
 	return func(ctx context.Context) error {
+		recording.Store(false)
 		otel.SetTracerProvider(before)
 		otel.SetTextMapPropagator(beforeText)
 		return errors.Join(p.ForceFlush(ctx), p.Shutdown(ctx))
