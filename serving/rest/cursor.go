@@ -52,6 +52,10 @@ func (c cursor) end() int {
 		return int(c.d.nodes[c.n].end)
 	case '"':
 		return stringEnd(b, p)
+	case 't', 'n':
+		return p + 4
+	case 'f':
+		return p + 5
 	}
 	for ; ; p++ {
 		switch b[p] {

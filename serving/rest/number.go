@@ -148,7 +148,7 @@ func readDecimal(b []byte, p int) (d decimal, end int, ok bool) {
 		return d, p, false
 	}
 	m, e := uint64(b[p]-'0'), 0
-	for p++; digit(b[p]); p++ {
+	for p++; m > 0 && digit(b[p]); p++ { // nothing follows a leading zero
 		x := uint64(b[p] - '0')
 		if m <= most || m == most+1 && x <= 5 {
 			m = m*10 + x
