@@ -66,7 +66,7 @@ Exit codes: 0 drained after a signal; 1 an error, such as a model that cannot be
 loaded at the start or requests that were cut off; 2 a mistake in the
 command line or the config; 130 ended by a second Ctrl-C.`,
 		Example: `  goestimator serve --model fashion=exports/fashion
-  goestimator serve --model-config-file configs/serving.config --model-config-file-poll-wait-seconds 10
+  goestimator serve --model-config-file configs/serving_models.config --model-config-file-poll-wait-seconds 10
   goestimator serve --model-root exports --port 0 --rest-port 0 --json
   curl -d '{"instances": [1.0, 2.0, 5.0]}' http://localhost:8501/v1/models/half_plus_two:predict`,
 		Args: noArgs,

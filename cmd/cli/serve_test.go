@@ -18,7 +18,9 @@ import (
 
 	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/serving"
+	"github.com/goestimator/goestimator/serving/batching"
 	"github.com/goestimator/goestimator/serving/client"
+	"github.com/goestimator/goestimator/serving/monitoring"
 )
 
 // TestServeBinary builds the binary and serves TensorFlow's half_plus_two with it:
@@ -131,4 +133,18 @@ func post(ctx context.Context, t *testing.T, url, body string) string {
 		t.Fatal(err)
 	}
 	return fmt.Sprintf("%d %s", resp.StatusCode, text)
+}
+
+// TestServeConfigs: the examples in configs are what the flags take.
+func TestServeConfigs(t *testing.T) {
+	const configs = "../../configs/serving_"
+	if err := checkConfigFile(configs + "models.config"); err != nil {
+		t.Error(err)
+	}
+	if _, err := batching.ReadFile(configs + "batching.config"); err != nil {
+		t.Error(err)
+	}
+	if c, err := monitoring.ReadConfig(configs + "monitoring.config"); err != nil || !c.Enable {
+		t.Errorf("monitoring: %+v, %v", c, err)
+	}
 }
