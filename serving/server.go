@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -57,7 +56,7 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{o: o, listeners: ls, health: newHealth(), available: make(chan struct{})}
 	s.draining, s.drain = context.WithCancel(context.Background())
-	s.registry = monitoring.New(func(model string) bool { return slices.Contains(s.models.Models(), model) })
+	s.registry = monitoring.New(func(model string) bool { return s.models.Has(model) })
 	if s.models, err = s.newManager(); err != nil {
 		ls.close()
 		return nil, err

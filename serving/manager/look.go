@@ -138,16 +138,18 @@ func (w *watcher) follow(paths []string) {
 	if w.fs == nil {
 		return
 	}
-	now := w.fs.WatchList()
-	for _, p := range now {
-		if !slices.Contains(paths, p) {
+	wanted := map[string]bool{}
+	for _, p := range paths {
+		wanted[p] = true
+	}
+	for _, p := range w.fs.WatchList() {
+		if !wanted[p] {
 			_ = w.fs.Remove(p) // gone already
 		}
+		delete(wanted, p)
 	}
-	for _, p := range paths {
-		if !slices.Contains(now, p) {
-			_ = w.fs.Add(p)
-		}
+	for p := range wanted {
+		_ = w.fs.Add(p)
 	}
 }
 

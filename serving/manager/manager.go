@@ -166,6 +166,12 @@ func (m *Manager) Models() []string {
 	return slices.Sorted(maps.Keys(*m.rows.Load()))
 }
 
+// Has reports whether a model of that name is in the config.
+func (m *Manager) Has(name string) bool {
+	_, ok := (*m.rows.Load())[name]
+	return ok
+}
+
 // Config returns the config that is in force; nobody changes it.
 func (m *Manager) Config() *config.ModelServerConfig {
 	m.mu.Lock()

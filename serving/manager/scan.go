@@ -40,8 +40,8 @@ func scan(name, base string, warn func(string)) ([]found, error) {
 			continue
 		}
 		dir := filepath.Join(base, c.Name())
-		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			continue // a file, or gone again
+		if !isDir(dir, c) {
+			continue
 		}
 		if other, ok := byNumber[number]; ok {
 			warn(fmt.Sprintf("Duplicate version directories detected. Version %d will be loaded from %s, %s will be ignored", number, dir, other.dir))
@@ -57,6 +57,15 @@ func scan(name, base string, warn func(string)) ([]found, error) {
 		warn(noVersions(name, base))
 	}
 	return out, nil
+}
+
+// isDir reports whether a child is a folder, or a link to one.
+func isDir(path string, c fs.DirEntry) bool {
+	if c.Type()&fs.ModeSymlink == 0 {
+		return c.IsDir()
+	}
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 func noVersions(name, base string) string {
