@@ -5,8 +5,12 @@ import (
 	"strconv"
 )
 
-// debugLimit is the size from which on nothing is added to a value in an error.
-const debugLimit = 256
+// debugLimit is the size from which on nothing is added to a value in an error; longestDebug is how much of a string is
+// shown, which TensorFlow Serving shows whole.
+const (
+	debugLimit   = 256
+	longestDebug = 4096
+)
 
 // debug prints a value for an error: as JSON, cut off behind debugLimit bytes or before a number that is not finite.
 func (d *document) debug(c cursor) string {
@@ -25,7 +29,7 @@ func (w *writer) value(c *cursor) bool {
 	case '{', '[':
 		return w.container(c)
 	case '"':
-		w.quoted(unquote(c.text()))
+		w.quoted(shown(unquote(c.text())))
 	case 't', 'f', 'n':
 		w.raw(string(c.text()))
 	default:
@@ -52,7 +56,7 @@ func (w *writer) container(c *cursor) bool {
 			if len(w.buf) >= debugLimit {
 				return false
 			}
-			w.quoted(c.name())
+			w.quoted(shown(c.name()))
 		}
 		if !w.value(c) {
 			return false
@@ -65,6 +69,8 @@ func (w *writer) container(c *cursor) bool {
 	c.separator(c.p + 1)
 	return true
 }
+
+func shown(s []byte) []byte { return s[:min(len(s), longestDebug)] }
 
 // appendDebugNumber appends a number as RapidJSON writes it; nothing where it is not finite.
 func appendDebugNumber(out []byte, c *cursor) ([]byte, bool) {

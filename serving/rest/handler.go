@@ -39,7 +39,7 @@ type Options struct {
 	GzipMin      int           // smallest reply that is compressed for clients that accept gzip (1 KiB); negative: none is
 
 	CORS  bool                    // the headers that let pages of any origin call
-	Extra map[string]http.Handler // further paths, such as that of the metrics; one that ends in "/" with all below it
+	Extra map[string]http.Handler // further paths, such as that of the metrics; one that ends in "/", but the root, with all below it
 }
 
 func (o *Options) setDefaults() {
@@ -98,10 +98,11 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // below finds the extra handler of the folder that path lies in.
 func (h *handler) below(path string) http.Handler {
-	for path != "" {
-		path = path[:strings.LastIndexByte(path[:len(path)-1], '/')+1]
-		if x, ok := h.Extra[path]; ok {
-			return x
+	for i := len(path) - 1; i > 0; i-- {
+		if path[i] == '/' {
+			if x, ok := h.Extra[path[:i+1]]; ok {
+				return x
+			}
 		}
 	}
 	return nil

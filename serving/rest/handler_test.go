@@ -273,18 +273,20 @@ func TestExtraPathsAndReadiness(t *testing.T) {
 	}
 	s := start(t, func(o *Options) {
 		o.Ready = func() bool { return ready }
-		o.Extra = map[string]http.Handler{"/monitoring/prometheus/metrics": page("metrics"), "/page/": page("page"), "/page/own": page("own")}
+		o.Extra = map[string]http.Handler{"/monitoring/prometheus/metrics": page("metrics"), "/page/": page("page"), "/page/own": page("own"), "/": page("root")}
 	})
 	for path, want := range map[string]string{
 		"/monitoring/prometheus/metrics": "metrics", "/monitoring/prometheus/metrics?x=1": "metrics", "/page/": "page", "/page/a/b.js?v=1": "page",
-		"/page/own": "own", "/healthz": "ok\n",
+		"/page/own": "own", "/": "root", "/healthz": "ok\n",
 	} {
 		if resp, text := do(t, s, "GET", path, nil); resp.StatusCode != 200 || text != want {
 			t.Errorf("%s: %d %q", path, resp.StatusCode, text)
 		}
 	}
-	if resp, _ := do(t, s, "GET", "/page", nil); resp.StatusCode != 404 {
-		t.Errorf("/page: %d", resp.StatusCode)
+	for _, path := range []string{"/page", "/statuspage", "/a/b/", "//"} {
+		if resp, _ := do(t, s, "GET", path, nil); resp.StatusCode != 404 {
+			t.Errorf("%s: %d", path, resp.StatusCode)
+		}
 	}
 	if resp, text := do(t, s, "GET", "/readyz", nil); resp.StatusCode != 503 || text != "not ready\n" {
 		t.Errorf("%d %q", resp.StatusCode, text)
