@@ -45,14 +45,16 @@ type load struct {
 func (l load) p99() time.Duration { return l.latencies[len(l.latencies)*99/100] }
 
 // offer sends so many requests at a mean rate, at moments that do not depend on the answers. Time is the bubble's.
-func offer(t *testing.T, m servable.Model, requests int, perSecond float64) load {
+func offer(t testing.TB, m servable.Model, requests int, perSecond float64) load {
 	r := rand.New(rand.NewPCG(1, 2))
 	feeds := map[string]*graph.Tensor{"x:0": graph.NewTensor(graph.Float32, 1)}
 	l := load{offered: requests}
 	var mu sync.Mutex
 	var calls sync.WaitGroup
+	next := time.Now()
 	for range requests {
-		time.Sleep(time.Duration(-math.Log(1-r.Float64()) / perSecond * float64(time.Second)))
+		next = next.Add(time.Duration(-math.Log(1-r.Float64()) / perSecond * float64(time.Second)))
+		time.Sleep(time.Until(next))
 		calls.Go(func() {
 			start := time.Now()
 			_, err := m.Run(context.Background(), feeds, []string{"y:0"})
@@ -122,6 +124,19 @@ func TestOverload(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// The same by the real clock, on a machine that may have other work: the ratio of p99 at twice the capacity to the unloaded one.
+func BenchmarkOverload(b *testing.B) {
+	for b.Loop() {
+		l := New(Options{Slots: 4, Hold: true})
+		m := l.Wrap(fixed(4))
+		calm, busy := offer(b, m, 100, 100), offer(b, m, 1600, 1600)
+		b.ReportMetric(float64(busy.p99())/float64(calm.p99()), "p99/p99")
+		b.ReportMetric(busy.p99().Seconds()*1000, "ms-p99")
+		b.ReportMetric(busy.slowestRefusal.Seconds()*1000, "ms-refusal")
+		b.ReportMetric(200*float64(busy.accepted)/float64(busy.offered), "%used")
 	}
 }
 
