@@ -8,6 +8,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/goestimator/goestimator/serving/wire"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
@@ -67,7 +68,7 @@ func (o Options) dialOptions() []grpc.DialOption {
 	size := or(o.MaxMessage, math.MaxInt32)
 	opts := []grpc.DialOption{
 		grpc.WithTransportCredentials(creds),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(size), grpc.MaxCallSendMsgSize(size), grpc.MaxRetryRPCBufferSize(size)),
+		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(wire.Codec{}), grpc.MaxCallRecvMsgSize(size), grpc.MaxCallSendMsgSize(size), grpc.MaxRetryRPCBufferSize(size)),
 	}
 	if o.Token != "" {
 		opts = append(opts, grpc.WithPerRPCCredentials(token{o.Token, o.TLS != nil}))

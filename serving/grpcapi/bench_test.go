@@ -10,6 +10,7 @@ import (
 	"github.com/goestimator/goestimator/serving/grpcapi"
 	"github.com/goestimator/goestimator/serving/inference"
 	"github.com/goestimator/goestimator/serving/servable"
+	"github.com/goestimator/goestimator/serving/wire"
 	ex "github.com/wamuir/graft/tensorflow/core/example/example_protos_go_proto"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
@@ -40,7 +41,7 @@ func loopback(b *testing.B) *grpc.ClientConn {
 	grpcapi.Register(s, &inference.Service{Models: src}, &grpcapi.Models{Catalog: src})
 	go func() { _ = s.Serve(lis) }()
 	b.Cleanup(s.Stop)
-	conn, err := grpc.NewClient(lis.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(1<<30)))
+	conn, err := grpc.NewClient(lis.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.ForceCodecV2(wire.Codec{}), grpc.MaxCallRecvMsgSize(1<<30)))
 	if err != nil {
 		b.Fatal(err)
 	}

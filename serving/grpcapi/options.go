@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goestimator/goestimator/serving/wire"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -25,10 +26,11 @@ type Limits struct {
 	Log     *slog.Logger  // panics; nil: slog.Default
 }
 
-// Options returns what a server for Register is made with: messages of up to 2 GiB, a deadline for every call,
+// Options returns what a server for Register is made with: the codec of package wire, messages of up to 2 GiB, a deadline for every call,
 // error texts of at most 1024 bytes and then "...TRUNCATED", and INTERNAL for a handler that panics.
 func Options(l Limits) []grpc.ServerOption {
 	return []grpc.ServerOption{
+		grpc.ForceServerCodecV2(wire.Codec{}),
 		grpc.MaxRecvMsgSize(math.MaxInt32),
 		grpc.MaxSendMsgSize(math.MaxInt32),
 		grpc.ChainUnaryInterceptor(l.intercept),

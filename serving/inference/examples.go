@@ -2,6 +2,7 @@ package inference
 
 import (
 	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/serving/wire"
 	"github.com/wamuir/graft/tensorflow/core/example/example_protos_go_proto"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 	"google.golang.org/grpc/codes"
@@ -59,14 +60,14 @@ func examplesOf(in *apis.Input) (e Examples, err error) {
 	case *apis.Input_ExampleListWithContext:
 		list = k.ExampleListWithContext.GetExamples()
 		if c := k.ExampleListWithContext.GetContext(); c != nil {
-			if e.Context, err = proto.Marshal(c); err != nil {
+			if e.Context, err = wire.ExampleBytes(c); err != nil {
 				return e, status.Error(codes.Internal, "Error parsing serialized input.")
 			}
 		}
 	}
 	e.Serialized = make([][]byte, len(list))
 	for i, x := range list {
-		if e.Serialized[i], err = proto.Marshal(x); err != nil {
+		if e.Serialized[i], err = wire.ExampleBytes(x); err != nil {
 			return e, status.Error(codes.Internal, "Error parsing serialized input.")
 		}
 	}
