@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -91,6 +92,48 @@ func BenchmarkDecode(b *testing.B) {
 					err = json.Unmarshal(v.Instances, &x)
 				}
 				if err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkDecodeOthers reads pixels as integers, and pictures as base64.
+func BenchmarkDecodeOthers(b *testing.B) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	pixels := []byte(`{"instances":[`)
+	for i := range 128 {
+		if i > 0 {
+			pixels = append(pixels, ',')
+		}
+		pixels = append(pixels, '[')
+		for range 783 {
+			pixels = append(strconv.AppendInt(pixels, max(0, rng.Int64N(512)-256), 10), ", "...)
+		}
+		pixels = append(pixels, "0]"...)
+	}
+	pixels = append(pixels, "]}"...)
+	picture := make([]byte, 1<<20)
+	for i := range picture {
+		picture[i] = byte(rng.Uint32())
+	}
+	text, _ := appendOutputs(nil, outputs{names: []string{"x_bytes"}, tensors: []*graph.Tensor{{DType: graph.String, Shape: []int{1}, Strings: [][]byte{picture}}}})
+	pictures := bytes.Replace(text, []byte("outputs"), []byte("inputs"), 1)
+	for name, c := range map[string]struct {
+		body []byte
+		d    graph.DType
+	}{"pixels": {pixels, graph.Int32}, "base64": {pictures, graph.String}} {
+		body := append(make([]byte, 0, len(c.body)+padding), c.body...)
+		b.Run(name, func(b *testing.B) {
+			var d document
+			b.SetBytes(int64(len(body)))
+			for b.Loop() {
+				q, err := readPredict(&d, body)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if _, err := q.tensors(map[string]graph.DType{"x": c.d}); err != nil {
 					b.Fatal(err)
 				}
 			}

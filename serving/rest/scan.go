@@ -102,7 +102,7 @@ value:
 		}
 		return errValue, p
 	default:
-		p, text = scanNumber(b, p)
+		p, text = d.scanNumbers(p)
 	}
 	if text != "" {
 		return text, p
@@ -151,6 +151,26 @@ closing:
 		return "", p
 	}
 	goto behind
+}
+
+// scanNumbers checks the number at p and, in a list, those that follow it; it counts all but the last.
+func (d *document) scanNumbers(p int) (int, string) {
+	b := d.b
+	p, text := scanNumber(b, p)
+	if len(d.stack) == 0 || d.stack[len(d.stack)-1]&1 == 1 {
+		return p, text
+	}
+	count := uint32(0)
+	for text == "" && b[p] == ',' {
+		next := space(b, p+1)
+		if !digit(b[next]) && b[next] != '-' {
+			break
+		}
+		p, text = scanNumber(b, next)
+		count++
+	}
+	d.nodes[d.stack[len(d.stack)-1]>>1].count += count
+	return p, text
 }
 
 func (d *document) open(object uint32) {
