@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/goestimator/goestimator/internal/bundle"
 	"github.com/goestimator/goestimator/internal/graph"
@@ -38,12 +39,7 @@ func (a *assembly) save(vars Variables) error {
 		}
 		a.variables = append(a.variables, v)
 	}
-	slices.SortFunc(a.variables, func(x, y variable) int {
-		if x.name < y.name {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(a.variables, func(x, y variable) int { return strings.Compare(x.name, y.name) })
 	for i := range a.variables {
 		a.initial(&a.variables[i])
 	}

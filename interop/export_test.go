@@ -232,6 +232,7 @@ func TestImageModelsAreServed(t *testing.T) {
 	checkServed(t, py, work, list)
 }
 
+// exampleImages are images as serialized tf.train.Examples.
 func exampleImages(t *testing.T, d data) *graph.Tensor {
 	t.Helper()
 	n := d.images.Shape[0]

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -107,6 +108,9 @@ func fill(fsys atomicfile.FS, dir string, w Writing) error {
 	data, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
 	if err != nil {
 		return err
+	}
+	if len(data) > math.MaxInt32 {
+		return fmt.Errorf("the graphs take %d bytes: expected at most 2 GiB, protocol buffers' limit", len(data))
 	}
 	file := BinaryFile
 	if w.Text {
