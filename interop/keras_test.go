@@ -123,16 +123,48 @@ func TestKerasModels(t *testing.T) {
 	}
 	for _, name := range models {
 		t.Run(name, func(t *testing.T) {
-			m, err := session.Loader(session.Options{}).Load(context.Background(), filepath.Join(dir, name))
-			if err != nil {
-				t.Fatal(err)
+			replayRuns(t, served(t, filepath.Join(dir, name)), "serving_default", filepath.Join(dir, name+".json"))
+		})
+	}
+}
+
+// served loads a SavedModel as the server does.
+func served(t *testing.T, dir string) servable.Model {
+	t.Helper()
+	m, err := session.Loader(session.Options{}).Load(context.Background(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return m
+}
+
+// TestEstimatorModels loads what tf.estimator exports: columns, parsing of examples, heads.
+func TestEstimatorModels(t *testing.T) {
+	models := []string{"linear", "binary", "dnn", "regressor", "both"}
+	dir := os.Getenv("GOESTIMATOR_ESTIMATOR_MODELS")
+	if dir == "" {
+		if os.Getenv("GOESTIMATOR_ACCEPT") == "" {
+			t.Skip("skipped: takes a minute (GOESTIMATOR_ACCEPT=1)")
+		}
+		dir = t.TempDir()
+		p := peers(t)
+		if out := p.run(t, "estimator_models.py", dir); strings.Count(out, "ok") != len(models) {
+			t.Fatalf("not all models were exported: %s", out)
+		}
+	}
+	for _, name := range models {
+		t.Run(name, func(t *testing.T) {
+			m := served(t, filepath.Join(dir, name))
+			for key := range m.Signatures() {
+				t.Run(key, func(t *testing.T) {
+					replayRuns(t, m, key, filepath.Join(dir, name+"."+key+".json"))
+				})
 			}
-			defer func() {
-				if err := m.Close(); err != nil {
-					t.Error(err)
-				}
-			}()
-			replayRuns(t, m, "serving_default", filepath.Join(dir, name+".json"))
 		})
 	}
 }

@@ -48,7 +48,11 @@ func Load(ctx context.Context, mg *savedmodel.MetaGraph, o Options) (s *Session,
 	if o.Limit <= 0 {
 		o.Limit = eager.DefaultLimit
 	}
-	flat, err := inline.Flatten(mg.Proto.GetGraphDef(), roots(mg))
+	files, err := assets(mg)
+	if err != nil {
+		return nil, fmt.Errorf("saved model %s: %w", mg.Dir, err)
+	}
+	flat, err := inline.Flatten(mg.Proto.GetGraphDef(), roots(mg, files))
 	if err != nil {
 		return nil, fmt.Errorf("saved model %s: %w", mg.Dir, err)
 	}
@@ -60,8 +64,8 @@ func Load(ctx context.Context, mg *savedmodel.MetaGraph, o Options) (s *Session,
 	if s.dev == nil {
 		s.dev = device.NewHost()
 	}
-	s.env = environment(mg, o)
-	if err := s.prepare(ctx, mg); err != nil {
+	s.env = environment(mg, files, o)
+	if err := s.prepare(ctx, mg, files); err != nil {
 		return nil, errors.Join(fmt.Errorf("saved model %s: %w", mg.Dir, err), s.abandon())
 	}
 	return s, nil
@@ -76,11 +80,11 @@ func (s *Session) abandon() error {
 }
 
 // environment is what eager nodes see: variables and tables of their own, the model's files alone.
-func environment(mg *savedmodel.MetaGraph, o Options) *eager.Env {
+func environment(mg *savedmodel.MetaGraph, files []savedmodel.Asset, o Options) *eager.Env {
 	prefix := filepath.Join(mg.Dir, savedmodel.VariablesPrefix)
-	assets := map[string]bool{}
-	for _, a := range mg.Assets {
-		assets[a.Path] = true
+	own := map[string]bool{}
+	for _, a := range files {
+		own[a.Path] = true
 	}
 	return &eager.Env{Limit: o.Limit, Resources: eager.NewResources(),
 		Bundle: func(p string) (*bundle.Reader, error) {
@@ -90,7 +94,7 @@ func environment(mg *savedmodel.MetaGraph, o Options) *eager.Env {
 			return bundle.Open(atomicfile.OS{}, p)
 		},
 		Open: func(p string) (io.ReadCloser, error) {
-			if !assets[p] {
+			if !own[p] {
 				return nil, fmt.Errorf("file %q is not one of the model's assets", p)
 			}
 			return os.Open(p)
@@ -98,7 +102,7 @@ func environment(mg *savedmodel.MetaGraph, o Options) *eager.Env {
 }
 
 // roots are the nodes that a session may have to run.
-func roots(mg *savedmodel.MetaGraph) []string {
+func roots(mg *savedmodel.MetaGraph, files []savedmodel.Asset) []string {
 	var names []string
 	add := func(tensor string) {
 		if node, _, ok := split(tensor); ok {
@@ -113,7 +117,7 @@ func roots(mg *savedmodel.MetaGraph) []string {
 			add(t.GetName())
 		}
 	}
-	for _, a := range mg.Assets {
+	for _, a := range files {
 		add(a.Tensor)
 	}
 	names = append(names, mg.InitOps...)
@@ -126,7 +130,7 @@ func roots(mg *savedmodel.MetaGraph) []string {
 }
 
 // prepare checks the ops, restores variables and runs the init ops.
-func (s *Session) prepare(ctx context.Context, mg *savedmodel.MetaGraph) (err error) {
+func (s *Session) prepare(ctx context.Context, mg *savedmodel.MetaGraph, files []savedmodel.Asset) (err error) {
 	if s.vars, err = newVariables(s.dev, s.env); err != nil {
 		return err
 	}
@@ -146,7 +150,7 @@ func (s *Session) prepare(ctx context.Context, mg *savedmodel.MetaGraph) (err er
 	if err := s.restore(ctx, mg); err != nil {
 		return err
 	}
-	if err := s.initialise(ctx, mg); err != nil {
+	if err := s.initialise(ctx, mg.InitOps, files); err != nil {
 		return err
 	}
 	if err := warm(plans); err != nil {
@@ -267,12 +271,12 @@ func (s *Session) restore(ctx context.Context, mg *savedmodel.MetaGraph) error {
 }
 
 // initialise runs the init ops.
-func (s *Session) initialise(ctx context.Context, mg *savedmodel.MetaGraph) error {
-	if len(mg.InitOps) == 0 {
+func (s *Session) initialise(ctx context.Context, ops []string, files []savedmodel.Asset) error {
+	if len(ops) == 0 {
 		return nil
 	}
 	feeds := map[string]*graph.Tensor{}
-	for _, a := range mg.Assets {
+	for _, a := range files {
 		o, ok := tensor(s.graph, a.Tensor)
 		if !ok {
 			return fmt.Errorf("asset %s: tensor %q is not in the graph", filepath.Base(a.Path), a.Tensor)
@@ -287,7 +291,7 @@ func (s *Session) initialise(ctx context.Context, mg *savedmodel.MetaGraph) erro
 		}
 		feeds[a.Tensor] = t
 	}
-	return s.once(ctx, feeds, mg.InitOps...)
+	return s.once(ctx, feeds, ops...)
 }
 
 // once runs nodes for their effects.
