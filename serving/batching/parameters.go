@@ -35,7 +35,7 @@ type Parameters struct {
 
 // Defaults are those of TensorFlow Serving.
 func Defaults() Parameters {
-	return Parameters{MaxBatchSize: 1000, MaxEnqueuedBatches: 10, NumBatchThreads: runtime.NumCPU()}
+	return Parameters{MaxBatchSize: 1000, MaxEnqueuedBatches: 10, NumBatchThreads: runtime.NumCPU(), ThreadPoolName: "batch_threads"}
 }
 
 // Parse reads a BatchingParameters message in text form and checks it.
@@ -64,7 +64,9 @@ func Parse(text []byte) (Parameters, error) {
 	for _, n := range m.AllowedBatchSizes {
 		p.AllowedBatchSizes = append(p.AllowedBatchSizes, int(n))
 	}
-	p.ThreadPoolName = m.ThreadPoolName.GetValue()
+	if m.ThreadPoolName != nil {
+		p.ThreadPoolName = m.ThreadPoolName.Value
+	}
 	p.PadVariableLengthInputs = m.PadVariableLengthInputs
 	p.EnableLargeBatchSplitting = m.EnableLargeBatchSplitting.GetValue()
 	if p.EnableLargeBatchSplitting && m.MaxExecutionBatchSize == nil {

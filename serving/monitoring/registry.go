@@ -82,7 +82,7 @@ func value(m *dto.Metric) float64 {
 // code is the name of an error's status, as TensorFlow writes it: "OK", "INVALID_ARGUMENT".
 func code(err error) string {
 	c := status.Code(err)
-	if name, ok := for_core_protos_go_proto.Code_name[int32(c)]; ok { //nolint:gosec // at most 16
+	if name, ok := for_core_protos_go_proto.Code_name[int32(c)]; ok {
 		return name
 	}
 	return codes.Unknown.String()

@@ -16,6 +16,7 @@ import (
 	"github.com/goestimator/goestimator/serving/inference/modeltest"
 	"github.com/goestimator/goestimator/serving/page"
 	"github.com/goestimator/goestimator/serving/rest"
+	"github.com/goestimator/goestimator/serving/servable"
 )
 
 // user does on the page what a person does: waits for the models, writes a request and sends it.
@@ -34,6 +35,7 @@ func TestBrowser(t *testing.T) {
 		t.Skip("skipped: chromium is not installed")
 	}
 	src := modeltest.Source()
+	src.Set(servable.ID{Name: `z<i>z</i>`, Version: 1}, modeltest.New())
 	p, err := page.New(page.Options{Models: src, Catalog: src})
 	if err != nil {
 		t.Fatal(err)
@@ -72,11 +74,14 @@ func TestBrowser(t *testing.T) {
 	dom := string(out)
 	for _, want := range []string{
 		`<td>m</td><td>2</td><td class="AVAILABLE">AVAILABLE</td>`, `<option value="serving_default">`, "predict: x: float32 [?] \u2192 y: float32 [?]",
-		`"predictions": [4.5, 5.0, 37.0`, "200 in ", "<canvas",
+		`"predictions": [4.5, 5.0, 37.0`, "200 in ", "<canvas", "<td>z&lt;i&gt;z&lt;/i&gt;</td>",
 	} {
 		if !strings.Contains(dom, want) {
 			t.Errorf("the page does not have %q", want)
 		}
+	}
+	if strings.Contains(dom, "<i>") {
+		t.Error("a model's name is HTML of the page")
 	}
 	for _, bad := range []string{"Content Security Policy", "Uncaught"} {
 		if strings.Contains(log.String(), bad) {

@@ -84,7 +84,7 @@ func (l *Logger) Done(c inference.Call) {
 		return
 	}
 	cfg := (*l.models.Load())[c.Model]
-	if cfg == nil || rand.Float64() >= cfg.GetSamplingConfig().GetSamplingRate() { //nolint:gosec // a sample, not a secret
+	if cfg == nil || rand.Float64() >= cfg.GetSamplingConfig().GetSamplingRate() {
 		return
 	}
 	if l.full() {

@@ -115,7 +115,7 @@ func get(t *testing.T, server, client *tls.Config) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer resp.Body.Close() //nolint:errcheck // read only
+	defer resp.Body.Close()
 	return resp.TLS.PeerCertificates[0].SerialNumber.Int64(), nil
 }
 
@@ -134,7 +134,7 @@ func call(t *testing.T, server, client *tls.Config) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close() //nolint:errcheck // done
+	defer conn.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	_, err = healthpb.NewHealthClient(conn).Check(ctx, &healthpb.HealthCheckRequest{})
@@ -251,7 +251,7 @@ func TestReload(t *testing.T) {
 
 func TestTokenHTTP(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(file, []byte("s3cret\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("s3cret\nn3xt\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	token, err := ReadToken(file, "/healthz")
@@ -263,8 +263,8 @@ func TestTokenHTTP(t *testing.T) {
 		path, header string
 		want         int
 	}{
-		{"/v1/models/m", "Bearer s3cret", 204}, {"/v1/models/m", "bearer s3cret", 204}, {"/healthz", "", 204}, {"/v1/models/m", "", 401},
-		{"/v1/models/m", "s3cret", 401}, {"/v1/models/m", "Basic s3cret", 401}, {"/v1/models/m", "Bearer s3cre", 401}, {"/healthz/../v1/models/m", "", 401},
+		{"/v1/models/m", "Bearer s3cret", 204}, {"/v1/models/m", "bearer n3xt", 204}, {"/healthz", "", 204}, {"/v1/models/m", "", 401},
+		{"/v1/models/m", "s3cret", 401}, {"/v1/models/m", "Bearer ", 401}, {"/v1/models/m", "Bearer s3cret\nn3xt", 401}, {"/v1/models/m", "Basic s3cret", 401}, {"/v1/models/m", "Bearer s3cre", 401}, {"/healthz/../v1/models/m", "", 401},
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.URL.Path = c.path

@@ -20,30 +20,35 @@ import (
 
 // Token is a secret that requests show as "Authorization: Bearer <secret>". It is compared in constant time.
 type Token struct {
-	sum    [sha256.Size]byte
+	sums   [][sha256.Size]byte // of secrets, each of which is good
 	exempt map[string]bool
 }
 
-// NewToken makes a Token of a secret. Requests to the paths in exempt need none, such as health checks; gRPC's health service
-// never does.
-func NewToken(secret string, exempt ...string) (*Token, error) {
-	if secret == "" {
+// NewToken makes a Token of a secret, or of several, a line each: the old and the new one while clients change. Requests to
+// the paths in exempt need none, such as health checks; gRPC's health service never does.
+func NewToken(secrets string, exempt ...string) (*Token, error) {
+	t := &Token{exempt: map[string]bool{}}
+	for line := range strings.Lines(secrets) {
+		if line = strings.TrimSpace(line); line != "" {
+			t.sums = append(t.sums, sha256.Sum256([]byte(line)))
+		}
+	}
+	if len(t.sums) == 0 {
 		return nil, errors.New("token: the secret is empty")
 	}
-	t := &Token{sum: sha256.Sum256([]byte(secret)), exempt: map[string]bool{}}
 	for _, p := range exempt {
 		t.exempt[p] = true
 	}
 	return t, nil
 }
 
-// ReadToken reads the secret from a file, without the space around it.
+// ReadToken reads the secrets of NewToken from a file.
 func ReadToken(path string, exempt ...string) (*Token, error) {
 	b, err := os.ReadFile(filepath.Clean(path))
 	if err != nil {
 		return nil, fmt.Errorf("token: %w", err)
 	}
-	t, err := NewToken(strings.TrimSpace(string(b)), exempt...)
+	t, err := NewToken(string(b), exempt...)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -54,7 +59,11 @@ func ReadToken(path string, exempt ...string) (*Token, error) {
 func (t *Token) shows(header string) bool {
 	scheme, secret, _ := strings.Cut(header, " ")
 	sum := sha256.Sum256([]byte(strings.TrimSpace(secret)))
-	return strings.EqualFold(scheme, "bearer") && subtle.ConstantTimeCompare(sum[:], t.sum[:]) == 1
+	good := 0
+	for i := range t.sums {
+		good |= subtle.ConstantTimeCompare(sum[:], t.sums[i][:])
+	}
+	return strings.EqualFold(scheme, "bearer") && good == 1
 }
 
 const refusal = "the request has no valid token: send the header \"authorization: Bearer <token>\""
