@@ -21,17 +21,19 @@ func (a *app) exportCommand() *cobra.Command {
 	var f exportFlags
 	cmd := &cobra.Command{
 		Use:   "export --config FILE --to DIR",
-		Short: "write a trained model as a SavedModel",
+		Short: "write a trained model as a SavedModel or as ONNX",
 		Long: `Writes the newest checkpoint in model_dir, or the one that --checkpoint names, to
 a new folder DIR/<Unix time>, which appears whole: a SavedModel, which
-goestimator serve, TensorFlow and TensorFlow Serving load.
+goestimator serve, TensorFlow and TensorFlow Serving load, or model.onnx, whose
+inputs are raw and whose outputs are those of the signature predict.
 
 export.serving_input says how the model is fed: raw, a tensor for each feature of
 eval.input (as its columns say, after its transformations); parsing, serialized
 tf.Examples; auto: parsing for models of feature columns, else raw. Requests to
 classify and to regress are answered by models that parse examples.`,
 		Example: `  goestimator export --config configs/glyphs.yaml --to exports/glyphs
-  goestimator export --config configs/adult_wide_deep.yaml --to exports/adult --set export.serving_input=raw`,
+  goestimator export --config configs/adult_wide_deep.yaml --to exports/adult --set export.serving_input=raw
+  goestimator export --config configs/glyphs.yaml --to exports/glyphs_onnx --format onnx`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := f.load()
@@ -43,7 +45,7 @@ classify and to regress are answered by models that parse examples.`,
 	}
 	f.add(cmd)
 	cmd.Flags().StringVar(&f.to, "to", "", "folder that gets the export, in a folder of its own")
-	cmd.Flags().StringVar(&f.format, "format", "savedmodel", "savedmodel")
+	cmd.Flags().StringVar(&f.format, "format", "savedmodel", "savedmodel or onnx")
 	cmd.Flags().BoolVar(&f.text, "text", false, "write saved_model.pbtxt instead of saved_model.pb")
 	addCheckpointFlag(cmd, &f.checkpoint)
 	return cmd
@@ -53,8 +55,15 @@ func (a *app) export(ctx context.Context, cfg *runconfig.Config, f exportFlags) 
 	switch {
 	case f.to == "":
 		return usage(errors.New("no folder: give --to DIR"))
-	case f.format != "savedmodel":
-		return usage(fmt.Errorf("--format %s: expected savedmodel", f.format))
+	case f.format != "savedmodel" && f.format != "onnx":
+		return usage(fmt.Errorf("--format %s: expected savedmodel or onnx", f.format))
+	case f.format == "onnx" && f.text:
+		return usage(errors.New("--text: ONNX has no text form: leave it out"))
+	case f.format == "onnx" && cfg.Export.ServingInput == "parsing":
+		return usage(errors.New("export.serving_input: ONNX parses no examples: expected raw or auto"))
+	}
+	if f.format == "onnx" {
+		cfg.Export.ServingInput = "raw"
 	}
 	j, prefix, err := a.trainedJob(cfg, f.checkpoint)
 	if err != nil {
@@ -69,7 +78,11 @@ func (a *app) export(ctx context.Context, cfg *runconfig.Config, f exportFlags) 
 	if f.text {
 		opts = append(opts, estimator.ExportText())
 	}
-	dir, err := j.est.ExportSavedModel(ctx, f.to, serving, opts...)
+	write := j.est.ExportSavedModel
+	if f.format == "onnx" {
+		write = j.est.ExportONNX
+	}
+	dir, err := write(ctx, f.to, serving, opts...)
 	if err != nil {
 		return err
 	}

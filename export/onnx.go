@@ -1,0 +1,223 @@
+package export
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/atomicfile"
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/onnx"
+	"github.com/goestimator/goestimator/models"
+)
+
+// OnnxFile is the name of an exported ONNX model.
+const OnnxFile = "model.onnx"
+
+// ONNX writes m to <base>/<version>/model.onnx and returns that directory: the graph
+// of Predict, fed by raw columns, with the outputs of its signature predict, or
+// serving_default. The error lists every op that has no form in ONNX, as lookup
+// tables and hashes of strings have none.
+func ONNX(fsys atomicfile.FS, base string, m Model, o Options) (dir string, err error) {
+	i := slices.IndexFunc(m.Graphs, func(g Graph) bool { return g.Mode == models.Predict })
+	if i < 0 {
+		return "", errors.New("onnx: expected a graph to predict")
+	}
+	g := m.Graphs[i]
+	if g.Input != Raw() {
+		return "", errors.New("onnx: examples cannot be parsed there: expected the raw serving input")
+	}
+	data, err := onnxOf(g, m.Variables)
+	if err != nil {
+		return "", fmt.Errorf("onnx: %w", err)
+	}
+	version := o.Version
+	if version == 0 {
+		if version, err = freeVersion(fsys, base); err != nil {
+			return "", err
+		}
+	}
+	dir = filepath.Join(base, strconv.FormatInt(version, 10))
+	if err := fsys.MkdirAll(dir); err != nil {
+		return "", err
+	}
+	if err := atomicfile.WriteFile(fsys, filepath.Join(dir, OnnxFile), data); err != nil {
+		return "", err
+	}
+	return dir, atomicfile.SyncDir(fsys, base)
+}
+
+// freeVersion is the present time, or the next number that nothing in base is named by.
+func freeVersion(fsys atomicfile.FS, base string) (int64, error) {
+	if err := fsys.MkdirAll(base); err != nil {
+		return 0, err
+	}
+	taken, err := fsys.ReadDir(base)
+	version := time.Now().Unix()
+	for slices.Contains(taken, strconv.FormatInt(version, 10)) {
+		version++
+	}
+	return version, err
+}
+
+// onnxOf translates the graph and returns the file.
+func onnxOf(g Graph, vars Variables) ([]byte, error) {
+	a, err := newAssembly(g, slog.New(slog.DiscardHandler)) // which signatures are left out is no news
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(a.offer(), portable(a.emitter)); err != nil {
+		return nil, err
+	}
+	if err := a.feed(); err != nil {
+		return nil, err
+	}
+	s, err := a.onnxSignature()
+	if err != nil {
+		return nil, err
+	}
+	t := &translation{values: map[graph.Output]string{}, taken: map[string]bool{}, variables: vars}
+	if err := t.run(a, s); err != nil {
+		return nil, err
+	}
+	return (&onnx.Model{Producer: "goestimator", Graph: t.out, Metadata: map[string]string{"signature": s.Name}}).Marshal()
+}
+
+// onnxSignature is the signature whose outputs are the model's.
+func (a *assembly) onnxSignature() (Signature, error) {
+	for _, name := range []string{string(Predict), "serving_default"} {
+		if i := slices.IndexFunc(a.signatures, func(s Signature) bool { return s.Name == name && s.Kind == Predict }); i >= 0 {
+			return a.signatures[i], nil
+		}
+	}
+	return Signature{}, errors.New("no signature to predict is named predict or serving_default")
+}
+
+// translation is a graph on its way to ONNX.
+type translation struct {
+	out       onnx.Graph
+	values    map[graph.Output]string
+	taken     map[string]bool // names of values
+	variables Variables
+}
+
+func (t *translation) run(a *assembly, s Signature) error {
+	for _, n := range a.Graph.Nodes() {
+		n.Control = nil // assertions: ONNX has none
+	}
+	var roots []*graph.Node
+	for _, o := range s.Outputs {
+		roots = append(roots, o.Output.Node)
+	}
+	nodes, err := graph.Sort(graph.Prune(a.Graph, roots...))
+	if err != nil {
+		return err
+	}
+	pruned := map[string]*graph.Node{}
+	for _, n := range nodes {
+		pruned[n.Name] = n
+	}
+	t.out.Name = "goestimator"
+	for _, in := range a.inputs {
+		n := pruned[in.tensor.Node.Name]
+		if n == nil {
+			continue // nothing is computed of it
+		}
+		t.values[n.Out(in.tensor.Index)] = t.unique(in.key)
+		t.out.Inputs = append(t.out.Inputs, t.value(in.key, in.tensor))
+	}
+	if err := t.nodes(nodes); err != nil {
+		return err
+	}
+	for _, o := range s.Outputs {
+		from := t.values[pruned[o.Output.Node.Name].Out(o.Output.Index)]
+		name := t.unique(o.Name)
+		t.out.Nodes = append(t.out.Nodes, onnx.Node{Op: "Identity", Name: name, Inputs: []string{from}, Outputs: []string{name}})
+		t.out.Outputs = append(t.out.Outputs, t.value(name, o.Output))
+	}
+	t.dropUnused()
+	return nil
+}
+
+// dropUnused leaves out constants that became attributes.
+func (t *translation) dropUnused() {
+	used := map[string]bool{}
+	for _, n := range t.out.Nodes {
+		for _, in := range n.Inputs {
+			used[in] = true
+		}
+	}
+	t.out.Initializers = slices.DeleteFunc(t.out.Initializers, func(i onnx.Initializer) bool { return !used[i.Name] })
+}
+
+// nodes translates all nodes and lists those that it cannot.
+func (t *translation) nodes(nodes []*graph.Node) error {
+	var errs []error
+	lacking := map[string][]string{}
+	for _, n := range nodes {
+		if n.Op == "NoOp" || len(n.Outputs) > 0 && t.values[n.Out(0)] != "" {
+			continue
+		}
+		f := onnxOps[n.Op]
+		if f == nil {
+			lacking[n.Op] = append(lacking[n.Op], n.Name)
+			for i := range n.Outputs {
+				t.values[n.Out(i)] = "?"
+			}
+			continue
+		}
+		if err := f(&site{t, n}); err != nil {
+			errs = append(errs, fmt.Errorf("node %s (%s): %w", n.Name, n.Op, err))
+			for i := range n.Outputs {
+				t.values[n.Out(i)] = "?"
+			}
+		}
+	}
+	if len(lacking) == 0 {
+		return errors.Join(errs...)
+	}
+	var parts []string
+	for _, op := range sortedNames(lacking) {
+		parts = append(parts, fmt.Sprintf("%s (%s)", op, lacking[op][0]))
+	}
+	return errors.Join(append(errs, fmt.Errorf("ONNX has no form of the ops %s", strings.Join(parts, ", ")))...)
+}
+
+func sortedNames(m map[string][]string) []string {
+	var names []string
+	for n := range m {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// unique returns a name for a value that no other one has.
+func (t *translation) unique(name string) string {
+	for i, base := 1, name; t.taken[name]; i++ {
+		name = fmt.Sprintf("%s_%d", base, i)
+	}
+	t.taken[name] = true
+	return name
+}
+
+// value describes an input or output; dimensions that follow the batch are called batch.
+func (t *translation) value(name string, o graph.Output) onnx.Value {
+	v := onnx.Value{Name: name, DType: o.DType(), Unranked: o.Shape().UnknownRank}
+	for i, d := range o.Shape().Dims {
+		switch {
+		case d == graph.Batch || i == 0 && !d.Static():
+			v.Dims = append(v.Dims, onnx.Dim{Symbol: "batch"})
+		case d.Static():
+			v.Dims = append(v.Dims, onnx.Dim{Size: d.Const})
+		default:
+			v.Dims = append(v.Dims, onnx.Dim{Symbol: fmt.Sprintf("%s_%d", name, i)})
+		}
+	}
+	return v
+}

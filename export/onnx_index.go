@@ -1,0 +1,116 @@
+package export
+
+import (
+	"fmt"
+
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// indexOps choose elements by their places, or count.
+var indexOps = map[string]func(*site) error{
+	"GatherV2":           gather,
+	"OneHot":             oneHot,
+	"UnsortedSegmentSum": segmentSum,
+	"UpperBound":         upperBound,
+	"LowerBound":         upperBound,
+	"Bucketize":          bucketize,
+	"Where":              func(s *site) error { return s.yield(s.swapped(s.step("NonZero", nil, s.in(0)), 1, 0)) },
+	"GatherNd": func(s *site) error {
+		return s.emit("GatherND", nil, s.in(0), s.as64(s.in(1), s.node.Inputs[1].DType()))
+	},
+	"ScatterNd": scatterNd,
+}
+
+func gather(s *site) error {
+	axis, err := s.axis(2, 0)
+	if err != nil {
+		return err
+	}
+	switch b := s.node.Int("batch_dims", 0); {
+	case b == 0:
+		return s.emit("Gather", map[string]any{"axis": axis}, s.in(0), s.in(1))
+	case b == 1 && axis == 1 && s.node.Inputs[0].Shape().Rank() == 2 && s.node.Inputs[1].Shape().Rank() == 2:
+		return s.emit("GatherElements", map[string]any{"axis": 1}, s.in(0), s.in(1))
+	}
+	return fmt.Errorf("batch_dims %d of shapes %v and %v is not translated", s.node.Int("batch_dims", 0), s.node.Inputs[0].Shape(), s.node.Inputs[1].Shape())
+}
+
+// oneHot has no 1 for a negative id, which ONNX counts from the end: such become the first id that is too high.
+func oneHot(s *site) error {
+	depth := s.as64(s.in(1), s.node.Inputs[1].DType())
+	first := s.int64s("first", 0)
+	values := s.step("Concat", map[string]any{"axis": 0}, s.step("Unsqueeze", nil, s.in(3), first), s.step("Unsqueeze", nil, s.in(2), first))
+	ids, err := s.notNegative(s.as64(s.in(0), s.node.Inputs[0].DType()), depth)
+	if err != nil {
+		return err
+	}
+	return s.emit("OneHot", map[string]any{"axis": s.node.Int("axis", -1)}, ids, depth, values)
+}
+
+// notNegative is ids with another one in place of negative ones.
+func (s *site) notNegative(ids, otherwise string) (string, error) {
+	zero, err := s.scalar("zero", graph.Int64, 0)
+	if err != nil {
+		return "", err
+	}
+	return s.step("Where", nil, s.step("Less", nil, ids, zero), otherwise, ids), nil
+}
+
+// segmentSum adds into one row more than asked for, which takes what has a negative id.
+func segmentSum(s *site) error {
+	rank, err := s.rank(1)
+	if err != nil {
+		return err
+	}
+	if rank != 1 {
+		return fmt.Errorf("segment ids of rank %d: expected 1", rank)
+	}
+	one := s.int64s("one", 1)
+	count := s.step("Reshape", nil, s.as64(s.in(2), s.node.Inputs[2].DType()), one)
+	ids, err := s.notNegative(s.as64(s.in(1), s.node.Inputs[1].DType()), count)
+	if err != nil {
+		return err
+	}
+	row := s.step("Slice", nil, s.step("Shape", nil, s.in(0)), one, s.int64s("end", 1<<31-1))
+	shape := s.step("Concat", map[string]any{"axis": 0}, s.step("Add", nil, count, one), row)
+	zero := graph.NewTensor(s.node.Outputs[0].DType, 1)
+	rows := s.step("ConstantOfShape", map[string]any{"value": zero}, shape)
+	sums := s.step("ScatterND", map[string]any{"reduction": "add"}, rows, s.step("Unsqueeze", nil, ids, s.int64s("last", -1)), s.in(0))
+	return s.emit("Slice", nil, sums, s.int64s("start", 0), count)
+}
+
+// scatterNd adds into zeros.
+func scatterNd(s *site) error {
+	zero := graph.NewTensor(s.node.Outputs[0].DType, 1)
+	d := s.node.Inputs[0].DType()
+	zeros := s.step("ConstantOfShape", map[string]any{"value": zero}, s.as64(s.in(2), d))
+	return s.emit("ScatterND", map[string]any{"reduction": "add"}, zeros, s.as64(s.in(0), d), s.in(1))
+}
+
+// upperBound counts the sorted numbers that are not above each value, lowerBound those below it.
+func upperBound(s *site) error {
+	compare := "LessOrEqual"
+	if s.node.Op == "LowerBound" {
+		compare = "Less"
+	}
+	return s.count(compare, s.step("Unsqueeze", nil, s.in(0), s.int64s("before", 1)), s.step("Unsqueeze", nil, s.in(1), s.int64s("after", 2)))
+}
+
+// bucketize counts the boundaries that are not above each number.
+func bucketize(s *site) error {
+	list, ok := s.node.Attrs["boundaries"].([]float32)
+	if !ok || s.node.Inputs[0].DType() != graph.Float32 {
+		return fmt.Errorf("boundaries of %v: expected float32", s.node.Inputs[0].DType())
+	}
+	t, err := graph.FromSlice(list, len(list))
+	if err != nil {
+		return err
+	}
+	return s.count("LessOrEqual", s.constant("boundaries", t), s.step("Unsqueeze", nil, s.in(0), s.int64s("last", -1)))
+}
+
+// count is how often a comparison holds along the last dimension.
+func (s *site) count(compare, x, y string) error {
+	ones := s.cast(s.step(compare, nil, x, y), graph.Int64)
+	return s.yield(s.from64(s.step("ReduceSum", map[string]any{"keepdims": 0}, ones, s.int64s("axes", -1))))
+}

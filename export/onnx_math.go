@@ -1,0 +1,209 @@
+package export
+
+import (
+	"fmt"
+	"maps"
+
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// onnxOps are the ops that have a form in ONNX, by TensorFlow's names. Definitions
+// are those of the operators' version 17.
+var onnxOps = merged(mathOps, shapeOps, imageOps, indexOps, structureOps)
+
+func merged(families ...map[string]func(*site) error) map[string]func(*site) error {
+	all := map[string]func(*site) error{}
+	for _, f := range families {
+		maps.Copy(all, f)
+	}
+	return all
+}
+
+// as gives the op of that name the node's inputs.
+func as(op string) func(*site) error {
+	return func(s *site) error { return s.emit(op, nil, s.ins()...) }
+}
+
+// after applies ops one after the other to a value.
+func after(ops ...string) func(*site) error {
+	return func(s *site) error {
+		x := s.in(0)
+		for _, op := range ops {
+			x = s.step(op, nil, x)
+		}
+		return s.yield(x)
+	}
+}
+
+var mathOps = map[string]func(*site) error{
+	"Add": as("Add"), "AddV2": as("Add"), "Sub": as("Sub"), "Mul": as("Mul"), "RealDiv": as("Div"), "Div": as("Div"), "Pow": as("Pow"),
+	"Maximum": as("Max"), "Minimum": as("Min"), "AddN": as("Sum"), "BiasAdd": biasAdd,
+	"Abs": as("Abs"), "Neg": as("Neg"), "Exp": as("Exp"), "Log": as("Log"), "Sqrt": as("Sqrt"), "Floor": as("Floor"), "Ceil": as("Ceil"),
+	"Rint": as("Round"), "Round": as("Round"), "Sign": as("Sign"), "Sin": as("Sin"), "Cos": as("Cos"), "Tan": as("Tan"), "Erf": as("Erf"),
+	"Tanh": as("Tanh"), "Sigmoid": as("Sigmoid"), "Relu": as("Relu"), "Softplus": as("Softplus"), "Softsign": as("Softsign"), "Elu": as("Elu"), "Selu": as("Selu"),
+	"Reciprocal": as("Reciprocal"), "Inv": as("Reciprocal"), "Rsqrt": after("Sqrt", "Reciprocal"), "IsNan": as("IsNaN"), "IsInf": as("IsInf"),
+	"LogicalNot": as("Not"), "LogicalAnd": as("And"), "LogicalOr": as("Or"),
+	"Equal": as("Equal"), "Less": as("Less"), "LessEqual": as("LessOrEqual"), "Greater": as("Greater"), "GreaterEqual": as("GreaterOrEqual"),
+	"NotEqual":          func(s *site) error { return s.emit("Not", nil, s.step("Equal", nil, s.ins()...)) },
+	"SelectV2":          as("Where"),
+	"Square":            func(s *site) error { return s.emit("Mul", nil, s.in(0), s.in(0)) },
+	"SquaredDifference": func(s *site) error { d := s.step("Sub", nil, s.ins()...); return s.emit("Mul", nil, d, d) },
+	"LeakyRelu": func(s *site) error {
+		return s.emit("LeakyRelu", map[string]any{"alpha": s.node.Float("alpha", 0.2)}, s.in(0))
+	},
+	"Relu6":         relu6,
+	"Log1p":         func(s *site) error { return s.shifted("Add", 1, "Log") },
+	"Expm1":         func(s *site) error { return s.shifted("Sub", 1, "") },
+	"FloorMod":      floorMod,
+	"FloorDiv":      floorDiv,
+	"DivNoNan":      divNoNan,
+	"Softmax":       lastAxis("Softmax"),
+	"LogSoftmax":    lastAxis("LogSoftmax"),
+	"MatMul":        matMul,
+	"BatchMatMulV2": batchMatMul,
+	"BatchMatMul":   batchMatMul,
+	"Sum":           reduceSum,
+	"Mean":          reduce("ReduceMean"),
+	"Max":           reduce("ReduceMax"),
+	"Min":           reduce("ReduceMin"),
+	"Prod":          reduce("ReduceProd"),
+	"ArgMax":        argument("ArgMax"),
+	"ArgMin":        argument("ArgMin"),
+	"Cast":          func(s *site) error { return s.yield(s.cast(s.in(0), s.node.Outputs[0].DType)) },
+}
+
+func lastAxis(op string) func(*site) error {
+	return func(s *site) error { return s.emit(op, map[string]any{"axis": -1}, s.in(0)) }
+}
+
+func biasAdd(s *site) error {
+	if s.node.Str("data_format") == "NCHW" {
+		return fmt.Errorf("data_format NCHW is not translated")
+	}
+	return s.emit("Add", nil, s.ins()...)
+}
+
+func relu6(s *site) error {
+	zero, err := s.scalar("zero", s.node.Outputs[0].DType, 0)
+	if err != nil {
+		return err
+	}
+	six, err := s.scalar("six", s.node.Outputs[0].DType, 6)
+	if err != nil {
+		return err
+	}
+	return s.emit("Clip", nil, s.in(0), zero, six)
+}
+
+// shifted is log(x+1), or exp(x)-1.
+func (s *site) shifted(op string, by float64, then string) error {
+	c, err := s.scalar("one", s.node.Outputs[0].DType, by)
+	if err != nil {
+		return err
+	}
+	if then != "" {
+		return s.emit(then, nil, s.step(op, nil, s.in(0), c))
+	}
+	return s.emit(op, nil, s.step("Exp", nil, s.in(0)), c)
+}
+
+func floorMod(s *site) error {
+	if s.node.Outputs[0].DType.Float() {
+		return fmt.Errorf("only integers are translated")
+	}
+	return s.emit("Mod", nil, s.ins()...)
+}
+
+// floorDiv of integers is (x - x mod y) / y, of floats floor(x / y).
+func floorDiv(s *site) error {
+	if s.node.Outputs[0].DType.Float() {
+		return s.emit("Floor", nil, s.step("Div", nil, s.ins()...))
+	}
+	return s.emit("Div", nil, s.step("Sub", nil, s.in(0), s.step("Mod", nil, s.ins()...)), s.in(1))
+}
+
+// divNoNan is 0 where the divisor is.
+func divNoNan(s *site) error {
+	zero, err := s.scalar("zero", s.node.Outputs[0].DType, 0)
+	if err != nil {
+		return err
+	}
+	return s.emit("Where", nil, s.step("Equal", nil, s.in(1), zero), zero, s.step("Div", nil, s.ins()...))
+}
+
+func matMul(s *site) error {
+	a, b := s.in(0), s.in(1)
+	if s.node.Bool("transpose_a") {
+		a = s.swapped(a, 1, 0)
+	}
+	if s.node.Bool("transpose_b") {
+		b = s.swapped(b, 1, 0)
+	}
+	return s.emit("MatMul", nil, a, b)
+}
+
+func batchMatMul(s *site) error {
+	in := s.ins()
+	for i, adjoint := range []string{"adj_x", "adj_y"} {
+		if !s.node.Bool(adjoint) {
+			continue
+		}
+		r, err := s.rank(i)
+		if err != nil {
+			return err
+		}
+		perm := make([]int, r)
+		for j := range perm {
+			perm[j] = j
+		}
+		perm[r-1], perm[r-2] = r-2, r-1
+		in[i] = s.swapped(in[i], perm...)
+	}
+	return s.emit("MatMul", nil, in...)
+}
+
+// reduce makes an op that takes its axes as an attribute; no axes leave the value as it is.
+func reduce(op string) func(*site) error {
+	return func(s *site) error {
+		axes, err := s.ints(1)
+		if err != nil {
+			return err
+		}
+		if len(axes) == 0 {
+			return s.yield(s.in(0))
+		}
+		return s.emit(op, map[string]any{"axes": axes, "keepdims": truth(s.node.Bool("keep_dims"))}, s.in(0))
+	}
+}
+
+func reduceSum(s *site) error {
+	axes, err := s.ints(1)
+	if err != nil {
+		return err
+	}
+	if len(axes) == 0 {
+		return s.yield(s.in(0))
+	}
+	return s.emit("ReduceSum", map[string]any{"keepdims": truth(s.node.Bool("keep_dims"))}, s.in(0), s.int64s("axes", axes...))
+}
+
+func argument(op string) func(*site) error {
+	return func(s *site) error {
+		axis, err := s.axis(1, 0)
+		if err != nil {
+			return err
+		}
+		x := s.step(op, map[string]any{"axis": axis, "keepdims": 0}, s.in(0))
+		if d := s.node.Outputs[0].DType; d != graph.Int64 {
+			x = s.cast(x, d)
+		}
+		return s.yield(x)
+	}
+}
+
+func truth(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,139 @@
+package export
+
+import (
+	"fmt"
+
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/onnx"
+)
+
+// site is a node on its way to ONNX.
+type site struct {
+	*translation
+	node *graph.Node
+}
+
+// in is the name of input i.
+func (s *site) in(i int) string { return s.values[s.node.Inputs[i]] }
+
+// ins are the names of all inputs.
+func (s *site) ins() []string {
+	out := make([]string, len(s.node.Inputs))
+	for i := range out {
+		out[i] = s.in(i)
+	}
+	return out
+}
+
+// rank is the rank of input i.
+func (s *site) rank(i int) (int, error) {
+	if r := s.node.Inputs[i].Shape().Rank(); r >= 0 {
+		return r, nil
+	}
+	return 0, fmt.Errorf("input %d has no known rank", i)
+}
+
+// step adds a node in between and returns its result.
+func (s *site) step(op string, attrs map[string]any, in ...string) string {
+	out := s.unique(s.node.Name + "/" + op)
+	s.out.Nodes = append(s.out.Nodes, onnx.Node{Op: op, Name: out, Inputs: in, Outputs: []string{out}, Attrs: attrs})
+	return out
+}
+
+// yield makes x the result of the node.
+func (s *site) yield(x string) error {
+	s.values[s.node.Out(0)] = x
+	return nil
+}
+
+// emit adds the node that gives the result.
+func (s *site) emit(op string, attrs map[string]any, in ...string) error {
+	return s.yield(s.step(op, attrs, in...))
+}
+
+// constant adds an initializer.
+func (s *site) constant(name string, t *graph.Tensor) string {
+	name = s.unique(s.node.Name + "/" + name)
+	s.out.Initializers = append(s.out.Initializers, onnx.Initializer{Name: name, Tensor: t})
+	return name
+}
+
+// int64s adds a vector.
+func (s *site) int64s(name string, v ...int) string {
+	t := graph.NewTensor(graph.Int64, len(v))
+	for i, x := range v {
+		graph.Of[int64](t)[i] = int64(x)
+	}
+	return s.constant(name, t)
+}
+
+// scalar adds a scalar of a numeric type.
+func (s *site) scalar(name string, d graph.DType, v float64) (string, error) {
+	g := graph.NewBuilder(graph.New())
+	o := g.Scalar(name, d, v)
+	if g.Err() != nil {
+		return "", g.Err()
+	}
+	t, _ := o.Node.Attrs["value"].(*graph.Tensor)
+	return s.constant(name, t), nil
+}
+
+// ints are the elements of an integer input that must be a constant.
+func (s *site) ints(i int) ([]int, error) {
+	if i >= len(s.node.Inputs) {
+		return nil, fmt.Errorf("it has no input %d", i)
+	}
+	from := s.node.Inputs[i].Node
+	for from.Op == "Identity" {
+		from = from.Inputs[0].Node
+	}
+	t, ok := from.Attrs["value"].(*graph.Tensor)
+	if from.Op != "Const" || !ok || t.DType == graph.String {
+		return nil, fmt.Errorf("input %d is computed: ONNX needs a constant", i)
+	}
+	out := make([]int, t.Len())
+	for j := range out {
+		out[j] = int(t.Float(j))
+	}
+	return out, nil
+}
+
+// axis is a constant input that is one axis, made non-negative where the rank is known.
+func (s *site) axis(i, of int) (int, error) {
+	v, err := s.ints(i)
+	if err != nil {
+		return 0, err
+	}
+	if len(v) != 1 {
+		return 0, fmt.Errorf("input %d: expected one axis, got %v", i, v)
+	}
+	if r := s.node.Inputs[of].Shape().Rank(); v[0] < 0 && r >= 0 {
+		return v[0] + r, nil
+	}
+	return v[0], nil
+}
+
+// as64 is an integer value as int64.
+func (s *site) as64(x string, d graph.DType) string {
+	if d == graph.Int64 {
+		return x
+	}
+	return s.cast(x, graph.Int64)
+}
+
+func (s *site) cast(x string, d graph.DType) string {
+	n, err := onnx.TypeNumber(d)
+	if err != nil {
+		n = 0 // the checker names the node
+	}
+	return s.step("Cast", map[string]any{"to": n}, x)
+}
+
+// swapped adds a Transpose.
+func (s *site) swapped(x string, perm ...int) string {
+	return s.step("Transpose", map[string]any{"perm": perm}, x)
+}
+
+// channelsFirst and channelsLast move the channels of images.
+func (s *site) channelsFirst(x string) string { return s.swapped(x, 0, 3, 1, 2) }
+func (s *site) channelsLast(x string) string  { return s.swapped(x, 0, 2, 3, 1) }

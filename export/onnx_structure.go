@@ -1,0 +1,73 @@
+package export
+
+import (
+	"fmt"
+
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/onnx"
+)
+
+// structureOps carry values without computing any.
+var structureOps = map[string]func(*site) error{
+	"Const":           onnxConst,
+	"Identity":        func(s *site) error { return s.yield(s.in(0)) },
+	"StopGradient":    func(s *site) error { return s.yield(s.in(0)) },
+	"PreventGradient": func(s *site) error { return s.yield(s.in(0)) },
+	"Snapshot":        func(s *site) error { return s.yield(s.in(0)) },
+	"VarHandleOp":     func(s *site) error { return s.yield("variable") },
+	"ReadVariableOp":  readVariable,
+	"AsString":        asString,
+	"ZerosLike":       filledLike(0),
+	"OnesLike":        filledLike(1),
+	"Fill":            func(s *site) error { return s.emit("Expand", nil, s.in(1), s.as64(s.in(0), s.node.Inputs[0].DType())) },
+	"Range":           as("Range"),
+}
+
+func onnxConst(s *site) error {
+	t, ok := s.node.Attrs["value"].(*graph.Tensor)
+	if !ok {
+		return fmt.Errorf("it has no value")
+	}
+	if _, err := onnx.TypeNumber(t.DType); err != nil {
+		return err
+	}
+	return s.yield(s.constant("value", t))
+}
+
+// readVariable makes the value of a variable an initializer of its name.
+func readVariable(s *site) error {
+	n := s.node.Inputs[0].Node
+	name := n.Str("shared_name")
+	if name == "" {
+		name = n.Name
+	}
+	t, err := s.variables.Value(name)
+	if err != nil {
+		return err
+	}
+	unique := s.unique(name)
+	s.out.Initializers = append(s.out.Initializers, onnx.Initializer{Name: unique, Tensor: t})
+	return s.yield(unique)
+}
+
+// asString is exact for integers alone.
+func asString(s *site) error {
+	if d := s.node.Inputs[0].DType(); d.Float() {
+		return fmt.Errorf("%v as text is written in another way there", d)
+	}
+	return s.yield(s.cast(s.in(0), graph.String))
+}
+
+func filledLike(v float64) func(*site) error {
+	return func(s *site) error {
+		d := s.node.Outputs[0].DType
+		g := graph.NewBuilder(graph.New())
+		o := g.Scalar("fill", d, v)
+		if g.Err() != nil {
+			return g.Err()
+		}
+		t := o.Node.Attrs["value"].(*graph.Tensor)
+		one := &graph.Tensor{DType: d, Shape: []int{1}, Bytes: t.Bytes}
+		return s.emit("ConstantOfShape", map[string]any{"value": one}, s.step("Shape", nil, s.in(0)))
+	}
+}
