@@ -6,7 +6,9 @@ import (
 	"crypto/x509"
 	"net"
 	"net/http/httptest"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -169,6 +171,44 @@ func TestMetadataAndStatus(t *testing.T) {
 	_, err = c.Predict(ctx(t), client.Model{Name: "m", Label: "canary"}, client.Inputs{"x": float32(1)})
 	if status.Code(err) != codes.InvalidArgument {
 		t.Errorf("got %v", err)
+	}
+}
+
+// Many calls at once, large and small, each with values of its own.
+func TestManyCalls(t *testing.T) {
+	c := dial(t, server(t), client.Options{})
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			for i := range 20 {
+				x := make([]float32, 1+i*g*100)
+				for j := range x {
+					x[j] = float32(g*1000 + i)
+				}
+				p, err := c.Predict(ctx(t), client.Model{Name: "m", Signature: "float32"}, client.Inputs{"x": x})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				y, err := client.Output[[]float32](p, "x")
+				if err != nil || !slices.Equal(x, y) {
+					t.Errorf("call %d of %d: %d values, %v", i, g, len(y), err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestCallersKeepTheirSlices(t *testing.T) {
+	var calls atomic.Int32
+	c := dial(t, server(t, failing(1, &calls)), client.Options{Backoff: 50 * time.Millisecond})
+	short, stop := context.WithTimeout(t.Context(), time.Millisecond)
+	defer stop()
+	x := make([]float32, 1<<20)
+	_, _ = c.Predict(short, client.Model{Name: "m"}, client.Inputs{"x": x}) // in time or not
+	for i := range x {
+		x[i] = 1 // under the race detector: nothing reads them any more
 	}
 }
 

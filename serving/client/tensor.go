@@ -16,7 +16,8 @@ type Tensor struct {
 }
 
 // encode converts an input: a Tensor or *Tensor; a number, bool, string or []byte (one string of bytes); or slices of
-// these, nested as deep as the tensor has dimensions and of equal lengths. It shares memory with flat slices.
+// these, nested as deep as the tensor has dimensions and of equal lengths. Numbers are copied: a call that was cancelled
+// may still be on its way out when the caller has its slices back.
 func encode(v any) (*tensor_go_proto.TensorProto, error) {
 	t, err := tensorOf(v)
 	if err != nil {
@@ -31,9 +32,9 @@ func tensorOf(v any) (*graph.Tensor, error) {
 		if x == nil {
 			return nil, fmt.Errorf("tensor is nil")
 		}
-		return flat(x.Values, x.Shape)
+		return owned(flat(x.Values, x.Shape))
 	case Tensor:
-		return flat(x.Values, x.Shape)
+		return owned(flat(x.Values, x.Shape))
 	case []byte:
 		return graph.StringTensor([][]byte{x})
 	case string:
@@ -52,9 +53,16 @@ func tensorOf(v any) (*graph.Tensor, error) {
 		return nil, fmt.Errorf("value is nil: expected numbers, bools or strings")
 	}
 	if r.Kind() == reflect.Slice && r.Type().Elem().Kind() != reflect.Slice && r.Type().Elem().Kind() != reflect.String {
-		return flat(v, []int{r.Len()})
+		return owned(flat(v, []int{r.Len()}))
 	}
 	return nested(r)
+}
+
+func owned(t *graph.Tensor, err error) (*graph.Tensor, error) {
+	if err != nil {
+		return nil, err
+	}
+	return t.Clone(), nil
 }
 
 // flat makes a tensor of one slice of elements.

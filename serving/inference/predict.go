@@ -30,7 +30,7 @@ type Prediction struct {
 // shared with whatever it decodes from until the call returns. Its error should carry a gRPC status.
 type Decode func(sigs map[string]*pb.SignatureDef) (map[string]*graph.Tensor, error)
 
-// Predict implements PredictionService.Predict. The response may share memory with nothing of the request.
+// Predict implements PredictionService.Predict. The response shares the memory of what the model answered.
 func (s *Service) Predict(ctx context.Context, r *apis.PredictRequest) (resp *apis.PredictResponse, err error) {
 	spec, err := specOf(r.GetModelSpec())
 	call := s.begin("Predict", spec)
@@ -109,7 +109,8 @@ func predict[T any](ctx context.Context, s *Service, call *Call, a predictArgs[T
 		return nil, status.Errorf(codes.Internal, "Expected prediction signature method_name to be one of {%s, %s, %s}. Was: %s",
 			PredictMethod, ClassifyMethod, RegressMethod, m)
 	}
-	feeds, err := feedsOf(def, a.inputs, a.convert)
+	aliases := sorted(def.GetInputs())
+	feeds, err := feedsOf(def, aliases, a.inputs, a.convert)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +118,7 @@ func predict[T any](ctx context.Context, s *Service, call *Call, a predictArgs[T
 	if err != nil {
 		return nil, err
 	}
-	if err := checkTypes(def, feeds); err != nil {
+	if err := checkTypes(def, aliases, feeds); err != nil {
 		return nil, err
 	}
 	fetches := make([]string, len(names))
@@ -134,15 +135,15 @@ func predict[T any](ctx context.Context, s *Service, call *Call, a predictArgs[T
 	return &Prediction{Signature: a.key, Def: def, Names: names, Tensors: outs}, nil
 }
 
-// feedsOf matches inputs by alias with the signature's and converts them.
-func feedsOf[T any](def *pb.SignatureDef, inputs map[string]T, convert func(T) (*graph.Tensor, error)) (map[string]*graph.Tensor, error) {
+// feedsOf matches inputs by alias with the signature's, whose sorted aliases are given, and converts them.
+func feedsOf[T any](def *pb.SignatureDef, aliases []string, inputs map[string]T, convert func(T) (*graph.Tensor, error)) (map[string]*graph.Tensor, error) {
 	want := def.GetInputs()
 	if len(inputs) > len(want) || len(inputs) < len(want) && len(def.GetDefaults()) == 0 {
 		return nil, invalid("input size does not match signature: %d!=%d len({%s}) != len({%s}). Sent extra: {%s}. Missing but required: {%s}.",
 			len(inputs), len(want), keys(inputs), keys(want), missing(inputs, want), missing(want, inputs))
 	}
 	feeds, used := make(map[string]*graph.Tensor, len(want)), 0
-	for _, alias := range sorted(want) {
+	for _, alias := range aliases {
 		var t *graph.Tensor
 		var err error
 		if in, ok := inputs[alias]; ok {
@@ -184,8 +185,8 @@ func outputNames(def *pb.SignatureDef, filter []string) ([]string, error) {
 }
 
 // checkTypes holds the types of feeds against the signature, with the text of TensorFlow's runtime.
-func checkTypes(def *pb.SignatureDef, feeds map[string]*graph.Tensor) error {
-	for i, alias := range sorted(def.GetInputs()) {
+func checkTypes(def *pb.SignatureDef, aliases []string, feeds map[string]*graph.Tensor) error {
+	for i, alias := range aliases {
 		info := def.GetInputs()[alias]
 		want, got := info.GetDtype(), types_go_proto.DataType(feeds[info.GetName()].DType)
 		if want != got && want != types_go_proto.DataType_DT_INVALID {

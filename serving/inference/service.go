@@ -145,5 +145,5 @@ func invalid(format string, args ...any) error {
 	return status.Errorf(codes.InvalidArgument, format, args...)
 }
 
-// signatures returns what a model offers by key.
+// signature returns what a model offers by a key, nil where that is nothing.
 func signature(m servable.Model, key string) *pb.SignatureDef { return m.Signatures()[key] }
