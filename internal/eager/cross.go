@@ -33,10 +33,13 @@ func (x crossColumn) row(i int) (first, n int) {
 
 // crossInputs are how many columns there are: N sparse ones (indices, then
 // values, then shapes), then the dense ones.
-type crossInputs struct{ sparse, dense int }
+type crossInputs struct {
+	sparse, dense int
+	texts         bool // all values must be strings
+}
 
 func crossCounts(s *site) crossInputs {
-	return crossInputs{s.count("N", 0, 1<<12), len(list[graph.DType](s, "dense_types"))}
+	return crossInputs{s.count("N", 0, 1<<12), len(list[graph.DType](s, "dense_types")), s.dtype("internal_type", graph.Int64) == graph.String}
 }
 
 // columns reads the columns from the first 3·sparse+dense inputs.
@@ -77,6 +80,9 @@ func (x crossInputs) columns(c call, extra int) (cols []crossColumn, batch int, 
 	for i, col := range cols {
 		if col.values.DType != graph.Int64 && col.values.DType != graph.String {
 			return nil, 0, fmt.Errorf("column %d: expected int64 or strings, got %v", i, col.values.DType)
+		}
+		if x.texts && col.values.DType != graph.String {
+			return nil, 0, fmt.Errorf("Input values should be of internal type %d but received %d", graph.String, col.values.DType)
 		}
 	}
 	return cols, batch, nil

@@ -183,7 +183,7 @@ func parse(c call, p *parsing, single bool) error {
 			}
 			c.set(k+2*sparse, t)
 		case raggedColumn:
-			values, splits, err := p.ragged(c, k)
+			values, splits, err := p.ragged(c, k, single)
 			if err != nil {
 				return err
 			}

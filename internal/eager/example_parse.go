@@ -81,6 +81,9 @@ func (p *parsing) find(k, i int, feature []byte) error {
 		*at = cell{}
 		return nil
 	}
+	if kind != col.list && col.kind != denseColumn {
+		return p.keyError(col, i, "Data types don't match. Expected type: %v, Actual type: %v", col.list, kind)
+	}
 	if kind != col.list {
 		return p.keyError(col, i, "Data types don't match. Data type: %v but expected type: %v", kind, col.list)
 	}
@@ -159,10 +162,13 @@ func (p *parsing) sparse(c call, k int, single bool) (parts [3]*graph.Tensor, er
 	return parts, err
 }
 
-// ragged returns column k as values and row splits.
-func (p *parsing) ragged(c call, k int) (values, splits *graph.Tensor, err error) {
+// ragged returns column k as values and row splits; a single example has no splits.
+func (p *parsing) ragged(c call, k int, single bool) (values, splits *graph.Tensor, err error) {
 	if values, err = p.values(c, k); err != nil {
 		return nil, nil, err
+	}
+	if single {
+		return values, graph.NewTensor(p.spec.columns[k].splits, 0), nil
 	}
 	at := make([]int, len(p.examples)+1)
 	for i, x := range p.of(k) {
@@ -215,7 +221,7 @@ func (p *parsing) steps(k int) (int, error) {
 	col, most := &p.spec.columns[k], 0
 	for i, x := range p.of(k) {
 		if x.count%col.stride != 0 {
-			return 0, p.keyError(col, i, "Number of %v values is not a multiple of stride length. Values size: %d but output shape: %s", col.list, x.count, col.shapeText())
+			return 0, p.keyError(col, i, "Number of %v values is not a multiple of stride length. Saw %d values but output shape is: %s", col.list, x.count, col.shapeText())
 		}
 		most = max(most, x.count/col.stride)
 	}

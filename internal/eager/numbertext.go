@@ -86,11 +86,11 @@ func (f format) float(v float64) []byte {
 		if math.Signbit(v) {
 			s = "-nan"
 		}
-		return f.padded(s, false)
+		return f.infinite(s)
 	case math.IsInf(v, 1):
-		return f.padded("inf", false)
+		return f.infinite("inf")
 	case math.IsInf(v, -1):
-		return f.padded("-inf", false)
+		return f.infinite("-inf")
 	}
 	p := f.precision
 	if p < 0 {
@@ -100,6 +100,14 @@ func (f format) float(v float64) []byte {
 		p = 1
 	}
 	return f.signed(strconv.FormatFloat(v, f.verb, p, 64))
+}
+
+// infinite is signed without leading zeros.
+func (f format) infinite(s string) []byte {
+	if f.fill == "0" {
+		f.fill = ""
+	}
+	return f.signed(s)
 }
 
 func (f format) signed(s string) []byte { return f.padded(s, true) }
@@ -170,9 +178,10 @@ func parseNumber(t *graph.Tensor, i int, s []byte) error {
 	return fmt.Errorf("type %v %w", t.DType, ErrUnsupported)
 }
 
-// parseFloat takes numbers out of range as infinite or zero, and no hexadecimal ones.
+// parseFloat takes numbers out of range as infinite or zero, and neither
+// hexadecimal ones nor "infinity".
 func parseFloat(s string, bits int) (float64, error) {
-	if strings.ContainsAny(s, "xX_") {
+	if strings.ContainsAny(s, "xX_yY") {
 		return 0, strconv.ErrSyntax
 	}
 	v, err := strconv.ParseFloat(s, bits)

@@ -225,22 +225,26 @@ func stringSplitV2(s *site) (kernel, error) {
 	}, nil
 }
 
-// fields splits at runs of white space, at most `most` times where that is not
-// negative; the rest then keeps its inner space but not that around it.
+// fields splits at runs of white space. After `most` parts, where that is not
+// negative, what is left is one more, even where it is empty.
 func fields(s []byte, most int) [][]byte {
+	if most == 0 {
+		return [][]byte{s}
+	}
+	const space = " \t\n\v\f\r"
 	var out [][]byte
-	for {
-		s = bytes.TrimLeft(s, " \t\n\v\f\r")
-		if len(s) == 0 {
-			return out
-		}
-		end := bytes.IndexAny(s, " \t\n\v\f\r")
-		if end < 0 || most >= 0 && len(out) == most {
-			return append(out, s)
+	for s = bytes.TrimLeft(s, space); len(s) > 0; {
+		end := bytes.IndexAny(s, space)
+		if end < 0 {
+			end = len(s)
 		}
 		out = append(out, s[:end:end])
-		s = s[end:]
+		s = bytes.TrimLeft(s[end:], space)
+		if len(out) == most {
+			return append(out, s)
+		}
 	}
+	return out
 }
 
 // stringSplit is the older op: every byte of the delimiter splits, and none splits into bytes.
@@ -253,6 +257,9 @@ func stringSplit(s *site) (kernel, error) {
 		}
 		return splitAll(c, func(s []byte) [][]byte {
 			var out [][]byte
+			if len(s) == 0 {
+				return nil
+			}
 			if len(sep) == 0 {
 				for i := range s {
 					out = append(out, s[i:i+1:i+1])

@@ -359,34 +359,57 @@ func decodeRaw(s *site) (kernel, error) {
 	}, nil
 }
 
+// reduceJoin joins along one dimension after the other.
 func reduceJoin(s *site) (kernel, error) {
 	keep, sep := s.boolean("keep_dims", false), []byte(s.str("separator", ""))
 	return func(c call) error {
-		in := c.t(0)
-		if err := want("inputs", in, graph.String); err != nil {
+		t := c.t(0)
+		if err := want("inputs", t, graph.String); err != nil {
 			return err
 		}
-		r, err := reduced(in.Shape, c.t(1), keep)
+		r, err := reduced(t.Shape, c.t(1), keep)
 		if err != nil {
 			return err
 		}
-		out, err := c.output(0, graph.String, r.out...)
+		axes, err := integers("reduction_indices", c.t(1))
 		if err != nil {
 			return err
 		}
 		room := c.budget()
-		first := make([]bool, len(out.Strings))
-		for i, s := range in.Strings {
-			o := r.place(i)
-			if err := room.take(len(s) + len(sep)); err != nil {
+		for _, k := range axes {
+			if k < 0 {
+				k += len(t.Shape)
+			}
+			if t, err = joinAlong(c, t, k, sep, &room); err != nil {
 				return err
 			}
-			if first[o] {
-				out.Strings[o] = append(out.Strings[o], sep...)
-			}
-			first[o] = true
-			out.Strings[o] = append(out.Strings[o], s...)
 		}
+		c.set(0, reshaped(t, r.out...))
 		return nil
 	}, nil
+}
+
+// joinAlong joins the strings along dimension k, which becomes 1.
+func joinAlong(c call, t *graph.Tensor, k int, sep []byte, room *budget) (*graph.Tensor, error) {
+	l, shape := laneOf(t.Shape, k), slices.Clone(t.Shape)
+	shape[k] = 1
+	out, err := c.alloc(graph.String, shape...)
+	if err != nil {
+		return nil, err
+	}
+	parts := make([][]byte, l.n)
+	l.each(func(line, first int) {
+		if err != nil {
+			return
+		}
+		size := len(sep) * len(parts)
+		for i := range parts {
+			parts[i] = t.Strings[first+i*l.inner]
+			size += len(parts[i])
+		}
+		if err = room.take(size); err == nil {
+			out.Strings[line] = bytes.Join(parts, sep)
+		}
+	})
+	return out, err
 }

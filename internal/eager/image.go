@@ -1,0 +1,325 @@
+package eager
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/kernels"
+)
+
+// imageOps work on images [batch, height, width, channels].
+var imageOps = map[string]opDef{
+	"Conv2D":                {in: 2, out: 1, make: windowed(convolution[float32], convolution[float64])},
+	"DepthwiseConv2dNative": {in: 2, out: 1, make: windowed(depthwise[float32], depthwise[float64])},
+	"MaxPool":               {in: 1, out: 1, make: windowed(pooling(kernels.MaxPool[float32]), pooling(kernels.MaxPool[float64]))},
+	"AvgPool":               {in: 1, out: 1, make: windowed(pooling(kernels.AvgPool[float32]), pooling(kernels.AvgPool[float64]))},
+	"FusedBatchNorm":        {in: 5, out: 5, make: batchNorm},
+	"FusedBatchNormV2":      {in: 5, out: 5, make: batchNorm},
+	"FusedBatchNormV3":      {in: 5, out: 6, make: batchNorm},
+	"ResizeBilinear":        {in: 2, out: 1, make: resizeBilinear},
+	"ResizeNearestNeighbor": {in: 2, out: 1, make: resizeNearest},
+}
+
+// windows are the attributes of convolutions and pools.
+type windows struct {
+	stride, dilation, size [2]int // of height and width; size of pools alone
+	padding                string
+	explicit               []int64
+}
+
+func windowAttrs(s *site) windows {
+	w := windows{padding: s.str("padding", "VALID"), explicit: list[int64](s, "explicit_paddings")}
+	if f := s.str("data_format", "NHWC"); f != "NHWC" {
+		s.fail("data_format %s %w", f, ErrUnsupported)
+	}
+	pair := func(name string) [2]int {
+		v := list[int64](s, name)
+		if v == nil {
+			return [2]int{1, 1}
+		}
+		if len(v) != 4 || v[0] != 1 || v[3] != 1 || v[1] < 1 || v[2] < 1 || v[1] > 1<<20 || v[2] > 1<<20 {
+			s.fail("attribute %s: expected [1,h,w,1], got %v", name, v)
+			return [2]int{1, 1}
+		}
+		return [2]int{int(v[1]), int(v[2])}
+	}
+	w.stride, w.dilation, w.size = pair("strides"), pair("dilations"), pair("ksize")
+	switch w.padding {
+	case "SAME", "VALID":
+	case "EXPLICIT":
+		if len(w.explicit) != 8 {
+			s.fail("attribute explicit_paddings: expected 8 numbers, got %d", len(w.explicit))
+		}
+		for _, p := range w.explicit {
+			if p < 0 || p > 1<<20 {
+				s.fail("attribute explicit_paddings: got %d", p)
+			}
+		}
+	default:
+		s.fail("attribute padding: expected SAME, VALID or EXPLICIT, got %q", w.padding)
+	}
+	return w
+}
+
+// fit returns the geometry of windows of kh by kw over x.
+func (w windows) fit(x *graph.Tensor, kh, kw int) (kernels.Window, error) {
+	var g kernels.Window
+	if len(x.Shape) != 4 {
+		return g, fmt.Errorf("input must be 4-dimensional: %v", x.Shape)
+	}
+	if kh < 1 || kw < 1 {
+		return g, fmt.Errorf("expected a window of at least 1 by 1, got %d by %d", kh, kw)
+	}
+	g = kernels.Window{Batch: x.Shape[0], InH: x.Shape[1], InW: x.Shape[2], InC: x.Shape[3], KH: kh, KW: kw,
+		StrideH: w.stride[0], StrideW: w.stride[1], DilH: w.dilation[0], DilW: w.dilation[1]}
+	if w.padding == "EXPLICIT" {
+		g.PadTop, g.PadLeft = int(w.explicit[2]), int(w.explicit[4])
+		g.OutH, _ = kernels.OutSize(g.InH+int(w.explicit[2]+w.explicit[3]), kh, g.StrideH, g.DilH, false)
+		g.OutW, _ = kernels.OutSize(g.InW+int(w.explicit[4]+w.explicit[5]), kw, g.StrideW, g.DilW, false)
+	} else {
+		g.OutH, g.PadTop = kernels.OutSize(g.InH, kh, g.StrideH, g.DilH, w.padding == "SAME")
+		g.OutW, g.PadLeft = kernels.OutSize(g.InW, kw, g.StrideW, g.DilW, w.padding == "SAME")
+	}
+	if g.OutH < 0 || g.OutW < 0 {
+		return g, fmt.Errorf("computed output size would be negative: windows of %d by %d over %v", kh, kw, x.Shape)
+	}
+	return g, nil
+}
+
+// windowed is the maker of ops on windows, of two element types.
+func windowed(f32, f64 func(c call, w windows) error) maker {
+	return func(s *site) (kernel, error) {
+		w := windowAttrs(s)
+		return floats(func(c call) error { return f32(c, w) }, func(c call) error { return f64(c, w) }).on(0), nil
+	}
+}
+
+func pooling[T float](f func(g kernels.Window, y, x []T)) func(c call, w windows) error {
+	return func(c call, w windows) error {
+		g, err := w.fit(c.t(0), w.size[0], w.size[1])
+		if err != nil {
+			return err
+		}
+		g.OutC, g.DilH, g.DilW = g.InC, 1, 1
+		y, err := outputOf[T](c, 0, g.Batch, g.OutH, g.OutW, g.OutC)
+		if err != nil || len(y) == 0 {
+			return err
+		}
+		f(g, y, graph.Of[T](c.t(0)))
+		return nil
+	}
+}
+
+func convolution[T float](c call, w windows) error {
+	x, f := c.t(0), c.t(1)
+	if err := sameType(c.in); err != nil {
+		return err
+	}
+	if len(f.Shape) != 4 || len(x.Shape) != 4 || f.Shape[2] != x.Shape[3] {
+		return fmt.Errorf("input depth must be that of the filter: %v vs. %v", x.Shape, f.Shape)
+	}
+	g, err := w.fit(x, f.Shape[0], f.Shape[1])
+	if err != nil {
+		return err
+	}
+	g.OutC = f.Shape[3]
+	y, err := outputOf[T](c, 0, g.Batch, g.OutH, g.OutW, g.OutC)
+	if err != nil || len(y) == 0 || g.InC == 0 {
+		return err
+	}
+	kernels.Conv2D(g, y, graph.Of[T](x), graph.Of[T](f), nil, false)
+	return nil
+}
+
+func depthwise[T float](c call, w windows) error {
+	x, f := c.t(0), c.t(1)
+	if err := sameType(c.in); err != nil {
+		return err
+	}
+	if len(f.Shape) != 4 || len(x.Shape) != 4 || f.Shape[2] != x.Shape[3] {
+		return fmt.Errorf("input depth must be that of the filter: %v vs. %v", x.Shape, f.Shape)
+	}
+	g, err := w.fit(x, f.Shape[0], f.Shape[1])
+	if err != nil {
+		return err
+	}
+	if g.OutC = f.Shape[2] * f.Shape[3]; g.InC == 0 {
+		return fmt.Errorf("expected at least one channel, got shape %v", x.Shape)
+	}
+	y, err := outputOf[T](c, 0, g.Batch, g.OutH, g.OutW, g.OutC)
+	if err != nil || len(y) == 0 {
+		return err
+	}
+	kernels.DepthwiseConv2D(g, y, graph.Of[T](x), graph.Of[T](f))
+	return nil
+}
+
+// batchNorm normalises with the moments that it is given. Only the outputs that
+// inference has are made: the others are the moments again.
+func batchNorm(s *site) (kernel, error) {
+	if s.boolean("is_training", true) {
+		return nil, fmt.Errorf("is_training %w", ErrUnsupported)
+	}
+	if f := s.str("data_format", "NHWC"); f != "NHWC" {
+		return nil, fmt.Errorf("data_format %s %w", f, ErrUnsupported)
+	}
+	eps := float64(s.node.Float("epsilon", 1e-4))
+	k := floats(func(c call) error { return normalize[float32](c, eps) }, func(c call) error { return normalize[float64](c, eps) })
+	return k.on(0), nil
+}
+
+func normalize[T float](c call, eps float64) error {
+	x := c.t(0)
+	if err := sameType(c.in); err != nil {
+		return err
+	}
+	if len(x.Shape) == 0 {
+		return fmt.Errorf("input must be 4-dimensional, got a scalar")
+	}
+	n := x.Shape[len(x.Shape)-1]
+	for i := 1; i < 5; i++ {
+		if len(c.t(i).Shape) != 1 || c.t(i).Shape[0] != n {
+			return fmt.Errorf("input %d: expected shape [%d], got %v", i, n, c.t(i).Shape)
+		}
+		if i > 2 {
+			c.set(i-2, c.t(i))
+			c.set(i, c.t(i))
+		}
+	}
+	if len(c.out) > 5 {
+		c.set(5, graph.NewTensor(x.DType, 0))
+	}
+	scale, shift := make([]T, n), make([]T, n)
+	for j := range n {
+		scale[j] = T(float64(graph.Of[T](c.t(1))[j]) / math.Sqrt(float64(graph.Of[T](c.t(4))[j])+eps))
+		shift[j] = graph.Of[T](c.t(2))[j] - graph.Of[T](c.t(3))[j]*scale[j]
+	}
+	dst, err := outputOf[T](c, 0, x.Shape...)
+	if err != nil || len(dst) == 0 {
+		return err
+	}
+	kernels.ScaleShift(dst, graph.Of[T](x), scale, shift, false)
+	return nil
+}
+
+// scaling maps the pixels of one dimension of an output to those of the input.
+type scaling struct {
+	in, out         int
+	corners, halves bool
+}
+
+// at returns where pixel i of the output lies.
+func (r scaling) at(i int) float32 {
+	scale := float32(r.in) / float32(r.out)
+	if r.corners && r.out > 1 {
+		scale = float32(r.in-1) / float32(r.out-1)
+	}
+	if r.halves {
+		return (float32(i)+0.5)*scale - 0.5
+	}
+	return float32(i) * scale
+}
+
+// nearest returns the input's pixel of pixel i of the output.
+func (r scaling) nearest(i int) int {
+	p := r.at(i)
+	switch {
+	case r.halves:
+		p += 0.5
+	case r.corners:
+		return min(int(math.Round(float64(p))), r.in-1)
+	}
+	return max(min(int(math.Floor(float64(p))), r.in-1), 0)
+}
+
+// resizing checks the inputs of a resize and returns the scalings of height and width.
+func resizing(c call, s *site) (h, w scaling, err error) {
+	size, err := integers("size", c.t(1))
+	if err != nil {
+		return h, w, err
+	}
+	x := c.t(0).Shape
+	if len(size) != 2 || len(x) != 4 || size[0] < 1 || size[1] < 1 || x[1] < 1 || x[2] < 1 {
+		return h, w, fmt.Errorf("expected images [n,h,w,c] and a size of 2 positive numbers, got shape %v and %v", x, size)
+	}
+	corners, halves := s.boolean("align_corners", false), s.boolean("half_pixel_centers", false)
+	return scaling{x[1], size[0], corners, halves}, scaling{x[2], size[1], corners, halves}, nil
+}
+
+func resizeNearest(s *site) (kernel, error) {
+	return func(c call) error {
+		h, w, err := resizing(c, s)
+		if err != nil {
+			return err
+		}
+		x := c.t(0)
+		n, d := x.Shape[0], x.Shape[3]
+		out, err := c.output(0, x.DType, n, h.out, w.out, d)
+		if err != nil || out.Len() == 0 {
+			return err
+		}
+		for b := range n {
+			for i := range h.out {
+				for j := range w.out {
+					copyCells(out, ((b*h.out+i)*w.out+j)*d, x, ((b*h.in+h.nearest(i))*w.in+w.nearest(j))*d, d)
+				}
+			}
+		}
+		return nil
+	}, nil
+}
+
+// pixel is where a pixel of a bilinear resize lies: between two, and how far from the first.
+type pixel struct {
+	lo, hi int
+	part   float32
+}
+
+func (r scaling) between(i int) pixel {
+	p := r.at(i)
+	f := float32(math.Floor(float64(p)))
+	return pixel{max(int(f), 0), min(int(math.Ceil(float64(p))), r.in-1), p - f}
+}
+
+func resizeBilinear(s *site) (kernel, error) {
+	return func(c call) error {
+		h, w, err := resizing(c, s)
+		if err != nil {
+			return err
+		}
+		x := c.t(0)
+		n, d := x.Shape[0], x.Shape[3]
+		y, err := outputOf[float32](c, 0, n, h.out, w.out, d)
+		if err != nil || len(y) == 0 {
+			return err
+		}
+		src := x
+		if x.DType != graph.Float32 {
+			if src, err = c.alloc(graph.Float32, x.Shape...); err != nil {
+				return err
+			}
+			if err := convert(src, x); err != nil {
+				return err
+			}
+		}
+		in := graph.Of[float32](src)
+		for b := range n {
+			for i := range h.out {
+				p := h.between(i)
+				for j := range w.out {
+					q := w.between(j)
+					row := func(i, j int) []float32 { return in[((b*h.in+i)*w.in+j)*d:] }
+					tl, tr, bl, br := row(p.lo, q.lo), row(p.lo, q.hi), row(p.hi, q.lo), row(p.hi, q.hi)
+					for k := range d {
+						top := tl[k] + (tr[k]-tl[k])*q.part
+						bottom := bl[k] + (br[k]-bl[k])*q.part
+						y[k] = top + (bottom-top)*p.part
+					}
+					y = y[d:]
+				}
+			}
+		}
+		return nil
+	}, nil
+}
