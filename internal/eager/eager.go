@@ -162,10 +162,13 @@ func (p *prepared) check(in []Value) error {
 	return nil
 }
 
-// rescue turns a panic of a kernel, which only a defect can cause, into an error.
+// errPanic is wrapped by the error that a panic of a kernel becomes. Tests take it for a defect.
+var errPanic = errors.New("inputs or attributes do not fit")
+
+// rescue turns a panic of a kernel into an error.
 func rescue(n *graph.Node, err *error) {
 	if r := recover(); r != nil {
-		*err = &Error{n.Name, n.Op, fmt.Errorf("inputs or attributes that do not fit: %v", r)}
+		*err = &Error{n.Name, n.Op, fmt.Errorf("%w: %v", errPanic, r)}
 	}
 }
 
