@@ -15,10 +15,10 @@ import (
 	"github.com/goestimator/goestimator/models/optimizers"
 )
 
-// straight is a linear regression with batch normalisation, which differs from mode to mode.
+// straight is a linear regression with batch normalisation and dropout, which differ from mode to mode.
 func straight(mc *estimator.ModelContext, features models.Features, labels models.Labels) (*estimator.Spec, error) {
 	x := layers.BatchNorm(mc, features.Dense("pair"), layers.Norm{})
-	y := layers.Dense(mc, x, 1, layers.Weights{})
+	y := layers.Dense(mc, layers.Dropout(mc, x, 0.5), 1, layers.Weights{})
 	spec := &estimator.Spec{Predictions: estimator.Nodes{"y": y}}
 	if mc.Mode() == models.Predict {
 		return spec, nil
