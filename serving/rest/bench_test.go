@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"net/http/httptest"
 	"strconv"
 	"testing"
 
@@ -152,4 +153,19 @@ func BenchmarkEncode(b *testing.B) {
 		out, _ = appendPredictions(out[:0], outputs{names: []string{"y"}, tensors: []*graph.Tensor{t}})
 	}
 	b.SetBytes(int64(len(out)))
+}
+
+// BenchmarkHandler is a whole request, but for the network: [128,784] in, and as many out.
+func BenchmarkHandler(b *testing.B) {
+	m := models()
+	h := New(Options{Service: service(m), Catalog: catalog{m}})
+	body := instances(32, 128, 784)
+	b.SetBytes(int64(len(body)))
+	for b.Loop() {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest("POST", predictURL, bytes.NewReader(body)))
+		if w.Code != 200 {
+			b.Fatal(w.Body.String())
+		}
+	}
 }

@@ -30,5 +30,8 @@
 // followed where a client would lose something: a version that is no number and a preflight without an
 // origin are refused with a body that says so (there it is empty), doubles are read to the nearest one (there up to
 // three units off), a name given twice in an instance counts once (there its rows shift), maps are sorted (there they
-// have no order), and a path outside of /v1/ is refused in JSON (there in HTML).
+// have no order), a path outside of /v1/ is refused in JSON (there in HTML), strings in errors are cut at 4096 bytes, and
+// "NInf" and "NaN.5" are no numbers (RapidJSON takes them by accident).
+//
+// The http.Server around the handler should have a ReadHeaderTimeout; bodies and replies have their own here.
 package rest
