@@ -4,7 +4,7 @@ import sys
 import grpc
 import numpy as np
 import tensorflow as tf
-from google.protobuf import wrappers_pb2
+from google.protobuf import text_format, wrappers_pb2
 from tensorflow.core.framework import tensor_pb2
 from tensorflow.core.protobuf import meta_graph_pb2
 from tensorflow_serving.apis import (classification_pb2, get_model_metadata_pb2, get_model_status_pb2, inference_pb2,
@@ -92,4 +92,8 @@ expect(grpc.StatusCode.NOT_FOUND, "Could not find version 9 of model m", lambda:
 expect(grpc.StatusCode.INVALID_ARGUMENT, "Missing ModelSpec", lambda: predictions.Predict(predict_pb2.PredictRequest(), TIMEOUT))
 expect(grpc.StatusCode.FAILED_PRECONDITION, 'Serving signature key "nothing" not found.', lambda: predict("nothing"))
 expect(grpc.StatusCode.INVALID_ARGUMENT, "Expects arg[0] to be float but double is provided", lambda: predict("", x=np.array([1.0])))
+r = regression_pb2.RegressionRequest()
+r.model_spec.name, r.model_spec.signature_name = "m", "only_scores"
+text = text_format.MessageToString(signatures.signature_def["only_scores"])
+expect(grpc.StatusCode.INVALID_ARGUMENT, "No regression outputs found in SignatureDef: " + text, lambda: predictions.Regress(r, TIMEOUT))
 print("all calls answered")

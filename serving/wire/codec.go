@@ -11,7 +11,7 @@ import (
 )
 
 // small is the size in bytes below which a message or a tensor is not worth a way of its own.
-const small = 4096
+const small = 64 << 10
 
 // Codec implements encoding.CodecV2; it is for grpc.ForceServerCodecV2 and grpc.ForceCodecV2.
 type Codec struct{}

@@ -12,6 +12,9 @@ import (
 
 // marshalTensors writes a message with tensors in a field; false where no tensor is large.
 func marshalTensors(v proto.Message, all map[string]*tensor_go_proto.TensorProto, field protowire.Number) (mem.BufferSlice, bool) {
+	if !anyLarge(all) {
+		return nil, false
+	}
 	var out mem.BufferSlice
 	few := make(map[string]*tensor_go_proto.TensorProto, len(all))
 	for name, p := range all {
@@ -33,9 +36,6 @@ func marshalTensors(v proto.Message, all map[string]*tensor_go_proto.TensorProto
 		b = protowire.AppendVarint(protowire.AppendTag(b, 2, protowire.BytesType), uint64(size))
 		out = append(out, mem.SliceBuffer(append(b, head...)), mem.SliceBuffer(payload))
 	}
-	if out == nil {
-		return nil, false
-	}
 	rest := without(v, field)
 	m, _ := tensorsOf(rest)
 	*m = few
@@ -47,6 +47,15 @@ func marshalTensors(v proto.Message, all map[string]*tensor_go_proto.TensorProto
 		out = append(out, mem.SliceBuffer(b))
 	}
 	return out, true
+}
+
+func anyLarge(all map[string]*tensor_go_proto.TensorProto) bool {
+	for _, p := range all {
+		if num, _ := large(p); num != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // large returns the field of a tensor that is written in place, and its bytes; 0 where none is.
