@@ -1,15 +1,22 @@
 // Package limit refuses at once what an overloaded model could only answer late.
 //
 // A server that takes every request answers none in time once more comes than it
-// can do: the queue grows until every answer is too old. A Limiter knows how much
-// work is in flight and how long a run takes, and by Little's law how long a new
-// request would wait:
+// can do: the queue grows until every answer is too old. A Limiter bounds the work
+// in flight. With slots for work that is done at the same time, what is in flight
+// beyond them waits, by Little's law, for
 //
-//	wait = (work in flight + its own - slots) / slots × time of a run
+//	(in flight - slots) / slots × time of a run
 //
-// where slots is the work that is done at the same time. It refuses with
-// RESOURCE_EXHAUSTED what would wait longer than MaxDelay, or past its deadline.
-// Where MaxDelay is zero that is one run, so that what is accepted takes at most
-// twice the time of a lone request, however much is offered, and there is always
-// a next request for a slot that becomes free.
+// so a longest wait, MaxDelay, is a limit of slots × (1 + MaxDelay / run). What
+// comes beyond it is refused with RESOURCE_EXHAUSTED, and so is what would end past
+// its deadline. Where MaxDelay is zero it is one run: the limit is two units for
+// each slot, accepted requests take at most twice the time of a lone one, and there
+// is always a next request for a slot that becomes free.
+//
+// For a model that batches, slots may promise more than there is: a batch of 1000
+// rows may take a hundred times as long as one of 10. So the Limiter learns from
+// each answer. A busy model's answers take the longer the more is in flight, in
+// proportion: n units that took t say that n × (run + MaxDelay) / t units would take
+// just as long as they may. The limit moves to that: a quarter of the way down where
+// answers came late, a sixteenth up where they did not and the limit was in use.
 package limit

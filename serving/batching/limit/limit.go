@@ -28,7 +28,9 @@ type Limiter struct {
 
 	mu       sync.Mutex
 	inFlight int
-	run      time.Duration // moving mean of a run, without its wait; 0: none was seen
+	run      time.Duration // moving mean of a request's time; with Hold without its wait; 0: none was seen
+	alone    time.Duration // the same of requests that nothing was in flight beside; with Hold of all
+	learned  float64       // units in flight that do not make requests wait too long, by what they took; 0: as slots say
 	refused  int64
 }
 
@@ -45,32 +47,33 @@ func New(o Options) *Limiter {
 // Stats is what a Limiter knows.
 type Stats struct {
 	InFlight int           // units of work
+	Limit    int           // units that may be in flight
 	Refused  int64         // requests, so far
-	Run      time.Duration // mean time of a run
-	Wait     time.Duration // estimated, of a request of one unit that came now
+	Run      time.Duration // mean time of a lone request
 }
 
 // Stats returns the present state.
 func (l *Limiter) Stats() Stats {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return Stats{InFlight: l.inFlight, Refused: l.refused, Run: l.run, Wait: time.Duration(l.rounds(1) * float64(l.run))}
+	return Stats{InFlight: l.inFlight, Limit: int(l.limit()), Refused: l.refused, Run: l.alone}
 }
 
 // Admit takes in a request of so many units, or refuses it at once. With Hold it returns when the request may run, or with
 // the error of ctx. done must be called when it ran.
 func (l *Limiter) Admit(ctx context.Context, units int) (done func(), err error) {
 	units = max(units, 1)
-	rounds, err := l.enter(ctx, units)
+	beside, err := l.enter(ctx, units)
 	if err != nil {
 		return nil, err
 	}
 	if l.o.Hold {
 		select {
 		case l.slots <- struct{}{}:
-			rounds = 0
 		case <-ctx.Done():
-			l.leave(units, 0)
+			l.mu.Lock()
+			l.inFlight -= units
+			l.mu.Unlock()
 			return nil, status.FromContextError(ctx.Err()).Err()
 		}
 	}
@@ -79,50 +82,91 @@ func (l *Limiter) Admit(ctx context.Context, units int) (done func(), err error)
 		if l.o.Hold {
 			<-l.slots
 		}
-		l.leave(units, time.Duration(float64(time.Since(start))/(1+rounds)))
+		l.leave(units, beside, time.Since(start))
 	}, nil
 }
 
-// rounds estimates how many runs a request of so many units would wait for.
-func (l *Limiter) rounds(units int) float64 {
-	if over := l.inFlight + units - l.o.Slots; l.inFlight > 0 && over > 0 {
-		return float64(over) / float64(l.o.Slots)
+// budget is the longest wait.
+func (l *Limiter) budget() time.Duration {
+	if l.o.MaxDelay > 0 {
+		return l.o.MaxDelay
 	}
-	return 0
+	return l.alone
 }
 
-func (l *Limiter) enter(ctx context.Context, units int) (rounds float64, err error) {
+// most is how many units the slots do within the longest wait and one run.
+func (l *Limiter) most() float64 {
+	slots := float64(l.o.Slots)
+	if l.alone == 0 {
+		return 2 * slots
+	}
+	return slots * (1 + float64(l.budget())/float64(l.alone))
+}
+
+// limit is how many units may be in flight.
+func (l *Limiter) limit() float64 {
+	if l.learned > 0 {
+		return min(l.learned, l.most())
+	}
+	return l.most()
+}
+
+// enter takes in a request, and says how many units were in flight beside it.
+func (l *Limiter) enter(ctx context.Context, units int) (beside int, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	rounds = l.rounds(units)
-	wait := time.Duration(rounds * float64(l.run))
-	late := rounds > 1
-	if l.o.MaxDelay > 0 {
-		late = wait > l.o.MaxDelay
-	}
-	if late {
+	beside = l.inFlight
+	if limit := l.limit(); beside > 0 && float64(beside+units) > limit {
 		l.refused++
-		return 0, status.Errorf(codes.ResourceExhausted, "the server is overloaded: %d units of work are in flight for %d slots, a new request "+
-			"would wait for about %v; try again later", l.inFlight, l.o.Slots, wait.Round(100*time.Microsecond))
+		return 0, status.Errorf(codes.ResourceExhausted, "the server is overloaded: %d units of work are in flight, and more than %d would wait for longer "+
+			"than %v; try again later", beside, int(limit), l.budget().Round(100*time.Microsecond))
 	}
-	if d, ok := ctx.Deadline(); ok && rounds > 0 && time.Until(d) < wait+l.run {
+	if d, ok := ctx.Deadline(); ok && beside > 0 && time.Until(d) < l.expected(units) {
 		l.refused++
 		return 0, status.Errorf(codes.ResourceExhausted, "the server is overloaded: the request would take about %v, which is past its deadline; "+
-			"try again later", (wait + l.run).Round(100*time.Microsecond))
+			"try again later", l.expected(units).Round(100*time.Microsecond))
 	}
 	l.inFlight += units
-	return rounds, nil
+	return beside, nil
 }
 
-func (l *Limiter) leave(units int, run time.Duration) {
+// expected is how long a request would take, with its wait.
+func (l *Limiter) expected(units int) time.Duration {
+	if !l.o.Hold {
+		return l.run
+	}
+	over := max(l.inFlight+units-l.o.Slots, 0)
+	return l.run + time.Duration(float64(over)/float64(l.o.Slots)*float64(l.run))
+}
+
+// leave learns from a request that took so long.
+func (l *Limiter) leave(units, beside int, took time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.inFlight -= units
-	switch {
-	case run <= 0:
-	case l.run == 0:
-		l.run = run
-	default:
-		l.run += (run - l.run) / 16
+	blend(&l.run, took)
+	if l.o.Hold || beside == 0 {
+		blend(&l.alone, took)
 	}
+	if l.o.Hold || l.alone == 0 {
+		return
+	}
+	// Once a model is busy, requests take the longer the more are in flight: in proportion. So this many would take what they may:
+	n := float64(beside + units)
+	fitting := n * float64(l.alone+l.budget()) / float64(max(took, 1))
+	switch limit := l.limit(); {
+	case fitting < limit && fitting < n && beside > 0:
+		l.learned = max(limit+(fitting-limit)/4, 1)
+	case fitting > limit && n > limit/2:
+		l.learned = min(limit+max(fitting-limit, 1)/16, l.most())
+	}
+}
+
+// blend moves a mean towards a value.
+func blend(mean *time.Duration, value time.Duration) {
+	if *mean == 0 {
+		*mean = value
+		return
+	}
+	*mean += (value - *mean) / 16
 }

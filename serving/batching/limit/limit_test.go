@@ -119,12 +119,40 @@ func TestOverload(t *testing.T) {
 				if used := float64(busy.accepted) / float64(busy.offered) * 2; used < 0.9 {
 					t.Errorf("only %.0f%% of the capacity was used", used*100)
 				}
-				if s := l.Stats(); s.InFlight != 0 || s.Refused == 0 || s.Wait != 0 {
+				if s := l.Stats(); s.InFlight != 0 || s.Refused == 0 || s.Limit < 1 {
 					t.Errorf("%+v", s)
 				}
 			})
 		})
 	}
+}
+
+// Where a batch takes the longer the fuller it is, slots say nothing: the limit follows what requests took.
+func TestSlowBatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := batching.NewScheduler(batching.Options{Threads: 1})
+		defer s.Close()
+		perRow := &servable.Func{Compute: func(_ context.Context, feeds map[string]*graph.Tensor, _ []string) ([]*graph.Tensor, error) {
+			time.Sleep(time.Duration(feeds["x:0"].Shape[0]) * time.Millisecond)
+			return []*graph.Tensor{feeds["x:0"]}, nil
+		}}
+		for _, delay := range []time.Duration{0, 50 * time.Millisecond} {
+			l := New(Options{Slots: 1000, Rows: true, MaxDelay: delay})
+			m := l.Wrap(batching.New(servable.ID{}, perRow, batching.Defaults(), s))
+			calm := offer(t, m, 200, 20)
+			busy := offer(t, m, 20000, 2000)
+			t.Logf("delay %v: unloaded p99 %v; at twice the capacity p50 %v, p99 %v, accepted %d of %d", delay, calm.p99(), busy.latencies[busy.accepted/2], busy.p99(), busy.accepted, busy.offered)
+			if calm.accepted != calm.offered {
+				t.Errorf("%d of %d were refused without need", calm.offered-calm.accepted, calm.offered)
+			}
+			if most := 2 * max(delay, calm.p99()); busy.p99() > most {
+				t.Errorf("p99 %v, more than %v", busy.p99(), most)
+			}
+			if used := float64(busy.accepted) / float64(busy.offered) * 2; used < 0.9 {
+				t.Errorf("only %.0f%% of the capacity was used", used*100)
+			}
+		}
+	})
 }
 
 // The same by the real clock, on a machine that may have other work: the ratio of p99 at twice the capacity to the unloaded one.
