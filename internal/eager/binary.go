@@ -16,8 +16,8 @@ func binaryTable() map[string]opDef {
 	all := map[string]opDef{
 		"Equal":        {in: 2, out: 1, make: equality(true)},
 		"NotEqual":     {in: 2, out: 1, make: equality(false)},
-		"LogicalAnd":   {in: 2, out: 1, make: plain(pairs(func(a, b bool) bool { return a && b }))},
-		"LogicalOr":    {in: 2, out: 1, make: plain(pairs(func(a, b bool) bool { return a || b }))},
+		"LogicalAnd":   {in: 2, out: 1, make: plain((&typed{graph.Bool: pairs(func(a, b bool) bool { return a && b })}).on(0))},
+		"LogicalOr":    {in: 2, out: 1, make: plain((&typed{graph.Bool: pairs(func(a, b bool) bool { return a || b })}).on(0))},
 		"Less":         {in: 2, out: 1, make: plain(ordering(0))},
 		"LessEqual":    {in: 2, out: 1, make: plain(ordering(1))},
 		"Greater":      {in: 2, out: 1, make: plain(ordering(2))},

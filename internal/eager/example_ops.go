@@ -133,6 +133,9 @@ func parseSingleExample(s *site) (kernel, error) {
 		if err != nil {
 			return err
 		}
+		if _, err := text("serialized", c.t(0)); err != nil {
+			return err
+		}
 		if err := rank("serialized", c.t(0), 0); err != nil {
 			return err
 		}

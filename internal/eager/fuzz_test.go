@@ -164,7 +164,7 @@ func checkRun(t *testing.T, n *graph.Node, in []Value) {
 	env := &Env{Limit: 1 << 20, Resources: NewResources()}
 	out, err := Run(context.Background(), n, in, env)
 	if errors.Is(err, errPanic) {
-		t.Fatalf("%v\nattributes %v\ninputs %s", err, n.Attrs, describeAll(in))
+		t.Errorf("%v\nattributes %v\ninputs %s", err, n.Attrs, describeAll(in))
 	}
 	for i, v := range out {
 		if v.T == nil {
@@ -172,7 +172,7 @@ func checkRun(t *testing.T, n *graph.Node, in []Value) {
 		}
 		count, err := elements(v.T.Shape)
 		if v.T.DType == graph.String && len(v.T.Strings) != count || v.T.DType != graph.String && len(v.T.Bytes) != count*v.T.DType.Size() || err != nil {
-			t.Fatalf("%s: output %d of shape %v has %d bytes and %d strings, %v\nattributes %v\ninputs %s", n.Op, i, v.T.Shape, len(v.T.Bytes), len(v.T.Strings), err, n.Attrs, describeAll(in))
+			t.Errorf("%s: output %d of shape %v has %d bytes and %d strings, %v\nattributes %v\ninputs %s", n.Op, i, v.T.Shape, len(v.T.Bytes), len(v.T.Strings), err, n.Attrs, describeAll(in))
 		}
 	}
 }
@@ -188,7 +188,7 @@ func describeAll(in []Value) string {
 // TestMangled: what TensorFlow was given, changed at random, never panics.
 func TestMangled(t *testing.T) {
 	cases := readGolden(t)
-	rounds := 30
+	rounds := 20
 	if testing.Short() {
 		rounds = 3
 	}

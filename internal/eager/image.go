@@ -244,6 +244,9 @@ func resizing(c call, s *site) (h, w scaling, err error) {
 		return h, w, fmt.Errorf("expected images [n,h,w,c] and a size of 2 positive numbers, got shape %v and %v", x, size)
 	}
 	corners, halves := s.boolean("align_corners", false), s.boolean("half_pixel_centers", false)
+	if corners && halves {
+		return h, w, fmt.Errorf("If half_pixel_centers is True, align_corners must be False.")
+	}
 	return scaling{x[1], size[0], corners, halves}, scaling{x[2], size[1], corners, halves}, nil
 }
 

@@ -35,7 +35,7 @@ func asString(s *site) (kernel, error) {
 		}
 		f.verb = 'g'
 	}
-	if f.width > 1<<16 || f.precision > 1<<10 || len(f.fill) > 1 || f.fill != "" && !strings.Contains("0+- ", f.fill) {
+	if f.width = max(f.width, -1); f.width > 1<<16 || f.precision > 1<<10 || len(f.fill) > 1 || f.fill != "" && !strings.Contains("0+- ", f.fill) {
 		return nil, fmt.Errorf("fill %q, width %d and precision %d %w", f.fill, f.width, f.precision, ErrUnsupported)
 	}
 	return func(c call) error {

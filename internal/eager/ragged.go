@@ -239,14 +239,17 @@ func rangesOf[T number](d graph.DType) kernel {
 		if err := sameType(c.in); err != nil {
 			return err
 		}
-		n := 1
+		n := -1
 		for i, v := range c.in {
-			if len(v.T.Shape) > 1 || len(v.T.Shape) == 1 && n != 1 && v.T.Shape[0] != n {
+			if len(v.T.Shape) > 1 || len(v.T.Shape) == 1 && n >= 0 && v.T.Shape[0] != n {
 				return fmt.Errorf("input %d: expected a scalar or a vector as long as the others, got shape %v", i, v.T.Shape)
 			}
 			if len(v.T.Shape) == 1 {
 				n = v.T.Shape[0]
 			}
+		}
+		if n < 0 {
+			n = 1
 		}
 		pick := func(k, i int) T {
 			if v := graph.Of[T](c.t(k)); len(c.t(k).Shape) == 1 {
@@ -268,7 +271,9 @@ func rangesOf[T number](d graph.DType) kernel {
 			if !(size < 1<<40) {
 				return fmt.Errorf("%w: a range of %v elements", ErrLimit, size)
 			}
-			splits[i+1] = splits[i] + int(size)
+			if splits[i+1] = splits[i] + int(size); splits[i+1] > maxElements {
+				return fmt.Errorf("%w: %d elements", ErrLimit, splits[i+1])
+			}
 		}
 		dst, err := outputOf[T](c, 1, splits[n])
 		if err != nil {
