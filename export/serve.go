@@ -49,6 +49,10 @@ func (a *assembly) wants(feeds []Feed) (*wanted, error) {
 			c := a.asGiven(inputs.Column{Name: s.Key, DType: s.DType, Shape: s.Shape, Ragged: s.VarLen})
 			if s.VarLen {
 				s.DType = exampleType(c.DType) // a cross, say, hashes numbers otherwise than their digits
+				if !c.Ragged && s.DType != graph.Float32 {
+					// Nor does it hash what is dense as what is not: it stays as in the data that was trained on.
+					s.VarLen, s.Shape, s.Optional = false, c.Shape, true
+				}
 			}
 			w.add(s, c)
 		}

@@ -52,6 +52,8 @@ func checkSpecs(specs []ExampleSpec) error {
 			return fmt.Errorf("feature %q: examples have no %s: expected string, float32 or an integer type", s.Key, s.DType)
 		case !s.VarLen && s.Default != nil && (exampleType(s.DType) != graph.Float32 || len(s.Default) != shapeSize(s.Shape)):
 			return fmt.Errorf("feature %q: a default of %d numbers for %s of shape %v", s.Key, len(s.Default), s.DType, s.Shape)
+		case s.Optional && (s.VarLen || exampleType(s.DType) == graph.Float32):
+			return fmt.Errorf("feature %q: optional for %v: expected strings or integers of fixed length", s.Key, s)
 		}
 		seen[s.Key] = true
 	}
@@ -86,13 +88,25 @@ func newParsing(e *emitter, specs []ExampleSpec) parsing {
 		}
 		p.dense = append(p.dense, s)
 		name := scope(s.Key) + "/default"
-		if s.Default != nil {
+		switch {
+		case s.Default != nil:
 			p.defaults = append(p.defaults, e.floats(name, s.Default, s.Shape...))
-		} else {
+		case s.Optional:
+			p.defaults = append(p.defaults, e.constant(name, nothing(exampleType(s.DType), s.Shape), nil))
+		default:
 			p.defaults = append(p.defaults, e.constant(name, graph.NewTensor(exampleType(s.DType), 0), nil))
 		}
 	}
 	return p
+}
+
+// nothing is "" or -1 throughout.
+func nothing(d graph.DType, shape []int) *graph.Tensor {
+	t := graph.NewTensor(d, shape...)
+	for i := range graph.Of[int64](t) {
+		graph.Of[int64](t)[i] = -1
+	}
+	return t
 }
 
 func (p parsing) keys(specs []ExampleSpec) [][]byte {

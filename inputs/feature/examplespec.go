@@ -16,12 +16,18 @@ type ExampleSpec struct {
 	VarLen  bool      // VarLenFeature; otherwise FixedLenFeature of
 	Shape   []int     // numbers
 	Default []float32 // and this default, one for each; nil: it must be there
+	// Optional, of strings and integers of FixedLen, says that a feature that is not
+	// there is parsed as "" or -1, which stand for no value.
+	Optional bool
 }
 
 // String is like VarLenFeature(string) or FixedLenFeature([1], float32).
 func (e ExampleSpec) String() string {
 	if e.VarLen {
 		return fmt.Sprintf("VarLenFeature(%s)", e.DType)
+	}
+	if e.Optional {
+		return fmt.Sprintf("FixedLenFeature(%v, %s, optional)", e.Shape, e.DType)
 	}
 	if e.Default != nil {
 		return fmt.Sprintf("FixedLenFeature(%v, %s, default %v)", e.Shape, e.DType, e.Default)
