@@ -75,8 +75,11 @@ func (d *division) choose(onlyHeavy bool) {
 
 // constant reports whether a node's value is known.
 func (d *division) constant(n *graph.Node) bool {
+	if len(n.Outputs) != 1 {
+		return false
+	}
 	at := d.p.slots[n.Out(0)]
-	return len(n.Outputs) == 1 && same(d.v.at[0][at], d.v.at[1][at])
+	return same(d.v.at[0][at], d.v.at[1][at])
 }
 
 // inputsKnown reports whether the inputs are known that the engine must know when it compiles a node.
@@ -120,6 +123,9 @@ func (d *division) demand() {
 	for len(stack) > 0 {
 		i := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
+		if d.constant(d.p.nodes[i]) {
+			continue
+		}
 		for k, at := range d.p.sources[i] {
 			if !d.compiled[i] || d.enters(i, k) {
 				push(at)
@@ -222,6 +228,11 @@ func (d *division) eagerStage(part []int) (stage, error) {
 	s := &eagerStage{env: d.p.s.env}
 	for _, i := range part {
 		n := d.p.nodes[i]
+		if d.constant(n) {
+			at := d.p.slots[n.Out(0)]
+			s.given = append(s.given, givenValue{at, eager.Value{T: d.v.at[0][at].T}})
+			continue
+		}
 		k, err := d.p.kernel(n)
 		if err != nil {
 			return nil, err

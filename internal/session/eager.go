@@ -9,8 +9,15 @@ import (
 // eagerStage runs nodes one by one.
 type eagerStage struct {
 	env   *eager.Env
+	given []givenValue // values that are the same in all runs
 	steps []eagerStep
 	width int // most inputs and outputs of a step
+}
+
+// givenValue is a value with its slot.
+type givenValue struct {
+	at int
+	v  eager.Value
 }
 
 // eagerStep is one node: its kernel and the slots of its values.
@@ -20,6 +27,9 @@ type eagerStep struct {
 }
 
 func (s *eagerStage) run(ctx context.Context, r *run) error {
+	for _, g := range s.given {
+		r.values[g.at] = g.v
+	}
 	room := make([]eager.Value, s.width)
 	for i := range s.steps {
 		st := &s.steps[i]

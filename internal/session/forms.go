@@ -13,7 +13,8 @@ type form func(x *emission) ([]graph.Output, error)
 var forms = map[string]form{
 	"FusedBatchNorm": batchNorm, "FusedBatchNormV2": batchNorm, "BatchMatMul": named("BatchMatMulV2"), "BatchMatMulV3": named("BatchMatMulV2"),
 	"IdentityN": passOn, "Snapshot": passOn, "EnsureShape": passOn, "Gather": gather, "ResourceGather": resourceGather, "Concat": concat,
-	"SplitV": splitV, "Select": selectForm, "Rint": named("Round"),
+	"SplitV": splitV, "Select": selectForm, "Rint": named("Round"), "Einsum": einsum, "FusedBatchNormV3": layerNorm, "SpaceToBatchND": spaceToBatch, "BatchToSpaceND": batchToSpace,
+	"Conv2D": channelsLast, "DepthwiseConv2dNative": channelsLast, "MaxPool": channelsLast, "AvgPool": channelsLast, "BiasAdd": biasAdd,
 }
 
 // named is the form of an op that the engine has under another name.
@@ -105,4 +106,12 @@ func selectForm(x *emission) ([]graph.Output, error) {
 		return nil, fmt.Errorf("a condition for rows")
 	}
 	return outputs(x.add("SelectV2", x.types, x.attrs, x.in...)), x.b.Err()
+}
+
+// biasAdd: images may have their channels first.
+func biasAdd(x *emission) ([]graph.Output, error) {
+	if x.in[0].Shape().Rank() != 4 {
+		return asItIs(x)
+	}
+	return channelsLast(x)
 }

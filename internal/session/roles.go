@@ -20,6 +20,7 @@ var inputRoles = map[string]map[int]role{
 	"StridedSlice": {1: roleConstant, 2: roleSize, 3: roleConstant}, "Reshape": {1: roleSize}, "ExpandDims": {1: roleSize}, "Fill": {0: roleSize},
 	"BroadcastTo": {1: roleSize}, "Tile": {1: roleSize}, "Range": {0: roleConstant, 1: roleSize, 2: roleConstant}, "OneHot": {1: roleSize},
 	"TopKV2": {1: roleSize}, "UnsortedSegmentSum": {2: roleSize}, "ResizeBilinear": {1: roleSize}, "ResizeNearestNeighbor": {1: roleSize},
+	"SpaceToBatchND": {1: roleConstant, 2: roleConstant}, "BatchToSpaceND": {1: roleConstant, 2: roleConstant},
 }
 
 // inputRole returns the role of input k of n.
@@ -36,7 +37,7 @@ func inputRole(op string, k, n int) role {
 
 // heavyOps are worth a program even where the sizes of their inputs are not known before they are there.
 var heavyOps = map[string]bool{"MatMul": true, "BatchMatMul": true, "BatchMatMulV2": true, "BatchMatMulV3": true, "Conv2D": true,
-	"DepthwiseConv2dNative": true, "MaxPool": true, "AvgPool": true, "FusedBatchNorm": true, "FusedBatchNormV2": true, "FusedBatchNormV3": true}
+	"DepthwiseConv2dNative": true, "MaxPool": true, "AvgPool": true, "Einsum": true, "FusedBatchNorm": true, "FusedBatchNormV2": true, "FusedBatchNormV3": true}
 
 // notCompiledOps are ops of the engine that are left to eager: for training, or of another meaning here.
 var notCompiledOps = map[string]bool{"Placeholder": true, "PlaceholderWithDefault": true, "NoOp": true, "Const": true, "VarHandleOp": true,

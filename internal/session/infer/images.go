@@ -9,6 +9,7 @@ import (
 var imageRules = map[string]rule{
 	"Conv2D": conv2D, "DepthwiseConv2dNative": depthwise, "MaxPool": pool, "AvgPool": pool, "FusedBatchNorm": batchNorm, "FusedBatchNormV2": batchNorm,
 	"FusedBatchNormV3": batchNorm, "ResizeBilinear": resize, "ResizeNearestNeighbor": resize, "ResizeBicubic": resize, "ResizeArea": resize,
+	"SpaceToBatchND": spaceToBatch, "BatchToSpaceND": batchToSpace,
 	"SpaceToDepth": spaceToDepth, "DepthToSpace": depthToSpace,
 }
 
@@ -173,4 +174,57 @@ func blocks(s *site, fits func(x []int, b int) bool, grow bool) ([]Value, error)
 		return one(x[0], x[1]*b, x[2]*b, x[3]/(b*b))
 	}
 	return one(x[0], x[1]/b, x[2]/b, x[3]*b*b)
+}
+
+// moves returns the sizes of input 0, the blocks and the paddings or crops of SpaceToBatchND and BatchToSpaceND.
+func (s *site) moves() (x, block, edges []int, err error) {
+	if x, err = s.shape(0); err != nil {
+		return
+	}
+	if block, err = s.ints(1); err != nil {
+		return
+	}
+	if edges, err = s.ints(2); err != nil {
+		return
+	}
+	if len(x) < len(block)+1 || len(edges) != 2*len(block) {
+		return nil, nil, nil, fmt.Errorf("blocks %v and edges %v of shape %v", block, edges, x)
+	}
+	for i, b := range block {
+		if b < 1 || b > 1<<15 || edges[2*i] < 0 || edges[2*i+1] < 0 || edges[2*i] > 1<<30 || edges[2*i+1] > 1<<30 {
+			return nil, nil, nil, fmt.Errorf("blocks %v and edges %v", block, edges)
+		}
+	}
+	return
+}
+
+func spaceToBatch(s *site) ([]Value, error) {
+	x, block, pads, err := s.moves()
+	if err != nil {
+		return nil, err
+	}
+	out := slices.Clone(x)
+	for i, b := range block {
+		size := x[i+1] + pads[2*i] + pads[2*i+1]
+		if size%b != 0 || out[0] > maxElements {
+			return nil, fmt.Errorf("blocks of %d in %d", b, size)
+		}
+		out[0], out[i+1] = out[0]*b, size/b
+	}
+	return one(out...)
+}
+
+func batchToSpace(s *site) ([]Value, error) {
+	x, block, crops, err := s.moves()
+	if err != nil {
+		return nil, err
+	}
+	out := slices.Clone(x)
+	for i, b := range block {
+		if out[0]%b != 0 || x[i+1] > maxElements {
+			return nil, fmt.Errorf("%d rows of blocks of %d", x[0], b)
+		}
+		out[0], out[i+1] = out[0]/b, x[i+1]*b-crops[2*i]-crops[2*i+1]
+	}
+	return one(out...)
 }
