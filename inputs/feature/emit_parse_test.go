@@ -49,10 +49,28 @@ func TestEmitParseRefuses(t *testing.T) {
 		`feature "b": examples have no bool`: {examples, []ExampleSpec{{Key: "b", DType: inputs.Bool, VarLen: true}}},
 		`feature "x": a default of 1 number`: {examples, []ExampleSpec{{Key: "x", DType: inputs.Float32, Shape: []int{2}, Default: []float32{1}}}},
 		"expected a vector of strings":       {graph.Output{}, []ExampleSpec{word}},
+		"expected strings or integers of":    {examples, []ExampleSpec{{Key: "x", DType: inputs.Float32, Optional: true}}},
 	} {
 		if _, err := EmitParse(b, c.from, c.specs); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want an error with %s", err, want)
 		}
+	}
+}
+
+// TestEmitParseOptional: what is not there is "" or -1, which stand for no value.
+func TestEmitParseOptional(t *testing.T) {
+	b := graph.NewBuilder(graph.New())
+	examples := b.Placeholder("examples", graph.Type{DType: graph.String, Shape: graph.BatchOf()})
+	raw, err := EmitParse(b, examples, []ExampleSpec{{Key: "i", DType: inputs.Int32, Shape: []int{2}, Optional: true}, {Key: "s", DType: inputs.String, Optional: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := raw["s"].Dense.Node
+	checkType(t, "i", raw["i"].Dense, graph.Type{DType: graph.Int64, Shape: graph.BatchOf(2)})
+	checkType(t, "s", raw["s"].Dense, graph.Type{DType: graph.String, Shape: graph.BatchOf()})
+	i, w := n.Inputs[5].Node.Attrs["value"].(*graph.Tensor), n.Inputs[6].Node.Attrs["value"].(*graph.Tensor)
+	if i.Len() != 2 || i.Float(0) != -1 || i.Float(1) != -1 || w.Len() != 1 || len(w.Strings[0]) != 0 {
+		t.Errorf("defaults %v and %q, expected -1 twice and nothing", graph.Of[int64](i), w.Strings)
 	}
 }
 

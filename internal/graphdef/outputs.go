@@ -27,7 +27,7 @@ T: Assign AssignAdd AssignSub ScatterUpdate ScatterAdd ScatterSub ApplyGradientD
 =bool: Equal NotEqual Less LessEqual Greater GreaterEqual LogicalAnd LogicalOr LogicalNot All Any IsFinite IsInf IsNan InTopK InTopKV2 LoopCond VarIsInitializedOp IsVariableInitialized ApproximateEqual
 DstT: Cast
 type: Bitcast
-out_type: Shape Size StringToNumber DecodeRaw DecodePaddedRaw VariableShape
+out_type: Shape Size StringToNumber DecodeRaw DecodePaddedRaw VariableShape LowerBound UpperBound
 =int32: Rank
 =float32: ResizeBilinear ResizeBicubic ResizeArea AdjustContrastv2 AdjustHue CropAndResize
 output_type: ArgMax ArgMin
@@ -37,6 +37,9 @@ Tparams: Gather GatherV2 GatherNd
 T: OneHot LinSpace
 =int64: Where StringToHashBucketFast StringToHashBucketStrong StringToHashBucket
 T T: Switch RefSwitch SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits
+=int64 out_type =int64: SparseCross
+=int64 =int64 =int64: SparseCrossHashed
+=int64 =string =int64: SparseCrossV2
 T =int32: Merge RefMerge TopK TopKV2
 T T T: Svd
 T T T T T: FusedBatchNorm FusedBatchNormGrad
