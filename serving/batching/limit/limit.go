@@ -154,10 +154,11 @@ func (l *Limiter) leave(units, beside int, took time.Duration) {
 	// Once a model is busy, requests take the longer the more are in flight: in proportion. So this many would take what they may:
 	n := float64(beside + units)
 	fitting := n * float64(l.alone+l.budget()) / float64(max(took, 1))
+	// What is a little late is neither here nor there: full batches that follow each other take just what they may.
 	switch limit := l.limit(); {
-	case fitting < limit && fitting < n && beside > 0:
+	case fitting < 0.9*n && fitting < limit && beside > 0:
 		l.learned = max(limit+(fitting-limit)/4, 1)
-	case fitting > limit && n > limit/2:
+	case fitting > 0.95*n && n > limit/2:
 		l.learned = min(limit+max(fitting-limit, 1)/16, l.most())
 	}
 }
@@ -168,5 +169,5 @@ func blend(mean *time.Duration, value time.Duration) {
 		*mean = value
 		return
 	}
-	*mean += (value - *mean) / 16
+	*mean += (value - *mean) / 8
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -150,6 +151,35 @@ func TestSlowBatches(t *testing.T) {
 			}
 			if used := float64(busy.accepted) / float64(busy.offered) * 2; used < 0.9 {
 				t.Errorf("only %.0f%% of the capacity was used", used*100)
+			}
+		}
+	})
+}
+
+// A model that becomes slow, and quick again, is followed: what it can do is used, and calm traffic is not refused.
+func TestChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := batching.NewScheduler(batching.Options{Threads: 1})
+		defer s.Close()
+		var took atomic.Int64
+		p := batching.Defaults()
+		p.MaxBatchSize = 8
+		l := New(Options{Slots: 8, Rows: true})
+		m := l.Wrap(batching.New(servable.ID{}, &servable.Func{Compute: func(_ context.Context, feeds map[string]*graph.Tensor, _ []string) ([]*graph.Tensor, error) {
+			time.Sleep(time.Duration(took.Load()))
+			return []*graph.Tensor{feeds["x:0"]}, nil
+		}}, p, s))
+		for _, each := range []time.Duration{run, 20 * run, run} {
+			took.Store(int64(each))
+			capacity := 8 / each.Seconds()
+			offer(t, m, 2000, 2*capacity) // it learns
+			busy := offer(t, m, 2000, 2*capacity)
+			t.Logf("%v: p99 %v, accepted %d of %d, %+v", each, busy.p99(), busy.accepted, busy.offered, l.Stats())
+			if used := float64(busy.accepted) / float64(busy.offered) * 2; used < 0.8 || busy.p99() > 3*each {
+				t.Errorf("runs of %v: %.0f%% used, p99 %v", each, used*100, busy.p99())
+			}
+			if calm := offer(t, m, 200, capacity/80); calm.accepted != calm.offered {
+				t.Errorf("runs of %v: %d of %d calm requests were refused", each, calm.offered-calm.accepted, calm.offered)
 			}
 		}
 	})
