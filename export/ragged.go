@@ -44,7 +44,8 @@ func (e emitter) rowOffsets(name string, indices, shape graph.Output) graph.Outp
 	bounds := ofRank(graph.Int64, graph.Dim{PerBatch: 1, Const: 1})
 	row := e.Op("StridedSlice", name+"/row", vector(graph.Int64), sliceAttrs(1, 2),
 		indices, e.ints(name+"/row/begin", 0, 0), e.ints(name+"/row/end", 0, 1), e.ints(name+"/row/strides", 1, 1))
-	rows := e.first(name+"/rows", shape, 1)
+	rows := e.Op("StridedSlice", name+"/rows", graph.Type{DType: graph.Int64}, sliceAttrs(0, 1),
+		shape, e.ints(name+"/rows/begin", 0), e.ints(name+"/rows/end", 1), e.ints(name+"/rows/strides", 1))
 	one := e.Scalar(name+"/one", graph.Int64, 1)
 	end := e.Op("AddV2", name+"/end", graph.Type{DType: graph.Int64}, graph.Attrs{"T": graph.Int64}, rows, one)
 	at := e.Op("Range", name+"/range", bounds, graph.Attrs{"Tidx": graph.Int64}, e.Scalar(name+"/start", graph.Int64, 0), end, one)
@@ -55,16 +56,6 @@ func (e emitter) rowOffsets(name string, indices, shape graph.Output) graph.Outp
 	below := e.Op("LowerBound", name+"/below", ofRank(graph.Int64, graph.Fixed(1), bounds.Shape.Dims[0]), graph.Attrs{"T": graph.Int64, "out_type": graph.Int64},
 		lift("sorted", row, graph.Unknown), lift("bounds", at, bounds.Shape.Dims[0]))
 	return e.Op("Squeeze", name+"/offsets", bounds, graph.Attrs{"T": graph.Int64, "squeeze_dims": []int64{0}}, below)
-}
-
-// first adds the first element of an int64 vector: a scalar where shrink is 1, a
-// vector of one where it is 0.
-func (e emitter) first(name string, x graph.Output, shrink int64) graph.Output {
-	t := graph.Type{DType: graph.Int64}
-	if shrink == 0 {
-		t.Shape = graph.ShapeOf(1)
-	}
-	return e.Op("StridedSlice", name, t, sliceAttrs(0, shrink), x, e.ints(name+"/begin", 0), e.ints(name+"/end", 1), e.ints(name+"/strides", 1))
 }
 
 // sliceAttrs are those of a StridedSlice of int64 that takes whole the dimensions of

@@ -137,31 +137,5 @@ func (a *assembly) serve(w *wanted) (map[string]feature.Raw, error) {
 	if len(w.specs) == 0 {
 		return nil, nil
 	}
-	raw, err := feature.EmitParse(a.Builder, examples, w.specs)
-	if err != nil {
-		return nil, err
-	}
-	for i, c := range w.columns {
-		if s := raw[c.Name].Sparse; s != nil && !c.Ragged && w.specs[i].VarLen && !c.DType.Float() {
-			raw[c.Name] = feature.Raw{Dense: a.filled("fed/"+c.Name, *s, c)}
-		}
-	}
-	return raw, nil
-}
-
-// filled adds nodes that make a column of the data's shape of what was parsed, as a
-// cross hashes dense columns in another order than ragged ones. What an example
-// lacks is "" or -1; more than there is room for is an error of the exported model.
-func (a *assembly) filled(name string, x feature.SparseTensor, c inputs.Column) graph.Output {
-	d := x.Values.DType()
-	none := a.Const(name+"/none", graph.NewTensor(graph.String))
-	if d != graph.String {
-		none = a.Scalar(name+"/none", d, -1)
-	}
-	size, _ := graph.FromSlice([]int64{int64(c.Size())}, 1)
-	shape := a.Op("ConcatV2", name+"/size", ofRank(graph.Int64, graph.Fixed(2)), graph.Attrs{"N": int64(2), "T": graph.Int64, "Tidx": graph.Int32},
-		a.first(name+"/rows", x.DenseShape, 0), a.Const(name+"/width", size), a.Scalar(name+"/axis", graph.Int32, 0))
-	t := graph.Type{DType: d, Shape: graph.BatchOf(c.Size())}
-	dense := a.Op("SparseToDense", name+"/dense", t, graph.Attrs{"T": d, "Tindices": graph.Int64, "validate_indices": true}, x.Indices, shape, x.Values, none)
-	return a.shaped(name, dense, graph.BatchOf(c.Shape...))
+	return feature.EmitParse(a.Builder, examples, w.specs)
 }
