@@ -1,0 +1,202 @@
+package tfexample
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// merge returns the message that a and then b make: protocol buffers are merged
+// by concatenation. The usual case of an empty a copies nothing.
+func merge(a, b []byte) []byte {
+	if len(a) == 0 {
+		return b
+	}
+	return append(a[:len(a):len(a)], b...)
+}
+
+// EachFeature calls f with the name and serialized tf.train.Feature of every
+// feature of an example, in order, until it returns false. A name may come more
+// than once: the last one counts. EachFeature returns false where f did, and
+// where the bytes are malformed.
+func EachFeature(example []byte, f func(name, feature []byte) bool) bool {
+	for len(example) > 0 {
+		features, rest, ok := nextField(example)
+		if !ok {
+			return false
+		}
+		example = rest
+		if features.number != 1 {
+			continue
+		}
+		if features.kind != wireBytes || !eachEntry(features.data, f) {
+			return false
+		}
+	}
+	return true
+}
+
+// eachEntry goes through the map entries of a Features message.
+func eachEntry(features []byte, f func(name, feature []byte) bool) bool {
+	for len(features) > 0 {
+		entry, rest, ok := nextField(features)
+		if !ok {
+			return false
+		}
+		features = rest
+		if entry.number != 1 {
+			continue
+		}
+		if entry.kind != wireBytes {
+			return false
+		}
+		var name, feature []byte
+		for b := entry.data; len(b) > 0; {
+			var part wireField
+			if part, b, ok = nextField(b); !ok {
+				return false
+			}
+			switch {
+			case part.number > 2:
+			case part.kind != wireBytes:
+				return false
+			case part.number == 1:
+				name = part.data
+			default:
+				feature = merge(feature, part.data)
+			}
+		}
+		if !f(name, feature) {
+			return false
+		}
+	}
+	return true
+}
+
+// Kind says which list a feature holds.
+type Kind uint8
+
+// The kinds, by their field numbers in tf.train.Feature.
+const (
+	None Kind = iota // no list: the feature is as good as missing
+	Bytes
+	Floats
+	Ints
+)
+
+// String returns the name of a list's elements as TensorFlow's messages have it.
+func (k Kind) String() string {
+	return [...]string{"invalid", "string", "float", "int64"}[k]
+}
+
+// List returns the list of a feature, to be counted and read by the functions
+// below; ok is false where the bytes are malformed. Of a feature with several, which no writer makes, the
+// last one counts, merged with those of its kind directly before it.
+func List(feature []byte) (kind Kind, data []byte, ok bool) {
+	for len(feature) > 0 {
+		f, rest, ok := nextField(feature)
+		if !ok {
+			return None, nil, false
+		}
+		feature = rest
+		if f.number > 3 {
+			continue
+		}
+		if f.kind != wireBytes {
+			return None, nil, false
+		}
+		if k := Kind(f.number); k != kind {
+			kind, data = k, nil
+		}
+		data = merge(data, f.data)
+	}
+	return kind, data, true
+}
+
+// Count returns how many values a list has, -1 where it is malformed or not of that kind.
+func Count(kind Kind, data []byte) int {
+	n := 0
+	for len(data) > 0 {
+		f, rest, ok := nextField(data)
+		if !ok {
+			return -1
+		}
+		data = rest
+		if f.number != 1 {
+			continue
+		}
+		switch {
+		case kind == Bytes && f.kind == wireBytes, kind == Floats && f.kind == wireFixed32, kind == Ints && f.kind == wireVarint:
+			n++
+		case kind == Floats && f.kind == wireBytes && len(f.data)%4 == 0:
+			n += len(f.data) / 4
+		case kind == Ints && f.kind == wireBytes:
+			k := countVarints(f.data)
+			if k < 0 {
+				return -1
+			}
+			n += k
+		default:
+			return -1
+		}
+	}
+	return n
+}
+
+// countVarints returns how many varints b is, -1 where it is not a sequence of such.
+func countVarints(b []byte) int {
+	n, length := 0, 0
+	for _, c := range b {
+		length++
+		if length == 10 && c > 1 {
+			return -1
+		}
+		if c < 0x80 {
+			n, length = n+1, 0
+		}
+	}
+	if length > 0 {
+		return -1
+	}
+	return n
+}
+
+// ReadBytes fills dst with a list of Bytes that Count has checked, and counted
+// len(dst). The strings alias data.
+func ReadBytes(dst [][]byte, data []byte) {
+	for i := 0; len(data) > 0; {
+		f, rest, _ := nextField(data)
+		if data = rest; f.number == 1 {
+			dst[i] = f.data
+			i++
+		}
+	}
+}
+
+// ReadFloats fills dst with a checked list of Floats of len(dst) values.
+func ReadFloats(dst []float32, data []byte) {
+	for len(data) > 0 {
+		f, rest, _ := nextField(data)
+		if data = rest; f.number != 1 {
+			continue
+		}
+		for b := f.data; len(b) > 0; b = b[4:] {
+			dst[0] = math.Float32frombits(binary.LittleEndian.Uint32(b))
+			dst = dst[1:]
+		}
+	}
+}
+
+// ReadInts fills dst with a checked list of Ints of len(dst) values.
+func ReadInts(dst []int64, data []byte) {
+	for len(data) > 0 {
+		f, rest, _ := nextField(data)
+		if data = rest; f.number != 1 {
+			continue
+		}
+		for b := f.data; len(b) > 0; {
+			v, n := uvarint(b)
+			dst[0] = int64(v)
+			dst, b = dst[1:], b[n:]
+		}
+	}
+}
