@@ -56,7 +56,7 @@ def attr(v):
     return {kind: getattr(v, kind)}
 
 
-def case(op, *args, tol=0.0, name=None, **attrs):
+def case(op, *args, tol=0.0, name=None, static=False, **attrs):
     """Runs op on inputs in the order of its definition; a list of arrays is a list input."""
     from tensorflow.python.framework import op_def_registry
     defs = op_def_registry.get(op)
@@ -68,7 +68,7 @@ def case(op, *args, tol=0.0, name=None, **attrs):
                 a = np.asarray(a)
             if a.dtype.kind in "SU":
                 a = a.astype(object)
-            p = tf.compat.v1.placeholder(tf.string if a.dtype == object else tf.as_dtype(a.dtype))
+            p = tf.compat.v1.placeholder(tf.string if a.dtype == object else tf.as_dtype(a.dtype), a.shape if static else None)
             feed[p] = a
             return p
 
@@ -224,6 +224,19 @@ def shapes():
     case("SelectV2", np.array([[True], [False]]), s("a", "b"), text("c"))
     case("MatrixDiag", f32([1, 2], [3, 4]))
     case("EnsureShape", x, shape=[None, 3, 4])
+    case("Roll", x, i32(1, -5), i32(0, 2))
+    case("Roll", x, scalar(1), scalar(1))
+    for lo, hi in [(0, -1), (-1, 0), (1, 1), (0, 0), (-1, -1), (9, 1)]:
+        case("MatrixBandPart", x, scalar(lo), scalar(hi))
+    case("SpaceToBatchND", rand(2, 3, 4, 2), i32(2, 2), i32([1, 0], [0, 2]), static=True)
+    case("BatchToSpaceND", rand(8, 3, 4, 2), i32(2, 2), i32([1, 0], [0, 2]), static=True)
+    case("Bincount", i32(1, 1, 5, 3), scalar(4), f32())
+    case("Bincount", i32(1, 1, 5, 3), scalar(4), f32(0.5, 1, 2, 3))
+    case("DenseBincount", i64([1, 1, 5], [3, 0, 0]), scalar(4, np.int64), f32())
+    case("DenseBincount", i64([1, 1, 5], [3, 0, 0]), scalar(4, np.int64), f32(), binary_output=True)
+    case("DenseBincount", i64([1, 1, 5], [3, 0, 0]), scalar(4, np.int64), f32([1, 2, 3], [4, 5, 6]))
+    case("DenseBincount", i64(-1), scalar(4, np.int64), f32())
+    case("RaggedBincount", i64(0, 2, 2, 3), i64(1, 1, 2), scalar(4, np.int64), f32())
     case("EnsureShape", x, shape=[None, 4, 4])
     case("ReverseSequence", x, i64(2, 3), seq_dim=1, batch_dim=0)
 
@@ -352,6 +365,8 @@ def linear():
     case("Conv2D", x, rand(3, 3, 3, 4), strides=[1, 1, 1, 1], padding="EXPLICIT", explicit_paddings=[0, 0, 1, 2, 0, 1, 0, 0], tol=5e-6)
     case("Conv2D", x, rand(3, 3, 3, 4), strides=[1, 1, 1, 1], padding="SAME", dilations=[1, 2, 2, 1], tol=5e-6)
     case("Conv2D", x, rand(3, 3, 2, 4), strides=[1, 1, 1, 1], padding="SAME")
+    for pad, h in (("SAME", 14), ("VALID", 15)):
+        case("Conv2DBackpropInput", i32(2, h, 16, 4), rand(3, 2, 4, 3), x, strides=[1, 2, 2, 1], padding=pad, tol=5e-6)
     c = [np.abs(rand(3)) + 0.1 for _ in range(4)]
     case("FusedBatchNormV3", x, c[0], c[1], c[2], c[3], is_training=False, epsilon=1e-3, tol=5e-6, name="first only")
     case("ResizeBilinear", x, i32(5, 11), tol=5e-6)

@@ -3,6 +3,7 @@ package eager
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/goestimator/goestimator/internal/graph"
 	"github.com/goestimator/goestimator/internal/kernels"
@@ -11,6 +12,7 @@ import (
 // imageOps work on images [batch, height, width, channels].
 var imageOps = map[string]opDef{
 	"Conv2D":                {in: 2, out: 1, make: windowed(convolution[float32], convolution[float64])},
+	"Conv2DBackpropInput":   {in: 3, out: 1, make: transposedConvolution},
 	"DepthwiseConv2dNative": {in: 2, out: 1, make: windowed(depthwise[float32], depthwise[float64])},
 	"MaxPool":               {in: 1, out: 1, make: windowed(pooling(kernels.MaxPool[float32]), pooling(kernels.MaxPool[float64]))},
 	"AvgPool":               {in: 1, out: 1, make: windowed(pooling(kernels.AvgPool[float32]), pooling(kernels.AvgPool[float64]))},
@@ -129,6 +131,40 @@ func convolution[T float](c call, w windows) error {
 		return err
 	}
 	kernels.Conv2D(g, y, graph.Of[T](x), graph.Of[T](f), nil, false)
+	return nil
+}
+
+// transposedConvolution is the gradient of a Conv2D with respect to its input,
+// which models use as a convolution that enlarges.
+func transposedConvolution(s *site) (kernel, error) {
+	w := windowAttrs(s)
+	return floats(func(c call) error { return enlarge[float32](c, w) }, func(c call) error { return enlarge[float64](c, w) }).on(2), nil
+}
+
+func enlarge[T float](c call, w windows) error {
+	f, dy := c.t(1), c.t(2)
+	shape, err := integers("input_sizes", c.t(0))
+	if err != nil {
+		return err
+	}
+	if len(shape) != 4 || len(f.Shape) != 4 || f.DType != dy.DType || shape[3] != f.Shape[2] {
+		return fmt.Errorf("input_sizes %v, filter %v and out_backprop %v do not fit", shape, f.Shape, dy.Shape)
+	}
+	dx, err := outputOf[T](c, 0, shape...)
+	if err != nil {
+		return err
+	}
+	g, err := w.fit(c.out[0].T, f.Shape[0], f.Shape[1])
+	if err != nil {
+		return err
+	}
+	g.OutC = f.Shape[3]
+	if !slices.Equal(dy.Shape, []int{g.Batch, g.OutH, g.OutW, g.OutC}) {
+		return fmt.Errorf("out_backprop: expected shape %v, got %v", []int{g.Batch, g.OutH, g.OutW, g.OutC}, dy.Shape)
+	}
+	if len(dx) > 0 && dy.Len() > 0 {
+		kernels.Conv2DInputGrad(g, dx, graph.Of[T](dy), graph.Of[T](f))
+	}
 	return nil
 }
 
