@@ -96,3 +96,20 @@ func copyTensors(b *bundle.Writer, r *bundle.Reader) error {
 	}
 	return nil
 }
+
+// A file that ends early is an error, or a smaller model, wherever it ends.
+func TestTruncated(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join(testkit.Shared(t, "golden/tensorflow-serving"), "saved_model_half_plus_two_cpu", "00000123", savedmodel.BinaryFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := 0
+	for i := range 200 {
+		if _, err := open(on(t, savedmodel.BinaryFile, b[:i*len(b)/200])); err != nil {
+			bad++
+		}
+	}
+	if bad < 190 {
+		t.Errorf("%d of 200 parts of a file were taken for a whole", 200-bad)
+	}
+}
