@@ -21,7 +21,7 @@ type (
 
 // Bounds of what a graph may become.
 const (
-	maxNodes = 1 << 20
+	maxNodes = 1 << 18
 	maxDepth = 64
 )
 
