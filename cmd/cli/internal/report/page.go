@@ -1,13 +1,12 @@
 package report
 
 import (
-	_ "embed" // for the page's template and ECharts
+	_ "embed" // for the page's template
 	"html/template"
 	"io"
-)
 
-//go:embed assets/echarts.min.js
-var echarts string
+	"github.com/goestimator/goestimator/internal/echarts"
+)
 
 //go:embed assets/page.html
 var pageText string
@@ -27,6 +26,6 @@ func (r *Run) Write(w io.Writer) error {
 	return page.Execute(w, map[string]any{
 		"Dir": r.Dir, "Step": r.lastStep(), "Metrics": r.metrics(), "Checkpoints": r.saved(), "Config": r.Config,
 		"Curves": curves, "Histograms": histograms, "Damage": damage,
-		"ECharts": template.JS(echarts), // ours, not of the data
+		"ECharts": template.JS(echarts.Script), // ours, not of the data
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/goestimator/goestimator/cmd/cli/internal/events"
 	"github.com/goestimator/goestimator/estimator/summary"
+	"github.com/goestimator/goestimator/internal/echarts"
 	"github.com/goestimator/goestimator/internal/graph"
 	summarypb "github.com/wamuir/graft/tensorflow/core/framework/summary_go_proto"
 )
@@ -50,7 +51,7 @@ func TestPage(t *testing.T) {
 	if err := r.Write(&page); err != nil {
 		t.Fatal(err)
 	}
-	text := strings.Replace(page.String(), echarts, "", 1)
+	text := strings.Replace(page.String(), echarts.Script, "", 1)
 	if len(text) == page.Len() {
 		t.Error("ECharts is not in the page")
 	}
