@@ -56,8 +56,15 @@ func parseEinsum(equation string) (einsumSpec, error) {
 	if len(e.in) > 2 {
 		return e, fmt.Errorf("equation %q: more than two operands %w", equation, ErrUnsupported)
 	}
-	e.out, err = labels(right)
-	return e, err
+	if e.out, err = labels(right); err != nil {
+		return e, err
+	}
+	for i, l := range e.out {
+		if slices.Contains(e.out[:i], l) {
+			return e, fmt.Errorf("equation %q: a label twice in the result %w", equation, ErrUnsupported)
+		}
+	}
+	return e, nil
 }
 
 func einsum(s *site) (kernel, error) {
