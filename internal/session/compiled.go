@@ -90,7 +90,7 @@ func (s *compiledStage) special(r *run) (*special, error) {
 	defer s.mu.Unlock()
 	if s.closed {
 		sp.programs.close()
-		return nil, errClosed
+		return nil, errEvicted
 	}
 	s.specials = append([]*special{sp}, s.specials...)
 	if len(s.specials) > maxSpecials {

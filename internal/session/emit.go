@@ -22,7 +22,7 @@ func (p *plan) compilable(n *graph.Node) bool {
 	for i, in := range n.Inputs {
 		if d := in.DType(); d == graph.Resource && i == 0 && (n.Op == "ReadVariableOp" || n.Op == "ResourceGather") {
 			name, ok := p.s.vars.of(in)
-			if t := p.s.vars.value(name); !ok || p.s.vars.updated[name] || t == nil || t.DType.Size() == 0 {
+			if t, has := p.s.vars.typ(name); !ok || !has || p.s.vars.updated[name] || t.DType.Size() == 0 {
 				return false
 			}
 		} else if d.Size() == 0 {

@@ -15,6 +15,9 @@ import (
 
 var errClosed = status.Error(codes.Unavailable, "the model is closed")
 
+// errEvicted says that what a run was about to use has made room for something else: it has to look again.
+var errEvicted = errors.New("evicted")
+
 // invalid is the error of feeds that do not fit.
 func invalid(format string, args ...any) error {
 	return status.Errorf(codes.InvalidArgument, format, args...)

@@ -231,10 +231,10 @@ func (p *plan) run(ctx context.Context, feeds map[string]*graph.Tensor) ([]*grap
 		return nil, err
 	}
 	out, err := r.settle(ctx)
-	if err != nil {
-		return nil, r.blame(err)
+	if err != nil && err != errEvicted {
+		err = r.blame(err)
 	}
-	return out, nil
+	return out, err
 }
 
 // settle runs the plan, again where nodes turn out not to compile.

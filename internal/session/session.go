@@ -50,15 +50,19 @@ func (s *Session) Run(ctx context.Context, feeds map[string]*graph.Tensor, fetch
 	if err := ctx.Err(); err != nil {
 		return nil, statusOf(err)
 	}
-	p, err := s.plan(feeds, fetches)
-	if err != nil {
-		return nil, statusOf(err)
+	for {
+		p, err := s.plan(feeds, fetches)
+		if err != nil {
+			return nil, statusOf(err)
+		}
+		out, err = p.run(ctx, feeds)
+		if err == nil {
+			return out, nil
+		}
+		if err != errEvicted || ctx.Err() != nil {
+			return nil, statusOf(err)
+		}
 	}
-	out, err = p.run(ctx, feeds)
-	if err != nil {
-		return nil, statusOf(err)
-	}
-	return out, nil
 }
 
 // plan returns the plan of these feeds and fetches.

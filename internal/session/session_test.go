@@ -68,6 +68,10 @@ func TestMatrixShape(t *testing.T) {
 	if status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "x:0") {
 		t.Fatalf("got %v", err)
 	}
+	_, err = s.Run(context.Background(), nil, []string{sig.Outputs["t"].GetName()})
+	if status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), `"x"`) {
+		t.Fatalf("not fed: got %v", err)
+	}
 }
 
 // TestConcurrent runs batches of several sizes from many goroutines.
@@ -190,5 +194,44 @@ func TestLacking(t *testing.T) {
 	var lacking *session.LackingError
 	if !errors.As(err, &lacking) || len(lacking.Ops) != 2 || !strings.Contains(err.Error(), "NorThis (node two") {
 		t.Fatalf("got %v", err)
+	}
+}
+
+// TestEviction: more sizes at the same time than are kept, from many goroutines.
+func TestEviction(t *testing.T) {
+	b := graph.NewBuilder(graph.New())
+	typ := graph.Type{DType: graph.Float32, Shape: graph.Shape{Dims: []graph.Dim{graph.Unknown, graph.Unknown}}}
+	x := b.Placeholder("x", typ)
+	y := b.Op("Neg", "y", typ, graph.Attrs{"T": graph.Float32}, x)
+	if err := b.Err(); err != nil {
+		t.Fatal(err)
+	}
+	s, err := session.Load(context.Background(), metaGraph(t, b.Graph, x, y), session.Options{MaxConcurrent: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
+	defer stop()
+	var wg sync.WaitGroup
+	for k := range 4 {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for i := range 60 {
+				in := random(k, 2, 1+(i*7+k*13)%40)
+				got, err := s.Run(ctx, map[string]*graph.Tensor{"x:0": in}, []string{"y:0"})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if a, b := graph.Of[float32](got[0])[1], graph.Of[float32](in)[1]; a != -b {
+					t.Errorf("got %v of %v", a, b)
+				}
+			}
+		}()
+	}
+	wg.Wait()
+	if err := s.Close(); err != nil {
+		t.Error(err)
 	}
 }

@@ -86,18 +86,17 @@ func (v *variables) value(name string) *graph.Tensor {
 	return t
 }
 
-// shape returns a variable's sizes.
-func (v *variables) shape(name string) ([]int, bool) {
+// typ returns a variable's type, false where it has no value.
+func (v *variables) typ(name string) (graph.Type, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.compiled[name] {
-		t, _ := v.engine.Type(name)
-		return t.Shape.At(1), true
+		return v.engine.Type(name)
 	}
 	if t := v.value(name); t != nil {
-		return t.Shape, true
+		return graph.Type{DType: t.DType, Shape: graph.ShapeOf(t.Shape...)}, true
 	}
-	return nil, false
+	return graph.Type{}, false
 }
 
 // compile makes a variable the engine's too.

@@ -69,7 +69,7 @@ func (p *plan) variant(r *run) (*variant, error) {
 	defer p.mu.Unlock()
 	if p.closed {
 		v.close()
-		return nil, errClosed
+		return nil, errEvicted
 	}
 	p.variants = append([]*variant{v}, p.variants...)
 	if len(p.variants) > maxVariants {
@@ -388,7 +388,8 @@ func (p *plan) variableNode(n *graph.Node, in []infer.Value) ([]infer.Value, err
 	if !ok || p.s.vars.updated[name] {
 		return unknown, nil
 	}
-	sizes, ok := p.s.vars.shape(name)
+	typ, ok := p.s.vars.typ(name)
+	sizes := typ.Shape.At(1)
 	switch {
 	case !ok || n.Op == "VariableShape":
 		return unknown, nil

@@ -117,7 +117,7 @@ func TestErrors(t *testing.T) {
 		"recursion": {`node { name: "y" op: "f" } library { function { signature { name: "f" } node_def { name: "n" op: "f" }
 control_ret { key: "n" value: "n" } } }`, "calls itself"},
 		"arguments": {`node { name: "y" op: "f" } library { function { signature { name: "f" input_arg { name: "a" type: DT_FLOAT } } } }`, "expected 1"},
-		"no value": {`node { name: "y" op: "f" } library { function { signature { name: "f" output_arg { name: "o" type: DT_FLOAT } } } }`, `"o"`},
+		"no value":  {`node { name: "y" op: "f" } library { function { signature { name: "f" output_arg { name: "o" type: DT_FLOAT } } } }`, `"o"`},
 		"no output": {`node { name: "y" op: "f" } library { function { signature { name: "f" output_arg { name: "o" type: DT_FLOAT } }
 node_def { name: "n" op: "TopKV2" } ret { key: "o" value: "n:third:0" } } }`, `"third"`},
 		"no body node": {`node { name: "y" op: "f" } library { function { signature { name: "f" output_arg { name: "o" type: DT_FLOAT } } ret { key: "o" value: "n:o:0" } } }`, `"n"`},
