@@ -23,6 +23,8 @@ type contender struct {
 	tolerance float64
 	// cases that it takes part in; nil: all.
 	cases []string
+	// threads is the only number of threads that it takes part with; 0: any.
+	threads int
 }
 
 // runs reports whether it takes part in a case.

@@ -25,7 +25,9 @@ type reply struct {
 	Seconds float64              `json:"seconds,omitempty"`
 	PeakKB  int64                `json:"peak_kb,omitempty"`
 	Allocs  float64              `json:"allocs,omitempty"` // per step; our workers alone tell
-	Error   string               `json:"error,omitempty"`
+	// More are further figures of a block, by name and unit.
+	More  map[string]float64 `json:"more,omitempty"`
+	Error string             `json:"error,omitempty"`
 }
 
 // command is what a worker is told to do: that many steps of a case. None: quit.

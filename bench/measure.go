@@ -22,6 +22,8 @@ type subject struct {
 	value func(name string, steps int, r reply) float64
 	// steps fixes a block's length; 0: as many as the time of a block takes.
 	steps int
+	// threads overrules the command line where processes are pinned; nil: it does not.
+	threads []int
 	// startup subjects measure the time until a worker is ready.
 	startup bool
 }
@@ -55,7 +57,11 @@ func (s settings) measure(ctx context.Context, sub subject) (*result, error) {
 		return nil, err
 	}
 	r.Checked = len(f.reference) > 0
-	for _, threads := range s.threads {
+	numbers := s.threads
+	if sub.threads != nil {
+		numbers = sub.threads
+	}
+	for _, threads := range numbers {
 		for p := range s.processes {
 			if err := s.process(ctx, job{sub, &f, r, threads, p}); err != nil {
 				return nil, err
@@ -102,6 +108,9 @@ func (s settings) process(ctx context.Context, j job) error {
 		}
 	}()
 	for _, c := range j.contenders {
+		if c.threads != 0 && c.threads != j.threads {
+			continue
+		}
 		w, err := start(ctx, c, j.threads)
 		if err != nil && c.name == ours {
 			return err
@@ -149,7 +158,7 @@ func (s settings) alternate(ctx context.Context, j job, name string, ws []*child
 			if err != nil {
 				return err
 			}
-			j.r.add(sample{key{name, j.threads, w.name}, j.process, j.measured(name, steps[i], r), r.Allocs})
+			j.r.add(sample{key{name, j.threads, w.name}, j.process, j.measured(name, steps[i], r), r.Allocs, r.More})
 		}
 	}
 	return nil
@@ -225,7 +234,7 @@ func (s settings) startups(ctx context.Context, j job) error {
 				continue
 			}
 			j.r.Versions[c.name] = w.ready.Version
-			j.r.add(sample{key{j.cases[0], j.threads, c.name}, j.process, w.startup.Seconds(), 0})
+			j.r.add(sample{key{j.cases[0], j.threads, c.name}, j.process, w.startup.Seconds(), 0, nil})
 			if err := w.stop(); err != nil {
 				return err
 			}

@@ -18,10 +18,15 @@ func (r *result) print(w io.Writer) {
 	}
 	fmt.Fprintf(w, "%s; %d cores, load %s -> %s; %d rounds x %d processes; %s\n", r.CPU, r.Cores, r.Load[0], r.Load[1], r.Rounds, r.Fresh, checked)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "case\tthreads\tcontender\tmedian\tmin\tmax\tours/peer\tbest/best\tallocs\t")
+	further := r.further()
+	fmt.Fprintln(t, strings.Join(append([]string{"case", "threads", "contender", "median", "min", "max", "ours/peer", "best/best", "allocs"}, further...), "\t")+"\t")
 	for _, x := range r.Rows {
-		fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", x.Case, x.Threads, x.Contender,
+		fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t", x.Case, x.Threads, x.Contender,
 			short(x.Median), short(x.Min), short(x.Max), r.ratio(x, middle), r.ratio(x, r.best), x.allocs())
+		for _, name := range further {
+			fmt.Fprint(t, x.more(name), "\t")
+		}
+		fmt.Fprintln(t)
 	}
 	t.Flush()
 	for _, line := range r.means() {
@@ -90,6 +95,15 @@ func (x row) allocs() string {
 		return ""
 	}
 	return fmt.Sprintf("%.0f", x.Allocs)
+}
+
+// more is a further figure, "" where the row lacks it.
+func (x row) more(name string) string {
+	v, ok := x.More[name]
+	if !ok {
+		return ""
+	}
+	return short(v)
 }
 
 func middle(x row) float64 { return x.Median }

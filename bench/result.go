@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -29,6 +30,7 @@ type sample struct {
 	process int
 	value   float64
 	allocs  float64
+	more    map[string]float64
 }
 
 // row sums the samples of one key up.
@@ -40,6 +42,8 @@ type row struct {
 	Samples   int       `json:"samples"`
 	Processes []float64 `json:"process_medians"`
 	Allocs    float64   `json:"allocs_per_step,omitempty"`
+	// More are the medians of further figures.
+	More map[string]float64 `json:"more,omitempty"`
 }
 
 // result is what bench/results keeps of a subject.
@@ -96,16 +100,36 @@ func (r *result) finish() {
 
 func summarise(k key, samples []sample) row {
 	var all, allocs []float64
-	byProcess := map[int][]float64{}
+	byProcess, more := map[int][]float64{}, map[string][]float64{}
 	for _, s := range samples {
 		all, allocs = append(all, s.value), append(allocs, s.allocs)
 		byProcess[s.process] = append(byProcess[s.process], s.value)
+		for name, v := range s.more {
+			more[name] = append(more[name], v)
+		}
 	}
 	w := row{key: k, Median: median(all), Min: slices.Min(all), Max: slices.Max(all), Samples: len(all), Allocs: median(allocs)}
 	for p := range len(byProcess) {
 		w.Processes = append(w.Processes, median(byProcess[p]))
 	}
+	for name, v := range more {
+		if w.More == nil {
+			w.More = map[string]float64{}
+		}
+		w.More[name] = median(v)
+	}
 	return w
+}
+
+// further are the names of further figures that any row has, sorted.
+func (r *result) further() []string {
+	names := map[string]bool{}
+	for _, w := range r.Rows {
+		for name := range w.More {
+			names[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
 }
 
 // median is the middle value, or the mean of the two, or 0 of none.

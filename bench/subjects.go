@@ -35,6 +35,8 @@ var subjects = []subject{
 		value: func(_ string, steps int, r reply) float64 { return tableBatch * float64(steps) / r.Seconds }},
 	{name: "trees", title: "boosted trees, 100 of depth 6, from data in memory to a trained model", unit: "ms", cases: treeCases, setup: treesField},
 	{name: "overhead", title: "step of the MLP (batch 128, Adam) of a task of a cluster", unit: "ms", cases: overheadCases, setup: overheadField},
+	{name: "serving", title: "requests of one row over gRPC by MODEL/CLIENTS, the server and its clients on a core each", unit: "requests/s", cases: servingCases,
+		setup: servingField, value: requestsPerSecond, threads: []int{1}},
 }
 
 func subjectNames() []string {

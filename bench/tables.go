@@ -58,15 +58,20 @@ func (r *result) markdown(w *bytes.Buffer) {
 	} else {
 		fmt.Fprint(w, "no results to check.\n\n")
 	}
-	fmt.Fprintln(w, "| case | threads | contender | median | min | max | ours/peer | best/best | allocations |")
-	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|")
+	further := r.further()
+	head := append([]string{"case", "threads", "contender", "median", "min", "max", "ours/peer", "best/best", "allocations"}, further...)
+	fmt.Fprintf(w, "| %s |\n%s|\n", strings.Join(head, " | "), strings.Repeat("|---", len(head)))
 	for _, x := range r.Rows {
 		name := x.Contender
 		if v := r.Versions[name]; v != "" && name != ours && !strings.HasPrefix(name, "OpenBLAS") {
 			name += " " + v
 		}
-		fmt.Fprintf(w, "| %s | %d | %s | %s | %s | %s | %s | %s | %s |\n", x.Case, x.Threads, name,
+		fmt.Fprintf(w, "| %s | %d | %s | %s | %s | %s | %s | %s | %s |", x.Case, x.Threads, name,
 			short(x.Median), short(x.Min), short(x.Max), r.ratio(x, middle), r.ratio(x, r.best), x.allocs())
+		for _, name := range further {
+			fmt.Fprintf(w, " %s |", x.more(name))
+		}
+		fmt.Fprintln(w)
 	}
 	for _, line := range r.means() {
 		fmt.Fprintf(w, "\n%s\n", line)

@@ -22,6 +22,7 @@ func work(kind string, args []string) error {
 		"ring": ringWorker("ring", connectCollective), "ring_tcp": ringWorker("ring_tcp", connectTCP),
 		"ps": psLeader("ps_server", connectPS), "ps_server": psServerWorker,
 		"ps_tcp": psLeader("ps_tcp_server", connectPSTCP), "ps_tcp_server": psTCPServer,
+		"serve": serveWorker, "serving": servingWorker,
 		"trees": treesWorker, "wide_deep": wideDeepWorker,
 		"embedding": embeddingWorker, "ps_task": psTask,
 		"overhead": overheadWorker, "worker_task": workerTask,
