@@ -6,7 +6,7 @@ import (
 )
 
 // servingOps are what graphs of estimators and of Keras models hold that this package must run.
-const servingOps = `Const Placeholder PlaceholderV2 PlaceholderWithDefault Identity IdentityN NoOp Shape ShapeN Size Rank Reshape Squeeze ExpandDims Pack Unpack
+const servingOps = `Const Print PrintV2 Placeholder PlaceholderV2 PlaceholderWithDefault Identity IdentityN NoOp Shape ShapeN Size Rank Reshape Squeeze ExpandDims Pack Unpack
 ConcatV2 Concat Slice StridedSlice Split SplitV Tile Transpose Fill Range Cast Where GatherV2 Gather GatherNd ResourceGather ResourceGatherNd ScatterNd BroadcastTo ZerosLike OnesLike
 OneHot Select SelectV2 Equal NotEqual Less LessEqual Greater GreaterEqual LogicalAnd LogicalOr LogicalNot AddV2 Add Sub Mul Div RealDiv DivNoNan FloorDiv FloorMod
 Maximum Minimum Sum Mean Max Min Prod All Any Cumsum Unique UniqueV2 SparseFillEmptyRows SparseReshape SparseSegmentSum SparseSegmentMean SparseSegmentSqrtN
