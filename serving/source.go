@@ -64,7 +64,7 @@ func (s *Server) follow(ctx context.Context, last *config.ModelServerConfig) {
 	}
 	tick := time.NewTicker(s.o.Models.Poll)
 	defer tick.Stop()
-	told := ""
+	told, seen := "", last
 	for {
 		select {
 		case <-tick.C:
@@ -72,7 +72,9 @@ func (s *Server) follow(ctx context.Context, last *config.ModelServerConfig) {
 			return
 		}
 		next, err := s.o.Models.read()
-		if err == nil && !proto.Equal(next, last) {
+		same := proto.Equal(next, seen) // as a poll ago: nobody is in the middle of a change
+		seen = next
+		if err == nil && same && !proto.Equal(next, last) {
 			last = next
 			within, stop := context.WithTimeout(ctx, reloadLimit)
 			err = s.Reload(within, next)

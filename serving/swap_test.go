@@ -15,6 +15,7 @@ import (
 	"github.com/goestimator/goestimator/serving/batching"
 	"github.com/goestimator/goestimator/serving/client"
 	"github.com/goestimator/goestimator/serving/manager"
+	"github.com/goestimator/goestimator/serving/servable"
 )
 
 // TestSwaps: TensorFlow's half_plus_two and half_plus_three take turns as the newest
@@ -27,8 +28,10 @@ func TestSwaps(t *testing.T) {
 	}
 	swaps, clients, pace := 6, 8, time.Millisecond
 	var every time.Duration
+	poll := time.Millisecond
 	if os.Getenv("GOESTIMATOR_ACCEPT") != "" {
 		swaps, clients, every, pace = 300, 16, time.Second, 10*time.Millisecond
+		poll = 100 * time.Millisecond
 	}
 	root := t.TempDir()
 	put := func(version int) {
@@ -46,7 +49,7 @@ func TestSwaps(t *testing.T) {
 	put(0)
 	s := run(t, Options{
 		Loader: session.Loader(session.Options{}), Models: single(root, "m"), Listen: Listen{REST: -1},
-		Manager: manager.Options{Poll: time.Second}, Batching: &Batching{Parameters: batching.Defaults()},
+		Manager: manager.Options{Poll: poll}, Batching: &Batching{Parameters: batching.Defaults()},
 	}).wait(t)
 
 	ctx, stop := context.WithTimeout(context.Background(), time.Duration(swaps)*every+patience)
@@ -72,7 +75,7 @@ func TestSwaps(t *testing.T) {
 	for i := 1; i <= swaps && asking.Err() == nil; i++ {
 		next := time.After(every)
 		put(i)
-		for asking.Err() == nil && s.Catalog().Status("m")[0].ID.Version != int64(i) {
+		for asking.Err() == nil && !available(s.Catalog(), i) {
 			time.Sleep(time.Millisecond)
 		}
 		if err := os.RemoveAll(filepath.Join(root, "m", fmt.Sprint(i-1))); err != nil {
@@ -87,6 +90,11 @@ func TestSwaps(t *testing.T) {
 	work.Wait()
 	all := slices.Sorted(slices.Values(slices.Concat(took...)))
 	t.Logf("%d swaps, %d requests: p50 %v, p99 %v, longest %v", swaps, len(all), all[len(all)/2], all[len(all)*99/100], all[len(all)-1])
+}
+
+func available(c servable.Catalog, version int) bool {
+	newest := c.Status("m")[0]
+	return newest.ID.Version == int64(version) && newest.State == servable.Available
 }
 
 // half asks for x/2 + 2 or x/2 + 3, as the version that answers is even or odd.

@@ -1,6 +1,7 @@
 package manager
 
 import (
+	"cmp"
 	"log/slog"
 	"slices"
 
@@ -11,33 +12,58 @@ import (
 	"google.golang.org/grpc/status"
 )
 
+// occasion is why base paths are looked at.
+type occasion int
+
+const (
+	asked  occasion = iota // by a Reload: what is there counts
+	hinted                 // the file system tells of a change: it may be going on
+	polled                 // a Poll has passed since the last look
+)
+
+// hintLimit is how many hints in a row may put off a poll.
+const hintLimit = 10
+
 // pollLoop looks at the base paths every Poll, and when the file system says
-// that one has changed. The polls are the truth, the hints only make it quick.
+// that one has changed. The polls are the truth: the hints only begin the time
+// for which a new version is to stay as it is.
 func (m *Manager) pollLoop() {
+	poll := m.o.Clock.After(m.o.Poll)
+	hints := 0
 	for {
+		why := polled
 		select {
-		case <-m.o.Clock.After(m.o.Poll):
+		case <-poll:
+			hints = 0
 		case <-m.hints:
+			why = hinted
+			hints++
 		case <-m.ctx.Done():
 			return
 		}
-		m.look(m.configured())
+		m.look(m.configured(), why)
+		if why == polled || hints <= hintLimit {
+			poll = m.o.Clock.After(m.o.Poll)
+		}
 	}
 }
 
 // look scans the base paths of models and begins what has become due.
-func (m *Manager) look(models []*model) {
+func (m *Manager) look(models []*model, why occasion) {
 	for _, f := range models {
-		m.lookAt(f)
+		m.lookAt(f, why)
 	}
 	if m.watch != nil {
 		m.watch.follow(m.basePaths())
 	}
 }
 
-func (m *Manager) lookAt(f *model) {
+func (m *Manager) lookAt(f *model, why occasion) {
 	m.mu.Lock()
-	cfg, closed := f.cfg, m.closed
+	cfg, closed, before := f.cfg, m.closed, sight{f.chosen, f.seen}
+	if !f.scanned {
+		why = asked
+	}
 	failed := map[string]bool{}
 	for _, e := range f.versions {
 		if e.state == servable.End {
@@ -48,7 +74,8 @@ func (m *Manager) lookAt(f *model) {
 	if cfg == nil || closed {
 		return
 	}
-	chosen, told, err := survey(cfg)
+	now, told, err := survey(cfg, before, why)
+	chosen := now.chosen
 	for i := range chosen {
 		if failed[chosen[i].dir] {
 			chosen[i].mark = mark(chosen[i].dir)
@@ -65,8 +92,11 @@ func (m *Manager) lookAt(f *model) {
 	changed := !f.scanned || err == nil && !slices.Equal(chosen, f.chosen)
 	f.told, f.scanned, f.problem = told, true, err
 	if err == nil {
-		f.chosen = chosen // else the versions that there are are kept
-		if len(chosen) == 0 {
+		f.chosen, f.seen = chosen, now.marks // else the versions that there are are kept
+		switch {
+		case len(chosen) == 0 && told == "":
+			f.problem = status.Errorf(codes.NotFound, "the versions of servable %s under base path %s are still being written", f.name, basePath(cfg))
+		case len(chosen) == 0:
 			f.problem = status.Error(codes.NotFound, told)
 		}
 	}
@@ -75,16 +105,63 @@ func (m *Manager) lookAt(f *model) {
 	}
 }
 
-// survey returns the versions that the config picks on disk, and the last of the
-// warnings about them.
-func survey(cfg *config.ModelConfig) (chosen []found, told string, err error) {
+// sight is what was seen below a base path: the versions that the config picks, and
+// the marks of all by directory.
+type sight struct {
+	chosen []found
+	marks  map[string]string
+}
+
+// survey looks below a base path; told is the last of the warnings about it.
+func survey(cfg *config.ModelConfig, before sight, why occasion) (now sight, told string, err error) {
 	warn := func(s string) { told = s }
 	all, err := scan(cfg.Name, basePath(cfg), warn)
 	if err != nil {
-		return nil, status.Convert(err).Message(), err
+		return now, status.Convert(err).Message(), err
 	}
-	chosen = choose(cfg.Name, all, cfg.ModelVersionPolicy, warn)
-	return chosen, told, nil
+	whole, marks := settle(all, before.marks, why)
+	if len(whole) < len(all) {
+		whole = keep(whole, before.chosen, marks)
+	}
+	return sight{choose(cfg.Name, whole, cfg.ModelVersionPolicy, warn), marks}, told, nil
+}
+
+// keep adds versions that are served and were removed, while new ones are not
+// whole yet: else the model would go before its successor is there.
+func keep(whole, served []found, marks map[string]string) []found {
+	for _, v := range served {
+		if _, there := marks[v.dir]; !there {
+			whole = append(whole, found{number: v.number, dir: v.dir})
+		}
+	}
+	slices.SortFunc(whole, func(a, b found) int { return cmp.Compare(b.number, a.number) })
+	return whole
+}
+
+// settled is the mark of versions that were whole when they were first looked at
+// closely; what becomes of them later is not of interest.
+const settled = ""
+
+// settle leaves out versions whose files have changed since the last look, or
+// that are new: somebody may be copying them. before and seen are marks by directory.
+func settle(all []found, before map[string]string, why occasion) (whole []found, seen map[string]string) {
+	seen = make(map[string]string, len(all))
+	for _, v := range all {
+		last, known := before[v.dir]
+		if why == asked || known && last == settled {
+			seen[v.dir] = settled
+			whole = append(whole, v)
+			continue
+		}
+		now := mark(v.dir)
+		if why == polled && known && last == now {
+			seen[v.dir] = settled
+			whole = append(whole, v)
+			continue
+		}
+		seen[v.dir] = now
+	}
+	return whole, seen
 }
 
 func (m *Manager) basePaths() []string {

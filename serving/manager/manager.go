@@ -102,7 +102,8 @@ type model struct {
 	fleet
 	cfg     *config.ModelConfig // nil: no longer configured
 	row     *row
-	chosen  []found // what the policy of the config picks on disk
+	chosen  []found           // what the policy of the config picks on disk
+	seen    map[string]string // marks of the versions on disk by directory: see settle
 	scanned bool
 	problem error  // of the last look at the base path
 	told    string // the warning last logged, so that it is logged once

@@ -304,6 +304,7 @@ func TestStartWait(t *testing.T) {
 	c.tick(t, time.Second)
 	d.put("m", "1", "ok")
 	c.tick(t, time.Second)
+	c.tick(t, time.Second) // its files are the same as a poll ago
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func (m *Manager) Reload(ctx context.Context, cfg *config.ModelServerConfig) err
 	if m.o.Poll < 0 && !m.Ready() {
 		await = nil
 	} else {
-		m.look(m.configured())
+		m.look(m.configured(), asked)
 	}
 	err = m.await(ctx, await)
 	if m.o.Partial && !m.Ready() && status.Code(err) == codes.Unknown {

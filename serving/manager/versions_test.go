@@ -31,9 +31,9 @@ func TestVersions(t *testing.T) {
 		{"none", ``, "; Could not find base path $/none for servable none with error open $/none: no such file or directory"},
 	} {
 		cfg := parse(t, fmt.Sprintf(`model_config_list {config {name: %q base_path: %q model_platform: "tensorflow" %s}}`, c.model, d.base(c.model), c.policy))
-		chosen, told, err := survey(cfg.GetModelConfigList().GetConfig()[0])
+		now, told, err := survey(cfg.GetModelConfigList().GetConfig()[0], sight{}, asked)
 		var got []string
-		for _, v := range chosen {
+		for _, v := range now.chosen {
 			got = append(got, fmt.Sprint(v.number))
 		}
 		text := strings.Join(got, " ")
@@ -43,5 +43,48 @@ func TestVersions(t *testing.T) {
 		if text != c.want || (err != nil) != (c.model == "none") {
 			t.Errorf("%s %s: got %q, %v; want %q", c.model, c.policy, text, status.Convert(err).Err(), c.want)
 		}
+	}
+}
+
+// TestHalfCopied: a version is left alone until its files were the same for a poll,
+// and what is served is kept meanwhile, even if it was removed.
+func TestHalfCopied(t *testing.T) {
+	d := newDisk(t)
+	cfg := parse(t, fmt.Sprintf(`model_config_list {config {name: "m" base_path: %q model_platform: "tensorflow"}}`, d.base("m"))).GetModelConfigList().GetConfig()[0]
+	d.put("m", "1", "ok")
+	var now sight
+	for _, s := range []struct {
+		put, content, remove string
+		why                  occasion
+		want                 string
+	}{
+		{"", "", "", asked, "1"},
+		{"2", "o", "", hinted, "1"},
+		{"2", "on", "", polled, "1"},
+		{"2", "on its", "1", polled, "1"}, // removed too early, and kept
+		{"2", "on its way", "", hinted, "1"},
+		{"", "", "", hinted, "1"}, // a hint is no poll
+		{"", "", "", polled, "2"},
+		{"2", "changed while it is served", "", polled, "2"},
+		{"3", "o", "", hinted, "2"},
+		{"4", "o", "", hinted, "2"},
+		{"3", "on its way", "", polled, "4"},
+		{"", "", "", polled, "4"},
+		{"5", "ok", "", asked, "5"}, // a reload takes what is there
+		{"", "", "5", polled, "4"},
+		{"5", "again", "", polled, "4"},
+		{"", "", "", polled, "5"},
+	} {
+		if s.put != "" {
+			d.put("m", s.put, s.content)
+		}
+		if s.remove != "" {
+			d.remove("m", s.remove)
+		}
+		next, _, err := survey(cfg, now, s.why)
+		if err != nil || len(next.chosen) != 1 || fmt.Sprint(next.chosen[0].number) != s.want {
+			t.Errorf("%+v: got %v, %v", s, next.chosen, err)
+		}
+		now = next
 	}
 }
