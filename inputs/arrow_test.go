@@ -139,7 +139,7 @@ func TestArrowFileErrors(t *testing.T) {
 		`column "pair": a row has 2 elements, expected 3`:                {{Name: "pair", Shape: []int{3}}},
 		`row 1 of the file: unknown label "béta", expected one of alpha`: {{Name: "word", Role: Label, Vocabulary: []string{"alpha"}}},
 		`row 1 of the file: value "1.1" is not an int64 number`:          {{Name: "f64", DType: "int64"}},
-		`column "fixed": lists are read as they are, the file has`:       {{Name: "fixed", DType: "int64"}},
+		`column "fixed": vectors are read as they are, the file has`:     {{Name: "fixed", DType: "int64"}},
 		`column "word": "a" occurs twice in its vocabulary`:              {{Name: "word", Vocabulary: []string{"a", "b", "a"}}},
 	} {
 		spec := Spec{Format: "arrow", Files: file, Columns: columns}

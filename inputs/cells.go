@@ -5,9 +5,46 @@ import (
 	"strconv"
 
 	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/goestimator/goestimator/internal/graph"
 )
+
+// textField is a column that is read value by value, as text.
+type textField struct {
+	spec     ColumnSpec
+	size     int
+	first    int // csv without a header: its first cell
+	write    cellWriter
+	fallback *string // of a missing cell
+}
+
+func newTextField(s ColumnSpec) (textField, Column, error) {
+	f := textField{spec: s}
+	c, err := s.column(graph.Float32)
+	if err != nil {
+		return f, c, err
+	}
+	f.size = c.Size()
+	if f.write, err = newCellWriter(s, c); err != nil || s.Default == nil {
+		return f, c, err
+	}
+	cell, err := text(s.Default)
+	if err != nil {
+		return f, c, fmt.Errorf("column %q: %w", s.Name, err)
+	}
+	f.fallback = &cell
+	t, err := c.element()
+	if err != nil {
+		return f, c, err
+	}
+	b := array.NewBuilder(memory.NewGoAllocator(), t)
+	defer b.Release()
+	if err := f.write(b, cell); err != nil {
+		return f, c, fmt.Errorf("column %q: its default: %w", s.Name, err)
+	}
+	return f, c, nil
+}
 
 // cellWriter appends the value of a text cell to a column under construction.
 type cellWriter func(b array.Builder, cell string) error
@@ -47,7 +84,16 @@ func newCellWriter(s ColumnSpec, c Column) (cellWriter, error) {
 }
 
 func notA(cell, what string) error {
-	return fmt.Errorf("value %q is not %s: correct the cell, change the column's dtype, or list the value under missing_values", cell, what)
+	return fmt.Errorf("value %s is not %s: correct the cell, change the column's dtype, or list the value under missing_values", shown(cell), what)
+}
+
+// shown is a value as messages have it, the start of a long one.
+func shown(cell string) string {
+	const most = 100
+	if len(cell) > most {
+		return fmt.Sprintf("%q... (%d bytes)", cell[:most], len(cell))
+	}
+	return strconv.Quote(cell)
 }
 
 func floatCell(bits int, put func(array.Builder, float64)) cellWriter {

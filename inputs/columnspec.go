@@ -19,21 +19,28 @@ type ColumnSpec struct {
 	// the file says where it does (parquet, arrow), else float32.
 	DType string
 	Shape []int // of one value; empty: a scalar
-	Role  Role  // "": Feature
+	// Ragged says that a value is a list of any length, of scalars (not in csv). A
+	// missing one is empty, but of a label an error. Parquet and Arrow files tell
+	// lists themselves; there it asks for one.
+	Ragged bool
+	Role   Role // "": Feature
 	// Default is the value (number, string or bool) of a missing cell; nil: a
 	// missing cell is an error.
 	Default any
-	// Vocabulary maps strings to int64 ids, their places in it. A label that is not
-	// in it is an error, a feature gets id -1.
+	// Vocabulary maps strings to int64 ids, their places in it; each of a ragged
+	// column's. A label that is not in it is an error, a feature gets id -1.
 	Vocabulary []string
 }
 
 // column returns the column that a spec makes; fallback is the type where the
 // spec names none.
 func (s ColumnSpec) column(fallback graph.DType) (Column, error) {
-	c := Column{Name: s.Name, DType: fallback, Shape: s.Shape, Role: s.Role}
+	c := Column{Name: s.Name, DType: fallback, Shape: s.Shape, Ragged: s.Ragged, Role: s.Role}
 	if c.Role == "" {
 		c.Role = Feature
+	}
+	if s.Ragged && s.Default != nil {
+		return c, errRaggedDefault(s.Name)
 	}
 	if len(s.Vocabulary) > 0 {
 		c.DType = graph.Int64
@@ -50,6 +57,10 @@ func (s ColumnSpec) column(fallback graph.DType) (Column, error) {
 		c.DType = d
 	}
 	return c, c.validate()
+}
+
+func errRaggedDefault(name string) error {
+	return fmt.Errorf("column %q: a ragged column has no default, a missing list is empty: leave default out", name)
 }
 
 func firstDuplicate(values []string) int {
@@ -93,7 +104,7 @@ func (v *vocabulary) id(value string) (int64, error) {
 	if len(known) > 10 {
 		known, more = known[:10], fmt.Sprintf(", ... (%d values)", len(v.names))
 	}
-	return 0, fmt.Errorf("unknown label %q, expected one of %s%s: correct the cell or extend the vocabulary", value, strings.Join(known, ", "), more)
+	return 0, fmt.Errorf("unknown label %s, expected one of %s%s: correct the cell or extend the vocabulary", shown(value), strings.Join(known, ", "), more)
 }
 
 // text returns a default value as it would stand in a file.

@@ -84,14 +84,19 @@ func planColumn(as *arrow.Schema, s ColumnSpec) (conformColumn, error) {
 		return conformColumn{}, err
 	}
 	switch {
+	case s.Ragged && !base.Ragged:
+		return conformColumn{}, fmt.Errorf("column %q: ragged is set, but the file has %s, which is not a list of any length: leave ragged out", s.Name, base)
 	case len(s.Shape) == 0:
 		out.Shape, out.Ragged = base.Shape, base.Ragged
 	case !base.Ragged && out.Size() != base.Size():
 		return conformColumn{}, fmt.Errorf("column %q: shape %v does not fit the file's %s", s.Name, s.Shape, base)
 	}
-	scalar := len(base.Shape) == 0 && !base.Ragged
-	if out.DType != base.DType && !scalar {
-		return conformColumn{}, fmt.Errorf("column %q: lists are read as they are, the file has %s: leave dtype and vocabulary out", s.Name, base)
+	if out.Ragged && s.Default != nil {
+		return conformColumn{}, errRaggedDefault(s.Name)
+	}
+	fixed := len(out.Shape) > 0 && (len(base.Shape) > 0 || base.Ragged)
+	if out.DType != base.DType && fixed {
+		return conformColumn{}, fmt.Errorf("column %q: vectors are read as they are, the file has %s: leave dtype and vocabulary out", s.Name, base)
 	}
 	return conformColumn{field: f, spec: s, out: out}, nil
 }
@@ -144,6 +149,9 @@ func (cc conformColumn) convert(mem memory.Allocator, arr arrow.Array, t arrow.D
 		defer d.Release()
 		return array.MakeFromData(d), nil
 	}
+	if list, ok := arr.(*array.List); ok && cc.out.Ragged {
+		return cc.rewriteLists(mem, list, first)
+	}
 	if len(cc.out.Shape) > 0 || cc.out.Ragged {
 		return nil, fmt.Errorf("row %d of the file is null: filter such rows before", first+int64(max(firstNull(arr), 0)))
 	}
@@ -192,6 +200,38 @@ func (cc conformColumn) rewrite(mem memory.Allocator, arr arrow.Array, first int
 		}
 		if err != nil {
 			return nil, fmt.Errorf("row %d of the file: %w", first+int64(i), err)
+		}
+	}
+	return b.NewArray(), nil
+}
+
+// rewriteLists is rewrite of a ragged column; a null becomes an empty list.
+func (cc conformColumn) rewriteLists(mem memory.Allocator, arr *array.List, first int64) (arrow.Array, error) {
+	write, err := newCellWriter(cc.spec, cc.out)
+	if err != nil {
+		return nil, err
+	}
+	t, err := cc.out.element()
+	if err != nil {
+		return nil, err
+	}
+	b := array.NewListBuilder(mem, t)
+	defer b.Release()
+	for i := range arr.Len() {
+		if arr.IsNull(i) && cc.out.Role == Label {
+			return nil, fmt.Errorf("row %d of the file: %w", first+int64(i), errMissingList)
+		}
+		b.Append(true)
+		if arr.IsNull(i) {
+			continue
+		}
+		for k := offsetAt(arr.Data(), i); k < offsetAt(arr.Data(), i+1); k++ {
+			if arr.ListValues().IsNull(k) {
+				return nil, fmt.Errorf("row %d of the file: list holds null: leave it out of the list", first+int64(i))
+			}
+			if err := write(b.ValueBuilder(), cellText(arr.ListValues(), k)); err != nil {
+				return nil, fmt.Errorf("row %d of the file: %w", first+int64(i), err)
+			}
 		}
 	}
 	return b.NewArray(), nil

@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/apache/arrow/go/v15/arrow"
-	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/goestimator/goestimator/internal/graph"
@@ -60,22 +59,13 @@ type csvFormat struct {
 	schema  *Schema
 	mem     memory.Allocator
 	specs   []ColumnSpec // all columns of the file, ignored ones too
-	fields  []csvField   // the columns that are read
+	fields  []textField  // the columns that are read
 	cells   int          // of a row; with a header: not known
 	labels  int          // cells of label columns
 	opts    CSVOptions
 	comma   rune
 	comment rune
 	missing []string
-}
-
-// csvField is a column that is read.
-type csvField struct {
-	spec     ColumnSpec
-	size     int
-	first    int // its first cell, without a header
-	write    cellWriter
-	fallback *string // of a missing cell
 }
 
 func newCSVFormat(o CSVOptions) (*csvFormat, error) {
@@ -104,7 +94,10 @@ func newCSVFormat(o CSVOptions) (*csvFormat, error) {
 		if s.Role == Ignore || s.Role == Label && o.Unlabeled {
 			continue
 		}
-		field, c, err := newCSVField(s, f.missing)
+		if s.Ragged {
+			return nil, fmt.Errorf("column %q: csv has no lists: leave ragged out, give a shape, or take another format", s.Name)
+		}
+		field, c, err := newTextField(s)
 		if err != nil {
 			return nil, err
 		}
@@ -127,33 +120,6 @@ func oneRune(what, s string, fallback rune) (rune, error) {
 		return 0, fmt.Errorf("csv %s must be one character, got %q", what, s)
 	}
 	return r, nil
-}
-
-func newCSVField(s ColumnSpec, missing []string) (csvField, Column, error) {
-	f := csvField{spec: s}
-	c, err := s.column(graph.Float32)
-	if err != nil {
-		return f, c, err
-	}
-	f.size = c.Size()
-	if f.write, err = newCellWriter(s, c); err != nil || s.Default == nil {
-		return f, c, err
-	}
-	cell, err := text(s.Default)
-	if err != nil {
-		return f, c, fmt.Errorf("column %q: %w", s.Name, err)
-	}
-	f.fallback = &cell
-	t, err := c.element()
-	if err != nil {
-		return f, c, err
-	}
-	b := array.NewBuilder(memory.NewGoAllocator(), t)
-	defer b.Release()
-	if err := f.write(b, cell); err != nil {
-		return f, c, fmt.Errorf("column %q: its default: %w", s.Name, err)
-	}
-	return f, c, nil
 }
 
 func (f *csvFormat) open(name string) (*csvReader, error) {

@@ -98,7 +98,7 @@ func (r *csvReader) row() error {
 }
 
 // field writes the cells of one column.
-func (r *csvReader) field(i int, f csvField, cells []string) error {
+func (r *csvReader) field(i int, f textField, cells []string) error {
 	b := r.builder.Field(i)
 	if list, ok := b.(*array.FixedSizeListBuilder); ok {
 		list.Append(true)
@@ -108,7 +108,7 @@ func (r *csvReader) field(i int, f csvField, cells []string) error {
 		cell := strings.TrimSpace(cells[k])
 		if cell == "" || slices.Contains(r.format.missing, cell) {
 			if f.fallback == nil {
-				return r.locate(k, f, fmt.Errorf("value is missing: give the column a default, or correct the file"))
+				return r.locate(k, f, errMissing)
 			}
 			cell = *f.fallback
 		}
@@ -120,7 +120,7 @@ func (r *csvReader) field(i int, f csvField, cells []string) error {
 }
 
 // locate says where an error is.
-func (r *csvReader) locate(cell int, f csvField, err error) error {
+func (r *csvReader) locate(cell int, f textField, err error) error {
 	line, column := r.csv.FieldPos(cell)
 	if r.rows == 0 && !r.format.opts.Header {
 		err = fmt.Errorf("%w (if the first row holds names, set header: true)", err)

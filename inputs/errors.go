@@ -18,16 +18,24 @@ var (
 	ErrClosed = errors.New("input iterator is closed")
 )
 
+// What is said of a value that a row lacks.
+var (
+	errMissing     = errors.New("value is missing: give the column a default, or correct the file")
+	errMissingList = errors.New("value is missing: a label needs its list, which may be empty; correct the file")
+)
+
 // DataError says where a file holds what cannot be read.
 type DataError struct {
 	File   string // path
 	Line   int    // from 1; 0: not known
 	Column int    // byte within the line, from 1; 0: not known
+	Record int    // of a file of records, from 1; 0: not known
 	Name   string // of the column of the data; "": not of one
 	Err    error
 }
 
-// Error returns "file:line:column: column "name": what happened".
+// Error returns "file:line:column: column "name": what happened", of records
+// "file: record 3: column "name": what happened".
 func (e *DataError) Error() string {
 	var b strings.Builder
 	b.WriteString(e.File)
@@ -36,6 +44,9 @@ func (e *DataError) Error() string {
 		if e.Column > 0 {
 			fmt.Fprintf(&b, ":%d", e.Column)
 		}
+	}
+	if e.Record > 0 {
+		fmt.Fprintf(&b, ": record %d", e.Record)
 	}
 	if e.Name != "" {
 		fmt.Fprintf(&b, ": column %q", e.Name)

@@ -65,7 +65,10 @@ type file struct {
 func (f *file) Close() error { return f.f.Close() }
 
 // openFile opens a file; gzip is told by its first bytes, not by the name.
-func openFile(name string) (*file, error) {
+func openFile(name string) (*file, error) { return openUnless(name, nil) }
+
+// openUnless is openFile where plain may tell, by the first bytes, that they only look like gzip.
+func openUnless(name string, plain func(head *bufio.Reader) bool) (*file, error) {
 	if err := checkFile(name); err != nil {
 		return nil, err
 	}
@@ -74,7 +77,7 @@ func openFile(name string) (*file, error) {
 		return nil, fmt.Errorf("open input: %w", err)
 	}
 	br := bufio.NewReaderSize(f, 64<<10)
-	if mark, err := br.Peek(2); err != nil || mark[0] != 0x1f || mark[1] != 0x8b {
+	if mark, err := br.Peek(2); err != nil || mark[0] != 0x1f || mark[1] != 0x8b || plain != nil && plain(br) {
 		return &file{br, f}, nil
 	}
 	zr, err := gzip.NewReader(br)

@@ -15,7 +15,7 @@ import (
 
 // JSONL returns the rows of files that hold one JSON object on each line, gzip or
 // not. Names are the columns', null and absent values are missing ones, lists
-// (nested or not) fill a column's shape. Other names are passed over.
+// (nested or not) fill a column's shape, or are the values of a ragged one. Other names are passed over.
 func JSONL(files []string, o ArrowOptions) (Dataset, error) {
 	f, err := newJSONFormat(o)
 	if err != nil {
@@ -45,7 +45,7 @@ const maxLine = 64 << 20
 type jsonFormat struct {
 	schema *Schema
 	mem    memory.Allocator
-	fields []csvField
+	fields []textField
 }
 
 func newJSONFormat(o ArrowOptions) (*jsonFormat, error) {
@@ -55,7 +55,7 @@ func newJSONFormat(o ArrowOptions) (*jsonFormat, error) {
 		if s.Role == Label && o.Unlabeled {
 			continue
 		}
-		field, c, err := newCSVField(s, nil)
+		field, c, err := newTextField(s)
 		if err != nil {
 			return nil, err
 		}
@@ -152,8 +152,14 @@ func jsonObject(line []byte) (map[string]any, error) {
 }
 
 // json writes the value of one column.
-func (f csvField) json(b array.Builder, v any) error {
+func (f textField) json(b array.Builder, v any) error {
+	if f.spec.Ragged {
+		return f.jsonList(b.(*array.ListBuilder), v)
+	}
 	cells := flatten(nil, v)
+	if v == nil {
+		cells = make([]any, f.size)
+	}
 	if len(cells) != f.size {
 		return fmt.Errorf("value has %d elements, expected %d (shape %v)", len(cells), f.size, f.spec.Shape)
 	}
@@ -162,27 +168,53 @@ func (f csvField) json(b array.Builder, v any) error {
 		b = list.ValueBuilder()
 	}
 	for _, c := range cells {
-		var cell string
-		switch x := c.(type) {
-		case nil:
-			if f.fallback == nil {
-				return fmt.Errorf("value is missing: give the column a default, or correct the file")
-			}
-			cell = *f.fallback
-		case string:
-			cell = x
-		case json.Number:
-			cell = x.String()
-		case bool:
-			cell = fmt.Sprint(x)
-		default:
-			return fmt.Errorf("value is an object, expected a number, a string, true or false")
-		}
-		if err := f.write(b, cell); err != nil {
+		if err := f.jsonCell(b, c); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// jsonList writes the value of a ragged column.
+func (f textField) jsonList(b *array.ListBuilder, v any) error {
+	list, ok := v.([]any)
+	switch {
+	case v == nil && f.spec.Role == Label:
+		return errMissingList
+	case v != nil && !ok:
+		return fmt.Errorf("value is not a list: write it in brackets, or leave ragged out")
+	}
+	b.Append(true)
+	for _, c := range list {
+		if _, nested := c.([]any); nested {
+			return fmt.Errorf("value holds a list within the list, expected numbers or strings: a ragged column has one dimension of any length")
+		}
+		if c == nil {
+			return fmt.Errorf("value holds null: leave it out of the list")
+		}
+		if err := f.jsonCell(b.ValueBuilder(), c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// jsonCell writes one element.
+func (f textField) jsonCell(b array.Builder, v any) error {
+	switch x := v.(type) {
+	case nil:
+		if f.fallback == nil {
+			return errMissing
+		}
+		return f.write(b, *f.fallback)
+	case string:
+		return f.write(b, x)
+	case json.Number:
+		return f.write(b, x.String())
+	case bool:
+		return f.write(b, fmt.Sprint(x))
+	}
+	return fmt.Errorf("value is an object, expected a number, a string, true or false")
 }
 
 // flatten appends the elements of a value, of lists within lists too.

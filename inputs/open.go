@@ -84,7 +84,7 @@ func (s Spec) expand() ([]string, error) {
 			return nil, fmt.Errorf("format idx needs the file of the images: set images, and labels")
 		}
 		return []string{s.Images}, nil
-	case "cifar10", "csv", "parquet", "arrow", "jsonl":
+	case "cifar10", "csv", "parquet", "arrow", "jsonl", "tfrecord":
 		if len(s.Files) == 0 {
 			return nil, fmt.Errorf("format %s needs files: set files to names or globs", s.Format)
 		}
@@ -139,6 +139,8 @@ func (s Spec) source(files []string, ic Context) (Dataset, error) {
 		return ArrowFile(files, arrow)
 	case "jsonl":
 		return JSONL(files, arrow)
+	case "tfrecord":
+		return TFRecord(files, arrow)
 	}
 	return nil, unknownFormat(s.Format)
 }

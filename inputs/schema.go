@@ -98,6 +98,9 @@ func (c Column) validate() error {
 	if c.Ragged && len(c.Shape) > 0 {
 		return fmt.Errorf("column %q: a ragged column has no shape, got %v", c.Name, c.Shape)
 	}
+	if c.Ragged && c.Role == Weight {
+		return fmt.Errorf("column %q: the weight of an example cannot be ragged: give one number", c.Name)
+	}
 	size := 1
 	for _, d := range c.Shape {
 		if d <= 0 || size > 1<<30/d {

@@ -9,8 +9,8 @@ import (
 // come in this order: split, shard, skip, take, shuffle, repeat, batch, scale,
 // augment, prefetch.
 type Spec struct {
-	Format        string       // glyphs, idx, cifar10, csv, parquet, arrow or jsonl
-	Files         []string     // names or globs (cifar10, csv, parquet, arrow, jsonl)
+	Format        string       // glyphs, idx, cifar10, csv, parquet, arrow, jsonl or tfrecord
+	Files         []string     // names or globs (cifar10, csv, parquet, arrow, jsonl, tfrecord)
 	Images        string       // idx: file of the images
 	Labels        string       // idx: file of the labels; may be "" to predict
 	Columns       []ColumnSpec // csv: in the order of the file; else the ones to read
@@ -55,7 +55,7 @@ type AugmentSpec struct {
 }
 
 // formats are the known values of Spec.Format.
-var formats = []string{"glyphs", "idx", "cifar10", "csv", "parquet", "arrow", "jsonl"}
+var formats = []string{"glyphs", "idx", "cifar10", "csv", "parquet", "arrow", "jsonl", "tfrecord"}
 
 // Formats returns the formats that Open reads.
 func Formats() []string { return append([]string(nil), formats...) }

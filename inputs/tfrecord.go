@@ -1,0 +1,197 @@
+package inputs
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/goestimator/goestimator/internal/maskedcrc"
+	"github.com/goestimator/goestimator/internal/tfexample"
+	"github.com/goestimator/goestimator/internal/tfrecord"
+)
+
+// TFRecord returns the rows of TFRecord files of serialized tf.train.Example
+// messages, gzip or not. Names are those of the features; other features are
+// passed over. Types need not be those of the file: a column takes every value
+// that its dtype can hold, text too. A feature that is absent, or has no list, is
+// missing. Errors are *DataError with file, record and column; those of a damaged
+// record wrap a *tfrecord.CorruptError, which has its offset.
+func TFRecord(files []string, o ArrowOptions) (Dataset, error) {
+	f, err := newExampleFormat(o)
+	if err != nil {
+		return nil, err
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("no input files given: name at least one")
+	}
+	for _, name := range files {
+		if err := checkFile(name); err != nil {
+			return nil, err
+		}
+	}
+	src := fileSource{files: files, open: func(name string) (rowReader, error) {
+		in, err := openUnless(name, startsRecord)
+		if err != nil {
+			return nil, err
+		}
+		return f.reader(name, in, in), nil
+	}}
+	return src.node(&node{schema: f.schema, mem: f.mem}, "tfrecord"), nil
+}
+
+// Bounds on the examples of one record batch: Arrow's offsets have 32 bits.
+const (
+	maxExample   = 1 << 30
+	chunkExample = 8 << 20
+)
+
+// startsRecord reports whether a file starts with the header of a record, whose
+// first bytes may be those of gzip.
+func startsRecord(in *bufio.Reader) bool {
+	head, err := in.Peek(12)
+	return err == nil && binary.LittleEndian.Uint32(head[8:]) == maskedcrc.Of(head[:8])
+}
+
+type exampleFormat struct {
+	schema *Schema
+	mem    memory.Allocator
+	fields []textField
+	byName map[string]int
+}
+
+func newExampleFormat(o ArrowOptions) (*exampleFormat, error) {
+	f := &exampleFormat{mem: alloc(o.Allocator), byName: map[string]int{}}
+	var columns []Column
+	for _, s := range kept(o.Columns) {
+		if s.Role == Label && o.Unlabeled {
+			continue
+		}
+		field, c, err := newTextField(s)
+		if err != nil {
+			return nil, err
+		}
+		f.byName[s.Name] = len(columns)
+		f.fields, columns = append(f.fields, field), append(columns, c)
+	}
+	if len(columns) == 0 {
+		return nil, fmt.Errorf("tfrecord needs the list of columns: give name, dtype and role of each")
+	}
+	var err error
+	f.schema, err = NewSchema(columns...)
+	return f, err
+}
+
+func (f *exampleFormat) reader(name string, in io.Reader, closer io.Closer) *exampleReader {
+	return &exampleReader{format: f, name: name, closer: closer, found: make([][]byte, len(f.fields)),
+		records: tfrecord.NewReader(bufio.NewReaderSize(in, 64<<10))}
+}
+
+// exampleReader reads the rows of one file.
+type exampleReader struct {
+	format  *exampleFormat
+	name    string
+	records *tfrecord.Reader
+	closer  io.Closer // nil in tests
+	record  int       // read so far
+	found   [][]byte  // the features of the present example, for each field; nil: absent
+	values  valueBuffer
+	err     error // found behind rows that were still good; io.EOF included
+}
+
+// next returns the next example, valid until the call after.
+func (r *exampleReader) next() ([]byte, error) {
+	example, err := r.records.Next()
+	if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, io.EOF
+	}
+	r.record++
+	var corrupt *tfrecord.CorruptError
+	switch {
+	case errors.As(err, &corrupt) && corrupt.Offset == 0 && corrupt.Err == nil:
+		return nil, r.fail("", fmt.Errorf("this is not a TFRecord file, or it is damaged: %w", err))
+	case errors.As(err, &corrupt):
+		return nil, r.fail("", fmt.Errorf("file is damaged or cut short: %w; get it again", err))
+	case err != nil:
+		return nil, r.fail("", fmt.Errorf("file cannot be read behind offset %d: %w", r.records.Offset(), err))
+	case len(example) > maxExample:
+		return nil, r.fail("", fmt.Errorf("example has %d bytes, expected at most %d", len(example), maxExample))
+	}
+	return example, nil
+}
+
+func (r *exampleReader) fail(column string, err error) error {
+	return &DataError{File: r.name, Record: r.record, Name: column, Err: err}
+}
+
+func (r *exampleReader) read(_ context.Context, limit int) (arrow.Record, error) {
+	if limit <= 0 {
+		limit = chunkRows
+	}
+	b := array.NewRecordBuilder(r.format.mem, r.format.schema.Arrow())
+	defer b.Release()
+	n, first := 0, r.records.Offset()
+	for n < limit && r.err == nil && r.records.Offset()-first < chunkExample {
+		if r.err = r.row(b); r.err == nil {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil, r.err
+	}
+	return completeRows(b, n), nil
+}
+
+// row reads one example into the builder.
+func (r *exampleReader) row(b *array.RecordBuilder) error {
+	example, err := r.next()
+	if err != nil {
+		return err
+	}
+	clear(r.found)
+	ok := tfexample.EachFeature(example, func(name, feature []byte) bool {
+		if i, known := r.format.byName[string(name)]; known {
+			r.found[i] = feature
+		}
+		return true
+	})
+	if !ok {
+		at := r.records.Offset() - int64(len(example)) - 4
+		return r.fail("", fmt.Errorf("record is not a tf.train.Example (its data lies at offset %d): expected files of serialized examples", at))
+	}
+	for i, f := range r.format.fields {
+		x, err := newFeature(r.found[i])
+		if err == nil {
+			err = r.values.write(f, b.Field(i), x)
+		}
+		if err != nil {
+			return r.fail(f.spec.Name, err)
+		}
+	}
+	return nil
+}
+
+func (r *exampleReader) skip(ctx context.Context, n int64) error {
+	for i := range n {
+		if i&1023 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if _, err := r.next(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *exampleReader) close() error {
+	if r.closer == nil {
+		return nil
+	}
+	return r.closer.Close()
+}

@@ -1,0 +1,122 @@
+package inputs
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/goestimator/goestimator/internal/tfexample"
+)
+
+// feature is a feature of an example, found but not yet read.
+type feature struct {
+	kind  tfexample.Kind // None: the example lacks it
+	list  []byte
+	count int
+}
+
+// newFeature counts the values of a serialized feature.
+func newFeature(serialized []byte) (feature, error) {
+	kind, list, ok := tfexample.List(serialized)
+	n := tfexample.Count(kind, list)
+	if !ok || n < 0 {
+		return feature{}, errors.New("feature is malformed: write the file again")
+	}
+	return feature{kind, list, n}, nil
+}
+
+// valueBuffer holds the values of one feature, in memory that is used again.
+type valueBuffer struct {
+	bytes  [][]byte
+	floats []float32
+	ints   []int64
+}
+
+// write writes a feature as the value of a column.
+func (v *valueBuffer) write(f textField, b array.Builder, x feature) error {
+	switch b := b.(type) {
+	case *array.ListBuilder:
+		if x.kind == tfexample.None && f.spec.Role == Label {
+			return errMissingList
+		}
+		b.Append(true)
+		return v.elements(f, b.ValueBuilder(), x)
+	case *array.FixedSizeListBuilder:
+		b.Append(true)
+		return v.dense(f, b.ValueBuilder(), x)
+	}
+	return v.dense(f, b, x)
+}
+
+// dense writes as many values as the column's shape has, or its default.
+func (v *valueBuffer) dense(f textField, b array.Builder, x feature) error {
+	switch {
+	case x.kind == tfexample.None && f.fallback == nil:
+		return errMissing
+	case x.kind == tfexample.None:
+		for range f.size {
+			if err := f.write(b, *f.fallback); err != nil {
+				return err
+			}
+		}
+		return nil
+	case x.count != f.size:
+		return fmt.Errorf("value has %d elements, expected %d (shape %v): correct the shape, or set ragged for a list of any length", x.count, f.size, f.spec.Shape)
+	}
+	return v.elements(f, b, x)
+}
+
+// elements writes all values of a feature; where the type of the column is not
+// that of the file, by way of text.
+func (v *valueBuffer) elements(f textField, b array.Builder, x feature) error {
+	switch x.kind {
+	case tfexample.Bytes:
+		v.bytes = sized(v.bytes, x.count)
+		tfexample.ReadBytes(v.bytes, x.list)
+		if b, ok := b.(*array.BinaryBuilder); ok {
+			for _, s := range v.bytes {
+				b.Append(s)
+			}
+			return nil
+		}
+		return eachText(f, b, v.bytes, func(s []byte) string { return string(s) })
+	case tfexample.Floats:
+		v.floats = sized(v.floats, x.count)
+		tfexample.ReadFloats(v.floats, x.list)
+		switch b := b.(type) {
+		case *array.Float32Builder:
+			b.AppendValues(v.floats, nil)
+			return nil
+		case *array.Float64Builder:
+			for _, x := range v.floats {
+				b.Append(float64(x))
+			}
+			return nil
+		}
+		return eachText(f, b, v.floats, func(x float32) string { return strconv.FormatFloat(float64(x), 'g', -1, 32) })
+	case tfexample.Ints:
+		v.ints = sized(v.ints, x.count)
+		tfexample.ReadInts(v.ints, x.list)
+		if b, ok := b.(*array.Int64Builder); ok && len(f.spec.Vocabulary) == 0 {
+			b.AppendValues(v.ints, nil)
+			return nil
+		}
+		return eachText(f, b, v.ints, func(x int64) string { return strconv.FormatInt(x, 10) })
+	}
+	return nil
+}
+
+func eachText[T any](f textField, b array.Builder, values []T, text func(T) string) error {
+	for _, x := range values {
+		if err := f.write(b, text(x)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sized returns s with n elements.
+func sized[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }
