@@ -6,20 +6,20 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/goestimator/goestimator/internal/atomicfile"
 	"github.com/goestimator/goestimator/internal/graph"
 	"github.com/goestimator/goestimator/internal/onnx"
+	"github.com/goestimator/goestimator/internal/savedmodel"
 	"github.com/goestimator/goestimator/models"
 )
 
 // OnnxFile is the name of an exported ONNX model.
 const OnnxFile = "model.onnx"
 
-// ONNX writes m to <base>/<version>/model.onnx and returns that directory: the graph
+// ONNX writes m to <base>/<version>/model.onnx and returns that directory, which
+// appears whole: the graph
 // of Predict, fed by raw columns, with the outputs of its signature predict, or
 // serving_default. The error lists every op that has no form in ONNX, as lookup
 // tables and hashes of strings have none.
@@ -36,33 +36,13 @@ func ONNX(fsys atomicfile.FS, base string, m Model, o Options) (dir string, err 
 	if err != nil {
 		return "", fmt.Errorf("onnx: %w", err)
 	}
-	version := o.Version
-	if version == 0 {
-		if version, err = freeVersion(fsys, base); err != nil {
-			return "", err
-		}
+	dir, err = savedmodel.Publish(fsys, base, o.Version, func(dir string) error {
+		return atomicfile.WriteFile(fsys, filepath.Join(dir, OnnxFile), data)
+	})
+	if err != nil {
+		return "", fmt.Errorf("onnx: %w", err)
 	}
-	dir = filepath.Join(base, strconv.FormatInt(version, 10))
-	if err := fsys.MkdirAll(dir); err != nil {
-		return "", err
-	}
-	if err := atomicfile.WriteFile(fsys, filepath.Join(dir, OnnxFile), data); err != nil {
-		return "", err
-	}
-	return dir, atomicfile.SyncDir(fsys, base)
-}
-
-// freeVersion is the present time, or the next number that nothing in base is named by.
-func freeVersion(fsys atomicfile.FS, base string) (int64, error) {
-	if err := fsys.MkdirAll(base); err != nil {
-		return 0, err
-	}
-	taken, err := fsys.ReadDir(base)
-	version := time.Now().Unix()
-	for slices.Contains(taken, strconv.FormatInt(version, 10)) {
-		version++
-	}
-	return version, err
+	return dir, nil
 }
 
 // onnxOf translates the graph and returns the file.

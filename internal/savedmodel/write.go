@@ -1,17 +1,12 @@
 package savedmodel
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/goestimator/goestimator/internal/atomicfile"
 	"github.com/goestimator/goestimator/internal/bundle"
@@ -29,25 +24,21 @@ type Writing struct {
 	Text       bool                         // saved_model.pbtxt instead of .pb
 }
 
-// Write publishes a SavedModel as <base>/<version>: all files are made in a
-// temporary directory beside it, made durable, and the directory renamed. The
-// error wraps fs.ErrExist where the version is there already. After an error
-// nothing is left of the model.
+// Write publishes a SavedModel as <base>/<version>, by the rules of Publish.
 func Write(fsys atomicfile.FS, base string, version int64, w Writing) (dir string, err error) {
-	name := strconv.FormatInt(version, 10)
-	dir = filepath.Join(base, name)
 	if err := w.check(version); err != nil {
-		return "", fmt.Errorf("saved model %s: %w", dir, err)
+		return "", fmt.Errorf("saved model in %s: %w", base, err)
 	}
-	if err := publish(fsys, base, name, w); err != nil {
-		return "", fmt.Errorf("saved model %s: %w", dir, err)
+	dir, err = Publish(fsys, base, version, func(dir string) error { return w.fill(fsys, dir) })
+	if err != nil {
+		return "", fmt.Errorf("saved model in %s: %w", base, err)
 	}
 	return dir, nil
 }
 
 func (w Writing) check(version int64) error {
-	if version <= 0 || len(w.MetaGraphs) == 0 {
-		return fmt.Errorf("version %d of %d graphs: expected a positive version and a graph", version, len(w.MetaGraphs))
+	if version < 0 || len(w.MetaGraphs) == 0 {
+		return fmt.Errorf("version %d of %d graphs: expected a version that is not negative, and a graph", version, len(w.MetaGraphs))
 	}
 	for _, files := range []map[string][]byte{w.Assets, w.Extra} {
 		for name := range files {
@@ -59,39 +50,8 @@ func (w Writing) check(version int64) error {
 	return nil
 }
 
-func publish(fsys atomicfile.FS, base, name string, w Writing) (err error) {
-	if err := fsys.MkdirAll(base); err != nil {
-		return err
-	}
-	siblings, err := fsys.ReadDir(base)
-	if err != nil {
-		return err
-	}
-	if slices.Contains(siblings, name) {
-		return fs.ErrExist
-	}
-	// Servers take children whose names are numbers for versions; this is none, and
-	// no other export's, whether that runs or was killed.
-	temp := filepath.Join(base, fmt.Sprintf("temp-%s-%d-%d", name, os.Getpid(), time.Now().UnixNano()))
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, removeAll(fsys, temp))
-		}
-	}()
-	if err := fill(fsys, temp, w); err != nil {
-		return err
-	}
-	if err := fsys.Rename(temp, filepath.Join(base, name)); err != nil {
-		return err
-	}
-	return atomicfile.SyncDir(fsys, base)
-}
-
 // fill makes the files of the directory, durably.
-func fill(fsys atomicfile.FS, dir string, w Writing) error {
-	if err := fsys.MkdirAll(dir); err != nil {
-		return err
-	}
+func (w Writing) fill(fsys atomicfile.FS, dir string) error {
 	if w.Variables != nil {
 		if err := writeVariables(fsys, dir, w.Variables); err != nil {
 			return err
@@ -142,20 +102,4 @@ func writeFile(fsys atomicfile.FS, path string, data []byte) error {
 		return err
 	}
 	return atomicfile.WriteFile(fsys, path, data)
-}
-
-// removeAll removes a directory and what is below it.
-func removeAll(fsys atomicfile.FS, path string) error {
-	names, err := fsys.ReadDir(path)
-	if err == nil {
-		for _, n := range names {
-			if err := removeAll(fsys, filepath.Join(path, n)); err != nil {
-				return err
-			}
-		}
-	}
-	if err := fsys.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
 }

@@ -60,7 +60,7 @@ func TestWrite(t *testing.T) {
 
 func TestWrongWritings(t *testing.T) {
 	for want, change := range map[string]func(w *savedmodel.Writing) int64{
-		"a positive version and a graph": func(w *savedmodel.Writing) int64 { return 0 },
+		"a version that is not negative": func(w *savedmodel.Writing) int64 { return -1 },
 		"1 of 0 graphs":                  func(w *savedmodel.Writing) int64 { w.MetaGraphs = nil; return 1 },
 		`"../x": expected a name below`:  func(w *savedmodel.Writing) int64 { w.Extra = map[string][]byte{"../x": nil}; return 1 },
 		`"/x": expected a name below`:    func(w *savedmodel.Writing) int64 { w.Assets = map[string][]byte{"/x": nil}; return 1 },
