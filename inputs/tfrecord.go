@@ -136,6 +136,7 @@ func (r *exampleReader) read(_ context.Context, limit int) (arrow.Record, error)
 	}
 	b := array.NewRecordBuilder(r.format.mem, r.format.schema.Arrow())
 	defer b.Release()
+	b.Reserve(min(limit, chunkRows))
 	n, first := 0, r.records.Offset()
 	for n < limit && r.err == nil && r.records.Offset()-first < chunkExample {
 		if r.err = r.row(b); r.err == nil {

@@ -3,7 +3,7 @@ package runconfig
 // Input is one input pipeline: a source, and what is done to its rows, in this
 // order: split, shard, skip, take, shuffle, repeat, parse and scale, augment, batch, prefetch.
 type Input struct {
-	// glyphs (built-in procedural digits), idx, cifar10, csv, parquet, arrow, jsonl, tfrecord, or a registered input_fn. Empty: no input.
+	// glyphs (built-in procedural digits), idx, cifar10, csv, parquet, arrow, jsonl (a JSON object on each line), tfrecord (of tf.train.Example), or a registered input_fn. Empty: no input.
 	Format string `yaml:"format,omitempty"`
 	// File names or globs (cifar10, csv, parquet, arrow, jsonl, tfrecord); one name needs no list. A .gz is unpacked on the fly.
 	Files []string `yaml:"files,omitempty"`
@@ -62,15 +62,17 @@ type Column struct {
 	Name string `yaml:"name"`
 	// numeric or categorical. Default numeric; categorical where there is a vocabulary or the dtype is string.
 	Kind string `yaml:"kind,omitempty"`
-	// float32, float64, int64 or string: the type in the file. Default: what the file says (parquet, arrow), else string for categorical, float32 for numeric.
+	// float32, float64, int64 or string: the type that the feature has; values of the file that it cannot hold are errors. Default: what the file says (parquet, arrow), else string for categorical, float32 for numeric.
 	DType string `yaml:"dtype,omitempty"`
 	// Shape of one value. Empty: a single number or string.
 	Shape []int `yaml:"shape,omitempty"`
-	// Value that stands for a missing one. Left out: a missing value is an error.
+	// jsonl, tfrecord: a value is a list of any length, as features of several values are (hash_bucket, vocabulary, identity, embedding). A missing list is empty; of a label it is an error. In parquet and arrow files lists are such without it; with it, other columns are refused.
+	Ragged bool `yaml:"ragged,omitempty"`
+	// Value that stands for a missing one (tfrecord: a feature that is not there or has no list). Left out: a missing value is an error. A ragged column has none.
 	Default any `yaml:"default,omitempty"`
 	// feature, label, weight (of the example) or ignore. Default feature.
 	Role string `yaml:"role,omitempty"`
-	// Values of a categorical column; they become integers, their places in the list. A label that is not in the list is an error, a feature gets -1.
+	// Values of a categorical column; they become integers, their places in the list, and so does each value of a ragged column. A label that is not in the list is an error, a feature gets -1.
 	Vocabulary []string `yaml:"vocabulary,omitempty"`
 }
 

@@ -138,7 +138,9 @@ func (in Input) validate(key string, vs *violations) {
 	in.validateSource(key, vs)
 	in.validatePipeline(key, vs)
 	for i, c := range in.Columns {
-		c.validate(key+".columns["+strconv.Itoa(i)+"]", vs)
+		field := key + ".columns[" + strconv.Itoa(i) + "]"
+		c.validate(field, vs)
+		vs.require(!c.Ragged || in.Format != "csv", field+".ragged", c.Ragged, "expected a shape instead, or format jsonl, tfrecord, parquet or arrow: csv has no lists")
 	}
 	seen := map[string]bool{}
 	for i, c := range in.Columns {
@@ -154,7 +156,7 @@ func (in Input) validateSource(key string, vs *violations) {
 	case "cifar10", "csv", "parquet", "arrow", "jsonl", "tfrecord":
 		vs.require(len(in.Files) > 0, key+".files", in.Files, "expected at least one file name")
 	}
-	if in.Format == "csv" {
+	if slices.Contains([]string{"csv", "jsonl", "tfrecord"}, in.Format) {
 		vs.require(len(in.Columns) > 0, key+".columns", nil, "expected the columns of the file")
 	}
 	vs.require(utf8.RuneCountInString(in.Delimiter) == 1 && in.Delimiter != "\n" && in.Delimiter != `"`, key+".delimiter", in.Delimiter, "expected one character")
@@ -192,6 +194,11 @@ func (c Column) validate(field string, vs *violations) {
 	vs.require(c.Kind != "numeric" || c.DType != "string" || c.Role == "ignore", field+".dtype", c.DType, "expected a number type for kind numeric")
 	for i, n := range c.Shape {
 		vs.require(n > 0, field+".shape["+strconv.Itoa(i)+"]", n, "expected > 0")
+	}
+	if c.Ragged {
+		vs.require(len(c.Shape) == 0, field+".shape", c.Shape, "expected none: a ragged column is a list of any length")
+		vs.require(c.Default == nil, field+".default", c.Default, "expected none: a missing list of a ragged column is empty")
+		vs.require(c.Role != "weight", field+".role", c.Role, "expected feature or label for a ragged column")
 	}
 	seen := map[string]bool{}
 	for _, word := range c.Vocabulary {

@@ -11,6 +11,7 @@ import (
 // TestBounds: each value out of bounds is one violation, at its key.
 func TestBounds(t *testing.T) {
 	const csv = "train.input={format: csv, files: a, columns: [{name: x}]}"
+	const jsonl = "train.input={format: jsonl, files: a, columns: [{name: x}]}"
 	for _, c := range []struct {
 		sets []string
 		want string
@@ -37,6 +38,12 @@ func TestBounds(t *testing.T) {
 		{[]string{csv, "train.input.columns=[{name: x}, {name: x}]"}, "train.input.columns[1].name: got \"x\", expected a name that no other column has"},
 		{[]string{csv, "train.input.columns=[{name: x, vocabulary: [a, a]}]"}, "train.input.columns[0].vocabulary: got \"a\", expected each value once"},
 		{[]string{csv, "train.input.columns=[{name: x, shape: [0]}]"}, "train.input.columns[0].shape[0]: got 0, expected > 0"},
+		{[]string{csv, "train.input.columns=[{name: x, ragged: true}]"}, "train.input.columns[0].ragged: got true, expected a shape instead, or format jsonl"},
+		{[]string{jsonl, "train.input.columns=[{name: x, ragged: true, shape: [2]}]"}, "train.input.columns[0].shape: got [2], expected none: a ragged column"},
+		{[]string{jsonl, "train.input.columns=[{name: x, ragged: true, default: 0}]"}, "train.input.columns[0].default: got 0, expected none: a missing list"},
+		{[]string{jsonl, "train.input.columns=[{name: x, ragged: true, role: weight}]"}, "train.input.columns[0].role: got \"weight\", expected feature or label"},
+		{[]string{jsonl, "train.input.columns=[{name: x, ragged: 3}]"}, "train.input.columns[0].ragged: got 3, expected"},
+		{[]string{"train.input.format=tfrecord", "train.input.files=a"}, "train.input.columns: got nothing, expected the columns of the file"},
 		{[]string{csv, "train.input.columns=[{name: x, kind: numeric, dtype: string}]"}, "train.input.columns[0].dtype: got \"string\", expected a number type"},
 		{[]string{"optimizer.name=adm"}, "optimizer.name: got \"adm\", expected one of adagrad, adam, adamw, ftrl, momentum, rmsprop, sgd, keras_adagrad,"},
 		{[]string{"optimizer.momentum=0.9"}, "optimizer.momentum: got 0.9, which the rule adam does not have"},
