@@ -2,7 +2,6 @@ package manager
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -335,39 +334,6 @@ func TestHistoryIsBounded(t *testing.T) {
 	got := m.Status("m")
 	if oldest := got[len(got)-1].ID; len(got) != historyLimit+1 || oldest.Version < 10 { // they do not end strictly in order
 		t.Errorf("got %d versions, the oldest %v; want the newest %d", len(got), oldest, historyLimit+1)
-	}
-}
-
-// TestClose: it waits for users, not longer than its context, and nothing is handed out after it.
-func TestClose(t *testing.T) {
-	d := newDisk(t)
-	d.put("m", "1", "ok")
-	m := newManager(t, Options{Loader: d})
-	if err := m.Reload(testContext(t), d.cfg("m")); err != nil {
-		t.Fatal(err)
-	}
-	h, err := m.Acquire("m", servable.Version{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	over, cancel := context.WithCancel(context.Background())
-	cancel()
-	if err := m.Close(over); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "{name: m version: 1}") {
-		t.Errorf("closing while in use: %v", err)
-	}
-	if _, err := h.Model().Run(context.Background(), nil, nil); err != nil {
-		t.Errorf("a handle that is held: %v", err)
-	}
-	if _, err := m.Acquire("m", servable.Version{}); status.Code(err) != codes.NotFound {
-		t.Errorf("after closing: %v", err)
-	}
-	expect(t, "reload after closing", text(m.Reload(testContext(t), d.cfg("m"))), "Unavailable: the server is shutting down")
-	h.Release()
-	if err := m.Close(testContext(t)); err != nil {
-		t.Error(err)
-	}
-	if m.Ready() {
-		t.Error("ready after closing")
 	}
 }
 
