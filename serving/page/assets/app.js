@@ -56,8 +56,9 @@
   }
 
   function showTraffic(t) {
-    const line = (name, values) => ({
-      type: 'line', name, showSymbol: false, data: values.map((v, i) => [(t.from + i) * 1000, v]),
+    // A second of traffic between two without is a point that no line meets: dots show it.
+    const line = (name, values, dots = false) => ({
+      type: 'line', name, showSymbol: dots, symbolSize: 4, data: values.map((v, i) => [(t.from + i) * 1000, v]),
     });
     const rates = [], latencies = [];
     for (const name of Object.keys(t.models).sort()) {
@@ -65,7 +66,7 @@
       const gaps = values => values.map((v, i) => m.count[i] > m.errors[i] ? v : null);
       rates.push(line(name, m.count));
       if (m.errors.some(n => n > 0)) rates.push(line(name + ' errors', m.errors));
-      latencies.push(line(name + ' p50', gaps(m.p50)), line(name + ' p99', gaps(m.p99)));
+      latencies.push(line(name + ' p50', gaps(m.p50), true), line(name + ' p99', gaps(m.p99), true));
     }
     charts.rate.setOption({ series: rates }, { replaceMerge: ['series'] });
     charts.latency.setOption({ series: latencies }, { replaceMerge: ['series'] });
