@@ -34,16 +34,20 @@ func inputSpec(in runconfig.Input) (inputs.Spec, error) {
 		BatchSize: in.BatchSize, DropRemainder: in.DropRemainder, Prefetch: in.Prefetch, Parallelism: in.Parallelism,
 	}
 	for _, c := range in.Columns {
-		spec.Columns = append(spec.Columns, inputs.ColumnSpec{Name: c.Name, DType: columnType(c), Shape: c.Shape,
+		spec.Columns = append(spec.Columns, inputs.ColumnSpec{Name: c.Name, DType: columnType(in.Format, c), Shape: c.Shape, Ragged: c.Ragged,
 			Role: inputs.Role(c.Role), Default: c.Default, Vocabulary: c.Vocabulary})
 	}
 	return spec, nil
 }
 
-// columnType is the element type that the pipeline gives: ids where there is a vocabulary.
-func columnType(c runconfig.Column) string {
-	if len(c.Vocabulary) > 0 {
+// columnType is the element type that the pipeline gives: ids where there is a
+// vocabulary. Empty: what the file says, or float32.
+func columnType(format string, c runconfig.Column) string {
+	switch {
+	case len(c.Vocabulary) > 0:
 		return ""
+	case c.DType == "" && c.Kind == "categorical" && format != "parquet" && format != "arrow":
+		return "string"
 	}
 	return c.DType
 }

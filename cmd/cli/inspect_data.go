@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,8 +15,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// shownElements is how many elements of a value are printed.
-const shownElements = 8
+// How many elements of a value are printed, and bytes of a string.
+const (
+	shownElements = 8
+	shownBytes    = 64
+)
 
 func (a *app) inspectDataCommand() *cobra.Command {
 	var f configFlags
@@ -72,7 +76,11 @@ func (a *app) inspectData(ctx context.Context, cfg *runconfig.Config, name strin
 		if role == "" {
 			role = inputs.Feature
 		}
-		t.add(c.Name, string(role), c.DType.String(), shapeText(c.Shape))
+		shape := shapeText(c.Shape)
+		if c.Ragged {
+			shape = "ragged"
+		}
+		t.add(c.Name, string(role), c.DType.String(), shape)
 	}
 	if _, err := fmt.Fprint(a.stdout, t); err != nil {
 		return err
@@ -116,11 +124,14 @@ func (a *app) printRecord(rec arrow.Record, schema *inputs.Schema, n, rows int) 
 	for i := 0; i < int(rec.NumRows()) && n < rows; i++ {
 		var parts []string
 		for _, c := range columns {
-			text := "(ragged)"
-			if c.Offsets == nil {
-				if text, err = valueText(c.Tensor.Row(i)); err != nil {
-					return n, fmt.Errorf("column %s: %w", c.Name, err)
-				}
+			shape := c.Tensor.Shape[1:]
+			first := i * int(elements(shape))
+			if c.Offsets != nil {
+				shape, first = []int{int(c.Offsets[i+1] - c.Offsets[i])}, int(c.Offsets[i])
+			}
+			text, err := valueText(c.Tensor, shape, first)
+			if err != nil {
+				return n, fmt.Errorf("column %s: %w", c.Name, err)
 			}
 			parts = append(parts, c.Name+"="+text)
 		}
@@ -132,17 +143,43 @@ func (a *app) printRecord(rec arrow.Record, schema *inputs.Schema, n, rows int) 
 	return n, nil
 }
 
-// valueText is a value, or what a large one is like.
-func valueText(t *models.Tensor) (string, error) {
-	n := t.Len()
-	if n <= shownElements || t.DType == models.String || t.DType == models.Bool {
-		b, err := appendTensor(nil, t, t.Shape, 0)
+// valueText is the value of a shape from element first of a tensor on, or what a
+// large one is like.
+func valueText(t *models.Tensor, shape []int, first int) (string, error) {
+	n := int(elements(shape))
+	if t.DType == models.String {
+		return stringsText(t.Strings[first:first+n], len(shape) == 0)
+	}
+	if n <= shownElements || t.DType == models.Bool {
+		b, err := appendTensor(nil, t, shape, first)
 		return string(b), err
 	}
-	least, most, sum := t.Float(0), t.Float(0), 0.0
-	for i := range n {
+	least, most, sum := t.Float(first), t.Float(first), 0.0
+	for i := first; i < first+n; i++ {
 		x := t.Float(i)
 		least, most, sum = min(least, x), max(most, x), sum+x
 	}
-	return fmt.Sprintf("%s(min %.4g max %.4g mean %.4g)", shapeText(t.Shape), least, most, sum/float64(n)), nil
+	return fmt.Sprintf("%s(min %.4g max %.4g mean %.4g)", shapeText(shape), least, most, sum/float64(n)), nil
+}
+
+// stringsText is strings, the first ones of many, the starts of long ones.
+func stringsText(list [][]byte, scalar bool) (string, error) {
+	var parts []string
+	for _, s := range list[:min(len(list), shownElements)] {
+		text, err := json.Marshal(string(s[:min(len(s), shownBytes)]))
+		if err != nil {
+			return "", err
+		}
+		if len(s) > shownBytes {
+			text = fmt.Appendf(text, "(%d bytes)", len(s))
+		}
+		parts = append(parts, string(text))
+	}
+	if scalar {
+		return parts[0], nil
+	}
+	if len(list) > shownElements {
+		parts = append(parts, fmt.Sprintf("and %d more", len(list)-shownElements))
+	}
+	return "[" + strings.Join(parts, ",") + "]", nil
 }

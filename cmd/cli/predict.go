@@ -32,7 +32,7 @@ JSON (.jsonl, .json), Arrow (.arrow) or Parquet (.parquet). Labels are not
 needed. predict.keys chooses among the model's predictions.
 
 With --input, the examples come from that file, all of them: split, skip and
-take of the config do not apply. A .csv, .parquet, .arrow or .jsonl file is
+take of the config do not apply. A .csv, .parquet, .arrow, .jsonl or .tfrecord file is
 taken as its extension says.`,
 		Example: `  goestimator predict --config configs/iris.yaml --input flowers.csv
   goestimator predict --config configs/glyphs.yaml --output predictions.parquet --set predict.keys=class_ids`,
@@ -96,7 +96,7 @@ func (a *app) printPredicted(f predictFlags, n int64) error {
 }
 
 // tables are the formats of a file of rows, by extension.
-var tables = map[string]string{".csv": "csv", ".parquet": "parquet", ".arrow": "arrow", ".jsonl": "jsonl"}
+var tables = map[string]string{".csv": "csv", ".parquet": "parquet", ".arrow": "arrow", ".jsonl": "jsonl", ".tfrecord": "tfrecord"}
 
 // predictInput is the config's input of prediction: one pass in order, over file where that is given.
 func (a *app) predictInput(cfg *runconfig.Config, file string) (runconfig.Input, error) {
@@ -115,7 +115,7 @@ func (a *app) predictInput(cfg *runconfig.Config, file string) (runconfig.Input,
 	}
 	in.Files = []string{file}
 	ext := filepath.Ext(strings.TrimSuffix(file, ".gz"))
-	if format, ok := tables[ext]; ok && slices.Contains([]string{"", "csv", "parquet", "arrow", "jsonl"}, in.Format) {
+	if format, ok := tables[ext]; ok && slices.Contains([]string{"", "csv", "parquet", "arrow", "jsonl", "tfrecord"}, in.Format) {
 		in.Format = format
 	}
 	if in.Format == "" {
