@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/tfexample"
 )
 
 // cell is one feature of one example, found but not yet read.
@@ -52,7 +53,7 @@ func (p *parsing) scan(ctx context.Context, limit int) error {
 			return ctx.Err()
 		}
 		var bad error
-		ok := eachFeature(e, func(name, feature []byte) bool {
+		ok := tfexample.EachFeature(e, func(name, feature []byte) bool {
 			k, known := p.spec.byName[string(name)]
 			if !known {
 				return true
@@ -73,11 +74,11 @@ func (p *parsing) scan(ctx context.Context, limit int) error {
 // find notes where the values of column k in example i are.
 func (p *parsing) find(k, i int, feature []byte) error {
 	col, at := &p.spec.columns[k], &p.cells[k*len(p.examples)+i]
-	kind, data, ok := featureList(feature)
+	kind, data, ok := tfexample.List(feature)
 	if !ok {
 		return p.keyError(col, i, "Can't parse serialized Example.")
 	}
-	if kind == noList { // as good as missing
+	if kind == tfexample.None { // as good as missing
 		*at = cell{}
 		return nil
 	}
@@ -87,7 +88,7 @@ func (p *parsing) find(k, i int, feature []byte) error {
 	if kind != col.list {
 		return p.keyError(col, i, "Data types don't match. Data type: %v but expected type: %v", kind, col.list)
 	}
-	n := countList(kind, data)
+	n := tfexample.Count(kind, data)
 	if n < 0 {
 		return p.keyError(col, i, "Can't parse serialized Example.")
 	}
@@ -102,11 +103,11 @@ func (p *parsing) of(k int) []cell { return p.cells[k*len(p.examples) : (k+1)*le
 func (c *cell) read(t *graph.Tensor, at int) {
 	switch t.DType {
 	case graph.String:
-		readBytes(t.Strings[at:at+c.count], c.data)
+		tfexample.ReadBytes(t.Strings[at:at+c.count], c.data)
 	case graph.Float32:
-		readFloats(graph.Of[float32](t)[at:at+c.count], c.data)
+		tfexample.ReadFloats(graph.Of[float32](t)[at:at+c.count], c.data)
 	case graph.Int64:
-		readInts(graph.Of[int64](t)[at:at+c.count], c.data)
+		tfexample.ReadInts(graph.Of[int64](t)[at:at+c.count], c.data)
 	}
 }
 

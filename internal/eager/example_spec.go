@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/tfexample"
 )
 
 // columnKind is how a feature of parsed examples is given.
@@ -21,7 +22,7 @@ type column struct {
 	kind   columnKind
 	name   string
 	dtype  graph.DType
-	list   listKind
+	list   tfexample.Kind
 	splits graph.DType // of a ragged column
 
 	// Of a dense column. A variable one has any multiple of stride values, and
@@ -46,7 +47,7 @@ func columnTypes(s *site) []column {
 	add := func(kind columnKind, attr string) {
 		for _, d := range list[graph.DType](s, attr) {
 			c := column{kind: kind, dtype: d, list: listOf(d)}
-			if c.list == noList {
+			if c.list == tfexample.None {
 				s.fail("attribute %s: expected float32, int64 or string, got %v", attr, d)
 			}
 			cols = append(cols, c)
@@ -81,21 +82,16 @@ func columnTypes(s *site) []column {
 	return cols
 }
 
-func listOf(d graph.DType) listKind {
+func listOf(d graph.DType) tfexample.Kind {
 	switch d {
 	case graph.String:
-		return bytesList
+		return tfexample.Bytes
 	case graph.Float32:
-		return floatList
+		return tfexample.Floats
 	case graph.Int64:
-		return int64List
+		return tfexample.Ints
 	}
-	return noList
-}
-
-// String returns the name of a list's elements as TensorFlow's messages have it.
-func (k listKind) String() string {
-	return [...]string{"invalid", "string", "float", "int64"}[k]
+	return tfexample.None
 }
 
 func (c *column) setShape(s graph.Shape) error {
