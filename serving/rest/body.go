@@ -26,17 +26,20 @@ func (r *refusal) Error() string { return r.text }
 // GRPCStatus makes it a status error.
 func (r *refusal) GRPCStatus() *status.Status { return status.New(r.status, r.text) }
 
+// awaitBody gives the body of a request the time in which it must have come, also where nobody reads it: before the
+// reply the server looks for what is left of it. A connection that takes no deadlines, such as a test's, has none.
+func awaitBody(w http.ResponseWriter, r *http.Request, o *Options) {
+	if r.ContentLength != 0 {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(o.ReadTimeout))
+	}
+}
+
 // readBody appends the body of a request to buf, decompressed where it is gzip. The body may not be larger than
-// most bytes, before or after, and must have come within the timeout.
+// most bytes, before or after.
 func readBody(w http.ResponseWriter, r *http.Request, buf []byte, o *Options) ([]byte, error) {
 	if r.ContentLength > o.MaxBody {
 		return buf, tooLarge(o.MaxBody)
 	}
-	rc := http.NewResponseController(w)
-	// A connection that takes no deadlines, such as a test's, has none. One that fails keeps its deadline, under
-	// which the server looks for the rest of the body.
-	_ = rc.SetReadDeadline(time.Now().Add(o.ReadTimeout))
-
 	body := io.Reader(http.MaxBytesReader(w, r.Body, o.MaxBody))
 	if strings.Contains(r.Header.Get("Content-Encoding"), "gzip") {
 		z, err := gzip.NewReader(body)
@@ -58,7 +61,7 @@ func readBody(w http.ResponseWriter, r *http.Request, buf []byte, o *Options) ([
 		case int64(len(buf)) > o.MaxBody:
 			return buf, tooLarge(o.MaxBody)
 		case err == io.EOF:
-			_ = rc.SetReadDeadline(time.Time{})
+			_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 			return buf, nil
 		case err != nil:
 			return buf, bodyError(err, o)

@@ -74,6 +74,7 @@ func New(o Options) http.Handler {
 
 // ServeHTTP implements http.Handler.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	awaitBody(w, r, &h.Options)
 	at := target(r)
 	path, _, _ := strings.Cut(at, "?")
 	if x, ok := h.Extra[path]; ok {

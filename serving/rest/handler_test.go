@@ -216,6 +216,24 @@ func TestSlowBody(t *testing.T) {
 	}
 }
 
+// TestBodyThatNobodyReads: a reply that does not need the body does not wait for it for ever.
+func TestBodyThatNobodyReads(t *testing.T) {
+	s := start(t, func(o *Options) { o.ReadTimeout = 50 * time.Millisecond })
+	for _, path := range []string{"/v1/nothing", "/nothing", "/healthz"} {
+		conn, err := net.Dial("tcp", s.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		_ = conn.SetDeadline(time.Now().Add(time.Minute))
+		fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n", path)
+		reply, err := io.ReadAll(conn)
+		if err != nil || !strings.HasPrefix(string(reply), "HTTP/1.1 ") {
+			t.Errorf("%s: %q, %v", path, reply, err)
+		}
+	}
+}
+
 func TestSlowReader(t *testing.T) {
 	done := make(chan struct{})
 	var once sync.Once

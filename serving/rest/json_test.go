@@ -234,6 +234,7 @@ func TestDeepNesting(t *testing.T) {
 		{`{"inputs":` + strings.Repeat("[", 500_000), "Invalid value. at offset: 500010"},
 		{`{"inputs":{"x":` + strings.Repeat(`{"a":`, 500_000) + "1" + strings.Repeat("}", 500_001) + "}", "is not of expected type"},
 		{strings.Repeat(`{"a":[`, 300_000), "Invalid value."},
+		{`{"inputs":` + strings.Repeat("[", deepest), "JSON Parse error: Lists and objects are nested deeper than 1048576 levels. at offset: 1048585"},
 	} {
 		_, err := decode([]byte(c.text), graph.Float32)
 		switch {

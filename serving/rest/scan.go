@@ -2,6 +2,7 @@ package rest
 
 import (
 	"bytes"
+	"slices"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -15,6 +16,7 @@ const padding = 8
 type document struct {
 	b     []byte // with padding
 	nodes []node // lists and objects in the order in which they open
+	most  int    // no more than these
 	stack []uint32
 	root  int // where the value begins
 }
@@ -43,13 +45,21 @@ const (
 	errExponent   = "Miss exponent in number."
 )
 
+// deepest is how deep lists and objects may lie in each other, which bounds the memory that a text of brackets costs;
+// errDeep is not RapidJSON's, which has no limit.
+const (
+	deepest = 1 << 20
+	errDeep = "Lists and objects are nested deeper than 1048576 levels."
+)
+
 // parse checks the syntax of text and finds its lists and objects. It uses the room behind text up to its capacity.
 func (d *document) parse(text []byte) error {
 	if len(text) == 0 {
 		return invalid("JSON Parse error: The document is empty")
 	}
 	d.b = append(text, make([]byte, padding)...)
-	if n := bytes.Count(text, []byte("[")) + bytes.Count(text, []byte("{")); n > cap(d.nodes) {
+	d.most = bytes.Count(text, []byte("[")) + bytes.Count(text, []byte("{"))
+	if n := min(d.most, deepest); n > cap(d.nodes) {
 		d.nodes = make([]node, 0, n)
 	}
 	d.nodes, d.stack = d.nodes[:0], d.stack[:0]
@@ -77,13 +87,17 @@ func (d *document) scan() (string, int) {
 value:
 	switch c := b[p]; c {
 	case '{':
-		d.open(1)
+		if !d.open(1) {
+			return errDeep, p
+		}
 		if p = space(b, p+1); b[p] == '}' {
 			goto closing
 		}
 		goto name
 	case '[':
-		d.open(0)
+		if !d.open(0) {
+			return errDeep, p
+		}
 		if p = space(b, p+1); b[p] == ']' {
 			goto closing
 		}
@@ -173,9 +187,17 @@ func (d *document) scanNumbers(p int) (int, string) {
 	return p, text
 }
 
-func (d *document) open(object uint32) {
+// open begins a list or an object; false where it lies too deep.
+func (d *document) open(object uint32) bool {
+	if len(d.stack) == deepest {
+		return false
+	}
+	if len(d.nodes) == cap(d.nodes) {
+		d.nodes = slices.Grow(d.nodes, d.most-len(d.nodes))
+	}
 	d.stack = append(d.stack, uint32(len(d.nodes))<<1|object)
 	d.nodes = append(d.nodes, node{})
+	return true
 }
 
 // space returns the first offset from p on that is not white space.
