@@ -45,7 +45,8 @@ type evaluator struct {
 	evaluated int64 // step of the last evaluation, -1 for none
 	last      *EvalResult
 	exports   []string
-	closed    bool // the last evaluation was passed on as the last one
+	passed    bool // the last evaluation was passed on,
+	closed    bool // and as the last one
 	reason    string
 	warned    time.Time
 }
@@ -64,7 +65,7 @@ func (v *evaluator) turn(ctx context.Context) (over bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	step := r.Step()
+	step, prefix := r.Step(), r.Prefix()
 	if err := r.Close(); err != nil {
 		return false, err
 	}
@@ -76,7 +77,7 @@ func (v *evaluator) turn(ctx context.Context) (over bool, err error) {
 		v.reason = state.Finished.Reason
 	}
 	if step == v.evaluated {
-		return over, v.close(ctx, over)
+		return over, v.catchUp(ctx, prefix, over)
 	}
 	res, err := v.est.Evaluate(ctx, v.spec.Input, v.spec.options()...)
 	if err != nil {
@@ -91,38 +92,29 @@ func (v *evaluator) turn(ctx context.Context) (over bool, err error) {
 
 // told passes an evaluation on.
 func (v *evaluator) told(ctx context.Context, res EvalResult, final bool) error {
-	v.last, v.closed = &res, final
+	v.last, v.passed, v.closed = &res, true, final
 	dirs, err := v.spec.after(ctx, v.est, res, final)
 	v.exports = append(v.exports, dirs...)
 	return err
 }
 
-// close tells the exporters that training is over where that was not known when
-// its last step was evaluated, or where the evaluator ended in between.
-func (v *evaluator) close(ctx context.Context, over bool) error {
-	if !over || v.closed {
+// catchUp tells the exporters of the last evaluation, that of a checkpoint, again where they
+// may not have been told that training is over, or nothing: an evaluator may have ended in between.
+func (v *evaluator) catchUp(ctx context.Context, prefix string, over bool) error {
+	if v.closed || v.passed && !over {
 		return nil
 	}
-	dirs, err := v.est.exportLast(ctx, v.spec, v.last, v.evaluated)
-	v.closed, v.exports = true, append(v.exports, dirs...)
+	v.passed, v.closed = true, over
+	res := v.last
+	if res == nil {
+		res = v.est.recordedEvaluation(v.spec.Name, v.evaluated, prefix)
+	}
+	if res == nil {
+		return nil
+	}
+	dirs, err := v.spec.export(ctx, v.est, *res, over)
+	v.exports = append(v.exports, dirs...)
 	return err
-}
-
-// exportLast exports the end of a training: the newest checkpoint with its
-// evaluation, by default that in the events.
-func (e *Estimator) exportLast(ctx context.Context, spec EvalSpec, last *EvalResult, step int64) ([]string, error) {
-	if last == nil {
-		last = e.recordedEvaluation(spec.Name, step)
-	}
-	prefix, err := e.LatestCheckpoint()
-	if err != nil || last == nil {
-		return nil, err
-	}
-	res := *last
-	if res.Checkpoint == "" {
-		res.Checkpoint = prefix
-	}
-	return spec.export(ctx, e, res, true)
 }
 
 // warn tells something that is no error, but not too often.

@@ -2,6 +2,8 @@ package estimator_test
 
 import (
 	"context"
+	"errors"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -56,5 +58,59 @@ func TestEvaluatorEnds(t *testing.T) {
 				t.Errorf("got %+v (%v), expected an evaluation of step %d", res, err, c.last)
 			}
 		})
+	}
+}
+
+// told is an Exporter that remembers what it was told.
+type told struct {
+	all  []estimator.Evaluation
+	then func(ev estimator.Evaluation) error
+}
+
+func (x *told) Name() string { return "told" }
+
+func (x *told) Export(_ context.Context, _ *estimator.Estimator, _ string, ev estimator.Evaluation) (string, error) {
+	x.all = append(x.all, ev)
+	return "", x.then(ev)
+}
+
+// TestEvaluatorExportsAgain: an evaluator that ended between an evaluation and its
+// export makes up for it when it is started again, though training goes on.
+func TestEvaluatorExportsAgain(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	dir := t.TempDir()
+	train := func(last int64) {
+		if _, err := toy(t, dir).Train(ctx, forever(&toyData{}), estimator.MaxSteps(last)); err != nil {
+			t.Error(err)
+		}
+	}
+	train(3)
+	var training sync.WaitGroup
+	defer training.Wait()
+	rc, err := runconfig.FromTFConfig(`{"cluster":{"chief":["a:1"],"worker":["b:1"]},"task":{"type":"evaluator","index":0}}`, runconfig.ModelDir(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(x estimator.Exporter) error {
+		e := custom(t, estimator.ModelFunc(toyModel), dir, estimator.WithRunConfig(rc))
+		_, err := estimator.TrainAndEvaluate(ctx, e, estimator.TrainSpec{Input: &toyData{}, MaxSteps: 6}, estimator.EvalSpec{Input: &toyData{}, Exporters: []estimator.Exporter{x}})
+		return err
+	}
+	killed := errors.New("killed")
+	if err := run(&told{then: func(estimator.Evaluation) error { return killed }}); !errors.Is(err, killed) {
+		t.Fatal(err)
+	}
+	x := &told{then: func(ev estimator.Evaluation) error {
+		if ev.GlobalStep == 3 {
+			training.Go(func() { train(6) })
+		}
+		return nil
+	}}
+	if err := run(x); err != nil {
+		t.Fatal(err)
+	}
+	if len(x.all) != 2 || x.all[0].GlobalStep != 3 || x.all[0].Final || x.all[0].Checkpoint != filepath.Join(dir, "model.ckpt-3") || x.all[1].GlobalStep != 6 || !x.all[1].Final {
+		t.Errorf("told of %+v, expected steps 3 and, as the last, 6", x.all)
 	}
 }

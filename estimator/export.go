@@ -74,7 +74,9 @@ func ExportSequenceLength(steps int) ExportOption {
 }
 
 // ExportModes adds the graphs of Train or Eval to that of Predict, with the tags
-// "train" and "eval". Their serving input needs labels among its columns.
+// "train" and "eval". Their serving input needs labels among its columns. A label that
+// the model_fn encodes, as heads do, is fed as it was encoded: ids for the words of a
+// vocabulary, zeros and ones for several classes.
 func ExportModes(modes ...models.Mode) ExportOption {
 	return func(o *exportOptions) { o.modes = modes }
 }
@@ -169,8 +171,8 @@ func (x *exporting) graph(mode models.Mode) (export.Graph, error) {
 		if mode != models.Train && !used[f.output.Node] && !used[f.offsets.Node] {
 			continue // a column that nothing is computed of
 		}
-		if f.encoder != nil {
-			return g, fmt.Errorf("column %q is encoded on the host by the model_fn: a model that does so when it predicts cannot be exported", f.column.Name)
+		if f.encoder != nil && (mode == models.Predict || f.column.Role == inputs.Feature) {
+			return g, fmt.Errorf("column %q is encoded on the host by the model_fn: a model that does so to features cannot be exported", f.column.Name)
 		}
 		feed := export.Feed{Column: f.column, Values: f.output, Offsets: f.offsets}
 		if f.ragged != nil && f.ragged.Padded {

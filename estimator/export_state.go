@@ -17,7 +17,8 @@ const exportStateFile = "exporter.json"
 type exportState struct {
 	Dir   string   `json:"dir,omitempty"`  // the newest export, "" for none
 	Step  int64    `json:"step"`           // of it; -1 for none
-	Best  *float64 `json:"best,omitempty"` // its metric
+	Best  *float64 `json:"best,omitempty"` // its metric, by
+	Rule  string   `json:"rule,omitempty"` // which it was the best, such as "lowest loss"
 	Seen  int64    `json:"seen"`           // step of the last evaluation that was dealt with
 	Final bool     `json:"final"`          // it was the last one of a training
 }

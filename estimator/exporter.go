@@ -9,9 +9,13 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/goestimator/goestimator/estimator/summary"
 	"github.com/goestimator/goestimator/internal/atomicfile"
+	"github.com/goestimator/goestimator/internal/bundle"
+	"github.com/goestimator/goestimator/internal/savedmodel"
 )
 
 // An Exporter decides after each evaluation of TrainAndEvaluate whether the
@@ -75,7 +79,7 @@ func NewBestExporter(o ExporterOptions, metric string, higherIsBetter bool) (Exp
 	if err != nil {
 		return nil, err
 	}
-	x.metric = metric
+	x.best = &b
 	return x, nil
 }
 
@@ -85,19 +89,28 @@ type best struct {
 	higher bool
 }
 
+func (b best) String() string {
+	if b.higher {
+		return "highest " + b.metric
+	}
+	return "lowest " + b.metric
+}
+
+// improved reports whether an evaluation is the best one. A metric that is not
+// finite never is: of a training that diverged.
 func (b best) improved(e *Estimator, st exportState, ev Evaluation) (bool, error) {
 	v, ok := ev.Scalar(b.metric)
 	if !ok {
 		return false, fmt.Errorf("no scalar metric %q: expected one of %v", b.metric, sortedKeys(ev.Metrics))
 	}
 	before := math.NaN()
-	if st.Best != nil {
+	if st.Best != nil && st.Rule == b.String() {
 		before = *st.Best
 	} else if st.Dir != "" {
 		before = b.recorded(e, ev)
 	}
 	switch {
-	case math.IsNaN(v):
+	case math.IsNaN(v) || math.IsInf(v, 0):
 		return false, nil
 	case math.IsNaN(before):
 		return true, nil
@@ -107,7 +120,8 @@ func (b best) improved(e *Estimator, st exportState, ev Evaluation) (bool, error
 	return v < before, nil
 }
 
-// recorded is the best value in the events of earlier evaluations, NaN for none: of exports that tf.estimator wrote.
+// recorded is the best value in the events of earlier evaluations, NaN for none: of
+// exports that tf.estimator wrote, or that were the best by another metric.
 func (b best) recorded(e *Estimator, ev Evaluation) float64 {
 	all, err := summary.ReadScalars(e.EvalDir(ev.Name))
 	found := math.NaN()
@@ -116,7 +130,7 @@ func (b best) recorded(e *Estimator, ev Evaluation) float64 {
 	}
 	for step, values := range all {
 		v, ok := values[b.metric]
-		if ok && step < ev.GlobalStep && (math.IsNaN(found) || b.higher == (v > found)) {
+		if ok && step < ev.GlobalStep && !math.IsInf(v, 0) && (math.IsNaN(found) || b.higher == (v > found)) {
 			found = v
 		}
 	}
@@ -126,8 +140,8 @@ func (b best) recorded(e *Estimator, ev Evaluation) float64 {
 // exporter exports where its rule says so.
 type exporter struct {
 	ExporterOptions
-	rule   func(*Estimator, exportState, Evaluation) (bool, error)
-	metric string // whose value is remembered; "": none
+	rule func(*Estimator, exportState, Evaluation) (bool, error)
+	best *best // whose value is remembered; nil: none
 }
 
 func newExporter(o ExporterOptions, rule func(*Estimator, exportState, Evaluation) (bool, error)) (*exporter, error) {
@@ -172,14 +186,26 @@ func (x *exporter) export(ctx context.Context, e *Estimator, base string, ev Eva
 	}
 	opts := append(slices.Clone(x.Options), ExportCheckpoint(ev.Checkpoint))
 	dir, err := e.ExportSavedModel(ctx, base, x.Serving, opts...)
+	if err != nil && !ev.Final && deleted(ev.Checkpoint) {
+		e.log.Warn("the checkpoint was deleted while it was evaluated, and is not exported: let training keep more of them", "exporter", x.Name(), "checkpoint", ev.Checkpoint)
+		return "", nil
+	}
 	if err != nil {
 		return "", err
 	}
 	st.Step, st.Dir = ev.GlobalStep, filepath.Base(dir)
-	if v, ok := ev.Scalar(x.metric); ok {
-		st.Best = &v
+	if x.best != nil {
+		if v, ok := ev.Scalar(x.best.metric); ok {
+			st.Best, st.Rule = &v, x.best.String()
+		}
 	}
 	return dir, errors.Join(x.seen(base, st, ev), x.collect(base))
+}
+
+// deleted reports whether a checkpoint is gone.
+func deleted(prefix string) bool {
+	_, err := os.Stat(bundle.IndexPath(prefix))
+	return errors.Is(err, os.ErrNotExist)
 }
 
 // seen remembers that an evaluation was dealt with.
@@ -196,19 +222,44 @@ func (x *exporter) done(base string, step int64) bool {
 
 var exportName = regexp.MustCompile(`^\d{10}$`)
 
-// collect removes the oldest exports. A server that polls base sees each vanish at once.
+// abandonedAfter is the age at which a directory that an export was making is taken for a killed one's.
+const abandonedAfter = 24 * time.Hour
+
+// collect removes the oldest exports, and what killed ones left. A server that polls base sees each vanish at once.
 func (x *exporter) collect(base string) error {
 	names, err := exports(base)
-	if err != nil || x.Keep < 0 || len(names) <= x.Keep {
+	if err != nil {
 		return err
 	}
-	for _, name := range names[:len(names)-x.Keep] {
-		gone := filepath.Join(base, "temp-removed-"+name)
-		if err := os.Rename(filepath.Join(base, name), gone); err != nil {
-			return fmt.Errorf("removing an old export: %w", err)
+	if x.Keep >= 0 && len(names) > x.Keep {
+		for _, name := range names[:len(names)-x.Keep] {
+			gone := filepath.Join(base, savedmodel.TempPrefix+"removed-"+name)
+			if err := os.Rename(filepath.Join(base, name), gone); err != nil {
+				return fmt.Errorf("removing an old export: %w", err)
+			}
+			if err := os.RemoveAll(gone); err != nil {
+				return fmt.Errorf("removing an old export: %w", err)
+			}
 		}
-		if err := os.RemoveAll(gone); err != nil {
-			return fmt.Errorf("removing an old export: %w", err)
+	}
+	return removeAbandoned(base)
+}
+
+func removeAbandoned(base string) error {
+	entries, err := os.ReadDir(base)
+	if err != nil {
+		return err
+	}
+	for _, f := range entries {
+		if !f.IsDir() || !strings.HasPrefix(f.Name(), savedmodel.TempPrefix) {
+			continue
+		}
+		info, err := f.Info()
+		if errors.Is(err, os.ErrNotExist) || err == nil && time.Since(info.ModTime()) < abandonedAfter {
+			continue
+		}
+		if err := errors.Join(err, os.RemoveAll(filepath.Join(base, f.Name()))); err != nil {
+			return fmt.Errorf("removing what an export that was killed left: %w", err)
 		}
 	}
 	return nil

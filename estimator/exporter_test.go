@@ -2,11 +2,13 @@ package estimator_test
 
 import (
 	"context"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/metrics"
@@ -151,6 +153,94 @@ func TestBestExporterRemembers(t *testing.T) {
 	}
 	if _, err := x.Export(ctx, e, base, evaluation(50, 1)); err == nil || !strings.Contains(err.Error(), `no scalar metric "auc": expected one of [accuracy]`) {
 		t.Errorf("unknown metric: got %v", err)
+	}
+}
+
+// TestBestExporterOfOddMetrics: what is not finite is not the best, and a value of
+// one metric is not compared with one of another.
+func TestBestExporterOfOddMetrics(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	e := toy(t, dir)
+	if _, err := e.Train(ctx, &toyData{}, estimator.Steps(1)); err != nil {
+		t.Fatal(err)
+	}
+	prefix, err := e.LatestCheckpoint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := int64(0)
+	export := func(metric string, higher bool, value float64) bool {
+		t.Helper()
+		x, err := estimator.NewBestExporter(estimator.ExporterOptions{Name: "best", Serving: estimator.RawServingInput(toyColumns(t)...)}, metric, higher)
+		if err != nil {
+			t.Fatal(err)
+		}
+		step++
+		made, err := x.Export(ctx, e, filepath.Join(dir, "export", "best"), estimator.Evaluation{EvalResult: estimator.EvalResult{GlobalStep: step, Checkpoint: prefix,
+			Metrics: map[string]metrics.Value{metric: {Data: []float64{value}}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return made != ""
+	}
+	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		if export("loss", false, v) {
+			t.Errorf("loss %v was exported", v)
+		}
+	}
+	for _, c := range []struct {
+		metric string
+		higher bool
+		value  float64
+		want   bool
+	}{{"loss", false, 0.2, true}, {"accuracy", true, 0.1, true}, {"accuracy", true, 0.05, false}, {"accuracy", false, 0.5, true}, {"accuracy", false, 0.6, false}} {
+		if got := export(c.metric, c.higher, c.value); got != c.want {
+			t.Errorf("%+v: exported: %v", c, got)
+		}
+	}
+}
+
+// TestExporterCleansUp: what killed exports left is removed after a day, and an
+// evaluation whose checkpoint was deleted is no error unless it is the last.
+func TestExporterCleansUp(t *testing.T) {
+	dir := t.TempDir()
+	e := toy(t, dir)
+	if _, err := e.Train(context.Background(), &toyData{}, estimator.Steps(1)); err != nil {
+		t.Fatal(err)
+	}
+	base := filepath.Join(dir, "export", "latest")
+	for name, age := range map[string]time.Duration{"temp-1700000000-1-2": 48 * time.Hour, "temp-removed-1700000000": 48 * time.Hour, "temp-1700000000-1-3": time.Hour, "other": 48 * time.Hour} {
+		if err := os.MkdirAll(filepath.Join(base, name, "variables"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		then := time.Now().Add(-age)
+		if err := os.Chtimes(filepath.Join(base, name), then, then); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x, err := estimator.NewLatestExporter(estimator.ExporterOptions{Name: "latest", Serving: estimator.RawServingInput(toyColumns(t)...), Keep: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	prefix, err := e.LatestCheckpoint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ev := estimator.Evaluation{EvalResult: estimator.EvalResult{GlobalStep: 1, Checkpoint: prefix}}
+	if _, err := x.Export(context.Background(), e, base, ev); err != nil {
+		t.Fatal(err)
+	}
+	if names, _ := filepath.Glob(filepath.Join(base, "[a-z]*")); len(names) != 3 {
+		t.Errorf("left are %v, expected the state, the young directory, and the other", names)
+	}
+	ev.GlobalStep, ev.Checkpoint = 2, filepath.Join(dir, "model.ckpt-2")
+	if made, err := x.Export(context.Background(), e, base, ev); err != nil || made != "" {
+		t.Errorf("a deleted checkpoint: got %q, %v", made, err)
+	}
+	ev.Final = true
+	if _, err := x.Export(context.Background(), e, base, ev); err == nil {
+		t.Error("a deleted last checkpoint: expected an error")
 	}
 }
 

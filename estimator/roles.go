@@ -56,6 +56,23 @@ func (e *Estimator) runRole(ctx context.Context, train TrainSpec, eval EvalSpec)
 	return res, err
 }
 
+// exportLast exports the end of a training: the newest checkpoint with its
+// evaluation, by default that in the events.
+func (e *Estimator) exportLast(ctx context.Context, spec EvalSpec, last *EvalResult, step int64) ([]string, error) {
+	prefix, err := e.LatestCheckpoint()
+	if last == nil {
+		last = e.recordedEvaluation(spec.Name, step, prefix)
+	}
+	if err != nil || last == nil {
+		return nil, err
+	}
+	res := *last
+	if res.Checkpoint == "" { // it was of variables in memory
+		res.Checkpoint = prefix
+	}
+	return spec.export(ctx, e, res, true)
+}
+
 // awaitEvaluator waits, where the RunConfig asks for it, until the evaluator has
 // evaluated and exported the last step, so that nobody ends it in the middle of that.
 func (e *Estimator) awaitEvaluator(ctx context.Context, eval EvalSpec, step int64) error {

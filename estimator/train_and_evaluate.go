@@ -133,11 +133,10 @@ func (l *evalListener) makeUp(ctx context.Context, step int64) error {
 	if err != nil || prefix == "" {
 		return errors.Join(err, fmt.Errorf("there was no new checkpoint after the training in %s", l.est.modelDir))
 	}
-	if res := l.est.recordedEvaluation(l.spec.Name, step); res != nil {
+	if res := l.est.recordedEvaluation(l.spec.Name, step, prefix); res != nil {
 		if err := l.est.checkModel(ctx, l.spec.Input); err != nil {
 			return err
 		}
-		res.Checkpoint = prefix
 		return l.told(ctx, *res, true)
 	}
 	// Not by its prefix: where the newest is damaged, the next is evaluated.
@@ -162,14 +161,14 @@ func (e *Estimator) checkModel(ctx context.Context, input InputFn) error {
 	return s.load("")
 }
 
-// recordedEvaluation returns the scalars of an evaluation of that step from the
-// events, nil where there was none.
-func (e *Estimator) recordedEvaluation(name string, step int64) *EvalResult {
+// recordedEvaluation returns the scalars of the evaluation of a checkpoint of that
+// step from the events, nil where there was none.
+func (e *Estimator) recordedEvaluation(name string, step int64, prefix string) *EvalResult {
 	all, err := summary.ReadScalars(e.EvalDir(name))
 	if err != nil || all[step] == nil {
 		return nil
 	}
-	res := &EvalResult{GlobalStep: step, Metrics: map[string]metrics.Value{}}
+	res := &EvalResult{GlobalStep: step, Checkpoint: prefix, Metrics: map[string]metrics.Value{}}
 	for tag, x := range all[step] {
 		res.Metrics[tag] = metrics.Value{Data: []float64{x}}
 	}
