@@ -11,6 +11,7 @@ import (
 	"github.com/goestimator/goestimator/serving/wire"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	_ "google.golang.org/grpc/encoding/gzip" // clients may compress
 	"google.golang.org/grpc/status"
 )
 
@@ -20,19 +21,29 @@ const messageLimit = 1024
 // DefaultTimeout bounds calls whose client set no deadline.
 const DefaultTimeout = 10 * time.Minute
 
+// MaxStreams is how many calls of one connection are going on at the same time. Clients keep further ones waiting; it
+// is far above what models take at once, and bounds what a client costs that opens calls and leaves them.
+const MaxStreams = 4096
+
 // Limits says how a server answers; the zero value is ready.
 type Limits struct {
-	Timeout time.Duration // of calls without a deadline; 0: DefaultTimeout
-	Log     *slog.Logger  // panics; nil: slog.Default
+	Timeout    time.Duration // of calls without a deadline; 0: DefaultTimeout
+	MaxMessage int           // bytes of a request, also decompressed; 0: 2 GiB, gRPC's limit
+	Log        *slog.Logger  // panics; nil: slog.Default
 }
 
-// Options returns what a server for Register is made with: the codec of package wire, messages of up to 2 GiB, a deadline for every call,
-// error texts of at most 1024 bytes and then "...TRUNCATED", and INTERNAL for a handler that panics.
+// Options returns what a server for Register is made with: the codec of package wire, messages of up to 2 GiB, gzip where the
+// client asks for it, a deadline for every call, error texts of at most 1024 bytes and then "...TRUNCATED", and INTERNAL for a
+// handler that panics.
 func Options(l Limits) []grpc.ServerOption {
+	if l.MaxMessage <= 0 {
+		l.MaxMessage = math.MaxInt32
+	}
 	return []grpc.ServerOption{
 		grpc.ForceServerCodecV2(wire.Codec{}),
-		grpc.MaxRecvMsgSize(math.MaxInt32),
+		grpc.MaxRecvMsgSize(l.MaxMessage),
 		grpc.MaxSendMsgSize(math.MaxInt32),
+		grpc.MaxConcurrentStreams(MaxStreams),
 		grpc.ChainUnaryInterceptor(l.intercept),
 	}
 }

@@ -19,7 +19,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/grpc/status"
-	"google.golang.org/grpc/test/bufconn"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/descriptorpb"
 )
@@ -82,12 +81,7 @@ func (d *deadlines) GetModelMetadata(context.Context, *apis.GetModelMetadataRequ
 
 func watched(t *testing.T, l grpcapi.Limits) (*deadlines, *grpc.ClientConn) {
 	d := &deadlines{&inference.Service{Models: modeltest.Source()}, make(chan time.Time, 1), make(chan error, 1)}
-	lis := bufconn.Listen(1 << 20)
-	s := grpc.NewServer(grpcapi.Options(l)...)
-	grpcapi.Register(s, d, &grpcapi.Models{Catalog: modeltest.Source()})
-	go func() { _ = s.Serve(lis) }()
-	t.Cleanup(s.Stop)
-	return d, dial(t, lis)
+	return d, connect(t, l, d)
 }
 
 func TestDeadlineOfTheClient(t *testing.T) {
