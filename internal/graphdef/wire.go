@@ -62,10 +62,14 @@ func wireShape(s *tensor_shape_go_proto.TensorShapeProto) ([]int, error) {
 	return shape, nil
 }
 
+// maxViewed bounds how many bytes a tensor of a request takes whose values are fewer than its elements: a hundred bytes
+// may ask for it, many times at once.
+const maxViewed = 64 << 20
+
 // expandable refuses few values that stand for very many.
 func expandable(n, size int) error {
-	if n > maxExpanded/size {
-		return fmt.Errorf("a tensor of %d elements given by fewer values takes more than %d bytes", n, maxExpanded)
+	if n > maxViewed/size {
+		return fmt.Errorf("a tensor of %d elements given by fewer values takes more than %d bytes", n, maxViewed)
 	}
 	return nil
 }

@@ -100,6 +100,8 @@ func TestWireOddForms(t *testing.T) {
 		t.Errorf("%v %v", y, err)
 	}
 	for _, bad := range []*tensor_go_proto.TensorProto{nil, {}, {Dtype: types_go_proto.DataType_DT_VARIANT}, {Dtype: types_go_proto.DataType_DT_FLOAT, TensorShape: shape(1<<62, 1<<62)},
+		{Dtype: types_go_proto.DataType_DT_FLOAT, TensorShape: shape(1<<24 + 1), FloatVal: []float32{1}}, {Dtype: types_go_proto.DataType_DT_FLOAT, TensorShape: shape(1<<24 + 1)},
+		{Dtype: types_go_proto.DataType_DT_FLOAT, TensorShape: shape(-1), FloatVal: []float32{1}}, {Dtype: types_go_proto.DataType_DT_STRING, TensorShape: shape(1 << 22), StringVal: [][]byte{nil}},
 		{Dtype: types_go_proto.DataType_DT_STRING, TensorShape: shape(1 << 40)}, {Dtype: types_go_proto.DataType_DT_STRING, TensorShape: shape(2), TensorContent: []byte{255}},
 		{Dtype: types_go_proto.DataType_DT_FLOAT, TensorShape: shape(make([]int64, 255)...)}} {
 		if y, err := graphdef.ViewTensorProto(bad); err == nil {
