@@ -73,21 +73,30 @@ func giveImages(ctx context.Context, dir, name string) error {
 		return err
 	}
 	for _, rows := range []int{1, servedBatch} {
-		var list []proto.Message
+		var list [][]byte
 		for i := range servedRequests {
 			at := i * rows % (x.Shape[0] - rows)
 			t := rowsOf(x, at, at+rows)
-			p, err := graphdef.ToTensorProto(t, true) // as Python clients send them
+			r, err := predictRequest(name, t)
 			if err != nil {
 				return err
 			}
-			list = append(list, &apis.PredictRequest{ModelSpec: &apis.ModelSpec{Name: name}, Inputs: map[string]*tensor_go_proto.TensorProto{"x": p}})
+			list = append(list, r)
 		}
 		if err := writeRequests(requestsFile(dir, name, rows), list); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// predictRequest is a PredictRequest of a tensor, as Python clients send it.
+func predictRequest(model string, t *graph.Tensor) ([]byte, error) {
+	p, err := graphdef.ToTensorProto(t, true)
+	if err != nil {
+		return nil, err
+	}
+	return proto.Marshal(&apis.PredictRequest{ModelSpec: &apis.ModelSpec{Name: model}, Inputs: map[string]*tensor_go_proto.TensorProto{"x": p}})
 }
 
 // rowsOf is a part of a dense tensor, in its memory.
@@ -121,11 +130,15 @@ func giveAdult(ctx context.Context, dir, name string) error {
 		return err
 	}
 	for _, n := range []int{1, servedBatch} {
-		var list []proto.Message
+		var list [][]byte
 		for i := range servedRequests {
 			at := i * n % (len(rows) - n + 1)
-			list = append(list, &apis.ClassificationRequest{ModelSpec: &apis.ModelSpec{Name: name},
+			r, err := proto.Marshal(&apis.ClassificationRequest{ModelSpec: &apis.ModelSpec{Name: name},
 				Input: &apis.Input{Kind: &apis.Input_ExampleList{ExampleList: &apis.ExampleList{Examples: rows[at : at+n]}}}})
+			if err != nil {
+				return err
+			}
+			list = append(list, r)
 		}
 		if err := writeRequests(requestsFile(dir, name, n), list); err != nil {
 			return err
@@ -177,13 +190,9 @@ func requestsFile(dir, name string, rows int) string {
 }
 
 // writeRequests writes messages, each after its length.
-func writeRequests(path string, list []proto.Message) error {
+func writeRequests(path string, list [][]byte) error {
 	var out []byte
-	for _, m := range list {
-		b, err := proto.Marshal(m)
-		if err != nil {
-			return err
-		}
+	for _, b := range list {
 		out = append(binary.LittleEndian.AppendUint32(out, uint32(len(b))), b...)
 	}
 	return os.WriteFile(path, out, 0o644)

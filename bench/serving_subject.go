@@ -8,9 +8,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"time"
 
-	"github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
 	"google.golang.org/protobuf/proto"
 
@@ -169,8 +167,7 @@ func scoresOf(model string, answer []byte) ([]float64, error) {
 	if err := proto.Unmarshal(answer, r); err != nil {
 		return nil, err
 	}
-	var p *tensor_go_proto.TensorProto = r.GetOutputs()["probabilities"]
-	t, err := graphdef.FromTensorProto(p)
+	t, err := graphdef.FromTensorProto(r.GetOutputs()["probabilities"])
 	if err != nil {
 		return nil, err
 	}
@@ -182,5 +179,5 @@ func scoresOf(model string, answer []byte) ([]float64, error) {
 
 // requestsPerSecond is the value of a block.
 func requestsPerSecond(_ string, steps int, r reply) float64 {
-	return float64(steps) / (time.Duration(r.Seconds * 1e9)).Seconds()
+	return float64(steps) / r.Seconds
 }

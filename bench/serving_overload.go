@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/serving"
+	"github.com/goestimator/goestimator/serving/manager"
+	"github.com/goestimator/goestimator/serving/servable"
+	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
+	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// fixedTime is what the model of the subject takes; it does one run at a time.
+const fixedTime = 5 * time.Millisecond
+
+// overloadCases are the load in parts of what the server can do; "alone" is one
+// client that waits for each answer.
+var overloadCases = []string{"alone", "2x"}
+
+// overloadField is a server of a model with a fixed time.
+func overloadField(_ context.Context, _ settings, dir string) (field, error) {
+	if err := os.MkdirAll(filepath.Join(dir, "models", "mlp", "1"), 0o755); err != nil {
+		return field{}, err
+	}
+	exe, err := os.Executable()
+	return field{contenders: []contender{{name: ours,
+		argv: pinned(clientCore, exe, "worker", "serving_overload", exe, "worker", "serve_fixed", dir)}}}, err
+}
+
+// fixed is a model that takes its time and returns what it is given.
+func fixed() servable.Model {
+	info := func(name string) map[string]*pb.TensorInfo {
+		return map[string]*pb.TensorInfo{name: {Encoding: &pb.TensorInfo_Name{Name: name + ":0"}, Dtype: types_go_proto.DataType_DT_FLOAT}}
+	}
+	var busy sync.Mutex
+	return &servable.Func{
+		Sigs: map[string]*pb.SignatureDef{"serving_default": {Inputs: info("x"), Outputs: info("y"), MethodName: "tensorflow/serving/predict"}},
+		Compute: func(_ context.Context, feeds map[string]*graph.Tensor, _ []string) ([]*graph.Tensor, error) {
+			busy.Lock()
+			defer busy.Unlock()
+			time.Sleep(fixedTime)
+			return []*graph.Tensor{feeds["x:0"].Clone()}, nil
+		},
+	}
+}
+
+// serveFixedWorker serves that model and refuses what would wait longer than a run: bench worker serve_fixed DIR.
+func serveFixedWorker(_ *link, args []string) error {
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	go func() {
+		io.Copy(io.Discard, os.Stdin)
+		stop()
+	}()
+	s, err := serving.New(serving.Options{
+		Loader:   servable.LoaderFunc(func(context.Context, string) (servable.Model, error) { return fixed(), nil }),
+		Models:   serving.Models{Config: manager.Single(map[string]string{"mlp": filepath.Join(args[0], "models", "mlp")})},
+		Listen:   serving.Listen{Host: "127.0.0.1", REST: -1},
+		Overload: &serving.Overload{Slots: 1},
+		Drain:    time.Second, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	})
+	if err != nil {
+		return err
+	}
+	go func() {
+		select {
+		case <-s.Available():
+			json.NewEncoder(os.Stdout).Encode(s.Addresses())
+		case <-ctx.Done():
+		}
+	}()
+	return s.Run(ctx)
+}
+
+// overloadWorker sends requests at their times, whatever becomes of earlier ones: bench worker serving_overload SERVER.
+func overloadWorker(l *link, args []string) error {
+	srv, err := startServer(args...)
+	if err != nil {
+		return err
+	}
+	defer srv.stop()
+	request, err := predictRequest("mlp", graph.NewTensor(graph.Float32, 1, 16))
+	if err != nil {
+		return err
+	}
+	closed, err := newLoad(srv.address, methodOf("mlp"), 1, [][]byte{request})
+	if err != nil {
+		return err
+	}
+	defer closed.close()
+	if _, _, err := closed.run(20); err != nil { // the server learns what a run takes
+		return err
+	}
+	return l.serve(reply{Version: runtime.Version()}, func(c command) (reply, error) {
+		if c.name == "alone" {
+			took, all, err := closed.run(c.steps)
+			return reply{Seconds: all.Seconds(), More: map[string]float64{"p50": ms(took, 0.5), "p99": ms(took, 0.99)}}, err
+		}
+		begun := time.Now()
+		o, err := offer(closed.clients[0], request, c.steps, fixedTime/2)
+		if err != nil {
+			return reply{}, err
+		}
+		return reply{Seconds: time.Since(begun).Seconds(), More: map[string]float64{
+			"p50": ms(o.accepted, 0.5), "p99": ms(o.accepted, 0.99),
+			"refused share": float64(len(o.refused)) / float64(c.steps), "refusal p50": ms(o.refused, 0.5), "refusal p99": ms(o.refused, 0.99),
+		}}, nil
+	})
+}
+
+// offered is what became of open-loop load, sorted.
+type offered struct{ accepted, refused []time.Duration }
+
+// offer sends n requests, one every so often. Times count from when a request was due.
+func offer(c *caller, request []byte, n int, every time.Duration) (offered, error) {
+	var mu sync.Mutex
+	var o offered
+	var failed error
+	var work sync.WaitGroup
+	begun := time.Now()
+	for i := range n {
+		due := begun.Add(time.Duration(i) * every)
+		time.Sleep(time.Until(due))
+		work.Go(func() {
+			err := c.call(request, nil)
+			took := time.Since(due)
+			mu.Lock()
+			defer mu.Unlock()
+			switch status.Code(err) {
+			case codes.OK:
+				o.accepted = append(o.accepted, took)
+			case codes.ResourceExhausted:
+				o.refused = append(o.refused, took)
+			default:
+				failed = errors.Join(failed, fmt.Errorf("request %d: %w", i, err))
+			}
+		})
+	}
+	work.Wait()
+	slices.Sort(o.accepted)
+	slices.Sort(o.refused)
+	return o, failed
+}
+
+func ms(sorted []time.Duration, q float64) float64 { return quantile(sorted, q).Seconds() * 1e3 }
+
+// acceptedP99 is the value of a block: milliseconds.
+func acceptedP99(_ string, _ int, r reply) float64 { return r.More["p99"] }
