@@ -78,7 +78,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	at := target(r)
 	path, _, _ := strings.Cut(at, "?")
 	if x, ok := h.Extra[path]; ok {
-		x.ServeHTTP(w, r)
+		h.further(x, w, r)
 		return
 	}
 	switch {
@@ -90,11 +90,20 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.api(w, r, at)
 	default:
 		if x := h.below(path); x != nil {
-			x.ServeHTTP(w, r)
+			h.further(x, w, r)
 			return
 		}
 		h.reply(w, r, http.StatusNotFound, appendError(nil, "Not Found: "+r.Method+" "+at))
 	}
+}
+
+// further serves one of the extra paths, whose reply must be taken within the timeout too.
+func (h *handler) further(x http.Handler, w http.ResponseWriter, r *http.Request) {
+	rc := http.NewResponseController(w)
+	_ = rc.SetWriteDeadline(time.Now().Add(h.WriteTimeout))
+	x.ServeHTTP(w, r)
+	_ = rc.Flush()
+	_ = rc.SetWriteDeadline(time.Time{})
 }
 
 // below finds the extra handler of the folder that path lies in.

@@ -235,26 +235,36 @@ func TestBodyThatNobodyReads(t *testing.T) {
 }
 
 func TestSlowReader(t *testing.T) {
-	done := make(chan struct{})
-	var once sync.Once
-	s := start(t, func(o *Options) { o.WriteTimeout = 50 * time.Millisecond })
-	inner := s.Config.Handler
-	s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		inner.ServeHTTP(w, r)
-		once.Do(func() { close(done) })
-	})
-	conn, err := net.Dial("tcp", s.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	// A reply that no socket buffer holds, which the client does not read.
+	// Replies that no socket buffer holds, which the client does not read.
 	body := `{"inputs": [1.0` + strings.Repeat(",1.0", 1<<20) + `]}`
-	fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", predictURL, len(body), body)
-	select {
-	case <-done:
-	case <-time.After(time.Minute):
-		t.Fatal("the handler waits for a client that does not read")
+	for _, request := range []string{
+		fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", predictURL, len(body), body),
+		"GET /large HTTP/1.1\r\nHost: x\r\n\r\n",
+	} {
+		done := make(chan struct{})
+		var once sync.Once
+		s := start(t, func(o *Options) {
+			o.WriteTimeout = 50 * time.Millisecond
+			o.Extra = map[string]http.Handler{"/large": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				_, _ = w.Write(make([]byte, 64<<20))
+			})}
+		})
+		inner := s.Config.Handler
+		s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			inner.ServeHTTP(w, r)
+			once.Do(func() { close(done) })
+		})
+		conn, err := net.Dial("tcp", s.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		fmt.Fprint(conn, request)
+		select {
+		case <-done:
+		case <-time.After(time.Minute):
+			t.Fatalf("%.10s: the handler waits for a client that does not read", request)
+		}
 	}
 }
 
