@@ -128,10 +128,12 @@ type crowd struct {
 	failed    int
 }
 
-// gather starts n clients, half of them over gRPC.
-func (s *server) gather(n int) *crowd {
+// gather starts n clients of a version, half of them over gRPC.
+func (s *server) gather(n int, version int64) *crowd {
 	ctx, stop := context.WithCancel(s.t.Context())
 	c := &crowd{t: s.t, stop: stop}
+	c.newest.Store(version)
+	c.oldest.Store(version)
 	web := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: n}}
 	s.t.Cleanup(web.CloseIdleConnections)
 	for i := range n {
@@ -212,11 +214,9 @@ func TestServingSwaps(t *testing.T) {
 	publish(t, base, 1)
 	s := serve(t, "--model", "m="+base, "--enable-batching")
 	status := s.dial()
-	c := s.gather(clients)
+	c := s.gather(clients, 1)
 	defer c.work.Wait()
 	defer c.stop()
-	c.newest.Store(1)
-	c.oldest.Store(1)
 	var changing []window
 	var before, most int
 	for v := int64(2); v <= int64(swaps)+1; v++ {
