@@ -40,12 +40,9 @@ func (s ServingInput) String() string { return s.form.String() }
 
 // ServingColumns returns the columns of an input_fn's data, without reading it.
 func (e *Estimator) ServingColumns(ctx context.Context, input InputFn) ([]inputs.Column, error) {
-	if input == nil {
-		return nil, errors.New("input_fn must be provided")
-	}
-	ds, err := input.Input(ctx, e.inputContext(models.Predict))
+	ds, err := e.callInput(ctx, input, models.Predict)
 	if err != nil {
-		return nil, fmt.Errorf("input_fn: %w", err)
+		return nil, err
 	}
 	return slices.Clone(ds.Schema().Columns()), nil
 }
@@ -159,7 +156,12 @@ func (x *exporting) graph(mode models.Mode) (export.Graph, error) {
 	if err := x.check(p); err != nil {
 		return export.Graph{}, err
 	}
-	g := export.Graph{Mode: mode, IR: p.graph, Input: x.serving.form}
+	return x.describe(p)
+}
+
+// describe says what feeds a program's graph and what it offers.
+func (x *exporting) describe(p *program) (g export.Graph, err error) {
+	g = export.Graph{Mode: p.mode, IR: p.graph, Input: x.serving.form}
 	if plan := planOf(x.est.modelFn); plan != nil {
 		g.Columns, g.Raw = plan, x.serving.columns
 	}
@@ -168,10 +170,10 @@ func (x *exporting) graph(mode models.Mode) (export.Graph, error) {
 	}
 	used := needed(g.Signatures)
 	for _, f := range p.feeds {
-		if mode != models.Train && !used[f.output.Node] && !used[f.offsets.Node] {
+		if p.mode != models.Train && !used[f.output.Node] && !used[f.offsets.Node] {
 			continue // a column that nothing is computed of
 		}
-		if f.encoder != nil && (mode == models.Predict || f.column.Role == inputs.Feature) {
+		if f.encoder != nil && (p.mode == models.Predict || f.column.Role == inputs.Feature) {
 			return g, fmt.Errorf("column %q is encoded on the host by the model_fn: a model that does so to features cannot be exported", f.column.Name)
 		}
 		feed := export.Feed{Column: f.column, Values: f.output, Offsets: f.offsets}

@@ -136,8 +136,8 @@ func (e *Estimator) inputContext(mode models.Mode) inputs.Context {
 	return ic
 }
 
-// openInput calls the input_fn; a model_fn that is a Preparer prepares what it returns.
-func (e *Estimator) openInput(ctx context.Context, input InputFn, mode models.Mode) (inputs.Dataset, error) {
+// callInput calls the input_fn.
+func (e *Estimator) callInput(ctx context.Context, input InputFn, mode models.Mode) (inputs.Dataset, error) {
 	if input == nil {
 		return nil, errors.New("input_fn must be provided")
 	}
@@ -147,6 +147,15 @@ func (e *Estimator) openInput(ctx context.Context, input InputFn, mode models.Mo
 	}
 	if ds == nil {
 		return nil, fmt.Errorf("input_fn, mode %s: returned no data set", mode)
+	}
+	return ds, nil
+}
+
+// openInput calls the input_fn; a model_fn that is a Preparer prepares what it returns.
+func (e *Estimator) openInput(ctx context.Context, input InputFn, mode models.Mode) (inputs.Dataset, error) {
+	ds, err := e.callInput(ctx, input, mode)
+	if err != nil {
+		return nil, err
 	}
 	p, ok := e.modelFn.(Preparer)
 	if !ok {

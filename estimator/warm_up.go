@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/goestimator/goestimator/export"
 	"github.com/goestimator/goestimator/inputs"
@@ -20,17 +21,21 @@ import (
 // WarmUpRequests makes requests to predict of the first n examples of an
 // input_fn, one each, for a model that is exported with that serving input: see ExportWarmUp.
 func (e *Estimator) WarmUpRequests(ctx context.Context, serving ServingInput, input InputFn, n int) (out []*apis_go_proto.PredictionLog, err error) {
-	ds, err := input.Input(ctx, e.inputContext(models.Predict))
+	open := e.openInput
+	if planOf(e.modelFn) != nil {
+		open = e.callInput // the exported model has the feature columns in it
+	}
+	ds, err := open(ctx, input, models.Predict)
 	if err != nil {
-		return nil, fmt.Errorf("input_fn: %w", err)
+		return nil, err
 	}
 	it, err := ds.Iterate(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, it.Close()) }()
-	w := warmUp{serving: serving, read: e.reads(ds.Schema())}
-	if w.signature, err = e.predictSignature(serving); err != nil {
+	w := warmUp{serving: serving, read: map[string]bool{}}
+	if err := w.describe(e); err != nil {
 		return nil, err
 	}
 	for len(out) < n {
@@ -56,44 +61,42 @@ func (e *Estimator) WarmUpRequests(ctx context.Context, serving ServingInput, in
 	return out, nil
 }
 
-// reads tells which columns of the data an exported model is fed with.
-func (e *Estimator) reads(s *inputs.Schema) map[string]bool {
-	read := map[string]bool{}
-	if plan := planOf(e.modelFn); plan != nil {
-		if specs, err := plan.ExampleSpecs(); err == nil {
-			for _, x := range specs {
-				read[x.Key] = true
-			}
-		}
-		return read
-	}
-	for _, c := range s.Columns() {
-		read[c.Name] = c.Role == inputs.Feature
-	}
-	return read
-}
-
-// predictSignature is the name of a signature to predict.
-func (e *Estimator) predictSignature(serving ServingInput) (string, error) {
-	x := &exporting{est: e, serving: serving, options: exportOptions{steps: 1}}
-	p, err := x.program(models.Predict)
-	if err != nil {
-		return "", err
-	}
-	all, err := p.signatures()
-	for _, s := range all {
-		if s.Kind == export.Predict {
-			return s.Name, err
-		}
-	}
-	return "", errors.Join(err, errors.New("the model has no signature to predict"))
-}
-
 // warmUp makes requests.
 type warmUp struct {
 	serving   ServingInput
 	read      map[string]bool // columns of the data
 	signature string
+}
+
+// describe finds what the exported model is fed with, and the name of a signature to predict.
+func (w *warmUp) describe(e *Estimator) error {
+	x := &exporting{est: e, serving: w.serving, options: exportOptions{steps: 1}}
+	p, err := x.program(models.Predict)
+	if err != nil {
+		return err
+	}
+	g, err := x.describe(p)
+	if err != nil {
+		return err
+	}
+	for _, f := range g.Feeds {
+		w.read[f.Column.Name] = true
+	}
+	if g.Columns != nil {
+		specs, err := g.Columns.ExampleSpecs()
+		if err != nil {
+			return err
+		}
+		for _, s := range specs {
+			w.read[s.Key] = true
+		}
+	}
+	i := slices.IndexFunc(g.Signatures, func(s export.Signature) bool { return s.Kind == export.Predict })
+	if i < 0 {
+		return errors.New("the model has no signature to predict")
+	}
+	w.signature = g.Signatures[i].Name
+	return nil
 }
 
 func (w *warmUp) request(columns []inputs.NamedTensor, row int) (*apis_go_proto.PredictionLog, error) {
@@ -166,7 +169,7 @@ func exampleFeature(x *graph.Tensor) *example_protos_go_proto.Feature {
 	}
 	l := &example_protos_go_proto.Int64List{Value: make([]int64, x.Len())}
 	for i := range l.Value {
-		l.Value[i] = int64(x.Float(i)) // exact up to 2^53, as a request needs
+		l.Value[i] = x.Int(i)
 	}
 	return &example_protos_go_proto.Feature{Kind: &example_protos_go_proto.Feature_Int64List{Int64List: l}}
 }

@@ -88,12 +88,12 @@ func (s *site) ints(i int) ([]int, error) {
 		from = from.Inputs[0].Node
 	}
 	t, ok := from.Attrs["value"].(*graph.Tensor)
-	if from.Op != "Const" || !ok || t.DType == graph.String {
+	if from.Op != "Const" || !ok || t.DType == graph.String || t.DType.Float() {
 		return nil, fmt.Errorf("input %d is computed: ONNX needs a constant", i)
 	}
 	out := make([]int, t.Len())
 	for j := range out {
-		out[j] = int(t.Float(j))
+		out[j] = int(t.Int(j))
 	}
 	return out, nil
 }

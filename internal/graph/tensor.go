@@ -154,6 +154,20 @@ func (t *Tensor) Float(i int) float64 {
 	return math.NaN()
 }
 
+// Int returns element i of a tensor of integers or truths exactly; of uint64, those
+// from 2^63 wrap. Of other types it is 0.
+func (t *Tensor) Int(i int) int64 {
+	switch t.DType {
+	case Int64:
+		return Of[int64](t)[i]
+	case Uint64:
+		return int64(Of[uint64](t)[i])
+	case Int32, Int16, Int8, Uint32, Uint16, Uint8, Bool:
+		return int64(t.Float(i))
+	}
+	return 0
+}
+
 // Row returns element i of dimension 0 as a view that aliases t.
 func (t *Tensor) Row(i int) *Tensor {
 	r := &Tensor{DType: t.DType, Shape: t.Shape[1:]}
