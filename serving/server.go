@@ -38,6 +38,9 @@ type Server struct {
 	grpc      []*grpc.Server // of the port and of the socket
 	rest      *http.Server   // nil: none
 
+	connections connections // of rest
+	farewell    time.Duration
+
 	ready     atomic.Bool
 	available chan struct{} // closed when the models are available
 	draining  context.Context
@@ -54,7 +57,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{o: o, listeners: ls, health: newHealth(), available: make(chan struct{})}
+	s := &Server{o: o, listeners: ls, health: newHealth(), available: make(chan struct{}), farewell: farewell}
 	s.draining, s.drain = context.WithCancel(context.Background())
 	s.registry = monitoring.New(func(model string) bool { return s.models.Has(model) })
 	if s.models, err = s.newManager(); err != nil {
@@ -101,9 +104,9 @@ func (s *Server) Available() <-chan struct{} { return s.available }
 
 // Run answers requests until ctx ends. It answers from the beginning, requests
 // for models with UNAVAILABLE until these are loaded; a config whose
-// models cannot be loaded is an error. When ctx ends it takes no new connections,
-// lets requests finish as long as Options.Drain, and unloads. It returns nil
-// where all did finish.
+// models cannot be loaded is an error. When ctx ends it is no longer ready, asks clients
+// to let go of their connections and soon takes no new ones, lets requests finish as long
+// as Options.Drain, and unloads. It returns nil where all did finish.
 func (s *Server) Run(ctx context.Context) (err error) {
 	if s.o.Tracing != nil {
 		shutdown, err := tracing.Setup(ctx, *s.o.Tracing)
@@ -210,9 +213,8 @@ func (s *Server) Close() error {
 	}
 	if s.rest != nil {
 		ending.Go(func() {
-			if err := s.rest.Shutdown(ctx); err != nil {
+			if !s.stopREST(ctx) {
 				cut.Store(true)
-				_ = s.rest.Close() // what is left is cut off
 			}
 		})
 	}

@@ -1,0 +1,77 @@
+package serving
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// farewell is how long clients that keep connections to the REST port open have, when the server drains, to hear in a
+// reply that theirs is about to be closed. One closed without that may cross a request on its way, which would be lost.
+const farewell = 500 * time.Millisecond
+
+// connections counts those of an HTTP server.
+type connections struct {
+	mu   sync.Mutex
+	open int
+	none chan struct{} // closed when there is none; nil while nobody waits
+}
+
+// changed is an http.Server's ConnState.
+func (c *connections) changed(_ net.Conn, now http.ConnState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch now {
+	case http.StateNew:
+		c.open++
+	case http.StateClosed, http.StateHijacked:
+		c.open--
+		if c.open == 0 && c.none != nil {
+			close(c.none)
+			c.none = nil
+		}
+	}
+}
+
+// wait returns when there is no connection, or when ctx ends.
+func (c *connections) wait(ctx context.Context) {
+	c.mu.Lock()
+	if c.open == 0 {
+		c.mu.Unlock()
+		return
+	}
+	if c.none == nil {
+		c.none = make(chan struct{})
+	}
+	none := c.none
+	c.mu.Unlock()
+	select {
+	case <-none:
+	case <-ctx.Done():
+	}
+}
+
+// parting tells clients in replies that their connection will be closed, once the server drains.
+func (s *Server) parting(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.draining.Err() != nil {
+			w.Header().Set("Connection", "close")
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// stopREST answers what comes on open connections for the time of a farewell and lets requests finish; it reports
+// whether they did before ctx ended.
+func (s *Server) stopREST(ctx context.Context) bool {
+	last, end := context.WithTimeout(ctx, min(s.farewell, s.o.Drain/4))
+	defer end()
+	s.connections.wait(last)
+	if err := s.rest.Shutdown(ctx); err != nil {
+		_ = s.rest.Close() // what is left is cut off
+		return false
+	}
+	return true
+}
