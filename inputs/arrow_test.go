@@ -62,7 +62,7 @@ func cellsOf(x NamedTensor, from, to int) any {
 	scalar := len(x.Tensor.Shape) == 1 && x.Offsets == nil
 	switch x.Tensor.DType {
 	case graph.String:
-		return string(x.Tensor.Strings[from])
+		return some(texts(x.Tensor.Strings[from:to]), 0, to-from, scalar)
 	case graph.Bool:
 		return graph.Of[bool](x.Tensor)[from]
 	case graph.Float32:
@@ -77,6 +77,14 @@ func cellsOf(x NamedTensor, from, to int) any {
 		return some(graph.Of[uint8](x.Tensor), from, to, scalar)
 	}
 	return "?"
+}
+
+func texts(list [][]byte) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = string(s)
+	}
+	return out
 }
 
 func some[T any](v []T, from, to int, scalar bool) any {

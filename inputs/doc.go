@@ -1,7 +1,7 @@
 // Package inputs reads training data: lazy streams of Arrow record batches, the
 // transforms that shape them, and the exact saving and restoring of a position.
 //
-// A Dataset comes from a source (Glyphs, IDX, CIFAR10, CSV, Parquet, ArrowFile,
+// A Dataset comes from a source (Glyphs, IDX, CIFAR10, CSV, JSONL, TFRecord, Parquet, ArrowFile,
 // Records, Slices) and passes through transforms:
 //
 //	ds := inputs.Pipe(source,

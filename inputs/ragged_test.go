@@ -1,0 +1,144 @@
+package inputs
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/ipc"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+)
+
+// raggedText reads a ragged column to its end and prints its rows.
+func raggedText(t *testing.T, ds Dataset, name string) string {
+	t.Helper()
+	it, out := iterate(t, ds), []string{}
+	for {
+		rec, err := it.Next(context.Background())
+		if eof(err) {
+			return strings.Join(out, " ")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		ts, err := Tensors(rec, ds.Schema())
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := ts[ds.Schema().Index(name)]
+		for i := range rec.NumRows() {
+			out = append(out, fmt.Sprint(cellsOf(x, int(x.Offsets[i]), int(x.Offsets[i+1]))))
+		}
+		rec.Release()
+	}
+}
+
+// listFile is an Arrow file with column "r" of lists of strings, nil is null.
+func listFile(t *testing.T, lists ...[]string) []byte {
+	t.Helper()
+	s := arrow.NewSchema([]arrow.Field{{Name: "r", Type: arrow.ListOf(arrow.BinaryTypes.String), Nullable: true}, {Name: "x", Type: arrow.PrimitiveTypes.Int64}}, nil)
+	b := array.NewRecordBuilder(memory.DefaultAllocator, s)
+	defer b.Release()
+	for i, l := range lists {
+		list := b.Field(0).(*array.ListBuilder)
+		list.Append(l != nil)
+		for _, v := range l {
+			if v == "null" {
+				list.ValueBuilder().AppendNull()
+				continue
+			}
+			list.ValueBuilder().(*array.StringBuilder).Append(v)
+		}
+		b.Field(1).(*array.Int64Builder).Append(int64(i))
+	}
+	rec := b.NewRecord()
+	defer rec.Release()
+	var out bytes.Buffer
+	w := ipc.NewWriter(&out, ipc.WithSchema(s))
+	if err := w.Write(rec); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func TestRaggedColumns(t *testing.T) {
+	lines := `{"r": ["1", "02"]}
+{}
+{"r": []}
+{"r": null}
+{"r": ["3"]}`
+	files := map[string][]byte{"jsonl": []byte(lines), "arrow": listFile(t, []string{"1", "02"}, nil, []string{}, nil, []string{"3"})}
+	for format, data := range files {
+		for _, c := range []struct {
+			column ColumnSpec
+			want   string
+		}{
+			{ColumnSpec{DType: "string"}, "[1 02] [] [] [] [3]"}, {ColumnSpec{DType: "int64"}, "[1 2] [] [] [] [3]"},
+			{ColumnSpec{DType: "float64"}, "[1 2] [] [] [] [3]"}, {ColumnSpec{Vocabulary: []string{"3", "1"}}, "[1 -1] [] [] [] [0]"},
+		} {
+			c.column.Name, c.column.Ragged = "r", true
+			ds, err := Open(context.Background(), Spec{Format: format, Files: []string{write(t, "f", data)}, Columns: []ColumnSpec{c.column}, BatchSize: 3},
+				Context{Allocator: checked(t)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := raggedText(t, ds, "r")
+			if got != c.want {
+				t.Errorf("%s, %s %v: got %s, expected %s", format, c.column.DType, c.column.Vocabulary, got, c.want)
+			}
+			checkDataset(t, ds)
+			checkDataset(t, Pipe(ds, Shuffle(4, 1), Batch(2, false)))
+		}
+	}
+}
+
+func TestBadRaggedColumns(t *testing.T) {
+	tags := ColumnSpec{Name: "r", DType: "int64", Ragged: true}
+	label := tags
+	label.Role = Label
+	for name, c := range map[string]struct {
+		format string
+		data   string
+		column ColumnSpec
+		want   string
+	}{
+		"scalar":       {"jsonl", `{"r": 1}`, tags, `f:1: column "r": value is not a list`},
+		"nested":       {"jsonl", "{\"r\": [1]}\n{\"r\": [1, [2]]}", tags, `f:2: column "r": value holds a list within the list`},
+		"null":         {"jsonl", `{"r": [1, null]}`, tags, `f:1: column "r": value holds null`},
+		"object":       {"jsonl", `{"r": [{}]}`, tags, `f:1: column "r": value is an object`},
+		"value":        {"jsonl", `{"r": [1, 2.5]}`, tags, `f:1: column "r": value "2.5" is not an int64 number`},
+		"label":        {"jsonl", "{\"r\": []}\n{}", label, `f:2: column "r": value is missing: a label needs its list`},
+		"vocabulary":   {"jsonl", `{"r": ["b"]}`, ColumnSpec{Name: "r", Ragged: true, Role: Label, Vocabulary: []string{"a"}}, `f:1: column "r": unknown label "b"`},
+		"default":      {"jsonl", `{"r": [1]}`, ColumnSpec{Name: "r", Ragged: true, Default: 1}, `column "r": a ragged column has no default`},
+		"csv":          {"csv", `1`, tags, `column "r": csv has no lists`},
+		"arrow scalar": {"arrow", string(listFile(t, []string{"1"})), ColumnSpec{Name: "x", Ragged: true}, `column "x": ragged is set, but the file has x int64 feature`},
+		"arrow null":   {"arrow", string(listFile(t, []string{"1"}, []string{"1", "null"})), tags, `column "r": row 1 of the file: list holds null`},
+		"arrow value":  {"arrow", string(listFile(t, []string{"1"}, []string{"q"})), tags, `column "r": row 1 of the file: value "q" is not an int64 number`},
+		"arrow label":  {"arrow", string(listFile(t, []string{"1"}, nil)), label, `column "r": row 1 of the file: value is missing: a label needs its list`},
+		"arrow default": {"arrow", string(listFile(t, []string{"1"})), ColumnSpec{Name: "r", Default: 1},
+			`column "r": a ragged column has no default`},
+	} {
+		err := readAll(Spec{Format: c.format, Files: []string{write(t, "f", []byte(c.data))}, Columns: []ColumnSpec{c.column}}, Context{Allocator: checked(t)})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, expected %q", name, err, c.want)
+		}
+	}
+}
+
+// TestMissingVectorsTakeTheDefault: a default stands for each element of a missing vector.
+func TestMissingVectorsTakeTheDefault(t *testing.T) {
+	ds, err := JSONL([]string{write(t, "f", []byte("{\"v\": [1, null]}\n{}\n"))}, ArrowOptions{Columns: []ColumnSpec{{Name: "v", Shape: []int{2}, Default: 7}}, Allocator: checked(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(column[float32](t, ds, "v")); got != "[1 7 7 7]" {
+		t.Errorf("got %s", got)
+	}
+}
