@@ -131,7 +131,7 @@ func TestKerasModels(t *testing.T) {
 // served loads a SavedModel as the server does.
 func served(t *testing.T, dir string) servable.Model {
 	t.Helper()
-	m, err := session.Loader(session.Options{}).Load(context.Background(), dir)
+	m, err := session.Open(context.Background(), dir, session.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

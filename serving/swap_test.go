@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goestimator/goestimator/internal/session"
 	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/serving/batching"
 	"github.com/goestimator/goestimator/serving/client"
@@ -48,7 +47,7 @@ func TestSwaps(t *testing.T) {
 	}
 	put(0)
 	s := run(t, Options{
-		Loader: session.Loader(session.Options{}), Models: single(root, "m"), Listen: Listen{REST: -1},
+		Loader: SavedModels(0), Models: single(root, "m"), Listen: Listen{REST: -1},
 		Manager: manager.Options{Poll: poll}, Batching: &Batching{Parameters: batching.Defaults()},
 	}).wait(t)
 

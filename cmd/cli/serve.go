@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/session"
 	"github.com/goestimator/goestimator/serving"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -75,7 +74,7 @@ command line or the config; 130 ended by a second Ctrl-C.`,
 			if err != nil {
 				return usage(err)
 			}
-			o.Loader = session.Loader(session.Options{MaxConcurrent: f.runs})
+			o.Loader = serving.SavedModels(f.runs)
 			return a.serve(cmd.Context(), o, f.json)
 		},
 	}

@@ -34,6 +34,7 @@ const (
 const (
 	collectionMainOp       = "saved_model_main_op"
 	collectionLegacyInitOp = "legacy_init_op"
+	collectionAssets       = "saved_model_assets" // AssetFileDefs, each within an Any
 	signatureInitOp        = "__saved_model_init_op"
 )
 

@@ -57,19 +57,41 @@ func newMetaGraph(m *Model, p *pb.MetaGraphDef) (*MetaGraph, error) {
 	return out, out.readInitOps()
 }
 
-// readAssets resolves the files. Names come from the model and must stay below its assets directory.
+// readAssets resolves the files: those of the MetaGraphDef, else those of the collection in which graphs of TensorFlow 1
+// have them.
 func (g *MetaGraph) readAssets() error {
 	for _, a := range g.Proto.GetAssetFileDef() {
-		name := a.GetFilename()
-		if !filepath.IsLocal(name) || name == "." || strings.ContainsAny(name, "\\\x00") {
-			return fmt.Errorf("asset %q: expected a file name below %s/", name, AssetsDir)
+		if err := g.addAsset(a); err != nil {
+			return err
 		}
-		tensor := a.GetTensorInfo().GetName()
-		if g.node(tensor) == nil {
-			return fmt.Errorf("asset %q is for tensor %q, which the graph lacks", name, tensor)
-		}
-		g.Assets = append(g.Assets, Asset{Tensor: tensor, Path: filepath.Join(g.Dir, AssetsDir, name)})
 	}
+	if len(g.Assets) > 0 {
+		return nil
+	}
+	for _, x := range g.Proto.GetCollectionDef()[collectionAssets].GetAnyList().GetValue() {
+		a := &pb.AssetFileDef{}
+		err := x.UnmarshalTo(a)
+		if err == nil {
+			err = g.addAsset(a)
+		}
+		if err != nil {
+			return fmt.Errorf("collection %s: %w", collectionAssets, err)
+		}
+	}
+	return nil
+}
+
+// addAsset adds a file. Its name comes from the model and must stay below its assets directory.
+func (g *MetaGraph) addAsset(a *pb.AssetFileDef) error {
+	name := a.GetFilename()
+	if !filepath.IsLocal(name) || name == "." || strings.ContainsAny(name, "\\\x00") {
+		return fmt.Errorf("asset %q: expected a file name below %s/", name, AssetsDir)
+	}
+	tensor := a.GetTensorInfo().GetName()
+	if g.node(tensor) == nil {
+		return fmt.Errorf("asset %q is for tensor %q, which the graph lacks", name, tensor)
+	}
+	g.Assets = append(g.Assets, Asset{Tensor: tensor, Path: filepath.Join(g.Dir, AssetsDir, name)})
 	return nil
 }
 

@@ -113,7 +113,7 @@ func (m *Model) checkSize(g *pb.MetaGraphDef) error {
 	if nodes > m.limits.Nodes {
 		return fmt.Errorf("%d nodes: expected at most %d", nodes, m.limits.Nodes)
 	}
-	if n := len(g.GetAssetFileDef()); n > m.limits.Assets {
+	if n := max(len(g.GetAssetFileDef()), len(g.GetCollectionDef()[collectionAssets].GetAnyList().GetValue())); n > m.limits.Assets {
 		return fmt.Errorf("%d assets: expected at most %d", n, m.limits.Assets)
 	}
 	return nil

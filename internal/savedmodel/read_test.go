@@ -16,6 +16,7 @@ import (
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
 )
 
 // small is a SavedModel of a placeholder and an identity.
@@ -64,6 +65,30 @@ func open(dir string) (*savedmodel.MetaGraph, error) {
 		return nil, err
 	}
 	return m.MetaGraph("serve")
+}
+
+// TestAssetsOfCollection: graphs of TensorFlow 1 have their files in a collection.
+func TestAssetsOfCollection(t *testing.T) {
+	for name, ok := range map[string]bool{"words.txt": true, "../words.txt": false} {
+		m := small()
+		g := m.MetaGraphs[0]
+		def := g.AssetFileDef[0]
+		def.Filename = name
+		packed, err := anypb.New(def)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.AssetFileDef = nil
+		g.CollectionDef["saved_model_assets"] = &pb.CollectionDef{Kind: &pb.CollectionDef_AnyList_{AnyList: &pb.CollectionDef_AnyList{Value: []*anypb.Any{packed}}}}
+		dir := written(t, m)
+		read, err := open(dir)
+		if (err == nil) != ok {
+			t.Fatalf("%s: got %v", name, err)
+		}
+		if want := filepath.Join(dir, savedmodel.AssetsDir, name); ok && (len(read.Assets) != 1 || read.Assets[0] != savedmodel.Asset{Tensor: "x:0", Path: want}) {
+			t.Errorf("got %v, expected %s for x:0", read.Assets, want)
+		}
+	}
 }
 
 func TestRead(t *testing.T) {

@@ -1,4 +1,4 @@
-// Package session makes a servable model of a SavedModel's graph, our own or foreign.
+// Package session makes a model that can be served of a SavedModel's graph, our own or foreign.
 //
 // Load flattens the graph (package inline), restores the variables and runs the init ops once. A Run is planned by the
 // names of its feeds and fetches: the nodes that it needs are sorted into stages, in turn eager and compiled. Strings,

@@ -12,7 +12,6 @@ import (
 	"github.com/goestimator/goestimator/internal/savedmodel"
 	"github.com/goestimator/goestimator/internal/session"
 	"github.com/goestimator/goestimator/internal/testkit"
-	"github.com/goestimator/goestimator/serving/servable"
 	"github.com/wamuir/graft/tensorflow/core/framework/attr_value_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
@@ -48,7 +47,7 @@ func survive(t *testing.T, data []byte, dir string) {
 	}
 	ctx, stop := context.WithTimeout(context.Background(), 20*time.Second)
 	defer stop()
-	m, err := session.Loader(session.Options{Limit: 1 << 20}).Load(ctx, at)
+	m, err := session.Open(ctx, at, session.Options{Limit: 1 << 20})
 	if err != nil {
 		return
 	}
@@ -58,7 +57,7 @@ func survive(t *testing.T, data []byte, dir string) {
 	}
 }
 
-func exercise(t *testing.T, ctx context.Context, m servable.Model) {
+func exercise(t *testing.T, ctx context.Context, m *session.Session) {
 	t.Helper()
 	for _, sig := range m.Signatures() {
 		for _, rows := range []int{1, 3} {

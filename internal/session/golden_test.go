@@ -8,17 +8,14 @@ import (
 	"github.com/goestimator/goestimator/internal/graph"
 	"github.com/goestimator/goestimator/internal/session"
 	"github.com/goestimator/goestimator/internal/testkit"
-	"github.com/goestimator/goestimator/serving/servable"
 	"github.com/wamuir/graft/tensorflow/core/example/example_protos_go_proto"
 	"google.golang.org/protobuf/proto"
 )
 
-var _ servable.Model = (*session.Session)(nil)
-
 // load loads a golden SavedModel.
-func load(t testing.TB, name string) servable.Model {
+func load(t testing.TB, name string) *session.Session {
 	t.Helper()
-	m, err := session.Loader(session.Options{}).Load(context.Background(), testkit.Shared(t, "golden/tensorflow-serving/"+name))
+	m, err := session.Open(context.Background(), testkit.Shared(t, "golden/tensorflow-serving/"+name), session.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +52,7 @@ func example(t testing.TB, name string, v float32) []byte {
 }
 
 // call runs a signature and returns its outputs by alias.
-func call(t testing.TB, m servable.Model, signature string, inputs map[string]*graph.Tensor) map[string]*graph.Tensor {
+func call(t testing.TB, m *session.Session, signature string, inputs map[string]*graph.Tensor) map[string]*graph.Tensor {
 	t.Helper()
 	out, err := tryCall(m, signature, inputs)
 	if err != nil {
@@ -64,7 +61,7 @@ func call(t testing.TB, m servable.Model, signature string, inputs map[string]*g
 	return out
 }
 
-func tryCall(m servable.Model, signature string, inputs map[string]*graph.Tensor) (map[string]*graph.Tensor, error) {
+func tryCall(m *session.Session, signature string, inputs map[string]*graph.Tensor) (map[string]*graph.Tensor, error) {
 	sig := m.Signatures()[signature]
 	feeds := map[string]*graph.Tensor{}
 	for alias, info := range sig.GetInputs() {

@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 
 	"github.com/goestimator/goestimator/internal/atomicfile"
 	"github.com/goestimator/goestimator/internal/bundle"
@@ -20,26 +18,23 @@ import (
 	"github.com/goestimator/goestimator/internal/graphdef"
 	"github.com/goestimator/goestimator/internal/savedmodel"
 	"github.com/goestimator/goestimator/internal/session/inline"
-	"github.com/goestimator/goestimator/serving/servable"
 )
 
-// Loader loads SavedModels' graphs for serving.
-func Loader(o Options) servable.Loader {
-	return servable.LoaderFunc(func(ctx context.Context, dir string) (servable.Model, error) {
-		m, err := savedmodel.Read(dir, savedmodel.Limits{})
-		if err != nil {
-			return nil, err
-		}
-		mg, err := m.MetaGraph(savedmodel.TagServe)
-		if err != nil {
-			return nil, err
-		}
-		return Load(ctx, mg, o)
-	})
+// Open makes a Session of the SavedModel in dir, of its graph that is for serving.
+func Open(ctx context.Context, dir string, o Options) (*Session, error) {
+	m, err := savedmodel.Read(dir, savedmodel.Limits{})
+	if err != nil {
+		return nil, err
+	}
+	mg, err := m.MetaGraph(savedmodel.TagServe)
+	if err != nil {
+		return nil, err
+	}
+	return Load(ctx, mg, o)
 }
 
-// Load makes a Session of a graph: variables restored, tables initialised. It fails where an op that the signatures need
-// is lacking, and names all such.
+// Load makes a Session of a graph: variables restored, tables initialised. It fails where an op or the value of a variable
+// that the signatures need is lacking, and names all such.
 func Load(ctx context.Context, mg *savedmodel.MetaGraph, o Options) (s *Session, err error) {
 	defer recovered(&err)
 	if o.MaxConcurrent <= 0 {
@@ -48,11 +43,7 @@ func Load(ctx context.Context, mg *savedmodel.MetaGraph, o Options) (s *Session,
 	if o.Limit <= 0 {
 		o.Limit = eager.DefaultLimit
 	}
-	files, err := assets(mg)
-	if err != nil {
-		return nil, fmt.Errorf("saved model %s: %w", mg.Dir, err)
-	}
-	flat, err := inline.Flatten(mg.Proto.GetGraphDef(), roots(mg, files))
+	flat, err := inline.Flatten(mg.Proto.GetGraphDef(), roots(mg))
 	if err != nil {
 		return nil, fmt.Errorf("saved model %s: %w", mg.Dir, err)
 	}
@@ -64,8 +55,8 @@ func Load(ctx context.Context, mg *savedmodel.MetaGraph, o Options) (s *Session,
 	if s.dev == nil {
 		s.dev = device.NewHost()
 	}
-	s.env = environment(mg, files, o)
-	if err := s.prepare(ctx, mg, files); err != nil {
+	s.env = environment(mg, o)
+	if err := s.prepare(ctx, mg); err != nil {
 		return nil, errors.Join(fmt.Errorf("saved model %s: %w", mg.Dir, err), s.abandon())
 	}
 	return s, nil
@@ -80,10 +71,10 @@ func (s *Session) abandon() error {
 }
 
 // environment is what eager nodes see: variables and tables of their own, the model's files alone.
-func environment(mg *savedmodel.MetaGraph, files []savedmodel.Asset, o Options) *eager.Env {
+func environment(mg *savedmodel.MetaGraph, o Options) *eager.Env {
 	prefix := filepath.Join(mg.Dir, savedmodel.VariablesPrefix)
 	own := map[string]bool{}
-	for _, a := range files {
+	for _, a := range mg.Assets {
 		own[a.Path] = true
 	}
 	return &eager.Env{Limit: o.Limit, Resources: eager.NewResources(),
@@ -97,12 +88,12 @@ func environment(mg *savedmodel.MetaGraph, files []savedmodel.Asset, o Options) 
 			if !own[p] {
 				return nil, fmt.Errorf("file %q is not one of the model's assets", p)
 			}
-			return os.Open(p)
+			return openAsset(mg.Dir, p)
 		}}
 }
 
 // roots are the nodes that a session may have to run.
-func roots(mg *savedmodel.MetaGraph, files []savedmodel.Asset) []string {
+func roots(mg *savedmodel.MetaGraph) []string {
 	var names []string
 	add := func(tensor string) {
 		if node, _, ok := split(tensor); ok {
@@ -117,7 +108,7 @@ func roots(mg *savedmodel.MetaGraph, files []savedmodel.Asset) []string {
 			add(t.GetName())
 		}
 	}
-	for _, a := range files {
+	for _, a := range mg.Assets {
 		add(a.Tensor)
 	}
 	names = append(names, mg.InitOps...)
@@ -130,7 +121,7 @@ func roots(mg *savedmodel.MetaGraph, files []savedmodel.Asset) []string {
 }
 
 // prepare checks the ops, restores variables and runs the init ops.
-func (s *Session) prepare(ctx context.Context, mg *savedmodel.MetaGraph, files []savedmodel.Asset) (err error) {
+func (s *Session) prepare(ctx context.Context, mg *savedmodel.MetaGraph) (err error) {
 	if s.vars, err = newVariables(s.dev, s.env); err != nil {
 		return err
 	}
@@ -150,7 +141,10 @@ func (s *Session) prepare(ctx context.Context, mg *savedmodel.MetaGraph, files [
 	if err := s.restore(ctx, mg); err != nil {
 		return err
 	}
-	if err := s.initialise(ctx, mg.InitOps, files); err != nil {
+	if err := s.initialise(ctx, mg); err != nil {
+		return err
+	}
+	if err := s.vars.check(plans); err != nil {
 		return err
 	}
 	if err := warm(plans); err != nil {
@@ -211,46 +205,6 @@ func (s *Session) signaturePlans() ([]*plan, error) {
 	return plans, nil
 }
 
-// LackingError lists the ops of a model that goestimator does not have.
-type LackingError struct {
-	Ops map[string][]string // op -> nodes
-	Why error               // what the engine says of one of them, or nil
-}
-
-// Error names each op and one of its nodes.
-func (e *LackingError) Error() string {
-	var parts []string
-	for op, nodes := range e.Ops {
-		parts = append(parts, fmt.Sprintf("%s (node %s, %d in all)", op, nodes[0], len(nodes)))
-	}
-	slices.Sort(parts)
-	s := "the model needs ops that are not supported: " + strings.Join(parts, ", ")
-	if e.Why != nil {
-		s += "; " + e.Why.Error()
-	}
-	return s
-}
-
-// Unwrap says of what kind the error is.
-func (e *LackingError) Unwrap() error { return eager.ErrUnsupported }
-
-// checkOps names all ops that nobody has.
-func checkOps(plans []*plan) error {
-	lacking, seen := map[string][]string{}, map[*graph.Node]bool{}
-	for _, p := range plans {
-		for _, n := range p.nodes {
-			if !seen[n] && (p.eagerly || !compiles(n.Op)) && !eager.Supported(n.Op) {
-				lacking[n.Op] = append(lacking[n.Op], n.Name)
-			}
-			seen[n] = true
-		}
-	}
-	if len(lacking) > 0 {
-		return &LackingError{Ops: lacking}
-	}
-	return nil
-}
-
 // restore runs the saver's restore op on the model's variables.
 func (s *Session) restore(ctx context.Context, mg *savedmodel.MetaGraph) error {
 	saver := mg.Proto.GetSaverDef()
@@ -271,12 +225,12 @@ func (s *Session) restore(ctx context.Context, mg *savedmodel.MetaGraph) error {
 }
 
 // initialise runs the init ops.
-func (s *Session) initialise(ctx context.Context, ops []string, files []savedmodel.Asset) error {
-	if len(ops) == 0 {
+func (s *Session) initialise(ctx context.Context, mg *savedmodel.MetaGraph) error {
+	if len(mg.InitOps) == 0 {
 		return nil
 	}
 	feeds := map[string]*graph.Tensor{}
-	for _, a := range files {
+	for _, a := range mg.Assets {
 		o, ok := tensor(s.graph, a.Tensor)
 		if !ok {
 			return fmt.Errorf("asset %s: tensor %q is not in the graph", filepath.Base(a.Path), a.Tensor)
@@ -291,7 +245,7 @@ func (s *Session) initialise(ctx context.Context, ops []string, files []savedmod
 		}
 		feeds[a.Tensor] = t
 	}
-	return s.once(ctx, feeds, ops...)
+	return s.once(ctx, feeds, mg.InitOps...)
 }
 
 // once runs nodes for their effects.

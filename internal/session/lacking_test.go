@@ -1,0 +1,41 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/goestimator/goestimator/internal/eager"
+	"github.com/goestimator/goestimator/internal/savedmodel"
+	"github.com/goestimator/goestimator/internal/session"
+	"github.com/goestimator/goestimator/internal/testkit"
+)
+
+// copied is a copy of a golden model that a test may change.
+func copied(t testing.TB, name string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(testkit.Shared(t, "golden/tensorflow-serving/"+name))); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// TestNoVariables: a model without the values that its signatures read is refused, and they are named.
+func TestNoVariables(t *testing.T) {
+	for name, first := range map[string]string{
+		"saved_model_half_plus_two_cpu/00000123": "a, a2, b, c, c2", "saved_model_half_plus_two_tf2_cpu/00000123": "a, b, c", "saved_model_counter/00000123": "counter",
+	} {
+		dir := copied(t, name)
+		if err := os.RemoveAll(filepath.Join(dir, savedmodel.VariablesDir)); err != nil {
+			t.Fatal(err)
+		}
+		s, err := session.Open(context.Background(), dir, session.Options{})
+		if !errors.Is(err, eager.ErrUninitialized) || !strings.Contains(err.Error(), first) || s != nil {
+			t.Errorf("%s: got %v, expected %s", name, err, first)
+		}
+	}
+}
