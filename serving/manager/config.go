@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	config "github.com/wamuir/graft/tensorflow/serving/config_go_proto"
 	"google.golang.org/grpc/codes"
@@ -37,7 +38,7 @@ func Single(basePaths map[string]string) *config.ModelServerConfig {
 }
 
 // Discover is the config of all models below root: each folder there that has a
-// version directory is the model of that name.
+// version directory is the model of that name. Names that are not UTF-8 are left out: no request can say them.
 func Discover(root string) (*config.ModelServerConfig, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {
@@ -49,6 +50,9 @@ func Discover(root string) (*config.ModelServerConfig, error) {
 	}
 	models := map[string]string{}
 	for _, c := range children {
+		if !utf8.ValidString(c.Name()) {
+			continue
+		}
 		base := filepath.Join(root, c.Name())
 		if versions, err := scan(c.Name(), base, func(string) {}); err == nil && len(versions) > 0 {
 			models[c.Name()] = base
@@ -84,6 +88,9 @@ func Validate(old, next *config.ModelServerConfig) error {
 func validateModel(m *config.ModelConfig, old map[string]string) error {
 	if m.GetName() == "" {
 		return status.Errorf(codes.InvalidArgument, "a model in the config list has no name; its base_path is %q", m.GetBasePath())
+	}
+	if !utf8.ValidString(m.GetName()) {
+		return status.Errorf(codes.InvalidArgument, "model %q: expected a name in UTF-8", m.GetName())
 	}
 	if scheme, _, ok := strings.Cut(m.BasePath, "://"); ok && scheme != "file" {
 		return status.Errorf(codes.InvalidArgument, "model %s: base_path %s: expected a folder of this machine, got scheme %s: mount the store as a folder", m.Name, m.BasePath, scheme)

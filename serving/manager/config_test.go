@@ -59,6 +59,13 @@ func TestValidate(t *testing.T) {
 	}
 }
 
+func TestNamesAreUTF8(t *testing.T) {
+	err := Validate(nil, Single(map[string]string{"\xff": "/m"}))
+	if want := `model "\xff": expected a name in UTF-8`; status.Convert(err).Message() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
 func TestParseConfig(t *testing.T) {
 	for name, good := range map[string]bool{"good_model_config.txt": true, "bad_model_config.txt": false} {
 		text, err := os.ReadFile(testkit.Shared(t, "golden/tensorflow-serving/"+name))
@@ -92,6 +99,10 @@ func TestDiscover(t *testing.T) {
 	d.put("not", "model", "ok")
 	if err := os.WriteFile(filepath.Join(d.root, "file"), nil, 0o644); err != nil {
 		t.Fatal(err)
+	}
+	// No request can name this one; not every file system has it.
+	if err := os.MkdirAll(filepath.Join(d.root, "\xff", "1"), 0o755); err != nil {
+		t.Log(err)
 	}
 	c, err := Discover(d.root)
 	if err != nil {

@@ -137,6 +137,20 @@ func TestForget(t *testing.T) {
 	expect(t, text, `:tensorflow:serving:request_count{model_name="m",status="OK"} 3`)
 }
 
+// TestOddFolders: a folder's name may be any bytes.
+func TestOddFolders(t *testing.T) {
+	r := New(nil)
+	r.Loaded("/m/\xff/1", time.Second, nil)
+	r.WarmedUp("/m/\xff/1", time.Second, nil)
+	if n, _ := r.Sum(":tensorflow:cc:saved_model:load_attempt_count"); n != 1 {
+		t.Errorf("%v loads, expected 1", n)
+	}
+	r.Forget(servable.ID{Name: "m", Version: 1}, "/m/\xff/1")
+	if n, ok := r.Sum(":tensorflow:cc:saved_model:load_attempt_count"); ok {
+		t.Errorf("%v loads are left", n)
+	}
+}
+
 func TestBatches(t *testing.T) {
 	r := New(nil)
 	r.Batch(batching.Ran{Model: servable.ID{Name: "m", Version: 2}, Pool: "pool", Tasks: []int{3, 2}, Waits: []time.Duration{time.Millisecond, 0}, Rows: 5, Padding: 3, Run: time.Second})

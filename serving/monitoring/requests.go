@@ -63,7 +63,7 @@ func (r *Registry) Forget(id servable.ID, dir string) {
 	r.byVersion.DeletePartialMatch(of)
 	r.seconds.DeletePartialMatch(of)
 	r.batches.forget(of)
-	at := prometheus.Labels{"model_path": dir}
+	at := prometheus.Labels{"model_path": label(dir)}
 	r.warmUp.DeletePartialMatch(at)
 	r.loads.DeletePartialMatch(at)
 	r.loadLatency.DeletePartialMatch(at)

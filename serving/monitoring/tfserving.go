@@ -49,7 +49,7 @@ func histogram(name, help string, buckets []float64, labels ...string) *promethe
 
 // WarmedUp records that the model in dir was warmed up.
 func (s *serving) WarmedUp(dir string, took time.Duration, err error) {
-	s.warmUp.WithLabelValues(dir, code(err)).Observe(micros(took))
+	s.warmUp.WithLabelValues(label(dir), code(err)).Observe(micros(took))
 }
 
 // Loaded records an attempt to load the model in dir.
@@ -58,14 +58,17 @@ func (s *serving) Loaded(dir string, took time.Duration, err error) {
 	if err != nil {
 		outcome = "fail"
 	}
-	s.loads.WithLabelValues(dir, outcome).Inc()
-	s.loadLatency.WithLabelValues(dir).Add(micros(took))
+	s.loads.WithLabelValues(label(dir), outcome).Inc()
+	s.loadLatency.WithLabelValues(label(dir)).Add(micros(took))
 }
 
 // Logged records that a request of a model was written to its log, or why not.
 func (s *serving) Logged(model string, err error) {
 	s.logged.WithLabelValues(model, code(err)).Inc()
 }
+
+// label is the name of a folder as the value of a label, which must be UTF-8.
+func label(dir string) string { return strings.ToValidUTF8(dir, "\uFFFD") }
 
 // api is the API label of TensorFlow Serving.
 func api(name, entrypoint string) string {
