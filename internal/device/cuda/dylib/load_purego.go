@@ -4,7 +4,9 @@ package dylib
 
 import "github.com/ebitengine/purego"
 
-func load(path string) (uintptr, error) { return purego.Dlopen(path, purego.RTLD_LAZY|purego.RTLD_LOCAL) }
+func load(path string) (uintptr, error) {
+	return purego.Dlopen(path, purego.RTLD_LAZY|purego.RTLD_LOCAL)
+}
 
 func symbol(handle uintptr, name string) (uintptr, error) { return purego.Dlsym(handle, name) }
 
