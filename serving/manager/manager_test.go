@@ -175,6 +175,30 @@ func TestReload(t *testing.T) {
 	}
 }
 
+// TestLabelsOfAnAbandonedReload: the caller's patience ends before the model is there.
+func TestLabelsOfAnAbandonedReload(t *testing.T) {
+	d := newDisk(t)
+	d.put("m", "1", "ok")
+	m := newManager(t, Options{Loader: d})
+	expect(t, "first", text(m.Reload(testContext(t), d.cfg("m"))), "")
+	d.put("m", "2", "ok")
+	d.gate = make(chan struct{})
+	ctx, leave := context.WithCancel(testContext(t))
+	done := make(chan error, 1)
+	go func() { done <- m.Reload(ctx, d.cfg(`m version_labels {key: "x" value: 2}`)) }()
+	m.until(t, "the load", func() bool { return d.attempts("m", "2") == 1 })
+	leave()
+	expect(t, "abandoned", text(<-done), "Canceled: context canceled")
+	close(d.gate)
+	m.until(t, "the label", func() bool {
+		h, err := m.Acquire("m", servable.Version{Label: "x"})
+		if err == nil {
+			h.Release()
+		}
+		return err == nil
+	})
+}
+
 // TestLabelsMove: a label that is in use is only moved to a version that is available.
 func TestLabelsMove(t *testing.T) {
 	d := newDisk(t)

@@ -19,7 +19,8 @@ import (
 // the base paths at once and waits until each model that is new or changed is
 // available, or its error is known; then it sets labels. A config that is wrong
 // changes nothing; one whose models fail is in force nevertheless, as in
-// TensorFlow Serving. Errors carry a gRPC status.
+// TensorFlow Serving; so is one that ctx does not wait for, which gets its labels
+// when its models are there. Errors carry a gRPC status.
 func (m *Manager) Reload(ctx context.Context, cfg *config.ModelServerConfig) error {
 	select {
 	case m.reloading <- struct{}{}:
@@ -46,6 +47,9 @@ func (m *Manager) Reload(ctx context.Context, cfg *config.ModelServerConfig) err
 		err = nil
 	}
 	if err != nil {
+		if ctx.Err() != nil {
+			m.labelLater(cfg, await)
+		}
 		return err
 	}
 	if err := m.label(cfg); err != nil {
@@ -175,10 +179,31 @@ func failures(f *model) []string {
 	return out
 }
 
-// label sets the version labels of cfg: all, or none where one may not be set.
+// labelLater sets the labels of cfg, for which nobody waits any more, once models are available.
+func (m *Manager) labelLater(cfg *config.ModelServerConfig, models []*model) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return
+	}
+	m.work.Go(func() {
+		err := m.await(m.ctx, models)
+		if err == nil {
+			err = m.label(cfg)
+		}
+		if err != nil && m.ctx.Err() == nil {
+			m.o.Log.Error("a config whose reload was abandoned", "error", err)
+		}
+	})
+}
+
+// label sets the version labels of cfg: all, or none where one may not be set or where cfg is no longer in force.
 func (m *Manager) label(cfg *config.ModelServerConfig) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.cfg != cfg {
+		return nil
+	}
 	for _, c := range cfg.GetModelConfigList().GetConfig() {
 		f := m.models[c.Name]
 		if f == nil || f.cfg == nil {
