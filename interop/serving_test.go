@@ -96,23 +96,22 @@ func TestGRPCurl(t *testing.T) {
 	}
 }
 
-// TestGRPCJS drives the server with the JavaScript stack, on .proto files that the server's reflection gives.
-func TestGRPCJS(t *testing.T) {
+// jsClient makes a folder with a script, the JavaScript stack and, in protos, the .proto files that the server's reflection gives.
+func jsClient(t *testing.T, addr, script string) string {
+	t.Helper()
 	accepting(t)
 	for _, name := range []string{"node", "npm"} {
 		if _, err := exec.LookPath(name); err != nil {
 			t.Skipf("skipped: %v", err)
 		}
 	}
-	path, addr, dir := grpcurl(t), modelServer(t), t.TempDir()
-	for _, name := range []string{"package.json", "serving_client.js"} {
+	path, dir := grpcurl(t), t.TempDir()
+	for _, name := range []string{"package.json", script} {
 		b, err := os.ReadFile(filepath.Join("js", name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, name), b, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		write(t, filepath.Join(dir, name), b)
 	}
 	if out, err := tool(t, dir, nil, "npm", "install", "--silent", "--no-audit", "--no-fund"); err != nil {
 		t.Skipf("skipped: @grpc/grpc-js cannot be installed: %v\n%s", err, tail(out, 500))
@@ -122,6 +121,13 @@ func TestGRPCJS(t *testing.T) {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}
+	return dir
+}
+
+// TestGRPCJS drives the server with the JavaScript stack.
+func TestGRPCJS(t *testing.T) {
+	addr := modelServer(t)
+	dir := jsClient(t, addr, "serving_client.js")
 	if out, err := tool(t, dir, nil, "node", "serving_client.js", addr, "protos"); err != nil || !strings.Contains(out, "all calls answered") {
 		t.Errorf("%v\n%s", err, out)
 	}

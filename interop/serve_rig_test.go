@@ -1,0 +1,130 @@
+package interop_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/testkit"
+)
+
+// built is the folder of the program that was built, "" where none was.
+var built string
+
+// program is goestimator, built once, or what GOESTIMATOR_BINARY names.
+var program = sync.OnceValues(func() (string, error) {
+	if path := os.Getenv("GOESTIMATOR_BINARY"); path != "" {
+		return filepath.Abs(path)
+	}
+	dir, err := os.MkdirTemp("", "goestimator-interop-")
+	if err != nil {
+		return "", err
+	}
+	built = dir
+	path := filepath.Join(dir, "goestimator")
+	cmd := exec.Command("go", "build", "-o", path, "./cmd/goestimator")
+	cmd.Dir = testkit.Root()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w: %s", err, out)
+	}
+	return path, nil
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if built != "" {
+		os.RemoveAll(built)
+	}
+	os.Exit(code)
+}
+
+// goestimator runs a command to its end and returns its standard output.
+func goestimator(t *testing.T, args ...string) string {
+	t.Helper()
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), path, args...)
+	cmd.Dir = testkit.Root()
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("goestimator %s: %v\n%s", strings.Join(args, " "), err, tail(stderr.String(), 2000))
+	}
+	return string(out)
+}
+
+// exported runs `export` and returns the new folder.
+func exported(t *testing.T, base string, args ...string) string {
+	t.Helper()
+	var out struct{ Export string }
+	text := goestimator(t, append([]string{"export", "--json", "--to", base}, args...)...)
+	if err := json.Unmarshal([]byte(text), &out); err != nil {
+		t.Fatalf("export: %v: %q", err, text)
+	}
+	return out.Export
+}
+
+// predictRows runs `predict` on a file.
+func predictRows(t *testing.T, file string, args ...string) []map[string]any {
+	t.Helper()
+	var rows []map[string]any
+	for line := range strings.Lines(goestimator(t, append([]string{"predict", "--input", file}, args...)...)) {
+		var row map[string]any
+		if err := json.Unmarshal([]byte(line), &row); err != nil {
+			t.Fatalf("predict: %v: %q", err, line)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// addresses are those of a process of `goestimator serve`.
+type addresses struct{ GRPC, REST string }
+
+// serve starts a server, which ends with the test.
+func serve(t *testing.T, args ...string) addresses {
+	t.Helper()
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path, append([]string{"serve", "--json", "--host", "127.0.0.1", "--port", "0", "--rest-port", "0"}, args...)...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	hurry := time.AfterFunc(scriptTime, func() { _ = cmd.Process.Kill() })
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(os.Interrupt) // it may have ended
+		time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the server: %v\n%s", err, tail(stderr.String(), 2000))
+		}
+		hurry.Stop()
+	})
+	var at addresses
+	line, err := bufio.NewReader(stdout).ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, &at)
+	}
+	if err != nil {
+		t.Fatalf("the server's addresses: %v\n%s", err, line)
+	}
+	return at
+}
