@@ -16,7 +16,7 @@ import (
 // write is the writer: it alone touches files.
 func (l *Logger) write() {
 	defer close(l.done)
-	files := map[string]*file{}
+	fs := files{l: l, open: map[string]*file{}, retry: map[string]time.Time{}}
 	tick := time.NewTicker(l.o.Flush)
 	defer tick.Stop()
 	for {
@@ -28,15 +28,11 @@ func (l *Logger) write() {
 		}
 		entries, closed := l.take()
 		for _, e := range entries {
-			l.store(files, e)
+			fs.store(e)
 		}
-		for prefix, f := range files {
-			if !flush && !closed {
-				continue
-			}
-			if err := f.flush(closed); err != nil {
-				l.lost(f, err)
-				delete(files, prefix)
+		if flush || closed {
+			for prefix := range fs.open {
+				fs.flush(prefix, closed)
 			}
 		}
 		if closed {
@@ -45,51 +41,102 @@ func (l *Logger) write() {
 	}
 }
 
-// store writes one record, to a new file where the last one is full. After an error the next record begins another file.
-func (l *Logger) store(files map[string]*file, e entry) {
-	f := files[e.prefix]
-	err := func() (err error) {
-		if f == nil {
-			if f, err = l.create(e.prefix); err != nil {
-				return err
-			}
-			files[e.prefix] = f
-		}
-		return f.w.Write(e.record)
-	}()
-	if err != nil {
-		l.o.Log.Error("request log: a record is lost", "model", e.model, "error", err)
-		l.drop(e.model, status.Errorf(codes.DataLoss, "request log: %v", err))
-		if f != nil {
-			l.lost(f, err)
-			delete(files, e.prefix)
-		}
-		return
+// files are those that are being written, by prefix.
+type files struct {
+	l     *Logger
+	open  map[string]*file
+	retry map[string]time.Time // when a prefix that failed is tried again
+}
+
+// store writes one record, to a new file where the last one is full.
+func (fs *files) store(e entry) {
+	f, err := fs.file(e.prefix)
+	if err == nil {
+		f.pending = append(f.pending, e.model)
+		err = f.w.Write(e.record)
 	}
-	l.o.Logged(e.model, nil)
-	f.pending++
-	if f.size += int64(len(e.record)) + 16; f.size >= l.o.FileBytes {
-		if err := f.flush(true); err != nil {
-			l.lost(f, err)
+	switch {
+	case errors.Is(err, errWaiting):
+		fs.l.drop(e.model, err)
+	case f == nil:
+		fs.fail(e.prefix, &file{pending: []string{e.model}}, err)
+	case err != nil:
+		fs.fail(e.prefix, f, err)
+	default:
+		if f.size += int64(len(e.record)) + 16; f.size >= fs.l.o.FileBytes {
+			fs.flush(e.prefix, true)
 		}
-		delete(files, e.prefix)
 	}
 }
 
-// lost counts what was in the buffer of a file that failed.
-func (l *Logger) lost(f *file, err error) {
-	_ = f.f.Close() // it may be closed already
-	l.dropped.Add(f.pending)
-	l.o.Log.Error("request log: records are lost", "file", f.f.Name(), "records", f.pending, "error", err)
+var errWaiting = status.Error(codes.DataLoss, "request log: files could not be written a moment ago")
+
+// file returns the file of a prefix.
+func (fs *files) file(prefix string) (*file, error) {
+	if f := fs.open[prefix]; f != nil {
+		return f, nil
+	}
+	if at, failed := fs.retry[prefix]; failed {
+		if fs.l.o.now().Before(at) {
+			return nil, errWaiting
+		}
+		delete(fs.retry, prefix)
+	}
+	f, err := fs.l.create(prefix)
+	if err == nil {
+		fs.open[prefix] = f
+	}
+	return f, err
+}
+
+// flush writes what is in the buffer of a file; end ends the file.
+func (fs *files) flush(prefix string, end bool) {
+	f := fs.open[prefix]
+	err := f.buf.Flush()
+	if end && err == nil {
+		err = f.f.Sync()
+	}
+	if err != nil {
+		fs.fail(prefix, f, err)
+		return
+	}
+	for _, model := range f.pending {
+		fs.l.o.Logged(model, nil)
+	}
+	f.pending = nil
+	if end {
+		delete(fs.open, prefix)
+		if err := f.f.Close(); err != nil {
+			fs.l.o.Log.Error("request log: closing a file", "file", f.path, "error", err)
+		}
+	}
+}
+
+// fail gives a file up, with the records that may be in its buffer. The next one is not begun at once: a disk that is
+// full would get an empty file, and the log a line, for each record.
+func (fs *files) fail(prefix string, f *file, err error) {
+	delete(fs.open, prefix)
+	fs.retry[prefix] = fs.l.o.now().Add(fs.l.o.Retry)
+	if f.f != nil {
+		_ = f.f.Close() // the error that counts is there already
+		if info, err := os.Lstat(f.path); err == nil && info.Size() == 0 {
+			_ = os.Remove(f.path) // it may stay
+		}
+	}
+	for _, model := range f.pending {
+		fs.l.drop(model, status.Errorf(codes.DataLoss, "request log: %v", err))
+	}
+	fs.l.o.Log.Error("request log: records are lost", "prefix", prefix, "records", len(f.pending), "next_attempt_in", fs.l.o.Retry, "error", err)
 }
 
 // file is one that is being written.
 type file struct {
-	f       *os.File
+	path    string
+	f       *os.File // nil: it could not be made
 	buf     *bufio.Writer
 	w       *tfrecord.Writer
 	size    int64
-	pending int64 // records in the buffer
+	pending []string // the models of the records that may be in the buffer
 }
 
 // create makes a file that was not there: <prefix>-<UTC time>-<process>-<number>.tfrecord.
@@ -99,7 +146,8 @@ func (l *Logger) create(prefix string) (*file, error) {
 	}
 	base := fmt.Sprintf("%s-%s-%d", prefix, l.o.now().UTC().Format("20060102T150405"), os.Getpid())
 	for n := 0; ; n++ {
-		f, err := os.OpenFile(filepath.Clean(fmt.Sprintf("%s-%03d.tfrecord", base, n)), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		path := filepath.Clean(fmt.Sprintf("%s-%03d.tfrecord", base, n))
+		f, err := l.o.open(path)
 		if errors.Is(err, os.ErrExist) {
 			continue
 		}
@@ -107,18 +155,11 @@ func (l *Logger) create(prefix string) (*file, error) {
 			return nil, err
 		}
 		buf := bufio.NewWriterSize(f, 1<<16)
-		return &file{f: f, buf: buf, w: tfrecord.NewWriter(buf)}, nil
+		return &file{path: path, f: f, buf: buf, w: tfrecord.NewWriter(buf)}, nil
 	}
 }
 
-// flush empties the buffer; end ends the file.
-func (f *file) flush(end bool) error {
-	err := f.buf.Flush()
-	if err == nil {
-		f.pending = 0
-	}
-	if end {
-		err = errors.Join(err, f.f.Sync(), f.f.Close())
-	}
-	return err
+// newFile opens a file that must not be there.
+func newFile(path string) (*os.File, error) {
+	return os.OpenFile(filepath.Clean(path), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 }

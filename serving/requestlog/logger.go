@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"math/rand/v2"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,11 +22,13 @@ type Options struct {
 	FileBytes  int64         // a file that has grown to this is followed by another; default 64 MiB
 	QueueBytes int           // records that wait for the disk; default 64 MiB
 	Flush      time.Duration // how long a record may wait in memory; default 1 s
+	Retry      time.Duration // how long records are dropped after a file could not be written; default 30 s
 	Log        *slog.Logger  // hears of files that cannot be written; nil: slog.Default
 	// Logged hears of each record of a model that was written (nil) or dropped (with a gRPC status); may be nil.
 	Logged func(model string, err error)
 
-	now func() time.Time
+	now  func() time.Time
+	open func(path string) (*os.File, error)
 }
 
 // A Logger writes requests and responses to files. It is safe for concurrent use.
@@ -66,8 +69,14 @@ func New(o Options) *Logger {
 	if o.Logged == nil {
 		o.Logged = func(string, error) {}
 	}
+	if o.Retry <= 0 {
+		o.Retry = 30 * time.Second
+	}
 	if o.now == nil {
 		o.now = time.Now
+	}
+	if o.open == nil {
+		o.open = newFile
 	}
 	l := &Logger{o: o, signal: make(chan struct{}, 1), done: make(chan struct{})}
 	l.models.Store(&map[string]*config.LoggingConfig{})

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -198,6 +199,47 @@ func TestDropped(t *testing.T) {
 	end(t, l)
 	if err := <-lost; status.Code(err) != codes.DataLoss || l.Dropped() != 1 {
 		t.Errorf("got %v, %d dropped", err, l.Dropped())
+	}
+}
+
+// TestFullDisk: a disk that takes nothing gets one file, not one for each record, and is tried again later.
+func TestFullDisk(t *testing.T) {
+	const full = "/dev/full"
+	if _, err := os.Stat(full); err != nil {
+		t.Skip("there is no " + full)
+	}
+	var now, opened atomic.Int64
+	outcomes := make(chan error, 1000)
+	l, prefix := newLogger(t, Options{
+		FileBytes: 1, // each record is flushed
+		Retry:     time.Second,
+		Logged:    func(_ string, err error) { outcomes <- err },
+		now:       func() time.Time { return time.Unix(now.Load(), 0) },
+		open: func(path string) (*os.File, error) {
+			opened.Add(1)
+			if now.Load() > 0 {
+				return newFile(path)
+			}
+			return os.OpenFile(full, os.O_WRONLY, 0)
+		},
+	})
+	for range 20 {
+		predict(t, l)
+		if err := <-outcomes; status.Code(err) != codes.DataLoss {
+			t.Errorf("got %v", err)
+		}
+	}
+	if opened.Load() != 1 || l.Dropped() != 20 {
+		t.Errorf("%d files, %d dropped", opened.Load(), l.Dropped())
+	}
+	now.Store(1)
+	predict(t, l)
+	if err := <-outcomes; err != nil {
+		t.Error(err)
+	}
+	end(t, l)
+	if files := read(t, prefix); len(files) != 1 || len(files[0]) != 1 {
+		t.Errorf("got %v", files)
 	}
 }
 
