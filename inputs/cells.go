@@ -46,6 +46,27 @@ func newTextField(s ColumnSpec) (textField, Column, error) {
 	return f, c, nil
 }
 
+// declared returns the fields of the columns that are read by name, and their schema.
+func declared(format string, o ArrowOptions) ([]textField, *Schema, error) {
+	var fields []textField
+	var columns []Column
+	for _, s := range kept(o.Columns) {
+		if s.Role == Label && o.Unlabeled {
+			continue
+		}
+		f, c, err := newTextField(s)
+		if err != nil {
+			return nil, nil, err
+		}
+		fields, columns = append(fields, f), append(columns, c)
+	}
+	if len(columns) == 0 {
+		return nil, nil, fmt.Errorf("%s needs the list of columns: give name, dtype and role of each", format)
+	}
+	s, err := NewSchema(columns...)
+	return fields, s, err
+}
+
 // cellWriter appends the value of a text cell to a column under construction.
 type cellWriter func(b array.Builder, cell string) error
 

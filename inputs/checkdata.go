@@ -21,6 +21,8 @@ func checkData(d arrow.ArrayData) error {
 		return checkOffsets(d, bufferLen(buffers, 2))
 	case *arrow.LargeBinaryType, *arrow.LargeStringType:
 		return nil // read value by value, through the library's checks
+	case *arrow.LargeListType:
+		return checkData(d.Children()[0]) // its own offsets are checked as they are read
 	case *arrow.ListType:
 		child := d.Children()[0]
 		if err := checkOffsets(d, child.Len()); err != nil {

@@ -110,6 +110,12 @@ func logicalType(t arrow.DataType) arrow.DataType {
 		return arrow.BinaryTypes.String
 	case *arrow.LargeBinaryType:
 		return arrow.BinaryTypes.Binary
+	case *arrow.LargeListType:
+		return arrow.ListOf(logicalType(t.Elem()))
+	case *arrow.ListType:
+		if elem := logicalType(t.Elem()); !arrow.TypeEqual(elem, t.Elem()) {
+			return arrow.ListOf(elem)
+		}
 	}
 	return t
 }
@@ -149,8 +155,11 @@ func (cc conformColumn) convert(mem memory.Allocator, arr arrow.Array, t arrow.D
 		defer d.Release()
 		return array.MakeFromData(d), nil
 	}
-	if list, ok := arr.(*array.List); ok && cc.out.Ragged {
+	if list, ok := arr.(array.ListLike); ok && cc.out.Ragged {
 		return cc.rewriteLists(mem, list, first)
+	}
+	if len(cc.out.Shape) > 0 && arr.NullN() == 0 {
+		return nil, fmt.Errorf("%s can be read as a ragged column only: leave its shape out, or write %s", arr.DataType(), t)
 	}
 	if len(cc.out.Shape) > 0 || cc.out.Ragged {
 		return nil, fmt.Errorf("row %d of the file is null: filter such rows before", first+int64(max(firstNull(arr), 0)))
@@ -205,38 +214,6 @@ func (cc conformColumn) rewrite(mem memory.Allocator, arr arrow.Array, first int
 	return b.NewArray(), nil
 }
 
-// rewriteLists is rewrite of a ragged column; a null becomes an empty list.
-func (cc conformColumn) rewriteLists(mem memory.Allocator, arr *array.List, first int64) (arrow.Array, error) {
-	write, err := newCellWriter(cc.spec, cc.out)
-	if err != nil {
-		return nil, err
-	}
-	t, err := cc.out.element()
-	if err != nil {
-		return nil, err
-	}
-	b := array.NewListBuilder(mem, t)
-	defer b.Release()
-	for i := range arr.Len() {
-		if arr.IsNull(i) && cc.out.Role == Label {
-			return nil, fmt.Errorf("row %d of the file: %w", first+int64(i), errMissingList)
-		}
-		b.Append(true)
-		if arr.IsNull(i) {
-			continue
-		}
-		for k := offsetAt(arr.Data(), i); k < offsetAt(arr.Data(), i+1); k++ {
-			if arr.ListValues().IsNull(k) {
-				return nil, fmt.Errorf("row %d of the file: list holds null: leave it out of the list", first+int64(i))
-			}
-			if err := write(b.ValueBuilder(), cellText(arr.ListValues(), k)); err != nil {
-				return nil, fmt.Errorf("row %d of the file: %w", first+int64(i), err)
-			}
-		}
-	}
-	return b.NewArray(), nil
-}
-
 // cellText returns a value as text.
 func cellText(arr arrow.Array, i int) string {
 	switch a := arr.(type) {
@@ -259,22 +236,4 @@ func retype(d arrow.ArrayData, t arrow.DataType) arrow.ArrayData {
 		children = []arrow.ArrayData{child}
 	}
 	return array.NewData(t, d.Len(), d.Buffers(), children, d.NullN(), d.Offset())
-}
-
-// fixList returns lists that all have the right length as lists of a fixed size.
-func fixList(list *array.List, t *arrow.FixedSizeListType) (arrow.Array, error) {
-	n := int(t.Len())
-	for i := range list.Len() {
-		if got := offsetAt(list.Data(), i+1) - offsetAt(list.Data(), i); got != n {
-			return nil, fmt.Errorf("a row has %d elements, expected %d: correct the shape, or leave it out for a ragged column", got, n)
-		}
-	}
-	start := int64(offsetAt(list.Data(), 0))
-	child := array.NewSliceData(list.Data().Children()[0], start, start+int64(n*list.Len()))
-	defer child.Release()
-	elems := retype(child, t.Elem())
-	defer elems.Release()
-	d := array.NewData(t, list.Len(), []*memory.Buffer{nil}, []arrow.ArrayData{elems}, 0, 0)
-	defer d.Release()
-	return array.MakeFromData(d), nil
 }

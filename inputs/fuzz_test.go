@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/apache/arrow/go/v15/arrow/memory"
@@ -50,9 +51,11 @@ func FuzzCSV(f *testing.F) {
 func FuzzJSONL(f *testing.F) {
 	f.Add([]byte(`{"x": 1, "y": "a", "z": [1, 2]}` + "\n" + `{"x": null, "y": true, "z": [[1], [2]]}`))
 	f.Add([]byte("[]\n{}\n"))
+	f.Add([]byte(`{"x": 1, "y": "a", "z": [1, 2], "r": ["a", "c"]}` + "\n" + `{"y": true, "z": [[1], [2]], "r": [[]]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		format, err := newJSONFormat(ArrowOptions{Allocator: checked(t), Columns: []ColumnSpec{
-			{Name: "x", Default: 0}, {Name: "y", DType: "string"}, {Name: "z", DType: "int64", Shape: []int{2}}}})
+			{Name: "x", Default: 0}, {Name: "y", DType: "string"}, {Name: "z", DType: "int64", Shape: []int{2}},
+			{Name: "r", Ragged: true, Vocabulary: []string{"a"}}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,7 +112,8 @@ func fuzzRecords(t *testing.T, data []byte, open func(seekable) (*recordFile, er
 	if len(data) > maxFuzzFile {
 		t.Skip("too large")
 	}
-	r, err := newRecordReader("fuzz", ArrowOptions{Columns: pyColumns[:9], Allocator: memory.DefaultAllocator}, nil, func() (*recordFile, error) {
+	columns := append(slices.Clone(pyColumns[:9]), ColumnSpec{Name: "ragged", DType: "float64", Ragged: true})
+	r, err := newRecordReader("fuzz", ArrowOptions{Columns: columns, Allocator: memory.DefaultAllocator}, nil, func() (*recordFile, error) {
 		return open(memoryFile{bytes.NewReader(data)})
 	})
 	if err == nil {

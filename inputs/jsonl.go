@@ -49,24 +49,8 @@ type jsonFormat struct {
 }
 
 func newJSONFormat(o ArrowOptions) (*jsonFormat, error) {
-	f := &jsonFormat{mem: alloc(o.Allocator)}
-	var columns []Column
-	for _, s := range kept(o.Columns) {
-		if s.Role == Label && o.Unlabeled {
-			continue
-		}
-		field, c, err := newTextField(s)
-		if err != nil {
-			return nil, err
-		}
-		f.fields, columns = append(f.fields, field), append(columns, c)
-	}
-	if len(columns) == 0 {
-		return nil, fmt.Errorf("jsonl needs the list of columns: give name, dtype and role of each")
-	}
-	var err error
-	f.schema, err = NewSchema(columns...)
-	return f, err
+	fields, schema, err := declared("jsonl", o)
+	return &jsonFormat{schema: schema, mem: alloc(o.Allocator), fields: fields}, err
 }
 
 func (f *jsonFormat) reader(name string, in io.Reader, closer io.Closer) *jsonReader {

@@ -57,8 +57,13 @@ func listFile(t *testing.T, lists ...[]string) []byte {
 	}
 	rec := b.NewRecord()
 	defer rec.Release()
+	return ipcFile(t, rec)
+}
+
+func ipcFile(t *testing.T, rec arrow.Record) []byte {
+	t.Helper()
 	var out bytes.Buffer
-	w := ipc.NewWriter(&out, ipc.WithSchema(s))
+	w := ipc.NewWriter(&out, ipc.WithSchema(rec.Schema()))
 	if err := w.Write(rec); err != nil {
 		t.Fatal(err)
 	}
@@ -95,6 +100,42 @@ func TestRaggedColumns(t *testing.T) {
 			}
 			checkDataset(t, ds)
 			checkDataset(t, Pipe(ds, Shuffle(4, 1), Batch(2, false)))
+		}
+	}
+}
+
+// TestListsOfOtherKinds reads lists as other libraries write them: with 64-bit
+// offsets, of dictionaries.
+func TestListsOfOtherKinds(t *testing.T) {
+	words := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: arrow.BinaryTypes.String}
+	s := arrow.NewSchema([]arrow.Field{{Name: "large", Type: arrow.LargeListOf(arrow.BinaryTypes.LargeString), Nullable: true}, {Name: "words", Type: arrow.ListOf(words), Nullable: true}}, nil)
+	b := array.NewRecordBuilder(memory.DefaultAllocator, s)
+	defer b.Release()
+	for _, l := range [][]string{{"x", "y"}, nil, {"y"}} {
+		large, list := b.Field(0).(*array.LargeListBuilder), b.Field(1).(*array.ListBuilder)
+		large.Append(l != nil)
+		list.Append(l != nil)
+		for _, v := range l {
+			large.ValueBuilder().(*array.LargeStringBuilder).Append(v)
+			if err := list.ValueBuilder().(*array.BinaryDictionaryBuilder).AppendString(v); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	rec := b.NewRecord()
+	defer rec.Release()
+	file := write(t, "f", ipcFile(t, rec))
+	for _, name := range []string{"large", "words"} {
+		ds, err := ArrowFile([]string{file}, ArrowOptions{Columns: []ColumnSpec{{Name: name}}, Allocator: checked(t)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := raggedText(t, ds, name); got != "[x y] [] [y]" {
+			t.Errorf("%s: got %s", name, got)
+		}
+		spec := Spec{Format: "arrow", Files: []string{file}, Columns: []ColumnSpec{{Name: name, Shape: []int{2}}}, Take: 1}
+		if err := readAll(spec, Context{Allocator: checked(t)}); err == nil || !strings.Contains(err.Error(), "column \""+name) {
+			t.Errorf("%s with a shape: got %v", name, err)
 		}
 	}
 }

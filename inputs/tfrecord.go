@@ -67,25 +67,15 @@ type exampleFormat struct {
 }
 
 func newExampleFormat(o ArrowOptions) (*exampleFormat, error) {
-	f := &exampleFormat{mem: alloc(o.Allocator), byName: map[string]int{}}
-	var columns []Column
-	for _, s := range kept(o.Columns) {
-		if s.Role == Label && o.Unlabeled {
-			continue
-		}
-		field, c, err := newTextField(s)
-		if err != nil {
-			return nil, err
-		}
-		f.byName[s.Name] = len(columns)
-		f.fields, columns = append(f.fields, field), append(columns, c)
+	fields, schema, err := declared("tfrecord", o)
+	if err != nil {
+		return nil, err
 	}
-	if len(columns) == 0 {
-		return nil, fmt.Errorf("tfrecord needs the list of columns: give name, dtype and role of each")
+	f := &exampleFormat{schema: schema, mem: alloc(o.Allocator), fields: fields, byName: make(map[string]int, len(fields))}
+	for i, field := range fields {
+		f.byName[field.spec.Name] = i
 	}
-	var err error
-	f.schema, err = NewSchema(columns...)
-	return f, err
+	return f, nil
 }
 
 func (f *exampleFormat) reader(name string, in io.Reader, closer io.Closer) *exampleReader {

@@ -32,8 +32,8 @@ JSON (.jsonl, .json), Arrow (.arrow) or Parquet (.parquet). Labels are not
 needed. predict.keys chooses among the model's predictions.
 
 With --input, the examples come from that file, all of them: split, skip and
-take of the config do not apply. A .csv, .parquet, .arrow, .jsonl or .tfrecord file is
-taken as its extension says.`,
+take of the config do not apply. A .csv, .parquet, .arrow, .jsonl or .tfrecord
+file is taken as its extension says.`,
 		Example: `  goestimator predict --config configs/iris.yaml --input flowers.csv
   goestimator predict --config configs/glyphs.yaml --output predictions.parquet --set predict.keys=class_ids`,
 		Args: noArgs,
