@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/tls"
 	"log/slog"
+	"math"
 	"net/http"
+	"runtime"
 	"time"
 
 	"github.com/goestimator/goestimator/serving/grpcapi"
@@ -27,9 +29,15 @@ func (s *Server) service(entrypoint string) *inference.Service {
 	}
 }
 
+// streamWindow is how much of a request may be on its way, in bytes.
+const streamWindow = 1 << 20
+
 // newGRPC makes a gRPC server with all services; secure is nil for plaintext.
 func (s *Server) newGRPC(secure *tls.Config) *grpc.Server {
 	opts := []grpc.ServerOption{
+		// Windows of a fixed size: without them every request is followed by a ping that measures the connection.
+		grpc.InitialWindowSize(streamWindow), grpc.InitialConnWindowSize(4 * streamWindow),
+		grpc.NumStreamWorkers(uint32(4 * runtime.GOMAXPROCS(0))), // goroutines whose stacks have grown already
 		grpc.ChainUnaryInterceptor(s.registry.Unary),
 		grpc.ChainStreamInterceptor(s.registry.Stream, s.endStreams),
 		// Clients may keep connections through proxies alive; those of hosts that are gone are found out.
@@ -45,7 +53,7 @@ func (s *Server) newGRPC(secure *tls.Config) *grpc.Server {
 	if s.o.Tracing != nil {
 		opts = append(opts, grpc.StatsHandler(tracing.StatsHandler()))
 	}
-	opts = append(opts, grpcapi.Options(grpcapi.Limits{Timeout: s.o.Requests.GRPCTimeout, Log: s.o.Log})...)
+	opts = append(opts, grpcapi.Options(grpcapi.Limits{Timeout: s.o.Requests.GRPCTimeout, MaxMessage: int(min(s.o.Requests.MaxBytes, math.MaxInt32)), Log: s.o.Log})...)
 	g := grpc.NewServer(opts...)
 	grpcapi.Register(g, s.service("GRPC"), &grpcapi.Models{Catalog: s.models, Reloader: s, Metric: s.metric})
 	grpc_health_v1.RegisterHealthServer(g, s.health)
@@ -103,7 +111,7 @@ func (s *Server) newREST() *http.Server {
 	}
 	h := rest.New(rest.Options{
 		Service: s.service("REST"), Catalog: s.models, Ready: s.Ready, Observers: s.observers,
-		Timeout: s.o.Requests.RESTTimeout, MaxBody: s.o.Requests.MaxBody, CORS: s.o.Requests.CORS, Extra: extra,
+		Timeout: s.o.Requests.RESTTimeout, MaxBody: s.o.Requests.MaxBytes, CORS: s.o.Requests.CORS, Extra: extra,
 	})
 	if s.o.Token != nil {
 		h = s.o.Token.Handler(h)
