@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -61,7 +62,7 @@ func onnxOf(g Graph, vars Variables) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &translation{values: map[graph.Output]string{}, taken: map[string]bool{}, variables: vars}
+	t := &translation{values: map[graph.Output]string{}, taken: map[string]bool{}, read: map[*graph.Node]string{}, variables: vars}
 	if err := t.run(a, s); err != nil {
 		return nil, err
 	}
@@ -82,7 +83,8 @@ func (a *assembly) onnxSignature() (Signature, error) {
 type translation struct {
 	out       onnx.Graph
 	values    map[graph.Output]string
-	taken     map[string]bool // names of values
+	taken     map[string]bool        // names of values
+	read      map[*graph.Node]string // by handle: the initializers of variables
 	variables Variables
 }
 
@@ -111,16 +113,38 @@ func (t *translation) run(a *assembly, s Signature) error {
 		t.values[n.Out(in.tensor.Index)] = t.unique(in.key)
 		t.out.Inputs = append(t.out.Inputs, t.value(in.key, in.tensor))
 	}
+	names := make([]string, len(s.Outputs))
+	for i, o := range s.Outputs {
+		names[i] = t.unique(o.Name) // before nodes and variables take it
+	}
+	if err := t.checkSize(nodes); err != nil {
+		return err
+	}
 	if err := t.nodes(nodes); err != nil {
 		return err
 	}
-	for _, o := range s.Outputs {
-		from := t.values[pruned[o.Output.Node.Name].Out(o.Output.Index)]
-		name := t.unique(o.Name)
+	for i, o := range s.Outputs {
+		from, name := t.values[pruned[o.Output.Node.Name].Out(o.Output.Index)], names[i]
 		t.out.Nodes = append(t.out.Nodes, onnx.Node{Op: "Identity", Name: name, Inputs: []string{from}, Outputs: []string{name}})
 		t.out.Outputs = append(t.out.Outputs, t.value(name, o.Output))
 	}
 	t.dropUnused()
+	return nil
+}
+
+// checkSize fails where the variables alone are too much for a file, before they are read.
+func (t *translation) checkSize(nodes []*graph.Node) error {
+	total := 0
+	for _, n := range nodes {
+		shape, ok1 := n.Attrs["shape"].(graph.Shape)
+		d, ok2 := n.Attrs["dtype"].(graph.DType)
+		if n.Op != "VarHandleOp" || !ok1 || !ok2 || !shape.Known() {
+			continue
+		}
+		if total += graph.NumElements(shape.At(0)) * d.Size(); total > math.MaxInt32 {
+			return onnx.ErrTooLarge
+		}
+	}
 	return nil
 }
 

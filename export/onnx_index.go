@@ -26,13 +26,17 @@ func gather(s *site) error {
 	if err != nil {
 		return err
 	}
-	switch b := s.node.Int("batch_dims", 0); {
-	case b == 0:
+	batch := s.node.Int("batch_dims", 0)
+	if r := s.node.Inputs[1].Shape().Rank(); batch < 0 && r >= 0 {
+		batch += r
+	}
+	switch {
+	case batch == 0:
 		return s.emit("Gather", map[string]any{"axis": axis}, s.in(0), s.in(1))
-	case b == 1 && axis == 1 && s.node.Inputs[0].Shape().Rank() == 2 && s.node.Inputs[1].Shape().Rank() == 2:
+	case batch == 1 && axis == 1 && s.node.Inputs[0].Shape().Rank() == 2 && s.node.Inputs[1].Shape().Rank() == 2:
 		return s.emit("GatherElements", map[string]any{"axis": 1}, s.in(0), s.in(1))
 	}
-	return fmt.Errorf("batch_dims %d of shapes %v and %v is not translated", s.node.Int("batch_dims", 0), s.node.Inputs[0].Shape(), s.node.Inputs[1].Shape())
+	return fmt.Errorf("batch_dims %d of shapes %v and %v is not translated", batch, s.node.Inputs[0].Shape(), s.node.Inputs[1].Shape())
 }
 
 // oneHot has no 1 for a negative id, which ONNX counts from the end: such become the first id that is too high.

@@ -3,6 +3,7 @@ package export
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/goestimator/goestimator/internal/graph"
 )
@@ -10,6 +11,9 @@ import (
 // onnxOps are the ops that have a form in ONNX, by TensorFlow's names. Definitions
 // are those of the operators' version 17.
 var onnxOps = merged(mathOps, shapeOps, imageOps, indexOps, structureOps)
+
+// OnnxOps are the ops that have a form in ONNX, sorted.
+func OnnxOps() []string { return slices.Sorted(maps.Keys(onnxOps)) }
 
 func merged(families ...map[string]func(*site) error) map[string]func(*site) error {
 	all := map[string]func(*site) error{}

@@ -34,9 +34,12 @@ func onnxConst(s *site) error {
 	return s.yield(s.constant("value", t))
 }
 
-// readVariable makes the value of a variable an initializer of its name.
+// readVariable makes the value of a variable an initializer of its name, one whoever reads it.
 func readVariable(s *site) error {
 	n := s.node.Inputs[0].Node
+	if known := s.read[n]; known != "" {
+		return s.yield(known)
+	}
 	name := n.Str("shared_name")
 	if name == "" {
 		name = n.Name
@@ -46,6 +49,7 @@ func readVariable(s *site) error {
 		return err
 	}
 	unique := s.unique(name)
+	s.read[n] = unique
 	s.out.Initializers = append(s.out.Initializers, onnx.Initializer{Name: unique, Tensor: t})
 	return s.yield(unique)
 }

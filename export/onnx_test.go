@@ -1,0 +1,95 @@
+package export_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/goestimator/goestimator/export"
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/atomicfile"
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/onnx"
+	"github.com/goestimator/goestimator/models"
+)
+
+// shared is a model that reads a variable of that shape twice, and calls an output as the variable is called.
+func shared(t *testing.T, rows int, value func(string) (*graph.Tensor, error)) export.Model {
+	t.Helper()
+	b := graph.NewBuilder(graph.New())
+	x := b.Placeholder("x", typ(graph.Float32, graph.BatchOf(2)))
+	vt := typ(graph.Float32, graph.ShapeOf(rows, 2))
+	v := b.Variable("w", vt)
+	attrs := graph.Attrs{"T": graph.Float32, "transpose_a": false, "transpose_b": true}
+	y := b.Op("MatMul", "y", typ(graph.Float32, graph.BatchOf(rows)), attrs, x, b.Read(v, vt))
+	z := b.Op("MatMul", "z", typ(graph.Float32, graph.BatchOf(rows)), attrs, x, b.Op("ReadVariableOp", "again", vt, graph.Attrs{"dtype": graph.Float32}, v))
+	if b.Err() != nil {
+		t.Fatal(b.Err())
+	}
+	return export.Model{Variables: export.Variables{Value: value}, Graphs: []export.Graph{{Mode: models.Predict, IR: b.Graph, Input: export.Raw(),
+		Feeds:      []export.Feed{{Column: inputs.Column{Name: "x", DType: graph.Float32, Shape: []int{2}}, Values: x}},
+		Signatures: []export.Signature{{Name: "predict", Kind: export.Predict, Outputs: []export.Named{{Name: "w", Output: y}, {Name: "z", Output: z}}}}}}}
+}
+
+// TestONNXVariables: a variable is in the file once, and gives way to an output of its name.
+func TestONNXVariables(t *testing.T) {
+	value := floats([]int{3, 2}, 1, 2, 3, 4, 5, 6)
+	base := t.TempDir()
+	dir, err := export.ONNX(atomicfile.OS{}, base, shared(t, 3, func(string) (*graph.Tensor, error) { return value, nil }), export.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, export.OnnxFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := bytes.Count(data, value.Bytes); n != 1 {
+		t.Errorf("the variable is %d times in the file", n)
+	}
+	if !bytes.Contains(data, []byte("w_1")) {
+		t.Error("expected the variable, not the output, to get another name")
+	}
+	if names, err := os.ReadDir(base); err != nil || len(names) != 1 {
+		t.Errorf("in the base are %v, %v", names, err)
+	}
+}
+
+// TestONNXTooLarge: nothing is read of what will not fit.
+func TestONNXTooLarge(t *testing.T) {
+	base := t.TempDir()
+	_, err := export.ONNX(atomicfile.OS{}, base, shared(t, 1<<29, func(string) (*graph.Tensor, error) {
+		t.Error("the variable was read")
+		return nil, os.ErrInvalid
+	}), export.Options{})
+	if !errors.Is(err, onnx.ErrTooLarge) {
+		t.Errorf("got %v", err)
+	}
+	if names, _ := os.ReadDir(base); len(names) > 0 {
+		t.Errorf("left over: %v", names)
+	}
+}
+
+func TestONNXRefuses(t *testing.T) {
+	m := newToy()
+	for want, model := range map[string]export.Model{
+		"expected a graph to predict":            {},
+		"examples cannot be parsed there":        m.model(m.graph(export.Parsing(), m.predicting("predict"))),
+		"ONNX has no form of the ops Foo (node)": strange(),
+	} {
+		if _, err := export.ONNX(atomicfile.OS{}, t.TempDir(), model, quiet); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, expected %q", err, want)
+		}
+	}
+}
+
+// strange is a model of an op that nobody knows.
+func strange() export.Model {
+	b := graph.NewBuilder(graph.New())
+	x := b.Placeholder("x", typ(graph.Float32, graph.BatchOf()))
+	y := b.Op("Foo", "node", x.Type(), nil, x)
+	return export.Model{Graphs: []export.Graph{{Mode: models.Predict, IR: b.Graph, Input: export.Raw(), Feeds: []export.Feed{{Column: inputs.Column{Name: "x", DType: graph.Float32}, Values: x}},
+		Signatures: []export.Signature{{Name: "predict", Kind: export.Predict, Outputs: []export.Named{{Name: "y", Output: y}}}}}}}
+}
