@@ -37,7 +37,7 @@ func (s *Server) newManager() (*manager.Manager, error) {
 
 // wrap puts batching and the refusal of overload before a model.
 func (s *Server) wrap(id servable.ID, m servable.Model, dir string) (servable.Model, error) {
-	over := limit.Options{Hold: true}
+	over := limit.Options{Hold: true, Waiting: &s.waiting}
 	if b := s.o.Batching; b != nil {
 		p := b.Parameters
 		if b.PerModel {
@@ -50,7 +50,7 @@ func (s *Server) wrap(id servable.ID, m servable.Model, dir string) (servable.Mo
 			}
 		}
 		m = batching.New(id, m, p, s.scheduler)
-		over = limit.Options{Rows: true, Slots: b.NumBatchThreads * p.MaxBatchSize}
+		over = limit.Options{Rows: true, Slots: b.NumBatchThreads * p.BatchRows()}
 	}
 	if s.o.Overload == nil {
 		return m, nil

@@ -61,7 +61,7 @@ type Batching struct {
 // Overload says that requests are refused which would wait long.
 type Overload struct {
 	Slots    int           // runs of a model at the same time; 0: as many as there are CPUs
-	MaxDelay time.Duration // longest estimated wait; 0: as long as one run takes
+	MaxDelay time.Duration // longest estimated wait; 0: as long as one run takes, or 5 ms
 }
 
 // Requests says how requests are answered.
@@ -71,7 +71,7 @@ type Requests struct {
 	CORS         bool          // pages of any origin may call
 	Content      bool          // tensors in replies as tensor_content
 	CheckMethods bool          // a signature's method must fit the call
-	MaxBody      int64         // bytes of a REST body; 0: 512 MiB
+	MaxBytes     int64         // of a request, also decompressed; 0: 512 MiB over REST, 2 GiB over gRPC
 }
 
 func (o *Options) setDefaults() error {

@@ -32,6 +32,7 @@ type Server struct {
 	registry  *monitoring.Registry
 	requests  *requestlog.Logger
 	scheduler *batching.Scheduler // nil: no batching
+	waiting   atomic.Int64        // requests that wait for their turn because of Options.Overload
 	observers []inference.Observer
 	page      *page.Page // nil: none
 	health    *health.Server
@@ -78,7 +79,18 @@ func New(o Options) (*Server, error) {
 	if b := o.Batching; b != nil {
 		s.scheduler = batching.NewScheduler(batching.Options{Threads: b.NumBatchThreads, Name: b.ThreadPoolName, Observer: s.registry})
 	}
+	if err := s.registry.Gauge("serving_queue", "Requests (with batching: rows) that wait for their turn.", s.queued); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	return s, nil
+}
+
+// queued is how much waits for its turn.
+func (s *Server) queued() float64 {
+	if s.scheduler != nil {
+		return float64(s.scheduler.Queued())
+	}
+	return float64(s.waiting.Load())
 }
 
 // Addresses are those that a Server listens at, as host:port or a path; "" where it does not.

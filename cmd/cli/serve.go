@@ -25,10 +25,10 @@ type serveFlags struct {
 
 	batching, perModelBatching bool
 	batchingFile               string
-	maxWait                    int
+	maxWait                    string
 
 	monitoringFile, sslFile, cert, key, clientCA, tokenFile, traces, tags string
-	restTimeout                                                           int
+	restTimeout, maxBytes                                                 int
 	cors, content, checkMethods, accessLog, noPage, json                  bool
 
 	ignored []string // flags of TensorFlow Serving without a meaning here
@@ -158,11 +158,12 @@ func (f *serveFlags) addPorts(flags *pflag.FlagSet) {
 
 func (f *serveFlags) addRequests(flags *pflag.FlagSet) {
 	flags.IntVar(&f.restTimeout, "rest-api-timeout-in-ms", 30_000, "longest time of a REST call")
+	flags.IntVar(&f.maxBytes, "max-request-bytes", 0, "largest request, also decompressed; 0: 512 MiB over REST, 2 GiB over gRPC")
 	flags.BoolVar(&f.batching, "enable-batching", false, "let requests share runs of a model")
 	flags.StringVar(&f.batchingFile, "batching-parameters-file", "", "BatchingParameters as text")
 	flags.BoolVar(&f.perModelBatching, "enable-per-model-batching-parameters", false, "prefer batching_params.pbtxt in a version's folder")
 	flags.IntVar(&f.runs, "max-concurrent-runs", 0, "runs of a model at the same time; 0: as many as there are CPUs")
-	flags.IntVar(&f.maxWait, "max-wait-ms", 0, "refuse requests that would wait longer for their turn; 0: none")
+	flags.StringVar(&f.maxWait, "max-wait-ms", "0", "refuse requests that would wait longer for their turn; auto: longer than a run takes; 0: none")
 	flags.BoolVar(&f.content, "enable-serialization-as-tensor-content", false, "tensors in gRPC replies as tensor_content")
 	flags.BoolVar(&f.checkMethods, "enable-signature-method-name-check", false, "a signature answers only requests of its method")
 	flags.StringVar(&f.monitoringFile, "monitoring-config-file", "", "MonitoringConfig as text: path of the metrics, or none")

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -29,7 +31,8 @@ func (f *serveFlags) options(set *pflag.FlagSet, log *slog.Logger) (serving.Opti
 		NoPage:    f.noPage,
 		AccessLog: f.accessLog,
 		Requests: serving.Requests{
-			RESTTimeout: time.Duration(f.restTimeout) * time.Millisecond, CORS: f.cors, Content: f.content, CheckMethods: f.checkMethods,
+			RESTTimeout: time.Duration(f.restTimeout) * time.Millisecond, MaxBytes: int64(f.maxBytes),
+			CORS: f.cors, Content: f.content, CheckMethods: f.checkMethods,
 		},
 		WarmUpRuns: f.warmUpRuns,
 		Drain:      time.Duration(f.drain) * time.Second,
@@ -74,7 +77,7 @@ func (f *serveFlags) checkNumbers(_ *serving.Options, _ *pflag.FlagSet) error {
 		{"max-loaded-models", f.loaded, 0, 1 << 30}, {"num-load-threads", f.loadThreads, 0, 1 << 20},
 		{"max-num-load-retries", f.retries, 0, 1 << 30}, {"load-retry-interval-micros", f.retryMicros, 0, 1 << 50},
 		{"num-request-iterations-for-warmup", f.warmUpRuns, 1, 1 << 20}, {"rest-api-timeout-in-ms", f.restTimeout, 1, 1 << 40},
-		{"max-concurrent-runs", f.runs, 0, 1 << 20}, {"max-wait-ms", f.maxWait, 0, 1 << 40},
+		{"max-request-bytes", f.maxBytes, 0, math.MaxInt32}, {"max-concurrent-runs", f.runs, 0, 1 << 20},
 	} {
 		if n.is < n.min || n.is > n.max {
 			return fmt.Errorf("--%s: got %d, expected %d to %d", n.flag, n.is, n.min, n.max)
@@ -186,9 +189,22 @@ func (f *serveFlags) setBatching(o *serving.Options, set *pflag.FlagSet) error {
 		}
 		o.Batching = &b
 	}
-	if f.maxWait > 0 {
-		o.Overload = &serving.Overload{Slots: f.runs, MaxDelay: time.Duration(f.maxWait) * time.Millisecond}
+	return f.setOverload(o)
+}
+
+func (f *serveFlags) setOverload(o *serving.Options) error {
+	over := &serving.Overload{Slots: f.runs}
+	if f.maxWait != "auto" {
+		ms, err := strconv.ParseUint(f.maxWait, 10, 40)
+		if err != nil {
+			return fmt.Errorf("--max-wait-ms: got %q, expected auto or a number from 0", f.maxWait)
+		}
+		if ms == 0 {
+			return nil
+		}
+		over.MaxDelay = time.Duration(ms) * time.Millisecond
 	}
+	o.Overload = over
 	return nil
 }
 

@@ -97,8 +97,8 @@ func ForModel(dir string) (p Parameters, ok bool, err error) {
 	return p, err == nil, err
 }
 
-// limit is the most rows of a batch.
-func (p Parameters) limit() int {
+// BatchRows is the most rows of a batch.
+func (p Parameters) BatchRows() int {
 	if p.EnableLargeBatchSplitting && p.MaxExecutionBatchSize > 0 {
 		return p.MaxExecutionBatchSize
 	}
@@ -137,14 +137,14 @@ func (p Parameters) validateSizes() error {
 		before = n
 	}
 	switch {
-	case before == p.limit():
+	case before == p.BatchRows():
 		return nil
 	case !p.EnableLargeBatchSplitting:
 		return invalid("Last entry in allowed_batch_sizes must match max_batch_size; last entry was %d; expected %d", before, p.MaxBatchSize)
 	case before > p.MaxBatchSize:
 		return invalid("Last entry in allowed_batch_sizes must be less than or equal to max_batch_size; last entry was %d; expected %d", before, p.MaxBatchSize)
 	}
-	return invalid("Last entry in allowed_batch_sizes must be equal to max_execution_batch_size; last entry was %d; expected %d", before, p.limit())
+	return invalid("Last entry in allowed_batch_sizes must be equal to max_execution_batch_size; last entry was %d; expected %d", before, p.BatchRows())
 }
 
 // allowed is the size that a batch of so many rows is run with.

@@ -82,7 +82,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`enable_large_batch_splitting { value: true } max_execution_batch_size { value: -1 }`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		p, err := Parse(text)
-		if err == nil && (p.Validate() != nil || p.limit() < 1 || p.BatchTimeout < 0) {
+		if err == nil && (p.Validate() != nil || p.BatchRows() < 1 || p.BatchTimeout < 0) {
 			t.Errorf("accepted %+v", p)
 		}
 	})

@@ -35,7 +35,7 @@ func TestHistories(t *testing.T) {
 			p.MaxExecutionBatchSize = rapid.IntRange(1, p.MaxBatchSize).Draw(r, "execution")
 		}
 		if rapid.Bool().Draw(r, "sizes") {
-			p.AllowedBatchSizes = []int{p.limit()}
+			p.AllowedBatchSizes = []int{p.BatchRows()}
 		}
 		if err := p.Validate(); err != nil {
 			r.Fatal(err)
@@ -66,7 +66,7 @@ func live(ctx context.Context, p Parameters, history []arrival) error {
 	}
 	m := New(servable.ID{}, &servable.Func{Compute: func(ctx context.Context, feeds map[string]*graph.Tensor, _ []string) ([]*graph.Tensor, error) {
 		n := feeds["x"].Shape[0]
-		if n > p.limit() || n != p.allowed(n) {
+		if n > p.BatchRows() || n != p.allowed(n) {
 			report("a batch of a size that is not allowed")
 		}
 		select {
@@ -102,7 +102,7 @@ func live(ctx context.Context, p Parameters, history []arrival) error {
 				report(err.Error())
 			case took > a.patience:
 				report("answered after its deadline")
-			case len(history) == 1 && c == codes.OK && a.rows <= p.limit() && took > p.BatchTimeout+busy:
+			case len(history) == 1 && c == codes.OK && a.rows <= p.BatchRows() && took > p.BatchTimeout+busy:
 				report("a lone request waited too long")
 			}
 		})

@@ -57,9 +57,9 @@ type queue struct {
 func (q *queue) capacity() int {
 	p := q.model.p
 	free := max(p.MaxEnqueuedBatches, 1) - len(q.batches)
-	rows := max(free, 0) * p.limit()
+	rows := max(free, 0) * p.BatchRows()
 	if n := len(q.batches); n > 0 {
-		rows += p.limit() - q.batches[n-1].rows
+		rows += p.BatchRows() - q.batches[n-1].rows
 	}
 	return rows
 }
@@ -67,7 +67,7 @@ func (q *queue) capacity() int {
 // fits says whether a task may be added unsplit.
 func (q *queue) fits(rows int) bool {
 	n := len(q.batches)
-	if n == 0 || q.batches[n-1].rows+rows <= q.model.p.limit() {
+	if n == 0 || q.batches[n-1].rows+rows <= q.model.p.BatchRows() {
 		return true
 	}
 	return n < q.model.p.MaxEnqueuedBatches
@@ -76,7 +76,7 @@ func (q *queue) fits(rows int) bool {
 // add puts a task that fits into the open batch, or into a new one.
 func (q *queue) add(t *task, wake func()) {
 	n := len(q.batches)
-	if n == 0 || q.batches[n-1].rows+t.rows() > q.model.p.limit() {
+	if n == 0 || q.batches[n-1].rows+t.rows() > q.model.p.BatchRows() {
 		b := &batch{queue: q, opened: t.queued}
 		if d := q.model.p.BatchTimeout; d > 0 {
 			b.timer = time.AfterFunc(d, wake)
@@ -93,7 +93,7 @@ func (q *queue) add(t *task, wake func()) {
 // ready says whether the first batch may be taken.
 func (q *queue) ready(now time.Time, closing bool) bool {
 	b := q.batches[0]
-	return len(q.batches) > 1 || closing || b.rows >= q.model.p.limit() || now.Sub(b.opened) >= q.model.p.BatchTimeout
+	return len(q.batches) > 1 || closing || b.rows >= q.model.p.BatchRows() || now.Sub(b.opened) >= q.model.p.BatchTimeout
 }
 
 // take removes the first batch.

@@ -186,12 +186,12 @@ func (q *queue) split(r *request) bool {
 	if rows > q.capacity() {
 		return false
 	}
-	room := q.model.p.limit()
+	room := q.model.p.BatchRows()
 	if n := len(q.batches); n > 0 && q.batches[n-1].rows < room {
 		room -= q.batches[n-1].rows
 	}
 	r.tasks = r.tasks[:0]
-	for from := 0; from < rows; room = q.model.p.limit() {
+	for from := 0; from < rows; room = q.model.p.BatchRows() {
 		to := min(from+room, rows)
 		r.tasks = append(r.tasks, &task{req: r, from: from, to: to})
 		from = to

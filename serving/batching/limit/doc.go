@@ -11,7 +11,8 @@
 // comes beyond it is refused with RESOURCE_EXHAUSTED, and so is what would end past
 // its deadline. Where MaxDelay is zero it is one run: the limit is two units for
 // each slot, accepted requests take at most twice the time of a lone one, and there
-// is always a next request for a slot that becomes free.
+// is always a next request for a slot that becomes free. Of runs that are shorter than
+// 5 ms more may wait, for that long: bursts that nobody feels are not refused.
 //
 // For a model that batches, slots may promise more than there is: a batch of 1000
 // rows may take a hundred times as long as one of 10. So the Limiter learns from

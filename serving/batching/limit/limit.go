@@ -2,7 +2,9 @@ package limit
 
 import (
 	"context"
+	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -13,13 +15,18 @@ import (
 type Options struct {
 	// Slots is the work that the model does at the same time: runs without batching, num_batch_threads × rows of a batch with.
 	Slots int
-	// MaxDelay is the longest estimated wait; 0: as long as one run takes.
+	// MaxDelay is the longest estimated wait; 0: as long as one run takes, or 5 ms.
 	MaxDelay time.Duration
 	// Rows counts a request's rows as its work, for models that batch; otherwise a request is one.
 	Rows bool
 	// Hold lets only Slots units into the model at once, the others wait in order; not for models that batch, which queue.
 	Hold bool
+	// Waiting counts the requests that wait because of Hold, of all Limiters that share it; nil: nobody is told.
+	Waiting *atomic.Int64
 }
+
+// unfelt is a wait that is short whatever a run takes: many clients of a quick model ask at once without there being too many.
+const unfelt = 5 * time.Millisecond
 
 // A Limiter refuses requests that would wait too long. It is safe for concurrent use.
 type Limiter struct {
@@ -37,6 +44,9 @@ type Limiter struct {
 // New returns a Limiter; fewer than one slot are one.
 func New(o Options) *Limiter {
 	o.Slots = max(o.Slots, 1)
+	if o.Waiting == nil {
+		o.Waiting = new(atomic.Int64)
+	}
 	l := &Limiter{o: o}
 	if o.Hold {
 		l.slots = make(chan struct{}, o.Slots)
@@ -68,13 +78,11 @@ func (l *Limiter) Admit(ctx context.Context, units int) (done func(), err error)
 		return nil, err
 	}
 	if l.o.Hold {
-		select {
-		case l.slots <- struct{}{}:
-		case <-ctx.Done():
+		if err := l.wait(ctx); err != nil {
 			l.mu.Lock()
 			l.inFlight -= units
 			l.mu.Unlock()
-			return nil, status.FromContextError(ctx.Err()).Err()
+			return nil, err
 		}
 	}
 	start := time.Now()
@@ -86,21 +94,32 @@ func (l *Limiter) Admit(ctx context.Context, units int) (done func(), err error)
 	}, nil
 }
 
+// wait returns when a slot is free and taken.
+func (l *Limiter) wait(ctx context.Context) error {
+	l.o.Waiting.Add(1)
+	defer l.o.Waiting.Add(-1)
+	select {
+	case l.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return status.FromContextError(ctx.Err()).Err()
+	}
+}
+
 // budget is the longest wait.
 func (l *Limiter) budget() time.Duration {
 	if l.o.MaxDelay > 0 {
 		return l.o.MaxDelay
 	}
-	return l.alone
+	return max(l.alone, unfelt)
 }
 
-// most is how many units the slots do within the longest wait and one run.
+// most is how many units the slots do within the longest wait and one run; any, while nobody knows what a run takes.
 func (l *Limiter) most() float64 {
-	slots := float64(l.o.Slots)
 	if l.alone == 0 {
-		return 2 * slots
+		return math.MaxInt32
 	}
-	return slots * (1 + float64(l.budget())/float64(l.alone))
+	return float64(l.o.Slots) * (1 + float64(l.budget())/float64(l.alone))
 }
 
 // limit is how many units may be in flight.

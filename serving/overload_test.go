@@ -1,0 +1,66 @@
+package serving
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/serving/client"
+	"github.com/goestimator/goestimator/serving/inference/modeltest"
+	"github.com/goestimator/goestimator/serving/servable"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// TestOverload: with one request in the model and one waiting, the third is refused while they are there, on both ports;
+// the queue is among the metrics.
+func TestOverload(t *testing.T) {
+	gate, inside := make(chan struct{}), make(chan struct{}, 2)
+	first := true
+	slow := servable.LoaderFunc(func(context.Context, string) (servable.Model, error) {
+		inner := modeltest.New()
+		return &servable.Func{Sigs: inner.Signatures(), Compute: func(ctx context.Context, feeds map[string]*graph.Tensor, fetches []string) ([]*graph.Tensor, error) {
+			if first { // one slot: nobody else is here
+				first = false
+				time.Sleep(20 * time.Millisecond) // what a run takes
+			} else {
+				inside <- struct{}{}
+				<-gate
+			}
+			return inner.Run(ctx, feeds, fetches)
+		}}, nil
+	})
+	s := run(t, Options{Loader: slow, Models: single(folders(t, "m/1"), "m"), Metrics: "/metrics", Overload: &Overload{Slots: 1}}).wait(t)
+	open := sync.OnceFunc(func() { close(gate) })
+	defer open()
+	c, rest := dial(t, s.Addresses().GRPC), "http://"+s.Addresses().REST
+	if _, err := predict(t, c, "m"); err != nil {
+		t.Fatal(err)
+	}
+	var calls sync.WaitGroup
+	ask := func() {
+		if _, err := predict(t, c, "m"); err != nil {
+			t.Error(err)
+		}
+	}
+	calls.Go(ask)
+	<-inside
+	calls.Go(ask)
+	for limit := time.Now().Add(patience); s.waiting.Load() == 0 && time.Now().Before(limit); {
+		time.Sleep(time.Millisecond)
+	}
+	if got := get(t, rest+"/metrics"); !strings.Contains(got, "goestimator_serving_queue 1\n") {
+		t.Error("the metrics show no request that waits")
+	}
+	if _, err := c.Predict(testContext(t), client.Model{Name: "m"}, client.Inputs{"x": []float32{1}}); status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("gRPC: got %v", err)
+	}
+	if got := do(t, "POST", rest+"/v1/models/m:predict", `{"instances": [1]}`); !strings.HasPrefix(got, "429 ") {
+		t.Errorf("REST: got %s", got)
+	}
+	open()
+	calls.Wait()
+}
