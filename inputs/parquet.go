@@ -92,7 +92,7 @@ func (p *parquetFile) next(ctx context.Context) (arrow.Record, error) {
 		if p.group == p.file.NumRowGroups() || len(p.leaves) == 0 {
 			return nil, io.EOF
 		}
-		table, err := p.reader.ReadRowGroups(ctx, p.leaves, []int{p.group})
+		table, err := p.read(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -100,6 +100,44 @@ func (p *parquetFile) next(ctx context.Context) (arrow.Record, error) {
 		p.table = array.NewTableReader(table, parquetBatch)
 		table.Release()
 	}
+}
+
+// read returns the next row group. It reads column by column in this goroutine:
+// the library's ReadRowGroups takes one of its own, in which a panic over damaged
+// bytes would end the process.
+func (p *parquetFile) read(ctx context.Context) (arrow.Table, error) {
+	indices, err := p.reader.Manifest.GetFieldIndices(p.leaves)
+	if err != nil {
+		return nil, err
+	}
+	wanted := make(map[int]bool, len(p.leaves))
+	for _, leaf := range p.leaves {
+		wanted[leaf] = true
+	}
+	var fields []arrow.Field
+	var columns []arrow.Column
+	defer func() {
+		for i := range columns {
+			columns[i].Release()
+		}
+	}()
+	groups := []int{p.group}
+	for _, i := range indices {
+		r, err := p.reader.GetFieldReader(ctx, i, wanted, groups)
+		if err != nil {
+			return nil, err
+		}
+		data, err := p.reader.ReadColumn(groups, r)
+		if err != nil {
+			r.Release()
+			return nil, err
+		}
+		fields = append(fields, *r.Field())
+		columns = append(columns, *arrow.NewColumn(fields[len(fields)-1], data))
+		data.Release()
+		r.Release()
+	}
+	return array.NewTable(arrow.NewSchema(fields, nil), columns, -1), nil
 }
 
 func (p *parquetFile) drop() {
