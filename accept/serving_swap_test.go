@@ -221,10 +221,11 @@ func TestServingSwaps(t *testing.T) {
 	var before, most int
 	for v := int64(2); v <= int64(swaps)+1; v++ {
 		second := time.After(time.Second)
-		w := window{from: time.Now()}
 		c.newest.Store(v)
 		publish(t, base, v)
-		if !only(t, status, v) {
+		began := seen(t, status, v)
+		w := window{from: time.Now()}
+		if !began || !only(t, status, v) {
 			t.Fatalf("version %d does not take the place of version %d within %v", v, v-1, patience)
 		}
 		c.oldest.Store(v)
@@ -264,8 +265,22 @@ func TestServingSwaps(t *testing.T) {
 	}
 }
 
+// seen waits until the server knows a version, which it leaves alone until it is sure that nobody copies it any more.
+func seen(t *testing.T, c *client.Client, version int64) bool {
+	t.Helper()
+	return await(t, c, func(all []client.VersionStatus) bool { return all[0].Version >= version })
+}
+
 // only waits until a version is the only one that is not at its end.
 func only(t *testing.T, c *client.Client, version int64) bool {
+	t.Helper()
+	return await(t, c, func(all []client.VersionStatus) bool {
+		return all[0].Version == version && all[0].State == "AVAILABLE" && !slices.ContainsFunc(all[1:], func(v client.VersionStatus) bool { return v.State != "END" })
+	})
+}
+
+// await looks at the versions of model m until they are as done says.
+func await(t *testing.T, c *client.Client, done func([]client.VersionStatus) bool) bool {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), patience)
 	defer stop()
@@ -274,7 +289,7 @@ func only(t *testing.T, c *client.Client, version int64) bool {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if all[0].Version == version && all[0].State == "AVAILABLE" && !slices.ContainsFunc(all[1:], func(v client.VersionStatus) bool { return v.State != "END" }) {
+		if done(all) {
 			return true
 		}
 		select {

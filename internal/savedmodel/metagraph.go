@@ -142,9 +142,5 @@ func (g *MetaGraph) Variables() (*bundle.Reader, error) {
 	if _, err := os.Stat(bundle.IndexPath(prefix)); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	r, err := bundle.Open(atomicfile.OS{}, prefix)
-	if err != nil {
-		return nil, fmt.Errorf("saved model %s: %w", g.Dir, err)
-	}
-	return r, nil
+	return bundle.Open(atomicfile.OS{}, prefix)
 }

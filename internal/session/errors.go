@@ -31,6 +31,14 @@ func statusOf(err error) error {
 	return status.Error(codeOf(err), err.Error())
 }
 
+// ofModel says which model an error is about, and keeps its code.
+func ofModel(dir string, err error) error {
+	if coded, ok := err.(interface{ GRPCStatus() *status.Status }); ok {
+		return status.Errorf(coded.GRPCStatus().Code(), "saved model %s: %s", dir, coded.GRPCStatus().Message())
+	}
+	return fmt.Errorf("saved model %s: %w", dir, err)
+}
+
 func codeOf(err error) codes.Code {
 	var panicked *engine.PanicError
 	var index *engine.IndexError

@@ -57,7 +57,7 @@ func Load(ctx context.Context, mg *savedmodel.MetaGraph, o Options) (s *Session,
 	}
 	s.env = environment(mg, o)
 	if err := s.prepare(ctx, mg); err != nil {
-		return nil, errors.Join(fmt.Errorf("saved model %s: %w", mg.Dir, err), s.abandon())
+		return nil, errors.Join(ofModel(mg.Dir, err), s.abandon())
 	}
 	return s, nil
 }
@@ -177,8 +177,12 @@ func (s *Session) checkSignatures() error {
 			}
 		}
 		for alias, t := range sig.GetOutputs() {
-			if _, ok := tensor(s.graph, t.GetName()); !ok {
+			o, ok := tensor(s.graph, t.GetName())
+			if !ok {
 				return fmt.Errorf("signature %q: output %q is tensor %q, which the graph lacks", key, alias, t.GetName())
+			}
+			if d := o.DType(); d == graph.Resource || d == graph.Variant {
+				return fmt.Errorf("signature %q: output %q is tensor %q of type %v: expected numbers or strings", key, alias, t.GetName(), d)
 			}
 		}
 	}
