@@ -48,7 +48,20 @@ func (d DType) String() string {
 }
 
 // Size returns the bytes of one element, 0 for types without a fixed size.
-func (d DType) Size() int { return dtypes[d].size }
+func (d DType) Size() int {
+	if d < 0 || int(d) >= len(sizes) {
+		return 0
+	}
+	return sizes[d]
+}
+
+// sizes has the sizes of dtypes by number: Size is asked for every tensor that is made.
+var sizes = func() (s [32]int) {
+	for d, e := range dtypes {
+		s[d] = e.size
+	}
+	return s
+}()
 
 // Float reports whether d is a floating-point type.
 func (d DType) Float() bool {

@@ -55,16 +55,33 @@ func TypeOf[T Element]() DType {
 // NewTensor returns a zeroed tensor (empty strings for String).
 func NewTensor(d DType, shape ...int) *Tensor {
 	n := NumElements(shape)
-	t := &Tensor{DType: d, Shape: append([]int(nil), shape...)}
 	if d == String {
+		t := &Tensor{DType: d, Shape: append([]int(nil), shape...)}
 		t.Strings = make([][]byte, n)
 		return t
 	}
+	size := n * d.Size()
+	if len(shape) <= smallRank && size <= 8*smallWords {
+		s := &small{Tensor: Tensor{DType: d}}
+		s.Shape = s.shape[:len(shape):len(shape)]
+		copy(s.Shape, shape)
+		s.Bytes = unsafe.Slice((*byte)(unsafe.Pointer(&s.words)), 8*smallWords)[:size:size]
+		return &s.Tensor
+	}
 	// Backed by 8-byte words, so that views of any element type are aligned.
-	words := make([]uint64, (n*d.Size()+7)/8)
-	t.Bytes = unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), n*d.Size())
-	return t
+	words := make([]uint64, (size+7)/8)
+	return &Tensor{DType: d, Shape: append([]int(nil), shape...), Bytes: unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), size)}
 }
+
+// small is a tensor with its shape and elements in one piece of memory: models of
+// feature columns make hundreds of such for a request.
+type small struct {
+	Tensor
+	shape [smallRank]int
+	words [smallWords]uint64
+}
+
+const smallRank, smallWords = 2, 2
 
 // FromSlice returns a tensor of the given shape that aliases data.
 // It fails where the number of elements differs.
