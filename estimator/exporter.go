@@ -59,8 +59,8 @@ func NewLatestExporter(o ExporterOptions) (Exporter, error) {
 
 // NewStepsExporter exports after the first evaluation at or after each of steps.
 func NewStepsExporter(o ExporterOptions, steps ...int64) (Exporter, error) {
-	if len(steps) == 0 {
-		return nil, fmt.Errorf("exporter %q: no steps: give at least one", o.Name)
+	if len(steps) == 0 || slices.Min(steps) < 0 {
+		return nil, fmt.Errorf("exporter %q: steps %v: expected at least one, and none below 0", o.Name, steps)
 	}
 	o.Keep = -1
 	return newExporter(o, func(_ *Estimator, st exportState, ev Evaluation) (bool, error) {

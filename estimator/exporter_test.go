@@ -256,6 +256,9 @@ func TestExporterOptions(t *testing.T) {
 	if _, err := estimator.NewStepsExporter(estimator.ExporterOptions{Name: "a"}); err == nil {
 		t.Error("no steps: expected an error")
 	}
+	if _, err := estimator.NewStepsExporter(estimator.ExporterOptions{Name: "a"}, 3, -1); err == nil {
+		t.Error("a negative step: expected an error")
+	}
 	e := toy(t, t.TempDir())
 	x, err := estimator.NewFinalExporter(estimator.ExporterOptions{Name: "a"})
 	if err != nil {

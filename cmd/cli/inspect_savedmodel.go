@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goestimator/goestimator/internal/graph"
@@ -100,21 +101,25 @@ func describeSavedModel(path string) (*savedModelInfo, error) {
 
 // newestVersion returns path itself, or the folder in it that has the highest number.
 func newestVersion(path string) (string, error) {
-	for _, name := range []string{"saved_model.pb", "saved_model.pbtxt"} {
+	for _, name := range []string{savedmodel.BinaryFile, savedmodel.TextFile} {
 		if _, err := os.Stat(filepath.Join(path, name)); err == nil {
 			return path, nil
 		}
 	}
-	versions, err := filepath.Glob(filepath.Join(path, "[0-9]*"))
-	if err != nil || len(versions) == 0 {
-		return "", fmt.Errorf("%s is no SavedModel: expected saved_model.pb in it, or folders of versions", path)
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return "", err
 	}
-	return slices.MaxFunc(versions, func(a, b string) int {
-		if d := len(a) - len(b); d != 0 {
-			return d
+	newest, name := int64(-1), ""
+	for _, f := range entries {
+		if n, err := strconv.ParseInt(f.Name(), 10, 64); err == nil && n > newest && f.Name()[0] != '+' {
+			newest, name = n, f.Name()
 		}
-		return strings.Compare(a, b)
-	}), nil
+	}
+	if name == "" {
+		return "", fmt.Errorf("%s is no SavedModel: expected %s in it, or folders of versions", path, savedmodel.BinaryFile)
+	}
+	return filepath.Join(path, name), nil
 }
 
 func folderSize(dir string) (n int64, err error) {
