@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/serving/batching"
+	"github.com/goestimator/goestimator/serving/client"
 	"github.com/goestimator/goestimator/serving/inference/modeltest"
 	"github.com/goestimator/goestimator/serving/security"
 	"github.com/goestimator/goestimator/serving/servable"
@@ -60,6 +61,19 @@ func TestServes(t *testing.T) {
 		if err != nil || r.Status != grpc_health_v1.HealthCheckResponse_SERVING {
 			t.Errorf("health of %q: %v, %v", name, r, err)
 		}
+	}
+}
+
+// TestLargeRequests: one bound for both ports.
+func TestLargeRequests(t *testing.T) {
+	s := run(t, Options{Models: single(folders(t, "m/1"), "m"), Requests: Requests{MaxBytes: 1000}}).wait(t)
+	body := `{"instances": [1` + strings.Repeat(",1", 1000) + `]}`
+	if got := do(t, "POST", "http://"+s.Addresses().REST+"/v1/models/m:predict", body); !strings.HasPrefix(got, "413 ") {
+		t.Errorf("REST: %s", got)
+	}
+	_, err := dial(t, s.Addresses().GRPC).Predict(testContext(t), client.Model{Name: "m"}, client.Inputs{"x": make([]float32, 1000)})
+	if status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("gRPC: %v", err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"log/slog"
+	"math"
 	"net/http"
 	"runtime"
 	"time"
@@ -52,7 +53,7 @@ func (s *Server) newGRPC(secure *tls.Config) *grpc.Server {
 	if s.o.Tracing != nil {
 		opts = append(opts, grpc.StatsHandler(tracing.StatsHandler()))
 	}
-	opts = append(opts, grpcapi.Options(grpcapi.Limits{Timeout: s.o.Requests.GRPCTimeout, Log: s.o.Log})...)
+	opts = append(opts, grpcapi.Options(grpcapi.Limits{Timeout: s.o.Requests.GRPCTimeout, MaxMessage: int(min(s.o.Requests.MaxBytes, math.MaxInt32)), Log: s.o.Log})...)
 	g := grpc.NewServer(opts...)
 	grpcapi.Register(g, s.service("GRPC"), &grpcapi.Models{Catalog: s.models, Reloader: s, Metric: s.metric})
 	grpc_health_v1.RegisterHealthServer(g, s.health)
@@ -110,7 +111,7 @@ func (s *Server) newREST() *http.Server {
 	}
 	h := rest.New(rest.Options{
 		Service: s.service("REST"), Catalog: s.models, Ready: s.Ready, Observers: s.observers,
-		Timeout: s.o.Requests.RESTTimeout, MaxBody: s.o.Requests.MaxBody, CORS: s.o.Requests.CORS, Extra: extra,
+		Timeout: s.o.Requests.RESTTimeout, MaxBody: s.o.Requests.MaxBytes, CORS: s.o.Requests.CORS, Extra: extra,
 	})
 	if s.o.Token != nil {
 		h = s.o.Token.Handler(h)
