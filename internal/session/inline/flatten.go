@@ -23,12 +23,14 @@ type (
 const (
 	maxNodes = 1 << 18
 	maxDepth = 64
+	maxBytes = 1 << 28 // of what functions add, besides
+	maxTimes = 4       // the size of the graph
 )
 
 // Flatten returns the part of gd that the nodes of the given names need, without function calls and reference
 // variables. gd stays as it is. Functions that are branches or bodies of If and While stay in the library.
 func Flatten(gd *graph_go_proto.GraphDef, keep []string) (*graph_go_proto.GraphDef, error) {
-	f := &flattener{functions: map[string]*function{}, taken: map[string]bool{},
+	f := &flattener{functions: map[string]*function{}, taken: map[string]bool{}, room: maxBytes + maxTimes*proto.Size(gd),
 		out: &graph_go_proto.GraphDef{Versions: gd.GetVersions(), Library: gd.GetLibrary()}}
 	for _, fn := range gd.GetLibrary().GetFunction() {
 		f.functions[fn.GetSignature().GetName()] = fn
@@ -54,6 +56,7 @@ func Flatten(gd *graph_go_proto.GraphDef, keep []string) (*graph_go_proto.GraphD
 type flattener struct {
 	functions map[string]*function
 	taken     map[string]bool
+	room      int // bytes that calls may still add
 	out       *graph_go_proto.GraphDef
 }
 
@@ -139,6 +142,9 @@ func (f *flattener) inline(n *nodeDef, fn *function, attrs map[string]*attrValue
 	if err != nil {
 		return err
 	}
+	if err := f.spend(n, body); err != nil {
+		return err
+	}
 	b := &bodyScope{call: n, fn: fn, attrs: attrs, prefix: f.prefix(n.GetName(), body), args: map[string]string{}, nodes: map[string]*nodeDef{}, functions: f.functions}
 	if err := b.bindArguments(); err != nil {
 		return err
@@ -166,6 +172,25 @@ func (f *flattener) inline(n *nodeDef, fn *function, attrs map[string]*attrValue
 	}
 	f.out.Node = append(f.out.Node, end)
 	return nil
+}
+
+// spend takes the size of a body off the room that there is: constants and names,
+// which get the call's before them, can be many times as large as the functions are.
+func (f *flattener) spend(call *nodeDef, body []*nodeDef) error {
+	for _, m := range body {
+		f.room -= proto.Size(m) + (1+len(m.GetInput()))*len(call.GetName())
+	}
+	if f.room < 0 {
+		return fmt.Errorf("node %q: the graph is much larger than its file once its functions are inlined", short(call.GetName()))
+	}
+	return nil
+}
+
+func short(name string) string {
+	if len(name) > 200 {
+		return name[:200] + "..."
+	}
+	return name
 }
 
 // prefix takes names for the nodes of a body.

@@ -143,3 +143,34 @@ func TestDoubling(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 }
+
+// TestLaughs: functions that call others twice must not make a graph of many
+// gigabytes of a small file, be it by constants, by names or by inputs.
+func TestLaughs(t *testing.T) {
+	long := strings.Repeat("n", 10_000)
+	for name, leaf := range map[string]string{
+		"constants": fmt.Sprintf(`node_def { name: "k" op: "Const" attr { key: "value" value { s: %q } } } ret { key: "r" value: "k:output:0" }`, strings.Repeat("x", 1<<20)),
+		"inputs":    fmt.Sprintf(`node_def { name: "k" op: "Pack" %s } ret { key: "r" value: "k:output:0" }`, strings.Repeat(`input: "a" `, 20_000)),
+		"names":     fmt.Sprintf(`node_def { name: "%s" op: "Neg" input: "a" } ret { key: "r" value: "%s:y:0" }`, long, long),
+	} {
+		t.Run(name, func(t *testing.T) {
+			const deep = 17
+			var b strings.Builder
+			b.WriteString(`node { name: "x" op: "Placeholder" } node { name: "y" op: "f0" input: "x" } library {`)
+			for i := range deep {
+				call := "n"
+				if name == "names" {
+					call = long
+				}
+				fmt.Fprintf(&b, `function { signature { name: "f%d" input_arg { name: "a" type: DT_FLOAT } output_arg { name: "r" type: DT_FLOAT } }
+					node_def { name: "%s1" op: "f%d" input: "a" } node_def { name: "%s2" op: "f%d" input: "%s1:r:0" } ret { key: "r" value: "%s2:r:0" } }`,
+					i, call, i+1, call, i+1, call, call)
+			}
+			fmt.Fprintf(&b, `function { signature { name: "f%d" input_arg { name: "a" type: DT_FLOAT } output_arg { name: "r" type: DT_FLOAT } } %s } }`, deep, leaf)
+			_, err := inline.Flatten(parse(t, b.String()), []string{"y"})
+			if err == nil || !strings.Contains(err.Error(), "much larger than its file") || len(err.Error()) > 100_000 {
+				t.Errorf("got %.300v", err)
+			}
+		})
+	}
+}
