@@ -86,7 +86,7 @@ func (n *nvrtc) Compile(ctx context.Context, s Source, arch Arch) ([]byte, error
 		return nil, err
 	}
 	defer n.destroy.Call(uintptr(unsafe.Pointer(program)))
-	options := []*byte{terminated(fmt.Sprintf("--gpu-architecture=compute_%d", arch)), terminated("--std=c++17"), terminated("--restrict")}
+	options := []*byte{terminated(fmt.Sprintf("--gpu-architecture=compute_%d", arch)), terminated("--std=c++17")}
 	failed := n.check("nvrtcCompileProgram", n.compile.Call(*program, uintptr(len(options)), uintptr(unsafe.Pointer(&options[0]))))
 	if failed != nil {
 		log, err := n.text("nvrtcGetProgramLog", n.logSize, n.log, *program)

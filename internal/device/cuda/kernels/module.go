@@ -1,0 +1,131 @@
+package kernels
+
+import (
+	_ "embed"
+	"fmt"
+
+	"github.com/goestimator/goestimator/internal/device/cuda/driver"
+	"github.com/goestimator/goestimator/internal/device/cuda/nvrtc"
+)
+
+// Kernel says how a __global__ function is called.
+type Kernel struct {
+	Name string
+	// Params has a letter for each argument: p pointer, l long long, i int, f float.
+	Params string
+}
+
+// Module is kernels that are compiled together.
+type Module struct {
+	Name    string
+	Text    string // complete: with the prelude
+	Kernels []Kernel
+}
+
+// Source is what the compiler takes.
+func (m Module) Source() nvrtc.Source { return nvrtc.Source{Name: m.Name, Text: m.Text} }
+
+// Call is one launch of a kernel.
+type Call struct {
+	Kernel string
+	driver.Launch
+}
+
+//go:embed src/prelude.cu
+var prelude string
+
+//go:embed src/reduce.cu
+var reduceSource string
+
+//go:embed src/softmax.cu
+var softmaxSource string
+
+//go:embed src/norm.cu
+var normSource string
+
+//go:embed src/pool.cu
+var poolSource string
+
+//go:embed src/rows.cu
+var rowsSource string
+
+//go:embed src/optim.cu
+var optimSource string
+
+//go:embed src/random.cu
+var randomSource string
+
+//go:embed src/convert.cu
+var convertSource string
+
+const (
+	windowParams = "iiiiiiiiiiiiii"
+	updateParams = "ppppppli"
+)
+
+// Modules are all that come with this package.
+func Modules() []Module {
+	return []Module{
+		module("reduce", reduceSource, Kernel{"reduce_rows_warp", "ppllif"}, Kernel{"reduce_rows_block", "ppllif"}, Kernel{"reduce_columns", "pplllif"}),
+		module("softmax", softmaxSource, Kernel{"softmax_warp", "pplli"}, Kernel{"softmax_block", "pplli"},
+			Kernel{"sparse_xent_warp_i32", "pppppll"}, Kernel{"sparse_xent_warp_i64", "pppppll"},
+			Kernel{"sparse_xent_block_i32", "pppppll"}, Kernel{"sparse_xent_block_i64", "pppppll"},
+			Kernel{"xent_warp", "ppppll"}, Kernel{"xent_block", "ppppll"}),
+		module("norm", normSource, Kernel{"norm_centered", "pppll"}, Kernel{"norm_finish", "ppppppppppplliff"}, Kernel{"norm_fold", "pppppplf"},
+			Kernel{"scale_shift", "ppppplli"}, Kernel{"norm_grad_sums", "pppppll"}, Kernel{"norm_grad_finish", "ppppppppllifi"}, Kernel{"norm_grad_input", "ppppll"}),
+		module("pool", poolSource, Kernel{"max_pool", "pp" + windowParams}, Kernel{"max_pool_grad", "pppp" + windowParams},
+			Kernel{"avg_pool", "pp" + windowParams}, Kernel{"avg_pool_grad", "pp" + windowParams}),
+		module("rows", rowsSource, Kernel{"gather_rows_i32", "pppplll"}, Kernel{"gather_rows_i64", "pppplll"},
+			Kernel{"scatter_rows_i32", "pppppplllf"}, Kernel{"scatter_rows_i64", "pppppplllf"}),
+		module("optim", optimSource, Kernel{"update_sgd", updateParams}, Kernel{"update_momentum", updateParams}, Kernel{"update_keras_momentum", updateParams},
+			Kernel{"update_adam", updateParams}, Kernel{"update_adagrad", updateParams}, Kernel{"update_rmsprop", updateParams}, Kernel{"update_ftrl", updateParams}),
+		module("random", randomSource, Kernel{"random_uniform", "ppl"}, Kernel{"random_normal", "ppl"}, Kernel{"random_truncated", "ppl"}, Kernel{"dropout", "ppplff"}),
+		module("convert", convertSource, Kernel{"cast_f32_bf16", "ppl"}, Kernel{"cast_bf16_f32", "ppl"}, Kernel{"image_f32", "ppppll"}, Kernel{"image_bf16", "ppppll"},
+			Kernel{"bias_activate", "ppplli"}, Kernel{"activate_grad", "pppli"}),
+	}
+}
+
+func module(name, text string, kernels ...Kernel) Module {
+	return Module{Name: name, Text: prelude + text, Kernels: kernels}
+}
+
+// call makes a Call of arguments that are driver.Ptr, int (long long), int32 (int) or float32.
+func call(kernel string, grid, block driver.Dim, args ...any) Call {
+	c := Call{Kernel: kernel, Launch: driver.Launch{Grid: grid, Block: block, Args: make([]driver.Arg, len(args))}}
+	for i, a := range args {
+		switch v := a.(type) {
+		case driver.Ptr:
+			c.Args[i] = driver.Address(v)
+		case int:
+			c.Args[i] = driver.Int64(int64(v))
+		case int32:
+			c.Args[i] = driver.Int32(v)
+		case float32:
+			c.Args[i] = driver.Float32(v)
+		default:
+			panic(fmt.Sprintf("argument %d of %s: %T", i, kernel, a)) // a mistake in this package
+		}
+	}
+	return c
+}
+
+const (
+	blockThreads = 256
+	maxBlocks    = 8192 // of a kernel whose threads take more elements than one
+	warpRows     = blockThreads / 32
+)
+
+func ceilDiv(a, b int) int { return (a + b - 1) / b }
+
+// over is a launch with a thread for each of n elements, as far as the grid allows.
+func over(n int) (grid, block driver.Dim) {
+	return driver.Dim{X: max(1, min(ceilDiv(n, blockThreads), maxBlocks))}, driver.Dim{X: blockThreads}
+}
+
+// flag is a bool as a kernel takes it.
+func flag(b bool) int32 {
+	if b {
+		return 1
+	}
+	return 0
+}
