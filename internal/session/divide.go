@@ -244,6 +244,10 @@ func (d *division) eagerStage(part []int) (stage, error) {
 				}
 			}
 		}
+		if v, ok := d.lasting(n); ok {
+			s.given = append(s.given, givenValue{d.p.slots[n.Out(0)], v})
+			continue
+		}
 		st := eagerStep{kernel: k, in: d.p.sources[i]}
 		for o := range n.Outputs {
 			at := d.p.slots[n.Out(o)]
@@ -256,6 +260,26 @@ func (d *division) eagerStage(part []int) (stage, error) {
 		s.steps = append(s.steps, st)
 	}
 	return s, nil
+}
+
+// lasting returns the value of a node that is a variable, or reads one that no signature updates.
+func (d *division) lasting(n *graph.Node) (eager.Value, bool) {
+	if d.p.eagerly || n.Op != "VarHandleOp" && n.Op != "ReadVariableOp" || d.producer[d.p.slots[n.Out(0)]] < 0 {
+		return eager.Value{}, false
+	}
+	name, ok := d.p.s.vars.of(n.Out(0))
+	if n.Op == "ReadVariableOp" {
+		name, ok = d.p.s.vars.of(n.Inputs[0])
+	}
+	if !ok || d.p.s.vars.updated[name] {
+		return eager.Value{}, false
+	}
+	v := d.p.s.env.Resources.Variable(name)
+	if n.Op == "VarHandleOp" {
+		return eager.Value{Resource: v}, true
+	}
+	t, err := v.Load()
+	return eager.Value{T: t}, err == nil && t.DType == n.Outputs[0].DType
 }
 
 // compiledStage finds what enters and leaves a set of nodes that are compiled together.
