@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/serving/batching"
 	"github.com/goestimator/goestimator/serving/inference/modeltest"
 	"github.com/goestimator/goestimator/serving/servable"
 	"google.golang.org/grpc"
@@ -109,5 +110,42 @@ func TestDrainEnds(t *testing.T) {
 	close(token)
 	if err := <-done; err == nil || !strings.Contains(err.Error(), "requests were cut off that were not done after 10ms") {
 		t.Errorf("got %v, want the requests that were cut off", err)
+	}
+}
+
+// TestStuckModel: a run that heeds no context keeps neither the server from ending nor, where requests are batched, the others.
+func TestStuckModel(t *testing.T) {
+	for name, b := range map[string]*Batching{"alone": nil, "batched": {Parameters: batching.Defaults()}} {
+		t.Run(name, func(t *testing.T) {
+			root := folders(t, "m/1")
+			began, token := make(chan struct{}), make(chan struct{})
+			o := Options{Models: single(root, "m"), Loader: slow(began, token), Drain: 50 * time.Millisecond, Listen: Listen{Host: "127.0.0.1"}, Batching: b}
+			s, err := New(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, stop := context.WithCancel(testContext(t))
+			done := make(chan error, 1)
+			go func() { done <- s.Run(ctx) }()
+			<-s.Available()
+			c := dial(t, s.Addresses().GRPC)
+			go func() { _, _ = predict(t, c, "m") }()
+			<-began
+			stop()
+			select {
+			case err := <-done:
+				if err == nil {
+					t.Error("nothing is said of the run that did not end")
+				}
+			case <-time.After(patience):
+				t.Error("the server waits for a run that does not end")
+			}
+			close(token)
+			within, enough := context.WithTimeout(context.Background(), patience)
+			defer enough()
+			if err := s.models.Close(within); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }

@@ -236,14 +236,28 @@ func (s *Server) Close() error {
 	if cut.Load() {
 		err = fmt.Errorf("requests were cut off that were not done after %v", s.o.Drain)
 	}
-	// What was cut off still lets go of its model, but soon.
-	last, end := context.WithTimeout(context.Background(), 5*time.Second)
-	defer end()
-	err = errors.Join(err, s.models.Close(last), s.requests.Close(last))
-	if s.scheduler != nil {
-		s.scheduler.Close()
+	return errors.Join(err, s.letGo())
+}
+
+// letGo unloads. What was cut off still lets go of its model, but soon: a run that does not end keeps nobody from ending.
+func (s *Server) letGo() error {
+	ctx, stop := context.WithTimeout(context.Background(), min(s.o.Drain, 5*time.Second))
+	defer stop()
+	err := errors.Join(s.models.Close(ctx), s.requests.Close(ctx))
+	if s.scheduler == nil {
+		return err
 	}
-	return err
+	done := make(chan struct{})
+	go func() {
+		s.scheduler.Close()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return err
+	case <-ctx.Done():
+		return errors.Join(err, errors.New("a batch that is run did not end"))
+	}
 }
 
 // stopGracefully lets the calls of g finish and reports whether they did before ctx ended.
@@ -257,8 +271,7 @@ func stopGracefully(ctx context.Context, g *grpc.Server) bool {
 	case <-done:
 		return true
 	case <-ctx.Done():
-		g.Stop()
-		<-done
+		g.Stop() // GracefulStop still waits for handlers; whether they end is the models' matter
 		return false
 	}
 }
