@@ -158,12 +158,18 @@ func arrowRecords(f seekable) (_ *recordFile, err error) {
 	mem := ipc.WithAllocator(bound)
 	mark := make([]byte, len(arrowMagic))
 	if _, err := f.ReadAt(mark, 0); err != nil || string(mark) != arrowMagic {
+		if err := checkStream(f, bound.size); err != nil {
+			return nil, err
+		}
 		r, err := ipc.NewReader(f, mem)
 		if err != nil {
 			return nil, err
 		}
 		next := func(context.Context) (arrow.Record, error) { return retained(r.Read()) }
 		return &recordFile{schema: r.Schema(), next: next, stop: func() error { r.Release(); return f.Close() }}, nil
+	}
+	if err := checkFooter(f, bound.size); err != nil {
+		return nil, err
 	}
 	r, err := ipc.NewFileReader(f, mem)
 	if err != nil {

@@ -14,12 +14,13 @@ import (
 // where the library gives up half-way.
 type bounded struct {
 	memory.Allocator
+	size  int64 // of the content
 	limit int
 }
 
 // boundedFor returns an allocator for content of the given size, which may be compressed.
 func boundedFor(size int64) bounded {
-	return bounded{memory.NewGoAllocator(), int(64<<20 + 100*size)}
+	return bounded{memory.NewGoAllocator(), size, int(64<<20 + 100*size)}
 }
 
 // boundedForFile returns the allocator for reading f.

@@ -1,6 +1,7 @@
 package inputs
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"slices"
@@ -42,6 +43,11 @@ func parquetRecords(f seekable, want []string) (_ *recordFile, err error) {
 	r, err := pq.NewParquetReader(f, pq.WithReadProps(parquet.NewReaderProperties(mem)))
 	if err != nil {
 		return nil, err
+	}
+	if s := parquetSchema(r); len(s) > 0 {
+		if err := checkStream(bytes.NewReader(s), int64(len(s))); err != nil {
+			return nil, err
+		}
 	}
 	ar, err := pqarrow.NewFileReader(r, pqarrow.ArrowReadProperties{BatchSize: parquetBatch}, mem)
 	if err != nil {

@@ -105,6 +105,9 @@ func (r *stateReader) record(s *Schema) (rec arrow.Record, err error) {
 		return nil, r.err
 	}
 	defer recoverArrow("input state", &err)
+	if err := checkStream(bytes.NewReader(b), int64(len(b))); err != nil {
+		return nil, fmt.Errorf("%w: %v", ErrBadState, err)
+	}
 	ir, err := ipc.NewReader(bytes.NewReader(b), ipc.WithAllocator(boundedFor(int64(len(b)))), ipc.WithSchema(s.Arrow()))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %v", ErrBadState, err)

@@ -1,0 +1,138 @@
+package inputs
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"io"
+
+	pq "github.com/apache/arrow/go/v15/parquet/file"
+)
+
+// The Arrow library makes lists as long as the metadata of a file claims, before
+// it looks whether the bytes are there: a damaged count would take all memory.
+// The functions here read the same flatbuffers (format/Schema.fbs, Message.fbs
+// and File.fbs of Arrow) first. Bytes that lie outside are a panic, which
+// recoverArrow makes an error, as those of the library are.
+
+// flatbuffer reads a flatbuffer of fields.
+type flatbuffer struct {
+	buf    []byte
+	fields int // that may still be visited; offsets may share them
+}
+
+func newFlatbuffer(buf []byte) *flatbuffer { return &flatbuffer{buf: buf, fields: len(buf) / 4} }
+
+func (f *flatbuffer) u16(at int) int { return int(binary.LittleEndian.Uint16(f.buf[at:])) }
+func (f *flatbuffer) u32(at int) int { return int(binary.LittleEndian.Uint32(f.buf[at:])) }
+
+// target returns what the offset at a place points to.
+func (f *flatbuffer) target(at int) int { return at + f.u32(at) }
+
+// slot returns where field i of a table lies, 0 where it is absent.
+func (f *flatbuffer) slot(table, i int) int {
+	vtable := table - int(int32(f.u32(table)))
+	if 4+2*i >= f.u16(vtable) || f.u16(vtable+4+2*i) == 0 {
+		return 0
+	}
+	return table + f.u16(vtable+4+2*i)
+}
+
+// vector returns the first of the n 4-byte elements of field i.
+func (f *flatbuffer) vector(table, i int) (first, n int) {
+	at := f.slot(table, i)
+	if at == 0 {
+		return 0, 0
+	}
+	at = f.target(at)
+	first, n = at+4, f.u32(at)
+	if n > (len(f.buf)-first)/4 {
+		panic(fmt.Sprintf("its metadata claims a list of %d entries", n))
+	}
+	return first, n
+}
+
+func (f *flatbuffer) checkSchema(table int) {
+	f.vector(table, 2) // custom metadata
+	f.checkFields(table, 1)
+}
+
+func (f *flatbuffer) checkFields(table, i int) {
+	first, n := f.vector(table, i)
+	if f.fields -= n; f.fields < 0 {
+		panic("its metadata claims more fields than it can hold")
+	}
+	for k := range n {
+		field := f.target(first + 4*k)
+		f.vector(field, 6) // custom metadata
+		const union = 14
+		if at := f.slot(field, 2); at > 0 && f.buf[at] == union && f.slot(field, 3) > 0 {
+			f.vector(f.target(f.slot(field, 3)), 1) // ids of its types
+		}
+		f.checkFields(field, 5)
+	}
+}
+
+// checkFooter checks the metadata at the end of a file of the IPC file format.
+func checkFooter(f io.ReaderAt, size int64) error {
+	tail := make([]byte, 4+len(arrowMagic))
+	if _, err := f.ReadAt(tail, size-int64(len(tail))); err != nil {
+		return fmt.Errorf("its end cannot be read: %w", err)
+	}
+	n := int64(binary.LittleEndian.Uint32(tail))
+	if n > size-int64(len(tail)) {
+		return fmt.Errorf("it claims a footer of %d bytes, the file has %d", n, size)
+	}
+	buf := make([]byte, n)
+	if _, err := f.ReadAt(buf, size-int64(len(tail))-n); err != nil {
+		return fmt.Errorf("its footer cannot be read: %w", err)
+	}
+	footer := newFlatbuffer(buf)
+	root := footer.target(0)
+	if at := footer.slot(root, 1); at > 0 {
+		footer.checkSchema(footer.target(at))
+	}
+	footer.vector(root, 4) // custom metadata
+	return nil
+}
+
+// checkStream checks the first message of the IPC stream format.
+func checkStream(f io.ReaderAt, size int64) error {
+	var head [8]byte
+	if _, err := f.ReadAt(head[:], 0); err != nil {
+		return fmt.Errorf("its start cannot be read: %w", err)
+	}
+	const continuation = 0xffffffff // absent before version 0.15
+	n, at := int64(binary.LittleEndian.Uint32(head[:])), int64(4)
+	if n == continuation {
+		n, at = int64(binary.LittleEndian.Uint32(head[4:])), 8
+	}
+	if n > size-at {
+		return fmt.Errorf("it claims a message of %d bytes, the file has %d", n, size)
+	}
+	buf := make([]byte, n)
+	if _, err := f.ReadAt(buf, at); err != nil {
+		return fmt.Errorf("its first message cannot be read: %w", err)
+	}
+	message := newFlatbuffer(buf)
+	root := message.target(0)
+	const schema = 1
+	if kind, at := message.slot(root, 1), message.slot(root, 2); kind > 0 && buf[kind] == schema && at > 0 {
+		message.checkSchema(message.target(at))
+	}
+	message.vector(root, 4) // custom metadata
+	return nil
+}
+
+// parquetSchema returns the Arrow schema that a Parquet file may carry, as a stream.
+func parquetSchema(r *pq.Reader) []byte {
+	text := r.MetaData().KeyValueMetadata().FindValue("ARROW:schema")
+	if text == nil {
+		return nil
+	}
+	buf, err := base64.StdEncoding.DecodeString(*text)
+	if err != nil || len(buf) == 0 {
+		buf, _ = base64.RawStdEncoding.DecodeString(*text)
+	}
+	return buf
+}

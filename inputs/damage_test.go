@@ -1,0 +1,32 @@
+package inputs
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestDamagedBytes changes bytes of files at random: whatever they then claim,
+// the library neither takes all memory nor ends the process.
+func TestDamagedBytes(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 7))
+	for _, name := range []string{"plain.arrow", "lz4.arrow", "stream.arrow", "snappy.parquet", "zstd.parquet"} {
+		data, err := os.ReadFile(filepath.Join("testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		open := arrowRecords
+		if filepath.Ext(name) == ".parquet" {
+			open = func(s seekable) (*recordFile, error) { return parquetRecords(s, nil) }
+		}
+		for range 100 {
+			damaged := bytes.Clone(data)
+			for range 1 + r.IntN(4) {
+				damaged[r.IntN(len(damaged))] = byte(r.IntN(256))
+			}
+			fuzzRecords(t, damaged, open)
+		}
+	}
+}
