@@ -9,6 +9,7 @@ import (
 
 	"github.com/goestimator/goestimator/serving/manager"
 	config "github.com/wamuir/graft/tensorflow/serving/config_go_proto"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -87,7 +88,7 @@ func (s *Server) follow(ctx context.Context, last *config.ModelServerConfig) {
 			told = ""
 		} else if err.Error() != told && ctx.Err() == nil {
 			told = err.Error()
-			s.o.Log.Error("reloading models", "error", err)
+			s.o.Log.Error("reloading models", "error", status.Convert(err).Message())
 		}
 	}
 }

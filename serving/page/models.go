@@ -13,6 +13,7 @@ import (
 	"github.com/goestimator/goestimator/serving/inference"
 	"github.com/goestimator/goestimator/serving/servable"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
+	"google.golang.org/grpc/status"
 )
 
 // Model is one model with its versions, the newest first.
@@ -39,7 +40,7 @@ func (p *Page) models() []Model {
 		for _, s := range p.o.Catalog.Status(name) {
 			v := Version{Version: strconv.FormatInt(s.ID.Version, 10), State: states[s.State]}
 			if s.Err != nil {
-				v.Error = s.Err.Error()
+				v.Error = status.Convert(s.Err).Message()
 			}
 			m.Versions = append(m.Versions, v)
 		}
@@ -70,7 +71,7 @@ func (p *Page) signatures(w http.ResponseWriter, r *http.Request) {
 	}
 	h, err := p.o.Models.Acquire(r.FormValue("model"), v)
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusNotFound)
+		http.Error(w, status.Convert(err).Message(), http.StatusNotFound)
 		return
 	}
 	defer h.Release()

@@ -3,6 +3,7 @@ package requestlog
 import (
 	"context"
 	"log/slog"
+	"strings"
 
 	"github.com/goestimator/goestimator/serving/inference"
 	"google.golang.org/grpc/status"
@@ -27,15 +28,26 @@ func (a Access) Done(c inference.Call) {
 		return
 	}
 	attrs := []slog.Attr{
-		slog.String("api", c.API), slog.String("entrypoint", c.Entrypoint), slog.String("model", c.Model),
-		slog.Int64("version", c.ID.Version), slog.String("signature", c.Signature), slog.String("code", status.Code(c.Err).String()),
+		slog.String("api", c.API), slog.String("entrypoint", c.Entrypoint), slog.String("model", shown(c.Model)),
+		slog.Int64("version", c.ID.Version), slog.String("signature", shown(c.Signature)), slog.String("code", status.Code(c.Err).String()),
 		slog.Duration("latency", c.Latency), slog.Duration("runtime", c.Runtime),
 	}
 	if c.Examples > 0 {
 		attrs = append(attrs, slog.Int("examples", c.Examples))
 	}
 	if c.Err != nil {
-		attrs = append(attrs, slog.String("error", status.Convert(c.Err).Message()))
+		attrs = append(attrs, slog.String("error", shown(status.Convert(c.Err).Message())))
 	}
 	a.Log.LogAttrs(ctx, level, "request", attrs...)
+}
+
+// longest is how many bytes of a text that a client chose are in a line.
+const longest = 1024
+
+// shown shortens s.
+func shown(s string) string {
+	if len(s) <= longest {
+		return s
+	}
+	return strings.ToValidUTF8(s[:longest], "") + "..."
 }

@@ -332,3 +332,14 @@ func TestAccess(t *testing.T) {
 		t.Errorf("got %v", bad)
 	}
 }
+
+// TestAccessOfLongNames: a client does not choose how long a line is.
+func TestAccessOfLongNames(t *testing.T) {
+	var buf bytes.Buffer
+	s := &inference.Service{Models: modeltest.Source(), Observers: []inference.Observer{Access{Log: slog.New(slog.NewJSONHandler(&buf, nil))}}}
+	long := strings.Repeat("\u00e4", 1<<20)
+	_, err := s.Predict(t.Context(), &apis.PredictRequest{ModelSpec: &apis.ModelSpec{Name: long, SignatureName: long}})
+	if err == nil || buf.Len() > 5000 || !json.Valid(buf.Bytes()) {
+		t.Errorf("%d bytes", buf.Len())
+	}
+}
