@@ -1,0 +1,134 @@
+package emulate
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"unsafe"
+
+	"github.com/goestimator/goestimator/internal/device/cuda/driver"
+	"github.com/goestimator/goestimator/internal/device/cuda/driver/fake"
+	"github.com/goestimator/goestimator/internal/device/cuda/dylib"
+	"github.com/goestimator/goestimator/internal/device/cuda/kernels"
+	"github.com/goestimator/goestimator/internal/device/cuda/nvrtc"
+)
+
+//go:embed gpu.h
+var header string
+
+// Compiler is the C++ compiler that Build calls.
+const Compiler = "c++"
+
+// Build compiles modules into a library below dir and registers their kernels with d. It fails with exec.ErrNotFound
+// where there is no C++ compiler and dylib.ErrNoLoader where the result cannot be loaded.
+func Build(ctx context.Context, d *fake.Driver, dir string, modules ...kernels.Module) error {
+	cxx, err := exec.LookPath(Compiler)
+	if err != nil {
+		return fmt.Errorf("emulate CUDA: %w", err)
+	}
+	for _, m := range modules {
+		if err := build(ctx, d, cxx, dir, m); err != nil {
+			return fmt.Errorf("emulate %s: %w", m.Name, err)
+		}
+	}
+	return nil
+}
+
+func build(ctx context.Context, d *fake.Driver, cxx, dir string, m kernels.Module) error {
+	src, lib := filepath.Join(dir, m.Name+".cc"), dylib.Name("libemulated_"+m.Name+".so")
+	if err := os.WriteFile(src, []byte(program(m)), 0o644); err != nil {
+		return err
+	}
+	out, err := exec.CommandContext(ctx, cxx, "-std=c++17", "-O1", "-w", "-ffp-contract=off", "-shared", "-fPIC",
+		"-o", filepath.Join(dir, string(lib)), src).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w\n%s", err, out)
+	}
+	l, err := dylib.Open(lib, dir)
+	if err != nil {
+		return err
+	}
+	var running sync.Mutex // the library has one block at a time
+	for _, k := range m.Kernels {
+		var run dylib.Proc
+		if err := l.Bind(map[string]*dylib.Proc{"emulate_" + k.Name: &run}); err != nil {
+			return err
+		}
+		d.Register(k.Name, func(c *fake.Call) error {
+			running.Lock()
+			defer running.Unlock()
+			return launch(run, k, c)
+		})
+	}
+	return nil
+}
+
+// program is a module with a C function for each kernel.
+func program(m kernels.Module) string {
+	var b strings.Builder
+	b.WriteString(header)
+	b.WriteString(strings.ReplaceAll(m.Text, `extern "C" __global__`, "__global__"))
+	for _, k := range m.Kernels {
+		fmt.Fprintf(&b, `
+extern "C" void emulate_%s(const uint64_t *cells, const unsigned *dims) {
+  gridDim = {dims[0], dims[1], dims[2]};
+  blockDim = {dims[3], dims[4], dims[5]};
+  gpu::launch(%s, cells);
+}
+`, k.Name, k.Name)
+	}
+	return b.String()
+}
+
+// launch puts the addresses of the fake's memory in place of its pointers and calls the library.
+func launch(run dylib.Proc, k kernels.Kernel, c *fake.Call) error {
+	cells := make([]uint64, len(c.Args)+1)
+	memory := make([][]byte, len(c.Args)) // stays reachable while C uses it
+	for i, a := range c.Args {
+		cells[i] = uint64(a)
+		if k.Params[i] != 'p' || a == 0 {
+			continue
+		}
+		mem, err := c.Memory(i)
+		if err != nil {
+			return err
+		}
+		memory[i] = mem
+		cells[i] = uint64(uintptr(unsafe.Pointer(unsafe.SliceData(mem))))
+	}
+	dims := [6]uint32{}
+	for i, n := range []int{c.Grid.X, c.Grid.Y, c.Grid.Z, c.Block.X, c.Block.Y, c.Block.Z} {
+		dims[i] = uint32(max(n, 1))
+	}
+	run.Call(uintptr(unsafe.Pointer(&cells[0])), uintptr(unsafe.Pointer(&dims)))
+	runtime.KeepAlive(memory)
+	return nil
+}
+
+// Declared is a compiler for fake contexts: its PTX holds the declarations alone of the modules that it knows.
+type Declared []kernels.Module
+
+// Version is that of the fake driver.
+func (d Declared) Version() int { return 12040 }
+
+// Compile writes the declarations.
+func (d Declared) Compile(_ context.Context, s nvrtc.Source, arch nvrtc.Arch) ([]byte, error) {
+	for _, m := range d {
+		if m.Name != s.Name {
+			continue
+		}
+		var b strings.Builder
+		fmt.Fprintf(&b, ".version 7.0\n.target sm_%d\n", arch)
+		for _, k := range m.Kernels {
+			fmt.Fprintf(&b, ".visible .entry %s(%s)\n", k.Name, strings.Repeat(".param .u64 a,", len(k.Params)))
+		}
+		return []byte(b.String()), nil
+	}
+	return nil, fmt.Errorf("%s: %w", s.Name, driver.ErrNotFound)
+}
