@@ -2,6 +2,7 @@ package grpcapi
 
 import (
 	"context"
+	"strings"
 
 	"github.com/goestimator/goestimator/serving/servable"
 	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
@@ -80,8 +81,8 @@ func (m *Models) metrics(names []string) []int64 {
 	return values
 }
 
-// statusProto is an error as a message; nil is OK.
+// statusProto is an error as a message, whose text may quote a damaged file; nil is OK.
 func statusProto(err error) *apis.StatusProto {
 	st := status.Convert(err)
-	return &apis.StatusProto{ErrorCode: errorcodes.Code(st.Code()), ErrorMessage: st.Message()}
+	return &apis.StatusProto{ErrorCode: errorcodes.Code(st.Code()), ErrorMessage: strings.ToValidUTF8(st.Message(), "\uFFFD")}
 }

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"strings"
 
 	"github.com/goestimator/goestimator/serving/inference"
 	"github.com/goestimator/goestimator/serving/servable"
@@ -36,7 +37,7 @@ func versionStatus(s servable.Status) *apis.ModelVersionStatus {
 	st, _ := status.FromError(s.Err)
 	return &apis.ModelVersionStatus{
 		Version: s.ID.Version, State: apis.ModelVersionStatus_State(s.State),
-		Status: &apis.StatusProto{ErrorCode: for_core_protos_go_proto.Code(st.Code()), ErrorMessage: st.Message()},
+		Status: &apis.StatusProto{ErrorCode: for_core_protos_go_proto.Code(st.Code()), ErrorMessage: strings.ToValidUTF8(st.Message(), "\uFFFD")}, // it may quote a damaged file
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"testing"
 
 	"github.com/goestimator/goestimator/internal/graph"
 	"github.com/goestimator/goestimator/serving/inference"
@@ -235,4 +236,12 @@ func failing() *servable.Func {
 // service answers from models.
 func service(m *servable.Memory) *inference.Service {
 	return &inference.Service{Models: labelled{m}, Entrypoint: "REST"}
+}
+
+// TestStatusOfDamagedModel: errors quote bytes that are no text.
+func TestStatusOfDamagedModel(t *testing.T) {
+	r := versionStatus(servable.Status{State: servable.End, Err: errors.New("invalid field name: \xff")})
+	if got, want := r.Status.ErrorMessage, "invalid field name: \uFFFD"; got != want {
+		t.Errorf("got %q, expected %q", got, want)
+	}
 }

@@ -1,0 +1,32 @@
+package grpcapi_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/goestimator/goestimator/serving/grpcapi"
+	"github.com/goestimator/goestimator/serving/servable"
+	apis "github.com/wamuir/graft/tensorflow/serving/apis_go_proto"
+	"google.golang.org/protobuf/proto"
+)
+
+// damaged has a model whose error quotes bytes that are no text.
+type damaged struct{ servable.Catalog }
+
+func (damaged) Status(name string) []servable.Status {
+	return []servable.Status{{ID: servable.ID{Name: name, Version: 1}, State: servable.End, Err: errors.New("invalid field name: \xff\x01")}}
+}
+
+func TestStatusOfDamagedModel(t *testing.T) {
+	m := &grpcapi.Models{Catalog: damaged{}}
+	r, err := m.GetModelStatus(t.Context(), &apis.GetModelStatusRequest{ModelSpec: &apis.ModelSpec{Name: "m"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := proto.Marshal(r); err != nil {
+		t.Errorf("the status cannot be sent: %v", err)
+	}
+	if got, want := r.ModelVersionStatus[0].Status.ErrorMessage, "invalid field name: \uFFFD\x01"; got != want {
+		t.Errorf("got %q, expected %q", got, want)
+	}
+}
