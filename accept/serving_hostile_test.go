@@ -30,7 +30,7 @@ type mutation struct {
 // mutations are those of files' bytes, of whole files, and of what the protocol buffers say.
 var mutations = []mutation{
 	{"flip", func(r *rand.Rand, dir, _ string) error { return inAnyFile(r, dir, flip) }},
-	{"flip_graph", func(r *rand.Rand, dir, _ string) error { return inFile(r, filepath.Join(dir, "saved_model.pb"), flip) }},
+	{"flip_graph", func(r *rand.Rand, dir, _ string) error { return inFile(r, graphFile(dir), flip) }},
 	{"cut", func(r *rand.Rand, dir, _ string) error {
 		return inAnyFile(r, dir, func(r *rand.Rand, b []byte) []byte { return b[:r.IntN(len(b)+1)] })
 	}},
@@ -44,7 +44,7 @@ var mutations = []mutation{
 		})
 	}},
 	{"other_graph", func(_ *rand.Rand, dir, other string) error {
-		return copyFile(filepath.Join(other, "saved_model.pb"), filepath.Join(dir, "saved_model.pb"))
+		return copyFile(graphFile(other), graphFile(dir))
 	}},
 	{"other_variables", func(_ *rand.Rand, dir, other string) error { return replace(dir, other, "variables") }},
 	{"other_file", func(r *rand.Rand, dir, _ string) error {
@@ -77,6 +77,15 @@ func flip(r *rand.Rand, b []byte) []byte {
 func splice(r *rand.Rand, b []byte) []byte {
 	i, j := r.IntN(len(b)+1), r.IntN(len(b)+1)
 	return append(slices.Clone(b[:i]), b[j:]...)
+}
+
+// graphFile is the file of the protocol buffers, binary or text.
+func graphFile(dir string) string {
+	path := filepath.Join(dir, "saved_model.pb")
+	if _, err := os.Stat(path); err != nil {
+		return path + "txt"
+	}
+	return path
 }
 
 func anyFile(r *rand.Rand, dir string) string {
@@ -114,7 +123,7 @@ func replace(dir, other, name string) error {
 }
 
 func inProto(r *rand.Rand, dir string, f func(*rand.Rand, *pb.MetaGraphDef)) error {
-	return inFile(r, filepath.Join(dir, "saved_model.pb"), func(r *rand.Rand, b []byte) []byte {
+	return inFile(r, graphFile(dir), func(r *rand.Rand, b []byte) []byte {
 		m := &pb.SavedModel{}
 		if proto.Unmarshal(b, m) != nil || len(m.MetaGraphs) == 0 {
 			return b
@@ -224,7 +233,7 @@ func soundModels(t *testing.T) []string {
 	network := exportJob(dir)
 	train(t, network...)
 	golden := testkit.Shared(t, "golden/tensorflow-serving")
-	return []string{exportTo(t, t.TempDir(), trees...), exportTo(t, t.TempDir(), network...),
+	return []string{exportTo(t, t.TempDir(), trees...), exportTo(t, t.TempDir(), append(trees, "--text")...), exportTo(t, t.TempDir(), network...),
 		filepath.Join(golden, "saved_model_half_plus_two_cpu", "00000123"), filepath.Join(golden, "saved_model_half_plus_three", "00000123")}
 }
 
@@ -251,7 +260,7 @@ func TestHostileModels(t *testing.T) {
 			t.Fatalf("%s: %v", names[i], err)
 		}
 	}
-	if err := os.CopyFS(filepath.Join(root, "sound", "1"), os.DirFS(sound[2])); err != nil {
+	if err := os.CopyFS(filepath.Join(root, "sound", "1"), os.DirFS(sound[3])); err != nil {
 		t.Fatal(err)
 	}
 	refused := 0
