@@ -1,0 +1,38 @@
+package kernels_test
+
+import (
+	"testing"
+
+	"github.com/goestimator/goestimator/internal/device/cuda/driver"
+	"github.com/goestimator/goestimator/internal/device/cuda/kernels"
+	host "github.com/goestimator/goestimator/internal/kernels"
+)
+
+func TestRandomIsTheHosts(t *testing.T) {
+	r := newRig(t, "random")
+	const n = 4099
+	for _, rng := range []host.Rand{{Key: 7}, {Key: 1 << 63, Counter: [2]uint64{^uint64(0) - 100, 5}}} {
+		p, dst := up(r, []uint64{rng.Key, rng.Counter[0], rng.Counter[1]}), r.alloc(4*n)
+		for _, c := range []struct {
+			name      string
+			host      func(dst []float32, r host.Rand)
+			gpu       func(dst, rng driver.Ptr, n int) kernels.Call
+			tolerance float64
+		}{
+			{"uniform", host.Uniform[float32], kernels.Uniform, 0},
+			{"normal", host.Normal[float32], kernels.Normal, 2e-7},
+			{"truncated", host.TruncatedNormal[float32], kernels.TruncatedNormal, 2e-7},
+		} {
+			want := make([]float32, n)
+			c.host(want, rng)
+			r.run(c.gpu(dst, p, n))
+			near(t, c.name, want, down[float32](r, dst, n), c.tolerance)
+		}
+		x, u := numbers(1, n), make([]float32, n)
+		want := make([]float32, n)
+		host.Uniform(u, rng)
+		host.Dropout(want, x, u, 0.75, 1/float32(0.75))
+		r.run(kernels.Dropout(dst, up(r, x), p, n, 0.75))
+		near(t, "dropout", want, down[float32](r, dst, n), 0)
+	}
+}
