@@ -70,18 +70,28 @@ func (b *bodyScope) rename(n *nodeDef) (*nodeDef, error) {
 	}
 	c.Input = append(c.Input, controls...)
 	for name, a := range c.GetAttr() {
-		switch v := b.attrs[a.GetPlaceholder()]; {
-		case a.GetPlaceholder() != "" && v != nil:
-			c.Attr[name] = v
-		case a.GetFunc() != nil:
-			for inner, x := range a.GetFunc().GetAttr() {
-				if v := b.attrs[x.GetPlaceholder()]; x.GetPlaceholder() != "" && v != nil {
-					a.GetFunc().Attr[inner] = proto.Clone(v).(*attrValue)
-				}
-			}
-		}
+		c.Attr[name] = b.bound(a)
 	}
 	return c, nil
+}
+
+// bound returns an attribute in which those of the call stand for placeholders.
+func (b *bodyScope) bound(a *attrValue) *attrValue {
+	if v := b.attrs[a.GetPlaceholder()]; a.GetPlaceholder() != "" && v != nil {
+		return v
+	}
+	own := a
+	for inner, x := range a.GetFunc().GetAttr() {
+		v := b.attrs[x.GetPlaceholder()]
+		if x.GetPlaceholder() == "" || v == nil {
+			continue
+		}
+		if own == a {
+			own = proto.Clone(a).(*attrValue)
+		}
+		own.GetFunc().Attr[inner] = v
+	}
+	return own
 }
 
 // input translates an input of a node of the body.

@@ -2,6 +2,7 @@ package inline
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -30,7 +31,7 @@ const (
 // Flatten returns the part of gd that the nodes of the given names need, without function calls and reference
 // variables. gd stays as it is. Functions that are branches or bodies of If and While stay in the library.
 func Flatten(gd *graph_go_proto.GraphDef, keep []string) (*graph_go_proto.GraphDef, error) {
-	f := &flattener{functions: map[string]*function{}, taken: map[string]bool{}, room: maxBytes + maxTimes*proto.Size(gd),
+	f := &flattener{functions: map[string]*function{}, bodies: map[*function][]*nodeDef{}, taken: map[string]bool{}, room: maxBytes + maxTimes*proto.Size(gd),
 		out: &graph_go_proto.GraphDef{Versions: gd.GetVersions(), Library: gd.GetLibrary()}}
 	for _, fn := range gd.GetLibrary().GetFunction() {
 		f.functions[fn.GetSignature().GetName()] = fn
@@ -55,6 +56,7 @@ func Flatten(gd *graph_go_proto.GraphDef, keep []string) (*graph_go_proto.GraphD
 
 type flattener struct {
 	functions map[string]*function
+	bodies    map[*function][]*nodeDef // what results and effects need
 	taken     map[string]bool
 	room      int // bytes that calls may still add
 	out       *graph_go_proto.GraphDef
@@ -138,7 +140,7 @@ func (f *flattener) called(n *nodeDef) (*function, map[string]*attrValue, error)
 
 // inline appends the body of fn in place of call n.
 func (f *flattener) inline(n *nodeDef, fn *function, attrs map[string]*attrValue, calls []string) error {
-	body, err := reachable(fn.GetNodeDef(), bodyRoots(fn), argNames(fn))
+	body, err := f.body(fn)
 	if err != nil {
 		return err
 	}
@@ -193,6 +195,16 @@ func short(name string) string {
 	return name
 }
 
+// body returns the nodes of fn that its results and effects need.
+func (f *flattener) body(fn *function) ([]*nodeDef, error) {
+	if body, ok := f.bodies[fn]; ok {
+		return body, nil
+	}
+	body, err := reachable(fn.GetNodeDef(), bodyRoots(fn), argNames(fn))
+	f.bodies[fn] = body
+	return body, err
+}
+
 // prefix takes names for the nodes of a body.
 func (f *flattener) prefix(call string, body []*nodeDef) string {
 	for i := 0; ; i++ {
@@ -241,4 +253,7 @@ func typeList(types []types_go_proto.DataType) *attrValue {
 	return &attrValue{Value: &attr_value_go_proto.AttrValue_List{List: &attr_value_go_proto.AttrValue_ListValue{Type: types}}}
 }
 
-func clone(n *nodeDef) *nodeDef { return proto.Clone(n).(*nodeDef) }
+// clone returns a node with the same inputs and attributes, whose values are shared: they may be large.
+func clone(n *nodeDef) *nodeDef {
+	return &nodeDef{Name: n.GetName(), Op: n.GetOp(), Device: n.GetDevice(), Input: slices.Clone(n.GetInput()), Attr: maps.Clone(n.GetAttr())}
+}

@@ -174,3 +174,29 @@ func TestLaughs(t *testing.T) {
 		})
 	}
 }
+
+// TestQuick: what takes little room takes little time: calls of a function of which little is needed, and updates of a
+// variable that are listed the last one first.
+func TestQuick(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(`node { name: "y" op: "f30" } library { function { signature { name: "f0" output_arg { name: "o" type: DT_FLOAT } } node_def { name: "c" op: "Const" } ret { key: "o" value: "c:output:0" }`)
+	for i := range 20_000 {
+		fmt.Fprintf(&b, ` node_def { name: "u%d" op: "NoOp" }`, i)
+	}
+	for i := range 30 {
+		fmt.Fprintf(&b, `} function { signature { name: "f%d" output_arg { name: "o" type: DT_FLOAT } } node_def { name: "a" op: "f%d" } node_def { name: "b" op: "f%d" input: "^a" } ret { key: "o" value: "b:o:0" }`, i+1, i, i)
+	}
+	b.WriteString("}}")
+	if _, err := inline.Flatten(parse(t, b.String()), []string{"y"}); err == nil {
+		t.Error("a graph of 2^30 nodes was made")
+	}
+	b.Reset()
+	const updates = 50_000
+	for i := updates; i > 0; i-- {
+		fmt.Fprintf(&b, `node { name: "n%d" op: "RefIdentity" input: "n%d" attr { key: "T" value { type: DT_FLOAT } } }`, i, i-1)
+	}
+	b.WriteString(`node { name: "n0" op: "VariableV2" attr { key: "dtype" value { type: DT_FLOAT } } }`)
+	if got := flat(t, b.String(), fmt.Sprintf("n%d", updates)); len(got) != updates+2 || !strings.HasPrefix(got[0], "ReadVariableOp") {
+		t.Errorf("got %d nodes, the first %s", len(got), got[0])
+	}
+}

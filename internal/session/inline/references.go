@@ -2,6 +2,7 @@ package inline
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -35,17 +36,7 @@ func lowerReferences(gd *graph_go_proto.GraphDef, taken map[string]bool) error {
 	if len(r.handles) == 0 {
 		return nil
 	}
-	// The result of an update is a reference to the same variable.
-	for changed := true; changed; {
-		changed = false
-		for _, n := range gd.Node {
-			if (resourceForms[n.GetOp()] != "" || n.GetOp() == "RefIdentity") && r.handles[n.GetName()] == "" && len(n.GetInput()) > 0 {
-				if h := r.handles[nodeName(n.GetInput()[0])]; h != "" {
-					r.handles[n.GetName()], changed = h, true
-				}
-			}
-		}
-	}
+	r.follow(gd.Node)
 	for _, n := range gd.Node {
 		if err := r.node(n); err != nil {
 			return fmt.Errorf("node %q (%s): %w", n.GetName(), n.GetOp(), err)
@@ -53,6 +44,28 @@ func lowerReferences(gd *graph_go_proto.GraphDef, taken map[string]bool) error {
 	}
 	gd.Node = r.out
 	return nil
+}
+
+// follow finds what else stands for a variable: the result of an update is a reference to the same.
+func (r *references) follow(nodes []*nodeDef) {
+	users := map[string][]string{} // by the node of input 0
+	for _, n := range nodes {
+		if (resourceForms[n.GetOp()] != "" || n.GetOp() == "RefIdentity") && len(n.GetInput()) > 0 {
+			from := nodeName(n.GetInput()[0])
+			users[from] = append(users[from], n.GetName())
+		}
+	}
+	next := slices.Collect(maps.Keys(r.handles))
+	for len(next) > 0 {
+		from := next[len(next)-1]
+		next = next[:len(next)-1]
+		for _, u := range users[from] {
+			if r.handles[u] == "" {
+				r.handles[u] = r.handles[from]
+				next = append(next, u)
+			}
+		}
+	}
 }
 
 func (r *references) name(want string) string {
