@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"log/slog"
+	"runtime"
 	"strings"
 
 	"github.com/goestimator/goestimator/serving"
@@ -84,6 +85,7 @@ command line or the config; 130 ended by a second Ctrl-C.`,
 
 // serve runs a server until ctx ends.
 func (a *app) serve(ctx context.Context, o serving.Options, asJSON bool) error {
+	defer runtime.KeepAlive(heapBallast())
 	s, err := serving.New(o)
 	if err != nil {
 		return err
