@@ -2,6 +2,7 @@
 // that models are exported to and served from:
 //
 //	saved_model.pb           the graphs, each a MetaGraphDef with tags (or saved_model.pbtxt, as text)
+//	fingerprint.pb           hashes that tell the model from others; optional
 //	variables/variables.*    the values of the variables, a TensorBundle
 //	assets/                  files that the graphs read
 //	assets.extra/            files for others, such as requests to warm up with

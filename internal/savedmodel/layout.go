@@ -4,6 +4,7 @@ package savedmodel
 const (
 	BinaryFile      = "saved_model.pb"
 	TextFile        = "saved_model.pbtxt"
+	FingerprintFile = "fingerprint.pb" // optional
 	VariablesDir    = "variables"
 	VariablesPrefix = "variables/variables" // of the bundle
 	AssetsDir       = "assets"

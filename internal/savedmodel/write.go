@@ -12,7 +12,6 @@ import (
 	"github.com/goestimator/goestimator/internal/bundle"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	"google.golang.org/protobuf/encoding/prototext"
-	"google.golang.org/protobuf/proto"
 )
 
 // Writing is what a SavedModel holds.
@@ -64,22 +63,40 @@ func (w Writing) fill(fsys atomicfile.FS, dir string) error {
 			}
 		}
 	}
-	m := &pb.SavedModel{SavedModelSchemaVersion: schemaVersion, MetaGraphs: w.MetaGraphs}
-	data, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
+	data, err := canonicalModel(w.MetaGraphs)
 	if err != nil {
 		return err
 	}
 	if len(data) > math.MaxInt32 {
 		return fmt.Errorf("the graphs take %d bytes: expected at most 2 GiB, protocol buffers' limit", len(data))
 	}
-	file := BinaryFile
 	if w.Text {
-		file = TextFile
+		m := &pb.SavedModel{SavedModelSchemaVersion: schemaVersion, MetaGraphs: w.MetaGraphs}
 		if data, err = (prototext.MarshalOptions{Multiline: true}).Marshal(m); err != nil {
 			return err
 		}
+		return writeFile(fsys, filepath.Join(dir, TextFile), data)
 	}
-	return writeFile(fsys, filepath.Join(dir, file), data)
+	if err := w.addFingerprint(fsys, dir, data); err != nil {
+		return err
+	}
+	return writeFile(fsys, filepath.Join(dir, BinaryFile), data)
+}
+
+// addFingerprint writes the fingerprint of a model with that file, of which the variables are there.
+func (w Writing) addFingerprint(fsys atomicfile.FS, dir string, file []byte) error {
+	var index []byte
+	if w.Variables != nil {
+		var err error
+		if index, err = atomicfile.ReadFile(fsys, bundle.IndexPath(filepath.Join(dir, VariablesPrefix))); err != nil {
+			return err
+		}
+	}
+	b, err := fingerprintOf(file, w.MetaGraphs[0], index)
+	if err != nil {
+		return err
+	}
+	return writeFile(fsys, filepath.Join(dir, FingerprintFile), b)
 }
 
 func writeVariables(fsys atomicfile.FS, dir string, add func(w *bundle.Writer) error) error {

@@ -6,10 +6,16 @@ import tempfile
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.core.protobuf import fingerprint_pb2
+from tensorflow.python.saved_model.pywrap_saved_model import fingerprinting
 
 import exchange
 
 model, feeds, want = sys.argv[1], exchange.load(sys.argv[2]), exchange.load(sys.argv[3])
+
+fingerprint = fingerprint_pb2.FingerprintDef.FromString(open(os.path.join(model, "fingerprint.pb"), "rb").read())
+theirs = fingerprint_pb2.FingerprintDef.FromString(fingerprinting.CreateFingerprintDef(model))
+assert fingerprint == theirs, "fingerprint %s, TensorFlow's %s" % (fingerprint, theirs)
 
 
 def close(what, got, want):
