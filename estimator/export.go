@@ -73,7 +73,8 @@ func ExportSequenceLength(steps int) ExportOption {
 // ExportModes adds the graphs of Train or Eval to that of Predict, with the tags
 // "train" and "eval". Their serving input needs labels among its columns. A label that
 // the model_fn encodes, as heads do, is fed as it was encoded: ids for the words of a
-// vocabulary, zeros and ones for several classes.
+// vocabulary, zeros and ones for several classes. The graphs have the loss, and that of
+// Eval the predictions, but neither a train_op nor the metrics, which are not computed by a graph here.
 func ExportModes(modes ...models.Mode) ExportOption {
 	return func(o *exportOptions) { o.modes = modes }
 }
