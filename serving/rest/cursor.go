@@ -123,7 +123,7 @@ func (c cursor) base64() (content []byte, ok bool) {
 	return unquote(c.text()), true
 }
 
-// bytes returns the bytes of a string or of {"b64": "..."}; shared says that they lie in the text.
+// decodeBase64 returns the bytes that {"b64": "..."} stands for.
 func (c cursor) decodeBase64() ([]byte, error) {
 	content, ok := c.base64()
 	if !ok {
