@@ -64,8 +64,10 @@ func (s *Server) parting(h http.Handler) http.Handler {
 }
 
 // stopREST answers what comes on open connections for the time of a farewell and lets requests finish; it reports
-// whether they did before ctx ended.
+// whether they did before ctx ended. It takes no new connections first of all: else those who were told to let go of
+// theirs would come again, and the system would cut off who waits to be taken when the port closes.
 func (s *Server) stopREST(ctx context.Context) bool {
+	_ = s.listeners.rest.Close() // Shutdown does it again
 	last, end := context.WithTimeout(ctx, min(s.farewell, s.o.Drain/4))
 	defer end()
 	s.connections.wait(last)

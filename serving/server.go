@@ -116,9 +116,9 @@ func (s *Server) Available() <-chan struct{} { return s.available }
 
 // Run answers requests until ctx ends. It answers from the beginning, requests
 // for models with UNAVAILABLE until these are loaded; a config whose
-// models cannot be loaded is an error. When ctx ends it is no longer ready, asks clients
-// to let go of their connections and soon takes no new ones, lets requests finish as long
-// as Options.Drain, and unloads. It returns nil where all did finish.
+// models cannot be loaded is an error. When ctx ends it is no longer ready, takes no new
+// connections, asks clients to let go of theirs, lets requests finish as long as
+// Options.Drain, and unloads. It returns nil where all did finish.
 func (s *Server) Run(ctx context.Context) (err error) {
 	if s.o.Tracing != nil {
 		shutdown, err := tracing.Setup(ctx, *s.o.Tracing)
@@ -157,7 +157,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 func (s *Server) serve(work *sync.WaitGroup, broken chan<- error) {
 	take := func(serve func(net.Listener) error, l net.Listener) {
 		work.Go(func() {
-			if err := serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, grpc.ErrServerStopped) {
+			if err := serve(l); err != nil && s.draining.Err() == nil && !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, grpc.ErrServerStopped) {
 				broken <- fmt.Errorf("serving on %s: %w", l.Addr(), err)
 			}
 		})
