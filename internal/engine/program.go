@@ -65,6 +65,21 @@ func (p *Program) Capacity() int {
 	return p.capacity
 }
 
+// Memory returns how many bytes the program holds for values and constants of its own; variables and packed weights are
+// shared with others.
+func (p *Program) Memory() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := 0
+	if p.arena != nil {
+		n = p.arena.Len()
+	}
+	for _, c := range p.consts {
+		n += c.Len()
+	}
+	return n
+}
+
 // Run runs one batch of the given number of rows, which may exceed the capacity: the program then grows, once. Feeds
 // are in Spec.Feeds's order and must stay unchanged until Run returns, or for as long as fetches of the feeds
 // themselves are used. An error, a cancelled ctx included, leaves all variables as they were, unless a kernel failed

@@ -28,6 +28,7 @@ type programs struct {
 type instance struct {
 	program *engine.Program
 	feeds   []*graph.Tensor
+	held    int64 // bytes, while it is idle
 }
 
 // newPrograms compiles the first program.
@@ -37,7 +38,7 @@ func newPrograms(s *Session, g *graph.Graph, spec engine.Spec, batch int) (*prog
 	if err != nil {
 		return nil, err
 	}
-	ps.idle = []*instance{p}
+	ps.rest(p)
 	return ps, nil
 }
 
@@ -65,6 +66,7 @@ func (ps *programs) take(ctx context.Context) (*instance, error) {
 		p := ps.idle[n-1]
 		ps.idle = ps.idle[:n-1]
 		ps.mu.Unlock()
+		ps.s.idle.Add(-p.held)
 		return p, nil
 	}
 	ps.mu.Unlock()
@@ -75,28 +77,49 @@ func (ps *programs) take(ctx context.Context) (*instance, error) {
 	return p, err
 }
 
-// give puts a program back.
+// give puts a program back. Those that rest may hold as much memory as one tensor: large batches of sizes that nobody asks
+// for again are forgotten.
 func (ps *programs) give(p *instance) {
 	clear(p.feeds)
-	ps.mu.Lock()
-	closed := ps.closed
-	if !closed {
-		ps.idle = append(ps.idle, p)
-	}
-	ps.mu.Unlock()
-	if closed {
+	if !ps.rest(p) {
 		_ = p.program.Close() // host memory: there is nobody left to tell
+	} else if ps.s.idle.Load() > ps.s.options.Limit {
+		ps.s.shed(ps)
+		if ps.s.idle.Load() > ps.s.options.Limit {
+			ps.shed()
+		}
 	}
 	<-ps.room
+}
+
+// rest makes a program idle, false where all are closed.
+func (ps *programs) rest(p *instance) bool {
+	p.held = int64(p.program.Memory())
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	if ps.closed {
+		return false
+	}
+	ps.idle = append(ps.idle, p)
+	ps.s.idle.Add(p.held)
+	return true
+}
+
+// shed frees the idle programs.
+func (ps *programs) shed() {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	for _, p := range ps.idle {
+		ps.s.idle.Add(-p.held)
+		_ = p.program.Close()
+	}
+	ps.idle = nil
 }
 
 // close frees the idle programs, and each that runs once it is given back.
 func (ps *programs) close() {
 	ps.mu.Lock()
-	defer ps.mu.Unlock()
 	ps.closed = true
-	for _, p := range ps.idle {
-		_ = p.program.Close()
-	}
-	ps.idle = nil
+	ps.mu.Unlock()
+	ps.shed()
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/goestimator/goestimator/internal/device"
 	"github.com/goestimator/goestimator/internal/eager"
@@ -16,7 +17,7 @@ import (
 // Options say how a model is run.
 type Options struct {
 	MaxConcurrent int           // programs of one kind at the same time; 0: GOMAXPROCS
-	Limit         int64         // most bytes of one tensor; 0: eager.DefaultLimit
+	Limit         int64         // most bytes of one tensor, and of what idle programs hold; 0: eager.DefaultLimit
 	Device        device.Device // of compiled parts; nil: the host
 }
 
@@ -30,6 +31,7 @@ type Session struct {
 	dev     device.Device
 	vars    *variables
 
+	idle  atomic.Int64 // bytes that idle programs hold
 	state sync.RWMutex // held for writing by runs that update variables
 
 	mu     sync.RWMutex
