@@ -238,7 +238,7 @@ func (d *division) eagerStage(part []int) (stage, error) {
 			return nil, err
 		}
 		for _, in := range n.Inputs {
-			if in.DType() == graph.Resource {
+			if in.DType() == graph.Resource && !writes(n) { // what restores a variable is no reason to keep it twice
 				if name, ok := d.p.s.vars.of(in); ok {
 					d.p.s.vars.read(name)
 				}
