@@ -55,6 +55,9 @@ var optimSource string
 //go:embed src/random.cu
 var randomSource string
 
+//go:embed src/chain.cu
+var chainSource string
+
 //go:embed src/convert.cu
 var convertSource string
 

@@ -1,0 +1,210 @@
+package kernels
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/goestimator/goestimator/internal/device/cuda/driver"
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// Chain is a generated kernel: an elementwise part of a graph in one pass over memory.
+type Chain struct {
+	Module Module
+	// Inputs and Outputs are what its pointers mean, in this order. A pointer of an output may be that of an input with
+	// its shape and type.
+	Inputs, Outputs []graph.Output
+
+	shape  graph.Shape
+	narrow bool // its indices are 32 bits wide
+}
+
+// NewChain writes a kernel for nodes, which Elementwise holds for, in an order in which inputs come first. All outputs have
+// one shape; other values are broadcast to it. Only dimension 0 of a value that is broadcast may depend on the batch.
+func NewChain(name string, nodes []*graph.Node, outputs []graph.Output) (*Chain, error) {
+	if len(nodes) == 0 || len(outputs) == 0 {
+		return nil, fmt.Errorf("generate %s: expected nodes and outputs", name)
+	}
+	w := &chainWriter{c: &Chain{Outputs: slices.Clone(outputs), shape: outputs[0].Type().Shape}, names: map[graph.Output]string{}}
+	for _, n := range nodes {
+		if err := w.node(n); err != nil {
+			return nil, fmt.Errorf("generate %s: node %s (%s): %w", name, n.Name, n.Op, err)
+		}
+	}
+	if err := w.finish(name); err != nil {
+		return nil, fmt.Errorf("generate %s: %w", name, err)
+	}
+	return w.c, nil
+}
+
+// Call is a launch over a batch; pointers are those of Outputs and Inputs.
+func (c *Chain) Call(outputs, inputs []driver.Ptr, batch int) (Call, error) {
+	if len(outputs) != len(c.Outputs) || len(inputs) != len(c.Inputs) {
+		return Call{}, fmt.Errorf("launch %s: expected %d outputs and %d inputs, got %d and %d", c.Module.Name, len(c.Outputs), len(c.Inputs), len(outputs), len(inputs))
+	}
+	n := c.shape.ElementsAt(batch)
+	if n < 0 || c.narrow && n > math.MaxUint32 {
+		return Call{}, fmt.Errorf("launch %s: shape %v has too many elements for a batch of %d", c.Module.Name, c.shape, batch)
+	}
+	var args []any
+	for _, p := range append(slices.Clone(outputs), inputs...) {
+		args = append(args, p)
+	}
+	grid, block := over(n)
+	return call(c.Module.Kernels[0].Name, grid, block, append(args, n)...), nil
+}
+
+// chainWriter writes the body of a kernel.
+type chainWriter struct {
+	c     *Chain
+	names map[graph.Output]string // of values that are in registers
+	body  strings.Builder
+}
+
+func (w *chainWriter) node(n *graph.Node) error {
+	if !Elementwise(n.Op) || len(n.Inputs) == 0 || len(n.Outputs) != 1 {
+		return fmt.Errorf("expected an elementwise op with inputs and one output")
+	}
+	if err := w.fits(n.Outputs[0]); err != nil {
+		return err
+	}
+	in := make([]string, len(n.Inputs))
+	for i, v := range n.Inputs {
+		var err error
+		if in[i], err = w.value(v); err != nil {
+			return fmt.Errorf("input %d: %w", i, err)
+		}
+	}
+	text, err := expression(n, in)
+	if err != nil {
+		return err
+	}
+	name := fmt.Sprintf("v%d", len(w.names))
+	w.names[n.Out(0)] = name
+	t := elementTypes[n.Outputs[0].DType].value
+	fmt.Fprintf(&w.body, "    %s %s = (%s)(%s);\n", t, name, t, text)
+	return nil
+}
+
+// fits checks that a value has a type that is computed and can be broadcast to the outputs' shape.
+func (w *chainWriter) fits(t graph.Type) error {
+	if _, ok := elementTypes[t.DType]; !ok {
+		return fmt.Errorf("element type %v is not supported", t.DType)
+	}
+	dims, full := t.Shape.Dims, w.c.shape.Dims
+	if !t.Shape.Known() || !w.c.shape.Known() || len(dims) > len(full) {
+		return fmt.Errorf("shape %v cannot be broadcast to %v", t.Shape, w.c.shape)
+	}
+	for i, d := range dims {
+		if f := full[len(full)-len(dims)+i]; d != f && d != graph.Fixed(1) {
+			return fmt.Errorf("shape %v cannot be broadcast to %v", t.Shape, w.c.shape)
+		}
+	}
+	return nil
+}
+
+// value names a value, loading it where it comes from outside.
+func (w *chainWriter) value(v graph.Output) (string, error) {
+	if name := w.names[v]; name != "" {
+		return name, nil
+	}
+	if err := w.fits(v.Type()); err != nil {
+		return "", err
+	}
+	at, err := w.index(v.Type().Shape)
+	if err != nil {
+		return "", err
+	}
+	name, input := fmt.Sprintf("v%d", len(w.names)), fmt.Sprintf("in%d[%s]", len(w.c.Inputs), at)
+	w.c.Inputs = append(w.c.Inputs, v)
+	w.names[v] = name
+	if v.DType() == graph.BFloat16 {
+		input = "bf16_to_f32(" + input + ")"
+	}
+	fmt.Fprintf(&w.body, "    %s %s = %s;\n", elementTypes[v.DType()].value, name, input)
+	return name, nil
+}
+
+// index writes the place of element i of the outputs in a value of the given shape. Runs of dimensions that the value has
+// are one coordinate: (i / elements after them) % elements in them.
+func (w *chainWriter) index(s graph.Shape) (string, error) {
+	if s.Equal(w.c.shape) {
+		return "i", nil
+	}
+	full := w.c.shape.Dims
+	dims := make([]graph.Dim, len(full))
+	for i := range dims {
+		dims[i] = graph.Fixed(1)
+	}
+	copy(dims[len(dims)-len(s.Dims):], s.Dims)
+	var terms []string
+	after, stride := 1, 1 // elements of the outputs, and of the value, behind the present dimension
+	for d := len(full) - 1; d >= 0; {
+		has := dims[d] == full[d]
+		length, outermost := 1, false
+		for ; d >= 0 && (dims[d] == full[d]) == has; d-- {
+			if outermost = d == 0; !outermost && !full[d].Static() {
+				return "", fmt.Errorf("shape %v against %v: only dimension 0 may depend on the batch", s, w.c.shape)
+			}
+			if full[d].Static() {
+				length *= full[d].Const
+			}
+		}
+		if has {
+			terms = append(terms, coordinate(after, length, stride, outermost))
+			stride *= length
+		}
+		after *= length
+	}
+	if len(terms) == 0 {
+		return "0", nil
+	}
+	w.c.narrow = true
+	return strings.Join(terms, " + "), nil
+}
+
+// coordinate writes j / after % length * stride, without what changes nothing.
+func coordinate(after, length, stride int, outermost bool) string {
+	text := "j"
+	if after != 1 {
+		text = fmt.Sprintf("%s / %du", text, after)
+	}
+	if !outermost {
+		text = fmt.Sprintf("%s %% %du", text, max(length, 1))
+	}
+	if stride != 1 {
+		text = fmt.Sprintf("(%s) * %du", text, stride)
+	}
+	return text
+}
+
+// finish writes the stores and puts the kernel together.
+func (w *chainWriter) finish(name string) error {
+	var params []string
+	for k, o := range w.c.Outputs {
+		v, ok := w.names[o]
+		if !ok || slices.Contains(w.c.Inputs, o) || !o.Type().Shape.Equal(w.c.shape) {
+			return fmt.Errorf("output %d (%s): expected the result of one of the nodes, of shape %v", k, o.Node.Name, w.c.shape)
+		}
+		if o.DType() == graph.BFloat16 {
+			v = "f32_to_bf16(" + v + ")"
+		}
+		fmt.Fprintf(&w.body, "    out%d[i] = %s;\n", k, v)
+		params = append(params, fmt.Sprintf("%s *out%d", elementTypes[o.DType()].memory, k))
+	}
+	for k, v := range w.c.Inputs {
+		params = append(params, fmt.Sprintf("const %s *in%d", elementTypes[v.DType()].memory, k))
+	}
+	if len(params) >= driver.MaxArgs {
+		return fmt.Errorf("%d inputs and outputs: expected fewer than %d", len(params), driver.MaxArgs)
+	}
+	head := ""
+	if w.c.narrow {
+		head = "    u32 j = (u32)i;\n"
+	}
+	text := fmt.Sprintf("KERNEL %s(%s, i64 n) {\n  EACH(i, n) {\n%s%s  }\n}\n", name, strings.Join(params, ", "), head, w.body.String())
+	w.c.Module = module(name, chainSource+text, Kernel{name, strings.Repeat("p", len(params)) + "l"})
+	return nil
+}
