@@ -3,6 +3,7 @@ package serving
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/goestimator/goestimator/serving/batching"
 	"github.com/goestimator/goestimator/serving/batching/limit"
@@ -14,6 +15,9 @@ import (
 	"google.golang.org/grpc/status"
 )
 
+// warmUpLimit bounds the warm-up of a version, so that one whose requests do not end keeps no other from being loaded.
+const warmUpLimit = 10 * time.Minute
+
 // newManager makes the manager of s, whose models are batched, limited, warmed
 // up and counted as the options say.
 func (s *Server) newManager() (*manager.Manager, error) {
@@ -21,6 +25,8 @@ func (s *Server) newManager() (*manager.Manager, error) {
 	o.Loader, o.Wrap, o.Log = s.o.Loader, s.wrap, s.o.Log
 	if !s.o.NoWarmUp {
 		o.WarmUp = func(ctx context.Context, id servable.ID, m servable.Model, dir string) error {
+			ctx, stop := context.WithTimeout(ctx, warmUpLimit)
+			defer stop()
 			return warmup.Run(ctx, m, id, dir, s.o.WarmUpRuns)
 		}
 	}
