@@ -67,6 +67,8 @@ func (r *rewrite) apply(s []byte, room *budget) ([]byte, error) {
 	n := -1
 	if !r.global {
 		n = 1
+	} else if err := r.fits(s, *room); err != nil {
+		return nil, err
 	}
 	matches := r.re.FindAllSubmatchIndex(s, n)
 	if len(matches) == 0 {
@@ -93,6 +95,19 @@ func (r *rewrite) apply(s []byte, room *budget) ([]byte, error) {
 		}
 	}
 	return append(out, s[at:]...), nil
+}
+
+// long is the length from which it is worth looking what the parts of a string will take before they are made.
+const long = 1 << 16
+
+// fits fails where the places of all matches in s take more than the room that is left.
+func (r *rewrite) fits(s []byte, room budget) error {
+	if len(s) < long {
+		return nil
+	}
+	count := 0
+	r.re.ReplaceAllFunc(s, func([]byte) []byte { count++; return nil })
+	return room.take(2 * count * (stringHeader + 16*(1+r.re.NumSubexp())))
 }
 
 func (r *rewrite) run(c call) error {
@@ -175,8 +190,8 @@ func staticRegexFullMatch(s *site) (kernel, error) {
 	return func(c call) error { return matchAll(c, re) }, nil
 }
 
-// splitAll makes a sparse tensor of the parts of every string.
-func splitAll(c call, parts func(s []byte) [][]byte) error {
+// splitAll makes a sparse tensor of the parts of every string; cuts says how many there are at most, less one.
+func splitAll(c call, cuts func(s []byte) int, parts func(s []byte) [][]byte) error {
 	in := c.t(0)
 	if in.DType != graph.String || len(in.Shape) != 1 {
 		return fmt.Errorf("input must be a string vector, got %v of shape %v", in.DType, in.Shape)
@@ -184,6 +199,11 @@ func splitAll(c call, parts func(s []byte) [][]byte) error {
 	all := make([][][]byte, len(in.Strings))
 	total, most := 0, 0
 	for i, s := range in.Strings {
+		if len(s) >= long {
+			if err := c.room(total+cuts(s), stringHeader+16); err != nil {
+				return err
+			}
+		}
 		all[i] = parts(s)
 		total += len(all[i])
 		most = max(most, len(all[i]))
@@ -213,7 +233,13 @@ func stringSplitV2(s *site) (kernel, error) {
 		if err != nil {
 			return err
 		}
-		return splitAll(c, func(s []byte) [][]byte {
+		cuts := func(s []byte) int {
+			if len(sep) == 0 {
+				return countOf(s, []byte(space))
+			}
+			return bytes.Count(s, sep)
+		}
+		return splitAll(c, cuts, func(s []byte) [][]byte {
 			if len(sep) == 0 {
 				return fields(s, most)
 			}
@@ -225,13 +251,14 @@ func stringSplitV2(s *site) (kernel, error) {
 	}, nil
 }
 
+const space = " \t\n\v\f\r"
+
 // fields splits at runs of white space. After `most` parts, where that is not
 // negative, what is left is one more, even where it is empty.
 func fields(s []byte, most int) [][]byte {
 	if most == 0 {
 		return [][]byte{s}
 	}
-	const space = " \t\n\v\f\r"
 	var out [][]byte
 	for s = bytes.TrimLeft(s, space); len(s) > 0; {
 		end := bytes.IndexAny(s, space)
@@ -255,7 +282,13 @@ func stringSplit(s *site) (kernel, error) {
 		if err != nil {
 			return err
 		}
-		return splitAll(c, func(s []byte) [][]byte {
+		cuts := func(s []byte) int {
+			if len(sep) == 0 {
+				return len(s)
+			}
+			return countOf(s, sep)
+		}
+		return splitAll(c, cuts, func(s []byte) [][]byte {
 			var out [][]byte
 			if len(s) == 0 {
 				return nil
@@ -291,4 +324,15 @@ func indexByteOf(s, set []byte) int {
 		}
 	}
 	return -1
+}
+
+// countOf returns how many bytes of s are in a set.
+func countOf(s, set []byte) int {
+	n := 0
+	for _, b := range s {
+		if bytes.IndexByte(set, b) >= 0 {
+			n++
+		}
+	}
+	return n
 }
