@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/internal/device"
+	"github.com/goestimator/goestimator/internal/device/cuda"
 	"github.com/goestimator/goestimator/internal/kernels"
 	"github.com/goestimator/goestimator/runconfig"
 	"github.com/spf13/cobra"
@@ -81,9 +82,9 @@ func examine() []fact {
 		fact{"matmul_gflops", gemmSpeed()},
 		fact{"memory_bytes", known(device.HostMemory())},
 		fact{"memory_available_bytes", known(device.HostMemoryAvailable())},
-		fact{"disk_free_bytes", diskFree(".")},
-		fact{"gpu", gpus()},
-		fact{"libcuda", findLibrary("libcuda.so")},
+		fact{"disk_free_bytes", diskFree(".")})
+	facts = append(facts, gpuFacts(cuda.Detect(), gpus())...)
+	facts = append(facts,
 		fact{"openblas", findLibrary("libopenblas.so")},
 		fact{"tf_config_role", role()})
 	for _, port := range servingPorts {
