@@ -27,6 +27,9 @@ func long(t *testing.T) bool {
 	return false
 }
 
+// built is the folder of the binary that was built, "" where none was.
+var built string
+
 // binary builds goestimator once and returns its path; GOESTIMATOR_BINARY names
 // one that is there already.
 var binary = sync.OnceValues(func() (string, error) {
@@ -37,6 +40,7 @@ var binary = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	built = dir
 	path := filepath.Join(dir, "goestimator")
 	cmd := exec.Command("go", "build", "-o", path, "./cmd/goestimator")
 	cmd.Dir = testkit.Root()
@@ -48,10 +52,8 @@ var binary = sync.OnceValues(func() (string, error) {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if os.Getenv("GOESTIMATOR_ACCEPT") != "" && os.Getenv("GOESTIMATOR_BINARY") == "" {
-		if path, err := binary(); err == nil {
-			os.RemoveAll(filepath.Dir(path))
-		}
+	if built != "" {
+		os.RemoveAll(built)
 	}
 	os.Exit(code)
 }
