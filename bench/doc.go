@@ -12,6 +12,9 @@
 // -record keeps the results in bench/results; -compare shows what has become
 // slower since; "bench tables" writes docs/performance.md's tables from them.
 //
+// The serving subjects run servers and their clients in processes of their own, each
+// end on one core where taskset is there to pin it.
+//
 // "bench worker profile WORKLOAD STEPS" prints which ops the steps of ours go
 // to; BENCH_THREADS sets the threads.
 package main

@@ -49,6 +49,9 @@ func (r *result) means() []string {
 	for _, x := range r.Rows {
 		library, _, _ := strings.Cut(x.Contender, " ")
 		g := group{strings.TrimSuffix(library, ","), x.Threads}
+		if g.library == ours && x.Contender != ours {
+			continue // ours in another configuration
+		}
 		if peers[g] == nil {
 			peers[g] = map[string]row{}
 			order = append(order, g)

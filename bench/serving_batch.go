@@ -39,8 +39,8 @@ func batchField(ctx context.Context, s settings, dir string) (field, error) {
 	batching := []string{"--enable-batching", "--batching-parameters-file", "configs/serving_batching.config"}
 	return field{check: &ort, tolerance: 1e-5, contenders: []contender{
 		{name: ours, argv: []string{exe, "worker", "serving_batch", dir}}, ort,
-		load("our server, 64 clients of 1, batching", "64", batching...),
-		load("our server, 4 clients of 32", fmt.Sprintf("4x%d", servedBatch)),
+		load("goestimator, server, 64 clients of 1, batching", "64", batching...),
+		load("goestimator, server, 4 clients of 32", fmt.Sprintf("4x%d", servedBatch)),
 	}}, nil
 }
 

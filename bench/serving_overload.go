@@ -33,9 +33,6 @@ var overloadCases = []string{"alone", "2x"}
 
 // overloadField is a server of a model with a fixed time.
 func overloadField(_ context.Context, _ settings, dir string) (field, error) {
-	if err := os.MkdirAll(filepath.Join(dir, "models", "mlp", "1"), 0o755); err != nil {
-		return field{}, err
-	}
 	exe, err := os.Executable()
 	return field{contenders: []contender{{name: ours,
 		argv: pinned(clientCore, exe, "worker", "serving_overload", exe, "worker", "serve_fixed", dir)}}}, err
@@ -58,7 +55,22 @@ func fixed() servable.Model {
 	}
 }
 
-// serveFixedWorker serves that model and refuses what would wait longer than a run: bench worker serve_fixed DIR.
+// newFixed makes a server of that model which refuses what would wait longer than a run.
+func newFixed(dir string) (*serving.Server, error) {
+	base := filepath.Join(dir, "models", "mlp")
+	if err := os.MkdirAll(filepath.Join(base, "1"), 0o755); err != nil {
+		return nil, err
+	}
+	return serving.New(serving.Options{
+		Loader:   servable.LoaderFunc(func(context.Context, string) (servable.Model, error) { return fixed(), nil }),
+		Models:   serving.Models{Config: manager.Single(map[string]string{"mlp": base})},
+		Listen:   serving.Listen{Host: "127.0.0.1", REST: -1},
+		Overload: &serving.Overload{Slots: 1},
+		Drain:    time.Second, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	})
+}
+
+// serveFixedWorker runs it: bench worker serve_fixed DIR.
 func serveFixedWorker(_ *link, args []string) error {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
@@ -66,13 +78,7 @@ func serveFixedWorker(_ *link, args []string) error {
 		io.Copy(io.Discard, os.Stdin)
 		stop()
 	}()
-	s, err := serving.New(serving.Options{
-		Loader:   servable.LoaderFunc(func(context.Context, string) (servable.Model, error) { return fixed(), nil }),
-		Models:   serving.Models{Config: manager.Single(map[string]string{"mlp": filepath.Join(args[0], "models", "mlp")})},
-		Listen:   serving.Listen{Host: "127.0.0.1", REST: -1},
-		Overload: &serving.Overload{Slots: 1},
-		Drain:    time.Second, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-	})
+	s, err := newFixed(args[0])
 	if err != nil {
 		return err
 	}
