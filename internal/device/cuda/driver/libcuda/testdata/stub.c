@@ -129,6 +129,7 @@ CUresult CUDAAPI cuModuleLoadDataEx(CUmodule *m, const void *image, unsigned int
   if (strncmp(image, ".version", 8)) { strncpy(v[0], "stub: no .version", (size_t)v[1]); return CUDA_ERROR_INVALID_PTX; }
   *m = (CUmodule)&module_token; return CUDA_SUCCESS;
 }
+CUresult CUDAAPI cuModuleLoadData(CUmodule *m, const void *image) { NEED_CONTEXT; if (strncmp(image, ".version", 8)) return CUDA_ERROR_INVALID_PTX; *m = (CUmodule)&module_token; return CUDA_SUCCESS; }
 CUresult CUDAAPI cuModuleUnload(CUmodule m) { return m == (CUmodule)&module_token ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE; }
 CUresult CUDAAPI cuModuleGetFunction(CUfunction *f, CUmodule m, const char *name) { if (strcmp(name, "add_int")) return CUDA_ERROR_NOT_FOUND; *f = (CUfunction)&function_token; return CUDA_SUCCESS; }
 CUresult CUDAAPI cuFuncSetAttribute(CUfunction f, CUfunction_attribute a, int v) { return a != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || v > 227 << 10 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS; }

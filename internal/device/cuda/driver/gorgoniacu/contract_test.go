@@ -1,0 +1,18 @@
+//go:build cu
+
+package gorgoniacu
+
+import (
+	"testing"
+
+	"github.com/goestimator/goestimator/internal/device/cuda/driver/drivertest"
+)
+
+// TestContract runs where there is a GPU: elsewhere gorgonia.org/cu ends the process.
+func TestContract(t *testing.T) {
+	d, err := Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	drivertest.Run(t, d)
+}
