@@ -5,17 +5,21 @@ import (
 	"math"
 	"math/rand/v2"
 	"os/exec"
+	"path/filepath"
 	"testing"
 	"unsafe"
 
 	"github.com/goestimator/goestimator/internal/device/cuda/driver"
 	"github.com/goestimator/goestimator/internal/device/cuda/driver/fake"
+	"github.com/goestimator/goestimator/internal/device/cuda/driver/libcuda"
 	"github.com/goestimator/goestimator/internal/device/cuda/dylib"
 	"github.com/goestimator/goestimator/internal/device/cuda/emulate"
 	"github.com/goestimator/goestimator/internal/device/cuda/kernels"
+	"github.com/goestimator/goestimator/internal/device/cuda/nvrtc"
+	"github.com/goestimator/goestimator/internal/testkit"
 )
 
-// rig is one module on the emulated GPU.
+// rig is one module on this machine's GPU, or on the emulated one.
 type rig struct {
 	t   *testing.T
 	c   driver.Context
@@ -32,6 +36,45 @@ func newRig(t *testing.T, name string, more ...kernels.Module) *rig {
 			modules = append(modules, m)
 		}
 	}
+	target := gpu(t)
+	if target.Context == nil {
+		target = emulated(t, modules)
+	}
+	r := &rig{t: t}
+	r.c = target.Context
+	r.s = must(r.c.NewStream())
+	r.lib = must(kernels.Load(t.Context(), target, modules...))
+	t.Cleanup(func() {
+		if err := errors.Join(r.s.Close(), r.lib.Close(), r.c.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// gpu is this machine's first GPU, nothing where it has none.
+func gpu(t *testing.T) (none kernels.Target) {
+	t.Helper()
+	d, err := libcuda.Open()
+	if err != nil {
+		return none
+	}
+	compiler, err := nvrtc.Open(dylib.WheelFolders(dylib.NVRTC, filepath.Join(testkit.Root(), ".venv"))...)
+	if err != nil {
+		t.Logf("not on the GPU: %v", err)
+		return none
+	}
+	all, err := d.Devices()
+	if err != nil || len(all) == 0 {
+		t.Logf("not on the GPU: %d devices, %v", len(all), err)
+		return none
+	}
+	return kernels.Target{Context: must(d.Open(0)), Compiler: compiler, Arch: kernels.ArchOf(all[0], compiler.Version())}
+}
+
+// emulated is the fake GPU with the modules compiled for the processor.
+func emulated(t *testing.T, modules []kernels.Module) kernels.Target {
+	t.Helper()
 	d := fake.New(fake.Default)
 	err := emulate.Build(t.Context(), d, t.TempDir(), modules...)
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, dylib.ErrNoLoader) {
@@ -40,16 +83,7 @@ func newRig(t *testing.T, name string, more ...kernels.Module) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t: t}
-	r.c = must(d.Open(0))
-	r.s = must(r.c.NewStream())
-	r.lib = must(kernels.Load(t.Context(), kernels.Target{Context: r.c, Compiler: emulate.Declared(modules), Arch: 90}, modules...))
-	t.Cleanup(func() {
-		if err := errors.Join(r.s.Close(), r.lib.Close()); err != nil {
-			t.Error(err)
-		}
-	})
-	return r
+	return kernels.Target{Context: must(d.Open(0)), Compiler: emulate.Declared(modules), Arch: 90}
 }
 
 func must[T any](v T, err error) T {
