@@ -63,8 +63,10 @@ func NewTensor(d DType, shape ...int) *Tensor {
 	size := n * d.Size()
 	if len(shape) <= smallRank && size <= 8*smallWords {
 		s := &small{Tensor: Tensor{DType: d}}
-		s.Shape = s.shape[:len(shape):len(shape)]
-		copy(s.Shape, shape)
+		if len(shape) > 0 { // that of a scalar is nil
+			s.Shape = s.shape[:len(shape):len(shape)]
+			copy(s.Shape, shape)
+		}
 		s.Bytes = unsafe.Slice((*byte)(unsafe.Pointer(&s.words)), 8*smallWords)[:size:size]
 		return &s.Tensor
 	}
