@@ -5,6 +5,7 @@ import (
 
 	"github.com/goestimator/goestimator/inputs/feature"
 	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/lower"
 )
 
 // feed puts the serving input before the graph: it takes the place of the
@@ -79,8 +80,25 @@ func (a *assembly) connect(f Feed, by feature.Emitted) {
 	if f.Length > 0 {
 		offsets = a.atMost(name, offsets, f)
 	}
+	if by.Rows.Valid() {
+		a.direct(f, by)
+	}
 	a.swap(f.Values, a.cast(name+"/cast", by.Values, f.Values.DType()))
 	a.swap(f.Offsets, offsets)
+}
+
+// direct gives the graph the rows of values, and how many there are, where it would
+// compute them of offsets that were made of them: half of the nodes between examples and tables.
+func (a *assembly) direct(f Feed, by feature.Emitted) {
+	name := "fed/" + f.Column.Name
+	for _, numbers := range lower.NumberedBy(a.Graph, f.Offsets) {
+		a.swap(numbers, a.cast(name+"/rows", by.Rows, numbers.DType()))
+	}
+	for _, n := range usersOf(a.Graph, f.Offsets) {
+		if n.Op == "Size" {
+			a.swap(n.Out(0), a.cast(name+"/bounds", by.Bounds, n.Out(0).DType()))
+		}
+	}
 }
 
 func (a *assembly) swap(old, by graph.Output) { replace(usersOf(a.Graph, old), old, by) }

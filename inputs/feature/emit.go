@@ -38,6 +38,9 @@ func (r Raw) dtype() graph.DType {
 type Emitted struct {
 	Dense           graph.Output
 	Values, Offsets graph.Output
+	// Rows and Bounds, where there are some, say the same as Offsets: the row of every
+	// value, int64 [n], and how many offsets there are, int64 of rank 0.
+	Rows, Bounds graph.Output
 }
 
 // Asset is a file that a graph reads when it is initialised.
@@ -91,7 +94,7 @@ func (e *emitter) keep(key string, r Raw) Emitted {
 		return Emitted{Dense: r.Dense}
 	}
 	l := e.at(key).listed(*r.Sparse)
-	return Emitted{Values: l.values, Offsets: l.offsets()}
+	return l.emitted(l.values)
 }
 
 // check is what is wrong with a raw feature whatever reads it.
@@ -185,7 +188,7 @@ func (o *output) emit(e *emitter) Emitted {
 		l = l.present(true)
 	}
 	if o.form == formWeights || o.form == formPositiveWeights {
-		return Emitted{Values: l.weights, Offsets: l.offsets()}
+		return l.emitted(l.weights)
 	}
-	return Emitted{Values: l.values, Offsets: l.offsets()}
+	return l.emitted(l.values)
 }

@@ -123,6 +123,17 @@ func (l listNodes) row() graph.Output {
 	return emitOnce(l.e, rowOf{l.indices}, func() graph.Output { return l.e.column("row", l.indices, 0) })
 }
 
+// emitted is values of the list, or its weights, with where the rows are.
+func (l listNodes) emitted(values graph.Output) Emitted {
+	return Emitted{Values: values, Offsets: l.offsets(), Rows: l.row(), Bounds: l.bounds()}
+}
+
+// bounds is the number of offsets, of rank 0.
+func (l listNodes) bounds() graph.Output {
+	type boundsOf struct{ shape graph.Output }
+	return emitOnce(l.e, boundsOf{l.shape}, func() graph.Output { return l.e.binary("AddV2", "bounds_count", l.rows(), l.e.scalar("one", 1)) })
+}
+
 // offsets is int64 [B+1]: where the values of each row begin.
 func (l listNodes) offsets() graph.Output {
 	type offsetsOf struct{ indices, shape graph.Output }
@@ -130,7 +141,7 @@ func (l listNodes) offsets() graph.Output {
 		e := l.e
 		bounds := graph.Dim{PerBatch: 1, Const: 1}
 		to := graph.Shape{Dims: []graph.Dim{graph.Fixed(1), bounds}}
-		numbers := e.span("bounds", e.binary("AddV2", "bounds_count", l.rows(), e.scalar("one", 1)), bounds)
+		numbers := e.span("bounds", l.bounds(), bounds)
 		found := e.op("LowerBound", "offsets_row", graph.Type{DType: graph.Int64, Shape: to}, graph.Attrs{"T": graph.Int64, "out_type": graph.Int64},
 			e.expand("sorted", l.row(), 0, graph.Shape{Dims: []graph.Dim{graph.Fixed(1), graph.Unknown}}), e.expand("wanted", numbers, 0, to))
 		return e.reshape("offsets", found, graph.Shape{Dims: []graph.Dim{bounds}}, -1)

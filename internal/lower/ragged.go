@@ -25,6 +25,38 @@ func RowNumbers(b *graph.Builder, name string, ids, offsets graph.Output) graph.
 	return b.Op("SelectV2", name, numbers, graph.Attrs{"T": graph.Int32}, there, row, b.Scalar(name+"/none", graph.Int32, -1))
 }
 
+// NumberedBy returns the row numbers that RowNumbers made of offsets, before it
+// leaves out negative ids.
+func NumberedBy(g *graph.Graph, offsets graph.Output) []graph.Output {
+	users := map[graph.Output][]*graph.Node{}
+	for _, n := range g.Nodes() {
+		for i, in := range n.Inputs {
+			if i == 0 || n.Op != "UpperBound" {
+				users[in] = append(users[in], n)
+			}
+		}
+	}
+	found := []graph.Output{offsets}
+	for _, op := range []string{"Reshape", "UpperBound", "Reshape", "Sub"} {
+		var next []graph.Output
+		for _, o := range found {
+			for _, n := range users[o] {
+				if n.Op == op && n.Inputs[0] == o && (op != "UpperBound" || countsUp(n.Inputs[1])) {
+					next = append(next, n.Out(0))
+				}
+			}
+		}
+		found = next
+	}
+	return found
+}
+
+// countsUp reports whether positions are 0, 1, 2, ... in another shape.
+func countsUp(positions graph.Output) bool {
+	r := positions.Node
+	return r.Op == "Reshape" && r.Inputs[0].Node.Op == "Range"
+}
+
 // GatherPadded adds a GatherV2 of rows of x, zeros where the index is negative.
 func GatherPadded(b *graph.Builder, name string, x, at graph.Output) graph.Output {
 	if b.Err() != nil {
