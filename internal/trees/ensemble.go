@@ -80,10 +80,30 @@ func (e *Ensemble) Check(c *Config, width int) error {
 			return fmt.Errorf("%w: node %d asks for column %d of %d", ErrEnsemble, i, e.Feature[i], width)
 		}
 	}
-	s, size := e.State, int64(n)
+	return e.checkState(c)
+}
+
+// checkState tells whether there is room for what grows from the active nodes.
+func (e *Ensemble) checkState(c *Config) error {
+	s, per := e.State, int64(c.treeNodes())
+	wrong := fmt.Errorf("%w: its state is %v", ErrEnsemble, s)
 	if s[StateTrees] < 0 || s[StateTrees] > int64(c.Trees) || s[StateLayers] < 0 || s[StateLayers] >= int64(c.Depth) ||
-		s[StateFirst] < 0 || s[StateFirst] >= s[StateEnd] || s[StateEnd] > size {
-		return fmt.Errorf("%w: its state is %v", ErrEnsemble, s)
+		s[StateBatches] < 0 {
+		return wrong
+	}
+	if e.Done(c) {
+		return nil
+	}
+	root, widest := s[StateTrees]*per, int64(1)<<s[StateLayers]
+	first, end := s[StateFirst], s[StateEnd]
+	if first < root || first >= end || end-first > widest || end > root+2*widest-1 ||
+		s[StateCentered] >= 0 && (first != root || end != root+1) {
+		return wrong
+	}
+	for n := root; n < root+per; n++ {
+		if left := int64(e.Left[n]); left != n && (n >= first || left+1 >= end) {
+			return fmt.Errorf("%w: node %d has the children %d and %d, where the tree has grown no further than %d", ErrEnsemble, n, left, left+1, end-1)
+		}
 	}
 	return nil
 }

@@ -12,10 +12,11 @@ var ErrGradient = errors.New("the gradient of an example's loss is not finite")
 // Gradients become whole numbers before they are summed: the sum of a bin then has the same bits whatever the order and
 // the number of threads, and a pair of gradient and hessian is added by one instruction. A pair lies in an int64, the
 // gradient in the upper half and the hessian, which is not negative, in the lower one. Up to packedRows pairs can be
-// summed before a half overflows. A unit is a power of two, so that sums of several batches, as float64, stay exact
+// summed before a half overflows: a whole number is at most 1<<packedBits, for the largest may be rounded up to it, and a
+// sum of 1<<13 of those is none of an int32 any more. A unit is a power of two, so that sums of several batches, as float64, stay exact
 // where their magnitudes are alike.
 const (
-	packedRows = 1 << 13
+	packedRows = 1<<13 - 1
 	packedBits = 18
 )
 

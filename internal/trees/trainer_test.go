@@ -184,11 +184,38 @@ func TestWrongFeaturesAndEnsembles(t *testing.T) {
 		"short": func(e *Ensemble) { e.Left = e.Left[1:] }, "loop": func(e *Ensemble) { e.Left[1] = 0 },
 		"far": func(e *Ensemble) { e.Left[0] = 7 }, "column": func(e *Ensemble) { e.Left[0], e.Feature[0] = 1, 9 },
 		"state": func(e *Ensemble) { e.State[StateEnd] = 99 }, "trees": func(e *Ensemble) { e.State[StateTrees] = 3 },
+		"other tree": func(e *Ensemble) { e.State[StateTrees] = 1 }, "batches": func(e *Ensemble) { e.State[StateBatches] = -1 },
+		"no room":    func(e *Ensemble) { e.State[StateFirst], e.State[StateEnd] = 6, 7 },
+		"wide layer": func(e *Ensemble) { e.State[StateLayers], e.State[StateFirst], e.State[StateEnd] = 1, 0, 3 },
+		"centring": func(e *Ensemble) {
+			e.State[StateCentered], e.State[StateLayers], e.State[StateFirst], e.State[StateEnd] = 0, 1, 1, 3
+		},
+		"active node with children": func(e *Ensemble) { e.Left[0] = 1 },
 	} {
 		e := NewEnsemble(c)
 		spoil(e)
 		if err := e.Check(c, 3); !errors.Is(err, ErrEnsemble) {
 			t.Errorf("%s: got %v", name, err)
 		}
+	}
+}
+
+// TestEqualGradientsDoNotOverflow: each is rounded up to the largest whole number that there is.
+func TestEqualGradientsDoNotOverflow(t *testing.T) {
+	defer kernels.SetThreads(0)
+	kernels.SetThreads(1)
+	rows := 1 << 15
+	x, labels := make([]float32, rows), make([]float32, rows)
+	for i := range x {
+		x[i], labels[i] = float32(i%2), -0.999999
+	}
+	space, err := NewSpace([]Feature{{Name: "x", Boundaries: []float32{0.5}}}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &Config{Trees: 1, Depth: 1, LearningRate: 1, Dim: 1}
+	e := trained(t, c, space, x, rows, &Squared{Labels: labels, Dim: 1})
+	if e.Left[0] != 0 {
+		t.Errorf("equal labels are split, which gained %v", e.Gains[0])
 	}
 }
