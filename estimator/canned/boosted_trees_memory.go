@@ -71,6 +71,7 @@ func (m *memory) load(c *treeConfig, s memoryStep) error {
 	if m.trainer != nil && slices.Equal(y, m.y) && slices.Equal(w, m.w) && slices.Equal(m.trainer.Ensemble.State, s.e.State) {
 		return nil
 	}
+	m.trainer = nil // not that of other data, should this one be wrong
 	rows := len(y) / c.labels()
 	if rows == 0 {
 		return fmt.Errorf("train_in_memory: a batch without examples: expected the whole data")
@@ -98,8 +99,12 @@ func (m *memory) load(c *treeConfig, s memoryStep) error {
 	if err != nil {
 		return err
 	}
-	m.trainer, err = trees.NewTrainer(&c.Config, m.space, e, m.x, rows, loss)
-	return err
+	t, err := trees.NewTrainer(&c.Config, m.space, e, m.x, rows, loss)
+	if err != nil {
+		return err
+	}
+	m.trainer = t
+	return nil
 }
 
 // joined puts columns [rows, ...] side by side, width numbers a row.

@@ -36,8 +36,8 @@ type treeConfig struct {
 	Epsilon  float64         `json:"epsilon"` // of the sketches
 	Buckets  int             `json:"buckets"` // of a feature whose boundaries are sought
 	Batches  int             `json:"batches"` // of a layer
-	Mean     bool            `json:"mean"`    // the loss is the mean over examples and
-	// PerExample is how many losses an example has.
+	Mean     bool            `json:"mean"`    // the loss is the mean over examples
+	// PerExample is how many losses of an example the loss is the mean of.
 	PerExample int            `json:"per_example"`
 	Loss       heads.LossKind `json:"loss"` // of training in memory
 	Weighted   bool           `json:"weighted"`
@@ -77,8 +77,14 @@ func newBoostedTrees(o BoostedTreesOptions, h heads.Head, weights string, words 
 		return nil, err
 	}
 	c.PerExample = 1
-	if _, ok := h.(heads.MultiClass); !ok {
+	switch h.(type) {
+	case heads.MultiClass:
+	case heads.MultiLabel: // the mean over the labels, whatever the reduction
 		c.PerExample = c.Dim
+	default:
+		if c.Mean {
+			c.PerExample = c.Dim
+		}
 	}
 	if o.TrainInMemory {
 		if c.Loss, err = memoryLoss(h); err != nil {

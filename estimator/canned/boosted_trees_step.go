@@ -173,10 +173,14 @@ func (f *treeStep) Collect(vars optimizers.StepVariables, args []*models.Tensor,
 		return err
 	}
 	loss := trees.Given{G: float32s(args[1]), H: float32s(args[2]), Dim: c.Dim}
+	whole := c.PerExample
 	if c.Mean {
+		whole *= rows
+	}
+	if whole > 1 {
 		scaled := make([]float32, len(loss.G))
 		for i, g := range loss.G {
-			scaled[i] = g * float32(rows*c.PerExample)
+			scaled[i] = g * float32(whole)
 		}
 		loss.G = scaled
 	}
@@ -224,6 +228,9 @@ func (f *treeStep) Apply(vars optimizers.StepVariables, t *optimizers.Tally) err
 	if c.Loss != "" {
 		return c.applyMemory(e, boundaries, vars.Change(treeVariable("loss")), t)
 	}
+	if t.Sums[len(t.Sums)-1] == 0 {
+		return nil // no example
+	}
 	if !c.bounded(e) {
 		return c.applySketches(e, boundaries, vars, t)
 	}
@@ -246,9 +253,6 @@ func (f *treeStep) Apply(vars optimizers.StepVariables, t *optimizers.Tally) err
 		return err
 	}
 	examples := sums[len(sums)-1]
-	if examples == 0 {
-		return nil
-	}
 	first, end := e.Active(&c.Config)
 	e.Grow(&c.Config, s, &trees.Sums{Nodes: end - first, Dim: c.Dim, Bins: s.Bins, V: sums[:len(sums)-1]}, examples)
 	return nil
