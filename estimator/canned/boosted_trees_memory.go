@@ -128,16 +128,18 @@ func (m *memory) lossOf(c *treeConfig) (trees.Loss, error) {
 			return nil, fmt.Errorf("train_in_memory: the weight of row %d is %v: expected a number from 0 on", i, v)
 		}
 	}
-	most := float32(math.MaxFloat32)
+	least, most, expected := float32(0), float32(0), "<= n_classes - 1, and >= 0"
 	switch c.Loss {
+	case heads.SquaredLoss:
+		least, most, expected = -math.MaxFloat32, math.MaxFloat32, "finite"
 	case heads.SigmoidLoss:
 		most = 1
 	case heads.SoftmaxLoss:
 		most = float32(c.Dim - 1)
 	}
 	for i, v := range m.y {
-		if !(v >= 0 && v <= most || c.Loss == heads.SquaredLoss && v >= -most && v <= most) || c.Loss == heads.SoftmaxLoss && v != float32(int(v)) {
-			return nil, fmt.Errorf("train_in_memory: the label of row %d is %v: labels must be <= n_classes - 1, and >= 0", i/c.labels(), v)
+		if !(v >= least && v <= most) || c.Loss == heads.SoftmaxLoss && v != float32(int(v)) {
+			return nil, fmt.Errorf("train_in_memory: the label of row %d is %v: labels must be %s", i/c.labels(), v, expected)
 		}
 	}
 	switch c.Loss {

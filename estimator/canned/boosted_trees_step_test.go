@@ -1,0 +1,71 @@
+package canned
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/goestimator/goestimator/inputs/feature"
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/trees"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/optimizers"
+)
+
+// TestEmptyBatchSetsNoBoundaries: a replica that has run out of data tells nothing of its numbers.
+func TestEmptyBatchSetsNoBoundaries(t *testing.T) {
+	b, err := BoostedTreesRegressor{BoostedTreesOptions: BoostedTreesOptions{Columns: []feature.Column{&feature.Numeric{Key: "x"}}, Trees: 1, MaxDepth: 1}}.ModelFn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &b.config
+	e := trees.NewEnsemble(&c.Config)
+	of := func(v any, err error) *models.Tensor {
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v.(*models.Tensor)
+	}
+	floats := func(v []float32, shape ...int) *models.Tensor { return of(graph.FromSlice(v, shape...)) }
+	boundaries := floats(make([]float32, 256), 1, 256)
+	c.startBoundaries(boundaries)
+	n := c.Nodes()
+	state := of(graph.FromSlice(e.State, len(e.State)))
+	vars := optimizers.NewStepValues(map[string]*models.Tensor{
+		treeVariable("feature"): of(graph.FromSlice(e.Feature, n)), treeVariable("left"): of(graph.FromSlice(e.Left, n)),
+		treeVariable("threshold"): floats(e.Threshold, n), treeVariable("value"): floats(e.Values, n, 1),
+		treeVariable("gain"): floats(e.Gains, n), treeVariable("state"): state, treeVariable("bucket_boundaries"): boundaries})
+	config, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := optimizers.NewStepRun(treeStepName, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := func(x ...float32) {
+		t.Helper()
+		var tally optimizers.Tally
+		args := []*models.Tensor{floats(x, len(x), 1), floats(x, len(x), 1), floats(x, len(x), 1)}
+		if err := run.Begin(vars, &tally); err != nil {
+			t.Fatal(err)
+		}
+		if err := run.Collect(vars, args, &tally); err != nil {
+			t.Fatal(err)
+		}
+		if err := run.Apply(vars, &tally); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bounded := func() bool {
+		return models.Values[int64](vars.Value(treeVariable("state")))[trees.StateBounded] != 0
+	}
+	if step(); bounded() {
+		t.Error("boundaries are set by no example")
+	}
+	if step(1, 2, 3); !bounded() || models.Values[float32](vars.Value(treeVariable("bucket_boundaries")))[0] != 2 {
+		t.Error("boundaries are not set by examples")
+	}
+	if step(); models.Values[int64](vars.Value(treeVariable("state")))[trees.StateSteps] != 0 {
+		t.Error("a layer is grown from no example")
+	}
+}
