@@ -157,7 +157,7 @@ func (m *memory) lossOf(c *treeConfig) (trees.Loss, error) {
 	return nil, fmt.Errorf("train_in_memory: unknown loss %q", c.Loss)
 }
 
-// loss is the mean loss at the present outputs.
+// loss is the loss at the present outputs, reduced as the head's.
 func (m *memory) loss(c *treeConfig) float64 {
 	z := m.trainer.Outputs()
 	sum := 0.0
@@ -168,6 +168,9 @@ func (m *memory) loss(c *treeConfig) float64 {
 			w = float64(m.w[r])
 		}
 		sum += w * exampleLoss(c, z[r*c.Dim:(r+1)*c.Dim], m.y[r*c.labels():(r+1)*c.labels()])
+	}
+	if !c.Mean {
+		return sum * float64(c.labels())
 	}
 	return sum / float64(rows)
 }

@@ -67,3 +67,33 @@ func TestBoostedTreesReduction(t *testing.T) {
 		}
 	}
 }
+
+// TestBoostedTreesInMemoryReduction: the loss that is told is reduced as the head says.
+func TestBoostedTreesInMemoryReduction(t *testing.T) {
+	for r, want := range map[losses.Reduction]float64{losses.SumOverBatchSize: (100 + 60) / 400.0, losses.Sum: 100 + 60} {
+		h, err := heads.NewRegression(2, heads.WithLossReduction(r))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rc, err := runconfig.FromTFConfig("", runconfig.ModelDir(t.TempDir()), runconfig.TFRandomSeed(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := canned.BoostedTreesEstimator{Head: h, BoostedTreesOptions: canned.BoostedTreesOptions{Columns: []feature.Column{&feature.Numeric{Key: "x"}}, Trees: 2, MaxDepth: 2,
+			TrainInMemory: true}}.New(estimator.WithRunConfig(rc), estimator.WithLogger(slog.New(slog.DiscardHandler)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.Close()
+		if _, err := e.Train(t.Context(), estimator.InputFunc(twoLabels)); err != nil {
+			t.Fatal(err)
+		}
+		v, err := e.VariableValue("boosted_trees/loss")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := v.Float(0); math.Abs(got-want) > 1e-5 {
+			t.Errorf("%s: loss %v, expected %v", r, got, want)
+		}
+	}
+}
