@@ -11,6 +11,9 @@ import (
 
 // TestPartsOfLongStrings: what a string falls into is bounded before it is made.
 func TestPartsOfLongStrings(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it counts bytes, of which the race detector makes many more: not with -short")
+	}
 	line, err := graph.StringTensor([][]byte{bytes.Repeat([]byte("a "), 1<<20)}, 1)
 	if err != nil {
 		t.Fatal(err)
