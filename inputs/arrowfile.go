@@ -31,7 +31,7 @@ type recordFile struct {
 // openRecords returns the Dataset of files that hold Arrow records.
 func openRecords(format string, files []string, o ArrowOptions, open recordOpener) (Dataset, error) {
 	if len(files) == 0 {
-		return nil, fmt.Errorf("no input files given: name at least one")
+		return nil, errNoFiles
 	}
 	want := make([]string, 0, len(o.Columns))
 	for _, s := range kept(o.Columns) {

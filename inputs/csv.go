@@ -41,7 +41,7 @@ func CSV(files []string, o CSVOptions) (Dataset, error) {
 		return nil, err
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("no input files given: name at least one")
+		return nil, errNoFiles
 	}
 	src := fileSource{files: files, open: func(name string) (rowReader, error) { return f.open(name) }}
 	first, err := src.open(files[0]) // a wrong name or header is told now

@@ -37,9 +37,24 @@ func Expand(patterns ...string) ([]string, error) {
 		files = append(files, found...)
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("no input files given: name at least one")
+		return nil, errNoFiles
 	}
 	return files, nil
+}
+
+var errNoFiles = errors.New("no input files given: name at least one")
+
+// checkFiles fails unless there are files, all of which can be read.
+func checkFiles(files []string) error {
+	if len(files) == 0 {
+		return errNoFiles
+	}
+	for _, name := range files {
+		if err := checkFile(name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func checkFile(name string) error {

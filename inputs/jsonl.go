@@ -21,13 +21,8 @@ func JSONL(files []string, o ArrowOptions) (Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(files) == 0 {
-		return nil, fmt.Errorf("no input files given: name at least one")
-	}
-	for _, name := range files {
-		if err := checkFile(name); err != nil {
-			return nil, err
-		}
+	if err := checkFiles(files); err != nil {
+		return nil, err
 	}
 	src := fileSource{files: files, open: func(name string) (rowReader, error) {
 		in, err := openFile(name)

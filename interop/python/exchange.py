@@ -35,3 +35,21 @@ def load(folder):
             texts = [base64.b64decode(v) for v in e.get("strings") or []]
             out[e["name"]] = np.array(texts, dtype=object).reshape(e["shape"])
     return out
+
+
+def compare(what, peer, got, want, bad):
+    """Appends to bad where a peer's result is not ours, to 1e-5 for floats; returns the difference."""
+    got, want = np.asarray(got), np.asarray(want)
+    if got.dtype.kind in "OS":
+        text = lambda x: [v if isinstance(v, bytes) else str(v).encode() for v in x.ravel().tolist()]
+        difference = float(got.shape != want.shape or text(got) != text(want))
+    elif got.shape != want.shape or got.dtype != want.dtype:
+        bad.append("%s: %s has %s%s, we %s%s" % (what, peer, got.dtype, got.shape, want.dtype, want.shape))
+        return 0.0
+    elif got.dtype.kind == "f":
+        difference = float(np.max(np.abs(got - want) / np.maximum(1, np.abs(want)), initial=0))
+    else:
+        difference = float(not np.array_equal(got, want))
+    if not difference <= 1e-5:
+        bad.append("%s: differs by %g\n%s %s\nours %s" % (what, difference, peer, got.ravel()[:8], want.ravel()[:8]))
+    return difference

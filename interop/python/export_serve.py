@@ -21,23 +21,6 @@ def fitted(value, info):
     return value.reshape([len(value), -1]) if rank == 2 and value.ndim == 1 else value
 
 
-def compare(what, got, want, bad):
-    got = np.asarray(got)
-    if got.dtype.kind in "OS":
-        same = got.shape == want.shape and all(a == b for a, b in zip(got.ravel().tolist(), want.ravel().tolist()))
-        difference = float(not same)
-    elif got.shape != want.shape or got.dtype != want.dtype:
-        bad.append("%s: TensorFlow has %s%s, we %s%s" % (what, got.dtype, got.shape, want.dtype, want.shape))
-        return 0.0
-    elif got.dtype.kind == "f":
-        difference = float(np.max(np.abs(got - want) / np.maximum(1, np.abs(want)), initial=0))
-    else:
-        difference = float(not np.array_equal(got, want))
-    if not difference <= 1e-5:
-        bad.append("%s: differs by %g\nTensorFlow %s\nours %s" % (what, difference, got.ravel()[:8], want.ravel()[:8]))
-    return difference
-
-
 def check(case, bad):
     feeds, want = exchange.load(case["feeds"]), exchange.load(case["want"])
     values, worst = 0, 0.0
@@ -59,14 +42,14 @@ def check(case, bad):
                 else:
                     names = [name] + SAME.get(name, [])
                 target = next(want[n] for n in names if n in want)
-                worst = max(worst, compare("%s/%s/%s" % (case["name"], key, name), results[key][name], target, bad))
+                worst = max(worst, exchange.compare("%s/%s/%s" % (case["name"], key, name), "TensorFlow", results[key][name], target, bad))
                 values += 1
     loaded = tf.saved_model.load(case["model"])
     for key, run in loaded.signatures.items():
         sig = meta.signature_def[key]
         out = run(**{name: tf.constant(fitted(feeds[name], info)) for name, info in sig.inputs.items()})
         for name, value in out.items():
-            compare("%s/%s/%s, second loader" % (case["name"], key, name), value.numpy(), np.asarray(results[key][name]), bad)
+            exchange.compare("%s/%s/%s, second loader" % (case["name"], key, name), "TensorFlow", value.numpy(), np.asarray(results[key][name]), bad)
     return values, worst
 
 

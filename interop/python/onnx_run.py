@@ -14,23 +14,6 @@ import onnxruntime
 import exchange
 
 
-def compare(what, got, want, bad):
-    got, want = np.asarray(got), np.asarray(want)
-    if got.dtype.kind in "OS":
-        texts = [w.decode() if isinstance(w, bytes) else w for w in want.ravel().tolist()]
-        difference = float(got.shape != want.shape or [str(g) for g in got.ravel()] != texts)
-    elif got.shape != want.shape or got.dtype != want.dtype:
-        bad.append("%s: ONNX Runtime has %s%s, we %s%s" % (what, got.dtype, got.shape, want.dtype, want.shape))
-        return 0.0
-    elif got.dtype.kind == "f":
-        difference = float(np.max(np.abs(got - want) / np.maximum(1, np.abs(want)), initial=0))
-    else:
-        difference = float(not np.array_equal(got, want))
-    if not difference <= 1e-5:
-        bad.append("%s: differs by %g\nONNX Runtime %s\nours %s" % (what, difference, got.ravel()[:8], want.ravel()[:8]))
-    return difference
-
-
 def check(case, bad):
     path = os.path.join(case["model"], "model.onnx")
     onnx.checker.check_model(onnx.load(path), full_check=True)
@@ -43,7 +26,7 @@ def check(case, bad):
         got = session.run(names, {k: v[rows] for k, v in fed.items()})
         for name, value in zip(names, got):
             key = name if name in want else "cluster_index"
-            worst = max(worst, compare("%s/%s" % (case["name"], name), value, np.asarray(want[key])[rows], bad))
+            worst = max(worst, exchange.compare("%s/%s" % (case["name"], name), "ONNX Runtime", value, np.asarray(want[key])[rows], bad))
     return len(names), worst
 
 
