@@ -3,12 +3,9 @@ package accept
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/testkit"
@@ -27,41 +24,16 @@ func long(t *testing.T) bool {
 	return false
 }
 
-// built is the folder of the binary that was built, "" where none was.
-var built string
-
-// binary builds goestimator once and returns its path; GOESTIMATOR_BINARY names
-// one that is there already.
-var binary = sync.OnceValues(func() (string, error) {
-	if path := os.Getenv("GOESTIMATOR_BINARY"); path != "" {
-		return filepath.Abs(path)
-	}
-	dir, err := os.MkdirTemp("", "goestimator-accept-")
-	if err != nil {
-		return "", err
-	}
-	built = dir
-	path := filepath.Join(dir, "goestimator")
-	cmd := exec.Command("go", "build", "-o", path, "./cmd/goestimator")
-	cmd.Dir = testkit.Root()
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go build: %w: %s", err, out)
-	}
-	return path, nil
-})
-
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if built != "" {
-		os.RemoveAll(built)
-	}
+	testkit.RemoveProgram()
 	os.Exit(code)
 }
 
 // command prepares a run of goestimator.
 func command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
-	path, err := binary()
+	path, err := testkit.Program()
 	if err != nil {
 		t.Fatal(err)
 	}

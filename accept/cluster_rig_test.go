@@ -158,7 +158,7 @@ func (r *rig) start(names ...string) {
 			names = append(names, name)
 		}
 	}
-	path, err := binary()
+	path, err := testkit.Program()
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -46,7 +46,7 @@ type tfJob struct {
 // change, which may be nil, changes the job.
 func startTFJob(t *testing.T, counts map[string]int, policy replica.RestartPolicy, args []string, change func(*tfjob.Job)) *tfJob {
 	t.Helper()
-	path, err := binary()
+	path, err := testkit.Program()
 	if err != nil {
 		t.Fatal(err)
 	}

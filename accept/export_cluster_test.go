@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/goestimator/goestimator/internal/testkit"
 )
 
 // exporting are the settings of exporters at the end of training and of the best evaluation.
@@ -36,7 +38,7 @@ func TestClusterExports(t *testing.T) {
 	for name, strategy := range strategies {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "model")
-			path, err := binary()
+			path, err := testkit.Program()
 			if err != nil {
 				t.Fatal(err)
 			}

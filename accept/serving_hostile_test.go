@@ -212,7 +212,7 @@ func mangleSignatures(r *rand.Rand, m *pb.MetaGraphDef) {
 
 // limited runs goestimator with an address space of so many GiB.
 func limited(gib int, args ...string) []string {
-	path, err := binary()
+	path, err := testkit.Program()
 	if err != nil {
 		panic(err) // the caller has run it before
 	}

@@ -76,7 +76,7 @@ func serve(t *testing.T, args ...string) *server {
 // launch starts a server.
 func launch(t *testing.T, args ...string) *server {
 	t.Helper()
-	path, err := binary()
+	path, err := testkit.Program()
 	if err != nil {
 		t.Fatal(err)
 	}

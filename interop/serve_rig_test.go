@@ -4,52 +4,25 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/goestimator/goestimator/internal/testkit"
 )
 
-// built is the folder of the program that was built, "" where none was.
-var built string
-
-// program is goestimator, built once, or what GOESTIMATOR_BINARY names.
-var program = sync.OnceValues(func() (string, error) {
-	if path := os.Getenv("GOESTIMATOR_BINARY"); path != "" {
-		return filepath.Abs(path)
-	}
-	dir, err := os.MkdirTemp("", "goestimator-interop-")
-	if err != nil {
-		return "", err
-	}
-	built = dir
-	path := filepath.Join(dir, "goestimator")
-	cmd := exec.Command("go", "build", "-o", path, "./cmd/goestimator")
-	cmd.Dir = testkit.Root()
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go build: %w: %s", err, out)
-	}
-	return path, nil
-})
-
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if built != "" {
-		os.RemoveAll(built)
-	}
+	testkit.RemoveProgram()
 	os.Exit(code)
 }
 
 // goestimator runs a command to its end and returns its standard output.
 func goestimator(t *testing.T, args ...string) string {
 	t.Helper()
-	path, err := program()
+	path, err := testkit.Program()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +68,7 @@ type addresses struct{ GRPC, REST string }
 // serve starts a server, which ends with the test.
 func serve(t *testing.T, args ...string) addresses {
 	t.Helper()
-	path, err := program()
+	path, err := testkit.Program()
 	if err != nil {
 		t.Fatal(err)
 	}
