@@ -14,6 +14,12 @@
 // is always a next request for a slot that becomes free. Of runs that are shorter than
 // 5 ms more may wait, for that long: bursts that nobody feels are not refused.
 //
+// With Hold the Limiter knows when each run began, and so how long each request that
+// comes would wait: for the rest of the run whose slot it gets, and for what waits
+// before it. Zero is then four fifths of a run, which leaves a fifth of one for what is
+// between client and model; what comes early in a run is refused, what comes later in
+// it is taken, and at twice the capacity there still is a next one nearly always.
+//
 // For a model that batches, slots may promise more than there is: a batch of 1000
 // rows may take a hundred times as long as one of 10. So the Limiter learns from
 // each answer. A busy model's answers take the longer the more is in flight, in

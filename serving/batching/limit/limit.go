@@ -3,6 +3,7 @@ package limit
 import (
 	"context"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,7 +16,7 @@ import (
 type Options struct {
 	// Slots is the work that the model does at the same time: runs without batching, num_batch_threads × rows of a batch with.
 	Slots int
-	// MaxDelay is the longest estimated wait; 0: as long as one run takes, or 5 ms.
+	// MaxDelay is the longest estimated wait; 0: four fifths of a run with Hold, a run without; more for runs of below 5 ms.
 	MaxDelay time.Duration
 	// Rows counts a request's rows as its work, for models that batch; otherwise a request is one.
 	Rows bool
@@ -25,8 +26,12 @@ type Options struct {
 	Waiting *atomic.Int64
 }
 
-// unfelt is a wait that is short whatever a run takes: many clients of a quick model ask at once without there being too many.
+// unfelt is short for an answer whatever a run takes: many clients of a quick model ask at once without there being too many.
 const unfelt = 5 * time.Millisecond
+
+// patience is the longest wait with Hold, in runs, where Options do not say. A whole run would leave nothing of twice the
+// time of a lone request for what lies between client and model; much less, and a free slot finds nobody waiting.
+const patience = 0.8
 
 // A Limiter refuses requests that would wait too long. It is safe for concurrent use.
 type Limiter struct {
@@ -35,6 +40,7 @@ type Limiter struct {
 
 	mu       sync.Mutex
 	inFlight int
+	started  []time.Time   // of what runs, with Hold; the oldest first
 	run      time.Duration // moving mean of a request's time; with Hold without its wait; 0: none was seen
 	alone    time.Duration // the same of requests that nothing was in flight beside; with Hold of all
 	learned  float64       // units in flight that do not make requests wait too long, by what they took; 0: as slots say
@@ -85,13 +91,25 @@ func (l *Limiter) Admit(ctx context.Context, units int) (done func(), err error)
 			return nil, err
 		}
 	}
-	start := time.Now()
+	start := l.start()
 	return func() {
+		took := time.Since(start)
+		l.leave(units, beside, start, took)
 		if l.o.Hold {
 			<-l.slots
 		}
-		l.leave(units, beside, time.Since(start))
 	}, nil
+}
+
+// start notes that a request runs from now.
+func (l *Limiter) start() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	if l.o.Hold {
+		l.started = append(l.started, now)
+	}
+	return now
 }
 
 // wait returns when a slot is free and taken.
@@ -108,8 +126,11 @@ func (l *Limiter) wait(ctx context.Context) error {
 
 // budget is the longest wait.
 func (l *Limiter) budget() time.Duration {
-	if l.o.MaxDelay > 0 {
+	switch {
+	case l.o.MaxDelay > 0:
 		return l.o.MaxDelay
+	case l.o.Hold:
+		return max(time.Duration(patience*float64(l.alone)), unfelt-l.alone)
 	}
 	return max(l.alone, unfelt)
 }
@@ -135,34 +156,59 @@ func (l *Limiter) enter(ctx context.Context, units int) (beside int, err error) 
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	beside = l.inFlight
-	if limit := l.limit(); beside > 0 && float64(beside+units) > limit {
+	if beside > 0 && l.tooMany(units) {
 		l.refused++
-		return 0, status.Errorf(codes.ResourceExhausted, "the server is overloaded: %d units of work are in flight, and more than %d would wait for longer "+
-			"than %v; try again later", beside, int(limit), l.budget().Round(100*time.Microsecond))
+		return 0, status.Errorf(codes.ResourceExhausted, "the server is overloaded: %d units of work are in flight, and one more would wait for longer "+
+			"than %v; try again later", beside, l.budget().Round(100*time.Microsecond))
 	}
-	if d, ok := ctx.Deadline(); ok && beside > 0 && time.Until(d) < l.expected(units) {
+	if d, ok := ctx.Deadline(); ok && beside > 0 && time.Until(d) < l.expected() {
 		l.refused++
 		return 0, status.Errorf(codes.ResourceExhausted, "the server is overloaded: the request would take about %v, which is past its deadline; "+
-			"try again later", l.expected(units).Round(100*time.Microsecond))
+			"try again later", l.expected().Round(100*time.Microsecond))
 	}
 	l.inFlight += units
 	return beside, nil
 }
 
+// tooMany says whether so many further units would wait too long.
+func (l *Limiter) tooMany(units int) bool {
+	if l.o.Hold {
+		return l.turn() > l.budget()
+	}
+	return float64(l.inFlight+units) > l.limit()
+}
+
+// turn estimates how long a request that comes now waits for a slot: until enough of what runs and waits before it is
+// done. With what is known of how far the runs are, a request that comes at the end of one is taken where one that comes at
+// its beginning is not.
+func (l *Limiter) turn() time.Duration {
+	before := l.inFlight - l.o.Slots
+	if before < 0 {
+		return 0
+	}
+	left := l.run // of the run whose slot it gets; one that has a slot but did not start has all of it to go
+	if i := before % l.o.Slots; i < len(l.started) {
+		left = max(l.run-time.Since(l.started[i]), 0)
+	}
+	return time.Duration(before/l.o.Slots)*l.run + left
+}
+
 // expected is how long a request would take, with its wait.
-func (l *Limiter) expected(units int) time.Duration {
+func (l *Limiter) expected() time.Duration {
 	if !l.o.Hold {
 		return l.run
 	}
-	over := max(l.inFlight+units-l.o.Slots, 0)
-	return l.run + time.Duration(float64(over)/float64(l.o.Slots)*float64(l.run))
+	return l.turn() + l.run
 }
 
 // leave learns from a request that took so long.
-func (l *Limiter) leave(units, beside int, took time.Duration) {
+func (l *Limiter) leave(units, beside int, start time.Time, took time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.inFlight -= units
+	if i := slices.Index(l.started, start); i >= 0 {
+		l.started = slices.Delete(l.started, i, i+1)
+	}
 	blend(&l.run, took)
 	if l.o.Hold || beside == 0 {
 		blend(&l.alone, took)

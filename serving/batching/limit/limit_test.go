@@ -281,6 +281,38 @@ func TestDelayAndDeadline(t *testing.T) {
 	})
 }
 
+// What comes at the beginning of a run would wait for all of it and is refused; later in the run one is taken, and no other
+// beside it. When the run is over the other runs at once.
+func TestPatience(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := New(Options{Slots: 1, Hold: true})
+		m := l.Wrap(fixed(1))
+		var calls sync.WaitGroup
+		ask := func(after time.Duration, want codes.Code, took time.Duration) {
+			calls.Go(func() {
+				time.Sleep(after)
+				start := time.Now()
+				_, err := m.Run(t.Context(), map[string]*graph.Tensor{}, nil)
+				if got := time.Since(start); status.Code(err) != want || got != took {
+					t.Errorf("a request at %v: %v after %v, expected %v after %v", after, err, got, want, took)
+				}
+			})
+		}
+		ask(0, codes.OK, run)
+		calls.Wait()
+		ask(0, codes.OK, run)
+		ask(run/10, codes.ResourceExhausted, 0)
+		ask(run/2, codes.OK, run/2+run)
+		ask(run*9/10, codes.ResourceExhausted, 0)
+		ask(run+run/10, codes.ResourceExhausted, 0) // the second has just begun
+		ask(run+run/2, codes.OK, run/2+run)
+		calls.Wait()
+		if s := l.Stats(); s.InFlight != 0 || s.Refused != 3 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
 // A request of more rows than slots is taken when nothing else is there.
 func TestLargeRequest(t *testing.T) {
 	l := New(Options{Slots: 4, Rows: true, MaxDelay: 1})
