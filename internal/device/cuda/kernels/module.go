@@ -61,6 +61,9 @@ var chainSource string
 //go:embed src/convert.cu
 var convertSource string
 
+//go:embed src/layout.cu
+var layoutSource string
+
 const (
 	windowParams = "iiiiiiiiiiiiii"
 	updateParams = "ppppppli"
@@ -82,6 +85,7 @@ func Modules() []Module {
 			Kernel{"scatter_rows_i32", "pppppplllf"}, Kernel{"scatter_rows_i64", "pppppplllf"}),
 		module("optim", optimSource, Kernel{"update_sgd", updateParams}, Kernel{"update_momentum", updateParams}, Kernel{"update_keras_momentum", updateParams},
 			Kernel{"update_adam", updateParams}, Kernel{"update_adagrad", updateParams}, Kernel{"update_rmsprop", updateParams}, Kernel{"update_ftrl", updateParams}),
+		module("layout", layoutSource, layoutKernels()...),
 		module("random", randomSource, Kernel{"random_uniform", "ppl"}, Kernel{"random_normal", "ppl"}, Kernel{"random_truncated", "ppl"}, Kernel{"dropout", "ppplff"}),
 		module("convert", convertSource, Kernel{"cast_f32_bf16", "ppl"}, Kernel{"cast_bf16_f32", "ppl"}, Kernel{"image_f32", "ppppll"}, Kernel{"image_bf16", "ppppll"},
 			Kernel{"bias_activate", "ppplli"}, Kernel{"activate_grad", "pppli"}),

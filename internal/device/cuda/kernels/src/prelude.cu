@@ -4,6 +4,7 @@ typedef unsigned long long u64;
 typedef unsigned int u32;
 typedef unsigned short u16;
 typedef unsigned char u8;
+struct __align__(16) quad { u64 low, high; };
 
 #define KERNEL extern "C" __global__ void
 // Every kernel over elements is right for any grid.
