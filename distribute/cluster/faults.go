@@ -89,7 +89,7 @@ func (f *Faults) dial(ctx context.Context, from, to Task) (net.Conn, error) {
 	if listener == nil {
 		return nil, fmt.Errorf("%v does not listen", to)
 	}
-	c, err := listener.DialContext(ctx)
+	c, err := listener.dial(ctx)
 	if err != nil {
 		return nil, err
 	}

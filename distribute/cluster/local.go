@@ -6,13 +6,8 @@ import (
 	"net"
 	"sync"
 
-	"google.golang.org/grpc/test/bufconn"
-
 	"github.com/goestimator/goestimator/runconfig"
 )
-
-// localBuffer is how many bytes an in-memory connection holds.
-const localBuffer = 256 << 10
 
 // NewLocal returns the nodes of a cluster that lives in this process and uses
 // no sockets: the in-memory twin, for tests. The nodes are as Open returns them
@@ -24,7 +19,7 @@ func NewLocal(tasks ...Task) (map[Task]*Node, *Faults) {
 			jobs[t.Job] = append(jobs[t.Job], fmt.Sprintf("local-%s-%d:0", t.Job, len(jobs[t.Job])))
 		}
 	}
-	f := &Faults{spec: runconfig.NewClusterSpec(jobs), listeners: map[Task]*bufconn.Listener{}, links: map[[2]Task]*link{}}
+	f := &Faults{spec: runconfig.NewClusterSpec(jobs), listeners: map[Task]*memoryListener{}, links: map[[2]Task]*link{}}
 	nodes := map[Task]*Node{}
 	for _, t := range tasks {
 		nodes[t] = f.Restart(t)
@@ -37,14 +32,14 @@ type Faults struct {
 	spec runconfig.ClusterSpec
 
 	mu        sync.Mutex
-	listeners map[Task]*bufconn.Listener
+	listeners map[Task]*memoryListener
 	links     map[[2]Task]*link
 }
 
 // Restart returns a new node for a task, as a process started again is: with
 // another incarnation. The task's node before must have been closed.
 func (f *Faults) Restart(t Task) *Node {
-	l := bufconn.Listen(localBuffer)
+	l := newMemoryListener()
 	f.mu.Lock()
 	f.listeners[t] = l
 	f.mu.Unlock()
