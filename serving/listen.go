@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/goestimator/goestimator/serving/rawio"
 )
 
 // listeners are the places where a Server takes requests; nil where there is none.
@@ -44,7 +46,7 @@ func (l Listen) tcp(what string, port int) (net.Listener, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s port: %w", what, err)
 	}
-	return lis, nil
+	return rawio.NewListener(lis), nil
 }
 
 // listenUnix listens on a Unix socket. A socket that a server has left behind
@@ -65,7 +67,7 @@ func listenUnix(path string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("socket %s: %w", path, err)
 	}
-	return lis, nil
+	return rawio.NewListener(lis), nil
 }
 
 func (ls listeners) close() {
