@@ -28,6 +28,20 @@ type Buffer interface {
 	Free() error
 }
 
+// HostAllocator is a device that hands out page-locked memory of the host: copies from and to it need no staging.
+type HostAllocator interface {
+	// AllocHost returns zeroed memory of the host.
+	AllocHost(bytes int) (HostBuffer, error)
+}
+
+// HostBuffer is page-locked memory of the host.
+type HostBuffer interface {
+	// Bytes returns the memory. It may be used until Free.
+	Bytes() []byte
+	// Free gives the memory back; no copy from or to it may be under way.
+	Free() error
+}
+
 // Mapped is a Buffer that Go kernels address directly. The bytes may be touched only by a kernel inside
 // Stream.Launch, never by the host: on the fake device anything else faults.
 type Mapped interface {
@@ -43,15 +57,20 @@ type Stream interface {
 	Upload(dst Buffer, offset int, src []byte) error
 	// Download copies from src at the byte offset to dst, which is valid once the stream has been waited for.
 	Download(dst []byte, src Buffer, offset int) error
+	// Copy copies bytes from one buffer of the device to another, which do not overlap.
+	Copy(dst Buffer, dstOffset int, src Buffer, srcOffset, bytes int) error
 	// Launch runs k on the device. It fails with ErrKernel for a kernel of another kind of device.
 	Launch(k Kernel) error
 	// Record returns an event that is done once all work issued so far is.
 	Record() (Event, error)
+	// After lets all work issued from now on wait for an event of a stream of the same device, which may be another
+	// goroutine's. The event's error is that stream's: it does not surface here.
+	After(e Event) error
 	// Synchronize waits for all work issued so far and returns its first error. The stream is usable afterwards.
 	Synchronize() error
 }
 
-// Event is a point in a stream.
+// Event is a point in a stream. It may be waited for by any goroutine.
 type Event interface {
 	// Wait returns when the work before the event is done, with its first error.
 	Wait() error
@@ -70,6 +89,8 @@ var (
 	ErrKernel = errors.New("kernel of another kind of device")
 	// ErrBuffer tells that a buffer is of another device, or freed.
 	ErrBuffer = errors.New("buffer of another device")
+	// ErrEvent tells that an event is of another device.
+	ErrEvent = errors.New("event of another device")
 	// ErrMemory tells that more was asked for than the machine has. (The Go runtime would end the process.)
 	ErrMemory = errors.New("the machine has less memory: make the batch or the model smaller")
 	// ErrRange tells that a copy goes beyond its buffer.

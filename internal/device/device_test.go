@@ -67,6 +67,23 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
+// TestAfter sees that a stream waits for another one.
+func TestAfter(t *testing.T) {
+	each(t, func(t *testing.T, d Device) {
+		a, b := must(d.Alloc(4)), must(d.Alloc(4))
+		up, down := must(d.NewStream()), must(d.NewStream())
+		src, dst := []byte{1, 2, 3, 4}, make([]byte, 2)
+		err := up.Upload(a, 0, src)
+		err = errors.Join(err, down.After(must(up.Record())), down.Copy(b, 1, a, 2, 2), down.Download(dst, b, 1), down.Synchronize())
+		if err != nil || !bytes.Equal(dst, src[2:]) {
+			t.Errorf("expected %v, got %v, %v", src[2:], dst, err)
+		}
+		if err := up.Synchronize(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestErrors(t *testing.T) {
 	each(t, func(t *testing.T, d Device) {
 		b, s := must(d.Alloc(8)), must(d.NewStream())
@@ -79,6 +96,9 @@ func TestErrors(t *testing.T) {
 			{"upload beyond", s.Upload(b, 4, make([]byte, 5)), ErrRange},
 			{"download before", s.Download(make([]byte, 1), b, -1), ErrRange},
 			{"foreign buffer", s.Upload(foreign, 0, make([]byte, 1)), ErrBuffer},
+			{"copy beyond", s.Copy(b, 0, b, 4, 5), ErrRange},
+			{"foreign copy", s.Copy(b, 0, foreign, 0, 1), ErrBuffer},
+			{"foreign event", s.After(nil), ErrEvent},
 			{"foreign kernel", s.Launch("not a kernel"), ErrKernel},
 		} {
 			if !errors.Is(c.err, c.want) {

@@ -1,20 +1,23 @@
 package device
 
-import "fmt"
+import (
+	"fmt"
+	"sync"
+)
 
 // fakeStream queues everything and works only when it is waited for: the latest that the interface allows.
 type fakeStream struct {
 	dev   *fakeDevice
+	mu    sync.Mutex // events are waited for by other goroutines
 	queue []command
 	done  int // commands finished since the stream was made
 }
 
-// command is a launch (kernel), or a copy between device memory and host memory.
+// command is a launch (kernel), a wait for another stream (after), or a copy.
 type command struct {
-	kernel GoKernel
-	mem    []byte // device
-	host   []byte
-	up     bool
+	kernel   GoKernel
+	after    Event
+	to, from []byte
 }
 
 func (s *fakeStream) Upload(dst Buffer, offset int, src []byte) error {
@@ -22,7 +25,7 @@ func (s *fakeStream) Upload(dst Buffer, offset int, src []byte) error {
 	if err != nil {
 		return fmt.Errorf("upload: %w", err)
 	}
-	s.queue = append(s.queue, command{mem: mem, host: src, up: true})
+	s.add(command{to: mem, from: src})
 	return nil
 }
 
@@ -31,7 +34,20 @@ func (s *fakeStream) Download(dst []byte, src Buffer, offset int) error {
 	if err != nil {
 		return fmt.Errorf("download: %w", err)
 	}
-	s.queue = append(s.queue, command{mem: mem, host: dst})
+	s.add(command{to: dst, from: mem})
+	return nil
+}
+
+func (s *fakeStream) Copy(dst Buffer, dstOffset int, src Buffer, srcOffset, bytes int) error {
+	to, err := s.memory(dst, dstOffset, bytes)
+	if err != nil {
+		return fmt.Errorf("copy to: %w", err)
+	}
+	from, err := s.memory(src, srcOffset, bytes)
+	if err != nil {
+		return fmt.Errorf("copy from: %w", err)
+	}
+	s.add(command{to: to, from: from})
 	return nil
 }
 
@@ -40,22 +56,41 @@ func (s *fakeStream) Launch(k Kernel) error {
 	if !ok {
 		return fmt.Errorf("launch %T on the fake device: %w", k, ErrKernel)
 	}
-	s.queue = append(s.queue, command{kernel: g})
+	s.add(command{kernel: g})
 	return nil
 }
 
 func (s *fakeStream) Record() (Event, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return fakeEvent{s, s.done + len(s.queue)}, nil
 }
 
-func (s *fakeStream) Synchronize() error { return s.work(len(s.queue)) }
+func (s *fakeStream) After(e Event) error {
+	f, ok := e.(fakeEvent)
+	if !ok || f.s.dev != s.dev {
+		return fmt.Errorf("wait for %T: %w", e, ErrEvent)
+	}
+	if f.s != s { // what precedes it on this stream is done before anyway
+		s.add(command{after: f})
+	}
+	return nil
+}
+
+func (s *fakeStream) Synchronize() error { return s.work(-1) }
+
+func (s *fakeStream) add(c command) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queue = append(s.queue, c)
+}
 
 type fakeEvent struct {
 	s  *fakeStream
 	at int // commands that precede it
 }
 
-func (e fakeEvent) Wait() error { return e.s.work(max(e.at-e.s.done, 0)) }
+func (e fakeEvent) Wait() error { return e.s.work(e.at) }
 
 func (s *fakeStream) memory(b Buffer, offset, n int) ([]byte, error) {
 	f, ok := b.(*fakeBuffer)
@@ -65,8 +100,15 @@ func (s *fakeStream) memory(b Buffer, offset, n int) ([]byte, error) {
 	return window(f.mem, offset, n)
 }
 
-// work does the first n queued commands. After an error those left of the n are dropped.
-func (s *fakeStream) work(n int) (err error) {
+// work does queued commands up to the one numbered at since the stream was made, -1 for all. After an error those left of
+// them are dropped.
+func (s *fakeStream) work(at int) (err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := len(s.queue)
+	if at >= 0 {
+		n = max(at-s.done, 0)
+	}
 	if n == 0 {
 		return nil
 	}
@@ -92,10 +134,10 @@ func (c *command) do() error {
 	switch {
 	case c.kernel != nil:
 		return c.kernel.Run()
-	case c.up:
-		copy(c.mem, c.host)
+	case c.after != nil:
+		_ = c.after.Wait() // its error is told to those who wait for that stream
 	default:
-		copy(c.host, c.mem)
+		copy(c.to, c.from)
 	}
 	return nil
 }

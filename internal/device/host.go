@@ -65,6 +65,19 @@ func (s *hostStream) Download(dst []byte, src Buffer, offset int) error {
 	return nil
 }
 
+func (s *hostStream) Copy(dst Buffer, dstOffset int, src Buffer, srcOffset, bytes int) error {
+	to, err := hostRange(dst, dstOffset, bytes)
+	if err != nil {
+		return fmt.Errorf("copy to: %w", err)
+	}
+	from, err := hostRange(src, srcOffset, bytes)
+	if err != nil {
+		return fmt.Errorf("copy from: %w", err)
+	}
+	copy(to, from)
+	return nil
+}
+
 func (s *hostStream) Launch(k Kernel) error {
 	g, ok := k.(GoKernel)
 	if !ok {
@@ -76,7 +89,15 @@ func (s *hostStream) Launch(k Kernel) error {
 	return nil
 }
 
-func (s *hostStream) Record() (Event, error) { return hostEvent{s}, nil }
+func (s *hostStream) Record() (Event, error) { return hostEvent{s.err}, nil }
+
+// After has nothing to wait for: what precedes an event is done.
+func (s *hostStream) After(e Event) error {
+	if _, ok := e.(hostEvent); !ok {
+		return fmt.Errorf("wait for %T: %w", e, ErrEvent)
+	}
+	return nil
+}
 
 func (s *hostStream) Synchronize() error {
 	err := s.err
@@ -84,9 +105,10 @@ func (s *hostStream) Synchronize() error {
 	return err
 }
 
-type hostEvent struct{ s *hostStream }
+// hostEvent has the error of the work before it.
+type hostEvent struct{ err error }
 
-func (e hostEvent) Wait() error { return e.s.Synchronize() }
+func (e hostEvent) Wait() error { return e.err }
 
 func hostRange(b Buffer, offset, n int) ([]byte, error) {
 	h, ok := b.(*hostBuffer)

@@ -13,12 +13,18 @@ type Accelerator interface {
 	// constants by then, but no places.
 	Supports(o *Operation) error
 	// Lower makes the kernels of a program's operations, all of which it supports.
-	Lower(ops []*Operation) (Code, error)
+	Lower(ops []*Operation, how LowerOptions) (Code, error)
+}
+
+// LowerOptions say how kernels compute.
+type LowerOptions struct {
+	TF32 bool // products and convolutions of float32 may round their operands to tf32
 }
 
 // Code is the kernels of one program. It is used by one goroutine at a time.
 type Code interface {
-	// Workspace returns how many bytes operation i needs beside its operands for a batch of that many rows, 0 for none.
+	// Workspace returns how many bytes operation i needs beside its operands for a batch of that many rows, 0 for none. It
+	// does not depend on places.
 	Workspace(i, batch int) int
 	// Segment returns a kernel of the accelerator that does operations in the order given, as one unit. It may be
 	// launched any number of times once Bind was called.
