@@ -34,6 +34,9 @@ type Call struct {
 //go:embed src/prelude.cu
 var prelude string
 
+//go:embed src/gemm.cu
+var gemmSource string
+
 //go:embed src/reduce.cu
 var reduceSource string
 
@@ -65,6 +68,7 @@ var convertSource string
 var layoutSource string
 
 const (
+	gemmParams   = "ppppllllllllllii"
 	windowParams = "iiiiiiiiiiiiii"
 	updateParams = "ppppppli"
 )
@@ -72,6 +76,8 @@ const (
 // Modules are all that come with this package.
 func Modules() []Module {
 	return []Module{
+		module("gemm", gemmSource, Kernel{"gemm_f32_128", gemmParams}, Kernel{"gemm_f32_64", gemmParams}, Kernel{"gemm_bf16_128", gemmParams}, Kernel{"gemm_bf16_64", gemmParams},
+			Kernel{"gemm_f64_64", gemmParams}, Kernel{"gemm_finish_f32", "ppplllllii"}, Kernel{"gemm_finish_f64", "ppplllllii"}),
 		module("reduce", reduceSource, Kernel{"reduce_rows_warp", "ppllif"}, Kernel{"reduce_rows_block", "ppllif"}, Kernel{"reduce_columns", "pplllif"}),
 		module("softmax", softmaxSource, Kernel{"softmax_warp", "pplli"}, Kernel{"softmax_block", "pplli"},
 			Kernel{"sparse_xent_warp_i32", "pppppll"}, Kernel{"sparse_xent_warp_i64", "pppppll"},
