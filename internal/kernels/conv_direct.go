@@ -90,6 +90,8 @@ func newTile(k, runs int) *tileArgs {
 	return t
 }
 
+var tileArgsFree freelist[tileArgs]
+
 func recycleTile(t *tileArgs) {
 	*t = tileArgs{}
 	tileArgsFree.put(t)

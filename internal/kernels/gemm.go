@@ -28,11 +28,12 @@ type GemmArgs[T Float] struct {
 // the same row among others.
 func Gemm[T Float](g GemmArgs[T]) {
 	g.check()
-	if g.M == 0 || g.N == 0 || gemmSmall(&g) {
+	parallel := g.M*g.N*g.K >= gemmParallelFrom && Threads() > 1
+	if g.M == 0 || g.N == 0 || (!parallel && gemmSmall(&g)) {
 		return
 	}
 	j := gemmJobs[T]().get()
-	j.gemm(g, g.M*g.N*g.K >= gemmParallelFrom)
+	j.gemm(g, parallel)
 	j.GemmArgs = GemmArgs[T]{}
 	gemmJobs[T]().put(j)
 }

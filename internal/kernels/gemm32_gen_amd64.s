@@ -51,15 +51,20 @@ partial1:
 	JNZ          partial1
 
 summed1:
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled2
 	VBROADCASTSS 80(AX), Y2
 	VMULPS       Y2, Y1, Y1
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased2
-	VMASKMOVPS   (CX), Y0, Y2
-	VADDPS       Y2, Y1, Y1
+
+scaled2:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased2
+	VMASKMOVPS (CX), Y0, Y2
+	VADDPS     Y2, Y1, Y1
 
 biased2:
 	TESTQ      DX, DX
@@ -157,17 +162,22 @@ partial3:
 	JNZ          partial3
 
 summed3:
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled4
 	VBROADCASTSS 80(AX), Y3
 	VMULPS       Y3, Y1, Y1
 	VMULPS       Y3, Y2, Y2
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased4
-	VMASKMOVPS   (CX), Y0, Y3
-	VADDPS       Y3, Y1, Y1
-	VADDPS       Y3, Y2, Y2
+
+scaled4:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased4
+	VMASKMOVPS (CX), Y0, Y3
+	VADDPS     Y3, Y1, Y1
+	VADDPS     Y3, Y2, Y2
 
 biased4:
 	TESTQ      DX, DX
@@ -271,19 +281,24 @@ partial6:
 	JNZ          partial6
 
 summed6:
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled7
 	VBROADCASTSS 80(AX), Y4
 	VMULPS       Y4, Y1, Y1
 	VMULPS       Y4, Y2, Y2
 	VMULPS       Y4, Y3, Y3
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased7
-	VMASKMOVPS   (CX), Y0, Y4
-	VADDPS       Y4, Y1, Y1
-	VADDPS       Y4, Y2, Y2
-	VADDPS       Y4, Y3, Y3
+
+scaled7:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased7
+	VMASKMOVPS (CX), Y0, Y4
+	VADDPS     Y4, Y1, Y1
+	VADDPS     Y4, Y2, Y2
+	VADDPS     Y4, Y3, Y3
 
 biased7:
 	TESTQ      DX, DX
@@ -403,21 +418,26 @@ partial9:
 	JNZ          partial9
 
 summed9:
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled10
 	VBROADCASTSS 80(AX), Y5
 	VMULPS       Y5, Y1, Y1
 	VMULPS       Y5, Y2, Y2
 	VMULPS       Y5, Y3, Y3
 	VMULPS       Y5, Y4, Y4
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased10
-	VMASKMOVPS   (CX), Y0, Y5
-	VADDPS       Y5, Y1, Y1
-	VADDPS       Y5, Y2, Y2
-	VADDPS       Y5, Y3, Y3
-	VADDPS       Y5, Y4, Y4
+
+scaled10:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased10
+	VMASKMOVPS (CX), Y0, Y5
+	VADDPS     Y5, Y1, Y1
+	VADDPS     Y5, Y2, Y2
+	VADDPS     Y5, Y3, Y3
+	VADDPS     Y5, Y4, Y4
 
 biased10:
 	TESTQ      DX, DX
@@ -552,23 +572,28 @@ partial12:
 	JNZ          partial12
 
 summed12:
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled13
 	VBROADCASTSS 80(AX), Y6
 	VMULPS       Y6, Y1, Y1
 	VMULPS       Y6, Y2, Y2
 	VMULPS       Y6, Y3, Y3
 	VMULPS       Y6, Y4, Y4
 	VMULPS       Y6, Y5, Y5
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased13
-	VMASKMOVPS   (CX), Y0, Y6
-	VADDPS       Y6, Y1, Y1
-	VADDPS       Y6, Y2, Y2
-	VADDPS       Y6, Y3, Y3
-	VADDPS       Y6, Y4, Y4
-	VADDPS       Y6, Y5, Y5
+
+scaled13:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased13
+	VMASKMOVPS (CX), Y0, Y6
+	VADDPS     Y6, Y1, Y1
+	VADDPS     Y6, Y2, Y2
+	VADDPS     Y6, Y3, Y3
+	VADDPS     Y6, Y4, Y4
+	VADDPS     Y6, Y5, Y5
 
 biased13:
 	TESTQ      DX, DX
@@ -724,6 +749,9 @@ partial15:
 	JNZ          partial15
 
 summed15:
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled16
 	VBROADCASTSS 80(AX), Y7
 	VMULPS       Y7, Y1, Y1
 	VMULPS       Y7, Y2, Y2
@@ -731,18 +759,20 @@ summed15:
 	VMULPS       Y7, Y4, Y4
 	VMULPS       Y7, Y5, Y5
 	VMULPS       Y7, Y6, Y6
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased16
-	VMASKMOVPS   (CX), Y0, Y7
-	VADDPS       Y7, Y1, Y1
-	VADDPS       Y7, Y2, Y2
-	VADDPS       Y7, Y3, Y3
-	VADDPS       Y7, Y4, Y4
-	VADDPS       Y7, Y5, Y5
-	VADDPS       Y7, Y6, Y6
+
+scaled16:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased16
+	VMASKMOVPS (CX), Y0, Y7
+	VADDPS     Y7, Y1, Y1
+	VADDPS     Y7, Y2, Y2
+	VADDPS     Y7, Y3, Y3
+	VADDPS     Y7, Y4, Y4
+	VADDPS     Y7, Y5, Y5
+	VADDPS     Y7, Y6, Y6
 
 biased16:
 	TESTQ      DX, DX
@@ -913,6 +943,9 @@ partial18:
 	JNZ          partial18
 
 summed18:
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled19
 	VBROADCASTSS 80(AX), Y8
 	VMULPS       Y8, Y1, Y1
 	VMULPS       Y8, Y2, Y2
@@ -921,19 +954,21 @@ summed18:
 	VMULPS       Y8, Y5, Y5
 	VMULPS       Y8, Y6, Y6
 	VMULPS       Y8, Y7, Y7
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased19
-	VMASKMOVPS   (CX), Y0, Y8
-	VADDPS       Y8, Y1, Y1
-	VADDPS       Y8, Y2, Y2
-	VADDPS       Y8, Y3, Y3
-	VADDPS       Y8, Y4, Y4
-	VADDPS       Y8, Y5, Y5
-	VADDPS       Y8, Y6, Y6
-	VADDPS       Y8, Y7, Y7
+
+scaled19:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased19
+	VMASKMOVPS (CX), Y0, Y8
+	VADDPS     Y8, Y1, Y1
+	VADDPS     Y8, Y2, Y2
+	VADDPS     Y8, Y3, Y3
+	VADDPS     Y8, Y4, Y4
+	VADDPS     Y8, Y5, Y5
+	VADDPS     Y8, Y6, Y6
+	VADDPS     Y8, Y7, Y7
 
 biased19:
 	TESTQ      DX, DX
@@ -1119,6 +1154,9 @@ partial21:
 	JNZ          partial21
 
 summed21:
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled22
 	VBROADCASTSS 80(AX), Y9
 	VMULPS       Y9, Y1, Y1
 	VMULPS       Y9, Y2, Y2
@@ -1128,20 +1166,22 @@ summed21:
 	VMULPS       Y9, Y6, Y6
 	VMULPS       Y9, Y7, Y7
 	VMULPS       Y9, Y8, Y8
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased22
-	VMASKMOVPS   (CX), Y0, Y9
-	VADDPS       Y9, Y1, Y1
-	VADDPS       Y9, Y2, Y2
-	VADDPS       Y9, Y3, Y3
-	VADDPS       Y9, Y4, Y4
-	VADDPS       Y9, Y5, Y5
-	VADDPS       Y9, Y6, Y6
-	VADDPS       Y9, Y7, Y7
-	VADDPS       Y9, Y8, Y8
+
+scaled22:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased22
+	VMASKMOVPS (CX), Y0, Y9
+	VADDPS     Y9, Y1, Y1
+	VADDPS     Y9, Y2, Y2
+	VADDPS     Y9, Y3, Y3
+	VADDPS     Y9, Y4, Y4
+	VADDPS     Y9, Y5, Y5
+	VADDPS     Y9, Y6, Y6
+	VADDPS     Y9, Y7, Y7
+	VADDPS     Y9, Y8, Y8
 
 biased22:
 	TESTQ      DX, DX
@@ -1342,6 +1382,9 @@ partial24:
 	JNZ          partial24
 
 summed24:
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled25
 	VBROADCASTSS 80(AX), Y10
 	VMULPS       Y10, Y1, Y1
 	VMULPS       Y10, Y2, Y2
@@ -1352,21 +1395,23 @@ summed24:
 	VMULPS       Y10, Y7, Y7
 	VMULPS       Y10, Y8, Y8
 	VMULPS       Y10, Y9, Y9
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased25
-	VMASKMOVPS   (CX), Y0, Y10
-	VADDPS       Y10, Y1, Y1
-	VADDPS       Y10, Y2, Y2
-	VADDPS       Y10, Y3, Y3
-	VADDPS       Y10, Y4, Y4
-	VADDPS       Y10, Y5, Y5
-	VADDPS       Y10, Y6, Y6
-	VADDPS       Y10, Y7, Y7
-	VADDPS       Y10, Y8, Y8
-	VADDPS       Y10, Y9, Y9
+
+scaled25:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased25
+	VMASKMOVPS (CX), Y0, Y10
+	VADDPS     Y10, Y1, Y1
+	VADDPS     Y10, Y2, Y2
+	VADDPS     Y10, Y3, Y3
+	VADDPS     Y10, Y4, Y4
+	VADDPS     Y10, Y5, Y5
+	VADDPS     Y10, Y6, Y6
+	VADDPS     Y10, Y7, Y7
+	VADDPS     Y10, Y8, Y8
+	VADDPS     Y10, Y9, Y9
 
 biased25:
 	TESTQ      DX, DX
@@ -1582,6 +1627,9 @@ partial27:
 	JNZ          partial27
 
 summed27:
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled28
 	VBROADCASTSS 80(AX), Y11
 	VMULPS       Y11, Y1, Y1
 	VMULPS       Y11, Y2, Y2
@@ -1593,22 +1641,24 @@ summed27:
 	VMULPS       Y11, Y8, Y8
 	VMULPS       Y11, Y9, Y9
 	VMULPS       Y11, Y10, Y10
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased28
-	VMASKMOVPS   (CX), Y0, Y11
-	VADDPS       Y11, Y1, Y1
-	VADDPS       Y11, Y2, Y2
-	VADDPS       Y11, Y3, Y3
-	VADDPS       Y11, Y4, Y4
-	VADDPS       Y11, Y5, Y5
-	VADDPS       Y11, Y6, Y6
-	VADDPS       Y11, Y7, Y7
-	VADDPS       Y11, Y8, Y8
-	VADDPS       Y11, Y9, Y9
-	VADDPS       Y11, Y10, Y10
+
+scaled28:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased28
+	VMASKMOVPS (CX), Y0, Y11
+	VADDPS     Y11, Y1, Y1
+	VADDPS     Y11, Y2, Y2
+	VADDPS     Y11, Y3, Y3
+	VADDPS     Y11, Y4, Y4
+	VADDPS     Y11, Y5, Y5
+	VADDPS     Y11, Y6, Y6
+	VADDPS     Y11, Y7, Y7
+	VADDPS     Y11, Y8, Y8
+	VADDPS     Y11, Y9, Y9
+	VADDPS     Y11, Y10, Y10
 
 biased28:
 	TESTQ      DX, DX
@@ -1845,6 +1895,9 @@ partial30:
 	JNZ          partial30
 
 summed30:
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled31
 	VBROADCASTSS 80(AX), Y12
 	VMULPS       Y12, Y1, Y1
 	VMULPS       Y12, Y2, Y2
@@ -1857,23 +1910,25 @@ summed30:
 	VMULPS       Y12, Y9, Y9
 	VMULPS       Y12, Y10, Y10
 	VMULPS       Y12, Y11, Y11
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased31
-	VMASKMOVPS   (CX), Y0, Y12
-	VADDPS       Y12, Y1, Y1
-	VADDPS       Y12, Y2, Y2
-	VADDPS       Y12, Y3, Y3
-	VADDPS       Y12, Y4, Y4
-	VADDPS       Y12, Y5, Y5
-	VADDPS       Y12, Y6, Y6
-	VADDPS       Y12, Y7, Y7
-	VADDPS       Y12, Y8, Y8
-	VADDPS       Y12, Y9, Y9
-	VADDPS       Y12, Y10, Y10
-	VADDPS       Y12, Y11, Y11
+
+scaled31:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased31
+	VMASKMOVPS (CX), Y0, Y12
+	VADDPS     Y12, Y1, Y1
+	VADDPS     Y12, Y2, Y2
+	VADDPS     Y12, Y3, Y3
+	VADDPS     Y12, Y4, Y4
+	VADDPS     Y12, Y5, Y5
+	VADDPS     Y12, Y6, Y6
+	VADDPS     Y12, Y7, Y7
+	VADDPS     Y12, Y8, Y8
+	VADDPS     Y12, Y9, Y9
+	VADDPS     Y12, Y10, Y10
+	VADDPS     Y12, Y11, Y11
 
 biased31:
 	TESTQ      DX, DX
@@ -2125,6 +2180,9 @@ partial33:
 	JNZ          partial33
 
 summed33:
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled34
 	VBROADCASTSS 80(AX), Y13
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
@@ -2138,24 +2196,26 @@ summed33:
 	VMULPS       Y13, Y10, Y10
 	VMULPS       Y13, Y11, Y11
 	VMULPS       Y13, Y12, Y12
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased34
-	VMASKMOVPS   (CX), Y0, Y13
-	VADDPS       Y13, Y1, Y1
-	VADDPS       Y13, Y2, Y2
-	VADDPS       Y13, Y3, Y3
-	VADDPS       Y13, Y4, Y4
-	VADDPS       Y13, Y5, Y5
-	VADDPS       Y13, Y6, Y6
-	VADDPS       Y13, Y7, Y7
-	VADDPS       Y13, Y8, Y8
-	VADDPS       Y13, Y9, Y9
-	VADDPS       Y13, Y10, Y10
-	VADDPS       Y13, Y11, Y11
-	VADDPS       Y13, Y12, Y12
+
+scaled34:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased34
+	VMASKMOVPS (CX), Y0, Y13
+	VADDPS     Y13, Y1, Y1
+	VADDPS     Y13, Y2, Y2
+	VADDPS     Y13, Y3, Y3
+	VADDPS     Y13, Y4, Y4
+	VADDPS     Y13, Y5, Y5
+	VADDPS     Y13, Y6, Y6
+	VADDPS     Y13, Y7, Y7
+	VADDPS     Y13, Y8, Y8
+	VADDPS     Y13, Y9, Y9
+	VADDPS     Y13, Y10, Y10
+	VADDPS     Y13, Y11, Y11
+	VADDPS     Y13, Y12, Y12
 
 biased34:
 	TESTQ      DX, DX
@@ -2342,15 +2402,20 @@ summed35:
 	VADDPS       Y6, Y1, Y1
 	VADDPS       Y7, Y1, Y1
 	VADDPS       Y8, Y1, Y1
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled36
 	VBROADCASTSS 80(AX), Y2
 	VMULPS       Y2, Y1, Y1
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased36
-	VMASKMOVPS   (CX), Y0, Y2
-	VADDPS       Y2, Y1, Y1
+
+scaled36:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased36
+	VMASKMOVPS (CX), Y0, Y2
+	VADDPS     Y2, Y1, Y1
 
 biased36:
 	TESTQ      DX, DX
@@ -2450,17 +2515,22 @@ summed37:
 	VADDPS       Y6, Y2, Y2
 	VADDPS       Y7, Y1, Y1
 	VADDPS       Y8, Y2, Y2
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled38
 	VBROADCASTSS 80(AX), Y3
 	VMULPS       Y3, Y1, Y1
 	VMULPS       Y3, Y2, Y2
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased38
-	VMASKMOVPS   (CX), Y0, Y3
-	VADDPS       Y3, Y1, Y1
-	VADDPS       Y3, Y2, Y2
+
+scaled38:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased38
+	VMASKMOVPS (CX), Y0, Y3
+	VADDPS     Y3, Y1, Y1
+	VADDPS     Y3, Y2, Y2
 
 biased38:
 	TESTQ      DX, DX
@@ -2555,15 +2625,20 @@ partial39:
 	JNZ          partial39
 
 summed39:
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled40
 	VBROADCASTSS 80(AX), Y2
 	VMULPS       Y2, Y1, Y1
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased40
-	VMASKMOVPS   (CX), Y0, Y2
-	VADDPS       Y2, Y1, Y1
+
+scaled40:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased40
+	VMASKMOVPS (CX), Y0, Y2
+	VADDPS     Y2, Y1, Y1
 
 biased40:
 	TESTQ      DX, DX
@@ -2655,17 +2730,22 @@ partial41:
 	JNZ          partial41
 
 summed41:
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled42
 	VBROADCASTSS 80(AX), Y3
 	VMULPS       Y3, Y1, Y1
 	VMULPS       Y3, Y2, Y2
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased42
-	VMASKMOVPS   (CX), Y0, Y3
-	VADDPS       Y3, Y1, Y1
-	VADDPS       Y3, Y2, Y2
+
+scaled42:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased42
+	VMASKMOVPS (CX), Y0, Y3
+	VADDPS     Y3, Y1, Y1
+	VADDPS     Y3, Y2, Y2
 
 biased42:
 	TESTQ      DX, DX
@@ -2781,19 +2861,24 @@ partial44:
 	JNZ          partial44
 
 summed44:
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled45
 	VBROADCASTSS 80(AX), Y4
 	VMULPS       Y4, Y1, Y1
 	VMULPS       Y4, Y2, Y2
 	VMULPS       Y4, Y3, Y3
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased45
-	VMASKMOVPS   (CX), Y0, Y4
-	VADDPS       Y4, Y1, Y1
-	VADDPS       Y4, Y2, Y2
-	VADDPS       Y4, Y3, Y3
+
+scaled45:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased45
+	VMASKMOVPS (CX), Y0, Y4
+	VADDPS     Y4, Y1, Y1
+	VADDPS     Y4, Y2, Y2
+	VADDPS     Y4, Y3, Y3
 
 biased45:
 	TESTQ      DX, DX
@@ -2925,21 +3010,26 @@ partial47:
 	JNZ          partial47
 
 summed47:
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled48
 	VBROADCASTSS 80(AX), Y5
 	VMULPS       Y5, Y1, Y1
 	VMULPS       Y5, Y2, Y2
 	VMULPS       Y5, Y3, Y3
 	VMULPS       Y5, Y4, Y4
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased48
-	VMASKMOVPS   (CX), Y0, Y5
-	VADDPS       Y5, Y1, Y1
-	VADDPS       Y5, Y2, Y2
-	VADDPS       Y5, Y3, Y3
-	VADDPS       Y5, Y4, Y4
+
+scaled48:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased48
+	VMASKMOVPS (CX), Y0, Y5
+	VADDPS     Y5, Y1, Y1
+	VADDPS     Y5, Y2, Y2
+	VADDPS     Y5, Y3, Y3
+	VADDPS     Y5, Y4, Y4
 
 biased48:
 	TESTQ      DX, DX
@@ -3086,23 +3176,28 @@ partial50:
 	JNZ          partial50
 
 summed50:
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled51
 	VBROADCASTSS 80(AX), Y6
 	VMULPS       Y6, Y1, Y1
 	VMULPS       Y6, Y2, Y2
 	VMULPS       Y6, Y3, Y3
 	VMULPS       Y6, Y4, Y4
 	VMULPS       Y6, Y5, Y5
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased51
-	VMASKMOVPS   (CX), Y0, Y6
-	VADDPS       Y6, Y1, Y1
-	VADDPS       Y6, Y2, Y2
-	VADDPS       Y6, Y3, Y3
-	VADDPS       Y6, Y4, Y4
-	VADDPS       Y6, Y5, Y5
+
+scaled51:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased51
+	VMASKMOVPS (CX), Y0, Y6
+	VADDPS     Y6, Y1, Y1
+	VADDPS     Y6, Y2, Y2
+	VADDPS     Y6, Y3, Y3
+	VADDPS     Y6, Y4, Y4
+	VADDPS     Y6, Y5, Y5
 
 biased51:
 	TESTQ      DX, DX
@@ -3270,6 +3365,9 @@ partial53:
 	JNZ          partial53
 
 summed53:
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled54
 	VBROADCASTSS 80(AX), Y7
 	VMULPS       Y7, Y1, Y1
 	VMULPS       Y7, Y2, Y2
@@ -3277,18 +3375,20 @@ summed53:
 	VMULPS       Y7, Y4, Y4
 	VMULPS       Y7, Y5, Y5
 	VMULPS       Y7, Y6, Y6
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased54
-	VMASKMOVPS   (CX), Y0, Y7
-	VADDPS       Y7, Y1, Y1
-	VADDPS       Y7, Y2, Y2
-	VADDPS       Y7, Y3, Y3
-	VADDPS       Y7, Y4, Y4
-	VADDPS       Y7, Y5, Y5
-	VADDPS       Y7, Y6, Y6
+
+scaled54:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased54
+	VMASKMOVPS (CX), Y0, Y7
+	VADDPS     Y7, Y1, Y1
+	VADDPS     Y7, Y2, Y2
+	VADDPS     Y7, Y3, Y3
+	VADDPS     Y7, Y4, Y4
+	VADDPS     Y7, Y5, Y5
+	VADDPS     Y7, Y6, Y6
 
 biased54:
 	TESTQ      DX, DX
@@ -3408,24 +3508,28 @@ partial55:
 	JNZ          partial55
 
 summed55:
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled56
 	VBROADCASTSS 80(AX), Y3
 	VMULPS       Y3, Y1, Y1
 	VMULPS       Y3, Y2, Y2
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased56
-	VMOVUPS      (CX), Y3
-	VADDPS       Y3, Y1, Y1
-	VMASKMOVPS   32(CX), Y0, Y3
-	VADDPS       Y3, Y2, Y2
+
+scaled56:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased56
+	VMOVUPS    (CX), Y3
+	VADDPS     Y3, Y1, Y1
+	VMASKMOVPS 32(CX), Y0, Y3
+	VADDPS     Y3, Y2, Y2
 
 biased56:
 	TESTQ      DX, DX
 	JZ         added56
-	VMOVUPS    (DX), Y3
-	VADDPS     Y3, Y1, Y1
+	VADDPS     (DX), Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y3
 	VADDPS     Y3, Y2, Y2
 
@@ -3512,33 +3616,36 @@ partial57:
 	JNZ          partial57
 
 summed57:
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled58
 	VBROADCASTSS 80(AX), Y5
 	VMULPS       Y5, Y1, Y1
 	VMULPS       Y5, Y2, Y2
 	VMULPS       Y5, Y3, Y3
 	VMULPS       Y5, Y4, Y4
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased58
-	VMOVUPS      (CX), Y5
-	VADDPS       Y5, Y1, Y1
-	VADDPS       Y5, Y3, Y3
-	VMASKMOVPS   32(CX), Y0, Y5
-	VADDPS       Y5, Y2, Y2
-	VADDPS       Y5, Y4, Y4
+
+scaled58:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased58
+	VMOVUPS    (CX), Y5
+	VADDPS     Y5, Y1, Y1
+	VADDPS     Y5, Y3, Y3
+	VMASKMOVPS 32(CX), Y0, Y5
+	VADDPS     Y5, Y2, Y2
+	VADDPS     Y5, Y4, Y4
 
 biased58:
 	TESTQ      DX, DX
 	JZ         added58
-	VMOVUPS    (DX), Y5
-	VADDPS     Y5, Y1, Y1
+	VADDPS     (DX), Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y5
 	VADDPS     Y5, Y2, Y2
 	ADDQ       BX, DX
-	VMOVUPS    (DX), Y5
-	VADDPS     Y5, Y3, Y3
+	VADDPS     (DX), Y3, Y3
 	VMASKMOVPS 32(DX), Y0, Y5
 	VADDPS     Y5, Y4, Y4
 
@@ -3652,6 +3759,9 @@ partial60:
 	JNZ          partial60
 
 summed60:
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled61
 	VBROADCASTSS 80(AX), Y7
 	VMULPS       Y7, Y1, Y1
 	VMULPS       Y7, Y2, Y2
@@ -3659,35 +3769,34 @@ summed60:
 	VMULPS       Y7, Y4, Y4
 	VMULPS       Y7, Y5, Y5
 	VMULPS       Y7, Y6, Y6
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased61
-	VMOVUPS      (CX), Y7
-	VADDPS       Y7, Y1, Y1
-	VADDPS       Y7, Y3, Y3
-	VADDPS       Y7, Y5, Y5
-	VMASKMOVPS   32(CX), Y0, Y7
-	VADDPS       Y7, Y2, Y2
-	VADDPS       Y7, Y4, Y4
-	VADDPS       Y7, Y6, Y6
+
+scaled61:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased61
+	VMOVUPS    (CX), Y7
+	VADDPS     Y7, Y1, Y1
+	VADDPS     Y7, Y3, Y3
+	VADDPS     Y7, Y5, Y5
+	VMASKMOVPS 32(CX), Y0, Y7
+	VADDPS     Y7, Y2, Y2
+	VADDPS     Y7, Y4, Y4
+	VADDPS     Y7, Y6, Y6
 
 biased61:
 	TESTQ      DX, DX
 	JZ         added61
-	VMOVUPS    (DX), Y7
-	VADDPS     Y7, Y1, Y1
+	VADDPS     (DX), Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y7
 	VADDPS     Y7, Y2, Y2
 	ADDQ       BX, DX
-	VMOVUPS    (DX), Y7
-	VADDPS     Y7, Y3, Y3
+	VADDPS     (DX), Y3, Y3
 	VMASKMOVPS 32(DX), Y0, Y7
 	VADDPS     Y7, Y4, Y4
 	ADDQ       BX, DX
-	VMOVUPS    (DX), Y7
-	VADDPS     Y7, Y5, Y5
+	VADDPS     (DX), Y5, Y5
 	VMASKMOVPS 32(DX), Y0, Y7
 	VADDPS     Y7, Y6, Y6
 
@@ -3820,6 +3929,9 @@ partial63:
 	JNZ          partial63
 
 summed63:
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled64
 	VBROADCASTSS 80(AX), Y9
 	VMULPS       Y9, Y1, Y1
 	VMULPS       Y9, Y2, Y2
@@ -3829,42 +3941,40 @@ summed63:
 	VMULPS       Y9, Y6, Y6
 	VMULPS       Y9, Y7, Y7
 	VMULPS       Y9, Y8, Y8
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased64
-	VMOVUPS      (CX), Y9
-	VADDPS       Y9, Y1, Y1
-	VADDPS       Y9, Y3, Y3
-	VADDPS       Y9, Y5, Y5
-	VADDPS       Y9, Y7, Y7
-	VMASKMOVPS   32(CX), Y0, Y9
-	VADDPS       Y9, Y2, Y2
-	VADDPS       Y9, Y4, Y4
-	VADDPS       Y9, Y6, Y6
-	VADDPS       Y9, Y8, Y8
+
+scaled64:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased64
+	VMOVUPS    (CX), Y9
+	VADDPS     Y9, Y1, Y1
+	VADDPS     Y9, Y3, Y3
+	VADDPS     Y9, Y5, Y5
+	VADDPS     Y9, Y7, Y7
+	VMASKMOVPS 32(CX), Y0, Y9
+	VADDPS     Y9, Y2, Y2
+	VADDPS     Y9, Y4, Y4
+	VADDPS     Y9, Y6, Y6
+	VADDPS     Y9, Y8, Y8
 
 biased64:
 	TESTQ      DX, DX
 	JZ         added64
-	VMOVUPS    (DX), Y9
-	VADDPS     Y9, Y1, Y1
+	VADDPS     (DX), Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y9
 	VADDPS     Y9, Y2, Y2
 	ADDQ       BX, DX
-	VMOVUPS    (DX), Y9
-	VADDPS     Y9, Y3, Y3
+	VADDPS     (DX), Y3, Y3
 	VMASKMOVPS 32(DX), Y0, Y9
 	VADDPS     Y9, Y4, Y4
 	ADDQ       BX, DX
-	VMOVUPS    (DX), Y9
-	VADDPS     Y9, Y5, Y5
+	VADDPS     (DX), Y5, Y5
 	VMASKMOVPS 32(DX), Y0, Y9
 	VADDPS     Y9, Y6, Y6
 	ADDQ       BX, DX
-	VMOVUPS    (DX), Y9
-	VADDPS     Y9, Y7, Y7
+	VADDPS     (DX), Y7, Y7
 	VMASKMOVPS 32(DX), Y0, Y9
 	VADDPS     Y9, Y8, Y8
 
@@ -4015,6 +4125,9 @@ partial66:
 	JNZ          partial66
 
 summed66:
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled67
 	VBROADCASTSS 80(AX), Y11
 	VMULPS       Y11, Y1, Y1
 	VMULPS       Y11, Y2, Y2
@@ -4026,49 +4139,46 @@ summed66:
 	VMULPS       Y11, Y8, Y8
 	VMULPS       Y11, Y9, Y9
 	VMULPS       Y11, Y10, Y10
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased67
-	VMOVUPS      (CX), Y11
-	VADDPS       Y11, Y1, Y1
-	VADDPS       Y11, Y3, Y3
-	VADDPS       Y11, Y5, Y5
-	VADDPS       Y11, Y7, Y7
-	VADDPS       Y11, Y9, Y9
-	VMASKMOVPS   32(CX), Y0, Y11
-	VADDPS       Y11, Y2, Y2
-	VADDPS       Y11, Y4, Y4
-	VADDPS       Y11, Y6, Y6
-	VADDPS       Y11, Y8, Y8
-	VADDPS       Y11, Y10, Y10
+
+scaled67:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased67
+	VMOVUPS    (CX), Y11
+	VADDPS     Y11, Y1, Y1
+	VADDPS     Y11, Y3, Y3
+	VADDPS     Y11, Y5, Y5
+	VADDPS     Y11, Y7, Y7
+	VADDPS     Y11, Y9, Y9
+	VMASKMOVPS 32(CX), Y0, Y11
+	VADDPS     Y11, Y2, Y2
+	VADDPS     Y11, Y4, Y4
+	VADDPS     Y11, Y6, Y6
+	VADDPS     Y11, Y8, Y8
+	VADDPS     Y11, Y10, Y10
 
 biased67:
 	TESTQ      DX, DX
 	JZ         added67
-	VMOVUPS    (DX), Y11
-	VADDPS     Y11, Y1, Y1
+	VADDPS     (DX), Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y11
 	VADDPS     Y11, Y2, Y2
 	ADDQ       BX, DX
-	VMOVUPS    (DX), Y11
-	VADDPS     Y11, Y3, Y3
+	VADDPS     (DX), Y3, Y3
 	VMASKMOVPS 32(DX), Y0, Y11
 	VADDPS     Y11, Y4, Y4
 	ADDQ       BX, DX
-	VMOVUPS    (DX), Y11
-	VADDPS     Y11, Y5, Y5
+	VADDPS     (DX), Y5, Y5
 	VMASKMOVPS 32(DX), Y0, Y11
 	VADDPS     Y11, Y6, Y6
 	ADDQ       BX, DX
-	VMOVUPS    (DX), Y11
-	VADDPS     Y11, Y7, Y7
+	VADDPS     (DX), Y7, Y7
 	VMASKMOVPS 32(DX), Y0, Y11
 	VADDPS     Y11, Y8, Y8
 	ADDQ       BX, DX
-	VMOVUPS    (DX), Y11
-	VADDPS     Y11, Y9, Y9
+	VADDPS     (DX), Y9, Y9
 	VMASKMOVPS 32(DX), Y0, Y11
 	VADDPS     Y11, Y10, Y10
 
@@ -4243,6 +4353,9 @@ partial69:
 	JNZ          partial69
 
 summed69:
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled70
 	VBROADCASTSS 80(AX), Y13
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
@@ -4256,56 +4369,52 @@ summed69:
 	VMULPS       Y13, Y10, Y10
 	VMULPS       Y13, Y11, Y11
 	VMULPS       Y13, Y12, Y12
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased70
-	VMOVUPS      (CX), Y13
-	VADDPS       Y13, Y1, Y1
-	VADDPS       Y13, Y3, Y3
-	VADDPS       Y13, Y5, Y5
-	VADDPS       Y13, Y7, Y7
-	VADDPS       Y13, Y9, Y9
-	VADDPS       Y13, Y11, Y11
-	VMASKMOVPS   32(CX), Y0, Y13
-	VADDPS       Y13, Y2, Y2
-	VADDPS       Y13, Y4, Y4
-	VADDPS       Y13, Y6, Y6
-	VADDPS       Y13, Y8, Y8
-	VADDPS       Y13, Y10, Y10
-	VADDPS       Y13, Y12, Y12
+
+scaled70:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased70
+	VMOVUPS    (CX), Y13
+	VADDPS     Y13, Y1, Y1
+	VADDPS     Y13, Y3, Y3
+	VADDPS     Y13, Y5, Y5
+	VADDPS     Y13, Y7, Y7
+	VADDPS     Y13, Y9, Y9
+	VADDPS     Y13, Y11, Y11
+	VMASKMOVPS 32(CX), Y0, Y13
+	VADDPS     Y13, Y2, Y2
+	VADDPS     Y13, Y4, Y4
+	VADDPS     Y13, Y6, Y6
+	VADDPS     Y13, Y8, Y8
+	VADDPS     Y13, Y10, Y10
+	VADDPS     Y13, Y12, Y12
 
 biased70:
 	TESTQ      DX, DX
 	JZ         added70
-	VMOVUPS    (DX), Y13
-	VADDPS     Y13, Y1, Y1
+	VADDPS     (DX), Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y13
 	VADDPS     Y13, Y2, Y2
 	ADDQ       BX, DX
-	VMOVUPS    (DX), Y13
-	VADDPS     Y13, Y3, Y3
+	VADDPS     (DX), Y3, Y3
 	VMASKMOVPS 32(DX), Y0, Y13
 	VADDPS     Y13, Y4, Y4
 	ADDQ       BX, DX
-	VMOVUPS    (DX), Y13
-	VADDPS     Y13, Y5, Y5
+	VADDPS     (DX), Y5, Y5
 	VMASKMOVPS 32(DX), Y0, Y13
 	VADDPS     Y13, Y6, Y6
 	ADDQ       BX, DX
-	VMOVUPS    (DX), Y13
-	VADDPS     Y13, Y7, Y7
+	VADDPS     (DX), Y7, Y7
 	VMASKMOVPS 32(DX), Y0, Y13
 	VADDPS     Y13, Y8, Y8
 	ADDQ       BX, DX
-	VMOVUPS    (DX), Y13
-	VADDPS     Y13, Y9, Y9
+	VADDPS     (DX), Y9, Y9
 	VMASKMOVPS 32(DX), Y0, Y13
 	VADDPS     Y13, Y10, Y10
 	ADDQ       BX, DX
-	VMOVUPS    (DX), Y13
-	VADDPS     Y13, Y11, Y11
+	VADDPS     (DX), Y11, Y11
 	VMASKMOVPS 32(DX), Y0, Y13
 	VADDPS     Y13, Y12, Y12
 
@@ -4440,24 +4549,28 @@ summed71:
 	VADDPS       Y6, Y2, Y2
 	VADDPS       Y7, Y1, Y1
 	VADDPS       Y8, Y2, Y2
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled72
 	VBROADCASTSS 80(AX), Y3
 	VMULPS       Y3, Y1, Y1
 	VMULPS       Y3, Y2, Y2
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased72
-	VMOVUPS      (CX), Y3
-	VADDPS       Y3, Y1, Y1
-	VMASKMOVPS   32(CX), Y0, Y3
-	VADDPS       Y3, Y2, Y2
+
+scaled72:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased72
+	VMOVUPS    (CX), Y3
+	VADDPS     Y3, Y1, Y1
+	VMASKMOVPS 32(CX), Y0, Y3
+	VADDPS     Y3, Y2, Y2
 
 biased72:
 	TESTQ      DX, DX
 	JZ         added72
-	VMOVUPS    (DX), Y3
-	VADDPS     Y3, Y1, Y1
+	VADDPS     (DX), Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y3
 	VADDPS     Y3, Y2, Y2
 
@@ -4553,33 +4666,36 @@ summed73:
 	VADDPS       Y6, Y2, Y2
 	VADDPS       Y7, Y3, Y3
 	VADDPS       Y8, Y4, Y4
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled74
 	VBROADCASTSS 80(AX), Y5
 	VMULPS       Y5, Y1, Y1
 	VMULPS       Y5, Y2, Y2
 	VMULPS       Y5, Y3, Y3
 	VMULPS       Y5, Y4, Y4
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased74
-	VMOVUPS      (CX), Y5
-	VADDPS       Y5, Y1, Y1
-	VADDPS       Y5, Y3, Y3
-	VMASKMOVPS   32(CX), Y0, Y5
-	VADDPS       Y5, Y2, Y2
-	VADDPS       Y5, Y4, Y4
+
+scaled74:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased74
+	VMOVUPS    (CX), Y5
+	VADDPS     Y5, Y1, Y1
+	VADDPS     Y5, Y3, Y3
+	VMASKMOVPS 32(CX), Y0, Y5
+	VADDPS     Y5, Y2, Y2
+	VADDPS     Y5, Y4, Y4
 
 biased74:
 	TESTQ      DX, DX
 	JZ         added74
-	VMOVUPS    (DX), Y5
-	VADDPS     Y5, Y1, Y1
+	VADDPS     (DX), Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y5
 	VADDPS     Y5, Y2, Y2
 	ADDQ       BX, DX
-	VMOVUPS    (DX), Y5
-	VADDPS     Y5, Y3, Y3
+	VADDPS     (DX), Y3, Y3
 	VMASKMOVPS 32(DX), Y0, Y5
 	VADDPS     Y5, Y4, Y4
 
@@ -4680,24 +4796,28 @@ partial75:
 	JNZ          partial75
 
 summed75:
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled76
 	VBROADCASTSS 80(AX), Y3
 	VMULPS       Y3, Y1, Y1
 	VMULPS       Y3, Y2, Y2
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased76
-	VMOVUPS      (CX), Y3
-	VADDPS       Y3, Y1, Y1
-	VMASKMOVPS   32(CX), Y0, Y3
-	VADDPS       Y3, Y2, Y2
+
+scaled76:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased76
+	VMOVUPS    (CX), Y3
+	VADDPS     Y3, Y1, Y1
+	VMASKMOVPS 32(CX), Y0, Y3
+	VADDPS     Y3, Y2, Y2
 
 biased76:
 	TESTQ      DX, DX
 	JZ         added76
-	VMOVUPS    (DX), Y3
-	VADDPS     Y3, Y1, Y1
+	VADDPS     (DX), Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y3
 	VADDPS     Y3, Y2, Y2
 
@@ -4798,33 +4918,36 @@ partial77:
 	JNZ          partial77
 
 summed77:
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled78
 	VBROADCASTSS 80(AX), Y5
 	VMULPS       Y5, Y1, Y1
 	VMULPS       Y5, Y2, Y2
 	VMULPS       Y5, Y3, Y3
 	VMULPS       Y5, Y4, Y4
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased78
-	VMOVUPS      (CX), Y5
-	VADDPS       Y5, Y1, Y1
-	VADDPS       Y5, Y3, Y3
-	VMASKMOVPS   32(CX), Y0, Y5
-	VADDPS       Y5, Y2, Y2
-	VADDPS       Y5, Y4, Y4
+
+scaled78:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased78
+	VMOVUPS    (CX), Y5
+	VADDPS     Y5, Y1, Y1
+	VADDPS     Y5, Y3, Y3
+	VMASKMOVPS 32(CX), Y0, Y5
+	VADDPS     Y5, Y2, Y2
+	VADDPS     Y5, Y4, Y4
 
 biased78:
 	TESTQ      DX, DX
 	JZ         added78
-	VMOVUPS    (DX), Y5
-	VADDPS     Y5, Y1, Y1
+	VADDPS     (DX), Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y5
 	VADDPS     Y5, Y2, Y2
 	ADDQ       BX, DX
-	VMOVUPS    (DX), Y5
-	VADDPS     Y5, Y3, Y3
+	VADDPS     (DX), Y3, Y3
 	VMASKMOVPS 32(DX), Y0, Y5
 	VADDPS     Y5, Y4, Y4
 
@@ -4952,6 +5075,9 @@ partial80:
 	JNZ          partial80
 
 summed80:
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled81
 	VBROADCASTSS 80(AX), Y7
 	VMULPS       Y7, Y1, Y1
 	VMULPS       Y7, Y2, Y2
@@ -4959,35 +5085,34 @@ summed80:
 	VMULPS       Y7, Y4, Y4
 	VMULPS       Y7, Y5, Y5
 	VMULPS       Y7, Y6, Y6
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased81
-	VMOVUPS      (CX), Y7
-	VADDPS       Y7, Y1, Y1
-	VADDPS       Y7, Y3, Y3
-	VADDPS       Y7, Y5, Y5
-	VMASKMOVPS   32(CX), Y0, Y7
-	VADDPS       Y7, Y2, Y2
-	VADDPS       Y7, Y4, Y4
-	VADDPS       Y7, Y6, Y6
+
+scaled81:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased81
+	VMOVUPS    (CX), Y7
+	VADDPS     Y7, Y1, Y1
+	VADDPS     Y7, Y3, Y3
+	VADDPS     Y7, Y5, Y5
+	VMASKMOVPS 32(CX), Y0, Y7
+	VADDPS     Y7, Y2, Y2
+	VADDPS     Y7, Y4, Y4
+	VADDPS     Y7, Y6, Y6
 
 biased81:
 	TESTQ      DX, DX
 	JZ         added81
-	VMOVUPS    (DX), Y7
-	VADDPS     Y7, Y1, Y1
+	VADDPS     (DX), Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y7
 	VADDPS     Y7, Y2, Y2
 	ADDQ       BX, DX
-	VMOVUPS    (DX), Y7
-	VADDPS     Y7, Y3, Y3
+	VADDPS     (DX), Y3, Y3
 	VMASKMOVPS 32(DX), Y0, Y7
 	VADDPS     Y7, Y4, Y4
 	ADDQ       BX, DX
-	VMOVUPS    (DX), Y7
-	VADDPS     Y7, Y5, Y5
+	VADDPS     (DX), Y5, Y5
 	VMASKMOVPS 32(DX), Y0, Y7
 	VADDPS     Y7, Y6, Y6
 
@@ -5134,6 +5259,9 @@ partial83:
 	JNZ          partial83
 
 summed83:
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled84
 	VBROADCASTSS 80(AX), Y9
 	VMULPS       Y9, Y1, Y1
 	VMULPS       Y9, Y2, Y2
@@ -5143,42 +5271,40 @@ summed83:
 	VMULPS       Y9, Y6, Y6
 	VMULPS       Y9, Y7, Y7
 	VMULPS       Y9, Y8, Y8
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased84
-	VMOVUPS      (CX), Y9
-	VADDPS       Y9, Y1, Y1
-	VADDPS       Y9, Y3, Y3
-	VADDPS       Y9, Y5, Y5
-	VADDPS       Y9, Y7, Y7
-	VMASKMOVPS   32(CX), Y0, Y9
-	VADDPS       Y9, Y2, Y2
-	VADDPS       Y9, Y4, Y4
-	VADDPS       Y9, Y6, Y6
-	VADDPS       Y9, Y8, Y8
+
+scaled84:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased84
+	VMOVUPS    (CX), Y9
+	VADDPS     Y9, Y1, Y1
+	VADDPS     Y9, Y3, Y3
+	VADDPS     Y9, Y5, Y5
+	VADDPS     Y9, Y7, Y7
+	VMASKMOVPS 32(CX), Y0, Y9
+	VADDPS     Y9, Y2, Y2
+	VADDPS     Y9, Y4, Y4
+	VADDPS     Y9, Y6, Y6
+	VADDPS     Y9, Y8, Y8
 
 biased84:
 	TESTQ      DX, DX
 	JZ         added84
-	VMOVUPS    (DX), Y9
-	VADDPS     Y9, Y1, Y1
+	VADDPS     (DX), Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y9
 	VADDPS     Y9, Y2, Y2
 	ADDQ       BX, DX
-	VMOVUPS    (DX), Y9
-	VADDPS     Y9, Y3, Y3
+	VADDPS     (DX), Y3, Y3
 	VMASKMOVPS 32(DX), Y0, Y9
 	VADDPS     Y9, Y4, Y4
 	ADDQ       BX, DX
-	VMOVUPS    (DX), Y9
-	VADDPS     Y9, Y5, Y5
+	VADDPS     (DX), Y5, Y5
 	VMASKMOVPS 32(DX), Y0, Y9
 	VADDPS     Y9, Y6, Y6
 	ADDQ       BX, DX
-	VMOVUPS    (DX), Y9
-	VADDPS     Y9, Y7, Y7
+	VADDPS     (DX), Y7, Y7
 	VMASKMOVPS 32(DX), Y0, Y9
 	VADDPS     Y9, Y8, Y8
 
@@ -5343,6 +5469,9 @@ partial86:
 	JNZ          partial86
 
 summed86:
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled87
 	VBROADCASTSS 80(AX), Y11
 	VMULPS       Y11, Y1, Y1
 	VMULPS       Y11, Y2, Y2
@@ -5354,49 +5483,46 @@ summed86:
 	VMULPS       Y11, Y8, Y8
 	VMULPS       Y11, Y9, Y9
 	VMULPS       Y11, Y10, Y10
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased87
-	VMOVUPS      (CX), Y11
-	VADDPS       Y11, Y1, Y1
-	VADDPS       Y11, Y3, Y3
-	VADDPS       Y11, Y5, Y5
-	VADDPS       Y11, Y7, Y7
-	VADDPS       Y11, Y9, Y9
-	VMASKMOVPS   32(CX), Y0, Y11
-	VADDPS       Y11, Y2, Y2
-	VADDPS       Y11, Y4, Y4
-	VADDPS       Y11, Y6, Y6
-	VADDPS       Y11, Y8, Y8
-	VADDPS       Y11, Y10, Y10
+
+scaled87:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased87
+	VMOVUPS    (CX), Y11
+	VADDPS     Y11, Y1, Y1
+	VADDPS     Y11, Y3, Y3
+	VADDPS     Y11, Y5, Y5
+	VADDPS     Y11, Y7, Y7
+	VADDPS     Y11, Y9, Y9
+	VMASKMOVPS 32(CX), Y0, Y11
+	VADDPS     Y11, Y2, Y2
+	VADDPS     Y11, Y4, Y4
+	VADDPS     Y11, Y6, Y6
+	VADDPS     Y11, Y8, Y8
+	VADDPS     Y11, Y10, Y10
 
 biased87:
 	TESTQ      DX, DX
 	JZ         added87
-	VMOVUPS    (DX), Y11
-	VADDPS     Y11, Y1, Y1
+	VADDPS     (DX), Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y11
 	VADDPS     Y11, Y2, Y2
 	ADDQ       BX, DX
-	VMOVUPS    (DX), Y11
-	VADDPS     Y11, Y3, Y3
+	VADDPS     (DX), Y3, Y3
 	VMASKMOVPS 32(DX), Y0, Y11
 	VADDPS     Y11, Y4, Y4
 	ADDQ       BX, DX
-	VMOVUPS    (DX), Y11
-	VADDPS     Y11, Y5, Y5
+	VADDPS     (DX), Y5, Y5
 	VMASKMOVPS 32(DX), Y0, Y11
 	VADDPS     Y11, Y6, Y6
 	ADDQ       BX, DX
-	VMOVUPS    (DX), Y11
-	VADDPS     Y11, Y7, Y7
+	VADDPS     (DX), Y7, Y7
 	VMASKMOVPS 32(DX), Y0, Y11
 	VADDPS     Y11, Y8, Y8
 	ADDQ       BX, DX
-	VMOVUPS    (DX), Y11
-	VADDPS     Y11, Y9, Y9
+	VADDPS     (DX), Y9, Y9
 	VMASKMOVPS 32(DX), Y0, Y11
 	VADDPS     Y11, Y10, Y10
 
@@ -5585,6 +5711,9 @@ partial89:
 	JNZ          partial89
 
 summed89:
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled90
 	VBROADCASTSS 80(AX), Y13
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
@@ -5598,56 +5727,52 @@ summed89:
 	VMULPS       Y13, Y10, Y10
 	VMULPS       Y13, Y11, Y11
 	VMULPS       Y13, Y12, Y12
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased90
-	VMOVUPS      (CX), Y13
-	VADDPS       Y13, Y1, Y1
-	VADDPS       Y13, Y3, Y3
-	VADDPS       Y13, Y5, Y5
-	VADDPS       Y13, Y7, Y7
-	VADDPS       Y13, Y9, Y9
-	VADDPS       Y13, Y11, Y11
-	VMASKMOVPS   32(CX), Y0, Y13
-	VADDPS       Y13, Y2, Y2
-	VADDPS       Y13, Y4, Y4
-	VADDPS       Y13, Y6, Y6
-	VADDPS       Y13, Y8, Y8
-	VADDPS       Y13, Y10, Y10
-	VADDPS       Y13, Y12, Y12
+
+scaled90:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased90
+	VMOVUPS    (CX), Y13
+	VADDPS     Y13, Y1, Y1
+	VADDPS     Y13, Y3, Y3
+	VADDPS     Y13, Y5, Y5
+	VADDPS     Y13, Y7, Y7
+	VADDPS     Y13, Y9, Y9
+	VADDPS     Y13, Y11, Y11
+	VMASKMOVPS 32(CX), Y0, Y13
+	VADDPS     Y13, Y2, Y2
+	VADDPS     Y13, Y4, Y4
+	VADDPS     Y13, Y6, Y6
+	VADDPS     Y13, Y8, Y8
+	VADDPS     Y13, Y10, Y10
+	VADDPS     Y13, Y12, Y12
 
 biased90:
 	TESTQ      DX, DX
 	JZ         added90
-	VMOVUPS    (DX), Y13
-	VADDPS     Y13, Y1, Y1
+	VADDPS     (DX), Y1, Y1
 	VMASKMOVPS 32(DX), Y0, Y13
 	VADDPS     Y13, Y2, Y2
 	ADDQ       BX, DX
-	VMOVUPS    (DX), Y13
-	VADDPS     Y13, Y3, Y3
+	VADDPS     (DX), Y3, Y3
 	VMASKMOVPS 32(DX), Y0, Y13
 	VADDPS     Y13, Y4, Y4
 	ADDQ       BX, DX
-	VMOVUPS    (DX), Y13
-	VADDPS     Y13, Y5, Y5
+	VADDPS     (DX), Y5, Y5
 	VMASKMOVPS 32(DX), Y0, Y13
 	VADDPS     Y13, Y6, Y6
 	ADDQ       BX, DX
-	VMOVUPS    (DX), Y13
-	VADDPS     Y13, Y7, Y7
+	VADDPS     (DX), Y7, Y7
 	VMASKMOVPS 32(DX), Y0, Y13
 	VADDPS     Y13, Y8, Y8
 	ADDQ       BX, DX
-	VMOVUPS    (DX), Y13
-	VADDPS     Y13, Y9, Y9
+	VADDPS     (DX), Y9, Y9
 	VMASKMOVPS 32(DX), Y0, Y13
 	VADDPS     Y13, Y10, Y10
 	ADDQ       BX, DX
-	VMOVUPS    (DX), Y13
-	VADDPS     Y13, Y11, Y11
+	VADDPS     (DX), Y11, Y11
 	VMASKMOVPS 32(DX), Y0, Y13
 	VADDPS     Y13, Y12, Y12
 
@@ -5771,29 +5896,32 @@ partial91:
 	JNZ          partial91
 
 summed91:
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled92
 	VBROADCASTSS 80(AX), Y4
 	VMULPS       Y4, Y1, Y1
 	VMULPS       Y4, Y2, Y2
 	VMULPS       Y4, Y3, Y3
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased92
-	VMOVUPS      (CX), Y4
-	VADDPS       Y4, Y1, Y1
-	VMOVUPS      32(CX), Y4
-	VADDPS       Y4, Y2, Y2
-	VMASKMOVPS   64(CX), Y0, Y4
-	VADDPS       Y4, Y3, Y3
+
+scaled92:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased92
+	VMOVUPS    (CX), Y4
+	VADDPS     Y4, Y1, Y1
+	VMOVUPS    32(CX), Y4
+	VADDPS     Y4, Y2, Y2
+	VMASKMOVPS 64(CX), Y0, Y4
+	VADDPS     Y4, Y3, Y3
 
 biased92:
 	TESTQ      DX, DX
 	JZ         added92
-	VMOVUPS    (DX), Y4
-	VADDPS     Y4, Y1, Y1
-	VMOVUPS    32(DX), Y4
-	VADDPS     Y4, Y2, Y2
+	VADDPS     (DX), Y1, Y1
+	VADDPS     32(DX), Y2, Y2
 	VMASKMOVPS 64(DX), Y0, Y4
 	VADDPS     Y4, Y3, Y3
 
@@ -5891,6 +6019,9 @@ partial93:
 	JNZ          partial93
 
 summed93:
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled94
 	VBROADCASTSS 80(AX), Y7
 	VMULPS       Y7, Y1, Y1
 	VMULPS       Y7, Y2, Y2
@@ -5898,35 +6029,33 @@ summed93:
 	VMULPS       Y7, Y4, Y4
 	VMULPS       Y7, Y5, Y5
 	VMULPS       Y7, Y6, Y6
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased94
-	VMOVUPS      (CX), Y7
-	VADDPS       Y7, Y1, Y1
-	VADDPS       Y7, Y4, Y4
-	VMOVUPS      32(CX), Y7
-	VADDPS       Y7, Y2, Y2
-	VADDPS       Y7, Y5, Y5
-	VMASKMOVPS   64(CX), Y0, Y7
-	VADDPS       Y7, Y3, Y3
-	VADDPS       Y7, Y6, Y6
+
+scaled94:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased94
+	VMOVUPS    (CX), Y7
+	VADDPS     Y7, Y1, Y1
+	VADDPS     Y7, Y4, Y4
+	VMOVUPS    32(CX), Y7
+	VADDPS     Y7, Y2, Y2
+	VADDPS     Y7, Y5, Y5
+	VMASKMOVPS 64(CX), Y0, Y7
+	VADDPS     Y7, Y3, Y3
+	VADDPS     Y7, Y6, Y6
 
 biased94:
 	TESTQ      DX, DX
 	JZ         added94
-	VMOVUPS    (DX), Y7
-	VADDPS     Y7, Y1, Y1
-	VMOVUPS    32(DX), Y7
-	VADDPS     Y7, Y2, Y2
+	VADDPS     (DX), Y1, Y1
+	VADDPS     32(DX), Y2, Y2
 	VMASKMOVPS 64(DX), Y0, Y7
 	VADDPS     Y7, Y3, Y3
 	ADDQ       BX, DX
-	VMOVUPS    (DX), Y7
-	VADDPS     Y7, Y4, Y4
-	VMOVUPS    32(DX), Y7
-	VADDPS     Y7, Y5, Y5
+	VADDPS     (DX), Y4, Y4
+	VADDPS     32(DX), Y5, Y5
 	VMASKMOVPS 64(DX), Y0, Y7
 	VADDPS     Y7, Y6, Y6
 
@@ -6029,34 +6158,36 @@ partial95:
 	JNZ          partial95
 
 summed95:
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled96
 	VBROADCASTSS 80(AX), Y5
 	VMULPS       Y5, Y1, Y1
 	VMULPS       Y5, Y2, Y2
 	VMULPS       Y5, Y3, Y3
 	VMULPS       Y5, Y4, Y4
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased96
-	VMOVUPS      (CX), Y5
-	VADDPS       Y5, Y1, Y1
-	VMOVUPS      32(CX), Y5
-	VADDPS       Y5, Y2, Y2
-	VMOVUPS      64(CX), Y5
-	VADDPS       Y5, Y3, Y3
-	VMASKMOVPS   96(CX), Y0, Y5
-	VADDPS       Y5, Y4, Y4
+
+scaled96:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased96
+	VMOVUPS    (CX), Y5
+	VADDPS     Y5, Y1, Y1
+	VMOVUPS    32(CX), Y5
+	VADDPS     Y5, Y2, Y2
+	VMOVUPS    64(CX), Y5
+	VADDPS     Y5, Y3, Y3
+	VMASKMOVPS 96(CX), Y0, Y5
+	VADDPS     Y5, Y4, Y4
 
 biased96:
 	TESTQ      DX, DX
 	JZ         added96
-	VMOVUPS    (DX), Y5
-	VADDPS     Y5, Y1, Y1
-	VMOVUPS    32(DX), Y5
-	VADDPS     Y5, Y2, Y2
-	VMOVUPS    64(DX), Y5
-	VADDPS     Y5, Y3, Y3
+	VADDPS     (DX), Y1, Y1
+	VADDPS     32(DX), Y2, Y2
+	VADDPS     64(DX), Y3, Y3
 	VMASKMOVPS 96(DX), Y0, Y5
 	VADDPS     Y5, Y4, Y4
 
@@ -6165,6 +6296,9 @@ partial97:
 	JNZ          partial97
 
 summed97:
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled98
 	VBROADCASTSS 80(AX), Y9
 	VMULPS       Y9, Y1, Y1
 	VMULPS       Y9, Y2, Y2
@@ -6174,42 +6308,38 @@ summed97:
 	VMULPS       Y9, Y6, Y6
 	VMULPS       Y9, Y7, Y7
 	VMULPS       Y9, Y8, Y8
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased98
-	VMOVUPS      (CX), Y9
-	VADDPS       Y9, Y1, Y1
-	VADDPS       Y9, Y5, Y5
-	VMOVUPS      32(CX), Y9
-	VADDPS       Y9, Y2, Y2
-	VADDPS       Y9, Y6, Y6
-	VMOVUPS      64(CX), Y9
-	VADDPS       Y9, Y3, Y3
-	VADDPS       Y9, Y7, Y7
-	VMASKMOVPS   96(CX), Y0, Y9
-	VADDPS       Y9, Y4, Y4
-	VADDPS       Y9, Y8, Y8
+
+scaled98:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased98
+	VMOVUPS    (CX), Y9
+	VADDPS     Y9, Y1, Y1
+	VADDPS     Y9, Y5, Y5
+	VMOVUPS    32(CX), Y9
+	VADDPS     Y9, Y2, Y2
+	VADDPS     Y9, Y6, Y6
+	VMOVUPS    64(CX), Y9
+	VADDPS     Y9, Y3, Y3
+	VADDPS     Y9, Y7, Y7
+	VMASKMOVPS 96(CX), Y0, Y9
+	VADDPS     Y9, Y4, Y4
+	VADDPS     Y9, Y8, Y8
 
 biased98:
 	TESTQ      DX, DX
 	JZ         added98
-	VMOVUPS    (DX), Y9
-	VADDPS     Y9, Y1, Y1
-	VMOVUPS    32(DX), Y9
-	VADDPS     Y9, Y2, Y2
-	VMOVUPS    64(DX), Y9
-	VADDPS     Y9, Y3, Y3
+	VADDPS     (DX), Y1, Y1
+	VADDPS     32(DX), Y2, Y2
+	VADDPS     64(DX), Y3, Y3
 	VMASKMOVPS 96(DX), Y0, Y9
 	VADDPS     Y9, Y4, Y4
 	ADDQ       BX, DX
-	VMOVUPS    (DX), Y9
-	VADDPS     Y9, Y5, Y5
-	VMOVUPS    32(DX), Y9
-	VADDPS     Y9, Y6, Y6
-	VMOVUPS    64(DX), Y9
-	VADDPS     Y9, Y7, Y7
+	VADDPS     (DX), Y5, Y5
+	VADDPS     32(DX), Y6, Y6
+	VADDPS     64(DX), Y7, Y7
 	VMASKMOVPS 96(DX), Y0, Y9
 	VADDPS     Y9, Y8, Y8
 
@@ -6287,21 +6417,25 @@ partial99:
 	MOVQ         56(AX), DI
 	DECQ         R8
 	JNZ          partial99
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled100
 	VBROADCASTSS 80(AX), Z1
 	VMULPS       Z1, Z0, Z0
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased100
-	VMOVUPS.Z    (CX), K1, Z1
-	VADDPS       Z1, Z0, Z0
+
+scaled100:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased100
+	VMOVUPS.Z (CX), K1, Z1
+	VADDPS    Z1, Z0, Z0
 
 biased100:
-	TESTQ     DX, DX
-	JZ        added100
-	VMOVUPS.Z (DX), K1, Z1
-	VADDPS    Z1, Z0, Z0
+	TESTQ  DX, DX
+	JZ     added100
+	VADDPS (DX), Z0, K1, Z0
 
 added100:
 	CMPQ   112(AX), $0x00
@@ -6349,26 +6483,29 @@ partial101:
 	MOVQ         56(AX), R8
 	DECQ         R9
 	JNZ          partial101
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled102
 	VBROADCASTSS 80(AX), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased102
-	VMOVUPS.Z    (CX), K1, Z2
-	VADDPS       Z2, Z0, Z0
-	VADDPS       Z2, Z1, Z1
+
+scaled102:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased102
+	VMOVUPS.Z (CX), K1, Z2
+	VADDPS    Z2, Z0, Z0
+	VADDPS    Z2, Z1, Z1
 
 biased102:
-	TESTQ     DX, DX
-	JZ        added102
-	VMOVUPS.Z (DX), K1, Z2
-	VADDPS    Z2, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z2
-	VADDPS    Z2, Z1, Z1
+	TESTQ  DX, DX
+	JZ     added102
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPS (DX), Z1, K1, Z1
 
 added102:
 	CMPQ   112(AX), $0x00
@@ -6433,31 +6570,33 @@ partial104:
 	MOVQ         56(AX), R8
 	DECQ         R9
 	JNZ          partial104
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled105
 	VBROADCASTSS 80(AX), Z3
 	VMULPS       Z3, Z0, Z0
 	VMULPS       Z3, Z1, Z1
 	VMULPS       Z3, Z2, Z2
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased105
-	VMOVUPS.Z    (CX), K1, Z3
-	VADDPS       Z3, Z0, Z0
-	VADDPS       Z3, Z1, Z1
-	VADDPS       Z3, Z2, Z2
+
+scaled105:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased105
+	VMOVUPS.Z (CX), K1, Z3
+	VADDPS    Z3, Z0, Z0
+	VADDPS    Z3, Z1, Z1
+	VADDPS    Z3, Z2, Z2
 
 biased105:
-	TESTQ     DX, DX
-	JZ        added105
-	VMOVUPS.Z (DX), K1, Z3
-	VADDPS    Z3, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z3
-	VADDPS    Z3, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z3
-	VADDPS    Z3, Z2, Z2
+	TESTQ  DX, DX
+	JZ     added105
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, K1, Z2
 
 added105:
 	CMPQ   112(AX), $0x00
@@ -6531,36 +6670,37 @@ partial107:
 	MOVQ         56(AX), R9
 	DECQ         R10
 	JNZ          partial107
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled108
 	VBROADCASTSS 80(AX), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
 	VMULPS       Z4, Z2, Z2
 	VMULPS       Z4, Z3, Z3
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased108
-	VMOVUPS.Z    (CX), K1, Z4
-	VADDPS       Z4, Z0, Z0
-	VADDPS       Z4, Z1, Z1
-	VADDPS       Z4, Z2, Z2
-	VADDPS       Z4, Z3, Z3
+
+scaled108:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased108
+	VMOVUPS.Z (CX), K1, Z4
+	VADDPS    Z4, Z0, Z0
+	VADDPS    Z4, Z1, Z1
+	VADDPS    Z4, Z2, Z2
+	VADDPS    Z4, Z3, Z3
 
 biased108:
-	TESTQ     DX, DX
-	JZ        added108
-	VMOVUPS.Z (DX), K1, Z4
-	VADDPS    Z4, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z4
-	VADDPS    Z4, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z4
-	VADDPS    Z4, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z4
-	VADDPS    Z4, Z3, Z3
+	TESTQ  DX, DX
+	JZ     added108
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPS (DX), Z3, K1, Z3
 
 added108:
 	CMPQ   112(AX), $0x00
@@ -6642,41 +6782,41 @@ partial110:
 	MOVQ         56(AX), R9
 	DECQ         R10
 	JNZ          partial110
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled111
 	VBROADCASTSS 80(AX), Z5
 	VMULPS       Z5, Z0, Z0
 	VMULPS       Z5, Z1, Z1
 	VMULPS       Z5, Z2, Z2
 	VMULPS       Z5, Z3, Z3
 	VMULPS       Z5, Z4, Z4
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased111
-	VMOVUPS.Z    (CX), K1, Z5
-	VADDPS       Z5, Z0, Z0
-	VADDPS       Z5, Z1, Z1
-	VADDPS       Z5, Z2, Z2
-	VADDPS       Z5, Z3, Z3
-	VADDPS       Z5, Z4, Z4
+
+scaled111:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased111
+	VMOVUPS.Z (CX), K1, Z5
+	VADDPS    Z5, Z0, Z0
+	VADDPS    Z5, Z1, Z1
+	VADDPS    Z5, Z2, Z2
+	VADDPS    Z5, Z3, Z3
+	VADDPS    Z5, Z4, Z4
 
 biased111:
-	TESTQ     DX, DX
-	JZ        added111
-	VMOVUPS.Z (DX), K1, Z5
-	VADDPS    Z5, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z5
-	VADDPS    Z5, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z5
-	VADDPS    Z5, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z5
-	VADDPS    Z5, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z5
-	VADDPS    Z5, Z4, Z4
+	TESTQ  DX, DX
+	JZ     added111
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPS (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, K1, Z4
 
 added111:
 	CMPQ   112(AX), $0x00
@@ -6770,6 +6910,9 @@ partial113:
 	MOVQ         56(AX), R10
 	DECQ         R11
 	JNZ          partial113
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled114
 	VBROADCASTSS 80(AX), Z6
 	VMULPS       Z6, Z0, Z0
 	VMULPS       Z6, Z1, Z1
@@ -6777,39 +6920,35 @@ partial113:
 	VMULPS       Z6, Z3, Z3
 	VMULPS       Z6, Z4, Z4
 	VMULPS       Z6, Z5, Z5
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased114
-	VMOVUPS.Z    (CX), K1, Z6
-	VADDPS       Z6, Z0, Z0
-	VADDPS       Z6, Z1, Z1
-	VADDPS       Z6, Z2, Z2
-	VADDPS       Z6, Z3, Z3
-	VADDPS       Z6, Z4, Z4
-	VADDPS       Z6, Z5, Z5
+
+scaled114:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased114
+	VMOVUPS.Z (CX), K1, Z6
+	VADDPS    Z6, Z0, Z0
+	VADDPS    Z6, Z1, Z1
+	VADDPS    Z6, Z2, Z2
+	VADDPS    Z6, Z3, Z3
+	VADDPS    Z6, Z4, Z4
+	VADDPS    Z6, Z5, Z5
 
 biased114:
-	TESTQ     DX, DX
-	JZ        added114
-	VMOVUPS.Z (DX), K1, Z6
-	VADDPS    Z6, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z6
-	VADDPS    Z6, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z6
-	VADDPS    Z6, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z6
-	VADDPS    Z6, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z6
-	VADDPS    Z6, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z6
-	VADDPS    Z6, Z5, Z5
+	TESTQ  DX, DX
+	JZ     added114
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPS (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPS (DX), Z5, K1, Z5
 
 added114:
 	CMPQ   112(AX), $0x00
@@ -6911,6 +7050,9 @@ partial116:
 	MOVQ         56(AX), R10
 	DECQ         R11
 	JNZ          partial116
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled117
 	VBROADCASTSS 80(AX), Z7
 	VMULPS       Z7, Z0, Z0
 	VMULPS       Z7, Z1, Z1
@@ -6919,43 +7061,38 @@ partial116:
 	VMULPS       Z7, Z4, Z4
 	VMULPS       Z7, Z5, Z5
 	VMULPS       Z7, Z6, Z6
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased117
-	VMOVUPS.Z    (CX), K1, Z7
-	VADDPS       Z7, Z0, Z0
-	VADDPS       Z7, Z1, Z1
-	VADDPS       Z7, Z2, Z2
-	VADDPS       Z7, Z3, Z3
-	VADDPS       Z7, Z4, Z4
-	VADDPS       Z7, Z5, Z5
-	VADDPS       Z7, Z6, Z6
+
+scaled117:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased117
+	VMOVUPS.Z (CX), K1, Z7
+	VADDPS    Z7, Z0, Z0
+	VADDPS    Z7, Z1, Z1
+	VADDPS    Z7, Z2, Z2
+	VADDPS    Z7, Z3, Z3
+	VADDPS    Z7, Z4, Z4
+	VADDPS    Z7, Z5, Z5
+	VADDPS    Z7, Z6, Z6
 
 biased117:
-	TESTQ     DX, DX
-	JZ        added117
-	VMOVUPS.Z (DX), K1, Z7
-	VADDPS    Z7, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z7
-	VADDPS    Z7, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z7
-	VADDPS    Z7, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z7
-	VADDPS    Z7, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z7
-	VADDPS    Z7, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z7
-	VADDPS    Z7, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z7
-	VADDPS    Z7, Z6, Z6
+	TESTQ  DX, DX
+	JZ     added117
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPS (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPS (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, K1, Z6
 
 added117:
 	CMPQ   112(AX), $0x00
@@ -7065,6 +7202,9 @@ partial119:
 	MOVQ         56(AX), R10
 	DECQ         R11
 	JNZ          partial119
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled120
 	VBROADCASTSS 80(AX), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
@@ -7074,47 +7214,41 @@ partial119:
 	VMULPS       Z8, Z5, Z5
 	VMULPS       Z8, Z6, Z6
 	VMULPS       Z8, Z7, Z7
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased120
-	VMOVUPS.Z    (CX), K1, Z8
-	VADDPS       Z8, Z0, Z0
-	VADDPS       Z8, Z1, Z1
-	VADDPS       Z8, Z2, Z2
-	VADDPS       Z8, Z3, Z3
-	VADDPS       Z8, Z4, Z4
-	VADDPS       Z8, Z5, Z5
-	VADDPS       Z8, Z6, Z6
-	VADDPS       Z8, Z7, Z7
+
+scaled120:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased120
+	VMOVUPS.Z (CX), K1, Z8
+	VADDPS    Z8, Z0, Z0
+	VADDPS    Z8, Z1, Z1
+	VADDPS    Z8, Z2, Z2
+	VADDPS    Z8, Z3, Z3
+	VADDPS    Z8, Z4, Z4
+	VADDPS    Z8, Z5, Z5
+	VADDPS    Z8, Z6, Z6
+	VADDPS    Z8, Z7, Z7
 
 biased120:
-	TESTQ     DX, DX
-	JZ        added120
-	VMOVUPS.Z (DX), K1, Z8
-	VADDPS    Z8, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z8
-	VADDPS    Z8, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z8
-	VADDPS    Z8, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z8
-	VADDPS    Z8, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z8
-	VADDPS    Z8, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z8
-	VADDPS    Z8, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z8
-	VADDPS    Z8, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z8
-	VADDPS    Z8, Z7, Z7
+	TESTQ  DX, DX
+	JZ     added120
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPS (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPS (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPS (DX), Z7, K1, Z7
 
 added120:
 	CMPQ   112(AX), $0x00
@@ -7232,6 +7366,9 @@ partial122:
 	MOVQ         56(AX), R10
 	DECQ         R11
 	JNZ          partial122
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled123
 	VBROADCASTSS 80(AX), Z9
 	VMULPS       Z9, Z0, Z0
 	VMULPS       Z9, Z1, Z1
@@ -7242,51 +7379,44 @@ partial122:
 	VMULPS       Z9, Z6, Z6
 	VMULPS       Z9, Z7, Z7
 	VMULPS       Z9, Z8, Z8
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased123
-	VMOVUPS.Z    (CX), K1, Z9
-	VADDPS       Z9, Z0, Z0
-	VADDPS       Z9, Z1, Z1
-	VADDPS       Z9, Z2, Z2
-	VADDPS       Z9, Z3, Z3
-	VADDPS       Z9, Z4, Z4
-	VADDPS       Z9, Z5, Z5
-	VADDPS       Z9, Z6, Z6
-	VADDPS       Z9, Z7, Z7
-	VADDPS       Z9, Z8, Z8
+
+scaled123:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased123
+	VMOVUPS.Z (CX), K1, Z9
+	VADDPS    Z9, Z0, Z0
+	VADDPS    Z9, Z1, Z1
+	VADDPS    Z9, Z2, Z2
+	VADDPS    Z9, Z3, Z3
+	VADDPS    Z9, Z4, Z4
+	VADDPS    Z9, Z5, Z5
+	VADDPS    Z9, Z6, Z6
+	VADDPS    Z9, Z7, Z7
+	VADDPS    Z9, Z8, Z8
 
 biased123:
-	TESTQ     DX, DX
-	JZ        added123
-	VMOVUPS.Z (DX), K1, Z9
-	VADDPS    Z9, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z9
-	VADDPS    Z9, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z9
-	VADDPS    Z9, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z9
-	VADDPS    Z9, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z9
-	VADDPS    Z9, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z9
-	VADDPS    Z9, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z9
-	VADDPS    Z9, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z9
-	VADDPS    Z9, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z9
-	VADDPS    Z9, Z8, Z8
+	TESTQ  DX, DX
+	JZ     added123
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPS (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPS (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPS (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, K1, Z8
 
 added123:
 	CMPQ   112(AX), $0x00
@@ -7412,6 +7542,9 @@ partial125:
 	MOVQ         56(AX), R10
 	DECQ         R11
 	JNZ          partial125
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled126
 	VBROADCASTSS 80(AX), Z10
 	VMULPS       Z10, Z0, Z0
 	VMULPS       Z10, Z1, Z1
@@ -7423,55 +7556,47 @@ partial125:
 	VMULPS       Z10, Z7, Z7
 	VMULPS       Z10, Z8, Z8
 	VMULPS       Z10, Z9, Z9
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased126
-	VMOVUPS.Z    (CX), K1, Z10
-	VADDPS       Z10, Z0, Z0
-	VADDPS       Z10, Z1, Z1
-	VADDPS       Z10, Z2, Z2
-	VADDPS       Z10, Z3, Z3
-	VADDPS       Z10, Z4, Z4
-	VADDPS       Z10, Z5, Z5
-	VADDPS       Z10, Z6, Z6
-	VADDPS       Z10, Z7, Z7
-	VADDPS       Z10, Z8, Z8
-	VADDPS       Z10, Z9, Z9
+
+scaled126:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased126
+	VMOVUPS.Z (CX), K1, Z10
+	VADDPS    Z10, Z0, Z0
+	VADDPS    Z10, Z1, Z1
+	VADDPS    Z10, Z2, Z2
+	VADDPS    Z10, Z3, Z3
+	VADDPS    Z10, Z4, Z4
+	VADDPS    Z10, Z5, Z5
+	VADDPS    Z10, Z6, Z6
+	VADDPS    Z10, Z7, Z7
+	VADDPS    Z10, Z8, Z8
+	VADDPS    Z10, Z9, Z9
 
 biased126:
-	TESTQ     DX, DX
-	JZ        added126
-	VMOVUPS.Z (DX), K1, Z10
-	VADDPS    Z10, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z10
-	VADDPS    Z10, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z10
-	VADDPS    Z10, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z10
-	VADDPS    Z10, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z10
-	VADDPS    Z10, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z10
-	VADDPS    Z10, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z10
-	VADDPS    Z10, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z10
-	VADDPS    Z10, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z10
-	VADDPS    Z10, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z10
-	VADDPS    Z10, Z9, Z9
+	TESTQ  DX, DX
+	JZ     added126
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPS (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPS (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPS (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPS (DX), Z9, K1, Z9
 
 added126:
 	CMPQ   112(AX), $0x00
@@ -7609,6 +7734,9 @@ partial128:
 	MOVQ         56(AX), R11
 	DECQ         R12
 	JNZ          partial128
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled129
 	VBROADCASTSS 80(AX), Z11
 	VMULPS       Z11, Z0, Z0
 	VMULPS       Z11, Z1, Z1
@@ -7621,59 +7749,50 @@ partial128:
 	VMULPS       Z11, Z8, Z8
 	VMULPS       Z11, Z9, Z9
 	VMULPS       Z11, Z10, Z10
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased129
-	VMOVUPS.Z    (CX), K1, Z11
-	VADDPS       Z11, Z0, Z0
-	VADDPS       Z11, Z1, Z1
-	VADDPS       Z11, Z2, Z2
-	VADDPS       Z11, Z3, Z3
-	VADDPS       Z11, Z4, Z4
-	VADDPS       Z11, Z5, Z5
-	VADDPS       Z11, Z6, Z6
-	VADDPS       Z11, Z7, Z7
-	VADDPS       Z11, Z8, Z8
-	VADDPS       Z11, Z9, Z9
-	VADDPS       Z11, Z10, Z10
+
+scaled129:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased129
+	VMOVUPS.Z (CX), K1, Z11
+	VADDPS    Z11, Z0, Z0
+	VADDPS    Z11, Z1, Z1
+	VADDPS    Z11, Z2, Z2
+	VADDPS    Z11, Z3, Z3
+	VADDPS    Z11, Z4, Z4
+	VADDPS    Z11, Z5, Z5
+	VADDPS    Z11, Z6, Z6
+	VADDPS    Z11, Z7, Z7
+	VADDPS    Z11, Z8, Z8
+	VADDPS    Z11, Z9, Z9
+	VADDPS    Z11, Z10, Z10
 
 biased129:
-	TESTQ     DX, DX
-	JZ        added129
-	VMOVUPS.Z (DX), K1, Z11
-	VADDPS    Z11, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z11
-	VADDPS    Z11, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z11
-	VADDPS    Z11, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z11
-	VADDPS    Z11, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z11
-	VADDPS    Z11, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z11
-	VADDPS    Z11, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z11
-	VADDPS    Z11, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z11
-	VADDPS    Z11, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z11
-	VADDPS    Z11, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z11
-	VADDPS    Z11, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z11
-	VADDPS    Z11, Z10, Z10
+	TESTQ  DX, DX
+	JZ     added129
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPS (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPS (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPS (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPS (DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPS (DX), Z10, K1, Z10
 
 added129:
 	CMPQ   112(AX), $0x00
@@ -7819,6 +7938,9 @@ partial131:
 	MOVQ         56(AX), R11
 	DECQ         R12
 	JNZ          partial131
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled132
 	VBROADCASTSS 80(AX), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
@@ -7832,63 +7954,53 @@ partial131:
 	VMULPS       Z12, Z9, Z9
 	VMULPS       Z12, Z10, Z10
 	VMULPS       Z12, Z11, Z11
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased132
-	VMOVUPS.Z    (CX), K1, Z12
-	VADDPS       Z12, Z0, Z0
-	VADDPS       Z12, Z1, Z1
-	VADDPS       Z12, Z2, Z2
-	VADDPS       Z12, Z3, Z3
-	VADDPS       Z12, Z4, Z4
-	VADDPS       Z12, Z5, Z5
-	VADDPS       Z12, Z6, Z6
-	VADDPS       Z12, Z7, Z7
-	VADDPS       Z12, Z8, Z8
-	VADDPS       Z12, Z9, Z9
-	VADDPS       Z12, Z10, Z10
-	VADDPS       Z12, Z11, Z11
+
+scaled132:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased132
+	VMOVUPS.Z (CX), K1, Z12
+	VADDPS    Z12, Z0, Z0
+	VADDPS    Z12, Z1, Z1
+	VADDPS    Z12, Z2, Z2
+	VADDPS    Z12, Z3, Z3
+	VADDPS    Z12, Z4, Z4
+	VADDPS    Z12, Z5, Z5
+	VADDPS    Z12, Z6, Z6
+	VADDPS    Z12, Z7, Z7
+	VADDPS    Z12, Z8, Z8
+	VADDPS    Z12, Z9, Z9
+	VADDPS    Z12, Z10, Z10
+	VADDPS    Z12, Z11, Z11
 
 biased132:
-	TESTQ     DX, DX
-	JZ        added132
-	VMOVUPS.Z (DX), K1, Z12
-	VADDPS    Z12, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z12
-	VADDPS    Z12, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z12
-	VADDPS    Z12, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z12
-	VADDPS    Z12, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z12
-	VADDPS    Z12, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z12
-	VADDPS    Z12, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z12
-	VADDPS    Z12, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z12
-	VADDPS    Z12, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z12
-	VADDPS    Z12, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z12
-	VADDPS    Z12, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z12
-	VADDPS    Z12, Z10, Z10
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z12
-	VADDPS    Z12, Z11, Z11
+	TESTQ  DX, DX
+	JZ     added132
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPS (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPS (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPS (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPS (DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPS (DX), Z10, K1, Z10
+	ADDQ   BX, DX
+	VADDPS (DX), Z11, K1, Z11
 
 added132:
 	CMPQ   112(AX), $0x00
@@ -8042,6 +8154,9 @@ partial134:
 	MOVQ         56(AX), R11
 	DECQ         R12
 	JNZ          partial134
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled135
 	VBROADCASTSS 80(AX), Z13
 	VMULPS       Z13, Z0, Z0
 	VMULPS       Z13, Z1, Z1
@@ -8056,67 +8171,56 @@ partial134:
 	VMULPS       Z13, Z10, Z10
 	VMULPS       Z13, Z11, Z11
 	VMULPS       Z13, Z12, Z12
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased135
-	VMOVUPS.Z    (CX), K1, Z13
-	VADDPS       Z13, Z0, Z0
-	VADDPS       Z13, Z1, Z1
-	VADDPS       Z13, Z2, Z2
-	VADDPS       Z13, Z3, Z3
-	VADDPS       Z13, Z4, Z4
-	VADDPS       Z13, Z5, Z5
-	VADDPS       Z13, Z6, Z6
-	VADDPS       Z13, Z7, Z7
-	VADDPS       Z13, Z8, Z8
-	VADDPS       Z13, Z9, Z9
-	VADDPS       Z13, Z10, Z10
-	VADDPS       Z13, Z11, Z11
-	VADDPS       Z13, Z12, Z12
+
+scaled135:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased135
+	VMOVUPS.Z (CX), K1, Z13
+	VADDPS    Z13, Z0, Z0
+	VADDPS    Z13, Z1, Z1
+	VADDPS    Z13, Z2, Z2
+	VADDPS    Z13, Z3, Z3
+	VADDPS    Z13, Z4, Z4
+	VADDPS    Z13, Z5, Z5
+	VADDPS    Z13, Z6, Z6
+	VADDPS    Z13, Z7, Z7
+	VADDPS    Z13, Z8, Z8
+	VADDPS    Z13, Z9, Z9
+	VADDPS    Z13, Z10, Z10
+	VADDPS    Z13, Z11, Z11
+	VADDPS    Z13, Z12, Z12
 
 biased135:
-	TESTQ     DX, DX
-	JZ        added135
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z10, Z10
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z12, Z12
+	TESTQ  DX, DX
+	JZ     added135
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPS (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPS (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPS (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPS (DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPS (DX), Z10, K1, Z10
+	ADDQ   BX, DX
+	VADDPS (DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPS (DX), Z12, K1, Z12
 
 added135:
 	CMPQ   112(AX), $0x00
@@ -8278,6 +8382,9 @@ partial137:
 	MOVQ         56(AX), R11
 	DECQ         R12
 	JNZ          partial137
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled138
 	VBROADCASTSS 80(AX), Z14
 	VMULPS       Z14, Z0, Z0
 	VMULPS       Z14, Z1, Z1
@@ -8293,71 +8400,59 @@ partial137:
 	VMULPS       Z14, Z11, Z11
 	VMULPS       Z14, Z12, Z12
 	VMULPS       Z14, Z13, Z13
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased138
-	VMOVUPS.Z    (CX), K1, Z14
-	VADDPS       Z14, Z0, Z0
-	VADDPS       Z14, Z1, Z1
-	VADDPS       Z14, Z2, Z2
-	VADDPS       Z14, Z3, Z3
-	VADDPS       Z14, Z4, Z4
-	VADDPS       Z14, Z5, Z5
-	VADDPS       Z14, Z6, Z6
-	VADDPS       Z14, Z7, Z7
-	VADDPS       Z14, Z8, Z8
-	VADDPS       Z14, Z9, Z9
-	VADDPS       Z14, Z10, Z10
-	VADDPS       Z14, Z11, Z11
-	VADDPS       Z14, Z12, Z12
-	VADDPS       Z14, Z13, Z13
+
+scaled138:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased138
+	VMOVUPS.Z (CX), K1, Z14
+	VADDPS    Z14, Z0, Z0
+	VADDPS    Z14, Z1, Z1
+	VADDPS    Z14, Z2, Z2
+	VADDPS    Z14, Z3, Z3
+	VADDPS    Z14, Z4, Z4
+	VADDPS    Z14, Z5, Z5
+	VADDPS    Z14, Z6, Z6
+	VADDPS    Z14, Z7, Z7
+	VADDPS    Z14, Z8, Z8
+	VADDPS    Z14, Z9, Z9
+	VADDPS    Z14, Z10, Z10
+	VADDPS    Z14, Z11, Z11
+	VADDPS    Z14, Z12, Z12
+	VADDPS    Z14, Z13, Z13
 
 biased138:
-	TESTQ     DX, DX
-	JZ        added138
-	VMOVUPS.Z (DX), K1, Z14
-	VADDPS    Z14, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z14
-	VADDPS    Z14, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z14
-	VADDPS    Z14, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z14
-	VADDPS    Z14, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z14
-	VADDPS    Z14, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z14
-	VADDPS    Z14, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z14
-	VADDPS    Z14, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z14
-	VADDPS    Z14, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z14
-	VADDPS    Z14, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z14
-	VADDPS    Z14, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z14
-	VADDPS    Z14, Z10, Z10
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z14
-	VADDPS    Z14, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z14
-	VADDPS    Z14, Z12, Z12
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z14
-	VADDPS    Z14, Z13, Z13
+	TESTQ  DX, DX
+	JZ     added138
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPS (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPS (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPS (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPS (DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPS (DX), Z10, K1, Z10
+	ADDQ   BX, DX
+	VADDPS (DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPS (DX), Z12, K1, Z12
+	ADDQ   BX, DX
+	VADDPS (DX), Z13, K1, Z13
 
 added138:
 	CMPQ   112(AX), $0x00
@@ -8527,6 +8622,9 @@ partial140:
 	MOVQ         56(AX), R11
 	DECQ         R12
 	JNZ          partial140
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled141
 	VBROADCASTSS 80(AX), Z15
 	VMULPS       Z15, Z0, Z0
 	VMULPS       Z15, Z1, Z1
@@ -8543,75 +8641,62 @@ partial140:
 	VMULPS       Z15, Z12, Z12
 	VMULPS       Z15, Z13, Z13
 	VMULPS       Z15, Z14, Z14
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased141
-	VMOVUPS.Z    (CX), K1, Z15
-	VADDPS       Z15, Z0, Z0
-	VADDPS       Z15, Z1, Z1
-	VADDPS       Z15, Z2, Z2
-	VADDPS       Z15, Z3, Z3
-	VADDPS       Z15, Z4, Z4
-	VADDPS       Z15, Z5, Z5
-	VADDPS       Z15, Z6, Z6
-	VADDPS       Z15, Z7, Z7
-	VADDPS       Z15, Z8, Z8
-	VADDPS       Z15, Z9, Z9
-	VADDPS       Z15, Z10, Z10
-	VADDPS       Z15, Z11, Z11
-	VADDPS       Z15, Z12, Z12
-	VADDPS       Z15, Z13, Z13
-	VADDPS       Z15, Z14, Z14
+
+scaled141:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased141
+	VMOVUPS.Z (CX), K1, Z15
+	VADDPS    Z15, Z0, Z0
+	VADDPS    Z15, Z1, Z1
+	VADDPS    Z15, Z2, Z2
+	VADDPS    Z15, Z3, Z3
+	VADDPS    Z15, Z4, Z4
+	VADDPS    Z15, Z5, Z5
+	VADDPS    Z15, Z6, Z6
+	VADDPS    Z15, Z7, Z7
+	VADDPS    Z15, Z8, Z8
+	VADDPS    Z15, Z9, Z9
+	VADDPS    Z15, Z10, Z10
+	VADDPS    Z15, Z11, Z11
+	VADDPS    Z15, Z12, Z12
+	VADDPS    Z15, Z13, Z13
+	VADDPS    Z15, Z14, Z14
 
 biased141:
-	TESTQ     DX, DX
-	JZ        added141
-	VMOVUPS.Z (DX), K1, Z15
-	VADDPS    Z15, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z15
-	VADDPS    Z15, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z15
-	VADDPS    Z15, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z15
-	VADDPS    Z15, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z15
-	VADDPS    Z15, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z15
-	VADDPS    Z15, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z15
-	VADDPS    Z15, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z15
-	VADDPS    Z15, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z15
-	VADDPS    Z15, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z15
-	VADDPS    Z15, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z15
-	VADDPS    Z15, Z10, Z10
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z15
-	VADDPS    Z15, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z15
-	VADDPS    Z15, Z12, Z12
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z15
-	VADDPS    Z15, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z15
-	VADDPS    Z15, Z14, Z14
+	TESTQ  DX, DX
+	JZ     added141
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPS (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPS (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPS (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPS (DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPS (DX), Z10, K1, Z10
+	ADDQ   BX, DX
+	VADDPS (DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPS (DX), Z12, K1, Z12
+	ADDQ   BX, DX
+	VADDPS (DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPS (DX), Z14, K1, Z14
 
 added141:
 	CMPQ   112(AX), $0x00
@@ -8793,6 +8878,9 @@ partial143:
 	MOVQ         56(AX), R12
 	DECQ         R13
 	JNZ          partial143
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled144
 	VBROADCASTSS 80(AX), Z16
 	VMULPS       Z16, Z0, Z0
 	VMULPS       Z16, Z1, Z1
@@ -8810,79 +8898,65 @@ partial143:
 	VMULPS       Z16, Z13, Z13
 	VMULPS       Z16, Z14, Z14
 	VMULPS       Z16, Z15, Z15
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased144
-	VMOVUPS.Z    (CX), K1, Z16
-	VADDPS       Z16, Z0, Z0
-	VADDPS       Z16, Z1, Z1
-	VADDPS       Z16, Z2, Z2
-	VADDPS       Z16, Z3, Z3
-	VADDPS       Z16, Z4, Z4
-	VADDPS       Z16, Z5, Z5
-	VADDPS       Z16, Z6, Z6
-	VADDPS       Z16, Z7, Z7
-	VADDPS       Z16, Z8, Z8
-	VADDPS       Z16, Z9, Z9
-	VADDPS       Z16, Z10, Z10
-	VADDPS       Z16, Z11, Z11
-	VADDPS       Z16, Z12, Z12
-	VADDPS       Z16, Z13, Z13
-	VADDPS       Z16, Z14, Z14
-	VADDPS       Z16, Z15, Z15
+
+scaled144:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased144
+	VMOVUPS.Z (CX), K1, Z16
+	VADDPS    Z16, Z0, Z0
+	VADDPS    Z16, Z1, Z1
+	VADDPS    Z16, Z2, Z2
+	VADDPS    Z16, Z3, Z3
+	VADDPS    Z16, Z4, Z4
+	VADDPS    Z16, Z5, Z5
+	VADDPS    Z16, Z6, Z6
+	VADDPS    Z16, Z7, Z7
+	VADDPS    Z16, Z8, Z8
+	VADDPS    Z16, Z9, Z9
+	VADDPS    Z16, Z10, Z10
+	VADDPS    Z16, Z11, Z11
+	VADDPS    Z16, Z12, Z12
+	VADDPS    Z16, Z13, Z13
+	VADDPS    Z16, Z14, Z14
+	VADDPS    Z16, Z15, Z15
 
 biased144:
-	TESTQ     DX, DX
-	JZ        added144
-	VMOVUPS.Z (DX), K1, Z16
-	VADDPS    Z16, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z16
-	VADDPS    Z16, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z16
-	VADDPS    Z16, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z16
-	VADDPS    Z16, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z16
-	VADDPS    Z16, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z16
-	VADDPS    Z16, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z16
-	VADDPS    Z16, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z16
-	VADDPS    Z16, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z16
-	VADDPS    Z16, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z16
-	VADDPS    Z16, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z16
-	VADDPS    Z16, Z10, Z10
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z16
-	VADDPS    Z16, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z16
-	VADDPS    Z16, Z12, Z12
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z16
-	VADDPS    Z16, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z16
-	VADDPS    Z16, Z14, Z14
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z16
-	VADDPS    Z16, Z15, Z15
+	TESTQ  DX, DX
+	JZ     added144
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPS (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPS (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPS (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPS (DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPS (DX), Z10, K1, Z10
+	ADDQ   BX, DX
+	VADDPS (DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPS (DX), Z12, K1, Z12
+	ADDQ   BX, DX
+	VADDPS (DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPS (DX), Z14, K1, Z14
+	ADDQ   BX, DX
+	VADDPS (DX), Z15, K1, Z15
 
 added144:
 	CMPQ   112(AX), $0x00
@@ -9072,6 +9146,9 @@ partial146:
 	MOVQ         56(AX), R12
 	DECQ         R13
 	JNZ          partial146
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled147
 	VBROADCASTSS 80(AX), Z17
 	VMULPS       Z17, Z0, Z0
 	VMULPS       Z17, Z1, Z1
@@ -9090,83 +9167,68 @@ partial146:
 	VMULPS       Z17, Z14, Z14
 	VMULPS       Z17, Z15, Z15
 	VMULPS       Z17, Z16, Z16
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased147
-	VMOVUPS.Z    (CX), K1, Z17
-	VADDPS       Z17, Z0, Z0
-	VADDPS       Z17, Z1, Z1
-	VADDPS       Z17, Z2, Z2
-	VADDPS       Z17, Z3, Z3
-	VADDPS       Z17, Z4, Z4
-	VADDPS       Z17, Z5, Z5
-	VADDPS       Z17, Z6, Z6
-	VADDPS       Z17, Z7, Z7
-	VADDPS       Z17, Z8, Z8
-	VADDPS       Z17, Z9, Z9
-	VADDPS       Z17, Z10, Z10
-	VADDPS       Z17, Z11, Z11
-	VADDPS       Z17, Z12, Z12
-	VADDPS       Z17, Z13, Z13
-	VADDPS       Z17, Z14, Z14
-	VADDPS       Z17, Z15, Z15
-	VADDPS       Z17, Z16, Z16
+
+scaled147:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased147
+	VMOVUPS.Z (CX), K1, Z17
+	VADDPS    Z17, Z0, Z0
+	VADDPS    Z17, Z1, Z1
+	VADDPS    Z17, Z2, Z2
+	VADDPS    Z17, Z3, Z3
+	VADDPS    Z17, Z4, Z4
+	VADDPS    Z17, Z5, Z5
+	VADDPS    Z17, Z6, Z6
+	VADDPS    Z17, Z7, Z7
+	VADDPS    Z17, Z8, Z8
+	VADDPS    Z17, Z9, Z9
+	VADDPS    Z17, Z10, Z10
+	VADDPS    Z17, Z11, Z11
+	VADDPS    Z17, Z12, Z12
+	VADDPS    Z17, Z13, Z13
+	VADDPS    Z17, Z14, Z14
+	VADDPS    Z17, Z15, Z15
+	VADDPS    Z17, Z16, Z16
 
 biased147:
-	TESTQ     DX, DX
-	JZ        added147
-	VMOVUPS.Z (DX), K1, Z17
-	VADDPS    Z17, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z17
-	VADDPS    Z17, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z17
-	VADDPS    Z17, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z17
-	VADDPS    Z17, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z17
-	VADDPS    Z17, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z17
-	VADDPS    Z17, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z17
-	VADDPS    Z17, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z17
-	VADDPS    Z17, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z17
-	VADDPS    Z17, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z17
-	VADDPS    Z17, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z17
-	VADDPS    Z17, Z10, Z10
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z17
-	VADDPS    Z17, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z17
-	VADDPS    Z17, Z12, Z12
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z17
-	VADDPS    Z17, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z17
-	VADDPS    Z17, Z14, Z14
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z17
-	VADDPS    Z17, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z17
-	VADDPS    Z17, Z16, Z16
+	TESTQ  DX, DX
+	JZ     added147
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPS (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPS (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPS (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPS (DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPS (DX), Z10, K1, Z10
+	ADDQ   BX, DX
+	VADDPS (DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPS (DX), Z12, K1, Z12
+	ADDQ   BX, DX
+	VADDPS (DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPS (DX), Z14, K1, Z14
+	ADDQ   BX, DX
+	VADDPS (DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPS (DX), Z16, K1, Z16
 
 added147:
 	CMPQ   112(AX), $0x00
@@ -9364,6 +9426,9 @@ partial149:
 	MOVQ         56(AX), R12
 	DECQ         R13
 	JNZ          partial149
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled150
 	VBROADCASTSS 80(AX), Z18
 	VMULPS       Z18, Z0, Z0
 	VMULPS       Z18, Z1, Z1
@@ -9383,87 +9448,71 @@ partial149:
 	VMULPS       Z18, Z15, Z15
 	VMULPS       Z18, Z16, Z16
 	VMULPS       Z18, Z17, Z17
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased150
-	VMOVUPS.Z    (CX), K1, Z18
-	VADDPS       Z18, Z0, Z0
-	VADDPS       Z18, Z1, Z1
-	VADDPS       Z18, Z2, Z2
-	VADDPS       Z18, Z3, Z3
-	VADDPS       Z18, Z4, Z4
-	VADDPS       Z18, Z5, Z5
-	VADDPS       Z18, Z6, Z6
-	VADDPS       Z18, Z7, Z7
-	VADDPS       Z18, Z8, Z8
-	VADDPS       Z18, Z9, Z9
-	VADDPS       Z18, Z10, Z10
-	VADDPS       Z18, Z11, Z11
-	VADDPS       Z18, Z12, Z12
-	VADDPS       Z18, Z13, Z13
-	VADDPS       Z18, Z14, Z14
-	VADDPS       Z18, Z15, Z15
-	VADDPS       Z18, Z16, Z16
-	VADDPS       Z18, Z17, Z17
+
+scaled150:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased150
+	VMOVUPS.Z (CX), K1, Z18
+	VADDPS    Z18, Z0, Z0
+	VADDPS    Z18, Z1, Z1
+	VADDPS    Z18, Z2, Z2
+	VADDPS    Z18, Z3, Z3
+	VADDPS    Z18, Z4, Z4
+	VADDPS    Z18, Z5, Z5
+	VADDPS    Z18, Z6, Z6
+	VADDPS    Z18, Z7, Z7
+	VADDPS    Z18, Z8, Z8
+	VADDPS    Z18, Z9, Z9
+	VADDPS    Z18, Z10, Z10
+	VADDPS    Z18, Z11, Z11
+	VADDPS    Z18, Z12, Z12
+	VADDPS    Z18, Z13, Z13
+	VADDPS    Z18, Z14, Z14
+	VADDPS    Z18, Z15, Z15
+	VADDPS    Z18, Z16, Z16
+	VADDPS    Z18, Z17, Z17
 
 biased150:
-	TESTQ     DX, DX
-	JZ        added150
-	VMOVUPS.Z (DX), K1, Z18
-	VADDPS    Z18, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z18
-	VADDPS    Z18, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z18
-	VADDPS    Z18, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z18
-	VADDPS    Z18, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z18
-	VADDPS    Z18, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z18
-	VADDPS    Z18, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z18
-	VADDPS    Z18, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z18
-	VADDPS    Z18, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z18
-	VADDPS    Z18, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z18
-	VADDPS    Z18, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z18
-	VADDPS    Z18, Z10, Z10
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z18
-	VADDPS    Z18, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z18
-	VADDPS    Z18, Z12, Z12
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z18
-	VADDPS    Z18, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z18
-	VADDPS    Z18, Z14, Z14
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z18
-	VADDPS    Z18, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z18
-	VADDPS    Z18, Z16, Z16
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z18
-	VADDPS    Z18, Z17, Z17
+	TESTQ  DX, DX
+	JZ     added150
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPS (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPS (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPS (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPS (DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPS (DX), Z10, K1, Z10
+	ADDQ   BX, DX
+	VADDPS (DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPS (DX), Z12, K1, Z12
+	ADDQ   BX, DX
+	VADDPS (DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPS (DX), Z14, K1, Z14
+	ADDQ   BX, DX
+	VADDPS (DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPS (DX), Z16, K1, Z16
+	ADDQ   BX, DX
+	VADDPS (DX), Z17, K1, Z17
 
 added150:
 	CMPQ   112(AX), $0x00
@@ -9669,6 +9718,9 @@ partial152:
 	MOVQ         56(AX), R12
 	DECQ         R13
 	JNZ          partial152
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled153
 	VBROADCASTSS 80(AX), Z19
 	VMULPS       Z19, Z0, Z0
 	VMULPS       Z19, Z1, Z1
@@ -9689,91 +9741,74 @@ partial152:
 	VMULPS       Z19, Z16, Z16
 	VMULPS       Z19, Z17, Z17
 	VMULPS       Z19, Z18, Z18
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased153
-	VMOVUPS.Z    (CX), K1, Z19
-	VADDPS       Z19, Z0, Z0
-	VADDPS       Z19, Z1, Z1
-	VADDPS       Z19, Z2, Z2
-	VADDPS       Z19, Z3, Z3
-	VADDPS       Z19, Z4, Z4
-	VADDPS       Z19, Z5, Z5
-	VADDPS       Z19, Z6, Z6
-	VADDPS       Z19, Z7, Z7
-	VADDPS       Z19, Z8, Z8
-	VADDPS       Z19, Z9, Z9
-	VADDPS       Z19, Z10, Z10
-	VADDPS       Z19, Z11, Z11
-	VADDPS       Z19, Z12, Z12
-	VADDPS       Z19, Z13, Z13
-	VADDPS       Z19, Z14, Z14
-	VADDPS       Z19, Z15, Z15
-	VADDPS       Z19, Z16, Z16
-	VADDPS       Z19, Z17, Z17
-	VADDPS       Z19, Z18, Z18
+
+scaled153:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased153
+	VMOVUPS.Z (CX), K1, Z19
+	VADDPS    Z19, Z0, Z0
+	VADDPS    Z19, Z1, Z1
+	VADDPS    Z19, Z2, Z2
+	VADDPS    Z19, Z3, Z3
+	VADDPS    Z19, Z4, Z4
+	VADDPS    Z19, Z5, Z5
+	VADDPS    Z19, Z6, Z6
+	VADDPS    Z19, Z7, Z7
+	VADDPS    Z19, Z8, Z8
+	VADDPS    Z19, Z9, Z9
+	VADDPS    Z19, Z10, Z10
+	VADDPS    Z19, Z11, Z11
+	VADDPS    Z19, Z12, Z12
+	VADDPS    Z19, Z13, Z13
+	VADDPS    Z19, Z14, Z14
+	VADDPS    Z19, Z15, Z15
+	VADDPS    Z19, Z16, Z16
+	VADDPS    Z19, Z17, Z17
+	VADDPS    Z19, Z18, Z18
 
 biased153:
-	TESTQ     DX, DX
-	JZ        added153
-	VMOVUPS.Z (DX), K1, Z19
-	VADDPS    Z19, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z19
-	VADDPS    Z19, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z19
-	VADDPS    Z19, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z19
-	VADDPS    Z19, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z19
-	VADDPS    Z19, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z19
-	VADDPS    Z19, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z19
-	VADDPS    Z19, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z19
-	VADDPS    Z19, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z19
-	VADDPS    Z19, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z19
-	VADDPS    Z19, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z19
-	VADDPS    Z19, Z10, Z10
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z19
-	VADDPS    Z19, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z19
-	VADDPS    Z19, Z12, Z12
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z19
-	VADDPS    Z19, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z19
-	VADDPS    Z19, Z14, Z14
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z19
-	VADDPS    Z19, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z19
-	VADDPS    Z19, Z16, Z16
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z19
-	VADDPS    Z19, Z17, Z17
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z19
-	VADDPS    Z19, Z18, Z18
+	TESTQ  DX, DX
+	JZ     added153
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPS (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPS (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPS (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPS (DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPS (DX), Z10, K1, Z10
+	ADDQ   BX, DX
+	VADDPS (DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPS (DX), Z12, K1, Z12
+	ADDQ   BX, DX
+	VADDPS (DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPS (DX), Z14, K1, Z14
+	ADDQ   BX, DX
+	VADDPS (DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPS (DX), Z16, K1, Z16
+	ADDQ   BX, DX
+	VADDPS (DX), Z17, K1, Z17
+	ADDQ   BX, DX
+	VADDPS (DX), Z18, K1, Z18
 
 added153:
 	CMPQ   112(AX), $0x00
@@ -9987,6 +10022,9 @@ partial155:
 	MOVQ         56(AX), R12
 	DECQ         R13
 	JNZ          partial155
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled156
 	VBROADCASTSS 80(AX), Z20
 	VMULPS       Z20, Z0, Z0
 	VMULPS       Z20, Z1, Z1
@@ -10008,95 +10046,77 @@ partial155:
 	VMULPS       Z20, Z17, Z17
 	VMULPS       Z20, Z18, Z18
 	VMULPS       Z20, Z19, Z19
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased156
-	VMOVUPS.Z    (CX), K1, Z20
-	VADDPS       Z20, Z0, Z0
-	VADDPS       Z20, Z1, Z1
-	VADDPS       Z20, Z2, Z2
-	VADDPS       Z20, Z3, Z3
-	VADDPS       Z20, Z4, Z4
-	VADDPS       Z20, Z5, Z5
-	VADDPS       Z20, Z6, Z6
-	VADDPS       Z20, Z7, Z7
-	VADDPS       Z20, Z8, Z8
-	VADDPS       Z20, Z9, Z9
-	VADDPS       Z20, Z10, Z10
-	VADDPS       Z20, Z11, Z11
-	VADDPS       Z20, Z12, Z12
-	VADDPS       Z20, Z13, Z13
-	VADDPS       Z20, Z14, Z14
-	VADDPS       Z20, Z15, Z15
-	VADDPS       Z20, Z16, Z16
-	VADDPS       Z20, Z17, Z17
-	VADDPS       Z20, Z18, Z18
-	VADDPS       Z20, Z19, Z19
+
+scaled156:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased156
+	VMOVUPS.Z (CX), K1, Z20
+	VADDPS    Z20, Z0, Z0
+	VADDPS    Z20, Z1, Z1
+	VADDPS    Z20, Z2, Z2
+	VADDPS    Z20, Z3, Z3
+	VADDPS    Z20, Z4, Z4
+	VADDPS    Z20, Z5, Z5
+	VADDPS    Z20, Z6, Z6
+	VADDPS    Z20, Z7, Z7
+	VADDPS    Z20, Z8, Z8
+	VADDPS    Z20, Z9, Z9
+	VADDPS    Z20, Z10, Z10
+	VADDPS    Z20, Z11, Z11
+	VADDPS    Z20, Z12, Z12
+	VADDPS    Z20, Z13, Z13
+	VADDPS    Z20, Z14, Z14
+	VADDPS    Z20, Z15, Z15
+	VADDPS    Z20, Z16, Z16
+	VADDPS    Z20, Z17, Z17
+	VADDPS    Z20, Z18, Z18
+	VADDPS    Z20, Z19, Z19
 
 biased156:
-	TESTQ     DX, DX
-	JZ        added156
-	VMOVUPS.Z (DX), K1, Z20
-	VADDPS    Z20, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z20
-	VADDPS    Z20, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z20
-	VADDPS    Z20, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z20
-	VADDPS    Z20, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z20
-	VADDPS    Z20, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z20
-	VADDPS    Z20, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z20
-	VADDPS    Z20, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z20
-	VADDPS    Z20, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z20
-	VADDPS    Z20, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z20
-	VADDPS    Z20, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z20
-	VADDPS    Z20, Z10, Z10
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z20
-	VADDPS    Z20, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z20
-	VADDPS    Z20, Z12, Z12
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z20
-	VADDPS    Z20, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z20
-	VADDPS    Z20, Z14, Z14
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z20
-	VADDPS    Z20, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z20
-	VADDPS    Z20, Z16, Z16
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z20
-	VADDPS    Z20, Z17, Z17
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z20
-	VADDPS    Z20, Z18, Z18
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z20
-	VADDPS    Z20, Z19, Z19
+	TESTQ  DX, DX
+	JZ     added156
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPS (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPS (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPS (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPS (DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPS (DX), Z10, K1, Z10
+	ADDQ   BX, DX
+	VADDPS (DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPS (DX), Z12, K1, Z12
+	ADDQ   BX, DX
+	VADDPS (DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPS (DX), Z14, K1, Z14
+	ADDQ   BX, DX
+	VADDPS (DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPS (DX), Z16, K1, Z16
+	ADDQ   BX, DX
+	VADDPS (DX), Z17, K1, Z17
+	ADDQ   BX, DX
+	VADDPS (DX), Z18, K1, Z18
+	ADDQ   BX, DX
+	VADDPS (DX), Z19, K1, Z19
 
 added156:
 	CMPQ   112(AX), $0x00
@@ -10322,6 +10342,9 @@ partial158:
 	MOVQ         56(AX), R13
 	DECQ         R14
 	JNZ          partial158
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled159
 	VBROADCASTSS 80(AX), Z21
 	VMULPS       Z21, Z0, Z0
 	VMULPS       Z21, Z1, Z1
@@ -10344,99 +10367,80 @@ partial158:
 	VMULPS       Z21, Z18, Z18
 	VMULPS       Z21, Z19, Z19
 	VMULPS       Z21, Z20, Z20
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased159
-	VMOVUPS.Z    (CX), K1, Z21
-	VADDPS       Z21, Z0, Z0
-	VADDPS       Z21, Z1, Z1
-	VADDPS       Z21, Z2, Z2
-	VADDPS       Z21, Z3, Z3
-	VADDPS       Z21, Z4, Z4
-	VADDPS       Z21, Z5, Z5
-	VADDPS       Z21, Z6, Z6
-	VADDPS       Z21, Z7, Z7
-	VADDPS       Z21, Z8, Z8
-	VADDPS       Z21, Z9, Z9
-	VADDPS       Z21, Z10, Z10
-	VADDPS       Z21, Z11, Z11
-	VADDPS       Z21, Z12, Z12
-	VADDPS       Z21, Z13, Z13
-	VADDPS       Z21, Z14, Z14
-	VADDPS       Z21, Z15, Z15
-	VADDPS       Z21, Z16, Z16
-	VADDPS       Z21, Z17, Z17
-	VADDPS       Z21, Z18, Z18
-	VADDPS       Z21, Z19, Z19
-	VADDPS       Z21, Z20, Z20
+
+scaled159:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased159
+	VMOVUPS.Z (CX), K1, Z21
+	VADDPS    Z21, Z0, Z0
+	VADDPS    Z21, Z1, Z1
+	VADDPS    Z21, Z2, Z2
+	VADDPS    Z21, Z3, Z3
+	VADDPS    Z21, Z4, Z4
+	VADDPS    Z21, Z5, Z5
+	VADDPS    Z21, Z6, Z6
+	VADDPS    Z21, Z7, Z7
+	VADDPS    Z21, Z8, Z8
+	VADDPS    Z21, Z9, Z9
+	VADDPS    Z21, Z10, Z10
+	VADDPS    Z21, Z11, Z11
+	VADDPS    Z21, Z12, Z12
+	VADDPS    Z21, Z13, Z13
+	VADDPS    Z21, Z14, Z14
+	VADDPS    Z21, Z15, Z15
+	VADDPS    Z21, Z16, Z16
+	VADDPS    Z21, Z17, Z17
+	VADDPS    Z21, Z18, Z18
+	VADDPS    Z21, Z19, Z19
+	VADDPS    Z21, Z20, Z20
 
 biased159:
-	TESTQ     DX, DX
-	JZ        added159
-	VMOVUPS.Z (DX), K1, Z21
-	VADDPS    Z21, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z21
-	VADDPS    Z21, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z21
-	VADDPS    Z21, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z21
-	VADDPS    Z21, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z21
-	VADDPS    Z21, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z21
-	VADDPS    Z21, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z21
-	VADDPS    Z21, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z21
-	VADDPS    Z21, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z21
-	VADDPS    Z21, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z21
-	VADDPS    Z21, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z21
-	VADDPS    Z21, Z10, Z10
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z21
-	VADDPS    Z21, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z21
-	VADDPS    Z21, Z12, Z12
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z21
-	VADDPS    Z21, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z21
-	VADDPS    Z21, Z14, Z14
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z21
-	VADDPS    Z21, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z21
-	VADDPS    Z21, Z16, Z16
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z21
-	VADDPS    Z21, Z17, Z17
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z21
-	VADDPS    Z21, Z18, Z18
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z21
-	VADDPS    Z21, Z19, Z19
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z21
-	VADDPS    Z21, Z20, Z20
+	TESTQ  DX, DX
+	JZ     added159
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPS (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPS (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPS (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPS (DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPS (DX), Z10, K1, Z10
+	ADDQ   BX, DX
+	VADDPS (DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPS (DX), Z12, K1, Z12
+	ADDQ   BX, DX
+	VADDPS (DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPS (DX), Z14, K1, Z14
+	ADDQ   BX, DX
+	VADDPS (DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPS (DX), Z16, K1, Z16
+	ADDQ   BX, DX
+	VADDPS (DX), Z17, K1, Z17
+	ADDQ   BX, DX
+	VADDPS (DX), Z18, K1, Z18
+	ADDQ   BX, DX
+	VADDPS (DX), Z19, K1, Z19
+	ADDQ   BX, DX
+	VADDPS (DX), Z20, K1, Z20
 
 added159:
 	CMPQ   112(AX), $0x00
@@ -10670,6 +10674,9 @@ partial161:
 	MOVQ         56(AX), R13
 	DECQ         R14
 	JNZ          partial161
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled162
 	VBROADCASTSS 80(AX), Z22
 	VMULPS       Z22, Z0, Z0
 	VMULPS       Z22, Z1, Z1
@@ -10693,103 +10700,83 @@ partial161:
 	VMULPS       Z22, Z19, Z19
 	VMULPS       Z22, Z20, Z20
 	VMULPS       Z22, Z21, Z21
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased162
-	VMOVUPS.Z    (CX), K1, Z22
-	VADDPS       Z22, Z0, Z0
-	VADDPS       Z22, Z1, Z1
-	VADDPS       Z22, Z2, Z2
-	VADDPS       Z22, Z3, Z3
-	VADDPS       Z22, Z4, Z4
-	VADDPS       Z22, Z5, Z5
-	VADDPS       Z22, Z6, Z6
-	VADDPS       Z22, Z7, Z7
-	VADDPS       Z22, Z8, Z8
-	VADDPS       Z22, Z9, Z9
-	VADDPS       Z22, Z10, Z10
-	VADDPS       Z22, Z11, Z11
-	VADDPS       Z22, Z12, Z12
-	VADDPS       Z22, Z13, Z13
-	VADDPS       Z22, Z14, Z14
-	VADDPS       Z22, Z15, Z15
-	VADDPS       Z22, Z16, Z16
-	VADDPS       Z22, Z17, Z17
-	VADDPS       Z22, Z18, Z18
-	VADDPS       Z22, Z19, Z19
-	VADDPS       Z22, Z20, Z20
-	VADDPS       Z22, Z21, Z21
+
+scaled162:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased162
+	VMOVUPS.Z (CX), K1, Z22
+	VADDPS    Z22, Z0, Z0
+	VADDPS    Z22, Z1, Z1
+	VADDPS    Z22, Z2, Z2
+	VADDPS    Z22, Z3, Z3
+	VADDPS    Z22, Z4, Z4
+	VADDPS    Z22, Z5, Z5
+	VADDPS    Z22, Z6, Z6
+	VADDPS    Z22, Z7, Z7
+	VADDPS    Z22, Z8, Z8
+	VADDPS    Z22, Z9, Z9
+	VADDPS    Z22, Z10, Z10
+	VADDPS    Z22, Z11, Z11
+	VADDPS    Z22, Z12, Z12
+	VADDPS    Z22, Z13, Z13
+	VADDPS    Z22, Z14, Z14
+	VADDPS    Z22, Z15, Z15
+	VADDPS    Z22, Z16, Z16
+	VADDPS    Z22, Z17, Z17
+	VADDPS    Z22, Z18, Z18
+	VADDPS    Z22, Z19, Z19
+	VADDPS    Z22, Z20, Z20
+	VADDPS    Z22, Z21, Z21
 
 biased162:
-	TESTQ     DX, DX
-	JZ        added162
-	VMOVUPS.Z (DX), K1, Z22
-	VADDPS    Z22, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z22
-	VADDPS    Z22, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z22
-	VADDPS    Z22, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z22
-	VADDPS    Z22, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z22
-	VADDPS    Z22, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z22
-	VADDPS    Z22, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z22
-	VADDPS    Z22, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z22
-	VADDPS    Z22, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z22
-	VADDPS    Z22, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z22
-	VADDPS    Z22, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z22
-	VADDPS    Z22, Z10, Z10
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z22
-	VADDPS    Z22, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z22
-	VADDPS    Z22, Z12, Z12
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z22
-	VADDPS    Z22, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z22
-	VADDPS    Z22, Z14, Z14
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z22
-	VADDPS    Z22, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z22
-	VADDPS    Z22, Z16, Z16
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z22
-	VADDPS    Z22, Z17, Z17
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z22
-	VADDPS    Z22, Z18, Z18
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z22
-	VADDPS    Z22, Z19, Z19
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z22
-	VADDPS    Z22, Z20, Z20
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z22
-	VADDPS    Z22, Z21, Z21
+	TESTQ  DX, DX
+	JZ     added162
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPS (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPS (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPS (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPS (DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPS (DX), Z10, K1, Z10
+	ADDQ   BX, DX
+	VADDPS (DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPS (DX), Z12, K1, Z12
+	ADDQ   BX, DX
+	VADDPS (DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPS (DX), Z14, K1, Z14
+	ADDQ   BX, DX
+	VADDPS (DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPS (DX), Z16, K1, Z16
+	ADDQ   BX, DX
+	VADDPS (DX), Z17, K1, Z17
+	ADDQ   BX, DX
+	VADDPS (DX), Z18, K1, Z18
+	ADDQ   BX, DX
+	VADDPS (DX), Z19, K1, Z19
+	ADDQ   BX, DX
+	VADDPS (DX), Z20, K1, Z20
+	ADDQ   BX, DX
+	VADDPS (DX), Z21, K1, Z21
 
 added162:
 	CMPQ   112(AX), $0x00
@@ -11031,6 +11018,9 @@ partial164:
 	MOVQ         56(AX), R13
 	DECQ         R14
 	JNZ          partial164
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled165
 	VBROADCASTSS 80(AX), Z23
 	VMULPS       Z23, Z0, Z0
 	VMULPS       Z23, Z1, Z1
@@ -11055,107 +11045,86 @@ partial164:
 	VMULPS       Z23, Z20, Z20
 	VMULPS       Z23, Z21, Z21
 	VMULPS       Z23, Z22, Z22
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased165
-	VMOVUPS.Z    (CX), K1, Z23
-	VADDPS       Z23, Z0, Z0
-	VADDPS       Z23, Z1, Z1
-	VADDPS       Z23, Z2, Z2
-	VADDPS       Z23, Z3, Z3
-	VADDPS       Z23, Z4, Z4
-	VADDPS       Z23, Z5, Z5
-	VADDPS       Z23, Z6, Z6
-	VADDPS       Z23, Z7, Z7
-	VADDPS       Z23, Z8, Z8
-	VADDPS       Z23, Z9, Z9
-	VADDPS       Z23, Z10, Z10
-	VADDPS       Z23, Z11, Z11
-	VADDPS       Z23, Z12, Z12
-	VADDPS       Z23, Z13, Z13
-	VADDPS       Z23, Z14, Z14
-	VADDPS       Z23, Z15, Z15
-	VADDPS       Z23, Z16, Z16
-	VADDPS       Z23, Z17, Z17
-	VADDPS       Z23, Z18, Z18
-	VADDPS       Z23, Z19, Z19
-	VADDPS       Z23, Z20, Z20
-	VADDPS       Z23, Z21, Z21
-	VADDPS       Z23, Z22, Z22
+
+scaled165:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased165
+	VMOVUPS.Z (CX), K1, Z23
+	VADDPS    Z23, Z0, Z0
+	VADDPS    Z23, Z1, Z1
+	VADDPS    Z23, Z2, Z2
+	VADDPS    Z23, Z3, Z3
+	VADDPS    Z23, Z4, Z4
+	VADDPS    Z23, Z5, Z5
+	VADDPS    Z23, Z6, Z6
+	VADDPS    Z23, Z7, Z7
+	VADDPS    Z23, Z8, Z8
+	VADDPS    Z23, Z9, Z9
+	VADDPS    Z23, Z10, Z10
+	VADDPS    Z23, Z11, Z11
+	VADDPS    Z23, Z12, Z12
+	VADDPS    Z23, Z13, Z13
+	VADDPS    Z23, Z14, Z14
+	VADDPS    Z23, Z15, Z15
+	VADDPS    Z23, Z16, Z16
+	VADDPS    Z23, Z17, Z17
+	VADDPS    Z23, Z18, Z18
+	VADDPS    Z23, Z19, Z19
+	VADDPS    Z23, Z20, Z20
+	VADDPS    Z23, Z21, Z21
+	VADDPS    Z23, Z22, Z22
 
 biased165:
-	TESTQ     DX, DX
-	JZ        added165
-	VMOVUPS.Z (DX), K1, Z23
-	VADDPS    Z23, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z23
-	VADDPS    Z23, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z23
-	VADDPS    Z23, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z23
-	VADDPS    Z23, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z23
-	VADDPS    Z23, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z23
-	VADDPS    Z23, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z23
-	VADDPS    Z23, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z23
-	VADDPS    Z23, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z23
-	VADDPS    Z23, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z23
-	VADDPS    Z23, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z23
-	VADDPS    Z23, Z10, Z10
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z23
-	VADDPS    Z23, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z23
-	VADDPS    Z23, Z12, Z12
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z23
-	VADDPS    Z23, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z23
-	VADDPS    Z23, Z14, Z14
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z23
-	VADDPS    Z23, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z23
-	VADDPS    Z23, Z16, Z16
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z23
-	VADDPS    Z23, Z17, Z17
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z23
-	VADDPS    Z23, Z18, Z18
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z23
-	VADDPS    Z23, Z19, Z19
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z23
-	VADDPS    Z23, Z20, Z20
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z23
-	VADDPS    Z23, Z21, Z21
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z23
-	VADDPS    Z23, Z22, Z22
+	TESTQ  DX, DX
+	JZ     added165
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPS (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPS (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPS (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPS (DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPS (DX), Z10, K1, Z10
+	ADDQ   BX, DX
+	VADDPS (DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPS (DX), Z12, K1, Z12
+	ADDQ   BX, DX
+	VADDPS (DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPS (DX), Z14, K1, Z14
+	ADDQ   BX, DX
+	VADDPS (DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPS (DX), Z16, K1, Z16
+	ADDQ   BX, DX
+	VADDPS (DX), Z17, K1, Z17
+	ADDQ   BX, DX
+	VADDPS (DX), Z18, K1, Z18
+	ADDQ   BX, DX
+	VADDPS (DX), Z19, K1, Z19
+	ADDQ   BX, DX
+	VADDPS (DX), Z20, K1, Z20
+	ADDQ   BX, DX
+	VADDPS (DX), Z21, K1, Z21
+	ADDQ   BX, DX
+	VADDPS (DX), Z22, K1, Z22
 
 added165:
 	CMPQ   112(AX), $0x00
@@ -11405,6 +11374,9 @@ partial167:
 	MOVQ         56(AX), R13
 	DECQ         R14
 	JNZ          partial167
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled168
 	VBROADCASTSS 80(AX), Z24
 	VMULPS       Z24, Z0, Z0
 	VMULPS       Z24, Z1, Z1
@@ -11430,111 +11402,89 @@ partial167:
 	VMULPS       Z24, Z21, Z21
 	VMULPS       Z24, Z22, Z22
 	VMULPS       Z24, Z23, Z23
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased168
-	VMOVUPS.Z    (CX), K1, Z24
-	VADDPS       Z24, Z0, Z0
-	VADDPS       Z24, Z1, Z1
-	VADDPS       Z24, Z2, Z2
-	VADDPS       Z24, Z3, Z3
-	VADDPS       Z24, Z4, Z4
-	VADDPS       Z24, Z5, Z5
-	VADDPS       Z24, Z6, Z6
-	VADDPS       Z24, Z7, Z7
-	VADDPS       Z24, Z8, Z8
-	VADDPS       Z24, Z9, Z9
-	VADDPS       Z24, Z10, Z10
-	VADDPS       Z24, Z11, Z11
-	VADDPS       Z24, Z12, Z12
-	VADDPS       Z24, Z13, Z13
-	VADDPS       Z24, Z14, Z14
-	VADDPS       Z24, Z15, Z15
-	VADDPS       Z24, Z16, Z16
-	VADDPS       Z24, Z17, Z17
-	VADDPS       Z24, Z18, Z18
-	VADDPS       Z24, Z19, Z19
-	VADDPS       Z24, Z20, Z20
-	VADDPS       Z24, Z21, Z21
-	VADDPS       Z24, Z22, Z22
-	VADDPS       Z24, Z23, Z23
+
+scaled168:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased168
+	VMOVUPS.Z (CX), K1, Z24
+	VADDPS    Z24, Z0, Z0
+	VADDPS    Z24, Z1, Z1
+	VADDPS    Z24, Z2, Z2
+	VADDPS    Z24, Z3, Z3
+	VADDPS    Z24, Z4, Z4
+	VADDPS    Z24, Z5, Z5
+	VADDPS    Z24, Z6, Z6
+	VADDPS    Z24, Z7, Z7
+	VADDPS    Z24, Z8, Z8
+	VADDPS    Z24, Z9, Z9
+	VADDPS    Z24, Z10, Z10
+	VADDPS    Z24, Z11, Z11
+	VADDPS    Z24, Z12, Z12
+	VADDPS    Z24, Z13, Z13
+	VADDPS    Z24, Z14, Z14
+	VADDPS    Z24, Z15, Z15
+	VADDPS    Z24, Z16, Z16
+	VADDPS    Z24, Z17, Z17
+	VADDPS    Z24, Z18, Z18
+	VADDPS    Z24, Z19, Z19
+	VADDPS    Z24, Z20, Z20
+	VADDPS    Z24, Z21, Z21
+	VADDPS    Z24, Z22, Z22
+	VADDPS    Z24, Z23, Z23
 
 biased168:
-	TESTQ     DX, DX
-	JZ        added168
-	VMOVUPS.Z (DX), K1, Z24
-	VADDPS    Z24, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z24
-	VADDPS    Z24, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z24
-	VADDPS    Z24, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z24
-	VADDPS    Z24, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z24
-	VADDPS    Z24, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z24
-	VADDPS    Z24, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z24
-	VADDPS    Z24, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z24
-	VADDPS    Z24, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z24
-	VADDPS    Z24, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z24
-	VADDPS    Z24, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z24
-	VADDPS    Z24, Z10, Z10
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z24
-	VADDPS    Z24, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z24
-	VADDPS    Z24, Z12, Z12
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z24
-	VADDPS    Z24, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z24
-	VADDPS    Z24, Z14, Z14
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z24
-	VADDPS    Z24, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z24
-	VADDPS    Z24, Z16, Z16
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z24
-	VADDPS    Z24, Z17, Z17
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z24
-	VADDPS    Z24, Z18, Z18
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z24
-	VADDPS    Z24, Z19, Z19
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z24
-	VADDPS    Z24, Z20, Z20
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z24
-	VADDPS    Z24, Z21, Z21
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z24
-	VADDPS    Z24, Z22, Z22
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z24
-	VADDPS    Z24, Z23, Z23
+	TESTQ  DX, DX
+	JZ     added168
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPS (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPS (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPS (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPS (DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPS (DX), Z10, K1, Z10
+	ADDQ   BX, DX
+	VADDPS (DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPS (DX), Z12, K1, Z12
+	ADDQ   BX, DX
+	VADDPS (DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPS (DX), Z14, K1, Z14
+	ADDQ   BX, DX
+	VADDPS (DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPS (DX), Z16, K1, Z16
+	ADDQ   BX, DX
+	VADDPS (DX), Z17, K1, Z17
+	ADDQ   BX, DX
+	VADDPS (DX), Z18, K1, Z18
+	ADDQ   BX, DX
+	VADDPS (DX), Z19, K1, Z19
+	ADDQ   BX, DX
+	VADDPS (DX), Z20, K1, Z20
+	ADDQ   BX, DX
+	VADDPS (DX), Z21, K1, Z21
+	ADDQ   BX, DX
+	VADDPS (DX), Z22, K1, Z22
+	ADDQ   BX, DX
+	VADDPS (DX), Z23, K1, Z23
 
 added168:
 	CMPQ   112(AX), $0x00
@@ -11792,6 +11742,9 @@ partial170:
 	MOVQ         56(AX), R13
 	DECQ         R14
 	JNZ          partial170
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled171
 	VBROADCASTSS 80(AX), Z25
 	VMULPS       Z25, Z0, Z0
 	VMULPS       Z25, Z1, Z1
@@ -11818,115 +11771,92 @@ partial170:
 	VMULPS       Z25, Z22, Z22
 	VMULPS       Z25, Z23, Z23
 	VMULPS       Z25, Z24, Z24
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased171
-	VMOVUPS.Z    (CX), K1, Z25
-	VADDPS       Z25, Z0, Z0
-	VADDPS       Z25, Z1, Z1
-	VADDPS       Z25, Z2, Z2
-	VADDPS       Z25, Z3, Z3
-	VADDPS       Z25, Z4, Z4
-	VADDPS       Z25, Z5, Z5
-	VADDPS       Z25, Z6, Z6
-	VADDPS       Z25, Z7, Z7
-	VADDPS       Z25, Z8, Z8
-	VADDPS       Z25, Z9, Z9
-	VADDPS       Z25, Z10, Z10
-	VADDPS       Z25, Z11, Z11
-	VADDPS       Z25, Z12, Z12
-	VADDPS       Z25, Z13, Z13
-	VADDPS       Z25, Z14, Z14
-	VADDPS       Z25, Z15, Z15
-	VADDPS       Z25, Z16, Z16
-	VADDPS       Z25, Z17, Z17
-	VADDPS       Z25, Z18, Z18
-	VADDPS       Z25, Z19, Z19
-	VADDPS       Z25, Z20, Z20
-	VADDPS       Z25, Z21, Z21
-	VADDPS       Z25, Z22, Z22
-	VADDPS       Z25, Z23, Z23
-	VADDPS       Z25, Z24, Z24
+
+scaled171:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased171
+	VMOVUPS.Z (CX), K1, Z25
+	VADDPS    Z25, Z0, Z0
+	VADDPS    Z25, Z1, Z1
+	VADDPS    Z25, Z2, Z2
+	VADDPS    Z25, Z3, Z3
+	VADDPS    Z25, Z4, Z4
+	VADDPS    Z25, Z5, Z5
+	VADDPS    Z25, Z6, Z6
+	VADDPS    Z25, Z7, Z7
+	VADDPS    Z25, Z8, Z8
+	VADDPS    Z25, Z9, Z9
+	VADDPS    Z25, Z10, Z10
+	VADDPS    Z25, Z11, Z11
+	VADDPS    Z25, Z12, Z12
+	VADDPS    Z25, Z13, Z13
+	VADDPS    Z25, Z14, Z14
+	VADDPS    Z25, Z15, Z15
+	VADDPS    Z25, Z16, Z16
+	VADDPS    Z25, Z17, Z17
+	VADDPS    Z25, Z18, Z18
+	VADDPS    Z25, Z19, Z19
+	VADDPS    Z25, Z20, Z20
+	VADDPS    Z25, Z21, Z21
+	VADDPS    Z25, Z22, Z22
+	VADDPS    Z25, Z23, Z23
+	VADDPS    Z25, Z24, Z24
 
 biased171:
-	TESTQ     DX, DX
-	JZ        added171
-	VMOVUPS.Z (DX), K1, Z25
-	VADDPS    Z25, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z25
-	VADDPS    Z25, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z25
-	VADDPS    Z25, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z25
-	VADDPS    Z25, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z25
-	VADDPS    Z25, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z25
-	VADDPS    Z25, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z25
-	VADDPS    Z25, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z25
-	VADDPS    Z25, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z25
-	VADDPS    Z25, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z25
-	VADDPS    Z25, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z25
-	VADDPS    Z25, Z10, Z10
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z25
-	VADDPS    Z25, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z25
-	VADDPS    Z25, Z12, Z12
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z25
-	VADDPS    Z25, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z25
-	VADDPS    Z25, Z14, Z14
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z25
-	VADDPS    Z25, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z25
-	VADDPS    Z25, Z16, Z16
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z25
-	VADDPS    Z25, Z17, Z17
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z25
-	VADDPS    Z25, Z18, Z18
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z25
-	VADDPS    Z25, Z19, Z19
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z25
-	VADDPS    Z25, Z20, Z20
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z25
-	VADDPS    Z25, Z21, Z21
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z25
-	VADDPS    Z25, Z22, Z22
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z25
-	VADDPS    Z25, Z23, Z23
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z25
-	VADDPS    Z25, Z24, Z24
+	TESTQ  DX, DX
+	JZ     added171
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPS (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPS (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPS (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPS (DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPS (DX), Z10, K1, Z10
+	ADDQ   BX, DX
+	VADDPS (DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPS (DX), Z12, K1, Z12
+	ADDQ   BX, DX
+	VADDPS (DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPS (DX), Z14, K1, Z14
+	ADDQ   BX, DX
+	VADDPS (DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPS (DX), Z16, K1, Z16
+	ADDQ   BX, DX
+	VADDPS (DX), Z17, K1, Z17
+	ADDQ   BX, DX
+	VADDPS (DX), Z18, K1, Z18
+	ADDQ   BX, DX
+	VADDPS (DX), Z19, K1, Z19
+	ADDQ   BX, DX
+	VADDPS (DX), Z20, K1, Z20
+	ADDQ   BX, DX
+	VADDPS (DX), Z21, K1, Z21
+	ADDQ   BX, DX
+	VADDPS (DX), Z22, K1, Z22
+	ADDQ   BX, DX
+	VADDPS (DX), Z23, K1, Z23
+	ADDQ   BX, DX
+	VADDPS (DX), Z24, K1, Z24
 
 added171:
 	CMPQ   112(AX), $0x00
@@ -12196,6 +12126,9 @@ partial173:
 	MOVQ         56(AX), R14
 	DECQ         R15
 	JNZ          partial173
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled174
 	VBROADCASTSS 80(AX), Z26
 	VMULPS       Z26, Z0, Z0
 	VMULPS       Z26, Z1, Z1
@@ -12223,119 +12156,95 @@ partial173:
 	VMULPS       Z26, Z23, Z23
 	VMULPS       Z26, Z24, Z24
 	VMULPS       Z26, Z25, Z25
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased174
-	VMOVUPS.Z    (CX), K1, Z26
-	VADDPS       Z26, Z0, Z0
-	VADDPS       Z26, Z1, Z1
-	VADDPS       Z26, Z2, Z2
-	VADDPS       Z26, Z3, Z3
-	VADDPS       Z26, Z4, Z4
-	VADDPS       Z26, Z5, Z5
-	VADDPS       Z26, Z6, Z6
-	VADDPS       Z26, Z7, Z7
-	VADDPS       Z26, Z8, Z8
-	VADDPS       Z26, Z9, Z9
-	VADDPS       Z26, Z10, Z10
-	VADDPS       Z26, Z11, Z11
-	VADDPS       Z26, Z12, Z12
-	VADDPS       Z26, Z13, Z13
-	VADDPS       Z26, Z14, Z14
-	VADDPS       Z26, Z15, Z15
-	VADDPS       Z26, Z16, Z16
-	VADDPS       Z26, Z17, Z17
-	VADDPS       Z26, Z18, Z18
-	VADDPS       Z26, Z19, Z19
-	VADDPS       Z26, Z20, Z20
-	VADDPS       Z26, Z21, Z21
-	VADDPS       Z26, Z22, Z22
-	VADDPS       Z26, Z23, Z23
-	VADDPS       Z26, Z24, Z24
-	VADDPS       Z26, Z25, Z25
+
+scaled174:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased174
+	VMOVUPS.Z (CX), K1, Z26
+	VADDPS    Z26, Z0, Z0
+	VADDPS    Z26, Z1, Z1
+	VADDPS    Z26, Z2, Z2
+	VADDPS    Z26, Z3, Z3
+	VADDPS    Z26, Z4, Z4
+	VADDPS    Z26, Z5, Z5
+	VADDPS    Z26, Z6, Z6
+	VADDPS    Z26, Z7, Z7
+	VADDPS    Z26, Z8, Z8
+	VADDPS    Z26, Z9, Z9
+	VADDPS    Z26, Z10, Z10
+	VADDPS    Z26, Z11, Z11
+	VADDPS    Z26, Z12, Z12
+	VADDPS    Z26, Z13, Z13
+	VADDPS    Z26, Z14, Z14
+	VADDPS    Z26, Z15, Z15
+	VADDPS    Z26, Z16, Z16
+	VADDPS    Z26, Z17, Z17
+	VADDPS    Z26, Z18, Z18
+	VADDPS    Z26, Z19, Z19
+	VADDPS    Z26, Z20, Z20
+	VADDPS    Z26, Z21, Z21
+	VADDPS    Z26, Z22, Z22
+	VADDPS    Z26, Z23, Z23
+	VADDPS    Z26, Z24, Z24
+	VADDPS    Z26, Z25, Z25
 
 biased174:
-	TESTQ     DX, DX
-	JZ        added174
-	VMOVUPS.Z (DX), K1, Z26
-	VADDPS    Z26, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z26
-	VADDPS    Z26, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z26
-	VADDPS    Z26, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z26
-	VADDPS    Z26, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z26
-	VADDPS    Z26, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z26
-	VADDPS    Z26, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z26
-	VADDPS    Z26, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z26
-	VADDPS    Z26, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z26
-	VADDPS    Z26, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z26
-	VADDPS    Z26, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z26
-	VADDPS    Z26, Z10, Z10
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z26
-	VADDPS    Z26, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z26
-	VADDPS    Z26, Z12, Z12
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z26
-	VADDPS    Z26, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z26
-	VADDPS    Z26, Z14, Z14
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z26
-	VADDPS    Z26, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z26
-	VADDPS    Z26, Z16, Z16
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z26
-	VADDPS    Z26, Z17, Z17
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z26
-	VADDPS    Z26, Z18, Z18
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z26
-	VADDPS    Z26, Z19, Z19
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z26
-	VADDPS    Z26, Z20, Z20
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z26
-	VADDPS    Z26, Z21, Z21
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z26
-	VADDPS    Z26, Z22, Z22
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z26
-	VADDPS    Z26, Z23, Z23
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z26
-	VADDPS    Z26, Z24, Z24
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z26
-	VADDPS    Z26, Z25, Z25
+	TESTQ  DX, DX
+	JZ     added174
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPS (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPS (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPS (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPS (DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPS (DX), Z10, K1, Z10
+	ADDQ   BX, DX
+	VADDPS (DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPS (DX), Z12, K1, Z12
+	ADDQ   BX, DX
+	VADDPS (DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPS (DX), Z14, K1, Z14
+	ADDQ   BX, DX
+	VADDPS (DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPS (DX), Z16, K1, Z16
+	ADDQ   BX, DX
+	VADDPS (DX), Z17, K1, Z17
+	ADDQ   BX, DX
+	VADDPS (DX), Z18, K1, Z18
+	ADDQ   BX, DX
+	VADDPS (DX), Z19, K1, Z19
+	ADDQ   BX, DX
+	VADDPS (DX), Z20, K1, Z20
+	ADDQ   BX, DX
+	VADDPS (DX), Z21, K1, Z21
+	ADDQ   BX, DX
+	VADDPS (DX), Z22, K1, Z22
+	ADDQ   BX, DX
+	VADDPS (DX), Z23, K1, Z23
+	ADDQ   BX, DX
+	VADDPS (DX), Z24, K1, Z24
+	ADDQ   BX, DX
+	VADDPS (DX), Z25, K1, Z25
 
 added174:
 	CMPQ   112(AX), $0x00
@@ -12613,6 +12522,9 @@ partial176:
 	MOVQ         56(AX), R14
 	DECQ         R15
 	JNZ          partial176
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled177
 	VBROADCASTSS 80(AX), Z27
 	VMULPS       Z27, Z0, Z0
 	VMULPS       Z27, Z1, Z1
@@ -12641,123 +12553,98 @@ partial176:
 	VMULPS       Z27, Z24, Z24
 	VMULPS       Z27, Z25, Z25
 	VMULPS       Z27, Z26, Z26
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased177
-	VMOVUPS.Z    (CX), K1, Z27
-	VADDPS       Z27, Z0, Z0
-	VADDPS       Z27, Z1, Z1
-	VADDPS       Z27, Z2, Z2
-	VADDPS       Z27, Z3, Z3
-	VADDPS       Z27, Z4, Z4
-	VADDPS       Z27, Z5, Z5
-	VADDPS       Z27, Z6, Z6
-	VADDPS       Z27, Z7, Z7
-	VADDPS       Z27, Z8, Z8
-	VADDPS       Z27, Z9, Z9
-	VADDPS       Z27, Z10, Z10
-	VADDPS       Z27, Z11, Z11
-	VADDPS       Z27, Z12, Z12
-	VADDPS       Z27, Z13, Z13
-	VADDPS       Z27, Z14, Z14
-	VADDPS       Z27, Z15, Z15
-	VADDPS       Z27, Z16, Z16
-	VADDPS       Z27, Z17, Z17
-	VADDPS       Z27, Z18, Z18
-	VADDPS       Z27, Z19, Z19
-	VADDPS       Z27, Z20, Z20
-	VADDPS       Z27, Z21, Z21
-	VADDPS       Z27, Z22, Z22
-	VADDPS       Z27, Z23, Z23
-	VADDPS       Z27, Z24, Z24
-	VADDPS       Z27, Z25, Z25
-	VADDPS       Z27, Z26, Z26
+
+scaled177:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased177
+	VMOVUPS.Z (CX), K1, Z27
+	VADDPS    Z27, Z0, Z0
+	VADDPS    Z27, Z1, Z1
+	VADDPS    Z27, Z2, Z2
+	VADDPS    Z27, Z3, Z3
+	VADDPS    Z27, Z4, Z4
+	VADDPS    Z27, Z5, Z5
+	VADDPS    Z27, Z6, Z6
+	VADDPS    Z27, Z7, Z7
+	VADDPS    Z27, Z8, Z8
+	VADDPS    Z27, Z9, Z9
+	VADDPS    Z27, Z10, Z10
+	VADDPS    Z27, Z11, Z11
+	VADDPS    Z27, Z12, Z12
+	VADDPS    Z27, Z13, Z13
+	VADDPS    Z27, Z14, Z14
+	VADDPS    Z27, Z15, Z15
+	VADDPS    Z27, Z16, Z16
+	VADDPS    Z27, Z17, Z17
+	VADDPS    Z27, Z18, Z18
+	VADDPS    Z27, Z19, Z19
+	VADDPS    Z27, Z20, Z20
+	VADDPS    Z27, Z21, Z21
+	VADDPS    Z27, Z22, Z22
+	VADDPS    Z27, Z23, Z23
+	VADDPS    Z27, Z24, Z24
+	VADDPS    Z27, Z25, Z25
+	VADDPS    Z27, Z26, Z26
 
 biased177:
-	TESTQ     DX, DX
-	JZ        added177
-	VMOVUPS.Z (DX), K1, Z27
-	VADDPS    Z27, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z27
-	VADDPS    Z27, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z27
-	VADDPS    Z27, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z27
-	VADDPS    Z27, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z27
-	VADDPS    Z27, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z27
-	VADDPS    Z27, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z27
-	VADDPS    Z27, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z27
-	VADDPS    Z27, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z27
-	VADDPS    Z27, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z27
-	VADDPS    Z27, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z27
-	VADDPS    Z27, Z10, Z10
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z27
-	VADDPS    Z27, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z27
-	VADDPS    Z27, Z12, Z12
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z27
-	VADDPS    Z27, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z27
-	VADDPS    Z27, Z14, Z14
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z27
-	VADDPS    Z27, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z27
-	VADDPS    Z27, Z16, Z16
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z27
-	VADDPS    Z27, Z17, Z17
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z27
-	VADDPS    Z27, Z18, Z18
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z27
-	VADDPS    Z27, Z19, Z19
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z27
-	VADDPS    Z27, Z20, Z20
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z27
-	VADDPS    Z27, Z21, Z21
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z27
-	VADDPS    Z27, Z22, Z22
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z27
-	VADDPS    Z27, Z23, Z23
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z27
-	VADDPS    Z27, Z24, Z24
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z27
-	VADDPS    Z27, Z25, Z25
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z27
-	VADDPS    Z27, Z26, Z26
+	TESTQ  DX, DX
+	JZ     added177
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPS (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPS (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPS (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPS (DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPS (DX), Z10, K1, Z10
+	ADDQ   BX, DX
+	VADDPS (DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPS (DX), Z12, K1, Z12
+	ADDQ   BX, DX
+	VADDPS (DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPS (DX), Z14, K1, Z14
+	ADDQ   BX, DX
+	VADDPS (DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPS (DX), Z16, K1, Z16
+	ADDQ   BX, DX
+	VADDPS (DX), Z17, K1, Z17
+	ADDQ   BX, DX
+	VADDPS (DX), Z18, K1, Z18
+	ADDQ   BX, DX
+	VADDPS (DX), Z19, K1, Z19
+	ADDQ   BX, DX
+	VADDPS (DX), Z20, K1, Z20
+	ADDQ   BX, DX
+	VADDPS (DX), Z21, K1, Z21
+	ADDQ   BX, DX
+	VADDPS (DX), Z22, K1, Z22
+	ADDQ   BX, DX
+	VADDPS (DX), Z23, K1, Z23
+	ADDQ   BX, DX
+	VADDPS (DX), Z24, K1, Z24
+	ADDQ   BX, DX
+	VADDPS (DX), Z25, K1, Z25
+	ADDQ   BX, DX
+	VADDPS (DX), Z26, K1, Z26
 
 added177:
 	CMPQ   112(AX), $0x00
@@ -13043,6 +12930,9 @@ partial179:
 	MOVQ         56(AX), R14
 	DECQ         R15
 	JNZ          partial179
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled180
 	VBROADCASTSS 80(AX), Z28
 	VMULPS       Z28, Z0, Z0
 	VMULPS       Z28, Z1, Z1
@@ -13072,127 +12962,101 @@ partial179:
 	VMULPS       Z28, Z25, Z25
 	VMULPS       Z28, Z26, Z26
 	VMULPS       Z28, Z27, Z27
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased180
-	VMOVUPS.Z    (CX), K1, Z28
-	VADDPS       Z28, Z0, Z0
-	VADDPS       Z28, Z1, Z1
-	VADDPS       Z28, Z2, Z2
-	VADDPS       Z28, Z3, Z3
-	VADDPS       Z28, Z4, Z4
-	VADDPS       Z28, Z5, Z5
-	VADDPS       Z28, Z6, Z6
-	VADDPS       Z28, Z7, Z7
-	VADDPS       Z28, Z8, Z8
-	VADDPS       Z28, Z9, Z9
-	VADDPS       Z28, Z10, Z10
-	VADDPS       Z28, Z11, Z11
-	VADDPS       Z28, Z12, Z12
-	VADDPS       Z28, Z13, Z13
-	VADDPS       Z28, Z14, Z14
-	VADDPS       Z28, Z15, Z15
-	VADDPS       Z28, Z16, Z16
-	VADDPS       Z28, Z17, Z17
-	VADDPS       Z28, Z18, Z18
-	VADDPS       Z28, Z19, Z19
-	VADDPS       Z28, Z20, Z20
-	VADDPS       Z28, Z21, Z21
-	VADDPS       Z28, Z22, Z22
-	VADDPS       Z28, Z23, Z23
-	VADDPS       Z28, Z24, Z24
-	VADDPS       Z28, Z25, Z25
-	VADDPS       Z28, Z26, Z26
-	VADDPS       Z28, Z27, Z27
+
+scaled180:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased180
+	VMOVUPS.Z (CX), K1, Z28
+	VADDPS    Z28, Z0, Z0
+	VADDPS    Z28, Z1, Z1
+	VADDPS    Z28, Z2, Z2
+	VADDPS    Z28, Z3, Z3
+	VADDPS    Z28, Z4, Z4
+	VADDPS    Z28, Z5, Z5
+	VADDPS    Z28, Z6, Z6
+	VADDPS    Z28, Z7, Z7
+	VADDPS    Z28, Z8, Z8
+	VADDPS    Z28, Z9, Z9
+	VADDPS    Z28, Z10, Z10
+	VADDPS    Z28, Z11, Z11
+	VADDPS    Z28, Z12, Z12
+	VADDPS    Z28, Z13, Z13
+	VADDPS    Z28, Z14, Z14
+	VADDPS    Z28, Z15, Z15
+	VADDPS    Z28, Z16, Z16
+	VADDPS    Z28, Z17, Z17
+	VADDPS    Z28, Z18, Z18
+	VADDPS    Z28, Z19, Z19
+	VADDPS    Z28, Z20, Z20
+	VADDPS    Z28, Z21, Z21
+	VADDPS    Z28, Z22, Z22
+	VADDPS    Z28, Z23, Z23
+	VADDPS    Z28, Z24, Z24
+	VADDPS    Z28, Z25, Z25
+	VADDPS    Z28, Z26, Z26
+	VADDPS    Z28, Z27, Z27
 
 biased180:
-	TESTQ     DX, DX
-	JZ        added180
-	VMOVUPS.Z (DX), K1, Z28
-	VADDPS    Z28, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z28
-	VADDPS    Z28, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z28
-	VADDPS    Z28, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z28
-	VADDPS    Z28, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z28
-	VADDPS    Z28, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z28
-	VADDPS    Z28, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z28
-	VADDPS    Z28, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z28
-	VADDPS    Z28, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z28
-	VADDPS    Z28, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z28
-	VADDPS    Z28, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z28
-	VADDPS    Z28, Z10, Z10
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z28
-	VADDPS    Z28, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z28
-	VADDPS    Z28, Z12, Z12
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z28
-	VADDPS    Z28, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z28
-	VADDPS    Z28, Z14, Z14
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z28
-	VADDPS    Z28, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z28
-	VADDPS    Z28, Z16, Z16
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z28
-	VADDPS    Z28, Z17, Z17
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z28
-	VADDPS    Z28, Z18, Z18
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z28
-	VADDPS    Z28, Z19, Z19
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z28
-	VADDPS    Z28, Z20, Z20
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z28
-	VADDPS    Z28, Z21, Z21
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z28
-	VADDPS    Z28, Z22, Z22
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z28
-	VADDPS    Z28, Z23, Z23
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z28
-	VADDPS    Z28, Z24, Z24
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z28
-	VADDPS    Z28, Z25, Z25
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z28
-	VADDPS    Z28, Z26, Z26
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z28
-	VADDPS    Z28, Z27, Z27
+	TESTQ  DX, DX
+	JZ     added180
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPS (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPS (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPS (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPS (DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPS (DX), Z10, K1, Z10
+	ADDQ   BX, DX
+	VADDPS (DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPS (DX), Z12, K1, Z12
+	ADDQ   BX, DX
+	VADDPS (DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPS (DX), Z14, K1, Z14
+	ADDQ   BX, DX
+	VADDPS (DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPS (DX), Z16, K1, Z16
+	ADDQ   BX, DX
+	VADDPS (DX), Z17, K1, Z17
+	ADDQ   BX, DX
+	VADDPS (DX), Z18, K1, Z18
+	ADDQ   BX, DX
+	VADDPS (DX), Z19, K1, Z19
+	ADDQ   BX, DX
+	VADDPS (DX), Z20, K1, Z20
+	ADDQ   BX, DX
+	VADDPS (DX), Z21, K1, Z21
+	ADDQ   BX, DX
+	VADDPS (DX), Z22, K1, Z22
+	ADDQ   BX, DX
+	VADDPS (DX), Z23, K1, Z23
+	ADDQ   BX, DX
+	VADDPS (DX), Z24, K1, Z24
+	ADDQ   BX, DX
+	VADDPS (DX), Z25, K1, Z25
+	ADDQ   BX, DX
+	VADDPS (DX), Z26, K1, Z26
+	ADDQ   BX, DX
+	VADDPS (DX), Z27, K1, Z27
 
 added180:
 	CMPQ   112(AX), $0x00
@@ -13360,21 +13224,25 @@ summed181:
 	VADDPS       Z5, Z0, Z0
 	VADDPS       Z6, Z0, Z0
 	VADDPS       Z7, Z0, Z0
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled182
 	VBROADCASTSS 80(AX), Z1
 	VMULPS       Z1, Z0, Z0
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased182
-	VMOVUPS.Z    (CX), K1, Z1
-	VADDPS       Z1, Z0, Z0
+
+scaled182:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased182
+	VMOVUPS.Z (CX), K1, Z1
+	VADDPS    Z1, Z0, Z0
 
 biased182:
-	TESTQ     DX, DX
-	JZ        added182
-	VMOVUPS.Z (DX), K1, Z1
-	VADDPS    Z1, Z0, Z0
+	TESTQ  DX, DX
+	JZ     added182
+	VADDPS (DX), Z0, K1, Z0
 
 added182:
 	CMPQ   112(AX), $0x00
@@ -13462,26 +13330,29 @@ summed183:
 	VADDPS       Z5, Z1, Z1
 	VADDPS       Z6, Z0, Z0
 	VADDPS       Z7, Z1, Z1
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled184
 	VBROADCASTSS 80(AX), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased184
-	VMOVUPS.Z    (CX), K1, Z2
-	VADDPS       Z2, Z0, Z0
-	VADDPS       Z2, Z1, Z1
+
+scaled184:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased184
+	VMOVUPS.Z (CX), K1, Z2
+	VADDPS    Z2, Z0, Z0
+	VADDPS    Z2, Z1, Z1
 
 biased184:
-	TESTQ     DX, DX
-	JZ        added184
-	VMOVUPS.Z (DX), K1, Z2
-	VADDPS    Z2, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z2
-	VADDPS    Z2, Z1, Z1
+	TESTQ  DX, DX
+	JZ     added184
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPS (DX), Z1, K1, Z1
 
 added184:
 	CMPQ   112(AX), $0x00
@@ -13537,21 +13408,25 @@ partial185:
 	MOVQ         56(AX), DI
 	DECQ         R8
 	JNZ          partial185
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled186
 	VBROADCASTSS 80(AX), Z1
 	VMULPS       Z1, Z0, Z0
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased186
-	VMOVUPS.Z    (CX), K1, Z1
-	VADDPS       Z1, Z0, Z0
+
+scaled186:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased186
+	VMOVUPS.Z (CX), K1, Z1
+	VADDPS    Z1, Z0, Z0
 
 biased186:
-	TESTQ     DX, DX
-	JZ        added186
-	VMOVUPS.Z (DX), K1, Z1
-	VADDPS    Z1, Z0, Z0
+	TESTQ  DX, DX
+	JZ     added186
+	VADDPS (DX), Z0, K1, Z0
 
 added186:
 	CMPQ   112(AX), $0x00
@@ -13607,26 +13482,29 @@ partial187:
 	MOVQ         56(AX), R8
 	DECQ         R9
 	JNZ          partial187
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled188
 	VBROADCASTSS 80(AX), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased188
-	VMOVUPS.Z    (CX), K1, Z2
-	VADDPS       Z2, Z0, Z0
-	VADDPS       Z2, Z1, Z1
+
+scaled188:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased188
+	VMOVUPS.Z (CX), K1, Z2
+	VADDPS    Z2, Z0, Z0
+	VADDPS    Z2, Z1, Z1
 
 biased188:
-	TESTQ     DX, DX
-	JZ        added188
-	VMOVUPS.Z (DX), K1, Z2
-	VADDPS    Z2, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z2
-	VADDPS    Z2, Z1, Z1
+	TESTQ  DX, DX
+	JZ     added188
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPS (DX), Z1, K1, Z1
 
 added188:
 	CMPQ   112(AX), $0x00
@@ -13699,31 +13577,33 @@ partial190:
 	MOVQ         56(AX), R8
 	DECQ         R9
 	JNZ          partial190
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled191
 	VBROADCASTSS 80(AX), Z3
 	VMULPS       Z3, Z0, Z0
 	VMULPS       Z3, Z1, Z1
 	VMULPS       Z3, Z2, Z2
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased191
-	VMOVUPS.Z    (CX), K1, Z3
-	VADDPS       Z3, Z0, Z0
-	VADDPS       Z3, Z1, Z1
-	VADDPS       Z3, Z2, Z2
+
+scaled191:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased191
+	VMOVUPS.Z (CX), K1, Z3
+	VADDPS    Z3, Z0, Z0
+	VADDPS    Z3, Z1, Z1
+	VADDPS    Z3, Z2, Z2
 
 biased191:
-	TESTQ     DX, DX
-	JZ        added191
-	VMOVUPS.Z (DX), K1, Z3
-	VADDPS    Z3, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z3
-	VADDPS    Z3, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z3
-	VADDPS    Z3, Z2, Z2
+	TESTQ  DX, DX
+	JZ     added191
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, K1, Z2
 
 added191:
 	CMPQ   112(AX), $0x00
@@ -13805,36 +13685,37 @@ partial193:
 	MOVQ         56(AX), R9
 	DECQ         R10
 	JNZ          partial193
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled194
 	VBROADCASTSS 80(AX), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
 	VMULPS       Z4, Z2, Z2
 	VMULPS       Z4, Z3, Z3
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased194
-	VMOVUPS.Z    (CX), K1, Z4
-	VADDPS       Z4, Z0, Z0
-	VADDPS       Z4, Z1, Z1
-	VADDPS       Z4, Z2, Z2
-	VADDPS       Z4, Z3, Z3
+
+scaled194:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased194
+	VMOVUPS.Z (CX), K1, Z4
+	VADDPS    Z4, Z0, Z0
+	VADDPS    Z4, Z1, Z1
+	VADDPS    Z4, Z2, Z2
+	VADDPS    Z4, Z3, Z3
 
 biased194:
-	TESTQ     DX, DX
-	JZ        added194
-	VMOVUPS.Z (DX), K1, Z4
-	VADDPS    Z4, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z4
-	VADDPS    Z4, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z4
-	VADDPS    Z4, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z4
-	VADDPS    Z4, Z3, Z3
+	TESTQ  DX, DX
+	JZ     added194
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPS (DX), Z3, K1, Z3
 
 added194:
 	CMPQ   112(AX), $0x00
@@ -13924,41 +13805,41 @@ partial196:
 	MOVQ         56(AX), R9
 	DECQ         R10
 	JNZ          partial196
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled197
 	VBROADCASTSS 80(AX), Z5
 	VMULPS       Z5, Z0, Z0
 	VMULPS       Z5, Z1, Z1
 	VMULPS       Z5, Z2, Z2
 	VMULPS       Z5, Z3, Z3
 	VMULPS       Z5, Z4, Z4
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased197
-	VMOVUPS.Z    (CX), K1, Z5
-	VADDPS       Z5, Z0, Z0
-	VADDPS       Z5, Z1, Z1
-	VADDPS       Z5, Z2, Z2
-	VADDPS       Z5, Z3, Z3
-	VADDPS       Z5, Z4, Z4
+
+scaled197:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased197
+	VMOVUPS.Z (CX), K1, Z5
+	VADDPS    Z5, Z0, Z0
+	VADDPS    Z5, Z1, Z1
+	VADDPS    Z5, Z2, Z2
+	VADDPS    Z5, Z3, Z3
+	VADDPS    Z5, Z4, Z4
 
 biased197:
-	TESTQ     DX, DX
-	JZ        added197
-	VMOVUPS.Z (DX), K1, Z5
-	VADDPS    Z5, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z5
-	VADDPS    Z5, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z5
-	VADDPS    Z5, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z5
-	VADDPS    Z5, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z5
-	VADDPS    Z5, Z4, Z4
+	TESTQ  DX, DX
+	JZ     added197
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPS (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, K1, Z4
 
 added197:
 	CMPQ   112(AX), $0x00
@@ -14060,6 +13941,9 @@ partial199:
 	MOVQ         56(AX), R10
 	DECQ         R11
 	JNZ          partial199
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled200
 	VBROADCASTSS 80(AX), Z6
 	VMULPS       Z6, Z0, Z0
 	VMULPS       Z6, Z1, Z1
@@ -14067,39 +13951,35 @@ partial199:
 	VMULPS       Z6, Z3, Z3
 	VMULPS       Z6, Z4, Z4
 	VMULPS       Z6, Z5, Z5
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased200
-	VMOVUPS.Z    (CX), K1, Z6
-	VADDPS       Z6, Z0, Z0
-	VADDPS       Z6, Z1, Z1
-	VADDPS       Z6, Z2, Z2
-	VADDPS       Z6, Z3, Z3
-	VADDPS       Z6, Z4, Z4
-	VADDPS       Z6, Z5, Z5
+
+scaled200:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased200
+	VMOVUPS.Z (CX), K1, Z6
+	VADDPS    Z6, Z0, Z0
+	VADDPS    Z6, Z1, Z1
+	VADDPS    Z6, Z2, Z2
+	VADDPS    Z6, Z3, Z3
+	VADDPS    Z6, Z4, Z4
+	VADDPS    Z6, Z5, Z5
 
 biased200:
-	TESTQ     DX, DX
-	JZ        added200
-	VMOVUPS.Z (DX), K1, Z6
-	VADDPS    Z6, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z6
-	VADDPS    Z6, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z6
-	VADDPS    Z6, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z6
-	VADDPS    Z6, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z6
-	VADDPS    Z6, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z6
-	VADDPS    Z6, Z5, Z5
+	TESTQ  DX, DX
+	JZ     added200
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPS (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPS (DX), Z5, K1, Z5
 
 added200:
 	CMPQ   112(AX), $0x00
@@ -14209,6 +14089,9 @@ partial202:
 	MOVQ         56(AX), R10
 	DECQ         R11
 	JNZ          partial202
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled203
 	VBROADCASTSS 80(AX), Z7
 	VMULPS       Z7, Z0, Z0
 	VMULPS       Z7, Z1, Z1
@@ -14217,43 +14100,38 @@ partial202:
 	VMULPS       Z7, Z4, Z4
 	VMULPS       Z7, Z5, Z5
 	VMULPS       Z7, Z6, Z6
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased203
-	VMOVUPS.Z    (CX), K1, Z7
-	VADDPS       Z7, Z0, Z0
-	VADDPS       Z7, Z1, Z1
-	VADDPS       Z7, Z2, Z2
-	VADDPS       Z7, Z3, Z3
-	VADDPS       Z7, Z4, Z4
-	VADDPS       Z7, Z5, Z5
-	VADDPS       Z7, Z6, Z6
+
+scaled203:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased203
+	VMOVUPS.Z (CX), K1, Z7
+	VADDPS    Z7, Z0, Z0
+	VADDPS    Z7, Z1, Z1
+	VADDPS    Z7, Z2, Z2
+	VADDPS    Z7, Z3, Z3
+	VADDPS    Z7, Z4, Z4
+	VADDPS    Z7, Z5, Z5
+	VADDPS    Z7, Z6, Z6
 
 biased203:
-	TESTQ     DX, DX
-	JZ        added203
-	VMOVUPS.Z (DX), K1, Z7
-	VADDPS    Z7, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z7
-	VADDPS    Z7, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z7
-	VADDPS    Z7, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z7
-	VADDPS    Z7, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z7
-	VADDPS    Z7, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z7
-	VADDPS    Z7, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z7
-	VADDPS    Z7, Z6, Z6
+	TESTQ  DX, DX
+	JZ     added203
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPS (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPS (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, K1, Z6
 
 added203:
 	CMPQ   112(AX), $0x00
@@ -14371,6 +14249,9 @@ partial205:
 	MOVQ         56(AX), R10
 	DECQ         R11
 	JNZ          partial205
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled206
 	VBROADCASTSS 80(AX), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
@@ -14380,47 +14261,41 @@ partial205:
 	VMULPS       Z8, Z5, Z5
 	VMULPS       Z8, Z6, Z6
 	VMULPS       Z8, Z7, Z7
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased206
-	VMOVUPS.Z    (CX), K1, Z8
-	VADDPS       Z8, Z0, Z0
-	VADDPS       Z8, Z1, Z1
-	VADDPS       Z8, Z2, Z2
-	VADDPS       Z8, Z3, Z3
-	VADDPS       Z8, Z4, Z4
-	VADDPS       Z8, Z5, Z5
-	VADDPS       Z8, Z6, Z6
-	VADDPS       Z8, Z7, Z7
+
+scaled206:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased206
+	VMOVUPS.Z (CX), K1, Z8
+	VADDPS    Z8, Z0, Z0
+	VADDPS    Z8, Z1, Z1
+	VADDPS    Z8, Z2, Z2
+	VADDPS    Z8, Z3, Z3
+	VADDPS    Z8, Z4, Z4
+	VADDPS    Z8, Z5, Z5
+	VADDPS    Z8, Z6, Z6
+	VADDPS    Z8, Z7, Z7
 
 biased206:
-	TESTQ     DX, DX
-	JZ        added206
-	VMOVUPS.Z (DX), K1, Z8
-	VADDPS    Z8, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z8
-	VADDPS    Z8, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z8
-	VADDPS    Z8, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z8
-	VADDPS    Z8, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z8
-	VADDPS    Z8, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z8
-	VADDPS    Z8, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z8
-	VADDPS    Z8, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z8
-	VADDPS    Z8, Z7, Z7
+	TESTQ  DX, DX
+	JZ     added206
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPS (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPS (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPS (DX), Z7, K1, Z7
 
 added206:
 	CMPQ   112(AX), $0x00
@@ -14546,6 +14421,9 @@ partial208:
 	MOVQ         56(AX), R10
 	DECQ         R11
 	JNZ          partial208
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled209
 	VBROADCASTSS 80(AX), Z9
 	VMULPS       Z9, Z0, Z0
 	VMULPS       Z9, Z1, Z1
@@ -14556,51 +14434,44 @@ partial208:
 	VMULPS       Z9, Z6, Z6
 	VMULPS       Z9, Z7, Z7
 	VMULPS       Z9, Z8, Z8
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased209
-	VMOVUPS.Z    (CX), K1, Z9
-	VADDPS       Z9, Z0, Z0
-	VADDPS       Z9, Z1, Z1
-	VADDPS       Z9, Z2, Z2
-	VADDPS       Z9, Z3, Z3
-	VADDPS       Z9, Z4, Z4
-	VADDPS       Z9, Z5, Z5
-	VADDPS       Z9, Z6, Z6
-	VADDPS       Z9, Z7, Z7
-	VADDPS       Z9, Z8, Z8
+
+scaled209:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased209
+	VMOVUPS.Z (CX), K1, Z9
+	VADDPS    Z9, Z0, Z0
+	VADDPS    Z9, Z1, Z1
+	VADDPS    Z9, Z2, Z2
+	VADDPS    Z9, Z3, Z3
+	VADDPS    Z9, Z4, Z4
+	VADDPS    Z9, Z5, Z5
+	VADDPS    Z9, Z6, Z6
+	VADDPS    Z9, Z7, Z7
+	VADDPS    Z9, Z8, Z8
 
 biased209:
-	TESTQ     DX, DX
-	JZ        added209
-	VMOVUPS.Z (DX), K1, Z9
-	VADDPS    Z9, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z9
-	VADDPS    Z9, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z9
-	VADDPS    Z9, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z9
-	VADDPS    Z9, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z9
-	VADDPS    Z9, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z9
-	VADDPS    Z9, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z9
-	VADDPS    Z9, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z9
-	VADDPS    Z9, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z9
-	VADDPS    Z9, Z8, Z8
+	TESTQ  DX, DX
+	JZ     added209
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPS (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPS (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPS (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, K1, Z8
 
 added209:
 	CMPQ   112(AX), $0x00
@@ -14734,6 +14605,9 @@ partial211:
 	MOVQ         56(AX), R10
 	DECQ         R11
 	JNZ          partial211
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled212
 	VBROADCASTSS 80(AX), Z10
 	VMULPS       Z10, Z0, Z0
 	VMULPS       Z10, Z1, Z1
@@ -14745,55 +14619,47 @@ partial211:
 	VMULPS       Z10, Z7, Z7
 	VMULPS       Z10, Z8, Z8
 	VMULPS       Z10, Z9, Z9
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased212
-	VMOVUPS.Z    (CX), K1, Z10
-	VADDPS       Z10, Z0, Z0
-	VADDPS       Z10, Z1, Z1
-	VADDPS       Z10, Z2, Z2
-	VADDPS       Z10, Z3, Z3
-	VADDPS       Z10, Z4, Z4
-	VADDPS       Z10, Z5, Z5
-	VADDPS       Z10, Z6, Z6
-	VADDPS       Z10, Z7, Z7
-	VADDPS       Z10, Z8, Z8
-	VADDPS       Z10, Z9, Z9
+
+scaled212:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased212
+	VMOVUPS.Z (CX), K1, Z10
+	VADDPS    Z10, Z0, Z0
+	VADDPS    Z10, Z1, Z1
+	VADDPS    Z10, Z2, Z2
+	VADDPS    Z10, Z3, Z3
+	VADDPS    Z10, Z4, Z4
+	VADDPS    Z10, Z5, Z5
+	VADDPS    Z10, Z6, Z6
+	VADDPS    Z10, Z7, Z7
+	VADDPS    Z10, Z8, Z8
+	VADDPS    Z10, Z9, Z9
 
 biased212:
-	TESTQ     DX, DX
-	JZ        added212
-	VMOVUPS.Z (DX), K1, Z10
-	VADDPS    Z10, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z10
-	VADDPS    Z10, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z10
-	VADDPS    Z10, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z10
-	VADDPS    Z10, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z10
-	VADDPS    Z10, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z10
-	VADDPS    Z10, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z10
-	VADDPS    Z10, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z10
-	VADDPS    Z10, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z10
-	VADDPS    Z10, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z10
-	VADDPS    Z10, Z9, Z9
+	TESTQ  DX, DX
+	JZ     added212
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPS (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPS (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPS (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPS (DX), Z9, K1, Z9
 
 added212:
 	CMPQ   112(AX), $0x00
@@ -14939,6 +14805,9 @@ partial214:
 	MOVQ         56(AX), R11
 	DECQ         R12
 	JNZ          partial214
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled215
 	VBROADCASTSS 80(AX), Z11
 	VMULPS       Z11, Z0, Z0
 	VMULPS       Z11, Z1, Z1
@@ -14951,59 +14820,50 @@ partial214:
 	VMULPS       Z11, Z8, Z8
 	VMULPS       Z11, Z9, Z9
 	VMULPS       Z11, Z10, Z10
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased215
-	VMOVUPS.Z    (CX), K1, Z11
-	VADDPS       Z11, Z0, Z0
-	VADDPS       Z11, Z1, Z1
-	VADDPS       Z11, Z2, Z2
-	VADDPS       Z11, Z3, Z3
-	VADDPS       Z11, Z4, Z4
-	VADDPS       Z11, Z5, Z5
-	VADDPS       Z11, Z6, Z6
-	VADDPS       Z11, Z7, Z7
-	VADDPS       Z11, Z8, Z8
-	VADDPS       Z11, Z9, Z9
-	VADDPS       Z11, Z10, Z10
+
+scaled215:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased215
+	VMOVUPS.Z (CX), K1, Z11
+	VADDPS    Z11, Z0, Z0
+	VADDPS    Z11, Z1, Z1
+	VADDPS    Z11, Z2, Z2
+	VADDPS    Z11, Z3, Z3
+	VADDPS    Z11, Z4, Z4
+	VADDPS    Z11, Z5, Z5
+	VADDPS    Z11, Z6, Z6
+	VADDPS    Z11, Z7, Z7
+	VADDPS    Z11, Z8, Z8
+	VADDPS    Z11, Z9, Z9
+	VADDPS    Z11, Z10, Z10
 
 biased215:
-	TESTQ     DX, DX
-	JZ        added215
-	VMOVUPS.Z (DX), K1, Z11
-	VADDPS    Z11, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z11
-	VADDPS    Z11, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z11
-	VADDPS    Z11, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z11
-	VADDPS    Z11, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z11
-	VADDPS    Z11, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z11
-	VADDPS    Z11, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z11
-	VADDPS    Z11, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z11
-	VADDPS    Z11, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z11
-	VADDPS    Z11, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z11
-	VADDPS    Z11, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z11
-	VADDPS    Z11, Z10, Z10
+	TESTQ  DX, DX
+	JZ     added215
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPS (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPS (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPS (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPS (DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPS (DX), Z10, K1, Z10
 
 added215:
 	CMPQ   112(AX), $0x00
@@ -15157,6 +15017,9 @@ partial217:
 	MOVQ         56(AX), R11
 	DECQ         R12
 	JNZ          partial217
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled218
 	VBROADCASTSS 80(AX), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
@@ -15170,63 +15033,53 @@ partial217:
 	VMULPS       Z12, Z9, Z9
 	VMULPS       Z12, Z10, Z10
 	VMULPS       Z12, Z11, Z11
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased218
-	VMOVUPS.Z    (CX), K1, Z12
-	VADDPS       Z12, Z0, Z0
-	VADDPS       Z12, Z1, Z1
-	VADDPS       Z12, Z2, Z2
-	VADDPS       Z12, Z3, Z3
-	VADDPS       Z12, Z4, Z4
-	VADDPS       Z12, Z5, Z5
-	VADDPS       Z12, Z6, Z6
-	VADDPS       Z12, Z7, Z7
-	VADDPS       Z12, Z8, Z8
-	VADDPS       Z12, Z9, Z9
-	VADDPS       Z12, Z10, Z10
-	VADDPS       Z12, Z11, Z11
+
+scaled218:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased218
+	VMOVUPS.Z (CX), K1, Z12
+	VADDPS    Z12, Z0, Z0
+	VADDPS    Z12, Z1, Z1
+	VADDPS    Z12, Z2, Z2
+	VADDPS    Z12, Z3, Z3
+	VADDPS    Z12, Z4, Z4
+	VADDPS    Z12, Z5, Z5
+	VADDPS    Z12, Z6, Z6
+	VADDPS    Z12, Z7, Z7
+	VADDPS    Z12, Z8, Z8
+	VADDPS    Z12, Z9, Z9
+	VADDPS    Z12, Z10, Z10
+	VADDPS    Z12, Z11, Z11
 
 biased218:
-	TESTQ     DX, DX
-	JZ        added218
-	VMOVUPS.Z (DX), K1, Z12
-	VADDPS    Z12, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z12
-	VADDPS    Z12, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z12
-	VADDPS    Z12, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z12
-	VADDPS    Z12, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z12
-	VADDPS    Z12, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z12
-	VADDPS    Z12, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z12
-	VADDPS    Z12, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z12
-	VADDPS    Z12, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z12
-	VADDPS    Z12, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z12
-	VADDPS    Z12, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z12
-	VADDPS    Z12, Z10, Z10
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z12
-	VADDPS    Z12, Z11, Z11
+	TESTQ  DX, DX
+	JZ     added218
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPS (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPS (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPS (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPS (DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPS (DX), Z10, K1, Z10
+	ADDQ   BX, DX
+	VADDPS (DX), Z11, K1, Z11
 
 added218:
 	CMPQ   112(AX), $0x00
@@ -15388,6 +15241,9 @@ partial220:
 	MOVQ         56(AX), R11
 	DECQ         R12
 	JNZ          partial220
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled221
 	VBROADCASTSS 80(AX), Z13
 	VMULPS       Z13, Z0, Z0
 	VMULPS       Z13, Z1, Z1
@@ -15402,67 +15258,56 @@ partial220:
 	VMULPS       Z13, Z10, Z10
 	VMULPS       Z13, Z11, Z11
 	VMULPS       Z13, Z12, Z12
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased221
-	VMOVUPS.Z    (CX), K1, Z13
-	VADDPS       Z13, Z0, Z0
-	VADDPS       Z13, Z1, Z1
-	VADDPS       Z13, Z2, Z2
-	VADDPS       Z13, Z3, Z3
-	VADDPS       Z13, Z4, Z4
-	VADDPS       Z13, Z5, Z5
-	VADDPS       Z13, Z6, Z6
-	VADDPS       Z13, Z7, Z7
-	VADDPS       Z13, Z8, Z8
-	VADDPS       Z13, Z9, Z9
-	VADDPS       Z13, Z10, Z10
-	VADDPS       Z13, Z11, Z11
-	VADDPS       Z13, Z12, Z12
+
+scaled221:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased221
+	VMOVUPS.Z (CX), K1, Z13
+	VADDPS    Z13, Z0, Z0
+	VADDPS    Z13, Z1, Z1
+	VADDPS    Z13, Z2, Z2
+	VADDPS    Z13, Z3, Z3
+	VADDPS    Z13, Z4, Z4
+	VADDPS    Z13, Z5, Z5
+	VADDPS    Z13, Z6, Z6
+	VADDPS    Z13, Z7, Z7
+	VADDPS    Z13, Z8, Z8
+	VADDPS    Z13, Z9, Z9
+	VADDPS    Z13, Z10, Z10
+	VADDPS    Z13, Z11, Z11
+	VADDPS    Z13, Z12, Z12
 
 biased221:
-	TESTQ     DX, DX
-	JZ        added221
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z10, Z10
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z13
-	VADDPS    Z13, Z12, Z12
+	TESTQ  DX, DX
+	JZ     added221
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPS (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPS (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPS (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPS (DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPS (DX), Z10, K1, Z10
+	ADDQ   BX, DX
+	VADDPS (DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPS (DX), Z12, K1, Z12
 
 added221:
 	CMPQ   112(AX), $0x00
@@ -15632,6 +15477,9 @@ partial223:
 	MOVQ         56(AX), R11
 	DECQ         R12
 	JNZ          partial223
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled224
 	VBROADCASTSS 80(AX), Z14
 	VMULPS       Z14, Z0, Z0
 	VMULPS       Z14, Z1, Z1
@@ -15647,71 +15495,59 @@ partial223:
 	VMULPS       Z14, Z11, Z11
 	VMULPS       Z14, Z12, Z12
 	VMULPS       Z14, Z13, Z13
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased224
-	VMOVUPS.Z    (CX), K1, Z14
-	VADDPS       Z14, Z0, Z0
-	VADDPS       Z14, Z1, Z1
-	VADDPS       Z14, Z2, Z2
-	VADDPS       Z14, Z3, Z3
-	VADDPS       Z14, Z4, Z4
-	VADDPS       Z14, Z5, Z5
-	VADDPS       Z14, Z6, Z6
-	VADDPS       Z14, Z7, Z7
-	VADDPS       Z14, Z8, Z8
-	VADDPS       Z14, Z9, Z9
-	VADDPS       Z14, Z10, Z10
-	VADDPS       Z14, Z11, Z11
-	VADDPS       Z14, Z12, Z12
-	VADDPS       Z14, Z13, Z13
+
+scaled224:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased224
+	VMOVUPS.Z (CX), K1, Z14
+	VADDPS    Z14, Z0, Z0
+	VADDPS    Z14, Z1, Z1
+	VADDPS    Z14, Z2, Z2
+	VADDPS    Z14, Z3, Z3
+	VADDPS    Z14, Z4, Z4
+	VADDPS    Z14, Z5, Z5
+	VADDPS    Z14, Z6, Z6
+	VADDPS    Z14, Z7, Z7
+	VADDPS    Z14, Z8, Z8
+	VADDPS    Z14, Z9, Z9
+	VADDPS    Z14, Z10, Z10
+	VADDPS    Z14, Z11, Z11
+	VADDPS    Z14, Z12, Z12
+	VADDPS    Z14, Z13, Z13
 
 biased224:
-	TESTQ     DX, DX
-	JZ        added224
-	VMOVUPS.Z (DX), K1, Z14
-	VADDPS    Z14, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z14
-	VADDPS    Z14, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z14
-	VADDPS    Z14, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z14
-	VADDPS    Z14, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z14
-	VADDPS    Z14, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z14
-	VADDPS    Z14, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z14
-	VADDPS    Z14, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z14
-	VADDPS    Z14, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z14
-	VADDPS    Z14, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z14
-	VADDPS    Z14, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z14
-	VADDPS    Z14, Z10, Z10
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z14
-	VADDPS    Z14, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z14
-	VADDPS    Z14, Z12, Z12
-	ADDQ      BX, DX
-	VMOVUPS.Z (DX), K1, Z14
-	VADDPS    Z14, Z13, Z13
+	TESTQ  DX, DX
+	JZ     added224
+	VADDPS (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPS (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPS (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPS (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPS (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPS (DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPS (DX), Z10, K1, Z10
+	ADDQ   BX, DX
+	VADDPS (DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPS (DX), Z12, K1, Z12
+	ADDQ   BX, DX
+	VADDPS (DX), Z13, K1, Z13
 
 added224:
 	CMPQ   112(AX), $0x00
@@ -15798,26 +15634,29 @@ partial225:
 	MOVQ         56(AX), DI
 	DECQ         R8
 	JNZ          partial225
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled226
 	VBROADCASTSS 80(AX), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased226
-	VMOVUPS      (CX), Z2
-	VADDPS       Z2, Z0, Z0
-	VMOVUPS.Z    64(CX), K1, Z2
-	VADDPS       Z2, Z1, Z1
+
+scaled226:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased226
+	VMOVUPS   (CX), Z2
+	VADDPS    Z2, Z0, Z0
+	VMOVUPS.Z 64(CX), K1, Z2
+	VADDPS    Z2, Z1, Z1
 
 biased226:
-	TESTQ     DX, DX
-	JZ        added226
-	VMOVUPS   (DX), Z2
-	VADDPS    Z2, Z0, Z0
-	VMOVUPS.Z 64(DX), K1, Z2
-	VADDPS    Z2, Z1, Z1
+	TESTQ  DX, DX
+	JZ     added226
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
 
 added226:
 	CMPQ   112(AX), $0x00
@@ -15872,35 +15711,36 @@ partial227:
 	MOVQ         56(AX), R8
 	DECQ         R9
 	JNZ          partial227
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled228
 	VBROADCASTSS 80(AX), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
 	VMULPS       Z4, Z2, Z2
 	VMULPS       Z4, Z3, Z3
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased228
-	VMOVUPS      (CX), Z4
-	VADDPS       Z4, Z0, Z0
-	VADDPS       Z4, Z2, Z2
-	VMOVUPS.Z    64(CX), K1, Z4
-	VADDPS       Z4, Z1, Z1
-	VADDPS       Z4, Z3, Z3
+
+scaled228:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased228
+	VMOVUPS   (CX), Z4
+	VADDPS    Z4, Z0, Z0
+	VADDPS    Z4, Z2, Z2
+	VMOVUPS.Z 64(CX), K1, Z4
+	VADDPS    Z4, Z1, Z1
+	VADDPS    Z4, Z3, Z3
 
 biased228:
-	TESTQ     DX, DX
-	JZ        added228
-	VMOVUPS   (DX), Z4
-	VADDPS    Z4, Z0, Z0
-	VMOVUPS.Z 64(DX), K1, Z4
-	VADDPS    Z4, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z4
-	VADDPS    Z4, Z2, Z2
-	VMOVUPS.Z 64(DX), K1, Z4
-	VADDPS    Z4, Z3, Z3
+	TESTQ  DX, DX
+	JZ     added228
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
 
 added228:
 	CMPQ   112(AX), $0x00
@@ -15979,6 +15819,9 @@ partial230:
 	MOVQ         56(AX), R8
 	DECQ         R9
 	JNZ          partial230
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled231
 	VBROADCASTSS 80(AX), Z6
 	VMULPS       Z6, Z0, Z0
 	VMULPS       Z6, Z1, Z1
@@ -15986,37 +15829,33 @@ partial230:
 	VMULPS       Z6, Z3, Z3
 	VMULPS       Z6, Z4, Z4
 	VMULPS       Z6, Z5, Z5
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased231
-	VMOVUPS      (CX), Z6
-	VADDPS       Z6, Z0, Z0
-	VADDPS       Z6, Z2, Z2
-	VADDPS       Z6, Z4, Z4
-	VMOVUPS.Z    64(CX), K1, Z6
-	VADDPS       Z6, Z1, Z1
-	VADDPS       Z6, Z3, Z3
-	VADDPS       Z6, Z5, Z5
+
+scaled231:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased231
+	VMOVUPS   (CX), Z6
+	VADDPS    Z6, Z0, Z0
+	VADDPS    Z6, Z2, Z2
+	VADDPS    Z6, Z4, Z4
+	VMOVUPS.Z 64(CX), K1, Z6
+	VADDPS    Z6, Z1, Z1
+	VADDPS    Z6, Z3, Z3
+	VADDPS    Z6, Z5, Z5
 
 biased231:
-	TESTQ     DX, DX
-	JZ        added231
-	VMOVUPS   (DX), Z6
-	VADDPS    Z6, Z0, Z0
-	VMOVUPS.Z 64(DX), K1, Z6
-	VADDPS    Z6, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z6
-	VADDPS    Z6, Z2, Z2
-	VMOVUPS.Z 64(DX), K1, Z6
-	VADDPS    Z6, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z6
-	VADDPS    Z6, Z4, Z4
-	VMOVUPS.Z 64(DX), K1, Z6
-	VADDPS    Z6, Z5, Z5
+	TESTQ  DX, DX
+	JZ     added231
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, Z4
+	VADDPS 64(DX), Z5, K1, Z5
 
 added231:
 	CMPQ   112(AX), $0x00
@@ -16109,6 +15948,9 @@ partial233:
 	MOVQ         56(AX), R9
 	DECQ         R10
 	JNZ          partial233
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled234
 	VBROADCASTSS 80(AX), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
@@ -16118,44 +15960,38 @@ partial233:
 	VMULPS       Z8, Z5, Z5
 	VMULPS       Z8, Z6, Z6
 	VMULPS       Z8, Z7, Z7
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased234
-	VMOVUPS      (CX), Z8
-	VADDPS       Z8, Z0, Z0
-	VADDPS       Z8, Z2, Z2
-	VADDPS       Z8, Z4, Z4
-	VADDPS       Z8, Z6, Z6
-	VMOVUPS.Z    64(CX), K1, Z8
-	VADDPS       Z8, Z1, Z1
-	VADDPS       Z8, Z3, Z3
-	VADDPS       Z8, Z5, Z5
-	VADDPS       Z8, Z7, Z7
+
+scaled234:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased234
+	VMOVUPS   (CX), Z8
+	VADDPS    Z8, Z0, Z0
+	VADDPS    Z8, Z2, Z2
+	VADDPS    Z8, Z4, Z4
+	VADDPS    Z8, Z6, Z6
+	VMOVUPS.Z 64(CX), K1, Z8
+	VADDPS    Z8, Z1, Z1
+	VADDPS    Z8, Z3, Z3
+	VADDPS    Z8, Z5, Z5
+	VADDPS    Z8, Z7, Z7
 
 biased234:
-	TESTQ     DX, DX
-	JZ        added234
-	VMOVUPS   (DX), Z8
-	VADDPS    Z8, Z0, Z0
-	VMOVUPS.Z 64(DX), K1, Z8
-	VADDPS    Z8, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z8
-	VADDPS    Z8, Z2, Z2
-	VMOVUPS.Z 64(DX), K1, Z8
-	VADDPS    Z8, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z8
-	VADDPS    Z8, Z4, Z4
-	VMOVUPS.Z 64(DX), K1, Z8
-	VADDPS    Z8, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z8
-	VADDPS    Z8, Z6, Z6
-	VMOVUPS.Z 64(DX), K1, Z8
-	VADDPS    Z8, Z7, Z7
+	TESTQ  DX, DX
+	JZ     added234
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, Z4
+	VADDPS 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, Z6
+	VADDPS 64(DX), Z7, K1, Z7
 
 added234:
 	CMPQ   112(AX), $0x00
@@ -16261,6 +16097,9 @@ partial236:
 	MOVQ         56(AX), R9
 	DECQ         R10
 	JNZ          partial236
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled237
 	VBROADCASTSS 80(AX), Z10
 	VMULPS       Z10, Z0, Z0
 	VMULPS       Z10, Z1, Z1
@@ -16272,51 +16111,43 @@ partial236:
 	VMULPS       Z10, Z7, Z7
 	VMULPS       Z10, Z8, Z8
 	VMULPS       Z10, Z9, Z9
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased237
-	VMOVUPS      (CX), Z10
-	VADDPS       Z10, Z0, Z0
-	VADDPS       Z10, Z2, Z2
-	VADDPS       Z10, Z4, Z4
-	VADDPS       Z10, Z6, Z6
-	VADDPS       Z10, Z8, Z8
-	VMOVUPS.Z    64(CX), K1, Z10
-	VADDPS       Z10, Z1, Z1
-	VADDPS       Z10, Z3, Z3
-	VADDPS       Z10, Z5, Z5
-	VADDPS       Z10, Z7, Z7
-	VADDPS       Z10, Z9, Z9
+
+scaled237:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased237
+	VMOVUPS   (CX), Z10
+	VADDPS    Z10, Z0, Z0
+	VADDPS    Z10, Z2, Z2
+	VADDPS    Z10, Z4, Z4
+	VADDPS    Z10, Z6, Z6
+	VADDPS    Z10, Z8, Z8
+	VMOVUPS.Z 64(CX), K1, Z10
+	VADDPS    Z10, Z1, Z1
+	VADDPS    Z10, Z3, Z3
+	VADDPS    Z10, Z5, Z5
+	VADDPS    Z10, Z7, Z7
+	VADDPS    Z10, Z9, Z9
 
 biased237:
-	TESTQ     DX, DX
-	JZ        added237
-	VMOVUPS   (DX), Z10
-	VADDPS    Z10, Z0, Z0
-	VMOVUPS.Z 64(DX), K1, Z10
-	VADDPS    Z10, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z10
-	VADDPS    Z10, Z2, Z2
-	VMOVUPS.Z 64(DX), K1, Z10
-	VADDPS    Z10, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z10
-	VADDPS    Z10, Z4, Z4
-	VMOVUPS.Z 64(DX), K1, Z10
-	VADDPS    Z10, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z10
-	VADDPS    Z10, Z6, Z6
-	VMOVUPS.Z 64(DX), K1, Z10
-	VADDPS    Z10, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z10
-	VADDPS    Z10, Z8, Z8
-	VMOVUPS.Z 64(DX), K1, Z10
-	VADDPS    Z10, Z9, Z9
+	TESTQ  DX, DX
+	JZ     added237
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, Z4
+	VADDPS 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, Z6
+	VADDPS 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, Z8
+	VADDPS 64(DX), Z9, K1, Z9
 
 added237:
 	CMPQ   112(AX), $0x00
@@ -16439,6 +16270,9 @@ partial239:
 	MOVQ         56(AX), R10
 	DECQ         R11
 	JNZ          partial239
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled240
 	VBROADCASTSS 80(AX), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
@@ -16452,58 +16286,48 @@ partial239:
 	VMULPS       Z12, Z9, Z9
 	VMULPS       Z12, Z10, Z10
 	VMULPS       Z12, Z11, Z11
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased240
-	VMOVUPS      (CX), Z12
-	VADDPS       Z12, Z0, Z0
-	VADDPS       Z12, Z2, Z2
-	VADDPS       Z12, Z4, Z4
-	VADDPS       Z12, Z6, Z6
-	VADDPS       Z12, Z8, Z8
-	VADDPS       Z12, Z10, Z10
-	VMOVUPS.Z    64(CX), K1, Z12
-	VADDPS       Z12, Z1, Z1
-	VADDPS       Z12, Z3, Z3
-	VADDPS       Z12, Z5, Z5
-	VADDPS       Z12, Z7, Z7
-	VADDPS       Z12, Z9, Z9
-	VADDPS       Z12, Z11, Z11
+
+scaled240:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased240
+	VMOVUPS   (CX), Z12
+	VADDPS    Z12, Z0, Z0
+	VADDPS    Z12, Z2, Z2
+	VADDPS    Z12, Z4, Z4
+	VADDPS    Z12, Z6, Z6
+	VADDPS    Z12, Z8, Z8
+	VADDPS    Z12, Z10, Z10
+	VMOVUPS.Z 64(CX), K1, Z12
+	VADDPS    Z12, Z1, Z1
+	VADDPS    Z12, Z3, Z3
+	VADDPS    Z12, Z5, Z5
+	VADDPS    Z12, Z7, Z7
+	VADDPS    Z12, Z9, Z9
+	VADDPS    Z12, Z11, Z11
 
 biased240:
-	TESTQ     DX, DX
-	JZ        added240
-	VMOVUPS   (DX), Z12
-	VADDPS    Z12, Z0, Z0
-	VMOVUPS.Z 64(DX), K1, Z12
-	VADDPS    Z12, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z12
-	VADDPS    Z12, Z2, Z2
-	VMOVUPS.Z 64(DX), K1, Z12
-	VADDPS    Z12, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z12
-	VADDPS    Z12, Z4, Z4
-	VMOVUPS.Z 64(DX), K1, Z12
-	VADDPS    Z12, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z12
-	VADDPS    Z12, Z6, Z6
-	VMOVUPS.Z 64(DX), K1, Z12
-	VADDPS    Z12, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z12
-	VADDPS    Z12, Z8, Z8
-	VMOVUPS.Z 64(DX), K1, Z12
-	VADDPS    Z12, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z12
-	VADDPS    Z12, Z10, Z10
-	VMOVUPS.Z 64(DX), K1, Z12
-	VADDPS    Z12, Z11, Z11
+	TESTQ  DX, DX
+	JZ     added240
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, Z4
+	VADDPS 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, Z6
+	VADDPS 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, Z8
+	VADDPS 64(DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPS (DX), Z10, Z10
+	VADDPS 64(DX), Z11, K1, Z11
 
 added240:
 	CMPQ   112(AX), $0x00
@@ -16639,6 +16463,9 @@ partial242:
 	MOVQ         56(AX), R10
 	DECQ         R11
 	JNZ          partial242
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled243
 	VBROADCASTSS 80(AX), Z14
 	VMULPS       Z14, Z0, Z0
 	VMULPS       Z14, Z1, Z1
@@ -16654,65 +16481,53 @@ partial242:
 	VMULPS       Z14, Z11, Z11
 	VMULPS       Z14, Z12, Z12
 	VMULPS       Z14, Z13, Z13
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased243
-	VMOVUPS      (CX), Z14
-	VADDPS       Z14, Z0, Z0
-	VADDPS       Z14, Z2, Z2
-	VADDPS       Z14, Z4, Z4
-	VADDPS       Z14, Z6, Z6
-	VADDPS       Z14, Z8, Z8
-	VADDPS       Z14, Z10, Z10
-	VADDPS       Z14, Z12, Z12
-	VMOVUPS.Z    64(CX), K1, Z14
-	VADDPS       Z14, Z1, Z1
-	VADDPS       Z14, Z3, Z3
-	VADDPS       Z14, Z5, Z5
-	VADDPS       Z14, Z7, Z7
-	VADDPS       Z14, Z9, Z9
-	VADDPS       Z14, Z11, Z11
-	VADDPS       Z14, Z13, Z13
+
+scaled243:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased243
+	VMOVUPS   (CX), Z14
+	VADDPS    Z14, Z0, Z0
+	VADDPS    Z14, Z2, Z2
+	VADDPS    Z14, Z4, Z4
+	VADDPS    Z14, Z6, Z6
+	VADDPS    Z14, Z8, Z8
+	VADDPS    Z14, Z10, Z10
+	VADDPS    Z14, Z12, Z12
+	VMOVUPS.Z 64(CX), K1, Z14
+	VADDPS    Z14, Z1, Z1
+	VADDPS    Z14, Z3, Z3
+	VADDPS    Z14, Z5, Z5
+	VADDPS    Z14, Z7, Z7
+	VADDPS    Z14, Z9, Z9
+	VADDPS    Z14, Z11, Z11
+	VADDPS    Z14, Z13, Z13
 
 biased243:
-	TESTQ     DX, DX
-	JZ        added243
-	VMOVUPS   (DX), Z14
-	VADDPS    Z14, Z0, Z0
-	VMOVUPS.Z 64(DX), K1, Z14
-	VADDPS    Z14, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z14
-	VADDPS    Z14, Z2, Z2
-	VMOVUPS.Z 64(DX), K1, Z14
-	VADDPS    Z14, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z14
-	VADDPS    Z14, Z4, Z4
-	VMOVUPS.Z 64(DX), K1, Z14
-	VADDPS    Z14, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z14
-	VADDPS    Z14, Z6, Z6
-	VMOVUPS.Z 64(DX), K1, Z14
-	VADDPS    Z14, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z14
-	VADDPS    Z14, Z8, Z8
-	VMOVUPS.Z 64(DX), K1, Z14
-	VADDPS    Z14, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z14
-	VADDPS    Z14, Z10, Z10
-	VMOVUPS.Z 64(DX), K1, Z14
-	VADDPS    Z14, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z14
-	VADDPS    Z14, Z12, Z12
-	VMOVUPS.Z 64(DX), K1, Z14
-	VADDPS    Z14, Z13, Z13
+	TESTQ  DX, DX
+	JZ     added243
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, Z4
+	VADDPS 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, Z6
+	VADDPS 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, Z8
+	VADDPS 64(DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPS (DX), Z10, Z10
+	VADDPS 64(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPS (DX), Z12, Z12
+	VADDPS 64(DX), Z13, K1, Z13
 
 added243:
 	CMPQ   112(AX), $0x00
@@ -16861,6 +16676,9 @@ partial245:
 	MOVQ         56(AX), R10
 	DECQ         R11
 	JNZ          partial245
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled246
 	VBROADCASTSS 80(AX), Z16
 	VMULPS       Z16, Z0, Z0
 	VMULPS       Z16, Z1, Z1
@@ -16878,72 +16696,58 @@ partial245:
 	VMULPS       Z16, Z13, Z13
 	VMULPS       Z16, Z14, Z14
 	VMULPS       Z16, Z15, Z15
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased246
-	VMOVUPS      (CX), Z16
-	VADDPS       Z16, Z0, Z0
-	VADDPS       Z16, Z2, Z2
-	VADDPS       Z16, Z4, Z4
-	VADDPS       Z16, Z6, Z6
-	VADDPS       Z16, Z8, Z8
-	VADDPS       Z16, Z10, Z10
-	VADDPS       Z16, Z12, Z12
-	VADDPS       Z16, Z14, Z14
-	VMOVUPS.Z    64(CX), K1, Z16
-	VADDPS       Z16, Z1, Z1
-	VADDPS       Z16, Z3, Z3
-	VADDPS       Z16, Z5, Z5
-	VADDPS       Z16, Z7, Z7
-	VADDPS       Z16, Z9, Z9
-	VADDPS       Z16, Z11, Z11
-	VADDPS       Z16, Z13, Z13
-	VADDPS       Z16, Z15, Z15
+
+scaled246:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased246
+	VMOVUPS   (CX), Z16
+	VADDPS    Z16, Z0, Z0
+	VADDPS    Z16, Z2, Z2
+	VADDPS    Z16, Z4, Z4
+	VADDPS    Z16, Z6, Z6
+	VADDPS    Z16, Z8, Z8
+	VADDPS    Z16, Z10, Z10
+	VADDPS    Z16, Z12, Z12
+	VADDPS    Z16, Z14, Z14
+	VMOVUPS.Z 64(CX), K1, Z16
+	VADDPS    Z16, Z1, Z1
+	VADDPS    Z16, Z3, Z3
+	VADDPS    Z16, Z5, Z5
+	VADDPS    Z16, Z7, Z7
+	VADDPS    Z16, Z9, Z9
+	VADDPS    Z16, Z11, Z11
+	VADDPS    Z16, Z13, Z13
+	VADDPS    Z16, Z15, Z15
 
 biased246:
-	TESTQ     DX, DX
-	JZ        added246
-	VMOVUPS   (DX), Z16
-	VADDPS    Z16, Z0, Z0
-	VMOVUPS.Z 64(DX), K1, Z16
-	VADDPS    Z16, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z16
-	VADDPS    Z16, Z2, Z2
-	VMOVUPS.Z 64(DX), K1, Z16
-	VADDPS    Z16, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z16
-	VADDPS    Z16, Z4, Z4
-	VMOVUPS.Z 64(DX), K1, Z16
-	VADDPS    Z16, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z16
-	VADDPS    Z16, Z6, Z6
-	VMOVUPS.Z 64(DX), K1, Z16
-	VADDPS    Z16, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z16
-	VADDPS    Z16, Z8, Z8
-	VMOVUPS.Z 64(DX), K1, Z16
-	VADDPS    Z16, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z16
-	VADDPS    Z16, Z10, Z10
-	VMOVUPS.Z 64(DX), K1, Z16
-	VADDPS    Z16, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z16
-	VADDPS    Z16, Z12, Z12
-	VMOVUPS.Z 64(DX), K1, Z16
-	VADDPS    Z16, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z16
-	VADDPS    Z16, Z14, Z14
-	VMOVUPS.Z 64(DX), K1, Z16
-	VADDPS    Z16, Z15, Z15
+	TESTQ  DX, DX
+	JZ     added246
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, Z4
+	VADDPS 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, Z6
+	VADDPS 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, Z8
+	VADDPS 64(DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPS (DX), Z10, Z10
+	VADDPS 64(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPS (DX), Z12, Z12
+	VADDPS 64(DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPS (DX), Z14, Z14
+	VADDPS 64(DX), Z15, K1, Z15
 
 added246:
 	CMPQ   112(AX), $0x00
@@ -17105,6 +16909,9 @@ partial248:
 	MOVQ         56(AX), R10
 	DECQ         R11
 	JNZ          partial248
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled249
 	VBROADCASTSS 80(AX), Z18
 	VMULPS       Z18, Z0, Z0
 	VMULPS       Z18, Z1, Z1
@@ -17124,79 +16931,63 @@ partial248:
 	VMULPS       Z18, Z15, Z15
 	VMULPS       Z18, Z16, Z16
 	VMULPS       Z18, Z17, Z17
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased249
-	VMOVUPS      (CX), Z18
-	VADDPS       Z18, Z0, Z0
-	VADDPS       Z18, Z2, Z2
-	VADDPS       Z18, Z4, Z4
-	VADDPS       Z18, Z6, Z6
-	VADDPS       Z18, Z8, Z8
-	VADDPS       Z18, Z10, Z10
-	VADDPS       Z18, Z12, Z12
-	VADDPS       Z18, Z14, Z14
-	VADDPS       Z18, Z16, Z16
-	VMOVUPS.Z    64(CX), K1, Z18
-	VADDPS       Z18, Z1, Z1
-	VADDPS       Z18, Z3, Z3
-	VADDPS       Z18, Z5, Z5
-	VADDPS       Z18, Z7, Z7
-	VADDPS       Z18, Z9, Z9
-	VADDPS       Z18, Z11, Z11
-	VADDPS       Z18, Z13, Z13
-	VADDPS       Z18, Z15, Z15
-	VADDPS       Z18, Z17, Z17
+
+scaled249:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased249
+	VMOVUPS   (CX), Z18
+	VADDPS    Z18, Z0, Z0
+	VADDPS    Z18, Z2, Z2
+	VADDPS    Z18, Z4, Z4
+	VADDPS    Z18, Z6, Z6
+	VADDPS    Z18, Z8, Z8
+	VADDPS    Z18, Z10, Z10
+	VADDPS    Z18, Z12, Z12
+	VADDPS    Z18, Z14, Z14
+	VADDPS    Z18, Z16, Z16
+	VMOVUPS.Z 64(CX), K1, Z18
+	VADDPS    Z18, Z1, Z1
+	VADDPS    Z18, Z3, Z3
+	VADDPS    Z18, Z5, Z5
+	VADDPS    Z18, Z7, Z7
+	VADDPS    Z18, Z9, Z9
+	VADDPS    Z18, Z11, Z11
+	VADDPS    Z18, Z13, Z13
+	VADDPS    Z18, Z15, Z15
+	VADDPS    Z18, Z17, Z17
 
 biased249:
-	TESTQ     DX, DX
-	JZ        added249
-	VMOVUPS   (DX), Z18
-	VADDPS    Z18, Z0, Z0
-	VMOVUPS.Z 64(DX), K1, Z18
-	VADDPS    Z18, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z18
-	VADDPS    Z18, Z2, Z2
-	VMOVUPS.Z 64(DX), K1, Z18
-	VADDPS    Z18, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z18
-	VADDPS    Z18, Z4, Z4
-	VMOVUPS.Z 64(DX), K1, Z18
-	VADDPS    Z18, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z18
-	VADDPS    Z18, Z6, Z6
-	VMOVUPS.Z 64(DX), K1, Z18
-	VADDPS    Z18, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z18
-	VADDPS    Z18, Z8, Z8
-	VMOVUPS.Z 64(DX), K1, Z18
-	VADDPS    Z18, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z18
-	VADDPS    Z18, Z10, Z10
-	VMOVUPS.Z 64(DX), K1, Z18
-	VADDPS    Z18, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z18
-	VADDPS    Z18, Z12, Z12
-	VMOVUPS.Z 64(DX), K1, Z18
-	VADDPS    Z18, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z18
-	VADDPS    Z18, Z14, Z14
-	VMOVUPS.Z 64(DX), K1, Z18
-	VADDPS    Z18, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z18
-	VADDPS    Z18, Z16, Z16
-	VMOVUPS.Z 64(DX), K1, Z18
-	VADDPS    Z18, Z17, Z17
+	TESTQ  DX, DX
+	JZ     added249
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, Z4
+	VADDPS 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, Z6
+	VADDPS 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, Z8
+	VADDPS 64(DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPS (DX), Z10, Z10
+	VADDPS 64(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPS (DX), Z12, Z12
+	VADDPS 64(DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPS (DX), Z14, Z14
+	VADDPS 64(DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPS (DX), Z16, Z16
+	VADDPS 64(DX), Z17, K1, Z17
 
 added249:
 	CMPQ   112(AX), $0x00
@@ -17371,6 +17162,9 @@ partial251:
 	MOVQ         56(AX), R10
 	DECQ         R11
 	JNZ          partial251
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled252
 	VBROADCASTSS 80(AX), Z20
 	VMULPS       Z20, Z0, Z0
 	VMULPS       Z20, Z1, Z1
@@ -17392,86 +17186,68 @@ partial251:
 	VMULPS       Z20, Z17, Z17
 	VMULPS       Z20, Z18, Z18
 	VMULPS       Z20, Z19, Z19
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased252
-	VMOVUPS      (CX), Z20
-	VADDPS       Z20, Z0, Z0
-	VADDPS       Z20, Z2, Z2
-	VADDPS       Z20, Z4, Z4
-	VADDPS       Z20, Z6, Z6
-	VADDPS       Z20, Z8, Z8
-	VADDPS       Z20, Z10, Z10
-	VADDPS       Z20, Z12, Z12
-	VADDPS       Z20, Z14, Z14
-	VADDPS       Z20, Z16, Z16
-	VADDPS       Z20, Z18, Z18
-	VMOVUPS.Z    64(CX), K1, Z20
-	VADDPS       Z20, Z1, Z1
-	VADDPS       Z20, Z3, Z3
-	VADDPS       Z20, Z5, Z5
-	VADDPS       Z20, Z7, Z7
-	VADDPS       Z20, Z9, Z9
-	VADDPS       Z20, Z11, Z11
-	VADDPS       Z20, Z13, Z13
-	VADDPS       Z20, Z15, Z15
-	VADDPS       Z20, Z17, Z17
-	VADDPS       Z20, Z19, Z19
+
+scaled252:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased252
+	VMOVUPS   (CX), Z20
+	VADDPS    Z20, Z0, Z0
+	VADDPS    Z20, Z2, Z2
+	VADDPS    Z20, Z4, Z4
+	VADDPS    Z20, Z6, Z6
+	VADDPS    Z20, Z8, Z8
+	VADDPS    Z20, Z10, Z10
+	VADDPS    Z20, Z12, Z12
+	VADDPS    Z20, Z14, Z14
+	VADDPS    Z20, Z16, Z16
+	VADDPS    Z20, Z18, Z18
+	VMOVUPS.Z 64(CX), K1, Z20
+	VADDPS    Z20, Z1, Z1
+	VADDPS    Z20, Z3, Z3
+	VADDPS    Z20, Z5, Z5
+	VADDPS    Z20, Z7, Z7
+	VADDPS    Z20, Z9, Z9
+	VADDPS    Z20, Z11, Z11
+	VADDPS    Z20, Z13, Z13
+	VADDPS    Z20, Z15, Z15
+	VADDPS    Z20, Z17, Z17
+	VADDPS    Z20, Z19, Z19
 
 biased252:
-	TESTQ     DX, DX
-	JZ        added252
-	VMOVUPS   (DX), Z20
-	VADDPS    Z20, Z0, Z0
-	VMOVUPS.Z 64(DX), K1, Z20
-	VADDPS    Z20, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z20
-	VADDPS    Z20, Z2, Z2
-	VMOVUPS.Z 64(DX), K1, Z20
-	VADDPS    Z20, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z20
-	VADDPS    Z20, Z4, Z4
-	VMOVUPS.Z 64(DX), K1, Z20
-	VADDPS    Z20, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z20
-	VADDPS    Z20, Z6, Z6
-	VMOVUPS.Z 64(DX), K1, Z20
-	VADDPS    Z20, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z20
-	VADDPS    Z20, Z8, Z8
-	VMOVUPS.Z 64(DX), K1, Z20
-	VADDPS    Z20, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z20
-	VADDPS    Z20, Z10, Z10
-	VMOVUPS.Z 64(DX), K1, Z20
-	VADDPS    Z20, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z20
-	VADDPS    Z20, Z12, Z12
-	VMOVUPS.Z 64(DX), K1, Z20
-	VADDPS    Z20, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z20
-	VADDPS    Z20, Z14, Z14
-	VMOVUPS.Z 64(DX), K1, Z20
-	VADDPS    Z20, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z20
-	VADDPS    Z20, Z16, Z16
-	VMOVUPS.Z 64(DX), K1, Z20
-	VADDPS    Z20, Z17, Z17
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z20
-	VADDPS    Z20, Z18, Z18
-	VMOVUPS.Z 64(DX), K1, Z20
-	VADDPS    Z20, Z19, Z19
+	TESTQ  DX, DX
+	JZ     added252
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, Z4
+	VADDPS 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, Z6
+	VADDPS 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, Z8
+	VADDPS 64(DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPS (DX), Z10, Z10
+	VADDPS 64(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPS (DX), Z12, Z12
+	VADDPS 64(DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPS (DX), Z14, Z14
+	VADDPS 64(DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPS (DX), Z16, Z16
+	VADDPS 64(DX), Z17, K1, Z17
+	ADDQ   BX, DX
+	VADDPS (DX), Z18, Z18
+	VADDPS 64(DX), Z19, K1, Z19
 
 added252:
 	CMPQ   112(AX), $0x00
@@ -17663,6 +17439,9 @@ partial254:
 	MOVQ         56(AX), R11
 	DECQ         R12
 	JNZ          partial254
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled255
 	VBROADCASTSS 80(AX), Z22
 	VMULPS       Z22, Z0, Z0
 	VMULPS       Z22, Z1, Z1
@@ -17686,93 +17465,73 @@ partial254:
 	VMULPS       Z22, Z19, Z19
 	VMULPS       Z22, Z20, Z20
 	VMULPS       Z22, Z21, Z21
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased255
-	VMOVUPS      (CX), Z22
-	VADDPS       Z22, Z0, Z0
-	VADDPS       Z22, Z2, Z2
-	VADDPS       Z22, Z4, Z4
-	VADDPS       Z22, Z6, Z6
-	VADDPS       Z22, Z8, Z8
-	VADDPS       Z22, Z10, Z10
-	VADDPS       Z22, Z12, Z12
-	VADDPS       Z22, Z14, Z14
-	VADDPS       Z22, Z16, Z16
-	VADDPS       Z22, Z18, Z18
-	VADDPS       Z22, Z20, Z20
-	VMOVUPS.Z    64(CX), K1, Z22
-	VADDPS       Z22, Z1, Z1
-	VADDPS       Z22, Z3, Z3
-	VADDPS       Z22, Z5, Z5
-	VADDPS       Z22, Z7, Z7
-	VADDPS       Z22, Z9, Z9
-	VADDPS       Z22, Z11, Z11
-	VADDPS       Z22, Z13, Z13
-	VADDPS       Z22, Z15, Z15
-	VADDPS       Z22, Z17, Z17
-	VADDPS       Z22, Z19, Z19
-	VADDPS       Z22, Z21, Z21
+
+scaled255:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased255
+	VMOVUPS   (CX), Z22
+	VADDPS    Z22, Z0, Z0
+	VADDPS    Z22, Z2, Z2
+	VADDPS    Z22, Z4, Z4
+	VADDPS    Z22, Z6, Z6
+	VADDPS    Z22, Z8, Z8
+	VADDPS    Z22, Z10, Z10
+	VADDPS    Z22, Z12, Z12
+	VADDPS    Z22, Z14, Z14
+	VADDPS    Z22, Z16, Z16
+	VADDPS    Z22, Z18, Z18
+	VADDPS    Z22, Z20, Z20
+	VMOVUPS.Z 64(CX), K1, Z22
+	VADDPS    Z22, Z1, Z1
+	VADDPS    Z22, Z3, Z3
+	VADDPS    Z22, Z5, Z5
+	VADDPS    Z22, Z7, Z7
+	VADDPS    Z22, Z9, Z9
+	VADDPS    Z22, Z11, Z11
+	VADDPS    Z22, Z13, Z13
+	VADDPS    Z22, Z15, Z15
+	VADDPS    Z22, Z17, Z17
+	VADDPS    Z22, Z19, Z19
+	VADDPS    Z22, Z21, Z21
 
 biased255:
-	TESTQ     DX, DX
-	JZ        added255
-	VMOVUPS   (DX), Z22
-	VADDPS    Z22, Z0, Z0
-	VMOVUPS.Z 64(DX), K1, Z22
-	VADDPS    Z22, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z22
-	VADDPS    Z22, Z2, Z2
-	VMOVUPS.Z 64(DX), K1, Z22
-	VADDPS    Z22, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z22
-	VADDPS    Z22, Z4, Z4
-	VMOVUPS.Z 64(DX), K1, Z22
-	VADDPS    Z22, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z22
-	VADDPS    Z22, Z6, Z6
-	VMOVUPS.Z 64(DX), K1, Z22
-	VADDPS    Z22, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z22
-	VADDPS    Z22, Z8, Z8
-	VMOVUPS.Z 64(DX), K1, Z22
-	VADDPS    Z22, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z22
-	VADDPS    Z22, Z10, Z10
-	VMOVUPS.Z 64(DX), K1, Z22
-	VADDPS    Z22, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z22
-	VADDPS    Z22, Z12, Z12
-	VMOVUPS.Z 64(DX), K1, Z22
-	VADDPS    Z22, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z22
-	VADDPS    Z22, Z14, Z14
-	VMOVUPS.Z 64(DX), K1, Z22
-	VADDPS    Z22, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z22
-	VADDPS    Z22, Z16, Z16
-	VMOVUPS.Z 64(DX), K1, Z22
-	VADDPS    Z22, Z17, Z17
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z22
-	VADDPS    Z22, Z18, Z18
-	VMOVUPS.Z 64(DX), K1, Z22
-	VADDPS    Z22, Z19, Z19
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z22
-	VADDPS    Z22, Z20, Z20
-	VMOVUPS.Z 64(DX), K1, Z22
-	VADDPS    Z22, Z21, Z21
+	TESTQ  DX, DX
+	JZ     added255
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, Z4
+	VADDPS 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, Z6
+	VADDPS 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, Z8
+	VADDPS 64(DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPS (DX), Z10, Z10
+	VADDPS 64(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPS (DX), Z12, Z12
+	VADDPS 64(DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPS (DX), Z14, Z14
+	VADDPS 64(DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPS (DX), Z16, Z16
+	VADDPS 64(DX), Z17, K1, Z17
+	ADDQ   BX, DX
+	VADDPS (DX), Z18, Z18
+	VADDPS 64(DX), Z19, K1, Z19
+	ADDQ   BX, DX
+	VADDPS (DX), Z20, Z20
+	VADDPS 64(DX), Z21, K1, Z21
 
 added255:
 	CMPQ   112(AX), $0x00
@@ -17977,6 +17736,9 @@ partial257:
 	MOVQ         56(AX), R11
 	DECQ         R12
 	JNZ          partial257
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled258
 	VBROADCASTSS 80(AX), Z24
 	VMULPS       Z24, Z0, Z0
 	VMULPS       Z24, Z1, Z1
@@ -18002,100 +17764,78 @@ partial257:
 	VMULPS       Z24, Z21, Z21
 	VMULPS       Z24, Z22, Z22
 	VMULPS       Z24, Z23, Z23
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased258
-	VMOVUPS      (CX), Z24
-	VADDPS       Z24, Z0, Z0
-	VADDPS       Z24, Z2, Z2
-	VADDPS       Z24, Z4, Z4
-	VADDPS       Z24, Z6, Z6
-	VADDPS       Z24, Z8, Z8
-	VADDPS       Z24, Z10, Z10
-	VADDPS       Z24, Z12, Z12
-	VADDPS       Z24, Z14, Z14
-	VADDPS       Z24, Z16, Z16
-	VADDPS       Z24, Z18, Z18
-	VADDPS       Z24, Z20, Z20
-	VADDPS       Z24, Z22, Z22
-	VMOVUPS.Z    64(CX), K1, Z24
-	VADDPS       Z24, Z1, Z1
-	VADDPS       Z24, Z3, Z3
-	VADDPS       Z24, Z5, Z5
-	VADDPS       Z24, Z7, Z7
-	VADDPS       Z24, Z9, Z9
-	VADDPS       Z24, Z11, Z11
-	VADDPS       Z24, Z13, Z13
-	VADDPS       Z24, Z15, Z15
-	VADDPS       Z24, Z17, Z17
-	VADDPS       Z24, Z19, Z19
-	VADDPS       Z24, Z21, Z21
-	VADDPS       Z24, Z23, Z23
+
+scaled258:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased258
+	VMOVUPS   (CX), Z24
+	VADDPS    Z24, Z0, Z0
+	VADDPS    Z24, Z2, Z2
+	VADDPS    Z24, Z4, Z4
+	VADDPS    Z24, Z6, Z6
+	VADDPS    Z24, Z8, Z8
+	VADDPS    Z24, Z10, Z10
+	VADDPS    Z24, Z12, Z12
+	VADDPS    Z24, Z14, Z14
+	VADDPS    Z24, Z16, Z16
+	VADDPS    Z24, Z18, Z18
+	VADDPS    Z24, Z20, Z20
+	VADDPS    Z24, Z22, Z22
+	VMOVUPS.Z 64(CX), K1, Z24
+	VADDPS    Z24, Z1, Z1
+	VADDPS    Z24, Z3, Z3
+	VADDPS    Z24, Z5, Z5
+	VADDPS    Z24, Z7, Z7
+	VADDPS    Z24, Z9, Z9
+	VADDPS    Z24, Z11, Z11
+	VADDPS    Z24, Z13, Z13
+	VADDPS    Z24, Z15, Z15
+	VADDPS    Z24, Z17, Z17
+	VADDPS    Z24, Z19, Z19
+	VADDPS    Z24, Z21, Z21
+	VADDPS    Z24, Z23, Z23
 
 biased258:
-	TESTQ     DX, DX
-	JZ        added258
-	VMOVUPS   (DX), Z24
-	VADDPS    Z24, Z0, Z0
-	VMOVUPS.Z 64(DX), K1, Z24
-	VADDPS    Z24, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z24
-	VADDPS    Z24, Z2, Z2
-	VMOVUPS.Z 64(DX), K1, Z24
-	VADDPS    Z24, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z24
-	VADDPS    Z24, Z4, Z4
-	VMOVUPS.Z 64(DX), K1, Z24
-	VADDPS    Z24, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z24
-	VADDPS    Z24, Z6, Z6
-	VMOVUPS.Z 64(DX), K1, Z24
-	VADDPS    Z24, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z24
-	VADDPS    Z24, Z8, Z8
-	VMOVUPS.Z 64(DX), K1, Z24
-	VADDPS    Z24, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z24
-	VADDPS    Z24, Z10, Z10
-	VMOVUPS.Z 64(DX), K1, Z24
-	VADDPS    Z24, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z24
-	VADDPS    Z24, Z12, Z12
-	VMOVUPS.Z 64(DX), K1, Z24
-	VADDPS    Z24, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z24
-	VADDPS    Z24, Z14, Z14
-	VMOVUPS.Z 64(DX), K1, Z24
-	VADDPS    Z24, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z24
-	VADDPS    Z24, Z16, Z16
-	VMOVUPS.Z 64(DX), K1, Z24
-	VADDPS    Z24, Z17, Z17
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z24
-	VADDPS    Z24, Z18, Z18
-	VMOVUPS.Z 64(DX), K1, Z24
-	VADDPS    Z24, Z19, Z19
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z24
-	VADDPS    Z24, Z20, Z20
-	VMOVUPS.Z 64(DX), K1, Z24
-	VADDPS    Z24, Z21, Z21
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z24
-	VADDPS    Z24, Z22, Z22
-	VMOVUPS.Z 64(DX), K1, Z24
-	VADDPS    Z24, Z23, Z23
+	TESTQ  DX, DX
+	JZ     added258
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, Z4
+	VADDPS 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, Z6
+	VADDPS 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, Z8
+	VADDPS 64(DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPS (DX), Z10, Z10
+	VADDPS 64(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPS (DX), Z12, Z12
+	VADDPS 64(DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPS (DX), Z14, Z14
+	VADDPS 64(DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPS (DX), Z16, Z16
+	VADDPS 64(DX), Z17, K1, Z17
+	ADDQ   BX, DX
+	VADDPS (DX), Z18, Z18
+	VADDPS 64(DX), Z19, K1, Z19
+	ADDQ   BX, DX
+	VADDPS (DX), Z20, Z20
+	VADDPS 64(DX), Z21, K1, Z21
+	ADDQ   BX, DX
+	VADDPS (DX), Z22, Z22
+	VADDPS 64(DX), Z23, K1, Z23
 
 added258:
 	CMPQ   112(AX), $0x00
@@ -18313,6 +18053,9 @@ partial260:
 	MOVQ         56(AX), R11
 	DECQ         R12
 	JNZ          partial260
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled261
 	VBROADCASTSS 80(AX), Z26
 	VMULPS       Z26, Z0, Z0
 	VMULPS       Z26, Z1, Z1
@@ -18340,107 +18083,83 @@ partial260:
 	VMULPS       Z26, Z23, Z23
 	VMULPS       Z26, Z24, Z24
 	VMULPS       Z26, Z25, Z25
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased261
-	VMOVUPS      (CX), Z26
-	VADDPS       Z26, Z0, Z0
-	VADDPS       Z26, Z2, Z2
-	VADDPS       Z26, Z4, Z4
-	VADDPS       Z26, Z6, Z6
-	VADDPS       Z26, Z8, Z8
-	VADDPS       Z26, Z10, Z10
-	VADDPS       Z26, Z12, Z12
-	VADDPS       Z26, Z14, Z14
-	VADDPS       Z26, Z16, Z16
-	VADDPS       Z26, Z18, Z18
-	VADDPS       Z26, Z20, Z20
-	VADDPS       Z26, Z22, Z22
-	VADDPS       Z26, Z24, Z24
-	VMOVUPS.Z    64(CX), K1, Z26
-	VADDPS       Z26, Z1, Z1
-	VADDPS       Z26, Z3, Z3
-	VADDPS       Z26, Z5, Z5
-	VADDPS       Z26, Z7, Z7
-	VADDPS       Z26, Z9, Z9
-	VADDPS       Z26, Z11, Z11
-	VADDPS       Z26, Z13, Z13
-	VADDPS       Z26, Z15, Z15
-	VADDPS       Z26, Z17, Z17
-	VADDPS       Z26, Z19, Z19
-	VADDPS       Z26, Z21, Z21
-	VADDPS       Z26, Z23, Z23
-	VADDPS       Z26, Z25, Z25
+
+scaled261:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased261
+	VMOVUPS   (CX), Z26
+	VADDPS    Z26, Z0, Z0
+	VADDPS    Z26, Z2, Z2
+	VADDPS    Z26, Z4, Z4
+	VADDPS    Z26, Z6, Z6
+	VADDPS    Z26, Z8, Z8
+	VADDPS    Z26, Z10, Z10
+	VADDPS    Z26, Z12, Z12
+	VADDPS    Z26, Z14, Z14
+	VADDPS    Z26, Z16, Z16
+	VADDPS    Z26, Z18, Z18
+	VADDPS    Z26, Z20, Z20
+	VADDPS    Z26, Z22, Z22
+	VADDPS    Z26, Z24, Z24
+	VMOVUPS.Z 64(CX), K1, Z26
+	VADDPS    Z26, Z1, Z1
+	VADDPS    Z26, Z3, Z3
+	VADDPS    Z26, Z5, Z5
+	VADDPS    Z26, Z7, Z7
+	VADDPS    Z26, Z9, Z9
+	VADDPS    Z26, Z11, Z11
+	VADDPS    Z26, Z13, Z13
+	VADDPS    Z26, Z15, Z15
+	VADDPS    Z26, Z17, Z17
+	VADDPS    Z26, Z19, Z19
+	VADDPS    Z26, Z21, Z21
+	VADDPS    Z26, Z23, Z23
+	VADDPS    Z26, Z25, Z25
 
 biased261:
-	TESTQ     DX, DX
-	JZ        added261
-	VMOVUPS   (DX), Z26
-	VADDPS    Z26, Z0, Z0
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z26
-	VADDPS    Z26, Z2, Z2
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z26
-	VADDPS    Z26, Z4, Z4
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z26
-	VADDPS    Z26, Z6, Z6
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z26
-	VADDPS    Z26, Z8, Z8
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z26
-	VADDPS    Z26, Z10, Z10
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z26
-	VADDPS    Z26, Z12, Z12
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z26
-	VADDPS    Z26, Z14, Z14
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z26
-	VADDPS    Z26, Z16, Z16
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z17, Z17
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z26
-	VADDPS    Z26, Z18, Z18
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z19, Z19
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z26
-	VADDPS    Z26, Z20, Z20
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z21, Z21
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z26
-	VADDPS    Z26, Z22, Z22
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z23, Z23
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z26
-	VADDPS    Z26, Z24, Z24
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z25, Z25
+	TESTQ  DX, DX
+	JZ     added261
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, Z4
+	VADDPS 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, Z6
+	VADDPS 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, Z8
+	VADDPS 64(DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPS (DX), Z10, Z10
+	VADDPS 64(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPS (DX), Z12, Z12
+	VADDPS 64(DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPS (DX), Z14, Z14
+	VADDPS 64(DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPS (DX), Z16, Z16
+	VADDPS 64(DX), Z17, K1, Z17
+	ADDQ   BX, DX
+	VADDPS (DX), Z18, Z18
+	VADDPS 64(DX), Z19, K1, Z19
+	ADDQ   BX, DX
+	VADDPS (DX), Z20, Z20
+	VADDPS 64(DX), Z21, K1, Z21
+	ADDQ   BX, DX
+	VADDPS (DX), Z22, Z22
+	VADDPS 64(DX), Z23, K1, Z23
+	ADDQ   BX, DX
+	VADDPS (DX), Z24, Z24
+	VADDPS 64(DX), Z25, K1, Z25
 
 added261:
 	CMPQ   112(AX), $0x00
@@ -18671,6 +18390,9 @@ partial263:
 	MOVQ         56(AX), R11
 	DECQ         R12
 	JNZ          partial263
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled264
 	VBROADCASTSS 80(AX), Z28
 	VMULPS       Z28, Z0, Z0
 	VMULPS       Z28, Z1, Z1
@@ -18700,114 +18422,88 @@ partial263:
 	VMULPS       Z28, Z25, Z25
 	VMULPS       Z28, Z26, Z26
 	VMULPS       Z28, Z27, Z27
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased264
-	VMOVUPS      (CX), Z28
-	VADDPS       Z28, Z0, Z0
-	VADDPS       Z28, Z2, Z2
-	VADDPS       Z28, Z4, Z4
-	VADDPS       Z28, Z6, Z6
-	VADDPS       Z28, Z8, Z8
-	VADDPS       Z28, Z10, Z10
-	VADDPS       Z28, Z12, Z12
-	VADDPS       Z28, Z14, Z14
-	VADDPS       Z28, Z16, Z16
-	VADDPS       Z28, Z18, Z18
-	VADDPS       Z28, Z20, Z20
-	VADDPS       Z28, Z22, Z22
-	VADDPS       Z28, Z24, Z24
-	VADDPS       Z28, Z26, Z26
-	VMOVUPS.Z    64(CX), K1, Z28
-	VADDPS       Z28, Z1, Z1
-	VADDPS       Z28, Z3, Z3
-	VADDPS       Z28, Z5, Z5
-	VADDPS       Z28, Z7, Z7
-	VADDPS       Z28, Z9, Z9
-	VADDPS       Z28, Z11, Z11
-	VADDPS       Z28, Z13, Z13
-	VADDPS       Z28, Z15, Z15
-	VADDPS       Z28, Z17, Z17
-	VADDPS       Z28, Z19, Z19
-	VADDPS       Z28, Z21, Z21
-	VADDPS       Z28, Z23, Z23
-	VADDPS       Z28, Z25, Z25
-	VADDPS       Z28, Z27, Z27
+
+scaled264:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased264
+	VMOVUPS   (CX), Z28
+	VADDPS    Z28, Z0, Z0
+	VADDPS    Z28, Z2, Z2
+	VADDPS    Z28, Z4, Z4
+	VADDPS    Z28, Z6, Z6
+	VADDPS    Z28, Z8, Z8
+	VADDPS    Z28, Z10, Z10
+	VADDPS    Z28, Z12, Z12
+	VADDPS    Z28, Z14, Z14
+	VADDPS    Z28, Z16, Z16
+	VADDPS    Z28, Z18, Z18
+	VADDPS    Z28, Z20, Z20
+	VADDPS    Z28, Z22, Z22
+	VADDPS    Z28, Z24, Z24
+	VADDPS    Z28, Z26, Z26
+	VMOVUPS.Z 64(CX), K1, Z28
+	VADDPS    Z28, Z1, Z1
+	VADDPS    Z28, Z3, Z3
+	VADDPS    Z28, Z5, Z5
+	VADDPS    Z28, Z7, Z7
+	VADDPS    Z28, Z9, Z9
+	VADDPS    Z28, Z11, Z11
+	VADDPS    Z28, Z13, Z13
+	VADDPS    Z28, Z15, Z15
+	VADDPS    Z28, Z17, Z17
+	VADDPS    Z28, Z19, Z19
+	VADDPS    Z28, Z21, Z21
+	VADDPS    Z28, Z23, Z23
+	VADDPS    Z28, Z25, Z25
+	VADDPS    Z28, Z27, Z27
 
 biased264:
-	TESTQ     DX, DX
-	JZ        added264
-	VMOVUPS   (DX), Z28
-	VADDPS    Z28, Z0, Z0
-	VMOVUPS.Z 64(DX), K1, Z28
-	VADDPS    Z28, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z28
-	VADDPS    Z28, Z2, Z2
-	VMOVUPS.Z 64(DX), K1, Z28
-	VADDPS    Z28, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z28
-	VADDPS    Z28, Z4, Z4
-	VMOVUPS.Z 64(DX), K1, Z28
-	VADDPS    Z28, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z28
-	VADDPS    Z28, Z6, Z6
-	VMOVUPS.Z 64(DX), K1, Z28
-	VADDPS    Z28, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z28
-	VADDPS    Z28, Z8, Z8
-	VMOVUPS.Z 64(DX), K1, Z28
-	VADDPS    Z28, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z28
-	VADDPS    Z28, Z10, Z10
-	VMOVUPS.Z 64(DX), K1, Z28
-	VADDPS    Z28, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z28
-	VADDPS    Z28, Z12, Z12
-	VMOVUPS.Z 64(DX), K1, Z28
-	VADDPS    Z28, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z28
-	VADDPS    Z28, Z14, Z14
-	VMOVUPS.Z 64(DX), K1, Z28
-	VADDPS    Z28, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z28
-	VADDPS    Z28, Z16, Z16
-	VMOVUPS.Z 64(DX), K1, Z28
-	VADDPS    Z28, Z17, Z17
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z28
-	VADDPS    Z28, Z18, Z18
-	VMOVUPS.Z 64(DX), K1, Z28
-	VADDPS    Z28, Z19, Z19
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z28
-	VADDPS    Z28, Z20, Z20
-	VMOVUPS.Z 64(DX), K1, Z28
-	VADDPS    Z28, Z21, Z21
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z28
-	VADDPS    Z28, Z22, Z22
-	VMOVUPS.Z 64(DX), K1, Z28
-	VADDPS    Z28, Z23, Z23
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z28
-	VADDPS    Z28, Z24, Z24
-	VMOVUPS.Z 64(DX), K1, Z28
-	VADDPS    Z28, Z25, Z25
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z28
-	VADDPS    Z28, Z26, Z26
-	VMOVUPS.Z 64(DX), K1, Z28
-	VADDPS    Z28, Z27, Z27
+	TESTQ  DX, DX
+	JZ     added264
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, Z4
+	VADDPS 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, Z6
+	VADDPS 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, Z8
+	VADDPS 64(DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPS (DX), Z10, Z10
+	VADDPS 64(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPS (DX), Z12, Z12
+	VADDPS 64(DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPS (DX), Z14, Z14
+	VADDPS 64(DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPS (DX), Z16, Z16
+	VADDPS 64(DX), Z17, K1, Z17
+	ADDQ   BX, DX
+	VADDPS (DX), Z18, Z18
+	VADDPS 64(DX), Z19, K1, Z19
+	ADDQ   BX, DX
+	VADDPS (DX), Z20, Z20
+	VADDPS 64(DX), Z21, K1, Z21
+	ADDQ   BX, DX
+	VADDPS (DX), Z22, Z22
+	VADDPS 64(DX), Z23, K1, Z23
+	ADDQ   BX, DX
+	VADDPS (DX), Z24, Z24
+	VADDPS 64(DX), Z25, K1, Z25
+	ADDQ   BX, DX
+	VADDPS (DX), Z26, Z26
+	VADDPS 64(DX), Z27, K1, Z27
 
 added264:
 	CMPQ   112(AX), $0x00
@@ -18958,26 +18654,29 @@ summed265:
 	VADDPS       Z5, Z1, Z1
 	VADDPS       Z6, Z0, Z0
 	VADDPS       Z7, Z1, Z1
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled266
 	VBROADCASTSS 80(AX), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased266
-	VMOVUPS      (CX), Z2
-	VADDPS       Z2, Z0, Z0
-	VMOVUPS.Z    64(CX), K1, Z2
-	VADDPS       Z2, Z1, Z1
+
+scaled266:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased266
+	VMOVUPS   (CX), Z2
+	VADDPS    Z2, Z0, Z0
+	VMOVUPS.Z 64(CX), K1, Z2
+	VADDPS    Z2, Z1, Z1
 
 biased266:
-	TESTQ     DX, DX
-	JZ        added266
-	VMOVUPS   (DX), Z2
-	VADDPS    Z2, Z0, Z0
-	VMOVUPS.Z 64(DX), K1, Z2
-	VADDPS    Z2, Z1, Z1
+	TESTQ  DX, DX
+	JZ     added266
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
 
 added266:
 	CMPQ   112(AX), $0x00
@@ -19064,35 +18763,36 @@ summed267:
 	VADDPS       Z5, Z1, Z1
 	VADDPS       Z6, Z2, Z2
 	VADDPS       Z7, Z3, Z3
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled268
 	VBROADCASTSS 80(AX), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
 	VMULPS       Z4, Z2, Z2
 	VMULPS       Z4, Z3, Z3
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased268
-	VMOVUPS      (CX), Z4
-	VADDPS       Z4, Z0, Z0
-	VADDPS       Z4, Z2, Z2
-	VMOVUPS.Z    64(CX), K1, Z4
-	VADDPS       Z4, Z1, Z1
-	VADDPS       Z4, Z3, Z3
+
+scaled268:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased268
+	VMOVUPS   (CX), Z4
+	VADDPS    Z4, Z0, Z0
+	VADDPS    Z4, Z2, Z2
+	VMOVUPS.Z 64(CX), K1, Z4
+	VADDPS    Z4, Z1, Z1
+	VADDPS    Z4, Z3, Z3
 
 biased268:
-	TESTQ     DX, DX
-	JZ        added268
-	VMOVUPS   (DX), Z4
-	VADDPS    Z4, Z0, Z0
-	VMOVUPS.Z 64(DX), K1, Z4
-	VADDPS    Z4, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z4
-	VADDPS    Z4, Z2, Z2
-	VMOVUPS.Z 64(DX), K1, Z4
-	VADDPS    Z4, Z3, Z3
+	TESTQ  DX, DX
+	JZ     added268
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
 
 added268:
 	CMPQ   112(AX), $0x00
@@ -19157,26 +18857,29 @@ partial269:
 	MOVQ         56(AX), DI
 	DECQ         R8
 	JNZ          partial269
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled270
 	VBROADCASTSS 80(AX), Z2
 	VMULPS       Z2, Z0, Z0
 	VMULPS       Z2, Z1, Z1
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased270
-	VMOVUPS      (CX), Z2
-	VADDPS       Z2, Z0, Z0
-	VMOVUPS.Z    64(CX), K1, Z2
-	VADDPS       Z2, Z1, Z1
+
+scaled270:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased270
+	VMOVUPS   (CX), Z2
+	VADDPS    Z2, Z0, Z0
+	VMOVUPS.Z 64(CX), K1, Z2
+	VADDPS    Z2, Z1, Z1
 
 biased270:
-	TESTQ     DX, DX
-	JZ        added270
-	VMOVUPS   (DX), Z2
-	VADDPS    Z2, Z0, Z0
-	VMOVUPS.Z 64(DX), K1, Z2
-	VADDPS    Z2, Z1, Z1
+	TESTQ  DX, DX
+	JZ     added270
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
 
 added270:
 	CMPQ   112(AX), $0x00
@@ -19241,35 +18944,36 @@ partial271:
 	MOVQ         56(AX), R8
 	DECQ         R9
 	JNZ          partial271
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled272
 	VBROADCASTSS 80(AX), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
 	VMULPS       Z4, Z2, Z2
 	VMULPS       Z4, Z3, Z3
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased272
-	VMOVUPS      (CX), Z4
-	VADDPS       Z4, Z0, Z0
-	VADDPS       Z4, Z2, Z2
-	VMOVUPS.Z    64(CX), K1, Z4
-	VADDPS       Z4, Z1, Z1
-	VADDPS       Z4, Z3, Z3
+
+scaled272:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased272
+	VMOVUPS   (CX), Z4
+	VADDPS    Z4, Z0, Z0
+	VADDPS    Z4, Z2, Z2
+	VMOVUPS.Z 64(CX), K1, Z4
+	VADDPS    Z4, Z1, Z1
+	VADDPS    Z4, Z3, Z3
 
 biased272:
-	TESTQ     DX, DX
-	JZ        added272
-	VMOVUPS   (DX), Z4
-	VADDPS    Z4, Z0, Z0
-	VMOVUPS.Z 64(DX), K1, Z4
-	VADDPS    Z4, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z4
-	VADDPS    Z4, Z2, Z2
-	VMOVUPS.Z 64(DX), K1, Z4
-	VADDPS    Z4, Z3, Z3
+	TESTQ  DX, DX
+	JZ     added272
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
 
 added272:
 	CMPQ   112(AX), $0x00
@@ -19358,6 +19062,9 @@ partial274:
 	MOVQ         56(AX), R8
 	DECQ         R9
 	JNZ          partial274
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled275
 	VBROADCASTSS 80(AX), Z6
 	VMULPS       Z6, Z0, Z0
 	VMULPS       Z6, Z1, Z1
@@ -19365,37 +19072,33 @@ partial274:
 	VMULPS       Z6, Z3, Z3
 	VMULPS       Z6, Z4, Z4
 	VMULPS       Z6, Z5, Z5
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased275
-	VMOVUPS      (CX), Z6
-	VADDPS       Z6, Z0, Z0
-	VADDPS       Z6, Z2, Z2
-	VADDPS       Z6, Z4, Z4
-	VMOVUPS.Z    64(CX), K1, Z6
-	VADDPS       Z6, Z1, Z1
-	VADDPS       Z6, Z3, Z3
-	VADDPS       Z6, Z5, Z5
+
+scaled275:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased275
+	VMOVUPS   (CX), Z6
+	VADDPS    Z6, Z0, Z0
+	VADDPS    Z6, Z2, Z2
+	VADDPS    Z6, Z4, Z4
+	VMOVUPS.Z 64(CX), K1, Z6
+	VADDPS    Z6, Z1, Z1
+	VADDPS    Z6, Z3, Z3
+	VADDPS    Z6, Z5, Z5
 
 biased275:
-	TESTQ     DX, DX
-	JZ        added275
-	VMOVUPS   (DX), Z6
-	VADDPS    Z6, Z0, Z0
-	VMOVUPS.Z 64(DX), K1, Z6
-	VADDPS    Z6, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z6
-	VADDPS    Z6, Z2, Z2
-	VMOVUPS.Z 64(DX), K1, Z6
-	VADDPS    Z6, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z6
-	VADDPS    Z6, Z4, Z4
-	VMOVUPS.Z 64(DX), K1, Z6
-	VADDPS    Z6, Z5, Z5
+	TESTQ  DX, DX
+	JZ     added275
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, Z4
+	VADDPS 64(DX), Z5, K1, Z5
 
 added275:
 	CMPQ   112(AX), $0x00
@@ -19498,6 +19201,9 @@ partial277:
 	MOVQ         56(AX), R9
 	DECQ         R10
 	JNZ          partial277
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled278
 	VBROADCASTSS 80(AX), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
@@ -19507,44 +19213,38 @@ partial277:
 	VMULPS       Z8, Z5, Z5
 	VMULPS       Z8, Z6, Z6
 	VMULPS       Z8, Z7, Z7
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased278
-	VMOVUPS      (CX), Z8
-	VADDPS       Z8, Z0, Z0
-	VADDPS       Z8, Z2, Z2
-	VADDPS       Z8, Z4, Z4
-	VADDPS       Z8, Z6, Z6
-	VMOVUPS.Z    64(CX), K1, Z8
-	VADDPS       Z8, Z1, Z1
-	VADDPS       Z8, Z3, Z3
-	VADDPS       Z8, Z5, Z5
-	VADDPS       Z8, Z7, Z7
+
+scaled278:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased278
+	VMOVUPS   (CX), Z8
+	VADDPS    Z8, Z0, Z0
+	VADDPS    Z8, Z2, Z2
+	VADDPS    Z8, Z4, Z4
+	VADDPS    Z8, Z6, Z6
+	VMOVUPS.Z 64(CX), K1, Z8
+	VADDPS    Z8, Z1, Z1
+	VADDPS    Z8, Z3, Z3
+	VADDPS    Z8, Z5, Z5
+	VADDPS    Z8, Z7, Z7
 
 biased278:
-	TESTQ     DX, DX
-	JZ        added278
-	VMOVUPS   (DX), Z8
-	VADDPS    Z8, Z0, Z0
-	VMOVUPS.Z 64(DX), K1, Z8
-	VADDPS    Z8, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z8
-	VADDPS    Z8, Z2, Z2
-	VMOVUPS.Z 64(DX), K1, Z8
-	VADDPS    Z8, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z8
-	VADDPS    Z8, Z4, Z4
-	VMOVUPS.Z 64(DX), K1, Z8
-	VADDPS    Z8, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z8
-	VADDPS    Z8, Z6, Z6
-	VMOVUPS.Z 64(DX), K1, Z8
-	VADDPS    Z8, Z7, Z7
+	TESTQ  DX, DX
+	JZ     added278
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, Z4
+	VADDPS 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, Z6
+	VADDPS 64(DX), Z7, K1, Z7
 
 added278:
 	CMPQ   112(AX), $0x00
@@ -19660,6 +19360,9 @@ partial280:
 	MOVQ         56(AX), R9
 	DECQ         R10
 	JNZ          partial280
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled281
 	VBROADCASTSS 80(AX), Z10
 	VMULPS       Z10, Z0, Z0
 	VMULPS       Z10, Z1, Z1
@@ -19671,51 +19374,43 @@ partial280:
 	VMULPS       Z10, Z7, Z7
 	VMULPS       Z10, Z8, Z8
 	VMULPS       Z10, Z9, Z9
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased281
-	VMOVUPS      (CX), Z10
-	VADDPS       Z10, Z0, Z0
-	VADDPS       Z10, Z2, Z2
-	VADDPS       Z10, Z4, Z4
-	VADDPS       Z10, Z6, Z6
-	VADDPS       Z10, Z8, Z8
-	VMOVUPS.Z    64(CX), K1, Z10
-	VADDPS       Z10, Z1, Z1
-	VADDPS       Z10, Z3, Z3
-	VADDPS       Z10, Z5, Z5
-	VADDPS       Z10, Z7, Z7
-	VADDPS       Z10, Z9, Z9
+
+scaled281:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased281
+	VMOVUPS   (CX), Z10
+	VADDPS    Z10, Z0, Z0
+	VADDPS    Z10, Z2, Z2
+	VADDPS    Z10, Z4, Z4
+	VADDPS    Z10, Z6, Z6
+	VADDPS    Z10, Z8, Z8
+	VMOVUPS.Z 64(CX), K1, Z10
+	VADDPS    Z10, Z1, Z1
+	VADDPS    Z10, Z3, Z3
+	VADDPS    Z10, Z5, Z5
+	VADDPS    Z10, Z7, Z7
+	VADDPS    Z10, Z9, Z9
 
 biased281:
-	TESTQ     DX, DX
-	JZ        added281
-	VMOVUPS   (DX), Z10
-	VADDPS    Z10, Z0, Z0
-	VMOVUPS.Z 64(DX), K1, Z10
-	VADDPS    Z10, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z10
-	VADDPS    Z10, Z2, Z2
-	VMOVUPS.Z 64(DX), K1, Z10
-	VADDPS    Z10, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z10
-	VADDPS    Z10, Z4, Z4
-	VMOVUPS.Z 64(DX), K1, Z10
-	VADDPS    Z10, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z10
-	VADDPS    Z10, Z6, Z6
-	VMOVUPS.Z 64(DX), K1, Z10
-	VADDPS    Z10, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z10
-	VADDPS    Z10, Z8, Z8
-	VMOVUPS.Z 64(DX), K1, Z10
-	VADDPS    Z10, Z9, Z9
+	TESTQ  DX, DX
+	JZ     added281
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, Z4
+	VADDPS 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, Z6
+	VADDPS 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, Z8
+	VADDPS 64(DX), Z9, K1, Z9
 
 added281:
 	CMPQ   112(AX), $0x00
@@ -19848,6 +19543,9 @@ partial283:
 	MOVQ         56(AX), R10
 	DECQ         R11
 	JNZ          partial283
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled284
 	VBROADCASTSS 80(AX), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
@@ -19861,58 +19559,48 @@ partial283:
 	VMULPS       Z12, Z9, Z9
 	VMULPS       Z12, Z10, Z10
 	VMULPS       Z12, Z11, Z11
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased284
-	VMOVUPS      (CX), Z12
-	VADDPS       Z12, Z0, Z0
-	VADDPS       Z12, Z2, Z2
-	VADDPS       Z12, Z4, Z4
-	VADDPS       Z12, Z6, Z6
-	VADDPS       Z12, Z8, Z8
-	VADDPS       Z12, Z10, Z10
-	VMOVUPS.Z    64(CX), K1, Z12
-	VADDPS       Z12, Z1, Z1
-	VADDPS       Z12, Z3, Z3
-	VADDPS       Z12, Z5, Z5
-	VADDPS       Z12, Z7, Z7
-	VADDPS       Z12, Z9, Z9
-	VADDPS       Z12, Z11, Z11
+
+scaled284:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased284
+	VMOVUPS   (CX), Z12
+	VADDPS    Z12, Z0, Z0
+	VADDPS    Z12, Z2, Z2
+	VADDPS    Z12, Z4, Z4
+	VADDPS    Z12, Z6, Z6
+	VADDPS    Z12, Z8, Z8
+	VADDPS    Z12, Z10, Z10
+	VMOVUPS.Z 64(CX), K1, Z12
+	VADDPS    Z12, Z1, Z1
+	VADDPS    Z12, Z3, Z3
+	VADDPS    Z12, Z5, Z5
+	VADDPS    Z12, Z7, Z7
+	VADDPS    Z12, Z9, Z9
+	VADDPS    Z12, Z11, Z11
 
 biased284:
-	TESTQ     DX, DX
-	JZ        added284
-	VMOVUPS   (DX), Z12
-	VADDPS    Z12, Z0, Z0
-	VMOVUPS.Z 64(DX), K1, Z12
-	VADDPS    Z12, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z12
-	VADDPS    Z12, Z2, Z2
-	VMOVUPS.Z 64(DX), K1, Z12
-	VADDPS    Z12, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z12
-	VADDPS    Z12, Z4, Z4
-	VMOVUPS.Z 64(DX), K1, Z12
-	VADDPS    Z12, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z12
-	VADDPS    Z12, Z6, Z6
-	VMOVUPS.Z 64(DX), K1, Z12
-	VADDPS    Z12, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z12
-	VADDPS    Z12, Z8, Z8
-	VMOVUPS.Z 64(DX), K1, Z12
-	VADDPS    Z12, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z12
-	VADDPS    Z12, Z10, Z10
-	VMOVUPS.Z 64(DX), K1, Z12
-	VADDPS    Z12, Z11, Z11
+	TESTQ  DX, DX
+	JZ     added284
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, Z4
+	VADDPS 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, Z6
+	VADDPS 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, Z8
+	VADDPS 64(DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPS (DX), Z10, Z10
+	VADDPS 64(DX), Z11, K1, Z11
 
 added284:
 	CMPQ   112(AX), $0x00
@@ -20058,6 +19746,9 @@ partial286:
 	MOVQ         56(AX), R10
 	DECQ         R11
 	JNZ          partial286
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled287
 	VBROADCASTSS 80(AX), Z14
 	VMULPS       Z14, Z0, Z0
 	VMULPS       Z14, Z1, Z1
@@ -20073,65 +19764,53 @@ partial286:
 	VMULPS       Z14, Z11, Z11
 	VMULPS       Z14, Z12, Z12
 	VMULPS       Z14, Z13, Z13
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased287
-	VMOVUPS      (CX), Z14
-	VADDPS       Z14, Z0, Z0
-	VADDPS       Z14, Z2, Z2
-	VADDPS       Z14, Z4, Z4
-	VADDPS       Z14, Z6, Z6
-	VADDPS       Z14, Z8, Z8
-	VADDPS       Z14, Z10, Z10
-	VADDPS       Z14, Z12, Z12
-	VMOVUPS.Z    64(CX), K1, Z14
-	VADDPS       Z14, Z1, Z1
-	VADDPS       Z14, Z3, Z3
-	VADDPS       Z14, Z5, Z5
-	VADDPS       Z14, Z7, Z7
-	VADDPS       Z14, Z9, Z9
-	VADDPS       Z14, Z11, Z11
-	VADDPS       Z14, Z13, Z13
+
+scaled287:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased287
+	VMOVUPS   (CX), Z14
+	VADDPS    Z14, Z0, Z0
+	VADDPS    Z14, Z2, Z2
+	VADDPS    Z14, Z4, Z4
+	VADDPS    Z14, Z6, Z6
+	VADDPS    Z14, Z8, Z8
+	VADDPS    Z14, Z10, Z10
+	VADDPS    Z14, Z12, Z12
+	VMOVUPS.Z 64(CX), K1, Z14
+	VADDPS    Z14, Z1, Z1
+	VADDPS    Z14, Z3, Z3
+	VADDPS    Z14, Z5, Z5
+	VADDPS    Z14, Z7, Z7
+	VADDPS    Z14, Z9, Z9
+	VADDPS    Z14, Z11, Z11
+	VADDPS    Z14, Z13, Z13
 
 biased287:
-	TESTQ     DX, DX
-	JZ        added287
-	VMOVUPS   (DX), Z14
-	VADDPS    Z14, Z0, Z0
-	VMOVUPS.Z 64(DX), K1, Z14
-	VADDPS    Z14, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z14
-	VADDPS    Z14, Z2, Z2
-	VMOVUPS.Z 64(DX), K1, Z14
-	VADDPS    Z14, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z14
-	VADDPS    Z14, Z4, Z4
-	VMOVUPS.Z 64(DX), K1, Z14
-	VADDPS    Z14, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z14
-	VADDPS    Z14, Z6, Z6
-	VMOVUPS.Z 64(DX), K1, Z14
-	VADDPS    Z14, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z14
-	VADDPS    Z14, Z8, Z8
-	VMOVUPS.Z 64(DX), K1, Z14
-	VADDPS    Z14, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z14
-	VADDPS    Z14, Z10, Z10
-	VMOVUPS.Z 64(DX), K1, Z14
-	VADDPS    Z14, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z14
-	VADDPS    Z14, Z12, Z12
-	VMOVUPS.Z 64(DX), K1, Z14
-	VADDPS    Z14, Z13, Z13
+	TESTQ  DX, DX
+	JZ     added287
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, Z4
+	VADDPS 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, Z6
+	VADDPS 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, Z8
+	VADDPS 64(DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPS (DX), Z10, Z10
+	VADDPS 64(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPS (DX), Z12, Z12
+	VADDPS 64(DX), Z13, K1, Z13
 
 added287:
 	CMPQ   112(AX), $0x00
@@ -20290,6 +19969,9 @@ partial289:
 	MOVQ         56(AX), R10
 	DECQ         R11
 	JNZ          partial289
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled290
 	VBROADCASTSS 80(AX), Z16
 	VMULPS       Z16, Z0, Z0
 	VMULPS       Z16, Z1, Z1
@@ -20307,72 +19989,58 @@ partial289:
 	VMULPS       Z16, Z13, Z13
 	VMULPS       Z16, Z14, Z14
 	VMULPS       Z16, Z15, Z15
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased290
-	VMOVUPS      (CX), Z16
-	VADDPS       Z16, Z0, Z0
-	VADDPS       Z16, Z2, Z2
-	VADDPS       Z16, Z4, Z4
-	VADDPS       Z16, Z6, Z6
-	VADDPS       Z16, Z8, Z8
-	VADDPS       Z16, Z10, Z10
-	VADDPS       Z16, Z12, Z12
-	VADDPS       Z16, Z14, Z14
-	VMOVUPS.Z    64(CX), K1, Z16
-	VADDPS       Z16, Z1, Z1
-	VADDPS       Z16, Z3, Z3
-	VADDPS       Z16, Z5, Z5
-	VADDPS       Z16, Z7, Z7
-	VADDPS       Z16, Z9, Z9
-	VADDPS       Z16, Z11, Z11
-	VADDPS       Z16, Z13, Z13
-	VADDPS       Z16, Z15, Z15
+
+scaled290:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased290
+	VMOVUPS   (CX), Z16
+	VADDPS    Z16, Z0, Z0
+	VADDPS    Z16, Z2, Z2
+	VADDPS    Z16, Z4, Z4
+	VADDPS    Z16, Z6, Z6
+	VADDPS    Z16, Z8, Z8
+	VADDPS    Z16, Z10, Z10
+	VADDPS    Z16, Z12, Z12
+	VADDPS    Z16, Z14, Z14
+	VMOVUPS.Z 64(CX), K1, Z16
+	VADDPS    Z16, Z1, Z1
+	VADDPS    Z16, Z3, Z3
+	VADDPS    Z16, Z5, Z5
+	VADDPS    Z16, Z7, Z7
+	VADDPS    Z16, Z9, Z9
+	VADDPS    Z16, Z11, Z11
+	VADDPS    Z16, Z13, Z13
+	VADDPS    Z16, Z15, Z15
 
 biased290:
-	TESTQ     DX, DX
-	JZ        added290
-	VMOVUPS   (DX), Z16
-	VADDPS    Z16, Z0, Z0
-	VMOVUPS.Z 64(DX), K1, Z16
-	VADDPS    Z16, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z16
-	VADDPS    Z16, Z2, Z2
-	VMOVUPS.Z 64(DX), K1, Z16
-	VADDPS    Z16, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z16
-	VADDPS    Z16, Z4, Z4
-	VMOVUPS.Z 64(DX), K1, Z16
-	VADDPS    Z16, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z16
-	VADDPS    Z16, Z6, Z6
-	VMOVUPS.Z 64(DX), K1, Z16
-	VADDPS    Z16, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z16
-	VADDPS    Z16, Z8, Z8
-	VMOVUPS.Z 64(DX), K1, Z16
-	VADDPS    Z16, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z16
-	VADDPS    Z16, Z10, Z10
-	VMOVUPS.Z 64(DX), K1, Z16
-	VADDPS    Z16, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z16
-	VADDPS    Z16, Z12, Z12
-	VMOVUPS.Z 64(DX), K1, Z16
-	VADDPS    Z16, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z16
-	VADDPS    Z16, Z14, Z14
-	VMOVUPS.Z 64(DX), K1, Z16
-	VADDPS    Z16, Z15, Z15
+	TESTQ  DX, DX
+	JZ     added290
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, Z4
+	VADDPS 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, Z6
+	VADDPS 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, Z8
+	VADDPS 64(DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPS (DX), Z10, Z10
+	VADDPS 64(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPS (DX), Z12, Z12
+	VADDPS 64(DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPS (DX), Z14, Z14
+	VADDPS 64(DX), Z15, K1, Z15
 
 added290:
 	CMPQ   112(AX), $0x00
@@ -20544,6 +20212,9 @@ partial292:
 	MOVQ         56(AX), R10
 	DECQ         R11
 	JNZ          partial292
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled293
 	VBROADCASTSS 80(AX), Z18
 	VMULPS       Z18, Z0, Z0
 	VMULPS       Z18, Z1, Z1
@@ -20563,79 +20234,63 @@ partial292:
 	VMULPS       Z18, Z15, Z15
 	VMULPS       Z18, Z16, Z16
 	VMULPS       Z18, Z17, Z17
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased293
-	VMOVUPS      (CX), Z18
-	VADDPS       Z18, Z0, Z0
-	VADDPS       Z18, Z2, Z2
-	VADDPS       Z18, Z4, Z4
-	VADDPS       Z18, Z6, Z6
-	VADDPS       Z18, Z8, Z8
-	VADDPS       Z18, Z10, Z10
-	VADDPS       Z18, Z12, Z12
-	VADDPS       Z18, Z14, Z14
-	VADDPS       Z18, Z16, Z16
-	VMOVUPS.Z    64(CX), K1, Z18
-	VADDPS       Z18, Z1, Z1
-	VADDPS       Z18, Z3, Z3
-	VADDPS       Z18, Z5, Z5
-	VADDPS       Z18, Z7, Z7
-	VADDPS       Z18, Z9, Z9
-	VADDPS       Z18, Z11, Z11
-	VADDPS       Z18, Z13, Z13
-	VADDPS       Z18, Z15, Z15
-	VADDPS       Z18, Z17, Z17
+
+scaled293:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased293
+	VMOVUPS   (CX), Z18
+	VADDPS    Z18, Z0, Z0
+	VADDPS    Z18, Z2, Z2
+	VADDPS    Z18, Z4, Z4
+	VADDPS    Z18, Z6, Z6
+	VADDPS    Z18, Z8, Z8
+	VADDPS    Z18, Z10, Z10
+	VADDPS    Z18, Z12, Z12
+	VADDPS    Z18, Z14, Z14
+	VADDPS    Z18, Z16, Z16
+	VMOVUPS.Z 64(CX), K1, Z18
+	VADDPS    Z18, Z1, Z1
+	VADDPS    Z18, Z3, Z3
+	VADDPS    Z18, Z5, Z5
+	VADDPS    Z18, Z7, Z7
+	VADDPS    Z18, Z9, Z9
+	VADDPS    Z18, Z11, Z11
+	VADDPS    Z18, Z13, Z13
+	VADDPS    Z18, Z15, Z15
+	VADDPS    Z18, Z17, Z17
 
 biased293:
-	TESTQ     DX, DX
-	JZ        added293
-	VMOVUPS   (DX), Z18
-	VADDPS    Z18, Z0, Z0
-	VMOVUPS.Z 64(DX), K1, Z18
-	VADDPS    Z18, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z18
-	VADDPS    Z18, Z2, Z2
-	VMOVUPS.Z 64(DX), K1, Z18
-	VADDPS    Z18, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z18
-	VADDPS    Z18, Z4, Z4
-	VMOVUPS.Z 64(DX), K1, Z18
-	VADDPS    Z18, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z18
-	VADDPS    Z18, Z6, Z6
-	VMOVUPS.Z 64(DX), K1, Z18
-	VADDPS    Z18, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z18
-	VADDPS    Z18, Z8, Z8
-	VMOVUPS.Z 64(DX), K1, Z18
-	VADDPS    Z18, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z18
-	VADDPS    Z18, Z10, Z10
-	VMOVUPS.Z 64(DX), K1, Z18
-	VADDPS    Z18, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z18
-	VADDPS    Z18, Z12, Z12
-	VMOVUPS.Z 64(DX), K1, Z18
-	VADDPS    Z18, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z18
-	VADDPS    Z18, Z14, Z14
-	VMOVUPS.Z 64(DX), K1, Z18
-	VADDPS    Z18, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z18
-	VADDPS    Z18, Z16, Z16
-	VMOVUPS.Z 64(DX), K1, Z18
-	VADDPS    Z18, Z17, Z17
+	TESTQ  DX, DX
+	JZ     added293
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, Z4
+	VADDPS 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, Z6
+	VADDPS 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, Z8
+	VADDPS 64(DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPS (DX), Z10, Z10
+	VADDPS 64(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPS (DX), Z12, Z12
+	VADDPS 64(DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPS (DX), Z14, Z14
+	VADDPS 64(DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPS (DX), Z16, Z16
+	VADDPS 64(DX), Z17, K1, Z17
 
 added293:
 	CMPQ   112(AX), $0x00
@@ -20820,6 +20475,9 @@ partial295:
 	MOVQ         56(AX), R10
 	DECQ         R11
 	JNZ          partial295
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled296
 	VBROADCASTSS 80(AX), Z20
 	VMULPS       Z20, Z0, Z0
 	VMULPS       Z20, Z1, Z1
@@ -20841,86 +20499,68 @@ partial295:
 	VMULPS       Z20, Z17, Z17
 	VMULPS       Z20, Z18, Z18
 	VMULPS       Z20, Z19, Z19
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased296
-	VMOVUPS      (CX), Z20
-	VADDPS       Z20, Z0, Z0
-	VADDPS       Z20, Z2, Z2
-	VADDPS       Z20, Z4, Z4
-	VADDPS       Z20, Z6, Z6
-	VADDPS       Z20, Z8, Z8
-	VADDPS       Z20, Z10, Z10
-	VADDPS       Z20, Z12, Z12
-	VADDPS       Z20, Z14, Z14
-	VADDPS       Z20, Z16, Z16
-	VADDPS       Z20, Z18, Z18
-	VMOVUPS.Z    64(CX), K1, Z20
-	VADDPS       Z20, Z1, Z1
-	VADDPS       Z20, Z3, Z3
-	VADDPS       Z20, Z5, Z5
-	VADDPS       Z20, Z7, Z7
-	VADDPS       Z20, Z9, Z9
-	VADDPS       Z20, Z11, Z11
-	VADDPS       Z20, Z13, Z13
-	VADDPS       Z20, Z15, Z15
-	VADDPS       Z20, Z17, Z17
-	VADDPS       Z20, Z19, Z19
+
+scaled296:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased296
+	VMOVUPS   (CX), Z20
+	VADDPS    Z20, Z0, Z0
+	VADDPS    Z20, Z2, Z2
+	VADDPS    Z20, Z4, Z4
+	VADDPS    Z20, Z6, Z6
+	VADDPS    Z20, Z8, Z8
+	VADDPS    Z20, Z10, Z10
+	VADDPS    Z20, Z12, Z12
+	VADDPS    Z20, Z14, Z14
+	VADDPS    Z20, Z16, Z16
+	VADDPS    Z20, Z18, Z18
+	VMOVUPS.Z 64(CX), K1, Z20
+	VADDPS    Z20, Z1, Z1
+	VADDPS    Z20, Z3, Z3
+	VADDPS    Z20, Z5, Z5
+	VADDPS    Z20, Z7, Z7
+	VADDPS    Z20, Z9, Z9
+	VADDPS    Z20, Z11, Z11
+	VADDPS    Z20, Z13, Z13
+	VADDPS    Z20, Z15, Z15
+	VADDPS    Z20, Z17, Z17
+	VADDPS    Z20, Z19, Z19
 
 biased296:
-	TESTQ     DX, DX
-	JZ        added296
-	VMOVUPS   (DX), Z20
-	VADDPS    Z20, Z0, Z0
-	VMOVUPS.Z 64(DX), K1, Z20
-	VADDPS    Z20, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z20
-	VADDPS    Z20, Z2, Z2
-	VMOVUPS.Z 64(DX), K1, Z20
-	VADDPS    Z20, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z20
-	VADDPS    Z20, Z4, Z4
-	VMOVUPS.Z 64(DX), K1, Z20
-	VADDPS    Z20, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z20
-	VADDPS    Z20, Z6, Z6
-	VMOVUPS.Z 64(DX), K1, Z20
-	VADDPS    Z20, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z20
-	VADDPS    Z20, Z8, Z8
-	VMOVUPS.Z 64(DX), K1, Z20
-	VADDPS    Z20, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z20
-	VADDPS    Z20, Z10, Z10
-	VMOVUPS.Z 64(DX), K1, Z20
-	VADDPS    Z20, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z20
-	VADDPS    Z20, Z12, Z12
-	VMOVUPS.Z 64(DX), K1, Z20
-	VADDPS    Z20, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z20
-	VADDPS    Z20, Z14, Z14
-	VMOVUPS.Z 64(DX), K1, Z20
-	VADDPS    Z20, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z20
-	VADDPS    Z20, Z16, Z16
-	VMOVUPS.Z 64(DX), K1, Z20
-	VADDPS    Z20, Z17, Z17
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z20
-	VADDPS    Z20, Z18, Z18
-	VMOVUPS.Z 64(DX), K1, Z20
-	VADDPS    Z20, Z19, Z19
+	TESTQ  DX, DX
+	JZ     added296
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, Z4
+	VADDPS 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, Z6
+	VADDPS 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, Z8
+	VADDPS 64(DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPS (DX), Z10, Z10
+	VADDPS 64(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPS (DX), Z12, Z12
+	VADDPS 64(DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPS (DX), Z14, Z14
+	VADDPS 64(DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPS (DX), Z16, Z16
+	VADDPS 64(DX), Z17, K1, Z17
+	ADDQ   BX, DX
+	VADDPS (DX), Z18, Z18
+	VADDPS 64(DX), Z19, K1, Z19
 
 added296:
 	CMPQ   112(AX), $0x00
@@ -21122,6 +20762,9 @@ partial298:
 	MOVQ         56(AX), R11
 	DECQ         R12
 	JNZ          partial298
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled299
 	VBROADCASTSS 80(AX), Z22
 	VMULPS       Z22, Z0, Z0
 	VMULPS       Z22, Z1, Z1
@@ -21145,93 +20788,73 @@ partial298:
 	VMULPS       Z22, Z19, Z19
 	VMULPS       Z22, Z20, Z20
 	VMULPS       Z22, Z21, Z21
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased299
-	VMOVUPS      (CX), Z22
-	VADDPS       Z22, Z0, Z0
-	VADDPS       Z22, Z2, Z2
-	VADDPS       Z22, Z4, Z4
-	VADDPS       Z22, Z6, Z6
-	VADDPS       Z22, Z8, Z8
-	VADDPS       Z22, Z10, Z10
-	VADDPS       Z22, Z12, Z12
-	VADDPS       Z22, Z14, Z14
-	VADDPS       Z22, Z16, Z16
-	VADDPS       Z22, Z18, Z18
-	VADDPS       Z22, Z20, Z20
-	VMOVUPS.Z    64(CX), K1, Z22
-	VADDPS       Z22, Z1, Z1
-	VADDPS       Z22, Z3, Z3
-	VADDPS       Z22, Z5, Z5
-	VADDPS       Z22, Z7, Z7
-	VADDPS       Z22, Z9, Z9
-	VADDPS       Z22, Z11, Z11
-	VADDPS       Z22, Z13, Z13
-	VADDPS       Z22, Z15, Z15
-	VADDPS       Z22, Z17, Z17
-	VADDPS       Z22, Z19, Z19
-	VADDPS       Z22, Z21, Z21
+
+scaled299:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased299
+	VMOVUPS   (CX), Z22
+	VADDPS    Z22, Z0, Z0
+	VADDPS    Z22, Z2, Z2
+	VADDPS    Z22, Z4, Z4
+	VADDPS    Z22, Z6, Z6
+	VADDPS    Z22, Z8, Z8
+	VADDPS    Z22, Z10, Z10
+	VADDPS    Z22, Z12, Z12
+	VADDPS    Z22, Z14, Z14
+	VADDPS    Z22, Z16, Z16
+	VADDPS    Z22, Z18, Z18
+	VADDPS    Z22, Z20, Z20
+	VMOVUPS.Z 64(CX), K1, Z22
+	VADDPS    Z22, Z1, Z1
+	VADDPS    Z22, Z3, Z3
+	VADDPS    Z22, Z5, Z5
+	VADDPS    Z22, Z7, Z7
+	VADDPS    Z22, Z9, Z9
+	VADDPS    Z22, Z11, Z11
+	VADDPS    Z22, Z13, Z13
+	VADDPS    Z22, Z15, Z15
+	VADDPS    Z22, Z17, Z17
+	VADDPS    Z22, Z19, Z19
+	VADDPS    Z22, Z21, Z21
 
 biased299:
-	TESTQ     DX, DX
-	JZ        added299
-	VMOVUPS   (DX), Z22
-	VADDPS    Z22, Z0, Z0
-	VMOVUPS.Z 64(DX), K1, Z22
-	VADDPS    Z22, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z22
-	VADDPS    Z22, Z2, Z2
-	VMOVUPS.Z 64(DX), K1, Z22
-	VADDPS    Z22, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z22
-	VADDPS    Z22, Z4, Z4
-	VMOVUPS.Z 64(DX), K1, Z22
-	VADDPS    Z22, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z22
-	VADDPS    Z22, Z6, Z6
-	VMOVUPS.Z 64(DX), K1, Z22
-	VADDPS    Z22, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z22
-	VADDPS    Z22, Z8, Z8
-	VMOVUPS.Z 64(DX), K1, Z22
-	VADDPS    Z22, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z22
-	VADDPS    Z22, Z10, Z10
-	VMOVUPS.Z 64(DX), K1, Z22
-	VADDPS    Z22, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z22
-	VADDPS    Z22, Z12, Z12
-	VMOVUPS.Z 64(DX), K1, Z22
-	VADDPS    Z22, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z22
-	VADDPS    Z22, Z14, Z14
-	VMOVUPS.Z 64(DX), K1, Z22
-	VADDPS    Z22, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z22
-	VADDPS    Z22, Z16, Z16
-	VMOVUPS.Z 64(DX), K1, Z22
-	VADDPS    Z22, Z17, Z17
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z22
-	VADDPS    Z22, Z18, Z18
-	VMOVUPS.Z 64(DX), K1, Z22
-	VADDPS    Z22, Z19, Z19
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z22
-	VADDPS    Z22, Z20, Z20
-	VMOVUPS.Z 64(DX), K1, Z22
-	VADDPS    Z22, Z21, Z21
+	TESTQ  DX, DX
+	JZ     added299
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, Z4
+	VADDPS 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, Z6
+	VADDPS 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, Z8
+	VADDPS 64(DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPS (DX), Z10, Z10
+	VADDPS 64(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPS (DX), Z12, Z12
+	VADDPS 64(DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPS (DX), Z14, Z14
+	VADDPS 64(DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPS (DX), Z16, Z16
+	VADDPS 64(DX), Z17, K1, Z17
+	ADDQ   BX, DX
+	VADDPS (DX), Z18, Z18
+	VADDPS 64(DX), Z19, K1, Z19
+	ADDQ   BX, DX
+	VADDPS (DX), Z20, Z20
+	VADDPS 64(DX), Z21, K1, Z21
 
 added299:
 	CMPQ   112(AX), $0x00
@@ -21446,6 +21069,9 @@ partial301:
 	MOVQ         56(AX), R11
 	DECQ         R12
 	JNZ          partial301
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled302
 	VBROADCASTSS 80(AX), Z24
 	VMULPS       Z24, Z0, Z0
 	VMULPS       Z24, Z1, Z1
@@ -21471,100 +21097,78 @@ partial301:
 	VMULPS       Z24, Z21, Z21
 	VMULPS       Z24, Z22, Z22
 	VMULPS       Z24, Z23, Z23
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased302
-	VMOVUPS      (CX), Z24
-	VADDPS       Z24, Z0, Z0
-	VADDPS       Z24, Z2, Z2
-	VADDPS       Z24, Z4, Z4
-	VADDPS       Z24, Z6, Z6
-	VADDPS       Z24, Z8, Z8
-	VADDPS       Z24, Z10, Z10
-	VADDPS       Z24, Z12, Z12
-	VADDPS       Z24, Z14, Z14
-	VADDPS       Z24, Z16, Z16
-	VADDPS       Z24, Z18, Z18
-	VADDPS       Z24, Z20, Z20
-	VADDPS       Z24, Z22, Z22
-	VMOVUPS.Z    64(CX), K1, Z24
-	VADDPS       Z24, Z1, Z1
-	VADDPS       Z24, Z3, Z3
-	VADDPS       Z24, Z5, Z5
-	VADDPS       Z24, Z7, Z7
-	VADDPS       Z24, Z9, Z9
-	VADDPS       Z24, Z11, Z11
-	VADDPS       Z24, Z13, Z13
-	VADDPS       Z24, Z15, Z15
-	VADDPS       Z24, Z17, Z17
-	VADDPS       Z24, Z19, Z19
-	VADDPS       Z24, Z21, Z21
-	VADDPS       Z24, Z23, Z23
+
+scaled302:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased302
+	VMOVUPS   (CX), Z24
+	VADDPS    Z24, Z0, Z0
+	VADDPS    Z24, Z2, Z2
+	VADDPS    Z24, Z4, Z4
+	VADDPS    Z24, Z6, Z6
+	VADDPS    Z24, Z8, Z8
+	VADDPS    Z24, Z10, Z10
+	VADDPS    Z24, Z12, Z12
+	VADDPS    Z24, Z14, Z14
+	VADDPS    Z24, Z16, Z16
+	VADDPS    Z24, Z18, Z18
+	VADDPS    Z24, Z20, Z20
+	VADDPS    Z24, Z22, Z22
+	VMOVUPS.Z 64(CX), K1, Z24
+	VADDPS    Z24, Z1, Z1
+	VADDPS    Z24, Z3, Z3
+	VADDPS    Z24, Z5, Z5
+	VADDPS    Z24, Z7, Z7
+	VADDPS    Z24, Z9, Z9
+	VADDPS    Z24, Z11, Z11
+	VADDPS    Z24, Z13, Z13
+	VADDPS    Z24, Z15, Z15
+	VADDPS    Z24, Z17, Z17
+	VADDPS    Z24, Z19, Z19
+	VADDPS    Z24, Z21, Z21
+	VADDPS    Z24, Z23, Z23
 
 biased302:
-	TESTQ     DX, DX
-	JZ        added302
-	VMOVUPS   (DX), Z24
-	VADDPS    Z24, Z0, Z0
-	VMOVUPS.Z 64(DX), K1, Z24
-	VADDPS    Z24, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z24
-	VADDPS    Z24, Z2, Z2
-	VMOVUPS.Z 64(DX), K1, Z24
-	VADDPS    Z24, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z24
-	VADDPS    Z24, Z4, Z4
-	VMOVUPS.Z 64(DX), K1, Z24
-	VADDPS    Z24, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z24
-	VADDPS    Z24, Z6, Z6
-	VMOVUPS.Z 64(DX), K1, Z24
-	VADDPS    Z24, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z24
-	VADDPS    Z24, Z8, Z8
-	VMOVUPS.Z 64(DX), K1, Z24
-	VADDPS    Z24, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z24
-	VADDPS    Z24, Z10, Z10
-	VMOVUPS.Z 64(DX), K1, Z24
-	VADDPS    Z24, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z24
-	VADDPS    Z24, Z12, Z12
-	VMOVUPS.Z 64(DX), K1, Z24
-	VADDPS    Z24, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z24
-	VADDPS    Z24, Z14, Z14
-	VMOVUPS.Z 64(DX), K1, Z24
-	VADDPS    Z24, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z24
-	VADDPS    Z24, Z16, Z16
-	VMOVUPS.Z 64(DX), K1, Z24
-	VADDPS    Z24, Z17, Z17
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z24
-	VADDPS    Z24, Z18, Z18
-	VMOVUPS.Z 64(DX), K1, Z24
-	VADDPS    Z24, Z19, Z19
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z24
-	VADDPS    Z24, Z20, Z20
-	VMOVUPS.Z 64(DX), K1, Z24
-	VADDPS    Z24, Z21, Z21
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z24
-	VADDPS    Z24, Z22, Z22
-	VMOVUPS.Z 64(DX), K1, Z24
-	VADDPS    Z24, Z23, Z23
+	TESTQ  DX, DX
+	JZ     added302
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, Z4
+	VADDPS 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, Z6
+	VADDPS 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, Z8
+	VADDPS 64(DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPS (DX), Z10, Z10
+	VADDPS 64(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPS (DX), Z12, Z12
+	VADDPS 64(DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPS (DX), Z14, Z14
+	VADDPS 64(DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPS (DX), Z16, Z16
+	VADDPS 64(DX), Z17, K1, Z17
+	ADDQ   BX, DX
+	VADDPS (DX), Z18, Z18
+	VADDPS 64(DX), Z19, K1, Z19
+	ADDQ   BX, DX
+	VADDPS (DX), Z20, Z20
+	VADDPS 64(DX), Z21, K1, Z21
+	ADDQ   BX, DX
+	VADDPS (DX), Z22, Z22
+	VADDPS 64(DX), Z23, K1, Z23
 
 added302:
 	CMPQ   112(AX), $0x00
@@ -21792,6 +21396,9 @@ partial304:
 	MOVQ         56(AX), R11
 	DECQ         R12
 	JNZ          partial304
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled305
 	VBROADCASTSS 80(AX), Z26
 	VMULPS       Z26, Z0, Z0
 	VMULPS       Z26, Z1, Z1
@@ -21819,107 +21426,83 @@ partial304:
 	VMULPS       Z26, Z23, Z23
 	VMULPS       Z26, Z24, Z24
 	VMULPS       Z26, Z25, Z25
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased305
-	VMOVUPS      (CX), Z26
-	VADDPS       Z26, Z0, Z0
-	VADDPS       Z26, Z2, Z2
-	VADDPS       Z26, Z4, Z4
-	VADDPS       Z26, Z6, Z6
-	VADDPS       Z26, Z8, Z8
-	VADDPS       Z26, Z10, Z10
-	VADDPS       Z26, Z12, Z12
-	VADDPS       Z26, Z14, Z14
-	VADDPS       Z26, Z16, Z16
-	VADDPS       Z26, Z18, Z18
-	VADDPS       Z26, Z20, Z20
-	VADDPS       Z26, Z22, Z22
-	VADDPS       Z26, Z24, Z24
-	VMOVUPS.Z    64(CX), K1, Z26
-	VADDPS       Z26, Z1, Z1
-	VADDPS       Z26, Z3, Z3
-	VADDPS       Z26, Z5, Z5
-	VADDPS       Z26, Z7, Z7
-	VADDPS       Z26, Z9, Z9
-	VADDPS       Z26, Z11, Z11
-	VADDPS       Z26, Z13, Z13
-	VADDPS       Z26, Z15, Z15
-	VADDPS       Z26, Z17, Z17
-	VADDPS       Z26, Z19, Z19
-	VADDPS       Z26, Z21, Z21
-	VADDPS       Z26, Z23, Z23
-	VADDPS       Z26, Z25, Z25
+
+scaled305:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased305
+	VMOVUPS   (CX), Z26
+	VADDPS    Z26, Z0, Z0
+	VADDPS    Z26, Z2, Z2
+	VADDPS    Z26, Z4, Z4
+	VADDPS    Z26, Z6, Z6
+	VADDPS    Z26, Z8, Z8
+	VADDPS    Z26, Z10, Z10
+	VADDPS    Z26, Z12, Z12
+	VADDPS    Z26, Z14, Z14
+	VADDPS    Z26, Z16, Z16
+	VADDPS    Z26, Z18, Z18
+	VADDPS    Z26, Z20, Z20
+	VADDPS    Z26, Z22, Z22
+	VADDPS    Z26, Z24, Z24
+	VMOVUPS.Z 64(CX), K1, Z26
+	VADDPS    Z26, Z1, Z1
+	VADDPS    Z26, Z3, Z3
+	VADDPS    Z26, Z5, Z5
+	VADDPS    Z26, Z7, Z7
+	VADDPS    Z26, Z9, Z9
+	VADDPS    Z26, Z11, Z11
+	VADDPS    Z26, Z13, Z13
+	VADDPS    Z26, Z15, Z15
+	VADDPS    Z26, Z17, Z17
+	VADDPS    Z26, Z19, Z19
+	VADDPS    Z26, Z21, Z21
+	VADDPS    Z26, Z23, Z23
+	VADDPS    Z26, Z25, Z25
 
 biased305:
-	TESTQ     DX, DX
-	JZ        added305
-	VMOVUPS   (DX), Z26
-	VADDPS    Z26, Z0, Z0
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z26
-	VADDPS    Z26, Z2, Z2
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z26
-	VADDPS    Z26, Z4, Z4
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z26
-	VADDPS    Z26, Z6, Z6
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z26
-	VADDPS    Z26, Z8, Z8
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z26
-	VADDPS    Z26, Z10, Z10
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z26
-	VADDPS    Z26, Z12, Z12
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z26
-	VADDPS    Z26, Z14, Z14
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z26
-	VADDPS    Z26, Z16, Z16
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z17, Z17
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z26
-	VADDPS    Z26, Z18, Z18
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z19, Z19
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z26
-	VADDPS    Z26, Z20, Z20
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z21, Z21
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z26
-	VADDPS    Z26, Z22, Z22
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z23, Z23
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z26
-	VADDPS    Z26, Z24, Z24
-	VMOVUPS.Z 64(DX), K1, Z26
-	VADDPS    Z26, Z25, Z25
+	TESTQ  DX, DX
+	JZ     added305
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, Z4
+	VADDPS 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, Z6
+	VADDPS 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, Z8
+	VADDPS 64(DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPS (DX), Z10, Z10
+	VADDPS 64(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPS (DX), Z12, Z12
+	VADDPS 64(DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPS (DX), Z14, Z14
+	VADDPS 64(DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPS (DX), Z16, Z16
+	VADDPS 64(DX), Z17, K1, Z17
+	ADDQ   BX, DX
+	VADDPS (DX), Z18, Z18
+	VADDPS 64(DX), Z19, K1, Z19
+	ADDQ   BX, DX
+	VADDPS (DX), Z20, Z20
+	VADDPS 64(DX), Z21, K1, Z21
+	ADDQ   BX, DX
+	VADDPS (DX), Z22, Z22
+	VADDPS 64(DX), Z23, K1, Z23
+	ADDQ   BX, DX
+	VADDPS (DX), Z24, Z24
+	VADDPS 64(DX), Z25, K1, Z25
 
 added305:
 	CMPQ   112(AX), $0x00
@@ -22160,6 +21743,9 @@ partial307:
 	MOVQ         56(AX), R11
 	DECQ         R12
 	JNZ          partial307
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled308
 	VBROADCASTSS 80(AX), Z28
 	VMULPS       Z28, Z0, Z0
 	VMULPS       Z28, Z1, Z1
@@ -22189,114 +21775,88 @@ partial307:
 	VMULPS       Z28, Z25, Z25
 	VMULPS       Z28, Z26, Z26
 	VMULPS       Z28, Z27, Z27
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased308
-	VMOVUPS      (CX), Z28
-	VADDPS       Z28, Z0, Z0
-	VADDPS       Z28, Z2, Z2
-	VADDPS       Z28, Z4, Z4
-	VADDPS       Z28, Z6, Z6
-	VADDPS       Z28, Z8, Z8
-	VADDPS       Z28, Z10, Z10
-	VADDPS       Z28, Z12, Z12
-	VADDPS       Z28, Z14, Z14
-	VADDPS       Z28, Z16, Z16
-	VADDPS       Z28, Z18, Z18
-	VADDPS       Z28, Z20, Z20
-	VADDPS       Z28, Z22, Z22
-	VADDPS       Z28, Z24, Z24
-	VADDPS       Z28, Z26, Z26
-	VMOVUPS.Z    64(CX), K1, Z28
-	VADDPS       Z28, Z1, Z1
-	VADDPS       Z28, Z3, Z3
-	VADDPS       Z28, Z5, Z5
-	VADDPS       Z28, Z7, Z7
-	VADDPS       Z28, Z9, Z9
-	VADDPS       Z28, Z11, Z11
-	VADDPS       Z28, Z13, Z13
-	VADDPS       Z28, Z15, Z15
-	VADDPS       Z28, Z17, Z17
-	VADDPS       Z28, Z19, Z19
-	VADDPS       Z28, Z21, Z21
-	VADDPS       Z28, Z23, Z23
-	VADDPS       Z28, Z25, Z25
-	VADDPS       Z28, Z27, Z27
+
+scaled308:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased308
+	VMOVUPS   (CX), Z28
+	VADDPS    Z28, Z0, Z0
+	VADDPS    Z28, Z2, Z2
+	VADDPS    Z28, Z4, Z4
+	VADDPS    Z28, Z6, Z6
+	VADDPS    Z28, Z8, Z8
+	VADDPS    Z28, Z10, Z10
+	VADDPS    Z28, Z12, Z12
+	VADDPS    Z28, Z14, Z14
+	VADDPS    Z28, Z16, Z16
+	VADDPS    Z28, Z18, Z18
+	VADDPS    Z28, Z20, Z20
+	VADDPS    Z28, Z22, Z22
+	VADDPS    Z28, Z24, Z24
+	VADDPS    Z28, Z26, Z26
+	VMOVUPS.Z 64(CX), K1, Z28
+	VADDPS    Z28, Z1, Z1
+	VADDPS    Z28, Z3, Z3
+	VADDPS    Z28, Z5, Z5
+	VADDPS    Z28, Z7, Z7
+	VADDPS    Z28, Z9, Z9
+	VADDPS    Z28, Z11, Z11
+	VADDPS    Z28, Z13, Z13
+	VADDPS    Z28, Z15, Z15
+	VADDPS    Z28, Z17, Z17
+	VADDPS    Z28, Z19, Z19
+	VADDPS    Z28, Z21, Z21
+	VADDPS    Z28, Z23, Z23
+	VADDPS    Z28, Z25, Z25
+	VADDPS    Z28, Z27, Z27
 
 biased308:
-	TESTQ     DX, DX
-	JZ        added308
-	VMOVUPS   (DX), Z28
-	VADDPS    Z28, Z0, Z0
-	VMOVUPS.Z 64(DX), K1, Z28
-	VADDPS    Z28, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z28
-	VADDPS    Z28, Z2, Z2
-	VMOVUPS.Z 64(DX), K1, Z28
-	VADDPS    Z28, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z28
-	VADDPS    Z28, Z4, Z4
-	VMOVUPS.Z 64(DX), K1, Z28
-	VADDPS    Z28, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z28
-	VADDPS    Z28, Z6, Z6
-	VMOVUPS.Z 64(DX), K1, Z28
-	VADDPS    Z28, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z28
-	VADDPS    Z28, Z8, Z8
-	VMOVUPS.Z 64(DX), K1, Z28
-	VADDPS    Z28, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z28
-	VADDPS    Z28, Z10, Z10
-	VMOVUPS.Z 64(DX), K1, Z28
-	VADDPS    Z28, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z28
-	VADDPS    Z28, Z12, Z12
-	VMOVUPS.Z 64(DX), K1, Z28
-	VADDPS    Z28, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z28
-	VADDPS    Z28, Z14, Z14
-	VMOVUPS.Z 64(DX), K1, Z28
-	VADDPS    Z28, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z28
-	VADDPS    Z28, Z16, Z16
-	VMOVUPS.Z 64(DX), K1, Z28
-	VADDPS    Z28, Z17, Z17
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z28
-	VADDPS    Z28, Z18, Z18
-	VMOVUPS.Z 64(DX), K1, Z28
-	VADDPS    Z28, Z19, Z19
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z28
-	VADDPS    Z28, Z20, Z20
-	VMOVUPS.Z 64(DX), K1, Z28
-	VADDPS    Z28, Z21, Z21
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z28
-	VADDPS    Z28, Z22, Z22
-	VMOVUPS.Z 64(DX), K1, Z28
-	VADDPS    Z28, Z23, Z23
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z28
-	VADDPS    Z28, Z24, Z24
-	VMOVUPS.Z 64(DX), K1, Z28
-	VADDPS    Z28, Z25, Z25
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z28
-	VADDPS    Z28, Z26, Z26
-	VMOVUPS.Z 64(DX), K1, Z28
-	VADDPS    Z28, Z27, Z27
+	TESTQ  DX, DX
+	JZ     added308
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPS (DX), Z2, Z2
+	VADDPS 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, Z4
+	VADDPS 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, Z6
+	VADDPS 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, Z8
+	VADDPS 64(DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPS (DX), Z10, Z10
+	VADDPS 64(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPS (DX), Z12, Z12
+	VADDPS 64(DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPS (DX), Z14, Z14
+	VADDPS 64(DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPS (DX), Z16, Z16
+	VADDPS 64(DX), Z17, K1, Z17
+	ADDQ   BX, DX
+	VADDPS (DX), Z18, Z18
+	VADDPS 64(DX), Z19, K1, Z19
+	ADDQ   BX, DX
+	VADDPS (DX), Z20, Z20
+	VADDPS 64(DX), Z21, K1, Z21
+	ADDQ   BX, DX
+	VADDPS (DX), Z22, Z22
+	VADDPS 64(DX), Z23, K1, Z23
+	ADDQ   BX, DX
+	VADDPS (DX), Z24, Z24
+	VADDPS 64(DX), Z25, K1, Z25
+	ADDQ   BX, DX
+	VADDPS (DX), Z26, Z26
+	VADDPS 64(DX), Z27, K1, Z27
 
 added308:
 	CMPQ   112(AX), $0x00
@@ -22414,31 +21974,33 @@ partial309:
 	MOVQ         56(AX), DI
 	DECQ         R8
 	JNZ          partial309
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled310
 	VBROADCASTSS 80(AX), Z3
 	VMULPS       Z3, Z0, Z0
 	VMULPS       Z3, Z1, Z1
 	VMULPS       Z3, Z2, Z2
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased310
-	VMOVUPS      (CX), Z3
-	VADDPS       Z3, Z0, Z0
-	VMOVUPS      64(CX), Z3
-	VADDPS       Z3, Z1, Z1
-	VMOVUPS.Z    128(CX), K1, Z3
-	VADDPS       Z3, Z2, Z2
+
+scaled310:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased310
+	VMOVUPS   (CX), Z3
+	VADDPS    Z3, Z0, Z0
+	VMOVUPS   64(CX), Z3
+	VADDPS    Z3, Z1, Z1
+	VMOVUPS.Z 128(CX), K1, Z3
+	VADDPS    Z3, Z2, Z2
 
 biased310:
-	TESTQ     DX, DX
-	JZ        added310
-	VMOVUPS   (DX), Z3
-	VADDPS    Z3, Z0, Z0
-	VMOVUPS   64(DX), Z3
-	VADDPS    Z3, Z1, Z1
-	VMOVUPS.Z 128(DX), K1, Z3
-	VADDPS    Z3, Z2, Z2
+	TESTQ  DX, DX
+	JZ     added310
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, Z1
+	VADDPS 128(DX), Z2, K1, Z2
 
 added310:
 	CMPQ   112(AX), $0x00
@@ -22500,6 +22062,9 @@ partial311:
 	MOVQ         56(AX), R8
 	DECQ         R9
 	JNZ          partial311
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled312
 	VBROADCASTSS 80(AX), Z6
 	VMULPS       Z6, Z0, Z0
 	VMULPS       Z6, Z1, Z1
@@ -22507,37 +22072,33 @@ partial311:
 	VMULPS       Z6, Z3, Z3
 	VMULPS       Z6, Z4, Z4
 	VMULPS       Z6, Z5, Z5
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased312
-	VMOVUPS      (CX), Z6
-	VADDPS       Z6, Z0, Z0
-	VADDPS       Z6, Z3, Z3
-	VMOVUPS      64(CX), Z6
-	VADDPS       Z6, Z1, Z1
-	VADDPS       Z6, Z4, Z4
-	VMOVUPS.Z    128(CX), K1, Z6
-	VADDPS       Z6, Z2, Z2
-	VADDPS       Z6, Z5, Z5
+
+scaled312:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased312
+	VMOVUPS   (CX), Z6
+	VADDPS    Z6, Z0, Z0
+	VADDPS    Z6, Z3, Z3
+	VMOVUPS   64(CX), Z6
+	VADDPS    Z6, Z1, Z1
+	VADDPS    Z6, Z4, Z4
+	VMOVUPS.Z 128(CX), K1, Z6
+	VADDPS    Z6, Z2, Z2
+	VADDPS    Z6, Z5, Z5
 
 biased312:
-	TESTQ     DX, DX
-	JZ        added312
-	VMOVUPS   (DX), Z6
-	VADDPS    Z6, Z0, Z0
-	VMOVUPS   64(DX), Z6
-	VADDPS    Z6, Z1, Z1
-	VMOVUPS.Z 128(DX), K1, Z6
-	VADDPS    Z6, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z6
-	VADDPS    Z6, Z3, Z3
-	VMOVUPS   64(DX), Z6
-	VADDPS    Z6, Z4, Z4
-	VMOVUPS.Z 128(DX), K1, Z6
-	VADDPS    Z6, Z5, Z5
+	TESTQ  DX, DX
+	JZ     added312
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, Z1
+	VADDPS 128(DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPS (DX), Z3, Z3
+	VADDPS 64(DX), Z4, Z4
+	VADDPS 128(DX), Z5, K1, Z5
 
 added312:
 	CMPQ   112(AX), $0x00
@@ -22559,6 +22120,1638 @@ clipped312:
 	VMOVUPS Z3, (AX)
 	VMOVUPS Z4, 64(AX)
 	VMOVUPS Z5, K1, 128(AX)
+	VZEROUPPER
+	RET
+
+// func tile3x3F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile3x3F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	CMPQ       56(AX), $0x40
+	JLT        fetched313
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+
+fetched313:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	MOVQ 8(AX), BX
+	MOVQ 32(AX), SI
+	MOVQ 40(AX), DI
+	MOVQ 56(AX), R8
+	MOVQ 88(AX), R9
+
+partial314:
+	VMOVUPS      (BX), Z9
+	VMOVUPS      64(BX), Z10
+	VMOVUPS.Z    128(BX), K1, Z11
+	VBROADCASTSS (CX), Z12
+	VFMADD231PS  Z9, Z12, Z0
+	VFMADD231PS  Z10, Z12, Z1
+	VFMADD231PS  Z11, Z12, Z2
+	VBROADCASTSS (CX)(DX*1), Z12
+	VFMADD231PS  Z9, Z12, Z3
+	VFMADD231PS  Z10, Z12, Z4
+	VFMADD231PS  Z11, Z12, Z5
+	VBROADCASTSS (CX)(DX*2), Z12
+	VFMADD231PS  Z9, Z12, Z6
+	VFMADD231PS  Z10, Z12, Z7
+	VFMADD231PS  Z11, Z12, Z8
+	ADDQ         SI, CX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          partial314
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
+	JNZ          partial314
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled315
+	VBROADCASTSS 80(AX), Z9
+	VMULPS       Z9, Z0, Z0
+	VMULPS       Z9, Z1, Z1
+	VMULPS       Z9, Z2, Z2
+	VMULPS       Z9, Z3, Z3
+	VMULPS       Z9, Z4, Z4
+	VMULPS       Z9, Z5, Z5
+	VMULPS       Z9, Z6, Z6
+	VMULPS       Z9, Z7, Z7
+	VMULPS       Z9, Z8, Z8
+
+scaled315:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased315
+	VMOVUPS   (CX), Z9
+	VADDPS    Z9, Z0, Z0
+	VADDPS    Z9, Z3, Z3
+	VADDPS    Z9, Z6, Z6
+	VMOVUPS   64(CX), Z9
+	VADDPS    Z9, Z1, Z1
+	VADDPS    Z9, Z4, Z4
+	VADDPS    Z9, Z7, Z7
+	VMOVUPS.Z 128(CX), K1, Z9
+	VADDPS    Z9, Z2, Z2
+	VADDPS    Z9, Z5, Z5
+	VADDPS    Z9, Z8, Z8
+
+biased315:
+	TESTQ  DX, DX
+	JZ     added315
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, Z1
+	VADDPS 128(DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPS (DX), Z3, Z3
+	VADDPS 64(DX), Z4, Z4
+	VADDPS 128(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, Z6
+	VADDPS 64(DX), Z7, Z7
+	VADDPS 128(DX), Z8, K1, Z8
+
+added315:
+	CMPQ   112(AX), $0x00
+	JE     clipped315
+	VPXORD Z13, Z13, Z13
+	VMAXPS Z0, Z13, Z0
+	VMAXPS Z1, Z13, Z1
+	VMAXPS Z2, Z13, Z2
+	VMAXPS Z3, Z13, Z3
+	VMAXPS Z4, Z13, Z4
+	VMAXPS Z5, Z13, Z5
+	VMAXPS Z6, Z13, Z6
+	VMAXPS Z7, Z13, Z7
+	VMAXPS Z8, Z13, Z8
+
+clipped315:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, (AX)
+	VMOVUPS Z4, 64(AX)
+	VMOVUPS Z5, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	VMOVUPS Z8, K1, 128(AX)
+	VZEROUPPER
+	RET
+
+// func tile4x3F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile4x3F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	CMPQ       56(AX), $0x40
+	JLT        fetched316
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+
+fetched316:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ 8(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 40(AX), R8
+	MOVQ 56(AX), R9
+	MOVQ 88(AX), R10
+
+partial317:
+	VMOVUPS      (SI), Z12
+	VMOVUPS      64(SI), Z13
+	VMOVUPS.Z    128(SI), K1, Z14
+	VBROADCASTSS (CX), Z15
+	VFMADD231PS  Z12, Z15, Z0
+	VFMADD231PS  Z13, Z15, Z1
+	VFMADD231PS  Z14, Z15, Z2
+	VBROADCASTSS (CX)(DX*1), Z15
+	VFMADD231PS  Z12, Z15, Z3
+	VFMADD231PS  Z13, Z15, Z4
+	VFMADD231PS  Z14, Z15, Z5
+	VBROADCASTSS (CX)(DX*2), Z15
+	VFMADD231PS  Z12, Z15, Z6
+	VFMADD231PS  Z13, Z15, Z7
+	VFMADD231PS  Z14, Z15, Z8
+	VBROADCASTSS (CX)(BX*1), Z15
+	VFMADD231PS  Z12, Z15, Z9
+	VFMADD231PS  Z13, Z15, Z10
+	VFMADD231PS  Z14, Z15, Z11
+	ADDQ         DI, CX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          partial317
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
+	JNZ          partial317
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled318
+	VBROADCASTSS 80(AX), Z12
+	VMULPS       Z12, Z0, Z0
+	VMULPS       Z12, Z1, Z1
+	VMULPS       Z12, Z2, Z2
+	VMULPS       Z12, Z3, Z3
+	VMULPS       Z12, Z4, Z4
+	VMULPS       Z12, Z5, Z5
+	VMULPS       Z12, Z6, Z6
+	VMULPS       Z12, Z7, Z7
+	VMULPS       Z12, Z8, Z8
+	VMULPS       Z12, Z9, Z9
+	VMULPS       Z12, Z10, Z10
+	VMULPS       Z12, Z11, Z11
+
+scaled318:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased318
+	VMOVUPS   (CX), Z12
+	VADDPS    Z12, Z0, Z0
+	VADDPS    Z12, Z3, Z3
+	VADDPS    Z12, Z6, Z6
+	VADDPS    Z12, Z9, Z9
+	VMOVUPS   64(CX), Z12
+	VADDPS    Z12, Z1, Z1
+	VADDPS    Z12, Z4, Z4
+	VADDPS    Z12, Z7, Z7
+	VADDPS    Z12, Z10, Z10
+	VMOVUPS.Z 128(CX), K1, Z12
+	VADDPS    Z12, Z2, Z2
+	VADDPS    Z12, Z5, Z5
+	VADDPS    Z12, Z8, Z8
+	VADDPS    Z12, Z11, Z11
+
+biased318:
+	TESTQ  DX, DX
+	JZ     added318
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, Z1
+	VADDPS 128(DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPS (DX), Z3, Z3
+	VADDPS 64(DX), Z4, Z4
+	VADDPS 128(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, Z6
+	VADDPS 64(DX), Z7, Z7
+	VADDPS 128(DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPS (DX), Z9, Z9
+	VADDPS 64(DX), Z10, Z10
+	VADDPS 128(DX), Z11, K1, Z11
+
+added318:
+	CMPQ   112(AX), $0x00
+	JE     clipped318
+	VPXORD Z16, Z16, Z16
+	VMAXPS Z0, Z16, Z0
+	VMAXPS Z1, Z16, Z1
+	VMAXPS Z2, Z16, Z2
+	VMAXPS Z3, Z16, Z3
+	VMAXPS Z4, Z16, Z4
+	VMAXPS Z5, Z16, Z5
+	VMAXPS Z6, Z16, Z6
+	VMAXPS Z7, Z16, Z7
+	VMAXPS Z8, Z16, Z8
+	VMAXPS Z9, Z16, Z9
+	VMAXPS Z10, Z16, Z10
+	VMAXPS Z11, Z16, Z11
+
+clipped318:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, (AX)
+	VMOVUPS Z4, 64(AX)
+	VMOVUPS Z5, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	VMOVUPS Z8, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z9, (AX)
+	VMOVUPS Z10, 64(AX)
+	VMOVUPS Z11, K1, 128(AX)
+	VZEROUPPER
+	RET
+
+// func tile5x3F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile5x3F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	CMPQ       56(AX), $0x40
+	JLT        fetched319
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+
+fetched319:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ 8(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 40(AX), R8
+	MOVQ 56(AX), R9
+	MOVQ 88(AX), R10
+
+partial320:
+	VMOVUPS      (SI), Z15
+	VMOVUPS      64(SI), Z16
+	VMOVUPS.Z    128(SI), K1, Z17
+	VBROADCASTSS (CX), Z18
+	VFMADD231PS  Z15, Z18, Z0
+	VFMADD231PS  Z16, Z18, Z1
+	VFMADD231PS  Z17, Z18, Z2
+	VBROADCASTSS (CX)(DX*1), Z18
+	VFMADD231PS  Z15, Z18, Z3
+	VFMADD231PS  Z16, Z18, Z4
+	VFMADD231PS  Z17, Z18, Z5
+	VBROADCASTSS (CX)(DX*2), Z18
+	VFMADD231PS  Z15, Z18, Z6
+	VFMADD231PS  Z16, Z18, Z7
+	VFMADD231PS  Z17, Z18, Z8
+	VBROADCASTSS (CX)(BX*1), Z18
+	VFMADD231PS  Z15, Z18, Z9
+	VFMADD231PS  Z16, Z18, Z10
+	VFMADD231PS  Z17, Z18, Z11
+	VBROADCASTSS (CX)(DX*4), Z18
+	VFMADD231PS  Z15, Z18, Z12
+	VFMADD231PS  Z16, Z18, Z13
+	VFMADD231PS  Z17, Z18, Z14
+	ADDQ         DI, CX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          partial320
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
+	JNZ          partial320
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled321
+	VBROADCASTSS 80(AX), Z15
+	VMULPS       Z15, Z0, Z0
+	VMULPS       Z15, Z1, Z1
+	VMULPS       Z15, Z2, Z2
+	VMULPS       Z15, Z3, Z3
+	VMULPS       Z15, Z4, Z4
+	VMULPS       Z15, Z5, Z5
+	VMULPS       Z15, Z6, Z6
+	VMULPS       Z15, Z7, Z7
+	VMULPS       Z15, Z8, Z8
+	VMULPS       Z15, Z9, Z9
+	VMULPS       Z15, Z10, Z10
+	VMULPS       Z15, Z11, Z11
+	VMULPS       Z15, Z12, Z12
+	VMULPS       Z15, Z13, Z13
+	VMULPS       Z15, Z14, Z14
+
+scaled321:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased321
+	VMOVUPS   (CX), Z15
+	VADDPS    Z15, Z0, Z0
+	VADDPS    Z15, Z3, Z3
+	VADDPS    Z15, Z6, Z6
+	VADDPS    Z15, Z9, Z9
+	VADDPS    Z15, Z12, Z12
+	VMOVUPS   64(CX), Z15
+	VADDPS    Z15, Z1, Z1
+	VADDPS    Z15, Z4, Z4
+	VADDPS    Z15, Z7, Z7
+	VADDPS    Z15, Z10, Z10
+	VADDPS    Z15, Z13, Z13
+	VMOVUPS.Z 128(CX), K1, Z15
+	VADDPS    Z15, Z2, Z2
+	VADDPS    Z15, Z5, Z5
+	VADDPS    Z15, Z8, Z8
+	VADDPS    Z15, Z11, Z11
+	VADDPS    Z15, Z14, Z14
+
+biased321:
+	TESTQ  DX, DX
+	JZ     added321
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, Z1
+	VADDPS 128(DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPS (DX), Z3, Z3
+	VADDPS 64(DX), Z4, Z4
+	VADDPS 128(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, Z6
+	VADDPS 64(DX), Z7, Z7
+	VADDPS 128(DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPS (DX), Z9, Z9
+	VADDPS 64(DX), Z10, Z10
+	VADDPS 128(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPS (DX), Z12, Z12
+	VADDPS 64(DX), Z13, Z13
+	VADDPS 128(DX), Z14, K1, Z14
+
+added321:
+	CMPQ   112(AX), $0x00
+	JE     clipped321
+	VPXORD Z19, Z19, Z19
+	VMAXPS Z0, Z19, Z0
+	VMAXPS Z1, Z19, Z1
+	VMAXPS Z2, Z19, Z2
+	VMAXPS Z3, Z19, Z3
+	VMAXPS Z4, Z19, Z4
+	VMAXPS Z5, Z19, Z5
+	VMAXPS Z6, Z19, Z6
+	VMAXPS Z7, Z19, Z7
+	VMAXPS Z8, Z19, Z8
+	VMAXPS Z9, Z19, Z9
+	VMAXPS Z10, Z19, Z10
+	VMAXPS Z11, Z19, Z11
+	VMAXPS Z12, Z19, Z12
+	VMAXPS Z13, Z19, Z13
+	VMAXPS Z14, Z19, Z14
+
+clipped321:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, (AX)
+	VMOVUPS Z4, 64(AX)
+	VMOVUPS Z5, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	VMOVUPS Z8, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z9, (AX)
+	VMOVUPS Z10, 64(AX)
+	VMOVUPS Z11, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	VMOVUPS Z14, K1, 128(AX)
+	VZEROUPPER
+	RET
+
+// func tile6x3F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile6x3F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	CMPQ       56(AX), $0x40
+	JLT        fetched322
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+
+fetched322:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+
+partial323:
+	VMOVUPS      (DI), Z18
+	VMOVUPS      64(DI), Z19
+	VMOVUPS.Z    128(DI), K1, Z20
+	VBROADCASTSS (CX), Z21
+	VFMADD231PS  Z18, Z21, Z0
+	VFMADD231PS  Z19, Z21, Z1
+	VFMADD231PS  Z20, Z21, Z2
+	VBROADCASTSS (CX)(DX*1), Z21
+	VFMADD231PS  Z18, Z21, Z3
+	VFMADD231PS  Z19, Z21, Z4
+	VFMADD231PS  Z20, Z21, Z5
+	VBROADCASTSS (CX)(DX*2), Z21
+	VFMADD231PS  Z18, Z21, Z6
+	VFMADD231PS  Z19, Z21, Z7
+	VFMADD231PS  Z20, Z21, Z8
+	VBROADCASTSS (CX)(BX*1), Z21
+	VFMADD231PS  Z18, Z21, Z9
+	VFMADD231PS  Z19, Z21, Z10
+	VFMADD231PS  Z20, Z21, Z11
+	VBROADCASTSS (CX)(DX*4), Z21
+	VFMADD231PS  Z18, Z21, Z12
+	VFMADD231PS  Z19, Z21, Z13
+	VFMADD231PS  Z20, Z21, Z14
+	VBROADCASTSS (SI), Z21
+	VFMADD231PS  Z18, Z21, Z15
+	VFMADD231PS  Z19, Z21, Z16
+	VFMADD231PS  Z20, Z21, Z17
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          partial323
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          partial323
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled324
+	VBROADCASTSS 80(AX), Z18
+	VMULPS       Z18, Z0, Z0
+	VMULPS       Z18, Z1, Z1
+	VMULPS       Z18, Z2, Z2
+	VMULPS       Z18, Z3, Z3
+	VMULPS       Z18, Z4, Z4
+	VMULPS       Z18, Z5, Z5
+	VMULPS       Z18, Z6, Z6
+	VMULPS       Z18, Z7, Z7
+	VMULPS       Z18, Z8, Z8
+	VMULPS       Z18, Z9, Z9
+	VMULPS       Z18, Z10, Z10
+	VMULPS       Z18, Z11, Z11
+	VMULPS       Z18, Z12, Z12
+	VMULPS       Z18, Z13, Z13
+	VMULPS       Z18, Z14, Z14
+	VMULPS       Z18, Z15, Z15
+	VMULPS       Z18, Z16, Z16
+	VMULPS       Z18, Z17, Z17
+
+scaled324:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased324
+	VMOVUPS   (CX), Z18
+	VADDPS    Z18, Z0, Z0
+	VADDPS    Z18, Z3, Z3
+	VADDPS    Z18, Z6, Z6
+	VADDPS    Z18, Z9, Z9
+	VADDPS    Z18, Z12, Z12
+	VADDPS    Z18, Z15, Z15
+	VMOVUPS   64(CX), Z18
+	VADDPS    Z18, Z1, Z1
+	VADDPS    Z18, Z4, Z4
+	VADDPS    Z18, Z7, Z7
+	VADDPS    Z18, Z10, Z10
+	VADDPS    Z18, Z13, Z13
+	VADDPS    Z18, Z16, Z16
+	VMOVUPS.Z 128(CX), K1, Z18
+	VADDPS    Z18, Z2, Z2
+	VADDPS    Z18, Z5, Z5
+	VADDPS    Z18, Z8, Z8
+	VADDPS    Z18, Z11, Z11
+	VADDPS    Z18, Z14, Z14
+	VADDPS    Z18, Z17, Z17
+
+biased324:
+	TESTQ  DX, DX
+	JZ     added324
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, Z1
+	VADDPS 128(DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPS (DX), Z3, Z3
+	VADDPS 64(DX), Z4, Z4
+	VADDPS 128(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, Z6
+	VADDPS 64(DX), Z7, Z7
+	VADDPS 128(DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPS (DX), Z9, Z9
+	VADDPS 64(DX), Z10, Z10
+	VADDPS 128(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPS (DX), Z12, Z12
+	VADDPS 64(DX), Z13, Z13
+	VADDPS 128(DX), Z14, K1, Z14
+	ADDQ   BX, DX
+	VADDPS (DX), Z15, Z15
+	VADDPS 64(DX), Z16, Z16
+	VADDPS 128(DX), Z17, K1, Z17
+
+added324:
+	CMPQ   112(AX), $0x00
+	JE     clipped324
+	VPXORD Z22, Z22, Z22
+	VMAXPS Z0, Z22, Z0
+	VMAXPS Z1, Z22, Z1
+	VMAXPS Z2, Z22, Z2
+	VMAXPS Z3, Z22, Z3
+	VMAXPS Z4, Z22, Z4
+	VMAXPS Z5, Z22, Z5
+	VMAXPS Z6, Z22, Z6
+	VMAXPS Z7, Z22, Z7
+	VMAXPS Z8, Z22, Z8
+	VMAXPS Z9, Z22, Z9
+	VMAXPS Z10, Z22, Z10
+	VMAXPS Z11, Z22, Z11
+	VMAXPS Z12, Z22, Z12
+	VMAXPS Z13, Z22, Z13
+	VMAXPS Z14, Z22, Z14
+	VMAXPS Z15, Z22, Z15
+	VMAXPS Z16, Z22, Z16
+	VMAXPS Z17, Z22, Z17
+
+clipped324:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, (AX)
+	VMOVUPS Z4, 64(AX)
+	VMOVUPS Z5, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	VMOVUPS Z8, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z9, (AX)
+	VMOVUPS Z10, 64(AX)
+	VMOVUPS Z11, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	VMOVUPS Z14, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z15, (AX)
+	VMOVUPS Z16, 64(AX)
+	VMOVUPS Z17, K1, 128(AX)
+	VZEROUPPER
+	RET
+
+// func tile7x3F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile7x3F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	CMPQ       56(AX), $0x40
+	JLT        fetched325
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+
+fetched325:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+
+partial326:
+	VMOVUPS      (DI), Z21
+	VMOVUPS      64(DI), Z22
+	VMOVUPS.Z    128(DI), K1, Z23
+	VBROADCASTSS (CX), Z24
+	VFMADD231PS  Z21, Z24, Z0
+	VFMADD231PS  Z22, Z24, Z1
+	VFMADD231PS  Z23, Z24, Z2
+	VBROADCASTSS (CX)(DX*1), Z24
+	VFMADD231PS  Z21, Z24, Z3
+	VFMADD231PS  Z22, Z24, Z4
+	VFMADD231PS  Z23, Z24, Z5
+	VBROADCASTSS (CX)(DX*2), Z24
+	VFMADD231PS  Z21, Z24, Z6
+	VFMADD231PS  Z22, Z24, Z7
+	VFMADD231PS  Z23, Z24, Z8
+	VBROADCASTSS (CX)(BX*1), Z24
+	VFMADD231PS  Z21, Z24, Z9
+	VFMADD231PS  Z22, Z24, Z10
+	VFMADD231PS  Z23, Z24, Z11
+	VBROADCASTSS (CX)(DX*4), Z24
+	VFMADD231PS  Z21, Z24, Z12
+	VFMADD231PS  Z22, Z24, Z13
+	VFMADD231PS  Z23, Z24, Z14
+	VBROADCASTSS (SI), Z24
+	VFMADD231PS  Z21, Z24, Z15
+	VFMADD231PS  Z22, Z24, Z16
+	VFMADD231PS  Z23, Z24, Z17
+	VBROADCASTSS (SI)(DX*1), Z24
+	VFMADD231PS  Z21, Z24, Z18
+	VFMADD231PS  Z22, Z24, Z19
+	VFMADD231PS  Z23, Z24, Z20
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          partial326
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          partial326
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled327
+	VBROADCASTSS 80(AX), Z21
+	VMULPS       Z21, Z0, Z0
+	VMULPS       Z21, Z1, Z1
+	VMULPS       Z21, Z2, Z2
+	VMULPS       Z21, Z3, Z3
+	VMULPS       Z21, Z4, Z4
+	VMULPS       Z21, Z5, Z5
+	VMULPS       Z21, Z6, Z6
+	VMULPS       Z21, Z7, Z7
+	VMULPS       Z21, Z8, Z8
+	VMULPS       Z21, Z9, Z9
+	VMULPS       Z21, Z10, Z10
+	VMULPS       Z21, Z11, Z11
+	VMULPS       Z21, Z12, Z12
+	VMULPS       Z21, Z13, Z13
+	VMULPS       Z21, Z14, Z14
+	VMULPS       Z21, Z15, Z15
+	VMULPS       Z21, Z16, Z16
+	VMULPS       Z21, Z17, Z17
+	VMULPS       Z21, Z18, Z18
+	VMULPS       Z21, Z19, Z19
+	VMULPS       Z21, Z20, Z20
+
+scaled327:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased327
+	VMOVUPS   (CX), Z21
+	VADDPS    Z21, Z0, Z0
+	VADDPS    Z21, Z3, Z3
+	VADDPS    Z21, Z6, Z6
+	VADDPS    Z21, Z9, Z9
+	VADDPS    Z21, Z12, Z12
+	VADDPS    Z21, Z15, Z15
+	VADDPS    Z21, Z18, Z18
+	VMOVUPS   64(CX), Z21
+	VADDPS    Z21, Z1, Z1
+	VADDPS    Z21, Z4, Z4
+	VADDPS    Z21, Z7, Z7
+	VADDPS    Z21, Z10, Z10
+	VADDPS    Z21, Z13, Z13
+	VADDPS    Z21, Z16, Z16
+	VADDPS    Z21, Z19, Z19
+	VMOVUPS.Z 128(CX), K1, Z21
+	VADDPS    Z21, Z2, Z2
+	VADDPS    Z21, Z5, Z5
+	VADDPS    Z21, Z8, Z8
+	VADDPS    Z21, Z11, Z11
+	VADDPS    Z21, Z14, Z14
+	VADDPS    Z21, Z17, Z17
+	VADDPS    Z21, Z20, Z20
+
+biased327:
+	TESTQ  DX, DX
+	JZ     added327
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, Z1
+	VADDPS 128(DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPS (DX), Z3, Z3
+	VADDPS 64(DX), Z4, Z4
+	VADDPS 128(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, Z6
+	VADDPS 64(DX), Z7, Z7
+	VADDPS 128(DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPS (DX), Z9, Z9
+	VADDPS 64(DX), Z10, Z10
+	VADDPS 128(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPS (DX), Z12, Z12
+	VADDPS 64(DX), Z13, Z13
+	VADDPS 128(DX), Z14, K1, Z14
+	ADDQ   BX, DX
+	VADDPS (DX), Z15, Z15
+	VADDPS 64(DX), Z16, Z16
+	VADDPS 128(DX), Z17, K1, Z17
+	ADDQ   BX, DX
+	VADDPS (DX), Z18, Z18
+	VADDPS 64(DX), Z19, Z19
+	VADDPS 128(DX), Z20, K1, Z20
+
+added327:
+	CMPQ   112(AX), $0x00
+	JE     clipped327
+	VPXORD Z25, Z25, Z25
+	VMAXPS Z0, Z25, Z0
+	VMAXPS Z1, Z25, Z1
+	VMAXPS Z2, Z25, Z2
+	VMAXPS Z3, Z25, Z3
+	VMAXPS Z4, Z25, Z4
+	VMAXPS Z5, Z25, Z5
+	VMAXPS Z6, Z25, Z6
+	VMAXPS Z7, Z25, Z7
+	VMAXPS Z8, Z25, Z8
+	VMAXPS Z9, Z25, Z9
+	VMAXPS Z10, Z25, Z10
+	VMAXPS Z11, Z25, Z11
+	VMAXPS Z12, Z25, Z12
+	VMAXPS Z13, Z25, Z13
+	VMAXPS Z14, Z25, Z14
+	VMAXPS Z15, Z25, Z15
+	VMAXPS Z16, Z25, Z16
+	VMAXPS Z17, Z25, Z17
+	VMAXPS Z18, Z25, Z18
+	VMAXPS Z19, Z25, Z19
+	VMAXPS Z20, Z25, Z20
+
+clipped327:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, (AX)
+	VMOVUPS Z4, 64(AX)
+	VMOVUPS Z5, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	VMOVUPS Z8, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z9, (AX)
+	VMOVUPS Z10, 64(AX)
+	VMOVUPS Z11, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	VMOVUPS Z14, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z15, (AX)
+	VMOVUPS Z16, 64(AX)
+	VMOVUPS Z17, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z18, (AX)
+	VMOVUPS Z19, 64(AX)
+	VMOVUPS Z20, K1, 128(AX)
+	VZEROUPPER
+	RET
+
+// func tile8x3F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile8x3F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	CMPQ       56(AX), $0x40
+	JLT        fetched328
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+
+fetched328:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+
+partial329:
+	VMOVUPS      (DI), Z24
+	VMOVUPS      64(DI), Z25
+	VMOVUPS.Z    128(DI), K1, Z26
+	VBROADCASTSS (CX), Z27
+	VFMADD231PS  Z24, Z27, Z0
+	VFMADD231PS  Z25, Z27, Z1
+	VFMADD231PS  Z26, Z27, Z2
+	VBROADCASTSS (CX)(DX*1), Z27
+	VFMADD231PS  Z24, Z27, Z3
+	VFMADD231PS  Z25, Z27, Z4
+	VFMADD231PS  Z26, Z27, Z5
+	VBROADCASTSS (CX)(DX*2), Z27
+	VFMADD231PS  Z24, Z27, Z6
+	VFMADD231PS  Z25, Z27, Z7
+	VFMADD231PS  Z26, Z27, Z8
+	VBROADCASTSS (CX)(BX*1), Z27
+	VFMADD231PS  Z24, Z27, Z9
+	VFMADD231PS  Z25, Z27, Z10
+	VFMADD231PS  Z26, Z27, Z11
+	VBROADCASTSS (CX)(DX*4), Z27
+	VFMADD231PS  Z24, Z27, Z12
+	VFMADD231PS  Z25, Z27, Z13
+	VFMADD231PS  Z26, Z27, Z14
+	VBROADCASTSS (SI), Z27
+	VFMADD231PS  Z24, Z27, Z15
+	VFMADD231PS  Z25, Z27, Z16
+	VFMADD231PS  Z26, Z27, Z17
+	VBROADCASTSS (SI)(DX*1), Z27
+	VFMADD231PS  Z24, Z27, Z18
+	VFMADD231PS  Z25, Z27, Z19
+	VFMADD231PS  Z26, Z27, Z20
+	VBROADCASTSS (SI)(DX*2), Z27
+	VFMADD231PS  Z24, Z27, Z21
+	VFMADD231PS  Z25, Z27, Z22
+	VFMADD231PS  Z26, Z27, Z23
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          partial329
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          partial329
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled330
+	VBROADCASTSS 80(AX), Z24
+	VMULPS       Z24, Z0, Z0
+	VMULPS       Z24, Z1, Z1
+	VMULPS       Z24, Z2, Z2
+	VMULPS       Z24, Z3, Z3
+	VMULPS       Z24, Z4, Z4
+	VMULPS       Z24, Z5, Z5
+	VMULPS       Z24, Z6, Z6
+	VMULPS       Z24, Z7, Z7
+	VMULPS       Z24, Z8, Z8
+	VMULPS       Z24, Z9, Z9
+	VMULPS       Z24, Z10, Z10
+	VMULPS       Z24, Z11, Z11
+	VMULPS       Z24, Z12, Z12
+	VMULPS       Z24, Z13, Z13
+	VMULPS       Z24, Z14, Z14
+	VMULPS       Z24, Z15, Z15
+	VMULPS       Z24, Z16, Z16
+	VMULPS       Z24, Z17, Z17
+	VMULPS       Z24, Z18, Z18
+	VMULPS       Z24, Z19, Z19
+	VMULPS       Z24, Z20, Z20
+	VMULPS       Z24, Z21, Z21
+	VMULPS       Z24, Z22, Z22
+	VMULPS       Z24, Z23, Z23
+
+scaled330:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased330
+	VMOVUPS   (CX), Z24
+	VADDPS    Z24, Z0, Z0
+	VADDPS    Z24, Z3, Z3
+	VADDPS    Z24, Z6, Z6
+	VADDPS    Z24, Z9, Z9
+	VADDPS    Z24, Z12, Z12
+	VADDPS    Z24, Z15, Z15
+	VADDPS    Z24, Z18, Z18
+	VADDPS    Z24, Z21, Z21
+	VMOVUPS   64(CX), Z24
+	VADDPS    Z24, Z1, Z1
+	VADDPS    Z24, Z4, Z4
+	VADDPS    Z24, Z7, Z7
+	VADDPS    Z24, Z10, Z10
+	VADDPS    Z24, Z13, Z13
+	VADDPS    Z24, Z16, Z16
+	VADDPS    Z24, Z19, Z19
+	VADDPS    Z24, Z22, Z22
+	VMOVUPS.Z 128(CX), K1, Z24
+	VADDPS    Z24, Z2, Z2
+	VADDPS    Z24, Z5, Z5
+	VADDPS    Z24, Z8, Z8
+	VADDPS    Z24, Z11, Z11
+	VADDPS    Z24, Z14, Z14
+	VADDPS    Z24, Z17, Z17
+	VADDPS    Z24, Z20, Z20
+	VADDPS    Z24, Z23, Z23
+
+biased330:
+	TESTQ  DX, DX
+	JZ     added330
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, Z1
+	VADDPS 128(DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPS (DX), Z3, Z3
+	VADDPS 64(DX), Z4, Z4
+	VADDPS 128(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, Z6
+	VADDPS 64(DX), Z7, Z7
+	VADDPS 128(DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPS (DX), Z9, Z9
+	VADDPS 64(DX), Z10, Z10
+	VADDPS 128(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPS (DX), Z12, Z12
+	VADDPS 64(DX), Z13, Z13
+	VADDPS 128(DX), Z14, K1, Z14
+	ADDQ   BX, DX
+	VADDPS (DX), Z15, Z15
+	VADDPS 64(DX), Z16, Z16
+	VADDPS 128(DX), Z17, K1, Z17
+	ADDQ   BX, DX
+	VADDPS (DX), Z18, Z18
+	VADDPS 64(DX), Z19, Z19
+	VADDPS 128(DX), Z20, K1, Z20
+	ADDQ   BX, DX
+	VADDPS (DX), Z21, Z21
+	VADDPS 64(DX), Z22, Z22
+	VADDPS 128(DX), Z23, K1, Z23
+
+added330:
+	CMPQ   112(AX), $0x00
+	JE     clipped330
+	VPXORD Z28, Z28, Z28
+	VMAXPS Z0, Z28, Z0
+	VMAXPS Z1, Z28, Z1
+	VMAXPS Z2, Z28, Z2
+	VMAXPS Z3, Z28, Z3
+	VMAXPS Z4, Z28, Z4
+	VMAXPS Z5, Z28, Z5
+	VMAXPS Z6, Z28, Z6
+	VMAXPS Z7, Z28, Z7
+	VMAXPS Z8, Z28, Z8
+	VMAXPS Z9, Z28, Z9
+	VMAXPS Z10, Z28, Z10
+	VMAXPS Z11, Z28, Z11
+	VMAXPS Z12, Z28, Z12
+	VMAXPS Z13, Z28, Z13
+	VMAXPS Z14, Z28, Z14
+	VMAXPS Z15, Z28, Z15
+	VMAXPS Z16, Z28, Z16
+	VMAXPS Z17, Z28, Z17
+	VMAXPS Z18, Z28, Z18
+	VMAXPS Z19, Z28, Z19
+	VMAXPS Z20, Z28, Z20
+	VMAXPS Z21, Z28, Z21
+	VMAXPS Z22, Z28, Z22
+	VMAXPS Z23, Z28, Z23
+
+clipped330:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, (AX)
+	VMOVUPS Z4, 64(AX)
+	VMOVUPS Z5, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	VMOVUPS Z8, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z9, (AX)
+	VMOVUPS Z10, 64(AX)
+	VMOVUPS Z11, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	VMOVUPS Z14, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z15, (AX)
+	VMOVUPS Z16, 64(AX)
+	VMOVUPS Z17, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z18, (AX)
+	VMOVUPS Z19, 64(AX)
+	VMOVUPS Z20, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z21, (AX)
+	VMOVUPS Z22, 64(AX)
+	VMOVUPS Z23, K1, 128(AX)
+	VZEROUPPER
+	RET
+
+// func tile9x3F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile9x3F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	VPXORD     Z24, Z24, Z24
+	VPXORD     Z25, Z25, Z25
+	VPXORD     Z26, Z26, Z26
+	CMPQ       56(AX), $0x40
+	JLT        fetched331
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+
+fetched331:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+
+partial332:
+	VMOVUPS      (DI), Z27
+	VMOVUPS      64(DI), Z28
+	VMOVUPS.Z    128(DI), K1, Z29
+	VBROADCASTSS (CX), Z30
+	VFMADD231PS  Z27, Z30, Z0
+	VFMADD231PS  Z28, Z30, Z1
+	VFMADD231PS  Z29, Z30, Z2
+	VBROADCASTSS (CX)(DX*1), Z30
+	VFMADD231PS  Z27, Z30, Z3
+	VFMADD231PS  Z28, Z30, Z4
+	VFMADD231PS  Z29, Z30, Z5
+	VBROADCASTSS (CX)(DX*2), Z30
+	VFMADD231PS  Z27, Z30, Z6
+	VFMADD231PS  Z28, Z30, Z7
+	VFMADD231PS  Z29, Z30, Z8
+	VBROADCASTSS (CX)(BX*1), Z30
+	VFMADD231PS  Z27, Z30, Z9
+	VFMADD231PS  Z28, Z30, Z10
+	VFMADD231PS  Z29, Z30, Z11
+	VBROADCASTSS (CX)(DX*4), Z30
+	VFMADD231PS  Z27, Z30, Z12
+	VFMADD231PS  Z28, Z30, Z13
+	VFMADD231PS  Z29, Z30, Z14
+	VBROADCASTSS (SI), Z30
+	VFMADD231PS  Z27, Z30, Z15
+	VFMADD231PS  Z28, Z30, Z16
+	VFMADD231PS  Z29, Z30, Z17
+	VBROADCASTSS (SI)(DX*1), Z30
+	VFMADD231PS  Z27, Z30, Z18
+	VFMADD231PS  Z28, Z30, Z19
+	VFMADD231PS  Z29, Z30, Z20
+	VBROADCASTSS (SI)(DX*2), Z30
+	VFMADD231PS  Z27, Z30, Z21
+	VFMADD231PS  Z28, Z30, Z22
+	VFMADD231PS  Z29, Z30, Z23
+	VBROADCASTSS (SI)(BX*1), Z30
+	VFMADD231PS  Z27, Z30, Z24
+	VFMADD231PS  Z28, Z30, Z25
+	VFMADD231PS  Z29, Z30, Z26
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          partial332
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          partial332
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled333
+	VBROADCASTSS 80(AX), Z27
+	VMULPS       Z27, Z0, Z0
+	VMULPS       Z27, Z1, Z1
+	VMULPS       Z27, Z2, Z2
+	VMULPS       Z27, Z3, Z3
+	VMULPS       Z27, Z4, Z4
+	VMULPS       Z27, Z5, Z5
+	VMULPS       Z27, Z6, Z6
+	VMULPS       Z27, Z7, Z7
+	VMULPS       Z27, Z8, Z8
+	VMULPS       Z27, Z9, Z9
+	VMULPS       Z27, Z10, Z10
+	VMULPS       Z27, Z11, Z11
+	VMULPS       Z27, Z12, Z12
+	VMULPS       Z27, Z13, Z13
+	VMULPS       Z27, Z14, Z14
+	VMULPS       Z27, Z15, Z15
+	VMULPS       Z27, Z16, Z16
+	VMULPS       Z27, Z17, Z17
+	VMULPS       Z27, Z18, Z18
+	VMULPS       Z27, Z19, Z19
+	VMULPS       Z27, Z20, Z20
+	VMULPS       Z27, Z21, Z21
+	VMULPS       Z27, Z22, Z22
+	VMULPS       Z27, Z23, Z23
+	VMULPS       Z27, Z24, Z24
+	VMULPS       Z27, Z25, Z25
+	VMULPS       Z27, Z26, Z26
+
+scaled333:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased333
+	VMOVUPS   (CX), Z27
+	VADDPS    Z27, Z0, Z0
+	VADDPS    Z27, Z3, Z3
+	VADDPS    Z27, Z6, Z6
+	VADDPS    Z27, Z9, Z9
+	VADDPS    Z27, Z12, Z12
+	VADDPS    Z27, Z15, Z15
+	VADDPS    Z27, Z18, Z18
+	VADDPS    Z27, Z21, Z21
+	VADDPS    Z27, Z24, Z24
+	VMOVUPS   64(CX), Z27
+	VADDPS    Z27, Z1, Z1
+	VADDPS    Z27, Z4, Z4
+	VADDPS    Z27, Z7, Z7
+	VADDPS    Z27, Z10, Z10
+	VADDPS    Z27, Z13, Z13
+	VADDPS    Z27, Z16, Z16
+	VADDPS    Z27, Z19, Z19
+	VADDPS    Z27, Z22, Z22
+	VADDPS    Z27, Z25, Z25
+	VMOVUPS.Z 128(CX), K1, Z27
+	VADDPS    Z27, Z2, Z2
+	VADDPS    Z27, Z5, Z5
+	VADDPS    Z27, Z8, Z8
+	VADDPS    Z27, Z11, Z11
+	VADDPS    Z27, Z14, Z14
+	VADDPS    Z27, Z17, Z17
+	VADDPS    Z27, Z20, Z20
+	VADDPS    Z27, Z23, Z23
+	VADDPS    Z27, Z26, Z26
+
+biased333:
+	TESTQ  DX, DX
+	JZ     added333
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, Z1
+	VADDPS 128(DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPS (DX), Z3, Z3
+	VADDPS 64(DX), Z4, Z4
+	VADDPS 128(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, Z6
+	VADDPS 64(DX), Z7, Z7
+	VADDPS 128(DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPS (DX), Z9, Z9
+	VADDPS 64(DX), Z10, Z10
+	VADDPS 128(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPS (DX), Z12, Z12
+	VADDPS 64(DX), Z13, Z13
+	VADDPS 128(DX), Z14, K1, Z14
+	ADDQ   BX, DX
+	VADDPS (DX), Z15, Z15
+	VADDPS 64(DX), Z16, Z16
+	VADDPS 128(DX), Z17, K1, Z17
+	ADDQ   BX, DX
+	VADDPS (DX), Z18, Z18
+	VADDPS 64(DX), Z19, Z19
+	VADDPS 128(DX), Z20, K1, Z20
+	ADDQ   BX, DX
+	VADDPS (DX), Z21, Z21
+	VADDPS 64(DX), Z22, Z22
+	VADDPS 128(DX), Z23, K1, Z23
+	ADDQ   BX, DX
+	VADDPS (DX), Z24, Z24
+	VADDPS 64(DX), Z25, Z25
+	VADDPS 128(DX), Z26, K1, Z26
+
+added333:
+	CMPQ   112(AX), $0x00
+	JE     clipped333
+	VPXORD Z31, Z31, Z31
+	VMAXPS Z0, Z31, Z0
+	VMAXPS Z1, Z31, Z1
+	VMAXPS Z2, Z31, Z2
+	VMAXPS Z3, Z31, Z3
+	VMAXPS Z4, Z31, Z4
+	VMAXPS Z5, Z31, Z5
+	VMAXPS Z6, Z31, Z6
+	VMAXPS Z7, Z31, Z7
+	VMAXPS Z8, Z31, Z8
+	VMAXPS Z9, Z31, Z9
+	VMAXPS Z10, Z31, Z10
+	VMAXPS Z11, Z31, Z11
+	VMAXPS Z12, Z31, Z12
+	VMAXPS Z13, Z31, Z13
+	VMAXPS Z14, Z31, Z14
+	VMAXPS Z15, Z31, Z15
+	VMAXPS Z16, Z31, Z16
+	VMAXPS Z17, Z31, Z17
+	VMAXPS Z18, Z31, Z18
+	VMAXPS Z19, Z31, Z19
+	VMAXPS Z20, Z31, Z20
+	VMAXPS Z21, Z31, Z21
+	VMAXPS Z22, Z31, Z22
+	VMAXPS Z23, Z31, Z23
+	VMAXPS Z24, Z31, Z24
+	VMAXPS Z25, Z31, Z25
+	VMAXPS Z26, Z31, Z26
+
+clipped333:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z3, (AX)
+	VMOVUPS Z4, 64(AX)
+	VMOVUPS Z5, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	VMOVUPS Z8, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z9, (AX)
+	VMOVUPS Z10, 64(AX)
+	VMOVUPS Z11, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	VMOVUPS Z14, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z15, (AX)
+	VMOVUPS Z16, 64(AX)
+	VMOVUPS Z17, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z18, (AX)
+	VMOVUPS Z19, 64(AX)
+	VMOVUPS Z20, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z21, (AX)
+	VMOVUPS Z22, 64(AX)
+	VMOVUPS Z23, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z24, (AX)
+	VMOVUPS Z25, 64(AX)
+	VMOVUPS Z26, K1, 128(AX)
 	VZEROUPPER
 	RET
 
@@ -22584,7 +23777,7 @@ TEXT ·tile1x4F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial313:
+partial334:
 	VMOVUPS      (DX), Z4
 	VMOVUPS      64(DX), Z5
 	VMOVUPS      128(DX), Z6
@@ -22597,52 +23790,53 @@ partial313:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial313
+	JNZ          partial334
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial313
+	JNZ          partial334
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled335
 	VBROADCASTSS 80(AX), Z4
 	VMULPS       Z4, Z0, Z0
 	VMULPS       Z4, Z1, Z1
 	VMULPS       Z4, Z2, Z2
 	VMULPS       Z4, Z3, Z3
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased314
-	VMOVUPS      (CX), Z4
-	VADDPS       Z4, Z0, Z0
-	VMOVUPS      64(CX), Z4
-	VADDPS       Z4, Z1, Z1
-	VMOVUPS      128(CX), Z4
-	VADDPS       Z4, Z2, Z2
-	VMOVUPS.Z    192(CX), K1, Z4
-	VADDPS       Z4, Z3, Z3
 
-biased314:
-	TESTQ     DX, DX
-	JZ        added314
-	VMOVUPS   (DX), Z4
+scaled335:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased335
+	VMOVUPS   (CX), Z4
 	VADDPS    Z4, Z0, Z0
-	VMOVUPS   64(DX), Z4
+	VMOVUPS   64(CX), Z4
 	VADDPS    Z4, Z1, Z1
-	VMOVUPS   128(DX), Z4
+	VMOVUPS   128(CX), Z4
 	VADDPS    Z4, Z2, Z2
-	VMOVUPS.Z 192(DX), K1, Z4
+	VMOVUPS.Z 192(CX), K1, Z4
 	VADDPS    Z4, Z3, Z3
 
-added314:
+biased335:
+	TESTQ  DX, DX
+	JZ     added335
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, Z1
+	VADDPS 128(DX), Z2, Z2
+	VADDPS 192(DX), Z3, K1, Z3
+
+added335:
 	CMPQ   112(AX), $0x00
-	JE     clipped314
+	JE     clipped335
 	VPXORD Z9, Z9, Z9
 	VMAXPS Z0, Z9, Z0
 	VMAXPS Z1, Z9, Z1
 	VMAXPS Z2, Z9, Z2
 	VMAXPS Z3, Z9, Z3
 
-clipped314:
+clipped335:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -22677,7 +23871,7 @@ TEXT ·tile2x4F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial315:
+partial336:
 	VMOVUPS      (BX), Z8
 	VMOVUPS      64(BX), Z9
 	VMOVUPS      128(BX), Z10
@@ -22695,11 +23889,14 @@ partial315:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial315
+	JNZ          partial336
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial315
+	JNZ          partial336
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled337
 	VBROADCASTSS 80(AX), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
@@ -22709,48 +23906,42 @@ partial315:
 	VMULPS       Z8, Z5, Z5
 	VMULPS       Z8, Z6, Z6
 	VMULPS       Z8, Z7, Z7
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased316
-	VMOVUPS      (CX), Z8
-	VADDPS       Z8, Z0, Z0
-	VADDPS       Z8, Z4, Z4
-	VMOVUPS      64(CX), Z8
-	VADDPS       Z8, Z1, Z1
-	VADDPS       Z8, Z5, Z5
-	VMOVUPS      128(CX), Z8
-	VADDPS       Z8, Z2, Z2
-	VADDPS       Z8, Z6, Z6
-	VMOVUPS.Z    192(CX), K1, Z8
-	VADDPS       Z8, Z3, Z3
-	VADDPS       Z8, Z7, Z7
 
-biased316:
-	TESTQ     DX, DX
-	JZ        added316
-	VMOVUPS   (DX), Z8
+scaled337:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased337
+	VMOVUPS   (CX), Z8
 	VADDPS    Z8, Z0, Z0
-	VMOVUPS   64(DX), Z8
-	VADDPS    Z8, Z1, Z1
-	VMOVUPS   128(DX), Z8
-	VADDPS    Z8, Z2, Z2
-	VMOVUPS.Z 192(DX), K1, Z8
-	VADDPS    Z8, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z8
 	VADDPS    Z8, Z4, Z4
-	VMOVUPS   64(DX), Z8
+	VMOVUPS   64(CX), Z8
+	VADDPS    Z8, Z1, Z1
 	VADDPS    Z8, Z5, Z5
-	VMOVUPS   128(DX), Z8
+	VMOVUPS   128(CX), Z8
+	VADDPS    Z8, Z2, Z2
 	VADDPS    Z8, Z6, Z6
-	VMOVUPS.Z 192(DX), K1, Z8
+	VMOVUPS.Z 192(CX), K1, Z8
+	VADDPS    Z8, Z3, Z3
 	VADDPS    Z8, Z7, Z7
 
-added316:
+biased337:
+	TESTQ  DX, DX
+	JZ     added337
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, Z1
+	VADDPS 128(DX), Z2, Z2
+	VADDPS 192(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, Z4
+	VADDPS 64(DX), Z5, Z5
+	VADDPS 128(DX), Z6, Z6
+	VADDPS 192(DX), Z7, K1, Z7
+
+added337:
 	CMPQ   112(AX), $0x00
-	JE     clipped316
+	JE     clipped337
 	VPXORD Z13, Z13, Z13
 	VMAXPS Z0, Z13, Z0
 	VMAXPS Z1, Z13, Z1
@@ -22761,7 +23952,7 @@ added316:
 	VMAXPS Z6, Z13, Z6
 	VMAXPS Z7, Z13, Z7
 
-clipped316:
+clipped337:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -22772,6 +23963,917 @@ clipped316:
 	VMOVUPS Z5, 64(AX)
 	VMOVUPS Z6, 128(AX)
 	VMOVUPS Z7, K1, 192(AX)
+	VZEROUPPER
+	RET
+
+// func tile3x4F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile3x4F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	CMPQ       56(AX), $0x40
+	JLT        fetched338
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	PREFETCHT1 192(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	PREFETCHT1 192(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	PREFETCHT1 192(CX)
+
+fetched338:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	MOVQ 8(AX), BX
+	MOVQ 32(AX), SI
+	MOVQ 40(AX), DI
+	MOVQ 56(AX), R8
+	MOVQ 88(AX), R9
+
+partial339:
+	VMOVUPS      (BX), Z12
+	VMOVUPS      64(BX), Z13
+	VMOVUPS      128(BX), Z14
+	VMOVUPS.Z    192(BX), K1, Z15
+	VBROADCASTSS (CX), Z16
+	VFMADD231PS  Z12, Z16, Z0
+	VFMADD231PS  Z13, Z16, Z1
+	VFMADD231PS  Z14, Z16, Z2
+	VFMADD231PS  Z15, Z16, Z3
+	VBROADCASTSS (CX)(DX*1), Z16
+	VFMADD231PS  Z12, Z16, Z4
+	VFMADD231PS  Z13, Z16, Z5
+	VFMADD231PS  Z14, Z16, Z6
+	VFMADD231PS  Z15, Z16, Z7
+	VBROADCASTSS (CX)(DX*2), Z16
+	VFMADD231PS  Z12, Z16, Z8
+	VFMADD231PS  Z13, Z16, Z9
+	VFMADD231PS  Z14, Z16, Z10
+	VFMADD231PS  Z15, Z16, Z11
+	ADDQ         SI, CX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          partial339
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
+	JNZ          partial339
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled340
+	VBROADCASTSS 80(AX), Z12
+	VMULPS       Z12, Z0, Z0
+	VMULPS       Z12, Z1, Z1
+	VMULPS       Z12, Z2, Z2
+	VMULPS       Z12, Z3, Z3
+	VMULPS       Z12, Z4, Z4
+	VMULPS       Z12, Z5, Z5
+	VMULPS       Z12, Z6, Z6
+	VMULPS       Z12, Z7, Z7
+	VMULPS       Z12, Z8, Z8
+	VMULPS       Z12, Z9, Z9
+	VMULPS       Z12, Z10, Z10
+	VMULPS       Z12, Z11, Z11
+
+scaled340:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased340
+	VMOVUPS   (CX), Z12
+	VADDPS    Z12, Z0, Z0
+	VADDPS    Z12, Z4, Z4
+	VADDPS    Z12, Z8, Z8
+	VMOVUPS   64(CX), Z12
+	VADDPS    Z12, Z1, Z1
+	VADDPS    Z12, Z5, Z5
+	VADDPS    Z12, Z9, Z9
+	VMOVUPS   128(CX), Z12
+	VADDPS    Z12, Z2, Z2
+	VADDPS    Z12, Z6, Z6
+	VADDPS    Z12, Z10, Z10
+	VMOVUPS.Z 192(CX), K1, Z12
+	VADDPS    Z12, Z3, Z3
+	VADDPS    Z12, Z7, Z7
+	VADDPS    Z12, Z11, Z11
+
+biased340:
+	TESTQ  DX, DX
+	JZ     added340
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, Z1
+	VADDPS 128(DX), Z2, Z2
+	VADDPS 192(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, Z4
+	VADDPS 64(DX), Z5, Z5
+	VADDPS 128(DX), Z6, Z6
+	VADDPS 192(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, Z8
+	VADDPS 64(DX), Z9, Z9
+	VADDPS 128(DX), Z10, Z10
+	VADDPS 192(DX), Z11, K1, Z11
+
+added340:
+	CMPQ   112(AX), $0x00
+	JE     clipped340
+	VPXORD Z17, Z17, Z17
+	VMAXPS Z0, Z17, Z0
+	VMAXPS Z1, Z17, Z1
+	VMAXPS Z2, Z17, Z2
+	VMAXPS Z3, Z17, Z3
+	VMAXPS Z4, Z17, Z4
+	VMAXPS Z5, Z17, Z5
+	VMAXPS Z6, Z17, Z6
+	VMAXPS Z7, Z17, Z7
+	VMAXPS Z8, Z17, Z8
+	VMAXPS Z9, Z17, Z9
+	VMAXPS Z10, Z17, Z10
+	VMAXPS Z11, Z17, Z11
+
+clipped340:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, K1, 192(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	VMOVUPS Z6, 128(AX)
+	VMOVUPS Z7, K1, 192(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	VMOVUPS Z10, 128(AX)
+	VMOVUPS Z11, K1, 192(AX)
+	VZEROUPPER
+	RET
+
+// func tile4x4F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile4x4F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	CMPQ       56(AX), $0x40
+	JLT        fetched341
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	PREFETCHT1 192(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	PREFETCHT1 192(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	PREFETCHT1 192(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	PREFETCHT1 192(CX)
+
+fetched341:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ 8(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 40(AX), R8
+	MOVQ 56(AX), R9
+	MOVQ 88(AX), R10
+
+partial342:
+	VMOVUPS      (SI), Z16
+	VMOVUPS      64(SI), Z17
+	VMOVUPS      128(SI), Z18
+	VMOVUPS.Z    192(SI), K1, Z19
+	VBROADCASTSS (CX), Z20
+	VFMADD231PS  Z16, Z20, Z0
+	VFMADD231PS  Z17, Z20, Z1
+	VFMADD231PS  Z18, Z20, Z2
+	VFMADD231PS  Z19, Z20, Z3
+	VBROADCASTSS (CX)(DX*1), Z20
+	VFMADD231PS  Z16, Z20, Z4
+	VFMADD231PS  Z17, Z20, Z5
+	VFMADD231PS  Z18, Z20, Z6
+	VFMADD231PS  Z19, Z20, Z7
+	VBROADCASTSS (CX)(DX*2), Z20
+	VFMADD231PS  Z16, Z20, Z8
+	VFMADD231PS  Z17, Z20, Z9
+	VFMADD231PS  Z18, Z20, Z10
+	VFMADD231PS  Z19, Z20, Z11
+	VBROADCASTSS (CX)(BX*1), Z20
+	VFMADD231PS  Z16, Z20, Z12
+	VFMADD231PS  Z17, Z20, Z13
+	VFMADD231PS  Z18, Z20, Z14
+	VFMADD231PS  Z19, Z20, Z15
+	ADDQ         DI, CX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          partial342
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
+	JNZ          partial342
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled343
+	VBROADCASTSS 80(AX), Z16
+	VMULPS       Z16, Z0, Z0
+	VMULPS       Z16, Z1, Z1
+	VMULPS       Z16, Z2, Z2
+	VMULPS       Z16, Z3, Z3
+	VMULPS       Z16, Z4, Z4
+	VMULPS       Z16, Z5, Z5
+	VMULPS       Z16, Z6, Z6
+	VMULPS       Z16, Z7, Z7
+	VMULPS       Z16, Z8, Z8
+	VMULPS       Z16, Z9, Z9
+	VMULPS       Z16, Z10, Z10
+	VMULPS       Z16, Z11, Z11
+	VMULPS       Z16, Z12, Z12
+	VMULPS       Z16, Z13, Z13
+	VMULPS       Z16, Z14, Z14
+	VMULPS       Z16, Z15, Z15
+
+scaled343:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased343
+	VMOVUPS   (CX), Z16
+	VADDPS    Z16, Z0, Z0
+	VADDPS    Z16, Z4, Z4
+	VADDPS    Z16, Z8, Z8
+	VADDPS    Z16, Z12, Z12
+	VMOVUPS   64(CX), Z16
+	VADDPS    Z16, Z1, Z1
+	VADDPS    Z16, Z5, Z5
+	VADDPS    Z16, Z9, Z9
+	VADDPS    Z16, Z13, Z13
+	VMOVUPS   128(CX), Z16
+	VADDPS    Z16, Z2, Z2
+	VADDPS    Z16, Z6, Z6
+	VADDPS    Z16, Z10, Z10
+	VADDPS    Z16, Z14, Z14
+	VMOVUPS.Z 192(CX), K1, Z16
+	VADDPS    Z16, Z3, Z3
+	VADDPS    Z16, Z7, Z7
+	VADDPS    Z16, Z11, Z11
+	VADDPS    Z16, Z15, Z15
+
+biased343:
+	TESTQ  DX, DX
+	JZ     added343
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, Z1
+	VADDPS 128(DX), Z2, Z2
+	VADDPS 192(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, Z4
+	VADDPS 64(DX), Z5, Z5
+	VADDPS 128(DX), Z6, Z6
+	VADDPS 192(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, Z8
+	VADDPS 64(DX), Z9, Z9
+	VADDPS 128(DX), Z10, Z10
+	VADDPS 192(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPS (DX), Z12, Z12
+	VADDPS 64(DX), Z13, Z13
+	VADDPS 128(DX), Z14, Z14
+	VADDPS 192(DX), Z15, K1, Z15
+
+added343:
+	CMPQ   112(AX), $0x00
+	JE     clipped343
+	VPXORD Z21, Z21, Z21
+	VMAXPS Z0, Z21, Z0
+	VMAXPS Z1, Z21, Z1
+	VMAXPS Z2, Z21, Z2
+	VMAXPS Z3, Z21, Z3
+	VMAXPS Z4, Z21, Z4
+	VMAXPS Z5, Z21, Z5
+	VMAXPS Z6, Z21, Z6
+	VMAXPS Z7, Z21, Z7
+	VMAXPS Z8, Z21, Z8
+	VMAXPS Z9, Z21, Z9
+	VMAXPS Z10, Z21, Z10
+	VMAXPS Z11, Z21, Z11
+	VMAXPS Z12, Z21, Z12
+	VMAXPS Z13, Z21, Z13
+	VMAXPS Z14, Z21, Z14
+	VMAXPS Z15, Z21, Z15
+
+clipped343:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, K1, 192(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	VMOVUPS Z6, 128(AX)
+	VMOVUPS Z7, K1, 192(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	VMOVUPS Z10, 128(AX)
+	VMOVUPS Z11, K1, 192(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	VMOVUPS Z14, 128(AX)
+	VMOVUPS Z15, K1, 192(AX)
+	VZEROUPPER
+	RET
+
+// func tile5x4F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile5x4F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	CMPQ       56(AX), $0x40
+	JLT        fetched344
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	PREFETCHT1 192(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	PREFETCHT1 192(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	PREFETCHT1 192(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	PREFETCHT1 192(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	PREFETCHT1 192(CX)
+
+fetched344:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ 8(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 40(AX), R8
+	MOVQ 56(AX), R9
+	MOVQ 88(AX), R10
+
+partial345:
+	VMOVUPS      (SI), Z20
+	VMOVUPS      64(SI), Z21
+	VMOVUPS      128(SI), Z22
+	VMOVUPS.Z    192(SI), K1, Z23
+	VBROADCASTSS (CX), Z24
+	VFMADD231PS  Z20, Z24, Z0
+	VFMADD231PS  Z21, Z24, Z1
+	VFMADD231PS  Z22, Z24, Z2
+	VFMADD231PS  Z23, Z24, Z3
+	VBROADCASTSS (CX)(DX*1), Z24
+	VFMADD231PS  Z20, Z24, Z4
+	VFMADD231PS  Z21, Z24, Z5
+	VFMADD231PS  Z22, Z24, Z6
+	VFMADD231PS  Z23, Z24, Z7
+	VBROADCASTSS (CX)(DX*2), Z24
+	VFMADD231PS  Z20, Z24, Z8
+	VFMADD231PS  Z21, Z24, Z9
+	VFMADD231PS  Z22, Z24, Z10
+	VFMADD231PS  Z23, Z24, Z11
+	VBROADCASTSS (CX)(BX*1), Z24
+	VFMADD231PS  Z20, Z24, Z12
+	VFMADD231PS  Z21, Z24, Z13
+	VFMADD231PS  Z22, Z24, Z14
+	VFMADD231PS  Z23, Z24, Z15
+	VBROADCASTSS (CX)(DX*4), Z24
+	VFMADD231PS  Z20, Z24, Z16
+	VFMADD231PS  Z21, Z24, Z17
+	VFMADD231PS  Z22, Z24, Z18
+	VFMADD231PS  Z23, Z24, Z19
+	ADDQ         DI, CX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          partial345
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
+	JNZ          partial345
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled346
+	VBROADCASTSS 80(AX), Z20
+	VMULPS       Z20, Z0, Z0
+	VMULPS       Z20, Z1, Z1
+	VMULPS       Z20, Z2, Z2
+	VMULPS       Z20, Z3, Z3
+	VMULPS       Z20, Z4, Z4
+	VMULPS       Z20, Z5, Z5
+	VMULPS       Z20, Z6, Z6
+	VMULPS       Z20, Z7, Z7
+	VMULPS       Z20, Z8, Z8
+	VMULPS       Z20, Z9, Z9
+	VMULPS       Z20, Z10, Z10
+	VMULPS       Z20, Z11, Z11
+	VMULPS       Z20, Z12, Z12
+	VMULPS       Z20, Z13, Z13
+	VMULPS       Z20, Z14, Z14
+	VMULPS       Z20, Z15, Z15
+	VMULPS       Z20, Z16, Z16
+	VMULPS       Z20, Z17, Z17
+	VMULPS       Z20, Z18, Z18
+	VMULPS       Z20, Z19, Z19
+
+scaled346:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased346
+	VMOVUPS   (CX), Z20
+	VADDPS    Z20, Z0, Z0
+	VADDPS    Z20, Z4, Z4
+	VADDPS    Z20, Z8, Z8
+	VADDPS    Z20, Z12, Z12
+	VADDPS    Z20, Z16, Z16
+	VMOVUPS   64(CX), Z20
+	VADDPS    Z20, Z1, Z1
+	VADDPS    Z20, Z5, Z5
+	VADDPS    Z20, Z9, Z9
+	VADDPS    Z20, Z13, Z13
+	VADDPS    Z20, Z17, Z17
+	VMOVUPS   128(CX), Z20
+	VADDPS    Z20, Z2, Z2
+	VADDPS    Z20, Z6, Z6
+	VADDPS    Z20, Z10, Z10
+	VADDPS    Z20, Z14, Z14
+	VADDPS    Z20, Z18, Z18
+	VMOVUPS.Z 192(CX), K1, Z20
+	VADDPS    Z20, Z3, Z3
+	VADDPS    Z20, Z7, Z7
+	VADDPS    Z20, Z11, Z11
+	VADDPS    Z20, Z15, Z15
+	VADDPS    Z20, Z19, Z19
+
+biased346:
+	TESTQ  DX, DX
+	JZ     added346
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, Z1
+	VADDPS 128(DX), Z2, Z2
+	VADDPS 192(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, Z4
+	VADDPS 64(DX), Z5, Z5
+	VADDPS 128(DX), Z6, Z6
+	VADDPS 192(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, Z8
+	VADDPS 64(DX), Z9, Z9
+	VADDPS 128(DX), Z10, Z10
+	VADDPS 192(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPS (DX), Z12, Z12
+	VADDPS 64(DX), Z13, Z13
+	VADDPS 128(DX), Z14, Z14
+	VADDPS 192(DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPS (DX), Z16, Z16
+	VADDPS 64(DX), Z17, Z17
+	VADDPS 128(DX), Z18, Z18
+	VADDPS 192(DX), Z19, K1, Z19
+
+added346:
+	CMPQ   112(AX), $0x00
+	JE     clipped346
+	VPXORD Z25, Z25, Z25
+	VMAXPS Z0, Z25, Z0
+	VMAXPS Z1, Z25, Z1
+	VMAXPS Z2, Z25, Z2
+	VMAXPS Z3, Z25, Z3
+	VMAXPS Z4, Z25, Z4
+	VMAXPS Z5, Z25, Z5
+	VMAXPS Z6, Z25, Z6
+	VMAXPS Z7, Z25, Z7
+	VMAXPS Z8, Z25, Z8
+	VMAXPS Z9, Z25, Z9
+	VMAXPS Z10, Z25, Z10
+	VMAXPS Z11, Z25, Z11
+	VMAXPS Z12, Z25, Z12
+	VMAXPS Z13, Z25, Z13
+	VMAXPS Z14, Z25, Z14
+	VMAXPS Z15, Z25, Z15
+	VMAXPS Z16, Z25, Z16
+	VMAXPS Z17, Z25, Z17
+	VMAXPS Z18, Z25, Z18
+	VMAXPS Z19, Z25, Z19
+
+clipped346:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, K1, 192(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	VMOVUPS Z6, 128(AX)
+	VMOVUPS Z7, K1, 192(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	VMOVUPS Z10, 128(AX)
+	VMOVUPS Z11, K1, 192(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	VMOVUPS Z14, 128(AX)
+	VMOVUPS Z15, K1, 192(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, 64(AX)
+	VMOVUPS Z18, 128(AX)
+	VMOVUPS Z19, K1, 192(AX)
+	VZEROUPPER
+	RET
+
+// func tile6x4F32AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile6x4F32AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	CMPQ       56(AX), $0x40
+	JLT        fetched347
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	PREFETCHT1 192(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	PREFETCHT1 192(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	PREFETCHT1 192(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	PREFETCHT1 192(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	PREFETCHT1 192(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	PREFETCHT1 192(CX)
+
+fetched347:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+
+partial348:
+	VMOVUPS      (DI), Z24
+	VMOVUPS      64(DI), Z25
+	VMOVUPS      128(DI), Z26
+	VMOVUPS.Z    192(DI), K1, Z27
+	VBROADCASTSS (CX), Z28
+	VFMADD231PS  Z24, Z28, Z0
+	VFMADD231PS  Z25, Z28, Z1
+	VFMADD231PS  Z26, Z28, Z2
+	VFMADD231PS  Z27, Z28, Z3
+	VBROADCASTSS (CX)(DX*1), Z28
+	VFMADD231PS  Z24, Z28, Z4
+	VFMADD231PS  Z25, Z28, Z5
+	VFMADD231PS  Z26, Z28, Z6
+	VFMADD231PS  Z27, Z28, Z7
+	VBROADCASTSS (CX)(DX*2), Z28
+	VFMADD231PS  Z24, Z28, Z8
+	VFMADD231PS  Z25, Z28, Z9
+	VFMADD231PS  Z26, Z28, Z10
+	VFMADD231PS  Z27, Z28, Z11
+	VBROADCASTSS (CX)(BX*1), Z28
+	VFMADD231PS  Z24, Z28, Z12
+	VFMADD231PS  Z25, Z28, Z13
+	VFMADD231PS  Z26, Z28, Z14
+	VFMADD231PS  Z27, Z28, Z15
+	VBROADCASTSS (CX)(DX*4), Z28
+	VFMADD231PS  Z24, Z28, Z16
+	VFMADD231PS  Z25, Z28, Z17
+	VFMADD231PS  Z26, Z28, Z18
+	VFMADD231PS  Z27, Z28, Z19
+	VBROADCASTSS (SI), Z28
+	VFMADD231PS  Z24, Z28, Z20
+	VFMADD231PS  Z25, Z28, Z21
+	VFMADD231PS  Z26, Z28, Z22
+	VFMADD231PS  Z27, Z28, Z23
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          partial348
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          partial348
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled349
+	VBROADCASTSS 80(AX), Z24
+	VMULPS       Z24, Z0, Z0
+	VMULPS       Z24, Z1, Z1
+	VMULPS       Z24, Z2, Z2
+	VMULPS       Z24, Z3, Z3
+	VMULPS       Z24, Z4, Z4
+	VMULPS       Z24, Z5, Z5
+	VMULPS       Z24, Z6, Z6
+	VMULPS       Z24, Z7, Z7
+	VMULPS       Z24, Z8, Z8
+	VMULPS       Z24, Z9, Z9
+	VMULPS       Z24, Z10, Z10
+	VMULPS       Z24, Z11, Z11
+	VMULPS       Z24, Z12, Z12
+	VMULPS       Z24, Z13, Z13
+	VMULPS       Z24, Z14, Z14
+	VMULPS       Z24, Z15, Z15
+	VMULPS       Z24, Z16, Z16
+	VMULPS       Z24, Z17, Z17
+	VMULPS       Z24, Z18, Z18
+	VMULPS       Z24, Z19, Z19
+	VMULPS       Z24, Z20, Z20
+	VMULPS       Z24, Z21, Z21
+	VMULPS       Z24, Z22, Z22
+	VMULPS       Z24, Z23, Z23
+
+scaled349:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased349
+	VMOVUPS   (CX), Z24
+	VADDPS    Z24, Z0, Z0
+	VADDPS    Z24, Z4, Z4
+	VADDPS    Z24, Z8, Z8
+	VADDPS    Z24, Z12, Z12
+	VADDPS    Z24, Z16, Z16
+	VADDPS    Z24, Z20, Z20
+	VMOVUPS   64(CX), Z24
+	VADDPS    Z24, Z1, Z1
+	VADDPS    Z24, Z5, Z5
+	VADDPS    Z24, Z9, Z9
+	VADDPS    Z24, Z13, Z13
+	VADDPS    Z24, Z17, Z17
+	VADDPS    Z24, Z21, Z21
+	VMOVUPS   128(CX), Z24
+	VADDPS    Z24, Z2, Z2
+	VADDPS    Z24, Z6, Z6
+	VADDPS    Z24, Z10, Z10
+	VADDPS    Z24, Z14, Z14
+	VADDPS    Z24, Z18, Z18
+	VADDPS    Z24, Z22, Z22
+	VMOVUPS.Z 192(CX), K1, Z24
+	VADDPS    Z24, Z3, Z3
+	VADDPS    Z24, Z7, Z7
+	VADDPS    Z24, Z11, Z11
+	VADDPS    Z24, Z15, Z15
+	VADDPS    Z24, Z19, Z19
+	VADDPS    Z24, Z23, Z23
+
+biased349:
+	TESTQ  DX, DX
+	JZ     added349
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, Z1
+	VADDPS 128(DX), Z2, Z2
+	VADDPS 192(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPS (DX), Z4, Z4
+	VADDPS 64(DX), Z5, Z5
+	VADDPS 128(DX), Z6, Z6
+	VADDPS 192(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, Z8
+	VADDPS 64(DX), Z9, Z9
+	VADDPS 128(DX), Z10, Z10
+	VADDPS 192(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPS (DX), Z12, Z12
+	VADDPS 64(DX), Z13, Z13
+	VADDPS 128(DX), Z14, Z14
+	VADDPS 192(DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPS (DX), Z16, Z16
+	VADDPS 64(DX), Z17, Z17
+	VADDPS 128(DX), Z18, Z18
+	VADDPS 192(DX), Z19, K1, Z19
+	ADDQ   BX, DX
+	VADDPS (DX), Z20, Z20
+	VADDPS 64(DX), Z21, Z21
+	VADDPS 128(DX), Z22, Z22
+	VADDPS 192(DX), Z23, K1, Z23
+
+added349:
+	CMPQ   112(AX), $0x00
+	JE     clipped349
+	VPXORD Z29, Z29, Z29
+	VMAXPS Z0, Z29, Z0
+	VMAXPS Z1, Z29, Z1
+	VMAXPS Z2, Z29, Z2
+	VMAXPS Z3, Z29, Z3
+	VMAXPS Z4, Z29, Z4
+	VMAXPS Z5, Z29, Z5
+	VMAXPS Z6, Z29, Z6
+	VMAXPS Z7, Z29, Z7
+	VMAXPS Z8, Z29, Z8
+	VMAXPS Z9, Z29, Z9
+	VMAXPS Z10, Z29, Z10
+	VMAXPS Z11, Z29, Z11
+	VMAXPS Z12, Z29, Z12
+	VMAXPS Z13, Z29, Z13
+	VMAXPS Z14, Z29, Z14
+	VMAXPS Z15, Z29, Z15
+	VMAXPS Z16, Z29, Z16
+	VMAXPS Z17, Z29, Z17
+	VMAXPS Z18, Z29, Z18
+	VMAXPS Z19, Z29, Z19
+	VMAXPS Z20, Z29, Z20
+	VMAXPS Z21, Z29, Z21
+	VMAXPS Z22, Z29, Z22
+	VMAXPS Z23, Z29, Z23
+
+clipped349:
+	MOVQ    16(AX), AX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, K1, 192(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	VMOVUPS Z6, 128(AX)
+	VMOVUPS Z7, K1, 192(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	VMOVUPS Z10, 128(AX)
+	VMOVUPS Z11, K1, 192(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	VMOVUPS Z14, 128(AX)
+	VMOVUPS Z15, K1, 192(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, 64(AX)
+	VMOVUPS Z18, 128(AX)
+	VMOVUPS Z19, K1, 192(AX)
+	ADDQ    BX, AX
+	VMOVUPS Z20, (AX)
+	VMOVUPS Z21, 64(AX)
+	VMOVUPS Z22, 128(AX)
+	VMOVUPS Z23, K1, 192(AX)
 	VZEROUPPER
 	RET
 
@@ -22798,7 +24900,7 @@ TEXT ·tile1x5F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial317:
+partial350:
 	VMOVUPS      (DX), Z5
 	VMOVUPS      64(DX), Z6
 	VMOVUPS      128(DX), Z7
@@ -22813,50 +24915,50 @@ partial317:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial317
+	JNZ          partial350
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial317
+	JNZ          partial350
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled351
 	VBROADCASTSS 80(AX), Z5
 	VMULPS       Z5, Z0, Z0
 	VMULPS       Z5, Z1, Z1
 	VMULPS       Z5, Z2, Z2
 	VMULPS       Z5, Z3, Z3
 	VMULPS       Z5, Z4, Z4
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased318
-	VMOVUPS      (CX), Z5
-	VADDPS       Z5, Z0, Z0
-	VMOVUPS      64(CX), Z5
-	VADDPS       Z5, Z1, Z1
-	VMOVUPS      128(CX), Z5
-	VADDPS       Z5, Z2, Z2
-	VMOVUPS      192(CX), Z5
-	VADDPS       Z5, Z3, Z3
-	VMOVUPS.Z    256(CX), K1, Z5
-	VADDPS       Z5, Z4, Z4
 
-biased318:
-	TESTQ     DX, DX
-	JZ        added318
-	VMOVUPS   (DX), Z5
+scaled351:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased351
+	VMOVUPS   (CX), Z5
 	VADDPS    Z5, Z0, Z0
-	VMOVUPS   64(DX), Z5
+	VMOVUPS   64(CX), Z5
 	VADDPS    Z5, Z1, Z1
-	VMOVUPS   128(DX), Z5
+	VMOVUPS   128(CX), Z5
 	VADDPS    Z5, Z2, Z2
-	VMOVUPS   192(DX), Z5
+	VMOVUPS   192(CX), Z5
 	VADDPS    Z5, Z3, Z3
-	VMOVUPS.Z 256(DX), K1, Z5
+	VMOVUPS.Z 256(CX), K1, Z5
 	VADDPS    Z5, Z4, Z4
 
-added318:
+biased351:
+	TESTQ  DX, DX
+	JZ     added351
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, Z1
+	VADDPS 128(DX), Z2, Z2
+	VADDPS 192(DX), Z3, Z3
+	VADDPS 256(DX), Z4, K1, Z4
+
+added351:
 	CMPQ   112(AX), $0x00
-	JE     clipped318
+	JE     clipped351
 	VPXORD Z11, Z11, Z11
 	VMAXPS Z0, Z11, Z0
 	VMAXPS Z1, Z11, Z1
@@ -22864,7 +24966,7 @@ added318:
 	VMAXPS Z3, Z11, Z3
 	VMAXPS Z4, Z11, Z4
 
-clipped318:
+clipped351:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -22902,7 +25004,7 @@ TEXT ·tile2x5F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial319:
+partial352:
 	VMOVUPS      (BX), Z10
 	VMOVUPS      64(BX), Z11
 	VMOVUPS      128(BX), Z12
@@ -22923,11 +25025,14 @@ partial319:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial319
+	JNZ          partial352
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial319
+	JNZ          partial352
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled353
 	VBROADCASTSS 80(AX), Z10
 	VMULPS       Z10, Z0, Z0
 	VMULPS       Z10, Z1, Z1
@@ -22939,55 +25044,47 @@ partial319:
 	VMULPS       Z10, Z7, Z7
 	VMULPS       Z10, Z8, Z8
 	VMULPS       Z10, Z9, Z9
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased320
-	VMOVUPS      (CX), Z10
-	VADDPS       Z10, Z0, Z0
-	VADDPS       Z10, Z5, Z5
-	VMOVUPS      64(CX), Z10
-	VADDPS       Z10, Z1, Z1
-	VADDPS       Z10, Z6, Z6
-	VMOVUPS      128(CX), Z10
-	VADDPS       Z10, Z2, Z2
-	VADDPS       Z10, Z7, Z7
-	VMOVUPS      192(CX), Z10
-	VADDPS       Z10, Z3, Z3
-	VADDPS       Z10, Z8, Z8
-	VMOVUPS.Z    256(CX), K1, Z10
-	VADDPS       Z10, Z4, Z4
-	VADDPS       Z10, Z9, Z9
 
-biased320:
-	TESTQ     DX, DX
-	JZ        added320
-	VMOVUPS   (DX), Z10
+scaled353:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased353
+	VMOVUPS   (CX), Z10
 	VADDPS    Z10, Z0, Z0
-	VMOVUPS   64(DX), Z10
-	VADDPS    Z10, Z1, Z1
-	VMOVUPS   128(DX), Z10
-	VADDPS    Z10, Z2, Z2
-	VMOVUPS   192(DX), Z10
-	VADDPS    Z10, Z3, Z3
-	VMOVUPS.Z 256(DX), K1, Z10
-	VADDPS    Z10, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z10
 	VADDPS    Z10, Z5, Z5
-	VMOVUPS   64(DX), Z10
+	VMOVUPS   64(CX), Z10
+	VADDPS    Z10, Z1, Z1
 	VADDPS    Z10, Z6, Z6
-	VMOVUPS   128(DX), Z10
+	VMOVUPS   128(CX), Z10
+	VADDPS    Z10, Z2, Z2
 	VADDPS    Z10, Z7, Z7
-	VMOVUPS   192(DX), Z10
+	VMOVUPS   192(CX), Z10
+	VADDPS    Z10, Z3, Z3
 	VADDPS    Z10, Z8, Z8
-	VMOVUPS.Z 256(DX), K1, Z10
+	VMOVUPS.Z 256(CX), K1, Z10
+	VADDPS    Z10, Z4, Z4
 	VADDPS    Z10, Z9, Z9
 
-added320:
+biased353:
+	TESTQ  DX, DX
+	JZ     added353
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, Z1
+	VADDPS 128(DX), Z2, Z2
+	VADDPS 192(DX), Z3, Z3
+	VADDPS 256(DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPS (DX), Z5, Z5
+	VADDPS 64(DX), Z6, Z6
+	VADDPS 128(DX), Z7, Z7
+	VADDPS 192(DX), Z8, Z8
+	VADDPS 256(DX), Z9, K1, Z9
+
+added353:
 	CMPQ   112(AX), $0x00
-	JE     clipped320
+	JE     clipped353
 	VPXORD Z16, Z16, Z16
 	VMAXPS Z0, Z16, Z0
 	VMAXPS Z1, Z16, Z1
@@ -23000,7 +25097,7 @@ added320:
 	VMAXPS Z8, Z16, Z8
 	VMAXPS Z9, Z16, Z9
 
-clipped320:
+clipped353:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -23040,7 +25137,7 @@ TEXT ·tile1x6F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial321:
+partial354:
 	VMOVUPS      (DX), Z6
 	VMOVUPS      64(DX), Z7
 	VMOVUPS      128(DX), Z8
@@ -23057,11 +25154,14 @@ partial321:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial321
+	JNZ          partial354
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial321
+	JNZ          partial354
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled355
 	VBROADCASTSS 80(AX), Z6
 	VMULPS       Z6, Z0, Z0
 	VMULPS       Z6, Z1, Z1
@@ -23069,43 +25169,39 @@ partial321:
 	VMULPS       Z6, Z3, Z3
 	VMULPS       Z6, Z4, Z4
 	VMULPS       Z6, Z5, Z5
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased322
-	VMOVUPS      (CX), Z6
-	VADDPS       Z6, Z0, Z0
-	VMOVUPS      64(CX), Z6
-	VADDPS       Z6, Z1, Z1
-	VMOVUPS      128(CX), Z6
-	VADDPS       Z6, Z2, Z2
-	VMOVUPS      192(CX), Z6
-	VADDPS       Z6, Z3, Z3
-	VMOVUPS      256(CX), Z6
-	VADDPS       Z6, Z4, Z4
-	VMOVUPS.Z    320(CX), K1, Z6
-	VADDPS       Z6, Z5, Z5
 
-biased322:
-	TESTQ     DX, DX
-	JZ        added322
-	VMOVUPS   (DX), Z6
+scaled355:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased355
+	VMOVUPS   (CX), Z6
 	VADDPS    Z6, Z0, Z0
-	VMOVUPS   64(DX), Z6
+	VMOVUPS   64(CX), Z6
 	VADDPS    Z6, Z1, Z1
-	VMOVUPS   128(DX), Z6
+	VMOVUPS   128(CX), Z6
 	VADDPS    Z6, Z2, Z2
-	VMOVUPS   192(DX), Z6
+	VMOVUPS   192(CX), Z6
 	VADDPS    Z6, Z3, Z3
-	VMOVUPS   256(DX), Z6
+	VMOVUPS   256(CX), Z6
 	VADDPS    Z6, Z4, Z4
-	VMOVUPS.Z 320(DX), K1, Z6
+	VMOVUPS.Z 320(CX), K1, Z6
 	VADDPS    Z6, Z5, Z5
 
-added322:
+biased355:
+	TESTQ  DX, DX
+	JZ     added355
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, Z1
+	VADDPS 128(DX), Z2, Z2
+	VADDPS 192(DX), Z3, Z3
+	VADDPS 256(DX), Z4, Z4
+	VADDPS 320(DX), Z5, K1, Z5
+
+added355:
 	CMPQ   112(AX), $0x00
-	JE     clipped322
+	JE     clipped355
 	VPXORD Z13, Z13, Z13
 	VMAXPS Z0, Z13, Z0
 	VMAXPS Z1, Z13, Z1
@@ -23114,7 +25210,7 @@ added322:
 	VMAXPS Z4, Z13, Z4
 	VMAXPS Z5, Z13, Z5
 
-clipped322:
+clipped355:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -23155,7 +25251,7 @@ TEXT ·tile2x6F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial323:
+partial356:
 	VMOVUPS      (BX), Z12
 	VMOVUPS      64(BX), Z13
 	VMOVUPS      128(BX), Z14
@@ -23179,11 +25275,14 @@ partial323:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial323
+	JNZ          partial356
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial323
+	JNZ          partial356
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled357
 	VBROADCASTSS 80(AX), Z12
 	VMULPS       Z12, Z0, Z0
 	VMULPS       Z12, Z1, Z1
@@ -23197,62 +25296,52 @@ partial323:
 	VMULPS       Z12, Z9, Z9
 	VMULPS       Z12, Z10, Z10
 	VMULPS       Z12, Z11, Z11
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased324
-	VMOVUPS      (CX), Z12
-	VADDPS       Z12, Z0, Z0
-	VADDPS       Z12, Z6, Z6
-	VMOVUPS      64(CX), Z12
-	VADDPS       Z12, Z1, Z1
-	VADDPS       Z12, Z7, Z7
-	VMOVUPS      128(CX), Z12
-	VADDPS       Z12, Z2, Z2
-	VADDPS       Z12, Z8, Z8
-	VMOVUPS      192(CX), Z12
-	VADDPS       Z12, Z3, Z3
-	VADDPS       Z12, Z9, Z9
-	VMOVUPS      256(CX), Z12
-	VADDPS       Z12, Z4, Z4
-	VADDPS       Z12, Z10, Z10
-	VMOVUPS.Z    320(CX), K1, Z12
-	VADDPS       Z12, Z5, Z5
-	VADDPS       Z12, Z11, Z11
 
-biased324:
-	TESTQ     DX, DX
-	JZ        added324
-	VMOVUPS   (DX), Z12
+scaled357:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased357
+	VMOVUPS   (CX), Z12
 	VADDPS    Z12, Z0, Z0
-	VMOVUPS   64(DX), Z12
-	VADDPS    Z12, Z1, Z1
-	VMOVUPS   128(DX), Z12
-	VADDPS    Z12, Z2, Z2
-	VMOVUPS   192(DX), Z12
-	VADDPS    Z12, Z3, Z3
-	VMOVUPS   256(DX), Z12
-	VADDPS    Z12, Z4, Z4
-	VMOVUPS.Z 320(DX), K1, Z12
-	VADDPS    Z12, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z12
 	VADDPS    Z12, Z6, Z6
-	VMOVUPS   64(DX), Z12
+	VMOVUPS   64(CX), Z12
+	VADDPS    Z12, Z1, Z1
 	VADDPS    Z12, Z7, Z7
-	VMOVUPS   128(DX), Z12
+	VMOVUPS   128(CX), Z12
+	VADDPS    Z12, Z2, Z2
 	VADDPS    Z12, Z8, Z8
-	VMOVUPS   192(DX), Z12
+	VMOVUPS   192(CX), Z12
+	VADDPS    Z12, Z3, Z3
 	VADDPS    Z12, Z9, Z9
-	VMOVUPS   256(DX), Z12
+	VMOVUPS   256(CX), Z12
+	VADDPS    Z12, Z4, Z4
 	VADDPS    Z12, Z10, Z10
-	VMOVUPS.Z 320(DX), K1, Z12
+	VMOVUPS.Z 320(CX), K1, Z12
+	VADDPS    Z12, Z5, Z5
 	VADDPS    Z12, Z11, Z11
 
-added324:
+biased357:
+	TESTQ  DX, DX
+	JZ     added357
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, Z1
+	VADDPS 128(DX), Z2, Z2
+	VADDPS 192(DX), Z3, Z3
+	VADDPS 256(DX), Z4, Z4
+	VADDPS 320(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPS (DX), Z6, Z6
+	VADDPS 64(DX), Z7, Z7
+	VADDPS 128(DX), Z8, Z8
+	VADDPS 192(DX), Z9, Z9
+	VADDPS 256(DX), Z10, Z10
+	VADDPS 320(DX), Z11, K1, Z11
+
+added357:
 	CMPQ   112(AX), $0x00
-	JE     clipped324
+	JE     clipped357
 	VPXORD Z19, Z19, Z19
 	VMAXPS Z0, Z19, Z0
 	VMAXPS Z1, Z19, Z1
@@ -23267,7 +25356,7 @@ added324:
 	VMAXPS Z10, Z19, Z10
 	VMAXPS Z11, Z19, Z11
 
-clipped324:
+clipped357:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -23310,7 +25399,7 @@ TEXT ·tile1x7F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial325:
+partial358:
 	VMOVUPS      (DX), Z7
 	VMOVUPS      64(DX), Z8
 	VMOVUPS      128(DX), Z9
@@ -23329,11 +25418,14 @@ partial325:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial325
+	JNZ          partial358
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial325
+	JNZ          partial358
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled359
 	VBROADCASTSS 80(AX), Z7
 	VMULPS       Z7, Z0, Z0
 	VMULPS       Z7, Z1, Z1
@@ -23342,47 +25434,42 @@ partial325:
 	VMULPS       Z7, Z4, Z4
 	VMULPS       Z7, Z5, Z5
 	VMULPS       Z7, Z6, Z6
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased326
-	VMOVUPS      (CX), Z7
-	VADDPS       Z7, Z0, Z0
-	VMOVUPS      64(CX), Z7
-	VADDPS       Z7, Z1, Z1
-	VMOVUPS      128(CX), Z7
-	VADDPS       Z7, Z2, Z2
-	VMOVUPS      192(CX), Z7
-	VADDPS       Z7, Z3, Z3
-	VMOVUPS      256(CX), Z7
-	VADDPS       Z7, Z4, Z4
-	VMOVUPS      320(CX), Z7
-	VADDPS       Z7, Z5, Z5
-	VMOVUPS.Z    384(CX), K1, Z7
-	VADDPS       Z7, Z6, Z6
 
-biased326:
-	TESTQ     DX, DX
-	JZ        added326
-	VMOVUPS   (DX), Z7
+scaled359:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased359
+	VMOVUPS   (CX), Z7
 	VADDPS    Z7, Z0, Z0
-	VMOVUPS   64(DX), Z7
+	VMOVUPS   64(CX), Z7
 	VADDPS    Z7, Z1, Z1
-	VMOVUPS   128(DX), Z7
+	VMOVUPS   128(CX), Z7
 	VADDPS    Z7, Z2, Z2
-	VMOVUPS   192(DX), Z7
+	VMOVUPS   192(CX), Z7
 	VADDPS    Z7, Z3, Z3
-	VMOVUPS   256(DX), Z7
+	VMOVUPS   256(CX), Z7
 	VADDPS    Z7, Z4, Z4
-	VMOVUPS   320(DX), Z7
+	VMOVUPS   320(CX), Z7
 	VADDPS    Z7, Z5, Z5
-	VMOVUPS.Z 384(DX), K1, Z7
+	VMOVUPS.Z 384(CX), K1, Z7
 	VADDPS    Z7, Z6, Z6
 
-added326:
+biased359:
+	TESTQ  DX, DX
+	JZ     added359
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, Z1
+	VADDPS 128(DX), Z2, Z2
+	VADDPS 192(DX), Z3, Z3
+	VADDPS 256(DX), Z4, Z4
+	VADDPS 320(DX), Z5, Z5
+	VADDPS 384(DX), Z6, K1, Z6
+
+added359:
 	CMPQ   112(AX), $0x00
-	JE     clipped326
+	JE     clipped359
 	VPXORD Z15, Z15, Z15
 	VMAXPS Z0, Z15, Z0
 	VMAXPS Z1, Z15, Z1
@@ -23392,7 +25479,7 @@ added326:
 	VMAXPS Z5, Z15, Z5
 	VMAXPS Z6, Z15, Z6
 
-clipped326:
+clipped359:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -23436,7 +25523,7 @@ TEXT ·tile2x7F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial327:
+partial360:
 	VMOVUPS      (BX), Z14
 	VMOVUPS      64(BX), Z15
 	VMOVUPS      128(BX), Z16
@@ -23463,11 +25550,14 @@ partial327:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial327
+	JNZ          partial360
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial327
+	JNZ          partial360
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled361
 	VBROADCASTSS 80(AX), Z14
 	VMULPS       Z14, Z0, Z0
 	VMULPS       Z14, Z1, Z1
@@ -23483,69 +25573,57 @@ partial327:
 	VMULPS       Z14, Z11, Z11
 	VMULPS       Z14, Z12, Z12
 	VMULPS       Z14, Z13, Z13
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased328
-	VMOVUPS      (CX), Z14
-	VADDPS       Z14, Z0, Z0
-	VADDPS       Z14, Z7, Z7
-	VMOVUPS      64(CX), Z14
-	VADDPS       Z14, Z1, Z1
-	VADDPS       Z14, Z8, Z8
-	VMOVUPS      128(CX), Z14
-	VADDPS       Z14, Z2, Z2
-	VADDPS       Z14, Z9, Z9
-	VMOVUPS      192(CX), Z14
-	VADDPS       Z14, Z3, Z3
-	VADDPS       Z14, Z10, Z10
-	VMOVUPS      256(CX), Z14
-	VADDPS       Z14, Z4, Z4
-	VADDPS       Z14, Z11, Z11
-	VMOVUPS      320(CX), Z14
-	VADDPS       Z14, Z5, Z5
-	VADDPS       Z14, Z12, Z12
-	VMOVUPS.Z    384(CX), K1, Z14
-	VADDPS       Z14, Z6, Z6
-	VADDPS       Z14, Z13, Z13
 
-biased328:
-	TESTQ     DX, DX
-	JZ        added328
-	VMOVUPS   (DX), Z14
+scaled361:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased361
+	VMOVUPS   (CX), Z14
 	VADDPS    Z14, Z0, Z0
-	VMOVUPS   64(DX), Z14
-	VADDPS    Z14, Z1, Z1
-	VMOVUPS   128(DX), Z14
-	VADDPS    Z14, Z2, Z2
-	VMOVUPS   192(DX), Z14
-	VADDPS    Z14, Z3, Z3
-	VMOVUPS   256(DX), Z14
-	VADDPS    Z14, Z4, Z4
-	VMOVUPS   320(DX), Z14
-	VADDPS    Z14, Z5, Z5
-	VMOVUPS.Z 384(DX), K1, Z14
-	VADDPS    Z14, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z14
 	VADDPS    Z14, Z7, Z7
-	VMOVUPS   64(DX), Z14
+	VMOVUPS   64(CX), Z14
+	VADDPS    Z14, Z1, Z1
 	VADDPS    Z14, Z8, Z8
-	VMOVUPS   128(DX), Z14
+	VMOVUPS   128(CX), Z14
+	VADDPS    Z14, Z2, Z2
 	VADDPS    Z14, Z9, Z9
-	VMOVUPS   192(DX), Z14
+	VMOVUPS   192(CX), Z14
+	VADDPS    Z14, Z3, Z3
 	VADDPS    Z14, Z10, Z10
-	VMOVUPS   256(DX), Z14
+	VMOVUPS   256(CX), Z14
+	VADDPS    Z14, Z4, Z4
 	VADDPS    Z14, Z11, Z11
-	VMOVUPS   320(DX), Z14
+	VMOVUPS   320(CX), Z14
+	VADDPS    Z14, Z5, Z5
 	VADDPS    Z14, Z12, Z12
-	VMOVUPS.Z 384(DX), K1, Z14
+	VMOVUPS.Z 384(CX), K1, Z14
+	VADDPS    Z14, Z6, Z6
 	VADDPS    Z14, Z13, Z13
 
-added328:
+biased361:
+	TESTQ  DX, DX
+	JZ     added361
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, Z1
+	VADDPS 128(DX), Z2, Z2
+	VADDPS 192(DX), Z3, Z3
+	VADDPS 256(DX), Z4, Z4
+	VADDPS 320(DX), Z5, Z5
+	VADDPS 384(DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPS (DX), Z7, Z7
+	VADDPS 64(DX), Z8, Z8
+	VADDPS 128(DX), Z9, Z9
+	VADDPS 192(DX), Z10, Z10
+	VADDPS 256(DX), Z11, Z11
+	VADDPS 320(DX), Z12, Z12
+	VADDPS 384(DX), Z13, K1, Z13
+
+added361:
 	CMPQ   112(AX), $0x00
-	JE     clipped328
+	JE     clipped361
 	VPXORD Z22, Z22, Z22
 	VMAXPS Z0, Z22, Z0
 	VMAXPS Z1, Z22, Z1
@@ -23562,7 +25640,7 @@ added328:
 	VMAXPS Z12, Z22, Z12
 	VMAXPS Z13, Z22, Z13
 
-clipped328:
+clipped361:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -23608,7 +25686,7 @@ TEXT ·tile1x8F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial329:
+partial362:
 	VMOVUPS      (DX), Z8
 	VMOVUPS      64(DX), Z9
 	VMOVUPS      128(DX), Z10
@@ -23629,11 +25707,14 @@ partial329:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial329
+	JNZ          partial362
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial329
+	JNZ          partial362
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled363
 	VBROADCASTSS 80(AX), Z8
 	VMULPS       Z8, Z0, Z0
 	VMULPS       Z8, Z1, Z1
@@ -23643,51 +25724,45 @@ partial329:
 	VMULPS       Z8, Z5, Z5
 	VMULPS       Z8, Z6, Z6
 	VMULPS       Z8, Z7, Z7
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased330
-	VMOVUPS      (CX), Z8
-	VADDPS       Z8, Z0, Z0
-	VMOVUPS      64(CX), Z8
-	VADDPS       Z8, Z1, Z1
-	VMOVUPS      128(CX), Z8
-	VADDPS       Z8, Z2, Z2
-	VMOVUPS      192(CX), Z8
-	VADDPS       Z8, Z3, Z3
-	VMOVUPS      256(CX), Z8
-	VADDPS       Z8, Z4, Z4
-	VMOVUPS      320(CX), Z8
-	VADDPS       Z8, Z5, Z5
-	VMOVUPS      384(CX), Z8
-	VADDPS       Z8, Z6, Z6
-	VMOVUPS.Z    448(CX), K1, Z8
-	VADDPS       Z8, Z7, Z7
 
-biased330:
-	TESTQ     DX, DX
-	JZ        added330
-	VMOVUPS   (DX), Z8
+scaled363:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased363
+	VMOVUPS   (CX), Z8
 	VADDPS    Z8, Z0, Z0
-	VMOVUPS   64(DX), Z8
+	VMOVUPS   64(CX), Z8
 	VADDPS    Z8, Z1, Z1
-	VMOVUPS   128(DX), Z8
+	VMOVUPS   128(CX), Z8
 	VADDPS    Z8, Z2, Z2
-	VMOVUPS   192(DX), Z8
+	VMOVUPS   192(CX), Z8
 	VADDPS    Z8, Z3, Z3
-	VMOVUPS   256(DX), Z8
+	VMOVUPS   256(CX), Z8
 	VADDPS    Z8, Z4, Z4
-	VMOVUPS   320(DX), Z8
+	VMOVUPS   320(CX), Z8
 	VADDPS    Z8, Z5, Z5
-	VMOVUPS   384(DX), Z8
+	VMOVUPS   384(CX), Z8
 	VADDPS    Z8, Z6, Z6
-	VMOVUPS.Z 448(DX), K1, Z8
+	VMOVUPS.Z 448(CX), K1, Z8
 	VADDPS    Z8, Z7, Z7
 
-added330:
+biased363:
+	TESTQ  DX, DX
+	JZ     added363
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, Z1
+	VADDPS 128(DX), Z2, Z2
+	VADDPS 192(DX), Z3, Z3
+	VADDPS 256(DX), Z4, Z4
+	VADDPS 320(DX), Z5, Z5
+	VADDPS 384(DX), Z6, Z6
+	VADDPS 448(DX), Z7, K1, Z7
+
+added363:
 	CMPQ   112(AX), $0x00
-	JE     clipped330
+	JE     clipped363
 	VPXORD Z17, Z17, Z17
 	VMAXPS Z0, Z17, Z0
 	VMAXPS Z1, Z17, Z1
@@ -23698,7 +25773,7 @@ added330:
 	VMAXPS Z6, Z17, Z6
 	VMAXPS Z7, Z17, Z7
 
-clipped330:
+clipped363:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -23745,7 +25820,7 @@ TEXT ·tile2x8F32AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial331:
+partial364:
 	VMOVUPS      (BX), Z16
 	VMOVUPS      64(BX), Z17
 	VMOVUPS      128(BX), Z18
@@ -23775,11 +25850,14 @@ partial331:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial331
+	JNZ          partial364
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial331
+	JNZ          partial364
+	MOVQ         $0x000000003f800000, CX
+	CMPQ         80(AX), CX
+	JE           scaled365
 	VBROADCASTSS 80(AX), Z16
 	VMULPS       Z16, Z0, Z0
 	VMULPS       Z16, Z1, Z1
@@ -23797,76 +25875,62 @@ partial331:
 	VMULPS       Z16, Z13, Z13
 	VMULPS       Z16, Z14, Z14
 	VMULPS       Z16, Z15, Z15
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased332
-	VMOVUPS      (CX), Z16
-	VADDPS       Z16, Z0, Z0
-	VADDPS       Z16, Z8, Z8
-	VMOVUPS      64(CX), Z16
-	VADDPS       Z16, Z1, Z1
-	VADDPS       Z16, Z9, Z9
-	VMOVUPS      128(CX), Z16
-	VADDPS       Z16, Z2, Z2
-	VADDPS       Z16, Z10, Z10
-	VMOVUPS      192(CX), Z16
-	VADDPS       Z16, Z3, Z3
-	VADDPS       Z16, Z11, Z11
-	VMOVUPS      256(CX), Z16
-	VADDPS       Z16, Z4, Z4
-	VADDPS       Z16, Z12, Z12
-	VMOVUPS      320(CX), Z16
-	VADDPS       Z16, Z5, Z5
-	VADDPS       Z16, Z13, Z13
-	VMOVUPS      384(CX), Z16
-	VADDPS       Z16, Z6, Z6
-	VADDPS       Z16, Z14, Z14
-	VMOVUPS.Z    448(CX), K1, Z16
-	VADDPS       Z16, Z7, Z7
-	VADDPS       Z16, Z15, Z15
 
-biased332:
-	TESTQ     DX, DX
-	JZ        added332
-	VMOVUPS   (DX), Z16
+scaled365:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased365
+	VMOVUPS   (CX), Z16
 	VADDPS    Z16, Z0, Z0
-	VMOVUPS   64(DX), Z16
-	VADDPS    Z16, Z1, Z1
-	VMOVUPS   128(DX), Z16
-	VADDPS    Z16, Z2, Z2
-	VMOVUPS   192(DX), Z16
-	VADDPS    Z16, Z3, Z3
-	VMOVUPS   256(DX), Z16
-	VADDPS    Z16, Z4, Z4
-	VMOVUPS   320(DX), Z16
-	VADDPS    Z16, Z5, Z5
-	VMOVUPS   384(DX), Z16
-	VADDPS    Z16, Z6, Z6
-	VMOVUPS.Z 448(DX), K1, Z16
-	VADDPS    Z16, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPS   (DX), Z16
 	VADDPS    Z16, Z8, Z8
-	VMOVUPS   64(DX), Z16
+	VMOVUPS   64(CX), Z16
+	VADDPS    Z16, Z1, Z1
 	VADDPS    Z16, Z9, Z9
-	VMOVUPS   128(DX), Z16
+	VMOVUPS   128(CX), Z16
+	VADDPS    Z16, Z2, Z2
 	VADDPS    Z16, Z10, Z10
-	VMOVUPS   192(DX), Z16
+	VMOVUPS   192(CX), Z16
+	VADDPS    Z16, Z3, Z3
 	VADDPS    Z16, Z11, Z11
-	VMOVUPS   256(DX), Z16
+	VMOVUPS   256(CX), Z16
+	VADDPS    Z16, Z4, Z4
 	VADDPS    Z16, Z12, Z12
-	VMOVUPS   320(DX), Z16
+	VMOVUPS   320(CX), Z16
+	VADDPS    Z16, Z5, Z5
 	VADDPS    Z16, Z13, Z13
-	VMOVUPS   384(DX), Z16
+	VMOVUPS   384(CX), Z16
+	VADDPS    Z16, Z6, Z6
 	VADDPS    Z16, Z14, Z14
-	VMOVUPS.Z 448(DX), K1, Z16
+	VMOVUPS.Z 448(CX), K1, Z16
+	VADDPS    Z16, Z7, Z7
 	VADDPS    Z16, Z15, Z15
 
-added332:
+biased365:
+	TESTQ  DX, DX
+	JZ     added365
+	VADDPS (DX), Z0, Z0
+	VADDPS 64(DX), Z1, Z1
+	VADDPS 128(DX), Z2, Z2
+	VADDPS 192(DX), Z3, Z3
+	VADDPS 256(DX), Z4, Z4
+	VADDPS 320(DX), Z5, Z5
+	VADDPS 384(DX), Z6, Z6
+	VADDPS 448(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPS (DX), Z8, Z8
+	VADDPS 64(DX), Z9, Z9
+	VADDPS 128(DX), Z10, Z10
+	VADDPS 192(DX), Z11, Z11
+	VADDPS 256(DX), Z12, Z12
+	VADDPS 320(DX), Z13, Z13
+	VADDPS 384(DX), Z14, Z14
+	VADDPS 448(DX), Z15, K1, Z15
+
+added365:
 	CMPQ   112(AX), $0x00
-	JE     clipped332
+	JE     clipped365
 	VPXORD Z25, Z25, Z25
 	VMAXPS Z0, Z25, Z0
 	VMAXPS Z1, Z25, Z1
@@ -23885,7 +25949,7 @@ added332:
 	VMAXPS Z14, Z25, Z14
 	VMAXPS Z15, Z25, Z15
 
-clipped332:
+clipped365:
 	MOVQ    16(AX), AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)

@@ -574,6 +574,41 @@ func tile1x3F64AVX512(t *byte)
 //go:noescape
 func tile2x3F64AVX512(t *byte)
 
+// tile3x3F64AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile3x3F64AVX512(t *byte)
+
+// tile4x3F64AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile4x3F64AVX512(t *byte)
+
+// tile5x3F64AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile5x3F64AVX512(t *byte)
+
+// tile6x3F64AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile6x3F64AVX512(t *byte)
+
+// tile7x3F64AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile7x3F64AVX512(t *byte)
+
+// tile8x3F64AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile8x3F64AVX512(t *byte)
+
+// tile9x3F64AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile9x3F64AVX512(t *byte)
+
 // tile1x4F64AVX512 is a micro-kernel of the matrix product.
 //
 //go:noescape
@@ -583,6 +618,26 @@ func tile1x4F64AVX512(t *byte)
 //
 //go:noescape
 func tile2x4F64AVX512(t *byte)
+
+// tile3x4F64AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile3x4F64AVX512(t *byte)
+
+// tile4x4F64AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile4x4F64AVX512(t *byte)
+
+// tile5x4F64AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile5x4F64AVX512(t *byte)
+
+// tile6x4F64AVX512 is a micro-kernel of the matrix product.
+//
+//go:noescape
+func tile6x4F64AVX512(t *byte)
 
 // tile1x5F64AVX512 is a micro-kernel of the matrix product.
 //

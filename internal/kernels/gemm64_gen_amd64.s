@@ -51,15 +51,20 @@ partial1:
 	JNZ          partial1
 
 summed1:
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled2
 	VBROADCASTSD 80(AX), Y2
 	VMULPD       Y2, Y1, Y1
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased2
-	VMASKMOVPD   (CX), Y0, Y2
-	VADDPD       Y2, Y1, Y1
+
+scaled2:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased2
+	VMASKMOVPD (CX), Y0, Y2
+	VADDPD     Y2, Y1, Y1
 
 biased2:
 	TESTQ      DX, DX
@@ -149,17 +154,22 @@ partial3:
 	JNZ          partial3
 
 summed3:
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled4
 	VBROADCASTSD 80(AX), Y3
 	VMULPD       Y3, Y1, Y1
 	VMULPD       Y3, Y2, Y2
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased4
-	VMASKMOVPD   (CX), Y0, Y3
-	VADDPD       Y3, Y1, Y1
-	VADDPD       Y3, Y2, Y2
+
+scaled4:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased4
+	VMASKMOVPD (CX), Y0, Y3
+	VADDPD     Y3, Y1, Y1
+	VADDPD     Y3, Y2, Y2
 
 biased4:
 	TESTQ      DX, DX
@@ -263,19 +273,24 @@ partial6:
 	JNZ          partial6
 
 summed6:
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled7
 	VBROADCASTSD 80(AX), Y4
 	VMULPD       Y4, Y1, Y1
 	VMULPD       Y4, Y2, Y2
 	VMULPD       Y4, Y3, Y3
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased7
-	VMASKMOVPD   (CX), Y0, Y4
-	VADDPD       Y4, Y1, Y1
-	VADDPD       Y4, Y2, Y2
-	VADDPD       Y4, Y3, Y3
+
+scaled7:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased7
+	VMASKMOVPD (CX), Y0, Y4
+	VADDPD     Y4, Y1, Y1
+	VADDPD     Y4, Y2, Y2
+	VADDPD     Y4, Y3, Y3
 
 biased7:
 	TESTQ      DX, DX
@@ -395,21 +410,26 @@ partial9:
 	JNZ          partial9
 
 summed9:
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled10
 	VBROADCASTSD 80(AX), Y5
 	VMULPD       Y5, Y1, Y1
 	VMULPD       Y5, Y2, Y2
 	VMULPD       Y5, Y3, Y3
 	VMULPD       Y5, Y4, Y4
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased10
-	VMASKMOVPD   (CX), Y0, Y5
-	VADDPD       Y5, Y1, Y1
-	VADDPD       Y5, Y2, Y2
-	VADDPD       Y5, Y3, Y3
-	VADDPD       Y5, Y4, Y4
+
+scaled10:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased10
+	VMASKMOVPD (CX), Y0, Y5
+	VADDPD     Y5, Y1, Y1
+	VADDPD     Y5, Y2, Y2
+	VADDPD     Y5, Y3, Y3
+	VADDPD     Y5, Y4, Y4
 
 biased10:
 	TESTQ      DX, DX
@@ -544,23 +564,28 @@ partial12:
 	JNZ          partial12
 
 summed12:
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled13
 	VBROADCASTSD 80(AX), Y6
 	VMULPD       Y6, Y1, Y1
 	VMULPD       Y6, Y2, Y2
 	VMULPD       Y6, Y3, Y3
 	VMULPD       Y6, Y4, Y4
 	VMULPD       Y6, Y5, Y5
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased13
-	VMASKMOVPD   (CX), Y0, Y6
-	VADDPD       Y6, Y1, Y1
-	VADDPD       Y6, Y2, Y2
-	VADDPD       Y6, Y3, Y3
-	VADDPD       Y6, Y4, Y4
-	VADDPD       Y6, Y5, Y5
+
+scaled13:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased13
+	VMASKMOVPD (CX), Y0, Y6
+	VADDPD     Y6, Y1, Y1
+	VADDPD     Y6, Y2, Y2
+	VADDPD     Y6, Y3, Y3
+	VADDPD     Y6, Y4, Y4
+	VADDPD     Y6, Y5, Y5
 
 biased13:
 	TESTQ      DX, DX
@@ -716,6 +741,9 @@ partial15:
 	JNZ          partial15
 
 summed15:
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled16
 	VBROADCASTSD 80(AX), Y7
 	VMULPD       Y7, Y1, Y1
 	VMULPD       Y7, Y2, Y2
@@ -723,18 +751,20 @@ summed15:
 	VMULPD       Y7, Y4, Y4
 	VMULPD       Y7, Y5, Y5
 	VMULPD       Y7, Y6, Y6
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased16
-	VMASKMOVPD   (CX), Y0, Y7
-	VADDPD       Y7, Y1, Y1
-	VADDPD       Y7, Y2, Y2
-	VADDPD       Y7, Y3, Y3
-	VADDPD       Y7, Y4, Y4
-	VADDPD       Y7, Y5, Y5
-	VADDPD       Y7, Y6, Y6
+
+scaled16:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased16
+	VMASKMOVPD (CX), Y0, Y7
+	VADDPD     Y7, Y1, Y1
+	VADDPD     Y7, Y2, Y2
+	VADDPD     Y7, Y3, Y3
+	VADDPD     Y7, Y4, Y4
+	VADDPD     Y7, Y5, Y5
+	VADDPD     Y7, Y6, Y6
 
 biased16:
 	TESTQ      DX, DX
@@ -905,6 +935,9 @@ partial18:
 	JNZ          partial18
 
 summed18:
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled19
 	VBROADCASTSD 80(AX), Y8
 	VMULPD       Y8, Y1, Y1
 	VMULPD       Y8, Y2, Y2
@@ -913,19 +946,21 @@ summed18:
 	VMULPD       Y8, Y5, Y5
 	VMULPD       Y8, Y6, Y6
 	VMULPD       Y8, Y7, Y7
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased19
-	VMASKMOVPD   (CX), Y0, Y8
-	VADDPD       Y8, Y1, Y1
-	VADDPD       Y8, Y2, Y2
-	VADDPD       Y8, Y3, Y3
-	VADDPD       Y8, Y4, Y4
-	VADDPD       Y8, Y5, Y5
-	VADDPD       Y8, Y6, Y6
-	VADDPD       Y8, Y7, Y7
+
+scaled19:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased19
+	VMASKMOVPD (CX), Y0, Y8
+	VADDPD     Y8, Y1, Y1
+	VADDPD     Y8, Y2, Y2
+	VADDPD     Y8, Y3, Y3
+	VADDPD     Y8, Y4, Y4
+	VADDPD     Y8, Y5, Y5
+	VADDPD     Y8, Y6, Y6
+	VADDPD     Y8, Y7, Y7
 
 biased19:
 	TESTQ      DX, DX
@@ -1111,6 +1146,9 @@ partial21:
 	JNZ          partial21
 
 summed21:
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled22
 	VBROADCASTSD 80(AX), Y9
 	VMULPD       Y9, Y1, Y1
 	VMULPD       Y9, Y2, Y2
@@ -1120,20 +1158,22 @@ summed21:
 	VMULPD       Y9, Y6, Y6
 	VMULPD       Y9, Y7, Y7
 	VMULPD       Y9, Y8, Y8
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased22
-	VMASKMOVPD   (CX), Y0, Y9
-	VADDPD       Y9, Y1, Y1
-	VADDPD       Y9, Y2, Y2
-	VADDPD       Y9, Y3, Y3
-	VADDPD       Y9, Y4, Y4
-	VADDPD       Y9, Y5, Y5
-	VADDPD       Y9, Y6, Y6
-	VADDPD       Y9, Y7, Y7
-	VADDPD       Y9, Y8, Y8
+
+scaled22:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased22
+	VMASKMOVPD (CX), Y0, Y9
+	VADDPD     Y9, Y1, Y1
+	VADDPD     Y9, Y2, Y2
+	VADDPD     Y9, Y3, Y3
+	VADDPD     Y9, Y4, Y4
+	VADDPD     Y9, Y5, Y5
+	VADDPD     Y9, Y6, Y6
+	VADDPD     Y9, Y7, Y7
+	VADDPD     Y9, Y8, Y8
 
 biased22:
 	TESTQ      DX, DX
@@ -1334,6 +1374,9 @@ partial24:
 	JNZ          partial24
 
 summed24:
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled25
 	VBROADCASTSD 80(AX), Y10
 	VMULPD       Y10, Y1, Y1
 	VMULPD       Y10, Y2, Y2
@@ -1344,21 +1387,23 @@ summed24:
 	VMULPD       Y10, Y7, Y7
 	VMULPD       Y10, Y8, Y8
 	VMULPD       Y10, Y9, Y9
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased25
-	VMASKMOVPD   (CX), Y0, Y10
-	VADDPD       Y10, Y1, Y1
-	VADDPD       Y10, Y2, Y2
-	VADDPD       Y10, Y3, Y3
-	VADDPD       Y10, Y4, Y4
-	VADDPD       Y10, Y5, Y5
-	VADDPD       Y10, Y6, Y6
-	VADDPD       Y10, Y7, Y7
-	VADDPD       Y10, Y8, Y8
-	VADDPD       Y10, Y9, Y9
+
+scaled25:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased25
+	VMASKMOVPD (CX), Y0, Y10
+	VADDPD     Y10, Y1, Y1
+	VADDPD     Y10, Y2, Y2
+	VADDPD     Y10, Y3, Y3
+	VADDPD     Y10, Y4, Y4
+	VADDPD     Y10, Y5, Y5
+	VADDPD     Y10, Y6, Y6
+	VADDPD     Y10, Y7, Y7
+	VADDPD     Y10, Y8, Y8
+	VADDPD     Y10, Y9, Y9
 
 biased25:
 	TESTQ      DX, DX
@@ -1574,6 +1619,9 @@ partial27:
 	JNZ          partial27
 
 summed27:
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled28
 	VBROADCASTSD 80(AX), Y11
 	VMULPD       Y11, Y1, Y1
 	VMULPD       Y11, Y2, Y2
@@ -1585,22 +1633,24 @@ summed27:
 	VMULPD       Y11, Y8, Y8
 	VMULPD       Y11, Y9, Y9
 	VMULPD       Y11, Y10, Y10
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased28
-	VMASKMOVPD   (CX), Y0, Y11
-	VADDPD       Y11, Y1, Y1
-	VADDPD       Y11, Y2, Y2
-	VADDPD       Y11, Y3, Y3
-	VADDPD       Y11, Y4, Y4
-	VADDPD       Y11, Y5, Y5
-	VADDPD       Y11, Y6, Y6
-	VADDPD       Y11, Y7, Y7
-	VADDPD       Y11, Y8, Y8
-	VADDPD       Y11, Y9, Y9
-	VADDPD       Y11, Y10, Y10
+
+scaled28:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased28
+	VMASKMOVPD (CX), Y0, Y11
+	VADDPD     Y11, Y1, Y1
+	VADDPD     Y11, Y2, Y2
+	VADDPD     Y11, Y3, Y3
+	VADDPD     Y11, Y4, Y4
+	VADDPD     Y11, Y5, Y5
+	VADDPD     Y11, Y6, Y6
+	VADDPD     Y11, Y7, Y7
+	VADDPD     Y11, Y8, Y8
+	VADDPD     Y11, Y9, Y9
+	VADDPD     Y11, Y10, Y10
 
 biased28:
 	TESTQ      DX, DX
@@ -1837,6 +1887,9 @@ partial30:
 	JNZ          partial30
 
 summed30:
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled31
 	VBROADCASTSD 80(AX), Y12
 	VMULPD       Y12, Y1, Y1
 	VMULPD       Y12, Y2, Y2
@@ -1849,23 +1902,25 @@ summed30:
 	VMULPD       Y12, Y9, Y9
 	VMULPD       Y12, Y10, Y10
 	VMULPD       Y12, Y11, Y11
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased31
-	VMASKMOVPD   (CX), Y0, Y12
-	VADDPD       Y12, Y1, Y1
-	VADDPD       Y12, Y2, Y2
-	VADDPD       Y12, Y3, Y3
-	VADDPD       Y12, Y4, Y4
-	VADDPD       Y12, Y5, Y5
-	VADDPD       Y12, Y6, Y6
-	VADDPD       Y12, Y7, Y7
-	VADDPD       Y12, Y8, Y8
-	VADDPD       Y12, Y9, Y9
-	VADDPD       Y12, Y10, Y10
-	VADDPD       Y12, Y11, Y11
+
+scaled31:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased31
+	VMASKMOVPD (CX), Y0, Y12
+	VADDPD     Y12, Y1, Y1
+	VADDPD     Y12, Y2, Y2
+	VADDPD     Y12, Y3, Y3
+	VADDPD     Y12, Y4, Y4
+	VADDPD     Y12, Y5, Y5
+	VADDPD     Y12, Y6, Y6
+	VADDPD     Y12, Y7, Y7
+	VADDPD     Y12, Y8, Y8
+	VADDPD     Y12, Y9, Y9
+	VADDPD     Y12, Y10, Y10
+	VADDPD     Y12, Y11, Y11
 
 biased31:
 	TESTQ      DX, DX
@@ -2117,6 +2172,9 @@ partial33:
 	JNZ          partial33
 
 summed33:
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled34
 	VBROADCASTSD 80(AX), Y13
 	VMULPD       Y13, Y1, Y1
 	VMULPD       Y13, Y2, Y2
@@ -2130,24 +2188,26 @@ summed33:
 	VMULPD       Y13, Y10, Y10
 	VMULPD       Y13, Y11, Y11
 	VMULPD       Y13, Y12, Y12
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased34
-	VMASKMOVPD   (CX), Y0, Y13
-	VADDPD       Y13, Y1, Y1
-	VADDPD       Y13, Y2, Y2
-	VADDPD       Y13, Y3, Y3
-	VADDPD       Y13, Y4, Y4
-	VADDPD       Y13, Y5, Y5
-	VADDPD       Y13, Y6, Y6
-	VADDPD       Y13, Y7, Y7
-	VADDPD       Y13, Y8, Y8
-	VADDPD       Y13, Y9, Y9
-	VADDPD       Y13, Y10, Y10
-	VADDPD       Y13, Y11, Y11
-	VADDPD       Y13, Y12, Y12
+
+scaled34:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased34
+	VMASKMOVPD (CX), Y0, Y13
+	VADDPD     Y13, Y1, Y1
+	VADDPD     Y13, Y2, Y2
+	VADDPD     Y13, Y3, Y3
+	VADDPD     Y13, Y4, Y4
+	VADDPD     Y13, Y5, Y5
+	VADDPD     Y13, Y6, Y6
+	VADDPD     Y13, Y7, Y7
+	VADDPD     Y13, Y8, Y8
+	VADDPD     Y13, Y9, Y9
+	VADDPD     Y13, Y10, Y10
+	VADDPD     Y13, Y11, Y11
+	VADDPD     Y13, Y12, Y12
 
 biased34:
 	TESTQ      DX, DX
@@ -2334,15 +2394,20 @@ summed35:
 	VADDPD       Y6, Y1, Y1
 	VADDPD       Y7, Y1, Y1
 	VADDPD       Y8, Y1, Y1
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled36
 	VBROADCASTSD 80(AX), Y2
 	VMULPD       Y2, Y1, Y1
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased36
-	VMASKMOVPD   (CX), Y0, Y2
-	VADDPD       Y2, Y1, Y1
+
+scaled36:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased36
+	VMASKMOVPD (CX), Y0, Y2
+	VADDPD     Y2, Y1, Y1
 
 biased36:
 	TESTQ      DX, DX
@@ -2442,17 +2507,22 @@ summed37:
 	VADDPD       Y6, Y2, Y2
 	VADDPD       Y7, Y1, Y1
 	VADDPD       Y8, Y2, Y2
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled38
 	VBROADCASTSD 80(AX), Y3
 	VMULPD       Y3, Y1, Y1
 	VMULPD       Y3, Y2, Y2
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased38
-	VMASKMOVPD   (CX), Y0, Y3
-	VADDPD       Y3, Y1, Y1
-	VADDPD       Y3, Y2, Y2
+
+scaled38:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased38
+	VMASKMOVPD (CX), Y0, Y3
+	VADDPD     Y3, Y1, Y1
+	VADDPD     Y3, Y2, Y2
 
 biased38:
 	TESTQ      DX, DX
@@ -2547,15 +2617,20 @@ partial39:
 	JNZ          partial39
 
 summed39:
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled40
 	VBROADCASTSD 80(AX), Y2
 	VMULPD       Y2, Y1, Y1
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased40
-	VMASKMOVPD   (CX), Y0, Y2
-	VADDPD       Y2, Y1, Y1
+
+scaled40:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased40
+	VMASKMOVPD (CX), Y0, Y2
+	VADDPD     Y2, Y1, Y1
 
 biased40:
 	TESTQ      DX, DX
@@ -2647,17 +2722,22 @@ partial41:
 	JNZ          partial41
 
 summed41:
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled42
 	VBROADCASTSD 80(AX), Y3
 	VMULPD       Y3, Y1, Y1
 	VMULPD       Y3, Y2, Y2
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased42
-	VMASKMOVPD   (CX), Y0, Y3
-	VADDPD       Y3, Y1, Y1
-	VADDPD       Y3, Y2, Y2
+
+scaled42:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased42
+	VMASKMOVPD (CX), Y0, Y3
+	VADDPD     Y3, Y1, Y1
+	VADDPD     Y3, Y2, Y2
 
 biased42:
 	TESTQ      DX, DX
@@ -2773,19 +2853,24 @@ partial44:
 	JNZ          partial44
 
 summed44:
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled45
 	VBROADCASTSD 80(AX), Y4
 	VMULPD       Y4, Y1, Y1
 	VMULPD       Y4, Y2, Y2
 	VMULPD       Y4, Y3, Y3
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased45
-	VMASKMOVPD   (CX), Y0, Y4
-	VADDPD       Y4, Y1, Y1
-	VADDPD       Y4, Y2, Y2
-	VADDPD       Y4, Y3, Y3
+
+scaled45:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased45
+	VMASKMOVPD (CX), Y0, Y4
+	VADDPD     Y4, Y1, Y1
+	VADDPD     Y4, Y2, Y2
+	VADDPD     Y4, Y3, Y3
 
 biased45:
 	TESTQ      DX, DX
@@ -2917,21 +3002,26 @@ partial47:
 	JNZ          partial47
 
 summed47:
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled48
 	VBROADCASTSD 80(AX), Y5
 	VMULPD       Y5, Y1, Y1
 	VMULPD       Y5, Y2, Y2
 	VMULPD       Y5, Y3, Y3
 	VMULPD       Y5, Y4, Y4
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased48
-	VMASKMOVPD   (CX), Y0, Y5
-	VADDPD       Y5, Y1, Y1
-	VADDPD       Y5, Y2, Y2
-	VADDPD       Y5, Y3, Y3
-	VADDPD       Y5, Y4, Y4
+
+scaled48:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased48
+	VMASKMOVPD (CX), Y0, Y5
+	VADDPD     Y5, Y1, Y1
+	VADDPD     Y5, Y2, Y2
+	VADDPD     Y5, Y3, Y3
+	VADDPD     Y5, Y4, Y4
 
 biased48:
 	TESTQ      DX, DX
@@ -3078,23 +3168,28 @@ partial50:
 	JNZ          partial50
 
 summed50:
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled51
 	VBROADCASTSD 80(AX), Y6
 	VMULPD       Y6, Y1, Y1
 	VMULPD       Y6, Y2, Y2
 	VMULPD       Y6, Y3, Y3
 	VMULPD       Y6, Y4, Y4
 	VMULPD       Y6, Y5, Y5
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased51
-	VMASKMOVPD   (CX), Y0, Y6
-	VADDPD       Y6, Y1, Y1
-	VADDPD       Y6, Y2, Y2
-	VADDPD       Y6, Y3, Y3
-	VADDPD       Y6, Y4, Y4
-	VADDPD       Y6, Y5, Y5
+
+scaled51:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased51
+	VMASKMOVPD (CX), Y0, Y6
+	VADDPD     Y6, Y1, Y1
+	VADDPD     Y6, Y2, Y2
+	VADDPD     Y6, Y3, Y3
+	VADDPD     Y6, Y4, Y4
+	VADDPD     Y6, Y5, Y5
 
 biased51:
 	TESTQ      DX, DX
@@ -3262,6 +3357,9 @@ partial53:
 	JNZ          partial53
 
 summed53:
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled54
 	VBROADCASTSD 80(AX), Y7
 	VMULPD       Y7, Y1, Y1
 	VMULPD       Y7, Y2, Y2
@@ -3269,18 +3367,20 @@ summed53:
 	VMULPD       Y7, Y4, Y4
 	VMULPD       Y7, Y5, Y5
 	VMULPD       Y7, Y6, Y6
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased54
-	VMASKMOVPD   (CX), Y0, Y7
-	VADDPD       Y7, Y1, Y1
-	VADDPD       Y7, Y2, Y2
-	VADDPD       Y7, Y3, Y3
-	VADDPD       Y7, Y4, Y4
-	VADDPD       Y7, Y5, Y5
-	VADDPD       Y7, Y6, Y6
+
+scaled54:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased54
+	VMASKMOVPD (CX), Y0, Y7
+	VADDPD     Y7, Y1, Y1
+	VADDPD     Y7, Y2, Y2
+	VADDPD     Y7, Y3, Y3
+	VADDPD     Y7, Y4, Y4
+	VADDPD     Y7, Y5, Y5
+	VADDPD     Y7, Y6, Y6
 
 biased54:
 	TESTQ      DX, DX
@@ -3400,24 +3500,28 @@ partial55:
 	JNZ          partial55
 
 summed55:
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled56
 	VBROADCASTSD 80(AX), Y3
 	VMULPD       Y3, Y1, Y1
 	VMULPD       Y3, Y2, Y2
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased56
-	VMOVUPD      (CX), Y3
-	VADDPD       Y3, Y1, Y1
-	VMASKMOVPD   32(CX), Y0, Y3
-	VADDPD       Y3, Y2, Y2
+
+scaled56:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased56
+	VMOVUPD    (CX), Y3
+	VADDPD     Y3, Y1, Y1
+	VMASKMOVPD 32(CX), Y0, Y3
+	VADDPD     Y3, Y2, Y2
 
 biased56:
 	TESTQ      DX, DX
 	JZ         added56
-	VMOVUPD    (DX), Y3
-	VADDPD     Y3, Y1, Y1
+	VADDPD     (DX), Y1, Y1
 	VMASKMOVPD 32(DX), Y0, Y3
 	VADDPD     Y3, Y2, Y2
 
@@ -3504,33 +3608,36 @@ partial57:
 	JNZ          partial57
 
 summed57:
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled58
 	VBROADCASTSD 80(AX), Y5
 	VMULPD       Y5, Y1, Y1
 	VMULPD       Y5, Y2, Y2
 	VMULPD       Y5, Y3, Y3
 	VMULPD       Y5, Y4, Y4
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased58
-	VMOVUPD      (CX), Y5
-	VADDPD       Y5, Y1, Y1
-	VADDPD       Y5, Y3, Y3
-	VMASKMOVPD   32(CX), Y0, Y5
-	VADDPD       Y5, Y2, Y2
-	VADDPD       Y5, Y4, Y4
+
+scaled58:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased58
+	VMOVUPD    (CX), Y5
+	VADDPD     Y5, Y1, Y1
+	VADDPD     Y5, Y3, Y3
+	VMASKMOVPD 32(CX), Y0, Y5
+	VADDPD     Y5, Y2, Y2
+	VADDPD     Y5, Y4, Y4
 
 biased58:
 	TESTQ      DX, DX
 	JZ         added58
-	VMOVUPD    (DX), Y5
-	VADDPD     Y5, Y1, Y1
+	VADDPD     (DX), Y1, Y1
 	VMASKMOVPD 32(DX), Y0, Y5
 	VADDPD     Y5, Y2, Y2
 	ADDQ       BX, DX
-	VMOVUPD    (DX), Y5
-	VADDPD     Y5, Y3, Y3
+	VADDPD     (DX), Y3, Y3
 	VMASKMOVPD 32(DX), Y0, Y5
 	VADDPD     Y5, Y4, Y4
 
@@ -3644,6 +3751,9 @@ partial60:
 	JNZ          partial60
 
 summed60:
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled61
 	VBROADCASTSD 80(AX), Y7
 	VMULPD       Y7, Y1, Y1
 	VMULPD       Y7, Y2, Y2
@@ -3651,35 +3761,34 @@ summed60:
 	VMULPD       Y7, Y4, Y4
 	VMULPD       Y7, Y5, Y5
 	VMULPD       Y7, Y6, Y6
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased61
-	VMOVUPD      (CX), Y7
-	VADDPD       Y7, Y1, Y1
-	VADDPD       Y7, Y3, Y3
-	VADDPD       Y7, Y5, Y5
-	VMASKMOVPD   32(CX), Y0, Y7
-	VADDPD       Y7, Y2, Y2
-	VADDPD       Y7, Y4, Y4
-	VADDPD       Y7, Y6, Y6
+
+scaled61:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased61
+	VMOVUPD    (CX), Y7
+	VADDPD     Y7, Y1, Y1
+	VADDPD     Y7, Y3, Y3
+	VADDPD     Y7, Y5, Y5
+	VMASKMOVPD 32(CX), Y0, Y7
+	VADDPD     Y7, Y2, Y2
+	VADDPD     Y7, Y4, Y4
+	VADDPD     Y7, Y6, Y6
 
 biased61:
 	TESTQ      DX, DX
 	JZ         added61
-	VMOVUPD    (DX), Y7
-	VADDPD     Y7, Y1, Y1
+	VADDPD     (DX), Y1, Y1
 	VMASKMOVPD 32(DX), Y0, Y7
 	VADDPD     Y7, Y2, Y2
 	ADDQ       BX, DX
-	VMOVUPD    (DX), Y7
-	VADDPD     Y7, Y3, Y3
+	VADDPD     (DX), Y3, Y3
 	VMASKMOVPD 32(DX), Y0, Y7
 	VADDPD     Y7, Y4, Y4
 	ADDQ       BX, DX
-	VMOVUPD    (DX), Y7
-	VADDPD     Y7, Y5, Y5
+	VADDPD     (DX), Y5, Y5
 	VMASKMOVPD 32(DX), Y0, Y7
 	VADDPD     Y7, Y6, Y6
 
@@ -3812,6 +3921,9 @@ partial63:
 	JNZ          partial63
 
 summed63:
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled64
 	VBROADCASTSD 80(AX), Y9
 	VMULPD       Y9, Y1, Y1
 	VMULPD       Y9, Y2, Y2
@@ -3821,42 +3933,40 @@ summed63:
 	VMULPD       Y9, Y6, Y6
 	VMULPD       Y9, Y7, Y7
 	VMULPD       Y9, Y8, Y8
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased64
-	VMOVUPD      (CX), Y9
-	VADDPD       Y9, Y1, Y1
-	VADDPD       Y9, Y3, Y3
-	VADDPD       Y9, Y5, Y5
-	VADDPD       Y9, Y7, Y7
-	VMASKMOVPD   32(CX), Y0, Y9
-	VADDPD       Y9, Y2, Y2
-	VADDPD       Y9, Y4, Y4
-	VADDPD       Y9, Y6, Y6
-	VADDPD       Y9, Y8, Y8
+
+scaled64:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased64
+	VMOVUPD    (CX), Y9
+	VADDPD     Y9, Y1, Y1
+	VADDPD     Y9, Y3, Y3
+	VADDPD     Y9, Y5, Y5
+	VADDPD     Y9, Y7, Y7
+	VMASKMOVPD 32(CX), Y0, Y9
+	VADDPD     Y9, Y2, Y2
+	VADDPD     Y9, Y4, Y4
+	VADDPD     Y9, Y6, Y6
+	VADDPD     Y9, Y8, Y8
 
 biased64:
 	TESTQ      DX, DX
 	JZ         added64
-	VMOVUPD    (DX), Y9
-	VADDPD     Y9, Y1, Y1
+	VADDPD     (DX), Y1, Y1
 	VMASKMOVPD 32(DX), Y0, Y9
 	VADDPD     Y9, Y2, Y2
 	ADDQ       BX, DX
-	VMOVUPD    (DX), Y9
-	VADDPD     Y9, Y3, Y3
+	VADDPD     (DX), Y3, Y3
 	VMASKMOVPD 32(DX), Y0, Y9
 	VADDPD     Y9, Y4, Y4
 	ADDQ       BX, DX
-	VMOVUPD    (DX), Y9
-	VADDPD     Y9, Y5, Y5
+	VADDPD     (DX), Y5, Y5
 	VMASKMOVPD 32(DX), Y0, Y9
 	VADDPD     Y9, Y6, Y6
 	ADDQ       BX, DX
-	VMOVUPD    (DX), Y9
-	VADDPD     Y9, Y7, Y7
+	VADDPD     (DX), Y7, Y7
 	VMASKMOVPD 32(DX), Y0, Y9
 	VADDPD     Y9, Y8, Y8
 
@@ -4007,6 +4117,9 @@ partial66:
 	JNZ          partial66
 
 summed66:
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled67
 	VBROADCASTSD 80(AX), Y11
 	VMULPD       Y11, Y1, Y1
 	VMULPD       Y11, Y2, Y2
@@ -4018,49 +4131,46 @@ summed66:
 	VMULPD       Y11, Y8, Y8
 	VMULPD       Y11, Y9, Y9
 	VMULPD       Y11, Y10, Y10
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased67
-	VMOVUPD      (CX), Y11
-	VADDPD       Y11, Y1, Y1
-	VADDPD       Y11, Y3, Y3
-	VADDPD       Y11, Y5, Y5
-	VADDPD       Y11, Y7, Y7
-	VADDPD       Y11, Y9, Y9
-	VMASKMOVPD   32(CX), Y0, Y11
-	VADDPD       Y11, Y2, Y2
-	VADDPD       Y11, Y4, Y4
-	VADDPD       Y11, Y6, Y6
-	VADDPD       Y11, Y8, Y8
-	VADDPD       Y11, Y10, Y10
+
+scaled67:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased67
+	VMOVUPD    (CX), Y11
+	VADDPD     Y11, Y1, Y1
+	VADDPD     Y11, Y3, Y3
+	VADDPD     Y11, Y5, Y5
+	VADDPD     Y11, Y7, Y7
+	VADDPD     Y11, Y9, Y9
+	VMASKMOVPD 32(CX), Y0, Y11
+	VADDPD     Y11, Y2, Y2
+	VADDPD     Y11, Y4, Y4
+	VADDPD     Y11, Y6, Y6
+	VADDPD     Y11, Y8, Y8
+	VADDPD     Y11, Y10, Y10
 
 biased67:
 	TESTQ      DX, DX
 	JZ         added67
-	VMOVUPD    (DX), Y11
-	VADDPD     Y11, Y1, Y1
+	VADDPD     (DX), Y1, Y1
 	VMASKMOVPD 32(DX), Y0, Y11
 	VADDPD     Y11, Y2, Y2
 	ADDQ       BX, DX
-	VMOVUPD    (DX), Y11
-	VADDPD     Y11, Y3, Y3
+	VADDPD     (DX), Y3, Y3
 	VMASKMOVPD 32(DX), Y0, Y11
 	VADDPD     Y11, Y4, Y4
 	ADDQ       BX, DX
-	VMOVUPD    (DX), Y11
-	VADDPD     Y11, Y5, Y5
+	VADDPD     (DX), Y5, Y5
 	VMASKMOVPD 32(DX), Y0, Y11
 	VADDPD     Y11, Y6, Y6
 	ADDQ       BX, DX
-	VMOVUPD    (DX), Y11
-	VADDPD     Y11, Y7, Y7
+	VADDPD     (DX), Y7, Y7
 	VMASKMOVPD 32(DX), Y0, Y11
 	VADDPD     Y11, Y8, Y8
 	ADDQ       BX, DX
-	VMOVUPD    (DX), Y11
-	VADDPD     Y11, Y9, Y9
+	VADDPD     (DX), Y9, Y9
 	VMASKMOVPD 32(DX), Y0, Y11
 	VADDPD     Y11, Y10, Y10
 
@@ -4235,6 +4345,9 @@ partial69:
 	JNZ          partial69
 
 summed69:
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled70
 	VBROADCASTSD 80(AX), Y13
 	VMULPD       Y13, Y1, Y1
 	VMULPD       Y13, Y2, Y2
@@ -4248,56 +4361,52 @@ summed69:
 	VMULPD       Y13, Y10, Y10
 	VMULPD       Y13, Y11, Y11
 	VMULPD       Y13, Y12, Y12
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased70
-	VMOVUPD      (CX), Y13
-	VADDPD       Y13, Y1, Y1
-	VADDPD       Y13, Y3, Y3
-	VADDPD       Y13, Y5, Y5
-	VADDPD       Y13, Y7, Y7
-	VADDPD       Y13, Y9, Y9
-	VADDPD       Y13, Y11, Y11
-	VMASKMOVPD   32(CX), Y0, Y13
-	VADDPD       Y13, Y2, Y2
-	VADDPD       Y13, Y4, Y4
-	VADDPD       Y13, Y6, Y6
-	VADDPD       Y13, Y8, Y8
-	VADDPD       Y13, Y10, Y10
-	VADDPD       Y13, Y12, Y12
+
+scaled70:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased70
+	VMOVUPD    (CX), Y13
+	VADDPD     Y13, Y1, Y1
+	VADDPD     Y13, Y3, Y3
+	VADDPD     Y13, Y5, Y5
+	VADDPD     Y13, Y7, Y7
+	VADDPD     Y13, Y9, Y9
+	VADDPD     Y13, Y11, Y11
+	VMASKMOVPD 32(CX), Y0, Y13
+	VADDPD     Y13, Y2, Y2
+	VADDPD     Y13, Y4, Y4
+	VADDPD     Y13, Y6, Y6
+	VADDPD     Y13, Y8, Y8
+	VADDPD     Y13, Y10, Y10
+	VADDPD     Y13, Y12, Y12
 
 biased70:
 	TESTQ      DX, DX
 	JZ         added70
-	VMOVUPD    (DX), Y13
-	VADDPD     Y13, Y1, Y1
+	VADDPD     (DX), Y1, Y1
 	VMASKMOVPD 32(DX), Y0, Y13
 	VADDPD     Y13, Y2, Y2
 	ADDQ       BX, DX
-	VMOVUPD    (DX), Y13
-	VADDPD     Y13, Y3, Y3
+	VADDPD     (DX), Y3, Y3
 	VMASKMOVPD 32(DX), Y0, Y13
 	VADDPD     Y13, Y4, Y4
 	ADDQ       BX, DX
-	VMOVUPD    (DX), Y13
-	VADDPD     Y13, Y5, Y5
+	VADDPD     (DX), Y5, Y5
 	VMASKMOVPD 32(DX), Y0, Y13
 	VADDPD     Y13, Y6, Y6
 	ADDQ       BX, DX
-	VMOVUPD    (DX), Y13
-	VADDPD     Y13, Y7, Y7
+	VADDPD     (DX), Y7, Y7
 	VMASKMOVPD 32(DX), Y0, Y13
 	VADDPD     Y13, Y8, Y8
 	ADDQ       BX, DX
-	VMOVUPD    (DX), Y13
-	VADDPD     Y13, Y9, Y9
+	VADDPD     (DX), Y9, Y9
 	VMASKMOVPD 32(DX), Y0, Y13
 	VADDPD     Y13, Y10, Y10
 	ADDQ       BX, DX
-	VMOVUPD    (DX), Y13
-	VADDPD     Y13, Y11, Y11
+	VADDPD     (DX), Y11, Y11
 	VMASKMOVPD 32(DX), Y0, Y13
 	VADDPD     Y13, Y12, Y12
 
@@ -4432,24 +4541,28 @@ summed71:
 	VADDPD       Y6, Y2, Y2
 	VADDPD       Y7, Y1, Y1
 	VADDPD       Y8, Y2, Y2
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled72
 	VBROADCASTSD 80(AX), Y3
 	VMULPD       Y3, Y1, Y1
 	VMULPD       Y3, Y2, Y2
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased72
-	VMOVUPD      (CX), Y3
-	VADDPD       Y3, Y1, Y1
-	VMASKMOVPD   32(CX), Y0, Y3
-	VADDPD       Y3, Y2, Y2
+
+scaled72:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased72
+	VMOVUPD    (CX), Y3
+	VADDPD     Y3, Y1, Y1
+	VMASKMOVPD 32(CX), Y0, Y3
+	VADDPD     Y3, Y2, Y2
 
 biased72:
 	TESTQ      DX, DX
 	JZ         added72
-	VMOVUPD    (DX), Y3
-	VADDPD     Y3, Y1, Y1
+	VADDPD     (DX), Y1, Y1
 	VMASKMOVPD 32(DX), Y0, Y3
 	VADDPD     Y3, Y2, Y2
 
@@ -4545,33 +4658,36 @@ summed73:
 	VADDPD       Y6, Y2, Y2
 	VADDPD       Y7, Y3, Y3
 	VADDPD       Y8, Y4, Y4
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled74
 	VBROADCASTSD 80(AX), Y5
 	VMULPD       Y5, Y1, Y1
 	VMULPD       Y5, Y2, Y2
 	VMULPD       Y5, Y3, Y3
 	VMULPD       Y5, Y4, Y4
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased74
-	VMOVUPD      (CX), Y5
-	VADDPD       Y5, Y1, Y1
-	VADDPD       Y5, Y3, Y3
-	VMASKMOVPD   32(CX), Y0, Y5
-	VADDPD       Y5, Y2, Y2
-	VADDPD       Y5, Y4, Y4
+
+scaled74:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased74
+	VMOVUPD    (CX), Y5
+	VADDPD     Y5, Y1, Y1
+	VADDPD     Y5, Y3, Y3
+	VMASKMOVPD 32(CX), Y0, Y5
+	VADDPD     Y5, Y2, Y2
+	VADDPD     Y5, Y4, Y4
 
 biased74:
 	TESTQ      DX, DX
 	JZ         added74
-	VMOVUPD    (DX), Y5
-	VADDPD     Y5, Y1, Y1
+	VADDPD     (DX), Y1, Y1
 	VMASKMOVPD 32(DX), Y0, Y5
 	VADDPD     Y5, Y2, Y2
 	ADDQ       BX, DX
-	VMOVUPD    (DX), Y5
-	VADDPD     Y5, Y3, Y3
+	VADDPD     (DX), Y3, Y3
 	VMASKMOVPD 32(DX), Y0, Y5
 	VADDPD     Y5, Y4, Y4
 
@@ -4672,24 +4788,28 @@ partial75:
 	JNZ          partial75
 
 summed75:
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled76
 	VBROADCASTSD 80(AX), Y3
 	VMULPD       Y3, Y1, Y1
 	VMULPD       Y3, Y2, Y2
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased76
-	VMOVUPD      (CX), Y3
-	VADDPD       Y3, Y1, Y1
-	VMASKMOVPD   32(CX), Y0, Y3
-	VADDPD       Y3, Y2, Y2
+
+scaled76:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased76
+	VMOVUPD    (CX), Y3
+	VADDPD     Y3, Y1, Y1
+	VMASKMOVPD 32(CX), Y0, Y3
+	VADDPD     Y3, Y2, Y2
 
 biased76:
 	TESTQ      DX, DX
 	JZ         added76
-	VMOVUPD    (DX), Y3
-	VADDPD     Y3, Y1, Y1
+	VADDPD     (DX), Y1, Y1
 	VMASKMOVPD 32(DX), Y0, Y3
 	VADDPD     Y3, Y2, Y2
 
@@ -4790,33 +4910,36 @@ partial77:
 	JNZ          partial77
 
 summed77:
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled78
 	VBROADCASTSD 80(AX), Y5
 	VMULPD       Y5, Y1, Y1
 	VMULPD       Y5, Y2, Y2
 	VMULPD       Y5, Y3, Y3
 	VMULPD       Y5, Y4, Y4
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased78
-	VMOVUPD      (CX), Y5
-	VADDPD       Y5, Y1, Y1
-	VADDPD       Y5, Y3, Y3
-	VMASKMOVPD   32(CX), Y0, Y5
-	VADDPD       Y5, Y2, Y2
-	VADDPD       Y5, Y4, Y4
+
+scaled78:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased78
+	VMOVUPD    (CX), Y5
+	VADDPD     Y5, Y1, Y1
+	VADDPD     Y5, Y3, Y3
+	VMASKMOVPD 32(CX), Y0, Y5
+	VADDPD     Y5, Y2, Y2
+	VADDPD     Y5, Y4, Y4
 
 biased78:
 	TESTQ      DX, DX
 	JZ         added78
-	VMOVUPD    (DX), Y5
-	VADDPD     Y5, Y1, Y1
+	VADDPD     (DX), Y1, Y1
 	VMASKMOVPD 32(DX), Y0, Y5
 	VADDPD     Y5, Y2, Y2
 	ADDQ       BX, DX
-	VMOVUPD    (DX), Y5
-	VADDPD     Y5, Y3, Y3
+	VADDPD     (DX), Y3, Y3
 	VMASKMOVPD 32(DX), Y0, Y5
 	VADDPD     Y5, Y4, Y4
 
@@ -4944,6 +5067,9 @@ partial80:
 	JNZ          partial80
 
 summed80:
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled81
 	VBROADCASTSD 80(AX), Y7
 	VMULPD       Y7, Y1, Y1
 	VMULPD       Y7, Y2, Y2
@@ -4951,35 +5077,34 @@ summed80:
 	VMULPD       Y7, Y4, Y4
 	VMULPD       Y7, Y5, Y5
 	VMULPD       Y7, Y6, Y6
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased81
-	VMOVUPD      (CX), Y7
-	VADDPD       Y7, Y1, Y1
-	VADDPD       Y7, Y3, Y3
-	VADDPD       Y7, Y5, Y5
-	VMASKMOVPD   32(CX), Y0, Y7
-	VADDPD       Y7, Y2, Y2
-	VADDPD       Y7, Y4, Y4
-	VADDPD       Y7, Y6, Y6
+
+scaled81:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased81
+	VMOVUPD    (CX), Y7
+	VADDPD     Y7, Y1, Y1
+	VADDPD     Y7, Y3, Y3
+	VADDPD     Y7, Y5, Y5
+	VMASKMOVPD 32(CX), Y0, Y7
+	VADDPD     Y7, Y2, Y2
+	VADDPD     Y7, Y4, Y4
+	VADDPD     Y7, Y6, Y6
 
 biased81:
 	TESTQ      DX, DX
 	JZ         added81
-	VMOVUPD    (DX), Y7
-	VADDPD     Y7, Y1, Y1
+	VADDPD     (DX), Y1, Y1
 	VMASKMOVPD 32(DX), Y0, Y7
 	VADDPD     Y7, Y2, Y2
 	ADDQ       BX, DX
-	VMOVUPD    (DX), Y7
-	VADDPD     Y7, Y3, Y3
+	VADDPD     (DX), Y3, Y3
 	VMASKMOVPD 32(DX), Y0, Y7
 	VADDPD     Y7, Y4, Y4
 	ADDQ       BX, DX
-	VMOVUPD    (DX), Y7
-	VADDPD     Y7, Y5, Y5
+	VADDPD     (DX), Y5, Y5
 	VMASKMOVPD 32(DX), Y0, Y7
 	VADDPD     Y7, Y6, Y6
 
@@ -5126,6 +5251,9 @@ partial83:
 	JNZ          partial83
 
 summed83:
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled84
 	VBROADCASTSD 80(AX), Y9
 	VMULPD       Y9, Y1, Y1
 	VMULPD       Y9, Y2, Y2
@@ -5135,42 +5263,40 @@ summed83:
 	VMULPD       Y9, Y6, Y6
 	VMULPD       Y9, Y7, Y7
 	VMULPD       Y9, Y8, Y8
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased84
-	VMOVUPD      (CX), Y9
-	VADDPD       Y9, Y1, Y1
-	VADDPD       Y9, Y3, Y3
-	VADDPD       Y9, Y5, Y5
-	VADDPD       Y9, Y7, Y7
-	VMASKMOVPD   32(CX), Y0, Y9
-	VADDPD       Y9, Y2, Y2
-	VADDPD       Y9, Y4, Y4
-	VADDPD       Y9, Y6, Y6
-	VADDPD       Y9, Y8, Y8
+
+scaled84:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased84
+	VMOVUPD    (CX), Y9
+	VADDPD     Y9, Y1, Y1
+	VADDPD     Y9, Y3, Y3
+	VADDPD     Y9, Y5, Y5
+	VADDPD     Y9, Y7, Y7
+	VMASKMOVPD 32(CX), Y0, Y9
+	VADDPD     Y9, Y2, Y2
+	VADDPD     Y9, Y4, Y4
+	VADDPD     Y9, Y6, Y6
+	VADDPD     Y9, Y8, Y8
 
 biased84:
 	TESTQ      DX, DX
 	JZ         added84
-	VMOVUPD    (DX), Y9
-	VADDPD     Y9, Y1, Y1
+	VADDPD     (DX), Y1, Y1
 	VMASKMOVPD 32(DX), Y0, Y9
 	VADDPD     Y9, Y2, Y2
 	ADDQ       BX, DX
-	VMOVUPD    (DX), Y9
-	VADDPD     Y9, Y3, Y3
+	VADDPD     (DX), Y3, Y3
 	VMASKMOVPD 32(DX), Y0, Y9
 	VADDPD     Y9, Y4, Y4
 	ADDQ       BX, DX
-	VMOVUPD    (DX), Y9
-	VADDPD     Y9, Y5, Y5
+	VADDPD     (DX), Y5, Y5
 	VMASKMOVPD 32(DX), Y0, Y9
 	VADDPD     Y9, Y6, Y6
 	ADDQ       BX, DX
-	VMOVUPD    (DX), Y9
-	VADDPD     Y9, Y7, Y7
+	VADDPD     (DX), Y7, Y7
 	VMASKMOVPD 32(DX), Y0, Y9
 	VADDPD     Y9, Y8, Y8
 
@@ -5335,6 +5461,9 @@ partial86:
 	JNZ          partial86
 
 summed86:
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled87
 	VBROADCASTSD 80(AX), Y11
 	VMULPD       Y11, Y1, Y1
 	VMULPD       Y11, Y2, Y2
@@ -5346,49 +5475,46 @@ summed86:
 	VMULPD       Y11, Y8, Y8
 	VMULPD       Y11, Y9, Y9
 	VMULPD       Y11, Y10, Y10
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased87
-	VMOVUPD      (CX), Y11
-	VADDPD       Y11, Y1, Y1
-	VADDPD       Y11, Y3, Y3
-	VADDPD       Y11, Y5, Y5
-	VADDPD       Y11, Y7, Y7
-	VADDPD       Y11, Y9, Y9
-	VMASKMOVPD   32(CX), Y0, Y11
-	VADDPD       Y11, Y2, Y2
-	VADDPD       Y11, Y4, Y4
-	VADDPD       Y11, Y6, Y6
-	VADDPD       Y11, Y8, Y8
-	VADDPD       Y11, Y10, Y10
+
+scaled87:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased87
+	VMOVUPD    (CX), Y11
+	VADDPD     Y11, Y1, Y1
+	VADDPD     Y11, Y3, Y3
+	VADDPD     Y11, Y5, Y5
+	VADDPD     Y11, Y7, Y7
+	VADDPD     Y11, Y9, Y9
+	VMASKMOVPD 32(CX), Y0, Y11
+	VADDPD     Y11, Y2, Y2
+	VADDPD     Y11, Y4, Y4
+	VADDPD     Y11, Y6, Y6
+	VADDPD     Y11, Y8, Y8
+	VADDPD     Y11, Y10, Y10
 
 biased87:
 	TESTQ      DX, DX
 	JZ         added87
-	VMOVUPD    (DX), Y11
-	VADDPD     Y11, Y1, Y1
+	VADDPD     (DX), Y1, Y1
 	VMASKMOVPD 32(DX), Y0, Y11
 	VADDPD     Y11, Y2, Y2
 	ADDQ       BX, DX
-	VMOVUPD    (DX), Y11
-	VADDPD     Y11, Y3, Y3
+	VADDPD     (DX), Y3, Y3
 	VMASKMOVPD 32(DX), Y0, Y11
 	VADDPD     Y11, Y4, Y4
 	ADDQ       BX, DX
-	VMOVUPD    (DX), Y11
-	VADDPD     Y11, Y5, Y5
+	VADDPD     (DX), Y5, Y5
 	VMASKMOVPD 32(DX), Y0, Y11
 	VADDPD     Y11, Y6, Y6
 	ADDQ       BX, DX
-	VMOVUPD    (DX), Y11
-	VADDPD     Y11, Y7, Y7
+	VADDPD     (DX), Y7, Y7
 	VMASKMOVPD 32(DX), Y0, Y11
 	VADDPD     Y11, Y8, Y8
 	ADDQ       BX, DX
-	VMOVUPD    (DX), Y11
-	VADDPD     Y11, Y9, Y9
+	VADDPD     (DX), Y9, Y9
 	VMASKMOVPD 32(DX), Y0, Y11
 	VADDPD     Y11, Y10, Y10
 
@@ -5577,6 +5703,9 @@ partial89:
 	JNZ          partial89
 
 summed89:
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled90
 	VBROADCASTSD 80(AX), Y13
 	VMULPD       Y13, Y1, Y1
 	VMULPD       Y13, Y2, Y2
@@ -5590,56 +5719,52 @@ summed89:
 	VMULPD       Y13, Y10, Y10
 	VMULPD       Y13, Y11, Y11
 	VMULPD       Y13, Y12, Y12
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased90
-	VMOVUPD      (CX), Y13
-	VADDPD       Y13, Y1, Y1
-	VADDPD       Y13, Y3, Y3
-	VADDPD       Y13, Y5, Y5
-	VADDPD       Y13, Y7, Y7
-	VADDPD       Y13, Y9, Y9
-	VADDPD       Y13, Y11, Y11
-	VMASKMOVPD   32(CX), Y0, Y13
-	VADDPD       Y13, Y2, Y2
-	VADDPD       Y13, Y4, Y4
-	VADDPD       Y13, Y6, Y6
-	VADDPD       Y13, Y8, Y8
-	VADDPD       Y13, Y10, Y10
-	VADDPD       Y13, Y12, Y12
+
+scaled90:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased90
+	VMOVUPD    (CX), Y13
+	VADDPD     Y13, Y1, Y1
+	VADDPD     Y13, Y3, Y3
+	VADDPD     Y13, Y5, Y5
+	VADDPD     Y13, Y7, Y7
+	VADDPD     Y13, Y9, Y9
+	VADDPD     Y13, Y11, Y11
+	VMASKMOVPD 32(CX), Y0, Y13
+	VADDPD     Y13, Y2, Y2
+	VADDPD     Y13, Y4, Y4
+	VADDPD     Y13, Y6, Y6
+	VADDPD     Y13, Y8, Y8
+	VADDPD     Y13, Y10, Y10
+	VADDPD     Y13, Y12, Y12
 
 biased90:
 	TESTQ      DX, DX
 	JZ         added90
-	VMOVUPD    (DX), Y13
-	VADDPD     Y13, Y1, Y1
+	VADDPD     (DX), Y1, Y1
 	VMASKMOVPD 32(DX), Y0, Y13
 	VADDPD     Y13, Y2, Y2
 	ADDQ       BX, DX
-	VMOVUPD    (DX), Y13
-	VADDPD     Y13, Y3, Y3
+	VADDPD     (DX), Y3, Y3
 	VMASKMOVPD 32(DX), Y0, Y13
 	VADDPD     Y13, Y4, Y4
 	ADDQ       BX, DX
-	VMOVUPD    (DX), Y13
-	VADDPD     Y13, Y5, Y5
+	VADDPD     (DX), Y5, Y5
 	VMASKMOVPD 32(DX), Y0, Y13
 	VADDPD     Y13, Y6, Y6
 	ADDQ       BX, DX
-	VMOVUPD    (DX), Y13
-	VADDPD     Y13, Y7, Y7
+	VADDPD     (DX), Y7, Y7
 	VMASKMOVPD 32(DX), Y0, Y13
 	VADDPD     Y13, Y8, Y8
 	ADDQ       BX, DX
-	VMOVUPD    (DX), Y13
-	VADDPD     Y13, Y9, Y9
+	VADDPD     (DX), Y9, Y9
 	VMASKMOVPD 32(DX), Y0, Y13
 	VADDPD     Y13, Y10, Y10
 	ADDQ       BX, DX
-	VMOVUPD    (DX), Y13
-	VADDPD     Y13, Y11, Y11
+	VADDPD     (DX), Y11, Y11
 	VMASKMOVPD 32(DX), Y0, Y13
 	VADDPD     Y13, Y12, Y12
 
@@ -5763,29 +5888,32 @@ partial91:
 	JNZ          partial91
 
 summed91:
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled92
 	VBROADCASTSD 80(AX), Y4
 	VMULPD       Y4, Y1, Y1
 	VMULPD       Y4, Y2, Y2
 	VMULPD       Y4, Y3, Y3
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased92
-	VMOVUPD      (CX), Y4
-	VADDPD       Y4, Y1, Y1
-	VMOVUPD      32(CX), Y4
-	VADDPD       Y4, Y2, Y2
-	VMASKMOVPD   64(CX), Y0, Y4
-	VADDPD       Y4, Y3, Y3
+
+scaled92:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased92
+	VMOVUPD    (CX), Y4
+	VADDPD     Y4, Y1, Y1
+	VMOVUPD    32(CX), Y4
+	VADDPD     Y4, Y2, Y2
+	VMASKMOVPD 64(CX), Y0, Y4
+	VADDPD     Y4, Y3, Y3
 
 biased92:
 	TESTQ      DX, DX
 	JZ         added92
-	VMOVUPD    (DX), Y4
-	VADDPD     Y4, Y1, Y1
-	VMOVUPD    32(DX), Y4
-	VADDPD     Y4, Y2, Y2
+	VADDPD     (DX), Y1, Y1
+	VADDPD     32(DX), Y2, Y2
 	VMASKMOVPD 64(DX), Y0, Y4
 	VADDPD     Y4, Y3, Y3
 
@@ -5883,6 +6011,9 @@ partial93:
 	JNZ          partial93
 
 summed93:
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled94
 	VBROADCASTSD 80(AX), Y7
 	VMULPD       Y7, Y1, Y1
 	VMULPD       Y7, Y2, Y2
@@ -5890,35 +6021,33 @@ summed93:
 	VMULPD       Y7, Y4, Y4
 	VMULPD       Y7, Y5, Y5
 	VMULPD       Y7, Y6, Y6
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased94
-	VMOVUPD      (CX), Y7
-	VADDPD       Y7, Y1, Y1
-	VADDPD       Y7, Y4, Y4
-	VMOVUPD      32(CX), Y7
-	VADDPD       Y7, Y2, Y2
-	VADDPD       Y7, Y5, Y5
-	VMASKMOVPD   64(CX), Y0, Y7
-	VADDPD       Y7, Y3, Y3
-	VADDPD       Y7, Y6, Y6
+
+scaled94:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased94
+	VMOVUPD    (CX), Y7
+	VADDPD     Y7, Y1, Y1
+	VADDPD     Y7, Y4, Y4
+	VMOVUPD    32(CX), Y7
+	VADDPD     Y7, Y2, Y2
+	VADDPD     Y7, Y5, Y5
+	VMASKMOVPD 64(CX), Y0, Y7
+	VADDPD     Y7, Y3, Y3
+	VADDPD     Y7, Y6, Y6
 
 biased94:
 	TESTQ      DX, DX
 	JZ         added94
-	VMOVUPD    (DX), Y7
-	VADDPD     Y7, Y1, Y1
-	VMOVUPD    32(DX), Y7
-	VADDPD     Y7, Y2, Y2
+	VADDPD     (DX), Y1, Y1
+	VADDPD     32(DX), Y2, Y2
 	VMASKMOVPD 64(DX), Y0, Y7
 	VADDPD     Y7, Y3, Y3
 	ADDQ       BX, DX
-	VMOVUPD    (DX), Y7
-	VADDPD     Y7, Y4, Y4
-	VMOVUPD    32(DX), Y7
-	VADDPD     Y7, Y5, Y5
+	VADDPD     (DX), Y4, Y4
+	VADDPD     32(DX), Y5, Y5
 	VMASKMOVPD 64(DX), Y0, Y7
 	VADDPD     Y7, Y6, Y6
 
@@ -6021,34 +6150,36 @@ partial95:
 	JNZ          partial95
 
 summed95:
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled96
 	VBROADCASTSD 80(AX), Y5
 	VMULPD       Y5, Y1, Y1
 	VMULPD       Y5, Y2, Y2
 	VMULPD       Y5, Y3, Y3
 	VMULPD       Y5, Y4, Y4
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased96
-	VMOVUPD      (CX), Y5
-	VADDPD       Y5, Y1, Y1
-	VMOVUPD      32(CX), Y5
-	VADDPD       Y5, Y2, Y2
-	VMOVUPD      64(CX), Y5
-	VADDPD       Y5, Y3, Y3
-	VMASKMOVPD   96(CX), Y0, Y5
-	VADDPD       Y5, Y4, Y4
+
+scaled96:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased96
+	VMOVUPD    (CX), Y5
+	VADDPD     Y5, Y1, Y1
+	VMOVUPD    32(CX), Y5
+	VADDPD     Y5, Y2, Y2
+	VMOVUPD    64(CX), Y5
+	VADDPD     Y5, Y3, Y3
+	VMASKMOVPD 96(CX), Y0, Y5
+	VADDPD     Y5, Y4, Y4
 
 biased96:
 	TESTQ      DX, DX
 	JZ         added96
-	VMOVUPD    (DX), Y5
-	VADDPD     Y5, Y1, Y1
-	VMOVUPD    32(DX), Y5
-	VADDPD     Y5, Y2, Y2
-	VMOVUPD    64(DX), Y5
-	VADDPD     Y5, Y3, Y3
+	VADDPD     (DX), Y1, Y1
+	VADDPD     32(DX), Y2, Y2
+	VADDPD     64(DX), Y3, Y3
 	VMASKMOVPD 96(DX), Y0, Y5
 	VADDPD     Y5, Y4, Y4
 
@@ -6157,6 +6288,9 @@ partial97:
 	JNZ          partial97
 
 summed97:
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled98
 	VBROADCASTSD 80(AX), Y9
 	VMULPD       Y9, Y1, Y1
 	VMULPD       Y9, Y2, Y2
@@ -6166,42 +6300,38 @@ summed97:
 	VMULPD       Y9, Y6, Y6
 	VMULPD       Y9, Y7, Y7
 	VMULPD       Y9, Y8, Y8
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased98
-	VMOVUPD      (CX), Y9
-	VADDPD       Y9, Y1, Y1
-	VADDPD       Y9, Y5, Y5
-	VMOVUPD      32(CX), Y9
-	VADDPD       Y9, Y2, Y2
-	VADDPD       Y9, Y6, Y6
-	VMOVUPD      64(CX), Y9
-	VADDPD       Y9, Y3, Y3
-	VADDPD       Y9, Y7, Y7
-	VMASKMOVPD   96(CX), Y0, Y9
-	VADDPD       Y9, Y4, Y4
-	VADDPD       Y9, Y8, Y8
+
+scaled98:
+	MOVQ       104(AX), CX
+	MOVQ       72(AX), DX
+	MOVQ       48(AX), BX
+	TESTQ      CX, CX
+	JZ         biased98
+	VMOVUPD    (CX), Y9
+	VADDPD     Y9, Y1, Y1
+	VADDPD     Y9, Y5, Y5
+	VMOVUPD    32(CX), Y9
+	VADDPD     Y9, Y2, Y2
+	VADDPD     Y9, Y6, Y6
+	VMOVUPD    64(CX), Y9
+	VADDPD     Y9, Y3, Y3
+	VADDPD     Y9, Y7, Y7
+	VMASKMOVPD 96(CX), Y0, Y9
+	VADDPD     Y9, Y4, Y4
+	VADDPD     Y9, Y8, Y8
 
 biased98:
 	TESTQ      DX, DX
 	JZ         added98
-	VMOVUPD    (DX), Y9
-	VADDPD     Y9, Y1, Y1
-	VMOVUPD    32(DX), Y9
-	VADDPD     Y9, Y2, Y2
-	VMOVUPD    64(DX), Y9
-	VADDPD     Y9, Y3, Y3
+	VADDPD     (DX), Y1, Y1
+	VADDPD     32(DX), Y2, Y2
+	VADDPD     64(DX), Y3, Y3
 	VMASKMOVPD 96(DX), Y0, Y9
 	VADDPD     Y9, Y4, Y4
 	ADDQ       BX, DX
-	VMOVUPD    (DX), Y9
-	VADDPD     Y9, Y5, Y5
-	VMOVUPD    32(DX), Y9
-	VADDPD     Y9, Y6, Y6
-	VMOVUPD    64(DX), Y9
-	VADDPD     Y9, Y7, Y7
+	VADDPD     (DX), Y5, Y5
+	VADDPD     32(DX), Y6, Y6
+	VADDPD     64(DX), Y7, Y7
 	VMASKMOVPD 96(DX), Y0, Y9
 	VADDPD     Y9, Y8, Y8
 
@@ -6279,21 +6409,25 @@ partial99:
 	MOVQ         56(AX), DI
 	DECQ         R8
 	JNZ          partial99
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled100
 	VBROADCASTSD 80(AX), Z1
 	VMULPD       Z1, Z0, Z0
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased100
-	VMOVUPD.Z    (CX), K1, Z1
-	VADDPD       Z1, Z0, Z0
+
+scaled100:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased100
+	VMOVUPD.Z (CX), K1, Z1
+	VADDPD    Z1, Z0, Z0
 
 biased100:
-	TESTQ     DX, DX
-	JZ        added100
-	VMOVUPD.Z (DX), K1, Z1
-	VADDPD    Z1, Z0, Z0
+	TESTQ  DX, DX
+	JZ     added100
+	VADDPD (DX), Z0, K1, Z0
 
 added100:
 	CMPQ   112(AX), $0x00
@@ -6341,26 +6475,29 @@ partial101:
 	MOVQ         56(AX), R8
 	DECQ         R9
 	JNZ          partial101
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled102
 	VBROADCASTSD 80(AX), Z2
 	VMULPD       Z2, Z0, Z0
 	VMULPD       Z2, Z1, Z1
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased102
-	VMOVUPD.Z    (CX), K1, Z2
-	VADDPD       Z2, Z0, Z0
-	VADDPD       Z2, Z1, Z1
+
+scaled102:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased102
+	VMOVUPD.Z (CX), K1, Z2
+	VADDPD    Z2, Z0, Z0
+	VADDPD    Z2, Z1, Z1
 
 biased102:
-	TESTQ     DX, DX
-	JZ        added102
-	VMOVUPD.Z (DX), K1, Z2
-	VADDPD    Z2, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z2
-	VADDPD    Z2, Z1, Z1
+	TESTQ  DX, DX
+	JZ     added102
+	VADDPD (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPD (DX), Z1, K1, Z1
 
 added102:
 	CMPQ   112(AX), $0x00
@@ -6425,31 +6562,33 @@ partial104:
 	MOVQ         56(AX), R8
 	DECQ         R9
 	JNZ          partial104
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled105
 	VBROADCASTSD 80(AX), Z3
 	VMULPD       Z3, Z0, Z0
 	VMULPD       Z3, Z1, Z1
 	VMULPD       Z3, Z2, Z2
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased105
-	VMOVUPD.Z    (CX), K1, Z3
-	VADDPD       Z3, Z0, Z0
-	VADDPD       Z3, Z1, Z1
-	VADDPD       Z3, Z2, Z2
+
+scaled105:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased105
+	VMOVUPD.Z (CX), K1, Z3
+	VADDPD    Z3, Z0, Z0
+	VADDPD    Z3, Z1, Z1
+	VADDPD    Z3, Z2, Z2
 
 biased105:
-	TESTQ     DX, DX
-	JZ        added105
-	VMOVUPD.Z (DX), K1, Z3
-	VADDPD    Z3, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z3
-	VADDPD    Z3, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z3
-	VADDPD    Z3, Z2, Z2
+	TESTQ  DX, DX
+	JZ     added105
+	VADDPD (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPD (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, K1, Z2
 
 added105:
 	CMPQ   112(AX), $0x00
@@ -6523,36 +6662,37 @@ partial107:
 	MOVQ         56(AX), R9
 	DECQ         R10
 	JNZ          partial107
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled108
 	VBROADCASTSD 80(AX), Z4
 	VMULPD       Z4, Z0, Z0
 	VMULPD       Z4, Z1, Z1
 	VMULPD       Z4, Z2, Z2
 	VMULPD       Z4, Z3, Z3
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased108
-	VMOVUPD.Z    (CX), K1, Z4
-	VADDPD       Z4, Z0, Z0
-	VADDPD       Z4, Z1, Z1
-	VADDPD       Z4, Z2, Z2
-	VADDPD       Z4, Z3, Z3
+
+scaled108:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased108
+	VMOVUPD.Z (CX), K1, Z4
+	VADDPD    Z4, Z0, Z0
+	VADDPD    Z4, Z1, Z1
+	VADDPD    Z4, Z2, Z2
+	VADDPD    Z4, Z3, Z3
 
 biased108:
-	TESTQ     DX, DX
-	JZ        added108
-	VMOVUPD.Z (DX), K1, Z4
-	VADDPD    Z4, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z4
-	VADDPD    Z4, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z4
-	VADDPD    Z4, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z4
-	VADDPD    Z4, Z3, Z3
+	TESTQ  DX, DX
+	JZ     added108
+	VADDPD (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPD (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPD (DX), Z3, K1, Z3
 
 added108:
 	CMPQ   112(AX), $0x00
@@ -6634,41 +6774,41 @@ partial110:
 	MOVQ         56(AX), R9
 	DECQ         R10
 	JNZ          partial110
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled111
 	VBROADCASTSD 80(AX), Z5
 	VMULPD       Z5, Z0, Z0
 	VMULPD       Z5, Z1, Z1
 	VMULPD       Z5, Z2, Z2
 	VMULPD       Z5, Z3, Z3
 	VMULPD       Z5, Z4, Z4
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased111
-	VMOVUPD.Z    (CX), K1, Z5
-	VADDPD       Z5, Z0, Z0
-	VADDPD       Z5, Z1, Z1
-	VADDPD       Z5, Z2, Z2
-	VADDPD       Z5, Z3, Z3
-	VADDPD       Z5, Z4, Z4
+
+scaled111:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased111
+	VMOVUPD.Z (CX), K1, Z5
+	VADDPD    Z5, Z0, Z0
+	VADDPD    Z5, Z1, Z1
+	VADDPD    Z5, Z2, Z2
+	VADDPD    Z5, Z3, Z3
+	VADDPD    Z5, Z4, Z4
 
 biased111:
-	TESTQ     DX, DX
-	JZ        added111
-	VMOVUPD.Z (DX), K1, Z5
-	VADDPD    Z5, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z5
-	VADDPD    Z5, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z5
-	VADDPD    Z5, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z5
-	VADDPD    Z5, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z5
-	VADDPD    Z5, Z4, Z4
+	TESTQ  DX, DX
+	JZ     added111
+	VADDPD (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPD (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPD (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, K1, Z4
 
 added111:
 	CMPQ   112(AX), $0x00
@@ -6762,6 +6902,9 @@ partial113:
 	MOVQ         56(AX), R10
 	DECQ         R11
 	JNZ          partial113
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled114
 	VBROADCASTSD 80(AX), Z6
 	VMULPD       Z6, Z0, Z0
 	VMULPD       Z6, Z1, Z1
@@ -6769,39 +6912,35 @@ partial113:
 	VMULPD       Z6, Z3, Z3
 	VMULPD       Z6, Z4, Z4
 	VMULPD       Z6, Z5, Z5
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased114
-	VMOVUPD.Z    (CX), K1, Z6
-	VADDPD       Z6, Z0, Z0
-	VADDPD       Z6, Z1, Z1
-	VADDPD       Z6, Z2, Z2
-	VADDPD       Z6, Z3, Z3
-	VADDPD       Z6, Z4, Z4
-	VADDPD       Z6, Z5, Z5
+
+scaled114:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased114
+	VMOVUPD.Z (CX), K1, Z6
+	VADDPD    Z6, Z0, Z0
+	VADDPD    Z6, Z1, Z1
+	VADDPD    Z6, Z2, Z2
+	VADDPD    Z6, Z3, Z3
+	VADDPD    Z6, Z4, Z4
+	VADDPD    Z6, Z5, Z5
 
 biased114:
-	TESTQ     DX, DX
-	JZ        added114
-	VMOVUPD.Z (DX), K1, Z6
-	VADDPD    Z6, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z6
-	VADDPD    Z6, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z6
-	VADDPD    Z6, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z6
-	VADDPD    Z6, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z6
-	VADDPD    Z6, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z6
-	VADDPD    Z6, Z5, Z5
+	TESTQ  DX, DX
+	JZ     added114
+	VADDPD (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPD (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPD (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPD (DX), Z5, K1, Z5
 
 added114:
 	CMPQ   112(AX), $0x00
@@ -6903,6 +7042,9 @@ partial116:
 	MOVQ         56(AX), R10
 	DECQ         R11
 	JNZ          partial116
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled117
 	VBROADCASTSD 80(AX), Z7
 	VMULPD       Z7, Z0, Z0
 	VMULPD       Z7, Z1, Z1
@@ -6911,43 +7053,38 @@ partial116:
 	VMULPD       Z7, Z4, Z4
 	VMULPD       Z7, Z5, Z5
 	VMULPD       Z7, Z6, Z6
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased117
-	VMOVUPD.Z    (CX), K1, Z7
-	VADDPD       Z7, Z0, Z0
-	VADDPD       Z7, Z1, Z1
-	VADDPD       Z7, Z2, Z2
-	VADDPD       Z7, Z3, Z3
-	VADDPD       Z7, Z4, Z4
-	VADDPD       Z7, Z5, Z5
-	VADDPD       Z7, Z6, Z6
+
+scaled117:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased117
+	VMOVUPD.Z (CX), K1, Z7
+	VADDPD    Z7, Z0, Z0
+	VADDPD    Z7, Z1, Z1
+	VADDPD    Z7, Z2, Z2
+	VADDPD    Z7, Z3, Z3
+	VADDPD    Z7, Z4, Z4
+	VADDPD    Z7, Z5, Z5
+	VADDPD    Z7, Z6, Z6
 
 biased117:
-	TESTQ     DX, DX
-	JZ        added117
-	VMOVUPD.Z (DX), K1, Z7
-	VADDPD    Z7, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z7
-	VADDPD    Z7, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z7
-	VADDPD    Z7, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z7
-	VADDPD    Z7, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z7
-	VADDPD    Z7, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z7
-	VADDPD    Z7, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z7
-	VADDPD    Z7, Z6, Z6
+	TESTQ  DX, DX
+	JZ     added117
+	VADDPD (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPD (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPD (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPD (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, K1, Z6
 
 added117:
 	CMPQ   112(AX), $0x00
@@ -7057,6 +7194,9 @@ partial119:
 	MOVQ         56(AX), R10
 	DECQ         R11
 	JNZ          partial119
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled120
 	VBROADCASTSD 80(AX), Z8
 	VMULPD       Z8, Z0, Z0
 	VMULPD       Z8, Z1, Z1
@@ -7066,47 +7206,41 @@ partial119:
 	VMULPD       Z8, Z5, Z5
 	VMULPD       Z8, Z6, Z6
 	VMULPD       Z8, Z7, Z7
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased120
-	VMOVUPD.Z    (CX), K1, Z8
-	VADDPD       Z8, Z0, Z0
-	VADDPD       Z8, Z1, Z1
-	VADDPD       Z8, Z2, Z2
-	VADDPD       Z8, Z3, Z3
-	VADDPD       Z8, Z4, Z4
-	VADDPD       Z8, Z5, Z5
-	VADDPD       Z8, Z6, Z6
-	VADDPD       Z8, Z7, Z7
+
+scaled120:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased120
+	VMOVUPD.Z (CX), K1, Z8
+	VADDPD    Z8, Z0, Z0
+	VADDPD    Z8, Z1, Z1
+	VADDPD    Z8, Z2, Z2
+	VADDPD    Z8, Z3, Z3
+	VADDPD    Z8, Z4, Z4
+	VADDPD    Z8, Z5, Z5
+	VADDPD    Z8, Z6, Z6
+	VADDPD    Z8, Z7, Z7
 
 biased120:
-	TESTQ     DX, DX
-	JZ        added120
-	VMOVUPD.Z (DX), K1, Z8
-	VADDPD    Z8, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z8
-	VADDPD    Z8, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z8
-	VADDPD    Z8, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z8
-	VADDPD    Z8, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z8
-	VADDPD    Z8, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z8
-	VADDPD    Z8, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z8
-	VADDPD    Z8, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z8
-	VADDPD    Z8, Z7, Z7
+	TESTQ  DX, DX
+	JZ     added120
+	VADDPD (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPD (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPD (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPD (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPD (DX), Z7, K1, Z7
 
 added120:
 	CMPQ   112(AX), $0x00
@@ -7224,6 +7358,9 @@ partial122:
 	MOVQ         56(AX), R10
 	DECQ         R11
 	JNZ          partial122
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled123
 	VBROADCASTSD 80(AX), Z9
 	VMULPD       Z9, Z0, Z0
 	VMULPD       Z9, Z1, Z1
@@ -7234,51 +7371,44 @@ partial122:
 	VMULPD       Z9, Z6, Z6
 	VMULPD       Z9, Z7, Z7
 	VMULPD       Z9, Z8, Z8
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased123
-	VMOVUPD.Z    (CX), K1, Z9
-	VADDPD       Z9, Z0, Z0
-	VADDPD       Z9, Z1, Z1
-	VADDPD       Z9, Z2, Z2
-	VADDPD       Z9, Z3, Z3
-	VADDPD       Z9, Z4, Z4
-	VADDPD       Z9, Z5, Z5
-	VADDPD       Z9, Z6, Z6
-	VADDPD       Z9, Z7, Z7
-	VADDPD       Z9, Z8, Z8
+
+scaled123:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased123
+	VMOVUPD.Z (CX), K1, Z9
+	VADDPD    Z9, Z0, Z0
+	VADDPD    Z9, Z1, Z1
+	VADDPD    Z9, Z2, Z2
+	VADDPD    Z9, Z3, Z3
+	VADDPD    Z9, Z4, Z4
+	VADDPD    Z9, Z5, Z5
+	VADDPD    Z9, Z6, Z6
+	VADDPD    Z9, Z7, Z7
+	VADDPD    Z9, Z8, Z8
 
 biased123:
-	TESTQ     DX, DX
-	JZ        added123
-	VMOVUPD.Z (DX), K1, Z9
-	VADDPD    Z9, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z9
-	VADDPD    Z9, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z9
-	VADDPD    Z9, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z9
-	VADDPD    Z9, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z9
-	VADDPD    Z9, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z9
-	VADDPD    Z9, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z9
-	VADDPD    Z9, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z9
-	VADDPD    Z9, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z9
-	VADDPD    Z9, Z8, Z8
+	TESTQ  DX, DX
+	JZ     added123
+	VADDPD (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPD (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPD (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPD (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPD (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, K1, Z8
 
 added123:
 	CMPQ   112(AX), $0x00
@@ -7404,6 +7534,9 @@ partial125:
 	MOVQ         56(AX), R10
 	DECQ         R11
 	JNZ          partial125
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled126
 	VBROADCASTSD 80(AX), Z10
 	VMULPD       Z10, Z0, Z0
 	VMULPD       Z10, Z1, Z1
@@ -7415,55 +7548,47 @@ partial125:
 	VMULPD       Z10, Z7, Z7
 	VMULPD       Z10, Z8, Z8
 	VMULPD       Z10, Z9, Z9
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased126
-	VMOVUPD.Z    (CX), K1, Z10
-	VADDPD       Z10, Z0, Z0
-	VADDPD       Z10, Z1, Z1
-	VADDPD       Z10, Z2, Z2
-	VADDPD       Z10, Z3, Z3
-	VADDPD       Z10, Z4, Z4
-	VADDPD       Z10, Z5, Z5
-	VADDPD       Z10, Z6, Z6
-	VADDPD       Z10, Z7, Z7
-	VADDPD       Z10, Z8, Z8
-	VADDPD       Z10, Z9, Z9
+
+scaled126:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased126
+	VMOVUPD.Z (CX), K1, Z10
+	VADDPD    Z10, Z0, Z0
+	VADDPD    Z10, Z1, Z1
+	VADDPD    Z10, Z2, Z2
+	VADDPD    Z10, Z3, Z3
+	VADDPD    Z10, Z4, Z4
+	VADDPD    Z10, Z5, Z5
+	VADDPD    Z10, Z6, Z6
+	VADDPD    Z10, Z7, Z7
+	VADDPD    Z10, Z8, Z8
+	VADDPD    Z10, Z9, Z9
 
 biased126:
-	TESTQ     DX, DX
-	JZ        added126
-	VMOVUPD.Z (DX), K1, Z10
-	VADDPD    Z10, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z10
-	VADDPD    Z10, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z10
-	VADDPD    Z10, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z10
-	VADDPD    Z10, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z10
-	VADDPD    Z10, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z10
-	VADDPD    Z10, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z10
-	VADDPD    Z10, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z10
-	VADDPD    Z10, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z10
-	VADDPD    Z10, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z10
-	VADDPD    Z10, Z9, Z9
+	TESTQ  DX, DX
+	JZ     added126
+	VADDPD (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPD (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPD (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPD (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPD (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPD (DX), Z9, K1, Z9
 
 added126:
 	CMPQ   112(AX), $0x00
@@ -7601,6 +7726,9 @@ partial128:
 	MOVQ         56(AX), R11
 	DECQ         R12
 	JNZ          partial128
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled129
 	VBROADCASTSD 80(AX), Z11
 	VMULPD       Z11, Z0, Z0
 	VMULPD       Z11, Z1, Z1
@@ -7613,59 +7741,50 @@ partial128:
 	VMULPD       Z11, Z8, Z8
 	VMULPD       Z11, Z9, Z9
 	VMULPD       Z11, Z10, Z10
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased129
-	VMOVUPD.Z    (CX), K1, Z11
-	VADDPD       Z11, Z0, Z0
-	VADDPD       Z11, Z1, Z1
-	VADDPD       Z11, Z2, Z2
-	VADDPD       Z11, Z3, Z3
-	VADDPD       Z11, Z4, Z4
-	VADDPD       Z11, Z5, Z5
-	VADDPD       Z11, Z6, Z6
-	VADDPD       Z11, Z7, Z7
-	VADDPD       Z11, Z8, Z8
-	VADDPD       Z11, Z9, Z9
-	VADDPD       Z11, Z10, Z10
+
+scaled129:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased129
+	VMOVUPD.Z (CX), K1, Z11
+	VADDPD    Z11, Z0, Z0
+	VADDPD    Z11, Z1, Z1
+	VADDPD    Z11, Z2, Z2
+	VADDPD    Z11, Z3, Z3
+	VADDPD    Z11, Z4, Z4
+	VADDPD    Z11, Z5, Z5
+	VADDPD    Z11, Z6, Z6
+	VADDPD    Z11, Z7, Z7
+	VADDPD    Z11, Z8, Z8
+	VADDPD    Z11, Z9, Z9
+	VADDPD    Z11, Z10, Z10
 
 biased129:
-	TESTQ     DX, DX
-	JZ        added129
-	VMOVUPD.Z (DX), K1, Z11
-	VADDPD    Z11, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z11
-	VADDPD    Z11, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z11
-	VADDPD    Z11, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z11
-	VADDPD    Z11, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z11
-	VADDPD    Z11, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z11
-	VADDPD    Z11, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z11
-	VADDPD    Z11, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z11
-	VADDPD    Z11, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z11
-	VADDPD    Z11, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z11
-	VADDPD    Z11, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z11
-	VADDPD    Z11, Z10, Z10
+	TESTQ  DX, DX
+	JZ     added129
+	VADDPD (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPD (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPD (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPD (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPD (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPD (DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPD (DX), Z10, K1, Z10
 
 added129:
 	CMPQ   112(AX), $0x00
@@ -7811,6 +7930,9 @@ partial131:
 	MOVQ         56(AX), R11
 	DECQ         R12
 	JNZ          partial131
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled132
 	VBROADCASTSD 80(AX), Z12
 	VMULPD       Z12, Z0, Z0
 	VMULPD       Z12, Z1, Z1
@@ -7824,63 +7946,53 @@ partial131:
 	VMULPD       Z12, Z9, Z9
 	VMULPD       Z12, Z10, Z10
 	VMULPD       Z12, Z11, Z11
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased132
-	VMOVUPD.Z    (CX), K1, Z12
-	VADDPD       Z12, Z0, Z0
-	VADDPD       Z12, Z1, Z1
-	VADDPD       Z12, Z2, Z2
-	VADDPD       Z12, Z3, Z3
-	VADDPD       Z12, Z4, Z4
-	VADDPD       Z12, Z5, Z5
-	VADDPD       Z12, Z6, Z6
-	VADDPD       Z12, Z7, Z7
-	VADDPD       Z12, Z8, Z8
-	VADDPD       Z12, Z9, Z9
-	VADDPD       Z12, Z10, Z10
-	VADDPD       Z12, Z11, Z11
+
+scaled132:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased132
+	VMOVUPD.Z (CX), K1, Z12
+	VADDPD    Z12, Z0, Z0
+	VADDPD    Z12, Z1, Z1
+	VADDPD    Z12, Z2, Z2
+	VADDPD    Z12, Z3, Z3
+	VADDPD    Z12, Z4, Z4
+	VADDPD    Z12, Z5, Z5
+	VADDPD    Z12, Z6, Z6
+	VADDPD    Z12, Z7, Z7
+	VADDPD    Z12, Z8, Z8
+	VADDPD    Z12, Z9, Z9
+	VADDPD    Z12, Z10, Z10
+	VADDPD    Z12, Z11, Z11
 
 biased132:
-	TESTQ     DX, DX
-	JZ        added132
-	VMOVUPD.Z (DX), K1, Z12
-	VADDPD    Z12, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z12
-	VADDPD    Z12, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z12
-	VADDPD    Z12, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z12
-	VADDPD    Z12, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z12
-	VADDPD    Z12, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z12
-	VADDPD    Z12, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z12
-	VADDPD    Z12, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z12
-	VADDPD    Z12, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z12
-	VADDPD    Z12, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z12
-	VADDPD    Z12, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z12
-	VADDPD    Z12, Z10, Z10
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z12
-	VADDPD    Z12, Z11, Z11
+	TESTQ  DX, DX
+	JZ     added132
+	VADDPD (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPD (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPD (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPD (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPD (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPD (DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPD (DX), Z10, K1, Z10
+	ADDQ   BX, DX
+	VADDPD (DX), Z11, K1, Z11
 
 added132:
 	CMPQ   112(AX), $0x00
@@ -8034,6 +8146,9 @@ partial134:
 	MOVQ         56(AX), R11
 	DECQ         R12
 	JNZ          partial134
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled135
 	VBROADCASTSD 80(AX), Z13
 	VMULPD       Z13, Z0, Z0
 	VMULPD       Z13, Z1, Z1
@@ -8048,67 +8163,56 @@ partial134:
 	VMULPD       Z13, Z10, Z10
 	VMULPD       Z13, Z11, Z11
 	VMULPD       Z13, Z12, Z12
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased135
-	VMOVUPD.Z    (CX), K1, Z13
-	VADDPD       Z13, Z0, Z0
-	VADDPD       Z13, Z1, Z1
-	VADDPD       Z13, Z2, Z2
-	VADDPD       Z13, Z3, Z3
-	VADDPD       Z13, Z4, Z4
-	VADDPD       Z13, Z5, Z5
-	VADDPD       Z13, Z6, Z6
-	VADDPD       Z13, Z7, Z7
-	VADDPD       Z13, Z8, Z8
-	VADDPD       Z13, Z9, Z9
-	VADDPD       Z13, Z10, Z10
-	VADDPD       Z13, Z11, Z11
-	VADDPD       Z13, Z12, Z12
+
+scaled135:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased135
+	VMOVUPD.Z (CX), K1, Z13
+	VADDPD    Z13, Z0, Z0
+	VADDPD    Z13, Z1, Z1
+	VADDPD    Z13, Z2, Z2
+	VADDPD    Z13, Z3, Z3
+	VADDPD    Z13, Z4, Z4
+	VADDPD    Z13, Z5, Z5
+	VADDPD    Z13, Z6, Z6
+	VADDPD    Z13, Z7, Z7
+	VADDPD    Z13, Z8, Z8
+	VADDPD    Z13, Z9, Z9
+	VADDPD    Z13, Z10, Z10
+	VADDPD    Z13, Z11, Z11
+	VADDPD    Z13, Z12, Z12
 
 biased135:
-	TESTQ     DX, DX
-	JZ        added135
-	VMOVUPD.Z (DX), K1, Z13
-	VADDPD    Z13, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z13
-	VADDPD    Z13, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z13
-	VADDPD    Z13, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z13
-	VADDPD    Z13, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z13
-	VADDPD    Z13, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z13
-	VADDPD    Z13, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z13
-	VADDPD    Z13, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z13
-	VADDPD    Z13, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z13
-	VADDPD    Z13, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z13
-	VADDPD    Z13, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z13
-	VADDPD    Z13, Z10, Z10
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z13
-	VADDPD    Z13, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z13
-	VADDPD    Z13, Z12, Z12
+	TESTQ  DX, DX
+	JZ     added135
+	VADDPD (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPD (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPD (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPD (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPD (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPD (DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPD (DX), Z10, K1, Z10
+	ADDQ   BX, DX
+	VADDPD (DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPD (DX), Z12, K1, Z12
 
 added135:
 	CMPQ   112(AX), $0x00
@@ -8270,6 +8374,9 @@ partial137:
 	MOVQ         56(AX), R11
 	DECQ         R12
 	JNZ          partial137
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled138
 	VBROADCASTSD 80(AX), Z14
 	VMULPD       Z14, Z0, Z0
 	VMULPD       Z14, Z1, Z1
@@ -8285,71 +8392,59 @@ partial137:
 	VMULPD       Z14, Z11, Z11
 	VMULPD       Z14, Z12, Z12
 	VMULPD       Z14, Z13, Z13
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased138
-	VMOVUPD.Z    (CX), K1, Z14
-	VADDPD       Z14, Z0, Z0
-	VADDPD       Z14, Z1, Z1
-	VADDPD       Z14, Z2, Z2
-	VADDPD       Z14, Z3, Z3
-	VADDPD       Z14, Z4, Z4
-	VADDPD       Z14, Z5, Z5
-	VADDPD       Z14, Z6, Z6
-	VADDPD       Z14, Z7, Z7
-	VADDPD       Z14, Z8, Z8
-	VADDPD       Z14, Z9, Z9
-	VADDPD       Z14, Z10, Z10
-	VADDPD       Z14, Z11, Z11
-	VADDPD       Z14, Z12, Z12
-	VADDPD       Z14, Z13, Z13
+
+scaled138:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased138
+	VMOVUPD.Z (CX), K1, Z14
+	VADDPD    Z14, Z0, Z0
+	VADDPD    Z14, Z1, Z1
+	VADDPD    Z14, Z2, Z2
+	VADDPD    Z14, Z3, Z3
+	VADDPD    Z14, Z4, Z4
+	VADDPD    Z14, Z5, Z5
+	VADDPD    Z14, Z6, Z6
+	VADDPD    Z14, Z7, Z7
+	VADDPD    Z14, Z8, Z8
+	VADDPD    Z14, Z9, Z9
+	VADDPD    Z14, Z10, Z10
+	VADDPD    Z14, Z11, Z11
+	VADDPD    Z14, Z12, Z12
+	VADDPD    Z14, Z13, Z13
 
 biased138:
-	TESTQ     DX, DX
-	JZ        added138
-	VMOVUPD.Z (DX), K1, Z14
-	VADDPD    Z14, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z14
-	VADDPD    Z14, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z14
-	VADDPD    Z14, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z14
-	VADDPD    Z14, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z14
-	VADDPD    Z14, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z14
-	VADDPD    Z14, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z14
-	VADDPD    Z14, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z14
-	VADDPD    Z14, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z14
-	VADDPD    Z14, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z14
-	VADDPD    Z14, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z14
-	VADDPD    Z14, Z10, Z10
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z14
-	VADDPD    Z14, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z14
-	VADDPD    Z14, Z12, Z12
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z14
-	VADDPD    Z14, Z13, Z13
+	TESTQ  DX, DX
+	JZ     added138
+	VADDPD (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPD (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPD (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPD (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPD (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPD (DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPD (DX), Z10, K1, Z10
+	ADDQ   BX, DX
+	VADDPD (DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPD (DX), Z12, K1, Z12
+	ADDQ   BX, DX
+	VADDPD (DX), Z13, K1, Z13
 
 added138:
 	CMPQ   112(AX), $0x00
@@ -8519,6 +8614,9 @@ partial140:
 	MOVQ         56(AX), R11
 	DECQ         R12
 	JNZ          partial140
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled141
 	VBROADCASTSD 80(AX), Z15
 	VMULPD       Z15, Z0, Z0
 	VMULPD       Z15, Z1, Z1
@@ -8535,75 +8633,62 @@ partial140:
 	VMULPD       Z15, Z12, Z12
 	VMULPD       Z15, Z13, Z13
 	VMULPD       Z15, Z14, Z14
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased141
-	VMOVUPD.Z    (CX), K1, Z15
-	VADDPD       Z15, Z0, Z0
-	VADDPD       Z15, Z1, Z1
-	VADDPD       Z15, Z2, Z2
-	VADDPD       Z15, Z3, Z3
-	VADDPD       Z15, Z4, Z4
-	VADDPD       Z15, Z5, Z5
-	VADDPD       Z15, Z6, Z6
-	VADDPD       Z15, Z7, Z7
-	VADDPD       Z15, Z8, Z8
-	VADDPD       Z15, Z9, Z9
-	VADDPD       Z15, Z10, Z10
-	VADDPD       Z15, Z11, Z11
-	VADDPD       Z15, Z12, Z12
-	VADDPD       Z15, Z13, Z13
-	VADDPD       Z15, Z14, Z14
+
+scaled141:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased141
+	VMOVUPD.Z (CX), K1, Z15
+	VADDPD    Z15, Z0, Z0
+	VADDPD    Z15, Z1, Z1
+	VADDPD    Z15, Z2, Z2
+	VADDPD    Z15, Z3, Z3
+	VADDPD    Z15, Z4, Z4
+	VADDPD    Z15, Z5, Z5
+	VADDPD    Z15, Z6, Z6
+	VADDPD    Z15, Z7, Z7
+	VADDPD    Z15, Z8, Z8
+	VADDPD    Z15, Z9, Z9
+	VADDPD    Z15, Z10, Z10
+	VADDPD    Z15, Z11, Z11
+	VADDPD    Z15, Z12, Z12
+	VADDPD    Z15, Z13, Z13
+	VADDPD    Z15, Z14, Z14
 
 biased141:
-	TESTQ     DX, DX
-	JZ        added141
-	VMOVUPD.Z (DX), K1, Z15
-	VADDPD    Z15, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z15
-	VADDPD    Z15, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z15
-	VADDPD    Z15, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z15
-	VADDPD    Z15, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z15
-	VADDPD    Z15, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z15
-	VADDPD    Z15, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z15
-	VADDPD    Z15, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z15
-	VADDPD    Z15, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z15
-	VADDPD    Z15, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z15
-	VADDPD    Z15, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z15
-	VADDPD    Z15, Z10, Z10
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z15
-	VADDPD    Z15, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z15
-	VADDPD    Z15, Z12, Z12
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z15
-	VADDPD    Z15, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z15
-	VADDPD    Z15, Z14, Z14
+	TESTQ  DX, DX
+	JZ     added141
+	VADDPD (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPD (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPD (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPD (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPD (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPD (DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPD (DX), Z10, K1, Z10
+	ADDQ   BX, DX
+	VADDPD (DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPD (DX), Z12, K1, Z12
+	ADDQ   BX, DX
+	VADDPD (DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPD (DX), Z14, K1, Z14
 
 added141:
 	CMPQ   112(AX), $0x00
@@ -8785,6 +8870,9 @@ partial143:
 	MOVQ         56(AX), R12
 	DECQ         R13
 	JNZ          partial143
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled144
 	VBROADCASTSD 80(AX), Z16
 	VMULPD       Z16, Z0, Z0
 	VMULPD       Z16, Z1, Z1
@@ -8802,79 +8890,65 @@ partial143:
 	VMULPD       Z16, Z13, Z13
 	VMULPD       Z16, Z14, Z14
 	VMULPD       Z16, Z15, Z15
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased144
-	VMOVUPD.Z    (CX), K1, Z16
-	VADDPD       Z16, Z0, Z0
-	VADDPD       Z16, Z1, Z1
-	VADDPD       Z16, Z2, Z2
-	VADDPD       Z16, Z3, Z3
-	VADDPD       Z16, Z4, Z4
-	VADDPD       Z16, Z5, Z5
-	VADDPD       Z16, Z6, Z6
-	VADDPD       Z16, Z7, Z7
-	VADDPD       Z16, Z8, Z8
-	VADDPD       Z16, Z9, Z9
-	VADDPD       Z16, Z10, Z10
-	VADDPD       Z16, Z11, Z11
-	VADDPD       Z16, Z12, Z12
-	VADDPD       Z16, Z13, Z13
-	VADDPD       Z16, Z14, Z14
-	VADDPD       Z16, Z15, Z15
+
+scaled144:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased144
+	VMOVUPD.Z (CX), K1, Z16
+	VADDPD    Z16, Z0, Z0
+	VADDPD    Z16, Z1, Z1
+	VADDPD    Z16, Z2, Z2
+	VADDPD    Z16, Z3, Z3
+	VADDPD    Z16, Z4, Z4
+	VADDPD    Z16, Z5, Z5
+	VADDPD    Z16, Z6, Z6
+	VADDPD    Z16, Z7, Z7
+	VADDPD    Z16, Z8, Z8
+	VADDPD    Z16, Z9, Z9
+	VADDPD    Z16, Z10, Z10
+	VADDPD    Z16, Z11, Z11
+	VADDPD    Z16, Z12, Z12
+	VADDPD    Z16, Z13, Z13
+	VADDPD    Z16, Z14, Z14
+	VADDPD    Z16, Z15, Z15
 
 biased144:
-	TESTQ     DX, DX
-	JZ        added144
-	VMOVUPD.Z (DX), K1, Z16
-	VADDPD    Z16, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z16
-	VADDPD    Z16, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z16
-	VADDPD    Z16, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z16
-	VADDPD    Z16, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z16
-	VADDPD    Z16, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z16
-	VADDPD    Z16, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z16
-	VADDPD    Z16, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z16
-	VADDPD    Z16, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z16
-	VADDPD    Z16, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z16
-	VADDPD    Z16, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z16
-	VADDPD    Z16, Z10, Z10
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z16
-	VADDPD    Z16, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z16
-	VADDPD    Z16, Z12, Z12
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z16
-	VADDPD    Z16, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z16
-	VADDPD    Z16, Z14, Z14
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z16
-	VADDPD    Z16, Z15, Z15
+	TESTQ  DX, DX
+	JZ     added144
+	VADDPD (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPD (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPD (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPD (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPD (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPD (DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPD (DX), Z10, K1, Z10
+	ADDQ   BX, DX
+	VADDPD (DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPD (DX), Z12, K1, Z12
+	ADDQ   BX, DX
+	VADDPD (DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPD (DX), Z14, K1, Z14
+	ADDQ   BX, DX
+	VADDPD (DX), Z15, K1, Z15
 
 added144:
 	CMPQ   112(AX), $0x00
@@ -9064,6 +9138,9 @@ partial146:
 	MOVQ         56(AX), R12
 	DECQ         R13
 	JNZ          partial146
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled147
 	VBROADCASTSD 80(AX), Z17
 	VMULPD       Z17, Z0, Z0
 	VMULPD       Z17, Z1, Z1
@@ -9082,83 +9159,68 @@ partial146:
 	VMULPD       Z17, Z14, Z14
 	VMULPD       Z17, Z15, Z15
 	VMULPD       Z17, Z16, Z16
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased147
-	VMOVUPD.Z    (CX), K1, Z17
-	VADDPD       Z17, Z0, Z0
-	VADDPD       Z17, Z1, Z1
-	VADDPD       Z17, Z2, Z2
-	VADDPD       Z17, Z3, Z3
-	VADDPD       Z17, Z4, Z4
-	VADDPD       Z17, Z5, Z5
-	VADDPD       Z17, Z6, Z6
-	VADDPD       Z17, Z7, Z7
-	VADDPD       Z17, Z8, Z8
-	VADDPD       Z17, Z9, Z9
-	VADDPD       Z17, Z10, Z10
-	VADDPD       Z17, Z11, Z11
-	VADDPD       Z17, Z12, Z12
-	VADDPD       Z17, Z13, Z13
-	VADDPD       Z17, Z14, Z14
-	VADDPD       Z17, Z15, Z15
-	VADDPD       Z17, Z16, Z16
+
+scaled147:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased147
+	VMOVUPD.Z (CX), K1, Z17
+	VADDPD    Z17, Z0, Z0
+	VADDPD    Z17, Z1, Z1
+	VADDPD    Z17, Z2, Z2
+	VADDPD    Z17, Z3, Z3
+	VADDPD    Z17, Z4, Z4
+	VADDPD    Z17, Z5, Z5
+	VADDPD    Z17, Z6, Z6
+	VADDPD    Z17, Z7, Z7
+	VADDPD    Z17, Z8, Z8
+	VADDPD    Z17, Z9, Z9
+	VADDPD    Z17, Z10, Z10
+	VADDPD    Z17, Z11, Z11
+	VADDPD    Z17, Z12, Z12
+	VADDPD    Z17, Z13, Z13
+	VADDPD    Z17, Z14, Z14
+	VADDPD    Z17, Z15, Z15
+	VADDPD    Z17, Z16, Z16
 
 biased147:
-	TESTQ     DX, DX
-	JZ        added147
-	VMOVUPD.Z (DX), K1, Z17
-	VADDPD    Z17, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z17
-	VADDPD    Z17, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z17
-	VADDPD    Z17, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z17
-	VADDPD    Z17, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z17
-	VADDPD    Z17, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z17
-	VADDPD    Z17, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z17
-	VADDPD    Z17, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z17
-	VADDPD    Z17, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z17
-	VADDPD    Z17, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z17
-	VADDPD    Z17, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z17
-	VADDPD    Z17, Z10, Z10
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z17
-	VADDPD    Z17, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z17
-	VADDPD    Z17, Z12, Z12
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z17
-	VADDPD    Z17, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z17
-	VADDPD    Z17, Z14, Z14
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z17
-	VADDPD    Z17, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z17
-	VADDPD    Z17, Z16, Z16
+	TESTQ  DX, DX
+	JZ     added147
+	VADDPD (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPD (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPD (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPD (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPD (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPD (DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPD (DX), Z10, K1, Z10
+	ADDQ   BX, DX
+	VADDPD (DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPD (DX), Z12, K1, Z12
+	ADDQ   BX, DX
+	VADDPD (DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPD (DX), Z14, K1, Z14
+	ADDQ   BX, DX
+	VADDPD (DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPD (DX), Z16, K1, Z16
 
 added147:
 	CMPQ   112(AX), $0x00
@@ -9356,6 +9418,9 @@ partial149:
 	MOVQ         56(AX), R12
 	DECQ         R13
 	JNZ          partial149
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled150
 	VBROADCASTSD 80(AX), Z18
 	VMULPD       Z18, Z0, Z0
 	VMULPD       Z18, Z1, Z1
@@ -9375,87 +9440,71 @@ partial149:
 	VMULPD       Z18, Z15, Z15
 	VMULPD       Z18, Z16, Z16
 	VMULPD       Z18, Z17, Z17
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased150
-	VMOVUPD.Z    (CX), K1, Z18
-	VADDPD       Z18, Z0, Z0
-	VADDPD       Z18, Z1, Z1
-	VADDPD       Z18, Z2, Z2
-	VADDPD       Z18, Z3, Z3
-	VADDPD       Z18, Z4, Z4
-	VADDPD       Z18, Z5, Z5
-	VADDPD       Z18, Z6, Z6
-	VADDPD       Z18, Z7, Z7
-	VADDPD       Z18, Z8, Z8
-	VADDPD       Z18, Z9, Z9
-	VADDPD       Z18, Z10, Z10
-	VADDPD       Z18, Z11, Z11
-	VADDPD       Z18, Z12, Z12
-	VADDPD       Z18, Z13, Z13
-	VADDPD       Z18, Z14, Z14
-	VADDPD       Z18, Z15, Z15
-	VADDPD       Z18, Z16, Z16
-	VADDPD       Z18, Z17, Z17
+
+scaled150:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased150
+	VMOVUPD.Z (CX), K1, Z18
+	VADDPD    Z18, Z0, Z0
+	VADDPD    Z18, Z1, Z1
+	VADDPD    Z18, Z2, Z2
+	VADDPD    Z18, Z3, Z3
+	VADDPD    Z18, Z4, Z4
+	VADDPD    Z18, Z5, Z5
+	VADDPD    Z18, Z6, Z6
+	VADDPD    Z18, Z7, Z7
+	VADDPD    Z18, Z8, Z8
+	VADDPD    Z18, Z9, Z9
+	VADDPD    Z18, Z10, Z10
+	VADDPD    Z18, Z11, Z11
+	VADDPD    Z18, Z12, Z12
+	VADDPD    Z18, Z13, Z13
+	VADDPD    Z18, Z14, Z14
+	VADDPD    Z18, Z15, Z15
+	VADDPD    Z18, Z16, Z16
+	VADDPD    Z18, Z17, Z17
 
 biased150:
-	TESTQ     DX, DX
-	JZ        added150
-	VMOVUPD.Z (DX), K1, Z18
-	VADDPD    Z18, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z18
-	VADDPD    Z18, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z18
-	VADDPD    Z18, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z18
-	VADDPD    Z18, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z18
-	VADDPD    Z18, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z18
-	VADDPD    Z18, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z18
-	VADDPD    Z18, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z18
-	VADDPD    Z18, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z18
-	VADDPD    Z18, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z18
-	VADDPD    Z18, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z18
-	VADDPD    Z18, Z10, Z10
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z18
-	VADDPD    Z18, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z18
-	VADDPD    Z18, Z12, Z12
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z18
-	VADDPD    Z18, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z18
-	VADDPD    Z18, Z14, Z14
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z18
-	VADDPD    Z18, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z18
-	VADDPD    Z18, Z16, Z16
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z18
-	VADDPD    Z18, Z17, Z17
+	TESTQ  DX, DX
+	JZ     added150
+	VADDPD (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPD (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPD (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPD (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPD (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPD (DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPD (DX), Z10, K1, Z10
+	ADDQ   BX, DX
+	VADDPD (DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPD (DX), Z12, K1, Z12
+	ADDQ   BX, DX
+	VADDPD (DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPD (DX), Z14, K1, Z14
+	ADDQ   BX, DX
+	VADDPD (DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPD (DX), Z16, K1, Z16
+	ADDQ   BX, DX
+	VADDPD (DX), Z17, K1, Z17
 
 added150:
 	CMPQ   112(AX), $0x00
@@ -9661,6 +9710,9 @@ partial152:
 	MOVQ         56(AX), R12
 	DECQ         R13
 	JNZ          partial152
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled153
 	VBROADCASTSD 80(AX), Z19
 	VMULPD       Z19, Z0, Z0
 	VMULPD       Z19, Z1, Z1
@@ -9681,91 +9733,74 @@ partial152:
 	VMULPD       Z19, Z16, Z16
 	VMULPD       Z19, Z17, Z17
 	VMULPD       Z19, Z18, Z18
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased153
-	VMOVUPD.Z    (CX), K1, Z19
-	VADDPD       Z19, Z0, Z0
-	VADDPD       Z19, Z1, Z1
-	VADDPD       Z19, Z2, Z2
-	VADDPD       Z19, Z3, Z3
-	VADDPD       Z19, Z4, Z4
-	VADDPD       Z19, Z5, Z5
-	VADDPD       Z19, Z6, Z6
-	VADDPD       Z19, Z7, Z7
-	VADDPD       Z19, Z8, Z8
-	VADDPD       Z19, Z9, Z9
-	VADDPD       Z19, Z10, Z10
-	VADDPD       Z19, Z11, Z11
-	VADDPD       Z19, Z12, Z12
-	VADDPD       Z19, Z13, Z13
-	VADDPD       Z19, Z14, Z14
-	VADDPD       Z19, Z15, Z15
-	VADDPD       Z19, Z16, Z16
-	VADDPD       Z19, Z17, Z17
-	VADDPD       Z19, Z18, Z18
+
+scaled153:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased153
+	VMOVUPD.Z (CX), K1, Z19
+	VADDPD    Z19, Z0, Z0
+	VADDPD    Z19, Z1, Z1
+	VADDPD    Z19, Z2, Z2
+	VADDPD    Z19, Z3, Z3
+	VADDPD    Z19, Z4, Z4
+	VADDPD    Z19, Z5, Z5
+	VADDPD    Z19, Z6, Z6
+	VADDPD    Z19, Z7, Z7
+	VADDPD    Z19, Z8, Z8
+	VADDPD    Z19, Z9, Z9
+	VADDPD    Z19, Z10, Z10
+	VADDPD    Z19, Z11, Z11
+	VADDPD    Z19, Z12, Z12
+	VADDPD    Z19, Z13, Z13
+	VADDPD    Z19, Z14, Z14
+	VADDPD    Z19, Z15, Z15
+	VADDPD    Z19, Z16, Z16
+	VADDPD    Z19, Z17, Z17
+	VADDPD    Z19, Z18, Z18
 
 biased153:
-	TESTQ     DX, DX
-	JZ        added153
-	VMOVUPD.Z (DX), K1, Z19
-	VADDPD    Z19, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z19
-	VADDPD    Z19, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z19
-	VADDPD    Z19, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z19
-	VADDPD    Z19, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z19
-	VADDPD    Z19, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z19
-	VADDPD    Z19, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z19
-	VADDPD    Z19, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z19
-	VADDPD    Z19, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z19
-	VADDPD    Z19, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z19
-	VADDPD    Z19, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z19
-	VADDPD    Z19, Z10, Z10
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z19
-	VADDPD    Z19, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z19
-	VADDPD    Z19, Z12, Z12
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z19
-	VADDPD    Z19, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z19
-	VADDPD    Z19, Z14, Z14
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z19
-	VADDPD    Z19, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z19
-	VADDPD    Z19, Z16, Z16
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z19
-	VADDPD    Z19, Z17, Z17
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z19
-	VADDPD    Z19, Z18, Z18
+	TESTQ  DX, DX
+	JZ     added153
+	VADDPD (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPD (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPD (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPD (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPD (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPD (DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPD (DX), Z10, K1, Z10
+	ADDQ   BX, DX
+	VADDPD (DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPD (DX), Z12, K1, Z12
+	ADDQ   BX, DX
+	VADDPD (DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPD (DX), Z14, K1, Z14
+	ADDQ   BX, DX
+	VADDPD (DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPD (DX), Z16, K1, Z16
+	ADDQ   BX, DX
+	VADDPD (DX), Z17, K1, Z17
+	ADDQ   BX, DX
+	VADDPD (DX), Z18, K1, Z18
 
 added153:
 	CMPQ   112(AX), $0x00
@@ -9979,6 +10014,9 @@ partial155:
 	MOVQ         56(AX), R12
 	DECQ         R13
 	JNZ          partial155
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled156
 	VBROADCASTSD 80(AX), Z20
 	VMULPD       Z20, Z0, Z0
 	VMULPD       Z20, Z1, Z1
@@ -10000,95 +10038,77 @@ partial155:
 	VMULPD       Z20, Z17, Z17
 	VMULPD       Z20, Z18, Z18
 	VMULPD       Z20, Z19, Z19
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased156
-	VMOVUPD.Z    (CX), K1, Z20
-	VADDPD       Z20, Z0, Z0
-	VADDPD       Z20, Z1, Z1
-	VADDPD       Z20, Z2, Z2
-	VADDPD       Z20, Z3, Z3
-	VADDPD       Z20, Z4, Z4
-	VADDPD       Z20, Z5, Z5
-	VADDPD       Z20, Z6, Z6
-	VADDPD       Z20, Z7, Z7
-	VADDPD       Z20, Z8, Z8
-	VADDPD       Z20, Z9, Z9
-	VADDPD       Z20, Z10, Z10
-	VADDPD       Z20, Z11, Z11
-	VADDPD       Z20, Z12, Z12
-	VADDPD       Z20, Z13, Z13
-	VADDPD       Z20, Z14, Z14
-	VADDPD       Z20, Z15, Z15
-	VADDPD       Z20, Z16, Z16
-	VADDPD       Z20, Z17, Z17
-	VADDPD       Z20, Z18, Z18
-	VADDPD       Z20, Z19, Z19
+
+scaled156:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased156
+	VMOVUPD.Z (CX), K1, Z20
+	VADDPD    Z20, Z0, Z0
+	VADDPD    Z20, Z1, Z1
+	VADDPD    Z20, Z2, Z2
+	VADDPD    Z20, Z3, Z3
+	VADDPD    Z20, Z4, Z4
+	VADDPD    Z20, Z5, Z5
+	VADDPD    Z20, Z6, Z6
+	VADDPD    Z20, Z7, Z7
+	VADDPD    Z20, Z8, Z8
+	VADDPD    Z20, Z9, Z9
+	VADDPD    Z20, Z10, Z10
+	VADDPD    Z20, Z11, Z11
+	VADDPD    Z20, Z12, Z12
+	VADDPD    Z20, Z13, Z13
+	VADDPD    Z20, Z14, Z14
+	VADDPD    Z20, Z15, Z15
+	VADDPD    Z20, Z16, Z16
+	VADDPD    Z20, Z17, Z17
+	VADDPD    Z20, Z18, Z18
+	VADDPD    Z20, Z19, Z19
 
 biased156:
-	TESTQ     DX, DX
-	JZ        added156
-	VMOVUPD.Z (DX), K1, Z20
-	VADDPD    Z20, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z20
-	VADDPD    Z20, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z20
-	VADDPD    Z20, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z20
-	VADDPD    Z20, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z20
-	VADDPD    Z20, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z20
-	VADDPD    Z20, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z20
-	VADDPD    Z20, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z20
-	VADDPD    Z20, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z20
-	VADDPD    Z20, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z20
-	VADDPD    Z20, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z20
-	VADDPD    Z20, Z10, Z10
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z20
-	VADDPD    Z20, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z20
-	VADDPD    Z20, Z12, Z12
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z20
-	VADDPD    Z20, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z20
-	VADDPD    Z20, Z14, Z14
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z20
-	VADDPD    Z20, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z20
-	VADDPD    Z20, Z16, Z16
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z20
-	VADDPD    Z20, Z17, Z17
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z20
-	VADDPD    Z20, Z18, Z18
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z20
-	VADDPD    Z20, Z19, Z19
+	TESTQ  DX, DX
+	JZ     added156
+	VADDPD (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPD (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPD (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPD (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPD (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPD (DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPD (DX), Z10, K1, Z10
+	ADDQ   BX, DX
+	VADDPD (DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPD (DX), Z12, K1, Z12
+	ADDQ   BX, DX
+	VADDPD (DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPD (DX), Z14, K1, Z14
+	ADDQ   BX, DX
+	VADDPD (DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPD (DX), Z16, K1, Z16
+	ADDQ   BX, DX
+	VADDPD (DX), Z17, K1, Z17
+	ADDQ   BX, DX
+	VADDPD (DX), Z18, K1, Z18
+	ADDQ   BX, DX
+	VADDPD (DX), Z19, K1, Z19
 
 added156:
 	CMPQ   112(AX), $0x00
@@ -10314,6 +10334,9 @@ partial158:
 	MOVQ         56(AX), R13
 	DECQ         R14
 	JNZ          partial158
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled159
 	VBROADCASTSD 80(AX), Z21
 	VMULPD       Z21, Z0, Z0
 	VMULPD       Z21, Z1, Z1
@@ -10336,99 +10359,80 @@ partial158:
 	VMULPD       Z21, Z18, Z18
 	VMULPD       Z21, Z19, Z19
 	VMULPD       Z21, Z20, Z20
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased159
-	VMOVUPD.Z    (CX), K1, Z21
-	VADDPD       Z21, Z0, Z0
-	VADDPD       Z21, Z1, Z1
-	VADDPD       Z21, Z2, Z2
-	VADDPD       Z21, Z3, Z3
-	VADDPD       Z21, Z4, Z4
-	VADDPD       Z21, Z5, Z5
-	VADDPD       Z21, Z6, Z6
-	VADDPD       Z21, Z7, Z7
-	VADDPD       Z21, Z8, Z8
-	VADDPD       Z21, Z9, Z9
-	VADDPD       Z21, Z10, Z10
-	VADDPD       Z21, Z11, Z11
-	VADDPD       Z21, Z12, Z12
-	VADDPD       Z21, Z13, Z13
-	VADDPD       Z21, Z14, Z14
-	VADDPD       Z21, Z15, Z15
-	VADDPD       Z21, Z16, Z16
-	VADDPD       Z21, Z17, Z17
-	VADDPD       Z21, Z18, Z18
-	VADDPD       Z21, Z19, Z19
-	VADDPD       Z21, Z20, Z20
+
+scaled159:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased159
+	VMOVUPD.Z (CX), K1, Z21
+	VADDPD    Z21, Z0, Z0
+	VADDPD    Z21, Z1, Z1
+	VADDPD    Z21, Z2, Z2
+	VADDPD    Z21, Z3, Z3
+	VADDPD    Z21, Z4, Z4
+	VADDPD    Z21, Z5, Z5
+	VADDPD    Z21, Z6, Z6
+	VADDPD    Z21, Z7, Z7
+	VADDPD    Z21, Z8, Z8
+	VADDPD    Z21, Z9, Z9
+	VADDPD    Z21, Z10, Z10
+	VADDPD    Z21, Z11, Z11
+	VADDPD    Z21, Z12, Z12
+	VADDPD    Z21, Z13, Z13
+	VADDPD    Z21, Z14, Z14
+	VADDPD    Z21, Z15, Z15
+	VADDPD    Z21, Z16, Z16
+	VADDPD    Z21, Z17, Z17
+	VADDPD    Z21, Z18, Z18
+	VADDPD    Z21, Z19, Z19
+	VADDPD    Z21, Z20, Z20
 
 biased159:
-	TESTQ     DX, DX
-	JZ        added159
-	VMOVUPD.Z (DX), K1, Z21
-	VADDPD    Z21, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z21
-	VADDPD    Z21, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z21
-	VADDPD    Z21, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z21
-	VADDPD    Z21, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z21
-	VADDPD    Z21, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z21
-	VADDPD    Z21, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z21
-	VADDPD    Z21, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z21
-	VADDPD    Z21, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z21
-	VADDPD    Z21, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z21
-	VADDPD    Z21, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z21
-	VADDPD    Z21, Z10, Z10
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z21
-	VADDPD    Z21, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z21
-	VADDPD    Z21, Z12, Z12
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z21
-	VADDPD    Z21, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z21
-	VADDPD    Z21, Z14, Z14
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z21
-	VADDPD    Z21, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z21
-	VADDPD    Z21, Z16, Z16
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z21
-	VADDPD    Z21, Z17, Z17
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z21
-	VADDPD    Z21, Z18, Z18
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z21
-	VADDPD    Z21, Z19, Z19
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z21
-	VADDPD    Z21, Z20, Z20
+	TESTQ  DX, DX
+	JZ     added159
+	VADDPD (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPD (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPD (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPD (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPD (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPD (DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPD (DX), Z10, K1, Z10
+	ADDQ   BX, DX
+	VADDPD (DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPD (DX), Z12, K1, Z12
+	ADDQ   BX, DX
+	VADDPD (DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPD (DX), Z14, K1, Z14
+	ADDQ   BX, DX
+	VADDPD (DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPD (DX), Z16, K1, Z16
+	ADDQ   BX, DX
+	VADDPD (DX), Z17, K1, Z17
+	ADDQ   BX, DX
+	VADDPD (DX), Z18, K1, Z18
+	ADDQ   BX, DX
+	VADDPD (DX), Z19, K1, Z19
+	ADDQ   BX, DX
+	VADDPD (DX), Z20, K1, Z20
 
 added159:
 	CMPQ   112(AX), $0x00
@@ -10662,6 +10666,9 @@ partial161:
 	MOVQ         56(AX), R13
 	DECQ         R14
 	JNZ          partial161
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled162
 	VBROADCASTSD 80(AX), Z22
 	VMULPD       Z22, Z0, Z0
 	VMULPD       Z22, Z1, Z1
@@ -10685,103 +10692,83 @@ partial161:
 	VMULPD       Z22, Z19, Z19
 	VMULPD       Z22, Z20, Z20
 	VMULPD       Z22, Z21, Z21
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased162
-	VMOVUPD.Z    (CX), K1, Z22
-	VADDPD       Z22, Z0, Z0
-	VADDPD       Z22, Z1, Z1
-	VADDPD       Z22, Z2, Z2
-	VADDPD       Z22, Z3, Z3
-	VADDPD       Z22, Z4, Z4
-	VADDPD       Z22, Z5, Z5
-	VADDPD       Z22, Z6, Z6
-	VADDPD       Z22, Z7, Z7
-	VADDPD       Z22, Z8, Z8
-	VADDPD       Z22, Z9, Z9
-	VADDPD       Z22, Z10, Z10
-	VADDPD       Z22, Z11, Z11
-	VADDPD       Z22, Z12, Z12
-	VADDPD       Z22, Z13, Z13
-	VADDPD       Z22, Z14, Z14
-	VADDPD       Z22, Z15, Z15
-	VADDPD       Z22, Z16, Z16
-	VADDPD       Z22, Z17, Z17
-	VADDPD       Z22, Z18, Z18
-	VADDPD       Z22, Z19, Z19
-	VADDPD       Z22, Z20, Z20
-	VADDPD       Z22, Z21, Z21
+
+scaled162:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased162
+	VMOVUPD.Z (CX), K1, Z22
+	VADDPD    Z22, Z0, Z0
+	VADDPD    Z22, Z1, Z1
+	VADDPD    Z22, Z2, Z2
+	VADDPD    Z22, Z3, Z3
+	VADDPD    Z22, Z4, Z4
+	VADDPD    Z22, Z5, Z5
+	VADDPD    Z22, Z6, Z6
+	VADDPD    Z22, Z7, Z7
+	VADDPD    Z22, Z8, Z8
+	VADDPD    Z22, Z9, Z9
+	VADDPD    Z22, Z10, Z10
+	VADDPD    Z22, Z11, Z11
+	VADDPD    Z22, Z12, Z12
+	VADDPD    Z22, Z13, Z13
+	VADDPD    Z22, Z14, Z14
+	VADDPD    Z22, Z15, Z15
+	VADDPD    Z22, Z16, Z16
+	VADDPD    Z22, Z17, Z17
+	VADDPD    Z22, Z18, Z18
+	VADDPD    Z22, Z19, Z19
+	VADDPD    Z22, Z20, Z20
+	VADDPD    Z22, Z21, Z21
 
 biased162:
-	TESTQ     DX, DX
-	JZ        added162
-	VMOVUPD.Z (DX), K1, Z22
-	VADDPD    Z22, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z22
-	VADDPD    Z22, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z22
-	VADDPD    Z22, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z22
-	VADDPD    Z22, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z22
-	VADDPD    Z22, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z22
-	VADDPD    Z22, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z22
-	VADDPD    Z22, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z22
-	VADDPD    Z22, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z22
-	VADDPD    Z22, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z22
-	VADDPD    Z22, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z22
-	VADDPD    Z22, Z10, Z10
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z22
-	VADDPD    Z22, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z22
-	VADDPD    Z22, Z12, Z12
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z22
-	VADDPD    Z22, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z22
-	VADDPD    Z22, Z14, Z14
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z22
-	VADDPD    Z22, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z22
-	VADDPD    Z22, Z16, Z16
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z22
-	VADDPD    Z22, Z17, Z17
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z22
-	VADDPD    Z22, Z18, Z18
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z22
-	VADDPD    Z22, Z19, Z19
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z22
-	VADDPD    Z22, Z20, Z20
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z22
-	VADDPD    Z22, Z21, Z21
+	TESTQ  DX, DX
+	JZ     added162
+	VADDPD (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPD (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPD (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPD (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPD (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPD (DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPD (DX), Z10, K1, Z10
+	ADDQ   BX, DX
+	VADDPD (DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPD (DX), Z12, K1, Z12
+	ADDQ   BX, DX
+	VADDPD (DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPD (DX), Z14, K1, Z14
+	ADDQ   BX, DX
+	VADDPD (DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPD (DX), Z16, K1, Z16
+	ADDQ   BX, DX
+	VADDPD (DX), Z17, K1, Z17
+	ADDQ   BX, DX
+	VADDPD (DX), Z18, K1, Z18
+	ADDQ   BX, DX
+	VADDPD (DX), Z19, K1, Z19
+	ADDQ   BX, DX
+	VADDPD (DX), Z20, K1, Z20
+	ADDQ   BX, DX
+	VADDPD (DX), Z21, K1, Z21
 
 added162:
 	CMPQ   112(AX), $0x00
@@ -11023,6 +11010,9 @@ partial164:
 	MOVQ         56(AX), R13
 	DECQ         R14
 	JNZ          partial164
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled165
 	VBROADCASTSD 80(AX), Z23
 	VMULPD       Z23, Z0, Z0
 	VMULPD       Z23, Z1, Z1
@@ -11047,107 +11037,86 @@ partial164:
 	VMULPD       Z23, Z20, Z20
 	VMULPD       Z23, Z21, Z21
 	VMULPD       Z23, Z22, Z22
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased165
-	VMOVUPD.Z    (CX), K1, Z23
-	VADDPD       Z23, Z0, Z0
-	VADDPD       Z23, Z1, Z1
-	VADDPD       Z23, Z2, Z2
-	VADDPD       Z23, Z3, Z3
-	VADDPD       Z23, Z4, Z4
-	VADDPD       Z23, Z5, Z5
-	VADDPD       Z23, Z6, Z6
-	VADDPD       Z23, Z7, Z7
-	VADDPD       Z23, Z8, Z8
-	VADDPD       Z23, Z9, Z9
-	VADDPD       Z23, Z10, Z10
-	VADDPD       Z23, Z11, Z11
-	VADDPD       Z23, Z12, Z12
-	VADDPD       Z23, Z13, Z13
-	VADDPD       Z23, Z14, Z14
-	VADDPD       Z23, Z15, Z15
-	VADDPD       Z23, Z16, Z16
-	VADDPD       Z23, Z17, Z17
-	VADDPD       Z23, Z18, Z18
-	VADDPD       Z23, Z19, Z19
-	VADDPD       Z23, Z20, Z20
-	VADDPD       Z23, Z21, Z21
-	VADDPD       Z23, Z22, Z22
+
+scaled165:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased165
+	VMOVUPD.Z (CX), K1, Z23
+	VADDPD    Z23, Z0, Z0
+	VADDPD    Z23, Z1, Z1
+	VADDPD    Z23, Z2, Z2
+	VADDPD    Z23, Z3, Z3
+	VADDPD    Z23, Z4, Z4
+	VADDPD    Z23, Z5, Z5
+	VADDPD    Z23, Z6, Z6
+	VADDPD    Z23, Z7, Z7
+	VADDPD    Z23, Z8, Z8
+	VADDPD    Z23, Z9, Z9
+	VADDPD    Z23, Z10, Z10
+	VADDPD    Z23, Z11, Z11
+	VADDPD    Z23, Z12, Z12
+	VADDPD    Z23, Z13, Z13
+	VADDPD    Z23, Z14, Z14
+	VADDPD    Z23, Z15, Z15
+	VADDPD    Z23, Z16, Z16
+	VADDPD    Z23, Z17, Z17
+	VADDPD    Z23, Z18, Z18
+	VADDPD    Z23, Z19, Z19
+	VADDPD    Z23, Z20, Z20
+	VADDPD    Z23, Z21, Z21
+	VADDPD    Z23, Z22, Z22
 
 biased165:
-	TESTQ     DX, DX
-	JZ        added165
-	VMOVUPD.Z (DX), K1, Z23
-	VADDPD    Z23, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z23
-	VADDPD    Z23, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z23
-	VADDPD    Z23, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z23
-	VADDPD    Z23, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z23
-	VADDPD    Z23, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z23
-	VADDPD    Z23, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z23
-	VADDPD    Z23, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z23
-	VADDPD    Z23, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z23
-	VADDPD    Z23, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z23
-	VADDPD    Z23, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z23
-	VADDPD    Z23, Z10, Z10
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z23
-	VADDPD    Z23, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z23
-	VADDPD    Z23, Z12, Z12
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z23
-	VADDPD    Z23, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z23
-	VADDPD    Z23, Z14, Z14
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z23
-	VADDPD    Z23, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z23
-	VADDPD    Z23, Z16, Z16
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z23
-	VADDPD    Z23, Z17, Z17
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z23
-	VADDPD    Z23, Z18, Z18
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z23
-	VADDPD    Z23, Z19, Z19
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z23
-	VADDPD    Z23, Z20, Z20
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z23
-	VADDPD    Z23, Z21, Z21
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z23
-	VADDPD    Z23, Z22, Z22
+	TESTQ  DX, DX
+	JZ     added165
+	VADDPD (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPD (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPD (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPD (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPD (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPD (DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPD (DX), Z10, K1, Z10
+	ADDQ   BX, DX
+	VADDPD (DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPD (DX), Z12, K1, Z12
+	ADDQ   BX, DX
+	VADDPD (DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPD (DX), Z14, K1, Z14
+	ADDQ   BX, DX
+	VADDPD (DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPD (DX), Z16, K1, Z16
+	ADDQ   BX, DX
+	VADDPD (DX), Z17, K1, Z17
+	ADDQ   BX, DX
+	VADDPD (DX), Z18, K1, Z18
+	ADDQ   BX, DX
+	VADDPD (DX), Z19, K1, Z19
+	ADDQ   BX, DX
+	VADDPD (DX), Z20, K1, Z20
+	ADDQ   BX, DX
+	VADDPD (DX), Z21, K1, Z21
+	ADDQ   BX, DX
+	VADDPD (DX), Z22, K1, Z22
 
 added165:
 	CMPQ   112(AX), $0x00
@@ -11397,6 +11366,9 @@ partial167:
 	MOVQ         56(AX), R13
 	DECQ         R14
 	JNZ          partial167
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled168
 	VBROADCASTSD 80(AX), Z24
 	VMULPD       Z24, Z0, Z0
 	VMULPD       Z24, Z1, Z1
@@ -11422,111 +11394,89 @@ partial167:
 	VMULPD       Z24, Z21, Z21
 	VMULPD       Z24, Z22, Z22
 	VMULPD       Z24, Z23, Z23
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased168
-	VMOVUPD.Z    (CX), K1, Z24
-	VADDPD       Z24, Z0, Z0
-	VADDPD       Z24, Z1, Z1
-	VADDPD       Z24, Z2, Z2
-	VADDPD       Z24, Z3, Z3
-	VADDPD       Z24, Z4, Z4
-	VADDPD       Z24, Z5, Z5
-	VADDPD       Z24, Z6, Z6
-	VADDPD       Z24, Z7, Z7
-	VADDPD       Z24, Z8, Z8
-	VADDPD       Z24, Z9, Z9
-	VADDPD       Z24, Z10, Z10
-	VADDPD       Z24, Z11, Z11
-	VADDPD       Z24, Z12, Z12
-	VADDPD       Z24, Z13, Z13
-	VADDPD       Z24, Z14, Z14
-	VADDPD       Z24, Z15, Z15
-	VADDPD       Z24, Z16, Z16
-	VADDPD       Z24, Z17, Z17
-	VADDPD       Z24, Z18, Z18
-	VADDPD       Z24, Z19, Z19
-	VADDPD       Z24, Z20, Z20
-	VADDPD       Z24, Z21, Z21
-	VADDPD       Z24, Z22, Z22
-	VADDPD       Z24, Z23, Z23
+
+scaled168:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased168
+	VMOVUPD.Z (CX), K1, Z24
+	VADDPD    Z24, Z0, Z0
+	VADDPD    Z24, Z1, Z1
+	VADDPD    Z24, Z2, Z2
+	VADDPD    Z24, Z3, Z3
+	VADDPD    Z24, Z4, Z4
+	VADDPD    Z24, Z5, Z5
+	VADDPD    Z24, Z6, Z6
+	VADDPD    Z24, Z7, Z7
+	VADDPD    Z24, Z8, Z8
+	VADDPD    Z24, Z9, Z9
+	VADDPD    Z24, Z10, Z10
+	VADDPD    Z24, Z11, Z11
+	VADDPD    Z24, Z12, Z12
+	VADDPD    Z24, Z13, Z13
+	VADDPD    Z24, Z14, Z14
+	VADDPD    Z24, Z15, Z15
+	VADDPD    Z24, Z16, Z16
+	VADDPD    Z24, Z17, Z17
+	VADDPD    Z24, Z18, Z18
+	VADDPD    Z24, Z19, Z19
+	VADDPD    Z24, Z20, Z20
+	VADDPD    Z24, Z21, Z21
+	VADDPD    Z24, Z22, Z22
+	VADDPD    Z24, Z23, Z23
 
 biased168:
-	TESTQ     DX, DX
-	JZ        added168
-	VMOVUPD.Z (DX), K1, Z24
-	VADDPD    Z24, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z24
-	VADDPD    Z24, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z24
-	VADDPD    Z24, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z24
-	VADDPD    Z24, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z24
-	VADDPD    Z24, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z24
-	VADDPD    Z24, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z24
-	VADDPD    Z24, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z24
-	VADDPD    Z24, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z24
-	VADDPD    Z24, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z24
-	VADDPD    Z24, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z24
-	VADDPD    Z24, Z10, Z10
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z24
-	VADDPD    Z24, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z24
-	VADDPD    Z24, Z12, Z12
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z24
-	VADDPD    Z24, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z24
-	VADDPD    Z24, Z14, Z14
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z24
-	VADDPD    Z24, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z24
-	VADDPD    Z24, Z16, Z16
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z24
-	VADDPD    Z24, Z17, Z17
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z24
-	VADDPD    Z24, Z18, Z18
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z24
-	VADDPD    Z24, Z19, Z19
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z24
-	VADDPD    Z24, Z20, Z20
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z24
-	VADDPD    Z24, Z21, Z21
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z24
-	VADDPD    Z24, Z22, Z22
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z24
-	VADDPD    Z24, Z23, Z23
+	TESTQ  DX, DX
+	JZ     added168
+	VADDPD (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPD (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPD (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPD (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPD (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPD (DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPD (DX), Z10, K1, Z10
+	ADDQ   BX, DX
+	VADDPD (DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPD (DX), Z12, K1, Z12
+	ADDQ   BX, DX
+	VADDPD (DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPD (DX), Z14, K1, Z14
+	ADDQ   BX, DX
+	VADDPD (DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPD (DX), Z16, K1, Z16
+	ADDQ   BX, DX
+	VADDPD (DX), Z17, K1, Z17
+	ADDQ   BX, DX
+	VADDPD (DX), Z18, K1, Z18
+	ADDQ   BX, DX
+	VADDPD (DX), Z19, K1, Z19
+	ADDQ   BX, DX
+	VADDPD (DX), Z20, K1, Z20
+	ADDQ   BX, DX
+	VADDPD (DX), Z21, K1, Z21
+	ADDQ   BX, DX
+	VADDPD (DX), Z22, K1, Z22
+	ADDQ   BX, DX
+	VADDPD (DX), Z23, K1, Z23
 
 added168:
 	CMPQ   112(AX), $0x00
@@ -11784,6 +11734,9 @@ partial170:
 	MOVQ         56(AX), R13
 	DECQ         R14
 	JNZ          partial170
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled171
 	VBROADCASTSD 80(AX), Z25
 	VMULPD       Z25, Z0, Z0
 	VMULPD       Z25, Z1, Z1
@@ -11810,115 +11763,92 @@ partial170:
 	VMULPD       Z25, Z22, Z22
 	VMULPD       Z25, Z23, Z23
 	VMULPD       Z25, Z24, Z24
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased171
-	VMOVUPD.Z    (CX), K1, Z25
-	VADDPD       Z25, Z0, Z0
-	VADDPD       Z25, Z1, Z1
-	VADDPD       Z25, Z2, Z2
-	VADDPD       Z25, Z3, Z3
-	VADDPD       Z25, Z4, Z4
-	VADDPD       Z25, Z5, Z5
-	VADDPD       Z25, Z6, Z6
-	VADDPD       Z25, Z7, Z7
-	VADDPD       Z25, Z8, Z8
-	VADDPD       Z25, Z9, Z9
-	VADDPD       Z25, Z10, Z10
-	VADDPD       Z25, Z11, Z11
-	VADDPD       Z25, Z12, Z12
-	VADDPD       Z25, Z13, Z13
-	VADDPD       Z25, Z14, Z14
-	VADDPD       Z25, Z15, Z15
-	VADDPD       Z25, Z16, Z16
-	VADDPD       Z25, Z17, Z17
-	VADDPD       Z25, Z18, Z18
-	VADDPD       Z25, Z19, Z19
-	VADDPD       Z25, Z20, Z20
-	VADDPD       Z25, Z21, Z21
-	VADDPD       Z25, Z22, Z22
-	VADDPD       Z25, Z23, Z23
-	VADDPD       Z25, Z24, Z24
+
+scaled171:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased171
+	VMOVUPD.Z (CX), K1, Z25
+	VADDPD    Z25, Z0, Z0
+	VADDPD    Z25, Z1, Z1
+	VADDPD    Z25, Z2, Z2
+	VADDPD    Z25, Z3, Z3
+	VADDPD    Z25, Z4, Z4
+	VADDPD    Z25, Z5, Z5
+	VADDPD    Z25, Z6, Z6
+	VADDPD    Z25, Z7, Z7
+	VADDPD    Z25, Z8, Z8
+	VADDPD    Z25, Z9, Z9
+	VADDPD    Z25, Z10, Z10
+	VADDPD    Z25, Z11, Z11
+	VADDPD    Z25, Z12, Z12
+	VADDPD    Z25, Z13, Z13
+	VADDPD    Z25, Z14, Z14
+	VADDPD    Z25, Z15, Z15
+	VADDPD    Z25, Z16, Z16
+	VADDPD    Z25, Z17, Z17
+	VADDPD    Z25, Z18, Z18
+	VADDPD    Z25, Z19, Z19
+	VADDPD    Z25, Z20, Z20
+	VADDPD    Z25, Z21, Z21
+	VADDPD    Z25, Z22, Z22
+	VADDPD    Z25, Z23, Z23
+	VADDPD    Z25, Z24, Z24
 
 biased171:
-	TESTQ     DX, DX
-	JZ        added171
-	VMOVUPD.Z (DX), K1, Z25
-	VADDPD    Z25, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z25
-	VADDPD    Z25, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z25
-	VADDPD    Z25, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z25
-	VADDPD    Z25, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z25
-	VADDPD    Z25, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z25
-	VADDPD    Z25, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z25
-	VADDPD    Z25, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z25
-	VADDPD    Z25, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z25
-	VADDPD    Z25, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z25
-	VADDPD    Z25, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z25
-	VADDPD    Z25, Z10, Z10
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z25
-	VADDPD    Z25, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z25
-	VADDPD    Z25, Z12, Z12
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z25
-	VADDPD    Z25, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z25
-	VADDPD    Z25, Z14, Z14
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z25
-	VADDPD    Z25, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z25
-	VADDPD    Z25, Z16, Z16
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z25
-	VADDPD    Z25, Z17, Z17
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z25
-	VADDPD    Z25, Z18, Z18
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z25
-	VADDPD    Z25, Z19, Z19
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z25
-	VADDPD    Z25, Z20, Z20
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z25
-	VADDPD    Z25, Z21, Z21
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z25
-	VADDPD    Z25, Z22, Z22
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z25
-	VADDPD    Z25, Z23, Z23
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z25
-	VADDPD    Z25, Z24, Z24
+	TESTQ  DX, DX
+	JZ     added171
+	VADDPD (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPD (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPD (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPD (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPD (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPD (DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPD (DX), Z10, K1, Z10
+	ADDQ   BX, DX
+	VADDPD (DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPD (DX), Z12, K1, Z12
+	ADDQ   BX, DX
+	VADDPD (DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPD (DX), Z14, K1, Z14
+	ADDQ   BX, DX
+	VADDPD (DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPD (DX), Z16, K1, Z16
+	ADDQ   BX, DX
+	VADDPD (DX), Z17, K1, Z17
+	ADDQ   BX, DX
+	VADDPD (DX), Z18, K1, Z18
+	ADDQ   BX, DX
+	VADDPD (DX), Z19, K1, Z19
+	ADDQ   BX, DX
+	VADDPD (DX), Z20, K1, Z20
+	ADDQ   BX, DX
+	VADDPD (DX), Z21, K1, Z21
+	ADDQ   BX, DX
+	VADDPD (DX), Z22, K1, Z22
+	ADDQ   BX, DX
+	VADDPD (DX), Z23, K1, Z23
+	ADDQ   BX, DX
+	VADDPD (DX), Z24, K1, Z24
 
 added171:
 	CMPQ   112(AX), $0x00
@@ -12188,6 +12118,9 @@ partial173:
 	MOVQ         56(AX), R14
 	DECQ         R15
 	JNZ          partial173
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled174
 	VBROADCASTSD 80(AX), Z26
 	VMULPD       Z26, Z0, Z0
 	VMULPD       Z26, Z1, Z1
@@ -12215,119 +12148,95 @@ partial173:
 	VMULPD       Z26, Z23, Z23
 	VMULPD       Z26, Z24, Z24
 	VMULPD       Z26, Z25, Z25
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased174
-	VMOVUPD.Z    (CX), K1, Z26
-	VADDPD       Z26, Z0, Z0
-	VADDPD       Z26, Z1, Z1
-	VADDPD       Z26, Z2, Z2
-	VADDPD       Z26, Z3, Z3
-	VADDPD       Z26, Z4, Z4
-	VADDPD       Z26, Z5, Z5
-	VADDPD       Z26, Z6, Z6
-	VADDPD       Z26, Z7, Z7
-	VADDPD       Z26, Z8, Z8
-	VADDPD       Z26, Z9, Z9
-	VADDPD       Z26, Z10, Z10
-	VADDPD       Z26, Z11, Z11
-	VADDPD       Z26, Z12, Z12
-	VADDPD       Z26, Z13, Z13
-	VADDPD       Z26, Z14, Z14
-	VADDPD       Z26, Z15, Z15
-	VADDPD       Z26, Z16, Z16
-	VADDPD       Z26, Z17, Z17
-	VADDPD       Z26, Z18, Z18
-	VADDPD       Z26, Z19, Z19
-	VADDPD       Z26, Z20, Z20
-	VADDPD       Z26, Z21, Z21
-	VADDPD       Z26, Z22, Z22
-	VADDPD       Z26, Z23, Z23
-	VADDPD       Z26, Z24, Z24
-	VADDPD       Z26, Z25, Z25
+
+scaled174:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased174
+	VMOVUPD.Z (CX), K1, Z26
+	VADDPD    Z26, Z0, Z0
+	VADDPD    Z26, Z1, Z1
+	VADDPD    Z26, Z2, Z2
+	VADDPD    Z26, Z3, Z3
+	VADDPD    Z26, Z4, Z4
+	VADDPD    Z26, Z5, Z5
+	VADDPD    Z26, Z6, Z6
+	VADDPD    Z26, Z7, Z7
+	VADDPD    Z26, Z8, Z8
+	VADDPD    Z26, Z9, Z9
+	VADDPD    Z26, Z10, Z10
+	VADDPD    Z26, Z11, Z11
+	VADDPD    Z26, Z12, Z12
+	VADDPD    Z26, Z13, Z13
+	VADDPD    Z26, Z14, Z14
+	VADDPD    Z26, Z15, Z15
+	VADDPD    Z26, Z16, Z16
+	VADDPD    Z26, Z17, Z17
+	VADDPD    Z26, Z18, Z18
+	VADDPD    Z26, Z19, Z19
+	VADDPD    Z26, Z20, Z20
+	VADDPD    Z26, Z21, Z21
+	VADDPD    Z26, Z22, Z22
+	VADDPD    Z26, Z23, Z23
+	VADDPD    Z26, Z24, Z24
+	VADDPD    Z26, Z25, Z25
 
 biased174:
-	TESTQ     DX, DX
-	JZ        added174
-	VMOVUPD.Z (DX), K1, Z26
-	VADDPD    Z26, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z26
-	VADDPD    Z26, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z26
-	VADDPD    Z26, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z26
-	VADDPD    Z26, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z26
-	VADDPD    Z26, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z26
-	VADDPD    Z26, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z26
-	VADDPD    Z26, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z26
-	VADDPD    Z26, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z26
-	VADDPD    Z26, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z26
-	VADDPD    Z26, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z26
-	VADDPD    Z26, Z10, Z10
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z26
-	VADDPD    Z26, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z26
-	VADDPD    Z26, Z12, Z12
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z26
-	VADDPD    Z26, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z26
-	VADDPD    Z26, Z14, Z14
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z26
-	VADDPD    Z26, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z26
-	VADDPD    Z26, Z16, Z16
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z26
-	VADDPD    Z26, Z17, Z17
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z26
-	VADDPD    Z26, Z18, Z18
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z26
-	VADDPD    Z26, Z19, Z19
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z26
-	VADDPD    Z26, Z20, Z20
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z26
-	VADDPD    Z26, Z21, Z21
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z26
-	VADDPD    Z26, Z22, Z22
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z26
-	VADDPD    Z26, Z23, Z23
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z26
-	VADDPD    Z26, Z24, Z24
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z26
-	VADDPD    Z26, Z25, Z25
+	TESTQ  DX, DX
+	JZ     added174
+	VADDPD (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPD (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPD (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPD (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPD (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPD (DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPD (DX), Z10, K1, Z10
+	ADDQ   BX, DX
+	VADDPD (DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPD (DX), Z12, K1, Z12
+	ADDQ   BX, DX
+	VADDPD (DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPD (DX), Z14, K1, Z14
+	ADDQ   BX, DX
+	VADDPD (DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPD (DX), Z16, K1, Z16
+	ADDQ   BX, DX
+	VADDPD (DX), Z17, K1, Z17
+	ADDQ   BX, DX
+	VADDPD (DX), Z18, K1, Z18
+	ADDQ   BX, DX
+	VADDPD (DX), Z19, K1, Z19
+	ADDQ   BX, DX
+	VADDPD (DX), Z20, K1, Z20
+	ADDQ   BX, DX
+	VADDPD (DX), Z21, K1, Z21
+	ADDQ   BX, DX
+	VADDPD (DX), Z22, K1, Z22
+	ADDQ   BX, DX
+	VADDPD (DX), Z23, K1, Z23
+	ADDQ   BX, DX
+	VADDPD (DX), Z24, K1, Z24
+	ADDQ   BX, DX
+	VADDPD (DX), Z25, K1, Z25
 
 added174:
 	CMPQ   112(AX), $0x00
@@ -12605,6 +12514,9 @@ partial176:
 	MOVQ         56(AX), R14
 	DECQ         R15
 	JNZ          partial176
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled177
 	VBROADCASTSD 80(AX), Z27
 	VMULPD       Z27, Z0, Z0
 	VMULPD       Z27, Z1, Z1
@@ -12633,123 +12545,98 @@ partial176:
 	VMULPD       Z27, Z24, Z24
 	VMULPD       Z27, Z25, Z25
 	VMULPD       Z27, Z26, Z26
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased177
-	VMOVUPD.Z    (CX), K1, Z27
-	VADDPD       Z27, Z0, Z0
-	VADDPD       Z27, Z1, Z1
-	VADDPD       Z27, Z2, Z2
-	VADDPD       Z27, Z3, Z3
-	VADDPD       Z27, Z4, Z4
-	VADDPD       Z27, Z5, Z5
-	VADDPD       Z27, Z6, Z6
-	VADDPD       Z27, Z7, Z7
-	VADDPD       Z27, Z8, Z8
-	VADDPD       Z27, Z9, Z9
-	VADDPD       Z27, Z10, Z10
-	VADDPD       Z27, Z11, Z11
-	VADDPD       Z27, Z12, Z12
-	VADDPD       Z27, Z13, Z13
-	VADDPD       Z27, Z14, Z14
-	VADDPD       Z27, Z15, Z15
-	VADDPD       Z27, Z16, Z16
-	VADDPD       Z27, Z17, Z17
-	VADDPD       Z27, Z18, Z18
-	VADDPD       Z27, Z19, Z19
-	VADDPD       Z27, Z20, Z20
-	VADDPD       Z27, Z21, Z21
-	VADDPD       Z27, Z22, Z22
-	VADDPD       Z27, Z23, Z23
-	VADDPD       Z27, Z24, Z24
-	VADDPD       Z27, Z25, Z25
-	VADDPD       Z27, Z26, Z26
+
+scaled177:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased177
+	VMOVUPD.Z (CX), K1, Z27
+	VADDPD    Z27, Z0, Z0
+	VADDPD    Z27, Z1, Z1
+	VADDPD    Z27, Z2, Z2
+	VADDPD    Z27, Z3, Z3
+	VADDPD    Z27, Z4, Z4
+	VADDPD    Z27, Z5, Z5
+	VADDPD    Z27, Z6, Z6
+	VADDPD    Z27, Z7, Z7
+	VADDPD    Z27, Z8, Z8
+	VADDPD    Z27, Z9, Z9
+	VADDPD    Z27, Z10, Z10
+	VADDPD    Z27, Z11, Z11
+	VADDPD    Z27, Z12, Z12
+	VADDPD    Z27, Z13, Z13
+	VADDPD    Z27, Z14, Z14
+	VADDPD    Z27, Z15, Z15
+	VADDPD    Z27, Z16, Z16
+	VADDPD    Z27, Z17, Z17
+	VADDPD    Z27, Z18, Z18
+	VADDPD    Z27, Z19, Z19
+	VADDPD    Z27, Z20, Z20
+	VADDPD    Z27, Z21, Z21
+	VADDPD    Z27, Z22, Z22
+	VADDPD    Z27, Z23, Z23
+	VADDPD    Z27, Z24, Z24
+	VADDPD    Z27, Z25, Z25
+	VADDPD    Z27, Z26, Z26
 
 biased177:
-	TESTQ     DX, DX
-	JZ        added177
-	VMOVUPD.Z (DX), K1, Z27
-	VADDPD    Z27, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z27
-	VADDPD    Z27, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z27
-	VADDPD    Z27, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z27
-	VADDPD    Z27, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z27
-	VADDPD    Z27, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z27
-	VADDPD    Z27, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z27
-	VADDPD    Z27, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z27
-	VADDPD    Z27, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z27
-	VADDPD    Z27, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z27
-	VADDPD    Z27, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z27
-	VADDPD    Z27, Z10, Z10
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z27
-	VADDPD    Z27, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z27
-	VADDPD    Z27, Z12, Z12
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z27
-	VADDPD    Z27, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z27
-	VADDPD    Z27, Z14, Z14
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z27
-	VADDPD    Z27, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z27
-	VADDPD    Z27, Z16, Z16
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z27
-	VADDPD    Z27, Z17, Z17
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z27
-	VADDPD    Z27, Z18, Z18
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z27
-	VADDPD    Z27, Z19, Z19
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z27
-	VADDPD    Z27, Z20, Z20
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z27
-	VADDPD    Z27, Z21, Z21
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z27
-	VADDPD    Z27, Z22, Z22
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z27
-	VADDPD    Z27, Z23, Z23
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z27
-	VADDPD    Z27, Z24, Z24
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z27
-	VADDPD    Z27, Z25, Z25
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z27
-	VADDPD    Z27, Z26, Z26
+	TESTQ  DX, DX
+	JZ     added177
+	VADDPD (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPD (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPD (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPD (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPD (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPD (DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPD (DX), Z10, K1, Z10
+	ADDQ   BX, DX
+	VADDPD (DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPD (DX), Z12, K1, Z12
+	ADDQ   BX, DX
+	VADDPD (DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPD (DX), Z14, K1, Z14
+	ADDQ   BX, DX
+	VADDPD (DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPD (DX), Z16, K1, Z16
+	ADDQ   BX, DX
+	VADDPD (DX), Z17, K1, Z17
+	ADDQ   BX, DX
+	VADDPD (DX), Z18, K1, Z18
+	ADDQ   BX, DX
+	VADDPD (DX), Z19, K1, Z19
+	ADDQ   BX, DX
+	VADDPD (DX), Z20, K1, Z20
+	ADDQ   BX, DX
+	VADDPD (DX), Z21, K1, Z21
+	ADDQ   BX, DX
+	VADDPD (DX), Z22, K1, Z22
+	ADDQ   BX, DX
+	VADDPD (DX), Z23, K1, Z23
+	ADDQ   BX, DX
+	VADDPD (DX), Z24, K1, Z24
+	ADDQ   BX, DX
+	VADDPD (DX), Z25, K1, Z25
+	ADDQ   BX, DX
+	VADDPD (DX), Z26, K1, Z26
 
 added177:
 	CMPQ   112(AX), $0x00
@@ -13035,6 +12922,9 @@ partial179:
 	MOVQ         56(AX), R14
 	DECQ         R15
 	JNZ          partial179
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled180
 	VBROADCASTSD 80(AX), Z28
 	VMULPD       Z28, Z0, Z0
 	VMULPD       Z28, Z1, Z1
@@ -13064,127 +12954,101 @@ partial179:
 	VMULPD       Z28, Z25, Z25
 	VMULPD       Z28, Z26, Z26
 	VMULPD       Z28, Z27, Z27
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased180
-	VMOVUPD.Z    (CX), K1, Z28
-	VADDPD       Z28, Z0, Z0
-	VADDPD       Z28, Z1, Z1
-	VADDPD       Z28, Z2, Z2
-	VADDPD       Z28, Z3, Z3
-	VADDPD       Z28, Z4, Z4
-	VADDPD       Z28, Z5, Z5
-	VADDPD       Z28, Z6, Z6
-	VADDPD       Z28, Z7, Z7
-	VADDPD       Z28, Z8, Z8
-	VADDPD       Z28, Z9, Z9
-	VADDPD       Z28, Z10, Z10
-	VADDPD       Z28, Z11, Z11
-	VADDPD       Z28, Z12, Z12
-	VADDPD       Z28, Z13, Z13
-	VADDPD       Z28, Z14, Z14
-	VADDPD       Z28, Z15, Z15
-	VADDPD       Z28, Z16, Z16
-	VADDPD       Z28, Z17, Z17
-	VADDPD       Z28, Z18, Z18
-	VADDPD       Z28, Z19, Z19
-	VADDPD       Z28, Z20, Z20
-	VADDPD       Z28, Z21, Z21
-	VADDPD       Z28, Z22, Z22
-	VADDPD       Z28, Z23, Z23
-	VADDPD       Z28, Z24, Z24
-	VADDPD       Z28, Z25, Z25
-	VADDPD       Z28, Z26, Z26
-	VADDPD       Z28, Z27, Z27
+
+scaled180:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased180
+	VMOVUPD.Z (CX), K1, Z28
+	VADDPD    Z28, Z0, Z0
+	VADDPD    Z28, Z1, Z1
+	VADDPD    Z28, Z2, Z2
+	VADDPD    Z28, Z3, Z3
+	VADDPD    Z28, Z4, Z4
+	VADDPD    Z28, Z5, Z5
+	VADDPD    Z28, Z6, Z6
+	VADDPD    Z28, Z7, Z7
+	VADDPD    Z28, Z8, Z8
+	VADDPD    Z28, Z9, Z9
+	VADDPD    Z28, Z10, Z10
+	VADDPD    Z28, Z11, Z11
+	VADDPD    Z28, Z12, Z12
+	VADDPD    Z28, Z13, Z13
+	VADDPD    Z28, Z14, Z14
+	VADDPD    Z28, Z15, Z15
+	VADDPD    Z28, Z16, Z16
+	VADDPD    Z28, Z17, Z17
+	VADDPD    Z28, Z18, Z18
+	VADDPD    Z28, Z19, Z19
+	VADDPD    Z28, Z20, Z20
+	VADDPD    Z28, Z21, Z21
+	VADDPD    Z28, Z22, Z22
+	VADDPD    Z28, Z23, Z23
+	VADDPD    Z28, Z24, Z24
+	VADDPD    Z28, Z25, Z25
+	VADDPD    Z28, Z26, Z26
+	VADDPD    Z28, Z27, Z27
 
 biased180:
-	TESTQ     DX, DX
-	JZ        added180
-	VMOVUPD.Z (DX), K1, Z28
-	VADDPD    Z28, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z28
-	VADDPD    Z28, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z28
-	VADDPD    Z28, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z28
-	VADDPD    Z28, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z28
-	VADDPD    Z28, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z28
-	VADDPD    Z28, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z28
-	VADDPD    Z28, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z28
-	VADDPD    Z28, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z28
-	VADDPD    Z28, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z28
-	VADDPD    Z28, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z28
-	VADDPD    Z28, Z10, Z10
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z28
-	VADDPD    Z28, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z28
-	VADDPD    Z28, Z12, Z12
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z28
-	VADDPD    Z28, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z28
-	VADDPD    Z28, Z14, Z14
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z28
-	VADDPD    Z28, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z28
-	VADDPD    Z28, Z16, Z16
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z28
-	VADDPD    Z28, Z17, Z17
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z28
-	VADDPD    Z28, Z18, Z18
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z28
-	VADDPD    Z28, Z19, Z19
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z28
-	VADDPD    Z28, Z20, Z20
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z28
-	VADDPD    Z28, Z21, Z21
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z28
-	VADDPD    Z28, Z22, Z22
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z28
-	VADDPD    Z28, Z23, Z23
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z28
-	VADDPD    Z28, Z24, Z24
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z28
-	VADDPD    Z28, Z25, Z25
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z28
-	VADDPD    Z28, Z26, Z26
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z28
-	VADDPD    Z28, Z27, Z27
+	TESTQ  DX, DX
+	JZ     added180
+	VADDPD (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPD (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPD (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPD (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPD (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPD (DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPD (DX), Z10, K1, Z10
+	ADDQ   BX, DX
+	VADDPD (DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPD (DX), Z12, K1, Z12
+	ADDQ   BX, DX
+	VADDPD (DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPD (DX), Z14, K1, Z14
+	ADDQ   BX, DX
+	VADDPD (DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPD (DX), Z16, K1, Z16
+	ADDQ   BX, DX
+	VADDPD (DX), Z17, K1, Z17
+	ADDQ   BX, DX
+	VADDPD (DX), Z18, K1, Z18
+	ADDQ   BX, DX
+	VADDPD (DX), Z19, K1, Z19
+	ADDQ   BX, DX
+	VADDPD (DX), Z20, K1, Z20
+	ADDQ   BX, DX
+	VADDPD (DX), Z21, K1, Z21
+	ADDQ   BX, DX
+	VADDPD (DX), Z22, K1, Z22
+	ADDQ   BX, DX
+	VADDPD (DX), Z23, K1, Z23
+	ADDQ   BX, DX
+	VADDPD (DX), Z24, K1, Z24
+	ADDQ   BX, DX
+	VADDPD (DX), Z25, K1, Z25
+	ADDQ   BX, DX
+	VADDPD (DX), Z26, K1, Z26
+	ADDQ   BX, DX
+	VADDPD (DX), Z27, K1, Z27
 
 added180:
 	CMPQ   112(AX), $0x00
@@ -13352,21 +13216,25 @@ summed181:
 	VADDPD       Z5, Z0, Z0
 	VADDPD       Z6, Z0, Z0
 	VADDPD       Z7, Z0, Z0
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled182
 	VBROADCASTSD 80(AX), Z1
 	VMULPD       Z1, Z0, Z0
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased182
-	VMOVUPD.Z    (CX), K1, Z1
-	VADDPD       Z1, Z0, Z0
+
+scaled182:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased182
+	VMOVUPD.Z (CX), K1, Z1
+	VADDPD    Z1, Z0, Z0
 
 biased182:
-	TESTQ     DX, DX
-	JZ        added182
-	VMOVUPD.Z (DX), K1, Z1
-	VADDPD    Z1, Z0, Z0
+	TESTQ  DX, DX
+	JZ     added182
+	VADDPD (DX), Z0, K1, Z0
 
 added182:
 	CMPQ   112(AX), $0x00
@@ -13454,26 +13322,29 @@ summed183:
 	VADDPD       Z5, Z1, Z1
 	VADDPD       Z6, Z0, Z0
 	VADDPD       Z7, Z1, Z1
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled184
 	VBROADCASTSD 80(AX), Z2
 	VMULPD       Z2, Z0, Z0
 	VMULPD       Z2, Z1, Z1
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased184
-	VMOVUPD.Z    (CX), K1, Z2
-	VADDPD       Z2, Z0, Z0
-	VADDPD       Z2, Z1, Z1
+
+scaled184:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased184
+	VMOVUPD.Z (CX), K1, Z2
+	VADDPD    Z2, Z0, Z0
+	VADDPD    Z2, Z1, Z1
 
 biased184:
-	TESTQ     DX, DX
-	JZ        added184
-	VMOVUPD.Z (DX), K1, Z2
-	VADDPD    Z2, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z2
-	VADDPD    Z2, Z1, Z1
+	TESTQ  DX, DX
+	JZ     added184
+	VADDPD (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPD (DX), Z1, K1, Z1
 
 added184:
 	CMPQ   112(AX), $0x00
@@ -13529,21 +13400,25 @@ partial185:
 	MOVQ         56(AX), DI
 	DECQ         R8
 	JNZ          partial185
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled186
 	VBROADCASTSD 80(AX), Z1
 	VMULPD       Z1, Z0, Z0
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased186
-	VMOVUPD.Z    (CX), K1, Z1
-	VADDPD       Z1, Z0, Z0
+
+scaled186:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased186
+	VMOVUPD.Z (CX), K1, Z1
+	VADDPD    Z1, Z0, Z0
 
 biased186:
-	TESTQ     DX, DX
-	JZ        added186
-	VMOVUPD.Z (DX), K1, Z1
-	VADDPD    Z1, Z0, Z0
+	TESTQ  DX, DX
+	JZ     added186
+	VADDPD (DX), Z0, K1, Z0
 
 added186:
 	CMPQ   112(AX), $0x00
@@ -13599,26 +13474,29 @@ partial187:
 	MOVQ         56(AX), R8
 	DECQ         R9
 	JNZ          partial187
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled188
 	VBROADCASTSD 80(AX), Z2
 	VMULPD       Z2, Z0, Z0
 	VMULPD       Z2, Z1, Z1
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased188
-	VMOVUPD.Z    (CX), K1, Z2
-	VADDPD       Z2, Z0, Z0
-	VADDPD       Z2, Z1, Z1
+
+scaled188:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased188
+	VMOVUPD.Z (CX), K1, Z2
+	VADDPD    Z2, Z0, Z0
+	VADDPD    Z2, Z1, Z1
 
 biased188:
-	TESTQ     DX, DX
-	JZ        added188
-	VMOVUPD.Z (DX), K1, Z2
-	VADDPD    Z2, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z2
-	VADDPD    Z2, Z1, Z1
+	TESTQ  DX, DX
+	JZ     added188
+	VADDPD (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPD (DX), Z1, K1, Z1
 
 added188:
 	CMPQ   112(AX), $0x00
@@ -13691,31 +13569,33 @@ partial190:
 	MOVQ         56(AX), R8
 	DECQ         R9
 	JNZ          partial190
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled191
 	VBROADCASTSD 80(AX), Z3
 	VMULPD       Z3, Z0, Z0
 	VMULPD       Z3, Z1, Z1
 	VMULPD       Z3, Z2, Z2
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased191
-	VMOVUPD.Z    (CX), K1, Z3
-	VADDPD       Z3, Z0, Z0
-	VADDPD       Z3, Z1, Z1
-	VADDPD       Z3, Z2, Z2
+
+scaled191:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased191
+	VMOVUPD.Z (CX), K1, Z3
+	VADDPD    Z3, Z0, Z0
+	VADDPD    Z3, Z1, Z1
+	VADDPD    Z3, Z2, Z2
 
 biased191:
-	TESTQ     DX, DX
-	JZ        added191
-	VMOVUPD.Z (DX), K1, Z3
-	VADDPD    Z3, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z3
-	VADDPD    Z3, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z3
-	VADDPD    Z3, Z2, Z2
+	TESTQ  DX, DX
+	JZ     added191
+	VADDPD (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPD (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, K1, Z2
 
 added191:
 	CMPQ   112(AX), $0x00
@@ -13797,36 +13677,37 @@ partial193:
 	MOVQ         56(AX), R9
 	DECQ         R10
 	JNZ          partial193
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled194
 	VBROADCASTSD 80(AX), Z4
 	VMULPD       Z4, Z0, Z0
 	VMULPD       Z4, Z1, Z1
 	VMULPD       Z4, Z2, Z2
 	VMULPD       Z4, Z3, Z3
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased194
-	VMOVUPD.Z    (CX), K1, Z4
-	VADDPD       Z4, Z0, Z0
-	VADDPD       Z4, Z1, Z1
-	VADDPD       Z4, Z2, Z2
-	VADDPD       Z4, Z3, Z3
+
+scaled194:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased194
+	VMOVUPD.Z (CX), K1, Z4
+	VADDPD    Z4, Z0, Z0
+	VADDPD    Z4, Z1, Z1
+	VADDPD    Z4, Z2, Z2
+	VADDPD    Z4, Z3, Z3
 
 biased194:
-	TESTQ     DX, DX
-	JZ        added194
-	VMOVUPD.Z (DX), K1, Z4
-	VADDPD    Z4, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z4
-	VADDPD    Z4, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z4
-	VADDPD    Z4, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z4
-	VADDPD    Z4, Z3, Z3
+	TESTQ  DX, DX
+	JZ     added194
+	VADDPD (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPD (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPD (DX), Z3, K1, Z3
 
 added194:
 	CMPQ   112(AX), $0x00
@@ -13916,41 +13797,41 @@ partial196:
 	MOVQ         56(AX), R9
 	DECQ         R10
 	JNZ          partial196
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled197
 	VBROADCASTSD 80(AX), Z5
 	VMULPD       Z5, Z0, Z0
 	VMULPD       Z5, Z1, Z1
 	VMULPD       Z5, Z2, Z2
 	VMULPD       Z5, Z3, Z3
 	VMULPD       Z5, Z4, Z4
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased197
-	VMOVUPD.Z    (CX), K1, Z5
-	VADDPD       Z5, Z0, Z0
-	VADDPD       Z5, Z1, Z1
-	VADDPD       Z5, Z2, Z2
-	VADDPD       Z5, Z3, Z3
-	VADDPD       Z5, Z4, Z4
+
+scaled197:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased197
+	VMOVUPD.Z (CX), K1, Z5
+	VADDPD    Z5, Z0, Z0
+	VADDPD    Z5, Z1, Z1
+	VADDPD    Z5, Z2, Z2
+	VADDPD    Z5, Z3, Z3
+	VADDPD    Z5, Z4, Z4
 
 biased197:
-	TESTQ     DX, DX
-	JZ        added197
-	VMOVUPD.Z (DX), K1, Z5
-	VADDPD    Z5, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z5
-	VADDPD    Z5, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z5
-	VADDPD    Z5, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z5
-	VADDPD    Z5, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z5
-	VADDPD    Z5, Z4, Z4
+	TESTQ  DX, DX
+	JZ     added197
+	VADDPD (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPD (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPD (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, K1, Z4
 
 added197:
 	CMPQ   112(AX), $0x00
@@ -14052,6 +13933,9 @@ partial199:
 	MOVQ         56(AX), R10
 	DECQ         R11
 	JNZ          partial199
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled200
 	VBROADCASTSD 80(AX), Z6
 	VMULPD       Z6, Z0, Z0
 	VMULPD       Z6, Z1, Z1
@@ -14059,39 +13943,35 @@ partial199:
 	VMULPD       Z6, Z3, Z3
 	VMULPD       Z6, Z4, Z4
 	VMULPD       Z6, Z5, Z5
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased200
-	VMOVUPD.Z    (CX), K1, Z6
-	VADDPD       Z6, Z0, Z0
-	VADDPD       Z6, Z1, Z1
-	VADDPD       Z6, Z2, Z2
-	VADDPD       Z6, Z3, Z3
-	VADDPD       Z6, Z4, Z4
-	VADDPD       Z6, Z5, Z5
+
+scaled200:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased200
+	VMOVUPD.Z (CX), K1, Z6
+	VADDPD    Z6, Z0, Z0
+	VADDPD    Z6, Z1, Z1
+	VADDPD    Z6, Z2, Z2
+	VADDPD    Z6, Z3, Z3
+	VADDPD    Z6, Z4, Z4
+	VADDPD    Z6, Z5, Z5
 
 biased200:
-	TESTQ     DX, DX
-	JZ        added200
-	VMOVUPD.Z (DX), K1, Z6
-	VADDPD    Z6, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z6
-	VADDPD    Z6, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z6
-	VADDPD    Z6, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z6
-	VADDPD    Z6, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z6
-	VADDPD    Z6, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z6
-	VADDPD    Z6, Z5, Z5
+	TESTQ  DX, DX
+	JZ     added200
+	VADDPD (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPD (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPD (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPD (DX), Z5, K1, Z5
 
 added200:
 	CMPQ   112(AX), $0x00
@@ -14201,6 +14081,9 @@ partial202:
 	MOVQ         56(AX), R10
 	DECQ         R11
 	JNZ          partial202
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled203
 	VBROADCASTSD 80(AX), Z7
 	VMULPD       Z7, Z0, Z0
 	VMULPD       Z7, Z1, Z1
@@ -14209,43 +14092,38 @@ partial202:
 	VMULPD       Z7, Z4, Z4
 	VMULPD       Z7, Z5, Z5
 	VMULPD       Z7, Z6, Z6
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased203
-	VMOVUPD.Z    (CX), K1, Z7
-	VADDPD       Z7, Z0, Z0
-	VADDPD       Z7, Z1, Z1
-	VADDPD       Z7, Z2, Z2
-	VADDPD       Z7, Z3, Z3
-	VADDPD       Z7, Z4, Z4
-	VADDPD       Z7, Z5, Z5
-	VADDPD       Z7, Z6, Z6
+
+scaled203:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased203
+	VMOVUPD.Z (CX), K1, Z7
+	VADDPD    Z7, Z0, Z0
+	VADDPD    Z7, Z1, Z1
+	VADDPD    Z7, Z2, Z2
+	VADDPD    Z7, Z3, Z3
+	VADDPD    Z7, Z4, Z4
+	VADDPD    Z7, Z5, Z5
+	VADDPD    Z7, Z6, Z6
 
 biased203:
-	TESTQ     DX, DX
-	JZ        added203
-	VMOVUPD.Z (DX), K1, Z7
-	VADDPD    Z7, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z7
-	VADDPD    Z7, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z7
-	VADDPD    Z7, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z7
-	VADDPD    Z7, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z7
-	VADDPD    Z7, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z7
-	VADDPD    Z7, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z7
-	VADDPD    Z7, Z6, Z6
+	TESTQ  DX, DX
+	JZ     added203
+	VADDPD (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPD (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPD (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPD (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, K1, Z6
 
 added203:
 	CMPQ   112(AX), $0x00
@@ -14363,6 +14241,9 @@ partial205:
 	MOVQ         56(AX), R10
 	DECQ         R11
 	JNZ          partial205
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled206
 	VBROADCASTSD 80(AX), Z8
 	VMULPD       Z8, Z0, Z0
 	VMULPD       Z8, Z1, Z1
@@ -14372,47 +14253,41 @@ partial205:
 	VMULPD       Z8, Z5, Z5
 	VMULPD       Z8, Z6, Z6
 	VMULPD       Z8, Z7, Z7
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased206
-	VMOVUPD.Z    (CX), K1, Z8
-	VADDPD       Z8, Z0, Z0
-	VADDPD       Z8, Z1, Z1
-	VADDPD       Z8, Z2, Z2
-	VADDPD       Z8, Z3, Z3
-	VADDPD       Z8, Z4, Z4
-	VADDPD       Z8, Z5, Z5
-	VADDPD       Z8, Z6, Z6
-	VADDPD       Z8, Z7, Z7
+
+scaled206:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased206
+	VMOVUPD.Z (CX), K1, Z8
+	VADDPD    Z8, Z0, Z0
+	VADDPD    Z8, Z1, Z1
+	VADDPD    Z8, Z2, Z2
+	VADDPD    Z8, Z3, Z3
+	VADDPD    Z8, Z4, Z4
+	VADDPD    Z8, Z5, Z5
+	VADDPD    Z8, Z6, Z6
+	VADDPD    Z8, Z7, Z7
 
 biased206:
-	TESTQ     DX, DX
-	JZ        added206
-	VMOVUPD.Z (DX), K1, Z8
-	VADDPD    Z8, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z8
-	VADDPD    Z8, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z8
-	VADDPD    Z8, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z8
-	VADDPD    Z8, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z8
-	VADDPD    Z8, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z8
-	VADDPD    Z8, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z8
-	VADDPD    Z8, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z8
-	VADDPD    Z8, Z7, Z7
+	TESTQ  DX, DX
+	JZ     added206
+	VADDPD (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPD (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPD (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPD (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPD (DX), Z7, K1, Z7
 
 added206:
 	CMPQ   112(AX), $0x00
@@ -14538,6 +14413,9 @@ partial208:
 	MOVQ         56(AX), R10
 	DECQ         R11
 	JNZ          partial208
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled209
 	VBROADCASTSD 80(AX), Z9
 	VMULPD       Z9, Z0, Z0
 	VMULPD       Z9, Z1, Z1
@@ -14548,51 +14426,44 @@ partial208:
 	VMULPD       Z9, Z6, Z6
 	VMULPD       Z9, Z7, Z7
 	VMULPD       Z9, Z8, Z8
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased209
-	VMOVUPD.Z    (CX), K1, Z9
-	VADDPD       Z9, Z0, Z0
-	VADDPD       Z9, Z1, Z1
-	VADDPD       Z9, Z2, Z2
-	VADDPD       Z9, Z3, Z3
-	VADDPD       Z9, Z4, Z4
-	VADDPD       Z9, Z5, Z5
-	VADDPD       Z9, Z6, Z6
-	VADDPD       Z9, Z7, Z7
-	VADDPD       Z9, Z8, Z8
+
+scaled209:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased209
+	VMOVUPD.Z (CX), K1, Z9
+	VADDPD    Z9, Z0, Z0
+	VADDPD    Z9, Z1, Z1
+	VADDPD    Z9, Z2, Z2
+	VADDPD    Z9, Z3, Z3
+	VADDPD    Z9, Z4, Z4
+	VADDPD    Z9, Z5, Z5
+	VADDPD    Z9, Z6, Z6
+	VADDPD    Z9, Z7, Z7
+	VADDPD    Z9, Z8, Z8
 
 biased209:
-	TESTQ     DX, DX
-	JZ        added209
-	VMOVUPD.Z (DX), K1, Z9
-	VADDPD    Z9, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z9
-	VADDPD    Z9, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z9
-	VADDPD    Z9, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z9
-	VADDPD    Z9, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z9
-	VADDPD    Z9, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z9
-	VADDPD    Z9, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z9
-	VADDPD    Z9, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z9
-	VADDPD    Z9, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z9
-	VADDPD    Z9, Z8, Z8
+	TESTQ  DX, DX
+	JZ     added209
+	VADDPD (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPD (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPD (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPD (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPD (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, K1, Z8
 
 added209:
 	CMPQ   112(AX), $0x00
@@ -14726,6 +14597,9 @@ partial211:
 	MOVQ         56(AX), R10
 	DECQ         R11
 	JNZ          partial211
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled212
 	VBROADCASTSD 80(AX), Z10
 	VMULPD       Z10, Z0, Z0
 	VMULPD       Z10, Z1, Z1
@@ -14737,55 +14611,47 @@ partial211:
 	VMULPD       Z10, Z7, Z7
 	VMULPD       Z10, Z8, Z8
 	VMULPD       Z10, Z9, Z9
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased212
-	VMOVUPD.Z    (CX), K1, Z10
-	VADDPD       Z10, Z0, Z0
-	VADDPD       Z10, Z1, Z1
-	VADDPD       Z10, Z2, Z2
-	VADDPD       Z10, Z3, Z3
-	VADDPD       Z10, Z4, Z4
-	VADDPD       Z10, Z5, Z5
-	VADDPD       Z10, Z6, Z6
-	VADDPD       Z10, Z7, Z7
-	VADDPD       Z10, Z8, Z8
-	VADDPD       Z10, Z9, Z9
+
+scaled212:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased212
+	VMOVUPD.Z (CX), K1, Z10
+	VADDPD    Z10, Z0, Z0
+	VADDPD    Z10, Z1, Z1
+	VADDPD    Z10, Z2, Z2
+	VADDPD    Z10, Z3, Z3
+	VADDPD    Z10, Z4, Z4
+	VADDPD    Z10, Z5, Z5
+	VADDPD    Z10, Z6, Z6
+	VADDPD    Z10, Z7, Z7
+	VADDPD    Z10, Z8, Z8
+	VADDPD    Z10, Z9, Z9
 
 biased212:
-	TESTQ     DX, DX
-	JZ        added212
-	VMOVUPD.Z (DX), K1, Z10
-	VADDPD    Z10, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z10
-	VADDPD    Z10, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z10
-	VADDPD    Z10, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z10
-	VADDPD    Z10, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z10
-	VADDPD    Z10, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z10
-	VADDPD    Z10, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z10
-	VADDPD    Z10, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z10
-	VADDPD    Z10, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z10
-	VADDPD    Z10, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z10
-	VADDPD    Z10, Z9, Z9
+	TESTQ  DX, DX
+	JZ     added212
+	VADDPD (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPD (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPD (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPD (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPD (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPD (DX), Z9, K1, Z9
 
 added212:
 	CMPQ   112(AX), $0x00
@@ -14931,6 +14797,9 @@ partial214:
 	MOVQ         56(AX), R11
 	DECQ         R12
 	JNZ          partial214
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled215
 	VBROADCASTSD 80(AX), Z11
 	VMULPD       Z11, Z0, Z0
 	VMULPD       Z11, Z1, Z1
@@ -14943,59 +14812,50 @@ partial214:
 	VMULPD       Z11, Z8, Z8
 	VMULPD       Z11, Z9, Z9
 	VMULPD       Z11, Z10, Z10
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased215
-	VMOVUPD.Z    (CX), K1, Z11
-	VADDPD       Z11, Z0, Z0
-	VADDPD       Z11, Z1, Z1
-	VADDPD       Z11, Z2, Z2
-	VADDPD       Z11, Z3, Z3
-	VADDPD       Z11, Z4, Z4
-	VADDPD       Z11, Z5, Z5
-	VADDPD       Z11, Z6, Z6
-	VADDPD       Z11, Z7, Z7
-	VADDPD       Z11, Z8, Z8
-	VADDPD       Z11, Z9, Z9
-	VADDPD       Z11, Z10, Z10
+
+scaled215:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased215
+	VMOVUPD.Z (CX), K1, Z11
+	VADDPD    Z11, Z0, Z0
+	VADDPD    Z11, Z1, Z1
+	VADDPD    Z11, Z2, Z2
+	VADDPD    Z11, Z3, Z3
+	VADDPD    Z11, Z4, Z4
+	VADDPD    Z11, Z5, Z5
+	VADDPD    Z11, Z6, Z6
+	VADDPD    Z11, Z7, Z7
+	VADDPD    Z11, Z8, Z8
+	VADDPD    Z11, Z9, Z9
+	VADDPD    Z11, Z10, Z10
 
 biased215:
-	TESTQ     DX, DX
-	JZ        added215
-	VMOVUPD.Z (DX), K1, Z11
-	VADDPD    Z11, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z11
-	VADDPD    Z11, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z11
-	VADDPD    Z11, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z11
-	VADDPD    Z11, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z11
-	VADDPD    Z11, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z11
-	VADDPD    Z11, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z11
-	VADDPD    Z11, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z11
-	VADDPD    Z11, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z11
-	VADDPD    Z11, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z11
-	VADDPD    Z11, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z11
-	VADDPD    Z11, Z10, Z10
+	TESTQ  DX, DX
+	JZ     added215
+	VADDPD (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPD (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPD (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPD (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPD (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPD (DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPD (DX), Z10, K1, Z10
 
 added215:
 	CMPQ   112(AX), $0x00
@@ -15149,6 +15009,9 @@ partial217:
 	MOVQ         56(AX), R11
 	DECQ         R12
 	JNZ          partial217
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled218
 	VBROADCASTSD 80(AX), Z12
 	VMULPD       Z12, Z0, Z0
 	VMULPD       Z12, Z1, Z1
@@ -15162,63 +15025,53 @@ partial217:
 	VMULPD       Z12, Z9, Z9
 	VMULPD       Z12, Z10, Z10
 	VMULPD       Z12, Z11, Z11
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased218
-	VMOVUPD.Z    (CX), K1, Z12
-	VADDPD       Z12, Z0, Z0
-	VADDPD       Z12, Z1, Z1
-	VADDPD       Z12, Z2, Z2
-	VADDPD       Z12, Z3, Z3
-	VADDPD       Z12, Z4, Z4
-	VADDPD       Z12, Z5, Z5
-	VADDPD       Z12, Z6, Z6
-	VADDPD       Z12, Z7, Z7
-	VADDPD       Z12, Z8, Z8
-	VADDPD       Z12, Z9, Z9
-	VADDPD       Z12, Z10, Z10
-	VADDPD       Z12, Z11, Z11
+
+scaled218:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased218
+	VMOVUPD.Z (CX), K1, Z12
+	VADDPD    Z12, Z0, Z0
+	VADDPD    Z12, Z1, Z1
+	VADDPD    Z12, Z2, Z2
+	VADDPD    Z12, Z3, Z3
+	VADDPD    Z12, Z4, Z4
+	VADDPD    Z12, Z5, Z5
+	VADDPD    Z12, Z6, Z6
+	VADDPD    Z12, Z7, Z7
+	VADDPD    Z12, Z8, Z8
+	VADDPD    Z12, Z9, Z9
+	VADDPD    Z12, Z10, Z10
+	VADDPD    Z12, Z11, Z11
 
 biased218:
-	TESTQ     DX, DX
-	JZ        added218
-	VMOVUPD.Z (DX), K1, Z12
-	VADDPD    Z12, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z12
-	VADDPD    Z12, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z12
-	VADDPD    Z12, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z12
-	VADDPD    Z12, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z12
-	VADDPD    Z12, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z12
-	VADDPD    Z12, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z12
-	VADDPD    Z12, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z12
-	VADDPD    Z12, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z12
-	VADDPD    Z12, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z12
-	VADDPD    Z12, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z12
-	VADDPD    Z12, Z10, Z10
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z12
-	VADDPD    Z12, Z11, Z11
+	TESTQ  DX, DX
+	JZ     added218
+	VADDPD (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPD (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPD (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPD (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPD (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPD (DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPD (DX), Z10, K1, Z10
+	ADDQ   BX, DX
+	VADDPD (DX), Z11, K1, Z11
 
 added218:
 	CMPQ   112(AX), $0x00
@@ -15380,6 +15233,9 @@ partial220:
 	MOVQ         56(AX), R11
 	DECQ         R12
 	JNZ          partial220
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled221
 	VBROADCASTSD 80(AX), Z13
 	VMULPD       Z13, Z0, Z0
 	VMULPD       Z13, Z1, Z1
@@ -15394,67 +15250,56 @@ partial220:
 	VMULPD       Z13, Z10, Z10
 	VMULPD       Z13, Z11, Z11
 	VMULPD       Z13, Z12, Z12
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased221
-	VMOVUPD.Z    (CX), K1, Z13
-	VADDPD       Z13, Z0, Z0
-	VADDPD       Z13, Z1, Z1
-	VADDPD       Z13, Z2, Z2
-	VADDPD       Z13, Z3, Z3
-	VADDPD       Z13, Z4, Z4
-	VADDPD       Z13, Z5, Z5
-	VADDPD       Z13, Z6, Z6
-	VADDPD       Z13, Z7, Z7
-	VADDPD       Z13, Z8, Z8
-	VADDPD       Z13, Z9, Z9
-	VADDPD       Z13, Z10, Z10
-	VADDPD       Z13, Z11, Z11
-	VADDPD       Z13, Z12, Z12
+
+scaled221:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased221
+	VMOVUPD.Z (CX), K1, Z13
+	VADDPD    Z13, Z0, Z0
+	VADDPD    Z13, Z1, Z1
+	VADDPD    Z13, Z2, Z2
+	VADDPD    Z13, Z3, Z3
+	VADDPD    Z13, Z4, Z4
+	VADDPD    Z13, Z5, Z5
+	VADDPD    Z13, Z6, Z6
+	VADDPD    Z13, Z7, Z7
+	VADDPD    Z13, Z8, Z8
+	VADDPD    Z13, Z9, Z9
+	VADDPD    Z13, Z10, Z10
+	VADDPD    Z13, Z11, Z11
+	VADDPD    Z13, Z12, Z12
 
 biased221:
-	TESTQ     DX, DX
-	JZ        added221
-	VMOVUPD.Z (DX), K1, Z13
-	VADDPD    Z13, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z13
-	VADDPD    Z13, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z13
-	VADDPD    Z13, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z13
-	VADDPD    Z13, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z13
-	VADDPD    Z13, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z13
-	VADDPD    Z13, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z13
-	VADDPD    Z13, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z13
-	VADDPD    Z13, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z13
-	VADDPD    Z13, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z13
-	VADDPD    Z13, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z13
-	VADDPD    Z13, Z10, Z10
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z13
-	VADDPD    Z13, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z13
-	VADDPD    Z13, Z12, Z12
+	TESTQ  DX, DX
+	JZ     added221
+	VADDPD (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPD (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPD (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPD (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPD (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPD (DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPD (DX), Z10, K1, Z10
+	ADDQ   BX, DX
+	VADDPD (DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPD (DX), Z12, K1, Z12
 
 added221:
 	CMPQ   112(AX), $0x00
@@ -15624,6 +15469,9 @@ partial223:
 	MOVQ         56(AX), R11
 	DECQ         R12
 	JNZ          partial223
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled224
 	VBROADCASTSD 80(AX), Z14
 	VMULPD       Z14, Z0, Z0
 	VMULPD       Z14, Z1, Z1
@@ -15639,71 +15487,59 @@ partial223:
 	VMULPD       Z14, Z11, Z11
 	VMULPD       Z14, Z12, Z12
 	VMULPD       Z14, Z13, Z13
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased224
-	VMOVUPD.Z    (CX), K1, Z14
-	VADDPD       Z14, Z0, Z0
-	VADDPD       Z14, Z1, Z1
-	VADDPD       Z14, Z2, Z2
-	VADDPD       Z14, Z3, Z3
-	VADDPD       Z14, Z4, Z4
-	VADDPD       Z14, Z5, Z5
-	VADDPD       Z14, Z6, Z6
-	VADDPD       Z14, Z7, Z7
-	VADDPD       Z14, Z8, Z8
-	VADDPD       Z14, Z9, Z9
-	VADDPD       Z14, Z10, Z10
-	VADDPD       Z14, Z11, Z11
-	VADDPD       Z14, Z12, Z12
-	VADDPD       Z14, Z13, Z13
+
+scaled224:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased224
+	VMOVUPD.Z (CX), K1, Z14
+	VADDPD    Z14, Z0, Z0
+	VADDPD    Z14, Z1, Z1
+	VADDPD    Z14, Z2, Z2
+	VADDPD    Z14, Z3, Z3
+	VADDPD    Z14, Z4, Z4
+	VADDPD    Z14, Z5, Z5
+	VADDPD    Z14, Z6, Z6
+	VADDPD    Z14, Z7, Z7
+	VADDPD    Z14, Z8, Z8
+	VADDPD    Z14, Z9, Z9
+	VADDPD    Z14, Z10, Z10
+	VADDPD    Z14, Z11, Z11
+	VADDPD    Z14, Z12, Z12
+	VADDPD    Z14, Z13, Z13
 
 biased224:
-	TESTQ     DX, DX
-	JZ        added224
-	VMOVUPD.Z (DX), K1, Z14
-	VADDPD    Z14, Z0, Z0
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z14
-	VADDPD    Z14, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z14
-	VADDPD    Z14, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z14
-	VADDPD    Z14, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z14
-	VADDPD    Z14, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z14
-	VADDPD    Z14, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z14
-	VADDPD    Z14, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z14
-	VADDPD    Z14, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z14
-	VADDPD    Z14, Z8, Z8
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z14
-	VADDPD    Z14, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z14
-	VADDPD    Z14, Z10, Z10
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z14
-	VADDPD    Z14, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z14
-	VADDPD    Z14, Z12, Z12
-	ADDQ      BX, DX
-	VMOVUPD.Z (DX), K1, Z14
-	VADDPD    Z14, Z13, Z13
+	TESTQ  DX, DX
+	JZ     added224
+	VADDPD (DX), Z0, K1, Z0
+	ADDQ   BX, DX
+	VADDPD (DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPD (DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPD (DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPD (DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPD (DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPD (DX), Z10, K1, Z10
+	ADDQ   BX, DX
+	VADDPD (DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPD (DX), Z12, K1, Z12
+	ADDQ   BX, DX
+	VADDPD (DX), Z13, K1, Z13
 
 added224:
 	CMPQ   112(AX), $0x00
@@ -15790,26 +15626,29 @@ partial225:
 	MOVQ         56(AX), DI
 	DECQ         R8
 	JNZ          partial225
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled226
 	VBROADCASTSD 80(AX), Z2
 	VMULPD       Z2, Z0, Z0
 	VMULPD       Z2, Z1, Z1
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased226
-	VMOVUPD      (CX), Z2
-	VADDPD       Z2, Z0, Z0
-	VMOVUPD.Z    64(CX), K1, Z2
-	VADDPD       Z2, Z1, Z1
+
+scaled226:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased226
+	VMOVUPD   (CX), Z2
+	VADDPD    Z2, Z0, Z0
+	VMOVUPD.Z 64(CX), K1, Z2
+	VADDPD    Z2, Z1, Z1
 
 biased226:
-	TESTQ     DX, DX
-	JZ        added226
-	VMOVUPD   (DX), Z2
-	VADDPD    Z2, Z0, Z0
-	VMOVUPD.Z 64(DX), K1, Z2
-	VADDPD    Z2, Z1, Z1
+	TESTQ  DX, DX
+	JZ     added226
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, K1, Z1
 
 added226:
 	CMPQ   112(AX), $0x00
@@ -15864,35 +15703,36 @@ partial227:
 	MOVQ         56(AX), R8
 	DECQ         R9
 	JNZ          partial227
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled228
 	VBROADCASTSD 80(AX), Z4
 	VMULPD       Z4, Z0, Z0
 	VMULPD       Z4, Z1, Z1
 	VMULPD       Z4, Z2, Z2
 	VMULPD       Z4, Z3, Z3
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased228
-	VMOVUPD      (CX), Z4
-	VADDPD       Z4, Z0, Z0
-	VADDPD       Z4, Z2, Z2
-	VMOVUPD.Z    64(CX), K1, Z4
-	VADDPD       Z4, Z1, Z1
-	VADDPD       Z4, Z3, Z3
+
+scaled228:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased228
+	VMOVUPD   (CX), Z4
+	VADDPD    Z4, Z0, Z0
+	VADDPD    Z4, Z2, Z2
+	VMOVUPD.Z 64(CX), K1, Z4
+	VADDPD    Z4, Z1, Z1
+	VADDPD    Z4, Z3, Z3
 
 biased228:
-	TESTQ     DX, DX
-	JZ        added228
-	VMOVUPD   (DX), Z4
-	VADDPD    Z4, Z0, Z0
-	VMOVUPD.Z 64(DX), K1, Z4
-	VADDPD    Z4, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z4
-	VADDPD    Z4, Z2, Z2
-	VMOVUPD.Z 64(DX), K1, Z4
-	VADDPD    Z4, Z3, Z3
+	TESTQ  DX, DX
+	JZ     added228
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, Z2
+	VADDPD 64(DX), Z3, K1, Z3
 
 added228:
 	CMPQ   112(AX), $0x00
@@ -15971,6 +15811,9 @@ partial230:
 	MOVQ         56(AX), R8
 	DECQ         R9
 	JNZ          partial230
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled231
 	VBROADCASTSD 80(AX), Z6
 	VMULPD       Z6, Z0, Z0
 	VMULPD       Z6, Z1, Z1
@@ -15978,37 +15821,33 @@ partial230:
 	VMULPD       Z6, Z3, Z3
 	VMULPD       Z6, Z4, Z4
 	VMULPD       Z6, Z5, Z5
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased231
-	VMOVUPD      (CX), Z6
-	VADDPD       Z6, Z0, Z0
-	VADDPD       Z6, Z2, Z2
-	VADDPD       Z6, Z4, Z4
-	VMOVUPD.Z    64(CX), K1, Z6
-	VADDPD       Z6, Z1, Z1
-	VADDPD       Z6, Z3, Z3
-	VADDPD       Z6, Z5, Z5
+
+scaled231:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased231
+	VMOVUPD   (CX), Z6
+	VADDPD    Z6, Z0, Z0
+	VADDPD    Z6, Z2, Z2
+	VADDPD    Z6, Z4, Z4
+	VMOVUPD.Z 64(CX), K1, Z6
+	VADDPD    Z6, Z1, Z1
+	VADDPD    Z6, Z3, Z3
+	VADDPD    Z6, Z5, Z5
 
 biased231:
-	TESTQ     DX, DX
-	JZ        added231
-	VMOVUPD   (DX), Z6
-	VADDPD    Z6, Z0, Z0
-	VMOVUPD.Z 64(DX), K1, Z6
-	VADDPD    Z6, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z6
-	VADDPD    Z6, Z2, Z2
-	VMOVUPD.Z 64(DX), K1, Z6
-	VADDPD    Z6, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z6
-	VADDPD    Z6, Z4, Z4
-	VMOVUPD.Z 64(DX), K1, Z6
-	VADDPD    Z6, Z5, Z5
+	TESTQ  DX, DX
+	JZ     added231
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, Z2
+	VADDPD 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, Z4
+	VADDPD 64(DX), Z5, K1, Z5
 
 added231:
 	CMPQ   112(AX), $0x00
@@ -16101,6 +15940,9 @@ partial233:
 	MOVQ         56(AX), R9
 	DECQ         R10
 	JNZ          partial233
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled234
 	VBROADCASTSD 80(AX), Z8
 	VMULPD       Z8, Z0, Z0
 	VMULPD       Z8, Z1, Z1
@@ -16110,44 +15952,38 @@ partial233:
 	VMULPD       Z8, Z5, Z5
 	VMULPD       Z8, Z6, Z6
 	VMULPD       Z8, Z7, Z7
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased234
-	VMOVUPD      (CX), Z8
-	VADDPD       Z8, Z0, Z0
-	VADDPD       Z8, Z2, Z2
-	VADDPD       Z8, Z4, Z4
-	VADDPD       Z8, Z6, Z6
-	VMOVUPD.Z    64(CX), K1, Z8
-	VADDPD       Z8, Z1, Z1
-	VADDPD       Z8, Z3, Z3
-	VADDPD       Z8, Z5, Z5
-	VADDPD       Z8, Z7, Z7
+
+scaled234:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased234
+	VMOVUPD   (CX), Z8
+	VADDPD    Z8, Z0, Z0
+	VADDPD    Z8, Z2, Z2
+	VADDPD    Z8, Z4, Z4
+	VADDPD    Z8, Z6, Z6
+	VMOVUPD.Z 64(CX), K1, Z8
+	VADDPD    Z8, Z1, Z1
+	VADDPD    Z8, Z3, Z3
+	VADDPD    Z8, Z5, Z5
+	VADDPD    Z8, Z7, Z7
 
 biased234:
-	TESTQ     DX, DX
-	JZ        added234
-	VMOVUPD   (DX), Z8
-	VADDPD    Z8, Z0, Z0
-	VMOVUPD.Z 64(DX), K1, Z8
-	VADDPD    Z8, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z8
-	VADDPD    Z8, Z2, Z2
-	VMOVUPD.Z 64(DX), K1, Z8
-	VADDPD    Z8, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z8
-	VADDPD    Z8, Z4, Z4
-	VMOVUPD.Z 64(DX), K1, Z8
-	VADDPD    Z8, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z8
-	VADDPD    Z8, Z6, Z6
-	VMOVUPD.Z 64(DX), K1, Z8
-	VADDPD    Z8, Z7, Z7
+	TESTQ  DX, DX
+	JZ     added234
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, Z2
+	VADDPD 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, Z4
+	VADDPD 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, Z6
+	VADDPD 64(DX), Z7, K1, Z7
 
 added234:
 	CMPQ   112(AX), $0x00
@@ -16253,6 +16089,9 @@ partial236:
 	MOVQ         56(AX), R9
 	DECQ         R10
 	JNZ          partial236
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled237
 	VBROADCASTSD 80(AX), Z10
 	VMULPD       Z10, Z0, Z0
 	VMULPD       Z10, Z1, Z1
@@ -16264,51 +16103,43 @@ partial236:
 	VMULPD       Z10, Z7, Z7
 	VMULPD       Z10, Z8, Z8
 	VMULPD       Z10, Z9, Z9
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased237
-	VMOVUPD      (CX), Z10
-	VADDPD       Z10, Z0, Z0
-	VADDPD       Z10, Z2, Z2
-	VADDPD       Z10, Z4, Z4
-	VADDPD       Z10, Z6, Z6
-	VADDPD       Z10, Z8, Z8
-	VMOVUPD.Z    64(CX), K1, Z10
-	VADDPD       Z10, Z1, Z1
-	VADDPD       Z10, Z3, Z3
-	VADDPD       Z10, Z5, Z5
-	VADDPD       Z10, Z7, Z7
-	VADDPD       Z10, Z9, Z9
+
+scaled237:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased237
+	VMOVUPD   (CX), Z10
+	VADDPD    Z10, Z0, Z0
+	VADDPD    Z10, Z2, Z2
+	VADDPD    Z10, Z4, Z4
+	VADDPD    Z10, Z6, Z6
+	VADDPD    Z10, Z8, Z8
+	VMOVUPD.Z 64(CX), K1, Z10
+	VADDPD    Z10, Z1, Z1
+	VADDPD    Z10, Z3, Z3
+	VADDPD    Z10, Z5, Z5
+	VADDPD    Z10, Z7, Z7
+	VADDPD    Z10, Z9, Z9
 
 biased237:
-	TESTQ     DX, DX
-	JZ        added237
-	VMOVUPD   (DX), Z10
-	VADDPD    Z10, Z0, Z0
-	VMOVUPD.Z 64(DX), K1, Z10
-	VADDPD    Z10, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z10
-	VADDPD    Z10, Z2, Z2
-	VMOVUPD.Z 64(DX), K1, Z10
-	VADDPD    Z10, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z10
-	VADDPD    Z10, Z4, Z4
-	VMOVUPD.Z 64(DX), K1, Z10
-	VADDPD    Z10, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z10
-	VADDPD    Z10, Z6, Z6
-	VMOVUPD.Z 64(DX), K1, Z10
-	VADDPD    Z10, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z10
-	VADDPD    Z10, Z8, Z8
-	VMOVUPD.Z 64(DX), K1, Z10
-	VADDPD    Z10, Z9, Z9
+	TESTQ  DX, DX
+	JZ     added237
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, Z2
+	VADDPD 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, Z4
+	VADDPD 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, Z6
+	VADDPD 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, Z8
+	VADDPD 64(DX), Z9, K1, Z9
 
 added237:
 	CMPQ   112(AX), $0x00
@@ -16431,6 +16262,9 @@ partial239:
 	MOVQ         56(AX), R10
 	DECQ         R11
 	JNZ          partial239
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled240
 	VBROADCASTSD 80(AX), Z12
 	VMULPD       Z12, Z0, Z0
 	VMULPD       Z12, Z1, Z1
@@ -16444,58 +16278,48 @@ partial239:
 	VMULPD       Z12, Z9, Z9
 	VMULPD       Z12, Z10, Z10
 	VMULPD       Z12, Z11, Z11
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased240
-	VMOVUPD      (CX), Z12
-	VADDPD       Z12, Z0, Z0
-	VADDPD       Z12, Z2, Z2
-	VADDPD       Z12, Z4, Z4
-	VADDPD       Z12, Z6, Z6
-	VADDPD       Z12, Z8, Z8
-	VADDPD       Z12, Z10, Z10
-	VMOVUPD.Z    64(CX), K1, Z12
-	VADDPD       Z12, Z1, Z1
-	VADDPD       Z12, Z3, Z3
-	VADDPD       Z12, Z5, Z5
-	VADDPD       Z12, Z7, Z7
-	VADDPD       Z12, Z9, Z9
-	VADDPD       Z12, Z11, Z11
+
+scaled240:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased240
+	VMOVUPD   (CX), Z12
+	VADDPD    Z12, Z0, Z0
+	VADDPD    Z12, Z2, Z2
+	VADDPD    Z12, Z4, Z4
+	VADDPD    Z12, Z6, Z6
+	VADDPD    Z12, Z8, Z8
+	VADDPD    Z12, Z10, Z10
+	VMOVUPD.Z 64(CX), K1, Z12
+	VADDPD    Z12, Z1, Z1
+	VADDPD    Z12, Z3, Z3
+	VADDPD    Z12, Z5, Z5
+	VADDPD    Z12, Z7, Z7
+	VADDPD    Z12, Z9, Z9
+	VADDPD    Z12, Z11, Z11
 
 biased240:
-	TESTQ     DX, DX
-	JZ        added240
-	VMOVUPD   (DX), Z12
-	VADDPD    Z12, Z0, Z0
-	VMOVUPD.Z 64(DX), K1, Z12
-	VADDPD    Z12, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z12
-	VADDPD    Z12, Z2, Z2
-	VMOVUPD.Z 64(DX), K1, Z12
-	VADDPD    Z12, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z12
-	VADDPD    Z12, Z4, Z4
-	VMOVUPD.Z 64(DX), K1, Z12
-	VADDPD    Z12, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z12
-	VADDPD    Z12, Z6, Z6
-	VMOVUPD.Z 64(DX), K1, Z12
-	VADDPD    Z12, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z12
-	VADDPD    Z12, Z8, Z8
-	VMOVUPD.Z 64(DX), K1, Z12
-	VADDPD    Z12, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z12
-	VADDPD    Z12, Z10, Z10
-	VMOVUPD.Z 64(DX), K1, Z12
-	VADDPD    Z12, Z11, Z11
+	TESTQ  DX, DX
+	JZ     added240
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, Z2
+	VADDPD 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, Z4
+	VADDPD 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, Z6
+	VADDPD 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, Z8
+	VADDPD 64(DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPD (DX), Z10, Z10
+	VADDPD 64(DX), Z11, K1, Z11
 
 added240:
 	CMPQ   112(AX), $0x00
@@ -16631,6 +16455,9 @@ partial242:
 	MOVQ         56(AX), R10
 	DECQ         R11
 	JNZ          partial242
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled243
 	VBROADCASTSD 80(AX), Z14
 	VMULPD       Z14, Z0, Z0
 	VMULPD       Z14, Z1, Z1
@@ -16646,65 +16473,53 @@ partial242:
 	VMULPD       Z14, Z11, Z11
 	VMULPD       Z14, Z12, Z12
 	VMULPD       Z14, Z13, Z13
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased243
-	VMOVUPD      (CX), Z14
-	VADDPD       Z14, Z0, Z0
-	VADDPD       Z14, Z2, Z2
-	VADDPD       Z14, Z4, Z4
-	VADDPD       Z14, Z6, Z6
-	VADDPD       Z14, Z8, Z8
-	VADDPD       Z14, Z10, Z10
-	VADDPD       Z14, Z12, Z12
-	VMOVUPD.Z    64(CX), K1, Z14
-	VADDPD       Z14, Z1, Z1
-	VADDPD       Z14, Z3, Z3
-	VADDPD       Z14, Z5, Z5
-	VADDPD       Z14, Z7, Z7
-	VADDPD       Z14, Z9, Z9
-	VADDPD       Z14, Z11, Z11
-	VADDPD       Z14, Z13, Z13
+
+scaled243:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased243
+	VMOVUPD   (CX), Z14
+	VADDPD    Z14, Z0, Z0
+	VADDPD    Z14, Z2, Z2
+	VADDPD    Z14, Z4, Z4
+	VADDPD    Z14, Z6, Z6
+	VADDPD    Z14, Z8, Z8
+	VADDPD    Z14, Z10, Z10
+	VADDPD    Z14, Z12, Z12
+	VMOVUPD.Z 64(CX), K1, Z14
+	VADDPD    Z14, Z1, Z1
+	VADDPD    Z14, Z3, Z3
+	VADDPD    Z14, Z5, Z5
+	VADDPD    Z14, Z7, Z7
+	VADDPD    Z14, Z9, Z9
+	VADDPD    Z14, Z11, Z11
+	VADDPD    Z14, Z13, Z13
 
 biased243:
-	TESTQ     DX, DX
-	JZ        added243
-	VMOVUPD   (DX), Z14
-	VADDPD    Z14, Z0, Z0
-	VMOVUPD.Z 64(DX), K1, Z14
-	VADDPD    Z14, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z14
-	VADDPD    Z14, Z2, Z2
-	VMOVUPD.Z 64(DX), K1, Z14
-	VADDPD    Z14, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z14
-	VADDPD    Z14, Z4, Z4
-	VMOVUPD.Z 64(DX), K1, Z14
-	VADDPD    Z14, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z14
-	VADDPD    Z14, Z6, Z6
-	VMOVUPD.Z 64(DX), K1, Z14
-	VADDPD    Z14, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z14
-	VADDPD    Z14, Z8, Z8
-	VMOVUPD.Z 64(DX), K1, Z14
-	VADDPD    Z14, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z14
-	VADDPD    Z14, Z10, Z10
-	VMOVUPD.Z 64(DX), K1, Z14
-	VADDPD    Z14, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z14
-	VADDPD    Z14, Z12, Z12
-	VMOVUPD.Z 64(DX), K1, Z14
-	VADDPD    Z14, Z13, Z13
+	TESTQ  DX, DX
+	JZ     added243
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, Z2
+	VADDPD 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, Z4
+	VADDPD 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, Z6
+	VADDPD 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, Z8
+	VADDPD 64(DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPD (DX), Z10, Z10
+	VADDPD 64(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPD (DX), Z12, Z12
+	VADDPD 64(DX), Z13, K1, Z13
 
 added243:
 	CMPQ   112(AX), $0x00
@@ -16853,6 +16668,9 @@ partial245:
 	MOVQ         56(AX), R10
 	DECQ         R11
 	JNZ          partial245
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled246
 	VBROADCASTSD 80(AX), Z16
 	VMULPD       Z16, Z0, Z0
 	VMULPD       Z16, Z1, Z1
@@ -16870,72 +16688,58 @@ partial245:
 	VMULPD       Z16, Z13, Z13
 	VMULPD       Z16, Z14, Z14
 	VMULPD       Z16, Z15, Z15
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased246
-	VMOVUPD      (CX), Z16
-	VADDPD       Z16, Z0, Z0
-	VADDPD       Z16, Z2, Z2
-	VADDPD       Z16, Z4, Z4
-	VADDPD       Z16, Z6, Z6
-	VADDPD       Z16, Z8, Z8
-	VADDPD       Z16, Z10, Z10
-	VADDPD       Z16, Z12, Z12
-	VADDPD       Z16, Z14, Z14
-	VMOVUPD.Z    64(CX), K1, Z16
-	VADDPD       Z16, Z1, Z1
-	VADDPD       Z16, Z3, Z3
-	VADDPD       Z16, Z5, Z5
-	VADDPD       Z16, Z7, Z7
-	VADDPD       Z16, Z9, Z9
-	VADDPD       Z16, Z11, Z11
-	VADDPD       Z16, Z13, Z13
-	VADDPD       Z16, Z15, Z15
+
+scaled246:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased246
+	VMOVUPD   (CX), Z16
+	VADDPD    Z16, Z0, Z0
+	VADDPD    Z16, Z2, Z2
+	VADDPD    Z16, Z4, Z4
+	VADDPD    Z16, Z6, Z6
+	VADDPD    Z16, Z8, Z8
+	VADDPD    Z16, Z10, Z10
+	VADDPD    Z16, Z12, Z12
+	VADDPD    Z16, Z14, Z14
+	VMOVUPD.Z 64(CX), K1, Z16
+	VADDPD    Z16, Z1, Z1
+	VADDPD    Z16, Z3, Z3
+	VADDPD    Z16, Z5, Z5
+	VADDPD    Z16, Z7, Z7
+	VADDPD    Z16, Z9, Z9
+	VADDPD    Z16, Z11, Z11
+	VADDPD    Z16, Z13, Z13
+	VADDPD    Z16, Z15, Z15
 
 biased246:
-	TESTQ     DX, DX
-	JZ        added246
-	VMOVUPD   (DX), Z16
-	VADDPD    Z16, Z0, Z0
-	VMOVUPD.Z 64(DX), K1, Z16
-	VADDPD    Z16, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z16
-	VADDPD    Z16, Z2, Z2
-	VMOVUPD.Z 64(DX), K1, Z16
-	VADDPD    Z16, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z16
-	VADDPD    Z16, Z4, Z4
-	VMOVUPD.Z 64(DX), K1, Z16
-	VADDPD    Z16, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z16
-	VADDPD    Z16, Z6, Z6
-	VMOVUPD.Z 64(DX), K1, Z16
-	VADDPD    Z16, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z16
-	VADDPD    Z16, Z8, Z8
-	VMOVUPD.Z 64(DX), K1, Z16
-	VADDPD    Z16, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z16
-	VADDPD    Z16, Z10, Z10
-	VMOVUPD.Z 64(DX), K1, Z16
-	VADDPD    Z16, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z16
-	VADDPD    Z16, Z12, Z12
-	VMOVUPD.Z 64(DX), K1, Z16
-	VADDPD    Z16, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z16
-	VADDPD    Z16, Z14, Z14
-	VMOVUPD.Z 64(DX), K1, Z16
-	VADDPD    Z16, Z15, Z15
+	TESTQ  DX, DX
+	JZ     added246
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, Z2
+	VADDPD 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, Z4
+	VADDPD 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, Z6
+	VADDPD 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, Z8
+	VADDPD 64(DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPD (DX), Z10, Z10
+	VADDPD 64(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPD (DX), Z12, Z12
+	VADDPD 64(DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPD (DX), Z14, Z14
+	VADDPD 64(DX), Z15, K1, Z15
 
 added246:
 	CMPQ   112(AX), $0x00
@@ -17097,6 +16901,9 @@ partial248:
 	MOVQ         56(AX), R10
 	DECQ         R11
 	JNZ          partial248
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled249
 	VBROADCASTSD 80(AX), Z18
 	VMULPD       Z18, Z0, Z0
 	VMULPD       Z18, Z1, Z1
@@ -17116,79 +16923,63 @@ partial248:
 	VMULPD       Z18, Z15, Z15
 	VMULPD       Z18, Z16, Z16
 	VMULPD       Z18, Z17, Z17
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased249
-	VMOVUPD      (CX), Z18
-	VADDPD       Z18, Z0, Z0
-	VADDPD       Z18, Z2, Z2
-	VADDPD       Z18, Z4, Z4
-	VADDPD       Z18, Z6, Z6
-	VADDPD       Z18, Z8, Z8
-	VADDPD       Z18, Z10, Z10
-	VADDPD       Z18, Z12, Z12
-	VADDPD       Z18, Z14, Z14
-	VADDPD       Z18, Z16, Z16
-	VMOVUPD.Z    64(CX), K1, Z18
-	VADDPD       Z18, Z1, Z1
-	VADDPD       Z18, Z3, Z3
-	VADDPD       Z18, Z5, Z5
-	VADDPD       Z18, Z7, Z7
-	VADDPD       Z18, Z9, Z9
-	VADDPD       Z18, Z11, Z11
-	VADDPD       Z18, Z13, Z13
-	VADDPD       Z18, Z15, Z15
-	VADDPD       Z18, Z17, Z17
+
+scaled249:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased249
+	VMOVUPD   (CX), Z18
+	VADDPD    Z18, Z0, Z0
+	VADDPD    Z18, Z2, Z2
+	VADDPD    Z18, Z4, Z4
+	VADDPD    Z18, Z6, Z6
+	VADDPD    Z18, Z8, Z8
+	VADDPD    Z18, Z10, Z10
+	VADDPD    Z18, Z12, Z12
+	VADDPD    Z18, Z14, Z14
+	VADDPD    Z18, Z16, Z16
+	VMOVUPD.Z 64(CX), K1, Z18
+	VADDPD    Z18, Z1, Z1
+	VADDPD    Z18, Z3, Z3
+	VADDPD    Z18, Z5, Z5
+	VADDPD    Z18, Z7, Z7
+	VADDPD    Z18, Z9, Z9
+	VADDPD    Z18, Z11, Z11
+	VADDPD    Z18, Z13, Z13
+	VADDPD    Z18, Z15, Z15
+	VADDPD    Z18, Z17, Z17
 
 biased249:
-	TESTQ     DX, DX
-	JZ        added249
-	VMOVUPD   (DX), Z18
-	VADDPD    Z18, Z0, Z0
-	VMOVUPD.Z 64(DX), K1, Z18
-	VADDPD    Z18, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z18
-	VADDPD    Z18, Z2, Z2
-	VMOVUPD.Z 64(DX), K1, Z18
-	VADDPD    Z18, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z18
-	VADDPD    Z18, Z4, Z4
-	VMOVUPD.Z 64(DX), K1, Z18
-	VADDPD    Z18, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z18
-	VADDPD    Z18, Z6, Z6
-	VMOVUPD.Z 64(DX), K1, Z18
-	VADDPD    Z18, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z18
-	VADDPD    Z18, Z8, Z8
-	VMOVUPD.Z 64(DX), K1, Z18
-	VADDPD    Z18, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z18
-	VADDPD    Z18, Z10, Z10
-	VMOVUPD.Z 64(DX), K1, Z18
-	VADDPD    Z18, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z18
-	VADDPD    Z18, Z12, Z12
-	VMOVUPD.Z 64(DX), K1, Z18
-	VADDPD    Z18, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z18
-	VADDPD    Z18, Z14, Z14
-	VMOVUPD.Z 64(DX), K1, Z18
-	VADDPD    Z18, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z18
-	VADDPD    Z18, Z16, Z16
-	VMOVUPD.Z 64(DX), K1, Z18
-	VADDPD    Z18, Z17, Z17
+	TESTQ  DX, DX
+	JZ     added249
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, Z2
+	VADDPD 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, Z4
+	VADDPD 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, Z6
+	VADDPD 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, Z8
+	VADDPD 64(DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPD (DX), Z10, Z10
+	VADDPD 64(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPD (DX), Z12, Z12
+	VADDPD 64(DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPD (DX), Z14, Z14
+	VADDPD 64(DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPD (DX), Z16, Z16
+	VADDPD 64(DX), Z17, K1, Z17
 
 added249:
 	CMPQ   112(AX), $0x00
@@ -17363,6 +17154,9 @@ partial251:
 	MOVQ         56(AX), R10
 	DECQ         R11
 	JNZ          partial251
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled252
 	VBROADCASTSD 80(AX), Z20
 	VMULPD       Z20, Z0, Z0
 	VMULPD       Z20, Z1, Z1
@@ -17384,86 +17178,68 @@ partial251:
 	VMULPD       Z20, Z17, Z17
 	VMULPD       Z20, Z18, Z18
 	VMULPD       Z20, Z19, Z19
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased252
-	VMOVUPD      (CX), Z20
-	VADDPD       Z20, Z0, Z0
-	VADDPD       Z20, Z2, Z2
-	VADDPD       Z20, Z4, Z4
-	VADDPD       Z20, Z6, Z6
-	VADDPD       Z20, Z8, Z8
-	VADDPD       Z20, Z10, Z10
-	VADDPD       Z20, Z12, Z12
-	VADDPD       Z20, Z14, Z14
-	VADDPD       Z20, Z16, Z16
-	VADDPD       Z20, Z18, Z18
-	VMOVUPD.Z    64(CX), K1, Z20
-	VADDPD       Z20, Z1, Z1
-	VADDPD       Z20, Z3, Z3
-	VADDPD       Z20, Z5, Z5
-	VADDPD       Z20, Z7, Z7
-	VADDPD       Z20, Z9, Z9
-	VADDPD       Z20, Z11, Z11
-	VADDPD       Z20, Z13, Z13
-	VADDPD       Z20, Z15, Z15
-	VADDPD       Z20, Z17, Z17
-	VADDPD       Z20, Z19, Z19
+
+scaled252:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased252
+	VMOVUPD   (CX), Z20
+	VADDPD    Z20, Z0, Z0
+	VADDPD    Z20, Z2, Z2
+	VADDPD    Z20, Z4, Z4
+	VADDPD    Z20, Z6, Z6
+	VADDPD    Z20, Z8, Z8
+	VADDPD    Z20, Z10, Z10
+	VADDPD    Z20, Z12, Z12
+	VADDPD    Z20, Z14, Z14
+	VADDPD    Z20, Z16, Z16
+	VADDPD    Z20, Z18, Z18
+	VMOVUPD.Z 64(CX), K1, Z20
+	VADDPD    Z20, Z1, Z1
+	VADDPD    Z20, Z3, Z3
+	VADDPD    Z20, Z5, Z5
+	VADDPD    Z20, Z7, Z7
+	VADDPD    Z20, Z9, Z9
+	VADDPD    Z20, Z11, Z11
+	VADDPD    Z20, Z13, Z13
+	VADDPD    Z20, Z15, Z15
+	VADDPD    Z20, Z17, Z17
+	VADDPD    Z20, Z19, Z19
 
 biased252:
-	TESTQ     DX, DX
-	JZ        added252
-	VMOVUPD   (DX), Z20
-	VADDPD    Z20, Z0, Z0
-	VMOVUPD.Z 64(DX), K1, Z20
-	VADDPD    Z20, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z20
-	VADDPD    Z20, Z2, Z2
-	VMOVUPD.Z 64(DX), K1, Z20
-	VADDPD    Z20, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z20
-	VADDPD    Z20, Z4, Z4
-	VMOVUPD.Z 64(DX), K1, Z20
-	VADDPD    Z20, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z20
-	VADDPD    Z20, Z6, Z6
-	VMOVUPD.Z 64(DX), K1, Z20
-	VADDPD    Z20, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z20
-	VADDPD    Z20, Z8, Z8
-	VMOVUPD.Z 64(DX), K1, Z20
-	VADDPD    Z20, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z20
-	VADDPD    Z20, Z10, Z10
-	VMOVUPD.Z 64(DX), K1, Z20
-	VADDPD    Z20, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z20
-	VADDPD    Z20, Z12, Z12
-	VMOVUPD.Z 64(DX), K1, Z20
-	VADDPD    Z20, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z20
-	VADDPD    Z20, Z14, Z14
-	VMOVUPD.Z 64(DX), K1, Z20
-	VADDPD    Z20, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z20
-	VADDPD    Z20, Z16, Z16
-	VMOVUPD.Z 64(DX), K1, Z20
-	VADDPD    Z20, Z17, Z17
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z20
-	VADDPD    Z20, Z18, Z18
-	VMOVUPD.Z 64(DX), K1, Z20
-	VADDPD    Z20, Z19, Z19
+	TESTQ  DX, DX
+	JZ     added252
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, Z2
+	VADDPD 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, Z4
+	VADDPD 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, Z6
+	VADDPD 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, Z8
+	VADDPD 64(DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPD (DX), Z10, Z10
+	VADDPD 64(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPD (DX), Z12, Z12
+	VADDPD 64(DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPD (DX), Z14, Z14
+	VADDPD 64(DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPD (DX), Z16, Z16
+	VADDPD 64(DX), Z17, K1, Z17
+	ADDQ   BX, DX
+	VADDPD (DX), Z18, Z18
+	VADDPD 64(DX), Z19, K1, Z19
 
 added252:
 	CMPQ   112(AX), $0x00
@@ -17655,6 +17431,9 @@ partial254:
 	MOVQ         56(AX), R11
 	DECQ         R12
 	JNZ          partial254
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled255
 	VBROADCASTSD 80(AX), Z22
 	VMULPD       Z22, Z0, Z0
 	VMULPD       Z22, Z1, Z1
@@ -17678,93 +17457,73 @@ partial254:
 	VMULPD       Z22, Z19, Z19
 	VMULPD       Z22, Z20, Z20
 	VMULPD       Z22, Z21, Z21
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased255
-	VMOVUPD      (CX), Z22
-	VADDPD       Z22, Z0, Z0
-	VADDPD       Z22, Z2, Z2
-	VADDPD       Z22, Z4, Z4
-	VADDPD       Z22, Z6, Z6
-	VADDPD       Z22, Z8, Z8
-	VADDPD       Z22, Z10, Z10
-	VADDPD       Z22, Z12, Z12
-	VADDPD       Z22, Z14, Z14
-	VADDPD       Z22, Z16, Z16
-	VADDPD       Z22, Z18, Z18
-	VADDPD       Z22, Z20, Z20
-	VMOVUPD.Z    64(CX), K1, Z22
-	VADDPD       Z22, Z1, Z1
-	VADDPD       Z22, Z3, Z3
-	VADDPD       Z22, Z5, Z5
-	VADDPD       Z22, Z7, Z7
-	VADDPD       Z22, Z9, Z9
-	VADDPD       Z22, Z11, Z11
-	VADDPD       Z22, Z13, Z13
-	VADDPD       Z22, Z15, Z15
-	VADDPD       Z22, Z17, Z17
-	VADDPD       Z22, Z19, Z19
-	VADDPD       Z22, Z21, Z21
+
+scaled255:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased255
+	VMOVUPD   (CX), Z22
+	VADDPD    Z22, Z0, Z0
+	VADDPD    Z22, Z2, Z2
+	VADDPD    Z22, Z4, Z4
+	VADDPD    Z22, Z6, Z6
+	VADDPD    Z22, Z8, Z8
+	VADDPD    Z22, Z10, Z10
+	VADDPD    Z22, Z12, Z12
+	VADDPD    Z22, Z14, Z14
+	VADDPD    Z22, Z16, Z16
+	VADDPD    Z22, Z18, Z18
+	VADDPD    Z22, Z20, Z20
+	VMOVUPD.Z 64(CX), K1, Z22
+	VADDPD    Z22, Z1, Z1
+	VADDPD    Z22, Z3, Z3
+	VADDPD    Z22, Z5, Z5
+	VADDPD    Z22, Z7, Z7
+	VADDPD    Z22, Z9, Z9
+	VADDPD    Z22, Z11, Z11
+	VADDPD    Z22, Z13, Z13
+	VADDPD    Z22, Z15, Z15
+	VADDPD    Z22, Z17, Z17
+	VADDPD    Z22, Z19, Z19
+	VADDPD    Z22, Z21, Z21
 
 biased255:
-	TESTQ     DX, DX
-	JZ        added255
-	VMOVUPD   (DX), Z22
-	VADDPD    Z22, Z0, Z0
-	VMOVUPD.Z 64(DX), K1, Z22
-	VADDPD    Z22, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z22
-	VADDPD    Z22, Z2, Z2
-	VMOVUPD.Z 64(DX), K1, Z22
-	VADDPD    Z22, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z22
-	VADDPD    Z22, Z4, Z4
-	VMOVUPD.Z 64(DX), K1, Z22
-	VADDPD    Z22, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z22
-	VADDPD    Z22, Z6, Z6
-	VMOVUPD.Z 64(DX), K1, Z22
-	VADDPD    Z22, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z22
-	VADDPD    Z22, Z8, Z8
-	VMOVUPD.Z 64(DX), K1, Z22
-	VADDPD    Z22, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z22
-	VADDPD    Z22, Z10, Z10
-	VMOVUPD.Z 64(DX), K1, Z22
-	VADDPD    Z22, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z22
-	VADDPD    Z22, Z12, Z12
-	VMOVUPD.Z 64(DX), K1, Z22
-	VADDPD    Z22, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z22
-	VADDPD    Z22, Z14, Z14
-	VMOVUPD.Z 64(DX), K1, Z22
-	VADDPD    Z22, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z22
-	VADDPD    Z22, Z16, Z16
-	VMOVUPD.Z 64(DX), K1, Z22
-	VADDPD    Z22, Z17, Z17
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z22
-	VADDPD    Z22, Z18, Z18
-	VMOVUPD.Z 64(DX), K1, Z22
-	VADDPD    Z22, Z19, Z19
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z22
-	VADDPD    Z22, Z20, Z20
-	VMOVUPD.Z 64(DX), K1, Z22
-	VADDPD    Z22, Z21, Z21
+	TESTQ  DX, DX
+	JZ     added255
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, Z2
+	VADDPD 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, Z4
+	VADDPD 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, Z6
+	VADDPD 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, Z8
+	VADDPD 64(DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPD (DX), Z10, Z10
+	VADDPD 64(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPD (DX), Z12, Z12
+	VADDPD 64(DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPD (DX), Z14, Z14
+	VADDPD 64(DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPD (DX), Z16, Z16
+	VADDPD 64(DX), Z17, K1, Z17
+	ADDQ   BX, DX
+	VADDPD (DX), Z18, Z18
+	VADDPD 64(DX), Z19, K1, Z19
+	ADDQ   BX, DX
+	VADDPD (DX), Z20, Z20
+	VADDPD 64(DX), Z21, K1, Z21
 
 added255:
 	CMPQ   112(AX), $0x00
@@ -17969,6 +17728,9 @@ partial257:
 	MOVQ         56(AX), R11
 	DECQ         R12
 	JNZ          partial257
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled258
 	VBROADCASTSD 80(AX), Z24
 	VMULPD       Z24, Z0, Z0
 	VMULPD       Z24, Z1, Z1
@@ -17994,100 +17756,78 @@ partial257:
 	VMULPD       Z24, Z21, Z21
 	VMULPD       Z24, Z22, Z22
 	VMULPD       Z24, Z23, Z23
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased258
-	VMOVUPD      (CX), Z24
-	VADDPD       Z24, Z0, Z0
-	VADDPD       Z24, Z2, Z2
-	VADDPD       Z24, Z4, Z4
-	VADDPD       Z24, Z6, Z6
-	VADDPD       Z24, Z8, Z8
-	VADDPD       Z24, Z10, Z10
-	VADDPD       Z24, Z12, Z12
-	VADDPD       Z24, Z14, Z14
-	VADDPD       Z24, Z16, Z16
-	VADDPD       Z24, Z18, Z18
-	VADDPD       Z24, Z20, Z20
-	VADDPD       Z24, Z22, Z22
-	VMOVUPD.Z    64(CX), K1, Z24
-	VADDPD       Z24, Z1, Z1
-	VADDPD       Z24, Z3, Z3
-	VADDPD       Z24, Z5, Z5
-	VADDPD       Z24, Z7, Z7
-	VADDPD       Z24, Z9, Z9
-	VADDPD       Z24, Z11, Z11
-	VADDPD       Z24, Z13, Z13
-	VADDPD       Z24, Z15, Z15
-	VADDPD       Z24, Z17, Z17
-	VADDPD       Z24, Z19, Z19
-	VADDPD       Z24, Z21, Z21
-	VADDPD       Z24, Z23, Z23
+
+scaled258:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased258
+	VMOVUPD   (CX), Z24
+	VADDPD    Z24, Z0, Z0
+	VADDPD    Z24, Z2, Z2
+	VADDPD    Z24, Z4, Z4
+	VADDPD    Z24, Z6, Z6
+	VADDPD    Z24, Z8, Z8
+	VADDPD    Z24, Z10, Z10
+	VADDPD    Z24, Z12, Z12
+	VADDPD    Z24, Z14, Z14
+	VADDPD    Z24, Z16, Z16
+	VADDPD    Z24, Z18, Z18
+	VADDPD    Z24, Z20, Z20
+	VADDPD    Z24, Z22, Z22
+	VMOVUPD.Z 64(CX), K1, Z24
+	VADDPD    Z24, Z1, Z1
+	VADDPD    Z24, Z3, Z3
+	VADDPD    Z24, Z5, Z5
+	VADDPD    Z24, Z7, Z7
+	VADDPD    Z24, Z9, Z9
+	VADDPD    Z24, Z11, Z11
+	VADDPD    Z24, Z13, Z13
+	VADDPD    Z24, Z15, Z15
+	VADDPD    Z24, Z17, Z17
+	VADDPD    Z24, Z19, Z19
+	VADDPD    Z24, Z21, Z21
+	VADDPD    Z24, Z23, Z23
 
 biased258:
-	TESTQ     DX, DX
-	JZ        added258
-	VMOVUPD   (DX), Z24
-	VADDPD    Z24, Z0, Z0
-	VMOVUPD.Z 64(DX), K1, Z24
-	VADDPD    Z24, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z24
-	VADDPD    Z24, Z2, Z2
-	VMOVUPD.Z 64(DX), K1, Z24
-	VADDPD    Z24, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z24
-	VADDPD    Z24, Z4, Z4
-	VMOVUPD.Z 64(DX), K1, Z24
-	VADDPD    Z24, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z24
-	VADDPD    Z24, Z6, Z6
-	VMOVUPD.Z 64(DX), K1, Z24
-	VADDPD    Z24, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z24
-	VADDPD    Z24, Z8, Z8
-	VMOVUPD.Z 64(DX), K1, Z24
-	VADDPD    Z24, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z24
-	VADDPD    Z24, Z10, Z10
-	VMOVUPD.Z 64(DX), K1, Z24
-	VADDPD    Z24, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z24
-	VADDPD    Z24, Z12, Z12
-	VMOVUPD.Z 64(DX), K1, Z24
-	VADDPD    Z24, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z24
-	VADDPD    Z24, Z14, Z14
-	VMOVUPD.Z 64(DX), K1, Z24
-	VADDPD    Z24, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z24
-	VADDPD    Z24, Z16, Z16
-	VMOVUPD.Z 64(DX), K1, Z24
-	VADDPD    Z24, Z17, Z17
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z24
-	VADDPD    Z24, Z18, Z18
-	VMOVUPD.Z 64(DX), K1, Z24
-	VADDPD    Z24, Z19, Z19
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z24
-	VADDPD    Z24, Z20, Z20
-	VMOVUPD.Z 64(DX), K1, Z24
-	VADDPD    Z24, Z21, Z21
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z24
-	VADDPD    Z24, Z22, Z22
-	VMOVUPD.Z 64(DX), K1, Z24
-	VADDPD    Z24, Z23, Z23
+	TESTQ  DX, DX
+	JZ     added258
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, Z2
+	VADDPD 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, Z4
+	VADDPD 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, Z6
+	VADDPD 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, Z8
+	VADDPD 64(DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPD (DX), Z10, Z10
+	VADDPD 64(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPD (DX), Z12, Z12
+	VADDPD 64(DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPD (DX), Z14, Z14
+	VADDPD 64(DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPD (DX), Z16, Z16
+	VADDPD 64(DX), Z17, K1, Z17
+	ADDQ   BX, DX
+	VADDPD (DX), Z18, Z18
+	VADDPD 64(DX), Z19, K1, Z19
+	ADDQ   BX, DX
+	VADDPD (DX), Z20, Z20
+	VADDPD 64(DX), Z21, K1, Z21
+	ADDQ   BX, DX
+	VADDPD (DX), Z22, Z22
+	VADDPD 64(DX), Z23, K1, Z23
 
 added258:
 	CMPQ   112(AX), $0x00
@@ -18305,6 +18045,9 @@ partial260:
 	MOVQ         56(AX), R11
 	DECQ         R12
 	JNZ          partial260
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled261
 	VBROADCASTSD 80(AX), Z26
 	VMULPD       Z26, Z0, Z0
 	VMULPD       Z26, Z1, Z1
@@ -18332,107 +18075,83 @@ partial260:
 	VMULPD       Z26, Z23, Z23
 	VMULPD       Z26, Z24, Z24
 	VMULPD       Z26, Z25, Z25
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased261
-	VMOVUPD      (CX), Z26
-	VADDPD       Z26, Z0, Z0
-	VADDPD       Z26, Z2, Z2
-	VADDPD       Z26, Z4, Z4
-	VADDPD       Z26, Z6, Z6
-	VADDPD       Z26, Z8, Z8
-	VADDPD       Z26, Z10, Z10
-	VADDPD       Z26, Z12, Z12
-	VADDPD       Z26, Z14, Z14
-	VADDPD       Z26, Z16, Z16
-	VADDPD       Z26, Z18, Z18
-	VADDPD       Z26, Z20, Z20
-	VADDPD       Z26, Z22, Z22
-	VADDPD       Z26, Z24, Z24
-	VMOVUPD.Z    64(CX), K1, Z26
-	VADDPD       Z26, Z1, Z1
-	VADDPD       Z26, Z3, Z3
-	VADDPD       Z26, Z5, Z5
-	VADDPD       Z26, Z7, Z7
-	VADDPD       Z26, Z9, Z9
-	VADDPD       Z26, Z11, Z11
-	VADDPD       Z26, Z13, Z13
-	VADDPD       Z26, Z15, Z15
-	VADDPD       Z26, Z17, Z17
-	VADDPD       Z26, Z19, Z19
-	VADDPD       Z26, Z21, Z21
-	VADDPD       Z26, Z23, Z23
-	VADDPD       Z26, Z25, Z25
+
+scaled261:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased261
+	VMOVUPD   (CX), Z26
+	VADDPD    Z26, Z0, Z0
+	VADDPD    Z26, Z2, Z2
+	VADDPD    Z26, Z4, Z4
+	VADDPD    Z26, Z6, Z6
+	VADDPD    Z26, Z8, Z8
+	VADDPD    Z26, Z10, Z10
+	VADDPD    Z26, Z12, Z12
+	VADDPD    Z26, Z14, Z14
+	VADDPD    Z26, Z16, Z16
+	VADDPD    Z26, Z18, Z18
+	VADDPD    Z26, Z20, Z20
+	VADDPD    Z26, Z22, Z22
+	VADDPD    Z26, Z24, Z24
+	VMOVUPD.Z 64(CX), K1, Z26
+	VADDPD    Z26, Z1, Z1
+	VADDPD    Z26, Z3, Z3
+	VADDPD    Z26, Z5, Z5
+	VADDPD    Z26, Z7, Z7
+	VADDPD    Z26, Z9, Z9
+	VADDPD    Z26, Z11, Z11
+	VADDPD    Z26, Z13, Z13
+	VADDPD    Z26, Z15, Z15
+	VADDPD    Z26, Z17, Z17
+	VADDPD    Z26, Z19, Z19
+	VADDPD    Z26, Z21, Z21
+	VADDPD    Z26, Z23, Z23
+	VADDPD    Z26, Z25, Z25
 
 biased261:
-	TESTQ     DX, DX
-	JZ        added261
-	VMOVUPD   (DX), Z26
-	VADDPD    Z26, Z0, Z0
-	VMOVUPD.Z 64(DX), K1, Z26
-	VADDPD    Z26, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z26
-	VADDPD    Z26, Z2, Z2
-	VMOVUPD.Z 64(DX), K1, Z26
-	VADDPD    Z26, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z26
-	VADDPD    Z26, Z4, Z4
-	VMOVUPD.Z 64(DX), K1, Z26
-	VADDPD    Z26, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z26
-	VADDPD    Z26, Z6, Z6
-	VMOVUPD.Z 64(DX), K1, Z26
-	VADDPD    Z26, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z26
-	VADDPD    Z26, Z8, Z8
-	VMOVUPD.Z 64(DX), K1, Z26
-	VADDPD    Z26, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z26
-	VADDPD    Z26, Z10, Z10
-	VMOVUPD.Z 64(DX), K1, Z26
-	VADDPD    Z26, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z26
-	VADDPD    Z26, Z12, Z12
-	VMOVUPD.Z 64(DX), K1, Z26
-	VADDPD    Z26, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z26
-	VADDPD    Z26, Z14, Z14
-	VMOVUPD.Z 64(DX), K1, Z26
-	VADDPD    Z26, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z26
-	VADDPD    Z26, Z16, Z16
-	VMOVUPD.Z 64(DX), K1, Z26
-	VADDPD    Z26, Z17, Z17
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z26
-	VADDPD    Z26, Z18, Z18
-	VMOVUPD.Z 64(DX), K1, Z26
-	VADDPD    Z26, Z19, Z19
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z26
-	VADDPD    Z26, Z20, Z20
-	VMOVUPD.Z 64(DX), K1, Z26
-	VADDPD    Z26, Z21, Z21
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z26
-	VADDPD    Z26, Z22, Z22
-	VMOVUPD.Z 64(DX), K1, Z26
-	VADDPD    Z26, Z23, Z23
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z26
-	VADDPD    Z26, Z24, Z24
-	VMOVUPD.Z 64(DX), K1, Z26
-	VADDPD    Z26, Z25, Z25
+	TESTQ  DX, DX
+	JZ     added261
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, Z2
+	VADDPD 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, Z4
+	VADDPD 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, Z6
+	VADDPD 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, Z8
+	VADDPD 64(DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPD (DX), Z10, Z10
+	VADDPD 64(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPD (DX), Z12, Z12
+	VADDPD 64(DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPD (DX), Z14, Z14
+	VADDPD 64(DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPD (DX), Z16, Z16
+	VADDPD 64(DX), Z17, K1, Z17
+	ADDQ   BX, DX
+	VADDPD (DX), Z18, Z18
+	VADDPD 64(DX), Z19, K1, Z19
+	ADDQ   BX, DX
+	VADDPD (DX), Z20, Z20
+	VADDPD 64(DX), Z21, K1, Z21
+	ADDQ   BX, DX
+	VADDPD (DX), Z22, Z22
+	VADDPD 64(DX), Z23, K1, Z23
+	ADDQ   BX, DX
+	VADDPD (DX), Z24, Z24
+	VADDPD 64(DX), Z25, K1, Z25
 
 added261:
 	CMPQ   112(AX), $0x00
@@ -18663,6 +18382,9 @@ partial263:
 	MOVQ         56(AX), R11
 	DECQ         R12
 	JNZ          partial263
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled264
 	VBROADCASTSD 80(AX), Z28
 	VMULPD       Z28, Z0, Z0
 	VMULPD       Z28, Z1, Z1
@@ -18692,114 +18414,88 @@ partial263:
 	VMULPD       Z28, Z25, Z25
 	VMULPD       Z28, Z26, Z26
 	VMULPD       Z28, Z27, Z27
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased264
-	VMOVUPD      (CX), Z28
-	VADDPD       Z28, Z0, Z0
-	VADDPD       Z28, Z2, Z2
-	VADDPD       Z28, Z4, Z4
-	VADDPD       Z28, Z6, Z6
-	VADDPD       Z28, Z8, Z8
-	VADDPD       Z28, Z10, Z10
-	VADDPD       Z28, Z12, Z12
-	VADDPD       Z28, Z14, Z14
-	VADDPD       Z28, Z16, Z16
-	VADDPD       Z28, Z18, Z18
-	VADDPD       Z28, Z20, Z20
-	VADDPD       Z28, Z22, Z22
-	VADDPD       Z28, Z24, Z24
-	VADDPD       Z28, Z26, Z26
-	VMOVUPD.Z    64(CX), K1, Z28
-	VADDPD       Z28, Z1, Z1
-	VADDPD       Z28, Z3, Z3
-	VADDPD       Z28, Z5, Z5
-	VADDPD       Z28, Z7, Z7
-	VADDPD       Z28, Z9, Z9
-	VADDPD       Z28, Z11, Z11
-	VADDPD       Z28, Z13, Z13
-	VADDPD       Z28, Z15, Z15
-	VADDPD       Z28, Z17, Z17
-	VADDPD       Z28, Z19, Z19
-	VADDPD       Z28, Z21, Z21
-	VADDPD       Z28, Z23, Z23
-	VADDPD       Z28, Z25, Z25
-	VADDPD       Z28, Z27, Z27
+
+scaled264:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased264
+	VMOVUPD   (CX), Z28
+	VADDPD    Z28, Z0, Z0
+	VADDPD    Z28, Z2, Z2
+	VADDPD    Z28, Z4, Z4
+	VADDPD    Z28, Z6, Z6
+	VADDPD    Z28, Z8, Z8
+	VADDPD    Z28, Z10, Z10
+	VADDPD    Z28, Z12, Z12
+	VADDPD    Z28, Z14, Z14
+	VADDPD    Z28, Z16, Z16
+	VADDPD    Z28, Z18, Z18
+	VADDPD    Z28, Z20, Z20
+	VADDPD    Z28, Z22, Z22
+	VADDPD    Z28, Z24, Z24
+	VADDPD    Z28, Z26, Z26
+	VMOVUPD.Z 64(CX), K1, Z28
+	VADDPD    Z28, Z1, Z1
+	VADDPD    Z28, Z3, Z3
+	VADDPD    Z28, Z5, Z5
+	VADDPD    Z28, Z7, Z7
+	VADDPD    Z28, Z9, Z9
+	VADDPD    Z28, Z11, Z11
+	VADDPD    Z28, Z13, Z13
+	VADDPD    Z28, Z15, Z15
+	VADDPD    Z28, Z17, Z17
+	VADDPD    Z28, Z19, Z19
+	VADDPD    Z28, Z21, Z21
+	VADDPD    Z28, Z23, Z23
+	VADDPD    Z28, Z25, Z25
+	VADDPD    Z28, Z27, Z27
 
 biased264:
-	TESTQ     DX, DX
-	JZ        added264
-	VMOVUPD   (DX), Z28
-	VADDPD    Z28, Z0, Z0
-	VMOVUPD.Z 64(DX), K1, Z28
-	VADDPD    Z28, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z28
-	VADDPD    Z28, Z2, Z2
-	VMOVUPD.Z 64(DX), K1, Z28
-	VADDPD    Z28, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z28
-	VADDPD    Z28, Z4, Z4
-	VMOVUPD.Z 64(DX), K1, Z28
-	VADDPD    Z28, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z28
-	VADDPD    Z28, Z6, Z6
-	VMOVUPD.Z 64(DX), K1, Z28
-	VADDPD    Z28, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z28
-	VADDPD    Z28, Z8, Z8
-	VMOVUPD.Z 64(DX), K1, Z28
-	VADDPD    Z28, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z28
-	VADDPD    Z28, Z10, Z10
-	VMOVUPD.Z 64(DX), K1, Z28
-	VADDPD    Z28, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z28
-	VADDPD    Z28, Z12, Z12
-	VMOVUPD.Z 64(DX), K1, Z28
-	VADDPD    Z28, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z28
-	VADDPD    Z28, Z14, Z14
-	VMOVUPD.Z 64(DX), K1, Z28
-	VADDPD    Z28, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z28
-	VADDPD    Z28, Z16, Z16
-	VMOVUPD.Z 64(DX), K1, Z28
-	VADDPD    Z28, Z17, Z17
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z28
-	VADDPD    Z28, Z18, Z18
-	VMOVUPD.Z 64(DX), K1, Z28
-	VADDPD    Z28, Z19, Z19
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z28
-	VADDPD    Z28, Z20, Z20
-	VMOVUPD.Z 64(DX), K1, Z28
-	VADDPD    Z28, Z21, Z21
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z28
-	VADDPD    Z28, Z22, Z22
-	VMOVUPD.Z 64(DX), K1, Z28
-	VADDPD    Z28, Z23, Z23
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z28
-	VADDPD    Z28, Z24, Z24
-	VMOVUPD.Z 64(DX), K1, Z28
-	VADDPD    Z28, Z25, Z25
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z28
-	VADDPD    Z28, Z26, Z26
-	VMOVUPD.Z 64(DX), K1, Z28
-	VADDPD    Z28, Z27, Z27
+	TESTQ  DX, DX
+	JZ     added264
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, Z2
+	VADDPD 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, Z4
+	VADDPD 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, Z6
+	VADDPD 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, Z8
+	VADDPD 64(DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPD (DX), Z10, Z10
+	VADDPD 64(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPD (DX), Z12, Z12
+	VADDPD 64(DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPD (DX), Z14, Z14
+	VADDPD 64(DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPD (DX), Z16, Z16
+	VADDPD 64(DX), Z17, K1, Z17
+	ADDQ   BX, DX
+	VADDPD (DX), Z18, Z18
+	VADDPD 64(DX), Z19, K1, Z19
+	ADDQ   BX, DX
+	VADDPD (DX), Z20, Z20
+	VADDPD 64(DX), Z21, K1, Z21
+	ADDQ   BX, DX
+	VADDPD (DX), Z22, Z22
+	VADDPD 64(DX), Z23, K1, Z23
+	ADDQ   BX, DX
+	VADDPD (DX), Z24, Z24
+	VADDPD 64(DX), Z25, K1, Z25
+	ADDQ   BX, DX
+	VADDPD (DX), Z26, Z26
+	VADDPD 64(DX), Z27, K1, Z27
 
 added264:
 	CMPQ   112(AX), $0x00
@@ -18950,26 +18646,29 @@ summed265:
 	VADDPD       Z5, Z1, Z1
 	VADDPD       Z6, Z0, Z0
 	VADDPD       Z7, Z1, Z1
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled266
 	VBROADCASTSD 80(AX), Z2
 	VMULPD       Z2, Z0, Z0
 	VMULPD       Z2, Z1, Z1
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased266
-	VMOVUPD      (CX), Z2
-	VADDPD       Z2, Z0, Z0
-	VMOVUPD.Z    64(CX), K1, Z2
-	VADDPD       Z2, Z1, Z1
+
+scaled266:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased266
+	VMOVUPD   (CX), Z2
+	VADDPD    Z2, Z0, Z0
+	VMOVUPD.Z 64(CX), K1, Z2
+	VADDPD    Z2, Z1, Z1
 
 biased266:
-	TESTQ     DX, DX
-	JZ        added266
-	VMOVUPD   (DX), Z2
-	VADDPD    Z2, Z0, Z0
-	VMOVUPD.Z 64(DX), K1, Z2
-	VADDPD    Z2, Z1, Z1
+	TESTQ  DX, DX
+	JZ     added266
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, K1, Z1
 
 added266:
 	CMPQ   112(AX), $0x00
@@ -19056,35 +18755,36 @@ summed267:
 	VADDPD       Z5, Z1, Z1
 	VADDPD       Z6, Z2, Z2
 	VADDPD       Z7, Z3, Z3
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled268
 	VBROADCASTSD 80(AX), Z4
 	VMULPD       Z4, Z0, Z0
 	VMULPD       Z4, Z1, Z1
 	VMULPD       Z4, Z2, Z2
 	VMULPD       Z4, Z3, Z3
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased268
-	VMOVUPD      (CX), Z4
-	VADDPD       Z4, Z0, Z0
-	VADDPD       Z4, Z2, Z2
-	VMOVUPD.Z    64(CX), K1, Z4
-	VADDPD       Z4, Z1, Z1
-	VADDPD       Z4, Z3, Z3
+
+scaled268:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased268
+	VMOVUPD   (CX), Z4
+	VADDPD    Z4, Z0, Z0
+	VADDPD    Z4, Z2, Z2
+	VMOVUPD.Z 64(CX), K1, Z4
+	VADDPD    Z4, Z1, Z1
+	VADDPD    Z4, Z3, Z3
 
 biased268:
-	TESTQ     DX, DX
-	JZ        added268
-	VMOVUPD   (DX), Z4
-	VADDPD    Z4, Z0, Z0
-	VMOVUPD.Z 64(DX), K1, Z4
-	VADDPD    Z4, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z4
-	VADDPD    Z4, Z2, Z2
-	VMOVUPD.Z 64(DX), K1, Z4
-	VADDPD    Z4, Z3, Z3
+	TESTQ  DX, DX
+	JZ     added268
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, Z2
+	VADDPD 64(DX), Z3, K1, Z3
 
 added268:
 	CMPQ   112(AX), $0x00
@@ -19149,26 +18849,29 @@ partial269:
 	MOVQ         56(AX), DI
 	DECQ         R8
 	JNZ          partial269
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled270
 	VBROADCASTSD 80(AX), Z2
 	VMULPD       Z2, Z0, Z0
 	VMULPD       Z2, Z1, Z1
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased270
-	VMOVUPD      (CX), Z2
-	VADDPD       Z2, Z0, Z0
-	VMOVUPD.Z    64(CX), K1, Z2
-	VADDPD       Z2, Z1, Z1
+
+scaled270:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased270
+	VMOVUPD   (CX), Z2
+	VADDPD    Z2, Z0, Z0
+	VMOVUPD.Z 64(CX), K1, Z2
+	VADDPD    Z2, Z1, Z1
 
 biased270:
-	TESTQ     DX, DX
-	JZ        added270
-	VMOVUPD   (DX), Z2
-	VADDPD    Z2, Z0, Z0
-	VMOVUPD.Z 64(DX), K1, Z2
-	VADDPD    Z2, Z1, Z1
+	TESTQ  DX, DX
+	JZ     added270
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, K1, Z1
 
 added270:
 	CMPQ   112(AX), $0x00
@@ -19233,35 +18936,36 @@ partial271:
 	MOVQ         56(AX), R8
 	DECQ         R9
 	JNZ          partial271
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled272
 	VBROADCASTSD 80(AX), Z4
 	VMULPD       Z4, Z0, Z0
 	VMULPD       Z4, Z1, Z1
 	VMULPD       Z4, Z2, Z2
 	VMULPD       Z4, Z3, Z3
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased272
-	VMOVUPD      (CX), Z4
-	VADDPD       Z4, Z0, Z0
-	VADDPD       Z4, Z2, Z2
-	VMOVUPD.Z    64(CX), K1, Z4
-	VADDPD       Z4, Z1, Z1
-	VADDPD       Z4, Z3, Z3
+
+scaled272:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased272
+	VMOVUPD   (CX), Z4
+	VADDPD    Z4, Z0, Z0
+	VADDPD    Z4, Z2, Z2
+	VMOVUPD.Z 64(CX), K1, Z4
+	VADDPD    Z4, Z1, Z1
+	VADDPD    Z4, Z3, Z3
 
 biased272:
-	TESTQ     DX, DX
-	JZ        added272
-	VMOVUPD   (DX), Z4
-	VADDPD    Z4, Z0, Z0
-	VMOVUPD.Z 64(DX), K1, Z4
-	VADDPD    Z4, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z4
-	VADDPD    Z4, Z2, Z2
-	VMOVUPD.Z 64(DX), K1, Z4
-	VADDPD    Z4, Z3, Z3
+	TESTQ  DX, DX
+	JZ     added272
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, Z2
+	VADDPD 64(DX), Z3, K1, Z3
 
 added272:
 	CMPQ   112(AX), $0x00
@@ -19350,6 +19054,9 @@ partial274:
 	MOVQ         56(AX), R8
 	DECQ         R9
 	JNZ          partial274
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled275
 	VBROADCASTSD 80(AX), Z6
 	VMULPD       Z6, Z0, Z0
 	VMULPD       Z6, Z1, Z1
@@ -19357,37 +19064,33 @@ partial274:
 	VMULPD       Z6, Z3, Z3
 	VMULPD       Z6, Z4, Z4
 	VMULPD       Z6, Z5, Z5
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased275
-	VMOVUPD      (CX), Z6
-	VADDPD       Z6, Z0, Z0
-	VADDPD       Z6, Z2, Z2
-	VADDPD       Z6, Z4, Z4
-	VMOVUPD.Z    64(CX), K1, Z6
-	VADDPD       Z6, Z1, Z1
-	VADDPD       Z6, Z3, Z3
-	VADDPD       Z6, Z5, Z5
+
+scaled275:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased275
+	VMOVUPD   (CX), Z6
+	VADDPD    Z6, Z0, Z0
+	VADDPD    Z6, Z2, Z2
+	VADDPD    Z6, Z4, Z4
+	VMOVUPD.Z 64(CX), K1, Z6
+	VADDPD    Z6, Z1, Z1
+	VADDPD    Z6, Z3, Z3
+	VADDPD    Z6, Z5, Z5
 
 biased275:
-	TESTQ     DX, DX
-	JZ        added275
-	VMOVUPD   (DX), Z6
-	VADDPD    Z6, Z0, Z0
-	VMOVUPD.Z 64(DX), K1, Z6
-	VADDPD    Z6, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z6
-	VADDPD    Z6, Z2, Z2
-	VMOVUPD.Z 64(DX), K1, Z6
-	VADDPD    Z6, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z6
-	VADDPD    Z6, Z4, Z4
-	VMOVUPD.Z 64(DX), K1, Z6
-	VADDPD    Z6, Z5, Z5
+	TESTQ  DX, DX
+	JZ     added275
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, Z2
+	VADDPD 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, Z4
+	VADDPD 64(DX), Z5, K1, Z5
 
 added275:
 	CMPQ   112(AX), $0x00
@@ -19490,6 +19193,9 @@ partial277:
 	MOVQ         56(AX), R9
 	DECQ         R10
 	JNZ          partial277
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled278
 	VBROADCASTSD 80(AX), Z8
 	VMULPD       Z8, Z0, Z0
 	VMULPD       Z8, Z1, Z1
@@ -19499,44 +19205,38 @@ partial277:
 	VMULPD       Z8, Z5, Z5
 	VMULPD       Z8, Z6, Z6
 	VMULPD       Z8, Z7, Z7
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased278
-	VMOVUPD      (CX), Z8
-	VADDPD       Z8, Z0, Z0
-	VADDPD       Z8, Z2, Z2
-	VADDPD       Z8, Z4, Z4
-	VADDPD       Z8, Z6, Z6
-	VMOVUPD.Z    64(CX), K1, Z8
-	VADDPD       Z8, Z1, Z1
-	VADDPD       Z8, Z3, Z3
-	VADDPD       Z8, Z5, Z5
-	VADDPD       Z8, Z7, Z7
+
+scaled278:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased278
+	VMOVUPD   (CX), Z8
+	VADDPD    Z8, Z0, Z0
+	VADDPD    Z8, Z2, Z2
+	VADDPD    Z8, Z4, Z4
+	VADDPD    Z8, Z6, Z6
+	VMOVUPD.Z 64(CX), K1, Z8
+	VADDPD    Z8, Z1, Z1
+	VADDPD    Z8, Z3, Z3
+	VADDPD    Z8, Z5, Z5
+	VADDPD    Z8, Z7, Z7
 
 biased278:
-	TESTQ     DX, DX
-	JZ        added278
-	VMOVUPD   (DX), Z8
-	VADDPD    Z8, Z0, Z0
-	VMOVUPD.Z 64(DX), K1, Z8
-	VADDPD    Z8, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z8
-	VADDPD    Z8, Z2, Z2
-	VMOVUPD.Z 64(DX), K1, Z8
-	VADDPD    Z8, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z8
-	VADDPD    Z8, Z4, Z4
-	VMOVUPD.Z 64(DX), K1, Z8
-	VADDPD    Z8, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z8
-	VADDPD    Z8, Z6, Z6
-	VMOVUPD.Z 64(DX), K1, Z8
-	VADDPD    Z8, Z7, Z7
+	TESTQ  DX, DX
+	JZ     added278
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, Z2
+	VADDPD 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, Z4
+	VADDPD 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, Z6
+	VADDPD 64(DX), Z7, K1, Z7
 
 added278:
 	CMPQ   112(AX), $0x00
@@ -19652,6 +19352,9 @@ partial280:
 	MOVQ         56(AX), R9
 	DECQ         R10
 	JNZ          partial280
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled281
 	VBROADCASTSD 80(AX), Z10
 	VMULPD       Z10, Z0, Z0
 	VMULPD       Z10, Z1, Z1
@@ -19663,51 +19366,43 @@ partial280:
 	VMULPD       Z10, Z7, Z7
 	VMULPD       Z10, Z8, Z8
 	VMULPD       Z10, Z9, Z9
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased281
-	VMOVUPD      (CX), Z10
-	VADDPD       Z10, Z0, Z0
-	VADDPD       Z10, Z2, Z2
-	VADDPD       Z10, Z4, Z4
-	VADDPD       Z10, Z6, Z6
-	VADDPD       Z10, Z8, Z8
-	VMOVUPD.Z    64(CX), K1, Z10
-	VADDPD       Z10, Z1, Z1
-	VADDPD       Z10, Z3, Z3
-	VADDPD       Z10, Z5, Z5
-	VADDPD       Z10, Z7, Z7
-	VADDPD       Z10, Z9, Z9
+
+scaled281:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased281
+	VMOVUPD   (CX), Z10
+	VADDPD    Z10, Z0, Z0
+	VADDPD    Z10, Z2, Z2
+	VADDPD    Z10, Z4, Z4
+	VADDPD    Z10, Z6, Z6
+	VADDPD    Z10, Z8, Z8
+	VMOVUPD.Z 64(CX), K1, Z10
+	VADDPD    Z10, Z1, Z1
+	VADDPD    Z10, Z3, Z3
+	VADDPD    Z10, Z5, Z5
+	VADDPD    Z10, Z7, Z7
+	VADDPD    Z10, Z9, Z9
 
 biased281:
-	TESTQ     DX, DX
-	JZ        added281
-	VMOVUPD   (DX), Z10
-	VADDPD    Z10, Z0, Z0
-	VMOVUPD.Z 64(DX), K1, Z10
-	VADDPD    Z10, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z10
-	VADDPD    Z10, Z2, Z2
-	VMOVUPD.Z 64(DX), K1, Z10
-	VADDPD    Z10, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z10
-	VADDPD    Z10, Z4, Z4
-	VMOVUPD.Z 64(DX), K1, Z10
-	VADDPD    Z10, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z10
-	VADDPD    Z10, Z6, Z6
-	VMOVUPD.Z 64(DX), K1, Z10
-	VADDPD    Z10, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z10
-	VADDPD    Z10, Z8, Z8
-	VMOVUPD.Z 64(DX), K1, Z10
-	VADDPD    Z10, Z9, Z9
+	TESTQ  DX, DX
+	JZ     added281
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, Z2
+	VADDPD 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, Z4
+	VADDPD 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, Z6
+	VADDPD 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, Z8
+	VADDPD 64(DX), Z9, K1, Z9
 
 added281:
 	CMPQ   112(AX), $0x00
@@ -19840,6 +19535,9 @@ partial283:
 	MOVQ         56(AX), R10
 	DECQ         R11
 	JNZ          partial283
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled284
 	VBROADCASTSD 80(AX), Z12
 	VMULPD       Z12, Z0, Z0
 	VMULPD       Z12, Z1, Z1
@@ -19853,58 +19551,48 @@ partial283:
 	VMULPD       Z12, Z9, Z9
 	VMULPD       Z12, Z10, Z10
 	VMULPD       Z12, Z11, Z11
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased284
-	VMOVUPD      (CX), Z12
-	VADDPD       Z12, Z0, Z0
-	VADDPD       Z12, Z2, Z2
-	VADDPD       Z12, Z4, Z4
-	VADDPD       Z12, Z6, Z6
-	VADDPD       Z12, Z8, Z8
-	VADDPD       Z12, Z10, Z10
-	VMOVUPD.Z    64(CX), K1, Z12
-	VADDPD       Z12, Z1, Z1
-	VADDPD       Z12, Z3, Z3
-	VADDPD       Z12, Z5, Z5
-	VADDPD       Z12, Z7, Z7
-	VADDPD       Z12, Z9, Z9
-	VADDPD       Z12, Z11, Z11
+
+scaled284:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased284
+	VMOVUPD   (CX), Z12
+	VADDPD    Z12, Z0, Z0
+	VADDPD    Z12, Z2, Z2
+	VADDPD    Z12, Z4, Z4
+	VADDPD    Z12, Z6, Z6
+	VADDPD    Z12, Z8, Z8
+	VADDPD    Z12, Z10, Z10
+	VMOVUPD.Z 64(CX), K1, Z12
+	VADDPD    Z12, Z1, Z1
+	VADDPD    Z12, Z3, Z3
+	VADDPD    Z12, Z5, Z5
+	VADDPD    Z12, Z7, Z7
+	VADDPD    Z12, Z9, Z9
+	VADDPD    Z12, Z11, Z11
 
 biased284:
-	TESTQ     DX, DX
-	JZ        added284
-	VMOVUPD   (DX), Z12
-	VADDPD    Z12, Z0, Z0
-	VMOVUPD.Z 64(DX), K1, Z12
-	VADDPD    Z12, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z12
-	VADDPD    Z12, Z2, Z2
-	VMOVUPD.Z 64(DX), K1, Z12
-	VADDPD    Z12, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z12
-	VADDPD    Z12, Z4, Z4
-	VMOVUPD.Z 64(DX), K1, Z12
-	VADDPD    Z12, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z12
-	VADDPD    Z12, Z6, Z6
-	VMOVUPD.Z 64(DX), K1, Z12
-	VADDPD    Z12, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z12
-	VADDPD    Z12, Z8, Z8
-	VMOVUPD.Z 64(DX), K1, Z12
-	VADDPD    Z12, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z12
-	VADDPD    Z12, Z10, Z10
-	VMOVUPD.Z 64(DX), K1, Z12
-	VADDPD    Z12, Z11, Z11
+	TESTQ  DX, DX
+	JZ     added284
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, Z2
+	VADDPD 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, Z4
+	VADDPD 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, Z6
+	VADDPD 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, Z8
+	VADDPD 64(DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPD (DX), Z10, Z10
+	VADDPD 64(DX), Z11, K1, Z11
 
 added284:
 	CMPQ   112(AX), $0x00
@@ -20050,6 +19738,9 @@ partial286:
 	MOVQ         56(AX), R10
 	DECQ         R11
 	JNZ          partial286
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled287
 	VBROADCASTSD 80(AX), Z14
 	VMULPD       Z14, Z0, Z0
 	VMULPD       Z14, Z1, Z1
@@ -20065,65 +19756,53 @@ partial286:
 	VMULPD       Z14, Z11, Z11
 	VMULPD       Z14, Z12, Z12
 	VMULPD       Z14, Z13, Z13
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased287
-	VMOVUPD      (CX), Z14
-	VADDPD       Z14, Z0, Z0
-	VADDPD       Z14, Z2, Z2
-	VADDPD       Z14, Z4, Z4
-	VADDPD       Z14, Z6, Z6
-	VADDPD       Z14, Z8, Z8
-	VADDPD       Z14, Z10, Z10
-	VADDPD       Z14, Z12, Z12
-	VMOVUPD.Z    64(CX), K1, Z14
-	VADDPD       Z14, Z1, Z1
-	VADDPD       Z14, Z3, Z3
-	VADDPD       Z14, Z5, Z5
-	VADDPD       Z14, Z7, Z7
-	VADDPD       Z14, Z9, Z9
-	VADDPD       Z14, Z11, Z11
-	VADDPD       Z14, Z13, Z13
+
+scaled287:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased287
+	VMOVUPD   (CX), Z14
+	VADDPD    Z14, Z0, Z0
+	VADDPD    Z14, Z2, Z2
+	VADDPD    Z14, Z4, Z4
+	VADDPD    Z14, Z6, Z6
+	VADDPD    Z14, Z8, Z8
+	VADDPD    Z14, Z10, Z10
+	VADDPD    Z14, Z12, Z12
+	VMOVUPD.Z 64(CX), K1, Z14
+	VADDPD    Z14, Z1, Z1
+	VADDPD    Z14, Z3, Z3
+	VADDPD    Z14, Z5, Z5
+	VADDPD    Z14, Z7, Z7
+	VADDPD    Z14, Z9, Z9
+	VADDPD    Z14, Z11, Z11
+	VADDPD    Z14, Z13, Z13
 
 biased287:
-	TESTQ     DX, DX
-	JZ        added287
-	VMOVUPD   (DX), Z14
-	VADDPD    Z14, Z0, Z0
-	VMOVUPD.Z 64(DX), K1, Z14
-	VADDPD    Z14, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z14
-	VADDPD    Z14, Z2, Z2
-	VMOVUPD.Z 64(DX), K1, Z14
-	VADDPD    Z14, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z14
-	VADDPD    Z14, Z4, Z4
-	VMOVUPD.Z 64(DX), K1, Z14
-	VADDPD    Z14, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z14
-	VADDPD    Z14, Z6, Z6
-	VMOVUPD.Z 64(DX), K1, Z14
-	VADDPD    Z14, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z14
-	VADDPD    Z14, Z8, Z8
-	VMOVUPD.Z 64(DX), K1, Z14
-	VADDPD    Z14, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z14
-	VADDPD    Z14, Z10, Z10
-	VMOVUPD.Z 64(DX), K1, Z14
-	VADDPD    Z14, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z14
-	VADDPD    Z14, Z12, Z12
-	VMOVUPD.Z 64(DX), K1, Z14
-	VADDPD    Z14, Z13, Z13
+	TESTQ  DX, DX
+	JZ     added287
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, Z2
+	VADDPD 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, Z4
+	VADDPD 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, Z6
+	VADDPD 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, Z8
+	VADDPD 64(DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPD (DX), Z10, Z10
+	VADDPD 64(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPD (DX), Z12, Z12
+	VADDPD 64(DX), Z13, K1, Z13
 
 added287:
 	CMPQ   112(AX), $0x00
@@ -20282,6 +19961,9 @@ partial289:
 	MOVQ         56(AX), R10
 	DECQ         R11
 	JNZ          partial289
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled290
 	VBROADCASTSD 80(AX), Z16
 	VMULPD       Z16, Z0, Z0
 	VMULPD       Z16, Z1, Z1
@@ -20299,72 +19981,58 @@ partial289:
 	VMULPD       Z16, Z13, Z13
 	VMULPD       Z16, Z14, Z14
 	VMULPD       Z16, Z15, Z15
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased290
-	VMOVUPD      (CX), Z16
-	VADDPD       Z16, Z0, Z0
-	VADDPD       Z16, Z2, Z2
-	VADDPD       Z16, Z4, Z4
-	VADDPD       Z16, Z6, Z6
-	VADDPD       Z16, Z8, Z8
-	VADDPD       Z16, Z10, Z10
-	VADDPD       Z16, Z12, Z12
-	VADDPD       Z16, Z14, Z14
-	VMOVUPD.Z    64(CX), K1, Z16
-	VADDPD       Z16, Z1, Z1
-	VADDPD       Z16, Z3, Z3
-	VADDPD       Z16, Z5, Z5
-	VADDPD       Z16, Z7, Z7
-	VADDPD       Z16, Z9, Z9
-	VADDPD       Z16, Z11, Z11
-	VADDPD       Z16, Z13, Z13
-	VADDPD       Z16, Z15, Z15
+
+scaled290:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased290
+	VMOVUPD   (CX), Z16
+	VADDPD    Z16, Z0, Z0
+	VADDPD    Z16, Z2, Z2
+	VADDPD    Z16, Z4, Z4
+	VADDPD    Z16, Z6, Z6
+	VADDPD    Z16, Z8, Z8
+	VADDPD    Z16, Z10, Z10
+	VADDPD    Z16, Z12, Z12
+	VADDPD    Z16, Z14, Z14
+	VMOVUPD.Z 64(CX), K1, Z16
+	VADDPD    Z16, Z1, Z1
+	VADDPD    Z16, Z3, Z3
+	VADDPD    Z16, Z5, Z5
+	VADDPD    Z16, Z7, Z7
+	VADDPD    Z16, Z9, Z9
+	VADDPD    Z16, Z11, Z11
+	VADDPD    Z16, Z13, Z13
+	VADDPD    Z16, Z15, Z15
 
 biased290:
-	TESTQ     DX, DX
-	JZ        added290
-	VMOVUPD   (DX), Z16
-	VADDPD    Z16, Z0, Z0
-	VMOVUPD.Z 64(DX), K1, Z16
-	VADDPD    Z16, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z16
-	VADDPD    Z16, Z2, Z2
-	VMOVUPD.Z 64(DX), K1, Z16
-	VADDPD    Z16, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z16
-	VADDPD    Z16, Z4, Z4
-	VMOVUPD.Z 64(DX), K1, Z16
-	VADDPD    Z16, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z16
-	VADDPD    Z16, Z6, Z6
-	VMOVUPD.Z 64(DX), K1, Z16
-	VADDPD    Z16, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z16
-	VADDPD    Z16, Z8, Z8
-	VMOVUPD.Z 64(DX), K1, Z16
-	VADDPD    Z16, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z16
-	VADDPD    Z16, Z10, Z10
-	VMOVUPD.Z 64(DX), K1, Z16
-	VADDPD    Z16, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z16
-	VADDPD    Z16, Z12, Z12
-	VMOVUPD.Z 64(DX), K1, Z16
-	VADDPD    Z16, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z16
-	VADDPD    Z16, Z14, Z14
-	VMOVUPD.Z 64(DX), K1, Z16
-	VADDPD    Z16, Z15, Z15
+	TESTQ  DX, DX
+	JZ     added290
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, Z2
+	VADDPD 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, Z4
+	VADDPD 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, Z6
+	VADDPD 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, Z8
+	VADDPD 64(DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPD (DX), Z10, Z10
+	VADDPD 64(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPD (DX), Z12, Z12
+	VADDPD 64(DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPD (DX), Z14, Z14
+	VADDPD 64(DX), Z15, K1, Z15
 
 added290:
 	CMPQ   112(AX), $0x00
@@ -20536,6 +20204,9 @@ partial292:
 	MOVQ         56(AX), R10
 	DECQ         R11
 	JNZ          partial292
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled293
 	VBROADCASTSD 80(AX), Z18
 	VMULPD       Z18, Z0, Z0
 	VMULPD       Z18, Z1, Z1
@@ -20555,79 +20226,63 @@ partial292:
 	VMULPD       Z18, Z15, Z15
 	VMULPD       Z18, Z16, Z16
 	VMULPD       Z18, Z17, Z17
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased293
-	VMOVUPD      (CX), Z18
-	VADDPD       Z18, Z0, Z0
-	VADDPD       Z18, Z2, Z2
-	VADDPD       Z18, Z4, Z4
-	VADDPD       Z18, Z6, Z6
-	VADDPD       Z18, Z8, Z8
-	VADDPD       Z18, Z10, Z10
-	VADDPD       Z18, Z12, Z12
-	VADDPD       Z18, Z14, Z14
-	VADDPD       Z18, Z16, Z16
-	VMOVUPD.Z    64(CX), K1, Z18
-	VADDPD       Z18, Z1, Z1
-	VADDPD       Z18, Z3, Z3
-	VADDPD       Z18, Z5, Z5
-	VADDPD       Z18, Z7, Z7
-	VADDPD       Z18, Z9, Z9
-	VADDPD       Z18, Z11, Z11
-	VADDPD       Z18, Z13, Z13
-	VADDPD       Z18, Z15, Z15
-	VADDPD       Z18, Z17, Z17
+
+scaled293:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased293
+	VMOVUPD   (CX), Z18
+	VADDPD    Z18, Z0, Z0
+	VADDPD    Z18, Z2, Z2
+	VADDPD    Z18, Z4, Z4
+	VADDPD    Z18, Z6, Z6
+	VADDPD    Z18, Z8, Z8
+	VADDPD    Z18, Z10, Z10
+	VADDPD    Z18, Z12, Z12
+	VADDPD    Z18, Z14, Z14
+	VADDPD    Z18, Z16, Z16
+	VMOVUPD.Z 64(CX), K1, Z18
+	VADDPD    Z18, Z1, Z1
+	VADDPD    Z18, Z3, Z3
+	VADDPD    Z18, Z5, Z5
+	VADDPD    Z18, Z7, Z7
+	VADDPD    Z18, Z9, Z9
+	VADDPD    Z18, Z11, Z11
+	VADDPD    Z18, Z13, Z13
+	VADDPD    Z18, Z15, Z15
+	VADDPD    Z18, Z17, Z17
 
 biased293:
-	TESTQ     DX, DX
-	JZ        added293
-	VMOVUPD   (DX), Z18
-	VADDPD    Z18, Z0, Z0
-	VMOVUPD.Z 64(DX), K1, Z18
-	VADDPD    Z18, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z18
-	VADDPD    Z18, Z2, Z2
-	VMOVUPD.Z 64(DX), K1, Z18
-	VADDPD    Z18, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z18
-	VADDPD    Z18, Z4, Z4
-	VMOVUPD.Z 64(DX), K1, Z18
-	VADDPD    Z18, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z18
-	VADDPD    Z18, Z6, Z6
-	VMOVUPD.Z 64(DX), K1, Z18
-	VADDPD    Z18, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z18
-	VADDPD    Z18, Z8, Z8
-	VMOVUPD.Z 64(DX), K1, Z18
-	VADDPD    Z18, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z18
-	VADDPD    Z18, Z10, Z10
-	VMOVUPD.Z 64(DX), K1, Z18
-	VADDPD    Z18, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z18
-	VADDPD    Z18, Z12, Z12
-	VMOVUPD.Z 64(DX), K1, Z18
-	VADDPD    Z18, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z18
-	VADDPD    Z18, Z14, Z14
-	VMOVUPD.Z 64(DX), K1, Z18
-	VADDPD    Z18, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z18
-	VADDPD    Z18, Z16, Z16
-	VMOVUPD.Z 64(DX), K1, Z18
-	VADDPD    Z18, Z17, Z17
+	TESTQ  DX, DX
+	JZ     added293
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, Z2
+	VADDPD 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, Z4
+	VADDPD 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, Z6
+	VADDPD 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, Z8
+	VADDPD 64(DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPD (DX), Z10, Z10
+	VADDPD 64(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPD (DX), Z12, Z12
+	VADDPD 64(DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPD (DX), Z14, Z14
+	VADDPD 64(DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPD (DX), Z16, Z16
+	VADDPD 64(DX), Z17, K1, Z17
 
 added293:
 	CMPQ   112(AX), $0x00
@@ -20812,6 +20467,9 @@ partial295:
 	MOVQ         56(AX), R10
 	DECQ         R11
 	JNZ          partial295
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled296
 	VBROADCASTSD 80(AX), Z20
 	VMULPD       Z20, Z0, Z0
 	VMULPD       Z20, Z1, Z1
@@ -20833,86 +20491,68 @@ partial295:
 	VMULPD       Z20, Z17, Z17
 	VMULPD       Z20, Z18, Z18
 	VMULPD       Z20, Z19, Z19
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased296
-	VMOVUPD      (CX), Z20
-	VADDPD       Z20, Z0, Z0
-	VADDPD       Z20, Z2, Z2
-	VADDPD       Z20, Z4, Z4
-	VADDPD       Z20, Z6, Z6
-	VADDPD       Z20, Z8, Z8
-	VADDPD       Z20, Z10, Z10
-	VADDPD       Z20, Z12, Z12
-	VADDPD       Z20, Z14, Z14
-	VADDPD       Z20, Z16, Z16
-	VADDPD       Z20, Z18, Z18
-	VMOVUPD.Z    64(CX), K1, Z20
-	VADDPD       Z20, Z1, Z1
-	VADDPD       Z20, Z3, Z3
-	VADDPD       Z20, Z5, Z5
-	VADDPD       Z20, Z7, Z7
-	VADDPD       Z20, Z9, Z9
-	VADDPD       Z20, Z11, Z11
-	VADDPD       Z20, Z13, Z13
-	VADDPD       Z20, Z15, Z15
-	VADDPD       Z20, Z17, Z17
-	VADDPD       Z20, Z19, Z19
+
+scaled296:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased296
+	VMOVUPD   (CX), Z20
+	VADDPD    Z20, Z0, Z0
+	VADDPD    Z20, Z2, Z2
+	VADDPD    Z20, Z4, Z4
+	VADDPD    Z20, Z6, Z6
+	VADDPD    Z20, Z8, Z8
+	VADDPD    Z20, Z10, Z10
+	VADDPD    Z20, Z12, Z12
+	VADDPD    Z20, Z14, Z14
+	VADDPD    Z20, Z16, Z16
+	VADDPD    Z20, Z18, Z18
+	VMOVUPD.Z 64(CX), K1, Z20
+	VADDPD    Z20, Z1, Z1
+	VADDPD    Z20, Z3, Z3
+	VADDPD    Z20, Z5, Z5
+	VADDPD    Z20, Z7, Z7
+	VADDPD    Z20, Z9, Z9
+	VADDPD    Z20, Z11, Z11
+	VADDPD    Z20, Z13, Z13
+	VADDPD    Z20, Z15, Z15
+	VADDPD    Z20, Z17, Z17
+	VADDPD    Z20, Z19, Z19
 
 biased296:
-	TESTQ     DX, DX
-	JZ        added296
-	VMOVUPD   (DX), Z20
-	VADDPD    Z20, Z0, Z0
-	VMOVUPD.Z 64(DX), K1, Z20
-	VADDPD    Z20, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z20
-	VADDPD    Z20, Z2, Z2
-	VMOVUPD.Z 64(DX), K1, Z20
-	VADDPD    Z20, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z20
-	VADDPD    Z20, Z4, Z4
-	VMOVUPD.Z 64(DX), K1, Z20
-	VADDPD    Z20, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z20
-	VADDPD    Z20, Z6, Z6
-	VMOVUPD.Z 64(DX), K1, Z20
-	VADDPD    Z20, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z20
-	VADDPD    Z20, Z8, Z8
-	VMOVUPD.Z 64(DX), K1, Z20
-	VADDPD    Z20, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z20
-	VADDPD    Z20, Z10, Z10
-	VMOVUPD.Z 64(DX), K1, Z20
-	VADDPD    Z20, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z20
-	VADDPD    Z20, Z12, Z12
-	VMOVUPD.Z 64(DX), K1, Z20
-	VADDPD    Z20, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z20
-	VADDPD    Z20, Z14, Z14
-	VMOVUPD.Z 64(DX), K1, Z20
-	VADDPD    Z20, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z20
-	VADDPD    Z20, Z16, Z16
-	VMOVUPD.Z 64(DX), K1, Z20
-	VADDPD    Z20, Z17, Z17
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z20
-	VADDPD    Z20, Z18, Z18
-	VMOVUPD.Z 64(DX), K1, Z20
-	VADDPD    Z20, Z19, Z19
+	TESTQ  DX, DX
+	JZ     added296
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, Z2
+	VADDPD 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, Z4
+	VADDPD 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, Z6
+	VADDPD 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, Z8
+	VADDPD 64(DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPD (DX), Z10, Z10
+	VADDPD 64(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPD (DX), Z12, Z12
+	VADDPD 64(DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPD (DX), Z14, Z14
+	VADDPD 64(DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPD (DX), Z16, Z16
+	VADDPD 64(DX), Z17, K1, Z17
+	ADDQ   BX, DX
+	VADDPD (DX), Z18, Z18
+	VADDPD 64(DX), Z19, K1, Z19
 
 added296:
 	CMPQ   112(AX), $0x00
@@ -21114,6 +20754,9 @@ partial298:
 	MOVQ         56(AX), R11
 	DECQ         R12
 	JNZ          partial298
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled299
 	VBROADCASTSD 80(AX), Z22
 	VMULPD       Z22, Z0, Z0
 	VMULPD       Z22, Z1, Z1
@@ -21137,93 +20780,73 @@ partial298:
 	VMULPD       Z22, Z19, Z19
 	VMULPD       Z22, Z20, Z20
 	VMULPD       Z22, Z21, Z21
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased299
-	VMOVUPD      (CX), Z22
-	VADDPD       Z22, Z0, Z0
-	VADDPD       Z22, Z2, Z2
-	VADDPD       Z22, Z4, Z4
-	VADDPD       Z22, Z6, Z6
-	VADDPD       Z22, Z8, Z8
-	VADDPD       Z22, Z10, Z10
-	VADDPD       Z22, Z12, Z12
-	VADDPD       Z22, Z14, Z14
-	VADDPD       Z22, Z16, Z16
-	VADDPD       Z22, Z18, Z18
-	VADDPD       Z22, Z20, Z20
-	VMOVUPD.Z    64(CX), K1, Z22
-	VADDPD       Z22, Z1, Z1
-	VADDPD       Z22, Z3, Z3
-	VADDPD       Z22, Z5, Z5
-	VADDPD       Z22, Z7, Z7
-	VADDPD       Z22, Z9, Z9
-	VADDPD       Z22, Z11, Z11
-	VADDPD       Z22, Z13, Z13
-	VADDPD       Z22, Z15, Z15
-	VADDPD       Z22, Z17, Z17
-	VADDPD       Z22, Z19, Z19
-	VADDPD       Z22, Z21, Z21
+
+scaled299:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased299
+	VMOVUPD   (CX), Z22
+	VADDPD    Z22, Z0, Z0
+	VADDPD    Z22, Z2, Z2
+	VADDPD    Z22, Z4, Z4
+	VADDPD    Z22, Z6, Z6
+	VADDPD    Z22, Z8, Z8
+	VADDPD    Z22, Z10, Z10
+	VADDPD    Z22, Z12, Z12
+	VADDPD    Z22, Z14, Z14
+	VADDPD    Z22, Z16, Z16
+	VADDPD    Z22, Z18, Z18
+	VADDPD    Z22, Z20, Z20
+	VMOVUPD.Z 64(CX), K1, Z22
+	VADDPD    Z22, Z1, Z1
+	VADDPD    Z22, Z3, Z3
+	VADDPD    Z22, Z5, Z5
+	VADDPD    Z22, Z7, Z7
+	VADDPD    Z22, Z9, Z9
+	VADDPD    Z22, Z11, Z11
+	VADDPD    Z22, Z13, Z13
+	VADDPD    Z22, Z15, Z15
+	VADDPD    Z22, Z17, Z17
+	VADDPD    Z22, Z19, Z19
+	VADDPD    Z22, Z21, Z21
 
 biased299:
-	TESTQ     DX, DX
-	JZ        added299
-	VMOVUPD   (DX), Z22
-	VADDPD    Z22, Z0, Z0
-	VMOVUPD.Z 64(DX), K1, Z22
-	VADDPD    Z22, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z22
-	VADDPD    Z22, Z2, Z2
-	VMOVUPD.Z 64(DX), K1, Z22
-	VADDPD    Z22, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z22
-	VADDPD    Z22, Z4, Z4
-	VMOVUPD.Z 64(DX), K1, Z22
-	VADDPD    Z22, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z22
-	VADDPD    Z22, Z6, Z6
-	VMOVUPD.Z 64(DX), K1, Z22
-	VADDPD    Z22, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z22
-	VADDPD    Z22, Z8, Z8
-	VMOVUPD.Z 64(DX), K1, Z22
-	VADDPD    Z22, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z22
-	VADDPD    Z22, Z10, Z10
-	VMOVUPD.Z 64(DX), K1, Z22
-	VADDPD    Z22, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z22
-	VADDPD    Z22, Z12, Z12
-	VMOVUPD.Z 64(DX), K1, Z22
-	VADDPD    Z22, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z22
-	VADDPD    Z22, Z14, Z14
-	VMOVUPD.Z 64(DX), K1, Z22
-	VADDPD    Z22, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z22
-	VADDPD    Z22, Z16, Z16
-	VMOVUPD.Z 64(DX), K1, Z22
-	VADDPD    Z22, Z17, Z17
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z22
-	VADDPD    Z22, Z18, Z18
-	VMOVUPD.Z 64(DX), K1, Z22
-	VADDPD    Z22, Z19, Z19
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z22
-	VADDPD    Z22, Z20, Z20
-	VMOVUPD.Z 64(DX), K1, Z22
-	VADDPD    Z22, Z21, Z21
+	TESTQ  DX, DX
+	JZ     added299
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, Z2
+	VADDPD 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, Z4
+	VADDPD 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, Z6
+	VADDPD 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, Z8
+	VADDPD 64(DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPD (DX), Z10, Z10
+	VADDPD 64(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPD (DX), Z12, Z12
+	VADDPD 64(DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPD (DX), Z14, Z14
+	VADDPD 64(DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPD (DX), Z16, Z16
+	VADDPD 64(DX), Z17, K1, Z17
+	ADDQ   BX, DX
+	VADDPD (DX), Z18, Z18
+	VADDPD 64(DX), Z19, K1, Z19
+	ADDQ   BX, DX
+	VADDPD (DX), Z20, Z20
+	VADDPD 64(DX), Z21, K1, Z21
 
 added299:
 	CMPQ   112(AX), $0x00
@@ -21438,6 +21061,9 @@ partial301:
 	MOVQ         56(AX), R11
 	DECQ         R12
 	JNZ          partial301
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled302
 	VBROADCASTSD 80(AX), Z24
 	VMULPD       Z24, Z0, Z0
 	VMULPD       Z24, Z1, Z1
@@ -21463,100 +21089,78 @@ partial301:
 	VMULPD       Z24, Z21, Z21
 	VMULPD       Z24, Z22, Z22
 	VMULPD       Z24, Z23, Z23
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased302
-	VMOVUPD      (CX), Z24
-	VADDPD       Z24, Z0, Z0
-	VADDPD       Z24, Z2, Z2
-	VADDPD       Z24, Z4, Z4
-	VADDPD       Z24, Z6, Z6
-	VADDPD       Z24, Z8, Z8
-	VADDPD       Z24, Z10, Z10
-	VADDPD       Z24, Z12, Z12
-	VADDPD       Z24, Z14, Z14
-	VADDPD       Z24, Z16, Z16
-	VADDPD       Z24, Z18, Z18
-	VADDPD       Z24, Z20, Z20
-	VADDPD       Z24, Z22, Z22
-	VMOVUPD.Z    64(CX), K1, Z24
-	VADDPD       Z24, Z1, Z1
-	VADDPD       Z24, Z3, Z3
-	VADDPD       Z24, Z5, Z5
-	VADDPD       Z24, Z7, Z7
-	VADDPD       Z24, Z9, Z9
-	VADDPD       Z24, Z11, Z11
-	VADDPD       Z24, Z13, Z13
-	VADDPD       Z24, Z15, Z15
-	VADDPD       Z24, Z17, Z17
-	VADDPD       Z24, Z19, Z19
-	VADDPD       Z24, Z21, Z21
-	VADDPD       Z24, Z23, Z23
+
+scaled302:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased302
+	VMOVUPD   (CX), Z24
+	VADDPD    Z24, Z0, Z0
+	VADDPD    Z24, Z2, Z2
+	VADDPD    Z24, Z4, Z4
+	VADDPD    Z24, Z6, Z6
+	VADDPD    Z24, Z8, Z8
+	VADDPD    Z24, Z10, Z10
+	VADDPD    Z24, Z12, Z12
+	VADDPD    Z24, Z14, Z14
+	VADDPD    Z24, Z16, Z16
+	VADDPD    Z24, Z18, Z18
+	VADDPD    Z24, Z20, Z20
+	VADDPD    Z24, Z22, Z22
+	VMOVUPD.Z 64(CX), K1, Z24
+	VADDPD    Z24, Z1, Z1
+	VADDPD    Z24, Z3, Z3
+	VADDPD    Z24, Z5, Z5
+	VADDPD    Z24, Z7, Z7
+	VADDPD    Z24, Z9, Z9
+	VADDPD    Z24, Z11, Z11
+	VADDPD    Z24, Z13, Z13
+	VADDPD    Z24, Z15, Z15
+	VADDPD    Z24, Z17, Z17
+	VADDPD    Z24, Z19, Z19
+	VADDPD    Z24, Z21, Z21
+	VADDPD    Z24, Z23, Z23
 
 biased302:
-	TESTQ     DX, DX
-	JZ        added302
-	VMOVUPD   (DX), Z24
-	VADDPD    Z24, Z0, Z0
-	VMOVUPD.Z 64(DX), K1, Z24
-	VADDPD    Z24, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z24
-	VADDPD    Z24, Z2, Z2
-	VMOVUPD.Z 64(DX), K1, Z24
-	VADDPD    Z24, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z24
-	VADDPD    Z24, Z4, Z4
-	VMOVUPD.Z 64(DX), K1, Z24
-	VADDPD    Z24, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z24
-	VADDPD    Z24, Z6, Z6
-	VMOVUPD.Z 64(DX), K1, Z24
-	VADDPD    Z24, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z24
-	VADDPD    Z24, Z8, Z8
-	VMOVUPD.Z 64(DX), K1, Z24
-	VADDPD    Z24, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z24
-	VADDPD    Z24, Z10, Z10
-	VMOVUPD.Z 64(DX), K1, Z24
-	VADDPD    Z24, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z24
-	VADDPD    Z24, Z12, Z12
-	VMOVUPD.Z 64(DX), K1, Z24
-	VADDPD    Z24, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z24
-	VADDPD    Z24, Z14, Z14
-	VMOVUPD.Z 64(DX), K1, Z24
-	VADDPD    Z24, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z24
-	VADDPD    Z24, Z16, Z16
-	VMOVUPD.Z 64(DX), K1, Z24
-	VADDPD    Z24, Z17, Z17
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z24
-	VADDPD    Z24, Z18, Z18
-	VMOVUPD.Z 64(DX), K1, Z24
-	VADDPD    Z24, Z19, Z19
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z24
-	VADDPD    Z24, Z20, Z20
-	VMOVUPD.Z 64(DX), K1, Z24
-	VADDPD    Z24, Z21, Z21
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z24
-	VADDPD    Z24, Z22, Z22
-	VMOVUPD.Z 64(DX), K1, Z24
-	VADDPD    Z24, Z23, Z23
+	TESTQ  DX, DX
+	JZ     added302
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, Z2
+	VADDPD 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, Z4
+	VADDPD 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, Z6
+	VADDPD 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, Z8
+	VADDPD 64(DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPD (DX), Z10, Z10
+	VADDPD 64(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPD (DX), Z12, Z12
+	VADDPD 64(DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPD (DX), Z14, Z14
+	VADDPD 64(DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPD (DX), Z16, Z16
+	VADDPD 64(DX), Z17, K1, Z17
+	ADDQ   BX, DX
+	VADDPD (DX), Z18, Z18
+	VADDPD 64(DX), Z19, K1, Z19
+	ADDQ   BX, DX
+	VADDPD (DX), Z20, Z20
+	VADDPD 64(DX), Z21, K1, Z21
+	ADDQ   BX, DX
+	VADDPD (DX), Z22, Z22
+	VADDPD 64(DX), Z23, K1, Z23
 
 added302:
 	CMPQ   112(AX), $0x00
@@ -21784,6 +21388,9 @@ partial304:
 	MOVQ         56(AX), R11
 	DECQ         R12
 	JNZ          partial304
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled305
 	VBROADCASTSD 80(AX), Z26
 	VMULPD       Z26, Z0, Z0
 	VMULPD       Z26, Z1, Z1
@@ -21811,107 +21418,83 @@ partial304:
 	VMULPD       Z26, Z23, Z23
 	VMULPD       Z26, Z24, Z24
 	VMULPD       Z26, Z25, Z25
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased305
-	VMOVUPD      (CX), Z26
-	VADDPD       Z26, Z0, Z0
-	VADDPD       Z26, Z2, Z2
-	VADDPD       Z26, Z4, Z4
-	VADDPD       Z26, Z6, Z6
-	VADDPD       Z26, Z8, Z8
-	VADDPD       Z26, Z10, Z10
-	VADDPD       Z26, Z12, Z12
-	VADDPD       Z26, Z14, Z14
-	VADDPD       Z26, Z16, Z16
-	VADDPD       Z26, Z18, Z18
-	VADDPD       Z26, Z20, Z20
-	VADDPD       Z26, Z22, Z22
-	VADDPD       Z26, Z24, Z24
-	VMOVUPD.Z    64(CX), K1, Z26
-	VADDPD       Z26, Z1, Z1
-	VADDPD       Z26, Z3, Z3
-	VADDPD       Z26, Z5, Z5
-	VADDPD       Z26, Z7, Z7
-	VADDPD       Z26, Z9, Z9
-	VADDPD       Z26, Z11, Z11
-	VADDPD       Z26, Z13, Z13
-	VADDPD       Z26, Z15, Z15
-	VADDPD       Z26, Z17, Z17
-	VADDPD       Z26, Z19, Z19
-	VADDPD       Z26, Z21, Z21
-	VADDPD       Z26, Z23, Z23
-	VADDPD       Z26, Z25, Z25
+
+scaled305:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased305
+	VMOVUPD   (CX), Z26
+	VADDPD    Z26, Z0, Z0
+	VADDPD    Z26, Z2, Z2
+	VADDPD    Z26, Z4, Z4
+	VADDPD    Z26, Z6, Z6
+	VADDPD    Z26, Z8, Z8
+	VADDPD    Z26, Z10, Z10
+	VADDPD    Z26, Z12, Z12
+	VADDPD    Z26, Z14, Z14
+	VADDPD    Z26, Z16, Z16
+	VADDPD    Z26, Z18, Z18
+	VADDPD    Z26, Z20, Z20
+	VADDPD    Z26, Z22, Z22
+	VADDPD    Z26, Z24, Z24
+	VMOVUPD.Z 64(CX), K1, Z26
+	VADDPD    Z26, Z1, Z1
+	VADDPD    Z26, Z3, Z3
+	VADDPD    Z26, Z5, Z5
+	VADDPD    Z26, Z7, Z7
+	VADDPD    Z26, Z9, Z9
+	VADDPD    Z26, Z11, Z11
+	VADDPD    Z26, Z13, Z13
+	VADDPD    Z26, Z15, Z15
+	VADDPD    Z26, Z17, Z17
+	VADDPD    Z26, Z19, Z19
+	VADDPD    Z26, Z21, Z21
+	VADDPD    Z26, Z23, Z23
+	VADDPD    Z26, Z25, Z25
 
 biased305:
-	TESTQ     DX, DX
-	JZ        added305
-	VMOVUPD   (DX), Z26
-	VADDPD    Z26, Z0, Z0
-	VMOVUPD.Z 64(DX), K1, Z26
-	VADDPD    Z26, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z26
-	VADDPD    Z26, Z2, Z2
-	VMOVUPD.Z 64(DX), K1, Z26
-	VADDPD    Z26, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z26
-	VADDPD    Z26, Z4, Z4
-	VMOVUPD.Z 64(DX), K1, Z26
-	VADDPD    Z26, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z26
-	VADDPD    Z26, Z6, Z6
-	VMOVUPD.Z 64(DX), K1, Z26
-	VADDPD    Z26, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z26
-	VADDPD    Z26, Z8, Z8
-	VMOVUPD.Z 64(DX), K1, Z26
-	VADDPD    Z26, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z26
-	VADDPD    Z26, Z10, Z10
-	VMOVUPD.Z 64(DX), K1, Z26
-	VADDPD    Z26, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z26
-	VADDPD    Z26, Z12, Z12
-	VMOVUPD.Z 64(DX), K1, Z26
-	VADDPD    Z26, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z26
-	VADDPD    Z26, Z14, Z14
-	VMOVUPD.Z 64(DX), K1, Z26
-	VADDPD    Z26, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z26
-	VADDPD    Z26, Z16, Z16
-	VMOVUPD.Z 64(DX), K1, Z26
-	VADDPD    Z26, Z17, Z17
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z26
-	VADDPD    Z26, Z18, Z18
-	VMOVUPD.Z 64(DX), K1, Z26
-	VADDPD    Z26, Z19, Z19
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z26
-	VADDPD    Z26, Z20, Z20
-	VMOVUPD.Z 64(DX), K1, Z26
-	VADDPD    Z26, Z21, Z21
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z26
-	VADDPD    Z26, Z22, Z22
-	VMOVUPD.Z 64(DX), K1, Z26
-	VADDPD    Z26, Z23, Z23
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z26
-	VADDPD    Z26, Z24, Z24
-	VMOVUPD.Z 64(DX), K1, Z26
-	VADDPD    Z26, Z25, Z25
+	TESTQ  DX, DX
+	JZ     added305
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, Z2
+	VADDPD 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, Z4
+	VADDPD 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, Z6
+	VADDPD 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, Z8
+	VADDPD 64(DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPD (DX), Z10, Z10
+	VADDPD 64(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPD (DX), Z12, Z12
+	VADDPD 64(DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPD (DX), Z14, Z14
+	VADDPD 64(DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPD (DX), Z16, Z16
+	VADDPD 64(DX), Z17, K1, Z17
+	ADDQ   BX, DX
+	VADDPD (DX), Z18, Z18
+	VADDPD 64(DX), Z19, K1, Z19
+	ADDQ   BX, DX
+	VADDPD (DX), Z20, Z20
+	VADDPD 64(DX), Z21, K1, Z21
+	ADDQ   BX, DX
+	VADDPD (DX), Z22, Z22
+	VADDPD 64(DX), Z23, K1, Z23
+	ADDQ   BX, DX
+	VADDPD (DX), Z24, Z24
+	VADDPD 64(DX), Z25, K1, Z25
 
 added305:
 	CMPQ   112(AX), $0x00
@@ -22152,6 +21735,9 @@ partial307:
 	MOVQ         56(AX), R11
 	DECQ         R12
 	JNZ          partial307
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled308
 	VBROADCASTSD 80(AX), Z28
 	VMULPD       Z28, Z0, Z0
 	VMULPD       Z28, Z1, Z1
@@ -22181,114 +21767,88 @@ partial307:
 	VMULPD       Z28, Z25, Z25
 	VMULPD       Z28, Z26, Z26
 	VMULPD       Z28, Z27, Z27
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased308
-	VMOVUPD      (CX), Z28
-	VADDPD       Z28, Z0, Z0
-	VADDPD       Z28, Z2, Z2
-	VADDPD       Z28, Z4, Z4
-	VADDPD       Z28, Z6, Z6
-	VADDPD       Z28, Z8, Z8
-	VADDPD       Z28, Z10, Z10
-	VADDPD       Z28, Z12, Z12
-	VADDPD       Z28, Z14, Z14
-	VADDPD       Z28, Z16, Z16
-	VADDPD       Z28, Z18, Z18
-	VADDPD       Z28, Z20, Z20
-	VADDPD       Z28, Z22, Z22
-	VADDPD       Z28, Z24, Z24
-	VADDPD       Z28, Z26, Z26
-	VMOVUPD.Z    64(CX), K1, Z28
-	VADDPD       Z28, Z1, Z1
-	VADDPD       Z28, Z3, Z3
-	VADDPD       Z28, Z5, Z5
-	VADDPD       Z28, Z7, Z7
-	VADDPD       Z28, Z9, Z9
-	VADDPD       Z28, Z11, Z11
-	VADDPD       Z28, Z13, Z13
-	VADDPD       Z28, Z15, Z15
-	VADDPD       Z28, Z17, Z17
-	VADDPD       Z28, Z19, Z19
-	VADDPD       Z28, Z21, Z21
-	VADDPD       Z28, Z23, Z23
-	VADDPD       Z28, Z25, Z25
-	VADDPD       Z28, Z27, Z27
+
+scaled308:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased308
+	VMOVUPD   (CX), Z28
+	VADDPD    Z28, Z0, Z0
+	VADDPD    Z28, Z2, Z2
+	VADDPD    Z28, Z4, Z4
+	VADDPD    Z28, Z6, Z6
+	VADDPD    Z28, Z8, Z8
+	VADDPD    Z28, Z10, Z10
+	VADDPD    Z28, Z12, Z12
+	VADDPD    Z28, Z14, Z14
+	VADDPD    Z28, Z16, Z16
+	VADDPD    Z28, Z18, Z18
+	VADDPD    Z28, Z20, Z20
+	VADDPD    Z28, Z22, Z22
+	VADDPD    Z28, Z24, Z24
+	VADDPD    Z28, Z26, Z26
+	VMOVUPD.Z 64(CX), K1, Z28
+	VADDPD    Z28, Z1, Z1
+	VADDPD    Z28, Z3, Z3
+	VADDPD    Z28, Z5, Z5
+	VADDPD    Z28, Z7, Z7
+	VADDPD    Z28, Z9, Z9
+	VADDPD    Z28, Z11, Z11
+	VADDPD    Z28, Z13, Z13
+	VADDPD    Z28, Z15, Z15
+	VADDPD    Z28, Z17, Z17
+	VADDPD    Z28, Z19, Z19
+	VADDPD    Z28, Z21, Z21
+	VADDPD    Z28, Z23, Z23
+	VADDPD    Z28, Z25, Z25
+	VADDPD    Z28, Z27, Z27
 
 biased308:
-	TESTQ     DX, DX
-	JZ        added308
-	VMOVUPD   (DX), Z28
-	VADDPD    Z28, Z0, Z0
-	VMOVUPD.Z 64(DX), K1, Z28
-	VADDPD    Z28, Z1, Z1
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z28
-	VADDPD    Z28, Z2, Z2
-	VMOVUPD.Z 64(DX), K1, Z28
-	VADDPD    Z28, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z28
-	VADDPD    Z28, Z4, Z4
-	VMOVUPD.Z 64(DX), K1, Z28
-	VADDPD    Z28, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z28
-	VADDPD    Z28, Z6, Z6
-	VMOVUPD.Z 64(DX), K1, Z28
-	VADDPD    Z28, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z28
-	VADDPD    Z28, Z8, Z8
-	VMOVUPD.Z 64(DX), K1, Z28
-	VADDPD    Z28, Z9, Z9
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z28
-	VADDPD    Z28, Z10, Z10
-	VMOVUPD.Z 64(DX), K1, Z28
-	VADDPD    Z28, Z11, Z11
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z28
-	VADDPD    Z28, Z12, Z12
-	VMOVUPD.Z 64(DX), K1, Z28
-	VADDPD    Z28, Z13, Z13
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z28
-	VADDPD    Z28, Z14, Z14
-	VMOVUPD.Z 64(DX), K1, Z28
-	VADDPD    Z28, Z15, Z15
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z28
-	VADDPD    Z28, Z16, Z16
-	VMOVUPD.Z 64(DX), K1, Z28
-	VADDPD    Z28, Z17, Z17
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z28
-	VADDPD    Z28, Z18, Z18
-	VMOVUPD.Z 64(DX), K1, Z28
-	VADDPD    Z28, Z19, Z19
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z28
-	VADDPD    Z28, Z20, Z20
-	VMOVUPD.Z 64(DX), K1, Z28
-	VADDPD    Z28, Z21, Z21
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z28
-	VADDPD    Z28, Z22, Z22
-	VMOVUPD.Z 64(DX), K1, Z28
-	VADDPD    Z28, Z23, Z23
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z28
-	VADDPD    Z28, Z24, Z24
-	VMOVUPD.Z 64(DX), K1, Z28
-	VADDPD    Z28, Z25, Z25
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z28
-	VADDPD    Z28, Z26, Z26
-	VMOVUPD.Z 64(DX), K1, Z28
-	VADDPD    Z28, Z27, Z27
+	TESTQ  DX, DX
+	JZ     added308
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, K1, Z1
+	ADDQ   BX, DX
+	VADDPD (DX), Z2, Z2
+	VADDPD 64(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, Z4
+	VADDPD 64(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, Z6
+	VADDPD 64(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, Z8
+	VADDPD 64(DX), Z9, K1, Z9
+	ADDQ   BX, DX
+	VADDPD (DX), Z10, Z10
+	VADDPD 64(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPD (DX), Z12, Z12
+	VADDPD 64(DX), Z13, K1, Z13
+	ADDQ   BX, DX
+	VADDPD (DX), Z14, Z14
+	VADDPD 64(DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPD (DX), Z16, Z16
+	VADDPD 64(DX), Z17, K1, Z17
+	ADDQ   BX, DX
+	VADDPD (DX), Z18, Z18
+	VADDPD 64(DX), Z19, K1, Z19
+	ADDQ   BX, DX
+	VADDPD (DX), Z20, Z20
+	VADDPD 64(DX), Z21, K1, Z21
+	ADDQ   BX, DX
+	VADDPD (DX), Z22, Z22
+	VADDPD 64(DX), Z23, K1, Z23
+	ADDQ   BX, DX
+	VADDPD (DX), Z24, Z24
+	VADDPD 64(DX), Z25, K1, Z25
+	ADDQ   BX, DX
+	VADDPD (DX), Z26, Z26
+	VADDPD 64(DX), Z27, K1, Z27
 
 added308:
 	CMPQ   112(AX), $0x00
@@ -22406,31 +21966,33 @@ partial309:
 	MOVQ         56(AX), DI
 	DECQ         R8
 	JNZ          partial309
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled310
 	VBROADCASTSD 80(AX), Z3
 	VMULPD       Z3, Z0, Z0
 	VMULPD       Z3, Z1, Z1
 	VMULPD       Z3, Z2, Z2
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased310
-	VMOVUPD      (CX), Z3
-	VADDPD       Z3, Z0, Z0
-	VMOVUPD      64(CX), Z3
-	VADDPD       Z3, Z1, Z1
-	VMOVUPD.Z    128(CX), K1, Z3
-	VADDPD       Z3, Z2, Z2
+
+scaled310:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased310
+	VMOVUPD   (CX), Z3
+	VADDPD    Z3, Z0, Z0
+	VMOVUPD   64(CX), Z3
+	VADDPD    Z3, Z1, Z1
+	VMOVUPD.Z 128(CX), K1, Z3
+	VADDPD    Z3, Z2, Z2
 
 biased310:
-	TESTQ     DX, DX
-	JZ        added310
-	VMOVUPD   (DX), Z3
-	VADDPD    Z3, Z0, Z0
-	VMOVUPD   64(DX), Z3
-	VADDPD    Z3, Z1, Z1
-	VMOVUPD.Z 128(DX), K1, Z3
-	VADDPD    Z3, Z2, Z2
+	TESTQ  DX, DX
+	JZ     added310
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, Z1
+	VADDPD 128(DX), Z2, K1, Z2
 
 added310:
 	CMPQ   112(AX), $0x00
@@ -22492,6 +22054,9 @@ partial311:
 	MOVQ         56(AX), R8
 	DECQ         R9
 	JNZ          partial311
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled312
 	VBROADCASTSD 80(AX), Z6
 	VMULPD       Z6, Z0, Z0
 	VMULPD       Z6, Z1, Z1
@@ -22499,37 +22064,33 @@ partial311:
 	VMULPD       Z6, Z3, Z3
 	VMULPD       Z6, Z4, Z4
 	VMULPD       Z6, Z5, Z5
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased312
-	VMOVUPD      (CX), Z6
-	VADDPD       Z6, Z0, Z0
-	VADDPD       Z6, Z3, Z3
-	VMOVUPD      64(CX), Z6
-	VADDPD       Z6, Z1, Z1
-	VADDPD       Z6, Z4, Z4
-	VMOVUPD.Z    128(CX), K1, Z6
-	VADDPD       Z6, Z2, Z2
-	VADDPD       Z6, Z5, Z5
+
+scaled312:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased312
+	VMOVUPD   (CX), Z6
+	VADDPD    Z6, Z0, Z0
+	VADDPD    Z6, Z3, Z3
+	VMOVUPD   64(CX), Z6
+	VADDPD    Z6, Z1, Z1
+	VADDPD    Z6, Z4, Z4
+	VMOVUPD.Z 128(CX), K1, Z6
+	VADDPD    Z6, Z2, Z2
+	VADDPD    Z6, Z5, Z5
 
 biased312:
-	TESTQ     DX, DX
-	JZ        added312
-	VMOVUPD   (DX), Z6
-	VADDPD    Z6, Z0, Z0
-	VMOVUPD   64(DX), Z6
-	VADDPD    Z6, Z1, Z1
-	VMOVUPD.Z 128(DX), K1, Z6
-	VADDPD    Z6, Z2, Z2
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z6
-	VADDPD    Z6, Z3, Z3
-	VMOVUPD   64(DX), Z6
-	VADDPD    Z6, Z4, Z4
-	VMOVUPD.Z 128(DX), K1, Z6
-	VADDPD    Z6, Z5, Z5
+	TESTQ  DX, DX
+	JZ     added312
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, Z1
+	VADDPD 128(DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPD (DX), Z3, Z3
+	VADDPD 64(DX), Z4, Z4
+	VADDPD 128(DX), Z5, K1, Z5
 
 added312:
 	CMPQ   112(AX), $0x00
@@ -22551,6 +22112,1638 @@ clipped312:
 	VMOVUPD Z3, (AX)
 	VMOVUPD Z4, 64(AX)
 	VMOVUPD Z5, K1, 128(AX)
+	VZEROUPPER
+	RET
+
+// func tile3x3F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile3x3F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	CMPQ       56(AX), $0x40
+	JLT        fetched313
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+
+fetched313:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	MOVQ 8(AX), BX
+	MOVQ 32(AX), SI
+	MOVQ 40(AX), DI
+	MOVQ 56(AX), R8
+	MOVQ 88(AX), R9
+
+partial314:
+	VMOVUPD      (BX), Z9
+	VMOVUPD      64(BX), Z10
+	VMOVUPD.Z    128(BX), K1, Z11
+	VBROADCASTSD (CX), Z12
+	VFMADD231PD  Z9, Z12, Z0
+	VFMADD231PD  Z10, Z12, Z1
+	VFMADD231PD  Z11, Z12, Z2
+	VBROADCASTSD (CX)(DX*1), Z12
+	VFMADD231PD  Z9, Z12, Z3
+	VFMADD231PD  Z10, Z12, Z4
+	VFMADD231PD  Z11, Z12, Z5
+	VBROADCASTSD (CX)(DX*2), Z12
+	VFMADD231PD  Z9, Z12, Z6
+	VFMADD231PD  Z10, Z12, Z7
+	VFMADD231PD  Z11, Z12, Z8
+	ADDQ         SI, CX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          partial314
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
+	JNZ          partial314
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled315
+	VBROADCASTSD 80(AX), Z9
+	VMULPD       Z9, Z0, Z0
+	VMULPD       Z9, Z1, Z1
+	VMULPD       Z9, Z2, Z2
+	VMULPD       Z9, Z3, Z3
+	VMULPD       Z9, Z4, Z4
+	VMULPD       Z9, Z5, Z5
+	VMULPD       Z9, Z6, Z6
+	VMULPD       Z9, Z7, Z7
+	VMULPD       Z9, Z8, Z8
+
+scaled315:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased315
+	VMOVUPD   (CX), Z9
+	VADDPD    Z9, Z0, Z0
+	VADDPD    Z9, Z3, Z3
+	VADDPD    Z9, Z6, Z6
+	VMOVUPD   64(CX), Z9
+	VADDPD    Z9, Z1, Z1
+	VADDPD    Z9, Z4, Z4
+	VADDPD    Z9, Z7, Z7
+	VMOVUPD.Z 128(CX), K1, Z9
+	VADDPD    Z9, Z2, Z2
+	VADDPD    Z9, Z5, Z5
+	VADDPD    Z9, Z8, Z8
+
+biased315:
+	TESTQ  DX, DX
+	JZ     added315
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, Z1
+	VADDPD 128(DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPD (DX), Z3, Z3
+	VADDPD 64(DX), Z4, Z4
+	VADDPD 128(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, Z6
+	VADDPD 64(DX), Z7, Z7
+	VADDPD 128(DX), Z8, K1, Z8
+
+added315:
+	CMPQ   112(AX), $0x00
+	JE     clipped315
+	VPXORD Z13, Z13, Z13
+	VMAXPD Z0, Z13, Z0
+	VMAXPD Z1, Z13, Z1
+	VMAXPD Z2, Z13, Z2
+	VMAXPD Z3, Z13, Z3
+	VMAXPD Z4, Z13, Z4
+	VMAXPD Z5, Z13, Z5
+	VMAXPD Z6, Z13, Z6
+	VMAXPD Z7, Z13, Z7
+	VMAXPD Z8, Z13, Z8
+
+clipped315:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, 64(AX)
+	VMOVUPD Z2, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z3, (AX)
+	VMOVUPD Z4, 64(AX)
+	VMOVUPD Z5, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, (AX)
+	VMOVUPD Z7, 64(AX)
+	VMOVUPD Z8, K1, 128(AX)
+	VZEROUPPER
+	RET
+
+// func tile4x3F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile4x3F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	CMPQ       56(AX), $0x40
+	JLT        fetched316
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+
+fetched316:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ 8(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 40(AX), R8
+	MOVQ 56(AX), R9
+	MOVQ 88(AX), R10
+
+partial317:
+	VMOVUPD      (SI), Z12
+	VMOVUPD      64(SI), Z13
+	VMOVUPD.Z    128(SI), K1, Z14
+	VBROADCASTSD (CX), Z15
+	VFMADD231PD  Z12, Z15, Z0
+	VFMADD231PD  Z13, Z15, Z1
+	VFMADD231PD  Z14, Z15, Z2
+	VBROADCASTSD (CX)(DX*1), Z15
+	VFMADD231PD  Z12, Z15, Z3
+	VFMADD231PD  Z13, Z15, Z4
+	VFMADD231PD  Z14, Z15, Z5
+	VBROADCASTSD (CX)(DX*2), Z15
+	VFMADD231PD  Z12, Z15, Z6
+	VFMADD231PD  Z13, Z15, Z7
+	VFMADD231PD  Z14, Z15, Z8
+	VBROADCASTSD (CX)(BX*1), Z15
+	VFMADD231PD  Z12, Z15, Z9
+	VFMADD231PD  Z13, Z15, Z10
+	VFMADD231PD  Z14, Z15, Z11
+	ADDQ         DI, CX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          partial317
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
+	JNZ          partial317
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled318
+	VBROADCASTSD 80(AX), Z12
+	VMULPD       Z12, Z0, Z0
+	VMULPD       Z12, Z1, Z1
+	VMULPD       Z12, Z2, Z2
+	VMULPD       Z12, Z3, Z3
+	VMULPD       Z12, Z4, Z4
+	VMULPD       Z12, Z5, Z5
+	VMULPD       Z12, Z6, Z6
+	VMULPD       Z12, Z7, Z7
+	VMULPD       Z12, Z8, Z8
+	VMULPD       Z12, Z9, Z9
+	VMULPD       Z12, Z10, Z10
+	VMULPD       Z12, Z11, Z11
+
+scaled318:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased318
+	VMOVUPD   (CX), Z12
+	VADDPD    Z12, Z0, Z0
+	VADDPD    Z12, Z3, Z3
+	VADDPD    Z12, Z6, Z6
+	VADDPD    Z12, Z9, Z9
+	VMOVUPD   64(CX), Z12
+	VADDPD    Z12, Z1, Z1
+	VADDPD    Z12, Z4, Z4
+	VADDPD    Z12, Z7, Z7
+	VADDPD    Z12, Z10, Z10
+	VMOVUPD.Z 128(CX), K1, Z12
+	VADDPD    Z12, Z2, Z2
+	VADDPD    Z12, Z5, Z5
+	VADDPD    Z12, Z8, Z8
+	VADDPD    Z12, Z11, Z11
+
+biased318:
+	TESTQ  DX, DX
+	JZ     added318
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, Z1
+	VADDPD 128(DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPD (DX), Z3, Z3
+	VADDPD 64(DX), Z4, Z4
+	VADDPD 128(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, Z6
+	VADDPD 64(DX), Z7, Z7
+	VADDPD 128(DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPD (DX), Z9, Z9
+	VADDPD 64(DX), Z10, Z10
+	VADDPD 128(DX), Z11, K1, Z11
+
+added318:
+	CMPQ   112(AX), $0x00
+	JE     clipped318
+	VPXORD Z16, Z16, Z16
+	VMAXPD Z0, Z16, Z0
+	VMAXPD Z1, Z16, Z1
+	VMAXPD Z2, Z16, Z2
+	VMAXPD Z3, Z16, Z3
+	VMAXPD Z4, Z16, Z4
+	VMAXPD Z5, Z16, Z5
+	VMAXPD Z6, Z16, Z6
+	VMAXPD Z7, Z16, Z7
+	VMAXPD Z8, Z16, Z8
+	VMAXPD Z9, Z16, Z9
+	VMAXPD Z10, Z16, Z10
+	VMAXPD Z11, Z16, Z11
+
+clipped318:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, 64(AX)
+	VMOVUPD Z2, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z3, (AX)
+	VMOVUPD Z4, 64(AX)
+	VMOVUPD Z5, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, (AX)
+	VMOVUPD Z7, 64(AX)
+	VMOVUPD Z8, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z9, (AX)
+	VMOVUPD Z10, 64(AX)
+	VMOVUPD Z11, K1, 128(AX)
+	VZEROUPPER
+	RET
+
+// func tile5x3F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile5x3F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	CMPQ       56(AX), $0x40
+	JLT        fetched319
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+
+fetched319:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ 8(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 40(AX), R8
+	MOVQ 56(AX), R9
+	MOVQ 88(AX), R10
+
+partial320:
+	VMOVUPD      (SI), Z15
+	VMOVUPD      64(SI), Z16
+	VMOVUPD.Z    128(SI), K1, Z17
+	VBROADCASTSD (CX), Z18
+	VFMADD231PD  Z15, Z18, Z0
+	VFMADD231PD  Z16, Z18, Z1
+	VFMADD231PD  Z17, Z18, Z2
+	VBROADCASTSD (CX)(DX*1), Z18
+	VFMADD231PD  Z15, Z18, Z3
+	VFMADD231PD  Z16, Z18, Z4
+	VFMADD231PD  Z17, Z18, Z5
+	VBROADCASTSD (CX)(DX*2), Z18
+	VFMADD231PD  Z15, Z18, Z6
+	VFMADD231PD  Z16, Z18, Z7
+	VFMADD231PD  Z17, Z18, Z8
+	VBROADCASTSD (CX)(BX*1), Z18
+	VFMADD231PD  Z15, Z18, Z9
+	VFMADD231PD  Z16, Z18, Z10
+	VFMADD231PD  Z17, Z18, Z11
+	VBROADCASTSD (CX)(DX*4), Z18
+	VFMADD231PD  Z15, Z18, Z12
+	VFMADD231PD  Z16, Z18, Z13
+	VFMADD231PD  Z17, Z18, Z14
+	ADDQ         DI, CX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          partial320
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
+	JNZ          partial320
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled321
+	VBROADCASTSD 80(AX), Z15
+	VMULPD       Z15, Z0, Z0
+	VMULPD       Z15, Z1, Z1
+	VMULPD       Z15, Z2, Z2
+	VMULPD       Z15, Z3, Z3
+	VMULPD       Z15, Z4, Z4
+	VMULPD       Z15, Z5, Z5
+	VMULPD       Z15, Z6, Z6
+	VMULPD       Z15, Z7, Z7
+	VMULPD       Z15, Z8, Z8
+	VMULPD       Z15, Z9, Z9
+	VMULPD       Z15, Z10, Z10
+	VMULPD       Z15, Z11, Z11
+	VMULPD       Z15, Z12, Z12
+	VMULPD       Z15, Z13, Z13
+	VMULPD       Z15, Z14, Z14
+
+scaled321:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased321
+	VMOVUPD   (CX), Z15
+	VADDPD    Z15, Z0, Z0
+	VADDPD    Z15, Z3, Z3
+	VADDPD    Z15, Z6, Z6
+	VADDPD    Z15, Z9, Z9
+	VADDPD    Z15, Z12, Z12
+	VMOVUPD   64(CX), Z15
+	VADDPD    Z15, Z1, Z1
+	VADDPD    Z15, Z4, Z4
+	VADDPD    Z15, Z7, Z7
+	VADDPD    Z15, Z10, Z10
+	VADDPD    Z15, Z13, Z13
+	VMOVUPD.Z 128(CX), K1, Z15
+	VADDPD    Z15, Z2, Z2
+	VADDPD    Z15, Z5, Z5
+	VADDPD    Z15, Z8, Z8
+	VADDPD    Z15, Z11, Z11
+	VADDPD    Z15, Z14, Z14
+
+biased321:
+	TESTQ  DX, DX
+	JZ     added321
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, Z1
+	VADDPD 128(DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPD (DX), Z3, Z3
+	VADDPD 64(DX), Z4, Z4
+	VADDPD 128(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, Z6
+	VADDPD 64(DX), Z7, Z7
+	VADDPD 128(DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPD (DX), Z9, Z9
+	VADDPD 64(DX), Z10, Z10
+	VADDPD 128(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPD (DX), Z12, Z12
+	VADDPD 64(DX), Z13, Z13
+	VADDPD 128(DX), Z14, K1, Z14
+
+added321:
+	CMPQ   112(AX), $0x00
+	JE     clipped321
+	VPXORD Z19, Z19, Z19
+	VMAXPD Z0, Z19, Z0
+	VMAXPD Z1, Z19, Z1
+	VMAXPD Z2, Z19, Z2
+	VMAXPD Z3, Z19, Z3
+	VMAXPD Z4, Z19, Z4
+	VMAXPD Z5, Z19, Z5
+	VMAXPD Z6, Z19, Z6
+	VMAXPD Z7, Z19, Z7
+	VMAXPD Z8, Z19, Z8
+	VMAXPD Z9, Z19, Z9
+	VMAXPD Z10, Z19, Z10
+	VMAXPD Z11, Z19, Z11
+	VMAXPD Z12, Z19, Z12
+	VMAXPD Z13, Z19, Z13
+	VMAXPD Z14, Z19, Z14
+
+clipped321:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, 64(AX)
+	VMOVUPD Z2, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z3, (AX)
+	VMOVUPD Z4, 64(AX)
+	VMOVUPD Z5, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, (AX)
+	VMOVUPD Z7, 64(AX)
+	VMOVUPD Z8, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z9, (AX)
+	VMOVUPD Z10, 64(AX)
+	VMOVUPD Z11, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z12, (AX)
+	VMOVUPD Z13, 64(AX)
+	VMOVUPD Z14, K1, 128(AX)
+	VZEROUPPER
+	RET
+
+// func tile6x3F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile6x3F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	CMPQ       56(AX), $0x40
+	JLT        fetched322
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+
+fetched322:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+
+partial323:
+	VMOVUPD      (DI), Z18
+	VMOVUPD      64(DI), Z19
+	VMOVUPD.Z    128(DI), K1, Z20
+	VBROADCASTSD (CX), Z21
+	VFMADD231PD  Z18, Z21, Z0
+	VFMADD231PD  Z19, Z21, Z1
+	VFMADD231PD  Z20, Z21, Z2
+	VBROADCASTSD (CX)(DX*1), Z21
+	VFMADD231PD  Z18, Z21, Z3
+	VFMADD231PD  Z19, Z21, Z4
+	VFMADD231PD  Z20, Z21, Z5
+	VBROADCASTSD (CX)(DX*2), Z21
+	VFMADD231PD  Z18, Z21, Z6
+	VFMADD231PD  Z19, Z21, Z7
+	VFMADD231PD  Z20, Z21, Z8
+	VBROADCASTSD (CX)(BX*1), Z21
+	VFMADD231PD  Z18, Z21, Z9
+	VFMADD231PD  Z19, Z21, Z10
+	VFMADD231PD  Z20, Z21, Z11
+	VBROADCASTSD (CX)(DX*4), Z21
+	VFMADD231PD  Z18, Z21, Z12
+	VFMADD231PD  Z19, Z21, Z13
+	VFMADD231PD  Z20, Z21, Z14
+	VBROADCASTSD (SI), Z21
+	VFMADD231PD  Z18, Z21, Z15
+	VFMADD231PD  Z19, Z21, Z16
+	VFMADD231PD  Z20, Z21, Z17
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          partial323
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          partial323
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled324
+	VBROADCASTSD 80(AX), Z18
+	VMULPD       Z18, Z0, Z0
+	VMULPD       Z18, Z1, Z1
+	VMULPD       Z18, Z2, Z2
+	VMULPD       Z18, Z3, Z3
+	VMULPD       Z18, Z4, Z4
+	VMULPD       Z18, Z5, Z5
+	VMULPD       Z18, Z6, Z6
+	VMULPD       Z18, Z7, Z7
+	VMULPD       Z18, Z8, Z8
+	VMULPD       Z18, Z9, Z9
+	VMULPD       Z18, Z10, Z10
+	VMULPD       Z18, Z11, Z11
+	VMULPD       Z18, Z12, Z12
+	VMULPD       Z18, Z13, Z13
+	VMULPD       Z18, Z14, Z14
+	VMULPD       Z18, Z15, Z15
+	VMULPD       Z18, Z16, Z16
+	VMULPD       Z18, Z17, Z17
+
+scaled324:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased324
+	VMOVUPD   (CX), Z18
+	VADDPD    Z18, Z0, Z0
+	VADDPD    Z18, Z3, Z3
+	VADDPD    Z18, Z6, Z6
+	VADDPD    Z18, Z9, Z9
+	VADDPD    Z18, Z12, Z12
+	VADDPD    Z18, Z15, Z15
+	VMOVUPD   64(CX), Z18
+	VADDPD    Z18, Z1, Z1
+	VADDPD    Z18, Z4, Z4
+	VADDPD    Z18, Z7, Z7
+	VADDPD    Z18, Z10, Z10
+	VADDPD    Z18, Z13, Z13
+	VADDPD    Z18, Z16, Z16
+	VMOVUPD.Z 128(CX), K1, Z18
+	VADDPD    Z18, Z2, Z2
+	VADDPD    Z18, Z5, Z5
+	VADDPD    Z18, Z8, Z8
+	VADDPD    Z18, Z11, Z11
+	VADDPD    Z18, Z14, Z14
+	VADDPD    Z18, Z17, Z17
+
+biased324:
+	TESTQ  DX, DX
+	JZ     added324
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, Z1
+	VADDPD 128(DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPD (DX), Z3, Z3
+	VADDPD 64(DX), Z4, Z4
+	VADDPD 128(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, Z6
+	VADDPD 64(DX), Z7, Z7
+	VADDPD 128(DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPD (DX), Z9, Z9
+	VADDPD 64(DX), Z10, Z10
+	VADDPD 128(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPD (DX), Z12, Z12
+	VADDPD 64(DX), Z13, Z13
+	VADDPD 128(DX), Z14, K1, Z14
+	ADDQ   BX, DX
+	VADDPD (DX), Z15, Z15
+	VADDPD 64(DX), Z16, Z16
+	VADDPD 128(DX), Z17, K1, Z17
+
+added324:
+	CMPQ   112(AX), $0x00
+	JE     clipped324
+	VPXORD Z22, Z22, Z22
+	VMAXPD Z0, Z22, Z0
+	VMAXPD Z1, Z22, Z1
+	VMAXPD Z2, Z22, Z2
+	VMAXPD Z3, Z22, Z3
+	VMAXPD Z4, Z22, Z4
+	VMAXPD Z5, Z22, Z5
+	VMAXPD Z6, Z22, Z6
+	VMAXPD Z7, Z22, Z7
+	VMAXPD Z8, Z22, Z8
+	VMAXPD Z9, Z22, Z9
+	VMAXPD Z10, Z22, Z10
+	VMAXPD Z11, Z22, Z11
+	VMAXPD Z12, Z22, Z12
+	VMAXPD Z13, Z22, Z13
+	VMAXPD Z14, Z22, Z14
+	VMAXPD Z15, Z22, Z15
+	VMAXPD Z16, Z22, Z16
+	VMAXPD Z17, Z22, Z17
+
+clipped324:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, 64(AX)
+	VMOVUPD Z2, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z3, (AX)
+	VMOVUPD Z4, 64(AX)
+	VMOVUPD Z5, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, (AX)
+	VMOVUPD Z7, 64(AX)
+	VMOVUPD Z8, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z9, (AX)
+	VMOVUPD Z10, 64(AX)
+	VMOVUPD Z11, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z12, (AX)
+	VMOVUPD Z13, 64(AX)
+	VMOVUPD Z14, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z15, (AX)
+	VMOVUPD Z16, 64(AX)
+	VMOVUPD Z17, K1, 128(AX)
+	VZEROUPPER
+	RET
+
+// func tile7x3F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile7x3F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	CMPQ       56(AX), $0x40
+	JLT        fetched325
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+
+fetched325:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+
+partial326:
+	VMOVUPD      (DI), Z21
+	VMOVUPD      64(DI), Z22
+	VMOVUPD.Z    128(DI), K1, Z23
+	VBROADCASTSD (CX), Z24
+	VFMADD231PD  Z21, Z24, Z0
+	VFMADD231PD  Z22, Z24, Z1
+	VFMADD231PD  Z23, Z24, Z2
+	VBROADCASTSD (CX)(DX*1), Z24
+	VFMADD231PD  Z21, Z24, Z3
+	VFMADD231PD  Z22, Z24, Z4
+	VFMADD231PD  Z23, Z24, Z5
+	VBROADCASTSD (CX)(DX*2), Z24
+	VFMADD231PD  Z21, Z24, Z6
+	VFMADD231PD  Z22, Z24, Z7
+	VFMADD231PD  Z23, Z24, Z8
+	VBROADCASTSD (CX)(BX*1), Z24
+	VFMADD231PD  Z21, Z24, Z9
+	VFMADD231PD  Z22, Z24, Z10
+	VFMADD231PD  Z23, Z24, Z11
+	VBROADCASTSD (CX)(DX*4), Z24
+	VFMADD231PD  Z21, Z24, Z12
+	VFMADD231PD  Z22, Z24, Z13
+	VFMADD231PD  Z23, Z24, Z14
+	VBROADCASTSD (SI), Z24
+	VFMADD231PD  Z21, Z24, Z15
+	VFMADD231PD  Z22, Z24, Z16
+	VFMADD231PD  Z23, Z24, Z17
+	VBROADCASTSD (SI)(DX*1), Z24
+	VFMADD231PD  Z21, Z24, Z18
+	VFMADD231PD  Z22, Z24, Z19
+	VFMADD231PD  Z23, Z24, Z20
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          partial326
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          partial326
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled327
+	VBROADCASTSD 80(AX), Z21
+	VMULPD       Z21, Z0, Z0
+	VMULPD       Z21, Z1, Z1
+	VMULPD       Z21, Z2, Z2
+	VMULPD       Z21, Z3, Z3
+	VMULPD       Z21, Z4, Z4
+	VMULPD       Z21, Z5, Z5
+	VMULPD       Z21, Z6, Z6
+	VMULPD       Z21, Z7, Z7
+	VMULPD       Z21, Z8, Z8
+	VMULPD       Z21, Z9, Z9
+	VMULPD       Z21, Z10, Z10
+	VMULPD       Z21, Z11, Z11
+	VMULPD       Z21, Z12, Z12
+	VMULPD       Z21, Z13, Z13
+	VMULPD       Z21, Z14, Z14
+	VMULPD       Z21, Z15, Z15
+	VMULPD       Z21, Z16, Z16
+	VMULPD       Z21, Z17, Z17
+	VMULPD       Z21, Z18, Z18
+	VMULPD       Z21, Z19, Z19
+	VMULPD       Z21, Z20, Z20
+
+scaled327:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased327
+	VMOVUPD   (CX), Z21
+	VADDPD    Z21, Z0, Z0
+	VADDPD    Z21, Z3, Z3
+	VADDPD    Z21, Z6, Z6
+	VADDPD    Z21, Z9, Z9
+	VADDPD    Z21, Z12, Z12
+	VADDPD    Z21, Z15, Z15
+	VADDPD    Z21, Z18, Z18
+	VMOVUPD   64(CX), Z21
+	VADDPD    Z21, Z1, Z1
+	VADDPD    Z21, Z4, Z4
+	VADDPD    Z21, Z7, Z7
+	VADDPD    Z21, Z10, Z10
+	VADDPD    Z21, Z13, Z13
+	VADDPD    Z21, Z16, Z16
+	VADDPD    Z21, Z19, Z19
+	VMOVUPD.Z 128(CX), K1, Z21
+	VADDPD    Z21, Z2, Z2
+	VADDPD    Z21, Z5, Z5
+	VADDPD    Z21, Z8, Z8
+	VADDPD    Z21, Z11, Z11
+	VADDPD    Z21, Z14, Z14
+	VADDPD    Z21, Z17, Z17
+	VADDPD    Z21, Z20, Z20
+
+biased327:
+	TESTQ  DX, DX
+	JZ     added327
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, Z1
+	VADDPD 128(DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPD (DX), Z3, Z3
+	VADDPD 64(DX), Z4, Z4
+	VADDPD 128(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, Z6
+	VADDPD 64(DX), Z7, Z7
+	VADDPD 128(DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPD (DX), Z9, Z9
+	VADDPD 64(DX), Z10, Z10
+	VADDPD 128(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPD (DX), Z12, Z12
+	VADDPD 64(DX), Z13, Z13
+	VADDPD 128(DX), Z14, K1, Z14
+	ADDQ   BX, DX
+	VADDPD (DX), Z15, Z15
+	VADDPD 64(DX), Z16, Z16
+	VADDPD 128(DX), Z17, K1, Z17
+	ADDQ   BX, DX
+	VADDPD (DX), Z18, Z18
+	VADDPD 64(DX), Z19, Z19
+	VADDPD 128(DX), Z20, K1, Z20
+
+added327:
+	CMPQ   112(AX), $0x00
+	JE     clipped327
+	VPXORD Z25, Z25, Z25
+	VMAXPD Z0, Z25, Z0
+	VMAXPD Z1, Z25, Z1
+	VMAXPD Z2, Z25, Z2
+	VMAXPD Z3, Z25, Z3
+	VMAXPD Z4, Z25, Z4
+	VMAXPD Z5, Z25, Z5
+	VMAXPD Z6, Z25, Z6
+	VMAXPD Z7, Z25, Z7
+	VMAXPD Z8, Z25, Z8
+	VMAXPD Z9, Z25, Z9
+	VMAXPD Z10, Z25, Z10
+	VMAXPD Z11, Z25, Z11
+	VMAXPD Z12, Z25, Z12
+	VMAXPD Z13, Z25, Z13
+	VMAXPD Z14, Z25, Z14
+	VMAXPD Z15, Z25, Z15
+	VMAXPD Z16, Z25, Z16
+	VMAXPD Z17, Z25, Z17
+	VMAXPD Z18, Z25, Z18
+	VMAXPD Z19, Z25, Z19
+	VMAXPD Z20, Z25, Z20
+
+clipped327:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, 64(AX)
+	VMOVUPD Z2, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z3, (AX)
+	VMOVUPD Z4, 64(AX)
+	VMOVUPD Z5, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, (AX)
+	VMOVUPD Z7, 64(AX)
+	VMOVUPD Z8, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z9, (AX)
+	VMOVUPD Z10, 64(AX)
+	VMOVUPD Z11, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z12, (AX)
+	VMOVUPD Z13, 64(AX)
+	VMOVUPD Z14, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z15, (AX)
+	VMOVUPD Z16, 64(AX)
+	VMOVUPD Z17, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z18, (AX)
+	VMOVUPD Z19, 64(AX)
+	VMOVUPD Z20, K1, 128(AX)
+	VZEROUPPER
+	RET
+
+// func tile8x3F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile8x3F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	CMPQ       56(AX), $0x40
+	JLT        fetched328
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+
+fetched328:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+
+partial329:
+	VMOVUPD      (DI), Z24
+	VMOVUPD      64(DI), Z25
+	VMOVUPD.Z    128(DI), K1, Z26
+	VBROADCASTSD (CX), Z27
+	VFMADD231PD  Z24, Z27, Z0
+	VFMADD231PD  Z25, Z27, Z1
+	VFMADD231PD  Z26, Z27, Z2
+	VBROADCASTSD (CX)(DX*1), Z27
+	VFMADD231PD  Z24, Z27, Z3
+	VFMADD231PD  Z25, Z27, Z4
+	VFMADD231PD  Z26, Z27, Z5
+	VBROADCASTSD (CX)(DX*2), Z27
+	VFMADD231PD  Z24, Z27, Z6
+	VFMADD231PD  Z25, Z27, Z7
+	VFMADD231PD  Z26, Z27, Z8
+	VBROADCASTSD (CX)(BX*1), Z27
+	VFMADD231PD  Z24, Z27, Z9
+	VFMADD231PD  Z25, Z27, Z10
+	VFMADD231PD  Z26, Z27, Z11
+	VBROADCASTSD (CX)(DX*4), Z27
+	VFMADD231PD  Z24, Z27, Z12
+	VFMADD231PD  Z25, Z27, Z13
+	VFMADD231PD  Z26, Z27, Z14
+	VBROADCASTSD (SI), Z27
+	VFMADD231PD  Z24, Z27, Z15
+	VFMADD231PD  Z25, Z27, Z16
+	VFMADD231PD  Z26, Z27, Z17
+	VBROADCASTSD (SI)(DX*1), Z27
+	VFMADD231PD  Z24, Z27, Z18
+	VFMADD231PD  Z25, Z27, Z19
+	VFMADD231PD  Z26, Z27, Z20
+	VBROADCASTSD (SI)(DX*2), Z27
+	VFMADD231PD  Z24, Z27, Z21
+	VFMADD231PD  Z25, Z27, Z22
+	VFMADD231PD  Z26, Z27, Z23
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          partial329
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          partial329
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled330
+	VBROADCASTSD 80(AX), Z24
+	VMULPD       Z24, Z0, Z0
+	VMULPD       Z24, Z1, Z1
+	VMULPD       Z24, Z2, Z2
+	VMULPD       Z24, Z3, Z3
+	VMULPD       Z24, Z4, Z4
+	VMULPD       Z24, Z5, Z5
+	VMULPD       Z24, Z6, Z6
+	VMULPD       Z24, Z7, Z7
+	VMULPD       Z24, Z8, Z8
+	VMULPD       Z24, Z9, Z9
+	VMULPD       Z24, Z10, Z10
+	VMULPD       Z24, Z11, Z11
+	VMULPD       Z24, Z12, Z12
+	VMULPD       Z24, Z13, Z13
+	VMULPD       Z24, Z14, Z14
+	VMULPD       Z24, Z15, Z15
+	VMULPD       Z24, Z16, Z16
+	VMULPD       Z24, Z17, Z17
+	VMULPD       Z24, Z18, Z18
+	VMULPD       Z24, Z19, Z19
+	VMULPD       Z24, Z20, Z20
+	VMULPD       Z24, Z21, Z21
+	VMULPD       Z24, Z22, Z22
+	VMULPD       Z24, Z23, Z23
+
+scaled330:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased330
+	VMOVUPD   (CX), Z24
+	VADDPD    Z24, Z0, Z0
+	VADDPD    Z24, Z3, Z3
+	VADDPD    Z24, Z6, Z6
+	VADDPD    Z24, Z9, Z9
+	VADDPD    Z24, Z12, Z12
+	VADDPD    Z24, Z15, Z15
+	VADDPD    Z24, Z18, Z18
+	VADDPD    Z24, Z21, Z21
+	VMOVUPD   64(CX), Z24
+	VADDPD    Z24, Z1, Z1
+	VADDPD    Z24, Z4, Z4
+	VADDPD    Z24, Z7, Z7
+	VADDPD    Z24, Z10, Z10
+	VADDPD    Z24, Z13, Z13
+	VADDPD    Z24, Z16, Z16
+	VADDPD    Z24, Z19, Z19
+	VADDPD    Z24, Z22, Z22
+	VMOVUPD.Z 128(CX), K1, Z24
+	VADDPD    Z24, Z2, Z2
+	VADDPD    Z24, Z5, Z5
+	VADDPD    Z24, Z8, Z8
+	VADDPD    Z24, Z11, Z11
+	VADDPD    Z24, Z14, Z14
+	VADDPD    Z24, Z17, Z17
+	VADDPD    Z24, Z20, Z20
+	VADDPD    Z24, Z23, Z23
+
+biased330:
+	TESTQ  DX, DX
+	JZ     added330
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, Z1
+	VADDPD 128(DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPD (DX), Z3, Z3
+	VADDPD 64(DX), Z4, Z4
+	VADDPD 128(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, Z6
+	VADDPD 64(DX), Z7, Z7
+	VADDPD 128(DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPD (DX), Z9, Z9
+	VADDPD 64(DX), Z10, Z10
+	VADDPD 128(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPD (DX), Z12, Z12
+	VADDPD 64(DX), Z13, Z13
+	VADDPD 128(DX), Z14, K1, Z14
+	ADDQ   BX, DX
+	VADDPD (DX), Z15, Z15
+	VADDPD 64(DX), Z16, Z16
+	VADDPD 128(DX), Z17, K1, Z17
+	ADDQ   BX, DX
+	VADDPD (DX), Z18, Z18
+	VADDPD 64(DX), Z19, Z19
+	VADDPD 128(DX), Z20, K1, Z20
+	ADDQ   BX, DX
+	VADDPD (DX), Z21, Z21
+	VADDPD 64(DX), Z22, Z22
+	VADDPD 128(DX), Z23, K1, Z23
+
+added330:
+	CMPQ   112(AX), $0x00
+	JE     clipped330
+	VPXORD Z28, Z28, Z28
+	VMAXPD Z0, Z28, Z0
+	VMAXPD Z1, Z28, Z1
+	VMAXPD Z2, Z28, Z2
+	VMAXPD Z3, Z28, Z3
+	VMAXPD Z4, Z28, Z4
+	VMAXPD Z5, Z28, Z5
+	VMAXPD Z6, Z28, Z6
+	VMAXPD Z7, Z28, Z7
+	VMAXPD Z8, Z28, Z8
+	VMAXPD Z9, Z28, Z9
+	VMAXPD Z10, Z28, Z10
+	VMAXPD Z11, Z28, Z11
+	VMAXPD Z12, Z28, Z12
+	VMAXPD Z13, Z28, Z13
+	VMAXPD Z14, Z28, Z14
+	VMAXPD Z15, Z28, Z15
+	VMAXPD Z16, Z28, Z16
+	VMAXPD Z17, Z28, Z17
+	VMAXPD Z18, Z28, Z18
+	VMAXPD Z19, Z28, Z19
+	VMAXPD Z20, Z28, Z20
+	VMAXPD Z21, Z28, Z21
+	VMAXPD Z22, Z28, Z22
+	VMAXPD Z23, Z28, Z23
+
+clipped330:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, 64(AX)
+	VMOVUPD Z2, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z3, (AX)
+	VMOVUPD Z4, 64(AX)
+	VMOVUPD Z5, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, (AX)
+	VMOVUPD Z7, 64(AX)
+	VMOVUPD Z8, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z9, (AX)
+	VMOVUPD Z10, 64(AX)
+	VMOVUPD Z11, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z12, (AX)
+	VMOVUPD Z13, 64(AX)
+	VMOVUPD Z14, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z15, (AX)
+	VMOVUPD Z16, 64(AX)
+	VMOVUPD Z17, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z18, (AX)
+	VMOVUPD Z19, 64(AX)
+	VMOVUPD Z20, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z21, (AX)
+	VMOVUPD Z22, 64(AX)
+	VMOVUPD Z23, K1, 128(AX)
+	VZEROUPPER
+	RET
+
+// func tile9x3F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile9x3F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	VPXORD     Z24, Z24, Z24
+	VPXORD     Z25, Z25, Z25
+	VPXORD     Z26, Z26, Z26
+	CMPQ       56(AX), $0x40
+	JLT        fetched331
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+
+fetched331:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+
+partial332:
+	VMOVUPD      (DI), Z27
+	VMOVUPD      64(DI), Z28
+	VMOVUPD.Z    128(DI), K1, Z29
+	VBROADCASTSD (CX), Z30
+	VFMADD231PD  Z27, Z30, Z0
+	VFMADD231PD  Z28, Z30, Z1
+	VFMADD231PD  Z29, Z30, Z2
+	VBROADCASTSD (CX)(DX*1), Z30
+	VFMADD231PD  Z27, Z30, Z3
+	VFMADD231PD  Z28, Z30, Z4
+	VFMADD231PD  Z29, Z30, Z5
+	VBROADCASTSD (CX)(DX*2), Z30
+	VFMADD231PD  Z27, Z30, Z6
+	VFMADD231PD  Z28, Z30, Z7
+	VFMADD231PD  Z29, Z30, Z8
+	VBROADCASTSD (CX)(BX*1), Z30
+	VFMADD231PD  Z27, Z30, Z9
+	VFMADD231PD  Z28, Z30, Z10
+	VFMADD231PD  Z29, Z30, Z11
+	VBROADCASTSD (CX)(DX*4), Z30
+	VFMADD231PD  Z27, Z30, Z12
+	VFMADD231PD  Z28, Z30, Z13
+	VFMADD231PD  Z29, Z30, Z14
+	VBROADCASTSD (SI), Z30
+	VFMADD231PD  Z27, Z30, Z15
+	VFMADD231PD  Z28, Z30, Z16
+	VFMADD231PD  Z29, Z30, Z17
+	VBROADCASTSD (SI)(DX*1), Z30
+	VFMADD231PD  Z27, Z30, Z18
+	VFMADD231PD  Z28, Z30, Z19
+	VFMADD231PD  Z29, Z30, Z20
+	VBROADCASTSD (SI)(DX*2), Z30
+	VFMADD231PD  Z27, Z30, Z21
+	VFMADD231PD  Z28, Z30, Z22
+	VFMADD231PD  Z29, Z30, Z23
+	VBROADCASTSD (SI)(BX*1), Z30
+	VFMADD231PD  Z27, Z30, Z24
+	VFMADD231PD  Z28, Z30, Z25
+	VFMADD231PD  Z29, Z30, Z26
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          partial332
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          partial332
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled333
+	VBROADCASTSD 80(AX), Z27
+	VMULPD       Z27, Z0, Z0
+	VMULPD       Z27, Z1, Z1
+	VMULPD       Z27, Z2, Z2
+	VMULPD       Z27, Z3, Z3
+	VMULPD       Z27, Z4, Z4
+	VMULPD       Z27, Z5, Z5
+	VMULPD       Z27, Z6, Z6
+	VMULPD       Z27, Z7, Z7
+	VMULPD       Z27, Z8, Z8
+	VMULPD       Z27, Z9, Z9
+	VMULPD       Z27, Z10, Z10
+	VMULPD       Z27, Z11, Z11
+	VMULPD       Z27, Z12, Z12
+	VMULPD       Z27, Z13, Z13
+	VMULPD       Z27, Z14, Z14
+	VMULPD       Z27, Z15, Z15
+	VMULPD       Z27, Z16, Z16
+	VMULPD       Z27, Z17, Z17
+	VMULPD       Z27, Z18, Z18
+	VMULPD       Z27, Z19, Z19
+	VMULPD       Z27, Z20, Z20
+	VMULPD       Z27, Z21, Z21
+	VMULPD       Z27, Z22, Z22
+	VMULPD       Z27, Z23, Z23
+	VMULPD       Z27, Z24, Z24
+	VMULPD       Z27, Z25, Z25
+	VMULPD       Z27, Z26, Z26
+
+scaled333:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased333
+	VMOVUPD   (CX), Z27
+	VADDPD    Z27, Z0, Z0
+	VADDPD    Z27, Z3, Z3
+	VADDPD    Z27, Z6, Z6
+	VADDPD    Z27, Z9, Z9
+	VADDPD    Z27, Z12, Z12
+	VADDPD    Z27, Z15, Z15
+	VADDPD    Z27, Z18, Z18
+	VADDPD    Z27, Z21, Z21
+	VADDPD    Z27, Z24, Z24
+	VMOVUPD   64(CX), Z27
+	VADDPD    Z27, Z1, Z1
+	VADDPD    Z27, Z4, Z4
+	VADDPD    Z27, Z7, Z7
+	VADDPD    Z27, Z10, Z10
+	VADDPD    Z27, Z13, Z13
+	VADDPD    Z27, Z16, Z16
+	VADDPD    Z27, Z19, Z19
+	VADDPD    Z27, Z22, Z22
+	VADDPD    Z27, Z25, Z25
+	VMOVUPD.Z 128(CX), K1, Z27
+	VADDPD    Z27, Z2, Z2
+	VADDPD    Z27, Z5, Z5
+	VADDPD    Z27, Z8, Z8
+	VADDPD    Z27, Z11, Z11
+	VADDPD    Z27, Z14, Z14
+	VADDPD    Z27, Z17, Z17
+	VADDPD    Z27, Z20, Z20
+	VADDPD    Z27, Z23, Z23
+	VADDPD    Z27, Z26, Z26
+
+biased333:
+	TESTQ  DX, DX
+	JZ     added333
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, Z1
+	VADDPD 128(DX), Z2, K1, Z2
+	ADDQ   BX, DX
+	VADDPD (DX), Z3, Z3
+	VADDPD 64(DX), Z4, Z4
+	VADDPD 128(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, Z6
+	VADDPD 64(DX), Z7, Z7
+	VADDPD 128(DX), Z8, K1, Z8
+	ADDQ   BX, DX
+	VADDPD (DX), Z9, Z9
+	VADDPD 64(DX), Z10, Z10
+	VADDPD 128(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPD (DX), Z12, Z12
+	VADDPD 64(DX), Z13, Z13
+	VADDPD 128(DX), Z14, K1, Z14
+	ADDQ   BX, DX
+	VADDPD (DX), Z15, Z15
+	VADDPD 64(DX), Z16, Z16
+	VADDPD 128(DX), Z17, K1, Z17
+	ADDQ   BX, DX
+	VADDPD (DX), Z18, Z18
+	VADDPD 64(DX), Z19, Z19
+	VADDPD 128(DX), Z20, K1, Z20
+	ADDQ   BX, DX
+	VADDPD (DX), Z21, Z21
+	VADDPD 64(DX), Z22, Z22
+	VADDPD 128(DX), Z23, K1, Z23
+	ADDQ   BX, DX
+	VADDPD (DX), Z24, Z24
+	VADDPD 64(DX), Z25, Z25
+	VADDPD 128(DX), Z26, K1, Z26
+
+added333:
+	CMPQ   112(AX), $0x00
+	JE     clipped333
+	VPXORD Z31, Z31, Z31
+	VMAXPD Z0, Z31, Z0
+	VMAXPD Z1, Z31, Z1
+	VMAXPD Z2, Z31, Z2
+	VMAXPD Z3, Z31, Z3
+	VMAXPD Z4, Z31, Z4
+	VMAXPD Z5, Z31, Z5
+	VMAXPD Z6, Z31, Z6
+	VMAXPD Z7, Z31, Z7
+	VMAXPD Z8, Z31, Z8
+	VMAXPD Z9, Z31, Z9
+	VMAXPD Z10, Z31, Z10
+	VMAXPD Z11, Z31, Z11
+	VMAXPD Z12, Z31, Z12
+	VMAXPD Z13, Z31, Z13
+	VMAXPD Z14, Z31, Z14
+	VMAXPD Z15, Z31, Z15
+	VMAXPD Z16, Z31, Z16
+	VMAXPD Z17, Z31, Z17
+	VMAXPD Z18, Z31, Z18
+	VMAXPD Z19, Z31, Z19
+	VMAXPD Z20, Z31, Z20
+	VMAXPD Z21, Z31, Z21
+	VMAXPD Z22, Z31, Z22
+	VMAXPD Z23, Z31, Z23
+	VMAXPD Z24, Z31, Z24
+	VMAXPD Z25, Z31, Z25
+	VMAXPD Z26, Z31, Z26
+
+clipped333:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, 64(AX)
+	VMOVUPD Z2, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z3, (AX)
+	VMOVUPD Z4, 64(AX)
+	VMOVUPD Z5, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z6, (AX)
+	VMOVUPD Z7, 64(AX)
+	VMOVUPD Z8, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z9, (AX)
+	VMOVUPD Z10, 64(AX)
+	VMOVUPD Z11, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z12, (AX)
+	VMOVUPD Z13, 64(AX)
+	VMOVUPD Z14, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z15, (AX)
+	VMOVUPD Z16, 64(AX)
+	VMOVUPD Z17, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z18, (AX)
+	VMOVUPD Z19, 64(AX)
+	VMOVUPD Z20, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z21, (AX)
+	VMOVUPD Z22, 64(AX)
+	VMOVUPD Z23, K1, 128(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z24, (AX)
+	VMOVUPD Z25, 64(AX)
+	VMOVUPD Z26, K1, 128(AX)
 	VZEROUPPER
 	RET
 
@@ -22576,7 +23769,7 @@ TEXT ·tile1x4F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial313:
+partial334:
 	VMOVUPD      (DX), Z4
 	VMOVUPD      64(DX), Z5
 	VMOVUPD      128(DX), Z6
@@ -22589,52 +23782,53 @@ partial313:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial313
+	JNZ          partial334
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial313
+	JNZ          partial334
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled335
 	VBROADCASTSD 80(AX), Z4
 	VMULPD       Z4, Z0, Z0
 	VMULPD       Z4, Z1, Z1
 	VMULPD       Z4, Z2, Z2
 	VMULPD       Z4, Z3, Z3
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased314
-	VMOVUPD      (CX), Z4
-	VADDPD       Z4, Z0, Z0
-	VMOVUPD      64(CX), Z4
-	VADDPD       Z4, Z1, Z1
-	VMOVUPD      128(CX), Z4
-	VADDPD       Z4, Z2, Z2
-	VMOVUPD.Z    192(CX), K1, Z4
-	VADDPD       Z4, Z3, Z3
 
-biased314:
-	TESTQ     DX, DX
-	JZ        added314
-	VMOVUPD   (DX), Z4
+scaled335:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased335
+	VMOVUPD   (CX), Z4
 	VADDPD    Z4, Z0, Z0
-	VMOVUPD   64(DX), Z4
+	VMOVUPD   64(CX), Z4
 	VADDPD    Z4, Z1, Z1
-	VMOVUPD   128(DX), Z4
+	VMOVUPD   128(CX), Z4
 	VADDPD    Z4, Z2, Z2
-	VMOVUPD.Z 192(DX), K1, Z4
+	VMOVUPD.Z 192(CX), K1, Z4
 	VADDPD    Z4, Z3, Z3
 
-added314:
+biased335:
+	TESTQ  DX, DX
+	JZ     added335
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, Z1
+	VADDPD 128(DX), Z2, Z2
+	VADDPD 192(DX), Z3, K1, Z3
+
+added335:
 	CMPQ   112(AX), $0x00
-	JE     clipped314
+	JE     clipped335
 	VPXORD Z9, Z9, Z9
 	VMAXPD Z0, Z9, Z0
 	VMAXPD Z1, Z9, Z1
 	VMAXPD Z2, Z9, Z2
 	VMAXPD Z3, Z9, Z3
 
-clipped314:
+clipped335:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)
@@ -22669,7 +23863,7 @@ TEXT ·tile2x4F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial315:
+partial336:
 	VMOVUPD      (BX), Z8
 	VMOVUPD      64(BX), Z9
 	VMOVUPD      128(BX), Z10
@@ -22687,11 +23881,14 @@ partial315:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial315
+	JNZ          partial336
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial315
+	JNZ          partial336
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled337
 	VBROADCASTSD 80(AX), Z8
 	VMULPD       Z8, Z0, Z0
 	VMULPD       Z8, Z1, Z1
@@ -22701,48 +23898,42 @@ partial315:
 	VMULPD       Z8, Z5, Z5
 	VMULPD       Z8, Z6, Z6
 	VMULPD       Z8, Z7, Z7
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased316
-	VMOVUPD      (CX), Z8
-	VADDPD       Z8, Z0, Z0
-	VADDPD       Z8, Z4, Z4
-	VMOVUPD      64(CX), Z8
-	VADDPD       Z8, Z1, Z1
-	VADDPD       Z8, Z5, Z5
-	VMOVUPD      128(CX), Z8
-	VADDPD       Z8, Z2, Z2
-	VADDPD       Z8, Z6, Z6
-	VMOVUPD.Z    192(CX), K1, Z8
-	VADDPD       Z8, Z3, Z3
-	VADDPD       Z8, Z7, Z7
 
-biased316:
-	TESTQ     DX, DX
-	JZ        added316
-	VMOVUPD   (DX), Z8
+scaled337:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased337
+	VMOVUPD   (CX), Z8
 	VADDPD    Z8, Z0, Z0
-	VMOVUPD   64(DX), Z8
-	VADDPD    Z8, Z1, Z1
-	VMOVUPD   128(DX), Z8
-	VADDPD    Z8, Z2, Z2
-	VMOVUPD.Z 192(DX), K1, Z8
-	VADDPD    Z8, Z3, Z3
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z8
 	VADDPD    Z8, Z4, Z4
-	VMOVUPD   64(DX), Z8
+	VMOVUPD   64(CX), Z8
+	VADDPD    Z8, Z1, Z1
 	VADDPD    Z8, Z5, Z5
-	VMOVUPD   128(DX), Z8
+	VMOVUPD   128(CX), Z8
+	VADDPD    Z8, Z2, Z2
 	VADDPD    Z8, Z6, Z6
-	VMOVUPD.Z 192(DX), K1, Z8
+	VMOVUPD.Z 192(CX), K1, Z8
+	VADDPD    Z8, Z3, Z3
 	VADDPD    Z8, Z7, Z7
 
-added316:
+biased337:
+	TESTQ  DX, DX
+	JZ     added337
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, Z1
+	VADDPD 128(DX), Z2, Z2
+	VADDPD 192(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, Z4
+	VADDPD 64(DX), Z5, Z5
+	VADDPD 128(DX), Z6, Z6
+	VADDPD 192(DX), Z7, K1, Z7
+
+added337:
 	CMPQ   112(AX), $0x00
-	JE     clipped316
+	JE     clipped337
 	VPXORD Z13, Z13, Z13
 	VMAXPD Z0, Z13, Z0
 	VMAXPD Z1, Z13, Z1
@@ -22753,7 +23944,7 @@ added316:
 	VMAXPD Z6, Z13, Z6
 	VMAXPD Z7, Z13, Z7
 
-clipped316:
+clipped337:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)
@@ -22764,6 +23955,917 @@ clipped316:
 	VMOVUPD Z5, 64(AX)
 	VMOVUPD Z6, 128(AX)
 	VMOVUPD Z7, K1, 192(AX)
+	VZEROUPPER
+	RET
+
+// func tile3x4F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile3x4F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	CMPQ       56(AX), $0x40
+	JLT        fetched338
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	PREFETCHT1 192(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	PREFETCHT1 192(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	PREFETCHT1 192(CX)
+
+fetched338:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	MOVQ 8(AX), BX
+	MOVQ 32(AX), SI
+	MOVQ 40(AX), DI
+	MOVQ 56(AX), R8
+	MOVQ 88(AX), R9
+
+partial339:
+	VMOVUPD      (BX), Z12
+	VMOVUPD      64(BX), Z13
+	VMOVUPD      128(BX), Z14
+	VMOVUPD.Z    192(BX), K1, Z15
+	VBROADCASTSD (CX), Z16
+	VFMADD231PD  Z12, Z16, Z0
+	VFMADD231PD  Z13, Z16, Z1
+	VFMADD231PD  Z14, Z16, Z2
+	VFMADD231PD  Z15, Z16, Z3
+	VBROADCASTSD (CX)(DX*1), Z16
+	VFMADD231PD  Z12, Z16, Z4
+	VFMADD231PD  Z13, Z16, Z5
+	VFMADD231PD  Z14, Z16, Z6
+	VFMADD231PD  Z15, Z16, Z7
+	VBROADCASTSD (CX)(DX*2), Z16
+	VFMADD231PD  Z12, Z16, Z8
+	VFMADD231PD  Z13, Z16, Z9
+	VFMADD231PD  Z14, Z16, Z10
+	VFMADD231PD  Z15, Z16, Z11
+	ADDQ         SI, CX
+	ADDQ         DI, BX
+	DECQ         R8
+	JNZ          partial339
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R8
+	DECQ         R9
+	JNZ          partial339
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled340
+	VBROADCASTSD 80(AX), Z12
+	VMULPD       Z12, Z0, Z0
+	VMULPD       Z12, Z1, Z1
+	VMULPD       Z12, Z2, Z2
+	VMULPD       Z12, Z3, Z3
+	VMULPD       Z12, Z4, Z4
+	VMULPD       Z12, Z5, Z5
+	VMULPD       Z12, Z6, Z6
+	VMULPD       Z12, Z7, Z7
+	VMULPD       Z12, Z8, Z8
+	VMULPD       Z12, Z9, Z9
+	VMULPD       Z12, Z10, Z10
+	VMULPD       Z12, Z11, Z11
+
+scaled340:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased340
+	VMOVUPD   (CX), Z12
+	VADDPD    Z12, Z0, Z0
+	VADDPD    Z12, Z4, Z4
+	VADDPD    Z12, Z8, Z8
+	VMOVUPD   64(CX), Z12
+	VADDPD    Z12, Z1, Z1
+	VADDPD    Z12, Z5, Z5
+	VADDPD    Z12, Z9, Z9
+	VMOVUPD   128(CX), Z12
+	VADDPD    Z12, Z2, Z2
+	VADDPD    Z12, Z6, Z6
+	VADDPD    Z12, Z10, Z10
+	VMOVUPD.Z 192(CX), K1, Z12
+	VADDPD    Z12, Z3, Z3
+	VADDPD    Z12, Z7, Z7
+	VADDPD    Z12, Z11, Z11
+
+biased340:
+	TESTQ  DX, DX
+	JZ     added340
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, Z1
+	VADDPD 128(DX), Z2, Z2
+	VADDPD 192(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, Z4
+	VADDPD 64(DX), Z5, Z5
+	VADDPD 128(DX), Z6, Z6
+	VADDPD 192(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, Z8
+	VADDPD 64(DX), Z9, Z9
+	VADDPD 128(DX), Z10, Z10
+	VADDPD 192(DX), Z11, K1, Z11
+
+added340:
+	CMPQ   112(AX), $0x00
+	JE     clipped340
+	VPXORD Z17, Z17, Z17
+	VMAXPD Z0, Z17, Z0
+	VMAXPD Z1, Z17, Z1
+	VMAXPD Z2, Z17, Z2
+	VMAXPD Z3, Z17, Z3
+	VMAXPD Z4, Z17, Z4
+	VMAXPD Z5, Z17, Z5
+	VMAXPD Z6, Z17, Z6
+	VMAXPD Z7, Z17, Z7
+	VMAXPD Z8, Z17, Z8
+	VMAXPD Z9, Z17, Z9
+	VMAXPD Z10, Z17, Z10
+	VMAXPD Z11, Z17, Z11
+
+clipped340:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, 64(AX)
+	VMOVUPD Z2, 128(AX)
+	VMOVUPD Z3, K1, 192(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, (AX)
+	VMOVUPD Z5, 64(AX)
+	VMOVUPD Z6, 128(AX)
+	VMOVUPD Z7, K1, 192(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, (AX)
+	VMOVUPD Z9, 64(AX)
+	VMOVUPD Z10, 128(AX)
+	VMOVUPD Z11, K1, 192(AX)
+	VZEROUPPER
+	RET
+
+// func tile4x4F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile4x4F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	CMPQ       56(AX), $0x40
+	JLT        fetched341
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	PREFETCHT1 192(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	PREFETCHT1 192(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	PREFETCHT1 192(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	PREFETCHT1 192(CX)
+
+fetched341:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ 8(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 40(AX), R8
+	MOVQ 56(AX), R9
+	MOVQ 88(AX), R10
+
+partial342:
+	VMOVUPD      (SI), Z16
+	VMOVUPD      64(SI), Z17
+	VMOVUPD      128(SI), Z18
+	VMOVUPD.Z    192(SI), K1, Z19
+	VBROADCASTSD (CX), Z20
+	VFMADD231PD  Z16, Z20, Z0
+	VFMADD231PD  Z17, Z20, Z1
+	VFMADD231PD  Z18, Z20, Z2
+	VFMADD231PD  Z19, Z20, Z3
+	VBROADCASTSD (CX)(DX*1), Z20
+	VFMADD231PD  Z16, Z20, Z4
+	VFMADD231PD  Z17, Z20, Z5
+	VFMADD231PD  Z18, Z20, Z6
+	VFMADD231PD  Z19, Z20, Z7
+	VBROADCASTSD (CX)(DX*2), Z20
+	VFMADD231PD  Z16, Z20, Z8
+	VFMADD231PD  Z17, Z20, Z9
+	VFMADD231PD  Z18, Z20, Z10
+	VFMADD231PD  Z19, Z20, Z11
+	VBROADCASTSD (CX)(BX*1), Z20
+	VFMADD231PD  Z16, Z20, Z12
+	VFMADD231PD  Z17, Z20, Z13
+	VFMADD231PD  Z18, Z20, Z14
+	VFMADD231PD  Z19, Z20, Z15
+	ADDQ         DI, CX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          partial342
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
+	JNZ          partial342
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled343
+	VBROADCASTSD 80(AX), Z16
+	VMULPD       Z16, Z0, Z0
+	VMULPD       Z16, Z1, Z1
+	VMULPD       Z16, Z2, Z2
+	VMULPD       Z16, Z3, Z3
+	VMULPD       Z16, Z4, Z4
+	VMULPD       Z16, Z5, Z5
+	VMULPD       Z16, Z6, Z6
+	VMULPD       Z16, Z7, Z7
+	VMULPD       Z16, Z8, Z8
+	VMULPD       Z16, Z9, Z9
+	VMULPD       Z16, Z10, Z10
+	VMULPD       Z16, Z11, Z11
+	VMULPD       Z16, Z12, Z12
+	VMULPD       Z16, Z13, Z13
+	VMULPD       Z16, Z14, Z14
+	VMULPD       Z16, Z15, Z15
+
+scaled343:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased343
+	VMOVUPD   (CX), Z16
+	VADDPD    Z16, Z0, Z0
+	VADDPD    Z16, Z4, Z4
+	VADDPD    Z16, Z8, Z8
+	VADDPD    Z16, Z12, Z12
+	VMOVUPD   64(CX), Z16
+	VADDPD    Z16, Z1, Z1
+	VADDPD    Z16, Z5, Z5
+	VADDPD    Z16, Z9, Z9
+	VADDPD    Z16, Z13, Z13
+	VMOVUPD   128(CX), Z16
+	VADDPD    Z16, Z2, Z2
+	VADDPD    Z16, Z6, Z6
+	VADDPD    Z16, Z10, Z10
+	VADDPD    Z16, Z14, Z14
+	VMOVUPD.Z 192(CX), K1, Z16
+	VADDPD    Z16, Z3, Z3
+	VADDPD    Z16, Z7, Z7
+	VADDPD    Z16, Z11, Z11
+	VADDPD    Z16, Z15, Z15
+
+biased343:
+	TESTQ  DX, DX
+	JZ     added343
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, Z1
+	VADDPD 128(DX), Z2, Z2
+	VADDPD 192(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, Z4
+	VADDPD 64(DX), Z5, Z5
+	VADDPD 128(DX), Z6, Z6
+	VADDPD 192(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, Z8
+	VADDPD 64(DX), Z9, Z9
+	VADDPD 128(DX), Z10, Z10
+	VADDPD 192(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPD (DX), Z12, Z12
+	VADDPD 64(DX), Z13, Z13
+	VADDPD 128(DX), Z14, Z14
+	VADDPD 192(DX), Z15, K1, Z15
+
+added343:
+	CMPQ   112(AX), $0x00
+	JE     clipped343
+	VPXORD Z21, Z21, Z21
+	VMAXPD Z0, Z21, Z0
+	VMAXPD Z1, Z21, Z1
+	VMAXPD Z2, Z21, Z2
+	VMAXPD Z3, Z21, Z3
+	VMAXPD Z4, Z21, Z4
+	VMAXPD Z5, Z21, Z5
+	VMAXPD Z6, Z21, Z6
+	VMAXPD Z7, Z21, Z7
+	VMAXPD Z8, Z21, Z8
+	VMAXPD Z9, Z21, Z9
+	VMAXPD Z10, Z21, Z10
+	VMAXPD Z11, Z21, Z11
+	VMAXPD Z12, Z21, Z12
+	VMAXPD Z13, Z21, Z13
+	VMAXPD Z14, Z21, Z14
+	VMAXPD Z15, Z21, Z15
+
+clipped343:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, 64(AX)
+	VMOVUPD Z2, 128(AX)
+	VMOVUPD Z3, K1, 192(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, (AX)
+	VMOVUPD Z5, 64(AX)
+	VMOVUPD Z6, 128(AX)
+	VMOVUPD Z7, K1, 192(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, (AX)
+	VMOVUPD Z9, 64(AX)
+	VMOVUPD Z10, 128(AX)
+	VMOVUPD Z11, K1, 192(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z12, (AX)
+	VMOVUPD Z13, 64(AX)
+	VMOVUPD Z14, 128(AX)
+	VMOVUPD Z15, K1, 192(AX)
+	VZEROUPPER
+	RET
+
+// func tile5x4F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile5x4F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	CMPQ       56(AX), $0x40
+	JLT        fetched344
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	PREFETCHT1 192(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	PREFETCHT1 192(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	PREFETCHT1 192(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	PREFETCHT1 192(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	PREFETCHT1 192(CX)
+
+fetched344:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ 8(AX), SI
+	MOVQ 32(AX), DI
+	MOVQ 40(AX), R8
+	MOVQ 56(AX), R9
+	MOVQ 88(AX), R10
+
+partial345:
+	VMOVUPD      (SI), Z20
+	VMOVUPD      64(SI), Z21
+	VMOVUPD      128(SI), Z22
+	VMOVUPD.Z    192(SI), K1, Z23
+	VBROADCASTSD (CX), Z24
+	VFMADD231PD  Z20, Z24, Z0
+	VFMADD231PD  Z21, Z24, Z1
+	VFMADD231PD  Z22, Z24, Z2
+	VFMADD231PD  Z23, Z24, Z3
+	VBROADCASTSD (CX)(DX*1), Z24
+	VFMADD231PD  Z20, Z24, Z4
+	VFMADD231PD  Z21, Z24, Z5
+	VFMADD231PD  Z22, Z24, Z6
+	VFMADD231PD  Z23, Z24, Z7
+	VBROADCASTSD (CX)(DX*2), Z24
+	VFMADD231PD  Z20, Z24, Z8
+	VFMADD231PD  Z21, Z24, Z9
+	VFMADD231PD  Z22, Z24, Z10
+	VFMADD231PD  Z23, Z24, Z11
+	VBROADCASTSD (CX)(BX*1), Z24
+	VFMADD231PD  Z20, Z24, Z12
+	VFMADD231PD  Z21, Z24, Z13
+	VFMADD231PD  Z22, Z24, Z14
+	VFMADD231PD  Z23, Z24, Z15
+	VBROADCASTSD (CX)(DX*4), Z24
+	VFMADD231PD  Z20, Z24, Z16
+	VFMADD231PD  Z21, Z24, Z17
+	VFMADD231PD  Z22, Z24, Z18
+	VFMADD231PD  Z23, Z24, Z19
+	ADDQ         DI, CX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          partial345
+	ADDQ         96(AX), CX
+	MOVQ         56(AX), R9
+	DECQ         R10
+	JNZ          partial345
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled346
+	VBROADCASTSD 80(AX), Z20
+	VMULPD       Z20, Z0, Z0
+	VMULPD       Z20, Z1, Z1
+	VMULPD       Z20, Z2, Z2
+	VMULPD       Z20, Z3, Z3
+	VMULPD       Z20, Z4, Z4
+	VMULPD       Z20, Z5, Z5
+	VMULPD       Z20, Z6, Z6
+	VMULPD       Z20, Z7, Z7
+	VMULPD       Z20, Z8, Z8
+	VMULPD       Z20, Z9, Z9
+	VMULPD       Z20, Z10, Z10
+	VMULPD       Z20, Z11, Z11
+	VMULPD       Z20, Z12, Z12
+	VMULPD       Z20, Z13, Z13
+	VMULPD       Z20, Z14, Z14
+	VMULPD       Z20, Z15, Z15
+	VMULPD       Z20, Z16, Z16
+	VMULPD       Z20, Z17, Z17
+	VMULPD       Z20, Z18, Z18
+	VMULPD       Z20, Z19, Z19
+
+scaled346:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased346
+	VMOVUPD   (CX), Z20
+	VADDPD    Z20, Z0, Z0
+	VADDPD    Z20, Z4, Z4
+	VADDPD    Z20, Z8, Z8
+	VADDPD    Z20, Z12, Z12
+	VADDPD    Z20, Z16, Z16
+	VMOVUPD   64(CX), Z20
+	VADDPD    Z20, Z1, Z1
+	VADDPD    Z20, Z5, Z5
+	VADDPD    Z20, Z9, Z9
+	VADDPD    Z20, Z13, Z13
+	VADDPD    Z20, Z17, Z17
+	VMOVUPD   128(CX), Z20
+	VADDPD    Z20, Z2, Z2
+	VADDPD    Z20, Z6, Z6
+	VADDPD    Z20, Z10, Z10
+	VADDPD    Z20, Z14, Z14
+	VADDPD    Z20, Z18, Z18
+	VMOVUPD.Z 192(CX), K1, Z20
+	VADDPD    Z20, Z3, Z3
+	VADDPD    Z20, Z7, Z7
+	VADDPD    Z20, Z11, Z11
+	VADDPD    Z20, Z15, Z15
+	VADDPD    Z20, Z19, Z19
+
+biased346:
+	TESTQ  DX, DX
+	JZ     added346
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, Z1
+	VADDPD 128(DX), Z2, Z2
+	VADDPD 192(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, Z4
+	VADDPD 64(DX), Z5, Z5
+	VADDPD 128(DX), Z6, Z6
+	VADDPD 192(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, Z8
+	VADDPD 64(DX), Z9, Z9
+	VADDPD 128(DX), Z10, Z10
+	VADDPD 192(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPD (DX), Z12, Z12
+	VADDPD 64(DX), Z13, Z13
+	VADDPD 128(DX), Z14, Z14
+	VADDPD 192(DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPD (DX), Z16, Z16
+	VADDPD 64(DX), Z17, Z17
+	VADDPD 128(DX), Z18, Z18
+	VADDPD 192(DX), Z19, K1, Z19
+
+added346:
+	CMPQ   112(AX), $0x00
+	JE     clipped346
+	VPXORD Z25, Z25, Z25
+	VMAXPD Z0, Z25, Z0
+	VMAXPD Z1, Z25, Z1
+	VMAXPD Z2, Z25, Z2
+	VMAXPD Z3, Z25, Z3
+	VMAXPD Z4, Z25, Z4
+	VMAXPD Z5, Z25, Z5
+	VMAXPD Z6, Z25, Z6
+	VMAXPD Z7, Z25, Z7
+	VMAXPD Z8, Z25, Z8
+	VMAXPD Z9, Z25, Z9
+	VMAXPD Z10, Z25, Z10
+	VMAXPD Z11, Z25, Z11
+	VMAXPD Z12, Z25, Z12
+	VMAXPD Z13, Z25, Z13
+	VMAXPD Z14, Z25, Z14
+	VMAXPD Z15, Z25, Z15
+	VMAXPD Z16, Z25, Z16
+	VMAXPD Z17, Z25, Z17
+	VMAXPD Z18, Z25, Z18
+	VMAXPD Z19, Z25, Z19
+
+clipped346:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, 64(AX)
+	VMOVUPD Z2, 128(AX)
+	VMOVUPD Z3, K1, 192(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, (AX)
+	VMOVUPD Z5, 64(AX)
+	VMOVUPD Z6, 128(AX)
+	VMOVUPD Z7, K1, 192(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, (AX)
+	VMOVUPD Z9, 64(AX)
+	VMOVUPD Z10, 128(AX)
+	VMOVUPD Z11, K1, 192(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z12, (AX)
+	VMOVUPD Z13, 64(AX)
+	VMOVUPD Z14, 128(AX)
+	VMOVUPD Z15, K1, 192(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z16, (AX)
+	VMOVUPD Z17, 64(AX)
+	VMOVUPD Z18, 128(AX)
+	VMOVUPD Z19, K1, 192(AX)
+	VZEROUPPER
+	RET
+
+// func tile6x4F64AVX512(t *byte)
+// Requires: AVX, AVX512F, BMI2, MMX+
+TEXT ·tile6x4F64AVX512(SB), NOSPLIT, $0-8
+	MOVQ       t+0(FP), AX
+	MOVQ       64(AX), CX
+	MOVQ       CX, DX
+	MOVQ       $0x0000000000000001, CX
+	SHLXQ      DX, CX, CX
+	DECQ       CX
+	KMOVW      CX, K1
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	CMPQ       56(AX), $0x40
+	JLT        fetched347
+	MOVQ       16(AX), CX
+	MOVQ       48(AX), DX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	PREFETCHT1 192(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	PREFETCHT1 192(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	PREFETCHT1 192(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	PREFETCHT1 192(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	PREFETCHT1 192(CX)
+	ADDQ       DX, CX
+	PREFETCHT1 (CX)
+	PREFETCHT1 64(CX)
+	PREFETCHT1 128(CX)
+	PREFETCHT1 192(CX)
+
+fetched347:
+	MOVQ (AX), CX
+	MOVQ 24(AX), DX
+	LEAQ (DX)(DX*2), BX
+	LEAQ (CX)(DX*4), SI
+	ADDQ DX, SI
+	MOVQ 8(AX), DI
+	MOVQ 32(AX), R8
+	MOVQ 40(AX), R9
+	MOVQ 56(AX), R10
+	MOVQ 88(AX), R11
+
+partial348:
+	VMOVUPD      (DI), Z24
+	VMOVUPD      64(DI), Z25
+	VMOVUPD      128(DI), Z26
+	VMOVUPD.Z    192(DI), K1, Z27
+	VBROADCASTSD (CX), Z28
+	VFMADD231PD  Z24, Z28, Z0
+	VFMADD231PD  Z25, Z28, Z1
+	VFMADD231PD  Z26, Z28, Z2
+	VFMADD231PD  Z27, Z28, Z3
+	VBROADCASTSD (CX)(DX*1), Z28
+	VFMADD231PD  Z24, Z28, Z4
+	VFMADD231PD  Z25, Z28, Z5
+	VFMADD231PD  Z26, Z28, Z6
+	VFMADD231PD  Z27, Z28, Z7
+	VBROADCASTSD (CX)(DX*2), Z28
+	VFMADD231PD  Z24, Z28, Z8
+	VFMADD231PD  Z25, Z28, Z9
+	VFMADD231PD  Z26, Z28, Z10
+	VFMADD231PD  Z27, Z28, Z11
+	VBROADCASTSD (CX)(BX*1), Z28
+	VFMADD231PD  Z24, Z28, Z12
+	VFMADD231PD  Z25, Z28, Z13
+	VFMADD231PD  Z26, Z28, Z14
+	VFMADD231PD  Z27, Z28, Z15
+	VBROADCASTSD (CX)(DX*4), Z28
+	VFMADD231PD  Z24, Z28, Z16
+	VFMADD231PD  Z25, Z28, Z17
+	VFMADD231PD  Z26, Z28, Z18
+	VFMADD231PD  Z27, Z28, Z19
+	VBROADCASTSD (SI), Z28
+	VFMADD231PD  Z24, Z28, Z20
+	VFMADD231PD  Z25, Z28, Z21
+	VFMADD231PD  Z26, Z28, Z22
+	VFMADD231PD  Z27, Z28, Z23
+	ADDQ         R8, CX
+	ADDQ         R8, SI
+	ADDQ         R9, DI
+	DECQ         R10
+	JNZ          partial348
+	ADDQ         96(AX), CX
+	ADDQ         96(AX), SI
+	MOVQ         56(AX), R10
+	DECQ         R11
+	JNZ          partial348
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled349
+	VBROADCASTSD 80(AX), Z24
+	VMULPD       Z24, Z0, Z0
+	VMULPD       Z24, Z1, Z1
+	VMULPD       Z24, Z2, Z2
+	VMULPD       Z24, Z3, Z3
+	VMULPD       Z24, Z4, Z4
+	VMULPD       Z24, Z5, Z5
+	VMULPD       Z24, Z6, Z6
+	VMULPD       Z24, Z7, Z7
+	VMULPD       Z24, Z8, Z8
+	VMULPD       Z24, Z9, Z9
+	VMULPD       Z24, Z10, Z10
+	VMULPD       Z24, Z11, Z11
+	VMULPD       Z24, Z12, Z12
+	VMULPD       Z24, Z13, Z13
+	VMULPD       Z24, Z14, Z14
+	VMULPD       Z24, Z15, Z15
+	VMULPD       Z24, Z16, Z16
+	VMULPD       Z24, Z17, Z17
+	VMULPD       Z24, Z18, Z18
+	VMULPD       Z24, Z19, Z19
+	VMULPD       Z24, Z20, Z20
+	VMULPD       Z24, Z21, Z21
+	VMULPD       Z24, Z22, Z22
+	VMULPD       Z24, Z23, Z23
+
+scaled349:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased349
+	VMOVUPD   (CX), Z24
+	VADDPD    Z24, Z0, Z0
+	VADDPD    Z24, Z4, Z4
+	VADDPD    Z24, Z8, Z8
+	VADDPD    Z24, Z12, Z12
+	VADDPD    Z24, Z16, Z16
+	VADDPD    Z24, Z20, Z20
+	VMOVUPD   64(CX), Z24
+	VADDPD    Z24, Z1, Z1
+	VADDPD    Z24, Z5, Z5
+	VADDPD    Z24, Z9, Z9
+	VADDPD    Z24, Z13, Z13
+	VADDPD    Z24, Z17, Z17
+	VADDPD    Z24, Z21, Z21
+	VMOVUPD   128(CX), Z24
+	VADDPD    Z24, Z2, Z2
+	VADDPD    Z24, Z6, Z6
+	VADDPD    Z24, Z10, Z10
+	VADDPD    Z24, Z14, Z14
+	VADDPD    Z24, Z18, Z18
+	VADDPD    Z24, Z22, Z22
+	VMOVUPD.Z 192(CX), K1, Z24
+	VADDPD    Z24, Z3, Z3
+	VADDPD    Z24, Z7, Z7
+	VADDPD    Z24, Z11, Z11
+	VADDPD    Z24, Z15, Z15
+	VADDPD    Z24, Z19, Z19
+	VADDPD    Z24, Z23, Z23
+
+biased349:
+	TESTQ  DX, DX
+	JZ     added349
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, Z1
+	VADDPD 128(DX), Z2, Z2
+	VADDPD 192(DX), Z3, K1, Z3
+	ADDQ   BX, DX
+	VADDPD (DX), Z4, Z4
+	VADDPD 64(DX), Z5, Z5
+	VADDPD 128(DX), Z6, Z6
+	VADDPD 192(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, Z8
+	VADDPD 64(DX), Z9, Z9
+	VADDPD 128(DX), Z10, Z10
+	VADDPD 192(DX), Z11, K1, Z11
+	ADDQ   BX, DX
+	VADDPD (DX), Z12, Z12
+	VADDPD 64(DX), Z13, Z13
+	VADDPD 128(DX), Z14, Z14
+	VADDPD 192(DX), Z15, K1, Z15
+	ADDQ   BX, DX
+	VADDPD (DX), Z16, Z16
+	VADDPD 64(DX), Z17, Z17
+	VADDPD 128(DX), Z18, Z18
+	VADDPD 192(DX), Z19, K1, Z19
+	ADDQ   BX, DX
+	VADDPD (DX), Z20, Z20
+	VADDPD 64(DX), Z21, Z21
+	VADDPD 128(DX), Z22, Z22
+	VADDPD 192(DX), Z23, K1, Z23
+
+added349:
+	CMPQ   112(AX), $0x00
+	JE     clipped349
+	VPXORD Z29, Z29, Z29
+	VMAXPD Z0, Z29, Z0
+	VMAXPD Z1, Z29, Z1
+	VMAXPD Z2, Z29, Z2
+	VMAXPD Z3, Z29, Z3
+	VMAXPD Z4, Z29, Z4
+	VMAXPD Z5, Z29, Z5
+	VMAXPD Z6, Z29, Z6
+	VMAXPD Z7, Z29, Z7
+	VMAXPD Z8, Z29, Z8
+	VMAXPD Z9, Z29, Z9
+	VMAXPD Z10, Z29, Z10
+	VMAXPD Z11, Z29, Z11
+	VMAXPD Z12, Z29, Z12
+	VMAXPD Z13, Z29, Z13
+	VMAXPD Z14, Z29, Z14
+	VMAXPD Z15, Z29, Z15
+	VMAXPD Z16, Z29, Z16
+	VMAXPD Z17, Z29, Z17
+	VMAXPD Z18, Z29, Z18
+	VMAXPD Z19, Z29, Z19
+	VMAXPD Z20, Z29, Z20
+	VMAXPD Z21, Z29, Z21
+	VMAXPD Z22, Z29, Z22
+	VMAXPD Z23, Z29, Z23
+
+clipped349:
+	MOVQ    16(AX), AX
+	VMOVUPD Z0, (AX)
+	VMOVUPD Z1, 64(AX)
+	VMOVUPD Z2, 128(AX)
+	VMOVUPD Z3, K1, 192(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z4, (AX)
+	VMOVUPD Z5, 64(AX)
+	VMOVUPD Z6, 128(AX)
+	VMOVUPD Z7, K1, 192(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z8, (AX)
+	VMOVUPD Z9, 64(AX)
+	VMOVUPD Z10, 128(AX)
+	VMOVUPD Z11, K1, 192(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z12, (AX)
+	VMOVUPD Z13, 64(AX)
+	VMOVUPD Z14, 128(AX)
+	VMOVUPD Z15, K1, 192(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z16, (AX)
+	VMOVUPD Z17, 64(AX)
+	VMOVUPD Z18, 128(AX)
+	VMOVUPD Z19, K1, 192(AX)
+	ADDQ    BX, AX
+	VMOVUPD Z20, (AX)
+	VMOVUPD Z21, 64(AX)
+	VMOVUPD Z22, 128(AX)
+	VMOVUPD Z23, K1, 192(AX)
 	VZEROUPPER
 	RET
 
@@ -22790,7 +24892,7 @@ TEXT ·tile1x5F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial317:
+partial350:
 	VMOVUPD      (DX), Z5
 	VMOVUPD      64(DX), Z6
 	VMOVUPD      128(DX), Z7
@@ -22805,50 +24907,50 @@ partial317:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial317
+	JNZ          partial350
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial317
+	JNZ          partial350
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled351
 	VBROADCASTSD 80(AX), Z5
 	VMULPD       Z5, Z0, Z0
 	VMULPD       Z5, Z1, Z1
 	VMULPD       Z5, Z2, Z2
 	VMULPD       Z5, Z3, Z3
 	VMULPD       Z5, Z4, Z4
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased318
-	VMOVUPD      (CX), Z5
-	VADDPD       Z5, Z0, Z0
-	VMOVUPD      64(CX), Z5
-	VADDPD       Z5, Z1, Z1
-	VMOVUPD      128(CX), Z5
-	VADDPD       Z5, Z2, Z2
-	VMOVUPD      192(CX), Z5
-	VADDPD       Z5, Z3, Z3
-	VMOVUPD.Z    256(CX), K1, Z5
-	VADDPD       Z5, Z4, Z4
 
-biased318:
-	TESTQ     DX, DX
-	JZ        added318
-	VMOVUPD   (DX), Z5
+scaled351:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased351
+	VMOVUPD   (CX), Z5
 	VADDPD    Z5, Z0, Z0
-	VMOVUPD   64(DX), Z5
+	VMOVUPD   64(CX), Z5
 	VADDPD    Z5, Z1, Z1
-	VMOVUPD   128(DX), Z5
+	VMOVUPD   128(CX), Z5
 	VADDPD    Z5, Z2, Z2
-	VMOVUPD   192(DX), Z5
+	VMOVUPD   192(CX), Z5
 	VADDPD    Z5, Z3, Z3
-	VMOVUPD.Z 256(DX), K1, Z5
+	VMOVUPD.Z 256(CX), K1, Z5
 	VADDPD    Z5, Z4, Z4
 
-added318:
+biased351:
+	TESTQ  DX, DX
+	JZ     added351
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, Z1
+	VADDPD 128(DX), Z2, Z2
+	VADDPD 192(DX), Z3, Z3
+	VADDPD 256(DX), Z4, K1, Z4
+
+added351:
 	CMPQ   112(AX), $0x00
-	JE     clipped318
+	JE     clipped351
 	VPXORD Z11, Z11, Z11
 	VMAXPD Z0, Z11, Z0
 	VMAXPD Z1, Z11, Z1
@@ -22856,7 +24958,7 @@ added318:
 	VMAXPD Z3, Z11, Z3
 	VMAXPD Z4, Z11, Z4
 
-clipped318:
+clipped351:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)
@@ -22894,7 +24996,7 @@ TEXT ·tile2x5F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial319:
+partial352:
 	VMOVUPD      (BX), Z10
 	VMOVUPD      64(BX), Z11
 	VMOVUPD      128(BX), Z12
@@ -22915,11 +25017,14 @@ partial319:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial319
+	JNZ          partial352
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial319
+	JNZ          partial352
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled353
 	VBROADCASTSD 80(AX), Z10
 	VMULPD       Z10, Z0, Z0
 	VMULPD       Z10, Z1, Z1
@@ -22931,55 +25036,47 @@ partial319:
 	VMULPD       Z10, Z7, Z7
 	VMULPD       Z10, Z8, Z8
 	VMULPD       Z10, Z9, Z9
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased320
-	VMOVUPD      (CX), Z10
-	VADDPD       Z10, Z0, Z0
-	VADDPD       Z10, Z5, Z5
-	VMOVUPD      64(CX), Z10
-	VADDPD       Z10, Z1, Z1
-	VADDPD       Z10, Z6, Z6
-	VMOVUPD      128(CX), Z10
-	VADDPD       Z10, Z2, Z2
-	VADDPD       Z10, Z7, Z7
-	VMOVUPD      192(CX), Z10
-	VADDPD       Z10, Z3, Z3
-	VADDPD       Z10, Z8, Z8
-	VMOVUPD.Z    256(CX), K1, Z10
-	VADDPD       Z10, Z4, Z4
-	VADDPD       Z10, Z9, Z9
 
-biased320:
-	TESTQ     DX, DX
-	JZ        added320
-	VMOVUPD   (DX), Z10
+scaled353:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased353
+	VMOVUPD   (CX), Z10
 	VADDPD    Z10, Z0, Z0
-	VMOVUPD   64(DX), Z10
-	VADDPD    Z10, Z1, Z1
-	VMOVUPD   128(DX), Z10
-	VADDPD    Z10, Z2, Z2
-	VMOVUPD   192(DX), Z10
-	VADDPD    Z10, Z3, Z3
-	VMOVUPD.Z 256(DX), K1, Z10
-	VADDPD    Z10, Z4, Z4
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z10
 	VADDPD    Z10, Z5, Z5
-	VMOVUPD   64(DX), Z10
+	VMOVUPD   64(CX), Z10
+	VADDPD    Z10, Z1, Z1
 	VADDPD    Z10, Z6, Z6
-	VMOVUPD   128(DX), Z10
+	VMOVUPD   128(CX), Z10
+	VADDPD    Z10, Z2, Z2
 	VADDPD    Z10, Z7, Z7
-	VMOVUPD   192(DX), Z10
+	VMOVUPD   192(CX), Z10
+	VADDPD    Z10, Z3, Z3
 	VADDPD    Z10, Z8, Z8
-	VMOVUPD.Z 256(DX), K1, Z10
+	VMOVUPD.Z 256(CX), K1, Z10
+	VADDPD    Z10, Z4, Z4
 	VADDPD    Z10, Z9, Z9
 
-added320:
+biased353:
+	TESTQ  DX, DX
+	JZ     added353
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, Z1
+	VADDPD 128(DX), Z2, Z2
+	VADDPD 192(DX), Z3, Z3
+	VADDPD 256(DX), Z4, K1, Z4
+	ADDQ   BX, DX
+	VADDPD (DX), Z5, Z5
+	VADDPD 64(DX), Z6, Z6
+	VADDPD 128(DX), Z7, Z7
+	VADDPD 192(DX), Z8, Z8
+	VADDPD 256(DX), Z9, K1, Z9
+
+added353:
 	CMPQ   112(AX), $0x00
-	JE     clipped320
+	JE     clipped353
 	VPXORD Z16, Z16, Z16
 	VMAXPD Z0, Z16, Z0
 	VMAXPD Z1, Z16, Z1
@@ -22992,7 +25089,7 @@ added320:
 	VMAXPD Z8, Z16, Z8
 	VMAXPD Z9, Z16, Z9
 
-clipped320:
+clipped353:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)
@@ -23032,7 +25129,7 @@ TEXT ·tile1x6F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial321:
+partial354:
 	VMOVUPD      (DX), Z6
 	VMOVUPD      64(DX), Z7
 	VMOVUPD      128(DX), Z8
@@ -23049,11 +25146,14 @@ partial321:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial321
+	JNZ          partial354
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial321
+	JNZ          partial354
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled355
 	VBROADCASTSD 80(AX), Z6
 	VMULPD       Z6, Z0, Z0
 	VMULPD       Z6, Z1, Z1
@@ -23061,43 +25161,39 @@ partial321:
 	VMULPD       Z6, Z3, Z3
 	VMULPD       Z6, Z4, Z4
 	VMULPD       Z6, Z5, Z5
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased322
-	VMOVUPD      (CX), Z6
-	VADDPD       Z6, Z0, Z0
-	VMOVUPD      64(CX), Z6
-	VADDPD       Z6, Z1, Z1
-	VMOVUPD      128(CX), Z6
-	VADDPD       Z6, Z2, Z2
-	VMOVUPD      192(CX), Z6
-	VADDPD       Z6, Z3, Z3
-	VMOVUPD      256(CX), Z6
-	VADDPD       Z6, Z4, Z4
-	VMOVUPD.Z    320(CX), K1, Z6
-	VADDPD       Z6, Z5, Z5
 
-biased322:
-	TESTQ     DX, DX
-	JZ        added322
-	VMOVUPD   (DX), Z6
+scaled355:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased355
+	VMOVUPD   (CX), Z6
 	VADDPD    Z6, Z0, Z0
-	VMOVUPD   64(DX), Z6
+	VMOVUPD   64(CX), Z6
 	VADDPD    Z6, Z1, Z1
-	VMOVUPD   128(DX), Z6
+	VMOVUPD   128(CX), Z6
 	VADDPD    Z6, Z2, Z2
-	VMOVUPD   192(DX), Z6
+	VMOVUPD   192(CX), Z6
 	VADDPD    Z6, Z3, Z3
-	VMOVUPD   256(DX), Z6
+	VMOVUPD   256(CX), Z6
 	VADDPD    Z6, Z4, Z4
-	VMOVUPD.Z 320(DX), K1, Z6
+	VMOVUPD.Z 320(CX), K1, Z6
 	VADDPD    Z6, Z5, Z5
 
-added322:
+biased355:
+	TESTQ  DX, DX
+	JZ     added355
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, Z1
+	VADDPD 128(DX), Z2, Z2
+	VADDPD 192(DX), Z3, Z3
+	VADDPD 256(DX), Z4, Z4
+	VADDPD 320(DX), Z5, K1, Z5
+
+added355:
 	CMPQ   112(AX), $0x00
-	JE     clipped322
+	JE     clipped355
 	VPXORD Z13, Z13, Z13
 	VMAXPD Z0, Z13, Z0
 	VMAXPD Z1, Z13, Z1
@@ -23106,7 +25202,7 @@ added322:
 	VMAXPD Z4, Z13, Z4
 	VMAXPD Z5, Z13, Z5
 
-clipped322:
+clipped355:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)
@@ -23147,7 +25243,7 @@ TEXT ·tile2x6F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial323:
+partial356:
 	VMOVUPD      (BX), Z12
 	VMOVUPD      64(BX), Z13
 	VMOVUPD      128(BX), Z14
@@ -23171,11 +25267,14 @@ partial323:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial323
+	JNZ          partial356
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial323
+	JNZ          partial356
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled357
 	VBROADCASTSD 80(AX), Z12
 	VMULPD       Z12, Z0, Z0
 	VMULPD       Z12, Z1, Z1
@@ -23189,62 +25288,52 @@ partial323:
 	VMULPD       Z12, Z9, Z9
 	VMULPD       Z12, Z10, Z10
 	VMULPD       Z12, Z11, Z11
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased324
-	VMOVUPD      (CX), Z12
-	VADDPD       Z12, Z0, Z0
-	VADDPD       Z12, Z6, Z6
-	VMOVUPD      64(CX), Z12
-	VADDPD       Z12, Z1, Z1
-	VADDPD       Z12, Z7, Z7
-	VMOVUPD      128(CX), Z12
-	VADDPD       Z12, Z2, Z2
-	VADDPD       Z12, Z8, Z8
-	VMOVUPD      192(CX), Z12
-	VADDPD       Z12, Z3, Z3
-	VADDPD       Z12, Z9, Z9
-	VMOVUPD      256(CX), Z12
-	VADDPD       Z12, Z4, Z4
-	VADDPD       Z12, Z10, Z10
-	VMOVUPD.Z    320(CX), K1, Z12
-	VADDPD       Z12, Z5, Z5
-	VADDPD       Z12, Z11, Z11
 
-biased324:
-	TESTQ     DX, DX
-	JZ        added324
-	VMOVUPD   (DX), Z12
+scaled357:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased357
+	VMOVUPD   (CX), Z12
 	VADDPD    Z12, Z0, Z0
-	VMOVUPD   64(DX), Z12
-	VADDPD    Z12, Z1, Z1
-	VMOVUPD   128(DX), Z12
-	VADDPD    Z12, Z2, Z2
-	VMOVUPD   192(DX), Z12
-	VADDPD    Z12, Z3, Z3
-	VMOVUPD   256(DX), Z12
-	VADDPD    Z12, Z4, Z4
-	VMOVUPD.Z 320(DX), K1, Z12
-	VADDPD    Z12, Z5, Z5
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z12
 	VADDPD    Z12, Z6, Z6
-	VMOVUPD   64(DX), Z12
+	VMOVUPD   64(CX), Z12
+	VADDPD    Z12, Z1, Z1
 	VADDPD    Z12, Z7, Z7
-	VMOVUPD   128(DX), Z12
+	VMOVUPD   128(CX), Z12
+	VADDPD    Z12, Z2, Z2
 	VADDPD    Z12, Z8, Z8
-	VMOVUPD   192(DX), Z12
+	VMOVUPD   192(CX), Z12
+	VADDPD    Z12, Z3, Z3
 	VADDPD    Z12, Z9, Z9
-	VMOVUPD   256(DX), Z12
+	VMOVUPD   256(CX), Z12
+	VADDPD    Z12, Z4, Z4
 	VADDPD    Z12, Z10, Z10
-	VMOVUPD.Z 320(DX), K1, Z12
+	VMOVUPD.Z 320(CX), K1, Z12
+	VADDPD    Z12, Z5, Z5
 	VADDPD    Z12, Z11, Z11
 
-added324:
+biased357:
+	TESTQ  DX, DX
+	JZ     added357
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, Z1
+	VADDPD 128(DX), Z2, Z2
+	VADDPD 192(DX), Z3, Z3
+	VADDPD 256(DX), Z4, Z4
+	VADDPD 320(DX), Z5, K1, Z5
+	ADDQ   BX, DX
+	VADDPD (DX), Z6, Z6
+	VADDPD 64(DX), Z7, Z7
+	VADDPD 128(DX), Z8, Z8
+	VADDPD 192(DX), Z9, Z9
+	VADDPD 256(DX), Z10, Z10
+	VADDPD 320(DX), Z11, K1, Z11
+
+added357:
 	CMPQ   112(AX), $0x00
-	JE     clipped324
+	JE     clipped357
 	VPXORD Z19, Z19, Z19
 	VMAXPD Z0, Z19, Z0
 	VMAXPD Z1, Z19, Z1
@@ -23259,7 +25348,7 @@ added324:
 	VMAXPD Z10, Z19, Z10
 	VMAXPD Z11, Z19, Z11
 
-clipped324:
+clipped357:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)
@@ -23302,7 +25391,7 @@ TEXT ·tile1x7F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial325:
+partial358:
 	VMOVUPD      (DX), Z7
 	VMOVUPD      64(DX), Z8
 	VMOVUPD      128(DX), Z9
@@ -23321,11 +25410,14 @@ partial325:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial325
+	JNZ          partial358
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial325
+	JNZ          partial358
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled359
 	VBROADCASTSD 80(AX), Z7
 	VMULPD       Z7, Z0, Z0
 	VMULPD       Z7, Z1, Z1
@@ -23334,47 +25426,42 @@ partial325:
 	VMULPD       Z7, Z4, Z4
 	VMULPD       Z7, Z5, Z5
 	VMULPD       Z7, Z6, Z6
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased326
-	VMOVUPD      (CX), Z7
-	VADDPD       Z7, Z0, Z0
-	VMOVUPD      64(CX), Z7
-	VADDPD       Z7, Z1, Z1
-	VMOVUPD      128(CX), Z7
-	VADDPD       Z7, Z2, Z2
-	VMOVUPD      192(CX), Z7
-	VADDPD       Z7, Z3, Z3
-	VMOVUPD      256(CX), Z7
-	VADDPD       Z7, Z4, Z4
-	VMOVUPD      320(CX), Z7
-	VADDPD       Z7, Z5, Z5
-	VMOVUPD.Z    384(CX), K1, Z7
-	VADDPD       Z7, Z6, Z6
 
-biased326:
-	TESTQ     DX, DX
-	JZ        added326
-	VMOVUPD   (DX), Z7
+scaled359:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased359
+	VMOVUPD   (CX), Z7
 	VADDPD    Z7, Z0, Z0
-	VMOVUPD   64(DX), Z7
+	VMOVUPD   64(CX), Z7
 	VADDPD    Z7, Z1, Z1
-	VMOVUPD   128(DX), Z7
+	VMOVUPD   128(CX), Z7
 	VADDPD    Z7, Z2, Z2
-	VMOVUPD   192(DX), Z7
+	VMOVUPD   192(CX), Z7
 	VADDPD    Z7, Z3, Z3
-	VMOVUPD   256(DX), Z7
+	VMOVUPD   256(CX), Z7
 	VADDPD    Z7, Z4, Z4
-	VMOVUPD   320(DX), Z7
+	VMOVUPD   320(CX), Z7
 	VADDPD    Z7, Z5, Z5
-	VMOVUPD.Z 384(DX), K1, Z7
+	VMOVUPD.Z 384(CX), K1, Z7
 	VADDPD    Z7, Z6, Z6
 
-added326:
+biased359:
+	TESTQ  DX, DX
+	JZ     added359
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, Z1
+	VADDPD 128(DX), Z2, Z2
+	VADDPD 192(DX), Z3, Z3
+	VADDPD 256(DX), Z4, Z4
+	VADDPD 320(DX), Z5, Z5
+	VADDPD 384(DX), Z6, K1, Z6
+
+added359:
 	CMPQ   112(AX), $0x00
-	JE     clipped326
+	JE     clipped359
 	VPXORD Z15, Z15, Z15
 	VMAXPD Z0, Z15, Z0
 	VMAXPD Z1, Z15, Z1
@@ -23384,7 +25471,7 @@ added326:
 	VMAXPD Z5, Z15, Z5
 	VMAXPD Z6, Z15, Z6
 
-clipped326:
+clipped359:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)
@@ -23428,7 +25515,7 @@ TEXT ·tile2x7F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial327:
+partial360:
 	VMOVUPD      (BX), Z14
 	VMOVUPD      64(BX), Z15
 	VMOVUPD      128(BX), Z16
@@ -23455,11 +25542,14 @@ partial327:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial327
+	JNZ          partial360
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial327
+	JNZ          partial360
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled361
 	VBROADCASTSD 80(AX), Z14
 	VMULPD       Z14, Z0, Z0
 	VMULPD       Z14, Z1, Z1
@@ -23475,69 +25565,57 @@ partial327:
 	VMULPD       Z14, Z11, Z11
 	VMULPD       Z14, Z12, Z12
 	VMULPD       Z14, Z13, Z13
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased328
-	VMOVUPD      (CX), Z14
-	VADDPD       Z14, Z0, Z0
-	VADDPD       Z14, Z7, Z7
-	VMOVUPD      64(CX), Z14
-	VADDPD       Z14, Z1, Z1
-	VADDPD       Z14, Z8, Z8
-	VMOVUPD      128(CX), Z14
-	VADDPD       Z14, Z2, Z2
-	VADDPD       Z14, Z9, Z9
-	VMOVUPD      192(CX), Z14
-	VADDPD       Z14, Z3, Z3
-	VADDPD       Z14, Z10, Z10
-	VMOVUPD      256(CX), Z14
-	VADDPD       Z14, Z4, Z4
-	VADDPD       Z14, Z11, Z11
-	VMOVUPD      320(CX), Z14
-	VADDPD       Z14, Z5, Z5
-	VADDPD       Z14, Z12, Z12
-	VMOVUPD.Z    384(CX), K1, Z14
-	VADDPD       Z14, Z6, Z6
-	VADDPD       Z14, Z13, Z13
 
-biased328:
-	TESTQ     DX, DX
-	JZ        added328
-	VMOVUPD   (DX), Z14
+scaled361:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased361
+	VMOVUPD   (CX), Z14
 	VADDPD    Z14, Z0, Z0
-	VMOVUPD   64(DX), Z14
-	VADDPD    Z14, Z1, Z1
-	VMOVUPD   128(DX), Z14
-	VADDPD    Z14, Z2, Z2
-	VMOVUPD   192(DX), Z14
-	VADDPD    Z14, Z3, Z3
-	VMOVUPD   256(DX), Z14
-	VADDPD    Z14, Z4, Z4
-	VMOVUPD   320(DX), Z14
-	VADDPD    Z14, Z5, Z5
-	VMOVUPD.Z 384(DX), K1, Z14
-	VADDPD    Z14, Z6, Z6
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z14
 	VADDPD    Z14, Z7, Z7
-	VMOVUPD   64(DX), Z14
+	VMOVUPD   64(CX), Z14
+	VADDPD    Z14, Z1, Z1
 	VADDPD    Z14, Z8, Z8
-	VMOVUPD   128(DX), Z14
+	VMOVUPD   128(CX), Z14
+	VADDPD    Z14, Z2, Z2
 	VADDPD    Z14, Z9, Z9
-	VMOVUPD   192(DX), Z14
+	VMOVUPD   192(CX), Z14
+	VADDPD    Z14, Z3, Z3
 	VADDPD    Z14, Z10, Z10
-	VMOVUPD   256(DX), Z14
+	VMOVUPD   256(CX), Z14
+	VADDPD    Z14, Z4, Z4
 	VADDPD    Z14, Z11, Z11
-	VMOVUPD   320(DX), Z14
+	VMOVUPD   320(CX), Z14
+	VADDPD    Z14, Z5, Z5
 	VADDPD    Z14, Z12, Z12
-	VMOVUPD.Z 384(DX), K1, Z14
+	VMOVUPD.Z 384(CX), K1, Z14
+	VADDPD    Z14, Z6, Z6
 	VADDPD    Z14, Z13, Z13
 
-added328:
+biased361:
+	TESTQ  DX, DX
+	JZ     added361
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, Z1
+	VADDPD 128(DX), Z2, Z2
+	VADDPD 192(DX), Z3, Z3
+	VADDPD 256(DX), Z4, Z4
+	VADDPD 320(DX), Z5, Z5
+	VADDPD 384(DX), Z6, K1, Z6
+	ADDQ   BX, DX
+	VADDPD (DX), Z7, Z7
+	VADDPD 64(DX), Z8, Z8
+	VADDPD 128(DX), Z9, Z9
+	VADDPD 192(DX), Z10, Z10
+	VADDPD 256(DX), Z11, Z11
+	VADDPD 320(DX), Z12, Z12
+	VADDPD 384(DX), Z13, K1, Z13
+
+added361:
 	CMPQ   112(AX), $0x00
-	JE     clipped328
+	JE     clipped361
 	VPXORD Z22, Z22, Z22
 	VMAXPD Z0, Z22, Z0
 	VMAXPD Z1, Z22, Z1
@@ -23554,7 +25632,7 @@ added328:
 	VMAXPD Z12, Z22, Z12
 	VMAXPD Z13, Z22, Z13
 
-clipped328:
+clipped361:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)
@@ -23600,7 +25678,7 @@ TEXT ·tile1x8F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), DI
 	MOVQ   88(AX), R8
 
-partial329:
+partial362:
 	VMOVUPD      (DX), Z8
 	VMOVUPD      64(DX), Z9
 	VMOVUPD      128(DX), Z10
@@ -23621,11 +25699,14 @@ partial329:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         DI
-	JNZ          partial329
+	JNZ          partial362
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), DI
 	DECQ         R8
-	JNZ          partial329
+	JNZ          partial362
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled363
 	VBROADCASTSD 80(AX), Z8
 	VMULPD       Z8, Z0, Z0
 	VMULPD       Z8, Z1, Z1
@@ -23635,51 +25716,45 @@ partial329:
 	VMULPD       Z8, Z5, Z5
 	VMULPD       Z8, Z6, Z6
 	VMULPD       Z8, Z7, Z7
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased330
-	VMOVUPD      (CX), Z8
-	VADDPD       Z8, Z0, Z0
-	VMOVUPD      64(CX), Z8
-	VADDPD       Z8, Z1, Z1
-	VMOVUPD      128(CX), Z8
-	VADDPD       Z8, Z2, Z2
-	VMOVUPD      192(CX), Z8
-	VADDPD       Z8, Z3, Z3
-	VMOVUPD      256(CX), Z8
-	VADDPD       Z8, Z4, Z4
-	VMOVUPD      320(CX), Z8
-	VADDPD       Z8, Z5, Z5
-	VMOVUPD      384(CX), Z8
-	VADDPD       Z8, Z6, Z6
-	VMOVUPD.Z    448(CX), K1, Z8
-	VADDPD       Z8, Z7, Z7
 
-biased330:
-	TESTQ     DX, DX
-	JZ        added330
-	VMOVUPD   (DX), Z8
+scaled363:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased363
+	VMOVUPD   (CX), Z8
 	VADDPD    Z8, Z0, Z0
-	VMOVUPD   64(DX), Z8
+	VMOVUPD   64(CX), Z8
 	VADDPD    Z8, Z1, Z1
-	VMOVUPD   128(DX), Z8
+	VMOVUPD   128(CX), Z8
 	VADDPD    Z8, Z2, Z2
-	VMOVUPD   192(DX), Z8
+	VMOVUPD   192(CX), Z8
 	VADDPD    Z8, Z3, Z3
-	VMOVUPD   256(DX), Z8
+	VMOVUPD   256(CX), Z8
 	VADDPD    Z8, Z4, Z4
-	VMOVUPD   320(DX), Z8
+	VMOVUPD   320(CX), Z8
 	VADDPD    Z8, Z5, Z5
-	VMOVUPD   384(DX), Z8
+	VMOVUPD   384(CX), Z8
 	VADDPD    Z8, Z6, Z6
-	VMOVUPD.Z 448(DX), K1, Z8
+	VMOVUPD.Z 448(CX), K1, Z8
 	VADDPD    Z8, Z7, Z7
 
-added330:
+biased363:
+	TESTQ  DX, DX
+	JZ     added363
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, Z1
+	VADDPD 128(DX), Z2, Z2
+	VADDPD 192(DX), Z3, Z3
+	VADDPD 256(DX), Z4, Z4
+	VADDPD 320(DX), Z5, Z5
+	VADDPD 384(DX), Z6, Z6
+	VADDPD 448(DX), Z7, K1, Z7
+
+added363:
 	CMPQ   112(AX), $0x00
-	JE     clipped330
+	JE     clipped363
 	VPXORD Z17, Z17, Z17
 	VMAXPD Z0, Z17, Z0
 	VMAXPD Z1, Z17, Z1
@@ -23690,7 +25765,7 @@ added330:
 	VMAXPD Z6, Z17, Z6
 	VMAXPD Z7, Z17, Z7
 
-clipped330:
+clipped363:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)
@@ -23737,7 +25812,7 @@ TEXT ·tile2x8F64AVX512(SB), NOSPLIT, $0-8
 	MOVQ   56(AX), R8
 	MOVQ   88(AX), R9
 
-partial331:
+partial364:
 	VMOVUPD      (BX), Z16
 	VMOVUPD      64(BX), Z17
 	VMOVUPD      128(BX), Z18
@@ -23767,11 +25842,14 @@ partial331:
 	ADDQ         SI, CX
 	ADDQ         DI, BX
 	DECQ         R8
-	JNZ          partial331
+	JNZ          partial364
 	ADDQ         96(AX), CX
 	MOVQ         56(AX), R8
 	DECQ         R9
-	JNZ          partial331
+	JNZ          partial364
+	MOVQ         $0x3ff0000000000000, CX
+	CMPQ         80(AX), CX
+	JE           scaled365
 	VBROADCASTSD 80(AX), Z16
 	VMULPD       Z16, Z0, Z0
 	VMULPD       Z16, Z1, Z1
@@ -23789,76 +25867,62 @@ partial331:
 	VMULPD       Z16, Z13, Z13
 	VMULPD       Z16, Z14, Z14
 	VMULPD       Z16, Z15, Z15
-	MOVQ         104(AX), CX
-	MOVQ         72(AX), DX
-	MOVQ         48(AX), BX
-	TESTQ        CX, CX
-	JZ           biased332
-	VMOVUPD      (CX), Z16
-	VADDPD       Z16, Z0, Z0
-	VADDPD       Z16, Z8, Z8
-	VMOVUPD      64(CX), Z16
-	VADDPD       Z16, Z1, Z1
-	VADDPD       Z16, Z9, Z9
-	VMOVUPD      128(CX), Z16
-	VADDPD       Z16, Z2, Z2
-	VADDPD       Z16, Z10, Z10
-	VMOVUPD      192(CX), Z16
-	VADDPD       Z16, Z3, Z3
-	VADDPD       Z16, Z11, Z11
-	VMOVUPD      256(CX), Z16
-	VADDPD       Z16, Z4, Z4
-	VADDPD       Z16, Z12, Z12
-	VMOVUPD      320(CX), Z16
-	VADDPD       Z16, Z5, Z5
-	VADDPD       Z16, Z13, Z13
-	VMOVUPD      384(CX), Z16
-	VADDPD       Z16, Z6, Z6
-	VADDPD       Z16, Z14, Z14
-	VMOVUPD.Z    448(CX), K1, Z16
-	VADDPD       Z16, Z7, Z7
-	VADDPD       Z16, Z15, Z15
 
-biased332:
-	TESTQ     DX, DX
-	JZ        added332
-	VMOVUPD   (DX), Z16
+scaled365:
+	MOVQ      104(AX), CX
+	MOVQ      72(AX), DX
+	MOVQ      48(AX), BX
+	TESTQ     CX, CX
+	JZ        biased365
+	VMOVUPD   (CX), Z16
 	VADDPD    Z16, Z0, Z0
-	VMOVUPD   64(DX), Z16
-	VADDPD    Z16, Z1, Z1
-	VMOVUPD   128(DX), Z16
-	VADDPD    Z16, Z2, Z2
-	VMOVUPD   192(DX), Z16
-	VADDPD    Z16, Z3, Z3
-	VMOVUPD   256(DX), Z16
-	VADDPD    Z16, Z4, Z4
-	VMOVUPD   320(DX), Z16
-	VADDPD    Z16, Z5, Z5
-	VMOVUPD   384(DX), Z16
-	VADDPD    Z16, Z6, Z6
-	VMOVUPD.Z 448(DX), K1, Z16
-	VADDPD    Z16, Z7, Z7
-	ADDQ      BX, DX
-	VMOVUPD   (DX), Z16
 	VADDPD    Z16, Z8, Z8
-	VMOVUPD   64(DX), Z16
+	VMOVUPD   64(CX), Z16
+	VADDPD    Z16, Z1, Z1
 	VADDPD    Z16, Z9, Z9
-	VMOVUPD   128(DX), Z16
+	VMOVUPD   128(CX), Z16
+	VADDPD    Z16, Z2, Z2
 	VADDPD    Z16, Z10, Z10
-	VMOVUPD   192(DX), Z16
+	VMOVUPD   192(CX), Z16
+	VADDPD    Z16, Z3, Z3
 	VADDPD    Z16, Z11, Z11
-	VMOVUPD   256(DX), Z16
+	VMOVUPD   256(CX), Z16
+	VADDPD    Z16, Z4, Z4
 	VADDPD    Z16, Z12, Z12
-	VMOVUPD   320(DX), Z16
+	VMOVUPD   320(CX), Z16
+	VADDPD    Z16, Z5, Z5
 	VADDPD    Z16, Z13, Z13
-	VMOVUPD   384(DX), Z16
+	VMOVUPD   384(CX), Z16
+	VADDPD    Z16, Z6, Z6
 	VADDPD    Z16, Z14, Z14
-	VMOVUPD.Z 448(DX), K1, Z16
+	VMOVUPD.Z 448(CX), K1, Z16
+	VADDPD    Z16, Z7, Z7
 	VADDPD    Z16, Z15, Z15
 
-added332:
+biased365:
+	TESTQ  DX, DX
+	JZ     added365
+	VADDPD (DX), Z0, Z0
+	VADDPD 64(DX), Z1, Z1
+	VADDPD 128(DX), Z2, Z2
+	VADDPD 192(DX), Z3, Z3
+	VADDPD 256(DX), Z4, Z4
+	VADDPD 320(DX), Z5, Z5
+	VADDPD 384(DX), Z6, Z6
+	VADDPD 448(DX), Z7, K1, Z7
+	ADDQ   BX, DX
+	VADDPD (DX), Z8, Z8
+	VADDPD 64(DX), Z9, Z9
+	VADDPD 128(DX), Z10, Z10
+	VADDPD 192(DX), Z11, Z11
+	VADDPD 256(DX), Z12, Z12
+	VADDPD 320(DX), Z13, Z13
+	VADDPD 384(DX), Z14, Z14
+	VADDPD 448(DX), Z15, K1, Z15
+
+added365:
 	CMPQ   112(AX), $0x00
-	JE     clipped332
+	JE     clipped365
 	VPXORD Z25, Z25, Z25
 	VMAXPD Z0, Z25, Z0
 	VMAXPD Z1, Z25, Z1
@@ -23877,7 +25941,7 @@ added332:
 	VMAXPD Z14, Z25, Z14
 	VMAXPD Z15, Z25, Z15
 
-clipped332:
+clipped365:
 	MOVQ    16(AX), AX
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)

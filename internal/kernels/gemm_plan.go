@@ -88,7 +88,7 @@ func (j *gemmJob[T]) tallest() int {
 	if j.TransA || (j.packed == nil && j.kc*j.LDB*int(unsafe.Sizeof(j.Alpha)) > compactB) {
 		return j.tiles.rows
 	}
-	return j.tiles.height(j.N)
+	return j.tiles.height(min(j.N, j.nr))
 }
 
 // placeA reports whether tasks of so many strips of B read A in place. Rows a multiple of 4096 bytes apart share one set of
@@ -151,15 +151,12 @@ func (j *gemmJob[T]) Run(lo, hi int) {
 		return
 	}
 	buf := scratches[T]().get()
-	t := tileArgsFree.get()
+	var t tileArgs
 	for i := lo; i < hi; i++ {
-		j.task(i, t, buf)
+		j.task(i, &t, buf)
 	}
-	recycleTile(t)
 	scratches[T]().put(buf)
 }
-
-var tileArgsFree freelist[tileArgs]
 
 // task multiplies one group of panels of A by one range of columns of the block of B.
 func (j *gemmJob[T]) task(i int, t *tileArgs, buf *scratch[T]) {

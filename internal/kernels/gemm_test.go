@@ -124,7 +124,7 @@ func TestGemmVectors(t *testing.T) {
 func TestGemmEveryTile(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		for m := 1; m <= 30; m++ {
-			for n := 1; n <= 33; n++ {
+			for n := 1; n <= 66; n++ {
 				for _, trans := range [][2]bool{{false, false}, {true, false}, {false, true}} {
 					g := gemmCase[float32](uint64(m*100+n), m, n, 17, trans[0], trans[1], 3)
 					want := naiveGemm(g)
@@ -176,9 +176,17 @@ func TestGemmShortSlicePanics(t *testing.T) {
 }
 
 func TestGemmDeterministic(t *testing.T) {
+	for _, s := range []struct {
+		m, n, k        int
+		transA, transB bool
+	}{{300, 200, 700, false, true}, {100, 100, 100, false, false}, {100, 99, 98, true, false}} { // the last two: by a plan or at once
+		testGemmDeterministic(t, gemmCase[float32](3, s.m, s.n, s.k, s.transA, s.transB, 1))
+	}
+}
+
+func testGemmDeterministic(t *testing.T, g GemmArgs[float32]) {
 	withProcs(t, 4)
 	defer SetThreads(0)
-	g := gemmCase[float32](3, 300, 200, 700, false, true, 1)
 	Gemm(g)
 	want := append([]float32(nil), g.C...)
 	for threads := 1; threads <= 4; threads++ {

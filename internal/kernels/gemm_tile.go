@@ -23,11 +23,19 @@ type tileArgs struct {
 	strip    unsafe.Pointer // where packing kernels copy B to
 }
 
+// hidden returns t as the micro-kernels take it. They keep nothing of it, which the compiler cannot see through a table of
+// functions: the detour over an integer lets arguments lie on the stack.
+func (t *tileArgs) hidden() *byte {
+	p := uintptr(unsafe.Pointer(t))
+	return *(**byte)(unsafe.Pointer(&p))
+}
+
 // tileSet is a family of micro-kernels.
 type tileSet struct {
 	rows   int        // most rows of a tile
 	lanes  int        // elements of a vector
 	widest int        // most vectors in a row of a tile of one or two rows; two for higher ones
+	deep   [2]int     // most rows of a tile of three and of four vectors; 0: no more than two
 	pad    int        // distance of the columns of a packed panel of A
 	table  *tileTable // kernels that read B only
 	packs  *tileTable // those of up to two vectors that also pack it
@@ -52,7 +60,7 @@ func (s *tileSet) tile(t *tileArgs, rows, cols int) {
 	default:
 		vectors := (cols + s.lanes - 1) / s.lanes
 		t.lanes = uint64(cols - (vectors-1)*s.lanes)
-		s.table[vectors-1][rows-1]((*byte)(unsafe.Pointer(t)))
+		s.table[vectors-1][rows-1](t.hidden())
 	}
 }
 
@@ -68,7 +76,7 @@ func (s *tileSet) packingTile(t *tileArgs, rows, cols int) {
 	}
 	vectors := (cols + s.lanes - 1) / s.lanes
 	t.lanes = uint64(cols - (vectors-1)*s.lanes)
-	s.packs[vectors-1][rows-1]((*byte)(unsafe.Pointer(t)))
+	s.packs[vectors-1][rows-1](t.hidden())
 }
 
 // streamTile is tile for one or two rows of A, whose elements lie together, and at most two vectors of packed columns.
@@ -81,15 +89,19 @@ func (s *tileSet) streamTile(t *tileArgs, rows, cols int) {
 	}
 	vectors := (cols + s.lanes - 1) / s.lanes
 	t.lanes = uint64(cols - (vectors-1)*s.lanes)
-	s.stream[vectors-1][rows-1]((*byte)(unsafe.Pointer(t)))
+	s.stream[vectors-1][rows-1](t.hidden())
 }
 
 // height returns the most rows of a tile of so many columns.
 func (s *tileSet) height(cols int) int {
-	if cols <= s.lanes && s.table != nil {
+	switch vectors := ceilDiv(cols, s.lanes); {
+	case vectors == 1 && s.table != nil:
 		return 2 * s.rows
+	case (vectors == 3 || vectors == 4) && s.deep[0] > 0:
+		return s.deep[vectors-3]
+	default:
+		return s.rows
 	}
-	return s.rows
 }
 
 func portablePack(t *tileArgs, s *tileSet, cols int) {

@@ -29,17 +29,19 @@ const (
 )
 
 // gemm writes the micro-kernels of 1..14 (AVX2: 6) rows and 1 or 2 vectors, those of up to 28 (12) rows and one vector for
-// few columns, those of 1 or 2 rows and up to 8 (4) vectors for products with hardly any rows, those that stream a packed
-// strip by one or two rows, and the transposing kernels for packing.
+// few columns, on AVX-512 those of up to 9 rows and 3 vectors and 6 rows and 4 for small products, those of 1 or 2 rows and
+// up to 8 (4) vectors for products with hardly any rows, those that stream a packed strip by one or two rows, and the
+// transposing kernels for packing.
 func gemm(e *elem) {
 	for _, m := range machines(e) {
 		rows, widest := 6, 4
+		high := []int{12, 6, 2, 2}
 		if m.wide() {
 			rows, widest = 14, 8
+			high = []int{28, 14, 9, 6, 2, 2, 2, 2}
 		}
 		for vectors := 1; vectors <= widest; vectors++ {
-			high := []int{2 * rows, rows}
-			for r := 1; r <= 2 || (vectors <= 2 && r <= high[vectors-1]); r++ {
+			for r := 1; r <= high[vectors-1]; r++ {
 				(&tile{machine: m, rows: r, vectors: vectors}).emit()
 			}
 			for r := 1; r <= 2 && vectors <= 2; r++ {
@@ -234,10 +236,15 @@ func (t *tile) prefetchC() {
 
 // finish scales the sums, adds what was there before and the bias, clips below zero and stores them.
 func (t *tile) finish() {
-	l := newLabels("biased", "added", "clipped", "part", "stored")
+	l := newLabels("biased", "added", "clipped", "part", "stored", "scaled")
+	one := GP64()
+	MOVQ(U64(t.one()), one)
+	CMPQ(t.field(offAlpha), one)
+	JE(LabelRef(l[5]))
 	alpha := t.vec()
 	t.broadcast(t.field(offAlpha), alpha)
 	t.each2(func(_, _ int, v reg.VecVirtual) { t.mul(alpha, v, v) })
+	Label(l[5])
 	bias, old := t.get(offBias), t.get(offOld)
 	row := t.get(offCRow)
 	TESTQ(bias, bias)
@@ -256,9 +263,7 @@ func (t *tile) finish() {
 		if i == 0 && r > 0 {
 			ADDQ(row, old)
 		}
-		o := t.vec()
-		t.load(Mem{Base: old, Disp: i * t.width}, o, t.maskOf(i))
-		t.add(o, v, v)
+		t.addMemory(Mem{Base: old, Disp: i * t.width}, v, t.maskOf(i))
 	})
 	Label(l[1])
 	CMPQ(t.field(offRelu), Imm(0))

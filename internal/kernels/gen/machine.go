@@ -120,6 +120,28 @@ func (m *machine) load(p Mem, v reg.Register, k *mask) {
 	}
 }
 
+// addMemory adds a vector in memory to v, only the lanes of k where it is not nil.
+func (m *machine) addMemory(p Mem, v reg.Register, k *mask) {
+	switch {
+	case k == nil:
+		m.add(p, v, v)
+	case m.wide():
+		m.add(p, v, k.k, v)
+	default:
+		o := m.vec()
+		m.load(p, o, k)
+		m.add(o, v, v)
+	}
+}
+
+// one is the bits of 1.
+func (m *machine) one() uint64 {
+	if m.bytes == 4 {
+		return uint64(math.Float32bits(1))
+	}
+	return math.Float64bits(1)
+}
+
 // store writes a vector, only the lanes of k where it is not nil.
 func (m *machine) store(v reg.Register, p Mem, k *mask) {
 	switch {
