@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 
 	"github.com/goestimator/goestimator/internal/device"
 	"github.com/goestimator/goestimator/internal/eager"
 	"github.com/goestimator/goestimator/internal/engine"
+	"github.com/goestimator/goestimator/internal/fault"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -28,11 +28,17 @@ func statusOf(err error) error {
 	if _, ok := err.(interface{ GRPCStatus() *status.Status }); ok {
 		return err
 	}
+	if panicked := (*engine.PanicError)(nil); errors.As(err, &panicked) {
+		return fault.WithStack("a part of the model", panicked, panicked.Stack)
+	}
 	return status.Error(codeOf(err), err.Error())
 }
 
 // ofModel says which model an error is about, and keeps its code.
 func ofModel(dir string, err error) error {
+	if panicked := (*fault.Error)(nil); errors.As(err, &panicked) {
+		return fmt.Errorf("saved model %s: %w", dir, err) // keeps what is for the log
+	}
 	if coded, ok := err.(interface{ GRPCStatus() *status.Status }); ok {
 		return status.Errorf(coded.GRPCStatus().Code(), "saved model %s: %s", dir, coded.GRPCStatus().Message())
 	}
@@ -40,7 +46,6 @@ func ofModel(dir string, err error) error {
 }
 
 func codeOf(err error) codes.Code {
-	var panicked *engine.PanicError
 	var index *engine.IndexError
 	var node *eager.Error
 	var coded interface{ GRPCStatus() *status.Status }
@@ -57,8 +62,6 @@ func codeOf(err error) codes.Code {
 		return codes.Unimplemented
 	case errors.Is(err, eager.ErrUninitialized):
 		return codes.FailedPrecondition
-	case errors.As(err, &panicked):
-		return codes.Internal
 	case errors.As(err, &index), errors.As(err, &node):
 		return codes.InvalidArgument
 	}
@@ -68,6 +71,6 @@ func codeOf(err error) codes.Code {
 // recovered makes an error of a panic: the one boundary between a request and the process.
 func recovered(err *error) {
 	if r := recover(); r != nil {
-		*err = status.Error(codes.Internal, fmt.Sprintf("panic: %v\n%s", r, debug.Stack()))
+		*err = fault.New("the model", r)
 	}
 }

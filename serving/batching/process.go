@@ -2,9 +2,9 @@ package batching
 
 import (
 	"context"
-	"runtime/debug"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/fault"
 	"github.com/goestimator/goestimator/internal/graph"
 	"github.com/goestimator/goestimator/serving/tracing"
 	"google.golang.org/grpc/codes"
@@ -131,7 +131,7 @@ func (m *Model) run(b *batch, feeds map[string]*graph.Tensor, rows int) (out []*
 func call(ctx context.Context, m *Model, feeds map[string]*graph.Tensor, fetches []string) (out []*graph.Tensor, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = status.Errorf(codes.Internal, "the model %s panicked: %v\n%s", m.id, p, debug.Stack())
+			err = fault.New("model "+m.id.String(), p)
 		}
 	}()
 	return m.inner.Run(ctx, feeds, fetches)

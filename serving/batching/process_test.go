@@ -29,7 +29,7 @@ func TestModelsThatMisbehave(t *testing.T) {
 		{func(*graph.Tensor) []*graph.Tensor { return []*graph.Tensor{{DType: graph.Float32, Shape: []int{2}}} }, codes.Internal, "does not have the data of its shape"},
 		{func(*graph.Tensor) []*graph.Tensor { return []*graph.Tensor{nil} }, codes.Internal, "does not have the data of its shape"},
 		{func(*graph.Tensor) []*graph.Tensor { return nil }, codes.Internal, "Wrong number of batched output tensors"},
-		{func(*graph.Tensor) []*graph.Tensor { panic("no") }, codes.Internal, "panicked: no"},
+		{func(*graph.Tensor) []*graph.Tensor { panic("no") }, codes.Internal, "panicked: the server's log tells more under "},
 	} {
 		m := New(servable.ID{Name: "m"}, &servable.Func{Compute: func(_ context.Context, feeds map[string]*graph.Tensor, _ []string) ([]*graph.Tensor, error) {
 			return c.answer(feeds["x:0"]), nil

@@ -4,13 +4,12 @@ import (
 	"context"
 	"log/slog"
 	"math"
-	"runtime/debug"
 	"strings"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/fault"
 	"github.com/goestimator/goestimator/serving/wire"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	_ "google.golang.org/grpc/encoding/gzip" // clients may compress
 	"google.golang.org/grpc/status"
 )
@@ -60,12 +59,8 @@ func (l Limits) intercept(ctx context.Context, req any, info *grpc.UnaryServerIn
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			log := l.Log
-			if log == nil {
-				log = slog.Default()
-			}
-			log.Error("a call panicked", "method", info.FullMethod, "panic", p, "stack", string(debug.Stack()))
-			resp, err = nil, status.Errorf(codes.Internal, "%s panicked", info.FullMethod)
+			resp, err = nil, fault.New(info.FullMethod, p)
+			fault.Log(l.Log, err)
 		}
 		err = truncated(err)
 	}()

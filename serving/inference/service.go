@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"runtime/debug"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/fault"
 	"github.com/goestimator/goestimator/internal/graph"
 	"github.com/goestimator/goestimator/serving/servable"
 	pb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
@@ -108,19 +108,12 @@ func (s *Service) run(ctx context.Context, call *Call, m servable.Model, feeds m
 	defer func() {
 		call.Runtime = time.Since(start)
 		if p := recover(); p != nil {
-			s.logger().Error("a model panicked", "model", call.ID.String(), "panic", p, "stack", string(debug.Stack()))
-			outs, err = nil, status.Errorf(codes.Internal, "model %v panicked: %v", call.ID, p)
+			outs, err = nil, fault.New("model "+call.ID.String(), p)
 		}
+		fault.Log(s.Log, err, "model", call.ID.String())
+		err = toStatus(err)
 	}()
-	outs, err = m.Run(ctx, feeds, fetches)
-	return outs, toStatus(err)
-}
-
-func (s *Service) logger() *slog.Logger {
-	if s.Log != nil {
-		return s.Log
-	}
-	return slog.Default()
+	return m.Run(ctx, feeds, fetches)
 }
 
 // toStatus gives an error a gRPC status.

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"runtime/debug"
 	"strings"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/fault"
 	"github.com/goestimator/goestimator/serving/servable"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -140,9 +140,9 @@ func (m *Manager) loadOnce(e *entry) (loaded servable.Model, err error) {
 func (m *Manager) guard(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			m.o.Log.Error("a model made loading panic", "panic", p, "stack", string(debug.Stack()))
-			err = status.Errorf(codes.Internal, "panic: %v", p)
+			err = fault.New("loading", p)
 		}
+		fault.Log(m.o.Log, err)
 	}()
 	return f()
 }
