@@ -46,8 +46,17 @@ var softmaxSource string
 //go:embed src/norm.cu
 var normSource string
 
+//go:embed src/window.cu
+var windowSource string
+
 //go:embed src/pool.cu
 var poolSource string
+
+//go:embed src/conv.cu
+var convSource string
+
+//go:embed src/depthwise.cu
+var depthwiseSource string
 
 //go:embed src/rows.cu
 var rowsSource string
@@ -69,7 +78,6 @@ var layoutSource string
 
 const (
 	gemmParams   = "ppppllllllllllii"
-	windowParams = "iiiiiiiiiiiiii"
 	updateParams = "ppppppli"
 )
 
@@ -85,8 +93,8 @@ func Modules() []Module {
 			Kernel{"xent_warp", "ppppll"}, Kernel{"xent_block", "ppppll"}),
 		module("norm", normSource, Kernel{"norm_centered", "pppll"}, Kernel{"norm_finish", "ppppppppppplliff"}, Kernel{"norm_fold", "pppppplf"},
 			Kernel{"scale_shift", "ppppplli"}, Kernel{"norm_grad_sums", "pppppll"}, Kernel{"norm_grad_finish", "ppppppppllifi"}, Kernel{"norm_grad_input", "ppppll"}),
-		module("pool", poolSource, Kernel{"max_pool", "pp" + windowParams}, Kernel{"max_pool_grad", "pppp" + windowParams},
-			Kernel{"avg_pool", "pp" + windowParams}, Kernel{"avg_pool_grad", "pp" + windowParams}),
+		module("pool", windowSource+poolSource, poolKernels()...), module("conv", windowSource+convSource, convKernels()...),
+		module("depthwise", windowSource+depthwiseSource, depthwiseKernels()...),
 		module("rows", rowsSource, Kernel{"gather_rows_i32", "pppplll"}, Kernel{"gather_rows_i64", "pppplll"},
 			Kernel{"scatter_rows_i32", "pppppplllf"}, Kernel{"scatter_rows_i64", "pppppplllf"}),
 		module("optim", optimSource, Kernel{"update_sgd", updateParams}, Kernel{"update_momentum", updateParams}, Kernel{"update_keras_momentum", updateParams},

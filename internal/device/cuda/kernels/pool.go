@@ -1,39 +1,54 @@
 package kernels
 
 import (
+	"slices"
+
 	"github.com/goestimator/goestimator/internal/device/cuda/driver"
 	host "github.com/goestimator/goestimator/internal/kernels"
 )
 
-// MaxPool sets y to the largest pixel of each window.
-func MaxPool(g host.Window, y, x driver.Ptr) Call {
-	return window("max_pool", g, g.Batch*g.OutH*g.OutW*g.InC, y, x)
+// Pool is a pooling of images X by a window, into Y. DX and DY are gradients. Numbers are float32 or bfloat16.
+type Pool struct {
+	Window       host.Window
+	X, Y, DX, DY driver.Ptr
+	BFloat16     bool
 }
 
-// MaxPoolGrad sets dx: each dy goes to the first largest pixel of its window.
-func MaxPoolGrad(g host.Window, dx, x, y, dy driver.Ptr) Call {
-	return window("max_pool_grad", g, g.Batch*g.InH*g.InW*g.InC, dx, x, y, dy)
-}
+// Max sets Y to the largest pixel of each window.
+func (p Pool) Max() []Call { return p.call("max_pool", p.pooled(), p.Y, p.X) }
 
-// AvgPool sets y to the mean of each window's pixels inside the image.
-func AvgPool(g host.Window, y, x driver.Ptr) Call {
-	return window("avg_pool", g, g.Batch*g.OutH*g.OutW*g.InC, y, x)
-}
+// MaxGrad sets DX: each DY goes to the first largest pixel of its window.
+func (p Pool) MaxGrad() []Call { return p.call("max_pool_grad", p.pixels(), p.DX, p.X, p.Y, p.DY) }
 
-// AvgPoolGrad shares each dy among its window's pixels inside the image.
-func AvgPoolGrad(g host.Window, dx, dy driver.Ptr) Call {
-	return window("avg_pool_grad", g, g.Batch*g.InH*g.InW*g.InC, dx, dy)
-}
+// Mean sets Y to the mean of each window's pixels inside the image.
+func (p Pool) Mean() []Call { return p.call("avg_pool", p.pooled(), p.Y, p.X) }
 
-// window is a call over n elements with a geometry behind the pointers.
-func window(kernel string, g host.Window, n int, pointers ...driver.Ptr) Call {
-	var args []any
-	for _, p := range pointers {
-		args = append(args, p)
-	}
-	for _, v := range []int{g.Batch, g.InH, g.InW, g.InC, g.OutH, g.OutW, g.KH, g.KW, g.StrideH, g.StrideW, g.DilH, g.DilW, g.PadTop, g.PadLeft} {
-		args = append(args, int32(v))
+// MeanGrad shares each DY among its window's pixels inside the image.
+func (p Pool) MeanGrad() []Call { return p.call("avg_pool_grad", p.pixels(), p.DX, p.DY) }
+
+func (p Pool) pooled() int { return p.Window.Batch * p.Window.OutH * p.Window.OutW * p.Window.InC }
+func (p Pool) pixels() int { return p.Window.Batch * p.Window.InH * p.Window.InW * p.Window.InC }
+
+func (p Pool) call(kernel string, n int, pointers ...any) []Call {
+	if n == 0 {
+		return nil
 	}
 	grid, block := over(n)
-	return call(kernel, grid, block, args...)
+	g := p.Window
+	g.OutC = g.InC
+	return []Call{call(kernel+typeSuffix(p.BFloat16), grid, block, append(pointers, geometry(g)...)...)}
+}
+
+func poolKernels() []Kernel {
+	return slices.Concat(imageKernels("max_pool", "pp"), imageKernels("max_pool_grad", "pppp"), imageKernels("avg_pool", "pp"), imageKernels("avg_pool_grad", "pp"))
+}
+
+// imageKernels are the kernels of a name for both types, with a geometry behind the given parameters.
+func imageKernels(name, params string) []Kernel {
+	return typedKernels(name, params+"iiiiiiiiiiiiiii")
+}
+
+// typedKernels are the kernels of a name for both types.
+func typedKernels(name, params string) []Kernel {
+	return []Kernel{{name + typeSuffix(false), params}, {name + typeSuffix(true), params}}
 }

@@ -1,0 +1,42 @@
+package kernels
+
+import (
+	"github.com/goestimator/goestimator/internal/device/cuda/driver"
+)
+
+// Filter is a convolution's filter in both of its layouts: Rows, [KH, KW, InC, OutC] as TensorFlow has it, and Packed,
+// [OutC, TallH, TallW, InC] as cuDNN takes it. The packed one may have more taps, of zeros, around those that begin at
+// (Top, Left).
+type Filter struct {
+	Rows, Packed driver.Ptr
+	KH, KW       int
+	InC, OutC    int
+	TallH, TallW int
+	Top, Left    int
+	BFloat16     bool
+}
+
+// PackedBytes is the memory of Packed.
+func (f Filter) PackedBytes() int {
+	each := 4
+	if f.BFloat16 {
+		each = 2
+	}
+	return each * f.OutC * f.TallH * f.TallW * f.InC
+}
+
+// Pack sets Packed from Rows.
+func (f Filter) Pack() Call {
+	return f.move("filter_pack", f.OutC*f.TallH*f.TallW*f.InC, f.Packed, f.Rows)
+}
+
+// Unpack sets Rows from Packed; the taps around are dropped.
+func (f Filter) Unpack() Call {
+	return f.move("filter_unpack", f.KH*f.KW*f.InC*f.OutC, f.Rows, f.Packed)
+}
+
+func (f Filter) move(kernel string, n int, dst, src driver.Ptr) Call {
+	grid, block := over(n)
+	return call(kernel+typeSuffix(f.BFloat16), grid, block, dst, src, int32(f.KH), int32(f.KW), int32(f.InC), int32(f.OutC),
+		int32(f.TallH), int32(f.TallW), int32(f.Top), int32(f.Left))
+}
