@@ -18,7 +18,8 @@ const (
 // operand.
 type Gemm struct {
 	Out, A, B, Bias driver.Ptr
-	Scratch         driver.Ptr // ScratchBytes of memory
+	Scratch         driver.Ptr // ScratchSize bytes, at best ScratchBytes
+	ScratchSize     int
 	Type            GemmType
 	BFloat16Out     bool // of products of bfloat16: rounds the sums; else Out is of the sums' type
 
@@ -77,10 +78,13 @@ func (g Gemm) accumulator() int {
 
 func (g Gemm) empty() bool { return g.M == 0 || g.N == 0 || g.Batch == 0 }
 
-// ScratchBytes is the memory that the calls need besides, 0 for none.
+// partBytes is the memory of one piece's results.
+func (g Gemm) partBytes() int { return g.Batch * g.M * g.N * g.accumulator() }
+
+// ScratchBytes is the memory that the calls can make use of, 0 for none.
 func (g Gemm) ScratchBytes() int {
 	if p := g.parts(); p > 1 && !g.empty() {
-		return p * g.Batch * g.M * g.N * g.accumulator()
+		return p * g.partBytes()
 	}
 	return 0
 }
@@ -90,7 +94,7 @@ func (g Gemm) Calls() []Call {
 	if g.empty() {
 		return nil
 	}
-	parts, side := g.parts(), g.side()
+	parts, side := max(1, min(g.parts(), g.ScratchSize/g.partBytes())), g.side()
 	out, bias, flags := g.Out, g.Bias, g.flags()
 	if parts > 1 {
 		out, bias = g.Scratch, 0
