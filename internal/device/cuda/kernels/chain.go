@@ -1,6 +1,9 @@
 package kernels
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -10,50 +13,73 @@ import (
 	"github.com/goestimator/goestimator/internal/graph"
 )
 
-// Chain is a generated kernel: an elementwise part of a graph in one pass over memory.
+// Chain is a generated kernel: an elementwise part of a graph in one pass over memory. Equal parts have equal kernels of one
+// name.
 type Chain struct {
-	Module Module
+	Kernel Kernel
 	// Inputs and Outputs are what its pointers mean, in this order. A pointer of an output may be that of an input with
 	// its shape and type.
 	Inputs, Outputs []graph.Output
 
+	text   string
 	shape  graph.Shape
 	narrow bool // its indices are 32 bits wide
+	checks bool // it takes a Fault besides
 }
 
 // NewChain writes a kernel for nodes, which Elementwise holds for, in an order in which inputs come first. All outputs have
 // one shape; other values are broadcast to it. Only dimension 0 of a value that is broadcast may depend on the batch.
-func NewChain(name string, nodes []*graph.Node, outputs []graph.Output) (*Chain, error) {
+func NewChain(nodes []*graph.Node, outputs []graph.Output) (*Chain, error) {
 	if len(nodes) == 0 || len(outputs) == 0 {
-		return nil, fmt.Errorf("generate %s: expected nodes and outputs", name)
+		return nil, errors.New("generate a kernel: expected nodes and outputs")
 	}
 	w := &chainWriter{c: &Chain{Outputs: slices.Clone(outputs), shape: outputs[0].Type().Shape}, names: map[graph.Output]string{}}
 	for _, n := range nodes {
 		if err := w.node(n); err != nil {
-			return nil, fmt.Errorf("generate %s: node %s (%s): %w", name, n.Name, n.Op, err)
+			return nil, fmt.Errorf("generate a kernel: node %s (%s): %w", n.Name, n.Op, err)
 		}
 	}
-	if err := w.finish(name); err != nil {
-		return nil, fmt.Errorf("generate %s: %w", name, err)
+	if err := w.finish(); err != nil {
+		return nil, fmt.Errorf("generate a kernel: %w", err)
 	}
 	return w.c, nil
 }
 
-// Call is a launch over a batch; pointers are those of Outputs and Inputs.
-func (c *Chain) Call(outputs, inputs []driver.Ptr, batch int) (Call, error) {
+// ChainModule is a module of chains, each kernel once.
+func ChainModule(name string, chains ...*Chain) Module {
+	var text strings.Builder
+	text.WriteString(chainSource)
+	var all []Kernel
+	for _, c := range chains {
+		if slices.Contains(all, c.Kernel) {
+			continue
+		}
+		all = append(all, c.Kernel)
+		text.WriteString(c.text)
+	}
+	return module(name, text.String(), all...)
+}
+
+// Call is a launch over a batch; pointers are those of Outputs and Inputs. Integer divisions by zero are noted as faults, with
+// the divisor's element as the position.
+func (c *Chain) Call(outputs, inputs []driver.Ptr, batch int, f Fault) (Call, error) {
 	if len(outputs) != len(c.Outputs) || len(inputs) != len(c.Inputs) {
-		return Call{}, fmt.Errorf("launch %s: expected %d outputs and %d inputs, got %d and %d", c.Module.Name, len(c.Outputs), len(c.Inputs), len(outputs), len(inputs))
+		return Call{}, fmt.Errorf("launch %s: expected %d outputs and %d inputs, got %d and %d", c.Kernel.Name, len(c.Outputs), len(c.Inputs), len(outputs), len(inputs))
 	}
 	n := c.shape.ElementsAt(batch)
 	if n < 0 || c.narrow && n > math.MaxUint32 {
-		return Call{}, fmt.Errorf("launch %s: shape %v has too many elements for a batch of %d", c.Module.Name, c.shape, batch)
+		return Call{}, fmt.Errorf("launch %s: shape %v has too many elements for a batch of %d", c.Kernel.Name, c.shape, batch)
 	}
 	var args []any
 	for _, p := range append(slices.Clone(outputs), inputs...) {
 		args = append(args, p)
 	}
+	args = append(args, n)
+	if c.checks {
+		args = append(args, f.Record, f.Operation)
+	}
 	grid, block := over(n)
-	return call(c.Module.Kernels[0].Name, grid, block, append(args, n)...), nil
+	return call(c.Kernel.Name, grid, block, args...), nil
 }
 
 // chainWriter writes the body of a kernel.
@@ -81,6 +107,7 @@ func (w *chainWriter) node(n *graph.Node) error {
 	if err != nil {
 		return err
 	}
+	w.c.checks = w.c.checks || strings.Contains(text, "fault")
 	name := fmt.Sprintf("v%d", len(w.names))
 	w.names[n.Out(0)] = name
 	t := elementTypes[n.Outputs[0].DType].value
@@ -181,7 +208,7 @@ func coordinate(after, length, stride int, outermost bool) string {
 }
 
 // finish writes the stores and puts the kernel together.
-func (w *chainWriter) finish(name string) error {
+func (w *chainWriter) finish() error {
 	var params []string
 	for k, o := range w.c.Outputs {
 		v, ok := w.names[o]
@@ -197,14 +224,22 @@ func (w *chainWriter) finish(name string) error {
 	for k, v := range w.c.Inputs {
 		params = append(params, fmt.Sprintf("const %s *in%d", elementTypes[v.DType()].memory, k))
 	}
-	if len(params) >= driver.MaxArgs {
+	letters := strings.Repeat("p", len(params)) + "l"
+	params = append(params, "i64 n")
+	if w.c.checks {
+		letters += "pl"
+		params = append(params, "i64 *fault", "i64 op")
+	}
+	if len(params) > driver.MaxArgs {
 		return fmt.Errorf("%d inputs and outputs: expected fewer than %d", len(params), driver.MaxArgs)
 	}
 	head := ""
 	if w.c.narrow {
 		head = "    u32 j = (u32)i;\n"
 	}
-	text := fmt.Sprintf("KERNEL %s(%s, i64 n) {\n  EACH(i, n) {\n%s%s  }\n}\n", name, strings.Join(params, ", "), head, w.body.String())
-	w.c.Module = module(name, chainSource+text, Kernel{name, strings.Repeat("p", len(params)) + "l"})
+	text := fmt.Sprintf("(%s) {\n  EACH(i, n) {\n%s%s  }\n}\n", strings.Join(params, ", "), head, w.body.String())
+	sum := sha256.Sum256([]byte(text))
+	w.c.Kernel = Kernel{"chain_" + hex.EncodeToString(sum[:8]), letters}
+	w.c.text = "KERNEL " + w.c.Kernel.Name + text
 	return nil
 }

@@ -30,7 +30,7 @@ var elementOps = map[string]elementOp{
 
 	"Add": {2, "%1 + %2", "fi"}, "AddV2": {2, "%1 + %2", "fi"}, "BiasAdd": {2, "%1 + %2", "f"}, "Sub": {2, "%1 - %2", "fi"}, "Mul": {2, "%1 * %2", "fi"},
 	"RealDiv": {2, "%1 / %2", "f"}, "Div": {2, "%1 / %2", "f"}, "Pow": {2, "pow_(%1, %2)", "f"}, "DivNoNan": {2, "div_no_nan(%1, %2)", "f"},
-	"FloorDiv": {2, "floor_div(%1, %2)", "f"}, "FloorMod": {2, "floor_mod(%1, %2)", "f"},
+	"FloorDiv": {2, "floor_div(%1, %2)", "f"}, "FloorMod": {2, "floor_mod(%1, %2)", "f"}, // of integers: see divisions
 	"Maximum": {2, "larger(%1, %2)", "fi"}, "Minimum": {2, "smaller(%1, %2)", "fi"}, "SquaredDifference": {2, "squared_difference(%1, %2)", "fi"},
 	"LogicalAnd": {2, "%1 && %2", "b"}, "LogicalOr": {2, "%1 || %2", "b"},
 	"Equal": {2, "%1 == %2", "fib"}, "NotEqual": {2, "%1 != %2", "fib"}, "Less": {2, "%1 < %2", "fi"}, "LessEqual": {2, "%1 <= %2", "fi"},
@@ -45,7 +45,10 @@ var elementOps = map[string]elementOp{
 	"SelectV2": {3, "%1 ? %2 : %3", "b"},
 }
 
-// Elementwise reports whether Fuse can write a node of the op.
+// divisions of integers note a divisor of zero.
+var divisions = map[string]string{"FloorDiv": "floor_div_int(%1, %2, fault, op, i)", "FloorMod": "floor_mod_int(%1, %2, fault, op, i)"}
+
+// Elementwise reports whether NewChain can write a node of the op.
 func Elementwise(op string) bool {
 	_, ok := elementOps[op]
 	return ok || op == "Cast" || op == "AddN"
@@ -56,6 +59,8 @@ func Elementwise(op string) bool {
 var elementTypes = map[graph.DType]struct{ memory, value, letter string }{
 	graph.Float32: {"float", "float", "f"}, graph.Float64: {"double", "double", "f"}, graph.BFloat16: {"u16", "float", "f"},
 	graph.Int32: {"int", "int", "i"}, graph.Int64: {"i64", "i64", "i"}, graph.Uint8: {"u8", "u8", "i"}, graph.Bool: {"u8", "bool", "b"},
+	graph.Int8: {"signed char", "signed char", "i"}, graph.Int16: {"short", "short", "i"}, graph.Uint16: {"u16", "u16", "i"},
+	graph.Uint32: {"u32", "u32", "i"}, graph.Uint64: {"u64", "u64", "i"},
 }
 
 // expression writes a node over the names of its inputs.
@@ -71,6 +76,9 @@ func expression(n *graph.Node, in []string) (string, error) {
 		return in[0], nil
 	}
 	o, ok := elementOps[n.Op]
+	if text := divisions[n.Op]; text != "" && (from == graph.Int32 || from == graph.Int64) {
+		o.text, o.types = text, "i"
+	}
 	if !ok || len(in) != o.inputs {
 		return "", fmt.Errorf("not an elementwise op of %d inputs", len(in))
 	}

@@ -193,7 +193,7 @@ func chainCases(t *testing.T) []chainCase {
 
 func (c chainCase) chain(t *testing.T) *kernels.Chain {
 	t.Helper()
-	k, err := kernels.NewChain("chain_"+c.name, c.graph.nodes, c.outputs)
+	k, err := kernels.NewChain(c.graph.nodes, c.outputs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,12 +204,10 @@ func (c chainCase) chain(t *testing.T) *kernels.Chain {
 func TestChains(t *testing.T) {
 	cases := chainCases(t)
 	var chains []*kernels.Chain
-	var modules []kernels.Module
 	for _, c := range cases {
 		chains = append(chains, c.chain(t))
-		modules = append(modules, chains[len(chains)-1].Module)
 	}
-	r := newRig(t, "", modules...)
+	r := newRig(t, "", kernels.ChainModule("chains", chains...))
 	for i, c := range cases {
 		for _, batch := range []int{1, 7, 100} {
 			feeds := tensors(c.graph.feeds, batch)
@@ -225,7 +223,7 @@ func TestChains(t *testing.T) {
 			for _, w := range want {
 				out = append(out, r.alloc(len(w.Bytes)))
 			}
-			r.run(must(chains[i].Call(out, in, batch)))
+			r.run(must(chains[i].Call(out, in, batch, kernels.Fault{})))
 			for k, w := range want {
 				got := &graph.Tensor{DType: w.DType, Shape: w.Shape, Bytes: down[byte](r, out[k], len(w.Bytes))}
 				near(t, fmt.Sprintf("%s, batch %d, %s", c.name, batch, c.outputs[k].Node.Name), numbersOf(w), numbersOf(got), 2e-6)
@@ -244,9 +242,10 @@ func TestChainsCompile(t *testing.T) {
 	x := half.feed(graph.BFloat16, b, fixed(8))
 	y := half.op("Relu", graph.BFloat16, graph.BatchOf(8), half.op("BiasAdd", graph.BFloat16, graph.BatchOf(8), x, half.feed(graph.BFloat16, fixed(8))))
 	for _, k := range append(chainCases(t), chainCase{"bfloat16", half, []graph.Output{y}}) {
-		m := k.chain(t).Module
+		c2 := k.chain(t)
+		m := kernels.ChainModule(k.name, c2)
 		for _, arch := range []nvrtc.Arch{80, 90} {
-			if ptx, err := c.Compile(t.Context(), m.Source(), arch); err != nil || !strings.Contains(string(ptx), ".entry "+m.Name+"(") {
+			if ptx, err := c.Compile(t.Context(), m.Source(), arch); err != nil || !strings.Contains(string(ptx), ".entry "+c2.Kernel.Name+"(") {
 				t.Errorf("%s for sm_%d: %v", m.Name, arch, err)
 			}
 		}
@@ -285,7 +284,7 @@ func TestChainsThatAreRefused(t *testing.T) {
 	} {
 		g := newChainGraph(t)
 		outputs := f(g)
-		if _, err := kernels.NewChain("refused", g.nodes, outputs); err == nil {
+		if _, err := kernels.NewChain(g.nodes, outputs); err == nil {
 			t.Errorf("%s: expected an error", name)
 		}
 	}

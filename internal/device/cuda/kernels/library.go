@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/goestimator/goestimator/internal/device/cuda/driver"
 	"github.com/goestimator/goestimator/internal/device/cuda/nvrtc"
@@ -12,8 +13,11 @@ import (
 // ErrKernel tells of a call of a kernel that is not loaded, or with arguments that it does not take.
 var ErrKernel = errors.New("no such kernel")
 
-// Library is modules loaded on one GPU.
+// Library is modules loaded on one GPU. It is safe for concurrent use.
 type Library struct {
+	t  Target
+	mu sync.RWMutex // of what follows
+
 	modules   []driver.Module
 	functions map[string]loaded
 }
@@ -44,24 +48,47 @@ func ArchOf(gpu driver.Info, compiler int) nvrtc.Arch {
 
 // Load compiles modules and loads them.
 func Load(ctx context.Context, t Target, modules ...Module) (*Library, error) {
-	l := &Library{functions: map[string]loaded{}}
-	for _, m := range modules {
-		if err := l.load(ctx, t, m); err != nil {
-			return nil, errors.Join(fmt.Errorf("load the kernels of %s: %w", m.Name, err), l.Close())
-		}
+	l := &Library{t: t, functions: map[string]loaded{}}
+	if err := l.Add(ctx, modules...); err != nil {
+		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
 }
 
-func (l *Library) load(ctx context.Context, t Target, m Module) error {
-	ptx, err := t.Compiler.Compile(ctx, m.Source(), t.Arch)
+// Add compiles more modules, several at a time, and loads them.
+func (l *Library) Add(ctx context.Context, modules ...Module) error {
+	ptx, errs := make([][]byte, len(modules)), make([]error, len(modules))
+	var wg sync.WaitGroup
+	for i, m := range modules {
+		wg.Go(func() { ptx[i], errs[i] = l.t.Compiler.Compile(ctx, m.Source(), l.t.Arch) })
+	}
+	wg.Wait()
+	for i, m := range modules {
+		if errs[i] == nil {
+			errs[i] = l.load(m, ptx[i])
+		}
+		if errs[i] != nil {
+			errs[i] = fmt.Errorf("load the kernels of %s: %w", m.Name, errs[i])
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Has reports whether a kernel is loaded.
+func (l *Library) Has(kernel string) bool {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	_, ok := l.functions[kernel]
+	return ok
+}
+
+func (l *Library) load(m Module, ptx []byte) error {
+	mod, err := l.t.Context.Load(ptx)
 	if err != nil {
 		return err
 	}
-	mod, err := t.Context.Load(ptx)
-	if err != nil {
-		return err
-	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.modules = append(l.modules, mod)
 	for _, k := range m.Kernels {
 		f, err := mod.Function(k.Name)
@@ -75,7 +102,9 @@ func (l *Library) load(ctx context.Context, t Target, m Module) error {
 
 // Launch issues a call to a stream.
 func (l *Library) Launch(s driver.Stream, c Call) error {
+	l.mu.RLock()
 	f, ok := l.functions[c.Kernel]
+	l.mu.RUnlock()
 	if !ok {
 		return fmt.Errorf("launch %q: %w", c.Kernel, ErrKernel)
 	}
@@ -87,6 +116,8 @@ func (l *Library) Launch(s driver.Stream, c Call) error {
 
 // Close unloads the modules.
 func (l *Library) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	var errs []error
 	for _, m := range l.modules {
 		errs = append(errs, m.Close())

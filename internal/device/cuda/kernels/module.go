@@ -58,8 +58,17 @@ var convSource string
 //go:embed src/depthwise.cu
 var depthwiseSource string
 
-//go:embed src/rows.cu
-var rowsSource string
+//go:embed src/runs.cu
+var runsSource string
+
+//go:embed src/sort.cu
+var sortSource string
+
+//go:embed src/index.cu
+var indexSource string
+
+//go:embed src/ragged.cu
+var raggedSource string
 
 //go:embed src/optim.cu
 var optimSource string
@@ -77,8 +86,7 @@ var convertSource string
 var layoutSource string
 
 const (
-	gemmParams   = "ppppllllllllllii"
-	updateParams = "ppppppli"
+	gemmParams = "ppppllllllllllii"
 )
 
 // Modules are all that come with this package.
@@ -88,17 +96,15 @@ func Modules() []Module {
 			Kernel{"gemm_f64_64", gemmParams}, Kernel{"gemm_finish_f32", "ppplllllii"}, Kernel{"gemm_finish_f64", "ppplllllii"}),
 		module("reduce", reduceSource, Kernel{"reduce_rows_warp", "ppllif"}, Kernel{"reduce_rows_block", "ppllif"}, Kernel{"reduce_columns", "pplllif"}),
 		module("softmax", softmaxSource, Kernel{"softmax_warp", "pplli"}, Kernel{"softmax_block", "pplli"},
-			Kernel{"sparse_xent_warp_i32", "pppppll"}, Kernel{"sparse_xent_warp_i64", "pppppll"},
-			Kernel{"sparse_xent_block_i32", "pppppll"}, Kernel{"sparse_xent_block_i64", "pppppll"},
+			Kernel{"sparse_xent_warp_i32", "ppppplll"}, Kernel{"sparse_xent_warp_i64", "ppppplll"},
+			Kernel{"sparse_xent_block_i32", "ppppplll"}, Kernel{"sparse_xent_block_i64", "ppppplll"},
 			Kernel{"xent_warp", "ppppll"}, Kernel{"xent_block", "ppppll"}),
 		module("norm", normSource, Kernel{"norm_centered", "pppll"}, Kernel{"norm_finish", "ppppppppppplliff"}, Kernel{"norm_fold", "pppppplf"},
 			Kernel{"scale_shift", "ppppplli"}, Kernel{"norm_grad_sums", "pppppll"}, Kernel{"norm_grad_finish", "ppppppppllifi"}, Kernel{"norm_grad_input", "ppppll"}),
 		module("pool", windowSource+poolSource, poolKernels()...), module("conv", windowSource+convSource, convKernels()...),
 		module("depthwise", windowSource+depthwiseSource, depthwiseKernels()...),
-		module("rows", rowsSource, Kernel{"gather_rows_i32", "pppplll"}, Kernel{"gather_rows_i64", "pppplll"},
-			Kernel{"scatter_rows_i32", "pppppplllf"}, Kernel{"scatter_rows_i64", "pppppplllf"}),
-		module("optim", optimSource, Kernel{"update_sgd", updateParams}, Kernel{"update_momentum", updateParams}, Kernel{"update_keras_momentum", updateParams},
-			Kernel{"update_adam", updateParams}, Kernel{"update_adagrad", updateParams}, Kernel{"update_rmsprop", updateParams}, Kernel{"update_ftrl", updateParams}),
+		module("sort", runsSource+sortSource, sortKernels()...), module("index", indexSource, indexKernels()...), module("ragged", raggedSource, raggedKernels()...),
+		module("optim", runsSource+optimSource, updateKernels()...),
 		module("layout", layoutSource, layoutKernels()...),
 		module("random", randomSource, Kernel{"random_uniform", "ppl"}, Kernel{"random_normal", "ppl"}, Kernel{"random_truncated", "ppl"}, Kernel{"dropout", "ppplff"}),
 		module("convert", convertSource, Kernel{"cast_f32_bf16", "ppl"}, Kernel{"cast_bf16_f32", "ppl"}, Kernel{"image_f32", "ppppll"}, Kernel{"image_bf16", "ppppll"},

@@ -1,47 +1,81 @@
 package kernels
 
-import "github.com/goestimator/goestimator/internal/device/cuda/driver"
+import (
+	"github.com/goestimator/goestimator/internal/device/cuda/driver"
+	"github.com/goestimator/goestimator/internal/graph"
+)
 
-// Rule names an optimizer's update, with its slots.
+// Rule names an optimizer's update, with its scalars and slots.
 type Rule string
 
 // The rules of internal/kernels' functions of the same names.
 const (
-	SGD           Rule = "sgd"
-	Momentum      Rule = "momentum"       // slot 0: momentum; flag: Nesterov
+	SGD           Rule = "sgd"            // lr
+	Momentum      Rule = "momentum"       // lr, momentum; slot 0: momentum; flag: Nesterov
 	KerasMomentum Rule = "keras_momentum" // likewise
-	Adam          Rule = "adam"           // slots m, v; flag: Nesterov
-	Adagrad       Rule = "adagrad"        // slot 0: accumulator
-	RMSProp       Rule = "rmsprop"        // slots: mean square, momentum or 0, mean gradient (centered) or 0; flag: epsilon outside of the root
-	Ftrl          Rule = "ftrl"           // slots: accumulator, linear
+	Adam          Rule = "adam"           // beta1^t, beta2^t, lr, beta1, beta2, epsilon; slots m, v; flag: Nesterov
+	Adagrad       Rule = "adagrad"        // lr, epsilon or 0; slot 0: accumulator
+	RMSProp       Rule = "rmsprop"        // lr, rho, momentum, epsilon; slots: mean square, momentum, mean gradient (centered) or 0
+	Ftrl          Rule = "ftrl"           // lr, l1, l2, shrinkage of l2 or 0, power of lr; slots: accumulator, linear
 )
 
-// ConstantBytes is the size of a rule's constants in memory of the GPU: 8 float32.
-const ConstantBytes = 32
-
-// Constants are what a rule reads at each step, as Upload puts it into memory of the GPU. The last, which multiplies the
-// gradient, is 1 where there is no loss scaling.
-type Constants [8]float32
-
-// ConstantsOf puts a rule's numbers in their places: see src/optim.cu for what each rule takes.
-func ConstantsOf(gradientBy float32, k ...float32) (c Constants) {
-	copy(c[:7], k)
-	c[7] = gradientBy
-	return c
-}
-
-// Update is one update of a variable of N elements.
+// Update is an update of a float32 variable and its slots, by Dense or Rows.
 type Update struct {
-	Rule      Rule
-	Var, Grad driver.Ptr
-	Slots     [3]driver.Ptr
-	Constants driver.Ptr
-	N         int
-	Flag      bool
+	Rule    Rule
+	Var     driver.Ptr
+	Slots   [3]driver.Ptr
+	Scalars [6]driver.Ptr // float32 each, where they lie on the GPU
+	Fault   driver.Ptr    // nothing is done where this record has a fault; 0 for none
+	Flag    bool
 }
+
+// Dense updates n elements by as many of a gradient.
+func (u Update) Dense(gradient driver.Ptr, n int) Call {
+	grid, block := over(n)
+	a := u.Scalars
+	return call("update_"+string(u.Rule), grid, block, u.Var, u.Slots[0], u.Slots[1], u.Slots[2], gradient,
+		a[0], a[1], a[2], a[3], a[4], a[5], u.Fault, n, flag(u.Flag))
+}
+
+// Rows updates the rows that runs name, by their sums.
+func (u Update) Rows(r Runs) Call {
+	grid, block := over(r.N * r.Cols)
+	a := u.Scalars
+	return call("update_rows_"+string(u.Rule), grid, block, u.Var, u.Slots[0], u.Slots[1], u.Slots[2], r.Parts, r.Keys,
+		a[0], a[1], a[2], a[3], a[4], a[5], u.Fault, r.N, r.Rows, r.Cols, flag(u.Flag))
+}
+
+// updateKernels describes src/optim.cu.
+func updateKernels() (all []Kernel) {
+	for _, r := range []Rule{SGD, Momentum, KerasMomentum, Adam, Adagrad, RMSProp, Ftrl} {
+		all = append(all, Kernel{"update_" + string(r), "pppp" + "p" + "pppppp" + "pli"}, Kernel{"update_rows_" + string(r), "pppp" + "pp" + "pppppp" + "pllli"})
+	}
+	for _, t := range []string{"u8", "i32", "i64", "f32", "f64"} {
+		all = append(all, Kernel{"assign_" + t, "pppli"})
+	}
+	return all
+}
+
+// Assignment gives a variable of N elements the value X, or adds it (By 1) or subtracts it (By -1).
+type Assignment struct {
+	Type   graph.DType
+	Var, X driver.Ptr
+	Fault  driver.Ptr // as in Update
+	N, By  int
+}
+
+// assigns are the kernels that can add.
+var assigns = map[graph.DType]string{graph.Float32: "assign_f32", graph.Float64: "assign_f64", graph.Int32: "assign_i32", graph.Int64: "assign_i64"}
+
+// CanAdd reports whether an Assignment of the type may have By other than 0.
+func CanAdd(d graph.DType) bool { return assigns[d] != "" }
 
 // Call is the launch.
-func (u Update) Call() Call {
-	grid, block := over(u.N)
-	return call("update_"+string(u.Rule), grid, block, u.Var, u.Grad, u.Slots[0], u.Slots[1], u.Slots[2], u.Constants, u.N, flag(u.Flag))
+func (a Assignment) Call() Call {
+	name, n := assigns[a.Type], a.N
+	if name == "" { // bytes
+		name, n = "assign_u8", a.N*a.Type.Size()
+	}
+	grid, block := over(n)
+	return call(name, grid, block, a.Var, a.X, a.Fault, n, int32(a.By))
 }

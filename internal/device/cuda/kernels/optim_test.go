@@ -2,10 +2,13 @@ package kernels_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
+	"github.com/goestimator/goestimator/internal/device/cuda/driver"
 	"github.com/goestimator/goestimator/internal/device/cuda/kernels"
+	"github.com/goestimator/goestimator/internal/graph"
 	host "github.com/goestimator/goestimator/internal/kernels"
 )
 
@@ -19,14 +22,15 @@ type update struct {
 }
 
 func updates() []update {
-	adam := host.AdamParams[float32]{LR: 0.01, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7, Decay: 0.01}
+	lr, b1, b2 := float32(0.01), float32(0.9), float32(0.999)
+	p1, p2 := b1*b1, b2*b2
+	corrected := lr * float32(math.Sqrt(float64(1-p2))) / (1 - p1)
+	adam := host.AdamParams[float32]{LR: corrected, Beta1: b1, Beta2: b2, Epsilon: 1e-7}
 	nadam := adam
 	nadam.Nesterov = true
-	adamK := []float32{adam.LR, adam.Beta1, 1 - adam.Beta1, 1 - adam.Beta2, adam.Epsilon, 1 - adam.Decay}
+	adamK := []float32{p1, p2, lr, b1, b2, 1e-7}
 	rms := host.RMSPropParams[float32]{LR: 0.01, Rho: 0.9, Momentum: 0.8, Epsilon: 1e-3}
-	outside := rms
-	outside.EpsilonOutside = true
-	rmsK := []float32{rms.LR, 1 - rms.Rho, rms.Momentum, rms.Epsilon}
+	rmsK := []float32{rms.LR, rms.Rho, rms.Momentum, rms.Epsilon}
 	ftrl := host.FtrlParams[float32]{LR: 0.1, L1: 0.05, L2: 0.02, L2Shrinkage: 0.01, LRPower: -0.5}
 	steep := ftrl
 	steep.LRPower = -0.7
@@ -42,9 +46,9 @@ func updates() []update {
 		{kernels.Adam, adamK, 2, false, func(w, g []float32, s [3][]float32) { host.Adam(w, s[0], s[1], g, adam) }},
 		{kernels.Adam, adamK, 2, true, func(w, g []float32, s [3][]float32) { host.Adam(w, s[0], s[1], g, nadam) }},
 		{kernels.Adagrad, []float32{0.1, 1e-7}, 1, false, func(w, g []float32, s [3][]float32) { host.AdagradV2(w, s[0], g, 0.1, 1e-7) }},
+		{kernels.Adagrad, []float32{0.1}, 1, false, func(w, g []float32, s [3][]float32) { host.Adagrad(w, s[0], g, 0.1) }},
 		{kernels.RMSProp, rmsK, 3, false, func(w, g []float32, s [3][]float32) { host.RMSProp(w, s[0], s[1], s[2], g, rms) }},
-		{kernels.RMSProp, rmsK, 2, true, func(w, g []float32, s [3][]float32) { host.RMSProp(w, s[0], s[1], nil, g, outside) }},
-		{kernels.RMSProp, rmsK, 1, false, func(w, g []float32, s [3][]float32) { host.RMSProp(w, s[0], nil, nil, g, rms) }},
+		{kernels.RMSProp, rmsK, 2, false, func(w, g []float32, s [3][]float32) { host.RMSProp(w, s[0], s[1], nil, g, rms) }},
 		{kernels.Ftrl, ftrlK(ftrl), 2, false, func(w, g []float32, s [3][]float32) { host.Ftrl(w, s[0], s[1], g, ftrl) }},
 		{kernels.Ftrl, ftrlK(steep), 2, false, func(w, g []float32, s [3][]float32) { host.Ftrl(w, s[0], s[1], g, steep) }},
 	}
@@ -52,11 +56,13 @@ func updates() []update {
 
 func TestUpdates(t *testing.T) {
 	r := newRig(t, "optim")
-	const n, scale = 1000, 4
+	const n = 1000
 	for i, u := range updates() {
 		w := numbers(1, n)
-		c := kernels.ConstantsOf(1.0/scale, u.k...)
-		call := kernels.Update{Rule: u.rule, Var: up(r, w), Constants: up(r, c[:]), N: n, Flag: u.flag}
+		up1 := kernels.Update{Rule: u.rule, Var: up(r, w), Fault: up(r, make([]int64, 4)), Flag: u.flag}
+		for j, k := range u.k {
+			up1.Scalars[j] = up(r, []float32{k})
+		}
 		var slots [3][]float32
 		for k := range u.slots {
 			slots[k] = make([]float32, n)
@@ -65,22 +71,40 @@ func TestUpdates(t *testing.T) {
 					slots[k][j] = 2 // an accumulator, more than the centered mean's square
 				}
 			}
-			call.Slots[k] = up(r, slots[k])
+			up1.Slots[k] = up(r, slots[k])
 		}
 		for step := range 3 {
 			g := numbers(uint64(step+2), n)
-			scaled := slices.Clone(g)
-			for j := range scaled {
-				scaled[j] *= scale
-			}
 			u.host(w, g, slots)
-			call.Grad = up(r, scaled)
-			r.run(call.Call())
+			r.run(up1.Dense(up(r, g), n))
 		}
+		up1.Fault = up(r, []int64{1, 0, 0, 0})
+		r.run(up1.Dense(up(r, w), n)) // changes nothing
 		name := fmt.Sprintf("%d %s", i, u.rule)
-		near(t, name, w, down[float32](r, call.Var, n), 2e-5)
+		near(t, name, w, down[float32](r, up1.Var, n), 2e-5)
 		for k := range u.slots {
-			near(t, fmt.Sprintf("%s slot %d", name, k), slots[k], down[float32](r, call.Slots[k], n), 2e-5)
+			near(t, fmt.Sprintf("%s slot %d", name, k), slots[k], down[float32](r, up1.Slots[k], n), 2e-5)
 		}
+	}
+}
+
+func TestAssignments(t *testing.T) {
+	r := newRig(t, "optim")
+	fault, bad := up(r, make([]int64, 4)), up(r, []int64{1, 0, 0, 0})
+	w, x := up(r, []int64{1, 2, 3}), up(r, []int64{10, 20, 30})
+	for _, c := range []struct {
+		by   int
+		f    driver.Ptr
+		want []int64
+	}{{1, fault, []int64{11, 22, 33}}, {-1, fault, []int64{1, 2, 3}}, {0, bad, []int64{1, 2, 3}}, {0, fault, []int64{10, 20, 30}}} {
+		r.run(kernels.Assignment{Type: graph.Int64, Var: w, X: x, Fault: c.f, N: 3, By: c.by}.Call())
+		if got := down[int64](r, w, 3); !slices.Equal(got, c.want) {
+			t.Errorf("by %d: expected %v, got %v", c.by, c.want, got)
+		}
+	}
+	b, y := up(r, []uint16{1, 2, 3}), up(r, []uint16{4, 5, 6})
+	r.run(kernels.Assignment{Type: graph.BFloat16, Var: b, X: y, Fault: fault, N: 3}.Call())
+	if got := down[uint16](r, b, 3); !slices.Equal(got, []uint16{4, 5, 6}) {
+		t.Errorf("bytes: got %v", got)
 	}
 }

@@ -15,16 +15,16 @@ type Xent struct {
 	Backprop driver.Ptr // [Rows, Cols], or 0; may be Logits
 	Logits   driver.Ptr
 	Labels   driver.Ptr // sparse: [Rows] integers; else [Rows, Cols] float32
-	Fault    driver.Ptr // sparse: int64, set to 1 + the row of a label that is no class
+	Fault    Fault      // sparse: of a label that is no class
 	Rows     int
 	Cols     int
 	Int64    bool // sparse: the labels' type; else int32
 }
 
-// Sparse is SparseSoftmaxCrossEntropyWithLogits. A label that is no class gives a loss of NaN and the fault.
+// Sparse is SparseSoftmaxCrossEntropyWithLogits. A label that is no class gives a loss of NaN and a fault.
 func (x Xent) Sparse() Call {
 	kernel, grid := byRows("sparse_xent", x.Rows, x.Cols)
-	return call(kernel+intSuffix(x.Int64), grid, driver.Dim{X: blockThreads}, x.Loss, x.Backprop, x.Logits, x.Labels, x.Fault, x.Rows, x.Cols)
+	return call(kernel+intSuffix(x.Int64), grid, driver.Dim{X: blockThreads}, x.Loss, x.Backprop, x.Logits, x.Labels, x.Fault.Record, x.Fault.Operation, x.Rows, x.Cols)
 }
 
 // Dense is SoftmaxCrossEntropyWithLogits.

@@ -1,6 +1,7 @@
 package kernels_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/device/cuda/kernels"
@@ -38,8 +39,8 @@ func testXent(t *testing.T, r *rig, x []float32, rows, cols int) {
 	if err := host.SparseSoftmaxXent(loss, back, x, labels, rows, cols); err != nil {
 		t.Fatal(err)
 	}
-	fault := up(r, []int64{0})
-	e := kernels.Xent{Loss: r.alloc(4 * rows), Backprop: r.alloc(4 * len(x)), Logits: up(r, x), Fault: fault, Rows: rows, Cols: cols}
+	fault := up(r, make([]int64, kernels.FaultBytes/8))
+	e := kernels.Xent{Loss: r.alloc(4 * rows), Backprop: r.alloc(4 * len(x)), Logits: up(r, x), Fault: kernels.Fault{Record: fault, Operation: 6}, Rows: rows, Cols: cols}
 	for _, wide := range []bool{false, true} {
 		e.Int64 = wide
 		if e.Labels = up(r, labels); wide {
@@ -62,8 +63,8 @@ func testXent(t *testing.T, r *rig, x []float32, rows, cols int) {
 	e.Labels, e.Int64, e.Backprop = up(r, labels), false, 0
 	r.run(e.Sparse())
 	got := down[float32](r, e.Loss, rows)
-	if f := down[int64](r, fault, 1)[0]; f != int64(rows) || got[rows-1] == got[rows-1] {
-		t.Errorf("bad label in row %d: got fault %d, loss %g", rows-1, f, got[rows-1])
+	if f := down[int64](r, fault, 4); !slices.Equal(f, []int64{7, int64(cols), int64(rows) - 1, int64(cols)}) || got[rows-1] == got[rows-1] {
+		t.Errorf("bad label in row %d: got fault %v, loss %g", rows-1, f, got[rows-1])
 	}
 }
 
@@ -76,7 +77,7 @@ func testXentInPlace(t *testing.T, r *rig) {
 		t.Fatal(err)
 	}
 	p := up(r, x)
-	e := kernels.Xent{Loss: r.alloc(4 * rows), Backprop: p, Logits: p, Labels: up(r, labels), Fault: up(r, []int64{0}), Rows: rows, Cols: cols}
+	e := kernels.Xent{Loss: r.alloc(4 * rows), Backprop: p, Logits: p, Labels: up(r, labels), Fault: kernels.Fault{Record: up(r, make([]int64, kernels.FaultBytes/8))}, Rows: rows, Cols: cols}
 	r.run(e.Sparse())
 	near(t, "loss", loss, down[float32](r, e.Loss, rows), 1e-5)
 	near(t, "gradient", back, down[float32](r, p, len(x)), 1e-6)

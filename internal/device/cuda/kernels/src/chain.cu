@@ -34,6 +34,22 @@ FN floor_mod(T a, T b) {
   T m = fmod_(a, b);
   return m != 0 && (m < 0) != (b < 0) ? m + b : m;
 }
+// Quotients of integers are rounded down; a divisor of zero is a fault.
+FN floor_div_int(T a, T b, i64 *fault, i64 op, i64 i) {
+  if (b == 0) {
+    fault_at(fault, op, 0, i, 0);
+    return 0;
+  }
+  if (b == T(-1)) return (T)(0 - (u64)a); // the least number has no opposite: the division would trap
+  T q = a / b;
+  return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
+}
+FN floor_mod_int(T a, T b, i64 *fault, i64 op, i64 i) {
+  if (b == 0) fault_at(fault, op, 0, i, 0);
+  if (b == 0 || b == T(-1)) return 0;
+  T m = a % b;
+  return m != 0 && (m < 0) != (b < 0) ? m + b : m;
+}
 FN relu_grad(T dy, T x) { return x > 0 ? dy : T(0); }
 FN relu6_grad(T dy, T x) { return x > 0 && x < 6 ? dy : T(0); }
 FN leaky_relu_grad(T dy, T x, T alpha) { return x > 0 ? dy : alpha * dy; }

@@ -1,86 +1,138 @@
-// Updates of variables, by the rules of internal/kernels (TensorFlow's ResourceApply*). k holds the step's constants in
-// memory of the GPU, so that a captured graph sees new ones; k[7] multiplies the gradient (loss scaling, clipping).
+// Updates of variables, by the rules of internal/kernels (TensorFlow's ResourceApply*). The scalars that a rule takes lie in
+// memory of the GPU, one each, so that a captured graph sees new ones; a rule's constructor reads them. at does element i of
+// the variable w and its slots with the gradient d. Nothing changes once there is a fault.
 
-#define UPDATE float *w, const float *grad, float *s0, float *s1, float *s2, const float *k, i64 n, int flag
+#define SCALARS const float *a0, const float *a1, const float *a2, const float *a3, const float *a4, const float *a5
+#define SLOTS float *s0, float *s1, float *s2
 
-// k: lr
-KERNEL update_sgd(UPDATE) {
-  float lr = k[0], by = k[7];
-  EACH(i, n) w[i] -= lr * (grad[i] * by);
-}
+// lr
+struct Sgd {
+  float lr;
+  __device__ Sgd(SCALARS) : lr(*a0) {}
+  __device__ void at(i64 i, float d, float *w, SLOTS, int) const { w[i] -= lr * d; }
+};
 
-// k: lr, momentum; flag: nesterov
-KERNEL update_momentum(UPDATE) {
-  float lr = k[0], mu = k[1], by = k[7];
-  EACH(i, n) {
-    float d = grad[i] * by, v = mu * s0[i] + d;
+// lr, momentum; slot 0: momentum; flag: nesterov
+struct Momentum {
+  float lr, mu;
+  __device__ Momentum(SCALARS) : lr(*a0), mu(*a1) {}
+  __device__ void at(i64 i, float d, float *w, SLOTS, int flag) const {
+    float v = mu * s0[i] + d;
     s0[i] = v;
     w[i] -= flag ? lr * d + lr * mu * v : lr * v;
   }
-}
+};
 
-// k: lr, momentum; flag: nesterov
-KERNEL update_keras_momentum(UPDATE) {
-  float lr = k[0], mu = k[1], by = k[7];
-  EACH(i, n) {
-    float d = grad[i] * by, v = mu * s0[i] - lr * d;
+// lr, momentum; slot 0: momentum; flag: nesterov
+struct KerasMomentum {
+  float lr, mu;
+  __device__ KerasMomentum(SCALARS) : lr(*a0), mu(*a1) {}
+  __device__ void at(i64 i, float d, float *w, SLOTS, int flag) const {
+    float v = mu * s0[i] - lr * d;
     s0[i] = v;
     w[i] += flag ? mu * v - lr * d : v;
   }
-}
+};
 
-// k: corrected lr, beta1, 1-beta1, 1-beta2, epsilon, 1-decay; flag: nesterov
-KERNEL update_adam(UPDATE) {
-  float lr = k[0], b1 = k[1], c1 = k[2], c2 = k[3], eps = k[4], keep = k[5], by = k[7];
-  EACH(i, n) {
-    float d = grad[i] * by, m = s0[i] + (d - s0[i]) * c1, v = s1[i] + (d * d - s1[i]) * c2;
+// beta1^t, beta2^t, lr, beta1, beta2, epsilon; slots m, v; flag: nesterov. As on the host, the root of the rate's correction
+// is taken in double precision.
+struct Adam {
+  float lr, b1, c1, c2, eps;
+  __device__ Adam(SCALARS) : lr(*a2 * (float)sqrt((double)(1.f - *a1)) / (1.f - *a0)), b1(*a3), c1(1.f - *a3), c2(1.f - *a4), eps(*a5) {}
+  __device__ void at(i64 i, float d, float *w, SLOTS, int flag) const {
+    float m = s0[i] + (d - s0[i]) * c1, v = s1[i] + (d * d - s1[i]) * c2;
     s0[i] = m;
     s1[i] = v;
     if (flag) m = d * c1 + b1 * m;
-    w[i] = w[i] * keep - m * lr / (sqrtf(v) + eps);
+    w[i] -= m * lr / (sqrtf(v) + eps);
   }
-}
+};
 
-// k: lr, epsilon
-KERNEL update_adagrad(UPDATE) {
-  float lr = k[0], eps = k[1], by = k[7];
-  EACH(i, n) {
-    float d = grad[i] * by, v = s0[i] + d * d;
+// lr, epsilon or null; slot 0: accumulator
+struct Adagrad {
+  float lr, eps;
+  __device__ Adagrad(SCALARS) : lr(*a0), eps(a1 ? *a1 : 0.f) {}
+  __device__ void at(i64 i, float d, float *w, SLOTS, int) const {
+    float v = s0[i] + d * d;
     s0[i] = v;
     w[i] -= lr * d / (sqrtf(v) + eps);
   }
-}
+};
 
-// k: lr, 1-rho, momentum, epsilon; s1: momentum or null; s2: mean of gradients (centered) or null; flag: epsilon outside of the root
-KERNEL update_rmsprop(UPDATE) {
-  float lr = k[0], c = k[1], mu = k[2], eps = k[3], by = k[7];
-  EACH(i, n) {
-    float d = grad[i] * by, ms = s0[i] + (d * d - s0[i]) * c;
+// lr, rho, momentum, epsilon; slots: mean square, momentum, mean of gradients (centered) or null
+struct RmsProp {
+  float lr, c, mu, eps;
+  __device__ RmsProp(SCALARS) : lr(*a0), c(1.f - *a1), mu(*a2), eps(*a3) {}
+  __device__ void at(i64 i, float d, float *w, SLOTS, int) const {
+    float ms = s0[i] + (d * d - s0[i]) * c;
     s0[i] = ms;
     if (s2) {
       float mg = s2[i] + (d - s2[i]) * c;
       s2[i] = mg;
       ms -= mg * mg;
     }
-    float step = flag ? lr * d / (sqrtf(ms) + eps) : lr * d / sqrtf(ms + eps);
-    if (s1) {
-      step += mu * s1[i];
-      s1[i] = step;
-    }
+    float step = mu * s1[i] + lr * d / sqrtf(ms + eps);
+    s1[i] = step;
     w[i] -= step;
   }
-}
+};
 
-__device__ inline float ftrl_root(float accum, float power) { return power == -0.5f ? sqrtf(accum) : powf(accum, -power); }
-
-// k: lr, l1, l2, l2 shrinkage, power of lr
-KERNEL update_ftrl(UPDATE) {
-  float lr = k[0], l1 = k[1], l2 = k[2], shrink = k[3], power = k[4], by = k[7];
-  EACH(i, n) {
-    float d = grad[i] * by, v = w[i], old = s0[i], next = old + d * d, root = ftrl_root(next, power);
-    float linear = s1[i] + d + 2 * shrink * v - (root - ftrl_root(old, power)) / lr * v;
+// lr, l1, l2, shrinkage of l2 or null, power of lr; slots: accumulator, linear
+struct Ftrl {
+  float lr, l1, l2, shrink, power;
+  __device__ Ftrl(SCALARS) : lr(*a0), l1(*a1), l2(*a2), shrink(a3 ? *a3 : 0.f), power(*a4) {}
+  __device__ float root(float accum) const { return power == -0.5f ? sqrtf(accum) : powf(accum, -power); }
+  __device__ void at(i64 i, float d, float *w, SLOTS, int) const {
+    float v = w[i], old = s0[i], next = old + d * d, now = root(next);
+    float linear = s1[i] + d + 2 * shrink * v - (now - root(old)) / lr * v;
     s0[i] = next;
     s1[i] = linear;
-    w[i] = fabsf(linear) > l1 ? (copysignf(l1, linear) - linear) / (root / lr + 2 * l2) : 0.f;
+    w[i] = fabsf(linear) > l1 ? (copysignf(l1, linear) - linear) / (now / lr + 2 * l2) : 0.f;
+  }
+};
+
+template <class Rule> __device__ void update(float *w, SLOTS, const float *grad, SCALARS, const i64 *fault, i64 n, int flag) {
+  if (faulted(fault)) return;
+  Rule rule(a0, a1, a2, a3, a4, a5);
+  EACH(i, n) rule.at(i, grad[i], w, s0, s1, s2, flag);
+}
+
+// Rows of the tables, by the sums of runs of equal keys (see sort.cu): a key that is no row belongs to none.
+template <class Rule> __device__ void update_rows(float *w, SLOTS, const float *parts, const u32 *keys, SCALARS, const i64 *fault, i64 n, i64 rows, i64 cols, int flag) {
+  if (faulted(fault)) return;
+  Rule rule(a0, a1, a2, a3, a4, a5);
+  EACH(i, n * cols) {
+    i64 p = i / cols, j = i - p * cols;
+    u32 key = keys[p];
+    if (key >= rows || (p && keys[p - 1] == key)) continue;
+    rule.at((i64)key * cols + j, run_total(parts, keys, n, cols, p, j), w, s0, s1, s2, flag);
   }
 }
+
+#define UPDATES(name, Rule) \
+  KERNEL update_##name(float *w, SLOTS, const float *grad, SCALARS, const i64 *fault, i64 n, int flag) { \
+    update<Rule>(w, s0, s1, s2, grad, a0, a1, a2, a3, a4, a5, fault, n, flag); \
+  } \
+  KERNEL update_rows_##name(float *w, SLOTS, const float *parts, const u32 *keys, SCALARS, const i64 *fault, i64 n, i64 rows, i64 cols, int flag) { \
+    update_rows<Rule>(w, s0, s1, s2, parts, keys, a0, a1, a2, a3, a4, a5, fault, n, rows, cols, flag); \
+  }
+UPDATES(sgd, Sgd)
+UPDATES(momentum, Momentum)
+UPDATES(keras_momentum, KerasMomentum)
+UPDATES(adam, Adam)
+UPDATES(adagrad, Adagrad)
+UPDATES(rmsprop, RmsProp)
+UPDATES(ftrl, Ftrl)
+
+// A variable takes a value, or has it added or subtracted.
+template <class T> __device__ void assign(T *w, const T *x, const i64 *fault, i64 n, int by) {
+  if (faulted(fault)) return;
+  EACH(i, n) w[i] = by > 0 ? w[i] + x[i] : by < 0 ? w[i] - x[i] : x[i];
+}
+
+#define ASSIGN(name, T) KERNEL assign_##name(T *w, const T *x, const i64 *fault, i64 n, int by) { assign(w, x, fault, n, by); }
+ASSIGN(u8, u8)
+ASSIGN(i32, int)
+ASSIGN(i64, i64)
+ASSIGN(f32, float)
+ASSIGN(f64, double)

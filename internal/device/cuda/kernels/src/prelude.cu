@@ -63,5 +63,13 @@ struct Block {
   }
 };
 
-// Notes the first fault, as 1 + its place; 0 means none.
-__device__ inline void fault_at(i64 *fault, i64 place) { atomicCAS((u64 *)fault, 0ull, (u64)(place + 1)); }
+// Notes what is wrong, if it is the first: that operation op was given an index, at a position, that is none of size.
+__device__ inline void fault_at(i64 *fault, i64 op, i64 index, i64 position, i64 size) {
+  if (atomicCAS((u64 *)fault, 0ull, (u64)(op + 1))) return;
+  fault[1] = index;
+  fault[2] = position;
+  fault[3] = size;
+}
+
+// Whether something was wrong: then variables stay as they are.
+__device__ inline bool faulted(const i64 *fault) { return fault && fault[0] != 0; }

@@ -27,7 +27,7 @@ KERNEL softmax_block(float *y, const float *x, i64 rows, i64 cols, int log) { so
 
 // loss[r] = log(sum(exp(x))) - x[label]; backprop = softmax - onehot where it is not null, and may be x. A label that is no
 // class gives NaN and a fault.
-template <class G, class L> __device__ void sparse_xent(float *loss, float *backprop, const float *x, const L *labels, i64 *fault, i64 rows, i64 cols) {
+template <class G, class L> __device__ void sparse_xent(float *loss, float *backprop, const float *x, const L *labels, i64 *fault, i64 op, i64 rows, i64 cols) {
   for (i64 r = G::first(); r < rows; r += G::step()) {
     const float *from = x + r * cols;
     i64 label = labels[r];
@@ -35,7 +35,7 @@ template <class G, class L> __device__ void sparse_xent(float *loss, float *back
     float top = top_of<G>(from, cols), sum = exp_sum<G>(from, cols, top), by = 1.f / sum;
     if (G::lane() == 0) {
       loss[r] = bad ? __int_as_float(0x7fc00000) : logf(sum) - (from[label] - top);
-      if (bad) fault_at(fault, r);
+      if (bad) fault_at(fault, op, label, r, cols);
     }
     G::template all<Sum>(0.f); // from[label] has been read
     if (backprop)
@@ -43,10 +43,10 @@ template <class G, class L> __device__ void sparse_xent(float *loss, float *back
   }
 }
 
-KERNEL sparse_xent_warp_i32(float *loss, float *backprop, const float *x, const int *labels, i64 *fault, i64 rows, i64 cols) { sparse_xent<Warp>(loss, backprop, x, labels, fault, rows, cols); }
-KERNEL sparse_xent_warp_i64(float *loss, float *backprop, const float *x, const i64 *labels, i64 *fault, i64 rows, i64 cols) { sparse_xent<Warp>(loss, backprop, x, labels, fault, rows, cols); }
-KERNEL sparse_xent_block_i32(float *loss, float *backprop, const float *x, const int *labels, i64 *fault, i64 rows, i64 cols) { sparse_xent<Block>(loss, backprop, x, labels, fault, rows, cols); }
-KERNEL sparse_xent_block_i64(float *loss, float *backprop, const float *x, const i64 *labels, i64 *fault, i64 rows, i64 cols) { sparse_xent<Block>(loss, backprop, x, labels, fault, rows, cols); }
+KERNEL sparse_xent_warp_i32(float *loss, float *backprop, const float *x, const int *labels, i64 *fault, i64 op, i64 rows, i64 cols) { sparse_xent<Warp>(loss, backprop, x, labels, fault, op, rows, cols); }
+KERNEL sparse_xent_warp_i64(float *loss, float *backprop, const float *x, const i64 *labels, i64 *fault, i64 op, i64 rows, i64 cols) { sparse_xent<Warp>(loss, backprop, x, labels, fault, op, rows, cols); }
+KERNEL sparse_xent_block_i32(float *loss, float *backprop, const float *x, const int *labels, i64 *fault, i64 op, i64 rows, i64 cols) { sparse_xent<Block>(loss, backprop, x, labels, fault, op, rows, cols); }
+KERNEL sparse_xent_block_i64(float *loss, float *backprop, const float *x, const i64 *labels, i64 *fault, i64 op, i64 rows, i64 cols) { sparse_xent<Block>(loss, backprop, x, labels, fault, op, rows, cols); }
 
 // loss[r] = sum(labels * (log(sum(exp(x))) - x)); backprop = softmax - labels where it is not null.
 template <class G> __device__ void xent(float *loss, float *backprop, const float *x, const float *labels, i64 rows, i64 cols) {
