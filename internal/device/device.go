@@ -95,4 +95,6 @@ var (
 	ErrMemory = errors.New("the machine has less memory: make the batch or the model smaller")
 	// ErrRange tells that a copy goes beyond its buffer.
 	ErrRange = errors.New("copy outside of the buffer")
+	// ErrLost tells that a device is of no more use to this process, which has to be started again.
+	ErrLost = errors.New("the device is lost")
 )
