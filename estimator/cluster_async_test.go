@@ -3,10 +3,12 @@ package estimator_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/runconfig"
 )
@@ -36,14 +38,25 @@ func TestAsynchronousWorkersReadTheirShares(t *testing.T) {
 // TestChiefIsInterruptedWhileOthersTrain: a chief at the end of its input, which
 // waits for the others, saves and ends when it is told to.
 func TestChiefIsInterruptedWhileOthersTrain(t *testing.T) {
-	chief, cancel := context.WithCancelCause(t.Context())
+	bounded, end := context.WithTimeout(t.Context(), time.Minute)
+	defer end()
+	chief, cancel := context.WithCancelCause(bounded)
 	defer cancel(nil)
+	worker, stop := context.WithCancelCause(bounded)
+	defer stop(nil)
+	var chiefSteps atomic.Int64
 	dir := t.TempDir()
 	for _, r := range trainCluster(t, dir, 2, 1, runconfig.Strategy{Name: "parameter_server"}, func(rank int, m *member) {
 		if rank == 0 {
 			m.ctx = chief
+			m.opts = append(m.opts, estimator.WithHooks(hookFuncs{after: func(hooks.Run) error { chiefSteps.Add(1); return nil }}))
+			m.train = func(ctx context.Context, e *estimator.Estimator) (estimator.TrainResult, error) {
+				defer stop(errStopHere)
+				return e.Train(ctx, m.input, m.opts...)
+			}
 			return
 		}
+		m.ctx = worker
 		m.input = estimator.InputFunc(func(ctx context.Context, ic inputs.Context) (inputs.Dataset, error) {
 			ds, err := equalData(ctx, ic)
 			if err != nil {
@@ -51,12 +64,12 @@ func TestChiefIsInterruptedWhileOthersTrain(t *testing.T) {
 			}
 			return inputs.Pipe(ds, inputs.Repeat(0)), nil
 		})
-		m.train = func(ctx context.Context, e *estimator.Estimator) (estimator.TrainResult, error) {
-			ctx, stop := context.WithTimeoutCause(ctx, 2*time.Second, errStopHere)
-			defer stop()
-			time.AfterFunc(time.Second, func() { cancel(errStopHere) })
-			return e.Train(ctx, m.input)
-		}
+		m.opts = append(m.opts, estimator.WithHooks(hookFuncs{after: func(r hooks.Run) error {
+			if chiefSteps.Load() == equalSteps/2 && r.GlobalStep() > equalSteps { // the chief has no input left
+				cancel(errStopHere)
+			}
+			return nil
+		}}))
 	}) {
 		if r.task != "ps" && !errors.Is(r.err, estimator.ErrInterrupted) {
 			t.Errorf("%s: %v, expected an interruption", r.task, r.err)

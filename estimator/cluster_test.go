@@ -40,7 +40,7 @@ type ended struct {
 // are told to end once all workers have.
 func trainCluster(t *testing.T, dir string, workers, servers int, s runconfig.Strategy, adjust func(rank int, m *member)) []ended {
 	t.Helper()
-	all, stop := context.WithTimeout(t.Context(), 50*time.Second)
+	all, stop := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer stop()
 	var tasks, serving sync.WaitGroup
 	out := make([]ended, workers+servers)
@@ -48,7 +48,7 @@ func trainCluster(t *testing.T, dir string, workers, servers int, s runconfig.St
 		m := &member{text: text, fn: equalModel(optimizers.Momentum{Momentum: 0.9}, 0.05, true), input: estimator.InputFunc(equalData), ctx: all}
 		rpc := runconfig.RPC{Security: "auto", PeerTimeoutSecs: 10, RejoinSecs: 2, CallTimeoutSecs: 20, MaxMessageMB: 64}
 		m.run = []runconfig.Option{runconfig.ModelDir(dir), runconfig.TFRandomSeed(1), runconfig.LogStepCountSteps(0), runconfig.TrainDistribute(s),
-			runconfig.Connections(rpc), runconfig.SessionCreationTimeoutSecs(5)}
+			runconfig.Connections(rpc), runconfig.SessionCreationTimeoutSecs(30)}
 		if i < workers && adjust != nil {
 			adjust(i, m)
 		}
