@@ -54,7 +54,7 @@ type Launch interface {
 
 // families are the tables of ops, one per file.
 func families() []map[string]lowering {
-	return []map[string]lowering{matmulOps}
+	return []map[string]lowering{matmulOps, convOps, depthwiseOps, poolOps}
 }
 
 // registry is all families in one.
