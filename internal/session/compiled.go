@@ -48,17 +48,17 @@ func (s *compiledStage) run(ctx context.Context, r *run) error {
 	if err != nil {
 		return err
 	}
-	p, err := sp.programs.take(ctx)
+	rows := r.batch
+	if sp.concrete || rows < 1 {
+		rows = 1
+	}
+	p, err := sp.programs.take(ctx, rows)
 	if err != nil {
 		return err
 	}
 	defer sp.programs.give(p)
 	for i, at := range s.feeds {
 		p.feeds[i] = r.values[at].T
-	}
-	rows := r.batch
-	if sp.concrete || rows < 1 {
-		rows = 1
 	}
 	if err := p.program.Run(ctx, rows, p.feeds); err != nil {
 		return err

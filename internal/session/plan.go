@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/goestimator/goestimator/internal/eager"
 	"github.com/goestimator/goestimator/internal/graph"
@@ -26,6 +27,7 @@ type plan struct {
 	eagerly bool          // all nodes are eager: it updates variables
 	targets []*graph.Node // run for their effects
 	values  sync.Pool     // *[]eager.Value
+	used    atomic.Int64  // the session's clock when it was run last
 
 	building sync.Mutex // one variant is made at a time; guards kernels
 	kernels  map[*graph.Node]eager.Kernel
@@ -100,6 +102,13 @@ func (s *Session) newPlan(feeds, fetches, targets []string) (*plan, error) {
 	size := p.size
 	p.values.New = func() any { v := make([]eager.Value, size); return &v }
 	return p, nil
+}
+
+// use notes that the plan is run. Between two plans that are made all uses are one: what is asked for all the time is not written to.
+func (p *plan) use() {
+	if now := p.s.made.Load(); p.used.Load() != now {
+		p.used.Store(now)
+	}
 }
 
 // source follows an input to the node that makes its value.

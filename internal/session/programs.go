@@ -3,21 +3,24 @@ package session
 import (
 	"context"
 	"errors"
+	"math/bits"
 	"sync"
 
 	"github.com/goestimator/goestimator/internal/engine"
 	"github.com/goestimator/goestimator/internal/graph"
 )
 
+// spareShare is the part of Options.Limit, one in so many, that a program with room for further rows may hold.
+const spareShare = 4
+
 var errNotLinear = errors.New("sizes are not linear in the batch")
 
 // programs are the programs of one graph, as many as run at the same time.
 type programs struct {
-	s     *Session
-	g     *graph.Graph
-	spec  engine.Spec
-	room  chan struct{} // one entry for each that runs
-	batch int           // rows to plan for at first
+	s    *Session
+	g    *graph.Graph
+	spec engine.Spec
+	room chan struct{} // one entry for each that runs
 
 	mu     sync.Mutex
 	idle   []*instance
@@ -33,8 +36,8 @@ type instance struct {
 
 // newPrograms compiles the first program.
 func newPrograms(s *Session, g *graph.Graph, spec engine.Spec, batch int) (*programs, error) {
-	ps := &programs{s: s, g: g, spec: spec, room: make(chan struct{}, s.options.MaxConcurrent), batch: batch}
-	p, err := ps.make()
+	ps := &programs{s: s, g: g, spec: spec, room: make(chan struct{}, s.options.MaxConcurrent)}
+	p, err := ps.make(batch)
 	if err != nil {
 		return nil, err
 	}
@@ -42,16 +45,29 @@ func newPrograms(s *Session, g *graph.Graph, spec engine.Spec, batch int) (*prog
 	return ps, nil
 }
 
-func (ps *programs) make() (*instance, error) {
-	p, err := engine.Compile(ps.g, ps.spec, ps.s.dev, ps.s.vars.engine, engine.Options{Capacity: ps.batch})
+// make compiles a program for batches of so many rows.
+func (ps *programs) make(rows int) (*instance, error) {
+	p, err := engine.Compile(ps.g, ps.spec, ps.s.dev, ps.s.vars.engine, engine.Options{Capacity: rows})
 	if err != nil {
 		return nil, err
 	}
 	return &instance{program: p, feeds: make([]*graph.Tensor, len(ps.spec.Feeds))}, nil
 }
 
-// take waits for a program that is free.
-func (ps *programs) take(ctx context.Context) (*instance, error) {
+// grow makes room for more rows than a program is planned for: for the next power of two, so that batches that grow row by row
+// are not planned for each time. Where that is much memory the program plans for its batch alone, when it runs.
+func (ps *programs) grow(p *engine.Program, rows int) {
+	if rows >= 1<<30 {
+		return
+	}
+	most := 1 << bits.Len(uint(rows-1))
+	if float64(p.Memory())*float64(most)/float64(max(p.Capacity(), 1)) <= float64(ps.s.options.Limit)/spareShare {
+		_ = p.Reserve(most) // the run fails for the same reason, or finds room for less
+	}
+}
+
+// take waits for a program that is free, and is planned for so many rows.
+func (ps *programs) take(ctx context.Context, rows int) (*instance, error) {
 	select {
 	case ps.room <- struct{}{}:
 	default:
@@ -61,20 +77,31 @@ func (ps *programs) take(ctx context.Context) (*instance, error) {
 			return nil, ctx.Err()
 		}
 	}
-	ps.mu.Lock()
-	if n := len(ps.idle); n > 0 {
-		p := ps.idle[n-1]
-		ps.idle = ps.idle[:n-1]
-		ps.mu.Unlock()
-		ps.s.idle.Add(-p.held)
+	if p := ps.wake(); p != nil {
+		if p.program.Capacity() < rows {
+			ps.grow(p.program, rows)
+		}
 		return p, nil
 	}
-	ps.mu.Unlock()
-	p, err := ps.make()
+	p, err := ps.make(rows)
 	if err != nil {
 		<-ps.room
 	}
 	return p, err
+}
+
+// wake takes the program that was idle for the shortest; nil where there is none.
+func (ps *programs) wake() *instance {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	n := len(ps.idle)
+	if n == 0 {
+		return nil
+	}
+	p := ps.idle[n-1]
+	ps.idle = ps.idle[:n-1]
+	ps.s.idle.Add(-p.held)
+	return p
 }
 
 // give puts a program back. Those that rest may hold as much memory as one tensor: large batches of sizes that nobody asks

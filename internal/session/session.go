@@ -34,6 +34,7 @@ type Session struct {
 	idle  atomic.Int64 // bytes that idle programs hold
 	state sync.RWMutex // held for writing by runs that update variables
 
+	made   atomic.Int64 // plans, so far: the clock of what was used last
 	mu     sync.RWMutex
 	plans  map[string]*plan
 	closed bool
@@ -90,6 +91,7 @@ func (s *Session) plan(feeds map[string]*graph.Tensor, fetches []string) (*plan,
 	case closed:
 		return nil, errClosed
 	case p != nil:
+		p.use()
 		return p, nil
 	}
 	p, err := s.newPlan(slices.Clone(names), fetches, nil)
@@ -99,7 +101,7 @@ func (s *Session) plan(feeds map[string]*graph.Tensor, fetches []string) (*plan,
 	return s.keep(string(key), p)
 }
 
-// keep adds a plan, in the place of any other where there are too many.
+// keep adds a plan, in the place of the one that was not used the longest where there are too many.
 func (s *Session) keep(key string, p *plan) (*plan, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,12 +112,17 @@ func (s *Session) keep(key string, p *plan) (*plan, error) {
 		return old, nil
 	}
 	if len(s.plans) >= maxPlans {
-		for k, old := range s.plans {
-			delete(s.plans, k)
-			old.close()
-			break
+		var oldest string
+		for k, p := range s.plans {
+			if o := s.plans[oldest]; o == nil || p.used.Load() < o.used.Load() {
+				oldest = k
+			}
 		}
+		s.plans[oldest].close()
+		delete(s.plans, oldest)
 	}
+	s.made.Add(1)
+	p.use()
 	s.plans[key] = p
 	return p, nil
 }
