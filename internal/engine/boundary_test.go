@@ -28,7 +28,7 @@ func column(x ...float32) []*graph.Tensor { return []*graph.Tensor{ok(graph.From
 
 // TestPanicIsAnError sees that a kernel's panic names its node, and that the program can be used afterwards.
 func TestPanicIsAnError(t *testing.T) {
-	onDevices(t, func(t *testing.T, dev device.Device) {
+	onGoDevices(t, func(t *testing.T, dev device.Device) {
 		p := doubling(t, dev)
 		run, onBatch := p.steps[0].run, p.steps[0].onBatch
 		for _, c := range []struct {
@@ -100,11 +100,27 @@ func (d *full) Alloc(n int) (device.Buffer, error) {
 	return d.Device.Alloc(n)
 }
 
+// fullAccelerator is an accelerator without room for more.
+type fullAccelerator struct {
+	Accelerator
+	limit *full
+}
+
+func (d fullAccelerator) Alloc(n int) (device.Buffer, error) { return d.limit.Alloc(n) }
+
+// device is what programs are compiled for.
+func (d *full) device() device.Device {
+	if a, ok := d.Device.(Accelerator); ok {
+		return fullAccelerator{a, d}
+	}
+	return d
+}
+
 // TestGrowthFails sees that a program outlives a batch that is too large for it.
 func TestGrowthFails(t *testing.T) {
 	onDevices(t, func(t *testing.T, dev device.Device) {
 		d := &full{Device: dev}
-		p := doubling(t, d)
+		p := doubling(t, d.device())
 		d.full = true
 		if err := p.Run(bg, 3, column(1, 2, 3)); err == nil {
 			t.Fatal("expected an error")

@@ -28,7 +28,7 @@ func chained(dev device.Device, opts Options, more ...string) (*Program, []graph
 
 // TestChains sees what is merged, and that batches of more than one block and of one row give what the ops give alone.
 func TestChains(t *testing.T) {
-	onDevices(t, func(t *testing.T, dev device.Device) {
+	onGoDevices(t, func(t *testing.T, dev device.Device) {
 		p, _ := chained(dev, Options{Profile: true})
 		if got := opsOf(p); !slices.Equal(got, []string{"Mul+Sub+Relu+Neg+Mul"}) {
 			t.Errorf("expected one chain, got %v", got)

@@ -31,6 +31,12 @@ type Options struct {
 	// its variables.
 	OnFetch func(i int)
 
+	// HardPlacement refuses ops that an accelerator has no kernel for; otherwise they run on the host: see
+	// Program.HostSteps. What is computed once per batch size may always be computed there.
+	HardPlacement bool
+	// Precision is how an accelerator computes with float32; other devices do so in float32.
+	Precision Precision
+
 	together bool // run at the same time what can be, whether or not it pays: for tests
 }
 
@@ -39,6 +45,7 @@ type Options struct {
 // ErrNotFed and ErrVariable.
 func Compile(g *graph.Graph, spec Spec, dev device.Device, vars *Variables, opts Options) (*Program, error) {
 	p := &Program{dev: dev, vars: vars, opts: opts}
+	p.lowered = newLowered(p)
 	ops, err := collect(g, spec, p)
 	if err != nil {
 		return nil, fmt.Errorf("compile: %w", err)
@@ -48,9 +55,13 @@ func Compile(g *graph.Graph, spec Spec, dev device.Device, vars *Variables, opts
 	}
 	p.written = writtenBy(ops)
 	ops = fuseRagged(ops, p.fetched)
-	ops = fuse(ops, p.fetched, p.written, opts.CheckNumerics)
-	if opts.OwnFetches {
-		ops = ownFetches(ops, p.fetched)
+	if p.lowered != nil {
+		ops = p.lowered.fuse(ops)
+	} else {
+		ops = fuse(ops, p.fetched, p.written, opts.CheckNumerics)
+		if opts.OwnFetches { // an accelerator's are downloaded, each into its own memory
+			ops = ownFetches(ops, p.fetched)
+		}
 	}
 	if ops, err = order(ops, p.fetched, opts.OnFetch != nil); err != nil {
 		return nil, fmt.Errorf("compile: %w", err)
@@ -59,22 +70,40 @@ func Compile(g *graph.Graph, spec Spec, dev device.Device, vars *Variables, opts
 	if err := p.bindAll(ops); err != nil {
 		return nil, errors.Join(fmt.Errorf("compile: %w", err), p.Close())
 	}
-	assignStages(p.steps, max(opts.Capacity, 1))
+	if err := p.finish(); err != nil {
+		return nil, errors.Join(fmt.Errorf("compile: %w", err), p.Close())
+	}
+	return p, nil
+}
+
+// finish divides the steps, decides where each runs, and gives everything its place.
+func (p *Program) finish() (err error) {
+	capacity := max(p.opts.Capacity, 1)
+	assignStages(p.steps, capacity)
 	p.splitStages()
 	p.ready = make([]atomic.Bool, len(p.fetched))
 	p.splitRun()
 	p.connect()
-	if p.stream, err = dev.NewStream(); err != nil {
-		return nil, errors.Join(fmt.Errorf("compile: %w", err), p.Close())
-	}
-	if err := p.uploadConstants(ops); err != nil {
-		return nil, errors.Join(fmt.Errorf("compile: %w", err), p.Close())
-	}
-	if err := p.plan(max(opts.Capacity, 1)); err != nil {
-		return nil, errors.Join(fmt.Errorf("compile: %w", err), p.Close())
+	if p.stream, err = p.dev.NewStream(); err != nil {
+		return err
 	}
 	p.exec.p = p
-	return p, nil
+	if p.lowered == nil {
+		if err := p.uploadConstants(p.ops); err != nil {
+			return err
+		}
+		return p.plan(capacity)
+	}
+	if err := p.lowered.lower(); err != nil {
+		return err
+	}
+	if err := p.lowered.split(); err != nil {
+		return err
+	}
+	if err := p.lowered.uploadConstants(p.ops); err != nil {
+		return err
+	}
+	return p.plan(capacity)
 }
 
 // makeValues gives every output a value and says which share storage.
@@ -112,13 +141,17 @@ func (p *Program) bindAll(ops []*op) error {
 		for _, in := range o.in {
 			c.in = append(c.in, in.value())
 		}
-		run, err := compileOp(c)
+		var run runFunc
+		var err error
+		if p.lowered == nil || o.def.alias {
+			run, err = compileOp(c)
+		}
 		p.kept = append(p.kept, c.kept...)
 		if err != nil {
 			errs = append(errs, &UnsupportedOpError{Op: o.node.Op, Node: o.node.Name, Reason: err.Error()})
 			continue
 		}
-		if run == nil {
+		if run == nil && (p.lowered == nil || o.def.alias) {
 			continue
 		}
 		p.updates = p.updates || len(o.write) > 0

@@ -89,7 +89,7 @@ type arranger struct {
 func (p *Program) arrange(capacity int) {
 	a := arranger{p: p, threads: float64(kernels.Threads()), every: p.opts.together}
 	steps := p.staged[perRun]
-	alone := p.opts.Profile || (a.threads == 1 && !a.every)
+	alone := p.opts.Profile || p.lowered != nil || (a.threads == 1 && !a.every)
 	for i := range p.sections {
 		r := &p.sections[i]
 		r.teams = nil

@@ -149,7 +149,7 @@ func TestConcurrentEqualsSequential(t *testing.T) {
 // TestBranchesRunTogether sees that teams form where they pay, give the same as single steps, and allocate nothing.
 func TestBranchesRunTogether(t *testing.T) {
 	severalProcs(t)
-	onDevices(t, func(t *testing.T, dev device.Device) {
+	onGoDevices(t, func(t *testing.T, dev device.Device) {
 		b, feeds := newBranches(12), branchRows(16)
 		var sums [2][]byte
 		for i, profile := range []bool{true, false} {

@@ -33,6 +33,9 @@ func (p *Program) bindFeeds(batch int, feeds []*graph.Tensor) error {
 			return err
 		}
 	}
+	if p.lowered != nil {
+		return p.lowered.bindFeeds(feeds)
+	}
 	for i, f := range p.feeds {
 		v := f.op.out[0]
 		if p.hostFeeds() {

@@ -37,6 +37,9 @@ func (p *Program) download(fetches []int) error {
 			t.Bytes = v.bytes()
 			continue
 		}
+		if len(t.Bytes) == 0 {
+			continue
+		}
 		buf, off := p.bufferOf(f)
 		if err := p.stream.Download(t.Bytes, buf, off); err != nil {
 			return fmt.Errorf("fetch %d (%s): %w", i, f.op.node.Name, err)
@@ -52,7 +55,7 @@ func (p *Program) bufferOf(f port) (device.Buffer, int) {
 	case inVariable:
 		return o.reads.buf, 0
 	case inConst:
-		return o.constant, 0
+		return o.constant, o.out[0].off
 	}
 	return p.arena, f.value().base().off
 }

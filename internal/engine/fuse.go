@@ -11,19 +11,7 @@ import (
 // convolution with its bias, normalization, addition and ReLU, a batch normalization with ReLU; and, unless results are
 // checked, chains of ops that work element by element. It returns the ops that are left.
 func fuse(ops []*op, fetched []port, written map[*variable]bool, checked bool) []*op {
-	f := &fuser{uses: map[port]int{}, waited: map[*op]bool{}, gone: map[*op]bool{}, written: written}
-	f.reluGradients(ops)
-	for _, o := range ops {
-		for _, in := range o.in {
-			f.uses[in]++
-		}
-		for _, d := range o.after {
-			f.waited[d] = true
-		}
-	}
-	for _, p := range fetched {
-		f.uses[p]++
-	}
+	f := newFuser(ops, fetched, written)
 	for _, o := range ops {
 		switch o.node.Op {
 		case "BiasAdd":
@@ -50,6 +38,19 @@ type fuser struct {
 	gone   map[*op]bool
 	// written are the variables that the program updates.
 	written map[*variable]bool
+}
+
+// newFuser counts uses.
+func newFuser(ops []*op, fetched []port, written map[*variable]bool) *fuser {
+	f := &fuser{waited: map[*op]bool{}, gone: map[*op]bool{}, written: written}
+	f.reluGradients(ops)
+	f.uses = countUses(ops, fetched)
+	for _, o := range ops {
+		for _, d := range o.after {
+			f.waited[d] = true
+		}
+	}
+	return f
 }
 
 // reluGradients lets ReluGrad take the result of Relu where it takes its operand: their signs are the same, and the

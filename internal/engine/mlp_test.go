@@ -11,13 +11,21 @@ import (
 	"github.com/goestimator/goestimator/internal/graph"
 )
 
-// devices returns a fresh device of every kind.
-func devices() []device.Device { return []device.Device{device.NewHost(), device.NewFake()} }
-
 // onDevices runs a test on every kind of device and closes them.
 func onDevices(t *testing.T, f func(t *testing.T, dev device.Device)) {
 	t.Helper()
-	for _, d := range devices() {
+	onEach(t, f, device.NewHost(), device.NewFake(), newTwin())
+}
+
+// onGoDevices leaves accelerators out.
+func onGoDevices(t *testing.T, f func(t *testing.T, dev device.Device)) {
+	t.Helper()
+	onEach(t, f, device.NewHost(), device.NewFake())
+}
+
+func onEach(t *testing.T, f func(t *testing.T, dev device.Device), devices ...device.Device) {
+	t.Helper()
+	for _, d := range devices {
 		t.Run(d.Kind(), func(t *testing.T) {
 			f(t, d)
 			if err := d.Close(); err != nil {

@@ -16,7 +16,10 @@ func (s *step) checkNumerics() error {
 		}
 		for k, in := range s.in { // a bad feed or variable is named itself
 			src := s.op.in[k]
-			if ok, inNaN := finiteValue(in); !ok && (src.op.feed >= 0 || src.op.reads != nil) {
+			if src.op.feed < 0 && src.op.reads == nil {
+				continue
+			}
+			if ok, inNaN := finiteValue(in); !ok {
 				return &NumericsError{Op: src.op.node.Op, Node: src.op.node.Name, Output: src.idx, NaN: inNaN}
 			}
 		}
@@ -29,8 +32,20 @@ func finiteValue(v *value) (finite, nan bool) {
 	switch v.typ.DType {
 	case graph.Float32:
 		return finiteSlice(view[float32](v))
+	case graph.BFloat16:
+		return finiteHalves(view[uint16](v))
 	case graph.Float64:
 		return finiteSlice(view[float64](v))
+	}
+	return true, false
+}
+
+// finiteHalves looks at the exponents of bfloat16.
+func finiteHalves(x []uint16) (finite, nan bool) {
+	for _, e := range x {
+		if e&0x7f80 == 0x7f80 {
+			return false, e&0x7f != 0
+		}
 	}
 	return true, false
 }

@@ -85,10 +85,11 @@ func (p *Program) plan(capacity int) error {
 	}
 	p.arrange(capacity)
 	planned, persist := p.lifetimes(capacity)
-	size := place(planned)
+	align := p.alignment()
+	size := place(planned, align)
 	for _, v := range persist {
 		v.off = size
-		size += alignUp(v.size)
+		size += alignUp(v.size, align)
 	}
 	arena, err := p.dev.Alloc(size)
 	if err != nil {
@@ -96,7 +97,7 @@ func (p *Program) plan(capacity int) error {
 		return fmt.Errorf("plan for a batch of %d: %w", capacity, err)
 	}
 	mapped, ok := arena.(device.Mapped)
-	if !ok {
+	if !ok && p.lowered == nil {
 		return fmt.Errorf("device %s: its memory is not addressable by Go kernels", p.dev.Kind())
 	}
 	if p.arena != nil {
@@ -105,12 +106,31 @@ func (p *Program) plan(capacity int) error {
 		}
 	}
 	p.arena, p.capacity, p.batch, p.fresh = arena, capacity, 0, true
-	mem := mapped.Map()
-	for _, v := range append(planned, persist...) {
-		v.mem = mem[v.off : v.off+v.size : v.off+v.size]
+	if p.lowered != nil {
+		if err := p.lowered.planHost(); err != nil {
+			p.capacity = 0
+			return fmt.Errorf("plan for a batch of %d: %w", capacity, err)
+		}
+		p.lowered.locate()
+	} else {
+		mem := mapped.Map()
+		for _, v := range append(planned, persist...) {
+			v.mem = mem[v.off : v.off+v.size : v.off+v.size]
+		}
 	}
 	p.shareStorage()
 	return nil
+}
+
+// acceleratorAlignment is what the wide loads of an accelerator want.
+const acceleratorAlignment = 256
+
+// alignment returns the alignment of values in the arena.
+func (p *Program) alignment() int {
+	if p.lowered != nil {
+		return acceleratorAlignment
+	}
+	return device.Alignment
 }
 
 // maxValue is a size that no value reaches, in bytes, so that sums of sizes do not overflow.
@@ -140,7 +160,7 @@ func (p *Program) shareStorage() {
 		for _, v := range o.out {
 			base := v.base()
 			if base.home == inVariable && base == v {
-				v.mem = o.reads.memory()
+				v.mem = p.readMemory(o.reads)
 			}
 			if base.home == inFeed && base != v {
 				p.feedViews = append(p.feedViews, v)
@@ -150,7 +170,18 @@ func (p *Program) shareStorage() {
 	}
 }
 
-// memory returns the variable's storage.
+// readMemory returns where Go kernels read a variable.
+func (p *Program) readMemory(v *variable) []byte {
+	if p.lowered == nil {
+		return v.memory()
+	}
+	if s := p.lowered.host.shadows[v]; s != nil {
+		return s.copy.memory()
+	}
+	return nil
+}
+
+// memory returns the variable's storage where Go kernels can address it.
 func (v *variable) memory() []byte {
 	if m, ok := v.buf.(device.Mapped); ok {
 		return m.Map()
@@ -199,6 +230,9 @@ func (p *Program) lifetimes(capacity int) (planned, persist []*value) {
 			}
 		}
 	}
+	if p.lowered != nil {
+		planned = append(planned, p.lowered.workspaces(capacity)...)
+	}
 	return planned, persist
 }
 
@@ -216,6 +250,9 @@ func (p *Program) unshare() {
 
 // takeOver lets an output of a step of team i live in the storage of an input that dies here.
 func (s *step) takeOver(i int, t team) {
+	if s.operation != nil && !s.pointwise() {
+		return
+	}
 	for _, k := range s.op.def.inplace {
 		if k < len(s.in) && s.canTake(i, k, t) {
 			from, out := s.in[k].base(), s.out[s.op.def.into]
@@ -229,6 +266,9 @@ func (s *step) takeOver(i int, t team) {
 func (s *step) canTake(i, k int, t team) bool {
 	in, out := s.in[k], s.out[s.op.def.into]
 	from := in.base()
+	if s.operation != nil && in.typ.DType != out.typ.DType {
+		return false
+	}
 	if from.home != inArena || from.last != i || out.root != out || out.home != inArena ||
 		in.elem != out.elem || !in.typ.Shape.Equal(out.typ.Shape) {
 		return false
@@ -240,6 +280,9 @@ func (s *step) canTake(i, k int, t team) bool {
 	}
 	return !slices.ContainsFunc(t.steps, func(o *step) bool { return o != s && o.reads(from) })
 }
+
+// pointwise reports whether an accelerator reads each element of a step's operands before it writes that of the result.
+func (s *step) pointwise() bool { return s.op.region != nil || s.op.def.elemental != nil }
 
 // reads reports whether an input lies in a base's storage.
 func (s *step) reads(base *value) bool {
@@ -257,14 +300,14 @@ func (p *Program) teams() []team {
 
 // place gives planned roots offsets such that those alive at the same time do not overlap: largest first, each into
 // the smallest gap that fits ("greedy by size", Pisarchyk and Lee 2020). It returns the total size.
-func place(roots []*value) int {
+func place(roots []*value, align int) int {
 	bySize := slices.Clone(roots)
 	sort.SliceStable(bySize, func(i, j int) bool { return bySize[i].size > bySize[j].size })
 	var placed []*value // by offset
 	total := 0
 	for _, v := range bySize {
-		v.off = gap(v, placed)
-		total = max(total, v.off+alignUp(v.size))
+		v.off = gap(v, placed, align)
+		total = max(total, v.off+alignUp(v.size, align))
 		at := sort.Search(len(placed), func(i int) bool { return placed[i].off >= v.off })
 		placed = slices.Insert(placed, at, v)
 	}
@@ -272,16 +315,16 @@ func place(roots []*value) int {
 }
 
 // gap returns the offset of the smallest hole between values alive with v, or of the end.
-func gap(v *value, placed []*value) int {
+func gap(v *value, placed []*value, align int) int {
 	best, bestSize, end := -1, math.MaxInt, 0
 	for _, o := range placed {
 		if o.last < v.def || v.last < o.def || o.size == 0 {
 			continue
 		}
-		if hole := o.off - end; hole >= alignUp(v.size) && hole < bestSize {
+		if hole := o.off - end; hole >= alignUp(v.size, align) && hole < bestSize {
 			best, bestSize = end, hole
 		}
-		end = max(end, o.off+alignUp(o.size))
+		end = max(end, o.off+alignUp(o.size, align))
 	}
 	if best >= 0 {
 		return best
@@ -289,4 +332,4 @@ func gap(v *value, placed []*value) int {
 	return end
 }
 
-func alignUp(n int) int { return (n + device.Alignment - 1) / device.Alignment * device.Alignment }
+func alignUp(n, align int) int { return (n + align - 1) / align * align }

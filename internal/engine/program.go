@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"sync"
 	"sync/atomic"
 
@@ -42,12 +43,13 @@ type Program struct {
 	exec      execution
 	at        *step // what runs, for the error of a panic
 	closed    bool
+	lowered   *lowered // on an accelerator, else nil
 }
 
 // step is an op that computes.
 type step struct {
 	op      *op
-	run     runFunc
+	run     runFunc // of steps on the host, or on a device that runs Go code
 	onBatch func() error
 	in, out []*value
 	profile stepTime
@@ -56,6 +58,10 @@ type step struct {
 	needs []*step // that have to be done before
 	alone float64 // nanoseconds that it is estimated to take on one worker
 	level int     // while teams are formed: see arranger.wait
+
+	operation *Operation // on an accelerator; nil on the host beside it
+	workspace *value     // of the operation: set by plan
+	room      int        // bytes of workspace that a batch has needed
 }
 
 // Capacity returns the number of batch rows that memory is planned for.
@@ -98,10 +104,13 @@ func (p *Program) Run(ctx context.Context, batch int, feeds []*graph.Tensor) (er
 		return fmt.Errorf("run: expected a batch of at least 1 row, got %d", batch)
 	}
 	defer p.recovered(&err)
-	if batch > p.capacity {
-		if err := p.plan(batch); err != nil {
+	if batch > p.capacity || p.lowered != nil && batch != p.batch && p.lowered.outgrown(batch) {
+		if err := p.plan(max(batch, p.capacity)); err != nil {
 			return err
 		}
+	}
+	if p.lowered != nil {
+		defer p.settled(&err)
 	}
 	if err := p.bindFeeds(batch, feeds); err != nil {
 		return err
@@ -122,6 +131,14 @@ func (p *Program) Run(ctx context.Context, batch int, feeds []*graph.Tensor) (er
 	return err
 }
 
+// settled leaves an accelerator idle after a run that failed.
+func (p *Program) settled(err *error) {
+	if *err != nil {
+		p.lowered.drain()
+		*err = p.lowered.named(*err)
+	}
+}
+
 // recovered makes an error of a panic. It is the boundary that keeps a mistake of one op from ending the process.
 func (p *Program) recovered(err *error) {
 	r := recover()
@@ -129,6 +146,9 @@ func (p *Program) recovered(err *error) {
 		return
 	}
 	*err = newPanicError(r, p.at)
+	if p.lowered != nil {
+		p.lowered.drain()
+	}
 	p.exec.ctx, p.exec.done, p.at, p.batch = nil, nil, nil, 0
 	p.forget()
 }
@@ -148,7 +168,7 @@ func (p *Program) launch() error {
 	p.exec.done = p.exec.ctx.Done()
 	for i, r := range p.sections {
 		p.exec.section = i
-		if err := p.stream.Launch(&p.exec); err != nil {
+		if err := p.runSection(i); err != nil {
 			return err
 		}
 		if err := p.download(r.fetches); err != nil {
@@ -165,6 +185,14 @@ func (p *Program) launch() error {
 		}
 	}
 	return nil
+}
+
+// runSection runs the steps of a section, or issues them.
+func (p *Program) runSection(i int) error {
+	if p.lowered != nil {
+		return p.lowered.runSection(i)
+	}
+	return p.stream.Launch(&p.exec)
 }
 
 // resize sets all sizes for a batch and lets steps prepare for it.
@@ -188,6 +216,11 @@ func (p *Program) resize(batch int) error {
 	}
 	p.at = nil
 	p.resizeResults()
+	if p.lowered != nil {
+		if err := p.lowered.bind(batch); err != nil {
+			return err
+		}
+	}
 	p.batch = batch
 	return nil
 }
@@ -294,6 +327,12 @@ func (p *Program) Close() error {
 	}
 	for _, k := range p.kept {
 		p.vars.weights.release(k)
+	}
+	if p.lowered != nil {
+		errs = append(errs, p.lowered.close())
+	}
+	if c, ok := p.stream.(io.Closer); ok {
+		errs = append(errs, c.Close())
 	}
 	p.consts, p.arena, p.kept = nil, nil, nil
 	return errors.Join(errs...)

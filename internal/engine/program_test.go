@@ -171,7 +171,7 @@ func stopAt(p *Program, node string, cancel func()) {
 // TestCancellation sees that a run stops between kernels with no variable touched, and that it completes once a
 // variable is.
 func TestCancellation(t *testing.T) {
-	onDevices(t, func(t *testing.T, dev device.Device) {
+	onGoDevices(t, func(t *testing.T, dev device.Device) {
 		for _, c := range []struct {
 			node    string
 			stopped bool

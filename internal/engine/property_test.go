@@ -157,7 +157,7 @@ func TestPlacementDoesNotOverlap(t *testing.T) {
 			def := rapid.IntRange(-1, 20).Draw(t, "def")
 			return &value{def: def, last: def + rapid.IntRange(0, 10).Draw(t, "life"), size: rapid.IntRange(0, 500).Draw(t, "size")}
 		}), 0, 30).Draw(t, "roots")
-		total := place(roots)
+		total := place(roots, device.Alignment)
 		for i, a := range roots {
 			if a.off%device.Alignment != 0 || a.off+a.size > total {
 				t.Fatalf("[%d,%d) in an arena of %d", a.off, a.off+a.size, total)

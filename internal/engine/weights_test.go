@@ -191,7 +191,7 @@ func square(t *testing.T, dev device.Device) (infer, train func() *Program, vars
 
 // TestWeightsFollowVariables updates weights by Set and by another program between runs.
 func TestWeightsFollowVariables(t *testing.T) {
-	onDevices(t, func(t *testing.T, dev device.Device) {
+	onGoDevices(t, func(t *testing.T, dev device.Device) {
 		infer, train, vars := square(t, dev)
 		p, q := infer(), infer()
 		expect := func(want float32) {
