@@ -4,7 +4,6 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -25,44 +24,48 @@ var header string
 // Compiler is the C++ compiler that Build calls.
 const Compiler = "c++"
 
-// Build compiles modules into a library below dir and registers their kernels with d. It fails with exec.ErrNotFound
+// Build compiles modules into libraries below dir and registers their kernels with d. It fails with exec.ErrNotFound
 // where there is no C++ compiler and dylib.ErrNoLoader where the result cannot be loaded.
 func Build(ctx context.Context, d *fake.Driver, dir string, modules ...kernels.Module) error {
-	cxx, err := exec.LookPath(Compiler)
-	if err != nil {
-		return fmt.Errorf("emulate CUDA: %w", err)
-	}
 	for _, m := range modules {
-		if err := build(ctx, d, cxx, dir, m); err != nil {
+		lib := dylib.Name("libemulated_" + m.Name + ".so")
+		err := build(ctx, m, filepath.Join(dir, string(lib)))
+		if err == nil {
+			err = register(d, m, lib, dir)
+		}
+		if err != nil {
 			return fmt.Errorf("emulate %s: %w", m.Name, err)
 		}
 	}
 	return nil
 }
 
-func build(ctx context.Context, d *fake.Driver, cxx, dir string, m kernels.Module) error {
-	src, lib := filepath.Join(dir, m.Name+".cc"), dylib.Name("libemulated_"+m.Name+".so")
-	if err := os.WriteFile(src, []byte(program(m)), 0o644); err != nil {
-		return err
-	}
-	out, err := exec.CommandContext(ctx, cxx, "-std=c++17", "-O1", "-w", "-ffp-contract=off", "-shared", "-fPIC",
-		"-o", filepath.Join(dir, string(lib)), src).CombinedOutput()
-	if err != nil {
+// build compiles a module into a library.
+func build(ctx context.Context, m kernels.Module, lib string) error {
+	cmd := exec.CommandContext(ctx, Compiler, "-std=c++17", "-O1", "-w", "-ffp-contract=off", "-shared", "-fPIC", "-o", lib, "-x", "c++", "-")
+	cmd.Stdin = strings.NewReader(program(m))
+	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
 	}
+	return nil
+}
+
+// register loads a library and makes its kernels those of a driver.
+func register(d *fake.Driver, m kernels.Module, lib dylib.Name, dir string) error {
 	l, err := dylib.Open(lib, dir)
 	if err != nil {
 		return err
 	}
-	var running sync.Mutex // the library has one block at a time
+	lock, _ := running.LoadOrStore(l.Path(), &sync.Mutex{})
+	one := lock.(*sync.Mutex)
 	for _, k := range m.Kernels {
 		var run dylib.Proc
 		if err := l.Bind(map[string]*dylib.Proc{"emulate_" + k.Name: &run}); err != nil {
 			return err
 		}
 		d.Register(k.Name, func(c *fake.Call) error {
-			running.Lock()
-			defer running.Unlock()
+			one.Lock()
+			defer one.Unlock()
 			return launch(run, k, c)
 		})
 	}

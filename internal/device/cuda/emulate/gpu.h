@@ -1,5 +1,5 @@
 // CUDA's threads on one processor thread: blocks one after the other, the threads of a block as coroutines that switch at
-// barriers and shuffles.
+// barriers and shuffles. A coroutine does threads one after the other as long as they do not wait.
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -18,46 +18,109 @@ static dim3_ threadIdx, blockIdx, blockDim, gridDim;
 #define __align__(n) alignas(n)
 
 namespace gpu {
-struct Thread { ucontext_t at; dim3_ id; bool done; char *stack; };
 static const size_t stack_bytes = 128 << 10;
-static Thread *threads;
-static int have, now;
-static ucontext_t home;
-static uint32_t lanes[1024];
 static void (*entry)(void *);
 static void *argument;
+static void loop();
 
-static void body() {
-  entry(argument);
-  threads[now].done = true;
-  swapcontext(&threads[now].at, &home);
+#if defined(__x86_64__) && defined(__ELF__)
+// The registers that a call keeps, and the stack: a switch without the system call of swapcontext.
+extern "C" __attribute__((visibility("hidden"))) void gpu_switch_stacks(void **save, void *to);
+asm(R"(
+.text
+.hidden gpu_switch_stacks
+gpu_switch_stacks:
+  pushq %rbp
+  pushq %rbx
+  pushq %r12
+  pushq %r13
+  pushq %r14
+  pushq %r15
+  movq %rsp, (%rdi)
+  movq %rsi, %rsp
+  popq %r15
+  popq %r14
+  popq %r13
+  popq %r12
+  popq %rbx
+  popq %rbp
+  ret
+)");
+struct Context {
+  void *sp;
+  void start(char *stack) {
+    void **top = (void **)(((uintptr_t)stack + stack_bytes) & ~(uintptr_t)15);
+    *--top = 0;              // where loop would return to: it never does
+    *--top = (void *)loop;
+    sp = top - 6;
+  }
+};
+static void change(Context &from, Context &to) { gpu_switch_stacks(&from.sp, to.sp); }
+#else
+struct Context {
+  ucontext_t at;
+  void start(char *stack) {
+    getcontext(&at);
+    at.uc_stack.ss_sp = stack;
+    at.uc_stack.ss_size = stack_bytes;
+    at.uc_link = 0;
+    makecontext(&at, loop, 0);
+  }
+};
+static void change(Context &from, Context &to) { swapcontext(&from.at, &to.at); }
+#endif
+
+struct Coroutine { Context at; char *stack; int thread; }; // thread: the one that waits in it, -1 for none
+static Coroutine *all;
+static int have, count, next, now, current; // coroutines; threads, the next to start, the present one; the present coroutine
+static Context home;
+static uint32_t lanes[1024];
+
+static void be(int i) {
+  now = i;
+  threadIdx = {i % blockDim.x, i / blockDim.x % blockDim.y, i / (blockDim.x * blockDim.y)};
+}
+
+// What every coroutine does: threads, as long as there are any.
+static void loop() {
+  for (;;) {
+    while (next < count) {
+      all[current].thread = next;
+      be(next++);
+      entry(argument);
+    }
+    all[current].thread = -1;
+    change(all[current].at, home);
+  }
 }
 
 // Gives the other threads of the block their turn until all are here, or done.
-static void barrier() { swapcontext(&threads[now].at, &home); }
+static void barrier() { change(all[current].at, home); }
+
+static void resume(int c) {
+  current = c;
+  change(home, all[c].at);
+}
 
 static void run_block(int n) {
-  if (n > have) {
-    threads = (Thread *)realloc((void *)threads, n * sizeof(Thread));
-    for (; have < n; have++) threads[have].stack = (char *)malloc(stack_bytes);
-  }
-  for (int i = 0; i < n; i++) {
-    Thread &t = threads[i];
-    getcontext(&t.at);
-    t.at.uc_stack.ss_sp = t.stack;
-    t.at.uc_stack.ss_size = stack_bytes;
-    t.at.uc_link = 0;
-    t.done = false;
-    t.id = {i % blockDim.x, i / blockDim.x % blockDim.y, i / (blockDim.x * blockDim.y)};
-    makecontext(&t.at, body, 0);
+  count = n;
+  next = 0;
+  int used = 0;
+  while (next < n) {
+    if (used == have) {
+      all = (Coroutine *)realloc((void *)all, ++have * sizeof(Coroutine));
+      all[used].stack = (char *)malloc(stack_bytes);
+    }
+    all[used].at.start(all[used].stack);
+    resume(used++);
   }
   for (bool any = true; any;) {
     any = false;
-    for (now = 0; now < n; now++) {
-      if (threads[now].done) continue;
-      threadIdx = threads[now].id;
-      swapcontext(&home, &threads[now].at);
-      any |= !threads[now].done;
+    for (int c = 0; c < used; c++) {
+      if (all[c].thread < 0) continue;
+      be(all[c].thread);
+      resume(c);
+      any |= all[c].thread >= 0;
     }
   }
 }

@@ -3,8 +3,8 @@ package nvrtc
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
-	"sync"
 	"unsafe"
 
 	"github.com/goestimator/goestimator/internal/device/cuda/dylib"
@@ -44,7 +44,7 @@ type nvrtc struct {
 	version                             int
 	versionOf, create, compile, destroy dylib.Proc
 	ptxSize, ptx, logSize, log          dylib.Proc
-	mu                                  sync.Mutex // one compilation at a time: it takes much memory
+	slots                               chan struct{} // a few compilations at a time: they take much memory
 }
 
 // Open loads libnvrtc, looking in the given directories first.
@@ -53,7 +53,7 @@ func Open(first ...string) (Compiler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the CUDA compiler: %w", err)
 	}
-	n := &nvrtc{}
+	n := &nvrtc{slots: make(chan struct{}, min(4, runtime.GOMAXPROCS(0)))}
 	if err := lib.Bind(map[string]*dylib.Proc{"nvrtcVersion": &n.versionOf, "nvrtcCreateProgram": &n.create, "nvrtcCompileProgram": &n.compile,
 		"nvrtcDestroyProgram": &n.destroy, "nvrtcGetPTXSize": &n.ptxSize, "nvrtcGetPTX": &n.ptx,
 		"nvrtcGetProgramLogSize": &n.logSize, "nvrtcGetProgramLog": &n.log}); err != nil {
@@ -75,8 +75,8 @@ func (n *nvrtc) Compile(ctx context.Context, s Source, arch Arch) ([]byte, error
 	if strings.ContainsRune(s.Text+s.Name, 0) {
 		return nil, fmt.Errorf("compile %q: the source contains a zero byte", s.Name)
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	n.slots <- struct{}{}
+	defer func() { <-n.slots }()
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("compile %s: %w", s.Name, err)
 	}
