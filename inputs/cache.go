@@ -50,11 +50,12 @@ func (c *cache) rows(ctx context.Context) (Indexed, error) {
 	if err != nil {
 		return nil, err
 	}
-	ix, err := Records(c.up.schema, []arrow.Record{rec}, c.mem)
+	ix, err := indexRecords(c.up.schema, []arrow.Record{rec}, c.mem)
 	if err != nil {
 		return nil, err
 	}
-	adopt(ix).desc = c.up.desc + " | cache"
+	ix.desc = c.up.desc + " | cache"
+	ix.view = keepViews(ix.view).view
 	c.ix = ix
 	return ix, nil
 }

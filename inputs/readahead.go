@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"sync"
 
 	"github.com/apache/arrow/go/v15/arrow"
 )
@@ -84,8 +85,11 @@ type aheadItem struct {
 	err      error
 	first    int64         // its first row's position in the pass
 	snapshot []byte        // state before this record, now and then
-	done     chan struct{} // closed when rec and err are final
+	done     chan struct{} // has an element once rec and err are final
 }
+
+// spareItems are those that were passed on.
+var spareItems = sync.Pool{New: func() any { return &aheadItem{done: make(chan struct{}, 1)} }}
 
 func (s *aheadStage) pull(ctx context.Context, limit int) (arrow.Record, error) {
 	rec, err := s.cutter.pull(ctx, limit, s.receive)
@@ -133,7 +137,10 @@ func (s *aheadStage) receive(ctx context.Context) (arrow.Record, error) {
 	if item.snapshot != nil {
 		s.base, s.since = item.snapshot, 0
 	}
-	return item.rec, nil
+	rec := item.rec
+	*item = aheadItem{done: item.done}
+	spareItems.Put(item)
+	return rec, nil
 }
 
 func (s *aheadStage) save(w *stateWriter) error {

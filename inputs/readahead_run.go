@@ -50,7 +50,7 @@ func (r *aheadRun) read(up stage, row, skip int64) {
 	}
 	from := &source{up: up, row: row}
 	for {
-		item := &aheadItem{done: make(chan struct{})}
+		item := spareItems.Get().(*aheadItem)
 		item.rec, item.err = from.skip(r.ctx, &skip)
 		if item.rec == nil && item.err == nil {
 			if from.records > 0 && from.records%snapshotEvery == 0 {
@@ -111,7 +111,7 @@ func (s *source) skip(ctx context.Context, rows *int64) (arrow.Record, error) {
 func (r *aheadRun) send(item *aheadItem) bool {
 	mapped := r.jobs != nil && item.err == nil
 	if !mapped {
-		close(item.done)
+		item.done <- struct{}{}
 	}
 	select {
 	case r.queue <- item:
@@ -136,7 +136,7 @@ func (r *aheadRun) work(m *boundMapper) {
 		in := item.rec
 		item.rec, item.err = m.apply(r.ctx, in, item.first)
 		in.Release()
-		close(item.done)
+		item.done <- struct{}{}
 	}
 }
 

@@ -62,7 +62,7 @@ func (r *TensorReader) Read(rec arrow.Record) ([]NamedTensor, error) {
 		return nil, fmt.Errorf("record has %d columns, its schema %d (%s)", rec.NumCols(), len(r.columns), r.schema.names())
 	}
 	for i := range r.columns {
-		if err := r.columns[i].read(rec.Column(i), r.schema.columns[i]); err != nil {
+		if err := r.columns[i].read(peek(rec, i), r.schema.columns[i]); err != nil {
 			return nil, fmt.Errorf("column %q: %w", r.columns[i].Name, err)
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 
 	"github.com/apache/arrow/go/v15/arrow"
-	"github.com/apache/arrow/go/v15/arrow/array"
 
 	"github.com/goestimator/goestimator/inputs"
 )
@@ -21,6 +20,9 @@ type binding struct {
 	out   *inputs.Schema
 	index map[string]int // of the features that columns read
 	pass  []int          // columns of in that out begins with
+
+	batches sync.Pool // of *batch, used again
+	frames  frames
 }
 
 // schema returns the schema of the transformed records.
@@ -67,6 +69,7 @@ func (p *Plan) bind(in *inputs.Schema) (*binding, error) {
 	if b.out, err = inputs.SchemaFromArrow(arrow.NewSchema(append(fields, s.Arrow().Fields()...), nil)); err != nil {
 		return nil, fmt.Errorf("feature columns: %w", err)
 	}
+	b.frames.schema, b.frames.passed = b.out.Arrow(), len(b.pass)
 	return b, nil
 }
 
@@ -88,33 +91,46 @@ func (p *Plan) apply(ctx context.Context, in arrow.Record, rows inputs.Rows) (ar
 		}
 		p.bound.Store(bound)
 	}
-	arrays := make([]arrow.Array, len(bound.pass)+len(p.outputs))
-	for i, at := range bound.pass {
-		arrays[i] = in.Column(at)
-		arrays[i].Retain()
+	b, ok := bound.batches.Get().(*batch)
+	if !ok {
+		b = &batch{}
 	}
-	defer func() {
-		for _, a := range arrays {
-			if a != nil {
-				a.Release()
-			}
-		}
-	}()
-	if err := p.compute(ctx, newBatch(in, rows.First, bound.index), arrays[len(bound.pass):]); err != nil {
+	b.set(in, rows.First, bound.index)
+	f := bound.frames.get()
+	err := p.compute(ctx, b, f)
+	b.forget()
+	bound.batches.Put(b)
+	if err != nil {
+		f.giveBack()
 		return nil, err
 	}
-	return array.NewRecord(bound.out.Arrow(), arrays, in.NumRows()), nil
+	for i, at := range bound.pass {
+		f.columns[i] = in.Column(at)
+		f.columns[i].Retain()
+	}
+	return f.record(in.NumRows()), nil
 }
 
 // parallelFrom is the rows times outputs from which several goroutines pay.
 const parallelFrom = 1 << 14
 
 // compute makes all outputs, in parallel where there is enough to do.
-func (p *Plan) compute(ctx context.Context, b *batch, to []arrow.Array) error {
-	workers := min(runtime.GOMAXPROCS(0), len(p.outputs))
-	if b.rows()*len(p.outputs) < parallelFrom {
-		workers = 1
+func (p *Plan) compute(ctx context.Context, b *batch, f *frame) error {
+	if b.rows()*len(p.outputs) >= parallelFrom {
+		return p.computeParallel(ctx, b, f)
 	}
+	for i, o := range p.outputs {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := o.safely(b, &f.made[i]); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+func (p *Plan) computeParallel(ctx context.Context, b *batch, f *frame) error {
 	errs := make([]error, len(p.outputs))
 	var next atomic.Int64
 	work := func() {
@@ -123,11 +139,11 @@ func (p *Plan) compute(ctx context.Context, b *batch, to []arrow.Array) error {
 			if i >= len(p.outputs) || ctx.Err() != nil {
 				return
 			}
-			to[i], errs[i] = p.outputs[i].safely(b)
+			errs[i] = p.outputs[i].safely(b, &f.made[i])
 		}
 	}
 	var wg sync.WaitGroup
-	for range workers - 1 {
+	for range min(runtime.GOMAXPROCS(0), len(p.outputs)) - 1 {
 		wg.Go(work)
 	}
 	work()
@@ -141,17 +157,17 @@ func (p *Plan) compute(ctx context.Context, b *batch, to []arrow.Array) error {
 }
 
 // safely is make, whose panic becomes an error: it may run in the background.
-func (o *output) safely(b *batch) (arr arrow.Array, err error) {
+func (o *output) safely(b *batch, m *made) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = columnError(o.column, fmt.Errorf("panicked at a batch that begins with row %d: %v", b.first, p))
 		}
 	}()
-	if arr, err = o.make(b); err != nil {
+	if err = o.make(b, m); err != nil {
 		if row := (*RowError)(nil); errors.As(err, &row) {
-			return nil, err
+			return err
 		}
-		return nil, columnError(o.column, err)
+		return columnError(o.column, err)
 	}
-	return arr, nil
+	return nil
 }

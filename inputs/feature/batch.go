@@ -1,81 +1,87 @@
 package feature
 
 import (
-	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"strconv"
-	"sync"
 
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
 // batch is a record whose columns are being computed. What several columns need
-// is computed once, by whoever comes first.
+// is computed once, by whoever comes first. Batches are used again, one record
+// after the other, and so is the memory of what they hold.
 type batch struct {
-	rec   arrow.Record
-	first int64          // position in the pass of row 0
-	index map[string]int // of the raw features in the record
-	mu    sync.Mutex
-	known map[any]*lazy
+	rec     arrow.Record
+	first   int64          // position in the pass of row 0
+	index   map[string]int // of the raw features in the record
+	turn    uint64         // counts the records
+	raw     memo[string, *cells]
+	whole   memo[string, []int64]
+	real    memo[string, []float32]
+	hash    memo[string, []uint64]
+	regular memo[int, []int32]
+	tokened memo[tokensOf, *tokens]
+	lists   memo[listOf, *idList]
+	normal  memo[*Numeric, []float32]
 }
 
-type lazy struct {
-	once  sync.Once
-	value any
-	err   error
+// tokensOf is the key of the tokens of a feature.
+type tokensOf struct {
+	key   string
+	steps bool
 }
 
-func newBatch(rec arrow.Record, first int64, index map[string]int) *batch {
-	return &batch{rec: rec, first: first, index: index, known: map[any]*lazy{}}
+// listOf is the key of the ids of a column.
+type listOf struct {
+	column Column
+	what   string // "": as they are; steps; or a form of known ids
+}
+
+// set begins another record.
+func (b *batch) set(rec arrow.Record, first int64, index map[string]int) {
+	b.rec, b.first, b.index = rec, first, index
+	b.turn++
+}
+
+// forget lets go of the record.
+func (b *batch) forget() {
+	b.rec = nil
+	for _, e := range b.raw.entries {
+		if e.value != nil {
+			e.value.elems, e.value.missing = nil, nil
+		}
+	}
 }
 
 func (b *batch) rows() int { return int(b.rec.NumRows()) }
 
-var errPanicked = errors.New("computing it panicked")
-
-// once returns what f computes, which is kept under key.
-func once[T any](b *batch, key any, f func() (T, error)) (T, error) {
-	b.mu.Lock()
-	l := b.known[key]
-	if l == nil {
-		l = &lazy{err: errPanicked}
-		b.known[key] = l
-	}
-	b.mu.Unlock()
-	l.once.Do(func() { l.value, l.err = f() })
-	if l.err != nil {
-		var none T
-		return none, l.err
-	}
-	return l.value.(T), nil
+// ids returns what f computes of a column, in the memory of an earlier list.
+func (b *batch) ids(c Column, what string, f func(old *idList) (*idList, error)) (*idList, error) {
+	return b.lists.get(b.turn, listOf{c, what}, func(old *idList) (*idList, error) {
+		if old == nil {
+			old = &idList{}
+		}
+		return f(old)
+	})
 }
 
-// Keys of what is kept, most by raw feature.
-type (
-	cellsOf  string
-	intsOf   string
-	floatsOf string
-	hashesOf string
-	evenOf   int // by width
-	tokensOf struct {
-		key   string
-		steps bool
-	}
-)
-
 func (b *batch) cells(key string) (*cells, error) {
-	return once(b, cellsOf(key), func() (*cells, error) {
+	return b.raw.get(b.turn, key, func(old *cells) (*cells, error) {
 		at, ok := b.index[key]
 		if !ok {
 			return nil, fmt.Errorf("feature %q is missing from a record", key)
 		}
-		return newCells(key, b.rec.Column(at))
+		if old == nil {
+			old = &cells{}
+		}
+		return old, old.set(key, b.rec.Column(at))
 	})
 }
 
 func (b *batch) ints(key string) ([]int64, error) {
-	return once(b, intsOf(key), func() ([]int64, error) {
+	return b.whole.get(b.turn, key, func([]int64) ([]int64, error) {
 		c, err := b.cells(key)
 		if err != nil {
 			return nil, err
@@ -85,7 +91,7 @@ func (b *batch) ints(key string) ([]int64, error) {
 }
 
 func (b *batch) floats(key string) ([]float32, error) {
-	return once(b, floatsOf(key), func() ([]float32, error) {
+	return b.real.get(b.turn, key, func([]float32) ([]float32, error) {
 		c, err := b.cells(key)
 		if err != nil {
 			return nil, err
@@ -97,7 +103,7 @@ func (b *batch) floats(key string) ([]float32, error) {
 // hashes returns the fingerprint of every string of a feature, of integers the
 // numbers themselves: what crosses chain.
 func (b *batch) hashes(key string) ([]uint64, error) {
-	return once(b, hashesOf(key), func() ([]uint64, error) {
+	return b.hash.get(b.turn, key, func(old []uint64) ([]uint64, error) {
 		c, err := b.cells(key)
 		if err != nil {
 			return nil, err
@@ -105,9 +111,9 @@ func (b *batch) hashes(key string) ([]uint64, error) {
 		t, err := c.texts()
 		if err != nil {
 			ints, err := b.ints(key)
-			return convert[uint64](ints), err
+			return convertInto(old, ints), err
 		}
-		out := make([]uint64, c.count)
+		out := sized(old, c.count)
 		for i := range out {
 			out[i] = Fingerprint64(t.value(i))
 		}
@@ -137,7 +143,7 @@ func (t *tokens) len() int { return int(t.offsets[len(t.offsets)-1]) }
 // tokens returns the present values of a feature. In steps of a sequence, those
 // that lack a value keep their place, but for the last ones.
 func (b *batch) tokens(key string, steps bool) (*tokens, error) {
-	return once(b, tokensOf{key, steps}, func() (*tokens, error) {
+	return b.tokened.get(b.turn, tokensOf{key, steps}, func(t *tokens) (*tokens, error) {
 		c, err := b.cells(key)
 		if err != nil {
 			return nil, err
@@ -146,7 +152,10 @@ func (b *batch) tokens(key string, steps bool) (*tokens, error) {
 		if err != nil {
 			return nil, err
 		}
-		t := &tokens{cells: c, offsets: c.offsets}
+		if t == nil {
+			t = &tokens{}
+		}
+		*t = tokens{cells: c, offsets: c.offsets}
 		if absent != nil {
 			t.drop(absent, steps)
 		} else if t.offsets == nil {
@@ -161,29 +170,30 @@ func (b *batch) absent(c *cells) ([]bool, error) {
 	if c.offsets != nil {
 		return c.missing, nil
 	}
-	out, any := make([]bool, c.count), c.missing != nil
-	copy(out, c.missing)
+	gone := func(i int) bool { return c.missing != nil && c.missing[i] }
 	if t, err := c.texts(); err == nil {
-		for i := range out {
-			if t.at[i] == t.at[i+1] {
-				out[i], any = true, true
-			}
+		if c.missing == nil && !t.anyEmpty() {
+			return nil, nil
 		}
-	} else {
-		ints, err := b.ints(c.key)
-		if err != nil {
-			return nil, err
-		}
-		for i, v := range ints {
-			if v == -1 {
-				out[i], any = true, true
-			}
-		}
+		return mark(c.count, func(i int) bool { return gone(i) || t.at[i] == t.at[i+1] }), nil
 	}
-	if !any {
+	ints, err := b.ints(c.key)
+	if err != nil {
+		return nil, err
+	}
+	if c.missing == nil && !slices.Contains(ints, -1) {
 		return nil, nil
 	}
-	return out, nil
+	return mark(c.count, func(i int) bool { return gone(i) || ints[i] == -1 }), nil
+}
+
+// mark lists of which of n values something is true.
+func mark(n int, is func(i int) bool) []bool {
+	out := make([]bool, n)
+	for i := range out {
+		out[i] = is(i)
+	}
+	return out
 }
 
 // drop leaves out absent values.
@@ -208,7 +218,10 @@ func (t *tokens) drop(absent []bool, steps bool) {
 
 // even returns the offsets of rows of width values each.
 func (b *batch) even(width int) []int32 {
-	out, _ := once(b, evenOf(width), func() ([]int32, error) {
+	out, _ := b.regular.get(b.turn, width, func(old []int32) ([]int32, error) {
+		if len(old) == b.rows()+1 {
+			return old, nil
+		}
 		out := make([]int32, b.rows()+1)
 		for i := range out {
 			out[i] = int32(i * width)
@@ -232,9 +245,9 @@ type idList struct {
 	at      []int32 // which value of a dense feature each id comes from; nil: unknown
 }
 
-// newIDs returns the ids of tokens: id gives that of a value, by its position.
-func newIDs(t *tokens, id func(value int) (int64, error), bad func(token int, err error) error) (*idList, error) {
-	l := &idList{values: make([]int64, t.len()), offsets: t.offsets, at: t.at}
+// newIDs makes l the ids of tokens: id gives that of a value, by its position.
+func newIDs(l *idList, t *tokens, id func(value int) (int64, error), bad func(token int, err error) error) (*idList, error) {
+	*l = idList{values: sized(l.values, t.len()), offsets: t.offsets, at: t.at}
 	for i := range l.values {
 		v := t.value(i)
 		if v < 0 {
@@ -249,25 +262,33 @@ func newIDs(t *tokens, id func(value int) (int64, error), bad func(token int, er
 	return l, nil
 }
 
-// known leaves out ids of -1 and, of a positive list, those with a weight that is not.
-func (l *idList) known(positive bool) *idList {
-	drop := func(i int) bool { return l.values[i] < 0 || positive && l.weights != nil && l.weights[i] <= 0 }
-	some := false
+// drops reports whether id i is none or, of a positive list, has a weight that is
+// not positive.
+func (l *idList) drops(i int, positive bool) bool {
+	return l.values[i] < 0 || positive && l.weights != nil && l.weights[i] <= 0
+}
+
+func (l *idList) dropsAny(positive bool) bool {
 	for i := range l.values {
-		if some = drop(i); some {
-			break
+		if l.drops(i, positive) {
+			return true
 		}
 	}
-	if !some {
-		return l
-	}
-	out := &idList{offsets: make([]int32, len(l.offsets)), values: make([]int64, 0, len(l.values))}
+	return false
+}
+
+// known makes out the ids that are not dropped.
+func (l *idList) known(positive bool, out *idList) {
+	*out = idList{offsets: sized(out.offsets, len(l.offsets)), values: sized(out.values, len(l.values))[:0], weights: out.weights}
+	out.offsets[0] = 0
 	if l.weights != nil {
-		out.weights = make([]float32, 0, len(l.values))
+		out.weights = sized(out.weights, len(l.values))[:0]
+	} else {
+		out.weights = nil
 	}
 	for row := range len(l.offsets) - 1 {
 		for i := int(l.offsets[row]); i < int(l.offsets[row+1]); i++ {
-			if drop(i) {
+			if l.drops(i, positive) {
 				continue
 			}
 			out.values = append(out.values, l.values[i])
@@ -277,7 +298,6 @@ func (l *idList) known(positive bool) *idList {
 		}
 		out.offsets[row+1] = int32(len(out.values))
 	}
-	return out
 }
 
 func showInt(v int64) string { return strconv.FormatInt(v, 10) }

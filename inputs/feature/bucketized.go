@@ -53,9 +53,24 @@ func (c *Bucketized) buckets(b *batch, put func(i, bucket int)) error {
 	if err != nil {
 		return err
 	}
-	edges := convert[float32](c.Boundaries)
-	for i, v := range x {
-		put(i, sort.Search(len(edges), func(j int) bool { return v < edges[j] }))
+	var room [16]float32
+	edges := convertInto(room[:0], c.Boundaries)
+	if len(edges) > len(room) {
+		for i, v := range x {
+			put(i, sort.Search(len(edges), func(j int) bool { return v < edges[j] }))
+		}
+		return nil
+	}
+	for i, v := range x { // few: counting those that are not above v has no branch to mispredict
+		n := 0
+		for _, e := range edges {
+			above := 1
+			if v < e {
+				above = 0
+			}
+			n += above
+		}
+		put(i, n)
 	}
 	return nil
 }
@@ -66,12 +81,9 @@ func (c *Bucketized) dense(b *batch, out []float32) error {
 }
 
 func (c *Bucketized) ids(b *batch) (*idList, error) {
-	return once(b, idsOf{c}, func() (*idList, error) {
+	return b.ids(c, "", func(l *idList) (*idList, error) {
 		w, n := c.Of.Width(), len(c.Boundaries)+1
-		l := &idList{values: make([]int64, b.rows()*w), offsets: b.even(w)}
+		*l = idList{values: sized(l.values, b.rows()*w), offsets: b.even(w)}
 		return l, c.buckets(b, func(i, bucket int) { l.values[i] = int64(i%w*n + bucket) })
 	})
 }
-
-// idsOf is the key of the ids of a column.
-type idsOf struct{ column Column }

@@ -18,11 +18,21 @@ type cells struct {
 	elems   arrow.Array
 	count   int
 	missing []bool // by value; nil: none is null
+
+	wide   []int64   // memory of ints where they are not the record's,
+	narrow []float32 // of floats,
+	from   []int32   // and of offsets
 }
 
 // newCells returns the values of an array. A null row of a ragged feature has none.
 func newCells(key string, arr arrow.Array) (*cells, error) {
-	c := &cells{key: key, rows: arr.Len(), width: 1, elems: arr, count: arr.Len()}
+	c := &cells{}
+	return c, c.set(key, arr)
+}
+
+// set makes c the values of an array, in the memory that it has.
+func (c *cells) set(key string, arr arrow.Array) error {
+	*c = cells{key: key, rows: arr.Len(), width: 1, elems: arr, count: arr.Len(), wide: c.wide, narrow: c.narrow, from: c.from}
 	switch a := arr.(type) {
 	case *array.FixedSizeList:
 		c.width = int(a.DataType().(*arrow.FixedSizeListType).Len())
@@ -31,16 +41,18 @@ func newCells(key string, arr arrow.Array) (*cells, error) {
 		c.elems = array.NewSlice(a.ListValues(), start, start+int64(c.count))
 	case *array.List:
 		if err := c.readList(a); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	c.readNulls(arr)
-	return c, nil
+	return nil
 }
 
 func (c *cells) readList(a *array.List) error {
-	c.offsets = make([]int32, c.rows+1)
+	c.from = sized(c.from, c.rows+1)
+	c.offsets = c.from
 	if c.rows == 0 {
+		c.offsets[0] = 0
 		c.elems, c.count = array.NewSlice(a.ListValues(), 0, 0), 0
 		return nil
 	}
@@ -91,6 +103,16 @@ type texts struct {
 
 func (t texts) value(i int) []byte { return t.data[t.at[i]:t.at[i+1]] }
 
+// anyEmpty reports whether a string is empty.
+func (t texts) anyEmpty() bool {
+	for i, end := range t.at[1:] {
+		if end == t.at[i] {
+			return true
+		}
+	}
+	return false
+}
+
 // texts returns the values of a feature of strings.
 func (c *cells) texts() (texts, error) {
 	if id := c.elems.DataType().ID(); id != arrow.STRING && id != arrow.BINARY {
@@ -107,32 +129,35 @@ func (c *cells) texts() (texts, error) {
 	return t, nil
 }
 
-// ints returns the values of a feature of integers.
+// ints returns the values of a feature of integers. The result may be the
+// record's memory.
 func (c *cells) ints() ([]int64, error) {
 	switch a := c.elems.(type) {
 	case *array.Int64:
 		return a.Int64Values(), nil
 	case *array.Int32:
-		return convert[int64](a.Int32Values()), nil
+		c.wide = convertInto(c.wide, a.Int32Values())
 	case *array.Int16:
-		return convert[int64](a.Int16Values()), nil
+		c.wide = convertInto(c.wide, a.Int16Values())
 	case *array.Int8:
-		return convert[int64](a.Int8Values()), nil
+		c.wide = convertInto(c.wide, a.Int8Values())
 	case *array.Uint32:
-		return convert[int64](a.Uint32Values()), nil
+		c.wide = convertInto(c.wide, a.Uint32Values())
 	case *array.Uint16:
-		return convert[int64](a.Uint16Values()), nil
+		c.wide = convertInto(c.wide, a.Uint16Values())
 	case *array.Uint8:
-		return convert[int64](a.Uint8Values()), nil
+		c.wide = convertInto(c.wide, a.Uint8Values())
 	case *array.Uint64:
 		for i, v := range a.Uint64Values() {
 			if v > math.MaxInt64 {
 				return nil, fmt.Errorf("feature %q: value %d (number %d of its batch) does not fit int64: read it as a string", c.key, v, i)
 			}
 		}
-		return convert[int64](a.Uint64Values()), nil
+		c.wide = convertInto(c.wide, a.Uint64Values())
+	default:
+		return nil, fmt.Errorf("feature %q: expected integers, got Arrow type %s", c.key, c.elems.DataType())
 	}
-	return nil, fmt.Errorf("feature %q: expected integers, got Arrow type %s", c.key, c.elems.DataType())
+	return c.wide, nil
 }
 
 // floats returns the values of a feature of numbers. The result may be the
@@ -142,31 +167,46 @@ func (c *cells) floats() ([]float32, error) {
 	case *array.Float32:
 		return a.Float32Values(), nil
 	case *array.Float64:
-		return convert[float32](a.Float64Values()), nil
+		c.narrow = convertInto(c.narrow, a.Float64Values())
 	case *array.Uint64:
-		return convert[float32](a.Uint64Values()), nil
+		c.narrow = convertInto(c.narrow, a.Uint64Values())
 	case *array.Boolean:
-		out := make([]float32, c.count)
-		for i := range out {
+		c.narrow = sized(c.narrow, c.count)
+		for i := range c.narrow {
+			c.narrow[i] = 0
 			if a.Value(i) {
-				out[i] = 1
+				c.narrow[i] = 1
 			}
 		}
-		return out, nil
-	}
-	ints, err := c.ints()
-	if err != nil {
+	case *array.Int64:
+		c.narrow = convertInto(c.narrow, a.Int64Values())
+	case *array.Int32:
+		c.narrow = convertInto(c.narrow, a.Int32Values())
+	case *array.Int16:
+		c.narrow = convertInto(c.narrow, a.Int16Values())
+	case *array.Int8:
+		c.narrow = convertInto(c.narrow, a.Int8Values())
+	case *array.Uint32:
+		c.narrow = convertInto(c.narrow, a.Uint32Values())
+	case *array.Uint16:
+		c.narrow = convertInto(c.narrow, a.Uint16Values())
+	case *array.Uint8:
+		c.narrow = convertInto(c.narrow, a.Uint8Values())
+	default:
 		return nil, fmt.Errorf("feature %q: expected numbers, got Arrow type %s", c.key, c.elems.DataType())
 	}
-	return convert[float32](ints), nil
+	return c.narrow, nil
 }
 
 type real interface {
 	~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64
 }
 
-func convert[D, S real](src []S) []D {
-	out := make([]D, len(src))
+func convert[D, S real](src []S) []D { return convertInto[D](nil, src) }
+
+// convertInto is convert, in the memory of dst where it suffices.
+func convertInto[D, S real](dst []D, src []S) []D {
+	out := sized(dst, len(src))
 	for i, v := range src {
 		out[i] = D(v)
 	}

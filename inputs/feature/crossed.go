@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/goestimator/goestimator/inputs"
 )
@@ -42,7 +43,7 @@ type Crossed struct {
 // Name is the sorted names of the parts, joined by _X_.
 func (c *Crossed) Name() string {
 	var names []string
-	for _, p := range c.leaves() {
+	for _, p := range c.leaves(nil) {
 		names = append(names, p.Name())
 	}
 	slices.Sort(names)
@@ -61,12 +62,11 @@ func (c *Crossed) String() string {
 // Buckets is Size.
 func (c *Crossed) Buckets() int { return c.Size }
 
-// leaves are the parts, without crosses.
-func (c *Crossed) leaves() []Column {
-	var out []Column
+// leaves appends the parts, without crosses.
+func (c *Crossed) leaves(out []Column) []Column {
 	for _, p := range c.Of {
 		if x, ok := p.(*Crossed); ok {
-			out = append(out, x.leaves()...)
+			out = x.leaves(out)
 		} else {
 			out = append(out, p)
 		}
@@ -102,9 +102,15 @@ type part struct {
 	dense   bool
 }
 
-func (c *Crossed) parts(b *batch) ([]part, error) {
-	var first, last []part
-	for _, leaf := range c.leaves() {
+// usualParts is how many parts a cross has without more memory for them.
+const usualParts = 8
+
+// parts appends the parts in the order of the chain.
+func (c *Crossed) parts(b *batch, out []part) ([]part, error) {
+	var columns [usualParts]Column
+	var dense [usualParts]part
+	last := dense[:0]
+	for _, leaf := range c.leaves(columns[:0]) {
 		p, err := newPart(b, leaf)
 		if err != nil {
 			return nil, err
@@ -112,10 +118,10 @@ func (c *Crossed) parts(b *batch) ([]part, error) {
 		if p.dense {
 			last = append(last, p)
 		} else {
-			first = append(first, p)
+			out = append(out, p)
 		}
 	}
-	return append(first, last...), nil
+	return append(out, last...), nil
 }
 
 func newPart(b *batch, leaf Column) (part, error) {
@@ -140,12 +146,13 @@ func newPart(b *batch, leaf Column) (part, error) {
 	if err != nil {
 		return part{}, err
 	}
-	return part{hashes: convert[uint64](l.values), offsets: l.offsets}, nil
+	return part{hashes: unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(l.values))), len(l.values)), offsets: l.offsets}, nil
 }
 
 func (c *Crossed) ids(b *batch) (*idList, error) {
-	return once(b, idsOf{c}, func() (*idList, error) {
-		parts, err := c.parts(b)
+	return b.ids(c, "", func(l *idList) (*idList, error) {
+		var room [usualParts]part
+		parts, err := c.parts(b, room[:0])
 		if err != nil {
 			return nil, err
 		}
@@ -153,15 +160,15 @@ func (c *Crossed) ids(b *batch) (*idList, error) {
 		if seed == 0 {
 			seed = DefaultHashKey
 		}
-		l := &idList{offsets: b.even(1)}
+		*l = idList{values: l.values, offsets: b.even(1)}
 		if one := !slices.ContainsFunc(parts, func(p part) bool { return !slices.Equal(p.offsets, l.offsets) }); one {
-			l.values = make([]int64, b.rows())
+			l.values = sized(l.values, b.rows())
 			crossSingles(l.values, parts, seed)
 		} else {
 			if l.offsets, err = productOffsets(parts, b.rows()); err != nil {
 				return nil, err
 			}
-			l.values = make([]int64, l.offsets[b.rows()])
+			l.values = sized(l.values, int(l.offsets[b.rows()]))
 			crossRows(l, parts, seed)
 		}
 		for i, v := range l.values {

@@ -39,10 +39,10 @@ func (x *crossNodes) internal() graph.DType {
 }
 
 func (c *Crossed) emitIDs(e *emitter, _ bool) listNodes {
-	return emitOnce(e, idsOf{c}, func() listNodes {
+	return emitOnce(e, listOf{column: c}, func() listNodes {
 		e := e.at(c.Name())
 		var x crossNodes
-		for _, leaf := range c.leaves() {
+		for _, leaf := range c.leaves(nil) {
 			x.add(e, leaf)
 		}
 		seed := c.HashKey

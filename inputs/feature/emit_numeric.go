@@ -80,7 +80,7 @@ func (e *emitter) oneHot(ids graph.Output, n int) graph.Output {
 }
 
 func (c *Bucketized) emitIDs(e *emitter, _ bool) listNodes {
-	return emitOnce(e, idsOf{c}, func() listNodes {
+	return emitOnce(e, listOf{column: c}, func() listNodes {
 		e := e.at(c.Name())
 		x := e.cast("int64", c.emitBuckets(e), graph.Int64)
 		first := make([]int64, c.Of.Width())

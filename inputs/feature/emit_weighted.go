@@ -7,7 +7,7 @@ import (
 )
 
 func (c *Weighted) emitIDs(e *emitter, _ bool) listNodes {
-	return emitOnce(e, idsOf{c}, func() listNodes {
+	return emitOnce(e, listOf{column: c}, func() listNodes {
 		l := c.Of.emitIDs(e, false)
 		e := e.at(c.Name())
 		l.e = e

@@ -50,7 +50,7 @@ func (c *HashBucket) ids(b *batch) (*idList, error)   { return c.lookup(b, false
 func (c *HashBucket) steps(b *batch) (*idList, error) { return c.lookup(b, true) }
 
 func (c *HashBucket) lookup(b *batch, steps bool) (*idList, error) {
-	return once(b, lookupOf{c, steps}, func() (*idList, error) {
+	return b.ids(c, stepsOf(steps), func(l *idList) (*idList, error) {
 		t, err := b.tokens(c.Key, steps)
 		if err != nil {
 			return nil, err
@@ -61,20 +61,22 @@ func (c *HashBucket) lookup(b *batch, steps bool) (*idList, error) {
 			if err != nil {
 				return nil, err
 			}
-			return newIDs(t, func(v int) (int64, error) { return int64(hashInt(x[v]) % n), nil }, nil)
+			return newIDs(l, t, func(v int) (int64, error) { return int64(hashInt(x[v]) % n), nil }, nil)
 		}
 		h, err := b.hashes(c.Key)
 		if err != nil {
 			return nil, err
 		}
-		return newIDs(t, func(v int) (int64, error) { return int64(h[v] % n), nil }, nil)
+		return newIDs(l, t, func(v int) (int64, error) { return int64(h[v] % n), nil }, nil)
 	})
 }
 
-// lookupOf is the key of the ids of a column over one feature.
-type lookupOf struct {
-	column Column
-	steps  bool
+// stepsOf is what a batch keeps the ids of a column's steps as.
+func stepsOf(steps bool) string {
+	if steps {
+		return "steps"
+	}
+	return ""
 }
 
 // hashInt is the fingerprint of an integer's decimal digits.

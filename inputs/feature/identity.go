@@ -48,7 +48,7 @@ func (c *Identity) ids(b *batch) (*idList, error)   { return c.lookup(b, false) 
 func (c *Identity) steps(b *batch) (*idList, error) { return c.lookup(b, true) }
 
 func (c *Identity) lookup(b *batch, steps bool) (*idList, error) {
-	return once(b, lookupOf{c, steps}, func() (*idList, error) {
+	return b.ids(c, stepsOf(steps), func(l *idList) (*idList, error) {
 		t, err := b.tokens(c.Key, steps)
 		if err != nil {
 			return nil, err
@@ -68,6 +68,6 @@ func (c *Identity) lookup(b *batch, steps bool) (*idList, error) {
 			}
 			return 0, fmt.Errorf("expected an id below %d: correct num_buckets, or set a default", c.Size)
 		}
-		return newIDs(t, id, func(i int, err error) error { return b.bad(c.Key, t.offsets, i, showInt(x[t.value(i)]), err) })
+		return newIDs(l, t, id, func(i int, err error) error { return b.bad(c.Key, t.offsets, i, showInt(x[t.value(i)]), err) })
 	})
 }

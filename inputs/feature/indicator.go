@@ -37,8 +37,9 @@ func (c *Indicator) dense(b *batch, out []float32) error {
 	}
 	w := c.Width()
 	for row := range b.rows() {
+		counts := out[row*w : (row+1)*w]
 		for i := int(l.offsets[row]); i < int(l.offsets[row+1]); i++ {
-			l.count(out[row*w:(row+1)*w], i)
+			l.count(counts, i)
 		}
 	}
 	return nil

@@ -262,8 +262,8 @@ func infiniteError(column string, row int64, value string) error {
 
 // values returns the normalised numbers, computed once for the columns over it.
 func (c *Numeric) values(b *batch) ([]float32, error) {
-	return once(b, c, func() ([]float32, error) {
-		out := make([]float32, b.rows()*c.Width())
+	return b.normal.get(b.turn, c, func(old []float32) ([]float32, error) {
+		out := sized(old, b.rows()*c.Width())
 		return out, c.read(b, out)
 	})
 }

@@ -46,53 +46,53 @@ func (o *output) describe() inputs.Column {
 	return c
 }
 
-// make computes the output.
-func (o *output) make(b *batch) (arrow.Array, error) {
+// make computes the output into m.
+func (o *output) make(b *batch, m *made) error {
 	switch o.form {
 	case formDense:
 		c := o.column.(Dense)
-		out := make([]float32, b.rows()*c.Width())
-		if err := c.dense(b, out); err != nil {
-			return nil, err
-		}
-		return vectors(out, b.rows(), c.Width()), nil
+		return c.dense(b, m.dense(b.rows(), c.Width()))
 	case formNumberSteps:
 		x, offsets, err := o.column.(series).steps(b)
-		if err != nil {
-			return nil, err
+		if err == nil {
+			m.numberLists(x, offsets)
 		}
-		return lists(floatData(x), offsets), nil
+		return err
 	case formIDSteps:
 		l, err := o.column.(Categorical).ids(b)
-		if err != nil {
-			return nil, err
+		if err == nil {
+			m.idLists(l.values, l.offsets)
 		}
-		return lists(intData(l.values), l.offsets), nil
+		return err
 	}
 	l, err := o.known(b)
+	switch {
+	case err != nil:
+		return err
+	case o.form == formWeights || o.form == formPositiveWeights:
+		m.numberLists(l.weights, l.offsets)
+	default:
+		m.idLists(l.values, l.offsets)
+	}
+	return nil
+}
+
+// known returns the ids of the output without those of -1.
+func (o *output) known(b *batch) (*idList, error) {
+	positive, what := false, "known"
+	if o.form == formPositiveIDs || o.form == formPositiveWeights {
+		positive, what = true, "known positive"
+	}
+	l, err := o.column.(Categorical).ids(b)
 	if err != nil {
 		return nil, err
 	}
-	if o.form == formWeights || o.form == formPositiveWeights {
-		return lists(floatData(l.weights), l.offsets), nil
+	if !l.dropsAny(positive) {
+		return l, nil
 	}
-	return lists(intData(l.values), l.offsets), nil
-}
-
-// knownOf is the key of ids without those of -1.
-type knownOf struct {
-	column   Column
-	positive bool
-}
-
-func (o *output) known(b *batch) (*idList, error) {
-	positive := o.form == formPositiveIDs || o.form == formPositiveWeights
-	return once(b, knownOf{o.column, positive}, func() (*idList, error) {
-		l, err := o.column.(Categorical).ids(b)
-		if err != nil {
-			return nil, err
-		}
-		return l.known(positive), nil
+	return b.ids(o.column, what, func(into *idList) (*idList, error) {
+		l.known(positive, into)
+		return into, nil
 	})
 }
 
@@ -103,9 +103,6 @@ func floatData(x []float32) arrow.ArrayData {
 func intData(x []int64) arrow.ArrayData {
 	return array.NewData(arrow.PrimitiveTypes.Int64, len(x), []*memory.Buffer{nil, memory.NewBufferBytes(arrow.Int64Traits.CastToBytes(x))}, nil, 0, 0)
 }
-
-// vectors is an array of rows of width numbers.
-func vectors(x []float32, rows, width int) arrow.Array { return fixed(floatData(x), rows, width) }
 
 // fixed is an array of lists of one length; it takes the values over.
 func fixed(child arrow.ArrayData, rows, width int) arrow.Array {

@@ -152,7 +152,7 @@ func (c *VocabularyFile) ids(b *batch) (*idList, error)   { return c.lookup(b, f
 func (c *VocabularyFile) steps(b *batch) (*idList, error) { return c.lookup(b, true) }
 
 func (c *VocabularyFile) lookup(b *batch, steps bool) (*idList, error) {
-	return once(b, lookupOf{c, steps}, func() (*idList, error) {
-		return c.entries.lookup(b, c.Key, steps, outside(c.Default, c.OOVBuckets, c.entries.size))
+	return b.ids(c, stepsOf(steps), func(l *idList) (*idList, error) {
+		return c.entries.lookup(b, l, c.Key, steps, outside(c.Default, c.OOVBuckets, c.entries.size))
 	})
 }

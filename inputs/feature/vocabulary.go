@@ -129,8 +129,8 @@ func (c *Vocabulary) ids(b *batch) (*idList, error)   { return c.lookup(b, false
 func (c *Vocabulary) steps(b *batch) (*idList, error) { return c.lookup(b, true) }
 
 func (c *Vocabulary) lookup(b *batch, steps bool) (*idList, error) {
-	return once(b, lookupOf{c, steps}, func() (*idList, error) {
-		return c.entries.lookup(b, c.Key, steps, outside(c.Default, c.OOVBuckets, c.entries.size))
+	return b.ids(c, stepsOf(steps), func(l *idList) (*idList, error) {
+		return c.entries.lookup(b, l, c.Key, steps, outside(c.Default, c.OOVBuckets, c.entries.size))
 	})
 }
 
@@ -148,8 +148,8 @@ func outside(def *int, oov, size int) func(hash func() uint64) int64 {
 	}
 }
 
-// lookup returns the ids of a feature.
-func (t *table) lookup(b *batch, key string, steps bool, outside func(hash func() uint64) int64) (*idList, error) {
+// lookup makes l the ids of a feature.
+func (t *table) lookup(b *batch, l *idList, key string, steps bool, outside func(hash func() uint64) int64) (*idList, error) {
 	tokens, err := b.tokens(key, steps)
 	if err != nil {
 		return nil, err
@@ -159,7 +159,7 @@ func (t *table) lookup(b *batch, key string, steps bool, outside func(hash func(
 		if err != nil {
 			return nil, err
 		}
-		return newIDs(tokens, func(v int) (int64, error) {
+		return newIDs(l, tokens, func(v int) (int64, error) {
 			if id, ok := t.ints[x[v]]; ok {
 				return id, nil
 			}
@@ -170,7 +170,7 @@ func (t *table) lookup(b *batch, key string, steps bool, outside func(hash func(
 	if err != nil {
 		return nil, err
 	}
-	return newIDs(tokens, func(v int) (int64, error) {
+	return newIDs(l, tokens, func(v int) (int64, error) {
 		s := x.value(v)
 		if id, ok := t.strings[string(s)]; ok {
 			return id, nil

@@ -38,7 +38,7 @@ func (c *Weighted) reads() []read {
 }
 
 func (c *Weighted) ids(b *batch) (*idList, error) {
-	return once(b, idsOf{c}, func() (*idList, error) {
+	return b.ids(c, "", func(out *idList) (*idList, error) {
 		l, err := c.Of.ids(b)
 		if err != nil {
 			return nil, err
@@ -51,7 +51,7 @@ func (c *Weighted) ids(b *batch) (*idList, error) {
 		if err != nil {
 			return nil, err
 		}
-		out := &idList{values: l.values, offsets: l.offsets, weights: make([]float32, len(l.values))}
+		*out = idList{values: l.values, offsets: l.offsets, weights: sized(out.weights, len(l.values))}
 		for row := range b.rows() {
 			if err := c.weigh(b, out, l.at, cells, w, row); err != nil {
 				return nil, err

@@ -1,0 +1,117 @@
+package inputs
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+)
+
+// A Frame is a record whose maker fills its memory anew once the last reference
+// to the record is released: a pipeline that makes one record after the other
+// then allocates nothing. A TensorReader reads it without asking for its columns.
+// Whoever does ask for columns may keep them, as those of any record: such a frame
+// is not used again, and its memory is the garbage collector's.
+type Frame struct {
+	schema  *arrow.Schema
+	rows    int64
+	columns []arrow.Array
+	reuse   func()
+	refs    atomic.Int64
+	lent    atomic.Bool
+}
+
+var _ arrow.Record = (*Frame)(nil)
+
+// Reset makes f a record of rows rows, with one reference. Each column must be of
+// its field's type; f takes over a reference to each and keeps the slice. When the
+// record is released, reuse is called with the columns still referenced, or, where
+// somebody may keep columns, the references are released and reuse is not called.
+func (f *Frame) Reset(schema *arrow.Schema, columns []arrow.Array, rows int64, reuse func()) {
+	f.schema, f.columns, f.rows, f.reuse = schema, columns, rows, reuse
+	f.lent.Store(false)
+	f.refs.Store(1)
+}
+
+// Retain adds a reference.
+func (f *Frame) Retain() { f.refs.Add(1) }
+
+// Release takes a reference away.
+func (f *Frame) Release() {
+	switch n := f.refs.Add(-1); {
+	case n > 0:
+	case n < 0:
+		panic("inputs: a record was released more often than it was retained")
+	case !f.lent.Load():
+		f.reuse()
+	default:
+		for _, c := range f.columns {
+			c.Release()
+		}
+		f.columns = nil
+	}
+}
+
+// Schema is the record's.
+func (f *Frame) Schema() *arrow.Schema { return f.schema }
+
+// NumRows is the number of rows.
+func (f *Frame) NumRows() int64 { return f.rows }
+
+// NumCols is the number of columns.
+func (f *Frame) NumCols() int64 { return int64(len(f.columns)) }
+
+// ColumnName is the name of column i.
+func (f *Frame) ColumnName(i int) string { return f.schema.Field(i).Name }
+
+// Columns returns all columns; f is not used again.
+func (f *Frame) Columns() []arrow.Array {
+	f.lent.Store(true)
+	return f.columns
+}
+
+// Column returns column i; f is not used again.
+func (f *Frame) Column(i int) arrow.Array {
+	f.lent.Store(true)
+	return f.columns[i]
+}
+
+// record is an ordinary record of the columns.
+func (f *Frame) record() arrow.Record { return array.NewRecord(f.schema, f.Columns(), f.rows) }
+
+// SetColumn returns a record with another column i.
+func (f *Frame) SetColumn(i int, col arrow.Array) (arrow.Record, error) {
+	rec := f.record()
+	defer rec.Release()
+	return rec.SetColumn(i, col)
+}
+
+// NewSlice returns rows i to j-1, without a copy.
+func (f *Frame) NewSlice(i, j int64) arrow.Record {
+	rec := f.record()
+	defer rec.Release()
+	return rec.NewSlice(i, j)
+}
+
+// MarshalJSON encodes the record as any other.
+func (f *Frame) MarshalJSON() ([]byte, error) {
+	rec := f.record()
+	defer rec.Release()
+	return rec.MarshalJSON()
+}
+
+// String shows the record as any other.
+func (f *Frame) String() string {
+	rec := f.record()
+	defer rec.Release()
+	return fmt.Sprint(rec)
+}
+
+// peek returns column i of a record, to look at until the record is released.
+func peek(rec arrow.Record, i int) arrow.Array {
+	if f, ok := rec.(*Frame); ok {
+		return f.columns[i]
+	}
+	return rec.Column(i)
+}
