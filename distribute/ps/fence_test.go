@@ -183,7 +183,7 @@ func TestFenceQueues(t *testing.T) {
 // TestFenceGivenUp has a chief that is gone between begin and end, and one that
 // never reads: pushes go on, and the snapshots are dropped.
 func TestFenceGivenUp(t *testing.T) {
-	l, c, _ := big(t, optimizers.SGD{}, 1, ServerConfig{FenceHold: 50 * time.Millisecond, FenceLease: 100 * time.Millisecond})
+	l, c, _ := big(t, optimizers.SGD{}, 1, ServerConfig{FenceHold: time.Second, FenceLease: time.Second})
 	ctx := testContext(t)
 	_, ids, _ := c.joined()
 	if err := c.call(ctx, 0, "FenceBegin", &fenceRequest{ids[0], 77}, &fenceReply{}); err != nil {
@@ -209,6 +209,20 @@ func TestFenceGivenUp(t *testing.T) {
 	}
 	if _, err := s.Parts[0].Read(ctx); err == nil || !strings.Contains(err.Error(), "given up") {
 		t.Errorf("after the lease: %v", err)
+	}
+}
+
+// TestLeaseEndsWithoutTheHold: pushes go on after the lease, where that is shorter
+// than they may be held back.
+func TestLeaseEndsWithoutTheHold(t *testing.T) {
+	_, c, _ := big(t, optimizers.SGD{}, 1, ServerConfig{FenceHold: time.Hour, FenceLease: 50 * time.Millisecond})
+	ctx := testContext(t)
+	_, ids, _ := c.joined()
+	if err := c.call(ctx, 0, "FenceBegin", &fenceRequest{ids[0], 77}, &fenceReply{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Push(ctx, Push{Gradients: []Gradient{{Variable: "x", Value: constant(-1, 3000, 100)}}}); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -102,6 +102,7 @@ func (f *fences) begin(x *session, fence uint64, c ServerConfig) {
 		f.lease.Stop()
 	}
 	f.lease = time.AfterFunc(c.FenceLease, func() {
+		_, _ = x.unhold(fence) // where the lease is the shorter: nobody else would open the gate
 		if x.thaw(fence) {
 			c.Log.Warn("a checkpoint was not read for too long and is given up", "after", c.FenceLease)
 		}
