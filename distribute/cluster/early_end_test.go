@@ -16,10 +16,14 @@ func TestSendToAStreamThatEnds(t *testing.T) { eachWay(t, testSendToAStreamThatE
 
 func testSendToAStreamThatEnds(t *testing.T, caller *Node) {
 	body := make([]byte, 64<<10)
+	streams := 300
+	if testing.Short() {
+		streams = 60
+	}
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			for range 300 {
+			for range streams {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				s, err := caller.Stream(ctx, ps0, "/test.Echo/TwoThenFail")
 				if err != nil {
