@@ -42,6 +42,8 @@ type raggedTensors struct {
 	values, offsets graph.Tensor
 	padded          []byte // memory of values where they are not the record's
 	wide            []int64
+	narrow          []int32 // what wide and longest were made of: most batches are cut alike
+	longest         int
 }
 
 // stage sets dst to the column's tensors for a batch of rows. Where they do not
@@ -53,12 +55,9 @@ func (f *raggedFeed) stage(dst *raggedTensors, columns []inputs.NamedTensor, row
 	}
 	values := t.Tensor.Shape[0]
 	need.Capacity = roundedUp((values + rows - 1) / max(rows, 1))
-	longest := 0
-	for i := range rows {
-		longest = max(longest, int(t.Offsets[i+1]-t.Offsets[i]))
-	}
+	dst.setOffsets(t.Offsets)
 	if f.Padded {
-		need.Length = powerOfTwo((longest + f.Step - 1) / f.Step)
+		need.Length = powerOfTwo((dst.longest + f.Step - 1) / f.Step)
 	}
 	if need.Capacity > f.Capacity || need.Length > f.Length {
 		return need, nil
@@ -143,12 +142,23 @@ func (d *raggedTensors) set(t inputs.NamedTensor, n int) {
 		d.values.Bytes = d.padded[:size]
 		pad(d.values.Bytes[copy(d.values.Bytes, t.Tensor.Bytes):], t.Tensor.DType)
 	}
-	d.wide = slices.Grow(d.wide[:0], len(t.Offsets))[:len(t.Offsets)]
-	for i, o := range t.Offsets {
-		d.wide[i] = int64(o)
-	}
 	d.offsets.DType, d.offsets.Shape = graph.Int64, append(d.offsets.Shape[:0], len(d.wide))
 	d.offsets.Bytes = unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(d.wide))), 8*len(d.wide))
+}
+
+// setOffsets takes a batch's offsets in.
+func (d *raggedTensors) setOffsets(offsets []int32) {
+	if slices.Equal(d.narrow, offsets) {
+		return
+	}
+	d.narrow = append(d.narrow[:0], offsets...)
+	d.wide, d.longest = d.wide[:0], 0
+	for i, o := range offsets {
+		d.wide = append(d.wide, int64(o))
+		if i > 0 {
+			d.longest = max(d.longest, int(o-offsets[i-1]))
+		}
+	}
 }
 
 // pad fills b with -1 of an integer type, 0 of another.

@@ -46,7 +46,7 @@ func (c *Bucketized) check() error {
 func (c *Bucketized) parents() []Column { return []Column{c.Of} }
 func (c *Bucketized) reads() []read     { return nil }
 
-// buckets calls put with the bucket of every number of the batch. NaN, where it
+// buckets calls put with each number of the batch and its bucket. NaN, where it
 // is allowed, lies in the last one.
 func (c *Bucketized) buckets(b *batch, put func(i, bucket int)) error {
 	x, err := c.Of.values(b)
@@ -55,24 +55,26 @@ func (c *Bucketized) buckets(b *batch, put func(i, bucket int)) error {
 	}
 	var room [16]float32
 	edges := convertInto(room[:0], c.Boundaries)
-	if len(edges) > len(room) {
-		for i, v := range x {
-			put(i, sort.Search(len(edges), func(j int) bool { return v < edges[j] }))
-		}
-		return nil
-	}
-	for i, v := range x { // few: counting those that are not above v has no branch to mispredict
-		n := 0
-		for _, e := range edges {
-			above := 1
-			if v < e {
-				above = 0
-			}
-			n += above
-		}
-		put(i, n)
+	for i, v := range x {
+		put(i, bucketOf(v, edges))
 	}
 	return nil
+}
+
+// bucketOf is the number of edges that v does not lie below.
+func bucketOf(v float32, edges []float32) int {
+	if len(edges) > 16 {
+		return sort.Search(len(edges), func(j int) bool { return v < edges[j] })
+	}
+	n := 0
+	for _, e := range edges { // of few, counting all has no branch to mispredict
+		above := 1
+		if v < e {
+			above = 0
+		}
+		n += above
+	}
+	return n
 }
 
 func (c *Bucketized) dense(b *batch, out []float32) error {
@@ -84,6 +86,9 @@ func (c *Bucketized) ids(b *batch) (*idList, error) {
 	return b.ids(c, "", func(l *idList) (*idList, error) {
 		w, n := c.Of.Width(), len(c.Boundaries)+1
 		*l = idList{values: sized(l.values, b.rows()*w), offsets: b.even(w)}
+		if w == 1 {
+			return l, c.buckets(b, func(i, bucket int) { l.values[i] = int64(bucket) })
+		}
 		return l, c.buckets(b, func(i, bucket int) { l.values[i] = int64(i%w*n + bucket) })
 	})
 }

@@ -67,6 +67,13 @@ func (c *HashBucket) lookup(b *batch, steps bool) (*idList, error) {
 		if err != nil {
 			return nil, err
 		}
+		if t.at == nil {
+			*l = idList{values: sized(l.values, t.len()), offsets: t.offsets}
+			for i := range l.values {
+				l.values[i] = int64(h[i] % n)
+			}
+			return l, nil
+		}
 		return newIDs(l, t, func(v int) (int64, error) { return int64(h[v] % n), nil }, nil)
 	})
 }
