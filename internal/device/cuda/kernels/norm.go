@@ -16,6 +16,7 @@ type Norm struct {
 	Rows, Cols  int
 	Epsilon     float32
 	Relu        bool
+	Half        bool // X, Y and Add are bfloat16; else float32
 
 	// Training: the moving averages, (1-Factor)*old + Factor*new; a Factor of 1 reads no old ones.
 	MeanOld, VarianceOld, MeanNew, VarianceNew driver.Ptr
@@ -23,7 +24,7 @@ type Norm struct {
 }
 
 func (n Norm) mean() Reduction {
-	return Reduction{Op: host.ReduceMean, Dst: n.Mean, X: n.X, Outer: 1, N: n.Rows, Inner: n.Cols, Scratch: n.parts()}
+	return Reduction{Op: host.ReduceMean, Dst: n.Mean, X: n.X, Outer: 1, N: n.Rows, Inner: n.Cols, Scratch: n.parts(), XHalf: n.Half}
 }
 
 // The scratch is scale, shift, then parts of sums.
@@ -50,7 +51,7 @@ func tiles(cols, parts int) (grid, block driver.Dim) {
 func (n Norm) Train() []Call {
 	parts := columnParts(n.Rows, n.Cols)
 	grid, block := tiles(n.Cols, parts)
-	calls := append(n.mean().Calls(), call("norm_centered", grid, block, n.parts(), n.X, n.Mean, n.Rows, n.Cols))
+	calls := append(n.mean().Calls(), call("norm_centered"+half(n.Half), grid, block, n.parts(), n.X, n.Mean, n.Rows, n.Cols))
 	grid, block = over(n.Cols)
 	calls = append(calls, call("norm_finish", grid, block, n.Variance, n.scale(), n.shift(), n.MeanNew, n.VarianceNew, n.parts(), n.Mean,
 		n.Gamma, n.Beta, n.MeanOld, n.VarianceOld, n.Rows, n.Cols, int32(parts), n.Epsilon, n.Factor))
@@ -64,8 +65,9 @@ func (n Norm) Infer() []Call {
 }
 
 func (n Norm) apply() Call {
-	grid, block := over(n.Rows * n.Cols)
-	return call("scale_shift", grid, block, n.Y, n.X, n.scale(), n.shift(), n.Add, n.Rows*n.Cols, n.Cols, flag(n.Relu))
+	suffix, each := packed(n.Half, n.Cols)
+	grid, block := over(n.Rows * n.Cols / each)
+	return call("scale_shift"+suffix, grid, block, n.Y, n.X, n.scale(), n.shift(), n.Add, n.Rows*n.Cols, n.Cols, flag(n.Relu))
 }
 
 // NormGrad is the gradient of a batch normalization.
@@ -77,6 +79,7 @@ type NormGrad struct {
 	Rows, Cols            int
 	Epsilon               float32
 	Training              bool // by the batch's own statistics
+	Half                  bool // DX, DY and X are bfloat16; else float32
 }
 
 // ScratchBytes is the memory that the calls need besides.
@@ -90,10 +93,41 @@ func (n NormGrad) Calls() []Call {
 	dots := sums + driver.Ptr(4*n.Cols*parts)
 	tileGrid, tileBlock := tiles(n.Cols, parts)
 	colGrid, colBlock := over(n.Cols)
-	grid, block := over(n.Rows * n.Cols)
+	suffix, each := packed(n.Half, n.Cols)
+	grid, block := over(n.Rows * n.Cols / each)
 	return []Call{
-		call("norm_grad_sums", tileGrid, tileBlock, sums, dots, n.DY, n.X, n.Mean, n.Rows, n.Cols),
+		call("norm_grad_sums"+half(n.Half), tileGrid, tileBlock, sums, dots, n.DY, n.X, n.Mean, n.Rows, n.Cols),
 		call("norm_grad_finish", colGrid, colBlock, n.DGamma, n.DBeta, coef, sums, dots, n.Gamma, n.Mean, n.Variance, n.Rows, n.Cols, int32(parts), n.Epsilon, flag(n.Training)),
-		call("norm_grad_input", grid, block, n.DX, n.DY, n.X, coef, n.Rows*n.Cols, n.Cols),
+		call("norm_grad_input"+suffix, grid, block, n.DX, n.DY, n.X, coef, n.Rows*n.Cols, n.Cols),
 	}
+}
+
+func half(is bool) string {
+	if is {
+		return "_bf16"
+	}
+	return ""
+}
+
+// packed ends the name of a kernel that does each elements of a row at once.
+func packed(isHalf bool, cols int) (suffix string, each int) {
+	switch {
+	case isHalf && cols%8 == 0:
+		return "_bf16_8", 8
+	case !isHalf && cols%4 == 0:
+		return "_4", 4
+	}
+	return half(isHalf), 1
+}
+
+// normKernels describes src/norm.cu.
+func normKernels() []Kernel {
+	all := []Kernel{{"norm_finish", "ppppppppppplliff"}, {"norm_fold", "pppppplf"}, {"norm_grad_finish", "ppppppppllifi"}}
+	for _, t := range []string{"", "_bf16"} {
+		all = append(all, Kernel{"norm_centered" + t, "pppll"}, Kernel{"norm_grad_sums" + t, "pppppll"})
+	}
+	for _, t := range []string{"", "_4", "_bf16", "_bf16_8"} {
+		all = append(all, Kernel{"scale_shift" + t, "ppppplli"}, Kernel{"norm_grad_input" + t, "ppppll"})
+	}
+	return all
 }

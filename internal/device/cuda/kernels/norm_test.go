@@ -46,7 +46,7 @@ func normOf(x, gamma, beta, dy []float32, rows, cols int, eps float64, training 
 func TestNorm(t *testing.T) {
 	r := newRig(t, "norm", reduceModule())
 	const eps = 1e-3
-	for _, size := range [][2]int{{1, 3}, {50, 7}, {3000, 5}, {40, 70}} {
+	for _, size := range [][2]int{{1, 3}, {50, 7}, {3000, 5}, {40, 70}, {40, 72}} {
 		for _, training := range []bool{true, false} {
 			rows, cols := size[0], size[1]
 			name := fmt.Sprint(size, training)
@@ -77,6 +77,32 @@ func TestNorm(t *testing.T) {
 		}
 	}
 	testSideInput(t, r)
+}
+
+// TestHalfNorm sees that activations of bfloat16 are normalized as those of float32 are.
+func TestHalfNorm(t *testing.T) {
+	r := newRig(t, "norm", reduceModule())
+	const rows = 300
+	for _, cols := range []int{5, 16} {
+		x, dy, one, zero := numbers(1, rows*cols), numbers(2, rows*cols), make([]float32, cols), make([]float32, cols)
+		for i := range one {
+			one[i] = 1
+		}
+		px, pdy := bfloat16s(x), bfloat16s(dy)
+		want := normOf(x, one, zero, dy, rows, cols, 1e-3, true, zero, zero)
+		n := kernels.Norm{Y: r.alloc(2 * len(x)), X: up(r, px), Gamma: up(r, one), Beta: up(r, zero), Mean: r.alloc(4 * cols), Variance: r.alloc(4 * cols),
+			Rows: rows, Cols: cols, Epsilon: 1e-3, MeanNew: r.alloc(4 * cols), VarianceNew: r.alloc(4 * cols), Factor: 1, Half: true}
+		n.Scratch = r.alloc(n.ScratchBytes())
+		r.run(n.Train()...)
+		near(t, "y", narrow(want.y), r.get(n.Y, len(x), true), 1e-2)
+		near(t, "mean", narrow(want.mean), down[float32](r, n.Mean, cols), 1e-5)
+		g := kernels.NormGrad{DX: r.alloc(2 * len(x)), DGamma: r.alloc(4 * cols), DBeta: r.alloc(4 * cols), DY: up(r, pdy), X: n.X,
+			Gamma: n.Gamma, Mean: n.Mean, Variance: n.Variance, Rows: rows, Cols: cols, Epsilon: 1e-3, Training: true, Half: true}
+		g.Scratch = r.alloc(g.ScratchBytes())
+		r.run(g.Calls()...)
+		near(t, "dx", narrow(want.dx), r.get(g.DX, len(x), true), 1e-2)
+		near(t, "dgamma", narrow(want.dgamma), down[float32](r, g.DGamma, cols), 1e-3)
+	}
 }
 
 func checkMoving(t *testing.T, r *rig, n kernels.Norm, want hostNorm, meanOld, varianceOld []float32) {

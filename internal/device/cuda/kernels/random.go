@@ -2,23 +2,27 @@ package kernels
 
 import "github.com/goestimator/goestimator/internal/device/cuda/driver"
 
-// Uniform, Normal and TruncatedNormal fill n float32 of dst with the host's streams of the same names. rng is the key and
-// the counter's low and high half, uint64 each.
-func Uniform(dst, rng driver.Ptr, n int) Call { return fill("random_uniform", dst, rng, n) }
+// Random is where a stream of random numbers is on the GPU: the key, and the counter's low and high half, uint64 each.
+type Random struct{ Key, Counter driver.Ptr }
+
+// Uniform, Normal and TruncatedNormal fill n float32 of dst with the host's streams of the same names.
+func Uniform(dst driver.Ptr, rng Random, n int) Call { return fill("random_uniform", dst, rng, n) }
 
 // Normal draws standard normals.
-func Normal(dst, rng driver.Ptr, n int) Call { return fill("random_normal", dst, rng, n) }
+func Normal(dst driver.Ptr, rng Random, n int) Call { return fill("random_normal", dst, rng, n) }
 
 // TruncatedNormal draws standard normals within 2.
-func TruncatedNormal(dst, rng driver.Ptr, n int) Call { return fill("random_truncated", dst, rng, n) }
+func TruncatedNormal(dst driver.Ptr, rng Random, n int) Call {
+	return fill("random_truncated", dst, rng, n)
+}
 
-func fill(kernel string, dst, rng driver.Ptr, n int) Call {
+func fill(kernel string, dst driver.Ptr, rng Random, n int) Call {
 	grid, block := over(ceilDiv(n, 4))
-	return call(kernel, grid, block, dst, rng, n)
+	return call(kernel, grid, block, dst, rng.Key, rng.Counter, n)
 }
 
 // Dropout sets y = x/keep where the stream's uniform number is below keep, else 0. The same call on dy gives the gradient.
-func Dropout(y, x, rng driver.Ptr, n int, keep float32) Call {
+func Dropout(y, x driver.Ptr, rng Random, n int, keep float32) Call {
 	grid, block := over(ceilDiv(n, 4))
-	return call("dropout", grid, block, y, x, rng, n, keep, 1/keep)
+	return call("dropout", grid, block, y, x, rng.Key, rng.Counter, n, keep, 1/keep)
 }

@@ -12,11 +12,11 @@ func TestRandomIsTheHosts(t *testing.T) {
 	r := newRig(t, "random")
 	const n = 4099
 	for _, rng := range []host.Rand{{Key: 7}, {Key: 1 << 63, Counter: [2]uint64{^uint64(0) - 100, 5}}} {
-		p, dst := up(r, []uint64{rng.Key, rng.Counter[0], rng.Counter[1]}), r.alloc(4*n)
+		p, dst := kernels.Random{Key: up(r, []uint64{rng.Key}), Counter: up(r, rng.Counter[:])}, r.alloc(4*n)
 		for _, c := range []struct {
 			name      string
 			host      func(dst []float32, r host.Rand)
-			gpu       func(dst, rng driver.Ptr, n int) kernels.Call
+			gpu       func(dst driver.Ptr, rng kernels.Random, n int) kernels.Call
 			tolerance float64
 		}{
 			{"uniform", host.Uniform[float32], kernels.Uniform, 0},

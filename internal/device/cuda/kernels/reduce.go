@@ -22,7 +22,9 @@ type Reduction struct {
 	Op              host.ReduceOp
 	Dst, X          driver.Ptr
 	Scratch         driver.Ptr // ScratchBytes of memory
+	Half            bool       // multiply by one half (L2Loss)
 	Outer, N, Inner int
+	XHalf, DstHalf  bool // bfloat16; else float32
 }
 
 // columns reports whether it is reduced by columns: rows of one element each are reduced along the row.
@@ -61,25 +63,46 @@ func (r Reduction) Calls() []Call {
 			scale = float32(math.NaN())
 		}
 	}
+	if r.Half {
+		scale *= 0.5
+	}
 	parts := r.parts()
 	if parts == 1 {
 		return []Call{r.stage(op, r.Dst, scale, 1)}
 	}
-	second := Reduction{Op: op, X: r.Scratch, Outer: 1, N: parts, Inner: r.Outer * r.Inner}
+	first, second := r, Reduction{Op: op, X: r.Scratch, Outer: 1, N: parts, Inner: r.Outer * r.Inner, DstHalf: r.DstHalf}
+	first.DstHalf = false
 	if op == host.ReduceSumSquares {
 		second.Op = host.ReduceSum
 	}
-	return []Call{r.stage(op, r.Scratch, 1, parts), second.stage(second.Op, r.Dst, scale, 1)}
+	return []Call{first.stage(op, r.Scratch, 1, parts), second.stage(second.Op, r.Dst, scale, 1)}
 }
 
 func (r Reduction) stage(op host.ReduceOp, dst driver.Ptr, scale float32, parts int) Call {
 	if r.columns() {
 		grid := driver.Dim{X: max(1, ceilDiv(r.Inner, tileColumns)), Y: parts, Z: max(1, min(r.Outer, maxGridZ))}
-		return call("reduce_columns", grid, driver.Dim{X: tileColumns, Y: tileRows}, dst, r.X, r.Outer, r.N, r.Inner, int32(op), scale)
+		return call("reduce_columns"+r.types(), grid, driver.Dim{X: tileColumns, Y: tileRows}, dst, r.X, r.Outer, r.N, r.Inner, int32(op), scale)
 	}
 	kernel, grid := byRows("reduce_rows", r.Outer, r.N)
 	grid.Y = parts
-	return call(kernel, grid, driver.Dim{X: blockThreads}, dst, r.X, r.Outer, r.N, int32(op), scale)
+	return call(kernel+r.types(), grid, driver.Dim{X: blockThreads}, dst, r.X, r.Outer, r.N, int32(op), scale)
+}
+
+// types ends the name of a kernel: the types of the result and of the elements.
+func (r Reduction) types() string {
+	name := map[bool]string{false: "_f32", true: "_bf16"}
+	if !r.XHalf && !r.DstHalf {
+		return ""
+	}
+	return name[r.DstHalf] + name[r.XHalf]
+}
+
+// reduceKernels describes src/reduce.cu.
+func reduceKernels() (all []Kernel) {
+	for _, t := range []string{"", "_f32_bf16", "_bf16_f32", "_bf16_bf16"} {
+		all = append(all, Kernel{"reduce_rows_warp" + t, "ppllif"}, Kernel{"reduce_rows_block" + t, "ppllif"}, Kernel{"reduce_columns" + t, "pplllif"})
+	}
+	return all
 }
 
 // byRows chooses the kernel for rows of n elements: a warp each, or a block each where they are long.

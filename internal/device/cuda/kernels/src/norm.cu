@@ -1,5 +1,13 @@
-// Batch normalization over the rows of x [rows, cols]. Sums over rows come from blocks of 32 x 8, in parts that a second
-// kernel adds up in order.
+// Batch normalization over the rows of x [rows, cols], whose elements are float or bfloat16 (u16); all else is float. Sums
+// over rows come from blocks of 32 x 8, in parts that a second kernel adds up in order.
+
+__device__ inline float load(float v) { return v; }
+__device__ inline float load(u16 v) { return bf16_to_f32(v); }
+__device__ inline void save(float *p, float v) { *p = v; }
+__device__ inline void save(u16 *p, float v) { *p = f32_to_bf16(v); }
+
+// N elements that are loaded and stored at once, where cols is a multiple of N.
+template <class T, int N> struct __align__(sizeof(T) * N) Pack { T v[N]; };
 
 struct Rows { i64 lo, hi, col; };
 
@@ -26,19 +34,22 @@ __device__ inline float sum_parts(const float *part, int parts, i64 cols, i64 c)
 }
 
 // part[p, c] = sum of (x - mean)^2 over the rows of part p.
-KERNEL norm_centered(float *part, const float *x, const float *mean, i64 rows, i64 cols) {
+template <class X> __device__ void norm_centered_of(float *part, const X *x, const float *mean, i64 rows, i64 cols) {
   Rows r = rows_of_part(rows);
   float acc = 0;
   if (r.col < cols) {
     float m = mean[r.col];
     for (i64 i = r.lo; i < r.hi; i += 8) {
-      float d = x[i * cols + r.col] - m;
+      float d = load(x[i * cols + r.col]) - m;
       acc += d * d;
     }
   }
   acc = sum_block_rows(acc);
   if (threadIdx.y == 0 && r.col < cols) part[blockIdx.y * cols + r.col] = acc;
 }
+
+KERNEL norm_centered(float *part, const float *x, const float *mean, i64 rows, i64 cols) { norm_centered_of(part, x, mean, rows, cols); }
+KERNEL norm_centered_bf16(float *part, const u16 *x, const float *mean, i64 rows, i64 cols) { norm_centered_of(part, x, mean, rows, cols); }
 
 // The variance out of its parts, what y = x*scale + shift needs, and the moving averages of the statistics
 // (TensorFlow's exponential_avg_factor; 1 means the batch's own), with Bessel's correction for the variance.
@@ -70,25 +81,39 @@ KERNEL norm_fold(float *scale, float *shift, const float *gamma, const float *be
 }
 
 // y = x*scale + shift (+ add where it is not null), clipped below zero if relu.
-KERNEL scale_shift(float *y, const float *x, const float *scale, const float *shift, const float *add, i64 n, i64 cols, int relu) {
-  EACH(i, n) {
-    i64 c = i % cols;
-    float v = x[i] * scale[c] + shift[c];
-    if (add) v += add[i];
-    y[i] = relu ? max_nan(v, 0.f) : v;
+template <class T, int N> __device__ void scale_shift_of(T *y, const T *x, const float *scale, const float *shift, const T *add, i64 n, i64 cols, int relu) {
+  typedef Pack<T, N> P;
+  EACH(k, n / N) {
+    i64 c = k * N % cols;
+    P in = ((const P *)x)[k], side, out;
+    if (add) side = ((const P *)add)[k];
+    for (int j = 0; j < N; j++) {
+      float v = load(in.v[j]) * scale[c + j] + shift[c + j];
+      if (add) v += load(side.v[j]);
+      save(&out.v[j], relu ? max_nan(v, 0.f) : v);
+    }
+    ((P *)y)[k] = out;
   }
 }
 
+#define SCALE_SHIFT(suffix, T, N) KERNEL scale_shift##suffix(T *y, const T *x, const float *scale, const float *shift, const T *add, i64 n, i64 cols, int relu) { \
+  scale_shift_of<T, N>(y, x, scale, shift, add, n, cols, relu); \
+}
+SCALE_SHIFT(, float, 1)
+SCALE_SHIFT(_4, float, 4)
+SCALE_SHIFT(_bf16, u16, 1)
+SCALE_SHIFT(_bf16_8, u16, 8)
+
 // Parts of sum(dy) and sum(dy * (x - mean)).
-KERNEL norm_grad_sums(float *part_dy, float *part_dot, const float *dy, const float *x, const float *mean, i64 rows, i64 cols) {
+template <class X> __device__ void norm_grad_sums_of(float *part_dy, float *part_dot, const X *dy, const X *x, const float *mean, i64 rows, i64 cols) {
   Rows r = rows_of_part(rows);
   float a = 0, b = 0;
   if (r.col < cols) {
     float m = mean[r.col];
     for (i64 i = r.lo; i < r.hi; i += 8) {
-      float d = dy[i * cols + r.col];
+      float d = load(dy[i * cols + r.col]);
       a += d;
-      b += d * (x[i * cols + r.col] - m);
+      b += d * (load(x[i * cols + r.col]) - m);
     }
   }
   a = sum_block_rows(a);
@@ -98,6 +123,12 @@ KERNEL norm_grad_sums(float *part_dy, float *part_dot, const float *dy, const fl
     part_dot[blockIdx.y * cols + r.col] = b;
   }
 }
+
+#define GRAD_SUMS(suffix, X) KERNEL norm_grad_sums##suffix(float *part_dy, float *part_dot, const X *dy, const X *x, const float *mean, i64 rows, i64 cols) { \
+  norm_grad_sums_of(part_dy, part_dot, dy, x, mean, rows, cols); \
+}
+GRAD_SUMS(, float)
+GRAD_SUMS(_bf16, u16)
 
 // dgamma, dbeta, and coef [3, cols] with dx = coef0*dy + coef1*x + coef2.
 KERNEL norm_grad_finish(float *dgamma, float *dbeta, float *coef, const float *part_dy, const float *part_dot, const float *gamma, const float *mean,
@@ -117,9 +148,21 @@ KERNEL norm_grad_finish(float *dgamma, float *dbeta, float *coef, const float *p
   }
 }
 
-KERNEL norm_grad_input(float *dx, const float *dy, const float *x, const float *coef, i64 n, i64 cols) {
-  EACH(i, n) {
-    i64 c = i % cols;
-    dx[i] = coef[c] * dy[i] + coef[cols + c] * x[i] + coef[2 * cols + c];
+template <class T, int N> __device__ void norm_grad_input_of(T *dx, const T *dy, const T *x, const float *coef, i64 n, i64 cols) {
+  typedef Pack<T, N> P;
+  EACH(k, n / N) {
+    i64 c = k * N % cols;
+    P g = ((const P *)dy)[k], in = ((const P *)x)[k], out;
+    for (int j = 0; j < N; j++)
+      save(&out.v[j], coef[c + j] * load(g.v[j]) + coef[cols + c + j] * load(in.v[j]) + coef[2 * cols + c + j]);
+    ((P *)dx)[k] = out;
   }
 }
+
+#define GRAD_INPUT(suffix, T, N) KERNEL norm_grad_input##suffix(T *dx, const T *dy, const T *x, const float *coef, i64 n, i64 cols) { \
+  norm_grad_input_of<T, N>(dx, dy, x, coef, n, cols); \
+}
+GRAD_INPUT(, float, 1)
+GRAD_INPUT(_4, float, 4)
+GRAD_INPUT(_bf16, u16, 1)
+GRAD_INPUT(_bf16_8, u16, 8)

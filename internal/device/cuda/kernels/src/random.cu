@@ -1,5 +1,5 @@
-// Random numbers: Philox4x32-10 (Salmon et al., 2011) in TensorFlow's layout, the same streams as the host's. rng holds key
-// and counter (low, high) in memory of the GPU, so that a captured graph draws new numbers at every step.
+// Random numbers: Philox4x32-10 (Salmon et al., 2011) in TensorFlow's layout, the same streams as the host's. key and
+// counter (low, high) are in memory of the GPU, so that a captured graph draws new numbers at every step.
 
 struct Philox {
   u64 key, lo, hi;
@@ -26,8 +26,8 @@ struct Philox {
   }
 };
 
-__device__ inline Philox stream_at(const u64 *rng, u64 skip) {
-  Philox p = {rng[0], rng[1], rng[2]};
+__device__ inline Philox stream_at(const u64 *key, const u64 *counter, u64 skip) {
+  Philox p = {key[0], counter[0], counter[1]};
   p.skip(skip);
   return p;
 }
@@ -53,18 +53,18 @@ __device__ inline void store(float *dst, i64 n, i64 group, const float *v) {
   for (int i = 0; i < 4 && group * 4 + i < n; i++) dst[group * 4 + i] = v[i];
 }
 
-KERNEL random_uniform(float *dst, const u64 *rng, i64 n) {
+KERNEL random_uniform(float *dst, const u64 *key, const u64 *counter, i64 n) {
   EACH(g, (n + 3) / 4) {
     u32 w[4];
-    stream_at(rng, g).next(w);
+    stream_at(key, counter, g).next(w);
     float v[4] = {unit(w[0]), unit(w[1]), unit(w[2]), unit(w[3])};
     store(dst, n, g, v);
   }
 }
 
-KERNEL random_normal(float *dst, const u64 *rng, i64 n) {
+KERNEL random_normal(float *dst, const u64 *key, const u64 *counter, i64 n) {
   EACH(g, (n + 3) / 4) {
-    Philox p = stream_at(rng, g);
+    Philox p = stream_at(key, counter, g);
     float v[4];
     normals(p, v);
     store(dst, n, g, v);
@@ -72,9 +72,9 @@ KERNEL random_normal(float *dst, const u64 *rng, i64 n) {
 }
 
 // Numbers beyond 2 are drawn again from the group's next counters; a group owns 256 of them.
-KERNEL random_truncated(float *dst, const u64 *rng, i64 n) {
+KERNEL random_truncated(float *dst, const u64 *key, const u64 *counter, i64 n) {
   EACH(g, (n + 3) / 4) {
-    Philox p = stream_at(rng, (u64)g * 256);
+    Philox p = stream_at(key, counter, (u64)g * 256);
     float v[4], kept[4];
     for (int have = 0; have < 4;) {
       normals(p, v);
@@ -86,10 +86,10 @@ KERNEL random_truncated(float *dst, const u64 *rng, i64 n) {
 }
 
 // y = x*scale where the uniform number of the element is below keep, else 0. The same call on dy gives the gradient.
-KERNEL dropout(float *y, const float *x, const u64 *rng, i64 n, float keep, float scale) {
+KERNEL dropout(float *y, const float *x, const u64 *key, const u64 *counter, i64 n, float keep, float scale) {
   EACH(g, (n + 3) / 4) {
     u32 w[4];
-    stream_at(rng, g).next(w);
+    stream_at(key, counter, g).next(w);
     for (int i = 0; i < 4 && g * 4 + i < n; i++) y[g * 4 + i] = unit(w[i]) < keep ? x[g * 4 + i] * scale : 0.f;
   }
 }
