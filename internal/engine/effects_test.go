@@ -76,7 +76,7 @@ func (s *scene) expect(variable string, value float32, fetches ...float32) {
 }
 
 func TestReadsComeBeforeWrites(t *testing.T) {
-	onDevices(t, func(t *testing.T, dev device.Device) {
+	onSplits(t, func(t *testing.T, dev device.Device) {
 		t.Run("a fetched read", func(t *testing.T) {
 			s := newScene(t, dev, map[string]float32{"v": 1})
 			s.write("AssignVariableOp", "v", s.num(5))
@@ -129,7 +129,7 @@ func TestReadsComeBeforeWrites(t *testing.T) {
 }
 
 func TestWritesKeepTheirOrder(t *testing.T) {
-	onDevices(t, func(t *testing.T, dev device.Device) {
+	onSplits(t, func(t *testing.T, dev device.Device) {
 		t.Run("of the graph", func(t *testing.T) {
 			s := newScene(t, dev, map[string]float32{"v": 1})
 			s.write("AssignAddVariableOp", "v", s.num(2))

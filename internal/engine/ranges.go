@@ -56,6 +56,9 @@ func (v *Variables) ReadRows(name string, rows []int32, dst []byte) error {
 		if len(dst) != len(rows)*k.size {
 			return fmt.Errorf("%d rows of variable %s take %d bytes, got %d", len(rows), name, len(rows)*k.size, len(dst))
 		}
+		if _, ok := v.dev.(Accelerator); ok {
+			return k.download(v.stream)
+		}
 		return v.stream.Launch(k)
 	})
 }
@@ -84,14 +87,41 @@ type rowReader struct {
 
 var _ device.GoKernel = (*rowReader)(nil)
 
-// Run implements device.GoKernel.
-func (g *rowReader) Run() error {
-	mem, count := g.v.memory(), g.v.shape[0]
+// check refuses rows that the variable does not have.
+func (g *rowReader) check() error {
+	count := g.v.shape[0]
 	for i, r := range g.rows {
 		if r < 0 || int(r) >= count {
 			return &IndexError{Index: int(r), Position: i, Size: count}
 		}
 	}
+	return nil
+}
+
+// download is what Run does, by copies of rows that follow each other in the variable: Go code cannot reach it.
+func (g *rowReader) download(s device.Stream) error {
+	if err := g.check(); err != nil || g.size == 0 {
+		return err
+	}
+	for from := 0; from < len(g.rows); {
+		to := from + 1
+		for to < len(g.rows) && g.rows[to] == g.rows[to-1]+1 {
+			to++
+		}
+		if err := s.Download(g.dst[from*g.size:to*g.size], g.v.buf, int(g.rows[from])*g.size); err != nil {
+			return err
+		}
+		from = to
+	}
+	return nil
+}
+
+// Run implements device.GoKernel.
+func (g *rowReader) Run() error {
+	if err := g.check(); err != nil {
+		return err
+	}
+	mem := g.v.memory()
 	for i, r := range g.rows {
 		if i%touched == 0 && g.size > 0 {
 			touch(mem, g.rows[i:min(i+touched, len(g.rows))], g.size)

@@ -10,7 +10,7 @@ import (
 )
 
 func TestRanges(t *testing.T) {
-	for _, dev := range []device.Device{device.NewHost(), device.NewFake()} {
+	for _, dev := range []device.Device{device.NewHost(), device.NewFake(), newTwin()} {
 		vars, err := NewVariables(dev)
 		if err != nil {
 			t.Fatal(err)

@@ -259,6 +259,11 @@ func (g *grouper) replace(ops []*op) []*op {
 		}
 		o.after = slices.DeleteFunc(o.after, func(d *op) bool { return d == o })
 	}
+	for _, o := range handing { // what hands on a value that nobody outside reads is not used
+		if instead[o.in[0].op] != nil {
+			o.in = nil
+		}
+	}
 	for i, f := range g.l.p.fetched {
 		if to, ok := renamed[f]; ok {
 			g.l.p.fetched[i] = to

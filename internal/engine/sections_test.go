@@ -31,7 +31,7 @@ func mlpBatch(n, in int) []*graph.Tensor {
 // TestOnFetch sees that every fetch is told once, late layers' gradients first, that its bytes are final then for
 // other goroutines too, and that the caller may overwrite it at once.
 func TestOnFetch(t *testing.T) {
-	onDevices(t, func(t *testing.T, dev device.Device) {
+	onSplits(t, func(t *testing.T, dev device.Device) {
 		m := newMLP(graph.Float32, 6, 5, 3, 0.1)
 		vars, feeds := m.variables(t, dev, 1), mlpBatch(4, 6)
 		plain := ok(Compile(m.g, gradients(m), dev, vars, Options{Capacity: 4}))
@@ -65,7 +65,7 @@ func TestOnFetch(t *testing.T) {
 // TestOwnFetches overwrites fetches that a program would share with feeds, constants, variables, each other and later
 // nodes.
 func TestOwnFetches(t *testing.T) {
-	onDevices(t, func(t *testing.T, dev device.Device) {
+	onSplits(t, func(t *testing.T, dev device.Device) {
 		b := graph.NewBuilder(graph.New())
 		typ := fixedType(graph.Float32, 2)
 		vars := ok(NewVariables(dev))

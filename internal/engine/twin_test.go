@@ -13,6 +13,7 @@ import (
 // forms of operations where their operands are. It fails where Bind was not called though it had to be.
 type twin struct {
 	device.Device
+	name    string
 	refuses func(o *Operation) bool       // ops without a kernel; nil: none
 	fault   func(o *Operation) error      // what an operation finds wrong when it runs; nil: nothing
 	room    func(o *Operation, b int) int // bytes of workspace; nil: 64 for each
@@ -20,9 +21,9 @@ type twin struct {
 	codes   []*twinCode
 }
 
-func newTwin() *twin { return &twin{Device: device.NewFake()} }
+func newTwin() *twin { return &twin{Device: device.NewFake(), name: "twin"} }
 
-func (d *twin) Kind() string { return "twin" }
+func (d *twin) Kind() string { return d.name }
 
 // twinBuffer hides Mapped.
 type twinBuffer struct{ in device.Buffer }
