@@ -106,12 +106,22 @@ func (g Gemm) Calls() []Call {
 	if parts == 1 {
 		return []Call{first}
 	}
+	return []Call{first, g.finish(g.Scratch, parts, flags)}
+}
+
+// Epilogue adds the bias and clips, in place: of a product that something else has put into Out, without gaps, in the
+// type of its sums.
+func (g Gemm) Epilogue() Call {
+	return g.finish(g.Out, 1, g.flags())
+}
+
+func (g Gemm) finish(parts driver.Ptr, n int, flags int32) Call {
+	grid, block := over(g.Batch * g.M * g.N)
 	name := "gemm_finish_f32"
 	if g.Type == GemmFloat64 {
 		name = "gemm_finish_f64"
 	}
-	grid, block := over(g.Batch * g.M * g.N)
-	return []Call{first, call(name, grid, block, g.Out, g.Scratch, g.Bias, g.M, g.N, g.LDOut, g.StrideO, g.Batch, int32(parts), flags)}
+	return call(name, grid, block, g.Out, parts, g.Bias, g.M, g.N, g.LDOut, g.StrideO, g.Batch, int32(n), flags)
 }
 
 func (g Gemm) kernel(side int) string {

@@ -221,3 +221,14 @@ func TestGemmPropagatesNaN(t *testing.T) {
 		}
 	}
 }
+
+func TestGemmEpilogue(t *testing.T) {
+	r := newRig(t, "gemm")
+	x, bias := numbers(1, 2*3*5), numbers(2, 5)
+	g := kernels.Gemm{Out: up(r, x), Bias: up(r, bias), M: 3, N: 5, Batch: 2, LDOut: 5, StrideO: 15, Relu: true}
+	r.run(g.Epilogue())
+	for i := range x {
+		x[i] = max(0, x[i]+bias[i%5])
+	}
+	near(t, "epilogue", x, down[float32](r, g.Out, len(x)), 0)
+}
