@@ -69,7 +69,7 @@ func TestOverload(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := startFixed(t)
-	l, err := newLoad(address, methodOf("mlp"), 2, [][]byte{request})
+	l, err := newLoad(address, methodOf("mlp"), 1, [][]byte{request})
 	if err != nil {
 		t.Fatal(err)
 	}
