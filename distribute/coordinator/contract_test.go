@@ -174,7 +174,7 @@ func TestGatherGivesAllTheValuesByRank(t *testing.T) {
 
 func TestGatherNamesTheMissing(t *testing.T) {
 	contract(t, Options{}, func(t *testing.T, s scene) {
-		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		_, err := s.as(1).Gather(ctx, Gather{"g", 1, 3, nil})
 		wantError(t, err, context.DeadlineExceeded)

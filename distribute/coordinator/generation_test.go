@@ -49,7 +49,7 @@ func TestSurvivorsAndTheRestartedMeet(t *testing.T) {
 
 func TestGenerationNamesTheMissing(t *testing.T) {
 	contract(t, Options{}, func(t *testing.T, s scene) {
-		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		_, err := s.as(0).NextGeneration(ctx, Gather{"ring", 0, 2, nil}, 4)
 		var m *MissingError
