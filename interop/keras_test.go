@@ -109,7 +109,7 @@ func alike(t *testing.T, what string, got, want *graph.Tensor) {
 
 // TestKerasModels loads what Keras saves and compares with TensorFlow's results.
 func TestKerasModels(t *testing.T) {
-	models := []string{"mlp", "cnn", "mobilenet", "ids", "lookup", "text", "attention", "resize"}
+	models := []string{"mlp", "cnn", "mobilenet", "ids", "lookup", "text", "attention", "resize", "lstm", "gru", "recurrent", "choices"}
 	dir := os.Getenv("GOESTIMATOR_KERAS_MODELS")
 	if dir == "" {
 		if os.Getenv("GOESTIMATOR_ACCEPT") == "" {

@@ -12,7 +12,7 @@ import (
 )
 
 // Value is what an edge carries: a tensor, or something opaque (a Variable, a
-// *Table). A reference variable's value (VariableV2) has both. Tensors are
+// *Table, a list of tensors). A reference variable's value (VariableV2) has both. Tensors are
 // immutable: outputs may alias inputs, constants and variables.
 type Value struct {
 	T        *graph.Tensor
@@ -31,6 +31,8 @@ type Env struct {
 	Resources *Resources
 	// Open opens a file that a node names (vocabularies); nil: no files.
 	Open func(path string) (io.ReadCloser, error)
+	// Functions are what branches and loops call, by name.
+	Functions map[string]*Function
 	// Bundle opens a checkpoint that a RestoreV2 names, to be closed by the
 	// caller; nil: none.
 	Bundle func(prefix string) (*bundle.Reader, error)

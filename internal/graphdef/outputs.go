@@ -57,7 +57,7 @@ N*out_type: ShapeN
 N*=int32: ConcatOffset
 num_partitions*T: DynamicPartition
 [T]: IdentityN _ListToArray
-[Tout]: PartitionedCall StatefulPartitionedCall If StatelessIf Case PyFunc PyFuncStateless EagerPyFunc RemoteCall
+[Tout]: PartitionedCall StatefulPartitionedCall If StatelessIf Case StatelessCase PyFunc PyFuncStateless EagerPyFunc RemoteCall
 [T]: While StatelessWhile
 [dtypes]: RestoreV2
 [component_types]: QueueDequeueV2 QueueDequeueManyV2 QueueDequeueUpToV2
@@ -78,8 +78,10 @@ T: SparseToDense SparseTensorDenseAdd SparseTensorDenseMatMul
 =resource =float32: TensorArrayV3 TensorArrayGradV3
 =float32: TensorArrayWriteV3 TensorArrayScatterV3
 =int32: TensorArraySizeV3
-=variant: TensorListReserve EmptyTensorList TensorListSetItem TensorListFromTensor TensorListPushBack TensorListResize TensorDataset TensorSliceDataset BatchDataset BatchDatasetV2 MapDataset ParallelMapDataset ParallelMapDatasetV2 ShuffleDataset ShuffleDatasetV3 RepeatDataset PrefetchDataset TFRecordDataset TextLineDataset RangeDataset ZipDataset FilterDataset TakeDataset SkipDataset FlatMapDataset InterleaveDataset ModelDataset OptimizeDataset
-element_dtype: TensorListGetItem TensorListStack
+=variant: TensorListReserve EmptyTensorList TensorListSetItem TensorListFromTensor TensorListPushBack TensorListResize TensorListScatter TensorListScatterV2 TensorDataset TensorSliceDataset BatchDataset BatchDatasetV2 MapDataset ParallelMapDataset ParallelMapDatasetV2 ShuffleDataset ShuffleDatasetV3 RepeatDataset PrefetchDataset TFRecordDataset TextLineDataset RangeDataset ZipDataset FilterDataset TakeDataset SkipDataset FlatMapDataset InterleaveDataset ModelDataset OptimizeDataset
+element_dtype: TensorListGetItem TensorListStack TensorListGather
+element_dtype =int64: TensorListConcat TensorListConcatV2
+shape_type: TensorListElementShape
 =int32: TensorListLength
 =variant element_dtype: TensorListPopBack
 Tout: LookupTableFind LookupTableFindV2 Real Imag

@@ -47,16 +47,25 @@ func Load(ctx context.Context, mg *savedmodel.MetaGraph, o Options) (s *Session,
 	if err != nil {
 		return nil, fmt.Errorf("saved model %s: %w", mg.Dir, err)
 	}
+	callees, err := inline.Callees(flat)
+	if err != nil {
+		return nil, fmt.Errorf("saved model %s: %w", mg.Dir, err)
+	}
 	g, err := graphdef.FromGraphDef(flat)
 	if err != nil {
 		return nil, fmt.Errorf("saved model %s: %w", mg.Dir, err)
+	}
+	called, inner, err := functions(callees)
+	if err != nil {
+		return nil, ofModel(mg.Dir, err)
 	}
 	s = &Session{options: o, sigs: mg.Signatures, graph: g, dev: o.Device, plans: map[string]*plan{}}
 	if s.dev == nil {
 		s.dev = device.NewHost()
 	}
 	s.env = environment(mg, o)
-	if err := s.prepare(ctx, mg); err != nil {
+	s.env.Functions = called
+	if err := s.prepare(ctx, mg, inner); err != nil {
 		return nil, errors.Join(ofModel(mg.Dir, err), s.abandon())
 	}
 	return s, nil
@@ -120,8 +129,8 @@ func roots(mg *savedmodel.MetaGraph) []string {
 	return slices.Compact(names)
 }
 
-// prepare checks the ops, restores variables and runs the init ops.
-func (s *Session) prepare(ctx context.Context, mg *savedmodel.MetaGraph) (err error) {
+// prepare checks the ops, restores variables and runs the init ops. inner are the nodes of functions.
+func (s *Session) prepare(ctx context.Context, mg *savedmodel.MetaGraph, inner []*graph.Node) (err error) {
 	if s.vars, err = newVariables(s.dev, s.env); err != nil {
 		return err
 	}
@@ -137,6 +146,11 @@ func (s *Session) prepare(ctx context.Context, mg *savedmodel.MetaGraph) (err er
 	}
 	for _, p := range plans {
 		s.vars.note(p.nodes)
+	}
+	for _, n := range inner {
+		if n.Op == "VarHandleOp" {
+			s.vars.read(key(n))
+		}
 	}
 	if err := s.restore(ctx, mg); err != nil {
 		return err

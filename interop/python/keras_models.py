@@ -84,6 +84,50 @@ def resize():
     return tf.keras.Model(i, L.AveragePooling2D()(x)), [r.normal(size=(2, 5, 7, 3)).astype("float32")]
 
 
+def lstm():
+    i = L.Input((), dtype="string")
+    v = L.TextVectorization(max_tokens=30, output_sequence_length=6)
+    v.adapt(["the cat sat on the mat", "a dog ran", "the dog sat"])
+    x = L.LSTM(9)(L.Embedding(30, 8, mask_zero=True)(v(i)))
+    return tf.keras.Model(i, L.Dense(2)(x)), [np.array(["The cat ran!", "", "nothing known here at all, really nothing"])]
+
+
+def gru():
+    i = L.Input((None,), dtype="int64")
+    x = L.Embedding(40, 6)(i)
+    x = L.GRU(7, return_sequences=True)(x)
+    x = L.GRU(5, reset_after=False, go_backwards=True)(x)
+    return tf.keras.Model(i, L.Dense(3, activation="softmax")(x)), [r.integers(0, 40, size=(4, 11)).astype("int64")]
+
+
+def recurrent():
+    i = L.Input((None, 5))
+    x = L.Bidirectional(L.LSTM(4, return_sequences=True, dropout=0.2, recurrent_dropout=0.1))(i)
+    x = L.SimpleRNN(6, return_sequences=True, activation="relu")(L.Masking()(x))
+    x = L.RNN([L.LSTMCell(4), L.GRUCell(3)])(x)
+    return tf.keras.Model(i, L.Dense(2)(x)), [r.normal(size=(3, 8, 5)).astype("float32")]
+
+
+class Choices(tf.Module):
+    """Branches and loops of tf.function, with an accumulating list, and a branch in a loop."""
+
+    def __init__(self):
+        self.w = tf.Variable(r.normal(size=(3, 3)).astype("float32"))
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 3], tf.float32), tf.TensorSpec([], tf.int32)])
+    def call(self, x, n):
+        parts = tf.TensorArray(tf.float32, size=0, dynamic_size=True, element_shape=[None, 3])
+        for k in tf.range(n):
+            x = x @ self.w
+            if tf.reduce_sum(x) > 0.0:
+                x = x / (1.0 + tf.reduce_max(tf.abs(x)))
+            elif k % 2 == 0:
+                x = tf.tanh(x)
+            parts = parts.write(k, x)
+        which = tf.switch_case(n % 3, [lambda: x + 1.0, lambda: x * 2.0, lambda: -x])
+        return {"last": x, "which": which, "parts": parts.stack(), "count": tf.while_loop(lambda c: c * c < n, lambda c: (c + 1,), (0,))[0]}
+
+
 def plain(a):
     a = np.asarray(a)
     if a.dtype.kind in "SUO":
@@ -92,24 +136,32 @@ def plain(a):
     return {"dtype": str(a.dtype), "shape": list(a.shape), "data": base64.b64encode(np.ascontiguousarray(a).tobytes()).decode()}
 
 
+def record(path, fn, calls):
+    """Writes what a signature answers to calls."""
+    answers = [{"inputs": {k: plain(v) for k, v in c.items()}, "outputs": {k: plain(v.numpy()) for k, v in fn(**{k: tf.constant(v) for k, v in c.items()}).items()}} for c in calls]
+    with open(path + ".json", "w") as f:
+        json.dump(answers, f)
+
+
 out, names = sys.argv[1], sys.argv[2:]
 for name in names:
     r = np.random.default_rng(7)
     tf.keras.utils.set_random_seed(3)
+    path = os.path.join(out, name)
+    if name == "choices":
+        model = Choices()
+        tf.saved_model.save(model, path, signatures=model.call)
+        x = r.normal(size=(4, 3)).astype("float32")
+        record(path, tf.saved_model.load(path).signatures["serving_default"], [{"x": x[:rows], "n": np.int32(n)} for rows, n in ((4, 6), (1, 5), (2, 1), (4, 9))])
+        print(name, "ok")
+        continue
     model, inputs = globals()[name]()
     for w in model.weights:  # statistics that are not those of the start
         if "moving" in getattr(w, "name", ""):
             w.assign(r.uniform(0.5, 1.5, size=w.shape))
-    path = os.path.join(out, name)
     tf.saved_model.save(model, path)
     fn = tf.saved_model.load(path).signatures["serving_default"]
     keys = [t.name.split(":")[0] for t in model.inputs]
     feeds = dict(zip(keys, inputs))
-    record = []
-    for rows in sorted({1, 2, len(inputs[0])}):
-        part = {k: v[:rows] for k, v in feeds.items()}
-        got = fn(**{k: tf.constant(v) for k, v in part.items()})
-        record.append({"inputs": {k: plain(v) for k, v in part.items()}, "outputs": {k: plain(v.numpy()) for k, v in got.items()}})
-    with open(path + ".json", "w") as f:
-        json.dump(record, f)
+    record(path, fn, [{k: v[:rows] for k, v in feeds.items()} for rows in sorted({1, 2, len(inputs[0])})])
     print(name, "ok")

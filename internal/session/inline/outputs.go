@@ -51,6 +51,8 @@ StringNGrams: ngrams ngrams_splits
 UnicodeDecode: row_splits char_values
 UnicodeDecodeWithOffsets: row_splits char_values char_to_byte_starts
 TensorListPopBack: output_handle tensor
+TensorListConcat: tensor lengths
+TensorListConcatV2: tensor lengths
 TensorArrayV3: handle flow
 TensorArrayConcatV3: value lengths
 NonMaxSuppressionV4: selected_indices valid_outputs

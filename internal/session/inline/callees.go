@@ -1,0 +1,139 @@
+package inline
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/wamuir/graft/tensorflow/core/framework/attr_value_go_proto"
+	"github.com/wamuir/graft/tensorflow/core/framework/graph_go_proto"
+	"google.golang.org/protobuf/proto"
+)
+
+// Callee is a function that a branch or loop calls, as a flat graph.
+type Callee struct {
+	Name   string
+	Graph  *graph_go_proto.GraphDef
+	Args   []string // nodes that stand for what it is called with
+	Result string   // node whose inputs are the results
+}
+
+// callers are the ops whose functions are not inlined.
+var callers = map[string]bool{"If": true, "StatelessIf": true, "Case": true, "StatelessCase": true, "While": true, "StatelessWhile": true}
+
+// Callees returns the functions that the branches and loops of a flat graph call, those that these call included. The nodes
+// then name them as the result does: a function that is called with different attributes is several.
+func Callees(flat *graph_go_proto.GraphDef) ([]*Callee, error) {
+	c := &callees{library: flat, names: map[string]string{}, depth: map[string]int{}}
+	if err := c.nodes(flat.Node, 0); err != nil {
+		return nil, err
+	}
+	return c.all, nil
+}
+
+type callees struct {
+	library *graph_go_proto.GraphDef
+	names   map[string]string // of what is called, with its attributes
+	depth   map[string]int    // 1 and more while a function is worked on
+	total   int               // nodes
+	all     []*Callee
+}
+
+func (c *callees) nodes(nodes []*nodeDef, depth int) error {
+	for i, n := range nodes {
+		if !callers[n.GetOp()] {
+			continue
+		}
+		named := clone(n) // the library's own nodes stay as they are
+		for key, a := range n.GetAttr() {
+			fresh := &attrValue{}
+			switch {
+			case a.GetFunc() != nil:
+				f, err := c.function(a.GetFunc(), depth)
+				if err != nil {
+					return fmt.Errorf("node %q: %w", n.GetName(), err)
+				}
+				fresh.Value = &attr_value_go_proto.AttrValue_Func{Func: f}
+			case len(a.GetList().GetFunc()) > 0:
+				list := &attr_value_go_proto.AttrValue_ListValue{}
+				for _, f := range a.GetList().GetFunc() {
+					f, err := c.function(f, depth)
+					if err != nil {
+						return fmt.Errorf("node %q: %w", n.GetName(), err)
+					}
+					list.Func = append(list.Func, f)
+				}
+				fresh.Value = &attr_value_go_proto.AttrValue_List{List: list}
+			default:
+				continue
+			}
+			named.Attr[key] = fresh
+		}
+		nodes[i] = named
+	}
+	return nil
+}
+
+// function makes a function flat, once for all calls with the same attributes, and returns its name.
+func (c *callees) function(f *attr_value_go_proto.NameAttrList, depth int) (*attr_value_go_proto.NameAttrList, error) {
+	id, err := proto.MarshalOptions{Deterministic: true}.Marshal(f)
+	if err != nil {
+		return nil, err
+	}
+	key := string(id)
+	if c.depth[key] > 0 || depth >= maxDepth {
+		return nil, fmt.Errorf("function %q calls itself or lies deeper than %d calls", f.GetName(), maxDepth)
+	}
+	name, ok := c.names[key]
+	if !ok {
+		name = f.GetName()
+		if len(f.GetAttr()) > 0 {
+			name = fmt.Sprintf("%s#%d", name, len(c.names))
+		}
+		c.names[key] = name
+		c.depth[key] = 1
+		if err := c.flatten(f, name, depth); err != nil {
+			return nil, fmt.Errorf("function %q: %w", f.GetName(), err)
+		}
+		c.depth[key] = 0
+	}
+	return &attr_value_go_proto.NameAttrList{Name: name}, nil
+}
+
+// flatten inlines a call of the function with placeholders as arguments.
+func (c *callees) flatten(f *attr_value_go_proto.NameAttrList, name string, depth int) error {
+	lib := c.library.GetLibrary().GetFunction()
+	at := slices.IndexFunc(lib, func(fn *function) bool { return fn.GetSignature().GetName() == f.GetName() })
+	if at < 0 {
+		return fmt.Errorf("the library has no such function")
+	}
+	call := &nodeDef{Name: "call", Op: "PartitionedCall", Attr: map[string]*attrValue{"f": {Value: &attr_value_go_proto.AttrValue_Func{Func: f}}}}
+	out := &Callee{Name: name, Result: call.Name}
+	gd := &graph_go_proto.GraphDef{Versions: c.library.GetVersions(), Library: c.library.GetLibrary()}
+	for i, a := range lib[at].GetSignature().GetInputArg() {
+		t := a.GetType()
+		if a.GetTypeAttr() != "" {
+			t = f.GetAttr()[a.GetTypeAttr()].GetType()
+		}
+		arg := &nodeDef{Name: fmt.Sprintf("argument_%d", i), Op: "Placeholder", Attr: map[string]*attrValue{"dtype": {Value: &attr_value_go_proto.AttrValue_Type{Type: t}}}}
+		out.Args = append(out.Args, arg.Name)
+		call.Input = append(call.Input, arg.Name)
+		gd.Node = append(gd.Node, arg)
+	}
+	gd.Node = append(gd.Node, call)
+	flat, err := Flatten(gd, []string{call.Name})
+	if err != nil {
+		return err
+	}
+	if c.total += len(flat.Node); c.total > maxNodes {
+		return fmt.Errorf("the functions of branches and loops have more than %d nodes", maxNodes)
+	}
+	out.Graph = flat
+	if err := c.nodes(flat.Node, depth+1); err != nil {
+		return err
+	}
+	flat.Library = nil
+	c.all = append(c.all, out)
+	slices.SortFunc(c.all, func(a, b *Callee) int { return cmp.Compare(a.Name, b.Name) })
+	return nil
+}
