@@ -3,6 +3,7 @@ package cudnn
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/goestimator/goestimator/internal/device/cuda/driver"
@@ -106,6 +107,20 @@ func (v *Convolutions) plan(p problem) (found *plan, err error) {
 		return nil
 	})
 	return found, err
+}
+
+// Refused lists the convolutions that cuDNN has no engine for: own kernels do them.
+func (v *Convolutions) Refused() []string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	var all []string
+	for p, found := range v.plans {
+		if found == nil {
+			all = append(all, p.String())
+		}
+	}
+	slices.Sort(all)
+	return all
 }
 
 // filter is the filter of a convolution in both layouts, the packed one at the workspace's start.

@@ -99,6 +99,9 @@ func TestEnginesThatAreRefused(t *testing.T) {
 			v.Batch, v.Type, v.Precision = batch, c.typ, c.precise
 			r.check(r.newCase(v, false))
 			ran := len(r.lib.jobs) > before
+			if refused := len(r.Refused()); refused != map[bool]int{true: 1}[c.name == "half precision"]+map[bool]int{true: 2}[c.name == "none"] {
+				t.Errorf("%d are refused: %q", refused, r.Refused())
+			}
 			if ran != (c.want >= 0) || ran && r.lib.jobs[before].engine.workspace != c.offers[c.want].workspace {
 				t.Errorf("expected engine %d, ran %+v", c.want, r.lib.jobs[before:])
 			}

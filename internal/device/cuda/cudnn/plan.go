@@ -98,9 +98,9 @@ func ready(n *native, p problem, config descriptor) (descriptor, int) {
 // takes reports whether an engine with these numerical notes gives the same bits from run to run, and rounds no more than
 // the problem allows.
 func (p problem) takes(told []int64) bool {
-	refused := []int64{noteNondeterminist, noteReducedSums, noteWinograd6x6, noteWinograd13x13}
+	refused := []int64{noteNondeterminist, noteDownConvert, noteReducedSums, noteWinograd6x6, noteWinograd13x13}
 	if !p.bfloat16 {
-		refused = append(refused, noteDownConvert, noteFFT)
+		refused = append(refused, noteFFT)
 		if !p.tf32 {
 			refused = append(refused, noteTensorCore)
 		}

@@ -1,6 +1,8 @@
 package cudnn
 
 import (
+	"fmt"
+
 	"github.com/goestimator/goestimator/internal/device/cuda/lower"
 	"github.com/goestimator/goestimator/internal/graph"
 	host "github.com/goestimator/goestimator/internal/kernels"
@@ -17,6 +19,16 @@ type problem struct {
 
 func problemOf(c lower.Convolution) problem {
 	return problem{c.Direction, c.Window(), c.Type == graph.BFloat16, c.Precision == lower.TF32, c.Bias != 0, c.Relu}
+}
+
+// String is for messages.
+func (p problem) String() string {
+	g, typ := p.window, "float32"
+	if p.bfloat16 {
+		typ = "bfloat16"
+	}
+	what := map[lower.Direction]string{lower.Forward: "convolution", lower.InputGradient: "input gradient", lower.FilterGradient: "filter gradient"}[p.direction]
+	return fmt.Sprintf("%s of %s: %d images %dx%dx%d, filter %dx%d, stride %dx%d, into %dx%dx%d", what, typ, g.Batch, g.InH, g.InW, g.InC, g.KH, g.KW, g.StrideH, g.StrideW, g.OutH, g.OutW, g.OutC)
 }
 
 func (p problem) dataType() int {

@@ -26,17 +26,14 @@ func (f Filter) PackedBytes() int {
 }
 
 // Pack sets Packed from Rows.
-func (f Filter) Pack() Call {
-	return f.move("filter_pack", f.OutC*f.TallH*f.TallW*f.InC, f.Packed, f.Rows)
-}
+func (f Filter) Pack() Call { return f.move("filter_pack", f.TallH*f.TallW*f.InC, f.Packed, f.Rows) }
 
 // Unpack sets Rows from Packed; the taps around are dropped.
-func (f Filter) Unpack() Call {
-	return f.move("filter_unpack", f.KH*f.KW*f.InC*f.OutC, f.Rows, f.Packed)
-}
+func (f Filter) Unpack() Call { return f.move("filter_unpack", f.KH*f.KW*f.InC, f.Rows, f.Packed) }
 
+// move is a launch over tiles of n x OutC numbers.
 func (f Filter) move(kernel string, n int, dst, src driver.Ptr) Call {
-	grid, block := over(n)
-	return call(kernel+typeSuffix(f.BFloat16), grid, block, dst, src, int32(f.KH), int32(f.KW), int32(f.InC), int32(f.OutC),
+	grid := driver.Dim{X: ceilDiv(n, tileColumns), Y: ceilDiv(f.OutC, tileColumns)}
+	return call(kernel+typeSuffix(f.BFloat16), grid, driver.Dim{X: tileColumns, Y: tileRows}, dst, src, int32(f.OutC), int32(f.KH), int32(f.KW), int32(f.InC),
 		int32(f.TallH), int32(f.TallW), int32(f.Top), int32(f.Left))
 }

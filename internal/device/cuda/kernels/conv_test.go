@@ -199,13 +199,13 @@ func TestEpilogueOfAConvolution(t *testing.T) {
 func TestFiltersPackAndUnpack(t *testing.T) {
 	r := newRig(t, "conv")
 	for _, bfloat16 := range []bool{false, true} {
-		f := kernels.Filter{KH: 2, KW: 3, InC: 4, OutC: 5, TallH: 3, TallW: 5, Top: 1, Left: 2, BFloat16: bfloat16}
-		w := numbers(1, 2*3*4*5)
+		f := kernels.Filter{KH: 2, KW: 3, InC: 7, OutC: 35, TallH: 3, TallW: 5, Top: 1, Left: 2, BFloat16: bfloat16}
+		w := numbers(1, 2*3*7*35)
 		f.Rows, f.Packed = r.put(w, bfloat16), r.alloc(f.PackedBytes())
-		want := make([]float32, 5*3*5*4)
+		want := make([]float32, 35*3*5*7)
 		for i, v := range w {
-			o, c, b, a := i%5, i/5%4, i/20%3, i/60
-			want[((o*3+a+1)*5+b+2)*4+c] = v
+			o, c, b, a := i%35, i/35%7, i/35/7%3, i/35/7/3
+			want[((o*3+a+1)*5+b+2)*7+c] = v
 		}
 		r.run(f.Pack())
 		near(t, "packed", want, r.get(f.Packed, len(want), bfloat16), 0)

@@ -296,28 +296,52 @@ template <class T> __device__ void conv_bias_of(T *y, const T *bias, i64 n, int 
   }
 }
 
-// A filter [kH, kW, inC, outC] as cuDNN takes it: [outC, tallH, tallW, inC], with taps of zeros at the edges; the filter
-// begins at tap (top, left). And back.
-template <class T> __device__ void filter_pack_of(T *dst, const T *w, int kH, int kW, int inC, int outC, int tallH, int tallW, int top, int left) {
-  EACH(i, (i64)outC * tallH * tallW * inC) {
-    Place p = place(i, tallH, tallW, inC);
-    int a = p.h - top, b = p.w - left;
-    bool in = a >= 0 && a < kH && b >= 0 && b < kW;
-    keep(dst + i, in ? number(w[(((i64)a * kW + b) * inC + p.c) * outC + p.n]) : 0.f);
+// The filter's two layouts: rows [kH, kW, inC] of outC numbers, and outC packed filters [tallH, tallW, inC], which have taps
+// of zeros around those that begin at (top, left). Blocks of 32 x 8 turn tiles of 32 x 32, so that both sides are read and
+// written along their rows; the grid is what runs through the packed filter, or through the rows, and outC.
+
+// The row of a packed filter's element q, -1 for a tap of zeros.
+struct Frame {
+  int kH, kW, inC, tallH, tallW, top, left;
+  __device__ i64 row(i64 q) const {
+    int c = (int)(q % inC), b = (int)(q / inC % tallW) - left, a = (int)(q / inC / tallW) - top;
+    return a >= 0 && a < kH && b >= 0 && b < kW ? ((i64)a * kW + b) * inC + c : -1;
   }
+  __device__ i64 packed(i64 row) const {
+    int c = (int)(row % inC), b = (int)(row / inC % kW) + left, a = (int)(row / inC / kW) + top;
+    return ((i64)a * tallW + b) * inC + c;
+  }
+};
+
+template <class T> __device__ void filter_pack_of(T *dst, const T *w, int outC, Frame f) {
+  __shared__ T tile[32][33];
+  i64 n = (i64)f.tallH * f.tallW * f.inC, q = blockIdx.x * 32ll;
+  int o = blockIdx.y * 32;
+  for (int i = threadIdx.y; i < 32; i += 8) {
+    i64 row = q + i < n ? f.row(q + i) : -1;
+    tile[i][threadIdx.x] = row >= 0 && o + (int)threadIdx.x < outC ? w[row * outC + o + threadIdx.x] : (T)0;
+  }
+  __syncthreads();
+  for (int i = threadIdx.y; i < 32; i += 8)
+    if (o + i < outC && q + threadIdx.x < n) dst[(o + i) * n + q + threadIdx.x] = tile[threadIdx.x][i];
 }
-template <class T> __device__ void filter_unpack_of(T *dw, const T *src, int kH, int kW, int inC, int outC, int tallH, int tallW, int top, int left) {
-  EACH(i, (i64)kH * kW * inC * outC) {
-    int o = (int)(i % outC);
-    Place p = place(i / outC, kH, kW, inC);
-    keep(dw + i, number(src[(((i64)o * tallH + p.h + top) * tallW + p.w + left) * inC + p.c]));
-  }
+
+template <class T> __device__ void filter_unpack_of(T *dw, const T *src, int outC, Frame f) {
+  __shared__ T tile[32][33];
+  i64 n = (i64)f.tallH * f.tallW * f.inC, rows = (i64)f.kH * f.kW * f.inC, r = blockIdx.x * 32ll;
+  int o = blockIdx.y * 32;
+  for (int i = threadIdx.y; i < 32; i += 8)
+    if (o + i < outC && r + threadIdx.x < rows) tile[i][threadIdx.x] = src[(o + i) * n + f.packed(r + threadIdx.x)];
+  __syncthreads();
+  for (int i = threadIdx.y; i < 32; i += 8)
+    if (r + i < rows && o + (int)threadIdx.x < outC) dw[(r + i) * outC + o + threadIdx.x] = tile[threadIdx.x][i];
 }
 
 #define SUM(T) (T *dst, const float *part, i64 n, int parts)
 #define BIAS(T) (T *y, const T *bias, i64 n, int cols, int relu)
-#define PACK(T) (T *dst, const T *w, int kH, int kW, int inC, int outC, int tallH, int tallW, int top, int left)
+#define PACK(T) (T *dst, const T *w, int outC, int kH, int kW, int inC, int tallH, int tallW, int top, int left)
+#define FRAME Frame{kH, kW, inC, tallH, tallW, top, left}
 BOTH(conv_sum, SUM, dst, part, n, parts)
 BOTH(conv_bias, BIAS, y, bias, n, cols, relu)
-BOTH(filter_pack, PACK, dst, w, kH, kW, inC, outC, tallH, tallW, top, left)
-BOTH(filter_unpack, PACK, dst, w, kH, kW, inC, outC, tallH, tallW, top, left)
+BOTH(filter_pack, PACK, dst, w, outC, FRAME)
+BOTH(filter_unpack, PACK, dst, w, outC, FRAME)
