@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/goestimator/goestimator/internal/graph"
 )
@@ -14,6 +15,12 @@ var castOps = map[string]opDef{
 func compileCast(c *binding) (runFunc, error) {
 	if err := c.need(1, 1); err != nil {
 		return nil, err
+	}
+	switch from, to := c.in[0].typ.DType, c.out[0].typ.DType; {
+	case from == graph.Float32 && to == graph.BFloat16:
+		return castElements(c, toHalf)
+	case from == graph.BFloat16 && to == graph.Float32:
+		return castElements(c, fromHalf)
 	}
 	switch c.in[0].typ.DType {
 	case graph.Float32:
@@ -40,6 +47,32 @@ func compileCast(c *binding) (runFunc, error) {
 		return castFromBool(c)
 	}
 	return nil, fmt.Errorf("from %v to %v is not supported", c.in[0].typ.DType, c.out[0].typ.DType)
+}
+
+// toHalf rounds to bfloat16, ties to even; a NaN stays one.
+func toHalf(x float32) uint16 {
+	b := math.Float32bits(x)
+	if x != x {
+		return uint16(b>>16) | 0x40
+	}
+	return uint16((b + 0x7fff + b>>16&1) >> 16)
+}
+
+func fromHalf(x uint16) float32 { return math.Float32frombits(uint32(x) << 16) }
+
+// castElements converts bfloat16, which is uint16 to Go, by a function.
+func castElements[A, B convertible](c *binding, f func(A) B) (runFunc, error) {
+	in, out, err := c.sameShape()
+	if err != nil {
+		return nil, err
+	}
+	do := parallel(cheapGrain, func(lo, hi int) {
+		d := view[B](out)[lo:hi]
+		for i, e := range view[A](in)[lo:hi] {
+			d[i] = f(e)
+		}
+	})
+	return func() error { do(out.n); return nil }, nil
 }
 
 // convertible is what Go converts between.

@@ -24,16 +24,14 @@ type feed struct {
 func (p *Program) hostFeeds() bool { return p.dev.Kind() == device.KindHost }
 
 // bindFeeds checks the feeds and makes them the values of their placeholders.
-func (p *Program) bindFeeds(batch int, feeds []*graph.Tensor) error {
-	if len(feeds) != len(p.feeds) {
-		return fmt.Errorf("run: expected %d feeds, got %d", len(p.feeds), len(feeds))
+func (p *Program) bindFeeds(batch int, feeds []*graph.Tensor, set *feedSet) error {
+	if err := p.checkFeeds(batch, feeds); err != nil {
+		return err
 	}
-	for i, f := range p.feeds {
-		if err := f.check(feeds[i], batch); err != nil {
-			return err
-		}
-	}
-	if p.lowered != nil {
+	switch {
+	case set != nil:
+		return p.lowered.take(set, feeds)
+	case p.lowered != nil:
 		return p.lowered.bindFeeds(feeds)
 	}
 	for i, f := range p.feeds {
@@ -48,6 +46,19 @@ func (p *Program) bindFeeds(batch int, feeds []*graph.Tensor) error {
 	}
 	if p.hostFeeds() {
 		p.shareFeeds()
+	}
+	return nil
+}
+
+// checkFeeds compares tensors with what is expected.
+func (p *Program) checkFeeds(batch int, feeds []*graph.Tensor) error {
+	if len(feeds) != len(p.feeds) {
+		return fmt.Errorf("run: expected %d feeds, got %d", len(p.feeds), len(feeds))
+	}
+	for i, f := range p.feeds {
+		if err := f.check(feeds[i], batch); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -20,10 +20,10 @@ func fuse(ops []*op, fetched []port, written map[*variable]bool, checked bool) [
 			f.norm(o)
 		case "AddV2", "Add":
 			f.add(o)
-			f.normAdd(o, ops, fetched)
+			f.normAdd(o, ops)
 		case "Relu":
 			f.relu(o)
-			f.normRelu(o, ops, fetched)
+			f.normRelu(o, ops)
 		}
 	}
 	if !checked {
@@ -33,16 +33,19 @@ func fuse(ops []*op, fetched []port, written map[*variable]bool, checked bool) [
 }
 
 type fuser struct {
-	uses   map[port]int
-	waited map[*op]bool // some control edge waits for it
-	gone   map[*op]bool
+	uses    map[port]int
+	waited  map[*op]bool // some control edge waits for it
+	gone    map[*op]bool
+	fetched []port
+	// fits, where not nil, says whether a merged op can be done.
+	fits func(n *graph.Node, in []port) bool
 	// written are the variables that the program updates.
 	written map[*variable]bool
 }
 
 // newFuser counts uses.
 func newFuser(ops []*op, fetched []port, written map[*variable]bool) *fuser {
-	f := &fuser{waited: map[*op]bool{}, gone: map[*op]bool{}, written: written}
+	f := &fuser{fetched: fetched, waited: map[*op]bool{}, gone: map[*op]bool{}, written: written}
 	f.reluGradients(ops)
 	f.uses = countUses(ops, fetched)
 	for _, o := range ops {
@@ -123,27 +126,26 @@ func (f *fuser) relu(o *op) {
 }
 
 // normAdd makes a batch normalization add the tensor that alone is added to its result.
-func (f *fuser) normAdd(o *op, ops []*op, fetched []port) {
+func (f *fuser) normAdd(o *op, ops []*op) {
 	if len(o.in) != 2 || o.feed >= 0 || f.gone[o] || f.waited[o] || len(o.after) > 0 || len(o.node.Outputs) != 1 {
 		return
 	}
 	for i, x := range o.in {
 		other := o.in[1-i]
 		if f.normalized(x) && x.op.node.Op == "FusedBatchNormV3" && len(x.op.in) == 5 && whole(o, i) && whole(o, 1-i) && !needs(other.op, x.op) {
-			x.op.in = append(slices.Clone(x.op.in), other)
-			f.absorb(o, x, graph.Attrs{"num_side_inputs": int64(1)}, ops, fetched)
+			f.absorb(o, x, append(slices.Clone(x.op.in), other), graph.Attrs{"num_side_inputs": int64(1)}, ops)
 			return
 		}
 	}
 }
 
 // normRelu makes a batch normalization apply the ReLU that alone uses its result.
-func (f *fuser) normRelu(o *op, ops []*op, fetched []port) {
+func (f *fuser) normRelu(o *op, ops []*op) {
 	if len(o.in) != 1 || o.feed >= 0 || f.gone[o] || f.waited[o] || len(o.after) > 0 {
 		return
 	}
 	if x := o.in[0]; f.normalized(x) && x.op.node.Str("activation_mode") == "" {
-		f.absorb(o, x, graph.Attrs{"activation_mode": []byte("Relu")}, ops, fetched)
+		f.absorb(o, x, x.op.in, graph.Attrs{"activation_mode": []byte("Relu")}, ops)
 	}
 }
 
@@ -153,10 +155,14 @@ func (f *fuser) normalized(x port) bool {
 }
 
 // absorb gives the work of o, said by attributes, to the batch normalization with the result x.
-func (f *fuser) absorb(o *op, x port, more graph.Attrs, ops []*op, fetched []port) {
+func (f *fuser) absorb(o *op, x port, in []port, more graph.Attrs, ops []*op) {
 	n := *x.op.node
 	n.Op, n.Attrs = "_FusedBatchNormEx", maps.Clone(n.Attrs)
 	maps.Copy(n.Attrs, more)
+	if f.fits != nil && !f.fits(&n, in) {
+		return
+	}
+	x.op.in = in
 	x.op.node, x.op.def = &n, registry()[n.Op]
 	f.uses[x] = f.uses[port{o, 0}]
 	f.gone[o] = true
@@ -167,9 +173,9 @@ func (f *fuser) absorb(o *op, x port, more graph.Attrs, ops []*op, fetched []por
 			}
 		}
 	}
-	for i := range fetched {
-		if fetched[i].op == o {
-			fetched[i] = x
+	for i := range f.fetched {
+		if f.fetched[i].op == o {
+			f.fetched[i] = x
 		}
 	}
 }
@@ -180,7 +186,11 @@ func (f *fuser) replace(last, x *op, name, more string, in []port) {
 	maps.Copy(attrs, x.node.Attrs)
 	done, _ := attrs["fused_ops"].([][]byte)
 	attrs["fused_ops"] = append(slices.Clone(done), []byte(more))
-	last.node = &graph.Node{Name: last.node.Name, Op: name, Device: last.node.Device, Attrs: attrs, Outputs: last.node.Outputs}
+	n := &graph.Node{Name: last.node.Name, Op: name, Device: last.node.Device, Attrs: attrs, Outputs: last.node.Outputs}
+	if f.fits != nil && !f.fits(n, in) {
+		return
+	}
+	last.node = n
 	last.in, last.after, last.def = in, append(slices.Clone(x.after), last.after...), registry()[name]
 	f.gone[x] = true
 }

@@ -23,6 +23,7 @@ type lowered struct {
 	moved    bool               // places are others than those that code knows
 	consts   device.Buffer
 	host     hostSide
+	ahead    aheads
 
 	once     [perRun][]stretch // what does not run each time
 	sections [][]stretch
@@ -301,7 +302,7 @@ func (p *Program) DeviceSteps() int { return len(p.staged[perRun]) - len(p.HostS
 
 // close gives back what is the program's alone.
 func (l *lowered) close() error {
-	errs := []error{l.host.close()}
+	errs := []error{l.ahead.close(), l.host.close()}
 	if l.code != nil {
 		errs = append(errs, l.code.Close())
 	}

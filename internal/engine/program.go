@@ -90,7 +90,12 @@ func (p *Program) Memory() int {
 // are in Spec.Feeds's order and must stay unchanged until Run returns, or for as long as fetches of the feeds
 // themselves are used. An error, a cancelled ctx included, leaves all variables as they were, unless a kernel failed
 // after the first update. A kernel that panics is a *PanicError.
-func (p *Program) Run(ctx context.Context, batch int, feeds []*graph.Tensor) (err error) {
+func (p *Program) Run(ctx context.Context, batch int, feeds []*graph.Tensor) error {
+	return p.start(ctx, batch, feeds, nil)
+}
+
+// start runs a batch, whose feeds may be in a set of the device's memory already.
+func (p *Program) start(ctx context.Context, batch int, feeds []*graph.Tensor, set *feedSet) (err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.forget()
@@ -112,7 +117,7 @@ func (p *Program) Run(ctx context.Context, batch int, feeds []*graph.Tensor) (er
 	if p.lowered != nil {
 		defer p.settled(&err)
 	}
-	if err := p.bindFeeds(batch, feeds); err != nil {
+	if err := p.bindFeeds(batch, feeds, set); err != nil {
 		return err
 	}
 	rebatch := batch != p.batch

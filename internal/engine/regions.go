@@ -24,16 +24,20 @@ type region struct {
 // with addition and ReLU and, unless results are checked, elementwise ops in regions. It returns the ops that are left.
 func (l *lowered) fuse(ops []*op) []*op {
 	p := l.p
+	if p.opts.Precision == BF16Mixed {
+		ops = l.mix(ops)
+	}
 	f := newFuser(ops, p.fetched, p.written)
+	f.fits = l.fits
 	for _, o := range ops {
 		switch o.node.Op {
 		case "BiasAdd":
 			f.bias(o)
 		case "AddV2", "Add":
-			f.normAdd(o, ops, p.fetched)
+			f.normAdd(o, ops)
 		case "Relu":
 			f.relu(o)
-			f.normRelu(o, ops, p.fetched)
+			f.normRelu(o, ops)
 		}
 	}
 	ops = slices.DeleteFunc(ops, func(o *op) bool { return f.gone[o] })
@@ -41,6 +45,23 @@ func (l *lowered) fuse(ops []*op) []*op {
 		return ops
 	}
 	return l.regions(ops)
+}
+
+// fits asks the accelerator whether it has a kernel of the node on inputs.
+func (l *lowered) fits(n *graph.Node, in []port) bool {
+	return l.dev.Supports(typedOperation(n, in)) == nil
+}
+
+// typedOperation is an operation of which only the types are known.
+func typedOperation(n *graph.Node, in []port) *Operation {
+	o := &Operation{Node: n}
+	for _, p := range in {
+		o.In = append(o.In, typeOperand(p))
+	}
+	for _, t := range n.Outputs {
+		o.Out = append(o.Out, &Operand{Type: t})
+	}
+	return o
 }
 
 // regions puts elementwise ops that use each other into regions, as far as the accelerator can compile them and no circle
@@ -177,13 +198,8 @@ func (g *grouper) wanted(r *region, o *op) bool {
 func (g *grouper) compiles(r *region) bool {
 	o := &op{index: r.ops[0].index}
 	g.describe(r, o)
-	operation := &Operation{Node: o.node, Parts: r.nodes, Sources: r.sources, Results: r.results}
-	for _, in := range o.in {
-		operation.In = append(operation.In, typeOperand(in))
-	}
-	for _, t := range o.node.Outputs {
-		operation.Out = append(operation.Out, &Operand{Type: t})
-	}
+	operation := typedOperation(o.node, o.in)
+	operation.Parts, operation.Sources, operation.Results = r.nodes, r.sources, r.results
 	return g.l.dev.Supports(operation) == nil
 }
 

@@ -135,7 +135,7 @@ func (c *twinCode) Bind(batch int, moved bool) error {
 		if n := c.Workspace(t.o.Index, batch); t.o.Workspace.N < n {
 			return fmt.Errorf("%s: workspace of %d bytes, expected %d", t.o.Node.Name, t.o.Workspace.N, n)
 		}
-		if err := t.bind(moved); err != nil {
+		if err := t.bind(batch, moved); err != nil {
 			return fmt.Errorf("%s: %w", t.o.Node.Name, err)
 		}
 	}
@@ -204,7 +204,8 @@ func memoryOf(o *Operand, bytes int) []byte {
 type twinOp struct {
 	o       *Operation
 	all     []*Operand
-	values  map[*Operand]*value
+	values  map[*Operand]*value // where the operand is
+	wide    map[*Operand]*value // the same, or its copy in float32 of bfloat16
 	vars    map[*Operand]*variable
 	inside  []*value // of a region
 	runs    []runFunc
@@ -214,7 +215,7 @@ type twinOp struct {
 }
 
 func newTwinOp(o *Operation) (*twinOp, error) {
-	t := &twinOp{o: o, values: map[*Operand]*value{}, vars: map[*Operand]*variable{}}
+	t := &twinOp{o: o, values: map[*Operand]*value{}, wide: map[*Operand]*value{}, vars: map[*Operand]*variable{}}
 	for _, x := range slices.Concat(o.In, o.Out) {
 		if x.Variable && t.vars[x] == nil {
 			t.vars[x] = &variable{dtype: x.Type.DType, shape: x.Type.Shape.At(1), elem: x.Type.DType.Size(), n: x.Type.Shape.ElementsAt(1)}
@@ -222,24 +223,65 @@ func newTwinOp(o *Operation) (*twinOp, error) {
 		if t.values[x] == nil {
 			t.all = append(t.all, x)
 			t.values[x] = newValue(x.Type)
+			t.wide[x] = t.values[x]
+			if x.Type.DType == graph.BFloat16 {
+				t.wide[x] = newValue(widened(x.Type))
+				t.inside = append(t.inside, t.wide[x])
+			}
 		}
 	}
+	for _, x := range o.In {
+		if from, to := t.values[x], t.wide[x]; from != to {
+			t.runs = append(t.runs, func() error {
+				for i, h := range view[uint16](from) {
+					view[float32](to)[i] = fromHalf(h)
+				}
+				return nil
+			})
+		}
+	}
+	if err := t.work(); err != nil {
+		return nil, err
+	}
+	for _, x := range o.Out {
+		if from, to := t.wide[x], t.values[x]; from != to {
+			t.runs = append(t.runs, func() error {
+				for i, f := range view[float32](from) {
+					view[uint16](to)[i] = toHalf(f)
+				}
+				return nil
+			})
+		}
+	}
+	return t, nil
+}
+
+func widened(t graph.Type) graph.Type {
+	if t.DType == graph.BFloat16 {
+		t.DType = graph.Float32
+	}
+	return t
+}
+
+// work compiles the operation itself.
+func (t *twinOp) work() error {
+	o := t.o
 	if o.Node.Op == regionOp {
-		return t, t.region()
+		return t.region()
 	}
 	var ins, outs []*value
 	var stubs []port
 	for _, x := range o.In {
-		ins, stubs = append(ins, t.values[x]), append(stubs, stub(x, t.values[x]))
+		ins, stubs = append(ins, t.wide[x]), append(stubs, stub(x, t.wide[x]))
 	}
 	for _, x := range o.Out {
-		outs = append(outs, t.values[x])
+		outs = append(outs, t.wide[x])
 	}
-	return t, t.compile(o.Node, stubs, ins, outs)
+	return t.compile(o.Node, stubs, ins, outs)
 }
 
 func stub(x *Operand, v *value) port {
-	n := &graph.Node{Name: "operand", Op: "Placeholder", Outputs: []graph.Type{x.Type}}
+	n := &graph.Node{Name: "operand", Op: "Placeholder", Outputs: []graph.Type{v.typ}}
 	if x.Constant != nil {
 		n.Op, n.Attrs = "Const", graph.Attrs{"value": x.Constant}
 	}
@@ -251,6 +293,12 @@ func (t *twinOp) compile(n *graph.Node, stubs []port, ins, outs []*value) error 
 	if d == nil || d.compile == nil {
 		return fmt.Errorf("no form of %s", n.Op)
 	}
+	wide := *n
+	wide.Outputs = nil
+	for _, t := range n.Outputs {
+		wide.Outputs = append(wide.Outputs, widened(t))
+	}
+	n = &wide
 	x := &op{node: n, feed: -1, def: d, in: stubs, out: outs}
 	for _, o := range t.o.In {
 		if v := t.vars[o]; v != nil && d.writes {
@@ -275,7 +323,7 @@ func (t *twinOp) compile(n *graph.Node, stubs []port, ins, outs []*value) error 
 func (t *twinOp) region() error {
 	known := map[graph.Output]port{}
 	for i, s := range t.o.Sources {
-		known[s] = stub(t.o.In[i], t.values[t.o.In[i]])
+		known[s] = stub(t.o.In[i], t.wide[t.o.In[i]])
 		if !sameType(s.Type(), t.o.In[i].Type) {
 			return fmt.Errorf("source %v is not input %d", s, i)
 		}
@@ -294,7 +342,7 @@ func (t *twinOp) region() error {
 			}
 			ins, stubs = append(ins, p.value()), append(stubs, p)
 		}
-		v := newValue(n.Outputs[0])
+		v := newValue(widened(n.Outputs[0]))
 		t.inside = append(t.inside, v)
 		known[n.Out(0)] = port{&op{node: n, feed: -1, def: registry()[n.Op], out: []*value{v}}, 0}
 		if err := t.compile(n, stubs, ins, []*value{v}); err != nil {
@@ -302,7 +350,7 @@ func (t *twinOp) region() error {
 		}
 	}
 	for r, x := range results {
-		from, to := known[r], t.values[x]
+		from, to := known[r], t.wide[x]
 		if from.op == nil {
 			return fmt.Errorf("result %v is of no part", r)
 		}
@@ -318,7 +366,7 @@ func (t *twinOp) places(to []spot) []spot {
 	return append(to, spot{t.o.Workspace.Buffer, t.o.Workspace.Offset, t.o.Workspace.N})
 }
 
-func (t *twinOp) bind(moved bool) error {
+func (t *twinOp) bind(batch int, moved bool) error {
 	was := t.bound
 	t.bound = t.places(nil)
 	for i, b := range t.bound {
@@ -344,11 +392,9 @@ func (t *twinOp) bind(moved bool) error {
 		}
 		v.mem = memoryOf(x, x.N*v.elem)
 	}
-	if len(t.o.Out) > 0 {
-		for _, v := range t.inside {
-			v.n, v.dims = t.o.Out[0].N, append(v.dims[:0], t.o.Out[0].Dims...)
-			v.mem = make([]byte, v.n*v.elem+8)[: v.n*v.elem : v.n*v.elem]
-		}
+	for _, v := range t.inside {
+		v.resize(batch)
+		v.mem = graph.NewTensor(graph.Uint8, v.n*v.elem).Bytes
 	}
 	for _, f := range t.onBatch {
 		if err := f(); err != nil {
