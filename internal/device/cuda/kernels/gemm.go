@@ -98,7 +98,7 @@ func (g Gemm) Calls() []Call {
 	out, bias, flags := g.Out, g.Bias, g.flags()
 	if parts > 1 {
 		out, bias = g.Scratch, 0
-		flags = flags&^gemmQuadsOut | bit(g.N%4 == 0 && g.Scratch%16 == 0, gemmQuadsOut)
+		flags = flags&^(gemmQuadsOut|gemmRelu|gemmBF16Out) | bit(g.N%4 == 0 && g.Scratch%16 == 0, gemmQuadsOut)
 	}
 	grid := driver.Dim{X: min(g.tiles(side), maxGrid), Z: min(g.Batch*parts, maxGridZ)}
 	first := call(g.kernel(side), grid, driver.Dim{X: blockThreads}, out, g.A, g.B, bias, g.M, g.N, g.K, g.LDA, g.LDB, g.LDOut,
@@ -106,22 +106,22 @@ func (g Gemm) Calls() []Call {
 	if parts == 1 {
 		return []Call{first}
 	}
-	return []Call{first, g.finish(g.Scratch, parts, flags)}
+	return []Call{first, g.finish(g.Scratch, parts)}
 }
 
 // Epilogue adds the bias and clips, in place: of a product that something else has put into Out, without gaps, in the
 // type of its sums.
 func (g Gemm) Epilogue() Call {
-	return g.finish(g.Out, 1, g.flags())
+	return g.finish(g.Out, 1)
 }
 
-func (g Gemm) finish(parts driver.Ptr, n int, flags int32) Call {
+func (g Gemm) finish(parts driver.Ptr, n int) Call {
 	grid, block := over(g.Batch * g.M * g.N)
 	name := "gemm_finish_f32"
 	if g.Type == GemmFloat64 {
 		name = "gemm_finish_f64"
 	}
-	return call(name, grid, block, g.Out, parts, g.Bias, g.M, g.N, g.LDOut, g.StrideO, g.Batch, int32(n), flags)
+	return call(name, grid, block, g.Out, parts, g.Bias, g.M, g.N, g.LDOut, g.StrideO, g.Batch, int32(n), g.flags())
 }
 
 func (g Gemm) kernel(side int) string {
