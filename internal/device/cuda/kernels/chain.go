@@ -60,15 +60,14 @@ func ChainModule(name string, chains ...*Chain) Module {
 	return module(name, text.String(), all...)
 }
 
-// Call is a launch over a batch; pointers are those of Outputs and Inputs. Integer divisions by zero are noted as faults, with
-// the divisor's element as the position.
-func (c *Chain) Call(outputs, inputs []driver.Ptr, batch int, f Fault) (Call, error) {
+// Call is a launch over n elements of the outputs; pointers are those of Outputs and Inputs. Integer divisions by zero are noted
+// as faults, with the place of the result as the position.
+func (c *Chain) Call(outputs, inputs []driver.Ptr, n int, f Fault) (Call, error) {
 	if len(outputs) != len(c.Outputs) || len(inputs) != len(c.Inputs) {
 		return Call{}, fmt.Errorf("launch %s: expected %d outputs and %d inputs, got %d and %d", c.Kernel.Name, len(c.Outputs), len(c.Inputs), len(outputs), len(inputs))
 	}
-	n := c.shape.ElementsAt(batch)
 	if n < 0 || c.narrow && n > math.MaxUint32 {
-		return Call{}, fmt.Errorf("launch %s: shape %v has too many elements for a batch of %d", c.Kernel.Name, c.shape, batch)
+		return Call{}, fmt.Errorf("launch %s: %d elements of shape %v are too many", c.Kernel.Name, n, c.shape)
 	}
 	var args []any
 	for _, p := range append(slices.Clone(outputs), inputs...) {

@@ -2,6 +2,8 @@ package kernels
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -52,6 +54,13 @@ var divisions = map[string]string{"FloorDiv": "floor_div_int(%1, %2, fault, op, 
 func Elementwise(op string) bool {
 	_, ok := elementOps[op]
 	return ok || op == "Cast" || op == "AddN"
+}
+
+// ElementwiseOps are the ops that NewChain can write, in alphabetical order.
+func ElementwiseOps() []string {
+	all := append(slices.Collect(maps.Keys(elementOps)), "AddN", "Cast")
+	slices.Sort(all)
+	return all
 }
 
 // elementTypes are how elements lie in memory, how they are computed with, and their letter in elementOp.types. Bfloat16

@@ -6,16 +6,13 @@ import (
 	"github.com/goestimator/goestimator/internal/engine"
 )
 
-// FaultBytes is the size of a fault record in memory of the GPU.
-const FaultBytes = 32
-
 // FaultRecord is what a kernel found wrong first: an index out of range, say. See kernels/src/prelude.cu.
 type FaultRecord struct {
 	Operation             int64 // 1 + the operation's index, 0 for no fault
 	Index, Position, Size int64
 }
 
-// ReadFault decodes a record of FaultBytes.
+// ReadFault decodes a record of kernels.FaultBytes.
 func ReadFault(b []byte) (f FaultRecord) {
 	for i, to := range []*int64{&f.Operation, &f.Index, &f.Position, &f.Size} {
 		*to = int64(binary.LittleEndian.Uint64(b[8*i:]))
@@ -50,6 +47,3 @@ func (s *step) Fault(f FaultRecord) error {
 	}
 	return s.fault(f)
 }
-
-// operation is what kernels note as theirs.
-func (s *step) operation() int { return s.o.Index + 1 }

@@ -16,8 +16,13 @@ type Target struct {
 	Kernels   *kernels.Library // of kernels.Modules() and what Lower generated
 	Products  Products
 	Convs     Convolutions
-	Fault     driver.Ptr // the program's fault record, FaultBytes long
+	Fault     driver.Ptr // the program's fault record, kernels.FaultBytes long
 	Precision Precision
+}
+
+// fault is where the kernels of an operation note what is wrong.
+func (t *Target) fault(o *engine.Operation) kernels.Fault {
+	return kernels.Fault{Record: t.Fault, Operation: o.Index}
 }
 
 // Precision says how float32 products are computed.
@@ -54,7 +59,7 @@ type Launch interface {
 
 // families are the tables of ops, one per file.
 func families() []map[string]lowering {
-	return []map[string]lowering{matmulOps, convOps, depthwiseOps, poolOps}
+	return []map[string]lowering{elementwiseOps, reduceOps, softmaxOps, normOps, updateOps, generateOps, matmulOps, convOps, depthwiseOps, poolOps}
 }
 
 // registry is all families in one.
