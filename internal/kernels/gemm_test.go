@@ -100,23 +100,28 @@ func TestTileArgsLayout(t *testing.T) {
 // TestGemmVectors goes through the products with one row or one column.
 func TestGemmVectors(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
-		rapid.Check(t, func(t *rapid.T) {
-			m, n, k := rapid.IntRange(1, 3).Draw(t, "m"), rapid.IntRange(1, 400).Draw(t, "n"), rapid.IntRange(1, 700).Draw(t, "k")
-			if rapid.Bool().Draw(t, "column") {
-				m, n = n, 1
-			}
-			g := gemmCase[float64](rapid.Uint64().Draw(t, "seed"), m, n, k, rapid.Bool().Draw(t, "transA"),
-				rapid.Bool().Draw(t, "transB"), rapid.IntRange(0, 1).Draw(t, "pad"))
-			g.Alpha = rapid.SampledFrom([]float64{1, -2.5}).Draw(t, "alpha")
-			g.Beta = rapid.SampledFrom([]float64{0, 1, 0.5}).Draw(t, "beta")
-			if rapid.Bool().Draw(t, "bias") {
-				g.Bias = vector[float64](newRand(1), n)
-			}
-			g.Relu = rapid.Bool().Draw(t, "relu")
-			want := naiveGemm(g)
-			Gemm(g)
-			requireClose(t, "C", g.C, want, tolerance[float64](k), math.Sqrt(float64(k)))
-		})
+		t.Run("float32", testGemmVectors[float32])
+		t.Run("float64", testGemmVectors[float64])
+	})
+}
+
+func testGemmVectors[T Float](t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m, n, k := rapid.IntRange(1, 3).Draw(t, "m"), rapid.IntRange(1, 400).Draw(t, "n"), rapid.IntRange(1, 700).Draw(t, "k")
+		if rapid.Bool().Draw(t, "column") {
+			m, n = n, 1
+		}
+		g := gemmCase[T](rapid.Uint64().Draw(t, "seed"), m, n, k, rapid.Bool().Draw(t, "transA"),
+			rapid.Bool().Draw(t, "transB"), rapid.IntRange(0, 1).Draw(t, "pad"))
+		g.Alpha = rapid.SampledFrom([]T{1, -2.5}).Draw(t, "alpha")
+		g.Beta = rapid.SampledFrom([]T{0, 1, 0.5}).Draw(t, "beta")
+		if rapid.Bool().Draw(t, "bias") {
+			g.Bias = vector[T](newRand(1), n)
+		}
+		g.Relu = rapid.Bool().Draw(t, "relu")
+		want := naiveGemm(g)
+		Gemm(g)
+		requireClose(t, "C", g.C, want, tolerance[T](k), math.Sqrt(float64(k)))
 	})
 }
 
@@ -179,7 +184,7 @@ func TestGemmDeterministic(t *testing.T) {
 	for _, s := range []struct {
 		m, n, k        int
 		transA, transB bool
-	}{{300, 200, 700, false, true}, {100, 100, 100, false, false}, {100, 99, 98, true, false}} { // the last two: by a plan or at once
+	}{{300, 200, 700, false, true}, {100, 100, 100, false, false}, {100, 99, 98, true, false}, {510, 1, 784, false, false}} { // the second and third: by a plan or at once
 		testGemmDeterministic(t, gemmCase[float32](3, s.m, s.n, s.k, s.transA, s.transB, 1))
 	}
 }

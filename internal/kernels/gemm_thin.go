@@ -11,7 +11,7 @@ func (j *gemmJob[T]) thin(parallel bool) bool {
 	}
 	j.phase = dotPhase
 	if parallel {
-		Parallel(j.N, rowGrain(j.K, reduceBlock), j)
+		Parallel(j.N, ceilDiv(rowGrain(j.K, reduceBlock), dotGroup)*dotGroup, j)
 	} else {
 		j.Run(0, j.N)
 	}
@@ -42,10 +42,22 @@ func (g *GemmArgs[T]) betaAfterPrescale() T {
 	return 1
 }
 
+// dotGroup is the rows of B that are multiplied together. Ranges of rows start at a multiple of it, because the order of the
+// additions within a product is another for the last few.
+const dotGroup = 4
+
 // dots does elements [lo, hi) of a row of C, each a dot product of A with a row of B.
 func (j *gemmJob[T]) dots(lo, hi int) {
+	a := j.A[:j.K]
+	for lo+dotGroup <= hi {
+		done := simdDotRows(j.C[lo:hi], j.B[lo*j.LDB:], j.LDB, a, j.Alpha, j.Beta != 0)
+		if done == 0 {
+			break
+		}
+		lo += done
+	}
 	for n := lo; n < hi; n++ {
-		v := j.Alpha * dotRange(j.A[:j.K], j.B[n*j.LDB:][:j.K])
+		v := j.Alpha * dotRange(a, j.B[n*j.LDB:][:j.K])
 		if j.Beta != 0 {
 			v += j.C[n]
 		}

@@ -92,6 +92,26 @@ func simdDot[T Float](a, b []T) (T, bool) {
 	return fromBits[T](s.dot(len(a), at(a), at(b))), true
 }
 
+// simdDotRows sets dst, or where keep adds to it, alpha times the products of rows of a, which lie lda elements apart, with
+// x, and returns how many rows it has done: some multiple of dotGroup, not necessarily all of them.
+//
+//go:noinline
+func simdDotRows[T Float](dst, a []T, lda int, x []T, alpha T, keep bool) int {
+	s := simdFor[T]()
+	groups := min(len(dst), copyCall/max(len(x), 1)) / dotGroup
+	if s == nil || groups == 0 {
+		return 0
+	}
+	rows := groups * dotGroup
+	_ = a[(rows-1)*lda+len(x)-1]
+	var kept uint64
+	if keep {
+		kept = 1
+	}
+	s.dotRows(len(x), groups, lda*int(unsafe.Sizeof(alpha)), at(dst), at(a), at(x), floatBits(alpha), kept)
+	return rows
+}
+
 //go:noinline
 func simdMax[T Float](x []T) (T, bool) {
 	s := simdFor[T]()

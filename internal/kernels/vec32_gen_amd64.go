@@ -144,6 +144,11 @@ func dotF32AVX2(n int, a *byte, b *byte) uint64
 //go:noescape
 func maxOfF32AVX2(n int, a *byte) uint64
 
+// dotRowsF32AVX2 sets dst, or where keep is 1 adds to it, alpha times the products of 4*groups rows with x; groups > 0.
+//
+//go:noescape
+func dotRowsF32AVX2(n int, groups int, stride int, dst *byte, a *byte, x *byte, alpha uint64, keep uint64)
+
 // colSumF32AVX2 adds rows to acc; rows > 0.
 //
 //go:noescape
@@ -468,6 +473,11 @@ func dotF32AVX512(n int, a *byte, b *byte) uint64
 //
 //go:noescape
 func maxOfF32AVX512(n int, a *byte) uint64
+
+// dotRowsF32AVX512 sets dst, or where keep is 1 adds to it, alpha times the products of 4*groups rows with x; groups > 0.
+//
+//go:noescape
+func dotRowsF32AVX512(n int, groups int, stride int, dst *byte, a *byte, x *byte, alpha uint64, keep uint64)
 
 // colSumF32AVX512 adds rows to acc; rows > 0.
 //

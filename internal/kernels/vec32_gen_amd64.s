@@ -1902,6 +1902,167 @@ DATA constF32_ff800000<>+56(SB)/4, $0xff800000
 DATA constF32_ff800000<>+60(SB)/4, $0xff800000
 GLOBL constF32_ff800000<>(SB), RODATA|NOPTR, $64
 
+// func dotRowsF32AVX2(n int, groups int, stride int, dst *byte, a *byte, x *byte, alpha uint64, keep uint64)
+// Requires: AVX, AVX2, CMOV, FMA3, MMX+
+TEXT ·dotRowsF32AVX2(SB), NOSPLIT, $0-64
+	MOVQ         n+0(FP), AX
+	MOVQ         groups+8(FP), CX
+	MOVQ         stride+16(FP), DX
+	MOVQ         dst+24(FP), BX
+	MOVQ         a+32(FP), SI
+	MOVQ         x+40(FP), DI
+	MOVQ         alpha+48(FP), R8
+	VMOVQ        R8, X0
+	VBROADCASTSS X0, Y0
+	MOVQ         DX, R8
+	SHLQ         $0x02, R8
+	MOVQ         R8, R9
+	MOVQ         $0x00000400, R10
+	CMPQ         R9, $0x00004000
+	CMOVQGT      R10, R9
+
+group29:
+	MOVQ   SI, R10
+	LEAQ   (SI)(R9*1), R11
+	MOVQ   DI, R12
+	MOVQ   AX, R13
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	LEAQ   (DX)(DX*2), R14
+	LEAQ   (DX)(DX*2), R15
+
+many30:
+	CMPQ        R13, $0x00000010
+	JLT         one30
+	VMOVUPS     (R12), Y9
+	PREFETCHT0  (R11)
+	VMOVUPS     (R10), Y10
+	VFMADD231PS Y9, Y10, Y1
+	PREFETCHT0  (R11)(DX*1)
+	VMOVUPS     (R10)(DX*1), Y10
+	VFMADD231PS Y9, Y10, Y2
+	PREFETCHT0  (R11)(DX*2)
+	VMOVUPS     (R10)(DX*2), Y10
+	VFMADD231PS Y9, Y10, Y3
+	PREFETCHT0  (R11)(R15*1)
+	VMOVUPS     (R10)(R14*1), Y10
+	VFMADD231PS Y9, Y10, Y4
+	VMOVUPS     32(R12), Y9
+	VMOVUPS     32(R10), Y10
+	VFMADD231PS Y9, Y10, Y5
+	VMOVUPS     32(R10)(DX*1), Y10
+	VFMADD231PS Y9, Y10, Y6
+	VMOVUPS     32(R10)(DX*2), Y10
+	VFMADD231PS Y9, Y10, Y7
+	VMOVUPS     32(R10)(R14*1), Y10
+	VFMADD231PS Y9, Y10, Y8
+	ADDQ        $0x00000040, R10
+	ADDQ        $0x00000040, R11
+	ADDQ        $0x00000040, R12
+	SUBQ        $0x00000010, R13
+	JMP         many30
+
+one30:
+	CMPQ        R13, $0x00000008
+	JLT         rest30
+	VMOVUPS     (R12), Y9
+	PREFETCHT0  (R11)
+	VMOVUPS     (R10), Y10
+	VFMADD231PS Y9, Y10, Y1
+	PREFETCHT0  (R11)(DX*1)
+	VMOVUPS     (R10)(DX*1), Y10
+	VFMADD231PS Y9, Y10, Y2
+	PREFETCHT0  (R11)(DX*2)
+	VMOVUPS     (R10)(DX*2), Y10
+	VFMADD231PS Y9, Y10, Y3
+	PREFETCHT0  (R11)(R15*1)
+	VMOVUPS     (R10)(R14*1), Y10
+	VFMADD231PS Y9, Y10, Y4
+	ADDQ        $0x00000020, R10
+	ADDQ        $0x00000020, R11
+	ADDQ        $0x00000020, R12
+	SUBQ        $0x00000008, R13
+	JMP         one30
+
+rest30:
+	TESTQ        R13, R13
+	JZ           done30
+	VMOVQ        R13, X9
+	VPBROADCASTD X9, Y9
+	VPCMPGTD     iotaF32<>+0(SB), Y9, Y9
+	VMASKMOVPS   (R12), Y9, Y10
+	PREFETCHT0   (R11)
+	VMASKMOVPS   (R10), Y9, Y11
+	VFMADD231PS  Y10, Y11, Y1
+	PREFETCHT0   (R11)(DX*1)
+	VMASKMOVPS   (R10)(DX*1), Y9, Y11
+	VFMADD231PS  Y10, Y11, Y2
+	PREFETCHT0   (R11)(DX*2)
+	VMASKMOVPS   (R10)(DX*2), Y9, Y11
+	VFMADD231PS  Y10, Y11, Y3
+	PREFETCHT0   (R11)(R15*1)
+	VMASKMOVPS   (R10)(R14*1), Y9, Y9
+	VFMADD231PS  Y10, Y9, Y4
+
+done30:
+	VADDPS       Y5, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X5
+	VADDPS       X1, X5, X5
+	VPERMILPD    $0x01, X5, X1
+	VADDPS       X1, X5, X5
+	VPERMILPS    $0x01, X5, X1
+	VADDPS       X1, X5, X5
+	VMULSS       X0, X5, X5
+	VADDPS       Y6, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X1
+	VADDPS       X2, X1, X1
+	VPERMILPD    $0x01, X1, X2
+	VADDPS       X2, X1, X1
+	VPERMILPS    $0x01, X1, X2
+	VADDPS       X2, X1, X1
+	VMULSS       X0, X1, X1
+	VADDPS       Y7, Y3, Y3
+	VEXTRACTF128 $0x01, Y3, X2
+	VADDPS       X3, X2, X2
+	VPERMILPD    $0x01, X2, X3
+	VADDPS       X3, X2, X2
+	VPERMILPS    $0x01, X2, X3
+	VADDPS       X3, X2, X2
+	VMULSS       X0, X2, X2
+	VADDPS       Y8, Y4, Y4
+	VEXTRACTF128 $0x01, Y4, X3
+	VADDPS       X4, X3, X3
+	VPERMILPD    $0x01, X3, X4
+	VADDPS       X4, X3, X3
+	VPERMILPS    $0x01, X3, X4
+	VADDPS       X4, X3, X3
+	VMULSS       X0, X3, X3
+	MOVQ         keep+56(FP), R10
+	TESTQ        R10, R10
+	JZ           fresh31
+	VADDSS       (BX), X5, X5
+	VADDSS       4(BX), X1, X1
+	VADDSS       8(BX), X2, X2
+	VADDSS       12(BX), X3, X3
+
+fresh31:
+	VMOVSS X5, (BX)
+	VMOVSS X1, 4(BX)
+	VMOVSS X2, 8(BX)
+	VMOVSS X3, 12(BX)
+	ADDQ   $0x00000010, BX
+	ADDQ   R8, SI
+	DECQ   CX
+	JNZ    group29
+	VZEROUPPER
+	RET
+
 // func colSumF32AVX2(rows int, cols int, acc *byte, x *byte)
 // Requires: AVX, AVX2
 TEXT ·colSumF32AVX2(SB), NOSPLIT, $0-32
@@ -1912,9 +2073,9 @@ TEXT ·colSumF32AVX2(SB), NOSPLIT, $0-32
 	MOVQ CX, SI
 	SHLQ $0x02, SI
 
-wide29:
+wide32:
 	CMPQ    CX, $0x00000020
-	JLT     narrow29
+	JLT     narrow32
 	VMOVUPS (DX), Y0
 	VMOVUPS 32(DX), Y1
 	VMOVUPS 64(DX), Y2
@@ -1922,7 +2083,7 @@ wide29:
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row30:
+row33:
 	VMOVUPS (R8), Y4
 	VADDPS  Y4, Y0, Y0
 	VMOVUPS 32(R8), Y4
@@ -1933,7 +2094,7 @@ row30:
 	VADDPS  Y4, Y3, Y3
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row30
+	JNZ     row33
 	VMOVUPS Y0, (DX)
 	VMOVUPS Y1, 32(DX)
 	VMOVUPS Y2, 64(DX)
@@ -1941,45 +2102,45 @@ row30:
 	ADDQ    $0x00000080, DX
 	ADDQ    $0x00000080, BX
 	SUBQ    $0x00000020, CX
-	JMP     wide29
+	JMP     wide32
 
-narrow29:
+narrow32:
 	CMPQ    CX, $0x00000008
-	JLT     edge29
+	JLT     edge32
 	VMOVUPS (DX), Y0
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row31:
+row34:
 	VMOVUPS (R8), Y1
 	VADDPS  Y1, Y0, Y0
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row31
+	JNZ     row34
 	VMOVUPS Y0, (DX)
 	ADDQ    $0x00000020, DX
 	ADDQ    $0x00000020, BX
 	SUBQ    $0x00000008, CX
-	JMP     narrow29
+	JMP     narrow32
 
-edge29:
+edge32:
 	TESTQ        CX, CX
-	JZ           end29
+	JZ           end32
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
 	VMASKMOVPS   (DX), Y0, Y1
 	MOVQ         BX, CX
 
-row32:
+row35:
 	VMASKMOVPS (CX), Y0, Y2
 	VADDPS     Y2, Y1, Y1
 	ADDQ       SI, CX
 	DECQ       AX
-	JNZ        row32
+	JNZ        row35
 	VMASKMOVPS Y1, Y0, (DX)
 
-end29:
+end32:
 	VZEROUPPER
 	RET
 
@@ -1994,9 +2155,9 @@ TEXT ·colCenteredF32AVX2(SB), NOSPLIT, $0-40
 	MOVQ CX, DI
 	SHLQ $0x02, DI
 
-wide33:
+wide36:
 	CMPQ    CX, $0x00000020
-	JLT     narrow33
+	JLT     narrow36
 	VMOVUPS (DX), Y0
 	VMOVUPS 32(DX), Y1
 	VMOVUPS 64(DX), Y2
@@ -2008,7 +2169,7 @@ wide33:
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row34:
+row37:
 	VMOVUPS     (R9), Y8
 	VSUBPS      Y4, Y8, Y8
 	VFMADD231PS Y8, Y8, Y0
@@ -2023,7 +2184,7 @@ row34:
 	VFMADD231PS Y8, Y8, Y3
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row34
+	JNZ         row37
 	VMOVUPS     Y0, (DX)
 	VMOVUPS     Y1, 32(DX)
 	VMOVUPS     Y2, 64(DX)
@@ -2032,33 +2193,33 @@ row34:
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	SUBQ        $0x00000020, CX
-	JMP         wide33
+	JMP         wide36
 
-narrow33:
+narrow36:
 	CMPQ    CX, $0x00000008
-	JLT     edge33
+	JLT     edge36
 	VMOVUPS (DX), Y0
 	VMOVUPS (SI), Y1
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row35:
+row38:
 	VMOVUPS     (R9), Y2
 	VSUBPS      Y1, Y2, Y2
 	VFMADD231PS Y2, Y2, Y0
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row35
+	JNZ         row38
 	VMOVUPS     Y0, (DX)
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x00000008, CX
-	JMP         narrow33
+	JMP         narrow36
 
-edge33:
+edge36:
 	TESTQ        CX, CX
-	JZ           end33
+	JZ           end36
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2066,16 +2227,16 @@ edge33:
 	VMASKMOVPS   (SI), Y0, Y2
 	MOVQ         BX, CX
 
-row36:
+row39:
 	VMASKMOVPS  (CX), Y0, Y3
 	VSUBPS      Y2, Y3, Y3
 	VFMADD231PS Y3, Y3, Y1
 	ADDQ        DI, CX
 	DECQ        AX
-	JNZ         row36
+	JNZ         row39
 	VMASKMOVPS  Y1, Y0, (DX)
 
-end33:
+end36:
 	VZEROUPPER
 	RET
 
@@ -2091,9 +2252,9 @@ TEXT ·colDotF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ CX, R8
 	SHLQ $0x02, R8
 
-wide37:
+wide40:
 	CMPQ    CX, $0x00000020
-	JLT     narrow37
+	JLT     narrow40
 	VMOVUPS (DX), Y0
 	VMOVUPS 32(DX), Y1
 	VMOVUPS 64(DX), Y2
@@ -2106,7 +2267,7 @@ wide37:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row38:
+row41:
 	VMOVUPS     (R10), Y8
 	VMOVUPS     (R11), Y9
 	VSUBPS      Y4, Y9, Y9
@@ -2126,7 +2287,7 @@ row38:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row38
+	JNZ         row41
 	VMOVUPS     Y0, (DX)
 	VMOVUPS     Y1, 32(DX)
 	VMOVUPS     Y2, 64(DX)
@@ -2136,18 +2297,18 @@ row38:
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	SUBQ        $0x00000020, CX
-	JMP         wide37
+	JMP         wide40
 
-narrow37:
+narrow40:
 	CMPQ    CX, $0x00000008
-	JLT     edge37
+	JLT     edge40
 	VMOVUPS (DX), Y0
 	VMOVUPS (DI), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row39:
+row42:
 	VMOVUPS     (R10), Y2
 	VMOVUPS     (R11), Y3
 	VSUBPS      Y1, Y3, Y3
@@ -2155,18 +2316,18 @@ row39:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row39
+	JNZ         row42
 	VMOVUPS     Y0, (DX)
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	SUBQ        $0x00000008, CX
-	JMP         narrow37
+	JMP         narrow40
 
-edge37:
+edge40:
 	TESTQ        CX, CX
-	JZ           end37
+	JZ           end40
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2175,7 +2336,7 @@ edge37:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row40:
+row43:
 	VMASKMOVPS  (CX), Y0, Y3
 	VMASKMOVPS  (BX), Y0, Y4
 	VSUBPS      Y2, Y4, Y4
@@ -2183,10 +2344,10 @@ row40:
 	ADDQ        R8, CX
 	ADDQ        R8, BX
 	DECQ        AX
-	JNZ         row40
+	JNZ         row43
 	VMASKMOVPS  Y1, Y0, (DX)
 
-end37:
+end40:
 	VZEROUPPER
 	RET
 
@@ -2200,9 +2361,9 @@ TEXT ·biasRowsF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide41:
+wide44:
 	CMPQ    CX, $0x00000020
-	JLT     narrow41
+	JLT     narrow44
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVUPS 64(DI), Y2
@@ -2211,7 +2372,7 @@ wide41:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row42:
+row45:
 	VMOVUPS (R10), Y4
 	VADDPS  Y0, Y4, Y4
 	VMOVUPS Y4, (R9)
@@ -2227,38 +2388,38 @@ row42:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row42
+	JNZ     row45
 	ADDQ    $0x00000080, BX
 	ADDQ    $0x00000080, SI
 	ADDQ    $0x00000080, DI
 	SUBQ    $0x00000020, CX
-	JMP     wide41
+	JMP     wide44
 
-narrow41:
+narrow44:
 	CMPQ    CX, $0x00000008
-	JLT     edge41
+	JLT     edge44
 	VMOVUPS (DI), Y0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row43:
+row46:
 	VMOVUPS (R10), Y1
 	VADDPS  Y0, Y1, Y1
 	VMOVUPS Y1, (R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row43
+	JNZ     row46
 	ADDQ    $0x00000020, BX
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	SUBQ    $0x00000008, CX
-	JMP     narrow41
+	JMP     narrow44
 
-edge41:
+edge44:
 	TESTQ        CX, CX
-	JZ           end41
+	JZ           end44
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2266,16 +2427,16 @@ edge41:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row44:
+row47:
 	VMASKMOVPS (BX), Y0, Y2
 	VADDPS     Y1, Y2, Y2
 	VMASKMOVPS Y2, Y0, (CX)
 	ADDQ       DX, CX
 	ADDQ       DX, BX
 	DECQ       AX
-	JNZ        row44
+	JNZ        row47
 
-end41:
+end44:
 	VZEROUPPER
 	RET
 
@@ -2289,9 +2450,9 @@ TEXT ·biasReluRowsF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide45:
+wide48:
 	CMPQ    CX, $0x00000020
-	JLT     narrow45
+	JLT     narrow48
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVUPS 64(DI), Y2
@@ -2300,7 +2461,7 @@ wide45:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row46:
+row49:
 	VMOVUPS (R10), Y4
 	VADDPS  Y0, Y4, Y4
 	VXORPS  Y5, Y5, Y5
@@ -2324,22 +2485,22 @@ row46:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row46
+	JNZ     row49
 	ADDQ    $0x00000080, BX
 	ADDQ    $0x00000080, SI
 	ADDQ    $0x00000080, DI
 	SUBQ    $0x00000020, CX
-	JMP     wide45
+	JMP     wide48
 
-narrow45:
+narrow48:
 	CMPQ    CX, $0x00000008
-	JLT     edge45
+	JLT     edge48
 	VMOVUPS (DI), Y0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row47:
+row50:
 	VMOVUPS (R10), Y1
 	VADDPS  Y0, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -2348,16 +2509,16 @@ row47:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row47
+	JNZ     row50
 	ADDQ    $0x00000020, BX
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	SUBQ    $0x00000008, CX
-	JMP     narrow45
+	JMP     narrow48
 
-edge45:
+edge48:
 	TESTQ        CX, CX
-	JZ           end45
+	JZ           end48
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2365,7 +2526,7 @@ edge45:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row48:
+row51:
 	VMASKMOVPS (BX), Y0, Y2
 	VADDPS     Y1, Y2, Y2
 	VXORPS     Y3, Y3, Y3
@@ -2374,9 +2535,9 @@ row48:
 	ADDQ       DX, CX
 	ADDQ       DX, BX
 	DECQ       AX
-	JNZ        row48
+	JNZ        row51
 
-end45:
+end48:
 	VZEROUPPER
 	RET
 
@@ -2391,9 +2552,9 @@ TEXT ·scaleRowsF32AVX2(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide49:
+wide52:
 	CMPQ    CX, $0x00000020
-	JLT     narrow49
+	JLT     narrow52
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVUPS 64(DI), Y2
@@ -2406,7 +2567,7 @@ wide49:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row50:
+row53:
 	VMOVUPS     (R11), Y8
 	VFMADD213PS Y0, Y4, Y8
 	VMOVUPS     Y8, (R10)
@@ -2422,41 +2583,41 @@ row50:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row50
+	JNZ         row53
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide49
+	JMP         wide52
 
-narrow49:
+narrow52:
 	CMPQ    CX, $0x00000008
-	JLT     edge49
+	JLT     edge52
 	VMOVUPS (DI), Y0
 	VMOVUPS (R8), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row51:
+row54:
 	VMOVUPS     (R11), Y2
 	VFMADD213PS Y0, Y1, Y2
 	VMOVUPS     Y2, (R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row51
+	JNZ         row54
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow49
+	JMP         narrow52
 
-edge49:
+edge52:
 	TESTQ        CX, CX
-	JZ           end49
+	JZ           end52
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2465,16 +2626,16 @@ edge49:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row52:
+row55:
 	VMASKMOVPS  (BX), Y0, Y3
 	VFMADD213PS Y1, Y2, Y3
 	VMASKMOVPS  Y3, Y0, (CX)
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row52
+	JNZ         row55
 
-end49:
+end52:
 	VZEROUPPER
 	RET
 
@@ -2489,9 +2650,9 @@ TEXT ·scaleReluRowsF32AVX2(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide53:
+wide56:
 	CMPQ    CX, $0x00000020
-	JLT     narrow53
+	JLT     narrow56
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVUPS 64(DI), Y2
@@ -2504,7 +2665,7 @@ wide53:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row54:
+row57:
 	VMOVUPS     (R11), Y8
 	VFMADD213PS Y0, Y4, Y8
 	VXORPS      Y9, Y9, Y9
@@ -2528,24 +2689,24 @@ row54:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row54
+	JNZ         row57
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide53
+	JMP         wide56
 
-narrow53:
+narrow56:
 	CMPQ    CX, $0x00000008
-	JLT     edge53
+	JLT     edge56
 	VMOVUPS (DI), Y0
 	VMOVUPS (R8), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row55:
+row58:
 	VMOVUPS     (R11), Y2
 	VFMADD213PS Y0, Y1, Y2
 	VXORPS      Y3, Y3, Y3
@@ -2554,17 +2715,17 @@ row55:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row55
+	JNZ         row58
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow53
+	JMP         narrow56
 
-edge53:
+edge56:
 	TESTQ        CX, CX
-	JZ           end53
+	JZ           end56
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2573,7 +2734,7 @@ edge53:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row56:
+row59:
 	VMASKMOVPS  (BX), Y0, Y3
 	VFMADD213PS Y1, Y2, Y3
 	VXORPS      Y4, Y4, Y4
@@ -2582,9 +2743,9 @@ row56:
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row56
+	JNZ         row59
 
-end53:
+end56:
 	VZEROUPPER
 	RET
 
@@ -2602,9 +2763,9 @@ TEXT ·normGradRowsF32AVX2(SB), NOSPLIT, $0-64
 	MOVQ CX, R10
 	SHLQ $0x02, R10
 
-wide57:
+wide60:
 	CMPQ    CX, $0x00000020
-	JLT     narrow57
+	JLT     narrow60
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y1
 	VMOVUPS 64(DI), Y2
@@ -2622,7 +2783,7 @@ wide57:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row58:
+row61:
 	VMOVUPS     (R13), Y12
 	VMOVUPS     (R14), Y13
 	VFMADD213PS Y8, Y4, Y13
@@ -2647,7 +2808,7 @@ row58:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row58
+	JNZ         row61
 	ADDQ        $0x00000080, DX
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
@@ -2655,11 +2816,11 @@ row58:
 	ADDQ        $0x00000080, R8
 	ADDQ        $0x00000080, R9
 	SUBQ        $0x00000020, CX
-	JMP         wide57
+	JMP         wide60
 
-narrow57:
+narrow60:
 	CMPQ    CX, $0x00000008
-	JLT     edge57
+	JLT     edge60
 	VMOVUPS (DI), Y0
 	VMOVUPS (R8), Y1
 	VMOVUPS (R9), Y2
@@ -2668,7 +2829,7 @@ narrow57:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row59:
+row62:
 	VMOVUPS     (R13), Y3
 	VMOVUPS     (R14), Y4
 	VFMADD213PS Y2, Y1, Y4
@@ -2678,7 +2839,7 @@ row59:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row59
+	JNZ         row62
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
@@ -2686,11 +2847,11 @@ row59:
 	ADDQ        $0x00000020, R8
 	ADDQ        $0x00000020, R9
 	SUBQ        $0x00000008, CX
-	JMP         narrow57
+	JMP         narrow60
 
-edge57:
+edge60:
 	TESTQ        CX, CX
-	JZ           end57
+	JZ           end60
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -2701,7 +2862,7 @@ edge57:
 	MOVQ         BX, DX
 	MOVQ         SI, BX
 
-row60:
+row63:
 	VMASKMOVPS  (DX), Y0, Y4
 	VMASKMOVPS  (BX), Y0, Y5
 	VFMADD213PS Y3, Y2, Y5
@@ -2711,9 +2872,9 @@ row60:
 	ADDQ        R10, DX
 	ADDQ        R10, BX
 	DECQ        AX
-	JNZ         row60
+	JNZ         row63
 
-end57:
+end60:
 	VZEROUPPER
 	RET
 
@@ -2728,9 +2889,9 @@ TEXT ·momentumF32AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Y0
 	VBROADCASTSS 4(SI), Y1
 
-many61:
+many64:
 	CMPQ         AX, $0x00000010
-	JLT          one61
+	JLT          one64
 	VMOVUPS      (CX), Y2
 	VMOVUPS      (DX), Y3
 	VMOVUPS      (BX), Y4
@@ -2749,11 +2910,11 @@ many61:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, AX
-	JMP          many61
+	JMP          many64
 
-one61:
+one64:
 	CMPQ         AX, $0x00000008
-	JLT          rest61
+	JLT          rest64
 	VMOVUPS      (CX), Y2
 	VMOVUPS      (DX), Y3
 	VMOVUPS      (BX), Y4
@@ -2765,11 +2926,11 @@ one61:
 	ADDQ         $0x00000020, DX
 	ADDQ         $0x00000020, BX
 	SUBQ         $0x00000008, AX
-	JMP          one61
+	JMP          one64
 
-rest61:
+rest64:
 	TESTQ        AX, AX
-	JZ           done61
+	JZ           done64
 	VMOVQ        AX, X2
 	VPBROADCASTD X2, Y2
 	VPCMPGTD     iotaF32<>+0(SB), Y2, Y2
@@ -2781,7 +2942,7 @@ rest61:
 	VFNMADD231PS Y0, Y4, Y3
 	VMASKMOVPS   Y3, Y2, (CX)
 
-done61:
+done64:
 	VZEROUPPER
 	RET
 
@@ -2796,9 +2957,9 @@ TEXT ·kerasMomentumF32AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Y0
 	VBROADCASTSS 4(SI), Y1
 
-many62:
+many65:
 	CMPQ    AX, $0x00000010
-	JLT     one62
+	JLT     one65
 	VMOVUPS (CX), Y2
 	VMOVUPS (DX), Y3
 	VMOVUPS (BX), Y4
@@ -2821,11 +2982,11 @@ many62:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, AX
-	JMP     many62
+	JMP     many65
 
-one62:
+one65:
 	CMPQ    AX, $0x00000008
-	JLT     rest62
+	JLT     rest65
 	VMOVUPS (CX), Y2
 	VMOVUPS (DX), Y3
 	VMOVUPS (BX), Y4
@@ -2839,11 +3000,11 @@ one62:
 	ADDQ    $0x00000020, DX
 	ADDQ    $0x00000020, BX
 	SUBQ    $0x00000008, AX
-	JMP     one62
+	JMP     one65
 
-rest62:
+rest65:
 	TESTQ        AX, AX
-	JZ           done62
+	JZ           done65
 	VMOVQ        AX, X2
 	VPBROADCASTD X2, Y2
 	VPCMPGTD     iotaF32<>+0(SB), Y2, Y2
@@ -2857,7 +3018,7 @@ rest62:
 	VADDPS       Y4, Y3, Y3
 	VMASKMOVPS   Y3, Y2, (CX)
 
-done62:
+done65:
 	VZEROUPPER
 	RET
 
@@ -2872,9 +3033,9 @@ TEXT ·nesterovF32AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Y0
 	VBROADCASTSS 4(SI), Y1
 
-many63:
+many66:
 	CMPQ         AX, $0x00000010
-	JLT          one63
+	JLT          one66
 	VMOVUPS      (CX), Y2
 	VMOVUPS      (DX), Y3
 	VMOVUPS      (BX), Y4
@@ -2895,11 +3056,11 @@ many63:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, AX
-	JMP          many63
+	JMP          many66
 
-one63:
+one66:
 	CMPQ         AX, $0x00000008
-	JLT          rest63
+	JLT          rest66
 	VMOVUPS      (CX), Y2
 	VMOVUPS      (DX), Y3
 	VMOVUPS      (BX), Y4
@@ -2912,11 +3073,11 @@ one63:
 	ADDQ         $0x00000020, DX
 	ADDQ         $0x00000020, BX
 	SUBQ         $0x00000008, AX
-	JMP          one63
+	JMP          one66
 
-rest63:
+rest66:
 	TESTQ        AX, AX
-	JZ           done63
+	JZ           done66
 	VMOVQ        AX, X2
 	VPBROADCASTD X2, Y2
 	VPCMPGTD     iotaF32<>+0(SB), Y2, Y2
@@ -2929,7 +3090,7 @@ rest63:
 	VFNMADD231PS Y0, Y5, Y3
 	VMASKMOVPS   Y3, Y2, (CX)
 
-done63:
+done66:
 	VZEROUPPER
 	RET
 
@@ -2944,9 +3105,9 @@ TEXT ·kerasNesterovF32AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Y0
 	VBROADCASTSS 4(SI), Y1
 
-many64:
+many67:
 	CMPQ    AX, $0x00000010
-	JLT     one64
+	JLT     one67
 	VMOVUPS (CX), Y2
 	VMOVUPS (DX), Y3
 	VMOVUPS (BX), Y4
@@ -2973,11 +3134,11 @@ many64:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, AX
-	JMP     many64
+	JMP     many67
 
-one64:
+one67:
 	CMPQ    AX, $0x00000008
-	JLT     rest64
+	JLT     rest67
 	VMOVUPS (CX), Y2
 	VMOVUPS (DX), Y3
 	VMOVUPS (BX), Y4
@@ -2993,11 +3154,11 @@ one64:
 	ADDQ    $0x00000020, DX
 	ADDQ    $0x00000020, BX
 	SUBQ    $0x00000008, AX
-	JMP     one64
+	JMP     one67
 
-rest64:
+rest67:
 	TESTQ        AX, AX
-	JZ           done64
+	JZ           done67
 	VMOVQ        AX, X2
 	VPBROADCASTD X2, Y2
 	VPCMPGTD     iotaF32<>+0(SB), Y2, Y2
@@ -3013,7 +3174,7 @@ rest64:
 	VADDPS       Y4, Y3, Y3
 	VMASKMOVPS   Y3, Y2, (CX)
 
-done64:
+done67:
 	VZEROUPPER
 	RET
 
@@ -3028,9 +3189,9 @@ TEXT ·adagradF32AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Y0
 	VBROADCASTSS 4(SI), Y1
 
-many65:
+many68:
 	CMPQ        AX, $0x00000010
-	JLT         one65
+	JLT         one68
 	VMOVUPS     (CX), Y2
 	VMOVUPS     (DX), Y3
 	VMOVUPS     (BX), Y4
@@ -3057,11 +3218,11 @@ many65:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000010, AX
-	JMP         many65
+	JMP         many68
 
-one65:
+one68:
 	CMPQ        AX, $0x00000008
-	JLT         rest65
+	JLT         rest68
 	VMOVUPS     (CX), Y2
 	VMOVUPS     (DX), Y3
 	VMOVUPS     (BX), Y4
@@ -3077,11 +3238,11 @@ one65:
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	SUBQ        $0x00000008, AX
-	JMP         one65
+	JMP         one68
 
-rest65:
+rest68:
 	TESTQ        AX, AX
-	JZ           done65
+	JZ           done68
 	VMOVQ        AX, X2
 	VPBROADCASTD X2, Y2
 	VPCMPGTD     iotaF32<>+0(SB), Y2, Y2
@@ -3097,7 +3258,7 @@ rest65:
 	VSUBPS       Y5, Y3, Y3
 	VMASKMOVPS   Y3, Y2, (CX)
 
-done65:
+done68:
 	VZEROUPPER
 	RET
 
@@ -3115,9 +3276,9 @@ TEXT ·rmspropF32AVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSS 8(DI), Y2
 	VBROADCASTSS 12(DI), Y3
 
-one66:
+one69:
 	CMPQ        AX, $0x00000008
-	JLT         rest66
+	JLT         rest69
 	VMOVUPS     (CX), Y4
 	VMOVUPS     (DX), Y5
 	VMOVUPS     (BX), Y6
@@ -3139,11 +3300,11 @@ one66:
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x00000008, AX
-	JMP         one66
+	JMP         one69
 
-rest66:
+rest69:
 	TESTQ        AX, AX
-	JZ           done66
+	JZ           done69
 	VMOVQ        AX, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     iotaF32<>+0(SB), Y4, Y4
@@ -3164,7 +3325,7 @@ rest66:
 	VSUBPS       Y7, Y5, Y5
 	VMASKMOVPS   Y5, Y4, (CX)
 
-done66:
+done69:
 	VZEROUPPER
 	RET
 
@@ -3183,9 +3344,9 @@ TEXT ·rmspropCenteredF32AVX2(SB), NOSPLIT, $0-56
 	VBROADCASTSS 8(R8), Y2
 	VBROADCASTSS 12(R8), Y3
 
-one67:
+one70:
 	CMPQ         AX, $0x00000008
-	JLT          rest67
+	JLT          rest70
 	VMOVUPS      (CX), Y4
 	VMOVUPS      (DX), Y5
 	VMOVUPS      (BX), Y6
@@ -3213,11 +3374,11 @@ one67:
 	ADDQ         $0x00000020, SI
 	ADDQ         $0x00000020, DI
 	SUBQ         $0x00000008, AX
-	JMP          one67
+	JMP          one70
 
-rest67:
+rest70:
 	TESTQ        AX, AX
-	JZ           done67
+	JZ           done70
 	VMOVQ        AX, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     iotaF32<>+0(SB), Y4, Y4
@@ -3243,7 +3404,7 @@ rest67:
 	VSUBPS       Y7, Y5, Y5
 	VMASKMOVPS   Y5, Y4, (CX)
 
-done67:
+done70:
 	VZEROUPPER
 	RET
 
@@ -3261,9 +3422,9 @@ TEXT ·ftrlF32AVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSS 8(DI), Y2
 	VBROADCASTSS 12(DI), Y3
 
-one68:
+one71:
 	CMPQ         AX, $0x00000008
-	JLT          rest68
+	JLT          rest71
 	VMOVUPS      (CX), Y4
 	VMOVUPS      (DX), Y5
 	VMOVUPS      (BX), Y6
@@ -3296,11 +3457,11 @@ one68:
 	ADDQ         $0x00000020, BX
 	ADDQ         $0x00000020, SI
 	SUBQ         $0x00000008, AX
-	JMP          one68
+	JMP          one71
 
-rest68:
+rest71:
 	TESTQ        AX, AX
-	JZ           done68
+	JZ           done71
 	VMOVQ        AX, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     iotaF32<>+0(SB), Y4, Y4
@@ -3332,7 +3493,7 @@ rest68:
 	VANDPS       Y8, Y0, Y0
 	VMASKMOVPS   Y0, Y4, (CX)
 
-done68:
+done71:
 	VZEROUPPER
 	RET
 
@@ -3352,9 +3513,9 @@ TEXT ·adamF32AVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSS 16(DI), Y3
 	VBROADCASTSS 20(DI), Y4
 
-one69:
+one72:
 	CMPQ        AX, $0x00000008
-	JLT         rest69
+	JLT         rest72
 	VMOVUPS     (CX), Y5
 	VMOVUPS     (DX), Y6
 	VMOVUPS     (BX), Y7
@@ -3378,11 +3539,11 @@ one69:
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x00000008, AX
-	JMP         one69
+	JMP         one72
 
-rest69:
+rest72:
 	TESTQ        AX, AX
-	JZ           done69
+	JZ           done72
 	VMOVQ        AX, X5
 	VPBROADCASTD X5, Y5
 	VPCMPGTD     iotaF32<>+0(SB), Y5, Y5
@@ -3405,7 +3566,7 @@ rest69:
 	VSUBPS       Y7, Y6, Y6
 	VMASKMOVPS   Y6, Y5, (CX)
 
-done69:
+done72:
 	VZEROUPPER
 	RET
 
@@ -3416,24 +3577,24 @@ TEXT ·maxWindowF32AVX2(SB), NOSPLIT, $0-80
 	MOVQ x+72(FP), CX
 	MOVQ cols+8(FP), DX
 
-wide70:
+wide73:
 	CMPQ DX, $0x00000010
-	JLT  narrow70
+	JLT  narrow73
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel71:
+pixel74:
 	VMOVUPS constF32_ff800000<>+0(SB), Y0
 	VMOVUPS constF32_ff800000<>+0(SB), Y1
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line71:
+line74:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap71:
+tap74:
 	VMOVUPS   (R10), Y2
 	VMAXPS    Y2, Y0, Y2
 	VCMPPS    $0x03, Y0, Y0, Y3
@@ -3447,11 +3608,11 @@ tap71:
 	MOVQ      tapStep+56(FP), R12
 	ADDQ      R12, R10
 	DECQ      R11
-	JNZ       tap71
+	JNZ       tap74
 	MOVQ      lineStep+40(FP), R10
 	ADDQ      R10, R8
 	DECQ      R9
-	JNZ       line71
+	JNZ       line74
 	VMOVUPS   Y0, (SI)
 	VMOVUPS   Y1, 32(SI)
 	MOVQ      stride0+16(FP), R8
@@ -3459,29 +3620,29 @@ tap71:
 	MOVQ      stride1+24(FP), R8
 	ADDQ      R8, DI
 	DECQ      BX
-	JNZ       pixel71
+	JNZ       pixel74
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       wide70
+	JMP       wide73
 
-narrow70:
+narrow73:
 	CMPQ DX, $0x00000008
-	JLT  edge70
+	JLT  edge73
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel72:
+pixel75:
 	VMOVUPS constF32_ff800000<>+0(SB), Y0
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line72:
+line75:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap72:
+tap75:
 	VMOVUPS   (R10), Y1
 	VMAXPS    Y1, Y0, Y1
 	VCMPPS    $0x03, Y0, Y0, Y2
@@ -3490,42 +3651,42 @@ tap72:
 	MOVQ      tapStep+56(FP), R12
 	ADDQ      R12, R10
 	DECQ      R11
-	JNZ       tap72
+	JNZ       tap75
 	MOVQ      lineStep+40(FP), R10
 	ADDQ      R10, R8
 	DECQ      R9
-	JNZ       line72
+	JNZ       line75
 	VMOVUPS   Y0, (SI)
 	MOVQ      stride0+16(FP), R8
 	ADDQ      R8, SI
 	MOVQ      stride1+24(FP), R8
 	ADDQ      R8, DI
 	DECQ      BX
-	JNZ       pixel72
+	JNZ       pixel75
 	ADDQ      $0x00000020, AX
 	ADDQ      $0x00000020, CX
 	SUBQ      $0x00000008, DX
-	JMP       narrow70
+	JMP       narrow73
 
-edge70:
+edge73:
 	TESTQ        DX, DX
-	JZ           end70
+	JZ           end73
 	VMOVQ        DX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
 	MOVQ         rows+0(FP), DX
 	MOVQ         AX, AX
 
-pixel73:
+pixel76:
 	VMOVUPS constF32_ff800000<>+0(SB), Y1
 	MOVQ    lines+32(FP), SI
 	MOVQ    CX, BX
 
-line73:
+line76:
 	MOVQ taps+48(FP), R8
 	MOVQ BX, DI
 
-tap73:
+tap76:
 	VMASKMOVPS (DI), Y0, Y2
 	VMAXPS     Y2, Y1, Y2
 	VCMPPS     $0x03, Y1, Y1, Y3
@@ -3534,20 +3695,20 @@ tap73:
 	MOVQ       tapStep+56(FP), R9
 	ADDQ       R9, DI
 	DECQ       R8
-	JNZ        tap73
+	JNZ        tap76
 	MOVQ       lineStep+40(FP), DI
 	ADDQ       DI, BX
 	DECQ       SI
-	JNZ        line73
+	JNZ        line76
 	VMASKMOVPS Y1, Y0, (AX)
 	MOVQ       stride0+16(FP), BX
 	ADDQ       BX, AX
 	MOVQ       stride1+24(FP), BX
 	ADDQ       BX, CX
 	DECQ       DX
-	JNZ        pixel73
+	JNZ        pixel76
 
-end70:
+end73:
 	VZEROUPPER
 	RET
 
@@ -3560,14 +3721,14 @@ TEXT ·routeWindowF32AVX2(SB), NOSPLIT, $0-96
 	MOVQ y+88(FP), BX
 	MOVQ cols+8(FP), SI
 
-wide74:
+wide77:
 	CMPQ SI, $0x00000010
-	JLT  narrow74
+	JLT  narrow77
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel75:
+pixel78:
 	VMOVUPS (BX)(R8*1), Y0
 	VMOVUPS (DX)(R8*1), Y1
 	VMOVUPS 32(BX)(R8*1), Y2
@@ -3575,11 +3736,11 @@ pixel75:
 	MOVQ    lines+32(FP), R11
 	MOVQ    R9, R10
 
-line75:
+line78:
 	MOVQ taps+48(FP), R13
 	MOVQ R10, R12
 
-tap75:
+tap78:
 	VMOVUPS (CX)(R12*1), Y4
 	VCMPPS  $0x00, Y0, Y4, Y4
 	VANDPS  Y1, Y4, Y4
@@ -3593,42 +3754,42 @@ tap75:
 	MOVQ    tapStep+56(FP), R14
 	ADDQ    R14, R12
 	DECQ    R13
-	JNZ     tap75
+	JNZ     tap78
 	MOVQ    lineStep+40(FP), R12
 	ADDQ    R12, R10
 	DECQ    R11
-	JNZ     line75
+	JNZ     line78
 	MOVQ    stride0+16(FP), R10
 	ADDQ    R10, R8
 	MOVQ    stride1+24(FP), R10
 	ADDQ    R10, R9
 	DECQ    DI
-	JNZ     pixel75
+	JNZ     pixel78
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, SI
-	JMP     wide74
+	JMP     wide77
 
-narrow74:
+narrow77:
 	CMPQ SI, $0x00000008
-	JLT  edge74
+	JLT  edge77
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel76:
+pixel79:
 	VMOVUPS (BX)(R8*1), Y0
 	VMOVUPS (DX)(R8*1), Y1
 	MOVQ    lines+32(FP), R11
 	MOVQ    R9, R10
 
-line76:
+line79:
 	MOVQ taps+48(FP), R13
 	MOVQ R10, R12
 
-tap76:
+tap79:
 	VMOVUPS (CX)(R12*1), Y2
 	VCMPPS  $0x00, Y0, Y2, Y2
 	VANDPS  Y1, Y2, Y2
@@ -3637,27 +3798,27 @@ tap76:
 	MOVQ    tapStep+56(FP), R14
 	ADDQ    R14, R12
 	DECQ    R13
-	JNZ     tap76
+	JNZ     tap79
 	MOVQ    lineStep+40(FP), R12
 	ADDQ    R12, R10
 	DECQ    R11
-	JNZ     line76
+	JNZ     line79
 	MOVQ    stride0+16(FP), R10
 	ADDQ    R10, R8
 	MOVQ    stride1+24(FP), R10
 	ADDQ    R10, R9
 	DECQ    DI
-	JNZ     pixel76
+	JNZ     pixel79
 	ADDQ    $0x00000020, AX
 	ADDQ    $0x00000020, CX
 	ADDQ    $0x00000020, DX
 	ADDQ    $0x00000020, BX
 	SUBQ    $0x00000008, SI
-	JMP     narrow74
+	JMP     narrow77
 
-edge74:
+edge77:
 	TESTQ        SI, SI
-	JZ           end74
+	JZ           end77
 	VMOVQ        SI, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -3665,17 +3826,17 @@ edge74:
 	XORQ         DI, DI
 	XORQ         R8, R8
 
-pixel77:
+pixel80:
 	VMASKMOVPS (BX)(DI*1), Y0, Y1
 	VMASKMOVPS (DX)(DI*1), Y0, Y2
 	MOVQ       lines+32(FP), R10
 	MOVQ       R8, R9
 
-line77:
+line80:
 	MOVQ taps+48(FP), R12
 	MOVQ R9, R11
 
-tap77:
+tap80:
 	VMASKMOVPS (CX)(R11*1), Y0, Y3
 	VCMPPS     $0x00, Y1, Y3, Y3
 	VANDPS     Y2, Y3, Y3
@@ -3684,19 +3845,19 @@ tap77:
 	MOVQ       tapStep+56(FP), R13
 	ADDQ       R13, R11
 	DECQ       R12
-	JNZ        tap77
+	JNZ        tap80
 	MOVQ       lineStep+40(FP), R11
 	ADDQ       R11, R9
 	DECQ       R10
-	JNZ        line77
+	JNZ        line80
 	MOVQ       stride0+16(FP), R9
 	ADDQ       R9, DI
 	MOVQ       stride1+24(FP), R9
 	ADDQ       R9, R8
 	DECQ       SI
-	JNZ        pixel77
+	JNZ        pixel80
 
-end74:
+end77:
 	VZEROUPPER
 	RET
 
@@ -3711,16 +3872,16 @@ TEXT ·mulAddPixelsF32AVX2(SB), NOSPLIT, $0-56
 	MOVQ x+40(FP), DI
 	MOVQ w+48(FP), R8
 
-wide78:
+wide81:
 	CMPQ    CX, $0x00000010
-	JLT     narrow78
+	JLT     narrow81
 	VMOVUPS (R8), Y0
 	VMOVUPS 32(R8), Y1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel79:
+pixel82:
 	VMOVUPS     (R10), Y2
 	VMOVUPS     (R11), Y3
 	VFMADD231PS Y0, Y3, Y2
@@ -3732,22 +3893,22 @@ pixel79:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel79
+	JNZ         pixel82
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         wide78
+	JMP         wide81
 
-narrow78:
+narrow81:
 	CMPQ    CX, $0x00000008
-	JLT     edge78
+	JLT     edge81
 	VMOVUPS (R8), Y0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel80:
+pixel83:
 	VMOVUPS     (R10), Y1
 	VMOVUPS     (R11), Y2
 	VFMADD231PS Y0, Y2, Y1
@@ -3755,16 +3916,16 @@ pixel80:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel80
+	JNZ         pixel83
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow78
+	JMP         narrow81
 
-edge78:
+edge81:
 	TESTQ        CX, CX
-	JZ           end78
+	JZ           end81
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -3772,7 +3933,7 @@ edge78:
 	MOVQ         SI, CX
 	MOVQ         DI, SI
 
-pixel81:
+pixel84:
 	VMASKMOVPS  (CX), Y0, Y2
 	VMASKMOVPS  (SI), Y0, Y3
 	VFMADD231PS Y1, Y3, Y2
@@ -3780,9 +3941,9 @@ pixel81:
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel81
+	JNZ         pixel84
 
-end78:
+end81:
 	VZEROUPPER
 	RET
 
@@ -3797,16 +3958,16 @@ TEXT ·dotPixelsF32AVX2(SB), NOSPLIT, $0-56
 	MOVQ y+40(FP), DI
 	MOVQ acc+48(FP), R8
 
-wide82:
+wide85:
 	CMPQ    CX, $0x00000010
-	JLT     narrow82
+	JLT     narrow85
 	VMOVUPS (R8), Y0
 	VMOVUPS 32(R8), Y1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel83:
+pixel86:
 	VMOVUPS     (R10), Y2
 	VMOVUPS     (R11), Y3
 	VFMADD231PS Y2, Y3, Y0
@@ -3816,41 +3977,41 @@ pixel83:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel83
+	JNZ         pixel86
 	VMOVUPS     Y0, (R8)
 	VMOVUPS     Y1, 32(R8)
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         wide82
+	JMP         wide85
 
-narrow82:
+narrow85:
 	CMPQ    CX, $0x00000008
-	JLT     edge82
+	JLT     edge85
 	VMOVUPS (R8), Y0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel84:
+pixel87:
 	VMOVUPS     (R10), Y1
 	VMOVUPS     (R11), Y2
 	VFMADD231PS Y1, Y2, Y0
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel84
+	JNZ         pixel87
 	VMOVUPS     Y0, (R8)
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow82
+	JMP         narrow85
 
-edge82:
+edge85:
 	TESTQ        CX, CX
-	JZ           end82
+	JZ           end85
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -3858,17 +4019,17 @@ edge82:
 	MOVQ         SI, CX
 	MOVQ         DI, SI
 
-pixel85:
+pixel88:
 	VMASKMOVPS  (CX), Y0, Y2
 	VMASKMOVPS  (SI), Y0, Y3
 	VFMADD231PS Y2, Y3, Y1
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel85
+	JNZ         pixel88
 	VMASKMOVPS  Y1, Y0, (R8)
 
-end82:
+end85:
 	VZEROUPPER
 	RET
 
@@ -3884,16 +4045,16 @@ TEXT ·routePixelsF32AVX2(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide86:
+wide89:
 	CMPQ CX, $0x00000010
-	JLT  narrow86
+	JLT  narrow89
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel87:
+pixel90:
 	VMOVUPS (R11), Y0
 	VMOVUPS (R12), Y1
 	VMOVUPS (R13), Y2
@@ -3919,24 +4080,24 @@ pixel87:
 	ADDQ    BX, R13
 	ADDQ    BX, R14
 	DECQ    R10
-	JNZ     pixel87
+	JNZ     pixel90
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	ADDQ    $0x00000040, R8
 	ADDQ    $0x00000040, R9
 	SUBQ    $0x00000010, CX
-	JMP     wide86
+	JMP     wide89
 
-narrow86:
+narrow89:
 	CMPQ CX, $0x00000008
-	JLT  edge86
+	JLT  edge89
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel88:
+pixel91:
 	VMOVUPS (R11), Y0
 	VMOVUPS (R12), Y1
 	VMOVUPS (R13), Y2
@@ -3952,17 +4113,17 @@ pixel88:
 	ADDQ    BX, R13
 	ADDQ    BX, R14
 	DECQ    R10
-	JNZ     pixel88
+	JNZ     pixel91
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	ADDQ    $0x00000020, R8
 	ADDQ    $0x00000020, R9
 	SUBQ    $0x00000008, CX
-	JMP     narrow86
+	JMP     narrow89
 
-edge86:
+edge89:
 	TESTQ        CX, CX
-	JZ           end86
+	JZ           end89
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -3971,7 +4132,7 @@ edge86:
 	MOVQ         R8, DI
 	MOVQ         R9, R8
 
-pixel89:
+pixel92:
 	VMASKMOVPS (CX), Y0, Y1
 	VMASKMOVPS (SI), Y0, Y2
 	VMASKMOVPS (DI), Y0, Y3
@@ -3987,9 +4148,9 @@ pixel89:
 	ADDQ       BX, DI
 	ADDQ       BX, R8
 	DECQ       AX
-	JNZ        pixel89
+	JNZ        pixel92
 
-end86:
+end89:
 	VZEROUPPER
 	RET
 
@@ -4003,14 +4164,14 @@ TEXT ·copyRowsF32AVX2(SB), NOSPLIT, $0-48
 	MOVQ dst+32(FP), SI
 	MOVQ x+40(FP), DI
 
-wide90:
+wide93:
 	CMPQ CX, $0x00000010
-	JLT  narrow90
+	JLT  narrow93
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy91:
+copy94:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPS    (R10), Y0
 	VMOVUPS    Y0, (R9)
@@ -4020,51 +4181,51 @@ copy91:
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy91
+	JNZ        copy94
 	ADDQ       $0x00000040, SI
 	ADDQ       $0x00000040, DI
 	SUBQ       $0x00000010, CX
-	JMP        wide90
+	JMP        wide93
 
-narrow90:
+narrow93:
 	CMPQ CX, $0x00000008
-	JLT  edge90
+	JLT  edge93
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy92:
+copy95:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPS    (R10), Y0
 	VMOVUPS    Y0, (R9)
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy92
+	JNZ        copy95
 	ADDQ       $0x00000020, SI
 	ADDQ       $0x00000020, DI
 	SUBQ       $0x00000008, CX
-	JMP        narrow90
+	JMP        narrow93
 
-edge90:
+edge93:
 	TESTQ        CX, CX
-	JZ           end90
+	JZ           end93
 	VMOVQ        CX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
 	MOVQ         SI, CX
 	MOVQ         DI, SI
 
-copy93:
+copy96:
 	PREFETCHT0 (SI)(BX*8)
 	VMASKMOVPS (SI), Y0, Y1
 	VMASKMOVPS Y1, Y0, (CX)
 	ADDQ       DX, CX
 	ADDQ       BX, SI
 	DECQ       AX
-	JNZ        copy93
+	JNZ        copy96
 
-end90:
+end93:
 	VZEROUPPER
 	RET
 
@@ -4075,9 +4236,9 @@ TEXT ·expF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many94:
+many97:
 	CMPQ         AX, $0x00000010
-	JLT          one94
+	JLT          one97
 	VMOVUPS      (DX), Y0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Y1
 	VMOVUPS      constF32_42b20000<>+0(SB), Y2
@@ -4137,11 +4298,11 @@ many94:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          many94
+	JMP          many97
 
-one94:
+one97:
 	CMPQ         AX, $0x00000008
-	JLT          rest94
+	JLT          rest97
 	VMOVUPS      (DX), Y0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Y1
 	VMOVUPS      constF32_42b20000<>+0(SB), Y2
@@ -4173,11 +4334,11 @@ one94:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one94
+	JMP          one97
 
-rest94:
+rest97:
 	TESTQ        AX, AX
-	JZ           done94
+	JZ           done97
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -4210,7 +4371,7 @@ rest94:
 	VMULPS       Y1, Y3, Y3
 	VMASKMOVPS   Y3, Y0, (CX)
 
-done94:
+done97:
 	VZEROUPPER
 	RET
 
@@ -4437,9 +4598,9 @@ TEXT ·sigmoidF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one95:
+one98:
 	CMPQ         AX, $0x00000008
-	JLT          rest95
+	JLT          rest98
 	VMOVUPS      (DX), Y0
 	VORPS        constF32_80000000<>+0(SB), Y0, Y1
 	VMOVUPS      constF32_c2d00000<>+0(SB), Y2
@@ -4477,11 +4638,11 @@ one95:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one95
+	JMP          one98
 
-rest95:
+rest98:
 	TESTQ        AX, AX
-	JZ           done95
+	JZ           done98
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -4520,7 +4681,7 @@ rest95:
 	VDIVPS       Y3, Y1, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done95:
+done98:
 	VZEROUPPER
 	RET
 
@@ -4531,9 +4692,9 @@ TEXT ·tanhF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one96:
+one99:
 	CMPQ         AX, $0x00000008
-	JLT          rest96
+	JLT          rest99
 	VMOVUPS      (DX), Y0
 	VANDPS       constF32_7fffffff<>+0(SB), Y0, Y1
 	VADDPS       Y1, Y1, Y2
@@ -4584,11 +4745,11 @@ one96:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one96
+	JMP          one99
 
-rest96:
+rest99:
 	TESTQ        AX, AX
-	JZ           done96
+	JZ           done99
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -4640,7 +4801,7 @@ rest96:
 	VBLENDVPS    Y1, Y5, Y4, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done96:
+done99:
 	VZEROUPPER
 	RET
 
@@ -4777,9 +4938,9 @@ TEXT ·logF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one97:
+one100:
 	CMPQ         AX, $0x00000008
-	JLT          rest97
+	JLT          rest100
 	VMOVUPS      (DX), Y0
 	VMULPS       constF32_4c000000<>+0(SB), Y0, Y1
 	VCMPPS       $0x11, constF32_800000<>+0(SB), Y0, Y2
@@ -4829,11 +4990,11 @@ one97:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one97
+	JMP          one100
 
-rest97:
+rest100:
 	TESTQ        AX, AX
-	JZ           done97
+	JZ           done100
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -4884,7 +5045,7 @@ rest97:
 	VBLENDVPS    Y3, Y1, Y2, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done97:
+done100:
 	VZEROUPPER
 	RET
 
@@ -5201,9 +5362,9 @@ TEXT ·log1pF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one98:
+one101:
 	CMPQ         AX, $0x00000008
-	JLT          rest98
+	JLT          rest101
 	VMOVUPS      (DX), Y0
 	VMOVUPS      constF32_3f800000<>+0(SB), Y1
 	VADDPS       Y0, Y1, Y1
@@ -5262,11 +5423,11 @@ one98:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one98
+	JMP          one101
 
-rest98:
+rest101:
 	TESTQ        AX, AX
-	JZ           done98
+	JZ           done101
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -5326,7 +5487,7 @@ rest98:
 	VBLENDVPS    Y3, Y1, Y2, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done98:
+done101:
 	VZEROUPPER
 	RET
 
@@ -5337,9 +5498,9 @@ TEXT ·softplusF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one99:
+one102:
 	CMPQ         AX, $0x00000008
-	JLT          rest99
+	JLT          rest102
 	VMOVUPS      (DX), Y0
 	VORPS        constF32_80000000<>+0(SB), Y0, Y1
 	VMOVUPS      constF32_c2d00000<>+0(SB), Y2
@@ -5428,11 +5589,11 @@ one99:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one99
+	JMP          one102
 
-rest99:
+rest102:
 	TESTQ        AX, AX
-	JZ           done99
+	JZ           done102
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -5522,7 +5683,7 @@ rest99:
 	VADDPS       Y2, Y3, Y3
 	VMASKMOVPS   Y3, Y0, (CX)
 
-done99:
+done102:
 	VZEROUPPER
 	RET
 
@@ -5533,9 +5694,9 @@ TEXT ·erfF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one100:
+one103:
 	CMPQ         AX, $0x00000008
-	JLT          rest100
+	JLT          rest103
 	VMOVUPS      (DX), Y0
 	VMOVUPS      constF32_40800000<>+0(SB), Y2
 	VANDPS       constF32_7fffffff<>+0(SB), Y0, Y1
@@ -5594,11 +5755,11 @@ one100:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one100
+	JMP          one103
 
-rest100:
+rest103:
 	TESTQ        AX, AX
-	JZ           done100
+	JZ           done103
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -5658,7 +5819,7 @@ rest100:
 	VBLENDVPS    Y1, Y5, Y4, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done100:
+done103:
 	VZEROUPPER
 	RET
 
@@ -5975,9 +6136,9 @@ TEXT ·sinF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one101:
+one104:
 	CMPQ         AX, $0x00000008
-	JLT          rest101
+	JLT          rest104
 	VMOVUPS      (DX), Y0
 	VMULPS       constF32_3f22f983<>+0(SB), Y0, Y1
 	VROUNDPS     $0x08, Y1, Y1
@@ -6012,11 +6173,11 @@ one101:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one101
+	JMP          one104
 
-rest101:
+rest104:
 	TESTQ        AX, AX
-	JZ           done101
+	JZ           done104
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -6052,7 +6213,7 @@ rest101:
 	VXORPS       Y3, Y1, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done101:
+done104:
 	VZEROUPPER
 	RET
 
@@ -6279,9 +6440,9 @@ TEXT ·cosF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one102:
+one105:
 	CMPQ         AX, $0x00000008
-	JLT          rest102
+	JLT          rest105
 	VMOVUPS      (DX), Y0
 	VMULPS       constF32_3f22f983<>+0(SB), Y0, Y1
 	VROUNDPS     $0x08, Y1, Y1
@@ -6317,11 +6478,11 @@ one102:
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, AX
-	JMP          one102
+	JMP          one105
 
-rest102:
+rest105:
 	TESTQ        AX, AX
-	JZ           done102
+	JZ           done105
 	VMOVQ        AX, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     iotaF32<>+0(SB), Y0, Y0
@@ -6358,7 +6519,7 @@ rest102:
 	VXORPS       Y3, Y1, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
-done102:
+done105:
 	VZEROUPPER
 	RET
 
@@ -6393,14 +6554,14 @@ TEXT ·winogradInputF32AVX2(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide103:
+wide106:
 	CMPQ BX, $0x00000008
-	JLT  narrow103
+	JLT  narrow106
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile104:
+tile107:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	LEAQ         (R10)(R10*2), R11
@@ -6814,20 +6975,20 @@ tile104:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile104
+	JNZ          tile107
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, BX
-	JMP          wide103
+	JMP          wide106
 
-narrow103:
+narrow106:
 	CMPQ BX, $0x00000008
-	JLT  edge103
+	JLT  edge106
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile105:
+tile108:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	LEAQ         (R10)(R10*2), R11
@@ -7241,22 +7402,22 @@ tile105:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile105
+	JNZ          tile108
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, BX
-	JMP          narrow103
+	JMP          narrow106
 
-edge103:
+edge106:
 	TESTQ        BX, BX
-	JZ           end103
+	JZ           end106
 	VMOVQ        BX, X5
 	VPBROADCASTD X5, Y5
 	VPCMPGTD     iotaF32<>+0(SB), Y5, Y5
 	MOVQ         DX, DX
 	MOVQ         16(AX), BX
 
-tile106:
+tile109:
 	MOVQ         64(AX), DI
 	MOVQ         DX, SI
 	LEAQ         (DI)(DI*2), R8
@@ -7670,9 +7831,9 @@ tile106:
 	ADDQ         32(AX), CX
 	ADDQ         56(AX), DX
 	DECQ         BX
-	JNZ          tile106
+	JNZ          tile109
 
-end103:
+end106:
 	VZEROUPPER
 	RET
 
@@ -7729,15 +7890,15 @@ TEXT ·winogradOutputF32AVX2(SB), NOSPLIT, $0-8
 	MOVQ    88(AX), DI
 	SUBQ    CX, DI
 
-wide107:
+wide110:
 	CMPQ BX, $0x00000008
-	JLT  narrow107
+	JLT  narrow110
 	MOVQ CX, R8
 	MOVQ DX, R9
 	MOVQ 16(AX), R10
 	MOVQ 112(AX), R10
 
-tile108:
+tile111:
 	MOVQ        64(AX), R12
 	MOVQ        R9, R11
 	LEAQ        (R12)(R12*2), R13
@@ -7911,101 +8072,101 @@ tile108:
 	VADDPS      Y12, Y6, Y6
 	VADDPS      Y8, Y6, Y6
 	CMPQ        80(AX), $0x00
-	JE          biased110
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
-
-biased110:
-	CMPQ    88(AX), $0x00
-	JE      added110
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added110:
-	CMPQ    96(AX), $0x00
-	JE      clipped110
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped110:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row109
-	CMPQ        80(AX), $0x00
-	JE          biased111
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
-
-biased111:
-	CMPQ    88(AX), $0x00
-	JE      added111
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added111:
-	CMPQ    96(AX), $0x00
-	JE      clipped111
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped111:
-	VMOVUPS     Y6, (R11)(R12*1)
-	VMULPS      Y12, Y2, Y6
-	VFMADD231PS Y8, Y3, Y6
-	CMPQ        R10, $0x02
-	JLE         row109
-	CMPQ        80(AX), $0x00
-	JE          biased112
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
-
-biased112:
-	CMPQ    88(AX), $0x00
-	JE      added112
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Y8
-	VADDPS  Y8, Y6, Y6
-
-added112:
-	CMPQ    96(AX), $0x00
-	JE      clipped112
-	VMOVUPS constF32_0<>+0(SB), Y8
-	VMAXPS  Y6, Y8, Y6
-
-clipped112:
-	VMOVUPS     Y6, (R11)(R12*2)
-	VFMADD231PS Y7, Y4, Y11
-	VFMADD231PS Y9, Y5, Y11
-	CMPQ        R10, $0x03
-	JLE         row109
-	CMPQ        80(AX), $0x00
 	JE          biased113
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
 
 biased113:
 	CMPQ    88(AX), $0x00
 	JE      added113
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Y6
-	VADDPS  Y6, Y11, Y11
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added113:
 	CMPQ    96(AX), $0x00
 	JE      clipped113
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped113:
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row112
+	CMPQ        80(AX), $0x00
+	JE          biased114
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
+
+biased114:
+	CMPQ    88(AX), $0x00
+	JE      added114
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
+
+added114:
+	CMPQ    96(AX), $0x00
+	JE      clipped114
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped114:
+	VMOVUPS     Y6, (R11)(R12*1)
+	VMULPS      Y12, Y2, Y6
+	VFMADD231PS Y8, Y3, Y6
+	CMPQ        R10, $0x02
+	JLE         row112
+	CMPQ        80(AX), $0x00
+	JE          biased115
+	VMOVUPS     (SI), Y8
+	VADDPS      Y8, Y6, Y6
+
+biased115:
+	CMPQ    88(AX), $0x00
+	JE      added115
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Y8
+	VADDPS  Y8, Y6, Y6
+
+added115:
+	CMPQ    96(AX), $0x00
+	JE      clipped115
+	VMOVUPS constF32_0<>+0(SB), Y8
+	VMAXPS  Y6, Y8, Y6
+
+clipped115:
+	VMOVUPS     Y6, (R11)(R12*2)
+	VFMADD231PS Y7, Y4, Y11
+	VFMADD231PS Y9, Y5, Y11
+	CMPQ        R10, $0x03
+	JLE         row112
+	CMPQ        80(AX), $0x00
+	JE          biased116
+	VMOVUPS     (SI), Y6
+	VADDPS      Y6, Y11, Y11
+
+biased116:
+	CMPQ    88(AX), $0x00
+	JE      added116
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Y6
+	VADDPS  Y6, Y11, Y11
+
+added116:
+	CMPQ    96(AX), $0x00
+	JE      clipped116
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped113:
+clipped116:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row109:
+row112:
 	CMPQ    104(AX), $0x01
-	JLE     done108
+	JLE     done111
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 320(AX), Y6
@@ -8021,101 +8182,101 @@ row109:
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
 	CMPQ    80(AX), $0x00
-	JE      biased115
+	JE      biased118
 	VMOVUPS (SI), Y10
 	VADDPS  Y10, Y6, Y6
-
-biased115:
-	CMPQ    88(AX), $0x00
-	JE      added115
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added115:
-	CMPQ    96(AX), $0x00
-	JE      clipped115
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped115:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row114
-	CMPQ        80(AX), $0x00
-	JE          biased116
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
-
-biased116:
-	CMPQ    88(AX), $0x00
-	JE      added116
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added116:
-	CMPQ    96(AX), $0x00
-	JE      clipped116
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped116:
-	VMOVUPS     Y6, (R11)(R12*1)
-	VMULPS      Y12, Y2, Y6
-	VFMADD231PS Y8, Y3, Y6
-	CMPQ        R10, $0x02
-	JLE         row114
-	CMPQ        80(AX), $0x00
-	JE          biased117
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
-
-biased117:
-	CMPQ    88(AX), $0x00
-	JE      added117
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Y8
-	VADDPS  Y8, Y6, Y6
-
-added117:
-	CMPQ    96(AX), $0x00
-	JE      clipped117
-	VMOVUPS constF32_0<>+0(SB), Y8
-	VMAXPS  Y6, Y8, Y6
-
-clipped117:
-	VMOVUPS     Y6, (R11)(R12*2)
-	VFMADD231PS Y7, Y4, Y11
-	VFMADD231PS Y9, Y5, Y11
-	CMPQ        R10, $0x03
-	JLE         row114
-	CMPQ        80(AX), $0x00
-	JE          biased118
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
 
 biased118:
 	CMPQ    88(AX), $0x00
 	JE      added118
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Y6
-	VADDPS  Y6, Y11, Y11
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added118:
 	CMPQ    96(AX), $0x00
 	JE      clipped118
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped118:
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row117
+	CMPQ        80(AX), $0x00
+	JE          biased119
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
+
+biased119:
+	CMPQ    88(AX), $0x00
+	JE      added119
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
+
+added119:
+	CMPQ    96(AX), $0x00
+	JE      clipped119
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped119:
+	VMOVUPS     Y6, (R11)(R12*1)
+	VMULPS      Y12, Y2, Y6
+	VFMADD231PS Y8, Y3, Y6
+	CMPQ        R10, $0x02
+	JLE         row117
+	CMPQ        80(AX), $0x00
+	JE          biased120
+	VMOVUPS     (SI), Y8
+	VADDPS      Y8, Y6, Y6
+
+biased120:
+	CMPQ    88(AX), $0x00
+	JE      added120
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Y8
+	VADDPS  Y8, Y6, Y6
+
+added120:
+	CMPQ    96(AX), $0x00
+	JE      clipped120
+	VMOVUPS constF32_0<>+0(SB), Y8
+	VMAXPS  Y6, Y8, Y6
+
+clipped120:
+	VMOVUPS     Y6, (R11)(R12*2)
+	VFMADD231PS Y7, Y4, Y11
+	VFMADD231PS Y9, Y5, Y11
+	CMPQ        R10, $0x03
+	JLE         row117
+	CMPQ        80(AX), $0x00
+	JE          biased121
+	VMOVUPS     (SI), Y6
+	VADDPS      Y6, Y11, Y11
+
+biased121:
+	CMPQ    88(AX), $0x00
+	JE      added121
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Y6
+	VADDPS  Y6, Y11, Y11
+
+added121:
+	CMPQ    96(AX), $0x00
+	JE      clipped121
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped118:
+clipped121:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row114:
+row117:
 	CMPQ    104(AX), $0x02
-	JLE     done108
+	JLE     done111
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 512(AX), Y6
@@ -8131,101 +8292,101 @@ row114:
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
 	CMPQ    80(AX), $0x00
-	JE      biased120
+	JE      biased123
 	VMOVUPS (SI), Y10
 	VADDPS  Y10, Y6, Y6
-
-biased120:
-	CMPQ    88(AX), $0x00
-	JE      added120
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added120:
-	CMPQ    96(AX), $0x00
-	JE      clipped120
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped120:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row119
-	CMPQ        80(AX), $0x00
-	JE          biased121
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
-
-biased121:
-	CMPQ    88(AX), $0x00
-	JE      added121
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added121:
-	CMPQ    96(AX), $0x00
-	JE      clipped121
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped121:
-	VMOVUPS     Y6, (R11)(R12*1)
-	VMULPS      Y12, Y2, Y6
-	VFMADD231PS Y8, Y3, Y6
-	CMPQ        R10, $0x02
-	JLE         row119
-	CMPQ        80(AX), $0x00
-	JE          biased122
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
-
-biased122:
-	CMPQ    88(AX), $0x00
-	JE      added122
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Y8
-	VADDPS  Y8, Y6, Y6
-
-added122:
-	CMPQ    96(AX), $0x00
-	JE      clipped122
-	VMOVUPS constF32_0<>+0(SB), Y8
-	VMAXPS  Y6, Y8, Y6
-
-clipped122:
-	VMOVUPS     Y6, (R11)(R12*2)
-	VFMADD231PS Y7, Y4, Y11
-	VFMADD231PS Y9, Y5, Y11
-	CMPQ        R10, $0x03
-	JLE         row119
-	CMPQ        80(AX), $0x00
-	JE          biased123
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
 
 biased123:
 	CMPQ    88(AX), $0x00
 	JE      added123
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Y6
-	VADDPS  Y6, Y11, Y11
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added123:
 	CMPQ    96(AX), $0x00
 	JE      clipped123
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped123:
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row122
+	CMPQ        80(AX), $0x00
+	JE          biased124
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
+
+biased124:
+	CMPQ    88(AX), $0x00
+	JE      added124
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
+
+added124:
+	CMPQ    96(AX), $0x00
+	JE      clipped124
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped124:
+	VMOVUPS     Y6, (R11)(R12*1)
+	VMULPS      Y12, Y2, Y6
+	VFMADD231PS Y8, Y3, Y6
+	CMPQ        R10, $0x02
+	JLE         row122
+	CMPQ        80(AX), $0x00
+	JE          biased125
+	VMOVUPS     (SI), Y8
+	VADDPS      Y8, Y6, Y6
+
+biased125:
+	CMPQ    88(AX), $0x00
+	JE      added125
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Y8
+	VADDPS  Y8, Y6, Y6
+
+added125:
+	CMPQ    96(AX), $0x00
+	JE      clipped125
+	VMOVUPS constF32_0<>+0(SB), Y8
+	VMAXPS  Y6, Y8, Y6
+
+clipped125:
+	VMOVUPS     Y6, (R11)(R12*2)
+	VFMADD231PS Y7, Y4, Y11
+	VFMADD231PS Y9, Y5, Y11
+	CMPQ        R10, $0x03
+	JLE         row122
+	CMPQ        80(AX), $0x00
+	JE          biased126
+	VMOVUPS     (SI), Y6
+	VADDPS      Y6, Y11, Y11
+
+biased126:
+	CMPQ    88(AX), $0x00
+	JE      added126
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Y6
+	VADDPS  Y6, Y11, Y11
+
+added126:
+	CMPQ    96(AX), $0x00
+	JE      clipped126
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped123:
+clipped126:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row119:
+row122:
 	CMPQ    104(AX), $0x03
-	JLE     done108
+	JLE     done111
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 704(AX), Y6
@@ -8241,122 +8402,122 @@ row119:
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
 	CMPQ    80(AX), $0x00
-	JE      biased125
+	JE      biased128
 	VMOVUPS (SI), Y10
 	VADDPS  Y10, Y6, Y6
-
-biased125:
-	CMPQ    88(AX), $0x00
-	JE      added125
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added125:
-	CMPQ    96(AX), $0x00
-	JE      clipped125
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped125:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row124
-	CMPQ        80(AX), $0x00
-	JE          biased126
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
-
-biased126:
-	CMPQ    88(AX), $0x00
-	JE      added126
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added126:
-	CMPQ    96(AX), $0x00
-	JE      clipped126
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped126:
-	VMOVUPS     Y6, (R11)(R12*1)
-	VMULPS      Y12, Y2, Y6
-	VFMADD231PS Y8, Y3, Y6
-	CMPQ        R10, $0x02
-	JLE         row124
-	CMPQ        80(AX), $0x00
-	JE          biased127
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
-
-biased127:
-	CMPQ    88(AX), $0x00
-	JE      added127
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Y8
-	VADDPS  Y8, Y6, Y6
-
-added127:
-	CMPQ    96(AX), $0x00
-	JE      clipped127
-	VMOVUPS constF32_0<>+0(SB), Y8
-	VMAXPS  Y6, Y8, Y6
-
-clipped127:
-	VMOVUPS     Y6, (R11)(R12*2)
-	VFMADD231PS Y7, Y4, Y11
-	VFMADD231PS Y9, Y5, Y11
-	CMPQ        R10, $0x03
-	JLE         row124
-	CMPQ        80(AX), $0x00
-	JE          biased128
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
 
 biased128:
 	CMPQ    88(AX), $0x00
 	JE      added128
-	LEAQ    (R11)(R13*1), R12
-	VMOVUPS (R12)(DI*1), Y6
-	VADDPS  Y6, Y11, Y11
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added128:
 	CMPQ    96(AX), $0x00
 	JE      clipped128
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped128:
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row127
+	CMPQ        80(AX), $0x00
+	JE          biased129
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
+
+biased129:
+	CMPQ    88(AX), $0x00
+	JE      added129
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
+
+added129:
+	CMPQ    96(AX), $0x00
+	JE      clipped129
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped129:
+	VMOVUPS     Y6, (R11)(R12*1)
+	VMULPS      Y12, Y2, Y6
+	VFMADD231PS Y8, Y3, Y6
+	CMPQ        R10, $0x02
+	JLE         row127
+	CMPQ        80(AX), $0x00
+	JE          biased130
+	VMOVUPS     (SI), Y8
+	VADDPS      Y8, Y6, Y6
+
+biased130:
+	CMPQ    88(AX), $0x00
+	JE      added130
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Y8
+	VADDPS  Y8, Y6, Y6
+
+added130:
+	CMPQ    96(AX), $0x00
+	JE      clipped130
+	VMOVUPS constF32_0<>+0(SB), Y8
+	VMAXPS  Y6, Y8, Y6
+
+clipped130:
+	VMOVUPS     Y6, (R11)(R12*2)
+	VFMADD231PS Y7, Y4, Y11
+	VFMADD231PS Y9, Y5, Y11
+	CMPQ        R10, $0x03
+	JLE         row127
+	CMPQ        80(AX), $0x00
+	JE          biased131
+	VMOVUPS     (SI), Y6
+	VADDPS      Y6, Y11, Y11
+
+biased131:
+	CMPQ    88(AX), $0x00
+	JE      added131
+	LEAQ    (R11)(R13*1), R12
+	VMOVUPS (R12)(DI*1), Y6
+	VADDPS  Y6, Y11, Y11
+
+added131:
+	CMPQ    96(AX), $0x00
+	JE      clipped131
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped128:
+clipped131:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row124:
+row127:
 	CMPQ 104(AX), $0x04
-	JLE  done108
+	JLE  done111
 
-done108:
+done111:
 	ADDQ 32(AX), R8
 	ADDQ 56(AX), R9
 	SUBQ $0x04, R10
-	JG   tile108
+	JG   tile111
 	ADDQ $0x00000020, CX
 	ADDQ $0x00000020, DX
 	ADDQ $0x00000020, SI
 	SUBQ $0x00000008, BX
-	JMP  wide107
+	JMP  wide110
 
-narrow107:
+narrow110:
 	CMPQ BX, $0x00000008
-	JLT  edge107
+	JLT  edge110
 	MOVQ CX, R8
 	MOVQ DX, R9
 	MOVQ 16(AX), R10
 	MOVQ 112(AX), R10
 
-tile129:
+tile132:
 	MOVQ        64(AX), R12
 	MOVQ        R9, R11
 	LEAQ        (R12)(R12*2), R13
@@ -8530,101 +8691,101 @@ tile129:
 	VADDPS      Y12, Y6, Y6
 	VADDPS      Y8, Y6, Y6
 	CMPQ        80(AX), $0x00
-	JE          biased131
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
-
-biased131:
-	CMPQ    88(AX), $0x00
-	JE      added131
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added131:
-	CMPQ    96(AX), $0x00
-	JE      clipped131
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped131:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row130
-	CMPQ        80(AX), $0x00
-	JE          biased132
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
-
-biased132:
-	CMPQ    88(AX), $0x00
-	JE      added132
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added132:
-	CMPQ    96(AX), $0x00
-	JE      clipped132
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped132:
-	VMOVUPS     Y6, (R11)(R12*1)
-	VMULPS      Y12, Y2, Y6
-	VFMADD231PS Y8, Y3, Y6
-	CMPQ        R10, $0x02
-	JLE         row130
-	CMPQ        80(AX), $0x00
-	JE          biased133
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
-
-biased133:
-	CMPQ    88(AX), $0x00
-	JE      added133
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Y8
-	VADDPS  Y8, Y6, Y6
-
-added133:
-	CMPQ    96(AX), $0x00
-	JE      clipped133
-	VMOVUPS constF32_0<>+0(SB), Y8
-	VMAXPS  Y6, Y8, Y6
-
-clipped133:
-	VMOVUPS     Y6, (R11)(R12*2)
-	VFMADD231PS Y7, Y4, Y11
-	VFMADD231PS Y9, Y5, Y11
-	CMPQ        R10, $0x03
-	JLE         row130
-	CMPQ        80(AX), $0x00
 	JE          biased134
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
 
 biased134:
 	CMPQ    88(AX), $0x00
 	JE      added134
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Y6
-	VADDPS  Y6, Y11, Y11
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added134:
 	CMPQ    96(AX), $0x00
 	JE      clipped134
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped134:
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row133
+	CMPQ        80(AX), $0x00
+	JE          biased135
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
+
+biased135:
+	CMPQ    88(AX), $0x00
+	JE      added135
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
+
+added135:
+	CMPQ    96(AX), $0x00
+	JE      clipped135
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped135:
+	VMOVUPS     Y6, (R11)(R12*1)
+	VMULPS      Y12, Y2, Y6
+	VFMADD231PS Y8, Y3, Y6
+	CMPQ        R10, $0x02
+	JLE         row133
+	CMPQ        80(AX), $0x00
+	JE          biased136
+	VMOVUPS     (SI), Y8
+	VADDPS      Y8, Y6, Y6
+
+biased136:
+	CMPQ    88(AX), $0x00
+	JE      added136
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Y8
+	VADDPS  Y8, Y6, Y6
+
+added136:
+	CMPQ    96(AX), $0x00
+	JE      clipped136
+	VMOVUPS constF32_0<>+0(SB), Y8
+	VMAXPS  Y6, Y8, Y6
+
+clipped136:
+	VMOVUPS     Y6, (R11)(R12*2)
+	VFMADD231PS Y7, Y4, Y11
+	VFMADD231PS Y9, Y5, Y11
+	CMPQ        R10, $0x03
+	JLE         row133
+	CMPQ        80(AX), $0x00
+	JE          biased137
+	VMOVUPS     (SI), Y6
+	VADDPS      Y6, Y11, Y11
+
+biased137:
+	CMPQ    88(AX), $0x00
+	JE      added137
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Y6
+	VADDPS  Y6, Y11, Y11
+
+added137:
+	CMPQ    96(AX), $0x00
+	JE      clipped137
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped134:
+clipped137:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row130:
+row133:
 	CMPQ    104(AX), $0x01
-	JLE     done129
+	JLE     done132
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 320(AX), Y6
@@ -8640,101 +8801,101 @@ row130:
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
 	CMPQ    80(AX), $0x00
-	JE      biased136
+	JE      biased139
 	VMOVUPS (SI), Y10
 	VADDPS  Y10, Y6, Y6
-
-biased136:
-	CMPQ    88(AX), $0x00
-	JE      added136
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added136:
-	CMPQ    96(AX), $0x00
-	JE      clipped136
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped136:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row135
-	CMPQ        80(AX), $0x00
-	JE          biased137
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
-
-biased137:
-	CMPQ    88(AX), $0x00
-	JE      added137
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added137:
-	CMPQ    96(AX), $0x00
-	JE      clipped137
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped137:
-	VMOVUPS     Y6, (R11)(R12*1)
-	VMULPS      Y12, Y2, Y6
-	VFMADD231PS Y8, Y3, Y6
-	CMPQ        R10, $0x02
-	JLE         row135
-	CMPQ        80(AX), $0x00
-	JE          biased138
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
-
-biased138:
-	CMPQ    88(AX), $0x00
-	JE      added138
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Y8
-	VADDPS  Y8, Y6, Y6
-
-added138:
-	CMPQ    96(AX), $0x00
-	JE      clipped138
-	VMOVUPS constF32_0<>+0(SB), Y8
-	VMAXPS  Y6, Y8, Y6
-
-clipped138:
-	VMOVUPS     Y6, (R11)(R12*2)
-	VFMADD231PS Y7, Y4, Y11
-	VFMADD231PS Y9, Y5, Y11
-	CMPQ        R10, $0x03
-	JLE         row135
-	CMPQ        80(AX), $0x00
-	JE          biased139
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
 
 biased139:
 	CMPQ    88(AX), $0x00
 	JE      added139
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Y6
-	VADDPS  Y6, Y11, Y11
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added139:
 	CMPQ    96(AX), $0x00
 	JE      clipped139
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped139:
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row138
+	CMPQ        80(AX), $0x00
+	JE          biased140
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
+
+biased140:
+	CMPQ    88(AX), $0x00
+	JE      added140
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
+
+added140:
+	CMPQ    96(AX), $0x00
+	JE      clipped140
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped140:
+	VMOVUPS     Y6, (R11)(R12*1)
+	VMULPS      Y12, Y2, Y6
+	VFMADD231PS Y8, Y3, Y6
+	CMPQ        R10, $0x02
+	JLE         row138
+	CMPQ        80(AX), $0x00
+	JE          biased141
+	VMOVUPS     (SI), Y8
+	VADDPS      Y8, Y6, Y6
+
+biased141:
+	CMPQ    88(AX), $0x00
+	JE      added141
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Y8
+	VADDPS  Y8, Y6, Y6
+
+added141:
+	CMPQ    96(AX), $0x00
+	JE      clipped141
+	VMOVUPS constF32_0<>+0(SB), Y8
+	VMAXPS  Y6, Y8, Y6
+
+clipped141:
+	VMOVUPS     Y6, (R11)(R12*2)
+	VFMADD231PS Y7, Y4, Y11
+	VFMADD231PS Y9, Y5, Y11
+	CMPQ        R10, $0x03
+	JLE         row138
+	CMPQ        80(AX), $0x00
+	JE          biased142
+	VMOVUPS     (SI), Y6
+	VADDPS      Y6, Y11, Y11
+
+biased142:
+	CMPQ    88(AX), $0x00
+	JE      added142
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Y6
+	VADDPS  Y6, Y11, Y11
+
+added142:
+	CMPQ    96(AX), $0x00
+	JE      clipped142
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped139:
+clipped142:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row135:
+row138:
 	CMPQ    104(AX), $0x02
-	JLE     done129
+	JLE     done132
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 512(AX), Y6
@@ -8750,101 +8911,101 @@ row135:
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
 	CMPQ    80(AX), $0x00
-	JE      biased141
+	JE      biased144
 	VMOVUPS (SI), Y10
 	VADDPS  Y10, Y6, Y6
-
-biased141:
-	CMPQ    88(AX), $0x00
-	JE      added141
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added141:
-	CMPQ    96(AX), $0x00
-	JE      clipped141
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped141:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row140
-	CMPQ        80(AX), $0x00
-	JE          biased142
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
-
-biased142:
-	CMPQ    88(AX), $0x00
-	JE      added142
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added142:
-	CMPQ    96(AX), $0x00
-	JE      clipped142
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped142:
-	VMOVUPS     Y6, (R11)(R12*1)
-	VMULPS      Y12, Y2, Y6
-	VFMADD231PS Y8, Y3, Y6
-	CMPQ        R10, $0x02
-	JLE         row140
-	CMPQ        80(AX), $0x00
-	JE          biased143
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
-
-biased143:
-	CMPQ    88(AX), $0x00
-	JE      added143
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Y8
-	VADDPS  Y8, Y6, Y6
-
-added143:
-	CMPQ    96(AX), $0x00
-	JE      clipped143
-	VMOVUPS constF32_0<>+0(SB), Y8
-	VMAXPS  Y6, Y8, Y6
-
-clipped143:
-	VMOVUPS     Y6, (R11)(R12*2)
-	VFMADD231PS Y7, Y4, Y11
-	VFMADD231PS Y9, Y5, Y11
-	CMPQ        R10, $0x03
-	JLE         row140
-	CMPQ        80(AX), $0x00
-	JE          biased144
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
 
 biased144:
 	CMPQ    88(AX), $0x00
 	JE      added144
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Y6
-	VADDPS  Y6, Y11, Y11
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added144:
 	CMPQ    96(AX), $0x00
 	JE      clipped144
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped144:
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row143
+	CMPQ        80(AX), $0x00
+	JE          biased145
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
+
+biased145:
+	CMPQ    88(AX), $0x00
+	JE      added145
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
+
+added145:
+	CMPQ    96(AX), $0x00
+	JE      clipped145
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped145:
+	VMOVUPS     Y6, (R11)(R12*1)
+	VMULPS      Y12, Y2, Y6
+	VFMADD231PS Y8, Y3, Y6
+	CMPQ        R10, $0x02
+	JLE         row143
+	CMPQ        80(AX), $0x00
+	JE          biased146
+	VMOVUPS     (SI), Y8
+	VADDPS      Y8, Y6, Y6
+
+biased146:
+	CMPQ    88(AX), $0x00
+	JE      added146
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Y8
+	VADDPS  Y8, Y6, Y6
+
+added146:
+	CMPQ    96(AX), $0x00
+	JE      clipped146
+	VMOVUPS constF32_0<>+0(SB), Y8
+	VMAXPS  Y6, Y8, Y6
+
+clipped146:
+	VMOVUPS     Y6, (R11)(R12*2)
+	VFMADD231PS Y7, Y4, Y11
+	VFMADD231PS Y9, Y5, Y11
+	CMPQ        R10, $0x03
+	JLE         row143
+	CMPQ        80(AX), $0x00
+	JE          biased147
+	VMOVUPS     (SI), Y6
+	VADDPS      Y6, Y11, Y11
+
+biased147:
+	CMPQ    88(AX), $0x00
+	JE      added147
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Y6
+	VADDPS  Y6, Y11, Y11
+
+added147:
+	CMPQ    96(AX), $0x00
+	JE      clipped147
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped144:
+clipped147:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row140:
+row143:
 	CMPQ    104(AX), $0x03
-	JLE     done129
+	JLE     done132
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 704(AX), Y6
@@ -8860,116 +9021,116 @@ row140:
 	VADDPS  Y12, Y6, Y6
 	VADDPS  Y8, Y6, Y6
 	CMPQ    80(AX), $0x00
-	JE      biased146
+	JE      biased149
 	VMOVUPS (SI), Y10
 	VADDPS  Y10, Y6, Y6
-
-biased146:
-	CMPQ    88(AX), $0x00
-	JE      added146
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added146:
-	CMPQ    96(AX), $0x00
-	JE      clipped146
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped146:
-	VMOVUPS     Y6, (R11)
-	VMULPS      Y7, Y0, Y6
-	VFMADD231PS Y9, Y1, Y6
-	CMPQ        R10, $0x01
-	JLE         row145
-	CMPQ        80(AX), $0x00
-	JE          biased147
-	VMOVUPS     (SI), Y10
-	VADDPS      Y10, Y6, Y6
-
-biased147:
-	CMPQ    88(AX), $0x00
-	JE      added147
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Y10
-	VADDPS  Y10, Y6, Y6
-
-added147:
-	CMPQ    96(AX), $0x00
-	JE      clipped147
-	VMOVUPS constF32_0<>+0(SB), Y10
-	VMAXPS  Y6, Y10, Y6
-
-clipped147:
-	VMOVUPS     Y6, (R11)(R12*1)
-	VMULPS      Y12, Y2, Y6
-	VFMADD231PS Y8, Y3, Y6
-	CMPQ        R10, $0x02
-	JLE         row145
-	CMPQ        80(AX), $0x00
-	JE          biased148
-	VMOVUPS     (SI), Y8
-	VADDPS      Y8, Y6, Y6
-
-biased148:
-	CMPQ    88(AX), $0x00
-	JE      added148
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Y8
-	VADDPS  Y8, Y6, Y6
-
-added148:
-	CMPQ    96(AX), $0x00
-	JE      clipped148
-	VMOVUPS constF32_0<>+0(SB), Y8
-	VMAXPS  Y6, Y8, Y6
-
-clipped148:
-	VMOVUPS     Y6, (R11)(R12*2)
-	VFMADD231PS Y7, Y4, Y11
-	VFMADD231PS Y9, Y5, Y11
-	CMPQ        R10, $0x03
-	JLE         row145
-	CMPQ        80(AX), $0x00
-	JE          biased149
-	VMOVUPS     (SI), Y6
-	VADDPS      Y6, Y11, Y11
 
 biased149:
 	CMPQ    88(AX), $0x00
 	JE      added149
-	LEAQ    (R11)(R13*1), R12
-	VMOVUPS (R12)(DI*1), Y6
-	VADDPS  Y6, Y11, Y11
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
 
 added149:
 	CMPQ    96(AX), $0x00
 	JE      clipped149
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped149:
+	VMOVUPS     Y6, (R11)
+	VMULPS      Y7, Y0, Y6
+	VFMADD231PS Y9, Y1, Y6
+	CMPQ        R10, $0x01
+	JLE         row148
+	CMPQ        80(AX), $0x00
+	JE          biased150
+	VMOVUPS     (SI), Y10
+	VADDPS      Y10, Y6, Y6
+
+biased150:
+	CMPQ    88(AX), $0x00
+	JE      added150
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Y10
+	VADDPS  Y10, Y6, Y6
+
+added150:
+	CMPQ    96(AX), $0x00
+	JE      clipped150
+	VMOVUPS constF32_0<>+0(SB), Y10
+	VMAXPS  Y6, Y10, Y6
+
+clipped150:
+	VMOVUPS     Y6, (R11)(R12*1)
+	VMULPS      Y12, Y2, Y6
+	VFMADD231PS Y8, Y3, Y6
+	CMPQ        R10, $0x02
+	JLE         row148
+	CMPQ        80(AX), $0x00
+	JE          biased151
+	VMOVUPS     (SI), Y8
+	VADDPS      Y8, Y6, Y6
+
+biased151:
+	CMPQ    88(AX), $0x00
+	JE      added151
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Y8
+	VADDPS  Y8, Y6, Y6
+
+added151:
+	CMPQ    96(AX), $0x00
+	JE      clipped151
+	VMOVUPS constF32_0<>+0(SB), Y8
+	VMAXPS  Y6, Y8, Y6
+
+clipped151:
+	VMOVUPS     Y6, (R11)(R12*2)
+	VFMADD231PS Y7, Y4, Y11
+	VFMADD231PS Y9, Y5, Y11
+	CMPQ        R10, $0x03
+	JLE         row148
+	CMPQ        80(AX), $0x00
+	JE          biased152
+	VMOVUPS     (SI), Y6
+	VADDPS      Y6, Y11, Y11
+
+biased152:
+	CMPQ    88(AX), $0x00
+	JE      added152
+	LEAQ    (R11)(R13*1), R12
+	VMOVUPS (R12)(DI*1), Y6
+	VADDPS  Y6, Y11, Y11
+
+added152:
+	CMPQ    96(AX), $0x00
+	JE      clipped152
 	VMOVUPS constF32_0<>+0(SB), Y6
 	VMAXPS  Y11, Y6, Y11
 
-clipped149:
+clipped152:
 	VMOVUPS Y11, (R11)(R13*1)
 
-row145:
+row148:
 	CMPQ 104(AX), $0x04
-	JLE  done129
+	JLE  done132
 
-done129:
+done132:
 	ADDQ 32(AX), R8
 	ADDQ 56(AX), R9
 	SUBQ $0x04, R10
-	JG   tile129
+	JG   tile132
 	ADDQ $0x00000020, CX
 	ADDQ $0x00000020, DX
 	ADDQ $0x00000020, SI
 	SUBQ $0x00000008, BX
-	JMP  narrow107
+	JMP  narrow110
 
-edge107:
+edge110:
 	TESTQ        BX, BX
-	JZ           end107
+	JZ           end110
 	VMOVQ        BX, X6
 	VPBROADCASTD X6, Y6
 	VPCMPGTD     iotaF32<>+0(SB), Y6, Y6
@@ -8977,7 +9138,7 @@ edge107:
 	MOVQ         16(AX), BX
 	MOVQ         112(AX), BX
 
-tile150:
+tile153:
 	MOVQ        64(AX), R9
 	MOVQ        DX, R8
 	LEAQ        (R9)(R9*2), R10
@@ -9151,101 +9312,101 @@ tile150:
 	VADDPS      Y13, Y7, Y7
 	VADDPS      Y9, Y7, Y7
 	CMPQ        80(AX), $0x00
-	JE          biased152
-	VMASKMOVPS  (SI), Y6, Y11
-	VADDPS      Y11, Y7, Y7
-
-biased152:
-	CMPQ       88(AX), $0x00
-	JE         added152
-	LEAQ       (R8), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y11
-	VADDPS     Y11, Y7, Y7
-
-added152:
-	CMPQ    96(AX), $0x00
-	JE      clipped152
-	VMOVUPS constF32_0<>+0(SB), Y11
-	VMAXPS  Y7, Y11, Y7
-
-clipped152:
-	VMASKMOVPS  Y7, Y6, (R8)
-	VMULPS      Y8, Y0, Y7
-	VFMADD231PS Y10, Y1, Y7
-	CMPQ        BX, $0x01
-	JLE         row151
-	CMPQ        80(AX), $0x00
-	JE          biased153
-	VMASKMOVPS  (SI), Y6, Y11
-	VADDPS      Y11, Y7, Y7
-
-biased153:
-	CMPQ       88(AX), $0x00
-	JE         added153
-	LEAQ       (R8)(R9*1), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y11
-	VADDPS     Y11, Y7, Y7
-
-added153:
-	CMPQ    96(AX), $0x00
-	JE      clipped153
-	VMOVUPS constF32_0<>+0(SB), Y11
-	VMAXPS  Y7, Y11, Y7
-
-clipped153:
-	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
-	VMULPS      Y13, Y2, Y7
-	VFMADD231PS Y9, Y3, Y7
-	CMPQ        BX, $0x02
-	JLE         row151
-	CMPQ        80(AX), $0x00
-	JE          biased154
-	VMASKMOVPS  (SI), Y6, Y9
-	VADDPS      Y9, Y7, Y7
-
-biased154:
-	CMPQ       88(AX), $0x00
-	JE         added154
-	LEAQ       (R8)(R9*2), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y9
-	VADDPS     Y9, Y7, Y7
-
-added154:
-	CMPQ    96(AX), $0x00
-	JE      clipped154
-	VMOVUPS constF32_0<>+0(SB), Y9
-	VMAXPS  Y7, Y9, Y7
-
-clipped154:
-	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
-	VFMADD231PS Y8, Y4, Y12
-	VFMADD231PS Y10, Y5, Y12
-	CMPQ        BX, $0x03
-	JLE         row151
-	CMPQ        80(AX), $0x00
 	JE          biased155
-	VMASKMOVPS  (SI), Y6, Y7
-	VADDPS      Y7, Y12, Y12
+	VMASKMOVPS  (SI), Y6, Y11
+	VADDPS      Y11, Y7, Y7
 
 biased155:
 	CMPQ       88(AX), $0x00
 	JE         added155
-	LEAQ       (R8)(R10*1), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y7
-	VADDPS     Y7, Y12, Y12
+	LEAQ       (R8), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y11
+	VADDPS     Y11, Y7, Y7
 
 added155:
 	CMPQ    96(AX), $0x00
 	JE      clipped155
+	VMOVUPS constF32_0<>+0(SB), Y11
+	VMAXPS  Y7, Y11, Y7
+
+clipped155:
+	VMASKMOVPS  Y7, Y6, (R8)
+	VMULPS      Y8, Y0, Y7
+	VFMADD231PS Y10, Y1, Y7
+	CMPQ        BX, $0x01
+	JLE         row154
+	CMPQ        80(AX), $0x00
+	JE          biased156
+	VMASKMOVPS  (SI), Y6, Y11
+	VADDPS      Y11, Y7, Y7
+
+biased156:
+	CMPQ       88(AX), $0x00
+	JE         added156
+	LEAQ       (R8)(R9*1), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y11
+	VADDPS     Y11, Y7, Y7
+
+added156:
+	CMPQ    96(AX), $0x00
+	JE      clipped156
+	VMOVUPS constF32_0<>+0(SB), Y11
+	VMAXPS  Y7, Y11, Y7
+
+clipped156:
+	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
+	VMULPS      Y13, Y2, Y7
+	VFMADD231PS Y9, Y3, Y7
+	CMPQ        BX, $0x02
+	JLE         row154
+	CMPQ        80(AX), $0x00
+	JE          biased157
+	VMASKMOVPS  (SI), Y6, Y9
+	VADDPS      Y9, Y7, Y7
+
+biased157:
+	CMPQ       88(AX), $0x00
+	JE         added157
+	LEAQ       (R8)(R9*2), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y9
+	VADDPS     Y9, Y7, Y7
+
+added157:
+	CMPQ    96(AX), $0x00
+	JE      clipped157
+	VMOVUPS constF32_0<>+0(SB), Y9
+	VMAXPS  Y7, Y9, Y7
+
+clipped157:
+	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
+	VFMADD231PS Y8, Y4, Y12
+	VFMADD231PS Y10, Y5, Y12
+	CMPQ        BX, $0x03
+	JLE         row154
+	CMPQ        80(AX), $0x00
+	JE          biased158
+	VMASKMOVPS  (SI), Y6, Y7
+	VADDPS      Y7, Y12, Y12
+
+biased158:
+	CMPQ       88(AX), $0x00
+	JE         added158
+	LEAQ       (R8)(R10*1), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y7
+	VADDPS     Y7, Y12, Y12
+
+added158:
+	CMPQ    96(AX), $0x00
+	JE      clipped158
 	VMOVUPS constF32_0<>+0(SB), Y7
 	VMAXPS  Y12, Y7, Y12
 
-clipped155:
+clipped158:
 	VMASKMOVPS Y12, Y6, (R8)(R10*1)
 
-row151:
+row154:
 	CMPQ       104(AX), $0x01
-	JLE        done150
+	JLE        done153
 	ADDQ       40(AX), R8
 	LEAQ       (R9)(R9*2), R10
 	VMOVUPS    320(AX), Y7
@@ -9261,101 +9422,101 @@ row151:
 	VADDPS     Y13, Y7, Y7
 	VADDPS     Y9, Y7, Y7
 	CMPQ       80(AX), $0x00
-	JE         biased157
+	JE         biased160
 	VMASKMOVPS (SI), Y6, Y11
 	VADDPS     Y11, Y7, Y7
-
-biased157:
-	CMPQ       88(AX), $0x00
-	JE         added157
-	LEAQ       (R8), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y11
-	VADDPS     Y11, Y7, Y7
-
-added157:
-	CMPQ    96(AX), $0x00
-	JE      clipped157
-	VMOVUPS constF32_0<>+0(SB), Y11
-	VMAXPS  Y7, Y11, Y7
-
-clipped157:
-	VMASKMOVPS  Y7, Y6, (R8)
-	VMULPS      Y8, Y0, Y7
-	VFMADD231PS Y10, Y1, Y7
-	CMPQ        BX, $0x01
-	JLE         row156
-	CMPQ        80(AX), $0x00
-	JE          biased158
-	VMASKMOVPS  (SI), Y6, Y11
-	VADDPS      Y11, Y7, Y7
-
-biased158:
-	CMPQ       88(AX), $0x00
-	JE         added158
-	LEAQ       (R8)(R9*1), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y11
-	VADDPS     Y11, Y7, Y7
-
-added158:
-	CMPQ    96(AX), $0x00
-	JE      clipped158
-	VMOVUPS constF32_0<>+0(SB), Y11
-	VMAXPS  Y7, Y11, Y7
-
-clipped158:
-	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
-	VMULPS      Y13, Y2, Y7
-	VFMADD231PS Y9, Y3, Y7
-	CMPQ        BX, $0x02
-	JLE         row156
-	CMPQ        80(AX), $0x00
-	JE          biased159
-	VMASKMOVPS  (SI), Y6, Y9
-	VADDPS      Y9, Y7, Y7
-
-biased159:
-	CMPQ       88(AX), $0x00
-	JE         added159
-	LEAQ       (R8)(R9*2), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y9
-	VADDPS     Y9, Y7, Y7
-
-added159:
-	CMPQ    96(AX), $0x00
-	JE      clipped159
-	VMOVUPS constF32_0<>+0(SB), Y9
-	VMAXPS  Y7, Y9, Y7
-
-clipped159:
-	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
-	VFMADD231PS Y8, Y4, Y12
-	VFMADD231PS Y10, Y5, Y12
-	CMPQ        BX, $0x03
-	JLE         row156
-	CMPQ        80(AX), $0x00
-	JE          biased160
-	VMASKMOVPS  (SI), Y6, Y7
-	VADDPS      Y7, Y12, Y12
 
 biased160:
 	CMPQ       88(AX), $0x00
 	JE         added160
-	LEAQ       (R8)(R10*1), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y7
-	VADDPS     Y7, Y12, Y12
+	LEAQ       (R8), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y11
+	VADDPS     Y11, Y7, Y7
 
 added160:
 	CMPQ    96(AX), $0x00
 	JE      clipped160
+	VMOVUPS constF32_0<>+0(SB), Y11
+	VMAXPS  Y7, Y11, Y7
+
+clipped160:
+	VMASKMOVPS  Y7, Y6, (R8)
+	VMULPS      Y8, Y0, Y7
+	VFMADD231PS Y10, Y1, Y7
+	CMPQ        BX, $0x01
+	JLE         row159
+	CMPQ        80(AX), $0x00
+	JE          biased161
+	VMASKMOVPS  (SI), Y6, Y11
+	VADDPS      Y11, Y7, Y7
+
+biased161:
+	CMPQ       88(AX), $0x00
+	JE         added161
+	LEAQ       (R8)(R9*1), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y11
+	VADDPS     Y11, Y7, Y7
+
+added161:
+	CMPQ    96(AX), $0x00
+	JE      clipped161
+	VMOVUPS constF32_0<>+0(SB), Y11
+	VMAXPS  Y7, Y11, Y7
+
+clipped161:
+	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
+	VMULPS      Y13, Y2, Y7
+	VFMADD231PS Y9, Y3, Y7
+	CMPQ        BX, $0x02
+	JLE         row159
+	CMPQ        80(AX), $0x00
+	JE          biased162
+	VMASKMOVPS  (SI), Y6, Y9
+	VADDPS      Y9, Y7, Y7
+
+biased162:
+	CMPQ       88(AX), $0x00
+	JE         added162
+	LEAQ       (R8)(R9*2), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y9
+	VADDPS     Y9, Y7, Y7
+
+added162:
+	CMPQ    96(AX), $0x00
+	JE      clipped162
+	VMOVUPS constF32_0<>+0(SB), Y9
+	VMAXPS  Y7, Y9, Y7
+
+clipped162:
+	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
+	VFMADD231PS Y8, Y4, Y12
+	VFMADD231PS Y10, Y5, Y12
+	CMPQ        BX, $0x03
+	JLE         row159
+	CMPQ        80(AX), $0x00
+	JE          biased163
+	VMASKMOVPS  (SI), Y6, Y7
+	VADDPS      Y7, Y12, Y12
+
+biased163:
+	CMPQ       88(AX), $0x00
+	JE         added163
+	LEAQ       (R8)(R10*1), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y7
+	VADDPS     Y7, Y12, Y12
+
+added163:
+	CMPQ    96(AX), $0x00
+	JE      clipped163
 	VMOVUPS constF32_0<>+0(SB), Y7
 	VMAXPS  Y12, Y7, Y12
 
-clipped160:
+clipped163:
 	VMASKMOVPS Y12, Y6, (R8)(R10*1)
 
-row156:
+row159:
 	CMPQ       104(AX), $0x02
-	JLE        done150
+	JLE        done153
 	ADDQ       40(AX), R8
 	LEAQ       (R9)(R9*2), R10
 	VMOVUPS    512(AX), Y7
@@ -9371,101 +9532,101 @@ row156:
 	VADDPS     Y13, Y7, Y7
 	VADDPS     Y9, Y7, Y7
 	CMPQ       80(AX), $0x00
-	JE         biased162
+	JE         biased165
 	VMASKMOVPS (SI), Y6, Y11
 	VADDPS     Y11, Y7, Y7
-
-biased162:
-	CMPQ       88(AX), $0x00
-	JE         added162
-	LEAQ       (R8), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y11
-	VADDPS     Y11, Y7, Y7
-
-added162:
-	CMPQ    96(AX), $0x00
-	JE      clipped162
-	VMOVUPS constF32_0<>+0(SB), Y11
-	VMAXPS  Y7, Y11, Y7
-
-clipped162:
-	VMASKMOVPS  Y7, Y6, (R8)
-	VMULPS      Y8, Y0, Y7
-	VFMADD231PS Y10, Y1, Y7
-	CMPQ        BX, $0x01
-	JLE         row161
-	CMPQ        80(AX), $0x00
-	JE          biased163
-	VMASKMOVPS  (SI), Y6, Y11
-	VADDPS      Y11, Y7, Y7
-
-biased163:
-	CMPQ       88(AX), $0x00
-	JE         added163
-	LEAQ       (R8)(R9*1), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y11
-	VADDPS     Y11, Y7, Y7
-
-added163:
-	CMPQ    96(AX), $0x00
-	JE      clipped163
-	VMOVUPS constF32_0<>+0(SB), Y11
-	VMAXPS  Y7, Y11, Y7
-
-clipped163:
-	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
-	VMULPS      Y13, Y2, Y7
-	VFMADD231PS Y9, Y3, Y7
-	CMPQ        BX, $0x02
-	JLE         row161
-	CMPQ        80(AX), $0x00
-	JE          biased164
-	VMASKMOVPS  (SI), Y6, Y9
-	VADDPS      Y9, Y7, Y7
-
-biased164:
-	CMPQ       88(AX), $0x00
-	JE         added164
-	LEAQ       (R8)(R9*2), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y9
-	VADDPS     Y9, Y7, Y7
-
-added164:
-	CMPQ    96(AX), $0x00
-	JE      clipped164
-	VMOVUPS constF32_0<>+0(SB), Y9
-	VMAXPS  Y7, Y9, Y7
-
-clipped164:
-	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
-	VFMADD231PS Y8, Y4, Y12
-	VFMADD231PS Y10, Y5, Y12
-	CMPQ        BX, $0x03
-	JLE         row161
-	CMPQ        80(AX), $0x00
-	JE          biased165
-	VMASKMOVPS  (SI), Y6, Y7
-	VADDPS      Y7, Y12, Y12
 
 biased165:
 	CMPQ       88(AX), $0x00
 	JE         added165
-	LEAQ       (R8)(R10*1), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y7
-	VADDPS     Y7, Y12, Y12
+	LEAQ       (R8), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y11
+	VADDPS     Y11, Y7, Y7
 
 added165:
 	CMPQ    96(AX), $0x00
 	JE      clipped165
+	VMOVUPS constF32_0<>+0(SB), Y11
+	VMAXPS  Y7, Y11, Y7
+
+clipped165:
+	VMASKMOVPS  Y7, Y6, (R8)
+	VMULPS      Y8, Y0, Y7
+	VFMADD231PS Y10, Y1, Y7
+	CMPQ        BX, $0x01
+	JLE         row164
+	CMPQ        80(AX), $0x00
+	JE          biased166
+	VMASKMOVPS  (SI), Y6, Y11
+	VADDPS      Y11, Y7, Y7
+
+biased166:
+	CMPQ       88(AX), $0x00
+	JE         added166
+	LEAQ       (R8)(R9*1), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y11
+	VADDPS     Y11, Y7, Y7
+
+added166:
+	CMPQ    96(AX), $0x00
+	JE      clipped166
+	VMOVUPS constF32_0<>+0(SB), Y11
+	VMAXPS  Y7, Y11, Y7
+
+clipped166:
+	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
+	VMULPS      Y13, Y2, Y7
+	VFMADD231PS Y9, Y3, Y7
+	CMPQ        BX, $0x02
+	JLE         row164
+	CMPQ        80(AX), $0x00
+	JE          biased167
+	VMASKMOVPS  (SI), Y6, Y9
+	VADDPS      Y9, Y7, Y7
+
+biased167:
+	CMPQ       88(AX), $0x00
+	JE         added167
+	LEAQ       (R8)(R9*2), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y9
+	VADDPS     Y9, Y7, Y7
+
+added167:
+	CMPQ    96(AX), $0x00
+	JE      clipped167
+	VMOVUPS constF32_0<>+0(SB), Y9
+	VMAXPS  Y7, Y9, Y7
+
+clipped167:
+	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
+	VFMADD231PS Y8, Y4, Y12
+	VFMADD231PS Y10, Y5, Y12
+	CMPQ        BX, $0x03
+	JLE         row164
+	CMPQ        80(AX), $0x00
+	JE          biased168
+	VMASKMOVPS  (SI), Y6, Y7
+	VADDPS      Y7, Y12, Y12
+
+biased168:
+	CMPQ       88(AX), $0x00
+	JE         added168
+	LEAQ       (R8)(R10*1), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y7
+	VADDPS     Y7, Y12, Y12
+
+added168:
+	CMPQ    96(AX), $0x00
+	JE      clipped168
 	VMOVUPS constF32_0<>+0(SB), Y7
 	VMAXPS  Y12, Y7, Y12
 
-clipped165:
+clipped168:
 	VMASKMOVPS Y12, Y6, (R8)(R10*1)
 
-row161:
+row164:
 	CMPQ       104(AX), $0x03
-	JLE        done150
+	JLE        done153
 	ADDQ       40(AX), R8
 	LEAQ       (R9)(R9*2), R10
 	VMOVUPS    704(AX), Y7
@@ -9481,109 +9642,109 @@ row161:
 	VADDPS     Y13, Y7, Y7
 	VADDPS     Y9, Y7, Y7
 	CMPQ       80(AX), $0x00
-	JE         biased167
+	JE         biased170
 	VMASKMOVPS (SI), Y6, Y11
 	VADDPS     Y11, Y7, Y7
-
-biased167:
-	CMPQ       88(AX), $0x00
-	JE         added167
-	LEAQ       (R8), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y11
-	VADDPS     Y11, Y7, Y7
-
-added167:
-	CMPQ    96(AX), $0x00
-	JE      clipped167
-	VMOVUPS constF32_0<>+0(SB), Y11
-	VMAXPS  Y7, Y11, Y7
-
-clipped167:
-	VMASKMOVPS  Y7, Y6, (R8)
-	VMULPS      Y8, Y0, Y7
-	VFMADD231PS Y10, Y1, Y7
-	CMPQ        BX, $0x01
-	JLE         row166
-	CMPQ        80(AX), $0x00
-	JE          biased168
-	VMASKMOVPS  (SI), Y6, Y11
-	VADDPS      Y11, Y7, Y7
-
-biased168:
-	CMPQ       88(AX), $0x00
-	JE         added168
-	LEAQ       (R8)(R9*1), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y11
-	VADDPS     Y11, Y7, Y7
-
-added168:
-	CMPQ    96(AX), $0x00
-	JE      clipped168
-	VMOVUPS constF32_0<>+0(SB), Y11
-	VMAXPS  Y7, Y11, Y7
-
-clipped168:
-	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
-	VMULPS      Y13, Y2, Y7
-	VFMADD231PS Y9, Y3, Y7
-	CMPQ        BX, $0x02
-	JLE         row166
-	CMPQ        80(AX), $0x00
-	JE          biased169
-	VMASKMOVPS  (SI), Y6, Y9
-	VADDPS      Y9, Y7, Y7
-
-biased169:
-	CMPQ       88(AX), $0x00
-	JE         added169
-	LEAQ       (R8)(R9*2), R11
-	VMASKMOVPS (R11)(DI*1), Y6, Y9
-	VADDPS     Y9, Y7, Y7
-
-added169:
-	CMPQ    96(AX), $0x00
-	JE      clipped169
-	VMOVUPS constF32_0<>+0(SB), Y9
-	VMAXPS  Y7, Y9, Y7
-
-clipped169:
-	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
-	VFMADD231PS Y8, Y4, Y12
-	VFMADD231PS Y10, Y5, Y12
-	CMPQ        BX, $0x03
-	JLE         row166
-	CMPQ        80(AX), $0x00
-	JE          biased170
-	VMASKMOVPS  (SI), Y6, Y7
-	VADDPS      Y7, Y12, Y12
 
 biased170:
 	CMPQ       88(AX), $0x00
 	JE         added170
-	LEAQ       (R8)(R10*1), R9
-	VMASKMOVPS (R9)(DI*1), Y6, Y7
-	VADDPS     Y7, Y12, Y12
+	LEAQ       (R8), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y11
+	VADDPS     Y11, Y7, Y7
 
 added170:
 	CMPQ    96(AX), $0x00
 	JE      clipped170
+	VMOVUPS constF32_0<>+0(SB), Y11
+	VMAXPS  Y7, Y11, Y7
+
+clipped170:
+	VMASKMOVPS  Y7, Y6, (R8)
+	VMULPS      Y8, Y0, Y7
+	VFMADD231PS Y10, Y1, Y7
+	CMPQ        BX, $0x01
+	JLE         row169
+	CMPQ        80(AX), $0x00
+	JE          biased171
+	VMASKMOVPS  (SI), Y6, Y11
+	VADDPS      Y11, Y7, Y7
+
+biased171:
+	CMPQ       88(AX), $0x00
+	JE         added171
+	LEAQ       (R8)(R9*1), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y11
+	VADDPS     Y11, Y7, Y7
+
+added171:
+	CMPQ    96(AX), $0x00
+	JE      clipped171
+	VMOVUPS constF32_0<>+0(SB), Y11
+	VMAXPS  Y7, Y11, Y7
+
+clipped171:
+	VMASKMOVPS  Y7, Y6, (R8)(R9*1)
+	VMULPS      Y13, Y2, Y7
+	VFMADD231PS Y9, Y3, Y7
+	CMPQ        BX, $0x02
+	JLE         row169
+	CMPQ        80(AX), $0x00
+	JE          biased172
+	VMASKMOVPS  (SI), Y6, Y9
+	VADDPS      Y9, Y7, Y7
+
+biased172:
+	CMPQ       88(AX), $0x00
+	JE         added172
+	LEAQ       (R8)(R9*2), R11
+	VMASKMOVPS (R11)(DI*1), Y6, Y9
+	VADDPS     Y9, Y7, Y7
+
+added172:
+	CMPQ    96(AX), $0x00
+	JE      clipped172
+	VMOVUPS constF32_0<>+0(SB), Y9
+	VMAXPS  Y7, Y9, Y7
+
+clipped172:
+	VMASKMOVPS  Y7, Y6, (R8)(R9*2)
+	VFMADD231PS Y8, Y4, Y12
+	VFMADD231PS Y10, Y5, Y12
+	CMPQ        BX, $0x03
+	JLE         row169
+	CMPQ        80(AX), $0x00
+	JE          biased173
+	VMASKMOVPS  (SI), Y6, Y7
+	VADDPS      Y7, Y12, Y12
+
+biased173:
+	CMPQ       88(AX), $0x00
+	JE         added173
+	LEAQ       (R8)(R10*1), R9
+	VMASKMOVPS (R9)(DI*1), Y6, Y7
+	VADDPS     Y7, Y12, Y12
+
+added173:
+	CMPQ    96(AX), $0x00
+	JE      clipped173
 	VMOVUPS constF32_0<>+0(SB), Y7
 	VMAXPS  Y12, Y7, Y12
 
-clipped170:
+clipped173:
 	VMASKMOVPS Y12, Y6, (R8)(R10*1)
 
-row166:
+row169:
 	CMPQ 104(AX), $0x04
-	JLE  done150
+	JLE  done153
 
-done150:
+done153:
 	ADDQ 32(AX), CX
 	ADDQ 56(AX), DX
 	SUBQ $0x04, BX
-	JG   tile150
+	JG   tile153
 
-end107:
+end110:
 	VZEROUPPER
 	RET
 
@@ -9635,14 +9796,14 @@ TEXT ·winogradGradF32AVX2(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide171:
+wide174:
 	CMPQ BX, $0x00000008
-	JLT  narrow171
+	JLT  narrow174
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile172:
+tile175:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	LEAQ         (R10)(R10*2), R11
@@ -9920,20 +10081,20 @@ tile172:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile172
+	JNZ          tile175
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, BX
-	JMP          wide171
+	JMP          wide174
 
-narrow171:
+narrow174:
 	CMPQ BX, $0x00000008
-	JLT  edge171
+	JLT  edge174
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile173:
+tile176:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	LEAQ         (R10)(R10*2), R11
@@ -10211,22 +10372,22 @@ tile173:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile173
+	JNZ          tile176
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, BX
-	JMP          narrow171
+	JMP          narrow174
 
-edge171:
+edge174:
 	TESTQ        BX, BX
-	JZ           end171
+	JZ           end174
 	VMOVQ        BX, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     iotaF32<>+0(SB), Y4, Y4
 	MOVQ         DX, DX
 	MOVQ         16(AX), BX
 
-tile174:
+tile177:
 	MOVQ         64(AX), DI
 	MOVQ         DX, SI
 	LEAQ         (DI)(DI*2), R8
@@ -10504,9 +10665,9 @@ tile174:
 	ADDQ         32(AX), CX
 	ADDQ         56(AX), DX
 	DECQ         BX
-	JNZ          tile174
+	JNZ          tile177
 
-end171:
+end174:
 	VZEROUPPER
 	RET
 
@@ -10524,14 +10685,14 @@ TEXT ·winogradFilterF32AVX2(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide175:
+wide178:
 	CMPQ BX, $0x00000008
-	JLT  narrow175
+	JLT  narrow178
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile176:
+tile179:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	VMOVUPS      (R9), Y6
@@ -10771,20 +10932,20 @@ tile176:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile176
+	JNZ          tile179
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, BX
-	JMP          wide175
+	JMP          wide178
 
-narrow175:
+narrow178:
 	CMPQ BX, $0x00000008
-	JLT  edge175
+	JLT  edge178
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile177:
+tile180:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	VMOVUPS      (R9), Y6
@@ -11024,22 +11185,22 @@ tile177:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile177
+	JNZ          tile180
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
 	SUBQ         $0x00000008, BX
-	JMP          narrow175
+	JMP          narrow178
 
-edge175:
+edge178:
 	TESTQ        BX, BX
-	JZ           end175
+	JZ           end178
 	VMOVQ        BX, X6
 	VPBROADCASTD X6, Y6
 	VPCMPGTD     iotaF32<>+0(SB), Y6, Y6
 	MOVQ         DX, DX
 	MOVQ         16(AX), BX
 
-tile178:
+tile181:
 	MOVQ         64(AX), DI
 	MOVQ         DX, SI
 	VMASKMOVPS   (SI), Y6, Y7
@@ -11279,9 +11440,9 @@ tile178:
 	ADDQ         32(AX), CX
 	ADDQ         56(AX), DX
 	DECQ         BX
-	JNZ          tile178
+	JNZ          tile181
 
-end175:
+end178:
 	VZEROUPPER
 	RET
 
@@ -11335,14 +11496,14 @@ TEXT ·winogradFilterGradF32AVX2(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide179:
+wide182:
 	CMPQ BX, $0x00000008
-	JLT  narrow179
+	JLT  narrow182
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile180:
+tile183:
 	MOVQ        64(AX), R10
 	MOVQ        DI, R9
 	LEAQ        (R10)(R10*2), R11
@@ -11582,20 +11743,20 @@ tile180:
 	ADDQ        32(AX), SI
 	ADDQ        56(AX), DI
 	DECQ        R8
-	JNZ         tile180
+	JNZ         tile183
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000020, DX
 	SUBQ        $0x00000008, BX
-	JMP         wide179
+	JMP         wide182
 
-narrow179:
+narrow182:
 	CMPQ BX, $0x00000008
-	JLT  edge179
+	JLT  edge182
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile181:
+tile184:
 	MOVQ        64(AX), R10
 	MOVQ        DI, R9
 	LEAQ        (R10)(R10*2), R11
@@ -11835,22 +11996,22 @@ tile181:
 	ADDQ        32(AX), SI
 	ADDQ        56(AX), DI
 	DECQ        R8
-	JNZ         tile181
+	JNZ         tile184
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000020, DX
 	SUBQ        $0x00000008, BX
-	JMP         narrow179
+	JMP         narrow182
 
-edge179:
+edge182:
 	TESTQ        BX, BX
-	JZ           end179
+	JZ           end182
 	VMOVQ        BX, X6
 	VPBROADCASTD X6, Y6
 	VPCMPGTD     iotaF32<>+0(SB), Y6, Y6
 	MOVQ         DX, DX
 	MOVQ         16(AX), BX
 
-tile182:
+tile185:
 	MOVQ        64(AX), DI
 	MOVQ        DX, SI
 	LEAQ        (DI)(DI*2), R8
@@ -12090,9 +12251,9 @@ tile182:
 	ADDQ        32(AX), CX
 	ADDQ        56(AX), DX
 	DECQ        BX
-	JNZ         tile182
+	JNZ         tile185
 
-end179:
+end182:
 	VZEROUPPER
 	RET
 
@@ -12104,213 +12265,24 @@ TEXT ·addF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many183:
-	CMPQ    AX, $0x00000040
-	JLT     one183
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VMOVUPS 64(BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VMOVUPS 128(BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VMOVUPS 192(BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000040, AX
-	JMP     many183
-
-one183:
-	CMPQ    AX, $0x00000010
-	JLT     rest183
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000010, AX
-	JMP     one183
-
-rest183:
-	TESTQ     AX, AX
-	JZ        done183
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS.Z (BX), K1, Z1
-	VADDPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done183:
-	VZEROUPPER
-	RET
-
-// func subF32AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·subF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many184:
-	CMPQ    AX, $0x00000040
-	JLT     one184
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VMOVUPS 64(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VMOVUPS 128(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VMOVUPS 192(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000040, AX
-	JMP     many184
-
-one184:
-	CMPQ    AX, $0x00000010
-	JLT     rest184
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000010, AX
-	JMP     one184
-
-rest184:
-	TESTQ     AX, AX
-	JZ        done184
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS.Z (BX), K1, Z1
-	VSUBPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done184:
-	VZEROUPPER
-	RET
-
-// func mulF32AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·mulF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many185:
-	CMPQ    AX, $0x00000040
-	JLT     one185
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VMULPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VMOVUPS 64(BX), Z1
-	VMULPS  Z1, Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VMOVUPS 128(BX), Z1
-	VMULPS  Z1, Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VMOVUPS 192(BX), Z1
-	VMULPS  Z1, Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000040, AX
-	JMP     many185
-
-one185:
-	CMPQ    AX, $0x00000010
-	JLT     rest185
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VMULPS  Z1, Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000010, AX
-	JMP     one185
-
-rest185:
-	TESTQ     AX, AX
-	JZ        done185
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS.Z (BX), K1, Z1
-	VMULPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done185:
-	VZEROUPPER
-	RET
-
-// func divF32AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·divF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
 many186:
 	CMPQ    AX, $0x00000040
 	JLT     one186
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
-	VDIVPS  Z1, Z0, Z0
+	VADDPS  Z1, Z0, Z0
 	VMOVUPS Z0, (CX)
 	VMOVUPS 64(DX), Z0
 	VMOVUPS 64(BX), Z1
-	VDIVPS  Z1, Z0, Z0
+	VADDPS  Z1, Z0, Z0
 	VMOVUPS Z0, 64(CX)
 	VMOVUPS 128(DX), Z0
 	VMOVUPS 128(BX), Z1
-	VDIVPS  Z1, Z0, Z0
+	VADDPS  Z1, Z0, Z0
 	VMOVUPS Z0, 128(CX)
 	VMOVUPS 192(DX), Z0
 	VMOVUPS 192(BX), Z1
-	VDIVPS  Z1, Z0, Z0
+	VADDPS  Z1, Z0, Z0
 	VMOVUPS Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -12323,7 +12295,7 @@ one186:
 	JLT     rest186
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
-	VDIVPS  Z1, Z0, Z0
+	VADDPS  Z1, Z0, Z0
 	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -12341,68 +12313,58 @@ rest186:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VDIVPS    Z1, Z0, Z0
+	VADDPS    Z1, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
 done186:
 	VZEROUPPER
 	RET
 
-// func maxF32AVX512(n int, dst *byte, a *byte, b *byte)
+// func subF32AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·maxF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·subF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
 many187:
-	CMPQ      AX, $0x00000040
-	JLT       one187
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z2
-	VMOVUPS   Z2, (CX)
-	VMOVUPS   64(DX), Z0
-	VMOVUPS   64(BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z3
-	VMOVUPS   Z3, 64(CX)
-	VMOVUPS   128(DX), Z0
-	VMOVUPS   128(BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z4
-	VMOVUPS   Z4, 128(CX)
-	VMOVUPS   192(DX), Z0
-	VMOVUPS   192(BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z5
-	VMOVUPS   Z5, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000040, AX
-	JMP       many187
+	CMPQ    AX, $0x00000040
+	JLT     one187
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VMOVUPS 64(BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMOVUPS 128(BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMOVUPS 192(BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000040, AX
+	JMP     many187
 
 one187:
-	CMPQ      AX, $0x00000010
-	JLT       rest187
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z6
-	VMOVUPS   Z6, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000010, AX
-	JMP       one187
+	CMPQ    AX, $0x00000010
+	JLT     rest187
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, AX
+	JMP     one187
 
 rest187:
 	TESTQ     AX, AX
@@ -12414,70 +12376,58 @@ rest187:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K2
-	VBLENDMPS Z0, Z1, K2, Z7
-	VMOVUPS   Z7, K1, (CX)
+	VSUBPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
 
 done187:
 	VZEROUPPER
 	RET
 
-// func minF32AVX512(n int, dst *byte, a *byte, b *byte)
+// func mulF32AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·minF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·mulF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
 many188:
-	CMPQ      AX, $0x00000040
-	JLT       one188
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z2
-	VMOVUPS   Z2, (CX)
-	VMOVUPS   64(DX), Z0
-	VMOVUPS   64(BX), Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z3
-	VMOVUPS   Z3, 64(CX)
-	VMOVUPS   128(DX), Z0
-	VMOVUPS   128(BX), Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z4
-	VMOVUPS   Z4, 128(CX)
-	VMOVUPS   192(DX), Z0
-	VMOVUPS   192(BX), Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z5
-	VMOVUPS   Z5, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000040, AX
-	JMP       many188
+	CMPQ    AX, $0x00000040
+	JLT     one188
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VMOVUPS 64(BX), Z1
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMOVUPS 128(BX), Z1
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMOVUPS 192(BX), Z1
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000040, AX
+	JMP     many188
 
 one188:
-	CMPQ      AX, $0x00000010
-	JLT       rest188
-	VMOVUPS   (DX), Z0
-	VMOVUPS   (BX), Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K1
-	VBLENDMPS Z0, Z1, K1, Z6
-	VMOVUPS   Z6, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000010, AX
-	JMP       one188
+	CMPQ    AX, $0x00000010
+	JLT     rest188
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, AX
+	JMP     one188
 
 rest188:
 	TESTQ     AX, AX
@@ -12489,18 +12439,16 @@ rest188:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VMINPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K2
-	VBLENDMPS Z0, Z1, K2, Z7
-	VMOVUPS   Z7, K1, (CX)
+	VMULPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
 
 done188:
 	VZEROUPPER
 	RET
 
-// func squaredDifferenceF32AVX512(n int, dst *byte, a *byte, b *byte)
+// func divF32AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·squaredDifferenceF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·divF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -12511,23 +12459,19 @@ many189:
 	JLT     one189
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMULPS  Z0, Z0, Z0
+	VDIVPS  Z1, Z0, Z0
 	VMOVUPS Z0, (CX)
 	VMOVUPS 64(DX), Z0
 	VMOVUPS 64(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMULPS  Z0, Z0, Z0
+	VDIVPS  Z1, Z0, Z0
 	VMOVUPS Z0, 64(CX)
 	VMOVUPS 128(DX), Z0
 	VMOVUPS 128(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMULPS  Z0, Z0, Z0
+	VDIVPS  Z1, Z0, Z0
 	VMOVUPS Z0, 128(CX)
 	VMOVUPS 192(DX), Z0
 	VMOVUPS 192(BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMULPS  Z0, Z0, Z0
+	VDIVPS  Z1, Z0, Z0
 	VMOVUPS Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -12540,8 +12484,7 @@ one189:
 	JLT     rest189
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
-	VSUBPS  Z1, Z0, Z0
-	VMULPS  Z0, Z0, Z0
+	VDIVPS  Z1, Z0, Z0
 	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -12559,17 +12502,16 @@ rest189:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
-	VSUBPS    Z1, Z0, Z0
-	VMULPS    Z0, Z0, Z0
+	VDIVPS    Z1, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
 done189:
 	VZEROUPPER
 	RET
 
-// func reluGradF32AVX512(n int, dst *byte, a *byte, b *byte)
+// func maxF32AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·reluGradF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·maxF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -12580,24 +12522,28 @@ many190:
 	JLT       one190
 	VMOVUPS   (DX), Z0
 	VMOVUPS   (BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, (CX)
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z2
+	VMOVUPS   Z2, (CX)
 	VMOVUPS   64(DX), Z0
 	VMOVUPS   64(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, 64(CX)
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z3
+	VMOVUPS   Z3, 64(CX)
 	VMOVUPS   128(DX), Z0
 	VMOVUPS   128(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, 128(CX)
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z4
+	VMOVUPS   Z4, 128(CX)
 	VMOVUPS   192(DX), Z0
 	VMOVUPS   192(BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, 192(CX)
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z5
+	VMOVUPS   Z5, 192(CX)
 	ADDQ      $0x00000100, CX
 	ADDQ      $0x00000100, DX
 	ADDQ      $0x00000100, BX
@@ -12609,9 +12555,10 @@ one190:
 	JLT       rest190
 	VMOVUPS   (DX), Z0
 	VMOVUPS   (BX), Z1
-	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
-	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   Z0, (CX)
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z6
+	VMOVUPS   Z6, (CX)
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
@@ -12628,11 +12575,225 @@ rest190:
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS.Z (BX), K1, Z1
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K2
+	VBLENDMPS Z0, Z1, K2, Z7
+	VMOVUPS   Z7, K1, (CX)
+
+done190:
+	VZEROUPPER
+	RET
+
+// func minF32AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·minF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many191:
+	CMPQ      AX, $0x00000040
+	JLT       one191
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z2
+	VMOVUPS   Z2, (CX)
+	VMOVUPS   64(DX), Z0
+	VMOVUPS   64(BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z3
+	VMOVUPS   Z3, 64(CX)
+	VMOVUPS   128(DX), Z0
+	VMOVUPS   128(BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z4
+	VMOVUPS   Z4, 128(CX)
+	VMOVUPS   192(DX), Z0
+	VMOVUPS   192(BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z5
+	VMOVUPS   Z5, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000040, AX
+	JMP       many191
+
+one191:
+	CMPQ      AX, $0x00000010
+	JLT       rest191
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K1
+	VBLENDMPS Z0, Z1, K1, Z6
+	VMOVUPS   Z6, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000010, AX
+	JMP       one191
+
+rest191:
+	TESTQ     AX, AX
+	JZ        done191
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
+	VMINPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K2
+	VBLENDMPS Z0, Z1, K2, Z7
+	VMOVUPS   Z7, K1, (CX)
+
+done191:
+	VZEROUPPER
+	RET
+
+// func squaredDifferenceF32AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·squaredDifferenceF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many192:
+	CMPQ    AX, $0x00000040
+	JLT     one192
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VMOVUPS 64(BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMOVUPS 128(BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMOVUPS 192(BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000040, AX
+	JMP     many192
+
+one192:
+	CMPQ    AX, $0x00000010
+	JLT     rest192
+	VMOVUPS (DX), Z0
+	VMOVUPS (BX), Z1
+	VSUBPS  Z1, Z0, Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, AX
+	JMP     one192
+
+rest192:
+	TESTQ     AX, AX
+	JZ        done192
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
+	VSUBPS    Z1, Z0, Z0
+	VMULPS    Z0, Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done192:
+	VZEROUPPER
+	RET
+
+// func reluGradF32AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·reluGradF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many193:
+	CMPQ      AX, $0x00000040
+	JLT       one193
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, (CX)
+	VMOVUPS   64(DX), Z0
+	VMOVUPS   64(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, 64(CX)
+	VMOVUPS   128(DX), Z0
+	VMOVUPS   128(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, 128(CX)
+	VMOVUPS   192(DX), Z0
+	VMOVUPS   192(BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000040, AX
+	JMP       many193
+
+one193:
+	CMPQ      AX, $0x00000010
+	JLT       rest193
+	VMOVUPS   (DX), Z0
+	VMOVUPS   (BX), Z1
+	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
+	VMOVUPS.Z Z0, K1, Z0
+	VMOVUPS   Z0, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000010, AX
+	JMP       one193
+
+rest193:
+	TESTQ     AX, AX
+	JZ        done193
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS.Z (BX), K1, Z1
 	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K2
 	VMOVUPS.Z Z0, K2, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done190:
+done193:
 	VZEROUPPER
 	RET
 
@@ -12644,9 +12805,9 @@ TEXT ·relu6GradF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many191:
+many194:
 	CMPQ      AX, $0x00000040
-	JLT       one191
+	JLT       one194
 	VMOVUPS   (DX), Z0
 	VMOVUPS   (BX), Z1
 	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
@@ -12679,11 +12840,11 @@ many191:
 	ADDQ      $0x00000100, DX
 	ADDQ      $0x00000100, BX
 	SUBQ      $0x00000040, AX
-	JMP       many191
+	JMP       many194
 
-one191:
+one194:
 	CMPQ      AX, $0x00000010
-	JLT       rest191
+	JLT       rest194
 	VMOVUPS   (DX), Z0
 	VMOVUPS   (BX), Z1
 	VCMPPS    $0x1e, constF32_0<>+0(SB), Z1, K1
@@ -12695,11 +12856,11 @@ one191:
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000010, AX
-	JMP       one191
+	JMP       one194
 
-rest191:
+rest194:
 	TESTQ     AX, AX
-	JZ        done191
+	JZ        done194
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -12713,7 +12874,7 @@ rest191:
 	VMOVUPS.Z Z0, K2, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done191:
+done194:
 	VZEROUPPER
 	RET
 
@@ -12725,9 +12886,9 @@ TEXT ·sigmoidGradF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many192:
+many195:
 	CMPQ    AX, $0x00000040
-	JLT     one192
+	JLT     one195
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VMOVUPS constF32_3f800000<>+0(SB), Z2
@@ -12760,11 +12921,11 @@ many192:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000040, AX
-	JMP     many192
+	JMP     many195
 
-one192:
+one195:
 	CMPQ    AX, $0x00000010
-	JLT     rest192
+	JLT     rest195
 	VMOVUPS (DX), Z0
 	VMOVUPS (BX), Z1
 	VMOVUPS constF32_3f800000<>+0(SB), Z2
@@ -12776,11 +12937,11 @@ one192:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, AX
-	JMP     one192
+	JMP     one195
 
-rest192:
+rest195:
 	TESTQ     AX, AX
-	JZ        done192
+	JZ        done195
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -12794,7 +12955,7 @@ rest192:
 	VMULPS    Z2, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done192:
+done195:
 	VZEROUPPER
 	RET
 
@@ -12806,9 +12967,9 @@ TEXT ·tanhGradF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many193:
+many196:
 	CMPQ         AX, $0x00000040
-	JLT          one193
+	JLT          one196
 	VMOVUPS      (DX), Z0
 	VMOVUPS      (BX), Z1
 	VMOVUPS      constF32_3f800000<>+0(SB), Z2
@@ -12837,11 +12998,11 @@ many193:
 	ADDQ         $0x00000100, DX
 	ADDQ         $0x00000100, BX
 	SUBQ         $0x00000040, AX
-	JMP          many193
+	JMP          many196
 
-one193:
+one196:
 	CMPQ         AX, $0x00000010
-	JLT          rest193
+	JLT          rest196
 	VMOVUPS      (DX), Z0
 	VMOVUPS      (BX), Z1
 	VMOVUPS      constF32_3f800000<>+0(SB), Z2
@@ -12852,11 +13013,11 @@ one193:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, AX
-	JMP          one193
+	JMP          one196
 
-rest193:
+rest196:
 	TESTQ        AX, AX
-	JZ           done193
+	JZ           done196
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -12869,7 +13030,7 @@ rest193:
 	VMULPS       Z2, Z0, Z0
 	VMOVUPS      Z0, K1, (CX)
 
-done193:
+done196:
 	VZEROUPPER
 	RET
 
@@ -12880,182 +13041,20 @@ TEXT ·negF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many194:
-	CMPQ    AX, $0x00000040
-	JLT     one194
-	VMOVUPS (DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many194
-
-one194:
-	CMPQ    AX, $0x00000010
-	JLT     rest194
-	VMOVUPS (DX), Z0
-	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one194
-
-rest194:
-	TESTQ     AX, AX
-	JZ        done194
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VXORPS    constF32_80000000<>+0(SB), Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done194:
-	VZEROUPPER
-	RET
-
-// func absF32AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·absF32AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
-many195:
-	CMPQ    AX, $0x00000040
-	JLT     one195
-	VMOVUPS (DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many195
-
-one195:
-	CMPQ    AX, $0x00000010
-	JLT     rest195
-	VMOVUPS (DX), Z0
-	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one195
-
-rest195:
-	TESTQ     AX, AX
-	JZ        done195
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VANDPS    constF32_7fffffff<>+0(SB), Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done195:
-	VZEROUPPER
-	RET
-
-// func squareF32AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·squareF32AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
-many196:
-	CMPQ    AX, $0x00000040
-	JLT     one196
-	VMOVUPS (DX), Z0
-	VMULPS  Z0, Z0, Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z0
-	VMULPS  Z0, Z0, Z0
-	VMOVUPS Z0, 64(CX)
-	VMOVUPS 128(DX), Z0
-	VMULPS  Z0, Z0, Z0
-	VMOVUPS Z0, 128(CX)
-	VMOVUPS 192(DX), Z0
-	VMULPS  Z0, Z0, Z0
-	VMOVUPS Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many196
-
-one196:
-	CMPQ    AX, $0x00000010
-	JLT     rest196
-	VMOVUPS (DX), Z0
-	VMULPS  Z0, Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one196
-
-rest196:
-	TESTQ     AX, AX
-	JZ        done196
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMULPS    Z0, Z0, Z0
-	VMOVUPS   Z0, K1, (CX)
-
-done196:
-	VZEROUPPER
-	RET
-
-// func sqrtF32AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·sqrtF32AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
 many197:
 	CMPQ    AX, $0x00000040
 	JLT     one197
 	VMOVUPS (DX), Z0
-	VSQRTPS Z0, Z0
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (CX)
 	VMOVUPS 64(DX), Z0
-	VSQRTPS Z0, Z0
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, 64(CX)
 	VMOVUPS 128(DX), Z0
-	VSQRTPS Z0, Z0
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, 128(CX)
 	VMOVUPS 192(DX), Z0
-	VSQRTPS Z0, Z0
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -13066,7 +13065,7 @@ one197:
 	CMPQ    AX, $0x00000010
 	JLT     rest197
 	VMOVUPS (DX), Z0
-	VSQRTPS Z0, Z0
+	VXORPS  constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -13082,16 +13081,16 @@ rest197:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
-	VSQRTPS   Z0, Z0
+	VXORPS    constF32_80000000<>+0(SB), Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
 
 done197:
 	VZEROUPPER
 	RET
 
-// func rsqrtF32AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·rsqrtF32AVX512(SB), NOSPLIT, $0-24
+// func absF32AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·absF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -13100,25 +13099,17 @@ many198:
 	CMPQ    AX, $0x00000040
 	JLT     one198
 	VMOVUPS (DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
-	VSQRTPS Z0, Z0
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS Z0, (CX)
 	VMOVUPS 64(DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
-	VSQRTPS Z0, Z0
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, 64(CX)
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS Z0, 64(CX)
 	VMOVUPS 128(DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
-	VSQRTPS Z0, Z0
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, 128(CX)
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS Z0, 128(CX)
 	VMOVUPS 192(DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
-	VSQRTPS Z0, Z0
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, 192(CX)
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
@@ -13128,10 +13119,8 @@ one198:
 	CMPQ    AX, $0x00000010
 	JLT     rest198
 	VMOVUPS (DX), Z0
-	VMOVUPS constF32_3f800000<>+0(SB), Z1
-	VSQRTPS Z0, Z0
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
+	VANDPS  constF32_7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
@@ -13146,12 +13135,184 @@ rest198:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z0
+	VANDPS    constF32_7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done198:
+	VZEROUPPER
+	RET
+
+// func squareF32AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·squareF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many199:
+	CMPQ    AX, $0x00000040
+	JLT     one199
+	VMOVUPS (DX), Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many199
+
+one199:
+	CMPQ    AX, $0x00000010
+	JLT     rest199
+	VMOVUPS (DX), Z0
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one199
+
+rest199:
+	TESTQ     AX, AX
+	JZ        done199
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VMULPS    Z0, Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done199:
+	VZEROUPPER
+	RET
+
+// func sqrtF32AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·sqrtF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many200:
+	CMPQ    AX, $0x00000040
+	JLT     one200
+	VMOVUPS (DX), Z0
+	VSQRTPS Z0, Z0
+	VMOVUPS Z0, (CX)
+	VMOVUPS 64(DX), Z0
+	VSQRTPS Z0, Z0
+	VMOVUPS Z0, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VSQRTPS Z0, Z0
+	VMOVUPS Z0, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VSQRTPS Z0, Z0
+	VMOVUPS Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many200
+
+one200:
+	CMPQ    AX, $0x00000010
+	JLT     rest200
+	VMOVUPS (DX), Z0
+	VSQRTPS Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one200
+
+rest200:
+	TESTQ     AX, AX
+	JZ        done200
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
+	VSQRTPS   Z0, Z0
+	VMOVUPS   Z0, K1, (CX)
+
+done200:
+	VZEROUPPER
+	RET
+
+// func rsqrtF32AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·rsqrtF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many201:
+	CMPQ    AX, $0x00000040
+	JLT     one201
+	VMOVUPS (DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VSQRTPS Z0, Z0
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	VMOVUPS 64(DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VSQRTPS Z0, Z0
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 64(CX)
+	VMOVUPS 128(DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VSQRTPS Z0, Z0
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 128(CX)
+	VMOVUPS 192(DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VSQRTPS Z0, Z0
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many201
+
+one201:
+	CMPQ    AX, $0x00000010
+	JLT     rest201
+	VMOVUPS (DX), Z0
+	VMOVUPS constF32_3f800000<>+0(SB), Z1
+	VSQRTPS Z0, Z0
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one201
+
+rest201:
+	TESTQ     AX, AX
+	JZ        done201
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z0
 	VMOVUPS   constF32_3f800000<>+0(SB), Z1
 	VSQRTPS   Z0, Z0
 	VDIVPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
-done198:
+done201:
 	VZEROUPPER
 	RET
 
@@ -13162,9 +13323,9 @@ TEXT ·reciprocalF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many199:
+many202:
 	CMPQ    AX, $0x00000040
-	JLT     one199
+	JLT     one202
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_3f800000<>+0(SB), Z1
 	VDIVPS  Z0, Z1, Z1
@@ -13184,11 +13345,11 @@ many199:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many199
+	JMP     many202
 
-one199:
+one202:
 	CMPQ    AX, $0x00000010
-	JLT     rest199
+	JLT     rest202
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_3f800000<>+0(SB), Z1
 	VDIVPS  Z0, Z1, Z1
@@ -13196,11 +13357,11 @@ one199:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
-	JMP     one199
+	JMP     one202
 
-rest199:
+rest202:
 	TESTQ     AX, AX
-	JZ        done199
+	JZ        done202
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -13211,7 +13372,7 @@ rest199:
 	VDIVPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
-done199:
+done202:
 	VZEROUPPER
 	RET
 
@@ -13222,9 +13383,9 @@ TEXT ·reluF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many200:
+many203:
 	CMPQ    AX, $0x00000040
-	JLT     one200
+	JLT     one203
 	VMOVUPS (DX), Z0
 	VPXORD  Z1, Z1, Z1
 	VMAXPS  Z0, Z1, Z1
@@ -13244,11 +13405,11 @@ many200:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many200
+	JMP     many203
 
-one200:
+one203:
 	CMPQ    AX, $0x00000010
-	JLT     rest200
+	JLT     rest203
 	VMOVUPS (DX), Z0
 	VPXORD  Z5, Z5, Z5
 	VMAXPS  Z0, Z5, Z5
@@ -13256,11 +13417,11 @@ one200:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, AX
-	JMP     one200
+	JMP     one203
 
-rest200:
+rest203:
 	TESTQ     AX, AX
-	JZ        done200
+	JZ        done203
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -13271,7 +13432,7 @@ rest200:
 	VMAXPS    Z0, Z6, Z6
 	VMOVUPS   Z6, K1, (CX)
 
-done200:
+done203:
 	VZEROUPPER
 	RET
 
@@ -13282,9 +13443,9 @@ TEXT ·relu6F32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many201:
+many204:
 	CMPQ    AX, $0x00000040
-	JLT     one201
+	JLT     one204
 	VMOVUPS (DX), Z0
 	VMOVUPS constF32_40c00000<>+0(SB), Z2
 	VPXORD  Z1, Z1, Z1
@@ -13312,190 +13473,16 @@ many201:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000040, AX
-	JMP     many201
-
-one201:
-	CMPQ    AX, $0x00000010
-	JLT     rest201
-	VMOVUPS (DX), Z0
-	VMOVUPS constF32_40c00000<>+0(SB), Z1
-	VPXORD  Z6, Z6, Z6
-	VMAXPS  Z0, Z6, Z6
-	VMINPS  Z6, Z1, Z1
-	VMOVUPS Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one201
-
-rest201:
-	TESTQ     AX, AX
-	JZ        done201
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z0
-	VMOVUPS   constF32_40c00000<>+0(SB), Z1
-	VPXORD    Z7, Z7, Z7
-	VMAXPS    Z0, Z7, Z7
-	VMINPS    Z7, Z1, Z1
-	VMOVUPS   Z1, K1, (CX)
-
-done201:
-	VZEROUPPER
-	RET
-
-// func addScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·addScalarF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSS X0, Z0
-
-many202:
-	CMPQ    AX, $0x00000040
-	JLT     one202
-	VMOVUPS (DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	VMOVUPS 64(DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, 64(CX)
-	VMOVUPS 128(DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, 128(CX)
-	VMOVUPS 192(DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many202
-
-one202:
-	CMPQ    AX, $0x00000010
-	JLT     rest202
-	VMOVUPS (DX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one202
-
-rest202:
-	TESTQ     AX, AX
-	JZ        done202
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z1
-	VADDPS    Z0, Z1, Z1
-	VMOVUPS   Z1, K1, (CX)
-
-done202:
-	VZEROUPPER
-	RET
-
-// func subScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·subScalarF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSS X0, Z0
-
-many203:
-	CMPQ    AX, $0x00000040
-	JLT     one203
-	VMOVUPS (DX), Z1
-	VSUBPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	VMOVUPS 64(DX), Z1
-	VSUBPS  Z0, Z1, Z1
-	VMOVUPS Z1, 64(CX)
-	VMOVUPS 128(DX), Z1
-	VSUBPS  Z0, Z1, Z1
-	VMOVUPS Z1, 128(CX)
-	VMOVUPS 192(DX), Z1
-	VSUBPS  Z0, Z1, Z1
-	VMOVUPS Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
-	JMP     many203
-
-one203:
-	CMPQ    AX, $0x00000010
-	JLT     rest203
-	VMOVUPS (DX), Z1
-	VSUBPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, AX
-	JMP     one203
-
-rest203:
-	TESTQ     AX, AX
-	JZ        done203
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z1
-	VSUBPS    Z0, Z1, Z1
-	VMOVUPS   Z1, K1, (CX)
-
-done203:
-	VZEROUPPER
-	RET
-
-// func mulScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·mulScalarF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSS X0, Z0
-
-many204:
-	CMPQ    AX, $0x00000040
-	JLT     one204
-	VMOVUPS (DX), Z1
-	VMULPS  Z0, Z1, Z1
-	VMOVUPS Z1, (CX)
-	VMOVUPS 64(DX), Z1
-	VMULPS  Z0, Z1, Z1
-	VMOVUPS Z1, 64(CX)
-	VMOVUPS 128(DX), Z1
-	VMULPS  Z0, Z1, Z1
-	VMOVUPS Z1, 128(CX)
-	VMOVUPS 192(DX), Z1
-	VMULPS  Z0, Z1, Z1
-	VMOVUPS Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, AX
 	JMP     many204
 
 one204:
 	CMPQ    AX, $0x00000010
 	JLT     rest204
-	VMOVUPS (DX), Z1
-	VMULPS  Z0, Z1, Z1
+	VMOVUPS (DX), Z0
+	VMOVUPS constF32_40c00000<>+0(SB), Z1
+	VPXORD  Z6, Z6, Z6
+	VMAXPS  Z0, Z6, Z6
+	VMINPS  Z6, Z1, Z1
 	VMOVUPS Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -13510,17 +13497,20 @@ rest204:
 	SHLXQ     BX, AX, AX
 	DECQ      AX
 	KMOVW     AX, K1
-	VMOVUPS.Z (DX), K1, Z1
-	VMULPS    Z0, Z1, Z1
+	VMOVUPS.Z (DX), K1, Z0
+	VMOVUPS   constF32_40c00000<>+0(SB), Z1
+	VPXORD    Z7, Z7, Z7
+	VMAXPS    Z0, Z7, Z7
+	VMINPS    Z7, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
 done204:
 	VZEROUPPER
 	RET
 
-// func divScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+// func addScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·divScalarF32AVX512(SB), NOSPLIT, $0-32
+TEXT ·addScalarF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ         n+0(FP), AX
 	MOVQ         dst+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -13532,16 +13522,16 @@ many205:
 	CMPQ    AX, $0x00000040
 	JLT     one205
 	VMOVUPS (DX), Z1
-	VDIVPS  Z0, Z1, Z1
+	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
 	VMOVUPS 64(DX), Z1
-	VDIVPS  Z0, Z1, Z1
+	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, 64(CX)
 	VMOVUPS 128(DX), Z1
-	VDIVPS  Z0, Z1, Z1
+	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, 128(CX)
 	VMOVUPS 192(DX), Z1
-	VDIVPS  Z0, Z1, Z1
+	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -13552,7 +13542,7 @@ one205:
 	CMPQ    AX, $0x00000010
 	JLT     rest205
 	VMOVUPS (DX), Z1
-	VDIVPS  Z0, Z1, Z1
+	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -13568,10 +13558,181 @@ rest205:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPS.Z (DX), K1, Z1
-	VDIVPS    Z0, Z1, Z1
+	VADDPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 
 done205:
+	VZEROUPPER
+	RET
+
+// func subScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·subScalarF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSS X0, Z0
+
+many206:
+	CMPQ    AX, $0x00000040
+	JLT     one206
+	VMOVUPS (DX), Z1
+	VSUBPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	VMOVUPS 64(DX), Z1
+	VSUBPS  Z0, Z1, Z1
+	VMOVUPS Z1, 64(CX)
+	VMOVUPS 128(DX), Z1
+	VSUBPS  Z0, Z1, Z1
+	VMOVUPS Z1, 128(CX)
+	VMOVUPS 192(DX), Z1
+	VSUBPS  Z0, Z1, Z1
+	VMOVUPS Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many206
+
+one206:
+	CMPQ    AX, $0x00000010
+	JLT     rest206
+	VMOVUPS (DX), Z1
+	VSUBPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one206
+
+rest206:
+	TESTQ     AX, AX
+	JZ        done206
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z1
+	VSUBPS    Z0, Z1, Z1
+	VMOVUPS   Z1, K1, (CX)
+
+done206:
+	VZEROUPPER
+	RET
+
+// func mulScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·mulScalarF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSS X0, Z0
+
+many207:
+	CMPQ    AX, $0x00000040
+	JLT     one207
+	VMOVUPS (DX), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	VMOVUPS 64(DX), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, 64(CX)
+	VMOVUPS 128(DX), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, 128(CX)
+	VMOVUPS 192(DX), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many207
+
+one207:
+	CMPQ    AX, $0x00000010
+	JLT     rest207
+	VMOVUPS (DX), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one207
+
+rest207:
+	TESTQ     AX, AX
+	JZ        done207
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, K1, (CX)
+
+done207:
+	VZEROUPPER
+	RET
+
+// func divScalarF32AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·divScalarF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSS X0, Z0
+
+many208:
+	CMPQ    AX, $0x00000040
+	JLT     one208
+	VMOVUPS (DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	VMOVUPS 64(DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 64(CX)
+	VMOVUPS 128(DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 128(CX)
+	VMOVUPS 192(DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, AX
+	JMP     many208
+
+one208:
+	CMPQ    AX, $0x00000010
+	JLT     rest208
+	VMOVUPS (DX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JMP     one208
+
+rest208:
+	TESTQ     AX, AX
+	JZ        done208
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPS.Z (DX), K1, Z1
+	VDIVPS    Z0, Z1, Z1
+	VMOVUPS   Z1, K1, (CX)
+
+done208:
 	VZEROUPPER
 	RET
 
@@ -13585,9 +13746,9 @@ TEXT ·axpyF32AVX512(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSS X0, Z0
 
-many206:
+many209:
 	CMPQ        AX, $0x00000040
-	JLT         one206
+	JLT         one209
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z1
 	VFMADD231PS Z1, Z0, Z2
@@ -13607,11 +13768,11 @@ many206:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000040, AX
-	JMP         many206
+	JMP         many209
 
-one206:
+one209:
 	CMPQ        AX, $0x00000010
-	JLT         rest206
+	JLT         rest209
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z1
 	VFMADD231PS Z1, Z0, Z2
@@ -13619,11 +13780,11 @@ one206:
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, AX
-	JMP         one206
+	JMP         one209
 
-rest206:
+rest209:
 	TESTQ       AX, AX
-	JZ          done206
+	JZ          done209
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -13634,7 +13795,7 @@ rest206:
 	VFMADD231PS Z1, Z0, Z2
 	VMOVUPS     Z2, K1, (CX)
 
-done206:
+done209:
 	VZEROUPPER
 	RET
 
@@ -13652,9 +13813,9 @@ TEXT ·dropoutF32AVX512(SB), NOSPLIT, $0-48
 	VMOVQ        SI, X1
 	VBROADCASTSS X1, Z1
 
-many207:
+many210:
 	CMPQ      AX, $0x00000040
-	JLT       one207
+	JLT       one210
 	VMOVUPS   (DX), Z2
 	VMOVUPS   (BX), Z3
 	VMULPS    Z1, Z2, Z2
@@ -13683,11 +13844,11 @@ many207:
 	ADDQ      $0x00000100, DX
 	ADDQ      $0x00000100, BX
 	SUBQ      $0x00000040, AX
-	JMP       many207
+	JMP       many210
 
-one207:
+one210:
 	CMPQ      AX, $0x00000010
-	JLT       rest207
+	JLT       rest210
 	VMOVUPS   (DX), Z2
 	VMOVUPS   (BX), Z3
 	VMULPS    Z1, Z2, Z2
@@ -13698,11 +13859,11 @@ one207:
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000010, AX
-	JMP       one207
+	JMP       one210
 
-rest207:
+rest210:
 	TESTQ     AX, AX
-	JZ        done207
+	JZ        done210
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -13715,7 +13876,7 @@ rest207:
 	VMOVUPS.Z Z2, K2, Z0
 	VMOVUPS   Z0, K1, (CX)
 
-done207:
+done210:
 	VZEROUPPER
 	RET
 
@@ -13729,9 +13890,9 @@ TEXT ·sumF32AVX512(SB), NOSPLIT, $0-24
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many208:
+many211:
 	CMPQ    AX, $0x00000040
-	JLT     one208
+	JLT     one211
 	VMOVUPS (CX), Z4
 	VADDPS  Z4, Z0, Z0
 	VMOVUPS 64(CX), Z4
@@ -13742,20 +13903,20 @@ many208:
 	VADDPS  Z4, Z3, Z3
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000040, AX
-	JMP     many208
+	JMP     many211
 
-one208:
+one211:
 	CMPQ    AX, $0x00000010
-	JLT     rest208
+	JLT     rest211
 	VMOVUPS (CX), Z4
 	VADDPS  Z4, Z0, Z0
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000010, AX
-	JMP     one208
+	JMP     one211
 
-rest208:
+rest211:
 	TESTQ     AX, AX
-	JZ        done208
+	JZ        done211
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -13764,7 +13925,7 @@ rest208:
 	VMOVUPS.Z (CX), K1, Z4
 	VADDPS    Z4, Z0, Z0
 
-done208:
+done211:
 	VADDPS        Z1, Z0, Z0
 	VADDPS        Z3, Z2, Z2
 	VADDPS        Z2, Z0, Z0
@@ -13792,9 +13953,9 @@ TEXT ·dotF32AVX512(SB), NOSPLIT, $0-32
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many209:
+many212:
 	CMPQ        AX, $0x00000040
-	JLT         one209
+	JLT         one212
 	VMOVUPS     (CX), Z4
 	VMOVUPS     (DX), Z5
 	VFMADD231PS Z4, Z5, Z0
@@ -13810,22 +13971,22 @@ many209:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000040, AX
-	JMP         many209
+	JMP         many212
 
-one209:
+one212:
 	CMPQ        AX, $0x00000010
-	JLT         rest209
+	JLT         rest212
 	VMOVUPS     (CX), Z4
 	VMOVUPS     (DX), Z5
 	VFMADD231PS Z4, Z5, Z0
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, AX
-	JMP         one209
+	JMP         one212
 
-rest209:
+rest212:
 	TESTQ       AX, AX
-	JZ          done209
+	JZ          done212
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -13835,7 +13996,7 @@ rest209:
 	VMOVUPS.Z   (DX), K1, Z5
 	VFMADD231PS Z4, Z5, Z0
 
-done209:
+done212:
 	VADDPS        Z1, Z0, Z0
 	VADDPS        Z3, Z2, Z2
 	VADDPS        Z2, Z0, Z0
@@ -13862,9 +14023,9 @@ TEXT ·maxOfF32AVX512(SB), NOSPLIT, $0-24
 	VMOVUPS constF32_ff800000<>+0(SB), Z2
 	VPXORD  Z3, Z3, Z3
 
-many210:
+many213:
 	CMPQ      AX, $0x00000020
-	JLT       one210
+	JLT       one213
 	VMOVUPS   (CX), Z4
 	VCMPPS    $0x03, Z4, Z4, K1
 	VMOVUPS.Z Z4, K1, Z5
@@ -13877,11 +14038,11 @@ many210:
 	VMAXPS    Z4, Z2, Z2
 	ADDQ      $0x00000080, CX
 	SUBQ      $0x00000020, AX
-	JMP       many210
+	JMP       many213
 
-one210:
+one213:
 	CMPQ      AX, $0x00000010
-	JLT       rest210
+	JLT       rest213
 	VMOVUPS   (CX), Z4
 	VCMPPS    $0x03, Z4, Z4, K1
 	VMOVUPS.Z Z4, K1, Z5
@@ -13889,11 +14050,11 @@ one210:
 	VMAXPS    Z4, Z1, Z1
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, AX
-	JMP       one210
+	JMP       one213
 
-rest210:
+rest213:
 	TESTQ     AX, AX
-	JZ        done210
+	JZ        done213
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -13906,7 +14067,7 @@ rest210:
 	VORPS     Z0, Z3, Z3
 	VMAXPS    Z6, Z1, Z1
 
-done210:
+done213:
 	VMAXPS        Z2, Z1, Z1
 	VCMPPS        $0x03, Z3, Z3, K1
 	VMOVUPS.Z     Z3, K1, Z0
@@ -13932,6 +14093,181 @@ done210:
 	VZEROUPPER
 	RET
 
+// func dotRowsF32AVX512(n int, groups int, stride int, dst *byte, a *byte, x *byte, alpha uint64, keep uint64)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·dotRowsF32AVX512(SB), NOSPLIT, $8-64
+	MOVQ         n+0(FP), AX
+	MOVQ         groups+8(FP), CX
+	MOVQ         stride+16(FP), DX
+	MOVQ         dst+24(FP), BX
+	MOVQ         a+32(FP), SI
+	MOVQ         x+40(FP), DI
+	MOVQ         alpha+48(FP), R8
+	VMOVQ        R8, X0
+	VBROADCASTSS X0, Z0
+	MOVQ         DX, R8
+	SHLQ         $0x02, R8
+	MOVQ         R8, R9
+	MOVQ         $0x00000400, R10
+	CMPQ         R9, $0x00004000
+	CMOVQGT      R10, R9
+
+group214:
+	MOVQ   SI, R10
+	LEAQ   (SI)(R9*1), R11
+	MOVQ   DI, R12
+	MOVQ   AX, R13
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	LEAQ   (DX)(DX*2), R14
+	LEAQ   (DX)(DX*2), R15
+
+many215:
+	CMPQ        R13, $0x00000020
+	JLT         one215
+	VMOVUPS     (R12), Z9
+	PREFETCHT0  (R11)
+	VMOVUPS     (R10), Z10
+	VFMADD231PS Z9, Z10, Z1
+	PREFETCHT0  (R11)(DX*1)
+	VMOVUPS     (R10)(DX*1), Z10
+	VFMADD231PS Z9, Z10, Z2
+	PREFETCHT0  (R11)(DX*2)
+	VMOVUPS     (R10)(DX*2), Z10
+	VFMADD231PS Z9, Z10, Z3
+	PREFETCHT0  (R11)(R15*1)
+	VMOVUPS     (R10)(R14*1), Z10
+	VFMADD231PS Z9, Z10, Z4
+	VMOVUPS     64(R12), Z9
+	PREFETCHT0  64(R11)
+	VMOVUPS     64(R10), Z10
+	VFMADD231PS Z9, Z10, Z5
+	PREFETCHT0  64(R11)(DX*1)
+	VMOVUPS     64(R10)(DX*1), Z10
+	VFMADD231PS Z9, Z10, Z6
+	PREFETCHT0  64(R11)(DX*2)
+	VMOVUPS     64(R10)(DX*2), Z10
+	VFMADD231PS Z9, Z10, Z7
+	PREFETCHT0  64(R11)(R15*1)
+	VMOVUPS     64(R10)(R14*1), Z10
+	VFMADD231PS Z9, Z10, Z8
+	ADDQ        $0x00000080, R10
+	ADDQ        $0x00000080, R11
+	ADDQ        $0x00000080, R12
+	SUBQ        $0x00000020, R13
+	JMP         many215
+
+one215:
+	CMPQ        R13, $0x00000010
+	JLT         rest215
+	VMOVUPS     (R12), Z9
+	PREFETCHT0  (R11)
+	VMOVUPS     (R10), Z10
+	VFMADD231PS Z9, Z10, Z1
+	PREFETCHT0  (R11)(DX*1)
+	VMOVUPS     (R10)(DX*1), Z10
+	VFMADD231PS Z9, Z10, Z2
+	PREFETCHT0  (R11)(DX*2)
+	VMOVUPS     (R10)(DX*2), Z10
+	VFMADD231PS Z9, Z10, Z3
+	PREFETCHT0  (R11)(R15*1)
+	VMOVUPS     (R10)(R14*1), Z10
+	VFMADD231PS Z9, Z10, Z4
+	ADDQ        $0x00000040, R10
+	ADDQ        $0x00000040, R11
+	ADDQ        $0x00000040, R12
+	SUBQ        $0x00000010, R13
+	JMP         one215
+
+rest215:
+	TESTQ       R13, R13
+	JZ          done215
+	MOVQ        R13, BP
+	MOVQ        $0x0000000000000001, R13
+	SHLXQ       BP, R13, R13
+	DECQ        R13
+	KMOVW       R13, K1
+	VMOVUPS.Z   (R12), K1, Z9
+	PREFETCHT0  (R11)
+	VMOVUPS.Z   (R10), K1, Z10
+	VFMADD231PS Z9, Z10, Z1
+	PREFETCHT0  (R11)(DX*1)
+	VMOVUPS.Z   (R10)(DX*1), K1, Z10
+	VFMADD231PS Z9, Z10, Z2
+	PREFETCHT0  (R11)(DX*2)
+	VMOVUPS.Z   (R10)(DX*2), K1, Z10
+	VFMADD231PS Z9, Z10, Z3
+	PREFETCHT0  (R11)(R15*1)
+	VMOVUPS.Z   (R10)(R14*1), K1, Z10
+	VFMADD231PS Z9, Z10, Z4
+
+done215:
+	VADDPS        Z5, Z1, Z1
+	VEXTRACTF64X4 $0x01, Z1, Y9
+	VADDPS        Y1, Y9, Y9
+	VEXTRACTF128  $0x01, Y9, X10
+	VADDPS        X9, X10, X10
+	VPERMILPD     $0x01, X10, X9
+	VADDPS        X9, X10, X10
+	VPERMILPS     $0x01, X10, X9
+	VADDPS        X9, X10, X10
+	VMULSS        X0, X10, X10
+	VADDPS        Z6, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y9
+	VADDPS        Y2, Y9, Y9
+	VEXTRACTF128  $0x01, Y9, X11
+	VADDPS        X9, X11, X11
+	VPERMILPD     $0x01, X11, X9
+	VADDPS        X9, X11, X11
+	VPERMILPS     $0x01, X11, X9
+	VADDPS        X9, X11, X11
+	VMULSS        X0, X11, X11
+	VADDPS        Z7, Z3, Z3
+	VEXTRACTF64X4 $0x01, Z3, Y9
+	VADDPS        Y3, Y9, Y9
+	VEXTRACTF128  $0x01, Y9, X12
+	VADDPS        X9, X12, X12
+	VPERMILPD     $0x01, X12, X9
+	VADDPS        X9, X12, X12
+	VPERMILPS     $0x01, X12, X9
+	VADDPS        X9, X12, X12
+	VMULSS        X0, X12, X12
+	VADDPS        Z8, Z4, Z4
+	VEXTRACTF64X4 $0x01, Z4, Y9
+	VADDPS        Y4, Y9, Y9
+	VEXTRACTF128  $0x01, Y9, X13
+	VADDPS        X9, X13, X13
+	VPERMILPD     $0x01, X13, X9
+	VADDPS        X9, X13, X13
+	VPERMILPS     $0x01, X13, X9
+	VADDPS        X9, X13, X13
+	VMULSS        X0, X13, X13
+	MOVQ          keep+56(FP), R10
+	TESTQ         R10, R10
+	JZ            fresh216
+	VADDSS        (BX), X10, X10
+	VADDSS        4(BX), X11, X11
+	VADDSS        8(BX), X12, X12
+	VADDSS        12(BX), X13, X13
+
+fresh216:
+	VMOVSS X10, (BX)
+	VMOVSS X11, 4(BX)
+	VMOVSS X12, 8(BX)
+	VMOVSS X13, 12(BX)
+	ADDQ   $0x00000010, BX
+	ADDQ   R8, SI
+	DECQ   CX
+	JNZ    group214
+	VZEROUPPER
+	RET
+
 // func colSumF32AVX512(rows int, cols int, acc *byte, x *byte)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·colSumF32AVX512(SB), NOSPLIT, $0-32
@@ -13942,9 +14278,9 @@ TEXT ·colSumF32AVX512(SB), NOSPLIT, $0-32
 	MOVQ CX, SI
 	SHLQ $0x02, SI
 
-wide211:
+wide217:
 	CMPQ    CX, $0x00000040
-	JLT     narrow211
+	JLT     narrow217
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 	VMOVUPS 128(DX), Z2
@@ -13952,7 +14288,7 @@ wide211:
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row212:
+row218:
 	VMOVUPS (R8), Z4
 	VADDPS  Z4, Z0, Z0
 	VMOVUPS 64(R8), Z4
@@ -13963,7 +14299,7 @@ row212:
 	VADDPS  Z4, Z3, Z3
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row212
+	JNZ     row218
 	VMOVUPS Z0, (DX)
 	VMOVUPS Z1, 64(DX)
 	VMOVUPS Z2, 128(DX)
@@ -13971,30 +14307,30 @@ row212:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000040, CX
-	JMP     wide211
+	JMP     wide217
 
-narrow211:
+narrow217:
 	CMPQ    CX, $0x00000010
-	JLT     edge211
+	JLT     edge217
 	VMOVUPS (DX), Z0
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row213:
+row219:
 	VMOVUPS (R8), Z1
 	VADDPS  Z1, Z0, Z0
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row213
+	JNZ     row219
 	VMOVUPS Z0, (DX)
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, CX
-	JMP     narrow211
+	JMP     narrow217
 
-edge211:
+edge217:
 	TESTQ     CX, CX
-	JZ        end211
+	JZ        end217
 	MOVQ      CX, DI
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     DI, CX, CX
@@ -14003,15 +14339,15 @@ edge211:
 	VMOVUPS.Z (DX), K1, Z0
 	MOVQ      BX, CX
 
-row214:
+row220:
 	VMOVUPS.Z (CX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 	ADDQ      SI, CX
 	DECQ      AX
-	JNZ       row214
+	JNZ       row220
 	VMOVUPS   Z0, K1, (DX)
 
-end211:
+end217:
 	VZEROUPPER
 	RET
 
@@ -14026,9 +14362,9 @@ TEXT ·colCenteredF32AVX512(SB), NOSPLIT, $0-40
 	MOVQ CX, DI
 	SHLQ $0x02, DI
 
-wide215:
+wide221:
 	CMPQ    CX, $0x00000040
-	JLT     narrow215
+	JLT     narrow221
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 	VMOVUPS 128(DX), Z2
@@ -14040,7 +14376,7 @@ wide215:
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row216:
+row222:
 	VMOVUPS     (R9), Z8
 	VSUBPS      Z4, Z8, Z8
 	VFMADD231PS Z8, Z8, Z0
@@ -14055,7 +14391,7 @@ row216:
 	VFMADD231PS Z8, Z8, Z3
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row216
+	JNZ         row222
 	VMOVUPS     Z0, (DX)
 	VMOVUPS     Z1, 64(DX)
 	VMOVUPS     Z2, 128(DX)
@@ -14064,33 +14400,33 @@ row216:
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	SUBQ        $0x00000040, CX
-	JMP         wide215
+	JMP         wide221
 
-narrow215:
+narrow221:
 	CMPQ    CX, $0x00000010
-	JLT     edge215
+	JLT     edge221
 	VMOVUPS (DX), Z0
 	VMOVUPS (SI), Z1
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row217:
+row223:
 	VMOVUPS     (R9), Z2
 	VSUBPS      Z1, Z2, Z2
 	VFMADD231PS Z2, Z2, Z0
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row217
+	JNZ         row223
 	VMOVUPS     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000010, CX
-	JMP         narrow215
+	JMP         narrow221
 
-edge215:
+edge221:
 	TESTQ     CX, CX
-	JZ        end215
+	JZ        end221
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -14100,16 +14436,16 @@ edge215:
 	VMOVUPS.Z (SI), K1, Z1
 	MOVQ      BX, CX
 
-row218:
+row224:
 	VMOVUPS.Z   (CX), K1, Z2
 	VSUBPS      Z1, Z2, Z2
 	VFMADD231PS Z2, Z2, Z0
 	ADDQ        DI, CX
 	DECQ        AX
-	JNZ         row218
+	JNZ         row224
 	VMOVUPS     Z0, K1, (DX)
 
-end215:
+end221:
 	VZEROUPPER
 	RET
 
@@ -14125,9 +14461,9 @@ TEXT ·colDotF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ CX, R8
 	SHLQ $0x02, R8
 
-wide219:
+wide225:
 	CMPQ    CX, $0x00000040
-	JLT     narrow219
+	JLT     narrow225
 	VMOVUPS (DX), Z0
 	VMOVUPS 64(DX), Z1
 	VMOVUPS 128(DX), Z2
@@ -14140,7 +14476,7 @@ wide219:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row220:
+row226:
 	VMOVUPS     (R10), Z8
 	VMOVUPS     (R11), Z9
 	VSUBPS      Z4, Z9, Z9
@@ -14160,7 +14496,7 @@ row220:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row220
+	JNZ         row226
 	VMOVUPS     Z0, (DX)
 	VMOVUPS     Z1, 64(DX)
 	VMOVUPS     Z2, 128(DX)
@@ -14170,18 +14506,18 @@ row220:
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	SUBQ        $0x00000040, CX
-	JMP         wide219
+	JMP         wide225
 
-narrow219:
+narrow225:
 	CMPQ    CX, $0x00000010
-	JLT     edge219
+	JLT     edge225
 	VMOVUPS (DX), Z0
 	VMOVUPS (DI), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row221:
+row227:
 	VMOVUPS     (R10), Z2
 	VMOVUPS     (R11), Z3
 	VSUBPS      Z1, Z3, Z3
@@ -14189,18 +14525,18 @@ row221:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row221
+	JNZ         row227
 	VMOVUPS     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	SUBQ        $0x00000010, CX
-	JMP         narrow219
+	JMP         narrow225
 
-edge219:
+edge225:
 	TESTQ     CX, CX
-	JZ        end219
+	JZ        end225
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -14211,7 +14547,7 @@ edge219:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row222:
+row228:
 	VMOVUPS.Z   (CX), K1, Z2
 	VMOVUPS.Z   (BX), K1, Z3
 	VSUBPS      Z1, Z3, Z3
@@ -14219,10 +14555,10 @@ row222:
 	ADDQ        R8, CX
 	ADDQ        R8, BX
 	DECQ        AX
-	JNZ         row222
+	JNZ         row228
 	VMOVUPS     Z0, K1, (DX)
 
-end219:
+end225:
 	VZEROUPPER
 	RET
 
@@ -14236,9 +14572,9 @@ TEXT ·biasRowsF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide223:
+wide229:
 	CMPQ    CX, $0x00000040
-	JLT     narrow223
+	JLT     narrow229
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
@@ -14247,7 +14583,7 @@ wide223:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row224:
+row230:
 	VMOVUPS (R10), Z4
 	VADDPS  Z0, Z4, Z4
 	VMOVUPS Z4, (R9)
@@ -14263,38 +14599,38 @@ row224:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row224
+	JNZ     row230
 	ADDQ    $0x00000100, BX
 	ADDQ    $0x00000100, SI
 	ADDQ    $0x00000100, DI
 	SUBQ    $0x00000040, CX
-	JMP     wide223
+	JMP     wide229
 
-narrow223:
+narrow229:
 	CMPQ    CX, $0x00000010
-	JLT     edge223
+	JLT     edge229
 	VMOVUPS (DI), Z0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row225:
+row231:
 	VMOVUPS (R10), Z1
 	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, (R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row225
+	JNZ     row231
 	ADDQ    $0x00000040, BX
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	SUBQ    $0x00000010, CX
-	JMP     narrow223
+	JMP     narrow229
 
-edge223:
+edge229:
 	TESTQ     CX, CX
-	JZ        end223
+	JZ        end229
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -14304,16 +14640,16 @@ edge223:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row226:
+row232:
 	VMOVUPS.Z (BX), K1, Z1
 	VADDPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (CX)
 	ADDQ      DX, CX
 	ADDQ      DX, BX
 	DECQ      AX
-	JNZ       row226
+	JNZ       row232
 
-end223:
+end229:
 	VZEROUPPER
 	RET
 
@@ -14327,9 +14663,9 @@ TEXT ·biasReluRowsF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide227:
+wide233:
 	CMPQ    CX, $0x00000040
-	JLT     narrow227
+	JLT     narrow233
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
@@ -14338,7 +14674,7 @@ wide227:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row228:
+row234:
 	VMOVUPS (R10), Z4
 	VADDPS  Z0, Z4, Z4
 	VPXORD  Z5, Z5, Z5
@@ -14362,22 +14698,22 @@ row228:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row228
+	JNZ     row234
 	ADDQ    $0x00000100, BX
 	ADDQ    $0x00000100, SI
 	ADDQ    $0x00000100, DI
 	SUBQ    $0x00000040, CX
-	JMP     wide227
+	JMP     wide233
 
-narrow227:
+narrow233:
 	CMPQ    CX, $0x00000010
-	JLT     edge227
+	JLT     edge233
 	VMOVUPS (DI), Z0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row229:
+row235:
 	VMOVUPS (R10), Z1
 	VADDPS  Z0, Z1, Z1
 	VPXORD  Z9, Z9, Z9
@@ -14386,16 +14722,16 @@ row229:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row229
+	JNZ     row235
 	ADDQ    $0x00000040, BX
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	SUBQ    $0x00000010, CX
-	JMP     narrow227
+	JMP     narrow233
 
-edge227:
+edge233:
 	TESTQ     CX, CX
-	JZ        end227
+	JZ        end233
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -14405,7 +14741,7 @@ edge227:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row230:
+row236:
 	VMOVUPS.Z (BX), K1, Z1
 	VADDPS    Z0, Z1, Z1
 	VPXORD    Z10, Z10, Z10
@@ -14414,9 +14750,9 @@ row230:
 	ADDQ      DX, CX
 	ADDQ      DX, BX
 	DECQ      AX
-	JNZ       row230
+	JNZ       row236
 
-end227:
+end233:
 	VZEROUPPER
 	RET
 
@@ -14431,9 +14767,9 @@ TEXT ·scaleRowsF32AVX512(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide231:
+wide237:
 	CMPQ    CX, $0x00000040
-	JLT     narrow231
+	JLT     narrow237
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
@@ -14446,7 +14782,7 @@ wide231:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row232:
+row238:
 	VMOVUPS     (R11), Z8
 	VFMADD213PS Z0, Z4, Z8
 	VMOVUPS     Z8, (R10)
@@ -14462,41 +14798,41 @@ row232:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row232
+	JNZ         row238
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	ADDQ        $0x00000100, R8
 	SUBQ        $0x00000040, CX
-	JMP         wide231
+	JMP         wide237
 
-narrow231:
+narrow237:
 	CMPQ    CX, $0x00000010
-	JLT     edge231
+	JLT     edge237
 	VMOVUPS (DI), Z0
 	VMOVUPS (R8), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row233:
+row239:
 	VMOVUPS     (R11), Z2
 	VFMADD213PS Z0, Z1, Z2
 	VMOVUPS     Z2, (R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row233
+	JNZ         row239
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         narrow231
+	JMP         narrow237
 
-edge231:
+edge237:
 	TESTQ     CX, CX
-	JZ        end231
+	JZ        end237
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -14507,16 +14843,16 @@ edge231:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row234:
+row240:
 	VMOVUPS.Z   (BX), K1, Z2
 	VFMADD213PS Z0, Z1, Z2
 	VMOVUPS     Z2, K1, (CX)
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row234
+	JNZ         row240
 
-end231:
+end237:
 	VZEROUPPER
 	RET
 
@@ -14531,9 +14867,9 @@ TEXT ·scaleReluRowsF32AVX512(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide235:
+wide241:
 	CMPQ    CX, $0x00000040
-	JLT     narrow235
+	JLT     narrow241
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
@@ -14546,7 +14882,7 @@ wide235:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row236:
+row242:
 	VMOVUPS     (R11), Z8
 	VFMADD213PS Z0, Z4, Z8
 	VPXORD      Z9, Z9, Z9
@@ -14570,24 +14906,24 @@ row236:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row236
+	JNZ         row242
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	ADDQ        $0x00000100, R8
 	SUBQ        $0x00000040, CX
-	JMP         wide235
+	JMP         wide241
 
-narrow235:
+narrow241:
 	CMPQ    CX, $0x00000010
-	JLT     edge235
+	JLT     edge241
 	VMOVUPS (DI), Z0
 	VMOVUPS (R8), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row237:
+row243:
 	VMOVUPS     (R11), Z2
 	VFMADD213PS Z0, Z1, Z2
 	VPXORD      Z13, Z13, Z13
@@ -14596,17 +14932,17 @@ row237:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row237
+	JNZ         row243
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         narrow235
+	JMP         narrow241
 
-edge235:
+edge241:
 	TESTQ     CX, CX
-	JZ        end235
+	JZ        end241
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -14617,7 +14953,7 @@ edge235:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row238:
+row244:
 	VMOVUPS.Z   (BX), K1, Z2
 	VFMADD213PS Z0, Z1, Z2
 	VPXORD      Z14, Z14, Z14
@@ -14626,9 +14962,9 @@ row238:
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row238
+	JNZ         row244
 
-end235:
+end241:
 	VZEROUPPER
 	RET
 
@@ -14646,9 +14982,9 @@ TEXT ·normGradRowsF32AVX512(SB), NOSPLIT, $0-64
 	MOVQ CX, R10
 	SHLQ $0x02, R10
 
-wide239:
+wide245:
 	CMPQ    CX, $0x00000040
-	JLT     narrow239
+	JLT     narrow245
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z1
 	VMOVUPS 128(DI), Z2
@@ -14666,7 +15002,7 @@ wide239:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row240:
+row246:
 	VMOVUPS     (R13), Z12
 	VMOVUPS     (R14), Z13
 	VFMADD213PS Z8, Z4, Z13
@@ -14691,7 +15027,7 @@ row240:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row240
+	JNZ         row246
 	ADDQ        $0x00000100, DX
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
@@ -14699,11 +15035,11 @@ row240:
 	ADDQ        $0x00000100, R8
 	ADDQ        $0x00000100, R9
 	SUBQ        $0x00000040, CX
-	JMP         wide239
+	JMP         wide245
 
-narrow239:
+narrow245:
 	CMPQ    CX, $0x00000010
-	JLT     edge239
+	JLT     edge245
 	VMOVUPS (DI), Z0
 	VMOVUPS (R8), Z1
 	VMOVUPS (R9), Z2
@@ -14712,7 +15048,7 @@ narrow239:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row241:
+row247:
 	VMOVUPS     (R13), Z3
 	VMOVUPS     (R14), Z4
 	VFMADD213PS Z2, Z1, Z4
@@ -14722,7 +15058,7 @@ row241:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row241
+	JNZ         row247
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
@@ -14730,11 +15066,11 @@ row241:
 	ADDQ        $0x00000040, R8
 	ADDQ        $0x00000040, R9
 	SUBQ        $0x00000010, CX
-	JMP         narrow239
+	JMP         narrow245
 
-edge239:
+edge245:
 	TESTQ     CX, CX
-	JZ        end239
+	JZ        end245
 	MOVQ      CX, R11
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R11, CX, CX
@@ -14747,7 +15083,7 @@ edge239:
 	MOVQ      BX, DX
 	MOVQ      SI, BX
 
-row242:
+row248:
 	VMOVUPS.Z   (DX), K1, Z3
 	VMOVUPS.Z   (BX), K1, Z4
 	VFMADD213PS Z2, Z1, Z4
@@ -14757,9 +15093,9 @@ row242:
 	ADDQ        R10, DX
 	ADDQ        R10, BX
 	DECQ        AX
-	JNZ         row242
+	JNZ         row248
 
-end239:
+end245:
 	VZEROUPPER
 	RET
 
@@ -14774,9 +15110,9 @@ TEXT ·momentumF32AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z1
 
-many243:
+many249:
 	CMPQ         AX, $0x00000020
-	JLT          one243
+	JLT          one249
 	VMOVUPS      (CX), Z2
 	VMOVUPS      (DX), Z3
 	VMOVUPS      (BX), Z4
@@ -14795,11 +15131,11 @@ many243:
 	ADDQ         $0x00000080, DX
 	ADDQ         $0x00000080, BX
 	SUBQ         $0x00000020, AX
-	JMP          many243
+	JMP          many249
 
-one243:
+one249:
 	CMPQ         AX, $0x00000010
-	JLT          rest243
+	JLT          rest249
 	VMOVUPS      (CX), Z2
 	VMOVUPS      (DX), Z3
 	VMOVUPS      (BX), Z4
@@ -14811,11 +15147,11 @@ one243:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, AX
-	JMP          one243
+	JMP          one249
 
-rest243:
+rest249:
 	TESTQ        AX, AX
-	JZ           done243
+	JZ           done249
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -14829,7 +15165,7 @@ rest243:
 	VFNMADD231PS Z0, Z3, Z2
 	VMOVUPS      Z2, K1, (CX)
 
-done243:
+done249:
 	VZEROUPPER
 	RET
 
@@ -14844,9 +15180,9 @@ TEXT ·kerasMomentumF32AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z1
 
-many244:
+many250:
 	CMPQ    AX, $0x00000020
-	JLT     one244
+	JLT     one250
 	VMOVUPS (CX), Z2
 	VMOVUPS (DX), Z3
 	VMOVUPS (BX), Z4
@@ -14869,11 +15205,11 @@ many244:
 	ADDQ    $0x00000080, DX
 	ADDQ    $0x00000080, BX
 	SUBQ    $0x00000020, AX
-	JMP     many244
+	JMP     many250
 
-one244:
+one250:
 	CMPQ    AX, $0x00000010
-	JLT     rest244
+	JLT     rest250
 	VMOVUPS (CX), Z2
 	VMOVUPS (DX), Z3
 	VMOVUPS (BX), Z4
@@ -14887,11 +15223,11 @@ one244:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, AX
-	JMP     one244
+	JMP     one250
 
-rest244:
+rest250:
 	TESTQ     AX, AX
-	JZ        done244
+	JZ        done250
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -14907,7 +15243,7 @@ rest244:
 	VADDPS    Z3, Z2, Z2
 	VMOVUPS   Z2, K1, (CX)
 
-done244:
+done250:
 	VZEROUPPER
 	RET
 
@@ -14922,9 +15258,9 @@ TEXT ·nesterovF32AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z1
 
-many245:
+many251:
 	CMPQ         AX, $0x00000020
-	JLT          one245
+	JLT          one251
 	VMOVUPS      (CX), Z2
 	VMOVUPS      (DX), Z3
 	VMOVUPS      (BX), Z4
@@ -14945,11 +15281,11 @@ many245:
 	ADDQ         $0x00000080, DX
 	ADDQ         $0x00000080, BX
 	SUBQ         $0x00000020, AX
-	JMP          many245
+	JMP          many251
 
-one245:
+one251:
 	CMPQ         AX, $0x00000010
-	JLT          rest245
+	JLT          rest251
 	VMOVUPS      (CX), Z2
 	VMOVUPS      (DX), Z3
 	VMOVUPS      (BX), Z4
@@ -14962,11 +15298,11 @@ one245:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, AX
-	JMP          one245
+	JMP          one251
 
-rest245:
+rest251:
 	TESTQ        AX, AX
-	JZ           done245
+	JZ           done251
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -14981,7 +15317,7 @@ rest245:
 	VFNMADD231PS Z0, Z4, Z2
 	VMOVUPS      Z2, K1, (CX)
 
-done245:
+done251:
 	VZEROUPPER
 	RET
 
@@ -14996,9 +15332,9 @@ TEXT ·kerasNesterovF32AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z1
 
-many246:
+many252:
 	CMPQ    AX, $0x00000020
-	JLT     one246
+	JLT     one252
 	VMOVUPS (CX), Z2
 	VMOVUPS (DX), Z3
 	VMOVUPS (BX), Z4
@@ -15025,11 +15361,11 @@ many246:
 	ADDQ    $0x00000080, DX
 	ADDQ    $0x00000080, BX
 	SUBQ    $0x00000020, AX
-	JMP     many246
+	JMP     many252
 
-one246:
+one252:
 	CMPQ    AX, $0x00000010
-	JLT     rest246
+	JLT     rest252
 	VMOVUPS (CX), Z2
 	VMOVUPS (DX), Z3
 	VMOVUPS (BX), Z4
@@ -15045,11 +15381,11 @@ one246:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000010, AX
-	JMP     one246
+	JMP     one252
 
-rest246:
+rest252:
 	TESTQ     AX, AX
-	JZ        done246
+	JZ        done252
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -15067,7 +15403,7 @@ rest246:
 	VADDPS    Z3, Z2, Z2
 	VMOVUPS   Z2, K1, (CX)
 
-done246:
+done252:
 	VZEROUPPER
 	RET
 
@@ -15082,9 +15418,9 @@ TEXT ·adagradF32AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS (SI), Z0
 	VBROADCASTSS 4(SI), Z1
 
-many247:
+many253:
 	CMPQ        AX, $0x00000020
-	JLT         one247
+	JLT         one253
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z3
 	VMOVUPS     (BX), Z4
@@ -15111,11 +15447,11 @@ many247:
 	ADDQ        $0x00000080, DX
 	ADDQ        $0x00000080, BX
 	SUBQ        $0x00000020, AX
-	JMP         many247
+	JMP         many253
 
-one247:
+one253:
 	CMPQ        AX, $0x00000010
-	JLT         rest247
+	JLT         rest253
 	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z3
 	VMOVUPS     (BX), Z4
@@ -15131,11 +15467,11 @@ one247:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000010, AX
-	JMP         one247
+	JMP         one253
 
-rest247:
+rest253:
 	TESTQ       AX, AX
-	JZ          done247
+	JZ          done253
 	MOVQ        AX, SI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       SI, AX, AX
@@ -15153,7 +15489,7 @@ rest247:
 	VSUBPS      Z4, Z2, Z2
 	VMOVUPS     Z2, K1, (CX)
 
-done247:
+done253:
 	VZEROUPPER
 	RET
 
@@ -15171,9 +15507,9 @@ TEXT ·rmspropF32AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSS 8(DI), Z2
 	VBROADCASTSS 12(DI), Z3
 
-one248:
+one254:
 	CMPQ        AX, $0x00000010
-	JLT         rest248
+	JLT         rest254
 	VMOVUPS     (CX), Z4
 	VMOVUPS     (DX), Z5
 	VMOVUPS     (BX), Z6
@@ -15195,11 +15531,11 @@ one248:
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000010, AX
-	JMP         one248
+	JMP         one254
 
-rest248:
+rest254:
 	TESTQ       AX, AX
-	JZ          done248
+	JZ          done254
 	MOVQ        AX, DI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       DI, AX, AX
@@ -15222,7 +15558,7 @@ rest248:
 	VSUBPS      Z6, Z4, Z4
 	VMOVUPS     Z4, K1, (CX)
 
-done248:
+done254:
 	VZEROUPPER
 	RET
 
@@ -15241,9 +15577,9 @@ TEXT ·rmspropCenteredF32AVX512(SB), NOSPLIT, $0-56
 	VBROADCASTSS 8(R8), Z2
 	VBROADCASTSS 12(R8), Z3
 
-one249:
+one255:
 	CMPQ         AX, $0x00000010
-	JLT          rest249
+	JLT          rest255
 	VMOVUPS      (CX), Z4
 	VMOVUPS      (DX), Z5
 	VMOVUPS      (BX), Z6
@@ -15271,11 +15607,11 @@ one249:
 	ADDQ         $0x00000040, SI
 	ADDQ         $0x00000040, DI
 	SUBQ         $0x00000010, AX
-	JMP          one249
+	JMP          one255
 
-rest249:
+rest255:
 	TESTQ        AX, AX
-	JZ           done249
+	JZ           done255
 	MOVQ         AX, R8
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        R8, AX, AX
@@ -15303,7 +15639,7 @@ rest249:
 	VSUBPS       Z6, Z4, Z4
 	VMOVUPS      Z4, K1, (CX)
 
-done249:
+done255:
 	VZEROUPPER
 	RET
 
@@ -15321,9 +15657,9 @@ TEXT ·ftrlF32AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSS 8(DI), Z2
 	VBROADCASTSS 12(DI), Z3
 
-one250:
+one256:
 	CMPQ         AX, $0x00000010
-	JLT          rest250
+	JLT          rest256
 	VMOVUPS      (CX), Z4
 	VMOVUPS      (DX), Z5
 	VMOVUPS      (BX), Z6
@@ -15356,11 +15692,11 @@ one250:
 	ADDQ         $0x00000040, BX
 	ADDQ         $0x00000040, SI
 	SUBQ         $0x00000010, AX
-	JMP          one250
+	JMP          one256
 
-rest250:
+rest256:
 	TESTQ        AX, AX
-	JZ           done250
+	JZ           done256
 	MOVQ         AX, DI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        DI, AX, AX
@@ -15394,7 +15730,7 @@ rest250:
 	VMOVUPS.Z    Z7, K2, Z0
 	VMOVUPS      Z0, K1, (CX)
 
-done250:
+done256:
 	VZEROUPPER
 	RET
 
@@ -15414,9 +15750,9 @@ TEXT ·adamF32AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSS 16(DI), Z3
 	VBROADCASTSS 20(DI), Z4
 
-one251:
+one257:
 	CMPQ        AX, $0x00000010
-	JLT         rest251
+	JLT         rest257
 	VMOVUPS     (CX), Z5
 	VMOVUPS     (DX), Z6
 	VMOVUPS     (BX), Z7
@@ -15440,11 +15776,11 @@ one251:
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000010, AX
-	JMP         one251
+	JMP         one257
 
-rest251:
+rest257:
 	TESTQ       AX, AX
-	JZ          done251
+	JZ          done257
 	MOVQ        AX, DI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       DI, AX, AX
@@ -15469,7 +15805,7 @@ rest251:
 	VSUBPS      Z6, Z5, Z5
 	VMOVUPS     Z5, K1, (CX)
 
-done251:
+done257:
 	VZEROUPPER
 	RET
 
@@ -15480,24 +15816,24 @@ TEXT ·maxWindowF32AVX512(SB), NOSPLIT, $0-80
 	MOVQ x+72(FP), CX
 	MOVQ cols+8(FP), DX
 
-wide252:
+wide258:
 	CMPQ DX, $0x00000020
-	JLT  narrow252
+	JLT  narrow258
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel253:
+pixel259:
 	VMOVUPS constF32_ff800000<>+0(SB), Z0
 	VMOVUPS constF32_ff800000<>+0(SB), Z1
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line253:
+line259:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap253:
+tap259:
 	VMOVUPS   (R10), Z2
 	VMAXPS    Z2, Z0, Z2
 	VCMPPS    $0x03, Z0, Z0, K1
@@ -15511,11 +15847,11 @@ tap253:
 	MOVQ      tapStep+56(FP), R12
 	ADDQ      R12, R10
 	DECQ      R11
-	JNZ       tap253
+	JNZ       tap259
 	MOVQ      lineStep+40(FP), R10
 	ADDQ      R10, R8
 	DECQ      R9
-	JNZ       line253
+	JNZ       line259
 	VMOVUPS   Z0, (SI)
 	VMOVUPS   Z1, 64(SI)
 	MOVQ      stride0+16(FP), R8
@@ -15523,29 +15859,29 @@ tap253:
 	MOVQ      stride1+24(FP), R8
 	ADDQ      R8, DI
 	DECQ      BX
-	JNZ       pixel253
+	JNZ       pixel259
 	ADDQ      $0x00000080, AX
 	ADDQ      $0x00000080, CX
 	SUBQ      $0x00000020, DX
-	JMP       wide252
+	JMP       wide258
 
-narrow252:
+narrow258:
 	CMPQ DX, $0x00000010
-	JLT  edge252
+	JLT  edge258
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel254:
+pixel260:
 	VMOVUPS constF32_ff800000<>+0(SB), Z0
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line254:
+line260:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap254:
+tap260:
 	VMOVUPS   (R10), Z1
 	VMAXPS    Z1, Z0, Z1
 	VCMPPS    $0x03, Z0, Z0, K1
@@ -15554,26 +15890,26 @@ tap254:
 	MOVQ      tapStep+56(FP), R12
 	ADDQ      R12, R10
 	DECQ      R11
-	JNZ       tap254
+	JNZ       tap260
 	MOVQ      lineStep+40(FP), R10
 	ADDQ      R10, R8
 	DECQ      R9
-	JNZ       line254
+	JNZ       line260
 	VMOVUPS   Z0, (SI)
 	MOVQ      stride0+16(FP), R8
 	ADDQ      R8, SI
 	MOVQ      stride1+24(FP), R8
 	ADDQ      R8, DI
 	DECQ      BX
-	JNZ       pixel254
+	JNZ       pixel260
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       narrow252
+	JMP       narrow258
 
-edge252:
+edge258:
 	TESTQ DX, DX
-	JZ    end252
+	JZ    end258
 	MOVQ  DX, BX
 	MOVQ  $0x0000000000000001, DX
 	SHLXQ BX, DX, DX
@@ -15582,16 +15918,16 @@ edge252:
 	MOVQ  rows+0(FP), DX
 	MOVQ  AX, AX
 
-pixel255:
+pixel261:
 	VMOVUPS constF32_ff800000<>+0(SB), Z0
 	MOVQ    lines+32(FP), SI
 	MOVQ    CX, BX
 
-line255:
+line261:
 	MOVQ taps+48(FP), R8
 	MOVQ BX, DI
 
-tap255:
+tap261:
 	VMOVUPS.Z (DI), K1, Z1
 	VMAXPS    Z1, Z0, Z1
 	VCMPPS    $0x03, Z0, Z0, K2
@@ -15600,20 +15936,20 @@ tap255:
 	MOVQ      tapStep+56(FP), R9
 	ADDQ      R9, DI
 	DECQ      R8
-	JNZ       tap255
+	JNZ       tap261
 	MOVQ      lineStep+40(FP), DI
 	ADDQ      DI, BX
 	DECQ      SI
-	JNZ       line255
+	JNZ       line261
 	VMOVUPS   Z0, K1, (AX)
 	MOVQ      stride0+16(FP), BX
 	ADDQ      BX, AX
 	MOVQ      stride1+24(FP), BX
 	ADDQ      BX, CX
 	DECQ      DX
-	JNZ       pixel255
+	JNZ       pixel261
 
-end252:
+end258:
 	VZEROUPPER
 	RET
 
@@ -15626,14 +15962,14 @@ TEXT ·routeWindowF32AVX512(SB), NOSPLIT, $0-96
 	MOVQ y+88(FP), BX
 	MOVQ cols+8(FP), SI
 
-wide256:
+wide262:
 	CMPQ SI, $0x00000020
-	JLT  narrow256
+	JLT  narrow262
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel257:
+pixel263:
 	VMOVUPS (BX)(R8*1), Z0
 	VMOVUPS (DX)(R8*1), Z1
 	VMOVUPS 64(BX)(R8*1), Z2
@@ -15641,11 +15977,11 @@ pixel257:
 	MOVQ    lines+32(FP), R11
 	MOVQ    R9, R10
 
-line257:
+line263:
 	MOVQ taps+48(FP), R13
 	MOVQ R10, R12
 
-tap257:
+tap263:
 	VMOVUPS   (CX)(R12*1), Z4
 	VCMPPS    $0x00, Z0, Z4, K1
 	VMOVUPS.Z Z1, K1, Z4
@@ -15659,42 +15995,42 @@ tap257:
 	MOVQ      tapStep+56(FP), R14
 	ADDQ      R14, R12
 	DECQ      R13
-	JNZ       tap257
+	JNZ       tap263
 	MOVQ      lineStep+40(FP), R12
 	ADDQ      R12, R10
 	DECQ      R11
-	JNZ       line257
+	JNZ       line263
 	MOVQ      stride0+16(FP), R10
 	ADDQ      R10, R8
 	MOVQ      stride1+24(FP), R10
 	ADDQ      R10, R9
 	DECQ      DI
-	JNZ       pixel257
+	JNZ       pixel263
 	ADDQ      $0x00000080, AX
 	ADDQ      $0x00000080, CX
 	ADDQ      $0x00000080, DX
 	ADDQ      $0x00000080, BX
 	SUBQ      $0x00000020, SI
-	JMP       wide256
+	JMP       wide262
 
-narrow256:
+narrow262:
 	CMPQ SI, $0x00000010
-	JLT  edge256
+	JLT  edge262
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel258:
+pixel264:
 	VMOVUPS (BX)(R8*1), Z0
 	VMOVUPS (DX)(R8*1), Z1
 	MOVQ    lines+32(FP), R11
 	MOVQ    R9, R10
 
-line258:
+line264:
 	MOVQ taps+48(FP), R13
 	MOVQ R10, R12
 
-tap258:
+tap264:
 	VMOVUPS   (CX)(R12*1), Z2
 	VCMPPS    $0x00, Z0, Z2, K1
 	VMOVUPS.Z Z1, K1, Z2
@@ -15703,27 +16039,27 @@ tap258:
 	MOVQ      tapStep+56(FP), R14
 	ADDQ      R14, R12
 	DECQ      R13
-	JNZ       tap258
+	JNZ       tap264
 	MOVQ      lineStep+40(FP), R12
 	ADDQ      R12, R10
 	DECQ      R11
-	JNZ       line258
+	JNZ       line264
 	MOVQ      stride0+16(FP), R10
 	ADDQ      R10, R8
 	MOVQ      stride1+24(FP), R10
 	ADDQ      R10, R9
 	DECQ      DI
-	JNZ       pixel258
+	JNZ       pixel264
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000010, SI
-	JMP       narrow256
+	JMP       narrow262
 
-edge256:
+edge262:
 	TESTQ SI, SI
-	JZ    end256
+	JZ    end262
 	MOVQ  SI, DI
 	MOVQ  $0x0000000000000001, SI
 	SHLXQ DI, SI, SI
@@ -15733,17 +16069,17 @@ edge256:
 	XORQ  DI, DI
 	XORQ  R8, R8
 
-pixel259:
+pixel265:
 	VMOVUPS.Z (BX)(DI*1), K1, Z0
 	VMOVUPS.Z (DX)(DI*1), K1, Z1
 	MOVQ      lines+32(FP), R10
 	MOVQ      R8, R9
 
-line259:
+line265:
 	MOVQ taps+48(FP), R12
 	MOVQ R9, R11
 
-tap259:
+tap265:
 	VMOVUPS.Z (CX)(R11*1), K1, Z2
 	VCMPPS    $0x00, Z0, Z2, K2
 	VMOVUPS.Z Z1, K2, Z2
@@ -15752,19 +16088,19 @@ tap259:
 	MOVQ      tapStep+56(FP), R13
 	ADDQ      R13, R11
 	DECQ      R12
-	JNZ       tap259
+	JNZ       tap265
 	MOVQ      lineStep+40(FP), R11
 	ADDQ      R11, R9
 	DECQ      R10
-	JNZ       line259
+	JNZ       line265
 	MOVQ      stride0+16(FP), R9
 	ADDQ      R9, DI
 	MOVQ      stride1+24(FP), R9
 	ADDQ      R9, R8
 	DECQ      SI
-	JNZ       pixel259
+	JNZ       pixel265
 
-end256:
+end262:
 	VZEROUPPER
 	RET
 
@@ -15779,16 +16115,16 @@ TEXT ·mulAddPixelsF32AVX512(SB), NOSPLIT, $0-56
 	MOVQ x+40(FP), DI
 	MOVQ w+48(FP), R8
 
-wide260:
+wide266:
 	CMPQ    CX, $0x00000020
-	JLT     narrow260
+	JLT     narrow266
 	VMOVUPS (R8), Z0
 	VMOVUPS 64(R8), Z1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel261:
+pixel267:
 	VMOVUPS     (R10), Z2
 	VMOVUPS     (R11), Z3
 	VFMADD231PS Z0, Z3, Z2
@@ -15800,22 +16136,22 @@ pixel261:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel261
+	JNZ         pixel267
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide260
+	JMP         wide266
 
-narrow260:
+narrow266:
 	CMPQ    CX, $0x00000010
-	JLT     edge260
+	JLT     edge266
 	VMOVUPS (R8), Z0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel262:
+pixel268:
 	VMOVUPS     (R10), Z1
 	VMOVUPS     (R11), Z2
 	VFMADD231PS Z0, Z2, Z1
@@ -15823,16 +16159,16 @@ pixel262:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel262
+	JNZ         pixel268
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         narrow260
+	JMP         narrow266
 
-edge260:
+edge266:
 	TESTQ     CX, CX
-	JZ        end260
+	JZ        end266
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -15842,7 +16178,7 @@ edge260:
 	MOVQ      SI, CX
 	MOVQ      DI, SI
 
-pixel263:
+pixel269:
 	VMOVUPS.Z   (CX), K1, Z1
 	VMOVUPS.Z   (SI), K1, Z2
 	VFMADD231PS Z0, Z2, Z1
@@ -15850,9 +16186,9 @@ pixel263:
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel263
+	JNZ         pixel269
 
-end260:
+end266:
 	VZEROUPPER
 	RET
 
@@ -15867,16 +16203,16 @@ TEXT ·dotPixelsF32AVX512(SB), NOSPLIT, $0-56
 	MOVQ y+40(FP), DI
 	MOVQ acc+48(FP), R8
 
-wide264:
+wide270:
 	CMPQ    CX, $0x00000020
-	JLT     narrow264
+	JLT     narrow270
 	VMOVUPS (R8), Z0
 	VMOVUPS 64(R8), Z1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel265:
+pixel271:
 	VMOVUPS     (R10), Z2
 	VMOVUPS     (R11), Z3
 	VFMADD231PS Z2, Z3, Z0
@@ -15886,41 +16222,41 @@ pixel265:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel265
+	JNZ         pixel271
 	VMOVUPS     Z0, (R8)
 	VMOVUPS     Z1, 64(R8)
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide264
+	JMP         wide270
 
-narrow264:
+narrow270:
 	CMPQ    CX, $0x00000010
-	JLT     edge264
+	JLT     edge270
 	VMOVUPS (R8), Z0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel266:
+pixel272:
 	VMOVUPS     (R10), Z1
 	VMOVUPS     (R11), Z2
 	VFMADD231PS Z1, Z2, Z0
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel266
+	JNZ         pixel272
 	VMOVUPS     Z0, (R8)
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000010, CX
-	JMP         narrow264
+	JMP         narrow270
 
-edge264:
+edge270:
 	TESTQ     CX, CX
-	JZ        end264
+	JZ        end270
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -15930,17 +16266,17 @@ edge264:
 	MOVQ      SI, CX
 	MOVQ      DI, SI
 
-pixel267:
+pixel273:
 	VMOVUPS.Z   (CX), K1, Z1
 	VMOVUPS.Z   (SI), K1, Z2
 	VFMADD231PS Z1, Z2, Z0
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel267
+	JNZ         pixel273
 	VMOVUPS     Z0, K1, (R8)
 
-end264:
+end270:
 	VZEROUPPER
 	RET
 
@@ -15956,16 +16292,16 @@ TEXT ·routePixelsF32AVX512(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide268:
+wide274:
 	CMPQ CX, $0x00000020
-	JLT  narrow268
+	JLT  narrow274
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel269:
+pixel275:
 	VMOVUPS   (R11), Z0
 	VMOVUPS   (R12), Z1
 	VMOVUPS   (R13), Z2
@@ -15991,24 +16327,24 @@ pixel269:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel269
+	JNZ       pixel275
 	ADDQ      $0x00000080, SI
 	ADDQ      $0x00000080, DI
 	ADDQ      $0x00000080, R8
 	ADDQ      $0x00000080, R9
 	SUBQ      $0x00000020, CX
-	JMP       wide268
+	JMP       wide274
 
-narrow268:
+narrow274:
 	CMPQ CX, $0x00000010
-	JLT  edge268
+	JLT  edge274
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel270:
+pixel276:
 	VMOVUPS   (R11), Z0
 	VMOVUPS   (R12), Z1
 	VMOVUPS   (R13), Z2
@@ -16024,17 +16360,17 @@ pixel270:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel270
+	JNZ       pixel276
 	ADDQ      $0x00000040, SI
 	ADDQ      $0x00000040, DI
 	ADDQ      $0x00000040, R8
 	ADDQ      $0x00000040, R9
 	SUBQ      $0x00000010, CX
-	JMP       narrow268
+	JMP       narrow274
 
-edge268:
+edge274:
 	TESTQ CX, CX
-	JZ    end268
+	JZ    end274
 	MOVQ  CX, R10
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R10, CX, CX
@@ -16045,7 +16381,7 @@ edge268:
 	MOVQ  R8, DI
 	MOVQ  R9, R8
 
-pixel271:
+pixel277:
 	VMOVUPS.Z (CX), K1, Z0
 	VMOVUPS.Z (SI), K1, Z1
 	VMOVUPS.Z (DI), K1, Z2
@@ -16061,9 +16397,9 @@ pixel271:
 	ADDQ      BX, DI
 	ADDQ      BX, R8
 	DECQ      AX
-	JNZ       pixel271
+	JNZ       pixel277
 
-end268:
+end274:
 	VZEROUPPER
 	RET
 
@@ -16077,14 +16413,14 @@ TEXT ·copyRowsF32AVX512(SB), NOSPLIT, $0-48
 	MOVQ dst+32(FP), SI
 	MOVQ x+40(FP), DI
 
-wide272:
+wide278:
 	CMPQ CX, $0x00000020
-	JLT  narrow272
+	JLT  narrow278
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy273:
+copy279:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPS    (R10), Z0
 	VMOVUPS    Z0, (R9)
@@ -16094,35 +16430,35 @@ copy273:
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy273
+	JNZ        copy279
 	ADDQ       $0x00000080, SI
 	ADDQ       $0x00000080, DI
 	SUBQ       $0x00000020, CX
-	JMP        wide272
+	JMP        wide278
 
-narrow272:
+narrow278:
 	CMPQ CX, $0x00000010
-	JLT  edge272
+	JLT  edge278
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy274:
+copy280:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPS    (R10), Z0
 	VMOVUPS    Z0, (R9)
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy274
+	JNZ        copy280
 	ADDQ       $0x00000040, SI
 	ADDQ       $0x00000040, DI
 	SUBQ       $0x00000010, CX
-	JMP        narrow272
+	JMP        narrow278
 
-edge272:
+edge278:
 	TESTQ CX, CX
-	JZ    end272
+	JZ    end278
 	MOVQ  CX, R8
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R8, CX, CX
@@ -16131,16 +16467,16 @@ edge272:
 	MOVQ  SI, CX
 	MOVQ  DI, SI
 
-copy275:
+copy281:
 	PREFETCHT0 (SI)(BX*8)
 	VMOVUPS.Z  (SI), K1, Z0
 	VMOVUPS    Z0, K1, (CX)
 	ADDQ       DX, CX
 	ADDQ       BX, SI
 	DECQ       AX
-	JNZ        copy275
+	JNZ        copy281
 
-end272:
+end278:
 	VZEROUPPER
 	RET
 
@@ -16151,9 +16487,9 @@ TEXT ·expF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many276:
+many282:
 	CMPQ         AX, $0x00000020
-	JLT          one276
+	JLT          one282
 	VMOVUPS      (DX), Z0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z1
 	VMOVUPS      constF32_42b20000<>+0(SB), Z2
@@ -16197,11 +16533,11 @@ many276:
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x00000080, DX
 	SUBQ         $0x00000020, AX
-	JMP          many276
+	JMP          many282
 
-one276:
+one282:
 	CMPQ         AX, $0x00000010
-	JLT          rest276
+	JLT          rest282
 	VMOVUPS      (DX), Z0
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z1
 	VMOVUPS      constF32_42b20000<>+0(SB), Z2
@@ -16225,11 +16561,11 @@ one276:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one276
+	JMP          one282
 
-rest276:
+rest282:
 	TESTQ        AX, AX
-	JZ           done276
+	JZ           done282
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -16256,7 +16592,7 @@ rest276:
 	VSCALEFPS    Z0, Z2, Z2
 	VMOVUPS      Z2, K1, (CX)
 
-done276:
+done282:
 	VZEROUPPER
 	RET
 
@@ -16267,9 +16603,9 @@ TEXT ·sigmoidF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one277:
+one283:
 	CMPQ         AX, $0x00000010
-	JLT          rest277
+	JLT          rest283
 	VMOVUPS      (DX), Z0
 	VORPS        constF32_80000000<>+0(SB), Z0, Z1
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z2
@@ -16299,11 +16635,11 @@ one277:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one277
+	JMP          one283
 
-rest277:
+rest283:
 	TESTQ        AX, AX
-	JZ           done277
+	JZ           done283
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -16336,7 +16672,7 @@ rest277:
 	VDIVPS       Z2, Z5, Z5
 	VMOVUPS      Z5, K1, (CX)
 
-done277:
+done283:
 	VZEROUPPER
 	RET
 
@@ -16347,9 +16683,9 @@ TEXT ·tanhF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one278:
+one284:
 	CMPQ         AX, $0x00000010
-	JLT          rest278
+	JLT          rest284
 	VMOVUPS      (DX), Z0
 	VANDPS       constF32_7fffffff<>+0(SB), Z0, Z1
 	VADDPS       Z1, Z1, Z2
@@ -16392,11 +16728,11 @@ one278:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one278
+	JMP          one284
 
-rest278:
+rest284:
 	TESTQ        AX, AX
-	JZ           done278
+	JZ           done284
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -16442,7 +16778,7 @@ rest278:
 	VBLENDMPS    Z4, Z3, K2, Z6
 	VMOVUPS      Z6, K1, (CX)
 
-done278:
+done284:
 	VZEROUPPER
 	RET
 
@@ -16453,9 +16789,9 @@ TEXT ·logF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one279:
+one285:
 	CMPQ         AX, $0x00000010
-	JLT          rest279
+	JLT          rest285
 	VMOVUPS      (DX), Z0
 	VMULPS       constF32_4c000000<>+0(SB), Z0, Z1
 	VCMPPS       $0x11, constF32_800000<>+0(SB), Z0, K1
@@ -16505,11 +16841,11 @@ one279:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one279
+	JMP          one285
 
-rest279:
+rest285:
 	TESTQ        AX, AX
-	JZ           done279
+	JZ           done285
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -16562,7 +16898,7 @@ rest279:
 	VBLENDMPS    Z0, Z12, K2, Z13
 	VMOVUPS      Z13, K1, (CX)
 
-done279:
+done285:
 	VZEROUPPER
 	RET
 
@@ -16573,9 +16909,9 @@ TEXT ·log1pF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one280:
+one286:
 	CMPQ         AX, $0x00000010
-	JLT          rest280
+	JLT          rest286
 	VMOVUPS      (DX), Z0
 	VMOVUPS      constF32_3f800000<>+0(SB), Z1
 	VADDPS       Z0, Z1, Z1
@@ -16634,11 +16970,11 @@ one280:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one280
+	JMP          one286
 
-rest280:
+rest286:
 	TESTQ        AX, AX
-	JZ           done280
+	JZ           done286
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -16700,7 +17036,7 @@ rest280:
 	VBLENDMPS    Z0, Z17, K2, Z18
 	VMOVUPS      Z18, K1, (CX)
 
-done280:
+done286:
 	VZEROUPPER
 	RET
 
@@ -16711,9 +17047,9 @@ TEXT ·softplusF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one281:
+one287:
 	CMPQ         AX, $0x00000010
-	JLT          rest281
+	JLT          rest287
 	VMOVUPS      (DX), Z0
 	VORPS        constF32_80000000<>+0(SB), Z0, Z1
 	VMOVUPS      constF32_c2d00000<>+0(SB), Z3
@@ -16794,11 +17130,11 @@ one281:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one281
+	JMP          one287
 
-rest281:
+rest287:
 	TESTQ        AX, AX
-	JZ           done281
+	JZ           done287
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -16882,7 +17218,7 @@ rest281:
 	VADDPS       Z13, Z21, Z21
 	VMOVUPS      Z21, K1, (CX)
 
-done281:
+done287:
 	VZEROUPPER
 	RET
 
@@ -16893,9 +17229,9 @@ TEXT ·erfF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one282:
+one288:
 	CMPQ         AX, $0x00000010
-	JLT          rest282
+	JLT          rest288
 	VMOVUPS      (DX), Z0
 	VMOVUPS      constF32_40800000<>+0(SB), Z2
 	VANDPS       constF32_7fffffff<>+0(SB), Z0, Z1
@@ -16946,11 +17282,11 @@ one282:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one282
+	JMP          one288
 
-rest282:
+rest288:
 	TESTQ        AX, AX
-	JZ           done282
+	JZ           done288
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -17004,7 +17340,7 @@ rest282:
 	VBLENDMPS    Z4, Z3, K2, Z5
 	VMOVUPS      Z5, K1, (CX)
 
-done282:
+done288:
 	VZEROUPPER
 	RET
 
@@ -17015,9 +17351,9 @@ TEXT ·sinF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one283:
+one289:
 	CMPQ         AX, $0x00000010
-	JLT          rest283
+	JLT          rest289
 	VMOVUPS      (DX), Z0
 	VMULPS       constF32_3f22f983<>+0(SB), Z0, Z1
 	VRNDSCALEPS  $0x08, Z1, Z1
@@ -17052,11 +17388,11 @@ one283:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one283
+	JMP          one289
 
-rest283:
+rest289:
 	TESTQ        AX, AX
-	JZ           done283
+	JZ           done289
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -17094,7 +17430,7 @@ rest283:
 	VXORPS       Z2, Z4, Z4
 	VMOVUPS      Z4, K1, (CX)
 
-done283:
+done289:
 	VZEROUPPER
 	RET
 
@@ -17105,9 +17441,9 @@ TEXT ·cosF32AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-one284:
+one290:
 	CMPQ         AX, $0x00000010
-	JLT          rest284
+	JLT          rest290
 	VMOVUPS      (DX), Z0
 	VMULPS       constF32_3f22f983<>+0(SB), Z0, Z1
 	VRNDSCALEPS  $0x08, Z1, Z1
@@ -17143,11 +17479,11 @@ one284:
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, AX
-	JMP          one284
+	JMP          one290
 
-rest284:
+rest290:
 	TESTQ        AX, AX
-	JZ           done284
+	JZ           done290
 	MOVQ         AX, BX
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        BX, AX, AX
@@ -17186,7 +17522,7 @@ rest284:
 	VXORPS       Z2, Z4, Z4
 	VMOVUPS      Z4, K1, (CX)
 
-done284:
+done290:
 	VZEROUPPER
 	RET
 
@@ -17203,14 +17539,14 @@ TEXT ·winogradInputF32AVX512(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide285:
+wide291:
 	CMPQ BX, $0x00000010
-	JLT  narrow285
+	JLT  narrow291
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile286:
+tile292:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	LEAQ         (R10)(R10*2), R11
@@ -17624,20 +17960,20 @@ tile286:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile286
+	JNZ          tile292
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, BX
-	JMP          wide285
+	JMP          wide291
 
-narrow285:
+narrow291:
 	CMPQ BX, $0x00000010
-	JLT  edge285
+	JLT  edge291
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile287:
+tile293:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	LEAQ         (R10)(R10*2), R11
@@ -18051,15 +18387,15 @@ tile287:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile287
+	JNZ          tile293
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, BX
-	JMP          narrow285
+	JMP          narrow291
 
-edge285:
+edge291:
 	TESTQ BX, BX
-	JZ    end285
+	JZ    end291
 	MOVQ  BX, SI
 	MOVQ  $0x0000000000000001, BX
 	SHLXQ SI, BX, BX
@@ -18068,7 +18404,7 @@ edge285:
 	MOVQ  DX, DX
 	MOVQ  16(AX), BX
 
-tile288:
+tile294:
 	MOVQ         64(AX), DI
 	MOVQ         DX, SI
 	LEAQ         (DI)(DI*2), R8
@@ -18482,9 +18818,9 @@ tile288:
 	ADDQ         32(AX), CX
 	ADDQ         56(AX), DX
 	DECQ         BX
-	JNZ          tile288
+	JNZ          tile294
 
-end285:
+end291:
 	VZEROUPPER
 	RET
 
@@ -18505,15 +18841,15 @@ TEXT ·winogradOutputF32AVX512(SB), NOSPLIT, $0-8
 	MOVQ    88(AX), DI
 	SUBQ    CX, DI
 
-wide289:
+wide295:
 	CMPQ BX, $0x00000010
-	JLT  narrow289
+	JLT  narrow295
 	MOVQ CX, R8
 	MOVQ DX, R9
 	MOVQ 16(AX), R10
 	MOVQ 112(AX), R10
 
-tile290:
+tile296:
 	MOVQ        64(AX), R12
 	MOVQ        R9, R11
 	LEAQ        (R12)(R12*2), R13
@@ -18687,101 +19023,101 @@ tile290:
 	VADDPS      Z12, Z6, Z6
 	VADDPS      Z8, Z6, Z6
 	CMPQ        80(AX), $0x00
-	JE          biased292
+	JE          biased298
 	VMOVUPS     (SI), Z10
 	VADDPS      Z10, Z6, Z6
 
-biased292:
+biased298:
 	CMPQ    88(AX), $0x00
-	JE      added292
+	JE      added298
 	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added292:
+added298:
 	CMPQ    96(AX), $0x00
-	JE      clipped292
+	JE      clipped298
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped292:
+clipped298:
 	VMOVUPS     Z6, (R11)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        R10, $0x01
-	JLE         row291
+	JLE         row297
 	CMPQ        80(AX), $0x00
-	JE          biased293
+	JE          biased299
 	VMOVUPS     (SI), Z10
 	VADDPS      Z10, Z6, Z6
 
-biased293:
+biased299:
 	CMPQ    88(AX), $0x00
-	JE      added293
+	JE      added299
 	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added293:
+added299:
 	CMPQ    96(AX), $0x00
-	JE      clipped293
+	JE      clipped299
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped293:
+clipped299:
 	VMOVUPS     Z6, (R11)(R12*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        R10, $0x02
-	JLE         row291
+	JLE         row297
 	CMPQ        80(AX), $0x00
-	JE          biased294
+	JE          biased300
 	VMOVUPS     (SI), Z8
 	VADDPS      Z8, Z6, Z6
 
-biased294:
+biased300:
 	CMPQ    88(AX), $0x00
-	JE      added294
+	JE      added300
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Z8
 	VADDPS  Z8, Z6, Z6
 
-added294:
+added300:
 	CMPQ    96(AX), $0x00
-	JE      clipped294
+	JE      clipped300
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped294:
+clipped300:
 	VMOVUPS     Z6, (R11)(R12*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        R10, $0x03
-	JLE         row291
+	JLE         row297
 	CMPQ        80(AX), $0x00
-	JE          biased295
+	JE          biased301
 	VMOVUPS     (SI), Z6
 	VADDPS      Z6, Z11, Z11
 
-biased295:
+biased301:
 	CMPQ    88(AX), $0x00
-	JE      added295
+	JE      added301
 	LEAQ    (R11)(R13*1), R14
 	VMOVUPS (R14)(DI*1), Z6
 	VADDPS  Z6, Z11, Z11
 
-added295:
+added301:
 	CMPQ    96(AX), $0x00
-	JE      clipped295
+	JE      clipped301
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped295:
+clipped301:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row291:
+row297:
 	CMPQ    104(AX), $0x01
-	JLE     done290
+	JLE     done296
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 512(AX), Z6
@@ -18797,101 +19133,101 @@ row291:
 	VADDPS  Z12, Z6, Z6
 	VADDPS  Z8, Z6, Z6
 	CMPQ    80(AX), $0x00
-	JE      biased297
+	JE      biased303
 	VMOVUPS (SI), Z10
 	VADDPS  Z10, Z6, Z6
 
-biased297:
+biased303:
 	CMPQ    88(AX), $0x00
-	JE      added297
+	JE      added303
 	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added297:
+added303:
 	CMPQ    96(AX), $0x00
-	JE      clipped297
+	JE      clipped303
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped297:
+clipped303:
 	VMOVUPS     Z6, (R11)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        R10, $0x01
-	JLE         row296
+	JLE         row302
 	CMPQ        80(AX), $0x00
-	JE          biased298
+	JE          biased304
 	VMOVUPS     (SI), Z10
 	VADDPS      Z10, Z6, Z6
 
-biased298:
+biased304:
 	CMPQ    88(AX), $0x00
-	JE      added298
+	JE      added304
 	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added298:
+added304:
 	CMPQ    96(AX), $0x00
-	JE      clipped298
+	JE      clipped304
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped298:
+clipped304:
 	VMOVUPS     Z6, (R11)(R12*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        R10, $0x02
-	JLE         row296
+	JLE         row302
 	CMPQ        80(AX), $0x00
-	JE          biased299
+	JE          biased305
 	VMOVUPS     (SI), Z8
 	VADDPS      Z8, Z6, Z6
 
-biased299:
+biased305:
 	CMPQ    88(AX), $0x00
-	JE      added299
+	JE      added305
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Z8
 	VADDPS  Z8, Z6, Z6
 
-added299:
+added305:
 	CMPQ    96(AX), $0x00
-	JE      clipped299
+	JE      clipped305
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped299:
+clipped305:
 	VMOVUPS     Z6, (R11)(R12*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        R10, $0x03
-	JLE         row296
+	JLE         row302
 	CMPQ        80(AX), $0x00
-	JE          biased300
+	JE          biased306
 	VMOVUPS     (SI), Z6
 	VADDPS      Z6, Z11, Z11
 
-biased300:
+biased306:
 	CMPQ    88(AX), $0x00
-	JE      added300
+	JE      added306
 	LEAQ    (R11)(R13*1), R14
 	VMOVUPS (R14)(DI*1), Z6
 	VADDPS  Z6, Z11, Z11
 
-added300:
+added306:
 	CMPQ    96(AX), $0x00
-	JE      clipped300
+	JE      clipped306
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped300:
+clipped306:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row296:
+row302:
 	CMPQ    104(AX), $0x02
-	JLE     done290
+	JLE     done296
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 896(AX), Z6
@@ -18907,101 +19243,101 @@ row296:
 	VADDPS  Z12, Z6, Z6
 	VADDPS  Z8, Z6, Z6
 	CMPQ    80(AX), $0x00
-	JE      biased302
+	JE      biased308
 	VMOVUPS (SI), Z10
 	VADDPS  Z10, Z6, Z6
 
-biased302:
+biased308:
 	CMPQ    88(AX), $0x00
-	JE      added302
+	JE      added308
 	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added302:
+added308:
 	CMPQ    96(AX), $0x00
-	JE      clipped302
+	JE      clipped308
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped302:
+clipped308:
 	VMOVUPS     Z6, (R11)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        R10, $0x01
-	JLE         row301
+	JLE         row307
 	CMPQ        80(AX), $0x00
-	JE          biased303
+	JE          biased309
 	VMOVUPS     (SI), Z10
 	VADDPS      Z10, Z6, Z6
 
-biased303:
+biased309:
 	CMPQ    88(AX), $0x00
-	JE      added303
+	JE      added309
 	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added303:
+added309:
 	CMPQ    96(AX), $0x00
-	JE      clipped303
+	JE      clipped309
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped303:
+clipped309:
 	VMOVUPS     Z6, (R11)(R12*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        R10, $0x02
-	JLE         row301
+	JLE         row307
 	CMPQ        80(AX), $0x00
-	JE          biased304
+	JE          biased310
 	VMOVUPS     (SI), Z8
 	VADDPS      Z8, Z6, Z6
 
-biased304:
+biased310:
 	CMPQ    88(AX), $0x00
-	JE      added304
+	JE      added310
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Z8
 	VADDPS  Z8, Z6, Z6
 
-added304:
+added310:
 	CMPQ    96(AX), $0x00
-	JE      clipped304
+	JE      clipped310
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped304:
+clipped310:
 	VMOVUPS     Z6, (R11)(R12*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        R10, $0x03
-	JLE         row301
+	JLE         row307
 	CMPQ        80(AX), $0x00
-	JE          biased305
+	JE          biased311
 	VMOVUPS     (SI), Z6
 	VADDPS      Z6, Z11, Z11
 
-biased305:
+biased311:
 	CMPQ    88(AX), $0x00
-	JE      added305
+	JE      added311
 	LEAQ    (R11)(R13*1), R14
 	VMOVUPS (R14)(DI*1), Z6
 	VADDPS  Z6, Z11, Z11
 
-added305:
+added311:
 	CMPQ    96(AX), $0x00
-	JE      clipped305
+	JE      clipped311
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped305:
+clipped311:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row301:
+row307:
 	CMPQ    104(AX), $0x03
-	JLE     done290
+	JLE     done296
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 1280(AX), Z6
@@ -19017,298 +19353,9 @@ row301:
 	VADDPS  Z12, Z6, Z6
 	VADDPS  Z8, Z6, Z6
 	CMPQ    80(AX), $0x00
-	JE      biased307
+	JE      biased313
 	VMOVUPS (SI), Z10
 	VADDPS  Z10, Z6, Z6
-
-biased307:
-	CMPQ    88(AX), $0x00
-	JE      added307
-	LEAQ    (R11), R14
-	VMOVUPS (R14)(DI*1), Z10
-	VADDPS  Z10, Z6, Z6
-
-added307:
-	CMPQ    96(AX), $0x00
-	JE      clipped307
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped307:
-	VMOVUPS     Z6, (R11)
-	VMULPS      Z7, Z0, Z6
-	VFMADD231PS Z9, Z1, Z6
-	CMPQ        R10, $0x01
-	JLE         row306
-	CMPQ        80(AX), $0x00
-	JE          biased308
-	VMOVUPS     (SI), Z10
-	VADDPS      Z10, Z6, Z6
-
-biased308:
-	CMPQ    88(AX), $0x00
-	JE      added308
-	LEAQ    (R11)(R12*1), R14
-	VMOVUPS (R14)(DI*1), Z10
-	VADDPS  Z10, Z6, Z6
-
-added308:
-	CMPQ    96(AX), $0x00
-	JE      clipped308
-	VMOVUPS constF32_0<>+0(SB), Z10
-	VMAXPS  Z6, Z10, Z6
-
-clipped308:
-	VMOVUPS     Z6, (R11)(R12*1)
-	VMULPS      Z12, Z2, Z6
-	VFMADD231PS Z8, Z3, Z6
-	CMPQ        R10, $0x02
-	JLE         row306
-	CMPQ        80(AX), $0x00
-	JE          biased309
-	VMOVUPS     (SI), Z8
-	VADDPS      Z8, Z6, Z6
-
-biased309:
-	CMPQ    88(AX), $0x00
-	JE      added309
-	LEAQ    (R11)(R12*2), R14
-	VMOVUPS (R14)(DI*1), Z8
-	VADDPS  Z8, Z6, Z6
-
-added309:
-	CMPQ    96(AX), $0x00
-	JE      clipped309
-	VMOVUPS constF32_0<>+0(SB), Z8
-	VMAXPS  Z6, Z8, Z6
-
-clipped309:
-	VMOVUPS     Z6, (R11)(R12*2)
-	VFMADD231PS Z7, Z4, Z11
-	VFMADD231PS Z9, Z5, Z11
-	CMPQ        R10, $0x03
-	JLE         row306
-	CMPQ        80(AX), $0x00
-	JE          biased310
-	VMOVUPS     (SI), Z6
-	VADDPS      Z6, Z11, Z11
-
-biased310:
-	CMPQ    88(AX), $0x00
-	JE      added310
-	LEAQ    (R11)(R13*1), R12
-	VMOVUPS (R12)(DI*1), Z6
-	VADDPS  Z6, Z11, Z11
-
-added310:
-	CMPQ    96(AX), $0x00
-	JE      clipped310
-	VMOVUPS constF32_0<>+0(SB), Z6
-	VMAXPS  Z11, Z6, Z11
-
-clipped310:
-	VMOVUPS Z11, (R11)(R13*1)
-
-row306:
-	CMPQ 104(AX), $0x04
-	JLE  done290
-
-done290:
-	ADDQ 32(AX), R8
-	ADDQ 56(AX), R9
-	SUBQ $0x04, R10
-	JG   tile290
-	ADDQ $0x00000040, CX
-	ADDQ $0x00000040, DX
-	ADDQ $0x00000040, SI
-	SUBQ $0x00000010, BX
-	JMP  wide289
-
-narrow289:
-	CMPQ BX, $0x00000010
-	JLT  edge289
-	MOVQ CX, R8
-	MOVQ DX, R9
-	MOVQ 16(AX), R10
-	MOVQ 112(AX), R10
-
-tile311:
-	MOVQ        64(AX), R12
-	MOVQ        R9, R11
-	LEAQ        (R12)(R12*2), R13
-	LEAQ        (R11)(R12*4), R14
-	ADDQ        R12, R14
-	VMOVUPS     (R11), Z6
-	VMOVUPS     (R11)(R12*1), Z7
-	VMOVUPS     (R11)(R12*2), Z8
-	VMOVUPS     (R11)(R13*1), Z9
-	VMOVUPS     (R11)(R12*4), Z10
-	VMOVUPS     (R14), Z11
-	VADDPS      Z7, Z8, Z12
-	VSUBPS      Z8, Z7, Z7
-	VADDPS      Z9, Z10, Z8
-	VSUBPS      Z10, Z9, Z9
-	VADDPS      Z12, Z6, Z6
-	VADDPS      Z8, Z6, Z6
-	VMOVUPS     Z6, 128(AX)
-	VMULPS      Z7, Z0, Z6
-	VFMADD231PS Z9, Z1, Z6
-	VMOVUPS     Z6, 512(AX)
-	VMULPS      Z12, Z2, Z6
-	VFMADD231PS Z8, Z3, Z6
-	VMOVUPS     Z6, 896(AX)
-	VFMADD231PS Z7, Z4, Z11
-	VFMADD231PS Z9, Z5, Z11
-	VMOVUPS     Z11, 1280(AX)
-	ADDQ        72(AX), R11
-	LEAQ        (R12)(R12*2), R13
-	LEAQ        (R11)(R12*4), R14
-	ADDQ        R12, R14
-	VMOVUPS     (R11), Z6
-	VMOVUPS     (R11)(R12*1), Z7
-	VMOVUPS     (R11)(R12*2), Z8
-	VMOVUPS     (R11)(R13*1), Z9
-	VMOVUPS     (R11)(R12*4), Z10
-	VMOVUPS     (R14), Z11
-	VADDPS      Z7, Z8, Z12
-	VSUBPS      Z8, Z7, Z7
-	VADDPS      Z9, Z10, Z8
-	VSUBPS      Z10, Z9, Z9
-	VADDPS      Z12, Z6, Z6
-	VADDPS      Z8, Z6, Z6
-	VMOVUPS     Z6, 192(AX)
-	VMULPS      Z7, Z0, Z6
-	VFMADD231PS Z9, Z1, Z6
-	VMOVUPS     Z6, 576(AX)
-	VMULPS      Z12, Z2, Z6
-	VFMADD231PS Z8, Z3, Z6
-	VMOVUPS     Z6, 960(AX)
-	VFMADD231PS Z7, Z4, Z11
-	VFMADD231PS Z9, Z5, Z11
-	VMOVUPS     Z11, 1344(AX)
-	ADDQ        72(AX), R11
-	LEAQ        (R12)(R12*2), R13
-	LEAQ        (R11)(R12*4), R14
-	ADDQ        R12, R14
-	VMOVUPS     (R11), Z6
-	VMOVUPS     (R11)(R12*1), Z7
-	VMOVUPS     (R11)(R12*2), Z8
-	VMOVUPS     (R11)(R13*1), Z9
-	VMOVUPS     (R11)(R12*4), Z10
-	VMOVUPS     (R14), Z11
-	VADDPS      Z7, Z8, Z12
-	VSUBPS      Z8, Z7, Z7
-	VADDPS      Z9, Z10, Z8
-	VSUBPS      Z10, Z9, Z9
-	VADDPS      Z12, Z6, Z6
-	VADDPS      Z8, Z6, Z6
-	VMOVUPS     Z6, 256(AX)
-	VMULPS      Z7, Z0, Z6
-	VFMADD231PS Z9, Z1, Z6
-	VMOVUPS     Z6, 640(AX)
-	VMULPS      Z12, Z2, Z6
-	VFMADD231PS Z8, Z3, Z6
-	VMOVUPS     Z6, 1024(AX)
-	VFMADD231PS Z7, Z4, Z11
-	VFMADD231PS Z9, Z5, Z11
-	VMOVUPS     Z11, 1408(AX)
-	ADDQ        72(AX), R11
-	LEAQ        (R12)(R12*2), R13
-	LEAQ        (R11)(R12*4), R14
-	ADDQ        R12, R14
-	VMOVUPS     (R11), Z6
-	VMOVUPS     (R11)(R12*1), Z7
-	VMOVUPS     (R11)(R12*2), Z8
-	VMOVUPS     (R11)(R13*1), Z9
-	VMOVUPS     (R11)(R12*4), Z10
-	VMOVUPS     (R14), Z11
-	VADDPS      Z7, Z8, Z12
-	VSUBPS      Z8, Z7, Z7
-	VADDPS      Z9, Z10, Z8
-	VSUBPS      Z10, Z9, Z9
-	VADDPS      Z12, Z6, Z6
-	VADDPS      Z8, Z6, Z6
-	VMOVUPS     Z6, 320(AX)
-	VMULPS      Z7, Z0, Z6
-	VFMADD231PS Z9, Z1, Z6
-	VMOVUPS     Z6, 704(AX)
-	VMULPS      Z12, Z2, Z6
-	VFMADD231PS Z8, Z3, Z6
-	VMOVUPS     Z6, 1088(AX)
-	VFMADD231PS Z7, Z4, Z11
-	VFMADD231PS Z9, Z5, Z11
-	VMOVUPS     Z11, 1472(AX)
-	ADDQ        72(AX), R11
-	LEAQ        (R12)(R12*2), R13
-	LEAQ        (R11)(R12*4), R14
-	ADDQ        R12, R14
-	VMOVUPS     (R11), Z6
-	VMOVUPS     (R11)(R12*1), Z7
-	VMOVUPS     (R11)(R12*2), Z8
-	VMOVUPS     (R11)(R13*1), Z9
-	VMOVUPS     (R11)(R12*4), Z10
-	VMOVUPS     (R14), Z11
-	VADDPS      Z7, Z8, Z12
-	VSUBPS      Z8, Z7, Z7
-	VADDPS      Z9, Z10, Z8
-	VSUBPS      Z10, Z9, Z9
-	VADDPS      Z12, Z6, Z6
-	VADDPS      Z8, Z6, Z6
-	VMOVUPS     Z6, 384(AX)
-	VMULPS      Z7, Z0, Z6
-	VFMADD231PS Z9, Z1, Z6
-	VMOVUPS     Z6, 768(AX)
-	VMULPS      Z12, Z2, Z6
-	VFMADD231PS Z8, Z3, Z6
-	VMOVUPS     Z6, 1152(AX)
-	VFMADD231PS Z7, Z4, Z11
-	VFMADD231PS Z9, Z5, Z11
-	VMOVUPS     Z11, 1536(AX)
-	ADDQ        72(AX), R11
-	LEAQ        (R12)(R12*2), R13
-	LEAQ        (R11)(R12*4), R14
-	ADDQ        R12, R14
-	VMOVUPS     (R11), Z6
-	VMOVUPS     (R11)(R12*1), Z7
-	VMOVUPS     (R11)(R12*2), Z8
-	VMOVUPS     (R11)(R13*1), Z9
-	VMOVUPS     (R11)(R12*4), Z10
-	VMOVUPS     (R14), Z11
-	VADDPS      Z7, Z8, Z12
-	VSUBPS      Z8, Z7, Z7
-	VADDPS      Z9, Z10, Z8
-	VSUBPS      Z10, Z9, Z9
-	VADDPS      Z12, Z6, Z6
-	VADDPS      Z8, Z6, Z6
-	VMOVUPS     Z6, 448(AX)
-	VMULPS      Z7, Z0, Z6
-	VFMADD231PS Z9, Z1, Z6
-	VMOVUPS     Z6, 832(AX)
-	VMULPS      Z12, Z2, Z6
-	VFMADD231PS Z8, Z3, Z6
-	VMOVUPS     Z6, 1216(AX)
-	VFMADD231PS Z7, Z4, Z11
-	VFMADD231PS Z9, Z5, Z11
-	VMOVUPS     Z11, 1600(AX)
-	MOVQ        48(AX), R12
-	MOVQ        R8, R11
-	LEAQ        (R12)(R12*2), R13
-	VMOVUPS     128(AX), Z6
-	VMOVUPS     192(AX), Z7
-	VMOVUPS     256(AX), Z8
-	VMOVUPS     320(AX), Z9
-	VMOVUPS     384(AX), Z10
-	VMOVUPS     448(AX), Z11
-	VADDPS      Z7, Z8, Z12
-	VSUBPS      Z8, Z7, Z7
-	VADDPS      Z9, Z10, Z8
-	VSUBPS      Z10, Z9, Z9
-	VADDPS      Z12, Z6, Z6
-	VADDPS      Z8, Z6, Z6
-	CMPQ        80(AX), $0x00
-	JE          biased313
-	VMOVUPS     (SI), Z10
-	VADDPS      Z10, Z6, Z6
 
 biased313:
 	CMPQ    88(AX), $0x00
@@ -19385,8 +19432,8 @@ clipped315:
 biased316:
 	CMPQ    88(AX), $0x00
 	JE      added316
-	LEAQ    (R11)(R13*1), R14
-	VMOVUPS (R14)(DI*1), Z6
+	LEAQ    (R11)(R13*1), R12
+	VMOVUPS (R12)(DI*1), Z6
 	VADDPS  Z6, Z11, Z11
 
 added316:
@@ -19399,8 +19446,297 @@ clipped316:
 	VMOVUPS Z11, (R11)(R13*1)
 
 row312:
+	CMPQ 104(AX), $0x04
+	JLE  done296
+
+done296:
+	ADDQ 32(AX), R8
+	ADDQ 56(AX), R9
+	SUBQ $0x04, R10
+	JG   tile296
+	ADDQ $0x00000040, CX
+	ADDQ $0x00000040, DX
+	ADDQ $0x00000040, SI
+	SUBQ $0x00000010, BX
+	JMP  wide295
+
+narrow295:
+	CMPQ BX, $0x00000010
+	JLT  edge295
+	MOVQ CX, R8
+	MOVQ DX, R9
+	MOVQ 16(AX), R10
+	MOVQ 112(AX), R10
+
+tile317:
+	MOVQ        64(AX), R12
+	MOVQ        R9, R11
+	LEAQ        (R12)(R12*2), R13
+	LEAQ        (R11)(R12*4), R14
+	ADDQ        R12, R14
+	VMOVUPS     (R11), Z6
+	VMOVUPS     (R11)(R12*1), Z7
+	VMOVUPS     (R11)(R12*2), Z8
+	VMOVUPS     (R11)(R13*1), Z9
+	VMOVUPS     (R11)(R12*4), Z10
+	VMOVUPS     (R14), Z11
+	VADDPS      Z7, Z8, Z12
+	VSUBPS      Z8, Z7, Z7
+	VADDPS      Z9, Z10, Z8
+	VSUBPS      Z10, Z9, Z9
+	VADDPS      Z12, Z6, Z6
+	VADDPS      Z8, Z6, Z6
+	VMOVUPS     Z6, 128(AX)
+	VMULPS      Z7, Z0, Z6
+	VFMADD231PS Z9, Z1, Z6
+	VMOVUPS     Z6, 512(AX)
+	VMULPS      Z12, Z2, Z6
+	VFMADD231PS Z8, Z3, Z6
+	VMOVUPS     Z6, 896(AX)
+	VFMADD231PS Z7, Z4, Z11
+	VFMADD231PS Z9, Z5, Z11
+	VMOVUPS     Z11, 1280(AX)
+	ADDQ        72(AX), R11
+	LEAQ        (R12)(R12*2), R13
+	LEAQ        (R11)(R12*4), R14
+	ADDQ        R12, R14
+	VMOVUPS     (R11), Z6
+	VMOVUPS     (R11)(R12*1), Z7
+	VMOVUPS     (R11)(R12*2), Z8
+	VMOVUPS     (R11)(R13*1), Z9
+	VMOVUPS     (R11)(R12*4), Z10
+	VMOVUPS     (R14), Z11
+	VADDPS      Z7, Z8, Z12
+	VSUBPS      Z8, Z7, Z7
+	VADDPS      Z9, Z10, Z8
+	VSUBPS      Z10, Z9, Z9
+	VADDPS      Z12, Z6, Z6
+	VADDPS      Z8, Z6, Z6
+	VMOVUPS     Z6, 192(AX)
+	VMULPS      Z7, Z0, Z6
+	VFMADD231PS Z9, Z1, Z6
+	VMOVUPS     Z6, 576(AX)
+	VMULPS      Z12, Z2, Z6
+	VFMADD231PS Z8, Z3, Z6
+	VMOVUPS     Z6, 960(AX)
+	VFMADD231PS Z7, Z4, Z11
+	VFMADD231PS Z9, Z5, Z11
+	VMOVUPS     Z11, 1344(AX)
+	ADDQ        72(AX), R11
+	LEAQ        (R12)(R12*2), R13
+	LEAQ        (R11)(R12*4), R14
+	ADDQ        R12, R14
+	VMOVUPS     (R11), Z6
+	VMOVUPS     (R11)(R12*1), Z7
+	VMOVUPS     (R11)(R12*2), Z8
+	VMOVUPS     (R11)(R13*1), Z9
+	VMOVUPS     (R11)(R12*4), Z10
+	VMOVUPS     (R14), Z11
+	VADDPS      Z7, Z8, Z12
+	VSUBPS      Z8, Z7, Z7
+	VADDPS      Z9, Z10, Z8
+	VSUBPS      Z10, Z9, Z9
+	VADDPS      Z12, Z6, Z6
+	VADDPS      Z8, Z6, Z6
+	VMOVUPS     Z6, 256(AX)
+	VMULPS      Z7, Z0, Z6
+	VFMADD231PS Z9, Z1, Z6
+	VMOVUPS     Z6, 640(AX)
+	VMULPS      Z12, Z2, Z6
+	VFMADD231PS Z8, Z3, Z6
+	VMOVUPS     Z6, 1024(AX)
+	VFMADD231PS Z7, Z4, Z11
+	VFMADD231PS Z9, Z5, Z11
+	VMOVUPS     Z11, 1408(AX)
+	ADDQ        72(AX), R11
+	LEAQ        (R12)(R12*2), R13
+	LEAQ        (R11)(R12*4), R14
+	ADDQ        R12, R14
+	VMOVUPS     (R11), Z6
+	VMOVUPS     (R11)(R12*1), Z7
+	VMOVUPS     (R11)(R12*2), Z8
+	VMOVUPS     (R11)(R13*1), Z9
+	VMOVUPS     (R11)(R12*4), Z10
+	VMOVUPS     (R14), Z11
+	VADDPS      Z7, Z8, Z12
+	VSUBPS      Z8, Z7, Z7
+	VADDPS      Z9, Z10, Z8
+	VSUBPS      Z10, Z9, Z9
+	VADDPS      Z12, Z6, Z6
+	VADDPS      Z8, Z6, Z6
+	VMOVUPS     Z6, 320(AX)
+	VMULPS      Z7, Z0, Z6
+	VFMADD231PS Z9, Z1, Z6
+	VMOVUPS     Z6, 704(AX)
+	VMULPS      Z12, Z2, Z6
+	VFMADD231PS Z8, Z3, Z6
+	VMOVUPS     Z6, 1088(AX)
+	VFMADD231PS Z7, Z4, Z11
+	VFMADD231PS Z9, Z5, Z11
+	VMOVUPS     Z11, 1472(AX)
+	ADDQ        72(AX), R11
+	LEAQ        (R12)(R12*2), R13
+	LEAQ        (R11)(R12*4), R14
+	ADDQ        R12, R14
+	VMOVUPS     (R11), Z6
+	VMOVUPS     (R11)(R12*1), Z7
+	VMOVUPS     (R11)(R12*2), Z8
+	VMOVUPS     (R11)(R13*1), Z9
+	VMOVUPS     (R11)(R12*4), Z10
+	VMOVUPS     (R14), Z11
+	VADDPS      Z7, Z8, Z12
+	VSUBPS      Z8, Z7, Z7
+	VADDPS      Z9, Z10, Z8
+	VSUBPS      Z10, Z9, Z9
+	VADDPS      Z12, Z6, Z6
+	VADDPS      Z8, Z6, Z6
+	VMOVUPS     Z6, 384(AX)
+	VMULPS      Z7, Z0, Z6
+	VFMADD231PS Z9, Z1, Z6
+	VMOVUPS     Z6, 768(AX)
+	VMULPS      Z12, Z2, Z6
+	VFMADD231PS Z8, Z3, Z6
+	VMOVUPS     Z6, 1152(AX)
+	VFMADD231PS Z7, Z4, Z11
+	VFMADD231PS Z9, Z5, Z11
+	VMOVUPS     Z11, 1536(AX)
+	ADDQ        72(AX), R11
+	LEAQ        (R12)(R12*2), R13
+	LEAQ        (R11)(R12*4), R14
+	ADDQ        R12, R14
+	VMOVUPS     (R11), Z6
+	VMOVUPS     (R11)(R12*1), Z7
+	VMOVUPS     (R11)(R12*2), Z8
+	VMOVUPS     (R11)(R13*1), Z9
+	VMOVUPS     (R11)(R12*4), Z10
+	VMOVUPS     (R14), Z11
+	VADDPS      Z7, Z8, Z12
+	VSUBPS      Z8, Z7, Z7
+	VADDPS      Z9, Z10, Z8
+	VSUBPS      Z10, Z9, Z9
+	VADDPS      Z12, Z6, Z6
+	VADDPS      Z8, Z6, Z6
+	VMOVUPS     Z6, 448(AX)
+	VMULPS      Z7, Z0, Z6
+	VFMADD231PS Z9, Z1, Z6
+	VMOVUPS     Z6, 832(AX)
+	VMULPS      Z12, Z2, Z6
+	VFMADD231PS Z8, Z3, Z6
+	VMOVUPS     Z6, 1216(AX)
+	VFMADD231PS Z7, Z4, Z11
+	VFMADD231PS Z9, Z5, Z11
+	VMOVUPS     Z11, 1600(AX)
+	MOVQ        48(AX), R12
+	MOVQ        R8, R11
+	LEAQ        (R12)(R12*2), R13
+	VMOVUPS     128(AX), Z6
+	VMOVUPS     192(AX), Z7
+	VMOVUPS     256(AX), Z8
+	VMOVUPS     320(AX), Z9
+	VMOVUPS     384(AX), Z10
+	VMOVUPS     448(AX), Z11
+	VADDPS      Z7, Z8, Z12
+	VSUBPS      Z8, Z7, Z7
+	VADDPS      Z9, Z10, Z8
+	VSUBPS      Z10, Z9, Z9
+	VADDPS      Z12, Z6, Z6
+	VADDPS      Z8, Z6, Z6
+	CMPQ        80(AX), $0x00
+	JE          biased319
+	VMOVUPS     (SI), Z10
+	VADDPS      Z10, Z6, Z6
+
+biased319:
+	CMPQ    88(AX), $0x00
+	JE      added319
+	LEAQ    (R11), R14
+	VMOVUPS (R14)(DI*1), Z10
+	VADDPS  Z10, Z6, Z6
+
+added319:
+	CMPQ    96(AX), $0x00
+	JE      clipped319
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
+
+clipped319:
+	VMOVUPS     Z6, (R11)
+	VMULPS      Z7, Z0, Z6
+	VFMADD231PS Z9, Z1, Z6
+	CMPQ        R10, $0x01
+	JLE         row318
+	CMPQ        80(AX), $0x00
+	JE          biased320
+	VMOVUPS     (SI), Z10
+	VADDPS      Z10, Z6, Z6
+
+biased320:
+	CMPQ    88(AX), $0x00
+	JE      added320
+	LEAQ    (R11)(R12*1), R14
+	VMOVUPS (R14)(DI*1), Z10
+	VADDPS  Z10, Z6, Z6
+
+added320:
+	CMPQ    96(AX), $0x00
+	JE      clipped320
+	VMOVUPS constF32_0<>+0(SB), Z10
+	VMAXPS  Z6, Z10, Z6
+
+clipped320:
+	VMOVUPS     Z6, (R11)(R12*1)
+	VMULPS      Z12, Z2, Z6
+	VFMADD231PS Z8, Z3, Z6
+	CMPQ        R10, $0x02
+	JLE         row318
+	CMPQ        80(AX), $0x00
+	JE          biased321
+	VMOVUPS     (SI), Z8
+	VADDPS      Z8, Z6, Z6
+
+biased321:
+	CMPQ    88(AX), $0x00
+	JE      added321
+	LEAQ    (R11)(R12*2), R14
+	VMOVUPS (R14)(DI*1), Z8
+	VADDPS  Z8, Z6, Z6
+
+added321:
+	CMPQ    96(AX), $0x00
+	JE      clipped321
+	VMOVUPS constF32_0<>+0(SB), Z8
+	VMAXPS  Z6, Z8, Z6
+
+clipped321:
+	VMOVUPS     Z6, (R11)(R12*2)
+	VFMADD231PS Z7, Z4, Z11
+	VFMADD231PS Z9, Z5, Z11
+	CMPQ        R10, $0x03
+	JLE         row318
+	CMPQ        80(AX), $0x00
+	JE          biased322
+	VMOVUPS     (SI), Z6
+	VADDPS      Z6, Z11, Z11
+
+biased322:
+	CMPQ    88(AX), $0x00
+	JE      added322
+	LEAQ    (R11)(R13*1), R14
+	VMOVUPS (R14)(DI*1), Z6
+	VADDPS  Z6, Z11, Z11
+
+added322:
+	CMPQ    96(AX), $0x00
+	JE      clipped322
+	VMOVUPS constF32_0<>+0(SB), Z6
+	VMAXPS  Z11, Z6, Z11
+
+clipped322:
+	VMOVUPS Z11, (R11)(R13*1)
+
+row318:
 	CMPQ    104(AX), $0x01
-	JLE     done311
+	JLE     done317
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 512(AX), Z6
@@ -19416,101 +19752,101 @@ row312:
 	VADDPS  Z12, Z6, Z6
 	VADDPS  Z8, Z6, Z6
 	CMPQ    80(AX), $0x00
-	JE      biased318
+	JE      biased324
 	VMOVUPS (SI), Z10
 	VADDPS  Z10, Z6, Z6
 
-biased318:
+biased324:
 	CMPQ    88(AX), $0x00
-	JE      added318
+	JE      added324
 	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added318:
+added324:
 	CMPQ    96(AX), $0x00
-	JE      clipped318
+	JE      clipped324
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped318:
+clipped324:
 	VMOVUPS     Z6, (R11)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        R10, $0x01
-	JLE         row317
+	JLE         row323
 	CMPQ        80(AX), $0x00
-	JE          biased319
+	JE          biased325
 	VMOVUPS     (SI), Z10
 	VADDPS      Z10, Z6, Z6
 
-biased319:
+biased325:
 	CMPQ    88(AX), $0x00
-	JE      added319
+	JE      added325
 	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added319:
+added325:
 	CMPQ    96(AX), $0x00
-	JE      clipped319
+	JE      clipped325
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped319:
+clipped325:
 	VMOVUPS     Z6, (R11)(R12*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        R10, $0x02
-	JLE         row317
+	JLE         row323
 	CMPQ        80(AX), $0x00
-	JE          biased320
+	JE          biased326
 	VMOVUPS     (SI), Z8
 	VADDPS      Z8, Z6, Z6
 
-biased320:
+biased326:
 	CMPQ    88(AX), $0x00
-	JE      added320
+	JE      added326
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Z8
 	VADDPS  Z8, Z6, Z6
 
-added320:
+added326:
 	CMPQ    96(AX), $0x00
-	JE      clipped320
+	JE      clipped326
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped320:
+clipped326:
 	VMOVUPS     Z6, (R11)(R12*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        R10, $0x03
-	JLE         row317
+	JLE         row323
 	CMPQ        80(AX), $0x00
-	JE          biased321
+	JE          biased327
 	VMOVUPS     (SI), Z6
 	VADDPS      Z6, Z11, Z11
 
-biased321:
+biased327:
 	CMPQ    88(AX), $0x00
-	JE      added321
+	JE      added327
 	LEAQ    (R11)(R13*1), R14
 	VMOVUPS (R14)(DI*1), Z6
 	VADDPS  Z6, Z11, Z11
 
-added321:
+added327:
 	CMPQ    96(AX), $0x00
-	JE      clipped321
+	JE      clipped327
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped321:
+clipped327:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row317:
+row323:
 	CMPQ    104(AX), $0x02
-	JLE     done311
+	JLE     done317
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 896(AX), Z6
@@ -19526,101 +19862,101 @@ row317:
 	VADDPS  Z12, Z6, Z6
 	VADDPS  Z8, Z6, Z6
 	CMPQ    80(AX), $0x00
-	JE      biased323
+	JE      biased329
 	VMOVUPS (SI), Z10
 	VADDPS  Z10, Z6, Z6
 
-biased323:
+biased329:
 	CMPQ    88(AX), $0x00
-	JE      added323
+	JE      added329
 	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added323:
+added329:
 	CMPQ    96(AX), $0x00
-	JE      clipped323
+	JE      clipped329
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped323:
+clipped329:
 	VMOVUPS     Z6, (R11)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        R10, $0x01
-	JLE         row322
+	JLE         row328
 	CMPQ        80(AX), $0x00
-	JE          biased324
+	JE          biased330
 	VMOVUPS     (SI), Z10
 	VADDPS      Z10, Z6, Z6
 
-biased324:
+biased330:
 	CMPQ    88(AX), $0x00
-	JE      added324
+	JE      added330
 	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added324:
+added330:
 	CMPQ    96(AX), $0x00
-	JE      clipped324
+	JE      clipped330
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped324:
+clipped330:
 	VMOVUPS     Z6, (R11)(R12*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        R10, $0x02
-	JLE         row322
+	JLE         row328
 	CMPQ        80(AX), $0x00
-	JE          biased325
+	JE          biased331
 	VMOVUPS     (SI), Z8
 	VADDPS      Z8, Z6, Z6
 
-biased325:
+biased331:
 	CMPQ    88(AX), $0x00
-	JE      added325
+	JE      added331
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Z8
 	VADDPS  Z8, Z6, Z6
 
-added325:
+added331:
 	CMPQ    96(AX), $0x00
-	JE      clipped325
+	JE      clipped331
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped325:
+clipped331:
 	VMOVUPS     Z6, (R11)(R12*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        R10, $0x03
-	JLE         row322
+	JLE         row328
 	CMPQ        80(AX), $0x00
-	JE          biased326
+	JE          biased332
 	VMOVUPS     (SI), Z6
 	VADDPS      Z6, Z11, Z11
 
-biased326:
+biased332:
 	CMPQ    88(AX), $0x00
-	JE      added326
+	JE      added332
 	LEAQ    (R11)(R13*1), R14
 	VMOVUPS (R14)(DI*1), Z6
 	VADDPS  Z6, Z11, Z11
 
-added326:
+added332:
 	CMPQ    96(AX), $0x00
-	JE      clipped326
+	JE      clipped332
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped326:
+clipped332:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row322:
+row328:
 	CMPQ    104(AX), $0x03
-	JLE     done311
+	JLE     done317
 	ADDQ    40(AX), R11
 	LEAQ    (R12)(R12*2), R13
 	VMOVUPS 1280(AX), Z6
@@ -19636,116 +19972,116 @@ row322:
 	VADDPS  Z12, Z6, Z6
 	VADDPS  Z8, Z6, Z6
 	CMPQ    80(AX), $0x00
-	JE      biased328
+	JE      biased334
 	VMOVUPS (SI), Z10
 	VADDPS  Z10, Z6, Z6
 
-biased328:
+biased334:
 	CMPQ    88(AX), $0x00
-	JE      added328
+	JE      added334
 	LEAQ    (R11), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added328:
+added334:
 	CMPQ    96(AX), $0x00
-	JE      clipped328
+	JE      clipped334
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped328:
+clipped334:
 	VMOVUPS     Z6, (R11)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        R10, $0x01
-	JLE         row327
+	JLE         row333
 	CMPQ        80(AX), $0x00
-	JE          biased329
+	JE          biased335
 	VMOVUPS     (SI), Z10
 	VADDPS      Z10, Z6, Z6
 
-biased329:
+biased335:
 	CMPQ    88(AX), $0x00
-	JE      added329
+	JE      added335
 	LEAQ    (R11)(R12*1), R14
 	VMOVUPS (R14)(DI*1), Z10
 	VADDPS  Z10, Z6, Z6
 
-added329:
+added335:
 	CMPQ    96(AX), $0x00
-	JE      clipped329
+	JE      clipped335
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped329:
+clipped335:
 	VMOVUPS     Z6, (R11)(R12*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        R10, $0x02
-	JLE         row327
+	JLE         row333
 	CMPQ        80(AX), $0x00
-	JE          biased330
+	JE          biased336
 	VMOVUPS     (SI), Z8
 	VADDPS      Z8, Z6, Z6
 
-biased330:
+biased336:
 	CMPQ    88(AX), $0x00
-	JE      added330
+	JE      added336
 	LEAQ    (R11)(R12*2), R14
 	VMOVUPS (R14)(DI*1), Z8
 	VADDPS  Z8, Z6, Z6
 
-added330:
+added336:
 	CMPQ    96(AX), $0x00
-	JE      clipped330
+	JE      clipped336
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped330:
+clipped336:
 	VMOVUPS     Z6, (R11)(R12*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        R10, $0x03
-	JLE         row327
+	JLE         row333
 	CMPQ        80(AX), $0x00
-	JE          biased331
+	JE          biased337
 	VMOVUPS     (SI), Z6
 	VADDPS      Z6, Z11, Z11
 
-biased331:
+biased337:
 	CMPQ    88(AX), $0x00
-	JE      added331
+	JE      added337
 	LEAQ    (R11)(R13*1), R12
 	VMOVUPS (R12)(DI*1), Z6
 	VADDPS  Z6, Z11, Z11
 
-added331:
+added337:
 	CMPQ    96(AX), $0x00
-	JE      clipped331
+	JE      clipped337
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped331:
+clipped337:
 	VMOVUPS Z11, (R11)(R13*1)
 
-row327:
+row333:
 	CMPQ 104(AX), $0x04
-	JLE  done311
+	JLE  done317
 
-done311:
+done317:
 	ADDQ 32(AX), R8
 	ADDQ 56(AX), R9
 	SUBQ $0x04, R10
-	JG   tile311
+	JG   tile317
 	ADDQ $0x00000040, CX
 	ADDQ $0x00000040, DX
 	ADDQ $0x00000040, SI
 	SUBQ $0x00000010, BX
-	JMP  narrow289
+	JMP  narrow295
 
-edge289:
+edge295:
 	TESTQ BX, BX
-	JZ    end289
+	JZ    end295
 	MOVQ  BX, R8
 	MOVQ  $0x0000000000000001, BX
 	SHLXQ R8, BX, BX
@@ -19755,7 +20091,7 @@ edge289:
 	MOVQ  16(AX), BX
 	MOVQ  112(AX), BX
 
-tile332:
+tile338:
 	MOVQ        64(AX), R9
 	MOVQ        DX, R8
 	LEAQ        (R9)(R9*2), R10
@@ -19929,101 +20265,101 @@ tile332:
 	VADDPS      Z12, Z6, Z6
 	VADDPS      Z8, Z6, Z6
 	CMPQ        80(AX), $0x00
-	JE          biased334
+	JE          biased340
 	VMOVUPS.Z   (SI), K1, Z10
 	VADDPS      Z10, Z6, Z6
 
-biased334:
+biased340:
 	CMPQ      88(AX), $0x00
-	JE        added334
+	JE        added340
 	LEAQ      (R8), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-added334:
+added340:
 	CMPQ    96(AX), $0x00
-	JE      clipped334
+	JE      clipped340
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped334:
+clipped340:
 	VMOVUPS     Z6, K1, (R8)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        BX, $0x01
-	JLE         row333
+	JLE         row339
 	CMPQ        80(AX), $0x00
-	JE          biased335
+	JE          biased341
 	VMOVUPS.Z   (SI), K1, Z10
 	VADDPS      Z10, Z6, Z6
 
-biased335:
+biased341:
 	CMPQ      88(AX), $0x00
-	JE        added335
+	JE        added341
 	LEAQ      (R8)(R9*1), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-added335:
+added341:
 	CMPQ    96(AX), $0x00
-	JE      clipped335
+	JE      clipped341
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped335:
+clipped341:
 	VMOVUPS     Z6, K1, (R8)(R9*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        BX, $0x02
-	JLE         row333
+	JLE         row339
 	CMPQ        80(AX), $0x00
-	JE          biased336
+	JE          biased342
 	VMOVUPS.Z   (SI), K1, Z8
 	VADDPS      Z8, Z6, Z6
 
-biased336:
+biased342:
 	CMPQ      88(AX), $0x00
-	JE        added336
+	JE        added342
 	LEAQ      (R8)(R9*2), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z8
 	VADDPS    Z8, Z6, Z6
 
-added336:
+added342:
 	CMPQ    96(AX), $0x00
-	JE      clipped336
+	JE      clipped342
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped336:
+clipped342:
 	VMOVUPS     Z6, K1, (R8)(R9*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        BX, $0x03
-	JLE         row333
+	JLE         row339
 	CMPQ        80(AX), $0x00
-	JE          biased337
+	JE          biased343
 	VMOVUPS.Z   (SI), K1, Z6
 	VADDPS      Z6, Z11, Z11
 
-biased337:
+biased343:
 	CMPQ      88(AX), $0x00
-	JE        added337
+	JE        added343
 	LEAQ      (R8)(R10*1), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z6
 	VADDPS    Z6, Z11, Z11
 
-added337:
+added343:
 	CMPQ    96(AX), $0x00
-	JE      clipped337
+	JE      clipped343
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped337:
+clipped343:
 	VMOVUPS Z11, K1, (R8)(R10*1)
 
-row333:
+row339:
 	CMPQ      104(AX), $0x01
-	JLE       done332
+	JLE       done338
 	ADDQ      40(AX), R8
 	LEAQ      (R9)(R9*2), R10
 	VMOVUPS   512(AX), Z6
@@ -20039,101 +20375,101 @@ row333:
 	VADDPS    Z12, Z6, Z6
 	VADDPS    Z8, Z6, Z6
 	CMPQ      80(AX), $0x00
-	JE        biased339
+	JE        biased345
 	VMOVUPS.Z (SI), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-biased339:
+biased345:
 	CMPQ      88(AX), $0x00
-	JE        added339
+	JE        added345
 	LEAQ      (R8), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-added339:
+added345:
 	CMPQ    96(AX), $0x00
-	JE      clipped339
+	JE      clipped345
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped339:
+clipped345:
 	VMOVUPS     Z6, K1, (R8)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        BX, $0x01
-	JLE         row338
+	JLE         row344
 	CMPQ        80(AX), $0x00
-	JE          biased340
+	JE          biased346
 	VMOVUPS.Z   (SI), K1, Z10
 	VADDPS      Z10, Z6, Z6
 
-biased340:
+biased346:
 	CMPQ      88(AX), $0x00
-	JE        added340
+	JE        added346
 	LEAQ      (R8)(R9*1), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-added340:
+added346:
 	CMPQ    96(AX), $0x00
-	JE      clipped340
+	JE      clipped346
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped340:
+clipped346:
 	VMOVUPS     Z6, K1, (R8)(R9*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        BX, $0x02
-	JLE         row338
+	JLE         row344
 	CMPQ        80(AX), $0x00
-	JE          biased341
+	JE          biased347
 	VMOVUPS.Z   (SI), K1, Z8
 	VADDPS      Z8, Z6, Z6
 
-biased341:
+biased347:
 	CMPQ      88(AX), $0x00
-	JE        added341
+	JE        added347
 	LEAQ      (R8)(R9*2), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z8
 	VADDPS    Z8, Z6, Z6
 
-added341:
+added347:
 	CMPQ    96(AX), $0x00
-	JE      clipped341
+	JE      clipped347
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped341:
+clipped347:
 	VMOVUPS     Z6, K1, (R8)(R9*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        BX, $0x03
-	JLE         row338
+	JLE         row344
 	CMPQ        80(AX), $0x00
-	JE          biased342
+	JE          biased348
 	VMOVUPS.Z   (SI), K1, Z6
 	VADDPS      Z6, Z11, Z11
 
-biased342:
+biased348:
 	CMPQ      88(AX), $0x00
-	JE        added342
+	JE        added348
 	LEAQ      (R8)(R10*1), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z6
 	VADDPS    Z6, Z11, Z11
 
-added342:
+added348:
 	CMPQ    96(AX), $0x00
-	JE      clipped342
+	JE      clipped348
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped342:
+clipped348:
 	VMOVUPS Z11, K1, (R8)(R10*1)
 
-row338:
+row344:
 	CMPQ      104(AX), $0x02
-	JLE       done332
+	JLE       done338
 	ADDQ      40(AX), R8
 	LEAQ      (R9)(R9*2), R10
 	VMOVUPS   896(AX), Z6
@@ -20149,101 +20485,101 @@ row338:
 	VADDPS    Z12, Z6, Z6
 	VADDPS    Z8, Z6, Z6
 	CMPQ      80(AX), $0x00
-	JE        biased344
+	JE        biased350
 	VMOVUPS.Z (SI), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-biased344:
+biased350:
 	CMPQ      88(AX), $0x00
-	JE        added344
+	JE        added350
 	LEAQ      (R8), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-added344:
+added350:
 	CMPQ    96(AX), $0x00
-	JE      clipped344
+	JE      clipped350
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped344:
+clipped350:
 	VMOVUPS     Z6, K1, (R8)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        BX, $0x01
-	JLE         row343
+	JLE         row349
 	CMPQ        80(AX), $0x00
-	JE          biased345
+	JE          biased351
 	VMOVUPS.Z   (SI), K1, Z10
 	VADDPS      Z10, Z6, Z6
 
-biased345:
+biased351:
 	CMPQ      88(AX), $0x00
-	JE        added345
+	JE        added351
 	LEAQ      (R8)(R9*1), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-added345:
+added351:
 	CMPQ    96(AX), $0x00
-	JE      clipped345
+	JE      clipped351
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped345:
+clipped351:
 	VMOVUPS     Z6, K1, (R8)(R9*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        BX, $0x02
-	JLE         row343
+	JLE         row349
 	CMPQ        80(AX), $0x00
-	JE          biased346
+	JE          biased352
 	VMOVUPS.Z   (SI), K1, Z8
 	VADDPS      Z8, Z6, Z6
 
-biased346:
+biased352:
 	CMPQ      88(AX), $0x00
-	JE        added346
+	JE        added352
 	LEAQ      (R8)(R9*2), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z8
 	VADDPS    Z8, Z6, Z6
 
-added346:
+added352:
 	CMPQ    96(AX), $0x00
-	JE      clipped346
+	JE      clipped352
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped346:
+clipped352:
 	VMOVUPS     Z6, K1, (R8)(R9*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        BX, $0x03
-	JLE         row343
+	JLE         row349
 	CMPQ        80(AX), $0x00
-	JE          biased347
+	JE          biased353
 	VMOVUPS.Z   (SI), K1, Z6
 	VADDPS      Z6, Z11, Z11
 
-biased347:
+biased353:
 	CMPQ      88(AX), $0x00
-	JE        added347
+	JE        added353
 	LEAQ      (R8)(R10*1), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z6
 	VADDPS    Z6, Z11, Z11
 
-added347:
+added353:
 	CMPQ    96(AX), $0x00
-	JE      clipped347
+	JE      clipped353
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped347:
+clipped353:
 	VMOVUPS Z11, K1, (R8)(R10*1)
 
-row343:
+row349:
 	CMPQ      104(AX), $0x03
-	JLE       done332
+	JLE       done338
 	ADDQ      40(AX), R8
 	LEAQ      (R9)(R9*2), R10
 	VMOVUPS   1280(AX), Z6
@@ -20259,109 +20595,109 @@ row343:
 	VADDPS    Z12, Z6, Z6
 	VADDPS    Z8, Z6, Z6
 	CMPQ      80(AX), $0x00
-	JE        biased349
+	JE        biased355
 	VMOVUPS.Z (SI), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-biased349:
+biased355:
 	CMPQ      88(AX), $0x00
-	JE        added349
+	JE        added355
 	LEAQ      (R8), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-added349:
+added355:
 	CMPQ    96(AX), $0x00
-	JE      clipped349
+	JE      clipped355
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped349:
+clipped355:
 	VMOVUPS     Z6, K1, (R8)
 	VMULPS      Z7, Z0, Z6
 	VFMADD231PS Z9, Z1, Z6
 	CMPQ        BX, $0x01
-	JLE         row348
+	JLE         row354
 	CMPQ        80(AX), $0x00
-	JE          biased350
+	JE          biased356
 	VMOVUPS.Z   (SI), K1, Z10
 	VADDPS      Z10, Z6, Z6
 
-biased350:
+biased356:
 	CMPQ      88(AX), $0x00
-	JE        added350
+	JE        added356
 	LEAQ      (R8)(R9*1), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z10
 	VADDPS    Z10, Z6, Z6
 
-added350:
+added356:
 	CMPQ    96(AX), $0x00
-	JE      clipped350
+	JE      clipped356
 	VMOVUPS constF32_0<>+0(SB), Z10
 	VMAXPS  Z6, Z10, Z6
 
-clipped350:
+clipped356:
 	VMOVUPS     Z6, K1, (R8)(R9*1)
 	VMULPS      Z12, Z2, Z6
 	VFMADD231PS Z8, Z3, Z6
 	CMPQ        BX, $0x02
-	JLE         row348
+	JLE         row354
 	CMPQ        80(AX), $0x00
-	JE          biased351
+	JE          biased357
 	VMOVUPS.Z   (SI), K1, Z8
 	VADDPS      Z8, Z6, Z6
 
-biased351:
+biased357:
 	CMPQ      88(AX), $0x00
-	JE        added351
+	JE        added357
 	LEAQ      (R8)(R9*2), R11
 	VMOVUPS.Z (R11)(DI*1), K1, Z8
 	VADDPS    Z8, Z6, Z6
 
-added351:
+added357:
 	CMPQ    96(AX), $0x00
-	JE      clipped351
+	JE      clipped357
 	VMOVUPS constF32_0<>+0(SB), Z8
 	VMAXPS  Z6, Z8, Z6
 
-clipped351:
+clipped357:
 	VMOVUPS     Z6, K1, (R8)(R9*2)
 	VFMADD231PS Z7, Z4, Z11
 	VFMADD231PS Z9, Z5, Z11
 	CMPQ        BX, $0x03
-	JLE         row348
+	JLE         row354
 	CMPQ        80(AX), $0x00
-	JE          biased352
+	JE          biased358
 	VMOVUPS.Z   (SI), K1, Z6
 	VADDPS      Z6, Z11, Z11
 
-biased352:
+biased358:
 	CMPQ      88(AX), $0x00
-	JE        added352
+	JE        added358
 	LEAQ      (R8)(R10*1), R9
 	VMOVUPS.Z (R9)(DI*1), K1, Z6
 	VADDPS    Z6, Z11, Z11
 
-added352:
+added358:
 	CMPQ    96(AX), $0x00
-	JE      clipped352
+	JE      clipped358
 	VMOVUPS constF32_0<>+0(SB), Z6
 	VMAXPS  Z11, Z6, Z11
 
-clipped352:
+clipped358:
 	VMOVUPS Z11, K1, (R8)(R10*1)
 
-row348:
+row354:
 	CMPQ 104(AX), $0x04
-	JLE  done332
+	JLE  done338
 
-done332:
+done338:
 	ADDQ 32(AX), CX
 	ADDQ 56(AX), DX
 	SUBQ $0x04, BX
-	JG   tile332
+	JG   tile338
 
-end289:
+end295:
 	VZEROUPPER
 	RET
 
@@ -20377,14 +20713,14 @@ TEXT ·winogradGradF32AVX512(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide353:
+wide359:
 	CMPQ BX, $0x00000010
-	JLT  narrow353
+	JLT  narrow359
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile354:
+tile360:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	LEAQ         (R10)(R10*2), R11
@@ -20662,20 +20998,20 @@ tile354:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile354
+	JNZ          tile360
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, BX
-	JMP          wide353
+	JMP          wide359
 
-narrow353:
+narrow359:
 	CMPQ BX, $0x00000010
-	JLT  edge353
+	JLT  edge359
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile355:
+tile361:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	LEAQ         (R10)(R10*2), R11
@@ -20953,15 +21289,15 @@ tile355:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile355
+	JNZ          tile361
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, BX
-	JMP          narrow353
+	JMP          narrow359
 
-edge353:
+edge359:
 	TESTQ BX, BX
-	JZ    end353
+	JZ    end359
 	MOVQ  BX, SI
 	MOVQ  $0x0000000000000001, BX
 	SHLXQ SI, BX, BX
@@ -20970,7 +21306,7 @@ edge353:
 	MOVQ  DX, DX
 	MOVQ  16(AX), BX
 
-tile356:
+tile362:
 	MOVQ         64(AX), DI
 	MOVQ         DX, SI
 	LEAQ         (DI)(DI*2), R8
@@ -21248,9 +21584,9 @@ tile356:
 	ADDQ         32(AX), CX
 	ADDQ         56(AX), DX
 	DECQ         BX
-	JNZ          tile356
+	JNZ          tile362
 
-end353:
+end359:
 	VZEROUPPER
 	RET
 
@@ -21268,14 +21604,14 @@ TEXT ·winogradFilterF32AVX512(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide357:
+wide363:
 	CMPQ BX, $0x00000010
-	JLT  narrow357
+	JLT  narrow363
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile358:
+tile364:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	VMOVUPS      (R9), Z6
@@ -21515,20 +21851,20 @@ tile358:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile358
+	JNZ          tile364
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, BX
-	JMP          wide357
+	JMP          wide363
 
-narrow357:
+narrow363:
 	CMPQ BX, $0x00000010
-	JLT  edge357
+	JLT  edge363
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile359:
+tile365:
 	MOVQ         64(AX), R10
 	MOVQ         DI, R9
 	VMOVUPS      (R9), Z6
@@ -21768,15 +22104,15 @@ tile359:
 	ADDQ         32(AX), SI
 	ADDQ         56(AX), DI
 	DECQ         R8
-	JNZ          tile359
+	JNZ          tile365
 	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x00000010, BX
-	JMP          narrow357
+	JMP          narrow363
 
-edge357:
+edge363:
 	TESTQ BX, BX
-	JZ    end357
+	JZ    end363
 	MOVQ  BX, SI
 	MOVQ  $0x0000000000000001, BX
 	SHLXQ SI, BX, BX
@@ -21785,7 +22121,7 @@ edge357:
 	MOVQ  DX, DX
 	MOVQ  16(AX), BX
 
-tile360:
+tile366:
 	MOVQ         64(AX), DI
 	MOVQ         DX, SI
 	VMOVUPS.Z    (SI), K1, Z6
@@ -22025,9 +22361,9 @@ tile360:
 	ADDQ         32(AX), CX
 	ADDQ         56(AX), DX
 	DECQ         BX
-	JNZ          tile360
+	JNZ          tile366
 
-end357:
+end363:
 	VZEROUPPER
 	RET
 
@@ -22045,14 +22381,14 @@ TEXT ·winogradFilterGradF32AVX512(SB), NOSPLIT, $0-8
 	MOVQ    8(AX), DX
 	MOVQ    24(AX), BX
 
-wide361:
+wide367:
 	CMPQ BX, $0x00000010
-	JLT  narrow361
+	JLT  narrow367
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile362:
+tile368:
 	MOVQ        64(AX), R10
 	MOVQ        DI, R9
 	LEAQ        (R10)(R10*2), R11
@@ -22292,20 +22628,20 @@ tile362:
 	ADDQ        32(AX), SI
 	ADDQ        56(AX), DI
 	DECQ        R8
-	JNZ         tile362
+	JNZ         tile368
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, BX
-	JMP         wide361
+	JMP         wide367
 
-narrow361:
+narrow367:
 	CMPQ BX, $0x00000010
-	JLT  edge361
+	JLT  edge367
 	MOVQ CX, SI
 	MOVQ DX, DI
 	MOVQ 16(AX), R8
 
-tile363:
+tile369:
 	MOVQ        64(AX), R10
 	MOVQ        DI, R9
 	LEAQ        (R10)(R10*2), R11
@@ -22545,15 +22881,15 @@ tile363:
 	ADDQ        32(AX), SI
 	ADDQ        56(AX), DI
 	DECQ        R8
-	JNZ         tile363
+	JNZ         tile369
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, BX
-	JMP         narrow361
+	JMP         narrow367
 
-edge361:
+edge367:
 	TESTQ BX, BX
-	JZ    end361
+	JZ    end367
 	MOVQ  BX, SI
 	MOVQ  $0x0000000000000001, BX
 	SHLXQ SI, BX, BX
@@ -22562,7 +22898,7 @@ edge361:
 	MOVQ  DX, DX
 	MOVQ  16(AX), BX
 
-tile364:
+tile370:
 	MOVQ        64(AX), DI
 	MOVQ        DX, SI
 	LEAQ        (DI)(DI*2), R8
@@ -22802,9 +23138,9 @@ tile364:
 	ADDQ        32(AX), CX
 	ADDQ        56(AX), DX
 	DECQ        BX
-	JNZ         tile364
+	JNZ         tile370
 
-end361:
+end367:
 	VZEROUPPER
 	RET
 

@@ -144,6 +144,11 @@ func dotF64AVX2(n int, a *byte, b *byte) uint64
 //go:noescape
 func maxOfF64AVX2(n int, a *byte) uint64
 
+// dotRowsF64AVX2 sets dst, or where keep is 1 adds to it, alpha times the products of 4*groups rows with x; groups > 0.
+//
+//go:noescape
+func dotRowsF64AVX2(n int, groups int, stride int, dst *byte, a *byte, x *byte, alpha uint64, keep uint64)
+
 // colSumF64AVX2 adds rows to acc; rows > 0.
 //
 //go:noescape
@@ -398,6 +403,11 @@ func dotF64AVX512(n int, a *byte, b *byte) uint64
 //
 //go:noescape
 func maxOfF64AVX512(n int, a *byte) uint64
+
+// dotRowsF64AVX512 sets dst, or where keep is 1 adds to it, alpha times the products of 4*groups rows with x; groups > 0.
+//
+//go:noescape
+func dotRowsF64AVX512(n int, groups int, stride int, dst *byte, a *byte, x *byte, alpha uint64, keep uint64)
 
 // colSumF64AVX512 adds rows to acc; rows > 0.
 //

@@ -1838,6 +1838,159 @@ DATA constF64_fff0000000000000<>+48(SB)/8, $0xfff0000000000000
 DATA constF64_fff0000000000000<>+56(SB)/8, $0xfff0000000000000
 GLOBL constF64_fff0000000000000<>(SB), RODATA|NOPTR, $64
 
+// func dotRowsF64AVX2(n int, groups int, stride int, dst *byte, a *byte, x *byte, alpha uint64, keep uint64)
+// Requires: AVX, AVX2, CMOV, FMA3, MMX+
+TEXT ·dotRowsF64AVX2(SB), NOSPLIT, $0-64
+	MOVQ         n+0(FP), AX
+	MOVQ         groups+8(FP), CX
+	MOVQ         stride+16(FP), DX
+	MOVQ         dst+24(FP), BX
+	MOVQ         a+32(FP), SI
+	MOVQ         x+40(FP), DI
+	MOVQ         alpha+48(FP), R8
+	VMOVQ        R8, X0
+	VBROADCASTSD X0, Y0
+	MOVQ         DX, R8
+	SHLQ         $0x02, R8
+	MOVQ         R8, R9
+	MOVQ         $0x00000400, R10
+	CMPQ         R9, $0x00004000
+	CMOVQGT      R10, R9
+
+group29:
+	MOVQ   SI, R10
+	LEAQ   (SI)(R9*1), R11
+	MOVQ   DI, R12
+	MOVQ   AX, R13
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	LEAQ   (DX)(DX*2), R14
+	LEAQ   (DX)(DX*2), R15
+
+many30:
+	CMPQ        R13, $0x00000008
+	JLT         one30
+	VMOVUPD     (R12), Y9
+	PREFETCHT0  (R11)
+	VMOVUPD     (R10), Y10
+	VFMADD231PD Y9, Y10, Y1
+	PREFETCHT0  (R11)(DX*1)
+	VMOVUPD     (R10)(DX*1), Y10
+	VFMADD231PD Y9, Y10, Y2
+	PREFETCHT0  (R11)(DX*2)
+	VMOVUPD     (R10)(DX*2), Y10
+	VFMADD231PD Y9, Y10, Y3
+	PREFETCHT0  (R11)(R15*1)
+	VMOVUPD     (R10)(R14*1), Y10
+	VFMADD231PD Y9, Y10, Y4
+	VMOVUPD     32(R12), Y9
+	VMOVUPD     32(R10), Y10
+	VFMADD231PD Y9, Y10, Y5
+	VMOVUPD     32(R10)(DX*1), Y10
+	VFMADD231PD Y9, Y10, Y6
+	VMOVUPD     32(R10)(DX*2), Y10
+	VFMADD231PD Y9, Y10, Y7
+	VMOVUPD     32(R10)(R14*1), Y10
+	VFMADD231PD Y9, Y10, Y8
+	ADDQ        $0x00000040, R10
+	ADDQ        $0x00000040, R11
+	ADDQ        $0x00000040, R12
+	SUBQ        $0x00000008, R13
+	JMP         many30
+
+one30:
+	CMPQ        R13, $0x00000004
+	JLT         rest30
+	VMOVUPD     (R12), Y9
+	PREFETCHT0  (R11)
+	VMOVUPD     (R10), Y10
+	VFMADD231PD Y9, Y10, Y1
+	PREFETCHT0  (R11)(DX*1)
+	VMOVUPD     (R10)(DX*1), Y10
+	VFMADD231PD Y9, Y10, Y2
+	PREFETCHT0  (R11)(DX*2)
+	VMOVUPD     (R10)(DX*2), Y10
+	VFMADD231PD Y9, Y10, Y3
+	PREFETCHT0  (R11)(R15*1)
+	VMOVUPD     (R10)(R14*1), Y10
+	VFMADD231PD Y9, Y10, Y4
+	ADDQ        $0x00000020, R10
+	ADDQ        $0x00000020, R11
+	ADDQ        $0x00000020, R12
+	SUBQ        $0x00000004, R13
+	JMP         one30
+
+rest30:
+	TESTQ        R13, R13
+	JZ           done30
+	VMOVQ        R13, X9
+	VPBROADCASTQ X9, Y9
+	VPCMPGTQ     iotaF64<>+0(SB), Y9, Y9
+	VMASKMOVPD   (R12), Y9, Y10
+	PREFETCHT0   (R11)
+	VMASKMOVPD   (R10), Y9, Y11
+	VFMADD231PD  Y10, Y11, Y1
+	PREFETCHT0   (R11)(DX*1)
+	VMASKMOVPD   (R10)(DX*1), Y9, Y11
+	VFMADD231PD  Y10, Y11, Y2
+	PREFETCHT0   (R11)(DX*2)
+	VMASKMOVPD   (R10)(DX*2), Y9, Y11
+	VFMADD231PD  Y10, Y11, Y3
+	PREFETCHT0   (R11)(R15*1)
+	VMASKMOVPD   (R10)(R14*1), Y9, Y9
+	VFMADD231PD  Y10, Y9, Y4
+
+done30:
+	VADDPD       Y5, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X5
+	VADDPD       X1, X5, X5
+	VPERMILPD    $0x01, X5, X1
+	VADDPD       X1, X5, X5
+	VMULSD       X0, X5, X5
+	VADDPD       Y6, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X1
+	VADDPD       X2, X1, X1
+	VPERMILPD    $0x01, X1, X2
+	VADDPD       X2, X1, X1
+	VMULSD       X0, X1, X1
+	VADDPD       Y7, Y3, Y3
+	VEXTRACTF128 $0x01, Y3, X2
+	VADDPD       X3, X2, X2
+	VPERMILPD    $0x01, X2, X3
+	VADDPD       X3, X2, X2
+	VMULSD       X0, X2, X2
+	VADDPD       Y8, Y4, Y4
+	VEXTRACTF128 $0x01, Y4, X3
+	VADDPD       X4, X3, X3
+	VPERMILPD    $0x01, X3, X4
+	VADDPD       X4, X3, X3
+	VMULSD       X0, X3, X3
+	MOVQ         keep+56(FP), R10
+	TESTQ        R10, R10
+	JZ           fresh31
+	VADDSD       (BX), X5, X5
+	VADDSD       8(BX), X1, X1
+	VADDSD       16(BX), X2, X2
+	VADDSD       24(BX), X3, X3
+
+fresh31:
+	VMOVSD X5, (BX)
+	VMOVSD X1, 8(BX)
+	VMOVSD X2, 16(BX)
+	VMOVSD X3, 24(BX)
+	ADDQ   $0x00000020, BX
+	ADDQ   R8, SI
+	DECQ   CX
+	JNZ    group29
+	VZEROUPPER
+	RET
+
 // func colSumF64AVX2(rows int, cols int, acc *byte, x *byte)
 // Requires: AVX, AVX2
 TEXT ·colSumF64AVX2(SB), NOSPLIT, $0-32
@@ -1848,9 +2001,9 @@ TEXT ·colSumF64AVX2(SB), NOSPLIT, $0-32
 	MOVQ CX, SI
 	SHLQ $0x03, SI
 
-wide29:
+wide32:
 	CMPQ    CX, $0x00000010
-	JLT     narrow29
+	JLT     narrow32
 	VMOVUPD (DX), Y0
 	VMOVUPD 32(DX), Y1
 	VMOVUPD 64(DX), Y2
@@ -1858,7 +2011,7 @@ wide29:
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row30:
+row33:
 	VMOVUPD (R8), Y4
 	VADDPD  Y4, Y0, Y0
 	VMOVUPD 32(R8), Y4
@@ -1869,7 +2022,7 @@ row30:
 	VADDPD  Y4, Y3, Y3
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row30
+	JNZ     row33
 	VMOVUPD Y0, (DX)
 	VMOVUPD Y1, 32(DX)
 	VMOVUPD Y2, 64(DX)
@@ -1877,45 +2030,45 @@ row30:
 	ADDQ    $0x00000080, DX
 	ADDQ    $0x00000080, BX
 	SUBQ    $0x00000010, CX
-	JMP     wide29
+	JMP     wide32
 
-narrow29:
+narrow32:
 	CMPQ    CX, $0x00000004
-	JLT     edge29
+	JLT     edge32
 	VMOVUPD (DX), Y0
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row31:
+row34:
 	VMOVUPD (R8), Y1
 	VADDPD  Y1, Y0, Y0
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row31
+	JNZ     row34
 	VMOVUPD Y0, (DX)
 	ADDQ    $0x00000020, DX
 	ADDQ    $0x00000020, BX
 	SUBQ    $0x00000004, CX
-	JMP     narrow29
+	JMP     narrow32
 
-edge29:
+edge32:
 	TESTQ        CX, CX
-	JZ           end29
+	JZ           end32
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
 	VMASKMOVPD   (DX), Y0, Y1
 	MOVQ         BX, CX
 
-row32:
+row35:
 	VMASKMOVPD (CX), Y0, Y2
 	VADDPD     Y2, Y1, Y1
 	ADDQ       SI, CX
 	DECQ       AX
-	JNZ        row32
+	JNZ        row35
 	VMASKMOVPD Y1, Y0, (DX)
 
-end29:
+end32:
 	VZEROUPPER
 	RET
 
@@ -1930,9 +2083,9 @@ TEXT ·colCenteredF64AVX2(SB), NOSPLIT, $0-40
 	MOVQ CX, DI
 	SHLQ $0x03, DI
 
-wide33:
+wide36:
 	CMPQ    CX, $0x00000010
-	JLT     narrow33
+	JLT     narrow36
 	VMOVUPD (DX), Y0
 	VMOVUPD 32(DX), Y1
 	VMOVUPD 64(DX), Y2
@@ -1944,7 +2097,7 @@ wide33:
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row34:
+row37:
 	VMOVUPD     (R9), Y8
 	VSUBPD      Y4, Y8, Y8
 	VFMADD231PD Y8, Y8, Y0
@@ -1959,7 +2112,7 @@ row34:
 	VFMADD231PD Y8, Y8, Y3
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row34
+	JNZ         row37
 	VMOVUPD     Y0, (DX)
 	VMOVUPD     Y1, 32(DX)
 	VMOVUPD     Y2, 64(DX)
@@ -1968,33 +2121,33 @@ row34:
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	SUBQ        $0x00000010, CX
-	JMP         wide33
+	JMP         wide36
 
-narrow33:
+narrow36:
 	CMPQ    CX, $0x00000004
-	JLT     edge33
+	JLT     edge36
 	VMOVUPD (DX), Y0
 	VMOVUPD (SI), Y1
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row35:
+row38:
 	VMOVUPD     (R9), Y2
 	VSUBPD      Y1, Y2, Y2
 	VFMADD231PD Y2, Y2, Y0
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row35
+	JNZ         row38
 	VMOVUPD     Y0, (DX)
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x00000004, CX
-	JMP         narrow33
+	JMP         narrow36
 
-edge33:
+edge36:
 	TESTQ        CX, CX
-	JZ           end33
+	JZ           end36
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2002,16 +2155,16 @@ edge33:
 	VMASKMOVPD   (SI), Y0, Y2
 	MOVQ         BX, CX
 
-row36:
+row39:
 	VMASKMOVPD  (CX), Y0, Y3
 	VSUBPD      Y2, Y3, Y3
 	VFMADD231PD Y3, Y3, Y1
 	ADDQ        DI, CX
 	DECQ        AX
-	JNZ         row36
+	JNZ         row39
 	VMASKMOVPD  Y1, Y0, (DX)
 
-end33:
+end36:
 	VZEROUPPER
 	RET
 
@@ -2027,9 +2180,9 @@ TEXT ·colDotF64AVX2(SB), NOSPLIT, $0-48
 	MOVQ CX, R8
 	SHLQ $0x03, R8
 
-wide37:
+wide40:
 	CMPQ    CX, $0x00000010
-	JLT     narrow37
+	JLT     narrow40
 	VMOVUPD (DX), Y0
 	VMOVUPD 32(DX), Y1
 	VMOVUPD 64(DX), Y2
@@ -2042,7 +2195,7 @@ wide37:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row38:
+row41:
 	VMOVUPD     (R10), Y8
 	VMOVUPD     (R11), Y9
 	VSUBPD      Y4, Y9, Y9
@@ -2062,7 +2215,7 @@ row38:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row38
+	JNZ         row41
 	VMOVUPD     Y0, (DX)
 	VMOVUPD     Y1, 32(DX)
 	VMOVUPD     Y2, 64(DX)
@@ -2072,18 +2225,18 @@ row38:
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	SUBQ        $0x00000010, CX
-	JMP         wide37
+	JMP         wide40
 
-narrow37:
+narrow40:
 	CMPQ    CX, $0x00000004
-	JLT     edge37
+	JLT     edge40
 	VMOVUPD (DX), Y0
 	VMOVUPD (DI), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row39:
+row42:
 	VMOVUPD     (R10), Y2
 	VMOVUPD     (R11), Y3
 	VSUBPD      Y1, Y3, Y3
@@ -2091,18 +2244,18 @@ row39:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row39
+	JNZ         row42
 	VMOVUPD     Y0, (DX)
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	SUBQ        $0x00000004, CX
-	JMP         narrow37
+	JMP         narrow40
 
-edge37:
+edge40:
 	TESTQ        CX, CX
-	JZ           end37
+	JZ           end40
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2111,7 +2264,7 @@ edge37:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row40:
+row43:
 	VMASKMOVPD  (CX), Y0, Y3
 	VMASKMOVPD  (BX), Y0, Y4
 	VSUBPD      Y2, Y4, Y4
@@ -2119,10 +2272,10 @@ row40:
 	ADDQ        R8, CX
 	ADDQ        R8, BX
 	DECQ        AX
-	JNZ         row40
+	JNZ         row43
 	VMASKMOVPD  Y1, Y0, (DX)
 
-end37:
+end40:
 	VZEROUPPER
 	RET
 
@@ -2136,9 +2289,9 @@ TEXT ·biasRowsF64AVX2(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide41:
+wide44:
 	CMPQ    CX, $0x00000010
-	JLT     narrow41
+	JLT     narrow44
 	VMOVUPD (DI), Y0
 	VMOVUPD 32(DI), Y1
 	VMOVUPD 64(DI), Y2
@@ -2147,7 +2300,7 @@ wide41:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row42:
+row45:
 	VMOVUPD (R10), Y4
 	VADDPD  Y0, Y4, Y4
 	VMOVUPD Y4, (R9)
@@ -2163,38 +2316,38 @@ row42:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row42
+	JNZ     row45
 	ADDQ    $0x00000080, BX
 	ADDQ    $0x00000080, SI
 	ADDQ    $0x00000080, DI
 	SUBQ    $0x00000010, CX
-	JMP     wide41
+	JMP     wide44
 
-narrow41:
+narrow44:
 	CMPQ    CX, $0x00000004
-	JLT     edge41
+	JLT     edge44
 	VMOVUPD (DI), Y0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row43:
+row46:
 	VMOVUPD (R10), Y1
 	VADDPD  Y0, Y1, Y1
 	VMOVUPD Y1, (R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row43
+	JNZ     row46
 	ADDQ    $0x00000020, BX
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	SUBQ    $0x00000004, CX
-	JMP     narrow41
+	JMP     narrow44
 
-edge41:
+edge44:
 	TESTQ        CX, CX
-	JZ           end41
+	JZ           end44
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2202,16 +2355,16 @@ edge41:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row44:
+row47:
 	VMASKMOVPD (BX), Y0, Y2
 	VADDPD     Y1, Y2, Y2
 	VMASKMOVPD Y2, Y0, (CX)
 	ADDQ       DX, CX
 	ADDQ       DX, BX
 	DECQ       AX
-	JNZ        row44
+	JNZ        row47
 
-end41:
+end44:
 	VZEROUPPER
 	RET
 
@@ -2225,9 +2378,9 @@ TEXT ·biasReluRowsF64AVX2(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide45:
+wide48:
 	CMPQ    CX, $0x00000010
-	JLT     narrow45
+	JLT     narrow48
 	VMOVUPD (DI), Y0
 	VMOVUPD 32(DI), Y1
 	VMOVUPD 64(DI), Y2
@@ -2236,7 +2389,7 @@ wide45:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row46:
+row49:
 	VMOVUPD (R10), Y4
 	VADDPD  Y0, Y4, Y4
 	VXORPS  Y5, Y5, Y5
@@ -2260,22 +2413,22 @@ row46:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row46
+	JNZ     row49
 	ADDQ    $0x00000080, BX
 	ADDQ    $0x00000080, SI
 	ADDQ    $0x00000080, DI
 	SUBQ    $0x00000010, CX
-	JMP     wide45
+	JMP     wide48
 
-narrow45:
+narrow48:
 	CMPQ    CX, $0x00000004
-	JLT     edge45
+	JLT     edge48
 	VMOVUPD (DI), Y0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row47:
+row50:
 	VMOVUPD (R10), Y1
 	VADDPD  Y0, Y1, Y1
 	VXORPS  Y2, Y2, Y2
@@ -2284,16 +2437,16 @@ row47:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row47
+	JNZ     row50
 	ADDQ    $0x00000020, BX
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	SUBQ    $0x00000004, CX
-	JMP     narrow45
+	JMP     narrow48
 
-edge45:
+edge48:
 	TESTQ        CX, CX
-	JZ           end45
+	JZ           end48
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2301,7 +2454,7 @@ edge45:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row48:
+row51:
 	VMASKMOVPD (BX), Y0, Y2
 	VADDPD     Y1, Y2, Y2
 	VXORPS     Y3, Y3, Y3
@@ -2310,9 +2463,9 @@ row48:
 	ADDQ       DX, CX
 	ADDQ       DX, BX
 	DECQ       AX
-	JNZ        row48
+	JNZ        row51
 
-end45:
+end48:
 	VZEROUPPER
 	RET
 
@@ -2327,9 +2480,9 @@ TEXT ·scaleRowsF64AVX2(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide49:
+wide52:
 	CMPQ    CX, $0x00000010
-	JLT     narrow49
+	JLT     narrow52
 	VMOVUPD (DI), Y0
 	VMOVUPD 32(DI), Y1
 	VMOVUPD 64(DI), Y2
@@ -2342,7 +2495,7 @@ wide49:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row50:
+row53:
 	VMOVUPD     (R11), Y8
 	VFMADD213PD Y0, Y4, Y8
 	VMOVUPD     Y8, (R10)
@@ -2358,41 +2511,41 @@ row50:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row50
+	JNZ         row53
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000010, CX
-	JMP         wide49
+	JMP         wide52
 
-narrow49:
+narrow52:
 	CMPQ    CX, $0x00000004
-	JLT     edge49
+	JLT     edge52
 	VMOVUPD (DI), Y0
 	VMOVUPD (R8), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row51:
+row54:
 	VMOVUPD     (R11), Y2
 	VFMADD213PD Y0, Y1, Y2
 	VMOVUPD     Y2, (R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row51
+	JNZ         row54
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000004, CX
-	JMP         narrow49
+	JMP         narrow52
 
-edge49:
+edge52:
 	TESTQ        CX, CX
-	JZ           end49
+	JZ           end52
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2401,16 +2554,16 @@ edge49:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row52:
+row55:
 	VMASKMOVPD  (BX), Y0, Y3
 	VFMADD213PD Y1, Y2, Y3
 	VMASKMOVPD  Y3, Y0, (CX)
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row52
+	JNZ         row55
 
-end49:
+end52:
 	VZEROUPPER
 	RET
 
@@ -2425,9 +2578,9 @@ TEXT ·scaleReluRowsF64AVX2(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide53:
+wide56:
 	CMPQ    CX, $0x00000010
-	JLT     narrow53
+	JLT     narrow56
 	VMOVUPD (DI), Y0
 	VMOVUPD 32(DI), Y1
 	VMOVUPD 64(DI), Y2
@@ -2440,7 +2593,7 @@ wide53:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row54:
+row57:
 	VMOVUPD     (R11), Y8
 	VFMADD213PD Y0, Y4, Y8
 	VXORPS      Y9, Y9, Y9
@@ -2464,24 +2617,24 @@ row54:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row54
+	JNZ         row57
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000010, CX
-	JMP         wide53
+	JMP         wide56
 
-narrow53:
+narrow56:
 	CMPQ    CX, $0x00000004
-	JLT     edge53
+	JLT     edge56
 	VMOVUPD (DI), Y0
 	VMOVUPD (R8), Y1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row55:
+row58:
 	VMOVUPD     (R11), Y2
 	VFMADD213PD Y0, Y1, Y2
 	VXORPS      Y3, Y3, Y3
@@ -2490,17 +2643,17 @@ row55:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row55
+	JNZ         row58
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000004, CX
-	JMP         narrow53
+	JMP         narrow56
 
-edge53:
+edge56:
 	TESTQ        CX, CX
-	JZ           end53
+	JZ           end56
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2509,7 +2662,7 @@ edge53:
 	MOVQ         BX, CX
 	MOVQ         SI, BX
 
-row56:
+row59:
 	VMASKMOVPD  (BX), Y0, Y3
 	VFMADD213PD Y1, Y2, Y3
 	VXORPS      Y4, Y4, Y4
@@ -2518,9 +2671,9 @@ row56:
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row56
+	JNZ         row59
 
-end53:
+end56:
 	VZEROUPPER
 	RET
 
@@ -2538,9 +2691,9 @@ TEXT ·normGradRowsF64AVX2(SB), NOSPLIT, $0-64
 	MOVQ CX, R10
 	SHLQ $0x03, R10
 
-wide57:
+wide60:
 	CMPQ    CX, $0x00000010
-	JLT     narrow57
+	JLT     narrow60
 	VMOVUPD (DI), Y0
 	VMOVUPD 32(DI), Y1
 	VMOVUPD 64(DI), Y2
@@ -2558,7 +2711,7 @@ wide57:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row58:
+row61:
 	VMOVUPD     (R13), Y12
 	VMOVUPD     (R14), Y13
 	VFMADD213PD Y8, Y4, Y13
@@ -2583,7 +2736,7 @@ row58:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row58
+	JNZ         row61
 	ADDQ        $0x00000080, DX
 	ADDQ        $0x00000080, BX
 	ADDQ        $0x00000080, SI
@@ -2591,11 +2744,11 @@ row58:
 	ADDQ        $0x00000080, R8
 	ADDQ        $0x00000080, R9
 	SUBQ        $0x00000010, CX
-	JMP         wide57
+	JMP         wide60
 
-narrow57:
+narrow60:
 	CMPQ    CX, $0x00000004
-	JLT     edge57
+	JLT     edge60
 	VMOVUPD (DI), Y0
 	VMOVUPD (R8), Y1
 	VMOVUPD (R9), Y2
@@ -2604,7 +2757,7 @@ narrow57:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row59:
+row62:
 	VMOVUPD     (R13), Y3
 	VMOVUPD     (R14), Y4
 	VFMADD213PD Y2, Y1, Y4
@@ -2614,7 +2767,7 @@ row59:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row59
+	JNZ         row62
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
@@ -2622,11 +2775,11 @@ row59:
 	ADDQ        $0x00000020, R8
 	ADDQ        $0x00000020, R9
 	SUBQ        $0x00000004, CX
-	JMP         narrow57
+	JMP         narrow60
 
-edge57:
+edge60:
 	TESTQ        CX, CX
-	JZ           end57
+	JZ           end60
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -2637,7 +2790,7 @@ edge57:
 	MOVQ         BX, DX
 	MOVQ         SI, BX
 
-row60:
+row63:
 	VMASKMOVPD  (DX), Y0, Y4
 	VMASKMOVPD  (BX), Y0, Y5
 	VFMADD213PD Y3, Y2, Y5
@@ -2647,9 +2800,9 @@ row60:
 	ADDQ        R10, DX
 	ADDQ        R10, BX
 	DECQ        AX
-	JNZ         row60
+	JNZ         row63
 
-end57:
+end60:
 	VZEROUPPER
 	RET
 
@@ -2664,9 +2817,9 @@ TEXT ·momentumF64AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Y0
 	VBROADCASTSD 8(SI), Y1
 
-many61:
+many64:
 	CMPQ         AX, $0x00000008
-	JLT          one61
+	JLT          one64
 	VMOVUPD      (CX), Y2
 	VMOVUPD      (DX), Y3
 	VMOVUPD      (BX), Y4
@@ -2685,11 +2838,11 @@ many61:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000008, AX
-	JMP          many61
+	JMP          many64
 
-one61:
+one64:
 	CMPQ         AX, $0x00000004
-	JLT          rest61
+	JLT          rest64
 	VMOVUPD      (CX), Y2
 	VMOVUPD      (DX), Y3
 	VMOVUPD      (BX), Y4
@@ -2701,11 +2854,11 @@ one61:
 	ADDQ         $0x00000020, DX
 	ADDQ         $0x00000020, BX
 	SUBQ         $0x00000004, AX
-	JMP          one61
+	JMP          one64
 
-rest61:
+rest64:
 	TESTQ        AX, AX
-	JZ           done61
+	JZ           done64
 	VMOVQ        AX, X2
 	VPBROADCASTQ X2, Y2
 	VPCMPGTQ     iotaF64<>+0(SB), Y2, Y2
@@ -2717,7 +2870,7 @@ rest61:
 	VFNMADD231PD Y0, Y4, Y3
 	VMASKMOVPD   Y3, Y2, (CX)
 
-done61:
+done64:
 	VZEROUPPER
 	RET
 
@@ -2732,9 +2885,9 @@ TEXT ·kerasMomentumF64AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Y0
 	VBROADCASTSD 8(SI), Y1
 
-many62:
+many65:
 	CMPQ    AX, $0x00000008
-	JLT     one62
+	JLT     one65
 	VMOVUPD (CX), Y2
 	VMOVUPD (DX), Y3
 	VMOVUPD (BX), Y4
@@ -2757,11 +2910,11 @@ many62:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, AX
-	JMP     many62
+	JMP     many65
 
-one62:
+one65:
 	CMPQ    AX, $0x00000004
-	JLT     rest62
+	JLT     rest65
 	VMOVUPD (CX), Y2
 	VMOVUPD (DX), Y3
 	VMOVUPD (BX), Y4
@@ -2775,11 +2928,11 @@ one62:
 	ADDQ    $0x00000020, DX
 	ADDQ    $0x00000020, BX
 	SUBQ    $0x00000004, AX
-	JMP     one62
+	JMP     one65
 
-rest62:
+rest65:
 	TESTQ        AX, AX
-	JZ           done62
+	JZ           done65
 	VMOVQ        AX, X2
 	VPBROADCASTQ X2, Y2
 	VPCMPGTQ     iotaF64<>+0(SB), Y2, Y2
@@ -2793,7 +2946,7 @@ rest62:
 	VADDPD       Y4, Y3, Y3
 	VMASKMOVPD   Y3, Y2, (CX)
 
-done62:
+done65:
 	VZEROUPPER
 	RET
 
@@ -2808,9 +2961,9 @@ TEXT ·nesterovF64AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Y0
 	VBROADCASTSD 8(SI), Y1
 
-many63:
+many66:
 	CMPQ         AX, $0x00000008
-	JLT          one63
+	JLT          one66
 	VMOVUPD      (CX), Y2
 	VMOVUPD      (DX), Y3
 	VMOVUPD      (BX), Y4
@@ -2831,11 +2984,11 @@ many63:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000008, AX
-	JMP          many63
+	JMP          many66
 
-one63:
+one66:
 	CMPQ         AX, $0x00000004
-	JLT          rest63
+	JLT          rest66
 	VMOVUPD      (CX), Y2
 	VMOVUPD      (DX), Y3
 	VMOVUPD      (BX), Y4
@@ -2848,11 +3001,11 @@ one63:
 	ADDQ         $0x00000020, DX
 	ADDQ         $0x00000020, BX
 	SUBQ         $0x00000004, AX
-	JMP          one63
+	JMP          one66
 
-rest63:
+rest66:
 	TESTQ        AX, AX
-	JZ           done63
+	JZ           done66
 	VMOVQ        AX, X2
 	VPBROADCASTQ X2, Y2
 	VPCMPGTQ     iotaF64<>+0(SB), Y2, Y2
@@ -2865,7 +3018,7 @@ rest63:
 	VFNMADD231PD Y0, Y5, Y3
 	VMASKMOVPD   Y3, Y2, (CX)
 
-done63:
+done66:
 	VZEROUPPER
 	RET
 
@@ -2880,9 +3033,9 @@ TEXT ·kerasNesterovF64AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Y0
 	VBROADCASTSD 8(SI), Y1
 
-many64:
+many67:
 	CMPQ    AX, $0x00000008
-	JLT     one64
+	JLT     one67
 	VMOVUPD (CX), Y2
 	VMOVUPD (DX), Y3
 	VMOVUPD (BX), Y4
@@ -2909,11 +3062,11 @@ many64:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, AX
-	JMP     many64
+	JMP     many67
 
-one64:
+one67:
 	CMPQ    AX, $0x00000004
-	JLT     rest64
+	JLT     rest67
 	VMOVUPD (CX), Y2
 	VMOVUPD (DX), Y3
 	VMOVUPD (BX), Y4
@@ -2929,11 +3082,11 @@ one64:
 	ADDQ    $0x00000020, DX
 	ADDQ    $0x00000020, BX
 	SUBQ    $0x00000004, AX
-	JMP     one64
+	JMP     one67
 
-rest64:
+rest67:
 	TESTQ        AX, AX
-	JZ           done64
+	JZ           done67
 	VMOVQ        AX, X2
 	VPBROADCASTQ X2, Y2
 	VPCMPGTQ     iotaF64<>+0(SB), Y2, Y2
@@ -2949,7 +3102,7 @@ rest64:
 	VADDPD       Y4, Y3, Y3
 	VMASKMOVPD   Y3, Y2, (CX)
 
-done64:
+done67:
 	VZEROUPPER
 	RET
 
@@ -2964,9 +3117,9 @@ TEXT ·adagradF64AVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Y0
 	VBROADCASTSD 8(SI), Y1
 
-many65:
+many68:
 	CMPQ        AX, $0x00000008
-	JLT         one65
+	JLT         one68
 	VMOVUPD     (CX), Y2
 	VMOVUPD     (DX), Y3
 	VMOVUPD     (BX), Y4
@@ -2993,11 +3146,11 @@ many65:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000008, AX
-	JMP         many65
+	JMP         many68
 
-one65:
+one68:
 	CMPQ        AX, $0x00000004
-	JLT         rest65
+	JLT         rest68
 	VMOVUPD     (CX), Y2
 	VMOVUPD     (DX), Y3
 	VMOVUPD     (BX), Y4
@@ -3013,11 +3166,11 @@ one65:
 	ADDQ        $0x00000020, DX
 	ADDQ        $0x00000020, BX
 	SUBQ        $0x00000004, AX
-	JMP         one65
+	JMP         one68
 
-rest65:
+rest68:
 	TESTQ        AX, AX
-	JZ           done65
+	JZ           done68
 	VMOVQ        AX, X2
 	VPBROADCASTQ X2, Y2
 	VPCMPGTQ     iotaF64<>+0(SB), Y2, Y2
@@ -3033,7 +3186,7 @@ rest65:
 	VSUBPD       Y5, Y3, Y3
 	VMASKMOVPD   Y3, Y2, (CX)
 
-done65:
+done68:
 	VZEROUPPER
 	RET
 
@@ -3051,9 +3204,9 @@ TEXT ·rmspropF64AVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSD 16(DI), Y2
 	VBROADCASTSD 24(DI), Y3
 
-one66:
+one69:
 	CMPQ        AX, $0x00000004
-	JLT         rest66
+	JLT         rest69
 	VMOVUPD     (CX), Y4
 	VMOVUPD     (DX), Y5
 	VMOVUPD     (BX), Y6
@@ -3075,11 +3228,11 @@ one66:
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x00000004, AX
-	JMP         one66
+	JMP         one69
 
-rest66:
+rest69:
 	TESTQ        AX, AX
-	JZ           done66
+	JZ           done69
 	VMOVQ        AX, X4
 	VPBROADCASTQ X4, Y4
 	VPCMPGTQ     iotaF64<>+0(SB), Y4, Y4
@@ -3100,7 +3253,7 @@ rest66:
 	VSUBPD       Y7, Y5, Y5
 	VMASKMOVPD   Y5, Y4, (CX)
 
-done66:
+done69:
 	VZEROUPPER
 	RET
 
@@ -3119,9 +3272,9 @@ TEXT ·rmspropCenteredF64AVX2(SB), NOSPLIT, $0-56
 	VBROADCASTSD 16(R8), Y2
 	VBROADCASTSD 24(R8), Y3
 
-one67:
+one70:
 	CMPQ         AX, $0x00000004
-	JLT          rest67
+	JLT          rest70
 	VMOVUPD      (CX), Y4
 	VMOVUPD      (DX), Y5
 	VMOVUPD      (BX), Y6
@@ -3149,11 +3302,11 @@ one67:
 	ADDQ         $0x00000020, SI
 	ADDQ         $0x00000020, DI
 	SUBQ         $0x00000004, AX
-	JMP          one67
+	JMP          one70
 
-rest67:
+rest70:
 	TESTQ        AX, AX
-	JZ           done67
+	JZ           done70
 	VMOVQ        AX, X4
 	VPBROADCASTQ X4, Y4
 	VPCMPGTQ     iotaF64<>+0(SB), Y4, Y4
@@ -3179,7 +3332,7 @@ rest67:
 	VSUBPD       Y7, Y5, Y5
 	VMASKMOVPD   Y5, Y4, (CX)
 
-done67:
+done70:
 	VZEROUPPER
 	RET
 
@@ -3197,9 +3350,9 @@ TEXT ·ftrlF64AVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSD 16(DI), Y2
 	VBROADCASTSD 24(DI), Y3
 
-one68:
+one71:
 	CMPQ         AX, $0x00000004
-	JLT          rest68
+	JLT          rest71
 	VMOVUPD      (CX), Y4
 	VMOVUPD      (DX), Y5
 	VMOVUPD      (BX), Y6
@@ -3232,11 +3385,11 @@ one68:
 	ADDQ         $0x00000020, BX
 	ADDQ         $0x00000020, SI
 	SUBQ         $0x00000004, AX
-	JMP          one68
+	JMP          one71
 
-rest68:
+rest71:
 	TESTQ        AX, AX
-	JZ           done68
+	JZ           done71
 	VMOVQ        AX, X4
 	VPBROADCASTQ X4, Y4
 	VPCMPGTQ     iotaF64<>+0(SB), Y4, Y4
@@ -3268,7 +3421,7 @@ rest68:
 	VANDPD       Y8, Y0, Y0
 	VMASKMOVPD   Y0, Y4, (CX)
 
-done68:
+done71:
 	VZEROUPPER
 	RET
 
@@ -3288,9 +3441,9 @@ TEXT ·adamF64AVX2(SB), NOSPLIT, $0-48
 	VBROADCASTSD 32(DI), Y3
 	VBROADCASTSD 40(DI), Y4
 
-one69:
+one72:
 	CMPQ        AX, $0x00000004
-	JLT         rest69
+	JLT         rest72
 	VMOVUPD     (CX), Y5
 	VMOVUPD     (DX), Y6
 	VMOVUPD     (BX), Y7
@@ -3314,11 +3467,11 @@ one69:
 	ADDQ        $0x00000020, BX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x00000004, AX
-	JMP         one69
+	JMP         one72
 
-rest69:
+rest72:
 	TESTQ        AX, AX
-	JZ           done69
+	JZ           done72
 	VMOVQ        AX, X5
 	VPBROADCASTQ X5, Y5
 	VPCMPGTQ     iotaF64<>+0(SB), Y5, Y5
@@ -3341,7 +3494,7 @@ rest69:
 	VSUBPD       Y7, Y6, Y6
 	VMASKMOVPD   Y6, Y5, (CX)
 
-done69:
+done72:
 	VZEROUPPER
 	RET
 
@@ -3352,24 +3505,24 @@ TEXT ·maxWindowF64AVX2(SB), NOSPLIT, $0-80
 	MOVQ x+72(FP), CX
 	MOVQ cols+8(FP), DX
 
-wide70:
+wide73:
 	CMPQ DX, $0x00000008
-	JLT  narrow70
+	JLT  narrow73
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel71:
+pixel74:
 	VMOVUPD constF64_fff0000000000000<>+0(SB), Y0
 	VMOVUPD constF64_fff0000000000000<>+0(SB), Y1
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line71:
+line74:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap71:
+tap74:
 	VMOVUPD   (R10), Y2
 	VMAXPD    Y2, Y0, Y2
 	VCMPPD    $0x03, Y0, Y0, Y3
@@ -3383,11 +3536,11 @@ tap71:
 	MOVQ      tapStep+56(FP), R12
 	ADDQ      R12, R10
 	DECQ      R11
-	JNZ       tap71
+	JNZ       tap74
 	MOVQ      lineStep+40(FP), R10
 	ADDQ      R10, R8
 	DECQ      R9
-	JNZ       line71
+	JNZ       line74
 	VMOVUPD   Y0, (SI)
 	VMOVUPD   Y1, 32(SI)
 	MOVQ      stride0+16(FP), R8
@@ -3395,29 +3548,29 @@ tap71:
 	MOVQ      stride1+24(FP), R8
 	ADDQ      R8, DI
 	DECQ      BX
-	JNZ       pixel71
+	JNZ       pixel74
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000008, DX
-	JMP       wide70
+	JMP       wide73
 
-narrow70:
+narrow73:
 	CMPQ DX, $0x00000004
-	JLT  edge70
+	JLT  edge73
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel72:
+pixel75:
 	VMOVUPD constF64_fff0000000000000<>+0(SB), Y0
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line72:
+line75:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap72:
+tap75:
 	VMOVUPD   (R10), Y1
 	VMAXPD    Y1, Y0, Y1
 	VCMPPD    $0x03, Y0, Y0, Y2
@@ -3426,42 +3579,42 @@ tap72:
 	MOVQ      tapStep+56(FP), R12
 	ADDQ      R12, R10
 	DECQ      R11
-	JNZ       tap72
+	JNZ       tap75
 	MOVQ      lineStep+40(FP), R10
 	ADDQ      R10, R8
 	DECQ      R9
-	JNZ       line72
+	JNZ       line75
 	VMOVUPD   Y0, (SI)
 	MOVQ      stride0+16(FP), R8
 	ADDQ      R8, SI
 	MOVQ      stride1+24(FP), R8
 	ADDQ      R8, DI
 	DECQ      BX
-	JNZ       pixel72
+	JNZ       pixel75
 	ADDQ      $0x00000020, AX
 	ADDQ      $0x00000020, CX
 	SUBQ      $0x00000004, DX
-	JMP       narrow70
+	JMP       narrow73
 
-edge70:
+edge73:
 	TESTQ        DX, DX
-	JZ           end70
+	JZ           end73
 	VMOVQ        DX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
 	MOVQ         rows+0(FP), DX
 	MOVQ         AX, AX
 
-pixel73:
+pixel76:
 	VMOVUPD constF64_fff0000000000000<>+0(SB), Y1
 	MOVQ    lines+32(FP), SI
 	MOVQ    CX, BX
 
-line73:
+line76:
 	MOVQ taps+48(FP), R8
 	MOVQ BX, DI
 
-tap73:
+tap76:
 	VMASKMOVPD (DI), Y0, Y2
 	VMAXPD     Y2, Y1, Y2
 	VCMPPD     $0x03, Y1, Y1, Y3
@@ -3470,20 +3623,20 @@ tap73:
 	MOVQ       tapStep+56(FP), R9
 	ADDQ       R9, DI
 	DECQ       R8
-	JNZ        tap73
+	JNZ        tap76
 	MOVQ       lineStep+40(FP), DI
 	ADDQ       DI, BX
 	DECQ       SI
-	JNZ        line73
+	JNZ        line76
 	VMASKMOVPD Y1, Y0, (AX)
 	MOVQ       stride0+16(FP), BX
 	ADDQ       BX, AX
 	MOVQ       stride1+24(FP), BX
 	ADDQ       BX, CX
 	DECQ       DX
-	JNZ        pixel73
+	JNZ        pixel76
 
-end70:
+end73:
 	VZEROUPPER
 	RET
 
@@ -3496,14 +3649,14 @@ TEXT ·routeWindowF64AVX2(SB), NOSPLIT, $0-96
 	MOVQ y+88(FP), BX
 	MOVQ cols+8(FP), SI
 
-wide74:
+wide77:
 	CMPQ SI, $0x00000008
-	JLT  narrow74
+	JLT  narrow77
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel75:
+pixel78:
 	VMOVUPD (BX)(R8*1), Y0
 	VMOVUPD (DX)(R8*1), Y1
 	VMOVUPD 32(BX)(R8*1), Y2
@@ -3511,11 +3664,11 @@ pixel75:
 	MOVQ    lines+32(FP), R11
 	MOVQ    R9, R10
 
-line75:
+line78:
 	MOVQ taps+48(FP), R13
 	MOVQ R10, R12
 
-tap75:
+tap78:
 	VMOVUPD (CX)(R12*1), Y4
 	VCMPPD  $0x00, Y0, Y4, Y4
 	VANDPD  Y1, Y4, Y4
@@ -3529,42 +3682,42 @@ tap75:
 	MOVQ    tapStep+56(FP), R14
 	ADDQ    R14, R12
 	DECQ    R13
-	JNZ     tap75
+	JNZ     tap78
 	MOVQ    lineStep+40(FP), R12
 	ADDQ    R12, R10
 	DECQ    R11
-	JNZ     line75
+	JNZ     line78
 	MOVQ    stride0+16(FP), R10
 	ADDQ    R10, R8
 	MOVQ    stride1+24(FP), R10
 	ADDQ    R10, R9
 	DECQ    DI
-	JNZ     pixel75
+	JNZ     pixel78
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, SI
-	JMP     wide74
+	JMP     wide77
 
-narrow74:
+narrow77:
 	CMPQ SI, $0x00000004
-	JLT  edge74
+	JLT  edge77
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel76:
+pixel79:
 	VMOVUPD (BX)(R8*1), Y0
 	VMOVUPD (DX)(R8*1), Y1
 	MOVQ    lines+32(FP), R11
 	MOVQ    R9, R10
 
-line76:
+line79:
 	MOVQ taps+48(FP), R13
 	MOVQ R10, R12
 
-tap76:
+tap79:
 	VMOVUPD (CX)(R12*1), Y2
 	VCMPPD  $0x00, Y0, Y2, Y2
 	VANDPD  Y1, Y2, Y2
@@ -3573,27 +3726,27 @@ tap76:
 	MOVQ    tapStep+56(FP), R14
 	ADDQ    R14, R12
 	DECQ    R13
-	JNZ     tap76
+	JNZ     tap79
 	MOVQ    lineStep+40(FP), R12
 	ADDQ    R12, R10
 	DECQ    R11
-	JNZ     line76
+	JNZ     line79
 	MOVQ    stride0+16(FP), R10
 	ADDQ    R10, R8
 	MOVQ    stride1+24(FP), R10
 	ADDQ    R10, R9
 	DECQ    DI
-	JNZ     pixel76
+	JNZ     pixel79
 	ADDQ    $0x00000020, AX
 	ADDQ    $0x00000020, CX
 	ADDQ    $0x00000020, DX
 	ADDQ    $0x00000020, BX
 	SUBQ    $0x00000004, SI
-	JMP     narrow74
+	JMP     narrow77
 
-edge74:
+edge77:
 	TESTQ        SI, SI
-	JZ           end74
+	JZ           end77
 	VMOVQ        SI, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -3601,17 +3754,17 @@ edge74:
 	XORQ         DI, DI
 	XORQ         R8, R8
 
-pixel77:
+pixel80:
 	VMASKMOVPD (BX)(DI*1), Y0, Y1
 	VMASKMOVPD (DX)(DI*1), Y0, Y2
 	MOVQ       lines+32(FP), R10
 	MOVQ       R8, R9
 
-line77:
+line80:
 	MOVQ taps+48(FP), R12
 	MOVQ R9, R11
 
-tap77:
+tap80:
 	VMASKMOVPD (CX)(R11*1), Y0, Y3
 	VCMPPD     $0x00, Y1, Y3, Y3
 	VANDPD     Y2, Y3, Y3
@@ -3620,19 +3773,19 @@ tap77:
 	MOVQ       tapStep+56(FP), R13
 	ADDQ       R13, R11
 	DECQ       R12
-	JNZ        tap77
+	JNZ        tap80
 	MOVQ       lineStep+40(FP), R11
 	ADDQ       R11, R9
 	DECQ       R10
-	JNZ        line77
+	JNZ        line80
 	MOVQ       stride0+16(FP), R9
 	ADDQ       R9, DI
 	MOVQ       stride1+24(FP), R9
 	ADDQ       R9, R8
 	DECQ       SI
-	JNZ        pixel77
+	JNZ        pixel80
 
-end74:
+end77:
 	VZEROUPPER
 	RET
 
@@ -3647,16 +3800,16 @@ TEXT ·mulAddPixelsF64AVX2(SB), NOSPLIT, $0-56
 	MOVQ x+40(FP), DI
 	MOVQ w+48(FP), R8
 
-wide78:
+wide81:
 	CMPQ    CX, $0x00000008
-	JLT     narrow78
+	JLT     narrow81
 	VMOVUPD (R8), Y0
 	VMOVUPD 32(R8), Y1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel79:
+pixel82:
 	VMOVUPD     (R10), Y2
 	VMOVUPD     (R11), Y3
 	VFMADD231PD Y0, Y3, Y2
@@ -3668,22 +3821,22 @@ pixel79:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel79
+	JNZ         pixel82
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         wide78
+	JMP         wide81
 
-narrow78:
+narrow81:
 	CMPQ    CX, $0x00000004
-	JLT     edge78
+	JLT     edge81
 	VMOVUPD (R8), Y0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel80:
+pixel83:
 	VMOVUPD     (R10), Y1
 	VMOVUPD     (R11), Y2
 	VFMADD231PD Y0, Y2, Y1
@@ -3691,16 +3844,16 @@ pixel80:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel80
+	JNZ         pixel83
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000004, CX
-	JMP         narrow78
+	JMP         narrow81
 
-edge78:
+edge81:
 	TESTQ        CX, CX
-	JZ           end78
+	JZ           end81
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -3708,7 +3861,7 @@ edge78:
 	MOVQ         SI, CX
 	MOVQ         DI, SI
 
-pixel81:
+pixel84:
 	VMASKMOVPD  (CX), Y0, Y2
 	VMASKMOVPD  (SI), Y0, Y3
 	VFMADD231PD Y1, Y3, Y2
@@ -3716,9 +3869,9 @@ pixel81:
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel81
+	JNZ         pixel84
 
-end78:
+end81:
 	VZEROUPPER
 	RET
 
@@ -3733,16 +3886,16 @@ TEXT ·dotPixelsF64AVX2(SB), NOSPLIT, $0-56
 	MOVQ y+40(FP), DI
 	MOVQ acc+48(FP), R8
 
-wide82:
+wide85:
 	CMPQ    CX, $0x00000008
-	JLT     narrow82
+	JLT     narrow85
 	VMOVUPD (R8), Y0
 	VMOVUPD 32(R8), Y1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel83:
+pixel86:
 	VMOVUPD     (R10), Y2
 	VMOVUPD     (R11), Y3
 	VFMADD231PD Y2, Y3, Y0
@@ -3752,41 +3905,41 @@ pixel83:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel83
+	JNZ         pixel86
 	VMOVUPD     Y0, (R8)
 	VMOVUPD     Y1, 32(R8)
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         wide82
+	JMP         wide85
 
-narrow82:
+narrow85:
 	CMPQ    CX, $0x00000004
-	JLT     edge82
+	JLT     edge85
 	VMOVUPD (R8), Y0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel84:
+pixel87:
 	VMOVUPD     (R10), Y1
 	VMOVUPD     (R11), Y2
 	VFMADD231PD Y1, Y2, Y0
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel84
+	JNZ         pixel87
 	VMOVUPD     Y0, (R8)
 	ADDQ        $0x00000020, SI
 	ADDQ        $0x00000020, DI
 	ADDQ        $0x00000020, R8
 	SUBQ        $0x00000004, CX
-	JMP         narrow82
+	JMP         narrow85
 
-edge82:
+edge85:
 	TESTQ        CX, CX
-	JZ           end82
+	JZ           end85
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -3794,17 +3947,17 @@ edge82:
 	MOVQ         SI, CX
 	MOVQ         DI, SI
 
-pixel85:
+pixel88:
 	VMASKMOVPD  (CX), Y0, Y2
 	VMASKMOVPD  (SI), Y0, Y3
 	VFMADD231PD Y2, Y3, Y1
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel85
+	JNZ         pixel88
 	VMASKMOVPD  Y1, Y0, (R8)
 
-end82:
+end85:
 	VZEROUPPER
 	RET
 
@@ -3820,16 +3973,16 @@ TEXT ·routePixelsF64AVX2(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide86:
+wide89:
 	CMPQ CX, $0x00000008
-	JLT  narrow86
+	JLT  narrow89
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel87:
+pixel90:
 	VMOVUPD (R11), Y0
 	VMOVUPD (R12), Y1
 	VMOVUPD (R13), Y2
@@ -3855,24 +4008,24 @@ pixel87:
 	ADDQ    BX, R13
 	ADDQ    BX, R14
 	DECQ    R10
-	JNZ     pixel87
+	JNZ     pixel90
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	ADDQ    $0x00000040, R8
 	ADDQ    $0x00000040, R9
 	SUBQ    $0x00000008, CX
-	JMP     wide86
+	JMP     wide89
 
-narrow86:
+narrow89:
 	CMPQ CX, $0x00000004
-	JLT  edge86
+	JLT  edge89
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel88:
+pixel91:
 	VMOVUPD (R11), Y0
 	VMOVUPD (R12), Y1
 	VMOVUPD (R13), Y2
@@ -3888,17 +4041,17 @@ pixel88:
 	ADDQ    BX, R13
 	ADDQ    BX, R14
 	DECQ    R10
-	JNZ     pixel88
+	JNZ     pixel91
 	ADDQ    $0x00000020, SI
 	ADDQ    $0x00000020, DI
 	ADDQ    $0x00000020, R8
 	ADDQ    $0x00000020, R9
 	SUBQ    $0x00000004, CX
-	JMP     narrow86
+	JMP     narrow89
 
-edge86:
+edge89:
 	TESTQ        CX, CX
-	JZ           end86
+	JZ           end89
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
@@ -3907,7 +4060,7 @@ edge86:
 	MOVQ         R8, DI
 	MOVQ         R9, R8
 
-pixel89:
+pixel92:
 	VMASKMOVPD (CX), Y0, Y1
 	VMASKMOVPD (SI), Y0, Y2
 	VMASKMOVPD (DI), Y0, Y3
@@ -3923,9 +4076,9 @@ pixel89:
 	ADDQ       BX, DI
 	ADDQ       BX, R8
 	DECQ       AX
-	JNZ        pixel89
+	JNZ        pixel92
 
-end86:
+end89:
 	VZEROUPPER
 	RET
 
@@ -3939,14 +4092,14 @@ TEXT ·copyRowsF64AVX2(SB), NOSPLIT, $0-48
 	MOVQ dst+32(FP), SI
 	MOVQ x+40(FP), DI
 
-wide90:
+wide93:
 	CMPQ CX, $0x00000008
-	JLT  narrow90
+	JLT  narrow93
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy91:
+copy94:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPD    (R10), Y0
 	VMOVUPD    Y0, (R9)
@@ -3956,51 +4109,51 @@ copy91:
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy91
+	JNZ        copy94
 	ADDQ       $0x00000040, SI
 	ADDQ       $0x00000040, DI
 	SUBQ       $0x00000008, CX
-	JMP        wide90
+	JMP        wide93
 
-narrow90:
+narrow93:
 	CMPQ CX, $0x00000004
-	JLT  edge90
+	JLT  edge93
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy92:
+copy95:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPD    (R10), Y0
 	VMOVUPD    Y0, (R9)
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy92
+	JNZ        copy95
 	ADDQ       $0x00000020, SI
 	ADDQ       $0x00000020, DI
 	SUBQ       $0x00000004, CX
-	JMP        narrow90
+	JMP        narrow93
 
-edge90:
+edge93:
 	TESTQ        CX, CX
-	JZ           end90
+	JZ           end93
 	VMOVQ        CX, X0
 	VPBROADCASTQ X0, Y0
 	VPCMPGTQ     iotaF64<>+0(SB), Y0, Y0
 	MOVQ         SI, CX
 	MOVQ         DI, SI
 
-copy93:
+copy96:
 	PREFETCHT0 (SI)(BX*8)
 	VMASKMOVPD (SI), Y0, Y1
 	VMASKMOVPD Y1, Y0, (CX)
 	ADDQ       DX, CX
 	ADDQ       BX, SI
 	DECQ       AX
-	JNZ        copy93
+	JNZ        copy96
 
-end90:
+end93:
 	VZEROUPPER
 	RET
 
@@ -4012,213 +4165,24 @@ TEXT ·addF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many94:
-	CMPQ    AX, $0x00000020
-	JLT     one94
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VMOVUPD 64(BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VMOVUPD 128(BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VMOVUPD 192(BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000020, AX
-	JMP     many94
-
-one94:
-	CMPQ    AX, $0x00000008
-	JLT     rest94
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VADDPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000008, AX
-	JMP     one94
-
-rest94:
-	TESTQ     AX, AX
-	JZ        done94
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD.Z (BX), K1, Z1
-	VADDPD    Z1, Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done94:
-	VZEROUPPER
-	RET
-
-// func subF64AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·subF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many95:
-	CMPQ    AX, $0x00000020
-	JLT     one95
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VMOVUPD 64(BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VMOVUPD 128(BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VMOVUPD 192(BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000020, AX
-	JMP     many95
-
-one95:
-	CMPQ    AX, $0x00000008
-	JLT     rest95
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000008, AX
-	JMP     one95
-
-rest95:
-	TESTQ     AX, AX
-	JZ        done95
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD.Z (BX), K1, Z1
-	VSUBPD    Z1, Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done95:
-	VZEROUPPER
-	RET
-
-// func mulF64AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·mulF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
-many96:
-	CMPQ    AX, $0x00000020
-	JLT     one96
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VMULPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VMOVUPD 64(BX), Z1
-	VMULPD  Z1, Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VMOVUPD 128(BX), Z1
-	VMULPD  Z1, Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VMOVUPD 192(BX), Z1
-	VMULPD  Z1, Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000020, AX
-	JMP     many96
-
-one96:
-	CMPQ    AX, $0x00000008
-	JLT     rest96
-	VMOVUPD (DX), Z0
-	VMOVUPD (BX), Z1
-	VMULPD  Z1, Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000008, AX
-	JMP     one96
-
-rest96:
-	TESTQ     AX, AX
-	JZ        done96
-	MOVQ      AX, SI
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     SI, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD.Z (BX), K1, Z1
-	VMULPD    Z1, Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done96:
-	VZEROUPPER
-	RET
-
-// func divF64AVX512(n int, dst *byte, a *byte, b *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·divF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-	MOVQ b+24(FP), BX
-
 many97:
 	CMPQ    AX, $0x00000020
 	JLT     one97
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
-	VDIVPD  Z1, Z0, Z0
+	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, (CX)
 	VMOVUPD 64(DX), Z0
 	VMOVUPD 64(BX), Z1
-	VDIVPD  Z1, Z0, Z0
+	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, 64(CX)
 	VMOVUPD 128(DX), Z0
 	VMOVUPD 128(BX), Z1
-	VDIVPD  Z1, Z0, Z0
+	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, 128(CX)
 	VMOVUPD 192(DX), Z0
 	VMOVUPD 192(BX), Z1
-	VDIVPD  Z1, Z0, Z0
+	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -4231,7 +4195,7 @@ one97:
 	JLT     rest97
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
-	VDIVPD  Z1, Z0, Z0
+	VADDPD  Z1, Z0, Z0
 	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -4249,68 +4213,58 @@ rest97:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
-	VDIVPD    Z1, Z0, Z0
+	VADDPD    Z1, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
 done97:
 	VZEROUPPER
 	RET
 
-// func maxF64AVX512(n int, dst *byte, a *byte, b *byte)
+// func subF64AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·maxF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·subF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
 many98:
-	CMPQ      AX, $0x00000020
-	JLT       one98
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z2
-	VMOVUPD   Z2, (CX)
-	VMOVUPD   64(DX), Z0
-	VMOVUPD   64(BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z3
-	VMOVUPD   Z3, 64(CX)
-	VMOVUPD   128(DX), Z0
-	VMOVUPD   128(BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z4
-	VMOVUPD   Z4, 128(CX)
-	VMOVUPD   192(DX), Z0
-	VMOVUPD   192(BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z5
-	VMOVUPD   Z5, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000020, AX
-	JMP       many98
+	CMPQ    AX, $0x00000020
+	JLT     one98
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMOVUPD Z0, (CX)
+	VMOVUPD 64(DX), Z0
+	VMOVUPD 64(BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMOVUPD Z0, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VMOVUPD 128(BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMOVUPD Z0, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VMOVUPD 192(BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMOVUPD Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000020, AX
+	JMP     many98
 
 one98:
-	CMPQ      AX, $0x00000008
-	JLT       rest98
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z6
-	VMOVUPD   Z6, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000008, AX
-	JMP       one98
+	CMPQ    AX, $0x00000008
+	JLT     rest98
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMOVUPD Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000008, AX
+	JMP     one98
 
 rest98:
 	TESTQ     AX, AX
@@ -4322,70 +4276,58 @@ rest98:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
-	VMAXPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K2
-	VBLENDMPD Z0, Z1, K2, Z7
-	VMOVUPD   Z7, K1, (CX)
+	VSUBPD    Z1, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
 
 done98:
 	VZEROUPPER
 	RET
 
-// func minF64AVX512(n int, dst *byte, a *byte, b *byte)
+// func mulF64AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·minF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·mulF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
 many99:
-	CMPQ      AX, $0x00000020
-	JLT       one99
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VMINPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z2
-	VMOVUPD   Z2, (CX)
-	VMOVUPD   64(DX), Z0
-	VMOVUPD   64(BX), Z1
-	VMINPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z3
-	VMOVUPD   Z3, 64(CX)
-	VMOVUPD   128(DX), Z0
-	VMOVUPD   128(BX), Z1
-	VMINPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z4
-	VMOVUPD   Z4, 128(CX)
-	VMOVUPD   192(DX), Z0
-	VMOVUPD   192(BX), Z1
-	VMINPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z5
-	VMOVUPD   Z5, 192(CX)
-	ADDQ      $0x00000100, CX
-	ADDQ      $0x00000100, DX
-	ADDQ      $0x00000100, BX
-	SUBQ      $0x00000020, AX
-	JMP       many99
+	CMPQ    AX, $0x00000020
+	JLT     one99
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VMULPD  Z1, Z0, Z0
+	VMOVUPD Z0, (CX)
+	VMOVUPD 64(DX), Z0
+	VMOVUPD 64(BX), Z1
+	VMULPD  Z1, Z0, Z0
+	VMOVUPD Z0, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VMOVUPD 128(BX), Z1
+	VMULPD  Z1, Z0, Z0
+	VMOVUPD Z0, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VMOVUPD 192(BX), Z1
+	VMULPD  Z1, Z0, Z0
+	VMOVUPD Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000020, AX
+	JMP     many99
 
 one99:
-	CMPQ      AX, $0x00000008
-	JLT       rest99
-	VMOVUPD   (DX), Z0
-	VMOVUPD   (BX), Z1
-	VMINPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K1
-	VBLENDMPD Z0, Z1, K1, Z6
-	VMOVUPD   Z6, (CX)
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	ADDQ      $0x00000040, BX
-	SUBQ      $0x00000008, AX
-	JMP       one99
+	CMPQ    AX, $0x00000008
+	JLT     rest99
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VMULPD  Z1, Z0, Z0
+	VMOVUPD Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000008, AX
+	JMP     one99
 
 rest99:
 	TESTQ     AX, AX
@@ -4397,18 +4339,16 @@ rest99:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
-	VMINPD    Z1, Z0, Z1
-	VCMPPD    $0x03, Z0, Z0, K2
-	VBLENDMPD Z0, Z1, K2, Z7
-	VMOVUPD   Z7, K1, (CX)
+	VMULPD    Z1, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
 
 done99:
 	VZEROUPPER
 	RET
 
-// func squaredDifferenceF64AVX512(n int, dst *byte, a *byte, b *byte)
+// func divF64AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·squaredDifferenceF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·divF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -4419,23 +4359,19 @@ many100:
 	JLT     one100
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMULPD  Z0, Z0, Z0
+	VDIVPD  Z1, Z0, Z0
 	VMOVUPD Z0, (CX)
 	VMOVUPD 64(DX), Z0
 	VMOVUPD 64(BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMULPD  Z0, Z0, Z0
+	VDIVPD  Z1, Z0, Z0
 	VMOVUPD Z0, 64(CX)
 	VMOVUPD 128(DX), Z0
 	VMOVUPD 128(BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMULPD  Z0, Z0, Z0
+	VDIVPD  Z1, Z0, Z0
 	VMOVUPD Z0, 128(CX)
 	VMOVUPD 192(DX), Z0
 	VMOVUPD 192(BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMULPD  Z0, Z0, Z0
+	VDIVPD  Z1, Z0, Z0
 	VMOVUPD Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -4448,8 +4384,7 @@ one100:
 	JLT     rest100
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
-	VSUBPD  Z1, Z0, Z0
-	VMULPD  Z0, Z0, Z0
+	VDIVPD  Z1, Z0, Z0
 	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -4467,17 +4402,16 @@ rest100:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
-	VSUBPD    Z1, Z0, Z0
-	VMULPD    Z0, Z0, Z0
+	VDIVPD    Z1, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
 done100:
 	VZEROUPPER
 	RET
 
-// func reluGradF64AVX512(n int, dst *byte, a *byte, b *byte)
+// func maxF64AVX512(n int, dst *byte, a *byte, b *byte)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·reluGradF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·maxF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -4488,24 +4422,28 @@ many101:
 	JLT       one101
 	VMOVUPD   (DX), Z0
 	VMOVUPD   (BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VMOVUPD   Z0, (CX)
+	VMAXPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z2
+	VMOVUPD   Z2, (CX)
 	VMOVUPD   64(DX), Z0
 	VMOVUPD   64(BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VMOVUPD   Z0, 64(CX)
+	VMAXPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z3
+	VMOVUPD   Z3, 64(CX)
 	VMOVUPD   128(DX), Z0
 	VMOVUPD   128(BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VMOVUPD   Z0, 128(CX)
+	VMAXPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z4
+	VMOVUPD   Z4, 128(CX)
 	VMOVUPD   192(DX), Z0
 	VMOVUPD   192(BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VMOVUPD   Z0, 192(CX)
+	VMAXPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z5
+	VMOVUPD   Z5, 192(CX)
 	ADDQ      $0x00000100, CX
 	ADDQ      $0x00000100, DX
 	ADDQ      $0x00000100, BX
@@ -4517,9 +4455,10 @@ one101:
 	JLT       rest101
 	VMOVUPD   (DX), Z0
 	VMOVUPD   (BX), Z1
-	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
-	VMOVUPD.Z Z0, K1, Z0
-	VMOVUPD   Z0, (CX)
+	VMAXPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z6
+	VMOVUPD   Z6, (CX)
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
@@ -4536,11 +4475,225 @@ rest101:
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD.Z (BX), K1, Z1
+	VMAXPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K2
+	VBLENDMPD Z0, Z1, K2, Z7
+	VMOVUPD   Z7, K1, (CX)
+
+done101:
+	VZEROUPPER
+	RET
+
+// func minF64AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·minF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many102:
+	CMPQ      AX, $0x00000020
+	JLT       one102
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z2
+	VMOVUPD   Z2, (CX)
+	VMOVUPD   64(DX), Z0
+	VMOVUPD   64(BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z3
+	VMOVUPD   Z3, 64(CX)
+	VMOVUPD   128(DX), Z0
+	VMOVUPD   128(BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z4
+	VMOVUPD   Z4, 128(CX)
+	VMOVUPD   192(DX), Z0
+	VMOVUPD   192(BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z5
+	VMOVUPD   Z5, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000020, AX
+	JMP       many102
+
+one102:
+	CMPQ      AX, $0x00000008
+	JLT       rest102
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K1
+	VBLENDMPD Z0, Z1, K1, Z6
+	VMOVUPD   Z6, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000008, AX
+	JMP       one102
+
+rest102:
+	TESTQ     AX, AX
+	JZ        done102
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD.Z (BX), K1, Z1
+	VMINPD    Z1, Z0, Z1
+	VCMPPD    $0x03, Z0, Z0, K2
+	VBLENDMPD Z0, Z1, K2, Z7
+	VMOVUPD   Z7, K1, (CX)
+
+done102:
+	VZEROUPPER
+	RET
+
+// func squaredDifferenceF64AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·squaredDifferenceF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many103:
+	CMPQ    AX, $0x00000020
+	JLT     one103
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, (CX)
+	VMOVUPD 64(DX), Z0
+	VMOVUPD 64(BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VMOVUPD 128(BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VMOVUPD 192(BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000020, AX
+	JMP     many103
+
+one103:
+	CMPQ    AX, $0x00000008
+	JLT     rest103
+	VMOVUPD (DX), Z0
+	VMOVUPD (BX), Z1
+	VSUBPD  Z1, Z0, Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000008, AX
+	JMP     one103
+
+rest103:
+	TESTQ     AX, AX
+	JZ        done103
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD.Z (BX), K1, Z1
+	VSUBPD    Z1, Z0, Z0
+	VMULPD    Z0, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
+
+done103:
+	VZEROUPPER
+	RET
+
+// func reluGradF64AVX512(n int, dst *byte, a *byte, b *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·reluGradF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+
+many104:
+	CMPQ      AX, $0x00000020
+	JLT       one104
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VMOVUPD   Z0, (CX)
+	VMOVUPD   64(DX), Z0
+	VMOVUPD   64(BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VMOVUPD   Z0, 64(CX)
+	VMOVUPD   128(DX), Z0
+	VMOVUPD   128(BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VMOVUPD   Z0, 128(CX)
+	VMOVUPD   192(DX), Z0
+	VMOVUPD   192(BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VMOVUPD   Z0, 192(CX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x00000100, DX
+	ADDQ      $0x00000100, BX
+	SUBQ      $0x00000020, AX
+	JMP       many104
+
+one104:
+	CMPQ      AX, $0x00000008
+	JLT       rest104
+	VMOVUPD   (DX), Z0
+	VMOVUPD   (BX), Z1
+	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
+	VMOVUPD.Z Z0, K1, Z0
+	VMOVUPD   Z0, (CX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000008, AX
+	JMP       one104
+
+rest104:
+	TESTQ     AX, AX
+	JZ        done104
+	MOVQ      AX, SI
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     SI, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD.Z (BX), K1, Z1
 	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K2
 	VMOVUPD.Z Z0, K2, Z0
 	VMOVUPD   Z0, K1, (CX)
 
-done101:
+done104:
 	VZEROUPPER
 	RET
 
@@ -4552,9 +4705,9 @@ TEXT ·relu6GradF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many102:
+many105:
 	CMPQ      AX, $0x00000020
-	JLT       one102
+	JLT       one105
 	VMOVUPD   (DX), Z0
 	VMOVUPD   (BX), Z1
 	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
@@ -4587,11 +4740,11 @@ many102:
 	ADDQ      $0x00000100, DX
 	ADDQ      $0x00000100, BX
 	SUBQ      $0x00000020, AX
-	JMP       many102
+	JMP       many105
 
-one102:
+one105:
 	CMPQ      AX, $0x00000008
-	JLT       rest102
+	JLT       rest105
 	VMOVUPD   (DX), Z0
 	VMOVUPD   (BX), Z1
 	VCMPPD    $0x1e, constF64_0<>+0(SB), Z1, K1
@@ -4603,11 +4756,11 @@ one102:
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000008, AX
-	JMP       one102
+	JMP       one105
 
-rest102:
+rest105:
 	TESTQ     AX, AX
-	JZ        done102
+	JZ        done105
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -4621,7 +4774,7 @@ rest102:
 	VMOVUPD.Z Z0, K2, Z0
 	VMOVUPD   Z0, K1, (CX)
 
-done102:
+done105:
 	VZEROUPPER
 	RET
 
@@ -4633,9 +4786,9 @@ TEXT ·sigmoidGradF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many103:
+many106:
 	CMPQ    AX, $0x00000020
-	JLT     one103
+	JLT     one106
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z2
@@ -4668,11 +4821,11 @@ many103:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000020, AX
-	JMP     many103
+	JMP     many106
 
-one103:
+one106:
 	CMPQ    AX, $0x00000008
-	JLT     rest103
+	JLT     rest106
 	VMOVUPD (DX), Z0
 	VMOVUPD (BX), Z1
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z2
@@ -4684,11 +4837,11 @@ one103:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, AX
-	JMP     one103
+	JMP     one106
 
-rest103:
+rest106:
 	TESTQ     AX, AX
-	JZ        done103
+	JZ        done106
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -4702,7 +4855,7 @@ rest103:
 	VMULPD    Z2, Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
-done103:
+done106:
 	VZEROUPPER
 	RET
 
@@ -4714,9 +4867,9 @@ TEXT ·tanhGradF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+16(FP), DX
 	MOVQ b+24(FP), BX
 
-many104:
+many107:
 	CMPQ         AX, $0x00000020
-	JLT          one104
+	JLT          one107
 	VMOVUPD      (DX), Z0
 	VMOVUPD      (BX), Z1
 	VMOVUPD      constF64_3ff0000000000000<>+0(SB), Z2
@@ -4745,11 +4898,11 @@ many104:
 	ADDQ         $0x00000100, DX
 	ADDQ         $0x00000100, BX
 	SUBQ         $0x00000020, AX
-	JMP          many104
+	JMP          many107
 
-one104:
+one107:
 	CMPQ         AX, $0x00000008
-	JLT          rest104
+	JLT          rest107
 	VMOVUPD      (DX), Z0
 	VMOVUPD      (BX), Z1
 	VMOVUPD      constF64_3ff0000000000000<>+0(SB), Z2
@@ -4760,11 +4913,11 @@ one104:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000008, AX
-	JMP          one104
+	JMP          one107
 
-rest104:
+rest107:
 	TESTQ        AX, AX
-	JZ           done104
+	JZ           done107
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -4777,7 +4930,7 @@ rest104:
 	VMULPD       Z2, Z0, Z0
 	VMOVUPD      Z0, K1, (CX)
 
-done104:
+done107:
 	VZEROUPPER
 	RET
 
@@ -4788,182 +4941,20 @@ TEXT ·negF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many105:
-	CMPQ    AX, $0x00000020
-	JLT     one105
-	VMOVUPD (DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
-	JMP     many105
-
-one105:
-	CMPQ    AX, $0x00000008
-	JLT     rest105
-	VMOVUPD (DX), Z0
-	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one105
-
-rest105:
-	TESTQ     AX, AX
-	JZ        done105
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VXORPD    constF64_8000000000000000<>+0(SB), Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done105:
-	VZEROUPPER
-	RET
-
-// func absF64AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·absF64AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
-many106:
-	CMPQ    AX, $0x00000020
-	JLT     one106
-	VMOVUPD (DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
-	JMP     many106
-
-one106:
-	CMPQ    AX, $0x00000008
-	JLT     rest106
-	VMOVUPD (DX), Z0
-	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one106
-
-rest106:
-	TESTQ     AX, AX
-	JZ        done106
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VANDPD    constF64_7fffffffffffffff<>+0(SB), Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done106:
-	VZEROUPPER
-	RET
-
-// func squareF64AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·squareF64AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
-many107:
-	CMPQ    AX, $0x00000020
-	JLT     one107
-	VMOVUPD (DX), Z0
-	VMULPD  Z0, Z0, Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z0
-	VMULPD  Z0, Z0, Z0
-	VMOVUPD Z0, 64(CX)
-	VMOVUPD 128(DX), Z0
-	VMULPD  Z0, Z0, Z0
-	VMOVUPD Z0, 128(CX)
-	VMOVUPD 192(DX), Z0
-	VMULPD  Z0, Z0, Z0
-	VMOVUPD Z0, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
-	JMP     many107
-
-one107:
-	CMPQ    AX, $0x00000008
-	JLT     rest107
-	VMOVUPD (DX), Z0
-	VMULPD  Z0, Z0, Z0
-	VMOVUPD Z0, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one107
-
-rest107:
-	TESTQ     AX, AX
-	JZ        done107
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMULPD    Z0, Z0, Z0
-	VMOVUPD   Z0, K1, (CX)
-
-done107:
-	VZEROUPPER
-	RET
-
-// func sqrtF64AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·sqrtF64AVX512(SB), NOSPLIT, $0-24
-	MOVQ n+0(FP), AX
-	MOVQ dst+8(FP), CX
-	MOVQ a+16(FP), DX
-
 many108:
 	CMPQ    AX, $0x00000020
 	JLT     one108
 	VMOVUPD (DX), Z0
-	VSQRTPD Z0, Z0
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
 	VMOVUPD Z0, (CX)
 	VMOVUPD 64(DX), Z0
-	VSQRTPD Z0, Z0
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
 	VMOVUPD Z0, 64(CX)
 	VMOVUPD 128(DX), Z0
-	VSQRTPD Z0, Z0
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
 	VMOVUPD Z0, 128(CX)
 	VMOVUPD 192(DX), Z0
-	VSQRTPD Z0, Z0
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
 	VMOVUPD Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -4974,7 +4965,7 @@ one108:
 	CMPQ    AX, $0x00000008
 	JLT     rest108
 	VMOVUPD (DX), Z0
-	VSQRTPD Z0, Z0
+	VXORPD  constF64_8000000000000000<>+0(SB), Z0, Z0
 	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -4990,16 +4981,16 @@ rest108:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
-	VSQRTPD   Z0, Z0
+	VXORPD    constF64_8000000000000000<>+0(SB), Z0, Z0
 	VMOVUPD   Z0, K1, (CX)
 
 done108:
 	VZEROUPPER
 	RET
 
-// func rsqrtF64AVX512(n int, dst *byte, a *byte)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·rsqrtF64AVX512(SB), NOSPLIT, $0-24
+// func absF64AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·absF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ n+0(FP), AX
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
@@ -5008,25 +4999,17 @@ many109:
 	CMPQ    AX, $0x00000020
 	JLT     one109
 	VMOVUPD (DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
-	VSQRTPD Z0, Z0
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VMOVUPD Z0, (CX)
 	VMOVUPD 64(DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
-	VSQRTPD Z0, Z0
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, 64(CX)
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VMOVUPD Z0, 64(CX)
 	VMOVUPD 128(DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
-	VSQRTPD Z0, Z0
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, 128(CX)
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VMOVUPD Z0, 128(CX)
 	VMOVUPD 192(DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
-	VSQRTPD Z0, Z0
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, 192(CX)
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VMOVUPD Z0, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
@@ -5036,10 +5019,8 @@ one109:
 	CMPQ    AX, $0x00000008
 	JLT     rest109
 	VMOVUPD (DX), Z0
-	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
-	VSQRTPD Z0, Z0
-	VDIVPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
+	VANDPD  constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VMOVUPD Z0, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000008, AX
@@ -5054,12 +5035,184 @@ rest109:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z0
+	VANDPD    constF64_7fffffffffffffff<>+0(SB), Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
+
+done109:
+	VZEROUPPER
+	RET
+
+// func squareF64AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·squareF64AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many110:
+	CMPQ    AX, $0x00000020
+	JLT     one110
+	VMOVUPD (DX), Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, (CX)
+	VMOVUPD 64(DX), Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many110
+
+one110:
+	CMPQ    AX, $0x00000008
+	JLT     rest110
+	VMOVUPD (DX), Z0
+	VMULPD  Z0, Z0, Z0
+	VMOVUPD Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one110
+
+rest110:
+	TESTQ     AX, AX
+	JZ        done110
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VMULPD    Z0, Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
+
+done110:
+	VZEROUPPER
+	RET
+
+// func sqrtF64AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·sqrtF64AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many111:
+	CMPQ    AX, $0x00000020
+	JLT     one111
+	VMOVUPD (DX), Z0
+	VSQRTPD Z0, Z0
+	VMOVUPD Z0, (CX)
+	VMOVUPD 64(DX), Z0
+	VSQRTPD Z0, Z0
+	VMOVUPD Z0, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VSQRTPD Z0, Z0
+	VMOVUPD Z0, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VSQRTPD Z0, Z0
+	VMOVUPD Z0, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many111
+
+one111:
+	CMPQ    AX, $0x00000008
+	JLT     rest111
+	VMOVUPD (DX), Z0
+	VSQRTPD Z0, Z0
+	VMOVUPD Z0, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one111
+
+rest111:
+	TESTQ     AX, AX
+	JZ        done111
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
+	VSQRTPD   Z0, Z0
+	VMOVUPD   Z0, K1, (CX)
+
+done111:
+	VZEROUPPER
+	RET
+
+// func rsqrtF64AVX512(n int, dst *byte, a *byte)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·rsqrtF64AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ a+16(FP), DX
+
+many112:
+	CMPQ    AX, $0x00000020
+	JLT     one112
+	VMOVUPD (DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD Z0, Z0
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	VMOVUPD 64(DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD Z0, Z0
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 64(CX)
+	VMOVUPD 128(DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD Z0, Z0
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 128(CX)
+	VMOVUPD 192(DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD Z0, Z0
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many112
+
+one112:
+	CMPQ    AX, $0x00000008
+	JLT     rest112
+	VMOVUPD (DX), Z0
+	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
+	VSQRTPD Z0, Z0
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one112
+
+rest112:
+	TESTQ     AX, AX
+	JZ        done112
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z0
 	VMOVUPD   constF64_3ff0000000000000<>+0(SB), Z1
 	VSQRTPD   Z0, Z0
 	VDIVPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
-done109:
+done112:
 	VZEROUPPER
 	RET
 
@@ -5070,9 +5223,9 @@ TEXT ·reciprocalF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many110:
+many113:
 	CMPQ    AX, $0x00000020
-	JLT     one110
+	JLT     one113
 	VMOVUPD (DX), Z0
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
 	VDIVPD  Z0, Z1, Z1
@@ -5092,11 +5245,11 @@ many110:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
-	JMP     many110
+	JMP     many113
 
-one110:
+one113:
 	CMPQ    AX, $0x00000008
-	JLT     rest110
+	JLT     rest113
 	VMOVUPD (DX), Z0
 	VMOVUPD constF64_3ff0000000000000<>+0(SB), Z1
 	VDIVPD  Z0, Z1, Z1
@@ -5104,11 +5257,11 @@ one110:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000008, AX
-	JMP     one110
+	JMP     one113
 
-rest110:
+rest113:
 	TESTQ     AX, AX
-	JZ        done110
+	JZ        done113
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -5119,7 +5272,7 @@ rest110:
 	VDIVPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
-done110:
+done113:
 	VZEROUPPER
 	RET
 
@@ -5130,9 +5283,9 @@ TEXT ·reluF64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many111:
+many114:
 	CMPQ    AX, $0x00000020
-	JLT     one111
+	JLT     one114
 	VMOVUPD (DX), Z0
 	VPXORD  Z1, Z1, Z1
 	VMAXPD  Z0, Z1, Z1
@@ -5152,11 +5305,11 @@ many111:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
-	JMP     many111
+	JMP     many114
 
-one111:
+one114:
 	CMPQ    AX, $0x00000008
-	JLT     rest111
+	JLT     rest114
 	VMOVUPD (DX), Z0
 	VPXORD  Z5, Z5, Z5
 	VMAXPD  Z0, Z5, Z5
@@ -5164,11 +5317,11 @@ one111:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000008, AX
-	JMP     one111
+	JMP     one114
 
-rest111:
+rest114:
 	TESTQ     AX, AX
-	JZ        done111
+	JZ        done114
 	MOVQ      AX, BX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     BX, AX, AX
@@ -5179,7 +5332,7 @@ rest111:
 	VMAXPD    Z0, Z6, Z6
 	VMOVUPD   Z6, K1, (CX)
 
-done111:
+done114:
 	VZEROUPPER
 	RET
 
@@ -5190,9 +5343,9 @@ TEXT ·relu6F64AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+8(FP), CX
 	MOVQ a+16(FP), DX
 
-many112:
+many115:
 	CMPQ    AX, $0x00000020
-	JLT     one112
+	JLT     one115
 	VMOVUPD (DX), Z0
 	VMOVUPD constF64_4018000000000000<>+0(SB), Z2
 	VPXORD  Z1, Z1, Z1
@@ -5220,190 +5373,16 @@ many112:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000020, AX
-	JMP     many112
-
-one112:
-	CMPQ    AX, $0x00000008
-	JLT     rest112
-	VMOVUPD (DX), Z0
-	VMOVUPD constF64_4018000000000000<>+0(SB), Z1
-	VPXORD  Z6, Z6, Z6
-	VMAXPD  Z0, Z6, Z6
-	VMINPD  Z6, Z1, Z1
-	VMOVUPD Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one112
-
-rest112:
-	TESTQ     AX, AX
-	JZ        done112
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z0
-	VMOVUPD   constF64_4018000000000000<>+0(SB), Z1
-	VPXORD    Z7, Z7, Z7
-	VMAXPD    Z0, Z7, Z7
-	VMINPD    Z7, Z1, Z1
-	VMOVUPD   Z1, K1, (CX)
-
-done112:
-	VZEROUPPER
-	RET
-
-// func addScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·addScalarF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSD X0, Z0
-
-many113:
-	CMPQ    AX, $0x00000020
-	JLT     one113
-	VMOVUPD (DX), Z1
-	VADDPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
-	VMOVUPD 64(DX), Z1
-	VADDPD  Z0, Z1, Z1
-	VMOVUPD Z1, 64(CX)
-	VMOVUPD 128(DX), Z1
-	VADDPD  Z0, Z1, Z1
-	VMOVUPD Z1, 128(CX)
-	VMOVUPD 192(DX), Z1
-	VADDPD  Z0, Z1, Z1
-	VMOVUPD Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
-	JMP     many113
-
-one113:
-	CMPQ    AX, $0x00000008
-	JLT     rest113
-	VMOVUPD (DX), Z1
-	VADDPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one113
-
-rest113:
-	TESTQ     AX, AX
-	JZ        done113
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z1
-	VADDPD    Z0, Z1, Z1
-	VMOVUPD   Z1, K1, (CX)
-
-done113:
-	VZEROUPPER
-	RET
-
-// func subScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·subScalarF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSD X0, Z0
-
-many114:
-	CMPQ    AX, $0x00000020
-	JLT     one114
-	VMOVUPD (DX), Z1
-	VSUBPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
-	VMOVUPD 64(DX), Z1
-	VSUBPD  Z0, Z1, Z1
-	VMOVUPD Z1, 64(CX)
-	VMOVUPD 128(DX), Z1
-	VSUBPD  Z0, Z1, Z1
-	VMOVUPD Z1, 128(CX)
-	VMOVUPD 192(DX), Z1
-	VSUBPD  Z0, Z1, Z1
-	VMOVUPD Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
-	JMP     many114
-
-one114:
-	CMPQ    AX, $0x00000008
-	JLT     rest114
-	VMOVUPD (DX), Z1
-	VSUBPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
-	ADDQ    $0x00000040, CX
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, AX
-	JMP     one114
-
-rest114:
-	TESTQ     AX, AX
-	JZ        done114
-	MOVQ      AX, BX
-	MOVQ      $0x0000000000000001, AX
-	SHLXQ     BX, AX, AX
-	DECQ      AX
-	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z1
-	VSUBPD    Z0, Z1, Z1
-	VMOVUPD   Z1, K1, (CX)
-
-done114:
-	VZEROUPPER
-	RET
-
-// func mulScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·mulScalarF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         dst+8(FP), CX
-	MOVQ         a+16(FP), DX
-	MOVQ         k+24(FP), BX
-	VMOVQ        BX, X0
-	VBROADCASTSD X0, Z0
-
-many115:
-	CMPQ    AX, $0x00000020
-	JLT     one115
-	VMOVUPD (DX), Z1
-	VMULPD  Z0, Z1, Z1
-	VMOVUPD Z1, (CX)
-	VMOVUPD 64(DX), Z1
-	VMULPD  Z0, Z1, Z1
-	VMOVUPD Z1, 64(CX)
-	VMOVUPD 128(DX), Z1
-	VMULPD  Z0, Z1, Z1
-	VMOVUPD Z1, 128(CX)
-	VMOVUPD 192(DX), Z1
-	VMULPD  Z0, Z1, Z1
-	VMOVUPD Z1, 192(CX)
-	ADDQ    $0x00000100, CX
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, AX
 	JMP     many115
 
 one115:
 	CMPQ    AX, $0x00000008
 	JLT     rest115
-	VMOVUPD (DX), Z1
-	VMULPD  Z0, Z1, Z1
+	VMOVUPD (DX), Z0
+	VMOVUPD constF64_4018000000000000<>+0(SB), Z1
+	VPXORD  Z6, Z6, Z6
+	VMAXPD  Z0, Z6, Z6
+	VMINPD  Z6, Z1, Z1
 	VMOVUPD Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -5418,17 +5397,20 @@ rest115:
 	SHLXQ     BX, AX, AX
 	DECQ      AX
 	KMOVW     AX, K1
-	VMOVUPD.Z (DX), K1, Z1
-	VMULPD    Z0, Z1, Z1
+	VMOVUPD.Z (DX), K1, Z0
+	VMOVUPD   constF64_4018000000000000<>+0(SB), Z1
+	VPXORD    Z7, Z7, Z7
+	VMAXPD    Z0, Z7, Z7
+	VMINPD    Z7, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
 done115:
 	VZEROUPPER
 	RET
 
-// func divScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
+// func addScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·divScalarF64AVX512(SB), NOSPLIT, $0-32
+TEXT ·addScalarF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ         n+0(FP), AX
 	MOVQ         dst+8(FP), CX
 	MOVQ         a+16(FP), DX
@@ -5440,16 +5422,16 @@ many116:
 	CMPQ    AX, $0x00000020
 	JLT     one116
 	VMOVUPD (DX), Z1
-	VDIVPD  Z0, Z1, Z1
+	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	VMOVUPD 64(DX), Z1
-	VDIVPD  Z0, Z1, Z1
+	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, 64(CX)
 	VMOVUPD 128(DX), Z1
-	VDIVPD  Z0, Z1, Z1
+	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, 128(CX)
 	VMOVUPD 192(DX), Z1
-	VDIVPD  Z0, Z1, Z1
+	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, 192(CX)
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
@@ -5460,7 +5442,7 @@ one116:
 	CMPQ    AX, $0x00000008
 	JLT     rest116
 	VMOVUPD (DX), Z1
-	VDIVPD  Z0, Z1, Z1
+	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, (CX)
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
@@ -5476,10 +5458,181 @@ rest116:
 	DECQ      AX
 	KMOVW     AX, K1
 	VMOVUPD.Z (DX), K1, Z1
-	VDIVPD    Z0, Z1, Z1
+	VADDPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 
 done116:
+	VZEROUPPER
+	RET
+
+// func subScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·subScalarF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSD X0, Z0
+
+many117:
+	CMPQ    AX, $0x00000020
+	JLT     one117
+	VMOVUPD (DX), Z1
+	VSUBPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	VMOVUPD 64(DX), Z1
+	VSUBPD  Z0, Z1, Z1
+	VMOVUPD Z1, 64(CX)
+	VMOVUPD 128(DX), Z1
+	VSUBPD  Z0, Z1, Z1
+	VMOVUPD Z1, 128(CX)
+	VMOVUPD 192(DX), Z1
+	VSUBPD  Z0, Z1, Z1
+	VMOVUPD Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many117
+
+one117:
+	CMPQ    AX, $0x00000008
+	JLT     rest117
+	VMOVUPD (DX), Z1
+	VSUBPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one117
+
+rest117:
+	TESTQ     AX, AX
+	JZ        done117
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z1
+	VSUBPD    Z0, Z1, Z1
+	VMOVUPD   Z1, K1, (CX)
+
+done117:
+	VZEROUPPER
+	RET
+
+// func mulScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·mulScalarF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSD X0, Z0
+
+many118:
+	CMPQ    AX, $0x00000020
+	JLT     one118
+	VMOVUPD (DX), Z1
+	VMULPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	VMOVUPD 64(DX), Z1
+	VMULPD  Z0, Z1, Z1
+	VMOVUPD Z1, 64(CX)
+	VMOVUPD 128(DX), Z1
+	VMULPD  Z0, Z1, Z1
+	VMOVUPD Z1, 128(CX)
+	VMOVUPD 192(DX), Z1
+	VMULPD  Z0, Z1, Z1
+	VMOVUPD Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many118
+
+one118:
+	CMPQ    AX, $0x00000008
+	JLT     rest118
+	VMOVUPD (DX), Z1
+	VMULPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one118
+
+rest118:
+	TESTQ     AX, AX
+	JZ        done118
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z1
+	VMULPD    Z0, Z1, Z1
+	VMOVUPD   Z1, K1, (CX)
+
+done118:
+	VZEROUPPER
+	RET
+
+// func divScalarF64AVX512(n int, dst *byte, a *byte, k uint64)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·divScalarF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VBROADCASTSD X0, Z0
+
+many119:
+	CMPQ    AX, $0x00000020
+	JLT     one119
+	VMOVUPD (DX), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	VMOVUPD 64(DX), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 64(CX)
+	VMOVUPD 128(DX), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 128(CX)
+	VMOVUPD 192(DX), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, 192(CX)
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000020, AX
+	JMP     many119
+
+one119:
+	CMPQ    AX, $0x00000008
+	JLT     rest119
+	VMOVUPD (DX), Z1
+	VDIVPD  Z0, Z1, Z1
+	VMOVUPD Z1, (CX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000008, AX
+	JMP     one119
+
+rest119:
+	TESTQ     AX, AX
+	JZ        done119
+	MOVQ      AX, BX
+	MOVQ      $0x0000000000000001, AX
+	SHLXQ     BX, AX, AX
+	DECQ      AX
+	KMOVW     AX, K1
+	VMOVUPD.Z (DX), K1, Z1
+	VDIVPD    Z0, Z1, Z1
+	VMOVUPD   Z1, K1, (CX)
+
+done119:
 	VZEROUPPER
 	RET
 
@@ -5493,9 +5646,9 @@ TEXT ·axpyF64AVX512(SB), NOSPLIT, $0-32
 	VMOVQ        BX, X0
 	VBROADCASTSD X0, Z0
 
-many117:
+many120:
 	CMPQ        AX, $0x00000020
-	JLT         one117
+	JLT         one120
 	VMOVUPD     (CX), Z2
 	VMOVUPD     (DX), Z1
 	VFMADD231PD Z1, Z0, Z2
@@ -5515,11 +5668,11 @@ many117:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000020, AX
-	JMP         many117
+	JMP         many120
 
-one117:
+one120:
 	CMPQ        AX, $0x00000008
-	JLT         rest117
+	JLT         rest120
 	VMOVUPD     (CX), Z2
 	VMOVUPD     (DX), Z1
 	VFMADD231PD Z1, Z0, Z2
@@ -5527,11 +5680,11 @@ one117:
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000008, AX
-	JMP         one117
+	JMP         one120
 
-rest117:
+rest120:
 	TESTQ       AX, AX
-	JZ          done117
+	JZ          done120
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -5542,7 +5695,7 @@ rest117:
 	VFMADD231PD Z1, Z0, Z2
 	VMOVUPD     Z2, K1, (CX)
 
-done117:
+done120:
 	VZEROUPPER
 	RET
 
@@ -5560,9 +5713,9 @@ TEXT ·dropoutF64AVX512(SB), NOSPLIT, $0-48
 	VMOVQ        SI, X1
 	VBROADCASTSD X1, Z1
 
-many118:
+many121:
 	CMPQ      AX, $0x00000020
-	JLT       one118
+	JLT       one121
 	VMOVUPD   (DX), Z2
 	VMOVUPD   (BX), Z3
 	VMULPD    Z1, Z2, Z2
@@ -5591,11 +5744,11 @@ many118:
 	ADDQ      $0x00000100, DX
 	ADDQ      $0x00000100, BX
 	SUBQ      $0x00000020, AX
-	JMP       many118
+	JMP       many121
 
-one118:
+one121:
 	CMPQ      AX, $0x00000008
-	JLT       rest118
+	JLT       rest121
 	VMOVUPD   (DX), Z2
 	VMOVUPD   (BX), Z3
 	VMULPD    Z1, Z2, Z2
@@ -5606,11 +5759,11 @@ one118:
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000008, AX
-	JMP       one118
+	JMP       one121
 
-rest118:
+rest121:
 	TESTQ     AX, AX
-	JZ        done118
+	JZ        done121
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -5623,7 +5776,7 @@ rest118:
 	VMOVUPD.Z Z2, K2, Z0
 	VMOVUPD   Z0, K1, (CX)
 
-done118:
+done121:
 	VZEROUPPER
 	RET
 
@@ -5637,9 +5790,9 @@ TEXT ·sumF64AVX512(SB), NOSPLIT, $0-24
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many119:
+many122:
 	CMPQ    AX, $0x00000020
-	JLT     one119
+	JLT     one122
 	VMOVUPD (CX), Z4
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD 64(CX), Z4
@@ -5650,20 +5803,20 @@ many119:
 	VADDPD  Z4, Z3, Z3
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000020, AX
-	JMP     many119
+	JMP     many122
 
-one119:
+one122:
 	CMPQ    AX, $0x00000008
-	JLT     rest119
+	JLT     rest122
 	VMOVUPD (CX), Z4
 	VADDPD  Z4, Z0, Z0
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000008, AX
-	JMP     one119
+	JMP     one122
 
-rest119:
+rest122:
 	TESTQ     AX, AX
-	JZ        done119
+	JZ        done122
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -5672,7 +5825,7 @@ rest119:
 	VMOVUPD.Z (CX), K1, Z4
 	VADDPD    Z4, Z0, Z0
 
-done119:
+done122:
 	VADDPD        Z1, Z0, Z0
 	VADDPD        Z3, Z2, Z2
 	VADDPD        Z2, Z0, Z0
@@ -5698,9 +5851,9 @@ TEXT ·dotF64AVX512(SB), NOSPLIT, $0-32
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-many120:
+many123:
 	CMPQ        AX, $0x00000020
-	JLT         one120
+	JLT         one123
 	VMOVUPD     (CX), Z4
 	VMOVUPD     (DX), Z5
 	VFMADD231PD Z4, Z5, Z0
@@ -5716,22 +5869,22 @@ many120:
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000100, DX
 	SUBQ        $0x00000020, AX
-	JMP         many120
+	JMP         many123
 
-one120:
+one123:
 	CMPQ        AX, $0x00000008
-	JLT         rest120
+	JLT         rest123
 	VMOVUPD     (CX), Z4
 	VMOVUPD     (DX), Z5
 	VFMADD231PD Z4, Z5, Z0
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000008, AX
-	JMP         one120
+	JMP         one123
 
-rest120:
+rest123:
 	TESTQ       AX, AX
-	JZ          done120
+	JZ          done123
 	MOVQ        AX, BX
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       BX, AX, AX
@@ -5741,7 +5894,7 @@ rest120:
 	VMOVUPD.Z   (DX), K1, Z5
 	VFMADD231PD Z4, Z5, Z0
 
-done120:
+done123:
 	VADDPD        Z1, Z0, Z0
 	VADDPD        Z3, Z2, Z2
 	VADDPD        Z2, Z0, Z0
@@ -5766,9 +5919,9 @@ TEXT ·maxOfF64AVX512(SB), NOSPLIT, $0-24
 	VMOVUPD constF64_fff0000000000000<>+0(SB), Z2
 	VPXORD  Z3, Z3, Z3
 
-many121:
+many124:
 	CMPQ      AX, $0x00000010
-	JLT       one121
+	JLT       one124
 	VMOVUPD   (CX), Z4
 	VCMPPD    $0x03, Z4, Z4, K1
 	VMOVUPD.Z Z4, K1, Z5
@@ -5781,11 +5934,11 @@ many121:
 	VMAXPD    Z4, Z2, Z2
 	ADDQ      $0x00000080, CX
 	SUBQ      $0x00000010, AX
-	JMP       many121
+	JMP       many124
 
-one121:
+one124:
 	CMPQ      AX, $0x00000008
-	JLT       rest121
+	JLT       rest124
 	VMOVUPD   (CX), Z4
 	VCMPPD    $0x03, Z4, Z4, K1
 	VMOVUPD.Z Z4, K1, Z5
@@ -5793,11 +5946,11 @@ one121:
 	VMAXPD    Z4, Z1, Z1
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000008, AX
-	JMP       one121
+	JMP       one124
 
-rest121:
+rest124:
 	TESTQ     AX, AX
-	JZ        done121
+	JZ        done124
 	MOVQ      AX, DX
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     DX, AX, AX
@@ -5810,7 +5963,7 @@ rest121:
 	VORPD     Z0, Z3, Z3
 	VMAXPD    Z6, Z1, Z1
 
-done121:
+done124:
 	VMAXPD        Z2, Z1, Z1
 	VCMPPD        $0x03, Z3, Z3, K1
 	VMOVUPD.Z     Z3, K1, Z0
@@ -5832,6 +5985,173 @@ done121:
 	VZEROUPPER
 	RET
 
+// func dotRowsF64AVX512(n int, groups int, stride int, dst *byte, a *byte, x *byte, alpha uint64, keep uint64)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·dotRowsF64AVX512(SB), NOSPLIT, $8-64
+	MOVQ         n+0(FP), AX
+	MOVQ         groups+8(FP), CX
+	MOVQ         stride+16(FP), DX
+	MOVQ         dst+24(FP), BX
+	MOVQ         a+32(FP), SI
+	MOVQ         x+40(FP), DI
+	MOVQ         alpha+48(FP), R8
+	VMOVQ        R8, X0
+	VBROADCASTSD X0, Z0
+	MOVQ         DX, R8
+	SHLQ         $0x02, R8
+	MOVQ         R8, R9
+	MOVQ         $0x00000400, R10
+	CMPQ         R9, $0x00004000
+	CMOVQGT      R10, R9
+
+group125:
+	MOVQ   SI, R10
+	LEAQ   (SI)(R9*1), R11
+	MOVQ   DI, R12
+	MOVQ   AX, R13
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	LEAQ   (DX)(DX*2), R14
+	LEAQ   (DX)(DX*2), R15
+
+many126:
+	CMPQ        R13, $0x00000010
+	JLT         one126
+	VMOVUPD     (R12), Z9
+	PREFETCHT0  (R11)
+	VMOVUPD     (R10), Z10
+	VFMADD231PD Z9, Z10, Z1
+	PREFETCHT0  (R11)(DX*1)
+	VMOVUPD     (R10)(DX*1), Z10
+	VFMADD231PD Z9, Z10, Z2
+	PREFETCHT0  (R11)(DX*2)
+	VMOVUPD     (R10)(DX*2), Z10
+	VFMADD231PD Z9, Z10, Z3
+	PREFETCHT0  (R11)(R15*1)
+	VMOVUPD     (R10)(R14*1), Z10
+	VFMADD231PD Z9, Z10, Z4
+	VMOVUPD     64(R12), Z9
+	PREFETCHT0  64(R11)
+	VMOVUPD     64(R10), Z10
+	VFMADD231PD Z9, Z10, Z5
+	PREFETCHT0  64(R11)(DX*1)
+	VMOVUPD     64(R10)(DX*1), Z10
+	VFMADD231PD Z9, Z10, Z6
+	PREFETCHT0  64(R11)(DX*2)
+	VMOVUPD     64(R10)(DX*2), Z10
+	VFMADD231PD Z9, Z10, Z7
+	PREFETCHT0  64(R11)(R15*1)
+	VMOVUPD     64(R10)(R14*1), Z10
+	VFMADD231PD Z9, Z10, Z8
+	ADDQ        $0x00000080, R10
+	ADDQ        $0x00000080, R11
+	ADDQ        $0x00000080, R12
+	SUBQ        $0x00000010, R13
+	JMP         many126
+
+one126:
+	CMPQ        R13, $0x00000008
+	JLT         rest126
+	VMOVUPD     (R12), Z9
+	PREFETCHT0  (R11)
+	VMOVUPD     (R10), Z10
+	VFMADD231PD Z9, Z10, Z1
+	PREFETCHT0  (R11)(DX*1)
+	VMOVUPD     (R10)(DX*1), Z10
+	VFMADD231PD Z9, Z10, Z2
+	PREFETCHT0  (R11)(DX*2)
+	VMOVUPD     (R10)(DX*2), Z10
+	VFMADD231PD Z9, Z10, Z3
+	PREFETCHT0  (R11)(R15*1)
+	VMOVUPD     (R10)(R14*1), Z10
+	VFMADD231PD Z9, Z10, Z4
+	ADDQ        $0x00000040, R10
+	ADDQ        $0x00000040, R11
+	ADDQ        $0x00000040, R12
+	SUBQ        $0x00000008, R13
+	JMP         one126
+
+rest126:
+	TESTQ       R13, R13
+	JZ          done126
+	MOVQ        R13, BP
+	MOVQ        $0x0000000000000001, R13
+	SHLXQ       BP, R13, R13
+	DECQ        R13
+	KMOVW       R13, K1
+	VMOVUPD.Z   (R12), K1, Z9
+	PREFETCHT0  (R11)
+	VMOVUPD.Z   (R10), K1, Z10
+	VFMADD231PD Z9, Z10, Z1
+	PREFETCHT0  (R11)(DX*1)
+	VMOVUPD.Z   (R10)(DX*1), K1, Z10
+	VFMADD231PD Z9, Z10, Z2
+	PREFETCHT0  (R11)(DX*2)
+	VMOVUPD.Z   (R10)(DX*2), K1, Z10
+	VFMADD231PD Z9, Z10, Z3
+	PREFETCHT0  (R11)(R15*1)
+	VMOVUPD.Z   (R10)(R14*1), K1, Z10
+	VFMADD231PD Z9, Z10, Z4
+
+done126:
+	VADDPD        Z5, Z1, Z1
+	VEXTRACTF64X4 $0x01, Z1, Y9
+	VADDPD        Y1, Y9, Y9
+	VEXTRACTF128  $0x01, Y9, X10
+	VADDPD        X9, X10, X10
+	VPERMILPD     $0x01, X10, X9
+	VADDPD        X9, X10, X10
+	VMULSD        X0, X10, X10
+	VADDPD        Z6, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y9
+	VADDPD        Y2, Y9, Y9
+	VEXTRACTF128  $0x01, Y9, X11
+	VADDPD        X9, X11, X11
+	VPERMILPD     $0x01, X11, X9
+	VADDPD        X9, X11, X11
+	VMULSD        X0, X11, X11
+	VADDPD        Z7, Z3, Z3
+	VEXTRACTF64X4 $0x01, Z3, Y9
+	VADDPD        Y3, Y9, Y9
+	VEXTRACTF128  $0x01, Y9, X12
+	VADDPD        X9, X12, X12
+	VPERMILPD     $0x01, X12, X9
+	VADDPD        X9, X12, X12
+	VMULSD        X0, X12, X12
+	VADDPD        Z8, Z4, Z4
+	VEXTRACTF64X4 $0x01, Z4, Y9
+	VADDPD        Y4, Y9, Y9
+	VEXTRACTF128  $0x01, Y9, X13
+	VADDPD        X9, X13, X13
+	VPERMILPD     $0x01, X13, X9
+	VADDPD        X9, X13, X13
+	VMULSD        X0, X13, X13
+	MOVQ          keep+56(FP), R10
+	TESTQ         R10, R10
+	JZ            fresh127
+	VADDSD        (BX), X10, X10
+	VADDSD        8(BX), X11, X11
+	VADDSD        16(BX), X12, X12
+	VADDSD        24(BX), X13, X13
+
+fresh127:
+	VMOVSD X10, (BX)
+	VMOVSD X11, 8(BX)
+	VMOVSD X12, 16(BX)
+	VMOVSD X13, 24(BX)
+	ADDQ   $0x00000020, BX
+	ADDQ   R8, SI
+	DECQ   CX
+	JNZ    group125
+	VZEROUPPER
+	RET
+
 // func colSumF64AVX512(rows int, cols int, acc *byte, x *byte)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·colSumF64AVX512(SB), NOSPLIT, $0-32
@@ -5842,9 +6162,9 @@ TEXT ·colSumF64AVX512(SB), NOSPLIT, $0-32
 	MOVQ CX, SI
 	SHLQ $0x03, SI
 
-wide122:
+wide128:
 	CMPQ    CX, $0x00000020
-	JLT     narrow122
+	JLT     narrow128
 	VMOVUPD (DX), Z0
 	VMOVUPD 64(DX), Z1
 	VMOVUPD 128(DX), Z2
@@ -5852,7 +6172,7 @@ wide122:
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row123:
+row129:
 	VMOVUPD (R8), Z4
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD 64(R8), Z4
@@ -5863,7 +6183,7 @@ row123:
 	VADDPD  Z4, Z3, Z3
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row123
+	JNZ     row129
 	VMOVUPD Z0, (DX)
 	VMOVUPD Z1, 64(DX)
 	VMOVUPD Z2, 128(DX)
@@ -5871,30 +6191,30 @@ row123:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000020, CX
-	JMP     wide122
+	JMP     wide128
 
-narrow122:
+narrow128:
 	CMPQ    CX, $0x00000008
-	JLT     edge122
+	JLT     edge128
 	VMOVUPD (DX), Z0
 	MOVQ    AX, DI
 	MOVQ    BX, R8
 
-row124:
+row130:
 	VMOVUPD (R8), Z1
 	VADDPD  Z1, Z0, Z0
 	ADDQ    SI, R8
 	DECQ    DI
-	JNZ     row124
+	JNZ     row130
 	VMOVUPD Z0, (DX)
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, CX
-	JMP     narrow122
+	JMP     narrow128
 
-edge122:
+edge128:
 	TESTQ     CX, CX
-	JZ        end122
+	JZ        end128
 	MOVQ      CX, DI
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     DI, CX, CX
@@ -5903,15 +6223,15 @@ edge122:
 	VMOVUPD.Z (DX), K1, Z0
 	MOVQ      BX, CX
 
-row125:
+row131:
 	VMOVUPD.Z (CX), K1, Z1
 	VADDPD    Z1, Z0, Z0
 	ADDQ      SI, CX
 	DECQ      AX
-	JNZ       row125
+	JNZ       row131
 	VMOVUPD   Z0, K1, (DX)
 
-end122:
+end128:
 	VZEROUPPER
 	RET
 
@@ -5926,9 +6246,9 @@ TEXT ·colCenteredF64AVX512(SB), NOSPLIT, $0-40
 	MOVQ CX, DI
 	SHLQ $0x03, DI
 
-wide126:
+wide132:
 	CMPQ    CX, $0x00000020
-	JLT     narrow126
+	JLT     narrow132
 	VMOVUPD (DX), Z0
 	VMOVUPD 64(DX), Z1
 	VMOVUPD 128(DX), Z2
@@ -5940,7 +6260,7 @@ wide126:
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row127:
+row133:
 	VMOVUPD     (R9), Z8
 	VSUBPD      Z4, Z8, Z8
 	VFMADD231PD Z8, Z8, Z0
@@ -5955,7 +6275,7 @@ row127:
 	VFMADD231PD Z8, Z8, Z3
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row127
+	JNZ         row133
 	VMOVUPD     Z0, (DX)
 	VMOVUPD     Z1, 64(DX)
 	VMOVUPD     Z2, 128(DX)
@@ -5964,33 +6284,33 @@ row127:
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	SUBQ        $0x00000020, CX
-	JMP         wide126
+	JMP         wide132
 
-narrow126:
+narrow132:
 	CMPQ    CX, $0x00000008
-	JLT     edge126
+	JLT     edge132
 	VMOVUPD (DX), Z0
 	VMOVUPD (SI), Z1
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 
-row128:
+row134:
 	VMOVUPD     (R9), Z2
 	VSUBPD      Z1, Z2, Z2
 	VFMADD231PD Z2, Z2, Z0
 	ADDQ        DI, R9
 	DECQ        R8
-	JNZ         row128
+	JNZ         row134
 	VMOVUPD     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000008, CX
-	JMP         narrow126
+	JMP         narrow132
 
-edge126:
+edge132:
 	TESTQ     CX, CX
-	JZ        end126
+	JZ        end132
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -6000,16 +6320,16 @@ edge126:
 	VMOVUPD.Z (SI), K1, Z1
 	MOVQ      BX, CX
 
-row129:
+row135:
 	VMOVUPD.Z   (CX), K1, Z2
 	VSUBPD      Z1, Z2, Z2
 	VFMADD231PD Z2, Z2, Z0
 	ADDQ        DI, CX
 	DECQ        AX
-	JNZ         row129
+	JNZ         row135
 	VMOVUPD     Z0, K1, (DX)
 
-end126:
+end132:
 	VZEROUPPER
 	RET
 
@@ -6025,9 +6345,9 @@ TEXT ·colDotF64AVX512(SB), NOSPLIT, $0-48
 	MOVQ CX, R8
 	SHLQ $0x03, R8
 
-wide130:
+wide136:
 	CMPQ    CX, $0x00000020
-	JLT     narrow130
+	JLT     narrow136
 	VMOVUPD (DX), Z0
 	VMOVUPD 64(DX), Z1
 	VMOVUPD 128(DX), Z2
@@ -6040,7 +6360,7 @@ wide130:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row131:
+row137:
 	VMOVUPD     (R10), Z8
 	VMOVUPD     (R11), Z9
 	VSUBPD      Z4, Z9, Z9
@@ -6060,7 +6380,7 @@ row131:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row131
+	JNZ         row137
 	VMOVUPD     Z0, (DX)
 	VMOVUPD     Z1, 64(DX)
 	VMOVUPD     Z2, 128(DX)
@@ -6070,18 +6390,18 @@ row131:
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	SUBQ        $0x00000020, CX
-	JMP         wide130
+	JMP         wide136
 
-narrow130:
+narrow136:
 	CMPQ    CX, $0x00000008
-	JLT     edge130
+	JLT     edge136
 	VMOVUPD (DX), Z0
 	VMOVUPD (DI), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row132:
+row138:
 	VMOVUPD     (R10), Z2
 	VMOVUPD     (R11), Z3
 	VSUBPD      Z1, Z3, Z3
@@ -6089,18 +6409,18 @@ row132:
 	ADDQ        R8, R10
 	ADDQ        R8, R11
 	DECQ        R9
-	JNZ         row132
+	JNZ         row138
 	VMOVUPD     Z0, (DX)
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	SUBQ        $0x00000008, CX
-	JMP         narrow130
+	JMP         narrow136
 
-edge130:
+edge136:
 	TESTQ     CX, CX
-	JZ        end130
+	JZ        end136
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -6111,7 +6431,7 @@ edge130:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row133:
+row139:
 	VMOVUPD.Z   (CX), K1, Z2
 	VMOVUPD.Z   (BX), K1, Z3
 	VSUBPD      Z1, Z3, Z3
@@ -6119,10 +6439,10 @@ row133:
 	ADDQ        R8, CX
 	ADDQ        R8, BX
 	DECQ        AX
-	JNZ         row133
+	JNZ         row139
 	VMOVUPD     Z0, K1, (DX)
 
-end130:
+end136:
 	VZEROUPPER
 	RET
 
@@ -6136,9 +6456,9 @@ TEXT ·biasRowsF64AVX512(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide134:
+wide140:
 	CMPQ    CX, $0x00000020
-	JLT     narrow134
+	JLT     narrow140
 	VMOVUPD (DI), Z0
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
@@ -6147,7 +6467,7 @@ wide134:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row135:
+row141:
 	VMOVUPD (R10), Z4
 	VADDPD  Z0, Z4, Z4
 	VMOVUPD Z4, (R9)
@@ -6163,38 +6483,38 @@ row135:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row135
+	JNZ     row141
 	ADDQ    $0x00000100, BX
 	ADDQ    $0x00000100, SI
 	ADDQ    $0x00000100, DI
 	SUBQ    $0x00000020, CX
-	JMP     wide134
+	JMP     wide140
 
-narrow134:
+narrow140:
 	CMPQ    CX, $0x00000008
-	JLT     edge134
+	JLT     edge140
 	VMOVUPD (DI), Z0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row136:
+row142:
 	VMOVUPD (R10), Z1
 	VADDPD  Z0, Z1, Z1
 	VMOVUPD Z1, (R9)
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row136
+	JNZ     row142
 	ADDQ    $0x00000040, BX
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	SUBQ    $0x00000008, CX
-	JMP     narrow134
+	JMP     narrow140
 
-edge134:
+edge140:
 	TESTQ     CX, CX
-	JZ        end134
+	JZ        end140
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -6204,16 +6524,16 @@ edge134:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row137:
+row143:
 	VMOVUPD.Z (BX), K1, Z1
 	VADDPD    Z0, Z1, Z1
 	VMOVUPD   Z1, K1, (CX)
 	ADDQ      DX, CX
 	ADDQ      DX, BX
 	DECQ      AX
-	JNZ       row137
+	JNZ       row143
 
-end134:
+end140:
 	VZEROUPPER
 	RET
 
@@ -6227,9 +6547,9 @@ TEXT ·biasReluRowsF64AVX512(SB), NOSPLIT, $0-48
 	MOVQ x+32(FP), SI
 	MOVQ shift+40(FP), DI
 
-wide138:
+wide144:
 	CMPQ    CX, $0x00000020
-	JLT     narrow138
+	JLT     narrow144
 	VMOVUPD (DI), Z0
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
@@ -6238,7 +6558,7 @@ wide138:
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row139:
+row145:
 	VMOVUPD (R10), Z4
 	VADDPD  Z0, Z4, Z4
 	VPXORD  Z5, Z5, Z5
@@ -6262,22 +6582,22 @@ row139:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row139
+	JNZ     row145
 	ADDQ    $0x00000100, BX
 	ADDQ    $0x00000100, SI
 	ADDQ    $0x00000100, DI
 	SUBQ    $0x00000020, CX
-	JMP     wide138
+	JMP     wide144
 
-narrow138:
+narrow144:
 	CMPQ    CX, $0x00000008
-	JLT     edge138
+	JLT     edge144
 	VMOVUPD (DI), Z0
 	MOVQ    AX, R8
 	MOVQ    BX, R9
 	MOVQ    SI, R10
 
-row140:
+row146:
 	VMOVUPD (R10), Z1
 	VADDPD  Z0, Z1, Z1
 	VPXORD  Z9, Z9, Z9
@@ -6286,16 +6606,16 @@ row140:
 	ADDQ    DX, R9
 	ADDQ    DX, R10
 	DECQ    R8
-	JNZ     row140
+	JNZ     row146
 	ADDQ    $0x00000040, BX
 	ADDQ    $0x00000040, SI
 	ADDQ    $0x00000040, DI
 	SUBQ    $0x00000008, CX
-	JMP     narrow138
+	JMP     narrow144
 
-edge138:
+edge144:
 	TESTQ     CX, CX
-	JZ        end138
+	JZ        end144
 	MOVQ      CX, R8
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R8, CX, CX
@@ -6305,7 +6625,7 @@ edge138:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row141:
+row147:
 	VMOVUPD.Z (BX), K1, Z1
 	VADDPD    Z0, Z1, Z1
 	VPXORD    Z10, Z10, Z10
@@ -6314,9 +6634,9 @@ row141:
 	ADDQ      DX, CX
 	ADDQ      DX, BX
 	DECQ      AX
-	JNZ       row141
+	JNZ       row147
 
-end138:
+end144:
 	VZEROUPPER
 	RET
 
@@ -6331,9 +6651,9 @@ TEXT ·scaleRowsF64AVX512(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide142:
+wide148:
 	CMPQ    CX, $0x00000020
-	JLT     narrow142
+	JLT     narrow148
 	VMOVUPD (DI), Z0
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
@@ -6346,7 +6666,7 @@ wide142:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row143:
+row149:
 	VMOVUPD     (R11), Z8
 	VFMADD213PD Z0, Z4, Z8
 	VMOVUPD     Z8, (R10)
@@ -6362,41 +6682,41 @@ row143:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row143
+	JNZ         row149
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	ADDQ        $0x00000100, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide142
+	JMP         wide148
 
-narrow142:
+narrow148:
 	CMPQ    CX, $0x00000008
-	JLT     edge142
+	JLT     edge148
 	VMOVUPD (DI), Z0
 	VMOVUPD (R8), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row144:
+row150:
 	VMOVUPD     (R11), Z2
 	VFMADD213PD Z0, Z1, Z2
 	VMOVUPD     Z2, (R10)
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row144
+	JNZ         row150
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow142
+	JMP         narrow148
 
-edge142:
+edge148:
 	TESTQ     CX, CX
-	JZ        end142
+	JZ        end148
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -6407,16 +6727,16 @@ edge142:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row145:
+row151:
 	VMOVUPD.Z   (BX), K1, Z2
 	VFMADD213PD Z0, Z1, Z2
 	VMOVUPD     Z2, K1, (CX)
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row145
+	JNZ         row151
 
-end142:
+end148:
 	VZEROUPPER
 	RET
 
@@ -6431,9 +6751,9 @@ TEXT ·scaleReluRowsF64AVX512(SB), NOSPLIT, $0-56
 	MOVQ shift+40(FP), DI
 	MOVQ scale+48(FP), R8
 
-wide146:
+wide152:
 	CMPQ    CX, $0x00000020
-	JLT     narrow146
+	JLT     narrow152
 	VMOVUPD (DI), Z0
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
@@ -6446,7 +6766,7 @@ wide146:
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row147:
+row153:
 	VMOVUPD     (R11), Z8
 	VFMADD213PD Z0, Z4, Z8
 	VPXORD      Z9, Z9, Z9
@@ -6470,24 +6790,24 @@ row147:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row147
+	JNZ         row153
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000100, DI
 	ADDQ        $0x00000100, R8
 	SUBQ        $0x00000020, CX
-	JMP         wide146
+	JMP         wide152
 
-narrow146:
+narrow152:
 	CMPQ    CX, $0x00000008
-	JLT     edge146
+	JLT     edge152
 	VMOVUPD (DI), Z0
 	VMOVUPD (R8), Z1
 	MOVQ    AX, R9
 	MOVQ    BX, R10
 	MOVQ    SI, R11
 
-row148:
+row154:
 	VMOVUPD     (R11), Z2
 	VFMADD213PD Z0, Z1, Z2
 	VPXORD      Z13, Z13, Z13
@@ -6496,17 +6816,17 @@ row148:
 	ADDQ        DX, R10
 	ADDQ        DX, R11
 	DECQ        R9
-	JNZ         row148
+	JNZ         row154
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow146
+	JMP         narrow152
 
-edge146:
+edge152:
 	TESTQ     CX, CX
-	JZ        end146
+	JZ        end152
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -6517,7 +6837,7 @@ edge146:
 	MOVQ      BX, CX
 	MOVQ      SI, BX
 
-row149:
+row155:
 	VMOVUPD.Z   (BX), K1, Z2
 	VFMADD213PD Z0, Z1, Z2
 	VPXORD      Z14, Z14, Z14
@@ -6526,9 +6846,9 @@ row149:
 	ADDQ        DX, CX
 	ADDQ        DX, BX
 	DECQ        AX
-	JNZ         row149
+	JNZ         row155
 
-end146:
+end152:
 	VZEROUPPER
 	RET
 
@@ -6546,9 +6866,9 @@ TEXT ·normGradRowsF64AVX512(SB), NOSPLIT, $0-64
 	MOVQ CX, R10
 	SHLQ $0x03, R10
 
-wide150:
+wide156:
 	CMPQ    CX, $0x00000020
-	JLT     narrow150
+	JLT     narrow156
 	VMOVUPD (DI), Z0
 	VMOVUPD 64(DI), Z1
 	VMOVUPD 128(DI), Z2
@@ -6566,7 +6886,7 @@ wide150:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row151:
+row157:
 	VMOVUPD     (R13), Z12
 	VMOVUPD     (R14), Z13
 	VFMADD213PD Z8, Z4, Z13
@@ -6591,7 +6911,7 @@ row151:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row151
+	JNZ         row157
 	ADDQ        $0x00000100, DX
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
@@ -6599,11 +6919,11 @@ row151:
 	ADDQ        $0x00000100, R8
 	ADDQ        $0x00000100, R9
 	SUBQ        $0x00000020, CX
-	JMP         wide150
+	JMP         wide156
 
-narrow150:
+narrow156:
 	CMPQ    CX, $0x00000008
-	JLT     edge150
+	JLT     edge156
 	VMOVUPD (DI), Z0
 	VMOVUPD (R8), Z1
 	VMOVUPD (R9), Z2
@@ -6612,7 +6932,7 @@ narrow150:
 	MOVQ    BX, R13
 	MOVQ    SI, R14
 
-row152:
+row158:
 	VMOVUPD     (R13), Z3
 	VMOVUPD     (R14), Z4
 	VFMADD213PD Z2, Z1, Z4
@@ -6622,7 +6942,7 @@ row152:
 	ADDQ        R10, R13
 	ADDQ        R10, R14
 	DECQ        R11
-	JNZ         row152
+	JNZ         row158
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
@@ -6630,11 +6950,11 @@ row152:
 	ADDQ        $0x00000040, R8
 	ADDQ        $0x00000040, R9
 	SUBQ        $0x00000008, CX
-	JMP         narrow150
+	JMP         narrow156
 
-edge150:
+edge156:
 	TESTQ     CX, CX
-	JZ        end150
+	JZ        end156
 	MOVQ      CX, R11
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R11, CX, CX
@@ -6647,7 +6967,7 @@ edge150:
 	MOVQ      BX, DX
 	MOVQ      SI, BX
 
-row153:
+row159:
 	VMOVUPD.Z   (DX), K1, Z3
 	VMOVUPD.Z   (BX), K1, Z4
 	VFMADD213PD Z2, Z1, Z4
@@ -6657,9 +6977,9 @@ row153:
 	ADDQ        R10, DX
 	ADDQ        R10, BX
 	DECQ        AX
-	JNZ         row153
+	JNZ         row159
 
-end150:
+end156:
 	VZEROUPPER
 	RET
 
@@ -6674,9 +6994,9 @@ TEXT ·momentumF64AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Z0
 	VBROADCASTSD 8(SI), Z1
 
-many154:
+many160:
 	CMPQ         AX, $0x00000010
-	JLT          one154
+	JLT          one160
 	VMOVUPD      (CX), Z2
 	VMOVUPD      (DX), Z3
 	VMOVUPD      (BX), Z4
@@ -6695,11 +7015,11 @@ many154:
 	ADDQ         $0x00000080, DX
 	ADDQ         $0x00000080, BX
 	SUBQ         $0x00000010, AX
-	JMP          many154
+	JMP          many160
 
-one154:
+one160:
 	CMPQ         AX, $0x00000008
-	JLT          rest154
+	JLT          rest160
 	VMOVUPD      (CX), Z2
 	VMOVUPD      (DX), Z3
 	VMOVUPD      (BX), Z4
@@ -6711,11 +7031,11 @@ one154:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000008, AX
-	JMP          one154
+	JMP          one160
 
-rest154:
+rest160:
 	TESTQ        AX, AX
-	JZ           done154
+	JZ           done160
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -6729,7 +7049,7 @@ rest154:
 	VFNMADD231PD Z0, Z3, Z2
 	VMOVUPD      Z2, K1, (CX)
 
-done154:
+done160:
 	VZEROUPPER
 	RET
 
@@ -6744,9 +7064,9 @@ TEXT ·kerasMomentumF64AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Z0
 	VBROADCASTSD 8(SI), Z1
 
-many155:
+many161:
 	CMPQ    AX, $0x00000010
-	JLT     one155
+	JLT     one161
 	VMOVUPD (CX), Z2
 	VMOVUPD (DX), Z3
 	VMOVUPD (BX), Z4
@@ -6769,11 +7089,11 @@ many155:
 	ADDQ    $0x00000080, DX
 	ADDQ    $0x00000080, BX
 	SUBQ    $0x00000010, AX
-	JMP     many155
+	JMP     many161
 
-one155:
+one161:
 	CMPQ    AX, $0x00000008
-	JLT     rest155
+	JLT     rest161
 	VMOVUPD (CX), Z2
 	VMOVUPD (DX), Z3
 	VMOVUPD (BX), Z4
@@ -6787,11 +7107,11 @@ one155:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, AX
-	JMP     one155
+	JMP     one161
 
-rest155:
+rest161:
 	TESTQ     AX, AX
-	JZ        done155
+	JZ        done161
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -6807,7 +7127,7 @@ rest155:
 	VADDPD    Z3, Z2, Z2
 	VMOVUPD   Z2, K1, (CX)
 
-done155:
+done161:
 	VZEROUPPER
 	RET
 
@@ -6822,9 +7142,9 @@ TEXT ·nesterovF64AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Z0
 	VBROADCASTSD 8(SI), Z1
 
-many156:
+many162:
 	CMPQ         AX, $0x00000010
-	JLT          one156
+	JLT          one162
 	VMOVUPD      (CX), Z2
 	VMOVUPD      (DX), Z3
 	VMOVUPD      (BX), Z4
@@ -6845,11 +7165,11 @@ many156:
 	ADDQ         $0x00000080, DX
 	ADDQ         $0x00000080, BX
 	SUBQ         $0x00000010, AX
-	JMP          many156
+	JMP          many162
 
-one156:
+one162:
 	CMPQ         AX, $0x00000008
-	JLT          rest156
+	JLT          rest162
 	VMOVUPD      (CX), Z2
 	VMOVUPD      (DX), Z3
 	VMOVUPD      (BX), Z4
@@ -6862,11 +7182,11 @@ one156:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000008, AX
-	JMP          one156
+	JMP          one162
 
-rest156:
+rest162:
 	TESTQ        AX, AX
-	JZ           done156
+	JZ           done162
 	MOVQ         AX, SI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        SI, AX, AX
@@ -6881,7 +7201,7 @@ rest156:
 	VFNMADD231PD Z0, Z4, Z2
 	VMOVUPD      Z2, K1, (CX)
 
-done156:
+done162:
 	VZEROUPPER
 	RET
 
@@ -6896,9 +7216,9 @@ TEXT ·kerasNesterovF64AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Z0
 	VBROADCASTSD 8(SI), Z1
 
-many157:
+many163:
 	CMPQ    AX, $0x00000010
-	JLT     one157
+	JLT     one163
 	VMOVUPD (CX), Z2
 	VMOVUPD (DX), Z3
 	VMOVUPD (BX), Z4
@@ -6925,11 +7245,11 @@ many157:
 	ADDQ    $0x00000080, DX
 	ADDQ    $0x00000080, BX
 	SUBQ    $0x00000010, AX
-	JMP     many157
+	JMP     many163
 
-one157:
+one163:
 	CMPQ    AX, $0x00000008
-	JLT     rest157
+	JLT     rest163
 	VMOVUPD (CX), Z2
 	VMOVUPD (DX), Z3
 	VMOVUPD (BX), Z4
@@ -6945,11 +7265,11 @@ one157:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000008, AX
-	JMP     one157
+	JMP     one163
 
-rest157:
+rest163:
 	TESTQ     AX, AX
-	JZ        done157
+	JZ        done163
 	MOVQ      AX, SI
 	MOVQ      $0x0000000000000001, AX
 	SHLXQ     SI, AX, AX
@@ -6967,7 +7287,7 @@ rest157:
 	VADDPD    Z3, Z2, Z2
 	VMOVUPD   Z2, K1, (CX)
 
-done157:
+done163:
 	VZEROUPPER
 	RET
 
@@ -6982,9 +7302,9 @@ TEXT ·adagradF64AVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSD (SI), Z0
 	VBROADCASTSD 8(SI), Z1
 
-many158:
+many164:
 	CMPQ        AX, $0x00000010
-	JLT         one158
+	JLT         one164
 	VMOVUPD     (CX), Z2
 	VMOVUPD     (DX), Z3
 	VMOVUPD     (BX), Z4
@@ -7011,11 +7331,11 @@ many158:
 	ADDQ        $0x00000080, DX
 	ADDQ        $0x00000080, BX
 	SUBQ        $0x00000010, AX
-	JMP         many158
+	JMP         many164
 
-one158:
+one164:
 	CMPQ        AX, $0x00000008
-	JLT         rest158
+	JLT         rest164
 	VMOVUPD     (CX), Z2
 	VMOVUPD     (DX), Z3
 	VMOVUPD     (BX), Z4
@@ -7031,11 +7351,11 @@ one158:
 	ADDQ        $0x00000040, DX
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000008, AX
-	JMP         one158
+	JMP         one164
 
-rest158:
+rest164:
 	TESTQ       AX, AX
-	JZ          done158
+	JZ          done164
 	MOVQ        AX, SI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       SI, AX, AX
@@ -7053,7 +7373,7 @@ rest158:
 	VSUBPD      Z4, Z2, Z2
 	VMOVUPD     Z2, K1, (CX)
 
-done158:
+done164:
 	VZEROUPPER
 	RET
 
@@ -7071,9 +7391,9 @@ TEXT ·rmspropF64AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSD 16(DI), Z2
 	VBROADCASTSD 24(DI), Z3
 
-one159:
+one165:
 	CMPQ        AX, $0x00000008
-	JLT         rest159
+	JLT         rest165
 	VMOVUPD     (CX), Z4
 	VMOVUPD     (DX), Z5
 	VMOVUPD     (BX), Z6
@@ -7095,11 +7415,11 @@ one159:
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000008, AX
-	JMP         one159
+	JMP         one165
 
-rest159:
+rest165:
 	TESTQ       AX, AX
-	JZ          done159
+	JZ          done165
 	MOVQ        AX, DI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       DI, AX, AX
@@ -7122,7 +7442,7 @@ rest159:
 	VSUBPD      Z6, Z4, Z4
 	VMOVUPD     Z4, K1, (CX)
 
-done159:
+done165:
 	VZEROUPPER
 	RET
 
@@ -7141,9 +7461,9 @@ TEXT ·rmspropCenteredF64AVX512(SB), NOSPLIT, $0-56
 	VBROADCASTSD 16(R8), Z2
 	VBROADCASTSD 24(R8), Z3
 
-one160:
+one166:
 	CMPQ         AX, $0x00000008
-	JLT          rest160
+	JLT          rest166
 	VMOVUPD      (CX), Z4
 	VMOVUPD      (DX), Z5
 	VMOVUPD      (BX), Z6
@@ -7171,11 +7491,11 @@ one160:
 	ADDQ         $0x00000040, SI
 	ADDQ         $0x00000040, DI
 	SUBQ         $0x00000008, AX
-	JMP          one160
+	JMP          one166
 
-rest160:
+rest166:
 	TESTQ        AX, AX
-	JZ           done160
+	JZ           done166
 	MOVQ         AX, R8
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        R8, AX, AX
@@ -7203,7 +7523,7 @@ rest160:
 	VSUBPD       Z6, Z4, Z4
 	VMOVUPD      Z4, K1, (CX)
 
-done160:
+done166:
 	VZEROUPPER
 	RET
 
@@ -7221,9 +7541,9 @@ TEXT ·ftrlF64AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSD 16(DI), Z2
 	VBROADCASTSD 24(DI), Z3
 
-one161:
+one167:
 	CMPQ         AX, $0x00000008
-	JLT          rest161
+	JLT          rest167
 	VMOVUPD      (CX), Z4
 	VMOVUPD      (DX), Z5
 	VMOVUPD      (BX), Z6
@@ -7256,11 +7576,11 @@ one161:
 	ADDQ         $0x00000040, BX
 	ADDQ         $0x00000040, SI
 	SUBQ         $0x00000008, AX
-	JMP          one161
+	JMP          one167
 
-rest161:
+rest167:
 	TESTQ        AX, AX
-	JZ           done161
+	JZ           done167
 	MOVQ         AX, DI
 	MOVQ         $0x0000000000000001, AX
 	SHLXQ        DI, AX, AX
@@ -7294,7 +7614,7 @@ rest161:
 	VMOVUPD.Z    Z7, K2, Z0
 	VMOVUPD      Z0, K1, (CX)
 
-done161:
+done167:
 	VZEROUPPER
 	RET
 
@@ -7314,9 +7634,9 @@ TEXT ·adamF64AVX512(SB), NOSPLIT, $0-48
 	VBROADCASTSD 32(DI), Z3
 	VBROADCASTSD 40(DI), Z4
 
-one162:
+one168:
 	CMPQ        AX, $0x00000008
-	JLT         rest162
+	JLT         rest168
 	VMOVUPD     (CX), Z5
 	VMOVUPD     (DX), Z6
 	VMOVUPD     (BX), Z7
@@ -7340,11 +7660,11 @@ one162:
 	ADDQ        $0x00000040, BX
 	ADDQ        $0x00000040, SI
 	SUBQ        $0x00000008, AX
-	JMP         one162
+	JMP         one168
 
-rest162:
+rest168:
 	TESTQ       AX, AX
-	JZ          done162
+	JZ          done168
 	MOVQ        AX, DI
 	MOVQ        $0x0000000000000001, AX
 	SHLXQ       DI, AX, AX
@@ -7369,7 +7689,7 @@ rest162:
 	VSUBPD      Z6, Z5, Z5
 	VMOVUPD     Z5, K1, (CX)
 
-done162:
+done168:
 	VZEROUPPER
 	RET
 
@@ -7380,24 +7700,24 @@ TEXT ·maxWindowF64AVX512(SB), NOSPLIT, $0-80
 	MOVQ x+72(FP), CX
 	MOVQ cols+8(FP), DX
 
-wide163:
+wide169:
 	CMPQ DX, $0x00000010
-	JLT  narrow163
+	JLT  narrow169
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel164:
+pixel170:
 	VMOVUPD constF64_fff0000000000000<>+0(SB), Z0
 	VMOVUPD constF64_fff0000000000000<>+0(SB), Z1
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line164:
+line170:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap164:
+tap170:
 	VMOVUPD   (R10), Z2
 	VMAXPD    Z2, Z0, Z2
 	VCMPPD    $0x03, Z0, Z0, K1
@@ -7411,11 +7731,11 @@ tap164:
 	MOVQ      tapStep+56(FP), R12
 	ADDQ      R12, R10
 	DECQ      R11
-	JNZ       tap164
+	JNZ       tap170
 	MOVQ      lineStep+40(FP), R10
 	ADDQ      R10, R8
 	DECQ      R9
-	JNZ       line164
+	JNZ       line170
 	VMOVUPD   Z0, (SI)
 	VMOVUPD   Z1, 64(SI)
 	MOVQ      stride0+16(FP), R8
@@ -7423,29 +7743,29 @@ tap164:
 	MOVQ      stride1+24(FP), R8
 	ADDQ      R8, DI
 	DECQ      BX
-	JNZ       pixel164
+	JNZ       pixel170
 	ADDQ      $0x00000080, AX
 	ADDQ      $0x00000080, CX
 	SUBQ      $0x00000010, DX
-	JMP       wide163
+	JMP       wide169
 
-narrow163:
+narrow169:
 	CMPQ DX, $0x00000008
-	JLT  edge163
+	JLT  edge169
 	MOVQ rows+0(FP), BX
 	MOVQ AX, SI
 	MOVQ CX, DI
 
-pixel165:
+pixel171:
 	VMOVUPD constF64_fff0000000000000<>+0(SB), Z0
 	MOVQ    lines+32(FP), R9
 	MOVQ    DI, R8
 
-line165:
+line171:
 	MOVQ taps+48(FP), R11
 	MOVQ R8, R10
 
-tap165:
+tap171:
 	VMOVUPD   (R10), Z1
 	VMAXPD    Z1, Z0, Z1
 	VCMPPD    $0x03, Z0, Z0, K1
@@ -7454,26 +7774,26 @@ tap165:
 	MOVQ      tapStep+56(FP), R12
 	ADDQ      R12, R10
 	DECQ      R11
-	JNZ       tap165
+	JNZ       tap171
 	MOVQ      lineStep+40(FP), R10
 	ADDQ      R10, R8
 	DECQ      R9
-	JNZ       line165
+	JNZ       line171
 	VMOVUPD   Z0, (SI)
 	MOVQ      stride0+16(FP), R8
 	ADDQ      R8, SI
 	MOVQ      stride1+24(FP), R8
 	ADDQ      R8, DI
 	DECQ      BX
-	JNZ       pixel165
+	JNZ       pixel171
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000008, DX
-	JMP       narrow163
+	JMP       narrow169
 
-edge163:
+edge169:
 	TESTQ DX, DX
-	JZ    end163
+	JZ    end169
 	MOVQ  DX, BX
 	MOVQ  $0x0000000000000001, DX
 	SHLXQ BX, DX, DX
@@ -7482,16 +7802,16 @@ edge163:
 	MOVQ  rows+0(FP), DX
 	MOVQ  AX, AX
 
-pixel166:
+pixel172:
 	VMOVUPD constF64_fff0000000000000<>+0(SB), Z0
 	MOVQ    lines+32(FP), SI
 	MOVQ    CX, BX
 
-line166:
+line172:
 	MOVQ taps+48(FP), R8
 	MOVQ BX, DI
 
-tap166:
+tap172:
 	VMOVUPD.Z (DI), K1, Z1
 	VMAXPD    Z1, Z0, Z1
 	VCMPPD    $0x03, Z0, Z0, K2
@@ -7500,20 +7820,20 @@ tap166:
 	MOVQ      tapStep+56(FP), R9
 	ADDQ      R9, DI
 	DECQ      R8
-	JNZ       tap166
+	JNZ       tap172
 	MOVQ      lineStep+40(FP), DI
 	ADDQ      DI, BX
 	DECQ      SI
-	JNZ       line166
+	JNZ       line172
 	VMOVUPD   Z0, K1, (AX)
 	MOVQ      stride0+16(FP), BX
 	ADDQ      BX, AX
 	MOVQ      stride1+24(FP), BX
 	ADDQ      BX, CX
 	DECQ      DX
-	JNZ       pixel166
+	JNZ       pixel172
 
-end163:
+end169:
 	VZEROUPPER
 	RET
 
@@ -7526,14 +7846,14 @@ TEXT ·routeWindowF64AVX512(SB), NOSPLIT, $0-96
 	MOVQ y+88(FP), BX
 	MOVQ cols+8(FP), SI
 
-wide167:
+wide173:
 	CMPQ SI, $0x00000010
-	JLT  narrow167
+	JLT  narrow173
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel168:
+pixel174:
 	VMOVUPD (BX)(R8*1), Z0
 	VMOVUPD (DX)(R8*1), Z1
 	VMOVUPD 64(BX)(R8*1), Z2
@@ -7541,11 +7861,11 @@ pixel168:
 	MOVQ    lines+32(FP), R11
 	MOVQ    R9, R10
 
-line168:
+line174:
 	MOVQ taps+48(FP), R13
 	MOVQ R10, R12
 
-tap168:
+tap174:
 	VMOVUPD   (CX)(R12*1), Z4
 	VCMPPD    $0x00, Z0, Z4, K1
 	VMOVUPD.Z Z1, K1, Z4
@@ -7559,42 +7879,42 @@ tap168:
 	MOVQ      tapStep+56(FP), R14
 	ADDQ      R14, R12
 	DECQ      R13
-	JNZ       tap168
+	JNZ       tap174
 	MOVQ      lineStep+40(FP), R12
 	ADDQ      R12, R10
 	DECQ      R11
-	JNZ       line168
+	JNZ       line174
 	MOVQ      stride0+16(FP), R10
 	ADDQ      R10, R8
 	MOVQ      stride1+24(FP), R10
 	ADDQ      R10, R9
 	DECQ      DI
-	JNZ       pixel168
+	JNZ       pixel174
 	ADDQ      $0x00000080, AX
 	ADDQ      $0x00000080, CX
 	ADDQ      $0x00000080, DX
 	ADDQ      $0x00000080, BX
 	SUBQ      $0x00000010, SI
-	JMP       wide167
+	JMP       wide173
 
-narrow167:
+narrow173:
 	CMPQ SI, $0x00000008
-	JLT  edge167
+	JLT  edge173
 	MOVQ rows+0(FP), DI
 	XORQ R8, R8
 	XORQ R9, R9
 
-pixel169:
+pixel175:
 	VMOVUPD (BX)(R8*1), Z0
 	VMOVUPD (DX)(R8*1), Z1
 	MOVQ    lines+32(FP), R11
 	MOVQ    R9, R10
 
-line169:
+line175:
 	MOVQ taps+48(FP), R13
 	MOVQ R10, R12
 
-tap169:
+tap175:
 	VMOVUPD   (CX)(R12*1), Z2
 	VCMPPD    $0x00, Z0, Z2, K1
 	VMOVUPD.Z Z1, K1, Z2
@@ -7603,27 +7923,27 @@ tap169:
 	MOVQ      tapStep+56(FP), R14
 	ADDQ      R14, R12
 	DECQ      R13
-	JNZ       tap169
+	JNZ       tap175
 	MOVQ      lineStep+40(FP), R12
 	ADDQ      R12, R10
 	DECQ      R11
-	JNZ       line169
+	JNZ       line175
 	MOVQ      stride0+16(FP), R10
 	ADDQ      R10, R8
 	MOVQ      stride1+24(FP), R10
 	ADDQ      R10, R9
 	DECQ      DI
-	JNZ       pixel169
+	JNZ       pixel175
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000008, SI
-	JMP       narrow167
+	JMP       narrow173
 
-edge167:
+edge173:
 	TESTQ SI, SI
-	JZ    end167
+	JZ    end173
 	MOVQ  SI, DI
 	MOVQ  $0x0000000000000001, SI
 	SHLXQ DI, SI, SI
@@ -7633,17 +7953,17 @@ edge167:
 	XORQ  DI, DI
 	XORQ  R8, R8
 
-pixel170:
+pixel176:
 	VMOVUPD.Z (BX)(DI*1), K1, Z0
 	VMOVUPD.Z (DX)(DI*1), K1, Z1
 	MOVQ      lines+32(FP), R10
 	MOVQ      R8, R9
 
-line170:
+line176:
 	MOVQ taps+48(FP), R12
 	MOVQ R9, R11
 
-tap170:
+tap176:
 	VMOVUPD.Z (CX)(R11*1), K1, Z2
 	VCMPPD    $0x00, Z0, Z2, K2
 	VMOVUPD.Z Z1, K2, Z2
@@ -7652,19 +7972,19 @@ tap170:
 	MOVQ      tapStep+56(FP), R13
 	ADDQ      R13, R11
 	DECQ      R12
-	JNZ       tap170
+	JNZ       tap176
 	MOVQ      lineStep+40(FP), R11
 	ADDQ      R11, R9
 	DECQ      R10
-	JNZ       line170
+	JNZ       line176
 	MOVQ      stride0+16(FP), R9
 	ADDQ      R9, DI
 	MOVQ      stride1+24(FP), R9
 	ADDQ      R9, R8
 	DECQ      SI
-	JNZ       pixel170
+	JNZ       pixel176
 
-end167:
+end173:
 	VZEROUPPER
 	RET
 
@@ -7679,16 +7999,16 @@ TEXT ·mulAddPixelsF64AVX512(SB), NOSPLIT, $0-56
 	MOVQ x+40(FP), DI
 	MOVQ w+48(FP), R8
 
-wide171:
+wide177:
 	CMPQ    CX, $0x00000010
-	JLT     narrow171
+	JLT     narrow177
 	VMOVUPD (R8), Z0
 	VMOVUPD 64(R8), Z1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel172:
+pixel178:
 	VMOVUPD     (R10), Z2
 	VMOVUPD     (R11), Z3
 	VFMADD231PD Z0, Z3, Z2
@@ -7700,22 +8020,22 @@ pixel172:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel172
+	JNZ         pixel178
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000010, CX
-	JMP         wide171
+	JMP         wide177
 
-narrow171:
+narrow177:
 	CMPQ    CX, $0x00000008
-	JLT     edge171
+	JLT     edge177
 	VMOVUPD (R8), Z0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel173:
+pixel179:
 	VMOVUPD     (R10), Z1
 	VMOVUPD     (R11), Z2
 	VFMADD231PD Z0, Z2, Z1
@@ -7723,16 +8043,16 @@ pixel173:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel173
+	JNZ         pixel179
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow171
+	JMP         narrow177
 
-edge171:
+edge177:
 	TESTQ     CX, CX
-	JZ        end171
+	JZ        end177
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -7742,7 +8062,7 @@ edge171:
 	MOVQ      SI, CX
 	MOVQ      DI, SI
 
-pixel174:
+pixel180:
 	VMOVUPD.Z   (CX), K1, Z1
 	VMOVUPD.Z   (SI), K1, Z2
 	VFMADD231PD Z0, Z2, Z1
@@ -7750,9 +8070,9 @@ pixel174:
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel174
+	JNZ         pixel180
 
-end171:
+end177:
 	VZEROUPPER
 	RET
 
@@ -7767,16 +8087,16 @@ TEXT ·dotPixelsF64AVX512(SB), NOSPLIT, $0-56
 	MOVQ y+40(FP), DI
 	MOVQ acc+48(FP), R8
 
-wide175:
+wide181:
 	CMPQ    CX, $0x00000010
-	JLT     narrow175
+	JLT     narrow181
 	VMOVUPD (R8), Z0
 	VMOVUPD 64(R8), Z1
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel176:
+pixel182:
 	VMOVUPD     (R10), Z2
 	VMOVUPD     (R11), Z3
 	VFMADD231PD Z2, Z3, Z0
@@ -7786,41 +8106,41 @@ pixel176:
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel176
+	JNZ         pixel182
 	VMOVUPD     Z0, (R8)
 	VMOVUPD     Z1, 64(R8)
 	ADDQ        $0x00000080, SI
 	ADDQ        $0x00000080, DI
 	ADDQ        $0x00000080, R8
 	SUBQ        $0x00000010, CX
-	JMP         wide175
+	JMP         wide181
 
-narrow175:
+narrow181:
 	CMPQ    CX, $0x00000008
-	JLT     edge175
+	JLT     edge181
 	VMOVUPD (R8), Z0
 	MOVQ    AX, R9
 	MOVQ    SI, R10
 	MOVQ    DI, R11
 
-pixel177:
+pixel183:
 	VMOVUPD     (R10), Z1
 	VMOVUPD     (R11), Z2
 	VFMADD231PD Z1, Z2, Z0
 	ADDQ        DX, R10
 	ADDQ        BX, R11
 	DECQ        R9
-	JNZ         pixel177
+	JNZ         pixel183
 	VMOVUPD     Z0, (R8)
 	ADDQ        $0x00000040, SI
 	ADDQ        $0x00000040, DI
 	ADDQ        $0x00000040, R8
 	SUBQ        $0x00000008, CX
-	JMP         narrow175
+	JMP         narrow181
 
-edge175:
+edge181:
 	TESTQ     CX, CX
-	JZ        end175
+	JZ        end181
 	MOVQ      CX, R9
 	MOVQ      $0x0000000000000001, CX
 	SHLXQ     R9, CX, CX
@@ -7830,17 +8150,17 @@ edge175:
 	MOVQ      SI, CX
 	MOVQ      DI, SI
 
-pixel178:
+pixel184:
 	VMOVUPD.Z   (CX), K1, Z1
 	VMOVUPD.Z   (SI), K1, Z2
 	VFMADD231PD Z1, Z2, Z0
 	ADDQ        DX, CX
 	ADDQ        BX, SI
 	DECQ        AX
-	JNZ         pixel178
+	JNZ         pixel184
 	VMOVUPD     Z0, K1, (R8)
 
-end175:
+end181:
 	VZEROUPPER
 	RET
 
@@ -7856,16 +8176,16 @@ TEXT ·routePixelsF64AVX512(SB), NOSPLIT, $0-64
 	MOVQ left+48(FP), R8
 	MOVQ y+56(FP), R9
 
-wide179:
+wide185:
 	CMPQ CX, $0x00000010
-	JLT  narrow179
+	JLT  narrow185
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel180:
+pixel186:
 	VMOVUPD   (R11), Z0
 	VMOVUPD   (R12), Z1
 	VMOVUPD   (R13), Z2
@@ -7891,24 +8211,24 @@ pixel180:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel180
+	JNZ       pixel186
 	ADDQ      $0x00000080, SI
 	ADDQ      $0x00000080, DI
 	ADDQ      $0x00000080, R8
 	ADDQ      $0x00000080, R9
 	SUBQ      $0x00000010, CX
-	JMP       wide179
+	JMP       wide185
 
-narrow179:
+narrow185:
 	CMPQ CX, $0x00000008
-	JLT  edge179
+	JLT  edge185
 	MOVQ AX, R10
 	MOVQ SI, R11
 	MOVQ DI, R12
 	MOVQ R8, R13
 	MOVQ R9, R14
 
-pixel181:
+pixel187:
 	VMOVUPD   (R11), Z0
 	VMOVUPD   (R12), Z1
 	VMOVUPD   (R13), Z2
@@ -7924,17 +8244,17 @@ pixel181:
 	ADDQ      BX, R13
 	ADDQ      BX, R14
 	DECQ      R10
-	JNZ       pixel181
+	JNZ       pixel187
 	ADDQ      $0x00000040, SI
 	ADDQ      $0x00000040, DI
 	ADDQ      $0x00000040, R8
 	ADDQ      $0x00000040, R9
 	SUBQ      $0x00000008, CX
-	JMP       narrow179
+	JMP       narrow185
 
-edge179:
+edge185:
 	TESTQ CX, CX
-	JZ    end179
+	JZ    end185
 	MOVQ  CX, R10
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R10, CX, CX
@@ -7945,7 +8265,7 @@ edge179:
 	MOVQ  R8, DI
 	MOVQ  R9, R8
 
-pixel182:
+pixel188:
 	VMOVUPD.Z (CX), K1, Z0
 	VMOVUPD.Z (SI), K1, Z1
 	VMOVUPD.Z (DI), K1, Z2
@@ -7961,9 +8281,9 @@ pixel182:
 	ADDQ      BX, DI
 	ADDQ      BX, R8
 	DECQ      AX
-	JNZ       pixel182
+	JNZ       pixel188
 
-end179:
+end185:
 	VZEROUPPER
 	RET
 
@@ -7977,14 +8297,14 @@ TEXT ·copyRowsF64AVX512(SB), NOSPLIT, $0-48
 	MOVQ dst+32(FP), SI
 	MOVQ x+40(FP), DI
 
-wide183:
+wide189:
 	CMPQ CX, $0x00000010
-	JLT  narrow183
+	JLT  narrow189
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy184:
+copy190:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPD    (R10), Z0
 	VMOVUPD    Z0, (R9)
@@ -7994,35 +8314,35 @@ copy184:
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy184
+	JNZ        copy190
 	ADDQ       $0x00000080, SI
 	ADDQ       $0x00000080, DI
 	SUBQ       $0x00000010, CX
-	JMP        wide183
+	JMP        wide189
 
-narrow183:
+narrow189:
 	CMPQ CX, $0x00000008
-	JLT  edge183
+	JLT  edge189
 	MOVQ AX, R8
 	MOVQ SI, R9
 	MOVQ DI, R10
 
-copy185:
+copy191:
 	PREFETCHT0 (R10)(BX*8)
 	VMOVUPD    (R10), Z0
 	VMOVUPD    Z0, (R9)
 	ADDQ       DX, R9
 	ADDQ       BX, R10
 	DECQ       R8
-	JNZ        copy185
+	JNZ        copy191
 	ADDQ       $0x00000040, SI
 	ADDQ       $0x00000040, DI
 	SUBQ       $0x00000008, CX
-	JMP        narrow183
+	JMP        narrow189
 
-edge183:
+edge189:
 	TESTQ CX, CX
-	JZ    end183
+	JZ    end189
 	MOVQ  CX, R8
 	MOVQ  $0x0000000000000001, CX
 	SHLXQ R8, CX, CX
@@ -8031,15 +8351,15 @@ edge183:
 	MOVQ  SI, CX
 	MOVQ  DI, SI
 
-copy186:
+copy192:
 	PREFETCHT0 (SI)(BX*8)
 	VMOVUPD.Z  (SI), K1, Z0
 	VMOVUPD    Z0, K1, (CX)
 	ADDQ       DX, CX
 	ADDQ       BX, SI
 	DECQ       AX
-	JNZ        copy186
+	JNZ        copy192
 
-end183:
+end189:
 	VZEROUPPER
 	RET

@@ -15,6 +15,7 @@ func vectors(e *elem) {
 		m.withScalar()
 		m.dropout()
 		m.reductions()
+		m.dotRows()
 		m.columns()
 		m.rows()
 		m.normGrad()
