@@ -65,7 +65,7 @@ func (b *BoostedTrees) memorySpec(mc *estimator.ModelContext, v treeNodes, featu
 	b.config.Weighted = false
 	if w := b.weightsOf(features); w != nil {
 		b.config.Weighted = true
-		args = append(args, ops.Cast(mc, w, models.Float32))
+		args = append(args, heads.CheckedWeights(mc, w, models.Float32))
 	}
 	for _, in := range b.model.plan.Dense() {
 		args = append(args, features.Dense(in.Values))

@@ -68,11 +68,11 @@ func (m *memory) load(c *treeConfig, s memoryStep) error {
 	if c.Weighted {
 		w, args = float32s(args[0]), args[1:]
 	}
-	if m.trainer != nil && slices.Equal(y, m.y) && slices.Equal(w, m.w) && slices.Equal(m.trainer.Ensemble.State, s.e.State) {
+	rows := len(y) / c.labels()
+	if m.trainer != nil && slices.Equal(y, m.y) && slices.Equal(w, m.w) && slices.Equal(m.trainer.Ensemble.State, s.e.State) && isJoined(m.x, args, rows, c.Width) {
 		return nil
 	}
 	m.trainer = nil // not that of other data, should this one be wrong
-	rows := len(y) / c.labels()
 	if rows == 0 {
 		return fmt.Errorf("train_in_memory: a batch without examples: expected the whole data")
 	}
@@ -122,12 +122,24 @@ func joined(columns []*models.Tensor, rows, width int) []float32 {
 	return x
 }
 
-func (m *memory) lossOf(c *treeConfig) (trees.Loss, error) {
-	for i, v := range m.w {
-		if !(v >= 0) || math.IsInf(float64(v), 0) {
-			return nil, fmt.Errorf("train_in_memory: the weight of row %d is %v: expected a number from 0 on", i, v)
+// isJoined reports whether x is what joined makes of the columns, to the bit: a
+// missing number is NaN.
+func isJoined(x []float32, columns []*models.Tensor, rows, width int) bool {
+	at := 0
+	for _, t := range columns {
+		v := float32s(t)
+		n := len(v) / rows
+		for i, number := range v {
+			if math.Float32bits(x[i/n*width+at+i%n]) != math.Float32bits(number) {
+				return false
+			}
 		}
+		at += n
 	}
+	return true
+}
+
+func (m *memory) lossOf(c *treeConfig) (trees.Loss, error) {
 	least, most, expected := float32(0), float32(0), "<= n_classes - 1, and >= 0"
 	switch c.Loss {
 	case heads.SquaredLoss:

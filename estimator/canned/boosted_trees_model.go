@@ -39,8 +39,8 @@ type treeConfig struct {
 	Mean     bool            `json:"mean"`    // the loss is the mean over examples
 	// PerExample is how many losses of an example the loss is the mean of.
 	PerExample int            `json:"per_example"`
-	Loss       heads.LossKind `json:"loss"` // of training in memory
-	Weighted   bool           `json:"weighted"`
+	Loss       heads.LossKind `json:"loss"`     // of training in memory
+	Weighted   bool           `json:"weighted"` // an argument is the examples' weights
 }
 
 // newBoostedTrees makes the model; words are the label vocabulary.
@@ -241,15 +241,17 @@ func (b *BoostedTrees) batchSpec(mc *estimator.ModelContext, v treeNodes, featur
 			mc.Fail(fmt.Errorf("boosted trees: differentiate the loss by the logits: %w", err))
 			return nil
 		}
-		h := hessian(mc, b.model.head, logits)
-		if w := b.weightsOf(features); w != nil && !mc.Failed() {
-			w = ops.Cast(mc, w, mc.DType())
+		args := []*G.Node{x, grads[0], hessian(mc, b.model.head, logits)}
+		w := b.weightsOf(features)
+		if b.config.Weighted = w != nil; b.config.Weighted && !mc.Failed() {
+			w = heads.CheckedWeights(mc, w, mc.DType())
 			if len(w.Shape()) == 1 {
 				w = ops.ExpandDims(mc, w, -1)
 			}
-			h = ops.Mul(mc, h, w)
+			args[2] = ops.Mul(mc, args[2], w)
+			args = append(args, ops.Mean(mc, w, ops.Axes(1))) // of outputs that have weights of their own
 		}
-		return b.trainOp(mc, v, loss, []*G.Node{x, grads[0], h})
+		return b.trainOp(mc, v, loss, args)
 	}})
 }
 

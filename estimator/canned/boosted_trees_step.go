@@ -165,7 +165,11 @@ func (f *treeStep) Collect(vars optimizers.StepVariables, args []*models.Tensor,
 	rows := len(x) / c.Width
 	t.Sums[len(t.Sums)-1] += float64(rows)
 	if !c.bounded(e) {
-		t.Records, err = c.sketch(x, nil, t.Records)
+		var weights []float32
+		if c.Weighted {
+			weights = float32s(args[3])
+		}
+		t.Records, err = c.sketch(x, weights, t.Records)
 		return err
 	}
 	s, err := c.space(boundaries)
@@ -199,7 +203,8 @@ func float32s(t *models.Tensor) []float32 {
 	return out
 }
 
-// sketch appends the sketches of a batch's numbers.
+// sketch appends the sketches of a batch's numbers, where weights are given of as
+// much weight as the examples have.
 func (c *treeConfig) sketch(x, weights []float32, b []byte) ([]byte, error) {
 	var err error
 	for i, feature := range c.Features {

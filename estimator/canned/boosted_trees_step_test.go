@@ -2,6 +2,7 @@ package canned
 
 import (
 	"encoding/json"
+	"math"
 	"testing"
 
 	"github.com/goestimator/goestimator/inputs/feature"
@@ -10,6 +11,50 @@ import (
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/optimizers"
 )
+
+// TestMemoryOfOtherFeatures: a trainer is for its features, too, not for its labels alone.
+func TestMemoryOfOtherFeatures(t *testing.T) {
+	b, err := BoostedTreesRegressor{BoostedTreesOptions: BoostedTreesOptions{TrainInMemory: true, Columns: []feature.Column{&feature.Numeric{Key: "x"}, &feature.Numeric{Key: "z"}},
+		Trees: 3, MaxDepth: 1}}.ModelFn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &b.config
+	boundaries := make([]float32, 2*256)
+	of := func(v ...float32) *models.Tensor {
+		x, err := graph.FromSlice(v, len(v), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	e, m := trees.NewEnsemble(&c.Config), &memory{}
+	all, err := graph.FromSlice(boundaries, 2, 256)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.startBoundaries(all)
+	load := func(x, z *models.Tensor) *trees.Trainer {
+		t.Helper()
+		if err := m.load(c, memoryStep{e: e, boundaries: boundaries, args: []*models.Tensor{of(1, 2, 3), x, z, of(0)}}); err != nil {
+			t.Fatal(err)
+		}
+		e.Set(m.trainer.Ensemble)
+		return m.trainer
+	}
+	nan := float32(math.NaN())
+	first := load(of(1, nan, 3), of(7, 8, 9))
+	if load(of(1, nan, 3), of(7, 8, 9)) != first {
+		t.Error("the trainer of the same data is made anew")
+	}
+	second := load(of(1, nan, 3), of(7, 8, 8))
+	if second == first {
+		t.Error("a trainer is used for other features")
+	}
+	if load(of(1, 2, 3), of(7, 8, 8)) == second {
+		t.Error("a trainer is used where a number is not missing any more")
+	}
+}
 
 // TestEmptyBatchSetsNoBoundaries: a replica that has run out of data tells nothing of its numbers.
 func TestEmptyBatchSetsNoBoundaries(t *testing.T) {

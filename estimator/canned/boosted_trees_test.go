@@ -1,6 +1,7 @@
 package canned_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -162,26 +163,39 @@ func TestBoostedTreesLearn(t *testing.T) {
 }
 
 // TestBoostedTreesInMemoryAreTheSame: training in memory and by batches of the
-// whole data grow the same trees, but for the rounding of logits.
+// whole data grow the same trees, but for the rounding of logits, with buckets of
+// the same boundaries: of as much weight where examples have weights.
 func TestBoostedTreesInMemoryAreTheSame(t *testing.T) {
-	o := canned.BoostedTreesOptions{Columns: forestColumns(), Trees: 4, MaxDepth: 3, LearningRate: 0.3}
-	f := forest{rows: 500, batch: 500}
-	var values [2]*models.Tensor
-	for i, memory := range []bool{false, true} {
-		o.TrainInMemory = memory
-		fn, err := canned.BoostedTreesRegressor{BoostedTreesOptions: o}.ModelFn()
-		if err != nil {
-			t.Fatal(err)
+	var boundaries []*models.Tensor
+	for _, weights := range []string{"", "w"} {
+		f := forest{rows: 500, batch: 500, weighted: weights != ""}
+		var values, edges [2]*models.Tensor
+		for i, memory := range []bool{false, true} {
+			o := canned.BoostedTreesOptions{Columns: forestColumns(), Trees: 4, MaxDepth: 3, LearningRate: 0.3, TrainInMemory: memory}
+			fn, err := canned.BoostedTreesRegressor{BoostedTreesOptions: o, WeightColumn: weights}.ModelFn()
+			if err != nil {
+				t.Fatal(err)
+			}
+			e, _ := grow(t, t.TempDir(), fn, f, runconfig.Strategy{Name: "default"})
+			if values[i], err = e.VariableValue("boosted_trees/value"); err != nil {
+				t.Fatal(err)
+			}
+			if edges[i], err = e.VariableValue("boosted_trees/bucket_boundaries"); err != nil {
+				t.Fatal(err)
+			}
 		}
-		e, _ := grow(t, t.TempDir(), fn, f, runconfig.Strategy{Name: "default"})
-		if values[i], err = e.VariableValue("boosted_trees/value"); err != nil {
-			t.Fatal(err)
+		for i, v := range models.Values[float32](values[0]) {
+			if w := models.Values[float32](values[1])[i]; math.Abs(float64(v-w)) > 1e-5 {
+				t.Fatalf("weights %q: value %d is %v by batches and %v in memory", weights, i, v, w)
+			}
 		}
+		if !bytes.Equal(edges[0].Bytes, edges[1].Bytes) {
+			t.Errorf("weights %q: the boundaries by batches are not those in memory", weights)
+		}
+		boundaries = append(boundaries, edges[0])
 	}
-	for i, v := range models.Values[float32](values[0]) {
-		if w := models.Values[float32](values[1])[i]; math.Abs(float64(v-w)) > 1e-5 {
-			t.Fatalf("value %d is %v by batches and %v in memory", i, v, w)
-		}
+	if bytes.Equal(boundaries[0].Bytes, boundaries[1].Bytes) {
+		t.Error("the boundaries are the same with weights as without")
 	}
 }
 

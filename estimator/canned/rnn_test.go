@@ -199,6 +199,10 @@ func TestRNNCountsSteps(t *testing.T) {
 	if math.Abs(loss-average) > 1e-6*average || average == 0 {
 		t.Errorf("loss %v, average loss %v: expected the same", loss, average)
 	}
+	q.cols["weight"] = [][]float32{{1}, {1, -2, 0}, {}}
+	if _, err := e.Evaluate(t.Context(), q.inputFn(3)); err == nil || !contains(err, `column "weight": row 1 of its batch, step 1: weight -2`) {
+		t.Errorf("a negative weight of a step: got error %v", err)
+	}
 }
 
 func TestRNNData(t *testing.T) {

@@ -224,7 +224,7 @@ func (s *sdca) exampleWeights(mc *estimator.ModelContext, in heads.Inputs) *G.No
 	if mc.Failed() {
 		return nil
 	}
-	return ops.Cast(mc, w, models.Float32)
+	return heads.CheckedWeights(mc, w, models.Float32)
 }
 
 // exampleIDs returns the fingerprint of each example's id.

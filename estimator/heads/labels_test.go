@@ -105,6 +105,40 @@ func TestWrongWeights(t *testing.T) {
 	}
 }
 
+// TestWeightsThatAreNone: the error names the column, the row and the weight,
+// wherever the weights come from.
+func TestWeightsThatAreNone(t *testing.T) {
+	logits := inputs.Slice("logits", inputs.Feature, make([]float32, 3), 1)
+	labels := inputs.Slice("y", inputs.Label, []float32{0, 1, 1})
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	column := heads.WithWeightColumn("w")
+	multi := must(heads.NewMulti([]heads.Head{must(heads.NewRegression(1, column, heads.WithName("a")))}, nil))
+	for _, c := range []struct {
+		head   heads.Head
+		weight inputs.NamedTensor
+		want   string
+	}{
+		{must(heads.NewBinaryClass(column)), inputs.Slice("w", inputs.Feature, []float32{1, -1, 0}), `column "w": row 1 of its batch: weight -1: weights of examples must be finite and not negative`},
+		{must(heads.NewRegression(1, column)), inputs.Slice("w", inputs.Feature, []float32{1, 0, nan}, 1), `column "w": row 2 of its batch: weight NaN`},
+		{must(heads.NewRegression(1)), inputs.Slice("w", inputs.Weight, []float32{inf, 0, 1}), `column "w": row 0 of its batch: weight +Inf`},
+		{must(heads.NewPoisson(1, column)), inputs.Slice("w", inputs.Feature, []int64{1, 0, -3}), `column "w": row 2 of its batch: weight -3`},
+		{multi, inputs.Slice("w", inputs.Feature, []float32{-0.5, 0, 1}), `column "w": row 0 of its batch: weight -0.5`},
+	} {
+		in := batchesOf(100, logits, c.weight, labels)
+		if _, ok := c.head.(heads.Multi); ok {
+			in = batchesOf(100, logits, c.weight, inputs.Slice("a", inputs.Label, []float32{0, 1, 1}))
+		}
+		for _, run := range []func() error{
+			func() error { _, err := openHead(t, c.head).Train(t.Context(), in); return err },
+			func() error { _, err := openHead(t, c.head).Evaluate(t.Context(), in); return err },
+		} {
+			if err := run(); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, expected %q", err, c.want)
+			}
+		}
+	}
+}
+
 // TestLabelForms: the same labels, in every form that a head takes, give the same metrics.
 func TestLabelForms(t *testing.T) {
 	logits := inputs.Slice("logits", inputs.Feature, []float32{1, -2, 0.5, 0, 2, -1}, 3)

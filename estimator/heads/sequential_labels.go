@@ -88,8 +88,7 @@ func (s stepsOf) features(mc *estimator.ModelContext, f models.Features, weightC
 		if r == nil {
 			return f, fmt.Errorf("weight_column %q is dense: expected a ragged feature, a weight for each step", weightColumn)
 		}
-		w := ops.RaggedToDense(mc, r, s.shape[1])
-		weights = ops.Mul(mc, weights, s.flat(mc, ops.Cast(mc, w, mc.DType()), 1))
+		weights = ops.Mul(mc, weights, s.flat(mc, stepWeights(mc, r, s.shape[1]), 1))
 	}
 	var list []models.Feature
 	if weightColumn != "" {

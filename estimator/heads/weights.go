@@ -2,9 +2,11 @@ package heads
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/ops"
 	G "gorgonia.org/gorgonia"
@@ -35,8 +37,56 @@ func (b base) weights(mc *estimator.ModelContext, f models.Features, perLogit bo
 		}
 		return nil, fmt.Errorf("weights shape must be %s, logits_shape: [%d %d]. weights_shape: %v", what, s[0], b.dimension, s)
 	}
-	if w = ops.Cast(mc, w, mc.DType()); len(s) == 1 {
+	if w = CheckedWeights(mc, w, mc.DType()); len(s) == 1 {
 		w = ops.ExpandDims(mc, w, -1)
 	}
 	return w, mc.Err()
+}
+
+// CheckedWeights returns the weights of examples, numbers of any type and shape,
+// as type d. A batch in which one is negative or not finite is an error that names
+// the column, the row and the weight. Weights that the model computed, rather than
+// took from the input, are only cast.
+func CheckedWeights(mc *estimator.ModelContext, w *G.Node, d models.DType) *G.Node {
+	if !mc.IsColumn(w) {
+		return ops.Cast(mc, w, d)
+	}
+	return mc.Encode(w, estimator.Encoder{DType: d, Shape: w.Shape()[1:], Encode: func(dst *models.Tensor, c inputs.NamedTensor) error {
+		out := cellsOf(dst)
+		each := max(1, dst.Len()/max(1, dst.Shape[0]))
+		for i := range c.Tensor.Len() {
+			v := c.Tensor.Float(i)
+			if err := checkWeight(v); err != nil {
+				return fmt.Errorf("row %d of its batch: %w", i/each, err)
+			}
+			out.set(i, v)
+		}
+		return nil
+	}})
+}
+
+func checkWeight(v float64) error {
+	if !(v >= 0) || math.IsInf(v, 0) {
+		return fmt.Errorf("weight %v: weights of examples must be finite and not negative: correct it or filter such rows", v)
+	}
+	return nil
+}
+
+// stepWeights returns a ragged column of weights as [batch, steps] of mc's type,
+// checked as CheckedWeights are; 0 where there is no step.
+func stepWeights(mc *estimator.ModelContext, r *models.Ragged, steps int) *G.Node {
+	return mc.Encode(r.Values, estimator.Encoder{DType: mc.DType(), Shape: []int{steps}, Encode: func(dst *models.Tensor, c inputs.NamedTensor) error {
+		out := cellsOf(dst)
+		for row := range dst.Shape[0] {
+			from := int(c.Offsets[row])
+			for i := range min(int(c.Offsets[row+1])-from, steps) {
+				v := c.Tensor.Float(from + i)
+				if err := checkWeight(v); err != nil {
+					return fmt.Errorf("row %d of its batch, step %d: %w", row, i, err)
+				}
+				out.set(row*steps+i, v)
+			}
+		}
+		return nil
+	}})
 }
