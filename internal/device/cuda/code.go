@@ -79,14 +79,25 @@ func (c *code) lower(ops []*engine.Operation, how engine.LowerOptions) error {
 			return fmt.Errorf("node %s: %w", o.Node.Name, err)
 		}
 		c.steps[i] = s
-		if g, ok := s.(lower.Generated); ok && !c.d.library.Has(g.Chain().Kernel.Name) {
+		if g, ok := s.(lower.Generated); ok {
 			chains = append(chains, g.Chain())
 		}
 	}
-	if len(chains) == 0 {
+	return c.d.Generate(context.Background(), chains...)
+}
+
+// Generate compiles those generated kernels as one module that the device does not have yet. Lower does it for its program.
+func (d *Device) Generate(ctx context.Context, chains ...*kernels.Chain) error {
+	var missing []*kernels.Chain
+	for _, c := range chains {
+		if !d.library.Has(c.Kernel.Name) {
+			missing = append(missing, c)
+		}
+	}
+	if len(missing) == 0 {
 		return nil
 	}
-	return c.d.check(c.d.library.Add(context.Background(), kernels.ChainModule("chains", chains...)))
+	return d.check(d.library.Add(ctx, kernels.ChainModule("chains", missing...)))
 }
 
 // Workspace implements engine.Code.

@@ -54,8 +54,7 @@ func (m *Machine) Version() int { return 12040 }
 func (m *Machine) Compile(ctx context.Context, s nvrtc.Source, arch nvrtc.Arch) ([]byte, error) {
 	sum := sha256.Sum256([]byte(header + s.Text))
 	name := "libemulated_" + hex.EncodeToString(sum[:12]) + ".so"
-	list := filepath.Join(m.dir, name+".kernels")
-	known, err := os.ReadFile(list)
+	known, err := os.ReadFile(listOf(filepath.Join(m.dir, name)))
 	if errors.Is(err, os.ErrNotExist) {
 		m.slots <- struct{}{}
 		known, err = m.compile(ctx, s, name)
@@ -94,22 +93,25 @@ func (m *Machine) compile(ctx context.Context, s nvrtc.Source, name string) ([]b
 	for _, k := range module.Kernels {
 		fmt.Fprintf(&b, "%s:%s\n", k.Name, k.Params)
 	}
-	list := lib + ".kernels"
+	list := listOf(lib)
 	if err := os.WriteFile(list, []byte(b.String()), 0o644); err != nil {
 		return nil, err
 	}
 	err = os.Rename(lib, filepath.Join(m.dir, name))
 	if err == nil {
-		err = os.Rename(list, filepath.Join(m.dir, name+".kernels")) // last: where it is, the library is
+		err = os.Rename(list, listOf(filepath.Join(m.dir, name))) // last: where it is, the library is
 	}
 	return []byte(b.String()), err
 }
 
-var declaration = regexp.MustCompile(`extern "C" __global__ void\s+(?:__launch_bounds__\([^)]*\)\s*)?(\w+)\s*\(([^)]*)\)`)
+// listOf is the file beside a library with the list of its kernels.
+func listOf(lib string) string { return strings.TrimSuffix(lib, ".so") + ".kernels" }
+
+var declaration = regexp.MustCompile(`extern "C" __global__ void\s+(\w+)\s*\(([^)]*)\)`)
 
 // declarations finds the kernels of a program, behind its macros. Arguments are pointers (p) or not (l).
 func declarations(ctx context.Context, text string) ([]kernels.Kernel, error) {
-	cmd := exec.CommandContext(ctx, Compiler, "-E", "-P", "-x", "c++", "-")
+	cmd := exec.CommandContext(ctx, Compiler, "-E", "-P", "-D__launch_bounds__(...)=", "-x", "c++", "-")
 	cmd.Stdin = strings.NewReader(text)
 	out, err := cmd.Output()
 	if err != nil {
