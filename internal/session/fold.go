@@ -21,7 +21,7 @@ func (p *plan) node(n *graph.Node, in []infer.Value) ([]infer.Value, error) {
 		return p.variableNode(n, in)
 	}
 	out, err := infer.Node(n, in)
-	if err != nil || len(in) == 0 || len(out) == 0 || !folds(n.Op) {
+	if err != nil || len(in) == 0 || len(out) == 0 || !folds(n.Op) || len(eager.Called(n)) > 0 { // loops may be long
 		return out, err
 	}
 	total := 0

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"time"
 
 	"github.com/goestimator/goestimator/internal/atomicfile"
 	"github.com/goestimator/goestimator/internal/bundle"
@@ -19,6 +20,9 @@ import (
 	"github.com/goestimator/goestimator/internal/savedmodel"
 	"github.com/goestimator/goestimator/internal/session/inline"
 )
+
+// startLimit bounds what a model does when it is loaded: its loops need not end.
+const startLimit = 10 * time.Minute
 
 // Open makes a Session of the SavedModel in dir, of its graph that is for serving.
 func Open(ctx context.Context, dir string, o Options) (*Session, error) {
@@ -278,6 +282,8 @@ func (s *Session) once(ctx context.Context, feeds map[string]*graph.Tensor, targ
 		return err
 	}
 	defer p.close()
+	ctx, stop := context.WithTimeout(ctx, startLimit)
+	defer stop()
 	_, err = p.run(ctx, feeds)
 	return err
 }

@@ -24,7 +24,7 @@ var callers = map[string]bool{"If": true, "StatelessIf": true, "Case": true, "St
 // Callees returns the functions that the branches and loops of a flat graph call, those that these call included. The nodes
 // then name them as the result does: a function that is called with different attributes is several.
 func Callees(flat *graph_go_proto.GraphDef) ([]*Callee, error) {
-	c := &callees{library: flat, names: map[string]string{}, depth: map[string]int{}}
+	c := &callees{library: flat, names: map[string]string{}, depth: map[string]int{}, room: maxBytes + maxTimes*proto.Size(flat)}
 	if err := c.nodes(flat.Node, 0); err != nil {
 		return nil, err
 	}
@@ -36,6 +36,7 @@ type callees struct {
 	names   map[string]string // of what is called, with its attributes
 	depth   map[string]int    // 1 and more while a function is worked on
 	total   int               // nodes
+	room    int               // bytes that functions may still take
 	all     []*Callee
 }
 
@@ -129,10 +130,13 @@ func (c *callees) flatten(f *attr_value_go_proto.NameAttrList, name string, dept
 		return fmt.Errorf("the functions of branches and loops have more than %d nodes", maxNodes)
 	}
 	out.Graph = flat
+	flat.Library = nil // the caller's is the same
+	if c.room -= proto.Size(flat); c.room < 0 {
+		return fmt.Errorf("the functions of branches and loops are much larger than their file")
+	}
 	if err := c.nodes(flat.Node, depth+1); err != nil {
 		return err
 	}
-	flat.Library = nil
 	c.all = append(c.all, out)
 	slices.SortFunc(c.all, func(a, b *Callee) int { return cmp.Compare(a.Name, b.Name) })
 	return nil
