@@ -21,6 +21,7 @@ type op struct {
 	own    bool // makes a fetch of Options.OwnFetches: runs each time
 	stage  stage
 	links  []link  // of a chain
+	at     int     // place among the ops while regions are formed
 	region *region // of elementwise ops on an accelerator
 	// phantom ops stand for operands of which only the type matters; their values have no storage.
 	phantom bool

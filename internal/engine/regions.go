@@ -71,9 +71,9 @@ func (l *lowered) regions(ops []*op) []*op {
 	if err != nil {
 		return ops // whoever orders them tells
 	}
-	g := &grouper{l: l, of: map[*op]*region{}, varies: map[*op]bool{}, at: map[*op]int{}, users: map[*op][]*op{}}
+	g := &grouper{l: l, of: make([]*region, len(sorted)), seen: make([]int, len(sorted)), varies: map[*op]bool{}, users: map[*op][]*op{}}
 	for i, o := range sorted {
-		g.at[o] = i
+		o.at = i
 		if isTransparent(o) {
 			continue
 		}
@@ -103,9 +103,10 @@ func (l *lowered) regions(ops []*op) []*op {
 // grouper finds the regions of a graph, which it visits inputs first.
 type grouper struct {
 	l      *lowered
-	at     map[*op]int   // place in the order
 	users  map[*op][]*op // who reads results, by way of transparent ops too; nil is the caller
-	of     map[*op]*region
+	of     []*region     // by op.at
+	seen   []int         // by op.at: in which search an op was met last
+	search int
 	varies map[*op]bool // from run to run
 }
 
@@ -118,12 +119,12 @@ func (g *grouper) add(o *op) {
 	if !g.compiles(alone) {
 		return
 	}
-	g.of[o] = alone
+	g.of[o.at] = alone
 	for _, in := range o.in {
 		from := transparent(in).op
-		r := g.of[from]
-		if r != nil && r != g.of[o] && from.node.Outputs[0].Shape.Equal(o.node.Outputs[0].Shape) {
-			g.join(r, g.of[o])
+		r := g.of[from.at]
+		if r != nil && r != g.of[o.at] && from.node.Outputs[0].Shape.Equal(o.node.Outputs[0].Shape) {
+			g.join(r, g.of[o.at])
 		}
 	}
 }
@@ -144,39 +145,39 @@ func transparent(p port) port {
 // join merges two regions, the second of which has the op at hand, if they may be.
 func (g *grouper) join(a, b *region) {
 	both := &region{ops: append(slices.Clone(a.ops), b.ops...)}
-	slices.SortFunc(both.ops, func(x, y *op) int { return g.at[x] - g.at[y] })
+	slices.SortFunc(both.ops, func(x, y *op) int { return x.at - y.at })
 	if len(both.ops) > mostParts || g.reaches(a, b) || g.reaches(b, a) || !g.compiles(both) {
 		return
 	}
 	for _, o := range both.ops {
-		g.of[o] = both
+		g.of[o.at] = both
 	}
 }
 
 // reaches reports whether one region depends on the other by way of something else: as one op they would wait for
 // themselves.
 func (g *grouper) reaches(from, to *region) bool {
-	seen := map[*op]bool{}
+	g.search++
 	var depends func(o *op) bool // o or what it depends on is in from
 	depends = func(o *op) bool {
-		r := g.of[o]
+		r := g.of[o.at]
 		if r == from {
 			return true
 		}
-		if seen[o] || r == to {
+		if g.seen[o.at] == g.search || r == to {
 			return false
 		}
-		seen[o] = true
+		g.seen[o.at] = g.search
 		if r == nil {
 			return slices.ContainsFunc(needed(o), depends)
 		}
 		for _, m := range r.ops {
-			seen[m] = true
+			g.seen[m.at] = g.search
 		}
 		return slices.ContainsFunc(r.ops, func(m *op) bool { return slices.ContainsFunc(needed(m), depends) })
 	}
 	return slices.ContainsFunc(to.ops, func(o *op) bool {
-		return slices.ContainsFunc(needed(o), func(d *op) bool { return g.of[d] != from && depends(d) })
+		return slices.ContainsFunc(needed(o), func(d *op) bool { return g.of[d.at] != from && depends(d) })
 	})
 }
 
@@ -247,7 +248,7 @@ func (g *grouper) replace(ops []*op) []*op {
 		if isTransparent(o) {
 			handing = append(handing, o)
 		}
-		r := g.of[o]
+		r := g.of[o.at]
 		if r == nil || len(r.ops) < 2 {
 			left = append(left, o)
 			continue
