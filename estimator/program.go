@@ -40,6 +40,7 @@ type program struct {
 	updates     []distribute.Update
 	summaries   []summaryOutput
 	sizes       raggedSizes // that it was built for
+	unreached   []string    // trainable variables that the loss does not depend on
 }
 
 type feed struct {
@@ -94,6 +95,9 @@ func (e *Estimator) buildProgram(mode models.Mode, schema *inputs.Schema, sizes 
 	p := b.rebase(u)
 	if err := b.leaveOutUnfed(); err != nil {
 		return nil, fmt.Errorf("model_fn, mode %s: %w", mode, err)
+	}
+	if p.spec.TrainOp != nil {
+		p.unreached = p.spec.TrainOp.Unreached
 	}
 	return p, nil
 }

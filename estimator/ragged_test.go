@@ -17,6 +17,7 @@ import (
 	"github.com/goestimator/goestimator/models/losses"
 	"github.com/goestimator/goestimator/models/ops"
 	"github.com/goestimator/goestimator/models/optimizers"
+	G "gorgonia.org/gorgonia"
 )
 
 // raggedData has examples of different numbers of ids, weights and steps.
@@ -229,6 +230,63 @@ func TestProgramsThatDependOnTheLength(t *testing.T) {
 	}
 	if got, _ := res.Scalar("rmse"); res.GlobalStep != 100 || math.Abs(got-rmse(w.Float(0), w.Float(1))) > 1e-4 || got >= rmse(0.5, 0.5) {
 		t.Errorf("step %d: rmse %v, expected %v, less than %v", res.GlobalStep, got, rmse(w.Float(0), w.Float(1)), rmse(0.5, 0.5))
+	}
+}
+
+// lateModel adds to the first step of an example step number later times a
+// variable of its own, which is no part of programs for shorter examples.
+func lateModel(later int) estimator.ModelFunc {
+	return func(mc *estimator.ModelContext, f models.Features, l models.Labels) (*estimator.Spec, error) {
+		steps := f.Ragged("steps")
+		n := steps.MaxLength()
+		padded := ops.RaggedToDense(mc, steps, n)
+		column := func(t int) *G.Node { return ops.Slice(mc, padded, []int{0, t}, []int{-1, 1}) }
+		first, late := mc.Variable("first", []int{1, 1}), mc.Variable("late", []int{1, 1}, models.WithInit(initializers.Zeros()))
+		y := ops.MatMul(mc, column(0), first)
+		if n > later {
+			y = ops.Add(mc, y, ops.MatMul(mc, column(later), late))
+		}
+		spec := &estimator.Spec{Predictions: estimator.Nodes{"y": y}}
+		if mc.Mode() == models.Predict {
+			return spec, nil
+		}
+		spec.Loss = losses.MeanSquaredError(mc, l.Only(), y, losses.Options{})
+		if mc.Mode() == models.Train {
+			o := optimizers.Optimizer{Rule: optimizers.Adagrad{Initial: 0.1}, LearningRate: optimizers.Constant(0.1)}
+			spec.TrainOp = o.Minimize(mc, spec.Loss)
+		}
+		return spec, nil
+	}
+}
+
+// TestVariablesOfLongerExamples: a variable that the first batches do not reach
+// is trained by later ones, and by those after a restart.
+func TestVariablesOfLongerExamples(t *testing.T) {
+	data := &raggedData{batch: 2, y: []float32{1, 2, 3, 4}, ids: make([][]int64, 4), weights: make([][]float32, 4),
+		steps: [][]float32{{1}, {1}, {1, 2}, {2, 1, 3}}}
+	dir := t.TempDir()
+	late := 0.0
+	for range 2 {
+		e := custom(t, lateModel(1), dir)
+		if _, err := e.Train(context.Background(), forever(data), estimator.Steps(4)); err != nil {
+			t.Fatal(err)
+		}
+		v, err := e.VariableValue("late")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v.Float(0) == late {
+			t.Errorf("the variable is %v still: it was not trained", late)
+		}
+		late = v.Float(0)
+		slot, err := e.VariableValue("late/Adagrad")
+		if err != nil || !(slot.Float(0) > 0.1) {
+			t.Errorf("its slot is %v, %v", slot, err)
+		}
+	}
+	_, err := custom(t, lateModel(2), t.TempDir()).Train(context.Background(), forever(data), estimator.Steps(4))
+	if err == nil || !strings.Contains(err.Error(), "variable late reaches the loss only where an example of a ragged column is longer than 2") {
+		t.Errorf("got error %v", err)
 	}
 }
 

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/models"
 )
 
 // setFeeds says what the program's feeds take of each record.
@@ -17,6 +19,34 @@ func (s *session) setFeeds() {
 		}
 		s.feeds = append(s.feeds, next)
 	}
+}
+
+// startProgram builds the first program of a session, of the least sizes: but
+// where a longer example would train variables that one of a single value does
+// not, such as those of a step that follows another, it has room for that. They
+// need their slots from the start.
+func (e *Estimator) startProgram(mode models.Mode, schema *inputs.Schema) (*program, error) {
+	p, err := e.buildProgram(mode, schema, nil)
+	if err != nil || len(p.unreached) == 0 {
+		return p, err
+	}
+	sizes := raggedSizes{}
+	for _, c := range fedColumns(mode, schema) {
+		if c.Ragged && c.Role != inputs.Label {
+			sizes[c.Name] = models.RaggedSize{Capacity: 2, Length: 2}
+		}
+	}
+	if len(sizes) == 0 {
+		return p, nil
+	}
+	longer, err := e.buildProgram(mode, schema, sizes)
+	if err != nil {
+		return nil, err
+	}
+	if p.sameSlots(longer) == nil {
+		return p, nil
+	}
+	return longer, nil
 }
 
 // fit makes room in the program for what the stagers hold: where a ragged column
@@ -54,12 +84,15 @@ func (s *session) regrow(sizes raggedSizes) error {
 	if err := s.program.sameVariables(p); err != nil {
 		return err
 	}
-	fetches, err := s.program.moved(s.fetches, p)
-	if err != nil {
+	if err := s.program.sameSlots(p); err != nil {
 		return err
 	}
 	if p.spec.TrainOp != nil {
 		p.spec.TrainOp.Unreached = nil // told once
+	}
+	fetches, err := s.program.moved(s.fetches, p)
+	if err != nil {
+		return err
 	}
 	if err := s.stepper.Close(); err != nil {
 		return err
@@ -79,6 +112,17 @@ func (p *program) sameVariables(o *program) error {
 	}
 	if len(o.variables) > len(p.variables) {
 		return fmt.Errorf("variable %s depends on the length of a ragged column: expected the same variables for data of any length", o.variables[len(p.variables)].Name)
+	}
+	return nil
+}
+
+// sameSlots fails where another build trains variables that p does not, for which
+// the optimizer has no state.
+func (p *program) sameSlots(o *program) error {
+	for _, name := range p.unreached {
+		if !slices.Contains(o.unreached, name) {
+			return fmt.Errorf("variable %s reaches the loss only where an example of a ragged column is longer than 2: expected a model that trains the same variables from 2 values on", name)
+		}
 	}
 	return nil
 }

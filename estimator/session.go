@@ -53,7 +53,7 @@ const learningRate = "learning_rate"
 // newSession builds a mode's program for data of that schema and creates its
 // variables with their initial values on a strategy of that config.
 func (e *Estimator) newSession(mode models.Mode, schema *inputs.Schema, config distribute.Config) (*session, error) {
-	p, err := e.buildProgram(mode, schema, nil)
+	p, err := e.startProgram(mode, schema)
 	if err != nil {
 		return nil, err
 	}
