@@ -24,6 +24,7 @@ import (
 const (
 	RandomInit         = "random"
 	KMeansPlusPlusInit = "kmeans_plus_plus"
+	KMC2Init           = "kmc2" // of tf's clustering ops; tf.estimator's KMeans does not pass it on
 
 	SquaredEuclidean = "squared_euclidean"
 	Cosine           = "cosine"
@@ -53,12 +54,13 @@ const ClusterCenters = "clusters"
 // that and a division by n+2k, as it reads the counts while it changes them.
 type KMeans struct {
 	NumClusters     int              // at least 1; with Centers it may be 0
-	InitialClusters string           // RandomInit or KMeansPlusPlusInit; "": RandomInit
+	InitialClusters string           // RandomInit, KMeansPlusPlusInit or KMC2Init; "": RandomInit
 	Centers         [][]float32      // the initial clusters, in place of InitialClusters
 	DistanceMetric  string           // SquaredEuclidean or Cosine; "": SquaredEuclidean
 	Seed            int64            // of the choice of centers; 0: the Estimator's
 	FullBatch       bool             // each batch is all the data (use_mini_batch=False)
 	MiniBatchSteps  int              // mini_batch_steps_per_iteration; 0: 1
+	ChainLength     int              // kmc2_chain_length, rows that a center is drawn from; 0: 200
 	Retries         int              // kmeans_plus_plus_num_retries; 0: 2, negative: about log(NumClusters)
 	Tolerance       float64          // relative_tolerance: training ends where the loss changes less; 0: it does not
 	Columns         []feature.Column // nil: all features, which are then dense, by name
@@ -86,6 +88,9 @@ func (o KMeans) ModelFn() (*KMeansModel, error) {
 	if o.Retries == 0 {
 		o.Retries = 2
 	}
+	if o.ChainLength == 0 {
+		o.ChainLength = defaultChain
+	}
 	if len(o.Centers) > 0 && o.NumClusters == 0 {
 		o.NumClusters = len(o.Centers)
 	}
@@ -105,8 +110,10 @@ func (o KMeans) check() error {
 	switch {
 	case o.NumClusters < 1 || o.NumClusters > 1<<24:
 		return fmt.Errorf("num_clusters: expected 1 to 2^24, got %d", o.NumClusters)
-	case o.InitialClusters != RandomInit && o.InitialClusters != KMeansPlusPlusInit:
-		return fmt.Errorf("initial_clusters: expected %s, %s or centers, got %q", RandomInit, KMeansPlusPlusInit, o.InitialClusters)
+	case o.InitialClusters != RandomInit && o.InitialClusters != KMeansPlusPlusInit && o.InitialClusters != KMC2Init:
+		return fmt.Errorf("initial_clusters: expected %s, %s, %s or centers, got %q", RandomInit, KMeansPlusPlusInit, KMC2Init, o.InitialClusters)
+	case o.ChainLength < 1:
+		return fmt.Errorf("kmc2_chain_length: expected >= 1, got %d", o.ChainLength)
 	case len(o.Centers) > 0 && len(o.Centers) != o.NumClusters:
 		return fmt.Errorf("initial_clusters: expected %d centers, as num_clusters says, got %d", o.NumClusters, len(o.Centers))
 	case o.DistanceMetric != SquaredEuclidean && o.DistanceMetric != Cosine:
@@ -255,8 +262,12 @@ func (m *KMeansModel) Model(mc *estimator.ModelContext, features models.Features
 		seed = mc.Seed()
 	}
 	o := m.options
+	chain := 0
+	if o.InitialClusters == KMC2Init {
+		chain = o.ChainLength
+	}
 	config, err := json.Marshal(kmeansStep{Clusters: o.NumClusters, Dimension: x.Shape()[1], Cosine: o.DistanceMetric == Cosine, FullBatch: o.FullBatch,
-		Steps: o.MiniBatchSteps, PlusPlus: o.InitialClusters == KMeansPlusPlusInit, Retries: o.Retries, Seed: seed})
+		Steps: o.MiniBatchSteps, PlusPlus: o.InitialClusters == KMeansPlusPlusInit, Retries: o.Retries, Chain: chain, Seed: seed})
 	if err != nil {
 		return nil, err
 	}

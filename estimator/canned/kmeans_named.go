@@ -10,7 +10,7 @@ import (
 func kmeansNamed(r *paramReader) (estimator.ModelFn, error) {
 	o := KMeans{Columns: r.columns("feature_columns"), NumClusters: r.count("num_clusters"), DistanceMetric: r.text("distance_metric"),
 		Seed: int64(r.whole("seed")), MiniBatchSteps: r.count("mini_batch_steps_per_iteration"), Retries: r.whole("kmeans_plus_plus_num_retries"),
-		Tolerance: r.number("relative_tolerance", 0)}
+		ChainLength: r.count("kmc2_chain_length"), Tolerance: r.number("relative_tolerance", 0)}
 	if _, given := r.get("kmeans_plus_plus_num_retries"); given && o.Retries == 0 {
 		r.refuse("kmeans_plus_plus_num_retries", "a whole number of at least 1, or a negative one for about the logarithm of num_clusters")
 	}

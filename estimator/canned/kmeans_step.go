@@ -18,6 +18,7 @@ type kmeansStep struct {
 	Steps               int // of an iteration
 	PlusPlus            bool
 	Retries             int
+	Chain               int // rows of a chain of k-MC2; 0: it is not asked for
 	Seed                int64
 }
 
@@ -27,7 +28,7 @@ func init() {
 		if err := json.Unmarshal(config, k); err != nil {
 			return nil, err
 		}
-		if k.Clusters < 1 || k.Dimension < 1 || k.Steps < 1 {
+		if k.Clusters < 1 || k.Dimension < 1 || k.Steps < 1 || k.Chain < 0 {
 			return nil, fmt.Errorf("%+v: expected at least one cluster, dimension and step", *k)
 		}
 		return k, nil
@@ -75,7 +76,9 @@ func (k *kmeansStep) propose(vars optimizers.StepVariables, x []float32, t *opti
 	have := k.chosen(vars)
 	r := rand.New(rand.NewPCG(uint64(k.Seed), uint64(have)))
 	var rows []float32
-	if k.PlusPlus {
+	if k.Chain > 0 {
+		rows = k.chains(vars, x, k.Clusters-have, r)
+	} else if k.PlusPlus {
 		var err error
 		if rows, err = k.plusPlus(x, k.Clusters-have, r); err != nil {
 			return err

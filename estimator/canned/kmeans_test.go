@@ -275,6 +275,9 @@ func TestKMeansChoosesCenters(t *testing.T) {
 		{"random, small batches", canned.KMeans{NumClusters: 8}, 3, 3, math.Inf(1)},
 		{"kmeans++", canned.KMeans{NumClusters: 8, InitialClusters: canned.KMeansPlusPlusInit}, 240, 1, 2.2 * 480},
 		{"kmeans++, all data", canned.KMeans{NumClusters: 8, InitialClusters: canned.KMeansPlusPlusInit, FullBatch: true, Retries: -1}, 480, 1, 2.2 * 480},
+		{"kmc2", canned.KMeans{NumClusters: 8, InitialClusters: canned.KMC2Init, ChainLength: 60, Seed: 3}, 480, 1, 2.2 * 480},
+		{"kmc2, one of a batch", canned.KMeans{NumClusters: 4, InitialClusters: canned.KMC2Init}, 96, 4, math.Inf(1)},
+		{"kmc2, cosine", canned.KMeans{NumClusters: 3, InitialClusters: canned.KMC2Init, ChainLength: 20, DistanceMetric: canned.Cosine}, 48, 2, math.Inf(1)},
 		{"cosine", canned.KMeans{NumClusters: 3, DistanceMetric: canned.Cosine, MiniBatchSteps: 2}, 48, 1, math.Inf(1)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -326,6 +329,7 @@ func TestWrongKMeans(t *testing.T) {
 		"num_clusters":                   {},
 		"initial_clusters":               {NumClusters: 2, InitialClusters: "best"},
 		"distance_metric":                {NumClusters: 2, DistanceMetric: "manhattan"},
+		"kmc2_chain_length":              {NumClusters: 2, InitialClusters: canned.KMC2Init, ChainLength: -1},
 		"mini_batch_steps_per_iteration": {NumClusters: 2, MiniBatchSteps: -1},
 		"relative_tolerance":             {NumClusters: 2, Tolerance: math.NaN()},
 		"expected 3 centers":             {NumClusters: 3, Centers: [][]float32{{1}}},

@@ -1,0 +1,61 @@
+package canned
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/optimizers"
+)
+
+// defaultChain is tf's kmc2_chain_length.
+const defaultChain = 200
+
+// chains chooses up to n rows of x by k-MC2 (Bachem, Lucic, Hassani and Krause
+// 2016), which draws about as k-means++ without looking at all rows: each part of
+// Chain rows makes one center, at which a Markov chain over them ends. Fewer rows
+// make one, too. The very first center is the first row, as in tf: batches are
+// expected to be shuffled.
+func (k *kmeansStep) chains(vars optimizers.StepVariables, x []float32, n int, r *rand.Rand) []float32 {
+	d := k.Dimension
+	if len(x) == 0 {
+		return nil
+	}
+	centers := slices.Clone(models.Values[float32](vars.Value(ClusterCenters))[:k.chosen(vars)*d])
+	before := len(centers)
+	for i := range max(min(n, len(x)/d/k.Chain), 1) {
+		if len(centers) == 0 {
+			centers = append(centers, x[:d]...)
+			continue
+		}
+		part := x[i*k.Chain*d : min((i+1)*k.Chain*d, len(x))]
+		at := chainEnd(nearestDistances(part, centers, d), r)
+		centers = append(centers, part[at*d:(at+1)*d]...)
+	}
+	return centers[before:]
+}
+
+// nearestDistances are the squared distances of rows to the nearest center.
+func nearestDistances(rows, centers []float32, d int) []float64 {
+	out := make([]float64, len(rows)/d)
+	for i := range out {
+		out[i] = math.Inf(1)
+		for c := 0; c < len(centers); c += d {
+			out[i] = min(out[i], squaredDistance(rows[i*d:(i+1)*d], centers[c:c+d]))
+		}
+	}
+	return out
+}
+
+// chainEnd is where a chain over rows ends that goes on to the next one with the
+// probability of the ratio of their squared distances.
+func chainEnd(distances []float64, r *rand.Rand) int {
+	at := 0
+	for i, d := range distances {
+		if i > 0 && (distances[at] == 0 || d > r.Float64()*distances[at]) {
+			at = i
+		}
+	}
+	return at
+}
