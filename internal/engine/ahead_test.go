@@ -44,8 +44,7 @@ func TestAhead(t *testing.T) {
 
 func runAhead(t *testing.T, p *Program, r *rand.Rand) {
 	t.Helper()
-	const inFlight = mostAhead - 1 // one runs, one waits
-	batches, failed := make(chan *Ahead, inFlight-1), make(chan error, 1)
+	batches, failed := make(chan *Ahead), make(chan error, 1)
 	permits := make(chan struct{}, mostAhead)
 	go func() {
 		defer close(batches)

@@ -165,6 +165,15 @@ func (o *op) label() string {
 			name += "+" + string(f)
 		}
 	}
+	if o.region != nil {
+		name = ""
+		for i, m := range o.region.nodes {
+			if i > 0 {
+				name += "+"
+			}
+			name += m.Op
+		}
+	}
 	if name == "_FusedBatchNormEx" {
 		name = "FusedBatchNorm"
 		if o.node.Int("num_side_inputs", 0) > 0 {

@@ -19,6 +19,15 @@
 // Fetches can be read while a run goes on, each as soon as it is complete (Options.OnFetch), and be changed in place
 // between runs (Options.OwnFetches): so are gradients exchanged with other workers while more are computed.
 //
+// On an Accelerator a program is a list of operations, lowered once to kernels of its own. Elementwise ops that use each
+// other become regions, one kernel each; values lie in one arena of the device, and the steps between two points at which
+// the host is needed are one launch. What the accelerator has no kernel for runs on the host, its operands and results
+// copied (Program.HostSteps), or is refused (Options.HardPlacement); what is computed once per batch size runs on the host
+// anyway. A run can be cancelled up to the launch that holds the first update; kernels that find a fault keep later updates
+// from happening. With Options.CheckNumerics or Options.Profile every step is launched and waited for by itself. Ahead
+// brings a batch to the device while others run. Options.Precision lets products round their operands (TF32), or
+// activations be bfloat16 (BF16Mixed).
+//
 // Effects: a ReadVariableOp sees the variable as it was at the start of the run unless a control edge puts it after a
 // write. Writes of one variable that nothing orders happen in the order of the graph's nodes, as far as their inputs
 // allow.

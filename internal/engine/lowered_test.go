@@ -104,8 +104,14 @@ func TestTrainsAsTheHost(t *testing.T) {
 			if c.opts.Profile && p.Profile()[0].Count == 0 {
 				t.Error("expected times")
 			}
+			if d.pinned.Load() == 0 {
+				t.Error("expected page-locked memory for what the host computes")
+			}
 			if err := p.Close(); err != nil {
 				t.Error(err)
+			}
+			if d.pinned.Load() != 0 {
+				t.Errorf("%d bytes are left", d.pinned.Load())
 			}
 			if err := d.Close(); err != nil {
 				t.Error(err)
@@ -287,6 +293,9 @@ func TestRegionsAreConvex(t *testing.T) {
 	var got []string
 	for _, o := range d.codes[0].ops {
 		got = append(got, fmt.Sprint(o.o.Node.Op, len(o.o.Parts), len(o.o.Sources), len(o.o.Results)))
+	}
+	if label := p.staged[perRun][0].op.label(); label != "Exp+Neg" {
+		t.Errorf("expected the parts in the label, got %s", label)
 	}
 	if want := []string{"_Elementwise2 1 2", "Softmax0 0 0", "_Elementwise2 3 1"}; !slices.Equal(got, want) {
 		t.Errorf("expected %v, got %v", want, got)

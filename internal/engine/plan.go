@@ -223,7 +223,7 @@ func (p *Program) lifetimes(capacity int) (planned, persist []*value) {
 			}
 			v.size = v.bytesAt(capacity)
 			switch {
-			case v.home == inArena || v.home == inFeed && !p.hostFeeds():
+			case v.home == inArena || v.home == inFeed && p.uploads(v):
 				planned = append(planned, v)
 			case v.home == inPersist:
 				persist = append(persist, v)
@@ -234,6 +234,14 @@ func (p *Program) lifetimes(capacity int) (planned, persist []*value) {
 		planned = append(planned, p.lowered.workspaces(capacity)...)
 	}
 	return planned, persist
+}
+
+// uploads reports whether a feed is copied to the device.
+func (p *Program) uploads(feed *value) bool {
+	if p.lowered != nil {
+		return p.lowered.host.wanted[feed]
+	}
+	return !p.hostFeeds()
 }
 
 // unshare undoes earlier take-overs, so that a plan for another capacity starts afresh.

@@ -3,7 +3,8 @@ package engine
 import "time"
 
 // NodeTime is what one node took over all runs: how often it ran, how long in all, and its work by Cost. Op names the
-// parts of a fused node: MatMul+BiasAdd+Relu.
+// parts of a fused node: MatMul+BiasAdd+Relu. On an accelerator each node is launched and waited for by itself, which takes
+// longer than a run without Options.Profile.
 type NodeTime struct {
 	Op, Node     string
 	Count        int
@@ -26,6 +27,12 @@ func (s *step) measure(batch int) func() {
 	if t.batch != batch {
 		t.batch = batch
 		t.unit.flops, t.unit.bytes = Cost(s.op.asNode(), batch)
+		if r := s.op.region; r != nil {
+			for _, n := range r.nodes {
+				flops, _ := Cost(n, batch)
+				t.unit.flops += flops
+			}
+		}
 	}
 	start := time.Now()
 	return func() {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/goestimator/goestimator/internal/device"
 	"github.com/goestimator/goestimator/internal/graph"
@@ -19,11 +20,31 @@ type twin struct {
 	room    func(o *Operation, b int) int // bytes of workspace; nil: 64 for each
 	how     LowerOptions                  // of the latest program
 	codes   []*twinCode
+	pinned  atomic.Int64 // bytes handed out by AllocHost
 }
 
 func newTwin() *twin { return &twin{Device: device.NewFake(), name: "twin"} }
 
 func (d *twin) Kind() string { return d.name }
+
+// AllocHost implements device.HostAllocator; it counts.
+func (d *twin) AllocHost(n int) (device.HostBuffer, error) {
+	d.pinned.Add(int64(n))
+	return &pinned{d, graph.NewTensor(graph.Uint8, n).Bytes}, nil
+}
+
+type pinned struct {
+	d   *twin
+	mem []byte
+}
+
+func (p *pinned) Bytes() []byte { return p.mem }
+
+func (p *pinned) Free() error {
+	p.d.pinned.Add(-int64(len(p.mem)))
+	p.mem = nil
+	return nil
+}
 
 // twinBuffer hides Mapped.
 type twinBuffer struct{ in device.Buffer }
