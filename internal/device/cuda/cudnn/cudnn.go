@@ -126,7 +126,7 @@ func (v *Convolutions) Refused() []string {
 // filter is the filter of a convolution in both layouts, the packed one at the workspace's start.
 func (p *plan) filter(c lower.Convolution) kernels.Filter {
 	return kernels.Filter{Rows: c.Filter, Packed: c.Workspace, KH: c.H, KW: c.W, InC: c.InC, OutC: c.OutC,
-		TallH: p.layout.h.k, TallW: p.layout.w.k, Top: p.layout.top, Left: p.layout.left, BFloat16: c.Type == graph.BFloat16}
+		TallH: p.layout.h.k, TallW: p.layout.w.k, Top: p.layout.top, Left: p.layout.left, BFloat16: c.Type == graph.BFloat16, FloatRows: c.FloatGradient()}
 }
 
 // packedBytes is the workspace's part for the filter.

@@ -40,6 +40,11 @@ func TestPlansComputeConvolutions(t *testing.T) {
 					if h, w := problemOf(c).axes(); len(r.lib.jobs) == before && (h.post-h.pre)%h.dilation == 0 && (w.post-w.pre)%w.dilation == 0 {
 						t.Errorf("%+v: not done by cuDNN", c)
 					}
+					if c.Direction == lower.FilterGradient {
+						c.GradientType = graph.Float32
+						r.check(r.newCase(c, false))
+						c.GradientType = c.Type
+					}
 					if c.Direction == lower.Forward {
 						r.check(r.newCase(c, true))
 						c.Relu = true

@@ -17,6 +17,7 @@ type Conv struct {
 	Bias     driver.Ptr // Forward: [OutC], or 0
 	Relu     bool       // Forward
 	BFloat16 bool
+	FloatW   bool       // FilterGrad: W is float32 whatever the images are
 	Scratch  driver.Ptr // FilterGrad: ScratchBytes of memory
 }
 
@@ -126,7 +127,7 @@ func (c Conv) FilterGrad() []Call {
 	if parts > 0 {
 		calls = append(calls, c.tiled("conv_filter", tiling{g.KH * g.KW * g.InC, g.OutC, parts}, c.Scratch, c.X, c.Y, each))
 	}
-	return append(calls, sumParts(c.W, c.Scratch, c.weights(), parts, c.BFloat16))
+	return append(calls, sumParts(c.W, c.Scratch, c.weights(), parts, c.BFloat16 && !c.FloatW))
 }
 
 // sumParts adds parts of n float32 each in their order.
@@ -143,7 +144,8 @@ func (c Conv) Epilogue() Call {
 }
 
 func convKernels() []Kernel {
-	all := slices.Concat(typedKernels("conv_sum", "ppli"), typedKernels("conv_bias", "pplii"), typedKernels("filter_pack", "ppiiiiiiii"), typedKernels("filter_unpack", "ppiiiiiiii"))
+	all := slices.Concat(typedKernels("conv_sum", "ppli"), typedKernels("conv_bias", "pplii"), typedKernels("filter_pack", "ppiiiiiiii"), typedKernels("filter_unpack", "ppiiiiiiii"),
+		[]Kernel{{"filter_unpack_widen", "ppiiiiiiii"}})
 	for _, k := range slices.Concat(imageKernels("conv_forward", "ppppi"), imageKernels("conv_backward", "ppp"), imageKernels("conv_filter", "pppl")) {
 		all = append(all, Kernel{k.Name + "_32", k.Params}, Kernel{k.Name + "_64", k.Params})
 	}

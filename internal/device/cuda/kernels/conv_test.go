@@ -134,6 +134,9 @@ func TestConvolutions(t *testing.T) {
 				fg.W, fg.Y, fg.Scratch = c.outDW, c.pdy, r.alloc(c.conv.ScratchBytes())
 				r.run(fg.FilterGrad()...)
 				near(t, "filter gradient", c.dw, r.get(c.outDW, c.sizeW, bfloat16), c.tolerance)
+				fg.FloatW = true
+				r.run(fg.FilterGrad()...)
+				near(t, "filter gradient in float32", c.dw, r.get(c.outDW, c.sizeW, false), 1e-4)
 			})
 		}
 	}
@@ -160,6 +163,9 @@ func TestDepthwiseConvolutions(t *testing.T) {
 					d.X, d.W, d.Scratch = c.px, c.outDW, r.alloc(d.ScratchBytes())
 					r.run(d.FilterGrad()...)
 					near(t, "filter gradient", c.dw, r.get(c.outDW, c.sizeW, bfloat16), c.tolerance)
+					d.FloatW = true
+					r.run(d.FilterGrad()...)
+					near(t, "filter gradient in float32", c.dw, r.get(c.outDW, c.sizeW, false), 1e-4)
 				})
 			}
 		}
@@ -212,6 +218,9 @@ func TestFiltersPackAndUnpack(t *testing.T) {
 		f.Rows = r.alloc(4 * len(w))
 		r.run(f.Unpack())
 		near(t, "unpacked", w, r.get(f.Rows, len(w), bfloat16), 0)
+		f.FloatRows = true
+		r.run(f.Unpack())
+		near(t, "unpacked to float32", w, r.get(f.Rows, len(w), false), 0)
 	}
 }
 

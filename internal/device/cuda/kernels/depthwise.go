@@ -55,7 +55,7 @@ func (d Depthwise) FilterGrad() []Call {
 		grid := driver.Dim{X: ceilDiv(g.OutC, tileColumns), Y: parts, Z: g.KH * g.KW}
 		calls = append(calls, call("depthwise_filter_grad"+typeSuffix(d.BFloat16), grid, driver.Dim{X: tileColumns, Y: tileRows}, append([]any{d.Scratch, d.X, d.Y}, geometry(g)...)...))
 	}
-	return append(calls, sumParts(d.W, d.Scratch, d.weights(), parts, d.BFloat16))
+	return append(calls, sumParts(d.W, d.Scratch, d.weights(), parts, d.BFloat16 && !d.FloatW))
 }
 
 func depthwiseKernels() []Kernel {

@@ -58,7 +58,11 @@ func newConvolution(t *Target, o *engine.Operation, d Direction) (*convolution, 
 	default:
 		c.x, c.filter, c.y = o.In[0], o.Out[0], o.In[2]
 	}
-	if err := images(c.x, c.filter, c.y); err != nil {
+	all := []*engine.Operand{c.x, c.y, c.filter}
+	if d == FilterGradient && c.filter.Type.DType == graph.Float32 && c.filter.Type.Shape.Rank() == 4 {
+		all = all[:2] // sums are float32: the gradient can be, too
+	}
+	if err := images(all...); err != nil {
 		return nil, err
 	}
 	var err error
@@ -89,7 +93,7 @@ func (c *convolution) tail() error {
 // at is the convolution of operands of the given dimensions, without places.
 func (c *convolution) at(x, filter, y []int) (Convolution, error) {
 	w, err := c.window(x, y, [2]int{filter[0], filter[1]})
-	v := Convolution{Direction: c.direction, Type: c.x.Type.DType, Precision: c.t.Precision, Batch: w.Batch, InH: w.InH, InW: w.InW, InC: w.InC,
+	v := Convolution{Direction: c.direction, Type: c.x.Type.DType, GradientType: c.filter.Type.DType, Precision: c.t.Precision, Batch: w.Batch, InH: w.InH, InW: w.InW, InC: w.InC,
 		OutH: w.OutH, OutW: w.OutW, OutC: w.OutC, H: w.KH, W: w.KW, StrideH: w.StrideH, StrideW: w.StrideW,
 		DilationH: w.DilH, DilationW: w.DilW, PadTop: w.PadTop, PadLeft: w.PadLeft, Relu: c.relu}
 	if c.bias != nil {

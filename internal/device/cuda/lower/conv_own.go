@@ -35,9 +35,14 @@ func (c Convolution) Check() error {
 	return c.own().Check()
 }
 
+// FloatGradient reports whether a filter's gradient is float32 while the images are not.
+func (c Convolution) FloatGradient() bool {
+	return c.Direction == FilterGradient && c.Type != graph.Float32 && c.GradientType == graph.Float32
+}
+
 // own is the convolution as the kernels take it.
 func (c Convolution) own() kernels.Conv {
-	return kernels.Conv{Window: c.Window(), X: c.X, W: c.Filter, Y: c.Y, Bias: c.Bias, Relu: c.Relu, BFloat16: c.Type == graph.BFloat16, Scratch: c.Workspace}
+	return kernels.Conv{Window: c.Window(), X: c.X, W: c.Filter, Y: c.Y, Bias: c.Bias, Relu: c.Relu, BFloat16: c.Type == graph.BFloat16, FloatW: c.FloatGradient(), Scratch: c.Workspace}
 }
 
 // Workspace implements Convolutions.

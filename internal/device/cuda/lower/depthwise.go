@@ -5,6 +5,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/device/cuda/kernels"
 	"github.com/goestimator/goestimator/internal/engine"
+	"github.com/goestimator/goestimator/internal/graph"
 )
 
 // depthwiseOps are convolutions of each channel by filters of its own.
@@ -48,5 +49,5 @@ func (c *convolution) depthwise(x, filter, y []int) (kernels.Depthwise, error) {
 		return kernels.Depthwise{}, fmt.Errorf("filter %v does not fit %d channels in and %d out", filter, x[3], y[3])
 	}
 	w, err := c.window(x, y, [2]int{filter[0], filter[1]})
-	return kernels.Depthwise{Window: w, BFloat16: isBFloat16(c.x)}, err
+	return kernels.Depthwise{Window: w, BFloat16: isBFloat16(c.x), FloatW: c.filter.Type.DType == graph.Float32}, err
 }

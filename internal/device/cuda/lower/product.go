@@ -60,6 +60,7 @@ type Convolution struct {
 	Direction    Direction
 	X, Filter, Y driver.Ptr
 	Type         graph.DType // of all three: Float32 or BFloat16
+	GradientType graph.DType // of Filter in a FilterGradient, where it is not Type: Float32
 	Precision    Precision
 
 	Batch, InH, InW, InC int

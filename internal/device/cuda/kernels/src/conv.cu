@@ -326,7 +326,7 @@ template <class T> __device__ void filter_pack_of(T *dst, const T *w, int outC, 
     if (o + i < outC && q + threadIdx.x < n) dst[(o + i) * n + q + threadIdx.x] = tile[threadIdx.x][i];
 }
 
-template <class T> __device__ void filter_unpack_of(T *dw, const T *src, int outC, Frame f) {
+template <class T, class S> __device__ void filter_unpack_of(S *dw, const T *src, int outC, Frame f) {
   __shared__ T tile[32][33];
   i64 n = (i64)f.tallH * f.tallW * f.inC, rows = (i64)f.kH * f.kW * f.inC, r = blockIdx.x * 32ll;
   int o = blockIdx.y * 32;
@@ -334,7 +334,7 @@ template <class T> __device__ void filter_unpack_of(T *dw, const T *src, int out
     if (o + i < outC && r + threadIdx.x < rows) tile[i][threadIdx.x] = src[(o + i) * n + f.packed(r + threadIdx.x)];
   __syncthreads();
   for (int i = threadIdx.y; i < 32; i += 8)
-    if (r + i < rows && o + (int)threadIdx.x < outC) dw[(r + i) * outC + o + threadIdx.x] = tile[threadIdx.x][i];
+    if (r + i < rows && o + (int)threadIdx.x < outC) keep(dw + (r + i) * outC + o + threadIdx.x, number(tile[threadIdx.x][i]));
 }
 
 #define SUM(T) (T *dst, const float *part, i64 n, int parts)
@@ -345,3 +345,6 @@ BOTH(conv_sum, SUM, dst, part, n, parts)
 BOTH(conv_bias, BIAS, y, bias, n, cols, relu)
 BOTH(filter_pack, PACK, dst, w, outC, FRAME)
 BOTH(filter_unpack, PACK, dst, w, outC, FRAME)
+KERNEL filter_unpack_widen(float *dst, const u16 *w, int outC, int kH, int kW, int inC, int tallH, int tallW, int top, int left) {
+  filter_unpack_of(dst, w, outC, FRAME);
+}
