@@ -30,6 +30,7 @@ type Device struct {
 	context driver.Context
 	library *kernels.Library
 	parts   Parts
+	closers []func() error // of parts that the device opened
 	zeroing zeroing
 
 	mu       sync.Mutex
@@ -123,6 +124,9 @@ func (d *Device) Close() error {
 	}
 	for _, h := range left(d, d.pinned) {
 		errs = append(errs, h.Free())
+	}
+	for _, c := range d.closers {
+		errs = append(errs, c())
 	}
 	errs = append(errs, d.zeroing.s.Close(), d.library.Close(), d.context.Close())
 	if d.alive() != nil {

@@ -38,6 +38,9 @@ func Open(ctx context.Context, ordinal int) (*Device, error) {
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
+	if err := opened.useLibraries(); err != nil {
+		return nil, errors.Join(err, opened.Close())
+	}
 	return opened, nil
 }
 

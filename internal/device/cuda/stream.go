@@ -3,6 +3,7 @@ package cuda
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/goestimator/goestimator/internal/device"
@@ -102,6 +103,9 @@ func (s *Stream) Launch(k device.Kernel) error {
 	return s.done("launch", g.launch(s))
 }
 
+// maxEvents is how many events may stand for work of a stream before Record waits for the oldest.
+const maxEvents = 64
+
 // Record returns an event behind the work issued so far.
 func (s *Stream) Record() (device.Event, error) {
 	if err := s.d.alive(); err != nil {
@@ -109,6 +113,12 @@ func (s *Stream) Record() (device.Event, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if len(s.events) >= maxEvents {
+		if err := s.events[0].native.Synchronize(); err != nil {
+			return nil, s.done("record", err)
+		}
+		s.retire(1)
+	}
 	var native driver.Event
 	if n := len(s.spare); n > 0 {
 		native, s.spare = s.spare[n-1], s.spare[:n-1]
@@ -118,9 +128,28 @@ func (s *Stream) Record() (device.Event, error) {
 			return nil, s.done("record", err)
 		}
 	}
+	if err := s.s.Record(native); err != nil {
+		s.spare = append(s.spare, native)
+		return nil, s.done("record", err)
+	}
 	e := &event{s: s, native: native, copies: s.ring.issued}
 	s.events = append(s.events, e)
-	return e, s.done("record", s.s.Record(native))
+	return e, nil
+}
+
+// retire takes the driver's events of the first n that nobody waits for: their work is done.
+func (s *Stream) retire(n int) {
+	rest := s.events[:0]
+	for i, e := range s.events {
+		if i >= n || e.waiting > 0 {
+			rest = append(rest, e)
+			continue
+		}
+		s.spare = append(s.spare, e.native)
+		e.native = nil
+	}
+	clear(s.events[len(rest):])
+	s.events = rest
 }
 
 // After lets later work wait for an event of any stream of the same GPU.
@@ -170,17 +199,7 @@ func (s *Stream) settle(well bool) {
 		s.ring.arrive(s.ring.issued)
 	}
 	s.ring.reset()
-	rest := s.events[:0]
-	for _, e := range s.events {
-		if e.waiting > 0 {
-			rest = append(rest, e)
-			continue
-		}
-		s.spare = append(s.spare, e.native)
-		e.native = nil
-	}
-	clear(s.events[len(rest):])
-	s.events = rest
+	s.retire(len(s.events))
 }
 
 // Close waits for the work and gives the stream back.
@@ -252,5 +271,6 @@ func (e *event) Wait() error {
 		return s.done("wait", err)
 	}
 	s.ring.arrive(e.copies)
+	s.retire(slices.Index(s.events, e) + 1)
 	return nil
 }

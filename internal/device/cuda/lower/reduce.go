@@ -84,11 +84,12 @@ func lowerBiasAddGrad(t *Target, o *engine.Operation) (Step, error) {
 }
 
 func newReduce(t *Target, o *engine.Operation, op host.ReduceOp, axes []bool) (*reduce, error) {
-	d := o.In[0].Type.DType
-	if !kernels.CanFold(d) || o.Out[0].Type.DType != d {
-		return nil, fmt.Errorf("from element type %v to %v is not supported", d, o.Out[0].Type.DType)
-	}
 	s := &reduce{step: step{t: t, o: o}, op: op, axes: axes}
+	d, to := o.In[0].Type.DType, o.Out[0].Type.DType
+	_, simple := s.simple(o.In[0].Type.Shape.At(7))
+	if !kernels.CanFold(d) || to != d && !(simple && d == graph.BFloat16 && to == graph.Float32) {
+		return nil, fmt.Errorf("from element type %v to %v is not supported", d, to)
+	}
 	s.step.calls, s.step.workspace = s.launches, s.scratch
 	if _, err := s.fold(o.In[0].Type.Shape.At(7)).Call(); err != nil {
 		return nil, err
@@ -110,7 +111,7 @@ func (s *reduce) simple(sizes []int) (r kernels.Reduction, ok bool) {
 	if d != graph.Float32 && d != graph.BFloat16 {
 		return r, false
 	}
-	r = kernels.Reduction{Op: s.op, Outer: 1, N: 1, Inner: 1, Half: s.half, XHalf: d == graph.BFloat16, DstHalf: d == graph.BFloat16}
+	r = kernels.Reduction{Op: s.op, Outer: 1, N: 1, Inner: 1, Half: s.half, XHalf: d == graph.BFloat16, DstHalf: s.o.Out[0].Type.DType == graph.BFloat16}
 	const before, within, behind = 0, 1, 2
 	at := before
 	for i, n := range sizes {
