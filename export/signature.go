@@ -64,11 +64,16 @@ func (a *assembly) settle() error {
 		all = append(all, again)
 	}
 	if !a.input.parsing {
-		kept := slices.DeleteFunc(slices.Clone(all), func(s Signature) bool { return s.Kind == Classify || s.Kind == Regress })
-		for _, s := range all {
-			if s.Kind == Classify || s.Kind == Regress {
-				a.log.Info("signature left out: it needs serialized examples, export with the parsing serving input", "signature", s.Name, "kind", string(s.Kind))
+		var left []string
+		kept := slices.DeleteFunc(slices.Clone(all), func(s Signature) bool {
+			examples := s.Kind == Classify || s.Kind == Regress
+			if examples {
+				left = append(left, s.Name)
 			}
+			return examples
+		})
+		if len(left) > 0 { // at each export the same, and as asked for
+			a.log.Debug("signatures left out: they need serialized examples, export with the parsing serving input", "signatures", left)
 		}
 		if all = withDefault(kept); len(all) == 0 {
 			return errors.New("every signature classifies or regresses, which needs serialized examples: expected one to predict, or the parsing serving input")

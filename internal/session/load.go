@@ -55,6 +55,7 @@ func Load(ctx context.Context, mg *savedmodel.MetaGraph, o Options) (s *Session,
 	if err != nil {
 		return nil, fmt.Errorf("saved model %s: %w", mg.Dir, err)
 	}
+	flat.Library = nil // the callees are all that is of interest there
 	g, err := graphdef.FromGraphDef(flat)
 	if err != nil {
 		return nil, fmt.Errorf("saved model %s: %w", mg.Dir, err)

@@ -24,7 +24,7 @@ var callers = map[string]bool{"If": true, "StatelessIf": true, "Case": true, "St
 // Callees returns the functions that the branches and loops of a flat graph call, those that these call included. The nodes
 // then name them as the result does: a function that is called with different attributes is several.
 func Callees(flat *graph_go_proto.GraphDef) ([]*Callee, error) {
-	c := &callees{library: flat, names: map[string]string{}, depth: map[string]int{}, room: maxBytes + maxTimes*proto.Size(flat)}
+	c := &callees{f: newFlattener(flat), names: map[string]string{}, working: map[string]bool{}}
 	if err := c.nodes(flat.Node, 0); err != nil {
 		return nil, err
 	}
@@ -32,11 +32,10 @@ func Callees(flat *graph_go_proto.GraphDef) ([]*Callee, error) {
 }
 
 type callees struct {
-	library *graph_go_proto.GraphDef
+	f       *flattener
 	names   map[string]string // of what is called, with its attributes
-	depth   map[string]int    // 1 and more while a function is worked on
+	working map[string]bool   // what is being made flat
 	total   int               // nodes
-	room    int               // bytes that functions may still take
 	all     []*Callee
 }
 
@@ -82,7 +81,7 @@ func (c *callees) function(f *attr_value_go_proto.NameAttrList, depth int) (*att
 		return nil, err
 	}
 	key := string(id)
-	if c.depth[key] > 0 || depth >= maxDepth {
+	if c.working[key] || depth >= maxDepth {
 		return nil, fmt.Errorf("function %q calls itself or lies deeper than %d calls", f.GetName(), maxDepth)
 	}
 	name, ok := c.names[key]
@@ -92,26 +91,25 @@ func (c *callees) function(f *attr_value_go_proto.NameAttrList, depth int) (*att
 			name = fmt.Sprintf("%s#%d", name, len(c.names))
 		}
 		c.names[key] = name
-		c.depth[key] = 1
+		c.working[key] = true
 		if err := c.flatten(f, name, depth); err != nil {
 			return nil, fmt.Errorf("function %q: %w", f.GetName(), err)
 		}
-		c.depth[key] = 0
+		delete(c.working, key)
 	}
 	return &attr_value_go_proto.NameAttrList{Name: name}, nil
 }
 
 // flatten inlines a call of the function with placeholders as arguments.
 func (c *callees) flatten(f *attr_value_go_proto.NameAttrList, name string, depth int) error {
-	lib := c.library.GetLibrary().GetFunction()
-	at := slices.IndexFunc(lib, func(fn *function) bool { return fn.GetSignature().GetName() == f.GetName() })
-	if at < 0 {
+	fn := c.f.functions[f.GetName()]
+	if fn == nil {
 		return fmt.Errorf("the library has no such function")
 	}
 	call := &nodeDef{Name: "call", Op: "PartitionedCall", Attr: map[string]*attrValue{"f": {Value: &attr_value_go_proto.AttrValue_Func{Func: f}}}}
 	out := &Callee{Name: name, Result: call.Name}
-	gd := &graph_go_proto.GraphDef{Versions: c.library.GetVersions(), Library: c.library.GetLibrary()}
-	for i, a := range lib[at].GetSignature().GetInputArg() {
+	var nodes []*nodeDef
+	for i, a := range fn.GetSignature().GetInputArg() {
 		t := a.GetType()
 		if a.GetTypeAttr() != "" {
 			t = f.GetAttr()[a.GetTypeAttr()].GetType()
@@ -119,10 +117,9 @@ func (c *callees) flatten(f *attr_value_go_proto.NameAttrList, name string, dept
 		arg := &nodeDef{Name: fmt.Sprintf("argument_%d", i), Op: "Placeholder", Attr: map[string]*attrValue{"dtype": {Value: &attr_value_go_proto.AttrValue_Type{Type: t}}}}
 		out.Args = append(out.Args, arg.Name)
 		call.Input = append(call.Input, arg.Name)
-		gd.Node = append(gd.Node, arg)
+		nodes = append(nodes, arg)
 	}
-	gd.Node = append(gd.Node, call)
-	flat, err := Flatten(gd, []string{call.Name})
+	flat, err := c.f.flatten(append(nodes, call), []string{call.Name})
 	if err != nil {
 		return err
 	}
@@ -130,10 +127,6 @@ func (c *callees) flatten(f *attr_value_go_proto.NameAttrList, name string, dept
 		return fmt.Errorf("the functions of branches and loops have more than %d nodes", maxNodes)
 	}
 	out.Graph = flat
-	flat.Library = nil // the caller's is the same
-	if c.room -= proto.Size(flat); c.room < 0 {
-		return fmt.Errorf("the functions of branches and loops are much larger than their file")
-	}
 	if err := c.nodes(flat.Node, depth+1); err != nil {
 		return err
 	}

@@ -86,7 +86,7 @@ func TestCalleesErrors(t *testing.T) {
 		"no function": {loop("g"), "no such function"},
 		"recursion":   {loop("f") + `library {` + body("f", "g") + body("g", "f") + `}`, "calls itself"},
 		"depth":       {loop("f0") + `library {` + deep + `}`, "deeper than"},
-		"size":        {many + `library {` + large + `}`, "much larger than their file"},
+		"size":        {many + `library {` + large + `}`, "much larger than its file"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := inline.Callees(parse(t, c.text))

@@ -11,6 +11,7 @@ import (
 	"github.com/wamuir/graft/tensorflow/core/framework/graph_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
+	"github.com/wamuir/graft/tensorflow/core/framework/versions_go_proto"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -31,12 +32,27 @@ const (
 // Flatten returns the part of gd that the nodes of the given names need, without function calls and reference
 // variables. gd stays as it is. Functions that are branches or bodies of If and While stay in the library.
 func Flatten(gd *graph_go_proto.GraphDef, keep []string) (*graph_go_proto.GraphDef, error) {
-	f := &flattener{functions: map[string]*function{}, bodies: map[*function][]*nodeDef{}, taken: map[string]bool{}, room: maxBytes + maxTimes*proto.Size(gd),
-		out: &graph_go_proto.GraphDef{Versions: gd.GetVersions(), Library: gd.GetLibrary()}}
+	out, err := newFlattener(gd).flatten(gd.GetNode(), keep)
+	if err != nil {
+		return nil, err
+	}
+	out.Library = gd.GetLibrary()
+	return out, nil
+}
+
+// newFlattener is for graphs of the functions of gd, which together add as many bytes as one may.
+func newFlattener(gd *graph_go_proto.GraphDef) *flattener {
+	f := &flattener{functions: map[string]*function{}, bodies: map[*function][]*nodeDef{}, room: maxBytes + maxTimes*proto.Size(gd), versions: gd.GetVersions()}
 	for _, fn := range gd.GetLibrary().GetFunction() {
 		f.functions[fn.GetSignature().GetName()] = fn
 	}
-	nodes, err := reachable(gd.GetNode(), keep, nil)
+	return f
+}
+
+// flatten is Flatten of a graph without a library.
+func (f *flattener) flatten(all []*nodeDef, keep []string) (*graph_go_proto.GraphDef, error) {
+	f.taken, f.out = map[string]bool{}, &graph_go_proto.GraphDef{Versions: f.versions}
+	nodes, err := reachable(all, keep, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -57,9 +73,11 @@ func Flatten(gd *graph_go_proto.GraphDef, keep []string) (*graph_go_proto.GraphD
 type flattener struct {
 	functions map[string]*function
 	bodies    map[*function][]*nodeDef // what results and effects need
-	taken     map[string]bool
-	room      int // bytes that calls may still add
-	out       *graph_go_proto.GraphDef
+	room      int                      // bytes that calls may still add
+	versions  *versions_go_proto.VersionDef
+
+	taken map[string]bool // of the graph that is made
+	out   *graph_go_proto.GraphDef
 }
 
 // nodeName returns the node of an input such as "a", "a:1", "^a" or, in functions, "a:out:1".
