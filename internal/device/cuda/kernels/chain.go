@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goestimator/goestimator/internal/device/cuda/driver"
@@ -25,6 +26,7 @@ type Chain struct {
 	shape  graph.Shape
 	narrow bool // its indices are 32 bits wide
 	checks bool // it takes a Fault besides
+	pack   int  // elements that a thread does at once, where all pointers are aligned for it
 }
 
 // NewChain writes a kernel for nodes, which Elementwise holds for, in an order in which inputs come first. All outputs have
@@ -70,21 +72,30 @@ func (c *Chain) Call(outputs, inputs []driver.Ptr, n int, f Fault) (Call, error)
 		return Call{}, fmt.Errorf("launch %s: %d elements of shape %v are too many", c.Kernel.Name, n, c.shape)
 	}
 	var args []any
+	wide := true
 	for _, p := range append(slices.Clone(outputs), inputs...) {
 		args = append(args, p)
+		wide = wide && p%packBytes == 0
 	}
-	args = append(args, n)
+	args = append(args, n, flag(wide))
 	if c.checks {
 		args = append(args, f.Record, f.Operation)
 	}
 	grid, block := over(n)
+	if wide {
+		grid, block = over(n / c.pack)
+	}
 	return call(c.Kernel.Name, grid, block, args...), nil
 }
 
-// chainWriter writes the body of a kernel.
+// packBytes are what a thread loads at once of the widest input.
+const packBytes = 16
+
+// chainWriter writes the body of a kernel: a function of one element.
 type chainWriter struct {
 	c     *Chain
 	names map[graph.Output]string // of values that are in registers
+	whole []bool                  // which inputs have the outputs' shape: the body gets an element of them, else the pointer
 	body  strings.Builder
 }
 
@@ -110,7 +121,7 @@ func (w *chainWriter) node(n *graph.Node) error {
 	name := fmt.Sprintf("v%d", len(w.names))
 	w.names[n.Out(0)] = name
 	t := elementTypes[n.Outputs[0].DType].value
-	fmt.Fprintf(&w.body, "    %s %s = (%s)(%s);\n", t, name, t, text)
+	fmt.Fprintf(&w.body, "  %s %s = (%s)(%s);\n", t, name, t, text)
 	return nil
 }
 
@@ -144,12 +155,15 @@ func (w *chainWriter) value(v graph.Output) (string, error) {
 		return "", err
 	}
 	name, input := fmt.Sprintf("v%d", len(w.names)), fmt.Sprintf("in%d[%s]", len(w.c.Inputs), at)
-	w.c.Inputs = append(w.c.Inputs, v)
+	if at == "i" {
+		input = fmt.Sprintf("x%d", len(w.c.Inputs))
+	}
+	w.c.Inputs, w.whole = append(w.c.Inputs, v), append(w.whole, at == "i")
 	w.names[v] = name
 	if v.DType() == graph.BFloat16 {
 		input = "bf16_to_f32(" + input + ")"
 	}
-	fmt.Fprintf(&w.body, "    %s %s = %s;\n", elementTypes[v.DType()].value, name, input)
+	fmt.Fprintf(&w.body, "  %s %s = %s;\n", elementTypes[v.DType()].value, name, input)
 	return name, nil
 }
 
@@ -208,7 +222,6 @@ func coordinate(after, length, stride int, outermost bool) string {
 
 // finish writes the stores and puts the kernel together.
 func (w *chainWriter) finish() error {
-	var params []string
 	for k, o := range w.c.Outputs {
 		v, ok := w.names[o]
 		if !ok || slices.Contains(w.c.Inputs, o) || !o.Type().Shape.Equal(w.c.shape) {
@@ -217,28 +230,65 @@ func (w *chainWriter) finish() error {
 		if o.DType() == graph.BFloat16 {
 			v = "f32_to_bf16(" + v + ")"
 		}
-		fmt.Fprintf(&w.body, "    out%d[i] = %s;\n", k, v)
-		params = append(params, fmt.Sprintf("%s *out%d", elementTypes[o.DType()].memory, k))
+		fmt.Fprintf(&w.body, "  y%d = %s;\n", k, v)
 	}
-	for k, v := range w.c.Inputs {
-		params = append(params, fmt.Sprintf("const %s *in%d", elementTypes[v.DType()].memory, k))
-	}
-	letters := strings.Repeat("p", len(params)) + "l"
-	params = append(params, "i64 n")
+	letters := strings.Repeat("p", len(w.c.Outputs)+len(w.c.Inputs)) + "li"
 	if w.c.checks {
 		letters += "pl"
-		params = append(params, "i64 *fault", "i64 op")
 	}
-	if len(params) > driver.MaxArgs {
-		return fmt.Errorf("%d inputs and outputs: expected fewer than %d", len(params), driver.MaxArgs)
+	if len(letters) > driver.MaxArgs {
+		return fmt.Errorf("%d inputs and outputs: expected fewer than %d", len(w.c.Outputs)+len(w.c.Inputs), driver.MaxArgs-4)
+	}
+	text := w.kernel()
+	sum := sha256.Sum256([]byte(text))
+	w.c.Kernel = Kernel{"chain_" + hex.EncodeToString(sum[:8]), letters}
+	w.c.text = strings.ReplaceAll(text, nameOfKernel, w.c.Kernel.Name)
+	return nil
+}
+
+// nameOfKernel stands for the name, which follows from the text.
+const nameOfKernel = "NAME"
+
+// kernel writes the function of one element, and the kernel that calls it: for packs of elements, then for what is left.
+func (w *chainWriter) kernel() string {
+	var params, element, load, packed, single, store []string
+	widest := 1
+	for k, o := range w.c.Outputs {
+		t := elementTypes[o.DType()].memory
+		widest = max(widest, o.DType().Size())
+		params = append(params, fmt.Sprintf("%s *out%d", t, k))
+		element = append(element, fmt.Sprintf("%s &y%d", t, k))
+		load = append(load, fmt.Sprintf("Pack<%s, PACK> q%d;", t, k))
+		packed, single = append(packed, fmt.Sprintf("q%d.v[k]", k)), append(single, fmt.Sprintf("out%d[i]", k))
+		store = append(store, fmt.Sprintf("((Pack<%s, PACK> *)out%d)[b] = q%d;", t, k, k))
+	}
+	for k, v := range w.c.Inputs {
+		t := elementTypes[v.DType()].memory
+		params = append(params, fmt.Sprintf("const %s *in%d", t, k))
+		if !w.whole[k] {
+			element = append(element, fmt.Sprintf("const %s *in%d", t, k))
+			packed, single = append(packed, fmt.Sprintf("in%d", k)), append(single, fmt.Sprintf("in%d", k))
+			continue
+		}
+		widest = max(widest, v.DType().Size())
+		element = append(element, fmt.Sprintf("%s x%d", t, k))
+		load = append(load, fmt.Sprintf("Pack<%s, PACK> p%d = ((const Pack<%s, PACK> *)in%d)[b];", t, k, t, k))
+		packed, single = append(packed, fmt.Sprintf("p%d.v[k]", k)), append(single, fmt.Sprintf("in%d[i]", k))
+	}
+	params = append(params, "i64 n", "int wide")
+	if w.c.checks {
+		params, element = append(params, "i64 *fault", "i64 op"), append(element, "i64 *fault", "i64 op")
+		packed, single = append(packed, "fault", "op"), append(single, "fault", "op")
 	}
 	head := ""
 	if w.c.narrow {
-		head = "    u32 j = (u32)i;\n"
+		head = "  u32 j = (u32)i;\n"
 	}
-	text := fmt.Sprintf("(%s) {\n  EACH(i, n) {\n%s%s  }\n}\n", strings.Join(params, ", "), head, w.body.String())
-	sum := sha256.Sum256([]byte(text))
-	w.c.Kernel = Kernel{"chain_" + hex.EncodeToString(sum[:8]), letters}
-	w.c.text = "KERNEL " + w.c.Kernel.Name + text
-	return nil
+	w.c.pack = packBytes / widest
+	list := func(of []string) string { return strings.Join(of, ", ") }
+	text := "__device__ inline void NAME_at(i64 i, " + list(element) + ") {\n" + head + w.body.String() + "}\n" +
+		"KERNEL NAME(" + list(params) + ") {\n  i64 whole = wide ? n / PACK : 0;\n  EACH(b, whole) {\n    " + strings.Join(load, "\n    ") +
+		"\n#pragma unroll\n    for (int k = 0; k < PACK; k++) NAME_at(b * PACK + k, " + list(packed) + ");\n    " + strings.Join(store, "\n    ") + "\n  }\n" +
+		"  EACH(r, n - whole * PACK) {\n    i64 i = whole * PACK + r;\n    NAME_at(i, " + list(single) + ");\n  }\n}\n"
+	return strings.ReplaceAll(text, "PACK", strconv.Itoa(w.c.pack))
 }

@@ -63,3 +63,6 @@ FN softplus_grad(T dy, T x) { return dy * sigmoid(x); }
 FN selu_grad(T dy, T y) { return y > 0 ? dy * T(1.0507009873554804934) : dy * (y + T(1.0507009873554804934 * 1.6732632423543772848)); }
 FN softsign_grad(T dy, T x) { return dy / ((T(1) + absolute(x)) * (T(1) + absolute(x))); }
 #undef FN
+
+// N elements that are loaded and stored at once.
+template <class T, int N> struct __align__(sizeof(T) * N) Pack { T v[N]; };
