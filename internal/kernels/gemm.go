@@ -103,6 +103,7 @@ func (j *gemmJob[T]) gemm(g GemmArgs[T], parallel bool) {
 		return
 	}
 	j.plan(parallel)
+	j.backward = j.streams() && j.packed.uses.Add(1)%2 == 0
 	for n := 0; n < g.N; n += j.nc {
 		j.n0, j.n1 = n, min(n+j.nc, g.N)
 		for k := 0; k < g.K; k += j.kc {

@@ -37,6 +37,7 @@ type gemmJob[T Float] struct {
 	n0, n1, k0, k1 int // the block in work
 	mTasks, nTasks int
 	directA        bool
+	backward       bool // strips of B go from the last to the first
 	sourceB        sourceB
 	phase          gemmPhase
 	spaceB         scratch[T]
@@ -79,9 +80,6 @@ func (j *gemmJob[T]) plan(parallel bool) {
 		j.bufB = j.spaceB.take(j.nc * j.kc)
 	}
 }
-
-// streams reports whether the product goes once over packed B.
-func (j *gemmJob[T]) streams() bool { return j.packed != nil && j.M <= 2 }
 
 // tallest returns the most rows of a panel. Only kernels that do not pack are made for more than two vectors have.
 func (j *gemmJob[T]) tallest() int {
@@ -153,7 +151,11 @@ func (j *gemmJob[T]) Run(lo, hi int) {
 	buf := scratches[T]().get()
 	var t tileArgs
 	for i := lo; i < hi; i++ {
-		j.task(i, &t, buf)
+		if j.streams() {
+			j.streamTask(i, &t)
+		} else {
+			j.task(i, &t, buf)
+		}
 	}
 	scratches[T]().put(buf)
 }
@@ -188,10 +190,6 @@ func (j *gemmJob[T]) task(i int, t *tileArgs, buf *scratch[T]) {
 				t.a = unsafe.Pointer(&panels[(p-p0)*j.panelSize()])
 			}
 			j.target(t, m0, n)
-			if j.streams() {
-				j.tiles.streamTile(t, m1-m0, cols)
-				continue
-			}
 			if p > p0 || j.sourceB != perTask {
 				j.tiles.tile(t, m1-m0, cols)
 				continue

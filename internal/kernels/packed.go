@@ -3,6 +3,7 @@ package kernels
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 )
 
@@ -13,6 +14,7 @@ type PackedB[T Float] struct {
 	tiles *tileSet
 	data  []T // strips of two vectors of columns, each k rows; the last strip may be one vector wide
 
+	uses   atomic.Uint32 // products of few rows so far
 	once   sync.Once
 	points []T // of a filter: its form of winograd.go, made when a convolution first needs it
 }

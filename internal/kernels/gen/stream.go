@@ -8,6 +8,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
+// streamAhead is how far ahead a strip is asked for, in bytes.
+const streamAhead = 2 << 10
+
 // stream is the micro-kernel of one or two rows over a packed strip. Every byte of the strip is read once, so that its
 // speed is the cache's as long as enough sums are under way: those of some successive k are kept apart.
 type stream struct{ tile }
@@ -63,7 +66,11 @@ func (s *stream) add1(sums [][]reg.VecVirtual, a []reg.GPVirtual, b reg.GPVirtua
 	row := make([]reg.VecVirtual, s.vectors)
 	for i := range row {
 		row[i] = s.vec()
-		s.load(Mem{Base: b, Disp: (p*s.vectors + i) * s.width}, row[i], nil)
+		at := (p*s.vectors + i) * s.width
+		if at%64 == 0 {
+			PREFETCHT0(Mem{Base: b, Disp: at + streamAhead})
+		}
+		s.load(Mem{Base: b, Disp: at}, row[i], nil)
 	}
 	for r := range s.rows {
 		v := s.vec()

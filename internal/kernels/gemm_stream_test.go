@@ -1,0 +1,46 @@
+package kernels
+
+import (
+	"fmt"
+	"testing"
+)
+
+func TestMirroredKeepsHalves(t *testing.T) {
+	for n := 1; n < 12; n++ {
+		seen := make([]bool, n)
+		for i := range n {
+			m := mirrored(i, n)
+			if m < 0 || m >= n || seen[m] {
+				t.Fatalf("task %d of %d goes to %d, which is outside or taken", i, n, m)
+			}
+			if (i < n/2) != (m < n/2) || mirrored(m, n) != i {
+				t.Errorf("task %d of %d goes to %d, into the other half or not back", i, n, m)
+			}
+			seen[m] = true
+		}
+	}
+}
+
+// TestStreamEitherWay repeats a product of few rows: the direction in which it goes over B does not show.
+func TestStreamEitherWay(t *testing.T) {
+	withProcs(t, 4)
+	defer SetThreads(0)
+	eachLevel(t, func(t *testing.T) {
+		for m := 1; m <= 2; m++ {
+			g := gemmCase[float32](9, m, 515, 700, false, false, 1)
+			want := naiveGemm(g)
+			p := PackedArgs[float32]{M: m, A: g.A, LDA: g.LDA, B: PackB(g.B, g.LDB, g.K, g.N, false), C: g.C, LDC: g.LDC}
+			MatMulPacked(p)
+			requireClose(t, "C", g.C, want, tolerance[float32](g.K), 27)
+			first := append([]float32(nil), g.C...)
+			for threads := 1; threads <= 4; threads++ {
+				SetThreads(threads)
+				for range 3 {
+					clear(g.C[:g.N])
+					MatMulPacked(p)
+					requireBits(t, fmt.Sprint(threads, " threads"), g.C, first)
+				}
+			}
+		}
+	})
+}
