@@ -56,6 +56,12 @@ func (t exampleTable) place(id int64) (int, bool) {
 	return 0, false
 }
 
+// has reports whether an example is there.
+func (t exampleTable) has(id int64) bool {
+	at, ok := t.place(id)
+	return ok && t.ids[at] == id
+}
+
 // dual returns the dual variable of an example, 0 for a new one.
 func (t exampleTable) dual(id int64) float64 {
 	at, ok := t.place(id)

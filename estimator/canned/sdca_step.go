@@ -188,12 +188,18 @@ func (s *sdcaStep) Apply(vars optimizers.StepVariables, t *optimizers.Tally) err
 			w[i] = float32(s.shrink(float64(u)))
 		}
 	}
-	table := exampleTable{models.Values[int64](vars.Change(sdcaIDs)), models.Values[float32](vars.Change(sdcaState))}
+	if len(t.Records) == 0 {
+		return nil
+	}
+	table := exampleTable{models.Values[int64](vars.Value(sdcaIDs)), models.Values[float32](vars.Change(sdcaState))}
 	for b := t.Records; len(b) > 0; {
 		var x exampleState
 		var err error
 		if b, err = x.take(b); err != nil {
 			return err
+		}
+		if !table.has(x.id) { // once all examples are known the ids need not be copied to variables any more
+			table.ids = models.Values[int64](vars.Change(sdcaIDs))
 		}
 		if err := table.add(x); err != nil {
 			return err

@@ -1,0 +1,63 @@
+package canned
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/optimizers"
+)
+
+// TestSDCAChangesIDsOnlyForNewExamples: strategies copy the variables that changed.
+func TestSDCAChangesIDsOnlyForNewExamples(t *testing.T) {
+	config, err := json.Marshal(sdcaStep{Loss: squaredLoss, L2: 1, Partitions: 1, Capacity: 6, Columns: []sdcaColumn{{Variable: "bias", Rows: 1, Bias: true}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := optimizers.NewStepRun("sdca", config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	vars := optimizers.NewStepValues(map[string]*models.Tensor{"bias": graph.NewTensor(graph.Float32, 1, 1), "bias_unshrunk": graph.NewTensor(graph.Float32, 1, 1),
+		sdcaIDs: graph.NewTensor(graph.Int64, 6), sdcaState: graph.NewTensor(graph.Float32, 6, 4)})
+	for _, c := range []struct {
+		ids  []int64
+		want bool
+	}{{[]int64{5, 7}, true}, {[]int64{7, 5}, false}, {[]int64{7, 8}, true}, {nil, false}} {
+		labels, weights := make([]float32, len(c.ids)), make([]float32, len(c.ids))
+		for i := range c.ids {
+			labels[i], weights[i] = float32(i+1), 1
+		}
+		args := []*models.Tensor{tensorOf(t, labels), tensorOf(t, weights), tensorOf(t, c.ids)}
+		var tally optimizers.Tally
+		if err := run.Begin(vars, &tally); err != nil {
+			t.Fatal(err)
+		}
+		if err := run.Collect(vars, args, &tally); err != nil {
+			t.Fatal(err)
+		}
+		if err := run.Apply(vars, &tally); err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.Contains(vars.Changed(), sdcaIDs); got != c.want {
+			t.Errorf("examples %v: the ids changed: %v, expected %v", c.ids, got, c.want)
+		}
+		table := exampleTable{models.Values[int64](vars.Value(sdcaIDs)), models.Values[float32](vars.Value(sdcaState))}
+		for _, id := range c.ids {
+			if !table.has(id) {
+				t.Errorf("example %d is not known", id)
+			}
+		}
+	}
+}
+
+func tensorOf[T graph.Element](t *testing.T, v []T) *models.Tensor {
+	t.Helper()
+	x, err := graph.FromSlice(v, len(v))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
