@@ -1,22 +1,19 @@
 package device
 
-import (
-	"fmt"
-	"sync"
-)
+import "fmt"
 
 // fakeStream queues everything and works only when it is waited for: the latest that the interface allows.
 type fakeStream struct {
 	dev   *fakeDevice
-	mu    sync.Mutex // events are waited for by other goroutines
 	queue []command
-	done  int // commands finished since the stream was made
+	head  int // of the queue: those before are done
+	done  int // commands begun since the stream was made
 }
 
 // command is a launch (kernel), a wait for another stream (after), or a copy.
 type command struct {
 	kernel   GoKernel
-	after    Event
+	after    *fakeEvent
 	to, from []byte
 }
 
@@ -61,9 +58,9 @@ func (s *fakeStream) Launch(k Kernel) error {
 }
 
 func (s *fakeStream) Record() (Event, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return fakeEvent{s, s.done + len(s.queue)}, nil
+	s.dev.turn.Lock()
+	defer s.dev.turn.Unlock()
+	return fakeEvent{s, s.done + len(s.queue) - s.head}, nil
 }
 
 func (s *fakeStream) After(e Event) error {
@@ -72,7 +69,7 @@ func (s *fakeStream) After(e Event) error {
 		return fmt.Errorf("wait for %T: %w", e, ErrEvent)
 	}
 	if f.s != s { // what precedes it on this stream is done before anyway
-		s.add(command{after: f})
+		s.add(command{after: &f})
 	}
 	return nil
 }
@@ -80,8 +77,8 @@ func (s *fakeStream) After(e Event) error {
 func (s *fakeStream) Synchronize() error { return s.work(-1) }
 
 func (s *fakeStream) add(c command) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.dev.turn.Lock()
+	defer s.dev.turn.Unlock()
 	s.queue = append(s.queue, c)
 }
 
@@ -102,14 +99,18 @@ func (s *fakeStream) memory(b Buffer, offset, n int) ([]byte, error) {
 
 // work does queued commands up to the one numbered at since the stream was made, -1 for all. After an error those left of
 // them are dropped.
-func (s *fakeStream) work(at int) (err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := len(s.queue)
-	if at >= 0 {
-		n = max(at-s.done, 0)
+func (s *fakeStream) work(at int) error {
+	s.dev.turn.Lock()
+	defer s.dev.turn.Unlock()
+	return s.inTurn(at)
+}
+
+// inTurn is work while no other stream of the device does any.
+func (s *fakeStream) inTurn(at int) (err error) {
+	if at < 0 {
+		at = s.done + len(s.queue) - s.head
 	}
-	if n == 0 {
+	if s.done >= at {
 		return nil
 	}
 	if err := s.dev.open(); err != nil {
@@ -119,15 +120,21 @@ func (s *fakeStream) work(at int) (err error) {
 		if cerr := s.dev.close(); err == nil {
 			err = cerr
 		}
-		s.done += n
-		s.queue = s.queue[:copy(s.queue, s.queue[n:])]
-	}()
-	for i := range s.queue[:n] {
-		if err = s.queue[i].do(); err != nil {
-			return err
+		if s.head == len(s.queue) {
+			s.queue, s.head = s.queue[:0], 0
 		}
+	}()
+	for s.done < at { // a stream that is waited for may wait for this one
+		c := s.queue[s.head]
+		s.queue[s.head] = command{}
+		s.head++
+		s.done++
+		if err != nil {
+			continue
+		}
+		err = c.do()
 	}
-	return nil
+	return err
 }
 
 func (c *command) do() error {
@@ -135,7 +142,7 @@ func (c *command) do() error {
 	case c.kernel != nil:
 		return c.kernel.Run()
 	case c.after != nil:
-		_ = c.after.Wait() // its error is told to those who wait for that stream
+		_ = c.after.s.inTurn(c.after.at) // its error is told to those who wait for that stream
 	default:
 		copy(c.to, c.from)
 	}

@@ -31,7 +31,8 @@ type feedSet struct {
 	buf     device.Buffer
 	size    int
 	offsets []int
-	ready   device.Event
+	ready   device.Event // it is uploaded
+	taken   device.Event // a run has copied it
 }
 
 // aheads are the sets of a program, two of which go round.
@@ -102,6 +103,11 @@ func (s *feedSet) upload(p *Program, stream device.Stream, feeds []*graph.Tensor
 	}
 	if size > s.size {
 		if s.buf != nil {
+			if s.taken != nil {
+				if err := s.taken.Wait(); err != nil {
+					return err
+				}
+			}
 			if err := s.buf.Free(); err != nil {
 				return err
 			}
@@ -112,6 +118,11 @@ func (s *feedSet) upload(p *Program, stream device.Stream, feeds []*graph.Tensor
 			return err
 		}
 		s.buf, s.size = buf, size
+	}
+	if s.taken != nil {
+		if err := stream.After(s.taken); err != nil {
+			return err
+		}
 	}
 	for i, f := range p.feeds {
 		if !p.lowered.host.wanted[f.op.out[0]] || len(feeds[i].Bytes) == 0 {
@@ -188,7 +199,9 @@ func (l *lowered) take(set *feedSet, feeds []*graph.Tensor) error {
 		}
 	}
 	p.shareFeeds()
-	return nil
+	var err error
+	set.taken, err = p.stream.Record()
+	return err
 }
 
 func (h *aheads) close() error {

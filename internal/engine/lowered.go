@@ -24,6 +24,8 @@ type lowered struct {
 	consts   device.Buffer
 	host     hostSide
 	ahead    aheads
+	lateness lateness
+	enqueued bool // runs may be under way
 
 	once     [perRun][]stretch // what does not run each time
 	sections [][]stretch

@@ -109,6 +109,11 @@ func (p *Program) start(ctx context.Context, batch int, feeds []*graph.Tensor, s
 		return fmt.Errorf("run: expected a batch of at least 1 row, got %d", batch)
 	}
 	defer p.recovered(&err)
+	if p.lowered != nil && p.lowered.enqueued {
+		if err := p.idle(); err != nil {
+			return err
+		}
+	}
 	if batch > p.capacity || p.lowered != nil && batch != p.batch && p.lowered.outgrown(batch) {
 		if err := p.plan(max(batch, p.capacity)); err != nil {
 			return err
@@ -161,13 +166,13 @@ func (p *Program) recovered(err *error) {
 // launch runs the steps, section by section, and brings the fetches to the host.
 func (p *Program) launch() error {
 	if p.updates {
-		p.vars.mu.Lock()
+		p.vars.lock(p)
 		defer p.vars.mu.Unlock()
 		for v := range p.written {
 			v.version++
 		}
 	} else {
-		p.vars.mu.RLock()
+		p.vars.rlock(p)
 		defer p.vars.mu.RUnlock()
 	}
 	p.exec.done = p.exec.ctx.Done()
@@ -325,6 +330,9 @@ func (p *Program) Close() error {
 	p.closed = true
 	p.forget()
 	var errs []error
+	if p.lowered != nil && p.stream != nil {
+		errs = append(errs, p.idle())
+	}
 	for _, b := range append(p.consts, p.arena) {
 		if b != nil {
 			errs = append(errs, b.Free())

@@ -13,7 +13,7 @@ func (v *Variables) CreateZero(name string, d graph.DType, shape ...int) error {
 	if d.Size() == 0 {
 		return fmt.Errorf("variable %s: type %v has no numeric elements", name, d)
 	}
-	v.mu.Lock()
+	v.lock(nil)
 	defer v.mu.Unlock()
 	if v.byName[name] != nil {
 		return fmt.Errorf("variable %s already exists", name)
@@ -29,14 +29,14 @@ func (v *Variables) CreateZero(name string, d graph.DType, shape ...int) error {
 
 // ReadAt copies a part of a variable's bytes, from offset on, into dst. Unlike Get it needs no memory of its own.
 func (v *Variables) ReadAt(name string, dst []byte, offset int) error {
-	v.mu.RLock()
+	v.rlock(nil)
 	defer v.mu.RUnlock()
 	return v.access(name, func(x *variable) error { return v.stream.Download(dst, x.buf, offset) })
 }
 
 // WriteAt replaces a part of a variable's bytes, from offset on, by src.
 func (v *Variables) WriteAt(name string, src []byte, offset int) error {
-	v.mu.Lock()
+	v.lock(nil)
 	defer v.mu.Unlock()
 	return v.access(name, func(x *variable) error {
 		x.version++
@@ -46,7 +46,7 @@ func (v *Variables) WriteAt(name string, src []byte, offset int) error {
 
 // ReadRows copies rows of a variable, along its first dimension, one after the other into dst.
 func (v *Variables) ReadRows(name string, rows []int32, dst []byte) error {
-	v.mu.RLock()
+	v.rlock(nil)
 	defer v.mu.RUnlock()
 	return v.access(name, func(x *variable) error {
 		if len(x.shape) == 0 || x.shape[0] == 0 {

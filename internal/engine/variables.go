@@ -18,7 +18,8 @@ type Variables struct {
 	mu     sync.RWMutex // held by runs: for writing where the program has updates
 	byName map[string]*variable
 
-	weights sharedWeights
+	weights  sharedWeights
+	underway underway
 
 	io     sync.Mutex // guards stream
 	stream device.Stream
@@ -48,7 +49,7 @@ func (v *Variables) Create(name string, initial *graph.Tensor) error {
 	if initial.DType.Size() == 0 {
 		return fmt.Errorf("variable %s: type %v has no numeric elements", name, initial.DType)
 	}
-	v.mu.Lock()
+	v.lock(nil)
 	defer v.mu.Unlock()
 	if v.byName[name] != nil {
 		return fmt.Errorf("variable %s already exists", name)
@@ -67,7 +68,7 @@ func (v *Variables) Create(name string, initial *graph.Tensor) error {
 
 // Type returns a variable's element type and shape, false where there is none of that name.
 func (v *Variables) Type(name string) (graph.Type, bool) {
-	v.mu.RLock()
+	v.rlock(nil)
 	defer v.mu.RUnlock()
 	x := v.byName[name]
 	if x == nil {
@@ -78,7 +79,7 @@ func (v *Variables) Type(name string) (graph.Type, bool) {
 
 // Get returns a copy of a variable's value.
 func (v *Variables) Get(name string) (*graph.Tensor, error) {
-	v.mu.RLock()
+	v.rlock(nil)
 	defer v.mu.RUnlock()
 	x := v.byName[name]
 	if x == nil {
@@ -89,7 +90,7 @@ func (v *Variables) Get(name string) (*graph.Tensor, error) {
 
 // Set replaces a variable's value by a copy of t, which must have its type and shape.
 func (v *Variables) Set(name string, t *graph.Tensor) error {
-	v.mu.Lock()
+	v.lock(nil)
 	defer v.mu.Unlock()
 	x := v.byName[name]
 	if x == nil {
@@ -104,7 +105,7 @@ func (v *Variables) Set(name string, t *graph.Tensor) error {
 
 // Names returns the names in alphabetical order.
 func (v *Variables) Names() []string {
-	v.mu.RLock()
+	v.rlock(nil)
 	defer v.mu.RUnlock()
 	names := make([]string, 0, len(v.byName))
 	for n := range v.byName {
@@ -116,7 +117,7 @@ func (v *Variables) Names() []string {
 
 // Snapshot returns copies of all values as of one moment between updates.
 func (v *Variables) Snapshot() (map[string]*graph.Tensor, error) {
-	v.mu.RLock()
+	v.rlock(nil)
 	defer v.mu.RUnlock()
 	all := make(map[string]*graph.Tensor, len(v.byName))
 	for n, x := range v.byName {
@@ -131,7 +132,7 @@ func (v *Variables) Snapshot() (map[string]*graph.Tensor, error) {
 
 // Close frees all values. No program that was compiled against them may run any more.
 func (v *Variables) Close() error {
-	v.mu.Lock()
+	v.lock(nil)
 	defer v.mu.Unlock()
 	var errs []error
 	for _, x := range v.byName {
