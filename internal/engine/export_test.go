@@ -60,11 +60,11 @@ func (k *contract) close(t *testing.T) {
 }
 
 // TrainMLP trains a classifier for 20 steps, of which some have fewer rows. It returns the variables.
-func TrainMLP(t *testing.T, dev device.Device) map[string]*graph.Tensor {
+func TrainMLP(t *testing.T, dev device.Device, how Precision) map[string]*graph.Tensor {
 	t.Helper()
 	m := newMLP(graph.Float32, 40, 96, 10, 0.1)
 	vars := m.variables(t, dev, 5)
-	p := ok(Compile(m.g, m.spec, dev, vars, Options{Capacity: 64}))
+	p := ok(Compile(m.g, m.spec, dev, vars, Options{Capacity: 64, Precision: how}))
 	if on := p.HostSteps(); len(on) > 0 {
 		t.Errorf("expected no steps on the host, got %v", on)
 	}
@@ -85,6 +85,70 @@ func TrainMLP(t *testing.T, dev device.Device) map[string]*graph.Tensor {
 		t.Error(err)
 	}
 	if err := vars.Close(); err != nil {
+		t.Error(err)
+	}
+	return all
+}
+
+// TrainOnBadLabel runs a step with a label that is no class, then a good one. It returns the error of the first, and fails
+// where that has changed a variable or the second does not go well.
+func TrainOnBadLabel(t *testing.T, dev device.Device) error {
+	t.Helper()
+	m := newMLP(graph.Float32, 4, 8, 3, 0.1)
+	vars := m.variables(t, dev, 5)
+	p := ok(Compile(m.g, m.spec, dev, vars, Options{Capacity: 2}))
+	before := ok(vars.Snapshot())
+	feeds := []*graph.Tensor{graph.NewTensor(graph.Float32, 2, 4), tensor([]int64{1, 3}, 2)}
+	fillRandom(rand.New(rand.NewPCG(1, 1)), feeds[0], 1)
+	bad := p.Run(context.Background(), 2, feeds)
+	for name, v := range ok(vars.Snapshot()) {
+		if string(v.Bytes) != string(before[name].Bytes) {
+			t.Errorf("%s has changed", name)
+		}
+	}
+	graph.Of[int64](feeds[1])[1] = 2
+	if err := p.Run(context.Background(), 2, feeds); err != nil {
+		t.Error(err)
+	}
+	if string(ok(vars.Get("w1")).Bytes) == string(before["w1"].Bytes) {
+		t.Error("a good step has changed nothing")
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := vars.Close(); err != nil {
+		t.Error(err)
+	}
+	return bad
+}
+
+// RandomOn draws numbers from the three streams, batch times 5 each.
+func RandomOn(t *testing.T, dev device.Device, batch int) (all []*graph.Tensor) {
+	t.Helper()
+	g := graph.New()
+	b := graph.NewBuilder(g)
+	typ := batchType(graph.Float32, 5)
+	x := b.Placeholder("x", typ)
+	shape := b.Op("Shape", "shape", fixedType(graph.Int32, 2), nil, x)
+	key, counter := b.Placeholder("key", fixedType(graph.Uint64, 1)), b.Placeholder("counter", fixedType(graph.Uint64, 2))
+	alg := b.Const("alg", tensor([]int32{1}))
+	spec := Spec{Feeds: []graph.Output{x, key, counter}}
+	for _, op := range []string{"StatelessRandomUniformV2", "StatelessRandomNormalV2", "StatelessTruncatedNormalV2"} {
+		spec.Fetches = append(spec.Fetches, b.Op(op, op, typ, nil, shape, key, counter, alg))
+	}
+	vars := ok(NewVariables(dev))
+	p := ok(Compile(g, spec, dev, vars, Options{Capacity: batch}))
+	if on := p.HostSteps(); len(on) > 0 {
+		t.Errorf("expected no steps on the host, got %v", on)
+	}
+	if err := p.Run(context.Background(), batch, []*graph.Tensor{graph.NewTensor(graph.Float32, batch, 5), tensor([]uint64{7}, 1), tensor([]uint64{1 << 63, 9}, 2)}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range spec.Fetches {
+		v := p.Value(i)
+		all = append(all, &graph.Tensor{DType: v.DType, Shape: v.Shape, Bytes: slices.Clone(v.Bytes)})
+	}
+	if err := p.Close(); err != nil {
 		t.Error(err)
 	}
 	return all

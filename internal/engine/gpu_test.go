@@ -2,9 +2,11 @@ package engine_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/device"
@@ -16,6 +18,7 @@ import (
 	"github.com/goestimator/goestimator/internal/device/cuda/lower"
 	"github.com/goestimator/goestimator/internal/engine"
 	"github.com/goestimator/goestimator/internal/graph"
+	host "github.com/goestimator/goestimator/internal/kernels"
 )
 
 // gpu is this machine's GPU, or one emulated by the processor.
@@ -96,15 +99,43 @@ func TestContractOnGPU(t *testing.T) {
 
 // TestTrainsOnGPUAsOnHost compares the variables after some steps.
 func TestTrainsOnGPUAsOnHost(t *testing.T) {
-	host := device.NewHost()
-	defer host.Close()
-	want, got := engine.TrainMLP(t, host), engine.TrainMLP(t, gpu(t))
-	for name, w := range want {
-		g := graph.Of[float32](got[name])
-		for i, v := range graph.Of[float32](w) {
-			if d := math.Abs(float64(g[i] - v)); !(d <= 1e-5*max(1, math.Abs(float64(v)))) {
-				t.Fatalf("%s, element %d: expected %g, got %g", name, i, v, g[i])
-			}
+	cpu := device.NewHost()
+	defer cpu.Close()
+	d := gpu(t)
+	want := engine.TrainMLP(t, cpu, engine.Float32)
+	for how, tolerance := range map[engine.Precision]float64{engine.Float32: 1e-5, engine.BF16Mixed: 2e-2} {
+		got := engine.TrainMLP(t, d, how)
+		for name, w := range want {
+			near(t, fmt.Sprint(name, " with precision ", how), w, got[name], tolerance)
 		}
+	}
+}
+
+func near(t *testing.T, what string, want, got *graph.Tensor, tolerance float64) {
+	t.Helper()
+	g := graph.Of[float32](got)
+	for i, v := range graph.Of[float32](want) {
+		if d := math.Abs(float64(g[i] - v)); !(d <= tolerance*max(1, math.Abs(float64(v)))) {
+			t.Fatalf("%s, element %d: expected %g, got %g", what, i, v, g[i])
+		}
+	}
+}
+
+// TestBadLabelOnGPU sees that a fault names its node and what is wrong, and that no variable changes in that step.
+func TestBadLabelOnGPU(t *testing.T) {
+	err := engine.TrainOnBadLabel(t, gpu(t))
+	var label *host.LabelError
+	if !errors.As(err, &label) || label.Row != 1 || label.Label != 3 || label.Classes != 3 || !strings.Contains(err.Error(), "xent") {
+		t.Errorf("expected label 3 of row 1 of node xent, got %v", err)
+	}
+}
+
+// TestRandomOnGPU sees that the GPU draws the host's numbers.
+func TestRandomOnGPU(t *testing.T) {
+	cpu := device.NewHost()
+	defer cpu.Close()
+	want, got := engine.RandomOn(t, cpu, 333), engine.RandomOn(t, gpu(t), 333)
+	for i, w := range want {
+		near(t, fmt.Sprint("stream ", i), w, got[i], 2e-7)
 	}
 }
