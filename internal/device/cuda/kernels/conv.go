@@ -1,8 +1,10 @@
 package kernels
 
 import (
+	_ "embed"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/goestimator/goestimator/internal/device/cuda/driver"
 	host "github.com/goestimator/goestimator/internal/kernels"
@@ -21,6 +23,12 @@ type Conv struct {
 	Scratch  driver.Ptr // FilterGrad: ScratchBytes of memory
 }
 
+//go:embed src/mma.cu
+var mmaSource string
+
+//go:embed src/conv_tensor.cu
+var convTensorSource string
+
 // A block's tile of results.
 const (
 	convRows    = 128
@@ -29,16 +37,19 @@ const (
 	convBlocks  = 264 // enough to keep a large GPU busy
 	convPixels  = 512 // of a part of a filter's gradient, at least
 	convMaxPart = 1024
+	convTerms   = 32 // of a step, at most: parts have whole ones
 )
 
 // Check fails where the sizes are beyond what the kernels can address.
 func (c Conv) Check() error { return checkImages(c.Window) }
 
-// checkImages sees that an image's pixels have 32-bit offsets and each size fits into 32 bits.
+// checkImages sees that the numbers of an image, of a filter and of all images' pixels fit into 32 bits. Offsets of images
+// have 64.
 func checkImages(g host.Window) error {
-	const most = 1<<31 - 1
-	if g.InH*g.InW*g.InC > most || g.OutH*g.OutW*g.OutC > most || g.Batch > most {
-		return fmt.Errorf("convolution of images %dx%dx%d into %dx%dx%d: expected fewer than 2^31 numbers in each: make them smaller", g.InH, g.InW, g.InC, g.OutH, g.OutW, g.OutC)
+	const most = 1<<31 - 1<<10 // and tiles beyond the end
+	if max(g.InH*g.InW*g.InC, g.OutH*g.OutW*g.OutC) > most || g.KH*g.KW*max(g.InC, g.OutC) > most || g.Batch*max(g.InH*g.InW, g.OutH*g.OutW) > most {
+		return fmt.Errorf("convolution of %d images %dx%dx%d into %dx%dx%d by a filter of %dx%d: expected fewer than 2^31 numbers in an image, in a filter and pixels in all: make the images or the batch smaller",
+			g.Batch, g.InH, g.InW, g.InC, g.OutH, g.OutW, g.OutC, g.KH, g.KW)
 	}
 	return nil
 }
@@ -54,19 +65,28 @@ func typeSuffix(bfloat16 bool) string {
 
 // tiled is a kernel over the tiles of rows x cols results, in parts.
 func (c Conv) tiled(kernel string, size tiling, args ...any) Call {
-	grid := driver.Dim{X: ceilDiv(size.rows, convRows), Y: ceilDiv(size.cols, size.width()), Z: size.parts}
-	return call(fmt.Sprintf("%s%s_%d", kernel, c.suffix(), size.width()), grid, driver.Dim{X: blockThreads}, append(args, geometry(c.Window)...)...)
+	grid := driver.Dim{X: ceilDiv(size.rows, convRows), Y: ceilDiv(size.cols, c.width(size.cols)), Z: size.parts}
+	if c.tensor() {
+		kernel += "_tensor"
+	} else {
+		kernel = fmt.Sprintf("%s%s_%d", kernel, c.suffix(), c.width(size.cols))
+	}
+	return call(kernel, grid, driver.Dim{X: blockThreads}, append(args, geometry(c.Window)...)...)
 }
 
 // tiling is a matrix of results that blocks do tile by tile.
 type tiling struct{ rows, cols, parts int }
 
-func (t tiling) width() int {
-	if t.cols <= convNarrow {
+// width is a tile's columns.
+func (c Conv) width(cols int) int {
+	if cols <= convNarrow && !c.BFloat16 {
 		return convNarrow
 	}
 	return convWide
 }
+
+// tensor reports whether tensor cores do it: threads read eight channels at once.
+func (c Conv) tensor() bool { return c.BFloat16 && c.Window.InC%8 == 0 && c.Window.OutC%8 == 0 }
 
 // geometry is a window as kernels take it.
 func geometry(g host.Window) []any {
@@ -101,10 +121,9 @@ func (c Conv) InputGrad() []Call {
 func (c Conv) filterParts() (parts, each int) {
 	g := c.Window
 	pixels := g.Batch * g.OutH * g.OutW
-	t := tiling{rows: g.KH * g.KW * g.InC, cols: g.OutC}
-	tiles := ceilDiv(t.rows, convRows) * ceilDiv(t.cols, t.width())
+	tiles := ceilDiv(g.KH*g.KW*g.InC, convRows) * ceilDiv(g.OutC, c.width(g.OutC))
 	parts = max(1, min(ceilDiv(convBlocks, tiles), ceilDiv(pixels, convPixels), convMaxPart))
-	each = ceilDiv(ceilDiv(pixels, parts), 16) * 16
+	each = ceilDiv(ceilDiv(pixels, parts), convTerms) * convTerms
 	if pixels == 0 {
 		return 0, 0
 	}
@@ -125,7 +144,7 @@ func (c Conv) FilterGrad() []Call {
 	parts, each := c.filterParts()
 	var calls []Call
 	if parts > 0 {
-		calls = append(calls, c.tiled("conv_filter", tiling{g.KH * g.KW * g.InC, g.OutC, parts}, c.Scratch, c.X, c.Y, each))
+		calls = append(calls, c.tiled("conv_filter", tiling{g.KH * g.KW * g.InC, g.OutC, parts}, c.Scratch, c.X, c.Y, int32(each)))
 	}
 	return append(calls, sumParts(c.W, c.Scratch, c.weights(), parts, c.BFloat16 && !c.FloatW))
 }
@@ -146,8 +165,13 @@ func (c Conv) Epilogue() Call {
 func convKernels() []Kernel {
 	all := slices.Concat(typedKernels("conv_sum", "ppli"), typedKernels("conv_bias", "pplii"), typedKernels("filter_pack", "ppiiiiiiii"), typedKernels("filter_unpack", "ppiiiiiiii"),
 		[]Kernel{{"filter_unpack_widen", "ppiiiiiiii"}})
-	for _, k := range slices.Concat(imageKernels("conv_forward", "ppppi"), imageKernels("conv_backward", "ppp"), imageKernels("conv_filter", "pppl")) {
-		all = append(all, Kernel{k.Name + "_32", k.Params}, Kernel{k.Name + "_64", k.Params})
+	for _, k := range slices.Concat(imageKernels("conv_forward", "ppppi"), imageKernels("conv_backward", "ppp"), imageKernels("conv_filter", "pppi")) {
+		all = append(all, Kernel{k.Name + "_64", k.Params})
+		if name, ok := strings.CutSuffix(k.Name, typeSuffix(true)); ok {
+			all = append(all, Kernel{name + "_tensor", k.Params})
+		} else {
+			all = append(all, Kernel{k.Name + "_32", k.Params})
+		}
 	}
 	return all
 }

@@ -73,6 +73,14 @@ func convWindows() []host.Window {
 	} {
 		all = append(all, s.window())
 	}
+	for _, s := range []shape{ // channels that tensor cores take
+		{2, 8, 8, 16, 32, 3, 3, 2, 1, true},
+		{1, 7, 9, 8, 72, 3, 2, 1, 1, false},
+		{2, 9, 7, 40, 8, 1, 1, 1, 1, true},
+		{5, 12, 11, 8, 16, 3, 3, 1, 2, true},
+	} {
+		all = append(all, s.window())
+	}
 	explicit := shape{2, 7, 7, 3, 5, 3, 3, 2, 1, false}.window()
 	explicit.PadTop, explicit.PadLeft, explicit.OutH, explicit.OutW = 3, 0, 6, 4
 	unequal := shape{1, 6, 9, 3, 5, 4, 2, 1, 1, true}.window()
@@ -225,8 +233,9 @@ func TestFiltersPackAndUnpack(t *testing.T) {
 }
 
 func TestConvolutionsTooLarge(t *testing.T) {
-	c := kernels.Conv{Window: host.Window{Batch: 1, InH: 1 << 16, InW: 1 << 15, InC: 1}}
-	if err := c.Check(); err == nil {
-		t.Error("expected an error")
+	for _, g := range []host.Window{{Batch: 1, InH: 1 << 16, InW: 1 << 15, InC: 1}, {Batch: 1 << 20, OutH: 1 << 6, OutW: 1 << 5}, {KH: 1 << 16, KW: 1 << 15, OutC: 1}} {
+		if err := (kernels.Conv{Window: g}).Check(); err == nil {
+			t.Errorf("%+v: expected an error", g)
+		}
 	}
 }

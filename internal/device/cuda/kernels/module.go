@@ -100,7 +100,7 @@ func Modules() []Module {
 			Kernel{"sparse_xent_block_i32", "ppppplll"}, Kernel{"sparse_xent_block_i64", "ppppplll"},
 			Kernel{"xent_warp", "ppppll"}, Kernel{"xent_block", "ppppll"}),
 		module("norm", normSource, normKernels()...),
-		module("pool", windowSource+poolSource, poolKernels()...), module("conv", windowSource+convSource, convKernels()...),
+		module("pool", windowSource+poolSource, poolKernels()...), module("conv", windowSource+mmaSource+convSource+convTensorSource, convKernels()...),
 		module("depthwise", windowSource+depthwiseSource, depthwiseKernels()...),
 		module("sort", runsSource+sortSource, sortKernels()...), module("index", indexSource, indexKernels()...), module("ragged", raggedSource, raggedKernels()...),
 		module("optim", runsSource+optimSource, updateKernels()...),

@@ -2,7 +2,7 @@
 // gemm). A block of 256 threads does a tile of BM x BN results, 16 terms of the sums at a time; a thread does TM x TN.
 // While a step is computed the numbers of the next one are on their way. Sums go over the terms in their order.
 
-enum { THREADS = 256, BM = 128, BK = 16, WARPS = THREADS / 32, LOADS = BM * BK / THREADS };
+enum { THREADS = 256, BM = 128, BK = 16, WARPS = THREADS / 32, HALVES = 32 };
 
 // The tile in shared memory, term by term, as floats.
 template <int BN> struct Shared {
@@ -10,20 +10,26 @@ template <int BN> struct Shared {
   __align__(16) float b[BK][BN + 4];
 };
 
-// Multiplies what load brings for the terms from lo up to hi; load.fetch(k) reads a step, load.put(shared) hands it over.
-template <int BN, int TN, class L> __device__ void multiply(Shared<BN> &s, float (&acc)[BM * BN / THREADS / TN][TN], L &load, i64 lo, i64 hi) {
+// Goes over the terms from lo up to hi, step by step: load.fetch() reads one, load.put(shared) hands it to the block.
+template <int STEP, class S, class L, class F> __device__ void each_step(S &s, L &load, int lo, int hi, F compute) {
+  for (int k = lo;; k += STEP) {
+    if (k < hi) load.fetch();
+    if (k > lo) compute(); // what was handed over before
+    if (k >= hi) break;
+    __syncthreads();
+    load.put(s);
+    __syncthreads();
+  }
+}
+
+template <int BN, int TN, class L> __device__ void multiply(Shared<BN> &s, float (&acc)[BM * BN / THREADS / TN][TN], L &load, int lo, int hi) {
   const int TM = BM * BN / THREADS / TN;
   int row = threadIdx.x / (BN / TN) * TM, col = threadIdx.x % (BN / TN) * TN;
 #pragma unroll
   for (int i = 0; i < TM; i++)
 #pragma unroll
     for (int j = 0; j < TN; j++) acc[i][j] = 0;
-  if (lo >= hi) return;
-  load.fetch();
-  for (i64 k = lo; k < hi; k += BK) {
-    load.put(s);
-    __syncthreads();
-    if (k + BK < hi) load.fetch();
+  each_step<BK>(s, load, lo, hi, [&] {
 #pragma unroll
     for (int t = 0; t < BK; t++) {
       float a[TM], b[TN];
@@ -36,46 +42,48 @@ template <int BN, int TN, class L> __device__ void multiply(Shared<BN> &s, float
 #pragma unroll
         for (int j = 0; j < TN; j++) acc[i][j] += a[i] * b[j];
     }
-    __syncthreads();
-  }
+  });
 }
 
-// Rows of pixels under the taps of a filter: what forward and the input's gradient gather. Thread t reads term t % 16 of
-// every step, of the rows t/16, t/16 + 16, ..; where a row's pixel lies under a tap is found once per tap.
-template <class T, bool GRAD> struct Pixels {
+// Rows of pixels under the taps of a filter: what forward and the input's gradient gather. A step has TERMS of them, a thread
+// reads V that follow each other, of the rows first(), first() + HOP, ..; where a row's pixel lies under a tap is found once
+// per tap.
+template <class T, bool GRAD, int TERMS, int V> struct Pixels {
+  static const int PER = TERMS / V, HOP = THREADS / PER, LOADS = BM / HOP;
   const T *base[LOADS]; // the row's image, 0: no such row
   int h0[LOADS], w0[LOADS], at[LOADS];
-  float v[LOADS];
   int c, r, s; // the term: channel, and tap
   const Geometry &g;
 
+  __device__ static int first() { return threadIdx.x / PER; }
+  __device__ static int term() { return threadIdx.x % PER * V; }
+
   __device__ Pixels(const T *from, const Geometry &g) : g(g) {
     int H = GRAD ? g.inH : g.outH, W = GRAD ? g.inW : g.outW;
-    i64 rows = (i64)g.batch * H * W, image = GRAD ? (i64)g.outH * g.outW * g.outC : (i64)g.inH * g.inW * g.inC;
+    u32 rows = (u32)g.batch * H * W;
+    i64 image = GRAD ? (i64)g.outH * g.outW * g.outC : (i64)g.inH * g.inW * g.inC;
 #pragma unroll
     for (int i = 0; i < LOADS; i++) {
-      i64 m = (i64)blockIdx.x * BM + threadIdx.x / BK + i * (THREADS / BK);
-      int w = (int)(m % W), h = (int)(m / W % H);
+      u32 m = blockIdx.x * BM + first() + i * HOP;
+      int w = m % W, h = m / W % H;
       base[i] = m < rows ? from + m / W / H * image : 0;
       h0[i] = GRAD ? h + g.padTop : h * g.strideH - g.padTop;
       w0[i] = GRAD ? w + g.padLeft : w * g.strideW - g.padLeft;
     }
-    c = threadIdx.x % BK;
+    c = term();
     r = s = 0;
-    if (!wrap()) aim();
+    wrap();
+    aim();
   }
 
   __device__ int channels() const { return GRAD ? g.outC : g.inC; }
 
-  // Brings the channel back into range by going on to later taps. It tells whether the tap has changed.
-  __device__ bool wrap() {
-    if (c < channels()) return false;
+  // Brings the channel back into range by going on to later taps.
+  __device__ void wrap() {
     while (c >= channels()) {
       c -= channels();
       if (++s == g.kW) s = 0, r++;
     }
-    aim();
-    return true;
   }
 
   // Finds the rows' pixels under the tap: -1 is none.
@@ -91,17 +99,31 @@ template <class T, bool GRAD> struct Pixels {
     }
   }
 
+  // The terms of row i, 0 where there is no pixel.
+  __device__ const T *pixel(int i) const { return at[i] < 0 ? 0 : base[i] + at[i] + c; }
+  __device__ void next() {
+    c += TERMS;
+    if (c < channels()) return;
+    wrap();
+    aim();
+  }
+};
+
+// Pixels one by one, as floats.
+template <class T, bool GRAD> struct Numbers : Pixels<T, GRAD, BK, 1> {
+  typedef Pixels<T, GRAD, BK, 1> P;
+  float v[P::LOADS];
+  __device__ Numbers(const T *from, const Geometry &g) : P(from, g) {}
   __device__ void fetch() {
 #pragma unroll
-    for (int i = 0; i < LOADS; i++) v[i] = at[i] < 0 ? 0.f : number(base[i][at[i] + c]);
-  }
-  __device__ void next() {
-    c += BK;
-    wrap();
+    for (int i = 0; i < P::LOADS; i++) {
+      const T *p = this->pixel(i);
+      v[i] = p ? number(*p) : 0.f;
+    }
   }
   template <int BN> __device__ void put(Shared<BN> &s) {
 #pragma unroll
-    for (int i = 0; i < LOADS; i++) s.a[threadIdx.x % BK][threadIdx.x / BK + i * (THREADS / BK)] = v[i];
+    for (int i = 0; i < P::LOADS; i++) s.a[P::term()][P::first() + i * P::HOP] = v[i];
   }
 };
 
@@ -109,12 +131,11 @@ template <class T, bool GRAD> struct Pixels {
 template <class T, int BN> struct Matrix {
   static const int N = BK * BN / THREADS;
   const T *from;
-  i64 k, hi;
-  int cols, col;
+  int k, hi, cols, col;
   float v[N];
 
-  __device__ Matrix(const T *m, i64 lo, i64 hi, int cols) : k(lo + threadIdx.x / BN), hi(hi), cols(cols), col(blockIdx.y * BN + threadIdx.x % BN) {
-    from = m + k * cols + col;
+  __device__ Matrix(const T *m, int lo, int hi, int cols) : k(lo + threadIdx.x / BN), hi(hi), cols(cols), col(blockIdx.y * BN + threadIdx.x % BN) {
+    from = m + (i64)k * cols + col;
   }
   __device__ void fetch() {
 #pragma unroll
@@ -129,7 +150,7 @@ template <class T, int BN> struct Matrix {
 };
 
 template <class T, int BN> struct Forward {
-  Pixels<T, false> a;
+  Numbers<T, false> a;
   Matrix<T, BN> b;
   __device__ void fetch() {
     a.fetch();
@@ -145,7 +166,7 @@ template <class T, int BN> struct Forward {
 // The filter with the channels of each tap turned round goes with the gradients under the taps.
 template <class T, int BN> struct Backward {
   static const int N = BK * BN / THREADS;
-  Pixels<T, true> a;
+  Numbers<T, true> a;
   const T *w;
   float v[N];
   __device__ void fetch() {
@@ -170,34 +191,33 @@ template <class T, int BN> struct Backward {
 template <class T, int BN> struct Taps {
   static const int P = BK / WARPS, R = BM / 32;
   int dh[R], dw[R], c[R]; // of the rows; c < 0: no such row
-  int h[P], w[P];         // of the pixels, in the result
-  i64 n[P];
+  int n[P], h[P], w[P];   // of the pixels, in the result
   float v[P][R];
   Matrix<T, BN> b;
   const T *x;
   const Geometry &g;
 
-  __device__ Taps(const T *x, const T *dy, i64 lo, i64 hi, const Geometry &g) : b(dy, lo, hi, g.outC), x(x), g(g) {
+  __device__ Taps(const T *x, const T *dy, int lo, int hi, const Geometry &g) : b(dy, lo, hi, g.outC), x(x), g(g) {
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
 #pragma unroll
     for (int i = 0; i < R; i++) {
-      i64 m = (i64)blockIdx.x * BM + lane + 32 * i, tap = m / g.inC;
-      c[i] = tap < g.kH * g.kW ? (int)(m % g.inC) : -1;
-      dh[i] = (int)(tap / g.kW) * g.dilH - g.padTop;
-      dw[i] = (int)(tap % g.kW) * g.dilW - g.padLeft;
+      int m = blockIdx.x * BM + lane + 32 * i, tap = m / g.inC;
+      c[i] = tap < g.kH * g.kW ? m % g.inC : -1;
+      dh[i] = tap / g.kW * g.dilH - g.padTop;
+      dw[i] = tap % g.kW * g.dilW - g.padLeft;
     }
 #pragma unroll
     for (int j = 0; j < P; j++) {
-      i64 p = lo + warp + j * WARPS;
-      w[j] = (int)(p % g.outW);
-      h[j] = (int)(p / g.outW % g.outH);
+      int p = lo + warp + j * WARPS;
+      w[j] = p % g.outW;
+      h[j] = p / g.outW % g.outH;
       n[j] = p / g.outW / g.outH;
     }
   }
   __device__ void fetch() {
 #pragma unroll
     for (int j = 0; j < P; j++) {
-      const T *image = x + n[j] * g.inH * g.inW * g.inC;
+      const T *image = x + (i64)n[j] * (g.inH * g.inW * g.inC);
 #pragma unroll
       for (int i = 0; i < R; i++) {
         int y = h[j] * g.strideH + dh[i], z = w[j] * g.strideW + dw[i];
@@ -237,7 +257,7 @@ template <int BN, int TN, class F> __device__ void each_result(float (&acc)[BM *
 template <class T, int BN> __device__ void conv_forward(T *y, const T *x, const T *w, const T *bias, int relu, const Geometry &g) {
   __shared__ Shared<BN> s;
   float acc[BM * BN / THREADS / 4][4];
-  i64 terms = (i64)g.kH * g.kW * g.inC;
+  int terms = g.kH * g.kW * g.inC;
   Forward<T, BN> load{{x, g}, {w, 0, terms, g.outC}};
   multiply<BN, 4>(s, acc, load, 0, terms);
   each_result<BN, 4>(acc, (i64)g.batch * g.outH * g.outW, g.outC, [&](i64 i, int j, float v) {
@@ -250,19 +270,19 @@ template <class T, int BN> __device__ void conv_backward(T *dx, const T *dy, con
   __shared__ Shared<BN> s;
   float acc[BM * BN / THREADS / 4][4];
   Backward<T, BN> load{{dy, g}, w};
-  multiply<BN, 4>(s, acc, load, 0, (i64)g.kH * g.kW * g.outC);
+  multiply<BN, 4>(s, acc, load, 0, g.kH * g.kW * g.outC);
   each_result<BN, 4>(acc, (i64)g.batch * g.inH * g.inW, g.inC, [&](i64 i, int j, float v) { keep(dx + i * g.inC + j, v); });
 }
 
 // part[p] = the filter's gradient by the pixels of part p = blockIdx.z; each is how many those are.
-template <class T, int BN> __device__ void conv_filter(float *part, const T *x, const T *dy, i64 each, const Geometry &g) {
+template <class T, int BN> __device__ void conv_filter(float *part, const T *x, const T *dy, int each, const Geometry &g) {
   __shared__ Shared<BN> s;
   float acc[BM * BN / THREADS / 4][4];
-  i64 pixels = (i64)g.batch * g.outH * g.outW, lo = each * blockIdx.z, hi = lo + each < pixels ? lo + each : pixels;
-  i64 rows = (i64)g.kH * g.kW * g.inC;
+  int pixels = g.batch * g.outH * g.outW, lo = each * blockIdx.z, hi = pixels - lo < each ? pixels : lo + each;
+  int rows = g.kH * g.kW * g.inC;
   Taps<T, BN> load(x, dy, lo, hi, g);
   multiply<BN, 4>(s, acc, load, lo, hi);
-  part += blockIdx.z * rows * g.outC;
+  part += (i64)blockIdx.z * rows * g.outC;
   each_result<BN, 4>(acc, rows, g.outC, [&](i64 i, int j, float v) { part[i * g.outC + j] = v; });
 }
 
@@ -271,12 +291,11 @@ template <class T, int BN> __device__ void conv_filter(float *part, const T *x, 
     conv_forward<T, BN>(y, x, w, bias, relu, GEOMETRY); \
   } \
   KERNEL __launch_bounds__(THREADS) conv_backward_##type##_##BN(T *dx, const T *dy, const T *w, WINDOW) { conv_backward<T, BN>(dx, dy, w, GEOMETRY); } \
-  KERNEL __launch_bounds__(THREADS) conv_filter_##type##_##BN(float *part, const T *x, const T *dy, i64 each, WINDOW) { \
+  KERNEL __launch_bounds__(THREADS) conv_filter_##type##_##BN(float *part, const T *x, const T *dy, int each, WINDOW) { \
     conv_filter<T, BN>(part, x, dy, each, GEOMETRY); \
   }
 CONV(f32, float, 32)
 CONV(f32, float, 64)
-CONV(bf16, u16, 32)
 CONV(bf16, u16, 64)
 
 // dst = the sum of the parts, in their order.
