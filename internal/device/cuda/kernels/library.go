@@ -55,22 +55,19 @@ func Load(ctx context.Context, t Target, modules ...Module) (*Library, error) {
 	return l, nil
 }
 
-// Add compiles more modules, several at a time, and loads them.
+// Add compiles more modules and loads them, several at a time: the driver translates what the compiler gives, which takes
+// as long.
 func (l *Library) Add(ctx context.Context, modules ...Module) error {
-	ptx, errs := make([][]byte, len(modules)), make([]error, len(modules))
+	errs := make([]error, len(modules))
 	var wg sync.WaitGroup
 	for i, m := range modules {
-		wg.Go(func() { ptx[i], errs[i] = l.t.Compiler.Compile(ctx, m.Source(), l.t.Arch) })
+		wg.Go(func() {
+			if err := l.load(ctx, m); err != nil {
+				errs[i] = fmt.Errorf("load the kernels of %s: %w", m.Name, err)
+			}
+		})
 	}
 	wg.Wait()
-	for i, m := range modules {
-		if errs[i] == nil {
-			errs[i] = l.load(m, ptx[i])
-		}
-		if errs[i] != nil {
-			errs[i] = fmt.Errorf("load the kernels of %s: %w", m.Name, errs[i])
-		}
-	}
 	return errors.Join(errs...)
 }
 
@@ -82,7 +79,11 @@ func (l *Library) Has(kernel string) bool {
 	return ok
 }
 
-func (l *Library) load(m Module, ptx []byte) error {
+func (l *Library) load(ctx context.Context, m Module) error {
+	ptx, err := l.t.Compiler.Compile(ctx, m.Source(), l.t.Arch)
+	if err != nil {
+		return err
+	}
 	mod, err := l.t.Context.Load(ptx)
 	if err != nil {
 		return err
