@@ -11,35 +11,36 @@ import (
 )
 
 // TestAhead trains from batches that another goroutine brings to the device, and compares with feeding them each time.
-func TestAhead(t *testing.T) {
-	onSplits(t, func(t *testing.T, dev device.Device) {
-		var results [2]map[string]*graph.Tensor
-		for way := range results {
-			m := newMLP(graph.Float32, 5, 7, 3, 0.1)
-			vars := m.variables(t, dev, 2)
-			p := ok(Compile(m.g, m.spec, dev, vars, Options{Capacity: 4}))
-			r := rand.New(rand.NewPCG(1, 1))
-			if way == 0 {
-				for i := range 20 {
-					n := 1 + i%6
-					if err := p.Run(bg, n, mlpRowsOf(r, n, 5, 3)); err != nil {
-						t.Fatal(err)
-					}
+func TestAhead(t *testing.T) { onSplits(t, AheadOn) }
+
+// AheadOn is TestAhead on one device.
+func AheadOn(t *testing.T, dev device.Device) {
+	var results [2]map[string]*graph.Tensor
+	for way := range results {
+		m := newMLP(graph.Float32, 5, 7, 3, 0.1)
+		vars := m.variables(t, dev, 2)
+		p := ok(Compile(m.g, m.spec, dev, vars, Options{Capacity: 4}))
+		r := rand.New(rand.NewPCG(1, 1))
+		if way == 0 {
+			for i := range 20 {
+				n := 1 + i%6
+				if err := p.Run(bg, n, mlpRowsOf(r, n, 5, 3)); err != nil {
+					t.Fatal(err)
 				}
-			} else {
-				runAhead(t, p, r)
 			}
-			results[way] = ok(vars.Snapshot())
-			if err := p.Close(); err != nil {
-				t.Error(err)
-			}
+		} else {
+			runAhead(t, p, r)
 		}
-		for name, w := range results[0] {
-			if string(results[1][name].Bytes) != string(w.Bytes) {
-				t.Errorf("variable %s differs", name)
-			}
+		results[way] = ok(vars.Snapshot())
+		if err := p.Close(); err != nil {
+			t.Error(err)
 		}
-	})
+	}
+	for name, w := range results[0] {
+		if string(results[1][name].Bytes) != string(w.Bytes) {
+			t.Errorf("variable %s differs", name)
+		}
+	}
 }
 
 func runAhead(t *testing.T, p *Program, r *rand.Rand) {

@@ -14,53 +14,54 @@ import (
 
 // TestEnqueue trains without waiting, and compares with runs one by one. Another program and a reader look at the
 // variables meanwhile.
-func TestEnqueue(t *testing.T) {
-	onSplits(t, func(t *testing.T, dev device.Device) {
-		m := newMLP(graph.Float32, 5, 7, 3, 0.1)
-		var results [2]map[string]*graph.Tensor
-		for way := range results {
-			vars := m.variables(t, dev, 2)
-			p := ok(Compile(m.g, m.spec, dev, vars, Options{Capacity: 4}))
-			look := ok(Compile(m.g, Spec{Feeds: []graph.Output{m.x}, Fetches: []graph.Output{m.logits}}, dev, vars, Options{Capacity: 4}))
-			r := rand.New(rand.NewPCG(1, 1))
-			x := mlpRowsOf(rand.New(rand.NewPCG(2, 2)), 4, 5, 3)[:1]
-			for i := range 20 {
-				n := []int{4, 4, 4, 2, 6}[i/4]
-				feeds := mlpRowsOf(r, n, 5, 3)
-				if way == 0 || i%7 == 6 {
-					if err := p.Run(bg, n, feeds); err != nil {
-						t.Fatal(err)
-					}
-					continue
-				}
-				if err := p.Enqueue(bg, ok(p.Ahead(n, feeds))); err != nil {
+func TestEnqueue(t *testing.T) { onSplits(t, EnqueueOn) }
+
+// EnqueueOn is TestEnqueue on one device.
+func EnqueueOn(t *testing.T, dev device.Device) {
+	m := newMLP(graph.Float32, 5, 7, 3, 0.1)
+	var results [2]map[string]*graph.Tensor
+	for way := range results {
+		vars := m.variables(t, dev, 2)
+		p := ok(Compile(m.g, m.spec, dev, vars, Options{Capacity: 4}))
+		look := ok(Compile(m.g, Spec{Feeds: []graph.Output{m.x}, Fetches: []graph.Output{m.logits}}, dev, vars, Options{Capacity: 4}))
+		r := rand.New(rand.NewPCG(1, 1))
+		x := mlpRowsOf(rand.New(rand.NewPCG(2, 2)), 4, 5, 3)[:1]
+		for i := range 20 {
+			n := []int{4, 4, 4, 2, 6}[i/4]
+			feeds := mlpRowsOf(r, n, 5, 3)
+			if way == 0 || i%7 == 6 {
+				if err := p.Run(bg, n, feeds); err != nil {
 					t.Fatal(err)
 				}
-				clear(feeds[0].Bytes)
-				if i%3 == 0 {
-					if err := look.Enqueue(bg, ok(look.Ahead(4, x))); err != nil {
-						t.Fatal(err)
-					}
-				}
-				if i%5 == 0 {
-					ok(vars.Snapshot())
-				}
+				continue
 			}
-			if err := errors.Join(p.Wait(), look.Wait(), look.Run(bg, 4, x)); err != nil {
+			if err := p.Enqueue(bg, ok(p.Ahead(n, feeds))); err != nil {
 				t.Fatal(err)
 			}
-			results[way] = ok(vars.Snapshot())
-			results[way]["logits"] = look.Value(0).Clone()
-			if err := errors.Join(p.Close(), look.Close(), p.Wait()); err != nil {
-				t.Error(err)
+			clear(feeds[0].Bytes)
+			if i%3 == 0 {
+				if err := look.Enqueue(bg, ok(look.Ahead(4, x))); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if i%5 == 0 {
+				ok(vars.Snapshot())
 			}
 		}
-		for name, w := range results[0] {
-			if !bytes.Equal(results[1][name].Bytes, w.Bytes) {
-				t.Errorf("%s differs", name)
-			}
+		if err := errors.Join(p.Wait(), look.Wait(), look.Run(bg, 4, x)); err != nil {
+			t.Fatal(err)
 		}
-	})
+		results[way] = ok(vars.Snapshot())
+		results[way]["logits"] = look.Value(0).Clone()
+		if err := errors.Join(p.Close(), look.Close(), p.Wait()); err != nil {
+			t.Error(err)
+		}
+	}
+	for name, w := range results[0] {
+		if !bytes.Equal(results[1][name].Bytes, w.Bytes) {
+			t.Errorf("%s differs", name)
+		}
+	}
 }
 
 // TestEnqueueFails sees that a fault is told later, with the node's name, and that the program goes on.
