@@ -28,6 +28,8 @@ type Gemm struct {
 	Batch                     int // products, at least 1
 	StrideA, StrideB, StrideO int
 	TransA, TransB, Relu      bool
+
+	TF32 bool // factors of float32 may be rounded to 10 bits of mantissa
 }
 
 // Tiles, and when a sum is split: by sizes alone, so that results are the same bits on every GPU.
@@ -52,9 +54,16 @@ const (
 
 func (g Gemm) tiles(side int) int { return ceilDiv(g.M, side) * ceilDiv(g.N, side) }
 
+// tensor reports whether tensor cores do it: also where a good part of their tiles is beyond the result, but not most.
+func (g Gemm) tensor() bool {
+	return (g.Type == GemmBFloat16 || g.Type == GemmFloat32 && g.TF32) && min(g.M, g.N) >= smallTile/4 && max(g.M, g.N) >= smallTile
+}
+
 // side is the tile's: the large one where there are enough of them, or both dimensions fill them and k can be split.
 func (g Gemm) side() int {
 	switch {
+	case g.tensor():
+		return largeTile
 	case g.Type == GemmFloat64 || min(g.M, g.N) <= smallTile:
 		return smallTile
 	case g.tiles(largeTile)*g.Batch >= enough/2 || g.K >= 16*partLength:
@@ -126,7 +135,12 @@ func (g Gemm) finish(parts driver.Ptr, n int) Call {
 
 func (g Gemm) kernel(side int) string {
 	name := map[GemmType]string{GemmFloat32: "gemm_f32", GemmBFloat16: "gemm_bf16", GemmFloat64: "gemm_f64"}[g.Type]
-	if side == largeTile {
+	switch {
+	case g.tensor() && g.Type == GemmFloat32:
+		return "gemm_tf32_tensor"
+	case g.tensor():
+		return name + "_tensor"
+	case side == largeTile:
 		return name + "_128"
 	}
 	return name + "_64"

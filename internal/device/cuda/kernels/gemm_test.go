@@ -1,7 +1,6 @@
 package kernels_test
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -36,6 +35,9 @@ func newGemm(g kernels.Gemm, pad int, bias bool) *gemmCase {
 			switch g.Type {
 			case kernels.GemmFloat32:
 				v[i] = float64(float32(v[i]))
+				if g.TF32 { // exact, so that a factor in the wrong place is seen
+					v[i] = math.Round(16*v[i]) / 16
+				}
 			case kernels.GemmBFloat16:
 				v[i] = float64(math.Float32frombits(math.Float32bits(float32(v[i])) &^ 0xffff))
 			}
@@ -161,17 +163,38 @@ func TestGemm(t *testing.T) {
 
 func TestGemmOfLargeTiles(t *testing.T) {
 	r := newRig(t, "gemm")
-	for trans := range 4 {
-		g := kernels.Gemm{M: 140, N: 200, K: 2050, TransA: trans&1 != 0, TransB: trans&2 != 0, Type: kernels.GemmType(trans % 2)}
-		c := newGemm(g, 4*(trans&1), true)
-		if name := c.Calls()[0].Kernel; name != fmt.Sprintf("gemm_%s_128", []string{"f32", "bf16"}[trans%2]) || c.ScratchBytes() == 0 {
+	for _, trans := range []bool{false, true} {
+		c := newGemm(kernels.Gemm{M: 140, N: 200, K: 2050, TransA: trans, TransB: trans}, 4, true)
+		if name := c.Calls()[0].Kernel; name != "gemm_f32_128" || c.ScratchBytes() == 0 {
 			t.Fatalf("got %s with %d bytes: expected large tiles, and k split", name, c.ScratchBytes())
 		}
 		c.check(t, r)
 	}
 	// Without a split.
-	g := kernels.Gemm{M: 129, N: 260, K: 20, Batch: 1}
-	c := newGemm(g, 0, true)
+	newGemm(kernels.Gemm{M: 129, N: 260, K: 20, Batch: 1}, 0, true).check(t, r)
+}
+
+// TestGemmByTensorCores goes through all transposes, edges, both types of results, and a split.
+func TestGemmByTensorCores(t *testing.T) {
+	r := newRig(t, "gemm")
+	sizes := [][3]int{{128, 128, 32}, {17, 70, 35}, {130, 133, 9}, {66, 20, 50}}
+	for form := range 8 {
+		i, bf16 := (form+form/4)%4, form/4 == 1
+		s := sizes[i]
+		g := kernels.Gemm{M: s[0], N: s[1], K: s[2], TransA: form&1 != 0, TransB: form&2 != 0, Relu: i == 1, Batch: 1 + form%2, TF32: true}
+		if bf16 {
+			g.Type, g.BFloat16Out = kernels.GemmBFloat16, i > 1
+		}
+		c := newGemm(g, []int{0, 4, 1}[form%3], i != 2)
+		if name := c.Calls()[0].Kernel; name != "gemm_bf16_tensor" && name != "gemm_tf32_tensor" {
+			t.Fatalf("%+v: got %s", g, name)
+		}
+		c.check(t, r)
+	}
+	c := newGemm(kernels.Gemm{M: 20, N: 64, K: 520, TransA: true, Type: kernels.GemmBFloat16, Relu: true}, 0, true)
+	if c.ScratchBytes() == 0 {
+		t.Error("expected k to be split")
+	}
 	c.check(t, r)
 }
 

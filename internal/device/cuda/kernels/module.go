@@ -37,6 +37,9 @@ var prelude string
 //go:embed src/gemm.cu
 var gemmSource string
 
+//go:embed src/gemm_tensor.cu
+var gemmTensorSource string
+
 //go:embed src/reduce.cu
 var reduceSource string
 
@@ -92,8 +95,8 @@ const (
 // Modules are all that come with this package.
 func Modules() []Module {
 	return []Module{
-		module("gemm", gemmSource, Kernel{"gemm_f32_128", gemmParams}, Kernel{"gemm_f32_64", gemmParams}, Kernel{"gemm_bf16_128", gemmParams}, Kernel{"gemm_bf16_64", gemmParams},
-			Kernel{"gemm_f64_64", gemmParams}, Kernel{"gemm_finish_f32", "ppplllllii"}, Kernel{"gemm_finish_f64", "ppplllllii"}),
+		module("gemm", mmaSource+gemmSource+gemmTensorSource, Kernel{"gemm_f32_128", gemmParams}, Kernel{"gemm_f32_64", gemmParams}, Kernel{"gemm_bf16_64", gemmParams},
+			Kernel{"gemm_bf16_tensor", gemmParams}, Kernel{"gemm_tf32_tensor", gemmParams}, Kernel{"gemm_f64_64", gemmParams}, Kernel{"gemm_finish_f32", "ppplllllii"}, Kernel{"gemm_finish_f64", "ppplllllii"}),
 		module("reduce", reduceSource, reduceKernels()...), module("fold", foldSource, foldKernels()...),
 		module("softmax", softmaxSource, Kernel{"softmax_warp", "pplli"}, Kernel{"softmax_block", "pplli"},
 			Kernel{"sparse_xent_warp_i32", "ppppplll"}, Kernel{"sparse_xent_warp_i64", "ppppplll"},

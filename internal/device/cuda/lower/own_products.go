@@ -8,7 +8,7 @@ import (
 	"github.com/goestimator/goestimator/internal/graph"
 )
 
-// OwnProducts is Products by the kernels of module gemm. Factors are not rounded, whatever the precision.
+// OwnProducts is Products by the kernels of module gemm.
 func OwnProducts(l *kernels.Library) Products { return ownProducts{l} }
 
 type ownProducts struct{ l *kernels.Library }
@@ -40,7 +40,7 @@ func gemm(p Product) (g kernels.Gemm, err error) {
 	return kernels.Gemm{Out: p.Out.At, A: p.A.At, B: p.B.At, Bias: p.Bias, Scratch: p.Workspace, ScratchSize: p.WorkspaceBytes,
 		Type: types[p.A.Type], BFloat16Out: p.Out.Type == graph.BFloat16, M: p.M, N: p.N, K: p.K,
 		LDA: p.A.Stride, LDB: p.B.Stride, LDOut: p.Out.Stride, Batch: max(p.Batch, 1), StrideA: p.A.Step, StrideB: p.B.Step, StrideO: p.Out.Step,
-		TransA: p.TransA, TransB: p.TransB, Relu: p.Relu}, nil
+		TransA: p.TransA, TransB: p.TransB, Relu: p.Relu, TF32: p.Precision == TF32}, nil
 }
 
 // Check fails where types or sizes do not go together.

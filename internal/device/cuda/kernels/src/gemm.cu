@@ -179,7 +179,6 @@ __device__ inline void gemm(void *out, const T *a, const T *b, const void *bias,
   }
 GEMM(gemm_f32_128, float, float, 128)
 GEMM(gemm_f32_64, float, float, 64)
-GEMM(gemm_bf16_128, u16, float, 128)
 GEMM(gemm_bf16_64, u16, float, 64)
 GEMM(gemm_f64_64, double, double, 64)
 
