@@ -161,7 +161,7 @@ func TestImageNetworksAreThoseOfTheHost(t *testing.T) {
 		dims    []int
 	}{
 		{"cnn", map[string]any{"filters": []any{3, 2}, "dense_units": 4}, []int{8, 8, 2}},
-		{"resnet20", map[string]any{"blocks": 2, "width": 4}, []int{8, 8, 3}},
+		{"resnet20", map[string]any{"blocks": 2, "width": 8}, []int{8, 8, 3}},
 	} {
 		t.Run(c.network, func(t *testing.T) {
 			m := newImageModel(t, c.network, c.params, c.dims...)

@@ -13,6 +13,16 @@ struct Place { int n, h, w, c; };
 
 __device__ inline Place place(i64 i, int H, int W, int C) {
   Place p;
+  if (i >> 31 == 0) { // division of 64 bits takes several times as long
+    u32 j = (u32)i;
+    p.c = j % C;
+    j /= C;
+    p.w = j % W;
+    j /= W;
+    p.h = j % H;
+    p.n = j / H;
+    return p;
+  }
   p.c = (int)(i % C);
   i /= C;
   p.w = (int)(i % W);
