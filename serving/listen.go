@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"syscall"
 	"time"
-
-	"github.com/goestimator/goestimator/serving/rawio"
 )
 
 // listeners are the places where a Server takes requests; nil where there is none.
@@ -46,7 +44,7 @@ func (l Listen) tcp(what string, port int) (net.Listener, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s port: %w", what, err)
 	}
-	return rawio.NewListener(lis), nil
+	return lis, nil
 }
 
 // listenUnix listens on a Unix socket. A socket that a server has left behind
@@ -67,7 +65,7 @@ func listenUnix(path string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("socket %s: %w", path, err)
 	}
-	return rawio.NewListener(lis), nil
+	return lis, nil
 }
 
 func (ls listeners) close() {
