@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -16,9 +17,11 @@ import (
 	"github.com/goestimator/goestimator/internal/device/cuda/emulate"
 	"github.com/goestimator/goestimator/internal/device/cuda/kernels"
 	"github.com/goestimator/goestimator/internal/device/cuda/lower"
+	"github.com/goestimator/goestimator/internal/device/cuda/nvrtc"
 	"github.com/goestimator/goestimator/internal/engine"
 	"github.com/goestimator/goestimator/internal/graph"
 	host "github.com/goestimator/goestimator/internal/kernels"
+	"github.com/goestimator/goestimator/internal/testkit"
 )
 
 // gpu is this machine's GPU, or one emulated by the processor.
@@ -94,6 +97,14 @@ func TestContractOnGPU(t *testing.T) {
 	}
 	for _, s := range engine.ContractOn(t, d) {
 		t.Logf("on the host: %s", s)
+	}
+	compiler, err := nvrtc.Open(dylib.WheelFolders(dylib.NVRTC, filepath.Join(testkit.Root(), ".venv"))...)
+	if err != nil {
+		t.Logf("not compiled for a GPU: %v", err)
+		return
+	}
+	if _, err := compiler.Compile(t.Context(), kernels.ChainModule("chains", all.chains...).Source(), 90); err != nil {
+		t.Error(err)
 	}
 }
 
