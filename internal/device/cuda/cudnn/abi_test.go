@@ -129,6 +129,9 @@ func TestTheLibraryHasAllFunctions(t *testing.T) {
 }
 
 func TestAnAbsentLibrary(t *testing.T) {
+	if old := new(dylib.NotFoundError); !errors.As(tooOld("/old/libcudnn.so.8", errors.New("version 8")), &old) || old.Looked[0] != "/old" {
+		t.Errorf("a library that is too old: got %v", old)
+	}
 	for _, v := range []string{dylib.PathVariable, "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "CONDA_PREFIX"} {
 		t.Setenv(v, "")
 	}

@@ -27,7 +27,7 @@ type Convolutions struct {
 var ErrClosed = errors.New("cuDNN was closed on this GPU")
 
 // Open finds cuDNN, looking in the given directories first, and makes it ready on a context of a real GPU. lib holds the
-// modules of package kernels. Where the library is absent the error is a *dylib.NotFoundError.
+// modules of package kernels. Where the library is absent, or too old, the error is a *dylib.NotFoundError.
 func Open(context driver.Context, lib *kernels.Library, first ...string) (*Convolutions, error) {
 	p, err := load(first...)
 	if err != nil {

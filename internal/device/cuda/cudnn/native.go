@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"unsafe"
 
 	"github.com/goestimator/goestimator/internal/device/cuda/dylib"
@@ -35,12 +36,17 @@ func load(first ...string) (*procs, error) {
 	}
 	p := &procs{}
 	if err := lib.Bind(p.symbols()); err != nil {
-		return nil, fmt.Errorf("cuDNN: %w", err)
+		return nil, tooOld(lib.Path(), err)
 	}
 	if v := int(p.getVersion.Call()); v < version {
-		return nil, fmt.Errorf("cuDNN: %s is version %d, expected %d or newer: install cuDNN 9", lib.Path(), v, version)
+		return nil, tooOld(lib.Path(), fmt.Errorf("version %d, expected %d or newer: install cuDNN 9", v, version))
 	}
 	return p, nil
+}
+
+// tooOld tells of a library that cannot be used: to callers that is as if there were none.
+func tooOld(path string, err error) error {
+	return fmt.Errorf("cuDNN: %s: %w: %w", path, err, &dylib.NotFoundError{Name: dylib.CuDNN, Looked: []string{filepath.Dir(path)}})
 }
 
 // native is cuDNN with a handle. The caller sees to the GPU's context and to one call at a time.

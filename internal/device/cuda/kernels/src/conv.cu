@@ -2,7 +2,7 @@
 // gemm). A block of 256 threads does a tile of BM x BN results, 16 terms of the sums at a time; a thread does TM x TN.
 // While a step is computed the numbers of the next one are on their way. Sums go over the terms in their order.
 
-enum { THREADS = 256, BM = 128, BK = 16, WARPS = THREADS / 32, HALVES = 32 };
+enum { THREADS = 256, BM = 128, BK = 16, WARPS = THREADS / 32 };
 
 // The tile in shared memory, term by term, as floats.
 template <int BN> struct Shared {

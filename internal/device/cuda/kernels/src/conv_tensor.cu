@@ -1,7 +1,7 @@
 // Convolutions of bfloat16 on tensor cores, where both sides have multiples of 8 channels: conv.cu's, with 32 terms in a step,
 // and tiles of 128 x 64 of which a warp does 32 x 32.
 
-enum { COLUMNS = 64, PITCH = 20 }; // a row has 16 words, and 4 more, so that those of a fragment lie in different banks
+enum { HALVES = 32, COLUMNS = 64, PITCH = 20 }; // a row has 16 words, and 4 more: those of a fragment lie in different banks
 
 // The tile in shared memory, pairs of terms in words.
 struct Halves {
