@@ -83,6 +83,11 @@ func (p *Program) plan(capacity int) error {
 	if err := p.checkSizes(capacity); err != nil {
 		return err
 	}
+	if p.lowered != nil && p.lowered.enqueued { // runs that use what is planned anew
+		if err := p.idle(); err != nil {
+			return err
+		}
+	}
 	p.arrange(capacity)
 	planned, persist := p.lifetimes(capacity)
 	align := p.alignment()
