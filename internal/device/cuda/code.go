@@ -36,6 +36,7 @@ type bound struct {
 
 // replay is a segment's launches as a graph.
 type replay struct {
+	launches []lower.Launch
 	launched bool
 	direct   bool // something cannot be captured
 	graph    driver.Graph
@@ -195,12 +196,13 @@ func (g *segment) launch(s *Stream) error {
 	b := c.bound[0]
 	r := b.replays[g]
 	if r == nil {
-		r = &replay{direct: g.short(b)}
+		r = &replay{launches: g.launches(b)}
+		r.direct = len(r.launches) <= 1
 		b.replays[g] = r
 	}
 	if r.launched && !r.direct && r.graph == nil {
 		var err error
-		r.graph, err = s.s.Capture(func() error { return g.issue(b, s.s) })
+		r.graph, err = s.s.Capture(func() error { return r.issue(s.s) })
 		if r.direct = errors.Is(err, driver.ErrCapture); err != nil && !r.direct {
 			return err
 		}
@@ -209,24 +211,22 @@ func (g *segment) launch(s *Stream) error {
 	if r.graph != nil {
 		return r.graph.Launch(s.s)
 	}
-	return g.issue(b, s.s)
+	return r.issue(s.s)
 }
 
-// short reports whether a graph would hold no more than one launch.
-func (g *segment) short(b *bound) bool {
-	n := 0
+// launches are those of the segment's operations, joined where they can be.
+func (g *segment) launches(b *bound) []lower.Launch {
+	var all []lower.Launch
 	for _, i := range g.ops {
-		n += len(b.launches[i])
+		all = append(all, b.launches[i]...)
 	}
-	return n <= 1
+	return lower.Join(all)
 }
 
-func (g *segment) issue(b *bound, s driver.Stream) error {
-	for _, i := range g.ops {
-		for _, l := range b.launches[i] {
-			if err := l.Issue(s); err != nil {
-				return err
-			}
+func (r *replay) issue(s driver.Stream) error {
+	for _, l := range r.launches {
+		if err := l.Issue(s); err != nil {
+			return err
 		}
 	}
 	return nil

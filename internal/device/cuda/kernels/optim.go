@@ -1,6 +1,8 @@
 package kernels
 
 import (
+	"strings"
+
 	"github.com/goestimator/goestimator/internal/device/cuda/driver"
 	"github.com/goestimator/goestimator/internal/graph"
 )
@@ -19,7 +21,7 @@ const (
 	Ftrl          Rule = "ftrl"           // lr, l1, l2, shrinkage of l2 or 0, power of lr; slots: accumulator, linear
 )
 
-// Update is an update of a float32 variable and its slots, by Dense or Rows.
+// Update is an update of a float32 variable and its slots, by a gradient for all of it or for some rows.
 type Update struct {
 	Rule    Rule
 	Var     driver.Ptr
@@ -29,12 +31,83 @@ type Update struct {
 	Flag    bool
 }
 
-// Dense updates n elements by as many of a gradient.
+// Dense is the launch for n elements by as many of a gradient.
 func (u Update) Dense(gradient driver.Ptr, n int) Call {
 	grid, block := over(n)
 	a := u.Scalars
 	return call("update_"+string(u.Rule), grid, block, u.Var, u.Slots[0], u.Slots[1], u.Slots[2], gradient,
 		a[0], a[1], a[2], a[3], a[4], a[5], u.Fault, n, flag(u.Flag))
+}
+
+// Dense is an update of N elements by as many of a gradient.
+type Dense struct {
+	Update
+	Gradient driver.Ptr
+	N        int
+}
+
+// maxTogether is how many updates one launch does at most.
+const maxTogether = 8
+
+// Calls are the launches of updates that follow each other. Neighbours with one rule and the same scalars are done together
+// where none writes what another reads or writes.
+func Calls(all []Dense) (calls []Call) {
+	for len(all) > 0 {
+		n := 1
+		for n < min(len(all), maxTogether) && all[n].joins(all[:n]) {
+			n++
+		}
+		if n == 1 {
+			calls = append(calls, all[0].Dense(all[0].Gradient, all[0].N))
+		} else {
+			calls = append(calls, together(all[:n]))
+		}
+		all = all[n:]
+	}
+	return calls
+}
+
+// joins reports whether an update can be done at the same time as others.
+func (d Dense) joins(others []Dense) bool {
+	first := others[0]
+	if d.Rule != first.Rule || d.Scalars != first.Scalars || d.Fault != first.Fault || d.Flag != first.Flag || d.Slots[2] != 0 || first.Slots[2] != 0 {
+		return false
+	}
+	for _, o := range others {
+		if d.touches(o) || o.touches(d) {
+			return false
+		}
+	}
+	return true
+}
+
+// touches reports whether d writes what o reads or writes.
+func (d Dense) touches(o Dense) bool {
+	for _, p := range []driver.Ptr{d.Var, d.Slots[0], d.Slots[1]} {
+		if p != 0 && (p == o.Var || p == o.Slots[0] || p == o.Slots[1] || p == o.Gradient) {
+			return true
+		}
+	}
+	return false
+}
+
+func together(all []Dense) Call {
+	var args []any
+	most := 0
+	for i := range maxTogether {
+		var d Dense
+		if i < len(all) {
+			d = all[i]
+		}
+		most = max(most, d.N)
+		args = append(args, d.Var, d.Slots[0], d.Slots[1], d.Gradient, d.N)
+	}
+	for _, a := range all[0].Scalars {
+		args = append(args, a)
+	}
+	grid, block := over(most)
+	grid.Y = len(all)
+	return call("update_many_"+string(all[0].Rule), grid, block, append(args, all[0].Fault, flag(all[0].Flag))...)
 }
 
 // Rows updates the rows that runs name, by their sums.
@@ -48,6 +121,7 @@ func (u Update) Rows(r Runs) Call {
 // updateKernels describes src/optim.cu.
 func updateKernels() (all []Kernel) {
 	for _, r := range []Rule{SGD, Momentum, KerasMomentum, Adam, Adagrad, RMSProp, Ftrl} {
+		all = append(all, Kernel{"update_many_" + string(r), strings.Repeat("ppppl", maxTogether) + "pppppp" + "pi"})
 		all = append(all, Kernel{"update_" + string(r), "pppp" + "p" + "pppppp" + "pli"}, Kernel{"update_rows_" + string(r), "pppp" + "pp" + "pppppp" + "pllli"})
 	}
 	for _, t := range []string{"u8", "i32", "i64", "f32", "f64"} {

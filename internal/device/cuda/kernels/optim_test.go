@@ -88,6 +88,38 @@ func TestUpdates(t *testing.T) {
 	}
 }
 
+// TestUpdatesTogether sees that several variables in one launch are updated as one by one.
+func TestUpdatesTogether(t *testing.T) {
+	r := newRig(t, "optim")
+	lr, mu := up(r, []float32{0.1}), up(r, []float32{0.9})
+	make1 := func(i, n int) kernels.Dense {
+		return kernels.Dense{Update: kernels.Update{Rule: kernels.Momentum, Var: up(r, numbers(uint64(i), n)), Slots: [3]driver.Ptr{up(r, numbers(uint64(i+50), n))},
+			Scalars: [6]driver.Ptr{lr, mu}, Fault: up(r, make([]int64, 4))}, Gradient: up(r, numbers(uint64(i+100), n)), N: n}
+	}
+	var one, many []kernels.Dense
+	for i := range 11 {
+		one, many = append(one, make1(i, 1+i*300)), append(many, make1(i, 1+i*300))
+		many[i].Fault = many[0].Fault
+		r.run(one[i].Dense(one[i].Gradient, one[i].N))
+	}
+	calls := kernels.Calls(many)
+	if len(calls) != 2 {
+		t.Errorf("11 updates: expected 2 launches, got %d", len(calls))
+	}
+	r.run(calls...)
+	for i, d := range many {
+		near(t, fmt.Sprint("variable ", i), down[float32](r, one[i].Var, d.N), down[float32](r, d.Var, d.N), 0)
+		near(t, fmt.Sprint("slot ", i), down[float32](r, one[i].Slots[0], d.N), down[float32](r, d.Slots[0], d.N), 0)
+	}
+	other, same, reads := many[1], many[0], many[2]
+	other.Scalars[0], reads.Gradient = mu, many[0].Var
+	for name, all := range map[string][]kernels.Dense{"other scalars": {many[0], other}, "one variable twice": {many[0], same}, "a gradient that is written": {many[0], reads}} {
+		if n := len(kernels.Calls(all)); n != 2 {
+			t.Errorf("%s: expected 2 launches, got %d", name, n)
+		}
+	}
+}
+
 func TestAssignments(t *testing.T) {
 	r := newRig(t, "optim")
 	fault, bad := up(r, make([]int64, 4)), up(r, []int64{1, 0, 0, 0})

@@ -117,14 +117,45 @@ func lowerUpdate(t *Target, o *engine.Operation) (Step, error) {
 	if g.Type.DType != graph.Float32 || !g.Type.Shape.Equal(o.In[0].Type.Shape) {
 		return nil, fmt.Errorf("expected a gradient float32 %v as the variable has, got %v %v", o.In[0].Type.Shape, g.Type.DType, g.Type.Shape)
 	}
-	s := &step{t: t, o: o}
-	s.calls = func() ([]kernels.Call, error) {
+	return fixed(func() []Launch {
 		if g.N == 0 {
-			return nil, nil
+			return nil
 		}
-		return []kernels.Call{updateOf(t, o).Dense(Address(g), g.N)}, nil
+		return []Launch{updating{t.Kernels, kernels.Dense{Update: updateOf(t, o), Gradient: Address(g), N: g.N}}}
+	}), nil
+}
+
+// updating is a Launch of one update, which Join can do together with others.
+type updating struct {
+	l *kernels.Library
+	d kernels.Dense
+}
+
+// Issue implements Launch.
+func (u updating) Issue(s driver.Stream) error {
+	return u.l.Launch(s, u.d.Update.Dense(u.d.Gradient, u.d.N))
+}
+
+// Join makes fewer launches of those that follow each other.
+func Join(launches []Launch) (joined []Launch) {
+	for i := 0; i < len(launches); {
+		first, ok := launches[i].(updating)
+		if !ok {
+			joined = append(joined, launches[i])
+			i++
+			continue
+		}
+		var all []kernels.Dense
+		for ; i < len(launches); i++ {
+			u, ok := launches[i].(updating)
+			if !ok {
+				break
+			}
+			all = append(all, u.d)
+		}
+		joined = append(joined, Launches(first.l, kernels.Calls(all)...)...)
 	}
-	return s, nil
+	return joined
 }
 
 // assignment sets a variable, or adds to it (by 1), or subtracts from it (by -1).

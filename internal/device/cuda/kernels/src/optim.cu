@@ -109,12 +109,29 @@ template <class Rule> __device__ void update_rows(float *w, SLOTS, const float *
   }
 }
 
+// Up to 8 variables with one rule and the same scalars: blockIdx.y says which.
+#define TENSOR(k) float *w##k, float *s0##k, float *s1##k, const float *grad##k, i64 n##k
+#define PASS(k) w##k, s0##k, s1##k, grad##k, n##k
+#define PICK(k) if (blockIdx.y == k) w = w##k, s0 = s0##k, s1 = s1##k, grad = grad##k, n = n##k;
+template <class Rule> __device__ void update_many(TENSOR(0), TENSOR(1), TENSOR(2), TENSOR(3), TENSOR(4), TENSOR(5), TENSOR(6), TENSOR(7), SCALARS, const i64 *fault, int flag) {
+  if (faulted(fault)) return;
+  float *w = 0, *s0 = 0, *s1 = 0;
+  const float *grad = 0;
+  i64 n = 0;
+  PICK(0) PICK(1) PICK(2) PICK(3) PICK(4) PICK(5) PICK(6) PICK(7)
+  Rule rule(a0, a1, a2, a3, a4, a5);
+  EACH(i, n) rule.at(i, grad[i], w, s0, s1, 0, flag);
+}
+
 #define UPDATES(name, Rule) \
   KERNEL update_##name(float *w, SLOTS, const float *grad, SCALARS, const i64 *fault, i64 n, int flag) { \
     update<Rule>(w, s0, s1, s2, grad, a0, a1, a2, a3, a4, a5, fault, n, flag); \
   } \
   KERNEL update_rows_##name(float *w, SLOTS, const float *parts, const u32 *keys, SCALARS, const i64 *fault, i64 n, i64 rows, i64 cols, int flag) { \
     update_rows<Rule>(w, s0, s1, s2, parts, keys, a0, a1, a2, a3, a4, a5, fault, n, rows, cols, flag); \
+  } \
+  KERNEL update_many_##name(TENSOR(0), TENSOR(1), TENSOR(2), TENSOR(3), TENSOR(4), TENSOR(5), TENSOR(6), TENSOR(7), SCALARS, const i64 *fault, int flag) { \
+    update_many<Rule>(PASS(0), PASS(1), PASS(2), PASS(3), PASS(4), PASS(5), PASS(6), PASS(7), a0, a1, a2, a3, a4, a5, fault, flag); \
   }
 UPDATES(sgd, Sgd)
 UPDATES(momentum, Momentum)
