@@ -9,6 +9,7 @@ import (
 
 	"github.com/goestimator/goestimator/internal/device"
 	"github.com/goestimator/goestimator/internal/graph"
+	"pgregory.net/rapid"
 )
 
 func TestHalves(t *testing.T) {
@@ -132,4 +133,32 @@ func TestMixedNorm(t *testing.T) {
 			t.Errorf("expected %q among %q", w, types)
 		}
 	}
+}
+
+// TestMixedAnySplit runs random graphs in bfloat16 on the twin without a random set of ops: they compile, and fetches are
+// float32.
+func TestMixedAnySplit(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g := drawGraph(t)
+		x := drawRows(t, rapid.IntRange(1, 6).Draw(t, "rows"))
+		lacks := rapid.SliceOfDistinct(rapid.SampledFrom([]string{"Cast", "MatMul", "BiasAdd", "Relu", "Tanh", "AddV2", "Add", "Mul", "Sub", "Softmax", "AddN", regionOp}), rapid.ID).Draw(t, "lacks")
+		d := refusing(lacks...)
+		defer d.Close()
+		vars := ok(NewVariables(d))
+		if err := vars.Create("v", tensor([]float32{.1, .2, -.3, .4}, 4)); err != nil {
+			t.Fatal(err)
+		}
+		p, err := Compile(g.Graph, Spec{Feeds: []graph.Output{g.x}, Fetches: g.values, Targets: g.targets}, d, vars, Options{Precision: BF16Mixed})
+		if err == nil {
+			err = p.Run(bg, x.Shape[0], []*graph.Tensor{x})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range g.values {
+			if p.Value(i).DType != graph.Float32 {
+				t.Fatalf("%v: expected float32, got %v", v, p.Value(i).DType)
+			}
+		}
+	})
 }
