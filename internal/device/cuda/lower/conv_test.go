@@ -4,52 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os/exec"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/device"
-	"github.com/goestimator/goestimator/internal/device/cuda/driver/fake"
-	"github.com/goestimator/goestimator/internal/device/cuda/dylib"
-	"github.com/goestimator/goestimator/internal/device/cuda/emulate"
-	"github.com/goestimator/goestimator/internal/device/cuda/kernels"
 	"github.com/goestimator/goestimator/internal/engine"
 	"github.com/goestimator/goestimator/internal/graph"
 )
-
-// newImagesRig is a target with the modules for images, emulated.
-func newImagesRig(t *testing.T) *matmulRig {
-	t.Helper()
-	var modules []kernels.Module
-	for _, m := range kernels.Modules() {
-		if slices.Contains([]string{"conv", "depthwise", "pool"}, m.Name) {
-			modules = append(modules, m)
-		}
-	}
-	d := fake.New(fake.Default)
-	err := emulate.Build(t.Context(), d, t.TempDir(), modules...)
-	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, dylib.ErrNoLoader) {
-		t.Skipf("skipped: %v", err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &matmulRig{t: t}
-	var errs [3]error
-	r.Context, errs[0] = d.Open(0)
-	r.Kernels, errs[1] = kernels.Load(t.Context(), kernels.Target{Context: r.Context, Compiler: emulate.Declared(modules), Arch: 90}, modules...)
-	r.s, errs[2] = r.Context.NewStream()
-	if err := errors.Join(errs[:]...); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := errors.Join(r.s.Close(), r.Kernels.Close(), r.Context.Close()); err != nil {
-			t.Error(err)
-		}
-	})
-	return r
-}
 
 // imageCase is an op over images. An input that is written [..] in brackets tells sizes alone.
 type imageCase struct {
@@ -111,7 +72,7 @@ func sizes(s string) *graph.Tensor {
 
 // TestImagesAreThoseOfTheHost compares with the engine's results on the host.
 func TestImagesAreThoseOfTheHost(t *testing.T) {
-	r := newImagesRig(t)
+	r := newRig(t, "conv", "depthwise", "pool")
 	for _, c := range imageCases() {
 		for _, batch := range []int{1, 3} {
 			r.t = t

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os/exec"
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -19,33 +20,28 @@ import (
 	"github.com/goestimator/goestimator/internal/graph"
 )
 
-// matmulRig is a target with the module gemm, emulated.
-type matmulRig struct {
+// rig is a target with some modules, emulated.
+type rig struct {
 	t *testing.T
 	Target
 	s driver.Stream
 }
 
-func newMatmulRig(t *testing.T) *matmulRig {
+func newRig(t *testing.T, names ...string) *rig {
 	t.Helper()
-	var module kernels.Module
-	for _, m := range kernels.Modules() {
-		if m.Name == "gemm" {
-			module = m
-		}
-	}
+	modules := slices.DeleteFunc(kernels.Modules(), func(m kernels.Module) bool { return !slices.Contains(names, m.Name) })
 	d := fake.New(fake.Default)
-	err := emulate.Build(t.Context(), d, t.TempDir(), module)
+	err := emulate.Build(t.Context(), d, t.TempDir(), modules...)
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, dylib.ErrNoLoader) {
 		t.Skipf("skipped: %v", err)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &matmulRig{t: t}
+	r := &rig{t: t}
 	var errs [3]error
 	r.Context, errs[0] = d.Open(0)
-	r.Kernels, errs[1] = kernels.Load(t.Context(), kernels.Target{Context: r.Context, Compiler: emulate.Declared{module}, Arch: 90}, module)
+	r.Kernels, errs[1] = kernels.Load(t.Context(), kernels.Target{Context: r.Context, Compiler: emulate.Declared(modules), Arch: 90}, modules...)
 	r.s, errs[2] = r.Context.NewStream()
 	if err := errors.Join(errs[:]...); err != nil {
 		t.Fatal(err)
@@ -66,7 +62,7 @@ func (p place) Len() int            { return 0 }
 func (p place) Free() error         { return nil }
 
 // operand makes memory for a value of a type; v is what it holds at first, nil for NaN.
-func (r *matmulRig) operand(typ graph.Type, batch int, v *graph.Tensor) *engine.Operand {
+func (r *rig) operand(typ graph.Type, batch int, v *graph.Tensor) *engine.Operand {
 	r.t.Helper()
 	o := &engine.Operand{Type: typ, Dims: typ.Shape.At(batch)}
 	o.N = graph.NumElements(o.Dims)
@@ -77,7 +73,7 @@ func (r *matmulRig) operand(typ graph.Type, batch int, v *graph.Tensor) *engine.
 	return o
 }
 
-func (r *matmulRig) alloc(bytes int) driver.Ptr {
+func (r *rig) alloc(bytes int) driver.Ptr {
 	r.t.Helper()
 	p, err := r.Context.Alloc(bytes)
 	if err != nil {
@@ -92,7 +88,7 @@ func (r *matmulRig) alloc(bytes int) driver.Ptr {
 }
 
 // copy moves a tensor to an operand's memory, or back.
-func (r *matmulRig) copy(o *engine.Operand, v *graph.Tensor, up bool) {
+func (r *rig) copy(o *engine.Operand, v *graph.Tensor, up bool) {
 	r.t.Helper()
 	host, err := r.Context.AllocHost(v.Len() * v.DType.Size())
 	if err != nil {
@@ -120,7 +116,7 @@ func elements(v *graph.Tensor) unsafe.Pointer {
 }
 
 // do lowers an op and runs it for a batch.
-func (r *matmulRig) do(n *graph.Node, in []*graph.Tensor, types []graph.Type, batch int) *graph.Tensor {
+func (r *rig) do(n *graph.Node, in []*graph.Tensor, types []graph.Type, batch int) *graph.Tensor {
 	r.t.Helper()
 	o := &engine.Operation{Node: n}
 	for i, v := range in {
@@ -220,7 +216,7 @@ func splitDims(s string) (dims []int) {
 
 // TestProductsAreThoseOfTheHost compares with the engine's results on the host.
 func TestProductsAreThoseOfTheHost(t *testing.T) {
-	r := newMatmulRig(t)
+	r := newRig(t, "gemm")
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, c := range matmulCases() {
 		for _, d := range []graph.DType{graph.Float32, graph.Float64} {
