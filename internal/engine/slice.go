@@ -1,6 +1,10 @@
 package engine
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/goestimator/goestimator/internal/graph"
+)
 
 // compileSlice takes the begin as a constant and the sizes from the result's shape.
 func compileSlice(c *binding) (runFunc, error) {
@@ -50,6 +54,11 @@ func newSlicing(c *binding, i int) (*slicing, error) {
 	if err != nil {
 		return nil, err
 	}
+	return slicingOf(c.node, begin, stride)
+}
+
+// slicingOf takes begin, strides and the masks of a node.
+func slicingOf(n *graph.Node, begin, stride []int) (*slicing, error) {
 	for _, s := range stride {
 		if s == 0 {
 			return nil, fmt.Errorf("strides %v: expected no 0", stride)
@@ -58,9 +67,23 @@ func newSlicing(c *binding, i int) (*slicing, error) {
 	if len(begin) != len(stride) {
 		return nil, fmt.Errorf("begin %v and strides %v differ in length", begin, stride)
 	}
-	n := c.node
 	return &slicing{begin: begin, stride: stride, beginMask: n.Int("begin_mask", 0), ellipsis: n.Int("ellipsis_mask", 0),
 		newAxis: n.Int("new_axis_mask", 0), shrink: n.Int("shrink_axis_mask", 0)}, nil
+}
+
+// StridedSlice returns, for a StridedSlice or StridedSliceGrad with these begins and strides, a function that says where the
+// elements of a result lie in a dense tensor x: element (i0, i1, ...) of the sizes is at base + i0*steps[0] + i1*steps[1] + ...
+// It fails where sizes x do not give those of the result.
+func StridedSlice(n *graph.Node, begin, strides []int) (func(x, result []int) (sizes, steps []int, base int, err error), error) {
+	l, err := slicingOf(n, begin, strides)
+	if err != nil {
+		return nil, err
+	}
+	return func(x, result []int) (sizes, steps []int, base int, err error) {
+		var s strided
+		err = l.walk(&s, x, result)
+		return s.dims, s.steps, s.base, err
+	}, nil
 }
 
 // walk makes the walk over x that yields a result of the given sizes.

@@ -26,7 +26,11 @@ const widest = 16
 
 // Call is the launch. It fails where more than 6 dimensions are left.
 func (m Move) Call() (Call, error) {
-	w := m.merged().widened()
+	w := m.merged()
+	if batch, rows, cols, ok := w.matrices(); ok {
+		return Transpose(w.Dst+driver.Ptr(w.To*w.Size), w.Src+driver.Ptr(w.From*w.Size), w.Size, batch, rows, cols), nil
+	}
+	w = w.widened()
 	if len(w.Sizes) > rank {
 		return Call{}, fmt.Errorf("a move over %v, with steps %v to %v: expected at most %d dimensions", m.Sizes, m.FromSteps, m.ToSteps, rank)
 	}
@@ -49,16 +53,19 @@ func (m Move) Call() (Call, error) {
 	return call(fmt.Sprintf("strided_%d", w.Size), grid, block, args...), nil
 }
 
-// Contiguous returns how many bytes lie one after the other on both sides, where a plain copy does the move.
-func (m Move) Contiguous() (bytes int, ok bool) {
-	w := m.merged()
-	switch len(w.Sizes) {
-	case 0:
-		return m.Size, true
-	case 1:
-		return m.Size * w.Sizes[0], w.ToSteps[0] == 1 && w.FromSteps[0] == 1 || w.Sizes[0] == 0
+// matrices reports whether the move is the transposition of dense matrices, large enough for tiles.
+func (m Move) matrices() (batch, rows, cols int, ok bool) {
+	k := len(m.Sizes) - 2
+	if k < 0 || k > 1 {
+		return 0, 0, 0, false
 	}
-	return 0, false
+	batch, cols, rows = 1, m.Sizes[k], m.Sizes[k+1]
+	if k == 1 {
+		batch = m.Sizes[0]
+		ok = m.ToSteps[0] == rows*cols && m.FromSteps[0] == rows*cols
+	}
+	ok = (k == 0 || ok) && m.ToSteps[k] == rows && m.ToSteps[k+1] == 1 && m.FromSteps[k] == 1 && m.FromSteps[k+1] == cols
+	return batch, rows, cols, ok && min(rows, cols) >= 8
 }
 
 // merged leaves out dimensions of one element and joins those that one step covers on both sides.

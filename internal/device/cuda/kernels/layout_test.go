@@ -90,8 +90,9 @@ func TestMovesAreWidened(t *testing.T) {
 			t.Errorf("%+v: expected %s, got %s, %v", k, c.kernel, got.Kernel, err)
 		}
 	}
-	if n, ok := (kernels.Move{Size: 4, Sizes: []int{2, 3}, ToSteps: []int{3, 1}, FromSteps: []int{3, 1}}).Contiguous(); n != 24 || !ok {
-		t.Errorf("expected 24 bytes to lie together, got %d, %v", n, ok)
+	turned := kernels.Move{Size: 4, Sizes: []int{5, 1, 8, 9}, ToSteps: []int{72, 1, 9, 1}, FromSteps: []int{72, 1, 1, 8}}
+	if c, err := turned.Call(); err != nil || c.Kernel != "transpose_4" {
+		t.Errorf("matrices are transposed by tiles: got %s, %v", c.Kernel, err)
 	}
 	if _, err := (kernels.Move{Size: 4, Sizes: []int{2, 2, 2, 2, 2, 2, 2}, ToSteps: []int{1, 2, 4, 8, 16, 32, 64}, FromSteps: make([]int, 7)}).Call(); err == nil {
 		t.Error("7 dimensions that cannot be merged: expected an error")

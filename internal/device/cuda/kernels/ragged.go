@@ -15,7 +15,7 @@ type Ragged struct {
 	Fault       Fault
 }
 
-// Check notes a fault where offsets do not start at 0, fall, or go beyond N.
+// Check notes a fault where offsets do not start at 0, fall, or go beyond N: the offset, its place and, as size, -1-N.
 func (r Ragged) Check() Call {
 	grid, block := over(r.Examples + 1)
 	return call("check_offsets", grid, block, r.Offsets, r.Fault.Record, r.Fault.Operation, r.Examples, r.N)

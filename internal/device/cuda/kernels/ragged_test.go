@@ -70,7 +70,7 @@ func TestRaggedFaults(t *testing.T) {
 	for _, c := range []struct {
 		offsets []int64
 		want    []int64
-	}{{[]int64{0, 3, 2, 5}, []int64{8, 2, 2, 5}}, {[]int64{0, 3, 4, 6}, []int64{8, 6, 3, 5}}, {[]int64{1, 3, 4, 5}, []int64{8, 1, 0, 5}}} {
+	}{{[]int64{0, 3, 2, 5}, []int64{8, 2, 2, -6}}, {[]int64{0, 3, 4, 6}, []int64{8, 6, 3, -6}}, {[]int64{1, 3, 4, 5}, []int64{8, 1, 0, -6}}} {
 		g := kernels.Ragged{Offsets: up(r, c.offsets), N: 5, Examples: 3, Fault: kernels.Fault{Record: faults(r), Operation: 7}}
 		r.run(g.Check())
 		if got := down[int64](r, g.Fault.Record, 4); !slices.Equal(got, c.want) {

@@ -59,7 +59,8 @@ type Launch interface {
 
 // families are the tables of ops, one per file.
 func families() []map[string]lowering {
-	return []map[string]lowering{elementwiseOps, reduceOps, softmaxOps, normOps, updateOps, generateOps, matmulOps, convOps, depthwiseOps, poolOps}
+	return []map[string]lowering{elementwiseOps, reduceOps, softmaxOps, normOps, updateOps, generateOps, matmulOps, convOps, depthwiseOps, poolOps,
+		layoutOps, indexOps, raggedOps, rowsOps}
 }
 
 // registry is all families in one.

@@ -23,11 +23,11 @@ BOUNDS(i64, i64)
 BOUNDS(f32, float)
 BOUNDS(f64, double)
 
-// A fault where offsets do not start at 0, fall, or go beyond n values: it tells the offset, its place, and n.
+// A fault where offsets do not start at 0, fall, or go beyond n values: it tells the offset, its place, and -1-n as size.
 KERNEL check_offsets(const i64 *offsets, i64 *fault, i64 op, i64 examples, i64 n) {
   EACH(e, examples + 1) {
     i64 o = offsets[e];
-    if (o > n || (e == 0 ? o != 0 : o < offsets[e - 1])) fault_at(fault, op, o, e, n);
+    if (o > n || (e == 0 ? o != 0 : o < offsets[e - 1])) fault_at(fault, op, o, e, -1 - n);
   }
 }
 
