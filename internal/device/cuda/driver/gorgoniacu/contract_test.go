@@ -16,3 +16,12 @@ func TestContract(t *testing.T) {
 	}
 	drivertest.Run(t, d)
 }
+
+// TestPeers runs where there are two GPUs.
+func TestPeers(t *testing.T) {
+	d, err := Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	drivertest.RunPeers(t, d)
+}

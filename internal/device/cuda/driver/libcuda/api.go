@@ -18,6 +18,7 @@ type api struct {
 	eventCreate, eventDestroy, eventRecord, eventSync, eventElapsed                  dylib.Proc
 	moduleLoad, moduleUnload, moduleFunction, functionSet, launch                    dylib.Proc
 	graphInstantiate, graphLaunch, graphDestroy, graphExecDestroy                    dylib.Proc
+	canAccessPeer, enablePeer, copyPeer                                              dylib.Proc
 	errorName, errorString                                                           dylib.Proc
 }
 
@@ -34,6 +35,7 @@ func (a *api) symbols() map[string]*dylib.Proc {
 		"cuModuleLoadDataEx": &a.moduleLoad, "cuModuleUnload": &a.moduleUnload, "cuModuleGetFunction": &a.moduleFunction,
 		"cuFuncSetAttribute": &a.functionSet, "cuLaunchKernel": &a.launch,
 		"cuGraphInstantiateWithFlags": &a.graphInstantiate, "cuGraphLaunch": &a.graphLaunch, "cuGraphDestroy": &a.graphDestroy, "cuGraphExecDestroy": &a.graphExecDestroy,
+		"cuDeviceCanAccessPeer": &a.canAccessPeer, "cuCtxEnablePeerAccess": &a.enablePeer, "cuMemcpyPeerAsync": &a.copyPeer,
 		"cuGetErrorName": &a.errorName, "cuGetErrorString": &a.errorString,
 	}
 }

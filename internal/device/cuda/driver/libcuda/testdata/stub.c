@@ -10,7 +10,7 @@ struct CUstream_st { int capturing, count; node nodes[64]; };
 struct CUgraph_st { int count; node nodes[64]; };
 struct CUgraphExec_st { int count; node nodes[64]; };
 struct CUevent_st { int recorded, timing; struct timespec at; };
-static int context_token, function_token, module_token;
+static int contexts[2], function_token, module_token;
 static __thread CUcontext current;
 static size_t used;
 static const size_t memory = (size_t)8 << 30;
@@ -68,9 +68,10 @@ CUresult CUDAAPI cuDeviceGetAttribute(int *v, CUdevice_attribute a, CUdevice d) 
   }
   return CUDA_SUCCESS;
 }
-CUresult CUDAAPI cuDevicePrimaryCtxRetain(CUcontext *c, CUdevice d) { *c = (CUcontext)&context_token; return CUDA_SUCCESS; }
+CUresult CUDAAPI cuDevicePrimaryCtxRetain(CUcontext *c, CUdevice d) { *c = (CUcontext)&contexts[d]; return CUDA_SUCCESS; }
+static int known(CUcontext c) { return c == (CUcontext)&contexts[0] || c == (CUcontext)&contexts[1]; }
 CUresult CUDAAPI cuDevicePrimaryCtxRelease_v2(CUdevice d) { return CUDA_SUCCESS; }
-CUresult CUDAAPI cuCtxSetCurrent(CUcontext c) { if (c != (CUcontext)&context_token) return CUDA_ERROR_INVALID_CONTEXT; current = c; return CUDA_SUCCESS; }
+CUresult CUDAAPI cuCtxSetCurrent(CUcontext c) { if (!known(c)) return CUDA_ERROR_INVALID_CONTEXT; current = c; return CUDA_SUCCESS; }
 CUresult CUDAAPI cuMemAlloc_v2(CUdeviceptr *p, size_t n) {
   NEED_CONTEXT;
   if (n > memory - used) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -101,6 +102,18 @@ static CUresult issue(CUstream s, node w) {
 CUresult CUDAAPI cuMemcpyHtoDAsync_v2(CUdeviceptr d, const void *s, size_t n, CUstream h) { return inside(d, n) ? issue(h, (node){.kind = UP, .a = d, .ha = s, .n = n}) : CUDA_ERROR_INVALID_VALUE; }
 CUresult CUDAAPI cuMemcpyDtoHAsync_v2(void *d, CUdeviceptr s, size_t n, CUstream h) { return inside(s, n) ? issue(h, (node){.kind = DOWN, .a = s, .hb = d, .n = n}) : CUDA_ERROR_INVALID_VALUE; }
 CUresult CUDAAPI cuMemcpyDtoDAsync_v2(CUdeviceptr d, CUdeviceptr s, size_t n, CUstream h) { return inside(d, n) && inside(s, n) ? issue(h, (node){.kind = WITHIN, .a = d, .b = s, .n = n}) : CUDA_ERROR_INVALID_VALUE; }
+static int enabled[2];
+CUresult CUDAAPI cuDeviceCanAccessPeer(int *can, CUdevice d, CUdevice peer) { *can = d != peer; return (d | peer) & ~1 ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS; }
+CUresult CUDAAPI cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags) {
+  NEED_CONTEXT;
+  if (flags) return CUDA_ERROR_INVALID_VALUE;
+  if (!known(peer) || peer == current) return CUDA_ERROR_INVALID_CONTEXT;
+  return enabled[current == (CUcontext)&contexts[1]]++ ? CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED : CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuMemcpyPeerAsync(CUdeviceptr d, CUcontext to, CUdeviceptr s, CUcontext from, size_t n, CUstream h) {
+  if (!known(to) || !known(from) || to != current || from == to) return CUDA_ERROR_INVALID_CONTEXT;
+  return inside(d, n) && inside(s, n) ? issue(h, (node){.kind = WITHIN, .a = d, .b = s, .n = n}) : CUDA_ERROR_INVALID_VALUE;
+}
 CUresult CUDAAPI cuMemsetD8Async(CUdeviceptr d, unsigned char v, size_t n, CUstream h) { return inside(d, n) ? issue(h, (node){.kind = SET, .a = d, .v = v, .n = n}) : CUDA_ERROR_INVALID_VALUE; }
 
 CUresult CUDAAPI cuStreamCreate(CUstream *s, unsigned int flags) { NEED_CONTEXT; if (flags != CU_STREAM_NON_BLOCKING) return CUDA_ERROR_INVALID_VALUE; *s = calloc(1, sizeof **s); return CUDA_SUCCESS; }
