@@ -9,13 +9,15 @@ import (
 
 // cnn is, for each entry of filters, a 3x3 convolution and a 2x2 max pool,
 // then dense layers. Parameters: filters (32, 64), dense_units (128), dropout
-// before the logits (0), activation (relu), batch_norm (false), l2 (0).
+// before the logits (0), activation (relu), batch_norm (false), l2 (0), and
+// those of newImages.
 func cnn(p *Params) Network {
 	filters, units := p.Ints("filters", 1, 32, 64), p.Ints("dense_units", 1, 128)
 	rate, norm := p.Rate("dropout", 0), p.Bool("batch_norm", false)
 	act, reg := p.Activation("activation", "relu"), penalty(0, p.FloatIn("l2", 0, 0, 1e6))
+	pixels := newImages(p)
 	return func(c models.Context, f models.Features, outputs int) *G.Node {
-		x := image(c, f)
+		x := pixels.of(c, f)
 		for _, n := range filters {
 			x = convBlock(c, x, n, layers.Weights{Activation: act, KernelRegularizer: reg, NoBias: norm})
 			x = layers.MaxPool2D(c, x, layers.Square(2, 2, ops.Same))

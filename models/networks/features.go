@@ -1,8 +1,6 @@
 package networks
 
 import (
-	"strings"
-
 	"github.com/goestimator/goestimator/internal/graph"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/layers"
@@ -53,29 +51,6 @@ func numeric(c models.Context, f models.Feature) *G.Node {
 		y = ops.Mul(c, y, ops.Scalar(c, to, 1.0/255))
 	}
 	return y
-}
-
-// image returns the only feature as [batch, height, width, channels].
-func image(c models.Context, f models.Features) *G.Node {
-	if c.Core().Failed() {
-		return nil
-	}
-	if f.Len() != 1 {
-		c.Core().Failf("the network takes one image: the input has the features %s", strings.Join(f.Names(), ", "))
-		return nil
-	}
-	x := numeric(c, f.All()[0])
-	if x == nil {
-		return nil
-	}
-	switch len(x.Shape()) {
-	case 3:
-		return ops.ExpandDims(c, x, -1)
-	case 4:
-		return x
-	}
-	c.Core().Failf("feature %s has shape %v: expected an image [batch, height, width] or [batch, height, width, channels]", f.Names()[0], x.Shape())
-	return nil
 }
 
 // logits is the last layer.

@@ -10,6 +10,7 @@ import (
 
 // residual is the CIFAR network of He et al. 2015 (section 4.2): 6n+2 layers.
 type residual struct {
+	images
 	blocks int // n, per stage
 	norm   layers.Norm
 	l2     float64
@@ -20,15 +21,15 @@ type residual struct {
 // stages of three blocks with 16, 32 and 64 filters, global average pooling and
 // a dense layer; shortcuts are option A, without parameters. Parameters: blocks
 // (3; 5 gives ResNet-32), width (16), batch_norm_momentum (0.9),
-// batch_norm_epsilon (1e-5), l2 (1e-4, of kernels).
+// batch_norm_epsilon (1e-5), l2 (1e-4, of kernels), and those of newImages.
 func resnet20(p *Params) Network {
-	r := residual{blocks: p.Int("blocks", 3, 1), width: p.Int("width", 16, 1), l2: p.FloatIn("l2", 1e-4, 0, 1e6)}
+	r := residual{images: newImages(p), blocks: p.Int("blocks", 3, 1), width: p.Int("width", 16, 1), l2: p.FloatIn("l2", 1e-4, 0, 1e6)}
 	r.norm = layers.Norm{Momentum: p.FloatIn("batch_norm_momentum", 0.9, 1e-9, 1), Epsilon: p.FloatIn("batch_norm_epsilon", 1e-5, 1e-12, 1)}
 	return r.build
 }
 
 func (r residual) build(c models.Context, f models.Features, outputs int) *G.Node {
-	x := ops.Relu(c, r.conv(c, image(c, f), r.width, 1))
+	x := ops.Relu(c, r.conv(c, r.of(c, f), r.width, 1))
 	for stage := range 3 {
 		for block := range r.blocks {
 			stride := 1
