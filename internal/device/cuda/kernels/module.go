@@ -107,7 +107,7 @@ func Modules() []Module {
 		module("depthwise", windowSource+depthwiseSource, depthwiseKernels()...),
 		module("sort", runsSource+sortSource, sortKernels()...), module("index", indexSource, indexKernels()...), module("ragged", raggedSource, raggedKernels()...),
 		module("optim", runsSource+optimSource, updateKernels()...),
-		module("layout", layoutSource, layoutKernels()...),
+		module("layout", layoutSource, layoutKernels()...), module("peers", peersSource, peersKernels()...),
 		module("random", randomSource, Kernel{"random_uniform", "pppl"}, Kernel{"random_normal", "pppl"}, Kernel{"random_truncated", "pppl"}, Kernel{"dropout", "pppplff"}),
 		module("convert", convertSource, Kernel{"cast_f32_bf16", "ppl"}, Kernel{"cast_bf16_f32", "ppl"}, Kernel{"image_f32", "ppppll"}, Kernel{"image_bf16", "ppppll"},
 			Kernel{"bias_activate", "ppplli"}, Kernel{"activate_grad", "pppli"}),
