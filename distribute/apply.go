@@ -19,9 +19,16 @@ type application struct {
 	rate    int // fetch of the learning rate, -1 for none
 }
 
+// target is where variables are updated.
+type target struct {
+	dev  device.Device
+	vars *engine.Variables
+	hard bool // all on that device
+}
+
 // compileApplication compiles it. Its feeds are the dense results of the layout
 // but for the loss, then rows and ids of each sparse gradient.
-func compileApplication(p TrainProgram, l *layout, dev device.Device, vars *engine.Variables) (*application, error) {
+func compileApplication(p TrainProgram, l *layout, to target) (*application, error) {
 	b := graph.NewBuilder(graph.New())
 	var dense, feeds []graph.Output
 	for i, t := range l.types()[:len(l.dense)-1] {
@@ -61,7 +68,7 @@ func compileApplication(p TrainProgram, l *layout, dev device.Device, vars *engi
 		a.rate = 1
 		fetches = append(fetches, applied.LearningRate)
 	}
-	a.program, err = engine.Compile(b.Graph, engine.Spec{Feeds: feeds, Fetches: fetches, Targets: targets}, dev, vars, engine.Options{})
+	a.program, err = engine.Compile(b.Graph, engine.Spec{Feeds: feeds, Fetches: fetches, Targets: targets}, to.dev, to.vars, engine.Options{HardPlacement: to.hard})
 	return a, err
 }
 

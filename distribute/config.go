@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goestimator/goestimator/internal/device"
+	"github.com/goestimator/goestimator/internal/gpus"
 	"github.com/goestimator/goestimator/internal/kernels"
 	"github.com/goestimator/goestimator/runconfig"
 )
@@ -13,10 +13,13 @@ import (
 // Config chooses a strategy and how its programs run.
 type Config struct {
 	runconfig.Strategy
-	Threads       int      // threads of the kernels; 0: one per core
-	CheckNumerics bool     // name the first node that makes a NaN or an infinity
-	Job           *Job     // the cluster that this task is in; nil: this process alone
-	Sessions      Sessions // of parameter_server, on the chief
+	Threads       int           // threads of the kernels; 0: one per core
+	CheckNumerics bool          // name the first node that makes a NaN or an infinity
+	Precision     string        // of a GPU, as in runconfig.SessionConfig; the host computes in float32 or float64
+	HardPlacement bool          // refuse what a GPU has no kernel for, instead of doing it on the host
+	Devices       *gpus.Chooser // opens GPUs; nil: this machine's
+	Job           *Job          // the cluster that this task is in; nil: this process alone
+	Sessions      Sessions      // of parameter_server, on the chief
 }
 
 // strategies makes each strategy by its name.
@@ -24,8 +27,8 @@ var strategies = map[string]func(Config) (Strategy, error){
 	"":                      newOneDevice,
 	"default":               newOneDevice,
 	"one_device":            newOneDevice,
-	"mirrored":              func(c Config) (Strategy, error) { return newReplicated(c, c.localReplicas(), false, device.NewHost) },
-	"central_storage":       func(c Config) (Strategy, error) { return newReplicated(c, c.localReplicas(), true, device.NewHost) },
+	"mirrored":              newMirrored,
+	"central_storage":       newCentralStorage,
 	"multi_worker_mirrored": newMultiWorker,
 	"parameter_server":      newParameterServer,
 	"tpu": func(Config) (Strategy, error) {
@@ -39,6 +42,7 @@ func New(c Config) (Strategy, error) {
 		return nil, err
 	}
 	kernels.SetThreads(c.Threads)
+	c.Devices = c.devices()
 	return strategies[c.Name](c)
 }
 
@@ -51,8 +55,10 @@ func (c Config) Validate() error {
 		_, err := strategies[c.Name](c)
 		return err
 	}
-	_, err := c.device()
-	return err
+	if _, err := gpus.Parse(c.Device); err != nil {
+		return fmt.Errorf("strategy %s: %w", c.Name, err)
+	}
+	return nil
 }
 
 // names are those of the strategies, sorted.
@@ -65,22 +71,4 @@ func names() []string {
 	}
 	slices.Sort(out)
 	return out
-}
-
-// localReplicas is how many replicas mirrored and central_storage have here.
-func (c Config) localReplicas() int { return max(c.Replicas, 1) }
-
-// device returns the name of the device that a strategy runs on.
-func (c Config) device() (string, error) {
-	if c.Name != "one_device" {
-		if c.Device != "" {
-			return "", fmt.Errorf("strategy %s takes no device, got %q: use one_device", c.Name, c.Device)
-		}
-		return "/cpu:0", nil
-	}
-	switch strings.ToLower(strings.TrimPrefix(c.Device, "/device:")) {
-	case "", "/cpu:0", "cpu:0":
-		return "/cpu:0", nil
-	}
-	return "", fmt.Errorf("strategy one_device: no device %q here: expected /cpu:0", c.Device)
 }

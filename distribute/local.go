@@ -1,7 +1,9 @@
 package distribute
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/goestimator/goestimator/internal/device"
@@ -18,26 +20,27 @@ type local struct {
 }
 
 // newOneDevice returns default or one_device.
-func newOneDevice(c Config) (Strategy, error) { return newLocal(c, device.NewHost()) }
+func newOneDevice(c Config) (Strategy, error) {
+	dev, err := c.open(0)
+	if err != nil {
+		return nil, fmt.Errorf("strategy %s: %w", cmp.Or(c.Name, "default"), err)
+	}
+	return newLocal(c, dev)
+}
 
 // newLocal returns a strategy on dev, which it closes in the end.
 func newLocal(c Config, dev device.Device) (Strategy, error) {
 	vars, err := engine.NewVariables(dev)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, dev.Close())
 	}
 	return &local{config: c, dev: dev, vars: vars}, nil
 }
 
 var _ Strategy = (*local)(nil)
 
-// Name is "default" or "one_device".
-func (l *local) Name() string {
-	if l.config.Name == "" {
-		return "default"
-	}
-	return l.config.Name
-}
+// Name is "default" or "one_device", or that of a strategy that has one replica.
+func (l *local) Name() string { return cmp.Or(l.config.Name, "default") }
 
 // Replicas is one.
 func (l *local) Replicas() Replicas { return Replicas{InSync: 1, Local: 1} }
@@ -50,13 +53,13 @@ func (l *local) Snapshot(context.Context) (*Snapshot, error) {
 	return deviceVariables{l.vars}.snapshot()
 }
 
-// Close frees the device's memory.
-func (l *local) Close() error { return l.dev.Close() }
+// Close frees the variables; others may use the device.
+func (l *local) Close() error { return errors.Join(l.vars.Close(), l.dev.Close()) }
 
 // Train appends the optimizer to the program's graph, so that a step is one program run.
 func (l *local) Train(p TrainProgram) (Stepper, error) {
 	if p.Train.Step != nil {
-		return (&replicated{config: l.config, replicas: 1, copies: []*engine.Variables{l.vars}, devices: []device.Device{l.dev}, peers: alone{}}).Train(p)
+		return (&replicated{config: l.config, replicas: 1, copies: []*engine.Variables{l.vars}, devices: []device.Device{l.dev}, compute: []device.Device{l.dev}, peers: alone{}}).Train(p)
 	}
 	b := graph.NewBuilder(p.Graph)
 	applied, err := p.Train.Emit(b, optimizers.Env{GlobalStep: p.GlobalStep, Gradients: p.Gradients})
@@ -86,10 +89,16 @@ func (l *local) Infer(p Program) (Stepper, error) {
 }
 
 func (l *local) compile(s *localStepper, p Program, spec engine.Spec) (Stepper, error) {
+	opts := l.config.options()
+	opts.Profile = p.Profile
 	var err error
-	s.program, err = engine.Compile(p.Graph, spec, l.dev, l.vars, engine.Options{CheckNumerics: l.config.CheckNumerics, Profile: p.Profile})
+	s.program, err = engine.Compile(p.Graph, spec, l.dev, l.vars, opts)
 	if err != nil {
 		return nil, fmt.Errorf("strategy %s: %w", l.Name(), err)
+	}
+	s.dev = l.dev
+	if _, ok := l.dev.(engine.Accelerator); ok {
+		return &aheadStep{localStepper: s}, nil
 	}
 	return s, nil
 }
@@ -97,6 +106,7 @@ func (l *local) compile(s *localStepper, p Program, spec engine.Spec) (Stepper, 
 // localStepper runs one engine program.
 type localStepper struct {
 	program *engine.Program
+	dev     device.Device
 	rate    int // index of the learning rate among the fetches, -1 for none
 	step    int // and of the global step as it was before
 }
@@ -110,8 +120,16 @@ func (s *localStepper) Step(ctx context.Context, in Step) (Outcome, error) {
 	if err := s.program.Run(ctx, b.Rows, b.Feeds); err != nil || s.step < 0 {
 		return Outcome{}, err
 	}
-	return Outcome{GlobalStep: graph.Of[int64](s.program.Value(s.step))[0] + 1, Applied: true, Stop: in.Stop}, nil
+	return s.outcome(in), nil
 }
+
+// outcome is that of a training step of which the fetches were read.
+func (s *localStepper) outcome(in Step) Outcome {
+	return Outcome{GlobalStep: graph.Of[int64](s.program.Value(s.step))[0] + 1, Applied: true, Stop: in.Stop}
+}
+
+// Placement tells where the program runs.
+func (s *localStepper) Placement() Placement { return placementOf(s.program, s.dev) }
 
 // Value returns fetch i of the last step.
 func (s *localStepper) Value(i int) *graph.Tensor { return s.program.Value(i) }

@@ -136,9 +136,7 @@ func TestRefusedStrategies(t *testing.T) {
 	for c, want := range map[Config]string{
 		on("tpu", ""):                 "no TPU runtime",
 		on("miror", ""):               "unknown strategy \"miror\": expected one of central_storage, default",
-		on("one_device", "/gpu:0"):    `no device "/gpu:0"`,
-		on("default", "/cpu:0"):       "takes no device",
-		on("one_device", "/device:X"): "no device",
+		on("one_device", "/device:X"): `strategy one_device: device "/device:X": expected /gpu:N, /cpu:0`,
 	} {
 		if _, err := New(c); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: got %v, expected %q", c, err, want)

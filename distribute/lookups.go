@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/distribute/ps"
+	"github.com/goestimator/goestimator/internal/device"
 	"github.com/goestimator/goestimator/internal/engine"
 	"github.com/goestimator/goestimator/internal/graph"
 )
@@ -148,7 +149,7 @@ type lookups struct {
 }
 
 // newLookups compiles the program that computes the ids of a batch.
-func newLookups(p *parameterServer, t TrainProgram, list []lookup) (*lookups, error) {
+func newLookups(t TrainProgram, list []lookup) (*lookups, error) {
 	l := &lookups{list: list, rows: make([]*graph.Tensor, len(list)), ids: make([][]int64, len(list))}
 	if len(list) == 0 {
 		return l, nil
@@ -157,8 +158,13 @@ func newLookups(p *parameterServer, t TrainProgram, list []lookup) (*lookups, er
 	for _, x := range list {
 		ids = append(ids, x.ids)
 	}
-	var err error
-	l.program, err = engine.Compile(t.Graph, engine.Spec{Feeds: t.Feeds, Fetches: ids}, p.dev, p.copies, engine.Options{})
+	// On the host, which sends them; they depend on no variable.
+	host := device.NewHost()
+	none, err := engine.NewVariables(host)
+	if err != nil {
+		return nil, err
+	}
+	l.program, err = engine.Compile(t.Graph, engine.Spec{Feeds: t.Feeds, Fetches: ids}, host, none, engine.Options{})
 	return l, err
 }
 

@@ -34,9 +34,17 @@ var (
 // newMultiWorker returns multi_worker_mirrored; in a process alone it is
 // mirrored with one replica.
 func newMultiWorker(c Config) (Strategy, error) {
-	r, err := newReplicated(c, 1, false, device.NewHost)
-	if err != nil || c.Job == nil || len(c.Job.workers) < 2 {
-		return r, err
+	if c.Job == nil || len(c.Job.workers) < 2 {
+		c.Replicas = 1
+		return newMirrored(c)
+	}
+	dev, err := c.open(localRank())
+	if err != nil {
+		return nil, fmt.Errorf("strategy %s: %w", c.Name, err)
+	}
+	r, err := newReplicated(c, []device.Device{dev}, false)
+	if err != nil {
+		return nil, err
 	}
 	m := &multiWorker{replicated: r, job: c.Job, ring: &ring{job: c.Job}}
 	r.peers = m.ring

@@ -50,7 +50,10 @@ func newParameterServer(c Config) (Strategy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &parameterServer{config: c, job: c.Job, vars: &remoteVariables{}, dev: device.NewHost()}
+	p := &parameterServer{config: c, job: c.Job, vars: &remoteVariables{}}
+	if p.dev, err = c.open(localRank()); err != nil {
+		return nil, fmt.Errorf("strategy %s: %w", p.Name(), err)
+	}
 	if p.copies, err = engine.NewVariables(p.dev); err != nil {
 		return nil, errors.Join(err, p.dev.Close())
 	}
@@ -392,5 +395,5 @@ func (p *parameterServer) Close() error {
 	if p.presence != nil {
 		p.presence.Close()
 	}
-	return p.dev.Close()
+	return errors.Join(p.copies.Close(), p.dev.Close())
 }

@@ -17,7 +17,7 @@ type prefetchingStep struct {
 var _ Prefetcher = (*prefetchingStep)(nil)
 
 func newPrefetchingStep(s *workerStep) (*prefetchingStep, error) {
-	other, err := newLookups(s.strategy, s.train, s.lookups.list)
+	other, err := newLookups(s.train, s.lookups.list)
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}

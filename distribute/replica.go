@@ -2,6 +2,7 @@ package distribute
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/goestimator/goestimator/internal/device"
@@ -13,20 +14,23 @@ import (
 type replica struct {
 	program *engine.Program
 	layout  *layout
-	vars    *engine.Variables
-	number  int64 // over all tasks
+	dev     device.Device
+	vars    *engine.Variables // of the strategy
+	mirror  *mirror           // nil where the program reads those
+	number  int64             // over all tasks
 	feeds   []*graph.Tensor
 }
 
-// compileReplica compiles the gradient program of a replica. Ready, if not nil,
+// compileReplica compiles the gradient program of a replica on a device. Ready, if not nil,
 // is told of each dense result as soon as it is complete.
-func compileReplica(p TrainProgram, l *layout, dev device.Device, vars *engine.Variables, o replicaOptions) (*replica, error) {
-	r := &replica{layout: l, vars: vars, number: o.number}
+func compileReplica(p TrainProgram, l *layout, dev device.Device, o replicaOptions) (*replica, error) {
+	r := &replica{layout: l, dev: dev, vars: o.variables, number: o.number}
 	spec := engine.Spec{Feeds: p.Feeds, Fetches: l.fetches}
 	if r.number > 0 {
 		spec.Feeds = append(spec.Feeds[:len(spec.Feeds):len(spec.Feeds)], p.GlobalStep)
 	}
-	opts := engine.Options{CheckNumerics: o.checkNumerics, Profile: p.Profile}
+	opts := o.options
+	opts.Profile = p.Profile
 	if o.ready != nil {
 		index := map[int]int{}
 		for i, f := range l.dense {
@@ -38,15 +42,26 @@ func compileReplica(p TrainProgram, l *layout, dev device.Device, vars *engine.V
 			}
 		}
 	}
+	vars := r.vars
 	var err error
-	r.program, err = engine.Compile(p.Graph, spec, dev, vars, opts)
-	return r, err
+	if o.elsewhere {
+		if r.mirror, err = newMirror(r.vars, dev, spec.Fetches); err != nil {
+			return nil, err
+		}
+		vars = r.mirror.copies
+	}
+	if r.program, err = engine.Compile(p.Graph, spec, dev, vars, opts); err != nil {
+		return nil, errors.Join(err, r.close())
+	}
+	return r, nil
 }
 
 type replicaOptions struct {
-	number        int64
-	checkNumerics bool
-	ready         func(dense int)
+	number    int64
+	options   engine.Options
+	variables *engine.Variables
+	elsewhere bool // they are on another device than the replica
+	ready     func(dense int)
 }
 
 // run computes one batch. What is random in the model differs from replica to
@@ -61,10 +76,29 @@ func (r *replica) run(ctx context.Context, b Batch) error {
 		graph.Of[int64](step)[0] |= r.number << 40
 		r.feeds = append(r.feeds, step)
 	}
+	if r.mirror != nil {
+		if err := r.mirror.refresh(); err != nil {
+			return fmt.Errorf("replica %d: %w", r.number, err)
+		}
+	}
 	if err := r.program.Run(ctx, b.Rows, r.feeds); err != nil {
 		return fmt.Errorf("replica %d: %w", r.number, err)
 	}
 	return nil
+}
+
+// placement tells where the program runs.
+func (r *replica) placement() Placement { return placementOf(r.program, r.dev) }
+
+func (r *replica) close() error {
+	var errs []error
+	if r.program != nil {
+		errs = append(errs, r.program.Close())
+	}
+	if r.mirror != nil {
+		errs = append(errs, r.mirror.copies.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // dense returns dense result i of the last run.

@@ -17,23 +17,42 @@ type replicated struct {
 	config   Config
 	replicas int
 	copies   []*engine.Variables // one per replica, or one for all
-	devices  []device.Device
+	devices  []device.Device     // of the copies
+	compute  []device.Device     // of the replicas: those of the copies unless these are central
 	peers    lockstep
 }
 
 var _ Strategy = (*replicated)(nil)
 
-// newReplicated returns a strategy of that many replicas, which share one copy
-// of the variables where central.
-func newReplicated(c Config, replicas int, central bool, newDevice func() device.Device) (*replicated, error) {
-	r := &replicated{config: c, replicas: replicas, peers: alone{}}
-	copies := replicas
-	if central {
-		copies = 1
+// newMirrored returns a replica per GPU.
+func newMirrored(c Config) (Strategy, error) {
+	devs, err := c.openEach()
+	if err != nil {
+		return nil, fmt.Errorf("strategy %s: %w", c.Name, err)
 	}
-	for range copies {
-		dev := newDevice()
-		r.devices = append(r.devices, dev)
+	if _, ok := devs[0].(engine.Accelerator); ok && len(devs) == 1 {
+		return newLocal(c, devs[0]) // gradients need not leave it
+	}
+	return newReplicated(c, devs, false)
+}
+
+// newCentralStorage returns replicas that share variables on the host.
+func newCentralStorage(c Config) (Strategy, error) {
+	devs, err := c.openEach()
+	if err != nil {
+		return nil, fmt.Errorf("strategy %s: %w", c.Name, err)
+	}
+	return newReplicated(c, devs, true)
+}
+
+// newReplicated returns a strategy of a replica on each device. They share one
+// copy of the variables, on the host, where central. It closes the devices in the end.
+func newReplicated(c Config, devs []device.Device, central bool) (*replicated, error) {
+	r := &replicated{config: c, replicas: len(devs), devices: devs, compute: devs, peers: alone{}}
+	if central {
+		r.devices = []device.Device{device.NewHost()}
+	}
+	for _, dev := range r.devices {
 		vars, err := engine.NewVariables(dev)
 		if err != nil {
 			return nil, errors.Join(err, r.Close())
@@ -83,13 +102,13 @@ func (r *replicated) Train(p TrainProgram) (Stepper, error) {
 	return s, nil
 }
 
-// Close frees the devices' memory.
+// Close frees the variables; others may use the devices.
 func (r *replicated) Close() error {
 	var errs []error
-	for _, d := range r.devices {
-		errs = append(errs, d.Close())
+	for _, v := range r.copies {
+		errs = append(errs, v.Close())
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, closeAll(r.compute))...)
 }
 
 // copiedVariables are equal variables on several devices.

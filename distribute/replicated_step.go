@@ -27,11 +27,11 @@ func (s *replicatedStepper) compile(p TrainProgram) error {
 	first := int64(r.peers.rank() * r.replicas)
 	for i := range r.replicas {
 		at := min(i, len(r.copies)-1)
-		o := replicaOptions{number: first + int64(i), checkNumerics: r.config.CheckNumerics}
+		o := replicaOptions{number: first + int64(i), options: r.config.options(), variables: r.copies[at], elsewhere: r.compute[i].Kind() != r.devices[at].Kind()}
 		if r.replicas == 1 {
 			o.ready = func(i int) { s.ready(i) }
 		}
-		rep, err := compileReplica(p, s.layout, r.devices[at], r.copies[at], o)
+		rep, err := compileReplica(p, s.layout, r.compute[i], o)
 		if err != nil {
 			return err
 		}
@@ -44,7 +44,7 @@ func (s *replicatedStepper) compile(p TrainProgram) error {
 		return err
 	}
 	for i, vars := range r.copies {
-		a, err := compileApplication(p, s.layout, r.devices[i], vars)
+		a, err := compileApplication(p, s.layout, target{r.devices[i], vars, r.config.HardPlacement})
 		if err != nil {
 			return err
 		}
@@ -176,6 +176,9 @@ func (s *replicatedStepper) LearningRate() float64 {
 	return s.updates[0].learningRate()
 }
 
+// Placement tells where the first replica's program runs.
+func (s *replicatedStepper) Placement() Placement { return s.replicas[0].placement() }
+
 // Profile returns the times of the first replica, and of its update.
 func (s *replicatedStepper) Profile() []NodeTime { return s.replicas[0].program.Profile() }
 
@@ -183,7 +186,7 @@ func (s *replicatedStepper) Profile() []NodeTime { return s.replicas[0].program.
 func (s *replicatedStepper) Close() error {
 	var errs []error
 	for _, r := range s.replicas {
-		errs = append(errs, r.program.Close())
+		errs = append(errs, r.close())
 	}
 	for _, u := range s.updates {
 		errs = append(errs, u.program.Close())

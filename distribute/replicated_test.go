@@ -29,7 +29,7 @@ func TestReplicasAreAveraged(t *testing.T) {
 	for _, central := range []bool{false, true} {
 		for name, dev := range map[string]func() device.Device{"host": device.NewHost, "fake": device.NewFake} {
 			t.Run(fmt.Sprintf("central %v on %s", central, name), func(t *testing.T) {
-				s, err := newReplicated(Config{Strategy: runconfig.Strategy{Name: "mirrored"}}, 3, central, dev)
+				s, err := newReplicated(Config{Strategy: runconfig.Strategy{Name: "mirrored"}}, []device.Device{dev(), dev(), dev()}, central)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -121,7 +121,7 @@ func embedding(b *graph.Builder, rows int) TrainProgram {
 
 // TestSparseGradientsAreJoined: rows of several replicas update one table, rows that several have more than once.
 func TestSparseGradientsAreJoined(t *testing.T) {
-	s, err := newReplicated(Config{Strategy: runconfig.Strategy{Name: "mirrored"}}, 2, false, device.NewHost)
+	s, err := newReplicated(Config{Strategy: runconfig.Strategy{Name: "mirrored"}}, []device.Device{device.NewHost(), device.NewHost()}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

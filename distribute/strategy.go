@@ -164,6 +164,9 @@ type Step struct {
 	Position func() ([]byte, error)
 	// Stop asks all tasks in lock step with this one to stop after this step.
 	Stop Stop
+	// Quiet tells that nobody reads values or the learning rate of this step: it may still be under way when Step returns,
+	// and then it has none. What goes wrong in it is the error of a step after it, at the latest of the first that is not quiet.
+	Quiet bool
 	// Waiting ends the waiting for other tasks' share of the step: the outcome is
 	// then not applied, and Interrupted. Nil: it is waited for.
 	Waiting context.Context

@@ -43,7 +43,7 @@ func newWorkerStep(p *parameterServer, t TrainProgram) (*workerStep, error) {
 			s.names = append(s.names, v.Name)
 		}
 	}
-	if s.lookups, err = newLookups(p, t, findLookups(t, l.fetches)); err != nil {
+	if s.lookups, err = newLookups(t, findLookups(t, l.fetches)); err != nil {
 		return nil, err
 	}
 	if err := s.copyVariables(); err != nil {
@@ -58,7 +58,9 @@ func newWorkerStep(p *parameterServer, t TrainProgram) (*workerStep, error) {
 	for _, x := range s.lookups.list {
 		spec.Feeds = append(spec.Feeds, x.rows)
 	}
-	s.program, err = engine.Compile(t.Graph, spec, p.dev, p.copies, engine.Options{CheckNumerics: p.config.CheckNumerics, Profile: t.Profile})
+	opts := p.config.options()
+	opts.Profile = t.Profile
+	s.program, err = engine.Compile(t.Graph, spec, p.dev, p.copies, opts)
 	return s, err
 }
 
@@ -258,6 +260,9 @@ func (s *workerStep) Value(i int) *graph.Tensor { return s.program.Value(i) }
 
 // LearningRate returns the rate of the values that the last step began with.
 func (s *workerStep) LearningRate() float64 { return s.rate }
+
+// Placement tells where this worker's program runs.
+func (s *workerStep) Placement() Placement { return placementOf(s.program, s.strategy.dev) }
 
 // Profile returns the times of this worker's program.
 func (s *workerStep) Profile() []NodeTime { return s.program.Profile() }

@@ -4,7 +4,7 @@ package runconfig
 type Strategy struct {
 	// One of default, one_device, mirrored, central_storage, multi_worker_mirrored, parameter_server, tpu.
 	Name string `yaml:"name"`
-	// Device of one_device, for example /cpu:0 or /gpu:0. Empty: the first one.
+	// Device that this process computes on: /gpu:N or /cpu:0. Empty: the first GPU where there is one (mirrored and central_storage: all of them; several workers of a machine: each its own, by LOCAL_RANK), else /cpu:0.
 	Device string `yaml:"device,omitempty"`
 	// Replicas of mirrored and central_storage in this process, each of which takes a batch of its own in every step. 0: one per GPU, or one where there is none.
 	Replicas int `yaml:"replicas,omitempty"`
@@ -108,7 +108,6 @@ func (s Strategy) validateOwners(prefix string, vs *violations) {
 		vs.require(ok, prefix+field, value, text)
 	}
 	const ps = "parameter_server"
-	only(s.Device != "", "device", s.Device, "one_device")
 	only(s.Replicas != 0, "replicas", s.Replicas, "mirrored", "central_storage")
 	only(s.BytesPerPack != 0, "bytes_per_pack", s.BytesPerPack, "multi_worker_mirrored")
 	only(s.DistributedEval, "distributed_eval", s.DistributedEval, "multi_worker_mirrored")

@@ -61,7 +61,6 @@ func TestBounds(t *testing.T) {
 		{[]string{"model.warm_start.vars=("}, "model.warm_start.vars: got \"(\", expected a regular expression"},
 		{[]string{"model.params=5"}, "model.params: got 5, expected a map with text keys"},
 		{[]string{"strategy.name=miror"}, "strategy.name: got \"miror\", expected one of default,"},
-		{[]string{"strategy.device=/gpu:0"}, "strategy.device: got \"/gpu:0\", which only strategy.name one_device has"},
 		{[]string{"strategy.sync=true"}, "strategy.sync: got true, which only strategy.name parameter_server has"},
 		{[]string{"strategy.replicas=2"}, "strategy.replicas: got 2, which only strategy.name mirrored and central_storage have"},
 		{[]string{"strategy.name=parameter_server", "strategy.replicas_to_aggregate=2"}, "strategy.replicas_to_aggregate: got 2, which only strategy.sync: true has"},

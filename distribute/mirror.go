@@ -1,0 +1,46 @@
+package distribute
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/goestimator/goestimator/internal/device"
+	"github.com/goestimator/goestimator/internal/engine"
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// mirror is copies, on a GPU, of central variables that a replica's program reads.
+type mirror struct {
+	central, copies *engine.Variables
+	values          map[string]*graph.Tensor
+}
+
+func newMirror(central *engine.Variables, dev device.Device, fetches []graph.Output) (*mirror, error) {
+	m := &mirror{central: central, values: map[string]*graph.Tensor{}}
+	var err error
+	if m.copies, err = engine.NewVariables(dev); err != nil {
+		return nil, err
+	}
+	for name := range readsOf(reachable(fetches, nil)) {
+		if m.values[name], err = central.Get(name); err == nil {
+			err = m.copies.Create(name, m.values[name])
+		}
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("variable %s: %w", name, err), m.copies.Close())
+		}
+	}
+	return m, nil
+}
+
+// refresh brings the copies to the central values.
+func (m *mirror) refresh() error {
+	for name, t := range m.values {
+		if err := m.central.ReadAt(name, t.Bytes, 0); err != nil {
+			return err
+		}
+		if err := m.copies.Set(name, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
