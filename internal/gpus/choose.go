@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/goestimator/goestimator/internal/device"
 )
@@ -46,19 +47,27 @@ func (n Name) String() string {
 	return "/cpu:0"
 }
 
-// Chooser opens devices.
+// Chooser opens devices. It is safe for concurrent use.
 type Chooser struct {
-	GPUs Source
-	Log  *slog.Logger // is told why a GPU that is there is not used
+	gpus Source
+	log  *slog.Logger
+	mu   sync.Mutex
+	told map[string]bool
+}
+
+// NewChooser returns a Chooser of a source's GPUs, each of which is shared by all who use it. The log is told, once, why a GPU
+// that is there is not used.
+func NewChooser(s Source, log *slog.Logger) *Chooser {
+	return &Chooser{gpus: share(s), log: log, told: map[string]bool{}}
 }
 
 // Open returns the device of that name, which the caller closes, and its name. Any is the GPU of that number if it can be used
-// (of less GPUs, they go round), else the host. A GPU that was asked for by name and cannot be used is an error.
-func (c Chooser) Open(ctx context.Context, n Name) (device.Device, Name, error) {
+// (where there are less GPUs, they go round), else the host. A GPU that was asked for by name and cannot be used is an error.
+func (c *Chooser) Open(ctx context.Context, n Name) (device.Device, Name, error) {
 	host := Name{}
 	switch {
 	case n.GPU:
-		dev, err := c.GPUs.Open(ctx, n.Number)
+		dev, err := c.gpus.Open(ctx, n.Number)
 		if err != nil {
 			return nil, n, fmt.Errorf("device %s cannot be used: %w", n, err)
 		}
@@ -71,7 +80,7 @@ func (c Chooser) Open(ctx context.Context, n Name) (device.Device, Name, error) 
 		return device.NewHost(), host, nil
 	}
 	gpu := Name{GPU: true, Number: n.Number % count}
-	dev, err := c.GPUs.Open(ctx, gpu.Number)
+	dev, err := c.gpus.Open(ctx, gpu.Number)
 	if ctx.Err() != nil {
 		return nil, gpu, context.Cause(ctx)
 	}
@@ -83,14 +92,20 @@ func (c Chooser) Open(ctx context.Context, n Name) (device.Device, Name, error) 
 }
 
 // Count returns how many GPUs can be used, and tells the log what is the matter with one that cannot.
-func (c Chooser) Count() int {
-	n, err := c.GPUs.Count()
+func (c *Chooser) Count() int {
+	n, err := c.gpus.Count()
 	if err != nil && !errors.Is(err, ErrNone) {
 		c.warn(err)
 	}
 	return n
 }
 
-func (c Chooser) warn(err error) {
-	c.Log.Warn("the GPU is not used: computing on the host", "why", err)
+func (c *Chooser) warn(err error) {
+	c.mu.Lock()
+	known := c.told[err.Error()]
+	c.told[err.Error()] = true
+	c.mu.Unlock()
+	if !known {
+		c.log.Warn("the GPU is not used: computing on the host", "why", err)
+	}
 }

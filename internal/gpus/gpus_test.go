@@ -61,7 +61,7 @@ func TestOpenWithoutGPU(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			dev, got, err := gpus.Chooser{c.source, slog.New(slog.NewTextHandler(&log, nil))}.Open(t.Context(), n)
+			dev, got, err := gpus.NewChooser(c.source, slog.New(slog.NewTextHandler(&log, nil))).Open(t.Context(), n)
 			if fmt.Sprint(err) != c.fails && (err != nil || c.fails != "") {
 				t.Fatalf("expected %q, got %v", c.fails, err)
 			}
@@ -75,10 +75,10 @@ func TestOpenWithoutGPU(t *testing.T) {
 	}
 }
 
-// TestShare sees that a GPU is opened once for two users, and again when both have gone.
-func TestShare(t *testing.T) {
+// TestSharing sees that a GPU is opened once for two users, and again when both have gone.
+func TestSharing(t *testing.T) {
 	real := gpustest.Emulated(t, 2)
-	c := gpus.Chooser{gpus.Share(real), slog.New(slog.DiscardHandler)}
+	c := gpus.NewChooser(real, slog.New(slog.DiscardHandler))
 	for range 2 {
 		var devs []device.Device
 		for range 2 {

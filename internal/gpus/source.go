@@ -40,9 +40,9 @@ func (machine) Open(ctx context.Context, number int) (device.Device, error) {
 	return cuda.Open(ctx, number)
 }
 
-// Share returns a Source of which each GPU is opened once for all who use it at the same time, and closed when the last has
+// share returns a Source of which each GPU is opened once for all who use it at the same time, and closed when the last has
 // closed it.
-func Share(s Source) Source { return &shared{Source: s, open: map[int]*sharedGPU{}} }
+func share(s Source) Source { return &shared{Source: s, open: map[int]*sharedGPU{}} }
 
 type shared struct {
 	Source
