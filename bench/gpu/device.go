@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/device/cuda"
+	"github.com/goestimator/goestimator/internal/device/cuda/driver/fake"
+	"github.com/goestimator/goestimator/internal/device/cuda/emulate"
+)
+
+// gpu is the device under test.
+type gpu struct {
+	*cuda.Device
+	name     string
+	emulated bool
+}
+
+// errNoGPU tells that there is nothing to test on: exit code 3.
+var errNoGPU = errors.New("no GPU")
+
+// openGPU opens the first GPU, or an emulated one.
+func openGPU(ctx context.Context, emulated bool) (*gpu, error) {
+	if !emulated {
+		r := cuda.Detect()
+		if r.Why != "" {
+			return nil, fmt.Errorf("%w: %s", errNoGPU, r.Why)
+		}
+		d, err := cuda.Open(ctx, 0)
+		if err != nil {
+			return nil, err // there is one: that it cannot be used is a failure
+		}
+		return &gpu{d, fmt.Sprintf("%s, driver of CUDA %s", cuda.Describe(r.GPUs[0]), cuda.VersionText(r.Version)), false}, nil
+	}
+	f := fake.New(fake.Default)
+	m, err := emulate.NewMachine(f, emulate.Default())
+	if err != nil {
+		return nil, err
+	}
+	c, err := f.Open(0)
+	if err != nil {
+		return nil, err
+	}
+	d, err := cuda.New(ctx, c, cuda.Parts{Name: "the emulated GPU", Compiler: m, Arch: 90})
+	if err != nil {
+		return nil, err
+	}
+	return &gpu{d, "the emulated GPU", true}, nil
+}
+
+// timed measures work that has ended when f returns, by events around it on a stream of their own: what the host takes to
+// begin and to see the end counts, too.
+func (g *gpu) timed(f func() error) (took time.Duration, err error) {
+	s, err := g.Context().NewStream()
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	from, err1 := g.Context().NewEvent(true)
+	to, err2 := g.Context().NewEvent(true)
+	if err := errors.Join(err1, err2); err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, from.Close(), to.Close()) }()
+	if err := errors.Join(s.Record(from), from.Synchronize()); err != nil {
+		return 0, err
+	}
+	begun := time.Now()
+	if err := f(); err != nil {
+		return 0, err
+	}
+	if err := errors.Join(s.Record(to), to.Synchronize()); err != nil {
+		return 0, err
+	}
+	if g.emulated {
+		return time.Since(begun), nil
+	}
+	return to.Since(from)
+}

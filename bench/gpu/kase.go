@@ -1,0 +1,116 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goestimator/goestimator/internal/engine"
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// kase is one row of the table: a network, its sizes and how both sides compute.
+type kase struct {
+	Name      string   `json:"name"`
+	Net       string   `json:"net"`
+	Batch     int      `json:"batch"`
+	Dims      []int    `json:"dims"`            // of an example's x
+	IDs       int      `json:"ids,omitempty"`   // of an example
+	Rows      int      `json:"rows,omitempty"`  // of the tables
+	Width     int      `json:"width,omitempty"` // of the table of vectors
+	Classes   int      `json:"classes"`         // 1: yes or no
+	Precision string   `json:"precision"`       // as engine.Precision's names
+	Rule      string   `json:"rule"`            // optimizer
+	Rate      float64  `json:"rate"`
+	Tiny      bool     `json:"tiny,omitempty"` // narrow and shallow, for the emulated GPU
+	Kinds     []string `json:"kinds"`          // the peer's ways to do it
+	Reference string   `json:"reference"`      // dtype of the peer that says what is right
+	Tolerance float64  `json:"tolerance"`      // relative, of the losses
+}
+
+var cases = []kase{
+	{Name: "mlp_128", Net: "mlp", Batch: 128, Dims: []int{784}, Classes: 10, Precision: "tf32", Rule: "adam", Rate: 0.001, Kinds: []string{"max-autotune", "graph"}, Reference: "float64", Tolerance: 5e-3},
+	{Name: "mlp_8192", Net: "mlp", Batch: 8192, Dims: []int{784}, Classes: 10, Precision: "tf32", Rule: "adam", Rate: 0.001, Kinds: []string{"max-autotune", "graph"}, Reference: "float64", Tolerance: 5e-3},
+	{Name: "resnet20_128", Net: "resnet20", Batch: 128, Dims: []int{32, 32, 3}, Classes: 10, Precision: "tf32", Rule: "momentum", Rate: 0.01, Kinds: []string{"reduce-overhead", "graph"}, Reference: "float64", Tolerance: 1e-2},
+	{Name: "resnet50_256", Net: "resnet50", Batch: 256, Dims: []int{224, 224, 3}, Classes: 1000, Precision: "bf16_mixed", Rule: "momentum", Rate: 0.01, Kinds: []string{"reduce-overhead", "graph"}, Reference: "float32", Tolerance: 2e-2},
+	{Name: "wide_deep_10m", Net: "wide_deep", Batch: 8192, Dims: []int{13}, IDs: 26, Rows: 10_000_000, Width: 16, Classes: 1, Precision: "tf32", Rule: "adagrad", Rate: 0.05, Kinds: []string{"rows", "sparse", "graph"}, Reference: "float64", Tolerance: 5e-3},
+	{Name: "resnet20_128_bf16", Net: "resnet20", Batch: 128, Dims: []int{32, 32, 3}, Classes: 10, Precision: "bf16_mixed", Rule: "momentum", Rate: 0.01, Kinds: []string{"reduce-overhead", "graph"}, Reference: "float64", Tolerance: 3e-2},
+}
+
+// tiny is the case for the emulated GPU.
+func (k kase) tiny() kase {
+	k.Tiny, k.Batch, k.Kinds = true, 4, []string{"eager"}
+	if k.precision() == engine.BF16Mixed {
+		k.Tolerance = 0.3 // statistics over a few numbers make rounding count
+	}
+	switch {
+	case k.IDs > 0:
+		k.IDs, k.Rows, k.Kinds = 3, 50, []string{"rows", "sparse", "graph"}
+	case len(k.Dims) == 3:
+		k.Dims, k.Classes = []int{16, 16, 3}, 4
+	default:
+		k.Dims = []int{20}
+	}
+	return k
+}
+
+// narrow is what widths are divided by.
+func (k *kase) narrow() int {
+	if k.Tiny {
+		return 8
+	}
+	return 1
+}
+
+// depth is how many blocks a stage has.
+func (k *kase) depth(blocks int) int {
+	if k.Tiny {
+		return 1
+	}
+	return blocks
+}
+
+func (k *kase) precision() engine.Precision {
+	all := []engine.Precision{engine.Float32, engine.TF32, engine.BF16Mixed}
+	return all[max(0, slices.IndexFunc(all, func(p engine.Precision) bool { return p.String() == k.Precision }))]
+}
+
+// chosen are the cases of a list of names; all of an empty one.
+func chosen(names string) ([]kase, error) {
+	if names == "" {
+		return cases, nil
+	}
+	var out []kase
+	for name := range strings.SplitSeq(names, ",") {
+		i := slices.IndexFunc(cases, func(k kase) bool { return k.Name == name })
+		if i < 0 {
+			var known []string
+			for _, k := range cases {
+				known = append(known, k.Name)
+			}
+			return nil, fmt.Errorf("no case %q: expected some of %s", name, strings.Join(known, ", "))
+		}
+		out = append(out, cases[i])
+	}
+	return out, nil
+}
+
+// Seeds of the data: those of the variables are 100 and more.
+const (
+	seedX uint32 = 1 + iota
+	seedIDs
+	seedLabels
+)
+
+// data are the batch that is used in every step: x, ids, labels; those that the case does not have are nil.
+func (k *kase) data() (x, ids, labels *graph.Tensor) {
+	x = graph.NewTensor(graph.Float32, append([]int{k.Batch}, k.Dims...)...)
+	uniform(graph.Of[float32](x), seedX, 1)
+	labels = graph.NewTensor(graph.Int64, k.Batch)
+	below(graph.Of[int64](labels), seedLabels, int64(max(k.Classes, 2)))
+	if k.IDs > 0 {
+		ids = graph.NewTensor(graph.Int64, k.Batch, k.IDs)
+		below(graph.Of[int64](ids), seedIDs, int64(k.Rows))
+	}
+	return x, ids, labels
+}

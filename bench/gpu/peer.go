@@ -1,0 +1,169 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+//go:embed peer/*.py
+var peerFiles embed.FS
+
+// peer is a running torch_gpu.py.
+type peer struct {
+	cmd     *exec.Cmd
+	cancel  context.CancelFunc
+	in      io.WriteCloser
+	answers chan answer
+	errs    strings.Builder
+	ready   answer
+}
+
+// answer is what it says.
+type answer struct {
+	Version string    `json:"version"`
+	GPU     string    `json:"gpu"`
+	Losses  []float64 `json:"losses"`
+	Seconds float64   `json:"seconds"`
+	Wall    float64   `json:"wall"`
+	Error   string    `json:"error"`
+}
+
+// peerCase is a case with what its variables begin with.
+type peerCase struct {
+	*kase
+	Variables []initial `json:"variables"`
+}
+
+// writePeer puts the scripts into a folder.
+func writePeer(dir string) error {
+	files, err := peerFiles.ReadDir("peer")
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		text, err := peerFiles.ReadFile("peer/" + f.Name())
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, f.Name()), text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// startPeer runs the scripts of dir for a training.
+func startPeer(ctx context.Context, python, dir string, t *training) (*peer, error) {
+	text, err := json.Marshal(peerCase{t.k, t.initials})
+	if err != nil {
+		return nil, err
+	}
+	file := filepath.Join(dir, t.k.Name+".json")
+	if err := os.WriteFile(file, text, 0o644); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	p := &peer{cancel: cancel, cmd: exec.CommandContext(ctx, python, filepath.Join(dir, "torch_gpu.py"), file), answers: make(chan answer)}
+	p.cmd.Stderr, p.cmd.WaitDelay = &p.errs, 5*time.Second
+	in, err1 := p.cmd.StdinPipe()
+	out, err2 := p.cmd.StdoutPipe()
+	if err := errors.Join(err1, err2); err != nil {
+		cancel()
+		return nil, err
+	}
+	p.in = in
+	if err := p.cmd.Start(); err != nil {
+		cancel()
+		return nil, fmt.Errorf("PyTorch: %w", err)
+	}
+	go p.listen(ctx, out)
+	if p.ready, err = p.read(2 * time.Minute); err != nil {
+		return nil, errors.Join(err, p.stop())
+	}
+	return p, nil
+}
+
+// listen passes answers on; other lines are a library's chatter.
+func (p *peer) listen(ctx context.Context, out io.Reader) {
+	defer close(p.answers)
+	lines := bufio.NewReader(out)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		var a answer
+		if len(line) == 0 || line[0] != '{' || json.Unmarshal(line, &a) != nil {
+			continue
+		}
+		select {
+		case p.answers <- a:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (p *peer) read(limit time.Duration) (answer, error) {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case a, ok := <-p.answers:
+		if !ok {
+			err := p.cmd.Wait() // its end; errs is complete after it
+			return a, fmt.Errorf("PyTorch ended (%w): %s", errors.Join(err, errEnded), lastLines(p.errs.String(), 3))
+		}
+		if a.Error != "" {
+			return a, fmt.Errorf("PyTorch: %s", a.Error)
+		}
+		return a, nil
+	case <-timer.C:
+		p.cancel()
+		return answer{}, fmt.Errorf("PyTorch: no answer in %v: %w", limit.Round(time.Second), errEnded)
+	}
+}
+
+// errEnded tells that a peer is of no more use.
+var errEnded = errors.New("it has ended")
+
+// ask sends a command and waits for the answer for so long.
+func (p *peer) ask(limit time.Duration, words ...any) (answer, error) {
+	if _, err := fmt.Fprintln(p.in, words...); err != nil {
+		return answer{}, fmt.Errorf("PyTorch: %w: %w", err, errEnded)
+	}
+	return p.read(limit)
+}
+
+// stop ends the process.
+func (p *peer) stop() error {
+	defer p.cancel()
+	p.in.Close()
+	timer := time.AfterFunc(10*time.Second, p.cancel)
+	defer timer.Stop()
+	for range p.answers {
+	}
+	if p.cmd.ProcessState != nil {
+		return nil
+	}
+	var exit *exec.ExitError
+	if err := p.cmd.Wait(); err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
+		return err
+	}
+	return nil
+}
+
+// lastLines is the end of a process's complaints.
+func lastLines(s string, n int) string {
+	lines := strings.Split(strings.TrimSpace(s), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], " | ")
+}

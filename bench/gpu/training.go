@@ -1,0 +1,183 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/goestimator/goestimator/internal/device"
+	"github.com/goestimator/goestimator/internal/engine"
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/lower"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/optimizers"
+	G "gorgonia.org/gorgonia"
+)
+
+// training is a case as the engine's graph: its train step, and its logits in evaluation.
+type training struct {
+	k        *kase
+	graph    *graph.Graph
+	spec     engine.Spec
+	initials []initial // of the weights, in the order of their making
+	slots    []optimizers.Slot
+}
+
+// built is a model before it is lowered.
+type built struct {
+	b       *models.Builder
+	in      inputs
+	root    *G.Node // loss, or logits
+	trainOp *optimizers.TrainOp
+}
+
+func (k *kase) model(mode models.Mode) (m built, err error) {
+	net := networks[k.Net]
+	m.b, err = models.Build(models.Options{Mode: mode, Seed: 4, Batch: k.Batch}, func(b *models.Builder) error {
+		m.in.x = b.Input("x", graph.Float32, append([]int{k.Batch}, k.Dims...)...)
+		if k.IDs > 0 {
+			m.in.ids = b.Input("ids", graph.Int64, k.Batch, k.IDs)
+		}
+		if mode == models.Train {
+			m.in.labels = b.Input("labels", graph.Int64, k.Batch)
+		}
+		m.root = net(b, k, m.in)
+		if mode != models.Train {
+			return b.Err()
+		}
+		o, err := optimizers.New(k.Rule, map[string]any{"learning_rate": k.Rate})
+		if err != nil {
+			return err
+		}
+		m.root = loss(b, k, m.in, m.root)
+		m.trainOp = o.Minimize(b, m.root)
+		return b.Err()
+	})
+	if err != nil {
+		return m, fmt.Errorf("%s: %w", k.Name, err)
+	}
+	return m, nil
+}
+
+// newTraining makes the train step. Where the data is resident it is variables, "data/x" and so on, else feeds: x,
+// (ids,) labels.
+func newTraining(k *kase, resident bool) (*training, error) {
+	m, err := k.model(models.Train)
+	if err != nil {
+		return nil, err
+	}
+	t := &training{k: k, graph: graph.New(), slots: m.trainOp.Slots()}
+	for i, v := range m.b.Variables() {
+		t.initials = append(t.initials, begin(v.Name, v.Shape, uint32(100+i)))
+	}
+	gb := graph.NewBuilder(t.graph)
+	leaves := t.leaves(gb, m, resident)
+	step := gb.Read(gb.Variable(globalStep, stepType), stepType)
+	roots := []*G.Node{m.root}
+	for _, g := range m.trainOp.Groups {
+		roots = append(roots, g.Gradients...)
+	}
+	gradients := len(roots) - 1
+	for _, u := range m.b.Updates() {
+		roots = append(roots, u.Value)
+	}
+	values, err := lower.Expressions(gb, lower.Options{Seed: 4, GlobalStep: step}, roots, leaves)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", k.Name, err)
+	}
+	applied, err := m.trainOp.Emit(gb, optimizers.Env{GlobalStep: step, Gradients: values[1 : 1+gradients]})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", k.Name, err)
+	}
+	t.spec.Targets = applied.Targets
+	for i, u := range m.b.Updates() {
+		v := values[1+gradients+i].Output
+		t.spec.Targets = append(t.spec.Targets, gb.Node("AssignVariableOp", u.Variable.Name+"/Assign", nil,
+			graph.Attrs{"dtype": v.Type().DType}, gb.Variable(u.Variable.Name, u.Variable.Type()), v))
+	}
+	t.spec.Targets = append(t.spec.Targets, gb.Node("AssignAddVariableOp", globalStep+"/AssignAdd", nil,
+		graph.Attrs{"dtype": stepType.DType}, gb.Variable(globalStep, stepType), gb.Scalar(globalStep+"/one", graph.Int64, 1)))
+	t.spec.Fetches = []graph.Output{values[0].Output}
+	return t, gb.Err()
+}
+
+const globalStep = "global_step"
+
+var stepType = graph.Type{DType: graph.Int64}
+
+// leaves are where the model's inputs and variables come from.
+func (t *training) leaves(gb *graph.Builder, m built, resident bool) map[*G.Node]graph.Output {
+	leaves := map[*G.Node]graph.Output{}
+	for _, in := range m.b.Inputs() {
+		typ := graph.Type{DType: in.DType, Shape: graph.ShapeOf(in.Node.Shape()...)}
+		if resident {
+			leaves[in.Node] = gb.Read(gb.Variable("data/"+in.Name, typ), typ)
+			continue
+		}
+		leaves[in.Node] = gb.Placeholder(in.Name, typ)
+		t.spec.Feeds = append(t.spec.Feeds, leaves[in.Node])
+	}
+	for _, v := range m.b.Variables() {
+		leaves[v.Node] = gb.Read(gb.Variable(v.Name, v.Type()), v.Type())
+	}
+	return leaves
+}
+
+// newLogits makes a graph of x, and ids, to the logits in evaluation.
+func newLogits(k *kase) (*training, error) {
+	m, err := k.model(models.Eval)
+	if err != nil {
+		return nil, err
+	}
+	t := &training{k: k, graph: graph.New()}
+	gb := graph.NewBuilder(t.graph)
+	values, err := lower.Expressions(gb, lower.Options{}, []*G.Node{m.root}, t.leaves(gb, m, false))
+	if err := errors.Join(err, gb.Err()); err != nil {
+		return nil, fmt.Errorf("%s: %w", k.Name, err)
+	}
+	t.spec.Fetches = []graph.Output{values[0].Output}
+	return t, nil
+}
+
+// variables puts the first values on a device, the data besides where it is resident.
+func (t *training) variables(dev device.Device, resident bool) (*engine.Variables, error) {
+	vars, err := engine.NewVariables(dev)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range t.initials {
+		if err := vars.Create(v.Name, v.tensor()); err != nil {
+			return nil, err
+		}
+	}
+	for _, s := range t.slots {
+		x := graph.NewTensor(s.Type.DType, s.Type.Shape.At(t.k.Batch)...)
+		if err := s.Init.Init(x, 0); err != nil {
+			return nil, err
+		}
+		if err := vars.Create(s.Name, x); err != nil {
+			return nil, err
+		}
+	}
+	if err := vars.Create(globalStep, graph.ScalarOf(int64(0))); err != nil || !resident {
+		return vars, err
+	}
+	x, ids, labels := t.k.data()
+	for name, v := range map[string]*graph.Tensor{"x": x, "ids": ids, "labels": labels} {
+		if v == nil {
+			continue
+		}
+		if err := vars.Create("data/"+name, v); err != nil {
+			return nil, err
+		}
+	}
+	return vars, nil
+}
+
+// cost is the operations and the bytes of a step, as the engine counts them.
+func (t *training) cost() (flops, bytes int64) {
+	for _, n := range t.graph.Nodes() {
+		f, b := engine.Cost(n, t.k.Batch)
+		flops, bytes = flops+f, bytes+b
+	}
+	return flops, bytes
+}

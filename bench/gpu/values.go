@@ -1,0 +1,72 @@
+package main
+
+import (
+	"math"
+	"strings"
+
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// Weights and data are functions of a seed and an index, which peer/torch_gpu.py computes as well: nothing has to be
+// handed over, not even a table of ten million rows.
+
+// mixed is a hash of an index (the finalizer "lowbias32" of Chris Wellons' search for integer hashes).
+func mixed(seed, i uint32) uint32 {
+	x := i*0x9e3779b1 + seed*0x85ebca77
+	x ^= x >> 16
+	x *= 0x7feb352d
+	x ^= x >> 15
+	x *= 0x846ca68b
+	return x ^ x>>16
+}
+
+// uniform fills dst with numbers in [-scale, scale).
+func uniform(dst []float32, seed uint32, scale float32) {
+	for i := range dst {
+		dst[i] = (float32(mixed(seed, uint32(i))>>8)*(1.0/(1<<23)) - 1) * scale
+	}
+}
+
+// below fills dst with whole numbers smaller than n.
+func below(dst []int64, seed uint32, n int64) {
+	for i := range dst {
+		dst[i] = int64(mixed(seed, uint32(i))) % n
+	}
+}
+
+// initial says how a variable begins: uniform in [-Scale, Scale), or Value everywhere where Scale is 0.
+type initial struct {
+	Name  string  `json:"name"`
+	Shape []int   `json:"shape"`
+	Seed  uint32  `json:"seed"`
+	Scale float32 `json:"scale"`
+	Value float32 `json:"value"`
+}
+
+// begin chooses by the end of the name: He's uniform kernels, tables of small numbers, the rest 0 or 1.
+func begin(name string, shape []int, seed uint32) initial {
+	v := initial{Name: name, Shape: shape, Seed: seed}
+	switch name[strings.LastIndexByte(name, '/')+1:] {
+	case "kernel":
+		v.Scale = float32(math.Sqrt(6 / float64(graph.NumElements(shape)/shape[len(shape)-1])))
+	case "embeddings":
+		v.Scale = 0.05
+	case "gamma", "moving_variance":
+		v.Value = 1
+	}
+	return v
+}
+
+// tensor makes the values.
+func (v initial) tensor() *graph.Tensor {
+	t := graph.NewTensor(graph.Float32, v.Shape...)
+	x := graph.Of[float32](t)
+	if v.Scale != 0 {
+		uniform(x, v.Seed, v.Scale)
+		return t
+	}
+	for i := range x {
+		x[i] = v.Value
+	}
+	return t
+}
