@@ -33,6 +33,8 @@ type feedSet struct {
 	offsets []int
 	ready   device.Event // it is uploaded
 	taken   device.Event // a run has copied it
+
+	residents []Resident // feeds elsewhere on the device: no others then
 }
 
 // aheads are the sets of a program, two of which go round.

@@ -29,6 +29,8 @@ func (p *Program) bindFeeds(batch int, feeds []*graph.Tensor, set *feedSet) erro
 		return err
 	}
 	switch {
+	case set != nil && set.residents != nil:
+		return p.lowered.takeResidents(set.residents, feeds)
 	case set != nil:
 		return p.lowered.take(set, feeds)
 	case p.lowered != nil:

@@ -20,6 +20,9 @@ func (p *Program) resizeResults() {
 			p.results[i] = &graph.Tensor{DType: v.typ.DType, Shape: slices.Clone(v.dims)}
 		}
 		copy(p.results[i].Shape, v.dims)
+		if p.left(i) {
+			continue
+		}
 		if n := v.n * v.elem; !p.hostFeeds() && cap(p.results[i].Bytes) < n {
 			p.results[i].Bytes = graph.NewTensor(graph.Uint8, n).Bytes
 		} else if !p.hostFeeds() {
@@ -31,6 +34,9 @@ func (p *Program) resizeResults() {
 // download brings some fetches to the host.
 func (p *Program) download(fetches []int) error {
 	for _, i := range fetches {
+		if p.left(i) {
+			continue
+		}
 		f := p.fetched[i]
 		v, t := f.value(), p.results[i]
 		if p.hostFeeds() {
@@ -61,9 +67,10 @@ func (p *Program) bufferOf(f port) (device.Buffer, int) {
 }
 
 // Value returns fetch i of the last run: a view that is valid until the next one and, without Options.OwnFetches, must
-// not be changed; nil unless that run succeeded, or has told Options.OnFetch of it, and there is such a fetch.
+// not be changed; nil unless that run succeeded, or has told Options.OnFetch of it, and there is such a fetch that
+// was not left on the device.
 func (p *Program) Value(i int) *graph.Tensor {
-	if i < 0 || i >= len(p.ready) || !p.ready[i].Load() {
+	if i < 0 || i >= len(p.ready) || !p.ready[i].Load() || p.left(i) {
 		return nil
 	}
 	return p.results[i]
@@ -83,7 +90,7 @@ func (p *Program) Fetch(i int, dst *graph.Tensor) error {
 	if i < 0 || i >= len(p.fetched) {
 		return fmt.Errorf("fetch %d: the program has %d", i, len(p.fetched))
 	}
-	if !p.ready[i].Load() {
+	if !p.ready[i].Load() || p.left(i) {
 		return fmt.Errorf("fetch %d: the last run gave no results", i)
 	}
 	r := p.results[i]

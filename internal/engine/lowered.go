@@ -25,7 +25,8 @@ type lowered struct {
 	host     hostSide
 	ahead    aheads
 	lateness lateness
-	enqueued bool // runs may be under way
+	enqueued bool         // runs may be under way
+	left     map[int]bool // fetches that stay on the device
 
 	once     [perRun][]stretch // what does not run each time
 	sections [][]stretch

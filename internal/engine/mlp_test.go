@@ -20,12 +20,17 @@ func onDevices(t *testing.T, f func(t *testing.T, dev device.Device)) {
 // onSplits is onDevices, with accelerators besides that lack all kernels, or some.
 func onSplits(t *testing.T, f func(t *testing.T, dev device.Device)) {
 	t.Helper()
+	onEach(t, f, append(splitTwins(), device.NewHost(), device.NewFake())...)
+}
+
+// splitTwins are accelerators that leave all, some or nothing to the host.
+func splitTwins() []device.Device {
 	none, odd, even := newTwin(), newTwin(), newTwin()
 	none.name, odd.name, even.name = "none", "odd", "even"
 	none.refuses = func(*Operation) bool { return true }
 	odd.refuses = func(o *Operation) bool { return len(o.Node.Op)%2 == 1 }
 	even.refuses = func(o *Operation) bool { return len(o.Node.Op)%2 == 0 }
-	onEach(t, f, device.NewHost(), device.NewFake(), newTwin(), none, odd, even)
+	return []device.Device{newTwin(), none, odd, even}
 }
 
 // onGoDevices leaves accelerators out.
