@@ -2,6 +2,7 @@ package eager
 
 import (
 	"fmt"
+	"unsafe"
 
 	"github.com/goestimator/goestimator/internal/graph"
 )
@@ -22,8 +23,11 @@ type tensorList struct {
 	old  *graph.Tensor   // which is this
 }
 
-// listHeader is what an element takes besides its own bytes.
-const listHeader = 8
+// listHeader is what the place of an element takes, tensorHeader what one that is set takes besides its own bytes.
+const (
+	listHeader   = 8
+	tensorHeader = int(unsafe.Sizeof(graph.Tensor{}))
+)
 
 // newList returns a list of n elements that were not set.
 func newList(c call, dtype graph.DType, shape []int, n int) (*tensorList, error) {
@@ -105,7 +109,7 @@ func sizeOf(t *graph.Tensor) int {
 	if t == nil {
 		return 0
 	}
-	n := len(t.Bytes)
+	n := tensorHeader + len(t.Bytes)
 	for _, s := range t.Strings {
 		n += stringHeader + len(s)
 	}

@@ -82,12 +82,15 @@ func madeList(count func(call) (int, error)) maker {
 	}
 }
 
-// unstacked returns the tensors along the first axis, as views.
-func unstacked(t *graph.Tensor) ([]*graph.Tensor, error) {
+// unstacked returns the tensors along the first axis, as views. Rows may be many although they are empty.
+func (c call) unstacked(t *graph.Tensor) ([]*graph.Tensor, error) {
 	if len(t.Shape) == 0 {
 		return nil, fmt.Errorf("Tensor must be at least a vector, but saw shape: []")
 	}
 	n := t.Shape[0]
+	if err := c.room(n, listHeader+tensorHeader); err != nil {
+		return nil, fmt.Errorf("list: %w", err)
+	}
 	out := make([]*graph.Tensor, n)
 	each := len(t.Bytes) / max(n, 1)
 	texts := len(t.Strings) / max(n, 1)
@@ -107,7 +110,7 @@ func listFromTensor(c call) error {
 	if err != nil {
 		return err
 	}
-	rows, err := unstacked(c.t(0))
+	rows, err := c.unstacked(c.t(0))
 	if err != nil {
 		return err
 	}
@@ -121,7 +124,9 @@ func listFromTensor(c call) error {
 		}
 	}
 	l.all = rows
-	l.bytes += sizeOf(c.t(0))
+	for _, t := range rows {
+		l.bytes += sizeOf(t)
+	}
 	c.setList(0, l)
 	return nil
 }
@@ -329,7 +334,7 @@ func listScatter(c call) error {
 	if err != nil {
 		return err
 	}
-	rows, err := unstacked(c.t(0))
+	rows, err := c.unstacked(c.t(0))
 	if err != nil {
 		return err
 	}
