@@ -110,17 +110,31 @@ func (p *pool) run(t Task, n, chunk, threads int) {
 	p.cpu.Store(int64(cpu))
 	defer p.finish()
 	p.state.Store(seq | jobOpen)
-	for range min(int64(p.parked.Load()), p.limit) {
-		p.wakeOne()
+	for n := p.limit; n > 0 && p.wakeOne(); n-- {
 	}
 	p.work(fromFront)
 }
 
-// wakeOne lets one parked worker go on. A full channel means that more than enough are on their way.
-func (p *pool) wakeOne() {
-	select {
-	case p.wake <- struct{}{}:
-	default:
+// wakeOne lets one parked worker go on and reports whether there was one. Each is woken once, however long it takes to
+// get a CPU: the wake-ups do not pile up.
+func (p *pool) wakeOne() bool {
+	if !p.unpark() {
+		return false
+	}
+	p.wake <- struct{}{} // has room for all
+	return true
+}
+
+// unpark takes one from the number of parked workers.
+func (p *pool) unpark() bool {
+	for {
+		n := p.parked.Load()
+		if n <= 0 {
+			return false
+		}
+		if p.parked.CompareAndSwap(n, n-1) {
+			return true
+		}
 	}
 }
 
@@ -254,8 +268,8 @@ func (p *pool) await(last int64) int64 {
 		}
 	}
 	p.parked.Add(1)
-	defer p.parked.Add(-1)
-	if s := p.open(last); s != 0 || p.stop.Load() {
+	s := p.open(last)
+	if (s != 0 || p.stop.Load()) && p.unpark() {
 		return s
 	}
 	<-p.wake
@@ -269,13 +283,9 @@ func StopWorkers() {
 		runtime.Gosched()
 	}
 	p.stop.Store(true)
-	for range p.started {
-		p.wakeOne()
+	for p.wakeOne() {
 	}
 	p.alive.Wait()
-	for len(p.wake) > 0 {
-		<-p.wake
-	}
 	p.started = 0
 	p.stop.Store(false)
 	p.busy.Store(false)
