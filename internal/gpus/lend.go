@@ -5,6 +5,19 @@ import (
 	"github.com/goestimator/goestimator/internal/engine"
 )
 
+// Underlying returns the device that a Chooser lent, which libraries of its kind know; others are themselves.
+func Underlying(dev device.Device) device.Device {
+	switch l := dev.(type) {
+	case lent:
+		return l.Device
+	case lentAccelerator:
+		return l.Accelerator
+	case lentPinning:
+		return l.Accelerator
+	}
+	return dev
+}
+
 // lend returns a device that is dev but for Close, with what dev can do besides.
 func lend(dev device.Device, end func() error) device.Device {
 	l := lent{dev, end}
