@@ -87,7 +87,16 @@ func advance(b *graph.Builder) *graph.Node {
 
 // run applies gradients of that many rows, and returns the global step after it.
 func (a *application) run(ctx context.Context, rows int, feeds []*graph.Tensor) (int64, error) {
-	if err := a.program.Run(ctx, max(rows, 1), feeds); err != nil {
+	return a.done(a.program.Run(ctx, max(rows, 1), feeds))
+}
+
+// runOn is run with feeds that lie on the program's device, where at says so.
+func (a *application) runOn(ctx context.Context, rows int, feeds []*graph.Tensor, at []engine.Resident) (int64, error) {
+	return a.done(a.program.RunOn(ctx, max(rows, 1), feeds, at))
+}
+
+func (a *application) done(err error) (int64, error) {
+	if err != nil {
 		return 0, fmt.Errorf("update: %w", err)
 	}
 	return graph.Of[int64](a.program.Value(a.step))[0] + 1, nil

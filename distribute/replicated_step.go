@@ -17,7 +17,8 @@ type replicatedStepper struct {
 	updates  []*application // one per copy; none where a step function does it
 	function *stepFunction  // nil: gradients
 	sums     *sums
-	loss     int // fetch that is the loss, -1 for none
+	gpus     *gpuMean // nil: dense results come to the host
+	loss     int      // fetch that is the loss, -1 for none
 	feeds    []*graph.Tensor
 	failed   []error
 }
@@ -53,7 +54,9 @@ func (s *replicatedStepper) compile(p TrainProgram) error {
 		quiet.Unreached = nil // told once
 		p.Train = &quiet
 	}
-	return nil
+	var err error
+	s.gpus, err = newGPUMean(s)
+	return err
 }
 
 // ready takes a dense result while the only replica goes on computing.
@@ -109,6 +112,9 @@ func (s *replicatedStepper) compute(ctx context.Context, batches []Batch) error 
 	if err := errors.Join(s.failed...); err != nil {
 		return err
 	}
+	if s.gpus != nil {
+		return s.gpus.collect(s, batches)
+	}
 	for i, b := range batches {
 		if i == 0 {
 			for j := range s.sums.dense {
@@ -137,6 +143,9 @@ func (s *replicatedStepper) run(ctx context.Context, i int, b Batch) error {
 
 // apply updates every copy of the variables by the means.
 func (s *replicatedStepper) apply(ctx context.Context) (step int64, err error) {
+	if s.gpus != nil {
+		return s.gpus.apply(ctx, s)
+	}
 	s.sums.mean()
 	if s.function != nil {
 		return s.function.apply(ctx)
@@ -185,6 +194,9 @@ func (s *replicatedStepper) Profile() []NodeTime { return s.replicas[0].program.
 // Close frees the programs.
 func (s *replicatedStepper) Close() error {
 	var errs []error
+	if s.gpus != nil {
+		errs = append(errs, s.gpus.close())
+	}
 	for _, r := range s.replicas {
 		errs = append(errs, r.close())
 	}

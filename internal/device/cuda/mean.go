@@ -1,0 +1,188 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/goestimator/goestimator/internal/device"
+	"github.com/goestimator/goestimator/internal/device/cuda/driver"
+	"github.com/goestimator/goestimator/internal/device/cuda/kernels"
+	"github.com/goestimator/goestimator/internal/device/cuda/peers"
+	"github.com/goestimator/goestimator/internal/engine"
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// Value is one of the values that a Mean is taken of.
+type Value struct {
+	Type  graph.DType // float32 or float64
+	Count int         // elements
+}
+
+// Mean takes the mean of values over GPUs of this process, which stay on them. It is used by one goroutine at a time. Its
+// results are the same bits on every GPU.
+type Mean struct {
+	gpus    []meanGPU
+	types   []meanType
+	places  []int // of values, in bytes
+	reducer peers.Reducer
+}
+
+// meanGPU is the memory of one GPU: the values one after the other.
+type meanGPU struct {
+	d      *Device
+	stream *Stream
+	buf    *buffer
+}
+
+// meanType is where the values of a type are.
+type meanType struct {
+	t      graph.DType
+	offset int // bytes
+	count  int // elements, gaps included
+}
+
+// meanAlign is what values begin at multiples of, in bytes.
+const meanAlign = 256
+
+// NewMean makes memory for the values on every GPU. It sums by NCCL where that is found, else by copies between the GPUs, else
+// through the host.
+func NewMean(devices []*Device, values []Value) (*Mean, error) {
+	m := &Mean{places: make([]int, len(values))}
+	size := 0
+	for _, t := range []graph.DType{graph.Float32, graph.Float64} {
+		of := meanType{t: t, offset: size}
+		for i, v := range values {
+			if v.Type == t {
+				m.places[i] = size
+				size += (v.Count*t.Size() + meanAlign - 1) / meanAlign * meanAlign
+			}
+		}
+		if of.count = (size - of.offset) / t.Size(); of.count > 0 {
+			m.types = append(m.types, of)
+		}
+	}
+	for i, v := range values {
+		if v.Type != graph.Float32 && v.Type != graph.Float64 || v.Count < 0 {
+			return nil, fmt.Errorf("mean over GPUs: value %d: expected float32 or float64, got %d of %v", i, v.Count, v.Type)
+		}
+	}
+	for _, d := range devices {
+		if err := m.join(d, size); err != nil {
+			return nil, errors.Join(fmt.Errorf("mean over GPUs: %w", err), m.Close())
+		}
+	}
+	var err error
+	if m.reducer, err = newReducer(devices); err != nil {
+		return nil, errors.Join(fmt.Errorf("mean over GPUs: %w", err), m.Close())
+	}
+	return m, nil
+}
+
+// join takes in a GPU.
+func (m *Mean) join(d *Device, size int) error {
+	b, err := d.Alloc(size)
+	if err != nil {
+		return err
+	}
+	s, err := d.NewStream()
+	if err != nil {
+		return errors.Join(err, b.Free())
+	}
+	m.gpus = append(m.gpus, meanGPU{d, s.(*Stream), b.(*buffer)})
+	return nil
+}
+
+// newReducer chooses how to sum.
+func newReducer(devices []*Device) (peers.Reducer, error) {
+	var all []peers.Device
+	var contexts []driver.Context
+	for _, d := range devices {
+		all, contexts = append(all, peers.Device{Context: d.context, Kernels: d.library}), append(contexts, d.context)
+	}
+	x, err := peers.NewExchange(all)
+	switch {
+	case err == nil:
+		return x, nil
+	case errors.Is(err, peers.ErrNoPeers):
+		return peers.NewHost(contexts), nil
+	}
+	return nil, err
+}
+
+// Place is where a value lies on a GPU. It may be read after Take.
+func (m *Mean) Place(gpu, value int) engine.Resident {
+	return engine.Resident{Buffer: m.gpus[gpu].buf, Offset: m.places[value]}
+}
+
+// Put brings a value of that many bytes of a GPU to its place; it may be changed after Take.
+func (m *Mean) Put(gpu, value int, from engine.Resident, bytes int) error {
+	g := &m.gpus[gpu]
+	return g.stream.Copy(g.buf, m.places[value], from.Buffer, from.Offset, bytes)
+}
+
+// Clear makes a GPU's values zero: those of one that has none.
+func (m *Mean) Clear(gpu int) error {
+	g := &m.gpus[gpu]
+	return g.stream.done("clear", g.stream.s.Fill(g.buf.p, 0, g.buf.n))
+}
+
+// Take sums what was put over the GPUs and divides by how many of them brought values. It waits for the result.
+func (m *Mean) Take(by int) error {
+	err := m.sum(by)
+	for i := range m.gpus {
+		err = errors.Join(err, m.gpus[i].stream.Synchronize())
+	}
+	if err != nil {
+		return fmt.Errorf("mean over GPUs: %w", err)
+	}
+	return nil
+}
+
+func (m *Mean) sum(by int) error {
+	parts := make([]peers.Part, len(m.gpus))
+	for _, t := range m.types {
+		for i := range m.gpus {
+			g := &m.gpus[i]
+			if err := g.d.alive(); err != nil {
+				return err
+			}
+			parts[i] = peers.Part{Stream: g.stream.s, Address: g.buf.p + driver.Ptr(t.offset), Count: t.count, Type: t.t}
+		}
+		if err := m.reducer.AllReduce(parts); err != nil {
+			return m.blame(err)
+		}
+		for i := range m.gpus {
+			if by == 1 {
+				break
+			}
+			g := &m.gpus[i]
+			if err := g.d.library.Launch(g.stream.s, kernels.PeersDivide(t.t, parts[i].Address, t.count, by)); err != nil {
+				return g.stream.done("divide", err)
+			}
+		}
+	}
+	return nil
+}
+
+// blame marks GPUs lost where an error says so: it does not say which, and none can go on without the others.
+func (m *Mean) blame(err error) error {
+	for i := range m.gpus {
+		if lost := m.gpus[i].d.check(err); errors.Is(lost, device.ErrLost) {
+			err = lost
+		}
+	}
+	return err
+}
+
+// Close gives the memory back.
+func (m *Mean) Close() error {
+	var errs []error
+	if m.reducer != nil {
+		errs = append(errs, m.reducer.Close())
+	}
+	for i := range m.gpus {
+		errs = append(errs, m.gpus[i].stream.Close(), m.gpus[i].buf.Free())
+	}
+	m.reducer, m.gpus = nil, nil
+	return errors.Join(errs...)
+}

@@ -1,0 +1,27 @@
+package gpus
+
+import (
+	"slices"
+
+	"github.com/goestimator/goestimator/internal/device"
+	"github.com/goestimator/goestimator/internal/device/cuda"
+)
+
+// Distinct returns the GPUs behind devices that a Chooser, or a Source, has opened; nil unless all are GPUs, each another one.
+func Distinct(devices []device.Device) []*cuda.Device {
+	var all []*cuda.Device
+	for _, d := range devices {
+		switch l := d.(type) {
+		case lentAccelerator:
+			d = l.Accelerator
+		case lentPinning:
+			d = l.Accelerator
+		}
+		gpu, ok := d.(*cuda.Device)
+		if !ok || slices.Contains(all, gpu) {
+			return nil
+		}
+		all = append(all, gpu)
+	}
+	return all
+}
