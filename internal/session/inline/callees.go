@@ -24,22 +24,31 @@ var callers = map[string]bool{"If": true, "StatelessIf": true, "Case": true, "St
 // Callees returns the functions that the branches and loops of a flat graph call, those that these call included. The nodes
 // then name them as the result does: a function that is called with different attributes is several.
 func Callees(flat *graph_go_proto.GraphDef) ([]*Callee, error) {
-	c := &callees{f: newFlattener(flat), names: map[string]string{}, working: map[string]bool{}}
-	if err := c.nodes(flat.Node, 0); err != nil {
+	c := &callees{f: newFlattener(flat), known: map[string]called{}, working: map[string]bool{}}
+	if _, err := c.nodes(flat.Node, 0); err != nil {
 		return nil, err
 	}
+	slices.SortFunc(c.all, func(a, b *Callee) int { return cmp.Compare(a.Name, b.Name) })
 	return c.all, nil
 }
 
 type callees struct {
 	f       *flattener
-	names   map[string]string // of what is called, with its attributes
+	known   map[string]called // by the function and its attributes
 	working map[string]bool   // what is being made flat
 	total   int               // nodes
+	fresh   int               // names that were made up
 	all     []*Callee
 }
 
-func (c *callees) nodes(nodes []*nodeDef, depth int) error {
+// called is a function that is flat.
+type called struct {
+	name  string
+	calls int // that lie in each other, its own included
+}
+
+// nodes renames what nodes call, and returns how many calls lie in each other there.
+func (c *callees) nodes(nodes []*nodeDef, depth int) (calls int, err error) {
 	for i, n := range nodes {
 		if !callers[n.GetOp()] {
 			continue
@@ -51,17 +60,19 @@ func (c *callees) nodes(nodes []*nodeDef, depth int) error {
 			case a.GetFunc() != nil:
 				f, err := c.function(a.GetFunc(), depth)
 				if err != nil {
-					return fmt.Errorf("node %q: %w", n.GetName(), err)
+					return 0, fmt.Errorf("node %q: %w", n.GetName(), err)
 				}
-				fresh.Value = &attr_value_go_proto.AttrValue_Func{Func: f}
+				calls = max(calls, f.calls)
+				fresh.Value = &attr_value_go_proto.AttrValue_Func{Func: &attr_value_go_proto.NameAttrList{Name: f.name}}
 			case len(a.GetList().GetFunc()) > 0:
 				list := &attr_value_go_proto.AttrValue_ListValue{}
 				for _, f := range a.GetList().GetFunc() {
 					f, err := c.function(f, depth)
 					if err != nil {
-						return fmt.Errorf("node %q: %w", n.GetName(), err)
+						return 0, fmt.Errorf("node %q: %w", n.GetName(), err)
 					}
-					list.Func = append(list.Func, f)
+					calls = max(calls, f.calls)
+					list.Func = append(list.Func, &attr_value_go_proto.NameAttrList{Name: f.name})
 				}
 				fresh.Value = &attr_value_go_proto.AttrValue_List{List: list}
 			default:
@@ -71,40 +82,54 @@ func (c *callees) nodes(nodes []*nodeDef, depth int) error {
 		}
 		nodes[i] = named
 	}
-	return nil
+	return calls, nil
 }
 
-// function makes a function flat, once for all calls with the same attributes, and returns its name.
-func (c *callees) function(f *attr_value_go_proto.NameAttrList, depth int) (*attr_value_go_proto.NameAttrList, error) {
+// function makes a function flat, once for all calls with the same attributes.
+func (c *callees) function(f *attr_value_go_proto.NameAttrList, depth int) (called, error) {
 	id, err := proto.MarshalOptions{Deterministic: true}.Marshal(f)
 	if err != nil {
-		return nil, err
+		return called{}, err
 	}
 	key := string(id)
-	if c.working[key] || depth >= maxDepth {
-		return nil, fmt.Errorf("function %q calls itself or lies deeper than %d calls", f.GetName(), maxDepth)
+	k, ok := c.known[key]
+	if c.working[key] || depth+max(k.calls, 1) > maxDepth {
+		return called{}, fmt.Errorf("function %q calls itself or lies deeper than %d calls", f.GetName(), maxDepth)
 	}
-	name, ok := c.names[key]
-	if !ok {
-		name = f.GetName()
-		if len(f.GetAttr()) > 0 {
-			name = fmt.Sprintf("%s#%d", name, len(c.names))
-		}
-		c.names[key] = name
-		c.working[key] = true
-		if err := c.flatten(f, name, depth); err != nil {
-			return nil, fmt.Errorf("function %q: %w", f.GetName(), err)
-		}
-		delete(c.working, key)
+	if ok {
+		return k, nil
 	}
-	return &attr_value_go_proto.NameAttrList{Name: name}, nil
+	k.name = f.GetName()
+	if len(f.GetAttr()) > 0 {
+		k.name = c.unused(k.name)
+	}
+	c.known[key] = k
+	c.working[key] = true
+	below, err := c.flatten(f, k.name, depth)
+	if err != nil {
+		return called{}, fmt.Errorf("function %q: %w", f.GetName(), err)
+	}
+	delete(c.working, key)
+	k.calls = 1 + below
+	c.known[key] = k
+	return k, nil
 }
 
-// flatten inlines a call of the function with placeholders as arguments.
-func (c *callees) flatten(f *attr_value_go_proto.NameAttrList, name string, depth int) error {
+// unused returns a name that no function has.
+func (c *callees) unused(name string) string {
+	for {
+		c.fresh++
+		if fresh := fmt.Sprintf("%s#%d", name, c.fresh); c.f.functions[fresh] == nil {
+			return fresh
+		}
+	}
+}
+
+// flatten inlines a call of the function with placeholders as arguments, and returns how many calls lie in each other in it.
+func (c *callees) flatten(f *attr_value_go_proto.NameAttrList, name string, depth int) (calls int, err error) {
 	fn := c.f.functions[f.GetName()]
 	if fn == nil {
-		return fmt.Errorf("the library has no such function")
+		return 0, fmt.Errorf("the library has no such function")
 	}
 	call := &nodeDef{Name: "call", Op: "PartitionedCall", Attr: map[string]*attrValue{"f": {Value: &attr_value_go_proto.AttrValue_Func{Func: f}}}}
 	out := &Callee{Name: name, Result: call.Name}
@@ -121,16 +146,12 @@ func (c *callees) flatten(f *attr_value_go_proto.NameAttrList, name string, dept
 	}
 	flat, err := c.f.flatten(append(nodes, call), []string{call.Name})
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if c.total += len(flat.Node); c.total > maxNodes {
-		return fmt.Errorf("the functions of branches and loops have more than %d nodes", maxNodes)
+		return 0, fmt.Errorf("the functions of branches and loops have more than %d nodes", maxNodes)
 	}
 	out.Graph = flat
-	if err := c.nodes(flat.Node, depth+1); err != nil {
-		return err
-	}
 	c.all = append(c.all, out)
-	slices.SortFunc(c.all, func(a, b *Callee) int { return cmp.Compare(a.Name, b.Name) })
-	return nil
+	return c.nodes(flat.Node, depth+1)
 }

@@ -77,6 +77,11 @@ func TestCalleesErrors(t *testing.T) {
 	for i := range 100 {
 		deep += body(fmt.Sprintf("f%d", i), fmt.Sprintf("f%d", i+1))
 	}
+	upwards := "" // each is flat when the one that calls it comes
+	for i := range 100 {
+		upwards += fmt.Sprintf(`node { name: "n%d" op: "If" attr { key: "then_branch" value { func { name: "f%d" } } } }`, i, 99-i)
+	}
+	last := `function { signature { name: "f100" output_arg { name: "r" type: DT_FLOAT } } node_def { name: "n" op: "Const" } ret { key: "r" value: "n:output:0" } }`
 	large := `function { signature { name: "f" output_arg { name: "r" type: DT_FLOAT } } node_def { name: "n" op: "Const" attr { key: "value" value { s: "` + strings.Repeat("x", 1<<20) + `" } } } ret { key: "r" value: "n:output:0" } }`
 	many := ""
 	for i := range 400 {
@@ -86,6 +91,7 @@ func TestCalleesErrors(t *testing.T) {
 		"no function": {loop("g"), "no such function"},
 		"recursion":   {loop("f") + `library {` + body("f", "g") + body("g", "f") + `}`, "calls itself"},
 		"depth":       {loop("f0") + `library {` + deep + `}`, "deeper than"},
+		"upwards":     {upwards + `library {` + deep + last + `}`, "deeper than"},
 		"size":        {many + `library {` + large + `}`, "much larger than its file"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -94,5 +100,27 @@ func TestCalleesErrors(t *testing.T) {
 				t.Fatalf("got %.300v, expected an error that says %s", err, c.says)
 			}
 		})
+	}
+}
+
+// TestCalleesNames: a function that is made of another and attributes takes no other's name.
+func TestCalleesNames(t *testing.T) {
+	gd := parse(t, `
+node { name: "y" op: "If" attr { key: "then_branch" value { func { name: "f" attr { key: "k" value { i: 1 } } } } } attr { key: "else_branch" value { func { name: "f#1" } } } }
+node { name: "z" op: "If" attr { key: "then_branch" value { func { name: "f" attr { key: "k" value { i: 2 } } } } } }
+library {
+  function { signature { name: "f" output_arg { name: "r" type: DT_FLOAT } } node_def { name: "n" op: "Const" } ret { key: "r" value: "n:output:0" } }
+  function { signature { name: "f#1" output_arg { name: "r" type: DT_FLOAT } } node_def { name: "n" op: "Const" } ret { key: "r" value: "n:output:0" } }
+}`)
+	all, err := inline.Callees(gd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	for _, c := range all {
+		names[c.Name] = true
+	}
+	if len(names) != 3 {
+		t.Errorf("got the functions %v, expected three", names)
 	}
 }
