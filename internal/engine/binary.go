@@ -28,7 +28,7 @@ var binaryOps = map[string]opDef{
 	"RealDiv":           arithmetic(kernels.Div, nil, nil, nil),
 	"Div":               arithmetic(kernels.Div, nil, nil, nil),
 	"Pow":               arithmetic(kernels.Pow, nil, nil, nil),
-	"DivNoNan":          elementwise(map[graph.DType]compileFunc{graph.Float32: scalarBinary(divNoNan[float32]), graph.Float64: scalarBinary(divNoNan[float64])}),
+	"DivNoNan":          elementwise(map[graph.DType]compileFunc{graph.Float32: kernelBinary[float32](kernels.DivNoNan), graph.Float64: kernelBinary[float64](kernels.DivNoNan)}),
 	"FloorDiv":          elementwise(map[graph.DType]compileFunc{graph.Float32: scalarBinary(floorDivFloat[float32]), graph.Float64: scalarBinary(floorDivFloat[float64]), graph.Int32: checkedDivision(floorDiv[int32]), graph.Int64: checkedDivision(floorDiv[int64])}),
 	"FloorMod":          elementwise(map[graph.DType]compileFunc{graph.Float32: scalarBinary(floorModFloat[float32]), graph.Float64: scalarBinary(floorModFloat[float64]), graph.Int32: checkedDivision(floorMod[int32]), graph.Int64: checkedDivision(floorMod[int64])}),
 	"LogicalAnd":        elementwise(map[graph.DType]compileFunc{graph.Bool: scalarBinary(func(a, b bool) bool { return a && b })}),
@@ -47,13 +47,6 @@ func mul[T number](a, b T) T     { return a * b }
 func larger[T number](a, b T) T  { return max(a, b) }
 func smaller[T number](a, b T) T { return min(a, b) }
 func sqdiff[T number](a, b T) T  { return (a - b) * (a - b) }
-
-func divNoNan[T kernels.Float](a, b T) T {
-	if b == 0 {
-		return 0
-	}
-	return a / b
-}
 
 func floorDivFloat[T kernels.Float](a, b T) T { return T(math.Floor(float64(a / b))) }
 
@@ -115,49 +108,14 @@ func comparison(f32 func(a, b float32) bool, f64 func(a, b float64) bool, i32 fu
 }
 
 func kernelBinary[T kernels.Float](op kernels.BinaryOp) compileFunc {
-	scalar := scalarForm[T](op)
 	f := &vectors[T, T]{
 		vv:  func(dst, a, b []T) { kernels.Binary(op, dst, a, b) },
 		vs:  func(dst, a []T, k T) { kernels.BinaryScalar(op, dst, a, k) },
 		sv:  func(dst []T, k T, b []T) { kernels.ScalarBinary(op, dst, k, b) },
 		row: func(dst, a, b []T, rows, cols int) { kernels.BroadcastRow(op, dst, a, b, rows, cols) },
-		col: func(dst, a, b []T, rows, cols int) {
-			if scalar != nil && cols <= narrow && rows*cols <= cheapGrain {
-				narrowCol(scalar, dst, a, b, cols)
-				return
-			}
-			kernels.BroadcastCol(op, dst, a, b, rows, cols)
-		},
+		col: func(dst, a, b []T, rows, cols int) { kernels.BroadcastCol(op, dst, a, b, rows, cols) },
 	}
 	return func(c *binding) (runFunc, error) { return compileBinary(c, f) }
-}
-
-// narrow is up to how many columns a loop over elements beats a vector operation a row.
-const narrow = 16
-
-// scalarForm returns an operation on two elements, nil for those that cost more than calling it.
-func scalarForm[T kernels.Float](op kernels.BinaryOp) func(a, b T) T {
-	switch op {
-	case kernels.Add:
-		return add[T]
-	case kernels.Sub:
-		return sub[T]
-	case kernels.Mul:
-		return mul[T]
-	case kernels.Div:
-		return func(a, b T) T { return a / b }
-	}
-	return nil
-}
-
-// narrowCol applies f to the rows of a [rows, cols] and one element of b each.
-func narrowCol[T kernels.Float](f func(a, b T) T, dst, a, b []T, cols int) {
-	for r, k := range b {
-		from := r * cols
-		for i, e := range a[from : from+cols] {
-			dst[from+i] = f(e, k)
-		}
-	}
 }
 
 // scalarBinary makes an op of a function of two elements.
@@ -166,6 +124,7 @@ func scalarBinary[T, R graph.Element](f func(a, b T) R) compileFunc {
 		var dst []R
 		var a, b []T
 		var k T
+		var width int
 		vv := parallel(cheapGrain, func(lo, hi int) {
 			d, x, y := dst[lo:hi], a[lo:hi], b[lo:hi]
 			for i := range d {
@@ -184,10 +143,34 @@ func scalarBinary[T, R graph.Element](f func(a, b T) R) compileFunc {
 				d[i] = f(s, y[i])
 			}
 		})
+		row := byRows(func(lo, hi int) {
+			for r := lo; r < hi; r++ {
+				d, x := dst[r*width:(r+1)*width], a[r*width:(r+1)*width]
+				for i, e := range b[:width] {
+					d[i] = f(x[i], e)
+				}
+			}
+		})
+		col := byRows(func(lo, hi int) {
+			for r := lo; r < hi; r++ {
+				d, s := dst[r*width:(r+1)*width], b[r]
+				for i, e := range a[r*width : (r+1)*width] {
+					d[i] = f(e, s)
+				}
+			}
+		})
 		return compileBinary(c, &vectors[T, R]{
 			vv: func(d []R, x, y []T) { dst, a, b = d, x, y; vv(len(d)) },
 			vs: func(d []R, x []T, s T) { dst, a, k = d, x, s; vs(len(d)) },
 			sv: func(d []R, s T, y []T) { dst, k, b = d, s, y; sv(len(d)) },
+			row: func(d []R, x, y []T, rows, cols int) {
+				dst, a, b, width = d, x, y, cols
+				row(rows, cols)
+			},
+			col: func(d []R, x, y []T, rows, cols int) {
+				dst, a, b, width = d, x, y, cols
+				col(rows, cols)
+			},
 		})
 	}
 }

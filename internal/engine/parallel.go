@@ -24,3 +24,15 @@ func parallel(grain int, f func(lo, hi int)) func(n int) {
 		kernels.Parallel(n, grain, t)
 	}
 }
+
+// byRows returns a function that runs f over the rows of a matrix on all workers, and at once where they are few.
+func byRows(f func(lo, hi int)) func(rows, cols int) {
+	t := &ranged{f}
+	return func(rows, cols int) {
+		if rows*cols <= cheapGrain {
+			f(0, rows)
+			return
+		}
+		kernels.Parallel(rows, max(cheapGrain/max(cols, 1), 1), t)
+	}
+}

@@ -13,6 +13,7 @@ const (
 	Max
 	Min
 	SquaredDifference // (a-b)^2
+	DivNoNan          // a/b, 0 where b is 0
 	ReluGrad          // dy where x > 0, else 0
 	Relu6Grad         // dy where 0 < x < 6, else 0
 	SigmoidGrad       // dy * y * (1-y)
@@ -141,12 +142,38 @@ func binaryRange[T Float](op BinaryOp, dst, a, b []T) {
 		for i, v := range a {
 			dst[i] = min(v, b[i])
 		}
+	case DivNoNan:
+		divNoNan(dst, a, b)
 	case SquaredDifference:
 		for i, v := range a {
 			d := v - b[i]
 			dst[i] = d * d
 		}
 	}
+}
+
+// divNoNan divides vectors of one length as a whole where no divisor is zero, which is usual.
+func divNoNan[T Float](dst, a, b []T) {
+	if !hasZero(b) {
+		binaryRange(Div, dst, a, b)
+		return
+	}
+	for i, v := range a {
+		if k := b[i]; k != 0 {
+			dst[i] = v / k
+		} else {
+			dst[i] = 0
+		}
+	}
+}
+
+func hasZero[T Float](x []T) bool {
+	for _, v := range x {
+		if v == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // binaryGradient does the operations from ReluGrad on.

@@ -35,6 +35,9 @@ func BroadcastCol[T Float](op BinaryOp, dst, x, v []T, rows, cols int) {
 var doBroadcastCol = spanFunc{runBroadcastCol[float32], runBroadcastCol[float64]}
 
 func runBroadcastCol[T Float](s *span[T], lo, hi int) {
+	if s.cols <= narrow && narrowCol(BinaryOp(s.op), s.dst[lo*s.cols:hi*s.cols], s.a[lo*s.cols:hi*s.cols], s.b[lo:hi]) {
+		return
+	}
 	t := scratches[T]().get()
 	k := t.take(min(constBlock, s.cols))
 	for r := lo; r < hi; r++ {
@@ -45,4 +48,44 @@ func runBroadcastCol[T Float](s *span[T], lo, hi int) {
 		}
 	}
 	scratches[T]().put(t)
+}
+
+// narrow is up to how many columns a loop over elements beats a vector operation a row.
+const narrow = 16
+
+// narrowCol is BroadcastCol of rows of a few columns. It reports false for operations that it does not know.
+func narrowCol[T Float](op BinaryOp, dst, x, v []T) bool {
+	cols := len(x) / max(len(v), 1)
+	for r, k := range v {
+		d, x := dst[r*cols:(r+1)*cols], x[r*cols:(r+1)*cols]
+		switch op {
+		case Add:
+			for i, e := range x {
+				d[i] = e + k
+			}
+		case Sub:
+			for i, e := range x {
+				d[i] = e - k
+			}
+		case Mul:
+			for i, e := range x {
+				d[i] = e * k
+			}
+		case Div:
+			for i, e := range x {
+				d[i] = e / k
+			}
+		case DivNoNan:
+			if k == 0 {
+				clear(d)
+				continue
+			}
+			for i, e := range x {
+				d[i] = e / k
+			}
+		default:
+			return false
+		}
+	}
+	return true
 }

@@ -46,16 +46,22 @@ var binaryReference = map[BinaryOp]func(a, b float64) float64{
 	Max:               math.Max,
 	Min:               math.Min,
 	SquaredDifference: func(a, b float64) float64 { return (a - b) * (a - b) },
-	ReluGrad:          gradientFuncs[ReluGrad],
-	Relu6Grad:         gradientFuncs[Relu6Grad],
-	SigmoidGrad:       func(d, y float64) float64 { return d * y * (1 - y) },
-	TanhGrad:          func(d, y float64) float64 { return d * (1 - y*y) },
-	SqrtGrad:          func(d, y float64) float64 { return d * 0.5 / y },
-	RsqrtGrad:         func(d, y float64) float64 { return d * -0.5 * y * y * y },
-	ReciprocalGrad:    func(d, y float64) float64 { return -d * y * y },
-	EluGrad:           eluGrad,
-	SoftplusGrad:      func(d, x float64) float64 { return d / (1 + math.Exp(-x)) },
-	Pow:               math.Pow,
+	DivNoNan: func(a, b float64) float64 {
+		if b == 0 {
+			return 0
+		}
+		return a / b
+	},
+	ReluGrad:       gradientFuncs[ReluGrad],
+	Relu6Grad:      gradientFuncs[Relu6Grad],
+	SigmoidGrad:    func(d, y float64) float64 { return d * y * (1 - y) },
+	TanhGrad:       func(d, y float64) float64 { return d * (1 - y*y) },
+	SqrtGrad:       func(d, y float64) float64 { return d * 0.5 / y },
+	RsqrtGrad:      func(d, y float64) float64 { return d * -0.5 * y * y * y },
+	ReciprocalGrad: func(d, y float64) float64 { return -d * y * y },
+	EluGrad:        eluGrad,
+	SoftplusGrad:   func(d, x float64) float64 { return d / (1 + math.Exp(-x)) },
+	Pow:            math.Pow,
 }
 
 // mixture draws ordinary numbers and special ones.
@@ -181,6 +187,33 @@ func TestBinary(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
 		t.Run("float32", testBinary[float32])
 		t.Run("float64", testBinary[float64])
+	})
+}
+
+// A broadcast column gives what the whole vectors give, to the bit, for rows of few columns as for others.
+func TestBroadcastColAsBinary(t *testing.T) {
+	eachLevel(t, func(t *testing.T) {
+		rapid.Check(t, func(t *rapid.T) {
+			rows, cols := rapid.IntRange(0, 20).Draw(t, "rows"), rapid.IntRange(1, 2*narrow).Draw(t, "columns")
+			x, v := mixture[float32](t, rows*cols, true), mixture[float32](t, rows, true)
+			if rows > 2 {
+				v[rows/2] = 0
+			}
+			whole := make([]float32, rows*cols)
+			for i := range whole {
+				whole[i] = v[i/cols]
+			}
+			got, want := make([]float32, rows*cols), make([]float32, rows*cols)
+			for _, op := range []BinaryOp{Add, Sub, Mul, Div, DivNoNan, Max, SquaredDifference} {
+				BroadcastCol(op, got, x, v, rows, cols)
+				Binary(op, want, x, whole)
+				for i := range want {
+					if math.Float32bits(got[i]) != math.Float32bits(want[i]) && !(got[i] != got[i] && want[i] != want[i]) {
+						t.Fatalf("op %d of [%d,%d], element %d: got %v, want %v", op, rows, cols, i, got[i], want[i])
+					}
+				}
+			}
+		})
 	})
 }
 
