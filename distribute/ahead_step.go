@@ -14,6 +14,7 @@ import (
 type aheadStep struct {
 	*localStepper
 	now, next copied
+	alone     bool  // the host looks at nothing during a run
 	global    int64 // step after the last one; 0: not known
 }
 
@@ -23,7 +24,10 @@ type copied struct {
 	of    []*graph.Tensor
 }
 
-var _ Prefetcher = (*aheadStep)(nil)
+var (
+	_ Prefetcher = (*aheadStep)(nil)
+	_ Enqueuer   = (*aheadStep)(nil)
+)
 
 // drop gives a batch up.
 func (c *copied) drop() error {
@@ -53,6 +57,9 @@ func (s *aheadStep) Prefetch(_ context.Context, batches []Batch) error {
 	s.next = copied{a, b.Feeds}
 	return nil
 }
+
+// Enqueues reports whether the accelerator can do a step by itself.
+func (s *aheadStep) Enqueues() bool { return s.step >= 0 && s.alone && len(s.program.HostSteps()) == 0 }
 
 // Step runs the program or, where nobody reads anything of it, leaves that to the accelerator.
 func (s *aheadStep) Step(ctx context.Context, in Step) (Outcome, error) {

@@ -98,7 +98,7 @@ func (l *local) compile(s *localStepper, p Program, spec engine.Spec) (Stepper, 
 	}
 	s.dev = l.dev
 	if _, ok := l.dev.(engine.Accelerator); ok {
-		return &aheadStep{localStepper: s}, nil
+		return &aheadStep{localStepper: s, alone: !opts.CheckNumerics && !opts.Profile}, nil
 	}
 	return s, nil
 }

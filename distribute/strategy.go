@@ -211,5 +211,11 @@ type Prefetcher interface {
 	Prefetch(ctx context.Context, batches []Batch) error
 }
 
+// An Enqueuer is a Stepper that may heed Step.Quiet.
+type Enqueuer interface {
+	// Enqueues reports whether quiet steps are not waited for.
+	Enqueues() bool
+}
+
 // NodeTime is the time that one node took over all steps.
 type NodeTime = engine.NodeTime

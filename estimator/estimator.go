@@ -11,6 +11,7 @@ import (
 
 	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/estimator/summary"
+	"github.com/goestimator/goestimator/internal/gpus"
 	"github.com/goestimator/goestimator/internal/graph"
 	"github.com/goestimator/goestimator/runconfig"
 )
@@ -25,6 +26,8 @@ type Estimator struct {
 	params   Params
 	modelDir string
 	strategy distribute.Config
+	gpus     gpus.Source
+	untold   *sync.Once // that a precision is not the host's
 	warm     *WarmStart
 	auto     AutoSummaries
 	seed     int64
@@ -39,7 +42,7 @@ type Estimator struct {
 // with returns an Estimator of another model_fn on the same model_dir; it shares nothing that runs.
 func (e *Estimator) with(fn ModelFn) *Estimator {
 	c := &Estimator{modelFn: fn, config: e.config, params: e.params, modelDir: e.modelDir, strategy: e.strategy,
-		warm: e.warm, auto: e.auto, seed: e.seed, dtype: e.dtype, log: e.log}
+		gpus: e.gpus, untold: e.untold, warm: e.warm, auto: e.auto, seed: e.seed, dtype: e.dtype, log: e.log}
 	c.ready, c.evalEvents = map[string]*inference{}, map[string]*summary.FileWriter{}
 	return c
 }
@@ -89,7 +92,7 @@ func New(modelFn ModelFn, opts ...Option) (*Estimator, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Estimator{modelFn: modelFn, config: rc, params: Params{}, log: slog.Default(), ready: map[string]*inference{}, evalEvents: map[string]*summary.FileWriter{}}
+	e := &Estimator{modelFn: modelFn, config: rc, params: Params{}, log: slog.Default(), gpus: gpus.CUDA(), untold: &sync.Once{}, ready: map[string]*inference{}, evalEvents: map[string]*summary.FileWriter{}}
 	for _, o := range opts {
 		if err := o(e); err != nil {
 			return nil, fmt.Errorf("estimator: %w", err)
@@ -129,17 +132,14 @@ func (e *Estimator) resolveModelDir() error {
 func (e *Estimator) resolveRun() error {
 	session := e.config.Session()
 	s := e.config.TrainDistribute()
-	e.strategy = distribute.Config{Strategy: s, Threads: session.IntraOpThreads, CheckNumerics: session.CheckNumerics}
+	e.strategy = distribute.Config{Strategy: s, Threads: session.IntraOpThreads, CheckNumerics: session.CheckNumerics,
+		Precision: session.Precision, HardPlacement: session.HardPlacement, Devices: gpus.NewChooser(e.gpus, e.log)}
 	if err := e.strategy.Validate(); err != nil {
 		return err
 	}
-	switch session.Precision {
-	case "float32":
-		e.dtype = graph.Float32
-	case "float64":
+	e.dtype = graph.Float32 // of variables, also with tf32 and bf16_mixed
+	if session.Precision == "float64" {
 		e.dtype = graph.Float64
-	default:
-		return fmt.Errorf("precision %s needs a GPU: choose float32 or float64", session.Precision)
 	}
 	var ok bool
 	if e.seed, ok = e.config.TFRandomSeed(); !ok {

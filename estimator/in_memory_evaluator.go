@@ -27,7 +27,7 @@ type InMemoryEvaluator struct {
 	latest int64
 }
 
-var _ hooks.Hook = (*InMemoryEvaluator)(nil)
+var _ hooks.Selective = (*InMemoryEvaluator)(nil)
 
 // NewInMemoryEvaluator returns a hook for e.Train that evaluates every n steps;
 // Steps, EvalName and WithHooks may be given as options.
@@ -51,6 +51,9 @@ func (h *InMemoryEvaluator) AfterCreateSession(ctx context.Context, r hooks.Run)
 	}
 	return h.evaluate(ctx, r)
 }
+
+// Reads reports whether the model is evaluated after the next step.
+func (h *InMemoryEvaluator) Reads(r hooks.Run) bool { return (r.GlobalStep()+1)%h.every == 0 }
 
 // AfterRun evaluates if it is time.
 func (h *InMemoryEvaluator) AfterRun(ctx context.Context, r hooks.Run) error {

@@ -11,7 +11,9 @@ import (
 
 // localStrategy is the strategy of evaluation and prediction: one device of this process.
 func (e *Estimator) localStrategy() distribute.Config {
-	return distribute.Config{Strategy: runconfig.Strategy{Name: "default"}, Threads: e.strategy.Threads, CheckNumerics: e.strategy.CheckNumerics}
+	c := e.strategy
+	c.Strategy = runconfig.Strategy{Name: "default", Device: e.strategy.Device}
+	return c
 }
 
 // distributed reports whether several tasks train together.

@@ -34,6 +34,7 @@ type session struct {
 
 	step   int64
 	rows   int
+	unread bool   // the last step has no values: nobody was to read any
 	ran    bool   // a step with data was made: tensors have values
 	reason string // why the loop ends; "" while it goes on
 	self   loop   // the session as hooks see it: itself, or the training that embeds it
@@ -134,6 +135,9 @@ func (s *session) StopRequested() bool { return s.reason != "" }
 
 // Value returns a tensor of the last step.
 func (s *session) Value(name string) (*graph.Tensor, error) {
+	if _, ok := s.index[name]; s.unread && (ok || name == learningRate) {
+		return nil, fmt.Errorf("tensor %q has no value in step %d, since no hook was to read any: see hooks.Selective", name, s.step)
+	}
 	if i, ok := s.index[name]; ok {
 		return s.stepper.Value(i), nil
 	}
@@ -142,6 +146,9 @@ func (s *session) Value(name string) (*graph.Tensor, error) {
 	}
 	return nil, fmt.Errorf("tensor %q was not asked for: call Fetch in the hook's Begin", name)
 }
+
+// Unread reports whether tensors have no values after the last step.
+func (s *session) Unread() bool { return s.unread }
 
 // ProfileNodes makes the program time its nodes.
 func (s *session) ProfileNodes() { s.profile = true }
@@ -174,6 +181,9 @@ func (s *session) begin(hs []hooks.Hook) error {
 	var err error
 	s.stepper, err = s.compile()
 	s.compiled, s.profiled = len(s.fetches), s.profile
+	if err == nil {
+		s.tellPlacement()
+	}
 	return err
 }
 
@@ -228,6 +238,7 @@ func (s *session) runStep(ctx context.Context, in distribute.Step) (distribute.O
 		s.rows += b.Rows
 	}
 	out, err := s.stepper.Step(ctx, in)
+	s.unread = in.Quiet
 	if err != nil || s.program.mode == models.Train && !out.Applied {
 		return out, err
 	}

@@ -28,7 +28,7 @@ const (
 // TrainResult says how training ended.
 type TrainResult struct {
 	GlobalStep int64
-	Loss       float64 // of the last step; NaN where none was made
+	Loss       float64 // of the last step that was read, on the host every one; NaN where none was made
 	StopReason string  // StopMaxSteps, StopEndOfInput or a hook's reason
 }
 
@@ -127,7 +127,7 @@ func (e *Estimator) inputContext(mode models.Mode) inputs.Context {
 	}
 	switch s := e.strategy.Strategy; {
 	case s.Name == "mirrored" || s.Name == "central_storage":
-		ic.ReplicasInSync = max(s.Replicas, 1)
+		ic.ReplicasInSync = e.strategy.LocalReplicas()
 	case s.Sync && s.ReplicasToAggregate > 0:
 		ic.ReplicasInSync = s.ReplicasToAggregate
 	case s.Name == "multi_worker_mirrored" || s.Sync:

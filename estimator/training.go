@@ -45,6 +45,7 @@ type training struct {
 	saved    int64                  // step of the newest checkpoint, -1 for none
 	prefix   string                 // of that checkpoint
 	lastLoss float64
+	quiet    quietSteps
 }
 
 var (
@@ -64,7 +65,7 @@ func (e *Estimator) openTraining(ctx context.Context, input InputFn, config dist
 	if err != nil {
 		return nil, err
 	}
-	t := &training{session: s, saved: -1, lastLoss: math.NaN(),
+	t := &training{session: s, saved: -1, lastLoss: math.NaN(), quiet: quietSteps{never: o.bare},
 		input: &trainingInput{ds: ds, now: s.batches, ahead: newStager(ds.Schema(), s.feeds, s.strategy.Replicas().Local)}}
 	t.shared, _ = s.strategy.(distribute.Shared)
 	t.position = t.input.state

@@ -59,9 +59,9 @@ func (t *training) turn(ctx, quiet context.Context) (over bool, err error) {
 	step := distribute.Step{Position: t.position, Waiting: ctx}
 	lockstep := t.strategy.Replicas().Lockstep
 	switch {
-	case t.reason != "" && !lockstep:
+	case t.reason != "" && !lockstep && !t.unread: // the last step is one that was read
 		return true, nil
-	case t.reason != "":
+	case t.reason != "" && lockstep:
 		step.Stop = distribute.Finished
 	case ctx.Err() != nil && !lockstep:
 		return true, t.interrupted(quiet, context.Cause(ctx))
@@ -80,7 +80,7 @@ func (t *training) turn(ctx, quiet context.Context) (over bool, err error) {
 			return true, fmt.Errorf("after step %d: %w", t.step, err)
 		}
 		if len(step.Batches) == 0 && !lockstep {
-			t.reason = StopEndOfInput
+			t.RequestStop(StopEndOfInput)
 			return true, nil
 		}
 	}
@@ -109,6 +109,7 @@ func (t *training) trainStep(ctx, quiet context.Context, step distribute.Step) (
 			return true, err
 		}
 	}
+	step.Quiet = t.quiet.next(t, t.input.isAhead && len(t.input.ahead.batches()) == 0)
 	out, err := t.runStep(quiet, step)
 	if err != nil {
 		var nan *hooks.NaNLossError
@@ -117,7 +118,7 @@ func (t *training) trainStep(ctx, quiet context.Context, step distribute.Step) (
 		}
 		return true, fmt.Errorf("step %d: %w", t.step, err)
 	}
-	if t.ran && out.Applied {
+	if t.ran && out.Applied && !t.unread {
 		loss, err := t.Value("loss")
 		if err != nil {
 			return true, err

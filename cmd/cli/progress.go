@@ -44,6 +44,7 @@ type progressState struct {
 var (
 	_ hooks.Hook        = (*progress)(nil)
 	_ hooks.Prioritized = (*progress)(nil)
+	_ hooks.Selective   = (*progress)(nil)
 )
 
 // newProgress returns a hook that draws on out, which is a terminal.
@@ -77,11 +78,14 @@ func (h *progress) AfterCreateSession(_ context.Context, r hooks.Run) error {
 	return nil
 }
 
+// Reads reports whether the bar is due.
+func (h *progress) Reads(hooks.Run) bool { return h.now().Sub(h.told) >= redrawEvery }
+
 // AfterRun leaves the numbers of the step, if the bar is due.
 func (h *progress) AfterRun(_ context.Context, r hooks.Run) error {
 	h.examples += int64(r.BatchSize())
 	now := h.now()
-	if now.Sub(h.told) < redrawEvery {
+	if now.Sub(h.told) < redrawEvery || hooks.Unread(r) {
 		return nil
 	}
 	h.told = now

@@ -21,6 +21,20 @@ type Tensorless interface {
 	Tensorless()
 }
 
+// Selective hooks read tensors only in some steps. A step of which no hook reads any may still be under way, on a GPU, when
+// AfterRun is called; see Unread. Hooks that are neither Selective nor Tensorless read tensors of every step.
+type Selective interface {
+	Hook
+	// Reads reports whether AfterRun will read tensors of the step that comes, which raises r.GlobalStep() by one.
+	Reads(r Run) bool
+}
+
+// Unread reports whether the last step has no values of tensors, since no hook was to read any: see Selective.
+func Unread(r Run) bool {
+	u, ok := r.(interface{ Unread() bool })
+	return ok && u.Unread()
+}
+
 // Summarizer is a Run that has an event file: training on the chief.
 type Summarizer interface {
 	Events() summary.Writer

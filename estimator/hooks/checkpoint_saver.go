@@ -55,6 +55,9 @@ func (h *CheckpointSaver) Priority() int { return PrioritySave }
 // Tensorless marks that only variables are saved.
 func (h *CheckpointSaver) Tensorless() {}
 
+// Reads reports whether the next step is saved: guards look at it first.
+func (h *CheckpointSaver) Reads(r Run) bool { return h.timer.ShouldTrigger(r.GlobalStep() + 1) }
+
 // Begin tells the listeners.
 func (h *CheckpointSaver) Begin(Setup) error {
 	for _, l := range h.listeners {
@@ -79,7 +82,7 @@ func (h *CheckpointSaver) AfterCreateSession(ctx context.Context, r Run) error {
 // AfterRun saves if it is time.
 func (h *CheckpointSaver) AfterRun(ctx context.Context, r Run) error {
 	step := r.GlobalStep()
-	if !h.timer.ShouldTrigger(step) {
+	if !h.timer.ShouldTrigger(step) || Unread(r) { // the next step is read, then
 		return nil
 	}
 	h.timer.Trigger(step)

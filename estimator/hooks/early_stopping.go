@@ -17,7 +17,7 @@ type EarlyStopping struct {
 	timer     *Timer
 }
 
-var _ Hook = (*EarlyStopping)(nil)
+var _ Selective = (*EarlyStopping)(nil)
 
 // NewEarlyStopping ends training, with its reason, once condition returns one.
 func NewEarlyStopping(every Every, condition func() (reason string, err error)) (*EarlyStopping, error) {
@@ -32,6 +32,9 @@ func NewEarlyStopping(every Every, condition func() (reason string, err error)) 
 
 // AfterCreateSession looks at the condition: a restarted run may have stopped before.
 func (h *EarlyStopping) AfterCreateSession(_ context.Context, r Run) error { return h.check(r) }
+
+// Reads is false: conditions look at evaluations.
+func (h *EarlyStopping) Reads(Run) bool { return false }
 
 // AfterRun looks at the condition if it is time.
 func (h *EarlyStopping) AfterRun(_ context.Context, r Run) error {

@@ -30,6 +30,7 @@ type Logging struct {
 var (
 	_ Hook        = (*Logging)(nil)
 	_ Prioritized = (*Logging)(nil)
+	_ Selective   = (*Logging)(nil)
 )
 
 // NewLogging returns a hook that logs the first step and then every n-th.
@@ -58,6 +59,9 @@ func (h *Logging) Begin(s Setup) error {
 	}
 	return nil
 }
+
+// Reads reports whether the next step is logged.
+func (h *Logging) Reads(r Run) bool { return !h.train || !h.begun || (r.GlobalStep()+1)%h.every == 0 }
 
 // AfterRun logs if it is time.
 func (h *Logging) AfterRun(_ context.Context, r Run) error {

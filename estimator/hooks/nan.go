@@ -18,7 +18,8 @@ func (e *NaNLossError) Error() string {
 }
 
 // NaN guards a scalar tensor: a NaN, not an infinity, ends training with a
-// NaNLossError or, where FailOnNaN is false, without an error.
+// NaNLossError or, where FailOnNaN is false, without an error. On a GPU it looks
+// when other hooks read tensors, before checkpoints, and every hundred steps.
 type NaN struct {
 	Base
 	Tensor    string
@@ -28,6 +29,7 @@ type NaN struct {
 var (
 	_ Hook        = (*NaN)(nil)
 	_ Prioritized = (*NaN)(nil)
+	_ Selective   = (*NaN)(nil)
 )
 
 // NewNaN returns a guard that fails.
@@ -39,8 +41,14 @@ func (h *NaN) Priority() int { return PriorityGuard }
 // Begin asks for the tensor.
 func (h *NaN) Begin(s Setup) error { return s.Fetch(h.Tensor) }
 
+// Reads leaves it to others: a NaN stays.
+func (h *NaN) Reads(Run) bool { return false }
+
 // AfterRun looks at the tensor.
 func (h *NaN) AfterRun(_ context.Context, r Run) error {
+	if Unread(r) {
+		return nil
+	}
 	v, err := r.Value(h.Tensor)
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ type StepCounter struct {
 var (
 	_ Hook        = (*StepCounter)(nil)
 	_ Prioritized = (*StepCounter)(nil)
+	_ Selective   = (*StepCounter)(nil)
 )
 
 // NewStepCounter returns a hook that measures over every n steps.
@@ -20,6 +21,9 @@ func NewStepCounter(every int64) *StepCounter {
 
 // Priority is that of writers.
 func (h *StepCounter) Priority() int { return PriorityWrite }
+
+// Reads is false: steps are only counted.
+func (h *StepCounter) Reads(Run) bool { return false }
 
 // AfterRun writes the rate if it is time.
 func (h *StepCounter) AfterRun(_ context.Context, r Run) error {

@@ -12,7 +12,10 @@ type StopAtStep struct {
 	extra int64 // set instead of last: steps after the first AfterCreateSession
 }
 
-var _ Tensorless = (*StopAtStep)(nil)
+var (
+	_ Tensorless = (*StopAtStep)(nil)
+	_ Selective  = (*StopAtStep)(nil)
+)
 
 // NewStopAtStep ends training when the global step reaches last.
 func NewStopAtStep(last int64) *StopAtStep { return &StopAtStep{last: last} }
@@ -31,6 +34,9 @@ func (h *StopAtStep) AfterCreateSession(_ context.Context, r Run) error {
 	h.check(r)
 	return nil
 }
+
+// Reads reports whether the next step is the last, which others tell of.
+func (h *StopAtStep) Reads(r Run) bool { return r.GlobalStep()+1 >= h.last }
 
 // AfterRun asks to stop at the last step.
 func (h *StopAtStep) AfterRun(_ context.Context, r Run) error {

@@ -19,6 +19,7 @@ type SummarySaver struct {
 var (
 	_ Hook        = (*SummarySaver)(nil)
 	_ Prioritized = (*SummarySaver)(nil)
+	_ Selective   = (*SummarySaver)(nil)
 )
 
 // NewSummarySaver returns a hook that writes every n steps.
@@ -43,6 +44,9 @@ func (h *SummarySaver) Begin(s Setup) error {
 	}
 	return nil
 }
+
+// Reads reports whether the next step is written.
+func (h *SummarySaver) Reads(r Run) bool { return h.timer.ShouldTrigger(r.GlobalStep() + 1) }
 
 // AfterRun writes if it is time.
 func (h *SummarySaver) AfterRun(_ context.Context, r Run) error {

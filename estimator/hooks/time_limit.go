@@ -28,6 +28,7 @@ type TimeLimit struct {
 var (
 	_ Hook        = (*TimeLimit)(nil)
 	_ Prioritized = (*TimeLimit)(nil)
+	_ Selective   = (*TimeLimit)(nil)
 )
 
 // NewTimeLimit returns a hook for the model in dir.
@@ -52,6 +53,9 @@ func (h *TimeLimit) AfterCreateSession(_ context.Context, r Run) error {
 	h.noted = h.begun
 	return h.check(r)
 }
+
+// Reads is false: it looks at the clock.
+func (h *TimeLimit) Reads(Run) bool { return false }
 
 // AfterRun asks to stop when the time is up.
 func (h *TimeLimit) AfterRun(_ context.Context, r Run) error { return h.check(r) }

@@ -18,7 +18,7 @@ type StopAtCheckpointStep struct {
 	chief bool
 }
 
-var _ Hook = (*StopAtCheckpointStep)(nil)
+var _ Selective = (*StopAtCheckpointStep)(nil)
 
 // NewStopAtCheckpointStep returns a hook for the model in dir that looks for the
 // checkpoint every poll.
@@ -33,6 +33,9 @@ func (h *StopAtCheckpointStep) Begin(s Setup) error { h.chief = s.IsChief(); ret
 func (h *StopAtCheckpointStep) AfterCreateSession(ctx context.Context, r Run) error {
 	return h.AfterRun(ctx, r)
 }
+
+// Reads reports whether the next step is the last, which others tell of.
+func (h *StopAtCheckpointStep) Reads(r Run) bool { return r.GlobalStep()+1 >= h.last }
 
 // AfterRun asks to stop at the last step.
 func (h *StopAtCheckpointStep) AfterRun(ctx context.Context, r Run) error {
@@ -65,12 +68,15 @@ type GlobalStepWaiter struct {
 	done  bool
 }
 
-var _ Hook = (*GlobalStepWaiter)(nil)
+var _ Selective = (*GlobalStepWaiter)(nil)
 
 // NewGlobalStepWaiter returns a hook that waits for the step, looking every poll.
 func NewGlobalStepWaiter(dir string, step int64, poll time.Duration) *GlobalStepWaiter {
 	return &GlobalStepWaiter{until: NewStopAtCheckpointStep(dir, step, poll)}
 }
+
+// Reads is false: it only waits.
+func (h *GlobalStepWaiter) Reads(Run) bool { return false }
 
 // BeforeRun waits, the first time.
 func (h *GlobalStepWaiter) BeforeRun(ctx context.Context, r Run) error {
