@@ -27,27 +27,30 @@ type Code int
 
 // Codes that callers act upon.
 const (
-	CodeInvalidValue    Code = 1
-	CodeOutOfMemory     Code = 2
-	CodeNotInitialized  Code = 3
-	CodeDeinitialized   Code = 4
-	CodeNoDevice        Code = 100
-	CodeInvalidDevice   Code = 101
-	CodeInvalidImage    Code = 200
-	CodeInvalidContext  Code = 201
-	CodeNoBinary        Code = 209
-	CodeECC             Code = 214
-	CodeInvalidPTX      Code = 218
-	CodeOldDriver       Code = 222
-	CodeInvalidHandle   Code = 400
-	CodeNotFound        Code = 500
-	CodeNotReady        Code = 600
-	CodeIllegalAddress  Code = 700
-	CodeLaunchResources Code = 701
-	CodeLaunchTimeout   Code = 702
-	CodeLaunchFailed    Code = 719
-	CodeCaptureUnsafe   Code = 900
-	CodeCaptureLast     Code = 908
+	CodeInvalidValue     Code = 1
+	CodeOutOfMemory      Code = 2
+	CodeNotInitialized   Code = 3
+	CodeDeinitialized    Code = 4
+	CodeNoDevice         Code = 100
+	CodeInvalidDevice    Code = 101
+	CodeInvalidImage     Code = 200
+	CodeInvalidContext   Code = 201
+	CodeNoBinary         Code = 209
+	CodeECC              Code = 214
+	CodeInvalidPTX       Code = 218
+	CodeOldDriver        Code = 222
+	CodeInvalidHandle    Code = 400
+	CodeNotFound         Code = 500
+	CodeNotReady         Code = 600
+	CodeIllegalAddress   Code = 700
+	CodeLaunchResources  Code = 701
+	CodeLaunchTimeout    Code = 702
+	CodeContextDestroyed Code = 709
+	CodeAssert           Code = 710
+	CodeHardwareStack    Code = 714 // up to 718: what a kernel did
+	CodeLaunchFailed     Code = 719
+	CodeCaptureUnsafe    Code = 900
+	CodeCaptureLast      Code = 908
 )
 
 // Error is what the driver said to a call.
@@ -93,11 +96,12 @@ func (e *Error) Is(target error) bool {
 	return false
 }
 
-// Sticky reports whether the context is lost: every later call in it gives the same error.
+// Sticky reports whether the context is lost: every later call in it gives the same error. (Between the codes that tell of
+// that are others: of peers, of the host's memory.)
 func (e *Error) Sticky() bool {
 	switch e.Code {
-	case CodeECC, CodeIllegalAddress, CodeLaunchTimeout, CodeLaunchFailed:
+	case CodeECC, CodeIllegalAddress, CodeLaunchTimeout, CodeContextDestroyed, CodeAssert, CodeLaunchFailed:
 		return true
 	}
-	return e.Code > CodeIllegalAddress && e.Code <= 720 && e.Code != CodeLaunchResources
+	return e.Code >= CodeHardwareStack && e.Code < CodeLaunchFailed
 }

@@ -53,7 +53,10 @@ func TestErrorIs(t *testing.T) {
 		{CodeCaptureUnsafe, ErrCapture, false},
 		{CodeIllegalAddress, nil, true},
 		{CodeLaunchResources, nil, false},
+		{704, nil, false}, // peer access is enabled already
+		{712, nil, false}, // host memory is registered already
 		{717, nil, true},
+		{720, nil, false}, // a grid that is too large to run together
 	} {
 		e := &Error{Call: "call", Code: c.code}
 		if c.target != nil && !errors.Is(e, c.target) {

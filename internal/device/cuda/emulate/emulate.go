@@ -3,10 +3,13 @@ package emulate
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"unsafe"
@@ -42,7 +45,7 @@ func Build(ctx context.Context, d *fake.Driver, dir string, modules ...kernels.M
 
 // build compiles a module into a library.
 func build(ctx context.Context, m kernels.Module, lib string) error {
-	cmd := exec.CommandContext(ctx, Compiler, "-std=c++17", "-O1", "-w", "-ffp-contract=off", "-shared", "-fPIC", "-o", lib, "-x", "c++", "-")
+	cmd := exec.CommandContext(ctx, Compiler, "-std=c++17", "-O1", "-w", "-ffp-contract=off", "-fno-gnu-unique", "-shared", "-fPIC", "-o", lib, "-x", "c++", "-")
 	cmd.Stdin = strings.NewReader(program(m))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
@@ -79,10 +82,8 @@ func program(m kernels.Module) string {
 	b.WriteString(strings.ReplaceAll(m.Text, `extern "C" __global__`, "__global__"))
 	for _, k := range m.Kernels {
 		fmt.Fprintf(&b, `
-extern "C" void emulate_%s(const uint64_t *cells, const unsigned *dims) {
-  gridDim = {dims[0], dims[1], dims[2]};
-  blockDim = {dims[3], dims[4], dims[5]};
-  gpu::launch(%s, cells);
+extern "C" int emulate_%s(const uint64_t *cells, const unsigned *dims) {
+  return gpu::launch(%s, cells, dims);
 }
 `, k.Name, k.Name)
 	}
@@ -105,13 +106,33 @@ func launch(run dylib.Proc, k kernels.Kernel, c *fake.Call) error {
 		memory[i] = mem
 		cells[i] = uint64(uintptr(unsafe.Pointer(unsafe.SliceData(mem))))
 	}
-	dims := [6]uint32{}
+	dims := [7]uint32{6: order()}
 	for i, n := range []int{c.Grid.X, c.Grid.Y, c.Grid.Z, c.Block.X, c.Block.Y, c.Block.Z} {
 		dims[i] = uint32(max(n, 1))
 	}
-	run.Call(uintptr(unsafe.Pointer(&cells[0])), uintptr(unsafe.Pointer(&dims)))
+	wrong := int32(run.Call(uintptr(unsafe.Pointer(&cells[0])), uintptr(unsafe.Pointer(&dims))))
 	runtime.KeepAlive(memory)
+	if wrong != 0 {
+		return fmt.Errorf("%s, grid %v, block %v: %w", k.Name, c.Grid, c.Block, []error{ErrBarrier, ErrWarp}[wrong-1])
+	}
 	return nil
+}
+
+// What ends a launch, as it would hang a GPU or give it wrong results.
+var (
+	ErrBarrier = errors.New("a barrier that not all threads of the block come to")
+	ErrWarp    = errors.New("a shuffle, or a tile of a product, that not all threads of the warp come to")
+)
+
+// OrderVariable names the environment variable that chooses in which order threads and blocks go on between barriers:
+// forward, backward, or at random, which is what any other value stands for.
+const OrderVariable = "GOESTIMATOR_EMULATED_ORDER"
+
+func order() uint32 {
+	if i := slices.Index([]string{"forward", "backward"}, os.Getenv(OrderVariable)); i >= 0 {
+		return uint32(i)
+	}
+	return 2
 }
 
 // Declared is a compiler for fake contexts: its PTX holds the declarations alone of the modules that it knows.

@@ -1,6 +1,7 @@
 package kernels
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/goestimator/goestimator/internal/device/cuda/driver"
@@ -84,7 +85,7 @@ func (d Dense) joins(others []Dense) bool {
 // touches reports whether d writes what o reads or writes.
 func (d Dense) touches(o Dense) bool {
 	for _, p := range []driver.Ptr{d.Var, d.Slots[0], d.Slots[1]} {
-		if p != 0 && (p == o.Var || p == o.Slots[0] || p == o.Slots[1] || p == o.Gradient) {
+		if p != 0 && (p == o.Var || p == o.Slots[0] || p == o.Slots[1] || p == o.Gradient || slices.Contains(o.Scalars[:], p)) {
 			return true
 		}
 	}

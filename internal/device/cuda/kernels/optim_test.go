@@ -113,7 +113,10 @@ func TestUpdatesTogether(t *testing.T) {
 	}
 	other, same, reads := many[1], many[0], many[2]
 	other.Scalars[0], reads.Gradient = mu, many[0].Var
-	for name, all := range map[string][]kernels.Dense{"other scalars": {many[0], other}, "one variable twice": {many[0], same}, "a gradient that is written": {many[0], reads}} {
+	rate, follows := many[0], many[1]
+	rate.Scalars[0], follows.Scalars[0] = rate.Var, rate.Var
+	for name, all := range map[string][]kernels.Dense{"other scalars": {many[0], other}, "one variable twice": {many[0], same}, "a gradient that is written": {many[0], reads},
+		"a scalar that is written": {rate, follows}} {
 		if n := len(kernels.Calls(all)); n != 2 {
 			t.Errorf("%s: expected 2 launches, got %d", name, n)
 		}

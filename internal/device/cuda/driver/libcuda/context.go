@@ -35,8 +35,8 @@ type hostRange struct {
 func (c *context) do(call string, p dylib.Proc, args ...uintptr) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if r := c.ctxSetCurrent.Call(c.handle); r != 0 {
-		return c.check("cuCtxSetCurrent", r)
+	if err := c.check("cuCtxSetCurrent", c.ctxSetCurrent.Call(c.handle)); err != nil {
+		return err
 	}
 	return c.check(call, p.Call(args...))
 }

@@ -4,7 +4,7 @@
 // for mma.m16n8k16 with floating point type" and "... m16n8k8 ... .tf32".)
 
 #if !defined(__CUDA_ARCH__)
-// The emulated GPU. All warps of the block come here together.
+// The emulated GPU.
 __device__ inline void add_word(float &d, u32 a, u32 b, u16) {
   d += bf16_to_f32((u16)a) * bf16_to_f32((u16)b);
   d += bf16_to_f32((u16)(a >> 16)) * bf16_to_f32((u16)(b >> 16));
@@ -16,13 +16,13 @@ template <class T> __device__ void mma(float (&d)[4], const u32 (&a)[4], const u
   u32 me = threadIdx.x, lane = me & 31, warp = me - lane;
   for (int i = 0; i < 4; i++) all[me][i] = a[i];
   for (int i = 0; i < 2; i++) all[me][4 + i] = b[i];
-  __syncthreads();
+  __syncwarp();
   for (int i = 0; i < 4; i++)
     for (int w = 0; w < 8; w++) {
       u32 row = warp + (lane & ~3u) + w % 4, col = warp + (2 * (lane & 3) + i % 2) * 4 + w % 4;
       add_word(d[i], all[row][i / 2 + w / 4 * 2], all[col][4 + w / 4], T());
     }
-  __syncthreads();
+  __syncwarp();
 }
 
 __device__ inline u32 to_tf32(float x) {

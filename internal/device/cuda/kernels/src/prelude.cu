@@ -43,6 +43,7 @@ struct Warp {
   __device__ static i64 first() { return (blockIdx.x * (i64)blockDim.x + threadIdx.x) >> 5; }
   __device__ static i64 step() { return ((i64)gridDim.x * blockDim.x) >> 5; }
   template <class Op> __device__ static float all(float v) { return warp_all<Op>(v); }
+  __device__ static void sync() { __syncwarp(); }
 };
 
 // Blocks have 256 threads.
@@ -61,6 +62,7 @@ struct Block {
     for (int i = 1; i < 8; i++) v = Op::of(v, part[i]);
     return v;
   }
+  __device__ static void sync() { __syncthreads(); }
 };
 
 // Notes what is wrong, if it is the first: that operation op was given an index, at a position, that is none of size.

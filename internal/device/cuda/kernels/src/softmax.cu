@@ -37,7 +37,7 @@ template <class G, class L> __device__ void sparse_xent(float *loss, float *back
       loss[r] = bad ? __int_as_float(0x7fc00000) : logf(sum) - (from[label] - top);
       if (bad) fault_at(fault, op, label, r, cols);
     }
-    G::template all<Sum>(0.f); // from[label] has been read
+    G::sync(); // from[label] has been read
     if (backprop)
       for (i64 i = G::lane(); i < cols; i += G::size) backprop[r * cols + i] = expf(from[i] - top) * by - (i == label ? 1.f : 0.f);
   }
