@@ -90,8 +90,11 @@ func (j *gemmJob[T]) tallest() int {
 }
 
 // placeA reports whether tasks of so many strips of B read A in place. Rows a multiple of 4096 bytes apart share one set of
-// lines of the L1 cache, which is worth a copy only where it is read often.
+// lines of the L1 cache, which is worth a copy only where it is read often. What streams has too few rows to copy any.
 func (j *gemmJob[T]) placeA(strips int) bool {
+	if j.streams() {
+		return true
+	}
 	if j.TransA || j.LDA*int(unsafe.Sizeof(j.Alpha))%4096 != 0 {
 		return !j.TransA || strips <= directStrip
 	}

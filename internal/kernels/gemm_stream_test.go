@@ -44,3 +44,20 @@ func TestStreamEitherWay(t *testing.T) {
 		}
 	})
 }
+
+// TestStreamOfDistantRows: rows of A that are further apart than they are long, by a multiple of what otherwise makes for a copy.
+func TestStreamOfDistantRows(t *testing.T) {
+	eachLevel(t, func(t *testing.T) {
+		for _, n := range []int{100, 515} {
+			g := gemmCase[float32](9, 2, n, 700, false, false, 1)
+			a, lda := make([]float32, 2*1024), 1024
+			for i := range 2 {
+				copy(a[i*lda:], g.A[i*g.LDA:][:g.K])
+			}
+			g.A, g.LDA = a, lda
+			want := naiveGemm(g)
+			MatMulPacked(PackedArgs[float32]{M: 2, A: a, LDA: lda, B: PackB(g.B, g.LDB, g.K, n, false), C: g.C, LDC: g.LDC})
+			requireClose(t, fmt.Sprint(n, " columns"), g.C, want, tolerance[float32](g.K), 27)
+		}
+	})
+}
