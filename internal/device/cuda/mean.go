@@ -6,7 +6,9 @@ import (
 
 	"github.com/goestimator/goestimator/internal/device"
 	"github.com/goestimator/goestimator/internal/device/cuda/driver"
+	"github.com/goestimator/goestimator/internal/device/cuda/dylib"
 	"github.com/goestimator/goestimator/internal/device/cuda/kernels"
+	"github.com/goestimator/goestimator/internal/device/cuda/nccl"
 	"github.com/goestimator/goestimator/internal/device/cuda/peers"
 	"github.com/goestimator/goestimator/internal/engine"
 	"github.com/goestimator/goestimator/internal/graph"
@@ -98,6 +100,14 @@ func newReducer(devices []*Device) (peers.Reducer, error) {
 	var contexts []driver.Context
 	for _, d := range devices {
 		all, contexts = append(all, peers.Device{Context: d.context, Kernels: d.library}), append(contexts, d.context)
+	}
+	var missing *dylib.NotFoundError
+	g, err := nccl.Open(contexts)
+	switch {
+	case err == nil:
+		return g, nil
+	case !errors.As(err, &missing) && !errors.Is(err, nccl.ErrVersion) && !errors.Is(err, nccl.ErrNotNative):
+		return nil, err
 	}
 	x, err := peers.NewExchange(all)
 	switch {

@@ -1,0 +1,149 @@
+package nccl
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/goestimator/goestimator/internal/device/cuda/driver"
+	"github.com/goestimator/goestimator/internal/device/cuda/driver/fake"
+	"github.com/goestimator/goestimator/internal/device/cuda/driver/libcuda"
+	"github.com/goestimator/goestimator/internal/device/cuda/dylib"
+	"github.com/goestimator/goestimator/internal/device/cuda/kernels"
+	"github.com/goestimator/goestimator/internal/device/cuda/peers"
+	"github.com/goestimator/goestimator/internal/device/cuda/peers/peerstest"
+	"github.com/goestimator/goestimator/internal/graph"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/goestimator/goestimator/internal/kernels.(*pool).worker"))
+}
+
+// fakeCalls is NCCL in the fake driver's memory: it sums when a group of calls ends.
+type fakeCalls struct {
+	host    *peers.Host
+	streams []driver.Stream // handle-1
+	parts   []peers.Part
+	states  map[communicator]error
+	ranks   communicator
+}
+
+func (f *fakeCalls) group(do func() error) error {
+	f.parts = nil
+	if err := do(); err != nil || len(f.parts) == 0 {
+		return err
+	}
+	return f.host.AllReduce(f.parts)
+}
+
+func (f *fakeCalls) enter(_ membership, to *communicator) error {
+	f.ranks++
+	*to = f.ranks
+	return nil
+}
+
+func (f *fakeCalls) allReduce(_ communicator, r reduction) error {
+	f.parts = append(f.parts, peers.Part{Stream: f.streams[r.stream-1], Address: r.at, Count: r.count, Type: r.dtype})
+	return nil
+}
+
+func (f *fakeCalls) state(c communicator) error { return f.states[c] }
+
+func (f *fakeCalls) leave(communicator, bool) error {
+	f.ranks--
+	if f.ranks == 0 {
+		return f.host.Close()
+	}
+	return nil
+}
+
+func TestContract(t *testing.T) {
+	peerstest.Run(t, func(r *peerstest.Rig) peers.Reducer {
+		f := &fakeCalls{host: peers.NewHost(r.Contexts())}
+		contexts := r.Contexts()
+		for i, s := range r.Streams {
+			f.streams, contexts[i] = append(f.streams, s), nativeContext{contexts[i]}
+			r.Streams[i] = nativeStream{s, uintptr(i + 1)}
+		}
+		g, err := join(r.T.Context(), f, contexts, Place{Total: len(contexts)})
+		if err != nil {
+			r.T.Fatal(err)
+		}
+		return g
+	})
+}
+
+// TestCheck sees that what befalls a rank later is told.
+func TestCheck(t *testing.T) {
+	f := &fakeCalls{host: peers.NewHost(nil), states: map[communicator]error{}}
+	g, err := join(t.Context(), f, []driver.Context{nativeContext{}, nativeContext{}}, Place{Total: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Check(); err != nil {
+		t.Error(err)
+	}
+	lost := &Error{Call: "nccl", Result: ResultRemote, Text: "remote"}
+	f.states[2] = lost
+	if err := g.Check(); !errors.Is(err, lost) {
+		t.Errorf("expected %v, got %v", lost, err)
+	}
+	if err := g.Close(); err != nil || f.ranks != 0 {
+		t.Errorf("close: %v, %d ranks left", err, f.ranks)
+	}
+}
+
+func TestContextsOfTheFake(t *testing.T) {
+	c, err := fake.New(fake.Default).Open(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err1 := Open([]driver.Context{c})
+	_, err2 := Join(t.Context(), []driver.Context{c}, Place{Total: 1})
+	if !errors.Is(err1, ErrNotNative) || !errors.Is(err2, ErrNotNative) {
+		t.Errorf("expected %v, got %v, %v", ErrNotNative, err1, err2)
+	}
+}
+
+// TestOnGPUs sums over the GPUs of this machine.
+func TestOnGPUs(t *testing.T) {
+	d, err := libcuda.Open()
+	if err != nil {
+		t.Skipf("skipped: no GPU: %v", err)
+	}
+	all, err := d.Devices()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &peerstest.Rig{T: t}
+	for i := range all {
+		c, err := d.Open(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := c.NewStream()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Devices, r.Streams = append(r.Devices, peers.Device{Context: c, Kernels: &kernels.Library{}}), append(r.Streams, s)
+		t.Cleanup(func() {
+			if err := errors.Join(s.Close(), c.Close()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	g, err := Open(r.Contexts(), wheelFolders()...)
+	var missing *dylib.NotFoundError
+	if errors.As(err, &missing) {
+		t.Skipf("skipped: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{1, 1000, 1 << 20} { // sums of integers do not depend on the order
+		peerstest.Sum[int64](r, g, graph.Int64, n)
+	}
+	if err := errors.Join(g.Check(), g.Close()); err != nil {
+		t.Error(err)
+	}
+}
