@@ -4,7 +4,7 @@ GO     ?= go
 PYTHON ?= python3
 VENV   ?= .venv
 
-.PHONY: check fmt vet test race examples fuzz-short accept interop parity peers bench bench-peers bench-record generate
+.PHONY: check fmt vet test race examples fuzz-short accept interop parity peers bench bench-peers bench-record generate gpu-build gpu-test gpu-bench
 
 check: fmt vet test race examples ## all fast checks
 
@@ -60,3 +60,12 @@ $(VENV)/bench-ready: bench/requirements.txt interop/requirements.txt
 
 generate: ## docs/config.md and the assembly kernels
 	$(GO) generate ./runconfig ./internal/kernels
+
+gpu-build: ## what a machine with a GPU needs, in build/gpu and build/gpu.tar.gz
+	GO="$(GO)" ./scripts/gpu-build
+
+gpu-test: ## on a machine with a GPU, after gpu-build: each op, trainings, memory, compute-sanitizer
+	PYTHON="$(PYTHON)" ./scripts/gpu-test
+
+gpu-bench: ## on a machine with a GPU, after gpu-build: side by side with PyTorch
+	PYTHON="$(PYTHON)" OUT=bench/results ./scripts/gpu-bench

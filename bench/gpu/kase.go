@@ -47,7 +47,7 @@ func (k kase) tiny() kase {
 	case k.IDs > 0:
 		k.IDs, k.Rows, k.Kinds = 3, 50, []string{"rows", "sparse", "graph"}
 	case len(k.Dims) == 3:
-		k.Dims, k.Classes = []int{16, 16, 3}, 4
+		k.Dims, k.Classes, k.Rate = []int{16, 16, 3}, 4, k.Rate/10
 	default:
 		k.Dims = []int{20}
 	}
