@@ -54,20 +54,28 @@ type combine[T kernels.Float] struct {
 	rows, out, offsets, weights *value
 	ids                         indices
 	gather                      bool
+	single                      bool // of this run: each example has one row
 
 	mu  sync.Mutex
 	bad *IndexError // the first id that names no row
 }
 
+// fewColumns is up to how many columns rows are gathered element by element.
+const fewColumns = 16
+
 // combineGrain is how many elements make a part that is worth a thread.
 const combineGrain = 4096
 
 func (k *combine[T]) step() error {
-	if err := checkOffsets(view[int64](k.offsets), k.ids.v.n); err != nil {
+	k.bad, k.single = nil, false
+	if oneEach(view[int64](k.offsets), k.ids.v.n) {
+		k.single = k.gather && k.weights == nil && rowBytes(k.out, 0) <= fewColumns
+	} else if err := checkOffsets(view[int64](k.offsets), k.ids.v.n); err != nil {
 		return err
 	}
-	clear(k.out.bytes())
-	k.bad = nil
+	if !k.single {
+		clear(k.out.bytes())
+	}
 	rows := k.out.dims[0]
 	each := max(k.ids.v.n*rowBytes(k.out, 0)/max(rows, 1), 1)
 	kernels.Parallel(rows, max(combineGrain/each, 1), k)
@@ -93,6 +101,12 @@ func combineRows[T kernels.Float, I int32 | int64](k *combine[T], ids []I, lo, h
 		weights = view[T](k.weights)
 	}
 	cols := rowBytes(k.out, 0)
+	if k.single {
+		if i := kernels.GatherRows(dst[lo*cols:hi*cols], rows, ids[lo:hi]); i >= 0 {
+			k.fail(&IndexError{int(ids[lo+i]), lo + i, k.rows.dims[0]})
+		}
+		return
+	}
 	for r := lo; r < hi; r++ {
 		from, to := int(offsets[r]), int(offsets[r+1])
 		some, w, sum := ids[from:to], weights, dst[r*cols:(r+1)*cols]

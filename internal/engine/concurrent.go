@@ -63,10 +63,12 @@ func newPanicError(r any, s *step) *PanicError {
 
 // What a step takes by itself is estimated in nanoseconds, roughly: only differences of several times matter.
 const (
-	fixedNanos   = 300    // of any step
-	flopsPerNano = 100    // of one worker
-	bytesPerNano = 30     // of one worker, in its caches
-	nanosPerRow  = 20     // of a table, out of the caches
+	fixedNanos   = 300 // of any step
+	flopsPerNano = 100 // of one worker
+	bytesPerNano = 30  // of one worker, in its caches
+	nanosPerRow  = 20  // of a table, out of the caches
+	nanosPerNear = 2   // of a table in them
+	nearTable    = 1 << 20
 	handOver     = 1000   // until the workers are at it, and until the caller knows that they are done
 	smallStep    = 20_000 // a step of more is better split over the workers
 	mostWaiting  = 60_000 // of small steps that wait for others: what they read must be kept as long
@@ -142,12 +144,32 @@ func (s *step) estimate(batch int) {
 	flops, bytes := Cost(s.op.asNode(), batch)
 	s.alone = fixedNanos + float64(flops)/flopsPerNano + float64(bytes)/bytesPerNano
 	if looksUp(s.op.node.Op) {
+		each := float64(nanosPerNear)
+		if s.tableBytes(batch) > nearTable {
+			each = nanosPerRow
+		}
 		for _, v := range s.in {
 			if v.typ.DType == graph.Int32 || v.typ.DType == graph.Int64 {
-				s.alone += nanosPerRow * float64(v.typ.Shape.ElementsAt(batch))
+				s.alone += each * float64(v.typ.Shape.ElementsAt(batch))
 			}
 		}
 	}
+}
+
+// tableBytes is the size of the largest value whose rows the step may look up.
+func (s *step) tableBytes(batch int) int64 {
+	most := int64(0)
+	for _, v := range s.op.write {
+		most = max(most, typeBytes(&graph.Type{DType: v.dtype, Shape: graph.ShapeOf(v.shape...)}, batch))
+	}
+	for _, values := range [][]*value{s.in, s.out} {
+		for _, v := range values {
+			if v.typ.Shape.Known() {
+				most = max(most, typeBytes(&v.typ, batch))
+			}
+		}
+	}
+	return most
 }
 
 // looksUp reports whether an op reads or writes rows that its integers name, wherever they are in memory.

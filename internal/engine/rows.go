@@ -65,6 +65,24 @@ func firstBelow[I int32 | int64](ids []I, size int) error {
 	return nil
 }
 
+// clearNegative sets those rows of v to zeros whose index is negative.
+func (x indices) clearNegative(v *value) {
+	n := rowBytes(v, 0) * v.elem
+	if x.v.typ.DType == graph.Int32 {
+		clearRows(v.bytes(), view[int32](x.v), n)
+	} else {
+		clearRows(v.bytes(), view[int64](x.v), n)
+	}
+}
+
+func clearRows[I int32 | int64](rows []byte, ids []I, n int) {
+	for r, id := range ids {
+		if id < 0 {
+			clear(rows[r*n : (r+1)*n])
+		}
+	}
+}
+
 // rowUpdate are rows of values that go to rows of a variable; those of negative indices, which pad a gradient, are left out.
 type rowUpdate struct {
 	ids    indices

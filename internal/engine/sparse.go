@@ -154,9 +154,13 @@ type uniqueRows[T kernels.Float] struct {
 	last   []int32
 	next   []int32 // next row of the same index, -1 at the end
 	table  []int32 // hash table of positions in ids, plus 1
+	direct []int32 // the same by index, instead of table where the variable has few rows; zeros between runs
 	sums   []T
 	values []T
 }
+
+// directRows is how many rows a variable has at most for each of a batch, for a table of all of them.
+const directRows = 16
 
 // prepare makes room for the current batch.
 func (u *uniqueRows[T]) prepare(rows *rowUpdate) {
@@ -172,6 +176,9 @@ func (u *uniqueRows[T]) prepare(rows *rowUpdate) {
 	u.table = u.table[:size]
 	if cap(u.ids) < n {
 		u.ids, u.first, u.last, u.next = make([]int64, 0, n), make([]int32, 0, n), make([]int32, 0, n), make([]int32, n)
+	}
+	if u.direct == nil && rows.size <= directRows*n {
+		u.direct = make([]int32, rows.size)
 	}
 	if cap(u.sums) < rows.values.n {
 		u.sums = make([]T, rows.values.n)
@@ -205,7 +212,15 @@ func group[T kernels.Float, I int32 | int64](u *uniqueRows[T], ids []I) {
 	if takeIncreasing(u, ids) {
 		return
 	}
-	clear(u.table)
+	if u.width == 1 && u.direct != nil {
+		groupDirectly(u, ids)
+		return
+	}
+	if u.direct == nil {
+		clear(u.table)
+	} else {
+		defer u.forget()
+	}
 	if u.width == 1 {
 		groupScalars(u, ids)
 		return
@@ -259,8 +274,44 @@ func groupScalars[T kernels.Float, I int32 | int64](u *uniqueRows[T], ids []I) {
 	}
 }
 
+// groupDirectly is groupScalars for a variable of few rows.
+func groupDirectly[T kernels.Float, I int32 | int64](u *uniqueRows[T], ids []I) {
+	known, sums, values := u.ids[:len(ids)], u.sums[:len(ids)], u.values[:len(ids)]
+	n := 0
+	for r, id := range ids {
+		if id < 0 {
+			continue
+		}
+		if k := u.direct[id]; k > 0 {
+			sums[k-1] += values[r]
+			continue
+		}
+		known[n], sums[n] = int64(id), values[r]
+		n++
+		u.direct[id] = int32(n)
+	}
+	u.ids = known[:n]
+	u.forget()
+}
+
+// forget makes the direct table zeros again.
+func (u *uniqueRows[T]) forget() {
+	for _, id := range u.ids {
+		u.direct[id] = 0
+	}
+}
+
 // find returns the position of id among the distinct ones, adding it at the end.
 func (u *uniqueRows[T]) find(id int64) int {
+	if u.direct != nil {
+		k := u.direct[id]
+		if k == 0 {
+			u.ids = append(u.ids, id)
+			k = int32(len(u.ids))
+			u.direct[id] = k
+		}
+		return int(k - 1)
+	}
 	mask := uint64(len(u.table) - 1)
 	for h := uint64(id) * 0x9E3779B97F4A7C15 >> 20; ; h++ {
 		k := u.table[h&mask]

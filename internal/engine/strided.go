@@ -47,11 +47,27 @@ func (s *strided) at(r int) int {
 	return off
 }
 
+// offsets begins a walk over the offsets of rows from lo on. With no more than two dimensions the next one is a fixed
+// step away, and a row costs no division.
+func (s *strided) offsets(lo int) (first, step int, even bool) {
+	if len(s.dims) > 2 {
+		return 0, 0, false
+	}
+	if len(s.dims) == 2 {
+		step = s.steps[0]
+	}
+	return s.base + lo*step, step, true
+}
+
 // gather sets dst to the elements of src along the walk, for the given rows.
 func gather[T any](s *strided, dst, src []T, lo, hi int) {
 	n, step := s.inner()
+	next, between, even := s.offsets(lo)
 	for r := lo; r < hi; r++ {
-		off, d := s.at(r), dst[r*n:(r+1)*n]
+		off, d := next, dst[r*n:(r+1)*n]
+		if next += between; !even {
+			off = s.at(r)
+		}
 		switch step {
 		case 1:
 			copy(d, src[off:off+n])
@@ -67,8 +83,12 @@ func gather[T any](s *strided, dst, src []T, lo, hi int) {
 // scatter puts the elements of src into dst along the walk, for the given rows.
 func scatter[T any](s *strided, dst, src []T, lo, hi int) {
 	n, step := s.inner()
+	next, between, even := s.offsets(lo)
 	for r := lo; r < hi; r++ {
-		off, d := s.at(r), src[r*n:(r+1)*n]
+		off, d := next, src[r*n:(r+1)*n]
+		if next += between; !even {
+			off = s.at(r)
+		}
 		switch step {
 		case 1:
 			copy(dst[off:off+n], d)

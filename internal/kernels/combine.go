@@ -24,6 +24,46 @@ func GatherSum[T Float, I int32 | int64](dst, table []T, ids []I, w []T) int {
 	return -1
 }
 
+// GatherRows sets each row of dst to the row of table that its id names, as GatherSum of one id to a dst of zeros does,
+// and to zeros for a negative id. It returns the place of the first id that is no row of the table, where it ends, or -1.
+// It is for rows of a few columns.
+func GatherRows[T Float, I int32 | int64](dst, table []T, ids []I) int {
+	cols := len(dst) / max(len(ids), 1)
+	if cols == 1 {
+		return gatherScalars(dst, table, ids)
+	}
+	rows := uint64(len(table) / max(cols, 1))
+	for p, id := range ids {
+		to := dst[p*cols : (p+1)*cols]
+		switch {
+		case uint64(id) < rows:
+			for c, v := range table[int(id)*cols:][:cols] {
+				to[c] = 0 + v // a sum: -0 gives 0
+			}
+		case id >= 0:
+			return p
+		default:
+			clear(to)
+		}
+	}
+	return -1
+}
+
+func gatherScalars[T Float, I int32 | int64](dst, table []T, ids []I) int {
+	dst = dst[:len(ids)]
+	for p, id := range ids {
+		switch {
+		case uint64(id) < uint64(len(table)):
+			dst[p] = 0 + table[id]
+		case id >= 0:
+			return p
+		default:
+			dst[p] = 0
+		}
+	}
+	return -1
+}
+
 // touched is how many rows are touched before they are used.
 const touched = 64
 
