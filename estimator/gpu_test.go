@@ -282,6 +282,19 @@ func TestLostGPU(t *testing.T) {
 	}
 }
 
+// TestFullGPU sees that too large a model is told with sizes and what to do.
+func TestFullGPU(t *testing.T) {
+	gpu := gpustest.Emulated(t, 1)
+	e := onDevice(t, t.TempDir(), "", estimator.WithGPUs(gpu))
+	gpu.Driver.Inject("Alloc", 5, &driver.Error{Call: "cuMemAlloc", Code: driver.CodeOutOfMemory, Name: "CUDA_ERROR_OUT_OF_MEMORY", Text: "out of memory"})
+	_, err := e.Train(t.Context(), estimator.InputFunc(equalData))
+	for _, says := range []string{"bytes on emulated GPU 0", "in use by this process", "make the batch or the model smaller"} {
+		if err == nil || !strings.Contains(err.Error(), says) || !errors.Is(err, device.ErrMemory) || estimator.ExitCode(err) != estimator.ExitError {
+			t.Errorf("expected to hear %q, got %v", says, err)
+		}
+	}
+}
+
 // hookFunc is a hook that is called after each step.
 type hookFunc func(hooks.Run) error
 

@@ -22,7 +22,7 @@ func TestVersionWithoutVariables(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := run(t, Options{
-		Loader: SavedModels(0), Models: Models{Config: manager.Single(map[string]string{"m": base})}, Listen: Listen{REST: -1},
+		Loader: SavedModels(SavedModelOptions{}), Models: Models{Config: manager.Single(map[string]string{"m": base})}, Listen: Listen{REST: -1},
 	}).wait(t)
 
 	if err := os.CopyFS(filepath.Join(base, "2"), os.DirFS(golden)); err != nil {

@@ -47,7 +47,7 @@ func TestSwaps(t *testing.T) {
 	}
 	put(0)
 	s := run(t, Options{
-		Loader: SavedModels(0), Models: single(root, "m"), Listen: Listen{REST: -1},
+		Loader: SavedModels(SavedModelOptions{}), Models: single(root, "m"), Listen: Listen{REST: -1},
 		Manager: manager.Options{Poll: poll}, Batching: &Batching{Parameters: batching.Defaults()},
 	}).wait(t)
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/internal/gpus"
 	"github.com/spf13/cobra"
 )
 
@@ -17,6 +18,7 @@ import (
 type app struct {
 	name   string // of the binary
 	models estimator.Registry
+	gpus   gpus.Source
 	inputs map[string]estimator.InputFn
 	stdout io.Writer
 	stderr *console
@@ -56,7 +58,7 @@ func Main(opts ...Option) {
 
 // Run runs a command line and returns the exit code.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer, opts ...Option) int {
-	a := &app{name: "goestimator", inputs: map[string]estimator.InputFn{}, stdout: stdout, stderr: &console{out: stderr}}
+	a := &app{name: "goestimator", gpus: gpus.CUDA(), inputs: map[string]estimator.InputFn{}, stdout: stdout, stderr: &console{out: stderr}}
 	a.bars = isTerminal(stderr)
 	a.log = slog.New(newLineHandler(a.stderr))
 	defer slog.SetDefault(slog.Default())

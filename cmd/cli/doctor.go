@@ -83,7 +83,7 @@ func examine() []fact {
 		fact{"memory_bytes", known(device.HostMemory())},
 		fact{"memory_available_bytes", known(device.HostMemoryAvailable())},
 		fact{"disk_free_bytes", diskFree(".")})
-	facts = append(facts, gpuFacts(cuda.Detect(), gpus())...)
+	facts = append(facts, gpuFacts(cuda.Detect(), listedGPUs())...)
 	facts = append(facts,
 		fact{"openblas", findLibrary("libopenblas.so")},
 		fact{"tf_config_role", role()})

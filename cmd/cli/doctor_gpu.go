@@ -14,7 +14,7 @@ func gpuFacts(r cuda.Report, listed []string) []fact {
 	for _, g := range r.GPUs {
 		gpus = append(gpus, cuda.Describe(g))
 	}
-	facts := []fact{{"gpu", gpus}}
+	facts := []fact{{"gpu", gpus}, {"training_device", trainingDevice(r)}}
 	if r.Why != "" {
 		why := r.Why
 		if len(listed) > 0 {
@@ -29,6 +29,19 @@ func gpuFacts(r cuda.Report, listed []string) []fact {
 		facts = append(facts, fact{strings.TrimSuffix(string(l.Name), ".so"), libraryText(l)})
 	}
 	return facts
+}
+
+// trainingDevice is the one that training takes where the config names none.
+func trainingDevice(r cuda.Report) string {
+	if r.Why != "" {
+		return "/cpu:0"
+	}
+	for _, l := range r.Libraries {
+		if l.Name == dylib.NVRTC && (l.Path == "" || l.Why != "") {
+			return "/cpu:0: the GPU cannot be used without the CUDA compiler, NVRTC"
+		}
+	}
+	return "/gpu:0"
 }
 
 // libraryText is where a library is, and what is the matter with it.

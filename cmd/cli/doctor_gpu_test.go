@@ -17,9 +17,11 @@ func TestGPUFacts(t *testing.T) {
 		listed []string
 		want   string
 	}{
-		{found, nil, "gpu=NVIDIA H200, sm_90, 1.0 GiB, 132 multiprocessors; cuda_driver=up to CUDA 13.0; libcuda=/lib/libcuda.so.1; libnvrtc=/x/libnvrtc.so.12 (CUDA 12.4); libnccl=not found: see GOESTIMATOR_CUDA_PATH"},
-		{cuda.Report{Why: "no driver"}, nil, "gpu=none; gpu_why_not=no driver"},
-		{cuda.Report{Why: "no driver"}, []string{"A100"}, "gpu=none; gpu_why_not=the system lists A100, but no driver"},
+		{found, nil, "gpu=NVIDIA H200, sm_90, 1.0 GiB, 132 multiprocessors; training_device=/gpu:0; cuda_driver=up to CUDA 13.0; libcuda=/lib/libcuda.so.1; libnvrtc=/x/libnvrtc.so.12 (CUDA 12.4); libnccl=not found: see GOESTIMATOR_CUDA_PATH"},
+		{cuda.Report{Why: "no driver"}, nil, "gpu=none; training_device=/cpu:0; gpu_why_not=no driver"},
+		{cuda.Report{Why: "no driver"}, []string{"A100"}, "gpu=none; training_device=/cpu:0; gpu_why_not=the system lists A100, but no driver"},
+		{cuda.Report{GPUs: found.GPUs, Libraries: []cuda.Library{{Name: dylib.NVRTC, Why: "not there"}}}, nil,
+			"gpu=NVIDIA H200, sm_90, 1.0 GiB, 132 multiprocessors; training_device=/cpu:0: the GPU cannot be used without the CUDA compiler, NVRTC; libnvrtc=not found: see GOESTIMATOR_CUDA_PATH"},
 	} {
 		var got []string
 		for _, f := range gpuFacts(c.r, c.listed) {

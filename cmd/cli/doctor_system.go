@@ -17,8 +17,8 @@ func known(n int64, ok bool) any {
 	return n
 }
 
-// gpus are the models of the NVIDIA GPUs that the driver lists.
-func gpus() []string {
+// listedGPUs are the models of the NVIDIA GPUs that the driver lists.
+func listedGPUs() []string {
 	files, err := filepath.Glob("/proc/driver/nvidia/gpus/*/information")
 	if err != nil {
 		return nil

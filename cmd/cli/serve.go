@@ -2,10 +2,12 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"runtime"
 	"strings"
 
+	"github.com/goestimator/goestimator/internal/gpus"
 	"github.com/goestimator/goestimator/serving"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -16,7 +18,7 @@ type serveFlags struct {
 	models                             []string
 	configFile, root, name, basePath   string
 	configPoll, poll, startWait, drain int
-	host, socket                       string
+	host, socket, device               string
 	port, restPort                     int
 
 	retries, retryMicros, loadThreads, loaded, runs int
@@ -75,8 +77,19 @@ command line or the config; 130 ended by a second Ctrl-C.`,
 			if err != nil {
 				return usage(err)
 			}
-			o.Loader = serving.SavedModels(f.runs)
-			return a.serve(cmd.Context(), o, f.json)
+			name, err := gpus.Parse(f.device)
+			if err != nil {
+				return usage(err)
+			}
+			dev, chosen, err := gpus.NewChooser(a.gpus, a.log).Open(cmd.Context(), name)
+			if err != nil {
+				return err
+			}
+			if chosen.GPU {
+				a.log.Info("serving on a GPU", "device", chosen)
+			}
+			o.Loader = serving.SavedModels(serving.SavedModelOptions{Runs: f.runs, Device: dev})
+			return errors.Join(a.serve(cmd.Context(), o, f.json), dev.Close())
 		},
 	}
 	f.add(cmd.Flags())
@@ -164,6 +177,7 @@ func (f *serveFlags) addRequests(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.batching, "enable-batching", false, "let requests share runs of a model")
 	flags.StringVar(&f.batchingFile, "batching-parameters-file", "", "BatchingParameters as text")
 	flags.BoolVar(&f.perModelBatching, "enable-per-model-batching-parameters", false, "prefer batching_params.pbtxt in a version's folder")
+	flags.StringVar(&f.device, "device", "", "computes the models: /gpu:N or /cpu:0; empty: the first GPU where there is one")
 	flags.IntVar(&f.runs, "max-concurrent-runs", 0, "runs of a model at the same time; 0: as many as there are CPUs")
 	flags.StringVar(&f.maxWait, "max-wait-ms", "0", "refuse requests that would wait longer for their turn; auto: longer than a run takes; 0: none")
 	flags.BoolVar(&f.content, "enable-serialization-as-tensor-content", false, "tensors in gRPC replies as tensor_content")

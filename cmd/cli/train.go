@@ -36,7 +36,7 @@ model_dir. SIGTERM or Ctrl-C stops it after a checkpoint; a second Ctrl-C stops
 it at once.
 
 Exit codes: 0 done, also where max_steps was reached before; 1 an error; 2 a
-mistake in the command line or the config; 138 another task of the cluster was lost,
+mistake in the command line or the config; 138 another task of the cluster or the GPU was lost,
 to be started again; 143 interrupted after a checkpoint;
 130 ended by a second Ctrl-C, without one.`,
 		Example: `  goestimator train --config configs/glyphs.yaml

@@ -27,8 +27,13 @@ func (l Local) environs(ports *freeport.Reservation) []([]string) {
 	}
 	base = append(base, l.coreEnv()...)
 	var out [][]string
+	trainers := 0 // so far: each takes a GPU of its own
 	for _, t := range tasks {
 		env := slices.Clone(base)
+		if t.Type != "ps" && t.Type != "evaluator" {
+			env = append(env, fmt.Sprintf("LOCAL_RANK=%d", trainers))
+			trainers++
+		}
 		if text := replica.TFConfig(cluster, t); text != "" {
 			env = append(env, "TF_CONFIG="+text)
 		}

@@ -229,7 +229,7 @@ func TestKill(t *testing.T) {
 }
 
 func TestEnvironment(t *testing.T) {
-	l, out, _ := local(t, Job{Workers: 1, PS: 1, Evaluators: 1, CoresPerTask: 2}, "worker=env:TF_CONFIG+env:GOMAXPROCS+env:"+TokenEnv)
+	l, out, _ := local(t, Job{Workers: 1, PS: 1, Evaluators: 1, CoresPerTask: 2}, "worker=env:TF_CONFIG+env:GOMAXPROCS+env:LOCAL_RANK+env:"+TokenEnv)
 	l.Environ = append(l.Environ, "TF_CONFIG=old")
 	if _, err := Run(context.Background(), l); err != nil {
 		t.Fatal(err)
@@ -239,7 +239,7 @@ func TestEnvironment(t *testing.T) {
 	if !strings.HasPrefix(text, prefix) || !strings.Contains(text, `"task":{"type":"worker","index":0},"environment":"cloud"}`) {
 		t.Errorf("got %s", text)
 	}
-	if !strings.Contains(text, "GOMAXPROCS=2\n") {
+	if !strings.Contains(text, "GOMAXPROCS=2\n") || !strings.Contains(text, "LOCAL_RANK=0\n") {
 		t.Errorf("got %s", text)
 	}
 	_, token, _ := strings.Cut(text, TokenEnv+"=")
