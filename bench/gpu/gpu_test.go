@@ -93,6 +93,36 @@ func TestBenchWithoutPyTorch(t *testing.T) {
 	}
 }
 
+// TestPeerThatDies sees that the peer's other ways go on in a new process where one ends it.
+func TestPeerThatDies(t *testing.T) {
+	if os.Getenv("GOESTIMATOR_ACCEPT") != "1" {
+		t.Skip("skipped: starts PyTorch twice: set GOESTIMATOR_ACCEPT=1")
+	}
+	g := emulated(t)
+	dir := t.TempDir()
+	if err := writePeer(dir); err != nil {
+		t.Fatal(err)
+	}
+	script, err := os.ReadFile(filepath.Join(dir, "torch_gpu.py"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dying := strings.Replace(string(script), "def prepare(kind):\n", "def prepare(kind):\n    if kind == 'dies':\n        sys.exit(7)\n", 1)
+	if err := os.WriteFile(filepath.Join(dir, "torch_gpu.py"), []byte(dying), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	k := cases[0].tiny()
+	k.Kinds = []string{"eager", "dies"}
+	s := settings{emulated: true, rounds: 1, block: time.Millisecond, python: withTorch(t)}
+	b := &bench{settings: s, g: g, r: &report{}, dir: dir, until: time.Now().Add(3 * time.Minute)}
+	if err := b.measure(t.Context(), &k); err != nil {
+		t.Fatal(err)
+	}
+	if len(b.r.Rows) != 2 || len(b.r.Missing) != 1 || !strings.Contains(b.r.Missing[0], "dies") {
+		t.Errorf("expected two rows and one way missing, got %+v", b.r)
+	}
+}
+
 // TestPeerThatHangs sees that nothing waits for a peer for ever.
 func TestPeerThatHangs(t *testing.T) {
 	dir := t.TempDir()
