@@ -11,13 +11,7 @@ import (
 func Distinct(devices []device.Device) []*cuda.Device {
 	var all []*cuda.Device
 	for _, d := range devices {
-		switch l := d.(type) {
-		case lentAccelerator:
-			d = l.Accelerator
-		case lentPinning:
-			d = l.Accelerator
-		}
-		gpu, ok := d.(*cuda.Device)
+		gpu, ok := Underlying(d).(*cuda.Device)
 		if !ok || slices.Contains(all, gpu) {
 			return nil
 		}

@@ -20,10 +20,9 @@ var counts = []int{0, 1, 3, 64, 65, 1000, 4099}
 
 // Run sees that a form of Reducer keeps the contract. Make is called for each number of GPUs.
 func Run(t *testing.T, make func(r *Rig) peers.Reducer) {
-	m := newMachine(t)
 	for _, n := range GPUs {
 		t.Run(fmt.Sprintf("%d GPUs", n), func(t *testing.T) {
-			r := m.rig(t, n)
+			r := newRig(t, n)
 			reducer := make(r)
 			t.Cleanup(func() { r.must(reducer.Close()) })
 			for _, count := range counts {

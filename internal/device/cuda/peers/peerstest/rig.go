@@ -22,46 +22,38 @@ type Rig struct {
 	Streams []driver.Stream
 }
 
-// machine builds the kernels once for a test.
-type machine struct {
-	t       *testing.T
-	dir     string
-	modules []kernels.Module
-}
-
-func newMachine(t *testing.T) *machine {
-	m := &machine{t: t, dir: t.TempDir()}
-	for _, one := range kernels.Modules() {
-		if one.Name == "peers" {
-			m.modules = append(m.modules, one)
-		}
-	}
-	return m
-}
-
-// rig makes a machine with that many GPUs.
-func (m *machine) rig(t *testing.T, gpus int) *Rig {
+// newRig makes a machine with that many GPUs.
+func newRig(t *testing.T, gpus int) *Rig {
 	t.Helper()
 	infos := make([]driver.Info, gpus)
 	for i := range infos {
 		infos[i] = fake.Default
 	}
 	r := &Rig{T: t, Driver: fake.New(infos...)}
-	err := emulate.Build(t.Context(), r.Driver, m.dir, m.modules...)
-	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, dylib.ErrNoLoader) {
+	m, err := emulate.NewMachine(r.Driver, emulate.Default())
+	if errors.Is(err, exec.ErrNotFound) {
 		t.Skipf("skipped: %v", err)
 	}
 	r.must(err)
+	var modules []kernels.Module
+	for _, one := range kernels.Modules() {
+		if one.Name == "peers" {
+			modules = append(modules, one)
+		}
+	}
+	t.Cleanup(r.close)
 	for i := range gpus {
 		c, err := r.Driver.Open(i)
 		r.must(err)
-		lib, err := kernels.Load(t.Context(), kernels.Target{Context: c, Compiler: emulate.Declared(m.modules), Arch: 90}, m.modules...)
+		lib, err := kernels.Load(t.Context(), kernels.Target{Context: c, Compiler: m, Arch: 90}, modules...)
+		if errors.Is(err, dylib.ErrNoLoader) {
+			t.Skipf("skipped: %v", errors.Join(err, c.Close()))
+		}
 		r.must(err)
 		s, err := c.NewStream()
 		r.must(err)
 		r.Devices, r.Streams = append(r.Devices, peers.Device{Context: c, Kernels: lib}), append(r.Streams, s)
 	}
-	t.Cleanup(r.close)
 	return r
 }
 
