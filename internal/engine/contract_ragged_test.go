@@ -7,10 +7,15 @@ import (
 	"github.com/goestimator/goestimator/internal/graph"
 )
 
-// raggedCases have 3B values, of which examples own none, or five.
+// raggedCases have 3B values, of which examples own none, or five; or one for each.
 func raggedCases() []*opCase {
+	return append(raggedCasesOf("3B", func(i int) int { return i / 2 * 5 }), raggedCasesOf("B", func(i int) int { return i })...)
+}
+
+// raggedCasesOf have that many values, and the offset at which those of an example begin.
+func raggedCasesOf(values string, offset func(example int) int) []*opCase {
 	starts := operand{typ: graph.Type{DType: graph.Int64, Shape: graph.Shape{Dims: []graph.Dim{{PerBatch: 1, Const: 1}}}},
-		gen: func(_ *rand.Rand, i int) float64 { return float64(i / 2 * 5) }}
+		gen: func(_ *rand.Rand, i int) float64 { return float64(offset(i)) }}
 	// owner is the example of value i, -1 for none.
 	owner := func(offsets nd, i int) int {
 		r := sort.Search(len(offsets.data), func(k int) bool { return offsets.data[k] > float64(i) }) - 1
@@ -21,8 +26,8 @@ func raggedCases() []*opCase {
 	}
 	var all []*opCase
 	for _, d := range []graph.DType{graph.Int32, graph.Int64} {
-		ids := operand{typ: ty(d, "3B"), gen: func(r *rand.Rand, _ int) float64 { return float64(r.IntN(8) - 1) }}
-		all = append(all, &opCase{op: "_RowNumbers", in: []operand{ids, starts}, out: []graph.Type{ty(graph.Int32, "3B")}, ref: func(in []nd, out [][]int) []nd {
+		ids := operand{typ: ty(d, values), gen: func(r *rand.Rand, _ int) float64 { return float64(r.IntN(8) - 1) }}
+		all = append(all, &opCase{op: "_RowNumbers", in: []operand{ids, starts}, out: []graph.Type{ty(graph.Int32, values)}, ref: func(in []nd, out [][]int) []nd {
 			r := newND(out[0])
 			for i := range r.data {
 				if r.data[i] = float64(owner(in[1], i)); in[0].data[i] < 0 {
@@ -32,7 +37,7 @@ func raggedCases() []*opCase {
 			return []nd{r}
 		}})
 		for _, row := range []string{"", ",3", ",40"} {
-			spread := &opCase{op: "_RaggedSpread", in: []operand{feedOf("B" + row), ids, starts}, out: []graph.Type{fl("3B" + row)}, ref: func(in []nd, out [][]int) []nd {
+			spread := &opCase{op: "_RaggedSpread", in: []operand{feedOf("B" + row), ids, starts}, out: []graph.Type{fl(values + row)}, ref: func(in []nd, out [][]int) []nd {
 				r := newND(out[0])
 				n := len(in[0].data) / in[0].shape[0]
 				for i := range r.data {
@@ -45,10 +50,10 @@ func raggedCases() []*opCase {
 			all = append(all, spread)
 			for _, gather := range []bool{false, true} {
 				for _, weighted := range []bool{false, true} {
-					rows := map[bool]string{true: "7", false: "3B"}[gather] + row
+					rows := map[bool]string{true: "7", false: values}[gather] + row
 					c := &opCase{op: "_RaggedCombine", attrs: graph.Attrs{"gather": gather}, in: []operand{feedOf(rows), ids, starts}, out: []graph.Type{fl("B" + row)}, tol: 10}
 					if weighted {
-						c.in = append(c.in, feedOf("3B"))
+						c.in = append(c.in, feedOf(values))
 					}
 					c.ref = func(in []nd, out [][]int) []nd {
 						r := newND(out[0])
@@ -76,7 +81,7 @@ func raggedCases() []*opCase {
 		}
 	}
 	dense := &opCase{op: "RaggedTensorToTensor", attrs: graph.Attrs{"row_partition_types": [][]byte{[]byte("ROW_SPLITS")}},
-		in: []operand{ints(-1, 4), feedOf("3B"), scalar(graph.Float32, -7), starts}, out: []graph.Type{fl("B,4")}, ref: func(in []nd, out [][]int) []nd {
+		in: []operand{ints(-1, 4), feedOf(values), scalar(graph.Float32, -7), starts}, out: []graph.Type{fl("B,4")}, ref: func(in []nd, out [][]int) []nd {
 			r := newND(out[0])
 			for i := range r.data {
 				if at := in[3].data[i/4] + float64(i%4); at < in[3].data[i/4+1] {

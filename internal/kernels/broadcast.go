@@ -56,6 +56,10 @@ const narrow = 16
 // narrowCol is BroadcastCol of rows of a few columns. It reports false for operations that it does not know.
 func narrowCol[T Float](op BinaryOp, dst, x, v []T) bool {
 	cols := len(x) / max(len(v), 1)
+	if op == Div || op == DivNoNan {
+		divideRows(op, dst, x, v, cols)
+		return true
+	}
 	for r, k := range v {
 		d, x := dst[r*cols:(r+1)*cols], x[r*cols:(r+1)*cols]
 		switch op {
@@ -71,21 +75,35 @@ func narrowCol[T Float](op BinaryOp, dst, x, v []T) bool {
 			for i, e := range x {
 				d[i] = e * k
 			}
-		case Div:
-			for i, e := range x {
-				d[i] = e / k
-			}
-		case DivNoNan:
-			if k == 0 {
-				clear(d)
-				continue
-			}
-			for i, e := range x {
-				d[i] = e / k
-			}
 		default:
 			return false
 		}
 	}
 	return true
+}
+
+// divideRows divides rows of a few columns by one element each. Division in vectors is so much faster that it pays to
+// repeat the elements first.
+func divideRows[T Float](op BinaryOp, dst, x, v []T, cols int) {
+	t := scratches[T]().get()
+	block := max(constBlock/max(cols, 1), 1)
+	each := t.take(block * cols)
+	for lo := 0; lo < len(v); lo += block {
+		some := v[lo:min(lo+block, len(v))]
+		for r, k := range some {
+			Fill(each[r*cols:(r+1)*cols], k)
+		}
+		n := len(some) * cols
+		to := dst[lo*cols:][:n]
+		binaryRange(Div, to, x[lo*cols:][:n], each[:n])
+		if op == Div {
+			continue
+		}
+		for r, k := range some {
+			if k == 0 {
+				clear(to[r*cols : (r+1)*cols])
+			}
+		}
+	}
+	scratches[T]().put(t)
 }

@@ -61,3 +61,43 @@ func TestSumsOfRows(t *testing.T) {
 		}
 	})
 }
+
+// Rows that are gathered at once are, to the bit, those that are added to zeros one by one.
+func TestGatherRowsAsSums(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		cols, n := rapid.IntRange(1, 20).Draw(r, "cols"), rapid.IntRange(0, 60).Draw(r, "ids")
+		table := make([]float32, 9*cols)
+		for i := range table {
+			table[i] = float32(i%5-2) * 0.3
+			if i%7 == 0 {
+				table[i] = float32(math.Copysign(0, -1))
+			}
+		}
+		ids := make([]int32, n)
+		for i := range ids {
+			ids[i] = rapid.Int32Range(-2, 8).Draw(r, "id")
+		}
+		got, want := make([]float32, n*cols), make([]float32, n*cols)
+		for i := range got {
+			got[i] = 5
+		}
+		if at := GatherRows(got, table, ids); at != -1 {
+			r.Fatalf("place %d is not there", at)
+		}
+		for p := range ids {
+			GatherSum(want[p*cols:(p+1)*cols], table, ids[p:p+1], nil)
+		}
+		for i := range want {
+			if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
+				r.Fatalf("element %d: got %v, want %v", i, got[i], want[i])
+			}
+		}
+		if n > 0 {
+			at := rapid.IntRange(0, n-1).Draw(r, "wrong")
+			ids[at] = 9
+			if got := GatherRows(got, table, ids); got != at {
+				r.Fatalf("id %d is wrong, got %d", at, got)
+			}
+		}
+	})
+}
