@@ -52,7 +52,7 @@ func (m *Machine) Version() int { return 12040 }
 
 // Compile returns the declarations of a program's kernels, which are registered by then.
 func (m *Machine) Compile(ctx context.Context, s nvrtc.Source, arch nvrtc.Arch) ([]byte, error) {
-	sum := sha256.Sum256([]byte(header + s.Text))
+	sum := sha256.Sum256([]byte(header + os.Getenv(FlagsVariable) + s.Text))
 	name := "libemulated_" + hex.EncodeToString(sum[:12]) + ".so"
 	known, err := os.ReadFile(listOf(filepath.Join(m.dir, name)))
 	if errors.Is(err, os.ErrNotExist) {

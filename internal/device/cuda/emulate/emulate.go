@@ -27,6 +27,9 @@ var header string
 // Compiler is the C++ compiler that Build calls.
 const Compiler = "c++"
 
+// FlagsVariable names the environment variable with more arguments for it.
+const FlagsVariable = "GOESTIMATOR_EMULATED_FLAGS"
+
 // Build compiles modules into libraries below dir and registers their kernels with d. It fails with exec.ErrNotFound
 // where there is no C++ compiler and dylib.ErrNoLoader where the result cannot be loaded.
 func Build(ctx context.Context, d *fake.Driver, dir string, modules ...kernels.Module) error {
@@ -45,7 +48,9 @@ func Build(ctx context.Context, d *fake.Driver, dir string, modules ...kernels.M
 
 // build compiles a module into a library.
 func build(ctx context.Context, m kernels.Module, lib string) error {
-	cmd := exec.CommandContext(ctx, Compiler, "-std=c++17", "-O1", "-w", "-ffp-contract=off", "-fno-gnu-unique", "-shared", "-fPIC", "-o", lib, "-x", "c++", "-")
+	args := []string{"-std=c++17", "-O1", "-w", "-ffp-contract=off", "-fno-gnu-unique", "-shared", "-fPIC", "-o", lib}
+	args = append(args, strings.Fields(os.Getenv(FlagsVariable))...)
+	cmd := exec.CommandContext(ctx, Compiler, append(args, "-x", "c++", "-")...)
 	cmd.Stdin = strings.NewReader(program(m))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
