@@ -112,7 +112,7 @@ def resnet20(case, w):
 def resnet50(case, w):
     # Windows beyond the border at the end alone: TensorFlow's SAME.
     layers = [normed(w, 2), nn.ReLU(), nn.MaxPool2d(3, 2, ceil_mode=True)]
-    for stage, blocks in enumerate([3, 4, 6, 3]):
+    for stage, blocks in enumerate([3, 4] if case.get("tiny") else [3, 4, 6, 3]):
         for i in range(1 if case.get("tiny") else blocks):
             stride = 2 if stage and not i else 1
             layers.append(block(w, [1, stride, 1], stride if i == 0 else 0))
