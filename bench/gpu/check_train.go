@@ -23,7 +23,7 @@ type lesson struct {
 var lessons = map[string]lesson{
 	"mlp":      {kase{Name: "mlp", Net: "mlp", Batch: 128, Dims: []int{28, 28, 1}, Classes: 10, Rule: "adam", Rate: 0.001}, 600, 0.9},
 	"cnn":      {kase{Name: "cnn", Net: "cnn", Batch: 64, Dims: []int{28, 28, 1}, Classes: 10, Rule: "adam", Rate: 0.001}, 300, 0.95},
-	"resnet20": {kase{Name: "resnet20", Net: "resnet20", Batch: 64, Dims: []int{28, 28, 1}, Classes: 10, Rule: "momentum", Rate: 0.05}, 150, 0.9},
+	"resnet20": {kase{Name: "resnet20", Net: "resnet20", Batch: 64, Dims: []int{28, 28, 1}, Classes: 10, Rule: "momentum", Rate: 0.02}, 250, 0.95},
 }
 
 // on is the lesson for a device: of a few steps for the emulated one.
@@ -130,7 +130,7 @@ func trains(ctx context.Context, g *gpu, name string) (string, error) {
 	for _, how := range []struct {
 		engine.Precision
 		first, curve, accuracy float64 // tolerances: of the first losses, of the curve, of the accuracy
-	}{{engine.Float32, 1e-4, 0.1, 0.01}, {engine.TF32, 5e-3, 0.1, 0.01}, {engine.BF16Mixed, 5e-2, 0.2, 0.02}} {
+	}{{engine.Float32, 1e-4, 0.1, 0.015}, {engine.TF32, 5e-3, 0.1, 0.015}, {engine.BF16Mixed, 5e-2, 0.2, 0.02}} {
 		got, err := l.learn(ctx, g, how.Precision)
 		if err != nil {
 			return "", fmt.Errorf("%v: %w", how.Precision, err)
@@ -152,13 +152,14 @@ func trains(ctx context.Context, g *gpu, name string) (string, error) {
 	return strings.Join(seen, ", "), errors.Join(errs...)
 }
 
-// alike compares means over tenths of two curves; the tolerance is relative to the larger of the mean and 0.2.
+// alike compares means over tenths of two curves; the tolerance is relative to the larger of the mean and 0.5: rounding
+// drives trainings apart, which shows most where little is left to learn.
 func alike(want, got []float64, tolerance float64) error {
 	const parts = 10
 	n := max(1, len(want)/parts)
 	for at := 0; at+n <= len(want); at += n {
 		a, b := mean(want[at:at+n]), mean(got[at:at+n])
-		if d := math.Abs(a - b); !(d <= tolerance*max(a, 0.2)) {
+		if d := math.Abs(a - b); !(d <= tolerance*max(a, 0.5)) {
 			return fmt.Errorf("mean loss of steps %d to %d: expected %.4g within %g, got %.4g", at+1, at+n, a, tolerance, b)
 		}
 	}
