@@ -105,10 +105,17 @@ func TestStagesLetGo(t *testing.T) {
 	})
 }
 
-// passOf is a pass in a printable form, the error at its end included.
-func passOf(t *testing.T, ds Dataset) []string {
-	var out []string
-	it := iterate(t, ds)
+// passOf is a pass in a printable form, the error at its end, or at its beginning, included.
+func passOf(t *testing.T, ds Dataset) (out []string) {
+	it, err := ds.Iterate(context.Background())
+	if err != nil { // there is nothing to cache
+		return []string{err.Error()}
+	}
+	defer func() {
+		if err := it.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
 	for {
 		rec, err := it.Next(context.Background())
 		if err != nil {
