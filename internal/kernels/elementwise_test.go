@@ -89,13 +89,16 @@ func testUnary[T Float](t *testing.T) {
 			x := mixture[T](t, rapid.IntRange(0, 200).Draw(t, "n"), true)
 			want := make([]float64, len(x))
 			for i, v := range x {
-				want[i] = float64(T(unaryReference[op](float64(v))))
+				want[i] = unaryReference[op](float64(v))
+				if r := float64(T(want[i])); math.IsInf(r, 0) {
+					want[i] = r // too large for T
+				}
 			}
 			y := vector[T](newRand(2), len(x))
 			Unary(op, y, x)
-			requireClose(t, fmt.Sprint("op ", op), y, want, tolerance[T](0)/3, tiny) // 3e-7: see TestTranscendentalAccuracy
+			requireClose(t, fmt.Sprint("op ", op), y, want, tolerance[T](0)/4, tiny)
 			Unary(op, x, x)
-			requireClose(t, fmt.Sprint("in place, op ", op), x, want, tolerance[T](0)/3, tiny)
+			requireClose(t, fmt.Sprint("in place, op ", op), x, want, tolerance[T](0)/4, tiny)
 		})
 	}
 }
