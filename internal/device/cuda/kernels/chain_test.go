@@ -3,6 +3,7 @@ package kernels_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -229,6 +230,27 @@ func TestChains(t *testing.T) {
 				near(t, fmt.Sprintf("%s, batch %d, %s", c.name, batch, c.outputs[k].Node.Name), numbersOf(w), numbersOf(got), 2e-6)
 			}
 		}
+	}
+}
+
+// TestRoundingToBFloat16 goes to the nearest, ties to even; NaN and infinity stay.
+func TestRoundingToBFloat16(t *testing.T) {
+	g := newChainGraph(t)
+	y := g.op("Cast", graph.BFloat16, graph.BatchOf(1), g.feed(graph.Float32, b, fixed(1)))
+	c := must(kernels.NewChain(g.nodes, []graph.Output{y}))
+	r := newRig(t, "", kernels.ChainModule("chains", c))
+	x := append(numbers(1, 1000), 0, 1, -1, float32(math.Inf(1)), float32(math.NaN()), 1.00390625, 1.01171875, 3.4e38)
+	half := r.alloc(2 * len(x))
+	r.run(must(c.Call([]driver.Ptr{half}, []driver.Ptr{up(r, x)}, len(x), kernels.Fault{})))
+	got := mapped(down[uint16](r, half, len(x)), func(v uint16) float32 { return math.Float32frombits(uint32(v) << 16) })
+	for i, v := range x {
+		w := float64(got[i])
+		if math.IsNaN(float64(v)) != math.IsNaN(w) || math.Abs(float64(v)-w) > math.Abs(float64(v))/256 && v < 3e38 {
+			t.Errorf("%g became %g", v, w)
+		}
+	}
+	if tie := got[len(x)-3]; tie != 1 { // 1 + 2^-8 lies between 1 and 1 + 2^-7
+		t.Errorf("tie: expected the even 1, got %g", tie)
 	}
 }
 

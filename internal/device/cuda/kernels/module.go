@@ -82,9 +82,6 @@ var randomSource string
 //go:embed src/chain.cu
 var chainSource string
 
-//go:embed src/convert.cu
-var convertSource string
-
 //go:embed src/layout.cu
 var layoutSource string
 
@@ -108,9 +105,7 @@ func Modules() []Module {
 		module("sort", runsSource+sortSource, sortKernels()...), module("index", indexSource, indexKernels()...), module("ragged", raggedSource, raggedKernels()...),
 		module("optim", runsSource+optimSource, updateKernels()...),
 		module("layout", layoutSource, layoutKernels()...), module("peers", peersSource, peersKernels()...),
-		module("random", randomSource, Kernel{"random_uniform", "pppl"}, Kernel{"random_normal", "pppl"}, Kernel{"random_truncated", "pppl"}, Kernel{"dropout", "pppplff"}),
-		module("convert", convertSource, Kernel{"cast_f32_bf16", "ppl"}, Kernel{"cast_bf16_f32", "ppl"}, Kernel{"image_f32", "ppppll"}, Kernel{"image_bf16", "ppppll"},
-			Kernel{"bias_activate", "ppplli"}, Kernel{"activate_grad", "pppli"}),
+		module("random", randomSource, Kernel{"random_uniform", "pppl"}, Kernel{"random_normal", "pppl"}, Kernel{"random_truncated", "pppl"}),
 	}
 }
 

@@ -20,9 +20,3 @@ func fill(kernel string, dst driver.Ptr, rng Random, n int) Call {
 	grid, block := over(ceilDiv(n, 4))
 	return call(kernel, grid, block, dst, rng.Key, rng.Counter, n)
 }
-
-// Dropout sets y = x/keep where the stream's uniform number is below keep, else 0. The same call on dy gives the gradient.
-func Dropout(y, x driver.Ptr, rng Random, n int, keep float32) Call {
-	grid, block := over(ceilDiv(n, 4))
-	return call("dropout", grid, block, y, x, rng.Key, rng.Counter, n, keep, 1/keep)
-}

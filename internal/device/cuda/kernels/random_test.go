@@ -28,11 +28,5 @@ func TestRandomIsTheHosts(t *testing.T) {
 			r.run(c.gpu(dst, p, n))
 			near(t, c.name, want, down[float32](r, dst, n), c.tolerance)
 		}
-		x, u := numbers(1, n), make([]float32, n)
-		want := make([]float32, n)
-		host.Uniform(u, rng)
-		host.Dropout(want, x, u, 0.75, 1/float32(0.75))
-		r.run(kernels.Dropout(dst, up(r, x), p, n, 0.75))
-		near(t, "dropout", want, down[float32](r, dst, n), 0)
 	}
 }

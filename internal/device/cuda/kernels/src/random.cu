@@ -84,12 +84,3 @@ KERNEL random_truncated(float *dst, const u64 *key, const u64 *counter, i64 n) {
     store(dst, n, g, kept);
   }
 }
-
-// y = x*scale where the uniform number of the element is below keep, else 0. The same call on dy gives the gradient.
-KERNEL dropout(float *y, const float *x, const u64 *key, const u64 *counter, i64 n, float keep, float scale) {
-  EACH(g, (n + 3) / 4) {
-    u32 w[4];
-    stream_at(key, counter, g).next(w);
-    for (int i = 0; i < 4 && g * 4 + i < n; i++) y[g * 4 + i] = unit(w[i]) < keep ? x[g * 4 + i] * scale : 0.f;
-  }
-}
