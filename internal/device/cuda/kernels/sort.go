@@ -38,14 +38,14 @@ func (s Sort) passes() int { return ceilDiv(bits.Len64(uint64(s.Rows)), sortBits
 func (s Sort) tiles() int { return ceilDiv(s.N, sortTile) }
 
 // ScratchBytes is the memory for keys and order, twice each, and for counts.
-func (s Sort) ScratchBytes() int { return 4*aligned(4*s.N) + 4*s.tiles()<<sortBits }
+func (s Sort) ScratchBytes() int { return 4*Aligned(4*s.N) + 4*s.tiles()<<sortBits }
 
-// aligned rounds up to 256 bytes.
-func aligned(n int) int { return ceilDiv(n, 256) * 256 }
+// Aligned rounds a number of bytes up to 256: where parts of one piece of the GPU's memory may begin.
+func Aligned(n int) int { return ceilDiv(n, 256) * 256 }
 
 // Calls are the launches, and where they leave the sorted keys and the places that the ids had.
 func (s Sort) Calls() (calls []Call, keys, order driver.Ptr) {
-	size := driver.Ptr(aligned(4 * s.N))
+	size := driver.Ptr(Aligned(4 * s.N))
 	keys, order = s.Scratch, s.Scratch+size
 	toKeys, toOrder, counts := s.Scratch+2*size, s.Scratch+3*size, s.Scratch+4*size
 	grid, block := over(s.N)

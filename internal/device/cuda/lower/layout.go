@@ -95,8 +95,8 @@ type Clear struct {
 // Issue implements Launch.
 func (c Clear) Issue(s driver.Stream) error { return s.Fill(c.Dst, 0, c.Bytes) }
 
-// clear is the launch that clears all of an operand.
-func clear(o *engine.Operand) Launch { return Clear{Address(o), o.N * o.Type.DType.Size()} }
+// zeroed is the launch that clears all of an operand.
+func zeroed(o *engine.Operand) Launch { return Clear{Address(o), o.N * o.Type.DType.Size()} }
 
 // dense returns the steps of a tensor whose elements lie in order.
 func dense(dims []int) []int {
@@ -269,7 +269,7 @@ func lowerStridedSliceGrad(t *Target, o *engine.Operation) (Step, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.fill = func() Launch { return clear(out) }
+	m.fill = func() Launch { return zeroed(out) }
 	m.moves = func() ([]kernels.Move, error) {
 		sizes, steps, base, err := walk(out.Dims, dy.Dims)
 		return []kernels.Move{{Dst: Address(out), Src: Address(dy), Size: dy.Type.DType.Size(), Sizes: sizes, ToSteps: steps, To: base, FromSteps: dense(sizes)}}, err
@@ -294,7 +294,7 @@ func lowerPad(t *Target, o *engine.Operation) (Step, error) {
 	if rank := x.Type.Shape.Rank(); len(pads) != 2*rank || out.Type.Shape.Rank() != rank {
 		return nil, fmt.Errorf("expected paddings [%d,2], got %d numbers", rank, len(pads))
 	}
-	m.fill = func() Launch { return clear(out) }
+	m.fill = func() Launch { return zeroed(out) }
 	if len(o.In) > 2 {
 		value := o.In[2]
 		if value.Type.DType != out.Type.DType || value.Type.Shape.Rank() != 0 {

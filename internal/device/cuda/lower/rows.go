@@ -56,17 +56,14 @@ func (s *rows) sort(n, rows int) kernels.Sort {
 func (s *rows) Workspace(batch int) int {
 	ids, data := s.o.In[s.ids].Type.Shape, s.o.In[s.data].Type
 	n := s.sort(ids.ElementsAt(batch), s.table.Type.Shape.Dims[0].At(batch)).ScratchBytes()
-	return aligned(n) + data.Shape.ElementsAt(batch)*data.DType.Size()
+	return kernels.Aligned(n) + data.Shape.ElementsAt(batch)*data.DType.Size()
 }
-
-// aligned rounds up to 256 bytes.
-func aligned(n int) int { return (n + 255) / 256 * 256 }
 
 // Bind implements Step.
 func (s *rows) Bind() ([]Launch, error) {
 	var all []Launch
 	if s.empty && s.table.N > 0 {
-		all = append(all, clear(s.table))
+		all = append(all, zeroed(s.table))
 	}
 	n, count, cols := s.o.In[s.ids].N, s.table.Dims[0], product(s.table.Dims[1:])
 	sort := s.sort(n, count)
@@ -75,7 +72,7 @@ func (s *rows) Bind() ([]Launch, error) {
 	}
 	sort.IDs, sort.Scratch = s.in(s.ids), Address(&s.o.Workspace)
 	calls, keys, order := sort.Calls()
-	r := kernels.Runs{Keys: keys, Parts: sort.Scratch + driver.Ptr(aligned(sort.ScratchBytes())), N: n, Rows: count, Cols: cols}
+	r := kernels.Runs{Keys: keys, Parts: sort.Scratch + driver.Ptr(kernels.Aligned(sort.ScratchBytes())), N: n, Rows: count, Cols: cols}
 	calls = append(calls, r.Sum(s.element, s.in(s.data), order), s.into(r))
 	return append(all, Launches(s.t.Kernels, calls...)...), nil
 }
