@@ -2,6 +2,7 @@ package serving
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"sync"
@@ -71,9 +72,10 @@ func (s *Server) stopREST(ctx context.Context) bool {
 	last, end := context.WithTimeout(ctx, min(s.farewell, s.o.Drain/4))
 	defer end()
 	s.connections.wait(last)
-	if err := s.rest.Shutdown(ctx); err != nil {
-		_ = s.rest.Close() // what is left is cut off
-		return false
+	err := s.rest.Shutdown(ctx)
+	if err == nil || errors.Is(err, net.ErrClosed) { // Serve has not noticed yet that the port is closed already
+		return true
 	}
-	return true
+	_ = s.rest.Close() // what is left is cut off
+	return false
 }

@@ -2,9 +2,11 @@ package serving
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"net"
 	"net/http"
+	"sync"
 	"testing"
 	"time"
 )
@@ -47,6 +49,50 @@ func TestKeptConnectionsAreClosedByAReply(t *testing.T) {
 	err = <-s.done // with the last connection the wait is over
 	s.done <- err
 	if err != nil {
+		t.Error(err)
+	}
+}
+
+// unnoticed is a listener whose Accept returns only once it has been closed twice.
+type unnoticed struct {
+	net.Listener
+	mu     sync.Mutex
+	closed int
+	twice  chan struct{}
+}
+
+func (l *unnoticed) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		<-l.twice
+	}
+	return c, err
+}
+
+func (l *unnoticed) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed++; l.closed == 2 {
+		close(l.twice)
+	}
+	return l.Listener.Close()
+}
+
+// TestPortIsClosedBeforeItsServerNotices: a drain without requests succeeds, however late the loop that accepts
+// connections hears that the port is closed.
+func TestPortIsClosedBeforeItsServerNotices(t *testing.T) {
+	s, err := New(Options{Models: single(folders(t, "m/1"), "m"), Loader: loader, Drain: patience, Listen: Listen{Host: "127.0.0.1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.listeners.rest = &unnoticed{Listener: s.listeners.rest, twice: make(chan struct{})}
+	ctx, stop := context.WithCancel(testContext(t))
+	defer stop()
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	<-s.Available()
+	stop()
+	if err := <-done; err != nil {
 		t.Error(err)
 	}
 }
