@@ -16,8 +16,9 @@ import (
 type RNNClassifier struct {
 	SequenceColumns []feature.Column // sequence_feature_columns; at least one
 	ContextColumns  []feature.Column // context_feature_columns: dense ones, repeated at every step
-	Units           []int            // units of each layer; at least one
-	CellType        layers.Cell      // "": layers.SimpleRNN
+	Units           []int            // units of each layer; names are those of tf.estimator's list, also where it has one number
+	CellType        layers.CellType  // "": layers.SimpleRNN
+	Cells           []layers.Cell    // rnn_cell_fn: a cell for each layer, in place of Units and CellType
 	ReturnSequences bool             // a prediction for each step, and a label: a ragged column of as many
 	Classes         int              // n_classes; 0: 2
 	WeightColumn    string           // the feature that weighs the examples, or the steps; "": none
@@ -42,7 +43,7 @@ func (o RNNClassifier) ModelFn() (*Model, error) {
 		}
 	}
 	return RNNEstimator{Head: h, SequenceColumns: o.SequenceColumns, ContextColumns: o.ContextColumns, WeightColumn: o.WeightColumn,
-		Units: o.Units, CellType: o.CellType, ReturnSequences: o.ReturnSequences, Optimizer: o.Optimizer}.ModelFn()
+		Units: o.Units, CellType: o.CellType, Cells: o.Cells, ReturnSequences: o.ReturnSequences, Optimizer: o.Optimizer}.ModelFn()
 }
 
 // New returns the Estimator of the model.
@@ -57,8 +58,9 @@ type RNNEstimator struct {
 	SequenceColumns []feature.Column // sequence_feature_columns; at least one
 	ContextColumns  []feature.Column // context_feature_columns: dense ones, repeated at every step
 	WeightColumn    string           // the feature that the head's weight column names; "": none
-	Units           []int            // units of each layer; at least one
-	CellType        layers.Cell      // "": layers.SimpleRNN
+	Units           []int            // units of each layer; names are those of tf.estimator's list, also where it has one number
+	CellType        layers.CellType  // "": layers.SimpleRNN
+	Cells           []layers.Cell    // rnn_cell_fn: a cell for each layer, in place of Units and CellType
 	ReturnSequences bool             // a prediction for each step, and a label: a ragged column of as many
 	// Optimizer; nil: Adagrad with learning rate 0.05 and gradients of a norm of at most 5.
 	Optimizer *optimizers.Optimizer
@@ -75,13 +77,9 @@ func (o RNNEstimator) ModelFn() (*Model, error) {
 	if len(o.SequenceColumns) == 0 {
 		return nil, fmt.Errorf("sequence_feature_columns: expected at least one column")
 	}
-	if len(o.Units) == 0 {
-		return nil, fmt.Errorf("units: expected the units of at least one layer")
-	}
-	for i, n := range o.Units {
-		if n < 1 {
-			return nil, fmt.Errorf("units[%d]: expected >= 1, got %d", i, n)
-		}
+	cells, err := o.cells()
+	if err != nil {
+		return nil, err
 	}
 	seq, each := o.Head.(heads.Sequential)
 	if o.Head != nil && each != o.ReturnSequences {
@@ -91,7 +89,7 @@ func (o RNNEstimator) ModelFn() (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &rnn{units: o.Units, cell: o.CellType, optimizer: o.Optimizer, sequences: each, weights: o.WeightColumn}
+	r := &rnn{cells: cells, optimizer: o.Optimizer, sequences: each, weights: o.WeightColumn}
 	m.body = r
 	if err := r.complete(m); err != nil {
 		return nil, err
@@ -108,14 +106,44 @@ func (o RNNEstimator) New(opts ...estimator.Option) (*estimator.Estimator, error
 	return newEstimator(o.ModelFn, opts)
 }
 
+// cells returns the cells of the layers.
+func (o RNNEstimator) cells() ([]layers.Cell, error) {
+	if len(o.Cells) > 0 {
+		if len(o.Units) > 0 || o.CellType != "" {
+			return nil, fmt.Errorf("units and cell_type: expected none beside cells (rnn_cell_fn)")
+		}
+		for i, c := range o.Cells {
+			if c == nil || c.Name() == "" {
+				return nil, fmt.Errorf("cells[%d]: expected a cell with a name", i)
+			}
+			if err := c.Check(); err != nil {
+				return nil, fmt.Errorf("cells[%d], %s: %w", i, c.Name(), err)
+			}
+		}
+		return o.Cells, nil
+	}
+	if len(o.Units) == 0 {
+		return nil, fmt.Errorf("units: expected the units of at least one layer")
+	}
+	kind := o.CellType
+	if kind == "" {
+		kind = layers.SimpleRNN
+	}
+	var cells []layers.Cell
+	for i, n := range o.Units {
+		if n < 1 {
+			return nil, fmt.Errorf("units[%d]: expected >= 1, got %d", i, n)
+		}
+		cells = append(cells, kind.Of(n))
+	}
+	if err := cells[0].Check(); err != nil {
+		return nil, fmt.Errorf("cell_type: %w", err)
+	}
+	return cells, nil
+}
+
 // complete reads the model's plan and sets defaults.
 func (r *rnn) complete(m *Model) (err error) {
-	if r.cell == "" {
-		r.cell = layers.SimpleRNN
-	}
-	if err := r.cell.Check(); err != nil {
-		return fmt.Errorf("cell_type: %w", err)
-	}
 	if r.sequence, err = startingPoints(m.plan.Sequence()); err != nil {
 		return err
 	}

@@ -1,6 +1,8 @@
 package canned
 
 import (
+	"fmt"
+
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/heads"
 	"github.com/goestimator/goestimator/models/layers"
@@ -9,8 +11,8 @@ import (
 func rnnOf(k kindOfHead) maker {
 	return func(r *paramReader) (estimator.ModelFn, error) {
 		o := RNNEstimator{Head: r.head(k), SequenceColumns: r.columns("sequence_feature_columns"), ContextColumns: r.columns("context_feature_columns"),
-			WeightColumn: r.text("weight_column"), Units: r.wholes("units"), CellType: layers.Cell(r.text("cell_type")),
-			ReturnSequences: r.truth("return_sequences"), Optimizer: r.optimizer("optimizer", rnnRate)}
+			WeightColumn: r.text("weight_column"), ReturnSequences: r.truth("return_sequences"), Optimizer: r.optimizer("optimizer", rnnRate)}
+		r.cells(&o)
 		if _, byName := r.params["optimizer"].(string); byName && o.Optimizer != nil {
 			o.Optimizer = clipped(o.Optimizer)
 		}
@@ -32,4 +34,23 @@ func sequential(h heads.Head, mask string) (heads.Head, error) {
 		mask = "sequence_mask"
 	}
 	return heads.NewSequential(h, mask)
+}
+
+// cells reads units and cell_type: a type for all layers, or a list of one for each.
+func (r *paramReader) cells(o *RNNEstimator) {
+	units := r.wholes("units")
+	switch v, _ := r.get("cell_type"); v.(type) {
+	case []string, []any:
+	default:
+		o.Units, o.CellType = units, layers.CellType(r.text("cell_type"))
+		return
+	}
+	types := r.texts("cell_type")
+	if len(types) != len(units) || len(types) == 0 {
+		r.fail("cell_type", fmt.Errorf("%d types for %d units: expected one type, or as many as units", len(types), len(units)))
+		return
+	}
+	for i, t := range types {
+		o.Cells = append(o.Cells, layers.CellType(t).Of(units[i]))
+	}
 }

@@ -18,8 +18,7 @@ import (
 // rnn is recurrent layers as a body.
 type rnn struct {
 	sequence, context []feature.Input
-	units             []int
-	cell              layers.Cell
+	cells             []layers.Cell
 	optimizer         *optimizers.Optimizer
 
 	sequences bool   // a prediction for each step
@@ -40,8 +39,8 @@ func (r *rnn) logits(mc *estimator.ModelContext, f models.Features, units int) *
 		s = s.WithContext(mc, columns.InputLayer(mc, f, r.context, columns.ContextScope))
 	}
 	x := s.Steps
-	for i, n := range r.units {
-		x = layers.Recurrent(mc, x, mask, layers.Rnn{Name: r.layer(i), Cell: r.cell, Units: n})
+	for i, name := range r.scopes() {
+		x = layers.Recurrent(mc, x, mask, layers.Rnn{Name: name, Cell: r.cells[i]})
 	}
 	if mc.Failed() {
 		return nil
@@ -53,16 +52,22 @@ func (r *rnn) logits(mc *estimator.ModelContext, f models.Features, units int) *
 	return layers.Dense(mc, x, units, layers.Weights{Name: "rnn_model/logits"})
 }
 
-// layer is the scope of a layer's variables.
-func (r *rnn) layer(i int) string {
-	name := fmt.Sprintf("rnn_model/rnn/%s_cell", r.cell)
-	if len(r.units) > 1 {
-		name = fmt.Sprintf("rnn_model/rnn/stacked_rnn_cells/%s_cell", r.cell)
+// scopes are those of the layers' variables: several of one name are numbered.
+func (r *rnn) scopes() []string {
+	parent := "rnn_model/rnn/"
+	if len(r.cells) > 1 {
+		parent += "stacked_rnn_cells/"
 	}
-	if i > 0 {
-		name += fmt.Sprintf("_%d", i)
+	out, seen := make([]string, len(r.cells)), map[string]int{}
+	for i, c := range r.cells {
+		name := c.Name()
+		out[i] = parent + name
+		if n := seen[name]; n > 0 {
+			out[i] += fmt.Sprintf("_%d", n)
+		}
+		seen[name]++
 	}
-	return name
+	return out
 }
 
 func (r *rnn) minimize(mc *estimator.ModelContext, loss *G.Node) *optimizers.TrainOp {

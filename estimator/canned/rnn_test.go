@@ -112,7 +112,7 @@ func TestRNNLearnsTheLastToken(t *testing.T) {
 		return estimator.WithRunConfig(ok(runconfig.FromTFConfig("", runconfig.ModelDir(t.TempDir()), runconfig.TrainDistribute(s))))
 	}
 	for name, c := range map[string]struct {
-		cell     layers.Cell
+		cell     layers.CellType
 		units    []int
 		strategy runconfig.Strategy
 	}{

@@ -1,50 +1,18 @@
 package layers
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/graph"
 	"github.com/goestimator/goestimator/models"
-	"github.com/goestimator/goestimator/models/initializers"
 	"github.com/goestimator/goestimator/models/ops"
 	G "gorgonia.org/gorgonia"
 )
 
-// Cell is the kind of a recurrent layer; its values are tf.estimator's cell_type.
-type Cell string
-
-// The cells, as Keras defines them (keras/layers/rnn, TensorFlow 2.15). Of the
-// input x, the output h of the step before, the kernel W, the recurrent kernel U
-// and the bias b, products are taken of the gates side by side, in the order named.
-const (
-	SimpleRNN Cell = "simple_rnn" // h' = tanh(xW + b + hU)
-	// LSTM has gates i, f, c, o: c' = s(f)*c + s(i)*tanh(c), h' = s(o)*tanh(c'), of
-	// xW + hU + b, with the sigmoid s (Hochreiter and Schmidhuber 1997). The bias of f
-	// starts at 1.
-	LSTM Cell = "lstm"
-	// GRU has gates z, r, h: with x' = xW + b[0] and u = hU + b[1] it is
-	// z = s(x'+u), r = s(x'+u), h' = z*h + (1-z)*tanh(x' + r*u) (Cho et al. 2014; Keras'
-	// reset_after).
-	GRU Cell = "gru"
-)
-
-// gates are the gates of each cell.
-var gates = map[Cell]int{SimpleRNN: 1, LSTM: 4, GRU: 3}
-
-// Check reports a cell that is none of the above.
-func (k Cell) Check() error {
-	if gates[k] == 0 {
-		return fmt.Errorf("cell type %q: expected %s, %s or %s", string(k), SimpleRNN, LSTM, GRU)
-	}
-	return nil
-}
-
 // Rnn are the options of a recurrent layer.
 type Rnn struct {
-	Name  string // scope; "" is the cell's name, made unique, as "lstm_cell"
-	Cell  Cell
-	Units int
+	Name string // scope; "" is the cell's name, made unique, as "lstm_cell"
+	Cell Cell
 }
 
 // Recurrent runs a cell along the steps of x [batch, T, features] and returns its
@@ -52,86 +20,156 @@ type Rnn struct {
 // false a step changes nothing: the output is that of the step before, zeros at
 // the beginning. The last step's output is therefore that after an example's own last
 // step. A nil mask is true everywhere.
-//
-// Variables are kernel [features, gates*units] (Glorot uniform), recurrent_kernel
-// [units, gates*units] (orthogonal) and bias, [gates*units], of a GRU [2, gates*units].
 func Recurrent(c models.Context, x, mask *G.Node, o Rnn) (y *G.Node) {
-	if !usable(c, "recurrent", x, 3) || !positive(c, "recurrent", "units", o.Units) {
+	if !usable(c, "recurrent", x, 3) {
+		return nil
+	}
+	b := c.Core()
+	if o.Cell == nil || o.Cell.Name() == "" {
+		b.Failf("recurrent: expected a cell with a name")
 		return nil
 	}
 	if err := o.Cell.Check(); err != nil {
-		c.Core().Fail(err)
+		b.Failf("recurrent: %s: %w", o.Cell.Name(), err)
 		return nil
 	}
 	if s := x.Shape(); mask != nil && !slices.Equal(mask.Shape(), s[:2]) {
-		c.Core().Failf("recurrent: the mask has shape %v, the input %v: expected %v", mask.Shape(), s, s[:2])
+		b.Failf("recurrent: the mask has shape %v, the input %v: expected %v", mask.Shape(), s, s[:2])
 		return nil
 	}
-	scope(c, o.Name, string(o.Cell)+"_cell", func() { y = o.run(c, x, mask) })
+	scope(c, o.Name, o.Cell.Name(), func() { y = along(c, x, mask, o.Cell) })
 	return y
 }
 
-// run makes the variables, projects all steps at once and goes along them.
-func (o Rnn) run(c models.Context, x, mask *G.Node) *G.Node {
-	b, n := c.Core(), gates[o.Cell]*o.Units
-	steps, features := x.Shape()[1], x.Shape()[2]
-	kernel := b.Variable("kernel", []int{features, n}, models.WithInit(initializers.GlorotUniform()))
-	recurrent := b.Variable("recurrent_kernel", []int{o.Units, n}, models.WithInit(initializers.Orthogonal{Gain: 1}))
-	bias, again := o.bias(c, n)
+// along goes along the steps.
+func along(c models.Context, x, mask *G.Node, cell Cell) *G.Node {
 	// Steps first, so that those of all examples are neighbours in memory.
 	x = ops.Transpose(c, x, 1, 0, 2)
-	x = ops.BiasAdd(c, ops.MatMul(c, ops.Reshape(c, x, -1, features), kernel), bias)
-	x = ops.Reshape(c, x, steps, -1, n)
-	if b.Failed() {
+	if c.Core().Failed() {
+		return nil
+	}
+	r := recurrence{Context: c, cell: cell, steps: cell.Begin(c, x)}
+	if c.Core().Failed() || !r.begin(x) {
 		return nil
 	}
 	var there []*G.Node
 	if mask != nil {
 		there = apart(c, ops.ExpandDims(c, ops.Transpose(c, mask, 1, 0), -1))
 	}
-	r := recurrence{Context: c, units: o.Units, kernel: recurrent, bias: again}
-	out := make([]*G.Node, steps)
-	for t, xt := range apart(c, x) {
-		if b.Failed() {
+	out := make([]*G.Node, x.Shape()[0])
+	for t, xt := range apart(c, r.steps.Inputs) {
+		var here *G.Node
+		if mask != nil {
+			here = there[t]
+		}
+		if !r.step(xt, here) {
 			return nil
 		}
-		if t == 0 {
-			r.begin(xt)
-		}
-		before := r
-		r.step(o.Cell, xt)
-		if mask != nil {
-			r.keep(o.Cell, there[t], before)
-		}
-		out[t] = ops.ExpandDims(c, r.h, 1)
+		out[t] = ops.ExpandDims(c, r.output, 1)
 	}
 	return ops.Concat(c, 1, out...)
 }
 
-// bias returns the bias of the input and, of a GRU, that of the recurrent product.
-func (o Rnn) bias(c models.Context, n int) (input, recurrent *G.Node) {
-	switch b := c.Core(); o.Cell {
-	case GRU:
-		both := b.Variable("bias", []int{2, n}, models.WithInit(initializers.Zeros()))
-		row := func(i int) *G.Node { return ops.Reshape(c, ops.Slice(c, both, []int{i, 0}, []int{1, n}), n) }
-		return row(0), row(1)
-	case LSTM:
-		return b.Variable("bias", []int{n}, models.WithInit(forgetBias{o.Units})), nil
-	default:
-		return b.Variable("bias", []int{n}, models.WithInit(initializers.Zeros())), nil
-	}
+// recurrence is a layer between two steps.
+type recurrence struct {
+	models.Context
+	cell   Cell
+	steps  *Steps
+	states []*G.Node
+	output *G.Node // nil before the first step
 }
 
-// forgetBias is 1 for the gate f, else 0 (Keras' unit_forget_bias).
-type forgetBias struct{ units int }
-
-// Init fills t [4*units].
-func (f forgetBias) Init(t *graph.Tensor, key uint64) error {
-	ones := graph.NewTensor(t.DType, f.units)
-	if err := initializers.Ones().Init(ones, key); err != nil {
-		return err
+// begin checks what the cell began with and sets the states to zeros of as many rows
+// as x has. They are not constants: even a single step thus depends on all variables, which
+// are the same whatever the number of steps.
+func (r *recurrence) begin(x *G.Node) bool {
+	s := r.steps
+	if s == nil || s.Step == nil {
+		return r.fail("expected steps from Begin")
 	}
-	clear(t.Bytes)
-	copy(t.Bytes[len(ones.Bytes):], ones.Bytes)
-	return nil
+	if s.Inputs == nil {
+		s.Inputs = x
+	}
+	if in := s.Inputs.Shape(); len(in) < 2 || in[0] != x.Shape()[0] || in[1] != x.Shape()[1] {
+		return r.fail("inputs of shape %v for an input %v: expected [%d, %d, ...]", in, x.Shape(), x.Shape()[0], x.Shape()[1])
+	}
+	for i, n := range s.States {
+		if n < 1 {
+			return r.fail("state %d is %d wide: expected >= 1", i, n)
+		}
+		r.states = append(r.states, r.zeros(x, n))
+	}
+	return !r.Core().Failed()
+}
+
+// zeros returns zeros [batch, n] for x [T, batch, features].
+func (r *recurrence) zeros(x *G.Node, n int) *G.Node {
+	one := ops.ZerosLike(r, ops.Squeeze(r, ops.Slice(r, x, []int{0, 0, 0}, []int{1, -1, 1}), 0))
+	if r.Core().Failed() {
+		return nil
+	}
+	return ops.Add(r, one, ops.Constant(r, graph.NewTensor(models.GraphType(one.Dtype()), n)))
+}
+
+// step goes one step on, where there is true or nil.
+func (r *recurrence) step(x, there *G.Node) bool {
+	if r.Core().Failed() {
+		return false
+	}
+	output, next := r.steps.Step(x, slices.Clone(r.states))
+	if r.Core().Failed() {
+		return false
+	}
+	if output == nil || len(output.Shape()) != 2 || len(next) != len(r.states) {
+		return r.fail("expected an output [batch, units] and %d states from a step", len(r.states))
+	}
+	for i, n := range next {
+		if n == nil || !slices.Equal(n.Shape(), r.states[i].Shape()) {
+			return r.fail("state %d after a step: expected the shape %v, as before it", i, r.states[i].Shape())
+		}
+	}
+	if there == nil {
+		r.output, r.states = output, next
+		return true
+	}
+	kept := make([]*G.Node, len(next))
+	for i, n := range next {
+		kept[i] = ops.Where(r, there, n, r.states[i])
+	}
+	if i := slices.Index(next, output); i >= 0 && (r.output == nil || r.output == r.states[i]) {
+		r.output = kept[i]
+	} else {
+		if r.output == nil {
+			r.output = ops.ZerosLike(r, output)
+		}
+		r.output = ops.Where(r, there, output, r.output)
+	}
+	r.states = kept
+	return !r.Core().Failed()
+}
+
+func (r *recurrence) fail(format string, args ...any) bool {
+	r.Core().Failf("recurrent: cell %s: "+format, append([]any{r.cell.Name()}, args...)...)
+	return false
+}
+
+// apart returns x[0], x[1], ... It halves x again and again, so that the gradient
+// takes T log T, not T*T, elements of x.
+func apart(c models.Context, x *G.Node) []*G.Node {
+	if c.Core().Failed() {
+		return nil
+	}
+	s := x.Shape()
+	if s[0] == 1 {
+		return []*G.Node{ops.Squeeze(c, x, 0)}
+	}
+	half := s[0] / 2
+	begin, size := make([]int, len(s)), make([]int, len(s))
+	for i := range size {
+		size[i] = -1
+	}
+	size[0] = half
+	first := apart(c, ops.Slice(c, x, begin, size))
+	begin[0], size[0] = half, s[0]-half
+	return append(first, apart(c, ops.Slice(c, x, begin, size))...)
 }

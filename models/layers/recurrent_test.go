@@ -40,7 +40,7 @@ func product(x, m, to []float64) []float64 {
 }
 
 // cellByDefinition is one step of Keras' cells in plain numbers.
-func cellByDefinition(cell layers.Cell, w map[string][]float64, x, h, c []float64) (nextH, nextC []float64) {
+func cellByDefinition(cell layers.CellType, w map[string][]float64, x, h, c []float64) (nextH, nextC []float64) {
 	u := len(h)
 	b := w["bias"]
 	nextH, nextC = make([]float64, u), make([]float64, u)
@@ -66,7 +66,7 @@ func cellByDefinition(cell layers.Cell, w map[string][]float64, x, h, c []float6
 }
 
 // byDefinition returns the outputs of all steps of all examples.
-func byDefinition(cell layers.Cell, w map[string][]float64, x []float64) []float64 {
+func byDefinition(cell layers.CellType, w map[string][]float64, x []float64) []float64 {
 	var out []float64
 	for row, n := range rnnLengths {
 		h, c := make([]float64, rnnUnits), make([]float64, rnnUnits)
@@ -93,11 +93,11 @@ func rnnMask() *graph.Tensor {
 
 // recurrentProgram has the outputs and, of the sum of their sines, the gradients of
 // the input and the variables.
-func recurrentProgram(t *testing.T, cell layers.Cell) *modeltest.Program {
+func recurrentProgram(t *testing.T, cell layers.CellType) *modeltest.Program {
 	return modeltest.New(t, models.Options{Mode: models.Train, DType: graph.Float64, Seed: 3}, func(b *models.Builder) []*G.Node {
 		x := b.Input("x", graph.Float64, b.Batch(), rnnSteps, rnnFeatures)
 		mask := b.Input("mask", graph.Bool, b.Batch(), rnnSteps)
-		y := layers.Recurrent(b, x, mask, layers.Rnn{Name: "rnn", Cell: cell, Units: rnnUnits})
+		y := layers.Recurrent(b, x, mask, layers.Rnn{Name: "rnn", Cell: cell.Of(rnnUnits)})
 		by := []*G.Node{x}
 		for _, v := range b.Variables() {
 			by = append(by, v.Node)
@@ -116,7 +116,7 @@ func recurrentProgram(t *testing.T, cell layers.Cell) *modeltest.Program {
 
 // The outputs are those of the definition, the gradients those of finite differences.
 func TestRecurrent(t *testing.T) {
-	for _, cell := range []layers.Cell{layers.SimpleRNN, layers.LSTM, layers.GRU} {
+	for _, cell := range []layers.CellType{layers.SimpleRNN, layers.LSTM, layers.GRU} {
 		t.Run(string(cell), func(t *testing.T) {
 			p := recurrentProgram(t, cell)
 			r, names := rand.New(rand.NewPCG(1, 9)), []string{"x", "rnn/kernel", "rnn/recurrent_kernel", "rnn/bias"}
@@ -164,7 +164,7 @@ func TestRecurrent(t *testing.T) {
 
 // Variables start as Keras': the bias of an LSTM's gate f at 1.
 func TestRecurrentVariables(t *testing.T) {
-	for cell, want := range map[layers.Cell]string{
+	for cell, want := range map[layers.CellType]string{
 		layers.SimpleRNN: "rnn/kernel[3 2] rnn/recurrent_kernel[2 2] rnn/bias[2] [0 0]",
 		layers.LSTM:      "rnn/kernel[3 8] rnn/recurrent_kernel[2 8] rnn/bias[8] [0 0 1 1 0 0 0 0]",
 		layers.GRU:       "rnn/kernel[3 6] rnn/recurrent_kernel[2 6] rnn/bias[2 6] [0 0 0 0 0 0 0 0 0 0 0 0]",
@@ -183,9 +183,9 @@ func TestRecurrentVariables(t *testing.T) {
 
 func TestRecurrentErrors(t *testing.T) {
 	for want, o := range map[string]layers.Rnn{
-		`cell type "elman": expected simple_rnn, lstm or gru`: {Cell: "elman", Units: 2},
-		"units is 0: expected >= 1":                           {Cell: layers.GRU},
-		"the mask has shape (7, 4)":                           {Cell: layers.GRU, Units: 2},
+		`cell type "elman": expected simple_rnn, lstm or gru`: {Cell: layers.CellType("elman").Of(2)},
+		"units is 0: expected >= 1":                           {Cell: layers.GRU.Of(0)},
+		"the mask has shape (7, 4)":                           {Cell: layers.GRU.Of(2)},
 	} {
 		_, err := models.Build(models.Options{Mode: models.Train, Batch: 7}, func(b *models.Builder) error {
 			layers.Recurrent(b, b.Input("x", graph.Float32, 7, 3, 2), b.Input("mask", graph.Bool, 7, 4), o)
