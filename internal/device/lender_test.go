@@ -1,0 +1,183 @@
+package device
+
+import (
+	"bytes"
+	"errors"
+	"sync"
+	"testing"
+	"unsafe"
+
+	"pgregory.net/rapid"
+)
+
+// locked is a device's page-locked memory in ordinary memory, of which it has limited bytes.
+type locked struct {
+	mu   sync.Mutex
+	left int
+	held map[*lockedBlock]bool
+	made int
+}
+
+type lockedBlock struct {
+	of  *locked
+	mem []byte
+}
+
+var errFull = errors.New("no more page-locked memory")
+
+func newLocked(bytes int) *locked { return &locked{left: bytes, held: map[*lockedBlock]bool{}} }
+
+func (d *locked) AllocHost(n int) (HostBuffer, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if n > d.left {
+		return nil, errFull
+	}
+	d.left -= n
+	d.made++
+	b := &lockedBlock{d, make([]byte, n)}
+	d.held[b] = true
+	return b, nil
+}
+
+func (b *lockedBlock) Bytes() []byte { return b.mem }
+
+func (b *lockedBlock) Free() error {
+	b.of.mu.Lock()
+	defer b.of.mu.Unlock()
+	if !b.of.held[b] {
+		return ErrBuffer
+	}
+	delete(b.of.held, b)
+	b.of.left += len(b.mem)
+	return nil
+}
+
+// has reports whether b lies in the device's memory.
+func (d *locked) has(b []byte) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for h := range d.held {
+		if unsafe.SliceData(h.mem) == unsafe.SliceData(b) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestLenderLendsAgain(t *testing.T) {
+	d := newLocked(1 << 30)
+	l := NewLender(d, 1<<20)
+	first := l.Allocate(100 << 10)
+	if !d.has(first) || len(first) != 100<<10 {
+		t.Fatalf("expected page-locked memory, got %d bytes of the heap", len(first))
+	}
+	l.Free(first)
+	again := l.Allocate(101 << 10)
+	if unsafe.SliceData(again) != unsafe.SliceData(first) || d.made != 1 {
+		t.Errorf("expected the same block, got another; %d were made", d.made)
+	}
+	if small := l.Allocate(100); d.has(small) || l.Gains(small) {
+		t.Error("expected ordinary memory for 100 bytes")
+	}
+	if l.Gains(again) || l.Gains(again[1<<10:]) {
+		t.Error("expected nothing to gain for memory that is lent")
+	}
+	if !l.Gains(make([]byte, 200<<10)) || l.Gains(make([]byte, 2<<20)) {
+		t.Error("expected to gain for ordinary memory, as far as there is room")
+	}
+	copy(again, "abc")
+	more := l.Reallocate(500<<10, again)
+	if !d.has(more) || !bytes.HasPrefix(more, []byte("abc")) {
+		t.Error("expected the same contents in a larger block")
+	}
+	l.Free(more)
+	if err := l.Close(); err != nil || len(d.held) != 0 {
+		t.Errorf("expected all memory back, got %v, %d blocks are left", err, len(d.held))
+	}
+	if late := l.Allocate(1 << 17); d.has(late) || l.Gains(late) {
+		t.Error("closed: expected ordinary memory")
+	}
+}
+
+// TestLenderBeyondItsLimit sees that ordinary memory takes over, and that free blocks make room for others.
+func TestLenderBeyondItsLimit(t *testing.T) {
+	for name, l := range map[string]struct{ device, limit int }{"the limit": {1 << 30, 256 << 10}, "the device": {256 << 10, 1 << 30}} {
+		d := newLocked(l.device)
+		l := NewLender(d, l.limit)
+		a, b := l.Allocate(128<<10), l.Allocate(128<<10)
+		c := l.Allocate(128 << 10)
+		if !d.has(a) || !d.has(b) || d.has(c) || len(c) != 128<<10 {
+			t.Errorf("%s: expected two blocks and ordinary memory", name)
+		}
+		l.Free(a)
+		l.Free(b)
+		l.Free(c)
+		if e := l.Allocate(192 << 10); !d.has(e) {
+			t.Errorf("%s: expected free blocks to make room", name)
+		} else {
+			l.Free(e)
+		}
+		if err := l.Close(); err != nil || len(d.held) != 0 {
+			t.Errorf("%s: %v, %d blocks left", name, err, len(d.held))
+		}
+	}
+}
+
+// TestLenderClosedWhileLent: what is lent stays valid, and goes back when it comes.
+func TestLenderClosedWhileLent(t *testing.T) {
+	d := newLocked(1 << 30)
+	l := NewLender(d, 1<<30)
+	a := l.Allocate(1 << 20)
+	if err := l.Close(); !errors.Is(err, ErrLent) {
+		t.Errorf("expected ErrLent, got %v", err)
+	}
+	if a[5] = 1; !d.has(a) {
+		t.Error("expected the memory to stay")
+	}
+	l.Free(a)
+	if err := l.Close(); err != nil || len(d.held) != 0 {
+		t.Errorf("%v, %d blocks are left", err, len(d.held))
+	}
+}
+
+// TestLenderProperty lends and takes back at random, by several goroutines too, and looks for memory that two have.
+func TestLenderProperty(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := newLocked(rapid.IntRange(0, 4<<20).Draw(t, "device"))
+		l := NewLender(d, rapid.IntRange(0, 4<<20).Draw(t, "limit"))
+		sizes := rapid.SliceOfN(rapid.IntRange(0, 300<<10), 1, 12).Draw(t, "sizes")
+		var wg sync.WaitGroup
+		var mixed sync.Once
+		bad := false
+		for w := range 3 {
+			wg.Go(func() {
+				var mine [][]byte
+				for i, n := range sizes {
+					b := l.Allocate(n)
+					for k := range b {
+						b[k] = byte(w)
+					}
+					mine = append(mine, b)
+					if i%3 == 2 {
+						l.Free(mine[0])
+						mine = mine[1:]
+					}
+				}
+				for _, b := range mine {
+					if bytes.Count(b, []byte{byte(w)}) != len(b) {
+						mixed.Do(func() { bad = true })
+					}
+					l.Free(b)
+				}
+			})
+		}
+		wg.Wait()
+		if bad {
+			t.Error("memory was lent twice")
+		}
+		if err := l.Close(); err != nil || len(d.held) != 0 {
+			t.Errorf("%v, %d blocks are left", err, len(d.held))
+		}
+	})
+}
