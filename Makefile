@@ -4,7 +4,7 @@ GO     ?= go
 PYTHON ?= python3
 VENV   ?= .venv
 
-.PHONY: check fmt vet test race examples fuzz-short accept interop parity peers bench bench-peers bench-record generate gpu-build gpu-test gpu-bench
+.PHONY: check fmt vet test test-arm64 race examples fuzz-short accept interop parity peers bench bench-peers bench-record generate gpu-build gpu-test gpu-bench
 
 check: fmt vet test race examples ## all fast checks
 
@@ -20,6 +20,9 @@ test: ## the whole test suite
 
 race: ## the concurrent packages under the race detector
 	$(GO) test -race ./distribute/... ./inputs/... ./internal/engine/... ./internal/device/... ./internal/kernels/... ./estimator/... ./serving/... ./internal/session/... ./internal/eager/...
+
+test-arm64: ## the portable kernels and what stands on them, on an emulated arm64 (qemu-user)
+	GOARCH=arm64 CGO_ENABLED=0 $(GO) test -tags static -exec qemu-aarch64 ./internal/kernels ./internal/engine ./internal/trees ./internal/session ./models/... ./inputs/... ./export ./estimator/canned
 
 examples: ## build and run every example, checking what it prints
 	$(GO) test -count=1 ./examples/...
