@@ -6,10 +6,8 @@ import (
 	"github.com/goestimator/goestimator/models"
 )
 
-// Without control flow in the graph, each batch computes an update from the
-// mean of what has been summed so far, and all but every k-th are taken back:
-// holdBack restores each variable that the update changed. That is right for
-// every rule, whatever its slots do when the gradient or the rate is zero.
+// Each batch computes an update from the mean of what has been summed so far,
+// and all but every k-th are held back.
 
 // accumulate adds this batch's gradients to the sums and returns the means. A
 // sum is dense, in a variable, also where the gradient is sparse: its mean is
@@ -44,24 +42,8 @@ func (em *emission) accumulateOne(v *models.Variable, g lower.Value) lower.Value
 	} else {
 		total = b.Op("AddV2", scope+"AddV2", t, graph.Attrs{"T": v.DType}, old, cast(b, scope+"Cast", g.Output, v.DType))
 	}
-	rest := em.choose(scope, t, b.Op("ZerosLike", scope+"ZerosLike", t, graph.Attrs{"T": v.DType}, total), total)
+	rest := choose(b, em.due, scope, t, b.Op("ZerosLike", scope+"ZerosLike", t, graph.Attrs{"T": v.DType}, total), total)
 	em.targets = append(em.targets, assign(b, "AssignVariableOp", scope+"AssignVariableOp", sum, rest, after...))
 	mean := b.Op("Mul", scope+"Mul", t, graph.Attrs{"T": v.DType}, total, b.Scalar(scope+"weight", v.DType, 1/float64(em.AccumulateSteps)))
 	return lower.Value{Output: mean}
-}
-
-// choose returns yes where an update is due, else no.
-func (em *emission) choose(scope string, t graph.Type, yes, no graph.Output) graph.Output {
-	return em.b.Op("SelectV2", scope+"SelectV2", t, graph.Attrs{"T": t.DType}, em.due, yes, no)
-}
-
-// holdBack undoes the update where none is due.
-func (em *emission) holdBack() {
-	b := em.b
-	updates := em.targets
-	for _, r := range em.touched {
-		v, scope := b.Variable(r.name, r.typ), "accumulate/"+r.name+"/"
-		kept := em.choose(scope, r.typ, b.Read(v, r.typ, updates...), b.Read(v, r.typ))
-		em.targets = append(em.targets, assign(b, "AssignVariableOp", scope+"AssignVariableOp", v, kept))
-	}
 }

@@ -27,8 +27,8 @@ type Applied struct {
 // ErrStepFunction is returned for a TrainOp with a step function instead of groups.
 var ErrStepFunction = errors.New("train op is a step function: it has no gradients to apply")
 
-// Emit adds the update to b: accumulation, transforms, and each variable's
-// rule. Variables and slots are referred to by name; Slots says which must
+// Emit adds the update to b: accumulation, loss scale, transforms, and each
+// variable's rule. Variables and slots are referred to by name; Slots says which must
 // exist. Reads that the update makes, and those elsewhere in the graph, see the
 // values at the start of the step. The global step is not changed. Variables
 // that do not reach the loss are named in the log.
@@ -47,8 +47,11 @@ func (t *TrainOp) Emit(b *graph.Builder, e Env) (Applied, error) {
 	if t.accumulates() {
 		grads = em.accumulate(grads)
 	}
-	grads, err := em.transform(grads)
+	grads, scale, err := em.unscale(grads)
 	if err != nil {
+		return Applied{}, err
+	}
+	if grads, err = em.transform(grads); err != nil {
 		return Applied{}, err
 	}
 	for i := range t.Groups {
@@ -58,9 +61,8 @@ func (t *TrainOp) Emit(b *graph.Builder, e Env) (Applied, error) {
 		}
 		grads = grads[n:]
 	}
-	if t.accumulates() {
-		em.holdBack()
-	}
+	em.holdBack(scale.finite)
+	em.rescale(scale)
 	if err := b.Err(); err != nil {
 		return Applied{}, fmt.Errorf("emit update: %w", err)
 	}
@@ -100,12 +102,13 @@ type emission struct {
 
 // resource is a variable that the update changes.
 type resource struct {
-	name string
-	typ  graph.Type
+	name   string
+	typ    graph.Type
+	counts bool // updates, as Keras's iterations do
 }
 
 func (em *emission) touch(name string, t graph.Type) graph.Output {
-	em.touched = append(em.touched, resource{name, t})
+	em.touched = append(em.touched, resource{name: name, typ: t})
 	return em.b.Variable(name, t)
 }
 
@@ -182,6 +185,7 @@ func (em *emission) sharedState(group int) *shared {
 	if t.keras {
 		typ := graph.Type{DType: graph.Int64}
 		s.res = append(s.res, em.touch(n.iterations(), typ))
+		em.touched[len(em.touched)-1].counts = true
 		s.steps = cast(em.b, s.scope+"Cast", em.b.Read(s.res[0], typ), graph.Float64)
 	}
 	return s

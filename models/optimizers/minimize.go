@@ -32,7 +32,7 @@ func (o *Optimizer) Minimize(c models.Context, loss *G.Node) *TrainOp {
 }
 
 // MinimizeGroups is Minimize with rules of their own for some of the variables;
-// the others are the Optimizer's. Transforms and accumulation are the Optimizer's for all.
+// the others are the Optimizer's. Transforms, accumulation and loss scale are the Optimizer's for all.
 func (o *Optimizer) MinimizeGroups(c models.Context, loss *G.Node, specs []GroupSpec) *TrainOp {
 	b := c.Core()
 	if b.Failed() {
@@ -71,7 +71,11 @@ func (o *Optimizer) minimize(b *models.Builder, loss *G.Node, specs []GroupSpec)
 	if err := lower.Check(b.Expr()); err != nil {
 		return nil, err
 	}
-	grads, err := G.Grad(loss, wrt...)
+	scaled, scale, err := o.LossScale.scaled(b, loss)
+	if err != nil {
+		return nil, err
+	}
+	grads, err := G.Grad(scaled, wrt...)
 	if err != nil {
 		return nil, fmt.Errorf("differentiate the loss: %w", err)
 	}
@@ -80,7 +84,7 @@ func (o *Optimizer) minimize(b *models.Builder, loss *G.Node, specs []GroupSpec)
 		groups[i].Gradients, grads = grads[:n:n], grads[n:]
 	}
 	return &TrainOp{Loss: loss, Groups: groups, Unreached: unreached, Transforms: o.Transforms,
-		AccumulateSteps: o.AccumulateSteps, SlotNames: o.SlotNames}, nil
+		AccumulateSteps: o.AccumulateSteps, SlotNames: o.SlotNames, LossScale: o.LossScale, Scale: scale}, nil
 }
 
 // groups partitions the variables; the Optimizer's own group is the last.

@@ -16,6 +16,8 @@ type Optimizer struct {
 	AccumulateSteps int
 	// SlotNames says how slots are named in checkpoints.
 	SlotNames SlotNames
+	// LossScale is a factor on the loss while it is differentiated.
+	LossScale LossScale
 }
 
 // Transform is a change of the gradients before the rules.

@@ -49,8 +49,8 @@ func Names() []string { return slices.Sorted(maps.Keys(registry)) }
 // New returns the optimizer of the named rule. Parameters are the keys of the
 // optimizer section of a config file: learning_rate (a number, or a map, see
 // NewSchedule), the rule's hyper-parameters, weight_decay, no_decay, at most
-// one of clip_norm, clip_value and global_clip_norm (0: none), accumulate_steps
-// and slot_names. What is left out takes its default. Unknown names and
+// one of clip_norm, clip_value and global_clip_norm (0: none), accumulate_steps,
+// slot_names and loss_scale (none, dynamic or a number). What is left out takes its default. Unknown names and
 // parameters are errors that list the known ones.
 func New(name string, parameters map[string]any) (*Optimizer, error) {
 	r, ok := registry[name]
@@ -71,6 +71,12 @@ func New(name string, parameters map[string]any) (*Optimizer, error) {
 	for _, kind := range []TransformKind{ClipNorm, ClipValue, ClipGlobalNorm} {
 		if limit := p.Float(string(kind), 0); limit != 0 {
 			o.Transforms = append(o.Transforms, Transform{kind, limit})
+		}
+	}
+	if l := p.Any("loss_scale"); l != nil {
+		var err error
+		if o.LossScale, err = NewLossScale(l); err != nil {
+			p.Refuse("loss_scale", err)
 		}
 	}
 	if err := o.validate(); err != nil {

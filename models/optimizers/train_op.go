@@ -18,6 +18,8 @@ type TrainOp struct {
 	Transforms      []Transform
 	AccumulateSteps int // 0 is 1
 	SlotNames       SlotNames
+	LossScale       LossScale   // that the gradients have
+	Scale           *ScaleState // where LossScale changes, else nil
 	Step            *StepOp
 }
 

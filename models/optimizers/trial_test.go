@@ -58,7 +58,13 @@ func startOn(t *testing.T, dev device.Device, op *TrainOp, initial map[string]*g
 			env.Gradients = append(env.Gradients, grad)
 		}
 	}
-	for _, s := range op.Slots() {
+	slots := op.Slots()
+	if op.Scale != nil {
+		for _, v := range []*models.Variable{op.Scale.Scale, op.Scale.Good} {
+			slots = append(slots, Slot{v.Name, v.Type(), v.Init})
+		}
+	}
+	for _, s := range slots {
 		x := graph.NewTensor(s.Type.DType, s.Type.Shape.At(0)...)
 		if err := s.Init.Init(x, 0); err != nil {
 			t.Fatal(err)
