@@ -23,9 +23,18 @@ type calls interface {
 	allReduce(c communicator, r reduction) error
 	// state is nil where the rank is well, errInProgress while a call of it goes on, else what it failed with.
 	state(c communicator) error
-	// leave ends a rank, without waiting for others if it is to abort.
-	leave(c communicator, abort bool) error
+	// leave ends a rank.
+	leave(c communicator, how leaving) error
 }
+
+// leaving is a way to end a rank.
+type leaving int
+
+const (
+	finalize leaving = iota // end what it has begun: state tells when it has. Then it is to be destroyed
+	destroy                 // a rank of this process alone, or a finalized one
+	abort                   // at once, with what it has in streams
+)
 
 // membership is a rank that enters a group.
 type membership struct {
@@ -46,16 +55,18 @@ var errInProgress = errors.New("in progress")
 
 // native calls the library.
 type native struct {
+	number int32 // of the version: 21005 is 2.10.5
+
 	version, uniqueID, errorString, lastError dylib.Proc
 	groupStart, groupEnd, join, reduce        dylib.Proc
-	asyncError, abort, destroy                dylib.Proc
+	asyncError, finalize, abort, destroy      dylib.Proc
 }
 
 func (n *native) symbols() map[string]*dylib.Proc {
 	return map[string]*dylib.Proc{
 		"ncclGetVersion": &n.version, "ncclGetUniqueId": &n.uniqueID, "ncclGetErrorString": &n.errorString, "ncclGetLastError": &n.lastError,
 		"ncclGroupStart": &n.groupStart, "ncclGroupEnd": &n.groupEnd, "ncclCommInitRankConfig": &n.join, "ncclAllReduce": &n.reduce,
-		"ncclCommGetAsyncError": &n.asyncError, "ncclCommAbort": &n.abort, "ncclCommDestroy": &n.destroy,
+		"ncclCommGetAsyncError": &n.asyncError, "ncclCommFinalize": &n.finalize, "ncclCommAbort": &n.abort, "ncclCommDestroy": &n.destroy,
 	}
 }
 
@@ -65,14 +76,14 @@ func bind(folders ...string) (*native, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, v := &native{}, new(int32)
+	n := &native{}
 	var version dylib.Proc
 	if err := lib.Bind(map[string]*dylib.Proc{"ncclGetVersion": &version}); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrVersion, err)
 	}
-	version.Call(uintptr(unsafe.Pointer(v)))
-	if *v < leastVersion {
-		return nil, fmt.Errorf("%w, got %d in %s", ErrVersion, *v, lib.Path())
+	version.Call(uintptr(unsafe.Pointer(&n.number)))
+	if n.number < leastVersion {
+		return nil, fmt.Errorf("%w, got %d in %s", ErrVersion, n.number, lib.Path())
 	}
 	return n, lib.Bind(n.symbols())
 }
@@ -143,8 +154,11 @@ func (n *native) state(c communicator) error {
 	return n.check("nccl", uintptr(*r))
 }
 
-func (n *native) leave(c communicator, abort bool) error {
-	if abort {
+func (n *native) leave(c communicator, how leaving) error {
+	switch how {
+	case finalize:
+		return n.check("ncclCommFinalize", n.finalize.Call(uintptr(c)))
+	case abort:
 		return n.check("ncclCommAbort", n.abort.Call(uintptr(c)))
 	}
 	return n.check("ncclCommDestroy", n.destroy.Call(uintptr(c)))

@@ -1,7 +1,9 @@
 package nccl
 
 import (
+	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/device/cuda/driver"
@@ -26,6 +28,7 @@ type fakeCalls struct {
 	parts   []peers.Part
 	states  map[communicator]error
 	ranks   communicator
+	left    []leaving
 }
 
 func (f *fakeCalls) group(do func() error) error {
@@ -49,7 +52,11 @@ func (f *fakeCalls) allReduce(_ communicator, r reduction) error {
 
 func (f *fakeCalls) state(c communicator) error { return f.states[c] }
 
-func (f *fakeCalls) leave(communicator, bool) error {
+func (f *fakeCalls) leave(_ communicator, how leaving) error {
+	f.left = append(f.left, how)
+	if how == finalize {
+		return nil
+	}
 	f.ranks--
 	if f.ranks == 0 {
 		return f.host.Close()
@@ -65,7 +72,7 @@ func TestContract(t *testing.T) {
 			f.streams, contexts[i] = append(f.streams, s), nativeContext{contexts[i]}
 			r.Streams[i] = nativeStream{s, uintptr(i + 1)}
 		}
-		g, err := join(r.T.Context(), f, contexts, Place{Total: len(contexts)})
+		g, err := join(r.T.Context(), f, contexts, place{total: len(contexts)})
 		if err != nil {
 			r.T.Fatal(err)
 		}
@@ -76,7 +83,7 @@ func TestContract(t *testing.T) {
 // TestCheck sees that what befalls a rank later is told.
 func TestCheck(t *testing.T) {
 	f := &fakeCalls{host: peers.NewHost(nil), states: map[communicator]error{}}
-	g, err := join(t.Context(), f, []driver.Context{nativeContext{}, nativeContext{}}, Place{Total: 2})
+	g, err := join(t.Context(), f, []driver.Context{nativeContext{}, nativeContext{}}, place{total: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,15 +100,65 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestLeaveTheOthers ends groups of several processes: with the others, without them, and after a failure.
+func TestLeaveTheOthers(t *testing.T) {
+	lost := &Error{Call: "nccl", Result: ResultRemote, Text: "remote"}
+	for what, c := range map[string]struct {
+		state error
+		want  []leaving
+	}{
+		"in good order":            {nil, []leaving{finalize, destroy}},
+		"the others do not end it": {errInProgress, []leaving{finalize, abort}},
+		"the others are gone":      {lost, []leaving{finalize, abort}},
+	} {
+		f := &fakeCalls{host: peers.NewHost(nil), states: map[communicator]error{}}
+		g, err := join(t.Context(), f, []driver.Context{nativeContext{}}, place{total: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.patience = 2 * interval
+		f.states[1] = c.state
+		if err := g.Close(); err != nil || !slices.Equal(f.left, c.want) {
+			t.Errorf("%s: expected the calls %v, got %v, %v", what, c.want, f.left, err)
+		}
+	}
+}
+
+// TestSumWithoutTheOthers sees that a sum which other processes do not come to ends with its context, and the group with it.
+func TestSumWithoutTheOthers(t *testing.T) {
+	peerstest.Each(t, 1, func(r *peerstest.Rig) {
+		f := &fakeCalls{host: peers.NewHost(r.Contexts()), streams: r.Streams, states: map[communicator]error{}}
+		g, err := join(t.Context(), f, []driver.Context{nativeContext{r.Contexts()[0]}}, place{total: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.states[1] = errInProgress
+		ctx, cancel := context.WithCancelCause(t.Context())
+		gone := errors.New("gone")
+		cancel(gone)
+		parts := []peers.Part{{Stream: nativeStream{r.Streams[0], 1}, Address: r.Put(0, make([]byte, 8)), Count: 1, Type: graph.Float64}}
+		if err := g.Reduce(ctx, parts); !errors.Is(err, gone) {
+			t.Errorf("expected %v, got %v", gone, err)
+		}
+		if err := g.Reduce(t.Context(), parts); !errors.Is(err, peers.ErrBroken) {
+			t.Errorf("after that: expected %v, got %v", peers.ErrBroken, err)
+		}
+		if err := g.Close(); err != nil || !slices.Equal(f.left, []leaving{abort}) {
+			t.Errorf("close: expected an abort, got %v, %v", f.left, err)
+		}
+	})
+}
+
 func TestContextsOfTheFake(t *testing.T) {
 	c, err := fake.New(fake.Default).Open(0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err1 := Open([]driver.Context{c})
-	_, err2 := Join(t.Context(), []driver.Context{c}, Place{Total: 1})
-	if !errors.Is(err1, ErrNotNative) || !errors.Is(err2, ErrNotNative) {
-		t.Errorf("expected %v, got %v, %v", ErrNotNative, err1, err2)
+	_, err2 := Network{}.Join(t.Context(), []driver.Context{c}, peers.Place{Total: 1})
+	_, err3 := Network{}.Version(c)
+	if !errors.Is(err1, ErrNotNative) || !errors.Is(err2, ErrNotNative) || !errors.Is(err3, ErrNotNative) {
+		t.Errorf("expected %v, got %v, %v, %v", ErrNotNative, err1, err2, err3)
 	}
 }
 

@@ -13,36 +13,28 @@ import (
 // ID names a group to all its ranks.
 type ID [idBytes]byte
 
-// NewID makes the ID of a new group, of which this machine is the meeting point. The folders are searched before others for
-// the library; the error is around a *dylib.NotFoundError where it is not found.
-func NewID(folders ...string) (ID, error) {
-	n, err := bind(folders...)
-	if err != nil {
-		return ID{}, err
-	}
-	return n.newID()
-}
-
-// Place says which ranks of a group are of this process: First and those after it.
-type Place struct {
-	ID           ID
-	First, Total int
-}
-
 // Group is GPUs that sum together. Its methods are called by one goroutine at a time.
 type Group struct {
 	lib    calls
 	ranks  []communicator
-	remote bool // some ranks are of other processes: calls return before they are done
-	broken bool
+	total  int  // with those of other processes
+	broken bool // it has failed or ended
+
+	patience time.Duration // of Close, for other processes
 }
 
-var _ peers.Reducer = (*Group)(nil)
+var (
+	_ peers.Reducer = (*Group)(nil)
+	_ peers.Group   = (*Group)(nil)
+)
 
 const (
-	patience = time.Minute            // for the ranks of other processes, in AllReduce
-	interval = 200 * time.Microsecond // between looks whether a call is done
+	closePatience = 2 * time.Second
+	interval      = 200 * time.Microsecond // between looks whether a call is done
 )
+
+// remote reports whether some ranks are of other processes: calls return before they are done.
+func (g *Group) remote() bool { return g.total > len(g.ranks) }
 
 // Open makes a group of GPUs of this process. Its error is an ErrNotNative where a context is not a real GPU's, and around a
 // *dylib.NotFoundError where there is no NCCL.
@@ -58,20 +50,7 @@ func Open(contexts []driver.Context, folders ...string) (*Group, error) {
 	if err != nil {
 		return nil, err
 	}
-	return join(context.Background(), n, contexts, Place{ID: id, Total: len(contexts)})
-}
-
-// Join makes this process's ranks of a group, one on each GPU. It returns when all ranks of all processes have come, or ctx
-// has ended.
-func Join(ctx context.Context, contexts []driver.Context, at Place, folders ...string) (*Group, error) {
-	if err := checkNative(contexts); err != nil {
-		return nil, err
-	}
-	n, err := bind(folders...)
-	if err != nil {
-		return nil, err
-	}
-	return join(ctx, n, contexts, at)
+	return join(context.Background(), n, contexts, place{id: id, total: len(contexts)})
 }
 
 // checkNative checks that contexts are real.
@@ -84,14 +63,20 @@ func checkNative(contexts []driver.Context) error {
 	return nil
 }
 
-func join(ctx context.Context, lib calls, contexts []driver.Context, at Place) (*Group, error) {
-	if at.First < 0 || len(contexts) == 0 || at.First+len(contexts) > at.Total {
-		return nil, fmt.Errorf("NCCL: expected ranks below %d, got %d from %d on", at.Total, len(contexts), at.First)
+// place is a peers.Place.
+type place struct {
+	id           ID
+	first, total int
+}
+
+func join(ctx context.Context, lib calls, contexts []driver.Context, at place) (*Group, error) {
+	if at.first < 0 || len(contexts) == 0 || at.first+len(contexts) > at.total {
+		return nil, fmt.Errorf("NCCL: expected ranks below %d, got %d from %d on", at.total, len(contexts), at.first)
 	}
-	g := &Group{lib: lib, ranks: make([]communicator, len(contexts)), remote: at.Total > len(contexts)}
+	g := &Group{lib: lib, ranks: make([]communicator, len(contexts)), total: at.total, patience: closePatience}
 	err := lib.group(func() error {
 		for i, c := range contexts {
-			m := membership{id: &at.ID, rank: at.First + i, total: at.Total, blocking: !g.remote}
+			m := membership{id: &at.id, rank: at.first + i, total: at.total, blocking: !g.remote()}
 			if err := c.(driver.NativeContext).Current(func() error { return lib.enter(m, &g.ranks[i]) }); err != nil {
 				return fmt.Errorf("rank %d: %w", m.rank, err)
 			}
@@ -102,7 +87,7 @@ func join(ctx context.Context, lib calls, contexts []driver.Context, at Place) (
 		err = g.settle(ctx)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("NCCL: join %d GPUs: %w", at.Total, err), g.end(true))
+		return nil, errors.Join(fmt.Errorf("NCCL: join %d GPUs: %w", at.total, err), g.Abort())
 	}
 	return g, nil
 }
@@ -133,13 +118,16 @@ func (g *Group) settle(ctx context.Context) error {
 	return nil
 }
 
-// AllReduce implements peers.Reducer for this process's ranks.
-func (g *Group) AllReduce(parts []peers.Part) error {
+// AllReduce implements peers.Reducer for a group of this process alone.
+func (g *Group) AllReduce(parts []peers.Part) error { return g.Reduce(context.Background(), parts) }
+
+// Reduce implements peers.Group.
+func (g *Group) Reduce(ctx context.Context, parts []peers.Part) error {
+	if g.broken {
+		return fmt.Errorf("sum by NCCL: %w", peers.ErrBroken)
+	}
 	if err := peers.Check(parts, len(g.ranks)); err != nil || parts[0].Count == 0 {
 		return err
-	}
-	if g.broken {
-		return fmt.Errorf("sum by NCCL: %w", ErrBroken)
 	}
 	streams := make([]uintptr, len(parts))
 	for i, p := range parts {
@@ -157,10 +145,8 @@ func (g *Group) AllReduce(parts []peers.Part) error {
 		}
 		return nil
 	})
-	if err == nil && g.remote {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+	if err == nil && g.remote() {
 		err = g.settle(ctx)
-		cancel()
 	}
 	if err != nil {
 		g.broken = true
@@ -169,8 +155,7 @@ func (g *Group) AllReduce(parts []peers.Part) error {
 	return nil
 }
 
-// Check returns what ranks have failed with since, on the GPU or over the network, nil where all are well. It may be called
-// while another goroutine waits for a stream.
+// Check implements peers.Group.
 func (g *Group) Check() error {
 	for _, c := range g.ranks {
 		if err := g.lib.state(c); err != nil && !errors.Is(err, errInProgress) {
@@ -180,16 +165,44 @@ func (g *Group) Check() error {
 	return nil
 }
 
-// Close implements peers.Reducer. A group that failed is aborted: what it has in streams ends at once.
-func (g *Group) Close() error { return g.end(g.broken) }
+// Abort implements peers.Group. It is what frees a stream that waits for a rank which does not come.
+func (g *Group) Abort() error { return g.end(abort) }
 
-func (g *Group) end(abort bool) error {
+// Close implements peers.Reducer and peers.Group. A group that failed is aborted, and so is one whose other processes do not
+// end it, too.
+func (g *Group) Close() error {
+	switch {
+	case g.broken:
+		return g.end(abort)
+	case !g.remote():
+		return g.end(destroy)
+	}
+	err := g.each(finalize)
+	if err == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), g.patience)
+		err = g.settle(ctx)
+		cancel()
+	}
+	if err != nil { // the others have gone, or are slow: nothing that this process needs is lost
+		return g.end(abort)
+	}
+	return g.end(destroy)
+}
+
+// end leaves the group.
+func (g *Group) end(how leaving) error {
+	g.broken = true
+	err := g.each(how)
+	g.ranks = nil
+	return err
+}
+
+func (g *Group) each(how leaving) error {
 	var errs []error
 	for _, c := range g.ranks {
 		if c != 0 {
-			errs = append(errs, g.lib.leave(c, abort))
+			errs = append(errs, g.lib.leave(c, how))
 		}
 	}
-	g.ranks = nil
 	return errors.Join(errs...)
 }

@@ -40,6 +40,4 @@ var (
 	ErrVersion = errors.New("NCCL is too old: expected 2.17 or later")
 	// ErrNotNative tells of contexts or streams that are not a real GPU's.
 	ErrNotNative = errors.New("not a context or stream of a real GPU")
-	// ErrBroken tells of a group of which a call failed: it can only be closed.
-	ErrBroken = errors.New("the group has failed before")
 )

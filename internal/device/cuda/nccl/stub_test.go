@@ -57,7 +57,7 @@ func TestGroupThroughC(t *testing.T) {
 		t.Fatal(err)
 	}
 	contexts := []driver.Context{nativeContext{}, nativeContext{}, nativeContext{}}
-	g, err := join(t.Context(), n, contexts, Place{ID: id, Total: 3})
+	g, err := join(t.Context(), n, contexts, place{id: id, total: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,8 +80,8 @@ func TestGroupThroughC(t *testing.T) {
 	if err := g.AllReduce(parts); !errors.As(err, &said) || said.Result != ResultArgument || said.Text != "invalid argument: said by the stub" {
 		t.Errorf("a wrong stream: expected the library's error, got %v", err)
 	}
-	if err := g.AllReduce(parts); !errors.Is(err, ErrBroken) {
-		t.Errorf("after that: expected %v, got %v", ErrBroken, err)
+	if err := g.AllReduce(parts); !errors.Is(err, peers.ErrBroken) {
+		t.Errorf("after that: expected %v, got %v", peers.ErrBroken, err)
 	}
 	if err := errors.Join(g.Check(), g.Close()); err != nil || live() != 0 {
 		t.Errorf("close: %v, %d ranks left", err, live())
@@ -96,7 +96,7 @@ func TestJoinThroughC(t *testing.T) {
 		t.Fatal(err)
 	}
 	contexts := []driver.Context{nativeContext{}, nativeContext{}}
-	g, err := join(t.Context(), n, contexts, Place{ID: id, First: 1, Total: 4})
+	g, err := join(t.Context(), n, contexts, place{id: id, first: 1, total: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,14 +105,14 @@ func TestJoinThroughC(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := join(ended, n, contexts, Place{ID: id, First: 1, Total: 4}); !errors.Is(err, context.Canceled) || live() != 0 {
+	if _, err := join(ended, n, contexts, place{id: id, first: 1, total: 4}); !errors.Is(err, context.Canceled) || live() != 0 {
 		t.Errorf("expected %v and no ranks, got %v, %d", context.Canceled, err, live())
 	}
 	var said *Error
-	if _, err := join(t.Context(), n, contexts, Place{ID: ID{1}, Total: 2}); !errors.As(err, &said) || said.Result != ResultArgument || live() != 0 {
+	if _, err := join(t.Context(), n, contexts, place{id: ID{1}, total: 2}); !errors.As(err, &said) || said.Result != ResultArgument || live() != 0 {
 		t.Errorf("another ID: expected an error, got %v, %d ranks left", err, live())
 	}
-	if _, err := join(t.Context(), n, contexts, Place{ID: id, First: 3, Total: 4}); err == nil {
+	if _, err := join(t.Context(), n, contexts, place{id: id, first: 3, total: 4}); err == nil {
 		t.Error("ranks 3 and 4 of 4: expected an error")
 	}
 }

@@ -55,7 +55,7 @@ func Sum[T number](r *Rig, reducer peers.Reducer, t graph.DType, count int) {
 			}
 			want[j] += v[j]
 		}
-		parts[i] = peers.Part{Stream: r.Streams[i], Address: r.put(i, bytesOf(v)), Count: count, Type: t}
+		parts[i] = peers.Part{Stream: r.Streams[i], Address: r.Put(i, bytesOf(v)), Count: count, Type: t}
 	}
 	r.must(reducer.AllReduce(parts))
 	r.must(reducer.AllReduce(parts)) // of equal parts
@@ -94,7 +94,7 @@ func sumBFloat16(r *Rig, reducer peers.Reducer, count int) {
 			v[j] = uint16(math.Float32bits(float32((i+1)*(j%5))) >> 16)
 			want[j] = uint16(math.Float32bits(float32((i+1)*(i+2)/2*(j%5))) >> 16)
 		}
-		parts[i] = peers.Part{Stream: r.Streams[i], Address: r.put(i, bytesOf(v)), Count: count, Type: graph.BFloat16}
+		parts[i] = peers.Part{Stream: r.Streams[i], Address: r.Put(i, bytesOf(v)), Count: count, Type: graph.BFloat16}
 	}
 	r.must(reducer.AllReduce(parts))
 	r.compare(parts, bytesOf(want))
@@ -105,7 +105,7 @@ func refuses(r *Rig, reducer peers.Reducer) {
 	r.T.Helper()
 	good := make([]peers.Part, len(r.Devices))
 	for i := range good {
-		good[i] = peers.Part{Stream: r.Streams[i], Address: r.put(i, make([]byte, 64)), Count: 8, Type: graph.Float64}
+		good[i] = peers.Part{Stream: r.Streams[i], Address: r.Put(i, make([]byte, 64)), Count: 8, Type: graph.Float64}
 	}
 	last := len(good) - 1
 	for what, change := range map[string]func(p []peers.Part) []peers.Part{

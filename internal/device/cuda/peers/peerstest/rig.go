@@ -22,6 +22,9 @@ type Rig struct {
 	Streams []driver.Stream
 }
 
+// Each calls a test with that many GPUs.
+func Each(t *testing.T, gpus int, test func(r *Rig)) { test(newRig(t, gpus)) }
+
 // newRig makes a machine with that many GPUs.
 func newRig(t *testing.T, gpus int) *Rig {
 	t.Helper()
@@ -101,8 +104,8 @@ func (r *Rig) pinned(gpu, n int) []byte {
 	return p.Bytes()[:n]
 }
 
-// put issues an upload to new memory of a GPU.
-func (r *Rig) put(gpu int, b []byte) driver.Ptr {
+// Put issues an upload to new memory of a GPU.
+func (r *Rig) Put(gpu int, b []byte) driver.Ptr {
 	r.T.Helper()
 	p, err := r.Devices[gpu].Context.Alloc(max(len(b), 1))
 	r.must(err)
