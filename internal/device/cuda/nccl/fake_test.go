@@ -143,7 +143,7 @@ func TestSumWithoutTheOthers(t *testing.T) {
 		if err := g.Reduce(t.Context(), parts); !errors.Is(err, peers.ErrBroken) {
 			t.Errorf("after that: expected %v, got %v", peers.ErrBroken, err)
 		}
-		if err := g.Close(); err != nil || !slices.Equal(f.left, []leaving{abort}) {
+		if err := errors.Join(r.Streams[0].Synchronize(), g.Close()); err != nil || !slices.Equal(f.left, []leaving{abort}) {
 			t.Errorf("close: expected an abort, got %v, %v", f.left, err)
 		}
 	})
