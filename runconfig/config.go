@@ -95,6 +95,7 @@ func Default() Config {
 			Name:            "adam",
 			LearningRate:    LearningRate{Schedule: "constant", Initial: 0.001},
 			AccumulateSteps: 1,
+			LossScale:       "none",
 			SlotNames:       "v1",
 		},
 		Train:    Train{Input: in, FailOnNaNLoss: true, EarlyStopping: EarlyStopping{CheckEverySecs: 60}},

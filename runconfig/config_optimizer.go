@@ -42,6 +42,8 @@ type Optimizer struct {
 	GlobalClipNorm float64 `yaml:"global_clip_norm,omitempty"`
 	// Number of batches whose mean gradient makes one update.
 	AccumulateSteps int `yaml:"accumulate_steps"`
+	// Factor on the loss while it is differentiated: none, a number, or dynamic - 32768 at first, doubled after 2000 updates with finite gradients, halved, with the update left out, where some are not.
+	LossScale string `yaml:"loss_scale"`
 	// Names of the slots in checkpoints: v1 or keras.
 	SlotNames string `yaml:"slot_names"`
 }

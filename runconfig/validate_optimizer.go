@@ -1,7 +1,9 @@
 package runconfig
 
 import (
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -73,8 +75,17 @@ func (o Optimizer) validate(vs *violations) {
 	}
 	o.validateClips(vs)
 	vs.require(o.AccumulateSteps >= 1, "optimizer.accumulate_steps", o.AccumulateSteps, "expected >= 1")
+	vs.require(goodLossScale(o.LossScale), "optimizer.loss_scale", o.LossScale, "expected none, dynamic or a finite number > 0")
 	vs.oneOf("optimizer.slot_names", o.SlotNames, "v1", "keras")
 	o.LearningRate.validate(vs)
+}
+
+func goodLossScale(s string) bool {
+	if s == "none" || s == "dynamic" {
+		return true
+	}
+	v, err := strconv.ParseFloat(s, 64)
+	return err == nil && v > 0 && v <= math.MaxFloat32
 }
 
 func (o Optimizer) validateClips(vs *violations) {

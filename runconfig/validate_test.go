@@ -53,6 +53,8 @@ func TestBounds(t *testing.T) {
 		{[]string{"optimizer={name: ftrl, lr_power: 1}"}, "optimizer.lr_power: got 1, expected <= 0"},
 		{[]string{"optimizer.clip_norm=1", "optimizer.global_clip_norm=1"}, "optimizer.global_clip_norm: got 1, expected at most one of"},
 		{[]string{"optimizer.accumulate_steps=0"}, "optimizer.accumulate_steps: got 0, expected >= 1"},
+		{[]string{"optimizer.loss_scale=0"}, "optimizer.loss_scale: got \"0\", expected none, dynamic or a finite number > 0"},
+		{[]string{"optimizer.loss_scale=static"}, "optimizer.loss_scale: got \"static\", expected none, dynamic or"},
 		{[]string{"optimizer.learning_rate=-1"}, "optimizer.learning_rate.initial: got -1, expected >= 0"},
 		{[]string{"optimizer.learning_rate=fast"}, "optimizer.learning_rate: got \"fast\", expected a number or a map"},
 		{[]string{"optimizer.learning_rate={schedule: cosine}"}, "optimizer.learning_rate.decay_steps: got 0, expected > 0 for schedule cosine"},
