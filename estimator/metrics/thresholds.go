@@ -73,7 +73,7 @@ func (m *histogram) confusions() []confusion {
 type AtThresholds struct {
 	histogram
 	order []int // position of each threshold, as given, in ascending order
-	value func(confusion) float64
+	share func(confusion) float64
 }
 
 // NewPrecision returns tp / (tp + fp) at each threshold (tf.keras.metrics.Precision).
@@ -126,7 +126,7 @@ func newAtThresholds(name string, thresholds []float64, value func(confusion) fl
 	if err := checkThresholds(name, thresholds...); err != nil {
 		return nil, err
 	}
-	m := &AtThresholds{value: value, order: make([]int, len(thresholds))}
+	m := &AtThresholds{share: value, order: make([]int, len(thresholds))}
 	m.histogram = newHistogram(fmt.Sprintf("%s(thresholds=%v)", name, thresholds), thresholds)
 	for i, t := range thresholds {
 		m.order[i], _ = slices.BinarySearch(m.thresholds, float32(t))
@@ -138,11 +138,11 @@ func newAtThresholds(name string, thresholds []float64, value func(confusion) fl
 func (m *AtThresholds) Result() Value {
 	at := m.confusions()
 	if len(at) == 1 {
-		return scalar(m.value(at[0]))
+		return scalar(m.share(at[0]))
 	}
 	v := Value{Shape: []int{len(at)}, Data: make([]float64, len(at))}
 	for i, o := range m.order {
-		v.Data[i] = m.value(at[o])
+		v.Data[i] = m.share(at[o])
 	}
 	return v
 }

@@ -1,0 +1,199 @@
+package metrics
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// ErrNoGraph is wrapped by Emit's error for an accumulator that is not of this package.
+var ErrNoGraph = errors.New("the metric has no form as a graph")
+
+// Emitted is a metric as nodes of a graph, in the manner of tf.compat.v1.metrics.
+type Emitted struct {
+	// Value is the metric over all batches that Update has folded in, float32 as in
+	// TensorFlow. Update folds a batch in; its value is the metric with that batch.
+	Value, Update graph.Output
+	// Variable keeps the sums, float64, which are First before the first batch.
+	Variable string
+	First    *graph.Tensor
+}
+
+// Emit adds the nodes, of TensorFlow's ops, that compute what acc does of the same
+// operands. What acc has seen plays no part. Scope, which ends in a slash, begins the
+// names of nodes and variable. The nodes do not check labels and predictions as
+// Update does. The error wraps ErrNoGraph where acc is not of this package.
+func Emit(b *graph.Builder, scope string, acc Accumulator, args ...graph.Output) (Emitted, error) {
+	m, ok := acc.(emitter)
+	if !ok {
+		return Emitted{}, fmt.Errorf("%T: %w", acc, ErrNoGraph)
+	}
+	s := m.merged()
+	e := &emission{b: b, scope: scope, args: args}
+	if err := e.check(len(args)); err != nil {
+		return Emitted{}, fmt.Errorf("%s: %w", s.kind, err)
+	}
+	out := Emitted{Variable: b.Graph.UniqueName(scope + "sums"), First: graph.NewTensor(graph.Float64, len(s.sums))}
+	for i := range s.sums {
+		graph.Of[float64](out.First)[i] = s.init
+	}
+	t := e.floats(len(s.sums))
+	v := b.Variable(out.Variable, t)
+	batch := m.batch(e)
+	if err := b.Err(); err != nil {
+		return out, fmt.Errorf("%s: %w", s.kind, err)
+	}
+	var fold *graph.Node
+	if s.join == nil {
+		fold = b.Node("AssignAddVariableOp", scope+"add", nil, graph.Attrs{"dtype": graph.Float64}, v, batch)
+	} else {
+		fold = b.Node("AssignVariableOp", scope+"assign", nil, graph.Attrs{"dtype": graph.Float64}, v, e.joined(s.init > 0, b.Read(v, t), batch))
+	}
+	out.Value = e.result("value", m.value(e, b.Read(v, t)))
+	out.Update = e.result("update_op", m.value(e, b.Read(v, t, fold)))
+	if err := b.Err(); err != nil {
+		return out, fmt.Errorf("%s: %w", s.kind, err)
+	}
+	return out, nil
+}
+
+// emitter is a metric that has a form as a graph.
+type emitter interface {
+	merger
+	// batch adds the nodes that make the sums of one batch, [sums].
+	batch(e *emission) graph.Output
+	// value adds the nodes that make the metric of sums.
+	value(e *emission, sums graph.Output) graph.Output
+}
+
+// emission adds the nodes of one metric. Types of unknown rank are TensorFlow's to infer.
+type emission struct {
+	b     *graph.Builder
+	scope string
+	args  []graph.Output
+}
+
+// check wants one to three operands of known rank.
+func (e *emission) check(n int) error {
+	if n < 1 || n > 3 {
+		return fmt.Errorf("%d operands: expected values, or labels and predictions, and optionally weights", n)
+	}
+	for i, a := range e.args {
+		if !a.Valid() || a.Shape().UnknownRank || a.DType() == graph.String {
+			return fmt.Errorf("operand %d: expected numbers of known rank", i)
+		}
+	}
+	return nil
+}
+
+func (e *emission) floats(sizes ...int) graph.Type {
+	return graph.Type{DType: graph.Float64, Shape: graph.ShapeOf(sizes...)}
+}
+
+// op adds an op on operands of one type, the first's, whose result has type d.
+func (e *emission) op(op string, d graph.DType, attrs graph.Attrs, in ...graph.Output) graph.Output {
+	all := graph.Attrs{}
+	if in[0].Valid() {
+		all["T"] = in[0].DType()
+	}
+	for k, v := range attrs {
+		all[k] = v
+	}
+	return e.b.Op(op, e.scope+op, graph.Type{DType: d, Shape: graph.Shape{UnknownRank: true}}, all, in...)
+}
+
+// of adds an op on float64.
+func (e *emission) of(op string, in ...graph.Output) graph.Output {
+	return e.op(op, graph.Float64, nil, in...)
+}
+
+func (e *emission) scalar(v float64) graph.Output { return e.b.Scalar(e.scope+"Const", graph.Float64, v) }
+
+func (e *emission) ints(v ...int) graph.Output {
+	t := graph.NewTensor(graph.Int32, len(v))
+	for i, x := range v {
+		graph.Of[int32](t)[i] = int32(x)
+	}
+	return e.b.Const(e.scope+"Const", t)
+}
+
+func (e *emission) cast(x graph.Output, d graph.DType) graph.Output {
+	if !x.Valid() || x.DType() == d {
+		return x
+	}
+	return e.b.Op("Cast", e.scope+"Cast", graph.Type{DType: d, Shape: x.Shape()}, graph.Attrs{"SrcT": x.DType(), "DstT": d, "Truncate": false}, x)
+}
+
+func (e *emission) reshape(x graph.Output, sizes ...int) graph.Output {
+	return e.op("Reshape", x.DType(), graph.Attrs{"Tshape": graph.Int32}, x, e.ints(sizes...))
+}
+
+// flat gives x as a vector of type d.
+func (e *emission) flat(x graph.Output, d graph.DType) graph.Output {
+	return e.reshape(e.cast(x, d), -1)
+}
+
+// slice gives n elements of a vector.
+func (e *emission) slice(x graph.Output, from, n int) graph.Output {
+	return e.op("Slice", x.DType(), graph.Attrs{"Index": graph.Int32}, x, e.ints(from), e.ints(n))
+}
+
+// at gives one element of a vector, as a scalar.
+func (e *emission) at(x graph.Output, i int) graph.Output {
+	return e.b.Op("Reshape", e.scope+"Reshape", graph.Type{DType: x.DType()}, graph.Attrs{"T": x.DType(), "Tshape": graph.Int32}, e.slice(x, i, 1), e.ints())
+}
+
+// gather gives elements of a vector.
+func (e *emission) gather(x graph.Output, at []int) graph.Output {
+	return e.b.Op("GatherV2", e.scope+"GatherV2", e.floats(len(at)), graph.Attrs{"Tparams": graph.Float64, "Tindices": graph.Int32, "Taxis": graph.Int32, "batch_dims": int64(0)},
+		x, e.ints(at...), e.b.Scalar(e.scope+"axis", graph.Int32, 0))
+}
+
+// over reduces a tensor, or its axes, by Sum, Max, Min, Any.
+func (e *emission) over(op string, x graph.Output, axes ...int) graph.Output {
+	attrs := graph.Attrs{"Tidx": graph.Int32, "keep_dims": false}
+	if op == "Any" {
+		return e.b.Op(op, e.scope+op, graph.Type{DType: graph.Bool}, attrs, x, e.ints(axes...))
+	}
+	return e.op(op, x.DType(), attrs, x, e.ints(axes...))
+}
+
+// sum adds up a vector.
+func (e *emission) sum(x graph.Output) graph.Output { return e.over("Sum", x, 0) }
+
+func (e *emission) compare(op string, x, y graph.Output) graph.Output {
+	var attrs graph.Attrs
+	if op == "Equal" || op == "NotEqual" {
+		attrs = graph.Attrs{"incompatible_shape_error": true}
+	}
+	return e.op(op, graph.Bool, attrs, x, y)
+}
+
+func (e *emission) choose(when, then, otherwise graph.Output) graph.Output {
+	return e.b.Op("SelectV2", e.scope+"SelectV2", graph.Type{DType: then.DType(), Shape: graph.Shape{UnknownRank: true}}, graph.Attrs{"T": then.DType()}, when, then, otherwise)
+}
+
+// pack makes a vector of scalars.
+func (e *emission) pack(in ...graph.Output) graph.Output {
+	return e.op("Pack", graph.Float64, graph.Attrs{"N": int64(len(in)), "axis": int64(0)}, in...)
+}
+
+// joined is the lesser or the greater of two; NaN wins.
+func (e *emission) joined(lesser bool, x, y graph.Output) graph.Output {
+	op := "Maximum"
+	if lesser {
+		op = "Minimum"
+	}
+	nan := e.b.Op("LogicalOr", e.scope+"LogicalOr", graph.Type{DType: graph.Bool, Shape: graph.Shape{UnknownRank: true}}, nil,
+		e.op("IsNan", graph.Bool, nil, x), e.op("IsNan", graph.Bool, nil, y))
+	return e.choose(nan, e.nan(), e.of(op, x, y))
+}
+
+// result is what a signature offers.
+func (e *emission) result(name string, x graph.Output) graph.Output {
+	if !x.Valid() {
+		return x
+	}
+	return e.b.Op("Identity", e.scope+name, graph.Type{DType: graph.Float32, Shape: x.Shape()}, graph.Attrs{"T": graph.Float32}, e.cast(x, graph.Float32))
+}

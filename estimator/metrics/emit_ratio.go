@@ -1,0 +1,228 @@
+package metrics
+
+import (
+	"math"
+	"strings"
+
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// weightsOf gives a vector of the weights of x, the elements of a tensor of that shape:
+// the operand behind the first so many, broadcast as newWeighting does, or ones.
+func (e *emission) weightsOf(x graph.Output, shape graph.Shape, operands int) graph.Output {
+	ones := e.of("OnesLike", x)
+	if len(e.args) <= operands {
+		return ones
+	}
+	w := e.cast(e.args[operands], graph.Float64)
+	dims := w.Shape().Dims
+	for len(dims) > 0 && dims[len(dims)-1] == graph.Fixed(1) {
+		dims = dims[:len(dims)-1]
+	}
+	if len(dims) > shape.Rank() {
+		e.b.Fail(errWeights)
+		return ones
+	}
+	sizes := make([]int, shape.Rank())
+	for i := range sizes {
+		sizes[i] = 1
+		if i < len(dims) {
+			sizes[i] = dims[i].Const
+			if !dims[i].Static() {
+				sizes[i] = -1
+			}
+		}
+	}
+	like := e.op("Reshape", graph.Float64, graph.Attrs{"Tshape": graph.Int32}, ones, e.sizesOf(shape))
+	return e.reshape(e.of("Mul", e.reshape(w, sizes...), like), -1)
+}
+
+// sizesOf gives the target that reshapes a vector to a shape of which the first size alone is not known.
+func (e *emission) sizesOf(shape graph.Shape) graph.Output {
+	sizes := make([]int, shape.Rank())
+	for i, d := range shape.Dims {
+		sizes[i] = d.Const
+		if !d.Static() {
+			sizes[i] = -1
+		}
+	}
+	return e.ints(sizes...)
+}
+
+// ratio gives the sums of a weighted mean over the elements of a tensor of that shape.
+func (e *emission) ratio(values graph.Output, shape graph.Shape, operands int) graph.Output {
+	w := e.weightsOf(values, shape, operands)
+	return e.pack(e.sum(e.of("Mul", w, values)), e.sum(w))
+}
+
+// pair gives labels and predictions as vectors of float64.
+func (e *emission) pair() (labels, predictions graph.Output) {
+	if len(e.args) < 2 {
+		e.b.Fail(errPair)
+		return e.args[0], e.args[0]
+	}
+	return e.flat(e.args[0], graph.Float64), e.flat(e.args[1], graph.Float64)
+}
+
+// shape is that of the predictions.
+func (e *emission) shape() graph.Shape { return e.args[min(1, len(e.args)-1)].Shape() }
+
+func (r *ratio) value(e *emission, sums graph.Output) graph.Output {
+	return e.of("DivNoNan", e.at(sums, 0), e.at(sums, 1))
+}
+
+func (m *Mean) batch(e *emission) graph.Output {
+	return e.ratio(e.flat(e.args[0], graph.Float64), e.args[0].Shape(), 1)
+}
+
+func (m *AccuracyBaseline) value(e *emission, sums graph.Output) graph.Output {
+	ones, all := e.at(sums, 0), e.at(sums, 1)
+	return e.of("DivNoNan", e.of("Maximum", ones, e.of("Sub", all, ones)), all)
+}
+
+// equal gives the sums of a share of elements that are equal.
+func (e *emission) equal(x, y graph.Output) graph.Output {
+	return e.ratio(e.cast(e.compare("Equal", x, y), graph.Float64), e.shape(), 2)
+}
+
+func (m *Accuracy) batch(e *emission) graph.Output { return e.equal(e.pair()) }
+
+func (m *BinaryAccuracy) batch(e *emission) graph.Output {
+	labels, predictions := e.pair()
+	above := e.compare("Greater", e.cast(predictions, graph.Float32), e.b.Scalar(e.scope+"threshold", graph.Float32, float64(m.threshold)))
+	return e.equal(labels, e.cast(above, graph.Float64))
+}
+
+func (m *MeanError) batch(e *emission) graph.Output {
+	labels, predictions := e.pair()
+	var loss graph.Output
+	switch m.kind {
+	case "mse", "rmse":
+		loss = e.of("SquaredDifference", predictions, labels)
+	case "mae":
+		loss = e.of("Abs", e.of("Sub", predictions, labels))
+	case "log_loss":
+		loss = e.binaryCrossentropy(labels, predictions)
+	}
+	return e.ratio(loss, e.shape(), 2)
+}
+
+func (m *MeanError) value(e *emission, sums graph.Output) graph.Output {
+	mean := m.ratio.value(e, sums)
+	if m.kind == "rmse" {
+		mean = e.of("Sqrt", mean)
+	}
+	return mean
+}
+
+// clip is the function of that name on nodes.
+func (e *emission) clip(p graph.Output) graph.Output {
+	return e.of("Minimum", e.of("Maximum", p, e.scalar(clipEpsilon)), e.scalar(1-clipEpsilon))
+}
+
+func (e *emission) binaryCrossentropy(label, prediction graph.Output) graph.Output {
+	p, one, epsilon := e.clip(prediction), e.scalar(1), e.scalar(clipEpsilon)
+	yes := e.of("Mul", label, e.of("Log", e.of("AddV2", p, epsilon)))
+	no := e.of("Mul", e.of("Sub", one, label), e.of("Log", e.of("AddV2", e.of("Sub", one, p), epsilon)))
+	return e.of("Neg", e.of("AddV2", yes, no))
+}
+
+// scored gives class ids [N] and scores [N, classes], and the shape of the examples.
+func (e *emission) scored(d graph.DType) (labels, scores graph.Output, examples graph.Shape) {
+	if len(e.args) < 2 || e.args[1].Shape().Rank() < 2 || !e.args[1].Shape().Dims[e.args[1].Shape().Rank()-1].Static() {
+		e.b.Fail(errScores)
+		return e.args[0], e.args[0], graph.Shape{}
+	}
+	dims := e.args[1].Shape().Dims
+	last := len(dims) - 1
+	return e.flat(e.args[0], graph.Int64), e.reshape(e.cast(e.args[1], d), -1, dims[last].Const), graph.Shape{Dims: dims[:last]}
+}
+
+// batch takes the logarithms of clipped probabilities for logits: their softmax normalises them.
+func (m *CrossEntropy) batch(e *emission) graph.Output {
+	labels, scores, examples := e.scored(graph.Float64)
+	if !m.fromLogits {
+		scores = e.of("Log", e.clip(scores))
+	}
+	top := e.over("Max", scores, 1)
+	sum := e.over("Sum", e.of("Exp", e.of("Sub", scores, e.reshape(top, -1, 1))), 1)
+	own := e.over("Sum", e.choose(e.oneHot(labels, e.args[1].Shape()), scores, e.scalar(0)), 1)
+	return e.ratio(e.of("Sub", e.of("AddV2", e.of("Log", sum), top), own), examples, 2)
+}
+
+// oneHot marks the class of each example among those of the last of dims.
+func (e *emission) oneHot(labels graph.Output, scores graph.Shape) graph.Output {
+	if scores.Rank() < 1 {
+		return labels
+	}
+	truth := func(v bool) graph.Output {
+		t := graph.NewTensor(graph.Bool)
+		graph.Of[bool](t)[0] = v
+		return e.b.Const(e.scope+"Const", t)
+	}
+	n := e.b.Scalar(e.scope+"classes", graph.Int32, float64(scores.Dims[scores.Rank()-1].Const))
+	return e.b.Op("OneHot", e.scope+"OneHot", graph.Type{DType: graph.Bool, Shape: graph.Shape{UnknownRank: true}},
+		graph.Attrs{"T": graph.Bool, "TI": graph.Int64, "axis": int64(-1)}, labels, n, truth(true), truth(false))
+}
+
+func (m *TopK) batch(e *emission) graph.Output {
+	labels, scores, examples := e.scored(graph.Float32)
+	in := e.b.Op("InTopKV2", e.scope+"InTopKV2", graph.Type{DType: graph.Bool, Shape: graph.Shape{UnknownRank: true}}, graph.Attrs{"T": graph.Int64},
+		scores, labels, e.b.Scalar(e.scope+"k", graph.Int64, float64(m.k)))
+	return e.ratio(e.cast(in, graph.Float64), examples, 2)
+}
+
+func (e *emission) nan() graph.Output { return e.scalar(math.NaN()) }
+
+// extreme of the values that have a weight, and 0 where there are such.
+func (x *extreme) batch(e *emission) graph.Output {
+	values := e.flat(e.args[0], graph.Float64)
+	counts := e.compare("NotEqual", e.weightsOf(values, e.args[0].Shape(), 1), e.scalar(0))
+	op, none := "Max", e.scalar(x.init)
+	if x.init > 0 {
+		op = "Min"
+	}
+	nan := e.b.Op("LogicalAnd", e.scope+"LogicalAnd", graph.Type{DType: graph.Bool, Shape: graph.Shape{UnknownRank: true}}, nil, counts, e.op("IsNan", graph.Bool, nil, values))
+	most := e.choose(e.over("Any", nan, 0), e.nan(), e.over(op, e.choose(counts, values, none), 0))
+	seen := e.over(op, e.choose(counts, e.of("ZerosLike", values), none), 0)
+	return e.pack(most, seen)
+}
+
+func (x *extreme) value(e *emission, sums graph.Output) graph.Output {
+	seen := e.compare("Equal", e.at(sums, 1), e.scalar(0))
+	return e.choose(seen, e.at(sums, 0), e.nan())
+}
+
+func (m *classCounts) batch(e *emission) graph.Output {
+	labels, predictions := e.pair()
+	pairs := e.cast(e.of("AddV2", e.of("Mul", labels, e.scalar(float64(m.classes))), predictions), graph.Int64)
+	return e.counted(e.weightsOf(predictions, e.shape(), 2), pairs, len(m.sums))
+}
+
+// counted sums weights by number of a bucket.
+func (e *emission) counted(weights, buckets graph.Output, n int) graph.Output {
+	return e.b.Op("UnsortedSegmentSum", e.scope+"UnsortedSegmentSum", e.floats(n), graph.Attrs{"T": graph.Float64, "Tindices": buckets.DType(), "Tnumsegments": graph.Int32},
+		weights, buckets, e.b.Scalar(e.scope+"n", graph.Int32, float64(n)))
+}
+
+func (m *ConfusionMatrix) value(e *emission, sums graph.Output) graph.Output {
+	return e.reshape(sums, m.classes, m.classes)
+}
+
+func (m *MeanIoU) value(e *emission, sums graph.Output) graph.Output {
+	matrix := e.reshape(sums, m.classes, m.classes)
+	diagonal := make([]int, m.classes)
+	for i := range diagonal {
+		diagonal[i] = i * (m.classes + 1)
+	}
+	hits := e.gather(sums, diagonal)
+	union := e.of("Sub", e.of("AddV2", e.over("Sum", matrix, 1), e.over("Sum", matrix, 0)), hits)
+	valid := e.cast(e.compare("NotEqual", union, e.scalar(0)), graph.Float64)
+	return e.of("DivNoNan", e.sum(e.of("DivNoNan", hits, union)), e.sum(valid))
+}
+
+// name is the metric's name without its parameters.
+func (s *state) name() string {
+	name, _, _ := strings.Cut(s.kind, "(")
+	return name
+}

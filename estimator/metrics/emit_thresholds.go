@@ -1,0 +1,129 @@
+package metrics
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+var (
+	errPair    = errors.New("expected labels and predictions")
+	errScores  = errors.New("expected class ids, and scores of shape [batch, classes]")
+	errWeights = errors.New("weights: expected one per example or a shape that broadcasts to that of predictions")
+)
+
+// batch counts, for each label, the predictions that are above as many thresholds.
+func (m *histogram) batch(e *emission) graph.Output {
+	labels, predictions := e.pair()
+	n := len(m.thresholds)
+	sorted, err := graph.FromSlice(m.thresholds, 1, n)
+	if err != nil {
+		e.b.Fail(err)
+		return predictions
+	}
+	at := e.b.Op("LowerBound", e.scope+"LowerBound", graph.Type{DType: graph.Int32, Shape: graph.Shape{UnknownRank: true}},
+		graph.Attrs{"T": graph.Float32, "out_type": graph.Int32}, e.b.Const(e.scope+"thresholds", sorted), e.reshape(e.cast(predictions, graph.Float32), 1, -1))
+	negative := e.cast(e.compare("Equal", labels, e.scalar(0)), graph.Int32)
+	shift := e.op("Mul", graph.Int32, nil, negative, e.b.Scalar(e.scope+"negatives", graph.Int32, float64(n+1)))
+	bucket := e.op("AddV2", graph.Int32, nil, e.reshape(at, -1), shift)
+	return e.counted(e.weightsOf(predictions, e.shape(), 2), bucket, len(m.sums))
+}
+
+// matrices is the confusion at each threshold, as vectors.
+type matrices struct{ tp, fp, tn, fn graph.Output }
+
+func (m *histogram) matrices(e *emission, sums graph.Output) matrices {
+	n := len(m.thresholds)
+	cumulated := func(from int, reverse bool) graph.Output {
+		return e.op("Cumsum", graph.Float64, graph.Attrs{"Tidx": graph.Int32, "exclusive": false, "reverse": reverse},
+			e.slice(sums, from, n), e.b.Scalar(e.scope+"axis", graph.Int32, 0))
+	}
+	return matrices{fn: cumulated(0, false), tp: cumulated(1, true), tn: cumulated(n+1, false), fp: cumulated(n+2, true)}
+}
+
+// shares are the ratios and counts by the names that metrics have of them.
+var shares = map[string]func(e *emission, c matrices) graph.Output{
+	"precision":       func(e *emission, c matrices) graph.Output { return e.share(c.tp, c.fp) },
+	"recall":          func(e *emission, c matrices) graph.Output { return e.share(c.tp, c.fn) },
+	"sensitivity":     func(e *emission, c matrices) graph.Output { return e.share(c.tp, c.fn) },
+	"specificity":     func(e *emission, c matrices) graph.Output { return e.share(c.tn, c.fp) },
+	"true_positives":  func(_ *emission, c matrices) graph.Output { return c.tp },
+	"false_positives": func(_ *emission, c matrices) graph.Output { return c.fp },
+	"true_negatives":  func(_ *emission, c matrices) graph.Output { return c.tn },
+	"false_negatives": func(_ *emission, c matrices) graph.Output { return c.fn },
+}
+
+// share is part / (part + rest).
+func (e *emission) share(part, rest graph.Output) graph.Output {
+	return e.of("DivNoNan", part, e.of("AddV2", part, rest))
+}
+
+func (m *AtThresholds) value(e *emission, sums graph.Output) graph.Output {
+	v := shares[m.name()](e, m.matrices(e, sums))
+	if len(m.order) == 1 {
+		return e.at(v, 0)
+	}
+	return e.gather(v, m.order)
+}
+
+func (m *OperatingPoint) value(e *emission, sums graph.Output) graph.Output {
+	dependent, constrained, _ := strings.Cut(m.name(), "_at_")
+	c := m.matrices(e, sums)
+	kept := e.compare("GreaterEqual", shares[constrained](e, c), e.scalar(m.bound))
+	of := shares[dependent](e, c)
+	return e.over("Max", e.choose(kept, of, e.of("ZerosLike", of)), 0)
+}
+
+func (m *AUC) value(e *emission, sums graph.Output) graph.Output {
+	c := m.matrices(e, sums)
+	n := len(m.thresholds) - 1
+	interpolated := m.options.Summation == Interpolation || m.options.Summation == CarefulInterpolation
+	if m.options.Curve == PR && interpolated {
+		part := func(from int) matrices {
+			return matrices{tp: e.slice(c.tp, from, n), fp: e.slice(c.fp, from, n), fn: e.slice(c.fn, from, n)}
+		}
+		return e.sum(e.interpolatedPR(part(0), part(1)))
+	}
+	x, y := m.points(e, c)
+	width := e.of("Sub", e.slice(x, 0, n), e.slice(x, 1, n))
+	return e.sum(e.of("Mul", width, m.heights(e, e.slice(y, 0, n), e.slice(y, 1, n))))
+}
+
+// points is point at all thresholds.
+func (m *AUC) points(e *emission, c matrices) (x, y graph.Output) {
+	if m.options.Summation == Interpolation {
+		return e.share(c.fp, c.tn), e.share(c.tp, c.fn)
+	}
+	epsilon := e.scalar(ratioEpsilon)
+	tp := e.of("AddV2", c.tp, epsilon)
+	recall := e.of("RealDiv", tp, e.of("AddV2", tp, c.fn))
+	if m.options.Curve == ROC {
+		return e.of("RealDiv", c.fp, e.of("AddV2", e.of("AddV2", c.fp, c.tn), epsilon)), recall
+	}
+	return recall, e.of("RealDiv", tp, e.of("AddV2", tp, c.fp))
+}
+
+// heights is height between all points.
+func (m *AUC) heights(e *emission, y0, y1 graph.Output) graph.Output {
+	switch m.options.Summation {
+	case Minoring:
+		return e.of("Minimum", y0, y1)
+	case Majoring:
+		return e.of("Maximum", y0, y1)
+	}
+	return e.of("Mul", e.of("AddV2", y0, y1), e.scalar(0.5))
+}
+
+// interpolatedPR is the function of that name on vectors.
+func (e *emission) interpolatedPR(a, b matrices) graph.Output {
+	zero := e.scalar(0)
+	dtp := e.of("Sub", a.tp, b.tp)
+	pa, pb := e.of("AddV2", a.tp, a.fp), e.of("AddV2", b.tp, b.fp)
+	slope := e.of("DivNoNan", dtp, e.of("Maximum", e.of("Sub", pa, pb), zero))
+	intercept := e.of("Sub", b.tp, e.of("Mul", slope, pb))
+	both := e.compare("Greater", e.of("Mul", pa, pb), zero)
+	ratio := e.choose(both, e.of("DivNoNan", pa, pb), e.of("OnesLike", pa))
+	part := e.of("Mul", slope, e.of("AddV2", dtp, e.of("Mul", intercept, e.of("Log", ratio))))
+	return e.of("DivNoNan", part, e.of("Maximum", e.of("AddV2", b.tp, b.fn), zero))
+}
