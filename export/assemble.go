@@ -91,6 +91,9 @@ type assembly struct {
 	assets     []feature.Asset
 	step       graph.Output // the handle of global_step; invalid where there is none
 	variables  []variable
+	local      map[string]*graph.Tensor
+	locals     []variable
+	trainOp    []*graph.Node // what a step runs; at last one node
 	saver      *saver      // nil: there are no variables
 	main       *graph.Node // runs init; nil: nothing is to be initialised
 	log        *slog.Logger
@@ -110,6 +113,7 @@ func assembleGraph(g Graph, vars Variables, log *slog.Logger) (*assembly, *pb.Me
 	if err := a.feed(); err != nil {
 		return nil, nil, err
 	}
+	a.train()
 	if err := a.save(vars); err != nil {
 		return nil, nil, err
 	}
@@ -120,7 +124,7 @@ func assembleGraph(g Graph, vars Variables, log *slog.Logger) (*assembly, *pb.Me
 
 // newAssembly copies the part of the graph that is exported.
 func newAssembly(g Graph, log *slog.Logger) (*assembly, error) {
-	a := &assembly{mode: g.Mode, input: g.Input, columns: g.Columns, rawColumns: g.Raw, log: log}
+	a := &assembly{mode: g.Mode, input: g.Input, columns: g.Columns, rawColumns: g.Raw, local: g.Local, log: log}
 	if g.IR == nil || len(g.Signatures) == 0 {
 		return nil, errors.New("no graph, or no signatures: expected both")
 	}
@@ -141,6 +145,12 @@ func newAssembly(g Graph, log *slog.Logger) (*assembly, error) {
 			}
 			keep = append(keep, o.Output.Node)
 		}
+	}
+	for _, n := range g.TrainOp {
+		if n == nil || g.IR.Node(n.Name) != n {
+			return nil, errors.New("the train op has a node that is not of the graph")
+		}
+		keep = append(keep, n)
 	}
 	step := g.IR.Node(globalStep)
 	if step != nil && step.Op == "VarHandleOp" {
@@ -165,15 +175,18 @@ func newAssembly(g Graph, log *slog.Logger) (*assembly, error) {
 		}
 		a.signatures = append(a.signatures, s)
 	}
+	for _, n := range g.TrainOp {
+		a.trainOp = append(a.trainOp, copied.Node(n.Name))
+	}
 	if step != nil {
 		a.step = graph.Output{Node: copied.Node(globalStep)}
 	}
 	return a, nil
 }
 
-// roots are the nodes that the signatures need.
+// roots are the nodes that the signatures need, and the train op.
 func (a *assembly) roots() []*graph.Node {
-	var out []*graph.Node
+	out := slices.Clone(a.trainOp)
 	for _, s := range a.signatures {
 		for _, o := range s.Outputs {
 			out = append(out, o.Output.Node)

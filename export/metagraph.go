@@ -2,6 +2,7 @@ package export
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/goestimator/goestimator/internal/graph"
@@ -34,6 +35,9 @@ func (a *assembly) initialise() {
 		if len(n.Inputs) > 0 && needed[n.Inputs[0].Node] {
 			run = append(run, n)
 		}
+	}
+	for _, v := range a.locals {
+		run = append(run, v.assign)
 	}
 	if len(run) > 0 {
 		a.main = a.Node("NoOp", "init", nil, nil)
@@ -84,7 +88,7 @@ func (a *assembly) graphDef() (*graph_go_proto.GraphDef, error) {
 			roots = append(roots, in.tensor.Node)
 		}
 	}
-	for _, v := range a.variables {
+	for _, v := range slices.Concat(a.variables, a.locals) {
 		roots = append(roots, v.assign, v.read.Node)
 	}
 	if a.saver != nil {
@@ -143,10 +147,10 @@ func nodeName(name string) string {
 	return clean
 }
 
-// collect adds the collections that loaders read: variables, main op, assets.
+// collect adds the collections that loaders read: variables, main op, train op, assets.
 func (a *assembly) collect(mg *pb.MetaGraphDef) error {
-	var all, trainable [][]byte
-	for _, v := range a.variables {
+	lists := map[string][][]byte{}
+	for _, v := range slices.Concat(a.variables, a.locals) {
 		b, err := proto.MarshalOptions{Deterministic: true}.Marshal(&variable_go_proto.VariableDef{
 			VariableName: v.handle.String(), InitialValueName: v.initial.String(), InitializerName: v.assign.Name,
 			SnapshotName: v.read.String(), IsResource: true, Trainable: v.trainable,
@@ -154,22 +158,18 @@ func (a *assembly) collect(mg *pb.MetaGraphDef) error {
 		if err != nil {
 			return err
 		}
-		all = append(all, b)
-		if v.trainable {
-			trainable = append(trainable, b)
-		}
-		if v.name == globalStep {
-			mg.CollectionDef["global_step"] = bytesList([][]byte{b})
+		for _, key := range v.collections() {
+			lists[key] = append(lists[key], b)
 		}
 	}
-	if len(all) > 0 {
-		mg.CollectionDef["variables"] = bytesList(all)
-	}
-	if len(trainable) > 0 {
-		mg.CollectionDef["trainable_variables"] = bytesList(trainable)
+	for key, list := range lists {
+		mg.CollectionDef[key] = bytesList(list)
 	}
 	if a.main != nil {
 		mg.CollectionDef["saved_model_main_op"] = nodeList([]string{a.main.Name})
+	}
+	if len(a.trainOp) > 0 {
+		mg.CollectionDef[savedmodel.CollectionTrainOp] = nodeList([]string{a.trainOp[0].Name})
 	}
 	return a.collectAssets(mg)
 }

@@ -40,6 +40,13 @@ type Graph struct {
 	Raw []inputs.Column
 	// Signatures say what the graph offers. One alone is offered as serving_default too.
 	Signatures []Signature
+	// TrainOp are the nodes that a step of training runs; none: the graph does not train.
+	// What they and the signatures read of a variable, but for reads that follow an update
+	// by an edge, is its value before the step.
+	TrainOp []*graph.Node
+	// Local are the first values of the variables that are no part of the model, by
+	// name: what metrics sum up. They have these values whenever the model is loaded.
+	Local map[string]*graph.Tensor
 }
 
 // Feed is a column of the input and the placeholders of the graph that take it.

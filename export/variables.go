@@ -18,11 +18,25 @@ const globalStep = "global_step"
 type variable struct {
 	name      string // in the bundle
 	trainable bool
+	local     bool // it is no part of the model: not saved
 	t         graph.Type
 	handle    graph.Output
 	assign    *graph.Node  // gives it a first value; a SavedModel's loaders restore it instead
 	read      graph.Output // its value
 	initial   graph.Output
+}
+
+// collections are the collections of TensorFlow that the variable is in.
+func (v variable) collections() []string {
+	switch {
+	case v.local:
+		return []string{"local_variables", "metric_variables"}
+	case v.trainable:
+		return []string{"variables", "trainable_variables"}
+	case v.name == globalStep:
+		return []string{"variables", "global_step"}
+	}
+	return []string{"variables"}
 }
 
 // save adds the ops that initialise, save and restore the variables that the
@@ -37,11 +51,23 @@ func (a *assembly) save(vars Variables) error {
 		if err != nil {
 			return err
 		}
-		a.variables = append(a.variables, v)
+		if first := a.local[v.name]; first != nil {
+			v.local, v.trainable = true, false
+			if first.DType != v.t.DType || !graph.ShapeOf(first.Shape...).Equal(v.t.Shape) {
+				return fmt.Errorf("variable %q: its first value is %v%v: expected %v%v", v.name, first.DType, first.Shape, v.t.DType, v.t.Shape)
+			}
+		}
+		if v.local {
+			a.locals = append(a.locals, v)
+		} else {
+			a.variables = append(a.variables, v)
+		}
 	}
-	slices.SortFunc(a.variables, func(x, y variable) int { return strings.Compare(x.name, y.name) })
-	for i := range a.variables {
-		a.initial(&a.variables[i])
+	for _, list := range [][]variable{a.variables, a.locals} {
+		slices.SortFunc(list, func(x, y variable) int { return strings.Compare(x.name, y.name) })
+		for i := range list {
+			a.initial(&list[i])
+		}
 	}
 	if len(a.variables) > 0 {
 		a.addSaver()
@@ -65,20 +91,26 @@ func newVariable(n *graph.Node, vars Variables) (variable, error) {
 	return v, nil
 }
 
-// initial adds the ops that set a variable to zero and read it.
+// initial adds the ops that give a variable its first value, zeros where it is restored, and read it.
 func (a *assembly) initial(v *variable) {
 	name := v.handle.Node.Name
-	dims := make([]int32, v.t.Shape.Rank())
-	for i, d := range v.t.Shape.Dims {
-		dims[i] = int32(d.Const)
+	if v.local {
+		v.initial = a.Const(name+"/Initializer/Const", a.local[v.name])
+	} else {
+		dims := make([]int32, v.t.Shape.Rank())
+		for i, d := range v.t.Shape.Dims {
+			dims[i] = int32(d.Const)
+		}
+		zero := a.Const(name+"/Initializer/zero", graph.NewTensor(v.t.DType))
+		v.initial = a.Op("Fill", name+"/Initializer/zeros", v.t, graph.Attrs{"T": v.t.DType, "index_type": graph.Int32},
+			a.ints(name+"/Initializer/shape", dims...), zero)
 	}
-	zero := a.Const(name+"/Initializer/zero", graph.NewTensor(v.t.DType))
-	v.initial = a.Op("Fill", name+"/Initializer/zeros", v.t, graph.Attrs{"T": v.t.DType, "index_type": graph.Int32},
-		a.ints(name+"/Initializer/shape", dims...), zero)
 	v.assign = a.assign(name+"/Assign", v.handle, v.initial)
-	if users := usersOf(a.Graph, v.handle); len(users) > 0 && users[0].Op == "ReadVariableOp" {
-		v.read = users[0].Out(0)
-		return
+	for _, n := range usersOf(a.Graph, v.handle) {
+		if n.Op == "ReadVariableOp" && len(n.Control) == 0 {
+			v.read = n.Out(0)
+			return
+		}
 	}
 	v.read = a.Read(v.handle, v.t)
 }

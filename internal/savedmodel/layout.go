@@ -39,5 +39,12 @@ const (
 	signatureInitOp        = "__saved_model_init_op"
 )
 
+// CollectionTrainOp is the collection of the op that a step of training runs, a node;
+// SavedModels of TensorFlow 2 have a signature for it.
+const (
+	CollectionTrainOp = "saved_model_train_op"
+	signatureTrainOp  = "__saved_model_train_op"
+)
+
 // schemaVersion is the version of the format.
 const schemaVersion = 1

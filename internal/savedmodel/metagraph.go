@@ -47,7 +47,7 @@ func newMetaGraph(m *Model, p *pb.MetaGraphDef) (*MetaGraph, error) {
 		switch {
 		case s == nil:
 			return nil, fmt.Errorf("signature %q is empty", key)
-		case key != signatureInitOp && key != "__saved_model_train_op":
+		case key != signatureInitOp && key != signatureTrainOp:
 			out.Signatures[key] = s
 		}
 	}
