@@ -57,7 +57,7 @@ func (s *batchStage) batch(ctx context.Context) (arrow.Record, error) {
 		}
 		s.parts = append(s.parts, rec)
 	}
-	rec, err := concat(s.node.mem, s.node.schema.Arrow(), s.parts)
+	rec, err := concat(memoryOf(ctx, s.node.mem), s.node.schema.Arrow(), s.parts)
 	clear(s.parts)
 	s.parts = s.parts[:0]
 	return rec, err

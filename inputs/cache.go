@@ -61,6 +61,7 @@ func (c *cache) rows(ctx context.Context) (Indexed, error) {
 }
 
 func (c *cache) read(ctx context.Context) (arrow.Record, error) {
+	ctx = withoutBatchMemory(ctx)
 	st, err := c.up.open(ctx, 0)
 	if err != nil {
 		return nil, err

@@ -43,8 +43,8 @@ func CIFAR10(files []string, mem memory.Allocator) (Indexed, error) {
 		return nil, fmt.Errorf("%w: %s hold no image", ErrEmpty, baseNames(files))
 	}
 	n := &node{schema: s, mem: alloc(mem), desc: fmt.Sprintf("cifar10(%s,%d)", baseNames(files), total)}
-	return newIndexed(n, total, func(_ context.Context, rows []int64) (arrow.Record, error) {
-		return imageRecord(n, len(rows), func(i int, image []byte) (int64, error) {
+	return newIndexed(n, total, func(ctx context.Context, rows []int64) (arrow.Record, error) {
+		return imageRecord(ctx, n, len(rows), func(i int, image []byte) (int64, error) {
 			row := rows[i]
 			k := sort.Search(len(ends), func(k int) bool { return row < ends[k] })
 			if k > 0 {

@@ -37,17 +37,18 @@ func Glyphs(seed, count int64, mem memory.Allocator) (Indexed, error) {
 	if count == 0 {
 		length = math.MaxInt64
 	}
-	return newIndexed(n, length, func(_ context.Context, rows []int64) (arrow.Record, error) {
-		return imageRecord(n, len(rows), func(i int, image []byte) (int64, error) {
+	return newIndexed(n, length, func(ctx context.Context, rows []int64) (arrow.Record, error) {
+		return imageRecord(ctx, n, len(rows), func(i int, image []byte) (int64, error) {
 			return int64(glyphs.Draw(image, seed, rows[i])), nil
 		})
 	}), nil
 }
 
 // imageRecord makes a record of imageSchema; draw fills one image and returns its label.
-func imageRecord(n *node, rows int, draw func(i int, image []byte) (int64, error)) (arrow.Record, error) {
+func imageRecord(ctx context.Context, n *node, rows int, draw func(i int, image []byte) (int64, error)) (arrow.Record, error) {
 	size := n.schema.columns[0].Size()
-	images, labels := newBuffer(n.mem, rows*size), newBuffer(n.mem, rows*8)
+	mem := memoryOf(ctx, n.mem)
+	images, labels := newBuffer(mem, rows*size), newBuffer(mem, rows*8)
 	defer images.Release()
 	defer labels.Release()
 	pixels, ids := images.Bytes(), arrow.Int64Traits.CastFromBytes(labels.Bytes())

@@ -62,15 +62,15 @@ func IDX(files IDXFiles, mem memory.Allocator) (Indexed, error) {
 		return nil, &DataError{File: files.Images, Err: err}
 	}
 	n := &node{schema: s, mem: alloc(mem), desc: fmt.Sprintf("idx(%s,%v)", baseNames(names), images.Shape)}
-	return newIndexed(n, int64(images.Shape[0]), func(_ context.Context, rows []int64) (arrow.Record, error) {
-		return idxRecord(n, images, ids, rows), nil
+	return newIndexed(n, int64(images.Shape[0]), func(ctx context.Context, rows []int64) (arrow.Record, error) {
+		return idxRecord(ctx, n, images, ids, rows), nil
 	}), nil
 }
 
 // idxRecord copies rows of the images, and of the labels where there are any.
-func idxRecord(n *node, images *graph.Tensor, ids []int64, rows []int64) arrow.Record {
-	size := len(images.Bytes) / images.Shape[0]
-	b := newBuffer(n.mem, len(rows)*size)
+func idxRecord(ctx context.Context, n *node, images *graph.Tensor, ids []int64, rows []int64) arrow.Record {
+	size, mem := len(images.Bytes)/images.Shape[0], memoryOf(ctx, n.mem)
+	b := newBuffer(mem, len(rows)*size)
 	defer b.Release()
 	dst := b.Bytes()
 	for i, r := range rows {
@@ -79,7 +79,7 @@ func idxRecord(n *node, images *graph.Tensor, ids []int64, rows []int64) arrow.R
 	if ids == nil {
 		return recordOf(n.schema.Arrow(), len(rows), b)
 	}
-	l := newBuffer(n.mem, len(rows)*8)
+	l := newBuffer(mem, len(rows)*8)
 	defer l.Release()
 	for i, out := 0, arrow.Int64Traits.CastFromBytes(l.Bytes()); i < len(rows); i++ {
 		out[i] = ids[rows[i]]

@@ -29,7 +29,7 @@ type Mapper struct {
 // Rows tells a Mapper which rows of the stream it is given.
 type Rows struct {
 	First     int64            // position in the pass of row 0 of the record
-	Allocator memory.Allocator // for the result
+	Allocator memory.Allocator // for the result; what it allocates need not be zero
 	key       uint64
 }
 
@@ -45,7 +45,7 @@ func Map(m Mapper) Transform {
 		up := adopt(ds)
 		d := m.node(up)
 		d.start = func(ctx context.Context, epoch int64) (stage, error) {
-			st, err := up.open(ctx, epoch)
+			st, err := up.open(withoutBatchMemory(ctx), epoch)
 			if err != nil {
 				return nil, err
 			}
@@ -90,7 +90,7 @@ func (m boundMapper) apply(ctx context.Context, in arrow.Record, first int64) (o
 			err = fmt.Errorf("mapper %q panicked at row %d of the pass: %v", m.Name, first, p)
 		}
 	}()
-	out, err = m.Map(ctx, in, Rows{First: first, Allocator: m.node.mem, key: m.key})
+	out, err = m.Map(ctx, in, Rows{First: first, Allocator: memoryOf(ctx, m.node.mem), key: m.key})
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (s *mapStage) pull(ctx context.Context, limit int) (arrow.Record, error) {
 
 func (s *mapStage) mapped(ctx context.Context) (arrow.Record, error) {
 	if s.pending == nil {
-		in, err := s.up.pull(ctx, s.limit)
+		in, err := s.up.pull(withoutBatchMemory(ctx), s.limit)
 		if err != nil {
 			return nil, err
 		}

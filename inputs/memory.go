@@ -37,12 +37,12 @@ func indexRecords(s *Schema, recs []arrow.Record, mem memory.Allocator) (*indexe
 		return nil, fmt.Errorf("%w: no record has a row", ErrEmpty)
 	}
 	n := &node{schema: s, mem: alloc(mem), desc: fmt.Sprintf("records(%d,%s)", total, s)}
-	ix := newIndexed(n, total, func(_ context.Context, rows []int64) (arrow.Record, error) {
+	ix := newIndexed(n, total, func(ctx context.Context, rows []int64) (arrow.Record, error) {
 		spans := locate(ends, rows)
 		if len(spans) == 1 {
 			return sliceRecord(s.Arrow(), recs[spans[0].chunk], spans[0]), nil
 		}
-		return gatherRecord(n.mem, s.Arrow(), recs, spans)
+		return gatherRecord(memoryOf(ctx, n.mem), s.Arrow(), recs, spans)
 	})
 	ix.view = func(start, rows int64) arrow.Record {
 		k, row := locateRow(ends, start)

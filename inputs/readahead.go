@@ -33,7 +33,7 @@ func Prefetch(n int) Transform {
 			if err != nil {
 				return nil, err
 			}
-			return &aheadStage{ctx: ctx, up: st, depth: n}, nil
+			return &aheadStage{ctx: ctx, up: st, depth: n, settler: newSettler(batchMemory(ctx), d.schema)}, nil
 		}
 		return d
 	}
@@ -50,12 +50,12 @@ func ParallelMap(m Mapper, workers int) Transform {
 		d := m.node(up)
 		d.desc += "*"
 		d.start = func(ctx context.Context, epoch int64) (stage, error) {
-			st, err := up.open(ctx, epoch)
+			st, err := up.open(withoutBatchMemory(ctx), epoch)
 			if err != nil {
 				return nil, err
 			}
 			bound := m.bind(d, epoch)
-			return &aheadStage{ctx: ctx, up: st, m: &bound, depth: workers, workers: workers}, nil
+			return &aheadStage{ctx: ctx, up: st, m: &bound, depth: workers, workers: workers, settler: newSettler(batchMemory(ctx), d.schema)}, nil
 		}
 		return d
 	}
@@ -70,6 +70,7 @@ type aheadStage struct {
 	m       *boundMapper
 	depth   int
 	workers int
+	settler *settler // nil: records stay where they are
 	cutter
 
 	run   *aheadRun
@@ -201,5 +202,6 @@ func (s *aheadStage) halt() {
 
 func (s *aheadStage) close() error {
 	s.halt()
+	s.settler.close()
 	return s.up.close()
 }

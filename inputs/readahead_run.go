@@ -14,6 +14,7 @@ type aheadRun struct {
 	cancel context.CancelFunc
 	queue  chan *aheadItem
 	jobs   chan *aheadItem // nil without a mapper
+	settle *settler
 	wg     sync.WaitGroup
 }
 
@@ -26,7 +27,7 @@ func (s *aheadStage) begin() error {
 		}
 	}
 	at := &stateReader{buf: s.base}
-	run := &aheadRun{queue: make(chan *aheadItem, s.depth)}
+	run := &aheadRun{queue: make(chan *aheadItem, s.depth), settle: s.settler}
 	run.ctx, run.cancel = context.WithCancel(s.ctx)
 	if s.m != nil {
 		run.jobs = make(chan *aheadItem, s.workers)
@@ -49,20 +50,27 @@ func (r *aheadRun) read(up stage, row, skip int64) {
 		defer close(r.jobs)
 	}
 	from := &source{up: up, row: row}
+	ctx := r.ctx
+	if r.jobs != nil {
+		ctx = withoutBatchMemory(ctx)
+	}
 	for {
 		item := spareItems.Get().(*aheadItem)
-		item.rec, item.err = from.skip(r.ctx, &skip)
+		item.rec, item.err = from.skip(ctx, &skip)
 		if item.rec == nil && item.err == nil {
 			if from.records > 0 && from.records%snapshotEvery == 0 {
 				item.snapshot, item.err = snapshot(up, from.row)
 			}
 			if item.err == nil {
-				item.rec, item.err = from.pull(r.ctx)
+				item.rec, item.err = from.pull(ctx)
 			}
 		}
 		if item.rec != nil {
 			item.first = from.row
 			from.row += item.rec.NumRows()
+			if r.jobs == nil {
+				item.rec, item.err = r.settle.settle(item.rec)
+			}
 		}
 		last := item.err != nil // a worker may write the item once it is sent
 		if !r.send(item) || last {
@@ -136,6 +144,9 @@ func (r *aheadRun) work(m *boundMapper) {
 		in := item.rec
 		item.rec, item.err = m.apply(r.ctx, in, item.first)
 		in.Release()
+		if item.err == nil {
+			item.rec, item.err = r.settle.settle(item.rec)
+		}
 		item.done <- struct{}{}
 	}
 }

@@ -33,7 +33,7 @@ func Shuffle(buffer int, seed int64) Transform {
 				s.rows = &indexStore{src: ix}
 				return s, err
 			}
-			st, err := up.open(ctx, epoch)
+			st, err := up.open(withoutBatchMemory(ctx), epoch)
 			if err != nil {
 				return nil, err
 			}

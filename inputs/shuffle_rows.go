@@ -23,7 +23,7 @@ const slotShift = 32
 func (s *rowStore) next(ctx context.Context) (int64, error) {
 	last := len(s.recs) - 1
 	if last < 0 || s.pos == s.recs[last].NumRows() {
-		rec, err := s.up.pull(ctx, chunkRows)
+		rec, err := s.up.pull(withoutBatchMemory(ctx), chunkRows)
 		if err != nil {
 			return 0, err
 		}
@@ -36,8 +36,8 @@ func (s *rowStore) next(ctx context.Context) (int64, error) {
 	return int64(last)<<slotShift | (s.pos - 1), nil
 }
 
-func (s *rowStore) gather(_ context.Context, slots, keep []int64) (arrow.Record, error) {
-	rec, err := gatherRecord(s.node.mem, s.node.schema.Arrow(), s.recs, slotSpans(slots))
+func (s *rowStore) gather(ctx context.Context, slots, keep []int64) (arrow.Record, error) {
+	rec, err := gatherRecord(memoryOf(ctx, s.node.mem), s.node.schema.Arrow(), s.recs, slotSpans(slots))
 	if err != nil {
 		return nil, err
 	}

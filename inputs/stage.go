@@ -44,7 +44,7 @@ func (n *node) IterateEpoch(ctx context.Context, epoch int64) (Iterator, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &iterator{ctx: ctx, st: st, desc: n.desc}, nil
+	return &iterator{ctx: ctx, st: st, desc: n.desc, mem: batchMemory(ctx)}, nil
 }
 
 func (n *node) open(ctx context.Context, epoch int64) (stage, error) {
@@ -127,7 +127,8 @@ type iterator struct {
 	ctx  context.Context // of Iterate: bounds what Restore does
 	st   stage
 	desc string
-	err  error // sticks: a failed Restore, or ErrClosed
+	mem  BatchMemory // of Iterate; nil: none
+	err  error       // sticks: a failed Restore, or ErrClosed
 }
 
 func (it *iterator) Next(ctx context.Context) (arrow.Record, error) {
@@ -136,6 +137,9 @@ func (it *iterator) Next(ctx context.Context) (arrow.Record, error) {
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
+	}
+	if it.mem != nil {
+		ctx = WithBatchMemory(ctx, it.mem)
 	}
 	return it.st.pull(ctx, 0)
 }

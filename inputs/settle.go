@@ -1,0 +1,139 @@
+package inputs
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+)
+
+// settler copies records to batch memory, into frames that it fills again once
+// they are released. It is safe for concurrent use.
+type settler struct {
+	mem    BatchMemory
+	schema *arrow.Schema
+
+	mu     sync.Mutex
+	free   []*settled
+	closed bool
+}
+
+// settled is such a frame.
+type settled struct {
+	out     Frame
+	of      *settler
+	columns []arrow.Array
+	buffers []*memory.Buffer // of the columns of dense numbers, which own them
+	rows    int64
+	back    func()
+}
+
+// newSettler returns nil where there is no memory to settle in.
+func newSettler(mem BatchMemory, s *Schema) *settler {
+	if mem == nil {
+		return nil
+	}
+	return &settler{mem: mem, schema: s.Arrow()}
+}
+
+// settle returns the record in batch memory, which may be rec itself. It takes
+// rec over, whether or not it fails.
+func (s *settler) settle(rec arrow.Record) (arrow.Record, error) {
+	if s == nil || !gains(s.mem, rec) {
+		return rec, nil
+	}
+	defer rec.Release()
+	f := s.take(rec.NumRows())
+	for i := range f.columns {
+		if err := f.copy(i, peek(rec, i)); err != nil {
+			f.release()
+			return nil, fmt.Errorf("column %q: %w", s.schema.Field(i).Name, err)
+		}
+	}
+	f.out.Reset(s.schema, f.columns, f.rows, f.back)
+	return &f.out, nil
+}
+
+// take returns a frame for so many rows.
+func (s *settler) take(rows int64) *settled {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := len(s.free) - 1; n >= 0 {
+		f := s.free[n]
+		s.free[n] = nil
+		s.free = s.free[:n]
+		if f.rows == rows {
+			return f
+		}
+		f.release()
+	}
+	n := s.schema.NumFields()
+	f := &settled{of: s, rows: rows, columns: make([]arrow.Array, n), buffers: make([]*memory.Buffer, n)}
+	f.back = f.giveBack
+	return f
+}
+
+// copy makes column i what arr is.
+func (f *settled) copy(i int, arr arrow.Array) error {
+	from := values(arr)
+	if b := f.buffers[i]; b != nil && len(from) == b.Len() {
+		copy(b.Bytes(), from)
+		return nil
+	}
+	if f.columns[i] != nil {
+		f.columns[i].Release()
+		f.columns[i], f.buffers[i] = nil, nil
+	}
+	t := f.of.schema.Field(i).Type
+	if from != nil {
+		b := newBuffer(f.of.mem, len(from))
+		copy(b.Bytes(), from)
+		f.columns[i], f.buffers[i] = denseArray(t, int(f.rows), b), b
+		b.Release() // the array has it
+		return nil
+	}
+	d, err := gatherData(memory.NewGoAllocator(), t, []arrow.ArrayData{arr.Data()}, []span{{0, 0, arr.Len()}})
+	if err != nil {
+		return err
+	}
+	defer d.Release()
+	f.columns[i] = array.MakeFromData(d)
+	return nil
+}
+
+// giveBack makes the frame ready for the next record.
+func (f *settled) giveBack() {
+	f.of.mu.Lock()
+	defer f.of.mu.Unlock()
+	if f.of.closed {
+		f.release()
+		return
+	}
+	f.of.free = append(f.of.free, f)
+}
+
+// release gives the memory up.
+func (f *settled) release() {
+	for i, c := range f.columns {
+		if c != nil {
+			c.Release()
+		}
+		f.columns[i], f.buffers[i] = nil, nil
+	}
+}
+
+// close gives up the memory of frames that are not in use, and of the others when they come back.
+func (s *settler) close() {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	for _, f := range s.free {
+		f.release()
+	}
+	s.free = nil
+}
