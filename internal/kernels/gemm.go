@@ -105,12 +105,11 @@ func (j *gemmJob[T]) gemm(g GemmArgs[T], parallel bool) {
 	j.plan(parallel)
 	j.backward = j.streams() && j.packed.uses.Add(1)%2 == 0
 	for n := 0; n < g.N; n += j.nc {
-		j.n0, j.n1 = n, min(n+j.nc, g.N)
-		for k := 0; k < g.K; k += j.kc {
-			j.k0, j.k1 = k, min(k+j.kc, g.K)
+		for k := 0; k < g.K; k += j.ks {
+			j.work = block{n, min(n+j.nc, g.N), k, min(k+j.ks, g.K)}
 			if j.sourceB == shared {
 				j.phase = packPhase
-				j.dispatch(ceilDiv(j.n1-j.n0, j.nr), parallel)
+				j.dispatch(ceilDiv(j.work.n1-j.work.n0, j.nr), parallel)
 			}
 			j.phase = multiplyPhase
 			j.dispatch(j.mTasks*j.nTasks, parallel)

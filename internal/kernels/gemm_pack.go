@@ -5,7 +5,7 @@ const transposeRows = 8
 
 // packA copies panel p of op(A)[:, k0:k1] to dst: transposed A column by column, tiles.pad elements apart, else row by
 // row.
-func (j *gemmJob[T]) packA(dst []T, p int) {
+func (j *gemmPart[T]) packA(dst []T, p int) {
 	m0, m1 := j.panel(p)
 	k, a := j.k1-j.k0, j.A[j.indexA(m0):]
 	if j.TransA {
@@ -17,8 +17,17 @@ func (j *gemmJob[T]) packA(dst []T, p int) {
 	}
 }
 
+// packStrips packs strips [lo, hi) of the block in work for all tasks.
+func (j *gemmJob[T]) packStrips(lo, hi int) {
+	part := gemmPart[T]{j, j.work}
+	for s := lo; s < hi; s++ {
+		n := part.n0 + s*j.nr
+		part.packB(j.bufB[s*j.nr*(part.k1-part.k0):], n, min(j.nr, part.n1-n))
+	}
+}
+
 // packB copies one strip of op(B)[k0:k1] from column n on, cols of them, to rows nr apart.
-func (j *gemmJob[T]) packB(dst []T, n, cols int) {
+func (j *gemmPart[T]) packB(dst []T, n, cols int) {
 	if !j.TransB {
 		copyRows(dst, j.nr, j.B[j.k0*j.LDB+n:], j.LDB, cols, j.k1-j.k0)
 		return

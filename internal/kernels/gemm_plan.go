@@ -24,6 +24,9 @@ const (
 	dotPhase
 )
 
+// block is a part of a product: columns [n0, n1) of C, sums over [k0, k1).
+type block struct{ n0, n1, k0, k1 int }
+
 // gemmJob is one product in progress and its buffers, which outlive it.
 type gemmJob[T Float] struct {
 	GemmArgs[T]
@@ -34,7 +37,8 @@ type gemmJob[T Float] struct {
 	panels         int // panels of A, of balanced heights
 	nr             int // columns of a tile
 	nc, kc         int // columns and k of a block
-	n0, n1, k0, k1 int // the block in work
+	ks             int // k of a phase, in blocks of kc
+	work           block
 	mTasks, nTasks int
 	directA        bool
 	backward       bool // strips of B go from the last to the first
@@ -63,6 +67,7 @@ func (j *gemmJob[T]) plan(parallel bool) {
 	}
 	j.panels = ceilDiv(j.M, j.tallest())
 	j.nc = ceilDiv(ceilDiv(j.N, ceilDiv(j.N, blockN)), j.nr) * j.nr
+	j.ks = j.K
 	strips := ceilDiv(min(j.nc, j.N), j.nr)
 	j.split(strips, parallel)
 	j.directA = j.placeA(ceilDiv(strips, j.nTasks))
@@ -77,6 +82,7 @@ func (j *gemmJob[T]) plan(parallel bool) {
 		j.sourceB = perTask
 	default:
 		j.sourceB = shared
+		j.ks = j.kc
 		j.bufB = j.spaceB.take(j.nc * j.kc)
 	}
 }
@@ -110,7 +116,7 @@ func (j *gemmJob[T]) split(strips int, parallel bool) {
 	}
 	want := threads * chunksEach
 	if j.panels >= want*splitPanels {
-		j.mTasks = max(j.mTasks, want)
+		j.mTasks = ceilDiv(j.mTasks, want) * want // as many for each
 		return
 	}
 	j.nTasks = min(ceilDiv(want, j.mTasks), strips)
@@ -142,10 +148,7 @@ func (j *gemmJob[T]) panel(p int) (from, to int) {
 func (j *gemmJob[T]) Run(lo, hi int) {
 	switch j.phase {
 	case packPhase:
-		for p := lo; p < hi; p++ {
-			n := j.n0 + p*j.nr
-			j.packB(j.bufB[p*j.nr*(j.k1-j.k0):], n, min(j.nr, j.n1-n))
-		}
+		j.packStrips(lo, hi)
 		return
 	case dotPhase:
 		j.dots(lo, hi)
@@ -157,127 +160,27 @@ func (j *gemmJob[T]) Run(lo, hi int) {
 		if j.streams() {
 			j.streamTask(i, &t)
 		} else {
-			j.task(i, &t, buf)
+			j.multiplyTask(i, &t, buf)
 		}
 	}
 	scratches[T]().put(buf)
 }
 
-// task multiplies one group of panels of A by one range of columns of the block of B.
-func (j *gemmJob[T]) task(i int, t *tileArgs, buf *scratch[T]) {
+// multiplyTask multiplies one group of panels of A by one range of columns of B, over all k of the phase: this much of C stays
+// in the caches.
+func (j *gemmJob[T]) multiplyTask(i int, t *tileArgs, buf *scratch[T]) {
 	m, n := i/j.nTasks, i%j.nTasks
 	p0, p1 := m*j.panels/j.mTasks, (m+1)*j.panels/j.mTasks
-	strips := ceilDiv(j.n1-j.n0, j.nr)
-	n0 := j.n0 + n*strips/j.nTasks*j.nr
-	n1 := min(j.n0+(n+1)*strips/j.nTasks*j.nr, j.n1)
-	if p0 == p1 || n0 >= n1 {
+	w := j.work
+	strips := ceilDiv(w.n1-w.n0, j.nr)
+	part := gemmPart[T]{j, w}
+	part.n0 = w.n0 + n*strips/j.nTasks*j.nr
+	part.n1 = min(w.n0+(n+1)*strips/j.nTasks*j.nr, w.n1)
+	if p0 == p1 || part.n0 >= part.n1 {
 		return
 	}
-	j.setup(t)
-	panels, strip := j.packPanels(buf, p0, p1)
-	for n := n0; n < n1; n += j.nr {
-		cols := min(j.nr, n1-n)
-		j.stripB(t, n)
-		switch j.sourceB {
-		case perTask:
-			t.strip = unsafe.Pointer(&strip[0])
-		case perStrip:
-			copyRows(strip, j.nr, j.B[j.k0*j.LDB+n:], j.LDB, cols, j.k1-j.k0)
-			t.b, t.bK = unsafe.Pointer(&strip[0]), j.nr*int(unsafe.Sizeof(j.Alpha))
-		}
-		for p := p0; p < p1; p++ {
-			m0, m1 := j.panel(p)
-			if j.directA {
-				t.a = unsafe.Pointer(&j.A[j.indexA(m0)])
-			} else {
-				t.a = unsafe.Pointer(&panels[(p-p0)*j.panelSize()])
-			}
-			j.target(t, m0, n)
-			if p > p0 || j.sourceB != perTask {
-				j.tiles.tile(t, m1-m0, cols)
-				continue
-			}
-			j.tiles.packingTile(t, m1-m0, cols)
-			t.b, t.bK = t.strip, ceilDiv(cols, j.tiles.lanes)*j.tiles.lanes*int(unsafe.Sizeof(j.Alpha))
-		}
-	}
-}
-
-// panelSize is the elements of a packed panel of A.
-func (j *gemmJob[T]) panelSize() int { return (j.k1 - j.k0) * j.tiles.pad }
-
-// packPanels packs panels of A where that pays, and finds room for a strip of B where tasks pack their own.
-func (j *gemmJob[T]) packPanels(buf *scratch[T], p0, p1 int) (panels, strip []T) {
-	size, room := 0, 0
-	if !j.directA {
-		size = (p1 - p0) * j.panelSize()
-	}
-	if j.sourceB == perTask || j.sourceB == perStrip {
-		room = j.nr * (j.k1 - j.k0)
-	}
-	all := buf.take(size + room)
-	for p := p0; p < p1 && size > 0; p++ {
-		j.packA(all[(p-p0)*j.panelSize():], p)
-	}
-	return all[:size], all[size:]
-}
-
-// indexA is where op(A)[m, k0] lies in A.
-func (j *gemmJob[T]) indexA(m int) int {
-	if j.TransA {
-		return j.k0*j.LDA + m
-	}
-	return m*j.LDA + j.k0
-}
-
-// setup fills in what is the same for every tile of a task.
-func (j *gemmJob[T]) setup(t *tileArgs) {
-	size := int(unsafe.Sizeof(j.Alpha))
-	switch {
-	case j.TransA && j.directA:
-		t.aRow, t.aK = size, j.LDA*size
-	case j.TransA:
-		t.aRow, t.aK = size, j.tiles.pad*size
-	case j.directA:
-		t.aRow, t.aK = j.LDA*size, size
-	default:
-		t.aRow, t.aK = (j.k1-j.k0)*size, size
-	}
-	t.cRow = j.LDC * size
-	t.k, t.runs = j.k1-j.k0, 1
-	t.alpha = floatBits(j.Alpha)
-	t.relu = 0
-	if j.Relu && j.k1 == j.K {
-		t.relu = 1
-	}
-}
-
-// stripB points a tile at the strip of B that starts at column n.
-func (j *gemmJob[T]) stripB(t *tileArgs, n int) {
-	ld := j.nr
-	switch j.sourceB {
-	case prepared:
-		strip, wide, _ := j.packed.strip(n)
-		t.b, ld = unsafe.Pointer(&strip[j.k0*wide]), wide
-	case shared:
-		t.b = unsafe.Pointer(&j.bufB[(n-j.n0)*(j.k1-j.k0)])
-	default:
-		t.b, ld = unsafe.Pointer(&j.B[j.k0*j.LDB+n]), j.LDB
-	}
-	t.bK = ld * int(unsafe.Sizeof(j.Alpha))
-}
-
-// target points a tile at C[m, n] and at what to add to it.
-func (j *gemmJob[T]) target(t *tileArgs, m, n int) {
-	at := m*j.LDC + n
-	t.c, t.old, t.bias = unsafe.Pointer(&j.C[at]), nil, nil
-	switch {
-	case j.k0 > 0 || j.Beta != 0:
-		t.old = t.c
-	case j.add != nil:
-		t.old = unsafe.Pointer(&j.add[at])
-	}
-	if j.Bias != nil && j.k1 == j.K {
-		t.bias = unsafe.Pointer(&j.Bias[n])
+	for k := w.k0; k < w.k1; k += j.kc {
+		part.k0, part.k1 = k, min(k+j.kc, w.k1)
+		part.multiply(t, buf, p0, p1)
 	}
 }

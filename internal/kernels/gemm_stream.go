@@ -9,21 +9,22 @@ func (j *gemmJob[T]) streams() bool { return j.packed != nil && j.M <= 2 }
 // with what the one before has left in the cache, where going round and round would find nothing of a B that is slightly too
 // large.
 func (j *gemmJob[T]) streamTask(i int, t *tileArgs) {
-	strips := ceilDiv(j.n1-j.n0, j.nr)
+	part := gemmPart[T]{j, j.work}
+	strips := ceilDiv(part.n1-part.n0, j.nr)
 	if j.backward {
 		i = mirrored(i, j.nTasks)
 	}
 	first, end := i*strips/j.nTasks, (i+1)*strips/j.nTasks
-	j.setup(t)
+	part.setup(t)
 	t.a = unsafe.Pointer(&j.A[0])
 	for s := first; s < end; s++ {
-		n := j.n0 + s*j.nr
+		n := part.n0 + s*j.nr
 		if j.backward {
-			n = j.n0 + (first+end-1-s)*j.nr
+			n = part.n0 + (first+end-1-s)*j.nr
 		}
-		j.stripB(t, n)
-		j.target(t, 0, n)
-		j.tiles.streamTile(t, j.M, min(j.nr, j.n1-n))
+		part.stripB(t, n)
+		part.target(t, 0, n)
+		j.tiles.streamTile(t, j.M, min(j.nr, part.n1-n))
 	}
 }
 

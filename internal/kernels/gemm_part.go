@@ -1,0 +1,120 @@
+package kernels
+
+import "unsafe"
+
+// gemmPart is a part of a product, done by one thread.
+type gemmPart[T Float] struct {
+	*gemmJob[T]
+	block
+}
+
+// multiply adds the sums over [k0, k1) to panels [p0, p1) and the part's columns.
+func (j *gemmPart[T]) multiply(t *tileArgs, buf *scratch[T], p0, p1 int) {
+	j.setup(t)
+	panels, strip := j.packPanels(buf, p0, p1)
+	for n := j.n0; n < j.n1; n += j.nr {
+		cols := min(j.nr, j.n1-n)
+		j.stripB(t, n)
+		switch j.sourceB {
+		case perTask:
+			t.strip = unsafe.Pointer(&strip[0])
+		case perStrip:
+			copyRows(strip, j.nr, j.B[j.k0*j.LDB+n:], j.LDB, cols, j.k1-j.k0)
+			t.b, t.bK = unsafe.Pointer(&strip[0]), j.nr*int(unsafe.Sizeof(j.Alpha))
+		}
+		for p := p0; p < p1; p++ {
+			m0, m1 := j.panel(p)
+			if j.directA {
+				t.a = unsafe.Pointer(&j.A[j.indexA(m0)])
+			} else {
+				t.a = unsafe.Pointer(&panels[(p-p0)*j.panelSize()])
+			}
+			j.target(t, m0, n)
+			if p > p0 || j.sourceB != perTask {
+				j.tiles.tile(t, m1-m0, cols)
+				continue
+			}
+			j.tiles.packingTile(t, m1-m0, cols)
+			t.b, t.bK = t.strip, ceilDiv(cols, j.tiles.lanes)*j.tiles.lanes*int(unsafe.Sizeof(j.Alpha))
+		}
+	}
+}
+
+// panelSize is the elements of a packed panel of A.
+func (j *gemmPart[T]) panelSize() int { return (j.k1 - j.k0) * j.tiles.pad }
+
+// packPanels packs panels of A where that pays, and finds room for a strip of B where tasks pack their own.
+func (j *gemmPart[T]) packPanels(buf *scratch[T], p0, p1 int) (panels, strip []T) {
+	size, room := 0, 0
+	if !j.directA {
+		size = (p1 - p0) * j.panelSize()
+	}
+	if j.sourceB == perTask || j.sourceB == perStrip {
+		room = j.nr * (j.k1 - j.k0)
+	}
+	all := buf.take(size + room)
+	for p := p0; p < p1 && size > 0; p++ {
+		j.packA(all[(p-p0)*j.panelSize():], p)
+	}
+	return all[:size], all[size:]
+}
+
+// indexA is where op(A)[m, k0] lies in A.
+func (j *gemmPart[T]) indexA(m int) int {
+	if j.TransA {
+		return j.k0*j.LDA + m
+	}
+	return m*j.LDA + j.k0
+}
+
+// setup fills in what is the same for every tile of a task.
+func (j *gemmPart[T]) setup(t *tileArgs) {
+	size := int(unsafe.Sizeof(j.Alpha))
+	switch {
+	case j.TransA && j.directA:
+		t.aRow, t.aK = size, j.LDA*size
+	case j.TransA:
+		t.aRow, t.aK = size, j.tiles.pad*size
+	case j.directA:
+		t.aRow, t.aK = j.LDA*size, size
+	default:
+		t.aRow, t.aK = (j.k1-j.k0)*size, size
+	}
+	t.cRow = j.LDC * size
+	t.k, t.runs = j.k1-j.k0, 1
+	t.alpha = floatBits(j.Alpha)
+	t.relu = 0
+	if j.Relu && j.k1 == j.K {
+		t.relu = 1
+	}
+}
+
+// stripB points a tile at the strip of B that starts at column n.
+func (j *gemmPart[T]) stripB(t *tileArgs, n int) {
+	ld := j.nr
+	switch j.sourceB {
+	case prepared:
+		strip, wide, _ := j.packed.strip(n)
+		t.b, ld = unsafe.Pointer(&strip[j.k0*wide]), wide
+	case shared:
+		t.b = unsafe.Pointer(&j.bufB[(n-j.work.n0)*(j.k1-j.k0)])
+	default:
+		t.b, ld = unsafe.Pointer(&j.B[j.k0*j.LDB+n]), j.LDB
+	}
+	t.bK = ld * int(unsafe.Sizeof(j.Alpha))
+}
+
+// target points a tile at C[m, n] and at what to add to it.
+func (j *gemmPart[T]) target(t *tileArgs, m, n int) {
+	at := m*j.LDC + n
+	t.c, t.old, t.bias = unsafe.Pointer(&j.C[at]), nil, nil
+	switch {
+	case j.k0 > 0 || j.Beta != 0:
+		t.old = t.c
+	case j.add != nil:
+		t.old = unsafe.Pointer(&j.add[at])
+	}
+	if j.Bias != nil && j.k1 == j.K {
+		t.bias = unsafe.Pointer(&j.Bias[n])
+	}
+}
