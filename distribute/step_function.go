@@ -3,8 +3,10 @@ package distribute
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/goestimator/goestimator/distribute/collective"
+	"github.com/goestimator/goestimator/internal/device"
 	"github.com/goestimator/goestimator/internal/engine"
 	"github.com/goestimator/goestimator/internal/graph"
 	"github.com/goestimator/goestimator/models/optimizers"
@@ -20,7 +22,9 @@ type stepFunction struct {
 	replicas []*collector
 	tensors  map[string]*graph.Tensor
 	values   *optimizers.StepValues // as of the beginning of the step
+	versions map[string]uint64      // of the first copy's variables that tensors hold
 	total    optimizers.Tally
+	rowCost  int
 }
 
 // collector is what a replica collects with.
@@ -33,7 +37,10 @@ type collector struct {
 }
 
 func newStepFunction(op *optimizers.StepOp, args []int, r *replicated) (*stepFunction, error) {
-	f := &stepFunction{args: args, copies: r.copies, peers: r.peers, tensors: map[string]*graph.Tensor{}}
+	f := &stepFunction{args: args, copies: r.copies, peers: r.peers, tensors: map[string]*graph.Tensor{}, versions: map[string]uint64{}, rowCost: rowCost}
+	if slices.ContainsFunc(r.devices, func(d device.Device) bool { return d.Kind() != device.KindHost }) {
+		f.rowCost = rowCostOnGPUs
+	}
 	for _, v := range op.Variables {
 		if t, ok := r.copies[0].Type(v.Name); !ok || t.DType != v.DType || !t.Shape.Equal(v.Type().Shape) {
 			return nil, fmt.Errorf("step function %q: no variable %s of %v%v", op.Function, v.Name, v.DType, v.Shape)
@@ -64,12 +71,17 @@ func newCollector(op *optimizers.StepOp, tensor func(name string) *graph.Tensor)
 	return &collector{run: run, values: optimizers.NewStepValues(tensors)}, nil
 }
 
-// load reads the variables and begins the tallies of a step.
+// load reads the variables, unless they are what the step before left, and begins the tallies of a step.
 func (f *stepFunction) load() error {
 	for name, t := range f.tensors {
+		version := f.copies[0].Version(name)
+		if version == f.versions[name] {
+			continue
+		}
 		if err := f.copies[0].ReadAt(name, t.Bytes, 0); err != nil {
 			return err
 		}
+		f.versions[name] = version
 	}
 	for _, c := range f.replicas {
 		c.used = false
@@ -111,7 +123,12 @@ func (f *stepFunction) apply(ctx context.Context) (int64, error) {
 		return 0, err
 	}
 	if err := f.replicas[0].run.Apply(f.values, &f.total); err != nil {
+		clear(f.versions)
 		return 0, f.peers.abort(err)
+	}
+	if err := f.write(); err != nil {
+		clear(f.versions)
+		return 0, err
 	}
 	step, err := f.copies[0].Get(GlobalStep)
 	if err != nil {
@@ -119,16 +136,42 @@ func (f *stepFunction) apply(ctx context.Context) (int64, error) {
 	}
 	graph.Of[int64](step)[0]++
 	for _, vars := range f.copies {
-		for _, name := range f.values.Changed() {
-			if err := vars.Set(name, f.tensors[name]); err != nil {
-				return 0, err
-			}
-		}
 		if err := vars.Set(GlobalStep, step); err != nil {
 			return 0, err
 		}
 	}
 	return graph.Of[int64](step)[0], nil
+}
+
+// How many bytes are written in the time that a write takes by itself.
+const (
+	rowCost       = 1 << 10
+	rowCostOnGPUs = 1 << 16
+)
+
+// write gives every copy what changed.
+func (f *stepFunction) write() error {
+	for _, name := range f.values.Changed() {
+		t := f.tensors[name]
+		rows, all := f.values.ChangedRows(name)
+		all = all || len(rows)*f.rowCost > len(t.Bytes)
+		for _, vars := range f.copies {
+			if all {
+				if err := vars.Set(name, t); err != nil {
+					return err
+				}
+				continue
+			}
+			size := len(t.Bytes) / t.Shape[0]
+			for _, row := range rows {
+				if err := vars.WriteAt(name, t.Bytes[row*size:(row+1)*size], row*size); err != nil {
+					return err
+				}
+			}
+		}
+		f.versions[name] = f.copies[0].Version(name)
+	}
+	return nil
 }
 
 // tally adds the sums over the ring, then joins the records by rank.

@@ -65,7 +65,7 @@ func age() *feature.Numeric {
 }
 
 // scratch are options of a test's Estimator.
-func scratch(t *testing.T, opts ...estimator.Option) []estimator.Option {
+func scratch(t testing.TB, opts ...estimator.Option) []estimator.Option {
 	t.Helper()
 	return append(opts, estimator.WithModelDir(t.TempDir()), estimator.WithLogger(slog.New(slog.DiscardHandler)))
 }

@@ -56,12 +56,6 @@ func (t exampleTable) place(id int64) (int, bool) {
 	return 0, false
 }
 
-// has reports whether an example is there.
-func (t exampleTable) has(id int64) bool {
-	at, ok := t.place(id)
-	return ok && t.ids[at] == id
-}
-
 // dual returns the dual variable of an example, 0 for a new one.
 func (t exampleTable) dual(id int64) float64 {
 	at, ok := t.place(id)
@@ -71,17 +65,21 @@ func (t exampleTable) dual(id int64) float64 {
 	return float64(t.state[4*at])
 }
 
+// room returns an example's place; its error says that there is none.
+func (t exampleTable) room(id int64) (int, error) {
+	at, ok := t.place(id)
+	if !ok {
+		return 0, fmt.Errorf("there are more than %d different examples: raise num_examples of the optimizer sdca, in another model_dir", (2*len(t.ids)+1)/3)
+	}
+	return at, nil
+}
+
 // add puts an example's new state in its place. The dual variable changes by as
 // much as it did for whoever worked on it, as the weights do: their relation
 // holds even where two worked on one example at a time.
-func (t exampleTable) add(x exampleState) error {
-	at, ok := t.place(x.id)
-	if !ok {
-		return fmt.Errorf("there are more than %d different examples: raise num_examples of the optimizer sdca, in another model_dir", (2*len(t.ids)+1)/3)
-	}
+func (t exampleTable) add(at int, x exampleState) {
 	t.ids[at] = x.id
 	s := t.state[4*at : 4*at+4]
 	s[0] += float32(x.dual - x.old)
 	s[1], s[2], s[3] = float32(x.primal), float32(x.dualLoss), float32(x.weight)
-	return nil
 }

@@ -191,19 +191,22 @@ func (s *sdcaStep) Apply(vars optimizers.StepVariables, t *optimizers.Tally) err
 	if len(t.Records) == 0 {
 		return nil
 	}
-	table := exampleTable{models.Values[int64](vars.Value(sdcaIDs)), models.Values[float32](vars.Change(sdcaState))}
+	table := exampleTable{models.Values[int64](vars.Value(sdcaIDs)), models.Values[float32](vars.Value(sdcaState))}
 	for b := t.Records; len(b) > 0; {
 		var x exampleState
 		var err error
 		if b, err = x.take(b); err != nil {
 			return err
 		}
-		if !table.has(x.id) { // once all examples are known the ids need not be copied to variables any more
-			table.ids = models.Values[int64](vars.Change(sdcaIDs))
-		}
-		if err := table.add(x); err != nil {
+		at, err := table.room(x.id)
+		if err != nil {
 			return err
 		}
+		if table.ids[at] != x.id {
+			vars.ChangeRow(sdcaIDs, at)
+		}
+		vars.ChangeRow(sdcaState, at)
+		table.add(at, x)
 	}
 	return nil
 }

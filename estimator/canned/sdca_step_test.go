@@ -10,7 +10,7 @@ import (
 	"github.com/goestimator/goestimator/models/optimizers"
 )
 
-// TestSDCAChangesIDsOnlyForNewExamples: strategies copy the variables that changed.
+// TestSDCAChangesIDsOnlyForNewExamples: strategies copy the variables, and of them the rows, that changed.
 func TestSDCAChangesIDsOnlyForNewExamples(t *testing.T) {
 	config, err := json.Marshal(sdcaStep{Loss: squaredLoss, L2: 1, Partitions: 1, Capacity: 6, Columns: []sdcaColumn{{Variable: "bias", Rows: 1, Bias: true}}})
 	if err != nil {
@@ -41,12 +41,15 @@ func TestSDCAChangesIDsOnlyForNewExamples(t *testing.T) {
 		if err := run.Apply(vars, &tally); err != nil {
 			t.Fatal(err)
 		}
+		if rows, all := vars.ChangedRows(sdcaState); all || len(rows) != len(c.ids) {
+			t.Errorf("examples %v: rows %v of the state changed, all: %v", c.ids, rows, all)
+		}
 		if got := slices.Contains(vars.Changed(), sdcaIDs); got != c.want {
 			t.Errorf("examples %v: the ids changed: %v, expected %v", c.ids, got, c.want)
 		}
 		table := exampleTable{models.Values[int64](vars.Value(sdcaIDs)), models.Values[float32](vars.Value(sdcaState))}
 		for _, id := range c.ids {
-			if !table.has(id) {
+			if at, err := table.room(id); err != nil || table.ids[at] != id {
 				t.Errorf("example %d is not known", id)
 			}
 		}

@@ -34,6 +34,16 @@ func (v *Variables) ReadAt(name string, dst []byte, offset int) error {
 	return v.access(name, func(x *variable) error { return v.stream.Download(dst, x.buf, offset) })
 }
 
+// Version is a number that changes with every update of a variable, so that who has its value knows whether it still is; 0 of an unknown one.
+func (v *Variables) Version(name string) uint64 {
+	v.rlock(nil)
+	defer v.mu.RUnlock()
+	if x := v.byName[name]; x != nil {
+		return x.version + 1
+	}
+	return 0
+}
+
 // WriteAt replaces a part of a variable's bytes, from offset on, by src.
 func (v *Variables) WriteAt(name string, src []byte, offset int) error {
 	v.lock(nil)

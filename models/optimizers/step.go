@@ -44,6 +44,9 @@ type StepVariables interface {
 	Value(name string) *models.Tensor
 	// Change returns a value that is to be changed in place, in Apply.
 	Change(name string) *models.Tensor
+	// ChangeRow returns a value of which one row, along the first dimension, is to be
+	// changed in place, in Apply. A step that changes few rows of a large variable costs by the rows.
+	ChangeRow(name string, row int) *models.Tensor
 }
 
 // Tally is what Collect makes of batches and Apply uses.

@@ -98,7 +98,7 @@ func (r *StepRun) Fits(v *StepValues, t *Tally) (fits bool, err error) {
 
 // Apply changes the values. After an error they are of no more use.
 func (r *StepRun) Apply(v *StepValues, t *Tally) error {
-	clear(v.changed)
+	v.reset()
 	defer func() { v.open = false }()
 	return r.guard("apply", func() error {
 		v.open = true
@@ -109,15 +109,25 @@ func (r *StepRun) Apply(v *StepValues, t *Tally) error {
 // StepValues are a step function's variables in memory.
 type StepValues struct {
 	tensors map[string]*models.Tensor
-	changed map[string]bool
+	changed map[string]*changedRows
 	open    bool // to changes
+}
+
+// changedRows are the rows of a value that the last Apply changed.
+type changedRows struct {
+	all  bool
+	rows []int
 }
 
 var _ StepVariables = (*StepValues)(nil)
 
 // NewStepValues takes tensors by the names of their variables.
 func NewStepValues(tensors map[string]*models.Tensor) *StepValues {
-	return &StepValues{tensors: tensors, changed: map[string]bool{}}
+	v := &StepValues{tensors: tensors, changed: map[string]*changedRows{}}
+	for name := range tensors {
+		v.changed[name] = &changedRows{}
+	}
+	return v
 }
 
 // Value returns a value, nil where there is none of that name.
@@ -130,12 +140,59 @@ func (v *StepValues) Change(name string) *models.Tensor {
 	if t == nil {
 		return nil
 	}
-	if !v.open {
-		panic(fmt.Sprintf("variable %s is changed outside Apply", name))
-	}
-	v.changed[name] = true
+	v.check(name)
+	v.changed[name].all = true
 	return t
 }
 
+// ChangeRow returns a value and notes that a row of it is changed. It panics where Change
+// does, and where there is no such row.
+func (v *StepValues) ChangeRow(name string, row int) *models.Tensor {
+	t := v.tensors[name]
+	if t == nil {
+		return nil
+	}
+	v.check(name)
+	if len(t.Shape) == 0 || row < 0 || row >= t.Shape[0] {
+		panic(fmt.Sprintf("row %d of variable %s, which has the shape %v, is changed", row, name, t.Shape))
+	}
+	if c := v.changed[name]; !c.all {
+		c.rows = append(c.rows, row)
+	}
+	return t
+}
+
+func (v *StepValues) check(name string) {
+	if !v.open {
+		panic(fmt.Sprintf("variable %s is changed outside Apply", name))
+	}
+}
+
+// reset forgets what is changed.
+func (v *StepValues) reset() {
+	for _, c := range v.changed {
+		c.all, c.rows = false, c.rows[:0]
+	}
+}
+
 // Changed returns the names of what the last Apply changed, sorted.
-func (v *StepValues) Changed() []string { return slices.Sorted(maps.Keys(v.changed)) }
+func (v *StepValues) Changed() []string {
+	var names []string
+	for name, c := range v.changed {
+		if c.all || len(c.rows) > 0 {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// ChangedRows returns the rows of a value that the last Apply changed, some maybe
+// twice, or all.
+func (v *StepValues) ChangedRows(name string) (rows []int, all bool) {
+	c := v.changed[name]
+	if c == nil {
+		return nil, false
+	}
+	return c.rows, c.all
+}

@@ -42,7 +42,7 @@ func (f wrong) Collect(vars StepVariables, _ []*models.Tensor, t *Tally) error {
 	case "change":
 		vars.Change("v")
 	case "none":
-		if vars.Value("w") != nil || vars.Change("w") != nil {
+		if vars.Value("w") != nil || vars.Change("w") != nil || vars.ChangeRow("w", 0) != nil {
 			return errors.New("there is no w")
 		}
 	}
@@ -50,7 +50,14 @@ func (f wrong) Collect(vars StepVariables, _ []*models.Tensor, t *Tally) error {
 }
 
 func (f wrong) Apply(vars StepVariables, _ *Tally) error {
-	vars.Change("v")
+	switch f.how {
+	case "row":
+		vars.ChangeRow("v", 1)
+	case "no row":
+		vars.ChangeRow("v", 2)
+	default:
+		vars.Change("v")
+	}
 	return nil
 }
 
@@ -59,6 +66,7 @@ func TestWrongStepFunctions(t *testing.T) {
 	for how, want := range map[string]string{
 		"make": "as asked", "nothing": "made no function", "length": "-1 sums", "panic": "collect: panic: as asked",
 		"grow": "3 sums with stamp 3 now", "stamp": "with stamp 4 now", "change": "variable v is changed outside Apply", "none": "", "": "",
+		"row": "", "no row": "apply: panic: row 2 of variable v, which has the shape [2], is changed",
 	} {
 		err := func() error {
 			r, err := NewStepRun("wrong", []byte(how))
@@ -86,7 +94,7 @@ func TestWrongStepFunctions(t *testing.T) {
 				t.Errorf("a tally does not fit: %v, %v", fits, err)
 			}
 			err = r.Apply(v, tally)
-			if c := v.Changed(); len(c) != 1 || c[0] != "v" {
+			if c := v.Changed(); how == "no row" && len(c) > 0 || how != "no row" && (len(c) != 1 || c[0] != "v") {
 				t.Errorf("%v changed, expected v", c)
 			}
 			return err
