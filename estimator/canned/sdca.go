@@ -30,7 +30,7 @@ import (
 // rate is needed.
 //
 // What is known of each example, by the fingerprint of its id, is in the
-// variables sdca/example_ids and sdca/example_state, so that a checkpoint has it.
+// variables sdca/example_ids, sdca/example_state and sdca/totals, so that a checkpoint has it.
 type LinearSDCA struct {
 	ExampleIDColumn   string  // text or whole numbers; equal ids are one example
 	NumLossPartitions int     // batches that are worked on at once; 0: as many as replicas in sync
@@ -157,11 +157,12 @@ func (s *sdca) train(mc *estimator.ModelContext, in heads.Inputs, loss *G.Node) 
 	add(feature.LinearScope+"/bias_weights", sdcaColumn{Bias: true})
 	ids := mc.Variable(sdcaIDs, []int{step.Capacity}, models.WithDType(models.Int64), models.NonTrainable(), models.WithInit(initializers.Zeros()))
 	state := mc.Variable(sdcaState, []int{step.Capacity, 4}, models.WithDType(models.Float32), models.NonTrainable(), models.WithInit(initializers.Zeros()))
+	totals := mc.Variable(sdcaTotals, []int{3}, models.WithDType(models.Float64), models.NonTrainable(), models.WithInit(initializers.Zeros()))
 	if mc.Failed() {
 		return nil
 	}
-	op.Variables = append(op.Variables, mc.VariableOf(ids), mc.VariableOf(state))
-	mc.Summarize(models.ScalarSummary, "sdca/approximate_duality_gap", s.dualityGap(mc, op.Variables, state))
+	mc.Summarize(models.ScalarSummary, "sdca/approximate_duality_gap", s.dualityGap(mc, op.Variables, totals))
+	op.Variables = append(op.Variables, mc.VariableOf(ids), mc.VariableOf(state), mc.VariableOf(totals))
 	config, err := json.Marshal(step)
 	if err != nil {
 		mc.Fail(err)
@@ -171,23 +172,18 @@ func (s *sdca) train(mc *estimator.ModelContext, in heads.Inputs, loss *G.Node) 
 }
 
 // dualityGap returns how far the objective is from its minimum at most, by
-// example, as far as the examples' state is up to date.
-func (s *sdca) dualityGap(mc *estimator.ModelContext, vars []*models.Variable, state *G.Node) *G.Node {
+// example, as far as the examples' state is up to date; vars are weights and unshrunk weights in turn.
+func (s *sdca) dualityGap(mc *estimator.ModelContext, vars []*models.Variable, totals *G.Node) *G.Node {
 	number := func(x float64) *G.Node { return ops.Scalar(mc, models.Float32, x) }
-	sums := ops.Sum(mc, state, ops.Axes(0))
-	total := ops.Sum(mc, ops.Mul(mc, sums, mask(mc, 0, 1, 1, 0)))
-	for i := 0; i+2 < len(vars); i += 2 {
+	sums := ops.Cast(mc, totals, models.Float32)
+	part := func(i int) *G.Node { return ops.Sum(mc, ops.Slice(mc, sums, []int{i}, []int{1})) }
+	gap := ops.Add(mc, part(0), part(1))
+	for i := 0; i < len(vars); i += 2 {
 		w := ops.Cast(mc, vars[i].Node, models.Float32)
-		total = ops.Add(mc, total, ops.Add(mc, ops.Mul(mc, number(s.options.SymmetricL1), ops.Sum(mc, ops.Abs(mc, w))),
+		gap = ops.Add(mc, gap, ops.Add(mc, ops.Mul(mc, number(s.options.SymmetricL1), ops.Sum(mc, ops.Abs(mc, w))),
 			ops.Mul(mc, number(s.options.SymmetricL2), ops.Sum(mc, ops.Square(mc, w)))))
 	}
-	return ops.DivNoNan(mc, total, ops.Sum(mc, ops.Mul(mc, sums, mask(mc, 0, 0, 0, 1))))
-}
-
-// mask is a constant vector.
-func mask(mc *estimator.ModelContext, x ...float32) *G.Node {
-	t := &models.Tensor{DType: models.Float32, Shape: []int{len(x)}, Bytes: appendFloats(nil, x)}
-	return ops.Constant(mc, t)
+	return ops.DivNoNan(mc, gap, part(2))
 }
 
 // labels returns one number an example: of classes 0 or 1.

@@ -76,10 +76,14 @@ func (t exampleTable) room(id int64) (int, error) {
 
 // add puts an example's new state in its place. The dual variable changes by as
 // much as it did for whoever worked on it, as the weights do: their relation
-// holds even where two worked on one example at a time.
-func (t exampleTable) add(at int, x exampleState) {
+// holds even where two worked on one example at a time. totals are those of the
+// losses and the weight.
+func (t exampleTable) add(at int, x exampleState, totals []float64) {
 	t.ids[at] = x.id
 	s := t.state[4*at : 4*at+4]
 	s[0] += float32(x.dual - x.old)
-	s[1], s[2], s[3] = float32(x.primal), float32(x.dualLoss), float32(x.weight)
+	for i, v := range [...]float64{x.primal, x.dualLoss, x.weight} {
+		totals[i] += float64(float32(v)) - float64(s[1+i])
+		s[1+i] = float32(v)
+	}
 }

@@ -10,10 +10,11 @@ import (
 )
 
 // The variables that hold what is known of the examples: fingerprints, 0 for a
-// free place, and for each the dual variable, the losses and the weight.
+// free place, and for each the dual variable, the losses and the weight, whose totals are kept besides.
 const (
-	sdcaIDs   = "sdca/example_ids"
-	sdcaState = "sdca/example_state"
+	sdcaIDs    = "sdca/example_ids"
+	sdcaState  = "sdca/example_state"
+	sdcaTotals = "sdca/totals"
 )
 
 // sdcaStep is the step function of LinearSDCA. The sums are what the unshrunk
@@ -192,6 +193,7 @@ func (s *sdcaStep) Apply(vars optimizers.StepVariables, t *optimizers.Tally) err
 		return nil
 	}
 	table := exampleTable{models.Values[int64](vars.Value(sdcaIDs)), models.Values[float32](vars.Value(sdcaState))}
+	totals := models.Values[float64](vars.Change(sdcaTotals))
 	for b := t.Records; len(b) > 0; {
 		var x exampleState
 		var err error
@@ -206,7 +208,7 @@ func (s *sdcaStep) Apply(vars optimizers.StepVariables, t *optimizers.Tally) err
 			vars.ChangeRow(sdcaIDs, at)
 		}
 		vars.ChangeRow(sdcaState, at)
-		table.add(at, x)
+		table.add(at, x, totals)
 	}
 	return nil
 }

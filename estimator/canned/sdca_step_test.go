@@ -21,11 +21,13 @@ func TestSDCAChangesIDsOnlyForNewExamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	vars := optimizers.NewStepValues(map[string]*models.Tensor{"bias": graph.NewTensor(graph.Float32, 1, 1), "bias_unshrunk": graph.NewTensor(graph.Float32, 1, 1),
-		sdcaIDs: graph.NewTensor(graph.Int64, 6), sdcaState: graph.NewTensor(graph.Float32, 6, 4)})
+		sdcaIDs: graph.NewTensor(graph.Int64, 6), sdcaState: graph.NewTensor(graph.Float32, 6, 4),
+		sdcaTotals: graph.NewTensor(graph.Float64, 3)})
 	for _, c := range []struct {
-		ids  []int64
-		want bool
-	}{{[]int64{5, 7}, true}, {[]int64{7, 5}, false}, {[]int64{7, 8}, true}, {nil, false}} {
+		ids   []int64
+		want  bool
+		total int // examples so far, each of weight 1
+	}{{[]int64{5, 7}, true, 2}, {[]int64{7, 5}, false, 2}, {[]int64{7, 8}, true, 3}, {nil, false, 3}} {
 		labels, weights := make([]float32, len(c.ids)), make([]float32, len(c.ids))
 		for i := range c.ids {
 			labels[i], weights[i] = float32(i+1), 1
@@ -48,6 +50,9 @@ func TestSDCAChangesIDsOnlyForNewExamples(t *testing.T) {
 			t.Errorf("examples %v: the ids changed: %v, expected %v", c.ids, got, c.want)
 		}
 		table := exampleTable{models.Values[int64](vars.Value(sdcaIDs)), models.Values[float32](vars.Value(sdcaState))}
+		if total := models.Values[float64](vars.Value(sdcaTotals))[2]; total != float64(c.total) {
+			t.Errorf("examples %v: a total weight of %v, expected %d", c.ids, total, c.total)
+		}
 		for _, id := range c.ids {
 			if at, err := table.room(id); err != nil || table.ids[at] != id {
 				t.Errorf("example %d is not known", id)
