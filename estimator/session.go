@@ -10,6 +10,7 @@ import (
 	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/device"
 	"github.com/goestimator/goestimator/internal/graph"
 	"github.com/goestimator/goestimator/models"
 )
@@ -30,7 +31,8 @@ type session struct {
 	profile  bool           // time the nodes
 	profiled bool           // the stepper does
 	feeds    []fed
-	batches  *stager // of the step that runs
+	batches  *stager        // of the step that runs
+	lender   *device.Lender // of memory for batches; nil: they lie anywhere
 
 	step   int64
 	rows   int
@@ -64,6 +66,7 @@ func (e *Estimator) newSession(mode models.Mode, schema *inputs.Schema, config d
 	if s.strategy, err = distribute.New(config); err != nil {
 		return nil, err
 	}
+	s.lender = newLender(s.strategy)
 	s.batches = newStager(schema, s.feeds, s.strategy.Replicas().Local)
 	if err := s.initialize(s.strategy.Variables().Create); err != nil {
 		return nil, errors.Join(err, s.strategy.Close())
@@ -256,11 +259,15 @@ func (s *session) runStep(ctx context.Context, in distribute.Step) (distribute.O
 	return out, nil
 }
 
-// close frees the program and the variables.
-func (s *session) close() error {
-	var errs []error
-	if s.stepper != nil {
-		errs = append(errs, s.stepper.Close())
+// closeStepper frees the program, which reads no batch any more then.
+func (s *session) closeStepper() error {
+	if s.stepper == nil {
+		return nil
 	}
-	return errors.Join(append(errs, s.strategy.Close())...)
+	err := s.stepper.Close()
+	s.stepper = nil
+	return err
 }
+
+// close frees the program and the variables. The input has been closed.
+func (s *session) close() error { return errors.Join(s.closeStepper(), s.closeStrategy()) }

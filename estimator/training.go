@@ -66,7 +66,7 @@ func (e *Estimator) openTraining(ctx context.Context, input InputFn, config dist
 		return nil, err
 	}
 	t := &training{session: s, saved: -1, lastLoss: math.NaN(), quiet: quietSteps{never: o.bare},
-		input: &trainingInput{ds: ds, now: s.batches, ahead: newStager(ds.Schema(), s.feeds, s.strategy.Replicas().Local)}}
+		input: &trainingInput{ds: ds, lend: s.lend, now: s.batches, ahead: newStager(ds.Schema(), s.feeds, s.strategy.Replicas().Local)}}
 	t.shared, _ = s.strategy.(distribute.Shared)
 	t.position = t.input.state
 	s.self = t
@@ -211,7 +211,7 @@ func (t *training) Variables() []hooks.VariableInfo { return t.program.variableI
 func (t *training) close() error {
 	var errs []error
 	// The stepper may still read batches that it fetches rows for.
-	errs = append(errs, t.session.close(), t.input.close())
+	errs = append(errs, t.closeStepper(), t.input.close(), t.session.close())
 	if t.events != nil {
 		errs = append(errs, t.events.Close())
 	}

@@ -14,6 +14,7 @@ import (
 // where asked, those of the next while the present ones are still in use.
 type trainingInput struct {
 	ds       inputs.Dataset
+	lend     func(context.Context) context.Context // for passes: where batches lie
 	it       inputs.Iterator
 	now      *stager
 	ahead    *stager
@@ -27,7 +28,7 @@ func (in *trainingInput) rewind(ctx context.Context, position []byte) error {
 		return err
 	}
 	var err error
-	if in.it, err = in.ds.Iterate(ctx); err != nil || position == nil {
+	if in.it, err = in.ds.Iterate(in.lend(ctx)); err != nil || position == nil {
 		return err
 	}
 	return in.it.Restore(position)

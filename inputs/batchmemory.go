@@ -27,8 +27,9 @@ func WithBatchMemory(ctx context.Context, mem BatchMemory) context.Context {
 	return context.WithValue(ctx, batchMemoryKey{}, mem)
 }
 
-// batchMemory returns that of the context; nil: there is none.
-func batchMemory(ctx context.Context) BatchMemory {
+// BatchMemoryOf returns where a pass that is started with this context should
+// make its batches; nil: anywhere. It is for data sets of other packages.
+func BatchMemoryOf(ctx context.Context) BatchMemory {
 	mem, _ := ctx.Value(batchMemoryKey{}).(BatchMemory)
 	return mem
 }
@@ -39,7 +40,7 @@ func batchMemory(ctx context.Context) BatchMemory {
 // withoutBatchMemory is for the steps upstream of one that keeps or replaces the
 // rows: their records are not the batches.
 func withoutBatchMemory(ctx context.Context) context.Context {
-	if batchMemory(ctx) == nil {
+	if BatchMemoryOf(ctx) == nil {
 		return ctx
 	}
 	return WithBatchMemory(ctx, nil)
@@ -47,7 +48,7 @@ func withoutBatchMemory(ctx context.Context) context.Context {
 
 // memoryOf returns the allocator of a step's records.
 func memoryOf(ctx context.Context, otherwise memory.Allocator) memory.Allocator {
-	if mem := batchMemory(ctx); mem != nil {
+	if mem := BatchMemoryOf(ctx); mem != nil {
 		return mem
 	}
 	return otherwise

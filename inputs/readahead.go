@@ -33,7 +33,7 @@ func Prefetch(n int) Transform {
 			if err != nil {
 				return nil, err
 			}
-			return &aheadStage{ctx: ctx, up: st, depth: n, settler: newSettler(batchMemory(ctx), d.schema)}, nil
+			return &aheadStage{ctx: ctx, up: st, depth: n, settler: newSettler(BatchMemoryOf(ctx), d.schema)}, nil
 		}
 		return d
 	}
@@ -55,7 +55,7 @@ func ParallelMap(m Mapper, workers int) Transform {
 				return nil, err
 			}
 			bound := m.bind(d, epoch)
-			return &aheadStage{ctx: ctx, up: st, m: &bound, depth: workers, workers: workers, settler: newSettler(batchMemory(ctx), d.schema)}, nil
+			return &aheadStage{ctx: ctx, up: st, m: &bound, depth: workers, workers: workers, settler: newSettler(BatchMemoryOf(ctx), d.schema)}, nil
 		}
 		return d
 	}

@@ -44,7 +44,7 @@ func (n *node) IterateEpoch(ctx context.Context, epoch int64) (Iterator, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &iterator{ctx: ctx, st: st, desc: n.desc, mem: batchMemory(ctx)}, nil
+	return &iterator{ctx: ctx, st: st, desc: n.desc, mem: BatchMemoryOf(ctx)}, nil
 }
 
 func (n *node) open(ctx context.Context, epoch int64) (stage, error) {

@@ -23,7 +23,8 @@ type Lender struct {
 	free   map[int][]HostBuffer // by size
 	lent   map[*byte]HostBuffer // by the first byte
 	closed bool
-	failed error // what giving memory back to the device came to
+	then   func() // after Close, when the last piece came back
+	failed error  // what giving memory back to the device came to
 }
 
 // NewLender returns a lender of at most limit bytes of the device's memory.
@@ -100,19 +101,31 @@ func (l *Lender) Reallocate(size int, b []byte) []byte {
 
 // Free takes memory back, which must no longer be used. Ordinary memory is left to the garbage collector.
 func (l *Lender) Free(b []byte) {
+	if then := l.takeBack(unsafe.SliceData(b)); then != nil {
+		then()
+	}
+}
+
+// takeBack returns what is to be done after the last piece.
+func (l *Lender) takeBack(at *byte) func() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	at := unsafe.SliceData(b)
 	block := l.lent[at]
 	if block == nil {
-		return
+		return nil
 	}
 	delete(l.lent, at)
 	if size := len(block.Bytes()); !l.closed {
 		l.free[size] = append(l.free[size], block)
-		return
+		return nil
 	}
 	l.failed = errors.Join(l.failed, block.Free())
+	if len(l.lent) > 0 {
+		return nil
+	}
+	then := l.then
+	l.then = nil
+	return then
 }
 
 // Gains reports whether b would be brought to the device faster from memory that is lent.
@@ -143,9 +156,9 @@ func (l *Lender) Gains(b []byte) bool {
 // ErrLent tells that memory of a lender that was closed is still in use.
 var ErrLent = errors.New("page-locked memory is still lent")
 
-// Close gives the memory back to the device. Where some is lent still, the error is ErrLent: the device must then stay open; that
-// memory goes back to it as it comes. The lender lends nothing any more.
-func (l *Lender) Close() error {
+// Close gives the memory back to the device and lends nothing any more. Where some is lent still, the error is ErrLent: the device
+// must then stay open until it came back, when then is called.
+func (l *Lender) Close(then func()) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true
@@ -158,7 +171,8 @@ func (l *Lender) Close() error {
 	}
 	l.failed = nil
 	if n := len(l.lent); n > 0 {
-		errs = append(errs, fmt.Errorf("%d pieces: %w: release the records of the input", n, ErrLent))
+		l.then = then
+		errs = append(errs, fmt.Errorf("%d pieces: %w", n, ErrLent))
 	}
 	return errors.Join(errs...)
 }

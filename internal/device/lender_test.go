@@ -92,7 +92,7 @@ func TestLenderLendsAgain(t *testing.T) {
 		t.Error("expected the same contents in a larger block")
 	}
 	l.Free(more)
-	if err := l.Close(); err != nil || len(d.held) != 0 {
+	if err := l.Close(nil); err != nil || len(d.held) != 0 {
 		t.Errorf("expected all memory back, got %v, %d blocks are left", err, len(d.held))
 	}
 	if late := l.Allocate(1 << 17); d.has(late) || l.Gains(late) {
@@ -118,7 +118,7 @@ func TestLenderBeyondItsLimit(t *testing.T) {
 		} else {
 			l.Free(e)
 		}
-		if err := l.Close(); err != nil || len(d.held) != 0 {
+		if err := l.Close(nil); err != nil || len(d.held) != 0 {
 			t.Errorf("%s: %v, %d blocks left", name, err, len(d.held))
 		}
 	}
@@ -128,15 +128,20 @@ func TestLenderBeyondItsLimit(t *testing.T) {
 func TestLenderClosedWhileLent(t *testing.T) {
 	d := newLocked(1 << 30)
 	l := NewLender(d, 1<<30)
-	a := l.Allocate(1 << 20)
-	if err := l.Close(); !errors.Is(err, ErrLent) {
+	a, b := l.Allocate(1<<20), l.Allocate(1<<20)
+	ended := 0
+	if err := l.Close(func() { ended++ }); !errors.Is(err, ErrLent) {
 		t.Errorf("expected ErrLent, got %v", err)
 	}
-	if a[5] = 1; !d.has(a) {
+	l.Free(b)
+	if a[5] = 1; !d.has(a) || ended != 0 {
 		t.Error("expected the memory to stay")
 	}
 	l.Free(a)
-	if err := l.Close(); err != nil || len(d.held) != 0 {
+	if ended != 1 {
+		t.Errorf("expected to hear of the last piece once, got %d times", ended)
+	}
+	if err := l.Close(nil); err != nil || len(d.held) != 0 {
 		t.Errorf("%v, %d blocks are left", err, len(d.held))
 	}
 }
@@ -176,7 +181,7 @@ func TestLenderProperty(t *testing.T) {
 		if bad {
 			t.Error("memory was lent twice")
 		}
-		if err := l.Close(); err != nil || len(d.held) != 0 {
+		if err := l.Close(nil); err != nil || len(d.held) != 0 {
 			t.Errorf("%v, %d blocks are left", err, len(d.held))
 		}
 	})

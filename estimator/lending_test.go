@@ -1,0 +1,179 @@
+package estimator_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/gpus/gpustest"
+	"github.com/goestimator/goestimator/internal/graph"
+)
+
+// overwriting is the device's batch memory, filled with nonsense before and after it is used.
+type overwriting struct {
+	inputs.BatchMemory
+	large, allocated *atomic.Int64
+}
+
+func (o overwriting) Allocate(size int) []byte {
+	b := o.BatchMemory.Allocate(size)
+	if o.allocated.Add(1); !o.BatchMemory.Gains(b) && size >= 64<<10 {
+		o.large.Add(1)
+	}
+	for i := range b {
+		b[i] = 0xA5
+	}
+	return b
+}
+
+func (o overwriting) Free(b []byte) {
+	for i := range b {
+		b[i] = 0x5A
+	}
+	o.BatchMemory.Free(b)
+}
+
+// lentTo gives batches of 500 rows of 64 features, 128 KiB, in the memory that f makes of the device.s.
+type lentTo struct {
+	inputs.Dataset
+	f func(inputs.BatchMemory) inputs.BatchMemory
+}
+
+func (w lentTo) Iterate(ctx context.Context) (inputs.Iterator, error) {
+	if mem := inputs.BatchMemoryOf(ctx); mem != nil {
+		ctx = inputs.WithBatchMemory(ctx, w.f(mem))
+	}
+	return w.Dataset.Iterate(ctx)
+}
+
+// lentData is an input_fn of such batches in the memory that f makes of the device's.
+func lentData(f func(inputs.BatchMemory) inputs.BatchMemory, last ...inputs.Transform) estimator.InputFn {
+	return estimator.InputFunc(func(context.Context, inputs.Context) (inputs.Dataset, error) {
+		const rows, width = 1000, 64
+		x, y := make([]float32, rows*width), make([]int32, rows)
+		for i := range x {
+			x[i] = float32(uint32(i)*2654435761>>16%97)/97 - 0.5
+		}
+		for i := range y {
+			y[i] = int32(i % 3)
+			x[i*width] += float32(y[i])
+		}
+		ds, err := inputs.Slices(nil, inputs.Slice("x", inputs.Feature, x, width), inputs.Slice("y", inputs.Label, y))
+		if err != nil {
+			return nil, err
+		}
+		return lentTo{inputs.Pipe(inputs.Pipe(ds, inputs.Shuffle(300, 1), inputs.Repeat(8), inputs.Batch(500, false)), last...), f}, nil
+	})
+}
+
+// TestBatchesInTheDevicesMemory trains on batches that are made where the GPU reads them, which is overwritten as soon as
+// they are released, and compares with ordinary memory.
+func TestBatchesInTheDevicesMemory(t *testing.T) {
+	gpu := gpustest.Emulated(t, 1)
+	var large, allocated atomic.Int64
+	train := func(in estimator.InputFn) map[string]*graph.Tensor {
+		e := onDevice(t, t.TempDir(), "", estimator.WithGPUs(gpu))
+		if _, err := e.Train(t.Context(), in); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.Evaluate(t.Context(), in); err != nil {
+			t.Fatal(err)
+		}
+		all := map[string]*graph.Tensor{}
+		names, err := e.VariableNames()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			all[name] = value(t, e, name)
+		}
+		if err := e.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	ordinary := func(inputs.BatchMemory) inputs.BatchMemory { return nil }
+	lent := func(mem inputs.BatchMemory) inputs.BatchMemory { return overwriting{mem, &large, &allocated} }
+	want := train(lentData(ordinary))
+	for name, last := range map[string][]inputs.Transform{"none": nil, "prefetch": {inputs.Prefetch(2)}} {
+		large.Store(0)
+		for variable, v := range train(lentData(lent, last...)) {
+			if !bytes.Equal(v.Bytes, want[variable].Bytes) {
+				t.Errorf("%s: variable %s differs", name, variable)
+			}
+		}
+		if large.Load() < 16 {
+			t.Errorf("%s: expected each batch in page-locked memory, got %d pieces", name, large.Load())
+		}
+	}
+}
+
+// keeping keeps a record of each pass.
+type keeping struct {
+	inputs.Dataset
+	kept *[]arrow.Record
+}
+
+func (k keeping) Iterate(ctx context.Context) (inputs.Iterator, error) {
+	it, err := k.Dataset.Iterate(ctx)
+	return &keepingIterator{it, k.kept}, err
+}
+
+type keepingIterator struct {
+	inputs.Iterator
+	kept *[]arrow.Record
+}
+
+func (it *keepingIterator) Next(ctx context.Context) (arrow.Record, error) {
+	rec, err := it.Iterator.Next(ctx)
+	if err == nil && len(*it.kept) == 0 {
+		rec.Retain()
+		*it.kept = append(*it.kept, rec)
+	}
+	return rec, err
+}
+
+// TestRecordsThatAreKept: who keeps a record beyond the training can still read it. The GPU is closed with it.
+func TestRecordsThatAreKept(t *testing.T) {
+	gpu := gpustest.Emulated(t, 1)
+	var log strings.Builder
+	var kept []arrow.Record
+	in := lentData(func(mem inputs.BatchMemory) inputs.BatchMemory { return mem })
+	data := estimator.InputFunc(func(ctx context.Context, ic inputs.Context) (inputs.Dataset, error) {
+		ds, err := in.Input(ctx, ic)
+		return keeping{ds, &kept}, err
+	})
+	e := onDevice(t, t.TempDir(), "", estimator.WithGPUs(gpu), estimator.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+	if _, err := e.Train(t.Context(), data, estimator.Steps(3)); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(log.String(), "stays open") {
+		t.Errorf("expected a warning, got %s", &log)
+	}
+	ds, err := in.Input(t.Context(), inputs.Context{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	it, err := ds.Iterate(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer it.Close()
+	want, err := it.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer want.Release()
+	for i, c := range kept[0].Columns() {
+		if c.String() != want.Column(i).String() {
+			t.Errorf("column %d changed", i)
+		}
+	}
+	kept[0].Release()
+}
