@@ -22,6 +22,7 @@ type workerStep struct {
 	program  *engine.Program
 	lookups  *lookups
 	function *collector // nil: gradients
+	scale    *lossScale // nil: one that changes is not used
 	mirror   *ps.Mirror // of the variables that are read whole
 	feeds    []*graph.Tensor
 	step     int64             // of the values that were pulled
@@ -32,11 +33,19 @@ type workerStep struct {
 }
 
 func newWorkerStep(p *parameterServer, t TrainProgram) (*workerStep, error) {
+	t, scale, err := unscale(t)
+	if err != nil {
+		return nil, err
+	}
 	l, err := newLayout(t)
 	if err != nil {
 		return nil, err
 	}
-	s := &workerStep{strategy: p, train: t, layout: l, copied: map[string]uint64{}}
+	scale.fetch(l)
+	if p.config.Sync && scale != nil {
+		return nil, errors.New("a loss scale that changes needs one decision over all gradients, which synchronous parameter servers do not make: give a number as loss_scale, or use multi_worker_mirrored")
+	}
+	s := &workerStep{strategy: p, train: t, layout: l, scale: scale, copied: map[string]uint64{}}
 	p.forget = s.forget
 	for _, g := range t.Train.Groups {
 		for _, v := range g.Variables {
@@ -200,8 +209,11 @@ func (s *workerStep) fill(in Step) error {
 	if !s.strategy.config.Sync && len(s.mirror.Names()) > 0 {
 		x.Into = s.mirror
 	}
-	x.Gradients, x.Assign = x.Gradients[:0], x.Assign[:0]
+	x.Gradients, x.Assign = x.Gradients[:0], s.scale.assign(x.Assign[:0], s.program.Value)
 	for i, at := range s.layout.grads {
+		if !s.scale.finite(s.program.Value) {
+			break
+		}
 		g := ps.Gradient{Variable: s.names[i]}
 		if at.sparse {
 			pair := s.layout.sparse[at.index]

@@ -225,6 +225,9 @@ func (r *rendering) lower(mc *ModelContext) error {
 	}
 	for _, v := range p.variables {
 		leaves[v.Node] = gb.Read(gb.Variable(v.Name, v.Type()), v.Type())
+		if t := p.spec.TrainOp; t != nil && t.Scale != nil && t.Scale.Scale == v && leaves[v.Node].Valid() {
+			leaves[v.Node].Node.Attrs[graph.MayOverflow] = true
+		}
 	}
 	stepType := graph.Type{DType: graph.Int64}
 	p.step = gb.Read(gb.Variable(distribute.GlobalStep, stepType), stepType)

@@ -66,6 +66,7 @@ func Compile(g *graph.Graph, spec Spec, dev device.Device, vars *Variables, opts
 	if ops, err = order(ops, p.fetched, opts.OnFetch != nil); err != nil {
 		return nil, fmt.Errorf("compile: %w", err)
 	}
+	markWild(ops)
 	makeValues(ops)
 	if err := p.bindAll(ops); err != nil {
 		return nil, errors.Join(fmt.Errorf("compile: %w", err), p.Close())

@@ -7,8 +7,11 @@ import (
 	"github.com/goestimator/goestimator/internal/kernels"
 )
 
-// checkNumerics fails where an output of the step has a NaN or an infinity.
+// checkNumerics fails where an output of the step has a NaN or an infinity that is not looked after in the graph.
 func (s *step) checkNumerics() error {
+	if s.op.wild {
+		return nil
+	}
 	for i, v := range s.out {
 		finite, nan := finiteValue(v)
 		if finite {
@@ -57,4 +60,14 @@ func finiteSlice[T kernels.Float](x []T) (finite, nan bool) {
 		}
 	}
 	return true, false
+}
+
+// markWild finds the ops whose results may overflow: those with graph.MayOverflow, and what is computed of them.
+func markWild(sorted []*op) {
+	for _, o := range sorted {
+		o.wild = o.feed < 0 && o.node.Bool(graph.MayOverflow)
+		for _, in := range o.in {
+			o.wild = o.wild || in.op.wild
+		}
+	}
 }

@@ -18,6 +18,7 @@ type op struct {
 	reads  *variable // of a ReadVariableOp
 	write  []*variable
 	copy   bool // a read that must not share the variable's storage
+	wild   bool // its results may be infinite or NaN
 	own    bool // makes a fetch of Options.OwnFetches: runs each time
 	stage  stage
 	links  []link  // of a chain

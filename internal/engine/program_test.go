@@ -134,6 +134,26 @@ func TestVariablesMustFit(t *testing.T) {
 	}
 }
 
+// TestCheckNumericsPassesByOverflows: what is computed of a node with graph.MayOverflow is not checked, the rest is.
+func TestCheckNumericsPassesByOverflows(t *testing.T) {
+	onDevices(t, func(t *testing.T, dev device.Device) {
+		g := graph.New()
+		b := graph.NewBuilder(g)
+		x := b.Placeholder("x", batchType(graph.Float32))
+		wild := b.Op("Log", "wild", batchType(graph.Float32), graph.Attrs{graph.MayOverflow: true}, x)
+		y := b.Op("Neg", "y", batchType(graph.Float32), nil, wild)
+		z := b.Op("Sqrt", "z", batchType(graph.Float32), nil, x)
+		p := ok(Compile(g, Spec{Feeds: []graph.Output{x}, Fetches: []graph.Output{y, z}}, dev, ok(NewVariables(dev)), Options{CheckNumerics: true}))
+		if err := p.Run(bg, 1, []*graph.Tensor{tensor([]float32{0}, 1)}); err != nil {
+			t.Error(err)
+		}
+		var bad *NumericsError
+		if err := p.Run(bg, 1, []*graph.Tensor{tensor([]float32{-1}, 1)}); !errors.As(err, &bad) || bad.Node != "z" {
+			t.Errorf("got %v, expected node z", err)
+		}
+	})
+}
+
 func TestCheckNumerics(t *testing.T) {
 	onDevices(t, func(t *testing.T, dev device.Device) {
 		g := graph.New()

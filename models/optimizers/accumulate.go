@@ -32,6 +32,9 @@ func (em *emission) accumulateOne(v *models.Variable, g lower.Value) lower.Value
 	scope := "accumulate/" + v.Name + "/"
 	sum := b.Variable(accumulatorName(v), t)
 	old := b.Read(sum, t)
+	if em.Scale != nil && old.Valid() {
+		old.Node.Attrs[graph.MayOverflow] = true // until the window ends
+	}
 	var after []*graph.Node
 	var total graph.Output
 	if g.Sparse() {

@@ -62,7 +62,10 @@ func (t *TrainOp) Emit(b *graph.Builder, e Env) (Applied, error) {
 		grads = grads[n:]
 	}
 	em.holdBack(scale.finite)
-	em.rescale(scale)
+	for _, n := range em.rescaled(scale) {
+		v := b.Variable(n.Variable, n.Value.Type())
+		em.targets = append(em.targets, assign(b, "AssignVariableOp", scaleScope+"AssignVariableOp", v, n.Value))
+	}
 	if err := b.Err(); err != nil {
 		return Applied{}, fmt.Errorf("emit update: %w", err)
 	}

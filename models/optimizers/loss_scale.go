@@ -175,15 +175,15 @@ func (em *emission) both(x, y graph.Output) graph.Output {
 	return em.b.Op("LogicalAnd", scaleScope+"LogicalAnd", boolean, nil, x, y)
 }
 
-// rescale brings the scale and the count of finite updates to the next step.
-func (em *emission) rescale(s *scaling) {
+// rescaled returns the next values of the scale and of the count of finite updates.
+func (em *emission) rescaled(s *scaling) []Next {
 	if em.Scale == nil {
-		return
+		return nil
 	}
 	b := em.b
 	c := calc{b, scaleScope}
 	pick := func(cond graph.Output, yes, no num) num {
-		return num{out: b.Op("SelectV2", scaleScope+"SelectV2", scalar64, graph.Attrs{"T": graph.Float64}, cond, c.output(yes), c.output(no))}
+		return num{out: choose(b, cond, scaleScope, scalar64, c.output(yes), c.output(no))}
 	}
 	scale := num{out: cast(b, scaleScope+"Cast", s.scale, graph.Float64)}
 	good, full := c.add(s.good, number(1)), number(float64(em.LossScale.GrowthSteps))
@@ -194,13 +194,37 @@ func (em *emission) rescale(s *scaling) {
 	if em.due.Valid() {
 		next, count = pick(em.due, next, scale), pick(em.due, count, s.good)
 	}
-	for _, a := range []struct {
-		v *models.Variable
-		x num
-	}{{em.Scale.Scale, next}, {em.Scale.Good, count}} {
-		value := cast(b, scaleScope+"Cast", c.output(a.x), a.v.DType)
-		em.targets = append(em.targets, assign(b, "AssignVariableOp", scaleScope+"AssignVariableOp", b.Variable(a.v.Name, a.v.Type()), value))
+	v := em.Scale
+	return []Next{{v.Scale.Name, cast(b, scaleScope+"Cast", c.output(next), v.Scale.DType)}, {v.Good.Name, cast(b, scaleScope+"Cast", c.output(count), graph.Int64)}}
+}
+
+// Next is the value that a variable has after a step.
+type Next struct {
+	Variable string
+	Value    graph.Output
+}
+
+// Unscaled are gradients without their scale, for a strategy that makes updates
+// elsewhere, each variable's by itself.
+type Unscaled struct {
+	Train     *TrainOp      // the update that takes them: without a scale
+	Gradients []lower.Value // in the order of the groups
+	// Finite, of type bool, tells whether they are to be applied; not valid where they always are.
+	Finite graph.Output
+	// State are the variables of a scale that changes, to be assigned after each step.
+	State []Next
+}
+
+// Unscale takes the loss scale, if there is one, out of gradients and of the update.
+func (t *TrainOp) Unscale(b *graph.Builder, grads []lower.Value) (Unscaled, error) {
+	em := &emission{TrainOp: t, b: b}
+	grads, s, err := em.unscale(grads)
+	if err != nil {
+		return Unscaled{}, err
 	}
+	plain := *t
+	plain.LossScale, plain.Scale = LossScale{}, nil
+	return Unscaled{Train: &plain, Gradients: grads, Finite: s.finite, State: em.rescaled(s)}, b.Err()
 }
 
 // read reads a variable as of the start of the step.

@@ -1,0 +1,59 @@
+package distribute
+
+import (
+	"github.com/goestimator/goestimator/distribute/ps"
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/models/optimizers"
+)
+
+// lossScale is a loss scale that changes, where each variable is updated by
+// itself: a worker decides whether its gradients are pushed, and pushes the
+// scale. Of workers that push at the same time the last one's counts.
+type lossScale struct {
+	flag  graph.Output // bool: the gradients are finite
+	next  []optimizers.Next
+	first int // fetch of the flag; those of next follow
+}
+
+// unscale takes the loss scale out of a program's gradients and update.
+func unscale(t TrainProgram) (TrainProgram, *lossScale, error) {
+	if t.Train.Step != nil {
+		return t, nil, nil
+	}
+	u, err := t.Train.Unscale(graph.NewBuilder(t.Graph), t.Gradients)
+	if err != nil {
+		return t, nil, err
+	}
+	t.Train, t.Gradients = u.Train, u.Gradients
+	if !u.Finite.Valid() {
+		return t, nil, nil
+	}
+	return t, &lossScale{flag: u.Finite, next: u.State}, nil
+}
+
+// fetch adds what is needed of each step to a layout. A nil receiver needs nothing.
+func (s *lossScale) fetch(l *layout) {
+	if s == nil {
+		return
+	}
+	s.first = l.fetch(s.flag)
+	for _, n := range s.next {
+		l.fetch(n.Value)
+	}
+}
+
+// finite reports whether the gradients of a step are to be pushed; value returns a fetch.
+func (s *lossScale) finite(value func(int) *graph.Tensor) bool {
+	return s == nil || graph.Of[bool](value(s.first))[0]
+}
+
+// assign appends what a step makes of the scale.
+func (s *lossScale) assign(to []ps.Assignment, value func(int) *graph.Tensor) []ps.Assignment {
+	if s == nil {
+		return to
+	}
+	for i, n := range s.next {
+		to = append(to, ps.Assignment{Variable: n.Variable, Value: value(s.first + 1 + i)})
+	}
+	return to
+}
