@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goestimator/goestimator/internal/device/cuda/nccl"
+	"github.com/goestimator/goestimator/internal/device/cuda/peers"
 	"github.com/goestimator/goestimator/internal/gpus"
 	"github.com/goestimator/goestimator/internal/kernels"
 	"github.com/goestimator/goestimator/runconfig"
@@ -18,6 +20,7 @@ type Config struct {
 	Precision     string        // of a GPU, as in runconfig.SessionConfig; the host computes in float32 or float64
 	HardPlacement bool          // refuse what a GPU has no kernel for, instead of doing it on the host
 	Devices       *gpus.Chooser // opens GPUs; nil: this machine's
+	Network       peers.Network // sums between the GPUs of workers; nil: NCCL
 	Job           *Job          // the cluster that this task is in; nil: this process alone
 	Sessions      Sessions      // of parameter_server, on the chief
 }
@@ -59,6 +62,14 @@ func (c Config) Validate() error {
 		return fmt.Errorf("strategy %s: %w", c.Name, err)
 	}
 	return nil
+}
+
+// network sums between the GPUs of workers.
+func (c Config) network() peers.Network {
+	if c.Network != nil {
+		return c.Network
+	}
+	return nccl.Network{}
 }
 
 // names are those of the strategies, sorted.

@@ -7,61 +7,79 @@ import (
 	"sync"
 
 	"github.com/goestimator/goestimator/internal/device/cuda"
+	"github.com/goestimator/goestimator/internal/device/cuda/peers"
 	"github.com/goestimator/goestimator/internal/engine"
 	"github.com/goestimator/goestimator/internal/gpus"
 )
 
-// gpuMean takes the means of dense gradients and updates over replicas on several
-// GPUs of this process: they never come to the host. The loss, a scalar, and the
-// rows of sparse gradients do.
+// gpuMean takes the means of dense gradients and updates over replicas that have a
+// GPU each: they never come to the host. The loss, a scalar, and the rows of sparse
+// gradients do.
 type gpuMean struct {
-	mean   *cuda.Mean
-	places [][]engine.Resident // per copy, as the feeds of its application
-	steps  []int64             // global steps that the applications told
-	failed []error
+	mean    *cuda.Mean
+	workers *workerGPUs         // whose GPUs they are; nil: this process's alone
+	places  [][]engine.Resident // per copy, as the feeds of its application
+	steps   []int64             // global steps that the applications told
+	failed  []error
 }
 
-// newGPUMean returns nil where the replicas do not each have a GPU, or other tasks
-// take part, whose share comes through the host.
-func newGPUMean(s *replicatedStepper) (*gpuMean, error) {
+// ownGPUs returns the GPUs of the replicas where dense results can stay on them: nil
+// unless each has its own, and the results are gradients.
+func (s *replicatedStepper) ownGPUs() []*cuda.Device {
 	r := s.strategy
-	if _, ok := r.peers.(alone); !ok || s.function != nil || len(r.copies) < 2 || len(r.copies) != len(s.replicas) {
-		return nil, nil
+	if s.train.Train.Step != nil || len(r.copies) != r.replicas {
+		return nil
 	}
-	devs := gpus.Distinct(r.devices)
-	if devs == nil {
-		return nil, nil
-	}
+	return gpus.Distinct(r.devices)
+}
+
+// values are what means are taken of: the dense results but for the loss.
+func (s *replicatedStepper) values() []cuda.Value {
 	values := make([]cuda.Value, len(s.sums.dense)-1)
 	for i := range values {
 		t := s.sums.dense[i]
 		values[i] = cuda.Value{Type: t.DType, Count: t.Len()}
 	}
-	for _, rep := range s.replicas {
-		if err := rep.program.Leave(s.layout.dense[:len(values)]...); err != nil {
-			return nil, err
-		}
-	}
-	mean, err := cuda.NewMean(devs, values)
+	return values
+}
+
+// newGPUMean returns the mean over the replicas of this process alone.
+func newGPUMean(s *replicatedStepper) (*gpuMean, error) {
+	mean, err := cuda.NewMean(s.ownGPUs(), s.values())
 	if err != nil {
 		return nil, err
 	}
-	g := &gpuMean{mean: mean, steps: make([]int64, len(devs)), failed: make([]error, len(devs))}
-	for gpu := range devs {
-		at := make([]engine.Resident, len(values)+2*len(s.layout.sparse))
+	return placed(s, mean), nil
+}
+
+// newSharedMean returns the mean over the workers of a job, of one replica each.
+func newSharedMean(s *replicatedStepper, w *workerGPUs, group peers.Group) (*gpuMean, error) {
+	mean, err := cuda.NewSharedMean(w.device, s.values(), group)
+	if err != nil {
+		return nil, err
+	}
+	g := placed(s, mean)
+	g.workers = w
+	return g, nil
+}
+
+// placed says where the applications find the means.
+func placed(s *replicatedStepper, mean *cuda.Mean) *gpuMean {
+	n := len(s.strategy.copies)
+	g := &gpuMean{mean: mean, steps: make([]int64, n), failed: make([]error, n)}
+	values := len(s.sums.dense) - 1
+	for gpu := range n {
+		at := make([]engine.Resident, values+2*len(s.layout.sparse))
 		for i := range values {
 			at[i] = mean.Place(gpu, i)
 		}
 		g.places = append(g.places, at)
 	}
-	return g, nil
+	return g
 }
 
 // collect takes what the replicas made of their batches.
 func (g *gpuMean) collect(s *replicatedStepper, batches []Batch) error {
-	if len(batches) == 0 {
-		return nil
-	}
 	loss := len(s.sums.dense) - 1
 	for i, rep := range s.replicas {
 		if i >= len(batches) {
@@ -82,7 +100,8 @@ func (g *gpuMean) collect(s *replicatedStepper, batches []Batch) error {
 			return err
 		}
 	}
-	return g.mean.Take(len(batches))
+	s.strategy.peers.ready(loss)
+	return nil
 }
 
 // put issues the copies of a replica's dense results.
@@ -99,9 +118,20 @@ func (g *gpuMean) put(s *replicatedStepper, i int) error {
 	return nil
 }
 
+// take takes the means over that many replicas.
+func (g *gpuMean) take(ctx context.Context, replicas int) error {
+	if g.workers != nil {
+		return g.workers.take(ctx, g.mean, replicas)
+	}
+	return g.mean.Take(ctx, replicas)
+}
+
 // apply updates every copy of the variables by the means.
 func (g *gpuMean) apply(ctx context.Context, s *replicatedStepper) (int64, error) {
 	n := s.sums.replicas()
+	if err := g.take(ctx, int(n)); err != nil {
+		return 0, s.strategy.peers.abort(err)
+	}
 	divide(s.sums.loss(), n)
 	for _, j := range s.sums.sparse {
 		divide(j.rows, n)

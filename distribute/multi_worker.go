@@ -47,7 +47,7 @@ func newMultiWorker(c Config) (Strategy, error) {
 		return nil, err
 	}
 	m := &multiWorker{replicated: r, job: c.Job, ring: &ring{job: c.Job}}
-	r.peers = m.ring
+	r.peers, r.workers = m.ring, newWorkerGPUs(c, dev)
 	return m, nil
 }
 
@@ -117,9 +117,12 @@ func (m *multiWorker) apart(ctx context.Context, timeout time.Duration, err erro
 	return lost(what, err)
 }
 
-// agree takes the chief's variables and notes.
+// agree settles how gradients travel, and takes the chief's variables and notes.
 func (m *multiWorker) agree(ctx context.Context, restore func() (Notes, error)) (Notes, error) {
 	var notes Notes
+	if err := m.workers.meet(ctx, m.ring.group); err != nil {
+		return notes, m.ring.abort(sessionLost(err))
+	}
 	if m.job.chief() {
 		var err error
 		if notes, err = restore(); err != nil {
@@ -138,7 +141,7 @@ func (m *multiWorker) agree(ctx context.Context, restore func() (Notes, error)) 
 
 // form meets the other workers, until ctx ends.
 func (m *multiWorker) form(ctx context.Context) error {
-	if err := m.ring.close(); err != nil {
+	if err := errors.Join(m.workers.leave(), m.ring.close()); err != nil {
 		return err
 	}
 	for {
@@ -323,4 +326,6 @@ func (m *multiWorker) awaitLeaving(ctx context.Context, over bool, left func(ran
 }
 
 // Close leaves the ring and frees the variables.
-func (m *multiWorker) Close() error { return errors.Join(m.ring.close(), m.replicated.Close()) }
+func (m *multiWorker) Close() error {
+	return errors.Join(m.workers.close(), m.ring.close(), m.replicated.Close())
+}

@@ -20,6 +20,7 @@ type replicated struct {
 	devices  []device.Device     // of the copies
 	compute  []device.Device     // of the replicas: those of the copies unless these are central
 	peers    lockstep
+	workers  *workerGPUs // of multi_worker_mirrored
 }
 
 var _ Strategy = (*replicated)(nil)
@@ -90,13 +91,13 @@ func (r *replicated) Train(p TrainProgram) (Stepper, error) {
 	if err != nil {
 		return nil, fmt.Errorf("strategy %s: %w", r.Name(), err)
 	}
-	s := &replicatedStepper{strategy: r, layout: l, sums: newSums(l), loss: -1}
+	s := &replicatedStepper{strategy: r, train: p, layout: l, sums: newSums(l), loss: -1}
 	for i, f := range p.Fetches {
 		if f == p.Loss {
 			s.loss = i
 		}
 	}
-	if err := s.compile(p); err != nil {
+	if err := s.compile(); err != nil {
 		return nil, errors.Join(fmt.Errorf("strategy %s: %w", r.Name(), err), s.Close())
 	}
 	return s, nil

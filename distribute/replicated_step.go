@@ -12,8 +12,10 @@ import (
 // replicatedStepper makes steps of several replicas.
 type replicatedStepper struct {
 	strategy *replicated
+	train    TrainProgram
 	layout   *layout
 	replicas []*replica
+	stay     bool           // the replicas' dense results but for the loss stay on their GPUs
 	updates  []*application // one per copy; none where a step function does it
 	function *stepFunction  // nil: gradients
 	sums     *sums
@@ -23,21 +25,15 @@ type replicatedStepper struct {
 	failed   []error
 }
 
-func (s *replicatedStepper) compile(p TrainProgram) error {
-	r := s.strategy
-	first := int64(r.peers.rank() * r.replicas)
-	for i := range r.replicas {
-		at := min(i, len(r.copies)-1)
-		o := replicaOptions{number: first + int64(i), options: r.config.options(), variables: r.copies[at], elsewhere: r.compute[i].Kind() != r.devices[at].Kind()}
-		if r.replicas == 1 {
-			o.ready = func(i int) { s.ready(i) }
-		}
-		rep, err := compileReplica(p, s.layout, r.compute[i], o)
-		if err != nil {
-			return err
-		}
-		s.replicas = append(s.replicas, rep)
-		p.Profile = false // the first tells for all
+func (s *replicatedStepper) compile() error {
+	r, p := s.strategy, s.train
+	if r.workers != nil {
+		s.stay = r.workers.expected(s)
+	} else {
+		s.stay = len(s.ownGPUs()) > 1
+	}
+	if err := s.compileReplicas(); err != nil {
+		return err
 	}
 	if p.Train.Step != nil {
 		var err error
@@ -54,9 +50,53 @@ func (s *replicatedStepper) compile(p TrainProgram) error {
 		quiet.Unreached = nil // told once
 		p.Train = &quiet
 	}
+	if r.workers != nil {
+		return r.workers.adopt(s)
+	}
 	var err error
-	s.gpus, err = newGPUMean(s)
+	if s.stay {
+		s.gpus, err = newGPUMean(s)
+	}
 	return err
+}
+
+// compileReplicas compiles the gradient program of each replica.
+func (s *replicatedStepper) compileReplicas() error {
+	r, p := s.strategy, s.train
+	first := int64(r.peers.rank() * r.replicas)
+	for i := range r.replicas {
+		at := min(i, len(r.copies)-1)
+		o := replicaOptions{number: first + int64(i), options: r.config.options(), variables: r.copies[at], elsewhere: r.compute[i].Kind() != r.devices[at].Kind()}
+		if r.replicas == 1 && !s.stay {
+			o.ready = func(i int) { s.ready(i) }
+		}
+		rep, err := compileReplica(p, s.layout, r.compute[i], o)
+		if err != nil {
+			return err
+		}
+		s.replicas = append(s.replicas, rep)
+		if s.stay {
+			if err := rep.program.Leave(s.layout.dense[:len(s.layout.dense)-1]...); err != nil {
+				return err
+			}
+		}
+		p.Profile = false // the first tells for all
+	}
+	return nil
+}
+
+// use takes the means of dense results by g from now on, on the host where it is nil.
+func (s *replicatedStepper) use(g *gpuMean) error {
+	errs := []error{s.closeMean()}
+	s.gpus, s.sums.stay = g, 0
+	if g != nil {
+		s.sums.stay = len(s.sums.dense) - 1
+	}
+	if s.stay != (g != nil) {
+		s.stay = g != nil
+		errs = append(errs, s.closeReplicas(), s.compileReplicas())
+	}
+	return errors.Join(errs...)
 }
 
 // ready takes a dense result while the only replica goes on computing.
@@ -97,23 +137,14 @@ func (s *replicatedStepper) Step(ctx context.Context, in Step) (Outcome, error) 
 
 // compute runs the replicas at once and sums what they made in their order.
 func (s *replicatedStepper) compute(ctx context.Context, batches []Batch) error {
-	if len(s.replicas) == 1 && len(batches) == 1 {
-		if err := s.run(ctx, 0, batches[0]); err != nil {
-			return err
-		}
-		return s.sums.join(s.replicas[0], batches[0].Rows)
-	}
-	s.failed = append(s.failed[:0], make([]error, len(batches))...)
-	var all sync.WaitGroup
-	for i, b := range batches {
-		all.Go(func() { s.failed[i] = s.run(ctx, i, b) })
-	}
-	all.Wait()
-	if err := errors.Join(s.failed...); err != nil {
+	if err := s.runAll(ctx, batches); err != nil {
 		return err
 	}
 	if s.gpus != nil {
 		return s.gpus.collect(s, batches)
+	}
+	if len(s.replicas) == 1 && len(batches) == 1 { // ready has taken the dense results
+		return s.sums.join(s.replicas[0], batches[0].Rows)
 	}
 	for i, b := range batches {
 		if i == 0 {
@@ -131,6 +162,20 @@ func (s *replicatedStepper) compute(ctx context.Context, batches []Batch) error 
 		s.strategy.peers.ready(i)
 	}
 	return nil
+}
+
+// runAll runs the replicas on their batches, at once.
+func (s *replicatedStepper) runAll(ctx context.Context, batches []Batch) error {
+	if len(batches) == 1 {
+		return s.run(ctx, 0, batches[0])
+	}
+	s.failed = append(s.failed[:0], make([]error, len(batches))...)
+	var all sync.WaitGroup
+	for i, b := range batches {
+		all.Go(func() { s.failed[i] = s.run(ctx, i, b) })
+	}
+	all.Wait()
+	return errors.Join(s.failed...)
 }
 
 // run runs a replica on its batch.
@@ -193,15 +238,28 @@ func (s *replicatedStepper) Profile() []NodeTime { return s.replicas[0].program.
 
 // Close frees the programs.
 func (s *replicatedStepper) Close() error {
-	var errs []error
-	if s.gpus != nil {
-		errs = append(errs, s.gpus.close())
-	}
-	for _, r := range s.replicas {
-		errs = append(errs, r.close())
-	}
+	errs := []error{s.closeMean(), s.closeReplicas()}
 	for _, u := range s.updates {
 		errs = append(errs, u.program.Close())
 	}
+	return errors.Join(errs...)
+}
+
+// closeMean waits for the copies of what the replicas have left.
+func (s *replicatedStepper) closeMean() error {
+	if s.gpus == nil {
+		return nil
+	}
+	g := s.gpus
+	s.gpus = nil
+	return g.close()
+}
+
+func (s *replicatedStepper) closeReplicas() error {
+	var errs []error
+	for _, r := range s.replicas {
+		errs = append(errs, r.close())
+	}
+	s.replicas = nil
 	return errors.Join(errs...)
 }

@@ -18,6 +18,7 @@ type ring struct {
 	group     *collective.Group
 	reduction *collective.Reduction
 	tensors   []*graph.Tensor
+	stay      int                // dense results before those that travel
 	cancel    context.CancelFunc // ends the reduction of the present step
 	step      int64              // steps made
 	parts     []byte
@@ -42,7 +43,8 @@ func (r *ring) begin(ctx context.Context, s *sums, in Step) error {
 		}
 		r.job.positions.put(r.step+1, position)
 	}
-	r.tensors = append(append(r.tensors[:0], s.dense...), s.votes)
+	r.tensors = append(append(r.tensors[:0], s.dense[s.stay:]...), s.votes)
+	r.stay = s.stay
 	ctx, r.cancel = context.WithCancel(ctx)
 	var err error
 	if r.reduction, err = r.group.Start(ctx, r.tensors, collective.Sum); err != nil {
@@ -57,8 +59,8 @@ func (r *ring) begin(ctx context.Context, s *sums, in Step) error {
 	return nil
 }
 
-// ready lets a result travel.
-func (r *ring) ready(i int) { r.reduction.Ready(i) }
+// ready lets a result travel, if it is one that does.
+func (r *ring) ready(i int) { r.reduction.Ready(i - r.stay) }
 
 // wait ends the reduction, then joins sparse gradients by rank.
 func (r *ring) wait(ctx context.Context, s *sums) error {

@@ -8,6 +8,7 @@ import (
 // sums holds what the replicas of a step add up to.
 type sums struct {
 	dense  []*graph.Tensor // as layout.dense: gradients, updates, loss
+	stay   int             // the first of dense, which stay on the workers' GPUs
 	sparse []*joined       // as layout.sparse
 	votes  *graph.Tensor   // float64: see the vote constants
 	rows   int             // of the batches behind sparse

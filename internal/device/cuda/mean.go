@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -20,13 +21,14 @@ type Value struct {
 	Count int         // elements
 }
 
-// Mean takes the mean of values over GPUs of this process, which stay on them. It is used by one goroutine at a time. Its
-// results are the same bits on every GPU.
+// Mean takes the mean of values over GPUs, which stay on them. It is used by one goroutine at a time. Its results are the
+// same bits on every GPU.
 type Mean struct {
-	gpus    []meanGPU
+	gpus    []meanGPU // of this process
 	types   []meanType
-	places  []int // of values, in bytes
-	reducer peers.Reducer
+	places  []int         // of values, in bytes
+	reducer peers.Reducer // of GPUs of this process alone
+	group   peers.Group   // of GPUs of several processes, one of each; the caller's
 }
 
 // meanGPU is the memory of one GPU: the values one after the other.
@@ -46,10 +48,27 @@ type meanType struct {
 // meanAlign is what values begin at multiples of, in bytes.
 const meanAlign = 256
 
-// NewMean makes memory for the values on every GPU. It sums by NCCL where that is found, else by copies between the GPUs, else
-// through the host.
+// NewMean makes memory for the values on every GPU of this process. It sums by NCCL where that is found, else by copies
+// between the GPUs, else through the host.
 func NewMean(devices []*Device, values []Value) (*Mean, error) {
+	m, err := newMean(devices, values)
+	if err == nil {
+		m.reducer, err = newReducer(devices)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("mean over GPUs: %w", err), m.Close())
+	}
+	return m, nil
+}
+
+// newMean makes a mean that cannot sum yet.
+func newMean(devices []*Device, values []Value) (*Mean, error) {
 	m := &Mean{places: make([]int, len(values))}
+	for i, v := range values {
+		if v.Type != graph.Float32 && v.Type != graph.Float64 || v.Count < 0 {
+			return m, fmt.Errorf("value %d: expected float32 or float64, got %d of %v", i, v.Count, v.Type)
+		}
+	}
 	size := 0
 	for _, t := range []graph.DType{graph.Float32, graph.Float64} {
 		of := meanType{t: t, offset: size}
@@ -63,19 +82,10 @@ func NewMean(devices []*Device, values []Value) (*Mean, error) {
 			m.types = append(m.types, of)
 		}
 	}
-	for i, v := range values {
-		if v.Type != graph.Float32 && v.Type != graph.Float64 || v.Count < 0 {
-			return nil, fmt.Errorf("mean over GPUs: value %d: expected float32 or float64, got %d of %v", i, v.Count, v.Type)
-		}
-	}
 	for _, d := range devices {
 		if err := m.join(d, size); err != nil {
-			return nil, errors.Join(fmt.Errorf("mean over GPUs: %w", err), m.Close())
+			return m, err
 		}
-	}
-	var err error
-	if m.reducer, err = newReducer(devices); err != nil {
-		return nil, errors.Join(fmt.Errorf("mean over GPUs: %w", err), m.Close())
 	}
 	return m, nil
 }
@@ -136,11 +146,16 @@ func (m *Mean) Clear(gpu int) error {
 	return g.stream.done("clear", g.stream.s.Fill(g.buf.p, 0, g.buf.n))
 }
 
-// Take sums what was put over the GPUs and divides by how many of them brought values. It waits for the result.
-func (m *Mean) Take(by int) error {
-	err := m.sum(by)
-	for i := range m.gpus {
-		err = errors.Join(err, m.gpus[i].stream.Synchronize())
+// Take sums what was put over the GPUs and divides by how many replicas brought values. It waits for the result: for other
+// processes as long as ctx lasts.
+func (m *Mean) Take(ctx context.Context, by int) error {
+	err := m.sum(ctx, by)
+	if m.group != nil {
+		err = m.await(ctx, err)
+	} else {
+		for i := range m.gpus {
+			err = errors.Join(err, m.gpus[i].stream.Synchronize())
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("mean over GPUs: %w", err)
@@ -148,7 +163,7 @@ func (m *Mean) Take(by int) error {
 	return nil
 }
 
-func (m *Mean) sum(by int) error {
+func (m *Mean) sum(ctx context.Context, by int) error {
 	parts := make([]peers.Part, len(m.gpus))
 	for _, t := range m.types {
 		for i := range m.gpus {
@@ -158,7 +173,7 @@ func (m *Mean) sum(by int) error {
 			}
 			parts[i] = peers.Part{Stream: g.stream.s, Address: g.buf.p + driver.Ptr(t.offset), Count: t.count, Type: t.t}
 		}
-		if err := m.reducer.AllReduce(parts); err != nil {
+		if err := m.reduce(ctx, parts); err != nil {
 			return m.blame(err)
 		}
 		for i := range m.gpus {
@@ -172,6 +187,13 @@ func (m *Mean) sum(by int) error {
 		}
 	}
 	return nil
+}
+
+func (m *Mean) reduce(ctx context.Context, parts []peers.Part) error {
+	if m.group != nil {
+		return m.group.Reduce(ctx, parts)
+	}
+	return m.reducer.AllReduce(parts)
 }
 
 // blame marks GPUs lost where an error says so: it does not say which, and none can go on without the others.

@@ -92,7 +92,7 @@ func TestMean(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := errors.Join(m.Clear(2), m.Take(2)); err != nil {
+			if err := errors.Join(m.Clear(2), m.Take(t.Context(), 2)); err != nil {
 				t.Fatal(err)
 			}
 			for i, d := range all {
@@ -134,10 +134,10 @@ func TestMeanFails(t *testing.T) {
 	}
 	defer m.Close()
 	f.Inject("CopyPeer", 0, &driver.Error{Call: "CopyPeer", Code: driver.CodeIllegalAddress, Name: "CUDA_ERROR_ILLEGAL_ADDRESS"})
-	if err := m.Take(2); !errors.Is(err, device.ErrLost) {
+	if err := m.Take(t.Context(), 2); !errors.Is(err, device.ErrLost) {
 		t.Errorf("expected %v, got %v", device.ErrLost, err)
 	}
-	if err := m.Take(2); !errors.Is(err, device.ErrLost) {
+	if err := m.Take(t.Context(), 2); !errors.Is(err, device.ErrLost) {
 		t.Errorf("after that: expected %v, got %v", device.ErrLost, err)
 	}
 }

@@ -1,0 +1,39 @@
+package distribute
+
+import (
+	"fmt"
+
+	"github.com/goestimator/goestimator/distribute/cluster"
+)
+
+// gpuOffer is what a worker tells the others of its GPU.
+type gpuOffer struct {
+	GPU     bool   `json:"gpu"`               // it has one that dense gradients could stay on
+	Why     string `json:"why,omitempty"`     // they cannot
+	Version string `json:"version,omitempty"` // of what would sum
+	Values  uint64 `json:"values,omitempty"`  // digest of types and sizes
+}
+
+// agreed reports whether all workers can sum between their GPUs, else which cannot,
+// and why: nothing, where none of them has a GPU.
+func agreed(offers []gpuOffer, workers []cluster.Task) (why string, ok bool) {
+	some := false
+	for rank, o := range offers {
+		some = some || o.GPU
+		switch first := offers[0]; {
+		case why != "":
+		case !o.GPU:
+			why = fmt.Sprintf("%v computes on the host", workers[rank])
+		case o.Why != "":
+			why = fmt.Sprintf("%v: %s", workers[rank], o.Why)
+		case o.Version != first.Version:
+			why = fmt.Sprintf("%v has %s, %v has %s", workers[rank], o.Version, workers[0], first.Version)
+		case o.Values != first.Values:
+			why = fmt.Sprintf("%v has gradients of other types or sizes than %v", workers[rank], workers[0])
+		}
+	}
+	if !some {
+		return "", false
+	}
+	return why, why == ""
+}

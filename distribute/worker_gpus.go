@@ -1,0 +1,249 @@
+package distribute
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"time"
+
+	"github.com/goestimator/goestimator/distribute/collective"
+	"github.com/goestimator/goestimator/internal/device"
+	"github.com/goestimator/goestimator/internal/device/cuda"
+	"github.com/goestimator/goestimator/internal/device/cuda/driver"
+	"github.com/goestimator/goestimator/internal/device/cuda/peers"
+	"github.com/goestimator/goestimator/internal/gpus"
+)
+
+// workerGPUs is how the workers of a job take means of dense gradients between their
+// GPUs, one of each, as long as a ring lives. All of them do, or none: they agree when
+// the ring has formed, and the next ring makes a new group of GPUs.
+type workerGPUs struct {
+	job     *Job
+	network peers.Network
+	device  *cuda.Device       // nil: this worker computes on the host
+	stepper *replicatedStepper // the latest
+	group   peers.Group        // of the present ring; nil: gradients are summed on the host
+	met     bool               // the workers have agreed on that
+	life    context.Context    // of the present ring
+	failed  int                // means in a row that failed while the ring was well
+	failure error
+	told    string // the latest warning
+}
+
+const (
+	// joinTime is how long the GPUs of the other workers are waited for.
+	joinTime = time.Minute
+	// mostFailures is how many means in a row fail before the host sums instead.
+	mostFailures = 2
+)
+
+func newWorkerGPUs(c Config, dev device.Device) *workerGPUs {
+	w := &workerGPUs{job: c.Job, network: c.network()}
+	if own := gpus.Distinct([]device.Device{dev}); own != nil {
+		w.device = own[0]
+	}
+	return w
+}
+
+// expected reports whether the dense results of a stepper stay on the GPU, as far as
+// is known before the workers have met.
+func (w *workerGPUs) expected(s *replicatedStepper) bool {
+	if w.met {
+		return w.group != nil && s.ownGPUs() != nil
+	}
+	o := w.offer(s)
+	return o.GPU && o.Why == ""
+}
+
+// adopt takes a new stepper.
+func (w *workerGPUs) adopt(s *replicatedStepper) error {
+	w.stepper = s
+	if w.group == nil {
+		return nil
+	}
+	g, err := newSharedMean(s, w, w.group)
+	if err != nil {
+		return err
+	}
+	return s.use(g)
+}
+
+// meet agrees with the other workers of a new ring. Its errors end the ring.
+func (w *workerGPUs) meet(ctx context.Context, ring *collective.Group) error {
+	life, end := context.WithCancelCause(context.Background())
+	go func() {
+		<-ring.Done()
+		end(ring.Err())
+	}()
+	w.life = life
+	offers, err := gatherOf(ctx, ring, w.offer(w.stepper))
+	if err != nil {
+		return err
+	}
+	why, ok := agreed(offers, w.job.workers)
+	if ok {
+		if why, err = w.form(ctx, ring); err != nil {
+			return err
+		}
+	}
+	w.met = true
+	if w.group != nil || w.stepper == nil {
+		return nil
+	}
+	w.warn(why)
+	return w.stepper.use(nil)
+}
+
+// warn tells why this worker's GPU, or another's, is not made use of in full.
+func (w *workerGPUs) warn(why string) {
+	if why != "" && why != w.told {
+		w.job.log.Warn("gradients of the workers are summed through the host, not between their GPUs", "why", why)
+	}
+	w.told = why
+}
+
+// form makes the group of GPUs. It is not made, and the reason returned, where any
+// worker fails to.
+func (w *workerGPUs) form(ctx context.Context, ring *collective.Group) (why string, err error) {
+	var mine gpuGroup
+	if w.job.rank == 0 {
+		id, err := w.network.NewID()
+		mine = gpuGroup{ID: id, Why: reason(err)}
+	}
+	groups, err := gatherOf(ctx, ring, mine)
+	if err != nil {
+		return "", err
+	}
+	if why := groups[0].Why; why != "" {
+		return fmt.Sprintf("%v: %s", w.job.workers[0], why), nil
+	}
+	own := w.join(ctx, groups[0].ID)
+	all, err := gatherOf(ctx, ring, gpuGroup{Why: reason(own)})
+	if err != nil {
+		return "", errors.Join(err, w.leave())
+	}
+	for rank, g := range all {
+		if g.Why != "" {
+			why = fmt.Sprintf("%v: %s", w.job.workers[rank], g.Why)
+			return why, w.leave()
+		}
+	}
+	return "", nil
+}
+
+// gpuGroup is what workers tell each other of a group that they make.
+type gpuGroup struct {
+	ID  []byte `json:"id,omitempty"`  // of rank 0
+	Why string `json:"why,omitempty"` // it cannot be made
+}
+
+func reason(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// join enters the group, and tries it with a mean of what the stepper has in store: nothing.
+func (w *workerGPUs) join(ctx context.Context, id []byte) error {
+	ctx, end := w.limit(ctx, joinTime)
+	defer end()
+	var err error
+	w.group, err = w.network.Join(ctx, []driver.Context{w.device.Context()}, peers.Place{ID: id, First: w.job.rank, Total: len(w.job.workers)})
+	if err != nil {
+		w.group = nil
+		return err
+	}
+	if err := w.adopt(w.stepper); err != nil {
+		return err
+	}
+	return w.stepper.gpus.mean.Take(ctx, 1)
+}
+
+// limit returns a context that ends with the ring, too, or when it has lasted too long.
+func (w *workerGPUs) limit(ctx context.Context, longest time.Duration) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(w.life, func() { cancel(context.Cause(w.life)) })
+	ctx, end := context.WithTimeout(ctx, longest)
+	return ctx, func() {
+		stop()
+		end()
+		cancel(nil)
+	}
+}
+
+// take takes a mean over the workers' GPUs. All have come that far: who does not come
+// any further has left the ring, or its GPU or network has failed.
+func (w *workerGPUs) take(ctx context.Context, m *cuda.Mean, replicas int) error {
+	limited, end := w.limit(ctx, longestCall)
+	defer end()
+	err := m.Take(limited, replicas)
+	switch {
+	case err == nil:
+		w.failed = 0
+		return nil
+	case errors.Is(err, device.ErrLost), ctx.Err() != nil:
+		return err
+	case w.life.Err() == nil:
+		w.failed, w.failure = w.failed+1, err
+	}
+	return fmt.Errorf("%w: %w", ErrSessionLost, err)
+}
+
+// leave ends the group without the others, and gives the memory of its means back.
+func (w *workerGPUs) leave() error {
+	g := w.group
+	w.group, w.met = nil, false
+	if g == nil {
+		return nil
+	}
+	return errors.Join(g.Abort(), w.stepper.closeMean())
+}
+
+// close ends the group, with the others where they end it, too.
+func (w *workerGPUs) close() error {
+	g := w.group
+	w.group, w.met = nil, false
+	if g == nil {
+		return nil
+	}
+	return g.Close()
+}
+
+// gatherOf returns the values of all workers by rank.
+func gatherOf[T any](ctx context.Context, ring *collective.Group, mine T) ([]T, error) {
+	b, err := json.Marshal(mine)
+	if err != nil {
+		return nil, err
+	}
+	each, err := ring.AllGather(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]T, len(each))
+	for rank, b := range each {
+		if err := json.Unmarshal(b, &all[rank]); err != nil {
+			return nil, fmt.Errorf("%w: worker %d on its GPU: %w", collective.ErrMismatch, rank, err)
+		}
+	}
+	return all, nil
+}
+
+// offer is what this worker can do.
+func (w *workerGPUs) offer(s *replicatedStepper) gpuOffer {
+	if w.device == nil || s == nil || s.ownGPUs() == nil {
+		return gpuOffer{}
+	}
+	o := gpuOffer{GPU: true}
+	h := fnv.New64a()
+	fmt.Fprint(h, s.values())
+	o.Values = h.Sum64()
+	var err error
+	if o.Version, err = w.network.Version(w.device.Context()); err == nil && w.failed >= mostFailures {
+		err = fmt.Errorf("it failed %d times in a row: %w", w.failed, w.failure)
+	}
+	o.Why = reason(err)
+	return o
+}
