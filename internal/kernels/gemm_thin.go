@@ -10,6 +10,7 @@ func (j *gemmJob[T]) thin(parallel bool) bool {
 		return false
 	}
 	j.phase = dotPhase
+	j.backward = !parallel && !j.backward
 	if parallel {
 		Parallel(j.N, ceilDiv(rowGrain(j.K, reduceBlock), dotGroup)*dotGroup, j)
 	} else {
@@ -46,15 +47,26 @@ func (g *GemmArgs[T]) betaAfterPrescale() T {
 // additions within a product is another for the last few.
 const dotGroup = 4
 
-// dots does elements [lo, hi) of a row of C, each a dot product of A with a row of B.
+// dots does elements [lo, hi) of a row of C, each a dot product of A with a row of B. Every second product of one thread
+// goes backwards, and so begins with the rows of B that the one before has left in the cache.
 func (j *gemmJob[T]) dots(lo, hi int) {
-	a := j.A[:j.K]
-	for lo+dotGroup <= hi {
-		done := simdDotRows(j.C[lo:hi], j.B[lo*j.LDB:], j.LDB, a, j.Alpha, j.Beta != 0)
-		if done == 0 {
-			break
+	step := max(dotGroup, copyCall/j.K/dotGroup*dotGroup)
+	if !j.backward {
+		for ; lo < hi; lo += step {
+			j.dotRun(lo, min(lo+step, hi))
 		}
-		lo += done
+		return
+	}
+	for at := lo + (hi-lo-1)/step*step; at >= lo; at -= step {
+		j.dotRun(at, min(at+step, hi))
+	}
+}
+
+// dotRun is dots for so few rows that one call does them.
+func (j *gemmJob[T]) dotRun(lo, hi int) {
+	a := j.A[:j.K]
+	if hi-lo >= dotGroup {
+		lo += simdDotRows(j.C[lo:hi], j.B[lo*j.LDB:], j.LDB, a, j.Alpha, j.Beta != 0, j.backward)
 	}
 	for n := lo; n < hi; n++ {
 		v := j.Alpha * dotRange(a, j.B[n*j.LDB:][:j.K])

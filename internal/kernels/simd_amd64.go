@@ -93,22 +93,28 @@ func simdDot[T Float](a, b []T) (T, bool) {
 }
 
 // simdDotRows sets dst, or where keep adds to it, alpha times the products of rows of a, which lie lda elements apart, with
-// x, and returns how many rows it has done: some multiple of dotGroup, not necessarily all of them.
+// x, and returns how many rows it has done: most of them, a multiple of dotGroup. It goes from the last to the first where
+// backward.
 //
 //go:noinline
-func simdDotRows[T Float](dst, a []T, lda int, x []T, alpha T, keep bool) int {
+func simdDotRows[T Float](dst, a []T, lda int, x []T, alpha T, keep, backward bool) int {
 	s := simdFor[T]()
-	groups := min(len(dst), copyCall/max(len(x), 1)) / dotGroup
+	groups := len(dst) / dotGroup
 	if s == nil || groups == 0 {
 		return 0
 	}
 	rows := groups * dotGroup
 	_ = a[(rows-1)*lda+len(x)-1]
+	size := int(unsafe.Sizeof(alpha))
+	first, step, hop := 0, dotGroup*lda*size, dotGroup*size
+	if backward {
+		first, step, hop = rows-dotGroup, -step, -hop
+	}
 	var kept uint64
 	if keep {
 		kept = 1
 	}
-	s.dotRows(len(x), groups, lda*int(unsafe.Sizeof(alpha)), at(dst), at(a), at(x), floatBits(alpha), kept)
+	s.dotRows(len(x), groups, lda*size, step, at(dst[first:]), at(a[first*lda:]), at(x), floatBits(alpha), kept, uint64(hop))
 	return rows
 }
 

@@ -17,7 +17,7 @@ func simdSum[T Float]([]T) (T, bool) { return 0, false }
 func simdDot[T Float](_, _ []T) (T, bool) { return 0, false }
 
 // simdDotRows returns how many rows it has done.
-func simdDotRows[T Float](_, _ []T, _ int, _ []T, _ T, _ bool) int { return 0 }
+func simdDotRows[T Float](_, _ []T, _ int, _ []T, _ T, _, _ bool) int { return 0 }
 
 func simdMax[T Float]([]T) (T, bool) { return 0, false }
 

@@ -13,7 +13,7 @@ type simdSet struct {
 	dropout func(n int, dst, x, u *byte, keep, scale uint64)
 	sum     func(n int, a *byte) uint64
 	dot     func(n int, a, b *byte) uint64
-	dotRows func(n, groups, stride int, dst, a, x *byte, alpha, keep uint64)
+	dotRows func(n, groups, stride, step int, dst, a, x *byte, alpha, keep, hop uint64)
 	maxOf   func(n int, a *byte) uint64
 	columns struct {
 		sum      func(rows, cols int, acc, x *byte)

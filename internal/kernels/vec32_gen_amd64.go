@@ -144,10 +144,10 @@ func dotF32AVX2(n int, a *byte, b *byte) uint64
 //go:noescape
 func maxOfF32AVX2(n int, a *byte) uint64
 
-// dotRowsF32AVX2 sets dst, or where keep is 1 adds to it, alpha times the products of 4*groups rows with x; groups > 0.
+// dotRowsF32AVX2 sets dst, or where keep is 1 adds to it, alpha times the products of 4*groups rows with x; groups > 0. The next group of rows is step bytes further, and its results hop.
 //
 //go:noescape
-func dotRowsF32AVX2(n int, groups int, stride int, dst *byte, a *byte, x *byte, alpha uint64, keep uint64)
+func dotRowsF32AVX2(n int, groups int, stride int, step int, dst *byte, a *byte, x *byte, alpha uint64, keep uint64, hop uint64)
 
 // colSumF32AVX2 adds rows to acc; rows > 0.
 //
@@ -474,10 +474,10 @@ func dotF32AVX512(n int, a *byte, b *byte) uint64
 //go:noescape
 func maxOfF32AVX512(n int, a *byte) uint64
 
-// dotRowsF32AVX512 sets dst, or where keep is 1 adds to it, alpha times the products of 4*groups rows with x; groups > 0.
+// dotRowsF32AVX512 sets dst, or where keep is 1 adds to it, alpha times the products of 4*groups rows with x; groups > 0. The next group of rows is step bytes further, and its results hop.
 //
 //go:noescape
-func dotRowsF32AVX512(n int, groups int, stride int, dst *byte, a *byte, x *byte, alpha uint64, keep uint64)
+func dotRowsF32AVX512(n int, groups int, stride int, step int, dst *byte, a *byte, x *byte, alpha uint64, keep uint64, hop uint64)
 
 // colSumF32AVX512 adds rows to acc; rows > 0.
 //

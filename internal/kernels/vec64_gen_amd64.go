@@ -144,10 +144,10 @@ func dotF64AVX2(n int, a *byte, b *byte) uint64
 //go:noescape
 func maxOfF64AVX2(n int, a *byte) uint64
 
-// dotRowsF64AVX2 sets dst, or where keep is 1 adds to it, alpha times the products of 4*groups rows with x; groups > 0.
+// dotRowsF64AVX2 sets dst, or where keep is 1 adds to it, alpha times the products of 4*groups rows with x; groups > 0. The next group of rows is step bytes further, and its results hop.
 //
 //go:noescape
-func dotRowsF64AVX2(n int, groups int, stride int, dst *byte, a *byte, x *byte, alpha uint64, keep uint64)
+func dotRowsF64AVX2(n int, groups int, stride int, step int, dst *byte, a *byte, x *byte, alpha uint64, keep uint64, hop uint64)
 
 // colSumF64AVX2 adds rows to acc; rows > 0.
 //
@@ -404,10 +404,10 @@ func dotF64AVX512(n int, a *byte, b *byte) uint64
 //go:noescape
 func maxOfF64AVX512(n int, a *byte) uint64
 
-// dotRowsF64AVX512 sets dst, or where keep is 1 adds to it, alpha times the products of 4*groups rows with x; groups > 0.
+// dotRowsF64AVX512 sets dst, or where keep is 1 adds to it, alpha times the products of 4*groups rows with x; groups > 0. The next group of rows is step bytes further, and its results hop.
 //
 //go:noescape
-func dotRowsF64AVX512(n int, groups int, stride int, dst *byte, a *byte, x *byte, alpha uint64, keep uint64)
+func dotRowsF64AVX512(n int, groups int, stride int, step int, dst *byte, a *byte, x *byte, alpha uint64, keep uint64, hop uint64)
 
 // colSumF64AVX512 adds rows to acc; rows > 0.
 //

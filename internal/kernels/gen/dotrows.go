@@ -15,16 +15,14 @@ const (
 // dotRows writes the product of a matrix with a vector, four rows at a time: the elements below are asked for, because
 // the matrix comes from beyond the L2 cache and its rows are streams too short for the processor to foresee.
 func (m *machine) dotRows() {
-	n, p := m.function("dotRows", "sets dst, or where keep is 1 adds to it, alpha times the products of 4*groups rows with x; groups > 0.",
-		[]string{"n", "groups", "stride"}, []string{"dst", "a", "x"}, "alpha", "keep")
+	n, p := m.function("dotRows", "sets dst, or where keep is 1 adds to it, alpha times the products of 4*groups rows with x; groups > 0. "+
+		"The next group of rows is step bytes further, and its results hop.",
+		[]string{"n", "groups", "stride", "step"}, []string{"dst", "a", "x"}, "alpha", "keep", "hop")
 	alpha := m.scalar("alpha")
-	count, groups, stride, dst, rows := n[0], n[1], n[2], p[0], p[1]
-	step, ahead, near := GP64(), GP64(), GP64()
-	MOVQ(stride, step)
-	SHLQ(Imm(2), step)
-	MOVQ(step, ahead)
+	count, groups, stride, ahead, dst, rows := n[0], n[1], n[2], n[3], p[0], p[1]
+	near := GP64()
 	MOVQ(U32(nearAhead), near)
-	CMPQ(ahead, U32(farAhead))
+	CMPQ(stride, U32(farAhead/dotGroup))
 	CMOVQGT(near, ahead)
 	group := newLabels("group")
 	Label(group[0])
@@ -52,8 +50,8 @@ func (m *machine) dotRows() {
 	for r, s := range sums {
 		m.scalarOp(VMOVSS, VMOVSD)(s, Mem{Base: dst, Disp: r * m.bytes})
 	}
-	ADDQ(U32(uint32(dotGroup*m.bytes)), dst)
-	ADDQ(step, rows)
+	m.addParam("hop", dst)
+	m.addParam("step", rows)
 	DECQ(groups)
 	JNZ(LabelRef(group[0]))
 	end()
@@ -88,6 +86,13 @@ func (m *machine) dotSums(n reg.GPVirtual, p []reg.GPVirtual, stride reg.GPVirtu
 		}
 	})
 	return acc
+}
+
+// addParam adds an argument that no register is kept for.
+func (m *machine) addParam(name string, to reg.GPVirtual) {
+	v := GP64()
+	Load(Param(name), v)
+	ADDQ(v, to)
 }
 
 // scalarOp chooses between the forms of an instruction for one number.
