@@ -55,8 +55,8 @@ func shorten(dirs []string) string {
 }
 
 // Find returns the path of the newest version of a library in the first directory that has one: those given, those of
-// GOESTIMATOR_CUDA_PATH and LD_LIBRARY_PATH, the active Python environment, then the usual ones of the system and of
-// its Python.
+// GOESTIMATOR_CUDA_PATH and LD_LIBRARY_PATH, the active Python environment and that of the python3 in the PATH, then the
+// usual ones of the system and of its Python.
 func Find(name Name, first ...string) (string, error) {
 	dirs := Folders(name, first...)
 	for _, dir := range dirs {
@@ -77,9 +77,9 @@ func Folders(name Name, first ...string) []string {
 			dirs = append(dirs, filepath.Join(home, "lib64"), filepath.Join(home, "lib"))
 		}
 	}
-	dirs = append(dirs, sitePackages(name, "VIRTUAL_ENV", "CONDA_PREFIX")...)
+	dirs = append(dirs, wheelFolders(name, pythonRoots()...)...)
 	dirs = append(dirs, systemFolders()...)
-	dirs = append(dirs, wheelFolders(name, "/usr/local", "/usr", filepath.Join(homeFolder(), ".local"))...)
+	dirs = append(dirs, wheelFolders(name, append(slices.Clone(systemRoots), filepath.Join(homeFolder(), ".local"))...)...)
 	return existing(dirs)
 }
 
@@ -95,15 +95,29 @@ func systemFolders() []string {
 	return append(dirs, "/opt/cuda/lib64", "/usr/local/lib")
 }
 
-// sitePackages are the folders of a library in the Python environments that the variables name.
-func sitePackages(name Name, variables ...string) []string {
+// systemRoots have their turn last.
+var systemRoots = []string{"/usr/local", "/usr"}
+
+// pythonRoots are the Python environments that are active: those that variables name, and that of the first python3 in the
+// PATH. (Its link is not followed: an environment's python3 is a link to the system's.)
+func pythonRoots() []string {
 	var roots []string
-	for _, v := range variables {
+	for _, v := range []string{"VIRTUAL_ENV", "CONDA_PREFIX"} {
 		if root := os.Getenv(v); root != "" {
 			roots = append(roots, root)
 		}
 	}
-	return wheelFolders(name, roots...)
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		info, err := os.Stat(filepath.Join(dir, "python3"))
+		if err != nil || info.IsDir() || info.Mode()&0o111 == 0 {
+			continue
+		}
+		if root := filepath.Dir(filepath.Clean(dir)); filepath.Base(dir) == "bin" && !slices.Contains(systemRoots, root) {
+			roots = append(roots, root)
+		}
+		break
+	}
+	return roots
 }
 
 // WheelFolders are the folders in which NVIDIA's Python packages keep a library, below the root of a Python environment.

@@ -47,6 +47,47 @@ func TestFindInAPythonEnvironment(t *testing.T) {
 	}
 }
 
+// TestFindBesideThePython looks in the environment of the first python3 in the PATH, and only there.
+func TestFindBesideThePython(t *testing.T) {
+	for _, v := range []string{PathVariable, "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "CONDA_PREFIX"} {
+		t.Setenv(v, "")
+	}
+	python := func(root string, mode os.FileMode) string {
+		touch(t, filepath.Join(root, "lib/python3.12/site-packages/nvidia/cudnn/lib/libcudnn.so.9"))
+		if err := os.Chmod(touch(t, filepath.Join(root, "bin/python3")), mode); err != nil {
+			t.Fatal(err)
+		}
+		return filepath.Join(root, "bin")
+	}
+	none, data, first, second := t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir()
+	path := []string{none, python(data, 0o644), python(first, 0o755), python(second, 0o755)}
+	t.Setenv("PATH", strings.Join(path, string(os.PathListSeparator)))
+	want := filepath.Join(first, "lib/python3.12/site-packages/nvidia/cudnn/lib")
+	if got, err := Find(CuDNN); err != nil || filepath.Dir(got) != want {
+		t.Errorf("expected one in %s, got %s, %v", want, got, err)
+	}
+	for _, dir := range Folders(CuDNN) {
+		if strings.HasPrefix(dir, second) || strings.HasPrefix(dir, data) {
+			t.Errorf("expected nothing beside another python3, got %s", dir)
+		}
+	}
+	t.Setenv("VIRTUAL_ENV", second)
+	if got, err := Find(CuDNN); err != nil || !strings.HasPrefix(got, second) {
+		t.Errorf("the active environment: expected one in %s, got %s, %v", second, got, err)
+	}
+	t.Setenv("VIRTUAL_ENV", "")
+	t.Setenv("PATH", filepath.Join(first, "odd")+string(os.PathListSeparator)+"bin")
+	t.Chdir(first)
+	if got := pythonRoots(); len(got) != 1 || filepath.IsAbs(got[0]) {
+		t.Errorf("a relative folder: got %v", got)
+	}
+	for _, dir := range Folders(CuDNN) {
+		if strings.HasPrefix(dir, first) {
+			t.Errorf("a relative folder of the PATH was looked in: %s", dir)
+		}
+	}
+}
+
 func TestRelativeFoldersAreIgnored(t *testing.T) {
 	t.Chdir(t.TempDir())
 	touch(t, "here/libodd.so.1")
