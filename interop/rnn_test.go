@@ -36,6 +36,8 @@ func rnnCases() []cannedCase {
 			"return_sequences": true}},
 		{Class: "RNNClassifier", Label: "label_steps", Params: estimator.Params{"sequence_feature_columns": []string{"words_vector"}, "context_feature_columns": around, "units": []int{5, 4},
 			"cell_type": "lstm", "return_sequences": true, "n_classes": 4, "weight_column": "weights", "optimizer": map[string]any{"name": "Adagrad", "learning_rate": 0.1}}},
+		{Class: "RNNClassifier", Label: "label2", Params: estimator.Params{"sequence_feature_columns": sequence, "context_feature_columns": around,
+			"units": []int{5, 4, 3}, "cell_type": []string{"lstm", "gru", "lstm"}}},
 	}
 	names := map[string]string{"RNNClassifier": "rnn_classifier", "RNNEstimator": "rnn_estimator"}
 	for i := range list {

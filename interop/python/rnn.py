@@ -29,6 +29,10 @@ def estimator(case, model_dir):
             p[k] = canned.optimizer(p[k])
     if p.get("head"):
         p["head"] = tf.estimator.RegressionHead()
+    if isinstance(p.get("cell_type"), list):
+        kinds = {"simple_rnn": tf.keras.layers.SimpleRNNCell, "lstm": tf.keras.layers.LSTMCell, "gru": tf.keras.layers.GRUCell}
+        cells = list(zip(p.pop("cell_type"), p.pop("units")))
+        p["rnn_cell_fn"] = lambda: [kinds[kind](units) for kind, units in cells]
     config = tf.estimator.RunConfig(model_dir=model_dir, tf_random_seed=5, save_checkpoints_steps=case["steps"], save_summary_steps=50, keep_checkpoint_max=None)
     e = getattr(tf.estimator.experimental, case["class"])(config=config, **p)
     e.predict = lambda *a, **k: map(padded, predict(e, *a, **k))
