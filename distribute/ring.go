@@ -90,7 +90,12 @@ func (r *ring) abort(err error) error {
 	if r.cancel != nil {
 		r.cancel()
 	}
-	return errors.Join(err, r.close())
+	if r.group == nil {
+		return err
+	}
+	g := r.group
+	r.group = nil
+	return errors.Join(err, g.Abort(err))
 }
 
 func (r *ring) close() error {

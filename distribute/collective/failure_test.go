@@ -310,3 +310,21 @@ func TestBadConfig(t *testing.T) {
 }
 
 var _ Gatherer = coordinator.Blackboard(nil)
+
+// TestAbortWhileNobodyCalls: all hear of it, and why, without a call.
+func TestAbortWhileNobodyCalls(t *testing.T) {
+	groups := newSite(t, 3, true).form(t, 1, nil)
+	if err := groups[1].Abort(errors.New("out of paper")); err != nil {
+		t.Error(err)
+	}
+	errs := make([]error, len(groups))
+	for rank, g := range groups {
+		select {
+		case <-g.Done():
+			errs[rank] = g.Err()
+		case <-within(t).Done():
+			t.Fatalf("rank %d did not hear of it", rank)
+		}
+	}
+	expectDead(t, groups, errs, -1, "out of paper")
+}

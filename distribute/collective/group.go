@@ -218,6 +218,13 @@ func (g *Group) Close() error {
 	return nil
 }
 
+// Abort ends the group for why on all workers, also those that do not call, and
+// frees what it holds.
+func (g *Group) Abort(why error) error {
+	g.kill(fmt.Errorf("this task gave up: %w", why))
+	return g.Close()
+}
+
 // leave ends the group in good order.
 func (g *Group) leave() {
 	g.mu.Lock()
