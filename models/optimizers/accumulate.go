@@ -31,17 +31,14 @@ func (em *emission) accumulateOne(v *models.Variable, g lower.Value) lower.Value
 	b, t := em.b, v.Type()
 	scope := "accumulate/" + v.Name + "/"
 	sum := b.Variable(accumulatorName(v), t)
-	old := b.Read(sum, t)
-	if em.Scale != nil && old.Valid() {
-		old.Node.Attrs[graph.MayOverflow] = true // until the window ends
-	}
+	old := em.wild(b.Read(sum, t)) // until the window ends
 	var after []*graph.Node
 	var total graph.Output
 	if g.Sparse() {
 		add := b.Node("ResourceScatterAdd", scope+"ResourceScatterAdd", nil,
 			graph.Attrs{"dtype": v.DType, "Tindices": g.Indices.DType()}, sum, g.Indices, cast(b, scope+"Cast", g.Output, v.DType))
 		after = []*graph.Node{add}
-		total = b.Read(sum, t, add)
+		total = em.wild(b.Read(sum, t, add))
 	} else {
 		total = b.Op("AddV2", scope+"AddV2", t, graph.Attrs{"T": v.DType}, old, cast(b, scope+"Cast", g.Output, v.DType))
 	}

@@ -22,7 +22,7 @@ func (em *emission) holdBack(finite graph.Output) {
 			continue
 		}
 		v, scope := b.Variable(r.name, r.typ), "hold_back/"+r.name+"/"
-		kept := choose(b, keep, scope, r.typ, b.Read(v, r.typ, updates...), b.Read(v, r.typ))
+		kept := choose(b, keep, scope, r.typ, em.wild(b.Read(v, r.typ, updates...)), b.Read(v, r.typ))
 		em.targets = append(em.targets, assign(b, "AssignVariableOp", scope+"AssignVariableOp", v, kept))
 	}
 }

@@ -164,6 +164,14 @@ func (em *emission) allFinite(x graph.Output) graph.Output {
 	return b.Op("All", scaleScope+"All", boolean, graph.Attrs{"Tidx": graph.Int32, "keep_dims": false}, each, b.Const(scaleScope+"axes", t))
 }
 
+// wild marks a value that is not finite where gradients overflow, if that is looked after.
+func (em *emission) wild(x graph.Output) graph.Output {
+	if em.Scale != nil && x.Valid() {
+		x.Node.Attrs[graph.MayOverflow] = true
+	}
+	return x
+}
+
 // both is x and y, or the one that is there.
 func (em *emission) both(x, y graph.Output) graph.Output {
 	if !x.Valid() {
