@@ -71,10 +71,14 @@ func ExportSequenceLength(steps int) ExportOption {
 }
 
 // ExportModes adds the graphs of Train or Eval to that of Predict, with the tags
-// "train" and "eval". Their serving input needs labels among its columns. A label that
-// the model_fn encodes, as heads do, is fed as it was encoded: ids for the words of a
-// vocabulary, zeros and ones for several classes. The graphs have the loss, and that of
-// Eval the predictions, but neither a train_op nor the metrics, which are not computed by a graph here.
+// "train" and "eval". Their serving input needs labels among its columns. A label, or the
+// weight column, that the model_fn encodes, as heads do, is fed as it was encoded: ids for the words of a
+// vocabulary, zeros and ones for several classes. Both graphs have the loss and the
+// predictions. That of Train has the update as its train_op, which TensorFlow runs from
+// the checkpoint on as Train would; a model that trains by a step function (boosted trees,
+// K-means) has none, and the error wraps optimizers.ErrStepFunction. That of Eval has
+// metrics/<name>/value and metrics/<name>/update_op of the Spec's EvalMetrics, but for
+// accumulators of other packages, which have no graph: these are left out, and named in the log.
 func ExportModes(modes ...models.Mode) ExportOption {
 	return func(o *exportOptions) { o.modes = modes }
 }
@@ -127,7 +131,7 @@ func (e *Estimator) export(ctx context.Context, serving ServingInput, opts []Exp
 	}
 	defer r.Close()
 	m := export.Model{Assets: o.assets, WarmUp: o.warmUp}
-	x := &exporting{est: e, serving: serving, options: o, reader: r}
+	x := &exporting{est: e, serving: serving, options: o, reader: r, trainable: map[string]bool{}, stored: map[string]string{}}
 	for _, mode := range append([]models.Mode{models.Predict}, o.modes...) {
 		g, err := x.graph(mode)
 		if err != nil {
@@ -135,7 +139,7 @@ func (e *Estimator) export(ctx context.Context, serving ServingInput, opts []Exp
 		}
 		m.Graphs = append(m.Graphs, g)
 	}
-	m.Variables = export.Variables{Value: r.Tensor, Trainable: func(name string) bool { return x.trainable[name] }}
+	m.Variables = export.Variables{Value: x.value, Trainable: func(name string) bool { return x.trainable[name] }}
 	return write(m, o)
 }
 
@@ -146,6 +150,7 @@ type exporting struct {
 	options   exportOptions
 	reader    *checkpoint.Reader
 	trainable map[string]bool
+	stored    map[string]string // names in the checkpoint, of variables that have another there
 }
 
 // graph builds a mode's graph and says what feeds it and what it offers.
@@ -169,12 +174,22 @@ func (x *exporting) describe(p *program) (g export.Graph, err error) {
 	if g.Signatures, err = p.signatures(); err != nil {
 		return g, err
 	}
-	used := needed(g.Signatures)
+	switch p.mode {
+	case models.Train:
+		if g.TrainOp, err = p.emitUpdate(); err != nil {
+			return g, err
+		}
+	case models.Eval:
+		if err := x.addMetrics(p, &g); err != nil {
+			return g, err
+		}
+	}
+	used := needed(g)
 	for _, f := range p.feeds {
-		if p.mode != models.Train && !used[f.output.Node] && !used[f.offsets.Node] {
+		if !used[f.output.Node] && !used[f.offsets.Node] {
 			continue // a column that nothing is computed of
 		}
-		if f.encoder != nil && (p.mode == models.Predict || f.column.Role == inputs.Feature) {
+		if f.encoder != nil && p.mode == models.Predict {
 			return g, fmt.Errorf("column %q is encoded on the host by the model_fn: a model that does so to features cannot be exported", f.column.Name)
 		}
 		feed := export.Feed{Column: f.column, Values: f.output, Offsets: f.offsets}
@@ -186,10 +201,10 @@ func (x *exporting) describe(p *program) (g export.Graph, err error) {
 	return g, nil
 }
 
-// needed are the nodes that signatures depend on.
-func needed(list []export.Signature) map[*graph.Node]bool {
-	var nodes []*graph.Node
-	for _, s := range list {
+// needed are the nodes that the signatures and the train op of a graph depend on.
+func needed(g export.Graph) map[*graph.Node]bool {
+	nodes := slices.Clone(g.TrainOp)
+	for _, s := range g.Signatures {
 		for _, o := range s.Outputs {
 			nodes = append(nodes, o.Output.Node)
 		}
@@ -199,15 +214,15 @@ func needed(list []export.Signature) map[*graph.Node]bool {
 
 // program builds the program of a mode for what the exported model is fed with.
 func (x *exporting) program(mode models.Mode) (*program, error) {
-	schema, err := x.est.exportedSchema(x.serving.columns)
+	schema, err := x.est.exportedSchema(x.serving.columns, mode)
 	if err != nil {
 		return nil, err
 	}
 	build := func(sizes raggedSizes) (*program, error) {
-		if mode != models.Train {
-			return x.est.buildProgram(mode, schema, sizes)
+		if sizes == nil {
+			return x.est.startProgram(mode, schema)
 		}
-		return x.est.trainProgram(schema, sizes)
+		return x.est.buildProgram(mode, schema, sizes)
 	}
 	p, err := build(nil)
 	if err != nil {
@@ -230,42 +245,19 @@ func (x *exporting) program(mode models.Mode) (*program, error) {
 	return build(sizes)
 }
 
-// trainProgram is the program of training with its update, for the variables here.
-func (e *Estimator) trainProgram(schema *inputs.Schema, sizes raggedSizes) (p *program, err error) {
-	s, err := e.newSession(models.Train, schema, e.localStrategy())
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, s.close()) }()
-	if len(sizes) > 0 {
-		return nil, errors.New("a model of sequences is exported to predict and to evaluate only")
-	}
-	s.fetchOutput("loss", s.program.loss)
-	if err := s.begin(nil); err != nil {
-		return nil, err
-	}
-	return s.program, nil
-}
-
 // exportedSchema is that of the data that the model_fn is given where the
 // exported model is fed with columns.
-func (e *Estimator) exportedSchema(columns []inputs.Column) (*inputs.Schema, error) {
+func (e *Estimator) exportedSchema(columns []inputs.Column, mode models.Mode) (*inputs.Schema, error) {
 	if plan := planOf(e.modelFn); plan != nil {
 		specs, err := plan.ExampleSpecs()
 		if err != nil {
 			return nil, err
 		}
-		columns = keepLabels(columns)
+		columns = unread(columns, specs, mode)
 		for _, s := range specs {
 			columns = append(columns, inputs.Column{Name: s.Key, DType: s.DType, Shape: s.Shape, Ragged: s.VarLen})
 		}
-		raw, err := inputs.NewSchema(columns...)
-		if err != nil {
-			return nil, err
-		}
-		return plan.Mapper().Schema(raw)
-	}
-	if len(columns) == 0 {
+	} else if len(columns) == 0 {
 		return nil, errors.New("no columns: say what the model is fed with, for example by ServingColumns")
 	}
 	raw, err := inputs.NewSchema(columns...)
@@ -283,8 +275,19 @@ func (e *Estimator) exportedSchema(columns []inputs.Column) (*inputs.Schema, err
 	return ds.Schema(), nil
 }
 
-func keepLabels(columns []inputs.Column) []inputs.Column {
-	return slices.DeleteFunc(slices.Clone(columns), func(c inputs.Column) bool { return c.Role != inputs.Label && c.Role != inputs.Weight })
+// unread are the columns that feature columns do not read and the model_fn may: labels and weights,
+// and where there are labels numbers too, as one of them may be the head's weight column.
+func unread(columns []inputs.Column, specs []feature.ExampleSpec, mode models.Mode) []inputs.Column {
+	read := map[string]bool{}
+	for _, s := range specs {
+		read[s.Key] = true
+	}
+	return slices.DeleteFunc(slices.Clone(columns), func(c inputs.Column) bool {
+		if c.Role == inputs.Label || c.Role == inputs.Weight {
+			return false
+		}
+		return read[c.Name] || mode == models.Predict || c.Ragged || c.DType == graph.String
+	})
 }
 
 // described is a data set that nobody reads.
@@ -309,36 +312,15 @@ func planOf(fn ModelFn) *feature.Plan {
 	return nil
 }
 
-// check fails unless the checkpoint holds the program's variables.
-func (x *exporting) check(p *program) error {
-	if x.trainable == nil {
-		x.trainable = map[string]bool{}
-	}
-	mismatch := &MismatchError{Prefix: x.reader.Prefix()}
-	for _, v := range p.variables {
-		x.trainable[v.Name] = v.Trainable
-		have, ok := x.reader.Lookup(v.Name)
-		switch {
-		case !ok:
-			mismatch.Problems = append(mismatch.Problems, fmt.Sprintf("no variable %s", v.Name))
-		case have.DType != v.DType || !slices.Equal(have.Shape, v.Shape):
-			mismatch.Problems = append(mismatch.Problems, fmt.Sprintf("variable %s: expected %v%v, got %v%v", v.Name, v.DType, v.Shape, have.DType, have.Shape))
-		}
-	}
-	if len(mismatch.Problems) > 0 {
-		return mismatch
-	}
-	return nil
-}
-
 // signatures are what the graph of the program's mode offers.
 func (p *program) signatures() ([]export.Signature, error) {
 	loss := export.Named{Name: "loss", Output: p.loss}
 	switch p.mode {
-	case models.Train:
-		return []export.Signature{{Name: "train", Kind: export.Training, Outputs: []export.Named{loss}}}, nil
-	case models.Eval:
-		out := export.Signature{Name: "eval", Kind: export.Eval, Outputs: []export.Named{loss}}
+	case models.Train, models.Eval:
+		out := export.Signature{Name: string(export.Training), Kind: export.Training, Outputs: []export.Named{loss}}
+		if p.mode == models.Eval {
+			out.Name, out.Kind = string(export.Eval), export.Eval
+		}
 		for _, n := range p.predictions {
 			n.name = "predictions/" + n.name
 			out.Outputs = append(out.Outputs, n.exported())

@@ -47,19 +47,8 @@ func TestExportsAreServed(t *testing.T) {
 // exportCanned trains a canned model for a few steps and exports it both ways.
 func exportCanned(t *testing.T, dir string, c cannedCase) []servedCase {
 	t.Helper()
-	c.Batch, c.Columns = 16, slices.Clone(c.Columns)
-	for i := range c.Columns {
-		// By its key a number is crossed by its digits where it comes in an example.
-		if c.Columns[i].Type == "crossed" && len(c.Columns[i].Keys) == 3 {
-			c.Columns[i].Keys = []feature.PartOf{{Key: "job"}, {Column: "ages"}, {Column: "level"}}
-		}
-	}
-	r := &cannedRun{cannedCase: c, data: rnnData(3 * 16)}
-	for i, s := range r.data["job"].Strings {
-		if len(s) == 0 {
-			r.data["job"].Strings[i] = []byte("none") // a cross takes an empty text for a value, no text for none
-		}
-	}
+	c.Batch = 16
+	r := exportableRun(c, rnnData(3*16))
 	e := r.estimator(t, filepath.Join(dir, "model"))
 	if _, err := e.Train(t.Context(), r.batches(), estimator.MaxSteps(3)); err != nil {
 		t.Fatal(err)
@@ -82,6 +71,23 @@ func exportCanned(t *testing.T, dir string, c cannedCase) []servedCase {
 		out = append(out, servedCase{c.Name + "/" + serving.String(), model, given, want})
 	}
 	return out
+}
+
+// exportableRun is the case with data that mean the same where they are fed to an exported model.
+func exportableRun(c cannedCase, d map[string]*graph.Tensor) *cannedRun {
+	c.Columns = slices.Clone(c.Columns)
+	for i := range c.Columns {
+		// By its key a number is crossed by its digits where it comes in an example.
+		if c.Columns[i].Type == "crossed" && len(c.Columns[i].Keys) == 3 {
+			c.Columns[i].Keys = []feature.PartOf{{Key: "job"}, {Column: "ages"}, {Column: "level"}}
+		}
+	}
+	for i, s := range d["job"].Strings {
+		if len(s) == 0 {
+			d["job"].Strings[i] = []byte("none") // a cross takes an empty text for a value, no text for none
+		}
+	}
+	return &cannedRun{cannedCase: c, data: d}
 }
 
 // predictions are those of all examples by name.

@@ -1,0 +1,113 @@
+package estimator
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/goestimator/goestimator/distribute"
+	"github.com/goestimator/goestimator/estimator/metrics"
+	"github.com/goestimator/goestimator/export"
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/lower"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/optimizers"
+)
+
+// emitUpdate adds what a training step changes to the program's graph: the rules' updates,
+// the model's own, and the global step. It returns the nodes that do so.
+func (p *program) emitUpdate() ([]*graph.Node, error) {
+	b := graph.NewBuilder(p.graph)
+	grads := make([]lower.Value, len(p.gradients))
+	for i, g := range p.gradients {
+		grads[i] = *g
+	}
+	applied, err := p.spec.TrainOp.Emit(b, optimizers.Env{GlobalStep: p.step, Gradients: grads})
+	if errors.Is(err, optimizers.ErrStepFunction) {
+		return nil, fmt.Errorf("%w: leave the graph of training out", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	assign := func(op, name string, value graph.Output) *graph.Node {
+		return b.Node(op, name+"/"+op, nil, graph.Attrs{"dtype": value.DType()}, b.Variable(name, value.Type()), value)
+	}
+	targets := applied.Targets
+	for _, u := range p.updates {
+		targets = append(targets, assign("AssignVariableOp", u.Variable, u.Value))
+	}
+	targets = append(targets, assign("AssignAddVariableOp", distribute.GlobalStep, b.Scalar(distribute.GlobalStep+"/one", graph.Int64, 1)))
+	return targets, b.Err()
+}
+
+// addMetrics adds the program's metrics to its graph and to the signature of evaluation.
+func (x *exporting) addMetrics(p *program, g *export.Graph) error {
+	b := graph.NewBuilder(p.graph)
+	g.Local = map[string]*graph.Tensor{}
+	out := &g.Signatures[0].Outputs
+	var left []string
+	for _, m := range p.metrics {
+		acc, err := m.metric.New()
+		if err != nil {
+			return fmt.Errorf("metric %s: %w", m.name, err)
+		}
+		key := "metrics/" + m.name
+		e, err := metrics.Emit(b, key+"/", acc, m.args...)
+		if errors.Is(err, metrics.ErrNoGraph) {
+			left = append(left, m.name)
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("metric %s: %w", m.name, err)
+		}
+		g.Local[e.Variable] = e.First
+		*out = append(*out, export.Named{Name: key + "/value", Output: e.Value}, export.Named{Name: key + "/update_op", Output: e.Update})
+	}
+	if len(left) > 0 {
+		x.est.log.Warn("metrics left out of the exported graph of evaluation: their accumulators have no form as a graph", "metrics", left)
+	}
+	return nil
+}
+
+// check fails unless the checkpoint holds what the program's graph reads and updates.
+func (x *exporting) check(p *program) error {
+	mismatch := &MismatchError{Prefix: x.reader.Prefix()}
+	want := func(name string, t graph.Type) {
+		have, ok := x.reader.Lookup(x.storedName(name))
+		switch shape := t.Shape.At(0); {
+		case !ok:
+			mismatch.Problems = append(mismatch.Problems, fmt.Sprintf("no variable %s", name))
+		case have.DType != t.DType || !slices.Equal(have.Shape, shape):
+			mismatch.Problems = append(mismatch.Problems, fmt.Sprintf("variable %s: expected %v%v, got %v%v", name, t.DType, shape, have.DType, have.Shape))
+		}
+	}
+	for _, v := range p.variables {
+		x.trainable[v.Name] = v.Trainable
+		want(v.Name, v.Type())
+	}
+	if p.mode == models.Train {
+		for _, slot := range p.spec.TrainOp.Slots() {
+			if _, ok := x.reader.Lookup(slot.Name); !ok && p.spec.TrainOp.Iterations(slot.Name) {
+				x.stored[slot.Name] = distribute.GlobalStep // as tf.estimator counts updates
+			}
+			want(slot.Name, slot.Type)
+		}
+	}
+	if len(mismatch.Problems) > 0 {
+		return mismatch
+	}
+	return nil
+}
+
+// storedName is the name of a variable's value in the checkpoint.
+func (x *exporting) storedName(name string) string {
+	if other, ok := x.stored[name]; ok {
+		return other
+	}
+	return name
+}
+
+// value reads a variable's value from the checkpoint.
+func (x *exporting) value(name string) (*graph.Tensor, error) {
+	return x.reader.Tensor(x.storedName(name))
+}
