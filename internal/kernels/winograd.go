@@ -51,7 +51,8 @@ const (
 	winogradPair    = 650     // transform of one pair of channels of a filter, which one thread does
 	winogradRow     = 1 << 16 // most elements of a row of the result or the images: a bound on one call of assembly
 	winogradSums    = 1 << 14 // most pairs of channels of a filter's gradient: sums of products stay in the caches
-	winogradBlocks  = 2       // for each thread, at least
+	winogradBlocks  = 2       // for each thread, at least, of so many tiles or more; smaller ones only to have one for each
+	winogradFewest  = 8       // tiles of a block: fewer make products of too few rows for the points of the filter that they read
 	winogradLanes   = 16      // channels of one vector
 	winogradPercent = 90      // of the direct form's cost that is taken to be a gain
 )
@@ -127,7 +128,9 @@ func (c *conv[T]) filterGradByTiles() bool { return c.InC*c.OutC <= winogradSums
 func (c *conv[T]) byTiles() (f *convFunc, blocks int) {
 	c.rows = max(1, winogradTiles/c.tileColumns())
 	if threads := Threads(); threads > 1 && c.pixels()*c.weights() >= convParallelFrom {
-		c.rows = min(c.rows, ceilDiv(c.Batch*c.tileRows(), threads*winogradBlocks))
+		rows := c.Batch * c.tileRows()
+		full := min(ceilDiv(winogradFewest, c.tileColumns()), ceilDiv(rows, threads))
+		c.rows = min(c.rows, max(ceilDiv(rows, threads*winogradBlocks), full))
 	}
 	c.points = c.filterPoints()
 	return &doWinograd, c.tileBlocks()
