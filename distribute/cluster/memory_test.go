@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -60,6 +61,15 @@ func TestMemoryConnCarriesBytes(t *testing.T) {
 	}
 }
 
+// awaitFull waits until a writer cannot go on.
+func (p *memoryPipe) awaitFull() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.n < len(p.ring) {
+		p.changed.Wait()
+	}
+}
+
 func TestMemoryConnDeadlines(t *testing.T) {
 	caller, server := memoryPair(t)
 	b := make([]byte, 1)
@@ -67,9 +77,18 @@ func TestMemoryConnDeadlines(t *testing.T) {
 	if _, err := caller.Read(b); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("read by a deadline: got %v", err)
 	}
+	written := make(chan error, 1)
+	go func() {
+		n, err := caller.Write(make([]byte, 2*memoryBuffer))
+		if n != memoryBuffer {
+			err = fmt.Errorf("wrote %d bytes, %w", n, err)
+		}
+		written <- err
+	}()
+	caller.(*memoryConn).out.awaitFull()
 	caller.SetWriteDeadline(time.Now().Add(time.Millisecond))
-	if n, err := caller.Write(make([]byte, 2*memoryBuffer)); n != memoryBuffer || !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("wrote %d bytes by a deadline, %v", n, err)
+	if err := <-written; err != os.ErrDeadlineExceeded {
+		t.Errorf("write by a deadline: got %v", err)
 	}
 	caller.SetDeadline(time.Time{})
 	if _, err := io.ReadFull(server, make([]byte, memoryBuffer)); err != nil {

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/goestimator/goestimator/internal/freeport"
 	"github.com/goestimator/goestimator/runconfig"
 )
 
@@ -182,13 +183,12 @@ func TestCallThatNobodyAnswers(t *testing.T) {
 }
 
 func TestNobodyListens(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := freeport.Reserve(1) // else another process may listen there by now
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := l.Addr().String()
-	l.Close()
-	spec := runconfig.NewClusterSpec(map[string][]string{"ps": {address, "no-such-host.invalid:1"}})
+	defer port.Close()
+	spec := runconfig.NewClusterSpec(map[string][]string{"ps": {port.Address(0), "no-such-host.invalid:1"}})
 	n, err := Open(Config{Task: worker0, Spec: spec, CallTimeout: 200 * time.Millisecond, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
