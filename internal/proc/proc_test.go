@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -106,7 +107,8 @@ func TestChildrenLeftBehindAreEnded(t *testing.T) {
 }
 
 func TestChildrenLeftBehindMayFinish(t *testing.T) {
-	p, out := shell(t, "(trap 'sleep 0.2; echo saved; exit' TERM; echo ready; while :; do sleep 0.05; done) & sleep 0.3", time.Minute)
+	heard := filepath.Join(t.TempDir(), "heard") // there once the child listens to SIGTERM
+	p, out := shell(t, "(trap 'sleep 0.2; echo saved; exit' TERM; echo ready; : >"+heard+"; while :; do sleep 0.05; done) & while [ ! -e "+heard+" ]; do sleep 0.01; done", time.Minute)
 	await(t, p)
 	if got := out.String(); got != "ready\nsaved\n" {
 		t.Errorf("got %q", got)
