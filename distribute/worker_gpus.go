@@ -32,12 +32,11 @@ type workerGPUs struct {
 	told    string // the latest warning
 }
 
-const (
-	// joinTime is how long the GPUs of the other workers are waited for.
-	joinTime = time.Minute
-	// mostFailures is how many means in a row fail before the host sums instead.
-	mostFailures = 2
-)
+// joinTime is how long the GPUs of the other workers are waited for.
+var joinTime = time.Minute
+
+// mostFailures is how many means in a row fail before the host sums instead.
+const mostFailures = 2
 
 func newWorkerGPUs(c Config, dev device.Device) *workerGPUs {
 	w := &workerGPUs{job: c.Job, network: c.network()}
@@ -120,23 +119,26 @@ func (w *workerGPUs) form(ctx context.Context, ring *collective.Group) (why stri
 		return fmt.Sprintf("%v: %s", w.job.workers[0], why), nil
 	}
 	own := w.join(ctx, groups[0].ID)
-	all, err := gatherOf(ctx, ring, gpuGroup{Why: reason(own)})
+	all, err := gatherOf(ctx, ring, gpuGroup{Why: reason(own), Waited: errors.Is(own, context.DeadlineExceeded)})
 	if err != nil {
 		return "", errors.Join(err, w.leave())
 	}
 	for rank, g := range all {
-		if g.Why != "" {
+		if g.Why != "" && (why == "" || !g.Waited) {
 			why = fmt.Sprintf("%v: %s", w.job.workers[rank], g.Why)
-			return why, w.leave()
 		}
 	}
-	return "", nil
+	if why == "" {
+		return "", nil
+	}
+	return why, w.leave()
 }
 
 // gpuGroup is what workers tell each other of a group that they make.
 type gpuGroup struct {
-	ID  []byte `json:"id,omitempty"`  // of rank 0
-	Why string `json:"why,omitempty"` // it cannot be made
+	ID     []byte `json:"id,omitempty"`     // of rank 0
+	Why    string `json:"why,omitempty"`    // it cannot be made
+	Waited bool   `json:"waited,omitempty"` // for others, of whom one may know better
 }
 
 func reason(err error) string {
@@ -241,9 +243,14 @@ func (w *workerGPUs) offer(s *replicatedStepper) gpuOffer {
 	fmt.Fprint(h, s.values())
 	o.Values = h.Sum64()
 	var err error
-	if o.Version, err = w.network.Version(w.device.Context()); err == nil && w.failed >= mostFailures {
-		err = fmt.Errorf("it failed %d times in a row: %w", w.failed, w.failure)
+	o.Version, err = w.network.Version(w.device.Context())
+	switch {
+	case err != nil:
+		o.Why = err.Error()
+	case w.job.config.Connections().Security == "tls":
+		o.Why = "rpc.security is tls, and what GPUs send each other would be plaintext"
+	case w.failed >= mostFailures:
+		o.Why = fmt.Sprintf("it failed %d times in a row: %v", w.failed, w.failure)
 	}
-	o.Why = reason(err)
 	return o
 }

@@ -1,0 +1,305 @@
+package distribute
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/goestimator/goestimator/internal/device/cuda/peers"
+	"github.com/goestimator/goestimator/internal/freeport"
+	"github.com/goestimator/goestimator/internal/gpus"
+	"github.com/goestimator/goestimator/internal/gpus/gpustest"
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/models/initializers"
+	"github.com/goestimator/goestimator/runconfig"
+)
+
+// crew is the workers of a job, all of this process.
+type crew struct {
+	t       *testing.T
+	n       int
+	program func() TrainProgram
+	device  func(rank int) string
+	network func(rank int) peers.Network
+	gpus    *gpustest.GPUs
+	ports   *freeport.Reservation
+	hands   []*hand
+	mixed   bool // updates are made on the host here and on a GPU there: the last bits may differ
+}
+
+// hand is one worker.
+type hand struct {
+	rank    int
+	job     *Job
+	log     *notes
+	worker  *multiWorker
+	stepper Stepper
+}
+
+// notes is a log that several goroutines write.
+type notes struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (n *notes) Write(p []byte) (int, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.b.Write(p)
+}
+
+func (n *notes) String() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.b.String()
+}
+
+// newCrew is workers with an emulated GPU each, between which memory sums.
+func newCrew(t *testing.T, n int, program func(*graph.Builder) TrainProgram) *crew {
+	t.Helper()
+	ports, err := freeport.Reserve(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	memory := peers.NewMemory()
+	c := &crew{t: t, n: n, gpus: gpustest.Emulated(t, n), ports: ports, hands: make([]*hand, n),
+		program: func() TrainProgram { return program(graph.NewBuilder(graph.New())) },
+		device:  func(rank int) string { return fmt.Sprintf("/gpu:%d", rank) },
+		network: func(int) peers.Network { return memory }}
+	t.Cleanup(func() {
+		for _, h := range c.hands {
+			if h != nil {
+				h.close(t)
+			}
+		}
+		ports.Close()
+	})
+	return c
+}
+
+// onHosts makes the crew compute without GPUs.
+func (c *crew) onHosts() *crew {
+	c.device = func(int) string { return "/cpu:0" }
+	return c
+}
+
+// tfConfig is that of a worker; the first is the chief.
+func (c *crew) tfConfig(rank int) string {
+	others := ""
+	for r := 1; r < c.n; r++ {
+		if r > 1 {
+			others += ","
+		}
+		others += fmt.Sprintf("%q", c.ports.Address(r))
+	}
+	task := `"type":"chief","index":0`
+	if rank > 0 {
+		task = fmt.Sprintf(`"type":"worker","index":%d`, rank-1)
+	}
+	return fmt.Sprintf(`{"cluster":{"chief":[%q],"worker":[%s]},"task":{%s}}`, c.ports.Address(0), others, task)
+}
+
+// start makes a worker that is not synchronized yet.
+func (c *crew) start(rank int) error {
+	rpc := runconfig.RPC{Security: "auto", PeerTimeoutSecs: 10, RejoinSecs: 30, CallTimeoutSecs: 20, MaxMessageMB: 64}
+	rc, err := runconfig.FromTFConfig(c.tfConfig(rank), runconfig.Connections(rpc), runconfig.SessionCreationTimeoutSecs(30))
+	if err != nil {
+		return err
+	}
+	h := &hand{rank: rank, log: &notes{}}
+	log := slog.New(slog.NewTextHandler(h.log, nil))
+	if h.job, err = Join(rc, log); err != nil {
+		return err
+	}
+	s, err := New(Config{Strategy: runconfig.Strategy{Name: "multi_worker_mirrored", Device: c.device(rank)}, Devices: gpus.NewChooser(c.gpus, log),
+		Network: c.network(rank), Job: h.job})
+	if err != nil {
+		return errors.Join(err, h.job.Close())
+	}
+	c.hands[rank], h.worker = h, s.(*multiWorker)
+	p := c.program()
+	if err := initialize(s.Variables(), p); err != nil {
+		return err
+	}
+	h.stepper, err = s.Train(p)
+	return err
+}
+
+// initialize makes the variables of regression or embedding, and of the optimizer.
+func initialize(vars Variables, p TrainProgram) error {
+	r := rand.New(rand.NewPCG(3, 3))
+	create := func(name string, v *graph.Tensor) error {
+		return vars.Create(name, graph.Type{DType: v.DType, Shape: graph.ShapeOf(v.Shape...)}, Whole(v))
+	}
+	errs := []error{create(GlobalStep, graph.ScalarOf(int64(0)))}
+	for _, u := range p.Updates {
+		errs = append(errs, create(u.Variable, graph.ScalarOf(0.0)))
+	}
+	for _, v := range p.Train.Groups[0].Variables {
+		errs = append(errs, create(v.Name, random(r, v.DType, v.Shape...)))
+	}
+	for _, s := range p.Train.Slots() {
+		v := graph.NewTensor(s.Type.DType, s.Type.Shape.At(0)...)
+		for i := range graph.Of[float32](v) {
+			graph.Of[float32](v)[i] = float32(s.Init.(initializers.Constant).Value)
+		}
+		errs = append(errs, create(s.Name, v))
+	}
+	return errors.Join(errs...)
+}
+
+func random(r *rand.Rand, t graph.DType, shape ...int) *graph.Tensor {
+	v := graph.NewTensor(t, shape...)
+	for i := range v.Len() {
+		if t == graph.Float64 {
+			graph.Of[float64](v)[i] = r.NormFloat64()
+			continue
+		}
+		graph.Of[float32](v)[i] = float32(r.NormFloat64())
+	}
+	return v
+}
+
+// each does something on all workers at once.
+func (c *crew) each(what string, do func(h *hand) error) []error {
+	errs := make([]error, c.n)
+	done := make(chan struct{})
+	var all sync.WaitGroup
+	for i, h := range c.hands {
+		all.Go(func() { errs[i] = do(h) })
+	}
+	go func() {
+		all.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(2 * time.Minute):
+		panic(what + ": the workers wait for ever")
+	}
+	return errs
+}
+
+// must is each, for what does not fail.
+func (c *crew) must(what string, do func(h *hand) error) {
+	c.t.Helper()
+	if err := errors.Join(c.each(what, do)...); err != nil {
+		c.t.Fatalf("%s: %v", what, err)
+	}
+}
+
+// assemble starts all workers and synchronizes them.
+func (c *crew) assemble() {
+	c.t.Helper()
+	for rank := range c.n {
+		if err := c.start(rank); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+	c.must("synchronize", (*hand).synchronize)
+}
+
+func (h *hand) synchronize() error {
+	_, err := h.worker.Synchronize(context.Background(), func() (Notes, error) { return Notes{}, nil })
+	return err
+}
+
+// resident reports whether gradients stay on the GPU.
+func (h *hand) resident() bool { return h.stepper.(*replicatedStepper).gpus != nil }
+
+// step makes one step; in the fifth the last worker has no batch.
+func (h *hand) step(c *crew, i int) error {
+	in := Step{}
+	if i != 4 || h.rank != c.n-1 {
+		in.Batches = []Batch{c.batch(h.rank, i)}
+	}
+	out, err := h.stepper.Step(context.Background(), in)
+	if err != nil {
+		return fmt.Errorf("worker %d, step %d: %w", h.rank, i, err)
+	}
+	if want := (Outcome{GlobalStep: int64(i + 1), Applied: true}); out != want {
+		return fmt.Errorf("worker %d, step %d: expected %+v, got %+v", h.rank, i, want, out)
+	}
+	return nil
+}
+
+// batch is what a worker has in a step, as the program's first placeholder takes it.
+func (c *crew) batch(rank, i int) Batch {
+	r := rand.New(rand.NewPCG(uint64(rank), uint64(i)))
+	rows := 2 + rank + i%3
+	if c.hands[rank].stepper.(*replicatedStepper).train.Feeds[0].DType() == graph.Float32 {
+		return Batch{Rows: rows, Feeds: []*graph.Tensor{random(r, graph.Float32, rows, 5)}}
+	}
+	ids := graph.NewTensor(graph.Int64, rows)
+	for i := range graph.Of[int64](ids) {
+		graph.Of[int64](ids)[i] = r.Int64N(4)
+	}
+	return Batch{Rows: rows, Feeds: []*graph.Tensor{ids}}
+}
+
+// steps makes some on all workers and returns the first one's losses. The losses, and then the variables, of all are the
+// same bits.
+func (c *crew) steps(from, to int) []float64 {
+	c.t.Helper()
+	var losses []float64
+	for i := from; i < to; i++ {
+		c.must("step", func(h *hand) error { return h.step(c, i) })
+		loss := func(h *hand) float64 { s := h.stepper.(*replicatedStepper); return s.Value(s.loss).Float(0) }
+		losses = append(losses, loss(c.hands[0]))
+		for _, h := range c.hands[1:] {
+			if l := loss(h); l != losses[len(losses)-1] {
+				c.t.Fatalf("step %d: the mean loss is %g on worker %d, %g on worker 0", i, l, h.rank, losses[len(losses)-1])
+			}
+		}
+	}
+	if !c.mixed {
+		c.equal()
+	}
+	return losses
+}
+
+// variables are those of a worker.
+func (c *crew) variables(rank int) map[string]*graph.Tensor {
+	c.t.Helper()
+	s, err := deviceVariables{c.hands[rank].worker.copies[0]}.snapshot()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return s.Tensors
+}
+
+// equal sees that all workers have the same variables.
+func (c *crew) equal() {
+	c.t.Helper()
+	want := c.variables(0)
+	for rank := 1; rank < c.n; rank++ {
+		for name, v := range c.variables(rank) {
+			if !bytes.Equal(v.Bytes, want[name].Bytes) {
+				c.t.Fatalf("%s of worker %d differs from that of worker 0", name, rank)
+			}
+		}
+	}
+}
+
+// end closes all workers, which takes no time.
+func (c *crew) end() {
+	c.t.Helper()
+	c.must("close", func(h *hand) error { h.close(c.t); return nil })
+	clear(c.hands)
+}
+
+func (h *hand) close(t *testing.T) {
+	var errs []error
+	if h.stepper != nil {
+		errs = append(errs, h.stepper.Close())
+	}
+	if err := errors.Join(append(errs, h.worker.Close(), h.job.Close())...); err != nil {
+		t.Errorf("close worker %d: %v", h.rank, err)
+	}
+}
