@@ -8,9 +8,6 @@ import (
 
 	"github.com/goestimator/goestimator/internal/device/cuda/driver"
 	"github.com/goestimator/goestimator/internal/device/cuda/driver/fake"
-	"github.com/goestimator/goestimator/internal/device/cuda/driver/libcuda"
-	"github.com/goestimator/goestimator/internal/device/cuda/dylib"
-	"github.com/goestimator/goestimator/internal/device/cuda/kernels"
 	"github.com/goestimator/goestimator/internal/device/cuda/peers"
 	"github.com/goestimator/goestimator/internal/device/cuda/peers/peerstest"
 	"github.com/goestimator/goestimator/internal/graph"
@@ -159,48 +156,5 @@ func TestContextsOfTheFake(t *testing.T) {
 	_, err3 := Network{}.Version(c)
 	if !errors.Is(err1, ErrNotNative) || !errors.Is(err2, ErrNotNative) || !errors.Is(err3, ErrNotNative) {
 		t.Errorf("expected %v, got %v, %v, %v", ErrNotNative, err1, err2, err3)
-	}
-}
-
-// TestOnGPUs sums over the GPUs of this machine.
-func TestOnGPUs(t *testing.T) {
-	d, err := libcuda.Open()
-	if err != nil {
-		t.Skipf("skipped: no GPU: %v", err)
-	}
-	all, err := d.Devices()
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &peerstest.Rig{T: t}
-	for i := range all {
-		c, err := d.Open(i)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := c.NewStream()
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Devices, r.Streams = append(r.Devices, peers.Device{Context: c, Kernels: &kernels.Library{}}), append(r.Streams, s)
-		t.Cleanup(func() {
-			if err := errors.Join(s.Close(), c.Close()); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	g, err := Open(r.Contexts(), wheelFolders()...)
-	var missing *dylib.NotFoundError
-	if errors.As(err, &missing) {
-		t.Skipf("skipped: %v", err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, n := range []int{1, 1000, 1 << 20} { // sums of integers do not depend on the order
-		peerstest.Sum[int64](r, g, graph.Int64, n)
-	}
-	if err := errors.Join(g.Check(), g.Close()); err != nil {
-		t.Error(err)
 	}
 }
