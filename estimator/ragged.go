@@ -33,8 +33,9 @@ func (s raggedSizes) raise(o raggedSizes) raggedSizes {
 // raggedFeed stages a ragged column: its values, padded to the capacity, and its offsets.
 type raggedFeed struct {
 	*models.RaggedInput
-	column int // of the schema
-	like   int // the column of the schema whose offsets must be equal, -1 for none
+	column int               // of the schema
+	like   int               // the column of the schema whose offsets must be equal, -1 for none
+	most   models.RaggedSize // that batches took since spare looked
 }
 
 // raggedTensors are a batch's two tensors of a ragged column.
@@ -59,6 +60,7 @@ func (f *raggedFeed) stage(dst *raggedTensors, columns []inputs.NamedTensor, row
 	if f.Padded {
 		need.Length = powerOfTwo((dst.longest + f.Step - 1) / f.Step)
 	}
+	f.most = models.RaggedSize{Capacity: max(f.most.Capacity, need.Capacity), Length: max(f.most.Length, need.Length)}
 	if need.Capacity > f.Capacity || need.Length > f.Length {
 		return need, nil
 	}

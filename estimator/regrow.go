@@ -51,7 +51,8 @@ func (e *Estimator) startProgram(mode models.Mode, schema *inputs.Schema) (*prog
 
 // fit makes room in the program for what the stagers hold: where a ragged column
 // has more values, or a longer example, than the program was built for, it is
-// built and compiled again, and the records are staged anew.
+// built and compiled again, and the records are staged anew. Where it has had far
+// less for long, it is built for less.
 func (s *session) fit(stagers ...*stager) error {
 	for {
 		var need raggedSizes
@@ -60,10 +61,14 @@ func (s *session) fit(stagers ...*stager) error {
 				need = need.raise(st.need)
 			}
 		}
-		if len(need) == 0 {
+		var sizes raggedSizes
+		if len(need) > 0 {
+			s.spare.grown()
+			sizes = s.program.sizes.raise(need)
+		} else if sizes = s.spare.after(s.feeds); sizes == nil {
 			return nil
 		}
-		if err := s.regrow(s.program.sizes.raise(need)); err != nil {
+		if err := s.regrow(sizes); err != nil {
 			return err
 		}
 		for _, st := range stagers {

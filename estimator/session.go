@@ -31,6 +31,7 @@ type session struct {
 	profile  bool           // time the nodes
 	profiled bool           // the stepper does
 	feeds    []fed
+	spare    spareRoom
 	batches  *stager        // of the step that runs
 	lender   *device.Lender // of memory for batches; nil: they lie anywhere
 
@@ -60,7 +61,7 @@ func (e *Estimator) newSession(mode models.Mode, schema *inputs.Schema, config d
 	if err != nil {
 		return nil, err
 	}
-	s := &session{est: e, program: p, schema: schema, index: map[string]int{}}
+	s := &session{est: e, program: p, schema: schema, index: map[string]int{}, spare: spareRoom{least: p.sizes}}
 	s.self = s
 	s.setFeeds()
 	if s.strategy, err = distribute.New(config); err != nil {
