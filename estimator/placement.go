@@ -1,13 +1,11 @@
 package estimator
 
 import (
-	"maps"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/internal/device"
+	"github.com/goestimator/goestimator/internal/engine"
 	"github.com/goestimator/goestimator/models"
 )
 
@@ -32,21 +30,6 @@ func (s *session) tellPlacement() {
 	}
 	if n := len(p.OnHost); n > 0 {
 		s.est.log.Warn(strconv.Itoa(n)+" of "+strconv.Itoa(n+p.Steps)+" operations of each step run on the host, which the GPU waits for: it has no kernel for them",
-			"mode", s.program.mode, "operations", countOps(p.OnHost), "first", p.OnHost[0])
+			"mode", s.program.mode, "operations", engine.CountOps(p.OnHost), "first", p.OnHost[0])
 	}
-}
-
-// countOps lists the ops of operations, which are "node (op): reason", and how often each is among them.
-func countOps(operations []string) string {
-	counts := map[string]int{}
-	for _, o := range operations {
-		_, op, _ := strings.Cut(o, " (")
-		op, _, _ = strings.Cut(op, ")")
-		counts[op]++
-	}
-	var out []string
-	for _, op := range slices.Sorted(maps.Keys(counts)) {
-		out = append(out, op+" x"+strconv.Itoa(counts[op]))
-	}
-	return strings.Join(out, ", ")
 }

@@ -22,7 +22,7 @@ type serveFlags struct {
 	port, restPort                     int
 
 	retries, retryMicros, loadThreads, loaded, runs int
-	unloadFirst, anyLabels                          bool
+	unloadFirst, anyLabels, softPlacement           bool
 	warmUp                                          bool
 	warmUpRuns                                      int
 
@@ -88,7 +88,7 @@ command line or the config; 130 ended by a second Ctrl-C.`,
 			if chosen.GPU {
 				a.log.Info("serving on a GPU", "device", chosen)
 			}
-			o.Loader = serving.SavedModels(serving.SavedModelOptions{Runs: f.runs, Device: dev})
+			o.Loader = serving.SavedModels(serving.SavedModelOptions{Runs: f.runs, Device: dev, HardPlacement: !f.softPlacement, Log: a.log})
 			return errors.Join(a.serve(cmd.Context(), o, f.json), dev.Close())
 		},
 	}
@@ -178,6 +178,7 @@ func (f *serveFlags) addRequests(flags *pflag.FlagSet) {
 	flags.StringVar(&f.batchingFile, "batching-parameters-file", "", "BatchingParameters as text")
 	flags.BoolVar(&f.perModelBatching, "enable-per-model-batching-parameters", false, "prefer batching_params.pbtxt in a version's folder")
 	flags.StringVar(&f.device, "device", "", "computes the models: /gpu:N or /cpu:0; empty: the first GPU where there is one")
+	flags.BoolVar(&f.softPlacement, "soft-placement", true, "run an op on the host where the device does not have it; false: refuse the model")
 	flags.IntVar(&f.runs, "max-concurrent-runs", 0, "runs of a model at the same time; 0: as many as there are CPUs")
 	flags.StringVar(&f.maxWait, "max-wait-ms", "0", "refuse requests that would wait longer for their turn; auto: longer than a run takes; 0: none")
 	flags.BoolVar(&f.content, "enable-serialization-as-tensor-content", false, "tensors in gRPC replies as tensor_content")

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -12,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/goestimator/goestimator/internal/device"
+	"github.com/goestimator/goestimator/internal/device/cuda"
+	"github.com/goestimator/goestimator/internal/engine"
 	"github.com/goestimator/goestimator/internal/gpus"
 	"github.com/goestimator/goestimator/internal/gpus/gpustest"
 	"github.com/goestimator/goestimator/internal/testkit"
@@ -21,12 +24,55 @@ import (
 
 // TestServeOnGPU serves a model with batching from an emulated GPU.
 func TestServeOnGPU(t *testing.T) {
+	base, gpu := halfPlusTwoModel(t), gpustest.Emulated(t, 1)
+	if log := servedOn(t, base, gpu); !strings.Contains(log, "device=/gpu:0") || strings.Contains(log, "done on the host") {
+		t.Errorf("expected all of it on the GPU:\n%s", log)
+	}
+}
+
+// TestServeWithHostSteps serves from a GPU that lacks all ops: that is told once, or refused.
+func TestServeWithHostSteps(t *testing.T) {
+	base, gpu := halfPlusTwoModel(t), lackingGPU{gpustest.Emulated(t, 1)}
+	if log := servedOn(t, base, gpu); strings.Count(log, "done on the host") != 1 || !strings.Contains(log, "odd") {
+		t.Errorf("expected one warning:\n%s", log)
+	}
+	var log strings.Builder
+	code := Run(t.Context(), []string{"serve", "--model", "half_plus_two=" + base, "--host=127.0.0.1", "--port=0", "--rest_api_port=-1", "--device=/gpu:0",
+		"--soft_placement=false"}, io.Discard, &log, func(a *app) error { a.gpus = gpu; return nil })
+	if code != 1 || !strings.Contains(log.String(), "cannot run all of the model") || !strings.Contains(log.String(), "odd") {
+		t.Errorf("expected the model to be refused, got exit code %d:\n%s", code, &log)
+	}
+}
+
+// lackingGPU has no kernels.
+type lackingGPU struct{ gpus.Source }
+
+func (g lackingGPU) Open(ctx context.Context, number int) (device.Device, error) {
+	d, err := g.Source.Open(ctx, number)
+	if err != nil {
+		return nil, err
+	}
+	return lacking{d.(*cuda.Device)}, nil
+}
+
+type lacking struct{ *cuda.Device }
+
+func (lacking) Supports(*engine.Operation) error { return errors.New("it is an odd GPU") }
+
+// halfPlusTwoModel is a folder of TensorFlow Serving's model, as version 1.
+func halfPlusTwoModel(t *testing.T) string {
+	t.Helper()
 	golden := testkit.Shared(t, "golden/tensorflow-serving/saved_model_half_plus_two_cpu/00000123")
 	base := filepath.Join(t.TempDir(), "half_plus_two")
 	if err := os.CopyFS(filepath.Join(base, "1"), os.DirFS(golden)); err != nil {
 		t.Fatal(err)
 	}
-	gpu := gpustest.Emulated(t, 1)
+	return base
+}
+
+// servedOn serves the model with batching from a GPU, and returns what the server has logged.
+func servedOn(t *testing.T, base string, gpu gpus.Source) string {
+	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	out, in := io.Pipe()
@@ -38,26 +84,28 @@ func TestServeOnGPU(t *testing.T) {
 			"--enable_batching", "--json"}, in, &log, func(a *app) error { a.gpus = gpu; return nil })
 		in.Close()
 	})
-	defer func() {
-		stop()
-		server.Wait()
-		if code != 0 || !strings.Contains(log.String(), "device=/gpu:0") {
-			t.Errorf("exit code %d:\n%s", code, &log)
-		}
-	}()
 	line, err := bufio.NewReader(out).ReadString('\n')
+	if err == nil {
+		go io.Copy(io.Discard, out)
+		var at serving.Addresses
+		if err = json.Unmarshal([]byte(line), &at); err == nil {
+			ask(ctx, t, at.GRPC)
+		}
+	}
+	stop()
+	server.Wait()
+	if err != nil || code != 0 {
+		t.Fatalf("exit code %d, addresses: %v\n%s", code, err, &log)
+	}
+	return log.String()
+}
+
+func ask(ctx context.Context, t *testing.T, address string) {
+	t.Helper()
+	c, err := client.Dial(address, client.Options{})
 	if err != nil {
-		t.Errorf("no addresses: %v", err)
+		t.Error(err)
 		return
-	}
-	go io.Copy(io.Discard, out)
-	var at serving.Addresses
-	if err := json.Unmarshal([]byte(line), &at); err != nil {
-		t.Fatal(err)
-	}
-	c, err := client.Dial(at.GRPC, client.Options{})
-	if err != nil {
-		t.Fatal(err)
 	}
 	defer c.Close()
 	halfPlusTwo(ctx, t, c)

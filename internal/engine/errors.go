@@ -9,6 +9,8 @@ import (
 type UnsupportedOpError struct {
 	Op, Node string
 	Reason   string // "" where the op is unknown altogether
+	// Placement tells that only the accelerator lacks the op: without Options.HardPlacement it would run on the host.
+	Placement bool
 }
 
 // Error implements error.

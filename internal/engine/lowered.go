@@ -77,7 +77,7 @@ func (l *lowered) settle(s *step) error {
 		return nil
 	}
 	if l.p.opts.HardPlacement {
-		return &UnsupportedOpError{Op: o.node.Op, Node: o.node.Name, Reason: fmt.Sprintf("%s: %v (soft placement would run it on the host)", l.dev.Kind(), lacks)}
+		return &UnsupportedOpError{Op: o.node.Op, Node: o.node.Name, Reason: fmt.Sprintf("%s: %v (soft placement would run it on the host)", l.dev.Kind(), lacks), Placement: true}
 	}
 	if err := l.hostForm(s); err != nil {
 		return &UnsupportedOpError{Op: o.node.Op, Node: o.node.Name, Reason: fmt.Sprintf("%s: %v; host: %v", l.dev.Kind(), lacks, err)}

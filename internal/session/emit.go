@@ -175,6 +175,9 @@ func (s *compiledStage) refused(err error, owners map[string]*graph.Node) error 
 		if !errors.As(e, &u) {
 			return err
 		}
+		if u.Placement {
+			return fmt.Errorf("%w: %w", errPlacement, err)
+		}
 		n := owners[u.Node]
 		if n == nil {
 			return err

@@ -18,6 +18,9 @@ var errClosed = status.Error(codes.Unavailable, "the model is closed")
 // errEvicted says that what a run was about to use has made room for something else: it has to look again.
 var errEvicted = errors.New("evicted")
 
+// errPlacement says that something may not run on the host.
+var errPlacement = errors.New("the device cannot run all of the model")
+
 // invalid is the error of feeds that do not fit.
 func invalid(format string, args ...any) error {
 	return status.Errorf(codes.InvalidArgument, format, args...)
@@ -60,7 +63,7 @@ func codeOf(err error) codes.Code {
 		return codes.ResourceExhausted
 	case errors.Is(err, eager.ErrUnsupported):
 		return codes.Unimplemented
-	case errors.Is(err, eager.ErrUninitialized):
+	case errors.Is(err, eager.ErrUninitialized), errors.Is(err, errPlacement):
 		return codes.FailedPrecondition
 	case errors.As(err, &index), errors.As(err, &node):
 		return codes.InvalidArgument

@@ -47,11 +47,19 @@ func newPrograms(s *Session, g *graph.Graph, spec engine.Spec, batch int) (*prog
 
 // make compiles a program for batches of so many rows.
 func (ps *programs) make(rows int) (*instance, error) {
-	p, err := engine.Compile(ps.g, ps.spec, ps.s.dev, ps.s.vars.engine, engine.Options{Capacity: rows})
+	p, err := engine.Compile(ps.g, ps.spec, ps.s.dev, ps.s.vars.engine, engine.Options{Capacity: rows, HardPlacement: ps.s.options.HardPlacement})
 	if err != nil {
 		return nil, err
 	}
+	ps.s.tell(p)
 	return &instance{program: p, feeds: make([]*graph.Tensor, len(ps.spec.Feeds))}, nil
+}
+
+// tell says once which steps are not done by the device.
+func (s *Session) tell(p *engine.Program) {
+	if steps := p.HostSteps(); len(steps) > 0 && s.options.OnHost != nil {
+		s.told.Do(func() { s.options.OnHost(steps, p.DeviceSteps()) })
+	}
 }
 
 // grow makes room for more rows than a program is planned for: for the next power of two, so that batches that grow row by row

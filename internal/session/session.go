@@ -19,6 +19,11 @@ type Options struct {
 	MaxConcurrent int           // programs of one kind at the same time; 0: GOMAXPROCS
 	Limit         int64         // most bytes of one tensor, and of what idle programs hold; 0: eager.DefaultLimit
 	Device        device.Device // of compiled parts; nil: the host
+	// HardPlacement refuses a model with ops that the device has no kernel for, but the host has; else they run there.
+	HardPlacement bool
+	// OnHost is told of such ops, "node (op): reason", and how many others the device does in the same run: once, of the
+	// first program that has some. Nil: nobody is.
+	OnHost func(steps []string, others int)
 }
 
 // Session is a loaded model. It implements servable.Model.
@@ -31,6 +36,7 @@ type Session struct {
 	dev     device.Device
 	vars    *variables
 
+	told  sync.Once    // of steps on the host
 	idle  atomic.Int64 // bytes that idle programs hold
 	state sync.RWMutex // held for writing by runs that update variables
 

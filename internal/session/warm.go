@@ -21,7 +21,7 @@ func warm(plans []*plan) error {
 				p.force(again.nodes)
 				continue
 			}
-			if errors.Is(err, eager.ErrUnsupported) {
+			if errors.Is(err, eager.ErrUnsupported) || errors.Is(err, errPlacement) {
 				return err
 			}
 			break

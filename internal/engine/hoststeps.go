@@ -1,0 +1,23 @@
+package engine
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// CountOps lists the ops of what Program.HostSteps returns, and how often each is among them: "Cumsum x1, Where x2".
+func CountOps(steps []string) string {
+	counts := map[string]int{}
+	for _, o := range steps {
+		_, op, _ := strings.Cut(o, " (")
+		op, _, _ = strings.Cut(op, ")")
+		counts[op]++
+	}
+	var out []string
+	for _, op := range slices.Sorted(maps.Keys(counts)) {
+		out = append(out, op+" x"+strconv.Itoa(counts[op]))
+	}
+	return strings.Join(out, ", ")
+}
