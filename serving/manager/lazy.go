@@ -14,12 +14,9 @@ func (m *Manager) acquireLazy(name string, v servable.Version) (servable.Handle,
 	defer patience.Stop()
 	for {
 		changed, more := m.wake(name)
-		r, h, err := m.tryAcquire(name, v)
-		if h != nil {
-			return h, nil
-		}
-		if err != nil || r == nil || !more {
-			return nil, missing(name, v, r, err)
+		h, again, err := m.acquireAwake(name, v, changed, more)
+		if !again {
+			return h, err
 		}
 		select {
 		case <-changed:
@@ -29,6 +26,24 @@ func (m *Manager) acquireLazy(name string, v servable.Version) (servable.Handle,
 	}
 }
 
+// acquireAwake acquires a model after a call of wake; again says that another is to follow when what that returned is closed.
+// It is not in the order of m.mu: a model that was there may have made way for others since.
+func (m *Manager) acquireAwake(name string, v servable.Version, changed <-chan struct{}, more bool) (h servable.Handle, again bool, err error) {
+	r, h, err := m.tryAcquire(name, v)
+	if h != nil {
+		return h, false, nil
+	}
+	if err == nil && r != nil && !more {
+		m.mu.Lock()
+		more = m.changed != changed
+		m.mu.Unlock()
+	}
+	if err != nil || r == nil || !more {
+		return nil, false, missing(name, v, r, err)
+	}
+	return nil, true, nil
+}
+
 // wake has a model loaded and reports whether there is something to wait for:
 // changed is closed at the next change.
 func (m *Manager) wake(name string) (changed <-chan struct{}, more bool) {
@@ -36,20 +51,21 @@ func (m *Manager) wake(name string) (changed <-chan struct{}, more bool) {
 	defer m.mu.Unlock()
 	f := m.models[name]
 	if f == nil || f.cfg == nil || m.closed {
-		return nil, false
+		return m.changed, false
 	}
 	if !f.wanted {
 		f.wanted = true
 		f.row.used.Store(m.uses.Add(1))
-		m.evict()
+		m.evict(f)
 		m.aspire(f)
 	}
 	return m.changed, !f.settled()
 }
 
 // evict unloads the models that were not asked for the longest, until no more
-// than Lazy are wanted. m.mu is held.
-func (m *Manager) evict() {
+// than Lazy are wanted. asked is kept, although others may have been asked for
+// since. m.mu is held.
+func (m *Manager) evict(asked *model) {
 	for {
 		wanted := 0
 		var oldest *model
@@ -58,7 +74,7 @@ func (m *Manager) evict() {
 				continue
 			}
 			wanted++
-			if oldest == nil || f.row.used.Load() < oldest.row.used.Load() {
+			if f != asked && (oldest == nil || f.row.used.Load() < oldest.row.used.Load()) {
 				oldest = f
 			}
 		}

@@ -82,6 +82,61 @@ func TestLazyCrowd(t *testing.T) {
 	users.Wait()
 }
 
+// TestLazyMakesWayMeanwhile: a model that is there when a user asks, and makes way for another before the user has it, is
+// loaded again.
+func TestLazyMakesWayMeanwhile(t *testing.T) {
+	d := newDisk(t)
+	d.put("a", "1", "ok")
+	d.put("b", "1", "ok")
+	m := newManager(t, Options{Loader: d, Lazy: 1})
+	if err := m.Reload(testContext(t), d.cfg("a", "b")); err != nil {
+		t.Fatal(err)
+	}
+	use := func(name string) {
+		t.Helper()
+		h, err := m.Acquire(name, servable.Version{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.Release()
+	}
+	use("a")
+	changed, more := m.wake("a")
+	use("b")
+	m.until(t, "a makes way", func() bool { return m.states("a") == "1 start" })
+	if h, again, err := m.acquireAwake("a", servable.Version{}, changed, more); more || h != nil || !again || err != nil {
+		t.Errorf("more %v, got %v, again %v, %v; want that it is tried again", more, h, again, err)
+	}
+	select {
+	case <-changed:
+	default:
+		t.Error("nobody tells that it is to be tried again")
+	}
+	use("a")
+}
+
+// TestLazyKeepsWhatIsAskedFor: a model that is being asked for does not make way for itself, however often others are asked
+// for meanwhile.
+func TestLazyKeepsWhatIsAskedFor(t *testing.T) {
+	d := newDisk(t)
+	d.put("a", "1", "ok")
+	d.put("b", "1", "ok")
+	m := newManager(t, Options{Loader: d, Lazy: 1})
+	if err := m.Reload(testContext(t), d.cfg("a", "b")); err != nil {
+		t.Fatal(err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	a, b := m.models["a"], m.models["b"]
+	a.wanted, b.wanted = true, true
+	a.row.used.Store(2)
+	b.row.used.Store(1)
+	m.evict(b)
+	if a.wanted || !b.wanted {
+		t.Errorf("wanted: a %v, b %v; want b alone", a.wanted, b.wanted)
+	}
+}
+
 // TestLazyPatience: a request does not wait longer than it is told to.
 func TestLazyPatience(t *testing.T) {
 	d := newDisk(t)
