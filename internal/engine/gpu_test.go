@@ -28,8 +28,47 @@ import (
 func gpu(t *testing.T) *cuda.Device {
 	t.Helper()
 	if d, err := cuda.Open(t.Context(), 0); err == nil {
-		return d
+		return closed(t, d)
 	}
+	return emulated(t)
+}
+
+// closed closes the device with the test.
+func closed(t *testing.T, d *cuda.Device) *cuda.Device {
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return d
+}
+
+// onEachGPU runs a test on this machine's GPU with own kernels alone, then with each of NVIDIA's libraries that is installed;
+// without a GPU, on an emulated one.
+func onEachGPU(t *testing.T, test func(t *testing.T, d *cuda.Device)) {
+	own, err := cuda.OpenWith(t.Context(), 0, cuda.Libraries{})
+	if err != nil {
+		test(t, emulated(t))
+		return
+	}
+	t.Run("own kernels", func(t *testing.T) { test(t, closed(t, own)) })
+	for _, use := range []cuda.Libraries{{CuBLASLt: true}, {CuDNN: true}} {
+		t.Run(fmt.Sprintf("%+v", use), func(t *testing.T) {
+			d, err := cuda.OpenWith(t.Context(), 0, use)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if closed(t, d).Using() != use {
+				t.Skip("skipped: the library is not installed")
+			}
+			test(t, d)
+		})
+	}
+}
+
+// emulated is a GPU emulated by the processor.
+func emulated(t *testing.T) *cuda.Device {
+	t.Helper()
 	f := fake.New(fake.Default)
 	machine, err := emulate.NewMachine(f, emulate.Default())
 	if errors.Is(err, exec.ErrNotFound) {
@@ -89,15 +128,18 @@ func TestContractOnGPU(t *testing.T) {
 	if os.Getenv("GOESTIMATOR_ACCEPT") != "1" {
 		t.Skip("skipped: takes a minute: set GOESTIMATOR_ACCEPT=1")
 	}
-	d := gpu(t)
-	all := &collector{Device: d}
-	engine.CompileContractOn(t, all)
-	if err := d.Generate(t.Context(), all.chains...); err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range engine.ContractOn(t, d) {
-		t.Logf("on the host: %s", s)
-	}
+	seed := testkit.Seed(t)
+	all := &collector{}
+	onEachGPU(t, func(t *testing.T, d *cuda.Device) {
+		all = &collector{Device: d}
+		engine.CompileContractOn(t, all)
+		if err := d.Generate(t.Context(), all.chains...); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range engine.ContractOn(t, d, seed) {
+			t.Logf("on the host: %s", s)
+		}
+	})
 	compiler, err := nvrtc.Open(dylib.WheelFolders(dylib.NVRTC, filepath.Join(testkit.Root(), ".venv"))...)
 	if err != nil {
 		t.Logf("not compiled for a GPU: %v", err)
@@ -112,14 +154,15 @@ func TestContractOnGPU(t *testing.T) {
 func TestTrainsOnGPUAsOnHost(t *testing.T) {
 	cpu := device.NewHost()
 	defer cpu.Close()
-	d := gpu(t)
 	want := engine.TrainMLP(t, cpu, engine.Float32)
-	for how, tolerance := range map[engine.Precision]float64{engine.Float32: 1e-5, engine.BF16Mixed: 2e-2} {
-		got := engine.TrainMLP(t, d, how)
-		for name, w := range want {
-			near(t, fmt.Sprint(name, " with precision ", how), w, got[name], tolerance)
+	onEachGPU(t, func(t *testing.T, d *cuda.Device) {
+		for how, tolerance := range map[engine.Precision]float64{engine.Float32: 1e-5, engine.BF16Mixed: 2e-2} {
+			got := engine.TrainMLP(t, d, how)
+			for name, w := range want {
+				near(t, fmt.Sprint(name, " with precision ", how), w, got[name], tolerance)
+			}
 		}
-	}
+	})
 }
 
 func near(t *testing.T, what string, want, got *graph.Tensor, tolerance float64) {

@@ -30,6 +30,7 @@ type Device struct {
 	context driver.Context
 	library *kernels.Library
 	parts   Parts
+	using   Libraries
 	closers []func() error // of parts that the device opened
 	zeroing zeroing
 

@@ -16,6 +16,11 @@ import (
 // compiler. The first process on a machine compiles the kernels, which takes seconds; later ones find them in the user's
 // cache directory.
 func Open(ctx context.Context, ordinal int) (*Device, error) {
+	return OpenWith(ctx, ordinal, AllLibraries)
+}
+
+// OpenWith is Open with a choice of libraries: tests see that own kernels and NVIDIA's do the same.
+func OpenWith(ctx context.Context, ordinal int, use Libraries) (*Device, error) {
 	d, err := openDriver()
 	r := examine(d, err, os.LookupEnv)
 	if r.Why != "" {
@@ -38,7 +43,7 @@ func Open(ctx context.Context, ordinal int) (*Device, error) {
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	if err := opened.useLibraries(); err != nil {
+	if err := opened.useLibraries(use); err != nil {
 		return nil, errors.Join(err, opened.Close())
 	}
 	return opened, nil
