@@ -29,7 +29,7 @@ type GemmArgs[T Float] struct {
 func Gemm[T Float](g GemmArgs[T]) {
 	g.check()
 	parallel := g.M*g.N*g.K >= gemmParallelFrom && Threads() > 1
-	if g.M == 0 || g.N == 0 || (!parallel && gemmSmall(&g)) {
+	if g.M == 0 || g.N == 0 || gemmSmall(&g, parallel) {
 		return
 	}
 	j := gemmJobs[T]().get()
@@ -41,7 +41,7 @@ func Gemm[T Float](g GemmArgs[T]) {
 // gemmSerial is Gemm on the calling goroutine, for kernels that are parallel themselves.
 func gemmSerial[T Float](g GemmArgs[T]) {
 	g.check()
-	if g.M == 0 || g.N == 0 || gemmSmall(&g) {
+	if g.M == 0 || g.N == 0 || gemmSmall(&g, false) {
 		return
 	}
 	j := gemmJobs[T]().get()

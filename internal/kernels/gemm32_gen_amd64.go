@@ -679,6 +679,156 @@ func tile1x8F32AVX512(t *byte)
 //go:noescape
 func tile2x8F32AVX512(t *byte)
 
+// packFold2F32AVX512 copies groups of 2 rows of b for fold kernels; groups > 0.
+//
+//go:noescape
+func packFold2F32AVX512(groups int, stride int, cols int, dst *byte, b *byte)
+
+// fold1x2F32AVX512 is a micro-kernel for the last columns of a product.
+//
+//go:noescape
+func fold1x2F32AVX512(t *byte)
+
+// fold2x2F32AVX512 is a micro-kernel for the last columns of a product.
+//
+//go:noescape
+func fold2x2F32AVX512(t *byte)
+
+// fold3x2F32AVX512 is a micro-kernel for the last columns of a product.
+//
+//go:noescape
+func fold3x2F32AVX512(t *byte)
+
+// fold4x2F32AVX512 is a micro-kernel for the last columns of a product.
+//
+//go:noescape
+func fold4x2F32AVX512(t *byte)
+
+// fold5x2F32AVX512 is a micro-kernel for the last columns of a product.
+//
+//go:noescape
+func fold5x2F32AVX512(t *byte)
+
+// fold6x2F32AVX512 is a micro-kernel for the last columns of a product.
+//
+//go:noescape
+func fold6x2F32AVX512(t *byte)
+
+// fold7x2F32AVX512 is a micro-kernel for the last columns of a product.
+//
+//go:noescape
+func fold7x2F32AVX512(t *byte)
+
+// fold8x2F32AVX512 is a micro-kernel for the last columns of a product.
+//
+//go:noescape
+func fold8x2F32AVX512(t *byte)
+
+// fold9x2F32AVX512 is a micro-kernel for the last columns of a product.
+//
+//go:noescape
+func fold9x2F32AVX512(t *byte)
+
+// fold10x2F32AVX512 is a micro-kernel for the last columns of a product.
+//
+//go:noescape
+func fold10x2F32AVX512(t *byte)
+
+// fold11x2F32AVX512 is a micro-kernel for the last columns of a product.
+//
+//go:noescape
+func fold11x2F32AVX512(t *byte)
+
+// fold12x2F32AVX512 is a micro-kernel for the last columns of a product.
+//
+//go:noescape
+func fold12x2F32AVX512(t *byte)
+
+// fold13x2F32AVX512 is a micro-kernel for the last columns of a product.
+//
+//go:noescape
+func fold13x2F32AVX512(t *byte)
+
+// fold14x2F32AVX512 is a micro-kernel for the last columns of a product.
+//
+//go:noescape
+func fold14x2F32AVX512(t *byte)
+
+// packFold4F32AVX512 copies groups of 4 rows of b for fold kernels; groups > 0.
+//
+//go:noescape
+func packFold4F32AVX512(groups int, stride int, cols int, dst *byte, b *byte)
+
+// fold1x4F32AVX512 is a micro-kernel for the last columns of a product.
+//
+//go:noescape
+func fold1x4F32AVX512(t *byte)
+
+// fold2x4F32AVX512 is a micro-kernel for the last columns of a product.
+//
+//go:noescape
+func fold2x4F32AVX512(t *byte)
+
+// fold3x4F32AVX512 is a micro-kernel for the last columns of a product.
+//
+//go:noescape
+func fold3x4F32AVX512(t *byte)
+
+// fold4x4F32AVX512 is a micro-kernel for the last columns of a product.
+//
+//go:noescape
+func fold4x4F32AVX512(t *byte)
+
+// fold5x4F32AVX512 is a micro-kernel for the last columns of a product.
+//
+//go:noescape
+func fold5x4F32AVX512(t *byte)
+
+// fold6x4F32AVX512 is a micro-kernel for the last columns of a product.
+//
+//go:noescape
+func fold6x4F32AVX512(t *byte)
+
+// fold7x4F32AVX512 is a micro-kernel for the last columns of a product.
+//
+//go:noescape
+func fold7x4F32AVX512(t *byte)
+
+// fold8x4F32AVX512 is a micro-kernel for the last columns of a product.
+//
+//go:noescape
+func fold8x4F32AVX512(t *byte)
+
+// fold9x4F32AVX512 is a micro-kernel for the last columns of a product.
+//
+//go:noescape
+func fold9x4F32AVX512(t *byte)
+
+// fold10x4F32AVX512 is a micro-kernel for the last columns of a product.
+//
+//go:noescape
+func fold10x4F32AVX512(t *byte)
+
+// fold11x4F32AVX512 is a micro-kernel for the last columns of a product.
+//
+//go:noescape
+func fold11x4F32AVX512(t *byte)
+
+// fold12x4F32AVX512 is a micro-kernel for the last columns of a product.
+//
+//go:noescape
+func fold12x4F32AVX512(t *byte)
+
+// fold13x4F32AVX512 is a micro-kernel for the last columns of a product.
+//
+//go:noescape
+func fold13x4F32AVX512(t *byte)
+
+// fold14x4F32AVX512 is a micro-kernel for the last columns of a product.
+//
+//go:noescape
+func fold14x4F32AVX512(t *byte)
+
 // transposeF32AVX2 moves one strip of rows to columns; strides in bytes, blocks of as many columns as the strip has rows.
 //
 //go:noescape

@@ -6,7 +6,7 @@ import "unsafe"
 
 // The micro-kernels of both element types.
 var (
-	setF32AVX512 = tileSet{rows: 14, deep: [2]int{9, 6}, lanes: 16, widest: 8, pad: 16, table: &tilesF32AVX512, packs: &packsF32AVX512, stream: &streamsF32AVX512}
+	setF32AVX512 = tileSet{rows: 14, deep: [2]int{9, 6}, lanes: 16, widest: 8, pad: 16, table: &tilesF32AVX512, packs: &packsF32AVX512, stream: &streamsF32AVX512, folds: &foldsF32AVX512}
 	setF64AVX512 = tileSet{rows: 14, deep: [2]int{9, 6}, lanes: 8, widest: 8, pad: 16, table: &tilesF64AVX512, packs: &packsF64AVX512, stream: &streamsF64AVX512}
 	setF32AVX2   = tileSet{rows: 6, lanes: 8, widest: 4, pad: 8, table: &tilesF32AVX2, packs: &packsF32AVX2, stream: &streamsF32AVX2}
 	setF64AVX2   = tileSet{rows: 6, lanes: 4, widest: 4, pad: 8, table: &tilesF64AVX2, packs: &packsF64AVX2, stream: &streamsF64AVX2}

@@ -22,6 +22,7 @@ const (
 	packPhase gemmPhase = iota
 	multiplyPhase
 	dotPhase
+	smallPhase
 )
 
 // block is a part of a product: columns [n0, n1) of C, sums over [k0, k1).
@@ -46,6 +47,7 @@ type gemmJob[T Float] struct {
 	phase          gemmPhase
 	spaceB         scratch[T]
 	bufB           []T
+	small          smallGemm[T]
 }
 
 // sourceB is where tiles read B.
@@ -144,7 +146,8 @@ func (j *gemmJob[T]) panel(p int) (from, to int) {
 	return from, to
 }
 
-// Run implements Task: strips of B to pack, tasks of the product, or rows of B to multiply by a vector.
+// Run implements Task: strips of B to pack, tasks of the product, rows of B to multiply by a vector, or rows of a
+// small product.
 func (j *gemmJob[T]) Run(lo, hi int) {
 	switch j.phase {
 	case packPhase:
@@ -152,6 +155,9 @@ func (j *gemmJob[T]) Run(lo, hi int) {
 		return
 	case dotPhase:
 		j.dots(lo, hi)
+		return
+	case smallPhase:
+		j.small.rows(&j.GemmArgs, lo*j.M/j.mTasks, hi*j.M/j.mTasks)
 		return
 	}
 	buf := scratches[T]().get()

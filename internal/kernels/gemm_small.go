@@ -3,18 +3,52 @@ package kernels
 import "unsafe"
 
 // smallProduct is the most M*N*K of a product that is done at once, without a plan.
-const smallProduct = 1 << 20
+const smallProduct = 1 << 21
 
-// gemmSmall does a product whose operands fit into the L1 cache as they are, and reports whether this was one: below
-// some thousand multiplications a plan would cost more than the product, and nothing that is read so few times is worth a
-// copy. The sums are those of a plan: a product of many threads' worth may go either way.
-func gemmSmall[T Float](g *GemmArgs[T]) bool {
-	size := int(unsafe.Sizeof(T(0)))
-	if g.M*g.N*g.K > smallProduct || g.TransB || g.K*g.LDB*size > compactB || g.K == 0 || g.K > blockK || g.Alpha == 0 ||
-		(g.Beta != 0 && g.Beta != 1) || g.N == 1 {
+// smallGemm is a product whose operands fit into the L1 cache as they are: below some thousand multiplications a plan would
+// cost more than the product, and nothing that is read so few times is worth a copy.
+type smallGemm[T Float] struct {
+	tiles *tileSet
+	per   int // k in a vector of the last columns; 0: these are a vector as any other
+	strip []T // B's last columns, packed
+}
+
+// gemmSmall does a small product, and reports whether this was one.
+func gemmSmall[T Float](g *GemmArgs[T], parallel bool) bool {
+	if g.M*g.N*g.K > smallProduct || g.TransB || g.K*g.LDB*int(unsafe.Sizeof(g.Alpha)) > compactB || g.K == 0 || g.K > blockK ||
+		g.Alpha == 0 || (g.Beta != 0 && g.Beta != 1) || g.N == 1 {
 		return false
 	}
-	tiles := tilesFor[T](ActiveLevel())
+	s := smallGemm[T]{tiles: tilesFor[T](ActiveLevel())}
+	s.per = s.folded(g)
+	if s.per == 0 && !parallel {
+		s.rows(g, 0, g.M)
+		return true
+	}
+	buf := scratches[T]().get()
+	s.packFold(g, buf)
+	if parallel {
+		s.parallel(g)
+	} else {
+		s.rows(g, 0, g.M)
+	}
+	scratches[T]().put(buf)
+	return true
+}
+
+// parallel does the rows on all workers.
+func (s *smallGemm[T]) parallel(g *GemmArgs[T]) {
+	j := gemmJobs[T]().get()
+	j.GemmArgs, j.small, j.phase = *g, *s, smallPhase
+	j.mTasks = ceilDiv(min(Threads()*chunksEach, ceilDiv(j.M, s.tiles.rows)), Threads()) * Threads()
+	Parallel(j.mTasks, 1, j)
+	j.GemmArgs, j.small = GemmArgs[T]{}, smallGemm[T]{}
+	gemmJobs[T]().put(j)
+}
+
+// rows does rows [lo, hi) of C.
+func (s *smallGemm[T]) rows(g *GemmArgs[T], lo, hi int) {
+	size := int(unsafe.Sizeof(g.Alpha))
 	var t tileArgs
 	t.aRow, t.aK, t.bK, t.cRow = g.LDA*size, size, g.LDB*size, g.LDC*size
 	step := g.LDA // elements of A between rows of op(A)
@@ -25,25 +59,84 @@ func gemmSmall[T Float](g *GemmArgs[T]) bool {
 	if g.Relu {
 		t.relu = 1
 	}
-	for n, cols := 0, 0; n < g.N; n += cols {
-		cols = tiles.strip(g.M, g.N-n)
+	whole := g.N
+	if s.per > 0 {
+		whole -= g.N % s.tiles.lanes
+	}
+	for n, cols := 0, 0; n < whole; n += cols {
+		cols = s.tiles.strip(g.M, whole-n)
 		t.b = unsafe.Pointer(&g.B[n])
 		if g.Bias != nil {
 			t.bias = unsafe.Pointer(&g.Bias[n])
 		}
-		panels := ceilDiv(g.M, tiles.height(cols))
-		for p, m := 0, 0; p < panels; p++ {
-			rows := (g.M - m + panels - p - 1) / (panels - p)
-			at := m*g.LDC + n
-			t.a, t.c = unsafe.Pointer(&g.A[m*step]), unsafe.Pointer(&g.C[at])
-			if g.Beta != 0 {
-				t.old = t.c
-			}
-			tiles.tile(&t, rows, cols)
+		panels := ceilDiv(hi-lo, s.tiles.height(cols))
+		for p, m := 0, lo; p < panels; p++ {
+			rows := (hi - m + panels - p - 1) / (panels - p)
+			place(&t, g, m*step, m*g.LDC+n)
+			s.tiles.tile(&t, rows, cols)
 			m += rows
 		}
 	}
-	return true
+	if s.per == 0 {
+		return
+	}
+	t.b = unsafe.Pointer(&s.strip[0])
+	if g.Bias != nil {
+		t.bias = unsafe.Pointer(&g.Bias[whole])
+	}
+	for m := lo; m < hi; m += s.tiles.rows {
+		place(&t, g, m*step, m*g.LDC+whole)
+		s.tiles.foldTile(&t, min(s.tiles.rows, hi-m), g.N-whole, s.per)
+	}
+}
+
+// place points a tile at A[a] and C[c].
+func place[T Float](t *tileArgs, g *GemmArgs[T], a, c int) {
+	t.a, t.c = unsafe.Pointer(&g.A[a]), unsafe.Pointer(&g.C[c])
+	if g.Beta != 0 {
+		t.old = t.c
+	}
+}
+
+// worthFolding is the M*K from which packing the last columns of B pays.
+const worthFolding = 1 << 10
+
+// folded returns how many k a vector of the last columns holds, or 0 where they are not worth it. It depends on the sizes
+// alone, as the sums do.
+func (s *smallGemm[T]) folded(g *GemmArgs[T]) int {
+	if s.tiles.folds == nil || g.TransA || g.M <= 2 || g.M*g.K < worthFolding {
+		return 0
+	}
+	switch cols := g.N % s.tiles.lanes; {
+	case cols == 0 || cols > s.tiles.lanes/2:
+		return 0
+	case cols > s.tiles.lanes/4:
+		return 2
+	default:
+		return 4
+	}
+}
+
+// packFold copies the last columns of B to vectors of per successive k for each column.
+func (s *smallGemm[T]) packFold(g *GemmArgs[T], buf *scratch[T]) {
+	if s.per == 0 {
+		return
+	}
+	lanes, cols := s.tiles.lanes, g.N%s.tiles.lanes
+	s.strip = buf.take(ceilDiv(g.K, s.per) * lanes)
+	b, whole := g.B[g.N-cols:], g.K/s.per
+	if whole > 0 {
+		s.tiles.packFold(s.per, foldRows{whole, g.LDB * int(unsafe.Sizeof(g.Alpha)), cols}, unsafe.Pointer(&s.strip[0]), unsafe.Pointer(&b[0]))
+	}
+	if rest := g.K % s.per; rest > 0 {
+		dst := s.strip[whole*lanes:][:lanes]
+		clear(dst)
+		for i := range rest {
+			for c, v := range b[(whole*s.per+i)*g.LDB:][:cols] {
+				dst[c*s.per+i] = v
+			}
+		}
+	}
 }
 
 // strip returns the columns of the next strip of a small product of m rows of which so many columns are left. Strips of

@@ -79,6 +79,23 @@ var (
 		{stream1x1F32AVX512, stream2x1F32AVX512},
 		{stream1x2F32AVX512, stream2x2F32AVX512},
 	}
+	foldsF32AVX512 = foldTable{
+		packs: [2]func(groups, stride, cols int, dst, b *byte){packFold2F32AVX512, packFold4F32AVX512},
+		tiles: [2][14]func(*byte){
+			{
+				fold1x2F32AVX512, fold2x2F32AVX512, fold3x2F32AVX512, fold4x2F32AVX512,
+				fold5x2F32AVX512, fold6x2F32AVX512, fold7x2F32AVX512, fold8x2F32AVX512,
+				fold9x2F32AVX512, fold10x2F32AVX512, fold11x2F32AVX512, fold12x2F32AVX512,
+				fold13x2F32AVX512, fold14x2F32AVX512,
+			},
+			{
+				fold1x4F32AVX512, fold2x4F32AVX512, fold3x4F32AVX512, fold4x4F32AVX512,
+				fold5x4F32AVX512, fold6x4F32AVX512, fold7x4F32AVX512, fold8x4F32AVX512,
+				fold9x4F32AVX512, fold10x4F32AVX512, fold11x4F32AVX512, fold12x4F32AVX512,
+				fold13x4F32AVX512, fold14x4F32AVX512,
+			},
+		},
+	}
 	tilesF64AVX2 = tileTable{
 		{
 			tile1x1F64AVX2, tile2x1F64AVX2, tile3x1F64AVX2, tile4x1F64AVX2,

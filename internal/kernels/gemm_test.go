@@ -184,7 +184,7 @@ func TestGemmDeterministic(t *testing.T) {
 	for _, s := range []struct {
 		m, n, k        int
 		transA, transB bool
-	}{{300, 200, 700, false, true}, {100, 100, 100, false, false}, {100, 99, 98, true, false}, {510, 1, 784, false, false}} { // the second and third: by a plan or at once
+	}{{300, 200, 700, false, true}, {100, 100, 100, false, false}, {100, 99, 98, true, false}, {128, 33, 256, false, false}, {510, 1, 784, false, false}} { // those between the first and the last: at once
 		testGemmDeterministic(t, gemmCase[float32](3, s.m, s.n, s.k, s.transA, s.transB, 1))
 	}
 }

@@ -40,12 +40,19 @@ type tileSet struct {
 	table  *tileTable // kernels that read B only
 	packs  *tileTable // those of up to two vectors that also pack it
 	stream *tileTable // those of one or two rows for packed B, whole
+	folds  *foldTable // nil, or those of a part of a vector
 	go32   bool
 	go64   bool
 }
 
 // tileTable holds the kernels by number of vectors and of rows, less one each.
 type tileTable [8][28]func(*byte)
+
+// foldTable holds the kernels by k in a vector, 2 and 4, and those for tiles by number of rows, less one.
+type foldTable struct {
+	packs [2]func(groups, stride, cols int, dst, b *byte)
+	tiles [2][14]func(*byte)
+}
 
 // tile computes a tile of the given size, which must lie within the set's. It is the preemption point between two
 // calls of assembly.
@@ -91,6 +98,24 @@ func (s *tileSet) streamTile(t *tileArgs, rows, cols int) {
 	t.lanes = uint64(cols - (vectors-1)*s.lanes)
 	s.stream[vectors-1][rows-1](t.hidden())
 }
+
+// foldTile is tile for the last columns, of whose packed rows a vector holds per: half of its lanes for 2, a quarter for 4.
+//
+//go:noinline
+func (s *tileSet) foldTile(t *tileArgs, rows, cols, per int) {
+	t.lanes = uint64(cols)
+	s.folds.tiles[per/4][rows-1](t.hidden())
+}
+
+// packFold copies groups of per rows of B to what foldTile reads.
+//
+//go:noinline
+func (s *tileSet) packFold(per int, rows foldRows, dst, b unsafe.Pointer) {
+	s.folds.packs[per/4](rows.groups, rows.stride, rows.cols, (*byte)(dst), (*byte)(b))
+}
+
+// foldRows is groups of rows of B, stride bytes apart.
+type foldRows struct{ groups, stride, cols int }
 
 // height returns the most rows of a tile of so many columns.
 func (s *tileSet) height(cols int) int {

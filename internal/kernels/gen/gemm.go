@@ -30,8 +30,8 @@ const (
 
 // gemm writes the micro-kernels of 1..14 (AVX2: 6) rows and 1 or 2 vectors, those of up to 28 (12) rows and one vector for
 // few columns, on AVX-512 those of up to 9 rows and 3 vectors and 6 rows and 4 for small products, those of 1 or 2 rows and
-// up to 8 (4) vectors for products with hardly any rows, those that stream a packed strip by one or two rows, and the
-// transposing kernels for packing.
+// up to 8 (4) vectors for products with hardly any rows, those that stream a packed strip by one or two rows, on AVX-512
+// those for a part of a vector of float32, and the transposing kernels for packing.
 func gemm(e *elem) {
 	for _, m := range machines(e) {
 		rows, widest := 6, 4
@@ -49,6 +49,12 @@ func gemm(e *elem) {
 			}
 			for r := 1; r <= rows && vectors <= 2; r++ {
 				(&tile{machine: m, rows: r, vectors: vectors, packs: true}).emit()
+			}
+		}
+		for per := 2; per <= 4 && m.wide() && e == single; per += 2 {
+			m.packFold(per)
+			for r := 1; r <= rows; r++ {
+				(&fold{tile{machine: m, rows: r, vectors: 1}, per}).emit()
 			}
 		}
 	}
