@@ -327,5 +327,6 @@ func (m *multiWorker) awaitLeaving(ctx context.Context, over bool, left func(ran
 
 // Close leaves the ring and frees the variables.
 func (m *multiWorker) Close() error {
-	return errors.Join(m.workers.close(), m.ring.close(), m.replicated.Close())
+	m.workers.close()
+	return errors.Join(m.ring.close(), m.replicated.Close())
 }

@@ -196,22 +196,26 @@ func (w *workerGPUs) take(ctx context.Context, m *cuda.Mean, replicas int) error
 
 // leave ends the group without the others, and gives the memory of its means back.
 func (w *workerGPUs) leave() error {
-	g := w.group
-	w.group, w.met = nil, false
-	if g == nil {
+	w.end(peers.Group.Abort)
+	if w.stepper == nil {
 		return nil
 	}
-	return errors.Join(g.Abort(), w.stepper.closeMean())
+	return w.stepper.closeMean()
 }
 
 // close ends the group, with the others where they end it, too.
-func (w *workerGPUs) close() error {
+func (w *workerGPUs) close() { w.end(peers.Group.Close) }
+
+// end ends the group, if there is one. What goes wrong with that harms nothing that comes after it.
+func (w *workerGPUs) end(how func(peers.Group) error) {
 	g := w.group
 	w.group, w.met = nil, false
 	if g == nil {
-		return nil
+		return
 	}
-	return g.Close()
+	if err := how(g); err != nil {
+		w.job.log.Info("the group of the workers' GPUs did not end in good order", "error", err)
+	}
 }
 
 // gatherOf returns the values of all workers by rank.

@@ -128,6 +128,9 @@ func (g *lameGroup) Reduce(ctx context.Context, parts []peers.Part) error {
 	return g.Group.Reduce(ctx, parts)
 }
 
+// Abort tells that something is wrong, as a library may whose other processes are gone.
+func (g *lameGroup) Abort() error { return errors.Join(g.Group.Abort(), errors.New("it limps")) }
+
 // TestWorkersThatCannotSumOnGPUs: where one cannot, all sum on the host, and one warning tells which and why.
 func TestWorkersThatCannotSumOnGPUs(t *testing.T) {
 	none := errors.New("there is no such library")
