@@ -32,6 +32,10 @@ type BoostedTreesOptions struct {
 	// TrainInMemory says that each batch is the whole data. A step then grows many
 	// trees, from bins that stay in memory; only strategies of one replica have it.
 	TrainInMemory bool
+	// Explanations adds to the predictions what experimental_predict_with_explanations
+	// of tf.estimator does, for heads of one logit: bias, and dfc, the directional feature
+	// contributions. BoostedTrees.Explain reads them.
+	Explanations bool
 }
 
 // BoostedTreesClassifier is tf.estimator.BoostedTreesClassifier: gradient boosted

@@ -26,6 +26,7 @@ type BoostedTrees struct {
 	model  *Model
 	config treeConfig
 	words  []string // of labels
+	means  means    // explains predictions; nil: nothing does
 }
 
 // treeConfig is the configuration of the step function.
@@ -84,6 +85,12 @@ func newBoostedTrees(o BoostedTreesOptions, h heads.Head, weights string, words 
 	default:
 		if c.Mean {
 			c.PerExample = c.Dim
+		}
+	}
+	if o.Explanations {
+		var ok bool
+		if b.means, ok = h.(means); !ok || c.Dim != 1 {
+			return nil, fmt.Errorf("boosted trees: explanations: expected two classes, or a label of one number")
 		}
 	}
 	if o.TrainInMemory {
@@ -172,9 +179,18 @@ func (b *BoostedTrees) input(mc *estimator.ModelContext, f models.Features) *G.N
 }
 
 func (b *BoostedTrees) predict(mc *estimator.ModelContext, v treeNodes, x *G.Node) *G.Node {
-	c := &b.config
+	_, leaves := b.descend(mc, v, x)
 	if mc.Failed() {
 		return nil
+	}
+	return ops.Cast(mc, ops.Sum(mc, ops.Gather(mc, v["value"], leaves), ops.Axes(1)), mc.DType())
+}
+
+// descend returns the nodes [batch, trees] that examples pass, layer by layer, and those that they end at.
+func (b *BoostedTrees) descend(mc *estimator.ModelContext, v treeNodes, x *G.Node) (passed []*G.Node, node *G.Node) {
+	c := &b.config
+	if mc.Failed() {
+		return nil, nil
 	}
 	roots := graph.NewTensor(graph.Int32, 1, c.Trees)
 	per := c.Nodes() / c.Trees
@@ -185,13 +201,14 @@ func (b *BoostedTrees) predict(mc *estimator.ModelContext, v treeNodes, x *G.Nod
 	x = ops.Minimum(mc, ops.Cast(mc, x, models.Float32), ops.Scalar(mc, models.Float32, below))
 	one := ops.Slice(mc, x, []int{0, 0}, []int{-1, 1})
 	none := ops.Cast(mc, ops.GreaterEqual(mc, one, ops.Scalar(mc, models.Float32, math.MaxFloat32)), models.Int32)
-	node := ops.Add(mc, none, ops.Constant(mc, roots)) // [batch, trees]
+	node = ops.Add(mc, none, ops.Constant(mc, roots)) // [batch, trees]
 	for range c.Depth {
+		passed = append(passed, node)
 		number := ops.GatherEach(mc, x, ops.Gather(mc, v["feature"], node))
 		right := ops.GreaterEqual(mc, number, ops.Gather(mc, v["threshold"], node))
 		node = ops.Add(mc, ops.Gather(mc, v["left"], node), ops.Cast(mc, right, models.Int32))
 	}
-	return ops.Cast(mc, ops.Sum(mc, ops.Gather(mc, v["value"], node), ops.Axes(1)), mc.DType())
+	return passed, node
 }
 
 // minimize is not called: Model says how the loss is minimised.
@@ -200,7 +217,11 @@ func (b *BoostedTrees) minimize(*estimator.ModelContext, *G.Node) *optimizers.Tr
 // Model builds the graph of a mode.
 func (b *BoostedTrees) Model(mc *estimator.ModelContext, features models.Features, labels models.Labels) (*estimator.Spec, error) {
 	if !mc.Training() {
-		return b.model.Model(mc, features, labels)
+		spec, err := b.model.Model(mc, features, labels)
+		if err == nil && b.means != nil && mc.Mode() == models.Predict {
+			err = b.explain(mc, spec, features)
+		}
+		return spec, err
 	}
 	v := b.declare(mc)
 	var spec *estimator.Spec

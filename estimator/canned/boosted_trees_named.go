@@ -13,7 +13,8 @@ func treesOf(k kindOfHead) maker {
 			Trees: r.count("n_trees"), MaxDepth: r.count("max_depth"), LearningRate: r.number("learning_rate", 0),
 			L1: r.number("l1_regularization", 0), L2: r.number("l2_regularization", 0), TreeComplexity: r.number("tree_complexity", 0),
 			MinNodeWeight: r.number("min_node_weight", 0), CenterBias: r.truth("center_bias"), PruningMode: r.text("pruning_mode"),
-			QuantileSketchEpsilon: r.number("quantile_sketch_epsilon", 0), TrainInMemory: r.truth("train_in_memory")}
+			QuantileSketchEpsilon: r.number("quantile_sketch_epsilon", 0), TrainInMemory: r.truth("train_in_memory"),
+			Explanations: r.truth("explanations")}
 		return finish(r, func() (*BoostedTrees, error) { return newBoostedTrees(o, h, weights, words) })
 	}
 }

@@ -76,6 +76,41 @@ func (f forest) input(_ context.Context, ic inputs.Context) (inputs.Dataset, err
 	return inputs.Pipe(ds, inputs.Batch(f.batch, false)), nil
 }
 
+// table returns the examples as forestColumns make them: age, income, and for each job whether it is that.
+func (f forest) table(t *testing.T) (rows [][]float64) {
+	t.Helper()
+	ds, err := f.input(t.Context(), inputs.Context{Mode: inputs.Predict})
+	if err != nil {
+		t.Fatal(err)
+	}
+	it, err := ds.Iterate(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer it.Close()
+	rec, err := it.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rec.Release()
+	ts, err := inputs.Tensors(rec, ds.Schema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range int(rec.NumRows()) {
+		row := []float64{ts[0].Tensor.Float(i), ts[1].Tensor.Float(i)}
+		for _, j := range jobs {
+			is := 0.0
+			if string(ts[2].Tensor.Strings[i]) == j {
+				is = 1
+			}
+			row = append(row, is)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
 func forestColumns() []feature.Column {
 	return []feature.Column{&feature.Numeric{Key: "age"}, &feature.Bucketized{Of: &feature.Numeric{Key: "income"}, Boundaries: []float64{-2, 0, 2, 3, 4}},
 		&feature.Vocabulary{Key: "job", Values: jobs}}

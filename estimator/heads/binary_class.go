@@ -36,6 +36,9 @@ func (h BinaryClass) Spec(mc *estimator.ModelContext, in Inputs) (*estimator.Spe
 	return spec(mc, h, in)
 }
 
+// Mean returns what logits of any shape predict: the probability of the second class.
+func (h BinaryClass) Mean(c models.Context, logits *G.Node) *G.Node { return ops.Sigmoid(c, logits) }
+
 // Part returns predictions, loss and metrics.
 func (h BinaryClass) Part(mc *estimator.ModelContext, in Inputs) (*Part, error) {
 	if err := h.checkLogits(in.Logits); err != nil {
@@ -44,7 +47,7 @@ func (h BinaryClass) Part(mc *estimator.ModelContext, in Inputs) (*Part, error) 
 	z := in.Logits
 	two := ops.Concat(mc, 1, ops.ZerosLike(mc, z), z)
 	class := ops.ArgMax(mc, two, 1)
-	logistic := ops.Sigmoid(mc, z)
+	logistic := h.Mean(mc, z)
 	p := &Part{Predictions: estimator.Nodes{"logits": z, "logistic": logistic, "probabilities": ops.Softmax(mc, two)}}
 	h.classifying(p, ops.ExpandDims(mc, class, -1), allClassIDs(mc, z, 2))
 	p.ExportOutputs["regression"] = regressing(logistic)

@@ -121,9 +121,9 @@ func (h Regression) Part(mc *estimator.ModelContext, in Inputs) (*Part, error) {
 
 // predicted returns predictions and signatures.
 func (h Regression) predicted(mc *estimator.ModelContext, z *G.Node) *Part {
-	p := &Part{Predictions: estimator.Nodes{"predictions": z}}
+	p := &Part{Predictions: estimator.Nodes{"predictions": h.Mean(mc, z)}}
 	if h.inverseLink != nil {
-		p.Predictions = estimator.Nodes{"predictions": h.inverseLink(mc, z), "logits": z}
+		p.Predictions["logits"] = z
 	}
 	regress := regressing(p.Predictions["predictions"])
 	p.ExportOutputs = map[string]estimator.ExportOutput{
@@ -132,6 +132,14 @@ func (h Regression) predicted(mc *estimator.ModelContext, z *G.Node) *Part {
 		"predict":         {Kind: estimator.ExportPredict, Outputs: p.Predictions},
 	}
 	return p
+}
+
+// Mean returns what logits of any shape predict: the inverse link of them.
+func (h Regression) Mean(c models.Context, logits *G.Node) *G.Node {
+	if h.inverseLink == nil {
+		return logits
+	}
+	return h.inverseLink(c, logits)
 }
 
 // labels returns floats [batch, dimension].

@@ -1,0 +1,117 @@
+package canned
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/trees"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/ops"
+	G "gorgonia.org/gorgonia"
+)
+
+// means is a head that tells what logits predict.
+type means interface {
+	Mean(c models.Context, logits *G.Node) *G.Node
+}
+
+// The predictions that explain the others, by tf.estimator's names.
+const (
+	biasKey         = "bias" // [1]
+	contributionKey = "dfc"  // [features]
+)
+
+// Contribution is how much a column moved the prediction of an example.
+type Contribution struct {
+	Column string // of several numbers "name[i]"
+	Value  float64
+}
+
+// Explain reads an explanation of a model with the option Explanations. The
+// prediction - the probability of the second class, or the number - is the bias and all
+// contributions together; those are sorted by size, the largest first.
+func (b *BoostedTrees) Explain(p estimator.Prediction) (bias float64, contributions []Contribution, err error) {
+	at, dfc := p.Get(biasKey), p.Get(contributionKey)
+	if at == nil || dfc == nil {
+		return 0, nil, errors.New("the prediction has no explanation: expected bias and dfc, of a model with the option Explanations")
+	}
+	if at.Len() != 1 || dfc.Len() != len(b.config.Features) {
+		return 0, nil, fmt.Errorf("the explanation has %d contributions: expected %d, as the model has features", dfc.Len(), len(b.config.Features))
+	}
+	for i, f := range b.config.Features {
+		contributions = append(contributions, Contribution{f.Name, dfc.Float(i)})
+	}
+	slices.SortStableFunc(contributions, func(x, y Contribution) int { return cmp.Compare(math.Abs(y.Value), math.Abs(x.Value)) })
+	return at.Float(0), contributions, nil
+}
+
+// explain adds the directional feature contributions (Palczewska et al. 2013) to the
+// predictions, as tf.estimator defines them: on the way through the trees, one
+// after the other, a split contributes to its feature what the prediction changes by from
+// the node's value to the child's, and the bias is the prediction at the first root.
+func (b *BoostedTrees) explain(mc *estimator.ModelContext, spec *estimator.Spec, f models.Features) error {
+	c := &b.config
+	v := treeNodes{}
+	for _, variable := range mc.Variables() {
+		v[variable.Name[min(len(treeScope)+1, len(variable.Name)):]] = variable.Node
+	}
+	passed, leaves := b.descend(mc, v, b.input(mc, f))
+	columns, err := c.featureOfColumns()
+	if err != nil || mc.Failed() {
+		return cmp.Or(mc.Err(), err)
+	}
+	value := func(node *G.Node) *G.Node { return ops.Squeeze(mc, ops.Gather(mc, v["value"], node), 2) } // [batch, trees]
+	before := ops.MatMul(mc, value(leaves), ops.Constant(mc, earlier(c.Trees)))
+	mean := func(node *G.Node) *G.Node { return b.means.Mean(mc, ops.Add(mc, before, value(node))) }
+	var dfc *G.Node
+	at := mean(passed[0])
+	bias := ops.Slice(mc, at, []int{0, 0}, []int{-1, 1})
+	for i, node := range passed {
+		next := leaves
+		if i+1 < len(passed) {
+			next = passed[i+1]
+		}
+		feature := ops.Gather(mc, ops.Constant(mc, columns), ops.Gather(mc, v["feature"], node))
+		after := mean(next)
+		part := ops.BatchMatMul(mc, ops.ExpandDims(mc, ops.Sub(mc, after, at), 1), ops.OneHot(mc, feature, len(c.Features), models.Float32), false, false)
+		if at = after; dfc == nil {
+			dfc = part
+		} else {
+			dfc = ops.Add(mc, dfc, part)
+		}
+	}
+	if mc.Failed() {
+		return mc.Err()
+	}
+	spec.Predictions[biasKey], spec.Predictions[contributionKey] = bias, ops.Squeeze(mc, dfc, 1)
+	return mc.Err()
+}
+
+// featureOfColumns has the number of the feature for each column of the input.
+func (c *treeConfig) featureOfColumns() (*models.Tensor, error) {
+	space, err := trees.NewSpace(c.Features, c.Width)
+	if err != nil {
+		return nil, err
+	}
+	t := graph.NewTensor(graph.Int32, c.Width)
+	for i := range c.Width {
+		models.Values[int32](t)[i] = int32(space.FeatureOf(i))
+	}
+	return t, nil
+}
+
+// earlier is a matrix that makes of the trees' values [batch, n] their sums over the trees before each.
+func earlier(n int) *models.Tensor {
+	t := graph.NewTensor(graph.Float32, n, n)
+	for i := range n {
+		for j := i + 1; j < n; j++ {
+			models.Values[float32](t)[i*n+j] = 1
+		}
+	}
+	return t
+}
