@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/goestimator/goestimator/internal/device/cuda/driver"
 	"github.com/goestimator/goestimator/internal/device/cuda/driver/fake"
@@ -26,6 +27,7 @@ type fakeCalls struct {
 	states  map[communicator]error
 	ranks   communicator
 	left    []leaving
+	stuck   chan struct{} // not nil: calls that leave do not return before
 }
 
 func (f *fakeCalls) group(do func() error) error {
@@ -50,6 +52,10 @@ func (f *fakeCalls) allReduce(_ communicator, r reduction) error {
 func (f *fakeCalls) state(c communicator) error { return f.states[c] }
 
 func (f *fakeCalls) leave(_ communicator, how leaving) error {
+	if f.stuck != nil {
+		<-f.stuck
+		return nil
+	}
 	f.left = append(f.left, how)
 	if how == finalize {
 		return nil
@@ -117,6 +123,27 @@ func TestLeaveTheOthers(t *testing.T) {
 		f.states[1] = c.state
 		if err := g.Close(); err != nil || !slices.Equal(f.left, c.want) {
 			t.Errorf("%s: expected the calls %v, got %v, %v", what, c.want, f.left, err)
+		}
+	}
+}
+
+// TestStuckLibrary: nobody waits for a library that does not return.
+func TestStuckLibrary(t *testing.T) {
+	for _, total := range []int{1, 2} {
+		for what, end := range map[string]func(*Group) error{"close": (*Group).Close, "abort": (*Group).Abort} {
+			f := &fakeCalls{host: peers.NewHost(nil), states: map[communicator]error{}, stuck: make(chan struct{})}
+			g, err := join(t.Context(), f, []driver.Context{nativeContext{}}, place{total: total})
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.leaveTime = time.Millisecond
+			if err := end(g); !errors.Is(err, ErrStuck) {
+				t.Errorf("%s of a group of %d: expected %v, got %v", what, total, ErrStuck, err)
+			}
+			if err := errors.Join(g.Close(), g.Check()); err != nil {
+				t.Errorf("%s, then close: %v", what, err)
+			}
+			close(f.stuck)
 		}
 	}
 }

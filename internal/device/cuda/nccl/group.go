@@ -20,7 +20,8 @@ type Group struct {
 	total  int  // with those of other processes
 	broken bool // it has failed or ended
 
-	patience time.Duration // of Close, for other processes
+	patience  time.Duration // of Close, for other processes
+	leaveTime time.Duration // that the library may take to end a rank
 }
 
 var (
@@ -30,6 +31,7 @@ var (
 
 const (
 	closePatience = 2 * time.Second
+	leaveTime     = 10 * time.Second
 	interval      = 200 * time.Microsecond // between looks whether a call is done
 )
 
@@ -73,7 +75,7 @@ func join(ctx context.Context, lib calls, contexts []driver.Context, at place) (
 	if at.first < 0 || len(contexts) == 0 || at.first+len(contexts) > at.total {
 		return nil, fmt.Errorf("NCCL: expected ranks below %d, got %d from %d on", at.total, len(contexts), at.first)
 	}
-	g := &Group{lib: lib, ranks: make([]communicator, len(contexts)), total: at.total, patience: closePatience}
+	g := &Group{lib: lib, ranks: make([]communicator, len(contexts)), total: at.total, patience: closePatience, leaveTime: leaveTime}
 	err := lib.group(func() error {
 		for i, c := range contexts {
 			m := membership{id: &at.id, rank: at.first + i, total: at.total, blocking: !g.remote()}
@@ -178,6 +180,10 @@ func (g *Group) Close() error {
 		return g.end(destroy)
 	}
 	err := g.each(finalize)
+	if errors.Is(err, ErrStuck) {
+		g.broken, g.ranks = true, nil
+		return err
+	}
 	if err == nil {
 		ctx, cancel := context.WithTimeout(context.Background(), g.patience)
 		err = g.settle(ctx)
@@ -197,12 +203,25 @@ func (g *Group) end(how leaving) error {
 	return err
 }
 
+// each lets every rank leave. The library's functions for that wait for ranks of other processes at times, also where they
+// should not: here they are not waited for long.
 func (g *Group) each(how leaving) error {
-	var errs []error
-	for _, c := range g.ranks {
-		if c != 0 {
-			errs = append(errs, g.lib.leave(c, how))
+	done := make(chan error, 1)
+	go func(lib calls, ranks []communicator) {
+		var errs []error
+		for _, c := range ranks {
+			if c != 0 {
+				errs = append(errs, lib.leave(c, how))
+			}
 		}
+		done <- errors.Join(errs...)
+	}(g.lib, g.ranks)
+	limit := time.NewTimer(g.leaveTime)
+	defer limit.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-limit.C:
+		return fmt.Errorf("leave a group of NCCL: %w after %v", ErrStuck, g.leaveTime)
 	}
-	return errors.Join(errs...)
 }

@@ -40,4 +40,6 @@ var (
 	ErrVersion = errors.New("NCCL is too old: expected 2.17 or later")
 	// ErrNotNative tells of contexts or streams that are not a real GPU's.
 	ErrNotNative = errors.New("not a context or stream of a real GPU")
+	// ErrStuck tells of a library that did not return. What it holds is lost to the process.
+	ErrStuck = errors.New("the library has not returned")
 )
