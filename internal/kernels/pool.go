@@ -18,7 +18,6 @@ const WorkerFunction = "github.com/goestimator/goestimator/internal/kernels.(*po
 
 const (
 	spinTime     = 20 * time.Microsecond // a worker looks for the next job this long before it parks
-	shortSpin    = time.Microsecond      // and this long before it looks for goroutines that need its CPU
 	chunksEach   = 4                     // chunks per thread: small enough to balance, large enough to be cheap
 	placeEvery   = 64                    // jobs between two looks at where the threads run
 	jobOpen      = int64(1) << 32        // set in pool.state while workers may join
@@ -195,23 +194,18 @@ func (p *pool) finish() {
 func (p *pool) ensure(n int) {
 	for ; p.started < n; p.started++ {
 		p.alive.Add(1)
-		go p.worker(p.started == 0)
+		go p.worker()
 	}
 }
 
-// worker joins jobs until StopWorkers. It owns its OS thread so that moving it to another CPU lasts. A polite one makes
-// room for goroutines that wait for a CPU.
-func (p *pool) worker(polite bool) {
+// worker joins jobs until StopWorkers. It owns its OS thread so that moving it to another CPU lasts.
+func (p *pool) worker() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer p.alive.Done()
 	var last int64
-	var others *crowd
-	if polite {
-		others = newCrowd()
-	}
 	for !p.stop.Load() {
-		s := p.await(last, others)
+		s := p.await(last)
 		if s == 0 {
 			continue
 		}
@@ -263,19 +257,14 @@ func (p *pool) open(last int64) int64 {
 	return 0
 }
 
-// await looks for a new job for a while, or until others wait for the CPU, then parks until woken. It returns 0 for
-// nothing.
-func (p *pool) await(last int64, others *crowd) int64 {
-	start := time.Now()
-	for spun := time.Duration(0); spun < spinTime; spun = time.Since(start) {
+// await looks for a new job for a while, then parks until woken. It returns 0 for nothing.
+func (p *pool) await(last int64) int64 {
+	for start := time.Now(); time.Since(start) < spinTime; {
 		for range 32 {
 			if s := p.open(last); s != 0 {
 				return s
 			}
 			pause()
-		}
-		if spun > shortSpin && others != nil && others.waits() {
-			break
 		}
 	}
 	p.parked.Add(1)
