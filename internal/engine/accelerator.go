@@ -43,6 +43,7 @@ type Operation struct {
 	Node  *graph.Node // op, name, attributes and types, with what fusion has taken in; its inputs are not to be followed
 	In    []*Operand  // by input; a resource input is the variable
 	Out   []*Operand
+	Guard *Operand // of an update that is made only where this int64, the result of an op "_Guard", is 0; else nil
 	// Parts are the nodes of an op "_Elementwise", in order: their inputs are results of parts before, or Sources, which
 	// are In; Results, which are Out, are some of theirs.
 	Parts            []*graph.Node

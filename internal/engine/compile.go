@@ -54,6 +54,7 @@ func Compile(g *graph.Graph, spec Spec, dev device.Device, vars *Variables, opts
 		return nil, fmt.Errorf("compile: %w", err)
 	}
 	p.written = writtenBy(ops)
+	ops = guardUpdates(ops, p.fetched)
 	ops = fuseRagged(ops, p.fetched)
 	if p.lowered != nil {
 		ops = p.lowered.fuse(ops)
@@ -139,9 +140,11 @@ func (p *Program) bindAll(ops []*op) error {
 			continue
 		}
 		c := &binding{node: o.node, op: o, out: o.out, written: p.written, shared: &p.vars.weights}
-		for _, in := range o.in {
-			c.in = append(c.in, in.value())
+		var in []*value
+		for _, from := range o.in {
+			in = append(in, from.value())
 		}
+		c.in = o.operands(in)
 		var run runFunc
 		var err error
 		if p.lowered == nil || o.def.alias {
@@ -155,8 +158,11 @@ func (p *Program) bindAll(ops []*op) error {
 		if run == nil && (p.lowered == nil || o.def.alias) {
 			continue
 		}
+		if o.guarded && run != nil {
+			run = guarded(run, in[len(in)-1])
+		}
 		p.updates = p.updates || len(o.write) > 0
-		p.steps = append(p.steps, &step{op: o, run: run, onBatch: c.onBatch, in: c.in, out: c.out})
+		p.steps = append(p.steps, &step{op: o, run: run, onBatch: c.onBatch, in: in, out: c.out})
 	}
 	p.ops = ops
 	return errors.Join(errs...)

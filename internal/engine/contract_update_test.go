@@ -25,6 +25,8 @@ func stateCases() []*opCase {
 		{op: "AssignAddVariableOp", in: []operand{slotOf("3,5", normalGen), feedOf("3,5")}, ref: by(plus)},
 		{op: "AssignSubVariableOp", in: []operand{slotOf("", normalGen), feedOf("")}, ref: by(minus)},
 	}
+	all = append(all, &opCase{op: guardOp, in: []operand{boolOf("")}, out: []graph.Type{ty(graph.Int64, "")},
+		ref: func(in []nd, _ [][]int) []nd { return []nd{{in[0].shape, []float64{1 - in[0].data[0]}}} }})
 	step := operand{typ: ty(graph.Int64, ""), gen: below(100), variable: true}
 	all = append(all, &opCase{op: "AssignAddVariableOp", in: []operand{step, scalar(graph.Int64, 1)}, ref: by(plus)},
 		&opCase{op: "AssignSubVariableOp", in: []operand{step, scalar(graph.Int64, 1)}, ref: by(minus)})

@@ -96,11 +96,14 @@ func (l *lowered) hostForm(s *step) error {
 	if o.reads != nil {
 		o.reads = l.host.shadow(o.reads).copy
 	}
-	c := &binding{node: o.node, op: &o, in: s.in, out: s.out, written: l.all, shared: &l.p.vars.weights}
+	c := &binding{node: o.node, op: &o, in: s.op.operands(s.in), out: s.out, written: l.all, shared: &l.p.vars.weights}
 	run, err := compileOp(c)
 	l.p.kept = append(l.p.kept, c.kept...)
 	if err != nil {
 		return err
+	}
+	if o.guarded {
+		run = guarded(run, s.in[len(s.in)-1])
 	}
 	s.run, s.onBatch = run, c.onBatch
 	return nil
@@ -111,6 +114,9 @@ func (l *lowered) operation(s *step) *Operation {
 	o := &Operation{Node: s.op.node}
 	for _, in := range s.op.in {
 		o.In = append(o.In, l.operand(in))
+	}
+	if last := len(o.In) - 1; s.op.guarded {
+		o.In, o.Guard = o.In[:last], o.In[last]
 	}
 	for i := range s.out {
 		o.Out = append(o.Out, l.operand(port{s.op, i}))

@@ -10,6 +10,7 @@ import (
 // stateOps read and assign variables.
 var stateOps = map[string]opDef{
 	"VarHandleOp":         {},
+	guardOp:               {compile: compileGuard},
 	"ReadVariableOp":      {compile: compileRead},
 	"AssignVariableOp":    {writes: true, compile: compileAssign},
 	"AssignAddVariableOp": {writes: true, compile: byElement(assignBy[float32](kernels.Add), assignBy[float64](kernels.Add), assignIntsBy(add[int32]), assignIntsBy(add[int64]))},

@@ -69,6 +69,9 @@ func (k *twinKernel) Run() error {
 				return &FaultError{i, err}
 			}
 		}
+		if g := t.o.Guard; g != nil && view[int64](t.values[g])[0] != 0 {
+			continue
+		}
 		for _, run := range t.runs {
 			if err := run(); err != nil {
 				return &FaultError{i, err}
@@ -112,7 +115,11 @@ type twinOp struct {
 
 func newTwinOp(o *Operation) (*twinOp, error) {
 	t := &twinOp{o: o, values: map[*Operand]*value{}, wide: map[*Operand]*value{}, vars: map[*Operand]*variable{}}
-	for _, x := range slices.Concat(o.In, o.Out) {
+	operands := slices.Concat(o.In, o.Out)
+	if o.Guard != nil {
+		operands = append(operands, o.Guard)
+	}
+	for _, x := range operands {
 		if x.Variable && t.vars[x] == nil {
 			t.vars[x] = &variable{dtype: x.Type.DType, shape: x.Type.Shape.At(1), elem: x.Type.DType.Size(), n: x.Type.Shape.ElementsAt(1)}
 		}

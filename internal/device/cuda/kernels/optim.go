@@ -125,10 +125,18 @@ func updateKernels() (all []Kernel) {
 		all = append(all, Kernel{"update_many_" + string(r), strings.Repeat("ppppl", maxTogether) + "pppppp" + "pi"})
 		all = append(all, Kernel{"update_" + string(r), "pppp" + "p" + "pppppp" + "pli"}, Kernel{"update_rows_" + string(r), "pppp" + "pp" + "pppppp" + "pllli"})
 	}
+	all = append(all, Kernel{"guard", "ppp"})
 	for _, t := range []string{"u8", "i32", "i64", "f32", "f64"} {
 		all = append(all, Kernel{"assign_" + t, "pppli"})
 	}
 	return all
+}
+
+// Guard is the launch that brings 0 to out, an int64 that can stand for a fault record in updates, if keep, a byte, is
+// not 0 and there is no fault.
+func Guard(out, keep, fault driver.Ptr) Call {
+	grid, block := over(1)
+	return call("guard", grid, block, out, keep, fault)
 }
 
 // Assignment gives a variable of N elements the value X, or adds it (By 1) or subtracts it (By -1).

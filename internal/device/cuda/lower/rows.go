@@ -101,7 +101,7 @@ func lowerScatter(op host.BinaryOp) lowering {
 		if err != nil {
 			return nil, err
 		}
-		s.into = func(r kernels.Runs) kernels.Call { return r.Fold(op, s.element, s.in(0), t.Fault) }
+		s.into = func(r kernels.Runs) kernels.Call { return r.Fold(op, s.element, s.in(0), t.guard(o)) }
 		return s, nil
 	}
 }

@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/goestimator/goestimator/internal/device/cuda/driver"
@@ -44,6 +45,7 @@ var updateOps = map[string]lowering{
 	"ResourceApplyGradientDescent": lowerUpdate, "ResourceApplyMomentum": lowerUpdate, "ResourceApplyKerasMomentum": lowerUpdate,
 	"ResourceApplyAdam": lowerUpdate, "ResourceApplyAdagrad": lowerUpdate, "ResourceApplyAdagradV2": lowerUpdate,
 	"ResourceApplyRMSProp": lowerUpdate, "ResourceApplyCenteredRMSProp": lowerUpdate, "ResourceApplyFtrl": lowerUpdate, "ResourceApplyFtrlV2": lowerUpdate,
+	"_Guard":           lowerGuard,
 	"AssignVariableOp": assignment(0), "AssignAddVariableOp": assignment(1), "AssignSubVariableOp": assignment(-1),
 }
 
@@ -85,7 +87,7 @@ func checkUpdate(o *engine.Operation) (updateRule, error) {
 // updateOf is the update of an operation that checkUpdate has passed, with the operands' present places.
 func updateOf(t *Target, o *engine.Operation) kernels.Update {
 	r := updates[o.Node.Op]
-	u := kernels.Update{Rule: r.rule, Var: Address(o.In[0]), Fault: t.Fault, Flag: o.Node.Bool("use_nesterov")}
+	u := kernels.Update{Rule: r.rule, Var: Address(o.In[0]), Fault: t.guard(o), Flag: o.Node.Bool("use_nesterov")}
 	arrange(u.Slots[:], r.slots, o.In[1:r.variables])
 	var scalars []*engine.Operand
 	for i, k := range r.inputs {
@@ -158,6 +160,29 @@ func Join(launches []Launch) (joined []Launch) {
 	return joined
 }
 
+// guard is where an update looks whether it is to be made: like a fault record, it has 0 first then.
+func (t *Target) guard(o *engine.Operation) driver.Ptr {
+	if o.Guard != nil {
+		return Address(o.Guard)
+	}
+	return t.Fault
+}
+
+// lowerGuard takes a bool; what it gives keeps updates from happening where that is false, or after a fault.
+func lowerGuard(t *Target, o *engine.Operation) (Step, error) {
+	if err := need(o, 1, 1); err != nil {
+		return nil, err
+	}
+	if err := errors.Join(typed(graph.Bool, o.In[0]), typed(graph.Int64, o.Out[0])); err != nil {
+		return nil, err
+	}
+	s := &step{t: t, o: o}
+	s.calls = func() ([]kernels.Call, error) {
+		return []kernels.Call{kernels.Guard(s.out(0), s.in(0), t.Fault)}, nil
+	}
+	return s, nil
+}
+
 // assignment sets a variable, or adds to it (by 1), or subtracts from it (by -1).
 func assignment(by int) lowering {
 	return func(t *Target, o *engine.Operation) (Step, error) {
@@ -176,7 +201,7 @@ func assignment(by int) lowering {
 			if x.N == 0 {
 				return nil, nil
 			}
-			return []kernels.Call{kernels.Assignment{Type: v.Type.DType, Var: s.in(0), X: s.in(1), Fault: t.Fault, N: x.N, By: by}.Call()}, nil
+			return []kernels.Call{kernels.Assignment{Type: v.Type.DType, Var: s.in(0), X: s.in(1), Fault: t.guard(o), N: x.N, By: by}.Call()}, nil
 		}
 		return s, nil
 	}

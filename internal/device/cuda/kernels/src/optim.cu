@@ -141,6 +141,11 @@ UPDATES(adagrad, Adagrad)
 UPDATES(rmsprop, RmsProp)
 UPDATES(ftrl, Ftrl)
 
+// out stands for a fault record in updates that are to be made only if keep is not 0.
+KERNEL guard(i64 *out, const u8 *keep, const i64 *fault) {
+  EACH(i, 1) out[i] = faulted(fault) ? fault[0] : !keep[i];
+}
+
 // A variable takes a value, or has it added or subtracted.
 template <class T> __device__ void assign(T *w, const T *x, const i64 *fault, i64 n, int by) {
   if (faulted(fault)) return;
