@@ -22,7 +22,7 @@ func (r *rig) evaluations() []string {
 // checkpoint is, and the trainer does not care.
 func TestClusterEvaluatorKilled(t *testing.T) {
 	long(t)
-	r := newRig(t, "chief-0 ps-0 evaluator-0", asynchronous...)
+	r := newRig(t, "chief-0 ps-0 evaluator-0", set(asynchronous, "train.max_steps=6000")...) // the evaluator looks once a second
 	r.start("evaluator-0")
 	r.await("evaluator-0", `there is no checkpoint yet`)
 	r.start("chief-0", "ps-0")
@@ -31,11 +31,11 @@ func TestClusterEvaluatorKilled(t *testing.T) {
 	at := r.step("chief-0")
 	r.reach("chief-0", at+300)
 	r.start("evaluator-0")
-	r.ended("chief-0", 3000, 3000)
+	r.ended("chief-0", 6000, 6000)
 	r.exit("evaluator-0", 0)
 	all := r.evaluations()
-	if last := all[len(all)-1]; last != "3000" {
-		t.Errorf("the last evaluation is of step %s, expected 3000", last)
+	if last := all[len(all)-1]; last != "6000" {
+		t.Errorf("the last evaluation is of step %s, expected 6000", last)
 	}
 	if once := slices.Compact(slices.Clone(all)); len(once) != len(all) {
 		t.Errorf("a checkpoint was evaluated twice: %v", all)

@@ -51,12 +51,20 @@ func TestKills(t *testing.T) {
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
 	killed := t.TempDir()
-	for range kills {
+	none := func() bool {
+		_, err := checkpoint.LatestPrefix(killed)
+		return errors.Is(err, checkpoint.ErrNone)
+	}
+	longest := 1500 * time.Millisecond
+	for n := 0; n < kills || n < 5*kills && none(); n++ {
+		if n >= kills { // the machine is slow: no run has come as far as a checkpoint
+			longest += time.Second
+		}
 		cmd := command(t, append([]string{"train"}, job(killed, "1000000000")...)...)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Duration(r.Int64N(int64(1500 * time.Millisecond))))
+		time.Sleep(time.Duration(r.Int64N(int64(longest))))
 		if err := cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
@@ -118,9 +126,8 @@ func TestCrashPoints(t *testing.T) {
 // TestSIGTERM stops a run by a signal: a checkpoint, exit 143, and an exact continuation.
 func TestSIGTERM(t *testing.T) {
 	long(t)
-	whole, stopped := t.TempDir(), t.TempDir()
-	train(t, job(whole, "400")...)
-	cmd := command(t, append([]string{"train"}, job(stopped, "400")...)...)
+	stopped := t.TempDir()
+	cmd := command(t, append([]string{"train"}, job(stopped, "1000000000")...)...) // it does not end before the signal comes
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -151,9 +158,13 @@ func TestSIGTERM(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if step, _ := checkpoint.StepOf(prefix); step < 100 || step >= 400 {
-		t.Errorf("stopped with the checkpoint of step %d, expected one in 100..399", step)
+	step, _ := checkpoint.StepOf(prefix)
+	if step < 100 {
+		t.Errorf("stopped with the checkpoint of step %d, expected one from 100 on", step)
 	}
-	train(t, job(stopped, "400")...)
-	compare(t, whole, stopped, "400")
+	last := strconv.FormatInt(step+133, 10)
+	train(t, job(stopped, last)...)
+	whole := t.TempDir()
+	train(t, job(whole, last)...)
+	compare(t, whole, stopped, last)
 }
