@@ -18,6 +18,7 @@ import (
 	"github.com/goestimator/goestimator/internal/graph"
 	"github.com/goestimator/goestimator/internal/graphdef"
 	"github.com/goestimator/goestimator/internal/savedmodel"
+	"github.com/goestimator/goestimator/internal/session/functionalize"
 	"github.com/goestimator/goestimator/internal/session/inline"
 )
 
@@ -54,6 +55,9 @@ func Load(ctx context.Context, mg *savedmodel.MetaGraph, o Options) (s *Session,
 	callees, err := inline.Callees(flat)
 	if err != nil {
 		return nil, fmt.Errorf("saved model %s: %w", mg.Dir, err)
+	}
+	if callees, err = functionalize.Graph(flat, roots(mg), callees); err != nil {
+		return nil, fmt.Errorf("saved model %s: %w: %w", mg.Dir, eager.ErrUnsupported, err)
 	}
 	flat.Library = nil // the callees are all that is of interest there
 	g, err := graphdef.FromGraphDef(flat)

@@ -1,0 +1,277 @@
+package functionalize
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
+)
+
+const boolean = types_go_proto.DataType_DT_BOOL
+
+// join is a Merge and what its two values come from.
+type join struct {
+	merge   *nodeDef
+	pred    source
+	regions [2][]*nodeDef // of a false, and of a true condition
+	results [2]source
+	gates   []*nodeDef // the Switches
+}
+
+// branches replaces the conditions of a graph without loops, those within others first, and returns the nodes that
+// those of the given names need.
+func (c *converter) branches(s *scope, keep []string) ([]*nodeDef, error) {
+	for {
+		ready, waiting, err := c.joins(s)
+		if err != nil {
+			return nil, err
+		}
+		if len(ready) == 0 && len(waiting) > 0 {
+			return nil, fmt.Errorf("node %q (Merge): the condition lies within itself: expected one of tf.cond", waiting[0])
+		}
+		if len(ready) == 0 {
+			return c.needed(s, keep)
+		}
+		groups, err := c.groups(s, ready)
+		if err != nil {
+			return nil, err
+		}
+		for _, group := range groups {
+			if err := c.branch(s, group); err != nil {
+				return nil, fmt.Errorf("node %q (Merge): %w", group[0].merge.GetName(), err)
+			}
+		}
+	}
+}
+
+// needed returns the nodes that those of the given names need; none is of control flow any more.
+func (c *converter) needed(s *scope, keep []string) ([]*nodeDef, error) {
+	var starts []source
+	for _, name := range keep {
+		starts = append(starts, source{name, 0})
+	}
+	region, err := c.walk(s, starts, func(source) bool { return false })
+	if err != nil {
+		return nil, err
+	}
+	in := map[string]bool{}
+	for _, n := range region {
+		if flowOps[n.GetOp()] {
+			return nil, fmt.Errorf("node %q (%s) belongs to no loop of tf.while_loop and no condition of tf.cond: other control flow of TensorFlow 1 is not supported", n.GetName(), n.GetOp())
+		}
+		in[n.GetName()] = true
+	}
+	var nodes []*nodeDef
+	for _, name := range s.names {
+		if in[name] {
+			nodes = append(nodes, s.nodes[name])
+		}
+	}
+	return nodes, nil
+}
+
+// joins are the Merges that no other is part of, and the names of the rest.
+func (c *converter) joins(s *scope) (ready []*join, waiting []string, err error) {
+	for _, name := range s.names {
+		n := s.nodes[name]
+		if n.GetOp() != "Merge" || len(data(n)) != 2 || slices.ContainsFunc(data(n), func(in source) bool {
+			op := s.nodes[in.node].GetOp()
+			return op == "NextIteration" || op == "Enter"
+		}) {
+			continue // of a loop that was replaced; any other is refused where something needs it
+		}
+		j, err := c.join(s, n)
+		if err != nil {
+			return nil, nil, fmt.Errorf("node %q (Merge): %w", name, err)
+		}
+		if j == nil {
+			waiting = append(waiting, name)
+			continue
+		}
+		ready = append(ready, j)
+	}
+	return ready, waiting, nil
+}
+
+// join sorts out a Merge; nil where another is part of it.
+func (c *converter) join(s *scope, n *nodeDef) (*join, error) {
+	j := &join{merge: n}
+	var ports [2]map[int]bool
+	var results [2]source
+	var regions [2][]*nodeDef
+	known := false
+	for i, in := range data(n) {
+		ports[i] = map[int]bool{}
+		var bad error
+		region, err := c.walk(s, []source{in}, func(at source) bool {
+			gate := s.nodes[at.node]
+			if gate.GetOp() != "Switch" || len(data(gate)) != 2 {
+				return false
+			}
+			if pred := s.origin(data(gate)[1], "Identity"); !known {
+				j.pred, known = pred, true
+			} else if pred != j.pred && s.origin(pred, "Identity", "Switch") != s.origin(j.pred, "Identity", "Switch") {
+				bad = fmt.Errorf("it depends on two conditions, %q and %q, of which neither lies within the other: expected one of tf.cond", j.pred, pred)
+			}
+			ports[i][at.output] = true
+			j.gates = append(j.gates, gate)
+			return true
+		})
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(region, func(n *nodeDef) bool { return n.GetOp() == "Merge" }) {
+			return nil, nil
+		}
+		if bad != nil {
+			return nil, bad
+		}
+		results[i], regions[i] = in, region
+	}
+	j.gates = distinct(j.gates)
+	yes := 0
+	if ports[1][1] || ports[0][0] {
+		yes = 1
+	}
+	if !known || ports[yes][0] || ports[1-yes][1] || ports[0][-1] || ports[1][-1] {
+		return nil, fmt.Errorf("its values are not those of the two outcomes of a condition: expected one of tf.cond")
+	}
+	j.results, j.regions = [2]source{results[1-yes], results[yes]}, [2][]*nodeDef{regions[1-yes], regions[yes]}
+	return j, nil
+}
+
+// origin is what a source is a copy of, by nodes of these ops: tf.cond copies the condition for all its Switches but
+// one, and passes it on into conditions that lie within others.
+func (s *scope) origin(of source, ops ...string) source {
+	for range maxCopies {
+		n := s.nodes[of.node]
+		if !slices.Contains(ops, n.GetOp()) || len(data(n)) == 0 {
+			break
+		}
+		of = data(n)[0]
+	}
+	return of
+}
+
+// maxCopies of a condition are seen through.
+const maxCopies = 64
+
+// groups puts joins of one condition together, unless one of them needs another.
+func (c *converter) groups(s *scope, list []*join) ([][]*join, error) {
+	same := map[source][]*join{}
+	var order []source
+	for _, j := range list {
+		if same[j.pred] == nil {
+			order = append(order, j.pred)
+		}
+		same[j.pred] = append(same[j.pred], j)
+	}
+	var out [][]*join
+	for _, pred := range order {
+		group := same[pred]
+		apart, err := c.dependent(s, group)
+		if err != nil {
+			return nil, err
+		}
+		if !apart {
+			out = append(out, group)
+			continue
+		}
+		for _, j := range group {
+			out = append(out, []*join{j})
+		}
+	}
+	return out, nil
+}
+
+// dependent reports whether what enters the branches of a group comes from one of its Merges.
+func (c *converter) dependent(s *scope, group []*join) (bool, error) {
+	if len(group) == 1 {
+		return false, nil
+	}
+	var starts []source
+	merges := map[*nodeDef]bool{}
+	for _, j := range group {
+		merges[j.merge] = true
+		for _, g := range j.gates {
+			starts = append(starts, data(g)[0])
+		}
+	}
+	before, err := c.walk(s, starts, func(source) bool { return false })
+	return slices.ContainsFunc(before, func(n *nodeDef) bool { return merges[n] }), err
+}
+
+// branch replaces Merges of one condition.
+func (c *converter) branch(s *scope, group []*join) error {
+	op := &nodeDef{Name: s.free(group[0].merge.GetName() + "/If"), Op: "If", Input: []string{group[0].pred.String()}}
+	var types []dataType
+	for _, j := range group {
+		types = append(types, dtype(j.merge))
+		if s.several[j.merge.GetName()] {
+			return fmt.Errorf("a node reads which branch was taken: that is not supported")
+		}
+	}
+	gates, inputs, regions := parts(group)
+	var in []dataType
+	for _, g := range gates {
+		op.Input, in = append(op.Input, data(g)[0].String()), append(in, dtype(g))
+	}
+	for _, p := range inputs {
+		op.Input, in = append(op.Input, p.GetName()), append(in, p.GetAttr()["dtype"].GetType())
+	}
+	op.Attr = map[string]*attrValue{"Tcond": typeOf(boolean), "Tin": typeList(in), "Tout": typeList(types)}
+	for side, attr := range []string{"else_branch", "then_branch"} {
+		var args []argument
+		for _, g := range gates {
+			args = append(args, argument{[]source{{g.GetName(), side}}, dtype(g)})
+		}
+		for _, p := range inputs {
+			args = append(args, argument{[]source{{p.GetName(), 0}}, p.GetAttr()["dtype"].GetType()})
+		}
+		var results []source
+		for _, j := range group {
+			results = append(results, j.results[side])
+		}
+		name, err := c.function(op.Name+"/"+attr, args, regions[side], results, types)
+		if err != nil {
+			return err
+		}
+		op.Attr[attr] = funcOf(name)
+	}
+	s.add(op)
+	for i, j := range group {
+		s.add(like(j.merge, "Identity", append([]string{source{op.Name, i}.String()}, controls(j.merge)...)))
+	}
+	return nil
+}
+
+// parts are the Switches of a group, the placeholders that its branches read without one (behind an edge of control),
+// and the other nodes of its branches.
+func parts(group []*join) (gates, inputs []*nodeDef, regions [2][]*nodeDef) {
+	for _, j := range group {
+		gates = append(gates, j.gates...)
+		for side, region := range j.regions {
+			for _, n := range region {
+				if n.GetOp() == "Placeholder" {
+					inputs = append(inputs, n)
+				} else {
+					regions[side] = append(regions[side], n)
+				}
+			}
+		}
+	}
+	for side := range regions {
+		regions[side] = distinct(regions[side])
+	}
+	return distinct(gates), distinct(inputs), regions
+}
+
+// distinct leaves out what was there before.
+func distinct(nodes []*nodeDef) []*nodeDef {
+	seen := map[*nodeDef]bool{}
+	return slices.DeleteFunc(nodes, func(n *nodeDef) bool {
+		before := seen[n]
+		seen[n] = true
+		return before
+	})
+}
