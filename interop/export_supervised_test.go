@@ -1,0 +1,206 @@
+package interop_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/estimator/heads"
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/models"
+	"github.com/goestimator/goestimator/models/layers"
+	"github.com/goestimator/goestimator/models/ops"
+	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/runconfig"
+	G "gorgonia.org/gorgonia"
+)
+
+// supervisedCase is an exported model with its graphs of training and evaluation, and
+// what they must compute, batch for batch.
+type supervisedCase struct {
+	Name      string             `json:"name"`
+	Model     string             `json:"model"`
+	Feeds     string             `json:"feeds"`
+	Batch     int                `json:"batch"`
+	Losses    []float64          `json:"losses"` // of the steps from the export on
+	Metrics   map[string]float64 `json:"metrics"`
+	Variables string             `json:"variables"` // after these steps
+}
+
+const (
+	supervisedRows  = 40
+	supervisedBatch = 20
+	supervisedSteps = 6
+)
+
+// TestTensorFlowTrainsExports lets TensorFlow load the graphs of training and evaluation: its
+// losses and variables over some steps of the train_op, and its metrics, are ours.
+func TestTensorFlowTrainsExports(t *testing.T) {
+	if os.Getenv("GOESTIMATOR_ACCEPT") == "" {
+		t.Skip("skipped: takes long (GOESTIMATOR_ACCEPT=1, make parity)")
+	}
+	py, work := peers(t), t.TempDir()
+	var list []supervisedCase
+	for _, c := range chosen(cannedCases()) {
+		r := exportableRun(c, cannedData(supervisedRows))
+		list = append(list, supervised(t, filepath.Join(work, c.Name), r.estimator(t, filepath.Join(work, c.Name, "model")), r.data, c.Label))
+	}
+	for i, o := range supervisedOptimizers {
+		dir := filepath.Join(work, fmt.Sprintf("%d_%s_%s", i, o.rule, o.labels))
+		rc, err := runconfig.FromTFConfig("", runconfig.ModelDir(filepath.Join(dir, "model")), runconfig.TFRandomSeed(7))
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := estimator.New(o.model(t), estimator.WithRunConfig(rc), estimator.WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { e.Close() })
+		list = append(list, supervised(t, dir, e, cannedData(supervisedRows), o.labels))
+	}
+	if len(list) == 0 {
+		t.Skip("skipped: no case is chosen")
+	}
+	b, err := json.Marshal(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(work, "cases.json")
+	if err := os.WriteFile(path, b, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	py.run(t, "export_supervised.py", path)
+}
+
+// supervised trains two steps, exports, evaluates and goes on.
+func supervised(t *testing.T, dir string, e *estimator.Estimator, d map[string]*graph.Tensor, label string) supervisedCase {
+	t.Helper()
+	in := func(endless bool) estimator.InputFn {
+		return estimator.InputFunc(func(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
+			ds, err := cannedSet(d, label, false)
+			if err != nil {
+				return nil, err
+			}
+			steps := []inputs.Transform{inputs.Batch(supervisedBatch, false)}
+			if endless {
+				steps = append([]inputs.Transform{inputs.Repeat(-1)}, steps...)
+			}
+			return inputs.Pipe(ds, steps...), nil
+		})
+	}
+	if _, err := e.Train(t.Context(), in(true), estimator.MaxSteps(2)); err != nil {
+		t.Fatalf("%s: %v", dir, err)
+	}
+	c := supervisedCase{Name: filepath.Base(dir), Batch: supervisedBatch, Metrics: map[string]float64{}}
+	columns, err := e.ServingColumns(t.Context(), in(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Model, err = e.ExportSavedModel(t.Context(), dir, estimator.RawServingInput(columns...), estimator.ExportModes(models.Train, models.Eval))
+	if err != nil {
+		t.Fatalf("%s: %v", c.Name, err)
+	}
+	result, err := e.Evaluate(t.Context(), in(false))
+	if err != nil {
+		t.Fatalf("%s: %v", c.Name, err)
+	}
+	for name := range result.Metrics {
+		if x, ok := result.Scalar(name); ok {
+			c.Metrics[name] = x
+		}
+	}
+	h := &lossHook{}
+	if _, err := e.Train(t.Context(), in(true), estimator.Steps(supervisedSteps), estimator.WithHooks(h)); err != nil {
+		t.Fatalf("%s: %v", c.Name, err)
+	}
+	c.Losses = h.losses
+	feeds := rawFeeds(d)
+	delete(feeds, "offsets")
+	words := []string{"low", "mid", "high"}
+	feeds["label_word"] = graph.NewTensor(graph.Int64, supervisedRows)
+	for i, w := range d["label_word"].Strings {
+		graph.Of[int64](feeds["label_word"])[i] = int64(slices.Index(words, string(w)))
+	}
+	c.Feeds = save(t, filepath.Join(dir, "feeds"), feeds)
+	names, err := e.VariableNames()
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]*graph.Tensor{}
+	for _, name := range names {
+		if values[name], err = e.VariableValue(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.Variables = save(t, filepath.Join(dir, "variables"), values)
+	return c
+}
+
+// supervisedOptimizer is a rule with what goes with it, and what it learns.
+type supervisedOptimizer struct {
+	rule   string
+	params map[string]any
+	labels string
+}
+
+// supervisedOptimizers are all rules, and all that comes before them.
+var supervisedOptimizers = []supervisedOptimizer{
+	{"sgd", map[string]any{"learning_rate": 0.1}, "label2"},
+	{"momentum", map[string]any{"learning_rate": 0.05}, "label3"},
+	{"momentum", map[string]any{"learning_rate": 0.05, "nesterov": true, "clip_norm": 0.1}, "label_number"},
+	{"adam", map[string]any{"learning_rate": 0.01, "global_clip_norm": 0.5}, "label2"},
+	{"adam", map[string]any{"learning_rate": map[string]any{"schedule": "exponential", "initial": 0.01, "decay_steps": 2, "decay_rate": 0.5}}, "label3"},
+	{"adamw", map[string]any{"learning_rate": 0.01, "weight_decay": 0.1}, "label_number"},
+	{"adagrad", map[string]any{"learning_rate": 0.1, "clip_value": 0.05}, "label2"},
+	{"rmsprop", map[string]any{"learning_rate": 0.01, "momentum": 0.5}, "label3"},
+	{"rmsprop", map[string]any{"learning_rate": 0.01, "centered": true}, "label2"},
+	{"ftrl", map[string]any{"learning_rate": 0.1, "l1": 0.01, "l2": 0.01}, "label2"},
+	{"keras_sgd", map[string]any{"learning_rate": 0.05, "momentum": 0.9, "nesterov": true}, "label2"},
+	{"keras_adam", map[string]any{"learning_rate": 0.01, "slot_names": "keras"}, "label3"},
+	{"keras_adamw", map[string]any{"learning_rate": 0.01}, "label2"},
+	{"keras_adagrad", map[string]any{"learning_rate": 0.05}, "label_number"},
+	{"keras_rmsprop", map[string]any{"learning_rate": 0.01}, "label3"},
+	{"keras_rmsprop", map[string]any{"learning_rate": 0.01, "centered": true}, "label2"},
+	{"keras_ftrl", map[string]any{"learning_rate": 0.1}, "label2"},
+	{"adam", map[string]any{"learning_rate": 0.01, "accumulate_steps": 2}, "label2"},
+	{"sgd", map[string]any{"learning_rate": 0.1, "accumulate_steps": 3}, "label_number"},
+}
+
+// model is a network with an embedding, whose gradient is sparse, batch normalisation, whose
+// averages are updates too, and dropout, whose numbers follow from the global step.
+func (o supervisedOptimizer) model(t *testing.T) estimator.ModelFn {
+	t.Helper()
+	opt, err := optimizers.New(o.rule, o.params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	network := func(mc models.Context, f models.Features, n int) *G.Node {
+		x := f.Dense("pair")
+		if o.rule != "rmsprop" || o.params["centered"] != true { // the engine has none that is sparse
+			x = ops.Concat(mc, 1, x, layers.Embedding(mc, f.Dense("level"), 7, 4, layers.Weights{}))
+		}
+		x = layers.BatchNorm(mc, layers.Dense(mc, x, 8, layers.Weights{Activation: ops.Tanh}), layers.Norm{})
+		return layers.Dense(mc, layers.Dropout(mc, x, 0.25), n, layers.Weights{Name: "out"})
+	}
+	var head heads.Head
+	switch o.labels {
+	case "label2":
+		head, err = heads.NewBinaryClass()
+	case "label3":
+		head, err = heads.NewMultiClass(3)
+	default:
+		head, err = heads.NewRegression(1)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return heads.ModelFn(network, head, opt)
+}
