@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -17,7 +18,7 @@ var reduceOps = map[string]opDef{
 	"Max":    reduction(kernels.ReduceMax, fold[int32]{math.MinInt32, larger[int32]}, fold[int64]{math.MinInt64, larger[int64]}),
 	"Min":    reduction(kernels.ReduceMin, fold[int32]{math.MaxInt32, smaller[int32]}, fold[int64]{math.MaxInt64, smaller[int64]}),
 	"Mean":   {compile: floats(reduceFloat[float32](kernels.ReduceMean), reduceFloat[float64](kernels.ReduceMean))},
-	"All":    {compile: byType(map[graph.DType]compileFunc{graph.Bool: reduceBy(fold[bool]{true, func(a, b bool) bool { return a && b }})}, out0)},
+	"All":    {compile: byType(map[graph.DType]compileFunc{graph.Bool: reduceAll}, out0)},
 	"Any":    {compile: byType(map[graph.DType]compileFunc{graph.Bool: reduceBy(fold[bool]{false, func(a, b bool) bool { return a || b }})}, out0)},
 	"L2Loss": {compile: floats(compileL2Loss[float32], compileL2Loss[float64])},
 }
@@ -163,6 +164,16 @@ func reduceBy[T graph.Element](f fold[T]) compileFunc {
 		x, out := c.in[0], c.out[0]
 		return func() error { foldAll(g, f, view[T](out), view[T](x)); return nil }, nil
 	}
+}
+
+// reduceAll looks for one that is not true, where the result is one for all.
+func reduceAll(c *binding) (runFunc, error) {
+	run, err := reduceBy(fold[bool]{true, func(a, b bool) bool { return a && b }})(c)
+	if err != nil || c.out[0].typ.Shape.Rank() > 0 {
+		return run, err
+	}
+	x, out := c.in[0], c.out[0]
+	return func() error { view[bool](out)[0] = bytes.IndexByte(x.bytes(), 0) < 0; return nil }, nil
 }
 
 // foldAll walks x in order: the last run of dimensions in the inner loop.

@@ -36,7 +36,7 @@ var unaryOps = map[string]opDef{
 	"Round":      scalarUnaryOp(math.RoundToEven),
 	"Selu":       scalarUnaryOp(selu),
 	"LeakyRelu":  {inplace: []int{0}, compile: floats(compileLeakyRelu[float32], compileLeakyRelu[float64])},
-	"IsFinite":   {compile: floatsIn(test(finite[float32]), test(finite[float64]))},
+	"IsFinite":   {compile: floatsIn(finite[float32], finite[float64])},
 	"IsNan":      {compile: floatsIn(test(notEqualSelf[float32]), test(notEqualSelf[float64]))},
 	"IsInf":      {compile: floatsIn(test(infinite[float32]), test(infinite[float64]))},
 	"LogicalNot": {inplace: []int{0}, compile: test(func(b bool) bool { return !b })},
@@ -85,7 +85,6 @@ func softsignGrad[T kernels.Float](dy, x T) T {
 	return dy / ((1 + x) * (1 + x))
 }
 
-func finite[T kernels.Float](x T) bool       { return x-x == 0 }
 func notEqualSelf[T kernels.Float](x T) bool { return x != x }
 func infinite[T kernels.Float](x T) bool     { return x == x && x-x != 0 }
 
@@ -144,6 +143,23 @@ func test[T, R graph.Element](f func(T) R) compileFunc {
 		})
 		return func() error { do(out.n); return nil }, nil
 	}
+}
+
+// finite is test for each element's being finite, without a call of each: gradients of all variables pass it.
+func finite[T kernels.Float](c *binding) (runFunc, error) {
+	in, out, err := sameAs[T, bool](c, 1)
+	if err != nil {
+		return nil, err
+	}
+	x := in[0]
+	do := parallel(dearGrain, func(lo, hi int) {
+		from := view[T](x)[lo:hi]
+		to := view[bool](out)[lo:hi][:len(from)]
+		for i, e := range from {
+			to[i] = e-e == 0
+		}
+	})
+	return func() error { do(out.n); return nil }, nil
 }
 
 // gradOp is a kernel of (dy, x), found at the given inputs.
