@@ -4,10 +4,11 @@ import (
 	"context"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -62,6 +63,23 @@ func TestServerKilled(t *testing.T) {
 	}
 }
 
+// queued is how many rows wait in the server for their batch.
+func (s *server) queued() int {
+	s.t.Helper()
+	code, text := s.ask("/monitoring/prometheus/metrics", nil)
+	for line := range strings.Lines(string(text)) {
+		if n, ok := strings.CutPrefix(line, "goestimator_serving_queue "); ok {
+			rows, err := strconv.Atoi(strings.TrimSpace(n))
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			return rows
+		}
+	}
+	s.t.Fatalf("%d: the metrics tell of no queue: %.500s", code, text)
+	return 0
+}
+
 // TestServerDrains sends SIGTERM while requests wait for their batch: all of them are answered, and the exit code is 0.
 func TestServerDrains(t *testing.T) {
 	rounds := 1
@@ -76,26 +94,27 @@ func TestServerDrains(t *testing.T) {
 		s := serve(t, "--model", "m="+base, "--enable-batching", "--batching-parameters-file", batching)
 		const requests = 40
 		web := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: requests}}
-		var sent, done sync.WaitGroup
-		sent.Add(requests)
+		var done sync.WaitGroup
+		var answered atomic.Int64
 		for i := range requests {
-			ask, ctx := s.overREST(web), httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { sent.Done() }})
+			ask := s.overREST(web)
 			if i%2 == 0 {
-				ask, ctx = s.overGRPC(), t.Context()
+				ask = s.overGRPC()
 			}
 			done.Go(func() {
-				if i%2 == 0 {
-					sent.Done()
-				}
-				v, err := ask(ctx, []float32{float32(i), 3})
+				v, err := ask(t.Context(), []float32{float32(i), 3})
+				answered.Add(1)
 				if err != nil || v != 7 {
 					t.Errorf("request %d of those going on: version %d, %v", i, v, err)
 				}
 			})
 		}
-		sent.Wait()
-		// The requests are in the system's buffers: the server needs a moment to take them all.
-		<-time.After(700 * time.Millisecond)
+		// On a slow machine some are answered before the last one is there.
+		for until := time.Now().Add(patience); int(answered.Load())+s.queued()/2 < requests; <-time.After(5 * time.Millisecond) {
+			if time.Now().After(until) {
+				t.Fatalf("the server has not taken %d requests within %v", requests, patience)
+			}
+		}
 		code := s.end(syscall.SIGTERM)
 		done.Wait()
 		web.CloseIdleConnections()
