@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/goestimator/goestimator/distribute/cluster"
+	"github.com/goestimator/goestimator/internal/device"
 	"github.com/goestimator/goestimator/internal/device/cuda/driver"
 	"github.com/goestimator/goestimator/internal/device/cuda/peers"
 	"github.com/goestimator/goestimator/internal/graph"
@@ -212,6 +213,31 @@ func TestWorkerLostInASum(t *testing.T) {
 			c.end()
 		})
 	}
+}
+
+// TestGPULostInASum: a process whose GPU is lost ends, which the others wait for.
+func TestGPULostInASum(t *testing.T) {
+	c := newCrew(t, 2, by(optimizers.SGD{}))
+	memory := c.network(0)
+	c.gpus.Lost = true
+	c.network = func(rank int) peers.Network {
+		l := lame{Network: memory}
+		if rank == 1 {
+			l.sum = func() error {
+				return &driver.Error{Call: "cuLaunchKernel", Code: driver.CodeIllegalAddress, Name: "CUDA_ERROR_ILLEGAL_ADDRESS"}
+			}
+		}
+		return l
+	}
+	c.assemble()
+	errs := c.each("the step in which a GPU is lost", func(h *hand) error { return h.step(c, 0) })
+	if !errors.Is(errs[0], ErrSessionLost) || errors.Is(errs[0], device.ErrLost) {
+		t.Errorf("worker 0: expected %v, got %v", ErrSessionLost, errs[0])
+	}
+	if !errors.Is(errs[1], device.ErrLost) || errors.Is(errs[1], ErrSessionLost) {
+		t.Errorf("worker 1: expected %v, got %v", device.ErrLost, errs[1])
+	}
+	c.end()
 }
 
 // TestCompiledAgain: a worker whose program is made anew between two steps, as for longer examples, sums on as before.

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/device"
 	"github.com/goestimator/goestimator/internal/device/cuda/peers"
 	"github.com/goestimator/goestimator/internal/freeport"
 	"github.com/goestimator/goestimator/internal/gpus"
@@ -299,7 +300,7 @@ func (h *hand) close(t *testing.T) {
 	if h.stepper != nil {
 		errs = append(errs, h.stepper.Close())
 	}
-	if err := errors.Join(append(errs, h.worker.Close(), h.job.Close())...); err != nil {
+	if err := errors.Join(append(errs, h.worker.Close(), h.job.Close())...); err != nil && !errors.Is(err, device.ErrLost) {
 		t.Errorf("close worker %d: %v", h.rank, err)
 	}
 }
