@@ -119,7 +119,7 @@ func (j *gemmJob[T]) gemm(g GemmArgs[T], parallel bool) {
 
 func (j *gemmJob[T]) dispatch(n int, parallel bool) {
 	if parallel {
-		Parallel(n, 1, j)
+		parallelEach(n, j)
 		return
 	}
 	for i := range n {

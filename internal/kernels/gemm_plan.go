@@ -118,7 +118,10 @@ func (j *gemmJob[T]) split(strips int, parallel bool) {
 	}
 	want := threads * chunksEach
 	if j.panels >= want*splitPanels {
-		j.mTasks = ceilDiv(j.mTasks, want) * want // as many for each
+		if j.TransB || j.K*j.N >= coldB {
+			want *= 2 // tasks that pack nothing of B cost no more when they are short
+		}
+		j.mTasks = ceilDiv(j.mTasks, want) * want // as many for each thread
 		return
 	}
 	j.nTasks = min(ceilDiv(want, j.mTasks), strips)

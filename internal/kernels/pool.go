@@ -74,9 +74,19 @@ func Parallel(n, grain int, t Task) {
 	if n <= 0 {
 		return
 	}
+	runChunks(n, chunkSize(n, max(grain, 1), Threads()), t)
+}
+
+// parallelEach is Parallel for few, large pieces of work: every index is a range of its own.
+func parallelEach(n int, t Task) {
+	if n > 0 {
+		runChunks(n, 1, t)
+	}
+}
+
+// runChunks calls t.Run over ranges of that length, on the workers where they are free.
+func runChunks(n, chunk int, t Task) {
 	threads := Threads()
-	grain = max(grain, 1)
-	chunk := chunkSize(n, grain, threads)
 	if n <= chunk || threads == 1 || !workers.busy.CompareAndSwap(false, true) {
 		for lo := 0; lo < n; lo += chunk {
 			t.Run(lo, min(lo+chunk, n))
