@@ -29,7 +29,8 @@ type BoostedTreesOptions struct {
 	// boundaries, and one over it the number of its buckets, at most 256; 0.01.
 	// The boundaries are those of the first BatchesPerLayer batches.
 	QuantileSketchEpsilon float64
-	// TrainInMemory says that each batch is the whole data. A step then grows many
+	// TrainInMemory says that each batch is the whole data, in any order; other rows in
+	// a later batch are an error. A step then grows many
 	// trees, from bins that stay in memory; only strategies of one replica have it.
 	TrainInMemory bool
 	// Explanations adds to the predictions what experimental_predict_with_explanations

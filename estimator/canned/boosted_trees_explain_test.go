@@ -119,3 +119,16 @@ func TestBoostedTreesThatExplainNothing(t *testing.T) {
 		t.Errorf("no explanation: got %v", err)
 	}
 }
+
+// TestBoostedTreesInMemoryOfPartsOfTheData: batches that are not the whole data each are an error, not another model.
+func TestBoostedTreesInMemoryOfPartsOfTheData(t *testing.T) {
+	o := canned.BoostedTreesOptions{Columns: forestColumns(), Trees: 300, MaxDepth: 1, TrainInMemory: true}
+	for batch, want := range map[int]string{50: "", 60: "train_in_memory: this batch of 60 examples has not the same ones", 25: "has not the same ones"} {
+		e := ok(estimator.New(ok(canned.BoostedTreesRegressor{BoostedTreesOptions: o}.ModelFn()), scratch(t)...))
+		defer e.Close()
+		_, err := e.Train(t.Context(), estimator.InputFunc(forest{rows: 50, batch: batch}.input))
+		if (want == "") != (err == nil) || err != nil && !contains(err, want) {
+			t.Errorf("batches of %d of 50 examples: got %v, expected %q", batch, err, want)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/goestimator/goestimator/estimator/heads"
+	"github.com/goestimator/goestimator/internal/splitmix"
 	"github.com/goestimator/goestimator/internal/trees"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/optimizers"
@@ -19,6 +20,8 @@ type memory struct {
 	y, w    []float32
 	space   *trees.Space
 	trainer *trees.Trainer
+	seen    bool   // data, whose
+	sum     uint64 // this is
 }
 
 // memoryStep is what a step begins with.
@@ -77,6 +80,11 @@ func (m *memory) load(c *treeConfig, s memoryStep) error {
 		return fmt.Errorf("train_in_memory: a batch without examples: expected the whole data")
 	}
 	m.x, m.y, m.w = joined(args, rows, c.Width), slices.Clone(y), slices.Clone(w)
+	was, seen := m.sum, m.seen
+	if m.sum, m.seen = m.sumOfRows(rows), true; seen && m.sum != was {
+		return fmt.Errorf("train_in_memory: this batch of %d examples has not the same ones as the batch before: expected that each batch is the whole data: "+
+			"batch_size must be the number of examples that training has, not more or less", rows)
+	}
 	boundaries := s.boundaries
 	if !c.bounded(s.e) {
 		boundaries = slices.Clone(boundaries)
@@ -105,6 +113,21 @@ func (m *memory) load(c *treeConfig, s memoryStep) error {
 	}
 	m.trainer = t
 	return nil
+}
+
+// sumOfRows tells data from other data, in whatever order the rows are.
+func (m *memory) sumOfRows(rows int) (sum uint64) {
+	for r := range rows {
+		h := uint64(0)
+		for _, part := range [][]float32{m.x, m.y, m.w} {
+			n := len(part) / rows
+			for _, v := range part[r*n : (r+1)*n] {
+				h = splitmix.Mix(h, uint64(math.Float32bits(v)))
+			}
+		}
+		sum += h
+	}
+	return sum
 }
 
 // joined puts columns [rows, ...] side by side, width numbers a row.
