@@ -46,9 +46,10 @@ func scaledModel(scale optimizers.LossScale, adjust func(o *optimizers.Optimizer
 }
 
 // scaledEstimator trains scaledModel in one process.
-func scaledEstimator(t *testing.T, fn estimator.ModelFn, dir string, s runconfig.Strategy, more ...estimator.Option) *estimator.Estimator {
+func scaledEstimator(t *testing.T, fn estimator.ModelFn, dir string, s runconfig.Strategy, precision string, more ...estimator.Option) *estimator.Estimator {
 	t.Helper()
-	rc, err := runconfig.FromTFConfig("", runconfig.ModelDir(dir), runconfig.TFRandomSeed(1), runconfig.LogStepCountSteps(0), runconfig.TrainDistribute(s))
+	rc, err := runconfig.FromTFConfig("", runconfig.ModelDir(dir), runconfig.TFRandomSeed(1), runconfig.LogStepCountSteps(0), runconfig.TrainDistribute(s),
+		runconfig.Session(runconfig.SessionConfig{HardPlacement: true, Precision: precision}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,12 +99,16 @@ func checkOverflowed(t *testing.T, w *scaleWatch) {
 // one that overflows updates are left out, in all replicas at once, and training goes on.
 func TestLossScaleStrategies(t *testing.T) {
 	gpu := gpustest.Emulated(t, 2)
-	for _, s := range []runconfig.Strategy{{Name: "default"}, {Name: "default", Device: "/cpu:0"}, {Name: "mirrored", Replicas: 2}, {Name: "mirrored", Device: "/cpu:0", Replicas: 2}} {
-		t.Run(fmt.Sprintf("%s%s%d", s.Name, s.Device, s.Replicas), func(t *testing.T) {
+	for _, c := range []struct {
+		s         runconfig.Strategy
+		precision string
+	}{{s: runconfig.Strategy{Name: "default"}}, {runconfig.Strategy{Name: "default"}, "bf16_mixed"}, {s: runconfig.Strategy{Name: "default", Device: "/cpu:0"}},
+		{s: runconfig.Strategy{Name: "mirrored", Replicas: 2}}, {s: runconfig.Strategy{Name: "mirrored", Device: "/cpu:0", Replicas: 2}}} {
+		t.Run(fmt.Sprintf("%s%s%d%s", c.s.Name, c.s.Device, c.s.Replicas, c.precision), func(t *testing.T) {
 			var dirs []string
 			train := func(scale optimizers.LossScale, steps int64, hs ...hooks.Hook) *estimator.Estimator {
 				dirs = append(dirs, t.TempDir())
-				e := scaledEstimator(t, scaledModel(scale, nil), dirs[len(dirs)-1], s, estimator.WithGPUs(gpu))
+				e := scaledEstimator(t, scaledModel(scale, nil), dirs[len(dirs)-1], c.s, c.precision, estimator.WithGPUs(gpu))
 				if _, err := e.Train(t.Context(), estimator.InputFunc(equalData), estimator.MaxSteps(steps), estimator.WithHooks(hs...)); err != nil {
 					t.Fatal(err)
 				}
@@ -142,7 +147,7 @@ func TestLossScaleResumes(t *testing.T) {
 		whole, pieces := t.TempDir(), t.TempDir()
 		for dir, ends := range map[string][]int64{whole: {60}, pieces: {3, 4, 21, 60}} {
 			for _, end := range ends {
-				if _, err := scaledEstimator(t, fn, dir, runconfig.Strategy{Name: "default"}).Train(t.Context(), estimator.InputFunc(equalData), estimator.MaxSteps(end)); err != nil {
+				if _, err := scaledEstimator(t, fn, dir, runconfig.Strategy{Name: "default"}, "").Train(t.Context(), estimator.InputFunc(equalData), estimator.MaxSteps(end)); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -207,13 +212,13 @@ func nanBatch(batch int) estimator.InputFn {
 // left out.
 func TestNaNBatchIsLeftOut(t *testing.T) {
 	fn := scaledModel(optimizers.DynamicLossScale(), nil)
-	_, err := scaledEstimator(t, fn, t.TempDir(), runconfig.Strategy{Name: "default"}).Train(t.Context(), nanBatch(3), estimator.MaxSteps(20))
+	_, err := scaledEstimator(t, fn, t.TempDir(), runconfig.Strategy{Name: "default"}, "").Train(t.Context(), nanBatch(3), estimator.MaxSteps(20))
 	var nan *hooks.NaNLossError
 	if !errors.As(err, &nan) || nan.Step != 4 {
 		t.Errorf("got %v, expected the error of the guard", err)
 	}
 	w := &scaleWatch{}
-	e := scaledEstimator(t, fn, t.TempDir(), runconfig.Strategy{Name: "default"})
+	e := scaledEstimator(t, fn, t.TempDir(), runconfig.Strategy{Name: "default"}, "")
 	if _, err := e.Train(t.Context(), nanBatch(3), estimator.MaxSteps(20), estimator.WithHooks(w, hooks.NewNaN(scaleTensor))); err != nil {
 		t.Fatal(err)
 	}

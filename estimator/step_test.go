@@ -16,9 +16,13 @@ import (
 
 // line is y = w*x + b: a step with almost no work but the loop's own.
 func line(mc *ModelContext, features models.Features, labels models.Labels) (*Spec, error) {
+	return scaledLine(mc, features, labels, optimizers.LossScale{})
+}
+
+func scaledLine(mc *ModelContext, features models.Features, labels models.Labels, scale optimizers.LossScale) (*Spec, error) {
 	y := layers.Dense(mc, features.Dense("x"), 1, layers.Weights{})
 	loss := losses.MeanSquaredError(mc, labels.Only(), y, losses.Options{})
-	o := optimizers.Optimizer{Rule: optimizers.SGD{}, LearningRate: optimizers.Constant(0.01)}
+	o := optimizers.Optimizer{Rule: optimizers.SGD{}, LearningRate: optimizers.Constant(0.01), LossScale: scale}
 	return &Spec{Loss: loss, TrainOp: o.Minimize(mc, loss)}, nil
 }
 
@@ -30,14 +34,14 @@ func lineInput(context.Context, inputs.Context) (inputs.Dataset, error) {
 }
 
 // openLine opens a training whose hooks, the default ones, write nothing after the first steps.
-func openLine(tb testing.TB) *training {
+func openLine(tb testing.TB, fn ModelFunc) *training {
 	tb.Helper()
 	rc, err := runconfig.New(runconfig.ModelDir(tb.TempDir()), runconfig.TFRandomSeed(1), runconfig.LogStepCountSteps(1<<40),
 		runconfig.SaveSummarySteps(1<<40), runconfig.SaveCheckpointsSteps(1<<40))
 	if err != nil {
 		tb.Fatal(err)
 	}
-	e, err := New(ModelFunc(line), WithRunConfig(rc), WithLogger(slog.New(slog.DiscardHandler)))
+	e, err := New(fn, WithRunConfig(rc), WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -82,15 +86,20 @@ func again(tb testing.TB, t *training) {
 // A step on a record that is there allocates nothing between two lines of the log; nor does one that reads little data
 // in memory once more.
 func TestStepAllocatesNothing(t *testing.T) {
-	tr := openLine(t)
-	for range 8 { // the first are logged, saved and compiled for their batch size; the data is passed over once
-		step(t, tr)
+	scaled := func(mc *ModelContext, features models.Features, labels models.Labels) (*Spec, error) {
+		return scaledLine(mc, features, labels, optimizers.LossScale{Initial: 0x1p126, GrowthSteps: 2}) // some overflow
 	}
-	if n := testing.AllocsPerRun(100, func() { step(t, tr) }); n != 0 {
-		t.Errorf("reading and a training step allocate %v objects, expected none", n)
-	}
-	if n := testing.AllocsPerRun(100, func() { again(t, tr) }); n != 0 {
-		t.Errorf("a training step allocates %v objects, expected none", n)
+	for _, fn := range []ModelFunc{line, scaled} {
+		tr := openLine(t, fn)
+		for range 8 { // the first are logged, saved and compiled for their batch size; the data is passed over once
+			step(t, tr)
+		}
+		if n := testing.AllocsPerRun(100, func() { step(t, tr) }); n != 0 {
+			t.Errorf("reading and a training step allocate %v objects, expected none", n)
+		}
+		if n := testing.AllocsPerRun(100, func() { again(t, tr) }); n != 0 {
+			t.Errorf("a training step allocates %v objects, expected none", n)
+		}
 	}
 }
 
@@ -99,7 +108,7 @@ func TestStepAllocatesNothing(t *testing.T) {
 func BenchmarkTrainStep(b *testing.B) {
 	for name, fn := range map[string]func(testing.TB, *training){"ready": again, "memory": step} {
 		b.Run(name, func(b *testing.B) {
-			t := openLine(b)
+			t := openLine(b, line)
 			step(b, t)
 			b.ReportAllocs()
 			for b.Loop() {
