@@ -1,11 +1,8 @@
 package nccl
 
 import (
-	"context"
 	"errors"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/goestimator/goestimator/internal/device/cuda/driver/libcuda"
 	"github.com/goestimator/goestimator/internal/device/cuda/dylib"
@@ -65,29 +62,6 @@ func TestOnGPUs(t *testing.T) {
 	}
 }
 
-// alike is a group of each GPU, as if they were of several processes.
-type alike []peers.Group
-
-func (a alike) AllReduce(parts []peers.Part) error {
-	errs := make([]error, len(a))
-	var all sync.WaitGroup
-	for i, g := range a {
-		all.Go(func() { errs[i] = g.Reduce(context.Background(), parts[i:i+1]) })
-	}
-	all.Wait()
-	return errors.Join(errs...)
-}
-
-func (a alike) Close() error {
-	errs := make([]error, len(a))
-	var all sync.WaitGroup
-	for i, g := range a {
-		all.Go(func() { errs[i] = errors.Join(g.Check(), g.Close()) })
-	}
-	all.Wait()
-	return errors.Join(errs...)
-}
-
 // TestNetworkOnGPUs sums over the GPUs of this machine as workers of one GPU each do.
 func TestNetworkOnGPUs(t *testing.T) {
 	r := realRig(t)
@@ -101,23 +75,7 @@ func TestNetworkOnGPUs(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("%s, %d GPUs", version, len(r.Devices))
-	id, err := n.NewID()
-	if err != nil {
-		t.Fatal(err)
-	}
-	groups, errs := make(alike, len(r.Devices)), make([]error, len(r.Devices))
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	var all sync.WaitGroup
-	for i := range groups {
-		all.Go(func() {
-			groups[i], errs[i] = n.Join(ctx, r.Contexts()[i:i+1], peers.Place{ID: id, First: i, Total: len(groups)})
-		})
-	}
-	all.Wait()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
+	groups := peerstest.Join(r, n)
 	for _, count := range []int{1, 1000, 1 << 20} {
 		peerstest.Sum[int64](r, groups, graph.Int64, count)
 	}

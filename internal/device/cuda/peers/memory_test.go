@@ -6,63 +6,14 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/goestimator/goestimator/internal/device/cuda/driver"
 	"github.com/goestimator/goestimator/internal/device/cuda/peers"
 	"github.com/goestimator/goestimator/internal/device/cuda/peers/peerstest"
 	"github.com/goestimator/goestimator/internal/graph"
 )
 
-// reducer makes a Reducer of groups of one GPU each, as of several processes.
-type reducer struct{ groups []peers.Group }
-
-func (r reducer) AllReduce(parts []peers.Part) error {
-	errs := make([]error, len(r.groups))
-	if len(parts) != len(r.groups) {
-		return peers.ErrParts
-	}
-	if err := peers.Check(parts, len(parts)); err != nil {
-		return err // a group sees its own part alone
-	}
-	var all sync.WaitGroup
-	for i, g := range r.groups {
-		all.Go(func() { errs[i] = g.Reduce(context.Background(), parts[i:i+1]) })
-	}
-	all.Wait()
-	return errors.Join(errs...)
-}
-
-func (r reducer) Close() error {
-	var errs []error
-	for _, g := range r.groups {
-		errs = append(errs, g.Check(), g.Close())
-	}
-	return errors.Join(errs...)
-}
-
-// joinAll makes a group of one rank for each context.
-func joinAll(t *testing.T, n peers.Network, contexts []driver.Context) []peers.Group {
-	t.Helper()
-	id, err := n.NewID()
-	if err != nil {
-		t.Fatal(err)
-	}
-	groups, errs := make([]peers.Group, len(contexts)), make([]error, len(contexts))
-	var all sync.WaitGroup
-	for i := range contexts {
-		all.Go(func() {
-			groups[i], errs[i] = n.Join(t.Context(), contexts[i:i+1], peers.Place{ID: id, First: i, Total: len(contexts)})
-		})
-	}
-	all.Wait()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
-	return groups
-}
-
 func TestMemory(t *testing.T) {
 	peerstest.Run(t, func(r *peerstest.Rig) peers.Reducer {
-		return reducer{joinAll(r.T, peers.NewMemory(), r.Contexts())}
+		return peerstest.Join(r, peers.NewMemory())
 	})
 }
 
@@ -70,7 +21,7 @@ func TestMemory(t *testing.T) {
 func TestMemoryWithoutARank(t *testing.T) {
 	peerstest.Each(t, 2, func(r *peerstest.Rig) {
 		n := peers.NewMemory()
-		g := joinAll(r.T, n, r.Contexts())
+		g := peerstest.Join(r, n)
 		part := func(i, count int, of graph.DType) []peers.Part {
 			return []peers.Part{{Stream: r.Streams[i], Address: r.Put(i, make([]byte, 64)), Count: count, Type: of}}
 		}
@@ -84,7 +35,7 @@ func TestMemoryWithoutARank(t *testing.T) {
 			r.T.Errorf("after that: expected %v, got %v", peers.ErrBroken, err)
 		}
 		for _, other := range [][]peers.Part{part(1, 4, graph.Float64), part(1, 8, graph.Int64)} {
-			g = joinAll(r.T, n, r.Contexts())
+			g = peerstest.Join(r, n)
 			var second error
 			var both sync.WaitGroup
 			both.Go(func() { second = g[1].Reduce(r.T.Context(), other) })
