@@ -27,8 +27,8 @@ func NewMemory() *Memory { return &Memory{meetings: map[string]*meeting{}} }
 type meeting struct {
 	total  int
 	mu     sync.Mutex
-	came   map[int]bool  // ranks
-	all    chan struct{} // closed when all have come
+	came   map[int]bool   // ranks
+	all    chan struct{}  // closed when all have come
 	rounds map[int]*round // by the number of the sum
 }
 
@@ -104,4 +104,3 @@ func (x *meeting) enter(first, n int) error {
 	}
 	return nil
 }
-
