@@ -4,21 +4,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/goestimator/goestimator/internal/engine"
 	"github.com/goestimator/goestimator/internal/graph"
 )
 
-// aheadStep is a localStepper on an accelerator: the next batch is copied to it while the present one is computed, and
+// aheadStep is a localStepper on an accelerator: the next batches are copied to it while the present one is computed, and
 // nobody waits for a step of which nobody reads anything.
 type aheadStep struct {
 	*localStepper
-	now, next copied
-	alone     bool  // the host looks at nothing during a run
-	global    int64 // step after the last one; 0: not known
+	queue  []copied // batches that were told, in their order
+	alone  bool     // the host looks at nothing during a run
+	global int64    // step after the last one; 0: not known
 }
 
-// copied is a batch on its way to the accelerator; the zero value is none.
+// stepsAhead is how many batches are copied beside the one that is computed.
+const stepsAhead = 2
+
+// copied is a batch on its way to the accelerator.
 type copied struct {
 	ahead *engine.Ahead
 	of    []*graph.Tensor
@@ -29,33 +33,53 @@ var (
 	_ Enqueuer   = (*aheadStep)(nil)
 )
 
-// drop gives a batch up.
-func (c *copied) drop() error {
-	a := c.ahead
-	*c = copied{}
-	if a == nil {
-		return nil
-	}
-	return a.Drop()
-}
-
 // is reports whether the batch is b: the caller keeps the list of feeds unchanged.
-func (c *copied) is(b Batch) bool {
-	return c.ahead != nil && len(c.of) == len(b.Feeds) && (len(c.of) == 0 || &c.of[0] == &b.Feeds[0])
+func (c copied) is(b Batch) bool {
+	return len(c.of) == len(b.Feeds) && (len(c.of) == 0 || &c.of[0] == &b.Feeds[0])
 }
 
-// Prefetch begins to copy the batch of the step after the one that comes now.
+// Ahead implements Prefetcher.
+func (s *aheadStep) Ahead() int { return stepsAhead }
+
+// Prefetch begins to copy the batch of a step that comes.
 func (s *aheadStep) Prefetch(_ context.Context, batches []Batch) error {
-	if err := s.next.drop(); err != nil || len(batches) != 1 {
-		return err
+	if len(batches) != 1 || len(s.queue) > stepsAhead {
+		return nil // the end of the input; or nobody made the steps
 	}
 	b := batches[0]
 	a, err := s.program.Ahead(b.Rows, b.Feeds)
 	if err != nil {
 		return err
 	}
-	s.next = copied{a, b.Feeds}
+	s.queue = append(s.queue, copied{a, b.Feeds})
 	return nil
+}
+
+// take returns the batch as it was told before, or brings it to the accelerator now. What was told before that is given up.
+func (s *aheadStep) take(b Batch) (*engine.Ahead, error) {
+	at := slices.IndexFunc(s.queue, func(c copied) bool { return c.is(b) })
+	if at < 0 { // the first step's
+		if err := s.drop(max(len(s.queue)-stepsAhead, 0)); err != nil {
+			return nil, err
+		}
+		return s.program.Ahead(b.Rows, b.Feeds)
+	}
+	if err := s.drop(at); err != nil {
+		return nil, err
+	}
+	a := s.queue[0].ahead
+	s.queue = slices.Delete(s.queue, 0, 1)
+	return a, nil
+}
+
+// drop gives up the first n batches.
+func (s *aheadStep) drop(n int) error {
+	var errs []error
+	for _, c := range s.queue[:n] {
+		errs = append(errs, c.ahead.Drop())
+	}
+	s.queue = slices.Delete(s.queue, 0, n)
+	return errors.Join(errs...)
 }
 
 // Enqueues reports whether the accelerator can do a step by itself.
@@ -66,20 +90,10 @@ func (s *aheadStep) Step(ctx context.Context, in Step) (Outcome, error) {
 	if len(in.Batches) != 1 {
 		return Outcome{}, fmt.Errorf("step: expected one batch, got %d", len(in.Batches))
 	}
-	b := in.Batches[0]
-	a := s.now.ahead
-	if s.now.is(b) {
-		s.now = copied{}
-	} else {
-		err := s.now.drop()
-		if err == nil {
-			a, err = s.program.Ahead(b.Rows, b.Feeds)
-		}
-		if err != nil {
-			return Outcome{}, err
-		}
+	a, err := s.take(in.Batches[0])
+	if err != nil {
+		return Outcome{}, err
 	}
-	s.now, s.next = s.next, copied{}
 	if in.Quiet && s.global > 0 {
 		if err := s.program.Enqueue(ctx, a); err != nil {
 			return Outcome{}, err
@@ -97,5 +111,5 @@ func (s *aheadStep) Step(ctx context.Context, in Step) (Outcome, error) {
 
 // Close frees the program when the accelerator is done with it.
 func (s *aheadStep) Close() error {
-	return errors.Join(s.now.drop(), s.next.drop(), s.program.Wait(), s.localStepper.Close())
+	return errors.Join(s.drop(len(s.queue)), s.program.Wait(), s.localStepper.Close())
 }

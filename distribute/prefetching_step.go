@@ -35,6 +35,9 @@ func (s *prefetchingStep) forget() {
 	}
 }
 
+// Ahead is one: rows that were fetched earlier would lack more updates.
+func (s *prefetchingStep) Ahead() int { return 1 }
+
 // Prefetch notes the batches of the next step; the present one fetches their rows.
 func (s *prefetchingStep) Prefetch(_ context.Context, batches []Batch) error {
 	s.next = batches

@@ -207,7 +207,9 @@ type Stepper interface {
 // A Prefetcher is a Stepper that gains from knowing the next step's batches
 // ahead: it fetches what they need while the present step runs.
 type Prefetcher interface {
-	// Prefetch begins to fetch; the next call of Step brings these batches.
+	// Ahead is of how many steps the batches may be told before the step that runs next.
+	Ahead() int
+	// Prefetch begins to fetch; the calls of Step that follow bring these batches, in the order in which they were told.
 	Prefetch(ctx context.Context, batches []Batch) error
 }
 

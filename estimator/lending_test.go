@@ -10,6 +10,7 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/gpus/gpustest"
 	"github.com/goestimator/goestimator/internal/graph"
@@ -176,4 +177,68 @@ func TestRecordsThatAreKept(t *testing.T) {
 		}
 	}
 	kept[0].Release()
+}
+
+// counted counts the batches that were read.
+type counted struct {
+	inputs.Dataset
+	read *atomic.Int64
+}
+
+func (c counted) Iterate(ctx context.Context) (inputs.Iterator, error) {
+	it, err := c.Dataset.Iterate(ctx)
+	return &countedIterator{it, c.read}, err
+}
+
+type countedIterator struct {
+	inputs.Iterator
+	read *atomic.Int64
+}
+
+func (it *countedIterator) Next(ctx context.Context) (arrow.Record, error) {
+	rec, err := it.Iterator.Next(ctx)
+	if err == nil {
+		it.read.Add(1)
+	}
+	return rec, err
+}
+
+// TestTwoBatchesAhead: while a step runs on a GPU the batches of the next two are on their way; a training that goes on from
+// a checkpoint makes each step on the batch that it would have had.
+func TestTwoBatchesAhead(t *testing.T) {
+	gpu := gpustest.Emulated(t, 1)
+	var read atomic.Int64
+	data := estimator.InputFunc(func(ctx context.Context, ic inputs.Context) (inputs.Dataset, error) {
+		ds, err := equalData(ctx, ic)
+		return counted{ds, &read}, err
+	})
+	var ahead []int64
+	hook := hookFunc(func(r hooks.Run) error {
+		ahead = append(ahead, read.Load()-r.GlobalStep())
+		return nil
+	})
+	train := func(dir string, steps ...int64) *graph.Tensor {
+		for _, to := range steps {
+			read.Store(0)
+			e := onDevice(t, dir, "", estimator.WithGPUs(gpu))
+			if _, err := e.Train(t.Context(), data, estimator.MaxSteps(to), estimator.WithHooks(hook)); err != nil {
+				t.Fatal(err)
+			}
+			if err := e.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		names, err := onDevice(t, dir, "/cpu:0").VariableNames()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value(t, onDevice(t, dir, "/cpu:0"), names[0])
+	}
+	want := train(t.TempDir(), 100)
+	if len(ahead) != 100 || ahead[3] != 2 || ahead[97] != 2 || ahead[99] != 0 {
+		t.Errorf("expected two batches ahead until the input ends, got %v", ahead)
+	}
+	if got := train(t.TempDir(), 13, 14, 57, 100); !bytes.Equal(got.Bytes, want.Bytes) {
+		t.Error("the interrupted training differs")
+	}
 }

@@ -66,7 +66,8 @@ func (e *Estimator) openTraining(ctx context.Context, input InputFn, config dist
 		return nil, err
 	}
 	t := &training{session: s, saved: -1, lastLoss: math.NaN(), quiet: quietSteps{never: o.bare},
-		input: &trainingInput{ds: ds, lend: s.lend, now: s.batches, ahead: newStager(ds.Schema(), s.feeds, s.strategy.Replicas().Local)}}
+		input: &trainingInput{ds: ds, lend: s.lend, now: s.batches,
+			fresh: func() *stager { return newStager(ds.Schema(), s.feeds, s.strategy.Replicas().Local) }}}
 	t.shared, _ = s.strategy.(distribute.Shared)
 	t.position = t.input.state
 	s.self = t

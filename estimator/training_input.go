@@ -11,15 +11,23 @@ import (
 )
 
 // trainingInput reads the batches of a training loop: those of one step, and,
-// where asked, those of the next while the present ones are still in use.
+// where asked, those of the next ones while the present ones are still in use.
 type trainingInput struct {
 	ds       inputs.Dataset
 	lend     func(context.Context) context.Context // for passes: where batches lie
 	it       inputs.Iterator
+	fresh    func() *stager
 	now      *stager
-	ahead    *stager
-	isAhead  bool   // ahead holds the next step's batches
-	position []byte // behind the batches of the last step; nil: that is where it is
+	ahead    []readAhead // of the next steps, in their order
+	spare    []*stager
+	list     []*stager // of all
+	position []byte    // behind the batches of the last step; nil: that is where it is
+}
+
+// readAhead is the batches of a step that comes.
+type readAhead struct {
+	batches *stager
+	before  []byte // the input's position before them
 }
 
 // rewind starts a pass at a position, or at the beginning for nil.
@@ -38,8 +46,11 @@ func (in *trainingInput) rewind(ctx context.Context, position []byte) error {
 // Those of the step before are released.
 func (in *trainingInput) next(ctx context.Context) ([]distribute.Batch, error) {
 	in.now.release()
-	if in.isAhead {
-		in.now, in.ahead, in.isAhead, in.position = in.ahead, in.now, false, nil
+	if len(in.ahead) > 0 {
+		in.spare, in.now = append(in.spare, in.now), in.ahead[0].batches
+		copy(in.ahead, in.ahead[1:])
+		in.ahead[len(in.ahead)-1] = readAhead{}
+		in.ahead, in.position = in.ahead[:len(in.ahead)-1], nil
 		return in.now.batches(), nil
 	}
 	if len(in.now.readers) > 1 { // what was read of a step that then is not made comes again
@@ -55,15 +66,41 @@ func (in *trainingInput) next(ctx context.Context) ([]distribute.Batch, error) {
 	return in.now.batches(), nil
 }
 
-// readAhead reads the batches of the step after the present one.
-func (in *trainingInput) readAhead(ctx context.Context) ([]distribute.Batch, error) {
-	var err error
-	if in.position, err = in.it.State(); err != nil {
+// readAhead reads the batches of one more step after the present one.
+func (in *trainingInput) readAhead(ctx context.Context) (*stager, error) {
+	before, err := in.it.State()
+	if err != nil {
 		return nil, err
 	}
-	in.isAhead = true
-	err = in.fill(ctx, in.ahead)
-	return in.ahead.batches(), err
+	var st *stager
+	if n := len(in.spare) - 1; n >= 0 {
+		st, in.spare = in.spare[n], in.spare[:n]
+	} else {
+		st = in.fresh()
+	}
+	in.ahead = append(in.ahead, readAhead{st, before})
+	return st, in.fill(ctx, st)
+}
+
+// stagers are all that there are, in use or not, until the next call.
+func (in *trainingInput) stagers() []*stager {
+	in.list = append(in.list[:0], in.now)
+	for _, a := range in.ahead {
+		in.list = append(in.list, a.batches)
+	}
+	in.list = append(in.list, in.spare...)
+	return in.list
+}
+
+// last reports whether it is known that the present step is the last.
+func (in *trainingInput) last() bool {
+	return len(in.ahead) > 0 && len(in.ahead[0].batches.batches()) == 0
+}
+
+// more reports whether there may be batches behind those that were read.
+func (in *trainingInput) more() bool {
+	n := len(in.ahead)
+	return n == 0 || in.ahead[n-1].batches.full()
 }
 
 // fill stages a batch for each replica, as many as there are.
@@ -89,6 +126,9 @@ func (in *trainingInput) fill(ctx context.Context, st *stager) error {
 
 // state returns the position behind the present step's batches.
 func (in *trainingInput) state() ([]byte, error) {
+	if len(in.ahead) > 0 {
+		return in.ahead[0].before, nil
+	}
 	if in.position != nil {
 		return in.position, nil
 	}
@@ -98,8 +138,11 @@ func (in *trainingInput) state() ([]byte, error) {
 // close ends the pass.
 func (in *trainingInput) close() error {
 	in.now.release()
-	in.ahead.release()
-	in.isAhead, in.position = false, nil
+	for _, a := range in.ahead {
+		a.batches.release()
+		in.spare = append(in.spare, a.batches)
+	}
+	in.ahead, in.position = in.ahead[:0], nil
 	if in.it == nil {
 		return nil
 	}

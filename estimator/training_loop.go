@@ -101,7 +101,7 @@ func (t *training) lastBatches(ctx context.Context) ([]distribute.Batch, error) 
 
 // trainStep runs one step and takes in what came of it.
 func (t *training) trainStep(ctx, quiet context.Context, step distribute.Step) (over bool, err error) {
-	if err := t.fit(t.input.now, t.input.ahead); err != nil {
+	if err := t.fit(t.input.stagers()...); err != nil {
 		return true, fmt.Errorf("step %d: %w", t.step, err)
 	}
 	if p, ok := t.stepper.(distribute.Prefetcher); ok && len(step.Batches) > 0 {
@@ -109,7 +109,7 @@ func (t *training) trainStep(ctx, quiet context.Context, step distribute.Step) (
 			return true, err
 		}
 	}
-	step.Quiet = t.quiet.next(t, t.input.isAhead && len(t.input.ahead.batches()) == 0)
+	step.Quiet = t.quiet.next(t, t.input.last())
 	out, err := t.runStep(quiet, step)
 	if err != nil {
 		var nan *hooks.NaNLossError
@@ -142,19 +142,24 @@ func (t *training) trainStep(ctx, quiet context.Context, step distribute.Step) (
 	return false, nil
 }
 
-// prefetch reads the next batches and tells the stepper of them.
+// prefetch reads the batches of the next steps and tells the stepper of them.
 func (t *training) prefetch(ctx context.Context, p distribute.Prefetcher) error {
-	batches, err := t.input.readAhead(ctx)
-	if ctx.Err() != nil {
-		return nil // the loop finds out by itself
+	for len(t.input.ahead) < p.Ahead() && t.input.more() {
+		next, err := t.input.readAhead(ctx)
+		if ctx.Err() != nil {
+			return nil // the loop finds out by itself
+		}
+		if err != nil {
+			return fmt.Errorf("after step %d: %w", t.step, err)
+		}
+		if next.need != nil {
+			return nil // the program has no room for them yet
+		}
+		if err := p.Prefetch(ctx, next.batches()); err != nil {
+			return err
+		}
 	}
-	if err != nil {
-		return fmt.Errorf("after step %d: %w", t.step, err)
-	}
-	if t.input.ahead.need != nil {
-		return nil // the program has no room for them yet
-	}
-	return p.Prefetch(ctx, batches)
+	return nil
 }
 
 // recover brings a job together again that lost a task or its variables. It

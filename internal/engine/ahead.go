@@ -11,11 +11,11 @@ import (
 	"github.com/goestimator/goestimator/internal/graph"
 )
 
-// mostAhead is how many batches may be on the device before their runs.
-const mostAhead = 2
+// mostAhead is how many batches may be on the device at once: one that is being run, and two before their runs.
+const mostAhead = 3
 
 // ErrAhead tells that so many batches are ahead already that one has to be run, or dropped, before the next.
-var ErrAhead = fmt.Errorf("%d batches are ahead", mostAhead)
+var ErrAhead = fmt.Errorf("%d batches are on the device", mostAhead)
 
 // Ahead is a batch that is brought to the device while other batches run.
 type Ahead struct {
@@ -37,7 +37,7 @@ type feedSet struct {
 	residents []Resident // feeds elsewhere on the device: no others then
 }
 
-// aheads are the sets of a program, two of which go round.
+// aheads are the sets of a program, which go round.
 type aheads struct {
 	mu     sync.Mutex
 	stream device.Stream
@@ -48,7 +48,7 @@ type aheads struct {
 
 // Ahead begins to bring a batch to the device, for RunAhead, beside runs that go on: it may be called while another
 // goroutine runs the program. Feeds are as for Run, and must stay unchanged until RunAhead or Drop has returned. It
-// does not wait; at most two batches can be ahead, a third is ErrAhead.
+// does not wait; at most two batches can be ahead beside one that runs, a fourth is ErrAhead.
 func (p *Program) Ahead(batch int, feeds []*graph.Tensor) (*Ahead, error) {
 	a := &Ahead{p: p, batch: batch, feeds: feeds}
 	if batch < 1 {

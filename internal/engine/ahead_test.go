@@ -87,9 +87,12 @@ func TestAheadErrors(t *testing.T) {
 	if _, err := p.Ahead(2, x(1)); err == nil {
 		t.Error("other rows: expected an error")
 	}
-	a, b := ok(p.Ahead(1, x(1))), ok(p.Ahead(2, x(2)))
+	a, b, dropped := ok(p.Ahead(1, x(1))), ok(p.Ahead(2, x(2))), ok(p.Ahead(1, x(1)))
 	if _, err := p.Ahead(1, x(1)); !errors.Is(err, ErrAhead) {
-		t.Errorf("a third: expected ErrAhead, got %v", err)
+		t.Errorf("a fourth: expected ErrAhead, got %v", err)
+	}
+	if err := dropped.Drop(); err != nil {
+		t.Error(err)
 	}
 	if err := p.Run(bg, 3, x(3)); err != nil || p.Value(0).Float(0) != 6 { // beside them
 		t.Errorf("a run beside: %v", err)
