@@ -1,0 +1,162 @@
+package functionalize_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/goestimator/goestimator/internal/session/functionalize"
+	"github.com/goestimator/goestimator/internal/session/inline"
+	"github.com/wamuir/graft/tensorflow/core/framework/graph_go_proto"
+	"github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
+	"google.golang.org/protobuf/encoding/prototext"
+	"google.golang.org/protobuf/proto"
+)
+
+// graphOf makes a graph of lines "Op name input input...", whose nodes of control flow are of frame f.
+func graphOf(t testing.TB, lines ...string) *graph_go_proto.GraphDef {
+	t.Helper()
+	var b strings.Builder
+	for _, l := range lines {
+		f := strings.Fields(l)
+		b.WriteString(`node { op: "` + f[0] + `" name: "` + f[1] + `"`)
+		for _, in := range f[2:] {
+			b.WriteString(` input: "` + in + `"`)
+		}
+		b.WriteString(` attr { key: "T" value { type: DT_FLOAT } } attr { key: "dtype" value { type: DT_FLOAT } } attr { key: "frame_name" value { s: "f" } } }` + "\n")
+	}
+	gd := &graph_go_proto.GraphDef{}
+	if err := prototext.Unmarshal([]byte(b.String()), gd); err != nil {
+		t.Fatal(err)
+	}
+	return gd
+}
+
+// counting is a loop whose condition reads a table that was entered as it is.
+var counting = []string{"Placeholder x", "Const limit", "Enter e x", "Enter most limit", "NextIteration next more", "Merge m e next",
+	"Less less m most", "LoopCond go less", "Switch s m go", "Identity in s:1", "Const one ^in", "AddV2 more in one", "Exit out s", "Identity y out"}
+
+// TestLoop shows what becomes of a loop.
+func TestLoop(t *testing.T) {
+	gd := graphOf(t, counting...)
+	made, err := functionalize.Graph(gd, []string{"y"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, gd, "Placeholder x", "Const limit", "Identity out f/While", "Identity y out", "While f/While x limit")
+	if len(made) != 2 {
+		t.Fatalf("%d functions, expected condition and body", len(made))
+	}
+	same(t, made[0].Graph, "Placeholder argument_0", "Placeholder argument_1", "Less less argument_0 argument_1", "IdentityN results less")
+	same(t, made[1].Graph, "Placeholder argument_0", "Placeholder argument_1", "AddV2 more in one", "Const one ^in", "Identity in argument_0", "IdentityN results more argument_1")
+}
+
+func same(t *testing.T, gd *graph_go_proto.GraphDef, want ...string) {
+	t.Helper()
+	have := map[string]bool{}
+	for _, n := range gd.GetNode() {
+		have[strings.Join(append([]string{n.GetOp(), n.GetName()}, n.GetInput()...), " ")] = true
+	}
+	for _, w := range want {
+		if !have[w] {
+			t.Errorf("the graph lacks %q: it has %v", w, have)
+		}
+	}
+	if len(have) != len(want) {
+		t.Errorf("the graph has %d nodes, expected %d: %v", len(have), len(want), have)
+	}
+}
+
+// TestIrregular names what is not of tf.while_loop or tf.cond.
+func TestIrregular(t *testing.T) {
+	without := func(prefix string) []string {
+		var out []string
+		for _, l := range counting {
+			if !strings.HasPrefix(l, prefix) {
+				out = append(out, l)
+			}
+		}
+		return out
+	}
+	branch := []string{"Placeholder x", "Placeholder p", "Switch s x p", "Neg a s", "Abs b s:1"}
+	for name, c := range map[string]struct {
+		lines []string
+		keep  string
+		want  string
+	}{
+		"no switch":       {without("Switch"), "m", "has a Switch"},
+		"fetched inside":  {counting, "more", "belongs to no loop"},
+		"no condition":    {[]string{"Placeholder x", "Enter e x", "Identity y e"}, "y", `loop "f"`},
+		"no merge":        {append(branch, "Identity y a"), "y", `"s" (Switch)`},
+		"one side":        {append(branch, "Merge y a s"), "y", "two outcomes"},
+		"two conditions":  {append(branch, "Placeholder q", "Switch r x q", "AddV2 c b r", "Merge y a c"), "y", "two conditions"},
+		"index":           {append(branch, "Merge m a b", "Identity y m:1"), "y", "which branch"},
+		"three":           {append(branch, "Merge y a b b"), "y", "belongs to no"},
+		"within itself":   {append(branch, "Merge y a z", "Merge z b y"), "y", "within itself"},
+		"of nothing":      {[]string{"Const a", "Const b", "Merge y a b"}, "y", "two outcomes"},
+		"no such node":    {[]string{"Placeholder x", "Merge y x lost"}, "y", `"lost"`},
+		"next of nothing": {[]string{"NextIteration n m", "Merge m n n", "Exit y m"}, "y", "Enter and a NextIteration"},
+	} {
+		if _, err := functionalize.Graph(graphOf(t, c.lines...), []string{c.keep}, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v: expected an error with %q", name, err, c.want)
+		}
+	}
+}
+
+// TestSharedCondition: what enters a branch may come from another of the same condition.
+func TestSharedCondition(t *testing.T) {
+	gd := graphOf(t, "Placeholder x", "Placeholder p", "Switch s x p", "Neg a s", "Abs b s:1", "Merge m a b",
+		"Switch r m p", "Neg c r", "Abs d r:1", "Merge y c d")
+	made, err := functionalize.Graph(gd, []string{"y"}, nil)
+	if err != nil || len(made) != 4 {
+		t.Fatalf("%d functions, %v: expected four", len(made), err)
+	}
+	same(t, gd, "Placeholder x", "Placeholder p", "If m/If p x", "Identity m m/If", "If y/If p m", "Identity y y/If")
+}
+
+// FuzzGraph: no graph makes it panic or go on for ever, and none keeps what it replaces.
+func FuzzGraph(f *testing.F) {
+	for name := range goldens {
+		data, err := os.ReadFile(filepath.Join("testdata", name+".pb"))
+		if err != nil {
+			f.Fatal(err)
+		}
+		m := &for_core_protos_go_proto.SavedModel{}
+		if err := proto.Unmarshal(data, m); err != nil {
+			f.Fatal(err)
+		}
+		gd, err := proto.Marshal(m.MetaGraphs[0].GetGraphDef())
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(gd)
+	}
+	loop, err := proto.Marshal(graphOf(f, counting...))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(loop)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		gd := &graph_go_proto.GraphDef{}
+		if proto.Unmarshal(data, gd) != nil || len(gd.Node) == 0 {
+			return
+		}
+		keep := []string{gd.Node[len(gd.Node)-1].GetName()}
+		flat, err := inline.Flatten(gd, keep)
+		if err != nil {
+			return
+		}
+		made, err := functionalize.Graph(flat, keep, nil)
+		if err != nil {
+			return
+		}
+		for _, c := range made {
+			for _, n := range c.Graph.GetNode() {
+				if n.GetOp() == "Merge" || n.GetOp() == "LoopCond" {
+					t.Fatalf("function %s has node %s (%s)", c.Name, n.GetName(), n.GetOp())
+				}
+			}
+		}
+	})
+}
