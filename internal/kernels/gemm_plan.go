@@ -36,6 +36,7 @@ type gemmJob[T Float] struct {
 	add    []T         // nil, or what to add to the result
 
 	panels         int // panels of A, of balanced heights
+	height, higher int // of a panel; the panels that are one row higher
 	nr             int // columns of a tile
 	nc, kc         int // columns and k of a block
 	ks             int // k of a phase, in blocks of kc
@@ -68,6 +69,7 @@ func (j *gemmJob[T]) plan(parallel bool) {
 		j.kc = j.K
 	}
 	j.panels = ceilDiv(j.M, j.tallest())
+	j.height, j.higher = j.M/j.panels, j.M%j.panels
 	j.nc = ceilDiv(ceilDiv(j.N, ceilDiv(j.N, blockN)), j.nr) * j.nr
 	j.ks = j.K
 	strips := ceilDiv(min(j.nc, j.N), j.nr)
@@ -140,10 +142,9 @@ func (j *gemmJob[T]) setTiles() {
 
 // panel returns the rows of panel p: the panels' heights differ by one at most, so that no tile is nearly empty.
 func (j *gemmJob[T]) panel(p int) (from, to int) {
-	base, extra := j.M/j.panels, j.M%j.panels
-	from = p*base + min(p, extra)
-	to = from + base
-	if p < extra {
+	from = p*j.height + min(p, j.higher)
+	to = from + j.height
+	if p < j.higher {
 		to++
 	}
 	return from, to
