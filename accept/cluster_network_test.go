@@ -170,7 +170,7 @@ func TestClusterToken(t *testing.T) {
 			if name == "all_reduce" {
 				tasks, rest = "chief-0 worker-0", []string{"chief-0"}
 			}
-			r := newRig(t, tasks, set(args, "train.max_steps=1000")...)
+			r := newRig(t, tasks, set(args, "train.max_steps=6000")...) // it goes on while two starts are refused
 			r.env = []string{"GOESTIMATOR_JOB_TOKEN=correct-horse"}
 			x := r.tasks["worker-0"]
 			r.start(rest...)
@@ -187,7 +187,7 @@ func TestClusterToken(t *testing.T) {
 			}
 			x.env = nil
 			r.start("worker-0")
-			r.ended("chief-0", 1000, 1002)
+			r.ended("chief-0", 6000, 6002)
 			r.exit("worker-0", 0)
 		})
 	}

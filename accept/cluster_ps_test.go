@@ -14,7 +14,7 @@ func TestClusterServerKilled(t *testing.T) {
 	all := long(t)
 	victims, steps := []string{"ps-1", "ps-0"}, int64(4000)
 	if !all {
-		victims, steps = victims[:1], 1500
+		victims, steps = victims[:1], 3000
 	}
 	r := newRig(t, "chief-0 worker-0 ps-0 ps-1", set(asynchronous, fmt.Sprintf("train.max_steps=%d", steps))...)
 	r.start()

@@ -24,20 +24,20 @@ func TestClusterTerminated(t *testing.T) {
 		name, tasks string
 		args        []string
 		short       bool
-		high        int64 // last step, at most
+		beyond      int64 // steps after the last one, at most
 	}{
-		{"all_reduce", "chief-0 worker-0", allReduce, true, 600},
-		{"one_worker", "chief-0 ps-0 ps-1", asynchronous, true, 600},
-		{"asynchronous", "chief-0 worker-0 ps-0 ps-1", asynchronous, false, 601},
-		{"synchronous", "chief-0 worker-0 ps-0", synchronous, false, 600},
+		{"all_reduce", "chief-0 worker-0", allReduce, true, 0},
+		{"one_worker", "chief-0 ps-0 ps-1", asynchronous, true, 0},
+		{"asynchronous", "chief-0 worker-0 ps-0 ps-1", asynchronous, false, 1},
+		{"synchronous", "chief-0 worker-0 ps-0", synchronous, false, 0},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			if !long(t) && !c.short {
 				t.Skip("skipped: not part of the short form; set GOESTIMATOR_ACCEPT=1")
 			}
-			args := set(c.args, "train.max_steps=600", "run.save_checkpoints_steps=100000")
-			r := newRig(t, c.tasks, args...)
+			args := set(c.args, "run.save_checkpoints_steps=1000000000")
+			r := newRig(t, c.tasks, set(args, "train.max_steps=1000000000")...) // it does not end before the signal comes
 			r.start()
 			r.reach("chief-0", 200)
 			before := r.checkpoints()
@@ -53,19 +53,22 @@ func TestClusterTerminated(t *testing.T) {
 				t.Errorf("%d checkpoints were written, expected 1", n)
 			}
 			saved := r.latest()
+			last := saved + 400
+			args = set(args, fmt.Sprintf("train.max_steps=%d", last))
+			r.args = args
 			r.start()
 			r.await("chief-0", fmt.Sprintf(`restored checkpoint .*global_step=%d\b`, saved))
 			for _, name := range names {
 				r.exit(name, 0)
 			}
-			r.ended("chief-0", 600, c.high)
+			r.ended("chief-0", last, last+c.beyond)
 			if len(names) > 3 || c.name == "synchronous" {
 				return // the order of updates is not that of another run
 			}
 			quiet := newRig(t, c.tasks, args...)
 			quiet.start()
-			quiet.ended("chief-0", 600, 600)
-			compare(t, quiet.dir, r.dir, "600")
+			quiet.ended("chief-0", last, last)
+			compare(t, quiet.dir, r.dir, fmt.Sprint(last))
 		})
 	}
 }
