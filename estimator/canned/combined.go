@@ -153,8 +153,8 @@ func (c *combined) check() error {
 		return nil
 	}
 	w, d := c.wide.optimizer, c.deep.optimizer
-	if w.SlotNames != d.SlotNames || !slices.Equal(w.Transforms, d.Transforms) || max(w.AccumulateSteps, 1) != max(d.AccumulateSteps, 1) {
-		return fmt.Errorf("linear_optimizer and dnn_optimizer: expected equal slot_names, clips and accumulate_steps, as a step has one of each")
+	if w.SlotNames != d.SlotNames || !slices.Equal(w.Transforms, d.Transforms) || max(w.AccumulateSteps, 1) != max(d.AccumulateSteps, 1) || w.LossScale != d.LossScale {
+		return fmt.Errorf("linear_optimizer and dnn_optimizer: expected equal slot_names, clips, accumulate_steps and loss_scale, as a step has one of each")
 	}
 	return nil
 }
