@@ -173,14 +173,14 @@ func TestWorkersThatCannotSumOnGPUs(t *testing.T) {
 
 // TestWorkerLostInASum: the others hear of it, and go on when it is back, on their GPUs.
 func TestWorkerLostInASum(t *testing.T) {
-	for _, n := range []int{2, 3} {
-		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			c := newCrew(t, n, by(optimizers.Momentum{Momentum: 0.9}))
+	for _, x := range []struct{ workers, lost, from int }{{2, 1, 3}, {3, 2, 3}, {3, 0, 0}} { // a new chief has no checkpoint here
+		t.Run(fmt.Sprintf("%d of %d", x.lost, x.workers), func(t *testing.T) {
+			c := newCrew(t, x.workers, by(optimizers.Momentum{Momentum: 0.9}))
 			memory, gone := c.network(0), errors.New("killed")
 			var dies atomic.Bool
 			c.network = func(rank int) peers.Network {
 				l := lame{Network: memory}
-				if rank == n-1 {
+				if rank == x.lost {
 					l.sum = func() error {
 						if dies.CompareAndSwap(true, false) {
 							return errors.Join(gone, c.hands[rank].job.Close())
@@ -198,13 +198,13 @@ func TestWorkerLostInASum(t *testing.T) {
 					t.Errorf("worker %d: expected %v, got %v", rank, ErrSessionLost, err)
 				}
 			}
-			c.hands[n-1].close(t)
-			if err := c.start(n - 1); err != nil {
+			c.hands[x.lost].close(t)
+			if err := c.start(x.lost); err != nil {
 				t.Fatal(err)
 			}
 			c.must("synchronize again", (*hand).synchronize)
 			c.equal()
-			c.steps(3, 7)
+			c.steps(x.from, 7)
 			for _, h := range c.hands {
 				if !h.resident() {
 					t.Errorf("worker %d: gradients went to the host: %s", h.rank, h.log)
