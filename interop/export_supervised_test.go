@@ -172,6 +172,9 @@ var supervisedOptimizers = []supervisedOptimizer{
 	{"keras_ftrl", map[string]any{"learning_rate": 0.1}, "label2"},
 	{"adam", map[string]any{"learning_rate": 0.01, "accumulate_steps": 2}, "label2"},
 	{"sgd", map[string]any{"learning_rate": 0.1, "accumulate_steps": 3}, "label_number"},
+	{"momentum", map[string]any{"learning_rate": 0.05, "loss_scale": "dynamic"}, "label2"},
+	{"adam", map[string]any{"learning_rate": 0.01, "loss_scale": "dynamic", "accumulate_steps": 2, "global_clip_norm": 0.5}, "label3"},
+	{"keras_sgd", map[string]any{"learning_rate": 0.05, "loss_scale": 1024}, "label2"},
 }
 
 // model is a network with an embedding, whose gradient is sparse, batch normalisation, whose
