@@ -35,7 +35,7 @@ func (j *gemmPart[T]) multiply(t *tileArgs, buf *scratch[T], p0, p1 int) {
 				continue
 			}
 			j.tiles.packingTile(t, m1-m0, cols)
-			t.b, t.bK = t.strip, ceilDiv(cols, j.tiles.lanes)*j.tiles.lanes*int(unsafe.Sizeof(j.Alpha))
+			t.b, t.bK = t.strip, j.tiles.vectors(cols)*j.tiles.lanes*int(unsafe.Sizeof(j.Alpha))
 		}
 	}
 }

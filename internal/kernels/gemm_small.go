@@ -69,9 +69,16 @@ func (s *smallGemm[T]) rows(g *GemmArgs[T], lo, hi int) {
 		if g.Bias != nil {
 			t.bias = unsafe.Pointer(&g.Bias[n])
 		}
-		panels := ceilDiv(hi-lo, s.tiles.height(cols))
-		for p, m := 0, lo; p < panels; p++ {
-			rows := (hi - m + panels - p - 1) / (panels - p)
+		each, higher := hi-lo, 0 // rows of a panel; the panels that have one more
+		if h := s.tiles.height(cols); each > h {
+			panels := ceilDiv(each, h)
+			each, higher = each/panels, each%panels
+		}
+		for m := lo; m < hi; higher-- {
+			rows := each
+			if higher > 0 {
+				rows++
+			}
 			place(&t, g, m*step, m*g.LDC+n)
 			s.tiles.tile(&t, rows, cols)
 			m += rows
@@ -145,7 +152,7 @@ func (s *tileSet) strip(m, left int) int {
 	if m <= 2 || s.deep[0] == 0 {
 		return min(s.width(m), left)
 	}
-	switch vectors := ceilDiv(left, s.lanes); vectors {
+	switch s.vectors(left) {
 	case 1, 2, 3, 4:
 		return left
 	case 5:

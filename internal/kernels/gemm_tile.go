@@ -2,6 +2,7 @@ package kernels
 
 import (
 	"math"
+	"math/bits"
 	"unsafe"
 )
 
@@ -65,7 +66,7 @@ func (s *tileSet) tile(t *tileArgs, rows, cols int) {
 	case s.go64:
 		portableTile[float64](t, rows, cols)
 	default:
-		vectors := (cols + s.lanes - 1) / s.lanes
+		vectors := s.vectors(cols)
 		t.lanes = uint64(cols - (vectors-1)*s.lanes)
 		s.table[vectors-1][rows-1](t.hidden())
 	}
@@ -81,7 +82,7 @@ func (s *tileSet) packingTile(t *tileArgs, rows, cols int) {
 		s.tile(t, rows, cols)
 		return
 	}
-	vectors := (cols + s.lanes - 1) / s.lanes
+	vectors := s.vectors(cols)
 	t.lanes = uint64(cols - (vectors-1)*s.lanes)
 	s.packs[vectors-1][rows-1](t.hidden())
 }
@@ -94,7 +95,7 @@ func (s *tileSet) streamTile(t *tileArgs, rows, cols int) {
 		s.tile(t, rows, cols)
 		return
 	}
-	vectors := (cols + s.lanes - 1) / s.lanes
+	vectors := s.vectors(cols)
 	t.lanes = uint64(cols - (vectors-1)*s.lanes)
 	s.stream[vectors-1][rows-1](t.hidden())
 }
@@ -117,9 +118,15 @@ func (s *tileSet) packFold(per int, rows foldRows, dst, b unsafe.Pointer) {
 // foldRows is groups of rows of B, stride bytes apart.
 type foldRows struct{ groups, stride, cols int }
 
+// vectors returns how many vectors so many columns are. Lanes are a power of two: a division would take longer than the turns
+// of a small tile.
+func (s *tileSet) vectors(cols int) int {
+	return (cols + s.lanes - 1) >> (bits.TrailingZeros(uint(s.lanes)) % 64)
+}
+
 // height returns the most rows of a tile of so many columns.
 func (s *tileSet) height(cols int) int {
-	switch vectors := ceilDiv(cols, s.lanes); {
+	switch vectors := s.vectors(cols); {
 	case vectors == 1 && s.table != nil:
 		return 2 * s.rows
 	case (vectors == 3 || vectors == 4) && s.deep[0] > 0:
@@ -134,7 +141,7 @@ func portablePack(t *tileArgs, s *tileSet, cols int) {
 	if s.go32 {
 		size = 4
 	}
-	width := ceilDiv(cols, s.lanes) * s.lanes * size
+	width := s.vectors(cols) * s.lanes * size
 	for k := range t.k {
 		dst, src := unsafe.Add(t.strip, k*width), unsafe.Add(t.b, k*t.bK)
 		copy(unsafe.Slice((*byte)(dst), cols*size), unsafe.Slice((*byte)(src), cols*size))
