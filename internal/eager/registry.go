@@ -35,7 +35,7 @@ const variadic = -1
 
 // families are the tables of ops, one per file of kernels.
 func families() []map[string]opDef {
-	return []map[string]opDef{structureOps, shapeOps, layoutOps, exampleOps, gatherOps, generateOps, segmentOps, sparseOps, uniqueOps, stringOps, regexOps, numberTextOps, reduceOps, tableOps, variableOps, crossOps, raggedOps, bincountOps, blockOps, linearOps, einsumOps, scanOps, imageOps, castOps, binaryOps, unaryOps, controlOps, listOps}
+	return []map[string]opDef{structureOps, shapeOps, layoutOps, exampleOps, gatherOps, generateOps, segmentOps, sparseOps, uniqueOps, stringOps, regexOps, numberTextOps, reduceOps, tableOps, variableOps, crossOps, raggedOps, bincountOps, blockOps, linearOps, einsumOps, scanOps, crossEntropyOps, imageOps, castOps, binaryOps, unaryOps, controlOps, listOps}
 }
 
 // registry is all families in one.
