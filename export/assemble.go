@@ -94,8 +94,8 @@ type assembly struct {
 	local      map[string]*graph.Tensor
 	locals     []variable
 	trainOp    []*graph.Node // what a step runs; at last one node
-	saver      *saver      // nil: there are no variables
-	main       *graph.Node // runs init; nil: nothing is to be initialised
+	saver      *saver        // nil: there are no variables
+	main       *graph.Node   // runs init; nil: nothing is to be initialised
 	log        *slog.Logger
 }
 

@@ -108,7 +108,9 @@ func (e *emission) of(op string, in ...graph.Output) graph.Output {
 	return e.op(op, graph.Float64, nil, in...)
 }
 
-func (e *emission) scalar(v float64) graph.Output { return e.b.Scalar(e.scope+"Const", graph.Float64, v) }
+func (e *emission) scalar(v float64) graph.Output {
+	return e.b.Scalar(e.scope+"Const", graph.Float64, v)
+}
 
 func (e *emission) ints(v ...int) graph.Output {
 	t := graph.NewTensor(graph.Int32, len(v))
