@@ -18,6 +18,7 @@ import (
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/estimator/summary"
 	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/ops"
 )
@@ -192,7 +193,7 @@ func browse(t *testing.T, url string) string {
 	ctx, stop := context.WithTimeout(t.Context(), scriptTime)
 	defer stop()
 	args := []string{"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-		"--disable-component-update", "--disable-sync", "--user-data-dir=" + t.TempDir(), "--window-size=1400,1600", "--virtual-time-budget=30000"}
+		"--disable-component-update", "--disable-sync", "--user-data-dir=" + testkit.Scratch(t), "--window-size=1400,1600", "--virtual-time-budget=30000"}
 	if shot := os.Getenv("GOESTIMATOR_SCREENSHOT"); shot != "" {
 		more := append(args[:len(args):len(args)], "--screenshot="+shot, url+"#timeseries")
 		if out, err := exec.CommandContext(ctx, chromium, more...).CombinedOutput(); err != nil {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/goestimator/goestimator/serving/inference"
 	"github.com/goestimator/goestimator/serving/inference/modeltest"
 	"github.com/goestimator/goestimator/serving/page"
@@ -60,7 +61,7 @@ func TestBrowser(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	args := []string{"--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update",
-		"--disable-sync", "--user-data-dir=" + t.TempDir(), "--window-size=1200,1300", "--virtual-time-budget=6000", "--enable-logging=stderr"}
+		"--disable-sync", "--user-data-dir=" + testkit.Scratch(t), "--window-size=1200,1300", "--virtual-time-budget=6000", "--enable-logging=stderr"}
 	if shot := os.Getenv("GOESTIMATOR_SCREENSHOT"); shot != "" {
 		args = append(args, "--screenshot="+filepath.Clean(shot))
 	}
