@@ -11,6 +11,7 @@ import (
 
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/hooks"
+	"github.com/goestimator/goestimator/estimator/summary"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/engine"
 	"github.com/goestimator/goestimator/internal/gpus/gpustest"
@@ -65,7 +66,9 @@ type scaleWatch struct {
 
 const scaleTensor = "current_loss_scale/Read/ReadVariableOp"
 
-func (w *scaleWatch) Begin(s hooks.Setup) error { return errors.Join(s.Fetch(scaleTensor), s.Fetch("loss")) }
+func (w *scaleWatch) Begin(s hooks.Setup) error {
+	return errors.Join(s.Fetch(scaleTensor), s.Fetch("loss"))
+}
 
 func (w *scaleWatch) AfterRun(_ context.Context, r hooks.Run) error {
 	scale, err := r.Value(scaleTensor)
@@ -273,5 +276,39 @@ func TestLossScaleOfClusters(t *testing.T) {
 				t.Errorf("the loss is %g", loss)
 			}
 		})
+	}
+}
+
+// TestLossScaleHistograms: histograms are of gradients as they are applied, and an overflow ends nothing.
+func TestLossScaleHistograms(t *testing.T) {
+	dir := t.TempDir()
+	rc, err := runconfig.FromTFConfig("", runconfig.ModelDir(dir), runconfig.TFRandomSeed(1), runconfig.SaveSummarySteps(1), runconfig.SaveCheckpointsSteps(100))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := custom(t, scaledModel(overflowing, nil), dir, estimator.WithRunConfig(rc), estimator.WithLogger(slog.New(slog.DiscardHandler)),
+		estimator.WithAutoSummaries(estimator.AutoSummaries{Histograms: true}))
+	if _, err := e.Train(t.Context(), estimator.InputFunc(equalData), estimator.MaxSteps(20)); err != nil {
+		t.Fatal(err)
+	}
+	var empty, some int
+	for ev, err := range summary.Read(dir) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range ev.GetSummary().GetValue() {
+			if h := v.GetHisto(); h != nil && v.GetTag() == "dense/kernel/gradient" {
+				if size := max(h.GetMax(), -h.GetMin()); size == 0 {
+					empty++
+				} else if size < 1e6 {
+					some++
+				} else {
+					t.Errorf("a gradient of %g: it is scaled", size)
+				}
+			}
+		}
+	}
+	if empty == 0 || some == 0 {
+		t.Errorf("%d histograms of updates that were left out, %d of others", empty, some)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/goestimator/goestimator/estimator/hooks"
 	"github.com/goestimator/goestimator/inputs"
 	"github.com/goestimator/goestimator/internal/graph"
+	"github.com/goestimator/goestimator/internal/lower"
 	"github.com/goestimator/goestimator/models"
 )
 
@@ -46,21 +47,44 @@ func (t *training) Summaries() []hooks.SummaryTensor {
 	return out
 }
 
-// histograms are of the trainable variables, as of the start of the step, and of their dense gradients.
+// histograms are of the trainable variables, as of the start of the step, and of their dense gradients, as they are applied.
 func (t *training) histograms() []hooks.SummaryTensor {
+	grads, err := t.appliedGradients()
+	if err != nil {
+		return nil // compilation tells
+	}
 	var out []hooks.SummaryTensor
 	i := 0
 	for _, g := range t.program.spec.TrainOp.Groups {
 		for _, v := range g.Variables {
 			read := graph.NewBuilder(t.program.graph).Read(t.program.graph.Node(v.Name).Out(0), v.Type())
 			out = append(out, hooks.SummaryTensor{Tag: v.Name, Kind: models.HistogramSummary, Fetch: read.String()})
-			if grad := t.program.gradients[i]; !grad.Sparse() {
+			if grad := grads[i]; !grad.Sparse() {
 				out = append(out, hooks.SummaryTensor{Tag: v.Name + "/gradient", Kind: models.HistogramSummary, Fetch: grad.Output.String()})
 			}
 			i++
 		}
 	}
 	return out
+}
+
+// appliedGradients are the gradients without a loss scale: 0 where that leaves the update out, as there is no histogram of a NaN.
+func (t *training) appliedGradients() ([]lower.Value, error) {
+	var grads []lower.Value
+	for _, g := range t.program.gradients {
+		grads = append(grads, *g)
+	}
+	b := graph.NewBuilder(t.program.graph)
+	plain, err := t.program.spec.TrainOp.Unscale(b, grads)
+	if err != nil || !plain.Finite.Valid() {
+		return plain.Gradients, err
+	}
+	for i := range plain.Gradients {
+		g := &plain.Gradients[i].Output
+		zeros := b.Op("ZerosLike", "summaries/ZerosLike", g.Type(), graph.Attrs{"T": g.DType()}, *g)
+		*g = b.Op("SelectV2", "summaries/SelectV2", g.Type(), graph.Attrs{"T": g.DType()}, plain.Finite, *g, zeros)
+	}
+	return plain.Gradients, b.Err()
 }
 
 // isImage reports whether a feature has the shape of an image: height, width and 1, 3 or 4 channels.
