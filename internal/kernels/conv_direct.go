@@ -10,6 +10,7 @@ const (
 	directWidth   = 5       // shorter rows of pixels leave the micro-kernels mostly empty
 	directFilter  = 1 << 16 // elements of a strip of the filter that may go through the caches once a tile
 	directMostRow = 4096    // pixels of a row: a bound on what a block copies
+	directEach    = 2       // blocks for each thread where there are few images: lines between two blocks are padded for both
 )
 
 // direct reports whether the convolution takes the direct form.
@@ -29,7 +30,7 @@ func (w *Window) forwardRows() int {
 	if w.pixels()*w.weights() < convParallelFrom || threads == 1 {
 		return w.blockRows()
 	}
-	each := ceilDiv(threads*chunksEach, max(w.Batch, 1)) // blocks of an image
+	each := ceilDiv(threads*directEach, max(w.Batch, 1)) // blocks of an image
 	return min(w.blockRows(), ceilDiv(w.OutH, each))
 }
 
