@@ -34,25 +34,36 @@ func TestMemoryOfOtherFeatures(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.startBoundaries(all)
-	load := func(x, z *models.Tensor) *trees.Trainer {
+	load := func(y, x, z *models.Tensor) (*trees.Trainer, error) {
 		t.Helper()
-		if err := m.load(c, memoryStep{e: e, boundaries: boundaries, args: []*models.Tensor{of(1, 2, 3), x, z, of(0)}}); err != nil {
-			t.Fatal(err)
+		if err := m.load(c, memoryStep{e: e, boundaries: boundaries, args: []*models.Tensor{y, x, z, of(0)}}); err != nil {
+			return nil, err
 		}
 		e.Set(m.trainer.Ensemble)
-		return m.trainer
+		return m.trainer, nil
 	}
 	nan := float32(math.NaN())
-	first := load(of(1, nan, 3), of(7, 8, 9))
-	if load(of(1, nan, 3), of(7, 8, 9)) != first {
-		t.Error("the trainer of the same data is made anew")
+	first, err := load(of(1, 2, 3), of(1, nan, 3), of(7, 8, 9))
+	if err != nil {
+		t.Fatal(err)
 	}
-	second := load(of(1, nan, 3), of(7, 8, 8))
-	if second == first {
+	if again, err := load(of(1, 2, 3), of(1, nan, 3), of(7, 8, 9)); err != nil || again != first {
+		t.Errorf("the trainer of the same data is made anew, %v", err)
+	}
+	if second, err := load(of(2, 1, 3), of(nan, 1, 3), of(8, 7, 9)); err != nil || second == first {
+		t.Errorf("a trainer is used for another order, %v", err)
+	}
+	if _, err := load(of(1, 2, 3), of(1, nan, 3), of(7, 8, 8)); err == nil {
 		t.Error("a trainer is used for other features")
 	}
-	if load(of(1, 2, 3), of(7, 8, 8)) == second {
-		t.Error("a trainer is used where a number is not missing any more")
+	m.seen = false
+	second, err := load(of(1, 2, 3), of(1, nan, 3), of(7, 8, 8))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.seen = false
+	if third, err := load(of(1, 2, 3), of(1, 2, 3), of(7, 8, 8)); err != nil || third == second {
+		t.Errorf("a trainer is used where a number is not missing any more, %v", err)
 	}
 }
 

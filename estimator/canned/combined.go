@@ -1,6 +1,7 @@
 package canned
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"regexp"
@@ -130,7 +131,23 @@ func (o DNNLinearCombinedEstimator) ModelFn() (*Model, error) {
 			return nil, err
 		}
 	}
+	if c.wide != nil && c.deep != nil {
+		switch {
+		case o.LinearOptimizer == nil && o.DNNOptimizer != nil:
+			c.wide.optimizer = beside(c.wide.optimizer, o.DNNOptimizer)
+		case o.DNNOptimizer == nil && o.LinearOptimizer != nil:
+			c.deep.optimizer = beside(c.deep.optimizer, o.LinearOptimizer)
+		}
+	}
 	return m, c.check()
+}
+
+// beside returns a default optimizer as it works in a step with one that was given. Clips
+// are not taken over: in tf.estimator they are of one part alone.
+func beside(def, given *optimizers.Optimizer) *optimizers.Optimizer {
+	o := *def
+	o.SlotNames, o.AccumulateSteps, o.LossScale = given.SlotNames, given.AccumulateSteps, given.LossScale
+	return &o
 }
 
 // New returns the Estimator of the model.
@@ -153,7 +170,8 @@ func (c *combined) check() error {
 		return nil
 	}
 	w, d := c.wide.optimizer, c.deep.optimizer
-	if w.SlotNames != d.SlotNames || !slices.Equal(w.Transforms, d.Transforms) || max(w.AccumulateSteps, 1) != max(d.AccumulateSteps, 1) || w.LossScale != d.LossScale {
+	names := func(o *optimizers.Optimizer) optimizers.SlotNames { return cmp.Or(o.SlotNames, optimizers.V1Names) }
+	if names(w) != names(d) || !slices.Equal(w.Transforms, d.Transforms) || max(w.AccumulateSteps, 1) != max(d.AccumulateSteps, 1) || w.LossScale != d.LossScale {
 		return fmt.Errorf("linear_optimizer and dnn_optimizer: expected equal slot_names, clips, accumulate_steps and loss_scale, as a step has one of each")
 	}
 	return nil

@@ -126,6 +126,8 @@ func TestEstimatorsTrainAndResume(t *testing.T) {
 		"dnn regressor":     {canned.DNNRegressor{HiddenUnits: []int{8}, Columns: deep}.ModelFn, "income"},
 		"dnn estimator":     {canned.DNNEstimator{Head: poisson, HiddenUnits: []int{8}, Columns: deep}.ModelFn, "income"},
 		"combined":          {canned.DNNLinearCombinedClassifier{HiddenUnits: []int{8}, Linear: wide, DNN: deep}.ModelFn, "rich"},
+		"combined, given":   {canned.DNNLinearCombinedClassifier{HiddenUnits: []int{8}, Linear: wide, DNN: deep, DNNOptimizer: ok(optimizers.New("adam", nil))}.ModelFn, "rich"},
+		"combined, other":   {canned.DNNLinearCombinedClassifier{HiddenUnits: []int{8}, Linear: wide, DNN: deep, LinearOptimizer: ok(canned.NewOptimizer("Adam", nil))}.ModelFn, "rich"},
 		"combined, linear":  {canned.DNNLinearCombinedClassifier{Linear: wide}.ModelFn, "rich"},
 		"combined, deep":    {canned.DNNLinearCombinedRegressor{HiddenUnits: []int{8}, DNN: deep}.ModelFn, "income"},
 	} {

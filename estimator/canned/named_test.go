@@ -87,7 +87,7 @@ func TestNamedRefuses(t *testing.T) {
 		{"dnn_classifier", estimator.Params{"feature_columns": "age", "hidden_units": 4, "dropout": 1.0}, []string{"dropout: expected 0 <= dropout < 1, got 1"}},
 		{"dnn_linear_combined_classifier", nil, []string{"either linear_feature_columns or dnn_feature_columns must be defined"}},
 		{"dnn_linear_combined_classifier", estimator.Params{"dnn_feature_columns": "age"}, []string{"dnn_hidden_units must be defined when dnn_feature_columns is specified"}},
-		{"dnn_linear_combined_classifier", estimator.Params{"dnn_feature_columns": "age", "dnn_hidden_units": 2, "linear_feature_columns": "trade", "linear_optimizer": "sgd"},
+		{"dnn_linear_combined_classifier", estimator.Params{"dnn_feature_columns": "age", "dnn_hidden_units": 2, "linear_feature_columns": "trade", "linear_optimizer": "sgd", "dnn_optimizer": "Adam"},
 			[]string{"linear_optimizer and dnn_optimizer: expected equal slot_names"}},
 		{"dnn_linear_combined_classifier", estimator.Params{"dnn_feature_columns": "age", "dnn_hidden_units": []any{4, 0}}, []string{"dnn_hidden_units[1]: expected >= 1, got 0"}},
 		{"dnn_linear_combined_classifier", estimator.Params{"dnn_feature_columns": "age", "dnn_hidden_units": 2, "dnn_dropout": 1}, []string{"dnn_dropout: expected 0 <= dropout < 1, got 1"}},

@@ -24,6 +24,13 @@ var kerasRules = map[string]string{
 	"Adagrad": "keras_adagrad", "Adam": "keras_adam", "Ftrl": "keras_ftrl", "RMSProp": "keras_rmsprop", "SGD": "keras_sgd",
 }
 
+// NewOptimizer returns an optimizer as config files give canned models one: name is one of
+// tf.estimator's (Adagrad, Adam, Ftrl, RMSProp, SGD), whose state checkpoints then name as tf.estimator's do, or of
+// optimizers.Names, and params are those of optimizers.New. Without a learning rate it has the rule's own.
+func NewOptimizer(name string, params map[string]any) (*optimizers.Optimizer, error) {
+	return made(name, params)
+}
+
 // named returns an optimizer of tf.estimator's name or of one of optimizers.Names.
 func named(name string, rate float64) (*optimizers.Optimizer, error) {
 	params := map[string]any{}
@@ -45,8 +52,9 @@ func made(name string, params map[string]any) (*optimizers.Optimizer, error) {
 		}
 	}
 	if _, ok := params["slot_names"]; !ok && strings.HasPrefix(rule, "keras_") {
-		params = maps.Clone(params)
-		params["slot_names"] = string(optimizers.KerasNames)
+		with := map[string]any{"slot_names": string(optimizers.KerasNames)}
+		maps.Copy(with, params)
+		params = with
 	}
 	return optimizers.New(rule, params)
 }
