@@ -1,6 +1,8 @@
 package canned
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -16,6 +18,10 @@ func treeColumns(columns []feature.Column) ([]feature.Column, error) {
 		if !slices.ContainsFunc(dense, func(d feature.Column) bool { return d.String() == c.String() }) {
 			dense = append(dense, c)
 		}
+	}
+	// What the columns are is checked as for a linear model, which takes the same ones.
+	if _, err := feature.New(feature.Columns{Linear: columns}); err != nil {
+		return nil, fmt.Errorf("boosted trees: %w", cmp.Or(errors.Unwrap(err), err))
 	}
 	for _, c := range columns {
 		switch c := c.(type) {

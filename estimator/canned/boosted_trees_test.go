@@ -316,6 +316,9 @@ func TestBoostedTreesOptionsThatAreWrong(t *testing.T) {
 	for want, o := range map[string]canned.BoostedTreesOptions{
 		"no feature columns":      {},
 		"boosted trees have no":   {Columns: []feature.Column{&feature.Embedding{Of: &feature.Identity{Key: "a", Size: 3}, Dimension: 2}}},
+		"two columns are named":   {Columns: append(number, number...)},
+		"is nil: set it":          {Columns: []feature.Column{&feature.Bucketized{Boundaries: []float64{1}}}},
+		"a column, or the one":    {Columns: []feature.Column{nil}},
 		"max_depth -1":            {Columns: number, MaxDepth: -1},
 		"n_trees -1":              {Columns: number, Trees: -1},
 		"pruning_mode \"some\"":   {Columns: number, PruningMode: "some"},
