@@ -67,15 +67,27 @@ func (c *clock) waiter(t testing.TB, d time.Duration, not chan time.Time) chan t
 	}
 }
 
-// fire ends the wait for d.
+// fire ends the wait for d, of whoever waits at this moment.
 func (c *clock) fire(t testing.TB, d time.Duration) chan time.Time {
 	t.Helper()
-	ch := c.waiter(t, d, nil)
+	for {
+		ch := c.waiter(t, d, nil)
+		if c.end(d, ch) {
+			return ch
+		}
+	}
+}
+
+// end ends a wait for d; false where nobody waits by that channel any more.
+func (c *clock) end(d time.Duration, ch chan time.Time) bool {
 	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.waiting[d] != ch {
+		return false
+	}
 	delete(c.waiting, d)
-	c.mu.Unlock()
 	ch <- time.Time{}
-	return ch
+	return true
 }
 
 // tick ends the wait of a loop for d, and waits until the loop has come round.
