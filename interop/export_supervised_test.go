@@ -171,6 +171,7 @@ var supervisedOptimizers = []supervisedOptimizer{
 	{"keras_rmsprop", map[string]any{"learning_rate": 0.01, "centered": true}, "label2"},
 	{"keras_ftrl", map[string]any{"learning_rate": 0.1}, "label2"},
 	{"adam", map[string]any{"learning_rate": 0.01, "accumulate_steps": 2}, "label2"},
+	{"adam", map[string]any{"learning_rate": 0.01, "loss_scale": "dynamic"}, "label3"},
 	{"sgd", map[string]any{"learning_rate": 0.1, "accumulate_steps": 3}, "label_number"},
 	{"momentum", map[string]any{"learning_rate": 0.05, "loss_scale": "dynamic"}, "label2"},
 	{"adam", map[string]any{"learning_rate": 0.01, "loss_scale": "dynamic", "accumulate_steps": 2, "global_clip_norm": 0.5}, "label3"},
