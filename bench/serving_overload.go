@@ -66,7 +66,7 @@ func newFixed(dir string) (*serving.Server, error) {
 		Models:   serving.Models{Config: manager.Single(map[string]string{"mlp": base})},
 		Listen:   serving.Listen{Host: "127.0.0.1", REST: -1},
 		Overload: &serving.Overload{Slots: 1},
-		Drain:    time.Second, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Log:      slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 }
 
