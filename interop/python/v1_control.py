@@ -72,13 +72,25 @@ def arrays(x, n):
     return {"y": tf.map_fn(lambda r: r * tf.cast(n, tf.float32), x)}
 
 
+def rnn(x, n):
+    """dynamic_rnn over sequences of several lengths."""
+    cell = v1.nn.rnn_cell.LSTMCell(3)
+    y, state = v1.nn.dynamic_rnn(cell, tf.stack([x, -x]), sequence_length=tf.stack([tf.minimum(n, 3), 2]), dtype=tf.float32)
+    return {"y": y, "h": state.h}
+
+
+def split(x, n):
+    a = tf.TensorArray(tf.float32, 1, infer_shape=False).split(x, [3])
+    return {"y": v1.cond(n > 0, lambda: a.read(0), lambda: x)}
+
+
 def index(x, n):
     off, on = v1.raw_ops.Switch(data=x, pred=n > 2)
     y, which = v1.raw_ops.Merge(inputs=[off * 2.0, on * 3.0])
     return {"y": y, "which": tf.identity(which)}
 
 
-for f in [power, nested, growing, branches, deep, mixed, cases, searching, arrays, index]:
+for f in [power, nested, growing, branches, deep, mixed, cases, searching, arrays, rnn, split, index]:
     with v1.Graph().as_default(), v1.Session() as session:
         x = v1.placeholder(tf.float32, [None, 2], name="x")
         n = v1.placeholder(tf.int32, [], name="n")

@@ -24,6 +24,8 @@ type (
 // maxVisits bounds the work on a graph: nodes seen, in all walks.
 const maxVisits = 1 << 24
 
+var errVisits = fmt.Errorf("loops and conditions of TensorFlow 1 take more than %d steps to sort out", maxVisits)
+
 // flowOps are the ops of control flow.
 var flowOps = map[string]bool{"Switch": true, "Merge": true, "Enter": true, "Exit": true, "NextIteration": true, "LoopCond": true}
 
@@ -63,7 +65,7 @@ type scope struct {
 func newScope() *scope { return &scope{nodes: map[string]*nodeDef{}, several: map[string]bool{}} }
 
 func (c *converter) convert(gd *graph_go_proto.GraphDef, keep []string) error {
-	if !slices.ContainsFunc(gd.Node, func(n *nodeDef) bool { return flowOps[strings.TrimPrefix(n.GetOp(), "Ref")] }) {
+	if !slices.ContainsFunc(gd.Node, func(n *nodeDef) bool { return flowOps[strings.TrimPrefix(n.GetOp(), "Ref")] || isArray(n.GetOp()) }) {
 		return nil
 	}
 	s := newScope()
@@ -72,6 +74,9 @@ func (c *converter) convert(gd *graph_go_proto.GraphDef, keep []string) error {
 			n = like(n, op, n.GetInput())
 		}
 		s.add(n)
+	}
+	if err := c.arrays(s); err != nil {
+		return err
 	}
 	if err := c.loops(s); err != nil {
 		return err
@@ -175,7 +180,7 @@ func (c *converter) walk(s *scope, starts []source, stop func(source) bool) (reg
 		at := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
 		if c.visits++; c.visits > maxVisits {
-			return nil, fmt.Errorf("loops and conditions of TensorFlow 1 take more than %d steps to sort out", maxVisits)
+			return nil, errVisits
 		}
 		if stop(at) || seen[at.node] {
 			continue

@@ -160,3 +160,23 @@ func FuzzGraph(f *testing.F) {
 		}
 	})
 }
+
+// TestArrays: arrays become lists, which take the place of their flows; what lists cannot do is named.
+func TestArrays(t *testing.T) {
+	filled := []string{"Placeholder x", "Const size", "Const at", "TensorArrayScatterV3 fill array at x array:1", "TensorArrayV3 array size"}
+	gd := graphOf(t, append(filled, "TensorArrayReadV3 y array at fill")...)
+	if _, err := functionalize.Graph(gd, []string{"y"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	same(t, gd, "Placeholder x", "Const size", "Const at", "TensorListScatterV2 fill x at fill/element_shape size", "Const fill/element_shape",
+		"TensorListGetItem y fill at y/element_shape", "Const y/element_shape")
+	for name, c := range map[string]struct{ line, want string }{
+		"split":  {"TensorArraySplitV3 y array x at array:1", "not supported"},
+		"again":  {"TensorArrayScatterV3 y array at x fill", "elements already"},
+		"inputs": {"TensorArrayReadV3 y array at", "3 inputs"},
+	} {
+		if _, err := functionalize.Graph(graphOf(t, append(filled[:len(filled):len(filled)], c.line)...), []string{"y"}, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v: expected an error with %q", name, err, c.want)
+		}
+	}
+}
