@@ -1,12 +1,18 @@
 package canned_test
 
 import (
+	"context"
+	"fmt"
+	"log/slog"
 	"math"
+	"os"
 	"testing"
 
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/estimator/canned"
 	"github.com/goestimator/goestimator/estimator/heads"
+	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/inputs/feature"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/runconfig"
 )
@@ -131,4 +137,51 @@ func TestBoostedTreesInMemoryOfPartsOfTheData(t *testing.T) {
 			t.Errorf("batches of %d of 50 examples: got %v, expected %q", batch, err, want)
 		}
 	}
+}
+
+// Why a model of boosted trees says what it says of an example, tf.estimator's experimental_predict_with_explanations.
+func ExampleBoostedTrees_Explain() {
+	dir, err := os.MkdirTemp("", "canned-")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	data := estimator.InputFunc(func(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
+		ds, err := inputs.Slices(nil, inputs.Slice("rooms", inputs.Feature, []float32{1, 2, 3, 4}),
+			inputs.Slice("noise", inputs.Feature, []float32{5, 5, 5, 5}), inputs.Slice("rent", inputs.Label, []float32{100, 100, 300, 300}))
+		if err != nil || ic.Mode != inputs.Train {
+			return inputs.Pipe(ds, inputs.Batch(4, false)), err
+		}
+		return inputs.Pipe(ds, inputs.Repeat(0), inputs.Batch(4, false)), nil
+	})
+	model, err := canned.BoostedTreesRegressor{BoostedTreesOptions: canned.BoostedTreesOptions{Columns: []feature.Column{&feature.Numeric{Key: "rooms"}, &feature.Numeric{Key: "noise"}},
+		Trees: 1, MaxDepth: 1, LearningRate: 1, CenterBias: true, Explanations: true}}.ModelFn()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	est, err := estimator.New(model, estimator.WithModelDir(dir), estimator.WithLogger(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer est.Close()
+	if _, err := est.Train(context.Background(), data); err != nil {
+		fmt.Println(err)
+		return
+	}
+	for p, err := range est.Predict(context.Background(), data) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		bias, why, err := model.Explain(p)
+		fmt.Printf("%.0f = %.0f %+.0f by %s, %v\n", p.Get("predictions").Float(0), bias, why[0].Value, why[0].Column, err)
+	}
+	// Output:
+	// 100 = 200 -100 by rooms, <nil>
+	// 100 = 200 -100 by rooms, <nil>
+	// 300 = 200 +100 by rooms, <nil>
+	// 300 = 200 +100 by rooms, <nil>
 }

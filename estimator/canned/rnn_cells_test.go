@@ -54,13 +54,13 @@ func TestRNNOfCells(t *testing.T) {
 	for _, s := range []runconfig.Strategy{{Name: "default"}, {Name: "mirrored", Replicas: 2}} {
 		t.Run(s.Name, func(t *testing.T) {
 			dir := t.TempDir()
-			for _, to := range []int64{10, 250} { // and on from a checkpoint
+			for _, to := range []int64{10, 150} { // and on from a checkpoint
 				e := ok(canned.RNNClassifier{SequenceColumns: []feature.Column{bitsColumn()}, Cells: cells,
 					Optimizer: ok(optimizers.New("adam", map[string]any{"learning_rate": 0.02}))}.New(estimator.WithLogger(slog.New(slog.DiscardHandler)),
 					estimator.WithRunConfig(ok(runconfig.FromTFConfig("", runconfig.ModelDir(dir), runconfig.TrainDistribute(s))))))
 				defer e.Close()
 				ok(e.Train(t.Context(), data.inputFn(32), estimator.MaxSteps(to)))
-				if to < 250 {
+				if to < 150 {
 					continue
 				}
 				r := ok(e.Evaluate(t.Context(), data.inputFn(32)))
