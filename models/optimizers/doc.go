@@ -6,5 +6,6 @@
 //
 // The rules are those of tf.compat.v1.train (sgd, momentum, adam, ...) and,
 // where they differ, of tf.keras.optimizers (keras_sgd, keras_adam, ...), with
-// TensorFlow's default hyper-parameters, ops and names of slots.
+// TensorFlow's default hyper-parameters, ops and names of slots. Before a rule,
+// gradients are accumulated, freed of a loss scale, and clipped, in this order.
 package optimizers
