@@ -67,6 +67,10 @@ func TestRNNOfCells(t *testing.T) {
 				if a, _ := r.Scalar("accuracy"); !(a > 0.95) {
 					t.Errorf("accuracy %v: expected more than 0.95", a)
 				}
+				serving := estimator.RawServingInput(ok(e.ServingColumns(t.Context(), data.inputFn(32)))...)
+				if _, err := e.ExportSavedModel(t.Context(), t.TempDir(), serving, estimator.ExportSequenceLength(9)); err != nil {
+					t.Error(err)
+				}
 				names := ok(e.VariableNames())
 				for _, want := range []string{"lstm_cell/kernel", "lstm_cell_1/recurrent_kernel", "projected_cell/projection", "gru_cell/bias"} {
 					if want = "rnn_model/rnn/stacked_rnn_cells/" + want; !slices.Contains(names, want) {
