@@ -118,20 +118,24 @@ func (g *gpuMean) put(s *replicatedStepper, i int) error {
 	return nil
 }
 
-// take takes the means over that many replicas.
-func (g *gpuMean) take(ctx context.Context, replicas int) error {
-	if g.workers != nil {
-		return g.workers.take(ctx, g.mean, replicas)
+// take takes the means over the replicas that had data.
+func (g *gpuMean) take(ctx context.Context, s *sums) error {
+	n := int(s.replicas())
+	if g.workers == nil {
+		return g.mean.Take(ctx, n)
 	}
-	return g.mean.Take(ctx, replicas)
+	if err := g.workers.take(ctx, g.mean, n); err != nil || s.stop() == GoOn {
+		return err
+	}
+	return g.workers.confirm(ctx)
 }
 
 // apply updates every copy of the variables by the means.
 func (g *gpuMean) apply(ctx context.Context, s *replicatedStepper) (int64, error) {
-	n := s.sums.replicas()
-	if err := g.take(ctx, int(n)); err != nil {
+	if err := g.take(ctx, s.sums); err != nil {
 		return 0, s.strategy.peers.abort(err)
 	}
+	n := s.sums.replicas()
 	divide(s.sums.loss(), n)
 	for _, j := range s.sums.sparse {
 		divide(j.rows, n)

@@ -26,7 +26,8 @@ type workerGPUs struct {
 	stepper *replicatedStepper // the latest
 	group   peers.Group        // of the present ring; nil: gradients are summed on the host
 	met     bool               // the workers have agreed on that
-	life    context.Context    // of the present ring
+	ring    *collective.Group  // the present one
+	life    context.Context    // of the ring
 	failed  int                // means in a row that failed while the ring was well
 	failure error
 	told    string // the latest warning
@@ -76,7 +77,7 @@ func (w *workerGPUs) meet(ctx context.Context, ring *collective.Group) error {
 		<-ring.Done()
 		end(ring.Err())
 	}()
-	w.life = life
+	w.ring, w.life = ring, life
 	offers, err := gatherOf(ctx, ring, w.offer(w.stepper))
 	if err != nil {
 		return err
@@ -192,6 +193,13 @@ func (w *workerGPUs) take(ctx context.Context, m *cuda.Mean, replicas int) error
 		w.failed, w.failure = w.failed+1, err
 	}
 	return fmt.Errorf("%w: %w", ErrSessionLost, err)
+}
+
+// confirm returns when the sums of all workers have ended well. After the last step there is none in which they would hear
+// of one that has not, and has to make the step again with them.
+func (w *workerGPUs) confirm(ctx context.Context) error {
+	_, err := w.ring.AllGather(ctx, nil)
+	return sessionLost(err)
 }
 
 // leave ends the group without the others, and gives the memory of its means back.

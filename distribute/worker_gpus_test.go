@@ -89,6 +89,7 @@ type lame struct {
 	version, join error
 	newID         error
 	sum           func() error // called before each sum but the trial
+	after         func() error // called after each mean, which is of two sums
 }
 
 func (l lame) Version(c driver.Context) (string, error) {
@@ -110,23 +111,26 @@ func (l lame) Join(ctx context.Context, c []driver.Context, at peers.Place) (pee
 	if err = errors.Join(err, l.join); err != nil {
 		return nil, err
 	}
-	return &lameGroup{Group: g, sum: l.sum}, nil
+	return &lameGroup{Group: g, lame: l}, nil
 }
 
 type lameGroup struct {
 	peers.Group
-	sum  func() error
+	lame lame
 	sums int
 }
 
 func (g *lameGroup) Reduce(ctx context.Context, parts []peers.Part) error {
 	g.sums++
-	if g.sums > 2 && g.sum != nil { // the trial is of two types
-		if err := g.sum(); err != nil {
+	if g.sums > 2 && g.lame.sum != nil { // the trial is of two types
+		if err := g.lame.sum(); err != nil {
 			return err
 		}
 	}
-	return g.Group.Reduce(ctx, parts)
+	if err := g.Group.Reduce(ctx, parts); err != nil || g.lame.after == nil || g.sums%2 > 0 {
+		return err
+	}
+	return g.lame.after()
 }
 
 // Abort tells that something is wrong, as a library may whose other processes are gone.
@@ -213,6 +217,48 @@ func TestWorkerLostInASum(t *testing.T) {
 			c.end()
 		})
 	}
+}
+
+// TestLastSumFails: workers that have ended the last sum do not leave one alone that has not.
+func TestLastSumFails(t *testing.T) {
+	c := newCrew(t, 3, by(optimizers.Momentum{Momentum: 0.9}))
+	memory, torn := c.network(0), errors.New("the cable is torn")
+	var fails atomic.Bool
+	c.network = func(rank int) peers.Network {
+		l := lame{Network: memory}
+		if rank == 0 {
+			l.after = func() error {
+				if fails.CompareAndSwap(true, false) {
+					return torn
+				}
+				return nil
+			}
+		}
+		return l
+	}
+	last := func(h *hand) error {
+		in := Step{Batches: []Batch{c.batch(h.rank, 2)}}
+		if h.rank == 1 {
+			in = Step{Stop: Finished}
+		}
+		out, err := h.stepper.Step(context.Background(), in)
+		if want := (Outcome{GlobalStep: 3, Stop: Finished, Applied: true}); err == nil && out != want {
+			err = fmt.Errorf("expected %+v, got %+v", want, out)
+		}
+		return err
+	}
+	c.assemble()
+	c.steps(0, 2)
+	fails.Store(true)
+	for rank, err := range c.each("a last step that fails", last) {
+		if !errors.Is(err, ErrSessionLost) {
+			t.Errorf("worker %d: expected %v, got %v", rank, ErrSessionLost, err)
+		}
+	}
+	c.must("synchronize again", (*hand).synchronize)
+	c.must("the last step", last)
+	c.equal()
+	c.end()
 }
 
 // TestGPULostInASum: a process whose GPU is lost ends, which the others wait for.
