@@ -245,6 +245,14 @@ func TestLinkRefusesUnknownCommands(t *testing.T) {
 	}
 }
 
+// What a contender says at its end is told, though it closes standard output before.
+func TestComplaintsAreWhole(t *testing.T) {
+	_, err := start(t.Context(), contender{name: "broken", argv: []string{"sh", "-c", "exec >&-; sleep 0.2; echo out of luck >&2; exit 3"}}, 1)
+	if err == nil || !strings.Contains(err.Error(), "broken ended: out of luck") {
+		t.Errorf("got %v, expected what it said", err)
+	}
+}
+
 // A contender takes part in its own cases alone, and is checked in no other.
 func TestContenderOfSomeCases(t *testing.T) {
 	sub := fakeSubject(t, "right", "peer")

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -39,6 +40,7 @@ type child struct {
 	errs    strings.Builder
 	ready   reply
 	startup time.Duration // from exec to ready
+	stop    func() error  // asks the worker to end, and ends it if it does not; again it does nothing
 }
 
 // start runs a contender with that many threads and waits until it is ready.
@@ -57,7 +59,7 @@ func start(ctx context.Context, c contender, threads int) (*child, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.in, w.out = in, bufio.NewReader(out)
+	w.in, w.out, w.stop = in, bufio.NewReader(out), sync.OnceValue(w.end)
 	begun := time.Now()
 	if err := w.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("%s: %w", c.name, err)
@@ -83,6 +85,7 @@ func (w *child) read() (reply, error) {
 	for {
 		line, err := w.out.ReadBytes('\n')
 		if err != nil {
+			_ = w.stop() // all its complaints are there then
 			return reply{}, fmt.Errorf("%s ended: %s", w.name, lastLines(w.errs.String(), 3))
 		}
 		if len(line) == 0 || line[0] != '{' {
@@ -99,8 +102,8 @@ func (w *child) read() (reply, error) {
 	}
 }
 
-// stop asks the worker to end, and ends it if it does not.
-func (w *child) stop() error {
+// end is stop, the first time.
+func (w *child) end() error {
 	w.in.Close()
 	timer := time.AfterFunc(5*time.Second, func() { w.cmd.Process.Kill() })
 	defer timer.Stop()
