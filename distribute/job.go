@@ -67,11 +67,17 @@ func open(rc runconfig.RunConfig, log *slog.Logger) (*Job, error) {
 	var err error
 	j.node, err = cluster.Open(cluster.Config{
 		Task: self, Address: address, Spec: spec, Log: log,
-		Security: cluster.Security{Mode: rpc.Security, CA: rpc.CAFile, Cert: rpc.CertFile, Key: rpc.KeyFile,
-			ClientAuth: rpc.ClientAuth, ServerName: rpc.ServerName, Token: os.Getenv(TokenVariable)},
+		Security:    j.security(),
 		CallTimeout: seconds(rpc.CallTimeoutSecs), PeerTimeout: seconds(rpc.PeerTimeoutSecs), MaxMessageBytes: rpc.MaxMessageMB << 20,
 	})
 	return j, err
+}
+
+// security is that of the connections between tasks.
+func (j *Job) security() cluster.Security {
+	rpc := j.config.Connections()
+	return cluster.Security{Mode: rpc.Security, CA: rpc.CAFile, Cert: rpc.CertFile, Key: rpc.KeyFile,
+		ClientAuth: rpc.ClientAuth, ServerName: rpc.ServerName, Token: os.Getenv(TokenVariable)}
 }
 
 // serve registers services, the blackboard among them on the leader, and begins.

@@ -259,8 +259,8 @@ func (w *workerGPUs) offer(s *replicatedStepper) gpuOffer {
 	switch {
 	case err != nil:
 		o.Why = err.Error()
-	case w.job.config.Connections().Security == "tls":
-		o.Why = "rpc.security is tls, and what GPUs send each other would be plaintext"
+	case w.job.security().TLS():
+		o.Why = "connections use TLS, and what GPUs send each other would be plaintext"
 	case w.failed >= mostFailures:
 		o.Why = fmt.Sprintf("it failed %d times in a row: %v", w.failed, w.failure)
 	}

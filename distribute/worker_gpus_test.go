@@ -336,7 +336,7 @@ func TestSumsThatFail(t *testing.T) {
 func TestNoPlaintextBesideTLS(t *testing.T) {
 	c := newCrew(t, 2, by(optimizers.SGD{}))
 	c.assemble()
-	rc, err := runconfig.FromTFConfig(c.tfConfig(1), runconfig.Connections(runconfig.RPC{Security: "tls", CertFile: "a", KeyFile: "b",
+	rc, err := runconfig.FromTFConfig(c.tfConfig(1), runconfig.Connections(runconfig.RPC{Security: "auto", CertFile: "a", KeyFile: "b",
 		PeerTimeoutSecs: 10, RejoinSecs: 30, CallTimeoutSecs: 20, MaxMessageMB: 64}))
 	if err != nil {
 		t.Fatal(err)
@@ -344,7 +344,7 @@ func TestNoPlaintextBesideTLS(t *testing.T) {
 	c.hands[1].job.config = rc
 	c.must("synchronize again", (*hand).synchronize)
 	for _, h := range c.hands {
-		if log := h.log.String(); h.resident() || !strings.Contains(log, "/job:worker/task:0: rpc.security is tls") {
+		if log := h.log.String(); h.resident() || !strings.Contains(log, "/job:worker/task:0: connections use TLS") {
 			t.Errorf("worker %d: on its GPU: %v; %s", h.rank, h.resident(), log)
 		}
 	}

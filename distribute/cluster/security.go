@@ -27,18 +27,19 @@ type Security struct {
 	Token      string // where set, required of every caller and sent with every call
 }
 
-func (s Security) tls() bool { return s.CA != "" || s.Cert != "" || s.Key != "" }
+// TLS reports whether connections are encrypted.
+func (s Security) TLS() bool { return s.CA != "" || s.Cert != "" || s.Key != "" }
 
 // check says what of the settings cannot work.
 func (s Security) check(serves bool) error {
 	switch {
 	case s.Mode != "" && s.Mode != "auto" && s.Mode != "tls":
 		return fmt.Errorf("rpc.security is %q, expected auto or tls", s.Mode)
-	case s.Mode == "tls" && !s.tls():
+	case s.Mode == "tls" && !s.TLS():
 		return errors.New("rpc.security is tls, but no certificates are set: set rpc.ca_file, rpc.cert_file and rpc.key_file")
 	case (s.Cert == "") != (s.Key == ""):
 		return errors.New("of rpc.cert_file and rpc.key_file only one is set: set both")
-	case s.tls() && serves && s.Cert == "":
+	case s.TLS() && serves && s.Cert == "":
 		return errors.New("rpc.ca_file is set, but this task serves others and has no certificate: set rpc.cert_file and rpc.key_file")
 	case strings.ContainsFunc(s.Token, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return errors.New("the job token (GOESTIMATOR_JOB_TOKEN) holds spaces or characters beyond ASCII: use letters and digits")
@@ -62,7 +63,7 @@ func newSecurity(c Config) (*security, error) {
 	if err := c.Security.check(c.Address != "" || c.Listener != nil); err != nil {
 		return nil, fmt.Errorf("cluster: %v: %w", c.Task, err)
 	}
-	if !c.Security.tls() {
+	if !c.Security.TLS() {
 		if c.dial == nil && !c.local() {
 			s.log.Warn("tasks talk in plaintext: whoever can reach their ports reads and changes what they exchange; "+
 				"to secure them set rpc.ca_file, rpc.cert_file and rpc.key_file (and GOESTIMATOR_JOB_TOKEN)", "task", c.Task.String())
