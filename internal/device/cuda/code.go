@@ -153,7 +153,7 @@ func (c *code) Close() error {
 	ok := c.d.programs[c]
 	delete(c.d.programs, c)
 	c.d.mu.Unlock()
-	if !ok {
+	if !ok || c.d.alive() != nil { // gone with the context, of which calls may not even return
 		return nil
 	}
 	errs := []error{c.drop(0)}
@@ -162,11 +162,7 @@ func (c *code) Close() error {
 			errs = append(errs, closer.Close())
 		}
 	}
-	errs = append(errs, c.d.context.Free(c.fault), c.record.Free())
-	if c.d.alive() != nil {
-		return nil
-	}
-	return c.d.check(errors.Join(errs...))
+	return c.d.check(errors.Join(append(errs, c.d.context.Free(c.fault), c.record.Free())...))
 }
 
 // readFault copies the fault record to the host.

@@ -154,7 +154,12 @@ func TestSharedMeanOfOneThatIsGone(t *testing.T) {
 func TestSharedMeanOfAStuckGPU(t *testing.T) {
 	abortPatience = 10 * time.Millisecond
 	defer func() { abortPatience = 10 * time.Second }()
-	_, all := several(t, 1, func(c driver.Context) driver.Context { return patient{c} })
+	f, all := several(t, 1, func(c driver.Context) driver.Context { return patient{c} })
+	program, err1 := all[0].Lower(nil, engine.LowerOptions{})
+	host, err2 := all[0].AllocHost(8)
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(err)
+	}
 	g := &stuck{aborted: make(chan struct{}), deaf: make(chan struct{})}
 	m, err := NewSharedMean(all[0], []Value{{graph.Float32, 3}}, g)
 	if err != nil {
@@ -165,7 +170,10 @@ func TestSharedMeanOfAStuckGPU(t *testing.T) {
 	if err := m.Take(t.Context(), 1); !errors.Is(err, device.ErrLost) {
 		t.Errorf("expected %v, got %v", device.ErrLost, err)
 	}
-	if err := errors.Join(m.Close(), all[0].Close()); err != nil {
+	for _, call := range []string{"Free", "FreeHost"} { // they would wait for the sum
+		f.Inject(call, 0, errors.New(call))
+	}
+	if err := errors.Join(m.Close(), program.Close(), host.Free(), all[0].Close()); err != nil {
 		t.Error(err)
 	}
 	close(g.deaf)

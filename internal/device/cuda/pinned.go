@@ -45,11 +45,15 @@ func (b *hostBuffer) Free() error {
 	b.d.mu.Lock()
 	ok := b.d.pinned[b]
 	delete(b.d.pinned, b)
+	lost := b.d.lost != nil
 	b.d.mu.Unlock()
 	if !ok {
 		return fmt.Errorf("free page-locked memory: freed before: %w", device.ErrBuffer)
 	}
 	b.d.hosts.remove(b.p.Bytes())
+	if lost {
+		return nil // gone with the context
+	}
 	return b.d.check(b.p.Free())
 }
 
