@@ -16,7 +16,7 @@ const checkEvery = 5 * time.Millisecond
 var abortPatience = 10 * time.Second
 
 // NewSharedMean makes memory for the values on a GPU that takes means with those of other processes, which bring as many of
-// the same types. The group is the caller's to close; a failed Take aborts it.
+// the same types. The group is the caller's to close; after a failed Take it is of no more use.
 func NewSharedMean(d *Device, values []Value, g peers.Group) (*Mean, error) {
 	m, err := newMean([]*Device{d}, values)
 	if err != nil {
@@ -30,8 +30,11 @@ func NewSharedMean(d *Device, values []Value, g peers.Group) (*Mean, error) {
 // does not end by itself: where the group or ctx has ended, it is aborted.
 func (m *Mean) await(ctx context.Context, err error) error {
 	g := &m.gpus[0]
-	done := make(chan error, 1)
-	go func() { done <- g.stream.Synchronize() }()
+	if err != nil { // the group may still be issuing it
+		err = errors.Join(err, m.group.Abort())
+		return g.drain(g.synchronized(), err)
+	}
+	done := g.synchronized()
 	look := time.NewTicker(checkEvery)
 	defer look.Stop()
 	for err == nil {
@@ -44,14 +47,25 @@ func (m *Mean) await(ctx context.Context, err error) error {
 			err = fmt.Errorf("wait for the other processes: %w", context.Cause(ctx))
 		}
 	}
-	err = errors.Join(err, m.group.Abort())
+	return g.drain(done, errors.Join(err, m.group.Abort()))
+}
+
+// synchronized tells when the stream's work is over.
+func (g *meanGPU) synchronized() <-chan error {
+	done := make(chan error, 1)
+	go func() { done <- g.stream.Synchronize() }()
+	return done
+}
+
+// drain waits for the end of what was aborted for why. A GPU that does not end it is lost.
+func (g *meanGPU) drain(done <-chan error, why error) error {
 	limit := time.NewTimer(abortPatience)
 	defer limit.Stop()
 	select {
 	case after := <-done:
-		return errors.Join(err, after)
+		return errors.Join(why, after)
 	case <-limit.C:
-		return g.d.abandon(fmt.Errorf("it does not end a sum that was aborted: %w", err))
+		return g.d.abandon(fmt.Errorf("it does not end a sum that was aborted: %w", why))
 	}
 }
 
