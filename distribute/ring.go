@@ -48,6 +48,7 @@ func (r *ring) begin(ctx context.Context, s *sums, in Step) error {
 	ctx, r.cancel = context.WithCancel(ctx)
 	var err error
 	if r.reduction, err = r.group.Start(ctx, r.tensors, collective.Sum); err != nil {
+		r.cancel()
 		return sessionLost(err)
 	}
 	r.ready(len(s.dense))

@@ -28,7 +28,7 @@ type workerGPUs struct {
 	met     bool               // the workers have agreed on that
 	ring    *collective.Group  // the present one
 	life    context.Context    // of the ring
-	failed  int                // means in a row that failed while the ring was well
+	failed  int                // groups and means in a row that failed while the ring was well
 	failure error
 	told    string // the latest warning
 }
@@ -36,7 +36,7 @@ type workerGPUs struct {
 // joinTime is how long the GPUs of the other workers are waited for.
 var joinTime = time.Minute
 
-// mostFailures is how many means in a row fail before the host sums instead.
+// mostFailures is how many groups and means in a row fail before the host sums instead, and no group is tried again.
 const mostFailures = 2
 
 func newWorkerGPUs(c Config, dev device.Device) *workerGPUs {
@@ -132,8 +132,12 @@ func (w *workerGPUs) form(ctx context.Context, ring *collective.Group) (why stri
 	if why == "" {
 		return "", nil
 	}
+	w.fail(errors.New(why))
 	return why, w.leave()
 }
+
+// fail counts what failed while the ring was well.
+func (w *workerGPUs) fail(err error) { w.failed, w.failure = w.failed+1, err }
 
 // gpuGroup is what workers tell each other of a group that they make.
 type gpuGroup struct {
@@ -190,7 +194,7 @@ func (w *workerGPUs) take(ctx context.Context, m *cuda.Mean, replicas int) error
 	case errors.Is(err, device.ErrLost), ctx.Err() != nil:
 		return err
 	case w.life.Err() == nil:
-		w.failed, w.failure = w.failed+1, err
+		w.fail(err)
 	}
 	return fmt.Errorf("%w: %w", ErrSessionLost, err)
 }

@@ -332,6 +332,33 @@ func TestSumsThatFail(t *testing.T) {
 	c.end()
 }
 
+// TestGroupsThatFail: where no group can be made again and again, the workers do not wait for it in every ring.
+func TestGroupsThatFail(t *testing.T) {
+	defer func(d time.Duration) { joinTime = d }(joinTime)
+	joinTime = 100 * time.Millisecond
+	c := newCrew(t, 2, by(optimizers.SGD{}))
+	memory := c.network(0)
+	c.network = func(rank int) peers.Network {
+		return lame{Network: memory, join: []error{nil, errors.New("a wall")}[rank]}
+	}
+	c.assemble()
+	for i := range mostFailures {
+		for _, h := range c.hands {
+			if log := h.log.String(); !strings.Contains(log, "/job:worker/task:0: a wall") || strings.Contains(log, "in a row") {
+				t.Errorf("worker %d, ring %d: %s", h.rank, i, log)
+			}
+		}
+		c.must("synchronize again", (*hand).synchronize)
+	}
+	c.steps(0, 2)
+	for _, h := range c.hands {
+		if log := h.log.String(); h.resident() || !strings.Contains(log, "/job:chief/task:0: it failed 2 times in a row: /job:worker/task:0: a wall") {
+			t.Errorf("worker %d: on its GPU: %v; %s", h.rank, h.resident(), log)
+		}
+	}
+	c.end()
+}
+
 // TestNoPlaintextBesideTLS: where connections have to be encrypted, gradients do not go beside them.
 func TestNoPlaintextBesideTLS(t *testing.T) {
 	c := newCrew(t, 2, by(optimizers.SGD{}))
