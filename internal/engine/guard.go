@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"math"
 	"slices"
 
 	"github.com/goestimator/goestimator/internal/graph"
@@ -20,8 +21,11 @@ type undone struct {
 // compute both values of a variable, for which it would be copied in each run. It returns the ops that are left.
 func guardUpdates(ops []*op, fetched []port) []*op {
 	g := &guarder{fetched: fetched, uses: countUses(ops, fetched), users: map[*op][]*op{}, waited: map[*op]bool{},
-		writers: map[*variable][]*op{}, undone: map[*variable]undone{}}
+		readers: map[*variable][]*op{}, writers: map[*variable][]*op{}, undone: map[*variable]undone{}}
 	for _, o := range ops {
+		if o.reads != nil {
+			g.readers[o.reads] = append(g.readers[o.reads], o)
+		}
 		for _, in := range o.in {
 			g.users[in.op] = append(g.users[in.op], o)
 		}
@@ -42,7 +46,7 @@ func guardUpdates(ops []*op, fetched []port) []*op {
 			}
 		}
 	}
-	g.narrow(ops)
+	g.narrow()
 	return g.rewrite(ops)
 }
 
@@ -51,6 +55,7 @@ type guarder struct {
 	uses    map[port]int
 	users   map[*op][]*op // of values
 	waited  map[*op]bool  // by a control edge
+	readers map[*variable][]*op
 	writers map[*variable][]*op
 	undone  map[*variable]undone
 }
@@ -65,7 +70,7 @@ func (g *guarder) find(o *op) {
 		return
 	}
 	now, before := s.in[1].op, s.in[2].op
-	if now.reads != v || before.reads != v || len(now.after) == 0 || len(before.after) > 0 || g.uses[s.in[1]] != 1 || g.waited[now] {
+	if now.reads != v || before.reads != v || atBeginning(now) || !atBeginning(before) || g.uses[s.in[1]] != 1 || g.waited[now] {
 		return
 	}
 	if t := typeOf(s.in[0]); t.DType != graph.Bool || t.Shape.Rank() != 0 {
@@ -78,8 +83,13 @@ func (g *guarder) find(o *op) {
 	g.undone[v] = undone{o, s, now, s.in[0]}
 }
 
+// atBeginning reports whether a read gives the value at the beginning of a run: it waits for nothing.
+func atBeginning(read *op) bool {
+	return len(read.after) == 0 && len(dependencies(read.in[0].op)) == 0
+}
+
 // narrow drops what is more than undoing: there may be other updates, or somebody may see the value before.
-func (g *guarder) narrow(ops []*op) {
+func (g *guarder) narrow() {
 	late := map[*op]bool{} // what the conditions depend on
 	var mark func(o *op)
 	mark = func(o *op) {
@@ -99,7 +109,7 @@ func (g *guarder) narrow(ops []*op) {
 	for changed := true; changed; {
 		changed = false
 		for v, u := range g.undone {
-			if u.cond.op == nil || !g.whole(v, u, late) || !g.unseen(ops, v, u) {
+			if u.cond.op == nil || !g.whole(v, u, late) || !g.unseen(v, u) {
 				delete(g.undone, v)
 				changed = true
 			}
@@ -123,9 +133,9 @@ func (g *guarder) guardable(w *op, cond port) bool {
 }
 
 // unseen reports whether nothing but updates under the same condition uses what a variable is in between.
-func (g *guarder) unseen(ops []*op, v *variable, u undone) bool {
-	for _, o := range ops {
-		if o.reads != v || o == u.read || len(o.after) == 0 {
+func (g *guarder) unseen(v *variable, u undone) bool {
+	for _, o := range g.readers[v] {
+		if o == u.read || atBeginning(o) {
 			continue
 		}
 		if slices.ContainsFunc(g.fetched, func(p port) bool { return p.op == o }) {
@@ -158,7 +168,8 @@ func (g *guarder) rewrite(ops []*op) []*op {
 		}
 		if guards[u.cond] == nil {
 			n := &graph.Node{Name: u.cond.op.node.Name + "/guard", Op: guardOp, Device: u.cond.op.node.Device, Attrs: graph.Attrs{}, Outputs: []graph.Type{{DType: graph.Int64}}}
-			guards[u.cond] = &op{node: n, index: u.cond.op.index, feed: -1, in: []port{u.cond}, def: registry()[guardOp]}
+			// It is as late as it can be, to know of all faults that keep updates from happening.
+			guards[u.cond] = &op{node: n, index: math.MaxInt, feed: -1, in: []port{u.cond}, def: registry()[guardOp]}
 			added = append(added, guards[u.cond])
 		}
 		o.in, o.guarded = append(slices.Clone(o.in), port{guards[u.cond], 0}), true

@@ -59,6 +59,15 @@ func TestGuardedUpdates(t *testing.T) {
 			n := s.write("AssignVariableOp", "a", s.read("x"))
 			s.undo(s.read("a", n), []*graph.Node{n}, "a")
 		}, false, [3]float32{1, 2, 3}, [3]float32{1, 2, 3}},
+		{"the value before is that after another update", func(s *scene) {
+			n := s.write("AssignAddVariableOp", "c", s.num(5))
+			m := s.write("AssignAddVariableOp", "a", s.num(5), n)
+			keep := s.Op("Greater", "keep", fixedType(graph.Bool), nil, s.read("x"), s.num(0))
+			handle := s.Variable("a", scalarType)
+			late := s.Op("Identity", "handle", graph.Type{DType: graph.Resource}, nil, handle)
+			late.Node.Control = []*graph.Node{m}
+			s.write("AssignVariableOp", "a", s.Op("SelectV2", "choose", scalarType, nil, keep, s.read("a", m), s.Read(late, scalarType)))
+		}, false, [3]float32{6, 2, 8}, [3]float32{6, 2, 8}},
 		{"two conditions", func(s *scene) {
 			n := s.write("AssignAddVariableOp", "a", s.num(5))
 			m := s.write("AssignAddVariableOp", "b", s.num(5))
@@ -98,5 +107,22 @@ func TestGuardedUpdates(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestGuardsComeLast: what may fail comes before them, as before the updates.
+func TestGuardsComeLast(t *testing.T) {
+	dev := device.NewHost()
+	s := newScene(t, dev, map[string]float32{"a": 1, "x": 1})
+	n := s.write("AssignAddVariableOp", "a", s.num(5))
+	s.undo(s.read("x"), []*graph.Node{n}, "a")
+	s.fetches = append(s.fetches, s.op("Neg", s.op("Exp", s.read("x"))))
+	p := ok(s.compile())
+	guard := slices.IndexFunc(p.ops, func(o *op) bool { return o.node.Op == guardOp })
+	if after := p.ops[guard+1:]; guard < 0 || slices.ContainsFunc(after, func(o *op) bool { return len(o.write) == 0 }) {
+		t.Errorf("the guard is op %d of %d: expected updates alone after it", guard, len(p.ops))
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
 	}
 }
