@@ -3,6 +3,8 @@ package estimator_test
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync/atomic"
@@ -239,6 +241,90 @@ func TestTwoBatchesAhead(t *testing.T) {
 		t.Errorf("expected two batches ahead until the input ends, got %v", ahead)
 	}
 	if got := train(t.TempDir(), 13, 14, 57, 100); !bytes.Equal(got.Bytes, want.Bytes) {
+		t.Error("the interrupted training differs")
+	}
+}
+
+// breaking fails in place of its n-th batch, n from 0.
+type breaking struct {
+	inputs.Dataset
+	n    int
+	with error
+}
+
+func (b breaking) Iterate(ctx context.Context) (inputs.Iterator, error) {
+	it, err := b.Dataset.Iterate(ctx)
+	return &breakingIterator{it, b.n, b.with}, err
+}
+
+type breakingIterator struct {
+	inputs.Iterator
+	left int
+	with error
+}
+
+func (it *breakingIterator) Next(ctx context.Context) (arrow.Record, error) {
+	if it.left == 0 {
+		return nil, it.with
+	}
+	it.left--
+	return it.Iterator.Next(ctx)
+}
+
+// TestErrorBehindBatchesAhead: a GPU makes as many steps as the host before the training fails for want of the next batch.
+func TestErrorBehindBatchesAhead(t *testing.T) {
+	gpu, broken := gpustest.Emulated(t, 1), errors.New("broken")
+	for _, good := range []int{0, 1, 2, 7} {
+		data := estimator.InputFunc(func(ctx context.Context, ic inputs.Context) (inputs.Dataset, error) {
+			ds, err := equalData(ctx, ic)
+			return breaking{ds, good, broken}, err
+		})
+		for _, dev := range []string{"/cpu:0", ""} {
+			steps := 0
+			hook := hookFunc(func(hooks.Run) error { steps++; return nil })
+			e := onDevice(t, t.TempDir(), dev, estimator.WithGPUs(gpu))
+			_, err := e.Train(t.Context(), data, estimator.WithHooks(hook))
+			if want := fmt.Sprintf("after step %d: ", good); !errors.Is(err, broken) || !strings.Contains(err.Error(), want) || steps != good {
+				t.Errorf("device %q: expected the input's error %q, got %v; %d steps were made", dev, want, err, steps)
+			}
+			if err := e.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// TestInterruptedWithBatchesAhead: what is saved on a signal is the position of the step done, not of what was read ahead.
+func TestInterruptedWithBatchesAhead(t *testing.T) {
+	gpu := gpustest.Emulated(t, 1)
+	train := func(stops ...int64) *graph.Tensor {
+		dir := t.TempDir()
+		for _, stop := range append(stops, 0) {
+			ctx, cancel := context.WithCancel(t.Context())
+			hook := hookFunc(func(r hooks.Run) error {
+				if r.GlobalStep() == stop {
+					cancel()
+				}
+				return nil
+			})
+			e := onDevice(t, dir, "", estimator.WithGPUs(gpu))
+			_, err := e.Train(ctx, estimator.InputFunc(equalData), estimator.WithHooks(hook))
+			cancel()
+			if stop == 0 && err != nil || stop > 0 && !errors.Is(err, estimator.ErrInterrupted) {
+				t.Fatalf("to stop at step %d: got %v", stop, err)
+			}
+			if err := e.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		e := onDevice(t, dir, "/cpu:0")
+		names, err := e.VariableNames()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value(t, e, names[0])
+	}
+	if want, got := train(), train(5, 6, 44, 99); !bytes.Equal(got.Bytes, want.Bytes) {
 		t.Error("the interrupted training differs")
 	}
 }

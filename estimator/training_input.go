@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/goestimator/goestimator/distribute"
 	"github.com/goestimator/goestimator/inputs"
@@ -28,6 +29,7 @@ type trainingInput struct {
 type readAhead struct {
 	batches *stager
 	before  []byte // the input's position before them
+	err     error  // of reading them, for when their turn comes
 }
 
 // rewind starts a pass at a position, or at the beginning for nil.
@@ -47,11 +49,10 @@ func (in *trainingInput) rewind(ctx context.Context, position []byte) error {
 func (in *trainingInput) next(ctx context.Context) ([]distribute.Batch, error) {
 	in.now.release()
 	if len(in.ahead) > 0 {
-		in.spare, in.now = append(in.spare, in.now), in.ahead[0].batches
-		copy(in.ahead, in.ahead[1:])
-		in.ahead[len(in.ahead)-1] = readAhead{}
-		in.ahead, in.position = in.ahead[:len(in.ahead)-1], nil
-		return in.now.batches(), nil
+		next := in.ahead[0]
+		in.ahead = slices.Delete(in.ahead, 0, 1)
+		in.spare, in.now, in.position = append(in.spare, in.now), next.batches, nil
+		return in.now.batches(), next.err
 	}
 	if len(in.now.readers) > 1 { // what was read of a step that then is not made comes again
 		var err error
@@ -66,7 +67,8 @@ func (in *trainingInput) next(ctx context.Context) ([]distribute.Batch, error) {
 	return in.now.batches(), nil
 }
 
-// readAhead reads the batches of one more step after the present one.
+// readAhead reads the batches of one more step after the present one: none where
+// the input fails, of which next tells when all before are trained on.
 func (in *trainingInput) readAhead(ctx context.Context) (*stager, error) {
 	before, err := in.it.State()
 	if err != nil {
@@ -78,8 +80,11 @@ func (in *trainingInput) readAhead(ctx context.Context) (*stager, error) {
 	} else {
 		st = in.fresh()
 	}
-	in.ahead = append(in.ahead, readAhead{st, before})
-	return st, in.fill(ctx, st)
+	if err = in.fill(ctx, st); err != nil {
+		st.release()
+	}
+	in.ahead = append(in.ahead, readAhead{st, before, err})
+	return st, nil
 }
 
 // stagers are all that there are, in use or not, until the next call.
