@@ -41,8 +41,8 @@ func (s *session) closeStrategy() error {
 		return s.strategy.Close()
 	}
 	log, strategy := s.est.log, s.strategy
-	err := s.lender.Close(func() {
-		if err := strategy.Close(); err != nil {
+	err := s.lender.Close(func(err error) {
+		if err := errors.Join(err, strategy.Close()); err != nil {
 			log.Warn("the device was not closed well", "error", err)
 		}
 	})

@@ -23,8 +23,8 @@ type Lender struct {
 	free   map[int][]HostBuffer // by size
 	lent   map[*byte]HostBuffer // by the first byte
 	closed bool
-	then   func() // after Close, when the last piece came back
-	failed error  // what giving memory back to the device came to
+	then   func(error) // after Close, when the last piece came back
+	failed error       // what giving memory back to the device came to
 }
 
 // NewLender returns a lender of at most limit bytes of the device's memory.
@@ -69,8 +69,20 @@ func (l *Lender) block(size int) HostBuffer {
 	return b
 }
 
+// fits reports whether a new block can be had, if need be at the cost of free ones. The lender is locked.
+func (l *Lender) fits(size int) bool {
+	spare := 0
+	for other, blocks := range l.free {
+		spare += other * len(blocks)
+	}
+	return l.total-spare+size <= l.limit
+}
+
 // room makes room for a new block, at the cost of free ones of other sizes. The lender is locked.
 func (l *Lender) room(size int) bool {
+	if !l.fits(size) {
+		return false
+	}
 	for other, spare := range l.free {
 		for len(spare) > 0 && l.total+size > l.limit {
 			l.total -= other
@@ -79,7 +91,7 @@ func (l *Lender) room(size int) bool {
 		}
 		l.free[other] = spare
 	}
-	return l.total+size <= l.limit
+	return true
 }
 
 // sizeOfBlock is the size rounded up by at most a quarter, so that batches of nearly equal sizes share blocks.
@@ -101,31 +113,31 @@ func (l *Lender) Reallocate(size int, b []byte) []byte {
 
 // Free takes memory back, which must no longer be used. Ordinary memory is left to the garbage collector.
 func (l *Lender) Free(b []byte) {
-	if then := l.takeBack(unsafe.SliceData(b)); then != nil {
-		then()
+	if then, err := l.takeBack(unsafe.SliceData(b)); then != nil {
+		then(err)
 	}
 }
 
-// takeBack returns what is to be done after the last piece.
-func (l *Lender) takeBack(at *byte) func() {
+// takeBack returns what is to be done after the last piece, and what is to be told then.
+func (l *Lender) takeBack(at *byte) (func(error), error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	block := l.lent[at]
 	if block == nil {
-		return nil
+		return nil, nil
 	}
 	delete(l.lent, at)
 	if size := len(block.Bytes()); !l.closed {
 		l.free[size] = append(l.free[size], block)
-		return nil
+		return nil, nil
 	}
 	l.failed = errors.Join(l.failed, block.Free())
 	if len(l.lent) > 0 {
-		return nil
+		return nil, nil
 	}
-	then := l.then
-	l.then = nil
-	return then
+	then, err := l.then, l.failed
+	l.then, l.failed = nil, nil
+	return then, err
 }
 
 // Gains reports whether b would be brought to the device faster from memory that is lent.
@@ -142,23 +154,15 @@ func (l *Lender) Gains(b []byte) bool {
 			return false
 		}
 	}
-	size := sizeOfBlock(len(b))
-	if l.closed {
-		return false
-	}
-	spare := 0
-	for other, blocks := range l.free {
-		spare += other * len(blocks)
-	}
-	return l.total-spare+size <= l.limit
+	return !l.closed && l.fits(sizeOfBlock(len(b)))
 }
 
 // ErrLent tells that memory of a lender that was closed is still in use.
 var ErrLent = errors.New("page-locked memory is still lent")
 
 // Close gives the memory back to the device and lends nothing any more. Where some is lent still, the error is ErrLent: the device
-// must then stay open until it came back, when then is called.
-func (l *Lender) Close(then func()) error {
+// must then stay open until it came back, when then is called with what giving that back came to.
+func (l *Lender) Close(then func(error)) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true

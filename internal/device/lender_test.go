@@ -16,6 +16,8 @@ type locked struct {
 	left int
 	held map[*lockedBlock]bool
 	made int
+	// of every Free, which is done nonetheless
+	stuck error
 }
 
 type lockedBlock struct {
@@ -23,7 +25,10 @@ type lockedBlock struct {
 	mem []byte
 }
 
-var errFull = errors.New("no more page-locked memory")
+var (
+	errFull  = errors.New("no more page-locked memory")
+	errStuck = errors.New("it cannot be unlocked")
+)
 
 func newLocked(bytes int) *locked { return &locked{left: bytes, held: map[*lockedBlock]bool{}} }
 
@@ -50,7 +55,7 @@ func (b *lockedBlock) Free() error {
 	}
 	delete(b.of.held, b)
 	b.of.left += len(b.mem)
-	return nil
+	return b.of.stuck
 }
 
 // has reports whether b lies in the device's memory.
@@ -113,6 +118,11 @@ func TestLenderBeyondItsLimit(t *testing.T) {
 		l.Free(a)
 		l.Free(b)
 		l.Free(c)
+		if name == "the limit" {
+			if f := l.Allocate(512 << 10); d.has(f) || len(d.held) != 2 {
+				t.Errorf("%s: expected free blocks to stay where they do not make enough room, %d are left", name, len(d.held))
+			}
+		}
 		if e := l.Allocate(192 << 10); !d.has(e) {
 			t.Errorf("%s: expected free blocks to make room", name)
 		} else {
@@ -130,9 +140,14 @@ func TestLenderClosedWhileLent(t *testing.T) {
 	l := NewLender(d, 1<<30)
 	a, b := l.Allocate(1<<20), l.Allocate(1<<20)
 	ended := 0
-	if err := l.Close(func() { ended++ }); !errors.Is(err, ErrLent) {
+	if err := l.Close(func(err error) {
+		if ended++; !errors.Is(err, errStuck) {
+			t.Errorf("expected the device's error, got %v", err)
+		}
+	}); !errors.Is(err, ErrLent) {
 		t.Errorf("expected ErrLent, got %v", err)
 	}
+	d.stuck = errStuck
 	l.Free(b)
 	if a[5] = 1; !d.has(a) || ended != 0 {
 		t.Error("expected the memory to stay")
