@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -117,6 +118,51 @@ func TrainOnBadLabel(t *testing.T, dev device.Device) error {
 		t.Error(err)
 	}
 	if err := vars.Close(); err != nil {
+		t.Error(err)
+	}
+	return bad
+}
+
+// UpdateWithBadID makes guarded updates of a table, by ids one of which is no row, and of another variable, then good ones.
+// It returns the error of the first, and fails where that has changed a variable or the second does not go well.
+func UpdateWithBadID(t *testing.T, dev device.Device) error {
+	t.Helper()
+	s := &scene{t: t, Builder: graph.NewBuilder(graph.New()), vars: ok(NewVariables(dev)), dev: dev}
+	table := fixedType(graph.Float32, 4, 2)
+	for name, v := range map[string]*graph.Tensor{"table": graph.NewTensor(graph.Float32, 4, 2), "b": graph.ScalarOf(float32(1)), "x": graph.ScalarOf(float32(1))} {
+		if err := s.vars.Create(name, v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ids, rows := s.Placeholder("ids", batchType(graph.Int64)), s.Placeholder("rows", batchType(graph.Float32, 2))
+	scatter := s.Node("ResourceScatterAdd", "scatter", nil, graph.Attrs{"dtype": graph.Float32}, s.Variable("table", table), ids, rows)
+	s.targets = append(s.targets, scatter)
+	add := s.write("AssignAddVariableOp", "b", s.num(5), scatter)
+	keep := s.Op("Greater", "keep", fixedType(graph.Bool), nil, s.read("x"), s.num(0))
+	for name, typ := range map[string]graph.Type{"table": table, "b": scalarType} {
+		v := s.Variable(name, typ)
+		s.write("AssignVariableOp", name, s.Op("SelectV2", "choose", typ, nil, keep, s.Read(v, typ, scatter, add), s.Read(v, typ)))
+	}
+	p := ok(Compile(s.Graph, Spec{Feeds: []graph.Output{ids, rows}, Targets: s.targets}, dev, s.vars, Options{}))
+	if !slices.ContainsFunc(p.ops, func(o *op) bool { return o.guarded }) {
+		t.Error("no update is guarded")
+	}
+	feeds := []*graph.Tensor{tensor([]int64{1, 9}, 2), tensor([]float32{1, 1, 1, 1}, 2, 2)}
+	bad := p.Run(bg, 2, feeds)
+	sum := func() (sum float32) {
+		for _, x := range append(graph.Of[float32](ok(s.vars.Get("table"))), graph.Of[float32](ok(s.vars.Get("b")))...) {
+			sum += x
+		}
+		return sum
+	}
+	if x := sum(); x != 1 {
+		t.Errorf("variables have changed by %v", x-1)
+	}
+	graph.Of[int64](feeds[0])[1] = 3
+	if err := p.Run(bg, 2, feeds); err != nil || sum() != 10 {
+		t.Errorf("good updates: %v; the sum of all is %v, expected 10", err, sum())
+	}
+	if err := errors.Join(p.Close(), s.vars.Close()); err != nil {
 		t.Error(err)
 	}
 	return bad

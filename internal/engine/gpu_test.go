@@ -184,6 +184,19 @@ func TestBadLabelOnGPU(t *testing.T) {
 	}
 }
 
+// TestBadIDOnGPU sees that a fault of an update keeps guarded updates from happening, its own among them, as others.
+func TestBadIDOnGPU(t *testing.T) {
+	cpu := device.NewHost()
+	defer cpu.Close()
+	for _, dev := range []device.Device{cpu, gpu(t)} {
+		err := engine.UpdateWithBadID(t, dev)
+		var id *engine.IndexError
+		if !errors.As(err, &id) || id.Index != 9 || !strings.Contains(err.Error(), "scatter") {
+			t.Errorf("%s: expected id 9 of node scatter, got %v", dev.Kind(), err)
+		}
+	}
+}
+
 // TestRandomOnGPU sees that the GPU draws the host's numbers.
 func TestRandomOnGPU(t *testing.T) {
 	cpu := device.NewHost()

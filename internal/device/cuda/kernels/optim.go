@@ -133,7 +133,7 @@ func updateKernels() (all []Kernel) {
 }
 
 // Guard is the launch that brings 0 to out, an int64 that can stand for a fault record in updates, if keep, a byte, is
-// not 0 and there is no fault.
+// not 0 and there is no fault. Where keep is 0, out stays what it is unless there is a fault since.
 func Guard(out, keep, fault driver.Ptr) Call {
 	grid, block := over(1)
 	return call("guard", grid, block, out, keep, fault)

@@ -88,6 +88,25 @@ func TestUpdates(t *testing.T) {
 	}
 }
 
+// TestGuard sees that guards are 0 only without faults, those that come later too.
+func TestGuard(t *testing.T) {
+	r := newRig(t, "optim")
+	none, fault := up(r, make([]int64, 4)), up(r, []int64{7, 0, 0, 0})
+	for i, keep := range []uint8{1, 0} {
+		flag, out := up(r, []uint8{keep}), up(r, []int64{5})
+		for _, c := range []struct {
+			what       string
+			keep, seen driver.Ptr
+			want       int64
+		}{{"no fault", flag, none, int64(i)}, {"no fault since", 0, none, int64(i)}, {"a fault since", 0, fault, 7}, {"a fault", flag, fault, 7}} {
+			r.run(kernels.Guard(out, c.keep, c.seen))
+			if got := down[int64](r, out, 1)[0]; got != c.want {
+				t.Errorf("keep %d, %s: got %d, expected %d", keep, c.what, got, c.want)
+			}
+		}
+	}
+}
+
 // TestUpdatesTogether sees that several variables in one launch are updated as one by one.
 func TestUpdatesTogether(t *testing.T) {
 	r := newRig(t, "optim")

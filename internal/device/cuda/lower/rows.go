@@ -73,7 +73,11 @@ func (s *rows) Bind() ([]Launch, error) {
 	sort.IDs, sort.Scratch = s.in(s.ids), Address(&s.o.Workspace)
 	calls, keys, order := sort.Calls()
 	r := kernels.Runs{Keys: keys, Parts: sort.Scratch + driver.Ptr(kernels.Aligned(sort.ScratchBytes())), N: n, Rows: count, Cols: cols}
-	calls = append(calls, r.Sum(s.element, s.in(s.data), order), s.into(r))
+	calls = append(calls, r.Sum(s.element, s.in(s.data), order))
+	if s.o.Guard != nil { // it is older than the faults that the sort finds
+		calls = append(calls, kernels.Guard(Address(s.o.Guard), 0, s.t.Fault))
+	}
+	calls = append(calls, s.into(r))
 	return append(all, Launches(s.t.Kernels, calls...)...), nil
 }
 

@@ -141,9 +141,12 @@ UPDATES(adagrad, Adagrad)
 UPDATES(rmsprop, RmsProp)
 UPDATES(ftrl, Ftrl)
 
-// out stands for a fault record in updates that are to be made only if keep is not 0.
+// out stands for a fault record in updates that are to be made only if keep is not 0. Without keep, it learns of faults since.
 KERNEL guard(i64 *out, const u8 *keep, const i64 *fault) {
-  EACH(i, 1) out[i] = faulted(fault) ? fault[0] : !keep[i];
+  EACH(i, 1) {
+    if (faulted(fault)) out[i] = fault[0];
+    else if (keep) out[i] = !keep[i];
+  }
 }
 
 // A variable takes a value, or has it added or subtracted.
