@@ -269,6 +269,24 @@ func TestScripts(t *testing.T) {
 	}
 }
 
+// TestArgumentsOfGPUTest: whoever mistypes a seed learns that at once, not from a failing check.
+func TestArgumentsOfGPUTest(t *testing.T) {
+	for _, c := range []struct {
+		seed string // of the environment
+		args []string
+	}{{"", []string{"-seed"}}, {"", []string{"-seed", "x"}}, {"", []string{"-seed", "5", "6"}}, {"", []string{"7"}}, {"x", nil}} {
+		cmd := exec.CommandContext(t.Context(), filepath.Join(testkit.Root(), "scripts", "gpu-test"), c.args...)
+		cmd.Env = append(os.Environ(), testkit.SeedVariable+"="+c.seed)
+		out, err := cmd.CombinedOutput()
+		if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
+			t.Skipf("skipped: %v", err)
+		}
+		if code := cmd.ProcessState.ExitCode(); code != 2 || !strings.Contains(string(out), "expected nothing, or -seed and a number") {
+			t.Errorf("%q: expected exit code 2 and what is expected, got %d: %s", c.args, code, out)
+		}
+	}
+}
+
 func openable(t *testing.T) bool {
 	g, err := openGPU(t.Context(), false)
 	if err != nil {
