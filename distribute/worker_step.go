@@ -210,10 +210,11 @@ func (s *workerStep) fill(in Step) error {
 		x.Into = s.mirror
 	}
 	x.Gradients, x.Assign = x.Gradients[:0], s.scale.assign(x.Assign[:0], s.program.Value)
-	for i, at := range s.layout.grads {
-		if !s.scale.finite(s.program.Value) {
-			break
-		}
+	grads := s.layout.grads
+	if !s.scale.finite(s.program.Value) {
+		grads = nil
+	}
+	for i, at := range grads {
 		g := ps.Gradient{Variable: s.names[i]}
 		if at.sparse {
 			pair := s.layout.sparse[at.index]

@@ -75,7 +75,7 @@ func (o Optimizer) validate(vs *violations) {
 	}
 	o.validateClips(vs)
 	vs.require(o.AccumulateSteps >= 1, "optimizer.accumulate_steps", o.AccumulateSteps, "expected >= 1")
-	vs.require(goodLossScale(o.LossScale), "optimizer.loss_scale", o.LossScale, "expected none, dynamic or a finite number > 0")
+	vs.require(goodLossScale(o.LossScale), "optimizer.loss_scale", o.LossScale, "expected none, dynamic or a number from 1.18e-38 to 3.4e+38")
 	vs.oneOf("optimizer.slot_names", o.SlotNames, "v1", "keras")
 	o.LearningRate.validate(vs)
 }
@@ -85,7 +85,7 @@ func goodLossScale(s string) bool {
 		return true
 	}
 	v, err := strconv.ParseFloat(s, 64)
-	return err == nil && v > 0 && v <= math.MaxFloat32
+	return err == nil && v >= 0x1p-126 && v <= math.MaxFloat32 // so that the inverse, too, is a finite float32
 }
 
 func (o Optimizer) validateClips(vs *violations) {

@@ -18,7 +18,8 @@ import (
 // gradients are divided by it before transforms and rules. The zero value scales
 // nothing. Loss scaling is that of tf.keras.mixed_precision.LossScaleOptimizer.
 type LossScale struct {
-	// Initial is the factor, or the first one where it changes: finite, > 0, and >= 1 where it changes.
+	// Initial is the factor, or the first one where it changes: from 2^-126 to the largest
+	// float32, so that its inverse is one too, and >= 1 where it changes.
 	Initial float64
 	// GrowthSteps > 0 lets the factor change: it doubles after so many updates in a
 	// row whose gradients were finite. An update of which some gradient is not is
@@ -41,11 +42,14 @@ func NewLossScale(spec any) (LossScale, error) {
 	}
 	v, err := strconv.ParseFloat(fmt.Sprint(spec), 64)
 	if err != nil || v == 0 {
-		return LossScale{}, fmt.Errorf("got %v, expected none, dynamic or a finite number > 0", spec)
+		return LossScale{}, fmt.Errorf("got %v: expected none, dynamic or a number", spec)
 	}
 	l := LossScale{Initial: v}
 	return l, l.check()
 }
+
+// leastScale is the least float32 that is normal: inverses of lesser ones are infinite.
+const leastScale = 0x1p-126
 
 // Dynamic reports whether the factor changes.
 func (l LossScale) Dynamic() bool { return l.GrowthSteps > 0 }
@@ -55,8 +59,8 @@ func (l LossScale) none() bool { return l == LossScale{} }
 func (l LossScale) check() error {
 	switch {
 	case l.none():
-	case !(l.Initial > 0) || l.Initial > math.MaxFloat32 || l.GrowthSteps < 0:
-		return fmt.Errorf("got %g, growing after %d updates: expected a finite number > 0, and updates >= 0", l.Initial, l.GrowthSteps)
+	case !(l.Initial >= leastScale && l.Initial <= math.MaxFloat32) || l.GrowthSteps < 0:
+		return fmt.Errorf("got %g, growing after %d updates: expected a number from %.3g to %.3g, and updates >= 0", l.Initial, l.GrowthSteps, leastScale, math.MaxFloat32)
 	case l.Dynamic() && l.Initial < 1:
 		return fmt.Errorf("got %g: expected at least 1 of one that changes", l.Initial)
 	}

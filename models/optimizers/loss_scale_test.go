@@ -170,6 +170,18 @@ func TestLossScaleEnds(t *testing.T) {
 	}
 }
 
+// TestLossScaleFixedEnds: the least and the largest scale leave gradients of float32 what they are.
+func TestLossScaleFixedEnds(t *testing.T) {
+	for _, scale := range []float64{leastScale, 0x1p127} {
+		w := &models.Variable{Name: "w", DType: graph.Float32, Trainable: true}
+		op := trainOp(sgd(1), w)
+		op.LossScale = LossScale{Initial: scale}
+		tr := start(t, op, map[string]*graph.Tensor{"w": graph.ScalarOf(float32(1))}, nil)
+		tr.run(graph.ScalarOf(float32(0.5 * scale)))
+		near(t, "w", tr.get("w"), []float64{0.5}, 0)
+	}
+}
+
 // TestMinimizeScaled: with a fixed scale, and with one that changes, training gives what it gives without.
 func TestMinimizeScaled(t *testing.T) {
 	results := map[string]map[string]*graph.Tensor{}
@@ -213,7 +225,7 @@ func TestMinimizeScaledTable(t *testing.T) {
 }
 
 func TestWrongLossScales(t *testing.T) {
-	for _, x := range []any{0, -1, "x", "", "nan", "inf", 1e39, true, []int{1}, map[string]any{}} {
+	for _, x := range []any{0, -1, "x", "", "nan", "inf", 1e39, 1e-39, 1e-300, true, []int{1}, map[string]any{}} {
 		if _, err := New("sgd", map[string]any{"loss_scale": x}); err == nil || !strings.Contains(err.Error(), "loss_scale: got") {
 			t.Errorf("%v: got %v", x, err)
 		}
@@ -223,7 +235,7 @@ func TestWrongLossScales(t *testing.T) {
 			t.Errorf("%v: got %+v, %v", x, o, err)
 		}
 	}
-	for _, l := range []LossScale{{0.5, 1}, {4, -1}, {0, 3}} {
+	for _, l := range []LossScale{{0.5, 1}, {math.NaN(), 0}, {0x1p-127, 0}, {4, -1}, {0, 3}} {
 		o := sgd(1)
 		o.LossScale = l
 		_, err := build(func(b *models.Builder) error { o.Minimize(b, regression(b)); return nil })
