@@ -232,6 +232,30 @@ func TestConvDeterministic(t *testing.T) {
 	}
 }
 
+// TestConvForwardDeterministic has images that are cut into other blocks for other numbers of threads: patches gathered, lines
+// in place, and tiles of Winograd's form.
+func TestConvForwardDeterministic(t *testing.T) {
+	withProcs(t, 4)
+	defer SetThreads(0)
+	dilated := cnnLayer(3, 14, 7, 9)
+	dilated.DilW, dilated.PadLeft = 2, 2
+	for _, g := range []Window{dilated, cnnLayer(1, 28, 1, 33), cnnLayer(1, 14, 32, 64), cnnLayer(3, 8, 64, 64)} {
+		x, w := vector[float32](newRand(1), g.inSize()), vector[float32](newRand(2), g.weights())
+		f := PackFilter(g, w)
+		y, want := make([]float32, g.outSize()), [2][]float32{make([]float32, g.outSize()), make([]float32, g.outSize())}
+		for threads := 1; threads <= 4; threads++ {
+			SetThreads(threads)
+			for i, forward := range []func(){func() { Conv2D(g, y, x, w, nil, false) }, func() { Conv2DPacked(g, y, x, f, Epilogue[float32]{}) }} {
+				forward()
+				if threads == 1 {
+					copy(want[i], y)
+				}
+				requireBits(t, fmt.Sprint(g, ", ", threads, " threads"), y, want[i])
+			}
+		}
+	}
+}
+
 func TestConvDoesNotAllocate(t *testing.T) {
 	g := cnnLayer(8, 14, 8, 16)
 	x, y, w := vector[float32](newRand(1), g.inSize()), make([]float32, g.outSize()), vector[float32](newRand(3), g.weights())

@@ -89,7 +89,8 @@ func TestTileArgsLayout(t *testing.T) {
 	var a tileArgs
 	got := [...]uintptr{unsafe.Offsetof(a.a), unsafe.Offsetof(a.b), unsafe.Offsetof(a.c), unsafe.Offsetof(a.aRow), unsafe.Offsetof(a.aK),
 		unsafe.Offsetof(a.bK), unsafe.Offsetof(a.cRow), unsafe.Offsetof(a.k), unsafe.Offsetof(a.lanes), unsafe.Offsetof(a.old),
-		unsafe.Offsetof(a.alpha), unsafe.Offsetof(a.runs), unsafe.Offsetof(a.aSkip), unsafe.Offsetof(a.bias), unsafe.Offsetof(a.relu)}
+		unsafe.Offsetof(a.alpha), unsafe.Offsetof(a.runs), unsafe.Offsetof(a.aSkip), unsafe.Offsetof(a.bias), unsafe.Offsetof(a.relu),
+		unsafe.Offsetof(a.strip)}
 	for i, o := range got {
 		if o != uintptr(8*i) {
 			t.Errorf("field %d is at %d, want %d: change gen/gemm.go with it", i, o, 8*i)

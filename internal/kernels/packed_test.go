@@ -3,6 +3,7 @@ package kernels
 import (
 	"fmt"
 	"math"
+	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -119,6 +120,33 @@ func TestPackedDoesNotAllocate(t *testing.T) {
 		requireNoAllocs(t, "MatMulPacked", func() {
 			MatMulPacked(PackedArgs[float32]{M: m, A: x, LDA: 288, B: b, C: y, LDC: 64, Epilogue: e})
 		})
+	}
+}
+
+// TestPackedIsShared has several goroutines multiply by one operand at once: each gets the bits that it gets alone.
+func TestPackedIsShared(t *testing.T) {
+	withProcs(t, 4)
+	for m := 1; m <= 3; m++ {
+		g := gemmCase[float32](9, m, 515, 300, false, false, 0)
+		b := PackB(g.B, g.LDB, g.K, g.N, false)
+		multiply := func(c []float32) {
+			MatMulPacked(PackedArgs[float32]{M: m, A: g.A, LDA: g.LDA, B: b, C: c, LDC: g.LDC})
+		}
+		multiply(g.C)
+		var results [4][]float32
+		var all sync.WaitGroup
+		for i := range results {
+			results[i] = make([]float32, len(g.C))
+			all.Go(func() {
+				for range 20 {
+					multiply(results[i])
+				}
+			})
+		}
+		all.Wait()
+		for _, c := range results {
+			requireBits(t, fmt.Sprint(m, " rows"), c, g.C)
+		}
 	}
 }
 
