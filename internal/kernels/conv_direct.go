@@ -30,7 +30,7 @@ func (w *Window) forwardRows() int {
 	if w.pixels()*w.weights() < convParallelFrom || threads == 1 {
 		return w.blockRows()
 	}
-	each := ceilDiv(threads*directEach, max(w.Batch, 1)) // blocks of an image
+	each := ceilDiv(threads*directEach, w.Batch) // blocks of an image
 	return min(w.blockRows(), ceilDiv(w.OutH, each))
 }
 

@@ -176,8 +176,8 @@ func (j *gemmJob[T]) Run(lo, hi int) {
 	scratches[T]().put(buf)
 }
 
-// multiplyTask multiplies one group of panels of A by one range of columns of B, over all k of the phase: this much of C stays
-// in the caches.
+// multiplyTask multiplies one group of panels of A by one range of columns of B, over all k of the phase: this much of C
+// stays in the caches.
 func (j *gemmJob[T]) multiplyTask(i int, t *tileArgs, buf *scratch[T]) {
 	m, n := i/j.nTasks, i%j.nTasks
 	p0, p1 := m*j.panels/j.mTasks, (m+1)*j.panels/j.mTasks
@@ -186,8 +186,8 @@ func (j *gemmJob[T]) multiplyTask(i int, t *tileArgs, buf *scratch[T]) {
 	part := gemmPart[T]{j, w}
 	part.n0 = w.n0 + n*strips/j.nTasks*j.nr
 	part.n1 = min(w.n0+(n+1)*strips/j.nTasks*j.nr, w.n1)
-	if p0 == p1 || part.n0 >= part.n1 {
-		return
+	if part.n0 >= part.n1 {
+		return // a last block of fewer strips than tasks
 	}
 	for k := w.k0; k < w.k1; k += j.kc {
 		part.k0, part.k1 = k, min(k+j.kc, w.k1)

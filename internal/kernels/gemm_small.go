@@ -40,8 +40,9 @@ func gemmSmall[T Float](g *GemmArgs[T], parallel bool) bool {
 func (s *smallGemm[T]) parallel(g *GemmArgs[T]) {
 	j := gemmJobs[T]().get()
 	j.GemmArgs, j.small, j.phase = *g, *s, smallPhase
-	j.mTasks = ceilDiv(min(Threads()*chunksEach, ceilDiv(j.M, s.tiles.rows)), Threads()) * Threads()
-	Parallel(j.mTasks, 1, j)
+	threads := Threads()
+	j.mTasks = ceilDiv(min(threads*chunksEach, ceilDiv(j.M, s.tiles.rows)), threads) * threads // as many for each
+	parallelEach(j.mTasks, j)
 	j.GemmArgs, j.small = GemmArgs[T]{}, smallGemm[T]{}
 	gemmJobs[T]().put(j)
 }
@@ -84,16 +85,21 @@ func (s *smallGemm[T]) rows(g *GemmArgs[T], lo, hi int) {
 			m += rows
 		}
 	}
-	if s.per == 0 {
-		return
+	if s.per > 0 {
+		s.lastColumns(&t, g, lo, hi)
 	}
+}
+
+// lastColumns does rows [lo, hi) of the columns that do not fill a vector, from their packed copy.
+func (s *smallGemm[T]) lastColumns(t *tileArgs, g *GemmArgs[T], lo, hi int) {
+	n := g.N - g.N%s.tiles.lanes
 	t.b = unsafe.Pointer(&s.strip[0])
 	if g.Bias != nil {
-		t.bias = unsafe.Pointer(&g.Bias[whole])
+		t.bias = unsafe.Pointer(&g.Bias[n])
 	}
 	for m := lo; m < hi; m += s.tiles.rows {
-		place(&t, g, m*step, m*g.LDC+whole)
-		s.tiles.foldTile(&t, min(s.tiles.rows, hi-m), g.N-whole, s.per)
+		place(t, g, m*g.LDA, m*g.LDC+n)
+		s.tiles.foldTile(t, min(s.tiles.rows, hi-m), g.N-n, s.per)
 	}
 }
 
