@@ -142,17 +142,21 @@ func TestGemmEveryTile(t *testing.T) {
 	})
 }
 
+// TestGemmNonFinite sees what is not finite in the row and the column that it belongs to, and nowhere else: in a whole vector,
+// and where the last columns, or the last k, are part of one.
 func TestGemmNonFinite(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
-		g := gemmCase[float32](3, 20, 40, 30, false, false, 0)
-		g.A[3*g.LDA+5] = float32(math.NaN())
-		g.B[7*g.LDB+9] = float32(math.Inf(1))
-		Gemm(g)
-		for i := range g.M {
-			for j := range g.N {
-				v := float64(g.C[i*g.LDC+j])
-				if (i == 3) != math.IsNaN(v) || (i != 3 && j == 9) != math.IsInf(v, 0) {
-					t.Fatalf("C[%d,%d] = %v", i, j, v)
+		for _, c := range []struct{ m, n, k, nan, inf, column int }{{20, 40, 30, 5, 7, 9}, {40, 41, 30, 5, 7, 38}, {40, 41, 30, 29, 28, 40}, {40, 18, 31, 30, 29, 17}} {
+			g := gemmCase[float32](3, c.m, c.n, c.k, false, false, 0)
+			g.A[3*g.LDA+c.nan] = float32(math.NaN())
+			g.B[c.inf*g.LDB+c.column] = float32(math.Inf(1))
+			Gemm(g)
+			for i := range g.M {
+				for j := range g.N {
+					v := float64(g.C[i*g.LDC+j])
+					if (i == 3) != math.IsNaN(v) || (i != 3 && j == c.column) != math.IsInf(v, 0) {
+						t.Fatalf("%v: C[%d,%d] = %v", c, i, j, v)
+					}
 				}
 			}
 		}
