@@ -122,7 +122,7 @@ func (o *StepOp) check() error {
 }
 
 // Check reports a TrainOp that has neither or both of groups and a step function,
-// or whose function cannot run.
+// that would change gradients which a step function does not have, or whose function cannot run.
 func (t *TrainOp) Check() error {
 	switch {
 	case t.Step == nil && len(t.Groups) == 0:
@@ -131,6 +131,8 @@ func (t *TrainOp) Check() error {
 		return nil
 	case len(t.Groups) > 0:
 		return fmt.Errorf("train op: step function %q beside %d groups of variables: expected one or the other", t.Step.Function, len(t.Groups))
+	case len(t.Transforms) > 0 || t.accumulates() || !t.LossScale.none():
+		return fmt.Errorf("train op: step function %q has no gradients: expected no transforms, accumulate_steps and loss_scale", t.Step.Function)
 	}
 	return t.Step.check()
 }

@@ -111,6 +111,7 @@ func TestCheckTrainOp(t *testing.T) {
 	for want, op := range map[string]*TrainOp{
 		"expected groups of variables, or a step":      {},
 		"beside 1 groups":                              {Groups: []Group{{}}, Step: &StepOp{Function: "wrong", Variables: v}},
+		"expected no transforms":                       {Step: &StepOp{Function: "wrong", Variables: v}, LossScale: DynamicLossScale()},
 		"expected variables that it changes":           {Step: &StepOp{Function: "wrong"}},
 		"argument 0 is nil":                            {Step: &StepOp{Function: "wrong", Variables: v, Args: make([]*G.Node, 1)}},
 		"variable 1 is nil or there twice":             {Step: &StepOp{Function: "wrong", Variables: append(v, v...)}},
