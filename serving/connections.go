@@ -13,20 +13,26 @@ import (
 // reply that theirs is about to be closed. One closed without that may cross a request on its way, which would be lost.
 const farewell = 500 * time.Millisecond
 
-// connections counts those of an HTTP server.
+// connections are those of an HTTP server.
 type connections struct {
-	mu   sync.Mutex
-	open int
-	none chan struct{} // closed when there is none; nil while nobody waits
+	mu     sync.Mutex
+	open   int
+	unused map[net.Conn]struct{} // nothing has come on them yet
+	none   chan struct{}         // closed when there is none; nil while nobody waits
 }
 
 // changed is an http.Server's ConnState.
-func (c *connections) changed(_ net.Conn, now http.ConnState) {
+func (c *connections) changed(conn net.Conn, now http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	delete(c.unused, conn)
 	switch now {
 	case http.StateNew:
 		c.open++
+		if c.unused == nil {
+			c.unused = map[net.Conn]struct{}{}
+		}
+		c.unused[conn] = struct{}{}
 	case http.StateClosed, http.StateHijacked:
 		c.open--
 		if c.open == 0 && c.none != nil {
@@ -54,6 +60,15 @@ func (c *connections) wait(ctx context.Context) {
 	}
 }
 
+// closeUnused closes connections on which nothing has come: Shutdown would give them five seconds.
+func (c *connections) closeUnused() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for conn := range c.unused {
+		_ = conn.Close()
+	}
+}
+
 // parting tells clients in replies that their connection will be closed, once the server drains.
 func (s *Server) parting(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -72,6 +87,7 @@ func (s *Server) stopREST(ctx context.Context) bool {
 	last, end := context.WithTimeout(ctx, min(s.farewell, s.o.Drain/4))
 	defer end()
 	s.connections.wait(last)
+	s.connections.closeUnused()
 	err := s.rest.Shutdown(ctx)
 	if err == nil || errors.Is(err, net.ErrClosed) { // Serve has not noticed yet that the port is closed already
 		return true

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"sync"
@@ -94,5 +95,26 @@ func TestPortIsClosedBeforeItsServerNotices(t *testing.T) {
 	stop()
 	if err := <-done; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestUnusedConnections: the end does not wait for a connection on which nothing has come, and closes no other.
+func TestUnusedConnections(t *testing.T) {
+	var all connections
+	unused, peer := net.Pipe()
+	defer peer.Close()
+	used, other := net.Pipe()
+	defer other.Close()
+	defer used.Close()
+	all.changed(unused, http.StateNew)
+	all.changed(used, http.StateNew)
+	all.changed(used, http.StateActive)
+	all.closeUnused()
+	_ = peer.SetDeadline(time.Now().Add(patience))
+	if _, err := peer.Read(make([]byte, 1)); err != io.EOF {
+		t.Errorf("the unused connection: %v, expected its end", err)
+	}
+	if err := used.SetDeadline(time.Now()); err != nil {
+		t.Errorf("the used connection: %v", err)
 	}
 }
