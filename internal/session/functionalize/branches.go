@@ -21,8 +21,9 @@ type join struct {
 // branches replaces the conditions of a graph without loops, those within others first, and returns the nodes that
 // those of the given names need.
 func (c *converter) branches(s *scope, keep []string) ([]*nodeDef, error) {
+	blocked := map[string]string{}
 	for {
-		ready, waiting, err := c.joins(s)
+		ready, waiting, err := c.joins(s, blocked)
 		if err != nil {
 			return nil, err
 		}
@@ -70,8 +71,9 @@ func (c *converter) needed(s *scope, keep []string) ([]*nodeDef, error) {
 	return nodes, nil
 }
 
-// joins are the Merges that no other is part of, and the names of the rest.
-func (c *converter) joins(s *scope) (ready []*join, waiting []string, err error) {
+// joins are the Merges that no other is part of, and the names of the rest. Blocked are Merges that are part of
+// others, which are not looked at again before these are replaced.
+func (c *converter) joins(s *scope, blocked map[string]string) (ready []*join, waiting []string, err error) {
 	for _, name := range s.names {
 		n := s.nodes[name]
 		if n.GetOp() != "Merge" || len(data(n)) != 2 || slices.ContainsFunc(data(n), func(in source) bool {
@@ -80,22 +82,27 @@ func (c *converter) joins(s *scope) (ready []*join, waiting []string, err error)
 		}) {
 			continue // of a loop that was replaced; any other is refused where something needs it
 		}
-		j, err := c.join(s, n)
-		if err != nil {
-			return nil, nil, fmt.Errorf("node %q (Merge): %w", name, err)
-		}
-		if j == nil {
+		if s.nodes[blocked[name]].GetOp() == "Merge" {
 			waiting = append(waiting, name)
 			continue
 		}
-		ready = append(ready, j)
+		j, inner, err := c.join(s, n)
+		switch {
+		case err != nil:
+			return nil, nil, fmt.Errorf("node %q (Merge): %w", name, err)
+		case inner != "":
+			blocked[name] = inner
+			waiting = append(waiting, name)
+		default:
+			ready = append(ready, j)
+		}
 	}
 	return ready, waiting, nil
 }
 
-// join sorts out a Merge; nil where another is part of it.
-func (c *converter) join(s *scope, n *nodeDef) (*join, error) {
-	j := &join{merge: n}
+// join sorts out a Merge, or names another that is part of it.
+func (c *converter) join(s *scope, n *nodeDef) (j *join, inner string, err error) {
+	j = &join{merge: n}
 	var ports [2]map[int]bool
 	var results [2]source
 	var regions [2][]*nodeDef
@@ -103,30 +110,33 @@ func (c *converter) join(s *scope, n *nodeDef) (*join, error) {
 	for i, in := range data(n) {
 		ports[i] = map[int]bool{}
 		var bad error
-		region, err := c.walk(s, []source{in}, func(at source) bool {
+		results[i] = in
+		regions[i], err = c.walk(s, []source{in}, func(at source) bool {
 			gate := s.nodes[at.node]
+			if gate.GetOp() == "Merge" {
+				inner = at.node
+			}
+			if inner != "" {
+				return true // the rest does not matter
+			}
 			if gate.GetOp() != "Switch" || len(data(gate)) != 2 {
 				return false
 			}
-			if pred := s.origin(data(gate)[1], "Identity"); !known {
+			if pred := c.origin(s, data(gate)[1], "Identity"); !known {
 				j.pred, known = pred, true
-			} else if pred != j.pred && s.origin(pred, "Identity", "Switch") != s.origin(j.pred, "Identity", "Switch") {
+			} else if pred != j.pred && c.origin(s, pred, "Identity", "Switch") != c.origin(s, j.pred, "Identity", "Switch") {
 				bad = fmt.Errorf("it depends on two conditions, %q and %q, of which neither lies within the other: expected one of tf.cond", j.pred, pred)
 			}
 			ports[i][at.output] = true
 			j.gates = append(j.gates, gate)
 			return true
 		})
-		if err != nil {
-			return nil, err
+		switch {
+		case err != nil || inner != "":
+			return nil, inner, err
+		case bad != nil:
+			return nil, "", bad
 		}
-		if slices.ContainsFunc(region, func(n *nodeDef) bool { return n.GetOp() == "Merge" }) {
-			return nil, nil
-		}
-		if bad != nil {
-			return nil, bad
-		}
-		results[i], regions[i] = in, region
 	}
 	j.gates = distinct(j.gates)
 	yes := 0
@@ -134,16 +144,17 @@ func (c *converter) join(s *scope, n *nodeDef) (*join, error) {
 		yes = 1
 	}
 	if !known || ports[yes][0] || ports[1-yes][1] || ports[0][-1] || ports[1][-1] {
-		return nil, fmt.Errorf("its values are not those of the two outcomes of a condition: expected one of tf.cond")
+		return nil, "", fmt.Errorf("its values are not those of the two outcomes of a condition: expected one of tf.cond")
 	}
 	j.results, j.regions = [2]source{results[1-yes], results[yes]}, [2][]*nodeDef{regions[1-yes], regions[yes]}
-	return j, nil
+	return j, "", nil
 }
 
 // origin is what a source is a copy of, by nodes of these ops: tf.cond copies the condition for all its Switches but
 // one, and passes it on into conditions that lie within others.
-func (s *scope) origin(of source, ops ...string) source {
+func (c *converter) origin(s *scope, of source, ops ...string) source {
 	for range maxCopies {
+		c.visits++
 		n := s.nodes[of.node]
 		if !slices.Contains(ops, n.GetOp()) || len(data(n)) == 0 {
 			break
@@ -252,7 +263,7 @@ func parts(group []*join) (gates, inputs []*nodeDef, regions [2][]*nodeDef) {
 		gates = append(gates, j.gates...)
 		for side, region := range j.regions {
 			for _, n := range region {
-				if n.GetOp() == "Placeholder" {
+				if isPlaceholder(n) {
 					inputs = append(inputs, n)
 				} else {
 					regions[side] = append(regions[side], n)

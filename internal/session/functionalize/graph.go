@@ -13,6 +13,7 @@ import (
 	"github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/versions_go_proto"
+	"google.golang.org/protobuf/proto"
 )
 
 type (
@@ -21,8 +22,13 @@ type (
 	dataType  = types_go_proto.DataType
 )
 
-// maxVisits bounds the work on a graph: nodes seen, in all walks.
-const maxVisits = 1 << 24
+// Bounds of the work on a graph.
+const (
+	maxVisits = 1 << 23 // nodes seen, in all walks
+	maxBytes  = 1 << 28 // of the functions that are made, besides
+	maxTimes  = 4       // the size of the graph
+	nodeBytes = 512     // of a node, besides its own
+)
 
 var errVisits = fmt.Errorf("loops and conditions of TensorFlow 1 take more than %d steps to sort out", maxVisits)
 
@@ -32,9 +38,10 @@ var flowOps = map[string]bool{"Switch": true, "Merge": true, "Enter": true, "Exi
 // Graph replaces the control flow of TensorFlow 1 in flat, a graph without calls, and in the functions that it calls, by
 // While and If. It keeps of the graph what the nodes of the given names need, and returns the functions with those that it made.
 func Graph(flat *graph_go_proto.GraphDef, keep []string, callees []*inline.Callee) ([]*inline.Callee, error) {
-	c := &converter{versions: flat.GetVersions(), taken: map[string]bool{}}
+	c := &converter{versions: flat.GetVersions(), taken: map[string]bool{}, room: maxBytes + maxTimes*proto.Size(flat)}
 	for _, f := range callees {
 		c.taken[f.Name] = true
+		c.room += maxTimes * proto.Size(f.Graph)
 	}
 	if err := c.convert(flat, keep); err != nil {
 		return nil, err
@@ -53,6 +60,7 @@ type converter struct {
 	taken    map[string]bool // names of functions
 	made     []*inline.Callee
 	visits   int
+	room     int // bytes that functions may still add
 }
 
 // scope is a graph as it is being changed: nodes are replaced, never changed.
@@ -120,7 +128,11 @@ func free(name string, taken func(string) bool) string {
 
 // like is a node of that name, attributes and device, with another op.
 func like(n *nodeDef, op string, inputs []string) *nodeDef {
-	return &nodeDef{Name: n.GetName(), Op: op, Input: slices.Clone(inputs), Device: n.GetDevice(), Attr: maps.Clone(n.GetAttr())}
+	attrs := maps.Clone(n.GetAttr())
+	if attrs == nil {
+		attrs = map[string]*attrValue{}
+	}
+	return &nodeDef{Name: n.GetName(), Op: op, Input: slices.Clone(inputs), Device: n.GetDevice(), Attr: attrs}
 }
 
 // source is what an input names: an output of a node, or with output -1 the node for control.
@@ -235,8 +247,11 @@ func (c *converter) function(name string, args []argument, region []*nodeDef, re
 		return out
 	}
 	for _, n := range region {
-		if n.GetOp() == "Placeholder" {
+		if isPlaceholder(n) {
 			return "", fmt.Errorf("node %q is read within a loop or condition of TensorFlow 1 that it is no input of", n.GetName())
+		}
+		if c.room -= proto.Size(n) + nodeBytes; c.room < 0 {
+			return "", fmt.Errorf("the loops and conditions of TensorFlow 1 share so much that their functions take more than %d MiB", maxBytes>>20)
 		}
 		nodes = append(nodes, like(n, n.GetOp(), rename(n.GetInput())))
 	}
@@ -256,6 +271,11 @@ func (c *converter) function(name string, args []argument, region []*nodeDef, re
 	f.Graph = &graph_go_proto.GraphDef{Node: kept, Versions: c.versions}
 	c.made = append(c.made, f)
 	return f.Name, nil
+}
+
+// isPlaceholder reports whether a node may be fed: a function has its value from where it is called.
+func isPlaceholder(n *nodeDef) bool {
+	return n.GetOp() == "Placeholder" || n.GetOp() == "PlaceholderWithDefault"
 }
 
 func typeOf(t dataType) *attrValue {
