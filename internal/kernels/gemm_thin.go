@@ -62,14 +62,20 @@ func (j *gemmJob[T]) dots(lo, hi int) {
 	}
 }
 
-// dotRun is dots for so few rows that one call does them.
+// dotRun is dots for so few rows that one call does them, or where rows are long one for each piece of one.
 func (j *gemmJob[T]) dotRun(lo, hi int) {
 	a := j.A[:j.K]
-	if hi-lo >= dotGroup {
+	if hi-lo >= dotGroup && j.K <= copyCall {
 		lo += simdDotRows(j.C[lo:hi], j.B[lo*j.LDB:], j.LDB, a, j.Alpha, j.Beta != 0, j.backward)
 	}
 	for n := lo; n < hi; n++ {
-		v := j.Alpha * dotRange(a, j.B[n*j.LDB:][:j.K])
+		var sum T
+		row := j.B[n*j.LDB:][:j.K]
+		for k := 0; k < j.K; k += copyCall {
+			end := min(k+copyCall, j.K)
+			sum += dotRange(a[k:end], row[k:end])
+		}
+		v := j.Alpha * sum
 		if j.Beta != 0 {
 			v += j.C[n]
 		}

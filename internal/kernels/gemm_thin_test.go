@@ -9,7 +9,7 @@ import (
 // also where one call of assembly does not do all rows.
 func TestDotsEitherWay(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
-		for _, size := range [][2]int{{3, 40}, {4, 17}, {5, 9}, {191, 784}, {64, 5000}, {9, 1 << 15}} {
+		for _, size := range [][2]int{{3, 40}, {4, 17}, {5, 9}, {191, 784}, {64, 5000}, {9, 1 << 15}, {5, 1<<15 + 100}} {
 			g := gemmCase[float32](11, 1, size[0], size[1], false, true, 3)
 			want := naiveGemm(g)
 			gemmSerial(g)
