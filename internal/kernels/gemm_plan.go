@@ -6,6 +6,7 @@ import "unsafe"
 // the L1 cache while the panels of a task, which stay in the L2 cache, go by. Figures measured on Zen 5.
 const (
 	blockK      = 512      // longest run of k in one tile
+	streamK     = 1 << 13  // the same where packed B is gone over once: what one call of assembly reads
 	blockN      = 2048     // columns of B packed at a time
 	groupPanels = 16       // most panels of A in one task
 	splitPanels = 4        // panels of A that make a task of their own worth while
@@ -64,10 +65,11 @@ const (
 
 func (j *gemmJob[T]) plan(parallel bool) {
 	j.setTiles()
-	j.kc = ceilDiv(j.K, ceilDiv(j.K, blockK))
+	longest := blockK
 	if j.streams() {
-		j.kc = j.K
+		longest = streamK
 	}
+	j.kc = ceilDiv(j.K, ceilDiv(j.K, longest))
 	j.panels = ceilDiv(j.M, j.tallest())
 	j.height, j.higher = j.M/j.panels, j.M%j.panels
 	j.nc = ceilDiv(ceilDiv(j.N, ceilDiv(j.N, blockN)), j.nr) * j.nr
@@ -78,6 +80,9 @@ func (j *gemmJob[T]) plan(parallel bool) {
 	switch {
 	case j.packed != nil:
 		j.sourceB = prepared
+		if j.streams() {
+			j.ks = j.kc
+		}
 	case !j.TransB && (j.M <= 2 || j.LDB == j.nr || j.kc*j.LDB*int(unsafe.Sizeof(j.Alpha)) <= compactB):
 		j.sourceB = inPlace
 	case !j.TransB && j.K*j.N >= coldB && j.mTasks < sharedTasks:

@@ -16,7 +16,7 @@ func (j *gemmJob[T]) streamTask(i int, t *tileArgs) {
 	}
 	first, end := i*strips/j.nTasks, (i+1)*strips/j.nTasks
 	part.setup(t)
-	t.a = unsafe.Pointer(&j.A[0])
+	t.a = unsafe.Pointer(&j.A[part.indexA(0)])
 	for s := first; s < end; s++ {
 		n := part.n0 + s*j.nr
 		if j.backward {
