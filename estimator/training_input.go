@@ -28,8 +28,8 @@ type trainingInput struct {
 // readAhead is the batches of a step that comes.
 type readAhead struct {
 	batches *stager
-	before  []byte // the input's position before them
-	err     error  // of reading them, for when their turn comes
+	before  func() []byte // the input's position before them
+	err     error         // of reading them, for when their turn comes
 }
 
 // rewind starts a pass at a position, or at the beginning for nil.
@@ -70,7 +70,7 @@ func (in *trainingInput) next(ctx context.Context) ([]distribute.Batch, error) {
 // readAhead reads the batches of one more step after the present one: none where
 // the input fails, of which next tells when all before are trained on.
 func (in *trainingInput) readAhead(ctx context.Context) (*stager, error) {
-	before, err := in.it.State()
+	before, err := inputs.Mark(in.it)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (in *trainingInput) fill(ctx context.Context, st *stager) error {
 // state returns the position behind the present step's batches.
 func (in *trainingInput) state() ([]byte, error) {
 	if len(in.ahead) > 0 {
-		return in.ahead[0].before, nil
+		return in.ahead[0].before(), nil
 	}
 	if in.position != nil {
 		return in.position, nil

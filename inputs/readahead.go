@@ -152,7 +152,7 @@ func (s *aheadStage) save(w *stateWriter) error {
 			return err
 		}
 	}
-	w.bytes(base)
+	w.reference(base) // snapshots do not change
 	w.int(s.since)
 	return nil
 }
@@ -162,7 +162,7 @@ func snapshot(up stage, row int64) ([]byte, error) {
 	w := &stateWriter{}
 	w.int(row)
 	err := up.save(w)
-	return w.buf, err
+	return w.all(), err
 }
 
 func (s *aheadStage) load(ctx context.Context, r *stateReader) error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/ipc"
@@ -22,13 +23,27 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-type stateWriter struct{ buf []byte }
+// stateWriter collects a state: what it was given by reference, each piece behind what was written before, then buf.
+type stateWriter struct {
+	before [][]byte
+	buf    []byte
+}
 
 func (w *stateWriter) int(v int64) { w.buf = binary.AppendVarint(w.buf, v) }
 func (w *stateWriter) bytes(b []byte) {
 	w.buf = binary.AppendUvarint(w.buf, uint64(len(b)))
 	w.buf = append(w.buf, b...)
 }
+
+// reference is bytes of what never changes, which is copied later.
+func (w *stateWriter) reference(b []byte) {
+	w.buf = binary.AppendUvarint(w.buf, uint64(len(b)))
+	w.before = append(w.before, w.buf, b)
+	w.buf = nil
+}
+
+// all copies together what was written.
+func (w *stateWriter) all() []byte { return append(slices.Concat(w.before...), w.buf...) }
 
 // record writes a record as an Arrow IPC stream; nil is an empty field.
 func (w *stateWriter) record(rec arrow.Record) error {
@@ -128,14 +143,20 @@ func recoverArrow(what string, err *error) {
 	}
 }
 
-// sealState returns the state of a pipeline whose stages wrote payload.
-func sealState(describe string, st stage) ([]byte, error) {
+// writeState writes the state of a pass, which seal completes.
+func writeState(describe string, st stage) (*stateWriter, error) {
 	w := &stateWriter{buf: append([]byte(stateMagic), stateVersion)}
 	w.bytes([]byte(describe))
 	if err := st.save(w); err != nil {
 		return nil, err
 	}
-	return binary.LittleEndian.AppendUint32(w.buf, crc32.Checksum(w.buf, castagnoli)), nil
+	return w, nil
+}
+
+// seal returns the state with its checksum.
+func (w *stateWriter) seal() []byte {
+	b := w.all()
+	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
 // openState checks a state's frame and returns a reader of its stages' fields.
