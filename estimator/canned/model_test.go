@@ -22,6 +22,7 @@ import (
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/initializers"
 	"github.com/goestimator/goestimator/models/optimizers"
+	"github.com/goestimator/goestimator/runconfig"
 )
 
 // people is a small data set: trades, ages, incomes.
@@ -64,10 +65,11 @@ func age() *feature.Numeric {
 	return &feature.Numeric{Key: "age", Normalizer: feature.Normalizer{Mean: []float32{40}, Std: []float32{15}}}
 }
 
-// scratch are options of a test's Estimator.
+// scratch are options of a test's Estimator: what it learns is the same in every run.
 func scratch(t testing.TB, opts ...estimator.Option) []estimator.Option {
 	t.Helper()
-	return append(opts, estimator.WithModelDir(t.TempDir()), estimator.WithLogger(slog.New(slog.DiscardHandler)))
+	return append(opts, estimator.WithRunConfig(ok(runconfig.FromTFConfig("", runconfig.ModelDir(t.TempDir()), runconfig.TFRandomSeed(1)))),
+		estimator.WithLogger(slog.New(slog.DiscardHandler)))
 }
 
 // checkEstimator trains some steps, goes on in another Estimator of the same

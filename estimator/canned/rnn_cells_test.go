@@ -57,7 +57,7 @@ func TestRNNOfCells(t *testing.T) {
 			for _, to := range []int64{10, 150} { // and on from a checkpoint
 				e := ok(canned.RNNClassifier{SequenceColumns: []feature.Column{bitsColumn()}, Cells: cells,
 					Optimizer: ok(optimizers.New("adam", map[string]any{"learning_rate": 0.02}))}.New(estimator.WithLogger(slog.New(slog.DiscardHandler)),
-					estimator.WithRunConfig(ok(runconfig.FromTFConfig("", runconfig.ModelDir(dir), runconfig.TrainDistribute(s))))))
+					estimator.WithRunConfig(ok(runconfig.FromTFConfig("", runconfig.ModelDir(dir), runconfig.TFRandomSeed(1), runconfig.TrainDistribute(s))))))
 				defer e.Close()
 				ok(e.Train(t.Context(), data.inputFn(32), estimator.MaxSteps(to)))
 				if to < 150 {
@@ -147,8 +147,18 @@ func ExampleRNNClassifier() {
 		return inputs.Pipe(ds, inputs.Repeat(0), inputs.Batch(4, false)), nil
 	})
 	bits := &feature.Indicator{Of: &feature.Sequence{Of: &feature.Identity{Key: "bits", Size: 2}}}
-	est, err := canned.RNNClassifier{SequenceColumns: []feature.Column{bits}, Cells: []layers.Cell{minimal{8}}}.New(
-		estimator.WithModelDir(dir), estimator.WithLogger(slog.New(slog.DiscardHandler)))
+	adam, err := optimizers.New("adam", map[string]any{"learning_rate": 0.05})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	config, err := runconfig.FromTFConfig("", runconfig.ModelDir(dir), runconfig.TFRandomSeed(1))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	est, err := canned.RNNClassifier{SequenceColumns: []feature.Column{bits}, Cells: []layers.Cell{minimal{8}}, Optimizer: adam}.New(
+		estimator.WithRunConfig(config), estimator.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -109,7 +109,7 @@ func bitsColumn() feature.Column {
 
 func TestRNNLearnsTheLastToken(t *testing.T) {
 	rc := func(s runconfig.Strategy) estimator.Option {
-		return estimator.WithRunConfig(ok(runconfig.FromTFConfig("", runconfig.ModelDir(t.TempDir()), runconfig.TrainDistribute(s))))
+		return estimator.WithRunConfig(ok(runconfig.FromTFConfig("", runconfig.ModelDir(t.TempDir()), runconfig.TFRandomSeed(1), runconfig.TrainDistribute(s))))
 	}
 	for name, c := range map[string]struct {
 		cell     layers.CellType
