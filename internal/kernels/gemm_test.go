@@ -186,12 +186,17 @@ func TestGemmShortSlicePanics(t *testing.T) {
 }
 
 func TestGemmDeterministic(t *testing.T) {
-	for _, s := range []struct {
-		m, n, k        int
-		transA, transB bool
-	}{{300, 200, 700, false, true}, {100, 100, 100, false, false}, {100, 99, 98, true, false}, {128, 33, 256, false, false}, {510, 1, 784, false, false}} { // those between the first and the last: at once
-		testGemmDeterministic(t, gemmCase[float32](3, s.m, s.n, s.k, s.transA, s.transB, 1))
-	}
+	eachLevel(t, func(t *testing.T) {
+		for _, s := range []struct {
+			m, n, k        int
+			transA, transB bool
+		}{
+			{150, 100, 700, false, true}, {200, 70, 600, false, false}, {90, 70, 600, true, false}, {510, 1, 784, false, false},
+			{100, 100, 100, false, false}, {100, 99, 98, true, false}, {128, 33, 256, false, false}, // at once
+		} {
+			testGemmDeterministic(t, gemmCase[float32](3, s.m, s.n, s.k, s.transA, s.transB, 1))
+		}
+	})
 }
 
 func testGemmDeterministic(t *testing.T, g GemmArgs[float32]) {
