@@ -19,13 +19,14 @@ type SavedModelOptions struct {
 	Device device.Device // which computes, of all models; nil: the host
 	// HardPlacement refuses models with ops that the device has no kernel for; else those run on the host.
 	HardPlacement bool
+	Tags          []string     // of the graph of each that is served, exactly these; none: serve
 	Log           *slog.Logger // warned of such ops, once for each version; nil: nobody is
 }
 
 // SavedModels loads SavedModels.
 func SavedModels(o SavedModelOptions) servable.Loader {
 	return servable.LoaderFunc(func(ctx context.Context, dir string) (servable.Model, error) {
-		s, err := session.Open(ctx, dir, session.Options{MaxConcurrent: o.Runs, Device: o.Device, HardPlacement: o.HardPlacement,
+		s, err := session.Open(ctx, dir, session.Options{MaxConcurrent: o.Runs, Device: o.Device, HardPlacement: o.HardPlacement, Tags: o.Tags,
 			OnHost: o.onHost(dir)})
 		if err != nil {
 			return nil, err

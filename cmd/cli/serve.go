@@ -88,7 +88,7 @@ command line or the config; 130 ended by a second Ctrl-C.`,
 			if chosen.GPU {
 				a.log.Info("serving on a GPU", "device", chosen)
 			}
-			o.Loader = serving.SavedModels(serving.SavedModelOptions{Runs: f.runs, Device: dev, HardPlacement: !f.softPlacement, Log: a.log})
+			o.Loader = serving.SavedModels(serving.SavedModelOptions{Runs: f.runs, Device: dev, HardPlacement: !f.softPlacement, Tags: strings.Split(f.tags, ","), Log: a.log})
 			return errors.Join(a.serve(cmd.Context(), o, f.json), dev.Close())
 		},
 	}
@@ -154,7 +154,7 @@ func (f *serveFlags) addModels(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.anyLabels, "allow-version-labels-for-unavailable-models", false, "new labels may name versions that are not available")
 	flags.BoolVar(&f.warmUp, "enable-model-warmup", true, "replay a version's warm-up requests before it serves")
 	flags.IntVar(&f.warmUpRuns, "num-request-iterations-for-warmup", 1, "how often each of them is replayed")
-	flags.StringVar(&f.tags, "saved-model-tags", "serve", "tags of the graph that is served; only serve is supported")
+	flags.StringVar(&f.tags, "saved-model-tags", "serve", "tags of the graph that is served, exactly these, separated by commas")
 }
 
 func (f *serveFlags) addPorts(flags *pflag.FlagSet) {

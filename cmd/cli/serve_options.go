@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -89,8 +90,8 @@ func (f *serveFlags) checkNumbers(_ *serving.Options, _ *pflag.FlagSet) error {
 	if f.port < 0 && f.restPort < 0 && f.socket == "" {
 		return errors.New("--port, --rest-port: got none, and no --grpc-socket-path: expected one to listen on")
 	}
-	if f.tags != "serve" {
-		return fmt.Errorf("--saved-model-tags: got %q, expected serve: other graphs cannot be served", f.tags)
+	if slices.Contains(strings.Split(f.tags, ","), "") {
+		return fmt.Errorf("--saved-model-tags: got %q, expected tags, for example serve", f.tags)
 	}
 	return nil
 }

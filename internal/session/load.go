@@ -25,13 +25,16 @@ import (
 // startLimit bounds what a model does when it is loaded: its loops need not end.
 const startLimit = 10 * time.Minute
 
-// Open makes a Session of the SavedModel in dir, of its graph that is for serving.
+// Open makes a Session of the SavedModel in dir, of its graph with the tags of o.
 func Open(ctx context.Context, dir string, o Options) (*Session, error) {
 	m, err := savedmodel.Read(dir, savedmodel.Limits{})
 	if err != nil {
 		return nil, err
 	}
-	mg, err := m.MetaGraph(savedmodel.TagServe)
+	if len(o.Tags) == 0 {
+		o.Tags = []string{savedmodel.TagServe}
+	}
+	mg, err := m.MetaGraph(o.Tags...)
 	if err != nil {
 		return nil, err
 	}
