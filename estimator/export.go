@@ -38,9 +38,14 @@ func ParsingServingInput(columns ...inputs.Column) ServingInput {
 // String is "raw" or "parsing".
 func (s ServingInput) String() string { return s.form.String() }
 
-// ServingColumns returns the columns of an input_fn's data, without reading it.
-func (e *Estimator) ServingColumns(ctx context.Context, input InputFn) ([]inputs.Column, error) {
-	ds, err := e.callInput(ctx, input, models.Predict)
+// ServingColumns returns the columns of an input_fn's data, without reading it. Modes are
+// those of ExportModes: with such, the data has labels, which in Predict it need not have.
+func (e *Estimator) ServingColumns(ctx context.Context, input InputFn, modes ...models.Mode) ([]inputs.Column, error) {
+	mode := models.Predict
+	if len(modes) > 0 {
+		mode = models.Eval
+	}
+	ds, err := e.callInput(ctx, input, mode)
 	if err != nil {
 		return nil, err
 	}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/goestimator/goestimator/estimator"
+	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/runconfig"
 	"github.com/spf13/cobra"
 )
@@ -14,6 +16,7 @@ import (
 type exportFlags struct {
 	configFlags
 	to, format, checkpoint string
+	modes                  []string
 	text                   bool
 }
 
@@ -30,10 +33,14 @@ inputs are raw and whose outputs are those of the signature predict.
 export.serving_input says how the model is fed: raw, a tensor for each feature of
 eval.input (as its columns say, after its transformations); parsing, serialized
 tf.Examples; auto: parsing for models of feature columns, else raw. Requests to
-classify and to regress are answered by models that parse examples.`,
+classify and to regress are answered by models that parse examples.
+
+--modes adds the graphs of training and evaluation, tagged "train" and "eval",
+which TensorFlow goes on with: a train_op, the loss, metrics and their updates.`,
 		Example: `  goestimator export --config configs/glyphs.yaml --to exports/glyphs
   goestimator export --config configs/adult_wide_deep.yaml --to exports/adult --set export.serving_input=raw
-  goestimator export --config configs/glyphs.yaml --to exports/glyphs_onnx --format onnx`,
+  goestimator export --config configs/glyphs.yaml --to exports/glyphs_onnx --format onnx
+  goestimator export --config configs/glyphs.yaml --to exports/glyphs --modes infer,eval,train`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := f.load()
@@ -46,6 +53,7 @@ classify and to regress are answered by models that parse examples.`,
 	f.add(cmd)
 	cmd.Flags().StringVar(&f.to, "to", "", "folder that gets the export, in a folder of its own")
 	cmd.Flags().StringVar(&f.format, "format", "savedmodel", "savedmodel or onnx")
+	cmd.Flags().StringSliceVar(&f.modes, "modes", []string{"infer"}, "graphs of the SavedModel: infer, and with it eval, train")
 	cmd.Flags().BoolVar(&f.text, "text", false, "write saved_model.pbtxt instead of saved_model.pb")
 	addCheckpointFlag(cmd, &f.checkpoint)
 	return cmd
@@ -62,7 +70,13 @@ func (a *app) export(ctx context.Context, cfg *runconfig.Config, f exportFlags) 
 	case f.format == "onnx" && cfg.Export.ServingInput == "parsing":
 		return usage(errors.New("export.serving_input: ONNX parses no examples: expected raw or auto"))
 	}
-	if f.format == "onnx" {
+	modes, err := exportedModes(f.modes)
+	switch {
+	case err != nil:
+		return usage(err)
+	case f.format == "onnx" && len(modes) > 0:
+		return usage(errors.New("--modes: ONNX has the graph of infer alone: leave it out"))
+	case f.format == "onnx":
 		cfg.Export.ServingInput = "raw"
 	}
 	j, prefix, err := a.trainedJob(cfg, f.checkpoint)
@@ -70,7 +84,7 @@ func (a *app) export(ctx context.Context, cfg *runconfig.Config, f exportFlags) 
 		return err
 	}
 	defer j.est.Close()
-	serving, opts, err := j.serving(ctx)
+	serving, opts, err := j.serving(ctx, modes...)
 	if err != nil {
 		return err
 	}
@@ -93,11 +107,30 @@ func (a *app) export(ctx context.Context, cfg *runconfig.Config, f exportFlags) 
 	return err
 }
 
-// serving says how the models of a config are exported.
-func (j *job) serving(ctx context.Context) (estimator.ServingInput, []estimator.ExportOption, error) {
+// exportedModes are the modes of names whose graphs are written with that of infer.
+func exportedModes(names []string) ([]models.Mode, error) {
+	known := map[string]models.Mode{"infer": models.Predict, "eval": models.Eval, "train": models.Train}
+	var out []models.Mode
+	for _, name := range names {
+		mode, ok := known[name]
+		if !ok {
+			return nil, fmt.Errorf("--modes: got %q, expected infer, eval or train", name)
+		}
+		if mode != models.Predict && !slices.Contains(out, mode) {
+			out = append(out, mode)
+		}
+	}
+	if !slices.Contains(names, "infer") {
+		return nil, errors.New("--modes: a SavedModel has the graph of infer: expected it among them")
+	}
+	return out, nil
+}
+
+// serving says how the models of a config are exported, with the graphs of these modes besides that of infer.
+func (j *job) serving(ctx context.Context, modes ...models.Mode) (estimator.ServingInput, []estimator.ExportOption, error) {
 	c := j.cfg.Export
 	var none estimator.ServingInput
-	var opts []estimator.ExportOption
+	opts := []estimator.ExportOption{estimator.ExportModes(modes...)}
 	if c.MaxSequenceLength > 0 {
 		opts = append(opts, estimator.ExportSequenceLength(c.MaxSequenceLength))
 	}
@@ -107,7 +140,7 @@ func (j *job) serving(ctx context.Context) (estimator.ServingInput, []estimator.
 	if err != nil {
 		return none, nil, err
 	}
-	columns, err := j.est.ServingColumns(ctx, input)
+	columns, err := j.est.ServingColumns(ctx, input, modes...)
 	if err != nil {
 		return none, nil, fmt.Errorf("what the model is fed with follows from eval.input: %w", err)
 	}

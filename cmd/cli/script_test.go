@@ -182,7 +182,7 @@ func matches(want, got []string) bool {
 		if matches(want[1:], got) {
 			return true
 		}
-		return len(got) > 0 && got[0][:2] == want[0][:2] && matches(want, got[1:])
+		return len(got) > 0 && got[0][0] == want[0][0] && matches(want, got[1:])
 	}
 	return len(got) > 0 && matchesLine(want[0], got[0]) && matches(want[1:], got[1:])
 }
