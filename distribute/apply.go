@@ -3,6 +3,7 @@ package distribute
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/goestimator/goestimator/internal/device"
 	"github.com/goestimator/goestimator/internal/engine"
@@ -54,11 +55,11 @@ func compileApplication(p TrainProgram, l *layout, to target) (*application, err
 	if err != nil {
 		return nil, err
 	}
-	targets := applied.Targets
-	for i, u := range p.Updates {
-		targets = append(targets, assign(b, u.Variable, dense[l.updates[i]]))
+	updates := slices.Clone(p.Updates)
+	for i := range updates {
+		updates[i].Value = dense[l.updates[i]]
 	}
-	targets = append(targets, advance(b))
+	targets := append(applied.Targets, finish(b, updates)...)
 	if err := b.Err(); err != nil {
 		return nil, err
 	}
@@ -70,6 +71,28 @@ func compileApplication(p TrainProgram, l *layout, to target) (*application, err
 	}
 	a.program, err = engine.Compile(b.Graph, engine.Spec{Feeds: feeds, Fetches: fetches, Targets: targets}, to.dev, to.vars, engine.Options{HardPlacement: to.hard})
 	return a, err
+}
+
+// Emit adds to the program's graph what a step of one task changes: the optimizer's update,
+// the assignments of Updates, and the global step. The error wraps
+// optimizers.ErrStepFunction where the optimizer is a step function.
+func (p TrainProgram) Emit() (optimizers.Applied, error) {
+	b := graph.NewBuilder(p.Graph)
+	applied, err := p.Train.Emit(b, optimizers.Env{GlobalStep: p.GlobalStep, Gradients: p.Gradients})
+	if err != nil {
+		return applied, err
+	}
+	applied.Targets = append(applied.Targets, finish(b, p.Updates)...)
+	return applied, b.Err()
+}
+
+// finish adds what a step changes besides the optimizer.
+func finish(b *graph.Builder, updates []Update) []*graph.Node {
+	var targets []*graph.Node
+	for _, u := range updates {
+		targets = append(targets, assign(b, u.Variable, u.Value))
+	}
+	return append(targets, advance(b))
 }
 
 // assign gives a variable a new value.

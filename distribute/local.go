@@ -9,7 +9,6 @@ import (
 	"github.com/goestimator/goestimator/internal/device"
 	"github.com/goestimator/goestimator/internal/engine"
 	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/models/optimizers"
 )
 
 // local is default and one_device: variables and updates on one device of this process.
@@ -61,17 +60,8 @@ func (l *local) Train(p TrainProgram) (Stepper, error) {
 	if p.Train.Step != nil {
 		return (&replicated{config: l.config, replicas: 1, copies: []*engine.Variables{l.vars}, devices: []device.Device{l.dev}, compute: []device.Device{l.dev}, peers: alone{}}).Train(p)
 	}
-	b := graph.NewBuilder(p.Graph)
-	applied, err := p.Train.Emit(b, optimizers.Env{GlobalStep: p.GlobalStep, Gradients: p.Gradients})
+	applied, err := p.Emit()
 	if err != nil {
-		return nil, err
-	}
-	targets := applied.Targets
-	for _, u := range p.Updates {
-		targets = append(targets, assign(b, u.Variable, u.Value))
-	}
-	targets = append(targets, advance(b))
-	if err := b.Err(); err != nil {
 		return nil, fmt.Errorf("strategy %s: %w", l.Name(), err)
 	}
 	fetches := append(p.Fetches[:len(p.Fetches):len(p.Fetches)], p.GlobalStep)
@@ -80,7 +70,7 @@ func (l *local) Train(p TrainProgram) (Stepper, error) {
 		s.rate = len(fetches)
 		fetches = append(fetches, applied.LearningRate)
 	}
-	return l.compile(s, p.Program, engine.Spec{Feeds: p.Feeds, Fetches: fetches, Targets: targets})
+	return l.compile(s, p.Program, engine.Spec{Feeds: p.Feeds, Fetches: fetches, Targets: applied.Targets})
 }
 
 // Infer compiles the program as it is.

@@ -9,7 +9,6 @@ import (
 	"github.com/goestimator/goestimator/estimator/metrics"
 	"github.com/goestimator/goestimator/export"
 	"github.com/goestimator/goestimator/internal/graph"
-	"github.com/goestimator/goestimator/internal/lower"
 	"github.com/goestimator/goestimator/models"
 	"github.com/goestimator/goestimator/models/optimizers"
 )
@@ -17,27 +16,11 @@ import (
 // emitUpdate adds what a training step changes to the program's graph: the rules' updates,
 // the model's own, and the global step. It returns the nodes that do so.
 func (p *program) emitUpdate() ([]*graph.Node, error) {
-	b := graph.NewBuilder(p.graph)
-	grads := make([]lower.Value, len(p.gradients))
-	for i, g := range p.gradients {
-		grads[i] = *g
-	}
-	applied, err := p.spec.TrainOp.Emit(b, optimizers.Env{GlobalStep: p.step, Gradients: grads})
+	applied, err := p.training(distribute.Program{Graph: p.graph}).Emit()
 	if errors.Is(err, optimizers.ErrStepFunction) {
 		return nil, fmt.Errorf("%w: leave the graph of training out", err)
 	}
-	if err != nil {
-		return nil, err
-	}
-	assign := func(op, name string, value graph.Output) *graph.Node {
-		return b.Node(op, name+"/"+op, nil, graph.Attrs{"dtype": value.DType()}, b.Variable(name, value.Type()), value)
-	}
-	targets := applied.Targets
-	for _, u := range p.updates {
-		targets = append(targets, assign("AssignVariableOp", u.Variable, u.Value))
-	}
-	targets = append(targets, assign("AssignAddVariableOp", distribute.GlobalStep, b.Scalar(distribute.GlobalStep+"/one", graph.Int64, 1)))
-	return targets, b.Err()
+	return applied.Targets, err
 }
 
 // addMetrics adds the program's metrics to its graph and to the signature of evaluation.

@@ -202,12 +202,16 @@ func (s *session) compile() (distribute.Stepper, error) {
 	if s.program.mode != models.Train {
 		return s.strategy.Infer(p)
 	}
-	t := distribute.TrainProgram{Program: p, GlobalStep: s.program.step, Loss: s.program.loss, Train: s.program.spec.TrainOp,
-		Args: s.program.args, Updates: s.program.updates}
-	for _, g := range s.program.gradients {
+	return s.strategy.Train(s.program.training(p))
+}
+
+// training adds to what is computed what an update needs.
+func (p *program) training(computed distribute.Program) distribute.TrainProgram {
+	t := distribute.TrainProgram{Program: computed, GlobalStep: p.step, Loss: p.loss, Train: p.spec.TrainOp, Args: p.args, Updates: p.updates}
+	for _, g := range p.gradients {
 		t.Gradients = append(t.Gradients, *g)
 	}
-	return s.strategy.Train(t)
+	return t
 }
 
 // start tells the hooks that variables have their values.
