@@ -199,7 +199,7 @@ func checkEmit(t *testing.T, name string, args operands, weighted string, params
 	if got := e.run(e.m.Value, nil); !closeTo(got, acc.Result()) {
 		t.Errorf("of nothing: %v, expected %v", got, acc.Result())
 	}
-	for _, n := range []int{7, 1, 12} {
+	for _, n := range []int{7, 0, 1, 12} {
 		a := batch(n)
 		if err := acc.Update(a...); err != nil {
 			t.Fatal(err)
