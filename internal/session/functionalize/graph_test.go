@@ -9,8 +9,10 @@ import (
 	"github.com/goestimator/goestimator/internal/session/functionalize"
 	"github.com/goestimator/goestimator/internal/session/inline"
 	"github.com/wamuir/graft/tensorflow/core/framework/attr_value_go_proto"
+	"github.com/wamuir/graft/tensorflow/core/framework/function_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/graph_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
+	"github.com/wamuir/graft/tensorflow/core/framework/op_def_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 	"google.golang.org/protobuf/encoding/prototext"
 )
@@ -51,6 +53,27 @@ func TestLoop(t *testing.T) {
 	}
 	same(t, made[0].Graph, "Placeholder argument_0", "Placeholder argument_1", "Less less argument_0 argument_1", "IdentityN results less")
 	same(t, made[1].Graph, "Placeholder argument_0", "Placeholder argument_1", "AddV2 more in one", "Const one ^in", "Identity in argument_0", "IdentityN results more argument_1")
+}
+
+// TestLoopOfFunction: the loop of a function that is called twice is two.
+func TestLoopOfFunction(t *testing.T) {
+	gd := graphOf(t, "PartitionedCall a x", "PartitionedCall y a", "Placeholder x")
+	body := graphOf(t, "Enter e x", "NextIteration next more", "Merge m e:output:0 next:output:0", "Less less m:output:0 m:output:0",
+		"LoopCond go less:z:0", "Switch s m:output:0 go:output:0", "AddV2 more s:output_true:0 s:output_true:0", "Exit out s:output_false:0")
+	body.Node[1].Input[0] = "more:z:0"
+	f := &function_go_proto.FunctionDef{Signature: &op_def_go_proto.OpDef{Name: "f", InputArg: []*op_def_go_proto.OpDef_ArgDef{{Name: "x", Type: types_go_proto.DataType_DT_FLOAT}},
+		OutputArg: []*op_def_go_proto.OpDef_ArgDef{{Name: "y", Type: types_go_proto.DataType_DT_FLOAT}}}, NodeDef: body.Node, Ret: map[string]string{"y": "out:output:0"}}
+	gd.Library = &function_go_proto.FunctionDefLibrary{Function: []*function_go_proto.FunctionDef{f}}
+	for _, call := range gd.Node[:2] {
+		call.Attr["f"] = &attr_value_go_proto.AttrValue{Value: &attr_value_go_proto.AttrValue_Func{Func: &attr_value_go_proto.NameAttrList{Name: "f"}}}
+	}
+	flat, err := inline.Flatten(gd, []string{"y"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if made, err := functionalize.Graph(flat, []string{"y"}, nil); err != nil || len(made) != 4 {
+		t.Errorf("%d functions, %v: expected conditions and bodies of two loops", len(made), err)
+	}
 }
 
 func same(t *testing.T, gd *graph_go_proto.GraphDef, want ...string) {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/wamuir/graft/tensorflow/core/framework/attr_value_go_proto"
 	"github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 	"google.golang.org/protobuf/proto"
 )
@@ -71,6 +72,13 @@ func (b *bodyScope) rename(n *nodeDef) (*nodeDef, error) {
 	c.Input = append(c.Input, controls...)
 	for name, a := range c.GetAttr() {
 		c.Attr[name] = b.bound(a)
+	}
+	if op := n.GetOp(); op == "Enter" || op == "RefEnter" { // a loop of TensorFlow 1 is one of its own for each call
+		frame := b.prefix + string(n.GetAttr()["frame_name"].GetS())
+		if c.Attr == nil {
+			c.Attr = map[string]*attrValue{}
+		}
+		c.Attr["frame_name"] = &attrValue{Value: &attr_value_go_proto.AttrValue_S{S: []byte(frame)}}
 	}
 	return c, nil
 }
