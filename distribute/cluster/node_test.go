@@ -169,6 +169,7 @@ func TestCallThatNobodyAnswers(t *testing.T) {
 	if _, err := caller.Call(testContext(t), ps0, "/test.Echo/Echo", &Frame{}); err != nil { // connect first
 		t.Fatal(err)
 	}
+	caller.peers[ps0].probe = time.Minute // the machine may be slow, too
 	ctx, cancel := WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	_, err := caller.Call(ctx, ps0, "/test.Echo/Hang", &Frame{})

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// probeTimeout bounds the health check that tells a slow answer from silence.
+// probeTimeout bounds the health check that tells a slow answer from silence: peer.probe, but in tests.
 const probeTimeout = time.Second
 
 // peer is the way to another task.
@@ -25,6 +25,7 @@ type peer struct {
 	address string
 	conn    *grpc.ClientConn
 	bulk    bulkPool
+	probe   time.Duration // how long it may take to show that it is alive
 
 	mu      sync.Mutex
 	refusal error // why the last attempt to connect was refused, nil where it was not
@@ -49,7 +50,7 @@ func (n *Node) peer(to Task) (*peer, error) {
 	if !ok {
 		return nil, fmt.Errorf("cluster: %v is not in the cluster %v", to, n.config.Spec)
 	}
-	p := &peer{task: to, address: address, waiting: map[*waiter]struct{}{}}
+	p := &peer{task: to, address: address, waiting: map[*waiter]struct{}{}, probe: probeTimeout}
 	conn, err := grpc.NewClient("passthrough:///"+address, n.dialOptions(p)...)
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %v at %s: %w", to, address, err)
@@ -161,7 +162,7 @@ func (p *peer) alive() bool {
 	if p.conn.GetState() != connectivity.Ready {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), p.probe)
 	defer cancel()
 	_, err := healthpb.NewHealthClient(p.conn).Check(ctx, &healthpb.HealthCheckRequest{})
 	return err == nil
