@@ -1,6 +1,7 @@
 package accept
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -54,21 +55,36 @@ func TestClusterNobodyComes(t *testing.T) {
 			if !long(t) && !c.short {
 				t.Skip("skipped: not part of the short form; set GOESTIMATOR_ACCEPT=1")
 			}
-			r := newRig(t, c.tasks, set(c.args, "run.session_creation_timeout_secs=2")...)
-			r.start(strings.Fields(c.start)...)
-			for _, name := range strings.Fields(c.start) {
-				if strings.HasPrefix(name, "ps") && c.name == "no_ps" {
-					continue // it waits for the chief, which was there
+			// A machine may stand still for longer than the short limit, and a task has heard of nobody then.
+			for _, limit := range []int{2, 30} {
+				r := newRig(t, c.tasks, set(c.args, fmt.Sprintf("run.session_creation_timeout_secs=%d", limit))...)
+				unnamed := r.alone(strings.Fields(c.start), c.missing)
+				if len(unnamed) == 0 {
+					return
 				}
-				took := r.exit(name, 138)
-				text, _ := r.tasks[name].text()
-				t.Logf("%s after %v: %s", name, took.Round(time.Millisecond), lastLine(text))
-				if !strings.Contains(lastLine(text), c.missing) {
-					t.Errorf("%s does not name %s", name, c.missing)
-				}
+				t.Logf("within %d s, %v did not name %s", limit, unnamed, c.missing)
 			}
+			t.Errorf("%s is not named", c.missing)
 		})
 	}
+}
+
+// alone starts some of the tasks, each of which ends because of one that is missing; it returns those that do not name it.
+func (r *rig) alone(names []string, missing string) (unnamed []string) {
+	r.t.Helper()
+	r.start(names...)
+	for _, name := range names {
+		if strings.HasPrefix(name, "ps") && missing == "/job:ps/task:1" {
+			continue // it waits for the chief, which was there
+		}
+		took := r.exit(name, 138)
+		text, _ := r.tasks[name].text()
+		r.t.Logf("%s after %v: %s", name, took.Round(time.Millisecond), lastLine(text))
+		if !strings.Contains(lastLine(text), missing) {
+			unnamed = append(unnamed, name)
+		}
+	}
+	return unnamed
 }
 
 // TestClusterRestartBudget lets the chief give up again and again: after
@@ -77,11 +93,14 @@ func TestClusterNobodyComes(t *testing.T) {
 func TestClusterRestartBudget(t *testing.T) {
 	long(t)
 	r := newRig(t, "chief-0 ps-0", set(asynchronous, "run.session_creation_timeout_secs=1", "run.max_restarts=2", "train.max_steps=300")...)
+	chief := r.tasks["chief-0"]
+	chief.args = set(nil, "run.session_creation_timeout_secs=600") // it does not give up before it is killed
 	for range 3 {
 		r.start("chief-0")
 		r.listening("chief-0")
 		r.kill("chief-0")
 	}
+	chief.args = nil
 	for range 2 {
 		r.start("chief-0")
 		r.exit("chief-0", 138)
