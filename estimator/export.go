@@ -76,7 +76,9 @@ func ExportSequenceLength(steps int) ExportOption {
 }
 
 // ExportModes adds the graphs of Train or Eval to that of Predict, with the tags
-// "train" and "eval". Their serving input needs labels among its columns. A label, or the
+// "train" and "eval". Their serving input needs labels among its columns (as ServingColumns
+// gives them for these modes). Labels and weights of steps are fed padded to the length of
+// ExportSequenceLength. A label, or the
 // weight column, that the model_fn encodes, as heads do, is fed as it was encoded: ids for the words of a
 // vocabulary, zeros and ones for several classes. Both graphs have the loss and the
 // predictions. That of Train has the update as its train_op, which TensorFlow runs from
@@ -291,7 +293,7 @@ func unread(columns []inputs.Column, specs []feature.ExampleSpec, mode models.Mo
 		if c.Role == inputs.Label || c.Role == inputs.Weight {
 			return false
 		}
-		return read[c.Name] || mode == models.Predict || c.Ragged || c.DType == graph.String
+		return read[c.Name] || mode == models.Predict || c.DType == graph.String
 	})
 }
 
