@@ -146,6 +146,35 @@ func TestPeerThatHangs(t *testing.T) {
 	}
 }
 
+// TestPeerThatEnds sees that what a peer complains of at its end is told, whichever pipe it closes before.
+func TestPeerThatEnds(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skipf("skipped: %v", err)
+	}
+	ready, end := "print('{\"version\": \"0\"}', flush=True)\n", "time.sleep(0.2)\nprint('out of luck', file=sys.stderr)\nsys.exit(3)\n"
+	for name, script := range map[string]string{"before it is ready": "os.close(1)\n", "output": ready + "os.close(1)\n", "input": "os.close(0)\n" + ready} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, "torch_gpu.py"), []byte("import os, sys, time\n"+script+end), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			p, err := startPeer(t.Context(), python, dir, &training{k: &cases[0]})
+			for range 2 {
+				if p != nil {
+					_, err = p.ask(time.Minute, "reference")
+				}
+				if !errors.Is(err, errEnded) || !strings.Contains(err.Error(), "out of luck") {
+					t.Errorf("got %v, expected its end and its words", err)
+				}
+			}
+			if p != nil && p.stop() != nil {
+				t.Error("it has not been ended")
+			}
+		})
+	}
+}
+
 // TestResNets counts the weights of the full networks: those of the paper, and of torchvision.
 func TestResNets(t *testing.T) {
 	for _, c := range []struct {

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -26,6 +27,7 @@ type peer struct {
 	answers chan answer
 	errs    strings.Builder
 	ready   answer
+	ended   func() error // waits until the process has, soon after it closed standard output; errs is complete then
 }
 
 // answer is what it says.
@@ -81,7 +83,7 @@ func startPeer(ctx context.Context, python, dir string, t *training) (*peer, err
 		cancel()
 		return nil, err
 	}
-	p.in = in
+	p.in, p.ended = in, sync.OnceValue(p.end)
 	if err := p.cmd.Start(); err != nil {
 		cancel()
 		return nil, fmt.Errorf("PyTorch: %w", err)
@@ -120,7 +122,7 @@ func (p *peer) read(limit time.Duration) (answer, error) {
 	select {
 	case a, ok := <-p.answers:
 		if !ok {
-			err := p.cmd.Wait() // its end; errs is complete after it
+			err := p.ended()
 			return a, fmt.Errorf("PyTorch ended (%w): %s", errors.Join(err, errEnded), lastLines(p.errs.String(), 3))
 		}
 		if a.Error != "" {
@@ -138,10 +140,19 @@ var errEnded = errors.New("it has ended")
 
 // ask sends a command and waits for the answer for so long.
 func (p *peer) ask(limit time.Duration, words ...any) (answer, error) {
-	if _, err := fmt.Fprintln(p.in, words...); err != nil {
-		return answer{}, fmt.Errorf("PyTorch: %w: %w", err, errEnded)
+	_, broken := fmt.Fprintln(p.in, words...)
+	a, err := p.read(limit) // tells what it complained of at its end
+	if broken != nil && err == nil {
+		err = fmt.Errorf("PyTorch: %w: %w", broken, errEnded)
 	}
-	return p.read(limit)
+	return a, err
+}
+
+// end is ended, the first time.
+func (p *peer) end() error {
+	timer := time.AfterFunc(10*time.Second, p.cancel)
+	defer timer.Stop()
+	return p.cmd.Wait()
 }
 
 // stop ends the process.
@@ -152,11 +163,8 @@ func (p *peer) stop() error {
 	defer timer.Stop()
 	for range p.answers {
 	}
-	if p.cmd.ProcessState != nil {
-		return nil
-	}
 	var exit *exec.ExitError
-	if err := p.cmd.Wait(); err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
+	if err := p.ended(); err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
 		return err
 	}
 	return nil
