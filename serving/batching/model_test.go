@@ -342,3 +342,27 @@ func TestJudge(t *testing.T) {
 		}
 	}
 }
+
+// over is a context whose time is over, of which nobody has been told yet.
+type over struct{ context.Context }
+
+func (over) Err() error { return context.DeadlineExceeded }
+
+// TestExpiredWaitForNobodysRun: whose time is over when its batch starts has its error then, not when the others' run ends.
+func TestExpiredWaitForNobodysRun(t *testing.T) {
+	bubble(t, small(func(*Parameters) {}), func(b *bench) {
+		b.go1(b.Context(), b.wants([]int{1}, 2), []float32{0}, 1) // a second
+		start := time.Now()
+		b.go1(over{b.Context()}, func(_ *graph.Tensor, err error) {
+			b.fails(codes.ResourceExhausted, "Run() timeout exceeded while waiting in batching queue")(nil, err)
+			if d := time.Since(start); d != time.Second {
+				b.Errorf("it waited for %v, expected a second", d)
+			}
+		}, []float32{1}, 1)
+		b.go1(b.Context(), b.wants([]int{1}, 3), []float32{2}, 1)
+		b.calls.Wait()
+		if s := b.h.sizes(); !slices.Equal(s, []int{1, 1}) {
+			t.Errorf("batches of %v rows", s)
+		}
+	})
+}

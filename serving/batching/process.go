@@ -26,8 +26,8 @@ func (m *Model) process(b *batch) {
 		tasks = append(tasks, t)
 	}
 	tasks = compatible(tasks, m.p.PadVariableLengthInputs)
+	m.s.dismiss(b, tasks)
 	if len(tasks) == 0 {
-		close(b.free)
 		return
 	}
 	for _, t := range tasks {
@@ -46,7 +46,7 @@ func (m *Model) process(b *batch) {
 
 func (m *Model) runTasks(b *batch, tasks []*task, total int) error {
 	if first := tasks[0]; len(tasks) == 1 && first.rows() == total {
-		defer close(b.free)
+		defer m.s.release(b)
 		m.runAlone(b, first, first.feeds())
 		return first.err
 	}
@@ -54,7 +54,7 @@ func (m *Model) runTasks(b *batch, tasks []*task, total int) error {
 		return m.runEach(b, tasks)
 	}
 	feeds := merge(tasks, total)
-	close(b.free)
+	m.s.release(b)
 	out, err := m.run(b, feeds, total)
 	if c := status.Code(err); len(tasks) > 1 && (c == codes.InvalidArgument || c == codes.OutOfRange) {
 		at := 0
@@ -85,7 +85,7 @@ func (m *Model) runEach(b *batch, tasks []*task) error {
 			feeds[i][name] = x.Clone()
 		}
 	}
-	close(b.free)
+	m.s.release(b)
 	var first error
 	for i, t := range tasks {
 		m.runAlone(b, t, feeds[i])

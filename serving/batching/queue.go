@@ -24,9 +24,14 @@ type task struct {
 	queued   time.Time
 	wait     time.Duration
 	batch    *batch
-	ended    bool // under the scheduler's lock
 	outputs  []*graph.Tensor
 	err      error
+
+	// Under the scheduler's lock:
+	abandoned bool          // its caller gave up while its batch ran
+	ended     bool          // there are results, or an error
+	unread    bool          // its batch reads the caller's feeds no more
+	free      chan struct{} // closed then; nil: nobody waits for it
 }
 
 func (t *task) rows() int { return t.to - t.from }
@@ -42,7 +47,6 @@ type batch struct {
 	live    int             // callers that wait for it, once it started
 	ctx     context.Context // of its run
 	cancel  context.CancelFunc
-	free    chan struct{} // closed when it reads the callers' feeds no more
 }
 
 // A queue is the batches of one model that have the same names of inputs and outputs. Only the last one is open.

@@ -120,7 +120,6 @@ func (s *Scheduler) next(now time.Time) *batch {
 func (b *batch) start(now time.Time) {
 	b.started = true
 	b.live = len(b.tasks)
-	b.free = make(chan struct{})
 	var last time.Time
 	bounded := true
 	for _, t := range b.tasks {
@@ -216,10 +215,14 @@ func (s *Scheduler) abandon(r *request) (queued bool) {
 			}
 		default:
 			queued = false
+			t.abandoned = true
 			if b.live--; b.live == 0 {
 				b.cancel()
 			}
-			reading = append(reading, b.free)
+			if !t.unread {
+				t.free = make(chan struct{})
+				reading = append(reading, t.free)
+			}
 		}
 	}
 	s.mu.Unlock()
@@ -234,6 +237,36 @@ func (s *Scheduler) retire(q *queue) {
 	s.active = slices.DeleteFunc(s.active, func(o *queue) bool { return o == q })
 }
 
+// dismiss ends the tasks of a batch but those that are run: their callers, who have given up or whose feeds do not fit,
+// wait for nobody's run.
+func (s *Scheduler) dismiss(b *batch, run []*task) {
+	if len(run) == len(b.tasks) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range b.tasks {
+		if slices.Contains(run, t) {
+			continue
+		}
+		if !t.abandoned {
+			b.live--
+		}
+		t.release()
+		t.end()
+	}
+	b.tasks = run
+}
+
+// release tells callers who gave up that the batch reads their feeds no more.
+func (s *Scheduler) release(b *batch) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range b.tasks {
+		t.release()
+	}
+}
+
 // finish hands the results of a batch to its callers.
 func (s *Scheduler) finish(b *batch) {
 	defer b.queue.model.running.Done()
@@ -241,9 +274,20 @@ func (s *Scheduler) finish(b *batch) {
 	defer s.mu.Unlock()
 	b.cancel()
 	for _, t := range b.tasks {
-		t.ended = true
-		if t.req.pending--; t.req.pending == 0 {
-			close(t.req.done)
-		}
+		t.end()
+	}
+}
+
+func (t *task) release() {
+	t.unread = true
+	if t.free != nil {
+		close(t.free)
+	}
+}
+
+func (t *task) end() {
+	t.ended = true
+	if t.req.pending--; t.req.pending == 0 {
+		close(t.req.done)
 	}
 }
