@@ -49,26 +49,7 @@ func TestTensorFlowTrainsExports(t *testing.T) {
 	}
 	py, work := peers(t), t.TempDir()
 	var list []supervisedCase
-	for _, c := range slices.Concat(chosen(cannedCases()), chosen(rnnCases())) {
-		if c.Label == "label_steps" {
-			continue // it is ragged and encoded on the host: no graph takes it
-		}
-		r := exportableRun(c, rnnData(supervisedRows))
-		list = append(list, supervised(t, filepath.Join(work, c.Name), r.estimator(t, filepath.Join(work, c.Name, "model")), r.data, c.Label))
-	}
-	for i, o := range supervisedOptimizers {
-		dir := filepath.Join(work, fmt.Sprintf("%d_%s_%s", i, o.rule, o.labels))
-		rc, err := runconfig.FromTFConfig("", runconfig.ModelDir(filepath.Join(dir, "model")), runconfig.TFRandomSeed(7))
-		if err != nil {
-			t.Fatal(err)
-		}
-		e, err := estimator.New(o.model(t), estimator.WithRunConfig(rc), estimator.WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil))))
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { e.Close() })
-		list = append(list, supervised(t, dir, e, cannedData(supervisedRows), o.labels))
-	}
+	eachSupervised(t, work, func(m supervisedModel) { list = append(list, supervised(t, m)) })
 	if len(list) == 0 {
 		t.Skip("skipped: no case is chosen")
 	}
@@ -83,34 +64,76 @@ func TestTensorFlowTrainsExports(t *testing.T) {
 	py.run(t, "export_supervised.py", path)
 }
 
-// supervised trains two steps, exports, evaluates and goes on.
-func supervised(t *testing.T, dir string, e *estimator.Estimator, d map[string]*graph.Tensor, label string) supervisedCase {
+// supervisedModel is a model that is trained and exported.
+type supervisedModel struct {
+	dir   string
+	e     *estimator.Estimator
+	data  map[string]*graph.Tensor
+	label string
+}
+
+// eachSupervised makes the chosen models below a folder, one after the other.
+func eachSupervised(t *testing.T, work string, f func(supervisedModel)) {
 	t.Helper()
-	in := func(endless bool) estimator.InputFn {
-		return estimator.InputFunc(func(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
-			ds, err := cannedSet(d, label, false)
-			if err != nil {
-				return nil, err
-			}
-			steps := []inputs.Transform{inputs.Batch(supervisedBatch, false)}
-			if endless {
-				steps = append([]inputs.Transform{inputs.Repeat(-1)}, steps...)
-			}
-			return inputs.Pipe(ds, steps...), nil
-		})
+	for _, c := range slices.Concat(chosen(cannedCases()), chosen(rnnCases())) {
+		if c.Label == "label_steps" {
+			continue // it is ragged and encoded on the host: no graph takes it
+		}
+		r := exportableRun(c, rnnData(supervisedRows))
+		f(supervisedModel{filepath.Join(work, c.Name), r.estimator(t, filepath.Join(work, c.Name, "model")), r.data, c.Label})
 	}
-	if _, err := e.Train(t.Context(), in(true), estimator.MaxSteps(2)); err != nil {
-		t.Fatalf("%s: %v", dir, err)
+	for i, o := range supervisedOptimizers {
+		dir := filepath.Join(work, fmt.Sprintf("%d_%s_%s", i, o.rule, o.labels))
+		rc, err := runconfig.FromTFConfig("", runconfig.ModelDir(filepath.Join(dir, "model")), runconfig.TFRandomSeed(7))
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := estimator.New(o.model(t), estimator.WithRunConfig(rc), estimator.WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { e.Close() })
+		f(supervisedModel{dir, e, cannedData(supervisedRows), o.labels})
 	}
-	c := supervisedCase{Name: filepath.Base(dir), Batch: supervisedBatch, Metrics: map[string]float64{}}
-	columns, err := e.ServingColumns(t.Context(), in(false))
+}
+
+// input gives the model's examples in batches.
+func (m supervisedModel) input(endless bool) estimator.InputFn {
+	return estimator.InputFunc(func(_ context.Context, ic inputs.Context) (inputs.Dataset, error) {
+		ds, err := cannedSet(m.data, m.label, false)
+		if err != nil {
+			return nil, err
+		}
+		steps := []inputs.Transform{inputs.Batch(supervisedBatch, false)}
+		if endless {
+			steps = append([]inputs.Transform{inputs.Repeat(-1)}, steps...)
+		}
+		return inputs.Pipe(ds, steps...), nil
+	})
+}
+
+// export trains two steps and exports; it returns the SavedModel's folder.
+func (m supervisedModel) export(t *testing.T) string {
+	t.Helper()
+	if _, err := m.e.Train(t.Context(), m.input(true), estimator.MaxSteps(2)); err != nil {
+		t.Fatalf("%s: %v", m.dir, err)
+	}
+	columns, err := m.e.ServingColumns(t.Context(), m.input(false))
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Model, err = e.ExportSavedModel(t.Context(), dir, estimator.RawServingInput(columns...), estimator.ExportModes(models.Train, models.Eval), estimator.ExportSequenceLength(8))
+	out, err := m.e.ExportSavedModel(t.Context(), m.dir, estimator.RawServingInput(columns...), estimator.ExportModes(models.Train, models.Eval), estimator.ExportSequenceLength(8))
 	if err != nil {
-		t.Fatalf("%s: %v", c.Name, err)
+		t.Fatalf("%s: %v", m.dir, err)
 	}
+	return out
+}
+
+// supervised trains two steps, exports, evaluates and goes on.
+func supervised(t *testing.T, m supervisedModel) supervisedCase {
+	t.Helper()
+	e, dir, d, in := m.e, m.dir, m.data, m.input
+	c := supervisedCase{Name: filepath.Base(dir), Model: m.export(t), Batch: supervisedBatch, Metrics: map[string]float64{}}
 	result, err := e.Evaluate(t.Context(), in(false))
 	if err != nil {
 		t.Fatalf("%s: %v", c.Name, err)

@@ -53,6 +53,9 @@ def train(case, feeds):
             at = i * case["batch"] % n
             loss, _ = session.run([outputs(sig)["loss"], op], fed(graph, sig, feeds, slice(at, at + case["batch"])))
             near("loss", "%s: loss of step %d" % (case["name"], i), loss, want, 1e-5)
+            # What is not a number spreads to every variable: the first step says where it comes from.
+            wrong = [v.op.name for v in tf.compat.v1.global_variables() if not np.all(np.isfinite(session.run(v)))]
+            assert not wrong, "after step %d, of loss %s, these are not finite: %s" % (i, loss, wrong)
         ours = exchange.load(case["variables"])
         names = []
         for v in tf.compat.v1.global_variables():
