@@ -29,6 +29,7 @@ type supervisedCase struct {
 	Name      string             `json:"name"`
 	Model     string             `json:"model"`
 	Feeds     string             `json:"feeds"`
+	Rows      int                `json:"rows"`
 	Batch     int                `json:"batch"`
 	Losses    []float64          `json:"losses"` // of the steps from the export on
 	Metrics   map[string]float64 `json:"metrics"`
@@ -133,7 +134,7 @@ func (m supervisedModel) export(t *testing.T) string {
 func supervised(t *testing.T, m supervisedModel) supervisedCase {
 	t.Helper()
 	e, dir, d, in := m.e, m.dir, m.data, m.input
-	c := supervisedCase{Name: filepath.Base(dir), Model: m.export(t), Batch: supervisedBatch, Metrics: map[string]float64{}}
+	c := supervisedCase{Name: filepath.Base(dir), Model: m.export(t), Batch: supervisedBatch, Rows: supervisedRows, Metrics: map[string]float64{}}
 	result, err := e.Evaluate(t.Context(), in(false))
 	if err != nil {
 		t.Fatalf("%s: %v", c.Name, err)
