@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 	"github.com/goestimator/goestimator/estimator"
 	"github.com/goestimator/goestimator/inputs"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -41,23 +42,10 @@ func (it *poisonedIterator) Next(ctx context.Context) (arrow.Record, error) {
 	f := &inputs.Frame{}
 	f.Reset(rec.Schema(), columns, rec.NumRows(), func() {
 		for _, c := range columns {
-			poison(c.Data())
+			testkit.Spoil(c.Data())
 		}
 	})
 	return f, nil
-}
-
-func poison(d arrow.ArrayData) {
-	for i, b := range d.Buffers() {
-		if i > 0 && b != nil {
-			for k := range b.Bytes() {
-				b.Bytes()[k] = 0xff
-			}
-		}
-	}
-	for _, c := range d.Children() {
-		poison(c)
-	}
 }
 
 // TestBatchesAreNotReadOnceReleased: training, evaluation and predictions that are

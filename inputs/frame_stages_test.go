@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/memory"
+	"github.com/goestimator/goestimator/internal/testkit"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
@@ -48,23 +49,10 @@ func (it *poisonedIterator) Next(ctx context.Context) (arrow.Record, error) {
 	f := &Frame{}
 	f.Reset(rec.Schema(), columns, rec.NumRows(), func() {
 		for _, c := range columns {
-			poison(c.Data())
+			testkit.Spoil(c.Data())
 		}
 	})
 	return f, nil
-}
-
-func poison(d arrow.ArrayData) {
-	for i, b := range d.Buffers() {
-		if i > 0 && b != nil {
-			for k := range b.Bytes() {
-				b.Bytes()[k] = 0xff
-			}
-		}
-	}
-	for _, c := range d.Children() {
-		poison(c)
-	}
 }
 
 // TestStagesLetGo: no stage reads a record that it has released, whatever stages
